@@ -1,0 +1,67 @@
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// APIKeySpec identifies a key without holding it.
+type APIKeySpec struct {
+	// sha256 is the SHA-256 of the whole key, in 64 lower-case hex digits.
+	// The key itself is stored nowhere: printf %s "$KEY" | sha256sum.
+	// +required
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:Pattern=`^[0-9a-f]{64}$`
+	SHA256 string `json:"sha256"`
+
+	// expiresAt is when the key stops being accepted. It never expires by default.
+	// +optional
+	ExpiresAt *metav1.Time `json:"expiresAt,omitempty"`
+
+	// suspended stops the key from being accepted for as long as it is true.
+	// +optional
+	Suspended bool `json:"suspended,omitempty"`
+
+	// description says for people who uses the key, e.g. "GitHub Actions of acme/shop".
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	Description string `json:"description,omitempty"`
+}
+
+// APIKeyStatus is what the manager saw of the key.
+type APIKeyStatus struct {
+	// lastUsedTime is when the key was last accepted, to within ten minutes.
+	// +optional
+	LastUsedTime *metav1.Time `json:"lastUsedTime,omitempty"`
+
+	// conditions of the key; Ready is False where it cannot be accepted, with the reason.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// APIKey is a credential of the team that owns its namespace.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:shortName=pfkey,categories=postflight
+// +kubebuilder:printcolumn:name="Description",type=string,JSONPath=`.spec.description`
+// +kubebuilder:printcolumn:name="Expires",type=string,JSONPath=`.spec.expiresAt`
+// +kubebuilder:printcolumn:name="Suspended",type=boolean,JSONPath=`.spec.suspended`
+// +kubebuilder:printcolumn:name="Last used",type=date,JSONPath=`.status.lastUsedTime`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+type APIKey struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// +required
+	Spec   APIKeySpec   `json:"spec"`
+	Status APIKeyStatus `json:"status,omitempty"`
+}
+
+// APIKeyList is a list of APIKeys.
+//
+// +kubebuilder:object:root=true
+type APIKeyList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []APIKey `json:"items"`
+}

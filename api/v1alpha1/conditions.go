@@ -1,0 +1,113 @@
+package v1alpha1
+
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+const (
+	// ConditionSucceeded carries a Suite's life: Unknown while it is queued or running, True once it
+	// passed, False once it ended in any other way. A finished state never changes.
+	ConditionSucceeded = "Succeeded"
+
+	// ConditionReported says whether the outcome of a Suite reached the code host.
+	ConditionReported = "Reported"
+
+	// ConditionReady says whether a Team, an APIKey or a Trigger does its job, and if not, why.
+	ConditionReady = "Ready"
+)
+
+// The reasons of ConditionSucceeded: the states of a run.
+const (
+	ReasonQueued     = "Queued"
+	ReasonRunning    = "Running"
+	ReasonPassed     = "Passed"
+	ReasonFailed     = "Failed"
+	ReasonTimedOut   = "TimedOut"
+	ReasonCanceled   = "Canceled"
+	ReasonSuperseded = "Superseded"
+	ReasonError      = "Error"
+)
+
+// maxMessageBytes is the bound the API server sets on the message of a condition.
+const maxMessageBytes = 32768
+
+// Queued is a run that waits for its turn.
+func Queued(message string) metav1.Condition {
+	return succeeded(metav1.ConditionUnknown, ReasonQueued, message)
+}
+
+// Running is a run whose Job exists.
+func Running(message string) metav1.Condition {
+	return succeeded(metav1.ConditionUnknown, ReasonRunning, message)
+}
+
+// Passed is a run whose Job completed.
+func Passed(message string) metav1.Condition {
+	return succeeded(metav1.ConditionTrue, ReasonPassed, message)
+}
+
+// Failed is a run whose tests failed.
+func Failed(message string) metav1.Condition {
+	return succeeded(metav1.ConditionFalse, ReasonFailed, message)
+}
+
+// TimedOut is a run that took longer than its Trigger allows.
+func TimedOut(message string) metav1.Condition {
+	return succeeded(metav1.ConditionFalse, ReasonTimedOut, message)
+}
+
+// Canceled is a run that somebody stopped.
+func Canceled(message string) metav1.Condition {
+	return succeeded(metav1.ConditionFalse, ReasonCanceled, message)
+}
+
+// Superseded is a run that a newer one of its stream made pointless.
+func Superseded(message string) metav1.Condition {
+	return succeeded(metav1.ConditionFalse, ReasonSuperseded, message)
+}
+
+// Error is a run that could not be carried out, through no fault of the tests.
+func Error(message string) metav1.Condition {
+	return succeeded(metav1.ConditionFalse, ReasonError, message)
+}
+
+func succeeded(status metav1.ConditionStatus, reason, message string) metav1.Condition {
+	return metav1.Condition{Type: ConditionSucceeded, Status: status, Reason: reason, Message: clip(message)}
+}
+
+func clip(message string) string {
+	if len(message) <= maxMessageBytes {
+		return message
+	}
+	return strings.ToValidUTF8(message[:maxMessageBytes], "")
+}
+
+// State is the reason of the Suite's Succeeded condition; empty before the manager saw the Suite.
+func (s *Suite) State() string {
+	if c := meta.FindStatusCondition(s.Status.Conditions, ConditionSucceeded); c != nil {
+		return c.Reason
+	}
+	return ""
+}
+
+// Finished tells whether the run has ended, however it did.
+func (s *Suite) Finished() bool {
+	c := meta.FindStatusCondition(s.Status.Conditions, ConditionSucceeded)
+	return c != nil && c.Status != metav1.ConditionUnknown
+}
+
+// Passed tells whether the run has ended well.
+func (s *Suite) Passed() bool {
+	return meta.IsStatusConditionTrue(s.Status.Conditions, ConditionSucceeded)
+}
+
+// Received is when the notification of the Suite was received.
+func (s *Suite) Received() metav1.MicroTime {
+	if s.Spec.ReceivedAt != nil {
+		return *s.Spec.ReceivedAt
+	}
+	return metav1.NewMicroTime(s.CreationTimestamp.Time)
+}

@@ -1,0 +1,89 @@
+package v1alpha1
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Variables are environment variables of a run: at most 128 names, each valid in a pod's
+// environment, with values of at most 32 KiB.
+//
+// +kubebuilder:validation:MaxProperties=128
+// +kubebuilder:validation:XValidation:rule="self.all(name, name.size() <= 256 && name.matches('^[-._a-zA-Z][-._a-zA-Z0-9]*$'))",message="the name of a variable must start with a letter, '_', '-' or '.', and go on with these or digits, 256 bytes at most"
+// +kubebuilder:validation:XValidation:rule="self.all(name, self[name].size() <= 32768)",message="the value of a variable may hold at most 32,768 characters"
+type Variables map[string]string
+
+// EnvironmentSpec describes a place that is deployed to.
+type EnvironmentSpec struct {
+	// url is where the environment is served, absolute http or https, at most 2,048 bytes.
+	// Runs see it as the variable URL, unless the notification names a deployment_url.
+	// +optional
+	// +kubebuilder:validation:MaxLength=2048
+	// +kubebuilder:validation:XValidation:rule="isURL(self) && url(self).getScheme() in ['http', 'https'] && url(self).getHost() != ''",message="url must be an absolute http or https URL"
+	URL string `json:"url,omitempty"`
+
+	// variables are seen by every run in the environment; a Trigger's and a notification's win.
+	// +optional
+	Variables Variables `json:"variables,omitempty"`
+
+	// variablesFrom are Secrets and ConfigMaps whose keys every container of a run gets as
+	// variables (envFrom). The manager never reads them. At most 16.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	VariablesFrom []corev1.EnvFromSource `json:"variablesFrom,omitempty"`
+
+	// ephemeral is set on an Environment that a notification created for one deployment URL.
+	// +optional
+	Ephemeral *EphemeralEnvironment `json:"ephemeral,omitempty"`
+}
+
+// EphemeralEnvironment says what a short-lived Environment stands for, and until when.
+type EphemeralEnvironment struct {
+	// deploymentURL is the deployment_url of the notification that created the Environment.
+	// +required
+	// +kubebuilder:validation:MaxLength=2048
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="deploymentURL cannot change"
+	DeploymentURL string `json:"deploymentURL"`
+
+	// expiresAt is when the Environment is deleted; each notification for it moves it on.
+	// +required
+	ExpiresAt metav1.Time `json:"expiresAt"`
+}
+
+// EnvironmentStatus is what the manager found out about the Environment.
+type EnvironmentStatus struct {
+	// conditions of the Environment.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// Environment is a place that is deployed to: its URL and its variables.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:shortName=pfenv,categories=postflight
+// +kubebuilder:printcolumn:name="URL",type=string,JSONPath=`.spec.url`
+// +kubebuilder:printcolumn:name="Expires",type=string,JSONPath=`.spec.ephemeral.expiresAt`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$')",message="the name of an Environment must be a DNS label: at most 63 of a-z, 0-9 and '-', no dots"
+// +kubebuilder:validation:XValidation:rule="has(self.spec.ephemeral) == has(oldSelf.spec.ephemeral)",message="an Environment cannot become ephemeral, or stop being so"
+type Environment struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// +required
+	Spec   EnvironmentSpec   `json:"spec"`
+	Status EnvironmentStatus `json:"status,omitempty"`
+}
+
+// EnvironmentList is a list of Environments.
+//
+// +kubebuilder:object:root=true
+type EnvironmentList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []Environment `json:"items"`
+}

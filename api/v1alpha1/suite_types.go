@@ -1,0 +1,192 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// SuiteSpec is what a run was asked to be. It cannot change, but for cancel.
+//
+// +kubebuilder:validation:XValidation:rule="self.trigger == oldSelf.trigger && self.environment == oldSelf.environment && self.?supersedeKey == oldSelf.?supersedeKey && self.attempt == oldSelf.attempt && self.?receivedAt == oldSelf.?receivedAt",message="the spec of a Suite cannot change, but for cancel"
+// +kubebuilder:validation:XValidation:rule="self.?deployment == oldSelf.?deployment && self.?variables == oldSelf.?variables",message="the deployment and the variables of a Suite cannot change"
+// +kubebuilder:validation:XValidation:rule="!oldSelf.?cancel.orValue(false) || self.?cancel.orValue(false)",message="cancel cannot be taken back; create another Suite, or notify again"
+type SuiteSpec struct {
+	// trigger is what the run is made from.
+	// +required
+	Trigger TriggerReference `json:"trigger"`
+
+	// environment names the Environment that is tested.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Environment string `json:"environment"`
+
+	// deployment is what the notification said was deployed.
+	// +optional
+	Deployment Deployment `json:"deployment,omitempty"`
+
+	// variables of the notification; they win over those of the Trigger and the Environment.
+	// +optional
+	Variables Variables `json:"variables,omitempty"`
+
+	// supersedeKey names the stream of runs within (trigger, environment): a newer run of a stream
+	// supersedes the older ones. Defaults to branch/environment; without it, nothing is superseded.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1100
+	SupersedeKey string `json:"supersedeKey,omitempty"`
+
+	// attempt counts the runs of one SHA, from 1.
+	// +optional
+	// +kubebuilder:default=1
+	// +kubebuilder:validation:Minimum=1
+	Attempt int32 `json:"attempt,omitempty"`
+
+	// receivedAt is when the notification was received; the order within a stream and in the queue.
+	// Defaults to the Suite's creation.
+	// +optional
+	ReceivedAt *metav1.MicroTime `json:"receivedAt,omitempty"`
+
+	// cancel stops the run. It cannot be taken back.
+	// +optional
+	Cancel bool `json:"cancel,omitempty"`
+}
+
+// TriggerReference names a Trigger of the same namespace.
+type TriggerReference struct {
+	// name of the Trigger.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Name string `json:"name"`
+
+	// uid of the Trigger. Left out, the Trigger of that name is meant, whichever it is.
+	// +optional
+	UID types.UID `json:"uid,omitempty"`
+}
+
+// Deployment is what the notification said was deployed; every field is optional and as it was
+// sent: hostile input, not to be trusted.
+type Deployment struct {
+	// branch as it was sent, at most 1,024 bytes.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Branch string `json:"branch,omitempty"`
+
+	// sha of the commit, or any text that identifies the deployment, at most 128 bytes.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	SHA string `json:"sha,omitempty"`
+
+	// type of the deployment, e.g. staging.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	Type string `json:"type,omitempty"`
+
+	// url of the deployment, at most 2,048 bytes.
+	// +optional
+	// +kubebuilder:validation:MaxLength=2048
+	URL string `json:"url,omitempty"`
+
+	// hostingService that the commit is on.
+	// +optional
+	HostingService HostingService `json:"hostingService,omitempty"`
+
+	// commitURL links to the commit where no repository is configured, at most 2,048 bytes.
+	// +optional
+	// +kubebuilder:validation:MaxLength=2048
+	CommitURL string `json:"commitURL,omitempty"`
+
+	// repository that was deployed, as owner/name.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	Repository string `json:"repository,omitempty"`
+
+	// pullRequestNumber of the pull or merge request that was deployed.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	PullRequestNumber int64 `json:"pullRequestNumber,omitempty"`
+}
+
+// SuiteInput is a file that a run got.
+type SuiteInput struct {
+	// path of the file in the team's store, without the team's id.
+	// +required
+	// +kubebuilder:validation:MaxLength=512
+	Path string `json:"path"`
+
+	// etag of the file when the run started.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	ETag string `json:"etag,omitempty"`
+
+	// size of the file in bytes.
+	// +optional
+	Size int64 `json:"size,omitempty"`
+}
+
+// SuiteStatus is how the run goes.
+type SuiteStatus struct {
+	// conditions of the run. Succeeded carries its life: Unknown (Queued, Running), True (Passed),
+	// False (Failed, TimedOut, Canceled, Superseded, Error). Once it is not Unknown it never changes.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +kubebuilder:validation:MaxItems=16
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// startTime is when the run's Job started.
+	// +optional
+	StartTime *metav1.Time `json:"startTime,omitempty"`
+
+	// completionTime is when the run ended, however it did.
+	// +optional
+	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
+
+	// jobName names the Job of the run.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	JobName string `json:"jobName,omitempty"`
+
+	// supersededBy names the newer Suite that made this one pointless.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	SupersededBy string `json:"supersededBy,omitempty"`
+
+	// inputs are the files that the run got.
+	// +optional
+	// +listType=map
+	// +listMapKey=path
+	// +kubebuilder:validation:MaxItems=64
+	Inputs []SuiteInput `json:"inputs,omitempty"`
+}
+
+// Suite is one run of a Trigger's tests against a deployment. Its name is the suite id.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:shortName=pfs,categories=postflight
+// +kubebuilder:printcolumn:name="State",type=string,JSONPath=`.status.conditions[?(@.type=='Succeeded')].reason`
+// +kubebuilder:printcolumn:name="Environment",type=string,JSONPath=`.spec.environment`
+// +kubebuilder:printcolumn:name="Branch",type=string,JSONPath=`.spec.deployment.branch`
+// +kubebuilder:printcolumn:name="SHA",type=string,JSONPath=`.metadata.labels.postflight\.dev/short-sha`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=='Succeeded')].message`
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z0-9]([-a-z0-9]{0,50}[a-z0-9])?$')",message="the name of a Suite must be a DNS label of at most 52 characters: a-z, 0-9 and '-', no dots"
+// +kubebuilder:validation:XValidation:rule="!oldSelf.?status.conditions.orValue([]).exists(old, old.type == 'Succeeded' && old.status != 'Unknown' && !self.?status.conditions.orValue([]).exists(c, c.type == 'Succeeded' && c.status == old.status && c.reason == old.reason && c.message == old.message))",message="a finished Suite never changes how it ended"
+type Suite struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// +required
+	Spec   SuiteSpec   `json:"spec"`
+	Status SuiteStatus `json:"status,omitempty"`
+}
+
+// SuiteList is a list of Suites.
+//
+// +kubebuilder:object:root=true
+type SuiteList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []Suite `json:"items"`
+}

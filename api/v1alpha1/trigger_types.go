@@ -1,0 +1,245 @@
+package v1alpha1
+
+import (
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// HostingService is a code host.
+//
+// +kubebuilder:validation:Enum=GitHub;GitLab
+type HostingService string
+
+const (
+	// GitHub is github.com or a GitHub Enterprise Server.
+	GitHub HostingService = "GitHub"
+	// GitLab is gitlab.com or a self-managed GitLab.
+	GitLab HostingService = "GitLab"
+)
+
+// DuplicatePolicy says when a notification for a SHA that has a run already is a duplicate.
+//
+// +kubebuilder:validation:Enum=Reject;RerunUnsuccessful
+type DuplicatePolicy string
+
+const (
+	// DuplicatesReject makes any existing run of the SHA a duplicate.
+	DuplicatesReject DuplicatePolicy = "Reject"
+	// DuplicatesRerunUnsuccessful starts another attempt where the run ended and did not pass.
+	DuplicatesRerunUnsuccessful DuplicatePolicy = "RerunUnsuccessful"
+)
+
+// TriggerSpec says which notifications start a run, and what the run is.
+type TriggerSpec struct {
+	// environment names an Environment in the Trigger's namespace.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Environment string `json:"environment"`
+
+	// paused stops the Trigger from matching for as long as it is true. Runs that exist go on.
+	// +optional
+	Paused bool `json:"paused,omitempty"`
+
+	// match says which notifications start a run; all conditions given must hold.
+	// Without any, every notification of the team does.
+	// +optional
+	Match TriggerMatch `json:"match,omitempty"`
+
+	// repository is where the outcome is posted as a check of the commit.
+	// +optional
+	Repository *Repository `json:"repository,omitempty"`
+
+	// duplicates says what to do with a notification whose SHA has a run already. Reject: it is a
+	// duplicate. RerunUnsuccessful: it is one unless that run has ended without passing.
+	// +optional
+	// +kubebuilder:default=Reject
+	Duplicates DuplicatePolicy `json:"duplicates,omitempty"`
+
+	// maxConcurrentSuites bounds how many runs of this Trigger are active at once; others queue in
+	// the order in which they were received. 0 means no limit.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	MaxConcurrentSuites int32 `json:"maxConcurrentSuites,omitempty"`
+
+	// inputs are files that are put into the pod before the run starts.
+	// +optional
+	Inputs *Inputs `json:"inputs,omitempty"`
+
+	// timeout ends a run that takes longer, counted from the start of its Job, e.g. 90s, 30m or
+	// 1h30m; from 1s to 168h.
+	// +optional
+	// +kubebuilder:default="30m"
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('168h')",message="timeout must be from 1s to 168h"
+	Timeout *metav1.Duration `json:"timeout,omitempty"`
+
+	// retention says how long finished runs are kept.
+	// +optional
+	Retention Retention `json:"retention,omitempty"`
+
+	// variables are seen by every run of this Trigger; a notification's win over them.
+	// +optional
+	Variables Variables `json:"variables,omitempty"`
+
+	// jobTemplate is the Job of a run. backoffLimit defaults to 0, restartPolicy to Never and
+	// automountServiceAccountToken to false.
+	// +required
+	JobTemplate batchv1.JobTemplateSpec `json:"jobTemplate"`
+}
+
+// TriggerMatch is a set of conditions; those left out hold always, and one whose field the
+// notification lacks does not hold.
+type TriggerMatch struct {
+	// branches are case-sensitive globs (* within a path segment, ** across them) of which one must
+	// match; a glob after "!" excludes, wherever it stands. "refs/heads/" is stripped first.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=256
+	Branches []string `json:"branches,omitempty"`
+
+	// deploymentTypes are compared exactly with deployment_type; any of them.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=256
+	DeploymentTypes []string `json:"deploymentTypes,omitempty"`
+
+	// repositories are compared exactly with the repository the notification names, as owner/name;
+	// any of them.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=256
+	Repositories []string `json:"repositories,omitempty"`
+
+	// expression is a CEL expression over `notification` that must be true, e.g.
+	// notification.variables['region'] == 'eu'. One that does not compile makes the Trigger's Ready
+	// condition False, and the Trigger matches nothing.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=4096
+	Expression string `json:"expression,omitempty"`
+}
+
+// Repository is a repository on a code host, and the credentials to post there.
+type Repository struct {
+	// hostingService is GitHub or GitLab.
+	// +optional
+	// +kubebuilder:default=GitHub
+	HostingService HostingService `json:"hostingService,omitempty"`
+
+	// name is the full name, e.g. acme/shop or group/subgroup/project.
+	// +required
+	// +kubebuilder:validation:MaxLength=256
+	// +kubebuilder:validation:Pattern=`^[^/\s]+(/[^/\s]+)+$`
+	Name string `json:"name"`
+
+	// credentials to post checks with.
+	// +optional
+	Credentials *RepositoryCredentials `json:"credentials,omitempty"`
+}
+
+// RepositoryCredentials name where a token is kept.
+type RepositoryCredentials struct {
+	// secretRef names a Secret in the Trigger's namespace that the manager was granted to read.
+	// +required
+	SecretRef SecretReference `json:"secretRef"`
+}
+
+// SecretReference names a Secret in the same namespace.
+type SecretReference struct {
+	// name of the Secret.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+}
+
+// Inputs are files of the team's store that a run needs.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.variables) || has(self.paths)",message="inputs need variables, paths or both"
+type Inputs struct {
+	// variables are names of variables that hold a fileLocation or a playgroundFileLocation: the
+	// file is put into the pod, and the variable is rewritten to its absolute path there.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=256
+	Variables []string `json:"variables,omitempty"`
+
+	// paths are files that every run gets, without the team's id, e.g. data/users.csv.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=512
+	Paths []string `json:"paths,omitempty"`
+
+	// directory in the pod, an absolute path. The variable RUN_INPUTS_DIR names it.
+	// +optional
+	// +kubebuilder:default="/run-inputs"
+	// +kubebuilder:validation:MaxLength=256
+	// +kubebuilder:validation:Pattern=`^(/[A-Za-z0-9_.-]+)+$`
+	// +kubebuilder:validation:XValidation:rule="!self.split('/').exists(s, s == '.' || s == '..')",message="directory must be an absolute path without . and .. segments"
+	Directory string `json:"directory,omitempty"`
+}
+
+// Retention says how long finished runs are kept.
+type Retention struct {
+	// ttlAfterFinished is how long after its end a Suite is deleted, with its Job; 1m to 8760h.
+	// It also ends its memory as a duplicate.
+	// +optional
+	// +kubebuilder:default="168h"
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('8760h')",message="ttlAfterFinished must be from 1s to 8760h"
+	TTLAfterFinished *metav1.Duration `json:"ttlAfterFinished,omitempty"`
+}
+
+// TriggerStatus is what the manager found out about the Trigger.
+type TriggerStatus struct {
+	// conditions of the Trigger; Ready is False where it cannot match, with the reason.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// Trigger says which notifications of the team start a run, and what the run is.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:shortName=pftrig,categories=postflight
+// +kubebuilder:printcolumn:name="Environment",type=string,JSONPath=`.spec.environment`
+// +kubebuilder:printcolumn:name="Branches",type=string,JSONPath=`.spec.match.branches`
+// +kubebuilder:printcolumn:name="Types",type=string,JSONPath=`.spec.match.deploymentTypes`
+// +kubebuilder:printcolumn:name="Paused",type=boolean,JSONPath=`.spec.paused`
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=='Ready')].status`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$')",message="the name of a Trigger must be a DNS label: at most 63 of a-z, 0-9 and '-', no dots"
+type Trigger struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// +required
+	Spec   TriggerSpec   `json:"spec"`
+	Status TriggerStatus `json:"status,omitempty"`
+}
+
+// TriggerList is a list of Triggers.
+//
+// +kubebuilder:object:root=true
+type TriggerList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []Trigger `json:"items"`
+}
