@@ -1,0 +1,105 @@
+// Package layout knows where everything of a development cluster lives and what it is called, so
+// that whatever is found on the machine later can be proven to belong to this cluster or not.
+package layout
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// MarkVariable is set to the cluster's folder in the environment of every process the cluster
+// starts. Children of children inherit it, which makes them recognisable after a crash.
+const MarkVariable = "POSTFLIGHT_DEV_DIR"
+
+// A unix socket's path is limited to 107 bytes; the longest one below the cluster's folder is the
+// kubelet's pod-resources socket.
+const maxDir = 107 - len("/node/kubelet/device-plugins/kubelet.sock")
+
+// Layout is one development cluster on this machine.
+type Layout struct {
+	Root string // the checkout
+	Dir  string // the cluster's state; absolute, without symbolic links
+}
+
+// New finds the checkout above the working directory and makes the cluster's folder.
+func New(dir string) (Layout, error) {
+	root, err := findRoot()
+	if err != nil {
+		return Layout{}, err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return Layout{}, err
+	}
+	dir, err = filepath.Abs(dir)
+	if err != nil {
+		return Layout{}, err
+	}
+	dir, err = filepath.EvalSymlinks(dir)
+	if err != nil {
+		return Layout{}, err
+	}
+	if len(dir) > maxDir {
+		return Layout{}, fmt.Errorf("the path %s is too long: sockets below it need a path of at most %d characters; choose a shorter --dir", dir, maxDir)
+	}
+	return Layout{Root: root, Dir: dir}, nil
+}
+
+func findRoot() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "hack", "cluster", "go.mod")); err == nil {
+			return filepath.EvalSymlinks(dir)
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return "", errors.New("not inside a checkout of Postflight: no folder above this one has hack/cluster")
+		}
+		dir = parent
+	}
+}
+
+// Path is a path below the cluster's folder.
+func (l Layout) Path(elem ...string) string {
+	return filepath.Join(append([]string{l.Dir}, elem...)...)
+}
+
+// Bin is a path below bin/, where everything built lives. It outlives the cluster's folder.
+func (l Layout) Bin(elem ...string) string {
+	return filepath.Join(append([]string{l.Root, "bin"}, elem...)...)
+}
+
+// ID tells this cluster's bridge and cgroup from those of another folder.
+func (l Layout) ID() string {
+	sum := sha256.Sum256([]byte(l.Dir))
+	return hex.EncodeToString(sum[:4])
+}
+
+// Bridge is the name of the network bridge (at most 15 characters).
+func (l Layout) Bridge() string { return "pf-" + l.ID() }
+
+// Cgroup is the cgroup, below the root of each hierarchy, that holds all pods.
+func (l Layout) Cgroup() string { return "postflight-" + l.ID() }
+
+// Mark is the environment entry that every process of the cluster carries.
+func (l Layout) Mark() string { return MarkVariable + "=" + l.Dir }
+
+// Log is the log file of a component.
+func (l Layout) Log(name string) string { return l.Path("logs", name+".log") }
+
+// Kubeconfig is the file for a user, e.g. "admin".
+func (l Layout) Kubeconfig(user string) string {
+	if user == "admin" {
+		return l.Path("kubeconfig")
+	}
+	return l.Path(user + ".kubeconfig")
+}
+
+// ContainerdSocket is where the node's own containerd listens.
+func (l Layout) ContainerdSocket() string { return l.Path("node", "containerd.sock") }
