@@ -1,0 +1,87 @@
+package notification
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+// check gives a value that is not empty the form in which it is stored, or says what is wrong.
+type check func(value string) (stored, reason string)
+
+// branch takes every name that git does; git allows no control characters.
+func branch(value string) (string, string) {
+	if strings.ContainsFunc(value, unicode.IsControl) {
+		return "", "must not hold control characters"
+	}
+	return value, tooLong(value, maxBranchBytes)
+}
+
+// sha takes any printable text, since not everything that is deployed is a commit.
+func sha(value string) (string, string) {
+	value = strings.TrimSpace(value)
+	if IsCommit(value) {
+		return strings.ToLower(value), ""
+	}
+	if !printable(value) {
+		return "", "must be printable text, such as the SHA of a commit"
+	}
+	return value, tooLong(value, maxSHABytes)
+}
+
+func deploymentType(value string) (string, string) {
+	if !printable(value) {
+		return "", "must be printable text, such as staging"
+	}
+	return value, tooLong(value, maxTextBytes)
+}
+
+// deduplicationKey is any text: it is only compared.
+func deduplicationKey(value string) (string, string) {
+	return value, tooLong(value, maxTextBytes)
+}
+
+func hostingService(value string) (string, string) {
+	for _, service := range []v1alpha1.HostingService{v1alpha1.GitHub, v1alpha1.GitLab} {
+		if strings.EqualFold(value, string(service)) {
+			return string(service), ""
+		}
+	}
+	return "", "must be GitHub or GitLab, not " + quote(value)
+}
+
+const urlShape = "must be an absolute http or https URL, such as https://staging.example.com/shop"
+
+// httpURL takes URLs that a browser opens. One with a user name or password is refused: it would
+// show in pages, in logs and on the code host.
+func httpURL(value string) (string, string) {
+	if reason := tooLong(value, maxURLBytes); reason != "" {
+		return "", reason
+	}
+	odd := func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
+	u, err := url.Parse(value)
+	switch {
+	case strings.ContainsFunc(value, odd) || err != nil || u.Scheme != "http" && u.Scheme != "https":
+		return "", urlShape
+	case u.User != nil:
+		return "", "must not hold a user name or a password; hand them to the tests as variables, better from a Secret that the Environment names in variablesFrom"
+	case u.Hostname() == "" || !validPort(u.Port()):
+		return "", urlShape
+	}
+	return value, ""
+}
+
+func validPort(port string) bool {
+	if port == "" {
+		return true
+	}
+	_, err := strconv.ParseUint(port, 10, 16)
+	return err == nil
+}
+
+func printable(value string) bool {
+	return !strings.ContainsFunc(value, func(r rune) bool { return !unicode.IsPrint(r) })
+}

@@ -1,0 +1,118 @@
+package notification
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Decode reads a notification from the body of a request. Its error is an *InvalidError.
+func Decode(body []byte) (*Notification, error) {
+	r, err := newReader(body)
+	if err != nil {
+		return nil, err
+	}
+	if kind := r.tokens.PeekKind(); kind == jsontext.KindNull {
+		return nil, r.wrongType("a JSON object")
+	}
+	d := &decoder{reader: r, n: &Notification{HostingService: v1alpha1.GitHub}}
+	if err := r.object("a JSON object", d.member); err != nil {
+		return nil, err
+	}
+	if err := r.end(); err != nil {
+		return nil, err
+	}
+	if d.n.EphemeralEnvironment && d.n.DeploymentURL == "" {
+		return nil, &InvalidError{
+			Field:  "ephemeral_environment",
+			Reason: "needs a deployment_url: send the URL of the deployment, or leave ephemeral_environment out",
+		}
+	}
+	return d.n, nil
+}
+
+// decoder fills a Notification member by member.
+type decoder struct {
+	*reader
+	n *Notification
+}
+
+// member reads the value of one member of the body. The names are those of the HTTP contract.
+func (d *decoder) member(name string) error {
+	switch name {
+	case "branch":
+		return d.checked(&d.n.Branch, branch)
+	case "sha":
+		return d.checked(&d.n.SHA, sha)
+	case "deployment_type":
+		return d.checked(&d.n.DeploymentType, deploymentType)
+	case "deployment_url":
+		return d.checked(&d.n.DeploymentURL, httpURL)
+	case "hosting_service":
+		return d.hostingService()
+	case "commit_url":
+		return d.checked(&d.n.CommitURL, httpURL)
+	case "variables":
+		return d.variables()
+	case "deduplication_key":
+		return d.checked(&d.n.DeduplicationKey, deduplicationKey)
+	case "ephemeral_environment":
+		return d.ephemeralEnvironment()
+	case "repository":
+		return d.repository()
+	case "pull_request_number", "merge_request_number":
+		return d.pullRequestNumber()
+	default:
+		return d.skip()
+	}
+}
+
+// checked reads a string into a field, in the form that the check gives it. The empty string is
+// absent.
+func (d *decoder) checked(field *string, check check) error {
+	value, err := d.text()
+	if err != nil || value == "" {
+		return err
+	}
+	value, reason := check(value)
+	if reason != "" {
+		return d.invalid(reason)
+	}
+	*field = value
+	return nil
+}
+
+func (d *decoder) hostingService() error {
+	name := string(d.n.HostingService)
+	if err := d.checked(&name, hostingService); err != nil {
+		return err
+	}
+	d.n.HostingService = v1alpha1.HostingService(name)
+	return nil
+}
+
+func (d *decoder) ephemeralEnvironment() (err error) {
+	d.n.EphemeralEnvironment, err = d.boolean()
+	return err
+}
+
+// pullRequestNumber reads either of the two names: what GitLab calls a merge request is a pull
+// request to everybody else. Both are accepted together if they agree.
+func (d *decoder) pullRequestNumber() error {
+	written, err := d.number()
+	if err != nil || written == "" {
+		return err
+	}
+	number, err := strconv.ParseInt(written, 10, 64)
+	if err != nil || number < 1 || number > maxPullRequestNumber {
+		return d.invalid(fmt.Sprintf("must be a whole number from 1 to %d, in digits only", int64(maxPullRequestNumber)))
+	}
+	if d.n.PullRequestNumber != 0 && d.n.PullRequestNumber != number {
+		return d.invalid("differs from the other of pull_request_number and merge_request_number; send one of them")
+	}
+	d.n.PullRequestNumber = number
+	return nil
+}

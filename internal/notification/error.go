@@ -1,0 +1,66 @@
+package notification
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// InvalidError says why a body is not a notification, in words for who sent it.
+type InvalidError struct {
+	// Field is the path of the member at fault, e.g. variables.FOO; empty for the body as a whole.
+	Field string
+	// Reason goes on where "The field ..." or "The request body ..." starts, without a full stop.
+	Reason string
+}
+
+// Error is a sentence: what is wrong, and what to send instead.
+func (e *InvalidError) Error() string {
+	if e.Field == "" {
+		return "The request body " + e.Reason + "."
+	}
+	return "The field " + e.Field + " " + e.Reason + "."
+}
+
+// fieldPath renders a JSON pointer as people write paths: /variables/FOO is variables.FOO. Names
+// that would not read well there are quoted, and long ones cut.
+func fieldPath(pointer jsontext.Pointer) string {
+	var path strings.Builder
+	for token := range pointer.Tokens() {
+		if path.Len() > 2*maxQuoted {
+			return path.String() + "…"
+		}
+		if path.Len() > 0 {
+			path.WriteByte('.')
+		}
+		path.WriteString(plainOrQuoted(token))
+	}
+	return path.String()
+}
+
+func plainOrQuoted(name string) string {
+	special := func(r rune) bool { return r == '.' || r == '"' || unicode.IsSpace(r) || !unicode.IsPrint(r) }
+	if name == "" || strings.ContainsFunc(name, special) {
+		return quote(name)
+	}
+	return cut(name)
+}
+
+// quote makes a part of the body fit for a log.
+func quote(s string) string {
+	return strconv.Quote(cut(s))
+}
+
+func cut(s string) string {
+	if len(s) <= maxQuoted {
+		return s
+	}
+	end := maxQuoted
+	for !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return s[:end] + "…"
+}

@@ -1,0 +1,75 @@
+// Package notification turns the body of a deployment notification into a validated Notification.
+//
+// It is strict about JSON and lenient about what it does not know: a name given twice, trailing
+// data, invalid UTF-8, deep nesting and a value of the wrong type are errors; unknown members are
+// skipped. Names of members are case-sensitive. A number or a boolean is never read as a string,
+// nor the other way round.
+//
+// Pipelines fill a body from variables that are not always set, and clients send null for options
+// that were not given. So, for every member, null means absent; and for every string, repository
+// included, so does the empty string. Only the value of a variable may be empty: a test can tell a
+// variable that is set and empty from one that is not set.
+//
+// A value is stored as it was sent, apart from this: a SHA is trimmed, and lower-cased where it is
+// a commit's; the hosting service gets the spelling of the API.
+//
+// The error is a sentence for the person who reads the log of the pipeline. It names the member, by
+// its path, and what to send. It never quotes a value that may hold a secret: no URL and no
+// variable.
+package notification
+
+import (
+	"strings"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+// Notification says that something was deployed. Decode makes it, and checks it: the fields are
+// within the bounds of limits.go, but hostile all the same, since anybody may name a branch.
+type Notification struct {
+	// Branch as it was sent; BranchName is what it is compared by. Empty where absent, as all are.
+	Branch string
+	// SHA identifies what was deployed: a commit in lower case, or any other text.
+	SHA string
+	// DeploymentType is compared exactly.
+	DeploymentType string
+	// DeploymentURL is absolute, http or https, and holds no user name and no password.
+	DeploymentURL string
+	// HostingService is where the commit is; GitHub unless the notification names another.
+	HostingService v1alpha1.HostingService
+	// CommitURL is like DeploymentURL.
+	CommitURL string
+	// Repository is the full name, owner/name, or group/subgroup/name.
+	Repository string
+	// PullRequestNumber of the pull request or merge request; 0 where absent.
+	PullRequestNumber int64
+	// Variables of the run, nil where there are none. Names may be reserved: see Reserved.
+	Variables map[string]string
+	// DeduplicationKey replaces the key by which a newer run supersedes older ones.
+	DeduplicationKey string
+	// EphemeralEnvironment asks for an Environment of its own. It comes with a DeploymentURL.
+	EphemeralEnvironment bool
+}
+
+// BranchName is a branch without "refs/heads/", which is how Triggers name branches.
+func BranchName(branch string) string {
+	return strings.TrimPrefix(branch, "refs/heads/")
+}
+
+// IsCommit tells whether a SHA can be that of a commit: 40 hexadecimal digits, or 64 in a repository
+// that uses SHA-256. Only those get a check on the code host.
+func IsCommit(sha string) bool {
+	if len(sha) != 40 && len(sha) != 64 {
+		return false
+	}
+	for i := range len(sha) {
+		if !isHex(sha[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func isHex(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
+}

@@ -1,0 +1,166 @@
+package notification
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// reader reads a body token by token. Its errors name the member that was read last.
+type reader struct {
+	tokens *jsontext.Decoder
+}
+
+// newReader refuses what no part of a body may hold. Invalid UTF-8 is looked for first, because the
+// tokenizer would report it together with other faults of a string.
+func newReader(body []byte) (*reader, error) {
+	switch {
+	case len(bytes.TrimSpace(body)) == 0:
+		return nil, &InvalidError{Reason: "is empty; send a JSON object, at least {}"}
+	case bytes.HasPrefix(body, []byte("\xef\xbb\xbf")):
+		return nil, &InvalidError{Reason: "starts with a byte order mark; send UTF-8 without it"}
+	case !utf8.Valid(body):
+		return nil, &InvalidError{Reason: "is not valid UTF-8; send JSON in UTF-8"}
+	}
+	return &reader{tokens: jsontext.NewDecoder(bytes.NewBuffer(body))}, nil
+}
+
+// object reads an object, or null for an absent one. It hands each member's name to member, which
+// reads or skips the value.
+func (r *reader) object(want string, member func(name string) error) error {
+	switch kind := r.tokens.PeekKind(); kind {
+	case jsontext.KindNull, jsontext.KindBeginObject:
+		if _, err := r.next(); err != nil || kind == jsontext.KindNull {
+			return err
+		}
+	default:
+		return r.wrongType(want)
+	}
+	for {
+		name, err := r.next()
+		if err != nil || name.Kind() == jsontext.KindEndObject {
+			return err
+		}
+		if err := member(name.String()); err != nil {
+			return err
+		}
+	}
+}
+
+// text reads a string, or "" for null.
+func (r *reader) text() (string, error) {
+	value, err := r.scalar("a string", jsontext.KindString)
+	if err != nil || value.Kind() == jsontext.KindNull {
+		return "", err
+	}
+	return value.String(), nil
+}
+
+// boolean reads true or false, or false for null.
+func (r *reader) boolean() (bool, error) {
+	value, err := r.scalar("true or false", jsontext.KindTrue, jsontext.KindFalse)
+	return err == nil && value.Kind() == jsontext.KindTrue, err
+}
+
+// number reads a number as it is written, or "" for null.
+func (r *reader) number() (string, error) {
+	value, err := r.scalar("a number", jsontext.KindNumber)
+	if err != nil || value.Kind() == jsontext.KindNull {
+		return "", err
+	}
+	return value.String(), nil
+}
+
+// scalar reads a value of one of the kinds, or null.
+func (r *reader) scalar(want string, kinds ...jsontext.Kind) (jsontext.Token, error) {
+	kind := r.tokens.PeekKind()
+	for _, k := range append(kinds, jsontext.KindNull) {
+		if kind == k {
+			return r.next()
+		}
+	}
+	return jsontext.Token{}, r.wrongType(want)
+}
+
+// wrongType reads on to the value that is not what was wanted, so that the error can name it.
+func (r *reader) wrongType(want string) error {
+	token, err := r.next()
+	if err != nil {
+		return err
+	}
+	return r.invalid(fmt.Sprintf("must be %s, not %s", want, describe(token.Kind())))
+}
+
+// skip reads over a value that means nothing here; it must be sound JSON all the same.
+func (r *reader) skip() error {
+	depth := r.tokens.StackDepth()
+	for {
+		if _, err := r.next(); err != nil {
+			return err
+		}
+		if r.tokens.StackDepth() == depth {
+			return nil
+		}
+	}
+}
+
+// end makes sure that nothing follows.
+func (r *reader) end() error {
+	_, err := r.tokens.ReadToken()
+	if err == io.EOF {
+		return nil
+	}
+	return &InvalidError{Reason: "goes on after the JSON object; send one object and nothing after it"}
+}
+
+func (r *reader) next() (jsontext.Token, error) {
+	token, err := r.tokens.ReadToken()
+	if err != nil {
+		return token, syntaxError(err)
+	}
+	if r.tokens.StackDepth() > maxNesting {
+		return token, &InvalidError{Reason: fmt.Sprintf("nests objects and arrays more than %d deep; send a flatter one", maxNesting)}
+	}
+	return token, nil
+}
+
+// invalid is an error about the value that was read last.
+func (r *reader) invalid(reason string) error {
+	return &InvalidError{Field: fieldPath(r.tokens.StackPointer()), Reason: reason}
+}
+
+func syntaxError(err error) error {
+	var syntax *jsontext.SyntacticError
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):
+		return &InvalidError{Reason: "ends too early to be JSON; send the whole object"}
+	case !errors.As(err, &syntax):
+		return &InvalidError{Reason: "cannot be read; send a JSON object"}
+	case errors.Is(err, jsontext.ErrDuplicateName):
+		return &InvalidError{Field: fieldPath(syntax.JSONPointer), Reason: "is given twice; send it once"}
+	}
+	cause := strings.ToValidUTF8(syntax.Err.Error(), "?")
+	return &InvalidError{Reason: fmt.Sprintf("is not valid JSON at byte %d: %s", syntax.ByteOffset, cut(cause))}
+}
+
+func describe(kind jsontext.Kind) string {
+	switch kind {
+	case jsontext.KindString:
+		return "a string"
+	case jsontext.KindNumber:
+		return "a number"
+	case jsontext.KindTrue, jsontext.KindFalse:
+		return "a boolean"
+	case jsontext.KindBeginArray:
+		return "an array"
+	case jsontext.KindNull:
+		return "null"
+	default:
+		return "an object"
+	}
+}

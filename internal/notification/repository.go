@@ -1,0 +1,89 @@
+package notification
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+const repositoryShape = `an object {"owner": ..., "name": ...} or {"namespace": ..., "name": ...}, or a string "owner/name"`
+
+// repository reads the full name of a repository. Clients send {owner, name} for GitHub and
+// {namespace, name} for GitLab, where the namespace may hold slashes; people write "owner/name".
+func (d *decoder) repository() error {
+	if d.tokens.PeekKind() == jsontext.KindString {
+		return d.checked(&d.n.Repository, repository)
+	}
+	var owner, namespace, name string
+	err := d.object(repositoryShape, func(member string) error {
+		switch member {
+		case "owner":
+			return d.checked(&owner, repositoryPart)
+		case "namespace":
+			return d.checked(&namespace, repositoryPart)
+		case "name":
+			return d.checked(&name, repositoryPart)
+		default:
+			return d.skip()
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return d.joinRepository(owner, namespace, name)
+}
+
+func (d *decoder) joinRepository(owner, namespace, name string) error {
+	if owner != "" && namespace != "" && owner != namespace {
+		return &InvalidError{Field: "repository.namespace", Reason: "differs from repository.owner; send one of them"}
+	}
+	if owner == "" {
+		owner = namespace
+	}
+	switch {
+	case owner == "" && name == "":
+		return nil
+	case owner == "":
+		return &InvalidError{Field: "repository.owner", Reason: "is missing; send " + repositoryShape}
+	case name == "" || strings.Contains(name, "/"):
+		return &InvalidError{Field: "repository.name", Reason: "must be the last part of the repository's full name, e.g. shop of acme/shop"}
+	}
+	full, reason := repository(owner + "/" + name)
+	if reason != "" {
+		return d.invalid(reason)
+	}
+	d.n.Repository = full
+	return nil
+}
+
+// repository checks a full name as the API type Repository does, so that a Trigger can name it.
+func repository(fullName string) (string, string) {
+	if reason := tooLong(fullName, maxTextBytes); reason != "" {
+		return "", reason
+	}
+	parts := strings.Split(fullName, "/")
+	for _, part := range parts {
+		if part == "" || len(parts) < 2 {
+			return "", "must be the full name of a repository, e.g. acme/shop"
+		}
+	}
+	return repositoryPart(fullName)
+}
+
+func repositoryPart(part string) (string, string) {
+	odd := func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }
+	if strings.ContainsFunc(part, odd) {
+		return "", "must not hold white space or control characters"
+	}
+	return part, tooLong(part, maxTextBytes)
+}
+
+// tooLong is the reason against a value of more bytes than the limit.
+func tooLong(value string, limit int) string {
+	if len(value) <= limit {
+		return ""
+	}
+	return fmt.Sprintf("is %d bytes long; at most %d are accepted", len(value), limit)
+}
