@@ -1,0 +1,86 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// options are the flags of the manager, validated.
+type options struct {
+	kubeconfig string
+
+	bindAddress    string
+	metricsAddress string
+	probeAddress   string
+	publicURL      string
+
+	leaderElect             bool
+	leaderElectionNamespace string
+
+	holdBudget time.Duration
+	drainDelay time.Duration
+	logLevel   slog.Level
+}
+
+func newCommand() *cobra.Command {
+	o := &options{}
+	cmd := &cobra.Command{
+		Use:   "manager",
+		Short: "Answers deployment notifications and runs the test suites that Triggers ask for",
+		Long: `The manager of Postflight. Every replica answers notifications over HTTP; one, the leader, carries
+the Suites to their end.
+
+Inside a cluster it needs no flags. Outside, it takes the cluster of --kubeconfig or $KUBECONFIG.`,
+		Example:       "  manager --kubeconfig ~/.kube/config --leader-elect=false --public-url http://localhost:8080",
+		Args:          cobra.NoArgs,
+		SilenceUsage:  true,
+		SilenceErrors: false,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := o.validate(); err != nil {
+				return err
+			}
+			return run(cmd.Context(), *o)
+		},
+	}
+	o.addFlags(cmd.Flags())
+	return cmd
+}
+
+func (o *options) addFlags(f *pflag.FlagSet) {
+	f.SortFlags = false
+	f.StringVar(&o.bindAddress, "bind-address", ":8080", "address of the HTTP API, host:port")
+	f.StringVar(&o.metricsAddress, "metrics-bind-address", ":8081", "address of /metrics, host:port; 0 turns it off")
+	f.StringVar(&o.probeAddress, "health-probe-bind-address", ":8082", "address of /healthz and /readyz, host:port")
+	f.StringVar(&o.publicURL, "public-url", "", "URL under which people and CI reach the HTTP API, for links")
+	f.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster; default: $KUBECONFIG, or the cluster the manager runs in")
+	f.BoolVar(&o.leaderElect, "leader-elect", true, "let one of several replicas reconcile; turn it off for a single process")
+	f.StringVar(&o.leaderElectionNamespace, "leader-election-namespace", "postflight-system", "namespace of the leader's Lease")
+	f.DurationVar(&o.holdBudget, "hold-budget", 45*time.Second, "how long a notification is held while the API server is away, before 503; below the clients' 60s")
+	f.DurationVar(&o.drainDelay, "drain-delay", 3*time.Second, "how long to go on serving after readiness fails, until load balancers know")
+	f.TextVar(&o.logLevel, "log-level", slog.LevelInfo, "DEBUG, INFO, WARN or ERROR")
+}
+
+func (o *options) validate() error {
+	var errs []error
+	if o.publicURL != "" {
+		u, err := url.Parse(o.publicURL)
+		if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+			errs = append(errs, fmt.Errorf("--public-url %q: must be an absolute http or https URL", o.publicURL))
+		}
+		o.publicURL = strings.TrimRight(o.publicURL, "/")
+	}
+	if o.holdBudget < time.Second || o.holdBudget > 55*time.Second {
+		errs = append(errs, fmt.Errorf("--hold-budget %s: must be from 1s to 55s, because clients give up at 60s", o.holdBudget))
+	}
+	if o.drainDelay < 0 {
+		errs = append(errs, fmt.Errorf("--drain-delay %s: must not be negative", o.drainDelay))
+	}
+	return errors.Join(errs...)
+}

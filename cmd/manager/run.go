@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/go-logr/logr"
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/selection"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/controllers"
+)
+
+// run wires the manager and runs it until the context ends.
+func run(ctx context.Context, o options) error {
+	log := slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: o.logLevel}))
+	ctrl.SetLogger(logr.FromSlogHandler(log.Handler()))
+
+	config, err := restConfig(o.kubeconfig)
+	if err != nil {
+		return err
+	}
+	mgr, err := ctrl.NewManager(config, managerOptions(o))
+	if err != nil {
+		return fmt.Errorf("create the manager: %w", err)
+	}
+	if err := setupControllers(ctx, mgr); err != nil {
+		return err
+	}
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return err
+	}
+	return mgr.Start(ctx)
+}
+
+func restConfig(kubeconfig string) (*rest.Config, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = kubeconfig
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("no cluster to talk to (name one by --kubeconfig, or run inside one): %w", err)
+	}
+	config.QPS = -1 // the API server's priority and fairness protects it, and knows more than a client can
+	return config, nil
+}
+
+func managerOptions(o options) ctrl.Options {
+	return ctrl.Options{
+		Scheme:                        newScheme(),
+		Cache:                         cacheOptions(),
+		Client:                        client.Options{Cache: &client.CacheOptions{EnableReadYourWritesConsistency: true}},
+		Metrics:                       metricsserver.Options{BindAddress: o.metricsAddress},
+		HealthProbeBindAddress:        o.probeAddress,
+		LeaderElection:                o.leaderElect,
+		LeaderElectionID:              "postflight",
+		LeaderElectionNamespace:       o.leaderElectionNamespace,
+		LeaderElectionReleaseOnCancel: true,
+		// Long enough to outlast a slow API server: a leader that steps down for nothing helps nobody.
+		LeaseDuration: ptr.To(60 * time.Second),
+		RenewDeadline: ptr.To(45 * time.Second),
+		RetryPeriod:   ptr.To(5 * time.Second),
+	}
+}
+
+func newScheme() *runtime.Scheme {
+	scheme := runtime.NewScheme()
+	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
+	utilruntime.Must(v1alpha1.AddToScheme(scheme))
+	return scheme
+}
+
+// cacheOptions keep in memory only what is needed: of Jobs those of Suites, and of nothing the
+// managed fields, which are often the larger half of an object.
+func cacheOptions() cache.Options {
+	ofSuites, err := labels.NewRequirement(v1alpha1.LabelSuite, selection.Exists, nil)
+	utilruntime.Must(err)
+	return cache.Options{
+		DefaultTransform: cache.TransformStripManagedFields(),
+		ByObject: map[client.Object]cache.ByObject{
+			&batchv1.Job{}: {Label: labels.NewSelector().Add(*ofSuites)},
+		},
+	}
+}
+
+func setupControllers(ctx context.Context, mgr ctrl.Manager) error {
+	if err := controllers.SetupIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
+		return err
+	}
+	suites := &controllers.SuiteReconciler{
+		Client:   mgr.GetClient(),
+		Live:     mgr.GetAPIReader(),
+		Recorder: mgr.GetEventRecorder("postflight"),
+		Clock:    clock.RealClock{},
+	}
+	if err := suites.SetupWithManager(mgr); err != nil {
+		return fmt.Errorf("set up the controller of Suites: %w", err)
+	}
+	return nil
+}

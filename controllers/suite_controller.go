@@ -1,0 +1,164 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/suite"
+)
+
+// suiteWorkers is how many Suites are reconciled at once. A reconcile mostly waits for the API
+// server, so that a burst of Suites needs several; what they write is bounded by its fairness.
+const suiteWorkers = 16
+
+// SuiteReconciler carries Suites from their creation to their end, as Jobs.
+type SuiteReconciler struct {
+	client.Client                      // reads from the cache, and sees its own writes there
+	Live          client.Reader        // asks the API server: for pods, which are not cached, and for what a cache may not know yet
+	Recorder      events.EventRecorder // for people who run kubectl describe
+	Clock         clock.PassiveClock
+
+	// queue lets one Suite at a time ask for a slot where slots are limited, so that two never take
+	// the same one.
+	queue sync.Mutex
+}
+
+// +kubebuilder:rbac:groups=postflight.dev,resources=suites,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=postflight.dev,resources=suites/status,verbs=patch
+// +kubebuilder:rbac:groups=postflight.dev,resources=suites/finalizers,verbs=update
+// +kubebuilder:rbac:groups=postflight.dev,resources=teams;environments;triggers,verbs=get;list;watch
+// +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch;create;delete
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+// SetupWithManager registers the reconciler.
+func (r *SuiteReconciler) SetupWithManager(mgr ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		For(&v1alpha1.Suite{}).
+		Owns(&batchv1.Job{}).
+		Watches(&v1alpha1.Suite{}, handler.EnqueueRequestsFromMapFunc(r.waitingFor), builder.WithPredicates(endedNow)).
+		Watches(&v1alpha1.Trigger{}, handler.EnqueueRequestsFromMapFunc(r.unfinishedOf(indexTrigger))).
+		Watches(&v1alpha1.Environment{}, handler.EnqueueRequestsFromMapFunc(r.unfinishedOf(indexEnvironment))).
+		Watches(&v1alpha1.Team{}, handler.EnqueueRequestsFromMapFunc(r.unfinishedOfTeam)).
+		WithOptions(controller.Options{MaxConcurrentReconciles: suiteWorkers}).
+		Complete(r)
+}
+
+// endedNow lets through what concerns other Suites: that one appears, ends or goes.
+var endedNow = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+	return !e.ObjectOld.(*v1alpha1.Suite).Finished() && e.ObjectNew.(*v1alpha1.Suite).Finished()
+}}
+
+// Reconcile observes, decides, applies and reports.
+func (r *SuiteReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	s := &v1alpha1.Suite{}
+	if err := r.Get(ctx, req.NamespacedName, s); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if s.DeletionTimestamp != nil {
+		return ctrl.Result{}, nil // its Job goes with it
+	}
+	o, limits, err := r.observe(ctx, s)
+	if err != nil {
+		return ctrl.Result{}, fmt.Errorf("observe: %w", err)
+	}
+	if limits != nil {
+		r.queue.Lock()
+		defer r.queue.Unlock()
+		if o.Place, err = r.place(ctx, s, *limits); err != nil {
+			return ctrl.Result{}, fmt.Errorf("find the place in the queue: %w", err)
+		}
+	}
+	d := suite.Decide(o, r.Clock.Now())
+	d, err = r.apply(ctx, o, d)
+	if err != nil {
+		return ctrl.Result{}, fmt.Errorf("apply: %w", err)
+	}
+	if d.DeleteSuite {
+		return ctrl.Result{}, nil
+	}
+	if err := r.report(ctx, o, d); err != nil {
+		return ctrl.Result{}, fmt.Errorf("report: %w", err)
+	}
+	if !suite.Ended(d.Condition) && starting(o.Job) {
+		d.Again = pace(r.Clock.Since(o.Job.CreationTimestamp.Time))
+	}
+	return ctrl.Result{RequeueAfter: d.Again}, nil
+}
+
+// apply does what was decided. A Job that the API server refuses changes the decision.
+func (r *SuiteReconciler) apply(ctx context.Context, o suite.Observation, d suite.Decision) (suite.Decision, error) {
+	switch {
+	case d.CreateJob:
+		return r.createJob(ctx, o, d)
+	case d.DeleteJob:
+		return d, r.delete(ctx, o.Job)
+	case d.DeleteSuite:
+		return d, r.delete(ctx, o.Suite)
+	default:
+		return d, nil
+	}
+}
+
+// delete removes exactly the object that was observed. Foreground deletion keeps a Job until its pods
+// are gone, which is what its absence has to mean.
+func (r *SuiteReconciler) delete(ctx context.Context, obj client.Object) error {
+	uid := obj.GetUID()
+	err := r.Delete(ctx, obj, client.PropagationPolicy("Foreground"), client.Preconditions{UID: &uid})
+	if apierrors.IsConflict(err) {
+		return nil // another object has the name now
+	}
+	return client.IgnoreNotFound(err)
+}
+
+// report writes the status, once and only if it changed, and then tells people about it.
+func (r *SuiteReconciler) report(ctx context.Context, o suite.Observation, d suite.Decision) error {
+	was := o.Suite
+	s := was.DeepCopy()
+	suite.SetStatus(s, o, d, r.Clock.Now())
+	if !suite.StatusChanged(was, s) {
+		return nil
+	}
+	patch := client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{})
+	if err := r.Status().Patch(ctx, s, patch); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	r.tell(was, s, d)
+	return nil
+}
+
+func (r *SuiteReconciler) tell(was, s *v1alpha1.Suite, d suite.Decision) {
+	if was.State() == s.State() {
+		return
+	}
+	kind := "Normal"
+	if s.Finished() && !s.Passed() {
+		kind = "Warning"
+	}
+	r.Recorder.Eventf(s, nil, kind, d.Condition.Reason, "Run", "%s", clipNote(d.Condition.Message))
+}
+
+// maxNote is what the API server accepts as the note of an event, in bytes.
+const maxNote = 1024
+
+func clipNote(note string) string {
+	if len(note) <= maxNote {
+		return note
+	}
+	return note[:maxNote-len("…")-3] + "…"
+}
+

@@ -1,0 +1,88 @@
+package controllers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/job"
+	"github.com/postflight-dev/postflight/internal/suite"
+)
+
+// quotaEvery is how often a Job that the namespace's quota has no room for is tried again.
+const quotaEvery = 15 * time.Second
+
+// createJob starts the run. That the Job exists already is what a crash after an earlier creation
+// looks like, once its owner is checked.
+func (r *SuiteReconciler) createJob(ctx context.Context, o suite.Observation, d suite.Decision) (suite.Decision, error) {
+	j := job.Build(o.Suite, o.Trigger, o.Environment)
+	err := r.Create(ctx, j)
+	switch {
+	case err == nil:
+		return d, nil
+	case apierrors.IsAlreadyExists(err):
+		return r.adopt(ctx, o.Suite, d)
+	case isQuota(err):
+		return suite.Decision{Condition: v1alpha1.Queued(fmt.Sprintf("Waiting for the namespace's quota: %s.", reason(err))), Again: quotaEvery}, nil
+	case isRefusal(err):
+		return suite.Decision{Condition: v1alpha1.Error(fmt.Sprintf(
+			"The API server refused the Job: %s. Mend the jobTemplate of Trigger %q and notify again.", reason(err), o.Trigger.Name))}, nil
+	default:
+		return d, err
+	}
+}
+
+func (r *SuiteReconciler) adopt(ctx context.Context, s *v1alpha1.Suite, d suite.Decision) (suite.Decision, error) {
+	j, err := get[batchv1.Job](ctx, r.Live, s.Namespace, s.Name)
+	if err != nil {
+		return d, err
+	}
+	if j == nil || metav1.IsControlledBy(j, s) {
+		return d, nil
+	}
+	return suite.Decision{Condition: v1alpha1.Error(fmt.Sprintf(
+		"A Job %q that belongs to something else is in the way. Delete it and notify again.", s.Name))}, nil
+}
+
+var quotaWords = regexp.MustCompile(`exceeded quota|maximum .* quota`)
+
+// isRefusal tells whether the same Job would be refused again.
+func isRefusal(err error) bool {
+	return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) ||
+		apierrors.IsRequestEntityTooLargeError(err) || apierrors.IsNotFound(err)
+}
+
+// isQuota tells a full quota, which may empty, from other refusals. The API server has no reason of
+// its own for it; its own controllers look for these words too.
+func isQuota(err error) bool {
+	return apierrors.IsForbidden(err) && quotaWords.MatchString(err.Error())
+}
+
+// reason is what the API server says, without the client's wrapping and without a last full stop.
+func reason(err error) string {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) {
+		err = errors.New(status.Status().Message)
+	}
+	return strings.TrimSuffix(err.Error(), ".")
+}
+
+// starting tells whether the Job has a pod that does not run yet, so that only looking tells why.
+func starting(j *batchv1.Job) bool {
+	return j != nil && j.Status.CompletionTime == nil && ptr.Deref(j.Status.Ready, 0) == 0
+}
+
+// pace of the looks at a pod that does not run yet: often at first, when most causes show, and
+// seldom later.
+func pace(age time.Duration) time.Duration {
+	return min(max(age/4, time.Second), time.Minute)
+}

@@ -1,0 +1,210 @@
+package controllers
+
+import (
+	"context"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/job"
+	"github.com/postflight-dev/postflight/internal/suite"
+)
+
+// observe gathers what exists and bears on one Suite, but for its place in the queue. The limits are
+// nil where the Suite needs no slot, because none is limited or because it does not wait.
+func (r *SuiteReconciler) observe(ctx context.Context, s *v1alpha1.Suite) (suite.Observation, *suite.Limits, error) {
+	o := suite.Observation{Suite: s}
+	var err error
+	if o.Trigger, err = r.trigger(ctx, s); err != nil {
+		return o, nil, err
+	}
+	if o.Job, err = r.job(ctx, s); err != nil {
+		return o, nil, err
+	}
+	if s.Finished() {
+		if o.Job != nil {
+			o.Outcome = job.Outcome(o.Job, nil)
+		}
+		return o, nil, nil
+	}
+	if o.Stream, err = r.stream(ctx, s); err != nil {
+		return o, nil, err
+	}
+	if o.Job != nil {
+		o.Outcome, err = r.outcome(ctx, o.Job)
+		return o, nil, err
+	}
+	if o.Environment, err = get[v1alpha1.Environment](ctx, r, s.Namespace, s.Spec.Environment); err != nil {
+		return o, nil, err
+	}
+	team, err := r.team(ctx, s.Namespace)
+	if err != nil {
+		return o, nil, err
+	}
+	o.Suspended = team.Spec.Suspended
+	return o, limits(team, o.Trigger), nil
+}
+
+// get reads an object from the cache; nil where it does not exist.
+func get[T any, P interface {
+	*T
+	client.Object
+}](ctx context.Context, c client.Reader, namespace, name string) (P, error) {
+	obj := P(new(T))
+	err := c.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, obj)
+	if err != nil {
+		return nil, client.IgnoreNotFound(err)
+	}
+	return obj, nil
+}
+
+// trigger is the Trigger of the Suite, and not a later one of the same name.
+func (r *SuiteReconciler) trigger(ctx context.Context, s *v1alpha1.Suite) (*v1alpha1.Trigger, error) {
+	t, err := get[v1alpha1.Trigger](ctx, r, s.Namespace, s.Spec.Trigger.Name)
+	if err != nil || t == nil || (s.Spec.Trigger.UID != "" && s.Spec.Trigger.UID != t.UID) {
+		return nil, err
+	}
+	return t, nil
+}
+
+// job is the Suite's Job. That a Job is gone ends a run, so it is believed of the API server only.
+func (r *SuiteReconciler) job(ctx context.Context, s *v1alpha1.Suite) (*batchv1.Job, error) {
+	j, err := get[batchv1.Job](ctx, r, s.Namespace, s.Name)
+	if err == nil && j == nil && s.Status.JobName != "" {
+		j, err = get[batchv1.Job](ctx, r.Live, s.Namespace, s.Name)
+	}
+	if err != nil || j == nil || !metav1.IsControlledBy(j, s) {
+		return nil, err
+	}
+	return j, nil
+}
+
+// outcome reads the pods only where the Job alone does not tell: while none is ready, and at the end
+// of a run that did not pass.
+func (r *SuiteReconciler) outcome(ctx context.Context, j *batchv1.Job) (metav1.Condition, error) {
+	c := job.Outcome(j, nil)
+	if c.Status == metav1.ConditionTrue || (c.Status == metav1.ConditionUnknown && !starting(j)) {
+		return c, nil
+	}
+	pods := &corev1.PodList{}
+	if err := r.Live.List(ctx, pods, client.InNamespace(j.Namespace), client.MatchingLabels{batchv1.JobNameLabel: j.Name}); err != nil {
+		return c, err
+	}
+	return job.Outcome(j, pods.Items), nil
+}
+
+// stream lists the Suites of the same stream, shared with the cache: read-only.
+func (r *SuiteReconciler) stream(ctx context.Context, s *v1alpha1.Suite) ([]*v1alpha1.Suite, error) {
+	key := suite.StreamKey(s)
+	if key == "" {
+		return nil, nil
+	}
+	return r.suites(ctx, s.Namespace, client.MatchingFields{indexStream: key})
+}
+
+func (r *SuiteReconciler) suites(ctx context.Context, namespace string, fields client.MatchingFields) ([]*v1alpha1.Suite, error) {
+	list := &v1alpha1.SuiteList{}
+	if err := r.List(ctx, list, client.InNamespace(namespace), fields, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, err
+	}
+	suites := make([]*v1alpha1.Suite, len(list.Items))
+	for i := range list.Items {
+		suites[i] = &list.Items[i]
+	}
+	return suites, nil
+}
+
+// team owns the namespace; a namespace without a team has no limits.
+func (r *SuiteReconciler) team(ctx context.Context, namespace string) (*v1alpha1.Team, error) {
+	teams := &v1alpha1.TeamList{}
+	err := r.List(ctx, teams, client.MatchingFields{indexNamespace: namespace})
+	if err != nil || len(teams.Items) == 0 {
+		return &v1alpha1.Team{}, err
+	}
+	return &teams.Items[0], nil
+}
+
+func limits(team *v1alpha1.Team, t *v1alpha1.Trigger) *suite.Limits {
+	if t == nil || (team.Spec.MaxConcurrentSuites == 0 && t.Spec.MaxConcurrentSuites == 0) {
+		return nil
+	}
+	return &suite.Limits{Team: team.Spec.MaxConcurrentSuites}
+}
+
+// place replays the queue of the team.
+func (r *SuiteReconciler) place(ctx context.Context, s *v1alpha1.Suite, limits suite.Limits) (int, error) {
+	triggers := &v1alpha1.TriggerList{}
+	if err := r.List(ctx, triggers, client.InNamespace(s.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return 0, err
+	}
+	limits.Trigger = make(map[string]int32, len(triggers.Items))
+	for _, t := range triggers.Items {
+		limits.Trigger[t.Name] = t.Spec.MaxConcurrentSuites
+	}
+	unfinished, err := r.suites(ctx, s.Namespace, client.MatchingFields{indexUnfinished: "true"})
+	if err != nil {
+		return 0, err
+	}
+	jobs := &batchv1.JobList{}
+	if err := r.List(ctx, jobs, client.InNamespace(s.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return 0, err
+	}
+	active := make(map[string]bool, len(jobs.Items))
+	for _, j := range jobs.Items {
+		active[j.Name] = true
+	}
+	return suite.Place(s, unfinished, func(o *v1alpha1.Suite) bool { return active[o.Name] }, limits), nil
+}
+
+// waitingFor are the Suites that another's arrival or end may concern: the rest of its stream, and,
+// once it has ended, the queue.
+func (r *SuiteReconciler) waitingFor(ctx context.Context, obj client.Object) []ctrl.Request {
+	s := obj.(*v1alpha1.Suite)
+	waiting, err := r.stream(ctx, s)
+	if err == nil && s.Finished() {
+		var queue []*v1alpha1.Suite
+		queue, err = r.suites(ctx, s.Namespace, client.MatchingFields{indexUnfinished: "true"})
+		waiting = append(waiting, queue...)
+	}
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "cannot tell which runs wait for this one", "suite", s.Name)
+		return nil
+	}
+	return requests(waiting, func(other *v1alpha1.Suite) bool {
+		return other.Name != s.Name && !other.Finished()
+	})
+}
+
+func (r *SuiteReconciler) unfinishedOf(index string) func(context.Context, client.Object) []ctrl.Request {
+	return func(ctx context.Context, obj client.Object) []ctrl.Request {
+		return r.enqueue(ctx, obj.GetNamespace(), client.MatchingFields{index: obj.GetName()})
+	}
+}
+
+func (r *SuiteReconciler) unfinishedOfTeam(ctx context.Context, obj client.Object) []ctrl.Request {
+	return r.enqueue(ctx, obj.(*v1alpha1.Team).NamespaceName(), client.MatchingFields{indexUnfinished: "true"})
+}
+
+func (r *SuiteReconciler) enqueue(ctx context.Context, namespace string, fields client.MatchingFields) []ctrl.Request {
+	suites, err := r.suites(ctx, namespace, fields)
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "cannot list the runs concerned", "namespace", namespace)
+		return nil
+	}
+	return requests(suites, func(*v1alpha1.Suite) bool { return true })
+}
+
+func requests(suites []*v1alpha1.Suite, want func(*v1alpha1.Suite) bool) []ctrl.Request {
+	var reqs []ctrl.Request
+	for _, s := range suites {
+		if want(s) {
+			reqs = append(reqs, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(s)})
+		}
+	}
+	return reqs
+}

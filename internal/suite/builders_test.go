@@ -1,0 +1,67 @@
+package suite_test
+
+import (
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+var t0 = time.Date(2026, 11, 20, 18, 0, 0, 0, time.UTC)
+
+// aSuite of the stream main/staging, received the given seconds after t0.
+func aSuite(name string, seconds int, change ...func(*v1alpha1.Suite)) *v1alpha1.Suite {
+	at := t0.Add(time.Duration(seconds) * time.Second)
+	received := metav1.NewMicroTime(at)
+	s := &v1alpha1.Suite{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "demo", CreationTimestamp: metav1.NewTime(at)},
+		Spec: v1alpha1.SuiteSpec{
+			Trigger:      v1alpha1.TriggerReference{Name: "smoke", UID: "uid-smoke"},
+			Environment:  "staging",
+			SupersedeKey: "main/staging",
+			Attempt:      1,
+			ReceivedAt:   &received,
+		},
+	}
+	for _, c := range change {
+		c(s)
+	}
+	return s
+}
+
+func in(condition metav1.Condition) func(*v1alpha1.Suite) {
+	return func(s *v1alpha1.Suite) {
+		s.Status.Conditions = []metav1.Condition{condition}
+		if condition.Status != metav1.ConditionUnknown {
+			s.Status.CompletionTime = &metav1.Time{Time: s.CreationTimestamp.Add(time.Minute)}
+		}
+	}
+}
+
+func withJob(s *v1alpha1.Suite) { s.Status.JobName = s.Name }
+
+func canceled(s *v1alpha1.Suite) { s.Spec.Cancel = true }
+
+func of(trigger string) func(*v1alpha1.Suite) {
+	return func(s *v1alpha1.Suite) { s.Spec.Trigger = v1alpha1.TriggerReference{Name: trigger} }
+}
+
+func aTrigger() *v1alpha1.Trigger {
+	return &v1alpha1.Trigger{ObjectMeta: metav1.ObjectMeta{Name: "smoke", Namespace: "demo", UID: "uid-smoke"}}
+}
+
+func anEnvironment() *v1alpha1.Environment {
+	return &v1alpha1.Environment{ObjectMeta: metav1.ObjectMeta{Name: "staging", Namespace: "demo", UID: "uid-staging"}}
+}
+
+func aJob(name string) *batchv1.Job {
+	return &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "demo"}}
+}
+
+func goingJob(name string) *batchv1.Job {
+	j := aJob(name)
+	j.DeletionTimestamp = &metav1.Time{Time: t0}
+	return j
+}

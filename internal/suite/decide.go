@@ -1,0 +1,183 @@
+package suite
+
+import (
+	"fmt"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+const (
+	// appearWithin is how long a Suite waits for a Trigger or Environment that is not there: long
+	// enough for a slow cache, or for the rest of a Git commit to be applied.
+	appearWithin = 30 * time.Second
+
+	// appearEvery is how often it looks again, in case no event tells.
+	appearEvery = 5 * time.Second
+
+	// DefaultTTL keeps a finished Suite whose Trigger is gone, or says nothing, for a week.
+	DefaultTTL = 7 * 24 * time.Hour
+
+	// exactPlaces is how far from the head of the queue a Suite is told its exact place. A place
+	// further back changes often and helps nobody, and each change is a write.
+	exactPlaces = 20
+)
+
+// Observation is all that exists and bears on one Suite.
+type Observation struct {
+	Suite       *v1alpha1.Suite
+	Stream      []*v1alpha1.Suite     // every Suite of the same stream known, itself included or not
+	Trigger     *v1alpha1.Trigger     // nil: there is none of that name and UID
+	Environment *v1alpha1.Environment // nil: there is none
+	Suspended   bool                  // the team is suspended
+	Place       int                   // in the queue for a slot, from 1; 0: there is a free one
+	Job         *batchv1.Job          // nil: it does not exist, which was asked of the API server, not of a cache, where the Suite has had one
+	Outcome     metav1.Condition      // what the Job and its pods say, where there is a Job
+}
+
+// Decision is what to do about one Suite, in this order: delete or create its Job, write its status,
+// or delete it. At most one of the three booleans is true.
+type Decision struct {
+	CreateJob   bool
+	DeleteJob   bool // with its pods, before it is gone
+	DeleteSuite bool
+
+	Condition    metav1.Condition // the Succeeded condition to be; of a finished Suite, the one it has
+	SupersededBy string
+	Again        time.Duration // look again after this, even if nothing changes; 0: no need
+}
+
+// Decide says what to do about one Suite. It steers by what exists, never by how far it thinks it
+// came, so that it may be called at any time, any number of times, and after a crash at any line.
+//
+// What holds whatever the interleaving, and is checked in the tests:
+//   - The newest Suite of a stream is never superseded.
+//   - A finished Suite never changes how it ended.
+//   - A Suite has at most one Job, and no Job once it is canceled or superseded.
+//   - A run starts only when every older run of its stream has ended and its pods are gone.
+//   - Whatever has not ended is waiting for something that its message names.
+func Decide(o Observation, now time.Time) Decision {
+	switch {
+	case o.Suite.Finished():
+		return afterEnd(o, now)
+	case o.Job != nil && Ended(o.Outcome) && o.Job.DeletionTimestamp == nil:
+		return Decision{Condition: o.Outcome}
+	case supersededBy(o) != nil:
+		by := supersededBy(o)
+		d := stop(o, v1alpha1.Superseded(fmt.Sprintf("Superseded by %s, a newer deployment to the same stream.", by.Name)))
+		d.SupersededBy = by.Name
+		return d
+	case o.Suite.Spec.Cancel:
+		return stop(o, v1alpha1.Canceled(canceledMessage(o.Suite)))
+	case o.Job != nil:
+		return Decision{Condition: o.Outcome}
+	case o.Suite.Status.JobName != "":
+		return Decision{Condition: v1alpha1.Error(fmt.Sprintf(
+			"The Job %s was deleted before it ended. Notify again, or create another Suite, to repeat the run.", o.Suite.Status.JobName))}
+	default:
+		return start(o, now)
+	}
+}
+
+// Ended tells whether a Succeeded condition is final.
+func Ended(c metav1.Condition) bool { return c.Status != "" && c.Status != metav1.ConditionUnknown }
+
+// supersededBy is the newest Suite of the stream where that is newer than the observed one. A stale
+// view of the stream can only hide a newer Suite, which delays the end of this one.
+func supersededBy(o Observation) *v1alpha1.Suite {
+	if by := newest(o.Stream); by != nil && Compare(by, o.Suite) > 0 {
+		return by
+	}
+	return nil
+}
+
+// stop ends a run whose Job has to go first: only when the Job is gone are its pods, and only then
+// may the run be called ended, so that its successor can rely on the end alone.
+func stop(o Observation, end metav1.Condition) Decision {
+	if o.Job == nil {
+		return Decision{Condition: end}
+	}
+	return Decision{
+		DeleteJob: o.Job.DeletionTimestamp == nil,
+		Condition: v1alpha1.Running(end.Message + " Stopping its pods."),
+	}
+}
+
+func canceledMessage(s *v1alpha1.Suite) string {
+	if who := s.Annotations[v1alpha1.AnnotationCanceledBy]; who != "" {
+		return fmt.Sprintf("Canceled by %s.", who)
+	}
+	return "Canceled by setting spec.cancel."
+}
+
+// start creates the Job, or says what it waits for.
+func start(o Observation, now time.Time) Decision {
+	older := unfinishedBefore(o.Suite, o.Stream)
+	switch {
+	case o.Trigger == nil:
+		return missing(o, now, fmt.Sprintf("Trigger %q", o.Suite.Spec.Trigger.Name))
+	case o.Environment == nil:
+		return missing(o, now, fmt.Sprintf("Environment %q", o.Suite.Spec.Environment))
+	case o.Suspended:
+		return Decision{Condition: v1alpha1.Queued("The team is suspended; the run starts when it no longer is.")}
+	case older != nil:
+		return Decision{Condition: v1alpha1.Queued(fmt.Sprintf("Waiting for the older run %s of the same stream to stop.", older.Name))}
+	case o.Place > 0:
+		return Decision{Condition: v1alpha1.Queued(placeMessage(o.Place))}
+	default:
+		return Decision{CreateJob: true, Condition: v1alpha1.Running("The Job is being created.")}
+	}
+}
+
+func placeMessage(place int) string {
+	if place > exactPlaces {
+		return fmt.Sprintf("Waiting for a slot, with more than %d runs ahead.", exactPlaces)
+	}
+	return fmt.Sprintf("Waiting for a slot, at place %d of the queue.", place)
+}
+
+// missing waits a little for what may only be late, and then ends the run.
+func missing(o Observation, now time.Time, what string) Decision {
+	if now.Sub(o.Suite.CreationTimestamp.Time) < appearWithin {
+		return Decision{
+			Condition: v1alpha1.Queued(fmt.Sprintf("Waiting for the %s, which does not exist.", what)),
+			Again:     appearEvery,
+		}
+	}
+	return Decision{Condition: v1alpha1.Error(fmt.Sprintf(
+		"The %s does not exist, or is no longer the one that was notified. Create it and notify again.", what))}
+}
+
+// afterEnd clears up: a Job that outlived the end of its Suite is stopped, and in the end the Suite
+// is deleted, which deletes its Job too.
+func afterEnd(o Observation, now time.Time) Decision {
+	d := Decision{Condition: current(o.Suite), SupersededBy: o.Suite.Status.SupersededBy}
+	if o.Job != nil && !Ended(o.Outcome) && o.Job.DeletionTimestamp == nil {
+		d.DeleteJob = true
+		return d
+	}
+	if completed := o.Suite.Status.CompletionTime; completed != nil {
+		d.Again = completed.Add(ttl(o.Trigger)).Sub(now)
+		d.DeleteSuite = d.Again <= 0
+	}
+	return d
+}
+
+func current(s *v1alpha1.Suite) metav1.Condition {
+	for _, c := range s.Status.Conditions {
+		if c.Type == v1alpha1.ConditionSucceeded {
+			return c
+		}
+	}
+	return metav1.Condition{}
+}
+
+func ttl(t *v1alpha1.Trigger) time.Duration {
+	if t == nil || t.Spec.Retention.TTLAfterFinished == nil {
+		return DefaultTTL
+	}
+	return t.Spec.Retention.TTLAfterFinished.Duration
+}

@@ -1,0 +1,311 @@
+package suite_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/suite"
+)
+
+func TestDecide(t *testing.T) {
+	older, self, newer := aSuite("older", 1), aSuite("self", 2), aSuite("newer", 3)
+	type observation = suite.Observation
+	ready := func(change func(*observation)) observation {
+		o := observation{Suite: self, Trigger: aTrigger(), Environment: anEnvironment()}
+		change(&o)
+		return o
+	}
+	short := aTrigger()
+	short.Spec.Retention.TTLAfterFinished = &metav1.Duration{Duration: time.Hour}
+
+	for name, tc := range map[string]struct {
+		reason string
+		o      observation
+		after  time.Duration // since t0
+		want   suite.Decision
+	}{
+		"Start": {
+			reason: "Nothing is in the way.",
+			o:      ready(func(*observation) {}),
+			want:   suite.Decision{CreateJob: true, Condition: v1alpha1.Running("The Job is being created.")},
+		},
+		"StartAgainAfterACrash": {
+			reason: "An earlier status is not believed over what exists.",
+			o:      ready(func(o *observation) { o.Suite = aSuite("self", 2, in(v1alpha1.Running("The Job is being created."))) }),
+			want:   suite.Decision{CreateJob: true, Condition: v1alpha1.Running("The Job is being created.")},
+		},
+		"OnlyItselfInTheStream": {
+			reason: "A Suite does not wait for itself.",
+			o:      ready(func(o *observation) { o.Stream = []*v1alpha1.Suite{self} }),
+			want:   suite.Decision{CreateJob: true, Condition: v1alpha1.Running("The Job is being created.")},
+		},
+		"OlderUnfinished": {
+			reason: "Two runs of a stream never share the environment.",
+			o:      ready(func(o *observation) { o.Stream = []*v1alpha1.Suite{older, self} }),
+			want:   suite.Decision{Condition: v1alpha1.Queued("Waiting for the older run older of the same stream to stop.")},
+		},
+		"OlderFinished": {
+			reason: "What has ended is not waited for.",
+			o: ready(func(o *observation) {
+				o.Stream = []*v1alpha1.Suite{aSuite("older", 1, in(v1alpha1.Failed("")))}
+			}),
+			want: suite.Decision{CreateJob: true, Condition: v1alpha1.Running("The Job is being created.")},
+		},
+		"SupersededBeforeItsStart": {
+			reason: "A run that never started ends at once.",
+			o:      ready(func(o *observation) { o.Stream = []*v1alpha1.Suite{older, self, newer} }),
+			want: suite.Decision{
+				Condition:    v1alpha1.Superseded("Superseded by newer, a newer deployment to the same stream."),
+				SupersededBy: "newer",
+			},
+		},
+		"SupersededByAFinishedOne": {
+			reason: "The newest supersedes the older ones even once it has ended.",
+			o: ready(func(o *observation) {
+				o.Stream = []*v1alpha1.Suite{aSuite("newer", 3, in(v1alpha1.Passed("")))}
+			}),
+			want: suite.Decision{
+				Condition:    v1alpha1.Superseded("Superseded by newer, a newer deployment to the same stream."),
+				SupersededBy: "newer",
+			},
+		},
+		"SupersededWhileRunning": {
+			reason: "The Job goes first; the run has ended only when its pods are gone.",
+			o: ready(func(o *observation) {
+				o.Stream = []*v1alpha1.Suite{self, newer}
+				o.Job, o.Outcome = aJob("self"), v1alpha1.Running("")
+			}),
+			want: suite.Decision{
+				DeleteJob:    true,
+				Condition:    v1alpha1.Running("Superseded by newer, a newer deployment to the same stream. Stopping its pods."),
+				SupersededBy: "newer",
+			},
+		},
+		"SupersededWhileStopping": {
+			reason: "A Job that is being deleted is not deleted again.",
+			o: ready(func(o *observation) {
+				o.Stream = []*v1alpha1.Suite{self, newer}
+				o.Job, o.Outcome = goingJob("self"), v1alpha1.Running("")
+			}),
+			want: suite.Decision{
+				Condition:    v1alpha1.Running("Superseded by newer, a newer deployment to the same stream. Stopping its pods."),
+				SupersededBy: "newer",
+			},
+		},
+		"SupersededAndStopped": {
+			reason: "That its Job is gone is what was asked for, not an error.",
+			o: ready(func(o *observation) {
+				o.Suite = aSuite("self", 2, withJob)
+				o.Stream = []*v1alpha1.Suite{self, newer}
+			}),
+			want: suite.Decision{
+				Condition:    v1alpha1.Superseded("Superseded by newer, a newer deployment to the same stream."),
+				SupersededBy: "newer",
+			},
+		},
+		"PassedBeforeItWasSuperseded": {
+			reason: "An outcome that is there is kept.",
+			o: ready(func(o *observation) {
+				o.Stream = []*v1alpha1.Suite{self, newer}
+				o.Job, o.Outcome = aJob("self"), v1alpha1.Passed("All good.")
+			}),
+			want: suite.Decision{Condition: v1alpha1.Passed("All good.")},
+		},
+		"SameInstant": {
+			reason: "The name breaks the tie, the same way in every replica.",
+			o:      ready(func(o *observation) { o.Stream = []*v1alpha1.Suite{aSuite("zzz", 2)} }),
+			want: suite.Decision{
+				Condition:    v1alpha1.Superseded("Superseded by zzz, a newer deployment to the same stream."),
+				SupersededBy: "zzz",
+			},
+		},
+		"CanceledWhileQueued": {
+			reason: "A queued run is canceled at once.",
+			o: ready(func(o *observation) {
+				o.Suite, o.Place = aSuite("self", 2, canceled), 3
+			}),
+			want: suite.Decision{Condition: v1alpha1.Canceled("Canceled by setting spec.cancel.")},
+		},
+		"CanceledBySomebody": {
+			reason: "Who asked is said, if known.",
+			o: ready(func(o *observation) {
+				o.Suite = aSuite("self", 2, canceled, func(s *v1alpha1.Suite) {
+					s.Annotations = map[string]string{v1alpha1.AnnotationCanceledBy: "ada@example.com"}
+				})
+			}),
+			want: suite.Decision{Condition: v1alpha1.Canceled("Canceled by ada@example.com.")},
+		},
+		"CanceledWhileRunning": {
+			reason: "The Job goes first.",
+			o: ready(func(o *observation) {
+				o.Suite = aSuite("self", 2, canceled, withJob)
+				o.Job, o.Outcome = aJob("self"), v1alpha1.Running("")
+			}),
+			want: suite.Decision{DeleteJob: true, Condition: v1alpha1.Running("Canceled by setting spec.cancel. Stopping its pods.")},
+		},
+		"Running": {
+			reason: "What the Job says is what the Suite says.",
+			o:      ready(func(o *observation) { o.Job, o.Outcome = aJob("self"), v1alpha1.Running("Pulling its image.") }),
+			want:   suite.Decision{Condition: v1alpha1.Running("Pulling its image.")},
+		},
+		"RunningWithoutATrigger": {
+			reason: "A Trigger that is deleted does not end the runs it started.",
+			o: ready(func(o *observation) {
+				o.Trigger, o.Environment = nil, nil
+				o.Job, o.Outcome = aJob("self"), v1alpha1.Running("Busy.")
+			}),
+			after: time.Hour,
+			want:  suite.Decision{Condition: v1alpha1.Running("Busy.")},
+		},
+		"JobDeletedBehindOurBack": {
+			reason: "Ends in an error, not in a hang and not in a second Job.",
+			o:      ready(func(o *observation) { o.Suite = aSuite("self", 2, withJob) }),
+			want: suite.Decision{Condition: v1alpha1.Error(
+				"The Job self was deleted before it ended. Notify again, or create another Suite, to repeat the run.")},
+		},
+		"Suspended": {
+			reason: "No run of a suspended team starts.",
+			o:      ready(func(o *observation) { o.Suspended = true }),
+			want:   suite.Decision{Condition: v1alpha1.Queued("The team is suspended; the run starts when it no longer is.")},
+		},
+		"InTheQueue": {
+			reason: "A queued run says its place.",
+			o:      ready(func(o *observation) { o.Place = 3 }),
+			want:   suite.Decision{Condition: v1alpha1.Queued("Waiting for a slot, at place 3 of the queue.")},
+		},
+		"FarBackInTheQueue": {
+			reason: "A place far back is not worth a write whenever it changes.",
+			o:      ready(func(o *observation) { o.Place = 21 }),
+			want:   suite.Decision{Condition: v1alpha1.Queued("Waiting for a slot, with more than 20 runs ahead.")},
+		},
+		"TriggerNotThereYet": {
+			reason: "A commit is applied object by object, and a cache may be behind.",
+			o:      ready(func(o *observation) { o.Trigger = nil }),
+			after:  10 * time.Second,
+			want: suite.Decision{
+				Condition: v1alpha1.Queued(`Waiting for the Trigger "smoke", which does not exist.`),
+				Again:     5 * time.Second,
+			},
+		},
+		"EnvironmentNeverThere": {
+			reason: "Nothing waits for ever.",
+			o:      ready(func(o *observation) { o.Environment = nil }),
+			after:  time.Minute,
+			want: suite.Decision{Condition: v1alpha1.Error(
+				`The Environment "staging" does not exist, or is no longer the one that was notified. Create it and notify again.`)},
+		},
+		"FinishedAndKept": {
+			reason: "It comes again when its time is up; the Trigger's word counts.",
+			o: ready(func(o *observation) {
+				o.Suite, o.Trigger = aSuite("self", 2, in(v1alpha1.Passed("Good."))), short
+			}),
+			after: 2*time.Second + 31*time.Minute,
+			want:  suite.Decision{Condition: v1alpha1.Passed("Good."), Again: 30 * time.Minute},
+		},
+		"FinishedLongAgo": {
+			reason: "A week is the default where the Trigger is gone.",
+			o: ready(func(o *observation) {
+				o.Suite, o.Trigger = aSuite("self", 2, in(v1alpha1.Passed("Good."))), nil
+			}),
+			after: 2*time.Second + time.Minute + suite.DefaultTTL,
+			want:  suite.Decision{Condition: v1alpha1.Passed("Good."), DeleteSuite: true},
+		},
+		"FinishedWithAJobLeft": {
+			reason: "A leader that was slow to step down may have started it.",
+			o: ready(func(o *observation) {
+				o.Suite = aSuite("self", 2, in(v1alpha1.Superseded("Over.")))
+				o.Job, o.Outcome = aJob("self"), v1alpha1.Running("")
+			}),
+			want: suite.Decision{Condition: v1alpha1.Superseded("Over."), DeleteJob: true},
+		},
+		"FinishedNeverChanges": {
+			reason: "Neither a cancel nor a newer run nor another outcome changes an end.",
+			o: ready(func(o *observation) {
+				o.Suite = aSuite("self", 2, in(v1alpha1.Passed("Good.")), canceled)
+				o.Stream = []*v1alpha1.Suite{newer}
+				o.Job, o.Outcome = aJob("self"), v1alpha1.Failed("Bad.")
+			}),
+			after: 2*time.Second + time.Minute,
+			want:  suite.Decision{Condition: v1alpha1.Passed("Good."), Again: suite.DefaultTTL},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := suite.Decide(tc.o, t0.Add(tc.after))
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s\nDecide: -want +got\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestPlace(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		active []*v1alpha1.Suite
+		queued []*v1alpha1.Suite // the last is the one asked about
+		limits suite.Limits
+		want   int
+	}{
+		"NoLimit": {
+			reason: "Without limits everything starts.",
+			active: []*v1alpha1.Suite{aSuite("a", 1)},
+			queued: []*v1alpha1.Suite{aSuite("b", 2)},
+		},
+		"TriggerFull": {
+			reason: "The slot of the Trigger is taken.",
+			active: []*v1alpha1.Suite{aSuite("a", 1)},
+			queued: []*v1alpha1.Suite{aSuite("b", 2)},
+			limits: suite.Limits{Trigger: map[string]int32{"smoke": 1}},
+			want:   1,
+		},
+		"FirstComeFirstServed": {
+			reason: "One slot is free, and an earlier run waits for it.",
+			queued: []*v1alpha1.Suite{aSuite("b", 2), aSuite("c", 3)},
+			limits: suite.Limits{Trigger: map[string]int32{"smoke": 1}},
+			want:   1,
+		},
+		"ThirdInLine": {
+			reason: "Two wait before it.",
+			active: []*v1alpha1.Suite{aSuite("a", 1)},
+			queued: []*v1alpha1.Suite{aSuite("b", 2), aSuite("c", 3), aSuite("d", 4)},
+			limits: suite.Limits{Trigger: map[string]int32{"smoke": 1}},
+			want:   3,
+		},
+		"LaterOneActive": {
+			reason: "A later run that has started keeps its slot.",
+			active: []*v1alpha1.Suite{aSuite("z", 9)},
+			queued: []*v1alpha1.Suite{aSuite("a", 1)},
+			limits: suite.Limits{Trigger: map[string]int32{"smoke": 1}},
+			want:   1,
+		},
+		"OtherTriggerDoesNotBlock": {
+			reason: "Runs that wait for their own Trigger leave the team's slots to others.",
+			active: []*v1alpha1.Suite{aSuite("a", 1)},
+			queued: []*v1alpha1.Suite{aSuite("b", 2), aSuite("c", 3), aSuite("d", 4, of("other"))},
+			limits: suite.Limits{Team: 2, Trigger: map[string]int32{"smoke": 1}},
+		},
+		"TeamFull": {
+			reason: "The team's slots are taken, whoever waits for them.",
+			active: []*v1alpha1.Suite{aSuite("a", 1), aSuite("b", 2)},
+			queued: []*v1alpha1.Suite{aSuite("c", 3), aSuite("d", 4, of("other"))},
+			limits: suite.Limits{Team: 2},
+			want:   2,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			isActive := map[string]bool{}
+			for _, s := range tc.active {
+				isActive[s.Name] = true
+			}
+			active := func(s *v1alpha1.Suite) bool { return isActive[s.Name] }
+			self := tc.queued[len(tc.queued)-1]
+			if got := suite.Place(self, append(tc.active, tc.queued...), active, tc.limits); got != tc.want {
+				t.Errorf("%s\nPlace = %d, want %d", tc.reason, got, tc.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,259 @@
+package suite_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"pgregory.net/rapid"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/suite"
+)
+
+// TestModel plays Decide against a small API server in every order that rapid comes upon: Suites that
+// arrive late, caches of two leaders that lag behind, crashes between the writes of a reconcile, Jobs
+// that end, fail or are deleted behind our back. It holds it to the invariants after every step, and
+// to the right ends once everything has come to rest.
+func TestModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		leaders := rapid.IntRange(1, 2).Draw(t, "leaders")
+		w := newWorld(leaders)
+		t.Repeat(map[string]func(*rapid.T){
+			"":          w.check,
+			"notify":    w.notify,
+			"cancel":    w.cancel,
+			"sync":      w.sync,
+			"reconcile": w.reconcileOne,
+			"work":      w.work,
+			"meddle":    w.meddle,
+		})
+		w.settle(t)
+		w.checkAtRest(t)
+	})
+}
+
+// world is an API server with the Suites of one stream and their Jobs, and what leaders know of it.
+type world struct {
+	suites  map[string]*v1alpha1.Suite
+	jobs    map[string]*modelJob
+	created map[string]int // Jobs ever created, by Suite
+	meddled map[string]bool
+	ends    map[string]metav1.Condition
+	caches  []map[string]*v1alpha1.Suite
+	version int
+}
+
+type modelJob struct {
+	outcome metav1.Condition
+	going   bool
+}
+
+func newWorld(leaders int) *world {
+	w := &world{
+		suites: map[string]*v1alpha1.Suite{}, jobs: map[string]*modelJob{}, created: map[string]int{},
+		meddled: map[string]bool{}, ends: map[string]metav1.Condition{},
+	}
+	for range leaders {
+		w.caches = append(w.caches, map[string]*v1alpha1.Suite{})
+	}
+	return w
+}
+
+func (w *world) notify(t *rapid.T) {
+	if len(w.suites) == 5 {
+		t.Skip("enough")
+	}
+	s := aSuite(fmt.Sprintf("s%d", len(w.suites)), rapid.IntRange(0, 3).Draw(t, "received"))
+	w.store(s)
+}
+
+func (w *world) store(s *v1alpha1.Suite) {
+	w.version++
+	s.ResourceVersion = fmt.Sprint(w.version)
+	w.suites[s.Name] = s
+}
+
+func (w *world) any(t *rapid.T) *v1alpha1.Suite {
+	if len(w.suites) == 0 {
+		t.Skip("nothing there")
+	}
+	return w.suites[fmt.Sprintf("s%d", rapid.IntRange(0, len(w.suites)-1).Draw(t, "suite"))]
+}
+
+func (w *world) cancel(t *rapid.T) {
+	s := w.any(t).DeepCopy()
+	s.Spec.Cancel = true
+	w.store(s)
+}
+
+// sync lets one leader's cache catch up on one Suite.
+func (w *world) sync(t *rapid.T) {
+	s := w.any(t)
+	w.caches[rapid.IntRange(0, len(w.caches)-1).Draw(t, "leader")][s.Name] = s
+}
+
+// work moves a Job on: it ends, or the pods of one that is being deleted are gone.
+func (w *world) work(t *rapid.T) {
+	s := w.any(t)
+	j := w.jobs[s.Name]
+	switch {
+	case j == nil:
+		t.Skip("no Job")
+	case j.going:
+		delete(w.jobs, s.Name)
+	default:
+		j.outcome = rapid.SampledFrom([]metav1.Condition{v1alpha1.Passed("passed"), v1alpha1.Failed("failed")}).Draw(t, "outcome")
+	}
+}
+
+func (w *world) meddle(t *rapid.T) {
+	s := w.any(t)
+	if w.jobs[s.Name] == nil {
+		t.Skip("no Job")
+	}
+	delete(w.jobs, s.Name)
+	w.meddled[s.Name] = true
+}
+
+func (w *world) reconcileOne(t *rapid.T) {
+	s := w.any(t)
+	leader := rapid.IntRange(0, len(w.caches)-1).Draw(t, "leader")
+	crash := rapid.Bool().Draw(t, "crash before the status is written")
+	w.reconcile(t, leader, s.Name, crash)
+}
+
+type failer interface {
+	Fatalf(format string, args ...any)
+}
+
+// reconcile is the controller in miniature: cached Suites, a Job that is asked for where the Suite
+// has had one, and a status write that fails if the Suite has changed.
+func (w *world) reconcile(t failer, leader int, name string, crash bool) {
+	cache := w.caches[leader]
+	s := cache[name]
+	if s == nil {
+		return
+	}
+	o := suite.Observation{Suite: s, Trigger: aTrigger(), Environment: anEnvironment()}
+	for _, other := range cache {
+		o.Stream = append(o.Stream, other)
+	}
+	if j := w.jobs[name]; j != nil {
+		o.Job, o.Outcome = aJob(name), j.outcome
+		if j.going {
+			o.Job = goingJob(name)
+		}
+	}
+	d := suite.Decide(o, t0.Add(10*time.Second))
+	w.apply(t, leader, o, d)
+	if crash {
+		return
+	}
+	is := s.DeepCopy()
+	suite.SetStatus(is, o, d, t0.Add(10*time.Second))
+	if suite.StatusChanged(s, is) && w.suites[name].ResourceVersion == s.ResourceVersion {
+		w.store(is)
+		cache[name] = is // a leader sees its own writes
+	}
+}
+
+func (w *world) apply(t failer, leader int, o suite.Observation, d suite.Decision) {
+	name := o.Suite.Name
+	switch {
+	case d.CreateJob && w.jobs[name] == nil:
+		if len(w.caches) == 1 && w.suites[name].Status.JobName != "" {
+			t.Fatalf("%s gets a second Job, after it was known to have had one", name)
+		}
+		w.jobs[name] = &modelJob{outcome: v1alpha1.Running("busy")}
+		w.created[name]++
+		if len(w.caches) == 1 {
+			w.checkAlone(t, leader, name)
+		}
+	case d.DeleteJob:
+		w.jobs[name].going = true
+	}
+}
+
+// checkAlone: with one leader, a run starts only when the older ones it can know of have no Job.
+func (w *world) checkAlone(t failer, leader int, name string) {
+	for other := range w.caches[leader] {
+		j := w.jobs[other]
+		if j == nil || other == name || suite.Ended(j.outcome) || suite.Compare(w.suites[other], w.suites[name]) > 0 {
+			continue
+		}
+		t.Fatalf("%s started beside %s, which is older and has a Job", name, other)
+	}
+}
+
+func (w *world) newest() string {
+	var newest *v1alpha1.Suite
+	for _, s := range w.suites {
+		if newest == nil || suite.Compare(s, newest) > 0 {
+			newest = s
+		}
+	}
+	return newest.Name
+}
+
+// check holds the world to what must be true at any time.
+func (w *world) check(t *rapid.T) {
+	for name, s := range w.suites {
+		if end, ok := w.ends[name]; ok && (end.Reason != s.State()) {
+			t.Fatalf("%s ended as %s and became %s", name, end.Reason, s.State())
+		}
+		if !s.Finished() {
+			continue
+		}
+		w.ends[name] = s.Status.Conditions[0]
+		if s.State() == v1alpha1.ReasonSuperseded && name == w.newest() {
+			t.Fatalf("%s is the newest and superseded", name)
+		}
+		if by := s.Status.SupersededBy; by != "" && suite.Compare(w.suites[by], s) <= 0 {
+			t.Fatalf("%s is superseded by %s, which is not newer", name, by)
+		}
+	}
+	for name, n := range w.created {
+		if n > 1 && len(w.caches) == 1 && !w.meddled[name] {
+			t.Fatalf("%s had %d Jobs", name, n)
+		}
+	}
+}
+
+// settle lets everything that can happen happen, without crashes and with fresh caches.
+func (w *world) settle(t *rapid.T) {
+	for range 20 {
+		for _, name := range slices.Sorted(maps.Keys(w.suites)) {
+			for leader, cache := range w.caches {
+				cache[name] = w.suites[name]
+				w.reconcile(t, leader, name, false)
+			}
+			if j := w.jobs[name]; j != nil && j.going {
+				delete(w.jobs, name)
+			} else if j != nil && name == w.newest() && !suite.Ended(j.outcome) {
+				j.outcome = v1alpha1.Passed("passed")
+			}
+		}
+	}
+}
+
+// checkAtRest: nothing is left unfinished, no Job runs, and only the newest could run to its end
+// unless an older one had ended before the newest came.
+func (w *world) checkAtRest(t *rapid.T) {
+	w.check(t)
+	for name, s := range w.suites {
+		if !s.Finished() {
+			t.Fatalf("%s never ended: %+v", name, s.Status.Conditions)
+		}
+		if j := w.jobs[name]; j != nil && !suite.Ended(j.outcome) {
+			t.Fatalf("%s ended as %s and its Job still runs", name, s.State())
+		}
+		if name == w.newest() && !s.Spec.Cancel && !w.meddled[name] && !s.Passed() && s.State() != v1alpha1.ReasonFailed {
+			t.Fatalf("the newest, %s, ended as %s", name, s.State())
+		}
+	}
+}
+

@@ -1,0 +1,123 @@
+package suite
+
+import (
+	"cmp"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/notification"
+)
+
+const (
+	// annotationIdempotencyKey holds the Idempotency-Key of the notification, where it took the
+	// place of a SHA.
+	annotationIdempotencyKey = "postflight.dev/idempotency-key"
+
+	// AnnotationRequest holds the id of the request that created the Suite: a request that meets its
+	// own Suite again, because the first answer of the API server was lost, has created it.
+	AnnotationRequest = "postflight.dev/request-id"
+
+	// shortSHA is how much of a commit people read.
+	shortSHA = 12
+)
+
+// Request is a Trigger that wants a Notification, and what came with it.
+type Request struct {
+	Trigger      *v1alpha1.Trigger
+	Environment  string // name of the Environment that is tested, the Trigger's or an ephemeral one
+	Notification *notification.Notification
+
+	IdempotencyKey string // takes the place of an absent SHA; may be empty
+	RequestID      string // identifies the run where there is neither
+	ReceivedAt     time.Time
+	Attempt        int32 // from 1
+}
+
+// New is the Suite that answers a Request. Its name is a function of (trigger UID, environment, SHA,
+// attempt), or of the idempotency key or the request where there is no SHA.
+func New(r Request) *v1alpha1.Suite {
+	id := r.identity()
+	received := metav1.NewMicroTime(r.ReceivedAt.UTC().Truncate(time.Microsecond))
+	s := &v1alpha1.Suite{
+		TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Suite"},
+		ObjectMeta: metav1.ObjectMeta{
+			Name:        id.name(r.Trigger.Name),
+			Namespace:   r.Trigger.Namespace,
+			Labels:      r.labels(),
+			Annotations: map[string]string{AnnotationRequest: r.RequestID},
+		},
+		Spec: v1alpha1.SuiteSpec{
+			Trigger:      v1alpha1.TriggerReference{Name: r.Trigger.Name, UID: r.Trigger.UID},
+			Environment:  r.Environment,
+			Deployment:   deployment(r.Notification),
+			Variables:    r.Notification.Variables,
+			SupersedeKey: r.supersedeKey(),
+			Attempt:      id.attempt,
+			ReceivedAt:   &received,
+		},
+	}
+	if id.kind == "idempotency-key" {
+		s.Annotations[annotationIdempotencyKey] = id.value
+	}
+	return s
+}
+
+// SameRun tells whether an existing Suite of the wanted one's name is the same run, and not
+// something else that took the name.
+func SameRun(existing, wanted *v1alpha1.Suite) bool {
+	return existing.Spec.Trigger.UID == wanted.Spec.Trigger.UID &&
+		existing.Spec.Environment == wanted.Spec.Environment &&
+		existing.Spec.Deployment.SHA == wanted.Spec.Deployment.SHA &&
+		existing.Spec.Attempt == wanted.Spec.Attempt &&
+		existing.Annotations[annotationIdempotencyKey] == wanted.Annotations[annotationIdempotencyKey]
+}
+
+func (r Request) identity() identity {
+	id := identity{trigger: r.Trigger.UID, environment: r.Environment, attempt: max(r.Attempt, 1)}
+	switch {
+	case r.Notification.SHA != "":
+		id.kind, id.value = "sha", r.Notification.SHA
+	case r.IdempotencyKey != "":
+		id.kind, id.value = "idempotency-key", r.IdempotencyKey
+	default:
+		id.kind, id.value = "request", r.RequestID
+	}
+	return id
+}
+
+// supersedeKey is the client's own key, or branch/environment. Deployments without a branch share
+// one stream per environment: they are all "the" deployment there.
+func (r Request) supersedeKey() string {
+	return cmp.Or(r.Notification.DeduplicationKey,
+		notification.BranchName(r.Notification.Branch)+"/"+r.Environment)
+}
+
+func (r Request) labels() map[string]string {
+	labels := map[string]string{
+		v1alpha1.LabelTrigger:     r.Trigger.Name,
+		v1alpha1.LabelEnvironment: r.Environment,
+	}
+	sha := r.Notification.SHA
+	short := strings.TrimRight(sha[:min(len(sha), shortSHA)], "-_.")
+	if short != "" && len(validation.IsValidLabelValue(short)) == 0 {
+		labels[v1alpha1.LabelShortSHA] = short
+	}
+	return labels
+}
+
+func deployment(n *notification.Notification) v1alpha1.Deployment {
+	return v1alpha1.Deployment{
+		Branch:            n.Branch,
+		SHA:               n.SHA,
+		Type:              n.DeploymentType,
+		URL:               n.DeploymentURL,
+		HostingService:    n.HostingService,
+		CommitURL:         n.CommitURL,
+		Repository:        n.Repository,
+		PullRequestNumber: n.PullRequestNumber,
+	}
+}

@@ -1,0 +1,43 @@
+package suite
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+// StreamKey names the stream of a Suite within its namespace, empty where it has none. Runs of one
+// stream test the same thing in the same place, so that a newer one makes the older ones pointless.
+func StreamKey(s *v1alpha1.Suite) string {
+	if s.Spec.SupersedeKey == "" {
+		return ""
+	}
+	return hash(s.Spec.Trigger.Name, s.Spec.Environment, s.Spec.SupersedeKey)
+}
+
+// Compare orders Suites by (receivedAt, name): a total order on which every replica agrees, whatever
+// the order in which the API server stored them.
+func Compare(a, b *v1alpha1.Suite) int {
+	return cmp.Or(a.Received().Compare(b.Received().Time), strings.Compare(a.Name, b.Name))
+}
+
+// newest of a stream; nil where there is none.
+func newest(stream []*v1alpha1.Suite) *v1alpha1.Suite {
+	if len(stream) == 0 {
+		return nil
+	}
+	return slices.MaxFunc(stream, Compare)
+}
+
+// unfinishedBefore is the newest Suite of the stream that is older than s and has not ended.
+func unfinishedBefore(s *v1alpha1.Suite, stream []*v1alpha1.Suite) *v1alpha1.Suite {
+	var older []*v1alpha1.Suite
+	for _, other := range stream {
+		if !other.Finished() && Compare(other, s) < 0 {
+			older = append(older, other)
+		}
+	}
+	return newest(older)
+}

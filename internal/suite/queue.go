@@ -1,0 +1,67 @@
+package suite
+
+import (
+	"slices"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+// Limits bound how many runs are active at once; 0 means no limit.
+type Limits struct {
+	Team    int32
+	Trigger map[string]int32 // by the Trigger's name
+}
+
+// Place is the place of s in the queue, from 1, and 0 where s may start now. It replays the queue over
+// what exists: active runs hold their slots, then the waiting ones take what is left, first come
+// first served. A run that waits for its Trigger's slot does not keep the team's slots from others.
+func Place(s *v1alpha1.Suite, unfinished []*v1alpha1.Suite, active func(*v1alpha1.Suite) bool, limits Limits) int {
+	slots := slots{limits: limits, trigger: map[string]int32{}}
+	var waiting []*v1alpha1.Suite
+	for _, other := range unfinished {
+		if active(other) {
+			slots.take(other)
+		} else {
+			waiting = append(waiting, other)
+		}
+	}
+	slices.SortFunc(waiting, Compare)
+	place := 1
+	for _, other := range waiting {
+		free := slots.free(other)
+		switch {
+		case other.Name == s.Name && free:
+			return 0
+		case other.Name == s.Name:
+			return place
+		case free:
+			slots.take(other)
+		case slots.competes(other, s):
+			place++
+		}
+	}
+	return 0
+}
+
+type slots struct {
+	limits  Limits
+	team    int32
+	trigger map[string]int32
+}
+
+func (x *slots) take(s *v1alpha1.Suite) {
+	x.team++
+	x.trigger[s.Spec.Trigger.Name]++
+}
+
+func (x *slots) free(s *v1alpha1.Suite) bool {
+	limit := x.limits.Trigger[s.Spec.Trigger.Name]
+	return (limit == 0 || x.trigger[s.Spec.Trigger.Name] < limit) &&
+		(x.limits.Team == 0 || x.team < x.limits.Team)
+}
+
+// competes tells whether a waits for a slot that b waits for too.
+func (x *slots) competes(a, b *v1alpha1.Suite) bool {
+	teamFull := x.limits.Team > 0 && x.team >= x.limits.Team
+	return teamFull || a.Spec.Trigger.Name == b.Spec.Trigger.Name
+}
