@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -14,39 +15,113 @@ import (
 	"github.com/postflight-dev/postflight/hack/dev/internal/build"
 	"github.com/postflight-dev/postflight/hack/dev/internal/console"
 	"github.com/postflight-dev/postflight/hack/dev/internal/layout"
+	"github.com/postflight-dev/postflight/hack/dev/internal/session"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	ctx, cancel := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		cancel()
+		// A second Ctrl-C ends this program at once. Its children die with it, and the next start
+		// removes what pods have left.
+		signal.Reset()
+	}()
 	if err := rootCommand().ExecuteContext(ctx); err != nil {
 		fmt.Fprintf(os.Stderr, "\nerror: %v\n", err)
 		os.Exit(1)
 	}
 }
 
+// tool is what the flags of all commands make.
+type tool struct {
+	dir       string
+	portBase  int
+	noManager bool
+	noNode    bool
+
+	layout  layout.Layout
+	console *console.Console
+}
+
 func rootCommand() *cobra.Command {
+	t := &tool{console: console.New(os.Stdout)}
 	root := &cobra.Command{
 		Use:           "dev",
 		Short:         "Run a Kubernetes cluster for development below one folder",
 		SilenceUsage:  true,
 		SilenceErrors: true,
+		PersistentPreRunE: func(*cobra.Command, []string) (err error) {
+			t.layout, err = layout.New(t.dir)
+			return err
+		},
 	}
-	root.AddCommand(assetsCommand())
+	root.PersistentFlags().StringVar(&t.dir, "dir", ".dev", "folder for all state; every folder is a cluster of its own")
+	root.AddCommand(t.assets(), t.run(), t.up(), t.down(), t.status(), t.image(), t.deploy(), t.undeploy())
 	return root
 }
 
-func assetsCommand() *cobra.Command {
+func (t *tool) assets() *cobra.Command {
 	return &cobra.Command{
 		Use:   "assets",
 		Short: "Only build the control plane and the object store into bin/",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			l, err := layout.New(os.TempDir())
-			if err != nil {
-				return err
-			}
-			return build.Builder{Layout: l, Console: console.New(os.Stdout)}.Assets(cmd.Context())
+			return t.builder().Assets(cmd.Context())
 		},
 	}
+}
+
+func (t *tool) builder() build.Builder {
+	return build.Builder{Layout: t.layout, Console: t.console}
+}
+
+// startFlags are those of run and up.
+func (t *tool) startFlags(cmd *cobra.Command) *cobra.Command {
+	cmd.Flags().IntVar(&t.portBase, "port-base", 8780, "first of 20 ports; the next free ones if they are taken")
+	cmd.Flags().BoolVar(&t.noManager, "no-manager", false, "only the cluster and the store; tests start managers themselves")
+	cmd.Flags().BoolVar(&t.noNode, "no-node", false, "no containerd and no kubelet: pods do not run")
+	return cmd
+}
+
+func (t *tool) options() session.Options {
+	return session.Options{PortBase: t.portBase, Node: t.withNode()}
+}
+
+// withNode says whether pods can and shall run.
+func (t *tool) withNode() bool {
+	return !t.noNode && runtime.GOOS == "linux" && os.Geteuid() == 0
+}
+
+// prepare does, in the foreground and with visible progress, what may take minutes.
+func (t *tool) prepare(ctx context.Context) error {
+	if !t.withNode() && !t.noNode {
+		t.console.Warn("Pods will not run here: that needs Linux and root. Everything else will.")
+	}
+	if err := t.chooseMode(); err != nil {
+		return err
+	}
+	builder := t.builder()
+	if err := builder.Assets(ctx); err != nil {
+		return err
+	}
+	if t.withNode() {
+		if _, err := builder.NodeTools(ctx); err != nil {
+			return err
+		}
+	}
+	return builder.Product(ctx, !t.noManager)
+}
+
+// chooseMode keeps a manager that was deployed as a pod where it is.
+func (t *tool) chooseMode() error {
+	switch {
+	case t.noManager:
+		return session.WriteMode(t.layout, session.ModeNone)
+	case session.ReadMode(t.layout) == session.ModeNone:
+		return session.WriteMode(t.layout, session.ModeProcess)
+	}
+	return nil
 }

@@ -1,0 +1,69 @@
+// Command shop is the deployment under test of the demo: a web shop of one page. Nothing in it is
+// for sale.
+package main
+
+import (
+	"cmp"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"html/template"
+	"log"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+//go:embed index.html
+var page string
+
+type product struct {
+	Name, Blurb, Emoji, Price string
+}
+
+var catalogue = []product{
+	{"Orbit mug", "Keeps its temperature for one full build.", "☕", "14.00"},
+	{"Green light", "Desk lamp. Turns on when all checks pass.", "💡", "39.00"},
+	{"Rubber duck", "Listens. Has seen worse.", "🦆", "6.50"},
+	{"Flight jacket", "For those who deploy on Fridays.", "🧥", "120.00"},
+	{"Red thread", "Leads from the alert to the commit.", "🧵", "3.20"},
+	{"Checklist pad", "Fifty sheets, each with one box.", "📋", "8.00"},
+}
+
+func main() {
+	address := cmp.Or(os.Getenv("ADDRESS"), "127.0.0.1:8080")
+	server := &http.Server{
+		Addr:              address,
+		Handler:           handler(cmp.Or(os.Getenv("VERSION"), "dev")),
+		ReadHeaderTimeout: 5 * time.Second,
+	}
+	stop := make(chan os.Signal, 1)
+	signal.Notify(stop, syscall.SIGTERM, os.Interrupt)
+	go func() {
+		<-stop
+		_ = server.Close()
+	}()
+	log.Printf("the shop is open at http://%s", address)
+	if err := server.ListenAndServe(); !errors.Is(err, http.ErrServerClosed) {
+		log.Fatal(err)
+	}
+}
+
+func handler(version string) http.Handler {
+	index := template.Must(template.New("index").Parse(page))
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		_ = index.Execute(w, map[string]any{"Products": catalogue, "Version": version})
+	})
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte("ok\n"))
+	})
+	mux.HandleFunc("GET /version", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(map[string]string{"version": version})
+	})
+	return mux
+}

@@ -1,0 +1,56 @@
+#!/bin/sh
+# A small test suite for the demo: requests pages of $URL and says what it saw.
+#
+#   URL            where the deployment runs (Postflight sets it)
+#   PATHS          pages to request                        default: / /healthz /version
+#   EXPECT_TEXT    must be on the first page               default: nothing
+#   GREP           only pages whose path contains this     default: all
+#   SLEEP_SECONDS  wait before the first request           default: 0
+#   FAIL_WITH      end with this exit code at the end      default: the real outcome
+
+paths=${PATHS:-/ /healthz /version}
+checked=0
+started=$(date +%s)
+
+# The termination log becomes the message of the run, so it says what a person needs to know.
+fail() {
+	code=$1
+	shift
+	echo "✗ $*"
+	echo "$*" >/dev/termination-log 2>/dev/null
+	exit "$code"
+}
+
+check() {
+	headers=$(wget -S -T 10 -O /tmp/page "$1" 2>&1)
+	outcome=$?
+	status=$(echo "$headers" | sed -n 's/^ *HTTP\/[0-9.]* \([0-9]*\).*/\1/p' | tail -n 1)
+	[ $outcome -eq 0 ] || fail 1 "GET $1: ${status:-$(echo "$headers" | tail -n 1)}"
+	checked=$((checked + 1))
+	echo "✓ GET $1 $status ($(wc -c </tmp/page) bytes)"
+}
+
+[ -n "$URL" ] || fail 2 "URL is not set: nothing to test."
+
+echo "Testing $URL"
+echo "  suite       ${POSTFLIGHT_SUITE_ID:--}"
+echo "  environment ${POSTFLIGHT_ENVIRONMENT:--}"
+echo "  branch      ${POSTFLIGHT_BRANCH:--} at ${POSTFLIGHT_SHA:--}"
+sleep "${SLEEP_SECONDS:-0}"
+
+for path in $paths; do
+	case $path in *"$GREP"*) ;; *) continue ;; esac
+	check "${URL%/}$path"
+	if [ -n "$EXPECT_TEXT" ] && [ $checked -eq 1 ]; then
+		grep -qF -- "$EXPECT_TEXT" /tmp/page || fail 1 "GET ${URL%/}$path does not show \"$EXPECT_TEXT\"."
+		echo "✓ the page shows \"$EXPECT_TEXT\""
+	fi
+done
+
+[ $checked -gt 0 ] || fail 2 "No page matches GREP=\"$GREP\"."
+[ -z "$FAIL_WITH" ] || fail "$FAIL_WITH" "Failed on request: FAIL_WITH=$FAIL_WITH."
+
+message="$checked checks passed in $(($(date +%s) - started)) s."
+echo "$message"
+echo "$message" >/dev/termination-log 2>/dev/null
+exit 0

@@ -1,0 +1,63 @@
+package node
+
+import (
+	"encoding/json"
+	"os"
+
+	"github.com/postflight-dev/postflight/hack/dev/internal/layout"
+)
+
+// Name is the node's name in the cluster.
+const Name = "local"
+
+// writeKubelet writes the KubeletConfiguration. JSON is YAML.
+func writeKubelet(l layout.Layout, p layout.Plan) error {
+	root := l.Path("node", "kubelet")
+	config := map[string]any{
+		"apiVersion": "kubelet.config.k8s.io/v1beta1",
+		"kind":       "KubeletConfiguration",
+
+		"address":           p.BridgeIP(),
+		"port":              p.PortBase + layout.PortKubelet,
+		"readOnlyPort":      0,
+		"healthzPort":       0,
+		"tlsCertFile":       l.Path("pki", "node.crt"),
+		"tlsPrivateKeyFile": l.Path("pki", "node.key"),
+		"authentication": map[string]any{
+			"anonymous": map[string]any{"enabled": false},
+			"webhook":   map[string]any{"enabled": true},
+			"x509":      map[string]any{"clientCAFile": l.Path("pki", "ca.crt")},
+		},
+		"authorization": map[string]any{"mode": "Webhook"},
+
+		"containerRuntimeEndpoint": "unix://" + l.ContainerdSocket(),
+		"cgroupDriver":             "cgroupfs",
+		"cgroupRoot":               "/" + l.Cgroup(),
+		"failCgroupV1":             false,
+		"failSwapOn":               false,
+		"podLogsDir":               l.Path("node", "pods"),
+		"volumePluginDir":          root + "/volume-plugins",
+
+		// A developer's disk is fuller and smaller than a node's; nothing is evicted from it, and
+		// images that came from a tarball could not be pulled again.
+		"localStorageCapacityIsolation": false,
+		"imageGCHighThresholdPercent":   100,
+		"evictionHard": map[string]string{
+			"memory.available": "50Mi", "nodefs.available": "0%", "nodefs.inodesFree": "0%", "imagefs.available": "0%",
+		},
+
+		// Runs should start at once.
+		"kubeAPIQPS":          200,
+		"kubeAPIBurst":        400,
+		"maxPods":             250,
+		"serializeImagePulls": false,
+	}
+	content, err := json.MarshalIndent(config, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(root, 0o755); err != nil {
+		return err
+	}
+	return layout.WriteFile(l.Path("node", "kubelet.json"), content, 0o644)
+}

@@ -1,0 +1,115 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+
+	"github.com/vishvananda/netlink"
+
+	"github.com/postflight-dev/postflight/hack/dev/internal/layout"
+)
+
+// TakenNetworks lists the networks that this machine has an address in or a route to.
+func TakenNetworks() ([]netip.Prefix, error) {
+	var taken []netip.Prefix
+	addresses, err := net.InterfaceAddrs()
+	if err != nil {
+		return nil, err
+	}
+	for _, address := range addresses {
+		if prefix, err := netip.ParsePrefix(address.String()); err == nil {
+			taken = append(taken, prefix)
+		}
+	}
+	routes, err := netlink.RouteList(nil, netlink.FAMILY_V4)
+	if err != nil {
+		return nil, err
+	}
+	for _, route := range routes {
+		if route.Dst == nil {
+			continue
+		}
+		if prefix, err := netip.ParsePrefix(route.Dst.String()); err == nil {
+			taken = append(taken, prefix)
+		}
+	}
+	return taken, nil
+}
+
+// CreateBridge makes the network in which the node and its pods live. The bridge also carries the
+// cluster IP of the API server, where the supervisor listens: pods reach it without a kube-proxy.
+func CreateBridge(l layout.Layout, p layout.Plan) error {
+	bridge := &netlink.Bridge{LinkAttrs: netlink.LinkAttrs{Name: l.Bridge()}}
+	if err := netlink.LinkAdd(bridge); err != nil {
+		return fmt.Errorf("making the bridge %s: %w", l.Bridge(), err)
+	}
+	if err := netlink.LinkSetAlias(bridge, l.Mark()); err != nil {
+		return err
+	}
+	_, pods, err := net.ParseCIDR(p.PodCIDR())
+	if err != nil {
+		return err
+	}
+	pods.IP = net.ParseIP(p.BridgeIP())
+	kubernetes := &net.IPNet{IP: net.ParseIP(p.KubernetesIP()), Mask: net.CIDRMask(32, 32)}
+	for _, network := range []*net.IPNet{pods, kubernetes} {
+		if err := netlink.AddrAdd(bridge, &netlink.Addr{IPNet: network}); err != nil {
+			return fmt.Errorf("giving the bridge the address %s: %w", network, err)
+		}
+	}
+	return netlink.LinkSetUp(bridge)
+}
+
+// removeBridge removes the bridge and what is plugged into it, but only if it is marked as ours.
+func removeBridge(l layout.Layout) error {
+	bridge, err := netlink.LinkByName(l.Bridge())
+	var notFound netlink.LinkNotFoundError
+	if errors.As(err, &notFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if alias := bridge.Attrs().Alias; alias != l.Mark() && alias != "" {
+		return fmt.Errorf("the network device %s is not ours (its alias is %q)", l.Bridge(), alias)
+	}
+	links, err := netlink.LinkList()
+	if err != nil {
+		return err
+	}
+	for _, link := range links {
+		if link.Attrs().MasterIndex == bridge.Attrs().Index {
+			_ = netlink.LinkDel(link) // it may have gone with its namespace meanwhile
+		}
+	}
+	return netlink.LinkDel(bridge)
+}
+
+// writeCNI writes the one network of the node. No masquerading: it would need iptables and change
+// the machine's firewall, so pods reach this machine and each other, and no further.
+func writeCNI(l layout.Layout, p layout.Plan) error {
+	config := fmt.Sprintf(`{
+  "cniVersion": "1.0.0",
+  "name": %[1]q,
+  "plugins": [{
+    "type": "bridge",
+    "bridge": %[1]q,
+    "ipMasq": false,
+    "hairpinMode": true,
+    "ipam": {
+      "type": "host-local",
+      "dataDir": %[2]q,
+      "ranges": [[{"subnet": %[3]q, "rangeStart": "10.%[5]d.1.0", "gateway": %[4]q}]],
+      "routes": [{"dst": "0.0.0.0/0"}]
+    }
+  }]
+}
+`, l.Bridge(), l.Path("node", "ipam"), p.PodCIDR(), p.BridgeIP(), p.Subnet)
+	if err := os.MkdirAll(l.Path("node", "cni"), 0o755); err != nil {
+		return err
+	}
+	return layout.WriteFile(l.Path("node", "cni", "10-bridge.conflist"), []byte(config), 0o644)
+}

@@ -1,0 +1,26 @@
+//go:build !linux
+
+package node
+
+import (
+	"errors"
+	"net/netip"
+	"os"
+
+	"github.com/postflight-dev/postflight/hack/dev/internal/layout"
+)
+
+var errLinuxOnly = errors.New("pods need Linux")
+
+// TakenNetworks is not asked where there are no pods.
+func TakenNetworks() ([]netip.Prefix, error) { return nil, nil }
+
+// CreateBridge fails: there are no pods here.
+func CreateBridge(layout.Layout, layout.Plan) error { return errLinuxOnly }
+
+// Clean removes what says that something runs.
+func Clean(l layout.Layout) error { return os.RemoveAll(l.Path("run")) }
+
+func writeCNI(layout.Layout, layout.Plan) error { return errLinuxOnly }
+func createCgroup(layout.Layout) error          { return errLinuxOnly }
+func onOverlay(string) bool                     { return false }

@@ -1,0 +1,9 @@
+//go:build !linux
+
+package proc
+
+import "syscall"
+
+// Only Linux has a parent-death signal; elsewhere a killed supervisor leaves its children running
+// until the next `up` finds their ports taken and chooses others.
+func childAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

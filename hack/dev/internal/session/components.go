@@ -1,0 +1,158 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/postflight-dev/postflight/hack/dev/internal/layout"
+	"github.com/postflight-dev/postflight/hack/dev/internal/proc"
+)
+
+// bucket is where run inputs are kept in the development store.
+const bucket = "postflight"
+
+func (s *Session) etcd() proc.Spec {
+	client, peer := "https://"+s.plan.Loopback(layout.PortEtcd), "https://"+s.plan.Loopback(layout.PortEtcdPeer)
+	pki := func(name string) string { return s.layout.Path("pki", name) }
+	return proc.Spec{
+		Name: "etcd",
+		Path: s.layout.Bin("cluster", "etcd"),
+		Args: []string{
+			"--name=local",
+			"--data-dir=" + s.layout.Path("etcd"),
+			"--listen-client-urls=" + client, "--advertise-client-urls=" + client,
+			"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer,
+			"--initial-cluster=local=" + peer,
+			// Without client certificates any user of this machine would be the cluster's admin.
+			"--client-cert-auth", "--trusted-ca-file=" + pki("etcd-ca.crt"),
+			"--cert-file=" + pki("etcd.crt"), "--key-file=" + pki("etcd.key"),
+			"--peer-client-cert-auth", "--peer-trusted-ca-file=" + pki("etcd-ca.crt"),
+			"--peer-cert-file=" + pki("etcd.crt"), "--peer-key-file=" + pki("etcd.key"),
+			// A crash of the machine may cost the cluster's data; a crash of etcd does not.
+			"--unsafe-no-fsync",
+			"--log-level=warn",
+		},
+		Grace: 2 * time.Second,
+		Ready: s.etcdClient.get(client + "/readyz"),
+	}
+}
+
+func (s *Session) apiserver() proc.Spec {
+	pki := func(name string) string { return s.layout.Path("pki", name) }
+	return proc.Spec{
+		Name: "kube-apiserver",
+		Path: s.layout.Bin("cluster", "kube-apiserver"),
+		Args: []string{
+			"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", s.plan.PortBase+layout.PortAPIServer),
+			"--advertise-address=" + s.plan.BridgeIP(),
+			"--tls-cert-file=" + pki("apiserver.crt"), "--tls-private-key-file=" + pki("apiserver.key"),
+			"--client-ca-file=" + pki("ca.crt"),
+			"--etcd-servers=https://" + s.plan.Loopback(layout.PortEtcd),
+			"--etcd-cafile=" + pki("etcd-ca.crt"), "--etcd-certfile=" + pki("etcd.crt"), "--etcd-keyfile=" + pki("etcd.key"),
+			"--kubelet-certificate-authority=" + pki("ca.crt"),
+			"--kubelet-client-certificate=" + pki("kubelet-client.crt"), "--kubelet-client-key=" + pki("kubelet-client.key"),
+			"--kubelet-preferred-address-types=InternalIP",
+			"--service-account-issuer=https://kubernetes.default.svc.cluster.local",
+			"--service-account-key-file=" + pki("sa.pub"), "--service-account-signing-key-file=" + pki("sa.key"),
+			"--service-cluster-ip-range=" + s.plan.ServiceCIDR(),
+			"--authorization-mode=Node,RBAC",
+			"--enable-admission-plugins=NodeRestriction",
+			"--allow-privileged=true",
+			"--profiling=false",
+		},
+		Grace: 2 * time.Second,
+		Ready: s.client.get(s.server() + "/readyz"),
+	}
+}
+
+func (s *Session) controllerManager() proc.Spec {
+	pki := func(name string) string { return s.layout.Path("pki", name) }
+	return proc.Spec{
+		Name: "kube-controller-manager",
+		Path: s.layout.Bin("cluster", "kube-controller-manager"),
+		Args: []string{
+			"--kubeconfig=" + s.layout.Kubeconfig("controller-manager"),
+			"--leader-elect=false", "--secure-port=0",
+			"--use-service-account-credentials",
+			"--service-account-private-key-file=" + pki("sa.key"), "--root-ca-file=" + pki("ca.crt"),
+			"--cluster-signing-cert-file=" + pki("ca.crt"), "--cluster-signing-key-file=" + pki("ca.key"),
+			// The defaults hold back a burst of runs.
+			"--kube-api-qps=200", "--kube-api-burst=400", "--concurrent-job-syncs=20",
+		},
+		Grace: time.Second,
+		// It serves no health; that pods can be created at all is what it is waited for.
+		Ready: s.client.get(s.server() + "/api/v1/namespaces/default/serviceaccounts/default"),
+	}
+}
+
+func (s *Session) scheduler() proc.Spec {
+	return proc.Spec{
+		Name: "kube-scheduler",
+		Path: s.layout.Bin("cluster", "kube-scheduler"),
+		Args: []string{
+			"--kubeconfig=" + s.layout.Kubeconfig("scheduler"),
+			"--leader-elect=false", "--secure-port=0",
+			"--kube-api-qps=200", "--kube-api-burst=400",
+		},
+		Grace: time.Second,
+		Ready: func(context.Context) error { return nil }, // it serves no health either
+	}
+}
+
+func (s *Session) store() proc.Spec {
+	return proc.Spec{
+		Name: "store",
+		Path: s.layout.Bin("store"),
+		Args: []string{"serve", "s3", "--addr", s.plan.Loopback(layout.PortStore), s.layout.Path("store")},
+		Env: []string{
+			// Not an argument: everyone may read those. The value is a list in CSV, hence the quotes.
+			`RCLONE_AUTH_KEY="` + s.secrets.StoreID + "," + s.secrets.StoreSecret + `"`,
+			"RCLONE_CONFIG=" + s.layout.Path("run", "rclone.conf"),
+			"RCLONE_CACHE_DIR=" + s.layout.Path("store-cache"),
+		},
+		Grace: time.Second,
+		Ready: tcp(s.plan.Loopback(layout.PortStore)),
+	}
+}
+
+func (s *Session) manager() proc.Spec {
+	return proc.Spec{
+		Name: "manager",
+		Path: s.layout.Bin("manager"),
+		Args: []string{
+			"--kubeconfig=" + s.layout.Kubeconfig("manager"),
+			"--bind-address=" + s.plan.Loopback(layout.PortAPI),
+			"--metrics-bind-address=" + s.plan.Loopback(layout.PortMetrics),
+			"--health-probe-bind-address=" + s.plan.Loopback(layout.PortProbes),
+			"--public-url=http://" + s.plan.Loopback(layout.PortAPI),
+		},
+		Env:   s.managerVariables().list(),
+		Grace: 10 * time.Second,
+		Ready: httpClient{}.get("http://" + s.plan.Loopback(layout.PortProbes) + "/readyz"),
+	}
+}
+
+// keep starts a component and remembers it for the end.
+func (s *Session) keep(spec proc.Spec) *proc.Child {
+	spec.Log = s.layout.Log(spec.Name)
+	spec.PIDFile = s.layout.Path("run", spec.Name+".pid")
+	spec.Env = append(s.environment(), spec.Env...)
+	child := proc.Keep(s.spawner, spec, s.console.Warn)
+	s.children = append(s.children, child)
+	return child
+}
+
+// environment is what all children get: the mark, and no proxy between the parts of the cluster.
+func (s *Session) environment() []string {
+	var env []string
+	for _, entry := range os.Environ() {
+		if !strings.HasPrefix(strings.ToUpper(entry), "NO_PROXY=") {
+			env = append(env, entry)
+		}
+	}
+	noProxy := strings.Trim(os.Getenv("NO_PROXY")+",localhost,127.0.0.1,"+s.plan.PodCIDR()+","+s.plan.ServiceCIDR(), ",")
+	return append(env, s.layout.Mark(), "NO_PROXY="+noProxy, "no_proxy="+noProxy)
+}

@@ -1,0 +1,93 @@
+package session
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/postflight-dev/postflight/hack/dev/internal/images"
+	"github.com/postflight-dev/postflight/hack/dev/internal/layout"
+)
+
+const team = "demo"
+
+type variable struct{ name, value string }
+
+type variables []variable
+
+func (v variables) list() []string {
+	entries := make([]string, 0, len(v))
+	for _, one := range v {
+		entries = append(entries, one.name+"="+one.value)
+	}
+	return entries
+}
+
+// shell is a file to source: any value survives, also one with quotes, spaces or dollars.
+func (v variables) shell(comment string) []byte {
+	var text strings.Builder
+	fmt.Fprintf(&text, "# %s\n", comment)
+	for _, one := range v {
+		fmt.Fprintf(&text, "export %s='%s'\n", one.name, strings.ReplaceAll(one.value, "'", `'\''`))
+	}
+	return []byte(text.String())
+}
+
+// userVariables are for the person at the shell and for tests.
+func (s *Session) userVariables() variables {
+	return variables{
+		{"KUBECONFIG", s.layout.Kubeconfig("admin")},
+		{"POSTFLIGHT_KUBECTL", s.layout.Bin("cluster", "kubectl")},
+		{"POSTFLIGHT_URL", s.url()},
+		{"POSTFLIGHT_API_KEY", s.secrets.APIKey},
+		{"POSTFLIGHT_TEAM", team},
+		{"POSTFLIGHT_METRICS_URL", "http://" + s.plan.Loopback(layout.PortMetrics) + "/metrics"},
+		{"POSTFLIGHT_PROBES_URL", "http://" + s.plan.Loopback(layout.PortProbes)},
+		{"POSTFLIGHT_BRIDGE_ADDRESS", s.podHost()},
+		{"S3_ENDPOINT", "http://" + s.plan.Loopback(layout.PortStore)},
+		{"S3_BUCKET", bucket},
+		{"DEMO_URL", s.demoURL()},
+	}
+}
+
+// managerVariables are what the manager gets beside its flags. Tests that start managers of their
+// own source them from DIR/manager.env.
+func (s *Session) managerVariables() variables {
+	return variables{
+		{"AWS_ACCESS_KEY_ID", s.secrets.StoreID},
+		{"AWS_SECRET_ACCESS_KEY", s.secrets.StoreSecret},
+		{"POSTFLIGHT_STORE_ENDPOINT", "http://" + s.forPods(layout.PortStore)},
+		{"POSTFLIGHT_STORE_PUBLIC_ENDPOINT", "http://" + s.plan.Loopback(layout.PortStore)},
+		{"POSTFLIGHT_STORE_BUCKET", bucket},
+		{"POSTFLIGHT_STORE_REGION", "us-east-1"},
+		{"POSTFLIGHT_IMAGE", strings.TrimPrefix(images.Product, "docker.io/")},
+	}
+}
+
+func (s *Session) writeEnv() error {
+	comment := "Source this: `. " + s.layout.Path("env") + "`. Written at every start of the development cluster."
+	if err := layout.WriteFile(s.layout.Path("env"), s.userVariables().shell(comment), 0o600); err != nil {
+		return err
+	}
+	comment = "The manager's environment, for whoever starts one by hand with --kubeconfig=" + s.layout.Kubeconfig("manager")
+	return layout.WriteFile(s.layout.Path("manager.env"), s.managerVariables().shell(comment), 0o600)
+}
+
+func (s *Session) url() string    { return "http://" + s.plan.Loopback(layout.PortAPI) }
+func (s *Session) server() string { return "https://" + s.plan.Loopback(layout.PortAPIServer) }
+
+// forPods is the address of a port as pods see it; without a node there are none.
+func (s *Session) forPods(port int) string {
+	if s.options.Node {
+		return s.plan.OnBridge(port)
+	}
+	return s.plan.Loopback(port)
+}
+
+func (s *Session) podHost() string {
+	if s.options.Node {
+		return s.plan.BridgeIP()
+	}
+	return "127.0.0.1"
+}
+
+func (s *Session) demoURL() string { return "http://" + s.forPods(layout.PortDemo) }

@@ -1,0 +1,96 @@
+package session
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/postflight-dev/postflight/hack/dev/internal/layout"
+)
+
+// Phases of a supervisor.
+const (
+	Starting = "starting"
+	Ready    = "ready"
+	Failed   = "failed"
+	Stopping = "stopping"
+)
+
+// State is what the supervisor tells the other commands about itself, in DIR/run/state.json.
+type State struct {
+	Phase   string `json:"phase"`
+	Message string `json:"message,omitempty"`
+	// Serial grows with every start and every refresh that has come to an end.
+	Serial int  `json:"serial"`
+	Node   bool `json:"node"`
+}
+
+// ReadState returns the zero State if there is none.
+func ReadState(l layout.Layout) State {
+	var state State
+	if content, err := os.ReadFile(l.Path("run", "state.json")); err == nil {
+		_ = json.Unmarshal(content, &state)
+	}
+	return state
+}
+
+func (s *Session) setState(phase, message string) {
+	s.state.Phase, s.state.Message, s.state.Node = phase, message, s.options.Node
+	content, err := json.Marshal(s.state)
+	if err == nil {
+		err = layout.WriteFile(s.layout.Path("run", "state.json"), content, 0o644)
+	}
+	if err != nil {
+		s.console.Warn("writing the state: %v", err)
+	}
+}
+
+// ErrRunning says that another supervisor of the same folder is alive.
+var ErrRunning = errors.New("already running")
+
+// lock makes this process the only supervisor of the folder, until it ends in whatever way. It is a
+// POSIX lock, because the kernel then tells the others who holds it: no pid file can lie.
+func lock(l layout.Layout) (*os.File, error) {
+	file, err := os.OpenFile(l.Path("lock"), os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	err = unix.FcntlFlock(file.Fd(), unix.F_SETLK, &unix.Flock_t{Type: unix.F_WRLCK, Whence: io.SeekStart})
+	if err != nil {
+		file.Close()
+		return nil, fmt.Errorf("%w: supervisor %d of %s", ErrRunning, Supervisor(l), l.Dir)
+	}
+	return file, nil
+}
+
+// Supervisor is the id of the process that supervises the folder, or 0.
+func Supervisor(l layout.Layout) int {
+	file, err := os.OpenFile(l.Path("lock"), os.O_RDWR, 0)
+	if err != nil {
+		return 0
+	}
+	defer file.Close()
+	holder := unix.Flock_t{Type: unix.F_WRLCK, Whence: io.SeekStart}
+	if err := unix.FcntlFlock(file.Fd(), unix.F_GETLK, &holder); err != nil || holder.Type == unix.F_UNLCK {
+		return 0
+	}
+	return int(holder.Pid)
+}
+
+// machineLock is held while addresses are chosen.
+func machineLock() (func(), error) {
+	path := filepath.Join(os.TempDir(), fmt.Sprintf("postflight-dev-%d.lock", os.Getuid()))
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX); err != nil {
+		return nil, err
+	}
+	return func() { file.Close() }, nil
+}
