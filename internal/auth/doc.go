@@ -1,0 +1,10 @@
+// Package auth tells which team a request belongs to, by the bearer key it carries.
+//
+// Keys are stored nowhere: the SHA-256 of the presented key is looked up among the APIKeys in the
+// manager's cache, and the namespace of the APIKey found names the team. Wiring, in cmd/manager:
+//
+//	err := auth.SetupIndexes(ctx, mgr.GetFieldIndexer())
+//	contact := &auth.Contact{Probe: ...}             // a Runnable: when was the API server last seen
+//	usage := auth.NewUsage(mgr.GetClient(), time.Now) // a Runnable: writes status.lastUsedTime
+//	authenticator := auth.New(auth.Config{Reader: mgr.GetCache(), Freshness: contact.Since, Used: usage.Saw})
+package auth

@@ -1,0 +1,36 @@
+package auth
+
+import "net/http"
+
+// Error says why a request was refused, with the HTTP status that tells the client so.
+type Error struct {
+	status int
+	text   string
+	cause  error
+}
+
+var (
+	// ErrUnauthenticated is the answer to every wrong key: missing, malformed, unknown, expired,
+	// suspended, ambiguous, or of a namespace without a team.
+	ErrUnauthenticated = &Error{status: http.StatusUnauthorized, text: "missing or invalid API key"}
+
+	// ErrTeamSuspended is the answer to a good key of a team that was disabled.
+	ErrTeamSuspended = &Error{status: http.StatusForbidden, text: "the team is suspended"}
+)
+
+// unavailable says that nobody can tell at the moment whether the key is good.
+func unavailable(cause error) *Error {
+	return &Error{status: http.StatusServiceUnavailable, text: "API keys cannot be checked", cause: cause}
+}
+
+func (e *Error) Error() string {
+	if e.cause != nil {
+		return e.text + ": " + e.cause.Error()
+	}
+	return e.text
+}
+
+func (e *Error) Unwrap() error { return e.cause }
+
+// HTTPStatus is 401, 403 or 503.
+func (e *Error) HTTPStatus() int { return e.status }

@@ -1,0 +1,111 @@
+package endpoint
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/match"
+	"github.com/postflight-dev/postflight/internal/notification"
+)
+
+// Principal is who makes a request. Both objects are shared: read them, never change them.
+type Principal struct {
+	Team *v1alpha1.Team
+	Key  *v1alpha1.APIKey
+}
+
+// Matcher finds the Triggers of a namespace that want a notification, ordered by name.
+type Matcher interface {
+	Match(namespace string, n *notification.Notification) []*v1alpha1.Trigger
+	Explain(namespace string, n *notification.Notification) []match.Explanation
+}
+
+// Config is what the API needs.
+type Config struct {
+	// Cache reads Environments and Suites without asking the API server; it has the index of
+	// SetupIndexes.
+	Cache client.Reader
+
+	// Live asks the API server.
+	Live client.Reader
+
+	// Writer creates Suites and ephemeral Environments.
+	Writer client.Writer
+
+	// Authenticate finds who makes a request. An error with a method HTTPStatus() int says what the
+	// client is told: 401, 403 or 503.
+	Authenticate func(*http.Request) (Principal, error)
+
+	// Triggers finds the Triggers that a notification starts.
+	Triggers Matcher
+
+	// Limits are DefaultLimits() or others.
+	Limits Limits
+
+	// Registerer takes the metrics.
+	Registerer prometheus.Registerer
+
+	// Log is for operators. Audit gets one line per authenticated request.
+	Log   logr.Logger
+	Audit *slog.Logger
+
+	// Now, Sleep and Jitter are the clock and the dice: time.Now, a timer, and a number in [0, 1).
+	Now    func() time.Time
+	Sleep  func(context.Context, time.Duration) error
+	Jitter func() float64
+}
+
+// API answers HTTP requests.
+type API struct {
+	Config
+	metrics  *metrics
+	mux      *http.ServeMux
+	inFlight gate
+	held     gate
+}
+
+// New is an API with its routes; cmd/manager serves it.
+func New(c Config) (*API, error) {
+	if c.Cache == nil || c.Live == nil || c.Writer == nil || c.Authenticate == nil || c.Triggers == nil {
+		return nil, errors.New("the HTTP API needs a cache, a live reader, a writer, an authenticator and the triggers")
+	}
+	if c.Audit == nil {
+		c.Audit = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Sleep == nil {
+		c.Sleep = sleep
+	}
+	if c.Jitter == nil {
+		c.Jitter = rand.Float64
+	}
+	m, err := newMetrics(c.Registerer)
+	if err != nil {
+		return nil, err
+	}
+	a := &API{Config: c, metrics: m, inFlight: newGate(c.Limits.InFlight, m.inFlight), held: newGate(c.Limits.Held, m.held)}
+	a.mux = a.newMux()
+	return a, nil
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}

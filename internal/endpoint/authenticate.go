@@ -1,0 +1,45 @@
+package endpoint
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+// refusals are what the client is told, by the status that an authenticator's error names.
+var refusals = map[int]failure{
+	http.StatusUnauthorized: {code: "unauthenticated",
+		message: "The API key is missing or not valid. Send it in one header, \"Authorization: Bearer <API key>\", and check that it was not revoked."},
+	http.StatusForbidden: {code: "team_suspended",
+		message: "The team of this API key is suspended. Ask the operator of this service to enable it."},
+	http.StatusServiceUnavailable: {code: "unavailable",
+		message: "API keys cannot be checked at the moment. Send the request again in a minute."},
+}
+
+func (a *API) authenticate(r *Request) error {
+	principal, err := a.Authenticate(r.Request)
+	if err != nil {
+		return refusal(err)
+	}
+	r.Principal = principal
+	return nil
+}
+
+func refusal(err error) error {
+	var named interface{ HTTPStatus() int }
+	if !errors.As(err, &named) {
+		return err
+	}
+	f, ok := refusals[named.HTTPStatus()]
+	if !ok {
+		return err
+	}
+	f.cause = err
+	return &f
+}
+
+// namespace is where everything of the request's team is.
+func (r *Request) namespace() string { return teamNamespace(r.Principal.Team) }
+
+func teamNamespace(t *v1alpha1.Team) string { return t.NamespaceName() }

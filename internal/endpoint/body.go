@@ -1,0 +1,63 @@
+package endpoint
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"os"
+	"time"
+)
+
+// readBody reads a JSON body within the limits.
+func (a *API) readBody(w http.ResponseWriter, r *Request) ([]byte, error) {
+	if err := checkContent(r.Header); err != nil {
+		return nil, err
+	}
+	if r.ContentLength > a.Limits.BodyBytes {
+		return nil, a.tooLarge()
+	}
+	// Not every ResponseWriter has a connection; the server's ReadTimeout holds in any case.
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(a.Limits.BodyTimeout))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, a.Limits.BodyBytes))
+	if err != nil {
+		return nil, a.unreadable(err)
+	}
+	return body, nil
+}
+
+func checkContent(h http.Header) error {
+	types := h.Values("Content-Type")
+	if len(types) != 1 {
+		return notJSON("Send exactly one header \"Content-Type: application/json\".")
+	}
+	if media, _, err := mime.ParseMediaType(types[0]); err != nil || media != "application/json" {
+		return notJSON("Send the body as JSON, with the header \"Content-Type: application/json\".")
+	}
+	if h.Get("Content-Encoding") != "" && h.Get("Content-Encoding") != "identity" {
+		return notJSON("Send the body as it is, without a Content-Encoding.")
+	}
+	return nil
+}
+
+func notJSON(message string) error {
+	return &failure{code: "unsupported_media_type", message: message}
+}
+
+func (a *API) tooLarge() error {
+	return &failure{code: "body_too_large", message: fmt.Sprintf("Send at most %d bytes; move large values into a file.", a.Limits.BodyBytes)}
+}
+
+func (a *API) unreadable(err error) error {
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return a.tooLarge()
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return &failure{code: "body_timeout", cause: err,
+			message: fmt.Sprintf("The body has to arrive within %s. Send the request again.", a.Limits.BodyTimeout)}
+	default:
+		return &failure{code: "invalid_body", cause: err, message: "The body ended early. Send the request again."}
+	}
+}

@@ -1,0 +1,99 @@
+package endpoint
+
+import (
+	"crypto/rand"
+	"net/http"
+
+	"github.com/postflight-dev/postflight/internal/notification"
+)
+
+// deploySuccess answers a notification: a Suite for each Trigger that wants it.
+func (a *API) deploySuccess(w http.ResponseWriter, r *Request) error {
+	order, err := a.readOrder(w, r)
+	if err != nil {
+		return err
+	}
+	triggers := a.Triggers.Match(order.namespace, order.notification)
+	outcomes := order.carryOut(r.Context(), triggers)
+	a.record(r, order, outcomes)
+	reply, err := order.reply(outcomes)
+	if err != nil {
+		return err
+	}
+	if order.dryRun {
+		reply.DryRun = true
+		reply.Explanations = explain(a.Triggers.Explain(order.namespace, order.notification))
+	}
+	writeJSON(w, "application/json", http.StatusOK, reply)
+	return nil
+}
+
+// readOrder reads what the request asks for. Headers and parameters come first: they are cheaper
+// to refuse than a body.
+func (a *API) readOrder(w http.ResponseWriter, r *Request) (*order, error) {
+	dryRun, err := isDryRun(r.Request)
+	if err != nil {
+		return nil, err
+	}
+	idempotencyKey, err := idempotencyKey(r.Header)
+	if err != nil {
+		return nil, err
+	}
+	body, err := a.readBody(w, r)
+	if err != nil {
+		return nil, err
+	}
+	n, err := notification.Decode(body)
+	if err != nil {
+		return nil, &failure{code: "invalid_body", message: err.Error()}
+	}
+	return &order{
+		api:            a,
+		namespace:      r.Principal.Team.NamespaceName(),
+		notification:   n,
+		idempotencyKey: idempotencyKey,
+		dryRun:         dryRun,
+		receivedAt:     r.receivedAt,
+		// Clients may give several requests one id, but only this request may find a Suite to be
+		// its own.
+		id: r.id + "." + rand.Text(),
+	}, nil
+}
+
+// idempotencyKey is what takes the place of a SHA; empty where the client sent none.
+func idempotencyKey(h http.Header) (string, error) {
+	keys := h.Values("Idempotency-Key")
+	if len(keys) == 0 {
+		return "", nil
+	}
+	if len(keys) > 1 || keys[0] == "" || len(keys[0]) > maxIdempotencyKey || !isPrintable(keys[0]) {
+		return "", &failure{code: "invalid_idempotency_key",
+			message: "Send one Idempotency-Key of 1 to 255 printable ASCII characters, or none."}
+	}
+	return keys[0], nil
+}
+
+func isPrintable(text string) bool {
+	for i := range len(text) {
+		if text[i] < ' ' || text[i] > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+// isDryRun tells whether nothing may be created. A value that it does not know is an error: the
+// client believes that nothing will happen.
+func isDryRun(r *http.Request) (bool, error) {
+	dryRun := false
+	for _, value := range append(r.URL.Query()["dryRun"], r.Header.Values("X-Dry-Run")...) {
+		switch value {
+		case "true":
+			dryRun = true
+		case "false":
+		default:
+			return false, &failure{code: "invalid_request", message: "Send dryRun (or the header X-Dry-Run) as true or false."}
+		}
+	}
+	return dryRun, nil
+}

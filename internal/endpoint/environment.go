@@ -1,0 +1,129 @@
+package endpoint
+
+import (
+	"context"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/suite"
+)
+
+// errTerminating says that an Environment of the wanted name is on its way out.
+var errTerminating = &passing{"the Environment of that name is being deleted"}
+
+// environment is where the run of a Trigger is: its Environment, or an ephemeral one that derives
+// from it.
+func (o *order) environment(ctx context.Context, t *v1alpha1.Trigger) (*v1alpha1.Environment, error) {
+	base, err := o.find(ctx, t.Spec.Environment)
+	if err != nil {
+		return nil, err
+	}
+	if base == nil {
+		return nil, refusef("The Environment %q of the Trigger %q does not exist. Create it, or name another one in the Trigger.", t.Spec.Environment, t.Name)
+	}
+	if !o.notification.EphemeralEnvironment {
+		return base, nil
+	}
+	env, err := o.ephemeral(ctx, base)
+	if err != nil {
+		return base, err
+	}
+	return env, nil
+}
+
+// find reads the cache, and asks the API server where that has no such Environment: it may have been
+// created a moment ago. Nil: there is none.
+func (o *order) find(ctx context.Context, name string) (*v1alpha1.Environment, error) {
+	key := client.ObjectKey{Namespace: o.namespace, Name: name}
+	env := &v1alpha1.Environment{}
+	err := o.api.Cache.Get(ctx, key, env)
+	if apierrors.IsNotFound(err) {
+		err = o.hold.do(ctx, func(ctx context.Context) error {
+			env = &v1alpha1.Environment{}
+			return o.api.Live.Get(ctx, key, env)
+		})
+	}
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	return env, err
+}
+
+// ephemeral creates the Environment of the deployment URL, or moves its end on.
+func (o *order) ephemeral(ctx context.Context, base *v1alpha1.Environment) (*v1alpha1.Environment, error) {
+	wanted := suite.EphemeralEnvironment(base, o.notification.DeploymentURL, o.receivedAt.Add(o.api.Limits.EphemeralFor))
+	cached := &v1alpha1.Environment{}
+	if err := o.api.Cache.Get(ctx, client.ObjectKeyFromObject(wanted), cached); err == nil && current(cached, wanted) {
+		return cached, nil
+	}
+	if o.dryRun {
+		wanted.UID = cached.UID
+		return wanted, nil
+	}
+	env := wanted
+	err := o.hold.do(ctx, func(ctx context.Context) (err error) {
+		env, err = o.createOrRenew(ctx, wanted)
+		return final(err, "the ephemeral Environment")
+	})
+	return env, err
+}
+
+// createOrRenew leaves an Environment alone that only has the name. One that is being deleted must
+// be gone before it can be created anew.
+func (o *order) createOrRenew(ctx context.Context, wanted *v1alpha1.Environment) (*v1alpha1.Environment, error) {
+	env := wanted.DeepCopy()
+	if err := o.api.Writer.Create(ctx, env); !apierrors.IsAlreadyExists(err) {
+		return env, err
+	}
+	env = &v1alpha1.Environment{}
+	if err := o.api.Live.Get(ctx, client.ObjectKeyFromObject(wanted), env); err != nil {
+		return nil, vanished(err)
+	}
+	switch {
+	case !sameEphemeral(env, wanted):
+		return nil, refusef("The name %s belongs to an Environment that was not made for this deployment URL. Delete that Environment, and send the notification again.", wanted.Name)
+	case env.DeletionTimestamp != nil:
+		return nil, errTerminating
+	case current(env, wanted):
+		return env, nil
+	}
+	return o.renew(ctx, env, wanted)
+}
+
+// renew has no resource version: of two that renew at once, either end is right.
+func (o *order) renew(ctx context.Context, env, wanted *v1alpha1.Environment) (*v1alpha1.Environment, error) {
+	patch := client.MergeFrom(env.DeepCopy())
+	env.Spec = wanted.Spec
+	if err := o.api.Writer.Patch(ctx, env, patch); err != nil {
+		return nil, vanished(err)
+	}
+	if env.DeletionTimestamp != nil {
+		return nil, errTerminating
+	}
+	return env, nil
+}
+
+// vanished makes of an Environment that is not there any more one to be created.
+func vanished(err error) error {
+	if apierrors.IsNotFound(err) && !namespaceGone(err) {
+		return errTerminating
+	}
+	return err
+}
+
+// sameEphemeral tells whether the Environment stands for the same deployment URL of the same base.
+func sameEphemeral(env, wanted *v1alpha1.Environment) bool {
+	return env.Spec.Ephemeral != nil &&
+		env.Spec.Ephemeral.DeploymentURL == wanted.Spec.Ephemeral.DeploymentURL &&
+		metav1.GetControllerOf(env) != nil &&
+		metav1.GetControllerOf(env).UID == metav1.GetControllerOf(wanted).UID
+}
+
+// current tells whether the Environment needs no renewal.
+func current(env, wanted *v1alpha1.Environment) bool {
+	return sameEphemeral(env, wanted) && env.DeletionTimestamp == nil &&
+		wanted.Spec.Ephemeral.ExpiresAt.Sub(env.Spec.Ephemeral.ExpiresAt.Time) < renewEvery
+}

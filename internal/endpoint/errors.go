@@ -1,0 +1,119 @@
+package endpoint
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// problemBase starts the "type" of every problem, which ends in its code.
+const problemBase = "https://postflight.dev/problems/"
+
+// failures are all the ways in which a request can fail. The word is stable: clients may branch on
+// it, and the metrics and the documentation use it.
+var failures = map[string]struct {
+	status int
+	title  string
+}{
+	"invalid_request":         {http.StatusBadRequest, "The request is not valid"},
+	"invalid_body":            {http.StatusBadRequest, "The body is not a valid notification"},
+	"invalid_idempotency_key": {http.StatusBadRequest, "The Idempotency-Key is not valid"},
+	"unauthenticated":         {http.StatusUnauthorized, "Missing or invalid API key"},
+	"team_suspended":          {http.StatusForbidden, "The team is suspended"},
+	"not_found":               {http.StatusNotFound, "Not found"},
+	"run_not_found":           {http.StatusNotFound, "Run not found"},
+	"method_not_allowed":      {http.StatusMethodNotAllowed, "Method not allowed"},
+	"body_timeout":            {http.StatusRequestTimeout, "The body did not arrive in time"},
+	"body_too_large":          {http.StatusRequestEntityTooLarge, "The body is too large"},
+	"unsupported_media_type":  {http.StatusUnsupportedMediaType, "The body must be JSON"},
+	"internal_error":          {http.StatusInternalServerError, "Internal server error"},
+	"overloaded":              {http.StatusServiceUnavailable, "Too many requests at once"},
+	"unavailable":             {http.StatusServiceUnavailable, "The cluster's API server is unavailable"},
+}
+
+// failure is an error that the client is told about.
+type failure struct {
+	code    string // a key of failures
+	message string // a sentence that says what to do
+
+	retryAfter time.Duration // of a 503
+	allow      []string      // of a 405
+	results    []result      // what is known of a notification that failed as a whole
+	cause      error         // for the log of the operator, never for the client
+}
+
+func (f *failure) Error() string {
+	if f.cause != nil {
+		return f.code + ": " + f.cause.Error()
+	}
+	return f.code
+}
+
+func (f *failure) Unwrap() error { return f.cause }
+
+// failureOf is the failure that an error stands for: an internal one unless it says otherwise.
+func failureOf(err error) *failure {
+	var f *failure
+	if errors.As(err, &f) {
+		return f
+	}
+	return &failure{code: "internal_error", cause: err,
+		message: "The server failed to answer. Send the request again; if that fails too, give the operator the eventId."}
+}
+
+// problem is the body of every error: RFC 9457, with the members that the clients print.
+type problem struct {
+	Type           string   `json:"type"`
+	Title          string   `json:"title"`
+	Status         int      `json:"status"`
+	Detail         string   `json:"detail"`
+	FailureCode    string   `json:"failureCode"`
+	FailureMessage string   `json:"failureMessage"`
+	EventID        string   `json:"eventId"`
+	Results        []result `json:"results,omitempty"`
+}
+
+// writeFailure is the only writer of errors.
+func writeFailure(w http.ResponseWriter, f *failure, eventID string) {
+	kind := failures[f.code]
+	switch kind.status {
+	case http.StatusUnauthorized:
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	case http.StatusMethodNotAllowed:
+		w.Header().Set("Allow", strings.Join(f.allow, ", "))
+	case http.StatusRequestTimeout:
+		w.Header().Set("Connection", "close")
+	case http.StatusServiceUnavailable:
+		w.Header().Set("Retry-After", seconds(f.retryAfter))
+	}
+	writeJSON(w, "application/problem+json", kind.status, problem{
+		Type:           problemBase + f.code,
+		Title:          kind.title,
+		Status:         kind.status,
+		Detail:         f.message,
+		FailureCode:    f.code,
+		FailureMessage: f.message,
+		EventID:        eventID,
+		Results:        f.results,
+	})
+}
+
+func seconds(d time.Duration) string {
+	if d <= 0 {
+		d = retryAfter
+	}
+	return strconv.Itoa(int(math.Ceil(d.Seconds())))
+}
+
+// writeJSON ignores that a client went away: there is nobody left to tell.
+func writeJSON(w http.ResponseWriter, contentType string, status int, body any) {
+	w.Header().Set("Content-Type", contentType)
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(body)
+}

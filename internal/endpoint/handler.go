@@ -1,0 +1,165 @@
+package endpoint
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+)
+
+// Request is an http.Request and what is known of it.
+type Request struct {
+	*http.Request
+	Principal Principal // of an authenticated request
+
+	id         string    // for logs and the client, who may have chosen it
+	receivedAt time.Time // by the clock of the API
+	route      string    // for metrics: of few values
+	audit      []any     // keys and values that the handler adds to the audit line
+}
+
+// ServeHTTP answers one request.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	url := *r.URL
+	url.Path, url.RawPath = cleanPath(r.URL.Path), ""
+	clean := *r
+	clean.URL = &url
+	a.mux.ServeHTTP(w, &clean)
+}
+
+// nowhere is a path that no route has.
+const nowhere = "/404"
+
+// cleanPath makes one slash of several: clients put a path behind a base URL that ends in a slash.
+// ServeMux would redirect them, and a client that follows a redirect sends a GET. A path with dot
+// segments leads nowhere.
+func cleanPath(path string) string {
+	var clean strings.Builder
+	for segment := range strings.SplitSeq(path, "/") {
+		switch segment {
+		case "":
+			continue
+		case ".", "..":
+			return nowhere
+		}
+		clean.WriteByte('/')
+		clean.WriteString(segment)
+	}
+	if clean.Len() == 0 {
+		return "/"
+	}
+	return clean.String()
+}
+
+// handler is what surrounds every route: the request id, the bound on requests in flight, errors
+// and panics, metrics and the audit line.
+func (a *API) handler(handle func(http.ResponseWriter, *Request) error) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, httpRequest *http.Request) {
+		r := &Request{Request: httpRequest, id: requestID(httpRequest.Header), receivedAt: a.Now(), route: httpRequest.Pattern}
+		log := a.Log.WithValues("requestID", r.id)
+		r.Request = httpRequest.WithContext(logr.NewContext(httpRequest.Context(), log))
+		answer := &answer{ResponseWriter: w}
+		answer.Header().Set("X-Request-Id", r.id)
+		defer a.finish(answer, r)
+		if err := a.bounded(answer, r, handle); err != nil {
+			a.fail(answer, r, err)
+		}
+	})
+}
+
+func (a *API) bounded(w http.ResponseWriter, r *Request, handle func(http.ResponseWriter, *Request) error) (err error) {
+	if !a.inFlight.enter() {
+		return &failure{code: "overloaded", message: "The server is answering as many requests as it can. Send the request again in a few seconds."}
+	}
+	defer a.inFlight.leave()
+	defer func() {
+		if p := recover(); p != nil {
+			err = recovered(p)
+		}
+	}()
+	return handle(w, r)
+}
+
+// recovered makes an error of a panic, so that one bad request does not end the process. The one
+// that net/http asks handlers for goes on.
+func recovered(p any) error {
+	if p == http.ErrAbortHandler {
+		panic(p)
+	}
+	return fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+}
+
+// fail answers with the error. Where the answer has begun there is only the connection left to cut.
+func (a *API) fail(w *answer, r *Request, err error) {
+	f := failureOf(err)
+	log := logr.FromContextOrDiscard(r.Context())
+	switch status := failures[f.code].status; {
+	case f.code == "internal_error":
+		log.Error(err, "a request failed", "route", r.route)
+	case status >= http.StatusInternalServerError:
+		log.Info("a request was turned away", "route", r.route, "failureCode", f.code, "cause", f.Error())
+	}
+	if w.status != 0 {
+		panic(http.ErrAbortHandler)
+	}
+	writeFailure(w, f, r.id)
+}
+
+// finish counts the request and, if it was authenticated, writes its line in the audit log.
+func (a *API) finish(w *answer, r *Request) {
+	took := a.Now().Sub(r.receivedAt)
+	code := w.status
+	if r.Context().Err() != nil {
+		code = statusClientClosed
+	}
+	a.metrics.requests.WithLabelValues(r.route, strconv.Itoa(code)).Inc()
+	a.metrics.seconds.WithLabelValues(r.route).Observe(took.Seconds())
+	if r.Principal.Team != nil {
+		a.auditLine(r, code, took)
+	}
+}
+
+// statusClientClosed is what logs and metrics show for a client that went away before its answer.
+const statusClientClosed = 499
+
+// auditLine says who asked for what, and what came of it; never a key and never a variable.
+func (a *API) auditLine(r *Request, code int, took time.Duration) {
+	line := []any{
+		"requestID", r.id,
+		"team", r.Principal.Team.Name,
+		"key", r.Principal.Key.Namespace + "/" + r.Principal.Key.Name,
+		"method", r.Method,
+		"route", r.route,
+		"code", code,
+		"milliseconds", took.Milliseconds(),
+	}
+	a.Audit.InfoContext(context.WithoutCancel(r.Context()), "request", append(line, r.audit...)...)
+}
+
+// answer remembers the status that was written.
+type answer struct {
+	http.ResponseWriter
+	status int
+}
+
+func (w *answer) WriteHeader(status int) {
+	if w.status == 0 {
+		w.status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *answer) Write(b []byte) (int, error) {
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	return w.ResponseWriter.Write(b)
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (w *answer) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -1,0 +1,108 @@
+package endpoint
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// hold is the patience that one request has with the API server. What is asked of it is tried again
+// until it is answered for good, or the budget of the request, counted from its receipt, is used up.
+// The Triggers of a notification share one hold, and so do their waits.
+type hold struct {
+	api      *API
+	deadline time.Time
+
+	mu   sync.Mutex
+	held bool
+}
+
+func (a *API) newHold(receivedAt time.Time) *hold {
+	return &hold{api: a, deadline: receivedAt.Add(a.Limits.HoldBudget)}
+}
+
+// release must be called once the request needs no patience any more.
+func (h *hold) release() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.held {
+		h.api.held.leave()
+		h.held = false
+	}
+}
+
+// undecided is the end of a hold: nobody knows whether what was asked has happened.
+type undecided struct{ cause error }
+
+func (e *undecided) Error() string { return "no answer in time: " + e.cause.Error() }
+func (e *undecided) Unwrap() error { return e.cause }
+
+// do calls attempt until it succeeds or fails for good. Its error is that of the last attempt, or
+// *undecided. The attempt must bear repetition, since it may have happened although it failed.
+func (h *hold) do(ctx context.Context, attempt func(context.Context) error) error {
+	for n := 0; ; n++ {
+		err := h.try(ctx, attempt)
+		if err == nil || !transient(err) {
+			return err
+		}
+		if ctx.Err() != nil { // the client is gone, and with it the reason to go on
+			return &undecided{err}
+		}
+		pause := h.pause(n, err)
+		if !h.api.Now().Add(pause).Before(h.deadline) || !h.enter() {
+			return &undecided{err}
+		}
+		if err := h.api.Sleep(ctx, pause); err != nil {
+			return &undecided{err}
+		}
+	}
+}
+
+// try bounds one attempt, so that one that hangs leaves time for another.
+func (h *hold) try(ctx context.Context, attempt func(context.Context) error) error {
+	timeout := min(h.api.Limits.AttemptTimeout, h.deadline.Sub(h.api.Now()))
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	return attempt(ctx)
+}
+
+// enter counts the request among the held ones; false if there are too many.
+func (h *hold) enter() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.held = h.held || h.api.held.enter()
+	return h.held
+}
+
+// pause doubles from attempt to attempt, with half of it random, so that requests that failed
+// together do not come back together. Where the API server names a time, that is kept.
+func (h *hold) pause(n int, err error) time.Duration {
+	limits := h.api.Limits
+	pause := min(limits.BackoffMin<<min(n, 20), limits.BackoffMax)
+	pause = pause/2 + time.Duration(h.api.Jitter()*float64(pause)/2)
+	if wanted, ok := apierrors.SuggestsClientDelay(err); ok {
+		pause = max(pause, time.Duration(wanted)*time.Second)
+	}
+	return pause
+}
+
+// passing marks an error of ours that will pass.
+type passing struct{ text string }
+
+func (e *passing) Error() string { return e.text }
+
+// transient tells whether the same request may succeed later. What is not an answer of the API
+// server at all (refused, reset and timed out connections, half an answer) may have happened.
+func transient(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		var final *refused
+		return !errors.As(err, &final) && !errors.Is(err, errGone)
+	}
+	code := status.Status().Code
+	return code >= 500 || code == 429 || code == 408 || code == 401 ||
+		apierrors.IsConflict(err) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) || quotaUnknown(err)
+}

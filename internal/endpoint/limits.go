@@ -1,0 +1,108 @@
+package endpoint
+
+import (
+	"net/http"
+	"time"
+)
+
+// Limits bound what a client can ask of a replica. They are the same in every replica and depend on
+// nothing that a restart loses.
+type Limits struct {
+	// HeaderBytes bounds the request line and the headers.
+	HeaderBytes int
+
+	// BodyBytes bounds a body.
+	BodyBytes int64
+
+	// HeaderTimeout and BodyTimeout are how long a client may take to send each.
+	HeaderTimeout, BodyTimeout time.Duration
+
+	// IdleTimeout closes connections that carry no request.
+	IdleTimeout time.Duration
+
+	// InFlight bounds the requests that are answered at once.
+	InFlight int
+
+	// Held bounds the requests that wait for the API server to come back.
+	Held int
+
+	// HoldBudget is how long after its receipt a notification is still tried.
+	HoldBudget time.Duration
+
+	// AttemptTimeout bounds one request to the API server.
+	AttemptTimeout time.Duration
+
+	// BackoffMin and BackoffMax bound the pauses between attempts.
+	BackoffMin, BackoffMax time.Duration
+
+	// TriggersAtOnce bounds the Suites that one notification creates at the same time.
+	TriggersAtOnce int
+
+	// EphemeralFor is how long an ephemeral Environment lives after its last notification.
+	EphemeralFor time.Duration
+}
+
+// DefaultLimits are the limits of the HTTP contract, and those that follow from it.
+func DefaultLimits() Limits {
+	return Limits{
+		// Room for the longest bearer token and the headers of a few proxies.
+		HeaderBytes: 64 << 10,
+		// Four times the largest set of variables, for their JSON escapes and for unknown members.
+		BodyBytes: 256 << 10,
+		// A client that needs longer is broken, or means harm (slow headers hold a connection).
+		HeaderTimeout: 10 * time.Second,
+		// 256 KiB at 9 KiB/s: slower than any network that CI runs in.
+		BodyTimeout: 30 * time.Second,
+		// Longer than the 60 s of common proxies in front, so that they close a connection first.
+		IdleTimeout: 75 * time.Second,
+		// At a usual body of 1 KiB these cost some 30 MiB; at the largest, 256 MiB.
+		InFlight: 1024,
+		// 20 notifications a second through an outage of 45 s, less than InFlight, so that requests
+		// that need no API server are answered meanwhile.
+		Held: 900,
+		// The clients give up after 60 s; the rest is for the way there and back.
+		HoldBudget: 45 * time.Second,
+		// Four attempts within the budget where connections hang. An answer that comes later is
+		// not lost: the next attempt meets the Suite.
+		AttemptTimeout: 10 * time.Second,
+		// The first retry comes before a person notices; the last ones find an API server that is
+		// back within two seconds without holding it down while it starts.
+		BackoffMin: 50 * time.Millisecond,
+		BackoffMax: 2 * time.Second,
+		// Few notifications match more Triggers; one that matches thousands leaves room for others.
+		TriggersAtOnce: 16,
+		// A pull request that nobody deployed for a week is done with.
+		EphemeralFor: 7 * 24 * time.Hour,
+	}
+}
+
+// answerSlack is for writing an answer to a slow client.
+const answerSlack = 15 * time.Second
+
+// Apply sets the limits that the server has to keep, since they come before any handler.
+func (l Limits) Apply(s *http.Server) {
+	s.MaxHeaderBytes = l.HeaderBytes
+	s.ReadHeaderTimeout = l.HeaderTimeout
+	s.ReadTimeout = l.HeaderTimeout + l.BodyTimeout
+	s.WriteTimeout = l.BodyTimeout + l.HoldBudget + answerSlack
+	s.IdleTimeout = l.IdleTimeout
+}
+
+const (
+	// maxRequestID bounds the X-Request-Id that is taken over from a client: it ends in logs.
+	maxRequestID = 128
+
+	// maxIdempotencyKey is the bound in the HTTP contract.
+	maxIdempotencyKey = 255
+
+	// retryAfter is what a client is told where the API server named no time: the pause of the
+	// clients that retry at all.
+	retryAfter = 10 * time.Second
+
+	// renewEvery is how exact the end of an ephemeral Environment is. It keeps a burst of
+	// notifications for one deployment from writing it again and again.
+	renewEvery = time.Minute
+
+	// maxAuditedSuites bounds the audit line of a notification that matched very many Triggers.
+	maxAuditedSuites = 100
+)

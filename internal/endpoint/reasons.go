@@ -1,0 +1,75 @@
+package endpoint
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// refused is a definite no, with the reason as a sentence for the person who reads the CI log.
+type refused struct{ reason string }
+
+func (e *refused) Error() string { return e.reason }
+
+func refusef(format string, args ...any) error { return &refused{fmt.Sprintf(format, args...)} }
+
+// errGone says that the team's namespace is missing or being deleted.
+var errGone = errors.New("the namespace is missing or being deleted")
+
+// final gives the API server's definite refusals of an object their place: an error that is
+// *refused or errGone. Others are passed on.
+func final(err error, what string) error {
+	if err == nil || transient(err) {
+		return err
+	}
+	if namespaceGone(err) {
+		return fmt.Errorf("%w: %w", errGone, err)
+	}
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return err
+	}
+	return &refused{reason(err, status.Status().Message, what)}
+}
+
+func reason(err error, message, what string) string {
+	switch {
+	case strings.Contains(message, "exceeded quota"):
+		return fmt.Sprintf("The quota of the namespace is used up, so %s could not be created: %s. Delete what is finished, or raise the quota.", what, why(message))
+	case apierrors.IsForbidden(err) && strings.Contains(message, "cannot "):
+		return fmt.Sprintf("The manager may not create %s in this namespace. Ask the operator of this service to check its role.", what)
+	default:
+		return fmt.Sprintf("The API server refused %s: %s.", what, why(message))
+	}
+}
+
+// why cuts what the API server says before its reason: the name of an object that does not exist.
+func why(message string) string {
+	for _, lead := range []string{" is forbidden: ", " is invalid: "} {
+		if _, after, found := strings.Cut(message, lead); found {
+			message = after
+			break
+		}
+	}
+	return strings.TrimRight(strings.TrimSpace(message), ".")
+}
+
+func namespaceGone(err error) bool {
+	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
+		return true
+	}
+	var status apierrors.APIStatus
+	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {
+		return false
+	}
+	details := status.Status().Details
+	return details != nil && details.Kind == "namespaces"
+}
+
+// quotaUnknown is said of a new quota that was not counted yet; it passes within seconds.
+func quotaUnknown(err error) bool {
+	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "status unknown for quota")
+}

@@ -1,0 +1,126 @@
+package endpoint
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/match"
+)
+
+// reply is the answer to a notification. Clients look at which keys are there, so that absent is
+// never null.
+type reply struct {
+	Results      []result      `json:"results"`
+	Environment  *environment  `json:"environment,omitempty"`
+	DryRun       bool          `json:"dryRun,omitempty"`
+	Explanations []explanation `json:"explanations,omitempty"`
+}
+
+// result is what came of one Trigger: one of the three, always.
+type result struct {
+	TriggerID        string `json:"trigger_id"`
+	CreatedSuiteID   string `json:"created_suite_id,omitempty"`
+	DuplicateSuiteID string `json:"duplicate_suite_id,omitempty"`
+	FailureReason    string `json:"failure_reason,omitempty"`
+}
+
+type environment struct {
+	ID       string `json:"id"` // UID; empty where the Environment does not exist
+	Alias    string `json:"alias"`
+	IsStatic bool   `json:"isStatic"`
+}
+
+type explanation struct {
+	TriggerID  string      `json:"trigger_id"`
+	Matched    bool        `json:"matched"`
+	Conditions []condition `json:"conditions"`
+}
+
+type condition struct {
+	Name    string `json:"name"`
+	Held    bool   `json:"held"`
+	Message string `json:"message"`
+}
+
+func named(name string) *environment { return &environment{Alias: name, IsStatic: true} }
+
+func describe(e *v1alpha1.Environment) *environment {
+	return &environment{ID: string(e.UID), Alias: e.Name, IsStatic: e.Spec.Ephemeral == nil}
+}
+
+// reply makes one answer of all outcomes. A run that is known is always told: its id may be the only
+// thing that leads to it. So a notification of which some Triggers' outcome is not known fails as a
+// whole only where there is no run to tell of; otherwise those Triggers have a failure_reason, which
+// says that it is not known.
+func (o *order) reply(outcomes []outcome) (*reply, error) {
+	results := make([]result, len(outcomes))
+	for i, outcome := range outcomes {
+		results[i] = outcome.result()
+	}
+	if !has(outcomes, created) && !has(outcomes, duplicate) {
+		switch {
+		case has(outcomes, unknown):
+			return nil, &failure{code: "unavailable", results: settled(outcomes), message: fmt.Sprintf(
+				"The API server of the cluster did not answer within %s, so it is not known whether a run was created. %s",
+				o.api.Limits.HoldBudget, o.again())}
+		case has(outcomes, gone):
+			return nil, &failure{code: "run_not_found",
+				message: "Run not found: the namespace of the team is missing or being deleted. Ask the operator of this service."}
+		}
+	}
+	return &reply{Results: results, Environment: firstEnvironment(outcomes)}, nil
+}
+
+func (o outcome) result() result {
+	r := result{TriggerID: o.trigger}
+	switch o.decision {
+	case created:
+		r.CreatedSuiteID = o.suiteID
+	case duplicate:
+		r.DuplicateSuiteID = o.suiteID
+	default:
+		r.FailureReason = o.reason
+	}
+	return r
+}
+
+func has(outcomes []outcome, d decision) bool {
+	return slices.ContainsFunc(outcomes, func(o outcome) bool { return o.decision == d })
+}
+
+// settled are the results that are known for good, for a client that is told of a failure.
+func settled(outcomes []outcome) []result {
+	var results []result
+	for _, o := range outcomes {
+		if o.decision != unknown {
+			results = append(results, o.result())
+		}
+	}
+	return results
+}
+
+// firstEnvironment is that of the first Trigger whose Environment exists, or else of the first.
+// Clients want one; Triggers of one notification mostly share theirs.
+func firstEnvironment(outcomes []outcome) *environment {
+	for _, o := range outcomes {
+		if o.environment.ID != "" {
+			return o.environment
+		}
+	}
+	if len(outcomes) == 0 {
+		return nil
+	}
+	return outcomes[0].environment
+}
+
+func explain(explanations []match.Explanation) []explanation {
+	all := make([]explanation, len(explanations))
+	for i, e := range explanations {
+		all[i] = explanation{TriggerID: e.Trigger.Name, Matched: e.Matched, Conditions: make([]condition, len(e.Conditions))}
+		for j, c := range e.Conditions {
+			all[i].Conditions[j] = condition{Name: c.Name, Held: c.Held, Message: c.Message}
+		}
+	}
+	return all
+}

@@ -1,0 +1,62 @@
+package endpoint
+
+import (
+	"net/http"
+	"slices"
+)
+
+// Route is one way in. Paths are patterns of http.ServeMux without a method.
+type Route struct {
+	Method  string
+	Path    string
+	Handler func(http.ResponseWriter, *Request) error
+	Auth    bool // the handler is called only for an authenticated request
+}
+
+// routes are all there are.
+func (a *API) routes() []Route {
+	return []Route{
+		{http.MethodPost, "/api/webhooks/deploy_success", a.deploySuccess, true},
+		{http.MethodGet, "/openapi.yaml", a.openAPI, false},
+	}
+}
+
+// newMux has one handler per path, which knows the methods: ServeMux would answer a wrong one in
+// plain text.
+func (a *API) newMux() *http.ServeMux {
+	byPath := map[string][]Route{}
+	for _, r := range a.routes() {
+		byPath[r.Path] = append(byPath[r.Path], r)
+	}
+	mux := http.NewServeMux()
+	for path, routes := range byPath {
+		mux.Handle(path, a.handler(func(w http.ResponseWriter, r *Request) error { return a.dispatch(w, r, routes) }))
+	}
+	mux.Handle("/", a.handler(func(_ http.ResponseWriter, r *Request) error {
+		r.route = "other"
+		return &failure{code: "not_found", message: "There is nothing at this path. Check the base URL; /openapi.yaml lists the paths that exist."}
+	}))
+	return mux
+}
+
+func (a *API) dispatch(w http.ResponseWriter, r *Request, routes []Route) error {
+	i := slices.IndexFunc(routes, func(route Route) bool { return route.Method == r.Method })
+	if i < 0 {
+		return methodNotAllowed(routes)
+	}
+	if routes[i].Auth {
+		if err := a.authenticate(r); err != nil {
+			return err
+		}
+	}
+	return routes[i].Handler(w, r)
+}
+
+func methodNotAllowed(routes []Route) error {
+	var allow []string
+	for _, route := range routes {
+		allow = append(allow, route.Method)
+	}
+	slices.Sort(allow)
+	return &failure{code: "method_not_allowed", allow: allow, message: "Use " + allow[0] + " for this path."}
+}

@@ -1,0 +1,109 @@
+package endpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/suite"
+)
+
+// errVanished says that a Suite was there, and then was not: it is to be created after all.
+var errVanished = &passing{"the Suite of that name was deleted meanwhile"}
+
+// suite creates the Suite of a Trigger, or finds the one that makes it a duplicate.
+//
+// That the name is taken is no proof of a duplicate. The Suite may be this request's own, created by
+// an attempt whose answer was lost; then it was created, by this request. It may be something else
+// of that name. Or it may be an attempt that ended badly, where the Trigger asks for another.
+func (o *order) suite(ctx context.Context, t *v1alpha1.Trigger, environment string) (string, decision, error) {
+	attempt, err := o.firstAttempt(ctx, t, environment)
+	for ; err == nil; attempt++ {
+		wanted := o.wanted(t, environment, attempt)
+		var existing *v1alpha1.Suite
+		existing, err = o.place(ctx, wanted)
+		switch {
+		case err != nil:
+		case existing == nil || existing.Annotations[suite.AnnotationRequest] == o.id:
+			return wanted.Name, created, nil
+		case !suite.SameRun(existing, wanted):
+			return "", "", refusef("The name %s belongs to a Suite that is not a run of this notification. Delete that Suite, and send the notification again.", wanted.Name)
+		case !runsAgain(t, existing):
+			return wanted.Name, duplicate, nil
+		}
+	}
+	return "", "", err
+}
+
+func (o *order) wanted(t *v1alpha1.Trigger, environment string, attempt int32) *v1alpha1.Suite {
+	return suite.New(suite.Request{
+		Trigger:        t,
+		Environment:    environment,
+		Notification:   o.notification,
+		IdempotencyKey: o.idempotencyKey,
+		RequestID:      o.id,
+		ReceivedAt:     o.receivedAt,
+		Attempt:        attempt,
+	})
+}
+
+// runsAgain tells whether a run that exists leaves room for another attempt.
+func runsAgain(t *v1alpha1.Trigger, existing *v1alpha1.Suite) bool {
+	return t.Spec.Duplicates == v1alpha1.DuplicatesRerunUnsuccessful && existing.Finished() && !existing.Passed()
+}
+
+// firstAttempt is the attempt to begin with: the latest that the cache knows, since earlier ones may
+// have been deleted after their time and would seem free. A cache that lags costs a step more.
+func (o *order) firstAttempt(ctx context.Context, t *v1alpha1.Trigger, environment string) (int32, error) {
+	key := runKey(o.wanted(t, environment, 1))
+	if key == "" {
+		return 1, nil
+	}
+	var suites v1alpha1.SuiteList
+	err := o.api.Cache.List(ctx, &suites, client.InNamespace(o.namespace), client.MatchingFields{indexRun: key}, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return 0, fmt.Errorf("look up earlier attempts: %w", err)
+	}
+	latest := int32(1)
+	for _, s := range suites.Items {
+		latest = max(latest, s.Spec.Attempt)
+	}
+	return latest, nil
+}
+
+// place creates the Suite, and returns nil, or the Suite that has its name already.
+func (o *order) place(ctx context.Context, wanted *v1alpha1.Suite) (*v1alpha1.Suite, error) {
+	var existing *v1alpha1.Suite
+	err := o.hold.do(ctx, func(ctx context.Context) (err error) {
+		existing, err = o.createOrGet(ctx, wanted)
+		return final(err, "the Suite")
+	})
+	if errors.Is(err, errVanished) {
+		return nil, fmt.Errorf("%w: %w", errGone, err)
+	}
+	return existing, err
+}
+
+func (o *order) createOrGet(ctx context.Context, wanted *v1alpha1.Suite) (*v1alpha1.Suite, error) {
+	if !o.dryRun {
+		err := o.api.Writer.Create(ctx, wanted.DeepCopy())
+		if !apierrors.IsAlreadyExists(err) {
+			return nil, err
+		}
+	}
+	existing := &v1alpha1.Suite{}
+	switch err := o.api.Live.Get(ctx, client.ObjectKeyFromObject(wanted), existing); {
+	case err == nil:
+		return existing, nil
+	case !apierrors.IsNotFound(err):
+		return nil, err
+	case o.dryRun:
+		return nil, nil
+	default:
+		return nil, errVanished
+	}
+}

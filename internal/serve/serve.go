@@ -1,0 +1,100 @@
+// Package serve runs an http.Handler as a Runnable of the manager, in every replica.
+//
+//	server, err := serve.Listen(&http.Server{Addr: ":8080", Handler: api}, serve.Options{...})
+//	err = mgr.Add(server)
+//	err = mgr.AddReadyzCheck("http", server.Ready)
+//
+// The manager's GracefulShutdownTimeout has to exceed Options.DrainDelay + Options.DrainTimeout.
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/log"
+)
+
+// Options say how a Server stops.
+type Options struct {
+	// DrainDelay is how long a stopping server goes on taking requests after its readiness failed,
+	// so that whoever routes requests notices and sends them elsewhere.
+	DrainDelay time.Duration
+
+	// DrainTimeout is how long requests that are being answered may then take; afterwards they are
+	// cut off.
+	DrainTimeout time.Duration
+}
+
+// Server is an http.Server that listens before it serves and drains before it stops.
+type Server struct {
+	server   *http.Server
+	listener net.Listener
+	options  Options
+	state    atomic.Int32
+}
+
+const (
+	starting int32 = iota
+	serving
+	draining
+)
+
+// Listen opens the server's address, so that a bad or a taken one is known at once. Connections wait
+// until Start, which the manager calls when its caches are filled.
+func Listen(server *http.Server, options Options) (*Server, error) {
+	listener, err := net.Listen("tcp", server.Addr)
+	if err != nil {
+		return nil, fmt.Errorf("listen for HTTP requests: %w", err)
+	}
+	return &Server{server: server, listener: listener, options: options}, nil
+}
+
+// Addr is the address that the server listens on.
+func (s *Server) Addr() net.Addr { return s.listener.Addr() }
+
+// NeedLeaderElection is false: every replica serves.
+func (s *Server) NeedLeaderElection() bool { return false }
+
+// Ready is a check for /readyz: it fails before the server serves, and from the moment it stops.
+func (s *Server) Ready(*http.Request) error {
+	switch s.state.Load() {
+	case starting:
+		return errors.New("the HTTP server does not serve yet")
+	case draining:
+		return errors.New("the HTTP server is draining")
+	default:
+		return nil
+	}
+}
+
+// Start serves until ctx is done, and returns when the last request was answered or cut off.
+func (s *Server) Start(ctx context.Context) error {
+	failed := make(chan error, 1)
+	go func() { failed <- s.server.Serve(s.listener) }()
+	s.state.Store(serving)
+	log.FromContext(ctx).Info("serving HTTP", "address", s.Addr().String())
+	select {
+	case err := <-failed:
+		s.state.Store(draining)
+		return fmt.Errorf("serve HTTP: %w", err)
+	case <-ctx.Done():
+		return s.drain()
+	}
+}
+
+// drain must not use the context of Start, which is done.
+func (s *Server) drain() error {
+	s.state.Store(draining)
+	time.Sleep(s.options.DrainDelay)
+	ctx, cancel := context.WithTimeout(context.Background(), s.options.DrainTimeout)
+	defer cancel()
+	if err := s.server.Shutdown(ctx); err != nil {
+		return errors.Join(fmt.Errorf("requests were cut off: %w", err), s.server.Close())
+	}
+	return nil
+}
