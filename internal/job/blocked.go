@@ -1,0 +1,90 @@
+package job
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// blocked says why a pod cannot start, or cannot go on, and what to do; empty where nothing is wrong.
+func blocked(p *corev1.Pod) string {
+	if why := unscheduled(p); why != "" {
+		return why
+	}
+	for _, cs := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
+		if w := cs.State.Waiting; w != nil {
+			if why := waiting(p, cs, w); why != "" {
+				return why
+			}
+		}
+	}
+	return ""
+}
+
+func unscheduled(p *corev1.Pod) string {
+	for _, c := range p.Status.Conditions {
+		if c.Type != corev1.PodScheduled || c.Status != corev1.ConditionFalse {
+			continue
+		}
+		if c.Reason == corev1.PodReasonSchedulingGated {
+			return blockedPrefix + "its scheduling gates are closed, and whoever put them there has to open them."
+		}
+		return blockedPrefix + "no node can take it: " + clean(c.Message, maxQuote)
+	}
+	return ""
+}
+
+func waiting(p *corev1.Pod, cs corev1.ContainerStatus, w *corev1.ContainerStateWaiting) string {
+	message := clean(withoutPrefixes(w.Message), maxQuote)
+	switch w.Reason {
+	case "", "ContainerCreating", "PodInitializing":
+		return ""
+	case "CrashLoopBackOff":
+		return failsAgain(p, cs)
+	case "ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName", "ImageInspectError",
+		"RegistryUnavailable", "SignatureValidationFailed":
+		return fmt.Sprintf("%sthe image %q of %s cannot be pulled: %s. Check its name and tag, and the imagePullSecrets.",
+			blockedPrefix, clean(image(p, cs), maxName), title(p, cs.Name), strings.TrimRight(orElse(message, w.Reason), "."))
+	case "CreateContainerConfigError":
+		return fmt.Sprintf("%s%s cannot be configured: %s. Create what is missing, or correct the jobTemplate of the Trigger.",
+			blockedPrefix, title(p, cs.Name), strings.TrimRight(orElse(message, w.Reason), "."))
+	default:
+		return fmt.Sprintf("%s%s waits (%s): %s", blockedPrefix, title(p, cs.Name), clean(w.Reason, maxName), message)
+	}
+}
+
+// failsAgain is about a container that is restarted, and so has not ended. The kubelet's own message
+// counts seconds, and would make for a write of the status with each.
+func failsAgain(p *corev1.Pod, cs corev1.ContainerStatus) string {
+	t := cs.LastTerminationState.Terminated
+	if t == nil {
+		return fmt.Sprintf("The %s keeps failing, and is restarted.", title(p, cs.Name))
+	}
+	return fmt.Sprintf("The %s keeps failing, and is restarted. It last exited with %s%s", title(p, cs.Name), exitCode(t), quoted(t.Message, "."))
+}
+
+// image as the template names it: the status may hold what the runtime made of it.
+func image(p *corev1.Pod, cs corev1.ContainerStatus) string {
+	for c := range containers(&p.Spec) {
+		if c.Name == cs.Name {
+			return c.Image
+		}
+	}
+	return cs.Image
+}
+
+// pullPrefixes come and go as the kubelet pulls and backs off in turn. Without them the message stays
+// the same, and the status of the Suite is not written each time.
+var pullPrefixes = regexp.MustCompile(`^(Back-off pulling image "[^"]*": )?((ErrImagePull|ImageInspectError|RegistryUnavailable|SignatureValidationFailed): )?(rpc error: code = \w+ desc = )?`)
+
+func withoutPrefixes(message string) string { return pullPrefixes.ReplaceAllString(message, "") }
+
+func orElse(message, otherwise string) string {
+	if message == "" {
+		return otherwise
+	}
+	return message
+}

@@ -1,0 +1,121 @@
+package job
+
+import (
+	"maps"
+	"math"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+// defaultTimeout ends a run whose Trigger was stored without a timeout.
+const defaultTimeout = 30 * time.Minute
+
+// generatedLabels are written by the API server, and refused where they name another Job: a template
+// that was copied from one that ran has them.
+var generatedLabels = []string{
+	"controller-uid", "job-name",
+	batchv1.ControllerUidLabel, batchv1.JobNameLabel, batchv1.JobCompletionIndexAnnotation,
+}
+
+// Build is the Job of a Suite, made from its Trigger's template. It is named like the Suite and owned
+// by it, so that creating it twice is refused and deleting the Suite deletes it. The arguments are
+// not changed, and the Job shares no memory with them.
+func Build(s *v1alpha1.Suite, t *v1alpha1.Trigger, e *v1alpha1.Environment) *batchv1.Job {
+	template := t.Spec.JobTemplate.DeepCopy()
+	labels := labels(s)
+	j := &batchv1.Job{
+		TypeMeta: metav1.TypeMeta{APIVersion: batchv1.SchemeGroupVersion.String(), Kind: "Job"},
+		ObjectMeta: metav1.ObjectMeta{
+			Name:        s.Name,
+			Namespace:   s.Namespace,
+			Labels:      withLabels(template.Labels, labels),
+			Annotations: template.Annotations,
+			OwnerReferences: []metav1.OwnerReference{
+				*metav1.NewControllerRef(s, v1alpha1.GroupVersion.WithKind("Suite")),
+			},
+		},
+		Spec: template.Spec,
+	}
+	takeOver(&j.Spec, t)
+	j.Spec.Template.Labels = withLabels(j.Spec.Template.Labels, labels)
+	setDefaults(&j.Spec)
+
+	for c := range containers(&j.Spec.Template.Spec) {
+		c.EnvFrom = withEnvFrom(c.EnvFrom, e.Spec.VariablesFrom)
+		c.Env = withVariables(c.Env, variables(s, t, e))
+	}
+	return j
+}
+
+// labels by which a Job and its pods are found from any of the objects a run belongs to.
+func labels(s *v1alpha1.Suite) map[string]string {
+	labels := map[string]string{
+		v1alpha1.LabelSuite:       s.Name,
+		v1alpha1.LabelTrigger:     s.Spec.Trigger.Name,
+		v1alpha1.LabelEnvironment: s.Spec.Environment,
+	}
+	if stream := s.Labels[v1alpha1.LabelStream]; stream != "" {
+		labels[v1alpha1.LabelStream] = stream
+	}
+	return labels
+}
+
+func withLabels(template, ours map[string]string) map[string]string {
+	all := make(map[string]string, len(template)+len(ours))
+	maps.Copy(all, template)
+	for _, label := range append(generatedLabels, v1alpha1.LabelStream) {
+		delete(all, label)
+	}
+	maps.Copy(all, ours)
+	return all
+}
+
+// takeOver sets the fields of which a template has no say. How long a run may take and how long it is
+// kept are the Trigger's to tell: a Job that deletes itself would look like one deleted behind our
+// back. A selector of its own could adopt the pods of another run. A Job that starts suspended would
+// never end, as no deadline counts; queueing systems suspend the Jobs they manage when these are
+// created.
+func takeOver(spec *batchv1.JobSpec, t *v1alpha1.Trigger) {
+	deadline := deadlineSeconds(t.Spec.Timeout)
+	if own := spec.ActiveDeadlineSeconds; own != nil {
+		deadline = min(deadline, *own)
+	}
+	spec.ActiveDeadlineSeconds = &deadline
+	spec.TTLSecondsAfterFinished = nil
+	spec.Suspend = nil
+	spec.Selector = nil
+	spec.ManualSelector = nil
+}
+
+// deadlineSeconds rounds up, so that no run gets less time than its Trigger says.
+func deadlineSeconds(timeout *metav1.Duration) int64 {
+	if timeout == nil || timeout.Duration <= 0 {
+		return int64(defaultTimeout.Seconds())
+	}
+	return int64(math.Ceil(timeout.Seconds()))
+}
+
+// setDefaults fills in what the template leaves open: a test that failed is not repeated, and a pod
+// that runs what a deployment brought has no business with the API server.
+//
+// The termination message policy stays at what Kubernetes says, File. FallbackToLogsOnError would make
+// for better messages, but the end of a log may hold a secret, and the message goes where the log
+// does not: into the Suite's status, to the code host, to whoever reads the check of a public
+// repository. Who wants that sets it in the template.
+func setDefaults(spec *batchv1.JobSpec) {
+	if spec.BackoffLimit == nil && spec.BackoffLimitPerIndex == nil {
+		spec.BackoffLimit = new(int32(0))
+	}
+	pod := &spec.Template.Spec
+	if pod.RestartPolicy == "" {
+		pod.RestartPolicy = corev1.RestartPolicyNever
+	}
+	if pod.AutomountServiceAccountToken == nil {
+		pod.AutomountServiceAccountToken = new(false)
+	}
+}

@@ -1,0 +1,102 @@
+package job
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+// blockedPrefix starts the message of a run whose pod cannot start until somebody acts.
+const blockedPrefix = "The pod cannot start: "
+
+func isBlocked(message string) bool { return strings.HasPrefix(message, blockedPrefix) }
+
+// running says in words what a Job that has not ended is doing, or waiting for.
+func running(j *batchv1.Job, pods []corev1.Pod) metav1.Condition {
+	return v1alpha1.Running(doing(j, pods))
+}
+
+func doing(j *batchv1.Job, pods []corev1.Pod) string {
+	switch {
+	case j.DeletionTimestamp != nil:
+		return "The Job is being deleted; its pods are stopping."
+	case condition(j, batchv1.JobFailureTarget) != nil:
+		return "The run did not pass; its pods are stopping."
+	case condition(j, batchv1.JobSuccessCriteriaMet) != nil:
+		return "The tests passed; the pods are stopping."
+	case j.Spec.Suspend != nil && *j.Spec.Suspend:
+		return fmt.Sprintf("The Job is suspended, and starts when whoever suspended it, such as a queueing system, resumes it: kubectl describe job -n %s %s", j.Namespace, j.Name)
+	default:
+		return podsDoing(j, pods)
+	}
+}
+
+// podsDoing prefers a pod that cannot start over one that runs, as the run ends with the last of them.
+func podsDoing(j *batchv1.Job, pods []corev1.Pod) string {
+	active := slices.DeleteFunc(slices.SortedFunc(slices.Values(pods), byCreation), ended)
+	for i := range active {
+		if why := blocked(&active[i]); why != "" {
+			return why
+		}
+	}
+	for i := range active {
+		if active[i].Status.Phase == corev1.PodRunning {
+			return podDoing(&active[i])
+		}
+	}
+	switch {
+	case len(active) > 0:
+		return podDoing(&active[0])
+	case len(pods) > 0 && j.Status.Failed > 0:
+		return "A pod failed, and the Job tries again, as its backoffLimit allows."
+	case len(pods) > 0:
+		return "The pod has ended."
+	default:
+		return fmt.Sprintf("Waiting for the pod to be created. If that takes long, a quota or an admission policy refuses it: kubectl describe job -n %s %s", j.Namespace, j.Name)
+	}
+}
+
+func ended(p corev1.Pod) bool {
+	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
+}
+
+func podDoing(p *corev1.Pod) string {
+	init := initializing(p)
+	switch {
+	case p.DeletionTimestamp != nil:
+		return "The pod is being deleted."
+	case p.Spec.NodeName == "":
+		return "Waiting for the pod to be scheduled."
+	case init == FetchContainer:
+		return fmt.Sprintf("The input files are being downloaded. Follow it: kubectl logs -n %s %s -c %s -f", p.Namespace, p.Name, init)
+	case init != "":
+		return fmt.Sprintf("Init container %q is running. Follow it: kubectl logs -n %s %s -c %s -f", init, p.Namespace, p.Name, init)
+	case p.Status.Phase == corev1.PodRunning:
+		return fmt.Sprintf("The tests are running. Follow them: kubectl logs -n %s %s -f", p.Namespace, p.Name)
+	default:
+		return fmt.Sprintf("The pod is being set up: volumes, network, images. If that takes long: kubectl describe pod -n %s %s", p.Namespace, p.Name)
+	}
+}
+
+// initializing is the name of the init container that runs now and has to end before the tests start.
+func initializing(p *corev1.Pod) string {
+	for _, cs := range p.Status.InitContainerStatuses {
+		if cs.State.Running != nil && !isSidecar(p, cs.Name) {
+			return cs.Name
+		}
+	}
+	return ""
+}
+
+// isSidecar tells whether an init container of that name goes on beside the tests.
+func isSidecar(p *corev1.Pod, name string) bool {
+	return slices.ContainsFunc(p.Spec.InitContainers, func(c corev1.Container) bool {
+		return c.Name == name && c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
+	})
+}
