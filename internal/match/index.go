@@ -1,103 +1,158 @@
 package match
 
 import (
+	"cmp"
+	"errors"
 	"maps"
 	"slices"
 	"sync"
-
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/notification"
 )
 
 // Index holds the Triggers of all namespaces, compiled, and finds those that want a notification.
-// The zero Index is empty and ready. It is safe for concurrent use.
+// The zero Index is empty and ready. It is safe for concurrent use, and hands out the Triggers that
+// it was given: nobody may change them.
 type Index struct {
-	mu       sync.RWMutex
-	triggers map[types.NamespacedName]*entry
+	mu         sync.RWMutex
+	namespaces map[string]*partition
 }
 
+// entry is a Trigger as it was set. It never changes.
 type entry struct {
 	trigger *v1alpha1.Trigger
+	// matcher is nil where there is a problem.
 	matcher *Matcher
 	problem error
 }
 
 // Explanation says of one Trigger whether it wants a notification, and why or why not.
 type Explanation struct {
-	Trigger    *v1alpha1.Trigger
-	Matched    bool
+	Trigger *v1alpha1.Trigger
+	Matched bool
+	// Conditions are those that the Trigger gives; one that is broken stands alone, not held.
 	Conditions []Condition
 }
 
-// Set adds a Trigger, or replaces the one of its name. The Trigger must not change afterwards. One
-// that does not compile matches nothing; Problem says why.
+// Set adds a Trigger, or replaces the one of its name. It compiles once per generation, so that
+// changes of status and metadata cost little. A Trigger that does not compile matches nothing;
+// Problem says why. What is told of one Trigger must be told in order.
 func (x *Index) Set(t *v1alpha1.Trigger) {
-	m, err := Compile(t)
+	e := x.compile(t)
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.triggers == nil {
-		x.triggers = map[types.NamespacedName]*entry{}
+	if x.namespaces == nil {
+		x.namespaces = map[string]*partition{}
 	}
-	x.triggers[types.NamespacedName{Namespace: t.Namespace, Name: t.Name}] = &entry{trigger: t, matcher: m, problem: err}
+	if x.namespaces[t.Namespace] == nil {
+		x.namespaces[t.Namespace] = newPartition()
+	}
+	x.namespaces[t.Namespace].set(e)
+}
+
+// compile runs outside the lock: notifications go on being matched meanwhile.
+func (x *Index) compile(t *v1alpha1.Trigger) *entry {
+	if old := x.entry(t.Namespace, t.Name); old != nil && sameGeneration(old.trigger, t) {
+		return &entry{trigger: t, matcher: old.matcher, problem: old.problem}
+	}
+	m, err := Compile(t)
+	return &entry{trigger: t, matcher: m, problem: err}
+}
+
+// sameGeneration is false for objects that never saw an API server, which have neither.
+func sameGeneration(a, b *v1alpha1.Trigger) bool {
+	return a.UID == b.UID && a.Generation == b.Generation && a.UID != "" && a.Generation != 0
 }
 
 // Delete removes the Trigger of that name, if there is one.
 func (x *Index) Delete(namespace, name string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	delete(x.triggers, types.NamespacedName{Namespace: namespace, Name: name})
+	p := x.namespaces[namespace]
+	if p == nil {
+		return
+	}
+	p.delete(name)
+	if len(p.byName) == 0 {
+		delete(x.namespaces, namespace)
+	}
 }
 
-// Match returns the Triggers of the namespace that want the notification, ordered by name. They are
-// those that Set was given, shared: read them only.
+// Match returns the Triggers of the namespace that want the notification, ordered by name.
 func (x *Index) Match(namespace string, n *notification.Notification) []*v1alpha1.Trigger {
+	s := newSubject(n)
 	var matched []*v1alpha1.Trigger
-	for _, e := range x.entries(namespace) {
-		if e.problem == nil && e.matcher.Matches(n) {
-			matched = append(matched, e.trigger)
+	for _, bucket := range x.candidates(namespace, s) {
+		for _, e := range bucket {
+			if e.matcher.matches(s) {
+				matched = append(matched, e.trigger)
+			}
 		}
 	}
-	return matched
+	slices.SortFunc(matched, func(a, b *v1alpha1.Trigger) int { return cmp.Compare(a.Name, b.Name) })
+	return slices.Compact(matched)
+}
+
+// candidates are the Triggers that may want the notification. The evaluation needs no lock, since
+// buckets and entries never change.
+func (x *Index) candidates(namespace string, s *subject) [][]*entry {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	if p := x.namespaces[namespace]; p != nil {
+		return p.candidates(s)
+	}
+	return nil
 }
 
 // Explain says of every Trigger of the namespace whether it wants the notification, ordered by name.
 func (x *Index) Explain(namespace string, n *notification.Notification) []Explanation {
-	var explanations []Explanation
-	for _, e := range x.entries(namespace) {
-		if e.problem != nil {
-			continue
-		}
-		explanations = append(explanations, Explanation{Trigger: e.trigger, Matched: e.matcher.Matches(n), Conditions: e.matcher.Explain(n)})
+	entries := x.all(namespace)
+	explanations := make([]Explanation, 0, len(entries))
+	for _, e := range entries {
+		explanations = append(explanations, e.explain(n))
 	}
 	return explanations
 }
 
+func (e *entry) explain(n *notification.Notification) Explanation {
+	explanation := Explanation{Trigger: e.trigger}
+	var broken *CompileError
+	switch {
+	case errors.As(e.problem, &broken):
+		explanation.Conditions = []Condition{{Name: broken.Condition, Message: broken.Error()}}
+	default:
+		explanation.Conditions = e.matcher.Explain(n)
+		explanation.Matched = !slices.ContainsFunc(explanation.Conditions, func(c Condition) bool { return !c.Held })
+	}
+	return explanation
+}
+
 // Problem is why the Trigger of that name does not compile; nil if it does, or is unknown.
 func (x *Index) Problem(namespace, name string) error {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	if e, ok := x.triggers[types.NamespacedName{Namespace: namespace, Name: name}]; ok {
+	if e := x.entry(namespace, name); e != nil {
 		return e.problem
 	}
 	return nil
 }
 
-func (x *Index) entries(namespace string) []*entry {
+func (x *Index) entry(namespace, name string) *entry {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	names := slices.SortedFunc(maps.Keys(x.triggers), func(a, b types.NamespacedName) int {
-		if a.Name < b.Name {
-			return -1
-		}
-		return 1
-	})
-	var entries []*entry
-	for _, name := range names {
-		if name.Namespace == namespace {
-			entries = append(entries, x.triggers[name])
-		}
+	if p := x.namespaces[namespace]; p != nil {
+		return p.byName[name]
 	}
-	return entries
+	return nil
 }
+
+func (x *Index) all(namespace string) []*entry {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	p := x.namespaces[namespace]
+	if p == nil {
+		return nil
+	}
+	return slices.SortedFunc(maps.Values(p.byName), byName)
+}
+
+func byName(a, b *entry) int { return cmp.Compare(a.trigger.Name, b.trigger.Name) }

@@ -1,43 +1,78 @@
-// Package match decides which Triggers want a notification, and says why or why not.
 package match
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/notification"
 )
 
-// Condition is one condition of a Trigger, held against a notification.
-type Condition struct {
-	// Name is that of the field: branches, deploymentTypes, repositories, expression or paused.
-	Name string
-	// Held tells whether the condition allows a match.
-	Held bool
-	// Message says why, or why not, in a sentence.
-	Message string
-}
+// Names of conditions: the fields of the API that give them.
+const (
+	branchesCondition        = "branches"
+	deploymentTypesCondition = "deploymentTypes"
+	repositoriesCondition    = "repositories"
+	expressionCondition      = "expression"
+	pausedCondition          = "paused"
+)
 
-// Matcher is the compiled form of a Trigger's conditions.
+// Matcher is the compiled form of a Trigger's conditions. It is safe for concurrent use.
 type Matcher struct {
-	trigger *v1alpha1.Trigger
+	paused          bool
+	branches        *branchGlobs
+	deploymentTypes []string
+	repositories    []string
+	expression      *expression
 }
 
-// Compile prepares the conditions of a Trigger. The error is a sentence for its Ready condition.
+// CompileError says which condition of a Trigger cannot be used.
+type CompileError struct {
+	// Condition is the name of the field at fault, branches or expression.
+	Condition string
+	// Reason says what is wrong with it, without a full stop.
+	Reason string
+}
+
+// Error is a sentence for the Ready condition of the Trigger.
+func (e *CompileError) Error() string {
+	return fmt.Sprintf("The Trigger matches nothing, because spec.match.%s %s.", e.Condition, e.Reason)
+}
+
+// Compile prepares the conditions of a Trigger. Its error is a *CompileError. The Trigger must not
+// change as long as the Matcher is used.
 func Compile(t *v1alpha1.Trigger) (*Matcher, error) {
-	return &Matcher{trigger: t}, nil
+	spec := &t.Spec
+	m := &Matcher{
+		paused:          spec.Paused,
+		deploymentTypes: spec.Match.DeploymentTypes,
+		repositories:    spec.Match.Repositories,
+	}
+	var err error
+	if m.branches, err = compileBranches(spec.Match.Branches); err != nil {
+		return nil, err
+	}
+	if m.expression, err = compileExpression(spec.Match.Expression); err != nil {
+		return nil, err
+	}
+	return m, nil
 }
 
 // Matches tells whether the Trigger wants the notification.
 func (m *Matcher) Matches(n *notification.Notification) bool {
-	match := m.trigger.Spec.Match
-	types := len(match.DeploymentTypes) == 0 || slices.Contains(match.DeploymentTypes, n.DeploymentType)
-	repositories := len(match.Repositories) == 0 || slices.Contains(match.Repositories, n.Repository)
-	branches := len(match.Branches) == 0 || slices.Contains(match.Branches, notification.BranchName(n.Branch))
-	return !m.trigger.Spec.Paused && match.Expression == "" && types && repositories && branches
+	return m.matches(newSubject(n))
 }
 
-// Explain holds each condition of the Trigger against the notification.
-func (m *Matcher) Explain(*notification.Notification) []Condition {
-	return nil
+// matches tries what is cheap first.
+func (m *Matcher) matches(s *subject) bool {
+	return !m.paused &&
+		isAnyOf(s.DeploymentType, m.deploymentTypes) &&
+		isAnyOf(s.Repository, m.repositories) &&
+		(m.branches == nil || m.branches.match(s.branch)) &&
+		(m.expression == nil || m.expression.mayHold(s) && m.expression.holds(s) == nil)
+}
+
+// isAnyOf holds where nothing is wanted; an absent value is none of those wanted.
+func isAnyOf(value string, wanted []string) bool {
+	return len(wanted) == 0 || value != "" && slices.Contains(wanted, value)
 }

@@ -17,7 +17,7 @@ func branch(value string) (string, string) {
 	if strings.ContainsFunc(value, unicode.IsControl) {
 		return "", "must not hold control characters"
 	}
-	return value, tooLong(value, maxBranchBytes)
+	return value, tooLong(value, MaxBranchBytes)
 }
 
 // sha takes any printable text, since not everything that is deployed is a commit.
@@ -29,19 +29,19 @@ func sha(value string) (string, string) {
 	if !printable(value) {
 		return "", "must be printable text, such as the SHA of a commit"
 	}
-	return value, tooLong(value, maxSHABytes)
+	return value, tooLong(value, MaxSHABytes)
 }
 
 func deploymentType(value string) (string, string) {
 	if !printable(value) {
 		return "", "must be printable text, such as staging"
 	}
-	return value, tooLong(value, maxTextBytes)
+	return value, tooLong(value, MaxTextBytes)
 }
 
 // deduplicationKey is any text: it is only compared.
 func deduplicationKey(value string) (string, string) {
-	return value, tooLong(value, maxTextBytes)
+	return value, tooLong(value, MaxTextBytes)
 }
 
 func hostingService(value string) (string, string) {
@@ -58,7 +58,7 @@ const urlShape = "must be an absolute http or https URL, such as https://staging
 // httpURL takes URLs that a browser opens. One with a user name or password is refused: it would
 // show in pages, in logs and on the code host.
 func httpURL(value string) (string, string) {
-	if reason := tooLong(value, maxURLBytes); reason != "" {
+	if reason := tooLong(value, MaxURLBytes); reason != "" {
 		return "", reason
 	}
 	odd := func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }

@@ -107,8 +107,8 @@ func (d *decoder) pullRequestNumber() error {
 		return err
 	}
 	number, err := strconv.ParseInt(written, 10, 64)
-	if err != nil || number < 1 || number > maxPullRequestNumber {
-		return d.invalid(fmt.Sprintf("must be a whole number from 1 to %d, in digits only", int64(maxPullRequestNumber)))
+	if err != nil || number < 1 || number > MaxPullRequestNumber {
+		return d.invalid(fmt.Sprintf("must be a whole number from 1 to %d, in digits only", int64(MaxPullRequestNumber)))
 	}
 	if d.n.PullRequestNumber != 0 && d.n.PullRequestNumber != number {
 		return d.invalid("differs from the other of pull_request_number and merge_request_number; send one of them")

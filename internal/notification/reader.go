@@ -123,8 +123,8 @@ func (r *reader) next() (jsontext.Token, error) {
 	if err != nil {
 		return token, syntaxError(err)
 	}
-	if r.tokens.StackDepth() > maxNesting {
-		return token, &InvalidError{Reason: fmt.Sprintf("nests objects and arrays more than %d deep; send a flatter one", maxNesting)}
+	if r.tokens.StackDepth() > MaxNesting {
+		return token, &InvalidError{Reason: fmt.Sprintf("nests objects and arrays more than %d deep; send a flatter one", MaxNesting)}
 	}
 	return token, nil
 }
@@ -144,8 +144,21 @@ func syntaxError(err error) error {
 	case errors.Is(err, jsontext.ErrDuplicateName):
 		return &InvalidError{Field: fieldPath(syntax.JSONPointer), Reason: "is given twice; send it once"}
 	}
-	cause := strings.ToValidUTF8(syntax.Err.Error(), "?")
-	return &InvalidError{Reason: fmt.Sprintf("is not valid JSON at byte %d: %s", syntax.ByteOffset, cut(cause))}
+	return &InvalidError{Reason: fmt.Sprintf("is not valid JSON at byte %d: %s", syntax.ByteOffset, cause(syntax.Err))}
+}
+
+// cause keeps of a syntax error what repeats no more of the body than one character: the rest may be
+// part of a secret.
+func cause(err error) string {
+	message := err.Error()
+	if strings.HasPrefix(message, "invalid character ") {
+		return message
+	}
+	before, _, quotes := strings.Cut(strings.ReplaceAll(message, `"`, "`"), " `")
+	if quotes {
+		return before + " in a string"
+	}
+	return message
 }
 
 func describe(kind jsontext.Kind) string {

@@ -60,7 +60,7 @@ func (d *decoder) joinRepository(owner, namespace, name string) error {
 
 // repository checks a full name as the API type Repository does, so that a Trigger can name it.
 func repository(fullName string) (string, string) {
-	if reason := tooLong(fullName, maxTextBytes); reason != "" {
+	if reason := tooLong(fullName, MaxTextBytes); reason != "" {
 		return "", reason
 	}
 	parts := strings.Split(fullName, "/")
@@ -77,7 +77,7 @@ func repositoryPart(part string) (string, string) {
 	if strings.ContainsFunc(part, odd) {
 		return "", "must not hold white space or control characters"
 	}
-	return part, tooLong(part, maxTextBytes)
+	return part, tooLong(part, MaxTextBytes)
 }
 
 // tooLong is the reason against a value of more bytes than the limit.

@@ -35,9 +35,9 @@ func (d *decoder) variables() error {
 func variable(name, value string) string {
 	switch {
 	case !validName(name):
-		return fmt.Sprintf("is not the name of a variable: it must start with a letter, '_', '-' or '.', and go on with these or digits, %d bytes at most", maxVariableName)
-	case len(value) > maxVariableValue:
-		return tooLong(value, maxVariableValue) + "; put larger data into a file and upload it as a run input"
+		return fmt.Sprintf("is not the name of a variable: it must start with a letter, '_', '-' or '.', and go on with these or digits, %d bytes at most", MaxVariableNameBytes)
+	case len(value) > MaxVariableBytes:
+		return tooLong(value, MaxVariableBytes) + "; put larger data into a file and upload it as a run input"
 	case strings.ContainsRune(value, 0):
 		return "must not hold a NUL character, which no process can be handed"
 	}
@@ -46,18 +46,18 @@ func variable(name, value string) string {
 
 func tooMany(count, bytes int) error {
 	switch {
-	case count > maxVariables:
-		return &InvalidError{Field: "variables", Reason: fmt.Sprintf("holds more than %d variables; send fewer", maxVariables)}
-	case bytes > maxVariablesBytes:
+	case count > MaxVariables:
+		return &InvalidError{Field: "variables", Reason: fmt.Sprintf("holds more than %d variables; send fewer", MaxVariables)}
+	case bytes > MaxVariablesBytes:
 		return &InvalidError{Field: "variables", Reason: fmt.Sprintf(
-			"is too large: names and values together may have %d bytes; put larger data into a file and upload it as a run input", maxVariablesBytes)}
+			"is too large: names and values together may have %d bytes; put larger data into a file and upload it as a run input", MaxVariablesBytes)}
 	}
 	return nil
 }
 
 // validName is the rule of the API type Variables: what a pod takes as the name of a variable.
 func validName(name string) bool {
-	if name == "" || len(name) > maxVariableName {
+	if name == "" || len(name) > MaxVariableNameBytes {
 		return false
 	}
 	for i := range len(name) {

@@ -1,0 +1,99 @@
+package match
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/postflight-dev/postflight/internal/notification"
+)
+
+// mixes are teams as they may be: how the i-th of a team's Triggers looks. Each mix has a
+// notification that a few of them want.
+var mixes = map[string]struct {
+	trigger      func(i int) option
+	notification *notification.Notification
+}{
+	"repositories": {
+		trigger: func(i int) option {
+			own := repositories(fmt.Sprintf("acme/repo-%d", i/4))
+			switch i % 4 {
+			case 0:
+				return all(own, branches("main"))
+			case 1:
+				return all(own, branches("release/**", "!release/old"))
+			case 2:
+				return all(own, branches("feature/*-x"))
+			}
+			return all(own, expressionOf("notification.variables['region'] == 'eu'"))
+		},
+		notification: &notification.Notification{Branch: "main", Repository: "acme/repo-1", Variables: map[string]string{"region": "eu"}},
+	},
+	"branches": {
+		trigger: func(i int) option {
+			switch {
+			case i%20 == 0:
+				return expressionOf(fmt.Sprintf("notification.variables['service'] == 'service-%d'", i))
+			case i%20 == 1:
+				return deploymentTypes(fmt.Sprintf("preview-%d", i))
+			case i%20 < 6:
+				return branches("release/**", fmt.Sprintf("!release/%d", i))
+			case i%20 < 10:
+				return branches(fmt.Sprintf("feature/*-%d", i))
+			}
+			return branches(fmt.Sprintf("service-%d", i))
+		},
+		notification: &notification.Notification{Branch: "feature/new-cart-7", DeploymentType: "staging", Variables: map[string]string{"service": "service-0"}},
+	},
+	"one branch": {
+		trigger: func(i int) option {
+			return all(branches("main", "release/**"), deploymentTypes(fmt.Sprintf("service-%d", i)))
+		},
+		notification: &notification.Notification{Branch: "refs/heads/main", DeploymentType: "service-3"},
+	},
+	"one branch and expressions": {
+		trigger: func(i int) option {
+			return all(branches("main", "release/**"), expressionOf(fmt.Sprintf("notification.variables['service'] == 'service-%d'", i)))
+		},
+		notification: &notification.Notification{Branch: "main", Variables: map[string]string{"service": "service-3"}},
+	},
+	"expressions of every kind": {
+		trigger: func(i int) option {
+			return expressionOf(fmt.Sprintf("notification.branch.startsWith('service-%d/')", i))
+		},
+		notification: &notification.Notification{Branch: "service-3/next"},
+	},
+	"expressions only": {
+		trigger: func(i int) option {
+			return expressionOf(fmt.Sprintf("notification.variables['service'] == 'service-%d'", i))
+		},
+		notification: &notification.Notification{Branch: "main", Variables: map[string]string{"service": "service-3"}},
+	},
+}
+
+func BenchmarkIndexMatch(b *testing.B) {
+	for name, mix := range mixes {
+		for _, count := range []int{10, 10_000} {
+			b.Run(fmt.Sprintf("%s/%d", name, count), func(b *testing.B) {
+				x := &Index{}
+				for i := range count {
+					x.Set(trigger(fmt.Sprintf("t-%d", i), mix.trigger(i)))
+				}
+				b.ReportAllocs()
+				for b.Loop() {
+					if len(x.Match(namespace, mix.notification)) == 0 {
+						b.Fatal("nothing matched")
+					}
+				}
+			})
+		}
+	}
+}
+
+func BenchmarkCompile(b *testing.B) {
+	t := trigger("t", branches("main", "release/**"), expressionOf("notification.variables['region'] == 'eu' && notification.branch.startsWith('release/')"))
+	for b.Loop() {
+		if _, err := Compile(t); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

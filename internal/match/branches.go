@@ -1,0 +1,129 @@
+package match
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/postflight-dev/postflight/internal/notification"
+)
+
+// branchGlobs are the globs of a Trigger: those of which one must match, and those that must not.
+type branchGlobs struct {
+	include, exclude globs
+}
+
+// compileBranches is nil where no globs are given.
+func compileBranches(patterns []string) (*branchGlobs, error) {
+	if len(patterns) == 0 {
+		return nil, nil
+	}
+	b := &branchGlobs{}
+	for _, written := range patterns {
+		pattern, excluded := strings.CutPrefix(written, "!")
+		pattern = notification.BranchName(pattern)
+		if reason := checkGlob(pattern); reason != "" {
+			return nil, &CompileError{Condition: branchesCondition, Reason: fmt.Sprintf("holds %q, which %s", written, reason)}
+		}
+		if excluded {
+			b.exclude = append(b.exclude, newGlob(pattern))
+		} else {
+			b.include = append(b.include, newGlob(pattern))
+		}
+	}
+	return b, nil
+}
+
+func checkGlob(glob string) string {
+	switch {
+	case glob == "":
+		return "names no branch"
+	case !doublestar.ValidatePattern(glob):
+		return "is not a valid glob: close every [ and {, and let a character follow every backslash"
+	case alternatives(glob) > maxAlternatives:
+		return fmt.Sprintf("may expand to more than %d alternatives; split it into several globs", maxAlternatives)
+	}
+	return ""
+}
+
+// alternatives is an upper bound of how many globs without braces a glob stands for. With as many
+// braces and commas, no arrangement makes more than commas spread evenly.
+func alternatives(glob string) float64 {
+	braces, commas := float64(strings.Count(glob, "{")), float64(strings.Count(glob, ","))
+	if braces == 0 {
+		return 1
+	}
+	return math.Pow((commas+braces)/braces, braces)
+}
+
+// match tells whether the name of a branch is wanted. An absent one is not.
+func (b *branchGlobs) match(branch string) bool {
+	if branch == "" || len(b.include) > 0 && b.include.matching(branch) == nil {
+		return false
+	}
+	return b.exclude.matching(branch) == nil
+}
+
+type globs []glob
+
+// matching is the first of the globs that matches, or nil.
+func (g globs) matching(branch string) *glob {
+	for i := range g {
+		if g[i].match(branch) {
+			return &g[i]
+		}
+	}
+	return nil
+}
+
+func (g globs) patterns() []string {
+	patterns := make([]string, 0, len(g))
+	for i := range g {
+		patterns = append(patterns, g[i].pattern)
+	}
+	return patterns
+}
+
+// glob is a pattern with what rules out most branches at once: the text it starts and ends with.
+type glob struct {
+	pattern        string
+	literal        bool
+	prefix, suffix string
+}
+
+// wildcards are the characters with a meaning; a pattern without any stands for itself only.
+const wildcards = `*?[]{}\`
+
+func newGlob(pattern string) glob {
+	first, last := strings.IndexAny(pattern, wildcards), strings.LastIndexAny(pattern, wildcards)
+	if first < 0 {
+		return glob{pattern: pattern, literal: true}
+	}
+	// The slash next to a ** may stand for nothing: a/** matches a, and **/a does too.
+	return glob{
+		pattern: pattern,
+		prefix:  strings.TrimSuffix(pattern[:first], "/"),
+		suffix:  strings.TrimPrefix(pattern[last+1:], "/"),
+	}
+}
+
+func (g *glob) match(branch string) bool {
+	if g.literal {
+		return g.pattern == branch
+	}
+	return strings.HasPrefix(branch, g.prefix) && strings.HasSuffix(branch, g.suffix) && doublestar.MatchUnvalidated(g.pattern, branch)
+}
+
+// root is the first segment of the branches that match: what is before the first slash. It is not
+// known where a wildcard comes first.
+func (g *glob) root() (segment string, known bool) {
+	segment = root(g.pattern)
+	return segment, !strings.ContainsAny(segment, wildcards)
+}
+
+func root(branch string) string {
+	first, _, _ := strings.Cut(branch, "/")
+	return first
+}

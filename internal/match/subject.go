@@ -1,0 +1,140 @@
+package match
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+
+	"github.com/postflight-dev/postflight/internal/notification"
+)
+
+// variableName is what expressions call the notification.
+const variableName = "notification"
+
+// subject is a notification in the form in which conditions look at it. Expressions see it as a
+// value of notificationType.
+type subject struct {
+	*notification.Notification
+	// branch is the name of the branch, without refs/heads/.
+	branch string
+}
+
+func newSubject(n *notification.Notification) *subject {
+	return &subject{Notification: n, branch: notification.BranchName(n.Branch)}
+}
+
+var notificationType = types.NewObjectType("postflight.Notification")
+
+// subjectFields are the fields that expressions can name, with the names of the HTTP contract. All
+// are always there: one that is absent is "", 0, false or the empty map, and has() is false of it.
+var subjectFields = map[string]*types.FieldType{
+	"branch":                field(types.StringType, func(s *subject) string { return s.branch }),
+	"sha":                   field(types.StringType, func(s *subject) string { return s.SHA }),
+	"deployment_type":       field(types.StringType, func(s *subject) string { return s.DeploymentType }),
+	"deployment_url":        field(types.StringType, func(s *subject) string { return s.DeploymentURL }),
+	"hosting_service":       field(types.StringType, func(s *subject) string { return string(s.HostingService) }),
+	"commit_url":            field(types.StringType, func(s *subject) string { return s.CommitURL }),
+	"repository":            field(types.StringType, func(s *subject) string { return s.Repository }),
+	"pull_request_number":   field(types.IntType, func(s *subject) int64 { return s.PullRequestNumber }),
+	"deduplication_key":     field(types.StringType, func(s *subject) string { return s.DeduplicationKey }),
+	"ephemeral_environment": field(types.BoolType, func(s *subject) bool { return s.EphemeralEnvironment }),
+	"variables": {
+		Type:    types.NewMapType(types.StringType, types.StringType),
+		IsSet:   func(target any) bool { return len(target.(*subject).Variables) > 0 },
+		GetFrom: func(target any) (any, error) { return target.(*subject).Variables, nil },
+	},
+}
+
+func field[T comparable](t *types.Type, get func(*subject) T) *types.FieldType {
+	var absent T
+	return &types.FieldType{
+		Type:    t,
+		IsSet:   func(target any) bool { return get(target.(*subject)) != absent },
+		GetFrom: func(target any) (any, error) { return get(target.(*subject)), nil },
+	}
+}
+
+// declareNotification makes the type and the variable known, so that a misspelt field does not
+// compile.
+func declareNotification(env *cel.Env) (*cel.Env, error) {
+	env, err := cel.CustomTypeProvider(&provider{Provider: env.CELTypeProvider()})(env)
+	if err != nil {
+		return nil, err
+	}
+	return cel.Variable(variableName, notificationType)(env)
+}
+
+// provider adds notificationType to the types of CEL.
+type provider struct {
+	types.Provider
+}
+
+func (p *provider) FindStructType(name string) (*types.Type, bool) {
+	if name == notificationType.TypeName() {
+		return types.NewTypeTypeWithParam(notificationType), true
+	}
+	return p.Provider.FindStructType(name)
+}
+
+func (p *provider) FindStructFieldNames(name string) ([]string, bool) {
+	if name != notificationType.TypeName() {
+		return p.Provider.FindStructFieldNames(name)
+	}
+	names := make([]string, 0, len(subjectFields))
+	for field := range subjectFields {
+		names = append(names, field)
+	}
+	return names, true
+}
+
+func (p *provider) FindStructFieldType(name, field string) (*types.FieldType, bool) {
+	if name != notificationType.TypeName() {
+		return p.Provider.FindStructFieldType(name, field)
+	}
+	t, ok := subjectFields[field]
+	return t, ok
+}
+
+func (p *provider) NewValue(name string, fields map[string]ref.Val) ref.Val {
+	if name == notificationType.TypeName() {
+		return types.NewErr("an expression cannot make a notification")
+	}
+	return p.Provider.NewValue(name, fields)
+}
+
+// A subject is the only variable of an expression.
+
+// ResolveName implements cel.Activation.
+func (s *subject) ResolveName(name string) (any, bool) {
+	return s, name == variableName
+}
+
+// Parent implements cel.Activation.
+func (s *subject) Parent() cel.Activation { return nil }
+
+// ConvertToNative implements ref.Val.
+func (s *subject) ConvertToNative(t reflect.Type) (any, error) {
+	return nil, fmt.Errorf("a notification is no %s", t)
+}
+
+// ConvertToType implements ref.Val.
+func (s *subject) ConvertToType(t ref.Type) ref.Val {
+	if t.TypeName() == types.TypeType.TypeName() {
+		return notificationType
+	}
+	return types.NewErr("a notification is no %s", t.TypeName())
+}
+
+// Equal implements ref.Val: there is only one.
+func (s *subject) Equal(other ref.Val) ref.Val {
+	return types.Bool(other == ref.Val(s))
+}
+
+// Type implements ref.Val.
+func (s *subject) Type() ref.Type { return notificationType }
+
+// Value implements ref.Val.
+func (s *subject) Value() any { return s }

@@ -1,0 +1,89 @@
+package match
+
+import (
+	"fmt"
+	"regexp/syntax"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/overloads"
+	"github.com/google/cel-go/common/types"
+)
+
+// smallRegexes takes regular expressions that are written out, sound and small. To compile one that
+// comes with the notification can take far longer than to match it, and no limit accounts for it.
+// CEL's own limit of their size panics on a repetition such as a{2,3}, so it is not used.
+type smallRegexes struct{}
+
+func (smallRegexes) Name() string { return "postflight.small_regexes" }
+
+func (smallRegexes) Validate(_ *cel.Env, _ cel.ValidatorConfig, a *ast.AST, issues *cel.Issues) {
+	for _, call := range ast.MatchDescendants(ast.NavigateAST(a), ast.FunctionMatcher(overloads.Matches)) {
+		args := call.AsCall().Args()
+		pattern := args[len(args)-1]
+		if fault := checkRegex(pattern); fault != "" {
+			issues.ReportErrorAtID(pattern.ID(), "%s", fault)
+		}
+	}
+}
+
+func checkRegex(pattern ast.Expr) string {
+	if pattern.Kind() != ast.LiteralKind {
+		return "the pattern of matches() must be written out as a string"
+	}
+	parsed, err := syntax.Parse(string(pattern.AsLiteral().(types.String)), syntax.Perl)
+	if err != nil {
+		return err.Error()
+	}
+	program, err := syntax.Compile(parsed.Simplify())
+	if err != nil {
+		return err.Error()
+	}
+	if len(program.Inst) > maxRegexProgram {
+		return fmt.Sprintf("the pattern of matches() takes %d instructions when compiled, and %d are allowed; repeat less", len(program.Inst), maxRegexProgram)
+	}
+	return ""
+}
+
+// flatValues refuses lists and maps of anything but plain values, and made-up messages. To compare
+// lists of lists can take exponential time, since inner ones may be shared, and no limit sees it.
+type flatValues struct{}
+
+func (flatValues) Name() string { return "postflight.flat_values" }
+
+func (flatValues) Validate(_ *cel.Env, _ cel.ValidatorConfig, a *ast.AST, issues *cel.Issues) {
+	faulty := func(e ast.NavigableExpr) bool { return e.Kind() == ast.StructKind || !isFlat(e.Type()) }
+	for _, e := range ast.MatchDescendants(ast.NavigateAST(a), faulty) {
+		issues.ReportErrorAtID(e.ID(), "%s cannot be used; lists and maps may hold strings, numbers and booleans, of one type", e.Type())
+		return
+	}
+}
+
+func isFlat(t *types.Type) bool {
+	switch t.Kind() {
+	case types.ListKind, types.MapKind:
+		for _, element := range t.Parameters() {
+			if !isPlain(element) {
+				return false
+			}
+		}
+		return true
+	case types.OpaqueKind:
+		for _, element := range t.Parameters() {
+			if !isFlat(element) {
+				return false
+			}
+		}
+	case types.DynKind, types.AnyKind:
+		return false
+	}
+	return true
+}
+
+func isPlain(t *types.Type) bool {
+	switch t.Kind() {
+	case types.StringKind, types.IntKind, types.UintKind, types.DoubleKind, types.BoolKind, types.BytesKind, types.NullTypeKind:
+		return true
+	}
+	return false
+}
