@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -10,28 +11,27 @@ import (
 	"github.com/postflight-dev/postflight/internal/suite"
 )
 
-// The fields by which the cache finds Suites and Teams without a scan.
+// The fields by which the cache finds objects without a scan.
 const (
-	indexStream      = "stream"         // Suite: suite.StreamKey
-	indexUnfinished  = "unfinished"     // Suite: "true" for those that have not ended
-	indexEnvironment = "environment"    // Suite: its Environment, for those that have not ended
-	indexTrigger     = "trigger"        // Suite: its Trigger, for those that have not ended
-	indexNamespace   = "team-namespace" // Team: the namespace it owns
+	indexStream      = "stream"      // Suite: suite.StreamKey
+	indexUnfinished  = "unfinished"  // Suite: "true" for those that have not ended
+	indexEnvironment = "environment" // Suite: its Environment, for those that have not ended. Trigger: its Environment
+	indexTrigger     = "trigger"     // Suite: its Trigger, for those that have not ended
+	indexNamespace   = "namespace"   // Team: the namespace it owns
+	indexDigest      = "digest"      // APIKey: the hash of the key
 )
 
 // SetupIndexes adds the field indexes that the reconcilers read by.
 func SetupIndexes(ctx context.Context, indexer client.FieldIndexer) error {
-	for field, extract := range map[string]func(*v1alpha1.Suite) string{
-		indexStream:      suite.StreamKey,
-		indexUnfinished:  unfinished(func(*v1alpha1.Suite) string { return "true" }),
-		indexEnvironment: unfinished(func(s *v1alpha1.Suite) string { return s.Spec.Environment }),
-		indexTrigger:     unfinished(func(s *v1alpha1.Suite) string { return s.Spec.Trigger.Name }),
-	} {
-		if err := index(ctx, indexer, &v1alpha1.Suite{}, field, extract); err != nil {
-			return err
-		}
-	}
-	return index(ctx, indexer, &v1alpha1.Team{}, indexNamespace, (*v1alpha1.Team).NamespaceName)
+	return errors.Join(
+		index(ctx, indexer, indexStream, suite.StreamKey),
+		index(ctx, indexer, indexUnfinished, unfinished(func(*v1alpha1.Suite) string { return "true" })),
+		index(ctx, indexer, indexEnvironment, unfinished(func(s *v1alpha1.Suite) string { return s.Spec.Environment })),
+		index(ctx, indexer, indexTrigger, unfinished(func(s *v1alpha1.Suite) string { return s.Spec.Trigger.Name })),
+		index(ctx, indexer, indexEnvironment, func(t *v1alpha1.Trigger) string { return t.Spec.Environment }),
+		index(ctx, indexer, indexNamespace, (*v1alpha1.Team).NamespaceName),
+		index(ctx, indexer, indexDigest, func(k *v1alpha1.APIKey) string { return k.Spec.SHA256 }),
+	)
 }
 
 func unfinished(value func(*v1alpha1.Suite) string) func(*v1alpha1.Suite) string {
@@ -43,15 +43,19 @@ func unfinished(value func(*v1alpha1.Suite) string) func(*v1alpha1.Suite) string
 	}
 }
 
-func index[T client.Object](ctx context.Context, indexer client.FieldIndexer, kind T, field string, extract func(T) string) error {
-	err := indexer.IndexField(ctx, kind, field, func(o client.Object) []string {
-		if value := extract(o.(T)); value != "" {
+// index makes objects findable by what extract says of them, if it says anything.
+func index[T any, P interface {
+	*T
+	client.Object
+}](ctx context.Context, indexer client.FieldIndexer, field string, extract func(P) string) error {
+	err := indexer.IndexField(ctx, P(new(T)), field, func(o client.Object) []string {
+		if value := extract(o.(P)); value != "" {
 			return []string{value}
 		}
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("index %T by %s: %w", kind, field, err)
+		return fmt.Errorf("index %T by %s: %w", new(T), field, err)
 	}
 	return nil
 }

@@ -161,4 +161,3 @@ func clipNote(note string) string {
 	}
 	return note[:maxNote-len("…")-3] + "…"
 }
-

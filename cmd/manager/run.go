@@ -44,6 +44,9 @@ func run(ctx context.Context, o options) error {
 	if err := setupControllers(ctx, mgr); err != nil {
 		return err
 	}
+	if err := setupHTTP(ctx, mgr, o); err != nil {
+		return err
+	}
 	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
 		return err
 	}
@@ -65,13 +68,14 @@ func managerOptions(o options) ctrl.Options {
 	return ctrl.Options{
 		Scheme:                        newScheme(),
 		Cache:                         cacheOptions(),
-		Client:                        client.Options{Cache: &client.CacheOptions{EnableReadYourWritesConsistency: true}},
+		Client:                        client.Options{Cache: &client.CacheOptions{EnableReadYourWritesConsistency: ptr.To(true)}},
 		Metrics:                       metricsserver.Options{BindAddress: o.metricsAddress},
 		HealthProbeBindAddress:        o.probeAddress,
 		LeaderElection:                o.leaderElect,
 		LeaderElectionID:              "postflight",
 		LeaderElectionNamespace:       o.leaderElectionNamespace,
 		LeaderElectionReleaseOnCancel: true,
+		GracefulShutdownTimeout:       ptr.To(o.drainDelay + drainTimeout + 5*time.Second),
 		// Long enough to outlast a slow API server: a leader that steps down for nothing helps nobody.
 		LeaseDuration: ptr.To(60 * time.Second),
 		RenewDeadline: ptr.To(45 * time.Second),
@@ -99,18 +103,30 @@ func cacheOptions() cache.Options {
 	}
 }
 
+type reconciler interface {
+	SetupWithManager(mgr ctrl.Manager) error
+}
+
 func setupControllers(ctx context.Context, mgr ctrl.Manager) error {
 	if err := controllers.SetupIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
-	suites := &controllers.SuiteReconciler{
-		Client:   mgr.GetClient(),
-		Live:     mgr.GetAPIReader(),
-		Recorder: mgr.GetEventRecorder("postflight"),
-		Clock:    clock.RealClock{},
-	}
-	if err := suites.SetupWithManager(mgr); err != nil {
-		return fmt.Errorf("set up the controller of Suites: %w", err)
+	c := mgr.GetClient()
+	for _, r := range []reconciler{
+		&controllers.SuiteReconciler{
+			Client:   c,
+			Live:     mgr.GetAPIReader(),
+			Recorder: mgr.GetEventRecorder("postflight"),
+			Clock:    clock.RealClock{},
+		},
+		&controllers.TriggerReconciler{Client: c},
+		&controllers.EnvironmentReconciler{Client: c, Clock: clock.RealClock{}},
+		&controllers.TeamReconciler{Client: c},
+		&controllers.APIKeyReconciler{Client: c, Clock: clock.RealClock{}},
+	} {
+		if err := r.SetupWithManager(mgr); err != nil {
+			return fmt.Errorf("set up %T: %w", r, err)
+		}
 	}
 	return nil
 }

@@ -1,0 +1,78 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+// EnvironmentReconciler deletes ephemeral Environments once they expire, after it has stopped the
+// runs in them.
+type EnvironmentReconciler struct {
+	client.Client
+	Clock clock.PassiveClock
+}
+
+// +kubebuilder:rbac:groups=postflight.dev,resources=environments,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=postflight.dev,resources=environments/finalizers,verbs=update
+
+// SetupWithManager registers the reconciler.
+func (r *EnvironmentReconciler) SetupWithManager(mgr ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		For(&v1alpha1.Environment{}).
+		Watches(&v1alpha1.Suite{}, handler.EnqueueRequestsFromMapFunc(environmentOf)).
+		Complete(r)
+}
+
+func environmentOf(_ context.Context, obj client.Object) []ctrl.Request {
+	s := obj.(*v1alpha1.Suite)
+	return []ctrl.Request{{NamespacedName: client.ObjectKey{Namespace: s.Namespace, Name: s.Spec.Environment}}}
+}
+
+// Reconcile waits until the Environment expires, cancels what still runs in it, and deletes it once
+// nothing does. A notification that renews it meanwhile makes the deletion fail, on its old version.
+func (r *EnvironmentReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	e, err := get[v1alpha1.Environment](ctx, r, req.Namespace, req.Name)
+	if err != nil || e == nil || e.Spec.Ephemeral == nil || e.DeletionTimestamp != nil {
+		return ctrl.Result{}, err
+	}
+	if left := e.Spec.Ephemeral.ExpiresAt.Sub(r.Clock.Now()); left > 0 {
+		return ctrl.Result{RequeueAfter: left}, nil
+	}
+	running, err := r.cancelRuns(ctx, e)
+	if err != nil || running {
+		return ctrl.Result{}, err // their end is an event
+	}
+	version := e.ResourceVersion
+	err = r.Delete(ctx, e, client.Preconditions{ResourceVersion: &version})
+	return ctrl.Result{}, client.IgnoreNotFound(err)
+}
+
+func (r *EnvironmentReconciler) cancelRuns(ctx context.Context, e *v1alpha1.Environment) (running bool, err error) {
+	list := &v1alpha1.SuiteList{}
+	if err := r.List(ctx, list, client.InNamespace(e.Namespace), client.MatchingFields{indexEnvironment: e.Name}); err != nil {
+		return false, err
+	}
+	for i := range list.Items {
+		s := &list.Items[i]
+		if s.Spec.Cancel {
+			continue
+		}
+		patch := client.MergeFrom(s.DeepCopy())
+		s.Spec.Cancel = true
+		if s.Annotations == nil {
+			s.Annotations = map[string]string{}
+		}
+		s.Annotations[v1alpha1.AnnotationCanceledBy] = "Postflight, because its ephemeral Environment expired"
+		if err := r.Patch(ctx, s, patch); client.IgnoreNotFound(err) != nil {
+			return true, fmt.Errorf("cancel %s: %w", s.Name, err)
+		}
+	}
+	return len(list.Items) > 0, nil
+}

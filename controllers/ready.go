@@ -1,0 +1,30 @@
+package controllers
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+func ready(reason, message string) metav1.Condition {
+	return metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: reason, Message: message}
+}
+
+func notReady(reason, message string) metav1.Condition {
+	return metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: reason, Message: message}
+}
+
+// setReady writes the Ready condition of an object, if it changed. conditions are the object's own.
+func setReady(ctx context.Context, c client.Client, obj client.Object, conditions *[]metav1.Condition, is metav1.Condition) error {
+	was := obj.DeepCopyObject().(client.Object)
+	is.ObservedGeneration = obj.GetGeneration()
+	if !meta.SetStatusCondition(conditions, is) {
+		return nil
+	}
+	patch := client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{})
+	return client.IgnoreNotFound(c.Status().Patch(ctx, obj, patch))
+}
