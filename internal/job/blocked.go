@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -47,10 +48,10 @@ func waiting(p *corev1.Pod, cs corev1.ContainerStatus, w *corev1.ContainerStateW
 	case "ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName", "ImageInspectError",
 		"RegistryUnavailable", "SignatureValidationFailed":
 		return fmt.Sprintf("%sthe image %q of %s cannot be pulled: %s. Check its name and tag, and the imagePullSecrets.",
-			blockedPrefix, clean(image(p, cs), maxName), title(p, cs.Name), strings.TrimRight(orElse(message, w.Reason), "."))
+			blockedPrefix, clean(image(p, cs), maxName), title(p, cs.Name), strings.TrimRight(cmp.Or(message, w.Reason), "."))
 	case "CreateContainerConfigError":
 		return fmt.Sprintf("%s%s cannot be configured: %s. Create what is missing, or correct the jobTemplate of the Trigger.",
-			blockedPrefix, title(p, cs.Name), strings.TrimRight(orElse(message, w.Reason), "."))
+			blockedPrefix, title(p, cs.Name), strings.TrimRight(cmp.Or(message, w.Reason), "."))
 	default:
 		return fmt.Sprintf("%s%s waits (%s): %s", blockedPrefix, title(p, cs.Name), clean(w.Reason, maxName), message)
 	}
@@ -81,10 +82,3 @@ func image(p *corev1.Pod, cs corev1.ContainerStatus) string {
 var pullPrefixes = regexp.MustCompile(`^(Back-off pulling image "[^"]*": )?((ErrImagePull|ImageInspectError|RegistryUnavailable|SignatureValidationFailed): )?(rpc error: code = \w+ desc = )?`)
 
 func withoutPrefixes(message string) string { return pullPrefixes.ReplaceAllString(message, "") }
-
-func orElse(message, otherwise string) string {
-	if message == "" {
-		return otherwise
-	}
-	return message
-}

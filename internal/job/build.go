@@ -15,11 +15,10 @@ import (
 // defaultTimeout ends a run whose Trigger was stored without a timeout.
 const defaultTimeout = 30 * time.Minute
 
-// generatedLabels are written by the API server, and refused where they name another Job: a template
-// that was copied from one that ran has them.
-var generatedLabels = []string{
-	"controller-uid", "job-name",
-	batchv1.ControllerUidLabel, batchv1.JobNameLabel, batchv1.JobCompletionIndexAnnotation,
+// staleLabels name another run where a template has them, because it was copied from a Job that ran.
+// The API server refuses such a Job.
+var staleLabels = []string{
+	"controller-uid", "job-name", batchv1.ControllerUidLabel, batchv1.JobNameLabel, v1alpha1.LabelStream,
 }
 
 // Build is the Job of a Suite, made from its Trigger's template. It is named like the Suite and owned
@@ -68,7 +67,7 @@ func labels(s *v1alpha1.Suite) map[string]string {
 func withLabels(template, ours map[string]string) map[string]string {
 	all := make(map[string]string, len(template)+len(ours))
 	maps.Copy(all, template)
-	for _, label := range append(generatedLabels, v1alpha1.LabelStream) {
+	for _, label := range staleLabels {
 		delete(all, label)
 	}
 	maps.Copy(all, ours)

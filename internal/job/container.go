@@ -38,9 +38,9 @@ func termination(p *corev1.Pod, cs corev1.ContainerStatus) *corev1.ContainerStat
 	return cs.State.Terminated
 }
 
-// deletedBefore tells whether a container ended only after the deletion of its pod was asked for,
+// endedByDeletion tells whether a container ended only after the deletion of its pod was asked for,
 // which is the grace period before the time that stands in the pod.
-func deletedBefore(p *corev1.Pod, t *corev1.ContainerStateTerminated) bool {
+func endedByDeletion(p *corev1.Pod, t *corev1.ContainerStateTerminated) bool {
 	if p.DeletionTimestamp == nil {
 		return false
 	}
@@ -56,7 +56,7 @@ func containerFailed(j *batchv1.Job, p *corev1.Pod, name string, t *corev1.Conta
 	case name == FetchContainer:
 		return v1alpha1.Error("The input files could not be downloaded" + quoted(t.Message, ": "+exitCode(t)+"."))
 	case t.Reason == "StartError" || t.Reason == "ContainerCannotRun":
-		return v1alpha1.Error(fmt.Sprintf("The %s could not be started%s", title(p, name), quoted(t.Message, ".")))
+		return v1alpha1.Error(fmt.Sprintf("The %s could not be started, so check its command and its image%s", title(p, name), quoted(t.Message, ".")))
 	case t.Reason == "ContainerStatusUnknown":
 		return v1alpha1.Error(fmt.Sprintf("The end of the %s was lost with its node. %s", title(p, name), repeat))
 	case t.Reason == "OOMKilled":
@@ -106,14 +106,25 @@ func attempts(j *batchv1.Job) string {
 	}
 }
 
-// exitCode in words, with the signal or the shell's meaning of the code where it has one.
+// meanings of exit codes: what a shell says with them, and the signals that end a process.
+var meanings = map[int32]string{
+	126: "a command that is not executable",
+	127: "a command that was not found",
+	134: "SIGABRT",
+	137: "SIGKILL",
+	139: "SIGSEGV",
+	143: "SIGTERM",
+}
+
 func exitCode(t *corev1.ContainerStateTerminated) string {
-	meaning := map[int32]string{
-		126: " (a command that is not executable)",
-		127: " (a command that was not found)",
-		134: " (SIGABRT)", 137: " (SIGKILL)", 139: " (SIGSEGV)", 143: " (SIGTERM)",
+	meaning := meanings[t.ExitCode]
+	if t.Reason == "OOMKilled" {
+		meaning = "out of memory"
 	}
-	return fmt.Sprintf("code %d%s", t.ExitCode, meaning[t.ExitCode])
+	if meaning == "" {
+		return fmt.Sprintf("code %d", t.ExitCode)
+	}
+	return fmt.Sprintf("code %d (%s)", t.ExitCode, meaning)
 }
 
 // title names a container, with its kind.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -22,17 +23,18 @@ func Outcome(j *batchv1.Job, pods []corev1.Pod) metav1.Condition {
 	case end.Type == batchv1.JobComplete:
 		return passed(j, pods)
 	default:
-		return failed(j, end.Reason, end.Message, pods)
+		return failed(j, end, pods)
 	}
 }
 
-// Because keeps why a run could not start when it ends by its timeout: the pod that told is deleted
-// by then, and only the condition before still says it.
-func Because(end, before metav1.Condition) metav1.Condition {
-	if end.Reason == v1alpha1.ReasonTimedOut && before.Reason == v1alpha1.ReasonRunning && isBlocked(before.Message) {
-		end.Message += " " + before.Message
+// Because keeps why a run could not start when its timeout ends it: the pod that told is gone by then,
+// and only the condition before still says it. It changes the words alone, never the outcome.
+func Because(now, before metav1.Condition) metav1.Condition {
+	_, why, blocked := strings.Cut(before.Message, blockedPrefix)
+	if blocked && strings.HasPrefix(now.Message, tookTooLong) {
+		now.Message += " " + blockedPrefix + why
 	}
-	return end
+	return now
 }
 
 // StartTime is when the Job started, nil while it has not.
@@ -69,7 +71,7 @@ func condition(j *batchv1.Job, t batchv1.JobConditionType) *batchv1.JobCondition
 // passed quotes what the tests wrote to their termination log: a summary, where there is one.
 func passed(j *batchv1.Job, pods []corev1.Pod) metav1.Condition {
 	took := ""
-	if from, to := j.Status.StartTime, j.Status.CompletionTime; from != nil && to != nil {
+	if from, to := StartTime(j), CompletionTime(j); from != nil && to != nil {
 		took = " in " + duration(to.Sub(from.Time))
 	}
 	if summary := clean(summary(pods), maxSummary); summary != "" {

@@ -3,7 +3,6 @@ package job
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -15,18 +14,19 @@ import (
 // blockedPrefix starts the message of a run whose pod cannot start until somebody acts.
 const blockedPrefix = "The pod cannot start: "
 
-func isBlocked(message string) bool { return strings.HasPrefix(message, blockedPrefix) }
-
 // running says in words what a Job that has not ended is doing, or waiting for.
 func running(j *batchv1.Job, pods []corev1.Pod) metav1.Condition {
 	return v1alpha1.Running(doing(j, pods))
 }
 
 func doing(j *batchv1.Job, pods []corev1.Pod) string {
+	failing := condition(j, batchv1.JobFailureTarget)
 	switch {
 	case j.DeletionTimestamp != nil:
 		return "The Job is being deleted; its pods are stopping."
-	case condition(j, batchv1.JobFailureTarget) != nil:
+	case failing != nil && failing.Reason == batchv1.JobReasonDeadlineExceeded:
+		return tookTooLong + timeout(j) + "; its pods are stopping."
+	case failing != nil:
 		return "The run did not pass; its pods are stopping."
 	case condition(j, batchv1.JobSuccessCriteriaMet) != nil:
 		return "The tests passed; the pods are stopping."
@@ -47,26 +47,43 @@ func podsDoing(j *batchv1.Job, pods []corev1.Pod) string {
 	}
 	for i := range active {
 		if active[i].Status.Phase == corev1.PodRunning {
-			return podDoing(&active[i])
+			return podDoing(j, &active[i])
 		}
 	}
-	switch {
-	case len(active) > 0:
-		return podDoing(&active[0])
-	case len(pods) > 0 && j.Status.Failed > 0:
-		return "A pod failed, and the Job tries again, as its backoffLimit allows."
-	case len(pods) > 0:
+	if len(active) > 0 {
+		return podDoing(j, &active[0])
+	}
+	if len(pods) > 0 && j.Status.Failed == 0 {
 		return "The pod has ended."
+	}
+	return countsDoing(j)
+}
+
+// countsDoing makes do with what the Job counts: a pod that is ready needs no closer look.
+func countsDoing(j *batchv1.Job) string {
+	switch {
+	case j.Status.Ready != nil && *j.Status.Ready > 0:
+		return testsRunning(j)
+	case j.Status.Active > 0:
+		return "The pod is starting."
+	case j.Status.Failed > 0:
+		return "A pod failed, and the Job starts another, as its backoffLimit allows."
 	default:
 		return fmt.Sprintf("Waiting for the pod to be created. If that takes long, a quota or an admission policy refuses it: kubectl describe job -n %s %s", j.Namespace, j.Name)
 	}
+}
+
+// testsRunning names the Job and not a pod, so that the words are the same whether a pod was looked at
+// or not, and whichever pod it was.
+func testsRunning(j *batchv1.Job) string {
+	return fmt.Sprintf("The tests are running. Follow them: kubectl logs -n %s job/%s -f", j.Namespace, j.Name)
 }
 
 func ended(p corev1.Pod) bool {
 	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
 }
 
-func podDoing(p *corev1.Pod) string {
+func podDoing(j *batchv1.Job, p *corev1.Pod) string {
 	init := initializing(p)
 	switch {
 	case p.DeletionTimestamp != nil:
@@ -76,9 +93,9 @@ func podDoing(p *corev1.Pod) string {
 	case init == FetchContainer:
 		return fmt.Sprintf("The input files are being downloaded. Follow it: kubectl logs -n %s %s -c %s -f", p.Namespace, p.Name, init)
 	case init != "":
-		return fmt.Sprintf("Init container %q is running. Follow it: kubectl logs -n %s %s -c %s -f", init, p.Namespace, p.Name, init)
+		return fmt.Sprintf("The init container %q is running. Follow it: kubectl logs -n %s %s -c %s -f", init, p.Namespace, p.Name, init)
 	case p.Status.Phase == corev1.PodRunning:
-		return fmt.Sprintf("The tests are running. Follow them: kubectl logs -n %s %s -f", p.Namespace, p.Name)
+		return testsRunning(j)
 	default:
 		return fmt.Sprintf("The pod is being set up: volumes, network, images. If that takes long: kubectl describe pod -n %s %s", p.Namespace, p.Name)
 	}

@@ -75,15 +75,6 @@ func quoted(text, otherwise string) string {
 	return otherwise
 }
 
-// sayReason is a machine's reason, followed by its message where it has one.
-func sayReason(reason, message string) string {
-	message = strings.TrimRight(clean(message, maxQuote), ".")
-	if message == "" {
-		return clean(reason, maxName)
-	}
-	return clean(reason, maxName) + ", " + message
-}
-
 // duration as people write it: 90s is 1m30s, 1800s is 30m.
 func duration(d time.Duration) string {
 	text := d.Round(time.Second).String()
