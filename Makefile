@@ -5,8 +5,6 @@ SHELL := bash
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
-export CGO_ENABLED := 0
-BUILD := go build -trimpath -buildvcs=false
 DEV := bin/dev
 
 ##@ Help
@@ -21,9 +19,40 @@ help: ## List the targets
 
 .PHONY: $(DEV)
 $(DEV):
-	@go build -C hack/dev -trimpath -buildvcs=false -o ../../$(DEV) .
+	@CGO_ENABLED=0 go build -C hack/dev -trimpath -buildvcs=false -o ../../$(DEV) .
+
+.PHONY: dev
+dev: $(DEV) ## Run cluster, store and manager in the foreground; Ctrl-C stops all of it
+	@exec $(DEV) run
+
+.PHONY: up
+up: $(DEV) ## The same in the background; again: bring what runs up to date
+	@$(DEV) up
+
+.PHONY: down
+down: $(DEV) ## Stop what `make up` started; its data stay
+	@$(DEV) down
+
+.PHONY: status
+status: $(DEV) ## Show what runs
+	@$(DEV) status
+
+.PHONY: clean-dev
+clean-dev: down ## Stop the cluster and remove its data (not the built binaries)
+	@rm -rf .dev
 
 .PHONY: assets
 assets: $(DEV) ## Build only the control plane and the object store, for integration tests
 	@$(DEV) assets
 
+.PHONY: image
+image: $(DEV) ## Build the images without registry or Docker and load them into the node
+	@$(DEV) image
+
+.PHONY: deploy
+deploy: $(DEV) ## Run the manager in the cluster, from config/default and the image
+	@$(DEV) deploy
+
+.PHONY: undeploy
+undeploy: $(DEV) ## Run the manager as a process again
+	@$(DEV) undeploy

@@ -72,7 +72,8 @@ func (t *tool) status() *cobra.Command {
 		Short: "Show what runs; the exit code is 3 if the cluster is not ready",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			pid, state := session.Supervisor(t.layout), session.ReadState(t.layout)
+			pid := session.Supervisor(t.layout)
+			state := session.ReadState(t.layout, pid)
 			if pid == 0 {
 				t.console.Println("No cluster runs in %s. `make up` starts it.", t.layout.Dir)
 				os.Exit(3)
@@ -164,7 +165,7 @@ func (t *tool) switchMode(ctx context.Context, mode string) error {
 	if pid == 0 {
 		return fmt.Errorf("no cluster runs in %s: start it with `make up`", t.layout.Dir)
 	}
-	if mode == session.ModePod && !session.ReadState(t.layout).Node {
+	if mode == session.ModePod && !session.ReadState(t.layout, pid).Node {
 		return errors.New("the cluster runs without a node, so nothing can be deployed to it")
 	}
 	if err := t.builder().Product(ctx, true); err != nil {

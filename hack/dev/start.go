@@ -99,9 +99,9 @@ func (t *tool) follow(ctx context.Context, run *os.Process, ended <-chan struct{
 	}
 	defer log.Close()
 	for {
-		state := session.ReadState(t.layout)
+		state := session.ReadState(t.layout, run.Pid)
 		t.copyLog(log)
-		if state.Phase == session.Ready && session.Supervisor(t.layout) == run.Pid {
+		if state.Phase == session.Ready {
 			return t.outcome(state, log)
 		}
 		select {
@@ -153,7 +153,7 @@ func (t *tool) refresh(ctx context.Context, pid int) error {
 		return err
 	}
 	before := state.Serial
-	if err := syscall.Kill(pid, syscall.SIGHUP); err != nil {
+	if err := syscall.Kill(pid, syscall.SIGUSR1); err != nil {
 		return err
 	}
 	state, err = t.awaitPhase(ctx, pid, func(s session.State) bool { return s.Serial > before })
@@ -173,7 +173,7 @@ func (t *tool) refresh(ctx context.Context, pid int) error {
 // awaitPhase waits for the running supervisor to get somewhere.
 func (t *tool) awaitPhase(ctx context.Context, pid int, reached func(session.State) bool) (session.State, error) {
 	for {
-		state := session.ReadState(t.layout)
+		state := session.ReadState(t.layout, pid)
 		if reached(state) {
 			return state, nil
 		}

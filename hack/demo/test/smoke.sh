@@ -10,7 +10,6 @@
 
 paths=${PATHS:-/ /healthz /version}
 checked=0
-started=$(date +%s)
 
 # The termination log becomes the message of the run, so it says what a person needs to know.
 fail() {
@@ -22,10 +21,11 @@ fail() {
 }
 
 check() {
-	headers=$(wget -S -T 10 -O /tmp/page "$1" 2>&1)
+	# Not wget -T: in Debian 12's busybox that crashes.
+	headers=$(timeout 10 wget -S -O /tmp/page "$1" 2>&1)
 	outcome=$?
 	status=$(echo "$headers" | sed -n 's/^ *HTTP\/[0-9.]* \([0-9]*\).*/\1/p' | tail -n 1)
-	[ $outcome -eq 0 ] || fail 1 "GET $1: ${status:-$(echo "$headers" | tail -n 1)}"
+	[ $outcome -eq 0 ] || fail 1 "GET $1: $(echo "${headers:-no answer}" | tail -n 1 | sed 's/^wget: //')."
 	checked=$((checked + 1))
 	echo "✓ GET $1 $status ($(wc -c </tmp/page) bytes)"
 }
@@ -50,7 +50,7 @@ done
 [ $checked -gt 0 ] || fail 2 "No page matches GREP=\"$GREP\"."
 [ -z "$FAIL_WITH" ] || fail "$FAIL_WITH" "Failed on request: FAIL_WITH=$FAIL_WITH."
 
-message="$checked checks passed in $(($(date +%s) - started)) s."
+message="$checked pages requested, all as expected."
 echo "$message"
 echo "$message" >/dev/termination-log 2>/dev/null
 exit 0

@@ -32,10 +32,11 @@ func (s *Session) converge(ctx context.Context) error {
 	return s.applySamples(ctx)
 }
 
-// convergeManager runs the manager as a process, anew if its binary has changed.
+// convergeManager makes the manager run where the mode says.
 func (s *Session) convergeManager(ctx context.Context) error {
+	mode := ReadMode(s.layout)
 	want := ""
-	if ReadMode(s.layout) == ModeProcess {
+	if mode == ModeProcess {
 		digest, err := fileDigest(s.layout.Bin("manager"))
 		if os.IsNotExist(err) {
 			s.console.Warn("there is no bin/manager: the cluster runs without it")
@@ -46,17 +47,48 @@ func (s *Session) convergeManager(ctx context.Context) error {
 		}
 		want = digest
 	}
-	if want == s.runningManager {
-		return nil
+	if want != s.runningManager {
+		s.stopManager()
 	}
+	switch mode {
+	case ModeProcess:
+		return s.startManager(ctx, want)
+	case ModePod:
+		return s.rollout(ctx)
+	}
+	return nil
+}
+
+func (s *Session) stopManager() {
 	s.stopGroup([]string{"manager"})
 	s.children = slices.DeleteFunc(s.children, func(c *proc.Child) bool { return c.Name == "manager" })
-	s.runningManager = want
-	if want == "" {
+	s.runningManager = ""
+}
+
+// startManager does nothing if the manager runs from this binary already.
+func (s *Session) startManager(ctx context.Context, digest string) error {
+	s.stopForwardingService()
+	if s.runningManager == digest {
 		return nil
 	}
 	step := s.console.Step("manager")
+	s.runningManager = digest
 	if err := s.keep(s.manager()).WaitReady(ctx, time.Minute); err != nil {
+		step.Fail()
+		return err
+	}
+	step.Done("%s", s.url())
+	return nil
+}
+
+// rollout waits for the manager's pods.
+func (s *Session) rollout(ctx context.Context) error {
+	step := s.console.Step("manager pods")
+	err := s.kubectl(ctx, "rollout", "status", "deployment/"+managerName, "--namespace", systemNamespace, "--timeout=120s")
+	if err == nil && len(s.serviceListeners) == 0 {
+		err = s.forwardService()
+	}
+	if err != nil {
 		step.Fail()
 		return err
 	}
@@ -82,11 +114,13 @@ func (s *Session) loadImages(ctx context.Context) error {
 func (s *Session) kubectl(ctx context.Context, args ...string) error {
 	cmd := exec.CommandContext(ctx, s.layout.Bin("cluster", "kubectl"), args...)
 	cmd.Env = append(s.environment(), "KUBECONFIG="+s.layout.Kubeconfig("admin"))
-	if out, err := cmd.CombinedOutput(); err != nil {
+	var complaints strings.Builder
+	cmd.Stderr = &complaints
+	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		return fmt.Errorf("kubectl %s: %w\n%s", strings.Join(args, " "), err, strings.TrimSpace(string(out)))
+		return fmt.Errorf("kubectl %s: %w\n%s", strings.Join(args, " "), err, strings.TrimSpace(complaints.String()))
 	}
 	return nil
 }

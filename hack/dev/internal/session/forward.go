@@ -1,9 +1,14 @@
 package session
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
+	"strconv"
+	"time"
 
 	"github.com/postflight-dev/postflight/hack/dev/internal/layout"
 )
@@ -19,29 +24,98 @@ func (s *Session) forward() error {
 		routes[s.plan.OnBridge(port)] = port
 	}
 	for address, port := range routes {
-		listener, err := net.Listen("tcp", address)
+		target := s.plan.Loopback(port)
+		listener, err := listen(address, func() (string, error) { return target, nil })
 		if err != nil {
 			return fmt.Errorf("listening for pods: %w", err)
 		}
 		s.listeners = append(s.listeners, listener)
-		go serve(listener, s.plan.Loopback(port))
 	}
 	return nil
 }
 
-func serve(listener net.Listener, target string) {
-	for {
-		from, err := listener.Accept()
+// forwardService makes the deployed manager reachable where the process would be. There is no
+// kube-proxy, so this end picks one of the Service's ready pods for each connection.
+func (s *Session) forwardService() error {
+	for name, port := range map[string]int{"http": layout.PortAPI, "metrics": layout.PortMetrics} {
+		listener, err := listen(s.plan.Loopback(port), func() (string, error) { return s.readyPod(name) })
 		if err != nil {
-			return // closed
+			return fmt.Errorf("listening for the deployed manager: %w", err)
 		}
-		go pipe(from.(*net.TCPConn), target)
+		s.serviceListeners = append(s.serviceListeners, listener)
 	}
+	return nil
 }
 
-func pipe(from *net.TCPConn, target string) {
+func (s *Session) stopForwardingService() {
+	for _, listener := range s.serviceListeners {
+		listener.Close()
+	}
+	s.serviceListeners = nil
+}
+
+// readyPod is the address of a port of any ready pod behind the manager's Service.
+func (s *Session) readyPod(portName string) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	var slices struct {
+		Items []struct {
+			Endpoints []struct {
+				Addresses  []string
+				Conditions struct{ Ready bool }
+			}
+			Ports []struct {
+				Name string
+				Port int
+			}
+		}
+	}
+	err := s.client.fetch(ctx, s.server()+"/apis/discovery.k8s.io/v1/namespaces/"+systemNamespace+
+		"/endpointslices?labelSelector=kubernetes.io/service-name="+serviceName, &slices)
+	if err != nil {
+		return "", err
+	}
+	var addresses []string
+	for _, slice := range slices.Items {
+		for _, port := range slice.Ports {
+			for _, endpoint := range slice.Endpoints {
+				if port.Name == portName && endpoint.Conditions.Ready {
+					addresses = append(addresses, net.JoinHostPort(endpoint.Addresses[0], strconv.Itoa(port.Port)))
+				}
+			}
+		}
+	}
+	if len(addresses) == 0 {
+		return "", errors.New("no pod of the manager is ready")
+	}
+	return addresses[rand.IntN(len(addresses))], nil
+}
+
+// listen passes each connection on to what target names at that moment.
+func listen(address string, target func() (string, error)) (net.Listener, error) {
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	go func() {
+		for {
+			from, err := listener.Accept()
+			if err != nil {
+				return // closed
+			}
+			go pipe(from.(*net.TCPConn), target)
+		}
+	}()
+	return listener, nil
+}
+
+func pipe(from *net.TCPConn, target func() (string, error)) {
 	defer from.Close()
-	connection, err := net.Dial("tcp", target)
+	address, err := target()
+	if err != nil {
+		return
+	}
+	connection, err := net.Dial("tcp", address)
 	if err != nil {
 		return
 	}

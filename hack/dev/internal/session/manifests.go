@@ -36,6 +36,7 @@ func WriteMode(l layout.Layout, mode string) error {
 const (
 	systemNamespace = "postflight-system"
 	managerName     = "postflight-manager"
+	serviceName     = "postflight"
 )
 
 // applyManifests applies config/default. Where the manager is no pod, all but the Deployment: the

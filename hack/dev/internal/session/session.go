@@ -42,8 +42,10 @@ type Session struct {
 	etcdClient httpClient
 
 	state     State
-	children  []*proc.Child // in the order of their start
-	listeners []net.Listener
+	children  []*proc.Child  // in the order of their start
+	listeners []net.Listener // for pods
+	// serviceListeners lead to the manager's pods, if it runs as such.
+	serviceListeners []net.Listener
 	// runningManager is the digest of the binary that the manager was started from.
 	runningManager string
 }
@@ -58,7 +60,7 @@ func Run(ctx context.Context, l layout.Layout, options Options, c *console.Conso
 	s := &Session{layout: l, options: options, console: c, spawner: proc.NewSpawner()}
 	// Registered before anything is started: its default action would end the supervisor.
 	refresh := make(chan os.Signal, 1)
-	signal.Notify(refresh, syscall.SIGHUP)
+	signal.Notify(refresh, syscall.SIGUSR1)
 	if err := node.Clean(l); err != nil {
 		c.Warn("removing what an earlier run left: %v", err)
 	}
@@ -73,7 +75,7 @@ func Run(ctx context.Context, l layout.Layout, options Options, c *console.Conso
 		return ignoreCancel(ctx, err)
 	}
 	s.refresh(ctx)
-	if ctx.Err() == nil {
+	if ctx.Err() == nil && s.state.Message == "" {
 		s.summary()
 	}
 	for {
@@ -262,11 +264,11 @@ func (s *Session) stop(cause error) error {
 		s.setState(Stopping, "")
 	}
 	step := s.console.Step("stopping")
-	for _, listener := range s.listeners {
+	for _, listener := range slices.Concat(s.listeners, s.serviceListeners) {
 		listener.Close()
 	}
 	for _, group := range [][]string{
-		{"manager", "forward"},
+		{"manager"},
 		{"kubelet", "kube-scheduler", "kube-controller-manager"},
 		{"containerd", "kube-apiserver"},
 		{"etcd", "store"},

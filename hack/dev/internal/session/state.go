@@ -23,6 +23,7 @@ const (
 
 // State is what the supervisor tells the other commands about itself, in DIR/run/state.json.
 type State struct {
+	PID     int    `json:"pid"`
 	Phase   string `json:"phase"`
 	Message string `json:"message,omitempty"`
 	// Serial grows with every start and every refresh that has come to an end.
@@ -30,17 +31,19 @@ type State struct {
 	Node   bool `json:"node"`
 }
 
-// ReadState returns the zero State if there is none.
-func ReadState(l layout.Layout) State {
+// ReadState returns what the supervisor of this id said last, or the zero State: a file that a killed
+// one left does not count.
+func ReadState(l layout.Layout, supervisor int) State {
 	var state State
-	if content, err := os.ReadFile(l.Path("run", "state.json")); err == nil {
-		_ = json.Unmarshal(content, &state)
+	content, err := os.ReadFile(l.Path("run", "state.json"))
+	if err != nil || json.Unmarshal(content, &state) != nil || state.PID != supervisor {
+		return State{}
 	}
 	return state
 }
 
 func (s *Session) setState(phase, message string) {
-	s.state.Phase, s.state.Message, s.state.Node = phase, message, s.options.Node
+	s.state.PID, s.state.Phase, s.state.Message, s.state.Node = os.Getpid(), phase, message, s.options.Node
 	content, err := json.Marshal(s.state)
 	if err == nil {
 		err = layout.WriteFile(s.layout.Path("run", "state.json"), content, 0o644)
