@@ -71,7 +71,7 @@ func (a *Authenticator) Authenticate(ctx context.Context, r *http.Request) (Prin
 		return Principal{}, unavailable(fmt.Errorf("the API server was last seen %s ago", stale.Round(time.Second)))
 	}
 	token, wellFormed := bearer(r.Header)
-	key, err := a.key(ctx, digest(token))
+	key, err := a.key(ctx, Digest(token))
 	if err != nil {
 		return Principal{}, unavailable(err)
 	}
@@ -89,7 +89,8 @@ func (a *Authenticator) Authenticate(ctx context.Context, r *http.Request) (Prin
 	return Principal{Team: team, Key: key}, nil
 }
 
-func digest(token string) string {
+// Digest is how an APIKey names a key: the hex of its SHA-256.
+func Digest(token string) string {
 	sum := sha256.Sum256([]byte(token))
 	return hex.EncodeToString(sum[:])
 }

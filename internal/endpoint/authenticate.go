@@ -3,8 +3,6 @@ package endpoint
 import (
 	"errors"
 	"net/http"
-
-	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
 // refusals are what the client is told, by the status that an authenticator's error names.
@@ -38,8 +36,3 @@ func refusal(err error) error {
 	f.cause = err
 	return &f
 }
-
-// namespace is where everything of the request's team is.
-func (r *Request) namespace() string { return teamNamespace(r.Principal.Team) }
-
-func teamNamespace(t *v1alpha1.Team) string { return t.NamespaceName() }

@@ -2,7 +2,11 @@ package endpoint
 
 import (
 	"crypto/rand"
+	"errors"
 	"net/http"
+	"net/url"
+	"slices"
+	"strings"
 
 	"github.com/postflight-dev/postflight/internal/notification"
 )
@@ -45,7 +49,7 @@ func (a *API) readOrder(w http.ResponseWriter, r *Request) (*order, error) {
 	}
 	n, err := notification.Decode(body)
 	if err != nil {
-		return nil, &failure{code: "invalid_body", message: err.Error()}
+		return nil, invalidBody(err)
 	}
 	return &order{
 		api:            a,
@@ -58,6 +62,16 @@ func (a *API) readOrder(w http.ResponseWriter, r *Request) (*order, error) {
 		// its own.
 		id: r.id + "." + rand.Text(),
 	}, nil
+}
+
+// invalidBody is for the person who reads the CI log; the decoder's words are made for that.
+func invalidBody(err error) error {
+	f := &failure{code: "invalid_body", message: err.Error()}
+	var invalid *notification.InvalidError
+	if errors.As(err, &invalid) {
+		f.field = invalid.Field
+	}
+	return f
 }
 
 // idempotencyKey is what takes the place of a SHA; empty where the client sent none.
@@ -82,18 +96,25 @@ func isPrintable(text string) bool {
 	return true
 }
 
-// isDryRun tells whether nothing may be created. A value that it does not know is an error: the
-// client believes that nothing will happen.
+// isDryRun tells whether nothing may be created. What it does not understand is an error, since the
+// client may believe that nothing will happen; so is a query that cannot be read.
 func isDryRun(r *http.Request) (bool, error) {
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return false, &failure{code: "invalid_request", message: "The query of the URL cannot be read. Send it percent-encoded, or none."}
+	}
+	values := slices.Clone(r.Header.Values("X-Dry-Run"))
+	for name := range query {
+		if strings.EqualFold(name, "dryRun") {
+			values = append(values, query[name]...)
+		}
+	}
 	dryRun := false
-	for _, value := range append(r.URL.Query()["dryRun"], r.Header.Values("X-Dry-Run")...) {
-		switch value {
-		case "true":
-			dryRun = true
-		case "false":
-		default:
+	for _, value := range values {
+		if value != "true" && value != "false" {
 			return false, &failure{code: "invalid_request", message: "Send dryRun (or the header X-Dry-Run) as true or false."}
 		}
+		dryRun = dryRun || value == "true"
 	}
 	return dryRun, nil
 }

@@ -2,6 +2,7 @@ package endpoint
 
 import (
 	"context"
+	"errors"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -63,11 +64,14 @@ func (o *order) ephemeral(ctx context.Context, base *v1alpha1.Environment) (*v1a
 		wanted.UID = cached.UID
 		return wanted, nil
 	}
-	env := wanted
+	var env *v1alpha1.Environment
 	err := o.hold.do(ctx, func(ctx context.Context) (err error) {
 		env, err = o.createOrRenew(ctx, wanted)
 		return final(err, "the ephemeral Environment")
 	})
+	if errors.Is(err, errTerminating) {
+		return nil, refusef("The ephemeral Environment %s expired, or was deleted, and is not gone yet. Send the notification again in a minute.", wanted.Name)
+	}
 	return env, err
 }
 

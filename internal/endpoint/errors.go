@@ -39,6 +39,7 @@ var failures = map[string]struct {
 type failure struct {
 	code    string // a key of failures
 	message string // a sentence that says what to do
+	field   string // the member of the body at fault, e.g. variables.FOO
 
 	retryAfter time.Duration // of a 503
 	allow      []string      // of a 405
@@ -74,6 +75,7 @@ type problem struct {
 	FailureCode    string   `json:"failureCode"`
 	FailureMessage string   `json:"failureMessage"`
 	EventID        string   `json:"eventId"`
+	Field          string   `json:"field,omitempty"`
 	Results        []result `json:"results,omitempty"`
 }
 
@@ -98,6 +100,7 @@ func writeFailure(w http.ResponseWriter, f *failure, eventID string) {
 		FailureCode:    f.code,
 		FailureMessage: f.message,
 		EventID:        eventID,
+		Field:          f.field,
 		Results:        f.results,
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -22,16 +23,13 @@ func SetupIndexes(ctx context.Context, indexer client.FieldIndexer) error {
 }
 
 func runsOf(o client.Object) []string {
-	if key := runKey(o.(*v1alpha1.Suite)); key != "" {
-		return []string{key}
+	s := o.(*v1alpha1.Suite)
+	if s.Spec.Deployment.SHA == "" {
+		return nil // has no other attempts that could be looked up
 	}
-	return nil
+	return []string{runKey(s.Spec.Trigger.UID, s.Spec.Environment, s.Spec.Deployment.SHA)}
 }
 
-// runKey is empty for a Suite without a SHA, which has no other attempts that could be looked up.
-func runKey(s *v1alpha1.Suite) string {
-	if s.Spec.Deployment.SHA == "" {
-		return ""
-	}
-	return strings.Join([]string{string(s.Spec.Trigger.UID), s.Spec.Environment, s.Spec.Deployment.SHA}, "\x00")
+func runKey(trigger types.UID, environment, sha string) string {
+	return strings.Join([]string{string(trigger), environment, sha}, "\x00")
 }

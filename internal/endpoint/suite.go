@@ -59,10 +59,10 @@ func runsAgain(t *v1alpha1.Trigger, existing *v1alpha1.Suite) bool {
 // firstAttempt is the attempt to begin with: the latest that the cache knows, since earlier ones may
 // have been deleted after their time and would seem free. A cache that lags costs a step more.
 func (o *order) firstAttempt(ctx context.Context, t *v1alpha1.Trigger, environment string) (int32, error) {
-	key := runKey(o.wanted(t, environment, 1))
-	if key == "" {
+	if o.notification.SHA == "" {
 		return 1, nil
 	}
+	key := runKey(t.UID, environment, o.notification.SHA)
 	var suites v1alpha1.SuiteList
 	err := o.api.Cache.List(ctx, &suites, client.InNamespace(o.namespace), client.MatchingFields{indexRun: key}, client.UnsafeDisableDeepCopy)
 	if err != nil {

@@ -1,0 +1,320 @@
+package endpoint
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/suite"
+)
+
+const withSHA = `{"branch":"main","sha":"` + sha + `"}`
+
+func TestCreatesOneSuitePerMatchedTrigger(t *testing.T) {
+	h := start(t, setup{objects: acme(
+		trigger("visual"),
+		trigger("api", func(t *v1alpha1.Trigger) { t.Spec.Match.Branches = []string{"release/**"} }),
+		trigger("smoke", func(t *v1alpha1.Trigger) { t.Spec.Match.Branches = []string{"main"} }),
+	)})
+	got := h.notify(withSHA)
+	names := map[string]string{}
+	for _, s := range h.suites() {
+		names[s.Spec.Trigger.Name] = s.Name
+	}
+	want := reply{
+		Results: []result{
+			{TriggerID: "smoke", CreatedSuiteID: names["smoke"]},
+			{TriggerID: "visual", CreatedSuiteID: names["visual"]},
+		},
+		Environment: &environment{ID: "uid-staging", Alias: "staging", IsStatic: true},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestEveryFieldReachesTheSuite(t *testing.T) {
+	h := start(t, setup{objects: acme(trigger("smoke"))})
+	h.notify(`{"branch":"refs/heads/main","sha":" ` + strings.ToUpper(sha) + ` ","deployment_type":"staging",
+		"deployment_url":"https://pr-7.example.com","hosting_service":"gitlab","commit_url":"https://example.com/c",
+		"variables":{"REGION":"us","EMPTY":"","NONE":null},"deduplication_key":"pr-7",
+		"repository":{"namespace":"acme/web","name":"shop"},"merge_request_number":7,"unknown":{"x":[1]}}`)
+	received := metav1.NewMicroTime(noon)
+	want := []v1alpha1.SuiteSpec{{
+		Trigger:     v1alpha1.TriggerReference{Name: "smoke", UID: "uid-smoke"},
+		Environment: "staging",
+		Deployment: v1alpha1.Deployment{
+			Branch: "refs/heads/main", SHA: sha, Type: "staging", URL: "https://pr-7.example.com", HostingService: v1alpha1.GitLab,
+			CommitURL: "https://example.com/c", Repository: "acme/web/shop", PullRequestNumber: 7,
+		},
+		Variables:    v1alpha1.Variables{"REGION": "us", "EMPTY": ""},
+		SupersedeKey: "pr-7",
+		Attempt:      1,
+		ReceivedAt:   &received,
+	}}
+	var got []v1alpha1.SuiteSpec
+	for _, s := range h.suites() {
+		got = append(got, s.Spec)
+	}
+	if diff := cmp.Diff(want, got, cmpopts.EquateApproxTime(0)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestAnswers are the single answers, by what is in the cluster.
+func TestAnswers(t *testing.T) {
+	inNowhere := func(t *v1alpha1.Trigger) { t.Spec.Environment = "nowhere" }
+	cases := map[string]struct {
+		reason  string
+		objects []any
+		body    string
+		want    string // the body, with every suite id as ID
+		suites  int
+	}{
+		"no trigger":     {reason: "no match is an empty list, never null", body: withSHA, want: `{"results":[]}`},
+		"paused trigger": {reason: "a paused Trigger does not match", objects: []any{trigger("smoke", func(t *v1alpha1.Trigger) { t.Spec.Paused = true })}, body: withSHA, want: `{"results":[]}`},
+		"empty body": {reason: "{} matches what asks for nothing", objects: []any{trigger("smoke")}, body: `{}`, suites: 1,
+			want: `{"results":[{"trigger_id":"smoke","created_suite_id":"ID"}],"environment":{"id":"uid-staging","alias":"staging","isStatic":true}}`},
+		"everything null": {reason: "null is absent, as the fastlane plugin sends it", objects: []any{trigger("smoke")}, suites: 1,
+			body: `{"branch":null,"sha":null,"deployment_type":null,"deployment_url":null,"hosting_service":null,"commit_url":null,"variables":null,"deduplication_key":null,"ephemeral_environment":null,"repository":null,"pull_request_number":null,"merge_request_number":null}`,
+			want: `{"results":[{"trigger_id":"smoke","created_suite_id":"ID"}],"environment":{"id":"uid-staging","alias":"staging","isStatic":true}}`},
+		"environment missing": {reason: "it is named, and the others' results are there", objects: []any{trigger("a", inNowhere), trigger("b")}, body: withSHA, suites: 1,
+			want: `{"results":[{"trigger_id":"a","failure_reason":"The Environment \"nowhere\" of the Trigger \"a\" does not exist. Create it, or name another one in the Trigger."},{"trigger_id":"b","created_suite_id":"ID"}],"environment":{"id":"uid-staging","alias":"staging","isStatic":true}}`},
+		"every environment missing": {reason: "clients want an environment wherever something matched", objects: []any{trigger("a", inNowhere)}, body: withSHA,
+			want: `{"results":[{"trigger_id":"a","failure_reason":"The Environment \"nowhere\" of the Trigger \"a\" does not exist. Create it, or name another one in the Trigger."}],"environment":{"id":"","alias":"nowhere","isStatic":true}}`},
+		"reserved variable": {reason: "it is named, the first of several", objects: []any{trigger("smoke")}, body: `{"variables":{"OK":"1","NODE_OPTIONS":"x","LD_PRELOAD":"x"}}`,
+			want: `{"results":[{"trigger_id":"smoke","failure_reason":"The variable LD_PRELOAD is reserved: it would change how the platform runs the tests. Rename it, or set it in the Trigger."}],"environment":{"id":"uid-staging","alias":"staging","isStatic":true}}`},
+		"another team's trigger": {reason: "teams do not see each other", objects: []any{trigger("smoke", func(t *v1alpha1.Trigger) { t.Namespace = "other" })}, body: withSHA, want: `{"results":[]}`},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			objects := acme()
+			for _, o := range tc.objects {
+				objects = append(objects, o.(*v1alpha1.Trigger))
+			}
+			h := start(t, setup{objects: objects})
+			w := h.exchange(post(tc.body))
+			suites := h.suites()
+			got := strings.TrimSpace(w.Body.String())
+			for _, s := range suites {
+				got = strings.ReplaceAll(got, s.Name, "ID")
+			}
+			if w.Code != http.StatusOK || got != tc.want {
+				t.Errorf("%s: %d %s\nwant 200 %s", tc.reason, w.Code, got, tc.want)
+			}
+			if len(suites) != tc.suites {
+				t.Errorf("%d Suites, want %d", len(suites), tc.suites)
+			}
+		})
+	}
+}
+
+// TestDuplicates sends notifications one after the other; want has a letter for each: created,
+// duplicate or failed.
+func TestDuplicates(t *testing.T) {
+	rerun := func(t *v1alpha1.Trigger) { t.Spec.Duplicates = v1alpha1.DuplicatesRerunUnsuccessful }
+	key := func(k string) func(*http.Request) { return header("Idempotency-Key", k) }
+	type step struct {
+		body   string
+		change func(*http.Request)
+		end    string // how the Suite of this step ends before the next one
+	}
+	cases := map[string]struct {
+		reason  string
+		trigger *v1alpha1.Trigger
+		steps   []step
+		want    string
+	}{
+		"same sha":                 {reason: "is one run", trigger: trigger("t"), steps: []step{{body: withSHA}, {body: withSHA}, {body: withSHA}}, want: "cdd"},
+		"same sha, other branch":   {reason: "is one run: the branch is not part of it", trigger: trigger("t"), steps: []step{{body: withSHA}, {body: `{"sha":"` + sha + `","branch":"x"}`}}, want: "cd"},
+		"same sha in another case": {reason: "is the same commit", trigger: trigger("t"), steps: []step{{body: withSHA}, {body: `{"sha":"` + strings.ToUpper(sha) + `"}`}}, want: "cd"},
+		"other sha":                {reason: "is another run", trigger: trigger("t"), steps: []step{{body: `{"sha":"a"}`}, {body: `{"sha":"b"}`}}, want: "cc"},
+		"no sha":                   {reason: "has no duplicates", trigger: trigger("t"), steps: []step{{body: `{}`}, {body: `{}`}}, want: "cc"},
+		"no sha, same request id":  {reason: "clients may repeat an id", trigger: trigger("t"), steps: []step{{body: `{}`, change: header("X-Request-Id", "one")}, {body: `{}`, change: header("X-Request-Id", "one")}}, want: "cc"},
+		"same sha, same request id": {reason: "a repeated id does not make another's run ours", trigger: trigger("t"),
+			steps: []step{{body: withSHA, change: header("X-Request-Id", "one")}, {body: withSHA, change: header("X-Request-Id", "one")}}, want: "cd"},
+		"same idempotency key":         {reason: "takes the place of the sha", trigger: trigger("t"), steps: []step{{body: `{}`, change: key("k")}, {body: `{}`, change: key("k")}, {body: `{}`, change: key("l")}}, want: "cdc"},
+		"idempotency key with sha":     {reason: "has no effect", trigger: trigger("t"), steps: []step{{body: withSHA, change: key("k")}, {body: withSHA, change: key("l")}}, want: "cd"},
+		"idempotency key like the sha": {reason: "is not that sha", trigger: trigger("t"), steps: []step{{body: withSHA}, {body: `{}`, change: key(sha)}}, want: "cc"},
+		"reject a failed run":          {reason: "any run is a duplicate", trigger: trigger("t"), steps: []step{{body: withSHA, end: "Failed"}, {body: withSHA}}, want: "cd"},
+		"rerun a failed run":           {reason: "it did not pass", trigger: trigger("t", rerun), steps: []step{{body: withSHA, end: "Failed"}, {body: withSHA}, {body: withSHA}}, want: "ccd"},
+		"rerun a passed run":           {reason: "it passed", trigger: trigger("t", rerun), steps: []step{{body: withSHA, end: "Passed"}, {body: withSHA}}, want: "cd"},
+		"rerun a running run":          {reason: "it has not ended", trigger: trigger("t", rerun), steps: []step{{body: withSHA, end: "Running"}, {body: withSHA}}, want: "cd"},
+		"rerun four times":             {reason: "each ended without passing", trigger: trigger("t", rerun), steps: []step{{body: withSHA, end: "Failed"}, {body: withSHA, end: "TimedOut"}, {body: withSHA, end: "Canceled"}, {body: withSHA, end: "Error"}, {body: withSHA, end: "Passed"}, {body: withSHA}}, want: "cccccd"},
+		"rerun without sha":            {reason: "the key takes its place", trigger: trigger("t", rerun), steps: []step{{body: `{}`, change: key("k"), end: "Failed"}, {body: `{}`, change: key("k")}, {body: `{}`, change: key("k")}}, want: "ccd"},
+		"rerun, first attempt deleted": {reason: "a later attempt still counts", trigger: trigger("t", rerun), steps: []step{{body: withSHA, end: "Failed"}, {body: withSHA, end: "delete the first"}, {body: withSHA}}, want: "ccd"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			h := start(t, setup{objects: acme(tc.trigger)})
+			got, first := "", ""
+			for _, s := range tc.steps {
+				h.clock.now = h.clock.now.Add(time.Second)
+				r := post(s.body)
+				if s.change != nil {
+					s.change(r)
+				}
+				results := decode[reply](t, h.exchange(r)).Results
+				got += letter(results[0])
+				if id := results[0].CreatedSuiteID; id != "" {
+					if first == "" {
+						first = id
+					}
+					h.finish(id, first, s.end)
+				}
+			}
+			if got != tc.want {
+				t.Errorf("%s: got %s, want %s", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
+
+func letter(r result) string {
+	switch {
+	case r.CreatedSuiteID != "":
+		return "c"
+	case r.DuplicateSuiteID != "":
+		return "d"
+	default:
+		return "f"
+	}
+}
+
+// finish gives the Suite a state, or deletes the first one.
+func (h *harness) finish(id, first, end string) {
+	h.t.Helper()
+	ends := map[string]func(string) metav1.Condition{
+		"Passed": v1alpha1.Passed, "Failed": v1alpha1.Failed, "TimedOut": v1alpha1.TimedOut,
+		"Canceled": v1alpha1.Canceled, "Error": v1alpha1.Error, "Running": v1alpha1.Running,
+	}
+	for _, s := range h.suites() {
+		switch {
+		case end == "delete the first" && s.Name == first:
+			if err := h.cluster.Delete(context.Background(), &s); err != nil {
+				h.t.Fatal(err)
+			}
+		case s.Name == id && ends[end] != nil:
+			s.Status.Conditions = []metav1.Condition{ends[end]("because")}
+			if err := h.cluster.Status().Update(context.Background(), &s); err != nil {
+				h.t.Fatal(err)
+			}
+		}
+	}
+}
+
+// TestNameOfSomethingElse: a name that is taken by what is not this run is no duplicate.
+func TestNameOfSomethingElse(t *testing.T) {
+	cases := map[string]func(*v1alpha1.Suite){
+		"another trigger of that name": func(s *v1alpha1.Suite) { s.Spec.Trigger.UID = "uid-before" },
+		"another sha":                  func(s *v1alpha1.Suite) { s.Spec.Deployment.SHA = "other" },
+		"made by hand":                 func(s *v1alpha1.Suite) { s.Spec = v1alpha1.SuiteSpec{}; s.Annotations = nil },
+	}
+	for name, change := range cases {
+		t.Run(name, func(t *testing.T) {
+			h := start(t, setup{objects: acme(trigger("smoke"))})
+			id := h.notify(withSHA).Results[0].CreatedSuiteID
+			squat := h.suites()[0]
+			if err := h.cluster.Delete(t.Context(), &squat); err != nil {
+				t.Fatal(err)
+			}
+			squat.ResourceVersion = ""
+			change(&squat)
+			if err := h.cluster.Create(t.Context(), &squat); err != nil {
+				t.Fatal(err)
+			}
+			got := h.notify(withSHA).Results[0]
+			if !strings.Contains(got.FailureReason, id) || got.DuplicateSuiteID != "" {
+				t.Errorf("got %+v, want a failure_reason that names %s", got, id)
+			}
+		})
+	}
+}
+
+func TestManyTriggers(t *testing.T) {
+	objects := acme()
+	var want []string
+	for i := range 100 {
+		name := "t" + string(rune('a'+i/10)) + string(rune('a'+i%10))
+		objects = append(objects, trigger(name))
+		want = append(want, name)
+	}
+	h := start(t, setup{objects: objects})
+	var got []string
+	for _, r := range h.notify(withSHA).Results {
+		got = append(got, r.TriggerID)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("not ordered by name:\n%s", diff)
+	}
+	if n := len(h.suites()); n != 100 {
+		t.Errorf("%d Suites, want 100", n)
+	}
+}
+
+func TestDryRun(t *testing.T) {
+	onRelease := func(t *v1alpha1.Trigger) { t.Spec.Match.Branches = []string{"release/**"} }
+	cases := map[string]struct {
+		body   string
+		change func(*http.Request)
+	}{
+		"parameter":                {withSHA, query("dryRun=true")},
+		"parameter in other case":  {withSHA, query("dryrun=true")},
+		"header":                   {withSHA, header("X-Dry-Run", "true")},
+		"header against parameter": {withSHA, both(query("dryRun=false"), header("X-Dry-Run", "true"))},
+		"ephemeral":                {`{"ephemeral_environment":true,"deployment_url":"https://pr-7.example.com"}`, query("dryRun=true")},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			h := start(t, setup{objects: acme(trigger("smoke"), trigger("release", onRelease)), config: func(c *Config) { c.Writer = forbidden{} }})
+			got := h.notify(tc.body, tc.change)
+			if !got.DryRun || len(got.Results) != 1 || got.Results[0].CreatedSuiteID == "" || got.Environment == nil {
+				t.Errorf("got %+v, want the shape of the real answer", got)
+			}
+			matched := map[string]bool{}
+			for _, e := range got.Explanations {
+				matched[e.TriggerID] = e.Matched
+			}
+			if diff := cmp.Diff(map[string]bool{"smoke": true, "release": false}, matched); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// forbidden is a Writer that dry runs must not touch: it panics.
+type forbidden struct{ client.Writer }
+
+func TestDryRunTellsTheTruth(t *testing.T) {
+	h := start(t, setup{objects: acme(trigger("smoke"))})
+	would := h.notify(withSHA, query("dryRun=true")).Results[0].CreatedSuiteID
+	did := h.notify(withSHA).Results[0].CreatedSuiteID
+	again := h.notify(withSHA, query("dryRun=true")).Results[0].DuplicateSuiteID
+	if would != did || did != again {
+		t.Errorf("would create %q, created %q, would be a duplicate of %q; want the same", would, did, again)
+	}
+}
+
+func TestRequestIDOfTheSuiteIsItsOwn(t *testing.T) {
+	h := start(t, setup{objects: acme(trigger("smoke"))})
+	h.notify(withSHA, header("X-Request-Id", "pipeline-7"))
+	if got := h.suites()[0].Annotations[suite.AnnotationRequest]; !strings.HasPrefix(got, "pipeline-7.") {
+		t.Errorf("annotation %q, want the client's id and a part that no client knows", got)
+	}
+}
+
+func TestNeverNull(t *testing.T) {
+	b, err := json.Marshal(reply{Results: []result{}})
+	if err != nil || string(b) != `{"results":[]}` {
+		t.Errorf("%s, %v", b, err)
+	}
+}
