@@ -1,6 +1,8 @@
 package v1alpha1
 
 import (
+	"maps"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -8,10 +10,22 @@ import (
 // Variables are environment variables of a run: at most 128 names, each valid in a pod's
 // environment, with values of at most 32 KiB.
 //
+// +kubebuilder:object:generate=false
 // +kubebuilder:validation:MaxProperties=128
 // +kubebuilder:validation:XValidation:rule="self.all(name, name.size() <= 256 && name.matches('^[-._a-zA-Z][-._a-zA-Z0-9]*$'))",message="the name of a variable must start with a letter, '_', '-' or '.', and go on with these or digits, 256 bytes at most"
-// +kubebuilder:validation:XValidation:rule="self.all(name, self[name].size() <= 32768)",message="the value of a variable may hold at most 32,768 characters"
-type Variables map[string]string
+type Variables map[string]VariableValue
+
+// VariableValue is the value of a variable, byte for byte: at most 32 KiB, which is what fits many
+// times into the 1.5 MiB of an object.
+//
+// +kubebuilder:validation:MaxLength=32768
+type VariableValue = string
+
+// DeepCopyInto is written by hand because the generator does not follow the alias of the values.
+func (v Variables) DeepCopyInto(out *Variables) { *out = maps.Clone(v) }
+
+// DeepCopy is written by hand like DeepCopyInto.
+func (v Variables) DeepCopy() Variables { return maps.Clone(v) }
 
 // EnvironmentSpec describes a place that is deployed to.
 type EnvironmentSpec struct {

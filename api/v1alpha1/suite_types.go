@@ -7,43 +7,49 @@ import (
 
 // SuiteSpec is what a run was asked to be. It cannot change, but for cancel.
 //
-// +kubebuilder:validation:XValidation:rule="self.trigger == oldSelf.trigger && self.environment == oldSelf.environment && self.?supersedeKey == oldSelf.?supersedeKey && self.attempt == oldSelf.attempt && self.?receivedAt == oldSelf.?receivedAt",message="the spec of a Suite cannot change, but for cancel"
-// +kubebuilder:validation:XValidation:rule="self.?deployment == oldSelf.?deployment && self.?variables == oldSelf.?variables",message="the deployment and the variables of a Suite cannot change"
-// +kubebuilder:validation:XValidation:rule="!oldSelf.?cancel.orValue(false) || self.?cancel.orValue(false)",message="cancel cannot be taken back; create another Suite, or notify again"
+// +kubebuilder:validation:XValidation:rule="has(self.deployment) == has(oldSelf.deployment) && has(self.variables) == has(oldSelf.variables) && has(self.supersedeKey) == has(oldSelf.supersedeKey) && has(self.receivedAt) == has(oldSelf.receivedAt)",message="the spec of a Suite cannot change, but for cancel"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.cancel) || !oldSelf.cancel || (has(self.cancel) && self.cancel)",message="cancel cannot be taken back; notify again, or create another Suite"
 type SuiteSpec struct {
 	// trigger is what the run is made from.
 	// +required
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the spec of a Suite cannot change, but for cancel"
 	Trigger TriggerReference `json:"trigger"`
 
 	// environment names the Environment that is tested.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the spec of a Suite cannot change, but for cancel"
 	Environment string `json:"environment"`
 
 	// deployment is what the notification said was deployed.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the spec of a Suite cannot change, but for cancel"
 	Deployment Deployment `json:"deployment,omitempty"`
 
 	// variables of the notification; they win over those of the Trigger and the Environment.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the spec of a Suite cannot change, but for cancel"
 	Variables Variables `json:"variables,omitempty"`
 
 	// supersedeKey names the stream of runs within (trigger, environment): a newer run of a stream
 	// supersedes the older ones. Defaults to branch/environment; without it, nothing is superseded.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1100
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the spec of a Suite cannot change, but for cancel"
 	SupersedeKey string `json:"supersedeKey,omitempty"`
 
 	// attempt counts the runs of one SHA, from 1.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the spec of a Suite cannot change, but for cancel"
 	Attempt int32 `json:"attempt,omitempty"`
 
 	// receivedAt is when the notification was received; the order within a stream and in the queue.
 	// Defaults to the Suite's creation.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the spec of a Suite cannot change, but for cancel"
 	ReceivedAt *metav1.MicroTime `json:"receivedAt,omitempty"`
 
 	// cancel stops the run. It cannot be taken back.
@@ -61,6 +67,8 @@ type TriggerReference struct {
 
 	// uid of the Trigger. Left out, the Trigger of that name is meant, whichever it is.
 	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=64
 	UID types.UID `json:"uid,omitempty"`
 }
 
@@ -131,7 +139,8 @@ type SuiteStatus struct {
 	// +optional
 	// +listType=map
 	// +listMapKey=type
-	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:XValidation:rule="oldSelf.all(was, was.type != 'Succeeded' || was.status == 'Unknown' || self.exists(is, is.type == 'Succeeded' && is.status == was.status && is.reason == was.reason))",message="a finished Suite never changes how it ended"
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
 	// startTime is when the run's Job started.
@@ -172,7 +181,7 @@ type SuiteStatus struct {
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=='Succeeded')].message`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z0-9]([-a-z0-9]{0,50}[a-z0-9])?$')",message="the name of a Suite must be a DNS label of at most 52 characters: a-z, 0-9 and '-', no dots"
-// +kubebuilder:validation:XValidation:rule="!oldSelf.?status.conditions.orValue([]).exists(old, old.type == 'Succeeded' && old.status != 'Unknown' && !self.?status.conditions.orValue([]).exists(c, c.type == 'Succeeded' && c.status == old.status && c.reason == old.reason && c.message == old.message))",message="a finished Suite never changes how it ended"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.conditions) || (has(self.status) && has(self.status.conditions))",message="the conditions of a Suite cannot be taken away"
 type Suite struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
