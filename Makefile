@@ -5,7 +5,14 @@ SHELL := bash
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
-DEV := bin/dev
+# The same for every build and test, so that they share one cache and nothing is compiled twice.
+export CGO_ENABLED := 0
+export GOFLAGS := -trimpath -buildvcs=false
+
+BIN := bin
+BUILD := go build
+DEV := $(BIN)/dev
+MODULES := . hack/cluster hack/dev hack/store hack/tools hack/tools/lint
 
 ##@ Help
 
@@ -19,7 +26,7 @@ help: ## List the targets
 
 .PHONY: $(DEV)
 $(DEV):
-	@CGO_ENABLED=0 go build -C hack/dev -trimpath -buildvcs=false -o ../../$(DEV) .
+	@$(BUILD) -C hack/dev -o ../../$(DEV) .
 
 .PHONY: dev
 dev: $(DEV) ## Run cluster, store and manager in the foreground; Ctrl-C stops all of it
@@ -56,3 +63,54 @@ deploy: $(DEV) ## Run the manager in the cluster, from config/default and the im
 .PHONY: undeploy
 undeploy: $(DEV) ## Run the manager as a process again
 	@$(DEV) undeploy
+
+##@ Tests
+
+# Everything the tests need, built or started by them: the control plane, the store, the manager.
+.PHONY: test
+test: verify assets manager $(BIN)/gotestsum ## Verify, then run every test: unit, real API server, real pods
+	@echo "==> tests (unit, API server; real pods where this machine can run them)"
+	@$(BIN)/gotestsum --format pkgname --format-hide-empty-pkg -- -count=1 -timeout 45m ./... 
+	@echo "==> tests of the development cluster"
+	@cd hack/dev && ../../$(BIN)/gotestsum --format pkgname --format-hide-empty-pkg -- -count=1 ./...
+
+.PHONY: unit
+unit: $(BIN)/gotestsum ## Run the tests that need no server
+	@$(BIN)/gotestsum --format pkgname --format-hide-empty-pkg -- ./internal/... ./client/...
+
+.PHONY: fuzz
+fuzz: ## Fuzz each target for FUZZTIME (10s)
+	@hack/fuzz.sh $${FUZZTIME:-10s}
+
+.PHONY: bench
+bench: assets manager ## Measure; each figure is one line, NAME key=value ...
+	@hack/bench.sh
+
+##@ Code
+
+.PHONY: manager
+manager: ## Build bin/manager and bin/postflight
+	@$(BUILD) -o $(BIN)/ ./cmd/...
+
+.PHONY: generate
+generate: $(BIN)/controller-gen ## Regenerate deep copies, CRDs and RBAC from the code
+	@hack/generate.sh .
+
+.PHONY: verify
+verify: $(BIN)/controller-gen $(BIN)/golangci-lint ## Check generated files, modules, lint and import rules
+	@hack/verify.sh
+
+.PHONY: tidy
+tidy: ## Tidy every module
+	@for mod in $(MODULES); do (cd $$mod && go mod tidy); done
+
+# Tools are pinned in modules of their own, so that a fresh machine needs only Go.
+$(BIN)/controller-gen: hack/tools/go.mod
+	@echo "==> building controller-gen"
+	@$(BUILD) -C hack/tools -o ../../$@ sigs.k8s.io/controller-tools/cmd/controller-gen
+$(BIN)/gotestsum: hack/tools/go.mod
+	@echo "==> building gotestsum"
+	@$(BUILD) -C hack/tools -o ../../$@ gotest.tools/gotestsum
+$(BIN)/golangci-lint: hack/tools/lint/go.mod
+	@echo "==> building golangci-lint (two minutes the first time)"
+	@$(BUILD) -C hack/tools/lint -o ../../../$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint

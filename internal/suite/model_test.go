@@ -256,4 +256,3 @@ func (w *world) checkAtRest(t *rapid.T) {
 		}
 	}
 }
-

@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# Generates deep copies, CRDs and RBAC into the tree at $1, from the code here.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+into=$1
+# Descriptions are cut where those of the embedded JobTemplateSpec would make the CRD too large for
+# one object; ours are shorter.
+bin/controller-gen object paths=./api/... output:object:dir="$into/api/v1alpha1"
+bin/controller-gen crd:generateEmbeddedObjectMeta=true,maxDescLen=400 paths=./api/... output:crd:dir="$into/config/crd/bases"
+bin/controller-gen rbac:roleName=postflight-manager paths=./controllers/... output:rbac:dir="$into/config/rbac"

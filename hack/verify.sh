@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# Fails where a generated file, a go.mod or the code is not as it should be, and says how to mend it.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+echo "==> generated files"
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+hack/generate.sh "$scratch"
+(cd "$scratch" && find . -type f) | while read -r file; do
+  diff -u "$file" "$scratch/$file" || { echo "verify: $file is not what the code generates: run make generate" >&2; exit 1; }
+done
+
+echo "==> modules"
+for mod in . hack/cluster hack/dev hack/store hack/tools hack/tools/lint; do
+  (cd "$mod" && go mod tidy -diff) || { echo "verify: $mod/go.mod is not tidy: run make tidy" >&2; exit 1; }
+done
+
+echo "==> lint and import rules"
+bin/golangci-lint run ./...
+(cd hack/dev && ../../bin/golangci-lint run --config ../../.golangci.yml ./...)
