@@ -1,0 +1,313 @@
+package endpoint
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+var suitesResource = schema.GroupResource{Group: "postflight.dev", Resource: "suites"}
+
+// faults are what the API server does to the creates of one test, one after the other; what comes
+// later is let through.
+type faults struct {
+	mu      sync.Mutex
+	creates []fault
+	seen    int
+	names   map[string]bool
+}
+
+// fault is done to one create: it may write before it fails, or hang until the client gives up.
+type fault struct {
+	write bool
+	hang  bool
+	err   error
+}
+
+func (f *faults) create(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+	f.mu.Lock()
+	var next fault
+	if f.seen < len(f.creates) {
+		next = f.creates[f.seen]
+	}
+	f.seen++
+	if f.names == nil {
+		f.names = map[string]bool{}
+	}
+	f.names[o.GetName()] = true
+	f.mu.Unlock()
+	if next.write || next == (fault{}) {
+		if err := c.Create(ctx, o, opts...); err != nil {
+			return err
+		}
+	}
+	if next.hang {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return next.err
+}
+
+func repeat(n int, f fault) []fault {
+	all := make([]fault, n)
+	for i := range all {
+		all[i] = f
+	}
+	return all
+}
+
+func status(code int32, reason metav1.StatusReason, message string) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: code, Reason: reason, Message: message}}
+}
+
+func tooMany(seconds int) error { return apierrors.NewTooManyRequests("busy", seconds) }
+
+var refusedConnection = &wrapped{"Post \"https://10.0.0.1:6443/\"", syscall.ECONNREFUSED}
+
+type wrapped struct {
+	text string
+	err  error
+}
+
+func (w *wrapped) Error() string { return w.text + ": " + w.err.Error() }
+func (w *wrapped) Unwrap() error { return w.err }
+
+// TestPassingFaults are outages that end: the run is created, once, whatever happened before.
+func TestPassingFaults(t *testing.T) {
+	cases := map[string]struct {
+		reason  string
+		faults  []fault
+		atLeast time.Duration
+	}{
+		"none":                           {reason: "no fault, no wait"},
+		"connection refused":             {faults: repeat(5, fault{err: refusedConnection})},
+		"connection reset":               {faults: repeat(3, fault{err: syscall.ECONNRESET})},
+		"reset after the write":          {reason: "the Suite that is met is our own", faults: []fault{{write: true, err: syscall.ECONNRESET}}},
+		"half an answer":                 {reason: "the same", faults: []fault{{write: true, err: io.ErrUnexpectedEOF}}},
+		"hangs":                          {faults: repeat(2, fault{hang: true})},
+		"hangs after the write":          {reason: "the same", faults: []fault{{write: true, hang: true}}},
+		"away, then loses the answer":    {faults: append(repeat(3, fault{err: refusedConnection}), fault{write: true, err: io.EOF})},
+		"429":                            {faults: repeat(2, fault{err: tooMany(0)})},
+		"429 with Retry-After":           {reason: "the time is kept", faults: []fault{{err: tooMany(7)}}, atLeast: 7 * time.Second},
+		"500":                            {faults: repeat(2, fault{err: apierrors.NewInternalError(errors.New("etcdserver: leader changed"))})},
+		"500 without a reason":           {faults: []fault{{err: status(500, "", "rpc error")}}},
+		"502":                            {faults: []fault{{err: status(502, "", "bad gateway")}}},
+		"503":                            {faults: []fault{{err: apierrors.NewServiceUnavailable("starting")}}},
+		"503 after the write":            {faults: []fault{{write: true, err: apierrors.NewServiceUnavailable("stopping")}}},
+		"504":                            {faults: []fault{{write: true, err: apierrors.NewTimeoutError("slow", 2)}}, atLeast: 2 * time.Second},
+		"server timeout":                 {faults: []fault{{err: apierrors.NewServerTimeout(suitesResource, "create", 1)}}, atLeast: time.Second},
+		"the manager's token is renewed": {faults: []fault{{err: apierrors.NewUnauthorized("expired")}}},
+		"a conflict over the quota":      {faults: []fault{{err: apierrors.NewConflict(schema.GroupResource{Resource: "resourcequotas"}, "q", errors.New("modified"))}}},
+		"a quota not counted yet":        {faults: []fault{{err: apierrors.NewForbidden(suitesResource, "x", errors.New("status unknown for quota: q"))}}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			f := &faults{creates: tc.faults}
+			h := start(t, setup{objects: acme(trigger("smoke")), faults: interceptor.Funcs{Create: f.create}})
+			got := h.notify(withSHA).Results[0]
+			suites := h.suites()
+			if len(suites) != 1 || got.CreatedSuiteID != suites[0].Name {
+				t.Errorf("%s: %d Suites and %+v, want one, created", tc.reason, len(suites), got)
+			}
+			if len(f.names) != 1 {
+				t.Errorf("%d names were tried, want the same one always", len(f.names))
+			}
+			if waited := h.clock.now.Sub(noon); waited < tc.atLeast || waited > 10*time.Second {
+				t.Errorf("waited %s, want from %s to 10s", waited, tc.atLeast)
+			}
+			if held := testutil.ToFloat64(h.metrics.held); held != 0 {
+				t.Errorf("%v requests are held after the answer", held)
+			}
+			if again := h.notify(withSHA).Results[0]; again.DuplicateSuiteID != got.CreatedSuiteID {
+				t.Errorf("sent again: %+v, want a duplicate", again)
+			}
+		})
+	}
+}
+
+// TestLastingFaults outlast the budget, or are final at once.
+func TestLastingFaults(t *testing.T) {
+	forever := func(f fault) []fault { return repeat(1000, f) }
+	forbiddenBy := func(message string) error {
+		return apierrors.NewForbidden(suitesResource, "smoke-x", errors.New(message))
+	}
+	terminating := apierrors.NewForbidden(suitesResource, "x", errors.New("namespace acme is being terminated"))
+	terminating.ErrStatus.Details.Causes = append(terminating.ErrStatus.Details.Causes, metav1.StatusCause{Type: corev1.NamespaceTerminatingCause})
+	cases := map[string]struct {
+		faults []fault
+		status int
+		says   []string // the answer's parts
+		tries  int      // exactly, where it is not 0
+	}{
+		"connection refused":       {faults: forever(fault{err: refusedConnection}), status: 503, says: []string{`"unavailable"`, "did not answer within 45s", "not created twice"}},
+		"hangs":                    {faults: forever(fault{hang: true}), status: 503, says: []string{`"unavailable"`}},
+		"429 with a long wait":     {faults: forever(fault{err: tooMany(60)}), status: 503, says: []string{`"unavailable"`}, tries: 1},
+		"500":                      {faults: forever(fault{err: apierrors.NewInternalError(errors.New("broken"))}), status: 503, says: []string{`"unavailable"`}},
+		"quota":                    {faults: forever(fault{err: forbiddenBy("exceeded quota: runs, requested: count/suites=1, used: 5, limited: 5")}), status: 200, says: []string{"The quota of the namespace is used up", "exceeded quota: runs", "limited: 5"}, tries: 1},
+		"a policy":                 {faults: forever(fault{err: forbiddenBy("no deployments on Friday.")}), status: 200, says: []string{"The API server refused the Suite: no deployments on Friday."}, tries: 1},
+		"no right":                 {faults: forever(fault{err: forbiddenBy(`User "system:serviceaccount:postflight:manager" cannot create resource "suites"`)}), status: 200, says: []string{"The manager may not create the Suite"}, tries: 1},
+		"invalid":                  {faults: forever(fault{err: status(422, metav1.StatusReasonInvalid, `Suite.postflight.dev "x" is invalid: spec.variables: Too many`)}), status: 200, says: []string{"The API server refused the Suite: spec.variables: Too many."}, tries: 1},
+		"the namespace is missing": {faults: forever(fault{err: apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "acme")}), status: 404, says: []string{`"run_not_found"`, "Run not found"}},
+		"the namespace is deleted": {faults: forever(fault{err: terminating}), status: 404, says: []string{`"run_not_found"`}, tries: 1},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			f := &faults{creates: tc.faults}
+			for i := range f.creates {
+				if notFound := f.creates[i].err; apierrors.IsNotFound(notFound) {
+					notFound.(*apierrors.StatusError).ErrStatus.Details.Kind = "namespaces"
+				}
+			}
+			h := start(t, setup{objects: acme(trigger("smoke")), faults: interceptor.Funcs{Create: f.create}})
+			w := h.exchange(post(withSHA))
+			if w.Code != tc.status {
+				t.Fatalf("status %d, want %d: %s", w.Code, tc.status, w.Body)
+			}
+			for _, part := range tc.says {
+				if !strings.Contains(w.Body.String(), part) {
+					t.Errorf("the answer does not say %q: %s", part, w.Body)
+				}
+			}
+			if strings.Contains(w.Body.String(), "10.0.0.1") || strings.Contains(w.Body.String(), "serviceaccount") {
+				t.Errorf("the answer tells of the inside: %s", w.Body)
+			}
+			if tc.tries != 0 && f.seen != tc.tries {
+				t.Errorf("%d tries, want %d", f.seen, tc.tries)
+			}
+			if waited := h.clock.now.Sub(noon); waited > 45*time.Second {
+				t.Errorf("held for %s, want at most 45s", waited)
+			}
+		})
+	}
+}
+
+// TestRetryAfterIsSaid: 503 without Retry-After would make clients guess.
+func TestRetryAfterIsSaid(t *testing.T) {
+	f := &faults{creates: repeat(1000, fault{err: refusedConnection})}
+	h := start(t, setup{objects: acme(trigger("smoke")), faults: interceptor.Funcs{Create: f.create}})
+	if got := h.exchange(post(withSHA)).Header().Get("Retry-After"); got != "10" {
+		t.Errorf("Retry-After %q, want 10", got)
+	}
+}
+
+// TestUnknownBesideKnown: one Trigger's outcome is not known when the budget ends.
+func TestUnknownBesideKnown(t *testing.T) {
+	onlyFor := func(name string, err error) interceptor.Funcs {
+		return interceptor.Funcs{Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+			if s, ok := o.(*v1alpha1.Suite); ok && s.Spec.Trigger.Name == name {
+				return err
+			}
+			return c.Create(ctx, o, opts...)
+		}}
+	}
+	nowhere := func(t *v1alpha1.Trigger) { t.Spec.Environment = "nowhere" }
+	t.Run("a run is known", func(t *testing.T) {
+		h := start(t, setup{objects: acme(trigger("a"), trigger("b")), faults: onlyFor("b", refusedConnection)})
+		got := h.notify(withSHA).Results
+		if got[0].CreatedSuiteID == "" || !strings.Contains(got[1].FailureReason, "not known whether a run was created") {
+			t.Errorf("got %+v, want the created run, and a reason that promises nothing", got)
+		}
+	})
+	t.Run("no run is known", func(t *testing.T) {
+		h := start(t, setup{objects: acme(trigger("a", nowhere), trigger("b")), faults: onlyFor("b", refusedConnection)})
+		w := h.exchange(post(withSHA))
+		got := decode[problem](t, w)
+		if w.Code != http.StatusServiceUnavailable || len(got.Results) != 1 || got.Results[0].TriggerID != "a" {
+			t.Errorf("%d %s, want 503 with the result of a", w.Code, w.Body)
+		}
+	})
+}
+
+// TestVanished: the Suite that has the name is deleted between the create and the look at it.
+func TestVanished(t *testing.T) {
+	cases := map[string]struct {
+		times  int
+		status int
+	}{"once": {1, 200}, "always": {1000, 404}}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			exists := apierrors.NewAlreadyExists(suitesResource, "x")
+			f := &faults{creates: repeat(tc.times, fault{err: exists})}
+			h := start(t, setup{objects: acme(trigger("smoke")), faults: interceptor.Funcs{Create: f.create}})
+			if w := h.exchange(post(withSHA)); w.Code != tc.status {
+				t.Errorf("status %d, want %d: %s", w.Code, tc.status, w.Body)
+			}
+		})
+	}
+}
+
+func TestHeldRequestsAreBounded(t *testing.T) {
+	f := &faults{creates: repeat(1000, fault{err: refusedConnection})}
+	h := start(t, setup{objects: acme(trigger("smoke")), faults: interceptor.Funcs{Create: f.create}, limits: func(l *Limits) { l.Held = 0 }})
+	if w := h.exchange(post(withSHA)); w.Code != http.StatusServiceUnavailable || f.seen != 1 {
+		t.Errorf("status %d after %d tries, want 503 after 1", w.Code, f.seen)
+	}
+}
+
+func TestClientThatLeavesIsNotWaitedFor(t *testing.T) {
+	f := &faults{creates: repeat(1000, fault{err: refusedConnection})}
+	ctx, leave := context.WithCancel(t.Context())
+	h := start(t, setup{objects: acme(trigger("smoke")), faults: interceptor.Funcs{Create: f.create},
+		config: func(c *Config) {
+			c.Sleep = func(ctx context.Context, _ time.Duration) error { leave(); return ctx.Err() }
+		}})
+	h.exchange(post(withSHA).WithContext(ctx))
+	if f.seen != 1 {
+		t.Errorf("%d tries, want 1", f.seen)
+	}
+	if n := testutil.ToFloat64(h.metrics.requests.WithLabelValues(deploySuccessPath, "499")); n != 1 {
+		t.Errorf("%v requests counted as left by the client, want 1", n)
+	}
+}
+
+// TestEnvironmentOnlyOnTheServer: the cache may be a moment behind.
+func TestEnvironmentOnlyOnTheServer(t *testing.T) {
+	tries := 0
+	h := start(t, setup{objects: acme(trigger("smoke", func(t *v1alpha1.Trigger) { t.Spec.Environment = "new" })),
+		faults: interceptor.Funcs{Get: func(_ context.Context, _ client.WithWatch, _ client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+			if tries++; tries < 3 {
+				return refusedConnection
+			}
+			environmentNamed("new").DeepCopyInto(o.(*v1alpha1.Environment))
+			return nil
+		}}})
+	if got := h.notify(withSHA).Results[0]; got.CreatedSuiteID == "" || tries != 3 {
+		t.Errorf("%+v after %d reads, want a created run after 3", got, tries)
+	}
+}
+
+func TestPausesGrowAndVary(t *testing.T) {
+	h := start(t, setup{})
+	hold := h.newHold(noon)
+	var longest, shortest []time.Duration
+	for n := range 8 {
+		h.Jitter = func() float64 { return 1 }
+		longest = append(longest, hold.pause(n, refusedConnection))
+		h.Jitter = func() float64 { return 0 }
+		shortest = append(shortest, hold.pause(n, refusedConnection))
+	}
+	for n := range longest {
+		if shortest[n] != longest[n]/2 {
+			t.Errorf("pause %d is from %s to %s, want the first to be half the second", n, shortest[n], longest[n])
+		}
+	}
+	if longest[0] != 50*time.Millisecond || longest[7] != 2*time.Second {
+		t.Errorf("pauses %v, want from 50ms to 2s", longest)
+	}
+}
