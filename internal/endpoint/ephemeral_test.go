@@ -1,0 +1,182 @@
+package endpoint
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/suite"
+)
+
+const (
+	previewURL = "https://pr-7.example.com"
+	preview    = `{"ephemeral_environment":true,"deployment_url":"` + previewURL + `","sha":"` + sha + `"}`
+	week       = 7 * 24 * time.Hour
+)
+
+// previewEnvironment is what a notification at that time makes.
+func previewEnvironment(at time.Time) *v1alpha1.Environment {
+	base := environmentNamed("staging")
+	base.UID = "uid-staging"
+	return suite.EphemeralEnvironment(base, previewURL, at.Add(week))
+}
+
+func TestEphemeralEnvironmentIsCreated(t *testing.T) {
+	h := start(t, setup{objects: acme(trigger("smoke"), trigger("visual"))})
+	got := h.notify(preview)
+	want := previewEnvironment(noon)
+	made, ok := h.environments()[want.Name]
+	if !ok {
+		t.Fatalf("no Environment %s", want.Name)
+	}
+	if diff := cmp.Diff(want.Spec, made.Spec); diff != "" {
+		t.Error(diff)
+	}
+	if owner := metav1.GetControllerOf(&made); owner == nil || owner.UID != "uid-staging" {
+		t.Errorf("owner %v, want the Environment it derives from", owner)
+	}
+	if got.Environment.Alias != want.Name || got.Environment.IsStatic {
+		t.Errorf("environment %+v, want the ephemeral one", got.Environment)
+	}
+	suites := h.suites()
+	if len(suites) != 2 {
+		t.Fatalf("%d Suites, want 2", len(suites))
+	}
+	for _, s := range suites {
+		if s.Spec.Environment != want.Name {
+			t.Errorf("the Suite %s belongs to the Environment %s, want %s", s.Name, s.Spec.Environment, want.Name)
+		}
+	}
+	if again := h.notify(preview); again.Results[0].DuplicateSuiteID == "" {
+		t.Errorf("sent again: %+v, want a duplicate", again)
+	}
+}
+
+// TestEphemeralEnvironmentOfEachURL: the environment is a part of what a run is.
+func TestEphemeralEnvironmentOfEachURL(t *testing.T) {
+	h := start(t, setup{objects: acme(trigger("smoke"))})
+	h.notify(preview)
+	if got := h.notify(strings.Replace(preview, "pr-7", "pr-8", 1)); got.Results[0].CreatedSuiteID == "" {
+		t.Errorf("the same sha elsewhere: %+v, want another run", got)
+	}
+	if n := len(h.environments()); n != 3 {
+		t.Errorf("%d Environments, want the base and two", n)
+	}
+}
+
+func TestEphemeralEnvironmentIsRenewed(t *testing.T) {
+	cases := map[string]struct {
+		after  time.Duration
+		writes int
+		end    time.Time
+	}{
+		"at once":      {time.Second, 0, noon.Add(week)},
+		"after a day":  {24 * time.Hour, 1, noon.Add(week + 24*time.Hour)},
+		"after a week": {week, 1, noon.Add(2 * week)},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			writes := 0
+			base := environmentNamed("staging")
+			base.Spec.Variables = v1alpha1.Variables{"REGION": "changed"}
+			h := start(t, setup{objects: []client.Object{team(namespace), apiKey(goodKey), base, trigger("smoke"), previewEnvironment(noon)},
+				faults: interceptor.Funcs{Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+					writes++
+					return c.Patch(ctx, o, p, opts...)
+				}}})
+			h.clock.now = noon.Add(tc.after)
+			h.notify(preview)
+			got := h.environments()[previewEnvironment(noon).Name]
+			if end := got.Spec.Ephemeral.ExpiresAt.Time; !end.Equal(tc.end.Truncate(time.Second)) || writes != tc.writes {
+				t.Errorf("ends %s after %d writes, want %s after %d", end, writes, tc.end, tc.writes)
+			}
+			if tc.writes > 0 && got.Spec.Variables["REGION"] != "changed" {
+				t.Errorf("variables %v, want those of the base as they are now", got.Spec.Variables)
+			}
+		})
+	}
+}
+
+// TestEphemeralEnvironmentThatCannotBe: the name is taken, or not free yet.
+func TestEphemeralEnvironmentThatCannotBe(t *testing.T) {
+	cases := map[string]struct {
+		change func(*v1alpha1.Environment)
+		says   string
+		held   bool
+	}{
+		"made by hand":    {func(e *v1alpha1.Environment) { e.Spec.Ephemeral = nil }, "was not made for this deployment URL", false},
+		"for another URL": {func(e *v1alpha1.Environment) { e.Spec.Ephemeral.DeploymentURL = "https://x.example.com" }, "was not made for this deployment URL", false},
+		"of another base": {func(e *v1alpha1.Environment) { e.OwnerReferences[0].UID = "uid-before" }, "was not made for this deployment URL", false},
+		"being deleted, long": {func(e *v1alpha1.Environment) {
+			e.Finalizers = []string{"postflight.dev/test"}
+			e.DeletionTimestamp = &metav1.Time{Time: noon}
+		}, "is not gone yet", true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			taken := previewEnvironment(noon.Add(-time.Hour))
+			tc.change(taken)
+			h := start(t, setup{objects: acme(trigger("smoke"), taken)})
+			got := h.notify(preview)
+			if !strings.Contains(got.Results[0].FailureReason, tc.says) || len(h.suites()) != 0 {
+				t.Errorf("%+v and %d Suites, want a failure_reason that says %q, and none", got, len(h.suites()), tc.says)
+			}
+			if held := h.clock.now.After(noon); held != tc.held {
+				t.Errorf("held %v, want %v", held, tc.held)
+			}
+		})
+	}
+}
+
+// TestEphemeralEnvironmentOnItsWayOut is gone by the third look, and made anew.
+func TestEphemeralEnvironmentOnItsWayOut(t *testing.T) {
+	old := previewEnvironment(noon.Add(-week))
+	old.UID = "uid-old"
+	old.Finalizers = []string{"postflight.dev/test"}
+	old.DeletionTimestamp = &metav1.Time{Time: noon}
+	looks := 0
+	h := start(t, setup{objects: acme(trigger("smoke"), old), faults: interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			if looks++; looks == 3 {
+				going := &v1alpha1.Environment{}
+				if err := c.Get(ctx, key, going); err != nil {
+					return err
+				}
+				going.Finalizers = nil
+				if err := c.Update(ctx, going); err != nil {
+					return err
+				}
+			}
+			return c.Get(ctx, key, o, opts...)
+		}}})
+	if got := h.notify(preview); got.Results[0].CreatedSuiteID == "" {
+		t.Errorf("%+v, want a created run", got)
+	}
+	if made := h.environments()[old.Name]; made.UID == "uid-old" || made.DeletionTimestamp != nil {
+		t.Errorf("the old Environment is still there: %v", made.ObjectMeta)
+	}
+}
+
+func TestEphemeralEnvironmentThroughAnOutage(t *testing.T) {
+	f := &faults{creates: append(repeat(3, fault{err: refusedConnection}), fault{write: true, err: refusedConnection}, fault{err: refusedConnection}, fault{}, fault{write: true, hang: true})}
+	h := start(t, setup{objects: acme(trigger("smoke")), faults: interceptor.Funcs{Create: f.create}})
+	if got := h.notify(preview); got.Results[0].CreatedSuiteID == "" || len(h.suites()) != 1 || len(h.environments()) != 2 {
+		t.Errorf("%+v, %d Suites, %d Environments; want created, 1, 2", got, len(h.suites()), len(h.environments()))
+	}
+}
+
+func TestURLAloneIsNotEphemeral(t *testing.T) {
+	h := start(t, setup{objects: acme(trigger("smoke"))})
+	w := h.exchange(post(`{"deployment_url":"` + previewURL + `"}`))
+	if w.Code != http.StatusOK || len(h.environments()) != 1 || h.suites()[0].Spec.Environment != "staging" {
+		t.Errorf("%d %s, want a run in staging", w.Code, w.Body)
+	}
+}
