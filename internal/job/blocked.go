@@ -16,10 +16,8 @@ func blocked(p *corev1.Pod) string {
 		return why
 	}
 	for _, cs := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
-		if w := cs.State.Waiting; w != nil {
-			if why := waiting(p, cs, w); why != "" {
-				return why
-			}
+		if why := waiting(p, cs); why != "" {
+			return why
 		}
 	}
 	return ""
@@ -38,33 +36,50 @@ func unscheduled(p *corev1.Pod) string {
 	return ""
 }
 
-func waiting(p *corev1.Pod, cs corev1.ContainerStatus, w *corev1.ContainerStateWaiting) string {
-	message := clean(withoutPrefixes(w.Message), maxQuote)
+func waiting(p *corev1.Pod, cs corev1.ContainerStatus) string {
+	if failsAgain(p, cs) {
+		return lastFailure(p, cs)
+	}
+	w := cs.State.Waiting
+	if w == nil {
+		return ""
+	}
+	why := strings.TrimRight(cmp.Or(clean(withoutPrefixes(w.Message), maxQuote), clean(w.Reason, maxName)), ".")
 	switch w.Reason {
 	case "", "ContainerCreating", "PodInitializing":
 		return ""
-	case "CrashLoopBackOff":
-		return failsAgain(p, cs)
-	case "ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName", "ImageInspectError",
-		"RegistryUnavailable", "SignatureValidationFailed":
+	case "ErrImageNeverPull":
+		return fmt.Sprintf("%sthe image %q of %s is not on the node, and its imagePullPolicy is Never.",
+			blockedPrefix, clean(image(p, cs), maxName), title(p, cs.Name))
+	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ImageInspectError", "RegistryUnavailable", "SignatureValidationFailed":
 		return fmt.Sprintf("%sthe image %q of %s cannot be pulled: %s. Check its name and tag, and the imagePullSecrets.",
-			blockedPrefix, clean(image(p, cs), maxName), title(p, cs.Name), strings.TrimRight(cmp.Or(message, w.Reason), "."))
+			blockedPrefix, clean(image(p, cs), maxName), title(p, cs.Name), why)
 	case "CreateContainerConfigError":
 		return fmt.Sprintf("%s%s cannot be configured: %s. Create what is missing, or correct the jobTemplate of the Trigger.",
-			blockedPrefix, title(p, cs.Name), strings.TrimRight(cmp.Or(message, w.Reason), "."))
+			blockedPrefix, title(p, cs.Name), why)
 	default:
-		return fmt.Sprintf("%s%s waits (%s): %s", blockedPrefix, title(p, cs.Name), clean(w.Reason, maxName), message)
+		return fmt.Sprintf("%s%s waits (%s): %s.", blockedPrefix, title(p, cs.Name), clean(w.Reason, maxName), why)
 	}
 }
 
-// failsAgain is about a container that is restarted, and so has not ended. The kubelet's own message
-// counts seconds, and would make for a write of the status with each.
-func failsAgain(p *corev1.Pod, cs corev1.ContainerStatus) string {
-	t := cs.LastTerminationState.Terminated
-	if t == nil {
-		return fmt.Sprintf("The %s keeps failing, and is restarted.", title(p, cs.Name))
+// failsAgain tells a container that ended and will be restarted in place. Between two starts it is
+// shown as terminated, or as waiting.
+func failsAgain(p *corev1.Pod, cs corev1.ContainerStatus) bool {
+	if w := cs.State.Waiting; w != nil {
+		return w.Reason == "CrashLoopBackOff"
 	}
-	return fmt.Sprintf("The %s keeps failing, and is restarted. It last exited with %s%s", title(p, cs.Name), exitCode(t), quoted(t.Message, "."))
+	t := cs.State.Terminated
+	return t != nil && t.ExitCode != 0 && (p.Spec.RestartPolicy == corev1.RestartPolicyOnFailure || isSidecar(p, cs.Name))
+}
+
+// lastFailure leaves out the kubelet's own message: it counts seconds, and would make for a write of
+// the status with each.
+func lastFailure(p *corev1.Pod, cs corev1.ContainerStatus) string {
+	t := cmp.Or(cs.State.Terminated, cs.LastTerminationState.Terminated)
+	if t == nil {
+		return fmt.Sprintf("The %s fails, and is restarted.", title(p, cs.Name))
+	}
+	return fmt.Sprintf("The %s fails, and is restarted. %s%s%s", title(p, cs.Name), lastExitPrefix, exitCode(t), quoted(t.Message, "."))
 }
 
 // image as the template names it: the status may hold what the runtime made of it.
@@ -79,6 +94,8 @@ func image(p *corev1.Pod, cs corev1.ContainerStatus) string {
 
 // pullPrefixes come and go as the kubelet pulls and backs off in turn. Without them the message stays
 // the same, and the status of the Suite is not written each time.
-var pullPrefixes = regexp.MustCompile(`^(Back-off pulling image "[^"]*": )?((ErrImagePull|ImageInspectError|RegistryUnavailable|SignatureValidationFailed): )?(rpc error: code = \w+ desc = )?`)
+var pullPrefixes = regexp.MustCompile(`^(Back-off pulling image "[^"]*": )?` +
+	`((ErrImagePull|ImageInspectError|RegistryUnavailable|SignatureValidationFailed): )?(rpc error: code = \w+ desc = )?` +
+	`(failed to pull and unpack image "[^"]*": )?(failed to resolve (reference|image) "[^"]*": )?`)
 
 func withoutPrefixes(message string) string { return pullPrefixes.ReplaceAllString(message, "") }

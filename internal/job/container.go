@@ -60,15 +60,15 @@ func containerFailed(j *batchv1.Job, p *corev1.Pod, name string, t *corev1.Conta
 	case t.Reason == "ContainerStatusUnknown":
 		return v1alpha1.Error(fmt.Sprintf("The end of the %s was lost with its node. %s", title(p, name), repeat))
 	case t.Reason == "OOMKilled":
-		return v1alpha1.Failed(outOfMemory(p, name) + attempts(j))
+		return v1alpha1.Failed(outOfMemory(p, name))
 	default:
-		return v1alpha1.Failed(exited(p, name, t) + attempts(j))
+		return v1alpha1.Failed(exited(j, p, name, t))
 	}
 }
 
-func exited(p *corev1.Pod, name string, t *corev1.ContainerStateTerminated) string {
+func exited(j *batchv1.Job, p *corev1.Pod, name string, t *corev1.ContainerStateTerminated) string {
 	look := fmt.Sprintf(". Its log says more: kubectl logs -n %s %s -c %s", p.Namespace, p.Name, name)
-	return capital(title(p, name)) + " exited with " + exitCode(t) + quoted(t.Message, look)
+	return capital(title(p, name)) + " exited with " + exitCode(t) + attempts(j) + quoted(t.Message, look)
 }
 
 func outOfMemory(p *corev1.Pod, name string) string {
@@ -100,7 +100,7 @@ func attempts(j *batchv1.Job) string {
 	case j.Status.FailedIndexes != nil && *j.Status.FailedIndexes != "":
 		return fmt.Sprintf(" (failed indexes: %s)", clean(*j.Status.FailedIndexes, maxName))
 	case j.Status.Failed > 1:
-		return fmt.Sprintf(" (the last of %d failed pods)", j.Status.Failed)
+		return fmt.Sprintf(" in the last of %d pods that failed", j.Status.Failed)
 	default:
 		return ""
 	}

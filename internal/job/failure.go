@@ -14,10 +14,15 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-const repeat = "Notify again, or create another Suite, to repeat the run."
+const (
+	// tookTooLong starts what is said of a run that its timeout ends.
+	tookTooLong = "The run took longer than its timeout"
 
-// tookTooLong starts what is said of a run that its timeout ends.
-const tookTooLong = "The run took longer than its timeout"
+	// podsGone ends what is said of a failed run of which only the Job is left.
+	podsGone = "Its pods are gone, and their logs with them; a restartPolicy of Never keeps them."
+
+	repeat = "Notify again, or create another Suite, to repeat the run."
+)
 
 // failed tells a run whose tests failed from one that ran out of time, and from one that was cut short
 // through no fault of the tests.
@@ -44,9 +49,9 @@ func timeout(j *batchv1.Job) string {
 func failedWithoutPod(j *batchv1.Job, end *batchv1.JobCondition) metav1.Condition {
 	words := strings.TrimRight(clean(cmp.Or(end.Message, end.Reason), maxQuote), ".")
 	if end.Reason == batchv1.JobReasonPodFailurePolicy || j.Spec.Template.Spec.RestartPolicy == corev1.RestartPolicyOnFailure {
-		return v1alpha1.Failed(fmt.Sprintf("%s. Its pods are gone, and their logs with them.", words))
+		return v1alpha1.Failed(words + ". " + podsGone)
 	}
-	return v1alpha1.Error(fmt.Sprintf("The pod was deleted before its end was seen, by hand or with its node. %s", repeat))
+	return v1alpha1.Error("The pod was deleted before its end was seen, by hand or with its node. " + repeat)
 }
 
 // telling is the pod that tells why the Job failed: the last one that failed by itself. Others were
@@ -73,8 +78,8 @@ func standing(p *corev1.Pod) int {
 
 func finishedAt(p *corev1.Pod) time.Time {
 	var last time.Time
-	for _, cs := range p.Status.ContainerStatuses {
-		if t := cs.State.Terminated; t != nil && t.FinishedAt.After(last) {
+	for _, cs := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
+		if t := termination(p, cs); t != nil && t.FinishedAt.After(last) {
 			last = t.FinishedAt.Time
 		}
 	}

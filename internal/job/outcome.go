@@ -27,14 +27,25 @@ func Outcome(j *batchv1.Job, pods []corev1.Pod) metav1.Condition {
 	}
 }
 
-// Because keeps why a run could not start when its timeout ends it: the pod that told is gone by then,
-// and only the condition before still says it. It changes the words alone, never the outcome.
-func Because(now, before metav1.Condition) metav1.Condition {
-	_, why, blocked := strings.Cut(before.Message, blockedPrefix)
-	if blocked && strings.HasPrefix(now.Message, tookTooLong) {
-		now.Message += " " + blockedPrefix + why
+// Remember adds to the words for how a run goes now what was known before, and is known no longer: why
+// its pod could not start, or how its container last exited, where that pod is gone. It never changes
+// the outcome.
+func Remember(now, before metav1.Condition) metav1.Condition {
+	if !forgetful(now.Message) {
+		return now
+	}
+	for _, start := range []string{blockedPrefix, lastExitPrefix} {
+		if _, known, ok := strings.Cut(before.Message, start); ok {
+			now.Message += " " + start + known
+			break
+		}
 	}
 	return now
+}
+
+// forgetful tells the words that say nothing of a pod where there was one.
+func forgetful(message string) bool {
+	return strings.HasPrefix(message, tookTooLong) || message == didNotPass || strings.HasSuffix(message, podsGone)
 }
 
 // StartTime is when the Job started, nil while it has not.

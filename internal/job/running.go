@@ -11,8 +11,16 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// blockedPrefix starts the message of a run whose pod cannot start until somebody acts.
-const blockedPrefix = "The pod cannot start: "
+const (
+	// blockedPrefix starts what is said of a pod that cannot start until somebody acts.
+	blockedPrefix = "The pod cannot start: "
+
+	// lastExitPrefix starts what is said of a container that was restarted in place.
+	lastExitPrefix = "It last exited with "
+
+	// didNotPass is all that is said of a run whose Job is about to fail.
+	didNotPass = "The run did not pass; its pods are stopping."
+)
 
 // running says in words what a Job that has not ended is doing, or waiting for.
 func running(j *batchv1.Job, pods []corev1.Pod) metav1.Condition {
@@ -27,7 +35,7 @@ func doing(j *batchv1.Job, pods []corev1.Pod) string {
 	case failing != nil && failing.Reason == batchv1.JobReasonDeadlineExceeded:
 		return tookTooLong + timeout(j) + "; its pods are stopping."
 	case failing != nil:
-		return "The run did not pass; its pods are stopping."
+		return didNotPass
 	case condition(j, batchv1.JobSuccessCriteriaMet) != nil:
 		return "The tests passed; the pods are stopping."
 	case j.Spec.Suspend != nil && *j.Spec.Suspend:
@@ -94,6 +102,8 @@ func podDoing(j *batchv1.Job, p *corev1.Pod) string {
 		return fmt.Sprintf("The input files are being downloaded. Follow it: kubectl logs -n %s %s -c %s -f", p.Namespace, p.Name, init)
 	case init != "":
 		return fmt.Sprintf("The init container %q is running. Follow it: kubectl logs -n %s %s -c %s -f", init, p.Namespace, p.Name, init)
+	case lagging(p) != "":
+		return fmt.Sprintf("A container has ended, and the run goes on until container %q ends too.", lagging(p))
 	case p.Status.Phase == corev1.PodRunning:
 		return testsRunning(j)
 	default:
@@ -109,6 +119,22 @@ func initializing(p *corev1.Pod) string {
 		}
 	}
 	return ""
+}
+
+// lagging is the name of a container that still runs where another has ended: often one that was added
+// to the pod without being made a sidecar, which keeps a run from ending before its timeout.
+func lagging(p *corev1.Pod) string {
+	name, ended := "", false
+	for _, cs := range p.Status.ContainerStatuses {
+		if cs.State.Running != nil {
+			name = cs.Name
+		}
+		ended = ended || cs.State.Terminated != nil
+	}
+	if !ended {
+		return ""
+	}
+	return name
 }
 
 // isSidecar tells whether an init container of that name goes on beside the tests.
