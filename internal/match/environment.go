@@ -4,12 +4,9 @@ import (
 	"sync"
 
 	"github.com/google/cel-go/cel"
-	"github.com/google/cel-go/checker"
 	"github.com/google/cel-go/common/env"
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/overloads"
-
-	"github.com/postflight-dev/postflight/internal/notification"
 )
 
 // environment is what expressions are compiled in: the variable notification, the part of the
@@ -44,31 +41,4 @@ func functions() []*env.Function {
 		functions = append(functions, env.NewFunction(name))
 	}
 	return functions
-}
-
-// sizes tells the estimate of costs how large a notification can be. No field but the variables is
-// longer than a URL.
-type sizes struct{}
-
-func (sizes) EstimateSize(node checker.AstNode) *checker.SizeEstimate {
-	path := node.Path()
-	if len(path) == 0 || path[0] != variableName {
-		return nil
-	}
-	limit := uint64(notification.MaxURLBytes)
-	switch {
-	case len(path) == 1:
-		limit = 1
-	case path[1] == "variables" && len(path) == 2:
-		limit = notification.MaxVariables
-	case path[1] == "variables" && path[2] == "@keys":
-		limit = notification.MaxVariableNameBytes
-	case path[1] == "variables":
-		limit = notification.MaxVariableBytes
-	}
-	return &checker.SizeEstimate{Max: limit}
-}
-
-func (sizes) EstimateCallCost(string, string, *checker.AstNode, []checker.AstNode) *checker.CallEstimate {
-	return nil
 }

@@ -58,16 +58,18 @@ func plan(source string) (*expression, error) {
 // limitCost refuses an expression that is too expensive at its worst, and has the others stopped when
 // they are. One that cannot be is not watched, which makes it twice as fast.
 func limitCost(env *cel.Env, ast *cel.Ast) ([]cel.ProgramOption, error) {
-	cost, err := env.EstimateCost(ast, sizes{})
+	costs := newCosts(ast.NativeRep())
+	options := []cel.ProgramOption{cel.EvalOptions(cel.OptOptimize)}
+	cost, err := env.EstimateCost(ast, costs)
 	switch {
 	case err != nil:
 		return nil, err
 	case cost.Max > maxEstimatedCost:
 		return nil, fmt.Errorf("may cost too much: %d by estimate, and %d is allowed; loop over less, or compare shorter texts", cost.Max, maxEstimatedCost)
 	case cost.Max > maxCost:
-		return []cel.ProgramOption{cel.EvalOptions(cel.OptOptimize), cel.CostLimit(maxCost)}, nil
+		options = append(options, cel.CostTracking(costs), cel.CostLimit(maxCost))
 	}
-	return []cel.ProgramOption{cel.EvalOptions(cel.OptOptimize)}, nil
+	return options, nil
 }
 
 // describeIssues puts the errors of a compiler, which come with pictures of the source, into a line.

@@ -1,7 +1,7 @@
 package match
 
 import (
-	"fmt"
+	"errors"
 	"regexp/syntax"
 
 	"github.com/google/cel-go/cel"
@@ -18,31 +18,42 @@ type smallRegexes struct{}
 func (smallRegexes) Name() string { return "postflight.small_regexes" }
 
 func (smallRegexes) Validate(_ *cel.Env, _ cel.ValidatorConfig, a *ast.AST, issues *cel.Issues) {
-	for _, call := range ast.MatchDescendants(ast.NavigateAST(a), ast.FunctionMatcher(overloads.Matches)) {
-		args := call.AsCall().Args()
-		pattern := args[len(args)-1]
-		if fault := checkRegex(pattern); fault != "" {
-			issues.ReportErrorAtID(pattern.ID(), "%s", fault)
+	for _, pattern := range patterns(a) {
+		size, err := regexSize(pattern)
+		switch {
+		case err != nil:
+			issues.ReportErrorAtID(pattern.ID(), "%s", err)
+		case size > maxRegexProgram:
+			issues.ReportErrorAtID(pattern.ID(), "the pattern of matches() takes %d instructions when compiled, and %d are allowed; repeat less", size, maxRegexProgram)
 		}
 	}
 }
 
-func checkRegex(pattern ast.Expr) string {
-	if pattern.Kind() != ast.LiteralKind {
-		return "the pattern of matches() must be written out as a string"
+// patterns are what matches() is given, as a function or as a method.
+func patterns(a *ast.AST) []ast.Expr {
+	var patterns []ast.Expr
+	for _, call := range ast.MatchDescendants(ast.NavigateAST(a), ast.FunctionMatcher(overloads.Matches)) {
+		args := call.AsCall().Args()
+		patterns = append(patterns, args[len(args)-1])
 	}
-	parsed, err := syntax.Parse(string(pattern.AsLiteral().(types.String)), syntax.Perl)
+	return patterns
+}
+
+// regexSize is how many instructions a pattern has when it is compiled.
+func regexSize(pattern ast.Expr) (int, error) {
+	source, ok := text(pattern)
+	if !ok {
+		return 0, errors.New("the pattern of matches() must be written out as a string")
+	}
+	parsed, err := syntax.Parse(source, syntax.Perl)
 	if err != nil {
-		return err.Error()
+		return 0, err
 	}
 	program, err := syntax.Compile(parsed.Simplify())
 	if err != nil {
-		return err.Error()
+		return 0, err
 	}
-	if len(program.Inst) > maxRegexProgram {
-		return fmt.Sprintf("the pattern of matches() takes %d instructions when compiled, and %d are allowed; repeat less", len(program.Inst), maxRegexProgram)
-	}
-	return ""
+	return len(program.Inst), nil
 }
 
 // flatValues refuses lists and maps of anything but plain values, and made-up messages. To compare
@@ -52,7 +63,10 @@ type flatValues struct{}
 func (flatValues) Name() string { return "postflight.flat_values" }
 
 func (flatValues) Validate(_ *cel.Env, _ cel.ValidatorConfig, a *ast.AST, issues *cel.Issues) {
-	faulty := func(e ast.NavigableExpr) bool { return e.Kind() == ast.StructKind || !isFlat(e.Type()) }
+	faulty := func(e ast.NavigableExpr) bool {
+		// The name of an optional field is a literal that has no type.
+		return e.Kind() == ast.StructKind || e.Kind() != ast.LiteralKind && !isFlat(e.Type())
+	}
 	for _, e := range ast.MatchDescendants(ast.NavigateAST(a), faulty) {
 		issues.ReportErrorAtID(e.ID(), "%s cannot be used; lists and maps may hold strings, numbers and booleans, of one type", e.Type())
 		return

@@ -1,0 +1,140 @@
+package match
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/notification"
+)
+
+var full = notification.Notification{
+	Branch: "refs/heads/main", SHA: "abc", DeploymentType: "staging", DeploymentURL: "https://h", HostingService: v1alpha1.GitLab,
+	CommitURL: "https://c", Repository: "acme/shop", PullRequestNumber: 12, DeduplicationKey: "key", EphemeralEnvironment: true,
+	Variables: map[string]string{"region": "eu", "count": "3"},
+}
+
+func TestExpression(t *testing.T) {
+	empty := notification.Notification{HostingService: v1alpha1.GitHub}
+	tests := map[string]struct {
+		reason     string
+		expression string
+		with       notification.Notification
+		want       bool
+	}{
+		"Branch":           {reason: "a branch has no refs/heads/", expression: "notification.branch == 'main'", with: full, want: true},
+		"SHA":              {reason: "a field", expression: "notification.sha == 'abc'", with: full, want: true},
+		"DeploymentType":   {reason: "a field", expression: "notification.deployment_type == 'staging'", with: full, want: true},
+		"DeploymentURL":    {reason: "a field", expression: "notification.deployment_url.startsWith('https:')", with: full, want: true},
+		"HostingService":   {reason: "a field", expression: "notification.hosting_service == 'GitLab'", with: full, want: true},
+		"CommitURL":        {reason: "a field", expression: "notification.commit_url.endsWith('c')", with: full, want: true},
+		"Repository":       {reason: "a field", expression: "notification.repository.contains('/')", with: full, want: true},
+		"Number":           {reason: "a field", expression: "notification.pull_request_number > 11", with: full, want: true},
+		"Key":              {reason: "a field", expression: "notification.deduplication_key == 'key'", with: full, want: true},
+		"Ephemeral":        {reason: "a field", expression: "notification.ephemeral_environment", with: full, want: true},
+		"Index":            {reason: "a variable", expression: "notification.variables['region'] == 'eu'", with: full, want: true},
+		"Select":           {reason: "a variable", expression: "notification.variables.region == 'eu'", with: full, want: true},
+		"In":               {reason: "the name of a variable", expression: "'region' in notification.variables && !('x' in notification.variables)", with: full, want: true},
+		"Int":              {reason: "a variable that is a number", expression: "int(notification.variables.count) >= 3", with: full, want: true},
+		"Missing":          {reason: "a missing variable has no value", expression: "notification.variables['x'] != 'eu'", with: full},
+		"MissingOr":        {reason: "unless another term decides", expression: "notification.variables['x'] == 'eu' || true", with: full, want: true},
+		"MissingHas":       {reason: "has() tells", expression: "has(notification.variables.x)", with: full},
+		"Optional":         {reason: "optional values have defaults", expression: "notification.variables[?'x'].orValue('eu') == 'eu'", with: full, want: true},
+		"OptionalField":    {reason: "so have absent fields", expression: "notification.?sha.orValue('none') == 'none'", with: empty, want: true},
+		"AbsentText":       {reason: "an absent string is empty", expression: "notification.branch == '' && notification.sha == '' && notification.repository == ''", with: empty, want: true},
+		"AbsentNumber":     {reason: "an absent number is 0", expression: "notification.pull_request_number == 0", with: empty, want: true},
+		"AbsentVariables":  {reason: "absent variables are an empty map", expression: "notification.variables.size() == 0", with: empty, want: true},
+		"AbsentService":    {reason: "the hosting service has a default", expression: "notification.hosting_service == 'GitHub'", with: empty, want: true},
+		"Has":              {reason: "has() is true of what the notification names", expression: "has(notification.branch) && has(notification.pull_request_number) && has(notification.variables) && has(notification.ephemeral_environment)", with: full, want: true},
+		"HasNot":           {reason: "and false of the rest", expression: "has(notification.branch) || has(notification.pull_request_number) || has(notification.variables) || has(notification.ephemeral_environment)", with: empty},
+		"Regex":            {reason: "regular expressions", expression: "notification.branch.matches('^m[a-z]{3}$')", with: full, want: true},
+		"RegexFunction":    {reason: "in either form", expression: "matches(notification.branch, 'ain')", with: full, want: true},
+		"Exists":           {reason: "a loop over variables", expression: "notification.variables.exists(k, notification.variables[k] == 'eu')", with: full, want: true},
+		"List":             {reason: "a list", expression: "notification.deployment_type in ['staging', 'production']", with: full, want: true},
+		"Itself":           {reason: "a notification is itself", expression: "notification == notification", with: full, want: true},
+		"NotAllRequired":   {reason: "only && requires both", expression: "notification.variables.region == 'us' || notification.variables.count == '3'", with: full, want: true},
+		"NotRequired":      {reason: "a negated comparison requires the contrary", expression: "!(notification.variables.region == 'us')", with: full, want: true},
+		"RequiredBoth":     {reason: "&& requires both", expression: "notification.variables.region == 'eu' && '3' == notification.variables['count']", with: full, want: true},
+		"RequiredOne":      {reason: "also where one is missing", expression: "notification.variables.region == 'eu' && notification.variables.x == ''", with: full},
+		"RequiredPresence": {reason: "has() is no comparison with its name", expression: "has(notification.variables.region) == true", with: full, want: true},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			m, err := Compile(trigger("t", expressionOf(tc.expression)))
+			if err != nil {
+				t.Fatalf("%s: %v", tc.reason, err)
+			}
+			if got := m.Matches(&tc.with); got != tc.want {
+				t.Errorf("%s: %s is %t: %+v", tc.reason, tc.expression, got, m.Explain(&tc.with))
+			}
+		})
+	}
+}
+
+func TestExpressionRejects(t *testing.T) {
+	tests := map[string]struct {
+		reason     string
+		expression string
+		says       string
+	}{
+		"Misspelt":      {reason: "fields are known", expression: "notification.brnch == 'x'", says: "does not compile: undefined field 'brnch' (line 1, column 13); the fields of notification are branch, commit_url,"},
+		"MisspeltHas":   {reason: "also to has()", expression: "has(notification.brnch)", says: "undefined field 'brnch'"},
+		"CamelCase":     {reason: "fields are named as in the request", expression: "notification.deploymentType == 'x'", says: "undefined field 'deploymentType'"},
+		"Unknown":       {reason: "there is one variable", expression: "branch == 'x'", says: "undeclared reference to 'branch'"},
+		"Syntax":        {reason: "the error says where", expression: "notification.branch ==\n", says: "(line 2, column 1)"},
+		"Type":          {reason: "types are checked", expression: "notification.branch == 3", says: "no matching overload"},
+		"VariableType":  {reason: "variables are strings", expression: "notification.variables.x > 3", says: "no matching overload"},
+		"NoBool":        {reason: "it must say yes or no", expression: "notification.branch", says: "gives a value of type string; it must be true or false"},
+		"Dyn":           {reason: "types cannot be got around", expression: "dyn(notification).brnch == 'x'", says: "undeclared reference to 'dyn'"},
+		"DynList":       {reason: "nor by mixing them", expression: "notification.branch in ['a', 1]", says: "of one type"},
+		"Time":          {reason: "there is no time in a notification", expression: "timestamp('2026-01-01T00:00:00Z').getHours('Europe/Berlin') == 1", says: "undeclared reference to 'timestamp'"},
+		"Message":       {reason: "nothing can be made up", expression: "postflight.Notification{branch: 'x'} == notification", says: "cannot be used"},
+		"WellKnown":     {reason: "not even what CEL knows", expression: "google.protobuf.ListValue{} == []", says: "cannot be used"},
+		"Nested":        {reason: "lists of lists can be compared for ever", expression: "[['a']] == [['b']]", says: "list(list(string)) cannot be used"},
+		"NestedMap":     {reason: "so can maps", expression: "{'a': notification.variables} == {'b': notification.variables}", says: "cannot be used"},
+		"NestedByLoop":  {reason: "also those that a loop makes", expression: "notification.variables.map(k, [k]).size() == 1", says: "cannot be used"},
+		"Regex":         {reason: "a regular expression is sound", expression: "notification.branch.matches('((')", says: "missing closing )"},
+		"RegexFunction": {reason: "in either form", expression: "matches(notification.branch, '((')", says: "missing closing )"},
+		"RegexDynamic":  {reason: "and written out", expression: "'x'.matches(notification.branch)", says: "must be written out as a string"},
+		"RegexLarge":    {reason: "and small", expression: "notification.branch.matches('.{1000}.{1000}')", says: "2002 instructions"},
+		"Loops":         {reason: "loops multiply", expression: "notification.variables.all(a, notification.variables.all(b, notification.variables.all(c, a != b && b != c)))", says: "nesting limit"},
+		"Cost":          {reason: "the worst case counts", expression: "notification.variables.all(a, notification.variables.all(b, notification.variables[a].contains(notification.variables[b])))", says: "may cost too much"},
+		"Long":          {reason: "the API allows no longer one", expression: "true" + strings.Repeat(" ", maxExpressionBytes), says: "is longer than 4096 bytes"},
+		"Deep":          {reason: "nesting is bounded", expression: strings.Repeat("(", 200) + "true" + strings.Repeat(")", 200), says: "recursion limit"},
+		"Wide":          {reason: "size is bounded, loops expanded", expression: "1 in [" + strings.Repeat("1,", 2000) + "]", says: "node count exceeds limit"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, err := Compile(trigger("t", expressionOf(tc.expression)))
+			if err == nil || !strings.Contains(err.Error(), tc.says) || strings.ContainsAny(err.Error(), "\n\t") {
+				t.Errorf("%s: %s: got error: %v\nwant one that says: %s", tc.reason, tc.expression, err, tc.says)
+			}
+		})
+	}
+}
+
+// TestExpressionStops makes sure that what passes the estimate is stopped when it costs too much.
+func TestExpressionStops(t *testing.T) {
+	large := notification.Notification{Variables: map[string]string{}}
+	for i := range notification.MaxVariables {
+		large.Variables[fmt.Sprintf("V%d", i)] = strings.Repeat("x", 500)
+	}
+	for _, expression := range []string{
+		"notification.variables.all(a, notification.variables.all(b, a + b != ''))",
+		"notification.variables.all(a, notification.variables[a].matches('^(x*)*(x*)*(x*)*(x*)*(x*)*(x*)*(x*)*y?$'))",
+		"notification.variables.map(a, a + a).filter(a, notification.variables.exists(b, a == b)).size() == 0",
+	} {
+		m, err := Compile(trigger("t", expressionOf(expression)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		got := m.Explain(&large)[0]
+		if got.Held || !strings.Contains(got.Message, "cost limit exceeded") {
+			t.Errorf("%s: got %+v", expression, got)
+		}
+		t.Logf("stopped after %v: %s", time.Since(start), expression)
+	}
+}

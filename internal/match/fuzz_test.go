@@ -1,0 +1,113 @@
+package match
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/bmatcuk/doublestar/v4"
+	"github.com/google/cel-go/cel"
+
+	"github.com/postflight-dev/postflight/internal/notification"
+)
+
+// FuzzBranch holds globs against doublestar as it is, and the index against the matcher: neither what
+// rules out branches early nor the buckets may change an answer.
+func FuzzBranch(f *testing.F) {
+	f.Add("release/**", "release/1.2")
+	f.Fuzz(func(t *testing.T, glob, branch string) {
+		// Both come as JSON, within the bounds of the API.
+		if !utf8.ValidString(glob) || !utf8.ValidString(branch) || len(glob) > 256 || len(branch) > notification.MaxBranchBytes {
+			return
+		}
+		m, err := Compile(trigger("t", branches(glob)))
+		if err != nil {
+			return
+		}
+		n := &notification.Notification{Branch: branch}
+		if got, want := m.Matches(n), reference(t, glob, branch); got != want {
+			t.Errorf("%q matches %q: %t, want %t", glob, branch, got, want)
+		}
+		x := &Index{}
+		x.Set(trigger("t", branches(glob)))
+		if got, want := len(x.Match(namespace, n)) == 1, m.Matches(n); got != want {
+			t.Errorf("%q in an index matches %q: %t, want %t", glob, branch, got, want)
+		}
+		if got, want := allHeld(m.Explain(n)), m.Matches(n); got != want {
+			t.Errorf("%q is explained to match %q: %t, want %t", glob, branch, got, want)
+		}
+	})
+}
+
+// reference is the rule as it is written down, by doublestar's own validating match.
+func reference(t *testing.T, glob, branch string) bool {
+	t.Helper()
+	name := strings.TrimPrefix(branch, "refs/heads/")
+	pattern, excluded := strings.CutPrefix(glob, "!")
+	matched, err := doublestar.Match(strings.TrimPrefix(pattern, "refs/heads/"), name)
+	if err != nil {
+		t.Fatalf("%q was accepted, and is invalid", glob)
+	}
+	return name != "" && matched != excluded
+}
+
+// FuzzExpression compiles anything, and evaluates what compiles: nothing may panic, cost more than was
+// estimated, or hold where it was ruled out early.
+func FuzzExpression(f *testing.F) {
+	f.Add("notification.variables['region'] == 'eu'", "main", "region", "eu")
+	f.Fuzz(func(t *testing.T, source, branch, variable, value string) {
+		if !utf8.ValidString(source + branch + variable + value) {
+			return
+		}
+		e, err := compileExpression(source)
+		if err != nil {
+			if strings.ContainsAny(err.Error(), "\n\t") || !strings.HasSuffix(err.Error(), ".") {
+				t.Errorf("the error is no sentence: %q", err)
+			}
+			return
+		}
+		n := &notification.Notification{Branch: branch, Variables: map[string]string{variable: value}}
+		tooLarge := len(branch) > notification.MaxBranchBytes || len(variable) > notification.MaxVariableNameBytes || len(value) > notification.MaxVariableBytes
+		if e == nil || tooLarge {
+			return
+		}
+		for _, s := range []*subject{newSubject(n), newSubject(&notification.Notification{})} {
+			checkExpression(t, e, s)
+			checkCost(t, source, s)
+		}
+	})
+}
+
+func checkExpression(t *testing.T, e *expression, s *subject) {
+	t.Helper()
+	err := e.holds(s)
+	if err == nil && !e.mayHold(s) {
+		t.Errorf("holds for %+v, and was ruled out", s.Notification)
+	}
+	if err != nil && strings.Contains(err.Error(), "internal error") {
+		t.Errorf("panicked: %v", err)
+	}
+}
+
+// checkCost evaluates an expression without a limit: only those within the estimate go unwatched.
+func checkCost(t *testing.T, source string, s *subject) {
+	t.Helper()
+	env, err := environment()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast, _ := env.Compile(source)
+	costs := newCosts(ast.NativeRep())
+	estimate, err := env.EstimateCost(ast, costs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := env.Program(ast, cel.EvalOptions(cel.OptOptimize), cel.CostTracking(costs))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, details, _ := program.Eval(s)
+	if cost := details.ActualCost(); cost != nil && *cost > estimate.Max {
+		t.Errorf("%s costs %d, and %d was estimated", source, *cost, estimate.Max)
+	}
+}

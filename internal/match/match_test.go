@@ -1,0 +1,181 @@
+package match
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/postflight-dev/postflight/internal/notification"
+)
+
+func TestMatches(t *testing.T) {
+	type n = notification.Notification
+	tests := map[string]struct {
+		reason  string
+		trigger option
+		with    n
+		want    bool
+	}{
+		"NoConditions":       {reason: "a Trigger that asks for nothing wants everything", trigger: all(), want: true},
+		"Paused":             {reason: "a paused Trigger wants nothing", trigger: paused},
+		"Branch":             {reason: "an equal branch", trigger: branches("main"), with: n{Branch: "main"}, want: true},
+		"BranchRef":          {reason: "a ref is a branch", trigger: branches("main"), with: n{Branch: "refs/heads/main"}, want: true},
+		"BranchRefInTrigger": {reason: "people write refs into Triggers, too", trigger: branches("refs/heads/main", "!refs/heads/x"), with: n{Branch: "main"}, want: true},
+		"BranchOther":        {reason: "another branch", trigger: branches("main"), with: n{Branch: "develop"}},
+		"BranchPrefix":       {reason: "globs match whole names", trigger: branches("main"), with: n{Branch: "main2"}},
+		"BranchCase":         {reason: "branches are case-sensitive", trigger: branches("main"), with: n{Branch: "Main"}},
+		"BranchAbsent":       {reason: "without a branch, the condition does not hold", trigger: branches("**")},
+		"BranchOnlyPrefix":   {reason: "a ref without a name is no branch", trigger: branches("**"), with: n{Branch: "refs/heads/"}},
+		"BranchTag":          {reason: "a tag is not taken for a branch of its name", trigger: branches("v1"), with: n{Branch: "refs/tags/v1"}},
+		"AnyOf":              {reason: "one of several", trigger: branches("develop", "main"), with: n{Branch: "main"}, want: true},
+		"Star":               {reason: "* is within a segment", trigger: branches("release/*"), with: n{Branch: "release/1.2"}, want: true},
+		"StarSlash":          {reason: "* does not cross a slash", trigger: branches("release/*"), with: n{Branch: "release/1/2"}},
+		"StarMiddle":         {reason: "* is anywhere", trigger: branches("feature/*-x"), with: n{Branch: "feature/cart-x"}, want: true},
+		"StarMiddleOther":    {reason: "what follows * counts", trigger: branches("feature/*-x"), with: n{Branch: "feature/cart-y"}},
+		"StarAll":            {reason: "* is one segment", trigger: branches("*"), with: n{Branch: "a/b"}},
+		"DoubleStar":         {reason: "** crosses slashes", trigger: branches("release/**"), with: n{Branch: "release/1/2"}, want: true},
+		"DoubleStarNone":     {reason: "** may be nothing at all", trigger: branches("release/**"), with: n{Branch: "release"}, want: true},
+		"DoubleStarFirst":    {reason: "** may come first", trigger: branches("**/fix"), with: n{Branch: "a/b/fix"}, want: true},
+		"DoubleStarLast":     {reason: "and be nothing there", trigger: branches("**/fix"), with: n{Branch: "fix"}, want: true},
+		"Question":           {reason: "? is a character", trigger: branches("v?"), with: n{Branch: "vü"}, want: true},
+		"Class":              {reason: "a class of characters", trigger: branches("v[0-9]"), with: n{Branch: "v3"}, want: true},
+		"ClassNot":           {reason: "a class may be negated", trigger: branches("v[^0-9]"), with: n{Branch: "v3"}},
+		"Braces":             {reason: "alternatives", trigger: branches("{main,release/*}"), with: n{Branch: "release/1"}, want: true},
+		"Escaped":            {reason: "a backslash takes the meaning away", trigger: branches(`a\*`), with: n{Branch: "ab"}},
+		"EscapedBang":        {reason: "a branch may start with an exclamation mark", trigger: branches(`\!a`), with: n{Branch: "!a"}, want: true},
+		"Excluded":           {reason: "an exclusion wins", trigger: branches("release/**", "!release/old"), with: n{Branch: "release/old"}},
+		"ExcludedFirst":      {reason: "wherever it stands", trigger: branches("!release/old", "release/**"), with: n{Branch: "release/old"}},
+		"ExcludedNot":        {reason: "and takes only what it names", trigger: branches("release/**", "!release/old"), with: n{Branch: "release/new"}, want: true},
+		"ExcludedGlob":       {reason: "it is a glob", trigger: branches("**", "!dependabot/**"), with: n{Branch: "dependabot/npm/x"}},
+		"OnlyExclusions":     {reason: "exclusions alone take everything else", trigger: branches("!main"), with: n{Branch: "develop"}, want: true},
+		"OnlyExclusionsHit":  {reason: "but not what they name", trigger: branches("!main"), with: n{Branch: "main"}},
+		"OnlyExclusionsNone": {reason: "and a branch is needed", trigger: branches("!main")},
+		"Type":               {reason: "an equal type", trigger: deploymentTypes("staging"), with: n{DeploymentType: "staging"}, want: true},
+		"TypeAnyOf":          {reason: "one of several", trigger: deploymentTypes("production", "staging"), with: n{DeploymentType: "staging"}, want: true},
+		"TypeOther":          {reason: "another type", trigger: deploymentTypes("staging"), with: n{DeploymentType: "production"}},
+		"TypeCase":           {reason: "types are compared exactly", trigger: deploymentTypes("staging"), with: n{DeploymentType: "Staging"}},
+		"TypeNoGlob":         {reason: "types are no globs", trigger: deploymentTypes("*"), with: n{DeploymentType: "staging"}},
+		"TypeAbsent":         {reason: "without a type, the condition does not hold", trigger: deploymentTypes("staging")},
+		"TypeEmpty":          {reason: "not even for the empty type", trigger: deploymentTypes("")},
+		"Repository":         {reason: "an equal repository", trigger: repositories("acme/shop"), with: n{Repository: "acme/shop"}, want: true},
+		"RepositoryOther":    {reason: "another repository", trigger: repositories("acme/shop"), with: n{Repository: "acme/shop2"}},
+		"RepositoryAbsent":   {reason: "without a repository, the condition does not hold", trigger: repositories("acme/shop")},
+		"All":                {reason: "all conditions hold", trigger: all(branches("main"), deploymentTypes("s"), repositories("a/b"), expressionOf("true")), with: n{Branch: "main", DeploymentType: "s", Repository: "a/b"}, want: true},
+		"AllButBranch":       {reason: "one does not", trigger: all(branches("main"), deploymentTypes("s")), with: n{Branch: "x", DeploymentType: "s"}},
+		"AllButType":         {reason: "one does not", trigger: all(branches("main"), deploymentTypes("s")), with: n{Branch: "main", DeploymentType: "t"}},
+		"AllButExpression":   {reason: "one does not", trigger: all(branches("main"), expressionOf("false")), with: n{Branch: "main"}},
+		"AllButPaused":       {reason: "paused counts above all", trigger: all(branches("main"), paused), with: n{Branch: "main"}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			m, err := Compile(trigger("t", tc.trigger))
+			if err != nil {
+				t.Fatalf("%s: %v", tc.reason, err)
+			}
+			if got := m.Matches(&tc.with); got != tc.want {
+				t.Errorf("%s: Matches(%+v) = %t", tc.reason, tc.with, got)
+			}
+			if held := allHeld(m.Explain(&tc.with)); held != tc.want {
+				t.Errorf("%s: Explain says %+v", tc.reason, m.Explain(&tc.with))
+			}
+		})
+	}
+}
+
+func allHeld(conditions []Condition) bool {
+	return !slices.ContainsFunc(conditions, func(c Condition) bool { return !c.Held })
+}
+
+func TestCompileRejects(t *testing.T) {
+	tests := map[string]struct {
+		reason    string
+		trigger   option
+		condition string
+		says      string
+	}{
+		"OpenClass":     {reason: "a class is closed", trigger: branches("main", "v[0-9"), condition: "branches", says: `The Trigger matches nothing, because spec.match.branches holds "v[0-9", which is not a valid glob`},
+		"EmptyClass":    {reason: "a class holds something", trigger: branches("v[]"), condition: "branches", says: "not a valid glob"},
+		"OpenBrace":     {reason: "a brace is closed", trigger: branches("{a,b"), condition: "branches", says: "not a valid glob"},
+		"LastBackslash": {reason: "a backslash has a character", trigger: branches(`a\`), condition: "branches", says: "not a valid glob"},
+		"InExclusion":   {reason: "exclusions are globs", trigger: branches("!["), condition: "branches", says: `holds "![", which is not a valid glob`},
+		"Empty":         {reason: "a glob is not empty", trigger: branches(""), condition: "branches", says: "names no branch"},
+		"EmptyNot":      {reason: "nor is an exclusion", trigger: branches("!"), condition: "branches", says: "names no branch"},
+		"EmptyRef":      {reason: "nor is a ref", trigger: branches("refs/heads/"), condition: "branches", says: "names no branch"},
+		"Alternatives":  {reason: "braces multiply", trigger: branches(strings.Repeat("{a,b}", 9)), condition: "branches", says: "more than 256 alternatives"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			m, err := Compile(trigger("t", tc.trigger))
+			var broken *CompileError
+			if !errors.As(err, &broken) || m != nil {
+				t.Fatalf("%s: Compile gave %v, %v", tc.reason, m, err)
+			}
+			if broken.Condition != tc.condition || !strings.Contains(err.Error(), tc.says) || !strings.HasSuffix(err.Error(), ".") {
+				t.Errorf("%s: got an error about %s: %s\nwant one about %s that says: %s", tc.reason, broken.Condition, err, tc.condition, tc.says)
+			}
+		})
+	}
+}
+
+func TestCompileAcceptsManyAlternatives(t *testing.T) {
+	for _, glob := range []string{"{" + strings.Repeat("a,", 99) + "b}", strings.Repeat("{a,b}", 8), "{a,{b,{c,d}}}", "a,b,c,{d}"} {
+		if _, err := Compile(trigger("t", branches(glob))); err != nil {
+			t.Errorf("%s: %v", glob, err)
+		}
+	}
+}
+
+func TestExplain(t *testing.T) {
+	type n = notification.Notification
+	tests := map[string]struct {
+		reason  string
+		trigger option
+		with    n
+		want    Condition
+	}{
+		"Paused":          {reason: "says how to go on", trigger: paused, want: Condition{"paused", false, "The Trigger is paused; it matches nothing until spec.paused is false."}},
+		"Branch":          {reason: "names the glob", trigger: branches("a", "m*"), with: n{Branch: "refs/heads/main"}, want: Condition{"branches", true, `The branch "main" matches "m*".`}},
+		"BranchOther":     {reason: "names the globs", trigger: branches("a", "!b", "c"), with: n{Branch: "x"}, want: Condition{"branches", false, `The branch "x" matches none of "a" or "c".`}},
+		"BranchMany":      {reason: "but not all of them", trigger: branches("1", "2", "3", "4", "5", "6", "7"), with: n{Branch: "x"}, want: Condition{"branches", false, `The branch "x" matches none of "1", "2", "3", "4", "5" or 2 more.`}},
+		"BranchExcluded":  {reason: "names the exclusion", trigger: branches("**", "!b*"), with: n{Branch: "bad"}, want: Condition{"branches", false, `The branch "bad" is excluded by "!b*".`}},
+		"BranchNotExcl":   {reason: "there is nothing to name", trigger: branches("!b*"), with: n{Branch: "good"}, want: Condition{"branches", true, `The branch "good" is none of the excluded ones.`}},
+		"BranchAbsent":    {reason: "says what is missing", trigger: branches("main"), want: Condition{"branches", false, "The notification names no branch, and the Trigger asks for one."}},
+		"Type":            {reason: "names the type", trigger: deploymentTypes("a"), with: n{DeploymentType: "a"}, want: Condition{"deploymentTypes", true, `The deployment_type is "a".`}},
+		"TypeOther":       {reason: "names what is asked for", trigger: deploymentTypes("a", "b"), with: n{DeploymentType: "c"}, want: Condition{"deploymentTypes", false, `The deployment_type is "c", and the Trigger asks for "a" or "b".`}},
+		"TypeAbsent":      {reason: "says what is missing", trigger: deploymentTypes("a"), want: Condition{"deploymentTypes", false, `The notification has no deployment_type, and the Trigger asks for "a".`}},
+		"RepositoryOther": {reason: "names the repository", trigger: repositories("a/b"), with: n{Repository: "c/d"}, want: Condition{"repositories", false, `The repository is "c/d", and the Trigger asks for "a/b".`}},
+		"Hostile":         {reason: "what is repeated is made harmless", trigger: branches("a"), with: n{Branch: "\x1b[2J"}, want: Condition{"branches", false, `The branch "\x1b[2J" matches none of "a".`}},
+		"Expression":      {reason: "there is nothing to name", trigger: expressionOf("true"), want: Condition{"expression", true, "The expression is true."}},
+		"ExpressionFalse": {reason: "says so", trigger: expressionOf("false"), want: Condition{"expression", false, "The expression is false for this notification."}},
+		"ExpressionError": {reason: "names the missing variable", trigger: expressionOf("notification.variables['region'] == 'eu'"), want: Condition{"expression", false, "The expression has no value for this notification: no such key: region."}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			m, err := Compile(trigger("t", tc.trigger))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := m.Explain(&tc.with); len(got) != 1 || got[0] != tc.want {
+				t.Errorf("%s:\n got %+v\nwant %+v", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
+
+func TestExplainGoesThroughAllConditions(t *testing.T) {
+	m, err := Compile(trigger("t", all(paused, branches("a"), deploymentTypes("b"), repositories("c/d"), expressionOf("false"))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, c := range m.Explain(&notification.Notification{}) {
+		names = append(names, c.Name)
+		if c.Held {
+			t.Errorf("%s is held", c.Name)
+		}
+	}
+	if want := []string{"paused", "branches", "deploymentTypes", "repositories", "expression"}; !slices.Equal(names, want) {
+		t.Errorf("got %v, want %v", names, want)
+	}
+}
