@@ -16,7 +16,7 @@ const (
 	indexStream      = "stream"      // Suite: suite.StreamKey
 	indexUnfinished  = "unfinished"  // Suite: "true" for those that have not ended
 	indexEnvironment = "environment" // Suite: its Environment, for those that have not ended. Trigger: its Environment
-	indexTrigger     = "trigger"     // Suite: its Trigger, for those that have not ended
+	indexTrigger     = "trigger"     // Suite: its Trigger
 	indexNamespace   = "namespace"   // Team: the namespace it owns
 	indexDigest      = "digest"      // APIKey: the hash of the key
 )
@@ -27,7 +27,7 @@ func SetupIndexes(ctx context.Context, indexer client.FieldIndexer) error {
 		index(ctx, indexer, indexStream, suite.StreamKey),
 		index(ctx, indexer, indexUnfinished, unfinished(func(*v1alpha1.Suite) string { return "true" })),
 		index(ctx, indexer, indexEnvironment, unfinished(func(s *v1alpha1.Suite) string { return s.Spec.Environment })),
-		index(ctx, indexer, indexTrigger, unfinished(func(s *v1alpha1.Suite) string { return s.Spec.Trigger.Name })),
+		index(ctx, indexer, indexTrigger, func(s *v1alpha1.Suite) string { return s.Spec.Trigger.Name }),
 		index(ctx, indexer, indexEnvironment, func(t *v1alpha1.Trigger) string { return t.Spec.Environment }),
 		index(ctx, indexer, indexNamespace, (*v1alpha1.Team).NamespaceName),
 		index(ctx, indexer, indexDigest, func(k *v1alpha1.APIKey) string { return k.Spec.SHA256 }),

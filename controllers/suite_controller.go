@@ -3,9 +3,11 @@ package controllers
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
@@ -31,6 +33,7 @@ type SuiteReconciler struct {
 	Live          client.Reader        // asks the API server: for pods, which are not cached, and for what a cache may not know yet
 	Recorder      events.EventRecorder // for people who run kubectl describe
 	Clock         clock.PassiveClock
+	Metrics       *SuiteMetrics
 
 	// queue lets one Suite at a time ask for a slot where slots are limited, so that two never take
 	// the same one.
@@ -51,12 +54,15 @@ func (r *SuiteReconciler) SetupWithManager(mgr ctrl.Manager) error {
 		For(&v1alpha1.Suite{}).
 		Owns(&batchv1.Job{}).
 		Watches(&v1alpha1.Suite{}, handler.EnqueueRequestsFromMapFunc(r.waitingFor), builder.WithPredicates(endedNow)).
-		Watches(&v1alpha1.Trigger{}, handler.EnqueueRequestsFromMapFunc(r.unfinishedOf(indexTrigger))).
-		Watches(&v1alpha1.Environment{}, handler.EnqueueRequestsFromMapFunc(r.unfinishedOf(indexEnvironment))).
-		Watches(&v1alpha1.Team{}, handler.EnqueueRequestsFromMapFunc(r.unfinishedOfTeam)).
+		Watches(&v1alpha1.Trigger{}, handler.EnqueueRequestsFromMapFunc(r.suitesOf(indexTrigger)), specChanged).
+		Watches(&v1alpha1.Environment{}, handler.EnqueueRequestsFromMapFunc(r.suitesOf(indexEnvironment)), specChanged).
+		Watches(&v1alpha1.Team{}, handler.EnqueueRequestsFromMapFunc(r.unfinishedOfTeam), specChanged).
 		WithOptions(controller.Options{MaxConcurrentReconciles: suiteWorkers}).
 		Complete(r)
 }
+
+// specChanged keeps the status of a Trigger, which changes with each of its runs, from waking them.
+var specChanged = builder.WithPredicates(predicate.GenerationChangedPredicate{})
 
 // endedNow lets through what concerns other Suites: that one appears, ends or goes.
 var endedNow = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
@@ -137,17 +143,18 @@ func (r *SuiteReconciler) report(ctx context.Context, o suite.Observation, d sui
 	if err := r.Status().Patch(ctx, s, patch); err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	r.tell(was, s, d)
+	if was.State() != s.State() {
+		r.Metrics.moved(was, s, r.Clock.Now())
+		r.tell(s, d)
+	}
 	return nil
 }
 
-func (r *SuiteReconciler) tell(was, s *v1alpha1.Suite, d suite.Decision) {
-	if was.State() == s.State() {
-		return
-	}
-	kind := "Normal"
-	if s.Finished() && !s.Passed() {
-		kind = "Warning"
+func (r *SuiteReconciler) tell(s *v1alpha1.Suite, d suite.Decision) {
+	kind := corev1.EventTypeNormal
+	switch d.Condition.Reason {
+	case v1alpha1.ReasonFailed, v1alpha1.ReasonTimedOut, v1alpha1.ReasonError:
+		kind = corev1.EventTypeWarning
 	}
 	r.Recorder.Eventf(s, nil, kind, d.Condition.Reason, "Run", "%s", clipNote(d.Condition.Message))
 }
@@ -159,5 +166,5 @@ func clipNote(note string) string {
 	if len(note) <= maxNote {
 		return note
 	}
-	return note[:maxNote-len("…")-3] + "…"
+	return strings.ToValidUTF8(note[:maxNote-len("…")], "") + "…"
 }

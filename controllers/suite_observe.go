@@ -180,7 +180,7 @@ func (r *SuiteReconciler) waitingFor(ctx context.Context, obj client.Object) []c
 	})
 }
 
-func (r *SuiteReconciler) unfinishedOf(index string) func(context.Context, client.Object) []ctrl.Request {
+func (r *SuiteReconciler) suitesOf(index string) func(context.Context, client.Object) []ctrl.Request {
 	return func(ctx context.Context, obj client.Object) []ctrl.Request {
 		return r.enqueue(ctx, obj.GetNamespace(), client.MatchingFields{index: obj.GetName()})
 	}

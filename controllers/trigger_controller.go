@@ -3,17 +3,29 @@ package controllers
 import (
 	"context"
 	"fmt"
+	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/match"
+	"github.com/postflight-dev/postflight/internal/suite"
 )
 
-// TriggerReconciler says of each Trigger whether it can match.
+// countEvery bounds how often the counts in a Trigger's status follow its runs: once a second is
+// what a person can follow, however many runs a burst has.
+const countEvery = time.Second
+
+// TriggerReconciler says of each Trigger whether it can match, and how its runs go.
 type TriggerReconciler struct {
 	client.Client
 }
@@ -23,29 +35,93 @@ type TriggerReconciler struct {
 // SetupWithManager registers the reconciler.
 func (r *TriggerReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
-		For(&v1alpha1.Trigger{}).
+		For(&v1alpha1.Trigger{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&v1alpha1.Environment{}, handler.EnqueueRequestsFromMapFunc(r.usersOf)).
+		Watches(&v1alpha1.Suite{}, soon(triggerOf)).
 		Complete(r)
 }
 
-// Reconcile writes the Ready condition.
+func triggerOf(obj client.Object) ctrl.Request {
+	s := obj.(*v1alpha1.Suite)
+	return ctrl.Request{NamespacedName: client.ObjectKey{Namespace: s.Namespace, Name: s.Spec.Trigger.Name}}
+}
+
+// soon gathers events for a while, so that many of them make one reconcile.
+func soon(of func(client.Object) ctrl.Request) handler.EventHandler {
+	type queue = workqueue.TypedRateLimitingInterface[ctrl.Request]
+	add := func(q queue, obj client.Object) { q.AddAfter(of(obj), countEvery) }
+	return handler.Funcs{
+		CreateFunc: func(_ context.Context, e event.CreateEvent, q queue) { add(q, e.Object) },
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) { add(q, e.ObjectNew) },
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue) { add(q, e.Object) },
+	}
+}
+
+// Reconcile writes the status.
 func (r *TriggerReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	t, err := get[v1alpha1.Trigger](ctx, r, req.Namespace, req.Name)
-	if err != nil || t == nil {
+	was, err := get[v1alpha1.Trigger](ctx, r, req.Namespace, req.Name)
+	if err != nil || was == nil {
 		return ctrl.Result{}, err
 	}
-	e, err := get[v1alpha1.Environment](ctx, r, t.Namespace, t.Spec.Environment)
+	e, err := get[v1alpha1.Environment](ctx, r, was.Namespace, was.Spec.Environment)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	return ctrl.Result{}, setReady(ctx, r, t, &t.Status.Conditions, triggerReady(t, e))
+	runs := &v1alpha1.SuiteList{}
+	err = r.List(ctx, runs, client.InNamespace(was.Namespace), client.MatchingFields{indexTrigger: was.Name}, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	t := was.DeepCopy()
+	setTriggerStatus(t, e, runs.Items)
+	if equality.Semantic.DeepEqual(was.Status, t.Status) {
+		return ctrl.Result{}, nil
+	}
+	return ctrl.Result{}, client.IgnoreNotFound(r.Status().Patch(ctx, t, client.MergeFrom(was)))
 }
+
+func setTriggerStatus(t *v1alpha1.Trigger, e *v1alpha1.Environment, runs []v1alpha1.Suite) {
+	t.Status.ObservedGeneration = t.Generation
+	is := triggerReady(t, e)
+	is.ObservedGeneration = t.Generation
+	meta.SetStatusCondition(&t.Status.Conditions, is)
+	if is.Reason == reasonMatchInvalid { // only a change of the Trigger mends it
+		is.Type, is.Status = v1alpha1.ConditionStalled, metav1.ConditionTrue
+		meta.SetStatusCondition(&t.Status.Conditions, is)
+	} else {
+		meta.RemoveStatusCondition(&t.Status.Conditions, v1alpha1.ConditionStalled)
+	}
+	count(&t.Status, runs)
+}
+
+func count(status *v1alpha1.TriggerStatus, runs []v1alpha1.Suite) {
+	status.ActiveSuites, status.QueuedSuites, status.LastSuite = 0, 0, nil
+	var last *v1alpha1.Suite
+	for i := range runs {
+		s := &runs[i]
+		switch {
+		case s.Finished():
+		case s.Status.JobName != "":
+			status.ActiveSuites++
+		default:
+			status.QueuedSuites++
+		}
+		if last == nil || suite.Compare(s, last) > 0 {
+			last = s
+		}
+	}
+	if last != nil {
+		status.LastSuite = &v1alpha1.LastSuite{Name: last.Name, State: last.State(), ReceivedAt: last.Received()}
+	}
+}
+
+const reasonMatchInvalid = "MatchInvalid"
 
 func triggerReady(t *v1alpha1.Trigger, e *v1alpha1.Environment) metav1.Condition {
 	_, err := match.Compile(t)
 	switch {
 	case err != nil:
-		return notReady("MatchInvalid", err.Error())
+		return notReady(reasonMatchInvalid, err.Error())
 	case e == nil:
 		return notReady("EnvironmentMissing", fmt.Sprintf(
 			"There is no Environment %q in this namespace; notifications that match get a failure_reason. Create it.", t.Spec.Environment))

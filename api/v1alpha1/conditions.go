@@ -15,6 +15,14 @@ const (
 	// ConditionReported says whether the outcome of a Suite reached the code host.
 	ConditionReported = "Reported"
 
+	// ConditionReconciling is True on a Suite that has not ended, and absent otherwise. With
+	// ConditionStalled it is the language of kstatus, which Argo CD, Flux and others read.
+	ConditionReconciling = "Reconciling"
+
+	// ConditionStalled is True where something ended, or is stuck, without success: on a Suite that
+	// did not pass, on a Trigger that cannot match.
+	ConditionStalled = "Stalled"
+
 	// ConditionReady says whether a Team, an APIKey or a Trigger does its job, and if not, why.
 	ConditionReady = "Ready"
 )

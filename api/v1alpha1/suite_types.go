@@ -134,8 +134,14 @@ type SuiteInput struct {
 
 // SuiteStatus is how the run goes.
 type SuiteStatus struct {
+	// observedGeneration is the generation of the Suite that the status tells of.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
 	// conditions of the run. Succeeded carries its life: Unknown (Queued, Running), True (Passed),
 	// False (Failed, TimedOut, Canceled, Superseded, Error). Once it is not Unknown it never changes.
+	// Reconciling is True until the end, and Stalled after an end that is not Passed, for tools that
+	// read every object that way.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -187,7 +193,9 @@ type Suite struct {
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	// +required
-	Spec   SuiteSpec   `json:"spec"`
+	Spec SuiteSpec `json:"spec"`
+
+	// +kubebuilder:default:={"observedGeneration":-1}
 	Status SuiteStatus `json:"status,omitempty"`
 }
 

@@ -205,8 +205,41 @@ type Retention struct {
 	TTLAfterFinished *metav1.Duration `json:"ttlAfterFinished,omitempty"`
 }
 
+// LastSuite is a run in brief.
+type LastSuite struct {
+	// name of the Suite.
+	// +required
+	// +kubebuilder:validation:MaxLength=63
+	Name string `json:"name"`
+
+	// state of the run: the reason of its Succeeded condition.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	State string `json:"state,omitempty"`
+
+	// receivedAt is when its notification was received.
+	// +required
+	ReceivedAt metav1.MicroTime `json:"receivedAt"`
+}
+
 // TriggerStatus is what the manager found out about the Trigger.
 type TriggerStatus struct {
+	// observedGeneration is the generation of the Trigger that the status tells of.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// activeSuites counts the runs that have a Job and have not ended.
+	// +optional
+	ActiveSuites int32 `json:"activeSuites"`
+
+	// queuedSuites counts the runs that wait for their turn.
+	// +optional
+	QueuedSuites int32 `json:"queuedSuites"`
+
+	// lastSuite is the run whose notification was received last.
+	// +optional
+	LastSuite *LastSuite `json:"lastSuite,omitempty"`
+
 	// conditions of the Trigger; Ready is False where it cannot match, with the reason.
 	// +optional
 	// +listType=map
@@ -224,6 +257,8 @@ type TriggerStatus struct {
 // +kubebuilder:printcolumn:name="Types",type=string,JSONPath=`.spec.match.deploymentTypes`
 // +kubebuilder:printcolumn:name="Paused",type=boolean,JSONPath=`.spec.paused`
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=='Ready')].status`
+// +kubebuilder:printcolumn:name="Active",type=integer,JSONPath=`.status.activeSuites`
+// +kubebuilder:printcolumn:name="Last",type=string,JSONPath=`.status.lastSuite.state`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$')",message="the name of a Trigger must be a DNS label: at most 63 of a-z, 0-9 and '-', no dots"
 type Trigger struct {
@@ -231,7 +266,9 @@ type Trigger struct {
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	// +required
-	Spec   TriggerSpec   `json:"spec"`
+	Spec TriggerSpec `json:"spec"`
+
+	// +kubebuilder:default:={"observedGeneration":-1}
 	Status TriggerStatus `json:"status,omitempty"`
 }
 

@@ -53,6 +53,7 @@ func setupHTTP(ctx context.Context, mgr ctrl.Manager, o options) error {
 			return endpoint.Principal(p), err
 		},
 		Triggers:   triggers,
+		PublicURL:  o.publicURL,
 		Limits:     limits,
 		Registerer: metrics.Registry,
 		Log:        ctrl.Log.WithName("http"),
@@ -61,7 +62,11 @@ func setupHTTP(ctx context.Context, mgr ctrl.Manager, o options) error {
 	if err != nil {
 		return err
 	}
+	if err := api.WatchSuites(ctx, mgr.GetCache()); err != nil {
+		return err
+	}
 	server := &http.Server{Addr: o.bindAddress, Handler: api}
+	server.RegisterOnShutdown(api.Drain)
 	limits.Apply(server)
 	return addServer(mgr, server, o, triggersSynced)
 }

@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -111,6 +112,10 @@ func setupControllers(ctx context.Context, mgr ctrl.Manager) error {
 	if err := controllers.SetupIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
+	suiteMetrics, err := controllers.NewSuiteMetrics(metrics.Registry, mgr.GetCache())
+	if err != nil {
+		return fmt.Errorf("register the metrics of Suites: %w", err)
+	}
 	c := mgr.GetClient()
 	for _, r := range []reconciler{
 		&controllers.SuiteReconciler{
@@ -118,6 +123,7 @@ func setupControllers(ctx context.Context, mgr ctrl.Manager) error {
 			Live:     mgr.GetAPIReader(),
 			Recorder: mgr.GetEventRecorder("postflight"),
 			Clock:    clock.RealClock{},
+			Metrics:  suiteMetrics,
 		},
 		&controllers.TriggerReconciler{Client: c},
 		&controllers.EnvironmentReconciler{Client: c, Clock: clock.RealClock{}},

@@ -12,14 +12,12 @@ import (
 
 // SetStatus writes a Decision into the status of the Suite. Writing the same one twice changes nothing.
 func SetStatus(s *v1alpha1.Suite, o Observation, d Decision, now time.Time) {
+	s.Status.ObservedGeneration = s.Generation
 	if s.Finished() {
 		return
 	}
-	condition := d.Condition
-	condition.ObservedGeneration = s.Generation
-	condition.LastTransitionTime = metav1.NewTime(now)
-	meta.SetStatusCondition(&s.Status.Conditions, condition)
-
+	setCondition(s, d.Condition, now)
+	setLanguageOfKstatus(s, d.Condition, now)
 	if o.Job != nil || d.CreateJob {
 		s.Status.JobName = s.Name
 	}
@@ -30,6 +28,25 @@ func SetStatus(s *v1alpha1.Suite, o Observation, d Decision, now time.Time) {
 		completed := metav1.NewTime(now)
 		s.Status.CompletionTime = &completed
 		s.Status.SupersededBy = d.SupersededBy
+	}
+}
+
+func setCondition(s *v1alpha1.Suite, c metav1.Condition, now time.Time) {
+	c.ObservedGeneration = s.Generation
+	c.LastTransitionTime = metav1.NewTime(now)
+	meta.SetStatusCondition(&s.Status.Conditions, c)
+}
+
+// setLanguageOfKstatus says the same in conditions that are there only while they are True.
+func setLanguageOfKstatus(s *v1alpha1.Suite, c metav1.Condition, now time.Time) {
+	switch c.Status {
+	case metav1.ConditionUnknown:
+		setCondition(s, metav1.Condition{Type: v1alpha1.ConditionReconciling, Status: metav1.ConditionTrue, Reason: c.Reason}, now)
+	case metav1.ConditionFalse:
+		setCondition(s, metav1.Condition{Type: v1alpha1.ConditionStalled, Status: metav1.ConditionTrue, Reason: c.Reason}, now)
+		fallthrough
+	default:
+		meta.RemoveStatusCondition(&s.Status.Conditions, v1alpha1.ConditionReconciling)
 	}
 }
 

@@ -1,0 +1,79 @@
+package controllers
+
+import (
+	"context"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+// SuiteMetrics tell how the runs go. Their labels are states, of which there are eight.
+type SuiteMetrics struct {
+	untilJob prometheus.Histogram
+	untilEnd *prometheus.HistogramVec
+}
+
+// NewSuiteMetrics registers the metrics. Suites are counted in the cache when they are asked for.
+func NewSuiteMetrics(registerer prometheus.Registerer, cache client.Reader) (*SuiteMetrics, error) {
+	m := &SuiteMetrics{
+		untilJob: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name:    "postflight_suite_start_seconds",
+			Help:    "Seconds from the receipt of a notification to the Job of its run.",
+			Buckets: prometheus.ExponentialBuckets(0.01, 3, 12), // 10 ms to 30 min
+		}),
+		untilEnd: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "postflight_suite_seconds",
+			Help:    "Seconds from the receipt of a notification to the end of its run, by how it ended.",
+			Buckets: prometheus.ExponentialBuckets(1, 2.5, 11), // 1 s to 2.6 h
+		}, []string{"state"}),
+	}
+	for _, c := range []prometheus.Collector{m.untilJob, m.untilEnd, suiteCounts{cache}} {
+		if err := registerer.Register(c); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+// moved observes a run that goes from one state to another. Now is not taken from the status, whose
+// times are whole seconds.
+func (m *SuiteMetrics) moved(was, is *v1alpha1.Suite, now time.Time) {
+	since := now.Sub(is.Received().Time).Seconds()
+	if was.Status.JobName == "" && is.Status.JobName != "" {
+		m.untilJob.Observe(since)
+	}
+	if is.Finished() {
+		m.untilEnd.WithLabelValues(is.State()).Observe(since)
+	}
+}
+
+// suiteCounts counts the Suites by state, in the cache, at each scrape.
+type suiteCounts struct{ cache client.Reader }
+
+var suitesByState = prometheus.NewDesc("postflight_suites",
+	"Suites that exist, by state. Queued is the length of the queue.", []string{"state"}, nil)
+
+var states = []string{
+	v1alpha1.ReasonQueued, v1alpha1.ReasonRunning, v1alpha1.ReasonPassed, v1alpha1.ReasonFailed,
+	v1alpha1.ReasonTimedOut, v1alpha1.ReasonCanceled, v1alpha1.ReasonSuperseded, v1alpha1.ReasonError,
+}
+
+func (c suiteCounts) Describe(out chan<- *prometheus.Desc) { out <- suitesByState }
+
+func (c suiteCounts) Collect(out chan<- prometheus.Metric) {
+	list := &v1alpha1.SuiteList{}
+	if err := c.cache.List(context.Background(), list, client.UnsafeDisableDeepCopy); err != nil {
+		out <- prometheus.NewInvalidMetric(suitesByState, err)
+		return
+	}
+	counts := map[string]int{}
+	for i := range list.Items {
+		counts[list.Items[i].State()]++
+	}
+	for _, state := range states {
+		out <- prometheus.MustNewConstMetric(suitesByState, prometheus.GaugeValue, float64(counts[state]), state)
+	}
+}
