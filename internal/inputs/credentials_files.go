@@ -1,0 +1,99 @@
+package inputs
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/minio/minio-go/v7/pkg/credentials"
+)
+
+// The files of a folder with credentials: the keys of a mounted Secret, named like the variables.
+const (
+	fileAccessKey = "AWS_ACCESS_KEY_ID"
+	fileSecretKey = "AWS_SECRET_ACCESS_KEY"
+	fileToken     = "AWS_SESSION_TOKEN"
+)
+
+// files reads credentials from a path, and again whenever what is there changes. The path is a file
+// like ~/.aws/credentials, of which the profile of $AWS_PROFILE or "default" counts, or a folder.
+type files struct {
+	path string
+	now  func() time.Time
+
+	seen string    // what was read
+	next time.Time // when to look again
+}
+
+func (f *files) RetrieveWithCredContext(cc *credentials.CredContext) (credentials.Value, error) {
+	seen := f.state() // before reading: a change in between is seen as one
+	value, err := f.read(cc)
+	if err == nil && (value.AccessKeyID == "" || value.SecretAccessKey == "") {
+		err = fmt.Errorf("no access key or no secret key in %s", f.path)
+	}
+	if err != nil {
+		return credentials.Value{}, &credentialsError{words: "the credentials of --store-credentials cannot be read", cause: err}
+	}
+	f.seen, f.next = seen, f.now().Add(credentialsEvery)
+	return value, nil
+}
+
+// Retrieve is what old callers use.
+func (f *files) Retrieve() (credentials.Value, error) { return f.RetrieveWithCredContext(nil) }
+
+// IsExpired tells whether the files have changed.
+func (f *files) IsExpired() bool {
+	now := f.now()
+	if now.Before(f.next) {
+		return false
+	}
+	f.next = now.Add(credentialsEvery)
+	return f.state() != f.seen
+}
+
+// state changes with the files. A mounted Secret changes by a link that points elsewhere, which Stat
+// follows.
+func (f *files) state() string {
+	var state strings.Builder
+	for _, path := range []string{f.path, filepath.Join(f.path, fileAccessKey), filepath.Join(f.path, fileSecretKey), filepath.Join(f.path, fileToken)} {
+		if info, err := os.Stat(path); err == nil {
+			fmt.Fprintf(&state, "%d,%d;", info.ModTime().UnixNano(), info.Size())
+		}
+	}
+	return state.String()
+}
+
+func (f *files) read(cc *credentials.CredContext) (credentials.Value, error) {
+	info, err := os.Stat(f.path)
+	if err != nil {
+		return credentials.Value{}, err
+	}
+	if !info.IsDir() {
+		return (&credentials.FileAWSCredentials{Filename: f.path}).RetrieveWithCredContext(cc)
+	}
+	value := credentials.Value{SignerType: credentials.SignatureV4}
+	if value.AccessKeyID, err = line(filepath.Join(f.path, fileAccessKey)); err != nil {
+		return credentials.Value{}, err
+	}
+	if value.SecretAccessKey, err = line(filepath.Join(f.path, fileSecretKey)); err != nil {
+		return credentials.Value{}, err
+	}
+	if value.SessionToken, err = line(filepath.Join(f.path, fileToken)); err != nil && !os.IsNotExist(err) {
+		return credentials.Value{}, err
+	}
+	return value, nil
+}
+
+// line is the content of a file without the white space that editors leave around it.
+func line(path string) (string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	content, err := io.ReadAll(io.LimitReader(file, maxCredentialsFile))
+	return strings.TrimSpace(string(content)), err
+}

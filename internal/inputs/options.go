@@ -1,0 +1,75 @@
+package inputs
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"time"
+)
+
+// Options say where the store is and how to speak to it.
+type Options struct {
+	// Endpoint is what the manager and pods reach, PublicEndpoint what CI reaches; an empty one is
+	// like Endpoint. Both are http(s) URLs without a path.
+	Endpoint, PublicEndpoint string
+
+	// Region is part of every signature. It is never looked up.
+	Region string
+
+	Bucket string
+
+	// PathStyle puts the bucket into the path, not into the host.
+	PathStyle bool
+
+	// CA is PEM of the certificate authorities of the store's TLS; empty: those of the system.
+	CA []byte
+
+	// CredentialsPath is a file, or a folder such as a mounted Secret; empty: the environment, and
+	// then the cloud's own source.
+	CredentialsPath string
+
+	// UploadLifetime is how long a URL for an upload is valid.
+	UploadLifetime time.Duration
+}
+
+// Validate names every option that is wrong, by its flag.
+func (o Options) Validate() error {
+	var errs []error
+	if o.Bucket == "" {
+		errs = append(errs, errors.New("--store-bucket must be given where a store is"))
+	}
+	if o.Region == "" {
+		errs = append(errs, errors.New("--store-region must be given: it is part of every signature"))
+	}
+	if _, err := endpoint(o.Endpoint); err != nil {
+		errs = append(errs, fmt.Errorf("--store-endpoint: %w", err))
+	}
+	if _, err := endpoint(o.public()); err != nil {
+		errs = append(errs, fmt.Errorf("--store-public-endpoint: %w", err))
+	}
+	if o.UploadLifetime < MinLifetime || o.UploadLifetime > MaxLifetime {
+		errs = append(errs, fmt.Errorf("--signed-url-lifetime %s: must be from %s to %s", o.UploadLifetime, MinLifetime, MaxLifetime))
+	}
+	return errors.Join(errs...)
+}
+
+func (o Options) public() string {
+	if o.PublicEndpoint == "" {
+		return o.Endpoint
+	}
+	return o.PublicEndpoint
+}
+
+// endpoint never quotes the text: a URL may hold a password.
+func endpoint(text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https"):
+		return nil, errors.New("must be an http or https URL, e.g. https://s3.example.com")
+	case u.User != nil:
+		return nil, errors.New("must not hold a user or a password")
+	case (u.Path != "" && u.Path != "/") || u.RawQuery != "" || u.Fragment != "":
+		return nil, errors.New("must have no path and no query")
+	}
+	return u, nil
+}
