@@ -73,7 +73,7 @@ func (b Builder) cluster(ctx context.Context) error {
 			}
 		}
 	}
-	return link(folder, b.Layout.Bin("cluster"))
+	return b.use(folder, "cluster")
 }
 
 func (b Builder) store(ctx context.Context) error {
@@ -95,7 +95,27 @@ func (b Builder) store(ctx context.Context) error {
 			return err
 		}
 	}
-	return link(binary, b.Layout.Bin("store"))
+	return b.use(binary, "store")
+}
+
+// use makes bin/NAME lead to what was built from the present sources, and removes older ones. What
+// still runs from those keeps its file.
+func (b Builder) use(built, name string) error {
+	if err := link(built, b.Layout.Bin(name)); err != nil {
+		return err
+	}
+	all, err := filepath.Glob(b.Layout.Bin(name + "-*"))
+	if err != nil {
+		return err
+	}
+	for _, path := range all {
+		if filepath.Base(path) != built {
+			if err := os.RemoveAll(path); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // sourceKey names a module's state: its own files and, through go.sum, all that it depends on.

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -30,15 +31,20 @@ func (b Builder) lock() (func(), error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		step := b.Console.Step("waiting")
-		step.Update("another build of this checkout is under way")
-		err = unix.Flock(int(file.Fd()), unix.LOCK_EX)
-		step.Done("")
-		if err != nil {
-			return nil, err
+	held := func() bool { return unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil }
+	for range 20 { // usually someone only looks whether something is to be built
+		if held() {
+			return func() { file.Close() }, nil
 		}
+		time.Sleep(50 * time.Millisecond)
 	}
+	step := b.Console.Step("waiting")
+	step.Update("for another build in this checkout")
+	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX); err != nil {
+		step.Fail()
+		return nil, err
+	}
+	step.Done("for another build in this checkout")
 	return func() { file.Close() }, nil
 }
 

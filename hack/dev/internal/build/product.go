@@ -39,12 +39,12 @@ func (b Builder) Product(ctx context.Context, manager bool) error {
 	return nil
 }
 
-// program replaces the binary only when it builds, so that a running cluster keeps its last good one.
+// program leaves the last good binary alone if the sources do not compile. The output is given to go
+// build itself, which links only if that is out of date.
 func (b Builder) program(ctx context.Context, name, pkg string) error {
-	partial := b.Layout.Bin("." + name + ".partial")
-	cmd := goCommand(ctx, b.Layout.Root, "build", "-trimpath", "-buildvcs=false", "-o", partial, pkg)
+	cmd := goCommand(ctx, b.Layout.Root, "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", b.Layout.Bin(name), pkg)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("building %s: %w\n%s", pkg, err, strings.TrimSpace(string(out)))
 	}
-	return os.Rename(partial, b.Layout.Bin(name))
+	return nil
 }

@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,7 +33,7 @@ type Plan struct {
 }
 
 const (
-	firstSubnet = 88
+	firstSubnet = 64
 	lastSubnet  = 127
 )
 
@@ -81,25 +82,34 @@ func allFree(base int, free func(port int) bool) bool {
 	return true
 }
 
+// PreferredSubnet is the network that a cluster of this folder takes first. Different folders prefer
+// different ones, so that one does not take another's while that is stopped.
+func (l Layout) PreferredSubnet() int {
+	sum := sha256.Sum256([]byte(l.Dir))
+	return firstSubnet + int(sum[0])%(lastSubnet-firstSubnet+1)
+}
+
 // ChooseSubnet keeps the preferred network if nothing on the machine overlaps it, or else takes the
-// first that is free.
+// first that is free. Only if none is, wide routes do not count: behind a VPN that claims all of
+// 10.0.0.0/8, the bridge's narrower one wins.
 func ChooseSubnet(preferred int, taken []netip.Prefix) (int, error) {
 	candidates := []int{preferred}
 	for n := firstSubnet; n <= lastSubnet; n++ {
 		candidates = append(candidates, n)
 	}
-	for _, n := range candidates {
-		if n > 0 && !overlapsAny(Plan{Subnet: n}.network(), taken) {
-			return n, nil
+	for _, widest := range []int{1, 16} { // a default route covers everything and takes nothing
+		for _, n := range candidates {
+			if !overlapsAny(Plan{Subnet: n}.network(), taken, widest) {
+				return n, nil
+			}
 		}
 	}
 	return 0, fmt.Errorf("all networks from 10.%d.0.0/16 to 10.%d.0.0/16 are taken on this machine", firstSubnet, lastSubnet)
 }
 
-func overlapsAny(network netip.Prefix, taken []netip.Prefix) bool {
+func overlapsAny(network netip.Prefix, taken []netip.Prefix, widest int) bool {
 	for _, other := range taken {
-		// A default route covers everything and takes nothing.
-		if other.Bits() > 0 && network.Overlaps(other) {
+		if other.Bits() >= widest && network.Overlaps(other) {
 			return true
 		}
 	}

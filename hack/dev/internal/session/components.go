@@ -127,7 +127,8 @@ func (s *Session) manager() proc.Spec {
 			"--bind-address=" + s.plan.Loopback(layout.PortAPI),
 			"--metrics-bind-address=" + s.plan.Loopback(layout.PortMetrics),
 			"--health-probe-bind-address=" + s.plan.Loopback(layout.PortProbes),
-			"--public-url=http://" + s.plan.Loopback(layout.PortAPI),
+			"--public-url=" + s.url(),
+			"--drain-delay=0s", // no load balancer has to learn that it stops
 		},
 		Env:   s.managerVariables().list(),
 		Grace: 10 * time.Second,

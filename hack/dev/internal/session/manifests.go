@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/postflight-dev/postflight/hack/dev/internal/images"
 	"github.com/postflight-dev/postflight/hack/dev/internal/layout"
@@ -53,10 +55,10 @@ func (s *Session) applyManifests(ctx context.Context) error {
 	}
 	err := s.overlay(ctx, "manifests", patches, "config/default")
 	if err == nil && ReadMode(s.layout) != ModePod {
-		err = s.kubectl(ctx, "delete", "deployment", managerName, "--namespace", systemNamespace, "--ignore-not-found", "--wait=false")
+		err = s.deletePods(ctx)
 	}
 	if err == nil {
-		err = s.kubectl(ctx, "wait", "crd", "--all", "--for=condition=Established", "--timeout=30s")
+		err = s.awaitDefinitions(ctx)
 	}
 	if err != nil {
 		step.Fail()
@@ -64,6 +66,48 @@ func (s *Session) applyManifests(ctx context.Context) error {
 	}
 	step.Done("config/default")
 	return nil
+}
+
+// deletePods ends the manager's pods, if it ran as such before.
+func (s *Session) deletePods(ctx context.Context) error {
+	path := "/apis/apps/v1/namespaces/" + systemNamespace + "/deployments/" + managerName
+	if s.client.fetch(ctx, s.server()+path, nil) != nil {
+		return nil
+	}
+	return s.kubectl(ctx, "delete", "deployment", managerName, "--namespace", systemNamespace, "--ignore-not-found", "--wait=false")
+}
+
+// awaitDefinitions waits until the API server serves our kinds.
+func (s *Session) awaitDefinitions(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	for {
+		var list struct {
+			Items []struct {
+				Metadata struct{ Name string }
+				Status   struct {
+					Conditions []struct{ Type, Status string }
+				}
+			}
+		}
+		err := s.client.fetch(ctx, s.server()+"/apis/apiextensions.k8s.io/v1/customresourcedefinitions", &list)
+		for _, item := range list.Items {
+			established := slices.ContainsFunc(item.Status.Conditions, func(c struct{ Type, Status string }) bool {
+				return c.Type == "Established" && c.Status == "True"
+			})
+			if !established {
+				err = fmt.Errorf("the API server does not serve %s yet", item.Metadata.Name)
+			}
+		}
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
 }
 
 var deleteDeployment = document(map[string]any{

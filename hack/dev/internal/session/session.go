@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/signal"
 	"slices"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -143,42 +142,13 @@ func (s *Session) prepare(ctx context.Context) (err error) {
 	return s.issue()
 }
 
-// choose keeps the addresses of the last start if they are still free. A lock over the whole machine
-// keeps two clusters that start at once from choosing the same network.
-func (s *Session) choose() error {
-	unlock, err := machineLock()
-	if err != nil {
-		return err
+// putAside renames data that cannot be used, so that nothing is lost that someone might still want.
+func (s *Session) putAside(name string) error {
+	data := s.layout.Path(name)
+	if !exists(data) {
+		return nil
 	}
-	defer unlock()
-	before, err := s.layout.LoadPlan()
-	if err != nil {
-		return err
-	}
-	preferred := before.PortBase
-	if preferred == 0 {
-		preferred = s.options.PortBase
-	}
-	if s.plan.PortBase, err = layout.ChoosePorts(preferred, layout.FreePort); err != nil {
-		return err
-	}
-	if s.plan.PortBase != preferred {
-		s.console.Warn("port %d or one of the next ones is taken: this cluster uses those from %d on", preferred, s.plan.PortBase)
-	}
-	taken, err := node.TakenNetworks()
-	if err != nil {
-		return err
-	}
-	if s.plan.Subnet, err = layout.ChooseSubnet(before.Subnet, taken); err != nil {
-		return err
-	}
-	if err := s.layout.SavePlan(s.plan); err != nil || !s.options.Node {
-		return err
-	}
-	if err := node.CreateBridge(s.layout, s.plan); err != nil {
-		return err
-	}
-	return node.Prepare(s.layout, s.plan, s.tools)
+	return errors.Join(os.RemoveAll(data+".old"), os.Rename(data, data+".old"))
 }
 
 func (s *Session) startControlPlane(ctx context.Context) error {
@@ -226,11 +196,10 @@ func (s *Session) startEtcd(ctx context.Context) error {
 	}
 	etcd.Stop()
 	s.children = slices.DeleteFunc(s.children, func(c *proc.Child) bool { return c == etcd })
-	aside := data + ".broken"
-	if err := errors.Join(os.RemoveAll(aside), os.Rename(data, aside)); err != nil {
+	if err := s.putAside("etcd"); err != nil {
 		return err
 	}
-	s.console.Warn("etcd does not start from its data; they are in %s now, and the cluster starts empty.\n%v", aside, err)
+	s.console.Warn("etcd does not start from its data; they are in %s.old now, and the cluster starts empty.\n%v", data, err)
 	return s.keep(s.etcd()).WaitReady(ctx, 20*time.Second)
 }
 
@@ -286,7 +255,7 @@ func (s *Session) stop(cause error) error {
 func (s *Session) stopGroup(names []string) {
 	var group sync.WaitGroup
 	for _, child := range s.children {
-		if slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(child.Name, name) }) {
+		if slices.Contains(names, child.Name) {
 			group.Go(child.Stop)
 		}
 	}

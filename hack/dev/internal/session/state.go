@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 
 	"golang.org/x/sys/unix"
 
@@ -83,17 +82,4 @@ func Supervisor(l layout.Layout) int {
 		return 0
 	}
 	return int(holder.Pid)
-}
-
-// machineLock is held while addresses are chosen.
-func machineLock() (func(), error) {
-	path := filepath.Join(os.TempDir(), fmt.Sprintf("postflight-dev-%d.lock", os.Getuid()))
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX); err != nil {
-		return nil, err
-	}
-	return func() { file.Close() }, nil
 }
