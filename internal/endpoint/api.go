@@ -48,6 +48,9 @@ type Config struct {
 	// Triggers finds the Triggers that a notification starts.
 	Triggers Matcher
 
+	// Uploads signs URLs to upload files; nil where no store is configured.
+	Uploads Uploads
+
 	// Limits are DefaultLimits() or others.
 	Limits Limits
 

@@ -21,6 +21,7 @@ var failures = map[string]struct {
 }{
 	"invalid_request":         {http.StatusBadRequest, "The request is not valid"},
 	"invalid_body":            {http.StatusBadRequest, "The body is not a valid notification"},
+	"invalid_file":            {http.StatusBadRequest, "The path of the file is not valid"},
 	"invalid_idempotency_key": {http.StatusBadRequest, "The Idempotency-Key is not valid"},
 	"unauthenticated":         {http.StatusUnauthorized, "Missing or invalid API key"},
 	"team_suspended":          {http.StatusForbidden, "The team is suspended"},
@@ -33,6 +34,8 @@ var failures = map[string]struct {
 	"internal_error":          {http.StatusInternalServerError, "Internal server error"},
 	"overloaded":              {http.StatusServiceUnavailable, "Too many requests at once"},
 	"unavailable":             {http.StatusServiceUnavailable, "The cluster's API server is unavailable"},
+	"store_not_configured":    {http.StatusServiceUnavailable, "No store for files is configured"},
+	"store_unavailable":       {http.StatusServiceUnavailable, "The store for files is unavailable"},
 }
 
 // failure is an error that the client is told about.
