@@ -21,11 +21,15 @@ func compileBranches(patterns []string) (*branchGlobs, error) {
 		return nil, nil
 	}
 	b := &branchGlobs{}
+	expanded := 0.0
 	for _, written := range patterns {
 		pattern, excluded := strings.CutPrefix(written, "!")
 		pattern = notification.BranchName(pattern)
 		if reason := checkGlob(pattern); reason != "" {
 			return nil, &CompileError{Condition: branchesCondition, Reason: fmt.Sprintf("holds %q, which %s", written, reason)}
+		}
+		if expanded += alternatives(pattern); expanded > maxAlternatives {
+			return nil, &CompileError{Condition: branchesCondition, Reason: fmt.Sprintf("expands to more than %d globs; use fewer braces", maxAlternatives)}
 		}
 		if excluded {
 			b.exclude = append(b.exclude, newGlob(pattern))
@@ -42,8 +46,6 @@ func checkGlob(glob string) string {
 		return "names no branch"
 	case !doublestar.ValidatePattern(glob):
 		return "is not a valid glob: close every [ and {, and let a character follow every backslash"
-	case alternatives(glob) > maxAlternatives:
-		return fmt.Sprintf("may expand to more than %d alternatives; split it into several globs", maxAlternatives)
 	}
 	return ""
 }

@@ -56,7 +56,8 @@ func plan(source string) (*expression, error) {
 }
 
 // limitCost refuses an expression that is too expensive at its worst, and has the others stopped when
-// they are. One that cannot be is not watched, which makes it twice as fast.
+// they are. One that cannot be is not watched, which makes it twice as fast. Estimates are short by
+// one for each call that fails, and no call is free, so twice the estimate is what counts.
 func limitCost(env *cel.Env, ast *cel.Ast) ([]cel.ProgramOption, error) {
 	costs := newCosts(ast.NativeRep())
 	options := []cel.ProgramOption{cel.EvalOptions(cel.OptOptimize)}
@@ -66,7 +67,7 @@ func limitCost(env *cel.Env, ast *cel.Ast) ([]cel.ProgramOption, error) {
 		return nil, err
 	case cost.Max > maxEstimatedCost:
 		return nil, fmt.Errorf("may cost too much: %d by estimate, and %d is allowed; loop over less, or compare shorter texts", cost.Max, maxEstimatedCost)
-	case cost.Max > maxCost:
+	case cost.Max > maxCost/2:
 		options = append(options, cel.CostTracking(costs), cel.CostLimit(maxCost))
 	}
 	return options, nil

@@ -1,9 +1,10 @@
 package match
 
 const (
-	// maxAlternatives bounds what the braces of one glob expand to: {a,b}{c,d} is 4. Matching tries
-	// each in turn, and 50 small braces would make more of them than could ever be tried.
-	maxAlternatives = 256
+	// maxAlternatives bounds what the braces of a Trigger's globs expand to, all added up: {a,b}{c,d}
+	// is 4, and a glob without braces 1. Each is tried in turn, at up to a millisecond for the worst
+	// of globs; and 50 small braces would make more than could ever be tried.
+	maxAlternatives = 128
 
 	// maxExpressionBytes is the bound of the API field, for Triggers that come from elsewhere.
 	maxExpressionBytes = 4096
@@ -27,10 +28,10 @@ const (
 	// variables: it allows to look for something in each variable, but not for each in each.
 	maxEstimatedCost = 50_000_000
 
-	// maxCost stops an evaluation, after some milliseconds. A comparison costs about 5, a search in a
-	// variable of 32 KiB 3,300, a match with a regular expression one per instruction and 10
-	// characters.
-	maxCost = 20_000
+	// maxCost stops an evaluation, after a few milliseconds, or some 20 at worst. A comparison costs
+	// about 5, a search in a variable of 32 KiB 3,300, a match with a regular expression one for each
+	// of its instructions and 10 characters.
+	maxCost = 10_000
 
 	// maxListed bounds how many globs or names a message repeats.
 	maxListed = 5

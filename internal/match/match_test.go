@@ -102,7 +102,8 @@ func TestCompileRejects(t *testing.T) {
 		"Empty":         {reason: "a glob is not empty", trigger: branches(""), condition: "branches", says: "names no branch"},
 		"EmptyNot":      {reason: "nor is an exclusion", trigger: branches("!"), condition: "branches", says: "names no branch"},
 		"EmptyRef":      {reason: "nor is a ref", trigger: branches("refs/heads/"), condition: "branches", says: "names no branch"},
-		"Alternatives":  {reason: "braces multiply", trigger: branches(strings.Repeat("{a,b}", 9)), condition: "branches", says: "more than 256 alternatives"},
+		"Alternatives":  {reason: "braces multiply", trigger: branches(strings.Repeat("{a,b}", 8)), condition: "branches", says: "expands to more than 128 globs"},
+		"AllTogether":   {reason: "and add up", trigger: branches(strings.Repeat("{a,b}", 6), "!"+strings.Repeat("{a,b}", 6), "c"), condition: "branches", says: "expands to more than 128 globs"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -119,7 +120,7 @@ func TestCompileRejects(t *testing.T) {
 }
 
 func TestCompileAcceptsManyAlternatives(t *testing.T) {
-	for _, glob := range []string{"{" + strings.Repeat("a,", 99) + "b}", strings.Repeat("{a,b}", 8), "{a,{b,{c,d}}}", "a,b,c,{d}"} {
+	for _, glob := range []string{"{" + strings.Repeat("a,", 99) + "b}", strings.Repeat("{a,b}", 7), "{a,{b,{c,d}}}", "a,b,c,{d}"} {
 		if _, err := Compile(trigger("t", branches(glob))); err != nil {
 			t.Errorf("%s: %v", glob, err)
 		}
