@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"os"
 	"strings"
 	"time"
 
@@ -23,6 +24,7 @@ type options struct {
 
 	leaderElect             bool
 	leaderElectionNamespace string
+	replicaName             string
 
 	holdBudget time.Duration
 	drainDelay time.Duration
@@ -62,6 +64,7 @@ func (o *options) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster; default: $KUBECONFIG, or the cluster the manager runs in")
 	f.BoolVar(&o.leaderElect, "leader-elect", true, "let one of several replicas reconcile; turn it off for a single process")
 	f.StringVar(&o.leaderElectionNamespace, "leader-election-namespace", "postflight-system", "namespace of the leader's Lease")
+	f.StringVar(&o.replicaName, "replica-name", os.Getenv("POD_NAME"), "name of this replica, unlike any other's, by which it knows its own Lease after a restart; default: $POD_NAME")
 	f.DurationVar(&o.holdBudget, "hold-budget", 45*time.Second, "how long a notification is held while the API server is away, before 503; below the clients' 60s")
 	f.DurationVar(&o.drainDelay, "drain-delay", 3*time.Second, "how long to go on serving after readiness fails, until load balancers know")
 	f.TextVar(&o.logLevel, "log-level", slog.LevelInfo, "DEBUG, INFO, WARN or ERROR")

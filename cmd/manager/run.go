@@ -38,7 +38,11 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	mgr, err := ctrl.NewManager(config, managerOptions(o))
+	options := managerOptions(o)
+	if err := electLeader(&options, config, o); err != nil {
+		return err
+	}
+	mgr, err := ctrl.NewManager(config, options)
 	if err != nil {
 		return fmt.Errorf("create the manager: %w", err)
 	}
@@ -67,20 +71,12 @@ func restConfig(kubeconfig string) (*rest.Config, error) {
 
 func managerOptions(o options) ctrl.Options {
 	return ctrl.Options{
-		Scheme:                        newScheme(),
-		Cache:                         cacheOptions(),
-		Client:                        client.Options{Cache: &client.CacheOptions{EnableReadYourWritesConsistency: ptr.To(true)}},
-		Metrics:                       metricsserver.Options{BindAddress: o.metricsAddress},
-		HealthProbeBindAddress:        o.probeAddress,
-		LeaderElection:                o.leaderElect,
-		LeaderElectionID:              "postflight",
-		LeaderElectionNamespace:       o.leaderElectionNamespace,
-		LeaderElectionReleaseOnCancel: true,
-		GracefulShutdownTimeout:       ptr.To(o.drainDelay + drainTimeout + 5*time.Second),
-		// Long enough to outlast a slow API server: a leader that steps down for nothing helps nobody.
-		LeaseDuration: ptr.To(60 * time.Second),
-		RenewDeadline: ptr.To(45 * time.Second),
-		RetryPeriod:   ptr.To(5 * time.Second),
+		Scheme:                  newScheme(),
+		Cache:                   cacheOptions(),
+		Client:                  client.Options{Cache: &client.CacheOptions{EnableReadYourWritesConsistency: ptr.To(true)}},
+		Metrics:                 metricsserver.Options{BindAddress: o.metricsAddress},
+		HealthProbeBindAddress:  o.probeAddress,
+		GracefulShutdownTimeout: ptr.To(o.drainDelay + drainTimeout + 5*time.Second),
 	}
 }
 

@@ -128,7 +128,8 @@ func (s *Session) manager() proc.Spec {
 			"--metrics-bind-address=" + s.plan.Loopback(layout.PortMetrics),
 			"--health-probe-bind-address=" + s.plan.Loopback(layout.PortProbes),
 			"--public-url=" + s.url(),
-			"--drain-delay=0s", // no load balancer has to learn that it stops
+			"--replica-name=dev", // the only one: after a kill it takes up its own Lease at once
+			"--drain-delay=0s",   // no load balancer has to learn that it stops
 		},
 		Env:   s.managerVariables().list(),
 		Grace: 10 * time.Second,
