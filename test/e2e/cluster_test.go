@@ -1,0 +1,190 @@
+package e2e
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/clientcmd"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/go-logr/logr"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+// portBase is where the cluster's ports are looked for, away from those of `make dev`.
+const portBase = "9100"
+
+// cluster is the development cluster that the tests share, with a node but without a manager: the
+// tests start and kill managers themselves.
+type cluster struct {
+	client.Client
+	dir     string
+	env     map[string]string // for its users
+	manager map[string]string // for its managers
+	journal *journal
+}
+
+var shared struct {
+	sync.Once
+	cluster *cluster
+	lock    *os.File
+	stop    context.CancelFunc
+	err     error
+}
+
+// useCluster starts the cluster at the first call, or takes over the one that runs.
+func useCluster(t testing.TB) *cluster {
+	t.Helper()
+	skipWithoutPods(t)
+	shared.Do(func() { shared.cluster, shared.err = startCluster() })
+	if shared.err != nil {
+		t.Fatalf("no cluster to test on: %v", shared.err)
+	}
+	return shared.cluster
+}
+
+func clusterDir() string {
+	return cmp.Or(os.Getenv(envDir), filepath.Join(root(), ".test", "e2e"))
+}
+
+func startCluster() (*cluster, error) {
+	ctrl.SetLogger(logr.Discard())
+	c := &cluster{dir: clusterDir()}
+	if err := lockCluster(c.dir); err != nil {
+		return nil, err
+	}
+	if err := makeMissing("bin/dev", "bin/manager"); err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(os.Stderr, "e2e: starting the cluster of %s\n", c.dir)
+	up := exec.Command(filepath.Join(root(), "bin", "dev"), "up", "--no-manager", "--dir", c.dir, "--port-base", portBase)
+	up.Dir = root()
+	if out, err := up.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("%s: %w\n%s", up, err, out)
+	}
+	return c, c.connect()
+}
+
+// lockCluster keeps two runs of these tests from killing each other's managers.
+func lockCluster(dir string) error {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(dir+".lock", os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return err
+	}
+	shared.lock = file // kept open, and so locked, until the process ends
+	for deadline := time.Now().Add(20 * time.Minute); time.Now().Before(deadline); time.Sleep(time.Second) {
+		err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			return err
+		}
+	}
+	return fmt.Errorf("other tests use %s: %w", dir, err)
+}
+
+// makeMissing builds what `make test` has built before, for who runs `go test` alone.
+func makeMissing(binaries ...string) error {
+	for _, binary := range binaries {
+		if _, err := os.Stat(filepath.Join(root(), binary)); err == nil {
+			continue
+		}
+		target := strings.Replace(binary, "bin/manager", "manager", 1)
+		build := exec.Command("make", "-C", root(), target)
+		if out, err := build.CombinedOutput(); err != nil {
+			return fmt.Errorf("make %s: %w\n%s", target, err, out)
+		}
+	}
+	return nil
+}
+
+func (c *cluster) connect() (err error) {
+	if c.env, err = readEnv(filepath.Join(c.dir, "env")); err != nil {
+		return err
+	}
+	if c.manager, err = readEnv(filepath.Join(c.dir, "manager.env")); err != nil {
+		return err
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", c.env["KUBECONFIG"])
+	if err != nil {
+		return err
+	}
+	config.QPS = -1
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
+		return err
+	}
+	if c.Client, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
+		return err
+	}
+	informers, err := cache.New(config, cache.Options{Scheme: scheme})
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	shared.stop = stop
+	c.journal, err = keepJournal(ctx, informers)
+	return err
+}
+
+func stopCluster() error {
+	if shared.cluster == nil {
+		return nil
+	}
+	if shared.stop != nil {
+		shared.stop()
+	}
+	if os.Getenv(envKeep) == "1" {
+		fmt.Fprintf(os.Stderr, "e2e: the cluster of %s is left running\n", shared.cluster.dir)
+		return nil
+	}
+	down := exec.Command(filepath.Join(root(), "bin", "dev"), "down", "--dir", shared.cluster.dir)
+	down.Dir = root()
+	if out, err := down.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w\n%s", err, out)
+	}
+	return nil
+}
+
+// readEnv reads a file of `export NAME='value'` lines, as the development cluster writes it.
+func readEnv(path string) (map[string]string, error) {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	env := map[string]string{}
+	for line := range strings.Lines(string(content)) {
+		name, value, ok := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "export "), "=")
+		if ok && !strings.HasPrefix(line, "#") {
+			env[name] = strings.ReplaceAll(strings.Trim(value, "'"), `'\''`, "'")
+		}
+	}
+	return env, nil
+}
+
+// kubectl is what a person would type.
+func (c *cluster) kubectl(args ...string) (string, error) {
+	cmd := exec.Command(c.env["POSTFLIGHT_KUBECTL"], args...)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+c.env["KUBECONFIG"])
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return string(out), fmt.Errorf("kubectl %s: %w: %s", strings.Join(args, " "), err, out)
+	}
+	return strings.TrimSpace(string(out)), nil
+}

@@ -1,0 +1,72 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+)
+
+// Variables that steer the tests; README.md says what each is for.
+const (
+	envKeep    = "POSTFLIGHT_E2E_KEEP"
+	envFull    = "POSTFLIGHT_E2E_FULL"
+	envDir     = "POSTFLIGHT_E2E_DIR"
+	envManager = "POSTFLIGHT_E2E_MANAGER"
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if err := stopCluster(); err != nil {
+		fmt.Fprintln(os.Stderr, "e2e: the cluster does not stop:", err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// full says whether the long tests run at their full length.
+func full() bool { return os.Getenv(envFull) == "1" }
+
+func inCI() bool { return os.Getenv("CI") == "true" }
+
+// cannotRunPods is why no pod can run on this machine, or empty.
+func cannotRunPods() string {
+	switch {
+	case runtime.GOOS != "linux":
+		return "pods need Linux, and this is " + runtime.GOOS
+	case os.Geteuid() != 0:
+		return "pods need root (containerd, cgroups and a network bridge), and this is user " + fmt.Sprint(os.Geteuid())
+	default:
+		return ""
+	}
+}
+
+// skipWithoutPods skips a test that cannot run here, so that nobody takes silence for success.
+func skipWithoutPods(t testing.TB) {
+	t.Helper()
+	if reason := cannotRunPods(); reason != "" {
+		skipLoudly(t, reason)
+	}
+	if testing.Short() && !inCI() {
+		t.Skip("SKIPPED: -short leaves out whatever needs a cluster")
+	}
+}
+
+func skipLoudly(t testing.TB, reason string) {
+	t.Helper()
+	fmt.Fprintf(os.Stderr, "\n*** %s was NOT run: %s.\n\n", t.Name(), reason)
+	t.Skipf("SKIPPED: %s", reason)
+}
+
+// figure prints a line of measurements, which is there whether tests are verbose or not.
+func figure(t testing.TB, format string, args ...any) {
+	t.Helper()
+	fmt.Printf(format+"\n", args...)
+}
+
+// root is the project's folder.
+func root() string {
+	_, file, _, _ := runtime.Caller(0)
+	return filepath.Dir(filepath.Dir(filepath.Dir(file)))
+}

@@ -1,0 +1,177 @@
+package e2e
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+// testImage has a shell and the demo's test suite, and is loaded into the node.
+const testImage = "postflight/demo-test:dev"
+
+// team is a tenant of one test's own, so that tests never see each other's runs.
+type team struct {
+	*cluster
+	t    testing.TB
+	name string // also its namespace
+	key  string
+}
+
+// newTeam makes a team with a key and the Environments staging and production.
+func newTeam(t testing.TB, c *cluster) *team {
+	t.Helper()
+	tm := &team{cluster: c, t: t, name: "e2e-" + random(4), key: "pf_" + random(20)}
+	digest := sha256.Sum256([]byte(tm.key))
+	tm.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: tm.name}})
+	tm.create(&v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: tm.name}})
+	tm.create(&v1alpha1.APIKey{ObjectMeta: tm.meta("ci"), Spec: v1alpha1.APIKeySpec{SHA256: hex.EncodeToString(digest[:])}})
+	for _, name := range []string{"staging", "production"} {
+		tm.create(&v1alpha1.Environment{ObjectMeta: tm.meta(name), Spec: v1alpha1.EnvironmentSpec{URL: c.env["DEMO_URL"]}})
+	}
+	t.Cleanup(tm.remove)
+	return tm
+}
+
+// in is the team in a subtest, which has to fail itself and not its parent.
+func (tm *team) in(t testing.TB) *team {
+	sub := *tm
+	sub.t = t
+	return &sub
+}
+
+// remove tells what was there if the test failed, and deletes it without waiting.
+func (tm *team) remove() {
+	if tm.t.Failed() {
+		tm.tell()
+	}
+	if tm.t.Failed() && os.Getenv(envKeep) == "1" {
+		return
+	}
+	ctx := context.Background() // the test's own has ended
+	_ = tm.Delete(ctx, &v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: tm.name}})
+	_ = tm.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: tm.name}})
+}
+
+func random(bytes int) string {
+	raw := make([]byte, bytes)
+	_, _ = rand.Read(raw) // never fails
+	return hex.EncodeToString(raw)
+}
+
+func (tm *team) meta(name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: tm.name, Name: name}
+}
+
+func (tm *team) create(obj client.Object) {
+	tm.t.Helper()
+	if err := tm.Create(tm.t.Context(), obj); err != nil {
+		tm.t.Fatalf("create %T %s: %v", obj, obj.GetName(), err)
+	}
+}
+
+// setting changes a Trigger before it is created.
+type setting func(*v1alpha1.Trigger)
+
+// trigger makes a Trigger whose runs are one short pod, for any notification unless a setting says
+// otherwise.
+func (tm *team) trigger(name string, settings ...setting) *v1alpha1.Trigger {
+	tm.t.Helper()
+	trigger := &v1alpha1.Trigger{
+		ObjectMeta: tm.meta(name),
+		Spec: v1alpha1.TriggerSpec{
+			Environment: "staging",
+			Timeout:     &metav1.Duration{Duration: 3 * time.Minute},
+			JobTemplate: batchv1.JobTemplateSpec{Spec: batchv1.JobSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+				TerminationGracePeriodSeconds: new(int64(1)),
+				Containers: []corev1.Container{{
+					Name:            "test",
+					Image:           testImage,
+					ImagePullPolicy: corev1.PullNever,
+				}},
+			}}}},
+		},
+	}
+	for _, set := range settings {
+		set(trigger)
+	}
+	tm.create(trigger)
+	return trigger
+}
+
+func container(t *v1alpha1.Trigger) *corev1.Container {
+	return &t.Spec.JobTemplate.Spec.Template.Spec.Containers[0]
+}
+
+// runs replaces the demo's test suite by a shell script.
+func runs(script string) setting {
+	return func(t *v1alpha1.Trigger) { container(t).Command = []string{"/bin/sh", "-c", script} }
+}
+
+func image(name string, pull corev1.PullPolicy) setting {
+	return func(t *v1alpha1.Trigger) { container(t).Image, container(t).ImagePullPolicy = name, pull }
+}
+
+func memory(limit string) setting {
+	return func(t *v1alpha1.Trigger) {
+		container(t).Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(limit)}
+	}
+}
+
+func branches(globs ...string) setting {
+	return func(t *v1alpha1.Trigger) { t.Spec.Match.Branches = globs }
+}
+
+func environment(name string) setting {
+	return func(t *v1alpha1.Trigger) { t.Spec.Environment = name }
+}
+
+func timeout(d time.Duration) setting {
+	return func(t *v1alpha1.Trigger) { t.Spec.Timeout = &metav1.Duration{Duration: d} }
+}
+
+// message of the condition that carries a Suite's life.
+func message(s *v1alpha1.Suite) string {
+	for _, c := range s.Status.Conditions {
+		if c.Type == v1alpha1.ConditionSucceeded {
+			return c.Message
+		}
+	}
+	return ""
+}
+
+// tell prints what a person would look at after a failure.
+func (tm *team) tell() {
+	for _, args := range [][]string{
+		{"get", "suites,jobs,pods", "-o", "wide"},
+		{"get", "suites", "-o", "yaml"},
+		{"describe", "pods"},
+		{"get", "events", "--sort-by=.lastTimestamp"},
+	} {
+		out, err := tm.kubectl(append([]string{"-n", tm.name}, args...)...)
+		if err != nil {
+			out = err.Error()
+		}
+		tm.t.Logf("--- kubectl -n %s %s\n%s", tm.name, strings.Join(args, " "), clip(out, 12000))
+	}
+}
+
+// clip keeps the end, which is where a failure shows.
+func clip(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return "[...]\n" + text[len(text)-most:]
+}
