@@ -34,6 +34,7 @@ type SuiteReconciler struct {
 	Recorder      events.EventRecorder // for people who run kubectl describe
 	Clock         clock.PassiveClock
 	Metrics       *SuiteMetrics
+	Inputs        InputsConfig
 
 	// queue lets one Suite at a time ask for a slot where slots are limited, so that two never take
 	// the same one.
@@ -82,17 +83,16 @@ func (r *SuiteReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("observe: %w", err)
 	}
-	if limits != nil {
-		r.queue.Lock()
-		defer r.queue.Unlock()
-		if o.Place, err = r.place(ctx, s, *limits); err != nil {
-			return ctrl.Result{}, fmt.Errorf("find the place in the queue: %w", err)
+	d, err := r.act(ctx, &o, limits)
+	if err == nil && d.LookUpInputs {
+		// Outside of the queue's lock: the store may be slow, and must not hold up other runs.
+		if o.Inputs, err = r.lookUpInputs(ctx, o); err != nil {
+			return ctrl.Result{}, fmt.Errorf("look up the input files: %w", err)
 		}
+		d, err = r.act(ctx, &o, limits)
 	}
-	d := suite.Decide(o, r.Clock.Now())
-	d, err = r.apply(ctx, o, d)
 	if err != nil {
-		return ctrl.Result{}, fmt.Errorf("apply: %w", err)
+		return ctrl.Result{}, err
 	}
 	if d.DeleteSuite {
 		return ctrl.Result{}, nil
@@ -104,6 +104,21 @@ func (r *SuiteReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl
 		d.Again = pace(r.Clock.Since(o.Job.CreationTimestamp.Time))
 	}
 	return ctrl.Result{RequeueAfter: d.Again}, nil
+}
+
+// act decides and applies. A place in the queue holds only as long as nobody else takes one.
+func (r *SuiteReconciler) act(ctx context.Context, o *suite.Observation, limits *suite.Limits) (d suite.Decision, err error) {
+	if limits != nil {
+		r.queue.Lock()
+		defer r.queue.Unlock()
+		if o.Place, err = r.place(ctx, o.Suite, *limits); err != nil {
+			return d, fmt.Errorf("find the place in the queue: %w", err)
+		}
+	}
+	if d, err = r.apply(ctx, *o, suite.Decide(*o, r.Clock.Now())); err != nil {
+		return d, fmt.Errorf("apply: %w", err)
+	}
+	return d, nil
 }
 
 // apply does what was decided. A Job that the API server refuses changes the decision.

@@ -14,7 +14,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/job"
 	"github.com/postflight-dev/postflight/internal/suite"
 )
 
@@ -24,8 +23,11 @@ const quotaEvery = 15 * time.Second
 // createJob starts the run. That the Job exists already is what a crash after an earlier creation
 // looks like, once its owner is checked.
 func (r *SuiteReconciler) createJob(ctx context.Context, o suite.Observation, d suite.Decision) (suite.Decision, error) {
-	j := job.Build(o.Suite, o.Trigger, o.Environment)
-	err := r.Create(ctx, j)
+	j, err := r.buildJob(ctx, o)
+	if err != nil {
+		return d, err
+	}
+	err = r.Create(ctx, j)
 	switch {
 	case err == nil:
 		return d, nil

@@ -36,6 +36,7 @@ func (r *SuiteReconciler) observe(ctx context.Context, s *v1alpha1.Suite) (suite
 		return o, nil, err
 	}
 	if o.Job != nil {
+		o.Inputs = inputsOf(s, o.Job)
 		o.Outcome, err = r.outcome(ctx, o.Job)
 		return o, nil, err
 	}

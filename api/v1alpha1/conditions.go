@@ -23,6 +23,10 @@ const (
 	// did not pass, on a Trigger that cannot match.
 	ConditionStalled = "Stalled"
 
+	// ConditionInputsReady says whether the files that a Suite needs were found in the store, and since
+	// when it is waited for the store where they were not looked up. Suites without inputs lack it.
+	ConditionInputsReady = "InputsReady"
+
 	// ConditionReady says whether a Team, an APIKey or a Trigger does its job, and if not, why.
 	ConditionReady = "Ready"
 )
@@ -80,6 +84,22 @@ func Superseded(message string) metav1.Condition {
 // Error is a run that could not be carried out, through no fault of the tests.
 func Error(message string) metav1.Condition {
 	return succeeded(metav1.ConditionFalse, ReasonError, message)
+}
+
+// The reasons of ConditionInputsReady.
+const (
+	ReasonInputsFound      = "Found"
+	ReasonStoreUnavailable = "StoreUnavailable"
+)
+
+// InputsFound are input files that are recorded in the status of their Suite.
+func InputsFound(message string) metav1.Condition {
+	return metav1.Condition{Type: ConditionInputsReady, Status: metav1.ConditionTrue, Reason: ReasonInputsFound, Message: message}
+}
+
+// StoreUnavailable is why input files could not be looked up.
+func StoreUnavailable(message string) metav1.Condition {
+	return metav1.Condition{Type: ConditionInputsReady, Status: metav1.ConditionFalse, Reason: ReasonStoreUnavailable, Message: clip(message)}
 }
 
 func succeeded(status metav1.ConditionStatus, reason, message string) metav1.Condition {

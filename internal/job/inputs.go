@@ -22,6 +22,10 @@ const (
 	// 128 KiB, which the signed URLs of 64 files can exceed.
 	FetchFileVariable = "FETCH_FILE_"
 
+	// FetchCAVariable holds certificates in PEM that the store's TLS is checked against, beside those
+	// of the image.
+	FetchCAVariable = "FETCH_CA"
+
 	// variableInputsDirectory tells a test where its inputs are.
 	variableInputsDirectory = "RUN_INPUTS_DIR"
 
@@ -44,12 +48,14 @@ type File struct {
 type Inputs struct {
 	Directory string            // absolute path in every container
 	Image     string            // Postflight's own image, with the command postflight
+	CA        string            // PEM; empty where the store's certificate needs none of its own
 	Files     []File            // in the order in which they are downloaded
 	Rewritten map[string]string // variables that named a file -> its absolute path
 }
 
 // WithInputs is the Job with an init container before all others that downloads files into a volume
 // which every container sees, read-only: what was checked after the download is what they all read.
+// Without files the directory is empty.
 //
 // The signed URLs stand in the environment of the init container, where those can read them who may
 // read the team's pods: each gives one file of that team, for as long as the signature holds. A Secret
@@ -73,7 +79,9 @@ func WithInputs(j *batchv1.Job, in Inputs) *batchv1.Job {
 		Name:         inputsVolume,
 		VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}},
 	})
-	pod.InitContainers = append([]corev1.Container{fetch(in, pod.SecurityContext)}, pod.InitContainers...)
+	if len(in.Files) > 0 {
+		pod.InitContainers = append([]corev1.Container{fetch(in, pod.SecurityContext)}, pod.InitContainers...)
+	}
 	return j
 }
 
@@ -94,6 +102,9 @@ func fetch(in Inputs, pod *corev1.PodSecurityContext) corev1.Container {
 
 func fetchEnv(in Inputs) []corev1.EnvVar {
 	env := []corev1.EnvVar{{Name: FetchDirectoryVariable, Value: escape(in.Directory)}}
+	if in.CA != "" {
+		env = append(env, corev1.EnvVar{Name: FetchCAVariable, Value: escape(in.CA)})
+	}
 	for i, file := range in.Files {
 		env = append(env, corev1.EnvVar{Name: fmt.Sprintf("%s%d", FetchFileVariable, i), Value: escape(encode(file))})
 	}

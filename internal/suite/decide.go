@@ -33,6 +33,7 @@ type Observation struct {
 	Trigger     *v1alpha1.Trigger     // nil: there is none of that name and UID
 	Environment *v1alpha1.Environment // nil: there is none
 	Suspended   bool                  // the team is suspended
+	Inputs      *Inputs               // the files that the run needs; nil: nobody looked
 	Place       int                   // in the queue for a slot, from 1; 0: there is a free one
 	Job         *batchv1.Job          // nil: it does not exist, which was asked of the API server, not of a cache, where the Suite has had one
 	Outcome     metav1.Condition      // what the Job and its pods say, where there is a Job
@@ -44,6 +45,10 @@ type Decision struct {
 	CreateJob   bool
 	DeleteJob   bool // with its pods, before it is gone
 	DeleteSuite bool
+
+	// LookUpInputs: nothing is in the way of the run but its files, so look for these and decide
+	// again. Before, it would be of no use to ask a store that may be slow.
+	LookUpInputs bool
 
 	Condition    metav1.Condition // the Succeeded condition to be; of a finished Suite, the one it has
 	SupersededBy string
@@ -127,10 +132,14 @@ func start(o Observation, now time.Time) Decision {
 		return Decision{Condition: v1alpha1.Queued(fmt.Sprintf("Waiting for the older run %s of the same stream to stop.", older.Name))}
 	case o.Place > 0:
 		return Decision{Condition: v1alpha1.Queued(placeMessage(o.Place))}
+	case o.Trigger.Spec.Inputs != nil:
+		return startWithInputs(o, now)
 	default:
-		return Decision{CreateJob: true, Condition: v1alpha1.Running("The Job is being created.")}
+		return createJob
 	}
 }
+
+var createJob = Decision{CreateJob: true, Condition: v1alpha1.Running("The Job is being created.")}
 
 func placeMessage(place int) string {
 	if place > exactPlaces {

@@ -18,6 +18,7 @@ func SetStatus(s *v1alpha1.Suite, o Observation, d Decision, now time.Time) {
 	}
 	setCondition(s, d.Condition, now)
 	setLanguageOfKstatus(s, d.Condition, now)
+	setInputs(s, o, d, now)
 	if o.Job != nil || d.CreateJob {
 		s.Status.JobName = s.Name
 	}

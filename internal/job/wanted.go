@@ -1,0 +1,93 @@
+package job
+
+import (
+	"encoding/json"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/location"
+)
+
+// defaultInputsDirectory is that of a Trigger that was stored without one.
+const defaultInputsDirectory = "/run-inputs"
+
+// Wanted are the files that a run needs, before anybody looked whether they exist.
+type Wanted struct {
+	Directory string            // absolute path in every container
+	Paths     []string          // of the files in the team's store, without repetition
+	Rewritten map[string]string // variables that name a file -> its absolute path
+}
+
+// Want says which files a run needs. A variable that is not set, or empty, needs none: it may be for
+// some runs only. The problem is a sentence about what can never be a file of the team, else empty.
+func Want(s *v1alpha1.Suite, t *v1alpha1.Trigger, e *v1alpha1.Environment, team string) (w Wanted, problem string) {
+	w = Wanted{Directory: defaultInputsDirectory, Rewritten: map[string]string{}}
+	in := t.Spec.Inputs
+	if in.Directory != "" {
+		w.Directory = in.Directory
+	}
+	values := variables(s, t, e)
+	for _, name := range in.Variables {
+		value := values[name]
+		if value == "" {
+			continue
+		}
+		file, err := location.Resolve(team, value)
+		if err != nil {
+			return w, fmt.Sprintf("The variable %s does not name an input file: %q %s. Give it the fileLocation or the playgroundFileLocation of an upload.", name, clean(value, maxName), err)
+		}
+		w.add(file)
+		w.Rewritten[name] = path.Join(w.Directory, file)
+	}
+	for _, file := range in.Paths {
+		if err := location.CheckFile(file); err != nil {
+			return w, fmt.Sprintf("The path %q in spec.inputs.paths of Trigger %q %s. Correct it and notify again.", clean(file, maxName), t.Name, err)
+		}
+		w.add(file)
+	}
+	return w, w.clash()
+}
+
+func (w *Wanted) add(file string) {
+	if !slices.Contains(w.Paths, file) {
+		w.Paths = append(w.Paths, file)
+	}
+}
+
+// clash finds a file that would have to be a folder for another: a store has both, a pod cannot.
+func (w *Wanted) clash() string {
+	for _, file := range w.Paths {
+		for _, other := range w.Paths {
+			if strings.HasPrefix(other, file+"/") {
+				return fmt.Sprintf("The input files %q and %q cannot be in one directory: the first would have to be a folder. Upload one of them to another path.", clean(file, maxName), clean(other, maxName))
+			}
+		}
+	}
+	return ""
+}
+
+// InputsOf are the files that a Job was made with, as its init container is told of them.
+func InputsOf(j *batchv1.Job) []v1alpha1.SuiteInput {
+	var inputs []v1alpha1.SuiteInput
+	pod := &j.Spec.Template.Spec
+	i := slices.IndexFunc(pod.InitContainers, func(c corev1.Container) bool { return c.Name == FetchContainer })
+	if i < 0 {
+		return nil
+	}
+	for _, entry := range pod.InitContainers[i].Env {
+		if !strings.HasPrefix(entry.Name, FetchFileVariable) {
+			continue
+		}
+		var file File
+		if err := json.Unmarshal([]byte(strings.ReplaceAll(entry.Value, "$$", "$")), &file); err == nil {
+			inputs = append(inputs, v1alpha1.SuiteInput{Path: file.Path, ETag: file.ETag, Size: file.Size})
+		}
+	}
+	return inputs
+}

@@ -1,0 +1,87 @@
+package suite
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+// Inputs is what a look for the files of a run found.
+type Inputs struct {
+	Problem string // a sentence: why the run can never have them
+	Waiting string // the end of one that starts with the store: why nobody can tell at the moment
+	Found   []v1alpha1.SuiteInput
+}
+
+// defaultTimeout is that of a run whose Trigger was stored without one.
+const defaultTimeout = 30 * time.Minute
+
+// The pauses between looks at a store that does not answer. The first are short, for a restart; the
+// last bound how long a run waits for nothing once the store is back.
+const (
+	lookAgainMin = time.Second
+	lookAgainMax = 30 * time.Second
+)
+
+// startWithInputs starts a run that needs files.
+func startWithInputs(o Observation, now time.Time) Decision {
+	switch in := o.Inputs; {
+	case in == nil:
+		return Decision{LookUpInputs: true, Condition: v1alpha1.Queued("The input files are being looked up.")}
+	case in.Problem != "":
+		return Decision{Condition: v1alpha1.Error(in.Problem)}
+	case in.Waiting != "":
+		return waitForStore(o, now)
+	default:
+		return createJob
+	}
+}
+
+// waitForStore is patient for as long as the run itself might take.
+func waitForStore(o Observation, now time.Time) Decision {
+	waited, patience := now.Sub(waitingSince(o.Suite, now)), timeout(o.Trigger)
+	if waited >= patience {
+		return Decision{Condition: v1alpha1.Error(fmt.Sprintf(
+			"The input files could not be looked up for %s: the store of the files cannot be used, as %s. Notify again once it can.", patience, o.Inputs.Waiting))}
+	}
+	return Decision{
+		Condition: v1alpha1.Queued(fmt.Sprintf(
+			"Waiting for the store of the input files: %s. The run starts as soon as it can be used, and ends as Error if that takes longer than %s.", o.Inputs.Waiting, patience)),
+		Again: min(max(waited/4, lookAgainMin), lookAgainMax, patience-waited),
+	}
+}
+
+// waitingSince is the one thing about the wait that no object tells but the Suite's own status. Were
+// it counted from the notification, a run that was queued for long would have no patience left.
+func waitingSince(s *v1alpha1.Suite, now time.Time) time.Time {
+	c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionInputsReady)
+	if c == nil || c.Status != metav1.ConditionFalse {
+		return now
+	}
+	return c.LastTransitionTime.Time
+}
+
+func timeout(t *v1alpha1.Trigger) time.Duration {
+	if t.Spec.Timeout == nil || t.Spec.Timeout.Duration <= 0 {
+		return defaultTimeout
+	}
+	return t.Spec.Timeout.Duration
+}
+
+// setInputs records the files of a run whose Job exists or is about to, or that they are waited for.
+func setInputs(s *v1alpha1.Suite, o Observation, d Decision, now time.Time) {
+	if o.Inputs == nil {
+		return
+	}
+	switch in := o.Inputs; {
+	case in.Waiting != "":
+		setCondition(s, v1alpha1.StoreUnavailable(fmt.Sprintf("The store of the input files cannot be used: %s.", in.Waiting)), now)
+	case len(in.Found) > 0 && (o.Job != nil || d.CreateJob):
+		s.Status.Inputs = in.Found
+		setCondition(s, v1alpha1.InputsFound(fmt.Sprintf("%d input files were found, and are recorded in status.inputs.", len(in.Found))), now)
+	}
+}
