@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/auth/bearer"
 )
 
 // DefaultMaxStale is how long known keys keep working while the API server is away. Longer, and a
@@ -70,7 +71,7 @@ func (a *Authenticator) Authenticate(ctx context.Context, r *http.Request) (Prin
 	if stale := a.config.Freshness(); stale > a.config.MaxStale {
 		return Principal{}, unavailable(fmt.Errorf("the API server was last seen %s ago", stale.Round(time.Second)))
 	}
-	token, wellFormed := bearer(r.Header)
+	token, wellFormed := bearer.Token(r.Header)
 	key, err := a.key(ctx, Digest(token))
 	if err != nil {
 		return Principal{}, unavailable(err)

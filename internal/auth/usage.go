@@ -76,10 +76,7 @@ func (u *Usage) Start(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case use := <-u.queue:
-			if err := u.write(ctx, use); client.IgnoreNotFound(err) != nil {
-				log.FromContext(ctx).Error(err, "the last use of an API key was not recorded", "apiKey", use.key)
-				u.postpone(use.uid, use.at.Add(usageRetry))
-			}
+			u.record(ctx, use)
 		}
 	}
 }
@@ -115,6 +112,14 @@ func (u *Usage) postpone(uid types.UID, until time.Time) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.next[uid] = until
+}
+
+// record leaves it at a line in the log where a write fails: a later request makes another.
+func (u *Usage) record(ctx context.Context, use use) {
+	if err := u.write(ctx, use); client.IgnoreNotFound(err) != nil {
+		log.FromContext(ctx).Error(err, "the last use of an API key was not recorded", "apiKey", use.key)
+		u.postpone(use.uid, use.at.Add(usageRetry))
+	}
 }
 
 // write sets the one field and nothing else, without a resource version: two replicas that do so at

@@ -1,4 +1,6 @@
-package auth
+// Package bearer reads the API key from the headers of a request. It is apart from package auth so
+// that its fuzz test builds without a Kubernetes client.
+package bearer
 
 import (
 	"net/http"
@@ -12,9 +14,9 @@ const maxTokenBytes = 4096
 // blank is the white space that HTTP allows around a field's value and between its parts.
 const blank = " \t"
 
-// bearer is the key in the request's only Authorization header, and whether it may be one. It is
+// Token is the key in the request's only Authorization header, and whether it may be one. It is
 // never taken from anywhere else: a key in a URL ends up in logs.
-func bearer(h http.Header) (string, bool) {
+func Token(h http.Header) (string, bool) {
 	values := h.Values("Authorization")
 	if len(values) != 1 {
 		return "", false

@@ -1,0 +1,182 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+func key(namespace, name, secret string, change ...func(*v1alpha1.APIKey)) *v1alpha1.APIKey {
+	k := &v1alpha1.APIKey{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: "uid-of-a-key"},
+		Spec:       v1alpha1.APIKeySpec{SHA256: Digest(secret)},
+	}
+	for _, c := range change {
+		c(k)
+	}
+	return k
+}
+
+func team(name string, change ...func(*v1alpha1.Team)) *v1alpha1.Team {
+	t := &v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	for _, c := range change {
+		c(t)
+	}
+	return t
+}
+
+func expires(at time.Time) func(*v1alpha1.APIKey) {
+	return func(k *v1alpha1.APIKey) { k.Spec.ExpiresAt = &metav1.Time{Time: at} }
+}
+
+func suspendedKey(k *v1alpha1.APIKey) { k.Spec.Suspended = true }
+
+func deletedKey(k *v1alpha1.APIKey) {
+	k.Finalizers = []string{"postflight.dev/test"}
+	k.DeletionTimestamp = &metav1.Time{Time: noon}
+}
+
+func suspendedTeam(t *v1alpha1.Team) { t.Spec.Suspended = true }
+
+func in(namespace string) func(*v1alpha1.Team) {
+	return func(t *v1alpha1.Team) { t.Spec.Namespace = namespace }
+}
+
+// cluster is a fake with the indexes of the manager's cache.
+func cluster(t *testing.T, faults interceptor.Funcs, objects ...client.Object) client.WithWatch {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	x := &indexer{fake.NewClientBuilder().WithScheme(scheme)}
+	if err := SetupIndexes(t.Context(), x); err != nil {
+		t.Fatal(err)
+	}
+	return interceptor.NewClient(x.WithObjects(objects...).WithStatusSubresource(&v1alpha1.APIKey{}).Build(), faults)
+}
+
+type indexer struct{ *fake.ClientBuilder }
+
+func (x *indexer) IndexField(_ context.Context, o client.Object, field string, extract client.IndexerFunc) error {
+	x.ClientBuilder = x.WithIndex(o, field, extract)
+	return nil
+}
+
+func request(authorization ...string) *http.Request {
+	return &http.Request{Header: http.Header{"Authorization": authorization}}
+}
+
+func TestAuthenticate(t *testing.T) {
+	cases := map[string]struct {
+		reason  string
+		objects []client.Object
+		stale   time.Duration
+		want    *Error
+		team    string
+	}{
+		"good key":                      {objects: []client.Object{team("acme"), key("acme", "ci", "secret")}, team: "acme"},
+		"team with another namespace":   {objects: []client.Object{team("acme", in("acme-ci")), key("acme-ci", "ci", "secret")}, team: "acme"},
+		"no such key":                   {objects: []client.Object{team("acme"), key("acme", "ci", "other")}, want: ErrUnauthenticated},
+		"suspended key":                 {objects: []client.Object{team("acme"), key("acme", "ci", "secret", suspendedKey)}, want: ErrUnauthenticated},
+		"key that expires later":        {objects: []client.Object{team("acme"), key("acme", "ci", "secret", expires(noon.Add(time.Second)))}, team: "acme"},
+		"key that expires now":          {reason: "expiresAt is when it stops", objects: []client.Object{team("acme"), key("acme", "ci", "secret", expires(noon))}, want: ErrUnauthenticated},
+		"expired key":                   {objects: []client.Object{team("acme"), key("acme", "ci", "secret", expires(noon.Add(-time.Hour)))}, want: ErrUnauthenticated},
+		"key that is being deleted":     {reason: "to delete a key is to revoke it", objects: []client.Object{team("acme"), key("acme", "ci", "secret", deletedKey)}, want: ErrUnauthenticated},
+		"suspended team":                {objects: []client.Object{team("acme", suspendedTeam), key("acme", "ci", "secret")}, want: ErrTeamSuspended},
+		"suspended team, suspended key": {reason: "a wrong key learns nothing of the team", objects: []client.Object{team("acme", suspendedTeam), key("acme", "ci", "secret", suspendedKey)}, want: ErrUnauthenticated},
+		"no team":                       {objects: []client.Object{team("other"), key("acme", "ci", "secret")}, want: ErrUnauthenticated},
+		"the team's namespace is another": {reason: "a team of the namespace's name does not own it", objects: []client.Object{team("acme", in("acme-ci")), key("acme", "ci", "secret")},
+			want: ErrUnauthenticated},
+		"two teams claim the namespace":   {objects: []client.Object{team("acme"), team("rival", in("acme")), key("acme", "ci", "secret")}, want: ErrUnauthenticated},
+		"the same key in two namespaces":  {objects: []client.Object{team("acme"), team("rival"), key("acme", "ci", "secret"), key("rival", "ci", "secret")}, want: ErrUnauthenticated},
+		"and one of them is suspended":    {reason: "it is still unclear whose it is", objects: []client.Object{team("acme"), team("rival"), key("acme", "ci", "secret"), key("rival", "ci", "secret", suspendedKey)}, want: ErrUnauthenticated},
+		"and one of them has no team":     {objects: []client.Object{team("acme"), key("acme", "ci", "secret"), key("rival", "ci", "secret")}, want: ErrUnauthenticated},
+		"the same key twice, one team":    {objects: []client.Object{team("acme"), key("acme", "a", "secret"), key("acme", "b", "secret")}, team: "acme"},
+		"and one of them is suspended, 2": {reason: "revoking one revokes the key", objects: []client.Object{team("acme"), key("acme", "a", "secret"), key("acme", "b", "secret", suspendedKey)}, want: ErrUnauthenticated},
+		"API server away for 10 minutes":  {objects: []client.Object{team("acme"), key("acme", "ci", "secret")}, stale: 10 * time.Minute, team: "acme"},
+		"API server away for longer":      {objects: []client.Object{team("acme"), key("acme", "ci", "secret")}, stale: 10*time.Minute + 1, want: unavailable(nil)},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			used := 0
+			a := New(Config{
+				Reader:    cluster(t, interceptor.Funcs{}, tc.objects...),
+				Freshness: func() time.Duration { return tc.stale },
+				Used:      func(*v1alpha1.APIKey) { used++ },
+				Now:       func() time.Time { return noon },
+			})
+			got, err := a.Authenticate(t.Context(), request("Bearer secret"))
+			if tc.want == nil {
+				if err != nil || got.Team.Name != tc.team || got.Key == nil || used != 1 {
+					t.Errorf("%s: %+v, %v, used %d times; want the team %s", tc.reason, got, err, used, tc.team)
+				}
+				return
+			}
+			var refusal *Error
+			if !errors.As(err, &refusal) || refusal.HTTPStatus() != tc.want.HTTPStatus() || got != (Principal{}) || used != 0 {
+				t.Errorf("%s: %+v, %v, used %d times; want %v", tc.reason, got, err, used, tc.want)
+			}
+		})
+	}
+}
+
+// TestEveryKeyCostsTheSame: the same look-ups, whatever is wrong.
+func TestEveryKeyCostsTheSame(t *testing.T) {
+	for _, authorization := range [][]string{nil, {"Bearer"}, {"Bearer no"}, {"Bearer expired"}, {"Bearer secret"}, {"Bearer a b"}} {
+		lists := 0
+		counting := interceptor.Funcs{List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+			lists++
+			return c.List(ctx, list, opts...)
+		}}
+		c := cluster(t, counting, team("acme"), key("acme", "ci", "secret"), key("acme", "old", "expired", expires(noon)))
+		a := New(Config{Reader: c, Now: func() time.Time { return noon }})
+		_, _ = a.Authenticate(t.Context(), request(authorization...))
+		if lists != 2 {
+			t.Errorf("%q: %d look-ups, want 2", authorization, lists)
+		}
+	}
+}
+
+func TestCacheThatFails(t *testing.T) {
+	broken := interceptor.Funcs{List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
+		return errors.New("the cache is not started")
+	}}
+	_, err := New(Config{Reader: cluster(t, broken)}).Authenticate(t.Context(), request("Bearer secret"))
+	var refusal *Error
+	if !errors.As(err, &refusal) || refusal.HTTPStatus() != http.StatusServiceUnavailable {
+		t.Errorf("got %v, want 503", err)
+	}
+}
+
+func TestContact(t *testing.T) {
+	now := noon
+	answer := errors.New("refused")
+	c := &Contact{Probe: func(context.Context) error { return answer }, Now: func() time.Time { return now }}
+	if since := c.Since(); since != 0 {
+		t.Errorf("before the start %s, want 0", since)
+	}
+	c.Seen()
+	now = now.Add(time.Minute)
+	c.probe(t.Context())
+	if since := c.Since(); since != time.Minute {
+		t.Errorf("after a probe that failed %s, want 1m", since)
+	}
+	answer = nil
+	c.probe(t.Context())
+	if since := c.Since(); since != 0 {
+		t.Errorf("after a probe that succeeded %s, want 0", since)
+	}
+}
