@@ -37,7 +37,7 @@ func (r *SuiteReconciler) observe(ctx context.Context, s *v1alpha1.Suite) (suite
 	}
 	if o.Job != nil {
 		o.Inputs = inputsOf(s, o.Job)
-		o.Outcome, err = r.outcome(ctx, o.Job)
+		o.Outcome, err = r.outcome(ctx, s, o.Job)
 		return o, nil, err
 	}
 	if o.Environment, err = get[v1alpha1.Environment](ctx, r, s.Namespace, s.Spec.Environment); err != nil {
@@ -85,18 +85,17 @@ func (r *SuiteReconciler) job(ctx context.Context, s *v1alpha1.Suite) (*batchv1.
 	return j, nil
 }
 
-// outcome reads the pods only where the Job alone does not tell: while none is ready, and at the end
-// of a run that did not pass.
-func (r *SuiteReconciler) outcome(ctx context.Context, j *batchv1.Job) (metav1.Condition, error) {
+// outcome reads the pods only where they tell more than the Job: while none is ready, and at the end.
+func (r *SuiteReconciler) outcome(ctx context.Context, s *v1alpha1.Suite, j *batchv1.Job) (metav1.Condition, error) {
 	c := job.Outcome(j, nil)
-	if c.Status == metav1.ConditionTrue || (c.Status == metav1.ConditionUnknown && !starting(j)) {
+	if !suite.Ended(c) && !starting(j) {
 		return c, nil
 	}
 	pods := &corev1.PodList{}
 	if err := r.Live.List(ctx, pods, client.InNamespace(j.Namespace), client.MatchingLabels{batchv1.JobNameLabel: j.Name}); err != nil {
 		return c, err
 	}
-	return job.Outcome(j, pods.Items), nil
+	return job.Remember(job.Outcome(j, pods.Items), suite.Succeeded(s)), nil
 }
 
 // stream lists the Suites of the same stream, shared with the cache: read-only.

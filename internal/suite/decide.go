@@ -163,7 +163,7 @@ func missing(o Observation, now time.Time, what string) Decision {
 // afterEnd clears up: a Job that outlived the end of its Suite is stopped, and in the end the Suite
 // is deleted, which deletes its Job too.
 func afterEnd(o Observation, now time.Time) Decision {
-	d := Decision{Condition: current(o.Suite), SupersededBy: o.Suite.Status.SupersededBy}
+	d := Decision{Condition: Succeeded(o.Suite), SupersededBy: o.Suite.Status.SupersededBy}
 	if o.Job != nil && !Ended(o.Outcome) && o.Job.DeletionTimestamp == nil {
 		d.DeleteJob = true
 		return d
@@ -175,7 +175,8 @@ func afterEnd(o Observation, now time.Time) Decision {
 	return d
 }
 
-func current(s *v1alpha1.Suite) metav1.Condition {
+// Succeeded is the condition that carries the Suite's life; empty before anybody looked at the Suite.
+func Succeeded(s *v1alpha1.Suite) metav1.Condition {
 	for _, c := range s.Status.Conditions {
 		if c.Type == v1alpha1.ConditionSucceeded {
 			return c
