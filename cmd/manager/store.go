@@ -1,0 +1,126 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/spf13/pflag"
+	corev1 "k8s.io/api/core/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/postflight-dev/postflight/controllers"
+	"github.com/postflight-dev/postflight/internal/endpoint"
+	"github.com/postflight-dev/postflight/internal/inputs"
+)
+
+// storeOptions are the flags of the store of run inputs. Each defaults to a variable, so that one
+// Secret or ConfigMap can configure a Deployment.
+type storeOptions struct {
+	inputs.Options
+	caFile       string
+	createBucket bool
+	image        string
+}
+
+func (o *storeOptions) addFlags(f *pflag.FlagSet) {
+	f.StringVar(&o.Endpoint, "store-endpoint", os.Getenv("POSTFLIGHT_STORE_ENDPOINT"), "URL of the S3-compatible store of run inputs, as the manager and pods reach it; default: $POSTFLIGHT_STORE_ENDPOINT")
+	f.StringVar(&o.PublicEndpoint, "store-public-endpoint", os.Getenv("POSTFLIGHT_STORE_PUBLIC_ENDPOINT"), "its URL as CI reaches it; default: $POSTFLIGHT_STORE_PUBLIC_ENDPOINT, or like --store-endpoint")
+	f.StringVar(&o.Region, "store-region", cmp.Or(os.Getenv("POSTFLIGHT_STORE_REGION"), "us-east-1"), "its region, a part of every signature; default: $POSTFLIGHT_STORE_REGION")
+	f.StringVar(&o.Bucket, "store-bucket", os.Getenv("POSTFLIGHT_STORE_BUCKET"), "its bucket; default: $POSTFLIGHT_STORE_BUCKET")
+	f.BoolVar(&o.PathStyle, "store-path-style", truth("POSTFLIGHT_STORE_PATH_STYLE", true), "put the bucket into the path of URLs, not into their host; default: $POSTFLIGHT_STORE_PATH_STYLE")
+	f.StringVar(&o.caFile, "store-ca-file", os.Getenv("POSTFLIGHT_STORE_CA_FILE"), "PEM of the certificate authority of its TLS, for the manager and for pods; default: $POSTFLIGHT_STORE_CA_FILE, or those of the system")
+	f.StringVar(&o.CredentialsPath, "store-credentials", os.Getenv("POSTFLIGHT_STORE_CREDENTIALS"), "file like ~/.aws/credentials, or folder with files AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, such as a mounted Secret; read again when it changes; default: $POSTFLIGHT_STORE_CREDENTIALS, or variables of these names, or the cloud's own source")
+	f.BoolVar(&o.createBucket, "store-create-bucket", truth("POSTFLIGHT_STORE_CREATE_BUCKET", false), "create the bucket if it does not exist; default: $POSTFLIGHT_STORE_CREATE_BUCKET")
+	f.DurationVar(&o.UploadLifetime, "signed-url-lifetime", inputs.DefaultUploadLifetime, "how long a URL to upload to is valid, from 1s to 168h")
+	f.StringVar(&o.image, "image", os.Getenv("POSTFLIGHT_IMAGE"), "image of Postflight that downloads run inputs in pods; default: $POSTFLIGHT_IMAGE, or that of the manager's own pod")
+}
+
+// truth reads a default; a flag of the same name may still be given.
+func truth(variable string, otherwise bool) bool {
+	if value, err := strconv.ParseBool(os.Getenv(variable)); err == nil {
+		return value
+	}
+	return otherwise
+}
+
+// configured tells whether there is a store at all.
+func (o *storeOptions) configured() bool { return o.Endpoint != "" || o.Bucket != "" }
+
+// validate also reads the CA file, so that a wrong one is known at once.
+func (o *storeOptions) validate() error {
+	if !o.configured() {
+		return nil
+	}
+	var errs []error
+	if o.caFile != "" {
+		ca, err := os.ReadFile(o.caFile)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("--store-ca-file: %w", err))
+		}
+		o.CA = ca
+	}
+	return errors.Join(append(errs, o.Validate())...)
+}
+
+// setupStore is nil where no store is configured.
+func setupStore(mgr ctrl.Manager, o storeOptions) (*inputs.Store, error) {
+	if !o.configured() {
+		return nil, nil
+	}
+	store, err := inputs.New(o.Options)
+	if err != nil {
+		return nil, fmt.Errorf("set up the store of run inputs: %w", err)
+	}
+	return store, errors.Join(
+		store.Register(metrics.Registry),
+		mgr.Add(&inputs.Watcher{Store: store, CreateBucket: o.createBucket}),
+		mgr.AddReadyzCheck("store", store.Ready),
+	)
+}
+
+// uploads and runInputs keep a nil *inputs.Store from becoming an interface that is not nil.
+func uploads(store *inputs.Store) endpoint.Uploads {
+	if store == nil {
+		return nil
+	}
+	return store
+}
+
+func runInputs(ctx context.Context, mgr ctrl.Manager, store *inputs.Store, o options) (controllers.InputsConfig, error) {
+	if store == nil {
+		return controllers.InputsConfig{}, nil
+	}
+	image, err := o.store.image, error(nil)
+	if image == "" {
+		image, err = ownImage(ctx, mgr.GetAPIReader(), o)
+	}
+	return controllers.InputsConfig{Store: store, Image: image, CA: string(o.store.CA)}, err
+}
+
+// ownImage is that of the pod the manager runs in: an overlay that changes the Deployment's image
+// need not change it in a second place.
+func ownImage(ctx context.Context, c client.Reader, o options) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	pod := &corev1.Pod{}
+	name := client.ObjectKey{Namespace: cmp.Or(os.Getenv("POD_NAMESPACE"), o.leaderElectionNamespace), Name: os.Getenv("POD_NAME")}
+	if name.Name == "" {
+		return "", errors.New("--image must be given where a store is, and the manager does not run in a pod that says its $POD_NAME: pods download run inputs with it")
+	}
+	if err := c.Get(ctx, name, pod); err != nil {
+		return "", fmt.Errorf("find out the image of the manager's own pod (--image spares it that): %w", err)
+	}
+	for _, container := range pod.Spec.Containers {
+		if container.Name == "manager" || len(pod.Spec.Containers) == 1 {
+			return container.Image, nil
+		}
+	}
+	return "", fmt.Errorf("the pod %s has no container named manager; give --image", name)
+}
