@@ -16,6 +16,7 @@ import (
 	"github.com/postflight-dev/postflight/controllers"
 	"github.com/postflight-dev/postflight/internal/auth"
 	"github.com/postflight-dev/postflight/internal/endpoint"
+	"github.com/postflight-dev/postflight/internal/inputs"
 	"github.com/postflight-dev/postflight/internal/match"
 	"github.com/postflight-dev/postflight/internal/serve"
 )
@@ -24,7 +25,7 @@ import (
 const drainTimeout = 50 * time.Second
 
 // setupHTTP adds the HTTP API, which every replica serves.
-func setupHTTP(ctx context.Context, mgr ctrl.Manager, o options) error {
+func setupHTTP(ctx context.Context, mgr ctrl.Manager, o options, store *inputs.Store) error {
 	authenticator, err := setupAuth(ctx, mgr)
 	if err != nil {
 		return err
@@ -53,6 +54,7 @@ func setupHTTP(ctx context.Context, mgr ctrl.Manager, o options) error {
 			return endpoint.Principal(p), err
 		},
 		Triggers:   triggers,
+		Uploads:    uploads(store),
 		PublicURL:  o.publicURL,
 		Limits:     limits,
 		Registerer: metrics.Registry,

@@ -29,6 +29,8 @@ type options struct {
 	holdBudget time.Duration
 	drainDelay time.Duration
 	logLevel   slog.Level
+
+	store storeOptions
 }
 
 func newCommand() *cobra.Command {
@@ -67,6 +69,7 @@ func (o *options) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.replicaName, "replica-name", os.Getenv("POD_NAME"), "name of this replica, unlike any other's, by which it knows its own Lease after a restart; default: $POD_NAME")
 	f.DurationVar(&o.holdBudget, "hold-budget", 45*time.Second, "how long a notification is held while the API server is away, before 503; below the clients' 60s")
 	f.DurationVar(&o.drainDelay, "drain-delay", 3*time.Second, "how long to go on serving after readiness fails, until load balancers know")
+	o.store.addFlags(f)
 	f.TextVar(&o.logLevel, "log-level", slog.LevelInfo, "DEBUG, INFO, WARN or ERROR")
 }
 
@@ -85,5 +88,5 @@ func (o *options) validate() error {
 	if o.drainDelay < 0 {
 		errs = append(errs, fmt.Errorf("--drain-delay %s: must not be negative", o.drainDelay))
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, o.store.validate())...)
 }

@@ -46,10 +46,18 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return fmt.Errorf("create the manager: %w", err)
 	}
-	if err := setupControllers(ctx, mgr); err != nil {
+	store, err := setupStore(mgr, o.store)
+	if err != nil {
 		return err
 	}
-	if err := setupHTTP(ctx, mgr, o); err != nil {
+	runInputs, err := runInputs(ctx, mgr, store, o)
+	if err != nil {
+		return err
+	}
+	if err := setupControllers(ctx, mgr, runInputs); err != nil {
+		return err
+	}
+	if err := setupHTTP(ctx, mgr, o, store); err != nil {
 		return err
 	}
 	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
@@ -104,7 +112,7 @@ type reconciler interface {
 	SetupWithManager(mgr ctrl.Manager) error
 }
 
-func setupControllers(ctx context.Context, mgr ctrl.Manager) error {
+func setupControllers(ctx context.Context, mgr ctrl.Manager, runInputs controllers.InputsConfig) error {
 	if err := controllers.SetupIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
@@ -120,6 +128,7 @@ func setupControllers(ctx context.Context, mgr ctrl.Manager) error {
 			Recorder: mgr.GetEventRecorder("postflight"),
 			Clock:    clock.RealClock{},
 			Metrics:  suiteMetrics,
+			Inputs:   runInputs,
 		},
 		&controllers.TriggerReconciler{Client: c},
 		&controllers.EnvironmentReconciler{Client: c, Clock: clock.RealClock{}},
