@@ -1,0 +1,185 @@
+package job
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+const logHint = ". Its log says more: kubectl logs -n acme smoke-1-x -c test"
+
+func TestOutcomeOfAnEndedJob(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		job    *batchv1.Job
+		pods   []corev1.Pod
+		want   metav1.Condition
+	}{
+		"Passed": {
+			reason: "A Job that is complete is a run that passed, whether its pods are still there or not.",
+			job:    newJob(complete),
+			want:   v1alpha1.Passed("The tests passed in 42s."),
+		},
+		"PassedWithSummary": {
+			reason: "Tests may say in their termination log what they did.",
+			job:    newJob(complete),
+			pods:   []corev1.Pod{newPod(corev1.PodSucceeded, container("test", exitFor("Completed", 0, 40, "12 checks\n")))},
+			want:   v1alpha1.Passed("The tests passed in 42s: 12 checks"),
+		},
+		"PassedAtLast": {
+			reason: "A pod that failed before is not the one to quote.",
+			job:    newJob(complete),
+			pods: []corev1.Pod{
+				newPod(corev1.PodFailed, named("a"), container("test", exit(1, 10, "broken"))),
+				newPod(corev1.PodSucceeded, named("b"), container("test", exitFor("Completed", 0, 40, "12 checks"))),
+			},
+			want: v1alpha1.Passed("The tests passed in 42s: 12 checks"),
+		},
+		"Deadline": {
+			reason: "The pods are gone when a Job has run out of time.",
+			job:    newJob(deadlineExceeded),
+			want:   v1alpha1.TimedOut("The run took longer than its timeout of 30m and was stopped."),
+		},
+		"DeadlineWithPod": {
+			reason: "How a container ends that is killed says nothing about the tests.",
+			job:    newJob(deadlineExceeded),
+			pods:   []corev1.Pod{newPod(corev1.PodFailed, deleted(1800), container("test", exit(137, 1830, "")))},
+			want:   v1alpha1.TimedOut("The run took longer than its timeout of 30m and was stopped."),
+		},
+		"PodDeadline": {
+			reason: "A template may bound the pod too.",
+			job:    newJob(backoffExceeded),
+			pods:   []corev1.Pod{newPod(corev1.PodFailed, podReason("DeadlineExceeded", "Pod was active on the node longer than the specified deadline"))},
+			want:   v1alpha1.TimedOut("The pod took longer than the activeDeadlineSeconds of its own in the jobTemplate, and was stopped."),
+		},
+		"PodGone": {
+			reason: "Of a pod that was deleted nobody can say that its tests failed.",
+			job:    newJob(backoffExceeded),
+			want:   v1alpha1.Error("The pod was deleted before its end was seen, by hand or with its node. Notify again, or create another Suite, to repeat the run."),
+		},
+		"RestartedPodGone": {
+			reason: "Where containers restart in place, Kubernetes itself deletes the pod whose tests failed.",
+			job:    newJob(backoffExceeded, onFailure),
+			want:   v1alpha1.Failed("Job has reached the specified backoff limit. Its pods are gone, and their logs with them; a restartPolicy of Never keeps them."),
+		},
+		"PodFailurePolicyPodGone": {
+			reason: "The Job keeps the words for what a failure policy saw.",
+			job:    newJob(with(batchv1.JobFailed, batchv1.JobReasonPodFailurePolicy, "Container test for pod acme/smoke-1-x failed with exit code 42 matching FailJob rule at index 0")),
+			want:   v1alpha1.Failed("Container test for pod acme/smoke-1-x failed with exit code 42 matching FailJob rule at index 0. Its pods are gone, and their logs with them; a restartPolicy of Never keeps them."),
+		},
+		"LastAttempt": {
+			reason: "Of several attempts the last one counts, in whatever order they are listed.",
+			job:    newJob(backoffExceeded, func(j *batchv1.Job) { j.Status.Failed = 3 }),
+			pods: []corev1.Pod{
+				newPod(corev1.PodFailed, named("b"), container("test", exit(2, 20, "second"))),
+				newPod(corev1.PodFailed, named("c"), container("test", exit(3, 30, "third"))),
+				newPod(corev1.PodFailed, named("a"), container("test", exit(1, 10, "first"))),
+			},
+			want: v1alpha1.Failed(`Container "test" exited with code 3 in the last of 3 pods that failed: third`),
+		},
+		"FailedIndexes": {
+			reason: "An indexed Job says which of its pods failed.",
+			job:    newJob(with(batchv1.JobFailed, batchv1.JobReasonMaxFailedIndexesExceeded, ""), func(j *batchv1.Job) { j.Status.FailedIndexes = new("1,3-5") }),
+			pods:   []corev1.Pod{newPod(corev1.PodFailed, container("test", exit(7, 9, "no")))},
+			want:   v1alpha1.Failed(`Container "test" exited with code 7 (failed indexes: 1,3-5): no`),
+		},
+		"Parallel": {
+			reason: "A pod that the Job deleted because another failed ends last, and is not the cause.",
+			job:    newJob(backoffExceeded),
+			pods: []corev1.Pod{
+				newPod(corev1.PodFailed, named("a"), container("test", exit(3, 10, "assertion"))),
+				newPod(corev1.PodFailed, named("b"), deleted(11), container("test", exit(143, 12, ""))),
+				newPod(corev1.PodSucceeded, named("c"), container("test", exitFor("Completed", 0, 20, ""))),
+			},
+			want: v1alpha1.Failed(`Container "test" exited with code 3: assertion`),
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			slices.Reverse(tc.pods)
+			got := Outcome(tc.job, tc.pods)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s\nOutcome(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestTimes(t *testing.T) {
+	cases := map[string]struct {
+		reason    string
+		job       *batchv1.Job
+		start     *metav1.Time
+		completed *metav1.Time
+	}{
+		"New":      {reason: "Nothing has happened.", job: newJob()},
+		"Stopping": {reason: "A Job has ended only when it says so.", job: newJob(with(batchv1.JobFailureTarget, "", "")), start: new(after(0))},
+		"Complete": {reason: "A Job that is complete has the time.", job: newJob(complete), start: new(after(0)), completed: new(after(42))},
+		"Failed":   {reason: "One that failed has only that of its condition.", job: newJob(backoffExceeded), start: new(after(0)), completed: new(after(42))},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff([]*metav1.Time{tc.start, tc.completed}, []*metav1.Time{StartTime(tc.job), CompletionTime(tc.job)}); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestRemember(t *testing.T) {
+	blocked := v1alpha1.Running("The pod cannot start: no image.")
+	restarted := v1alpha1.Running(`The container "test" fails, and is restarted. It last exited with code 5: broken`)
+	cases := map[string]struct {
+		reason      string
+		now, before metav1.Condition
+		want        string
+	}{
+		"TimedOut": {
+			reason: "Who reads that a run took too long wants to know on what.",
+			now:    Outcome(newJob(deadlineExceeded), nil), before: blocked,
+			want: "The run took longer than its timeout of 30m and was stopped. The pod cannot start: no image.",
+		},
+		"Stopping": {
+			reason: "It has to outlast the words for what comes between.",
+			now:    Outcome(newJob(with(batchv1.JobFailureTarget, batchv1.JobReasonDeadlineExceeded, "")), nil), before: blocked,
+			want: "The run took longer than its timeout of 30m; its pods are stopping. The pod cannot start: no image.",
+		},
+		"Carried": {
+			reason: "Once is enough.",
+			now:    Outcome(newJob(deadlineExceeded), nil),
+			before: v1alpha1.Running("The run took longer than its timeout of 30m; its pods are stopping. The pod cannot start: no image."),
+			want:   "The run took longer than its timeout of 30m and was stopped. The pod cannot start: no image.",
+		},
+		"Restarted": {
+			reason: "The exit code of a pod that is gone.",
+			now:    Outcome(newJob(backoffExceeded, onFailure), nil), before: restarted,
+			want: "Job has reached the specified backoff limit. Its pods are gone, and their logs with them; a restartPolicy of Never keeps them. It last exited with code 5: broken",
+		},
+		"Started": {
+			reason: "A pod that could start at last is no reason.",
+			now:    Outcome(newJob(deadlineExceeded), nil), before: v1alpha1.Running("The tests are running."),
+			want: "The run took longer than its timeout of 30m and was stopped.",
+		},
+		"Passed": {
+			reason: "What went well needs no explanation.",
+			now:    Outcome(newJob(complete), nil), before: blocked,
+			want: "The tests passed in 42s.",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := Remember(tc.now, tc.before)
+			want := tc.now
+			want.Message = tc.want
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s\nRemember(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,253 @@
+package job
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+func active(ready int32) func(*batchv1.Job) {
+	return func(j *batchv1.Job) { j.Status.Active, j.Status.Ready = 1, &ready }
+}
+
+func restarting(p *corev1.Pod) {
+	p.Spec.RestartPolicy = corev1.RestartPolicyOnFailure
+	p.Status.ContainerStatuses[0].LastTerminationState = exit(5, 9, "broken")
+}
+
+const (
+	follow = "The tests are running. Follow them: kubectl logs -n acme job/smoke-1 -f"
+	setUp  = "The pod is being set up: volumes, network, images. If that takes long: kubectl describe pod -n acme smoke-1-x"
+)
+
+func TestOutcomeOfARunningJob(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		job    *batchv1.Job
+		pods   []corev1.Pod
+		want   string
+	}{
+		"New": {
+			reason: "A Job whose pod does not come is refused one, which only its events tell.",
+			job:    newJob(),
+			want:   "Waiting for the pod to be created. If that takes long, a quota or an admission policy refuses it: kubectl describe job -n acme smoke-1",
+		},
+		"Starting": {
+			reason: "Without its pods a Job tells little.",
+			job:    newJob(active(0)),
+			want:   "The pod is starting.",
+		},
+		"Ready": {
+			reason: "It tells that one is ready, for which the pods need not be listed.",
+			job:    newJob(active(1)),
+			want:   follow,
+		},
+		"Running": {
+			reason: "The words are the same with the pod and without.",
+			job:    newJob(active(1)),
+			pods:   []corev1.Pod{newPod(corev1.PodRunning, container("test", runs))},
+			want:   follow,
+		},
+		"BetweenAttempts": {
+			reason: "The next pod waits for the Job's back-off.",
+			job:    newJob(func(j *batchv1.Job) { j.Status.Failed = 1 }),
+			pods:   []corev1.Pod{newPod(corev1.PodFailed, container("test", exit(1, 9, "")))},
+			want:   "A pod failed, and the Job starts another, as its backoffLimit allows.",
+		},
+		"Ended": {
+			reason: "The Job has not counted its pod yet.",
+			job:    newJob(active(0)),
+			pods:   []corev1.Pod{newPod(corev1.PodSucceeded, container("test", exit(0, 9, "")))},
+			want:   "The pod has ended.",
+		},
+		"FailureTarget": {
+			reason: "A Job that is about to fail has pods that still run, so the run has not ended.",
+			job:    newJob(with(batchv1.JobFailureTarget, batchv1.JobReasonBackoffLimitExceeded, "")),
+			pods:   []corev1.Pod{newPod(corev1.PodFailed, container("test", exit(1, 9, "")))},
+			want:   "The run did not pass; its pods are stopping.",
+		},
+		"Deadline": {
+			reason: "The same at the end of its time.",
+			job:    newJob(with(batchv1.JobFailureTarget, batchv1.JobReasonDeadlineExceeded, "")),
+			want:   "The run took longer than its timeout of 30m; its pods are stopping.",
+		},
+		"SuccessCriteriaMet": {
+			reason: "A Job that is about to be complete has pods too.",
+			job:    newJob(with(batchv1.JobSuccessCriteriaMet, batchv1.JobReasonSuccessPolicy, "")),
+			want:   "The tests passed; the pods are stopping.",
+		},
+		"Deleted": {
+			reason: "The Job goes when its pods have gone.",
+			job:    newJob(active(1), func(j *batchv1.Job) { j.DeletionTimestamp = new(after(9)) }),
+			want:   "The Job is being deleted; its pods are stopping.",
+		},
+		"Suspended": {
+			reason: "A queueing system holds the Job back.",
+			job:    newJob(with(batchv1.JobSuspended, "JobSuspended", ""), func(j *batchv1.Job) { j.Spec.Suspend = new(true) }),
+			want:   "The Job is suspended, and starts when whoever suspended it, such as a queueing system, resumes it: kubectl describe job -n acme smoke-1",
+		},
+		"OneBlocked": {
+			reason: "Of several pods the one that cannot start holds the run up.",
+			job:    newJob(active(1)),
+			pods: []corev1.Pod{
+				newPod(corev1.PodRunning, named("a"), container("test", runs)),
+				newPod(corev1.PodPending, named("b"), container("test", waits("ErrImageNeverPull", ""))),
+			},
+			want: `The pod cannot start: the image "acme/tests:1" of container "test" is not on the node, and its imagePullPolicy is Never.`,
+		},
+		"OneRunning": {
+			reason: "Of several pods the one that runs is worth following.",
+			job:    newJob(active(1)),
+			pods: []corev1.Pod{
+				newPod(corev1.PodPending, named("a"), container("test", waits("ContainerCreating", ""))),
+				newPod(corev1.PodRunning, named("b"), container("test", runs)),
+			},
+			want: follow,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			slices.Reverse(tc.pods)
+			if diff := cmp.Diff(v1alpha1.Running(tc.want), Outcome(tc.job, tc.pods)); diff != "" {
+				t.Errorf("%s\nOutcome(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestOutcomeOfAPodThatStarts(t *testing.T) {
+	backOff := `Back-off pulling image "acme/tests:1": ErrImagePull: rpc error: code = NotFound desc = failed to pull and unpack image "acme/tests:1": failed to resolve reference "acme/tests:1": not found`
+	notFound := `The pod cannot start: the image "acme/tests:1" of container "test" cannot be pulled: not found. Check its name and tag, and the imagePullSecrets.`
+	cases := map[string]struct {
+		reason string
+		pod    corev1.Pod
+		want   string
+	}{
+		"Unscheduled": {
+			reason: "The scheduler has not looked at it.",
+			pod:    newPod(corev1.PodPending, func(p *corev1.Pod) { p.Spec.NodeName = "" }),
+			want:   "Waiting for the pod to be scheduled.",
+		},
+		"Unschedulable": {
+			reason: "The scheduler knows best why.",
+			pod:    newPod(corev1.PodPending, podCondition(corev1.PodScheduled, corev1.ConditionFalse, "Unschedulable", "0/3 nodes are available: 3 Insufficient cpu.")),
+			want:   "The pod cannot start: no node can take it: 0/3 nodes are available: 3 Insufficient cpu.",
+		},
+		"Gated": {
+			reason: "A gate says nothing but that it is closed.",
+			pod:    newPod(corev1.PodPending, podCondition(corev1.PodScheduled, corev1.ConditionFalse, "SchedulingGated", "Scheduling is blocked due to non-empty scheduling gates")),
+			want:   "The pod cannot start: its scheduling gates are closed, and whoever put them there has to open them.",
+		},
+		"Creating": {
+			reason: "That a volume is missing is only in the pod's events.",
+			pod:    newPod(corev1.PodPending, podCondition(corev1.PodScheduled, corev1.ConditionTrue, "", ""), container("test", waits("ContainerCreating", ""))),
+			want:   setUp,
+		},
+		"ErrImagePull": {
+			reason: "The image and the registry's answer, without the wrapping.",
+			pod:    newPod(corev1.PodPending, container("test", waits("ErrImagePull", `rpc error: code = NotFound desc = failed to pull and unpack image "acme/tests:1": failed to resolve reference "acme/tests:1": not found`))),
+			want:   notFound,
+		},
+		"ImagePullBackOff": {
+			reason: "A kubelet takes turns in pulling and waiting; the words stay the same, and the status is not written each time.",
+			pod:    newPod(corev1.PodPending, container("test", waits("ImagePullBackOff", backOff))),
+			want:   notFound,
+		},
+		"ImagePullWithoutMessage": {
+			reason: "The reason stands in for the message.",
+			pod:    newPod(corev1.PodPending, container("test", waits("ImagePullBackOff", ""))),
+			want:   `The pod cannot start: the image "acme/tests:1" of container "test" cannot be pulled: ImagePullBackOff. Check its name and tag, and the imagePullSecrets.`,
+		},
+		"InvalidImageName": {
+			reason: "The name is the template's, though hostile.",
+			pod: newPod(corev1.PodPending, container("test", waits("InvalidImageName", "couldn't parse image name")), func(p *corev1.Pod) {
+				p.Spec.Containers[0].Image = "A\x1b[1m\n:"
+			}),
+			want: `The pod cannot start: the image "A; :" of container "test" cannot be pulled: couldn't parse image name. Check its name and tag, and the imagePullSecrets.`,
+		},
+		"InitImage": {
+			reason: "An init container comes first, and is named as one.",
+			pod: newPod(corev1.PodPending, initContainer("migrate", waits("ErrImagePull", "denied")),
+				container("test", waits("PodInitializing", ""))),
+			want: `The pod cannot start: the image "acme/migrate:1" of init container "migrate" cannot be pulled: denied. Check its name and tag, and the imagePullSecrets.`,
+		},
+		"MissingSecret": {
+			reason: "A Secret or ConfigMap that the container asks for is missing.",
+			pod:    newPod(corev1.PodPending, container("test", waits("CreateContainerConfigError", `secret "shop" not found`))),
+			want:   `The pod cannot start: container "test" cannot be configured: secret "shop" not found. Create what is missing, or correct the jobTemplate of the Trigger.`,
+		},
+		"Another": {
+			reason: "What else may keep a container from starting, and what later versions may think of.",
+			pod:    newPod(corev1.PodPending, container("test", waits("CreateContainerError", "context deadline exceeded"))),
+			want:   `The pod cannot start: container "test" waits (CreateContainerError): context deadline exceeded.`,
+		},
+		"Fetching": {
+			reason: "A large file takes its time.",
+			pod:    newPod(corev1.PodPending, initContainer(FetchContainer, runs), container("test", waits("PodInitializing", ""))),
+			want:   "The input files are being downloaded. Follow it: kubectl logs -n acme smoke-1-x -c postflight-fetch -f",
+		},
+		"Initializing": {
+			reason: "So may an init container; a sidecar that runs is no reason to wait.",
+			pod:    newPod(corev1.PodPending, sidecar("proxy", runs), initContainer("migrate", runs), container("test", waits("PodInitializing", ""))),
+			want:   `The init container "migrate" is running. Follow it: kubectl logs -n acme smoke-1-x -c migrate -f`,
+		},
+		"WithSidecar": {
+			reason: "The tests run beside it.",
+			pod:    newPod(corev1.PodRunning, sidecar("proxy", runs), container("test", runs)),
+			want:   follow,
+		},
+		"SidecarCrashes": {
+			reason: "A sidecar that does not start keeps the tests from starting.",
+			pod:    newPod(corev1.PodPending, sidecar("proxy", exit(2, 9, "no route")), container("test", waits("PodInitializing", ""))),
+			want:   `The init container "proxy" fails, and is restarted. It last exited with code 2: no route`,
+		},
+		"CrashLoopBackOff": {
+			reason: "The kubelet's message counts seconds; how the container ended does not change.",
+			pod:    newPod(corev1.PodRunning, container("test", waits("CrashLoopBackOff", "back-off 40s restarting failed container")), restarting),
+			want:   `The container "test" fails, and is restarted. It last exited with code 5: broken`,
+		},
+		"BetweenRestarts": {
+			reason: "Between two starts the container is shown as terminated.",
+			pod:    newPod(corev1.PodRunning, container("test", exit(6, 19, "")), restarting),
+			want:   `The container "test" fails, and is restarted. It last exited with code 6.`,
+		},
+		"CrashLoopUnknown": {
+			reason: "A kubelet that restarted has forgotten.",
+			pod:    newPod(corev1.PodRunning, container("test", waits("CrashLoopBackOff", ""))),
+			want:   `The container "test" fails, and is restarted.`,
+		},
+		"Restarted": {
+			reason: "A container that runs again is running.",
+			pod:    newPod(corev1.PodRunning, container("test", runs), restarting),
+			want:   follow,
+		},
+		"Lagging": {
+			reason: "A proxy that was injected as a plain container never ends by itself.",
+			pod:    newPod(corev1.PodRunning, container("test", exit(0, 9, "")), container("proxy", runs)),
+			want:   `A container has ended, and the run goes on until container "proxy" ends too.`,
+		},
+		"Deleted": {
+			reason: "Somebody stops the pod.",
+			pod:    newPod(corev1.PodRunning, deleted(9), container("test", runs)),
+			want:   "The pod is being deleted.",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			want := v1alpha1.Running(tc.want)
+			got := Outcome(newJob(active(0)), []corev1.Pod{tc.pod})
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s\nOutcome(...): -want, +got:\n%s", tc.reason, diff)
+			}
+			if got.LastTransitionTime != (metav1.Time{}) {
+				t.Error("a pure function knows no time")
+			}
+		})
+	}
+}
