@@ -194,7 +194,7 @@ type Inputs struct {
 
 // Retention says how long finished runs are kept.
 type Retention struct {
-	// ttlAfterFinished is how long after its end a Suite is deleted, with its Job; 1m to 8760h.
+	// ttlAfterFinished is how long after its end a Suite is deleted, with its Job; 1s to 8760h.
 	// It also ends its memory as a duplicate.
 	// +optional
 	// +kubebuilder:default="168h"

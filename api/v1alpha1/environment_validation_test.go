@@ -1,0 +1,104 @@
+package v1alpha1_test
+
+import (
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/test/apiserver"
+)
+
+const expiry = "2026-12-01T00:00:00Z"
+
+var environment = kind("Environment", fields{})
+
+func TestEnvironmentValidation(t *testing.T) {
+	submit(t, environment, map[string]row{
+		"Least":                {"an Environment may have nothing but its name", edits(), ""},
+		"LongestName":          {"63 characters make a label", set("metadata/name", strings.Repeat("e", 63)), ""},
+		"NameTooLong":          {"the name becomes a label", set("metadata/name", strings.Repeat("e", 64)), "the name of an Environment must be a DNS label"},
+		"NameWithDot":          {"the name becomes a label of pods", set("metadata/name", "eu.staging"), "the name of an Environment must be a DNS label"},
+		"NoSpec":               {"kubectl apply of half a file", remove("spec"), "spec: Required"},
+		"URL":                  {"the usual", set("spec/url", "https://staging.example.com"), ""},
+		"URLPlain":             {"http, a port, a path and a query", set("spec/url", "http://shop.default.svc:8080/a/b?c=d#e"), ""},
+		"URLIPv6":              {"an address", set("spec/url", "http://[2001:db8::1]:8080"), ""},
+		"URLEmpty":             {"left out is not the same as empty", set("spec/url", ""), "url must be an absolute http or https URL"},
+		"URLWithoutScheme":     {"a host is no URL", set("spec/url", "staging.example.com"), "url must be an absolute http or https URL"},
+		"URLOtherScheme":       {"nobody tests ftp here", set("spec/url", "ftp://example.com"), "url must be an absolute http or https URL"},
+		"URLScript":            {"it becomes a link", set("spec/url", "javascript:alert(1)"), "url must be an absolute http or https URL"},
+		"URLWithoutHost":       {"there is nowhere to go", set("spec/url", "https:///path"), "url must be an absolute http or https URL"},
+		"URLRelative":          {"to what?", set("spec/url", "/path"), "url must be an absolute http or https URL"},
+		"URLOfNoScheme":        {"whose scheme?", set("spec/url", "//example.com"), "url must be an absolute http or https URL"},
+		"URLWithSpace":         {"not a URL", set("spec/url", "https://exa mple.com"), "url must be an absolute http or https URL"},
+		"URLLongest":           {"2,048 bytes", set("spec/url", "https://e.com/"+text(2034)), ""},
+		"URLTooLong":           {"2,049 bytes", set("spec/url", "https://e.com/"+text(2035)), "Too long"},
+		"VariablesFrom":        {"Secrets and ConfigMaps", set("spec/variablesFrom", list{fields{"secretRef": fields{"name": "a"}}, fields{"configMapRef": fields{"name": "b"}, "prefix": "B_"}}), ""},
+		"VariablesFromTooMany": {"17", set("spec/variablesFrom", repeat(fields{"secretRef": fields{"name": "a"}}, 17)), "must have at most 16 items"},
+		"Ephemeral":            {"made by a notification", set("spec/ephemeral", fields{"deploymentURL": "https://pr-1.example.com", "expiresAt": expiry}), ""},
+		"EphemeralForever":     {"it would never be deleted", set("spec/ephemeral", fields{"deploymentURL": "https://pr-1.example.com"}), "spec.ephemeral.expiresAt: Required"},
+		"EphemeralOfNothing":   {"it stands for a deployment URL", set("spec/ephemeral", fields{"expiresAt": expiry}), "spec.ephemeral.deploymentURL: Required"},
+		"UnknownField":         {"a slip of the pen is told", set("spec/variable", fields{"A": "b"}), `unknown field "spec.variable"`},
+	})
+}
+
+func repeat(item any, n int) list {
+	var all list
+	for range n {
+		all = append(all, item)
+	}
+	return all
+}
+
+// Variables have the same rules wherever they stand.
+func TestVariablesValidation(t *testing.T) {
+	const badName = "the name of a variable must start with a letter"
+	rows := map[string]row{
+		"Names":           {"what Kubernetes allows in a pod", set("spec/variables", fields{"A": "1", "_b": "2", "c.d-e": "3", "-f": "4", ".g": "5"}), ""},
+		"Empty":           {"a value may be empty, and hold anything", set("spec/variables", fields{"A": "", "B": "ü\n\t$(C) $"}), ""},
+		"None":            {"an empty map is a map", set("spec/variables", fields{}), ""},
+		"Most":            {"128", set("spec/variables", manyVariables(128)), ""},
+		"TooMany":         {"129", set("spec/variables", manyVariables(129)), "must have at most 128 items"},
+		"LongestName":     {"256", set("spec/variables", fields{text(256): ""}), ""},
+		"NameTooLong":     {"257", set("spec/variables", fields{text(257): ""}), badName},
+		"NameEmpty":       {"a pod cannot have it", set("spec/variables", fields{"": "x"}), badName},
+		"NameDigit":       {"a pod cannot have it", set("spec/variables", fields{"1A": "x"}), badName},
+		"NameEquals":      {"it would set another variable", set("spec/variables", fields{"A=B": "x"}), badName},
+		"NameSpace":       {"a pod cannot have it", set("spec/variables", fields{"A B": "x"}), badName},
+		"NameNewline":     {"a pod cannot have it", set("spec/variables", fields{"A\n": "x"}), badName},
+		"NameNotASCII":    {"a pod cannot have it", set("spec/variables", fields{"Ä": "x"}), badName},
+		"LongestValue":    {"32 KiB", set("spec/variables", fields{"A": text(32768)}), ""},
+		"ValueTooLong":    {"a byte more", set("spec/variables", fields{"A": text(32769)}), "Too long"},
+		"ValueIsANumber":  {"YAML makes a number of 1 without quotes", set("spec/variables", fields{"A": 1}), "spec.variables.A"},
+		"ValueIsABoolean": {"and a boolean of true", set("spec/variables", fields{"A": true}), "spec.variables.A"},
+		"List":            {"the form of a pod's env is another", set("spec/variables", list{fields{"name": "A", "value": "b"}}), "spec.variables"},
+	}
+	for name, base := range map[string]func() fields{"Environment": environment, "Trigger": trigger, "Suite": suite} {
+		t.Run(name, func(t *testing.T) { submit(t, base, rows) })
+	}
+}
+
+func TestEnvironmentUpdates(t *testing.T) {
+	ephemeral := set("spec/ephemeral", fields{"deploymentURL": "https://pr-1.example.com", "expiresAt": expiry})
+	cases := map[string]struct {
+		reason string
+		is     edit
+		change edit
+		want   string
+	}{
+		"Change":        {"an Environment moves", set("spec/url", "https://a.example.com"), set("spec/url", "https://b.example.com"), ""},
+		"Renewed":       {"a notification moves the expiry", ephemeral, set("spec/ephemeral/expiresAt", "2027-01-01T00:00:00Z"), ""},
+		"Variables":     {"so may its variables", ephemeral, set("spec/variables", fields{"A": "b"}), ""},
+		"DeploymentURL": {"the name is made from it", ephemeral, set("spec/ephemeral/deploymentURL", "https://pr-2.example.com"), "deploymentURL cannot change"},
+		"Becomes":       {"a static one would be deleted", edits(), ephemeral, "an Environment cannot become ephemeral, or stop being so"},
+		"Stops":         {"an ephemeral one would stay", ephemeral, remove("spec/ephemeral"), "an Environment cannot become ephemeral, or stop being so"},
+	}
+	s := apiserver.New(t)
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			u := store(t, s, object(t, environment, tc.is))
+			change(t, u, tc.change)
+			check(t, s.Client.Update(t.Context(), u, client.FieldValidation("Strict")), tc.want, tc.reason)
+		})
+	}
+}

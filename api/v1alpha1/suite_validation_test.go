@@ -1,0 +1,199 @@
+package v1alpha1_test
+
+import (
+	"maps"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/test/apiserver"
+)
+
+var suite = kind("Suite", fields{"trigger": fields{"name": "smoke"}, "environment": "staging"})
+
+func TestSuiteValidation(t *testing.T) {
+	rows := map[string]row{
+		"Least":                 {"made by hand", edits(), ""},
+		"Whole":                 {"made by a notification", whole, ""},
+		"LongestName":           {"52: a Job and its pods are named after it", set("metadata/name", strings.Repeat("s", 52)), ""},
+		"NameTooLong":           {"53", set("metadata/name", strings.Repeat("s", 53)), "the name of a Suite must be a DNS label of at most 52 characters"},
+		"NameWithDot":           {"pods are named after it", set("metadata/name", "a.b"), "the name of a Suite must be a DNS label"},
+		"NameUpperCase":         {"not a name", set("metadata/name", "A"), "RFC 1123"},
+		"NoSpec":                {"a run of what?", remove("spec"), "spec: Required"},
+		"NoTrigger":             {"a run of what?", remove("spec/trigger"), "spec.trigger: Required"},
+		"TriggerNameless":       {"a run of what?", set("spec/trigger", fields{"uid": "u"}), "spec.trigger.name: Required"},
+		"TriggerEmpty":          {"a run of what?", set("spec/trigger/name", ""), "spec.trigger.name"},
+		"TriggerTooLong":        {"64", set("spec/trigger/name", text(64)), "Too long"},
+		"TriggerUIDTooLong":     {"65", set("spec/trigger/uid", text(65)), "Too long"},
+		"NoEnvironment":         {"a run where?", remove("spec/environment"), "spec.environment: Required"},
+		"EnvironmentEmpty":      {"a run where?", set("spec/environment", ""), "spec.environment"},
+		"EnvironmentTooLong":    {"64", set("spec/environment", text(64)), "Too long"},
+		"HostingServiceUnknown": {"it is normalized before", set("spec/deployment/hostingService", "github"), "Unsupported value"},
+		"PullRequestZero":       {"they count from 1", set("spec/deployment/pullRequestNumber", 0), "greater than or equal to 1"},
+		"PullRequestText":       {"a number", set("spec/deployment/pullRequestNumber", "7"), "pullRequestNumber"},
+		"SupersedeKeyLongest":   {"a branch and an Environment", set("spec/supersedeKey", text(1100)), ""},
+		"SupersedeKeyTooLong":   {"1,101", set("spec/supersedeKey", text(1101)), "Too long"},
+		"AttemptZero":           {"they count from 1", set("spec/attempt", 0), "greater than or equal to 1"},
+		"AttemptNegative":       {"they count from 1", set("spec/attempt", -1), "greater than or equal to 1"},
+		"ReceivedAtNotATime":    {"no time", set("spec/receivedAt", "yesterday"), "spec.receivedAt"},
+		"CancelAtOnce":          {"a restored backup", set("spec/cancel", true), ""},
+		"UnknownField":          {"a slip of the pen is told", set("spec/canceled", true), `unknown field "spec.canceled"`},
+		"UnknownDeployment":     {"a slip of the pen is told", set("spec/deployment/ref", "main"), `unknown field "spec.deployment.ref"`},
+	}
+	for field, most := range map[string]int{"branch": 1024, "sha": 128, "type": 256, "url": 2048, "commitURL": 2048, "repository": 256} {
+		rows[field+"/Longest"] = row{"the bound", set("spec/deployment/"+field, text(most)), ""}
+		rows[field+"/TooLong"] = row{"one more", set("spec/deployment/"+field, text(most+1)), "Too long"}
+	}
+	submit(t, suite, rows)
+}
+
+// whole has every field of a Suite's spec, but for cancel.
+var whole = edits(
+	set("spec/trigger/uid", "4b1c"),
+	set("spec/deployment", fields{
+		"branch": "main", "sha": "5ca1ab1e", "type": "staging", "url": "https://a.example.com", "hostingService": "GitLab",
+		"commitURL": "https://b.example.com", "repository": "acme/shop", "pullRequestNumber": 7,
+	}),
+	set("spec/variables", fields{"A": "1", "B": "2"}),
+	set("spec/supersedeKey", "main/staging"),
+	set("spec/attempt", 2),
+	set("spec/receivedAt", "2026-11-20T18:00:00.123456Z"),
+)
+
+const (
+	cannotChange = "the spec of a Suite cannot change, but for cancel"
+	noWayBack    = "cancel cannot be taken back"
+)
+
+type update struct {
+	reason string
+	is     edit // the stored Suite
+	change edit
+	want   string
+}
+
+func TestSuiteSpecNeverChanges(t *testing.T) {
+	cases := map[string]update{
+		"Cancel":         {"the one thing that may change", whole, set("spec/cancel", true), ""},
+		"CancelLeast":    {"also where there is little", edits(), set("spec/cancel", true), ""},
+		"CancelFalse":    {"saying what holds anyway", whole, set("spec/cancel", false), ""},
+		"StillCanceled":  {"others may touch the object", set("spec/cancel", true), set("metadata/labels", fields{"a": "b"}), ""},
+		"CancelBack":     {"its Job is gone", set("spec/cancel", true), set("spec/cancel", false), noWayBack},
+		"CancelRemoved":  {"its Job is gone", set("spec/cancel", true), remove("spec/cancel"), noWayBack},
+		"CancelAndMore":  {"not under that cover", whole, edits(set("spec/cancel", true), set("spec/attempt", 3)), cannotChange},
+		"Metadata":       {"labels belong to everybody", whole, set("metadata/labels", fields{"a": "b"}), ""},
+		"VariableAdded":  {"it would say what did not run", whole, set("spec/variables/C", "3"), cannotChange},
+		"VariableGone":   {"it would say what did not run", whole, remove("spec/variables/A"), cannotChange},
+		"VariablesEmpty": {"it would say what did not run", whole, set("spec/variables", fields{}), cannotChange},
+	}
+	for field, other := range map[string]any{
+		"trigger/name": "other", "trigger/uid": "other", "environment": "other", "variables/A": "other", "supersedeKey": "other",
+		"attempt": 3, "receivedAt": "2026-11-20T18:00:00.123457Z",
+		"deployment/branch": "other", "deployment/sha": "other", "deployment/type": "other", "deployment/url": "other",
+		"deployment/hostingService": "GitHub", "deployment/commitURL": "other", "deployment/repository": "a/b", "deployment/pullRequestNumber": 8,
+	} {
+		cases["Change/"+field] = update{"it would say what did not run", whole, set("spec/"+field, other), cannotChange}
+	}
+	for _, field := range []string{
+		"trigger/uid", "variables", "supersedeKey", "attempt", "receivedAt", "deployment",
+		"deployment/branch", "deployment/sha", "deployment/type", "deployment/url", "deployment/hostingService",
+		"deployment/commitURL", "deployment/repository", "deployment/pullRequestNumber",
+	} {
+		cases["Remove/"+field] = update{"nothing is taken away", whole, remove("spec/" + field), cannotChange}
+	}
+	for field, value := range map[string]any{
+		"trigger/uid": "u", "variables": fields{"A": "1"}, "supersedeKey": "k", "receivedAt": "2026-11-20T18:00:00.123456Z",
+		"deployment": fields{"branch": "main"}, "deployment/sha": "abc",
+	} {
+		cases["Add/"+field] = update{"nothing is added", edits(), set("spec/"+field, value), cannotChange}
+	}
+	testUpdates(t, cases, func(s *apiserver.Server) client.SubResourceWriter { return nil })
+}
+
+// testUpdates stores each Suite and then changes it, or its status.
+func testUpdates(t *testing.T, cases map[string]update, status func(*apiserver.Server) client.SubResourceWriter) {
+	s := apiserver.New(t)
+	ns := s.Namespace(t)
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			u := object(t, suite, tc.is, remove("metadata/name"), set("metadata/generateName", "s-"), set("metadata/namespace", ns))
+			was := maps.Clone(u.Object)
+			store(t, s, u)
+			w := status(s)
+			if w == nil {
+				change(t, u, tc.change)
+				check(t, s.Client.Update(t.Context(), u, client.FieldValidation("Strict")), tc.want, tc.reason)
+				return
+			}
+			u.Object["status"] = was["status"]
+			if err := w.Update(t.Context(), u); err != nil {
+				t.Fatalf("write the status to start from: %v", err)
+			}
+			change(t, u, tc.change)
+			check(t, w.Update(t.Context(), u), tc.want, tc.reason)
+		})
+	}
+}
+
+func change(t *testing.T, u *unstructured.Unstructured, e edit) {
+	t.Helper()
+	e(u.Object)
+	u.Object = asJSON(t, u.Object)
+}
+
+// succeeded is the status of a run with a Succeeded condition, among others.
+func succeeded(status, reason string) edit {
+	return set("status/conditions", list{condition("Reported", "False", "Later"), condition("Succeeded", status, reason)})
+}
+
+func condition(kind, status, reason string) fields {
+	return fields{"type": kind, "status": status, "reason": reason, "message": "", "lastTransitionTime": "2026-11-20T18:00:00Z"}
+}
+
+func TestSuiteEndNeverChanges(t *testing.T) {
+	const never = "a finished Suite never changes how it ended"
+	queued, running := succeeded("Unknown", "Queued"), succeeded("Unknown", "Running")
+	cases := map[string]update{
+		"Starts":         {"on its way", queued, running, ""},
+		"Waits":          {"its Job could not be created", running, queued, ""},
+		"OtherCondition": {"the report comes later", succeeded("True", "Passed"), set("status/conditions", list{condition("Reported", "True", "Posted"), condition("Succeeded", "True", "Passed")}), ""},
+		"OtherGone":      {"only the end is kept", succeeded("True", "Passed"), set("status/conditions", list{condition("Succeeded", "True", "Passed")}), ""},
+		"OtherField":     {"the inputs are told at the end", succeeded("True", "Passed"), set("status/inputs", list{fields{"path": "a.csv"}}), ""},
+		"TooMany":        {"conditions are few", queued, set("status/conditions", manyConditions(9)), "must have at most 8 items"},
+		"Twice":          {"one of a type", queued, set("status/conditions", list{condition("A", "True", "A"), condition("A", "True", "A")}), "Duplicate value"},
+		"StatusInvented": {"True, False or Unknown", queued, succeeded("Maybe", "Passed"), "Unsupported value"},
+	}
+	ends := map[string]string{"Passed": "True", "Failed": "False", "TimedOut": "False", "Canceled": "False", "Superseded": "False", "Error": "False"}
+	for reason, status := range ends {
+		is := succeeded(status, reason)
+		add := func(name, why string, change edit, want string) {
+			cases[reason+"/"+name] = update{why, is, change, want}
+		}
+		add("Ends", "a run ends", edits(), "")
+		add("Queued", "a stale writer", queued, never)
+		add("Running", "a stale writer", running, never)
+		add("NoConditionOfIt", "forgotten", set("status/conditions", list{condition("Reported", "False", "Later")}), never)
+		add("ConditionsEmpty", "forgotten", set("status/conditions", list{}), never)
+		add("NoConditions", "forgotten", remove("status/conditions"), "the conditions of a Suite cannot be taken away")
+		add("NoStatus", "forgotten", remove("status"), "the conditions of a Suite cannot be taken away")
+		for other, otherStatus := range ends {
+			if other != reason {
+				add(other, "it ended already", succeeded(otherStatus, other), never)
+			}
+		}
+		flipped := map[string]string{"True": "False", "False": "True"}[status]
+		add("Flipped", "the reason alone is not the end", succeeded(flipped, reason), never)
+	}
+	testUpdates(t, cases, func(s *apiserver.Server) client.SubResourceWriter { return s.Client.Status() })
+}
+
+func manyConditions(n int) list {
+	var all list
+	for i := range n {
+		all = append(all, condition("T"+strings.Repeat("t", i), "True", "R"))
+	}
+	return all
+}

@@ -1,0 +1,58 @@
+package v1alpha1_test
+
+import (
+	"strings"
+	"testing"
+)
+
+var team = kind("Team", fields{})
+
+func TestTeamValidation(t *testing.T) {
+	submit(t, team, map[string]row{
+		"Least":               {"a Team needs nothing but a name", edits(), ""},
+		"NoSpec":              {"not even a spec", remove("spec"), ""},
+		"Whole":               {"every field", set("spec", fields{"namespace": "team-a", "suspended": true, "maxConcurrentSuites": 5}), ""},
+		"NoLimit":             {"0 is no limit", set("spec/maxConcurrentSuites", 0), ""},
+		"LongestName":         {"63 characters make a label", set("metadata/name", strings.Repeat("a", 63)), ""},
+		"NameTooLong":         {"the name becomes a label and a path", set("metadata/name", strings.Repeat("a", 64)), "the name of a Team must be a DNS label"},
+		"NameWithDot":         {"the name becomes a path", set("metadata/name", "team.a"), "the name of a Team must be a DNS label"},
+		"NameEndsWithDash":    {"not a label", set("metadata/name", "a-"), "a lowercase RFC 1123 subdomain"},
+		"NamespaceUpper":      {"not a namespace's name", set("spec/namespace", "Team"), "spec.namespace"},
+		"NamespaceDot":        {"not a namespace's name", set("spec/namespace", "a.b"), "spec.namespace"},
+		"NamespaceDash":       {"not a namespace's name", set("spec/namespace", "-a"), "spec.namespace"},
+		"NamespaceEmpty":      {"left out is not the same as empty", set("spec/namespace", ""), "spec.namespace"},
+		"NamespaceTooLong":    {"63 is what a namespace may have", set("spec/namespace", strings.Repeat("a", 64)), "Too long"},
+		"LimitNegative":       {"there is no such limit", set("spec/maxConcurrentSuites", -1), "greater than or equal to 0"},
+		"LimitBeyond32Bits":   {"clients read 32 bits", set("spec/maxConcurrentSuites", int64(1)<<31), "spec.maxConcurrentSuites"},
+		"LimitNotWhole":       {"half a run is none", set("spec/maxConcurrentSuites", 1.5), "spec.maxConcurrentSuites"},
+		"SuspendedAsText":     {"YAML's \"yes\" in quotes is no boolean", set("spec/suspended", "yes"), "spec.suspended"},
+		"UnknownField":        {"a slip of the pen is told", set("spec/maxConcurrentSuite", 3), `unknown field "spec.maxConcurrentSuite"`},
+		"UnknownFieldOutside": {"at the top too", set("suspended", true), `unknown field "suspended"`},
+	})
+}
+
+var digest = strings.Repeat("0123456789abcdef", 4)
+
+var apiKey = kind("APIKey", fields{"sha256": digest})
+
+func TestAPIKeyValidation(t *testing.T) {
+	submit(t, apiKey, map[string]row{
+		"Least":              {"a key is its hash", edits(), ""},
+		"Whole":              {"every field", set("spec", fields{"sha256": digest, "expiresAt": "2027-01-01T00:00:00Z", "suspended": true, "description": text(256)}), ""},
+		"Expired":            {"a key from Git may have expired by the time it is applied", set("spec/expiresAt", "2020-01-01T00:00:00Z"), ""},
+		"NameWithDot":        {"the name of a key is no label", set("metadata/name", "ci.example.com"), ""},
+		"NoSpec":             {"a key without a hash is none", remove("spec"), "spec: Required"},
+		"NoHash":             {"a key without a hash is none", set("spec", fields{}), "spec.sha256: Required"},
+		"HashEmpty":          {"the hash of nothing is not nothing", set("spec/sha256", ""), "spec.sha256"},
+		"HashUpperCase":      {"the hash is compared as text", set("spec/sha256", strings.ToUpper(digest)), "spec.sha256"},
+		"HashShort":          {"63 digits", set("spec/sha256", digest[1:]), "spec.sha256"},
+		"HashLong":           {"65 digits", set("spec/sha256", digest+"0"), "spec.sha256"},
+		"HashNotHex":         {"g is no digit", set("spec/sha256", "g"+digest[1:]), "spec.sha256"},
+		"HashNewline":        {"sha256sum prints more than the hash", set("spec/sha256", digest+"\n"), "spec.sha256"},
+		"HashIsTheKey":       {"the key itself must not be stored", set("spec/sha256", "pf_secret"), "spec.sha256"},
+		"ExpiresNotATime":    {"a date is no time", set("spec/expiresAt", "2027-01-01"), "spec.expiresAt"},
+		"DescriptionTooLong": {"it is a line for people", set("spec/description", text(257)), "Too long"},
+		"UnknownField":       {"a slip of the pen is told", set("spec/expires", "2027-01-01T00:00:00Z"), `unknown field "spec.expires"`},
+		"TheKeyAsAField":     {"the key itself must not be stored", set("spec/key", "pf_secret"), `unknown field "spec.key"`},
+	})
+}

@@ -1,0 +1,137 @@
+package v1alpha1_test
+
+import (
+	"strings"
+	"testing"
+)
+
+var jobTemplate = fields{"spec": fields{"template": fields{"spec": fields{
+	"containers": list{fields{"name": "test", "image": "test"}},
+}}}}
+
+var trigger = kind("Trigger", fields{"environment": "staging", "jobTemplate": jobTemplate})
+
+func TestTriggerValidation(t *testing.T) {
+	submit(t, trigger, map[string]row{
+		"Least":                 {"an Environment and a Job", edits(), ""},
+		"LongestName":           {"63 characters make a label", set("metadata/name", strings.Repeat("t", 63)), ""},
+		"NameTooLong":           {"the name becomes a label", set("metadata/name", strings.Repeat("t", 64)), "the name of a Trigger must be a DNS label"},
+		"NameWithDot":           {"the name starts those of Suites", set("metadata/name", "smoke.eu"), "the name of a Trigger must be a DNS label"},
+		"NoSpec":                {"kubectl apply of half a file", remove("spec"), "spec: Required"},
+		"NoEnvironment":         {"where is it to run?", remove("spec/environment"), "spec.environment: Required"},
+		"EnvironmentEmpty":      {"where is it to run?", set("spec/environment", ""), "spec.environment"},
+		"EnvironmentTooLong":    {"no Environment has such a name", set("spec/environment", text(64)), "Too long"},
+		"NoJob":                 {"what is it to run?", remove("spec/jobTemplate"), "spec.jobTemplate: Required"},
+		"JobWithoutContainers":  {"what is it to run?", set("spec/jobTemplate", fields{"spec": fields{"template": fields{"spec": fields{}}}}), "containers: Required"},
+		"JobFieldUnknown":       {"a slip of the pen deep down is told", set("spec/jobTemplate/spec/backofLimit", 1), `unknown field "spec.jobTemplate.spec.backofLimit"`},
+		"JobMetadata":           {"labels of the Job are kept", set("spec/jobTemplate/metadata", fields{"labels": fields{"a": "b"}, "annotations": fields{"c": "d"}}), ""},
+		"Paused":                {"for a while", set("spec/paused", true), ""},
+		"DuplicatesReject":      {"the default", set("spec/duplicates", "Reject"), ""},
+		"DuplicatesRerun":       {"the other", set("spec/duplicates", "RerunUnsuccessful"), ""},
+		"DuplicatesElse":        {"there is no third", set("spec/duplicates", "reject"), "spec.duplicates: Unsupported value"},
+		"LimitNegative":         {"there is no such limit", set("spec/maxConcurrentSuites", -1), "greater than or equal to 0"},
+		"LimitZero":             {"0 is no limit", set("spec/maxConcurrentSuites", 0), ""},
+		"Repository":            {"of GitHub", set("spec/repository", fields{"name": "acme/shop", "credentials": fields{"secretRef": fields{"name": "token"}}}), ""},
+		"RepositoryOfGitLab":    {"in a subgroup", set("spec/repository", fields{"hostingService": "GitLab", "name": "group/sub/project"}), ""},
+		"RepositoryElsewhere":   {"nobody could post there", set("spec/repository", fields{"hostingService": "Bitbucket", "name": "a/b"}), "hostingService: Unsupported value"},
+		"RepositoryNameless":    {"where is it?", set("spec/repository", fields{}), "spec.repository.name: Required"},
+		"RepositoryOwnerless":   {"owner/name", set("spec/repository/name", "shop"), "spec.repository.name"},
+		"RepositoryHalf":        {"owner/name", set("spec/repository/name", "acme/"), "spec.repository.name"},
+		"RepositoryGap":         {"owner/name", set("spec/repository/name", "acme//shop"), "spec.repository.name"},
+		"RepositorySpace":       {"not a name", set("spec/repository/name", "acme/the shop"), "spec.repository.name"},
+		"RepositoryLong":        {"257", set("spec/repository/name", "a/"+text(255)), "Too long"},
+		"CredentialsOfNothing":  {"a Secret is needed", set("spec/repository", fields{"name": "a/b", "credentials": fields{}}), "secretRef: Required"},
+		"CredentialsNameless":   {"a Secret has a name", set("spec/repository", fields{"name": "a/b", "credentials": fields{"secretRef": fields{"name": ""}}}), "secretRef.name"},
+		"CredentialsElsewhere":  {"never of another namespace", set("spec/repository", fields{"name": "a/b", "credentials": fields{"secretRef": fields{"name": "a", "namespace": "b"}}}), `unknown field "spec.repository.credentials.secretRef.namespace"`},
+		"UnknownField":          {"a slip of the pen is told", set("spec/match/branch", list{"main"}), `unknown field "spec.match.branch"`},
+		"UnknownFieldOutermost": {"a slip of the pen is told", set("spec/enviroment", "staging"), `unknown field "spec.enviroment"`},
+	})
+}
+
+func TestTriggerMatchValidation(t *testing.T) {
+	rows := map[string]row{
+		"Empty":             {"matches everything", set("spec/match", fields{}), ""},
+		"Whole":             {"every condition", set("spec/match", fields{"branches": list{"main", "release/**", "!release/old"}, "deploymentTypes": list{"a"}, "repositories": list{"acme/shop"}, "expression": "true"}), ""},
+		"BranchTwice":       {"order matters to nobody, and a repetition hurts nobody", set("spec/match/branches", list{"a", "a"}), ""},
+		"TypeTwice":         {"a set", set("spec/match/deploymentTypes", list{"a", "a"}), "Duplicate value"},
+		"RepositoryTwice":   {"a set", set("spec/match/repositories", list{"a/b", "a/b"}), "Duplicate value"},
+		"BranchesAsText":    {"one is a list too", set("spec/match/branches", "main"), "spec.match.branches"},
+		"ExpressionEmpty":   {"it would not compile", set("spec/match/expression", ""), "spec.match.expression"},
+		"ExpressionLongest": {"4,096", set("spec/match/expression", text(4096)), ""},
+		"ExpressionTooLong": {"4,097", set("spec/match/expression", text(4097)), "Too long"},
+		"ExpressionBroken":  {"the Ready condition tells, since Git applies many objects at once", set("spec/match/expression", "((("), ""},
+	}
+	for _, field := range []string{"branches", "deploymentTypes", "repositories"} {
+		path := "spec/match/" + field
+		rows[field+"/Most"] = row{"64", set(path, many(64)), ""}
+		rows[field+"/TooMany"] = row{"65", set(path, many(65)), "must have at most 64 items"}
+		rows[field+"/Longest"] = row{"256", set(path, list{text(256)}), ""}
+		rows[field+"/TooLong"] = row{"257", set(path, list{text(257)}), "Too long"}
+		rows[field+"/Blank"] = row{"matches nothing that exists", set(path, list{""}), "spec.match." + field}
+	}
+	submit(t, trigger, rows)
+}
+
+func TestTriggerDurations(t *testing.T) {
+	const form = "should match"
+	rows := map[string]row{}
+	for path, field := range map[string]struct{ message, longest, tooLong string }{
+		"spec/timeout":                    {"timeout must be from 1s to 168h", "168h", "168h1ms"},
+		"spec/retention/ttlAfterFinished": {"ttlAfterFinished must be from 1s to 8760h", "8760h", "8760h1ms"},
+	} {
+		add := func(name, reason string, value any, want string) {
+			rows[strings.ReplaceAll(path, "/", ".")+"/"+name] = row{reason, set(path, value), want}
+		}
+		add("Shortest", "a second", "1s", "")
+		add("Longest", "the bound itself", field.longest, "")
+		add("Parts", "as Go prints it", "1h30m0s", "")
+		add("Fraction", "an hour and a half", "1.5h", "")
+		add("Zero", "would end every run at once", "0s", field.message)
+		add("TooShort", "999ms", "999ms", field.message)
+		add("TooLong", "a bit more than the bound", field.tooLong, field.message)
+		add("Overflow", "more than 64 bits of nanoseconds", "9999999999999999h", field.message)
+		add("TooManyDigits", "33 characters", text(32)+"s", "Too long")
+		add("Negative", "not before it starts", "-5m", form)
+		add("Unitless", "30 what?", "30", form)
+		add("Number", "30 what?", 30, "must be of type string")
+		add("Days", "Go has no days", "1d", form)
+		add("Space", "not as Go has it", "1h 30m", form)
+		add("Empty", "left out is not the same as empty", "", form)
+		add("Fast", "microseconds are for others", "1000000us", form)
+	}
+	submit(t, trigger, rows)
+}
+
+func TestTriggerInputsValidation(t *testing.T) {
+	const directory = "spec/inputs/directory"
+	good := set("spec/inputs/paths", list{"data/users.csv"})
+	in := func(dir string) edit { return edits(good, set(directory, dir)) }
+	rows := map[string]row{
+		"Paths":              {"files of every run", good, ""},
+		"Variables":          {"files of a notification", set("spec/inputs/variables", list{"RUN_INPUT_PATH"}), ""},
+		"Nothing":            {"then leave it out", set("spec/inputs", fields{}), "inputs need variables, paths or both"},
+		"OnlyDirectory":      {"then leave it out", set(directory, "/a"), "inputs need variables, paths or both"},
+		"PathTwice":          {"a set", set("spec/inputs/paths", list{"a", "a"}), "Duplicate value"},
+		"VariableTwice":      {"a set", set("spec/inputs/variables", list{"A", "A"}), "Duplicate value"},
+		"PathsMost":          {"32", set("spec/inputs/paths", many(32)), ""},
+		"PathsTooMany":       {"33", set("spec/inputs/paths", many(33)), "must have at most 32 items"},
+		"VariablesTooMany":   {"33", set("spec/inputs/variables", many(33)), "must have at most 32 items"},
+		"PathTooLong":        {"513", set("spec/inputs/paths", list{text(513)}), "Too long"},
+		"PathEmpty":          {"no file", set("spec/inputs/paths", list{""}), "spec.inputs.paths"},
+		"VariableTooLong":    {"257", set("spec/inputs/variables", list{text(257)}), "Too long"},
+		"VariableEmpty":      {"no variable", set("spec/inputs/variables", list{""}), "spec.inputs.variables"},
+		"Directory":          {"any absolute path", in("/srv/run-inputs_1.2"), ""},
+		"DirectoryHidden":    {"dots may start a name", in("/..a/.b"), ""},
+		"DirectoryRelative":  {"relative to what?", in("run-inputs"), "spec.inputs.directory"},
+		"DirectoryRoot":      {"a mount there hides the image", in("/"), "spec.inputs.directory"},
+		"DirectoryUp":        {"no way out", in("/a/../etc"), "directory must be an absolute path without . and .. segments"},
+		"DirectoryUpAtEnd":   {"no way out", in("/a/.."), "directory must be an absolute path without . and .. segments"},
+		"DirectoryDot":       {"one spelling for one place", in("/a/./b"), "directory must be an absolute path without . and .. segments"},
+		"DirectorySlash":     {"one spelling for one place", in("/a/"), "spec.inputs.directory"},
+		"DirectoryGap":       {"one spelling for one place", in("/a//b"), "spec.inputs.directory"},
+		"DirectorySpace":     {"shells stumble", in("/a b"), "spec.inputs.directory"},
+		"DirectoryTooLong":   {"257", in("/" + text(256)), "Too long"},
+		"DirectoryExpansion": {"Kubernetes expands it", in("/$(A)"), "spec.inputs.directory"},
+	}
+	submit(t, trigger, rows)
+}
