@@ -44,7 +44,7 @@ func TestTriggerValidation(t *testing.T) {
 		"CredentialsNameless":   {"a Secret has a name", set("spec/repository", fields{"name": "a/b", "credentials": fields{"secretRef": fields{"name": ""}}}), "secretRef.name"},
 		"CredentialsElsewhere":  {"never of another namespace", set("spec/repository", fields{"name": "a/b", "credentials": fields{"secretRef": fields{"name": "a", "namespace": "b"}}}), `unknown field "spec.repository.credentials.secretRef.namespace"`},
 		"UnknownField":          {"a slip of the pen is told", set("spec/match/branch", list{"main"}), `unknown field "spec.match.branch"`},
-		"UnknownFieldOutermost": {"a slip of the pen is told", set("spec/enviroment", "staging"), `unknown field "spec.enviroment"`},
+		"UnknownFieldOutermost": {"a slip of the pen is told", set("spec/envronment", "staging"), `unknown field "spec.envronment"`},
 	})
 }
 

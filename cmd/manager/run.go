@@ -8,10 +8,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	batchv1 "k8s.io/api/batch/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/selection"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -19,8 +16,6 @@ import (
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
@@ -54,7 +49,8 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	if err := setupControllers(ctx, mgr, runInputs); err != nil {
+	err = controllers.Setup(ctx, mgr, controllers.Config{Clock: clock.RealClock{}, Registerer: metrics.Registry, Inputs: runInputs})
+	if err != nil {
 		return err
 	}
 	if err := setupHTTP(ctx, mgr, o, store); err != nil {
@@ -80,8 +76,8 @@ func restConfig(kubeconfig string) (*rest.Config, error) {
 func managerOptions(o options) ctrl.Options {
 	return ctrl.Options{
 		Scheme:                  newScheme(),
-		Cache:                   cacheOptions(),
-		Client:                  client.Options{Cache: &client.CacheOptions{EnableReadYourWritesConsistency: ptr.To(true)}},
+		Cache:                   controllers.CacheOptions(),
+		Client:                  controllers.ClientOptions(),
 		Metrics:                 metricsserver.Options{BindAddress: o.metricsAddress},
 		HealthProbeBindAddress:  o.probeAddress,
 		GracefulShutdownTimeout: ptr.To(o.drainDelay + drainTimeout + 5*time.Second),
@@ -93,51 +89,4 @@ func newScheme() *runtime.Scheme {
 	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
 	utilruntime.Must(v1alpha1.AddToScheme(scheme))
 	return scheme
-}
-
-// cacheOptions keep in memory only what is needed: of Jobs those of Suites, and of nothing the
-// managed fields, which are often the larger half of an object.
-func cacheOptions() cache.Options {
-	ofSuites, err := labels.NewRequirement(v1alpha1.LabelSuite, selection.Exists, nil)
-	utilruntime.Must(err)
-	return cache.Options{
-		DefaultTransform: cache.TransformStripManagedFields(),
-		ByObject: map[client.Object]cache.ByObject{
-			&batchv1.Job{}: {Label: labels.NewSelector().Add(*ofSuites)},
-		},
-	}
-}
-
-type reconciler interface {
-	SetupWithManager(mgr ctrl.Manager) error
-}
-
-func setupControllers(ctx context.Context, mgr ctrl.Manager, runInputs controllers.InputsConfig) error {
-	if err := controllers.SetupIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
-		return err
-	}
-	suiteMetrics, err := controllers.NewSuiteMetrics(metrics.Registry, mgr.GetCache())
-	if err != nil {
-		return fmt.Errorf("register the metrics of Suites: %w", err)
-	}
-	c := mgr.GetClient()
-	for _, r := range []reconciler{
-		&controllers.SuiteReconciler{
-			Client:   c,
-			Live:     mgr.GetAPIReader(),
-			Recorder: mgr.GetEventRecorder("postflight"),
-			Clock:    clock.RealClock{},
-			Metrics:  suiteMetrics,
-			Inputs:   runInputs,
-		},
-		&controllers.TriggerReconciler{Client: c},
-		&controllers.EnvironmentReconciler{Client: c, Clock: clock.RealClock{}},
-		&controllers.TeamReconciler{Client: c},
-		&controllers.APIKeyReconciler{Client: c, Clock: clock.RealClock{}},
-	} {
-		if err := r.SetupWithManager(mgr); err != nil {
-			return fmt.Errorf("set up %T: %w", r, err)
-		}
-	}
-	return nil
 }

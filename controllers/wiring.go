@@ -1,0 +1,75 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/prometheus/client_golang/prometheus"
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+// Config is what the reconcilers need beside a manager.
+type Config struct {
+	Clock      clock.PassiveClock
+	Registerer prometheus.Registerer
+	Inputs     InputsConfig
+}
+
+// CacheOptions keep in memory only what is needed: of Jobs those of Suites, and of nothing the
+// managed fields, which are often the larger half of an object.
+func CacheOptions() cache.Options {
+	ofSuites, err := labels.NewRequirement(v1alpha1.LabelSuite, selection.Exists, nil)
+	utilruntime.Must(err)
+	return cache.Options{
+		DefaultTransform: cache.TransformStripManagedFields(),
+		ByObject: map[client.Object]cache.ByObject{
+			&batchv1.Job{}: {Label: labels.NewSelector().Add(*ofSuites)},
+		},
+	}
+}
+
+// ClientOptions make a reconcile see what the one before it wrote: its reads wait until the cache has
+// caught up.
+func ClientOptions() client.Options {
+	return client.Options{Cache: &client.CacheOptions{EnableReadYourWritesConsistency: new(true)}}
+}
+
+// Setup registers all reconcilers with the manager, which must have the options above.
+func Setup(ctx context.Context, mgr ctrl.Manager, config Config) error {
+	if err := SetupIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
+		return err
+	}
+	metrics, err := NewSuiteMetrics(config.Registerer, mgr.GetCache())
+	if err != nil {
+		return fmt.Errorf("register the metrics of Suites: %w", err)
+	}
+	c := mgr.GetClient()
+	for _, r := range []interface{ SetupWithManager(ctrl.Manager) error }{
+		&SuiteReconciler{
+			Client:   c,
+			Live:     mgr.GetAPIReader(),
+			Recorder: mgr.GetEventRecorder("postflight"),
+			Clock:    config.Clock,
+			Metrics:  metrics,
+			Inputs:   config.Inputs,
+		},
+		&TriggerReconciler{Client: c},
+		&EnvironmentReconciler{Client: c, Clock: config.Clock},
+		&TeamReconciler{Client: c},
+		&APIKeyReconciler{Client: c, Clock: config.Clock},
+	} {
+		if err := r.SetupWithManager(mgr); err != nil {
+			return fmt.Errorf("set up %T: %w", r, err)
+		}
+	}
+	return nil
+}
