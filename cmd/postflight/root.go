@@ -19,7 +19,7 @@ func newRoot() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true, // execute prints them
 	}
-	root.AddCommand()
+	root.AddCommand(newFetch())
 	return root
 }
 
