@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -71,13 +72,15 @@ func newDoor(t testing.TB, c *cluster) *door {
 		FlushInterval: -1, // watches
 		ErrorHandler:  func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 	}
-	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer "+token {
 			http.Error(w, "not for you", http.StatusUnauthorized)
 			return
 		}
 		proxy.ServeHTTP(w, r)
 	}))
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // killed clients are what it is for
+	server.StartTLS()
 	t.Cleanup(func() {
 		server.CloseClientConnections()
 		server.Close()

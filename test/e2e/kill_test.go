@@ -1,0 +1,200 @@
+package e2e
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+// killPoint is a step of a run's life at which the manager is killed with kill -9.
+type killPoint struct {
+	name    string
+	after   bool // the API server has done the step, and the manager does not hear of it
+	step    func(r *http.Request, body string) bool
+	victim  string // the run at whose step the manager dies: the first, or the one that supersedes it
+	running bool   // not at a request, but while the pod runs
+}
+
+// The steps are the writes of the manager: what it does between two of them leaves no trace, so that
+// dying there is dying before the next one, or after the last.
+var killPoints = []killPoint{
+	{name: "suite-created", after: true, step: isSuiteCreate},
+	{name: "before-job-create", step: isJobCreate},
+	{name: "after-job-create", after: true, step: isJobCreate},
+	{name: "before-running-status", step: isStatus(v1alpha1.ReasonRunning)},
+	{name: "after-running-status", after: true, step: isStatus(v1alpha1.ReasonRunning)},
+	{name: "while-running", running: true},
+	{name: "before-end-status", step: isStatus(v1alpha1.ReasonPassed)},
+	{name: "after-end-status", after: true, step: isStatus(v1alpha1.ReasonPassed)},
+	{name: "superseding-before-job-delete", step: isJobDelete, victim: "newer"},
+	{name: "superseding-after-job-delete", after: true, step: isJobDelete, victim: "newer"},
+	{name: "superseding-before-status", step: isStatus(v1alpha1.ReasonSuperseded), victim: "newer"},
+	{name: "superseding-after-status", after: true, step: isStatus(v1alpha1.ReasonSuperseded), victim: "newer"},
+}
+
+func isSuiteCreate(r *http.Request, _ string) bool {
+	return r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/suites")
+}
+
+func isJobCreate(r *http.Request, _ string) bool {
+	return r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/jobs")
+}
+
+func isJobDelete(r *http.Request, _ string) bool {
+	return r.Method == http.MethodDelete && strings.Contains(r.URL.Path, "/jobs/")
+}
+
+func isStatus(reason string) func(*http.Request, string) bool {
+	return func(r *http.Request, body string) bool {
+		return r.Method == http.MethodPatch && strings.Contains(r.URL.Path, "/suites/") &&
+			strings.HasSuffix(r.URL.Path, "/status") && strings.Contains(body, `"reason":"`+reason+`"`)
+	}
+}
+
+// TestKillAtEachStep kills the manager at each step of a run's life and starts it again. Every run has
+// to end as it would have, with one Job and one pod.
+//
+// A single manager without leader election: what is tested is that nothing but the API server holds
+// the state, and a killed leader's lease would only add a minute to each round.
+func TestKillAtEachStep(t *testing.T) {
+	c := useCluster(t)
+	rounds := 1
+	if full() {
+		rounds = 10
+	}
+	for _, p := range killPoints {
+		t.Run(p.name, func(t *testing.T) { killRounds(t, c, p, rounds) })
+	}
+}
+
+func killRounds(t *testing.T, c *cluster, p killPoint, rounds int) {
+	tm := newTeam(t, c)
+	tm.trigger("quick", branches("quick"), runs("sleep 0.5"))
+	tm.trigger("slow", branches("slow"), runs("case $STEP in newer) exit 0;; esac; sleep 600"))
+	d := newDoor(t, c)
+	k := &killer{team: tm, door: d, point: p, manager: runManager(t, c, options{kubeconfig: d.kubeconfig})}
+	for range rounds {
+		k.round()
+	}
+	ended, twice := k.count()
+	slices.Sort(k.healed)
+	figure(t, "KILL point=%s runs=%d ended=%d twice=%d median_heal_seconds=%.1f max_heal_seconds=%.1f",
+		p.name, rounds, ended, twice, k.healed[len(k.healed)/2].Seconds(), k.healed[len(k.healed)-1].Seconds())
+	if ended != rounds || twice != 0 {
+		t.Errorf("%d of %d runs ended as they should, %d ran twice", ended, rounds, twice)
+	}
+}
+
+// killer counts what became of the runs.
+type killer struct {
+	*team
+	door    *door
+	manager *manager
+	point   killPoint
+
+	want   map[string]string // Suite: how it has to end
+	rounds [][]string        // the Suites of each round
+	healed []time.Duration   // from the kill to the end of the run
+}
+
+// round kills the manager once at its point, and waits for the end of what it had begun.
+func (k *killer) round() {
+	k.t.Helper()
+	older := ""
+	branch := "quick"
+	if k.point.victim == "newer" {
+		branch = "slow"
+		older = k.team.run(k.manager, notification{"branch": branch, "sha": sha()})
+		k.awaitPod(older)
+	}
+	newer := k.notifyAndKill(branch)
+	killed := time.Now()
+	k.manager.start()
+	k.expect(newer, v1alpha1.ReasonPassed)
+	round := []string{newer}
+	if older != "" {
+		k.expect(older, v1alpha1.ReasonSuperseded)
+		round = append(round, older)
+	}
+	k.rounds = append(k.rounds, round)
+	for _, id := range round {
+		k.awaitEnd(id, endWithin)
+	}
+	k.healed = append(k.healed, time.Since(killed))
+	k.manager.awaitReady()
+}
+
+func (k *killer) expect(id, state string) {
+	if k.want == nil {
+		k.want = map[string]string{}
+	}
+	k.want[id] = state
+}
+
+// notifyAndKill returns the Suite of the notification, once the manager has been killed at the point.
+// The answer may never have come: who is to know the Suite then looks for the commit.
+func (k *killer) notifyAndKill(branch string) string {
+	k.t.Helper()
+	commit := sha()
+	var trap *trap
+	if !k.point.running {
+		trap = k.door.set(k.point.after, k.point.step)
+	}
+	go func() {
+		_, _ = k.tryNotify(k.manager, notification{"branch": branch, "sha": commit, "variables": map[string]string{"STEP": cmp.Or(k.point.victim, "first")}})
+	}()
+	if k.point.running {
+		k.awaitPod(k.ofCommit(commit))
+	} else {
+		select {
+		case <-trap.sprung:
+		case <-time.After(endWithin):
+			k.t.Fatalf("the manager never came to the point %s", k.point.name)
+		}
+	}
+	k.manager.kill()
+	k.door.clear()
+	return k.ofCommit(commit)
+}
+
+// ofCommit names the Suite of a commit once it exists.
+func (k *killer) ofCommit(commit string) string {
+	k.t.Helper()
+	for deadline := time.Now().Add(endWithin); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		for _, s := range k.suites() {
+			if s.Spec.Deployment.SHA == commit {
+				return s.Name
+			}
+		}
+	}
+	k.t.Fatalf("no Suite of commit %s", commit)
+	return ""
+}
+
+// count tells in how many rounds all runs ended as they should, and how many ran twice.
+func (k *killer) count() (ended, twice int) {
+	k.t.Helper()
+	for _, round := range k.rounds {
+		good := true
+		for _, id := range round {
+			s, h := k.suite(id), k.history(id)
+			if s.State() != k.want[id] {
+				k.t.Errorf("%s ended %s, want %s: %s", id, s.State(), k.want[id], message(s))
+				good = false
+			}
+			if len(h.jobs) > 1 || len(h.pods) > 1 {
+				k.t.Errorf("%s had %d Jobs and %d pods", id, len(h.jobs), len(h.pods))
+				twice++
+			}
+		}
+		if good {
+			ended++
+		}
+	}
+	return ended, twice
+}

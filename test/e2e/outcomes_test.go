@@ -1,0 +1,180 @@
+package e2e
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+// tooMuch fills 192 MiB and ends well where no limit stops it.
+const tooMuch = `head -c 201326592 /dev/zero | tail -n 1 | wc -c`
+
+// TestEndings makes runs end in every way that pods can, at the same time, and reads what the Suites
+// say of it: each says what happened, and no two say the same.
+func TestEndings(t *testing.T) {
+	c := useCluster(t)
+	tm := newTeam(t, c)
+	endings := map[string]struct {
+		settings []setting
+		state    string
+		says     []string
+	}{
+		"passes":   {[]setting{runs("echo fine")}, v1alpha1.ReasonPassed, []string{"The tests passed"}},
+		"exits":    {[]setting{runs("exit 42")}, v1alpha1.ReasonFailed, []string{"exited with code 42"}},
+		"explains": {[]setting{runs("echo 3 of 40 tests failed >/dev/termination-log; exit 3")}, v1alpha1.ReasonFailed, []string{"code 3", "3 of 40 tests failed"}},
+		"memory":   {[]setting{runs(tooMuch), memory("24Mi")}, v1alpha1.ReasonFailed, []string{"needed more memory than its limit of 24Mi"}},
+		"deadline": {[]setting{runs("sleep 600"), timeout(8 * time.Second)}, v1alpha1.ReasonTimedOut, []string{"took longer than its timeout of 8s"}},
+		"command":  {[]setting{runs("no-such-program")}, v1alpha1.ReasonFailed, []string{"code 127", "not found"}},
+	}
+	for name, e := range endings {
+		tm.trigger(name, e.settings...)
+	}
+	m := runManager(t, c, options{})
+
+	said := map[string]string{}
+	for _, r := range tm.notify(m, notification{"branch": "main", "sha": sha()}) {
+		e, s := endings[r.Trigger], tm.awaitEnd(r.Created, endWithin)
+		story(t, "%-9s %-9s %s", r.Trigger, s.State(), message(s))
+		if r.Trigger == "memory" && s.Passed() {
+			skipMemory(t)
+			continue
+		}
+		if s.State() != e.state {
+			t.Errorf("%s ended %s, want %s: %s", r.Trigger, s.State(), e.state, message(s))
+		}
+		for _, want := range e.says {
+			if !strings.Contains(message(s), want) {
+				t.Errorf("%s says %q, want %q in it", r.Trigger, message(s), want)
+			}
+		}
+		if other, taken := said[message(s)]; taken {
+			t.Errorf("%s and %s say the same: %s", r.Trigger, other, message(s))
+		}
+		said[message(s)] = r.Trigger
+		if s.Status.CompletionTime == nil || s.Status.StartTime == nil {
+			t.Errorf("%s has startTime %v and completionTime %v", r.Trigger, s.Status.StartTime, s.Status.CompletionTime)
+		}
+	}
+	if len(said) < len(endings)-1 {
+		t.Errorf("%d of %d Triggers ran", len(said), len(endings))
+	}
+}
+
+func skipMemory(t *testing.T) {
+	t.Helper()
+	if inCI() {
+		t.Error("this machine's cgroups do not keep a container to its memory limit, and CI has to see an OOM kill")
+		return
+	}
+	t.Run("memory", func(t *testing.T) {
+		skipLoudly(t, "this machine's cgroups do not keep a container to its memory limit")
+	})
+}
+
+// TestMissingImage waits for a pod that cannot start: the run says why while it waits, and still ends
+// by its timeout.
+func TestMissingImage(t *testing.T) {
+	c := useCluster(t)
+	tm := newTeam(t, c)
+	// A registry that refuses connections: the node really tries, and nothing leaves the machine.
+	const missing = "127.0.0.1:1/shop/tests:v9"
+	tm.trigger("pull", image(missing, corev1.PullIfNotPresent), timeout(12*time.Second))
+	m := runManager(t, c, options{})
+
+	id, sent := tm.run(m, notification{"branch": "main"}), time.Now()
+	s := tm.await(id, "telling of the image", 30*time.Second, func(s *v1alpha1.Suite) bool {
+		return s.State() == v1alpha1.ReasonRunning && strings.Contains(message(s), "cannot be pulled") && strings.Contains(message(s), missing)
+	})
+	story(t, "after %s it says: %s", time.Since(sent).Round(100*time.Millisecond), message(s))
+	s = tm.awaitState(id, v1alpha1.ReasonTimedOut)
+	story(t, "after %s it ended: %s", time.Since(sent).Round(100*time.Millisecond), message(s))
+	if !strings.Contains(message(s), "12s") {
+		t.Errorf("message %q does not name the timeout", message(s))
+	}
+	if took := time.Since(sent); took < 11*time.Second {
+		t.Errorf("the run ended after %s, before its timeout", took)
+	}
+}
+
+// TestCancel stops a run with kubectl, as a person would.
+func TestCancel(t *testing.T) {
+	c := useCluster(t)
+	tm := newTeam(t, c)
+	tm.trigger("slow", runs("sleep 600"))
+	m := runManager(t, c, options{})
+
+	id := tm.run(m, notification{"branch": "main"})
+	tm.awaitPod(id)
+	out, err := c.kubectl("patch", "suite", "-n", tm.name, id, "--type=merge", "-p", `{"spec":{"cancel":true}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	story(t, "$ kubectl patch suite %s --type=merge -p '{\"spec\":{\"cancel\":true}}'\n%s", id, out)
+	s := tm.awaitState(id, v1alpha1.ReasonCanceled)
+	story(t, "%s", message(s))
+	if pods := tm.pods(id); len(pods) != 0 {
+		t.Errorf("%d pods of the canceled run are left", len(pods))
+	}
+	if out, err := c.kubectl("patch", "suite", "-n", tm.name, id, "--type=merge", "-p", `{"spec":{"cancel":false}}`); err == nil {
+		t.Logf("cancel was taken back, which changes nothing: %s", out)
+		if s := tm.suite(id); s.State() != v1alpha1.ReasonCanceled {
+			t.Errorf("the run is %s again", s.State())
+		}
+	}
+}
+
+// TestJobDeleted takes the Job away behind the manager's back: the run ends, and says so.
+func TestJobDeleted(t *testing.T) {
+	c := useCluster(t)
+	tm := newTeam(t, c)
+	tm.trigger("slow", runs("sleep 600"))
+	m := runManager(t, c, options{})
+
+	for _, cascade := range []string{"background", "foreground"} {
+		id := tm.run(m, notification{"branch": cascade})
+		tm.awaitPod(id)
+		if out, err := c.kubectl("delete", "job", "-n", tm.name, id, "--cascade="+cascade); err != nil {
+			t.Fatal(err)
+		} else {
+			story(t, "$ kubectl delete job %s --cascade=%s\n%s", id, cascade, out)
+		}
+		s := tm.awaitState(id, v1alpha1.ReasonError)
+		story(t, "%s", message(s))
+		if !strings.Contains(message(s), "deleted") {
+			t.Errorf("message %q does not say that the Job was deleted", message(s))
+		}
+		if len(tm.history(id).jobs) != 1 {
+			t.Errorf("the run had %d Jobs, want 1", len(tm.history(id).jobs))
+		}
+	}
+}
+
+// TestTeamsApart lets two teams use one manager with the same names, and none sees the other.
+func TestTeamsApart(t *testing.T) {
+	c := useCluster(t)
+	teams := []*team{newTeam(t, c), newTeam(t, c)}
+	for i, tm := range teams {
+		tm.trigger("smoke", runs([]string{"true", "exit 9"}[i]))
+	}
+	m := runManager(t, c, options{})
+	commit := sha()
+	var ids []string
+	for _, tm := range teams {
+		ids = append(ids, tm.run(m, notification{"branch": "main", "sha": commit}))
+	}
+	for i, want := range []string{v1alpha1.ReasonPassed, v1alpha1.ReasonFailed} {
+		teams[i].awaitState(ids[i], want)
+		names := []string{}
+		for _, s := range teams[i].suites() {
+			names = append(names, s.Name)
+		}
+		if !slices.Equal(names, []string{ids[i]}) {
+			t.Errorf("team %d has Suites %v, want only %s", i, names, ids[i])
+		}
+	}
+}
