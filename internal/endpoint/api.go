@@ -51,6 +51,9 @@ type Config struct {
 	// Uploads signs URLs to upload files; nil where no store is configured.
 	Uploads Uploads
 
+	// PublicURL starts the links in answers; without it they start with what the client used.
+	PublicURL string
+
 	// Limits are DefaultLimits() or others.
 	Limits Limits
 
@@ -74,6 +77,8 @@ type API struct {
 	mux      *http.ServeMux
 	inFlight gate
 	held     gate
+	waiting  gate
+	hub      *hub
 }
 
 // New is an API with its routes; cmd/manager serves it.
@@ -97,7 +102,8 @@ func New(c Config) (*API, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &API{Config: c, metrics: m, inFlight: newGate(c.Limits.InFlight, m.inFlight), held: newGate(c.Limits.Held, m.held)}
+	a := &API{Config: c, metrics: m, inFlight: newGate(c.Limits.InFlight, m.inFlight), held: newGate(c.Limits.Held, m.held),
+		waiting: newGate(c.Limits.Waiting, m.waiting), hub: newHub()}
 	a.mux = a.newMux()
 	return a, nil
 }

@@ -21,6 +21,7 @@ type Request struct {
 	receivedAt time.Time // by the clock of the API
 	route      string    // for metrics: of few values
 	audit      []any     // keys and values that the handler adds to the audit line
+	gate       *gate     // that bounds how many requests do what this one does
 }
 
 // ServeHTTP answers one request.
@@ -76,13 +77,25 @@ func (a *API) bounded(w http.ResponseWriter, r *Request, handle func(http.Respon
 	if !a.inFlight.enter() {
 		return &failure{code: "overloaded", message: "The server is answering as many requests as it can. Send the request again in a few seconds."}
 	}
-	defer a.inFlight.leave()
+	r.gate = &a.inFlight
+	defer func() { r.gate.leave() }()
 	defer func() {
 		if p := recover(); p != nil {
 			err = recovered(p)
 		}
 	}()
 	return handle(w, r)
+}
+
+// move makes the request count among others, which wait and so cost less; false if there are too
+// many of those.
+func (r *Request) move(to *gate) bool {
+	if !to.enter() {
+		return false
+	}
+	r.gate.leave()
+	r.gate = to
+	return true
 }
 
 // recovered makes an error of a panic, so that one bad request does not end the process. The one

@@ -9,15 +9,29 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/suite"
 )
 
 // indexRun finds the attempts of one run: the Suites of (trigger, environment, SHA).
 const indexRun = "endpoint.run"
 
-// SetupIndexes adds the index that the API finds earlier attempts by.
+// indexStream finds the Suites that supersede each other.
+const indexStream = "endpoint.stream"
+
+// SetupIndexes adds the indexes that the API finds earlier attempts and newer runs by.
 func SetupIndexes(ctx context.Context, indexer client.FieldIndexer) error {
 	if err := indexer.IndexField(ctx, &v1alpha1.Suite{}, indexRun, runsOf); err != nil {
 		return fmt.Errorf("index Suites by what they run: %w", err)
+	}
+	if err := indexer.IndexField(ctx, &v1alpha1.Suite{}, indexStream, streamKey); err != nil {
+		return fmt.Errorf("index Suites by their stream: %w", err)
+	}
+	return nil
+}
+
+func streamKey(o client.Object) []string {
+	if key := suite.StreamKey(o.(*v1alpha1.Suite)); key != "" {
+		return []string{key}
 	}
 	return nil
 }

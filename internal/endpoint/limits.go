@@ -26,6 +26,12 @@ type Limits struct {
 	// Held bounds the requests that wait for the API server to come back.
 	Held int
 
+	// Waiting bounds the requests that wait for a run to end, which are not among those in flight.
+	Waiting int
+
+	// MaxWait bounds how long one of them waits.
+	MaxWait time.Duration
+
 	// HoldBudget is how long after its receipt a notification is still tried.
 	HoldBudget time.Duration
 
@@ -60,6 +66,10 @@ func DefaultLimits() Limits {
 		// 20 notifications a second through an outage of 45 s, less than InFlight, so that requests
 		// that need no API server are answered meanwhile.
 		Held: 900,
+		// A waiting request costs some 20 KiB: these cost 100 MiB.
+		Waiting: 5000,
+		// Below the 60 s after which clients and proxies give up on a silent connection.
+		MaxWait: 55 * time.Second,
 		// The clients give up after 60 s; the rest is for the way there and back.
 		HoldBudget: 45 * time.Second,
 		// Four attempts within the budget where connections hang. An answer that comes later is

@@ -13,6 +13,7 @@ type metrics struct {
 	notifications *prometheus.CounterVec
 	inFlight      prometheus.Gauge
 	held          prometheus.Gauge
+	waiting       prometheus.Gauge
 }
 
 func newMetrics(r prometheus.Registerer) (*metrics, error) {
@@ -39,6 +40,10 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 			Help: "Notifications that wait for the API server to take their Suites.",
 		}),
 	}
+	m.waiting = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "postflight_http_requests_waiting",
+		Help: "Requests that wait for a run to end.",
+	})
 	for _, d := range []decision{created, duplicate, failed, unknown, gone, noMatch} {
 		m.notifications.WithLabelValues(string(d)) // so that a rate is there from the first one on
 	}
@@ -49,7 +54,7 @@ func (m *metrics) register(r prometheus.Registerer) error {
 	if r == nil {
 		return nil
 	}
-	for _, c := range []prometheus.Collector{m.requests, m.seconds, m.notifications, m.inFlight, m.held} {
+	for _, c := range []prometheus.Collector{m.requests, m.seconds, m.notifications, m.inFlight, m.held, m.waiting} {
 		if err := r.Register(c); err != nil {
 			return fmt.Errorf("register the metrics of the HTTP API: %w", err)
 		}

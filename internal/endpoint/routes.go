@@ -17,6 +17,7 @@ type Route struct {
 func (a *API) routes() []Route {
 	return []Route{
 		{http.MethodPost, "/api/webhooks/deploy_success", a.deploySuccess, true},
+		{http.MethodGet, "/api/v0/ci-greenlight/{id}", a.ciGreenlight, true},
 		{http.MethodGet, "/api/v0/run-inputs-executables-signed-urls", a.signUpload, true},
 		{http.MethodGet, "/openapi.yaml", a.openAPI, false},
 	}

@@ -1,0 +1,306 @@
+package endpoint
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/greenlight"
+)
+
+const greenlightPath = "/api/v0/ci-greenlight/"
+
+// aRun of the stream main/staging, received the given minutes after noon.
+func aRun(name string, minutes int, conditions ...metav1.Condition) *v1alpha1.Suite {
+	received := metav1.NewMicroTime(noon.Add(time.Duration(minutes) * time.Minute))
+	return &v1alpha1.Suite{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID("uid-" + name)},
+		Spec: v1alpha1.SuiteSpec{
+			Trigger: v1alpha1.TriggerReference{Name: "smoke"}, Environment: "staging",
+			SupersedeKey: "main/staging", ReceivedAt: &received,
+		},
+		Status: v1alpha1.SuiteStatus{Conditions: conditions},
+	}
+}
+
+func supersededBy(name string) func(*v1alpha1.Suite) {
+	return func(s *v1alpha1.Suite) {
+		s.Status.Conditions = []metav1.Condition{v1alpha1.Superseded("Superseded by " + name + ".")}
+		s.Status.SupersededBy = name
+	}
+}
+
+func ask(id, query string) *http.Request {
+	r := httptest.NewRequest(http.MethodGet, greenlightPath+url.PathEscape(id)+query, nil)
+	r.Header.Set("Authorization", "Bearer "+goodKey)
+	return r
+}
+
+func TestGreenlight(t *testing.T) {
+	stopped := aRun("a", 0)
+	supersededBy("c")(stopped)
+	elsewhere := aRun("z", 9, v1alpha1.Passed(""))
+	elsewhere.Spec.SupersedeKey = "other/staging"
+	h := start(t, setup{
+		objects: acme(stopped, aRun("b", 1, v1alpha1.Failed("Exit code 1.")), aRun("c", 2, v1alpha1.Passed("")), elsewhere, aRun("d", -1)),
+		config:  func(c *Config) { c.PublicURL = "https://ci.example.com" },
+	})
+	cases := map[string]struct {
+		relevant string
+		stage    greenlight.Stage
+		green    bool
+	}{
+		"a": {"c", greenlight.Completed, true},
+		"b": {"b", greenlight.Completed, false},
+		"c": {"c", greenlight.Completed, true},
+		"d": {"d", greenlight.Initializing, false},
+	}
+	for id, tc := range cases {
+		t.Run(id, func(t *testing.T) {
+			w := h.exchange(ask(id, ""))
+			got := decode[greenlight.Answer](t, w)
+			if w.Code != http.StatusOK || got.RootRunID != id || got.RelevantRunID != tc.relevant || got.RunStage != tc.stage || got.Greenlight != tc.green {
+				t.Errorf("status %d: %s", w.Code, w.Body)
+			}
+			if want := "https://ci.example.com/runs/acme/" + tc.relevant; got.RelevantRunURL != want {
+				t.Errorf("relevantRunUrl %s, want %s", got.RelevantRunURL, want)
+			}
+		})
+	}
+}
+
+// Neither the body, nor the code, nor the way the answer comes about tells another team's run from
+// one that does not exist. The way stands for the time.
+func TestForeignRunIsUnknown(t *testing.T) {
+	foreign := aRun("globex-run", 0, v1alpha1.Passed(""))
+	foreign.Namespace = "globex"
+	var asked []string
+	h := start(t, setup{
+		objects: acme(team("globex"), foreign),
+		faults: interceptor.Funcs{Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			asked = append(asked, key.Namespace)
+			return c.Get(ctx, key, o, opts...)
+		}},
+	})
+	want := map[string]any{}
+	for _, id := range []string{"unknown", "globex-run", "Malformed", "globex.run", strings.Repeat("x", 3000), "naïve", " ", "a\x00b", "%2e"} {
+		asked = nil
+		r := ask(id, "?wait=5")
+		r.Header.Set("X-Request-Id", "same")
+		w := h.exchange(r)
+		if w.Code != http.StatusNotFound || !cmp.Equal(asked, []string{namespace}) {
+			t.Errorf("%.20q: status %d; the API server was asked in %v, want once in %s", id, w.Code, asked, namespace)
+		}
+		got := map[string]any{"header": w.Header()}
+		_ = json.Unmarshal(w.Body.Bytes(), &got)
+		if id == "unknown" {
+			want = got
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%.20q is told from an unknown id:\n%s", id, diff)
+		}
+	}
+}
+
+func TestRunThatOnlyTheAPIServerKnows(t *testing.T) {
+	h := start(t, setup{
+		objects: acme(aRun("a", 0, v1alpha1.Passed(""))),
+		config:  func(c *Config) { c.Cache = behind{c.Cache} },
+	})
+	if w := h.exchange(ask("a", "")); w.Code != http.StatusOK {
+		t.Errorf("status %d: %s", w.Code, w.Body)
+	}
+}
+
+// behind is a cache that has no Suite yet.
+type behind struct{ client.Reader }
+
+func (c behind) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	if _, ok := o.(*v1alpha1.Suite); ok {
+		key.Name += "-not-yet"
+	}
+	return c.Reader.Get(ctx, key, o, opts...)
+}
+
+func TestGreenlightWithoutAPIServer(t *testing.T) {
+	h := start(t, setup{objects: acme(), faults: interceptor.Funcs{
+		Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+			return errors.New("connection refused")
+		},
+	}})
+	if w := h.exchange(ask("a", "")); w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
+		t.Errorf("status %d, want 503 with Retry-After: %s", w.Code, w.Body)
+	}
+}
+
+func TestWaitParameter(t *testing.T) {
+	h := start(t, setup{objects: acme(aRun("a", 0, v1alpha1.Passed("")))})
+	for query, want := range map[string]int{
+		"": 200, "?wait=0": 200, "?wait=55": 200, "?other=1": 200,
+		"?wait=56": 400, "?wait=-1": 400, "?wait=": 400, "?wait=1.5": 400, "?wait=x": 400, "?wait=1&wait=2": 400, "?wait=99999999999999999999": 400, "?%zz": 400,
+	} {
+		if w := h.exchange(ask("a", query)); w.Code != want {
+			t.Errorf("%s: status %d, want %d: %s", query, w.Code, want, w.Body)
+		}
+	}
+}
+
+// become changes a run as the manager would, and has the cache tell of it.
+func (h *harness) become(name string, change func(*v1alpha1.Suite)) {
+	h.t.Helper()
+	s := &v1alpha1.Suite{}
+	if err := h.cluster.Get(h.t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, s); err != nil {
+		h.t.Fatal(err)
+	}
+	was := s.DeepCopy()
+	change(s)
+	if err := h.cluster.Status().Update(h.t.Context(), s); err != nil {
+		h.t.Fatal(err)
+	}
+	h.suiteNews(was, s)
+}
+
+func to(condition metav1.Condition) func(*v1alpha1.Suite) {
+	return func(s *v1alpha1.Suite) { s.Status.Conditions = []metav1.Condition{condition} }
+}
+
+// wait asks in the background, and returns once the request waits.
+func (h *harness) wait(id string) <-chan *httptest.ResponseRecorder {
+	h.t.Helper()
+	before := len(h.waiting.slots)
+	answer := make(chan *httptest.ResponseRecorder, 1)
+	go func() {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, ask(id, "?wait=50"))
+		answer <- w
+	}()
+	for deadline := time.Now().Add(5 * time.Second); len(h.waiting.slots) == before; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			h.t.Fatal("the request does not wait")
+		}
+	}
+	return answer
+}
+
+func receive(t *testing.T, answer <-chan *httptest.ResponseRecorder) greenlight.Answer {
+	t.Helper()
+	select {
+	case w := <-answer:
+		return decode[greenlight.Answer](t, w)
+	case <-time.After(10 * time.Second):
+		t.Fatal("no answer within 10s of the news")
+		return greenlight.Answer{}
+	}
+}
+
+func TestWaitingForTheEnd(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		news   func(h *harness)
+		want   greenlight.Answer
+	}{
+		"passed":   {news: func(h *harness) { h.become("a", to(v1alpha1.Passed(""))) }, want: greenlight.Answer{Greenlight: true, RelevantRunID: "a", RunStage: greenlight.Completed}},
+		"failed":   {news: func(h *harness) { h.become("a", to(v1alpha1.Failed(""))) }, want: greenlight.Answer{RelevantRunID: "a", RunStage: greenlight.Completed}},
+		"canceled": {news: func(h *harness) { h.become("a", to(v1alpha1.Canceled(""))) }, want: greenlight.Answer{RelevantRunID: "a", RunStage: greenlight.Canceled}},
+		"queued, running, passed": {reason: "the first two are one stage", news: func(h *harness) {
+			h.become("a", to(v1alpha1.Queued("At place 2.")))
+			h.become("a", to(v1alpha1.Running("")))
+			h.become("a", to(v1alpha1.Passed("")))
+		}, want: greenlight.Answer{Greenlight: true, RelevantRunID: "a", RunStage: greenlight.Completed}},
+		"superseded": {reason: "the relevant run changes", news: func(h *harness) { h.become("a", supersededBy("b")) },
+			want: greenlight.Answer{RelevantRunID: "b", RunStage: greenlight.Initializing}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			h := start(t, setup{objects: acme(aRun("a", 0), aRun("b", 1, v1alpha1.Running("")))})
+			answer := h.wait("a")
+			tc.news(h)
+			got := receive(t, answer)
+			only := cmpopts.IgnoreFields(greenlight.Answer{}, "RootRunID", "RootRunURL", "RelevantRunURL", "RelevantRunWithBugsURL", "WorkflowsInRunCount", "Bugs")
+			if diff := cmp.Diff(tc.want, got, only); diff != "" {
+				t.Errorf("%s\n%s", tc.reason, diff)
+			}
+			if len(h.waiting.slots) != 0 || len(h.inFlight.slots) != 0 || len(h.hub.topics) != 0 {
+				t.Errorf("left behind: %d waiting, %d in flight, %d topics", len(h.waiting.slots), len(h.inFlight.slots), len(h.hub.topics))
+			}
+		})
+	}
+}
+
+func TestWaitingForTheSuccessor(t *testing.T) {
+	a := aRun("a", 0)
+	supersededBy("b")(a)
+	h := start(t, setup{objects: acme(a, aRun("b", 1, v1alpha1.Running("")))})
+	answer := h.wait("a")
+	h.become("b", to(v1alpha1.Failed("")))
+	if got := receive(t, answer); got.RelevantRunID != "b" || got.RunStage != greenlight.Completed || got.Greenlight {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestWaitingForARunThatIsDeleted(t *testing.T) {
+	h := start(t, setup{objects: acme(aRun("a", 0))})
+	answer := h.wait("a")
+	if err := h.cluster.Delete(t.Context(), aRun("a", 0)); err != nil {
+		t.Fatal(err)
+	}
+	h.suiteNews(nil, aRun("a", 0))
+	if w := <-answer; w.Code != http.StatusNotFound {
+		t.Errorf("status %d, want 404", w.Code)
+	}
+}
+
+func TestWaitEndsWithoutNews(t *testing.T) {
+	h := start(t, setup{objects: acme(aRun("a", 0))})
+	began := time.Now()
+	w := h.exchange(ask("a", "?wait=1"))
+	if got := decode[greenlight.Answer](t, w); got.RunStage != greenlight.Initializing {
+		t.Errorf("stage %s", got.RunStage)
+	}
+	if took := time.Since(began); took < 900*time.Millisecond || took > 5*time.Second {
+		t.Errorf("it took %s, want 1s", took)
+	}
+}
+
+func TestWaitersAreBoundedApart(t *testing.T) {
+	h := start(t, setup{
+		objects: acme(aRun("a", 0), trigger("smoke")),
+		limits:  func(l *Limits) { l.Waiting, l.InFlight = 2, 1 },
+	})
+	first, second := h.wait("a"), h.wait("a")
+	w := h.exchange(ask("a", "?wait=50"))
+	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
+		t.Errorf("the third waits, or is answered %d: %s", w.Code, w.Body)
+	}
+	h.notify(`{"sha":"` + sha + `"}`) // with one request in flight at most, which none of them is
+	h.become("a", to(v1alpha1.Passed("")))
+	receive(t, first)
+	receive(t, second)
+}
+
+func TestDrainAnswersWhoWaits(t *testing.T) {
+	h := start(t, setup{objects: acme(aRun("a", 0))})
+	answer := h.wait("a")
+	h.Drain()
+	if got := receive(t, answer); got.RunStage != greenlight.Initializing {
+		t.Errorf("stage %s", got.RunStage)
+	}
+	began := time.Now()
+	if w := h.exchange(ask("a", "?wait=50")); w.Code != http.StatusOK || time.Since(began) > 10*time.Second {
+		t.Errorf("status %d after %s, want 200 at once", w.Code, time.Since(began))
+	}
+}
