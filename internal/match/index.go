@@ -3,7 +3,6 @@ package match
 import (
 	"cmp"
 	"errors"
-	"maps"
 	"slices"
 	"sync"
 
@@ -140,7 +139,7 @@ func (x *Index) entry(namespace, name string) *entry {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	if p := x.namespaces[namespace]; p != nil {
-		return p.byName[name]
+		return p.byName[name].entry
 	}
 	return nil
 }
@@ -152,7 +151,12 @@ func (x *Index) all(namespace string) []*entry {
 	if p == nil {
 		return nil
 	}
-	return slices.SortedFunc(maps.Values(p.byName), byName)
+	entries := make([]*entry, 0, len(p.byName))
+	for _, e := range p.byName {
+		entries = append(entries, e.entry)
+	}
+	slices.SortFunc(entries, byName)
+	return entries
 }
 
 func byName(a, b *entry) int { return cmp.Compare(a.trigger.Name, b.trigger.Name) }

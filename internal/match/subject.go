@@ -67,7 +67,7 @@ func declareNotification(env *cel.Env) (*cel.Env, error) {
 	return cel.Variable(variableName, notificationType)(env)
 }
 
-// provider adds notificationType to the types of CEL.
+// provider adds notificationType to the types of CEL. No expression can make a value of it.
 type provider struct {
 	types.Provider
 }
@@ -79,30 +79,12 @@ func (p *provider) FindStructType(name string) (*types.Type, bool) {
 	return p.Provider.FindStructType(name)
 }
 
-func (p *provider) FindStructFieldNames(name string) ([]string, bool) {
-	if name != notificationType.TypeName() {
-		return p.Provider.FindStructFieldNames(name)
-	}
-	names := make([]string, 0, len(subjectFields))
-	for field := range subjectFields {
-		names = append(names, field)
-	}
-	return names, true
-}
-
 func (p *provider) FindStructFieldType(name, field string) (*types.FieldType, bool) {
 	if name != notificationType.TypeName() {
 		return p.Provider.FindStructFieldType(name, field)
 	}
 	t, ok := subjectFields[field]
 	return t, ok
-}
-
-func (p *provider) NewValue(name string, fields map[string]ref.Val) ref.Val {
-	if name == notificationType.TypeName() {
-		return types.NewErr("an expression cannot make a notification")
-	}
-	return p.Provider.NewValue(name, fields)
 }
 
 // A subject is the only variable of an expression.
