@@ -1,0 +1,211 @@
+// Package ci reads what a CI system says about the commit that a job is for.
+//
+// It is pure: the environment comes in as a function and the event file as bytes.
+package ci
+
+import (
+	"encoding/json"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Context is what is known of the deployed commit; whatever is not known is empty.
+type Context struct {
+	System            string `json:"system,omitempty"` // which CI system it is
+	Branch            string `json:"branch,omitempty"`
+	SHA               string `json:"sha,omitempty"`
+	Repository        string `json:"repository,omitempty"` // owner/name, or group/subgroup/name
+	HostingService    string `json:"hostingService,omitempty"`
+	PullRequestNumber int    `json:"pullRequestNumber,omitempty"`
+	CommitURL         string `json:"commitURL,omitempty"`
+}
+
+// Getenv looks up a variable; empty where there is none.
+type Getenv func(name string) string
+
+// systems are asked in this order: one that runs inside another (a Jenkins job that sets GitHub's
+// variables) is rare, and each variable here belongs to one system only.
+var systems = []struct {
+	variable, value string
+	read            func(env Getenv, event []byte) Context
+}{
+	{"GITHUB_ACTIONS", "true", gitHubActions},
+	{"GITLAB_CI", "true", gitLab},
+	{"CIRCLECI", "true", circleCI},
+	{"BUILDKITE", "true", buildkite},
+	{"JENKINS_URL", "", jenkins},
+}
+
+// Detect reads the variables of the CI system the process runs in. The event is the content of the
+// file $GITHUB_EVENT_PATH, or nil.
+func Detect(env Getenv, event []byte) Context {
+	for _, system := range systems {
+		if value := env(system.variable); value != "" && (system.value == "" || strings.EqualFold(value, system.value)) {
+			return system.read(env, event)
+		}
+	}
+	return Context{}
+}
+
+// gitHubEvent is what the file of an event says of a pull request and of a deployment.
+type gitHubEvent struct {
+	PullRequest struct {
+		Number int `json:"number"`
+		Head   struct {
+			Ref string `json:"ref"`
+			SHA string `json:"sha"`
+		} `json:"head"`
+	} `json:"pull_request"`
+	Deployment struct {
+		Ref string `json:"ref"`
+		SHA string `json:"sha"`
+	} `json:"deployment"`
+}
+
+// gitHubActions prefers the head of a pull request to GITHUB_SHA, which is a merge that nobody has
+// seen and that gets no checks.
+func gitHubActions(env Getenv, raw []byte) Context {
+	var event gitHubEvent
+	_ = json.Unmarshal(raw, &event) // an event that cannot be read says nothing
+	c := Context{System: "GitHub Actions", HostingService: "GitHub", Repository: env("GITHUB_REPOSITORY")}
+	c.SHA = first(event.PullRequest.Head.SHA, event.Deployment.SHA, env("GITHUB_SHA"))
+	c.Branch = first(event.PullRequest.Head.Ref, env("GITHUB_HEAD_REF"), branchOfDeployment(event), branchOf(env))
+	c.PullRequestNumber = event.PullRequest.Number
+	if c.PullRequestNumber == 0 {
+		c.PullRequestNumber = numberIn(env("GITHUB_REF"))
+	}
+	if c.Repository != "" && c.SHA != "" {
+		c.CommitURL = commitURL(first(env("GITHUB_SERVER_URL"), "https://github.com")+"/"+c.Repository, "/commit/", c.SHA)
+	}
+	return c
+}
+
+// branchOfDeployment is empty where the commit itself was deployed.
+func branchOfDeployment(event gitHubEvent) string {
+	if event.Deployment.Ref == event.Deployment.SHA {
+		return ""
+	}
+	return strings.TrimPrefix(event.Deployment.Ref, "refs/heads/")
+}
+
+// branchOf is empty for a tag, which is no branch.
+func branchOf(env Getenv) string {
+	if env("GITHUB_REF_TYPE") == "tag" || numberIn(env("GITHUB_REF")) > 0 {
+		return ""
+	}
+	return first(env("GITHUB_REF_NAME"), strings.TrimPrefix(env("GITHUB_REF"), "refs/heads/"))
+}
+
+var pullRef = regexp.MustCompile(`^refs/pull/(\d+)/`)
+
+func numberIn(ref string) int {
+	if m := pullRef.FindStringSubmatch(ref); m != nil {
+		return number(m[1])
+	}
+	return 0
+}
+
+// gitLab prefers the source branch's head: a merged results pipeline is for a commit of its own.
+func gitLab(env Getenv, _ []byte) Context {
+	c := Context{
+		System: "GitLab CI", HostingService: "GitLab",
+		Branch:            first(env("CI_MERGE_REQUEST_SOURCE_BRANCH_NAME"), env("CI_COMMIT_BRANCH")),
+		SHA:               first(env("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA"), env("CI_COMMIT_SHA")),
+		Repository:        env("CI_PROJECT_PATH"),
+		PullRequestNumber: number(env("CI_MERGE_REQUEST_IID")),
+	}
+	c.CommitURL = commitURL(env("CI_PROJECT_URL"), "/-/commit/", c.SHA)
+	return c
+}
+
+func circleCI(env Getenv, _ []byte) Context {
+	c := fromRemote(env("CIRCLE_REPOSITORY_URL"))
+	c.System, c.Branch, c.SHA = "CircleCI", env("CIRCLE_BRANCH"), env("CIRCLE_SHA1")
+	if owner, name := env("CIRCLE_PROJECT_USERNAME"), env("CIRCLE_PROJECT_REPONAME"); c.Repository == "" && owner != "" && name != "" {
+		c.Repository = owner + "/" + name
+	}
+	c.PullRequestNumber = number(first(env("CIRCLE_PR_NUMBER"), last(env("CIRCLE_PULL_REQUEST"))))
+	if strings.HasPrefix(c.Branch, "pull/") { // of a fork; it is no branch of the repository
+		c.PullRequestNumber, c.Branch = number(strings.TrimPrefix(c.Branch, "pull/")), ""
+	}
+	return c
+}
+
+func buildkite(env Getenv, _ []byte) Context {
+	c := fromRemote(env("BUILDKITE_REPO"))
+	c.System, c.Branch, c.SHA = "Buildkite", env("BUILDKITE_BRANCH"), env("BUILDKITE_COMMIT")
+	if c.SHA == "HEAD" { // not resolved yet
+		c.SHA = ""
+	}
+	if tag := env("BUILDKITE_TAG"); tag != "" && tag == c.Branch {
+		c.Branch = ""
+	}
+	c.PullRequestNumber = number(env("BUILDKITE_PULL_REQUEST")) // "false" where there is none
+	return c
+}
+
+// jenkins builds pull requests as PR-123 in multibranch projects; CHANGE_BRANCH is their branch.
+func jenkins(env Getenv, _ []byte) Context {
+	c := fromRemote(first(env("GIT_URL"), env("GIT_URL_1")))
+	c.System, c.SHA = "Jenkins", env("GIT_COMMIT")
+	c.Branch = first(env("CHANGE_BRANCH"), env("BRANCH_NAME"), withoutRemote(env("GIT_BRANCH")))
+	c.PullRequestNumber = number(env("CHANGE_ID"))
+	return c
+}
+
+func withoutRemote(branch string) string { return strings.TrimPrefix(branch, "origin/") }
+
+// sshRemote is user@host:path, which is no URL.
+var sshRemote = regexp.MustCompile(`^[^/@\s]+@([^:/\s]+):(.+)$`)
+
+// fromRemote reads the repository and its host from the address that it was cloned from, which may
+// hold a password: nothing else of it is kept.
+func fromRemote(remote string) Context {
+	host, path := "", ""
+	if m := sshRemote.FindStringSubmatch(remote); m != nil {
+		host, path = m[1], m[2]
+	} else if u, err := url.Parse(remote); err == nil && u.Host != "" {
+		host, path = u.Hostname(), u.Path
+	}
+	path = strings.TrimSuffix(strings.Trim(path, "/"), ".git")
+	if !strings.Contains(path, "/") {
+		return Context{}
+	}
+	c := Context{Repository: path}
+	switch {
+	case strings.Contains(host, "gitlab"):
+		c.HostingService = "GitLab"
+	case strings.Contains(host, "github"):
+		c.HostingService = "GitHub"
+	}
+	return c
+}
+
+func commitURL(repository, between, sha string) string {
+	if repository == "" || sha == "" {
+		return ""
+	}
+	return repository + between + sha
+}
+
+func first(values ...string) string {
+	for _, value := range values {
+		if value != "" {
+			return value
+		}
+	}
+	return ""
+}
+
+// last is the last segment of a URL.
+func last(address string) string { return address[strings.LastIndexByte(address, '/')+1:] }
+
+func number(text string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		return 0
+	}
+	return n
+}
