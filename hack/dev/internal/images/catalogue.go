@@ -35,13 +35,17 @@ func Pause(busybox string) (Image, error) {
 	}, nil
 }
 
-// Test is the demo's test suite: a shell, wget and the script of hack/demo/test.
+// Test is the demo's test suite: a shell, wget and the scripts of hack/demo/test.
 func Test(root, busybox string) (Image, error) {
 	binary, err := os.ReadFile(busybox)
 	if err != nil {
 		return Image{}, err
 	}
 	script, err := os.ReadFile(filepath.Join(root, "hack", "demo", "test", "smoke.sh"))
+	if err != nil {
+		return Image{}, err
+	}
+	sha, err := os.ReadFile(filepath.Join(root, "hack", "demo", "test", "sha.sh"))
 	if err != nil {
 		return Image{}, err
 	}
@@ -53,7 +57,8 @@ func Test(root, busybox string) (Image, error) {
 		Ref: DemoTest,
 		Files: append(system(),
 			File{Name: "bin/busybox", Mode: 0o755, Content: binary},
-			File{Name: "bin/smoke", Mode: 0o755, Content: script}),
+			File{Name: "bin/smoke", Mode: 0o755, Content: script},
+			File{Name: "bin/sha", Mode: 0o755, Content: sha}),
 		Config: v1.Config{
 			User:       User,
 			WorkingDir: "/tmp",
