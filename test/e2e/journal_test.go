@@ -28,6 +28,7 @@ type history struct {
 	jobs, pods map[types.UID]bool
 
 	jobSeen    time.Time // the Job was there
+	podSeen    time.Time // the first pod was there
 	podStarted time.Time // a pod's container ran
 	podsGone   time.Time // the last pod was deleted
 	ended      time.Time // the Suite said that it had ended
@@ -124,6 +125,9 @@ func (j *journal) sawPod(obj any, gone bool) {
 	defer j.mu.Unlock()
 	h := j.history(types.NamespacedName{Namespace: pod.Namespace, Name: pod.Labels[v1alpha1.LabelSuite]})
 	h.pods[pod.UID] = true
+	if h.podSeen.IsZero() {
+		h.podSeen = time.Now()
+	}
 	if h.podStarted.IsZero() && started(pod) {
 		h.podStarted = time.Now()
 	}

@@ -1,0 +1,223 @@
+package e2e
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+// burst is how many deployments of one branch come at once, and how many are on their way at a time.
+const burst, atOnce = 200, 20
+
+// TestBurst sends 200 notifications of one stream, in which a run goes on, to three replicas. The
+// newest run survives, and no two runs ever share the environment.
+func TestBurst(t *testing.T) {
+	b := newBurst(t)
+	b.send(nil)
+	b.check("none", 3*time.Minute)
+}
+
+// TestBurstLeaderKilled kills the leader in the middle. Restarted under its name, it takes up its own
+// lease again. At full length it stays away, so that another replica has to wait for the lease to run
+// out, which takes a minute.
+func TestBurstLeaderKilled(t *testing.T) {
+	tests := map[string]bool{"restarted": true}
+	if full() {
+		tests["gone"] = false
+	}
+	for name, restart := range tests {
+		t.Run(name, func(t *testing.T) {
+			b := newBurst(t)
+			b.send(func() {
+				leader := b.leader()
+				story(t, "%s leads, and is killed", leader.name)
+				leader.kill()
+				if restart {
+					leader.start()
+				}
+			})
+			b.check("leader-"+name, 5*time.Minute)
+		})
+	}
+}
+
+// replica is a manager with the name by which it holds the lease.
+type replica struct {
+	*manager
+	name string
+}
+
+type bursting struct {
+	*team
+	replicas []replica
+	answered atomic.Int32
+	again    atomic.Int32 // notifications that a dying replica did not answer, sent to another
+}
+
+func newBurst(t *testing.T) *bursting {
+	t.Helper()
+	c := useCluster(t)
+	b := &bursting{team: newTeam(t, c)}
+	b.trigger("shop", runs(`[ "$FIRST" ] && sleep 600; sleep 2`))
+	b.freeLease()
+	for i := range 3 {
+		name := fmt.Sprintf("replica-%d", i)
+		m := newManager(t, c, options{leaderElect: true, flags: []string{"--replica-name=" + name}})
+		m.start()
+		b.replicas = append(b.replicas, replica{m, name})
+	}
+	for _, r := range b.replicas {
+		r.awaitReady()
+	}
+	story(t, "three replicas serve, %s leads", b.leader().name)
+	b.awaitPod(b.run(b.replicas[0].manager, notification{"branch": "main", "variables": map[string]string{"FIRST": "yes"}}))
+	return b
+}
+
+func (b *bursting) lease() *coordinationv1.Lease {
+	return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "postflight-system", Name: "postflight"}}
+}
+
+// freeLease takes away the lease that an earlier test's replicas did not give back.
+func (b *bursting) freeLease() {
+	b.t.Helper()
+	if err := client.IgnoreNotFound(b.Delete(b.t.Context(), b.lease())); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// leader waits for the replica that holds the lease.
+func (b *bursting) leader() replica {
+	b.t.Helper()
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+		lease := b.lease()
+		err := b.Get(b.t.Context(), client.ObjectKeyFromObject(lease), lease)
+		if err != nil || lease.Spec.HolderIdentity == nil {
+			continue
+		}
+		for _, r := range b.replicas {
+			if r.name == *lease.Spec.HolderIdentity {
+				return r
+			}
+		}
+	}
+	b.t.Fatal("no replica holds the lease")
+	return replica{}
+}
+
+// send notifies all replicas in turn, and does something in the middle.
+func (b *bursting) send(middle func()) {
+	b.t.Helper()
+	numbers := make(chan int)
+	var group sync.WaitGroup
+	for range atOnce {
+		group.Go(func() {
+			for n := range numbers {
+				b.sendOne(n)
+			}
+		})
+	}
+	began := time.Now()
+	for n := range burst {
+		if n == burst/2 && middle != nil {
+			middle()
+		}
+		numbers <- n
+	}
+	close(numbers)
+	group.Wait()
+	story(b.t, "%d notifications were answered in %s, %d of them by a second replica", b.answered.Load(), time.Since(began).Round(time.Millisecond), b.again.Load())
+	if b.answered.Load() != burst {
+		b.t.Fatalf("%d of %d notifications were answered", b.answered.Load(), burst)
+	}
+}
+
+// sendOne goes to the next replica where one does not answer, as a load balancer would.
+func (b *bursting) sendOne(n int) {
+	deployment := notification{"branch": "main", "sha": sha()}
+	var failures []error
+	for i := range b.replicas {
+		a, err := b.tryNotify(b.replicas[(n+i)%len(b.replicas)].manager, deployment)
+		if err == nil && len(a.Results) == 1 && cmp.Or(a.Results[0].Created, a.Results[0].Duplicate) != "" {
+			b.answered.Add(1)
+			b.again.Add(int32(min(i, 1)))
+			return
+		}
+		failures = append(failures, err, fmt.Errorf("answer %s", a.body))
+	}
+	b.t.Errorf("notification %d: %v", n, errors.Join(failures...))
+}
+
+// check waits until every run has ended, and looks for the one that survived.
+func (b *bursting) check(killed string, within time.Duration) {
+	b.t.Helper()
+	began := time.Now()
+	suites := b.awaitAll(within)
+	took := time.Since(began)
+	slices.SortFunc(suites, func(x, y v1alpha1.Suite) int {
+		xr, yr := x.Received(), y.Received()
+		return cmp.Or(xr.Time.Compare(yr.Time), cmp.Compare(x.Name, y.Name))
+	})
+	newest := &suites[len(suites)-1]
+	states, jobs := map[string]int{}, 0
+	for i := range suites {
+		states[suites[i].State()]++
+		jobs += len(b.history(suites[i].Name).jobs)
+	}
+	overlaps := b.overlaps(suites)
+	figure(b.t, "BURST killed=%s notifications=%d suites=%d passed=%d superseded=%d newest_passed=%t jobs=%d overlaps=%d settle_seconds=%.1f",
+		killed, burst, len(suites), states[v1alpha1.ReasonPassed], states[v1alpha1.ReasonSuperseded], newest.Passed(), jobs, overlaps, took.Seconds())
+	if len(suites) != 1+burst || states[v1alpha1.ReasonPassed] != 1 || states[v1alpha1.ReasonSuperseded] != burst || !newest.Passed() {
+		b.t.Errorf("want %d Suites of which only the newest, %s, passes and all others are superseded; got %v", 1+burst, newest.Name, states)
+	}
+	if overlaps != 0 {
+		b.t.Errorf("%d times a run's pod came before an older one's was gone", overlaps)
+	}
+}
+
+func (b *bursting) awaitAll(within time.Duration) []v1alpha1.Suite {
+	b.t.Helper()
+	for deadline := time.Now().Add(within); ; time.Sleep(500 * time.Millisecond) {
+		suites := b.suites()
+		left := 0
+		for i := range suites {
+			if !suites[i].Finished() {
+				left++
+			}
+		}
+		if left == 0 {
+			return suites
+		}
+		if time.Now().After(deadline) {
+			b.t.Fatalf("%d of %d Suites have not ended after %s", left, len(suites), within)
+		}
+	}
+}
+
+// overlaps counts the pods that came while another run's pod was still there.
+func (b *bursting) overlaps(suites []v1alpha1.Suite) (count int) {
+	var lives []history
+	for i := range suites {
+		if h := b.history(suites[i].Name); len(h.pods) > 0 {
+			lives = append(lives, h)
+		}
+	}
+	slices.SortFunc(lives, func(x, y history) int { return x.podSeen.Compare(y.podSeen) })
+	for i := 1; i < len(lives); i++ {
+		if lives[i-1].podsGone.IsZero() || lives[i].podSeen.Before(lives[i-1].podsGone) {
+			count++
+		}
+	}
+	return count
+}
