@@ -12,6 +12,8 @@ import (
 var mixes = map[string]struct {
 	trigger      func(i int) option
 	notification *notification.Notification
+	// triedPercent is how many of the Triggers may have to be tried.
+	triedPercent int
 }{
 	"repositories": {
 		trigger: func(i int) option {
@@ -27,6 +29,7 @@ var mixes = map[string]struct {
 			return all(own, expressionOf("notification.variables['region'] == 'eu'"))
 		},
 		notification: &notification.Notification{Branch: "main", Repository: "acme/repo-1", Variables: map[string]string{"region": "eu"}},
+		triedPercent: 1,
 	},
 	"branches": {
 		trigger: func(i int) option {
@@ -43,30 +46,35 @@ var mixes = map[string]struct {
 			return branches(fmt.Sprintf("service-%d", i))
 		},
 		notification: &notification.Notification{Branch: "feature/new-cart-7", DeploymentType: "staging", Variables: map[string]string{"service": "service-0"}},
+		triedPercent: 25,
 	},
 	"one branch": {
 		trigger: func(i int) option {
 			return all(branches("main", "release/**"), deploymentTypes(fmt.Sprintf("service-%d", i)))
 		},
 		notification: &notification.Notification{Branch: "refs/heads/main", DeploymentType: "service-3"},
+		triedPercent: 1,
 	},
 	"one branch and expressions": {
 		trigger: func(i int) option {
 			return all(branches("main", "release/**"), expressionOf(fmt.Sprintf("notification.variables['service'] == 'service-%d'", i)))
 		},
 		notification: &notification.Notification{Branch: "main", Variables: map[string]string{"service": "service-3"}},
+		triedPercent: 1,
 	},
 	"expressions of every kind": {
 		trigger: func(i int) option {
 			return expressionOf(fmt.Sprintf("notification.branch.startsWith('service-%d/')", i))
 		},
 		notification: &notification.Notification{Branch: "service-3/next"},
+		triedPercent: 100,
 	},
 	"expressions only": {
 		trigger: func(i int) option {
 			return expressionOf(fmt.Sprintf("notification.variables['service'] == 'service-%d'", i))
 		},
 		notification: &notification.Notification{Branch: "main", Variables: map[string]string{"service": "service-3"}},
+		triedPercent: 1,
 	},
 }
 

@@ -10,9 +10,17 @@
 //     a branch is still needed. "refs/heads/" is taken off branches and globs alike. A branch whose
 //     name starts with "!" is written "\!...".
 //   - deploymentTypes and repositories are compared exactly; one must be equal.
-//   - expression is in CEL, over the variable notification, whose fields are named as in the body of
-//     the request. See expression.go.
+//   - expression is in CEL and must be true. Its one variable, notification, has the fields of the
+//     request's body, under the same names: branch (without refs/heads/), sha, deployment_type,
+//     deployment_url, hosting_service, commit_url, repository (as owner/name), pull_request_number
+//     (also of a merge request), deduplication_key, ephemeral_environment, and the map variables.
+//     A name that is not among them does not compile.
 //
-// An Index holds the Triggers of all namespaces, each compiled once per generation, and looks at
-// few of them for a notification: see partition.go.
+// In an expression, what the notification lacks is "", 0, false or the empty map, and has() is false
+// of it, as it is of what is sent as such; hosting_service is GitHub by default. To read a missing
+// variable is an error, and the expression does not hold; notification.variables[?'region'].orValue('eu')
+// and has(notification.variables.region) are ways around it. What it may cost is limited: see limits.go.
+//
+// An Index holds the Triggers of all namespaces, each compiled once per generation, and tries few of
+// them for a notification: see partition.go.
 package match

@@ -124,6 +124,7 @@ func TestExpressionStops(t *testing.T) {
 	for _, expression := range []string{
 		"notification.variables.all(a, notification.variables.all(b, a + b != ''))",
 		"notification.variables.all(a, notification.variables[a].matches('^(x*)*(x*)*(x*)*(x*)*(x*)*(x*)*(x*)*y?$'))",
+		"notification.variables['V0'].matches('(x?){60}y')",
 		"notification.variables.map(a, a + a).filter(a, notification.variables.exists(b, a == b)).size() == 0",
 	} {
 		m, err := Compile(trigger("t", expressionOf(expression)))

@@ -163,3 +163,24 @@ func TestIndexIsSafeForConcurrentUse(t *testing.T) {
 	}
 	group.Wait()
 }
+
+// TestIndexLooksAtFew counts what is left to try. It is what keeps a team of 10,000 Triggers as fast as
+// one of 10, and does not depend on the machine.
+func TestIndexLooksAtFew(t *testing.T) {
+	const count = 2000
+	for name, mix := range mixes {
+		t.Run(name, func(t *testing.T) {
+			x := &Index{}
+			for i := range count {
+				x.Set(trigger(fmt.Sprintf("t-%d", i), mix.trigger(i)))
+			}
+			tried := 0
+			for _, bucket := range x.candidates(namespace, newSubject(mix.notification)) {
+				tried += len(bucket)
+			}
+			if tried > count*mix.triedPercent/100 {
+				t.Errorf("tries %d of %d Triggers", tried, count)
+			}
+		})
+	}
+}

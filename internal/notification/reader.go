@@ -112,7 +112,7 @@ func (r *reader) skip() error {
 // end makes sure that nothing follows.
 func (r *reader) end() error {
 	_, err := r.tokens.ReadToken()
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return nil
 	}
 	return &InvalidError{Reason: "goes on after the JSON object; send one object and nothing after it"}
