@@ -121,5 +121,7 @@ func writeJSON(w http.ResponseWriter, contentType string, status int, body any) 
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body)
+	out := json.NewEncoder(w)
+	out.SetEscapeHTML(false) // it is no HTML, and URLs are to be readable without a parser
+	_ = out.Encode(body)
 }

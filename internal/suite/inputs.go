@@ -82,6 +82,6 @@ func setInputs(s *v1alpha1.Suite, o Observation, d Decision, now time.Time) {
 		setCondition(s, v1alpha1.StoreUnavailable(fmt.Sprintf("The store of the input files cannot be used: %s.", in.Waiting)), now)
 	case len(in.Found) > 0 && (o.Job != nil || d.CreateJob):
 		s.Status.Inputs = in.Found
-		setCondition(s, v1alpha1.InputsFound(fmt.Sprintf("%d input files were found, and are recorded in status.inputs.", len(in.Found))), now)
+		setCondition(s, v1alpha1.InputsFound("The input files were found, and are recorded in status.inputs."), now)
 	}
 }
