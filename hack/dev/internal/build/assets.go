@@ -60,7 +60,6 @@ func (b Builder) cluster(ctx context.Context) error {
 			hint:   "the first time takes 7 to 10 minutes",
 			source: source,
 			output: b.Layout.Bin(folder, "cluster"),
-			// No -trimpath here: this binary never leaves the machine.
 			flags: []string{"-ldflags", "-s -w -X " + stamp + "gitVersion=" + KubernetesVersion +
 				" -X " + stamp + "gitMajor=1 -X " + stamp + "gitMinor=36"},
 		})
@@ -89,7 +88,7 @@ func (b Builder) store(ctx context.Context) error {
 			hint:   "the first time takes half a minute",
 			source: source,
 			output: b.Layout.Bin(binary),
-			flags:  []string{"-trimpath", "-ldflags", "-s -w"},
+			flags:  []string{"-ldflags", "-s -w"},
 		})
 		if err != nil {
 			return err

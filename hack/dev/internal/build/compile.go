@@ -70,7 +70,8 @@ func (b Builder) build(ctx context.Context, c compilation, step *console.Step) e
 	}
 	total := countPackages(ctx, c)
 	partial := c.output + ".partial"
-	args := append([]string{"build", "-v", "-buildvcs=false", "-o", partial}, c.flags...)
+	// Said explicitly, so that Go's cache serves whatever GOFLAGS the caller has.
+	args := append([]string{"build", "-v", "-buildvcs=false", "-trimpath=false", "-o", partial}, c.flags...)
 	cmd := goCommand(ctx, c.source, append(args, c.pkg)...)
 	stderr, err := cmd.StderrPipe()
 	if err != nil {

@@ -40,9 +40,9 @@ func (b Builder) Product(ctx context.Context, manager bool) error {
 }
 
 // program leaves the last good binary alone if the sources do not compile. The output is given to go
-// build itself, which links only if that is out of date.
+// build itself, which links only if that is out of date. The flags are those of `make manager`.
 func (b Builder) program(ctx context.Context, name, pkg string) error {
-	cmd := goCommand(ctx, b.Layout.Root, "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", b.Layout.Bin(name), pkg)
+	cmd := goCommand(ctx, b.Layout.Root, "build", "-trimpath", "-buildvcs=false", "-o", b.Layout.Bin(name), pkg)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("building %s: %w\n%s", pkg, err, strings.TrimSpace(string(out)))
 	}
