@@ -44,9 +44,10 @@ func Build(s *v1alpha1.Suite, t *v1alpha1.Trigger, e *v1alpha1.Environment) *bat
 	j.Spec.Template.Labels = withLabels(j.Spec.Template.Labels, labels)
 	setDefaults(&j.Spec)
 
+	variables := variables(s, t, e)
 	for c := range containers(&j.Spec.Template.Spec) {
 		c.EnvFrom = withEnvFrom(c.EnvFrom, e.Spec.VariablesFrom)
-		c.Env = withVariables(c.Env, variables(s, t, e))
+		c.Env = withVariables(c.Env, variables)
 	}
 	return j
 }

@@ -177,9 +177,10 @@ func TestBuildSharesNothing(t *testing.T) {
 
 	j := Build(s, trigger, e)
 	before := j.DeepCopy()
-	WithInputs(j, Inputs{Directory: "/run-inputs", Rewritten: map[string]string{"A": "/run-inputs/a"}})
-	if diff := cmp.Diff(before, j); diff != "" {
-		t.Errorf("WithInputs changed the Job:\n%s", diff)
+	rewritten := map[string]string{"A": "/run-inputs/a"}
+	WithInputs(j, Inputs{Directory: "/run-inputs", Rewritten: rewritten})
+	if diff := cmp.Diff(before, j); diff != "" || len(rewritten) != 1 {
+		t.Errorf("WithInputs changed the Job, or the variables to %v:\n%s", rewritten, diff)
 	}
 	j.Labels["a"] = "changed"
 	j.Spec.Template.Spec.Containers[0].EnvFrom[0].SecretRef.Name = "changed"

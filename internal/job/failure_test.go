@@ -56,7 +56,8 @@ func TestOutcomeOfAFailedPod(t *testing.T) {
 		},
 		"OutOfMemory": {
 			reason: "The limit is what a person has to change.",
-			pod: newPod(corev1.PodFailed, container("test", exitFor("OOMKilled", 137, 9, "")), func(p *corev1.Pod) {
+			pod: newPod(corev1.PodFailed, initContainer("migrate", exit(0, 1, "")), container("test", exitFor("OOMKilled", 137, 9, "")), func(p *corev1.Pod) {
+				p.Spec.InitContainers[0].Resources.Limits = memory("64Mi")
 				p.Spec.Containers[0].Resources.Limits = memory("512Mi")
 			}),
 			want: v1alpha1.Failed(`The container "test" was killed because it needed more memory than its limit of 512Mi. Raise resources.limits.memory in the jobTemplate of the Trigger.`),
@@ -97,8 +98,14 @@ func TestOutcomeOfAFailedPod(t *testing.T) {
 		"Evicted": {
 			reason: "A node that runs out of room takes it from the pod.",
 			pod: newPod(corev1.PodFailed, container("test", exit(137, 9, "")), podReason("Evicted", "The node was low on resource: memory. "),
-				disruptionTarget("TerminationByKubelet", "The node was low on resource: memory. ")),
+				disruptionTarget("TerminationByKubelet", "The node was low on resources.")),
 			want: v1alpha1.Error("The cluster stopped the pod before its tests ended: The node was low on resource: memory (Evicted)." + again),
+		},
+		"EvictedForTheUseOfOthers": {
+			reason: "Names in the message may hold any word.",
+			pod: newPod(corev1.PodFailed, podReason("Evicted", "The node was low on resource: memory. Container exceed was using 2Gi."),
+				disruptionTarget("TerminationByKubelet", "")),
+			want: v1alpha1.Error("The cluster stopped the pod before its tests ended: The node was low on resource: memory. Container exceed was using 2Gi (Evicted)." + again),
 		},
 		"EvictedForItsOwnUse": {
 			reason: "A pod that fills its own limit of disk has to be given more, like one out of memory.",

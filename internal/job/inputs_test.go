@@ -98,6 +98,26 @@ func TestFetchFiles(t *testing.T) {
 	}
 }
 
+func TestWithoutFiles(t *testing.T) {
+	j := WithInputs(Build(newSuite(), newTrigger(), newEnvironment()), Inputs{Directory: "/run-inputs"})
+	pod := j.Spec.Template.Spec
+	if len(pod.InitContainers) != 0 {
+		t.Errorf("there is nothing to download, by %v", pod.InitContainers)
+	}
+	if got := values(pod.Containers[0])["RUN_INPUTS_DIR"]; got != "/run-inputs" || len(pod.Containers[0].VolumeMounts) != 1 {
+		t.Errorf("a directory may be empty, and is there all the same: RUN_INPUTS_DIR=%q, %v", got, pod.Containers[0].VolumeMounts)
+	}
+}
+
+func TestFetchCA(t *testing.T) {
+	for _, ca := range []string{"", "-----BEGIN CERTIFICATE-----"} {
+		got, set := kubelet(fetchEnv(Inputs{CA: ca}))[FetchCAVariable]
+		if got != ca || set != (ca != "") {
+			t.Errorf("CA %q: want it as it is, and only where there is one, got %q", ca, got)
+		}
+	}
+}
+
 func TestFetchUser(t *testing.T) {
 	cases := map[string]struct {
 		reason string

@@ -24,13 +24,13 @@ func TestOutcomeOfAnEndedJob(t *testing.T) {
 		"Passed": {
 			reason: "A Job that is complete is a run that passed, whether its pods are still there or not.",
 			job:    newJob(complete),
-			want:   v1alpha1.Passed("The tests passed in 42s."),
+			want:   v1alpha1.Passed("The tests passed in 41s."),
 		},
 		"PassedWithSummary": {
 			reason: "Tests may say in their termination log what they did.",
 			job:    newJob(complete),
 			pods:   []corev1.Pod{newPod(corev1.PodSucceeded, container("test", exitFor("Completed", 0, 40, "12 checks\n")))},
-			want:   v1alpha1.Passed("The tests passed in 42s: 12 checks"),
+			want:   v1alpha1.Passed("The tests passed in 41s: 12 checks"),
 		},
 		"PassedAtLast": {
 			reason: "A pod that failed before is not the one to quote.",
@@ -39,7 +39,7 @@ func TestOutcomeOfAnEndedJob(t *testing.T) {
 				newPod(corev1.PodFailed, named("a"), container("test", exit(1, 10, "broken"))),
 				newPod(corev1.PodSucceeded, named("b"), container("test", exitFor("Completed", 0, 40, "12 checks"))),
 			},
-			want: v1alpha1.Passed("The tests passed in 42s: 12 checks"),
+			want: v1alpha1.Passed("The tests passed in 41s: 12 checks"),
 		},
 		"Deadline": {
 			reason: "The pods are gone when a Job has run out of time.",
@@ -68,6 +68,12 @@ func TestOutcomeOfAnEndedJob(t *testing.T) {
 			job:    newJob(backoffExceeded, onFailure),
 			want:   v1alpha1.Failed("Job has reached the specified backoff limit. Its pods are gone, and their logs with them; a restartPolicy of Never keeps them."),
 		},
+		"PodSucceeded": {
+			reason: "A pod that succeeded in the end does not tell why the Job failed, though it was restarted before.",
+			job:    newJob(backoffExceeded, onFailure),
+			pods:   []corev1.Pod{newPod(corev1.PodSucceeded, deleted(60), container("test", exitFor("Completed", 0, 20, "")), restarting)},
+			want:   v1alpha1.Failed("Job has reached the specified backoff limit. Its pods are gone, and their logs with them; a restartPolicy of Never keeps them."),
+		},
 		"PodFailurePolicyPodGone": {
 			reason: "The Job keeps the words for what a failure policy saw.",
 			job:    newJob(with(batchv1.JobFailed, batchv1.JobReasonPodFailurePolicy, "Container test for pod acme/smoke-1-x failed with exit code 42 matching FailJob rule at index 0")),
@@ -77,9 +83,9 @@ func TestOutcomeOfAnEndedJob(t *testing.T) {
 			reason: "Of several attempts the last one counts, in whatever order they are listed.",
 			job:    newJob(backoffExceeded, func(j *batchv1.Job) { j.Status.Failed = 3 }),
 			pods: []corev1.Pod{
-				newPod(corev1.PodFailed, named("b"), container("test", exit(2, 20, "second"))),
-				newPod(corev1.PodFailed, named("c"), container("test", exit(3, 30, "third"))),
-				newPod(corev1.PodFailed, named("a"), container("test", exit(1, 10, "first"))),
+				newPod(corev1.PodFailed, named("c"), container("test", exit(2, 20, "second"))),
+				newPod(corev1.PodFailed, named("a"), container("test", exit(3, 30, "third"))),
+				newPod(corev1.PodFailed, named("b"), container("test", exit(1, 10, "first"))),
 			},
 			want: v1alpha1.Failed(`Container "test" exited with code 3 in the last of 3 pods that failed: third`),
 		},
@@ -120,7 +126,7 @@ func TestTimes(t *testing.T) {
 	}{
 		"New":      {reason: "Nothing has happened.", job: newJob()},
 		"Stopping": {reason: "A Job has ended only when it says so.", job: newJob(with(batchv1.JobFailureTarget, "", "")), start: new(after(0))},
-		"Complete": {reason: "A Job that is complete has the time.", job: newJob(complete), start: new(after(0)), completed: new(after(42))},
+		"Complete": {reason: "A Job that is complete has the time.", job: newJob(complete), start: new(after(0)), completed: new(after(41))},
 		"Failed":   {reason: "One that failed has only that of its condition.", job: newJob(backoffExceeded), start: new(after(0)), completed: new(after(42))},
 	}
 	for name, tc := range cases {
@@ -150,6 +156,11 @@ func TestRemember(t *testing.T) {
 			now:    Outcome(newJob(with(batchv1.JobFailureTarget, batchv1.JobReasonDeadlineExceeded, "")), nil), before: blocked,
 			want: "The run took longer than its timeout of 30m; its pods are stopping. The pod cannot start: no image.",
 		},
+		"StoppingRestarted": {
+			reason: "The pod that restarted its container is gone before the Job has failed.",
+			now:    Outcome(newJob(with(batchv1.JobFailureTarget, batchv1.JobReasonBackoffLimitExceeded, "")), nil), before: restarted,
+			want: "The run did not pass; its pods are stopping. It last exited with code 5: broken",
+		},
 		"Carried": {
 			reason: "Once is enough.",
 			now:    Outcome(newJob(deadlineExceeded), nil),
@@ -169,7 +180,7 @@ func TestRemember(t *testing.T) {
 		"Passed": {
 			reason: "What went well needs no explanation.",
 			now:    Outcome(newJob(complete), nil), before: blocked,
-			want: "The tests passed in 42s.",
+			want: "The tests passed in 41s.",
 		},
 	}
 	for name, tc := range cases {
