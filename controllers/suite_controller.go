@@ -15,7 +15,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
@@ -54,7 +53,7 @@ func (r *SuiteReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		For(&v1alpha1.Suite{}).
 		Owns(&batchv1.Job{}).
-		Watches(&v1alpha1.Suite{}, handler.EnqueueRequestsFromMapFunc(r.waitingFor), builder.WithPredicates(endedNow)).
+		Watches(&v1alpha1.Suite{}, r.wakeOthers()).
 		Watches(&v1alpha1.Trigger{}, handler.EnqueueRequestsFromMapFunc(r.suitesOf(indexTrigger)), specChanged).
 		Watches(&v1alpha1.Environment{}, handler.EnqueueRequestsFromMapFunc(r.suitesOf(indexEnvironment)), specChanged).
 		Watches(&v1alpha1.Team{}, handler.EnqueueRequestsFromMapFunc(r.unfinishedOfTeam), specChanged).
@@ -64,11 +63,6 @@ func (r *SuiteReconciler) SetupWithManager(mgr ctrl.Manager) error {
 
 // specChanged keeps the status of a Trigger, which changes with each of its runs, from waking them.
 var specChanged = builder.WithPredicates(predicate.GenerationChangedPredicate{})
-
-// endedNow lets through what concerns other Suites: that one appears, ends or goes.
-var endedNow = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-	return !e.ObjectOld.(*v1alpha1.Suite).Finished() && e.ObjectNew.(*v1alpha1.Suite).Finished()
-}}
 
 // Reconcile observes, decides, applies and reports.
 func (r *SuiteReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {

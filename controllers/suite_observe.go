@@ -161,25 +161,6 @@ func (r *SuiteReconciler) place(ctx context.Context, s *v1alpha1.Suite, limits s
 	return suite.Place(s, unfinished, func(o *v1alpha1.Suite) bool { return active[o.Name] }, limits), nil
 }
 
-// waitingFor are the Suites that another's arrival or end may concern: the rest of its stream, and,
-// once it has ended, the queue.
-func (r *SuiteReconciler) waitingFor(ctx context.Context, obj client.Object) []ctrl.Request {
-	s := obj.(*v1alpha1.Suite)
-	waiting, err := r.stream(ctx, s)
-	if err == nil && s.Finished() {
-		var queue []*v1alpha1.Suite
-		queue, err = r.suites(ctx, s.Namespace, client.MatchingFields{indexUnfinished: "true"})
-		waiting = append(waiting, queue...)
-	}
-	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "cannot tell which runs wait for this one", "suite", s.Name)
-		return nil
-	}
-	return requests(waiting, func(other *v1alpha1.Suite) bool {
-		return other.Name != s.Name && !other.Finished()
-	})
-}
-
 func (r *SuiteReconciler) suitesOf(index string) func(context.Context, client.Object) []ctrl.Request {
 	return func(ctx context.Context, obj client.Object) []ctrl.Request {
 		return r.enqueue(ctx, obj.GetNamespace(), client.MatchingFields{index: obj.GetName()})

@@ -1,0 +1,54 @@
+package controllers
+
+import (
+	"context"
+
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/suite"
+)
+
+// wakeOthers has those Suites reconciled that another's arrival, end or deletion concerns.
+func (r *SuiteReconciler) wakeOthers() handler.EventHandler {
+	type queue = workqueue.TypedRateLimitingInterface[ctrl.Request]
+	wake := func(ctx context.Context, q queue, obj client.Object, frees bool) {
+		for _, req := range r.concernedBy(ctx, obj.(*v1alpha1.Suite), frees) {
+			q.Add(req)
+		}
+	}
+	return handler.Funcs{
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) { wake(ctx, q, e.Object, false) },
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
+			if !e.ObjectOld.(*v1alpha1.Suite).Finished() && e.ObjectNew.(*v1alpha1.Suite).Finished() {
+				wake(ctx, q, e.ObjectNew, true)
+			}
+		},
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) {
+			wake(ctx, q, e.Object, !e.Object.(*v1alpha1.Suite).Finished())
+		},
+	}
+}
+
+// concernedBy are the rest of the stream, and of the queue all who may take a slot that s frees, or
+// those who move back because s takes a place before theirs.
+func (r *SuiteReconciler) concernedBy(ctx context.Context, s *v1alpha1.Suite, frees bool) []ctrl.Request {
+	stream, err := r.stream(ctx, s)
+	var queue []*v1alpha1.Suite
+	if err == nil && (frees || !s.Finished()) {
+		queue, err = r.suites(ctx, s.Namespace, client.MatchingFields{indexUnfinished: "true"})
+	}
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "cannot tell which runs another one concerns", "suite", s.Name)
+		return nil
+	}
+	return append(
+		requests(stream, func(other *v1alpha1.Suite) bool { return other.Name != s.Name && !other.Finished() }),
+		requests(queue, func(other *v1alpha1.Suite) bool {
+			return other.Name != s.Name && other.Status.JobName == "" && (frees || suite.Compare(other, s) > 0)
+		})...)
+}
