@@ -1,0 +1,55 @@
+package controllers_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+func TestEphemeralEnvironmentExpires(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.create(anEnvironment("pr-1", ephemeral(w.clock.Now().Add(time.Hour))))
+	w.create(aSuite("run", 0, at("pr-1")), aSuite("elsewhere", 0))
+	w.runs("run")
+	w.runs("elsewhere")
+
+	w.clock.moveOn(2 * time.Hour)
+	w.change(anEnvironment("pr-1"), func(o client.Object) { o.SetLabels(map[string]string{"look": "again"}) })
+	w.deleting("run")
+	w.must(w.Client.Get(context.Background(), w.key("pr-1"), &v1alpha1.Environment{})) // as long as its run's pods
+	w.collect("run")
+	w.reaches("run", v1alpha1.ReasonCanceled, "because its ephemeral Environment expired")
+	w.gone(&v1alpha1.Environment{}, "pr-1")
+	w.reaches("elsewhere", v1alpha1.ReasonRunning, "The tests are running")
+	w.must(w.Client.Get(context.Background(), w.key("staging"), &v1alpha1.Environment{}))
+}
+
+func TestEphemeralEnvironmentIsDeletedOnTime(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.create(anEnvironment("pr-1", ephemeral(time.Now().Add(2*time.Second))))
+	w.gone(&v1alpha1.Environment{}, "pr-1")
+}
+
+func TestRenewalKeepsAnEphemeralEnvironment(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.create(anEnvironment("pr-1", ephemeral(w.clock.Now().Add(time.Hour))))
+	w.create(aSuite("run", 0, at("pr-1")))
+	w.runs("run")
+	w.change(anEnvironment("pr-1"), func(o client.Object) {
+		o.(*v1alpha1.Environment).Spec.Ephemeral.ExpiresAt = metav1.NewTime(w.clock.Now().Add(3 * time.Hour))
+	})
+	w.clock.moveOn(2 * time.Hour)
+	w.change(anEnvironment("pr-1"), func(o client.Object) { o.SetLabels(map[string]string{"look": "again"}) })
+	w.create(anEnvironment("pr-2", ephemeral(w.clock.Now()))) // whose end shows that the manager looked
+	w.gone(&v1alpha1.Environment{}, "pr-2")
+	w.must(w.Client.Get(context.Background(), w.key("pr-1"), &v1alpha1.Environment{}))
+	w.reaches("run", v1alpha1.ReasonRunning, "The tests are running")
+}

@@ -1,0 +1,61 @@
+package controllers_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	eventsv1 "k8s.io/api/events/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+// TestEventsAreEmittedOnce: one for each state that a run went through, whatever made the manager look.
+func TestEventsAreEmittedOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.create(aTrigger("one", atMost(1)))
+	w.create(aSuite("first", 0, of("one")))
+	w.runs("first")
+	w.create(aSuite("run", 1, of("one")))
+	w.reaches("run", v1alpha1.ReasonQueued, "at place 1")
+	for range 3 {
+		w.touch("run")
+	}
+	w.passes("first")
+	w.runs("run")
+	w.stop()
+	w.startManager() // a restart tells nothing twice
+	w.exits("run", 3)
+	w.reaches("run", v1alpha1.ReasonFailed, "")
+	w.touch("run")
+	w.cancel("run", "")
+
+	want := map[string]string{"Queued": "Normal", "Running": "Normal", "Failed": "Warning"}
+	w.eventually("the events are Queued, Running and Failed", func() string {
+		return cmp.Diff(want, w.eventsOf("run"))
+	})
+	if diff := cmp.Diff(map[string]string{"Running": "Normal", "Passed": "Normal"}, w.eventsOf("first")); diff != "" {
+		t.Errorf("events of a run that passed (-want +got):\n%s", diff)
+	}
+}
+
+// eventsOf are the types of the events by their reasons; one that came again says so.
+func (w *world) eventsOf(suite string) map[string]string {
+	w.t.Helper()
+	list := &eventsv1.EventList{}
+	w.must(w.Client.List(context.Background(), list, client.InNamespace(w.ns)))
+	events := map[string]string{}
+	for _, e := range list.Items {
+		if e.Regarding.Kind != "Suite" || e.Regarding.Name != suite {
+			continue
+		}
+		if _, again := events[e.Reason]; again || e.Series != nil {
+			e.Type = fmt.Sprintf("%s, again: %q", e.Type, e.Note)
+		}
+		events[e.Reason] = e.Type
+	}
+	return events
+}

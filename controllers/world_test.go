@@ -1,0 +1,195 @@
+package controllers_test
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/testr"
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/postflight-dev/postflight/controllers"
+	"github.com/postflight-dev/postflight/test/apiserver"
+)
+
+// patience is how long a test waits for what should happen within milliseconds, on a machine that may
+// be busy with a dozen other things.
+const patience = 30 * time.Second
+
+func TestMain(m *testing.M) {
+	ctrl.SetLogger(logr.Discard())
+	os.Exit(apiserver.Run(m))
+}
+
+// world is a namespace of a real API server, with a manager that sees no other. The test itself is
+// what else a cluster has: the Job controller, the kubelet, the garbage collector.
+type world struct {
+	*apiserver.Server
+	t      testing.TB
+	ns     string
+	clock  *clockwork
+	wire   *wire
+	config *rest.Config
+	stop   func() // the manager
+}
+
+// newWorld has an Environment "staging", a Trigger "smoke", and a manager.
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := emptyWorld(t)
+	w.create(anEnvironment("staging"))
+	w.create(aTrigger("smoke"))
+	w.startManager()
+	return w
+}
+
+func emptyWorld(t testing.TB) *world {
+	t.Helper()
+	s := apiserver.New(t)
+	w := &world{Server: s, t: t, ns: s.Namespace(t), clock: &clockwork{}, wire: &wire{}, config: s.Manager(t), stop: func() {}}
+	w.config.Wrap(w.wire.wrap)
+	t.Cleanup(func() { w.stop() })
+	return w
+}
+
+// startManager runs a manager with its real rights and its real wiring, but for what it sees: its own
+// namespaces, so that tests do not meet.
+func (w *world) startManager(others ...string) {
+	w.t.Helper()
+	options := controllers.CacheOptions()
+	options.DefaultNamespaces = map[string]cache.Config{w.ns: {}}
+	for _, ns := range others {
+		options.DefaultNamespaces[ns] = cache.Config{}
+	}
+	w.runManager(options)
+}
+
+func (w *world) runManager(options cache.Options) ctrl.Manager {
+	w.t.Helper()
+	mgr, err := ctrl.NewManager(w.config, ctrl.Options{
+		Scheme:     w.Scheme,
+		Cache:      options,
+		Client:     controllers.ClientOptions(),
+		Metrics:    metricsserver.Options{BindAddress: "0"},
+		Controller: config.Controller{SkipNameValidation: new(true)}, // of other tests' managers
+		Logger:     w.logger(),
+	})
+	w.must(err)
+	ctx, cancel := context.WithCancel(context.Background())
+	w.must(controllers.Setup(ctx, mgr, controllers.Config{Clock: w.clock, Registerer: prometheus.NewRegistry()}))
+	ended := make(chan error, 1)
+	go func() { ended <- mgr.Start(ctx) }()
+	w.stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			w.t.Errorf("the manager ended with %v", err)
+		}
+	})
+	if !mgr.GetCache().WaitForCacheSync(ctx) {
+		w.t.Fatal("the caches of the manager did not fill")
+	}
+	return mgr
+}
+
+// logger is silent unless asked: what the manager logs, the API server's answers explain better.
+func (w *world) logger() logr.Logger {
+	if t, ok := w.t.(*testing.T); ok && os.Getenv("POSTFLIGHT_TEST_LOG") != "" {
+		return testr.New(t)
+	}
+	return logr.Discard()
+}
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) create(objects ...client.Object) {
+	w.t.Helper()
+	for _, o := range objects {
+		if o.GetNamespace() == "" {
+			o.SetNamespace(w.ns)
+		}
+		w.must(w.Client.Create(context.Background(), o))
+	}
+}
+
+// eventually waits until check has nothing to complain of.
+func (w *world) eventually(what string, check func() (complaint string)) {
+	w.t.Helper()
+	last := ""
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if last = check(); last == "" {
+			return
+		}
+	}
+	w.t.Fatalf("after %s still not: %s\nthe last seen: %s", patience, what, last)
+}
+
+// clockwork is the real time, and may be moved on.
+type clockwork struct {
+	mu    sync.Mutex
+	ahead time.Duration
+}
+
+var _ clock.PassiveClock = &clockwork{}
+
+func (c *clockwork) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Now().Add(c.ahead)
+}
+
+func (c *clockwork) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
+
+func (c *clockwork) moveOn(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ahead += d
+}
+
+// wire counts what the manager sends to the API server.
+type wire struct {
+	mu    sync.Mutex
+	sent  map[string]int // by method and last part of the path, e.g. "POST jobs"
+	total int
+}
+
+func (x *wire) wrap(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		x.mu.Lock()
+		if x.sent == nil {
+			x.sent = map[string]int{}
+		}
+		x.sent[r.Method+r.URL.Path[strings.LastIndex(r.URL.Path, "/"):]]++
+		if r.Method != http.MethodGet {
+			x.total++
+		}
+		x.mu.Unlock()
+		return next.RoundTrip(r)
+	})
+}
+
+func (x *wire) count(request string) int {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.sent[request]
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
