@@ -6,81 +6,14 @@ import (
 	"testing"
 
 	"github.com/postflight-dev/postflight/internal/location"
+	"github.com/postflight-dev/postflight/internal/location/locationtest"
 )
 
-// badUploads is every way in which a path can be wrong.
-var badUploads = map[string]string{
-	"Empty":                  "",
-	"OnlyDot":                ".",
-	"OnlyDots":               "..",
-	"OnlySlash":              "/",
-	"Absolute":               "/app.apk",
-	"AbsoluteTwice":          "//app.apk",
-	"EndsInSlash":            "builds/",
-	"NameEndsInSlash":        "app.apk/",
-	"EmptySegment":           "builds//app.apk",
-	"DotFirst":               "./app.apk",
-	"DotInside":              "builds/./app.apk",
-	"DotLast":                "builds/app.apk/.",
-	"ParentFirst":            "../app.apk",
-	"ParentOfTeam":           "../other/app.apk",
-	"ParentTwice":            "../../app.apk",
-	"ParentInside":           "builds/../app.apk",
-	"ParentFarther":          "builds/../../other/app.apk",
-	"ParentLast":             "builds/app.apk/..",
-	"ParentBeforeFile":       "a/b/c/../../../../app.apk",
-	"Backslash":              `builds\app.apk`,
-	"BackslashParent":        `..\app.apk`,
-	"BackslashMixed":         `builds/..\app.apk`,
-	"BackslashFirst":         `\app.apk`,
-	"Share":                  `\\server\share\app.apk`,
-	"Nul":                    "app\x00.apk",
-	"NulBeforeExtension":     "app.exe\x00.apk",
-	"NulAtEnd":               "app.apk\x00",
-	"Tab":                    "app\t.apk",
-	"LineFeed":               "app\n.apk",
-	"LineFeedAtEnd":          "app.apk\n",
-	"CarriageReturn":         "app\r.apk",
-	"HeaderInjection":        "app.apk\r\nX-Amz-Acl: public-read",
-	"Escape":                 "app\x1b[2J.apk",
-	"Delete":                 "app\x7f.apk",
-	"NextLine":               "app\u0085.apk",
-	"InvalidUTF8":            "app\xff.apk",
-	"InvalidUTF8Slash":       "..\xc0\xaf..\xc0\xafapp.apk",
-	"InvalidUTF8Dot":         "\xc0\xae\xc0\xae/app.apk",
-	"Surrogate":              "\xed\xa0\x80.apk",
-	"Truncated":              "app\xe2\x82.apk",
-	"TooLong":                strings.Repeat("a", 509) + ".apk",
-	"TooLongFolders":         strings.Repeat("abc/", 127) + "x.apk",
-	"TooLongInBytes":         strings.Repeat("é", 255) + ".apk",
-	"NoExtension":            "app",
-	"NoExtensionInFolder":    "build.apk/app",
-	"OnlyExtension":          ".apk",
-	"OnlyExtensionInFolder":  "builds/.apk",
-	"OtherExtension":         "app.exe",
-	"ScriptExtension":        "run.sh",
-	"ArchiveExtension":       "app.tar.gz",
-	"ExtensionTwice":         "app.apk.exe",
-	"ExtensionWithSpace":     "app.apk ",
-	"ExtensionWithDot":       "app.apk.",
-	"ExtensionPartly":        "app.ap",
-	"ExtensionLonger":        "app.apkx",
-	"ExtensionWithoutDot":    "appapk",
-	"ExtensionWithQuery":     "app.apk?x",
-	"ExtensionFullwidth":     "app\uff0eapk",
-	"ExtensionKelvin":        "app.ap\u212a", // folds to k in Unicode, and is no k
-	"EncodedQuestion":        "app.apk%3f",
-	"URL":                    "https://example.com/app.apk",
-	"FileURL":                "file:///etc/app.apk",
-	"EndsInParentOfItsOwn":   "app.apk/../",
-	"SegmentOfDotsWithSlash": "builds/..//app.apk",
-}
-
 func TestBadUploads(t *testing.T) {
-	if len(badUploads) < 40 {
-		t.Fatalf("only %d bad paths", len(badUploads))
+	if len(locationtest.BadUploads) < 40 {
+		t.Fatalf("only %d bad paths", len(locationtest.BadUploads))
 	}
-	for name, p := range badUploads {
+	for name, p := range locationtest.BadUploads {
 		t.Run(name, func(t *testing.T) {
 			if err := location.CheckUpload(p); err == nil {
 				t.Errorf("CheckUpload(%q) accepts it", p)
@@ -165,7 +98,7 @@ func TestResolve(t *testing.T) {
 // FuzzKey: whatever is asked for, a key lies below the prefix of the team, also for a store or a proxy
 // that cleans paths, and a value resolves to nothing else.
 func FuzzKey(f *testing.F) {
-	for _, p := range badUploads {
+	for _, p := range locationtest.BadUploads {
 		f.Add("demo", p)
 	}
 	f.Add("demo", "demo/app.apk")
