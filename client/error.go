@@ -1,0 +1,82 @@
+package client
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Error is a request that failed.
+type Error struct {
+	Status     int           // of HTTP; 0 where there was no answer
+	Problem    *Problem      // what the server says; nil where it was not Postflight that answered
+	RetryAfter time.Duration // how long the server asks to wait; 0 where it does not
+
+	text  string
+	cause error
+}
+
+// Error says what failed and what to do.
+func (e *Error) Error() string {
+	if e.Problem == nil {
+		return e.text
+	}
+	message := e.Problem.FailureMessage
+	if e.Problem.Field != nil {
+		message += fmt.Sprintf(" (field %s)", *e.Problem.Field)
+	}
+	return fmt.Sprintf("%s [%d %s, eventId %s]", message, e.Status, e.Problem.FailureCode, e.Problem.EventID)
+}
+
+// Unwrap is the error of the network, if it was that.
+func (e *Error) Unwrap() error { return e.cause }
+
+// Temporary tells whether the same request may succeed later.
+func (e *Error) Temporary() bool {
+	switch e.Status {
+	case 0, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
+	default:
+		return false
+	}
+}
+
+// unreachable is for a request without an answer. The URL of the error may be long and is known.
+func unreachable(err error) error {
+	cause := err
+	var wrapped *url.Error
+	if errors.As(err, &wrapped) {
+		cause = wrapped.Err
+	}
+	host := ""
+	if wrapped != nil {
+		if u, err := url.Parse(wrapped.URL); err == nil {
+			host = " at " + u.Scheme + "://" + u.Host
+		}
+	}
+	return &Error{cause: err, text: fmt.Sprintf("The server%s cannot be reached (%v). Check POSTFLIGHT_URL, and that this machine may connect to it.", host, cause)}
+}
+
+// check makes an error of every answer that is not understood.
+func check(r *http.Response, body []byte, understood bool) error {
+	if r.StatusCode == http.StatusOK && understood {
+		return nil
+	}
+	e := &Error{Status: r.StatusCode}
+	if seconds, err := strconv.Atoi(r.Header.Get("Retry-After")); err == nil {
+		e.RetryAfter = time.Duration(seconds) * time.Second
+	}
+	problem := &Problem{}
+	if strings.HasPrefix(r.Header.Get("Content-Type"), "application/problem+json") && json.Unmarshal(body, problem) == nil && problem.FailureCode != "" {
+		e.Problem = problem
+		return e
+	}
+	e.text = fmt.Sprintf("Something that is not Postflight answered %s at %s. Check POSTFLIGHT_URL: it has to be the base URL of the server, without a path.",
+		r.Status, r.Request.URL.Redacted())
+	return e
+}

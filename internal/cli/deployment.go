@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/postflight-dev/postflight/client"
+	"github.com/postflight-dev/postflight/internal/ci"
+)
+
+// Deployment is what the flags say was deployed.
+type Deployment struct {
+	Branch, SHA, Type, URL string
+	HostingService         string
+	CommitURL              string
+	Repository             string
+	PullRequest            int
+	Variables              []string // NAME=value
+	DeduplicationKey       string
+	Ephemeral              bool
+	NoDetect               bool // take nothing from the CI system
+}
+
+// DetectCI reads what the CI system says, from the environment of the process.
+func DetectCI(getenv func(string) string) ci.Context {
+	var event []byte
+	if path := getenv("GITHUB_EVENT_PATH"); path != "" {
+		event, _ = os.ReadFile(path) // says nothing where it cannot be read
+	}
+	return ci.Detect(getenv, event)
+}
+
+// Notification is what is sent: the flags, and for what they leave open, what the CI system says.
+func (d Deployment) Notification(detected ci.Context) (client.Notification, error) {
+	if d.NoDetect {
+		detected = ci.Context{}
+	}
+	if d.SHA != "" && d.SHA != detected.SHA { // what else is known is of another commit
+		detected.CommitURL = ""
+	}
+	n := client.Notification{
+		Branch:           given(d.Branch, detected.Branch),
+		Sha:              given(d.SHA, detected.SHA),
+		DeploymentType:   given(d.Type),
+		DeploymentURL:    given(d.URL),
+		HostingService:   given(d.HostingService, detected.HostingService),
+		CommitURL:        given(d.CommitURL, detected.CommitURL),
+		DeduplicationKey: given(d.DeduplicationKey),
+	}
+	if d.Ephemeral {
+		n.EphemeralEnvironment = &d.Ephemeral
+	}
+	if number := max(d.PullRequest, 0); number > 0 {
+		n.PullRequestNumber = &number
+	} else if detected.PullRequestNumber > 0 {
+		n.PullRequestNumber = &detected.PullRequestNumber
+	}
+	if repository := given(d.Repository, detected.Repository); repository != nil {
+		n.Repository = &client.Notification_Repository{}
+		if err := n.Repository.FromNotificationRepository1(*repository); err != nil {
+			return n, err
+		}
+	}
+	variables, err := parseVariables(d.Variables)
+	if len(variables) > 0 {
+		n.Variables = &variables
+	}
+	return n, err
+}
+
+// given is the first value that is not empty; nil where none is.
+func given(values ...string) *string {
+	for _, value := range values {
+		if value != "" {
+			return &value
+		}
+	}
+	return nil
+}
+
+func parseVariables(pairs []string) (map[string]*string, error) {
+	variables := map[string]*string{}
+	for _, pair := range pairs {
+		name, value, ok := strings.Cut(pair, "=")
+		if !ok || name == "" {
+			return nil, fmt.Errorf("--variable %q: write it as NAME=value", pair)
+		}
+		variables[name] = &value
+	}
+	return variables, nil
+}
+
+// describe says what is reported, in a line.
+func describe(n client.Notification, detected ci.Context) string {
+	var parts []string
+	add := func(name string, value *string) {
+		if value != nil {
+			parts = append(parts, name+" "+*value)
+		}
+	}
+	add("branch", n.Branch)
+	add("commit", shortSHA(n.Sha))
+	add("type", n.DeploymentType)
+	add("at", n.DeploymentURL)
+	if n.PullRequestNumber != nil {
+		parts = append(parts, fmt.Sprintf("pull request %d", *n.PullRequestNumber))
+	}
+	if len(parts) == 0 {
+		parts = []string{"a deployment of which nothing is known"}
+	}
+	line := strings.Join(parts, ", ")
+	if detected.System != "" {
+		line += " (from " + detected.System + ")"
+	}
+	return line
+}
+
+func shortSHA(sha *string) *string {
+	if sha == nil || len(*sha) <= 12 {
+		return sha
+	}
+	return new((*sha)[:12])
+}

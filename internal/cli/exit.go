@@ -1,0 +1,39 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+)
+
+// The exit codes of commands that gate a pipeline. A typing error is trouble and not a failed run.
+const (
+	ExitPassed   = 0
+	ExitFailed   = 1 // a run ended without passing
+	ExitCanceled = 2 // a run was canceled or superseded: nothing is known of the deployment
+	ExitTrouble  = 3 // there is no outcome: no run, no server, no key, no time left
+)
+
+// Exit is an error with the code that the process ends with.
+type Exit struct {
+	Code int
+	Err  error
+}
+
+func (e *Exit) Error() string { return e.Err.Error() }
+func (e *Exit) Unwrap() error { return e.Err }
+
+// ExitCode is the code that the process ends with.
+func (e *Exit) ExitCode() int { return e.Code }
+
+// Trouble makes the process end with ExitTrouble, unless the error has a code.
+func Trouble(err error) error {
+	var exit *Exit
+	if err == nil || errors.As(err, &exit) {
+		return err
+	}
+	return &Exit{ExitTrouble, err}
+}
+
+func exitf(code int, format string, args ...any) error {
+	return &Exit{code, fmt.Errorf(format, args...)}
+}

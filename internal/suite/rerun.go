@@ -1,0 +1,36 @@
+package suite
+
+import (
+	"maps"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+// Rerun is another attempt of a run, as a person asks for it. It has the name that another
+// notification's attempt of that number would have, so that the two are one run. Where there is no
+// SHA, the request identifies it. It was received when it is created, by the API server's clock: the
+// clock of the person's machine must not decide what supersedes what.
+func Rerun(s *v1alpha1.Suite, trigger types.UID, attempt int32, request string) *v1alpha1.Suite {
+	id := identity{trigger: trigger, environment: s.Spec.Environment, kind: "sha", value: s.Spec.Deployment.SHA, attempt: attempt}
+	if id.value == "" {
+		id.kind, id.value = "request", request
+	}
+	again := &v1alpha1.Suite{
+		TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Suite"},
+		ObjectMeta: metav1.ObjectMeta{
+			Name:        id.name(s.Spec.Trigger.Name),
+			Namespace:   s.Namespace,
+			Labels:      maps.Clone(s.Labels),
+			Annotations: map[string]string{AnnotationRequest: request},
+		},
+		Spec: *s.Spec.DeepCopy(),
+	}
+	again.Spec.Trigger.UID = trigger
+	again.Spec.Attempt = attempt
+	again.Spec.ReceivedAt = nil
+	again.Spec.Cancel = false
+	return again
+}
