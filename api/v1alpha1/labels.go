@@ -11,10 +11,6 @@ const (
 	// cache of Jobs is filtered by.
 	LabelSuite = "postflight.dev/suite"
 
-	// LabelStream holds a hash of (trigger, environment, supersedeKey), on a Suite: those of one
-	// stream supersede each other.
-	LabelStream = "postflight.dev/stream"
-
 	// LabelShortSHA holds the first 12 characters of the deployment's commit, on a Suite, where they
 	// make a label value. Printer columns cannot cut, so this is also what kubectl shows.
 	LabelShortSHA = "postflight.dev/short-sha"

@@ -18,7 +18,7 @@ const defaultTimeout = 30 * time.Minute
 // staleLabels name another run where a template has them, because it was copied from a Job that ran.
 // The API server refuses such a Job.
 var staleLabels = []string{
-	"controller-uid", "job-name", batchv1.ControllerUidLabel, batchv1.JobNameLabel, v1alpha1.LabelStream,
+	"controller-uid", "job-name", batchv1.ControllerUidLabel, batchv1.JobNameLabel,
 }
 
 // Build is the Job of a Suite, made from its Trigger's template. It is named like the Suite and owned
@@ -54,15 +54,11 @@ func Build(s *v1alpha1.Suite, t *v1alpha1.Trigger, e *v1alpha1.Environment) *bat
 
 // labels by which a Job and its pods are found from any of the objects a run belongs to.
 func labels(s *v1alpha1.Suite) map[string]string {
-	labels := map[string]string{
+	return map[string]string{
 		v1alpha1.LabelSuite:       s.Name,
 		v1alpha1.LabelTrigger:     s.Spec.Trigger.Name,
 		v1alpha1.LabelEnvironment: s.Spec.Environment,
 	}
-	if stream := s.Labels[v1alpha1.LabelStream]; stream != "" {
-		labels[v1alpha1.LabelStream] = stream
-	}
-	return labels
 }
 
 func withLabels(template, ours map[string]string) map[string]string {

@@ -14,7 +14,7 @@ import (
 
 func TestBuild(t *testing.T) {
 	s := newSuite(func(s *v1alpha1.Suite) {
-		s.Labels = map[string]string{v1alpha1.LabelStream: "s1", "team": "shop"}
+		s.Labels = map[string]string{"team": "shop"}
 		s.Spec.Deployment.URL = "https://pr-7.acme.dev"
 	})
 	trigger := newTrigger(func(t *v1alpha1.Trigger) {
@@ -24,7 +24,7 @@ func TestBuild(t *testing.T) {
 	})
 	labels := map[string]string{
 		v1alpha1.LabelSuite: "smoke-1", v1alpha1.LabelTrigger: "smoke",
-		v1alpha1.LabelEnvironment: "staging", v1alpha1.LabelStream: "s1",
+		v1alpha1.LabelEnvironment: "staging",
 	}
 	want := &batchv1.Job{
 		TypeMeta: metav1.TypeMeta{APIVersion: "batch/v1", Kind: "Job"},
@@ -146,7 +146,7 @@ func TestBuildTakesOver(t *testing.T) {
 		spec.TTLSecondsAfterFinished = new(int32(1))
 		spec.Parallelism, spec.Completions = new(int32(2)), new(int32(4))
 		spec.Template.Labels = map[string]string{
-			"controller-uid": "old", "batch.kubernetes.io/job-name": "old", v1alpha1.LabelStream: "old", "app": "tests",
+			"controller-uid": "old", "batch.kubernetes.io/job-name": "old", "app": "tests",
 		}
 	})
 	j := Build(newSuite(), trigger, newEnvironment())
