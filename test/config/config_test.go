@@ -1,0 +1,146 @@
+// Package config holds the manifests in config to what a real API server says to them.
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	"github.com/postflight-dev/postflight/test/apiserver"
+)
+
+func TestMain(m *testing.M) { os.Exit(apiserver.Run(m)) }
+
+func folder(t *testing.T, name string) string {
+	t.Helper()
+	root, err := apiserver.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(root, "config", name)
+}
+
+// TestApply applies as the docs say, with strict validation, and again, as Git-driven tools do all
+// day: that changes nothing. It may once where no manager runs: what a creation leaves out of the
+// status has a default, which the next write stores.
+func TestApply(t *testing.T) {
+	s := apiserver.New(t)
+	for _, name := range []string{"default", "samples"} { // in this order: the samples meet the policy
+		t.Run(name, func(t *testing.T) {
+			apply := func() string {
+				out, err := s.Kubectl(t, "apply", "--server-side", "--validate=strict", "-k", folder(t, name))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if strings.Contains(strings.ToLower(out), "warning") {
+					t.Errorf("the API server warns:\n%s", out)
+				}
+				return out
+			}
+			apply()
+			applied := apply()
+			before := versions(t, s, folder(t, name))
+			if again := apply(); again != applied {
+				t.Errorf("applied again:\n%s\nbefore:\n%s", again, applied)
+			}
+			if diff := cmp.Diff(before, versions(t, s, folder(t, name))); diff != "" {
+				t.Errorf("applied again, it changed (-before +after):\n%s", diff)
+			}
+		})
+	}
+}
+
+// versions of the objects that a kustomization names.
+func versions(t *testing.T, s *apiserver.Server, folder string) string {
+	t.Helper()
+	out, err := s.Kubectl(t, "get", "-k", folder,
+		"-o", "jsonpath={range .items[*]}{.kind}/{.metadata.name} {.metadata.resourceVersion}{\"\\n\"}{end}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// TestSuiteSample is the one sample that is created, not applied.
+func TestSuiteSample(t *testing.T) {
+	s := apiserver.New(t)
+	if _, err := s.Kubectl(t, "apply", "--server-side", "-k", folder(t, "samples")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Kubectl(t, "create", "--validate=strict", "--dry-run=server", "-f", filepath.Join(folder(t, "samples"), "suite.yaml")); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestKustomizationsAreComplete: a file that nobody applies is one that nobody notices to be wrong.
+func TestKustomizationsAreComplete(t *testing.T) {
+	excluded := map[string]string{
+		"samples/suite.yaml": "applying it starts a run",
+	}
+	for _, name := range []string{"crd", "default", "manager", "policy", "rbac", "samples"} {
+		t.Run(name, func(t *testing.T) {
+			named := resources(t, folder(t, name))
+			for _, file := range manifests(t, folder(t, name)) {
+				why := excluded[name+"/"+file]
+				if slices.Contains(named, file) == (why != "") {
+					t.Errorf("%s/%s: in the kustomization: %t; excluded: %q", name, file, why == "", why)
+				}
+			}
+		})
+	}
+}
+
+func resources(t *testing.T, folder string) []string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(folder, "kustomization.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var k struct {
+		Resources []string `json:"resources"`
+	}
+	if err := yaml.Unmarshal(text, &k); err != nil {
+		t.Fatal(err)
+	}
+	return k.Resources
+}
+
+func manifests(t *testing.T, folder string) (files []string) {
+	t.Helper()
+	err := filepath.WalkDir(folder, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".yaml") || d.Name() == "kustomization.yaml" {
+			return err
+		}
+		file, err := filepath.Rel(folder, path)
+		files = append(files, file)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// TestExplain: every field of our own is documented where kubectl explain looks.
+func TestExplain(t *testing.T) {
+	s := apiserver.New(t)
+	undocumented := regexp.MustCompile(`(?m)^  \S.*\n    <no description>`)
+	for _, resource := range []string{
+		"teams.spec", "apikeys.spec", "environments.spec", "environments.spec.ephemeral", "triggers.spec", "triggers.spec.match",
+		"triggers.spec.inputs", "triggers.spec.repository", "triggers.spec.retention", "suites.spec", "suites.spec.deployment", "suites.status",
+	} {
+		out, err := s.Kubectl(t, "explain", resource)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if missing := undocumented.FindAllString(out, -1); missing != nil {
+			t.Errorf("%s has undocumented fields:\n%s", resource, strings.Join(missing, "\n"))
+		}
+	}
+}

@@ -1,0 +1,111 @@
+package config
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/apiserver"
+)
+
+// TestPolicy: nobody runs pods through Postflight that he may not run himself.
+func TestPolicy(t *testing.T) {
+	s := apiserver.New(t)
+	if _, err := s.Kubectl(t, "apply", "--server-side", "-k", folder(t, "default")); err != nil {
+		t.Fatal(err)
+	}
+	ns := s.Namespace(t)
+	grant(t, s, ns, "writer", "postflight.dev", "triggers", "environments")
+	grant(t, s, ns, "runner", "postflight.dev", "triggers", "environments")
+	grant(t, s, ns, "runner", "batch", "jobs")
+	writer, runner := as(t, s, "writer"), as(t, s, "runner")
+
+	denied := func(err error) bool {
+		return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "ask for the permission create on jobs.batch")
+	}
+	eventuallyActive(t, func() bool { return denied(writer.Create(t.Context(), aTrigger(ns), client.DryRunAll)) })
+
+	if err := runner.Create(t.Context(), aTrigger(ns)); err != nil {
+		t.Errorf("who may create Jobs may create Triggers: %v", err)
+	}
+	secrets := anEnvironment(ns, "secrets")
+	secrets.Spec.VariablesFrom = []corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "s"}}}}
+	if err := writer.Create(t.Context(), secrets.DeepCopy()); !denied(err) {
+		t.Errorf("an Environment hands Secrets to pods: got %v, want it to be denied", err)
+	}
+	if err := runner.Create(t.Context(), secrets); err != nil {
+		t.Errorf("who may create Jobs may hand Secrets to them: %v", err)
+	}
+	if err := writer.Create(t.Context(), anEnvironment(ns, "plain")); err != nil {
+		t.Errorf("an Environment without Secrets needs no Jobs: %v", err)
+	}
+	changed := aTrigger(ns)
+	change(t, writer, changed, func() { changed.Labels = map[string]string{"a": "b"} }, func(err error) bool { return err == nil })
+	change(t, writer, changed, func() { changed.Spec.Paused = true }, denied)
+}
+
+func change(t *testing.T, c client.Client, o *v1alpha1.Trigger, how func(), want func(error) bool) {
+	t.Helper()
+	if err := c.Get(t.Context(), client.ObjectKeyFromObject(o), o); err != nil {
+		t.Fatal(err)
+	}
+	was := o.DeepCopy()
+	how()
+	if err := c.Patch(t.Context(), o, client.MergeFrom(was)); !want(err) {
+		t.Errorf("change a Trigger: unexpected answer %v", err)
+	}
+}
+
+// eventuallyActive waits: the API server takes a policy up within seconds.
+func eventuallyActive(t *testing.T, active func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !active(); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the policy does not deny a Trigger to a user who may not create Jobs")
+		}
+	}
+}
+
+func as(t *testing.T, s *apiserver.Server, user string) client.Client {
+	t.Helper()
+	config := rest.CopyConfig(s.Config)
+	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:authenticated"}}
+	c, err := client.New(config, client.Options{Scheme: s.Scheme})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func grant(t *testing.T, s *apiserver.Server, ns, user, group string, resources ...string) {
+	t.Helper()
+	meta := metav1.ObjectMeta{Name: user + "-" + resources[0], Namespace: ns}
+	for _, o := range []client.Object{
+		&rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{{APIGroups: []string{group}, Resources: resources, Verbs: []string{"*"}}}},
+		&rbacv1.RoleBinding{ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: meta.Name},
+			Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: user}}},
+	} {
+		if err := s.Client.Create(context.Background(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func anEnvironment(ns, name string) *v1alpha1.Environment {
+	return &v1alpha1.Environment{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: ns}, Spec: v1alpha1.EnvironmentSpec{URL: "https://example.com"}}
+}
+
+func aTrigger(ns string) *v1alpha1.Trigger {
+	trigger := &v1alpha1.Trigger{ObjectMeta: metav1.ObjectMeta{Name: "smoke", Namespace: ns}, Spec: v1alpha1.TriggerSpec{Environment: "staging"}}
+	trigger.Spec.JobTemplate.Spec.Template.Spec.Containers = []corev1.Container{{Name: "test", Image: "test"}}
+	return trigger
+}
