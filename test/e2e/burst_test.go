@@ -10,10 +10,6 @@ import (
 	"testing"
 	"time"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
@@ -52,68 +48,19 @@ func TestBurstLeaderKilled(t *testing.T) {
 	}
 }
 
-// replica is a manager with the name by which it holds the lease.
-type replica struct {
-	*manager
-	name string
-}
-
 type bursting struct {
-	*team
-	replicas []replica
+	*replicas
 	answered atomic.Int32
 	again    atomic.Int32 // notifications that a dying replica did not answer, sent to another
 }
 
 func newBurst(t *testing.T) *bursting {
 	t.Helper()
-	c := useCluster(t)
-	b := &bursting{team: newTeam(t, c)}
-	b.trigger("shop", runs(`[ "$FIRST" ] && sleep 600; sleep 2`))
-	b.freeLease()
-	for i := range 3 {
-		name := fmt.Sprintf("replica-%d", i)
-		m := newManager(t, c, options{leaderElect: true, flags: []string{"--replica-name=" + name}})
-		m.start()
-		b.replicas = append(b.replicas, replica{m, name})
-	}
-	for _, r := range b.replicas {
-		r.awaitReady()
-	}
-	story(t, "three replicas serve, %s leads", b.leader().name)
-	b.awaitPod(b.run(b.replicas[0].manager, notification{"branch": "main", "variables": map[string]string{"FIRST": "yes"}}))
+	tm := newTeam(t, useCluster(t))
+	tm.trigger("shop", runs(`[ "$FIRST" ] && sleep 600; sleep 2`))
+	b := &bursting{replicas: runReplicas(tm, 3)}
+	b.awaitPod(b.run(b.all[0].manager, notification{"branch": "main", "variables": map[string]string{"FIRST": "yes"}}))
 	return b
-}
-
-func (b *bursting) lease() *coordinationv1.Lease {
-	return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "postflight-system", Name: "postflight"}}
-}
-
-// freeLease takes away the lease that an earlier test's replicas did not give back.
-func (b *bursting) freeLease() {
-	b.t.Helper()
-	if err := client.IgnoreNotFound(b.Delete(b.t.Context(), b.lease())); err != nil {
-		b.t.Fatal(err)
-	}
-}
-
-// leader waits for the replica that holds the lease.
-func (b *bursting) leader() replica {
-	b.t.Helper()
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
-		lease := b.lease()
-		err := b.Get(b.t.Context(), client.ObjectKeyFromObject(lease), lease)
-		if err != nil || lease.Spec.HolderIdentity == nil {
-			continue
-		}
-		for _, r := range b.replicas {
-			if r.name == *lease.Spec.HolderIdentity {
-				return r
-			}
-		}
-	}
-	b.t.Fatal("no replica holds the lease")
-	return replica{}
 }
 
 // send notifies all replicas in turn, and does something in the middle.
@@ -147,8 +94,8 @@ func (b *bursting) send(middle func()) {
 func (b *bursting) sendOne(n int) {
 	deployment := notification{"branch": "main", "sha": sha()}
 	var failures []error
-	for i := range b.replicas {
-		a, err := b.tryNotify(b.replicas[(n+i)%len(b.replicas)].manager, deployment)
+	for i := range b.all {
+		a, err := b.tryNotify(b.all[(n+i)%len(b.all)].manager, deployment)
 		if err == nil && len(a.Results) == 1 && cmp.Or(a.Results[0].Created, a.Results[0].Duplicate) != "" {
 			b.answered.Add(1)
 			b.again.Add(int32(min(i, 1)))
@@ -167,7 +114,7 @@ func (b *bursting) check(killed string, within time.Duration) {
 	took := time.Since(began)
 	slices.SortFunc(suites, func(x, y v1alpha1.Suite) int {
 		xr, yr := x.Received(), y.Received()
-		return cmp.Or(xr.Time.Compare(yr.Time), cmp.Compare(x.Name, y.Name))
+		return cmp.Or(xr.Compare(yr.Time), cmp.Compare(x.Name, y.Name))
 	})
 	newest := &suites[len(suites)-1]
 	states, jobs := map[string]int{}, 0

@@ -133,6 +133,9 @@ func (c *cluster) connect() (err error) {
 	if c.Client, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
 		return err
 	}
+	if err := c.sweep(); err != nil {
+		return err
+	}
 	informers, err := cache.New(config, cache.Options{Scheme: scheme})
 	if err != nil {
 		return err
@@ -141,6 +144,20 @@ func (c *cluster) connect() (err error) {
 	shared.stop = stop
 	c.journal, err = keepJournal(ctx, informers)
 	return err
+}
+
+// sweep removes the teams of tests that were killed, whose runs would go on beside those of today.
+func (c *cluster) sweep() error {
+	teams := &v1alpha1.TeamList{}
+	if err := c.List(context.Background(), teams); err != nil {
+		return err
+	}
+	for i := range teams.Items {
+		if name := teams.Items[i].Name; strings.HasPrefix(name, teamPrefix) {
+			c.removeTeam(name)
+		}
+	}
+	return nil
 }
 
 func stopCluster() error {

@@ -31,9 +31,15 @@ type door struct {
 	closed     atomic.Bool // for rules that come and go
 
 	mu    sync.Mutex
-	rules []func(*http.Request) (*http.Response, error) // nil, nil: not mine
+	rules []refusal
 	trap  *trap
 	next  http.RoundTripper
+}
+
+// refusal is a status that requests get which the API server never sees.
+type refusal struct {
+	of     func(*http.Request) bool
+	status int
 }
 
 // trap is a request at which the manager is to be killed.
@@ -101,15 +107,10 @@ func certificate(server *httptest.Server) string {
 }
 
 // refuse answers requests itself.
-func (d *door) refuse(status int, which func(*http.Request) bool) {
+func (d *door) refuse(status int, of func(*http.Request) bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.rules = append(d.rules, func(r *http.Request) (*http.Response, error) {
-		if !which(r) {
-			return nil, nil
-		}
-		return &http.Response{StatusCode: status, Request: r, Header: http.Header{}, Body: http.NoBody}, nil
-	})
+	d.rules = append(d.rules, refusal{of, status})
 }
 
 // set makes the next matching request spring the trap.
@@ -133,8 +134,8 @@ func (d *door) RoundTrip(r *http.Request) (*http.Response, error) {
 	rules, trap := d.rules, d.trap
 	d.mu.Unlock()
 	for _, rule := range rules {
-		if resp, err := rule(r); resp != nil || err != nil {
-			return resp, err
+		if rule.of(r) {
+			return &http.Response{StatusCode: rule.status, Request: r, Header: http.Header{}, Body: http.NoBody}, nil
 		}
 	}
 	if trap == nil || r.Method == http.MethodGet {

@@ -109,7 +109,7 @@ func (k *killer) round() {
 	branch := "quick"
 	if k.point.victim == "newer" {
 		branch = "slow"
-		older = k.team.run(k.manager, notification{"branch": branch, "sha": sha()})
+		older = k.run(k.manager, notification{"branch": branch, "sha": sha()})
 		k.awaitPod(older)
 	}
 	newer := k.notifyAndKill(branch)

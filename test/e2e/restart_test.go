@@ -22,11 +22,10 @@ func TestKillAfterAnswer(t *testing.T) {
 	m.kill()
 	story(t, "the manager answered with %d Suites and was killed", len(results))
 	for range 3 {
-		m.start()
-		m.awaitReady()
+		m.restart()
 		time.Sleep(time.Second)
-		m.kill()
 	}
+	m.kill()
 	time.Sleep(2 * time.Second)
 	m.start()
 

@@ -22,6 +22,9 @@ import (
 // testImage has a shell and the demo's test suite, and is loaded into the node.
 const testImage = "postflight/demo-test:dev"
 
+// teamPrefix marks the teams of tests.
+const teamPrefix = "e2e-"
+
 // team is a tenant of one test's own, so that tests never see each other's runs.
 type team struct {
 	*cluster
@@ -33,7 +36,7 @@ type team struct {
 // newTeam makes a team with a key and the Environments staging and production.
 func newTeam(t testing.TB, c *cluster) *team {
 	t.Helper()
-	tm := &team{cluster: c, t: t, name: "e2e-" + random(4), key: "pf_" + random(20)}
+	tm := &team{cluster: c, t: t, name: teamPrefix + random(4), key: "pf_" + random(20)}
 	digest := sha256.Sum256([]byte(tm.key))
 	tm.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: tm.name}})
 	tm.create(&v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: tm.name}})
@@ -60,9 +63,15 @@ func (tm *team) remove() {
 	if tm.t.Failed() && os.Getenv(envKeep) == "1" {
 		return
 	}
-	ctx := context.Background() // the test's own has ended
-	_ = tm.Delete(ctx, &v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: tm.name}})
-	_ = tm.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: tm.name}})
+	tm.removeTeam(tm.name)
+}
+
+// removeTeam deletes a team's namespace and then the team, in the background; the test that made it
+// may have ended.
+func (c *cluster) removeTeam(name string) {
+	ctx := context.Background()
+	_ = c.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
+	_ = c.Delete(ctx, &v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: name}})
 }
 
 func random(bytes int) string {

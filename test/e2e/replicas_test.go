@@ -1,0 +1,96 @@
+package e2e
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+// replica is a manager with the name by which it holds the lease.
+type replica struct {
+	*manager
+	name string
+}
+
+// replicas are several managers of which one leads.
+type replicas struct {
+	*team
+	all []replica
+}
+
+func runReplicas(tm *team, count int) *replicas {
+	tm.t.Helper()
+	r := &replicas{team: tm}
+	r.freeLease()
+	for i := range count {
+		name := fmt.Sprintf("replica-%d", i)
+		m := newManager(tm.t, tm.cluster, options{leaderElect: true, flags: []string{"--replica-name=" + name}})
+		m.start()
+		r.all = append(r.all, replica{m, name})
+	}
+	for _, one := range r.all {
+		one.awaitReady()
+	}
+	story(tm.t, "%d replicas serve, %s leads", count, r.leader().name)
+	return r
+}
+
+func (r *replicas) lease() *coordinationv1.Lease {
+	return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "postflight-system", Name: "postflight"}}
+}
+
+// freeLease takes away the lease that an earlier test's replicas did not give back.
+func (r *replicas) freeLease() {
+	r.t.Helper()
+	if err := client.IgnoreNotFound(r.Delete(r.t.Context(), r.lease())); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// leader waits for the replica that holds the lease.
+func (r *replicas) leader() replica {
+	r.t.Helper()
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+		lease := r.lease()
+		err := r.Get(r.t.Context(), client.ObjectKeyFromObject(lease), lease)
+		if err != nil || lease.Spec.HolderIdentity == nil {
+			continue
+		}
+		for _, one := range r.all {
+			if one.name == *lease.Spec.HolderIdentity {
+				return one
+			}
+		}
+	}
+	r.t.Fatal("no replica holds the lease")
+	return replica{}
+}
+
+// TestHandover ends the leader in good order: it gives its lease back, so that the run goes on long
+// before the lease would have run out.
+func TestHandover(t *testing.T) {
+	tm := newTeam(t, useCluster(t))
+	tm.trigger("shop", runs("sleep 3"))
+	r := runReplicas(tm, 2)
+	before := r.leader()
+	id := tm.run(before.manager, notification{"branch": "main", "sha": sha()})
+	tm.awaitPod(id)
+	before.stop()
+	stopped := time.Now()
+	after := r.leader()
+	story(t, "%s ended, and %s leads after %s", before.name, after.name, time.Since(stopped).Round(100*time.Millisecond))
+	if after.name == before.name {
+		t.Errorf("%s still holds the lease after its end", before.name)
+	}
+	tm.awaitState(id, v1alpha1.ReasonPassed)
+	if took := time.Since(stopped); took > 45*time.Second {
+		t.Errorf("the run ended only %s after the handover", took)
+	}
+	tm.awaitState(tm.run(after.manager, notification{"branch": "main", "sha": sha()}), v1alpha1.ReasonPassed)
+}
