@@ -59,7 +59,7 @@ func (b Builder) unpack(ctx context.Context, folder string) (err error) {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(partial)
+	defer func() { _ = os.RemoveAll(partial) }()
 	if err := download(ctx, partial); err != nil {
 		step.Update("the package lists are old or missing: apt-get update")
 		if out, updateErr := apt(ctx, partial, "update"); updateErr != nil {

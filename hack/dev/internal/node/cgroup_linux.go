@@ -105,5 +105,5 @@ func onOverlay(dir string) bool { return isFilesystem(dir, unix.OVERLAYFS_SUPER_
 
 func isFilesystem(dir string, magic int64) bool {
 	var stat unix.Statfs_t
-	return unix.Statfs(dir, &stat) == nil && int64(stat.Type) == magic
+	return unix.Statfs(dir, &stat) == nil && stat.Type == magic
 }

@@ -124,7 +124,7 @@ func (c *Child) run() error {
 		_ = cmd.Process.Kill()
 	}
 	_ = os.WriteFile(c.PIDFile, []byte(strconv.Itoa(cmd.Process.Pid)+"\n"), 0o644)
-	defer os.Remove(c.PIDFile)
+	defer func() { _ = os.Remove(c.PIDFile) }()
 	return cmd.Wait()
 }
 

@@ -93,7 +93,7 @@ func (o Owner) kill(pid int) {
 	if err != nil {
 		return
 	}
-	defer unix.Close(handle)
+	defer func() { _ = unix.Close(handle) }()
 	if o.ownsPID(pid) {
 		_ = unix.PidfdSendSignal(handle, unix.SIGKILL, nil, 0)
 	}

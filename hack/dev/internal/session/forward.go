@@ -110,7 +110,7 @@ func listen(address string, target func() (string, error)) (net.Listener, error)
 }
 
 func pipe(from *net.TCPConn, target func() (string, error)) {
-	defer from.Close()
+	defer closeQuietly(from)
 	address, err := target()
 	if err != nil {
 		return
@@ -120,7 +120,7 @@ func pipe(from *net.TCPConn, target func() (string, error)) {
 		return
 	}
 	to := connection.(*net.TCPConn)
-	defer to.Close()
+	defer closeQuietly(to)
 	done := make(chan struct{})
 	go func() {
 		_, _ = io.Copy(to, from)
@@ -131,3 +131,6 @@ func pipe(from *net.TCPConn, target func() (string, error)) {
 	_ = from.CloseWrite()
 	<-done
 }
+
+// closeQuietly closes a connection whose end both sides have already seen.
+func closeQuietly(c io.Closer) { _ = c.Close() }
