@@ -1,0 +1,301 @@
+package inputs_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/postflight-dev/postflight/internal/fetch"
+	"github.com/postflight-dev/postflight/internal/inputs"
+	"github.com/postflight-dev/postflight/internal/job"
+)
+
+// TestConformance holds what is signed, looked up and fetched against two servers that have nothing
+// in common.
+func TestConformance(t *testing.T) {
+	for name, start := range map[string]func(*testing.T) server{"Rclone": startRclone, "Ceph": startCeph} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("AWS_ACCESS_KEY_ID", accessKey)
+			t.Setenv("AWS_SECRET_ACCESS_KEY", secretKey)
+			s := start(t)
+			store := open(t, s, time.Minute)
+			watch(t, store)
+			t.Run("RoundTrip", func(t *testing.T) { roundTrip(t, store) })
+			t.Run("Refused", func(t *testing.T) { refused(t, s, store) })
+			t.Run("Missing", func(t *testing.T) { missing(t, store) })
+			t.Run("Replaced", func(t *testing.T) { replaced(t, store) })
+			t.Run("Stream", func(t *testing.T) { stream(t, s.name, store) })
+		})
+	}
+}
+
+func open(t *testing.T, s server, lifetime time.Duration) *inputs.Store {
+	t.Helper()
+	store, err := inputs.New(inputs.Options{Endpoint: s.address, Region: "us-east-1", Bucket: "postflight", PathStyle: true, UploadLifetime: lifetime})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+// watch creates the bucket, and waits until the store is well.
+func watch(t *testing.T, store *inputs.Store) {
+	t.Helper()
+	go (&inputs.Watcher{Store: store, CreateBucket: true}).Start(t.Context())
+	alone, _ := http.NewRequest(http.MethodGet, "/store", nil)
+	var err error
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+		if err = store.Ready(alone); err == nil {
+			return
+		}
+	}
+	t.Fatal(err)
+}
+
+func put(t *testing.T, url, contentType string, body io.Reader, size int64) int {
+	t.Helper()
+	return send(t, http.MethodPut, url, contentType, body, size)
+}
+
+func send(t *testing.T, method, url, contentType string, body io.Reader, size int64) int {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, url, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.ContentLength = size
+	if contentType != "" {
+		r.Header.Set("Content-Type", contentType)
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	_, _ = io.Copy(io.Discard, resp.Body)
+	return resp.StatusCode
+}
+
+func upload(t *testing.T, store *inputs.Store, path, content string) {
+	t.Helper()
+	url, err := store.SignUpload(t.Context(), "demo", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code := put(t, url, "application/octet-stream", strings.NewReader(content), int64(len(content))); code != http.StatusOK {
+		t.Fatalf("PUT of %q: %d, want 200", path, code)
+	}
+}
+
+// recorded is a file as a run's Job has it.
+func recorded(t *testing.T, store *inputs.Store, path string) job.File {
+	t.Helper()
+	size, etag, err := store.Stat(t.Context(), "demo", path)
+	if err != nil {
+		t.Fatalf("Stat of %q: %v", path, err)
+	}
+	url, err := store.SignDownload(t.Context(), "demo", path, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return job.File{Path: path, URL: url, ETag: etag, Size: size}
+}
+
+func fetcher(t *testing.T) fetch.Fetcher {
+	t.Helper()
+	client, err := fetch.NewClient("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fetch.Fetcher{Client: client, Patience: 5 * time.Second, Log: slog.New(slog.DiscardHandler)}
+}
+
+func roundTrip(t *testing.T, store *inputs.Store) {
+	for _, path := range []string{
+		"app.apk", "builds/2026/app.apk", "my app.apk", "a+b.apk", "100%.apk", "%2e%2e/app.apk", "größe/アプリ.apk",
+		"👩\u200d🔬.ipa", "a&b=c?d#e.zip", "semi;colon,comma.csv", `quote"'.pdf`, "~tilde(1)[2]{3}.deb", "@$!*:.aab", ".../a..b.apk", "App.ApK",
+	} {
+		t.Run(strings.ReplaceAll(path, "/", "_"), func(t *testing.T) {
+			upload(t, store, path, "content of "+path)
+			dir := t.TempDir()
+			f := fetcher(t)
+			if err := f.Fetch(t.Context(), fetch.List{Directory: dir, Files: []job.File{recorded(t, store, path)}}); err != nil {
+				t.Fatal(err)
+			}
+			got, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(path)))
+			if err != nil || string(got) != "content of "+path {
+				t.Errorf("fetched %q, %v", got, err)
+			}
+		})
+	}
+}
+
+// refused: a URL is for one key, method and content type, and for its time.
+func refused(t *testing.T, s server, store *inputs.Store) {
+	signed, err := store.SignUpload(t.Context(), "demo", "refused.apk")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const octets = "application/octet-stream"
+	path := "/postflight/demo/refused.apk"
+	for name, tc := range map[string]struct {
+		method, url, contentType string
+	}{
+		"OtherKey":         {http.MethodPut, strings.Replace(signed, path, "/postflight/demo/other.apk", 1), octets},
+		"OtherTeam":        {http.MethodPut, strings.Replace(signed, path, "/postflight/other/refused.apk", 1), octets},
+		"Longer":           {http.MethodPut, strings.Replace(signed, "X-Amz-Expires=60", "X-Amz-Expires=6000", 1), octets},
+		"OtherMethodGet":   {http.MethodGet, signed, octets},
+		"OtherMethodDel":   {http.MethodDelete, signed, octets},
+		"OtherContentType": {http.MethodPut, signed, "text/html"},
+		"WrongSignature":   {http.MethodPut, signed[:len(signed)-4] + "0000", octets},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if code := send(t, tc.method, tc.url, tc.contentType, strings.NewReader("x"), 1); code != http.StatusForbidden {
+				t.Errorf("%d, want 403", code)
+			}
+		})
+	}
+	t.Run("NoContentType", func(t *testing.T) { // rclone: 400
+		if code := put(t, signed, "", strings.NewReader("x"), 1); code != http.StatusForbidden && code != http.StatusBadRequest {
+			t.Errorf("%d, want 403 or 400", code)
+		}
+	})
+	t.Run("Expired", func(t *testing.T) {
+		short, err := open(t, s, time.Second).SignUpload(t.Context(), "demo", "refused.apk")
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(3 * time.Second)
+		if code := put(t, short, octets, strings.NewReader("x"), 1); code != s.expired {
+			t.Errorf("%d, want %d", code, s.expired)
+		}
+	})
+	if _, _, err := store.Stat(t.Context(), "demo", "refused.apk"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("after the refusals: %v, want no file", err)
+	}
+}
+
+func missing(t *testing.T, store *inputs.Store) {
+	if _, _, err := store.Stat(t.Context(), "demo", "nobody/uploaded.apk"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Stat: %v, want fs.ErrNotExist", err)
+	}
+	upload(t, store, "gone.apk", "x")
+	file := recorded(t, store, "gone.apk")
+	file.URL, _ = store.SignDownload(t.Context(), "demo", "never.apk", time.Minute)
+	f := fetcher(t)
+	err := f.Fetch(t.Context(), fetch.List{Directory: t.TempDir(), Files: []job.File{file}})
+	if fetch.KindOf(err) != fetch.Missing || !strings.Contains(err.Error(), "gone.apk") {
+		t.Errorf("Fetch: %v, want a missing gone.apk", err)
+	}
+}
+
+// replaced: the run gets what was there when it started, or says that it is gone.
+func replaced(t *testing.T, store *inputs.Store) {
+	upload(t, store, "replaced.apk", "first")
+	file := recorded(t, store, "replaced.apk")
+	time.Sleep(1100 * time.Millisecond) // some stores tell time in seconds
+	upload(t, store, "replaced.apk", "other")
+	dir := t.TempDir()
+	f := fetcher(t)
+	err := f.Fetch(t.Context(), fetch.List{Directory: dir, Files: []job.File{file}})
+	if fetch.KindOf(err) != fetch.Changed {
+		t.Errorf("Fetch: %v, want a changed file", err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "replaced.apk")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the file is there: %v", err)
+	}
+}
+
+// stream: POSTFLIGHT_INPUTS_FULL=1 makes it 1 GiB.
+func stream(t *testing.T, name string, store *inputs.Store) {
+	size := int64(64 << 20)
+	if os.Getenv("POSTFLIGHT_INPUTS_FULL") == "1" {
+		size = 1 << 30
+	}
+	block := make([]byte, 1<<20)
+	_, _ = rand.Read(block)
+	sum := sha256.New()
+	signed, err := store.SignUpload(t.Context(), "demo", "large.zip")
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	body := io.TeeReader(io.LimitReader(&repeat{block: block}, size), sum)
+	if code := put(t, signed, "application/octet-stream", body, size); code != http.StatusOK {
+		t.Fatalf("PUT: %d", code)
+	}
+	uploaded := time.Since(began)
+	file := recorded(t, store, "large.zip")
+	if file.Size != size {
+		t.Fatalf("the store has %d bytes, want %d", file.Size, size)
+	}
+	dir := t.TempDir()
+	peak := watchMemory(t.Context())
+	began = time.Now()
+	f := fetcher(t)
+	if err := f.Fetch(t.Context(), fetch.List{Directory: dir, Files: []job.File{file}}); err != nil {
+		t.Fatal(err)
+	}
+	memory := peak()
+	fmt.Printf("STREAM store=%s bytes=%d put_s=%.1f fetch_s=%.1f fetch_heap_mib=%.1f\n",
+		name, size, uploaded.Seconds(), time.Since(began).Seconds(), float64(memory)/(1<<20))
+	if memory > 32<<20 {
+		t.Errorf("fetching took %d MiB of memory", memory>>20)
+	}
+	out, err := os.Open(filepath.Join(dir, "large.zip"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	got := sha256.New()
+	if _, err := io.Copy(got, out); err != nil || !bytes.Equal(got.Sum(nil), sum.Sum(nil)) {
+		t.Errorf("another content came back: %v", err)
+	}
+}
+
+type repeat struct {
+	block []byte
+	at    int
+}
+
+func (r *repeat) Read(b []byte) (int, error) {
+	n := copy(b, r.block[r.at:])
+	r.at = (r.at + n) % len(r.block)
+	return n, nil
+}
+
+// watchMemory samples what lives on the heap until its result is asked for the most.
+func watchMemory(ctx context.Context) func() uint64 {
+	runtime.GC()
+	ctx, stop := context.WithCancel(ctx)
+	var peak atomic.Uint64
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for ctx.Err() == nil {
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			peak.Store(max(peak.Load(), m.HeapInuse+m.StackInuse))
+			time.Sleep(20 * time.Millisecond)
+		}
+	}()
+	return func() uint64 {
+		stop()
+		<-done
+		return peak.Load()
+	}
+}
