@@ -28,6 +28,7 @@ func TestBurst(t *testing.T) {
 // lease again. At full length it stays away, so that another replica has to wait for the lease to run
 // out, which takes a minute.
 func TestBurstLeaderKilled(t *testing.T) {
+	skipWithoutPods(t)
 	tests := map[string]bool{"restarted": true}
 	if full() {
 		tests["gone"] = false
@@ -58,7 +59,7 @@ func newBurst(t *testing.T) *bursting {
 	t.Helper()
 	tm := newTeam(t, useCluster(t))
 	tm.trigger("shop", runs(`[ "$FIRST" ] && sleep 600; sleep 2`))
-	b := &bursting{replicas: runReplicas(tm, 3)}
+	b := &bursting{replicas: runReplicas(tm, 3, "")}
 	b.awaitPod(b.run(b.all[0].manager, notification{"branch": "main", "variables": map[string]string{"FIRST": "yes"}}))
 	return b
 }

@@ -68,6 +68,9 @@ func startCluster() (*cluster, error) {
 	if err := lockCluster(c.dir); err != nil {
 		return nil, err
 	}
+	if err := os.RemoveAll(c.dir + ".figures"); err != nil {
+		return nil, err
+	}
 	if err := makeMissing("bin/dev", "bin/manager"); err != nil {
 		return nil, err
 	}

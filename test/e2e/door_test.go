@@ -33,6 +33,7 @@ type door struct {
 	mu    sync.Mutex
 	rules []refusal
 	trap  *trap
+	cuts  func(*http.Request) bool // the answers to these are lost
 	next  http.RoundTripper
 }
 
@@ -50,7 +51,10 @@ type trap struct {
 	once    sync.Once
 }
 
-var errTrapped = errors.New("the manager is being killed")
+var (
+	errTrapped = errors.New("the manager is being killed")
+	errCut     = errors.New("the answer of the API server is lost")
+)
 
 // newDoor makes a door and a kubeconfig that leads through it, with the manager's own rights.
 func newDoor(t testing.TB, c *cluster) *door {
@@ -131,12 +135,15 @@ func (d *door) clear() {
 // RoundTrip does what a request asks for, unless a rule or the trap says otherwise.
 func (d *door) RoundTrip(r *http.Request) (*http.Response, error) {
 	d.mu.Lock()
-	rules, trap := d.rules, d.trap
+	rules, trap, cuts := d.rules, d.trap, d.cuts
 	d.mu.Unlock()
 	for _, rule := range rules {
 		if rule.of(r) {
 			return &http.Response{StatusCode: rule.status, Request: r, Header: http.Header{}, Body: http.NoBody}, nil
 		}
+	}
+	if cuts != nil && cuts(r) {
+		return nil, d.doAndForget(r)
 	}
 	if trap == nil || r.Method == http.MethodGet {
 		return d.next.RoundTrip(r)
@@ -156,14 +163,22 @@ func (d *door) RoundTrip(r *http.Request) (*http.Response, error) {
 // of the trap's kind share its fate: the manager is dead to the world from here on.
 func (d *door) spring(trap *trap, r *http.Request) error {
 	if trap.after {
-		resp, err := d.next.RoundTrip(r)
-		if err != nil {
+		if err := d.doAndForget(r); !errors.Is(err, errCut) {
 			return err
 		}
-		_, _ = io.Copy(io.Discard, resp.Body)
-		resp.Body.Close()
 	}
 	trap.once.Do(func() { close(trap.sprung) })
 	<-r.Context().Done()
 	return errTrapped
+}
+
+// doAndForget does what a request asks for, and cuts the connection in place of the answer.
+func (d *door) doAndForget(r *http.Request) error {
+	resp, err := d.next.RoundTrip(r)
+	if err != nil {
+		return err
+	}
+	_, _ = io.Copy(io.Discard, resp.Body)
+	resp.Body.Close()
+	return errCut
 }

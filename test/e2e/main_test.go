@@ -59,10 +59,19 @@ func skipLoudly(t testing.TB, reason string) {
 	t.Skipf("SKIPPED: %s", reason)
 }
 
-// figure prints a line of measurements, which is there whether tests are verbose or not.
+// figure prints a line of measurements, and keeps it beside the cluster's folder: test runners hide
+// what tests that pass have printed.
 func figure(t testing.TB, format string, args ...any) {
 	t.Helper()
-	fmt.Printf(format+"\n", args...)
+	line := fmt.Sprintf(format+"\n", args...)
+	fmt.Print(line)
+	file, err := os.OpenFile(clusterDir()+".figures", os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer file.Close()
+	_, _ = file.WriteString(line)
 }
 
 // root is the project's folder.

@@ -11,7 +11,7 @@ import (
 )
 
 // npmFiles are what the published client needs, copied to a folder that Git ignores.
-var npmFiles = []string{"package.json", "package-lock.json", "notify.mjs"}
+var npmFiles = []string{"package.json", "package-lock.json", "notify.mjs", "poll.mjs"}
 
 var npm struct {
 	sync.Once

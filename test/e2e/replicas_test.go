@@ -24,13 +24,14 @@ type replicas struct {
 	all []replica
 }
 
-func runReplicas(tm *team, count int) *replicas {
+// runReplicas starts managers, straight to the API server where kubeconfig is empty.
+func runReplicas(tm *team, count int, kubeconfig string) *replicas {
 	tm.t.Helper()
 	r := &replicas{team: tm}
 	r.freeLease()
 	for i := range count {
 		name := fmt.Sprintf("replica-%d", i)
-		m := newManager(tm.t, tm.cluster, options{leaderElect: true, flags: []string{"--replica-name=" + name}})
+		m := newManager(tm.t, tm.cluster, options{kubeconfig: kubeconfig, leaderElect: true, flags: []string{"--replica-name=" + name}})
 		m.start()
 		r.all = append(r.all, replica{m, name})
 	}
@@ -77,7 +78,7 @@ func (r *replicas) leader() replica {
 func TestHandover(t *testing.T) {
 	tm := newTeam(t, useCluster(t))
 	tm.trigger("shop", runs("sleep 3"))
-	r := runReplicas(tm, 2)
+	r := runReplicas(tm, 2, "")
 	before := r.leader()
 	id := tm.run(before.manager, notification{"branch": "main", "sha": sha()})
 	tm.awaitPod(id)

@@ -1,0 +1,190 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+const greenlightPath = "/api/v0/ci-greenlight/"
+
+// gated is a run that a pipeline waits for, in both ways in which pipelines do.
+type gated struct {
+	suite  string
+	script chan string         // what the shell script printed, its last line being the exit code
+	client chan map[string]any // what the published client returned
+}
+
+// gate starts a run by a shell script that waits for it, and has the published client wait for it too.
+func (tm *team) gate(t *testing.T, m *manager, branch string, abort bool, flags ...string) gated {
+	t.Helper()
+	g := gated{script: make(chan string, 1), client: make(chan map[string]any, 1)}
+	script := exec.Command("sh", "-c", `"$0" notify "$@" --wait; echo "exit=$?"`, postflightBinary(t),
+		"--branch", branch, "--sha", sha())
+	script.Args = append(script.Args, flags...)
+	script.Env = append(os.Environ(), "CI=true", "GITHUB_ACTIONS=", "POSTFLIGHT_URL="+m.url, "POSTFLIGHT_API_KEY="+tm.key)
+	go func() {
+		out, err := script.CombinedOutput()
+		if err != nil {
+			out = fmt.Appendf(out, "%v", err)
+		}
+		g.script <- string(out)
+	}()
+	g.suite = tm.awaitRunOf(branch)
+	go func() {
+		g.client <- tm.poll(t, map[string]any{"apiKey": tm.key, "serviceBase": m.url,
+			"poll": map[string]any{"runId": g.suite, "abortOnSuperseded": abort}})
+	}()
+	return g
+}
+
+// awaitRunOf finds the run of a branch, the first there is.
+func (tm *team) awaitRunOf(branch string) string {
+	tm.t.Helper()
+	for deadline := time.Now().Add(endWithin); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		for _, s := range tm.suites() {
+			if s.Spec.Deployment.Branch == branch {
+				return s.Name
+			}
+		}
+	}
+	tm.t.Fatalf("no run of the branch %s", branch)
+	return ""
+}
+
+// poll waits with the published client.
+func (tm *team) poll(t *testing.T, config map[string]any) map[string]any {
+	arg, err := json.Marshal(config)
+	if err != nil {
+		t.Error(err)
+		return nil
+	}
+	node := exec.Command("node", "poll.mjs", string(arg))
+	node.Dir = filepath.Join(root(), ".test", "npm")
+	out, err := node.CombinedOutput()
+	status := map[string]any{}
+	if err != nil || json.Unmarshal(out, &status) != nil {
+		t.Errorf("the published client failed: %v\n%s", err, out)
+	}
+	return status
+}
+
+func postflightBinary(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(root(), "bin", "postflight")
+	if _, err := os.Stat(path); err != nil {
+		if out, err := exec.Command("make", "-C", root(), "manager").CombinedOutput(); err != nil {
+			t.Fatalf("make manager: %v\n%s", err, out)
+		}
+	}
+	return path
+}
+
+// TestGates follows runs to each of their ends, with the published client and with a shell script.
+func TestGates(t *testing.T) {
+	c := useCluster(t)
+	npmClient(t)
+	tm := newTeam(t, c)
+	tm.trigger("gate", runs(`sleep "${SLEEP:-0}"; exit "${CODE:-0}"`))
+	m := runManager(t, c, options{})
+	newer := func(g gated, branch, code string) {
+		tm.awaitPod(g.suite)
+		tm.notify(m, notification{"branch": branch, "sha": sha(), "variables": map[string]string{"SLEEP": "2", "CODE": code}})
+	}
+	tests := map[string]struct {
+		abort   bool
+		flags   []string
+		then    func(g gated, branch string)
+		exit    string
+		outcome string // of the client
+		abortBy string
+	}{
+		"passed": {exit: "exit=0", outcome: "success"},
+		"failed": {flags: []string{"-v", "CODE=1"}, exit: "exit=1", outcome: "failed"},
+		"canceled": {flags: []string{"-v", "SLEEP=120"}, then: func(g gated, _ string) {
+			tm.awaitPod(g.suite)
+			tm.cancel(g.suite)
+		}, exit: "exit=2", outcome: "aborted", abortBy: "run-canceled"},
+		"superseded, aborting": {abort: true, flags: []string{"-v", "SLEEP=120"}, then: func(g gated, branch string) {
+			newer(g, branch, "0")
+		}, exit: "exit=2", outcome: "aborted", abortBy: "superseded-run"},
+		"superseded by one that passes": {flags: []string{"-v", "SLEEP=120", "--follow"}, then: func(g gated, branch string) {
+			newer(g, branch, "0")
+		}, exit: "exit=0", outcome: "success"},
+		"superseded by one that fails": {flags: []string{"-v", "SLEEP=120", "--follow"}, then: func(g gated, branch string) {
+			newer(g, branch, "1")
+		}, exit: "exit=1", outcome: "failed"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			branch := strings.NewReplacer(" ", "-", ",", "").Replace(name)
+			g := tm.in(t).gate(t, m, branch, tc.abort, tc.flags...)
+			if tc.then != nil {
+				tc.then(g, branch)
+			}
+			script, status := <-g.script, <-g.client
+			story(t, "%s\n%v", script, status["log"])
+			if !strings.HasSuffix(strings.TrimSpace(script), tc.exit) {
+				t.Errorf("the script printed\n%s\nwant %s", script, tc.exit)
+			}
+			abortBy, _ := status["abortReason"].(string)
+			if status["outcome"] != tc.outcome || abortBy != tc.abortBy {
+				t.Errorf("the client's outcome is %v (%s), want %s (%s)", status["outcome"], abortBy, tc.outcome, tc.abortBy)
+			}
+		})
+	}
+}
+
+func (tm *team) cancel(suite string) {
+	tm.t.Helper()
+	s := &v1alpha1.Suite{ObjectMeta: tm.meta(suite)}
+	if err := tm.Patch(tm.t.Context(), s, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"cancel":true}}`))); err != nil {
+		tm.t.Fatal(err)
+	}
+}
+
+// TestForeignRunIsUnknown asks for another team's run, for one that never was, and for nonsense.
+func TestForeignRunIsUnknown(t *testing.T) {
+	c := useCluster(t)
+	tm, other := newTeam(t, c), newTeam(t, c)
+	other.trigger("smoke", runs("true"))
+	m := runManager(t, c, options{})
+	foreign := other.notify(m, notification{"branch": "main", "sha": sha()})[0].CreatedSuiteID
+	other.awaitEnd(foreign, endWithin)
+
+	ids := map[string]string{"foreign": foreign, "unknown": "smoke-0000000000000000", "malformed": "Not-A-Run"}
+	bodies, took := map[string]string{}, map[string][]time.Duration{}
+	for range 200 {
+		for name, id := range ids {
+			began := time.Now()
+			a, err := send(http.MethodGet, m.url+greenlightPath+id, tm.key, nil)
+			if err != nil || a.status != http.StatusNotFound {
+				t.Fatalf("%s: %d, %v", name, a.status, err)
+			}
+			took[name] = append(took[name], time.Since(began))
+			bodies[name] = strings.ReplaceAll(string(a.body), a.EventID, "")
+		}
+	}
+	if bodies["foreign"] != bodies["unknown"] || bodies["malformed"] != bodies["unknown"] {
+		t.Errorf("the bodies differ: %v", bodies)
+	}
+	median := func(name string) float64 {
+		slices.Sort(took[name])
+		return float64(took[name][len(took[name])/2].Microseconds()) / 1000
+	}
+	figure(t, "GREENLIGHT_404 foreign_ms=%.2f unknown_ms=%.2f malformed_ms=%.2f", median("foreign"), median("unknown"), median("malformed"))
+	if ratio := median("foreign") / median("unknown"); ratio < 0.5 || ratio > 2 {
+		t.Errorf("another team's run takes %.2f times as long as an unknown one", ratio)
+	}
+}

@@ -1,0 +1,22 @@
+// Uploads a file with the published client, as its README does, and prints what its caller gets as one
+// line of JSON.
+//
+//   node upload.mjs '{"apiKey": "...", "serviceBase": "...", "file": "app.apk", "destination": "builds/app.apk"}'
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+
+const { makeQaWolfSdk } = createRequire(import.meta.url)("@qawolf/ci-sdk");
+
+const { file, destination, ...config } = JSON.parse(process.argv[2]);
+const silent = () => {};
+const sdk = makeQaWolfSdk(config, { log: { error: silent, info: silent, warn: silent } });
+const signed = await sdk.generateSignedUrlForRunInputsExecutablesStorage({ destinationFilePath: destination });
+if (signed.success) {
+  const answer = await fetch(signed.uploadUrl ?? signed.signedUrl, {
+    body: await readFile(file),
+    headers: { "Content-Type": "application/octet-stream" },
+    method: "PUT",
+  });
+  signed.putStatus = answer.status;
+}
+console.log(JSON.stringify(signed));

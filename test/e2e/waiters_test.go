@@ -1,0 +1,187 @@
+package e2e
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+// maxWaiting is the bound on waiting requests.
+const maxWaiting = 5000
+
+// TestWaitingClients ends a run that many clients wait for, and measures when they know.
+func TestWaitingClients(t *testing.T) {
+	c := useCluster(t)
+	tm := newTeam(t, c)
+	tm.trigger("long", runs("sleep 600"))
+	m := runManager(t, c, options{})
+	for _, clients := range []int{1000, maxWaiting} {
+		t.Run(fmt.Sprint(clients), func(t *testing.T) {
+			tm := tm.in(t)
+			before := m.residentMiB(t)
+			suite := tm.notify(m, notification{"branch": fmt.Sprint(clients), "sha": sha()})[0].CreatedSuiteID
+			w := tm.startWaiters(m, suite, clients)
+			w.awaitAll(t, m)
+			grown := m.residentMiB(t) - before
+			if clients == maxWaiting {
+				tm.checkFull(t, m, suite)
+			}
+			ended := tm.end(suite)
+			took := w.since(t, ended)
+			figure(t, "GREENLIGHT_WAIT clients=%d p50_ms=%d p99_ms=%d max_ms=%d memory_mib=%d", clients,
+				took[len(took)/2].Milliseconds(), took[len(took)*99/100].Milliseconds(), took[len(took)-1].Milliseconds(), grown)
+			if p99 := took[len(took)*99/100]; clients == 1000 && p99 >= time.Second {
+				t.Errorf("p99 is %s, want below 1s", p99)
+			}
+		})
+	}
+}
+
+// checkFull asks for one place too many, and for a notification, which must not mind.
+func (tm *team) checkFull(t *testing.T, m *manager, suite string) {
+	a, err := send(http.MethodGet, m.url+greenlightPath+suite+"?wait=50", tm.key, nil)
+	if err != nil || a.status != http.StatusServiceUnavailable || a.header.Get("Retry-After") == "" {
+		t.Errorf("one waiter too many: status %d, Retry-After %q, %v", a.status, a.header.Get("Retry-After"), err)
+	}
+	tm.notify(m, notification{"branch": "meanwhile", "sha": sha()})
+}
+
+// end makes a run pass as its status says, at a time that is known to the microsecond.
+func (tm *team) end(suite string) time.Time {
+	tm.t.Helper()
+	for {
+		s := tm.suite(suite)
+		condition := v1alpha1.Passed("Ended by the test.")
+		condition.LastTransitionTime = metav1.Now()
+		s.Status.Conditions = []metav1.Condition{condition}
+		s.Status.CompletionTime = &condition.LastTransitionTime
+		ended := time.Now()
+		if err := tm.Status().Update(tm.t.Context(), s); err == nil {
+			return ended
+		}
+	}
+}
+
+// waiters are clients that wait for a run, each on a connection of its own.
+type waiters struct {
+	count   int
+	answers sync.WaitGroup
+	mu      sync.Mutex
+	known   []time.Time
+	errors  []error
+}
+
+func (tm *team) startWaiters(m *manager, suite string, count int) *waiters {
+	w := &waiters{count: count}
+	transport := &http.Transport{MaxIdleConnsPerHost: -1}
+	for range count {
+		w.answers.Go(func() {
+			err := waitOnce(transport, m.url+greenlightPath+suite+"?wait=55", tm.key)
+			now := time.Now()
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.known = append(w.known, now)
+			if err != nil {
+				w.errors = append(w.errors, err)
+			}
+		})
+	}
+	return w
+}
+
+func waitOnce(transport http.RoundTripper, url, key string) error {
+	r, err := http.NewRequest(http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Authorization", "Bearer "+key)
+	resp, err := transport.RoundTrip(r)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err == nil && !strings.Contains(string(body), `"runStage":"completed"`) {
+		err = fmt.Errorf("%s: %s", resp.Status, body)
+	}
+	return err
+}
+
+// awaitAll returns when the manager says that all of them wait.
+func (w *waiters) awaitAll(t *testing.T, m *manager) {
+	t.Helper()
+	for deadline := time.Now().Add(40 * time.Second); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+		if m.metric(t, "postflight_http_requests_waiting") == fmt.Sprint(w.count) {
+			return
+		}
+	}
+	t.Fatalf("%s of %d wait", m.metric(t, "postflight_http_requests_waiting"), w.count)
+}
+
+// since is how long after the end each of them knew, sorted.
+func (w *waiters) since(t *testing.T, ended time.Time) []time.Duration {
+	t.Helper()
+	w.answers.Wait()
+	for _, err := range w.errors[:min(len(w.errors), 3)] {
+		t.Errorf("%d of %d got another answer: %v", len(w.errors), w.count, err)
+	}
+	took := make([]time.Duration, len(w.known))
+	for i, known := range w.known {
+		took[i] = known.Sub(ended)
+	}
+	slices.Sort(took)
+	return took
+}
+
+// metric reads a gauge, as it is printed.
+func (m *manager) metric(t *testing.T, name string) string {
+	t.Helper()
+	address := ""
+	for _, arg := range m.args {
+		if after, ok := strings.CutPrefix(arg, "--metrics-bind-address="); ok {
+			address = after
+		}
+	}
+	resp, err := http.Get("http://" + address + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(body)) {
+		if value, ok := strings.CutPrefix(line, name+" "); ok {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}
+
+// residentMiB is the memory of the manager's process.
+func (m *manager) residentMiB(t *testing.T) int {
+	t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", m.cmd.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(status)) {
+		if value, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+			kib := 0
+			_, _ = fmt.Sscan(value, &kib)
+			return kib / 1024
+		}
+	}
+	return 0
+}
