@@ -60,7 +60,7 @@ func (t *tool) up() *cobra.Command {
 
 // start starts a supervisor that outlives this process and shows its log until it is ready.
 func (t *tool) start(ctx context.Context) error {
-	logFile, err := os.Create(t.layout.Path("dev.log"))
+	logFile, err := os.OpenFile(t.layout.Path("dev.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND|os.O_TRUNC, 0o644)
 	if err != nil {
 		return err
 	}
@@ -106,12 +106,16 @@ func (t *tool) follow(ctx context.Context, run *os.Process, ended <-chan struct{
 		}
 		select {
 		case <-ended:
+			if pid := session.Supervisor(t.layout); pid != 0 { // someone else was faster
+				return t.refresh(ctx, pid)
+			}
 			t.copyLog(log)
 			return fmt.Errorf("%w; the logs are in %s", errStart, t.layout.Path("logs"))
 		case <-ctx.Done():
 			_ = run.Signal(syscall.SIGTERM)
 			<-ended
-			return ctx.Err()
+			t.copyLog(log)
+			return errors.New("interrupted")
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
@@ -141,6 +145,9 @@ func (t *tool) copyLog(log io.Reader) {
 // refresh brings a running cluster up to date: manifests, images, the manager if its binary changed.
 func (t *tool) refresh(ctx context.Context, pid int) error {
 	t.console.Println("The cluster of %s runs already (process %d); bringing it up to date.", t.layout.Dir, pid)
+	if exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)); err == nil && strings.HasSuffix(exe, " (deleted)") {
+		t.console.Warn("It runs from an older build of this tool; `make down up` starts the new one.")
+	}
 	log, err := os.Open(t.layout.Path("dev.log"))
 	if err != nil { // it runs in a terminal, which shows what happens
 		log = nil
@@ -182,7 +189,7 @@ func (t *tool) awaitPhase(ctx context.Context, pid int, reached func(session.Sta
 		}
 		select {
 		case <-ctx.Done():
-			return state, ctx.Err()
+			return state, errors.New("interrupted; what runs goes on")
 		case <-time.After(50 * time.Millisecond):
 		}
 	}

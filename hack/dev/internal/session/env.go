@@ -27,7 +27,7 @@ func (v variables) shell(comment string) []byte {
 	var text strings.Builder
 	fmt.Fprintf(&text, "# %s\n", comment)
 	for _, one := range v {
-		fmt.Fprintf(&text, "export %s='%s'\n", one.name, strings.ReplaceAll(one.value, "'", `'\''`))
+		fmt.Fprintf(&text, "export %s=%s\n", one.name, quote(one.value))
 	}
 	return []byte(text.String())
 }
@@ -65,12 +65,20 @@ func (s *Session) managerVariables() variables {
 
 func (s *Session) writeEnv() error {
 	comment := "Source this: `. " + s.layout.Path("env") + "`. Written at every start of the development cluster."
-	if err := layout.WriteFile(s.layout.Path("env"), s.userVariables().shell(comment), 0o600); err != nil {
+	content := append(s.userVariables().shell(comment), s.kubectlOnPath()...)
+	if err := layout.WriteFile(s.layout.Path("env"), content, 0o600); err != nil {
 		return err
 	}
 	comment = "The manager's environment, for whoever starts one by hand with --kubeconfig=" + s.layout.Kubeconfig("manager")
 	return layout.WriteFile(s.layout.Path("manager.env"), s.managerVariables().shell(comment), 0o600)
 }
+
+// kubectlOnPath gives the cluster's own kubectl to whoever has none.
+func (s *Session) kubectlOnPath() string {
+	return fmt.Sprintf("command -v kubectl >/dev/null || export PATH=\"$PATH\":%s\n", quote(s.layout.Bin("cluster")))
+}
+
+func quote(value string) string { return "'" + strings.ReplaceAll(value, "'", `'\''`) + "'" }
 
 func (s *Session) url() string    { return "http://" + s.plan.Loopback(layout.PortAPI) }
 func (s *Session) server() string { return "https://" + s.plan.Loopback(layout.PortAPIServer) }

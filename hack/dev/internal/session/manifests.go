@@ -152,7 +152,11 @@ func (s *Session) applySamples(ctx context.Context) error {
 		step.Fail()
 		return err
 	}
-	step.Done("team %s, shop at %s", team, s.demoURL())
+	if s.options.Node {
+		step.Done("team %s, shop at %s", team, s.demoURL())
+	} else {
+		step.Done("team %s", team)
+	}
 	return nil
 }
 

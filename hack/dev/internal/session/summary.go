@@ -17,9 +17,11 @@ func (s *Session) summary() {
 	line("URL", "%s", s.url())
 	line("API key", "%s  (team %s)", s.secrets.APIKey, team)
 	line("kubeconfig", "%s", s.layout.Kubeconfig("admin"))
-	line("demo shop", "%s", s.demoURL())
+	if s.options.Node {
+		line("demo shop", "%s", s.demoURL())
+	}
 	line("store", "http://%s, bucket %s", s.plan.Loopback(layout.PortStore), bucket)
-	line("all of it", ". %s", env)
+	line("all of it", ". %s  (and kubectl, for those who have none)", env)
 	switch ReadMode(s.layout) {
 	case ModeNone:
 		c.Println("\n  No manager runs here; start one with the variables of %s.\n", s.layout.Path("manager.env"))
@@ -29,7 +31,7 @@ func (s *Session) summary() {
 			s.layout.Bin("cluster", "kubectl"), s.layout.Kubeconfig("admin"))
 	}
 	if !s.options.Node {
-		c.Warn("Pods do not run here: that needs Linux and root. Runs stay queued.")
+		c.Warn("There is no node: runs wait for pods that never start. A node needs Linux and root.")
 		c.Warn("To use a cluster that you have: KUBECONFIG=... kubectl apply --server-side -k config/default")
 	}
 }
