@@ -58,7 +58,7 @@ func (p *progress) tick(every time.Duration) {
 		case <-ticker.C:
 			p.mu.Lock()
 			if p.console.Live {
-				p.draw(frames[n%len(frames)])
+				p.draw(frames[n%len(frames)], false)
 			} else {
 				p.remind()
 			}
@@ -86,7 +86,7 @@ func (p *progress) stop() {
 	if p.console.Live {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.draw(frames[0])
+		p.draw(frames[0], true)
 	}
 }
 
@@ -106,12 +106,16 @@ func (p *progress) remind() {
 
 // draw replaces the lines of the frame before. Each is cleared to its end; none may wrap, or the
 // cursor would not come back to where the frame began.
-func (p *progress) draw(frame string) {
+func (p *progress) draw(frame string, last bool) {
 	var b strings.Builder
 	if p.drawn > 0 {
 		fmt.Fprintf(&b, "\x1b[%dA", p.drawn)
 	}
 	p.drawn = 0
+	noWrap, wrap := "\x1b[?7l", "\x1b[?7h"
+	if last {
+		noWrap, wrap = "", "" // no frame comes after it, and nothing may be cut
+	}
 	for _, o := range p.runs {
 		mark, ok := marks[o.Verdict]
 		if !ok {
@@ -121,7 +125,7 @@ func (p *progress) draw(frame string) {
 			if i > 0 {
 				line = "    " + line
 			}
-			fmt.Fprintf(&b, "\r\x1b[K\x1b[?7l%s\x1b[?7h\n", line)
+			fmt.Fprintf(&b, "\r\x1b[K%s%s%s\n", noWrap, line, wrap)
 			p.drawn++
 		}
 	}

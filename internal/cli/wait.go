@@ -133,7 +133,7 @@ func reasonOf(a *client.Greenlight, v Verdict) string {
 	}
 }
 
-// Verdict is the error that makes the process end as the outcomes demand; nil if all passed.
+// verdictError is the error that makes the process end as the outcomes demand; nil if all passed.
 func verdictError(outcomes []Outcome) error {
 	for _, c := range codes {
 		var runs []string
@@ -143,7 +143,7 @@ func verdictError(outcomes []Outcome) error {
 			}
 		}
 		if len(runs) > 0 && c.code != ExitPassed {
-			return exitf(c.code, "%d of %d: %s: %s", len(runs), len(outcomes), c.verdict, strings.Join(runs, ", "))
+			return exitf(c.code, "%d of %d runs: %s: %s", len(runs), len(outcomes), c.verdict, strings.Join(runs, ", "))
 		}
 	}
 	return nil
