@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Generates deep copies, CRDs and RBAC into the tree at $1, from the code here.
+# Generates deep copies, CRDs, RBAC and the Go client into the tree at $1, from the code and the OpenAPI
+# document here.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 into=$1
@@ -8,3 +9,6 @@ into=$1
 bin/controller-gen object paths=./api/... output:object:dir="$into/api/v1alpha1"
 bin/controller-gen crd:generateEmbeddedObjectMeta=true,maxDescLen=400 paths=./api/... output:crd:dir="$into/config/crd/bases"
 bin/controller-gen rbac:roleName=postflight-manager paths=./controllers/... output:rbac:dir="$into/config/rbac"
+
+mkdir -p "$into/client"
+bin/oapi-codegen -config hack/tools/oapi/config.yaml -o "$into/client/zz_generated.client.go" internal/endpoint/openapi.yaml
