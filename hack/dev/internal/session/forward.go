@@ -14,7 +14,7 @@ import (
 )
 
 // forward lets pods reach what listens on loopback: servers bind to 127.0.0.1 only, and this end
-// listens on addresses of the bridge, which nobody but the pods can reach.
+// listens on addresses of the bridge, to which no other machine has a route.
 func (s *Session) forward() error {
 	if !s.options.Node {
 		return nil
