@@ -11,7 +11,7 @@ import (
 )
 
 // npmFiles are what the published client needs, copied to a folder that Git ignores.
-var npmFiles = []string{"package.json", "package-lock.json", "notify.mjs", "poll.mjs"}
+var npmFiles = []string{"package.json", "package-lock.json", "notify.mjs", "poll.mjs", "upload.mjs"}
 
 var npm struct {
 	sync.Once
@@ -19,8 +19,20 @@ var npm struct {
 	err error
 }
 
-// npmClient installs the published client, once, and skips the test where that is not possible.
+// npmClient notifies with the published client.
 func npmClient(t *testing.T) func(config map[string]any) map[string]any {
+	t.Helper()
+	return npmScript(t, "notify.mjs")
+}
+
+// npmUpload uploads a file with it.
+func npmUpload(t *testing.T) func(config map[string]any) map[string]any {
+	t.Helper()
+	return npmScript(t, "upload.mjs")
+}
+
+// npmScript installs the published client, once, and skips the test where that is not possible.
+func npmScript(t *testing.T, script string) func(config map[string]any) map[string]any {
 	t.Helper()
 	for _, program := range []string{"node", "npm"} {
 		if _, err := exec.LookPath(program); err != nil {
@@ -37,7 +49,7 @@ func npmClient(t *testing.T) func(config map[string]any) map[string]any {
 	}
 	return func(config map[string]any) map[string]any {
 		t.Helper()
-		return runClient(t, dir, config)
+		return runClient(t, dir, script, config)
 	}
 }
 
@@ -66,15 +78,15 @@ func installClient(dir string) ([]byte, error) {
 	return install.CombinedOutput()
 }
 
-// runClient notifies with the published client, in a process of its own as in CI.
-func runClient(t *testing.T, dir string, config map[string]any) map[string]any {
+// runClient runs the published client in a process of its own, as in CI.
+func runClient(t *testing.T, dir, script string, config map[string]any) map[string]any {
 	t.Helper()
 	arg, err := json.Marshal(config)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var stderr bytes.Buffer
-	node := exec.Command("node", "notify.mjs", string(arg))
+	node := exec.Command("node", script, string(arg))
 	node.Dir, node.Stderr = dir, &stderr
 	out, err := node.Output()
 	if err != nil {
