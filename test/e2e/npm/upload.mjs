@@ -12,7 +12,7 @@ const silent = () => {};
 const sdk = makeQaWolfSdk(config, { log: { error: silent, info: silent, warn: silent } });
 const signed = await sdk.generateSignedUrlForRunInputsExecutablesStorage({ destinationFilePath: destination });
 if (signed.success) {
-  const answer = await fetch(signed.uploadUrl ?? signed.signedUrl, {
+  const answer = await fetch(signed.uploadUrl, {
     body: await readFile(file),
     headers: { "Content-Type": "application/octet-stream" },
     method: "PUT",
