@@ -115,7 +115,8 @@ func seconds(d time.Duration) string {
 	return strconv.Itoa(int(math.Ceil(d.Seconds())))
 }
 
-// writeJSON ignores that a client went away: there is nobody left to tell.
+// writeJSON ignores that a client went away: there is nobody left to tell. It leaves <, > and & as
+// they are, since people read answers in logs; the content type keeps browsers from reading HTML.
 func writeJSON(w http.ResponseWriter, contentType string, status int, body any) {
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("Cache-Control", "no-store")

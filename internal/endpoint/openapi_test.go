@@ -3,10 +3,12 @@ package endpoint
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -122,6 +124,18 @@ func TestDocumentHasEveryFailureCode(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("failure codes of the map (-) and the document (+):\n%s", diff)
+	}
+}
+
+func TestPageHasEveryFailureCode(t *testing.T) {
+	page, err := os.ReadFile("../../docs/api.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for code, f := range failures {
+		if row := fmt.Sprintf("| %d | `%s` |", f.status, code); !strings.Contains(string(page), row) {
+			t.Errorf("docs/api.md has no row %q", row)
+		}
 	}
 }
 
