@@ -160,7 +160,7 @@ func TestForeignRunIsUnknown(t *testing.T) {
 	tm, other := newTeam(t, c), newTeam(t, c)
 	other.trigger("smoke", runs("true"))
 	m := runManager(t, c, options{})
-	foreign := other.notify(m, notification{"branch": "main", "sha": sha()})[0].CreatedSuiteID
+	foreign := other.run(m, notification{"branch": "main", "sha": sha()})
 	other.awaitEnd(foreign, endWithin)
 
 	ids := map[string]string{"foreign": foreign, "unknown": "smoke-0000000000000000", "malformed": "Not-A-Run"}

@@ -29,7 +29,7 @@ func TestWaitingClients(t *testing.T) {
 		t.Run(fmt.Sprint(clients), func(t *testing.T) {
 			tm := tm.in(t)
 			before := m.residentMiB(t)
-			suite := tm.notify(m, notification{"branch": fmt.Sprint(clients), "sha": sha()})[0].CreatedSuiteID
+			suite := tm.run(m, notification{"branch": fmt.Sprint(clients), "sha": sha()})
 			w := tm.startWaiters(m, suite, clients)
 			w.awaitAll(t, m)
 			grown := m.residentMiB(t) - before
