@@ -85,6 +85,9 @@ func (t *tool) status() *cobra.Command {
 				name := strings.TrimSuffix(filepath.Base(file), ".pid")
 				t.console.Println("  %-24s %8s   %s", name, t.process(file), t.layout.Log(name))
 			}
+			if mode := session.ReadMode(t.layout); mode != session.ModeProcess {
+				t.console.Println("  %-24s %8s   (make undeploy, make up: as a process again)", "manager", mode)
+			}
 			t.console.Println("  %-24s %8s   . %s", "environment", "", t.layout.Path("env"))
 			if state.Message != "" {
 				t.console.Warn("%s", state.Message)

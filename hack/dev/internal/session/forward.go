@@ -13,6 +13,10 @@ import (
 	"github.com/postflight-dev/postflight/hack/dev/internal/layout"
 )
 
+// servicePatience is how long a connection to the deployed manager may wait for a pod: right after a
+// restart the API server still names those of before.
+const servicePatience = 20 * time.Second
+
 // forward lets pods reach what listens on loopback: servers bind to 127.0.0.1 only, and this end
 // listens on addresses of the bridge, to which no other machine has a route.
 func (s *Session) forward() error {
@@ -25,7 +29,7 @@ func (s *Session) forward() error {
 	}
 	for address, port := range routes {
 		target := s.plan.Loopback(port)
-		listener, err := listen(address, func() (string, error) { return target, nil })
+		listener, err := listen(address, 0, func() (string, error) { return target, nil })
 		if err != nil {
 			return fmt.Errorf("listening for pods: %w", err)
 		}
@@ -38,7 +42,7 @@ func (s *Session) forward() error {
 // kube-proxy, so this end picks one of the Service's ready pods for each connection.
 func (s *Session) forwardService() error {
 	for name, port := range map[string]int{"http": layout.PortAPI, "metrics": layout.PortMetrics} {
-		listener, err := listen(s.plan.Loopback(port), func() (string, error) { return s.readyPod(name) })
+		listener, err := listen(s.plan.Loopback(port), servicePatience, func() (string, error) { return s.readyPod(name) })
 		if err != nil {
 			return fmt.Errorf("listening for the deployed manager: %w", err)
 		}
@@ -91,8 +95,9 @@ func (s *Session) readyPod(portName string) (string, error) {
 	return addresses[rand.IntN(len(addresses))], nil
 }
 
-// listen passes each connection on to what target names at that moment.
-func listen(address string, target func() (string, error)) (net.Listener, error) {
+// listen passes each connection on to what target names at that moment, and asks again until
+// patience ends if nobody is there.
+func listen(address string, patience time.Duration, target func() (string, error)) (net.Listener, error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, err
@@ -103,19 +108,15 @@ func listen(address string, target func() (string, error)) (net.Listener, error)
 			if err != nil {
 				return // closed
 			}
-			go pipe(from.(*net.TCPConn), target)
+			go pipe(from.(*net.TCPConn), patience, target)
 		}
 	}()
 	return listener, nil
 }
 
-func pipe(from *net.TCPConn, target func() (string, error)) {
+func pipe(from *net.TCPConn, patience time.Duration, target func() (string, error)) {
 	defer closeQuietly(from)
-	address, err := target()
-	if err != nil {
-		return
-	}
-	connection, err := net.Dial("tcp", address)
+	connection, err := dial(patience, target)
 	if err != nil {
 		return
 	}
@@ -130,6 +131,21 @@ func pipe(from *net.TCPConn, target func() (string, error)) {
 	_, _ = io.Copy(from, to)
 	_ = from.CloseWrite()
 	<-done
+}
+
+func dial(patience time.Duration, target func() (string, error)) (net.Conn, error) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
+		address, err := target()
+		if err == nil {
+			var connection net.Conn
+			if connection, err = net.DialTimeout("tcp", address, time.Second); err == nil {
+				return connection, nil
+			}
+		}
+		if time.Now().After(deadline) {
+			return nil, err
+		}
+	}
 }
 
 // closeQuietly closes a connection whose end both sides have already seen.
