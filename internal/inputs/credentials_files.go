@@ -24,8 +24,9 @@ type files struct {
 	path string
 	now  func() time.Time
 
-	seen string    // what was read
-	next time.Time // when to look again
+	seen  string    // what was read
+	next  time.Time // when to look again
+	stale bool      // what the last look told
 }
 
 func (f *files) RetrieveWithCredContext(cc *credentials.CredContext) (credentials.Value, error) {
@@ -37,21 +38,19 @@ func (f *files) RetrieveWithCredContext(cc *credentials.CredContext) (credential
 	if err != nil {
 		return credentials.Value{}, &credentialsError{words: "the credentials of --store-credentials cannot be read", cause: err}
 	}
-	f.seen, f.next = seen, f.now().Add(credentialsEvery)
+	f.seen, f.stale, f.next = seen, false, f.now().Add(credentialsEvery)
 	return value, nil
 }
 
 // Retrieve is what old callers use.
 func (f *files) Retrieve() (credentials.Value, error) { return f.RetrieveWithCredContext(nil) }
 
-// IsExpired tells whether the files have changed.
+// IsExpired tells whether the files have changed. It goes on to do so until they are read.
 func (f *files) IsExpired() bool {
-	now := f.now()
-	if now.Before(f.next) {
-		return false
+	if now := f.now(); !now.Before(f.next) {
+		f.stale, f.next = f.state() != f.seen, now.Add(credentialsEvery)
 	}
-	f.next = now.Add(credentialsEvery)
-	return f.state() != f.seen
+	return f.stale
 }
 
 // state changes with the files. A mounted Secret changes by a link that points elsewhere, which Stat

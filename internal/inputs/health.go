@@ -17,6 +17,8 @@ import (
 type health struct {
 	up      prometheus.Gauge
 	problem atomic.Pointer[string] // nil: none
+	watched atomic.Bool
+	silent  atomic.Pointer[string] // why the store gave no answer at all; nil: it did
 }
 
 func newHealth() *health {
@@ -37,6 +39,26 @@ func (h *health) set(problem error) (changed bool) {
 	is := problem.Error()
 	was := h.problem.Swap(&is)
 	return was == nil || *was != is
+}
+
+// heard remembers whether there was an answer, whatever it was.
+func (h *health) heard(err error) {
+	if err == nil || minio.ToErrorResponse(err).StatusCode != 0 {
+		h.silent.Store(nil)
+		return
+	}
+	why := words(err)
+	h.silent.Store(&why)
+}
+
+// known is why a store that is watched need not be asked: it gave no answer, and the watcher tells when
+// it does again. Without this, the runs that wait for a store that hangs would keep all others from
+// being looked after.
+func (h *health) known() error {
+	if why := h.silent.Load(); why != nil && h.watched.Load() {
+		return &unavailable{words: *why}
+	}
+	return nil
 }
 
 // Register adds the metric.
@@ -66,16 +88,14 @@ func (w *Watcher) NeedLeaderElection() bool { return false }
 
 // Start watches until the context ends.
 func (w *Watcher) Start(ctx context.Context) error {
-	ticker := time.NewTicker(healthEvery)
+	w.Store.health.watched.Store(true)
+	defer w.Store.health.watched.Store(false)
+	ticker := time.NewTicker(silentEvery)
 	defer ticker.Stop()
-	for {
-		err := w.look(ctx)
-		if changed := w.Store.health.set(err); changed && ctx.Err() == nil {
-			if err != nil {
-				log.FromContext(ctx).Info("the store of run inputs cannot be used", "problem", err.Error())
-			} else {
-				log.FromContext(ctx).Info("the store of run inputs answers", "bucket", w.Store.options.Bucket)
-			}
+	for next := time.Now(); ; {
+		if now := time.Now(); !now.Before(next) || w.Store.health.silent.Load() != nil {
+			next = now.Add(healthEvery)
+			w.tell(ctx, w.look(ctx))
 		}
 		select {
 		case <-ctx.Done():
@@ -85,11 +105,23 @@ func (w *Watcher) Start(ctx context.Context) error {
 	}
 }
 
+func (w *Watcher) tell(ctx context.Context, problem error) {
+	changed := w.Store.health.set(problem)
+	switch log := log.FromContext(ctx); {
+	case !changed || ctx.Err() != nil:
+	case problem != nil:
+		log.Info("the store of run inputs cannot be used", "problem", problem.Error())
+	default:
+		log.Info("the store of run inputs answers", "bucket", w.Store.options.Bucket)
+	}
+}
+
 func (w *Watcher) look(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	s := w.Store
 	exists, err := s.private.BucketExists(ctx, s.options.Bucket)
+	s.health.heard(err)
 	switch {
 	case err != nil:
 		return &unavailable{words: words(err), cause: err}

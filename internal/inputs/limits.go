@@ -20,6 +20,10 @@ const (
 	// healthEvery is how old the metric and the readiness detail may be.
 	healthEvery = 15 * time.Second
 
+	// silentEvery is how often a store that gives no answer is asked, on behalf of all runs that wait
+	// for it: about as long as they then wait for nothing.
+	silentEvery = 2 * time.Second
+
 	// credentialsEvery is how often files with credentials are looked at for a change: a rotation
 	// is noticed before the old credentials are withdrawn, and signing costs no system call.
 	credentialsEvery = time.Second

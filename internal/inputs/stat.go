@@ -17,9 +17,13 @@ func (s *Store) Stat(ctx context.Context, team, path string) (size int64, etag s
 	if err != nil {
 		return 0, "", err
 	}
+	if err := s.health.known(); err != nil {
+		return 0, "", err
+	}
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	info, err := s.private.StatObject(ctx, s.options.Bucket, key, minio.StatObjectOptions{})
+	s.health.heard(err)
 	switch {
 	case err == nil:
 		return info.Size, info.ETag, nil
