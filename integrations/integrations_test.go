@@ -1,0 +1,262 @@
+// Package integrations holds what pipelines take over as it is: each file is checked here.
+package integrations
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rhysd/actionlint"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+)
+
+func read(t *testing.T, path string) []byte {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
+// TestGitHub lints the example, and with it the action that it uses: its inputs, its outputs, and
+// that it is one.
+func TestGitHub(t *testing.T) {
+	root := t.TempDir() // where a repository has them
+	for from, to := range map[string]string{
+		"github/action.yml":   "integrations/github/action.yml",
+		"github/notify.sh":    "integrations/github/notify.sh",
+		"github/workflow.yml": ".github/workflows/deploy.yml",
+	} {
+		path := filepath.Join(root, to)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, read(t, from), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(root, ".git"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	linter, err := actionlint.NewLinter(io.Discard, &actionlint.LinterOptions{WorkingDir: root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	workflow := filepath.Join(root, ".github/workflows/deploy.yml")
+	problems, err := linter.LintFile(workflow, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		t.Error(p)
+	}
+
+	// The linter does see the action: an input that it lacks is a problem.
+	broken := bytes.Replace(read(t, "github/workflow.yml"), []byte("type: staging"), []byte("tpye: staging"), 1)
+	if err := os.WriteFile(workflow, broken, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if problems, err := linter.LintFile(workflow, nil); err != nil || len(problems) == 0 {
+		t.Errorf("a misspelt input is no problem to the linter (%v): it did not read the action", err)
+	}
+}
+
+// TestGitHubStep runs the step of the action with a postflight that only tells how it was called.
+func TestGitHubStep(t *testing.T) {
+	cases := map[string]struct {
+		env     []string
+		code    string
+		args    []string
+		outcome string
+	}{
+		"nothing given": {code: "0", args: []string{"notify", "--timeout", "2h", "-o", "json"}, outcome: "started"},
+		"all given": {
+			env: []string{"INPUT_TYPE=staging", "INPUT_DEPLOYMENT_URL=https://x", "INPUT_BRANCH=a b;$(id)", "INPUT_SHA=abc", "INPUT_DEDUPLICATION_KEY=k",
+				"INPUT_EPHEMERAL=true", "INPUT_WAIT=true", "INPUT_FOLLOW=true", "INPUT_ALLOW_NO_MATCH=true", "INPUT_TIMEOUT=5m", "INPUT_VARIABLES=A=1 2\nB=\"x\"\r\n\n"},
+			code: "0",
+			args: []string{"notify", "--timeout", "5m", "-o", "json", "--type", "staging", "--deployment-url", "https://x", "--branch", "a b;$(id)", "--sha", "abc",
+				"--deduplication-key", "k", "--ephemeral", "--wait", "--follow", "--allow-no-match", "--variable", "A=1 2", "--variable", `B="x"`},
+			outcome: "passed",
+		},
+		"failed":   {env: []string{"INPUT_WAIT=true"}, code: "1", args: []string{"notify", "--timeout", "2h", "-o", "json", "--wait"}, outcome: "failed"},
+		"canceled": {env: []string{"INPUT_WAIT=true"}, code: "2", args: []string{"notify", "--timeout", "2h", "-o", "json", "--wait"}, outcome: "canceled"},
+		"trouble":  {code: "3", args: []string{"notify", "--timeout", "2h", "-o", "json"}, outcome: "trouble"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			stub := "#!/bin/sh\nfor a in \"$@\"; do printf '%s\\n' \"$a\" >> \"$CALLED\"; done\necho '{\"results\": []}'\nexit $CODE\n"
+			if err := os.WriteFile(filepath.Join(dir, "postflight"), []byte(stub), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			step := exec.Command("bash", "github/notify.sh")
+			step.Env = append(tc.env, "PATH="+dir+":"+os.Getenv("PATH"), "CODE="+tc.code, "CALLED="+dir+"/called", "GITHUB_OUTPUT="+dir+"/output")
+			out, _ := step.CombinedOutput()
+			if got := step.ProcessState.ExitCode(); got != int(tc.code[0]-'0') {
+				t.Errorf("exit code %d, want %s: %s", got, tc.code, out)
+			}
+			called := strings.Split(strings.TrimSuffix(string(read(t, dir+"/called")), "\n"), "\n")
+			if diff := cmp.Diff(tc.args, called); diff != "" {
+				t.Error(diff)
+			}
+			if output := string(read(t, dir+"/output")); !strings.Contains(output, "outcome="+tc.outcome+"\n") || !strings.Contains(output, "{\"results\": []}\n") {
+				t.Errorf("outputs:\n%s", output)
+			}
+		})
+	}
+}
+
+// TestJobs decodes the Jobs strictly, and holds them to what a namespace under the restricted Pod
+// Security Standard asks for.
+func TestJobs(t *testing.T) {
+	for _, path := range []string{"argocd/postsync.yaml", "flux/job.yaml"} {
+		var job batchv1.Job
+		if err := yaml.UnmarshalStrict(read(t, path), &job); err != nil {
+			t.Errorf("%s: %v", path, err)
+			continue
+		}
+		pod := job.Spec.Template.Spec
+		if job.Kind != "Job" || pod.RestartPolicy != corev1.RestartPolicyNever || *job.Spec.BackoffLimit != 0 {
+			t.Errorf("%s: a run that failed would be repeated", path)
+		}
+		if !*pod.SecurityContext.RunAsNonRoot || *pod.Containers[0].SecurityContext.AllowPrivilegeEscalation || *pod.AutomountServiceAccountToken {
+			t.Errorf("%s: more rights than it needs", path)
+		}
+		if key := pod.Containers[0].Env[1]; key.Name != "POSTFLIGHT_API_KEY" || key.ValueFrom.SecretKeyRef == nil {
+			t.Errorf("%s: the key does not come from a Secret", path)
+		}
+	}
+}
+
+type tektonTask struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Metadata   struct {
+		Name string `json:"name"`
+	} `json:"metadata"`
+	Spec struct {
+		Description string `json:"description"`
+		Params      []struct {
+			Name        string  `json:"name"`
+			Description string  `json:"description"`
+			Default     *string `json:"default"`
+		} `json:"params"`
+		Steps []corev1.Container `json:"steps"`
+	} `json:"spec"`
+}
+
+func TestTekton(t *testing.T) {
+	content := read(t, "tekton/task.yaml")
+	var task tektonTask
+	if err := yaml.UnmarshalStrict(content, &task); err != nil {
+		t.Fatal(err)
+	}
+	var declared []string
+	for _, p := range task.Spec.Params {
+		declared = append(declared, p.Name)
+	}
+	checkPlaceholders(t, uncommented(content), `\$\(params\.([a-z-]+)\)`, declared)
+	if task.APIVersion != "tekton.dev/v1" || task.Kind != "Task" || len(task.Spec.Steps) != 1 {
+		t.Errorf("not a Task: %+v", task)
+	}
+}
+
+func TestFlux(t *testing.T) {
+	var kustomization struct {
+		APIVersion string `json:"apiVersion"`
+		Kind       string `json:"kind"`
+		Metadata   struct {
+			Name      string `json:"name"`
+			Namespace string `json:"namespace"`
+		} `json:"metadata"`
+		Spec struct {
+			DependsOn []struct {
+				Name string `json:"name"`
+			} `json:"dependsOn"`
+			Interval, RetryInterval, Timeout, Path, TargetNamespace string
+			Wait, Force, Prune                                      bool
+			SourceRef                                               struct{ Kind, Name string }
+		} `json:"spec"`
+	}
+	if err := yaml.UnmarshalStrict(read(t, "flux/kustomization.yaml"), &kustomization); err != nil {
+		t.Fatal(err)
+	}
+	if !kustomization.Spec.Wait || !kustomization.Spec.Force || len(kustomization.Spec.DependsOn) == 0 {
+		t.Error("without wait, force and dependsOn the next stage does not wait for the runs of this commit")
+	}
+}
+
+func TestGitLab(t *testing.T) {
+	content := read(t, "gitlab/template.yml")
+	head, body, found := bytes.Cut(content, []byte("\n---\n"))
+	if !found {
+		t.Fatal("a component is a spec and, after ---, its jobs")
+	}
+	var spec struct {
+		Spec struct {
+			Inputs map[string]struct {
+				Default     *string `json:"default"`
+				Description string  `json:"description"`
+			} `json:"inputs"`
+		} `json:"spec"`
+	}
+	if err := yaml.UnmarshalStrict(head, &spec); err != nil {
+		t.Fatal(err)
+	}
+	var jobs map[string]struct {
+		Stage        string            `json:"stage"`
+		Image        string            `json:"image"`
+		Variables    map[string]string `json:"variables"`
+		Script       []string          `json:"script"`
+		AllowFailure struct {
+			ExitCodes []int `json:"exit_codes"`
+		} `json:"allow_failure"`
+		Interruptible bool `json:"interruptible"`
+	}
+	if err := yaml.UnmarshalStrict(body, &jobs); err != nil {
+		t.Fatal(err)
+	}
+	var declared []string
+	for name := range spec.Spec.Inputs {
+		declared = append(declared, name)
+	}
+	checkPlaceholders(t, body, `\$\[\[ inputs\.([a-z-]+) \]\]`, declared)
+	for name, job := range jobs {
+		if strings.Contains(strings.Join(job.Script, "\n"), "$[[") {
+			t.Errorf("%s: an input becomes text of the script, where it can be more than a value", name)
+		}
+		for _, line := range job.Script {
+			if out, err := exec.Command("bash", "-n", "-c", line).CombinedOutput(); err != nil {
+				t.Errorf("%s: %s", line, out)
+			}
+		}
+	}
+}
+
+// checkPlaceholders fails for one that is not declared, and for a declaration that nothing uses.
+func checkPlaceholders(t *testing.T, content []byte, pattern string, declared []string) {
+	t.Helper()
+	var used []string
+	for _, m := range regexp.MustCompile(pattern).FindAllSubmatch(content, -1) {
+		used = append(used, string(m[1]))
+	}
+	slices.Sort(used)
+	slices.Sort(declared)
+	if diff := cmp.Diff(declared, slices.Compact(used)); diff != "" {
+		t.Errorf("declared (-), used (+):\n%s", diff)
+	}
+}
+
+func uncommented(content []byte) []byte {
+	return regexp.MustCompile(`(?m)^#.*$`).ReplaceAll(content, nil)
+}

@@ -1,0 +1,216 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/postflight-dev/postflight/client"
+	"github.com/postflight-dev/postflight/internal/ci"
+)
+
+// runs answers for each run with the next of its answers, and then with the last.
+type runs map[string]*[]client.Greenlight
+
+func (r runs) Greenlight(ctx context.Context, id string, _ time.Duration) (*client.Greenlight, error) {
+	answers := r[id]
+	if answers == nil {
+		return nil, errors.New("run not found")
+	}
+	if len(*answers) == 0 { // it never ends
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	next := (*answers)[0]
+	*answers = (*answers)[1:]
+	return &next, nil
+}
+
+func is(root, relevant string, stage client.GreenlightRunStage, green bool) client.Greenlight {
+	g := client.Greenlight{RootRunID: root, RelevantRunID: relevant, RunStage: stage, Greenlight: green, RelevantRunURL: "https://x/runs/acme/" + relevant}
+	if stage == client.Completed && !green {
+		g.ReproducedBugs = &[]client.Bug{{Name: "Failed: exit code 1."}}
+	}
+	return g
+}
+
+func console() (*Console, *bytes.Buffer, *bytes.Buffer) {
+	out, err := &bytes.Buffer{}, &bytes.Buffer{}
+	return &Console{Out: out, Err: err}, out, err
+}
+
+func codeOf(err error) int {
+	var exit *Exit
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &exit):
+		return exit.Code
+	default:
+		return -1
+	}
+}
+
+func TestWaitCodes(t *testing.T) {
+	running, passed := is("a", "a", client.Initializing, false), is("a", "a", client.Completed, true)
+	cases := map[string]struct {
+		reason string
+		runs   map[string][]client.Greenlight
+		follow bool
+		code   int
+		says   string
+	}{
+		"passed":   {runs: map[string][]client.Greenlight{"a": {running, passed}}, code: 0, says: "passed"},
+		"failed":   {runs: map[string][]client.Greenlight{"a": {is("a", "a", client.Completed, false)}}, code: 1, says: "Failed: exit code 1."},
+		"canceled": {runs: map[string][]client.Greenlight{"a": {is("a", "a", client.Canceled, false)}}, code: 2, says: "canceled"},
+		"superseded": {reason: "nothing is known of this deployment, even if the next one passes",
+			runs: map[string][]client.Greenlight{"a": {is("a", "b", client.Completed, true)}}, code: 2, says: "--follow"},
+		"superseded and followed": {runs: map[string][]client.Greenlight{"a": {is("a", "b", client.Initializing, false), is("a", "b", client.Completed, true)}}, follow: true, code: 0, says: "superseded by b"},
+		"unknown":                 {runs: map[string][]client.Greenlight{}, code: 3, says: "run not found"},
+		"never ends":              {runs: map[string][]client.Greenlight{"a": {running}}, code: 3, says: "--timeout"},
+		"one of two failed": {reason: "what failed is known for good", code: 1, says: "1 of 2",
+			runs: map[string][]client.Greenlight{"a": {passed}, "b": {is("b", "b", client.Completed, false)}}},
+		"failed and unknown":      {code: 1, runs: map[string][]client.Greenlight{"b": {is("b", "b", client.Completed, false)}, "c": nil}},
+		"a mistake of the server": {reason: "an unknown stage is waited for", code: 3, runs: map[string][]client.Greenlight{"a": {is("a", "a", "resting", false)}}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r, ids := runs{}, []string{}
+			for id, answers := range tc.runs {
+				r[id], ids = &answers, append(ids, id)
+			}
+			if len(ids) == 0 {
+				ids = []string{"a"}
+			}
+			c, _, log := console()
+			w := &Wait{Greenlighter: r, Console: c, Follow: tc.follow, Timeout: 1500 * time.Millisecond}
+			err := w.Runs(t.Context(), ids)
+			if got := codeOf(err); got != tc.code {
+				t.Errorf("%s: exit code %d (%v), want %d", tc.reason, got, err, tc.code)
+			}
+			if all := fmt.Sprint(log, err); !strings.Contains(all, tc.says) {
+				t.Errorf("%q is not said in\n%s", tc.says, all)
+			}
+		})
+	}
+}
+
+func TestNotifyCodes(t *testing.T) {
+	created := `{"trigger_id":"smoke","created_suite_id":"a"}`
+	duplicate := `{"trigger_id":"smoke","duplicate_suite_id":"a"}`
+	failure := `{"trigger_id":"visual","failure_reason":"The quota is used up."}`
+	passed := runs{"a": {is("a", "a", client.Completed, true)}}
+	cases := map[string]struct {
+		results string
+		status  int
+		wait    runs
+		allow   bool
+		code    int
+		says    string
+	}{
+		"started":                         {results: created, says: "started a"},
+		"duplicate":                       {results: duplicate, says: "exists already: a"},
+		"one could not start":             {results: created + "," + failure, code: 3, says: "The quota is used up."},
+		"no match":                        {code: 3, says: "postflight explain"},
+		"no match, which is ok":           {allow: true},
+		"passed":                          {results: created, wait: passed, says: "passed"},
+		"duplicate passed":                {results: duplicate, wait: runs{"a": {is("a", "a", client.Completed, true)}}, says: "passed"},
+		"failed":                          {results: created, wait: runs{"a": {is("a", "a", client.Completed, false)}}, code: 1},
+		"passed, and one could not start": {results: created + "," + failure, wait: runs{"a": {is("a", "a", client.Completed, true)}}, code: 3},
+		"failed, and one could not start": {results: created + "," + failure, wait: runs{"a": {is("a", "a", client.Completed, false)}}, code: 1},
+		"refused":                         {status: 401, code: 3},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var sent map[string]any
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				_ = json.NewDecoder(r.Body).Decode(&sent)
+				if tc.status != 0 {
+					w.WriteHeader(tc.status)
+					return
+				}
+				w.Header().Set("Content-Type", "application/json")
+				fmt.Fprintf(w, `{"results":[%s]}`, tc.results)
+			}))
+			defer server.Close()
+			conn, err := client.Connect(server.URL, "k", client.Patience(0))
+			if err != nil {
+				t.Fatal(err)
+			}
+			c, out, log := console()
+			n := &Notify{Connection: conn, Console: c, AllowNoMatch: tc.allow,
+				Deployment: Deployment{Branch: "main", Variables: []string{"A=b=c"}}, Detected: ci.Context{Branch: "other", SHA: "abc", Repository: "acme/shop"}}
+			if tc.wait != nil {
+				n.Wait = &Wait{Greenlighter: tc.wait, Console: c, Timeout: time.Second}
+			}
+			err = n.Run(t.Context())
+			if got := codeOf(err); got != tc.code {
+				t.Errorf("exit code %d (%v), want %d", got, err, tc.code)
+			}
+			if all := fmt.Sprint(out, log, err); !strings.Contains(all, tc.says) {
+				t.Errorf("%q is not said in\n%s", tc.says, all)
+			}
+			if sent["branch"] != "main" || sent["sha"] != "abc" || sent["repository"] != "acme/shop" || sent["variables"].(map[string]any)["A"] != "b=c" {
+				t.Errorf("sent %v: flags win over what was detected, which fills the rest", sent)
+			}
+		})
+	}
+}
+
+// With -o json, standard output is JSON and nothing else.
+func TestNotifyJSON(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"results":[{"trigger_id":"smoke","created_suite_id":"a"}]}`)
+	}))
+	defer server.Close()
+	conn, err := client.Connect(server.URL, "k")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, out, _ := console()
+	c.JSON = true
+	n := &Notify{Connection: conn, Console: c, Wait: &Wait{Greenlighter: runs{"a": {is("a", "a", client.Completed, false)}}, Console: c, Timeout: time.Second}}
+	if got := codeOf(n.Run(t.Context())); got != ExitFailed {
+		t.Errorf("exit code %d", got)
+	}
+	var answer struct {
+		Results []client.Result
+		Runs    []Outcome
+	}
+	if err := json.Unmarshal(out.Bytes(), &answer); err != nil || len(answer.Results) != 1 || answer.Runs[0].Verdict != Failed {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// What a run says may come from anyone; it must not reach the terminal as it is.
+func TestHostileText(t *testing.T) {
+	c, _, log := console()
+	g := is("a", "a", client.Completed, false)
+	g.ReproducedBugs = &[]client.Bug{{Name: "\x1b]0;owned\x07\x1b[2J\r\n::set-output name=x::y"}}
+	_ = (&Wait{Greenlighter: runs{"a": {g}}, Console: c, Timeout: time.Second}).Runs(t.Context(), []string{"a"})
+	if text := log.String(); strings.ContainsAny(text, "\x1b\x07\r") || strings.Contains(text, "\n::") {
+		t.Errorf("%q", text)
+	}
+}
+
+func TestLiveFramesReplaceEachOther(t *testing.T) {
+	c, _, log := console()
+	c.Live = true
+	p := startProgress(c, []Outcome{{Run: "a", Verdict: Waiting}})
+	p.update(0, func(o *Outcome) { o.URL = "https://x" })
+	time.Sleep(250 * time.Millisecond)
+	p.update(0, func(o *Outcome) { o.Verdict, o.Reason = Failed, "why" })
+	p.stop()
+	text := log.String()
+	if !strings.Contains(text, "\x1b[2A") || !strings.Contains(text, "failed") || !strings.HasSuffix(text, "    https://x\n") {
+		t.Errorf("%q", text)
+	}
+}

@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"crypto/md5"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/postflight-dev/postflight/client"
+)
+
+// aStore answers uploads with the given status codes, one after the other, and then with 200.
+type aStore struct {
+	statuses []int
+	etag     func(body []byte) string
+	signed   int
+	got      []byte
+}
+
+func (s *aStore) start(t *testing.T) *client.Connection {
+	t.Helper()
+	var server *httptest.Server
+	server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			s.signed++
+			w.Header().Set("Content-Type", "application/json")
+			file := r.URL.Query().Get("file")
+			_ = json.NewEncoder(w).Encode(map[string]string{"fileLocation": "acme/" + file, "playgroundFileLocation": file, "signedUrl": server.URL + "/put?X-Amz-Signature=secret"})
+			return
+		}
+		s.put(t, w, r)
+	}))
+	t.Cleanup(server.Close)
+	conn, err := client.Connect(server.URL, "k", client.Patience(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+func (s *aStore) put(t *testing.T, w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	sum := md5.Sum(body)
+	if r.Header.Get("Content-Type") != "application/octet-stream" || r.Header.Get("Authorization") != "" || err != nil ||
+		r.Header.Get("Content-MD5") != base64.StdEncoding.EncodeToString(sum[:]) {
+		t.Errorf("PUT with %v, %v", r.Header, err)
+	}
+	s.got = body
+	if len(s.statuses) > 0 {
+		status := s.statuses[0]
+		s.statuses = s.statuses[1:]
+		if status == 0 {
+			panic(http.ErrAbortHandler)
+		}
+		w.WriteHeader(status)
+		fmt.Fprint(w, "<Error><Code>SomeCode</Code></Error>")
+		return
+	}
+	w.Header().Set("ETag", `"`+s.etag(body)+`"`)
+}
+
+func honest(body []byte) string {
+	sum := md5.Sum(body)
+	return hex.EncodeToString(sum[:])
+}
+
+func TestUpload(t *testing.T) {
+	cases := map[string]struct {
+		store  aStore
+		size   int
+		signed int
+		code   int
+		says   string
+	}{
+		"good":              {store: aStore{etag: honest}, size: 100_000, signed: 1, says: "Uploaded 100000 bytes, SHA-256"},
+		"empty":             {store: aStore{etag: honest}, signed: 1},
+		"connection breaks": {store: aStore{etag: honest, statuses: []int{0}}, size: 100, signed: 2, says: "Trying again, 2 of 3"},
+		"URL expired":       {store: aStore{etag: honest, statuses: []int{403}}, size: 100, signed: 2},
+		"store is away":     {store: aStore{etag: honest, statuses: []int{503, 503, 503}}, size: 100, signed: 3, code: 3, says: "503 Service Unavailable SomeCode"},
+		"refused for good":  {store: aStore{etag: honest, statuses: []int{413}}, size: 100, signed: 1, code: 3},
+		"another checksum":  {store: aStore{etag: func([]byte) string { return strings.Repeat("0", 32) }}, size: 100, signed: 3, code: 3, says: "something else"},
+		"encrypting store":  {store: aStore{etag: func([]byte) string { return "abc-7" }}, size: 100, signed: 1},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "app.apk")
+			content := strings.Repeat("x", tc.size)
+			if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			c, out, log := console()
+			u := &Upload{Connection: tc.store.start(t), Console: c, File: file, As: "builds/7/app.apk", Attempts: 3}
+			err := u.Run(t.Context())
+			if got := codeOf(err); got != tc.code || tc.store.signed != tc.signed {
+				t.Errorf("exit code %d (%v) after %d URLs, want %d after %d", got, err, tc.store.signed, tc.code, tc.signed)
+			}
+			all := fmt.Sprint(out, log, err)
+			if !strings.Contains(all, tc.says) || strings.Contains(all, "secret") {
+				t.Errorf("want %q, and no signed URL, in\n%s", tc.says, all)
+			}
+			if err == nil && (string(tc.store.got) != content || out.String() != "acme/builds/7/app.apk\n") {
+				t.Errorf("the store got %d bytes; printed %q", len(tc.store.got), out)
+			}
+		})
+	}
+}
