@@ -1,0 +1,349 @@
+package fetch_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/md5"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+
+	"github.com/postflight-dev/postflight/internal/fetch"
+	"github.com/postflight-dev/postflight/internal/job"
+)
+
+var content = bytes.Repeat([]byte("0123456789abcdef"), 1<<16) // 1 MiB
+
+func md5Of(b []byte) string {
+	sum := md5.Sum(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// store answers with what its handler says, and keeps the requests' Range.
+type store struct {
+	*httptest.Server
+	ranges []string
+}
+
+func newStore(t *testing.T, handle func(n int, w http.ResponseWriter, r *http.Request)) *store {
+	t.Helper()
+	s := &store{}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n := len(s.ranges)
+		s.ranges = append(s.ranges, r.Header.Get("Range"))
+		handle(n, w, r)
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// serve is what a good store does.
+func serve(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("ETag", `"`+md5Of(content)+`"`)
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
+}
+
+// cut sends a part of the body and breaks the connection.
+func cut(w http.ResponseWriter, from, to int) {
+	w.Header().Set("Content-Length", fmt.Sprint(len(content)-from))
+	if from > 0 {
+		w.Header().Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", from, len(content)-1, len(content)))
+		w.WriteHeader(http.StatusPartialContent)
+	}
+	_, _ = w.Write(content[from:to])
+	w.(http.Flusher).Flush()
+	panic(http.ErrAbortHandler)
+}
+
+func (s *store) file() job.File {
+	return job.File{Path: "builds/app.apk", URL: s.URL + "/?X-Amz-Signature=secret", ETag: md5Of(content), Size: int64(len(content))}
+}
+
+// run fetches without waiting between the attempts.
+func run(t *testing.T, dir string, files ...job.File) (log string, err error) {
+	t.Helper()
+	client, err := fetch.NewClient("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	attempts := 0
+	f := fetch.Fetcher{Client: client, Patience: time.Minute, Log: slog.New(slog.NewTextHandler(&out, nil)),
+		Sleep: func(context.Context, time.Duration) error {
+			if attempts++; attempts > 20 {
+				return errors.New("enough")
+			}
+			return nil
+		}}
+	err = f.Fetch(t.Context(), fetch.List{Directory: dir, Files: files})
+	if text := out.String() + fmt.Sprint(err); strings.Contains(text, "secret") || strings.Contains(text, "127.0.0.1") {
+		t.Errorf("the signed URL shows: %s", text)
+	}
+	return out.String(), err
+}
+
+func check(t *testing.T, dir string) {
+	t.Helper()
+	path := filepath.Join(dir, "builds", "app.apk")
+	got, err := os.ReadFile(path)
+	if err != nil || !bytes.Equal(got, content) {
+		t.Fatalf("%d bytes, %v; want the %d of the store", len(got), err, len(content))
+	}
+	for path, want := range map[string]fs.FileMode{path: 0o644, filepath.Dir(path): 0o755} {
+		if info, _ := os.Stat(path); info.Mode().Perm() != want {
+			t.Errorf("%s has mode %o, want %o", path, info.Mode().Perm(), want)
+		}
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "builds", "*.partial")); len(left) > 0 {
+		t.Errorf("left over: %v", left)
+	}
+}
+
+func TestFetch(t *testing.T) {
+	half := len(content) / 2
+	for name, tc := range map[string]struct {
+		reason string
+		handle func(n int, w http.ResponseWriter, r *http.Request)
+		ranges []string
+	}{
+		"AtOnce": {
+			reason: "A good store.",
+			handle: func(_ int, w http.ResponseWriter, r *http.Request) { serve(w, r) },
+			ranges: []string{""},
+		},
+		"CutTwice": {
+			reason: "What was received is not asked for again.",
+			handle: func(n int, w http.ResponseWriter, r *http.Request) {
+				switch n {
+				case 0:
+					cut(w, 0, half)
+				case 1:
+					cut(w, half, half+1000)
+				default:
+					serve(w, r)
+				}
+			},
+			ranges: []string{"", fmt.Sprintf("bytes=%d-", half), fmt.Sprintf("bytes=%d-", half+1000)},
+		},
+		"NoRanges": {
+			reason: "A store that sends all again is heard from the start.",
+			handle: func(n int, w http.ResponseWriter, _ *http.Request) {
+				if n == 0 {
+					cut(w, 0, half)
+				}
+				_, _ = w.Write(content)
+			},
+			ranges: []string{"", fmt.Sprintf("bytes=%d-", half)},
+		},
+		"Busy": {
+			reason: "Overload passes.",
+			handle: func(n int, w http.ResponseWriter, r *http.Request) {
+				if n < 5 {
+					w.WriteHeader([]int{500, 502, 503, 429, 408}[n])
+					return
+				}
+				serve(w, r)
+			},
+			ranges: []string{"", "", "", "", "", ""},
+		},
+		"DamagedOnce": {
+			reason: "A wrong checksum may come from the way.",
+			handle: func(n int, w http.ResponseWriter, r *http.Request) {
+				if n == 0 {
+					_, _ = w.Write(bytes.Repeat([]byte("x"), len(content)))
+					return
+				}
+				serve(w, r)
+			},
+			ranges: []string{"", ""},
+		},
+		"OtherPart": {
+			reason: "A part that was not asked for is not appended.",
+			handle: func(n int, w http.ResponseWriter, r *http.Request) {
+				switch n {
+				case 0:
+					cut(w, 0, half)
+				case 1:
+					w.Header().Set("Content-Range", fmt.Sprintf("bytes 0-%d/%d", len(content)-1, len(content)))
+					w.WriteHeader(http.StatusPartialContent)
+					_, _ = w.Write(content)
+				default:
+					serve(w, r)
+				}
+			},
+			ranges: []string{"", fmt.Sprintf("bytes=%d-", half), ""},
+		},
+		"EncryptedWithAKeyOfItsOwn": {
+			reason: "Then the ETag is no checksum.",
+			handle: func(_ int, w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("X-Amz-Server-Side-Encryption", "aws:kms")
+				_, _ = w.Write(content)
+			},
+			ranges: []string{""},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, dir := newStore(t, tc.handle), t.TempDir()
+			if _, err := run(t, dir, s.file()); err != nil {
+				t.Fatalf("%s\n%v", tc.reason, err)
+			}
+			check(t, dir)
+			if diff := cmp.Diff(tc.ranges, s.ranges); diff != "" {
+				t.Errorf("%s\nRange of the requests (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestFetchFails(t *testing.T) {
+	answer := func(status int, body string) func(int, http.ResponseWriter, *http.Request) {
+		return func(_ int, w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(status)
+			_, _ = w.Write([]byte(body))
+		}
+	}
+	for name, tc := range map[string]struct {
+		reason string
+		handle func(int, http.ResponseWriter, *http.Request)
+		change func(*job.File)
+		kind   fetch.Kind
+		want   string
+	}{
+		"Missing":  {"It was deleted.", answer(404, ""), nil, fetch.Missing, "is no longer in the store"},
+		"Changed":  {"If-Match did not hold.", answer(412, ""), nil, fetch.Changed, "was replaced"},
+		"Expired":  {"Waiting does not help.", answer(403, "<Error><Code>AccessDenied</Code><Message>secret</Message></Error>"), nil, fetch.Unavailable, "403 AccessDenied"},
+		"Redirect": {"The signature is for this store alone.", answer(307, ""), nil, fetch.Unavailable, "307"},
+		"Down":     {"It does not get better.", answer(503, "<Error><Code>SlowDown</Code></Error>"), nil, fetch.Unavailable, "503 SlowDown"},
+		"Damaged":  {"Twice the same is no accident.", answer(200, strings.Repeat("x", len(content))), nil, fetch.Changed, "checksum"},
+		"TooLong":  {"More than was recorded.", answer(200, strings.Repeat("x", 2*len(content))), nil, fetch.Changed, "bytes"},
+		"OtherETag": {"Not every store knows If-Match.", func(_ int, w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("ETag", `"other"`)
+			_, _ = w.Write(content)
+		}, nil, fetch.Changed, "was replaced"},
+		"Traversal": {"No path leads out.", answer(200, ""), func(f *job.File) { f.Path = "../app.apk" }, fetch.Local, "cannot be written"},
+		"Absolute":  {"No path leads out.", answer(200, ""), func(f *job.File) { f.Path = "/tmp/app.apk" }, fetch.Local, "cannot be written"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, dir := newStore(t, tc.handle), t.TempDir()
+			file := s.file()
+			if tc.change != nil {
+				tc.change(&file)
+			}
+			_, err := run(t, dir, file)
+			if err == nil || fetch.KindOf(err) != tc.kind || !strings.Contains(err.Error(), tc.want) || !strings.Contains(err.Error(), "app.apk") {
+				t.Errorf("%s\n%v (%d), want %q (%d)", tc.reason, err, fetch.KindOf(err), tc.want, tc.kind)
+			}
+			if _, err := os.Stat(filepath.Join(dir, file.Path)); err == nil {
+				t.Error("the file is there")
+			}
+		})
+	}
+}
+
+// TestGivesUp counts patience by the clock.
+func TestGivesUp(t *testing.T) {
+	client, _ := fetch.NewClient("")
+	f := fetch.Fetcher{Client: client, Patience: 1200 * time.Millisecond, Log: slog.New(slog.DiscardHandler)}
+	began := time.Now()
+	err := f.Fetch(t.Context(), fetch.List{Directory: t.TempDir(), Files: []job.File{{Path: "app.apk", URL: "http://127.0.0.1:1/"}}})
+	if fetch.KindOf(err) != fetch.Unavailable || !strings.Contains(err.Error(), "refuses connections") || time.Since(began) > 10*time.Second {
+		t.Errorf("after %s: %v", time.Since(began), err)
+	}
+}
+
+// TestTakesUp: what a killed container left is not downloaded again.
+func TestTakesUp(t *testing.T) {
+	s, dir := newStore(t, func(_ int, w http.ResponseWriter, r *http.Request) { serve(w, r) }), t.TempDir()
+	left := len(content) / 3
+	if err := errors.Join(os.Mkdir(filepath.Join(dir, "builds"), 0o700), os.WriteFile(filepath.Join(dir, "builds", "app.apk.partial"), content[:left], 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(filepath.Join(dir, "builds"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := run(t, dir, s.file()); err != nil {
+		t.Fatal(err)
+	}
+	check(t, dir)
+	if diff := cmp.Diff([]string{fmt.Sprintf("bytes=%d-", left)}, s.ranges); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestNoLinkLeadsOut: whoever else writes into the directory cannot make the download write elsewhere.
+func TestNoLinkLeadsOut(t *testing.T) {
+	for name, link := range map[string]string{"Folder": "builds", "File": "builds/app.apk.partial"} {
+		t.Run(name, func(t *testing.T) {
+			s, dir, outside := newStore(t, func(_ int, w http.ResponseWriter, r *http.Request) { serve(w, r) }), t.TempDir(), t.TempDir()
+			path := filepath.Join(dir, link)
+			target := outside
+			if name == "File" {
+				target = filepath.Join(outside, "victim")
+			}
+			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.Symlink(target, path)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := run(t, dir, s.file()); fetch.KindOf(err) != fetch.Local || err == nil {
+				t.Errorf("%v, want a refusal", err)
+			}
+			if entries, _ := os.ReadDir(outside); len(entries) > 0 {
+				t.Errorf("written outside: %v", entries)
+			}
+		})
+	}
+}
+
+func TestReadList(t *testing.T) {
+	good := `{"path":"a/b.apk","url":"https://s3.example.com/x?secret","etag":"e","size":5}`
+	for name, tc := range map[string]struct {
+		env  map[string]string
+		want fetch.List
+		bad  bool
+	}{
+		"None":     {env: map[string]string{"FETCH_DIRECTORY": "/in"}, want: fetch.List{Directory: "/in"}},
+		"Two":      {env: map[string]string{"FETCH_DIRECTORY": "/in", "FETCH_FILE_0": good, "FETCH_FILE_1": good, "FETCH_CA": "pem"}, want: fetch.List{Directory: "/in", CA: "pem", Files: []job.File{{Path: "a/b.apk", URL: "https://s3.example.com/x?secret", ETag: "e", Size: 5}, {Path: "a/b.apk", URL: "https://s3.example.com/x?secret", ETag: "e", Size: 5}}}},
+		"NoFolder": {env: map[string]string{"FETCH_FILE_0": good}, bad: true},
+		"NoJSON":   {env: map[string]string{"FETCH_DIRECTORY": "/in", "FETCH_FILE_0": "secret"}, bad: true},
+		"NoURL":    {env: map[string]string{"FETCH_DIRECTORY": "/in", "FETCH_FILE_0": `{"path":"a.apk"}`}, bad: true},
+		"BadPath":  {env: map[string]string{"FETCH_DIRECTORY": "/in", "FETCH_FILE_0": strings.Replace(good, "a/b", "../b", 1)}, bad: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := fetch.ReadList(func(key string) (string, bool) { v, ok := tc.env[key]; return v, ok })
+			if tc.bad {
+				if fetch.KindOf(err) != fetch.BadList || strings.Contains(err.Error(), "secret") {
+					t.Errorf("%v", err)
+				}
+				return
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" || err != nil {
+				t.Errorf("%v\n%s", err, diff)
+			}
+		})
+	}
+}
+
+// TestListOfAJob: what job.WithInputs writes is what is read here.
+func TestListOfAJob(t *testing.T) {
+	file := job.File{Path: "größe $(HOME) $$/a+b.apk", URL: "https://s3.example.com/$x?a=b&c=d", ETag: "abc", Size: 7}
+	j := job.WithInputs(&batchv1.Job{}, job.Inputs{Directory: "/run-inputs", CA: "-----BEGIN $", Files: []job.File{file}})
+	env := map[string]string{}
+	for _, entry := range j.Spec.Template.Spec.InitContainers[0].Env {
+		env[entry.Name] = strings.ReplaceAll(entry.Value, "$$", "$") // as the kubelet does
+	}
+	got, err := fetch.ReadList(func(key string) (string, bool) { v, ok := env[key]; return v, ok })
+	if err != nil || len(got.Files) != 1 || got.Files[0] != file || got.Directory != "/run-inputs" || got.CA != "-----BEGIN $" {
+		t.Errorf("%+v, %v", got, err)
+	}
+}

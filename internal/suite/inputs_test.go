@@ -1,0 +1,103 @@
+package suite_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/suite"
+)
+
+func TestDecideWithInputs(t *testing.T) {
+	waitingSince := func(at time.Time) func(*v1alpha1.Suite) {
+		return func(s *v1alpha1.Suite) {
+			c := v1alpha1.StoreUnavailable("")
+			c.LastTransitionTime = metav1.NewTime(at)
+			s.Status.Conditions = append(s.Status.Conditions, c)
+		}
+	}
+	for name, tc := range map[string]struct {
+		reason  string
+		suite   *v1alpha1.Suite
+		change  func(*suite.Observation)
+		after   time.Duration // since t0
+		create  bool
+		lookUp  bool
+		state   string
+		message string
+		again   time.Duration
+	}{
+		"NotLookedYet":   {reason: "Nothing else is in the way, so the store is asked.", lookUp: true, state: "Queued"},
+		"OtherwiseNot":   {reason: "A run that waits for its turn does not ask.", change: func(o *suite.Observation) { o.Place = 3 }, state: "Queued", message: "place 3"},
+		"Found":          {reason: "The run starts.", change: found, create: true, state: "Running"},
+		"NoneNeeded":     {reason: "No variable names a file.", change: func(o *suite.Observation) { o.Inputs = &suite.Inputs{} }, create: true, state: "Running"},
+		"Missing":        {reason: "It will never be there.", change: func(o *suite.Observation) { o.Inputs = &suite.Inputs{Problem: "There is no app.apk."} }, state: "Error", message: "There is no app.apk."},
+		"StoreDown":      {reason: "It may come back.", change: down, state: "Queued", message: "it refuses connections", again: time.Second},
+		"StoreDownLong":  {reason: "The pauses grow.", suite: aSuite("self", 2, waitingSince(t0)), after: time.Minute, change: down, state: "Queued", again: 15 * time.Second},
+		"StoreDownLast":  {reason: "The last look is at the end of the patience.", suite: aSuite("self", 2, waitingSince(t0)), after: 10*time.Minute - time.Second, change: down, state: "Queued", again: time.Second},
+		"StoreDownEver":  {reason: "As long as the run might take.", suite: aSuite("self", 2, waitingSince(t0)), after: 10 * time.Minute, change: down, state: "Error", message: "could not be looked up for 10m"},
+		"QueuedForLong":  {reason: "The time in the queue is not the store's.", after: 5 * time.Hour, change: down, state: "Queued", again: time.Second},
+		"Canceled":       {reason: "Whoever waits can be canceled.", suite: aSuite("self", 2, canceled, waitingSince(t0)), after: time.Minute, change: down, state: "Canceled"},
+		"JobExists":      {reason: "What runs is not looked up again.", change: func(o *suite.Observation) { o.Job, o.Outcome = aJob("self"), v1alpha1.Running("It runs.") }, state: "Running", message: "It runs."},
+		"TriggerIsGone":  {reason: "There is nobody to ask what it needs.", change: func(o *suite.Observation) { o.Trigger = nil }, state: "Queued", message: "Waiting for the Trigger", again: 5 * time.Second},
+		"StreamInTheWay": {reason: "The older run goes first.", change: func(o *suite.Observation) { o.Stream = []*v1alpha1.Suite{aSuite("older", 1)} }, state: "Queued", message: "older run"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := suite.Observation{Suite: aSuite("self", 2), Trigger: aTrigger(), Environment: anEnvironment()}
+			o.Trigger.Spec.Inputs = &v1alpha1.Inputs{Variables: []string{"RUN_INPUT_PATH"}}
+			o.Trigger.Spec.Timeout = &metav1.Duration{Duration: 10 * time.Minute}
+			if tc.suite != nil {
+				o.Suite = tc.suite
+			}
+			if tc.change != nil {
+				tc.change(&o)
+			}
+			d := suite.Decide(o, t0.Add(tc.after))
+			if d.CreateJob != tc.create || d.LookUpInputs != tc.lookUp || d.Condition.Reason != tc.state || d.Again != tc.again || !strings.Contains(d.Condition.Message, tc.message) {
+				t.Errorf("%s\n%+v", tc.reason, d)
+			}
+		})
+	}
+}
+
+func found(o *suite.Observation) {
+	o.Inputs = &suite.Inputs{Found: []v1alpha1.SuiteInput{{Path: "app.apk", ETag: "e", Size: 5}}}
+}
+
+func down(o *suite.Observation) { o.Inputs = &suite.Inputs{Waiting: "it refuses connections"} }
+
+// TestInputsAreRecorded when the Job is made, or, after a crash in between, from what the Job says; and
+// the beginning of a wait stays what it was.
+func TestInputsAreRecorded(t *testing.T) {
+	o := suite.Observation{Suite: aSuite("self", 2), Trigger: aTrigger(), Environment: anEnvironment()}
+	o.Trigger.Spec.Inputs = &v1alpha1.Inputs{Variables: []string{"RUN_INPUT_PATH"}}
+	s := o.Suite
+	step := func(seconds int, change func(*suite.Observation)) *metav1.Condition {
+		now := t0.Add(time.Duration(seconds) * time.Second)
+		change(&o)
+		suite.SetStatus(s, o, suite.Decide(o, now), now)
+		return meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionInputsReady)
+	}
+	step(10, down)
+	if c := step(20, down); c == nil || c.Status != metav1.ConditionFalse || !c.LastTransitionTime.Time.Equal(t0.Add(10*time.Second)) || s.Status.Inputs != nil {
+		t.Errorf("while the store is down: %+v, inputs %v", c, s.Status.Inputs)
+	}
+	for name, change := range map[string]func(*suite.Observation){
+		"Created":    found,
+		"AfterCrash": func(o *suite.Observation) { found(o); o.Job, o.Outcome = &batchv1.Job{}, v1alpha1.Running("") },
+	} {
+		s.Status.Inputs = nil
+		if c := step(30, change); c == nil || c.Status != metav1.ConditionTrue {
+			t.Errorf("%s: %+v", name, c)
+		}
+		if diff := cmp.Diff([]v1alpha1.SuiteInput{{Path: "app.apk", ETag: "e", Size: 5}}, s.Status.Inputs); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
