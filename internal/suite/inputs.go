@@ -2,6 +2,7 @@ package suite
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -46,13 +47,21 @@ func waitForStore(o Observation, now time.Time) Decision {
 	waited, patience := now.Sub(waitingSince(o.Suite, now)), timeout(o.Trigger)
 	if waited >= patience {
 		return Decision{Condition: v1alpha1.Error(fmt.Sprintf(
-			"The input files could not be looked up for %s: the store of the files cannot be used, as %s. Notify again once it can.", patience, o.Inputs.Waiting))}
+			"The input files could not be looked up for %s: the store of the files cannot be used, as %s. Notify again once it can.", brief(patience), o.Inputs.Waiting))}
 	}
 	return Decision{
 		Condition: v1alpha1.Queued(fmt.Sprintf(
-			"Waiting for the store of the input files: %s. The run starts as soon as it can be used, and ends as Error if that takes longer than %s.", o.Inputs.Waiting, patience)),
+			"Waiting for the store of the input files: %s. The run starts as soon as it can be used, and ends as Error if that takes longer than %s.", o.Inputs.Waiting, brief(patience))),
 		Again: min(max(waited/4, lookAgainMin), lookAgainMax, patience-waited),
 	}
+}
+
+// brief is 30m for 30m0s.
+func brief(d time.Duration) string {
+	if text, ok := strings.CutSuffix(d.String(), "m0s"); ok {
+		return text + "m"
+	}
+	return d.String()
 }
 
 // waitingSince is the one thing about the wait that no object tells but the Suite's own status. Were
