@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
@@ -51,7 +52,7 @@ type SuiteReconciler struct {
 // SetupWithManager registers the reconciler.
 func (r *SuiteReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
-		For(&v1alpha1.Suite{}).
+		For(&v1alpha1.Suite{}, builder.WithPredicates(predicate.Or(askedForMore, justEnded))).
 		Owns(&batchv1.Job{}).
 		Watches(&v1alpha1.Suite{}, r.wakeOthers()).
 		Watches(&v1alpha1.Trigger{}, handler.EnqueueRequestsFromMapFunc(r.suitesOf(indexTrigger)), specChanged).
@@ -63,6 +64,17 @@ func (r *SuiteReconciler) SetupWithManager(mgr ctrl.Manager) error {
 
 // specChanged keeps the status of a Trigger, which changes with each of its runs, from waking them.
 var specChanged = builder.WithPredicates(predicate.GenerationChangedPredicate{})
+
+// A Suite is not looked at again for what the manager wrote about it, but for its end, from which the
+// time counts until it is deleted.
+var (
+	askedForMore = predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{})
+	justEnded    = predicate.Funcs{UpdateFunc: ends}
+)
+
+func ends(e event.UpdateEvent) bool {
+	return !e.ObjectOld.(*v1alpha1.Suite).Finished() && e.ObjectNew.(*v1alpha1.Suite).Finished()
+}
 
 // Reconcile observes, decides, applies and reports.
 func (r *SuiteReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
@@ -95,7 +107,8 @@ func (r *SuiteReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl
 		return ctrl.Result{}, fmt.Errorf("report: %w", err)
 	}
 	if !suite.Ended(d.Condition) && starting(o.Job) {
-		d.Again = pace(r.Clock.Since(o.Job.CreationTimestamp.Time))
+		// After all that is new: a thousand pods that cannot start must not hold up other runs.
+		return ctrl.Result{RequeueAfter: pace(r.Clock.Since(o.Job.CreationTimestamp.Time)), Priority: new(handler.LowPriority)}, nil
 	}
 	return ctrl.Result{RequeueAfter: d.Again}, nil
 }

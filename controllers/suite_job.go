@@ -14,6 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/job"
 	"github.com/postflight-dev/postflight/internal/suite"
 )
 
@@ -30,6 +31,7 @@ func (r *SuiteReconciler) createJob(ctx context.Context, o suite.Observation, d 
 	err = r.Create(ctx, j)
 	switch {
 	case err == nil:
+		d.Condition = job.Outcome(j, nil) // what the next look would say, which need not be written then
 		return d, nil
 	case apierrors.IsAlreadyExists(err):
 		return r.adopt(ctx, o.Suite, d)
@@ -80,7 +82,7 @@ func reason(err error) string {
 
 // starting tells whether the Job has a pod that does not run yet, so that only looking tells why.
 func starting(j *batchv1.Job) bool {
-	return j != nil && j.Status.CompletionTime == nil && ptr.Deref(j.Status.Ready, 0) == 0
+	return j != nil && j.Status.Active > 0 && ptr.Deref(j.Status.Ready, 0) == 0
 }
 
 // pace of the looks at a pod that does not run yet: often at first, when most causes show, and

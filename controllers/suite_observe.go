@@ -85,7 +85,8 @@ func (r *SuiteReconciler) job(ctx context.Context, s *v1alpha1.Suite) (*batchv1.
 	return j, nil
 }
 
-// outcome reads the pods only where they tell more than the Job: while none is ready, and at the end.
+// outcome reads the pods only where they tell more than the Job: while there are some and none is
+// ready, and at the end. Each look asks the API server, which matters when a thousand runs start.
 func (r *SuiteReconciler) outcome(ctx context.Context, s *v1alpha1.Suite, j *batchv1.Job) (metav1.Condition, error) {
 	c := job.Outcome(j, nil)
 	if !suite.Ended(c) && !starting(j) {
@@ -107,9 +108,13 @@ func (r *SuiteReconciler) stream(ctx context.Context, s *v1alpha1.Suite) ([]*v1a
 	return r.suites(ctx, s.Namespace, client.MatchingFields{indexStream: key})
 }
 
+// suites does not wait for the cache to have every write of the other workers: a run that is not yet
+// seen to have ended only delays what waits for its end, which is an event.
 func (r *SuiteReconciler) suites(ctx context.Context, namespace string, fields client.MatchingFields) ([]*v1alpha1.Suite, error) {
 	list := &v1alpha1.SuiteList{}
-	if err := r.List(ctx, list, client.InNamespace(namespace), fields, client.UnsafeDisableDeepCopy); err != nil {
+	err := r.List(ctx, list, client.InNamespace(namespace), fields,
+		client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
+	if err != nil {
 		return nil, err
 	}
 	suites := make([]*v1alpha1.Suite, len(list.Items))

@@ -24,7 +24,7 @@ func (r *SuiteReconciler) wakeOthers() handler.EventHandler {
 	return handler.Funcs{
 		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) { wake(ctx, q, e.Object, false) },
 		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
-			if !e.ObjectOld.(*v1alpha1.Suite).Finished() && e.ObjectNew.(*v1alpha1.Suite).Finished() {
+			if ends(e) {
 				wake(ctx, q, e.ObjectNew, true)
 			}
 		},
@@ -40,7 +40,7 @@ func (r *SuiteReconciler) concernedBy(ctx context.Context, s *v1alpha1.Suite, fr
 	stream, err := r.stream(ctx, s)
 	var queue []*v1alpha1.Suite
 	if err == nil && (frees || !s.Finished()) {
-		queue, err = r.suites(ctx, s.Namespace, client.MatchingFields{indexUnfinished: "true"})
+		queue, err = r.queueOf(ctx, s)
 	}
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "cannot tell which runs another one concerns", "suite", s.Name)
@@ -51,4 +51,17 @@ func (r *SuiteReconciler) concernedBy(ctx context.Context, s *v1alpha1.Suite, fr
 		requests(queue, func(other *v1alpha1.Suite) bool {
 			return other.Name != s.Name && other.Status.JobName == "" && (frees || suite.Compare(other, s) > 0)
 		})...)
+}
+
+// queueOf are the runs that may wait for a slot of the kind that s takes; none where it takes none.
+func (r *SuiteReconciler) queueOf(ctx context.Context, s *v1alpha1.Suite) ([]*v1alpha1.Suite, error) {
+	team, err := r.team(ctx, s.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	t, err := r.trigger(ctx, s)
+	if err != nil || (t != nil && limits(team, t) == nil) {
+		return nil, err
+	}
+	return r.suites(ctx, s.Namespace, client.MatchingFields{indexUnfinished: "true"})
 }
