@@ -100,7 +100,7 @@ func TestGitHubStep(t *testing.T) {
 				t.Fatal(err)
 			}
 			step := exec.Command("bash", "github/notify.sh")
-			step.Env = append(tc.env, "PATH="+dir+":"+os.Getenv("PATH"), "CODE="+tc.code, "CALLED="+dir+"/called", "GITHUB_OUTPUT="+dir+"/output")
+			step.Env = append(slices.Clone(tc.env), "PATH="+dir+":"+os.Getenv("PATH"), "CODE="+tc.code, "CALLED="+dir+"/called", "GITHUB_OUTPUT="+dir+"/output")
 			out, _ := step.CombinedOutput()
 			if got := step.ProcessState.ExitCode(); got != int(tc.code[0]-'0') {
 				t.Errorf("exit code %d, want %s: %s", got, tc.code, out)

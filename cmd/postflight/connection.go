@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/postflight-dev/postflight/client"
+	"github.com/postflight-dev/postflight/internal/apikey"
 	"github.com/postflight-dev/postflight/internal/cli"
 )
 
@@ -55,6 +56,8 @@ func (c *connection) connect(cmd *cobra.Command) (*client.Connection, *cli.Conso
 		return nil, nil, errors.New("no server is named: set POSTFLIGHT_URL, e.g. https://postflight.example.com, or pass --url")
 	case key == "":
 		return nil, nil, errors.New("there is no API key: set POSTFLIGHT_API_KEY, from the secrets of your CI; \"postflight keys create\" makes one")
+	case apikey.Mistyped(key):
+		return nil, nil, errors.New("the API key in POSTFLIGHT_API_KEY was mistyped or cut: its checksum does not fit. Copy it again, or make another one")
 	}
 	conn, err := client.Connect(address, key, client.Patience(c.patience), client.UserAgent("postflight/"+version()),
 		client.Notice(func(err error, pause time.Duration) {

@@ -84,12 +84,15 @@ func Check(key string) error {
 		return errors.New("the key has more than 4096 characters")
 	case len(key) < minOpaque:
 		return errors.New("the key has fewer than 16 characters, which can be guessed")
-	case ours(key) && !Recognised(key):
+	case Mistyped(key):
 		return errors.New("the key was mistyped or cut: its checksum does not fit")
 	default:
 		return nil
 	}
 }
+
+// Mistyped tells whether a key has the form of ours and a checksum that does not fit.
+func Mistyped(key string) bool { return ours(key) && !Recognised(key) }
 
 // ours tells whether a key looks as if it was made here. Other keys may start with pf_ too.
 func ours(key string) bool {

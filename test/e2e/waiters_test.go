@@ -47,6 +47,28 @@ func TestWaitingClients(t *testing.T) {
 	}
 }
 
+// TestStopAnswersWaiters stops a manager that clients wait on: they are answered, and it ends.
+func TestStopAnswersWaiters(t *testing.T) {
+	c := useCluster(t)
+	tm := newTeam(t, c)
+	tm.trigger("long", runs("sleep 600"))
+	m := runManager(t, c, options{})
+	w := tm.startWaiters(m, tm.run(m, notification{"branch": "main", "sha": sha()}), 50)
+	w.awaitAll(t, m)
+	began := time.Now()
+	m.stop()
+	w.answers.Wait()
+	story(t, "50 waiting clients were answered, and the manager ended, within %s", time.Since(began).Round(time.Millisecond))
+	for _, err := range w.errors {
+		if !strings.Contains(err.Error(), `200 OK: {"greenlight":false`) {
+			t.Errorf("a waiting client got another answer: %v", err)
+		}
+	}
+	if took := time.Since(began); took > 15*time.Second {
+		t.Errorf("it took %s", took)
+	}
+}
+
 // checkFull asks for one place too many, and for a notification, which must not mind.
 func (tm *team) checkFull(t *testing.T, m *manager, suite string) {
 	a, err := send(http.MethodGet, m.url+greenlightPath+suite+"?wait=50", tm.key, nil)
