@@ -1,10 +1,10 @@
 package e2e
 
 import (
-	"cmp"
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -16,9 +16,14 @@ type killPoint struct {
 	name    string
 	after   bool // the API server has done the step, and the manager does not hear of it
 	step    func(r *http.Request, body string) bool
-	victim  string // the run at whose step the manager dies: the first, or the one that supersedes it
+	victim  string // whose step it is: empty for a run that just passes, or one of those below
 	running bool   // not at a request, but while the pod runs
 }
+
+const (
+	superseded = "superseded" // a run that a newer one stops, which then passes
+	canceled   = "canceled"   // a run that somebody cancels
+)
 
 // The steps are the writes of the manager: what it does between two of them leaves no trace, so that
 // dying there is dying before the next one, or after the last.
@@ -31,10 +36,13 @@ var killPoints = []killPoint{
 	{name: "while-running", running: true},
 	{name: "before-end-status", step: isStatus(v1alpha1.ReasonPassed)},
 	{name: "after-end-status", after: true, step: isStatus(v1alpha1.ReasonPassed)},
-	{name: "superseding-before-job-delete", step: isJobDelete, victim: "newer"},
-	{name: "superseding-after-job-delete", after: true, step: isJobDelete, victim: "newer"},
-	{name: "superseding-before-status", step: isStatus(v1alpha1.ReasonSuperseded), victim: "newer"},
-	{name: "superseding-after-status", after: true, step: isStatus(v1alpha1.ReasonSuperseded), victim: "newer"},
+	{name: "superseding-before-job-delete", step: isJobDelete, victim: superseded},
+	{name: "superseding-after-job-delete", after: true, step: isJobDelete, victim: superseded},
+	{name: "superseding-before-status", step: isStatus(v1alpha1.ReasonSuperseded), victim: superseded},
+	{name: "superseding-after-status", after: true, step: isStatus(v1alpha1.ReasonSuperseded), victim: superseded},
+	{name: "canceling-before-job-delete", step: isJobDelete, victim: canceled},
+	{name: "canceling-after-job-delete", after: true, step: isJobDelete, victim: canceled},
+	{name: "canceling-before-status", step: isStatus(v1alpha1.ReasonCanceled), victim: canceled},
 }
 
 func isSuiteCreate(r *http.Request, _ string) bool {
@@ -75,7 +83,7 @@ func TestKillAtEachStep(t *testing.T) {
 func killRounds(t *testing.T, c *cluster, p killPoint, rounds int) {
 	tm := newTeam(t, c)
 	tm.trigger("quick", branches("quick"), runs("sleep 0.5"))
-	tm.trigger("slow", branches("slow"), runs("case $STEP in newer) exit 0;; esac; sleep 600"))
+	tm.trigger("slow", branches("slow"), runs(`[ "$QUICK" ] || sleep 600`))
 	d := newDoor(t, c)
 	k := &killer{team: tm, door: d, point: p, manager: runManager(t, c, options{kubeconfig: d.kubeconfig})}
 	for range rounds {
@@ -97,69 +105,75 @@ type killer struct {
 	manager *manager
 	point   killPoint
 
-	want   map[string]string // Suite: how it has to end
-	rounds [][]string        // the Suites of each round
-	healed []time.Duration   // from the kill to the end of the run
+	rounds []map[string]string // the Suites of each round, and how each has to end
+	healed []time.Duration     // from the kill to the end of the run
 }
 
 // round kills the manager once at its point, and waits for the end of what it had begun.
 func (k *killer) round() {
 	k.t.Helper()
-	older := ""
-	branch := "quick"
-	if k.point.victim == "newer" {
-		branch = "slow"
-		older = k.run(k.manager, notification{"branch": branch, "sha": sha()})
-		k.awaitPod(older)
+	round := map[string]string{}
+	switch k.point.victim {
+	case superseded:
+		older := k.running()
+		round[older] = v1alpha1.ReasonSuperseded
+		round[k.killAt(deploy("slow", "", true))] = v1alpha1.ReasonPassed
+	case canceled:
+		id := k.running()
+		round[id] = v1alpha1.ReasonCanceled
+		k.killWhile(func() {
+			_, _ = k.kubectl("patch", "suite", "-n", k.name, id, "--type=merge", "-p", `{"spec":{"cancel":true}}`)
+		})
+	default:
+		round[k.killAt(deploy("quick", "", true))] = v1alpha1.ReasonPassed
 	}
-	newer := k.notifyAndKill(branch)
 	killed := time.Now()
 	k.manager.start()
-	k.expect(newer, v1alpha1.ReasonPassed)
-	round := []string{newer}
-	if older != "" {
-		k.expect(older, v1alpha1.ReasonSuperseded)
-		round = append(round, older)
-	}
-	k.rounds = append(k.rounds, round)
-	for _, id := range round {
+	for id := range round {
 		k.awaitEnd(id, endWithin)
 	}
 	k.healed = append(k.healed, time.Since(killed))
 	k.manager.awaitReady()
+	k.rounds = append(k.rounds, round)
 }
 
-func (k *killer) expect(id, state string) {
-	if k.want == nil {
-		k.want = map[string]string{}
-	}
-	k.want[id] = state
-}
-
-// notifyAndKill returns the Suite of the notification, once the manager has been killed at the point.
-// The answer may never have come: who is to know the Suite then looks for the commit.
-func (k *killer) notifyAndKill(branch string) string {
+// running is a run whose pod runs, and goes on.
+func (k *killer) running() string {
 	k.t.Helper()
-	commit := sha()
-	var trap *trap
-	if !k.point.running {
-		trap = k.door.set(k.point.after, k.point.step)
-	}
-	go func() {
-		_, _ = k.tryNotify(k.manager, notification{"branch": branch, "sha": commit, "variables": map[string]string{"STEP": cmp.Or(k.point.victim, "first")}})
-	}()
+	id := k.run(k.manager, deploy("slow", "", false))
+	k.awaitPod(id)
+	return id
+}
+
+// killAt notifies, kills the manager at the point and names the Suite. The answer may never have come:
+// who wants to know the Suite then looks for the commit.
+func (k *killer) killAt(n notification) string {
+	k.t.Helper()
+	commit := n["sha"].(string)
 	if k.point.running {
+		_, _ = k.tryNotify(k.manager, n)
 		k.awaitPod(k.ofCommit(commit))
+		k.manager.kill()
 	} else {
-		select {
-		case <-trap.sprung:
-		case <-time.After(endWithin):
-			k.t.Fatalf("the manager never came to the point %s", k.point.name)
-		}
+		k.killWhile(func() { _, _ = k.tryNotify(k.manager, n) })
+	}
+	return k.ofCommit(commit)
+}
+
+// killWhile kills the manager as soon as it comes to the point because of what is done.
+func (k *killer) killWhile(do func()) {
+	k.t.Helper()
+	trap := k.door.set(k.point.after, k.point.step)
+	var group sync.WaitGroup
+	group.Go(do)
+	select {
+	case <-trap.sprung:
+	case <-time.After(endWithin):
+		k.t.Fatalf("the manager never came to the point %s", k.point.name)
 	}
 	k.manager.kill()
 	k.door.clear()
-	return k.ofCommit(commit)
+	group.Wait()
 }
 
 // ofCommit names the Suite of a commit once it exists.
@@ -181,10 +195,10 @@ func (k *killer) count() (ended, twice int) {
 	k.t.Helper()
 	for _, round := range k.rounds {
 		good := true
-		for _, id := range round {
+		for id, want := range round {
 			s, h := k.suite(id), k.history(id)
-			if s.State() != k.want[id] {
-				k.t.Errorf("%s ended %s, want %s: %s", id, s.State(), k.want[id], message(s))
+			if s.State() != want {
+				k.t.Errorf("%s ended %s, want %s: %s", id, s.State(), want, message(s))
 				good = false
 			}
 			if len(h.jobs) > 1 || len(h.pods) > 1 {

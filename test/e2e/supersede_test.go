@@ -23,7 +23,10 @@ func deploymentTypes(types ...string) setting {
 }
 
 func deploy(branch, kind string, quick bool) notification {
-	n := notification{"branch": branch, "deployment_type": kind, "sha": sha()}
+	n := notification{"branch": branch, "sha": sha()}
+	if kind != "" {
+		n["deployment_type"] = kind
+	}
 	if quick {
 		n["variables"] = map[string]string{"QUICK": "yes"}
 	}
@@ -124,12 +127,20 @@ func (tm *team) checkOneAfterTheOther(ids ...string) {
 		if len(h.pods) > 1 || len(h.jobs) > 1 {
 			tm.t.Errorf("%s had %d Jobs and %d pods", id, len(h.jobs), len(h.pods))
 		}
-		if before != "" {
+		switch {
+		case before == "":
+		case gone.IsZero() || h.podSeen.Before(gone) || h.podStarted.Before(gone):
+			tm.t.Errorf("the pod of %s came at %s, that of %s was gone at %s", id, clock(h.podSeen), before, clock(gone))
+		default:
 			story(tm.t, "the pod of %s came %s after that of %s was gone", id, h.podSeen.Sub(gone).Round(time.Millisecond), before)
-			if gone.IsZero() || h.podSeen.Before(gone) || h.podStarted.Before(gone) {
-				tm.t.Errorf("the pod of %s came at %s, that of %s was gone at %s", id, h.podSeen, before, gone)
-			}
 		}
 		before, gone = id, h.podsGone
 	}
+}
+
+func clock(t time.Time) string {
+	if t.IsZero() {
+		return "no time"
+	}
+	return t.Format("15:04:05.000")
 }
