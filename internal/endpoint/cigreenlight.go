@@ -29,7 +29,7 @@ func (a *API) ciGreenlight(w http.ResponseWriter, r *Request) error {
 		return err
 	}
 	run := types.NamespacedName{Namespace: r.Principal.Team.NamespaceName(), Name: r.PathValue("id")}
-	if len(validation.IsDNS1123Label(run.Name)) > 0 {
+	if len(validation.IsDNS1123Label(run.Name)) > 0 || r.PathValue("rest") != "" {
 		run.Name = noSuite // looked up as well, so that a malformed id takes as long as an unknown one
 	}
 	inquiry := &inquiry{api: a, request: r, run: run, publicURL: a.linkBase(r.Request)}

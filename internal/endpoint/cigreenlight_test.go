@@ -97,7 +97,8 @@ func TestForeignRunIsUnknown(t *testing.T) {
 		}},
 	})
 	want := map[string]any{}
-	for _, id := range []string{"unknown", "globex-run", "Malformed", "globex.run", strings.Repeat("x", 3000), "naïve", " ", "a\x00b", "%2e"} {
+	for _, id := range []string{"unknown", "globex-run", "Malformed", "globex.run", strings.Repeat("x", 3000), "naïve", " ", "a\x00b", "%2e",
+		"..", ".", "../acme/unknown", "a/b", "a/", "unknown/../unknown"} {
 		asked = nil
 		r := ask(id, "?wait=5")
 		r.Header.Set("X-Request-Id", "same")

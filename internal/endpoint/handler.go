@@ -33,8 +33,8 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.mux.ServeHTTP(w, &clean)
 }
 
-// nowhere is a path that no route has.
-const nowhere = "/404"
+// nowhere takes the place of a dot segment: no route has it, and no id is named so.
+const nowhere = "..."
 
 // cleanPath makes one slash of several: clients put a path behind a base URL that ends in a slash.
 // ServeMux would redirect them, and a client that follows a redirect sends a GET. A path with dot
@@ -46,7 +46,7 @@ func cleanPath(path string) string {
 		case "":
 			continue
 		case ".", "..":
-			return nowhere
+			segment = nowhere
 		}
 		clean.WriteByte('/')
 		clean.WriteString(segment)

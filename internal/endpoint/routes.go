@@ -3,6 +3,7 @@ package endpoint
 import (
 	"net/http"
 	"slices"
+	"strings"
 )
 
 // Route is one way in. Paths are patterns of http.ServeMux without a method.
@@ -32,7 +33,11 @@ func (a *API) newMux() *http.ServeMux {
 	}
 	mux := http.NewServeMux()
 	for path, routes := range byPath {
-		mux.Handle(path, a.handler(func(w http.ResponseWriter, r *Request) error { return a.dispatch(w, r, routes) }))
+		handler := a.handler(func(w http.ResponseWriter, r *Request) error { return a.dispatch(w, r, routes) })
+		mux.Handle(path, handler)
+		if strings.HasSuffix(path, "{id}") { // an id that holds an encoded slash is a wrong id, not another path
+			mux.Handle(path+"/{rest...}", handler)
+		}
 	}
 	mux.Handle("/", a.handler(func(_ http.ResponseWriter, r *Request) error {
 		r.route = "other"
