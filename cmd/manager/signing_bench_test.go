@@ -126,8 +126,8 @@ func sign(web *http.Client, base, file string) error {
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
-	if err != nil || resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s %v: %s", resp.Status, err, body)
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s", resp.Status, body)
 	}
-	return nil
+	return err
 }

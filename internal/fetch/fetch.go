@@ -53,7 +53,7 @@ func (f *Fetcher) Fetch(ctx context.Context, l List) error {
 	if err != nil {
 		return err
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }()
 	for _, file := range l.Files {
 		if err := f.file(ctx, root, file); err != nil {
 			return err

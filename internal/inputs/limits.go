@@ -3,8 +3,10 @@ package inputs
 import "time"
 
 const (
-	// MinLifetime and MaxLifetime bound a signed URL's validity: what SigV4 allows.
+	// MinLifetime is the shortest validity of a signed URL that SigV4 allows.
 	MinLifetime = time.Second
+
+	// MaxLifetime is the longest.
 	MaxLifetime = 7 * 24 * time.Hour
 
 	// DefaultUploadLifetime is long enough to start the upload of a file that CI has just built, and
