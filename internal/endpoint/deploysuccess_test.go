@@ -1,12 +1,10 @@
 package endpoint
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -113,128 +111,6 @@ func TestAnswers(t *testing.T) {
 			}
 			if len(suites) != tc.suites {
 				t.Errorf("%d Suites, want %d", len(suites), tc.suites)
-			}
-		})
-	}
-}
-
-// TestDuplicates sends notifications one after the other; want has a letter for each: created,
-// duplicate or failed.
-func TestDuplicates(t *testing.T) {
-	rerun := func(t *v1alpha1.Trigger) { t.Spec.Duplicates = v1alpha1.DuplicatesRerunUnsuccessful }
-	key := func(k string) func(*http.Request) { return header("Idempotency-Key", k) }
-	type step struct {
-		body   string
-		change func(*http.Request)
-		end    string // how the Suite of this step ends before the next one
-	}
-	cases := map[string]struct {
-		reason  string
-		trigger *v1alpha1.Trigger
-		steps   []step
-		want    string
-	}{
-		"same sha":                 {reason: "is one run", trigger: trigger("t"), steps: []step{{body: withSHA}, {body: withSHA}, {body: withSHA}}, want: "cdd"},
-		"same sha, other branch":   {reason: "is one run: the branch is not part of it", trigger: trigger("t"), steps: []step{{body: withSHA}, {body: `{"sha":"` + sha + `","branch":"x"}`}}, want: "cd"},
-		"same sha in another case": {reason: "is the same commit", trigger: trigger("t"), steps: []step{{body: withSHA}, {body: `{"sha":"` + strings.ToUpper(sha) + `"}`}}, want: "cd"},
-		"other sha":                {reason: "is another run", trigger: trigger("t"), steps: []step{{body: `{"sha":"a"}`}, {body: `{"sha":"b"}`}}, want: "cc"},
-		"no sha":                   {reason: "has no duplicates", trigger: trigger("t"), steps: []step{{body: `{}`}, {body: `{}`}}, want: "cc"},
-		"no sha, same request id":  {reason: "clients may repeat an id", trigger: trigger("t"), steps: []step{{body: `{}`, change: header("X-Request-Id", "one")}, {body: `{}`, change: header("X-Request-Id", "one")}}, want: "cc"},
-		"same sha, same request id": {reason: "a repeated id does not make another's run ours", trigger: trigger("t"),
-			steps: []step{{body: withSHA, change: header("X-Request-Id", "one")}, {body: withSHA, change: header("X-Request-Id", "one")}}, want: "cd"},
-		"same idempotency key":         {reason: "takes the place of the sha", trigger: trigger("t"), steps: []step{{body: `{}`, change: key("k")}, {body: `{}`, change: key("k")}, {body: `{}`, change: key("l")}}, want: "cdc"},
-		"idempotency key with sha":     {reason: "has no effect", trigger: trigger("t"), steps: []step{{body: withSHA, change: key("k")}, {body: withSHA, change: key("l")}}, want: "cd"},
-		"idempotency key like the sha": {reason: "is not that sha", trigger: trigger("t"), steps: []step{{body: withSHA}, {body: `{}`, change: key(sha)}}, want: "cc"},
-		"reject a failed run":          {reason: "any run is a duplicate", trigger: trigger("t"), steps: []step{{body: withSHA, end: "Failed"}, {body: withSHA}}, want: "cd"},
-		"rerun a failed run":           {reason: "it did not pass", trigger: trigger("t", rerun), steps: []step{{body: withSHA, end: "Failed"}, {body: withSHA}, {body: withSHA}}, want: "ccd"},
-		"rerun a passed run":           {reason: "it passed", trigger: trigger("t", rerun), steps: []step{{body: withSHA, end: "Passed"}, {body: withSHA}}, want: "cd"},
-		"rerun a running run":          {reason: "it has not ended", trigger: trigger("t", rerun), steps: []step{{body: withSHA, end: "Running"}, {body: withSHA}}, want: "cd"},
-		"rerun four times":             {reason: "each ended without passing", trigger: trigger("t", rerun), steps: []step{{body: withSHA, end: "Failed"}, {body: withSHA, end: "TimedOut"}, {body: withSHA, end: "Canceled"}, {body: withSHA, end: "Error"}, {body: withSHA, end: "Passed"}, {body: withSHA}}, want: "cccccd"},
-		"rerun without sha":            {reason: "the key takes its place", trigger: trigger("t", rerun), steps: []step{{body: `{}`, change: key("k"), end: "Failed"}, {body: `{}`, change: key("k")}, {body: `{}`, change: key("k")}}, want: "ccd"},
-		"rerun, first attempt deleted": {reason: "a later attempt still counts", trigger: trigger("t", rerun), steps: []step{{body: withSHA, end: "Failed"}, {body: withSHA, end: "delete the first"}, {body: withSHA}}, want: "ccd"},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			h := start(t, setup{objects: acme(tc.trigger)})
-			got, first := "", ""
-			for _, s := range tc.steps {
-				h.clock.now = h.clock.now.Add(time.Second)
-				r := post(s.body)
-				if s.change != nil {
-					s.change(r)
-				}
-				results := decode[reply](t, h.exchange(r)).Results
-				got += letter(results[0])
-				if id := results[0].CreatedSuiteID; id != "" {
-					if first == "" {
-						first = id
-					}
-					h.finish(id, first, s.end)
-				}
-			}
-			if got != tc.want {
-				t.Errorf("%s: got %s, want %s", tc.reason, got, tc.want)
-			}
-		})
-	}
-}
-
-func letter(r result) string {
-	switch {
-	case r.CreatedSuiteID != "":
-		return "c"
-	case r.DuplicateSuiteID != "":
-		return "d"
-	default:
-		return "f"
-	}
-}
-
-// finish gives the Suite a state, or deletes the first one.
-func (h *harness) finish(id, first, end string) {
-	h.t.Helper()
-	ends := map[string]func(string) metav1.Condition{
-		"Passed": v1alpha1.Passed, "Failed": v1alpha1.Failed, "TimedOut": v1alpha1.TimedOut,
-		"Canceled": v1alpha1.Canceled, "Error": v1alpha1.Error, "Running": v1alpha1.Running,
-	}
-	for _, s := range h.suites() {
-		switch {
-		case end == "delete the first" && s.Name == first:
-			if err := h.cluster.Delete(context.Background(), &s); err != nil {
-				h.t.Fatal(err)
-			}
-		case s.Name == id && ends[end] != nil:
-			s.Status.Conditions = []metav1.Condition{ends[end]("because")}
-			if err := h.cluster.Status().Update(context.Background(), &s); err != nil {
-				h.t.Fatal(err)
-			}
-		}
-	}
-}
-
-// TestNameOfSomethingElse: a name that is taken by what is not this run is no duplicate.
-func TestNameOfSomethingElse(t *testing.T) {
-	cases := map[string]func(*v1alpha1.Suite){
-		"another trigger of that name": func(s *v1alpha1.Suite) { s.Spec.Trigger.UID = "uid-before" },
-		"another sha":                  func(s *v1alpha1.Suite) { s.Spec.Deployment.SHA = "other" },
-		"made by hand":                 func(s *v1alpha1.Suite) { s.Spec = v1alpha1.SuiteSpec{}; s.Annotations = nil },
-	}
-	for name, change := range cases {
-		t.Run(name, func(t *testing.T) {
-			h := start(t, setup{objects: acme(trigger("smoke"))})
-			id := h.notify(withSHA).Results[0].CreatedSuiteID
-			squat := h.suites()[0]
-			if err := h.cluster.Delete(t.Context(), &squat); err != nil {
-				t.Fatal(err)
-			}
-			squat.ResourceVersion = ""
-			change(&squat)
-			if err := h.cluster.Create(t.Context(), &squat); err != nil {
-				t.Fatal(err)
-			}
-			got := h.notify(withSHA).Results[0]
-			if !strings.Contains(got.FailureReason, id) || got.DuplicateSuiteID != "" {
-				t.Errorf("got %+v, want a failure_reason that names %s", got, id)
 			}
 		})
 	}

@@ -41,13 +41,13 @@ func (o *order) find(ctx context.Context, name string) (*v1alpha1.Environment, e
 	key := client.ObjectKey{Namespace: o.namespace, Name: name}
 	env := &v1alpha1.Environment{}
 	err := o.api.Cache.Get(ctx, key, env)
-	if apierrors.IsNotFound(err) {
+	if notFound(err) {
 		err = o.hold.do(ctx, func(ctx context.Context) error {
 			env = &v1alpha1.Environment{}
 			return o.api.Live.Get(ctx, key, env)
 		})
 	}
-	if apierrors.IsNotFound(err) {
+	if notFound(err) {
 		return nil, nil
 	}
 	return env, err
@@ -67,12 +67,12 @@ func (o *order) ephemeral(ctx context.Context, base *v1alpha1.Environment) (*v1a
 	var env *v1alpha1.Environment
 	err := o.hold.do(ctx, func(ctx context.Context) (err error) {
 		env, err = o.createOrRenew(ctx, wanted)
-		return final(err, "the ephemeral Environment")
+		return err
 	})
 	if errors.Is(err, errTerminating) {
 		return nil, refusef("The ephemeral Environment %s expired, or was deleted, and is not gone yet. Send the notification again in a minute.", wanted.Name)
 	}
-	return env, err
+	return env, final(err, "the ephemeral Environment")
 }
 
 // createOrRenew leaves an Environment alone that only has the name. One that is being deleted must
@@ -112,7 +112,7 @@ func (o *order) renew(ctx context.Context, env, wanted *v1alpha1.Environment) (*
 
 // vanished makes of an Environment that is not there any more one to be created.
 func vanished(err error) error {
-	if apierrors.IsNotFound(err) && !namespaceGone(err) {
+	if notFound(err) && !namespaceGone(err) {
 		return errTerminating
 	}
 	return err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net/http"
 	"strings"
 	"sync"
 	"syscall"
@@ -18,8 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
-
-	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
 var suitesResource = schema.GroupResource{Group: "postflight.dev", Resource: "suites"}
@@ -80,6 +77,9 @@ func tooMany(seconds int) error { return apierrors.NewTooManyRequests("busy", se
 
 var refusedConnection = &wrapped{"Post \"https://10.0.0.1:6443/\"", syscall.ECONNREFUSED}
 
+// noRole is what a manager without a role is told, and any manager by an API server that starts.
+var noRole = apierrors.NewForbidden(suitesResource, "smoke-x", errors.New(`User "system:serviceaccount:postflight-system:postflight-manager" cannot create resource "suites" in API group "postflight.dev" in the namespace "acme"`))
+
 type wrapped struct {
 	text string
 	err  error
@@ -114,6 +114,10 @@ func TestPassingFaults(t *testing.T) {
 		"server timeout":                 {faults: []fault{{err: apierrors.NewServerTimeout(suitesResource, "create", 1)}}, atLeast: time.Second},
 		"the manager's token is renewed": {faults: []fault{{err: apierrors.NewUnauthorized("expired")}}},
 		"a conflict over the quota":      {faults: []fault{{err: apierrors.NewConflict(schema.GroupResource{Resource: "resourcequotas"}, "q", errors.New("modified"))}}},
+		"roles not known yet":            {faults: repeat(2, fault{err: noRole})},
+		"policies not known yet":         {faults: repeat(2, fault{err: apierrors.NewForbidden(suitesResource, "x", errors.New("not yet ready to handle request"))})},
+		"custom resources not known yet": {faults: repeat(2, fault{err: apierrors.NewGenericServerResponse(404, "post", suitesResource, "", "404 page not found", 0, true)})},
+		"a proxy's 403":                  {faults: repeat(2, fault{err: apierrors.NewGenericServerResponse(403, "post", suitesResource, "", "<html>", 0, true)})},
 		"a quota not counted yet":        {faults: []fault{{err: apierrors.NewForbidden(suitesResource, "x", errors.New("status unknown for quota: q"))}}},
 	}
 	for name, tc := range cases {
@@ -161,7 +165,8 @@ func TestLastingFaults(t *testing.T) {
 		"500":                      {faults: forever(fault{err: apierrors.NewInternalError(errors.New("broken"))}), status: 503, says: []string{`"unavailable"`}},
 		"quota":                    {faults: forever(fault{err: forbiddenBy("exceeded quota: runs, requested: count/suites=1, used: 5, limited: 5")}), status: 200, says: []string{"The quota of the namespace is used up", "exceeded quota: runs", "limited: 5"}, tries: 1},
 		"a policy":                 {faults: forever(fault{err: forbiddenBy("no deployments on Friday.")}), status: 200, says: []string{"The API server refused the Suite: no deployments on Friday."}, tries: 1},
-		"no right":                 {faults: forever(fault{err: forbiddenBy(`User "system:serviceaccount:postflight:manager" cannot create resource "suites"`)}), status: 200, says: []string{"The manager may not create the Suite"}, tries: 1},
+		"a policy that cannot":     {faults: forever(fault{err: forbiddenBy("you cannot deploy a resource on Friday")}), status: 200, says: []string{"The API server refused the Suite: you cannot deploy a resource on Friday."}, tries: 1},
+		"no right":                 {faults: forever(fault{err: noRole}), status: 200, says: []string{"The manager may not create the Suite"}},
 		"invalid":                  {faults: forever(fault{err: status(422, metav1.StatusReasonInvalid, `Suite.postflight.dev "x" is invalid: spec.variables: Too many`)}), status: 200, says: []string{"The API server refused the Suite: spec.variables: Too many."}, tries: 1},
 		"the namespace is missing": {faults: forever(fault{err: apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "acme")}), status: 404, says: []string{`"run_not_found"`, "Run not found"}},
 		"the namespace is deleted": {faults: forever(fault{err: terminating}), status: 404, says: []string{`"run_not_found"`}, tries: 1},
@@ -194,120 +199,5 @@ func TestLastingFaults(t *testing.T) {
 				t.Errorf("held for %s, want at most 45s", waited)
 			}
 		})
-	}
-}
-
-// TestRetryAfterIsSaid: 503 without Retry-After would make clients guess.
-func TestRetryAfterIsSaid(t *testing.T) {
-	f := &faults{creates: repeat(1000, fault{err: refusedConnection})}
-	h := start(t, setup{objects: acme(trigger("smoke")), faults: interceptor.Funcs{Create: f.create}})
-	if got := h.exchange(post(withSHA)).Header().Get("Retry-After"); got != "10" {
-		t.Errorf("Retry-After %q, want 10", got)
-	}
-}
-
-// TestUnknownBesideKnown: one Trigger's outcome is not known when the budget ends.
-func TestUnknownBesideKnown(t *testing.T) {
-	onlyFor := func(name string, err error) interceptor.Funcs {
-		return interceptor.Funcs{Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
-			if s, ok := o.(*v1alpha1.Suite); ok && s.Spec.Trigger.Name == name {
-				return err
-			}
-			return c.Create(ctx, o, opts...)
-		}}
-	}
-	nowhere := func(t *v1alpha1.Trigger) { t.Spec.Environment = "nowhere" }
-	t.Run("a run is known", func(t *testing.T) {
-		h := start(t, setup{objects: acme(trigger("a"), trigger("b")), faults: onlyFor("b", refusedConnection)})
-		got := h.notify(withSHA).Results
-		if got[0].CreatedSuiteID == "" || !strings.Contains(got[1].FailureReason, "not known whether a run was created") {
-			t.Errorf("got %+v, want the created run, and a reason that promises nothing", got)
-		}
-	})
-	t.Run("no run is known", func(t *testing.T) {
-		h := start(t, setup{objects: acme(trigger("a", nowhere), trigger("b")), faults: onlyFor("b", refusedConnection)})
-		w := h.exchange(post(withSHA))
-		got := decode[problem](t, w)
-		if w.Code != http.StatusServiceUnavailable || len(got.Results) != 1 || got.Results[0].TriggerID != "a" {
-			t.Errorf("%d %s, want 503 with the result of a", w.Code, w.Body)
-		}
-	})
-}
-
-// TestVanished: the Suite that has the name is deleted between the create and the look at it.
-func TestVanished(t *testing.T) {
-	cases := map[string]struct {
-		times  int
-		status int
-	}{"once": {1, 200}, "always": {1000, 404}}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			exists := apierrors.NewAlreadyExists(suitesResource, "x")
-			f := &faults{creates: repeat(tc.times, fault{err: exists})}
-			h := start(t, setup{objects: acme(trigger("smoke")), faults: interceptor.Funcs{Create: f.create}})
-			if w := h.exchange(post(withSHA)); w.Code != tc.status {
-				t.Errorf("status %d, want %d: %s", w.Code, tc.status, w.Body)
-			}
-		})
-	}
-}
-
-func TestHeldRequestsAreBounded(t *testing.T) {
-	f := &faults{creates: repeat(1000, fault{err: refusedConnection})}
-	h := start(t, setup{objects: acme(trigger("smoke")), faults: interceptor.Funcs{Create: f.create}, limits: func(l *Limits) { l.Held = 0 }})
-	if w := h.exchange(post(withSHA)); w.Code != http.StatusServiceUnavailable || f.seen != 1 {
-		t.Errorf("status %d after %d tries, want 503 after 1", w.Code, f.seen)
-	}
-}
-
-func TestClientThatLeavesIsNotWaitedFor(t *testing.T) {
-	f := &faults{creates: repeat(1000, fault{err: refusedConnection})}
-	ctx, leave := context.WithCancel(t.Context())
-	h := start(t, setup{objects: acme(trigger("smoke")), faults: interceptor.Funcs{Create: f.create},
-		config: func(c *Config) {
-			c.Sleep = func(ctx context.Context, _ time.Duration) error { leave(); return ctx.Err() }
-		}})
-	h.exchange(post(withSHA).WithContext(ctx))
-	if f.seen != 1 {
-		t.Errorf("%d tries, want 1", f.seen)
-	}
-	if n := testutil.ToFloat64(h.metrics.requests.WithLabelValues(deploySuccessPath, "499")); n != 1 {
-		t.Errorf("%v requests counted as left by the client, want 1", n)
-	}
-}
-
-// TestEnvironmentOnlyOnTheServer: the cache may be a moment behind.
-func TestEnvironmentOnlyOnTheServer(t *testing.T) {
-	tries := 0
-	h := start(t, setup{objects: acme(trigger("smoke", func(t *v1alpha1.Trigger) { t.Spec.Environment = "new" })),
-		faults: interceptor.Funcs{Get: func(_ context.Context, _ client.WithWatch, _ client.ObjectKey, o client.Object, _ ...client.GetOption) error {
-			if tries++; tries < 3 {
-				return refusedConnection
-			}
-			environmentNamed("new").DeepCopyInto(o.(*v1alpha1.Environment))
-			return nil
-		}}})
-	if got := h.notify(withSHA).Results[0]; got.CreatedSuiteID == "" || tries != 3 {
-		t.Errorf("%+v after %d reads, want a created run after 3", got, tries)
-	}
-}
-
-func TestPausesGrowAndVary(t *testing.T) {
-	h := start(t, setup{})
-	hold := h.newHold(noon)
-	var longest, shortest []time.Duration
-	for n := range 8 {
-		h.Jitter = func() float64 { return 1 }
-		longest = append(longest, hold.pause(n, refusedConnection))
-		h.Jitter = func() float64 { return 0 }
-		shortest = append(shortest, hold.pause(n, refusedConnection))
-	}
-	for n := range longest {
-		if shortest[n] != longest[n]/2 {
-			t.Errorf("pause %d is from %s to %s, want the first to be half the second", n, shortest[n], longest[n])
-		}
-	}
-	if longest[0] != 50*time.Millisecond || longest[7] != 2*time.Second {
-		t.Errorf("pauses %v, want from 50ms to 2s", longest)
 	}
 }

@@ -3,10 +3,12 @@ package endpoint
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // refused is a definite no, with the reason as a sentence for the person who reads the CI log.
@@ -19,31 +21,30 @@ func refusef(format string, args ...any) error { return &refused{fmt.Sprintf(for
 // errGone says that the team's namespace is missing or being deleted.
 var errGone = errors.New("the namespace is missing or being deleted")
 
-// final gives the API server's definite refusals of an object their place: an error that is
-// *refused or errGone. Others are passed on.
+// final says what the end of a hold means for the object: *refused or errGone where the API server
+// refused it for good, also where that showed only at the end of the patience. Others are passed on.
 func final(err error, what string) error {
-	if err == nil || transient(err) {
-		return err
-	}
-	if namespaceGone(err) {
-		return fmt.Errorf("%w: %w", errGone, err)
-	}
 	var status apierrors.APIStatus
-	if !errors.As(err, &status) {
+	var late *undecided
+	switch {
+	case err == nil:
+		return nil
+	case noRight(err):
+		return refusef("The manager may not create %s in this namespace. Ask the operator of this service to check its role.", what)
+	case errors.As(err, &late) || !errors.As(err, &status):
 		return err
+	case namespaceGone(err):
+		return fmt.Errorf("%w: %w", errGone, err)
+	default:
+		return &refused{reason(status.Status().Message, what)}
 	}
-	return &refused{reason(err, status.Status().Message, what)}
 }
 
-func reason(err error, message, what string) string {
-	switch {
-	case strings.Contains(message, "exceeded quota"):
+func reason(message, what string) string {
+	if strings.Contains(message, "exceeded quota") {
 		return fmt.Sprintf("The quota of the namespace is used up, so %s could not be created: %s. Delete what is finished, or raise the quota.", what, why(message))
-	case apierrors.IsForbidden(err) && strings.Contains(message, "cannot "):
-		return fmt.Sprintf("The manager may not create %s in this namespace. Ask the operator of this service to check its role.", what)
-	default:
-		return fmt.Sprintf("The API server refused %s: %s.", what, why(message))
 	}
+	return fmt.Sprintf("The API server refused %s: %s.", what, why(message))
 }
 
 // why cuts what the API server says before its reason: the name of an object that does not exist.
@@ -69,7 +70,23 @@ func namespaceGone(err error) bool {
 	return details != nil && details.Kind == "namespaces"
 }
 
-// quotaUnknown is said of a new quota that was not counted yet; it passes within seconds.
-func quotaUnknown(err error) bool {
-	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "status unknown for quota")
+// starting tells whether the answer is one that an API server gives only until it knows all that it
+// has to know: roles, quotas and policies, each of which it takes for a no, and the paths of custom
+// resources. An answer in a form that is not the API server's is some proxy's, and means as little.
+func starting(err error) bool {
+	if apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) {
+		return true
+	}
+	return noRight(err) || apierrors.IsForbidden(err) &&
+		(strings.Contains(err.Error(), "not yet ready to handle request") || strings.Contains(err.Error(), "status unknown for quota"))
+}
+
+// notFound tells whether an object does not exist, as opposed to its kind.
+func notFound(err error) bool { return apierrors.IsNotFound(err) && !starting(err) }
+
+// missingRight is how the API server words that a role is missing, or not known yet.
+var missingRight = regexp.MustCompile(`User ".*" cannot [a-z]+ resource "`)
+
+func noRight(err error) bool {
+	return apierrors.IsForbidden(err) && missingRight.MatchString(err.Error())
 }

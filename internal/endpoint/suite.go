@@ -80,12 +80,12 @@ func (o *order) place(ctx context.Context, wanted *v1alpha1.Suite) (*v1alpha1.Su
 	var existing *v1alpha1.Suite
 	err := o.hold.do(ctx, func(ctx context.Context) (err error) {
 		existing, err = o.createOrGet(ctx, wanted)
-		return final(err, "the Suite")
+		return err
 	})
 	if errors.Is(err, errVanished) {
 		return nil, fmt.Errorf("%w: %w", errGone, err)
 	}
-	return existing, err
+	return existing, final(err, "the Suite")
 }
 
 func (o *order) createOrGet(ctx context.Context, wanted *v1alpha1.Suite) (*v1alpha1.Suite, error) {
@@ -99,7 +99,7 @@ func (o *order) createOrGet(ctx context.Context, wanted *v1alpha1.Suite) (*v1alp
 	switch err := o.api.Live.Get(ctx, client.ObjectKeyFromObject(wanted), existing); {
 	case err == nil:
 		return existing, nil
-	case !apierrors.IsNotFound(err):
+	case !notFound(err):
 		return nil, err
 	case o.dryRun:
 		return nil, nil

@@ -38,6 +38,7 @@ type Server struct {
 	Client client.Client
 	Scheme *runtime.Scheme
 
+	process    *envtest.APIServer
 	assets     string // directory of the binaries
 	kubeconfig string // path of the administrator's
 
@@ -120,7 +121,7 @@ func start(assets string) (*Server, error) {
 		return nil, errors.Join(err, shared.stop())
 	}
 	config.QPS = -1
-	s := &Server{Config: config, Scheme: scheme(), assets: assets, kubeconfig: keeper.path("kubeconfig")}
+	s := &Server{Config: config, Scheme: scheme(), process: env.ControlPlane.GetAPIServer(), assets: assets, kubeconfig: keeper.path("kubeconfig")}
 	if s.Client, err = client.New(config, client.Options{Scheme: s.Scheme}); err != nil {
 		return nil, err
 	}
