@@ -1,0 +1,162 @@
+package endpoint
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/greenlight"
+)
+
+// become changes a run as the manager would, and has the cache tell of it.
+func (h *harness) become(name string, change func(*v1alpha1.Suite)) {
+	h.t.Helper()
+	s := &v1alpha1.Suite{}
+	if err := h.cluster.Get(h.t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, s); err != nil {
+		h.t.Fatal(err)
+	}
+	was := s.DeepCopy()
+	change(s)
+	if err := h.cluster.Status().Update(h.t.Context(), s); err != nil {
+		h.t.Fatal(err)
+	}
+	h.suiteNews(was, s)
+}
+
+func to(condition metav1.Condition) func(*v1alpha1.Suite) {
+	return func(s *v1alpha1.Suite) { s.Status.Conditions = []metav1.Condition{condition} }
+}
+
+// wait asks in the background, and returns once the request waits.
+func (h *harness) wait(id string) <-chan *httptest.ResponseRecorder {
+	h.t.Helper()
+	before := len(h.waiting.slots)
+	answer := make(chan *httptest.ResponseRecorder, 1)
+	go func() {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, ask(id, "?wait=50"))
+		answer <- w
+	}()
+	for deadline := time.Now().Add(5 * time.Second); len(h.waiting.slots) == before; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			h.t.Fatal("the request does not wait")
+		}
+	}
+	return answer
+}
+
+func receive(t *testing.T, answer <-chan *httptest.ResponseRecorder) greenlight.Answer {
+	t.Helper()
+	select {
+	case w := <-answer:
+		return decode[greenlight.Answer](t, w)
+	case <-time.After(10 * time.Second):
+		t.Fatal("no answer within 10s of the news")
+		return greenlight.Answer{}
+	}
+}
+
+func TestWaitingForTheEnd(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		news   func(h *harness)
+		want   greenlight.Answer
+	}{
+		"passed":   {news: func(h *harness) { h.become("a", to(v1alpha1.Passed(""))) }, want: greenlight.Answer{Greenlight: true, RelevantRunID: "a", RunStage: greenlight.Completed}},
+		"failed":   {news: func(h *harness) { h.become("a", to(v1alpha1.Failed(""))) }, want: greenlight.Answer{RelevantRunID: "a", RunStage: greenlight.Completed}},
+		"canceled": {news: func(h *harness) { h.become("a", to(v1alpha1.Canceled(""))) }, want: greenlight.Answer{RelevantRunID: "a", RunStage: greenlight.Canceled}},
+		"queued, running, passed": {reason: "the first two are one stage", news: func(h *harness) {
+			h.become("a", to(v1alpha1.Queued("At place 2.")))
+			h.become("a", to(v1alpha1.Running("")))
+			h.become("a", to(v1alpha1.Passed("")))
+		}, want: greenlight.Answer{Greenlight: true, RelevantRunID: "a", RunStage: greenlight.Completed}},
+		"superseded": {reason: "the relevant run changes", news: func(h *harness) { h.become("a", supersededBy("b")) },
+			want: greenlight.Answer{RelevantRunID: "b", RunStage: greenlight.Initializing}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			h := start(t, setup{objects: acme(aRun("a", 0), aRun("b", 1, v1alpha1.Running("")))})
+			answer := h.wait("a")
+			tc.news(h)
+			got := receive(t, answer)
+			only := cmpopts.IgnoreFields(greenlight.Answer{}, "RootRunID", "RootRunURL", "RelevantRunURL", "RelevantRunWithBugsURL", "WorkflowsInRunCount", "Bugs")
+			if diff := cmp.Diff(tc.want, got, only); diff != "" {
+				t.Errorf("%s\n%s", tc.reason, diff)
+			}
+			if len(h.waiting.slots) != 0 || len(h.inFlight.slots) != 0 || len(h.hub.topics) != 0 {
+				t.Errorf("left behind: %d waiting, %d in flight, %d topics", len(h.waiting.slots), len(h.inFlight.slots), len(h.hub.topics))
+			}
+		})
+	}
+}
+
+func TestWaitingForTheSuccessor(t *testing.T) {
+	a := aRun("a", 0)
+	supersededBy("b")(a)
+	h := start(t, setup{objects: acme(a, aRun("b", 1, v1alpha1.Running("")))})
+	answer := h.wait("a")
+	h.become("b", to(v1alpha1.Failed("")))
+	if got := receive(t, answer); got.RelevantRunID != "b" || got.RunStage != greenlight.Completed || got.Greenlight {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestWaitingForARunThatIsDeleted(t *testing.T) {
+	h := start(t, setup{objects: acme(aRun("a", 0))})
+	answer := h.wait("a")
+	if err := h.cluster.Delete(t.Context(), aRun("a", 0)); err != nil {
+		t.Fatal(err)
+	}
+	h.suiteNews(nil, aRun("a", 0))
+	if w := <-answer; w.Code != http.StatusNotFound {
+		t.Errorf("status %d, want 404", w.Code)
+	}
+}
+
+func TestWaitEndsWithoutNews(t *testing.T) {
+	h := start(t, setup{objects: acme(aRun("a", 0))})
+	began := time.Now()
+	w := h.exchange(ask("a", "?wait=1"))
+	if got := decode[greenlight.Answer](t, w); got.RunStage != greenlight.Initializing {
+		t.Errorf("stage %s", got.RunStage)
+	}
+	if took := time.Since(began); took < 900*time.Millisecond || took > 5*time.Second {
+		t.Errorf("it took %s, want 1s", took)
+	}
+}
+
+func TestWaitersAreBoundedApart(t *testing.T) {
+	h := start(t, setup{
+		objects: acme(aRun("a", 0), trigger("smoke")),
+		limits:  func(l *Limits) { l.Waiting, l.InFlight = 2, 1 },
+	})
+	first, second := h.wait("a"), h.wait("a")
+	w := h.exchange(ask("a", "?wait=50"))
+	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
+		t.Errorf("the third waits, or is answered %d: %s", w.Code, w.Body)
+	}
+	h.notify(`{"sha":"` + sha + `"}`) // with one request in flight at most, which none of them is
+	h.become("a", to(v1alpha1.Passed("")))
+	receive(t, first)
+	receive(t, second)
+}
+
+func TestDrainAnswersWhoWaits(t *testing.T) {
+	h := start(t, setup{objects: acme(aRun("a", 0))})
+	answer := h.wait("a")
+	h.Drain()
+	if got := receive(t, answer); got.RunStage != greenlight.Initializing {
+		t.Errorf("stage %s", got.RunStage)
+	}
+	began := time.Now()
+	if w := h.exchange(ask("a", "?wait=50")); w.Code != http.StatusOK || time.Since(began) > 10*time.Second {
+		t.Errorf("status %d after %s, want 200 at once", w.Code, time.Since(began))
+	}
+}
