@@ -1,0 +1,82 @@
+package inputs_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/postflight-dev/postflight/internal/inputs"
+)
+
+// TestRotation: credentials that are replaced sign the next URLs, without a restart.
+func TestRotation(t *testing.T) {
+	shared := func(id string) string {
+		return fmt.Sprintf("[default]\naws_access_key_id = %s\naws_secret_access_key = %s\n", id, secretKey)
+	}
+	for name, write := range map[string]func(dir, id string) string{
+		"File": func(dir, id string) string {
+			path := filepath.Join(dir, "credentials")
+			must(t, os.WriteFile(path, []byte(shared(id)), 0o600))
+			return path
+		},
+		// Kubernetes replaces a mounted Secret by turning a link to another folder.
+		"MountedSecret": func(dir, id string) string {
+			version := filepath.Join(dir, ".."+id)
+			must(t, os.Mkdir(version, 0o700))
+			must(t, os.WriteFile(filepath.Join(version, "AWS_ACCESS_KEY_ID"), []byte(id+"\n"), 0o600))
+			must(t, os.WriteFile(filepath.Join(version, "AWS_SECRET_ACCESS_KEY"), []byte(secretKey), 0o600))
+			must(t, os.Symlink(version, filepath.Join(dir, "next")))
+			must(t, os.Rename(filepath.Join(dir, "next"), filepath.Join(dir, "..data")))
+			for _, key := range []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} {
+				_ = os.Symlink(filepath.Join("..data", key), filepath.Join(dir, key))
+			}
+			return dir
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			o := good()
+			o.CredentialsPath = write(dir, "FIRSTKEY1234")
+			store := newStore(t, o)
+			signsWith(t, store, "FIRSTKEY1234")
+			write(dir, "SECONDKEY123456")
+			signsWith(t, store, "SECONDKEY123456")
+			if name == "File" { // one that is being written, or lost, is no reason to stop
+				must(t, os.Remove(o.CredentialsPath))
+				time.Sleep(1200 * time.Millisecond)
+				signsWith(t, store, "SECONDKEY123456")
+			}
+		})
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func signsWith(t *testing.T, store *inputs.Store, id string) {
+	t.Helper()
+	var got string
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		if got = sign(t, store, "app.apk").Query().Get("X-Amz-Credential"); strings.HasPrefix(got, id+"/") {
+			return
+		}
+	}
+	t.Fatalf("signed with %s, want %s", got, id)
+}
+
+func TestNoCredentials(t *testing.T) {
+	o := good()
+	o.CredentialsPath = filepath.Join(t.TempDir(), "none")
+	store := newStore(t, o)
+	_, err := store.SignUpload(t.Context(), "demo", "app.apk")
+	if err == nil || !strings.Contains(err.Error(), "--store-credentials") {
+		t.Errorf("%v", err)
+	}
+}
