@@ -8,6 +8,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
@@ -103,6 +104,19 @@ func (h *harness) finish(id, first, end string) {
 				h.t.Fatal(err)
 			}
 		}
+	}
+}
+
+// TestDuplicateBeyondTheQuota: quotas and policies refuse a create before the name is looked at.
+func TestDuplicateBeyondTheQuota(t *testing.T) {
+	f := &faults{creates: append([]fault{{}}, repeat(10, fault{err: quotaUsedUp})...)}
+	h := start(t, setup{objects: acme(trigger("smoke")), faults: interceptor.Funcs{Create: f.create}})
+	id := h.notify(withSHA).Results[0].CreatedSuiteID
+	if got := h.notify(withSHA).Results[0]; got.DuplicateSuiteID != id {
+		t.Errorf("%+v, want a duplicate of %s", got, id)
+	}
+	if got := h.notify(`{"sha":"other"}`).Results[0]; !strings.Contains(got.FailureReason, "quota") {
+		t.Errorf("%+v, want a failure_reason", got)
 	}
 }
 

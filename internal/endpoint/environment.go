@@ -76,14 +76,19 @@ func (o *order) ephemeral(ctx context.Context, base *v1alpha1.Environment) (*v1a
 }
 
 // createOrRenew leaves an Environment alone that only has the name. One that is being deleted must
-// be gone before it can be created anew.
+// be gone before it can be created anew. Like createOrGet, it looks also where it was refused.
 func (o *order) createOrRenew(ctx context.Context, wanted *v1alpha1.Environment) (*v1alpha1.Environment, error) {
 	env := wanted.DeepCopy()
-	if err := o.api.Writer.Create(ctx, env); !apierrors.IsAlreadyExists(err) {
-		return env, err
+	refusal := o.api.Writer.Create(ctx, env)
+	if refusal == nil || transient(refusal) {
+		return env, refusal
 	}
 	env = &v1alpha1.Environment{}
-	if err := o.api.Live.Get(ctx, client.ObjectKeyFromObject(wanted), env); err != nil {
+	err := o.api.Live.Get(ctx, client.ObjectKeyFromObject(wanted), env)
+	if notFound(err) && !apierrors.IsAlreadyExists(refusal) {
+		return nil, refusal
+	}
+	if err != nil {
 		return nil, vanished(err)
 	}
 	switch {

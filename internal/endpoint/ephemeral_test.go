@@ -173,6 +173,19 @@ func TestEphemeralEnvironmentThroughAnOutage(t *testing.T) {
 	}
 }
 
+// TestEphemeralEnvironmentBeyondTheQuota can still be renewed.
+func TestEphemeralEnvironmentBeyondTheQuota(t *testing.T) {
+	f := &faults{creates: []fault{{err: quotaUsedUp}}}
+	h := start(t, setup{objects: acme(trigger("smoke"), previewEnvironment(noon.Add(-time.Hour))), faults: interceptor.Funcs{Create: f.create}})
+	if got := h.notify(preview); got.Results[0].CreatedSuiteID == "" {
+		t.Errorf("renewed: %+v, want a created run", got)
+	}
+	f.creates = append(f.creates, fault{}, fault{err: quotaUsedUp})
+	if got := h.notify(strings.Replace(preview, "pr-7", "pr-8", 1)); !strings.Contains(got.Results[0].FailureReason, "the ephemeral Environment could not be created") {
+		t.Errorf("another one: %+v, want a failure_reason", got)
+	}
+}
+
 func TestURLAloneIsNotEphemeral(t *testing.T) {
 	h := start(t, setup{objects: acme(trigger("smoke"))})
 	w := h.exchange(post(`{"deployment_url":"` + previewURL + `"}`))

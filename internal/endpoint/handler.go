@@ -2,6 +2,7 @@ package endpoint
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"runtime/debug"
@@ -101,7 +102,7 @@ func (r *Request) move(to *gate) bool {
 // recovered makes an error of a panic, so that one bad request does not end the process. The one
 // that net/http asks handlers for goes on.
 func recovered(p any) error {
-	if p == http.ErrAbortHandler {
+	if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 		panic(p)
 	}
 	return fmt.Errorf("panic: %v\n%s", p, debug.Stack())

@@ -77,8 +77,10 @@ func tooMany(seconds int) error { return apierrors.NewTooManyRequests("busy", se
 
 var refusedConnection = &wrapped{"Post \"https://10.0.0.1:6443/\"", syscall.ECONNREFUSED}
 
+var quotaUsedUp = apierrors.NewForbidden(suitesResource, "smoke-x", errors.New("exceeded quota: runs, requested: count/suites=1, used: 5, limited: 5"))
+
 // noRole is what a manager without a role is told, and any manager by an API server that starts.
-var noRole = apierrors.NewForbidden(suitesResource, "smoke-x", errors.New(`User "system:serviceaccount:postflight-system:postflight-manager" cannot create resource "suites" in API group "postflight.dev" in the namespace "acme"`))
+var noRole = status(403, metav1.StatusReasonForbidden, `suites.postflight.dev "smoke-x" is forbidden: User "system:serviceaccount:postflight-system:postflight-manager" cannot create resource "suites" in API group "postflight.dev" in the namespace "acme"`)
 
 type wrapped struct {
 	text string
@@ -118,6 +120,7 @@ func TestPassingFaults(t *testing.T) {
 		"policies not known yet":         {faults: repeat(2, fault{err: apierrors.NewForbidden(suitesResource, "x", errors.New("not yet ready to handle request"))})},
 		"custom resources not known yet": {faults: repeat(2, fault{err: apierrors.NewGenericServerResponse(404, "post", suitesResource, "", "404 page not found", 0, true)})},
 		"a proxy's 403":                  {faults: repeat(2, fault{err: apierrors.NewGenericServerResponse(403, "post", suitesResource, "", "<html>", 0, true)})},
+		"lost, then beyond the quota":   {reason: "it was created, by this request, and used the quota up", faults: []fault{{write: true, err: io.EOF}, {err: quotaUsedUp}}},
 		"a quota not counted yet":        {faults: []fault{{err: apierrors.NewForbidden(suitesResource, "x", errors.New("status unknown for quota: q"))}}},
 	}
 	for name, tc := range cases {
@@ -153,6 +156,8 @@ func TestLastingFaults(t *testing.T) {
 	}
 	terminating := apierrors.NewForbidden(suitesResource, "x", errors.New("namespace acme is being terminated"))
 	terminating.ErrStatus.Details.Causes = append(terminating.ErrStatus.Details.Causes, metav1.StatusCause{Type: corev1.NamespaceTerminatingCause})
+	noNamespace := apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "acme")
+	noNamespace.ErrStatus.Details.Kind = "namespaces" // as the admission of a real API server has it
 	cases := map[string]struct {
 		faults []fault
 		status int
@@ -163,22 +168,17 @@ func TestLastingFaults(t *testing.T) {
 		"hangs":                    {faults: forever(fault{hang: true}), status: 503, says: []string{`"unavailable"`}},
 		"429 with a long wait":     {faults: forever(fault{err: tooMany(60)}), status: 503, says: []string{`"unavailable"`}, tries: 1},
 		"500":                      {faults: forever(fault{err: apierrors.NewInternalError(errors.New("broken"))}), status: 503, says: []string{`"unavailable"`}},
-		"quota":                    {faults: forever(fault{err: forbiddenBy("exceeded quota: runs, requested: count/suites=1, used: 5, limited: 5")}), status: 200, says: []string{"The quota of the namespace is used up", "exceeded quota: runs", "limited: 5"}, tries: 1},
+		"quota":                    {faults: forever(fault{err: quotaUsedUp}), status: 200, says: []string{"The quota of the namespace is used up", "exceeded quota: runs", "limited: 5"}, tries: 1},
 		"a policy":                 {faults: forever(fault{err: forbiddenBy("no deployments on Friday.")}), status: 200, says: []string{"The API server refused the Suite: no deployments on Friday."}, tries: 1},
 		"a policy that cannot":     {faults: forever(fault{err: forbiddenBy("you cannot deploy a resource on Friday")}), status: 200, says: []string{"The API server refused the Suite: you cannot deploy a resource on Friday."}, tries: 1},
 		"no right":                 {faults: forever(fault{err: noRole}), status: 200, says: []string{"The manager may not create the Suite"}},
 		"invalid":                  {faults: forever(fault{err: status(422, metav1.StatusReasonInvalid, `Suite.postflight.dev "x" is invalid: spec.variables: Too many`)}), status: 200, says: []string{"The API server refused the Suite: spec.variables: Too many."}, tries: 1},
-		"the namespace is missing": {faults: forever(fault{err: apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "acme")}), status: 404, says: []string{`"run_not_found"`, "Run not found"}},
+		"the namespace is missing": {faults: forever(fault{err: noNamespace}), status: 404, says: []string{`"run_not_found"`, "Run not found"}},
 		"the namespace is deleted": {faults: forever(fault{err: terminating}), status: 404, says: []string{`"run_not_found"`}, tries: 1},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			f := &faults{creates: tc.faults}
-			for i := range f.creates {
-				if notFound := f.creates[i].err; apierrors.IsNotFound(notFound) {
-					notFound.(*apierrors.StatusError).ErrStatus.Details.Kind = "namespaces"
-				}
-			}
 			h := start(t, setup{objects: acme(trigger("smoke")), faults: interceptor.Funcs{Create: f.create}})
 			w := h.exchange(post(withSHA))
 			if w.Code != tc.status {

@@ -88,11 +88,15 @@ func (o *order) place(ctx context.Context, wanted *v1alpha1.Suite) (*v1alpha1.Su
 	return existing, final(err, "the Suite")
 }
 
+// createOrGet looks for the Suite also where the API server refuses to create it: quotas and policies
+// are asked before the name is looked at, and what they refuse now may have been created before, even
+// by this request.
 func (o *order) createOrGet(ctx context.Context, wanted *v1alpha1.Suite) (*v1alpha1.Suite, error) {
+	var refusal error
 	if !o.dryRun {
-		err := o.api.Writer.Create(ctx, wanted.DeepCopy())
-		if !apierrors.IsAlreadyExists(err) {
-			return nil, err
+		refusal = o.api.Writer.Create(ctx, wanted.DeepCopy())
+		if refusal == nil || transient(refusal) {
+			return nil, refusal
 		}
 	}
 	existing := &v1alpha1.Suite{}
@@ -101,9 +105,9 @@ func (o *order) createOrGet(ctx context.Context, wanted *v1alpha1.Suite) (*v1alp
 		return existing, nil
 	case !notFound(err):
 		return nil, err
-	case o.dryRun:
-		return nil, nil
-	default:
+	case apierrors.IsAlreadyExists(refusal):
 		return nil, errVanished
+	default:
+		return nil, refusal
 	}
 }
