@@ -37,6 +37,7 @@ func BenchmarkBurst(b *testing.B) {
 		w.suites("burst", burst)
 		w.jobsExist(mgr, burst)
 		printRate("SUITE_BURST", burst/time.Since(began).Seconds(), raw)
+		w.suitesTell(mgr)
 		w.stop()
 
 		w.suites("backlog", burst)
@@ -94,6 +95,21 @@ func (w *world) parallel(c client.Client, n int, object func(i int) client.Objec
 	}
 	close(numbers)
 	workers.Wait()
+}
+
+// suitesTell waits until the words for every Job are written, so that none are left for another manager.
+func (w *world) suitesTell(mgr ctrl.Manager) {
+	w.t.Helper()
+	w.eventually("every Suite tells of its Job", func() string {
+		list := &v1alpha1.SuiteList{}
+		w.must(mgr.GetCache().List(context.Background(), list, inNamespace(w), client.UnsafeDisableDeepCopy))
+		for _, s := range list.Items {
+			if s.Status.JobName == "" {
+				return s.Name + " does not"
+			}
+		}
+		return ""
+	})
 }
 
 // jobsExist asks the manager's own cache, which costs the API server nothing.

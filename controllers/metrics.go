@@ -38,15 +38,16 @@ func NewSuiteMetrics(registerer prometheus.Registerer, cache client.Reader) (*Su
 	return m, nil
 }
 
-// moved observes a run that goes from one state to another. Now is not taken from the status, whose
-// times are whole seconds.
-func (m *SuiteMetrics) moved(was, is *v1alpha1.Suite, now time.Time) {
-	since := now.Sub(is.Received().Time).Seconds()
-	if was.Status.JobName == "" && is.Status.JobName != "" {
-		m.untilJob.Observe(since)
-	}
-	if is.Finished() {
-		m.untilEnd.WithLabelValues(is.State()).Observe(since)
+// started observes a run whose Job was created.
+func (m *SuiteMetrics) started(s *v1alpha1.Suite, now time.Time) {
+	m.untilJob.Observe(now.Sub(s.Received().Time).Seconds())
+}
+
+// moved observes a run that is in another state. Now is not taken from the status, whose times are
+// whole seconds.
+func (m *SuiteMetrics) moved(s *v1alpha1.Suite, now time.Time) {
+	if s.Finished() {
+		m.untilEnd.WithLabelValues(s.State()).Observe(now.Sub(s.Received().Time).Seconds())
 	}
 }
 

@@ -27,6 +27,10 @@ import (
 // server, so that a burst of Suites needs several; what they write is bounded by its fairness.
 const suiteWorkers = 16
 
+// lastPriority is below that of what a manager finds when it starts: words and second looks come after
+// every Job that can be created.
+const lastPriority = 2 * handler.LowPriority
+
 // SuiteReconciler carries Suites from their creation to their end, as Jobs.
 type SuiteReconciler struct {
 	client.Client                      // reads from the cache, and sees its own writes there
@@ -53,7 +57,7 @@ type SuiteReconciler struct {
 func (r *SuiteReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		For(&v1alpha1.Suite{}, builder.WithPredicates(predicate.Or(askedForMore, justEnded))).
-		Owns(&batchv1.Job{}).
+		Owns(&batchv1.Job{}, builder.WithPredicates(notOurs)).
 		Watches(&v1alpha1.Suite{}, r.wakeOthers()).
 		Watches(&v1alpha1.Trigger{}, handler.EnqueueRequestsFromMapFunc(r.suitesOf(indexTrigger)), specChanged).
 		Watches(&v1alpha1.Environment{}, handler.EnqueueRequestsFromMapFunc(r.suitesOf(indexEnvironment)), specChanged).
@@ -71,6 +75,9 @@ var (
 	askedForMore = predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{})
 	justEnded    = predicate.Funcs{UpdateFunc: ends}
 )
+
+// notOurs keeps the creation of a Job, which is our own doing, from being looked at before others.
+var notOurs = predicate.Funcs{CreateFunc: func(event.CreateEvent) bool { return false }}
 
 func ends(e event.UpdateEvent) bool {
 	return !e.ObjectOld.(*v1alpha1.Suite).Finished() && e.ObjectNew.(*v1alpha1.Suite).Finished()
@@ -100,15 +107,20 @@ func (r *SuiteReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if d.DeleteSuite {
+	switch {
+	case d.DeleteSuite:
 		return ctrl.Result{}, nil
+	case d.CreateJob:
+		// The words for it come after the Jobs of all other runs, so that a burst starts fast.
+		r.Metrics.started(s, r.Clock.Now())
+		return ctrl.Result{RequeueAfter: 1, Priority: new(lastPriority)}, nil
 	}
 	if err := r.report(ctx, o, d); err != nil {
 		return ctrl.Result{}, fmt.Errorf("report: %w", err)
 	}
 	if !suite.Ended(d.Condition) && starting(o.Job) {
 		// After all that is new: a thousand pods that cannot start must not hold up other runs.
-		return ctrl.Result{RequeueAfter: pace(r.Clock.Since(o.Job.CreationTimestamp.Time)), Priority: new(handler.LowPriority)}, nil
+		return ctrl.Result{RequeueAfter: pace(r.Clock.Since(o.Job.CreationTimestamp.Time)), Priority: new(lastPriority)}, nil
 	}
 	return ctrl.Result{RequeueAfter: d.Again}, nil
 }
@@ -166,7 +178,7 @@ func (r *SuiteReconciler) report(ctx context.Context, o suite.Observation, d sui
 		return client.IgnoreNotFound(err)
 	}
 	if was.State() != s.State() {
-		r.Metrics.moved(was, s, r.Clock.Now())
+		r.Metrics.moved(s, r.Clock.Now())
 		r.tell(s, d)
 	}
 	return nil

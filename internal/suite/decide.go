@@ -39,8 +39,8 @@ type Observation struct {
 	Outcome     metav1.Condition      // what the Job and its pods say, where there is a Job
 }
 
-// Decision is what to do about one Suite, in this order: delete or create its Job, write its status,
-// or delete it. At most one of the three booleans is true.
+// Decision is what to do about one Suite: create its Job, and then decide again; or delete its Job and
+// write its status; or delete it. At most one of the three booleans is true.
 type Decision struct {
 	CreateJob   bool
 	DeleteJob   bool // with its pods, before it is gone
@@ -50,7 +50,7 @@ type Decision struct {
 	// again. Before, it would be of no use to ask a store that may be slow.
 	LookUpInputs bool
 
-	Condition    metav1.Condition // the Succeeded condition to be; of a finished Suite, the one it has
+	Condition    metav1.Condition // the Succeeded condition to be; of a finished Suite, the one it has; none with CreateJob
 	SupersededBy string
 	Again        time.Duration // look again after this, even if nothing changes; 0: no need
 }
@@ -135,11 +135,9 @@ func start(o Observation, now time.Time) Decision {
 	case o.Trigger.Spec.Inputs != nil:
 		return startWithInputs(o, now)
 	default:
-		return createJob
+		return Decision{CreateJob: true}
 	}
 }
-
-var createJob = Decision{CreateJob: true, Condition: v1alpha1.Running("The Job is being created.")}
 
 func placeMessage(place int) string {
 	if place > exactPlaces {

@@ -31,17 +31,17 @@ func TestDecide(t *testing.T) {
 		"Start": {
 			reason: "Nothing is in the way.",
 			o:      ready(func(*observation) {}),
-			want:   suite.Decision{CreateJob: true, Condition: v1alpha1.Running("The Job is being created.")},
+			want:   suite.Decision{CreateJob: true},
 		},
 		"StartAgainAfterACrash": {
 			reason: "An earlier status is not believed over what exists.",
 			o:      ready(func(o *observation) { o.Suite = aSuite("self", 2, in(v1alpha1.Running("The Job is being created."))) }),
-			want:   suite.Decision{CreateJob: true, Condition: v1alpha1.Running("The Job is being created.")},
+			want:   suite.Decision{CreateJob: true},
 		},
 		"OnlyItselfInTheStream": {
 			reason: "A Suite does not wait for itself.",
 			o:      ready(func(o *observation) { o.Stream = []*v1alpha1.Suite{self} }),
-			want:   suite.Decision{CreateJob: true, Condition: v1alpha1.Running("The Job is being created.")},
+			want:   suite.Decision{CreateJob: true},
 		},
 		"OlderUnfinished": {
 			reason: "Two runs of a stream never share the environment.",
@@ -53,7 +53,7 @@ func TestDecide(t *testing.T) {
 			o: ready(func(o *observation) {
 				o.Stream = []*v1alpha1.Suite{aSuite("older", 1, in(v1alpha1.Failed("")))}
 			}),
-			want: suite.Decision{CreateJob: true, Condition: v1alpha1.Running("The Job is being created.")},
+			want: suite.Decision{CreateJob: true},
 		},
 		"SupersededBeforeItsStart": {
 			reason: "A run that never started ends at once.",

@@ -38,7 +38,7 @@ func startWithInputs(o Observation, now time.Time) Decision {
 	case in.Waiting != "":
 		return waitForStore(o, now)
 	default:
-		return createJob
+		return Decision{CreateJob: true}
 	}
 }
 
@@ -81,15 +81,15 @@ func timeout(t *v1alpha1.Trigger) time.Duration {
 	return t.Spec.Timeout.Duration
 }
 
-// setInputs records the files of a run whose Job exists or is about to, or that they are waited for.
-func setInputs(s *v1alpha1.Suite, o Observation, d Decision, now time.Time) {
+// setInputs records the files of a run whose Job exists, or that they are waited for.
+func setInputs(s *v1alpha1.Suite, o Observation, now time.Time) {
 	if o.Inputs == nil {
 		return
 	}
 	switch in := o.Inputs; {
 	case in.Waiting != "":
 		setCondition(s, v1alpha1.StoreUnavailable(fmt.Sprintf("The store of the input files cannot be used: %s.", in.Waiting)), now)
-	case len(in.Found) > 0 && (o.Job != nil || d.CreateJob):
+	case len(in.Found) > 0 && o.Job != nil:
 		s.Status.Inputs = in.Found
 		setCondition(s, v1alpha1.InputsFound("The input files were found, and are recorded in status.inputs."), now)
 	}

@@ -35,8 +35,8 @@ func TestDecideWithInputs(t *testing.T) {
 	}{
 		"NotLookedYet":   {reason: "Nothing else is in the way, so the store is asked.", lookUp: true, state: "Queued"},
 		"OtherwiseNot":   {reason: "A run that waits for its turn does not ask.", change: func(o *suite.Observation) { o.Place = 3 }, state: "Queued", message: "place 3"},
-		"Found":          {reason: "The run starts.", change: found, create: true, state: "Running"},
-		"NoneNeeded":     {reason: "No variable names a file.", change: func(o *suite.Observation) { o.Inputs = &suite.Inputs{} }, create: true, state: "Running"},
+		"Found":          {reason: "The run starts.", change: found, create: true},
+		"NoneNeeded":     {reason: "No variable names a file.", change: func(o *suite.Observation) { o.Inputs = &suite.Inputs{} }, create: true},
 		"Missing":        {reason: "It will never be there.", change: func(o *suite.Observation) { o.Inputs = &suite.Inputs{Problem: "There is no app.apk."} }, state: "Error", message: "There is no app.apk."},
 		"StoreDown":      {reason: "It may come back.", change: down, state: "Queued", message: "it refuses connections", again: time.Second},
 		"StoreDownLong":  {reason: "The pauses grow.", suite: aSuite("self", 2, waitingSince(t0)), after: time.Minute, change: down, state: "Queued", again: 15 * time.Second},
@@ -72,8 +72,8 @@ func found(o *suite.Observation) {
 
 func down(o *suite.Observation) { o.Inputs = &suite.Inputs{Waiting: "it refuses connections"} }
 
-// TestInputsAreRecorded when the Job is made, or, after a crash in between, from what the Job says; and
-// the beginning of a wait stays what it was.
+// TestInputsAreRecorded once the Job exists, from what the Job says; and the beginning of a wait stays
+// what it was.
 func TestInputsAreRecorded(t *testing.T) {
 	o := suite.Observation{Suite: aSuite("self", 2), Trigger: aTrigger(), Environment: anEnvironment()}
 	o.Trigger.Spec.Inputs = &v1alpha1.Inputs{Variables: []string{"RUN_INPUT_PATH"}}
@@ -88,16 +88,11 @@ func TestInputsAreRecorded(t *testing.T) {
 	if c := step(20, down); c == nil || c.Status != metav1.ConditionFalse || !c.LastTransitionTime.Time.Equal(t0.Add(10*time.Second)) || s.Status.Inputs != nil {
 		t.Errorf("while the store is down: %+v, inputs %v", c, s.Status.Inputs)
 	}
-	for name, change := range map[string]func(*suite.Observation){
-		"Created":    found,
-		"AfterCrash": func(o *suite.Observation) { found(o); o.Job, o.Outcome = &batchv1.Job{}, v1alpha1.Running("") },
-	} {
-		s.Status.Inputs = nil
-		if c := step(30, change); c == nil || c.Status != metav1.ConditionTrue {
-			t.Errorf("%s: %+v", name, c)
-		}
-		if diff := cmp.Diff([]v1alpha1.SuiteInput{{Path: "app.apk", ETag: "e", Size: 5}}, s.Status.Inputs); diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
+	running := func(o *suite.Observation) { found(o); o.Job, o.Outcome = &batchv1.Job{}, v1alpha1.Running("") }
+	if c := step(30, running); c == nil || c.Status != metav1.ConditionTrue {
+		t.Errorf("with a Job: %+v", c)
+	}
+	if diff := cmp.Diff([]v1alpha1.SuiteInput{{Path: "app.apk", ETag: "e", Size: 5}}, s.Status.Inputs); diff != "" {
+		t.Errorf("with a Job: %s", diff)
 	}
 }

@@ -150,7 +150,7 @@ func (w *world) reconcile(t failer, leader int, name string, crash bool) {
 	}
 	d := suite.Decide(o, t0.Add(10*time.Second))
 	w.apply(t, leader, o, d)
-	if crash {
+	if crash || d.CreateJob { // the status tells of the Job once it is seen
 		return
 	}
 	is := s.DeepCopy()

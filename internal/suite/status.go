@@ -18,8 +18,8 @@ func SetStatus(s *v1alpha1.Suite, o Observation, d Decision, now time.Time) {
 	}
 	setCondition(s, d.Condition, now)
 	setLanguageOfKstatus(s, d.Condition, now)
-	setInputs(s, o, d, now)
-	if o.Job != nil || d.CreateJob {
+	setInputs(s, o, now)
+	if o.Job != nil {
 		s.Status.JobName = s.Name
 	}
 	if o.Job != nil && s.Status.StartTime == nil {
