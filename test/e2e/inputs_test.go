@@ -146,9 +146,9 @@ func TestStoreStopped(t *testing.T) {
 	if a, err := send(http.MethodGet, m.url+signPath+"?file=app.apk", tm.key, nil); err != nil || a.status != http.StatusOK {
 		t.Fatalf("signing while the store is stopped: %d, %v", a.status, err)
 	}
-	probe, err := http.Get(m.probes + "/readyz/store")
-	if err != nil || probe.StatusCode == http.StatusOK || !m.ready() {
-		t.Errorf("readiness: the store's detail is %v, %v; the manager's sum is ready: %v", probe.Status, err, m.ready())
+	probe, err := send(http.MethodGet, m.probes+"/readyz/store", "", nil)
+	if err != nil || probe.status == http.StatusOK || !m.ready() {
+		t.Errorf("readiness: the store's detail is %d, %v; the manager's sum is ready: %v", probe.status, err, m.ready())
 	}
 	variables := map[string]string{"RUN_INPUT_PATH": "app.apk"}
 	patient := tm.run(m, notification{"branch": "patient", "variables": variables})
