@@ -82,6 +82,12 @@ func TestUsageNeverBlocks(t *testing.T) {
 	if len(u.queue) != usageQueue {
 		t.Errorf("%d keys wait, want the queue to be full at %d", len(u.queue), usageQueue)
 	}
+	late := key("acme", "ci", "x")
+	late.UID = types.UID(strconv.Itoa(2*usageQueue - 1)) // which found the queue full
+	<-u.queue
+	if u.Saw(late); len(u.queue) != usageQueue {
+		t.Error("a key that found the queue full is not written after a later request")
+	}
 }
 
 func TestUsageStops(t *testing.T) {

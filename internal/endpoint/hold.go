@@ -44,26 +44,24 @@ func (e *undecided) Unwrap() error { return e.cause }
 // *undecided. The attempt must bear repetition, since it may have happened although it failed.
 func (h *hold) do(ctx context.Context, attempt func(context.Context) error) error {
 	for n := 0; ; n++ {
-		err := h.try(ctx, attempt)
+		err := h.try(ctx, n, attempt)
 		if err == nil || !transient(err) {
 			return err
-		}
-		if ctx.Err() != nil { // the client is gone, and with it the reason to go on
-			return &undecided{err}
 		}
 		pause := h.pause(n, err)
 		if !h.api.Now().Add(pause).Before(h.deadline) || !h.enter() {
 			return &undecided{err}
 		}
-		if err := h.api.Sleep(ctx, pause); err != nil {
+		if h.api.Sleep(ctx, pause) != nil { // the client is gone, and with it the reason to go on
 			return &undecided{err}
 		}
 	}
 }
 
-// try bounds one attempt, so that one that hangs leaves time for another.
-func (h *hold) try(ctx context.Context, attempt func(context.Context) error) error {
-	timeout := min(h.api.Limits.AttemptTimeout, h.deadline.Sub(h.api.Now()))
+// try bounds one attempt, so that one that hangs leaves time for another. All but the first get twice
+// the time, in case the API server is not hanging, but slow.
+func (h *hold) try(ctx context.Context, n int, attempt func(context.Context) error) error {
+	timeout := min(h.api.Limits.AttemptTimeout<<min(n, 1), h.deadline.Sub(h.api.Now()))
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	return attempt(ctx)

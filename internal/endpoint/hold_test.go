@@ -2,6 +2,7 @@ package endpoint
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -67,6 +68,30 @@ func TestVanished(t *testing.T) {
 				t.Errorf("status %d, want %d: %s", w.Code, tc.status, w.Body)
 			}
 		})
+	}
+}
+
+// TestSlow: every call takes longer than the first attempt may, and the create that is cut off
+// happens all the same.
+func TestSlow(t *testing.T) {
+	const slow = 150 * time.Millisecond
+	creates := 0
+	h := start(t, setup{objects: acme(trigger("smoke")), limits: func(l *Limits) { l.AttemptTimeout = 100 * time.Millisecond },
+		faults: interceptor.Funcs{
+			Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+				creates++
+				err := c.Create(context.WithoutCancel(ctx), o, opts...)
+				return errors.Join(sleep(ctx, slow), err)
+			},
+			Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+				if err := sleep(ctx, slow); err != nil {
+					return err
+				}
+				return c.Get(ctx, key, o, opts...)
+			},
+		}})
+	if got := h.notify(withSHA).Results[0]; got.CreatedSuiteID == "" || creates != 2 {
+		t.Errorf("%+v after %d creates, want it created after 2", got, creates)
 	}
 }
 

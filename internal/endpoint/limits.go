@@ -35,7 +35,8 @@ type Limits struct {
 	// HoldBudget is how long after its receipt a notification is still tried.
 	HoldBudget time.Duration
 
-	// AttemptTimeout bounds one request to the API server.
+	// AttemptTimeout bounds the first attempt to have something from the API server; the others get
+	// twice that.
 	AttemptTimeout time.Duration
 
 	// BackoffMin and BackoffMax bound the pauses between attempts.
@@ -72,7 +73,7 @@ func DefaultLimits() Limits {
 		MaxWait: 55 * time.Second,
 		// The clients give up after 60 s; the rest is for the way there and back.
 		HoldBudget: 45 * time.Second,
-		// Four attempts within the budget where connections hang. An answer that comes later is
+		// Three attempts within the budget where connections hang. An answer that comes later is
 		// not lost: the next attempt meets the Suite.
 		AttemptTimeout: 10 * time.Second,
 		// The first retry comes before a person notices; the last ones find an API server that is

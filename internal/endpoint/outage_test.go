@@ -120,7 +120,7 @@ func TestPassingFaults(t *testing.T) {
 		"policies not known yet":         {faults: repeat(2, fault{err: apierrors.NewForbidden(suitesResource, "x", errors.New("not yet ready to handle request"))})},
 		"custom resources not known yet": {faults: repeat(2, fault{err: apierrors.NewGenericServerResponse(404, "post", suitesResource, "", "404 page not found", 0, true)})},
 		"a proxy's 403":                  {faults: repeat(2, fault{err: apierrors.NewGenericServerResponse(403, "post", suitesResource, "", "<html>", 0, true)})},
-		"lost, then beyond the quota":   {reason: "it was created, by this request, and used the quota up", faults: []fault{{write: true, err: io.EOF}, {err: quotaUsedUp}}},
+		"lost, then beyond the quota":    {reason: "it was created, by this request, and used the quota up", faults: []fault{{write: true, err: io.EOF}, {err: quotaUsedUp}}},
 		"a quota not counted yet":        {faults: []fault{{err: apierrors.NewForbidden(suitesResource, "x", errors.New("status unknown for quota: q"))}}},
 	}
 	for name, tc := range cases {

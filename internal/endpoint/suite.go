@@ -2,18 +2,13 @@ package endpoint
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/suite"
 )
-
-// errVanished says that a Suite was there, and then was not: it is to be created after all.
-var errVanished = &passing{"the Suite of that name was deleted meanwhile"}
 
 // suite creates the Suite of a Trigger, or finds the one that makes it a duplicate.
 //
@@ -73,41 +68,4 @@ func (o *order) firstAttempt(ctx context.Context, t *v1alpha1.Trigger, environme
 		latest = max(latest, s.Spec.Attempt)
 	}
 	return latest, nil
-}
-
-// place creates the Suite, and returns nil, or the Suite that has its name already.
-func (o *order) place(ctx context.Context, wanted *v1alpha1.Suite) (*v1alpha1.Suite, error) {
-	var existing *v1alpha1.Suite
-	err := o.hold.do(ctx, func(ctx context.Context) (err error) {
-		existing, err = o.createOrGet(ctx, wanted)
-		return err
-	})
-	if errors.Is(err, errVanished) {
-		return nil, fmt.Errorf("%w: %w", errGone, err)
-	}
-	return existing, final(err, "the Suite")
-}
-
-// createOrGet looks for the Suite also where the API server refuses to create it: quotas and policies
-// are asked before the name is looked at, and what they refuse now may have been created before, even
-// by this request.
-func (o *order) createOrGet(ctx context.Context, wanted *v1alpha1.Suite) (*v1alpha1.Suite, error) {
-	var refusal error
-	if !o.dryRun {
-		refusal = o.api.Writer.Create(ctx, wanted.DeepCopy())
-		if refusal == nil || transient(refusal) {
-			return nil, refusal
-		}
-	}
-	existing := &v1alpha1.Suite{}
-	switch err := o.api.Live.Get(ctx, client.ObjectKeyFromObject(wanted), existing); {
-	case err == nil:
-		return existing, nil
-	case !notFound(err):
-		return nil, err
-	case apierrors.IsAlreadyExists(refusal):
-		return nil, errVanished
-	default:
-		return nil, refusal
-	}
 }

@@ -2,6 +2,7 @@ package answers
 
 import (
 	"fmt"
+	"net/http"
 	"sync"
 	"testing"
 	"time"
@@ -12,7 +13,8 @@ import (
 const (
 	perSecond = 5
 	away      = 15 * time.Second
-	around    = 3 * time.Second // before and after it
+	refusing  = 5 * time.Second
+	around    = 2 * time.Second // before and after it
 )
 
 // TestAway: the API server is away for 15 s while 5 notifications a second arrive. None fails, and
@@ -21,15 +23,35 @@ const (
 func TestAway(t *testing.T) {
 	s := apiserver.New(t)
 	t.Run("process", func(t *testing.T) {
-		testAway(t, s, kubeconfigOf(t, s.Manager(t)), func() { s.Outage(t, func() { time.Sleep(away) }) })
+		testOutage(t, s, kubeconfigOf(t, s.Manager(t)), away, func() { s.Outage(t, func() { time.Sleep(away) }) })
 	})
 	t.Run("connections", func(t *testing.T) {
 		p := newProxy(t, s.Manager(t))
-		testAway(t, s, p.kubeconfig(), func() { p.down(); time.Sleep(away); p.up() })
+		testOutage(t, s, p.kubeconfig(), away, func() { p.down(); time.Sleep(away); p.up() })
 	})
 }
 
-func testAway(t *testing.T, s *apiserver.Server, kubeconfig string, outage func()) {
+// TestRefusing: the API server is there, and takes nothing.
+func TestRefusing(t *testing.T) {
+	cases := map[string]http.HandlerFunc{
+		"429": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "1")
+			http.Error(w, "too many requests", http.StatusTooManyRequests)
+		},
+		"500":   func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "etcdserver: no leader", 500) },
+		"503":   func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "shutting down", 503) },
+		"hangs": func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
+	}
+	s := apiserver.New(t)
+	for name, refuse := range cases {
+		t.Run(name, func(t *testing.T) {
+			p := newProxy(t, s.Manager(t))
+			testOutage(t, s, p.kubeconfig(), refusing, func() { p.refuse.Store(&refuse); time.Sleep(refusing); p.refuse.Store(nil) })
+		})
+	}
+}
+
+func testOutage(t *testing.T, s *apiserver.Server, kubeconfig string, lasts time.Duration, outage func()) {
 	tm := newTeam(t, s)
 	all := replicas(t, s, kubeconfig, processes)
 	tm.awaitKnown(all)
@@ -42,12 +64,12 @@ func testAway(t *testing.T, s *apiserver.Server, kubeconfig string, outage func(
 	}()
 	c := tm.trickle(all, over)
 	suites := len(tm.suites())
-	t.Logf("AWAY what=%s seconds=%.0f suites=%d %s longest=%s", t.Name(), away.Seconds(), suites, c, c.percentile(1).Round(time.Millisecond))
+	t.Logf("OUTAGE what=%s seconds=%.0f suites=%d %s longest_hold=%s", t.Name(), lasts.Seconds(), suites, c, c.percentile(1).Round(time.Millisecond))
 	if sent := len(c.times); c.created != sent || suites != sent {
 		t.Errorf("%s and %d Suites, want %d created; e.g. %s", c, suites, sent, c.first)
 	}
-	if longest := c.percentile(1); longest < away-time.Second || longest > 45*time.Second {
-		t.Errorf("the longest hold was %s, want at least about %s", longest, away)
+	if longest := c.percentile(1); longest < lasts-time.Second || longest > 45*time.Second {
+		t.Errorf("the longest hold was %s, want at least about %s", longest, lasts)
 	}
 }
 

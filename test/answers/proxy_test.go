@@ -22,6 +22,8 @@ type proxy struct {
 	address string
 	handler http.Handler
 
+	refuse atomic.Pointer[http.HandlerFunc] // answers requests for Suites, in place of the API server
+
 	every  int64        // of that many creates of a Suite the last one's answer is lost; 0: none is
 	writes atomic.Int64 // creates of Suites that passed
 	lost   atomic.Int64 // answers to them that were lost
@@ -41,7 +43,7 @@ func newProxy(t testing.TB, config *rest.Config) *proxy {
 		t.Fatal(err)
 	}
 	p := &proxy{t: t, address: freeAddress(t)}
-	p.handler = &httputil.ReverseProxy{
+	pass := &httputil.ReverseProxy{
 		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(target) },
 		Transport:      transport,
 		FlushInterval:  -1, // for watches
@@ -49,6 +51,13 @@ func newProxy(t testing.TB, config *rest.Config) *proxy {
 		ErrorHandler:   func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 		ErrorLog:       quiet,
 	}
+	p.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if refuse := p.refuse.Load(); refuse != nil && strings.Contains(r.URL.Path, "/suites") {
+			(*refuse)(w, r)
+			return
+		}
+		pass.ServeHTTP(w, r)
+	})
 	p.up()
 	t.Cleanup(p.down)
 	return p
