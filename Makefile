@@ -69,10 +69,7 @@ undeploy: $(DEV) ## Run the manager as a process again
 # Everything the tests need, built or started by them: the control plane, the store, the manager.
 .PHONY: test
 test: verify assets manager $(BIN)/gotestsum ## Verify, then run every test: unit, real API server, real pods
-	@echo "==> tests (unit, API server; real pods where this machine can run them)"
-	@$(BIN)/gotestsum --format pkgname --format-hide-empty-pkg -- -count=1 -timeout 45m ./... 
-	@echo "==> tests of the development cluster"
-	@cd hack/dev && ../../$(BIN)/gotestsum --format pkgname --format-hide-empty-pkg -- -count=1 ./...
+	@hack/test.sh
 
 .PHONY: unit
 unit: $(BIN)/gotestsum ## Run the tests that need no server

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -31,10 +30,8 @@ type server struct {
 	expired int
 }
 
-func rootFolder() string {
-	_, file, _, _ := runtime.Caller(0)
-	return filepath.Join(filepath.Dir(file), "..", "..")
-}
+// rootFolder is the project's, seen from this package's, which tests run in.
+func rootFolder() string { return filepath.Join("..", "..") }
 
 // skipLoudly must not be taken for success.
 func skipLoudly(t *testing.T, reason string) {

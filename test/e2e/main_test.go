@@ -74,8 +74,12 @@ func figure(t testing.TB, format string, args ...any) {
 	_, _ = file.WriteString(line)
 }
 
-// root is the project's folder.
+// root is the project's folder, seen from this package's, which tests run in. Where the code was
+// compiled does not tell: -trimpath takes that out.
 func root() string {
-	_, file, _, _ := runtime.Caller(0)
-	return filepath.Dir(filepath.Dir(filepath.Dir(file)))
+	folder, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		panic(err)
+	}
+	return folder
 }

@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Runs every test of every module, and ends with what they measured and their totals.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+mkdir -p .test
+runner=$PWD/bin/gotestsum
+status=0
+
+run() { # folder, results
+  (cd "$1" && "$runner" --format pkgname --format-hide-empty-pkg --jsonfile "$2" -- -count=1 -timeout 45m ./...) || status=1
+}
+
+echo "==> tests of the development cluster"
+run hack/dev "$PWD/.test/dev.json"
+echo "==> tests (unit, real API server; real pods where this machine can run them)"
+run . "$PWD/.test/main.json"
+hack/summary.sh .test/dev.json .test/main.json
+exit $status
