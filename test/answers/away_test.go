@@ -39,7 +39,7 @@ func TestRefusing(t *testing.T) {
 			http.Error(w, "too many requests", http.StatusTooManyRequests)
 		},
 		"500":   func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "etcdserver: no leader", 500) },
-		"503":   func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "shutting down", 503) },
+		"503":   func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "shutting down", http.StatusServiceUnavailable) },
 		"hangs": func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
 	}
 	s := apiserver.New(t)
