@@ -38,8 +38,10 @@ func TestRefusing(t *testing.T) {
 			w.Header().Set("Retry-After", "1")
 			http.Error(w, "too many requests", http.StatusTooManyRequests)
 		},
-		"500":   func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "etcdserver: no leader", 500) },
-		"503":   func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "shutting down", http.StatusServiceUnavailable) },
+		"500": func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "etcdserver: no leader", 500) },
+		"503": func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "shutting down", http.StatusServiceUnavailable)
+		},
 		"hangs": func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
 	}
 	s := apiserver.New(t)
