@@ -60,7 +60,11 @@ func startReplica(t testing.TB, kubeconfig string) *replica {
 	}
 	binary := cmp.Or(os.Getenv("POSTFLIGHT_MANAGER"), filepath.Join(root, "bin", "manager"))
 	if _, err := os.Stat(binary); err != nil {
-		t.Fatalf("there is no manager to test; build it by `make manager`: %v", err)
+		missing := t.Skipf
+		if os.Getenv("CI") == "true" {
+			missing = t.Fatalf
+		}
+		missing("SKIPPED, NOT PASSED: there is no manager to test; build it by `make manager`: %v", err)
 	}
 	api, probes := freeAddress(t), freeAddress(t)
 	r := &replica{t: t, url: "http://" + api, probes: "http://" + probes, log: filepath.Join(t.TempDir(), "log")}
