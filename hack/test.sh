@@ -10,6 +10,8 @@ run() { # folder, results
   (cd "$1" && "$runner" --format pkgname --format-hide-empty-pkg --jsonfile "$2" -- -count=1 -timeout 45m ./...) || status=1
 }
 
+echo "==> fuzzing, briefly"
+hack/fuzz.sh 5000x || status=1
 echo "==> tests of the development cluster"
 run hack/dev "$PWD/.test/dev.json"
 echo "==> tests (unit, real API server; real pods where this machine can run them)"

@@ -29,6 +29,9 @@ func run(ctx context.Context, o options) error {
 	log := slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: o.logLevel}))
 	ctrl.SetLogger(logr.FromSlogHandler(log.Handler()))
 
+	if err := noticeDeadConnections(); err != nil {
+		return err
+	}
 	config, err := restConfig(o.kubeconfig)
 	if err != nil {
 		return err
@@ -60,6 +63,21 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	return mgr.Start(ctx)
+}
+
+// noticeDeadConnections makes the client of the API server ask a silent connection for a sign of life
+// after 5 s, and give it up 5 s later. Its own 30 s and 15 s would use up the whole time for which a
+// notification can be held. The variables are the only way to tell it, and stay what they are if set.
+func noticeDeadConnections() error {
+	for _, name := range []string{"HTTP2_READ_IDLE_TIMEOUT_SECONDS", "HTTP2_PING_TIMEOUT_SECONDS"} {
+		if os.Getenv(name) != "" {
+			continue
+		}
+		if err := os.Setenv(name, "5"); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func restConfig(kubeconfig string) (*rest.Config, error) {

@@ -45,7 +45,8 @@ func Remember(now, before metav1.Condition) metav1.Condition {
 
 // forgetful tells the words that say nothing of a pod where there was one.
 func forgetful(message string) bool {
-	return strings.HasPrefix(message, tookTooLong) || message == didNotPass || strings.HasSuffix(message, podsGone)
+	return strings.HasPrefix(message, tookTooLong) || strings.HasSuffix(message, podsGone) ||
+		message == didNotPass || message == podStarting || message == podDeleted
 }
 
 // StartTime is when the Job started, nil while it has not.

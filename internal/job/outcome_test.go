@@ -161,6 +161,11 @@ func TestRemember(t *testing.T) {
 			now:    Outcome(newJob(with(batchv1.JobFailureTarget, batchv1.JobReasonBackoffLimitExceeded, "")), nil), before: restarted,
 			want: "The run did not pass; its pods are stopping. It last exited with code 5: broken",
 		},
+		"PodGoesFirst": {
+			reason: "The pod of a run that is stopped may be seen to go before the Job says that it failed.",
+			now:    Outcome(newJob(active(0)), nil), before: blocked,
+			want: "The pod is starting. The pod cannot start: no image.",
+		},
 		"Carried": {
 			reason: "Once is enough.",
 			now:    Outcome(newJob(deadlineExceeded), nil),

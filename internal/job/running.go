@@ -18,6 +18,11 @@ const (
 	// lastExitPrefix starts what is said of a container that was restarted in place.
 	lastExitPrefix = "It last exited with "
 
+	// podStarting and podDeleted are said where a pod is not there to look at: not yet, or not any more,
+	// and the Job does not say which.
+	podStarting = "The pod is starting."
+	podDeleted  = "The pod is being deleted."
+
 	// didNotPass is all that is said of a run whose Job is about to fail.
 	didNotPass = "The run did not pass; its pods are stopping."
 )
@@ -73,7 +78,7 @@ func countsDoing(j *batchv1.Job) string {
 	case j.Status.Ready != nil && *j.Status.Ready > 0:
 		return testsRunning(j)
 	case j.Status.Active > 0:
-		return "The pod is starting."
+		return podStarting
 	case j.Status.Failed > 0:
 		return "A pod failed, and the Job starts another, as its backoffLimit allows."
 	default:
@@ -95,7 +100,7 @@ func podDoing(j *batchv1.Job, p *corev1.Pod) string {
 	init := initializing(p)
 	switch {
 	case p.DeletionTimestamp != nil:
-		return "The pod is being deleted."
+		return podDeleted
 	case p.Spec.NodeName == "":
 		return "Waiting for the pod to be scheduled."
 	case init == FetchContainer:
