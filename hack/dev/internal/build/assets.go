@@ -57,7 +57,7 @@ func (b Builder) cluster(ctx context.Context) error {
 	if !exists(b.Layout.Bin(folder, "kubectl")) {
 		err := b.compile(ctx, compilation{
 			name:   "Kubernetes " + KubernetesVersion,
-			hint:   "the first time takes 7 to 10 minutes",
+			hint:   "the first time takes 7 to 12 minutes",
 			source: source,
 			output: b.Layout.Bin(folder, "cluster"),
 			flags: []string{"-ldflags", "-s -w -X " + stamp + "gitVersion=" + KubernetesVersion +
