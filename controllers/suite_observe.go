@@ -86,17 +86,18 @@ func (r *SuiteReconciler) job(ctx context.Context, s *v1alpha1.Suite) (*batchv1.
 }
 
 // outcome reads the pods only where they tell more than the Job: while there are some and none is
-// ready, and at the end. Each look asks the API server, which matters when a thousand runs start.
+// ready, and at the end. Each look asks the API server, which matters when a thousand runs start. What
+// an earlier look told is kept, for the pod may be gone by the time the run ends.
 func (r *SuiteReconciler) outcome(ctx context.Context, s *v1alpha1.Suite, j *batchv1.Job) (metav1.Condition, error) {
 	c := job.Outcome(j, nil)
-	if !suite.Ended(c) && !starting(j) {
-		return c, nil
+	if suite.Ended(c) || starting(j) {
+		pods := &corev1.PodList{}
+		if err := r.Live.List(ctx, pods, client.InNamespace(j.Namespace), client.MatchingLabels{batchv1.JobNameLabel: j.Name}); err != nil {
+			return c, err
+		}
+		c = job.Outcome(j, pods.Items)
 	}
-	pods := &corev1.PodList{}
-	if err := r.Live.List(ctx, pods, client.InNamespace(j.Namespace), client.MatchingLabels{batchv1.JobNameLabel: j.Name}); err != nil {
-		return c, err
-	}
-	return job.Remember(job.Outcome(j, pods.Items), suite.Succeeded(s)), nil
+	return job.Remember(c, suite.Succeeded(s)), nil
 }
 
 // stream lists the Suites of the same stream, shared with the cache: read-only.
