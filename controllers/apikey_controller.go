@@ -42,8 +42,8 @@ func (r *APIKeyReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctr
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	teams := &v1alpha1.TeamList{}
-	if err := r.List(ctx, teams, client.MatchingFields{indexNamespace: k.Namespace}, client.UnsafeDisableDeepCopy); err != nil {
+	teams, err := teamsOf(ctx, r, k.Namespace)
+	if err != nil {
 		return ctrl.Result{}, err
 	}
 	now := r.Clock.Now()
@@ -51,7 +51,7 @@ func (r *APIKeyReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctr
 	if k.Spec.ExpiresAt != nil {
 		again = max(k.Spec.ExpiresAt.Sub(now), 0)
 	}
-	return ctrl.Result{RequeueAfter: again}, setReady(ctx, r, k, &k.Status.Conditions, keyReady(k, twins, teams.Items, now))
+	return ctrl.Result{RequeueAfter: again}, setReady(ctx, r, k, &k.Status.Conditions, keyReady(k, twins, teams, now))
 }
 
 func keyReady(k *v1alpha1.APIKey, twins []v1alpha1.APIKey, teams []v1alpha1.Team, now time.Time) metav1.Condition {

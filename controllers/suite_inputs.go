@@ -9,7 +9,6 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/job"
@@ -35,9 +34,6 @@ type InputsConfig struct {
 
 // downloadMargin is how much longer than its timeout a run's URLs are valid: for clocks that differ.
 const downloadMargin = 10 * time.Minute
-
-// defaultTimeout is that of a run whose Trigger was stored without one.
-const defaultTimeout = 30 * time.Minute
 
 const noStore = "The run needs input files, and no store for files is configured. Ask the operator of Postflight to set --store-bucket and --store-endpoint, and notify again."
 
@@ -88,12 +84,11 @@ func (r *SuiteReconciler) find(ctx context.Context, team string, paths []string)
 // owner is the id of the one Team that owns a namespace; empty where none or several claim it, as
 // nobody could tell whose files its runs may get.
 func (r *SuiteReconciler) owner(ctx context.Context, namespace string) (string, error) {
-	teams := &v1alpha1.TeamList{}
-	err := r.List(ctx, teams, client.MatchingFields{indexNamespace: namespace}, client.UnsafeDisableDeepCopy)
-	if err != nil || len(teams.Items) != 1 {
+	teams, err := teamsOf(ctx, r, namespace)
+	if err != nil || len(teams) != 1 {
 		return "", err
 	}
-	return teams.Items[0].Name, nil
+	return teams[0].Name, nil
 }
 
 // buildJob is the Job of a run, with the files that were found.
@@ -122,12 +117,7 @@ func (r *SuiteReconciler) buildJob(ctx context.Context, o suite.Observation) (*b
 }
 
 // lifetime lets a pod that starts at the last moment of its run still download.
-func lifetime(t *v1alpha1.Trigger) time.Duration {
-	if t.Spec.Timeout == nil || t.Spec.Timeout.Duration <= 0 {
-		return defaultTimeout + downloadMargin
-	}
-	return t.Spec.Timeout.Duration + downloadMargin
-}
+func lifetime(t *v1alpha1.Trigger) time.Duration { return t.RunTimeout() + downloadMargin }
 
 // inputsOf reads from a Job what the status of its Suite lacks where the manager stopped in between.
 func inputsOf(s *v1alpha1.Suite, j *batchv1.Job) *suite.Inputs {

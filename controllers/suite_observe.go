@@ -127,12 +127,11 @@ func (r *SuiteReconciler) suites(ctx context.Context, namespace string, fields c
 
 // team owns the namespace; a namespace without a team has no limits.
 func (r *SuiteReconciler) team(ctx context.Context, namespace string) (*v1alpha1.Team, error) {
-	teams := &v1alpha1.TeamList{}
-	err := r.List(ctx, teams, client.MatchingFields{indexNamespace: namespace})
-	if err != nil || len(teams.Items) == 0 {
+	teams, err := teamsOf(ctx, r, namespace)
+	if err != nil || len(teams) == 0 {
 		return &v1alpha1.Team{}, err
 	}
-	return &teams.Items[0], nil
+	return &teams[0], nil
 }
 
 func limits(team *v1alpha1.Team, t *v1alpha1.Trigger) *suite.Limits {

@@ -37,7 +37,7 @@ func (r *TeamReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.
 	if err != nil || t == nil {
 		return ctrl.Result{}, err
 	}
-	claims, err := r.claims(ctx, t.NamespaceName())
+	claims, err := teamsOf(ctx, r, t.NamespaceName())
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -67,9 +67,10 @@ func teamReady(t *v1alpha1.Team, claims []v1alpha1.Team, exists bool) metav1.Con
 	}
 }
 
-func (r *TeamReconciler) claims(ctx context.Context, namespace string) ([]v1alpha1.Team, error) {
+// teamsOf are the Teams that claim a namespace, shared with the cache: read-only. There should be one.
+func teamsOf(ctx context.Context, c client.Reader, namespace string) ([]v1alpha1.Team, error) {
 	list := &v1alpha1.TeamList{}
-	err := r.List(ctx, list, client.MatchingFields{indexNamespace: namespace}, client.UnsafeDisableDeepCopy)
+	err := c.List(ctx, list, client.MatchingFields{indexNamespace: namespace}, client.UnsafeDisableDeepCopy)
 	return list.Items, err
 }
 
@@ -83,7 +84,7 @@ func (r *TeamReconciler) owners(ctx context.Context, obj client.Object) []ctrl.R
 }
 
 func (r *TeamReconciler) ownersOf(ctx context.Context, namespace string) []ctrl.Request {
-	claims, err := r.claims(ctx, namespace)
+	claims, err := teamsOf(ctx, r, namespace)
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "cannot list the Teams of the namespace", "namespace", namespace)
 		return nil

@@ -1,6 +1,8 @@
 package v1alpha1
 
 import (
+	"time"
+
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -270,6 +272,17 @@ type Trigger struct {
 
 	// +kubebuilder:default:={"observedGeneration":-1}
 	Status TriggerStatus `json:"status,omitempty"`
+}
+
+// defaultTimeout is that of the schema, for a Trigger that was stored without one.
+const defaultTimeout = 30 * time.Minute
+
+// RunTimeout is how long a run of the Trigger may take.
+func (t *Trigger) RunTimeout() time.Duration {
+	if t.Spec.Timeout == nil || t.Spec.Timeout.Duration <= 0 {
+		return defaultTimeout
+	}
+	return t.Spec.Timeout.Duration
 }
 
 // TriggerList is a list of Triggers.

@@ -12,9 +12,6 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// defaultTimeout ends a run whose Trigger was stored without a timeout.
-const defaultTimeout = 30 * time.Minute
-
 // staleLabels name another run where a template has them, because it was copied from a Job that ran.
 // The API server refuses such a Job.
 var staleLabels = []string{
@@ -77,7 +74,7 @@ func withLabels(template, ours map[string]string) map[string]string {
 // never end, as no deadline counts; queueing systems suspend the Jobs they manage when these are
 // created.
 func takeOver(spec *batchv1.JobSpec, t *v1alpha1.Trigger) {
-	deadline := deadlineSeconds(t.Spec.Timeout)
+	deadline := deadlineSeconds(t.RunTimeout())
 	if own := spec.ActiveDeadlineSeconds; own != nil {
 		deadline = min(deadline, *own)
 	}
@@ -89,12 +86,7 @@ func takeOver(spec *batchv1.JobSpec, t *v1alpha1.Trigger) {
 }
 
 // deadlineSeconds rounds up, so that no run gets less time than its Trigger says.
-func deadlineSeconds(timeout *metav1.Duration) int64 {
-	if timeout == nil || timeout.Duration <= 0 {
-		return int64(defaultTimeout.Seconds())
-	}
-	return int64(math.Ceil(timeout.Seconds()))
-}
+func deadlineSeconds(timeout time.Duration) int64 { return int64(math.Ceil(timeout.Seconds())) }
 
 // setDefaults fills in what the template leaves open: a test that failed is not repeated, and a pod
 // that runs what a deployment brought has no business with the API server.

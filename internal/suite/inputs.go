@@ -18,9 +18,6 @@ type Inputs struct {
 	Found   []v1alpha1.SuiteInput
 }
 
-// defaultTimeout is that of a run whose Trigger was stored without one.
-const defaultTimeout = 30 * time.Minute
-
 // The pauses between looks at a store that does not answer. The first are short, for a restart; the
 // last bound how long a run waits for nothing once the store is back.
 const (
@@ -44,7 +41,7 @@ func startWithInputs(o Observation, now time.Time) Decision {
 
 // waitForStore is patient for as long as the run itself might take.
 func waitForStore(o Observation, now time.Time) Decision {
-	waited, patience := now.Sub(waitingSince(o.Suite, now)), timeout(o.Trigger)
+	waited, patience := now.Sub(waitingSince(o.Suite, now)), o.Trigger.RunTimeout()
 	if waited >= patience {
 		return Decision{Condition: v1alpha1.Error(fmt.Sprintf(
 			"The input files could not be looked up for %s: the store of the files cannot be used, as %s. Notify again once it can.", brief(patience), o.Inputs.Waiting))}
@@ -72,13 +69,6 @@ func waitingSince(s *v1alpha1.Suite, now time.Time) time.Time {
 		return now
 	}
 	return c.LastTransitionTime.Time
-}
-
-func timeout(t *v1alpha1.Trigger) time.Duration {
-	if t.Spec.Timeout == nil || t.Spec.Timeout.Duration <= 0 {
-		return defaultTimeout
-	}
-	return t.Spec.Timeout.Duration
 }
 
 // setInputs records the files of a run whose Job exists, or that they are waited for.
