@@ -4,43 +4,46 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"strings"
 	"testing"
 
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/controllers"
+	"github.com/postflight-dev/postflight/internal/suite"
 )
 
 const stored = 10000
 
-// BenchmarkMemory fills the manager's cache of Suites, with its indexes, and prints by how much the
-// heap grew. The Suites are whole ones: finished, with what a notification usually says.
+// BenchmarkMemory fills the manager's cache of Suites and their Jobs, with its indexes, and prints by how
+// much the heap grew. The Suites are whole ones: finished, with what a notification usually says, and
+// with the longest summary that a run that passed can leave.
 func BenchmarkMemory(b *testing.B) {
 	w := emptyWorld(b)
-	w.parallel(w.Client, stored, func(i int) client.Object { return w.usual(fmt.Sprintf("smoke-%016d", i), i) })
+	w.parallel(stored, func(i int) error { return w.finished(w.usual(fmt.Sprintf("smoke-%016d", i), i)) })
 	for b.Loop() {
 		before := heap()
 		c := w.fill()
 		grown := heap() - before
-		fmt.Printf("SUITE_MEMORY suites=%d bytes_per_suite=%d\n", stored, grown/stored)
+		fmt.Printf("SUITE_MEMORY suites=%d jobs=%d bytes_per_suite=%d\n", stored, stored, grown/stored)
 		runtime.KeepAlive(c)
 	}
 }
 
-// usual is a Suite as a notification makes it. The API server drops a status at creation, so that the
-// message of its end stands in an annotation, which costs about the same.
+// usual is a Suite as a notification makes it.
 func (w *world) usual(name string, i int) *v1alpha1.Suite {
 	return aSuite(name, i, keyed("feature/checkout-with-goats/staging"), func(s *v1alpha1.Suite) {
 		s.Namespace = w.ns
 		s.Labels = map[string]string{
 			v1alpha1.LabelTrigger: "smoke", v1alpha1.LabelEnvironment: "staging", v1alpha1.LabelShortSHA: fmt.Sprintf("%012x", i),
 		}
-		s.Annotations = map[string]string{
-			"postflight.dev/request-id": fmt.Sprintf("%032d", i),
-			"status":                    fmt.Sprintf("%0500d", i),
-		}
+		s.Annotations = map[string]string{"postflight.dev/request-id": fmt.Sprintf("%032d", i)}
 		s.Spec.Deployment = v1alpha1.Deployment{
 			Branch: "feature/checkout-with-goats", SHA: fmt.Sprintf("%040x", i), Type: "staging",
 			URL: "https://pr-1234.staging.example.com", HostingService: v1alpha1.GitHub, Repository: "acme/shop",
@@ -48,6 +51,32 @@ func (w *world) usual(name string, i int) *v1alpha1.Suite {
 		}
 		s.Spec.Variables = v1alpha1.Variables{"REGION": "eu-central-1", "GREP": "@smoke", "BUILD_URL": "https://ci.example.com/builds/1234567"}
 	})
+}
+
+// finished creates a Suite that has passed, and its Job.
+func (w *world) finished(s *v1alpha1.Suite) error {
+	ctx := context.Background()
+	if err := w.Client.Create(ctx, s); err != nil {
+		return err
+	}
+	j := jobOf(s)
+	if err := w.Client.Create(ctx, j); err != nil {
+		return err
+	}
+	now := metav1.Now()
+	j.Status.StartTime, j.Status.CompletionTime, j.Status.Succeeded = &now, &now, 1
+	for _, t := range []batchv1.JobConditionType{batchv1.JobSuccessCriteriaMet, batchv1.JobComplete} {
+		j.Status.Conditions = append(j.Status.Conditions, batchv1.JobCondition{
+			Type: t, Status: corev1.ConditionTrue, Reason: batchv1.JobReasonCompletionsReached,
+			Message: "Reached expected number of succeeded pods", LastProbeTime: now, LastTransitionTime: now,
+		})
+	}
+	if err := w.Client.Status().Update(ctx, j); err != nil {
+		return err
+	}
+	passed := v1alpha1.Passed("The tests passed in 12s: " + strings.Repeat("y", 256))
+	suite.SetStatus(s, suite.Observation{Suite: s, Job: j}, suite.Decision{Condition: passed}, now.Time)
+	return w.Client.Status().Update(ctx, s)
 }
 
 // fill waits until the cache has all Suites.
@@ -64,10 +93,11 @@ func (w *world) fill() cache.Cache {
 	if !c.WaitForCacheSync(ctx) {
 		w.t.Fatal("the cache did not fill")
 	}
-	list := &v1alpha1.SuiteList{}
-	w.must(c.List(ctx, list, client.UnsafeDisableDeepCopy))
-	if len(list.Items) < stored {
-		w.t.Fatalf("the cache has %d Suites, want %d", len(list.Items), stored)
+	for _, list := range []client.ObjectList{&v1alpha1.SuiteList{}, &batchv1.JobList{}} {
+		w.must(c.List(ctx, list, client.UnsafeDisableDeepCopy)) // starts the informer, and waits for it
+		if n := meta.LenList(list); n < stored {
+			w.t.Fatalf("the cache has %d of %T, want %d", n, list, stored)
+		}
 	}
 	return c
 }

@@ -5,16 +5,9 @@ import (
 	"fmt"
 
 	"github.com/prometheus/client_golang/prometheus"
-	batchv1 "k8s.io/api/batch/v1"
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/selection"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
 // Config is what the reconcilers need beside a manager.
@@ -22,19 +15,6 @@ type Config struct {
 	Clock      clock.PassiveClock
 	Registerer prometheus.Registerer
 	Inputs     InputsConfig
-}
-
-// CacheOptions keep in memory only what is needed: of Jobs those of Suites, and of nothing the
-// managed fields, which are often the larger half of an object.
-func CacheOptions() cache.Options {
-	ofSuites, err := labels.NewRequirement(v1alpha1.LabelSuite, selection.Exists, nil)
-	utilruntime.Must(err)
-	return cache.Options{
-		DefaultTransform: cache.TransformStripManagedFields(),
-		ByObject: map[client.Object]cache.ByObject{
-			&batchv1.Job{}: {Label: labels.NewSelector().Add(*ofSuites)},
-		},
-	}
 }
 
 // ClientOptions make a reconcile see what the one before it wrote: its reads wait until the cache has

@@ -76,16 +76,20 @@ func (w *world) startManager(others ...string) {
 	w.runManager(options)
 }
 
-func (w *world) runManager(options cache.Options) ctrl.Manager {
+func (w *world) runManager(cache cache.Options, change ...func(*ctrl.Options)) ctrl.Manager {
 	w.t.Helper()
-	mgr, err := ctrl.NewManager(w.config, ctrl.Options{
+	options := ctrl.Options{
 		Scheme:     w.Scheme,
-		Cache:      options,
+		Cache:      cache,
 		Client:     controllers.ClientOptions(),
 		Metrics:    metricsserver.Options{BindAddress: "0"},
 		Controller: config.Controller{SkipNameValidation: new(true)}, // of other tests' managers
 		Logger:     w.logger(),
-	})
+	}
+	for _, c := range change {
+		c(&options)
+	}
+	mgr, err := ctrl.NewManager(w.config, options)
 	w.must(err)
 	ctx, cancel := context.WithCancel(context.Background())
 	w.must(controllers.Setup(ctx, mgr, controllers.Config{Clock: w.clock, Registerer: prometheus.NewRegistry()}))

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/location"
@@ -74,13 +73,12 @@ func (w *Wanted) clash() string {
 
 // InputsOf are the files that a Job was made with, as its init container is told of them.
 func InputsOf(j *batchv1.Job) []v1alpha1.SuiteInput {
-	var inputs []v1alpha1.SuiteInput
-	pod := &j.Spec.Template.Spec
-	i := slices.IndexFunc(pod.InitContainers, func(c corev1.Container) bool { return c.Name == FetchContainer })
-	if i < 0 {
+	fetch := fetchContainer(j)
+	if fetch == nil {
 		return nil
 	}
-	for _, entry := range pod.InitContainers[i].Env {
+	var inputs []v1alpha1.SuiteInput
+	for _, entry := range fetch.Env {
 		if !strings.HasPrefix(entry.Name, FetchFileVariable) {
 			continue
 		}

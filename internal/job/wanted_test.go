@@ -86,4 +86,7 @@ func TestInputsOf(t *testing.T) {
 	if diff := cmp.Diff([]v1alpha1.SuiteInput{{Path: path, ETag: "e", Size: 7}}, InputsOf(j)); diff != "" {
 		t.Error(diff)
 	}
+	if diff := cmp.Diff(InputsOf(j), InputsOf(Essence(j))); diff != "" {
+		t.Errorf("of the essence: %s", diff)
+	}
 }

@@ -1,0 +1,46 @@
+package controllers
+
+import (
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/job"
+	"github.com/postflight-dev/postflight/internal/suite"
+)
+
+// CacheOptions keep in memory only what is needed: of Jobs those of Suites, without their templates, and
+// of nothing the managed fields, which are often the larger half of an object.
+func CacheOptions() cache.Options {
+	ofSuites, err := labels.NewRequirement(v1alpha1.LabelSuite, selection.Exists, nil)
+	utilruntime.Must(err)
+	return cache.Options{
+		DefaultTransform: cache.TransformStripManagedFields(),
+		ByObject: map[client.Object]cache.ByObject{
+			&batchv1.Job{}:    {Label: labels.NewSelector().Add(*ofSuites), Transform: transform(job.Essence)},
+			&v1alpha1.Suite{}: {Transform: transform(slim)},
+		},
+	}
+}
+
+func slim(s *v1alpha1.Suite) *v1alpha1.Suite {
+	s.ManagedFields = nil
+	suite.Intern(s)
+	return s
+}
+
+// transform leaves alone what is not of the kind: the cache's own word for an object that was deleted
+// while nobody looked.
+func transform[T any](kept func(T) T) toolscache.TransformFunc {
+	return func(obj any) (any, error) {
+		if o, ok := obj.(T); ok {
+			return kept(o), nil
+		}
+		return obj, nil
+	}
+}

@@ -1,0 +1,48 @@
+package job
+
+import (
+	"slices"
+	"unique"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Essence is what of a Job is ever read again: how it goes, and not what it was told to run, which is
+// most of it. A cache of thousands of Jobs needs to hold no more. It shares memory with the Job, and
+// is not a Job to be written.
+func Essence(j *batchv1.Job) *batchv1.Job {
+	e := &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: j.Name, Namespace: unique.Make(j.Namespace).Value(), UID: j.UID,
+			ResourceVersion: j.ResourceVersion, Generation: j.Generation,
+			CreationTimestamp: j.CreationTimestamp, DeletionTimestamp: j.DeletionTimestamp,
+			OwnerReferences: j.OwnerReferences,
+		},
+		Spec: batchv1.JobSpec{
+			ActiveDeadlineSeconds: j.Spec.ActiveDeadlineSeconds,
+			Suspend:               j.Spec.Suspend,
+			Template:              corev1.PodTemplateSpec{Spec: corev1.PodSpec{RestartPolicy: j.Spec.Template.Spec.RestartPolicy}},
+		},
+		Status: j.Status,
+	}
+	e.Status.UncountedTerminatedPods = nil
+	if end := end(j); end != nil {
+		e.Status.Conditions = []batchv1.JobCondition{*end} // what announced it says no more
+	}
+	if c := fetchContainer(j); c != nil {
+		e.Spec.Template.Spec.InitContainers = []corev1.Container{{Name: c.Name, Env: c.Env}}
+	}
+	return e
+}
+
+// fetchContainer of a Job, nil where its run has no input files.
+func fetchContainer(j *batchv1.Job) *corev1.Container {
+	init := j.Spec.Template.Spec.InitContainers
+	i := slices.IndexFunc(init, func(c corev1.Container) bool { return c.Name == FetchContainer })
+	if i < 0 {
+		return nil
+	}
+	return &init[i]
+}

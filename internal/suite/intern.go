@@ -1,0 +1,45 @@
+package suite
+
+import (
+	"unique"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+// Intern makes a Suite share with others the strings that many have in common, of which a cache of
+// thousands would otherwise hold a copy each. What tells runs apart, such as SHAs and the values of
+// variables, is left alone: there, the table of shared strings would cost more than it saves.
+func Intern(s *v1alpha1.Suite) {
+	spec, d := &s.Spec, &s.Spec.Deployment
+	share(&s.Namespace, &spec.Trigger.Name, &spec.Environment, &spec.SupersedeKey, &d.Branch, &d.Type, &d.Repository)
+	share(&spec.Trigger.UID)
+	share(&d.HostingService)
+	shareKeys(s.Labels)
+	shareKeys(s.Annotations)
+	shareKeys(spec.Variables)
+	for _, key := range []string{v1alpha1.LabelTrigger, v1alpha1.LabelEnvironment} {
+		if value, ok := s.Labels[key]; ok {
+			s.Labels[key] = shared(value)
+		}
+	}
+	for i := range s.Status.Conditions {
+		c := &s.Status.Conditions[i]
+		share(&c.Type, &c.Reason)
+		share(&c.Status)
+	}
+}
+
+func shared[S ~string](text S) S { return unique.Make(text).Value() }
+
+func share[S ~string](texts ...*S) {
+	for _, text := range texts {
+		*text = shared(*text)
+	}
+}
+
+// shareKeys relies on an assignment to an element of a map replacing its key, too: it does for strings.
+func shareKeys(m map[string]string) {
+	for key, value := range m {
+		m[shared(key)] = value
+	}
+}
