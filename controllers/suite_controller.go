@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/job"
 	"github.com/postflight-dev/postflight/internal/suite"
 )
 
@@ -43,6 +44,8 @@ type SuiteReconciler struct {
 	// queue lets one Suite at a time ask for a slot where slots are limited, so that two never take
 	// the same one.
 	queue sync.Mutex
+
+	warnings *warnings // about runs that do not start
 }
 
 // +kubebuilder:rbac:groups=postflight.dev,resources=suites,verbs=get;list;watch;create;patch;delete
@@ -51,7 +54,7 @@ type SuiteReconciler struct {
 // +kubebuilder:rbac:groups=postflight.dev,resources=teams;environments;triggers,verbs=get;list;watch
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch;create;delete
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list
-// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=list;create;patch
 
 // SetupWithManager registers the reconciler.
 func (r *SuiteReconciler) SetupWithManager(mgr ctrl.Manager) error {
@@ -118,7 +121,7 @@ func (r *SuiteReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl
 	if err := r.report(ctx, o, d); err != nil {
 		return ctrl.Result{}, fmt.Errorf("report: %w", err)
 	}
-	if !suite.Ended(d.Condition) && starting(o.Job) {
+	if !suite.Ended(d.Condition) && o.Job != nil && job.Starting(o.Job) {
 		// After all that is new: a thousand pods that cannot start must not hold up other runs.
 		return ctrl.Result{RequeueAfter: pace(r.Clock.Since(o.Job.CreationTimestamp.Time)), Priority: new(lastPriority)}, nil
 	}

@@ -11,7 +11,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/job"
@@ -80,12 +79,7 @@ func reason(err error) string {
 	return strings.TrimSuffix(err.Error(), ".")
 }
 
-// starting tells whether the Job has a pod that does not run yet, so that only looking tells why.
-func starting(j *batchv1.Job) bool {
-	return j != nil && j.Status.Active > 0 && ptr.Deref(j.Status.Ready, 0) == 0
-}
-
-// pace of the looks at a pod that does not run yet: often at first, when most causes show, and
+// pace of the looks at a Job of which no pod runs yet: often at first, when most causes show, and
 // seldom later.
 func pace(age time.Duration) time.Duration {
 	return min(max(age/4, time.Second), time.Minute)

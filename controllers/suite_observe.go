@@ -86,16 +86,22 @@ func (r *SuiteReconciler) job(ctx context.Context, s *v1alpha1.Suite) (*batchv1.
 }
 
 // outcome reads the pods only where they tell more than the Job: while there are some and none is
-// ready, and at the end. Each look asks the API server, which matters when a thousand runs start. What
-// an earlier look told is kept, for the pod may be gone by the time the run ends.
+// ready, and at the end; and events only where the pods do not tell. Each look asks the API server,
+// which matters when a thousand runs start. What an earlier look told is kept, for the pod may be gone
+// by the time the run ends.
 func (r *SuiteReconciler) outcome(ctx context.Context, s *v1alpha1.Suite, j *batchv1.Job) (metav1.Condition, error) {
+	var pods []corev1.Pod
 	c := job.Outcome(j, nil)
-	if suite.Ended(c) || starting(j) {
-		pods := &corev1.PodList{}
-		if err := r.Live.List(ctx, pods, client.InNamespace(j.Namespace), client.MatchingLabels{batchv1.JobNameLabel: j.Name}); err != nil {
+	if suite.Ended(c) || (job.Starting(j) && j.Status.Active > 0) {
+		list := &corev1.PodList{}
+		if err := r.Live.List(ctx, list, client.InNamespace(j.Namespace), client.MatchingLabels{batchv1.JobNameLabel: j.Name}); err != nil {
 			return c, err
 		}
-		c = job.Outcome(j, pods.Items)
+		pods = list.Items
+		c = job.Outcome(j, pods)
+	}
+	if uid := job.Puzzle(j, pods); uid != "" && r.Clock.Since(j.CreationTimestamp.Time) >= silentAfter {
+		c = job.Warned(c, r.warnings.about(ctx, j.Namespace, uid))
 	}
 	return job.Remember(c, suite.Succeeded(s)), nil
 }

@@ -41,6 +41,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, config Config) error {
 			Clock:    config.Clock,
 			Metrics:  metrics,
 			Inputs:   config.Inputs,
+			warnings: newWarnings(mgr.GetAPIReader(), config.Clock),
 		},
 		&TriggerReconciler{Client: c},
 		&EnvironmentReconciler{Client: c, Clock: config.Clock},

@@ -76,30 +76,49 @@ func skipMemory(t *testing.T) {
 	})
 }
 
-// TestMissingImage waits for a pod that cannot start: the run says why while it waits, and still ends
-// by its timeout.
-func TestMissingImage(t *testing.T) {
+// TestPodCannotStart waits for pods that cannot start, for the reasons people meet: each run says why
+// while it waits, and still ends by its timeout.
+func TestPodCannotStart(t *testing.T) {
 	c := useCluster(t)
 	tm := newTeam(t, c)
 	// A registry that refuses connections: the node really tries, and nothing leaves the machine.
 	const missing = "127.0.0.1:1/shop/tests:v9"
-	tm.trigger("pull", image(missing, corev1.PullIfNotPresent), timeout(12*time.Second))
+	const limit = 20 * time.Second
+	tm.quota("goats", "example.com/goat", "1")
+	causes := map[string]struct {
+		cause setting
+		says  []string
+	}{
+		"image":   {image(missing, corev1.PullIfNotPresent), []string{"cannot be pulled", missing}},
+		"volume":  {secretVolume("shop"), []string{`secret "shop" not found`}},
+		"account": {serviceAccount("nobody"), []string{`serviceaccount "nobody" not found`}},
+		"quota":   {asksFor("example.com/goat", "2"), []string{"exceeded quota: goats"}},
+	}
+	for name, tc := range causes {
+		tm.trigger(name, tc.cause, timeout(limit))
+	}
 	m := runManager(t, c, options{})
 
-	id, sent := tm.run(m, notification{"branch": "main"}), time.Now()
-	s := tm.await(id, "telling of the image", 30*time.Second, func(s *v1alpha1.Suite) bool {
-		return s.State() == v1alpha1.ReasonRunning && strings.Contains(message(s), "cannot be pulled") && strings.Contains(message(s), missing)
-	})
-	story(t, "after %s it says: %s", time.Since(sent).Round(100*time.Millisecond), message(s))
-	s = tm.awaitState(id, v1alpha1.ReasonTimedOut)
-	story(t, "after %s it ended: %s", time.Since(sent).Round(100*time.Millisecond), message(s))
-	for _, want := range []string{"12s", missing} {
-		if !strings.Contains(message(s), want) {
-			t.Errorf("message %q does not name %q", message(s), want)
-		}
+	saysWhy := func(cause string, s *v1alpha1.Suite) bool {
+		return !slices.ContainsFunc(causes[cause].says, func(words string) bool { return !strings.Contains(message(s), words) })
 	}
-	if took := time.Since(sent); took < 11*time.Second {
-		t.Errorf("the run ended after %s, before its timeout", took)
+	sent := time.Now()
+	runs := tm.notify(m, notification{"branch": "main"})
+	for _, r := range runs {
+		s := tm.await(r.Created, "telling why its pod cannot start", 30*time.Second, func(s *v1alpha1.Suite) bool {
+			return s.State() == v1alpha1.ReasonRunning && saysWhy(r.Trigger, s)
+		})
+		story(t, "after %s %s says: %s", time.Since(sent).Round(100*time.Millisecond), r.Trigger, message(s))
+	}
+	for _, r := range runs {
+		s := tm.awaitState(r.Created, v1alpha1.ReasonTimedOut)
+		story(t, "%s ended: %s", r.Trigger, message(s))
+		if !saysWhy(r.Trigger, s) || !strings.Contains(message(s), limit.String()) {
+			t.Errorf("message %q does not name %q and the timeout", message(s), causes[r.Trigger].says)
+		}
+		if took := s.Status.CompletionTime.Sub(s.Status.StartTime.Time); took < limit-time.Second {
+			t.Errorf("%s ended after %s, before its timeout", r.Trigger, took)
+		}
 	}
 }
 

@@ -139,6 +139,39 @@ func memory(limit string) setting {
 	}
 }
 
+func serviceAccount(name string) setting {
+	return func(t *v1alpha1.Trigger) { t.Spec.JobTemplate.Spec.Template.Spec.ServiceAccountName = name }
+}
+
+// secretVolume mounts a Secret, whether it exists or not.
+func secretVolume(secret string) setting {
+	return func(t *v1alpha1.Trigger) {
+		pod := &t.Spec.JobTemplate.Spec.Template.Spec
+		pod.Volumes = append(pod.Volumes, corev1.Volume{Name: secret, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: secret}}})
+		container(t).VolumeMounts = append(container(t).VolumeMounts, corev1.VolumeMount{Name: secret, MountPath: "/" + secret})
+	}
+}
+
+// asksFor some of an extended resource.
+func asksFor(name corev1.ResourceName, amount string) setting {
+	return func(t *v1alpha1.Trigger) {
+		container(t).Resources.Limits = corev1.ResourceList{name: resource.MustParse(amount)}
+	}
+}
+
+// quota bounds how much of an extended resource the team's pods may ask for, and is in force.
+func (tm *team) quota(name, extended, amount string) {
+	tm.t.Helper()
+	q := &corev1.ResourceQuota{ObjectMeta: tm.meta(name)}
+	q.Spec.Hard = corev1.ResourceList{corev1.ResourceName("requests." + extended): resource.MustParse(amount)}
+	tm.create(q)
+	for deadline := time.Now().Add(30 * time.Second); len(q.Status.Hard) == 0; time.Sleep(50 * time.Millisecond) {
+		if err := tm.Get(tm.t.Context(), client.ObjectKeyFromObject(q), q); err != nil || time.Now().After(deadline) {
+			tm.t.Fatalf("the quota is not in force: %v", err)
+		}
+	}
+}
+
 func branches(globs ...string) setting {
 	return func(t *v1alpha1.Trigger) { t.Spec.Match.Branches = globs }
 }

@@ -1,0 +1,60 @@
+package job
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+// TestPuzzle goes through what Kubernetes made of Jobs: only where neither Job nor pods say what they
+// wait for are events worth asking for.
+func TestPuzzle(t *testing.T) {
+	want := map[string]string{"quota": "the Job", "secret-volume-missing": "the pod"}
+	files, err := filepath.Glob("testdata/recorded/*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no recorded Jobs: %v", err)
+	}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".json")
+		t.Run(name, func(t *testing.T) {
+			j, pods := recorded(t, file)
+			j.UID = "the Job"
+			for i := range pods {
+				pods[i].UID = "the pod"
+			}
+			if got := string(Puzzle(j, pods)); got != want[name] {
+				t.Errorf("want %q, got %q", want[name], got)
+			}
+		})
+	}
+}
+
+func TestWarned(t *testing.T) {
+	const mend = ". Mend that, or the jobTemplate of the Trigger."
+	before := v1alpha1.Running("Waiting for the pod to be created.")
+	cases := map[string]struct{ reason, warning, want string }{
+		"none": {"Kubernetes warned of nothing", "", before.Message},
+		"quota": {"the pod's name has another end at each attempt",
+			`Error creating: pods "smoke-4kq2z-x7zkd" is forbidden: exceeded quota: pods, requested: pods=1, used: pods=2, limited: pods=2`,
+			"The pod cannot start: exceeded quota: pods, requested: pods=1, used: pods=2, limited: pods=2" + mend},
+		"policy": {"a policy's own sentence", `Error creating: admission webhook "policy.example.com" denied the request: no limits.`,
+			`The pod cannot start: admission webhook "policy.example.com" denied the request: no limits` + mend},
+		"volume": {"the kubelet's words", `MountVolume.SetUp failed for volume "shop" : secret "shop" not found`,
+			`The pod cannot start: MountVolume.SetUp failed for volume "shop" : secret "shop" not found` + mend},
+		"sandbox": {"the sandbox has another id at each attempt", `failed to setup network for sandbox "` + strings.Repeat("0a", 32) + `": no address`,
+			`The pod cannot start: failed to setup network for sandbox "…": no address` + mend},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := Warned(before, tc.warning)
+			if c.Message != tc.want || c.Reason != v1alpha1.ReasonRunning {
+				t.Errorf("%s:\nwant %s\ngot  %s (%s)", tc.reason, tc.want, c.Message, c.Reason)
+			}
+			if again := Warned(before, tc.warning); again != c {
+				t.Errorf("the same warning said twice: %s", again.Message)
+			}
+		})
+	}
+}
