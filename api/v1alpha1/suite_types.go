@@ -133,6 +133,8 @@ type SuiteInput struct {
 }
 
 // SuiteStatus is how the run goes.
+//
+// +kubebuilder:validation:XValidation:rule="(!has(oldSelf.completionTime) || has(self.completionTime)) && (!has(oldSelf.supersededBy) || has(self.supersededBy))",message="a finished Suite never changes how it ended"
 type SuiteStatus struct {
 	// observedGeneration is the generation of the Suite that the status tells of.
 	// +optional
@@ -146,7 +148,7 @@ type SuiteStatus struct {
 	// +listType=map
 	// +listMapKey=type
 	// +kubebuilder:validation:MaxItems=8
-	// +kubebuilder:validation:XValidation:rule="oldSelf.all(was, was.type != 'Succeeded' || was.status == 'Unknown' || self.exists(is, is.type == 'Succeeded' && is.status == was.status && is.reason == was.reason))",message="a finished Suite never changes how it ended"
+	// +kubebuilder:validation:XValidation:rule="oldSelf.all(was, was.type != 'Succeeded' || was.status == 'Unknown' || self.exists(is, is.type == 'Succeeded' && is.status == was.status && is.reason == was.reason && is.message == was.message))",message="a finished Suite never changes how it ended"
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
 	// startTime is when the run's Job started.
@@ -155,6 +157,7 @@ type SuiteStatus struct {
 
 	// completionTime is when the run ended, however it did.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a finished Suite never changes how it ended"
 	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
 
 	// jobName names the Job of the run.
@@ -165,6 +168,7 @@ type SuiteStatus struct {
 	// supersededBy names the newer Suite that made this one pointless.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a finished Suite never changes how it ended"
 	SupersededBy string `json:"supersededBy,omitempty"`
 
 	// inputs are the files that the run got.

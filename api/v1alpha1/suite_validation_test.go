@@ -184,10 +184,22 @@ func TestSuiteEndNeverChanges(t *testing.T) {
 				add(other, "it ended already", succeeded(otherStatus, other), never)
 			}
 		}
+		add("OtherMessage", "the words are part of it", set("status/conditions", list{with(condition("Succeeded", status, reason), "message", "Not so.")}), never)
 		flipped := map[string]string{"True": "False", "False": "True"}[status]
 		add("Flipped", "the reason alone is not the end", succeeded(flipped, reason), never)
 	}
+	whole := edits(succeeded("False", "Superseded"), set("status/completionTime", "2026-11-20T18:00:00Z"), set("status/supersededBy", "smoke-2"))
+	cases["Whole/Same"] = update{"written again", whole, edits(), ""}
+	cases["Whole/LaterTime"] = update{"a stale writer", whole, set("status/completionTime", "2026-11-20T18:00:01Z"), never}
+	cases["Whole/NoTime"] = update{"forgotten", whole, remove("status/completionTime"), never}
+	cases["Whole/ByAnother"] = update{"a stale writer", whole, set("status/supersededBy", "smoke-3"), never}
+	cases["Whole/ByNobody"] = update{"forgotten", whole, remove("status/supersededBy"), never}
 	testUpdates(t, cases, func(s *apiserver.Server) client.SubResourceWriter { return s.Client.Status() })
+}
+
+func with(o fields, field string, value any) fields {
+	o[field] = value
+	return o
 }
 
 func manyConditions(n int) list {
