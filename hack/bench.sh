@@ -4,9 +4,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-figures() { # package, how often
-  go test "$1" -run '^$' -bench . -benchtime "$2" -timeout 30m |
-    tee /dev/stderr | grep -oE '\b[A-Z][A-Z0-9_]+ [a-z_0-9]+=.*' || { echo "bench: $1 printed no figure" >&2; exit 1; }
+figures() { # package, benchmarks, how often
+  go test "$1" -run '^$' -bench "$2" -benchtime "$3" -timeout 30m |
+    tee >(cat >&2) | grep -oE '\b[A-Z][A-Z0-9_]+ [a-z_0-9]+=.*' || { echo "bench: $1 printed no figure" >&2; exit 1; }
 }
 
 micro() { # package, benchmarks: the time of one call
@@ -15,7 +15,8 @@ micro() { # package, benchmarks: the time of one call
 
 micro ./internal/notification .
 micro ./internal/match BenchmarkIndexMatch
-figures ./cmd/manager 20000x # signing upload URLs
-figures ./test/answers 1x    # answers beside raw creates
-figures ./controllers 1x     # Jobs for a burst beside raw creates; memory of a Suite
-figures ./test/e2e 1x        # on real pods
+figures ./cmd/manager . 20000x   # signing upload URLs
+figures ./test/answers . 1x      # answers beside raw creates
+figures ./controllers Burst 1x   # Jobs for many Suites beside raw creates
+figures ./controllers Memory 1x  # of a Suite and its Job, in a process of its own: nothing else's garbage counts
+figures ./test/e2e . 1x          # on real pods
