@@ -13,18 +13,20 @@ import (
 
 // The fields by which the cache finds objects without a scan.
 const (
-	indexStream      = "stream"      // Suite: suite.StreamKey
-	indexUnfinished  = "unfinished"  // Suite: "true" for those that have not ended
-	indexEnvironment = "environment" // Suite: its Environment, for those that have not ended. Trigger: its Environment
-	indexTrigger     = "trigger"     // Suite: its Trigger
-	indexNamespace   = "namespace"   // Team: the namespace it owns
-	indexDigest      = "digest"      // APIKey: the hash of the key
+	indexStream           = "stream"           // Suite: suite.StreamKey
+	indexUnfinishedStream = "unfinishedStream" // Suite: suite.StreamKey, for those that have not ended
+	indexUnfinished       = "unfinished"       // Suite: "true" for those that have not ended
+	indexEnvironment      = "environment"      // Suite: its Environment, for those that have not ended. Trigger: its Environment
+	indexTrigger          = "trigger"          // Suite: its Trigger
+	indexNamespace        = "namespace"        // Team: the namespace it owns
+	indexDigest           = "digest"           // APIKey: the hash of the key
 )
 
 // SetupIndexes adds the field indexes that the reconcilers read by.
 func SetupIndexes(ctx context.Context, indexer client.FieldIndexer) error {
 	return errors.Join(
 		index(ctx, indexer, indexStream, suite.StreamKey),
+		index(ctx, indexer, indexUnfinishedStream, unfinished(suite.StreamKey)),
 		index(ctx, indexer, indexUnfinished, unfinished(func(*v1alpha1.Suite) string { return "true" })),
 		index(ctx, indexer, indexEnvironment, unfinished(func(s *v1alpha1.Suite) string { return s.Spec.Environment })),
 		index(ctx, indexer, indexTrigger, func(s *v1alpha1.Suite) string { return s.Spec.Trigger.Name }),

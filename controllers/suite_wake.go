@@ -13,7 +13,9 @@ import (
 	"github.com/postflight-dev/postflight/internal/suite"
 )
 
-// wakeOthers has those Suites reconciled that another's arrival, end or deletion concerns.
+// wakeOthers has those Suites reconciled that another's arrival, end or deletion concerns. Those that a
+// manager finds when it starts wake nobody: all are looked at anyway, and a look from each at the others
+// took it a minute where there were ten thousand.
 func (r *SuiteReconciler) wakeOthers() handler.EventHandler {
 	type queue = workqueue.TypedRateLimitingInterface[ctrl.Request]
 	wake := func(ctx context.Context, q queue, obj client.Object, frees bool) {
@@ -22,14 +24,20 @@ func (r *SuiteReconciler) wakeOthers() handler.EventHandler {
 		}
 	}
 	return handler.Funcs{
-		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) { wake(ctx, q, e.Object, false) },
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) {
+			if !e.IsInInitialList {
+				wake(ctx, q, e.Object, false)
+			}
+		},
 		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
 			if ends(e) {
 				wake(ctx, q, e.ObjectNew, true)
 			}
 		},
 		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) {
-			wake(ctx, q, e.Object, !e.Object.(*v1alpha1.Suite).Finished())
+			if !e.Object.(*v1alpha1.Suite).Finished() { // else nobody waited for it
+				wake(ctx, q, e.Object, true)
+			}
 		},
 	}
 }
@@ -37,8 +45,11 @@ func (r *SuiteReconciler) wakeOthers() handler.EventHandler {
 // concernedBy are the rest of the stream, and of the queue all who may take a slot that s frees, or
 // those who move back because s takes a place before theirs.
 func (r *SuiteReconciler) concernedBy(ctx context.Context, s *v1alpha1.Suite, frees bool) []ctrl.Request {
-	stream, err := r.stream(ctx, s)
-	var queue []*v1alpha1.Suite
+	var stream, queue []*v1alpha1.Suite
+	var err error
+	if key := suite.StreamKey(s); key != "" {
+		stream, err = r.suites(ctx, s.Namespace, client.MatchingFields{indexUnfinishedStream: key})
+	}
 	if err == nil && (frees || !s.Finished()) {
 		queue, err = r.queueOf(ctx, s)
 	}
@@ -47,7 +58,7 @@ func (r *SuiteReconciler) concernedBy(ctx context.Context, s *v1alpha1.Suite, fr
 		return nil
 	}
 	return append(
-		requests(stream, func(other *v1alpha1.Suite) bool { return other.Name != s.Name && !other.Finished() }),
+		requests(stream, func(other *v1alpha1.Suite) bool { return other.Name != s.Name }),
 		requests(queue, func(other *v1alpha1.Suite) bool {
 			return other.Name != s.Name && other.Status.JobName == "" && (frees || suite.Compare(other, s) > 0)
 		})...)
