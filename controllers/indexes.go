@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 
+	batchv1 "k8s.io/api/batch/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/job"
 	"github.com/postflight-dev/postflight/internal/suite"
 )
 
@@ -15,7 +17,7 @@ import (
 const (
 	indexStream           = "stream"           // Suite: suite.StreamKey
 	indexUnfinishedStream = "unfinishedStream" // Suite: suite.StreamKey, for those that have not ended
-	indexUnfinished       = "unfinished"       // Suite: "true" for those that have not ended
+	indexUnfinished       = "unfinished"       // Suite, Job: "true" for those that have not ended
 	indexEnvironment      = "environment"      // Suite: its Environment, for those that have not ended. Trigger: its Environment
 	indexTrigger          = "trigger"          // Suite: its Trigger
 	indexNamespace        = "namespace"        // Team: the namespace it owns
@@ -28,6 +30,7 @@ func SetupIndexes(ctx context.Context, indexer client.FieldIndexer) error {
 		index(ctx, indexer, indexStream, suite.StreamKey),
 		index(ctx, indexer, indexUnfinishedStream, unfinished(suite.StreamKey)),
 		index(ctx, indexer, indexUnfinished, unfinished(func(*v1alpha1.Suite) string { return "true" })),
+		index(ctx, indexer, indexUnfinished, unfinishedJob),
 		index(ctx, indexer, indexEnvironment, unfinished(func(s *v1alpha1.Suite) string { return s.Spec.Environment })),
 		index(ctx, indexer, indexTrigger, func(s *v1alpha1.Suite) string { return s.Spec.Trigger.Name }),
 		index(ctx, indexer, indexEnvironment, func(t *v1alpha1.Trigger) string { return t.Spec.Environment }),
@@ -43,6 +46,13 @@ func unfinished(value func(*v1alpha1.Suite) string) func(*v1alpha1.Suite) string
 		}
 		return value(s)
 	}
+}
+
+func unfinishedJob(j *batchv1.Job) string {
+	if suite.Ended(job.Outcome(j, nil)) {
+		return ""
+	}
+	return "true"
 }
 
 // index makes objects findable by what extract says of them, if it says anything.

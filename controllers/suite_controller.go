@@ -95,17 +95,17 @@ func (r *SuiteReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl
 	if s.DeletionTimestamp != nil {
 		return ctrl.Result{}, nil // its Job goes with it
 	}
-	o, limits, err := r.observe(ctx, s)
+	o, queue, err := r.observe(ctx, s)
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("observe: %w", err)
 	}
-	d, err := r.act(ctx, &o, limits)
+	d, err := r.act(ctx, &o, queue)
 	if err == nil && d.LookUpInputs {
 		// Outside of the queue's lock: the store may be slow, and must not hold up other runs.
 		if o.Inputs, err = r.lookUpInputs(ctx, o); err != nil {
 			return ctrl.Result{}, fmt.Errorf("look up the input files: %w", err)
 		}
-		d, err = r.act(ctx, &o, limits)
+		d, err = r.act(ctx, &o, queue)
 	}
 	if err != nil {
 		return ctrl.Result{}, err
@@ -129,11 +129,11 @@ func (r *SuiteReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl
 }
 
 // act decides and applies. A place in the queue holds only as long as nobody else takes one.
-func (r *SuiteReconciler) act(ctx context.Context, o *suite.Observation, limits *suite.Limits) (d suite.Decision, err error) {
-	if limits != nil {
+func (r *SuiteReconciler) act(ctx context.Context, o *suite.Observation, queue *v1alpha1.Team) (d suite.Decision, err error) {
+	if queue != nil {
 		r.queue.Lock()
 		defer r.queue.Unlock()
-		if o.Place, err = r.place(ctx, o.Suite, *limits); err != nil {
+		if o.Place, err = r.place(ctx, o.Suite, queue); err != nil {
 			return d, fmt.Errorf("find the place in the queue: %w", err)
 		}
 	}

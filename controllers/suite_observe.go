@@ -15,11 +15,10 @@ import (
 	"github.com/postflight-dev/postflight/internal/suite"
 )
 
-// observe gathers what exists and bears on one Suite, but for its place in the queue. The limits are
-// nil where the Suite needs no slot, because none is limited or because it does not wait.
-func (r *SuiteReconciler) observe(ctx context.Context, s *v1alpha1.Suite) (suite.Observation, *suite.Limits, error) {
-	o := suite.Observation{Suite: s}
-	var err error
+// observe gathers what exists and bears on one Suite, but for its place in the queue. The team whose
+// queue that is is nil where the Suite needs no slot, because none is limited or because it does not wait.
+func (r *SuiteReconciler) observe(ctx context.Context, s *v1alpha1.Suite) (o suite.Observation, queue *v1alpha1.Team, err error) {
+	o.Suite = s
 	if o.Trigger, err = r.trigger(ctx, s); err != nil {
 		return o, nil, err
 	}
@@ -48,7 +47,10 @@ func (r *SuiteReconciler) observe(ctx context.Context, s *v1alpha1.Suite) (suite
 		return o, nil, err
 	}
 	o.Suspended = team.Spec.Suspended
-	return o, limits(team, o.Trigger), nil
+	if o.Trigger != nil && limited(team, o.Trigger) {
+		queue = team
+	}
+	return o, queue, nil
 }
 
 // get reads an object from the cache; nil where it does not exist.
@@ -140,36 +142,41 @@ func (r *SuiteReconciler) team(ctx context.Context, namespace string) (*v1alpha1
 	return &teams[0], nil
 }
 
-func limits(team *v1alpha1.Team, t *v1alpha1.Trigger) *suite.Limits {
-	if t == nil || (team.Spec.MaxConcurrentSuites == 0 && t.Spec.MaxConcurrentSuites == 0) {
-		return nil
+// limited tells whether a run of the Trigger needs a slot.
+func limited(team *v1alpha1.Team, t *v1alpha1.Trigger) bool {
+	return team.Spec.MaxConcurrentSuites != 0 || t.Spec.MaxConcurrentSuites != 0
+}
+
+func (r *SuiteReconciler) limits(ctx context.Context, team *v1alpha1.Team, namespace string) (suite.Limits, error) {
+	triggers := &v1alpha1.TriggerList{}
+	err := r.List(ctx, triggers, client.InNamespace(namespace), client.UnsafeDisableDeepCopy)
+	limits := suite.Limits{Team: team.Spec.MaxConcurrentSuites, Trigger: make(map[string]int32, len(triggers.Items))}
+	for _, t := range triggers.Items {
+		limits.Trigger[t.Name] = t.Spec.MaxConcurrentSuites
 	}
-	return &suite.Limits{Team: team.Spec.MaxConcurrentSuites}
+	return limits, err
 }
 
 // place replays the queue of the team.
-func (r *SuiteReconciler) place(ctx context.Context, s *v1alpha1.Suite, limits suite.Limits) (int, error) {
-	triggers := &v1alpha1.TriggerList{}
-	if err := r.List(ctx, triggers, client.InNamespace(s.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+func (r *SuiteReconciler) place(ctx context.Context, s *v1alpha1.Suite, team *v1alpha1.Team) (int, error) {
+	limits, err := r.limits(ctx, team, s.Namespace)
+	if err != nil {
 		return 0, err
-	}
-	limits.Trigger = make(map[string]int32, len(triggers.Items))
-	for _, t := range triggers.Items {
-		limits.Trigger[t.Name] = t.Spec.MaxConcurrentSuites
 	}
 	unfinished, err := r.suites(ctx, s.Namespace, client.MatchingFields{indexUnfinished: "true"})
 	if err != nil {
 		return 0, err
 	}
 	jobs := &batchv1.JobList{}
-	if err := r.List(ctx, jobs, client.InNamespace(s.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.List(ctx, jobs, client.InNamespace(s.Namespace), client.MatchingFields{indexUnfinished: "true"}, client.UnsafeDisableDeepCopy); err != nil {
 		return 0, err
 	}
 	active := make(map[string]bool, len(jobs.Items))
 	for _, j := range jobs.Items {
 		active[j.Name] = true
 	}
-	return suite.Place(s, unfinished, func(o *v1alpha1.Suite) bool { return active[o.Name] }, limits), nil
+	// A run has its slot from its Job's creation, of which its status may not tell yet, to its own end.
+	return suite.Place(s, unfinished, func(o *v1alpha1.Suite) bool { return active[o.Name] || o.Status.JobName != "" }, limits), nil
 }
 
 func (r *SuiteReconciler) suitesOf(index string) func(context.Context, client.Object) []ctrl.Request {
@@ -188,15 +195,13 @@ func (r *SuiteReconciler) enqueue(ctx context.Context, namespace string, fields 
 		ctrl.LoggerFrom(ctx).Error(err, "cannot list the runs concerned", "namespace", namespace)
 		return nil
 	}
-	return requests(suites, func(*v1alpha1.Suite) bool { return true })
+	return requests(suites)
 }
 
-func requests(suites []*v1alpha1.Suite, want func(*v1alpha1.Suite) bool) []ctrl.Request {
-	var reqs []ctrl.Request
-	for _, s := range suites {
-		if want(s) {
-			reqs = append(reqs, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(s)})
-		}
+func requests(suites []*v1alpha1.Suite) []ctrl.Request {
+	reqs := make([]ctrl.Request, len(suites))
+	for i, s := range suites {
+		reqs[i].NamespacedName = client.ObjectKeyFromObject(s)
 	}
 	return reqs
 }

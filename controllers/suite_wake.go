@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"context"
+	"slices"
 
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -51,28 +52,32 @@ func (r *SuiteReconciler) concernedBy(ctx context.Context, s *v1alpha1.Suite, fr
 		stream, err = r.suites(ctx, s.Namespace, client.MatchingFields{indexUnfinishedStream: key})
 	}
 	if err == nil && (frees || !s.Finished()) {
-		queue, err = r.queueOf(ctx, s)
+		queue, err = r.frontOf(ctx, s, frees)
 	}
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "cannot tell which runs another one concerns", "suite", s.Name)
 		return nil
 	}
-	return append(
-		requests(stream, func(other *v1alpha1.Suite) bool { return other.Name != s.Name }),
-		requests(queue, func(other *v1alpha1.Suite) bool {
-			return other.Name != s.Name && other.Status.JobName == "" && (frees || suite.Compare(other, s) > 0)
-		})...)
+	return requests(slices.DeleteFunc(append(stream, queue...), func(other *v1alpha1.Suite) bool { return other.Name == s.Name }))
 }
 
-// queueOf are the runs that may wait for a slot of the kind that s takes; none where it takes none.
-func (r *SuiteReconciler) queueOf(ctx context.Context, s *v1alpha1.Suite) ([]*v1alpha1.Suite, error) {
+// frontOf the queue for slots of the kind that s takes; where s frees none, only those behind it.
+func (r *SuiteReconciler) frontOf(ctx context.Context, s *v1alpha1.Suite, frees bool) ([]*v1alpha1.Suite, error) {
 	team, err := r.team(ctx, s.Namespace)
 	if err != nil {
 		return nil, err
 	}
 	t, err := r.trigger(ctx, s)
-	if err != nil || (t != nil && limits(team, t) == nil) {
+	if err != nil || (t != nil && !limited(team, t)) {
 		return nil, err
 	}
-	return r.suites(ctx, s.Namespace, client.MatchingFields{indexUnfinished: "true"})
+	limits, err := r.limits(ctx, team, s.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	unfinished, err := r.suites(ctx, s.Namespace, client.MatchingFields{indexUnfinished: "true"})
+	waiting := slices.DeleteFunc(unfinished, func(other *v1alpha1.Suite) bool {
+		return other.Status.JobName != "" || !(frees || suite.Compare(other, s) > 0)
+	})
+	return suite.Front(waiting, limits), err
 }

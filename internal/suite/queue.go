@@ -43,6 +43,30 @@ func Place(s *v1alpha1.Suite, unfinished []*v1alpha1.Suite, active func(*v1alpha
 	return 0
 }
 
+// Front are those of the waiting runs whom a slot that gets free can concern: of each Trigger as many as
+// it can have slots, for all may be free by now, and those behind them who are told their exact place,
+// or will be. Whoever waits further back says just that, and need not be looked at.
+func Front(waiting []*v1alpha1.Suite, limits Limits) []*v1alpha1.Suite {
+	ahead := map[string]int32{}
+	return slices.DeleteFunc(slices.SortedFunc(slices.Values(waiting), Compare), func(s *v1alpha1.Suite) bool {
+		trigger := s.Spec.Trigger.Name
+		ahead[trigger]++
+		return ahead[trigger] > limits.of(trigger)+exactPlaces+1
+	})
+}
+
+// of a Trigger: how many slots its runs can have at most, where there is a limit.
+func (l Limits) of(trigger string) int32 {
+	switch own := l.Trigger[trigger]; {
+	case own == 0:
+		return l.Team
+	case l.Team == 0:
+		return own
+	default:
+		return min(own, l.Team)
+	}
+}
+
 type slots struct {
 	limits  Limits
 	team    int32

@@ -1,0 +1,83 @@
+package controllers_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/controllers"
+)
+
+const (
+	slots   = 10
+	drained = 200
+)
+
+// BenchmarkQueue lets runs of a Trigger with few slots end as soon as they have a Job, and measures how
+// many get their turn in a second: where a thousand wait, among thousands that have finished, beside
+// where few more wait than are let through.
+func BenchmarkQueue(b *testing.B) {
+	for b.Loop() {
+		const waiting, finished = 1000, 3000
+		short, long := drain(b, drained+slots, 0), drain(b, waiting, finished)
+		fmt.Printf("SUITE_QUEUE slots=%d waiting=%d finished=%d runs_per_second=%.0f short_queue_runs_per_second=%.0f ratio=%.2f\n",
+			slots, waiting, finished, long, short, long/short)
+	}
+}
+
+func drain(b *testing.B, waiting, finished int) (perSecond float64) {
+	w := emptyWorld(b)
+	w.create(anEnvironment("staging"), aTrigger("smoke"), aTrigger("limited", atMost(slots)))
+	w.parallel(finished, func(i int) error { return w.finished(w.usual(fmt.Sprintf("finished-%05d", i), i)) })
+	mgr := w.runManager(controllers.CacheOptions())
+	defer w.stop()
+	w.parallel(waiting, func(i int) error {
+		name := fmt.Sprintf("waiting-%05d", i)
+		return w.Client.Create(context.Background(), aSuite(name, i, of("limited"), keyed(name), func(s *v1alpha1.Suite) { s.Namespace = w.ns }))
+	})
+	w.allTell(mgr)
+	began := time.Now()
+	for ended := map[string]bool{}; len(ended) < drained; time.Sleep(time.Millisecond) {
+		w.endNew(mgr, ended)
+		if time.Since(began) > 5*time.Minute {
+			b.Fatalf("%d runs got their turn, want %d", len(ended), drained)
+		}
+	}
+	return drained / time.Since(began).Seconds()
+}
+
+// allTell waits until every Suite has a state.
+func (w *world) allTell(mgr ctrl.Manager) {
+	w.t.Helper()
+	w.eventually("every Suite has a state", func() string {
+		list := &v1alpha1.SuiteList{}
+		w.must(mgr.GetCache().List(context.Background(), list, inNamespace(w), client.UnsafeDisableDeepCopy))
+		for _, s := range list.Items {
+			if s.Status.Conditions == nil {
+				return s.Name + " has none"
+			}
+		}
+		return ""
+	})
+}
+
+// endNew ends the Jobs of the queue that are new, as far as the manager knows of them.
+func (w *world) endNew(mgr ctrl.Manager, ended map[string]bool) {
+	w.t.Helper()
+	jobs := &batchv1.JobList{}
+	w.must(mgr.GetCache().List(context.Background(), jobs, inNamespace(w), client.MatchingFields{"unfinished": "true"}, client.UnsafeDisableDeepCopy))
+	for i := range jobs.Items {
+		j := &jobs.Items[i]
+		if strings.HasPrefix(j.Name, "waiting-") && !ended[j.Name] {
+			ended[j.Name] = true
+			w.must(w.complete(j.DeepCopy()))
+		}
+	}
+}

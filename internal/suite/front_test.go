@@ -1,0 +1,83 @@
+package suite_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/suite"
+)
+
+// told is the last place that a run is told exactly; whoever waits behind it is told just that.
+const told = 20
+
+// TestFront ends a run in many queues, and holds Front to this: whoever may start then, or is told
+// another place, is in it, and they are few.
+func TestFront(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	concerned, cut := 0, 0
+	for range 500 {
+		q := randomQueue(random)
+		front := suite.Front(q.waiting, q.limits)
+		if most := (told + 1 + mostSlots) * triggers; len(front) > most {
+			t.Fatalf("%d of %d are in front, want at most %d", len(front), len(q.waiting), most)
+		}
+		cut += len(q.waiting) - len(front)
+		before := q.places()
+		q.active = q.active[1:]
+		for name, after := range q.places() {
+			if after == before[name] {
+				continue
+			}
+			concerned++
+			if !slices.ContainsFunc(front, func(s *v1alpha1.Suite) bool { return s.Name == name }) {
+				t.Fatalf("%s went from place %d to %d, and is not in front of %d with the limits %v", name, before[name], after, len(q.waiting), q.limits)
+			}
+		}
+	}
+	if concerned == 0 || cut == 0 {
+		t.Errorf("%d places changed, and %d runs were not in front: this proves nothing", concerned, cut)
+	}
+}
+
+const (
+	triggers  = 3
+	mostSlots = 7
+)
+
+type queue struct {
+	active, waiting []*v1alpha1.Suite
+	limits          suite.Limits
+}
+
+func randomQueue(random *rand.Rand) *queue {
+	q := &queue{limits: suite.Limits{Team: random.Int32N(mostSlots + 1), Trigger: map[string]int32{}}}
+	for i := range triggers {
+		q.limits.Trigger[triggerName(i)] = random.Int32N(4)
+	}
+	for i := range 1 + random.IntN(200) {
+		s := aSuite(fmt.Sprintf("run-%d", i), random.IntN(1000))
+		s.Spec.Trigger.Name = triggerName(random.IntN(triggers))
+		if i == 0 || random.IntN(20) == 0 {
+			q.active = append(q.active, s)
+		} else {
+			q.waiting = append(q.waiting, s)
+		}
+	}
+	return q
+}
+
+func triggerName(i int) string { return fmt.Sprintf("trigger-%d", i) }
+
+// places that the waiting runs are told.
+func (q *queue) places() map[string]int {
+	places := map[string]int{}
+	all := slices.Concat(q.active, q.waiting)
+	for _, s := range q.waiting {
+		place := suite.Place(s, all, func(o *v1alpha1.Suite) bool { return slices.Contains(q.active, o) }, q.limits)
+		places[s.Name] = min(place, told+1)
+	}
+	return places
+}
