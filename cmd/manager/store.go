@@ -53,6 +53,10 @@ func truth(variable string, otherwise bool) bool {
 // configured tells whether there is a store at all.
 func (o *storeOptions) configured() bool { return o.Endpoint != "" || o.Bucket != "" }
 
+// maxCA is how large the CA file may be, in bytes: pods get it in one variable, which Linux bounds at
+// 128 KiB.
+const maxCA = 100 << 10
+
 // validate also reads the CA file, so that a wrong one is known at once.
 func (o *storeOptions) validate() error {
 	if !o.configured() {
@@ -61,8 +65,11 @@ func (o *storeOptions) validate() error {
 	var errs []error
 	if o.caFile != "" {
 		ca, err := os.ReadFile(o.caFile)
-		if err != nil {
+		switch {
+		case err != nil:
 			errs = append(errs, fmt.Errorf("--store-ca-file: %w", err))
+		case len(ca) > maxCA:
+			errs = append(errs, fmt.Errorf("--store-ca-file: has %d bytes, and %d are allowed; give only the certificate that signed the store's, those of public authorities are built in", len(ca), maxCA))
 		}
 		o.CA = ca
 	}
