@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -50,14 +51,13 @@ func (c *connection) connect(cmd *cobra.Command) (*client.Connection, *cli.Conso
 	if err != nil {
 		return nil, nil, err
 	}
-	address, key := cmp.Or(c.url, os.Getenv("POSTFLIGHT_URL")), os.Getenv("POSTFLIGHT_API_KEY")
-	switch {
-	case address == "":
+	address := cmp.Or(c.url, os.Getenv("POSTFLIGHT_URL"))
+	if address == "" {
 		return nil, nil, errors.New("no server is named: set POSTFLIGHT_URL, e.g. https://postflight.example.com, or pass --url")
-	case key == "":
-		return nil, nil, errors.New("there is no API key: set POSTFLIGHT_API_KEY, from the secrets of your CI; \"postflight keys create\" makes one")
-	case apikey.Mistyped(key):
-		return nil, nil, errors.New("the API key in POSTFLIGHT_API_KEY was mistyped or cut: its checksum does not fit. Copy it again, or make another one")
+	}
+	key, err := apiKey(os.Getenv)
+	if err != nil {
+		return nil, nil, err
 	}
 	conn, err := client.Connect(address, key, client.Patience(c.patience), client.UserAgent("postflight/"+version()),
 		client.Notice(func(err error, pause time.Duration) {
@@ -66,6 +66,26 @@ func (c *connection) connect(cmd *cobra.Command) (*client.Connection, *cli.Conso
 			}
 		}))
 	return conn, console, err
+}
+
+// apiKey is the key of the environment, or of the file that the environment names.
+func apiKey(getenv func(string) string) (string, error) {
+	key, from := getenv("POSTFLIGHT_API_KEY"), "POSTFLIGHT_API_KEY"
+	if path := getenv("POSTFLIGHT_API_KEY_FILE"); key == "" && path != "" {
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return "", fmt.Errorf("the API key in POSTFLIGHT_API_KEY_FILE: %w", err)
+		}
+		key, from = string(content), path
+	}
+	key = strings.TrimSpace(key)
+	switch {
+	case key == "":
+		return "", errors.New("there is no API key: set POSTFLIGHT_API_KEY, from the secrets of your CI, or POSTFLIGHT_API_KEY_FILE, a file with it; \"postflight keys create\" makes one")
+	case apikey.Mistyped(key):
+		return "", fmt.Errorf("the API key in %s was mistyped or cut: its checksum does not fit. Copy it again, or make another one", from)
+	}
+	return key, nil
 }
 
 // gates marks a command whose exit code a pipeline goes by: whatever else goes wrong is trouble, and

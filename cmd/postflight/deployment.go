@@ -7,15 +7,19 @@ import (
 )
 
 const detection = `Branch, commit, repository and pull request are taken from the variables of GitHub Actions,
-GitLab CI, CircleCI, Jenkins or Buildkite, unless given.`
+GitLab CI, CircleCI, Jenkins or Buildkite, unless given.
+
+$POSTFLIGHT_BRANCH, $POSTFLIGHT_SHA, $POSTFLIGHT_DEPLOYMENT_TYPE and $POSTFLIGHT_DEPLOYMENT_URL win over
+these, and flags over all. What others choose, such as a branch, is better in a variable than on a
+command line that a shell reads.`
 
 func addDeploymentFlags(cmd *cobra.Command, d *cli.Deployment) {
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringVar(&d.Branch, "branch", "", "branch that was deployed")
-	f.StringVar(&d.SHA, "sha", "", "commit that was deployed")
-	f.StringVar(&d.Type, "type", "", "deployment type that Triggers ask for, e.g. staging")
-	f.StringVar(&d.URL, "deployment-url", "", "where it is served; the runs see it as $URL")
+	f.StringVar(&d.Branch, "branch", "", "branch that was deployed; default: $POSTFLIGHT_BRANCH")
+	f.StringVar(&d.SHA, "sha", "", "commit that was deployed; default: $POSTFLIGHT_SHA")
+	f.StringVar(&d.Type, "type", "", "deployment type that Triggers ask for, e.g. staging; default: $POSTFLIGHT_DEPLOYMENT_TYPE")
+	f.StringVar(&d.URL, "deployment-url", "", "where it is served; the runs see it as $URL; default: $POSTFLIGHT_DEPLOYMENT_URL")
 	f.StringArrayVarP(&d.Variables, "variable", "v", nil, "variable for the runs, NAME=value; may be repeated")
 	f.StringVar(&d.Repository, "repository", "", "owner/name")
 	f.StringVar(&d.HostingService, "hosting-service", "", "GitHub or GitLab")

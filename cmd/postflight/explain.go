@@ -28,7 +28,7 @@ each condition of each Trigger.
 			if err != nil {
 				return err
 			}
-			e := &cli.Explain{Connection: c, Console: console, Deployment: d, Detected: cli.DetectCI(os.Getenv)}
+			e := &cli.Explain{Connection: c, Console: console, Deployment: d.OrVariables(os.Getenv), Detected: cli.DetectCI(os.Getenv)}
 			return e.Run(cmd.Context())
 		},
 	})

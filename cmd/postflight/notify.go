@@ -52,7 +52,7 @@ Without --wait, 0 means that every run was started.`,
 			if err != nil {
 				return err
 			}
-			n := &cli.Notify{Connection: c, Console: console, Deployment: d, Detected: cli.DetectCI(os.Getenv), AllowNoMatch: allowNon}
+			n := &cli.Notify{Connection: c, Console: console, Deployment: d.OrVariables(os.Getenv), Detected: cli.DetectCI(os.Getenv), AllowNoMatch: allowNon}
 			if andWait {
 				n.Wait = &cli.Wait{Greenlighter: c, Console: console, Follow: wait.follow, Timeout: wait.timeout}
 			}

@@ -9,7 +9,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/ci"
 )
 
-// Deployment is what the flags say was deployed.
+// Deployment is what the flags, or variables in their place, say was deployed.
 type Deployment struct {
 	Branch, SHA, Type, URL string
 	HostingService         string
@@ -20,6 +20,16 @@ type Deployment struct {
 	DeduplicationKey       string
 	Ephemeral              bool
 	NoDetect               bool // take nothing from the CI system
+}
+
+// OrVariables takes what no flag says from variables, so that values which others choose, such as the
+// name of a branch, need not stand on a command line. They are no detection: NoDetect leaves them be.
+func (d Deployment) OrVariables(getenv func(string) string) Deployment {
+	d.Branch = or(d.Branch, getenv("POSTFLIGHT_BRANCH"))
+	d.SHA = or(d.SHA, getenv("POSTFLIGHT_SHA"))
+	d.Type = or(d.Type, getenv("POSTFLIGHT_DEPLOYMENT_TYPE"))
+	d.URL = or(d.URL, getenv("POSTFLIGHT_DEPLOYMENT_URL"))
+	return d
 }
 
 // DetectCI reads what the CI system says, from the environment of the process.
