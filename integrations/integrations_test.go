@@ -132,8 +132,38 @@ func TestJobs(t *testing.T) {
 		if !*pod.SecurityContext.RunAsNonRoot || *pod.Containers[0].SecurityContext.AllowPrivilegeEscalation || *pod.AutomountServiceAccountToken {
 			t.Errorf("%s: more rights than it needs", path)
 		}
-		if key := pod.Containers[0].Env[1]; key.Name != "POSTFLIGHT_API_KEY" || key.ValueFrom.SecretKeyRef == nil {
-			t.Errorf("%s: the key does not come from a Secret", path)
+		checkExpansion(t, path, pod.Containers[0])
+	}
+}
+
+// checkExpansion: Kubernetes expands $(NAME) in command and args, and in the value of a variable for
+// those that stand before it. Where the name of a branch is $(POSTFLIGHT_API_KEY), it stays that.
+func checkExpansion(t *testing.T, path string, c corev1.Container) {
+	t.Helper()
+	key := slices.IndexFunc(c.Env, func(v corev1.EnvVar) bool { return v.Name == "POSTFLIGHT_API_KEY" })
+	if key != len(c.Env)-1 || c.Env[key].ValueFrom == nil || c.Env[key].ValueFrom.SecretKeyRef == nil || len(c.EnvFrom) > 0 {
+		t.Errorf("%s: the key must come from a Secret, after everything else in env: %+v", path, c.Env)
+		return
+	}
+	var may []string // be expanded; what it holds is not expanded again
+	for _, v := range c.Env[:key] {
+		may = append(may, "$("+v.Name+")")
+	}
+	for _, arg := range slices.Concat(c.Command, c.Args) {
+		for _, reference := range regexp.MustCompile(`\$\([^)]*\)`).FindAllString(arg, -1) {
+			if !slices.Contains(may, reference) {
+				t.Errorf("%s: %q: %s becomes a part of the command line before Kubernetes expands that, or is secret", path, arg, reference)
+			}
+		}
+		for _, deployed := range []string{"--branch", "--sha", "--type", "--deployment-url"} {
+			if strings.HasPrefix(arg, deployed) {
+				t.Errorf("%s: %q: what is deployed belongs into env, before the key", path, arg)
+			}
+		}
+	}
+	for _, name := range []string{"POSTFLIGHT_BRANCH", "POSTFLIGHT_SHA", "POSTFLIGHT_DEPLOYMENT_TYPE", "POSTFLIGHT_DEPLOYMENT_URL"} {
+		if !slices.Contains(may, "$("+name+")") {
+			t.Errorf("%s: no %s before the key, to say what was deployed", path, name)
 		}
 	}
 }
@@ -167,7 +197,20 @@ func TestTekton(t *testing.T) {
 	}
 	checkPlaceholders(t, uncommented(content), `\$\(params\.([a-z-]+)\)`, declared)
 	if task.APIVersion != "tekton.dev/v1" || task.Kind != "Task" || len(task.Spec.Steps) != 1 {
-		t.Errorf("not a Task: %+v", task)
+		t.Fatalf("not a Task: %+v", task)
+	}
+	checkExpansion(t, "tekton/task.yaml", task.Spec.Steps[0])
+	got := map[string]string{}
+	for _, v := range task.Spec.Steps[0].Env {
+		got[v.Name] = v.Value
+	}
+	want := map[string]string{
+		"POSTFLIGHT_URL": "$(params.url)", "POSTFLIGHT_TIMEOUT": "$(params.timeout)", "POSTFLIGHT_API_KEY": "",
+		"POSTFLIGHT_BRANCH": "$(params.branch)", "POSTFLIGHT_SHA": "$(params.sha)",
+		"POSTFLIGHT_DEPLOYMENT_TYPE": "$(params.type)", "POSTFLIGHT_DEPLOYMENT_URL": "$(params.deployment-url)",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }
 
