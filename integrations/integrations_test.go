@@ -125,6 +125,9 @@ func TestJobs(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 			continue
 		}
+		if job.Name == "" || job.GenerateName != "" {
+			t.Errorf("%s: Kustomize refuses what has no name, and nothing could replace the Job", path)
+		}
 		pod := job.Spec.Template.Spec
 		if job.Kind != "Job" || pod.RestartPolicy != corev1.RestartPolicyNever || *job.Spec.BackoffLimit != 0 {
 			t.Errorf("%s: a run that failed would be repeated", path)

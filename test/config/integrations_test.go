@@ -1,0 +1,56 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/postflight-dev/postflight/test/apiserver"
+)
+
+// TestJobsOfIntegrations puts the Jobs beside the manifests of an application, as their comments say:
+// Kustomize takes them, and the API server their outcome.
+func TestJobsOfIntegrations(t *testing.T) {
+	s := apiserver.New(t)
+	for name, file := range map[string]string{"argocd": "argocd/postsync.yaml", "flux": "flux/job.yaml"} {
+		t.Run(name, func(t *testing.T) {
+			kustomization := "namespace: " + s.Namespace(t) + "\nresources: [job.yaml]\npatches:\n" +
+				"- target: {kind: Job, name: postflight}\n" +
+				"  patch: '- {op: replace, path: /spec/template/spec/containers/0/env/1/value, value: feature/pay}'\n"
+			dir := kustomize(t, kustomization)
+			copyFile(t, filepath.Join(folder(t, ".."), "integrations", file), filepath.Join(dir, "job.yaml"))
+			built, err := s.Kubectl(t, "kustomize", dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(built, "- name: POSTFLIGHT_BRANCH\n          value: feature/pay\n") {
+				t.Errorf("the branch is not filled in:\n%s", built)
+			}
+			if out, err := s.Kubectl(t, "apply", "--server-side", "--validate=strict", "--dry-run=server", "-k", dir); err != nil || strings.Contains(out, "arning") {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+}
+
+// kustomize makes a folder with a kustomization.
+func kustomize(t *testing.T, kustomization string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(kustomization), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func copyFile(t *testing.T, from, to string) {
+	t.Helper()
+	content, err := os.ReadFile(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(to, content, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
