@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"crypto/md5" // what object stores check an upload by; SHA-256 is for people
 	"crypto/sha256"
@@ -19,6 +20,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 
 	"github.com/postflight-dev/postflight/client"
+	"github.com/postflight-dev/postflight/internal/fetch"
 )
 
 // Upload puts a file where runs can use it.
@@ -136,13 +138,15 @@ func (c *Upload) put(ctx context.Context, file io.ReadSeeker, sums checksums, ad
 	if resp.StatusCode != http.StatusOK {
 		return &refusal{host: r.URL.Host, status: resp.StatusCode, answer: string(answer)}
 	}
-	return sameContent(resp.Header.Get("ETag"), sums)
+	return sameContent(resp.Header, sums)
 }
 
-// sameContent compares with the store's own checksum, where it is one: encrypting stores have others.
-func sameContent(etag string, sums checksums) error {
-	got := strings.Trim(strings.TrimPrefix(etag, "W/"), `"`)
-	if _, err := hex.DecodeString(got); err != nil || len(got) != 2*md5.Size || got == hex.EncodeToString(sums.md5) {
+// sameContent compares with the store's own checksum, where it is one, for stores that pay no heed to
+// Content-MD5. Encrypting stores have others, which may look like one.
+func sameContent(header http.Header, sums checksums) error {
+	got := strings.Trim(strings.TrimPrefix(header.Get("ETag"), "W/"), `"`)
+	theirs, err := hex.DecodeString(got)
+	if err != nil || len(theirs) != md5.Size || bytes.Equal(theirs, sums.md5) || !fetch.Plain(header) {
 		return nil
 	}
 	return fmt.Errorf("the store holds something else than was sent (its checksum is %s); did two uploads of this path cross?", got)

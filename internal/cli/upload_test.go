@@ -21,6 +21,7 @@ import (
 type aStore struct {
 	statuses []int
 	etag     func(body []byte) string
+	header   [2]string // of the answer to a good upload
 	signed   int
 	got      []byte
 }
@@ -64,8 +65,14 @@ func (s *aStore) put(t *testing.T, w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, "<Error><Code>SomeCode</Code></Error>")
 		return
 	}
+	if s.header[0] != "" {
+		w.Header().Set(s.header[0], s.header[1])
+	}
 	w.Header().Set("ETag", `"`+s.etag(body)+`"`)
 }
+
+// random is the ETag of a store that encrypts with a key of its own: it looks like an MD5 and is none.
+func random([]byte) string { return strings.Repeat("0", 32) }
 
 func honest(body []byte) string {
 	sum := md5.Sum(body)
@@ -86,8 +93,14 @@ func TestUpload(t *testing.T) {
 		"URL expired":       {store: aStore{etag: honest, statuses: []int{403}}, size: 100, signed: 2},
 		"store is away":     {store: aStore{etag: honest, statuses: []int{503, 503, 503}}, size: 100, signed: 3, code: 3, says: "503 Service Unavailable SomeCode"},
 		"refused for good":  {store: aStore{etag: honest, statuses: []int{413}}, size: 100, signed: 1, code: 3},
-		"another checksum":  {store: aStore{etag: func([]byte) string { return strings.Repeat("0", 32) }}, size: 100, signed: 3, code: 3, says: "something else"},
-		"encrypting store":  {store: aStore{etag: func([]byte) string { return "abc-7" }}, size: 100, signed: 1},
+		"another checksum":  {store: aStore{etag: random}, size: 100, signed: 3, code: 3, says: "something else"},
+		"encrypted by the store's key, and damaged": {store: aStore{etag: random, header: [2]string{"X-Amz-Server-Side-Encryption", "AES256"}},
+			size: 100, signed: 3, code: 3, says: "something else"},
+		"encrypted by a managed key": {store: aStore{etag: random, header: [2]string{"X-Amz-Server-Side-Encryption", "aws:kms"}}, size: 100, signed: 1},
+		"encrypted by the customer's key": {store: aStore{etag: random, header: [2]string{"X-Amz-Server-Side-Encryption-Customer-Algorithm", "AES256"}},
+			size: 100, signed: 1},
+		"in capitals":      {store: aStore{etag: func(body []byte) string { return strings.ToUpper(honest(body)) }}, size: 100, signed: 1},
+		"encrypting store": {store: aStore{etag: func([]byte) string { return "abc-7" }}, size: 100, signed: 1},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -75,9 +75,14 @@ func (d *download) accept(response *http.Response) error {
 	if etag := strings.Trim(strings.TrimPrefix(response.Header.Get("ETag"), "W/"), `"`); d.file.ETag != "" && etag != "" && etag != d.file.ETag {
 		return d.changed()
 	}
-	encryption := response.Header.Get("X-Amz-Server-Side-Encryption")
-	d.plain = (encryption == "" || encryption == "AES256") && response.Header.Get("X-Amz-Server-Side-Encryption-Customer-Algorithm") == ""
+	d.plain = Plain(response.Header)
 	return d.align(response)
+}
+
+// Plain tells whether the store says of no encryption by which the ETag of an object is no MD5.
+func Plain(header http.Header) bool {
+	encryption := header.Get("X-Amz-Server-Side-Encryption")
+	return (encryption == "" || encryption == "AES256") && header.Get("X-Amz-Server-Side-Encryption-Customer-Algorithm") == ""
 }
 
 func (d *download) changed() error {
