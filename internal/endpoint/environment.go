@@ -41,13 +41,13 @@ func (o *order) find(ctx context.Context, name string) (*v1alpha1.Environment, e
 	key := client.ObjectKey{Namespace: o.namespace, Name: name}
 	env := &v1alpha1.Environment{}
 	err := o.api.Cache.Get(ctx, key, env)
-	if notFound(err) {
+	if apianswer.NotFound(err) {
 		err = o.hold.do(ctx, func(ctx context.Context) error {
 			env = &v1alpha1.Environment{}
 			return o.api.Live.Get(ctx, key, env)
 		})
 	}
-	if notFound(err) {
+	if apianswer.NotFound(err) {
 		return nil, nil
 	}
 	return env, err
@@ -85,7 +85,7 @@ func (o *order) createOrRenew(ctx context.Context, wanted *v1alpha1.Environment)
 	}
 	env = &v1alpha1.Environment{}
 	err := o.api.Live.Get(ctx, client.ObjectKeyFromObject(wanted), env)
-	if notFound(err) && !apierrors.IsAlreadyExists(refusal) {
+	if apianswer.NotFound(err) && !apierrors.IsAlreadyExists(refusal) {
 		return nil, refusal
 	}
 	if err != nil {
@@ -117,7 +117,7 @@ func (o *order) renew(ctx context.Context, env, wanted *v1alpha1.Environment) (*
 
 // vanished makes of an Environment that is not there any more one to be created.
 func vanished(err error) error {
-	if notFound(err) && !namespaceGone(err) {
+	if apianswer.NotFound(err) && !namespaceGone(err) {
 		return errTerminating
 	}
 	return err

@@ -58,8 +58,8 @@ func cleanPath(path string) string {
 	return clean.String()
 }
 
-// handler is what surrounds every route: the request id, the bound on requests in flight, errors
-// and panics, metrics and the audit line.
+// handler is what surrounds every route: the request id, errors and panics, metrics and the audit
+// line.
 func (a *API) handler(handle func(http.ResponseWriter, *Request) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, httpRequest *http.Request) {
 		r := &Request{Request: httpRequest, id: requestID(httpRequest.Header), receivedAt: a.Now(), route: httpRequest.Pattern}
@@ -68,23 +68,30 @@ func (a *API) handler(handle func(http.ResponseWriter, *Request) error) http.Han
 		answer := &answer{ResponseWriter: w}
 		answer.Header().Set("X-Request-Id", r.id)
 		defer a.finish(answer, r)
-		if err := a.bounded(answer, r, handle); err != nil {
+		if err := guarded(answer, r, handle); err != nil {
 			a.fail(answer, r, err)
 		}
 	})
 }
 
-func (a *API) bounded(w http.ResponseWriter, r *Request, handle func(http.ResponseWriter, *Request) error) (err error) {
-	if !a.inFlight.enter() {
-		return &failure{code: "overloaded", message: "The server is answering as many requests as it can. Send the request again in a few seconds."}
-	}
-	r.gate = &a.inFlight
-	defer func() { r.gate.leave() }()
+// guarded makes an error of a panic in the handler.
+func guarded(w http.ResponseWriter, r *Request, handle func(http.ResponseWriter, *Request) error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = recovered(p)
 		}
 	}()
+	return handle(w, r)
+}
+
+// bounded counts the request among those in flight. It must be authenticated: otherwise anybody could
+// fill all slots, with answers that are never read.
+func (a *API) bounded(w http.ResponseWriter, r *Request, handle func(http.ResponseWriter, *Request) error) error {
+	if !a.inFlight.enter() {
+		return &failure{code: "overloaded", message: "The server is answering as many requests as it can. Send the request again in a few seconds."}
+	}
+	r.gate = &a.inFlight
+	defer func() { r.gate.leave() }()
 	return handle(w, r)
 }
 

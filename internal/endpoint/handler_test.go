@@ -153,40 +153,6 @@ func TestPanicOverOneTrigger(t *testing.T) {
 	}
 }
 
-func TestInFlightIsBounded(t *testing.T) {
-	block := &blocking{entered: make(chan struct{}), leave: make(chan struct{})}
-	h := start(t, setup{objects: acme(), config: func(c *Config) { c.Triggers = block }, limits: func(l *Limits) { l.InFlight = 1 }})
-	done := make(chan int)
-	go func() {
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, post(withSHA))
-		done <- w.Code
-	}()
-	<-block.entered
-	w := h.exchange(post(withSHA))
-	if got := decode[problem](t, w); w.Code != 503 || got.FailureCode != "overloaded" || w.Header().Get("Retry-After") == "" {
-		t.Errorf("%d %s, want 503 with Retry-After", w.Code, w.Body)
-	}
-	close(block.leave)
-	if code := <-done; code != 200 {
-		t.Errorf("the request before: %d, want 200", code)
-	}
-	if w := h.exchange(post(`{`)); w.Code != 400 {
-		t.Errorf("the request afterwards: %d, want to get in", w.Code)
-	}
-}
-
-type blocking struct {
-	match.Index
-	entered, leave chan struct{}
-}
-
-func (b *blocking) Match(string, *notification.Notification) matched {
-	b.entered <- struct{}{}
-	<-b.leave
-	return nil
-}
-
 func TestAuditLine(t *testing.T) {
 	h := start(t, setup{objects: acme(trigger("a"), trigger("b"), trigger("c", inNowhere))})
 	h.notify(`{"sha":"x"}`)

@@ -102,5 +102,5 @@ func transient(err error) bool {
 	}
 	code := status.Status().Code
 	return code >= 500 || code == 429 || code == 408 || code == 401 ||
-		apierrors.IsConflict(err) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) || starting(err)
+		apierrors.IsConflict(err) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) || apianswer.Starting(err)
 }

@@ -53,7 +53,7 @@ func (p *placement) look(ctx context.Context) error {
 	case err == nil:
 		p.existing = existing
 		return nil
-	case !notFound(err):
+	case !apianswer.NotFound(err):
 		return err
 	case apierrors.IsAlreadyExists(p.refusal):
 		p.refusal = nil

@@ -3,12 +3,12 @@ package endpoint
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/postflight-dev/postflight/internal/apianswer"
 )
 
 // refused is a definite no, with the reason as a sentence for the person who reads the CI log.
@@ -29,7 +29,7 @@ func final(err error, what string) error {
 	switch {
 	case err == nil:
 		return nil
-	case noRight(err):
+	case apianswer.MissingRight(err):
 		return refusef("The manager may not create %s in this namespace. Ask the operator of this service to check its role.", what)
 	case errors.As(err, &late) || !errors.As(err, &status):
 		return err
@@ -68,25 +68,4 @@ func namespaceGone(err error) bool {
 	}
 	details := status.Status().Details
 	return details != nil && details.Kind == "namespaces"
-}
-
-// starting tells whether the answer is one that an API server gives only until it knows all that it
-// has to know: roles, quotas and policies, each of which it takes for a no, and the paths of custom
-// resources. An answer in a form that is not the API server's is some proxy's, and means as little.
-func starting(err error) bool {
-	if apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) {
-		return true
-	}
-	return noRight(err) || apierrors.IsForbidden(err) &&
-		(strings.Contains(err.Error(), "not yet ready to handle request") || strings.Contains(err.Error(), "status unknown for quota"))
-}
-
-// notFound tells whether an object does not exist, as opposed to its kind.
-func notFound(err error) bool { return apierrors.IsNotFound(err) && !starting(err) }
-
-// missingRight is how the API server words that a role is missing, or not known yet.
-var missingRight = regexp.MustCompile(`User ".*" cannot [a-z]+ resource "`)
-
-func noRight(err error) bool {
-	return apierrors.IsForbidden(err) && missingRight.MatchString(err.Error())
 }

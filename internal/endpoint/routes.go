@@ -51,12 +51,13 @@ func (a *API) dispatch(w http.ResponseWriter, r *Request, routes []Route) error 
 	if i < 0 {
 		return methodNotAllowed(routes)
 	}
-	if routes[i].Auth {
-		if err := a.authenticate(r); err != nil {
-			return err
-		}
+	if !routes[i].Auth {
+		return routes[i].Handler(w, r)
 	}
-	return routes[i].Handler(w, r)
+	if err := a.authenticate(r); err != nil {
+		return err
+	}
+	return a.bounded(w, r, routes[i].Handler)
 }
 
 func methodNotAllowed(routes []Route) error {

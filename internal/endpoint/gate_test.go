@@ -1,0 +1,69 @@
+package endpoint
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/postflight-dev/postflight/internal/match"
+	"github.com/postflight-dev/postflight/internal/notification"
+)
+
+func TestInFlightIsBounded(t *testing.T) {
+	block := &blocking{entered: make(chan struct{}), leave: make(chan struct{})}
+	h := start(t, setup{objects: acme(), config: func(c *Config) { c.Triggers = block }, limits: func(l *Limits) { l.InFlight = 1 }})
+	done := make(chan int)
+	go func() {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, post(withSHA))
+		done <- w.Code
+	}()
+	<-block.entered
+	w := h.exchange(post(withSHA))
+	if got := decode[problem](t, w); w.Code != 503 || got.FailureCode != "overloaded" || w.Header().Get("Retry-After") == "" {
+		t.Errorf("%d %s, want 503 with Retry-After", w.Code, w.Body)
+	}
+	close(block.leave)
+	if code := <-done; code != 200 {
+		t.Errorf("the request before: %d, want 200", code)
+	}
+	if w := h.exchange(post(`{`)); w.Code != 400 {
+		t.Errorf("the request afterwards: %d, want to get in", w.Code)
+	}
+}
+
+// TestWhoHasNoKeyTakesNoSlot: an answer that nobody reads would keep it.
+func TestWhoHasNoKeyTakesNoSlot(t *testing.T) {
+	block := &blocking{entered: make(chan struct{}), leave: make(chan struct{})}
+	h := start(t, setup{objects: acme(), config: func(c *Config) { c.Triggers = block }, limits: func(l *Limits) { l.InFlight = 1 }})
+	cases := map[string]struct {
+		request *http.Request
+		status  int
+	}{
+		"openapi.yaml":   {httptest.NewRequest(http.MethodGet, "/openapi.yaml", nil), 200},
+		"a wrong key":    {post(withSHA, header("Authorization", "Bearer x")), 401},
+		"no such path":   {post(withSHA, path("/nowhere")), 404},
+		"another method": {post(withSHA, method("DELETE")), 405},
+	}
+	go h.ServeHTTP(httptest.NewRecorder(), post(withSHA))
+	<-block.entered
+	defer close(block.leave)
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if w := h.exchange(tc.request); w.Code != tc.status {
+				t.Errorf("%d while the only slot is taken, want %d: %s", w.Code, tc.status, w.Body)
+			}
+		})
+	}
+}
+
+type blocking struct {
+	match.Index
+	entered, leave chan struct{}
+}
+
+func (b *blocking) Match(string, *notification.Notification) matched {
+	b.entered <- struct{}{}
+	<-b.leave
+	return nil
+}
