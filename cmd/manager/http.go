@@ -10,9 +10,11 @@ import (
 	"time"
 
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/controllers"
 	"github.com/postflight-dev/postflight/internal/auth"
 	"github.com/postflight-dev/postflight/internal/endpoint"
@@ -21,27 +23,31 @@ import (
 	"github.com/postflight-dev/postflight/internal/serve"
 )
 
+// maxConnections is more than all that may wait or be answered, and leaves some that are idle: each costs
+// about 20 KiB, also of clients without a key.
+const maxConnections = 8192
+
 // drainTimeout lets requests end that are held for the API server.
-const drainTimeout = 50 * time.Second
+func drainTimeout(o options) time.Duration { return o.holdBudget + 5*time.Second }
 
 // setupHTTP adds the HTTP API, which every replica serves.
-func setupHTTP(ctx context.Context, mgr ctrl.Manager, o options, store *inputs.Store) error {
+func setupHTTP(ctx context.Context, mgr ctrl.Manager, o options, store *inputs.Store) (*serve.Server, error) {
 	authenticator, err := setupAuth(ctx, mgr)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	triggers := &match.Index{}
 	triggersSynced, err := controllers.WatchTriggers(ctx, mgr.GetCache(), triggers)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := endpoint.SetupIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
-		return err
+		return nil, err
 	}
 	// Not the manager's client: its reads wait for its writes, and answers must wait for neither.
 	writer, err := client.New(mgr.GetConfig(), client.Options{HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper()})
 	if err != nil {
-		return fmt.Errorf("create the client of the HTTP API: %w", err)
+		return nil, fmt.Errorf("create the client of the HTTP API: %w", err)
 	}
 	limits := endpoint.DefaultLimits()
 	limits.HoldBudget = o.holdBudget
@@ -62,15 +68,22 @@ func setupHTTP(ctx context.Context, mgr ctrl.Manager, o options, store *inputs.S
 		Audit:      slog.New(slog.NewJSONHandler(os.Stdout, nil)),
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := api.WatchSuites(ctx, mgr.GetCache()); err != nil {
-		return err
+	if err := errors.Join(api.WatchSuites(ctx, mgr.GetCache()), knowEnvironments(ctx, mgr.GetCache())); err != nil {
+		return nil, err
 	}
 	server := &http.Server{Addr: o.bindAddress, Handler: api}
 	server.RegisterOnShutdown(api.Drain)
 	limits.Apply(server)
 	return addServer(mgr, server, o, triggersSynced)
+}
+
+// knowEnvironments has the cache hold them before the first notification asks: it would wait for them,
+// and for ever where the API server is away.
+func knowEnvironments(ctx context.Context, c cache.Cache) error {
+	_, err := c.GetInformer(ctx, &v1alpha1.Environment{}, cache.BlockUntilSynced(false))
+	return err
 }
 
 func setupAuth(ctx context.Context, mgr ctrl.Manager) (*auth.Authenticator, error) {
@@ -104,16 +117,15 @@ func probe(mgr ctrl.Manager) func(context.Context) error {
 	}
 }
 
-func addServer(mgr ctrl.Manager, server *http.Server, o options, triggersSynced func() bool) error {
-	s, err := serve.Listen(server, serve.Options{DrainDelay: o.drainDelay, DrainTimeout: drainTimeout})
+func addServer(mgr ctrl.Manager, server *http.Server, o options, triggersSynced func() bool) (*serve.Server, error) {
+	s, err := serve.Listen(server, serve.Options{
+		DrainDelay:   o.drainDelay,
+		DrainTimeout: drainTimeout(o),
+		Connections:  maxConnections,
+		Await:        triggersSynced, // or it would answer that nobody wants a notification
+	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	ready := func(r *http.Request) error {
-		if !triggersSynced() {
-			return errors.New("the Triggers are not all known yet")
-		}
-		return s.Ready(r)
-	}
-	return errors.Join(mgr.Add(s), mgr.AddReadyzCheck("http", ready))
+	return s, errors.Join(mgr.Add(s), mgr.AddReadyzCheck("http", s.Ready))
 }

@@ -56,12 +56,14 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	if err := setupHTTP(ctx, mgr, o, store); err != nil {
+	server, err := setupHTTP(ctx, mgr, o, store)
+	if err != nil {
 		return err
 	}
 	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
 		return err
 	}
+	defer server.Wait()
 	return mgr.Start(ctx)
 }
 
@@ -98,7 +100,7 @@ func managerOptions(o options) ctrl.Options {
 		Client:                  controllers.ClientOptions(),
 		Metrics:                 metricsserver.Options{BindAddress: o.metricsAddress},
 		HealthProbeBindAddress:  o.probeAddress,
-		GracefulShutdownTimeout: ptr.To(o.drainDelay + drainTimeout + 5*time.Second),
+		GracefulShutdownTimeout: ptr.To(o.drainDelay + drainTimeout(o) + 5*time.Second),
 	}
 }
 

@@ -16,6 +16,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/net/netutil"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
@@ -28,6 +30,13 @@ type Options struct {
 	// DrainTimeout is how long requests that are being answered may then take; afterwards they are
 	// cut off.
 	DrainTimeout time.Duration
+
+	// Connections is how many there may be at once, 0 for any number. Others wait until one closes.
+	Connections int
+
+	// Await tells when the handler knows enough to answer; nil where it always does. Connections wait
+	// until then.
+	Await func() bool
 }
 
 // Server is an http.Server that listens before it serves and drains before it stops.
@@ -36,7 +45,11 @@ type Server struct {
 	listener net.Listener
 	options  Options
 	state    atomic.Int32
+	stopped  chan struct{}
 }
+
+// awaitEvery is how often Await is asked: seldom enough to cost nothing.
+const awaitEvery = 10 * time.Millisecond
 
 const (
 	starting int32 = iota
@@ -51,7 +64,10 @@ func Listen(server *http.Server, options Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen for HTTP requests: %w", err)
 	}
-	return &Server{server: server, listener: listener, options: options}, nil
+	if options.Connections > 0 {
+		listener = netutil.LimitListener(listener, options.Connections)
+	}
+	return &Server{server: server, listener: listener, options: options, stopped: make(chan struct{})}, nil
 }
 
 // Addr is the address that the server listens on.
@@ -74,6 +90,10 @@ func (s *Server) Ready(*http.Request) error {
 
 // Start serves until ctx is done, and returns when the last request was answered or cut off.
 func (s *Server) Start(ctx context.Context) error {
+	defer close(s.stopped)
+	if err := s.await(ctx); err != nil {
+		return s.listener.Close()
+	}
 	failed := make(chan error, 1)
 	go func() { failed <- s.server.Serve(s.listener) }()
 	s.state.Store(serving)
@@ -85,6 +105,22 @@ func (s *Server) Start(ctx context.Context) error {
 	case <-ctx.Done():
 		return s.drain()
 	}
+}
+
+// Wait returns when the server has stopped, at once if it does not serve. A manager that lost the lead
+// does not wait for what it runs, and the requests that are held would end with the process.
+func (s *Server) Wait() {
+	if s.state.Load() != starting {
+		<-s.stopped
+	}
+}
+
+// await fails only when ctx is done.
+func (s *Server) await(ctx context.Context) error {
+	if s.options.Await == nil {
+		return nil
+	}
+	return wait.PollUntilContextCancel(ctx, awaitEvery, true, func(context.Context) (bool, error) { return s.options.Await(), nil })
 }
 
 // drain must not use the context of Start, which is done.

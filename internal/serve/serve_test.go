@@ -171,3 +171,91 @@ func TestServeFails(t *testing.T) {
 		t.Errorf("%v, want an error, and not to be ready", err)
 	}
 }
+
+// TestAwaits: nobody is answered, and nobody refused, before the handler knows enough.
+func TestAwaits(t *testing.T) {
+	var known atomic.Bool
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !known.Load() {
+			t.Error("answered too early")
+		}
+		hello(w, r)
+	})
+	s, err := Listen(&http.Server{Addr: "127.0.0.1:0", Handler: handler}, Options{DrainTimeout: time.Second, Await: known.Load})
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = s.Start(t.Context()) }()
+	answered := make(chan string)
+	go func() {
+		body, _ := (&running{Server: s}).get()
+		answered <- body
+	}()
+	time.Sleep(50 * time.Millisecond)
+	if s.Ready(nil) == nil {
+		t.Error("ready too early")
+	}
+	known.Store(true)
+	if got := <-answered; got != "hello" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestWaitsForTheLastAnswer: a manager that lost the lead returns at once, and its process must not.
+func TestWaitsForTheLastAnswer(t *testing.T) {
+	entered, leave := make(chan struct{}), make(chan struct{})
+	r := run(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { close(entered); <-leave; hello(w, r) }), Options{DrainTimeout: 10 * time.Second})
+	answered := make(chan string, 1)
+	go func() {
+		body, _ := r.get()
+		answered <- body
+	}()
+	<-entered
+	r.stop()
+	time.AfterFunc(50*time.Millisecond, func() { close(leave) })
+	r.Wait()
+	select {
+	case got := <-answered:
+		if got != "hello" {
+			t.Errorf("got %q", got)
+		}
+	case <-time.After(time.Second):
+		t.Error("it did not wait for the answer")
+	}
+}
+
+func TestNothingToWaitFor(t *testing.T) {
+	s, err := Listen(&http.Server{Addr: "127.0.0.1:0"}, Options{Await: func() bool { return false }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Wait()
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if err := s.Start(ctx); err != nil {
+		t.Errorf("stopped before it served: %v", err)
+	}
+}
+
+// TestConnections: one more than allowed waits until another closes.
+func TestConnections(t *testing.T) {
+	r := run(t, http.HandlerFunc(hello), Options{DrainTimeout: time.Second, Connections: 1})
+	idle, err := net.Dial("tcp", r.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	answered := make(chan string, 1)
+	go func() {
+		body, _ := r.get()
+		answered <- body
+	}()
+	select {
+	case got := <-answered:
+		t.Errorf("a second connection was served: %q", got)
+	case <-time.After(50 * time.Millisecond):
+	}
+	_ = idle.Close()
+	if got := <-answered; got != "hello" {
+		t.Errorf("got %q", got)
+	}
+}
