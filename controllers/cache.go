@@ -28,8 +28,12 @@ func CacheOptions() cache.Options {
 	}
 }
 
+// slim also drops the variables of a finished Suite, up to 64 KiB of them: they are for its Job.
 func slim(s *v1alpha1.Suite) *v1alpha1.Suite {
 	s.ManagedFields = nil
+	if s.Finished() {
+		s.Spec.Variables = nil
+	}
 	suite.Intern(s)
 	return s
 }
