@@ -135,7 +135,23 @@ func TestJobs(t *testing.T) {
 		if !*pod.SecurityContext.RunAsNonRoot || *pod.Containers[0].SecurityContext.AllowPrivilegeEscalation || *pod.AutomountServiceAccountToken {
 			t.Errorf("%s: more rights than it needs", path)
 		}
+		checkImage(t, path, pod.Containers[0].Image)
 		checkExpansion(t, path, pod.Containers[0])
+	}
+}
+
+// checkImage: what replaces the image of the manager replaces this one. Without a tag it would be
+// whatever is the latest, on each node another.
+func checkImage(t *testing.T, path, image string) {
+	t.Helper()
+	var manager struct {
+		Images []struct{ Name, NewTag string } `json:"images"`
+	}
+	if err := yaml.Unmarshal(read(t, "../config/manager/kustomization.yaml"), &manager); err != nil {
+		t.Fatal(err)
+	}
+	if want := manager.Images[0].Name + ":" + manager.Images[0].NewTag; image != want {
+		t.Errorf("%s: image %s, and that of the manager is %s", path, image, want)
 	}
 }
 
@@ -202,6 +218,7 @@ func TestTekton(t *testing.T) {
 	if task.APIVersion != "tekton.dev/v1" || task.Kind != "Task" || len(task.Spec.Steps) != 1 {
 		t.Fatalf("not a Task: %+v", task)
 	}
+	checkImage(t, "tekton/task.yaml", task.Spec.Steps[0].Image)
 	checkExpansion(t, "tekton/task.yaml", task.Spec.Steps[0])
 	got := map[string]string{}
 	for _, v := range task.Spec.Steps[0].Env {

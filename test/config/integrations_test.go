@@ -17,20 +17,47 @@ func TestJobsOfIntegrations(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			kustomization := "namespace: " + s.Namespace(t) + "\nresources: [job.yaml]\npatches:\n" +
 				"- target: {kind: Job, name: postflight}\n" +
-				"  patch: '- {op: replace, path: /spec/template/spec/containers/0/env/1/value, value: feature/pay}'\n"
+				"  patch: '- {op: replace, path: /spec/template/spec/containers/0/env/1/value, value: feature/pay}'\n" +
+				"images: [{name: postflight/postflight, newName: registry.example.com/postflight, newTag: '1'}]\n"
 			dir := kustomize(t, kustomization)
 			copyFile(t, filepath.Join(folder(t, ".."), "integrations", file), filepath.Join(dir, "job.yaml"))
 			built, err := s.Kubectl(t, "kustomize", dir)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !strings.Contains(built, "- name: POSTFLIGHT_BRANCH\n          value: feature/pay\n") {
-				t.Errorf("the branch is not filled in:\n%s", built)
+			if !strings.Contains(built, "- name: POSTFLIGHT_BRANCH\n          value: feature/pay\n") ||
+				!strings.Contains(built, "image: registry.example.com/postflight:1\n") {
+				t.Errorf("branch or image is not filled in:\n%s", built)
 			}
 			if out, err := s.Kubectl(t, "apply", "--server-side", "--validate=strict", "--dry-run=server", "-k", dir); err != nil || strings.Contains(out, "arning") {
 				t.Errorf("%v\n%s", err, out)
 			}
 		})
+	}
+}
+
+// TestInstall builds the kustomization of docs/operations.md: the manager has the image that it names.
+func TestInstall(t *testing.T) {
+	s := apiserver.New(t)
+	docs, err := os.ReadFile(filepath.Join(folder(t, ".."), "docs", "operations.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, block, found := strings.Cut(string(docs), "```yaml\n# kustomization.yaml,")
+	block, _, ended := strings.Cut(block, "\n```")
+	if !found || !ended {
+		t.Fatal("docs/operations.md has no kustomization")
+	}
+	dir := kustomize(t, "#"+block+"\n")
+	if err := os.Symlink(folder(t, ".."), filepath.Join(dir, "postflight")); err != nil {
+		t.Fatal(err)
+	}
+	built, err := s.Kubectl(t, "kustomize", dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(built, "image: registry.example.com/postflight:1\n") || strings.Contains(built, "postflight/postflight") {
+		t.Error("the image of the manager is not replaced")
 	}
 }
 
