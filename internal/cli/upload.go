@@ -1,26 +1,20 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"crypto/md5" // what object stores check an upload by; SHA-256 is for people
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
 
 	"github.com/postflight-dev/postflight/client"
-	"github.com/postflight-dev/postflight/internal/fetch"
 )
 
 // Upload puts a file where runs can use it.
@@ -30,6 +24,8 @@ type Upload struct {
 	File       string // on this machine
 	As         string // where to put it; the name of the file where empty
 	Attempts   int
+
+	stallAfter, answerAfter time.Duration // in tests
 }
 
 // uploaded is what -o json prints.
@@ -105,82 +101,6 @@ func (c *Upload) sum(file *os.File) (checksums, error) {
 	m, s := md5.New(), sha256.New()
 	size, err := io.Copy(io.MultiWriter(m, s), file)
 	return checksums{m.Sum(nil), s.Sum(nil), size}, err
-}
-
-func (c *Upload) put(ctx context.Context, file io.ReadSeeker, sums checksums, address string) error {
-	if _, err := file.Seek(0, io.SeekStart); err != nil {
-		return err
-	}
-	bar := c.bar(sums.size)
-	defer func() { _ = bar.Close() }() // only for the eye
-	// The body is cut to what was summed: a file that grows meanwhile is not uploaded in half.
-	body := io.TeeReader(io.LimitReader(file, sums.size), bar)
-	r, err := http.NewRequestWithContext(ctx, http.MethodPut, address, io.NopCloser(body))
-	if err != nil {
-		return errors.New("the server gave a URL that cannot be used; ask its operator to check the store's address")
-	}
-	r.ContentLength = sums.size
-	if sums.size == 0 {
-		r.Body = http.NoBody
-	}
-	r.Header.Set("Content-Type", "application/octet-stream")
-	r.Header.Set("Content-MD5", base64.StdEncoding.EncodeToString(sums.md5))
-	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		var wrapped *url.Error
-		if errors.As(err, &wrapped) {
-			err = wrapped.Err // without the URL, which is a secret
-		}
-		return fmt.Errorf("the store at %s: %w", r.URL.Host, err)
-	}
-	defer resp.Body.Close()
-	answer, _ := io.ReadAll(io.LimitReader(resp.Body, 4096))
-	if resp.StatusCode != http.StatusOK {
-		return &refusal{host: r.URL.Host, status: resp.StatusCode, answer: string(answer)}
-	}
-	return sameContent(resp.Header, sums)
-}
-
-// sameContent compares with the store's own checksum, where it is one, for stores that pay no heed to
-// Content-MD5. Encrypting stores have others, which may look like one.
-func sameContent(header http.Header, sums checksums) error {
-	got := strings.Trim(strings.TrimPrefix(header.Get("ETag"), "W/"), `"`)
-	theirs, err := hex.DecodeString(got)
-	if err != nil || len(theirs) != md5.Size || bytes.Equal(theirs, sums.md5) || !fetch.Plain(header) {
-		return nil
-	}
-	return fmt.Errorf("the store holds something else than was sent (its checksum is %s); did two uploads of this path cross?", got)
-}
-
-// refusal is an answer of the store.
-type refusal struct {
-	host   string
-	status int
-	answer string
-}
-
-func (r *refusal) Error() string {
-	code := between(r.answer, "<Code>", "</Code>")
-	text := fmt.Sprintf("the store at %s refused the file: %d %s %s", r.host, r.status, http.StatusText(r.status), code)
-	if r.status == http.StatusForbidden {
-		text += ". The clock of this machine or a proxy that changes headers may be the reason"
-	}
-	return strings.TrimSpace(text)
-}
-
-// final is false where a fresh URL or another moment may help.
-func (r *refusal) final() bool {
-	return r.status >= 400 && r.status < 500 && r.status != http.StatusForbidden && r.status != http.StatusRequestTimeout &&
-		r.status != http.StatusTooManyRequests && !strings.Contains(r.answer, "BadDigest") && !strings.Contains(r.answer, "RequestTimeout")
-}
-
-func between(text, from, to string) string {
-	_, after, found := strings.Cut(text, from)
-	before, _, ok := strings.Cut(after, to)
-	if !found || !ok {
-		return ""
-	}
-	return Clean(before)
 }
 
 // bar is seen by people only.

@@ -61,6 +61,7 @@ func (s *aStore) put(t *testing.T, w http.ResponseWriter, r *http.Request) {
 		if status == 0 {
 			panic(http.ErrAbortHandler)
 		}
+		w.Header().Set("Location", "https://sso.example.com/login?token=secret")
 		w.WriteHeader(status)
 		fmt.Fprint(w, "<Error><Code>SomeCode</Code></Error>")
 		return
@@ -87,13 +88,15 @@ func TestUpload(t *testing.T) {
 		code   int
 		says   string
 	}{
-		"good":              {store: aStore{etag: honest}, size: 100_000, signed: 1, says: "Uploaded 100000 bytes, SHA-256"},
-		"empty":             {store: aStore{etag: honest}, signed: 1},
-		"connection breaks": {store: aStore{etag: honest, statuses: []int{0}}, size: 100, signed: 2, says: "Trying again, 2 of 3"},
-		"URL expired":       {store: aStore{etag: honest, statuses: []int{403}}, size: 100, signed: 2},
-		"store is away":     {store: aStore{etag: honest, statuses: []int{503, 503, 503}}, size: 100, signed: 3, code: 3, says: "503 Service Unavailable SomeCode"},
-		"refused for good":  {store: aStore{etag: honest, statuses: []int{413}}, size: 100, signed: 1, code: 3},
-		"another checksum":  {store: aStore{etag: random}, size: 100, signed: 3, code: 3, says: "something else"},
+		"good":                  {store: aStore{etag: honest}, size: 100_000, signed: 1, says: "Uploaded 100000 bytes, SHA-256"},
+		"empty":                 {store: aStore{etag: honest}, signed: 1},
+		"connection breaks":     {store: aStore{etag: honest, statuses: []int{0}}, size: 100, signed: 2, says: "Trying again, 2 of 3"},
+		"URL expired":           {store: aStore{etag: honest, statuses: []int{403}}, size: 100, signed: 2},
+		"store is away":         {store: aStore{etag: honest, statuses: []int{503, 503, 503}}, size: 100, signed: 3, code: 3, says: "503 Service Unavailable SomeCode"},
+		"refused for good":      {store: aStore{etag: honest, statuses: []int{413}}, size: 100, signed: 1, code: 3},
+		"redirect":              {store: aStore{etag: honest, statuses: []int{302, 302, 302}}, size: 100, signed: 1, code: 3, says: "redirects to sso.example.com (302 Found"},
+		"redirect by the store": {store: aStore{etag: honest, statuses: []int{307}}, size: 100, signed: 1, code: 3, says: "(307 Temporary Redirect SomeCode)"},
+		"another checksum":      {store: aStore{etag: random}, size: 100, signed: 3, code: 3, says: "something else"},
 		"encrypted by the store's key, and damaged": {store: aStore{etag: random, header: [2]string{"X-Amz-Server-Side-Encryption", "AES256"}},
 			size: 100, signed: 3, code: 3, says: "something else"},
 		"encrypted by a managed key": {store: aStore{etag: random, header: [2]string{"X-Amz-Server-Side-Encryption", "aws:kms"}}, size: 100, signed: 1},

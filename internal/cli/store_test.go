@@ -1,0 +1,90 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/postflight-dev/postflight/client"
+)
+
+// TestUploadToAStoreThatHangs ends, with an error.
+func TestUploadToAStoreThatHangs(t *testing.T) {
+	const quick, never = 200 * time.Millisecond, time.Hour
+	cases := map[string]struct {
+		size          int64
+		reads         bool
+		stall, answer time.Duration
+	}{
+		"takes nothing":            {size: 64 << 20, stall: quick, answer: never}, // more than fits between the two
+		"takes all, and no answer": {size: 1 << 20, reads: true, stall: never, answer: quick},
+		"an empty file":            {stall: quick, answer: never},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			release := make(chan struct{})
+			store := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				if tc.reads {
+					_, _ = io.Copy(io.Discard, r.Body)
+				}
+				<-release
+			}))
+			defer store.Close()
+			defer close(release)
+			c, _, _ := console()
+			u := &Upload{Connection: signs(t, store.URL), Console: c, File: fileOf(t, tc.size), Attempts: 1, stallAfter: tc.stall, answerAfter: tc.answer}
+			if err := u.Run(t.Context()); codeOf(err) != ExitTrouble || !strings.Contains(err.Error(), "does not answer") {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+// A store that is slow is waited for as long as it takes some of the file.
+func TestUploadToASlowStore(t *testing.T) {
+	store := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		for n := int64(1); n > 0; time.Sleep(100 * time.Millisecond) {
+			n, _ = io.CopyN(io.Discard, r.Body, 4<<20)
+		}
+	}))
+	defer store.Close()
+	c, _, _ := console()
+	u := &Upload{Connection: signs(t, store.URL), Console: c, File: fileOf(t, 64<<20), Attempts: 1, stallAfter: time.Second}
+	if err := u.Run(t.Context()); err != nil {
+		t.Errorf("%v", err)
+	}
+}
+
+// signs is a server that signs a URL of the store.
+func signs(t *testing.T, store string) *client.Connection {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"fileLocation":"acme/a","playgroundFileLocation":"a","signedUrl":%q}`, store)
+	}))
+	t.Cleanup(server.Close)
+	conn, err := client.Connect(server.URL, "k", client.Patience(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+// fileOf is a file of zeros, which take no room.
+func fileOf(t *testing.T, size int64) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "app.apk")
+	if err := os.WriteFile(name, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(name, size); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
