@@ -75,9 +75,9 @@ type API struct {
 	Config
 	metrics  *metrics
 	mux      *http.ServeMux
-	inFlight gate
-	held     gate
-	waiting  gate
+	inFlight *gate
+	held     *gate
+	waiting  *gate
 	hub      *hub
 }
 

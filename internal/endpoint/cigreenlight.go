@@ -84,8 +84,8 @@ func (q *inquiry) answer(wait time.Duration) (*greenlight.Answer, error) {
 	if err != nil || wait == 0 || first.Final() || q.api.hub.isClosed() {
 		return first, err
 	}
-	if !q.request.move(&q.api.waiting) {
-		return nil, &failure{code: "overloaded", message: "As many requests wait for runs as the server can hold. Ask again without wait, or in a few seconds."}
+	if !q.request.move(q.api.waiting) {
+		return nil, &failure{code: "overloaded", message: "As many requests wait for runs as the server can hold, or as many of this team as leave room for others. Ask again without wait, or in a few seconds."}
 	}
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()

@@ -37,14 +37,14 @@ func to(condition metav1.Condition) func(*v1alpha1.Suite) {
 // wait asks in the background, and returns once the request waits.
 func (h *harness) wait(id string) <-chan *httptest.ResponseRecorder {
 	h.t.Helper()
-	before := len(h.waiting.slots)
+	before := h.waiting.count()
 	answer := make(chan *httptest.ResponseRecorder, 1)
 	go func() {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, ask(id, "?wait=50"))
 		answer <- w
 	}()
-	for deadline := time.Now().Add(5 * time.Second); len(h.waiting.slots) == before; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Second); h.waiting.count() == before; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			h.t.Fatal("the request does not wait")
 		}
@@ -90,8 +90,8 @@ func TestWaitingForTheEnd(t *testing.T) {
 			if diff := cmp.Diff(tc.want, got, only); diff != "" {
 				t.Errorf("%s\n%s", tc.reason, diff)
 			}
-			if len(h.waiting.slots) != 0 || len(h.inFlight.slots) != 0 || len(h.hub.topics) != 0 {
-				t.Errorf("left behind: %d waiting, %d in flight, %d topics", len(h.waiting.slots), len(h.inFlight.slots), len(h.hub.topics))
+			if h.waiting.count() != 0 || h.inFlight.count() != 0 || len(h.hub.topics) != 0 {
+				t.Errorf("left behind: %d waiting, %d in flight, %d topics", h.waiting.count(), h.inFlight.count(), len(h.hub.topics))
 			}
 		})
 	}

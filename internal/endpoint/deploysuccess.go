@@ -53,6 +53,7 @@ func (a *API) readOrder(w http.ResponseWriter, r *Request) (*order, error) {
 	}
 	return &order{
 		api:            a,
+		team:           r.team(),
 		namespace:      r.Principal.Team.NamespaceName(),
 		notification:   n,
 		idempotencyKey: idempotencyKey,

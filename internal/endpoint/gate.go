@@ -1,29 +1,50 @@
 package endpoint
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"sync"
 
-// gate bounds how many are inside. Who finds it full is turned away at once: to queue would only
-// make the clients' time-outs do the turning away.
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// share is how much a team may take of what is bounded, as a multiple of what is still free. At 8, a
+// team that is alone gets 8/9, and another always finds room; who has nothing yet is turned away only
+// where nothing is free. It needs no configuration, and leaves little unused.
+const share = 8
+
+// gate bounds how many are inside, and how many of one team. Who finds it full is turned away at
+// once: to queue would only make the clients' time-outs do the turning away.
 type gate struct {
-	slots  chan struct{}
+	size   int
 	inside prometheus.Gauge
+
+	mu    sync.Mutex
+	taken int
+	of    map[string]int // by team; who has nothing inside is not there
 }
 
-func newGate(size int, inside prometheus.Gauge) gate {
-	return gate{slots: make(chan struct{}, size), inside: inside}
+func newGate(size int, inside prometheus.Gauge) *gate {
+	return &gate{size: size, inside: inside, of: map[string]int{}}
 }
 
-func (g gate) enter() bool {
-	select {
-	case g.slots <- struct{}{}:
-		g.inside.Inc()
-		return true
-	default:
+// enter is false where the team, or all of them, have as many inside as they may.
+func (g *gate) enter(team string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.of[team] >= share*(g.size-g.taken) {
 		return false
 	}
+	g.of[team]++
+	g.taken++
+	g.inside.Inc()
+	return true
 }
 
-func (g gate) leave() {
-	<-g.slots
+func (g *gate) leave(team string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.taken--
 	g.inside.Dec()
+	if g.of[team]--; g.of[team] == 0 {
+		delete(g.of, team)
+	}
 }

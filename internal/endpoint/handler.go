@@ -25,6 +25,9 @@ type Request struct {
 	gate       *gate     // that bounds how many requests do what this one does
 }
 
+// team is whose request it is, once it is authenticated.
+func (r *Request) team() string { return r.Principal.Team.Name }
+
 // ServeHTTP answers one request.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	url := *r.URL
@@ -87,21 +90,21 @@ func guarded(w http.ResponseWriter, r *Request, handle func(http.ResponseWriter,
 // bounded counts the request among those in flight. It must be authenticated: otherwise anybody could
 // fill all slots, with answers that are never read.
 func (a *API) bounded(w http.ResponseWriter, r *Request, handle func(http.ResponseWriter, *Request) error) error {
-	if !a.inFlight.enter() {
-		return &failure{code: "overloaded", message: "The server is answering as many requests as it can. Send the request again in a few seconds."}
+	if !a.inFlight.enter(r.team()) {
+		return &failure{code: "overloaded", message: "The server is answering as many requests as it can, or as many of this team as leave room for others. Send the request again in a few seconds."}
 	}
-	r.gate = &a.inFlight
-	defer func() { r.gate.leave() }()
+	r.gate = a.inFlight
+	defer func() { r.gate.leave(r.team()) }()
 	return handle(w, r)
 }
 
 // move makes the request count among others, which wait and so cost less; false if there are too
 // many of those.
 func (r *Request) move(to *gate) bool {
-	if !to.enter() {
+	if !to.enter(r.team()) {
 		return false
 	}
-	r.gate.leave()
+	r.gate.leave(r.team())
 	r.gate = to
 	return true
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/postflight-dev/postflight/internal/apianswer"
 )
 
 // hold is the patience that one request has with the API server. What is asked of it is tried again
@@ -14,14 +16,16 @@ import (
 // The Triggers of a notification share one hold, and so do their waits.
 type hold struct {
 	api      *API
+	team     string
 	deadline time.Time
 
-	mu   sync.Mutex
-	held bool
+	mu         sync.Mutex
+	held       bool
+	turnedAway bool // since there were too many
 }
 
-func (a *API) newHold(receivedAt time.Time) *hold {
-	return &hold{api: a, deadline: receivedAt.Add(a.Limits.HoldBudget)}
+func (a *API) newHold(team string, receivedAt time.Time) *hold {
+	return &hold{api: a, team: team, deadline: receivedAt.Add(a.Limits.HoldBudget)}
 }
 
 // release must be called once the request needs no patience any more.
@@ -29,7 +33,7 @@ func (h *hold) release() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.held {
-		h.api.held.leave()
+		h.api.held.leave(h.team)
 		h.held = false
 	}
 }
@@ -71,8 +75,16 @@ func (h *hold) try(ctx context.Context, n int, attempt func(context.Context) err
 func (h *hold) enter() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.held = h.held || h.api.held.enter()
+	h.held = h.held || h.api.held.enter(h.team)
+	h.turnedAway = h.turnedAway || !h.held
 	return h.held
+}
+
+// wasTurnedAway tells whether it was not held, for lack of room.
+func (h *hold) wasTurnedAway() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.turnedAway
 }
 
 // pause doubles from attempt to attempt, with half of it random, so that requests that failed

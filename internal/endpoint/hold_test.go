@@ -98,8 +98,13 @@ func TestSlow(t *testing.T) {
 func TestHeldRequestsAreBounded(t *testing.T) {
 	f := &faults{creates: repeat(1000, fault{err: refusedConnection})}
 	h := start(t, setup{objects: acme(trigger("smoke")), faults: interceptor.Funcs{Create: f.create}, limits: func(l *Limits) { l.Held = 0 }})
-	if w := h.exchange(post(withSHA)); w.Code != http.StatusServiceUnavailable || f.seen != 1 {
-		t.Errorf("status %d after %d tries, want 503 after 1", w.Code, f.seen)
+	w := h.exchange(post(withSHA))
+	got := decode[problem](t, w)
+	if w.Code != http.StatusServiceUnavailable || f.seen != 1 || w.Header().Get("Retry-After") == "" {
+		t.Errorf("status %d after %d tries, want 503 after 1, with Retry-After", w.Code, f.seen)
+	}
+	if got.FailureCode != "overloaded" || strings.Contains(got.Detail, "did not answer within") {
+		t.Errorf("%s: %s; want overloaded, since nothing was waited for", got.FailureCode, got.Detail)
 	}
 }
 
@@ -140,7 +145,7 @@ func TestEnvironmentOnlyOnTheServer(t *testing.T) {
 
 func TestPausesGrowAndVary(t *testing.T) {
 	h := start(t, setup{})
-	hold := h.newHold(noon)
+	hold := h.newHold(namespace, noon)
 	var longest, shortest []time.Duration
 	for n := range 8 {
 		h.Jitter = func() float64 { return 1 }

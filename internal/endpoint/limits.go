@@ -20,7 +20,8 @@ type Limits struct {
 	// IdleTimeout closes connections that carry no request.
 	IdleTimeout time.Duration
 
-	// InFlight bounds the requests that are answered at once.
+	// InFlight bounds the requests with a good key that are answered at once. Of it, of Held and of
+	// Waiting, one team gets at most 8/9: see gate.go.
 	InFlight int
 
 	// Held bounds the requests that wait for the API server to come back.
@@ -62,13 +63,14 @@ func DefaultLimits() Limits {
 		BodyTimeout: 30 * time.Second,
 		// Longer than the 60 s of common proxies in front, so that they close a connection first.
 		IdleTimeout: 75 * time.Second,
-		// At a usual body of 1 KiB these cost some 30 MiB; at the largest, 256 MiB.
-		InFlight: 1024,
-		// 20 notifications a second through an outage of 45 s, less than InFlight, so that requests
-		// that need no API server are answered meanwhile.
-		Held: 900,
-		// A waiting request costs some 20 KiB: these cost 100 MiB.
-		Waiting: 5000,
+		// 1,024 for a team that is alone. At a usual body of 1 KiB these cost some 30 MiB; at the
+		// largest, 290 MiB.
+		InFlight: 1152,
+		// 900 for a team that is alone: 20 notifications a second through an outage of 45 s. Less
+		// than InFlight, so that requests that need no API server are answered meanwhile.
+		Held: 1013,
+		// 5,000 for a team that is alone. A waiting request costs some 20 KiB: all cost 110 MiB.
+		Waiting: 5625,
 		// Below the 60 s after which clients and proxies give up on a silent connection.
 		MaxWait: 55 * time.Second,
 		// The clients give up after 60 s; the rest is for the way there and back.

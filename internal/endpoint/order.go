@@ -3,6 +3,7 @@ package endpoint
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -17,6 +18,7 @@ import (
 type order struct {
 	api            *API
 	hold           *hold
+	team           string
 	namespace      string
 	notification   *notification.Notification
 	idempotencyKey string
@@ -49,7 +51,7 @@ type outcome struct {
 // carryOut deals with every Trigger, several at a time. The outcomes are in the order of the
 // Triggers, and none depends on another.
 func (o *order) carryOut(ctx context.Context, triggers []*v1alpha1.Trigger) []outcome {
-	o.hold = o.api.newHold(o.receivedAt)
+	o.hold = o.api.newHold(o.team, o.receivedAt)
 	defer o.hold.release()
 	outcomes := make([]outcome, len(triggers))
 	if len(triggers) == 1 {
@@ -109,11 +111,20 @@ func (o *order) explainError(ctx context.Context, err error) (decision, string) 
 		return gone, "The namespace of the team is missing or being deleted, and the run with it."
 	case errors.As(err, &late):
 		logr.FromContextOrDiscard(ctx).Info("the API server did not take a Suite in time", "cause", err.Error())
-		return unknown, "The API server of the cluster did not answer in time, so it is not known whether a run was created. " + o.again()
+		return unknown, o.undecided()
 	default:
 		logr.FromContextOrDiscard(ctx).Error(err, "a Suite could not be created")
 		return failed, "The server failed to create the run. Give the operator of this service the X-Request-Id of this answer."
 	}
+}
+
+// undecided says why it is not known whether there is a run.
+func (o *order) undecided() string {
+	why := fmt.Sprintf("The API server of the cluster did not answer within %s", o.api.Limits.HoldBudget)
+	if o.hold.wasTurnedAway() {
+		why = "The API server of the cluster is away, and as many notifications wait for it as the server can hold, or as many of this team as leave room for others"
+	}
+	return why + ", so it is not known whether a run was created. " + o.again()
 }
 
 // again says what sending the notification again would do.

@@ -1,7 +1,6 @@
 package endpoint
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -61,15 +60,22 @@ func (o *order) reply(outcomes []outcome) (*reply, error) {
 	if !has(outcomes, created) && !has(outcomes, duplicate) {
 		switch {
 		case has(outcomes, unknown):
-			return nil, &failure{code: "unavailable", results: settled(outcomes), message: fmt.Sprintf(
-				"The API server of the cluster did not answer within %s, so it is not known whether a run was created. %s",
-				o.api.Limits.HoldBudget, o.again())}
+			return nil, o.failAsAWhole(outcomes)
 		case has(outcomes, gone):
 			return nil, &failure{code: "run_not_found",
 				message: "Run not found: the namespace of the team is missing or being deleted. Ask the operator of this service."}
 		}
 	}
 	return &reply{Results: results, Environment: firstEnvironment(outcomes)}, nil
+}
+
+// failAsAWhole tells a server that had no room from a cluster that did not answer.
+func (o *order) failAsAWhole(outcomes []outcome) error {
+	f := &failure{code: "unavailable", results: settled(outcomes), message: o.undecided()}
+	if o.hold.wasTurnedAway() {
+		f.code = "overloaded"
+	}
+	return f
 }
 
 func (o outcome) result() result {
