@@ -25,7 +25,7 @@ func (o *output) addFlags(cmd *cobra.Command) {
 
 func (o *output) console(cmd *cobra.Command) (*cli.Console, error) {
 	if o.format != "" && o.format != "json" {
-		return nil, fmt.Errorf("-o %q: the only format is json", o.format)
+		return nil, cli.Trouble(fmt.Errorf("-o %q: the only format is json", o.format))
 	}
 	console := cli.NewConsole(cmd.OutOrStdout(), cmd.ErrOrStderr(), os.Getenv)
 	console.JSON = o.format == "json"
@@ -91,17 +91,8 @@ func apiKey(getenv func(string) string) (string, error) {
 // gates marks a command whose exit code a pipeline goes by: whatever else goes wrong is trouble, and
 // never looks like a run that failed.
 func gates(cmd *cobra.Command) *cobra.Command {
-	args, run := cmd.Args, cmd.RunE
-	cmd.Args = func(cmd *cobra.Command, a []string) error {
-		if args == nil {
-			return nil
-		}
-		return cli.Trouble(args(cmd, a))
-	}
+	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, a []string) error { return cli.Trouble(run(cmd, a)) }
-	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return cli.Trouble(fmt.Errorf("%w\nSee '%s --help'", err, cmd.CommandPath()))
-	})
 	return cmd
 }
 

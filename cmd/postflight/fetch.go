@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/postflight-dev/postflight/internal/cli"
 	"github.com/postflight-dev/postflight/internal/fetch"
 )
 
@@ -28,16 +29,19 @@ func newFetch() *cobra.Command {
 
 Exit codes: 1 the directory cannot take a file, 2 the list is not valid, 3 a file is missing,
 4 a file was changed, 5 the store did not give a file in spite of retries.`,
-		Args: cobra.NoArgs,
+		Args: func(cmd *cobra.Command, args []string) error {
+			return cli.Ending(int(fetch.BadList), cobra.NoArgs(cmd, args))
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			err := runFetch(cmd.Context(), o, cmd.ErrOrStderr())
 			if err == nil {
 				return nil
 			}
 			o.tell(err)
-			return &exitError{code: int(fetch.KindOf(err)), err: err}
+			return cli.Ending(int(fetch.KindOf(err)), err)
 		},
 	}
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return cli.Ending(int(fetch.BadList), err) })
 	cmd.Flags().StringVar(&o.terminationLog, "termination-log", "/dev/termination-log", "file for the message that ends up in the status of the run")
 	cmd.Flags().DurationVar(&o.patience, "patience", fetch.DefaultPatience, "how long nothing may arrive before giving up")
 	return cmd

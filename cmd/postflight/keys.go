@@ -54,11 +54,12 @@ migrates keeps the keys it has: --from-stdin takes one over, whatever its form.`
   # Keep the key that the pipelines have already
   printf %s "$OLD_KEY" | postflight keys create legacy -n acme --from-stdin`,
 		Args: cobra.ExactArgs(1),
-		RunE: withKeys(&k, func(cmd *cobra.Command, keys *cli.Keys, args []string) (err error) {
+		PreRunE: func(_ *cobra.Command, args []string) (err error) {
 			n.Name = args[0]
-			if n.Expires, err = parseDays(expires); err != nil {
-				return err
-			}
+			n.Expires, err = parseDays(expires)
+			return err
+		},
+		RunE: withKeys(&k, func(cmd *cobra.Command, keys *cli.Keys, _ []string) (err error) {
 			if stdin {
 				if n.Existing, err = readKey(cmd.InOrStdin()); err != nil {
 					return err

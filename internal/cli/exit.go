@@ -22,16 +22,16 @@ type Exit struct {
 func (e *Exit) Error() string { return e.Err.Error() }
 func (e *Exit) Unwrap() error { return e.Err }
 
-// ExitCode is the code that the process ends with.
-func (e *Exit) ExitCode() int { return e.Code }
-
 // Trouble makes the process end with ExitTrouble, unless the error has a code.
-func Trouble(err error) error {
+func Trouble(err error) error { return Ending(ExitTrouble, err) }
+
+// Ending gives the error the code, unless it has one.
+func Ending(code int, err error) error {
 	var exit *Exit
 	if err == nil || errors.As(err, &exit) {
 		return err
 	}
-	return &Exit{ExitTrouble, err}
+	return &Exit{code, err}
 }
 
 func exitf(code int, format string, args ...any) error {

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// A pipeline goes by the exit code: a typing error must not look like a run that did not pass.
+func TestExitCodesOfMistakes(t *testing.T) {
+	for _, name := range []string{"POSTFLIGHT_URL", "POSTFLIGHT_API_KEY", "POSTFLIGHT_API_KEY_FILE"} {
+		t.Setenv(name, "")
+	}
+	cases := map[string]struct {
+		reason, args string
+		code         int
+	}{
+		"no command":                    {reason: "the help was asked for", args: ""},
+		"a group":                       {reason: "the help was asked for", args: "runs"},
+		"help":                          {args: "notify --help"},
+		"mistyped command":              {args: "notfy --wait", code: 3},
+		"mistyped command of a group":   {args: "runs lst", code: 3},
+		"mistyped shell":                {args: "completion bsh", code: 3},
+		"mistyped flag before":          {args: "--wiat notify", code: 3},
+		"mistyped flag of a gate":       {args: "notify --wiat", code: 3},
+		"mistyped flag elsewhere":       {args: "runs list --brunch main", code: 3},
+		"mistyped flag of a group":      {args: "keys --nmae x", code: 3},
+		"no argument":                   {args: "runs show", code: 3},
+		"too many arguments":            {args: "version 2", code: 3},
+		"a value of no use":             {args: "wait a --timeout soon", code: 3},
+		"a format of no use":            {args: "version -o yaml", code: 3},
+		"a time of no use":              {args: "keys create a --expires soon --kubeconfig testdata/none", code: 3},
+		"no server":                     {args: "wait a", code: 3},
+		"no cluster":                    {reason: "nothing is wrong with the command line", args: "runs list --kubeconfig testdata/none", code: 1},
+		"fetch has codes of its own":    {reason: "3 says that a file is missing", args: "fetch --patence 1s", code: 2},
+		"fetch has no arguments":        {args: "fetch it", code: 2},
+		"fetch without a list of files": {args: "fetch", code: 2},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if code := execute(t.Context(), strings.Fields(tc.args)); code != tc.code {
+				t.Errorf("postflight %s: exit code %d, want %d. %s", tc.args, code, tc.code, tc.reason)
+			}
+		})
+	}
+}
