@@ -307,6 +307,61 @@ func TestGitLab(t *testing.T) {
 	}
 }
 
+// TestGitLabInclude: what the docs and the template show includes the file by its path from the root of
+// the mirror, with inputs that it declares. An include of a component would find nothing there.
+func TestGitLabInclude(t *testing.T) {
+	template := read(t, "gitlab/template.yml")
+	var spec struct {
+		Spec struct {
+			Inputs map[string]struct{ Default *string } `json:"inputs"`
+		} `json:"spec"`
+	}
+	head, _, _ := bytes.Cut(template, []byte("\n---\n"))
+	if err := yaml.Unmarshal(head, &spec); err != nil {
+		t.Fatal(err)
+	}
+	for path, shown := range map[string]string{
+		"gitlab/template.yml": regexp.MustCompile(`(?m)^# ?`).ReplaceAllString(between(t, string(template), "#   include:", "\n#\n"), ""),
+		"../docs/ci.md":       between(t, string(read(t, "../docs/ci.md")), "include:\n  - project:", "```"),
+	} {
+		var pipeline struct {
+			Include []struct {
+				Project, Ref, File string
+				Inputs             map[string]string
+			} `json:"include"`
+		}
+		if err := yaml.UnmarshalStrict([]byte(shown), &pipeline); err != nil || len(pipeline.Include) != 1 {
+			t.Errorf("%s: %v\n%s", path, err, shown)
+			continue
+		}
+		include := pipeline.Include[0]
+		if include.Project == "" || !bytes.Equal(read(t, filepath.Join("..", include.File)), template) {
+			t.Errorf("%s: %q of %q is not the template", path, include.File, include.Project)
+		}
+		for name := range include.Inputs {
+			if _, ok := spec.Spec.Inputs[name]; !ok {
+				t.Errorf("%s: the template has no input %s", path, name)
+			}
+		}
+		for name, input := range spec.Spec.Inputs {
+			if input.Default == nil && include.Inputs[name] == "" {
+				t.Errorf("%s: the template demands the input %s", path, name)
+			}
+		}
+	}
+}
+
+// between is the text from a start, which it includes, to an end.
+func between(t *testing.T, text, start, end string) string {
+	t.Helper()
+	_, rest, found := strings.Cut(text, start)
+	inner, _, ended := strings.Cut(rest, end)
+	if !found || !ended {
+		t.Fatalf("no %q that ends with %q", start, end)
+	}
+	return start + inner
+}
+
 // checkPlaceholders fails for one that is not declared, and for a declaration that nothing uses.
 func checkPlaceholders(t *testing.T, content []byte, pattern string, declared []string) {
 	t.Helper()
