@@ -4,13 +4,14 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/keymutex"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -20,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/apianswer"
 	"github.com/postflight-dev/postflight/internal/job"
 	"github.com/postflight-dev/postflight/internal/suite"
 )
@@ -27,6 +29,14 @@ import (
 // suiteWorkers is how many Suites are reconciled at once. A reconcile mostly waits for the API
 // server, so that a burst of Suites needs several; what they write is bounded by its fairness.
 const suiteWorkers = 16
+
+// lookWithin bounds a look at a Suite, so that a worker comes back from an API server, or a store, that
+// does not answer: longer than any answer that is worth waiting for.
+const lookWithin = 2 * time.Minute
+
+// queueLocks is how many namespaces can ask for slots at once: more than there are workers, as some share
+// a lock.
+const queueLocks = 8 * suiteWorkers
 
 // lastPriority is below that of what a manager finds when it starts: words and second looks come after
 // every Job that can be created.
@@ -41,9 +51,9 @@ type SuiteReconciler struct {
 	Metrics       *SuiteMetrics
 	Inputs        InputsConfig
 
-	// queue lets one Suite at a time ask for a slot where slots are limited, so that two never take
-	// the same one.
-	queue sync.Mutex
+	// queues lets one Suite of a namespace at a time ask for a slot where slots are limited, so that two
+	// never take the same one.
+	queues keymutex.KeyMutex
 
 	warnings *warnings // about runs that do not start
 }
@@ -65,7 +75,7 @@ func (r *SuiteReconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&v1alpha1.Trigger{}, handler.EnqueueRequestsFromMapFunc(r.suitesOf(indexTrigger)), specChanged).
 		Watches(&v1alpha1.Environment{}, handler.EnqueueRequestsFromMapFunc(r.suitesOf(indexEnvironment)), specChanged).
 		Watches(&v1alpha1.Team{}, handler.EnqueueRequestsFromMapFunc(r.unfinishedOfTeam), specChanged).
-		WithOptions(controller.Options{MaxConcurrentReconciles: suiteWorkers}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: suiteWorkers, ReconciliationTimeout: lookWithin}).
 		Complete(r)
 }
 
@@ -128,11 +138,12 @@ func (r *SuiteReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl
 	return ctrl.Result{RequeueAfter: d.Again}, nil
 }
 
-// act decides and applies. A place in the queue holds only as long as nobody else takes one.
+// act decides and applies. A place in the queue holds only as long as nobody else takes one, so that a
+// Job which takes one has to be in the cache before the next Suite asks.
 func (r *SuiteReconciler) act(ctx context.Context, o *suite.Observation, queue *v1alpha1.Team) (d suite.Decision, err error) {
 	if queue != nil {
-		r.queue.Lock()
-		defer r.queue.Unlock()
+		r.queues.LockKey(o.Suite.Namespace)
+		defer func() { _ = r.queues.UnlockKey(o.Suite.Namespace) }() // never fails
 		if o.Place, err = r.place(ctx, o.Suite, queue); err != nil {
 			return d, fmt.Errorf("find the place in the queue: %w", err)
 		}
@@ -140,7 +151,10 @@ func (r *SuiteReconciler) act(ctx context.Context, o *suite.Observation, queue *
 	if d, err = r.apply(ctx, *o, suite.Decide(*o, r.Clock.Now())); err != nil {
 		return d, fmt.Errorf("apply: %w", err)
 	}
-	return d, nil
+	if queue != nil && d.CreateJob {
+		_, err = get[batchv1.Job](ctx, r, o.Suite.Namespace, o.Suite.Name)
+	}
+	return d, err
 }
 
 // apply does what was decided. A Job that the API server refuses changes the decision.
@@ -165,7 +179,7 @@ func (r *SuiteReconciler) delete(ctx context.Context, obj client.Object) error {
 	if apierrors.IsConflict(err) {
 		return nil // another object has the name now
 	}
-	return client.IgnoreNotFound(err)
+	return apianswer.IgnoreNotFound(err)
 }
 
 // report writes the status, once and only if it changed, and then tells people about it.
@@ -178,7 +192,7 @@ func (r *SuiteReconciler) report(ctx context.Context, o suite.Observation, d sui
 	}
 	patch := client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{})
 	if err := r.Status().Patch(ctx, s, patch); err != nil {
-		return client.IgnoreNotFound(err)
+		return apianswer.IgnoreNotFound(err)
 	}
 	if was.State() != s.State() {
 		r.Metrics.moved(s, r.Clock.Now())

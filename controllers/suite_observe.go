@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/apianswer"
 	"github.com/postflight-dev/postflight/internal/job"
 	"github.com/postflight-dev/postflight/internal/suite"
 )
@@ -61,7 +62,7 @@ func get[T any, P interface {
 	obj := P(new(T))
 	err := c.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, obj)
 	if err != nil {
-		return nil, client.IgnoreNotFound(err)
+		return nil, apianswer.IgnoreNotFound(err)
 	}
 	return obj, nil
 }
@@ -94,7 +95,7 @@ func (r *SuiteReconciler) job(ctx context.Context, s *v1alpha1.Suite) (*batchv1.
 func (r *SuiteReconciler) outcome(ctx context.Context, s *v1alpha1.Suite, j *batchv1.Job) (metav1.Condition, error) {
 	var pods []corev1.Pod
 	c := job.Outcome(j, nil)
-	if suite.Ended(c) || (job.Starting(j) && j.Status.Active > 0) {
+	if suite.Ended(c) || (job.Starting(j) && job.HasPods(j)) {
 		list := &corev1.PodList{}
 		if err := r.Live.List(ctx, list, client.InNamespace(j.Namespace), client.MatchingLabels{batchv1.JobNameLabel: j.Name}); err != nil {
 			return c, err
@@ -168,7 +169,9 @@ func (r *SuiteReconciler) place(ctx context.Context, s *v1alpha1.Suite, team *v1
 		return 0, err
 	}
 	jobs := &batchv1.JobList{}
-	if err := r.List(ctx, jobs, client.InNamespace(s.Namespace), client.MatchingFields{indexUnfinished: "true"}, client.UnsafeDisableDeepCopy); err != nil {
+	err = r.List(ctx, jobs, client.InNamespace(s.Namespace), client.MatchingFields{indexUnfinished: "true"},
+		client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency) // or it would wait for the writes of other teams
+	if err != nil {
 		return 0, err
 	}
 	active := make(map[string]bool, len(jobs.Items))

@@ -77,7 +77,9 @@ func (r *TriggerReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ct
 	if equality.Semantic.DeepEqual(was.Status, t.Status) {
 		return ctrl.Result{}, nil
 	}
-	return ctrl.Result{}, client.IgnoreNotFound(r.Status().Patch(ctx, t, client.MergeFrom(was)))
+	// Nobody reads what it says, so nobody, starting a run, has to wait until the cache has it.
+	err = r.Status().Patch(ctx, t, client.MergeFrom(was), client.DisableReadYourWritesConsistency)
+	return ctrl.Result{}, client.IgnoreNotFound(err)
 }
 
 func setTriggerStatus(t *v1alpha1.Trigger, e *v1alpha1.Environment, runs []v1alpha1.Suite) {

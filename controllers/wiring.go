@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/keymutex"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -41,6 +42,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, config Config) error {
 			Clock:    config.Clock,
 			Metrics:  metrics,
 			Inputs:   config.Inputs,
+			queues:   keymutex.NewHashed(queueLocks),
 			warnings: newWarnings(mgr.GetAPIReader(), config.Clock),
 		},
 		&TriggerReconciler{Client: c},

@@ -23,6 +23,7 @@ func Essence(j *batchv1.Job) *batchv1.Job {
 		Spec: batchv1.JobSpec{
 			ActiveDeadlineSeconds: j.Spec.ActiveDeadlineSeconds,
 			Suspend:               j.Spec.Suspend,
+			ManagedBy:             j.Spec.ManagedBy,
 			Template:              corev1.PodTemplateSpec{Spec: corev1.PodSpec{RestartPolicy: j.Spec.Template.Spec.RestartPolicy}},
 		},
 		Status: j.Status,

@@ -38,6 +38,16 @@ func TestOutcomeOfARunningJob(t *testing.T) {
 			job:    newJob(),
 			want:   "Waiting for the pod to be created. If that takes long, a quota or an admission policy refuses it: kubectl describe job -n acme smoke-1",
 		},
+		"Replacing": {
+			reason: "A pod that is being deleted is no pod that was refused.",
+			job:    newJob(func(j *batchv1.Job) { j.Status.Terminating = new(int32(1)) }),
+			want:   podDeleted,
+		},
+		"ManagedByAnother": {
+			reason: "Kubernetes leaves it alone, and so does its deadline.",
+			job:    newJob(func(j *batchv1.Job) { j.Spec.ManagedBy = new("example.com/multikueue") }),
+			want:   `Waiting for "example.com/multikueue", which manages the Job, to start it; while it does not, no timeout ends the run. If it is not installed, correct spec.managedBy in the jobTemplate of the Trigger and cancel the run.`,
+		},
 		"Starting": {
 			reason: "Without its pods a Job tells little.",
 			job:    newJob(active(0)),

@@ -21,13 +21,18 @@ func Starting(j *batchv1.Job) bool {
 		!ptr.Deref(j.Spec.Suspend, false) && ptr.Deref(j.Status.Ready, 0) == 0
 }
 
+// HasPods tells a Job of which there are pods that have not ended, if only because they are being deleted.
+func HasPods(j *batchv1.Job) bool {
+	return j.Status.Active > 0 || ptr.Deref(j.Status.Terminating, 0) > 0
+}
+
 // Puzzle is what keeps a run from starting without saying why in its own status: a Job that has no pod,
 // or a pod that is being set up. Of these only the events tell. Empty where there is nothing to ask.
 func Puzzle(j *batchv1.Job, pods []corev1.Pod) types.UID {
 	if !Starting(j) {
 		return ""
 	}
-	if len(pods) == 0 && j.Status.Active == 0 && j.Status.Failed == 0 {
+	if !HasPods(j) {
 		return j.UID
 	}
 	if i := slices.IndexFunc(pods, settingUp); i >= 0 {

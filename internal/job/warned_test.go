@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	batchv1 "k8s.io/api/batch/v1"
+
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
@@ -28,6 +30,28 @@ func TestPuzzle(t *testing.T) {
 				t.Errorf("want %q, got %q", want[name], got)
 			}
 		})
+	}
+}
+
+// TestPuzzleOfAJobWithoutPods is about pods that come and go.
+func TestPuzzleOfAJobWithoutPods(t *testing.T) {
+	const uid = "the Job"
+	cases := map[string]struct {
+		reason string
+		change func(*batchv1.Job)
+		want   string
+	}{
+		"NoPod":       {"the first one was refused", func(*batchv1.Job) {}, uid},
+		"NoSecondPod": {"the next one was refused", func(j *batchv1.Job) { j.Status.Failed = 1 }, uid},
+		"Terminating": {"the next one comes when it is gone", func(j *batchv1.Job) { j.Status.Terminating = new(int32(1)) }, ""},
+		"Ready":       {"all is well", active(1), ""},
+	}
+	for name, tc := range cases {
+		j := newJob(tc.change)
+		j.UID = uid
+		if got := string(Puzzle(j, nil)); got != tc.want {
+			t.Errorf("%s: %s: got %q, want %q", name, tc.reason, got, tc.want)
+		}
 	}
 }
 
