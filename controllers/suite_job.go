@@ -13,12 +13,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/apianswer"
 	"github.com/postflight-dev/postflight/internal/job"
 	"github.com/postflight-dev/postflight/internal/suite"
 )
 
 // quotaEvery is how often a Job that the namespace's quota has no room for is tried again.
 const quotaEvery = 15 * time.Second
+
+// acceptEvery is how often, at the least, a Job is tried again that the API server does not take for now.
+const acceptEvery = 15 * time.Second
 
 // createJob starts the run. That the Job exists already is what a crash after an earlier creation
 // looks like, once its owner is checked.
@@ -36,11 +40,22 @@ func (r *SuiteReconciler) createJob(ctx context.Context, o suite.Observation, d 
 		return r.adopt(ctx, o.Suite, d)
 	case isQuota(err):
 		return suite.Decision{Condition: v1alpha1.Queued(fmt.Sprintf("Waiting for the namespace's quota: %s.", reason(err))), Again: quotaEvery}, nil
+	case apianswer.Starting(err):
+		return r.unaccepted(o.Suite, err), nil
 	case isRefusal(err):
 		return suite.Decision{Condition: v1alpha1.Error(fmt.Sprintf(
 			"The API server refused the Job: %s. Mend the jobTemplate of Trigger %q and notify again.", reason(err), o.Trigger.Name))}, nil
 	default:
 		return d, err
+	}
+}
+
+// unaccepted is a run whose Job the API server does not take for now. What stays wrong, as a role that
+// is missing does, is in its words; the first looks are soon, as most of it passes within seconds.
+func (r *SuiteReconciler) unaccepted(s *v1alpha1.Suite, err error) suite.Decision {
+	return suite.Decision{
+		Condition: v1alpha1.Queued(fmt.Sprintf("Waiting for the API server to accept the Job: %s.", reason(err))),
+		Again:     min(pace(r.Clock.Since(s.CreationTimestamp.Time)), acceptEvery),
 	}
 }
 
@@ -58,7 +73,7 @@ func (r *SuiteReconciler) adopt(ctx context.Context, s *v1alpha1.Suite, d suite.
 
 var quotaWords = regexp.MustCompile(`exceeded quota|maximum .* quota`)
 
-// isRefusal tells whether the same Job would be refused again.
+// isRefusal tells whether the same Job would be refused again by an API server that is up.
 func isRefusal(err error) bool {
 	return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) ||
 		apierrors.IsRequestEntityTooLargeError(err) || apierrors.IsNotFound(err)

@@ -1,0 +1,131 @@
+package controllers_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+var jobs = schema.GroupResource{Group: "batch", Resource: "jobs"}
+
+// fault answers a request of the manager in the place of the API server, until it is mended.
+type fault struct {
+	method, path string // the end of it
+	code         int
+	body         []byte
+
+	mu     sync.Mutex
+	mended bool
+	met    int
+}
+
+// faultyWorld is a new world with a manager whose requests meet a fault.
+func faultyWorld(t *testing.T, f *fault) *world {
+	t.Helper()
+	w := emptyWorld(t)
+	w.config.Wrap(f.wrap)
+	w.create(anEnvironment("staging"), aTrigger("smoke"))
+	w.startManager()
+	return w
+}
+
+func (f *fault) wrap(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if f.mended || r.Method != f.method || !strings.HasSuffix(r.URL.Path, f.path) {
+			return next.RoundTrip(r)
+		}
+		f.met++
+		return &http.Response{StatusCode: f.code, Header: http.Header{"Content-Type": {contentType(f.body)}},
+			Body: io.NopCloser(bytes.NewReader(f.body)), Request: r}, nil
+	})
+}
+
+func contentType(body []byte) string {
+	if json.Valid(body) {
+		return "application/json"
+	}
+	return "text/html"
+}
+
+func (f *fault) mend() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.mended = true
+}
+
+func (f *fault) times() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.met
+}
+
+// jobAnswer is what an API server that is up says to the creation of a Job.
+func jobAnswer(err *apierrors.StatusError) *fault {
+	status := err.Status()
+	status.Kind, status.APIVersion = "Status", "v1"
+	body, _ := json.Marshal(status)
+	return &fault{method: "POST", path: "/jobs", code: int(status.Code), body: body}
+}
+
+func forbidden(why string) *fault {
+	return jobAnswer(apierrors.NewForbidden(jobs, "run", errors.New(why)))
+}
+
+// TestJobRefusedInPassing: what an API server says while it starts must not end a run.
+func TestJobRefusedInPassing(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		fault  *fault
+		words  string
+	}{
+		"NotReady": {"admission has not synced", forbidden("not yet ready to handle request"), "not yet ready to handle request"},
+		"NoRoles": {"roles are not loaded, or lack one", forbidden(`User "system:serviceaccount:p:m" cannot create resource "jobs" in API group "batch"`),
+			`cannot create resource "jobs"`},
+		"QuotaUnknown": {"a new quota has not been counted", forbidden("status unknown for quota: jobs"), "status unknown for quota"},
+		"Proxy": {"a load balancer has nobody to ask",
+			&fault{method: "POST", path: "/jobs", code: http.StatusNotFound, body: []byte("<html>no backend</html>")}, "the server could not find"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := faultyWorld(t, tc.fault)
+			w.create(aSuite("run", 0))
+			w.reaches("run", v1alpha1.ReasonQueued, "Waiting for the API server to accept the Job: ")
+			w.reaches("run", v1alpha1.ReasonQueued, tc.words)
+			tc.fault.mend()
+			w.hasJob("run") // and nobody had to touch the Suite
+		})
+	}
+}
+
+// TestJobIsGoneForAProxyOnly: a load balancer without a backend says 404 too, and no run may end for it.
+func TestJobIsGoneForAProxyOnly(t *testing.T) {
+	t.Parallel()
+	f := &fault{method: "GET", path: "/jobs/run", code: http.StatusNotFound, body: []byte("<html>no backend</html>")}
+	w := faultyWorld(t, f)
+	w.create(aSuite("run", 0))
+	w.runs("run")
+	w.must(w.Client.Delete(t.Context(), w.hasJob("run"), client.PropagationPolicy("Background")))
+	w.eventually("the manager asks for the Job", func() string {
+		if f.times() < 3 { // the first answer would do to end the run
+			return "it did not"
+		}
+		return ""
+	})
+	w.reaches("run", v1alpha1.ReasonRunning, "")
+	f.mend()
+	w.reaches("run", v1alpha1.ReasonError, "The Job run was deleted before it ended")
+}
