@@ -3,6 +3,7 @@ package endpoint
 import (
 	"context"
 	"errors"
+	"iter"
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
@@ -26,7 +27,7 @@ type Principal struct {
 // Matcher finds the Triggers of a namespace that want a notification, ordered by name.
 type Matcher interface {
 	Match(namespace string, n *notification.Notification) []*v1alpha1.Trigger
-	Explain(namespace string, n *notification.Notification) []match.Explanation
+	Explain(namespace string, n *notification.Notification) iter.Seq[match.Explanation]
 }
 
 // Config is what the API needs.
@@ -76,6 +77,7 @@ type API struct {
 	metrics  *metrics
 	mux      *http.ServeMux
 	inFlight *gate
+	large    *gate
 	held     *gate
 	waiting  *gate
 	hub      *hub
@@ -102,8 +104,8 @@ func New(c Config) (*API, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &API{Config: c, metrics: m, inFlight: newGate(c.Limits.InFlight, m.inFlight), held: newGate(c.Limits.Held, m.held),
-		waiting: newGate(c.Limits.Waiting, m.waiting), hub: newHub()}
+	a := &API{Config: c, metrics: m, inFlight: newGate(c.Limits.InFlight, m.inFlight), large: newGate(c.Limits.Large, m.large),
+		held: newGate(c.Limits.Held, m.held), waiting: newGate(c.Limits.Waiting, m.waiting), hub: newHub()}
 	a.mux = a.newMux()
 	return a, nil
 }

@@ -10,21 +10,39 @@ import (
 	"time"
 )
 
-// readBody reads a JSON body within the limits.
+// readBody reads a JSON body within the limits, into no more memory than it needs.
 func (a *API) readBody(w http.ResponseWriter, r *Request) ([]byte, error) {
-	if err := checkContent(r.Header); err != nil {
-		return nil, err
-	}
-	if r.ContentLength > a.Limits.BodyBytes {
-		return nil, a.tooLarge()
-	}
 	// Not every ResponseWriter has a connection; the server's ReadTimeout holds in any case.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(a.Limits.BodyTimeout))
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, a.Limits.BodyBytes))
+	var body []byte
+	var err error
+	if r.ContentLength >= 0 {
+		body = make([]byte, r.ContentLength)
+		_, err = io.ReadFull(r.Body, body)
+	} else {
+		body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, a.Limits.BodyBytes))
+	}
 	if err != nil {
 		return nil, a.unreadable(err)
 	}
 	return body, nil
+}
+
+// admit refuses a body by its headers, and bounds what needs much memory: it is among few until it is
+// answered.
+func (a *API) admit(r *Request, dryRun bool) error {
+	if err := checkContent(r.Header); err != nil {
+		return err
+	}
+	if r.ContentLength > a.Limits.BodyBytes {
+		return a.tooLarge()
+	}
+	large := dryRun || r.ContentLength < 0 || r.ContentLength > a.Limits.SmallBodyBytes
+	if large && !r.enter(a.large) {
+		return &failure{code: "overloaded", message: fmt.Sprintf("The server is answering as many dry runs and notifications of more than %d bytes (or of unknown length) as it can, "+
+			"or as many of this team as leave room for others. Send the request again in a few seconds.", a.Limits.SmallBodyBytes)}
+	}
+	return nil
 }
 
 func checkContent(h http.Header) error {

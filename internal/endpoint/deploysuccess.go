@@ -25,8 +25,7 @@ func (a *API) deploySuccess(w http.ResponseWriter, r *Request) error {
 		return err
 	}
 	if order.dryRun {
-		reply.DryRun = true
-		reply.Explanations = explain(a.Triggers.Explain(order.namespace, order.notification))
+		return writeExplained(w, reply, a.Triggers.Explain(order.namespace, order.notification))
 	}
 	writeJSON(w, "application/json", http.StatusOK, reply)
 	return nil
@@ -41,6 +40,9 @@ func (a *API) readOrder(w http.ResponseWriter, r *Request) (*order, error) {
 	}
 	idempotencyKey, err := idempotencyKey(r.Header)
 	if err != nil {
+		return nil, err
+	}
+	if err := a.admit(r, dryRun); err != nil {
 		return nil, err
 	}
 	body, err := a.readBody(w, r)

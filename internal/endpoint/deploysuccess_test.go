@@ -152,7 +152,8 @@ func TestDryRun(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			h := start(t, setup{objects: acme(trigger("smoke"), trigger("release", onRelease)), config: func(c *Config) { c.Writer = forbidden{} }})
-			got := h.notify(tc.body, tc.change)
+			w := h.exchange(post(tc.body, tc.change))
+			got := decode[explainedReply](t, w)
 			if !got.DryRun || len(got.Results) != 1 || got.Results[0].CreatedSuiteID == "" || got.Environment == nil {
 				t.Errorf("got %+v, want the shape of the real answer", got)
 			}
@@ -165,6 +166,12 @@ func TestDryRun(t *testing.T) {
 			}
 		})
 	}
+}
+
+// explainedReply is the answer to a dry run.
+type explainedReply struct {
+	reply
+	Explanations []explanation `json:"explanations"`
 }
 
 // forbidden is a Writer that dry runs must not touch: it panics.

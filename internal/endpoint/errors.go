@@ -3,6 +3,7 @@ package endpoint
 import (
 	"encoding/json"
 	"errors"
+	"io"
 	"math"
 	"net/http"
 	"strconv"
@@ -115,14 +116,23 @@ func seconds(d time.Duration) string {
 	return strconv.Itoa(int(math.Ceil(d.Seconds())))
 }
 
-// writeJSON ignores that a client went away: there is nobody left to tell. It leaves <, > and & as
-// they are, since people read answers in logs; the content type keeps browsers from reading HTML.
+// writeJSON ignores that a client went away: there is nobody left to tell.
 func writeJSON(w http.ResponseWriter, contentType string, status int, body any) {
+	beginJSON(w, contentType, status)
+	_ = encoder(w).Encode(body)
+}
+
+func beginJSON(w http.ResponseWriter, contentType string, status int) {
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
+}
+
+// encoder leaves <, > and & as they are, since people read answers in logs, and URLs are to be
+// readable without a parser; the content type keeps browsers from reading HTML.
+func encoder(w io.Writer) *json.Encoder {
 	out := json.NewEncoder(w)
-	out.SetEscapeHTML(false) // it is no HTML, and URLs are to be readable without a parser
-	_ = out.Encode(body)
+	out.SetEscapeHTML(false)
+	return out
 }

@@ -22,7 +22,7 @@ type Request struct {
 	receivedAt time.Time // by the clock of the API
 	route      string    // for metrics: of few values
 	audit      []any     // keys and values that the handler adds to the audit line
-	gate       *gate     // that bounds how many requests do what this one does
+	gates      []*gate   // that it has entered, which bound how many requests do what this one does
 }
 
 // team is whose request it is, once it is authenticated.
@@ -90,11 +90,10 @@ func guarded(w http.ResponseWriter, r *Request, handle func(http.ResponseWriter,
 // bounded counts the request among those in flight. It must be authenticated: otherwise anybody could
 // fill all slots, with answers that are never read.
 func (a *API) bounded(w http.ResponseWriter, r *Request, handle func(http.ResponseWriter, *Request) error) error {
-	if !a.inFlight.enter(r.team()) {
+	if !r.enter(a.inFlight) {
 		return &failure{code: "overloaded", message: "The server is answering as many requests as it can, or as many of this team as leave room for others. Send the request again in a few seconds."}
 	}
-	r.gate = a.inFlight
-	defer func() { r.gate.leave(r.team()) }()
+	defer r.leave()
 	return handle(w, r)
 }
 
@@ -104,9 +103,26 @@ func (r *Request) move(to *gate) bool {
 	if !to.enter(r.team()) {
 		return false
 	}
-	r.gate.leave(r.team())
-	r.gate = to
+	r.leave()
+	r.gates = append(r.gates, to)
 	return true
+}
+
+// enter is false where the gate is full.
+func (r *Request) enter(g *gate) bool {
+	if !g.enter(r.team()) {
+		return false
+	}
+	r.gates = append(r.gates, g)
+	return true
+}
+
+// leave leaves every gate.
+func (r *Request) leave() {
+	for _, g := range r.gates {
+		g.leave(r.team())
+	}
+	r.gates = nil
 }
 
 // recovered makes an error of a panic, so that one bad request does not end the process. The one

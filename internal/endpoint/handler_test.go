@@ -2,6 +2,7 @@ package endpoint
 
 import (
 	"encoding/json"
+	"iter"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -128,7 +129,9 @@ type broken struct{}
 
 func (broken) Match(string, *notification.Notification) matched { panic("a bug") }
 
-func (broken) Explain(string, *notification.Notification) []match.Explanation { panic("a bug") }
+func (broken) Explain(string, *notification.Notification) iter.Seq[match.Explanation] {
+	panic("a bug")
+}
 
 func TestPanic(t *testing.T) {
 	h := start(t, setup{objects: acme(), config: func(c *Config) { c.Triggers = broken{} }})

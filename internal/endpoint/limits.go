@@ -24,6 +24,11 @@ type Limits struct {
 	// Waiting, one team gets at most 8/9: see gate.go.
 	InFlight int
 
+	// Large bounds those of them that have a body of more than SmallBodyBytes, or of a length that is
+	// not told, or are dry runs.
+	Large          int
+	SmallBodyBytes int64
+
 	// Held bounds the requests that wait for the API server to come back.
 	Held int
 
@@ -43,8 +48,9 @@ type Limits struct {
 	// BackoffMin and BackoffMax bound the pauses between attempts.
 	BackoffMin, BackoffMax time.Duration
 
-	// TriggersAtOnce bounds the Suites that one notification creates at the same time.
-	TriggersAtOnce int
+	// TriggersAtOnce bounds the Suites that one notification creates at the same time, and
+	// SuiteBytesAtOnce the variables of these Suites, as JSON; one is created in any case.
+	TriggersAtOnce, SuiteBytesAtOnce int
 
 	// EphemeralFor is how long an ephemeral Environment lives after its last notification.
 	EphemeralFor time.Duration
@@ -63,9 +69,14 @@ func DefaultLimits() Limits {
 		BodyTimeout: 30 * time.Second,
 		// Longer than the 60 s of common proxies in front, so that they close a connection first.
 		IdleTimeout: 75 * time.Second,
-		// 1,024 for a team that is alone. At a usual body of 1 KiB these cost some 30 MiB; at the
-		// largest, 290 MiB.
+		// 1,024 for a team that is alone. At a usual body of 1 KiB these cost some 30 MiB. A body of
+		// SmallBodyBytes is in memory twice, as it came and as it is meant: another 36 MiB.
 		InFlight: 1152,
+		// Few notifications have more than 1 KiB. 64 of 256 KiB, which may stall for all of
+		// BodyTimeout, cost some 40 MiB; without this bound InFlight of them would be 600 MiB, which
+		// is more than the container has. Dry runs are among them because they look at each Trigger.
+		Large:          64,
+		SmallBodyBytes: 16 << 10,
 		// 900 for a team that is alone: 20 notifications a second through an outage of 45 s. Less
 		// than InFlight, so that requests that need no API server are answered meanwhile.
 		Held: 1013,
@@ -84,6 +95,8 @@ func DefaultLimits() Limits {
 		BackoffMax: 2 * time.Second,
 		// Few notifications match more Triggers; one that matches thousands leaves room for others.
 		TriggersAtOnce: 16,
+		// Notifications as people send them, with variables of up to 2 KiB, are not slowed down.
+		SuiteBytesAtOnce: 32 << 10,
 		// A pull request that nobody deployed for a week is done with.
 		EphemeralFor: 7 * 24 * time.Hour,
 	}

@@ -12,6 +12,7 @@ type metrics struct {
 	seconds       *prometheus.HistogramVec
 	notifications *prometheus.CounterVec
 	inFlight      prometheus.Gauge
+	large         prometheus.Gauge
 	held          prometheus.Gauge
 	waiting       prometheus.Gauge
 }
@@ -40,6 +41,10 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 			Help: "Notifications that wait for the API server to take their Suites.",
 		}),
 	}
+	m.large = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "postflight_http_requests_large",
+		Help: "Notifications that are being answered and have a large body, or are dry runs.",
+	})
 	m.waiting = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "postflight_http_requests_waiting",
 		Help: "Requests that wait for a run to end.",
@@ -54,7 +59,7 @@ func (m *metrics) register(r prometheus.Registerer) error {
 	if r == nil {
 		return nil
 	}
-	for _, c := range []prometheus.Collector{m.requests, m.seconds, m.notifications, m.inFlight, m.held, m.waiting} {
+	for _, c := range []prometheus.Collector{m.requests, m.seconds, m.notifications, m.inFlight, m.large, m.held, m.waiting} {
 		if err := r.Register(c); err != nil {
 			return fmt.Errorf("register the metrics of the HTTP API: %w", err)
 		}

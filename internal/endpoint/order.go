@@ -2,6 +2,7 @@ package endpoint
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -58,7 +59,7 @@ func (o *order) carryOut(ctx context.Context, triggers []*v1alpha1.Trigger) []ou
 		outcomes[0] = o.guarded(ctx, triggers[0])
 		return outcomes
 	}
-	slots := make(chan struct{}, o.api.Limits.TriggersAtOnce)
+	slots := make(chan struct{}, o.atOnce())
 	var all sync.WaitGroup
 	for i, t := range triggers {
 		slots <- struct{}{}
@@ -69,6 +70,16 @@ func (o *order) carryOut(ctx context.Context, triggers []*v1alpha1.Trigger) []ou
 	}
 	all.Wait()
 	return outcomes
+}
+
+// atOnce is how many Triggers are dealt with at the same time: the fewer, the larger their Suites,
+// each of which is in memory as JSON while the API server takes it.
+func (o *order) atOnce() int {
+	variables, err := json.Marshal(o.notification.Variables)
+	if err != nil { // a map of strings is always JSON
+		return 1
+	}
+	return max(1, min(o.api.Limits.TriggersAtOnce, o.api.Limits.SuiteBytesAtOnce/len(variables)))
 }
 
 // guarded keeps a panic over one Trigger from ending the process, or hiding the others' results.

@@ -4,16 +4,14 @@ import (
 	"slices"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/match"
 )
 
 // reply is the answer to a notification. Clients look at which keys are there, so that absent is
 // never null.
 type reply struct {
-	Results      []result      `json:"results"`
-	Environment  *environment  `json:"environment,omitempty"`
-	DryRun       bool          `json:"dryRun,omitempty"`
-	Explanations []explanation `json:"explanations,omitempty"`
+	Results     []result     `json:"results"`
+	Environment *environment `json:"environment,omitempty"`
+	DryRun      bool         `json:"dryRun,omitempty"` // and then there are explanations: see explain.go
 }
 
 // result is what came of one Trigger: one of the three, always.
@@ -28,18 +26,6 @@ type environment struct {
 	ID       string `json:"id"` // UID; empty where the Environment does not exist
 	Alias    string `json:"alias"`
 	IsStatic bool   `json:"isStatic"`
-}
-
-type explanation struct {
-	TriggerID  string      `json:"trigger_id"`
-	Matched    bool        `json:"matched"`
-	Conditions []condition `json:"conditions"`
-}
-
-type condition struct {
-	Name    string `json:"name"`
-	Held    bool   `json:"held"`
-	Message string `json:"message"`
 }
 
 func named(name string) *environment { return &environment{Alias: name, IsStatic: true} }
@@ -118,15 +104,4 @@ func firstEnvironment(outcomes []outcome) *environment {
 		return nil
 	}
 	return outcomes[0].environment
-}
-
-func explain(explanations []match.Explanation) []explanation {
-	all := make([]explanation, len(explanations))
-	for i, e := range explanations {
-		all[i] = explanation{TriggerID: e.Trigger.Name, Matched: e.Matched, Conditions: make([]condition, len(e.Conditions))}
-		for j, c := range e.Conditions {
-			all[i].Conditions[j] = condition{Name: c.Name, Held: c.Held, Message: c.Message}
-		}
-	}
-	return all
 }

@@ -3,6 +3,7 @@ package match
 import (
 	"cmp"
 	"errors"
+	"iter"
 	"slices"
 	"sync"
 
@@ -105,13 +106,15 @@ func (x *Index) candidates(namespace string, s *subject) [][]*entry {
 }
 
 // Explain says of every Trigger of the namespace whether it wants the notification, ordered by name.
-func (x *Index) Explain(namespace string, n *notification.Notification) []Explanation {
-	entries := x.all(namespace)
-	explanations := make([]Explanation, 0, len(entries))
-	for _, e := range entries {
-		explanations = append(explanations, e.explain(n))
+// Each is looked at when its turn comes: all explanations of a large team need not fit into memory.
+func (x *Index) Explain(namespace string, n *notification.Notification) iter.Seq[Explanation] {
+	return func(yield func(Explanation) bool) {
+		for _, e := range x.all(namespace) {
+			if !yield(e.explain(n)) {
+				return
+			}
+		}
 	}
-	return explanations
 }
 
 func (e *entry) explain(n *notification.Notification) Explanation {

@@ -65,7 +65,7 @@ func TestIndexKeepsNamespacesApart(t *testing.T) {
 	if got := x.Match(namespace, n); got != nil {
 		t.Errorf("matched %v of another namespace", got)
 	}
-	if got := x.Explain(namespace, n); len(got) != 0 {
+	if got := slices.Collect(x.Explain(namespace, n)); len(got) != 0 {
 		t.Errorf("explained %v of another namespace", got)
 	}
 	x.Delete(namespace, "other")
@@ -93,7 +93,7 @@ func TestIndexKeepsBrokenTriggers(t *testing.T) {
 	if err := x.Problem("unknown", "broken"); err != nil {
 		t.Errorf("the problem of another namespace is %v", err)
 	}
-	explanations := x.Explain(namespace, n)
+	explanations := slices.Collect(x.Explain(namespace, n))
 	if len(explanations) != 2 || explanations[0].Trigger.Name != "broken" || explanations[0].Matched || !explanations[1].Matched {
 		t.Fatalf("got %+v", explanations)
 	}
@@ -156,7 +156,8 @@ func TestIndexIsSafeForConcurrentUse(t *testing.T) {
 				if names := matchedNames(x, &notification.Notification{Branch: "main"}); !slices.Contains(names, "always") || !slices.IsSorted(names) {
 					t.Errorf("got %v", names)
 				}
-				x.Explain(namespace, &notification.Notification{})
+				for range x.Explain(namespace, &notification.Notification{}) {
+				}
 				x.Delete(namespace, name)
 			}
 		})

@@ -1,6 +1,7 @@
 package match
 
 import (
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -101,7 +102,7 @@ func scan(names []string, model map[string]*v1alpha1.Trigger, n *notification.No
 // explained are the Triggers that Explain calls matched.
 func explained(t *rapid.T, x *Index, count int, n *notification.Notification) []*v1alpha1.Trigger {
 	var matched []*v1alpha1.Trigger
-	explanations := x.Explain(namespace, n)
+	explanations := slices.Collect(x.Explain(namespace, n))
 	if len(explanations) != count {
 		t.Errorf("Explain gave %d of %d Triggers", len(explanations), count)
 	}

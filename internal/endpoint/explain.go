@@ -1,0 +1,56 @@
+package endpoint
+
+import (
+	"bytes"
+	"io"
+	"iter"
+	"net/http"
+
+	"github.com/postflight-dev/postflight/internal/match"
+)
+
+// explanation says of one Trigger whether it matches, and why.
+type explanation struct {
+	TriggerID  string      `json:"trigger_id"`
+	Matched    bool        `json:"matched"`
+	Conditions []condition `json:"conditions"`
+}
+
+type condition struct {
+	Name    string `json:"name"`
+	Held    bool   `json:"held"`
+	Message string `json:"message"`
+}
+
+// writeExplained answers a dry run: the reply, with the member explanations at its end. These are
+// written one by one: all those of a large team are tens of megabytes, which would be in memory for
+// as long as the client takes to read them.
+func writeExplained(w http.ResponseWriter, r *reply, explanations iter.Seq[match.Explanation]) error {
+	r.DryRun = true
+	var head bytes.Buffer
+	if err := encoder(&head).Encode(r); err != nil {
+		return err
+	}
+	beginJSON(w, "application/json", http.StatusOK)
+	_, _ = w.Write(append(bytes.TrimSuffix(head.Bytes(), []byte("}\n")), `,"explanations":[`...))
+	separator := ""
+	for e := range explanations {
+		if err := writeExplanation(w, separator, e); err != nil {
+			return nil // the client went away: there is nobody left to tell
+		}
+		separator = ","
+	}
+	_, _ = io.WriteString(w, "]}\n")
+	return nil
+}
+
+func writeExplanation(w io.Writer, separator string, e match.Explanation) error {
+	if _, err := io.WriteString(w, separator); err != nil {
+		return err
+	}
+	explained := explanation{TriggerID: e.Trigger.Name, Matched: e.Matched, Conditions: make([]condition, len(e.Conditions))}
+	for i, c := range e.Conditions {
+		explained.Conditions[i] = condition{Name: c.Name, Held: c.Held, Message: c.Message}
+	}
+	return encoder(w).Encode(explained)
+}

@@ -1,0 +1,157 @@
+package endpoint
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+// largeBody is a notification beyond SmallBodyBytes.
+var largeBody = member("x", text(20<<10))
+
+// stalled is a body of which no byte comes until it is released.
+type stalled struct {
+	asked, release chan struct{}
+	io.Reader
+}
+
+func (s *stalled) Read(p []byte) (int, error) {
+	select {
+	case s.asked <- struct{}{}:
+	case <-s.release:
+	}
+	<-s.release
+	return s.Reader.Read(p)
+}
+
+// TestLargeRequestsAreFew: what needs much memory is turned away beyond a few, and nothing else is.
+func TestLargeRequestsAreFew(t *testing.T) {
+	h := start(t, setup{objects: acme(trigger("smoke")), limits: func(l *Limits) { l.Large = 1 }})
+	body := &stalled{asked: make(chan struct{}), release: make(chan struct{}), Reader: strings.NewReader(largeBody)}
+	done := make(chan int)
+	go func() {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, post(largeBody, func(r *http.Request) { r.Body = io.NopCloser(body) }))
+		done <- w.Code
+	}()
+	<-body.asked
+	cases := map[string]struct {
+		request *http.Request
+		status  int
+	}{
+		"large":             {post(largeBody), 503},
+		"of unknown length": {post(`{}`, func(r *http.Request) { r.ContentLength = -1 }), 503},
+		"a dry run":         {post(`{}`, query("dryRun=true")), 503},
+		"too large":         {post(member("x", text(300<<10))), 413},
+		"small":             {post(`{}`), 200},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := h.exchange(tc.request)
+			overloaded := strings.Contains(w.Body.String(), `"overloaded"`) && w.Header().Get("Retry-After") != ""
+			if w.Code != tc.status || overloaded != (tc.status == 503) {
+				t.Errorf("%d %s, want %d", w.Code, w.Body, tc.status)
+			}
+		})
+	}
+	close(body.release)
+	if code := <-done; code != 200 {
+		t.Errorf("the request before: %d, want 200", code)
+	}
+	if w := h.exchange(post(largeBody)); w.Code != 200 || h.large.count() != 0 || h.inFlight.count() != 0 {
+		t.Errorf("the request afterwards: %d, want to get in; %d large and %d in flight are left behind", w.Code, h.large.count(), h.inFlight.count())
+	}
+}
+
+// TestBodyIsReadOnce into memory of its size: what grows while it is read takes several times that.
+func TestBodyIsReadOnce(t *testing.T) {
+	h := start(t, setup{})
+	body, err := h.readBody(httptest.NewRecorder(), &Request{Request: post(largeBody)})
+	if err != nil || string(body) != largeBody || cap(body) != len(body) {
+		t.Errorf("%d bytes in %d, %v; want %d in as many", len(body), cap(body), err, len(largeBody))
+	}
+}
+
+// TestDryRunIsWrittenBitByBit: the explanations of a large team would be in memory while they are read.
+func TestDryRunIsWrittenBitByBit(t *testing.T) {
+	objects := acme()
+	for i := range 500 {
+		objects = append(objects, trigger(fmt.Sprintf("t%03d", i), func(t *v1alpha1.Trigger) { t.Spec.Match.Branches = []string{"release/**"} }))
+	}
+	h := start(t, setup{objects: objects})
+	w := &measured{ResponseRecorder: httptest.NewRecorder()}
+	h.ServeHTTP(w, post(withSHA, query("dryRun=true")))
+	if got := decode[explainedReply](t, w.ResponseRecorder); len(got.Explanations) != 500 || w.largest > 1<<10 {
+		t.Errorf("%d explanations, and %d bytes at once; want 500, and less than 1 KiB", len(got.Explanations), w.largest)
+	}
+}
+
+// measured knows the most that was written at once.
+type measured struct {
+	*httptest.ResponseRecorder
+	largest int
+}
+
+func (m *measured) Write(b []byte) (int, error) {
+	m.largest = max(m.largest, len(b))
+	return m.ResponseRecorder.Write(b)
+}
+
+func TestDryRunWithoutTriggers(t *testing.T) {
+	h := start(t, setup{objects: acme()})
+	if w := h.exchange(post(withSHA, query("dryRun=true"))); strings.TrimSpace(w.Body.String()) != `{"results":[],"dryRun":true,"explanations":[]}` {
+		t.Errorf("got %s", w.Body)
+	}
+}
+
+// TestLargeSuitesAreCreatedFewAtOnce: each is in memory while the API server takes it.
+func TestLargeSuitesAreCreatedFewAtOnce(t *testing.T) {
+	cases := map[string]struct {
+		reason      string
+		value       string
+		least, most int
+	}{
+		"small":   {reason: "usual notifications are not slowed down", value: "x", least: 4, most: 16},
+		"medium":  {reason: "three fit", value: strings.Repeat("x", 8<<10), least: 2, most: 3},
+		"large":   {reason: "one always is", value: strings.Repeat("x", 30<<10), least: 1, most: 1},
+		"escaped": {reason: "what counts is what is sent", value: strings.Repeat("<", 6<<10), least: 1, most: 1},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			objects := acme()
+			for i := range 20 {
+				objects = append(objects, trigger(fmt.Sprintf("t%02d", i)))
+			}
+			var mu sync.Mutex
+			now, most := 0, 0
+			count := func(n int) {
+				mu.Lock()
+				defer mu.Unlock()
+				now += n
+				most = max(most, now)
+			}
+			h := start(t, setup{objects: objects, limits: func(l *Limits) { l.AttemptTimeout = time.Minute }, faults: interceptor.Funcs{
+				Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+					count(1)
+					defer count(-1)
+					time.Sleep(5 * time.Millisecond)
+					return c.Create(ctx, o, opts...)
+				}}})
+			h.notify(fmt.Sprintf(`{"variables":{"A":%q}}`, tc.value))
+			if most < tc.least || most > tc.most {
+				t.Errorf("%s: %d Suites at once, want %d to %d", tc.reason, most, tc.least, tc.most)
+			}
+		})
+	}
+}
