@@ -17,11 +17,9 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 )
-
-// MaxWait is the longest that the server lets a client wait for a run in one request.
-const MaxWait = 55 * time.Second
 
 // requestTimeout bounds one request: longer than the server holds a notification or a waiting client.
 const requestTimeout = 90 * time.Second
@@ -31,6 +29,7 @@ type Connection struct {
 	api      *ClientWithResponses
 	patience time.Duration
 	notice   func(error, time.Duration)
+	hold     atomic.Int64 // how long a request may wait, in nanoseconds
 }
 
 // Option changes a Connection.
@@ -81,7 +80,9 @@ func Connect(baseURL, key string, options ...Option) (*Connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Connection{api: api, patience: s.patience, notice: s.notice}, nil
+	c := &Connection{api: api, patience: s.patience, notice: s.notice}
+	c.hold.Store(int64(MaxWait))
+	return c, nil
 }
 
 // withoutRedirects makes a wrong base URL an error: a notification that is redirected becomes a GET.
@@ -117,37 +118,6 @@ func (c *Connection) deploySuccess(ctx context.Context, params *DeploySuccessPar
 		return check(resp.HTTPResponse, resp.Body, result != nil)
 	})
 	return result, err
-}
-
-// Greenlight asks for the state of a run, and waits for news of it for up to MaxWait.
-func (c *Connection) Greenlight(ctx context.Context, id string, wait time.Duration) (*Greenlight, error) {
-	params := &CiGreenlightParams{}
-	if seconds := int(min(wait, MaxWait).Seconds()); seconds > 0 {
-		params.Wait = &seconds
-	}
-	var answer *Greenlight
-	err := c.retry(ctx, func() error {
-		resp, err := c.api.CiGreenlightWithResponse(ctx, id, params)
-		if err != nil {
-			return unreachable(err)
-		}
-		answer = resp.JSON200
-		return check(resp.HTTPResponse, resp.Body, answer != nil)
-	})
-	return answer, err
-}
-
-// Await waits for the end of a run, or of the one that superseded it, until ctx is done.
-func (c *Connection) Await(ctx context.Context, id string) (*Greenlight, error) {
-	for {
-		answer, err := c.Greenlight(ctx, id, MaxWait)
-		if err != nil || answer.RunStage != Initializing {
-			return answer, err
-		}
-		if err := pause(ctx, time.Second); err != nil { // in case a server does not wait
-			return answer, err
-		}
-	}
 }
 
 // SignUpload asks for a URL to which a file may be PUT.
