@@ -97,6 +97,8 @@ func TestJobRefusedInPassing(t *testing.T) {
 		"QuotaUnknown": {"a new quota has not been counted", forbidden("status unknown for quota: jobs"), "status unknown for quota"},
 		"Proxy": {"a load balancer has nobody to ask",
 			&fault{method: "POST", path: "/jobs", code: http.StatusNotFound, body: []byte("<html>no backend</html>")}, "the server could not find"},
+		"Webhook": {"a webhook that has to answer does not", jobAnswer(apierrors.NewInternalError(errors.New(`failed calling webhook "w"`))),
+			`failed calling webhook "w"`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -107,6 +109,29 @@ func TestJobRefusedInPassing(t *testing.T) {
 			w.reaches("run", v1alpha1.ReasonQueued, tc.words)
 			tc.fault.mend()
 			w.hasJob("run") // and nobody had to touch the Suite
+		})
+	}
+}
+
+// TestJobTooLarge is refused in different words, as different limits are met, and each for good.
+func TestJobTooLarge(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		fault  *fault
+	}{
+		"Etcd":      {"its limit of a request", jobAnswer(apierrors.NewInternalError(errors.New("etcdserver: request is too large")))},
+		"GRPC":      {"the limit of what is sent to it", jobAnswer(apierrors.NewInternalError(errors.New("trying to send message larger than max (2100000 vs. 2097152)")))},
+		"APIServer": {"its own limit", jobAnswer(apierrors.NewRequestEntityTooLargeError("limit is 3145728"))},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := faultyWorld(t, tc.fault)
+			w.create(aSuite("run", 0))
+			w.reaches("run", v1alpha1.ReasonError, "The API server refused the Job")
+			if got := tc.fault.times(); got != 1 {
+				t.Errorf("%s: the manager tried %d times, want 1", tc.reason, got)
+			}
 		})
 	}
 }

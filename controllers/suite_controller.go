@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/keymutex"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -75,8 +76,14 @@ func (r *SuiteReconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&v1alpha1.Trigger{}, handler.EnqueueRequestsFromMapFunc(r.suitesOf(indexTrigger)), specChanged).
 		Watches(&v1alpha1.Environment{}, handler.EnqueueRequestsFromMapFunc(r.suitesOf(indexEnvironment)), specChanged).
 		Watches(&v1alpha1.Team{}, handler.EnqueueRequestsFromMapFunc(r.unfinishedOfTeam), specChanged).
-		WithOptions(controller.Options{MaxConcurrentReconciles: suiteWorkers, ReconciliationTimeout: lookWithin}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: suiteWorkers, ReconciliationTimeout: lookWithin, RateLimiter: backoff()}).
 		Complete(r)
+}
+
+// backoff from looks that fail. The default grows to a quarter of an hour, for which a run would stand
+// still after the API server is well again.
+func backoff() workqueue.TypedRateLimiter[ctrl.Request] {
+	return workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](5*time.Millisecond, 30*time.Second)
 }
 
 // specChanged keeps the status of a Trigger, which changes with each of its runs, from waking them.

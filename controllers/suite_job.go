@@ -40,18 +40,19 @@ func (r *SuiteReconciler) createJob(ctx context.Context, o suite.Observation, d 
 		return r.adopt(ctx, o.Suite, d)
 	case isQuota(err):
 		return suite.Decision{Condition: v1alpha1.Queued(fmt.Sprintf("Waiting for the namespace's quota: %s.", reason(err))), Again: quotaEvery}, nil
-	case apianswer.Starting(err):
-		return r.unaccepted(o.Suite, err), nil
 	case isRefusal(err):
 		return suite.Decision{Condition: v1alpha1.Error(fmt.Sprintf(
 			"The API server refused the Job: %s. Mend the jobTemplate of Trigger %q and notify again.", reason(err), o.Trigger.Name))}, nil
+	case apierrors.IsConflict(err):
+		return d, err // two Jobs took of one quota at once
 	default:
-		return d, err
+		return r.unaccepted(o.Suite, err), nil
 	}
 }
 
 // unaccepted is a run whose Job the API server does not take for now. What stays wrong, as a role that
-// is missing does, is in its words; the first looks are soon, as most of it passes within seconds.
+// is missing or a webhook that is down, is in its words; the first looks are soon, as most of it passes
+// within seconds.
 func (r *SuiteReconciler) unaccepted(s *v1alpha1.Suite, err error) suite.Decision {
 	return suite.Decision{
 		Condition: v1alpha1.Queued(fmt.Sprintf("Waiting for the API server to accept the Job: %s.", reason(err))),
@@ -73,10 +74,17 @@ func (r *SuiteReconciler) adopt(ctx context.Context, s *v1alpha1.Suite, d suite.
 
 var quotaWords = regexp.MustCompile(`exceeded quota|maximum .* quota`)
 
+// tooLarge is how the API server words that its store, or its connection to it, does not take the
+// object: with a code by which it could be any failure.
+var tooLarge = regexp.MustCompile(`request is too large|message larger than max`)
+
 // isRefusal tells whether the same Job would be refused again by an API server that is up.
 func isRefusal(err error) bool {
-	return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) ||
-		apierrors.IsRequestEntityTooLargeError(err) || apierrors.IsNotFound(err)
+	if apierrors.IsRequestEntityTooLargeError(err) || tooLarge.MatchString(err.Error()) {
+		return true
+	}
+	return !apianswer.Starting(err) && (apierrors.IsInvalid(err) || apierrors.IsForbidden(err) ||
+		apierrors.IsBadRequest(err) || apierrors.IsNotFound(err))
 }
 
 // isQuota tells a full quota, which may empty, from other refusals. The API server has no reason of
