@@ -10,26 +10,35 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/apianswer"
+	"github.com/postflight-dev/postflight/internal/suite"
 )
 
 // errVanished says that a Suite was there, and then was not: it is to be created after all.
 var errVanished = &passing{"the Suite of that name was deleted meanwhile"}
 
+// errSuiteTerminating says that a Suite of the wanted name is on its way out: it stays until its Job
+// and its pods are gone.
+var errSuiteTerminating = &passing{"the Suite of that name is being deleted"}
+
 // placement is a Suite on its way into the API server. It keeps what is known from one attempt to
 // the next, since a slow API server need not be asked for everything again.
 type placement struct {
 	*order
+	trigger  *v1alpha1.Trigger
 	wanted   *v1alpha1.Suite
 	refusal  error           // of the create: the name is taken, or the Suite is not to be
 	existing *v1alpha1.Suite // what has the name
 }
 
 // place creates the Suite, and returns nil, or the Suite that has its name already.
-func (o *order) place(ctx context.Context, wanted *v1alpha1.Suite) (*v1alpha1.Suite, error) {
-	p := &placement{order: o, wanted: wanted}
+func (o *order) place(ctx context.Context, t *v1alpha1.Trigger, wanted *v1alpha1.Suite) (*v1alpha1.Suite, error) {
+	p := &placement{order: o, trigger: t, wanted: wanted}
 	err := o.hold.do(ctx, p.attempt)
-	if errors.Is(err, errVanished) {
+	switch {
+	case errors.Is(err, errVanished):
 		return nil, fmt.Errorf("%w: %w", errGone, err)
+	case errors.Is(err, errSuiteTerminating):
+		return nil, refusef("The run %s of this notification is being deleted, and is not gone yet. Send the notification again in a minute.", wanted.Name)
 	}
 	return p.existing, final(err, "the Suite")
 }
@@ -48,18 +57,29 @@ func (p *placement) attempt(ctx context.Context) error {
 	return p.look(ctx)
 }
 
+// look finds what has the name. Where that is on its way out, the name will be free.
 func (p *placement) look(ctx context.Context) error {
 	existing := &v1alpha1.Suite{}
-	switch err := p.api.Live.Get(ctx, client.ObjectKeyFromObject(p.wanted), existing); {
-	case err == nil:
+	err := p.api.Live.Get(ctx, client.ObjectKeyFromObject(p.wanted), existing)
+	switch {
+	case err == nil && !p.goes(existing):
 		p.existing = existing
 		return nil
-	case !apianswer.NotFound(err):
+	case err != nil && !apianswer.NotFound(err):
 		return err
-	case apierrors.IsAlreadyExists(p.refusal):
-		p.refusal = nil
-		return errVanished
-	default:
+	case !apierrors.IsAlreadyExists(p.refusal):
 		return p.refusal // none in a dry run: it would be created
 	}
+	p.refusal = nil
+	if err == nil {
+		return errSuiteTerminating
+	}
+	return errVanished
+}
+
+// goes tells whether a Suite is as good as gone, though it has the name still. It is no run to lead
+// anyone to, unless it is this request's own, and nothing to wait for where another attempt follows.
+func (p *placement) goes(existing *v1alpha1.Suite) bool {
+	return existing.DeletionTimestamp != nil && !p.owns(existing) &&
+		!(suite.SameRun(existing, p.wanted) && runsAgain(p.trigger, existing))
 }

@@ -20,10 +20,10 @@ func (o *order) suite(ctx context.Context, t *v1alpha1.Trigger, environment stri
 	for ; err == nil; attempt++ {
 		wanted := o.wanted(t, environment, attempt)
 		var existing *v1alpha1.Suite
-		existing, err = o.place(ctx, wanted)
+		existing, err = o.place(ctx, t, wanted)
 		switch {
 		case err != nil:
-		case existing == nil || existing.Annotations[suite.AnnotationRequest] == o.id:
+		case existing == nil || o.owns(existing):
 			return wanted.Name, created, nil
 		case !suite.SameRun(existing, wanted):
 			return "", "", refusef("The name %s belongs to a Suite that is not a run of this notification. Delete that Suite, and send the notification again.", wanted.Name)
@@ -45,6 +45,9 @@ func (o *order) wanted(t *v1alpha1.Trigger, environment string, attempt int32) *
 		Attempt:        attempt,
 	})
 }
+
+// owns tells whether this very request created the Suite.
+func (o *order) owns(s *v1alpha1.Suite) bool { return s.Annotations[suite.AnnotationRequest] == o.id }
 
 // runsAgain tells whether a run that exists leaves room for another attempt.
 func runsAgain(t *v1alpha1.Trigger, existing *v1alpha1.Suite) bool {

@@ -1,0 +1,119 @@
+package endpoint
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+const keptFor = "postflight.dev/test"
+
+// keep deletes a Suite that stays, as one does until its Job and pods are gone.
+func (h *harness) keep(id, end string) {
+	h.t.Helper()
+	h.finish(id, id, end)
+	s := h.suites()[0]
+	s.Finalizers = []string{keptFor}
+	if err := errors.Join(h.cluster.Update(context.Background(), &s), h.cluster.Delete(context.Background(), &s)); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// TestSuiteBeingDeleted is no duplicate: soon there would be no run.
+func TestSuiteBeingDeleted(t *testing.T) {
+	rerun := func(t *v1alpha1.Trigger) { t.Spec.Duplicates = v1alpha1.DuplicatesRerunUnsuccessful }
+	terminating := apierrors.NewForbidden(suitesResource, "x", errors.New("namespace acme is being terminated"))
+	terminating.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
+	cases := map[string]struct {
+		reason  string
+		trigger *v1alpha1.Trigger
+		end     string
+		refusal error // of the second create, in place of that the name is taken
+		change  func(*http.Request)
+		status  int
+		says    string
+		held    bool
+	}{
+		"long":                     {reason: "nothing is promised", trigger: trigger("smoke"), status: 200, says: `is being deleted, and is not gone yet. Send the notification again in a minute."`, held: true},
+		"passed":                   {reason: "how it ended does not matter", trigger: trigger("smoke", rerun), end: "Passed", status: 200, says: "is being deleted", held: true},
+		"beyond the quota":         {reason: "the quota has to be told of", trigger: trigger("smoke"), refusal: quotaUsedUp, status: 200, says: "The quota of the namespace is used up"},
+		"with its namespace":       {reason: "the contract has a 404 for it", trigger: trigger("smoke"), refusal: terminating, status: 404, says: `"run_not_found"`},
+		"dry run":                  {reason: "the real one would wait", trigger: trigger("smoke"), change: query("dryRun=true"), status: 200, says: `"created_suite_id"`},
+		"failed, and to run again": {reason: "the next attempt has a name of its own", trigger: trigger("smoke", rerun), end: "Failed", status: 200, says: `"created_suite_id"`},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			f := &faults{}
+			if tc.refusal != nil {
+				f.creates = append([]fault{{}}, repeat(100, fault{err: tc.refusal})...)
+			}
+			h := start(t, setup{objects: acme(tc.trigger), faults: interceptor.Funcs{Create: f.create}})
+			h.keep(h.notify(withSHA).Results[0].CreatedSuiteID, tc.end)
+			r := post(withSHA)
+			if tc.change != nil {
+				tc.change(r)
+			}
+			w := h.exchange(r)
+			if w.Code != tc.status || !strings.Contains(w.Body.String(), tc.says) || strings.Contains(w.Body.String(), "duplicate_suite_id") {
+				t.Errorf("%s: %d %s\nwant %d %s", tc.reason, w.Code, w.Body, tc.status, tc.says)
+			}
+			if waited := h.clock.now.Sub(noon); waited > 45*time.Second || (waited > 0) != tc.held {
+				t.Errorf("held for %s, want any: %v", waited, tc.held)
+			}
+		})
+	}
+}
+
+// TestSuiteOnItsWayOut is gone by the third look, and made anew, under the same name.
+func TestSuiteOnItsWayOut(t *testing.T) {
+	looks := 0
+	h := start(t, setup{objects: acme(trigger("smoke")), faults: interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			err := c.Get(ctx, key, o, opts...)
+			if looks++; looks == 3 && err == nil {
+				going := o.DeepCopyObject().(client.Object)
+				going.SetFinalizers(nil)
+				err = c.Update(ctx, going)
+			}
+			return err
+		}}})
+	id := h.notify(withSHA).Results[0].CreatedSuiteID
+	h.keep(id, "")
+	if got := h.notify(withSHA).Results[0].CreatedSuiteID; got != id || looks != 3 {
+		t.Errorf("created %q after %d looks, want %q after 3", got, looks, id)
+	}
+	if s := h.suites(); len(s) != 1 || s[0].DeletionTimestamp != nil {
+		t.Errorf("%d Suites, want the new one", len(s))
+	}
+}
+
+// TestOwnSuiteThatIsDeleted was created by this request all the same.
+func TestOwnSuiteThatIsDeleted(t *testing.T) {
+	var h *harness
+	creates := 0
+	h = start(t, setup{objects: acme(trigger("smoke")), faults: interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+			if creates++; creates > 1 {
+				return c.Create(ctx, o, opts...)
+			}
+			if err := c.Create(ctx, o, opts...); err != nil {
+				return err
+			}
+			h.keep(o.GetName(), "")
+			return refusedConnection
+		}}})
+	if got := h.notify(withSHA).Results[0].CreatedSuiteID; got == "" || creates != 2 {
+		t.Errorf("%q after %d creates, want it created", got, creates)
+	}
+}
