@@ -3,6 +3,7 @@ package controllers
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -16,6 +17,7 @@ import (
 // runs in them.
 type EnvironmentReconciler struct {
 	client.Client
+	Live  client.Reader // asks the API server, before what cannot be taken back
 	Clock clock.PassiveClock
 }
 
@@ -36,14 +38,15 @@ func environmentOf(_ context.Context, obj client.Object) []ctrl.Request {
 }
 
 // Reconcile waits until the Environment expires, cancels what still runs in it, and deletes it once
-// nothing does. A notification that renews it meanwhile makes the deletion fail, on its old version.
+// nothing does. A notification that renews it meanwhile makes the deletion fail, on its old version; that
+// it was not renewed before the first cancel is asked of the API server, as a cache may not know yet.
 func (r *EnvironmentReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	e, err := get[v1alpha1.Environment](ctx, r, req.Namespace, req.Name)
-	if err != nil || e == nil || e.Spec.Ephemeral == nil || e.DeletionTimestamp != nil {
-		return ctrl.Result{}, err
+	e, left, err := r.ephemeral(ctx, r, req)
+	if err == nil && e != nil && left <= 0 {
+		e, left, err = r.ephemeral(ctx, r.Live, req)
 	}
-	if left := e.Spec.Ephemeral.ExpiresAt.Sub(r.Clock.Now()); left > 0 {
-		return ctrl.Result{RequeueAfter: left}, nil
+	if err != nil || e == nil || left > 0 {
+		return ctrl.Result{RequeueAfter: left}, err
 	}
 	running, err := r.cancelRuns(ctx, e)
 	if err != nil || running {
@@ -52,6 +55,15 @@ func (r *EnvironmentReconciler) Reconcile(ctx context.Context, req ctrl.Request)
 	version := e.ResourceVersion
 	err = r.Delete(ctx, e, client.Preconditions{ResourceVersion: &version})
 	return ctrl.Result{}, client.IgnoreNotFound(err)
+}
+
+// ephemeral is the Environment and how long it has left; nil where it is not ephemeral, or is gone.
+func (r *EnvironmentReconciler) ephemeral(ctx context.Context, c client.Reader, req ctrl.Request) (*v1alpha1.Environment, time.Duration, error) {
+	e, err := get[v1alpha1.Environment](ctx, c, req.Namespace, req.Name)
+	if err != nil || e == nil || e.Spec.Ephemeral == nil || e.DeletionTimestamp != nil {
+		return nil, 0, err
+	}
+	return e, e.Spec.Ephemeral.ExpiresAt.Sub(r.Clock.Now()), nil
 }
 
 func (r *EnvironmentReconciler) cancelRuns(ctx context.Context, e *v1alpha1.Environment) (running bool, err error) {

@@ -46,7 +46,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, config Config) error {
 			warnings: newWarnings(mgr.GetAPIReader(), config.Clock),
 		},
 		&TriggerReconciler{Client: c},
-		&EnvironmentReconciler{Client: c, Clock: config.Clock},
+		&EnvironmentReconciler{Client: c, Live: mgr.GetAPIReader(), Clock: config.Clock},
 		&TeamReconciler{Client: c},
 		&APIKeyReconciler{Client: c, Clock: config.Clock},
 	} {
