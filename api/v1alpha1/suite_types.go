@@ -47,8 +47,11 @@ type SuiteSpec struct {
 	Attempt int32 `json:"attempt,omitempty"`
 
 	// receivedAt is when the notification was received; the order within a stream and in the queue.
-	// Defaults to the Suite's creation.
+	// Defaults to the Suite's creation. It has exactly six digits after the second, e.g.
+	// 2026-11-20T18:00:00.000000Z.
 	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the spec of a Suite cannot change, but for cancel"
 	ReceivedAt *metav1.MicroTime `json:"receivedAt,omitempty"`
 

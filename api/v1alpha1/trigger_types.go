@@ -219,8 +219,10 @@ type LastSuite struct {
 	// +kubebuilder:validation:MaxLength=64
 	State string `json:"state,omitempty"`
 
-	// receivedAt is when its notification was received.
+	// receivedAt is when its notification was received, with six digits after the second.
 	// +required
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`
 	ReceivedAt metav1.MicroTime `json:"receivedAt"`
 }
 

@@ -1,0 +1,327 @@
+package v1alpha1_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/yaml"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/apiserver"
+)
+
+// nasty are values that look like what a field wants, as JSON, by what the schema says of the field.
+// Each is one that some decoder of Go refuses, or a neighbour of such a one.
+var nasty = map[string][]string{
+	"date-time": quoted(
+		"2026-11-20T18:00:00Z", "2026-11-20T18:00:00.1Z", "2026-11-20T18:00:00.123456Z", "2026-11-20T18:00:00.1234567Z", "2026-11-20T18:00:00.1234567890123Z",
+		"2026-11-20t18:00:00.123456Z", "2026-11-20T18:00:00.123456z", "2026-11-20 18:00:00.123456Z", "2026-11-20T18:00:00,123456Z", "2026-11-20T18:00:00x123456Z",
+		"2026-11-20t18:00:00Z", "2026-11-20T18:00:00z", "2026-11-20T18:00:00", "2026-11-20", "2026-11-20T18:00Z", "2026-11-20T18:00:00.Z",
+		"2026-11-20T18:00:00.123456+01:00", "2026-11-20T18:00:00.123456-23:59", "2026-11-20T18:00:00.123456+24:00", "2026-11-20T18:00:00.123456+99:99",
+		"2026-11-20T18:00:00+24:00", "2026-11-20T18:00:00+23:60", "2026-11-20T18:00:00+99:99", "2026-11-20T18:00:00+0100", "2026-11-20T18:00:00-00:00",
+		"2026-12-31T23:59:60Z", "2026-12-31T23:59:60.000000Z", "2026-11-20T24:00:00.000000Z", "2026-02-29T00:00:00.000000Z", "2026-02-30T00:00:00Z",
+		"2026-11-31T00:00:00.000000Z", "2026-13-01T00:00:00.000000Z", "2026-00-00T00:00:00.000000Z", "2024-02-29T00:00:00.000000Z", "2100-02-29T00:00:00.000000Z",
+		"0000-01-01T00:00:00.000000Z", "0000-02-29T00:00:00Z", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z", "10000-01-01T00:00:00Z",
+		"2026-11-20T18:00:00.123456ZT", "2026-11-20T18:00:00ZTtail", "2026-11-20T18:00:00.123456Z\n", "", "null", "now",
+	),
+	"int-or-string": append(quoted(
+		"1e1.5", "1e.5", "1e5.", "1E1.5", "1e99999999999999999999", "1e-99999999999999999999", "1E99999999999999999999", "1e100", "1e99", "1e-99", "1e+9", "1E", "1e", "E",
+		".", "5.", ".5", "5.Gi", ".5Ki", "+1", "-1", "00", "1Ki", "1ki", "1K", "1KI", "1 Gi", "0x10", "1.5.5", "", "http", "25%", "1099511627776",
+		"99999999999999999999999999999999.99999999999999999999999999999Ei",
+	), integers...),
+	"integer": append(quoted("1", ""), integers...),
+	"string":  quoted("", "x", "null"),
+	"pattern": append(quoted("", "x", "0", "1d", "1h", "1.s", ".5s", "-1h", "+1h", "1e3s", "9999999999h", "2562048h", "99999999999999999999999s", "1.99999999999999999999s", "1µs", "1h\n"),
+		"7", "true", "null"),
+	"boolean": append(quoted("true", ""), "0", "1", "null"),
+}
+
+var integers = []string{
+	"0", "-0", "-0.0", "1.0", "1.5", "1e2", "1e10", "2147483647", "2147483648", "-2147483648", "-2147483649", "1099511627776", "9007199254740993",
+	"9223372036854774784", "9223372036854775295", "9223372036854775296", "9223372036854775806", "9223372036854775807", "9223372036854775808", "9223372036854775808.0", "9223372036854777856", "-9223372036854775808", "-9223372036854775809", "-9223372036854777856",
+	"9.223372036854775807e18", "1e19", "-1e19", "99999999999999999999", "1e21", "1e30", "1e300", "1e400", "true", "null",
+}
+
+func quoted(all ...string) (values []string) {
+	for _, text := range all {
+		value, _ := json.Marshal(text)
+		values = append(values, string(value))
+	}
+	return values
+}
+
+// schema is what this test reads of that of a CRD.
+type schema struct {
+	Type        string             `json:"type"`
+	Format      string             `json:"format"`
+	Pattern     string             `json:"pattern"`
+	Enum        []any              `json:"enum"`
+	Minimum     float64            `json:"minimum"`
+	MinLength   int                `json:"minLength"`
+	Required    []string           `json:"required"`
+	Properties  map[string]*schema `json:"properties"`
+	Items       *schema            `json:"items"`
+	Values      *schema            `json:"additionalProperties"`
+	IntOrString bool               `json:"x-kubernetes-int-or-string"`
+}
+
+// kind is under what nasty has values for the schema.
+func (s *schema) kind() string {
+	switch {
+	case s.IntOrString:
+		return "int-or-string"
+	case s.Format == "date-time":
+		return s.Format
+	case s.Pattern != "":
+		return "pattern"
+	}
+	return s.Type
+}
+
+// matching are values for the patterns of this API's own fields, and of annotations in pods.
+var matching = map[string]string{
+	`^[0-9a-f]{64}$`:                           digest,
+	`^[^/\s]+(/[^/\s]+)+$`:                     "acme/shop",
+	`^(/[A-Za-z0-9_.-]+)+$`:                    "/run-inputs",
+	`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`:         "1h",
+	`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`:          "shop",
+	`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`: "Reason",
+	`^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$`: "Ready",
+}
+
+// sample is the least that is valid for most of what the schema is that of.
+func (s *schema) sample() any {
+	switch {
+	case len(s.Enum) > 0:
+		return s.Enum[0]
+	}
+	switch s.kind() {
+	case "pattern":
+		return matching[s.Pattern]
+	case "date-time":
+		return "2026-11-20T18:00:00.123456Z"
+	case "int-or-string", "integer":
+		return max(1, int64(s.Minimum))
+	case "boolean":
+		return true
+	case "array":
+		return list{s.Items.sample()}
+	case "object":
+		least := fields{}
+		for _, name := range s.Required {
+			least[name] = s.Properties[name].sample()
+		}
+		return least
+	}
+	return text(max(1, s.MinLength))
+}
+
+// field is the place of a value in an object: keys, "*" for any key of a map, and "[]" for the first item of a list.
+type field []string
+
+func (s *schema) fields(at field) (all map[string]*schema) {
+	all = map[string]*schema{}
+	into := func(step string, s *schema) { maps.Copy(all, s.fields(append(slices.Clip(at), step))) }
+	switch {
+	case s.Items != nil:
+		into("[]", s.Items)
+	case s.Values != nil:
+		into("*", s.Values)
+	case s.Properties != nil:
+		for name, property := range s.Properties {
+			into(name, property)
+		}
+	case s.kind() != "object":
+		all[strings.Join(at, "/")] = s
+	}
+	return all
+}
+
+// put is value with the field at the path set to leaf, and with all that must stand around it.
+func (s *schema) put(value any, path field, leaf any) any {
+	if len(path) == 0 {
+		return leaf
+	}
+	if path[0] == "[]" {
+		first := s.Items.sample()
+		if items, ok := value.(list); ok && len(items) > 0 {
+			first = items[0]
+		}
+		return list{s.Items.put(first, path[1:], leaf)}
+	}
+	key, inner := path[0], s.Properties[path[0]]
+	if key == "*" {
+		key, inner = "key", s.Values
+	}
+	object, ok := value.(fields)
+	if !ok {
+		object, _ = s.sample().(fields)
+	}
+	object[key] = inner.put(object[key], path[1:], leaf)
+	return object
+}
+
+// TestWhatIsAcceptedDecodes: a watch and a list decode all objects of a kind or none, so one object that
+// the API server accepts and Go does not would freeze what the manager knows of every team. Each field
+// of each kind is tried with each nasty value: it is refused, or a client of Go can read it.
+func TestWhatIsAcceptedDecodes(t *testing.T) {
+	s := apiserver.New(t)
+	ns := s.Namespace(t)
+	api := rawClient(t, s)
+	good := map[string]any{"spec/url": "https://staging.example.com"}
+	withInputs := func() fields { o := asJSON(t, trigger()); set("spec/inputs/paths", list{"a"})(o); return o }
+	cases := map[string]struct {
+		base func() fields
+		into func() runtime.Object
+	}{
+		"apikeys":      {apiKey, func() runtime.Object { return &v1alpha1.APIKey{} }},
+		"environments": {environment, func() runtime.Object { return &v1alpha1.Environment{} }},
+		"suites":       {suite, func() runtime.Object { return &v1alpha1.Suite{} }},
+		"teams":        {team, func() runtime.Object { return &v1alpha1.Team{} }},
+		"triggers":     {withInputs, func() runtime.Object { return &v1alpha1.Trigger{} }},
+	}
+	for plural, tc := range cases {
+		crd := schemaOf(t, plural)
+		store(t, s, object(t, tc.base, set("metadata/name", "stored"), set("metadata/namespace", ns)))
+		path := "/apis/postflight.dev/v1alpha1/namespaces/" + ns + "/" + plural
+		if plural == "teams" {
+			path = "/apis/postflight.dev/v1alpha1/teams"
+		}
+		for at, leaf := range crd.fields(nil) {
+			top, _, _ := strings.Cut(at, "/")
+			if top != "spec" && top != "status" {
+				continue // the API server decodes these itself
+			}
+			t.Run(plural+"/"+at, func(t *testing.T) {
+				t.Parallel()
+				try := func(value any) rest.Result {
+					o := crd.put(asJSON(t, tc.base()), strings.Split(at, "/"), value).(fields)
+					if top == "status" {
+						return api.Patch(types.MergePatchType).AbsPath(path, "stored", "status").Param("dryRun", "All").
+							Body(asText(t, fields{"status": o["status"]})).Do(t.Context())
+					}
+					return api.Post().AbsPath(path).Param("dryRun", "All").Body(asText(t, o)).Do(t.Context())
+				}
+				value, ok := good[at]
+				if !ok {
+					value = leaf.sample()
+				}
+				if err := try(value).Error(); err != nil {
+					t.Errorf("the rest proves nothing: a good value is refused: %v", err)
+				}
+				for _, value := range nasty[leaf.kind()] {
+					result := try(json.RawMessage(value))
+					switch err := result.Error(); {
+					case err == nil:
+						if err := result.Into(tc.into()); err != nil {
+							t.Errorf("%s is accepted, and cannot be decoded: %v", value, err)
+						}
+					case !apierrors.IsInvalid(err) && !apierrors.IsBadRequest(err):
+						t.Errorf("%s: %v", value, err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestReceivedAtSaysItsForm: of all fields it is the one that is stricter than a person expects.
+func TestReceivedAtSaysItsForm(t *testing.T) {
+	submit(t, suite, map[string]row{
+		"Kubernetes":   {"the form of other times has no fraction", set("spec/receivedAt", "2026-11-20T18:00:00Z"), `\.\d{6}(Z|`},
+		"Milliseconds": {"as JavaScript prints it", set("spec/receivedAt", "2026-11-20T18:00:00.123Z"), `\.\d{6}(Z|`},
+		"Microseconds": {"as it is stored", set("spec/receivedAt", "2026-11-20T18:00:00.123456Z"), ""},
+		"Offset":       {"a time of elsewhere", set("spec/receivedAt", "2026-11-20T18:00:00.123456-03:30"), ""},
+	})
+}
+
+// TestQuantities: what the schema takes for a quantity is one, and nothing usual is refused.
+func TestQuantities(t *testing.T) {
+	limits := strings.Split("spec/jobTemplate/spec/template/spec/containers/[]/resources/limits/*", "/")
+	pattern := regexp.MustCompile(schemaOf(t, "triggers").fields(nil)[strings.Join(limits, "/")].Pattern)
+	for _, usual := range []string{"0", "1", "500m", "0.5", "1.5Gi", "64Mi", "128974848", "129e6", "129M", "1E", "1E3", "1e-3", "1e+12", "100n", "5u", "2k", "1T", "1P", "1Ei", "-1"} {
+		if _, err := resource.ParseQuantity(usual); err != nil || !pattern.MatchString(usual) {
+			t.Errorf("%q: matches the schema: %t, error of the decoder: %v", usual, pattern.MatchString(usual), err)
+		}
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	pick := func(from string, most int) (picked string) {
+		for range random.IntN(most + 1) {
+			picked += string(from[random.IntN(len(from))])
+		}
+		return picked
+	}
+	matched := 0
+	for range 500_000 {
+		text := pick("+-", 1) + pick("0123456789", 40) + pick(".", 1) + pick("0123456789", 40) + pick("eEiKMGTPnumk", 2) + pick("+-", 1) + pick("0123456789", 22) + pick(".", 1) + pick("0123456789", 2)
+		if !pattern.MatchString(text) {
+			continue
+		}
+		matched++
+		if _, err := resource.ParseQuantity(text); err != nil {
+			t.Errorf("%q matches the schema, and cannot be decoded: %v", text, err)
+		}
+	}
+	if matched < 1000 {
+		t.Errorf("the rest proves little: only %d quantities were made", matched)
+	}
+}
+
+func schemaOf(t *testing.T, resource string) *schema {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "config", "crd", "bases", "postflight.dev_"+resource+".yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var crd struct {
+		Spec struct {
+			Versions []struct {
+				Schema struct {
+					OpenAPIV3Schema *schema `json:"openAPIV3Schema"`
+				} `json:"schema"`
+			} `json:"versions"`
+		} `json:"spec"`
+	}
+	if err := yaml.Unmarshal(text, &crd); err != nil {
+		t.Fatal(err)
+	}
+	return crd.Spec.Versions[0].Schema.OpenAPIV3Schema
+}
+
+func asText(t *testing.T, o fields) []byte {
+	t.Helper()
+	text, err := json.Marshal(o)
+	if err != nil {
+		t.Fatal(fmt.Errorf("%v: %w", o, err))
+	}
+	return text
+}
+
+// rawClient sends bytes, and decodes answers as the manager's clients do.
+func rawClient(t *testing.T, s *apiserver.Server) rest.Interface {
+	t.Helper()
+	config := rest.CopyConfig(s.Config)
+	config.GroupVersion = &v1alpha1.GroupVersion
+	config.APIPath = "/apis"
+	config.ContentType = runtime.ContentTypeJSON
+	config.NegotiatedSerializer = serializer.NewCodecFactory(s.Scheme).WithoutConversion()
+	c, err := rest.RESTClientFor(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
