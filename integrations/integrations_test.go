@@ -251,7 +251,7 @@ func TestFlux(t *testing.T) {
 			SourceRef                                               struct{ Kind, Name string }
 		} `json:"spec"`
 	}
-	if err := yaml.UnmarshalStrict(read(t, "flux/kustomization.yaml"), &kustomization); err != nil {
+	if err := yaml.UnmarshalStrict(read(t, "flux/postflight.yaml"), &kustomization); err != nil {
 		t.Fatal(err)
 	}
 	if !kustomization.Spec.Wait || !kustomization.Spec.Force || len(kustomization.Spec.DependsOn) == 0 {
