@@ -10,6 +10,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -24,8 +25,8 @@ func TestPolicy(t *testing.T) {
 		t.Fatal(err)
 	}
 	ns := s.Namespace(t)
-	grant(t, s, ns, "writer", "postflight.dev", "triggers", "environments")
-	grant(t, s, ns, "runner", "postflight.dev", "triggers", "environments")
+	grant(t, s, ns, "writer", "postflight.dev", "triggers", "environments", "suites")
+	grant(t, s, ns, "runner", "postflight.dev", "triggers", "environments", "suites")
 	grant(t, s, ns, "runner", "batch", "jobs")
 	writer, runner := as(t, s, "writer"), as(t, s, "runner")
 
@@ -47,6 +48,22 @@ func TestPolicy(t *testing.T) {
 	}
 	if err := writer.Create(t.Context(), anEnvironment(ns, "plain")); err != nil {
 		t.Errorf("an Environment without Secrets needs no Jobs: %v", err)
+	}
+	if err := writer.Create(t.Context(), aSuite(ns, "refused")); !denied(err) {
+		t.Errorf("a Suite is a pod with the variables of its Environment: got %v, want it to be denied", err)
+	}
+	if err := runner.Create(t.Context(), aSuite(ns, "run")); err != nil {
+		t.Errorf("who may create Jobs may create Suites: %v", err)
+	}
+	if err := writer.Patch(t.Context(), aSuite(ns, "run"), client.RawPatch(types.MergePatchType, []byte(`{"spec":{"cancel":true}}`))); err != nil {
+		t.Errorf("to cancel a run starts none: %v", err)
+	}
+	manager, err := client.New(s.Manager(t), client.Options{Scheme: s.Scheme})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := manager.Create(t.Context(), aSuite(ns, "notified")); err != nil {
+		t.Errorf("the manager creates a Suite for each notification: %v", err)
 	}
 	changed := aTrigger(ns)
 	change(t, writer, changed, func() { changed.Labels = map[string]string{"a": "b"} }, func(err error) bool { return err == nil })
@@ -102,6 +119,11 @@ func grant(t *testing.T, s *apiserver.Server, ns, user, group string, resources 
 
 func anEnvironment(ns, name string) *v1alpha1.Environment {
 	return &v1alpha1.Environment{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: ns}, Spec: v1alpha1.EnvironmentSpec{URL: "https://example.com"}}
+}
+
+func aSuite(ns, name string) *v1alpha1.Suite {
+	spec := v1alpha1.SuiteSpec{Trigger: v1alpha1.TriggerReference{Name: "smoke"}, Environment: "staging"}
+	return &v1alpha1.Suite{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: ns}, Spec: spec}
 }
 
 func aTrigger(ns string) *v1alpha1.Trigger {
