@@ -156,10 +156,9 @@ func (w *world) status(o client.Object, change func()) {
 
 func (w *world) pod(j *batchv1.Job, status corev1.PodStatus) {
 	w.t.Helper()
-	p := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: j.Name + "-pod", Labels: map[string]string{batchv1.JobNameLabel: j.Name}},
-		Spec:       j.Spec.Template.Spec,
-	}
+	p := &corev1.Pod{ObjectMeta: j.Spec.Template.ObjectMeta, Spec: j.Spec.Template.Spec}
+	p.Name = j.Name + "-pod"
+	p.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(j, batchv1.SchemeGroupVersion.WithKind("Job"))}
 	p.Spec.NodeName = "node"
 	w.create(p)
 	w.status(p, func() { p.Status = status })

@@ -24,6 +24,9 @@ const quotaEvery = 15 * time.Second
 // acceptEvery is how often, at the least, a Job is tried again that the API server does not take for now.
 const acceptEvery = 15 * time.Second
 
+// goneEvery is how often it is asked whether what is being deleted is gone, of which no event may tell.
+const goneEvery = 2 * time.Second
+
 // createJob starts the run. That the Job exists already is what a crash after an earlier creation
 // looks like, once its owner is checked.
 func (r *SuiteReconciler) createJob(ctx context.Context, o suite.Observation, d suite.Decision) (suite.Decision, error) {
@@ -68,11 +71,22 @@ func (r *SuiteReconciler) adopt(ctx context.Context, s *v1alpha1.Suite, d suite.
 	if j == nil || metav1.IsControlledBy(j, s) {
 		return d, nil
 	}
+	if ofEarlier(j, s) {
+		return suite.Decision{Condition: v1alpha1.Queued("Waiting for the Job of an earlier Suite of this name to be deleted."), Again: goneEvery}, nil
+	}
 	return suite.Decision{Condition: v1alpha1.Error(fmt.Sprintf(
 		"A Job %q that belongs to something else is in the way. Delete it and notify again.", s.Name))}, nil
 }
 
 var quotaWords = regexp.MustCompile(`exceeded quota|maximum .* quota`)
+
+// ofEarlier tells whether a Job belongs to a Suite that had the name before: the garbage collector is
+// about to delete it.
+func ofEarlier(j *batchv1.Job, s *v1alpha1.Suite) bool {
+	owner := metav1.GetControllerOf(j)
+	return owner != nil && owner.APIVersion == v1alpha1.GroupVersion.String() && owner.Kind == "Suite" &&
+		owner.Name == s.Name && owner.UID != s.UID
+}
 
 // tooLarge is how the API server words that its store, or its connection to it, does not take the
 // object: with a code by which it could be any failure.

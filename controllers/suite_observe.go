@@ -100,7 +100,7 @@ func (r *SuiteReconciler) outcome(ctx context.Context, s *v1alpha1.Suite, j *bat
 		if err := r.Live.List(ctx, list, client.InNamespace(j.Namespace), client.MatchingLabels{batchv1.JobNameLabel: j.Name}); err != nil {
 			return c, err
 		}
-		pods = list.Items
+		pods = job.PodsOf(j, list.Items)
 		c = job.Outcome(j, pods)
 	}
 	if uid := job.Puzzle(j, pods); uid != "" && r.Clock.Since(j.CreationTimestamp.Time) >= silentAfter {

@@ -1,0 +1,50 @@
+package controllers_test
+
+import (
+	"context"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+// TestJobOfAnEarlierSuiteInTheWay: a run that is deleted and notified again starts once the garbage
+// collector is through with the earlier one.
+func TestJobOfAnEarlierSuiteInTheWay(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.create(aSuite("run", 0))
+	earlier := w.hasJob("run")
+	w.must(w.Client.Delete(context.Background(), aSuiteNamed(w, "run")))
+	w.gone(&v1alpha1.Suite{}, "run")
+	w.create(aSuite("run", 1))
+	w.reaches("run", v1alpha1.ReasonQueued, "Waiting for the Job of an earlier Suite of this name to be deleted.")
+	if left := w.hasJob("run"); left.UID != earlier.UID || left.DeletionTimestamp != nil {
+		t.Error("the Job of the earlier Suite was touched")
+	}
+	w.must(w.Client.Delete(context.Background(), earlier, client.PropagationPolicy("Background")))
+	w.runs("run")
+}
+
+// TestPodsOfAnEarlierJob have the label of the Job's name, and no say in how the run goes.
+func TestPodsOfAnEarlierJob(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	earlier := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "earlier", Labels: map[string]string{batchv1.JobNameLabel: "run"}},
+		Spec:       aTrigger("smoke").Spec.JobTemplate.Spec.Template.Spec,
+	}
+	w.create(earlier)
+	w.status(earlier, func() {
+		earlier.Status.Phase = corev1.PodFailed
+		earlier.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "test", Image: "test", ImageID: "test",
+			State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 66, FinishedAt: metav1.Now()}}}}
+	})
+	w.create(aSuite("run", 0))
+	w.ends("run", func(j *batchv1.Job) { j.Status.Failed = 1 }, batchv1.JobReasonBackoffLimitExceeded, batchv1.JobFailureTarget, batchv1.JobFailed)
+	w.reaches("run", v1alpha1.ReasonError, "The pod was deleted before its end was seen")
+}

@@ -1,0 +1,15 @@
+package job
+
+import (
+	"slices"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// PodsOf are those of the pods that the Job made. Pods are found by its name, which an earlier Job may
+// have had, whose pods are still stopping. The slice is not used any more afterwards.
+func PodsOf(j *batchv1.Job, pods []corev1.Pod) []corev1.Pod {
+	return slices.DeleteFunc(pods, func(p corev1.Pod) bool { return !metav1.IsControlledBy(&p, j) })
+}
