@@ -3,12 +3,9 @@ package v1alpha1_test
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
+	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -18,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
-	"sigs.k8s.io/yaml"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/test/apiserver"
@@ -62,117 +58,6 @@ func quoted(all ...string) (values []string) {
 		values = append(values, string(value))
 	}
 	return values
-}
-
-// schema is what this test reads of that of a CRD.
-type schema struct {
-	Type        string             `json:"type"`
-	Format      string             `json:"format"`
-	Pattern     string             `json:"pattern"`
-	Enum        []any              `json:"enum"`
-	Minimum     float64            `json:"minimum"`
-	MinLength   int                `json:"minLength"`
-	Required    []string           `json:"required"`
-	Properties  map[string]*schema `json:"properties"`
-	Items       *schema            `json:"items"`
-	Values      *schema            `json:"additionalProperties"`
-	IntOrString bool               `json:"x-kubernetes-int-or-string"`
-}
-
-// kind is under what nasty has values for the schema.
-func (s *schema) kind() string {
-	switch {
-	case s.IntOrString:
-		return "int-or-string"
-	case s.Format == "date-time":
-		return s.Format
-	case s.Pattern != "":
-		return "pattern"
-	}
-	return s.Type
-}
-
-// matching are values for the patterns of this API's own fields, and of annotations in pods.
-var matching = map[string]string{
-	`^[0-9a-f]{64}$`:                           digest,
-	`^[^/\s]+(/[^/\s]+)+$`:                     "acme/shop",
-	`^(/[A-Za-z0-9_.-]+)+$`:                    "/run-inputs",
-	`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`:         "1h",
-	`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`:          "shop",
-	`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`: "Reason",
-	`^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$`: "Ready",
-}
-
-// sample is the least that is valid for most of what the schema is that of.
-func (s *schema) sample() any {
-	switch {
-	case len(s.Enum) > 0:
-		return s.Enum[0]
-	}
-	switch s.kind() {
-	case "pattern":
-		return matching[s.Pattern]
-	case "date-time":
-		return "2026-11-20T18:00:00.123456Z"
-	case "int-or-string", "integer":
-		return max(1, int64(s.Minimum))
-	case "boolean":
-		return true
-	case "array":
-		return list{s.Items.sample()}
-	case "object":
-		least := fields{}
-		for _, name := range s.Required {
-			least[name] = s.Properties[name].sample()
-		}
-		return least
-	}
-	return text(max(1, s.MinLength))
-}
-
-// field is the place of a value in an object: keys, "*" for any key of a map, and "[]" for the first item of a list.
-type field []string
-
-func (s *schema) fields(at field) (all map[string]*schema) {
-	all = map[string]*schema{}
-	into := func(step string, s *schema) { maps.Copy(all, s.fields(append(slices.Clip(at), step))) }
-	switch {
-	case s.Items != nil:
-		into("[]", s.Items)
-	case s.Values != nil:
-		into("*", s.Values)
-	case s.Properties != nil:
-		for name, property := range s.Properties {
-			into(name, property)
-		}
-	case s.kind() != "object":
-		all[strings.Join(at, "/")] = s
-	}
-	return all
-}
-
-// put is value with the field at the path set to leaf, and with all that must stand around it.
-func (s *schema) put(value any, path field, leaf any) any {
-	if len(path) == 0 {
-		return leaf
-	}
-	if path[0] == "[]" {
-		first := s.Items.sample()
-		if items, ok := value.(list); ok && len(items) > 0 {
-			first = items[0]
-		}
-		return list{s.Items.put(first, path[1:], leaf)}
-	}
-	key, inner := path[0], s.Properties[path[0]]
-	if key == "*" {
-		key, inner = "key", s.Values
-	}
-	object, ok := value.(fields)
-	if !ok {
-		object, _ = s.sample().(fields)
-	}
-	object[key] = inner.put(object[key], path[1:], leaf)
-	return object
 }
 
 // TestWhatIsAcceptedDecodes: a watch and a list decode all objects of a kind or none, so one object that
@@ -239,6 +124,24 @@ func TestWhatIsAcceptedDecodes(t *testing.T) {
 	}
 }
 
+// TestIntegersAreBounded: older API servers, that of 1.33 among them, let a number pass that is too large for its format.
+func TestIntegersAreBounded(t *testing.T) {
+	for _, plural := range []string{"apikeys", "environments", "suites", "teams", "triggers"} {
+		for at, leaf := range schemaOf(t, plural).fields(nil) {
+			least, most := float64(math.MinInt64), math.Nextafter(math.MaxInt64, 0)
+			switch {
+			case leaf.Format == "int32", leaf.IntOrString && leaf.Pattern == "":
+				least, most = math.MinInt32, math.MaxInt32
+			case leaf.Type != "integer":
+				continue
+			}
+			if leaf.Minimum == nil || leaf.Maximum == nil || *leaf.Minimum < least || *leaf.Maximum > most {
+				t.Errorf("%s: %s may be a number that its Go type cannot hold", plural, at)
+			}
+		}
+	}
+}
+
 // TestReceivedAtSaysItsForm: of all fields it is the one that is stricter than a person expects.
 func TestReceivedAtSaysItsForm(t *testing.T) {
 	submit(t, suite, map[string]row{
@@ -279,27 +182,6 @@ func TestQuantities(t *testing.T) {
 	if matched < 1000 {
 		t.Errorf("the rest proves little: only %d quantities were made", matched)
 	}
-}
-
-func schemaOf(t *testing.T, resource string) *schema {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "config", "crd", "bases", "postflight.dev_"+resource+".yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var crd struct {
-		Spec struct {
-			Versions []struct {
-				Schema struct {
-					OpenAPIV3Schema *schema `json:"openAPIV3Schema"`
-				} `json:"schema"`
-			} `json:"versions"`
-		} `json:"spec"`
-	}
-	if err := yaml.Unmarshal(text, &crd); err != nil {
-		t.Fatal(err)
-	}
-	return crd.Spec.Versions[0].Schema.OpenAPIV3Schema
 }
 
 func asText(t *testing.T, o fields) []byte {
