@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
+	"runtime"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -26,8 +27,10 @@ type Principal struct {
 
 // Matcher finds the Triggers of a namespace that want a notification, ordered by name.
 type Matcher interface {
-	Match(namespace string, n *notification.Notification) []*v1alpha1.Trigger
-	Explain(namespace string, n *notification.Notification) iter.Seq[match.Explanation]
+	// Match ends with a *match.StoppedError where stop says so.
+	Match(namespace string, n *notification.Notification, stop func() bool) ([]*v1alpha1.Trigger, error)
+	// Explain skips the rest once stop says so.
+	Explain(namespace string, n *notification.Notification, stop func() bool) iter.Seq[match.Explanation]
 }
 
 // Config is what the API needs.
@@ -80,6 +83,7 @@ type API struct {
 	large    *gate
 	held     *gate
 	waiting  *gate
+	turns    *turns
 	hub      *hub
 }
 
@@ -105,7 +109,7 @@ func New(c Config) (*API, error) {
 		return nil, err
 	}
 	a := &API{Config: c, metrics: m, inFlight: newGate(c.Limits.InFlight, m.inFlight), large: newGate(c.Limits.Large, m.large),
-		held: newGate(c.Limits.Held, m.held), waiting: newGate(c.Limits.Waiting, m.waiting), hub: newHub()}
+		held: newGate(c.Limits.Held, m.held), waiting: newGate(c.Limits.Waiting, m.waiting), turns: newTurns(runtime.GOMAXPROCS(0)), hub: newHub()}
 	a.mux = a.newMux()
 	return a, nil
 }

@@ -17,7 +17,10 @@ func (a *API) deploySuccess(w http.ResponseWriter, r *Request) error {
 	if err != nil {
 		return err
 	}
-	triggers := a.Triggers.Match(order.namespace, order.notification)
+	triggers, err := order.match(r.Context())
+	if err != nil {
+		return err
+	}
 	outcomes := order.carryOut(r.Context(), triggers)
 	a.record(r, order, outcomes)
 	reply, err := order.reply(outcomes)
@@ -25,7 +28,7 @@ func (a *API) deploySuccess(w http.ResponseWriter, r *Request) error {
 		return err
 	}
 	if order.dryRun {
-		return writeExplained(w, reply, a.Triggers.Explain(order.namespace, order.notification))
+		return writeExplained(w, reply, order.explanations(r.Context(), triggers))
 	}
 	writeJSON(w, "application/json", http.StatusOK, reply)
 	return nil

@@ -1,8 +1,10 @@
 package endpoint
 
 import (
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -64,10 +66,10 @@ type blocking struct {
 	entered, leave chan struct{}
 }
 
-func (b *blocking) Match(string, *notification.Notification) matched {
+func (b *blocking) Match(string, *notification.Notification, func() bool) (matched, error) {
 	b.entered <- struct{}{}
 	<-b.leave
-	return nil
+	return nil, nil
 }
 
 // count is how many are inside.
@@ -119,19 +121,21 @@ func fill(g *gate, team string) (n int) {
 
 // TestTeamsShareTheServer: one team's notifications do not keep another's out.
 func TestTeamsShareTheServer(t *testing.T) {
-	block := &blocking{entered: make(chan struct{}), leave: make(chan struct{})}
 	otherKey := apiKey("pf_other")
 	otherKey.Namespace = "other"
-	h := start(t, setup{objects: acme(team("other"), otherKey), config: func(c *Config) { c.Triggers = block }, limits: func(l *Limits) { l.InFlight = 10 }})
+	h := start(t, setup{objects: acme(team("other"), otherKey), limits: func(l *Limits) { l.InFlight = 10 }})
+	asked, release := make(chan struct{}), make(chan struct{})
+	defer close(release)
 	turnedAway := 0
 	for range 11 {
 		done := make(chan struct{})
 		go func() {
-			h.ServeHTTP(httptest.NewRecorder(), post(withSHA))
+			body := &stalled{asked: asked, release: release, Reader: strings.NewReader(withSHA)}
+			h.ServeHTTP(httptest.NewRecorder(), post(withSHA, func(r *http.Request) { r.Body = io.NopCloser(body) }))
 			close(done)
 		}()
 		select {
-		case <-block.entered:
+		case <-asked:
 		case <-done:
 			turnedAway++
 		}
@@ -139,7 +143,6 @@ func TestTeamsShareTheServer(t *testing.T) {
 	if turnedAway == 0 {
 		t.Error("one team got every slot")
 	}
-	go func() { <-block.entered; close(block.leave) }()
 	if w := h.exchange(post(withSHA, header("Authorization", "Bearer pf_other"))); w.Code != http.StatusOK {
 		t.Errorf("another team is answered %d: %s", w.Code, w.Body)
 	}

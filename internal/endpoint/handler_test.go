@@ -127,9 +127,11 @@ func TestRequestID(t *testing.T) {
 // broken panics where Triggers are matched.
 type broken struct{}
 
-func (broken) Match(string, *notification.Notification) matched { panic("a bug") }
+func (broken) Match(string, *notification.Notification, func() bool) (matched, error) {
+	panic("a bug")
+}
 
-func (broken) Explain(string, *notification.Notification) iter.Seq[match.Explanation] {
+func (broken) Explain(string, *notification.Notification, func() bool) iter.Seq[match.Explanation] {
 	panic("a bug")
 }
 

@@ -38,6 +38,10 @@ type Limits struct {
 	// MaxWait bounds how long one of them waits.
 	MaxWait time.Duration
 
+	// MatchBudget bounds how long one notification is held against Triggers, and MatchWait how long it
+	// waits for a processor to do so: no more are at work than there are processors.
+	MatchBudget, MatchWait time.Duration
+
 	// HoldBudget is how long after its receipt a notification is still tried.
 	HoldBudget time.Duration
 
@@ -84,6 +88,11 @@ func DefaultLimits() Limits {
 		Waiting: 5625,
 		// Below the 60 s after which clients and proxies give up on a silent connection.
 		MaxWait: 55 * time.Second,
+		// A thousand times what a large team needs. Expressions may take 50 ms each, and a team has
+		// as many as it likes: without an end it would have the processors for itself.
+		MatchBudget: 2 * time.Second,
+		// Ten of the slowest go first. Clients wait for 60 s, and HoldBudget counts meanwhile.
+		MatchWait: 20 * time.Second,
 		// The clients give up after 60 s; the rest is for the way there and back.
 		HoldBudget: 45 * time.Second,
 		// Three attempts within the budget where connections hang. An answer that comes later is

@@ -3,6 +3,7 @@ package match
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/postflight-dev/postflight/internal/notification"
 )
@@ -86,10 +87,12 @@ func BenchmarkIndexMatch(b *testing.B) {
 				for i := range count {
 					x.Set(trigger(fmt.Sprintf("t-%d", i), mix.trigger(i)))
 				}
+				deadline := time.Now().Add(time.Hour)
+				stop := func() bool { return time.Now().After(deadline) }
 				b.ReportAllocs()
 				for b.Loop() {
-					if len(x.Match(namespace, mix.notification)) == 0 {
-						b.Fatal("nothing matched")
+					if matched, err := x.Match(namespace, mix.notification, stop); len(matched) == 0 || err != nil {
+						b.Fatal("nothing matched", err)
 					}
 				}
 			})

@@ -13,6 +13,8 @@ import (
 // branchGlobs are the globs of a Trigger: those of which one must match, and those that must not.
 type branchGlobs struct {
 	include, exclude globs
+	// alternatives bounds how many globs they are with their braces expanded.
+	alternatives int
 }
 
 // compileBranches is nil where no globs are given.
@@ -37,6 +39,7 @@ func compileBranches(patterns []string) (*branchGlobs, error) {
 			b.include = append(b.include, newGlob(pattern))
 		}
 	}
+	b.alternatives = int(expanded)
 	return b, nil
 }
 

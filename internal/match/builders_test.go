@@ -4,6 +4,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/notification"
 )
 
 const namespace = "acme"
@@ -42,3 +43,14 @@ func expressionOf(source string) option {
 }
 
 func paused(t *v1alpha1.Trigger) { t.Spec.Paused = true }
+
+// never has matching go on to its end.
+func never() bool { return false }
+
+func matchedBy(x *Index, namespace string, n *notification.Notification) []*v1alpha1.Trigger {
+	matched, err := x.Match(namespace, n, never)
+	if err != nil {
+		panic(err)
+	}
+	return matched
+}

@@ -33,6 +33,8 @@ type Explanation struct {
 	Matched bool
 	// Conditions are those that the Trigger gives; one that is broken stands alone, not held.
 	Conditions []Condition
+	// Skipped tells that nothing of the Trigger was looked at, and the rest is not known.
+	Skipped bool
 }
 
 // Set adds a Trigger, or replaces the one of its name. It compiles once per generation, so that
@@ -79,19 +81,35 @@ func (x *Index) Delete(namespace, name string) {
 	}
 }
 
-// Match returns the Triggers of the namespace that want the notification, ordered by name.
-func (x *Index) Match(namespace string, n *notification.Notification) []*v1alpha1.Trigger {
+// StoppedError says that not all Triggers were tried.
+type StoppedError struct {
+	// Trigger is the name of the one that was tried last.
+	Trigger string
+}
+
+func (e *StoppedError) Error() string { return "matching was stopped at the Trigger " + e.Trigger }
+
+// Match returns the Triggers of the namespace that want the notification, ordered by name. It asks
+// stop now and then, and where that says so ends with a *StoppedError.
+func (x *Index) Match(namespace string, n *notification.Notification, stop func() bool) ([]*v1alpha1.Trigger, error) {
 	s := newSubject(n)
 	var matched []*v1alpha1.Trigger
+	work := 0
 	for _, bucket := range x.candidates(namespace, s) {
 		for _, e := range bucket {
 			if e.matcher.matches(s) {
 				matched = append(matched, e.trigger)
 			}
+			if work += e.matcher.weight; work < stopEvery {
+				continue
+			}
+			if work = 0; stop() {
+				return nil, &StoppedError{Trigger: e.trigger.Name}
+			}
 		}
 	}
 	slices.SortFunc(matched, func(a, b *v1alpha1.Trigger) int { return cmp.Compare(a.Name, b.Name) })
-	return slices.Compact(matched)
+	return slices.Compact(matched), nil
 }
 
 // candidates are the Triggers that may want the notification. The evaluation needs no lock, since
@@ -107,10 +125,16 @@ func (x *Index) candidates(namespace string, s *subject) [][]*entry {
 
 // Explain says of every Trigger of the namespace whether it wants the notification, ordered by name.
 // Each is looked at when its turn comes: all explanations of a large team need not fit into memory.
-func (x *Index) Explain(namespace string, n *notification.Notification) iter.Seq[Explanation] {
+// Once stop says so, the others are skipped.
+func (x *Index) Explain(namespace string, n *notification.Notification, stop func() bool) iter.Seq[Explanation] {
 	return func(yield func(Explanation) bool) {
+		stopped := false
 		for _, e := range x.all(namespace) {
-			if !yield(e.explain(n)) {
+			explanation := Explanation{Trigger: e.trigger, Skipped: true}
+			if stopped = stopped || stop(); !stopped {
+				explanation = e.explain(n)
+			}
+			if !yield(explanation) {
 				return
 			}
 		}

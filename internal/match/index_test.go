@@ -50,7 +50,7 @@ func TestIndex(t *testing.T) {
 
 func matchedNames(x *Index, n *notification.Notification) []string {
 	var names []string
-	for _, matched := range x.Match(namespace, n) {
+	for _, matched := range matchedBy(x, namespace, n) {
 		names = append(names, matched.Name)
 	}
 	return names
@@ -62,14 +62,14 @@ func TestIndexKeepsNamespacesApart(t *testing.T) {
 	other.Namespace = "other"
 	x.Set(other)
 	n := &notification.Notification{}
-	if got := x.Match(namespace, n); got != nil {
+	if got := matchedBy(x, namespace, n); got != nil {
 		t.Errorf("matched %v of another namespace", got)
 	}
-	if got := slices.Collect(x.Explain(namespace, n)); len(got) != 0 {
+	if got := slices.Collect(x.Explain(namespace, n, never)); len(got) != 0 {
 		t.Errorf("explained %v of another namespace", got)
 	}
 	x.Delete(namespace, "other")
-	if got := x.Match("other", n); len(got) != 1 || got[0] != other {
+	if got := matchedBy(x, "other", n); len(got) != 1 || got[0] != other {
 		t.Errorf("got %v, want what was set", got)
 	}
 }
@@ -93,7 +93,7 @@ func TestIndexKeepsBrokenTriggers(t *testing.T) {
 	if err := x.Problem("unknown", "broken"); err != nil {
 		t.Errorf("the problem of another namespace is %v", err)
 	}
-	explanations := slices.Collect(x.Explain(namespace, n))
+	explanations := slices.Collect(x.Explain(namespace, n, never))
 	if len(explanations) != 2 || explanations[0].Trigger.Name != "broken" || explanations[0].Matched || !explanations[1].Matched {
 		t.Fatalf("got %+v", explanations)
 	}
@@ -131,7 +131,7 @@ func TestIndexCompilesOncePerGeneration(t *testing.T) {
 			x.Set(stored("1", 1, branches("main")))
 			latest := stored(tc.uid, tc.generation, branches("develop"))
 			x.Set(latest)
-			matched := x.Match(namespace, &notification.Notification{Branch: "main"})
+			matched := matchedBy(x, namespace, &notification.Notification{Branch: "main"})
 			if got := len(matched) == 1; got != tc.want {
 				t.Errorf("%s: matched %v", tc.reason, matched)
 			}
@@ -156,7 +156,7 @@ func TestIndexIsSafeForConcurrentUse(t *testing.T) {
 				if names := matchedNames(x, &notification.Notification{Branch: "main"}); !slices.Contains(names, "always") || !slices.IsSorted(names) {
 					t.Errorf("got %v", names)
 				}
-				for range x.Explain(namespace, &notification.Notification{}) {
+				for range x.Explain(namespace, &notification.Notification{}, never) {
 				}
 				x.Delete(namespace, name)
 			}

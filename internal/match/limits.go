@@ -33,6 +33,13 @@ const (
 	// of its instructions and 10 characters.
 	maxCost = 10_000
 
+	// stopEvery is after how much work it is asked whether to go on with matching, and weights are what
+	// a Trigger counts for, whatever it turns out to cost: 1, its globs as expanded, and
+	// expressionWeight. An expression can take 50 ms and a glob 1, so that is once in a fifth of a
+	// second at worst; and to look at a clock costs as much as a glob that does not match.
+	stopEvery        = 64
+	expressionWeight = 16
+
 	// maxListed bounds how many globs or names a message repeats.
 	maxListed = 5
 )

@@ -24,6 +24,7 @@ type Matcher struct {
 	deploymentTypes []string
 	repositories    []string
 	expression      *expression
+	weight          int // how much it may cost to try it: see stopEvery
 }
 
 // CompileError says which condition of a Trigger cannot be used.
@@ -55,7 +56,19 @@ func Compile(t *v1alpha1.Trigger) (*Matcher, error) {
 	if m.expression, err = compileExpression(spec.Match.Expression); err != nil {
 		return nil, err
 	}
+	m.weight = m.weigh()
 	return m, nil
+}
+
+func (m *Matcher) weigh() int {
+	weight := 1
+	if m.branches != nil {
+		weight += m.branches.alternatives
+	}
+	if m.expression != nil {
+		weight += expressionWeight
+	}
+	return weight
 }
 
 // Matches tells whether the Trigger wants the notification.

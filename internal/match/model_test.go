@@ -75,7 +75,7 @@ func TestIndexAgreesWithScan(t *testing.T) {
 			},
 			"match": func(t *rapid.T) {
 				n := anyNotification.Draw(t, "notification")
-				got := x.Match(namespace, n)
+				got := matchedBy(x, namespace, n)
 				if diff := cmp.Diff(scan(names, model, n), got); diff != "" {
 					t.Errorf("Match(%+v): -scan +index:\n%s", n, diff)
 				}
@@ -102,7 +102,7 @@ func scan(names []string, model map[string]*v1alpha1.Trigger, n *notification.No
 // explained are the Triggers that Explain calls matched.
 func explained(t *rapid.T, x *Index, count int, n *notification.Notification) []*v1alpha1.Trigger {
 	var matched []*v1alpha1.Trigger
-	explanations := slices.Collect(x.Explain(namespace, n))
+	explanations := slices.Collect(x.Explain(namespace, n, never))
 	if len(explanations) != count {
 		t.Errorf("Explain gave %d of %d Triggers", len(explanations), count)
 	}
