@@ -143,6 +143,7 @@ func TestJobIsGoneForAProxyOnly(t *testing.T) {
 	w := faultyWorld(t, f)
 	w.create(aSuite("run", 0))
 	w.runs("run")
+	w.podStops("run")
 	w.must(w.Client.Delete(t.Context(), w.hasJob("run"), client.PropagationPolicy("Background")))
 	w.eventually("the manager asks for the Job", func() string {
 		if f.times() < 3 { // the first answer would do to end the run

@@ -86,7 +86,15 @@ func (w *world) deleting(name string) {
 func (w *world) collect(name string) {
 	w.t.Helper()
 	w.deleting(name)
+	w.podStops(name)
 	w.drop(&batchv1.Job{}, name)
+}
+
+// podStops does what the kubelet does to a pod that is deleted.
+func (w *world) podStops(name string) {
+	w.t.Helper()
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: name + "-pod"}}
+	w.must(client.IgnoreNotFound(w.Client.Delete(context.Background(), p, client.GracePeriodSeconds(0))))
 }
 
 func (w *world) drop(o client.Object, name string) {

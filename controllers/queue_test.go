@@ -26,6 +26,7 @@ func TestSlotsAreFreedHoweverARunEnds(t *testing.T) {
 		func(name string) { w.cancel(name, ""); w.collect(name) },
 		func(name string) {
 			w.must(w.Client.Delete(context.Background(), w.hasJob(name), client.PropagationPolicy("Background")))
+			w.podStops(name)
 		},
 		func(name string) { // a newer one of its stream, which waits behind the others
 			w.create(aSuite("newer", 99, of("one"), keyed(name)))

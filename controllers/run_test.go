@@ -138,8 +138,27 @@ func TestJobIsDeletedBehindItsBack(t *testing.T) {
 	w.create(aSuite("run", 0))
 	w.runs("run")
 	w.must(w.Client.Delete(context.Background(), w.hasJob("run"), client.PropagationPolicy("Background")))
+	w.reaches("run", v1alpha1.ReasonRunning, "The Job run was deleted before it ended")
+	w.podStops("run")
 	w.reaches("run", v1alpha1.ReasonError, "The Job run was deleted before it ended")
 	w.hasNoJob("run")
+}
+
+// TestSuccessorWaitsForPodsOfADeletedJob: two runs of a stream never share the environment, however the
+// Job of the older one went.
+func TestSuccessorWaitsForPodsOfADeletedJob(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.create(aSuite("older", 0, keyed("k")))
+	w.runs("older")
+	w.must(w.Client.Delete(context.Background(), w.hasJob("older"), client.PropagationPolicy("Background")))
+	w.create(aSuite("newer", 1, keyed("k")))
+	w.reaches("older", v1alpha1.ReasonRunning, "Superseded by newer, a newer deployment to the same stream. Stopping its pods")
+	w.reaches("newer", v1alpha1.ReasonQueued, "Waiting for the older run older")
+	w.hasNoJob("newer")
+	w.podStops("older")
+	w.reaches("older", v1alpha1.ReasonSuperseded, "")
+	w.hasJob("newer")
 }
 
 func TestForeignJobInTheWay(t *testing.T) {

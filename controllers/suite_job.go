@@ -9,8 +9,10 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/apianswer"
@@ -79,6 +81,14 @@ func (r *SuiteReconciler) adopt(ctx context.Context, s *v1alpha1.Suite, d suite.
 }
 
 var quotaWords = regexp.MustCompile(`exceeded quota|maximum .* quota`)
+
+// podsLeft tells whether pods of the run are there that have not ended. They are found by the label that
+// they have from the run, as the Job is gone.
+func (r *SuiteReconciler) podsLeft(ctx context.Context, s *v1alpha1.Suite) (bool, error) {
+	pods := &corev1.PodList{}
+	err := r.Live.List(ctx, pods, client.InNamespace(s.Namespace), client.MatchingLabels{v1alpha1.LabelSuite: s.Name})
+	return job.Left(pods.Items), err
+}
 
 // ofEarlier tells whether a Job belongs to a Suite that had the name before: the garbage collector is
 // about to delete it.

@@ -35,6 +35,10 @@ func (r *SuiteReconciler) observe(ctx context.Context, s *v1alpha1.Suite) (o sui
 	if o.Stream, err = r.stream(ctx, s); err != nil {
 		return o, nil, err
 	}
+	if o.Job == nil && s.Status.JobName != "" {
+		o.PodsLeft, err = r.podsLeft(ctx, s)
+		return o, nil, err
+	}
 	if o.Job != nil {
 		o.Inputs = inputsOf(s, o.Job)
 		o.Outcome, err = r.outcome(ctx, s, o.Job)

@@ -25,3 +25,29 @@ func TestPodsOf(t *testing.T) {
 		t.Errorf("the pods of the Job are %v, want only the one it made", got)
 	}
 }
+
+func TestLeft(t *testing.T) {
+	in := func(phases ...corev1.PodPhase) (pods []corev1.Pod) {
+		for _, phase := range phases {
+			pods = append(pods, corev1.Pod{Status: corev1.PodStatus{Phase: phase}})
+		}
+		return pods
+	}
+	for name, tc := range map[string]struct {
+		reason string
+		pods   []corev1.Pod
+		want   bool
+	}{
+		"None":    {"Nothing is there.", nil, false},
+		"Ended":   {"What has ended touches nothing.", in(corev1.PodSucceeded, corev1.PodFailed), false},
+		"Running": {"One is enough.", in(corev1.PodFailed, corev1.PodRunning), true},
+		"Pending": {"It may still start.", in(corev1.PodPending), true},
+		"Unknown": {"Nobody hears of its node.", in(corev1.PodUnknown), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := job.Left(tc.pods); got != tc.want {
+				t.Errorf("%s\nLeft = %t, want %t", tc.reason, got, tc.want)
+			}
+		})
+	}
+}

@@ -18,6 +18,9 @@ const (
 	// appearEvery is how often it looks again, in case no event tells.
 	appearEvery = 5 * time.Second
 
+	// podsEvery is how often it looks whether pods are gone, of which no event tells.
+	podsEvery = 2 * time.Second
+
 	// DefaultTTL keeps a finished Suite whose Trigger is gone, or says nothing, for a week.
 	DefaultTTL = 7 * 24 * time.Hour
 
@@ -36,6 +39,7 @@ type Observation struct {
 	Inputs      *Inputs               // the files that the run needs; nil: nobody looked
 	Place       int                   // in the queue for a slot, from 1; 0: there is a free one
 	Job         *batchv1.Job          // nil: it does not exist, which was asked of the API server, not of a cache, where the Suite has had one
+	PodsLeft    bool                  // the run has had a Job, which is gone, and not all of its pods have ended
 	Outcome     metav1.Condition      // what the Job and its pods say, where there is a Job
 }
 
@@ -80,8 +84,8 @@ func Decide(o Observation, now time.Time) Decision {
 	case o.Job != nil:
 		return Decision{Condition: o.Outcome}
 	case o.Suite.Status.JobName != "":
-		return Decision{Condition: v1alpha1.Error(fmt.Sprintf(
-			"The Job %s was deleted before it ended. Notify again, or create another Suite, to repeat the run.", o.Suite.Status.JobName))}
+		return stop(o, v1alpha1.Error(fmt.Sprintf(
+			"The Job %s was deleted before it ended. Notify again, or create another Suite, to repeat the run.", o.Suite.Status.JobName)))
 	default:
 		return start(o, now)
 	}
@@ -100,14 +104,23 @@ func supersededBy(o Observation) *v1alpha1.Suite {
 }
 
 // stop ends a run whose Job has to go first: only when the Job is gone are its pods, and only then
-// may the run be called ended, so that its successor can rely on the end alone.
+// may the run be called ended, so that its successor can rely on the end alone. Somebody who deletes the
+// Job may have it go before its pods.
 func stop(o Observation, end metav1.Condition) Decision {
-	if o.Job == nil {
+	switch {
+	case o.Job != nil:
+		return Decision{
+			DeleteJob: o.Job.DeletionTimestamp == nil,
+			Condition: v1alpha1.Running(end.Message + " Stopping its pods."),
+		}
+	case o.PodsLeft:
+		return Decision{
+			Condition: v1alpha1.Running(fmt.Sprintf("%s Stopping its pods: kubectl get pods -n %s -l %s=%s",
+				end.Message, o.Suite.Namespace, v1alpha1.LabelSuite, o.Suite.Name)),
+			Again: podsEvery,
+		}
+	default:
 		return Decision{Condition: end}
-	}
-	return Decision{
-		DeleteJob: o.Job.DeletionTimestamp == nil,
-		Condition: v1alpha1.Running(end.Message + " Stopping its pods."),
 	}
 }
 

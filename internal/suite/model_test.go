@@ -40,7 +40,8 @@ func TestModel(t *testing.T) {
 type world struct {
 	suites  map[string]*v1alpha1.Suite
 	jobs    map[string]*modelJob
-	created map[string]int // Jobs ever created, by Suite
+	pods    map[string]bool // that stop, of a Job that was deleted before them
+	created map[string]int  // Jobs ever created, by Suite
 	meddled map[string]bool
 	ends    map[string]metav1.Condition
 	caches  []map[string]*v1alpha1.Suite
@@ -54,7 +55,7 @@ type modelJob struct {
 
 func newWorld(leaders int) *world {
 	w := &world{
-		suites: map[string]*v1alpha1.Suite{}, jobs: map[string]*modelJob{}, created: map[string]int{},
+		suites: map[string]*v1alpha1.Suite{}, jobs: map[string]*modelJob{}, pods: map[string]bool{}, created: map[string]int{},
 		meddled: map[string]bool{}, ends: map[string]metav1.Condition{},
 	}
 	for range leaders {
@@ -96,11 +97,13 @@ func (w *world) sync(t *rapid.T) {
 	w.caches[rapid.IntRange(0, len(w.caches)-1).Draw(t, "leader")][s.Name] = s
 }
 
-// work moves a Job on: it ends, or the pods of one that is being deleted are gone.
+// work moves a Job on: it ends, or the pods of one that is being deleted, or was, are gone.
 func (w *world) work(t *rapid.T) {
 	s := w.any(t)
 	j := w.jobs[s.Name]
 	switch {
+	case j == nil && w.pods[s.Name]:
+		delete(w.pods, s.Name)
 	case j == nil:
 		t.Skip("no Job")
 	case j.going:
@@ -115,6 +118,7 @@ func (w *world) meddle(t *rapid.T) {
 	if w.jobs[s.Name] == nil {
 		t.Skip("no Job")
 	}
+	w.pods[s.Name] = !suite.Ended(w.jobs[s.Name].outcome)
 	delete(w.jobs, s.Name)
 	w.meddled[s.Name] = true
 }
@@ -148,6 +152,7 @@ func (w *world) reconcile(t failer, leader int, name string, crash bool) {
 			o.Job = goingJob(name)
 		}
 	}
+	o.PodsLeft = o.Job == nil && s.Status.JobName != "" && w.pods[name]
 	d := suite.Decide(o, t0.Add(10*time.Second))
 	w.apply(t, leader, o, d)
 	if crash || d.CreateJob { // the status tells of the Job once it is seen
@@ -178,14 +183,19 @@ func (w *world) apply(t failer, leader int, o suite.Observation, d suite.Decisio
 	}
 }
 
-// checkAlone: with one leader, a run starts only when the older ones it can know of have no Job.
+// checkAlone: with one leader, a run starts only when the older ones it can know of have no Job, and no
+// pods of one they were known to have.
 func (w *world) checkAlone(t failer, leader int, name string) {
 	for other := range w.caches[leader] {
-		j := w.jobs[other]
-		if j == nil || other == name || suite.Ended(j.outcome) || suite.Compare(w.suites[other], w.suites[name]) > 0 {
+		if other == name || suite.Compare(w.suites[other], w.suites[name]) > 0 {
 			continue
 		}
-		t.Fatalf("%s started beside %s, which is older and has a Job", name, other)
+		if j := w.jobs[other]; j != nil && !suite.Ended(j.outcome) {
+			t.Fatalf("%s started beside %s, which is older and has a Job", name, other)
+		}
+		if w.pods[other] && w.suites[other].Status.JobName != "" {
+			t.Fatalf("%s started beside %s, which is older and whose pods are stopping", name, other)
+		}
 	}
 }
 
@@ -231,6 +241,7 @@ func (w *world) settle(t *rapid.T) {
 				cache[name] = w.suites[name]
 				w.reconcile(t, leader, name, false)
 			}
+			delete(w.pods, name)
 			if j := w.jobs[name]; j != nil && j.going {
 				delete(w.jobs, name)
 			} else if j != nil && name == w.newest() && !suite.Ended(j.outcome) {
