@@ -40,6 +40,9 @@ const (
 	stopEvery        = 64
 	expressionWeight = 16
 
+	// maxPanicBytes bounds what is repeated of a panic.
+	maxPanicBytes = 200
+
 	// maxListed bounds how many globs or names a message repeats.
 	maxListed = 5
 )

@@ -3,6 +3,7 @@ package match
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/notification"
@@ -50,14 +51,28 @@ func Compile(t *v1alpha1.Trigger) (*Matcher, error) {
 		repositories:    spec.Match.Repositories,
 	}
 	var err error
-	if m.branches, err = compileBranches(spec.Match.Branches); err != nil {
+	if m.branches, err = guarded(branchesCondition, compileBranches, spec.Match.Branches); err != nil {
 		return nil, err
 	}
-	if m.expression, err = compileExpression(spec.Match.Expression); err != nil {
+	if m.expression, err = guarded(expressionCondition, compileExpression, spec.Match.Expression); err != nil {
 		return nil, err
 	}
 	m.weight = m.weigh()
 	return m, nil
+}
+
+// guarded makes an error of a panic. Triggers are compiled wherever a manager learns of them, as it does
+// of all when it starts: one that meets a bug of a library would otherwise keep every manager from
+// starting. What a panic says comes from the Trigger, and may be told to whoever reads that.
+func guarded[Source, Compiled any](condition string, compile func(Source) (Compiled, error), source Source) (compiled Compiled, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			said := oneLine(fmt.Sprint(p))
+			said = strings.ToValidUTF8(said[:min(len(said), maxPanicBytes)], "") // also where a character was cut
+			err = &CompileError{Condition: condition, Reason: fmt.Sprintf("cannot be compiled; write it otherwise (%s)", said)}
+		}
+	}()
+	return compile(source)
 }
 
 func (m *Matcher) weigh() int {
