@@ -3,6 +3,7 @@ package client_test
 import (
 	"errors"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -87,6 +88,29 @@ func TestErrors(t *testing.T) {
 			}
 			if err != nil && strings.Contains(err.Error(), "pf_key") {
 				t.Errorf("the error shows the key: %v", err)
+			}
+		})
+	}
+}
+
+// What somebody has to correct is said at once, and not after two minutes.
+func TestMistakesAreNotRepeated(t *testing.T) {
+	page := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") })
+	trusted, plain := httptest.NewTLSServer(page), serve(t, page)
+	trusted.Config.ErrorLog = log.New(io.Discard, "", 0)
+	t.Cleanup(trusted.Close)
+	cases := map[string]struct{ url, text string }{
+		"untrusted certificate": {trusted.URL, "is not trusted"},
+		"https to http":         {strings.Replace(plain, "http://", "https://", 1), "does not speak TLS"},
+		"http to https":         {strings.Replace(trusted.URL, "https://", "http://", 1), "not Postflight answered 400"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := connect(t, tc.url, client.Patience(time.Minute), client.Notice(func(err error, _ time.Duration) { t.Fatalf("tried again after %v", err) }))
+			_, err := c.Notify(t.Context(), client.Notification{})
+			var failed *client.Error
+			if !errors.As(err, &failed) || failed.Temporary() || !strings.Contains(err.Error(), tc.text) {
+				t.Errorf("error %v, want %q and no other attempt", err, tc.text)
 			}
 		})
 	}

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -39,7 +40,9 @@ func (e *Error) Unwrap() error { return e.cause }
 // Temporary tells whether the same request may succeed later.
 func (e *Error) Temporary() bool {
 	switch e.Status {
-	case 0, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+	case 0:
+		return !mistaken(e.cause)
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return true
 	default:
 		return false
@@ -48,18 +51,35 @@ func (e *Error) Temporary() bool {
 
 // unreachable is for a request without an answer. The URL of the error may be long and is known.
 func unreachable(err error) error {
-	cause := err
+	cause, host := err, ""
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
 		cause = wrapped.Err
-	}
-	host := ""
-	if wrapped != nil {
 		if u, err := url.Parse(wrapped.URL); err == nil {
 			host = " at " + u.Scheme + "://" + u.Host
 		}
 	}
-	return &Error{cause: err, text: fmt.Sprintf("The server%s cannot be reached (%v). Check POSTFLIGHT_URL, and that this machine may connect to it.", host, cause)}
+	text := "The server%s cannot be reached (%v). Check POSTFLIGHT_URL, and that this machine may connect to it."
+	switch {
+	case untrusted(err):
+		text = "The certificate of the server%s is not trusted (%v). Check POSTFLIGHT_URL and the clock; SSL_CERT_FILE names a file with the authorities that this machine trusts."
+	case withoutTLS(err):
+		text = "The server%s does not speak TLS (%v). Check POSTFLIGHT_URL: it may have to start with http://, or have another port."
+	}
+	return &Error{cause: err, text: fmt.Sprintf(text, host, cause)}
+}
+
+// mistaken is an error that stays until somebody corrects something.
+func mistaken(err error) bool { return untrusted(err) || withoutTLS(err) }
+
+func untrusted(err error) bool {
+	var verification *tls.CertificateVerificationError
+	return errors.As(err, &verification)
+}
+
+func withoutTLS(err error) bool {
+	var header tls.RecordHeaderError
+	return errors.Is(err, http.ErrSchemeMismatch) || errors.As(err, &header)
 }
 
 // check makes an error of every answer that is not understood.

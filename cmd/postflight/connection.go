@@ -61,9 +61,7 @@ func (c *connection) connect(cmd *cobra.Command) (*client.Connection, *cli.Conso
 	}
 	conn, err := client.Connect(address, key, client.Patience(c.patience), client.UserAgent("postflight/"+version()),
 		client.Notice(func(err error, pause time.Duration) {
-			if !console.Live { // where lines are redrawn, only the end matters
-				console.Note("%v Trying again in %s.", err, pause)
-			}
+			console.Aside("%v Trying again in %s.", err, pause)
 		}))
 	return conn, console, err
 }

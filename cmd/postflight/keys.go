@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"strconv"
@@ -61,7 +62,7 @@ migrates keeps the keys it has: --from-stdin takes one over, whatever its form.`
 		},
 		RunE: withKeys(&k, func(cmd *cobra.Command, keys *cli.Keys, _ []string) (err error) {
 			if stdin {
-				if n.Existing, err = readKey(cmd.InOrStdin()); err != nil {
+				if n.Existing, err = readKey(cmd.Context(), cmd.InOrStdin()); err != nil {
 					return err
 				}
 			}
@@ -126,11 +127,19 @@ func parseDays(text string) (time.Duration, error) {
 	return 0, fmt.Errorf("--expires %q: write it like 90d or 12h", text)
 }
 
-// readKey reads a line: the shell adds its end.
-func readKey(in io.Reader) (string, error) {
-	content, err := io.ReadAll(io.LimitReader(in, 8192))
-	if err != nil {
-		return "", err
+// readKey reads a line: the shell adds its end. A terminal is not waited for after an interrupt.
+func readKey(ctx context.Context, in io.Reader) (string, error) {
+	var content []byte
+	var err error
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		content, err = io.ReadAll(io.LimitReader(in, 8192))
+	}()
+	select {
+	case <-ctx.Done():
+		return "", ctx.Err()
+	case <-read:
+		return strings.TrimRight(string(content), "\r\n"), err
 	}
-	return strings.TrimRight(string(content), "\r\n"), nil
 }

@@ -11,7 +11,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // the first interrupt ends the command in good order, the second at once
 	code := execute(ctx, os.Args[1:])
-	stop()
 	os.Exit(code)
 }

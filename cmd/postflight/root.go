@@ -51,7 +51,9 @@ func finish(cmd *cobra.Command) {
 		cmd.Args, cmd.RunE = known, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	}
 	if run := cmd.RunE; run != nil {
-		cmd.RunE = func(cmd *cobra.Command, args []string) error { return cli.Ending(cli.ExitFailed, run(cmd, args)) }
+		cmd.RunE = func(cmd *cobra.Command, args []string) error {
+			return cli.Ending(cli.ExitFailed, cli.Interrupted(cmd.Context(), run(cmd, args), ""))
+		}
 	}
 	for _, child := range cmd.Commands() {
 		finish(child)

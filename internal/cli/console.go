@@ -18,7 +18,8 @@ type Console struct {
 	JSON     bool // -o json
 	Live     bool // a person looks at Err as it changes; otherwise a log keeps it
 
-	mu sync.Mutex
+	mu      sync.Mutex
+	drawing bool // lines are redrawn, and another one between them would tear them apart
 }
 
 // NewConsole is live where Err is a terminal that can move its cursor, and no CI system says that it
@@ -41,6 +42,23 @@ func (c *Console) Note(format string, args ...any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	fmt.Fprintln(c.Err, Clean(fmt.Sprintf(format, args...)))
+}
+
+// Aside prints a line for people, unless they look at lines that are redrawn.
+func (c *Console) Aside(format string, args ...any) {
+	c.mu.Lock()
+	drawing := c.drawing
+	c.mu.Unlock()
+	if !drawing {
+		c.Note(format, args...)
+	}
+}
+
+// draws says that lines are redrawn from now on, or no longer.
+func (c *Console) draws(now bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.drawing = now && c.Live
 }
 
 // WriteJSON prints the result of a command for programs.

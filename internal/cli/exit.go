@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 )
@@ -32,6 +33,19 @@ func Ending(code int, err error) error {
 		return err
 	}
 	return &Exit{code, err}
+}
+
+// Interrupted says so of an error that came of it: what was going on then failed for no other reason. It
+// keeps the code.
+func Interrupted(ctx context.Context, err error, hint string) error {
+	if !errors.Is(ctx.Err(), context.Canceled) || !(errors.Is(err, context.Canceled) || errors.Is(err, context.Cause(ctx))) {
+		return err
+	}
+	interrupted := errors.New("interrupted" + hint)
+	if exit := (*Exit)(nil); errors.As(err, &exit) {
+		return &Exit{exit.Code, interrupted}
+	}
+	return interrupted
 }
 
 func exitf(code int, format string, args ...any) error {

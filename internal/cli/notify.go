@@ -25,6 +25,9 @@ type notified struct {
 	Runs []Outcome `json:"runs,omitempty"`
 }
 
+// mayExist is what to know after a notification of which the answer did not come.
+const mayExist = ". Runs may have been started all the same: see \"postflight runs list\". To report the same commit again starts none twice"
+
 // Run notifies, prints what came of each Trigger, and ends as that demands.
 func (c *Notify) Run(ctx context.Context) error {
 	n, err := c.Deployment.Notification(c.Detected)
@@ -34,7 +37,7 @@ func (c *Notify) Run(ctx context.Context) error {
 	c.Console.Note("Reporting %s", describe(n, c.Detected))
 	result, err := c.Connection.Notify(ctx, n)
 	if err != nil {
-		return Trouble(c.partly(err))
+		return Trouble(Interrupted(ctx, c.partly(err), mayExist))
 	}
 	answer := notified{NotificationResult: result}
 	runs, failures := c.show(result)

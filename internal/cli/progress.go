@@ -40,6 +40,7 @@ type progress struct {
 
 func startProgress(console *Console, runs []Outcome) *progress {
 	p := &progress{console: console, began: time.Now(), ended: make(chan struct{}), runs: slices.Clone(runs)}
+	console.draws(true)
 	every := reminder
 	if console.Live {
 		every = frameEvery
@@ -83,6 +84,7 @@ func (p *progress) update(i int, change func(*Outcome)) {
 func (p *progress) stop() {
 	close(p.ended)
 	p.done.Wait()
+	defer p.console.draws(false)
 	if p.console.Live {
 		p.mu.Lock()
 		defer p.mu.Unlock()

@@ -50,7 +50,7 @@ func (c *Upload) Run(ctx context.Context) error {
 		return Trouble(err)
 	}
 	defer file.Close()
-	sums, err := c.sum(file)
+	sums, err := c.sum(ctx, file)
 	if err != nil {
 		return Trouble(err)
 	}
@@ -81,6 +81,19 @@ func (c *Upload) Run(ctx context.Context) error {
 	return c.tell(uploaded{signed.FileLocation, signed.PlaygroundFileLocation, sums.size, hex.EncodeToString(sums.sha256)})
 }
 
+// until reads until the context is done.
+type until struct {
+	ctx context.Context
+	io.Reader
+}
+
+func (u until) Read(b []byte) (int, error) {
+	if err := u.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return u.Reader.Read(b)
+}
+
 func (c *Upload) tell(u uploaded) error {
 	if c.Console.JSON {
 		return Trouble(c.Console.WriteJSON(u))
@@ -90,7 +103,7 @@ func (c *Upload) tell(u uploaded) error {
 	return nil
 }
 
-func (c *Upload) sum(file *os.File) (checksums, error) {
+func (c *Upload) sum(ctx context.Context, file *os.File) (checksums, error) {
 	info, err := file.Stat()
 	if err != nil {
 		return checksums{}, err
@@ -99,7 +112,7 @@ func (c *Upload) sum(file *os.File) (checksums, error) {
 		return checksums{}, fmt.Errorf("%s is not a file. To upload a folder, put it into a .zip", c.File)
 	}
 	m, s := md5.New(), sha256.New()
-	size, err := io.Copy(io.MultiWriter(m, s), file)
+	size, err := io.Copy(io.MultiWriter(m, s), until{ctx, file})
 	return checksums{m.Sum(nil), s.Sum(nil), size}, err
 }
 

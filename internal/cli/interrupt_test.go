@@ -1,0 +1,97 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/postflight-dev/postflight/client"
+)
+
+func TestInterrupted(t *testing.T) {
+	quit := errors.New("interrupt signal received")
+	canceled, cancel := context.WithCancelCause(t.Context())
+	cancel(quit)
+	late, done := context.WithTimeout(t.Context(), 0)
+	defer done()
+	request := fmt.Errorf("the server cannot be reached: %w", context.Canceled)
+	cases := map[string]struct {
+		reason string
+		ctx    context.Context
+		err    error
+		want   string
+		code   int
+	}{
+		"no error":             {ctx: canceled, want: "<nil>"},
+		"a request":            {ctx: canceled, err: request, want: "interrupted.", code: -1},
+		"with the cause":       {reason: "net/http tells it instead of the error of the context", ctx: canceled, err: fmt.Errorf("x: %w", quit), want: "interrupted.", code: -1},
+		"with a code":          {ctx: canceled, err: Trouble(request), want: "interrupted.", code: ExitTrouble},
+		"another error":        {reason: "it had come before", ctx: canceled, err: exitf(ExitFailed, "failed"), want: "failed", code: ExitFailed},
+		"no time left":         {ctx: late, err: context.DeadlineExceeded, want: "context deadline exceeded", code: -1},
+		"an interrupt of none": {reason: "something else ended the request", ctx: t.Context(), err: request, want: request.Error(), code: -1},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := Interrupted(tc.ctx, tc.err, "."); fmt.Sprint(got) != tc.want || codeOf(got) != tc.code {
+				t.Errorf("%s: %v with code %d, want %q with %d", tc.reason, got, codeOf(got), tc.want, tc.code)
+			}
+		})
+	}
+}
+
+// Whoever interrupts a notification learns what may exist now.
+func TestNotifyInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // until then, nobody notices that the client has gone
+		cancel()
+		<-r.Context().Done()
+	}))
+	defer server.Close()
+	conn, err := client.Connect(server.URL, "k")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, _, _ := console()
+	err = (&Notify{Connection: conn, Console: c}).Run(ctx)
+	if text := fmt.Sprint(err); codeOf(err) != ExitTrouble || !strings.HasPrefix(text, "interrupted. ") || !strings.Contains(text, "postflight runs list") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestHashingIsInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	c, _, _ := console()
+	u := &Upload{Connection: signs(t, "http://127.0.0.1:1"), Console: c, File: fileOf(t, 1<<40), Attempts: 1} // hours of it
+	began := time.Now()
+	if err := u.Run(ctx); !errors.Is(err, context.Canceled) || time.Since(began) > time.Minute {
+		t.Errorf("%v after %s", err, time.Since(began))
+	}
+}
+
+// A line between lines that are redrawn would tear them apart; elsewhere, a person reads it.
+func TestAside(t *testing.T) {
+	for _, live := range []bool{true, false} {
+		c, _, log := console()
+		c.Live = live
+		c.Aside("before")
+		p := startProgress(c, nil)
+		c.Aside("meanwhile")
+		p.stop()
+		c.Aside("after")
+		want := "before\nmeanwhile\nafter\n"
+		if live {
+			want = "before\nafter\n"
+		}
+		if got := log.String(); got != want {
+			t.Errorf("live %v: %q, want %q", live, got, want)
+		}
+	}
+}
