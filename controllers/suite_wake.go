@@ -31,8 +31,9 @@ func (r *SuiteReconciler) wakeOthers() handler.EventHandler {
 			}
 		},
 		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
-			if ends(e) {
-				wake(ctx, q, e.ObjectNew, true)
+			before, now := suite.WaitsForInputs(e.ObjectOld.(*v1alpha1.Suite)), suite.WaitsForInputs(e.ObjectNew.(*v1alpha1.Suite))
+			if ends(e) || before != now { // who waits for its input files leaves its turn to others
+				wake(ctx, q, e.ObjectNew, ends(e) || now)
 			}
 		},
 		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) {
@@ -76,8 +77,9 @@ func (r *SuiteReconciler) frontOf(ctx context.Context, s *v1alpha1.Suite, frees 
 		return nil, err
 	}
 	unfinished, err := r.suites(ctx, s.Namespace, client.MatchingFields{indexUnfinished: "true"})
+	stuck := suite.Stuck(unfinished)
 	waiting := slices.DeleteFunc(unfinished, func(other *v1alpha1.Suite) bool {
 		return other.Status.JobName != "" || !(frees || suite.Compare(other, s) > 0)
 	})
-	return suite.Front(waiting, limits), err
+	return suite.Front(waiting, stuck, limits), err
 }

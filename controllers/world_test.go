@@ -42,6 +42,7 @@ type world struct {
 	clock  *clockwork
 	wire   *wire
 	config *rest.Config
+	inputs controllers.InputsConfig
 	stop   func() // the manager
 }
 
@@ -92,7 +93,7 @@ func (w *world) runManager(cache cache.Options, change ...func(*ctrl.Options)) c
 	mgr, err := ctrl.NewManager(w.config, options)
 	w.must(err)
 	ctx, cancel := context.WithCancel(context.Background())
-	w.must(controllers.Setup(ctx, mgr, controllers.Config{Clock: w.clock, Registerer: prometheus.NewRegistry()}))
+	w.must(controllers.Setup(ctx, mgr, controllers.Config{Clock: w.clock, Registerer: prometheus.NewRegistry(), Inputs: w.inputs}))
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
 	w.stop = sync.OnceFunc(func() {

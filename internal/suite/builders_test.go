@@ -65,3 +65,7 @@ func goingJob(name string) *batchv1.Job {
 	j.DeletionTimestamp = &metav1.Time{Time: t0}
 	return j
 }
+
+func keyed(key string) func(*v1alpha1.Suite) {
+	return func(s *v1alpha1.Suite) { s.Spec.SupersedeKey = key }
+}

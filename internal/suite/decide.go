@@ -143,7 +143,7 @@ func start(o Observation, now time.Time) Decision {
 		return Decision{Condition: v1alpha1.Queued("The team is suspended; the run starts when it no longer is.")}
 	case older != nil:
 		return Decision{Condition: v1alpha1.Queued(fmt.Sprintf("Waiting for the older run %s of the same stream to stop.", older.Name))}
-	case o.Place > 0:
+	case o.Place > 0 && (o.Trigger.Spec.Inputs == nil || !WaitsForInputs(o.Suite)):
 		return Decision{Condition: v1alpha1.Queued(placeMessage(o.Place))}
 	case o.Trigger.Spec.Inputs != nil:
 		return startWithInputs(o, now)

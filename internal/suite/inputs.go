@@ -25,7 +25,13 @@ const (
 	lookAgainMax = 30 * time.Second
 )
 
-// startWithInputs starts a run that needs files.
+// WaitsForInputs tells whether the store could not tell of the run's files when it was last asked.
+func WaitsForInputs(s *v1alpha1.Suite) bool {
+	return meta.IsStatusConditionFalse(s.Status.Conditions, v1alpha1.ConditionInputsReady)
+}
+
+// startWithInputs starts a run that needs files. One that waits for them looks for them in the queue
+// too: nobody waits behind it, and it takes its place again once it knows.
 func startWithInputs(o Observation, now time.Time) Decision {
 	switch in := o.Inputs; {
 	case in == nil:
@@ -34,6 +40,8 @@ func startWithInputs(o Observation, now time.Time) Decision {
 		return Decision{Condition: v1alpha1.Error(in.Problem)}
 	case in.Waiting != "":
 		return waitForStore(o, now)
+	case o.Place > 0:
+		return Decision{Condition: v1alpha1.Queued(placeMessage(o.Place))}
 	default:
 		return Decision{CreateJob: true}
 	}
@@ -71,7 +79,7 @@ func waitingSince(s *v1alpha1.Suite, now time.Time) time.Time {
 	return c.LastTransitionTime.Time
 }
 
-// setInputs records the files of a run whose Job exists, or that they are waited for.
+// setInputs records the files of a run whose Job exists, or that they are waited for, or no longer.
 func setInputs(s *v1alpha1.Suite, o Observation, now time.Time) {
 	if o.Inputs == nil {
 		return
@@ -82,5 +90,7 @@ func setInputs(s *v1alpha1.Suite, o Observation, now time.Time) {
 	case len(in.Found) > 0 && o.Job != nil:
 		s.Status.Inputs = in.Found
 		setCondition(s, v1alpha1.InputsFound("The input files were found, and are recorded in status.inputs."), now)
+	case in.Problem == "" && WaitsForInputs(s):
+		meta.RemoveStatusCondition(&s.Status.Conditions, v1alpha1.ConditionInputsReady)
 	}
 }

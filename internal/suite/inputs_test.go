@@ -43,6 +43,9 @@ func TestDecideWithInputs(t *testing.T) {
 		"StoreDownLast":  {reason: "The last look is at the end of the patience.", suite: aSuite("self", 2, waitingSince(t0)), after: 10*time.Minute - time.Second, change: down, state: "Queued", again: time.Second},
 		"StoreDownEver":  {reason: "As long as the run might take.", suite: aSuite("self", 2, waitingSince(t0)), after: 10 * time.Minute, change: down, state: "Error", message: "could not be looked up for 10m"},
 		"QueuedForLong":  {reason: "The time in the queue is not the store's.", after: 5 * time.Hour, change: down, state: "Queued", again: time.Second},
+		"QueuedAndDown":  {reason: "Who waits for the store goes on to ask it, and leaves its turn to others.", suite: aSuite("self", 2, waitingSince(t0)), change: func(o *suite.Observation) { o.Place = 3 }, lookUp: true, state: "Queued"},
+		"QueuedStill":    {reason: "And says so.", suite: aSuite("self", 2, waitingSince(t0)), after: time.Minute, change: func(o *suite.Observation) { down(o); o.Place = 3 }, state: "Queued", message: "it refuses connections", again: 15 * time.Second},
+		"QueuedAndBack":  {reason: "It has its turn again.", suite: aSuite("self", 2, waitingSince(t0)), after: time.Minute, change: func(o *suite.Observation) { found(o); o.Place = 3 }, state: "Queued", message: "place 3"},
 		"Canceled":       {reason: "Whoever waits can be canceled.", suite: aSuite("self", 2, canceled, waitingSince(t0)), after: time.Minute, change: down, state: "Canceled"},
 		"JobExists":      {reason: "What runs is not looked up again.", change: func(o *suite.Observation) { o.Job, o.Outcome = aJob("self"), v1alpha1.Running("It runs.") }, state: "Running", message: "It runs."},
 		"TriggerIsGone":  {reason: "There is nobody to ask what it needs.", change: func(o *suite.Observation) { o.Trigger = nil }, state: "Queued", message: "Waiting for the Trigger", again: 5 * time.Second},
@@ -87,6 +90,9 @@ func TestInputsAreRecorded(t *testing.T) {
 	step(10, down)
 	if c := step(20, down); c == nil || c.Status != metav1.ConditionFalse || !c.LastTransitionTime.Time.Equal(t0.Add(10*time.Second)) || s.Status.Inputs != nil {
 		t.Errorf("while the store is down: %+v, inputs %v", c, s.Status.Inputs)
+	}
+	if c := step(25, func(o *suite.Observation) { found(o); o.Place = 3 }); c != nil {
+		t.Errorf("in the queue, with a store that is back: %+v", c)
 	}
 	running := func(o *suite.Observation) { found(o); o.Job, o.Outcome = &batchv1.Job{}, v1alpha1.Running("") }
 	if c := step(30, running); c == nil || c.Status != metav1.ConditionTrue {

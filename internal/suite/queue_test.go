@@ -36,7 +36,7 @@ func TestPlace(t *testing.T) {
 		"ThirdInLine": {
 			reason: "Two wait before it.",
 			active: []*v1alpha1.Suite{aSuite("a", 1)},
-			queued: []*v1alpha1.Suite{aSuite("b", 2), aSuite("c", 3), aSuite("d", 4)},
+			queued: []*v1alpha1.Suite{aSuite("b", 2, keyed("b")), aSuite("c", 3, keyed("c")), aSuite("d", 4, keyed("d"))},
 			limits: suite.Limits{Trigger: map[string]int32{"smoke": 1}},
 			want:   3,
 		},
@@ -50,15 +50,49 @@ func TestPlace(t *testing.T) {
 		"OtherTriggerDoesNotBlock": {
 			reason: "Runs that wait for their own Trigger leave the team's slots to others.",
 			active: []*v1alpha1.Suite{aSuite("a", 1)},
-			queued: []*v1alpha1.Suite{aSuite("b", 2), aSuite("c", 3), aSuite("d", 4, of("other"))},
+			queued: []*v1alpha1.Suite{aSuite("b", 2, keyed("b")), aSuite("c", 3, keyed("c")), aSuite("d", 4, of("other"))},
 			limits: suite.Limits{Team: 2, Trigger: map[string]int32{"smoke": 1}},
 		},
 		"TeamFull": {
 			reason: "The team's slots are taken, whoever waits for them.",
 			active: []*v1alpha1.Suite{aSuite("a", 1), aSuite("b", 2)},
-			queued: []*v1alpha1.Suite{aSuite("c", 3), aSuite("d", 4, of("other"))},
+			queued: []*v1alpha1.Suite{aSuite("c", 3, keyed("c")), aSuite("d", 4, of("other"))},
 			limits: suite.Limits{Team: 2},
 			want:   2,
+		},
+		"BehindItsStream": {
+			reason: "One that waits for an older run of its stream takes no slot from others.",
+			active: []*v1alpha1.Suite{aSuite("a", 1)},
+			queued: []*v1alpha1.Suite{aSuite("b", 2), aSuite("c", 3, keyed("else"))},
+			limits: suite.Limits{Team: 2},
+		},
+		"BehindAWaitingOneOfItsStream": {
+			reason: "Of a stream only the oldest may start.",
+			queued: []*v1alpha1.Suite{aSuite("a", 1), aSuite("b", 2), aSuite("c", 3, keyed("else"))},
+			limits: suite.Limits{Team: 2},
+		},
+		"WithoutAStream": {
+			reason: "Runs without a stream do not wait for each other.",
+			queued: []*v1alpha1.Suite{aSuite("a", 1, keyed("")), aSuite("b", 2, keyed("")), aSuite("c", 3, keyed(""))},
+			limits: suite.Limits{Team: 2},
+			want:   1,
+		},
+		"WaitsForItsInputs": {
+			reason: "A store that is down holds up only those that need it.",
+			queued: []*v1alpha1.Suite{aSuite("a", 1, in(v1alpha1.StoreUnavailable(""))), aSuite("b", 2, keyed("else"))},
+			limits: suite.Limits{Team: 1},
+		},
+		"WaitsForItsInputsItself": {
+			reason: "Others count for one that waits for its files, which it needs a slot for.",
+			active: []*v1alpha1.Suite{aSuite("a", 1)},
+			queued: []*v1alpha1.Suite{aSuite("b", 2, keyed("else")), aSuite("c", 3, keyed("third"), in(v1alpha1.StoreUnavailable("")))},
+			limits: suite.Limits{Team: 1},
+			want:   2,
+		},
+		"WaitedForItsInputs": {
+			reason: "It starts in a slot that is free, like any other.",
+			queued: []*v1alpha1.Suite{aSuite("c", 3, in(v1alpha1.StoreUnavailable("")))},
+			limits: suite.Limits{Team: 1},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
