@@ -81,5 +81,5 @@ func (p *placement) look(ctx context.Context) error {
 // anyone to, unless it is this request's own, and nothing to wait for where another attempt follows.
 func (p *placement) goes(existing *v1alpha1.Suite) bool {
 	return existing.DeletionTimestamp != nil && !p.owns(existing) &&
-		!(suite.SameRun(existing, p.wanted) && runsAgain(p.trigger, existing))
+		(!suite.SameRun(existing, p.wanted) || !runsAgain(p.trigger, existing))
 }
