@@ -28,6 +28,7 @@ func TestExitCodesOfMistakes(t *testing.T) {
 		"too many arguments":            {args: "version 2", code: 3},
 		"a value of no use":             {args: "wait a --timeout soon", code: 3},
 		"a format of no use":            {args: "version -o yaml", code: 3},
+		"logs are no JSON":              {args: "runs logs a -o json --kubeconfig testdata/none", code: 3},
 		"a time of no use":              {args: "keys create a --expires soon --kubeconfig testdata/none", code: 3},
 		"no server":                     {args: "wait a", code: 3},
 		"no cluster":                    {reason: "nothing is wrong with the command line", args: "runs list --kubeconfig testdata/none", code: 1},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -71,17 +72,29 @@ func newRunsLogs() *cobra.Command {
 		l cli.Logs
 	)
 	cmd := &cobra.Command{
-		Use:     "logs RUN",
-		Short:   "Print what the tests print",
-		Example: "  postflight runs logs -f smoke-3f9c2k7q5x0a1b2c -n acme",
-		Args:    cobra.ExactArgs(1),
+		Use:   "logs RUN",
+		Short: "Print what the tests print",
+		Long: `Prints what the containers of the run print. Where none has started, because a step before them runs
+or failed, it prints the log of that, such as the download of the input files, and says so.`,
+		Example: `  postflight runs logs -f smoke-3f9c2k7q5x0a1b2c -n acme
+
+  # The download of the input files
+  postflight runs logs smoke-3f9c2k7q5x0a1b2c -n acme -c postflight-fetch`,
+		Args: cobra.ExactArgs(1),
+		PreRunE: func(*cobra.Command, []string) error {
+			if k.format != "" {
+				return errors.New("runs logs prints what the tests print, which is no JSON: leave out -o")
+			}
+			return nil
+		},
 		RunE: withRuns(&k, func(cmd *cobra.Command, runs *cli.Runs, args []string) error {
 			return runs.Logs(cmd.Context(), args[0], l)
 		}),
 	}
 	cmd.Flags().BoolVarP(&l.Follow, "follow", "f", false, "wait for the run to start, and print until it ends")
-	cmd.Flags().StringVarP(&l.Container, "container", "c", "", "only this container of the pod")
+	cmd.Flags().StringVarP(&l.Container, "container", "c", "", "only this container of the pod, which may be an init container")
 	k.addFlags(cmd)
+	_ = cmd.Flags().MarkHidden("output") // which is there to be refused
 	return cmd
 }
 

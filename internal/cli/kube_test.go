@@ -9,7 +9,6 @@ import (
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kubefake "k8s.io/client-go/kubernetes/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -180,28 +179,5 @@ func TestRunsListAndShow(t *testing.T) {
 	out.Reset()
 	if err := r.Show(t.Context(), "b"); err != nil || !strings.Contains(out.String(), "Exit code 1.") {
 		t.Errorf("%v:\n%s", err, out)
-	}
-}
-
-func TestRunsLogs(t *testing.T) {
-	pod := func(name string, phase corev1.PodPhase, at time.Time, containers ...string) *corev1.Pod {
-		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: name, Labels: map[string]string{v1alpha1.LabelSuite: "a"},
-			CreationTimestamp: metav1.NewTime(at)}, Status: corev1.PodStatus{Phase: phase}}
-		for _, c := range containers {
-			p.Spec.Containers = append(p.Spec.Containers, corev1.Container{Name: c})
-		}
-		return p
-	}
-	c, out, _ := console()
-	r := &Runs{Cluster: cluster(true, aRun("a"), pod("a-1", corev1.PodFailed, noon, "test", "browser")), Console: c, Now: now}
-	if err := r.Logs(t.Context(), "a", Logs{}); err != nil || !strings.Contains(out.String(), "test  fake logs\n") || !strings.Contains(out.String(), "browser  fake logs\n") {
-		t.Errorf("%v: %q", err, out)
-	}
-	if err := r.Logs(t.Context(), "a", Logs{Container: "nope"}); err == nil {
-		t.Error("a container that is not there")
-	}
-	r.Cluster = cluster(true, aRun("a"))
-	if err := r.Logs(t.Context(), "a", Logs{}); err == nil || !strings.Contains(err.Error(), "It is Running: The pod runs.") {
-		t.Errorf("no pod: %v", err)
 	}
 }

@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kubefake "k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+// aPod of the run a downloads before it tests.
+func aPod(phase corev1.PodPhase, fetch, test corev1.ContainerState) *corev1.Pod {
+	status := func(name string, state corev1.ContainerState) []corev1.ContainerStatus {
+		return []corev1.ContainerStatus{{Name: name, State: state}}
+	}
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "a-1", Labels: map[string]string{v1alpha1.LabelSuite: "a"}, CreationTimestamp: metav1.NewTime(noon)},
+		Spec:       corev1.PodSpec{InitContainers: []corev1.Container{{Name: "postflight-fetch"}}, Containers: []corev1.Container{{Name: "test"}, {Name: "browser"}}},
+		Status: corev1.PodStatus{Phase: phase, InitContainerStatuses: status("postflight-fetch", fetch),
+			ContainerStatuses: append(status("test", test), status("browser", test)...)},
+	}
+}
+
+func TestRunsLogs(t *testing.T) {
+	waiting, runs := corev1.ContainerState{}, corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
+	ended := func(code int32) corev1.ContainerState {
+		return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code}}
+	}
+	again := aPod(corev1.PodPending, corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}, waiting)
+	again.Status.InitContainerStatuses[0].LastTerminationState = ended(3)
+	const none, both = "", "test  fake logs\nbrowser  fake logs\n"
+	cases := map[string]struct {
+		reason string
+		pod    *corev1.Pod
+		logs   Logs
+		want   string
+		asked  string // the containers of which logs were asked for
+		says   string
+	}{
+		"tests":             {pod: aPod(corev1.PodRunning, ended(0), runs), want: both, asked: "test browser"},
+		"tests that failed": {pod: aPod(corev1.PodFailed, ended(0), ended(1)), want: both, asked: "test browser"},
+		"one of the tests":  {pod: aPod(corev1.PodRunning, ended(0), runs), logs: Logs{Container: "browser"}, want: "fake logs", asked: "browser"},
+		"download, by name": {pod: aPod(corev1.PodRunning, ended(0), runs), logs: Logs{Container: "postflight-fetch"}, want: "fake logs", asked: "postflight-fetch"},
+		"download, by name, while it runs": {pod: aPod(corev1.PodPending, runs, waiting), logs: Logs{Container: "postflight-fetch"},
+			want: "fake logs", asked: "postflight-fetch"},
+		"download, followed by name": {pod: aPod(corev1.PodPending, runs, waiting), logs: Logs{Container: "postflight-fetch", Follow: true},
+			want: "fake logs", asked: "postflight-fetch"},
+		"download that failed": {reason: "the kubelet has no log of the tests", pod: aPod(corev1.PodFailed, ended(3), waiting), want: "fake logs", asked: "postflight-fetch",
+			says: "No test has started. This is the log of the init container postflight-fetch, which failed with exit code 3."},
+		"download that runs":     {pod: aPod(corev1.PodPending, runs, waiting), want: "fake logs", asked: "postflight-fetch", says: "which is running"},
+		"download begins again":  {pod: again, want: "fake logs", asked: "postflight-fetch", says: "failed with exit code 3"},
+		"download has ended":     {pod: aPod(corev1.PodPending, ended(0), waiting), want: "fake logs", asked: "postflight-fetch", says: "which has ended"},
+		"nothing has started":    {pod: aPod(corev1.PodPending, waiting, waiting), want: none, says: "has no pod with a log. It is Running: The pod runs."},
+		"a container of no name": {pod: aPod(corev1.PodFailed, ended(0), ended(1)), logs: Logs{Container: "nope"}, says: `no container "nope", but postflight-fetch, test, browser`},
+		"a test not yet started": {pod: aPod(corev1.PodPending, runs, waiting), logs: Logs{Container: "test"}, says: "has no pod with a log"},
+		"no pod":                 {says: "It is Running: The pod runs."},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			objects := []client.Object{aRun("a")}
+			if tc.pod != nil {
+				objects = append(objects, tc.pod)
+			}
+			c, out, log := console()
+			r := &Runs{Cluster: cluster(true, objects...), Console: c, Now: now}
+			err := r.Logs(t.Context(), "a", tc.logs)
+			if out.String() != tc.want || (err == nil) != (tc.want != "") {
+				t.Errorf("%s: %v: %q, want %q", tc.reason, err, out, tc.want)
+			}
+			if got := asked(r.Cluster); got != tc.asked {
+				t.Errorf("%s: asked for logs of %q, want %q", tc.reason, got, tc.asked)
+			}
+			if all := fmt.Sprint(log, err); !strings.Contains(all, tc.says) {
+				t.Errorf("%q is not said in\n%s", tc.says, all)
+			}
+		})
+	}
+}
+
+// Who follows a run wants its tests, and waits while the files are downloaded.
+func TestRunsLogsFollowedWaitForTheTests(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	c, out, _ := console()
+	runs := corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
+	r := &Runs{Cluster: cluster(true, aRun("a"), aPod(corev1.PodPending, runs, corev1.ContainerState{})), Console: c, Now: now}
+	if err := r.Logs(ctx, "a", Logs{Follow: true}); !errors.Is(err, context.DeadlineExceeded) || out.Len() > 0 {
+		t.Errorf("%v: %q", err, out)
+	}
+}
+
+// asked are the containers of which logs were asked for.
+func asked(c *Cluster) string {
+	var containers []string
+	for _, action := range c.Pods.(*kubefake.Clientset).Actions() {
+		if options, ok := action.(clienttesting.GenericAction).GetValue().(*corev1.PodLogOptions); ok {
+			containers = append(containers, options.Container)
+		}
+	}
+	return strings.Join(containers, " ")
+}
