@@ -23,7 +23,7 @@ func TestExitCodesOfMistakes(t *testing.T) {
 		"mistyped flag before":          {args: "--wiat notify", code: 3},
 		"mistyped flag of a gate":       {args: "notify --wiat", code: 3},
 		"mistyped flag elsewhere":       {args: "runs list --brunch main", code: 3},
-		"mistyped flag of a group":      {args: "keys --nmae x", code: 3},
+		"mistyped flag of a group":      {args: "keys --naem x", code: 3},
 		"no argument":                   {args: "runs show", code: 3},
 		"too many arguments":            {args: "version 2", code: 3},
 		"a value of no use":             {args: "wait a --timeout soon", code: 3},

@@ -38,7 +38,8 @@ func Ending(code int, err error) error {
 // Interrupted says so of an error that came of it: what was going on then failed for no other reason. It
 // keeps the code.
 func Interrupted(ctx context.Context, err error, hint string) error {
-	if !errors.Is(ctx.Err(), context.Canceled) || !(errors.Is(err, context.Canceled) || errors.Is(err, context.Cause(ctx))) {
+	cameOfIt := errors.Is(err, context.Canceled) || errors.Is(err, context.Cause(ctx))
+	if !errors.Is(ctx.Err(), context.Canceled) || !cameOfIt {
 		return err
 	}
 	interrupted := errors.New("interrupted" + hint)

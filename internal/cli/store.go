@@ -45,14 +45,7 @@ func (c *Upload) put(ctx context.Context, file *os.File, sums checksums, address
 	if err != nil {
 		return err
 	}
-	resp, answer, err := c.exchange(r)
-	if err != nil {
-		return fmt.Errorf("the store at %s: %w", r.URL.Host, err)
-	}
-	if resp.StatusCode != http.StatusOK {
-		return &refusal{host: r.URL.Host, status: resp.StatusCode, answer: answer, elsewhere: elsewhere(resp)}
-	}
-	return sameContent(resp.Header, sums)
+	return c.exchange(r, sums)
 }
 
 func putRequest(ctx context.Context, address string, body io.Reader, sums checksums) (*http.Request, error) {
@@ -69,9 +62,9 @@ func putRequest(ctx context.Context, address string, body io.Reader, sums checks
 	return r, nil
 }
 
-// exchange sends a request and reads the start of the answer. It ends when nothing moves any more: a
+// exchange sends the request and looks at the answer. It ends when nothing moves any more: a
 // store that hangs would otherwise be waited for until the pipeline is killed.
-func (c *Upload) exchange(r *http.Request) (*http.Response, string, error) {
+func (c *Upload) exchange(r *http.Request, sums checksums) error {
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
 	stalled, unanswered := cmp.Or(c.stallAfter, stallAfter), cmp.Or(c.answerAfter, answerAfter)
@@ -89,11 +82,14 @@ func (c *Upload) exchange(r *http.Request) (*http.Response, string, error) {
 	}
 	resp, err := storeClient.Do(r)
 	if err != nil {
-		return nil, "", whyNot(ctx, err)
+		return fmt.Errorf("the store at %s: %w", r.URL.Host, whyNot(ctx, err))
 	}
 	defer resp.Body.Close()
-	answer, _ := io.ReadAll(io.LimitReader(resp.Body, 4096))
-	return resp, string(answer), nil
+	if resp.StatusCode != http.StatusOK {
+		answer, _ := io.ReadAll(io.LimitReader(resp.Body, 4096))
+		return &refusal{host: r.URL.Host, status: resp.StatusCode, answer: string(answer), elsewhere: elsewhere(resp)}
+	}
+	return sameContent(resp.Header, sums)
 }
 
 var errStalled = errors.New("it takes no more data, and does not answer")
