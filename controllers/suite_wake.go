@@ -79,7 +79,7 @@ func (r *SuiteReconciler) frontOf(ctx context.Context, s *v1alpha1.Suite, frees 
 	unfinished, err := r.suites(ctx, s.Namespace, client.MatchingFields{indexUnfinished: "true"})
 	stuck := suite.Stuck(unfinished)
 	waiting := slices.DeleteFunc(unfinished, func(other *v1alpha1.Suite) bool {
-		return other.Status.JobName != "" || !(frees || suite.Compare(other, s) > 0)
+		return other.Status.JobName != "" || (!frees && suite.Compare(other, s) <= 0)
 	})
 	return suite.Front(waiting, stuck, limits), err
 }
