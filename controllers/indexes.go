@@ -49,7 +49,7 @@ func unfinished(value func(*v1alpha1.Suite) string) func(*v1alpha1.Suite) string
 }
 
 func unfinishedJob(j *batchv1.Job) string {
-	if suite.Ended(job.Outcome(j, nil)) {
+	if job.CompletionTime(j) != nil {
 		return ""
 	}
 	return "true"

@@ -9,10 +9,8 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/apianswer"
@@ -80,16 +78,6 @@ func (r *SuiteReconciler) adopt(ctx context.Context, s *v1alpha1.Suite, d suite.
 		"A Job %q that belongs to something else is in the way. Delete it and notify again.", s.Name))}, nil
 }
 
-var quotaWords = regexp.MustCompile(`exceeded quota|maximum .* quota`)
-
-// podsLeft tells whether pods of the run are there that have not ended. They are found by the label that
-// they have from the run, as the Job is gone.
-func (r *SuiteReconciler) podsLeft(ctx context.Context, s *v1alpha1.Suite) (bool, error) {
-	pods := &corev1.PodList{}
-	err := r.Live.List(ctx, pods, client.InNamespace(s.Namespace), client.MatchingLabels{v1alpha1.LabelSuite: s.Name})
-	return job.Left(pods.Items), err
-}
-
 // ofEarlier tells whether a Job belongs to a Suite that had the name before: the garbage collector is
 // about to delete it.
 func ofEarlier(j *batchv1.Job, s *v1alpha1.Suite) bool {
@@ -110,6 +98,8 @@ func isRefusal(err error) bool {
 	return !apianswer.Starting(err) && (apierrors.IsInvalid(err) || apierrors.IsForbidden(err) ||
 		apierrors.IsBadRequest(err) || apierrors.IsNotFound(err))
 }
+
+var quotaWords = regexp.MustCompile(`exceeded quota|maximum .* quota`)
 
 // isQuota tells a full quota, which may empty, from other refusals. The API server has no reason of
 // its own for it; its own controllers look for these words too.

@@ -100,17 +100,31 @@ func (r *SuiteReconciler) outcome(ctx context.Context, s *v1alpha1.Suite, j *bat
 	var pods []corev1.Pod
 	c := job.Outcome(j, nil)
 	if suite.Ended(c) || (job.Starting(j) && job.HasPods(j)) {
-		list := &corev1.PodList{}
-		if err := r.Live.List(ctx, list, client.InNamespace(j.Namespace), client.MatchingLabels{batchv1.JobNameLabel: j.Name}); err != nil {
+		labeled, err := r.pods(ctx, j.Namespace, batchv1.JobNameLabel, j.Name)
+		if err != nil {
 			return c, err
 		}
-		pods = job.PodsOf(j, list.Items)
+		pods = job.PodsOf(j, labeled)
 		c = job.Outcome(j, pods)
 	}
 	if uid := job.Puzzle(j, pods); uid != "" && r.Clock.Since(j.CreationTimestamp.Time) >= silentAfter {
 		c = job.Warned(c, r.warnings.about(ctx, j.Namespace, uid))
 	}
 	return job.Remember(c, suite.Succeeded(s)), nil
+}
+
+// podsLeft tells whether pods of the run are there that have not ended. They are found by the label that
+// they have from the run, as the Job is gone.
+func (r *SuiteReconciler) podsLeft(ctx context.Context, s *v1alpha1.Suite) (bool, error) {
+	pods, err := r.pods(ctx, s.Namespace, v1alpha1.LabelSuite, s.Name)
+	return job.Left(pods), err
+}
+
+// pods asks the API server for those with a label.
+func (r *SuiteReconciler) pods(ctx context.Context, namespace, label, value string) ([]corev1.Pod, error) {
+	list := &corev1.PodList{}
+	err := r.Live.List(ctx, list, client.InNamespace(namespace), client.MatchingLabels{label: value})
+	return list.Items, err
 }
 
 // stream lists the Suites of the same stream, shared with the cache: read-only.
