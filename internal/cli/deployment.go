@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"strings"
@@ -25,10 +26,10 @@ type Deployment struct {
 // OrVariables takes what no flag says from variables, so that values which others choose, such as the
 // name of a branch, need not stand on a command line. They are no detection: NoDetect leaves them be.
 func (d Deployment) OrVariables(getenv func(string) string) Deployment {
-	d.Branch = or(d.Branch, getenv("POSTFLIGHT_BRANCH"))
-	d.SHA = or(d.SHA, getenv("POSTFLIGHT_SHA"))
-	d.Type = or(d.Type, getenv("POSTFLIGHT_DEPLOYMENT_TYPE"))
-	d.URL = or(d.URL, getenv("POSTFLIGHT_DEPLOYMENT_URL"))
+	d.Branch = cmp.Or(d.Branch, getenv("POSTFLIGHT_BRANCH"))
+	d.SHA = cmp.Or(d.SHA, getenv("POSTFLIGHT_SHA"))
+	d.Type = cmp.Or(d.Type, getenv("POSTFLIGHT_DEPLOYMENT_TYPE"))
+	d.URL = cmp.Or(d.URL, getenv("POSTFLIGHT_DEPLOYMENT_URL"))
 	return d
 }
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -69,8 +70,8 @@ func (c *Runs) List(ctx context.Context, f Filter) error {
 func (c *Runs) rows(runs []v1alpha1.Suite, namespaces bool) [][]string {
 	rows := [][]string{{"RUN", "STATE", "TRIGGER", "ENVIRONMENT", "BRANCH", "COMMIT", "AGE", "TOOK"}}
 	for _, s := range runs {
-		rows = append(rows, []string{s.Name, state(&s), s.Spec.Trigger.Name, s.Spec.Environment, or(s.Spec.Deployment.Branch, "-"),
-			or(*shortSHA(&s.Spec.Deployment.SHA), "-"), age(s.Received().Time, c.Now()), c.took(&s)})
+		rows = append(rows, []string{s.Name, state(&s), s.Spec.Trigger.Name, s.Spec.Environment, cmp.Or(s.Spec.Deployment.Branch, "-"),
+			cmp.Or(*shortSHA(&s.Spec.Deployment.SHA), "-"), age(s.Received().Time, c.Now()), c.took(&s)})
 	}
 	if namespaces {
 		rows[0] = append([]string{"NAMESPACE"}, rows[0]...)
@@ -81,14 +82,7 @@ func (c *Runs) rows(runs []v1alpha1.Suite, namespaces bool) [][]string {
 	return rows
 }
 
-func state(s *v1alpha1.Suite) string { return or(s.State(), "New") }
-
-func or(value, otherwise string) string {
-	if value == "" {
-		return otherwise
-	}
-	return value
-}
+func state(s *v1alpha1.Suite) string { return cmp.Or(s.State(), "New") }
 
 func (c *Runs) took(s *v1alpha1.Suite) string {
 	switch {

@@ -121,7 +121,7 @@ func (w *watched) Read(b []byte) (int, error) {
 // sameContent compares with the store's own checksum, where it is one, for stores that pay no heed to
 // Content-MD5. Encrypting stores have others, which may look like one.
 func sameContent(header http.Header, sums checksums) error {
-	got := strings.Trim(strings.TrimPrefix(header.Get("ETag"), "W/"), `"`)
+	got := fetch.ETag(header)
 	theirs, err := hex.DecodeString(got)
 	if err != nil || len(theirs) != md5.Size || bytes.Equal(theirs, sums.md5) || !fetch.Plain(header) {
 		return nil

@@ -72,11 +72,16 @@ func (d *download) accept(response *http.Response) error {
 	default:
 		return &Error{Kind: Unavailable, Path: d.file.Path, Text: "could not be downloaded: the store answers " + problem(response) + "."}
 	}
-	if etag := strings.Trim(strings.TrimPrefix(response.Header.Get("ETag"), "W/"), `"`); d.file.ETag != "" && etag != "" && etag != d.file.ETag {
+	if etag := ETag(response.Header); d.file.ETag != "" && etag != "" && etag != d.file.ETag {
 		return d.changed()
 	}
 	d.plain = Plain(response.Header)
 	return d.align(response)
+}
+
+// ETag of an object, without the marks around it; empty where the store says none.
+func ETag(header http.Header) string {
+	return strings.Trim(strings.TrimPrefix(header.Get("ETag"), "W/"), `"`)
 }
 
 // Plain tells whether the store says of no encryption by which the ETag of an object is no MD5.
