@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/postflight-dev/postflight/internal/plaintext"
 )
 
 // blocked says why a pod cannot start, or cannot go on, and what to do; empty where nothing is wrong.
@@ -31,7 +33,7 @@ func unscheduled(p *corev1.Pod) string {
 		if c.Reason == corev1.PodReasonSchedulingGated {
 			return blockedPrefix + "its scheduling gates are closed, and whoever put them there has to open them."
 		}
-		return blockedPrefix + "no node can take it: " + clean(c.Message, maxQuote)
+		return blockedPrefix + "no node can take it: " + plaintext.Line(c.Message, maxQuote)
 	}
 	return ""
 }
@@ -44,21 +46,21 @@ func waiting(p *corev1.Pod, cs corev1.ContainerStatus) string {
 	if w == nil {
 		return ""
 	}
-	why := strings.TrimRight(cmp.Or(clean(withoutPrefixes(w.Message), maxQuote), clean(w.Reason, maxName)), ".")
+	why := strings.TrimRight(cmp.Or(plaintext.Line(withoutPrefixes(w.Message), maxQuote), plaintext.Line(w.Reason, maxName)), ".")
 	switch w.Reason {
 	case "", "ContainerCreating", "PodInitializing":
 		return ""
 	case "ErrImageNeverPull":
 		return fmt.Sprintf("%sthe image %q of %s is not on the node, and its imagePullPolicy is Never.",
-			blockedPrefix, clean(image(p, cs), maxName), title(p, cs.Name))
+			blockedPrefix, plaintext.Line(image(p, cs), maxName), title(p, cs.Name))
 	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ImageInspectError", "RegistryUnavailable", "SignatureValidationFailed":
 		return fmt.Sprintf("%sthe image %q of %s cannot be pulled: %s. Check its name and tag, and the imagePullSecrets.",
-			blockedPrefix, clean(image(p, cs), maxName), title(p, cs.Name), why)
+			blockedPrefix, plaintext.Line(image(p, cs), maxName), title(p, cs.Name), why)
 	case "CreateContainerConfigError":
 		return fmt.Sprintf("%s%s cannot be configured: %s. Create what is missing, or correct the jobTemplate of the Trigger.",
 			blockedPrefix, title(p, cs.Name), why)
 	default:
-		return fmt.Sprintf("%s%s waits (%s): %s.", blockedPrefix, title(p, cs.Name), clean(w.Reason, maxName), why)
+		return fmt.Sprintf("%s%s waits (%s): %s.", blockedPrefix, title(p, cs.Name), plaintext.Line(w.Reason, maxName), why)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/plaintext"
 )
 
 // failedContainer is the first one that failed: what came after may follow from it. Sidecars do not
@@ -98,7 +99,7 @@ func memoryLimit(p *corev1.Pod, name string) string {
 func attempts(j *batchv1.Job) string {
 	switch {
 	case j.Status.FailedIndexes != nil && *j.Status.FailedIndexes != "":
-		return fmt.Sprintf(" (failed indexes: %s)", clean(*j.Status.FailedIndexes, maxName))
+		return fmt.Sprintf(" (failed indexes: %s)", plaintext.Line(*j.Status.FailedIndexes, maxName))
 	case j.Status.Failed > 1:
 		return fmt.Sprintf(" in the last of %d pods that failed", j.Status.Failed)
 	default:

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/plaintext"
 )
 
 const (
@@ -47,7 +48,7 @@ func timeout(j *batchv1.Job) string {
 // failedWithoutPod is left with the Job's own words. Containers that restart in place end with their
 // pod deleted; so does a pod that somebody deleted, of which nobody can say whether its tests failed.
 func failedWithoutPod(j *batchv1.Job, end *batchv1.JobCondition) metav1.Condition {
-	words := strings.TrimRight(clean(cmp.Or(end.Message, end.Reason), maxQuote), ".")
+	words := strings.TrimRight(plaintext.Line(cmp.Or(end.Message, end.Reason), maxQuote), ".")
 	if end.Reason == batchv1.JobReasonPodFailurePolicy || j.Spec.Template.Spec.RestartPolicy == corev1.RestartPolicyOnFailure {
 		return v1alpha1.Failed(words + ". " + podsGone)
 	}
@@ -92,7 +93,7 @@ func podFailed(j *batchv1.Job, p *corev1.Pod) metav1.Condition {
 	case p.Status.Reason == batchv1.JobReasonDeadlineExceeded:
 		return v1alpha1.TimedOut("The pod took longer than the activeDeadlineSeconds of its own in the jobTemplate, and was stopped.")
 	case exceededStorage(p):
-		return v1alpha1.Failed(fmt.Sprintf("The pod was stopped because it needed more disk than its limit. %s Raise that limit in the jobTemplate of the Trigger.", clean(p.Status.Message, maxQuote)))
+		return v1alpha1.Failed(fmt.Sprintf("The pod was stopped because it needed more disk than its limit. %s Raise that limit in the jobTemplate of the Trigger.", plaintext.Line(p.Status.Message, maxQuote)))
 	case disruption != "":
 		return v1alpha1.Error(fmt.Sprintf("The cluster stopped the pod before its tests ended: %s. %s", disruption, repeat))
 	case p.DeletionTimestamp != nil && (cs == nil || endedByDeletion(p, termination(p, *cs))):
@@ -108,8 +109,8 @@ func podFailed(j *batchv1.Job, p *corev1.Pod) metav1.Condition {
 // away, or the node refused the pod. The pod's own words are the more exact ones.
 func disruption(p *corev1.Pod) string {
 	c := cmp.Or(disrupted(p), &corev1.PodCondition{})
-	reason := clean(cmp.Or(p.Status.Reason, c.Reason), maxName)
-	message := strings.TrimRight(clean(cmp.Or(p.Status.Message, c.Message), maxQuote), ". ")
+	reason := plaintext.Line(cmp.Or(p.Status.Reason, c.Reason), maxName)
+	message := strings.TrimRight(plaintext.Line(cmp.Or(p.Status.Message, c.Message), maxQuote), ". ")
 	if message == "" {
 		return reason
 	}

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/plaintext"
 )
 
 // Outcome reads how a run goes from its Job and the Job's pods, which may be in any order, and gone.
@@ -86,7 +87,7 @@ func passed(j *batchv1.Job, pods []corev1.Pod) metav1.Condition {
 	if from, to := StartTime(j), CompletionTime(j); from != nil && to != nil {
 		took = " in " + duration(to.Sub(from.Time))
 	}
-	if summary := clean(summary(pods), maxSummary); summary != "" {
+	if summary := plaintext.Line(summary(pods), maxSummary); summary != "" {
 		return v1alpha1.Passed(fmt.Sprintf("The tests passed%s: %s", took, summary))
 	}
 	return v1alpha1.Passed(fmt.Sprintf("The tests passed%s.", took))

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/plaintext"
 )
 
 const (
@@ -84,7 +85,7 @@ func countsDoing(j *batchv1.Job) string {
 	case j.Status.Failed > 0:
 		return "A pod failed, and the Job starts another, as its backoffLimit allows."
 	case j.Spec.ManagedBy != nil && *j.Spec.ManagedBy != batchv1.JobControllerName:
-		return fmt.Sprintf("Waiting for %q, which manages the Job, to start it; while it does not, no timeout ends the run. If it is not installed, correct spec.managedBy in the jobTemplate of the Trigger and cancel the run.", clean(*j.Spec.ManagedBy, maxName))
+		return fmt.Sprintf("Waiting for %q, which manages the Job, to start it; while it does not, no timeout ends the run. If it is not installed, correct spec.managedBy in the jobTemplate of the Trigger and cancel the run.", plaintext.Line(*j.Spec.ManagedBy, maxName))
 	default:
 		return fmt.Sprintf("Waiting for the pod to be created. If that takes long, a quota or an admission policy refuses it: kubectl describe job -n %s %s", j.Namespace, j.Name)
 	}

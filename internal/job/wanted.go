@@ -11,6 +11,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/location"
+	"github.com/postflight-dev/postflight/internal/plaintext"
 )
 
 // defaultInputsDirectory is that of a Trigger that was stored without one.
@@ -39,14 +40,14 @@ func Want(s *v1alpha1.Suite, t *v1alpha1.Trigger, e *v1alpha1.Environment, team 
 		}
 		file, err := location.Resolve(team, value)
 		if err != nil {
-			return w, fmt.Sprintf("The variable %s does not name an input file: %q %s. Give it the fileLocation or the playgroundFileLocation of an upload.", name, clean(value, maxName), err)
+			return w, fmt.Sprintf("The variable %s does not name an input file: %q %s. Give it the fileLocation or the playgroundFileLocation of an upload.", name, plaintext.Line(value, maxName), err)
 		}
 		w.add(file)
 		w.Rewritten[name] = path.Join(w.Directory, file)
 	}
 	for _, file := range in.Paths {
 		if err := location.CheckFile(file); err != nil {
-			return w, fmt.Sprintf("The path %q in spec.inputs.paths of Trigger %q %s. Correct it and notify again.", clean(file, maxName), t.Name, err)
+			return w, fmt.Sprintf("The path %q in spec.inputs.paths of Trigger %q %s. Correct it and notify again.", plaintext.Line(file, maxName), t.Name, err)
 		}
 		w.add(file)
 	}
@@ -64,7 +65,7 @@ func (w *Wanted) clash() string {
 	for _, file := range w.Paths {
 		for _, other := range w.Paths {
 			if strings.HasPrefix(other, file+"/") {
-				return fmt.Sprintf("The input files %q and %q cannot be in one directory: the first would have to be a folder. Upload one of them to another path.", clean(file, maxName), clean(other, maxName))
+				return fmt.Sprintf("The input files %q and %q cannot be in one directory: the first would have to be a folder. Upload one of them to another path.", plaintext.Line(file, maxName), plaintext.Line(other, maxName))
 			}
 		}
 	}

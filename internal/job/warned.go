@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/plaintext"
 )
 
 // Starting tells a Job of which no pod is ready, though it may have some: it is worth a closer look.
@@ -50,7 +51,7 @@ func settingUp(p corev1.Pod) bool {
 // Warned adds to how a puzzling run goes what Kubernetes warned of in an event about the puzzle, if it
 // did.
 func Warned(c metav1.Condition, warning string) metav1.Condition {
-	warning = strings.TrimRight(clean(withoutChance(warning), maxQuote), ". ")
+	warning = strings.TrimRight(plaintext.Line(withoutChance(warning), maxQuote), ". ")
 	if warning == "" {
 		return c
 	}

@@ -1,0 +1,53 @@
+package plaintext_test
+
+import (
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/postflight-dev/postflight/internal/plaintext"
+)
+
+func TestLine(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		text   string
+		max    int
+		want   string
+	}{
+		"Plain":       {"Text stays as it is.", "GET /cart: 500 – «größer» 日本 ✗ 🚀", 1024, "GET /cart: 500 – «größer» 日本 ✗ 🚀"},
+		"Lines":       {"A sentence has one line.", "\n a \r\n\n b\u2028c\vd\n", 1024, "a; b; c; d"},
+		"Spaces":      {"Columns of a table become words.", "a\t\tb  c\u00a0d", 1024, "a b c d"},
+		"Colours":     {"A terminal's colours are no text.", "\x1b[1;31mred\x1b[0m \x1b[38;2;1;2;3mblue", 1024, "red blue"},
+		"C1":          {"There is another way to write them.", "\u009b31mred\u009d0;title\u009c", 1024, "red"},
+		"Title":       {"A test cannot set the title of the reader's terminal.", "a\x1b]0;owned\x07b\x1b]8;;http://x\x1b\\c", 1024, "abc"},
+		"Unfinished":  {"A code that never ends cannot hide what follows.", "a\x1b]0;b\nc\x1b[", 1024, "a0;b; c"},
+		"Invisible":   {"Marks that turn or hide text are gone.", "a\u202eb\u200bc\ufeffd\x00e\x08f", 1024, "abcdef"},
+		"InvalidUTF8": {"The API server refuses what is not UTF-8.", "a\xff\xfeb", 1024, "a\uFFFDb"},
+		"Clipped":     {"The start and the end of a long text are kept.", strings.Repeat("a", 50) + strings.Repeat("b", 50), 25, "aaaaaaaaaa … bbbbbbbbbb"},
+		"ClippedRune": {"No character is cut in two.", strings.Repeat("é", 50), 20, "ééé … ééé"},
+		"Empty":       {"Nothing to see is nothing to say.", "\x1b[0m\n\u200b \n", 1024, ""},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := plaintext.Line(tc.text, tc.max); got != tc.want {
+				t.Errorf("%s\nplaintext.Line(%q): want %q, got %q", tc.reason, tc.text, tc.want, got)
+			}
+		})
+	}
+}
+
+func FuzzLine(f *testing.F) {
+	for _, text := range []string{"", "a\nb", "\x1b[31mred", "\x1b]0;t\x07", "\x9b1m", "\u202e", "\xff", strings.Repeat("é\n", 99)} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		const max = 64
+		got := plaintext.Line(text, max)
+		unfit := func(r rune) bool { return !unicode.IsPrint(r) }
+		if len(got) > max || !utf8.ValidString(got) || strings.ContainsFunc(got, unfit) {
+			t.Errorf("plaintext.Line(%q) = %q, of %d bytes", text, got, len(got))
+		}
+	})
+}
