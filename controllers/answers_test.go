@@ -34,6 +34,7 @@ type fault struct {
 func faultyWorld(t *testing.T, f *fault) *world {
 	t.Helper()
 	w := emptyWorld(t)
+	w.hasTeam()
 	w.config.Wrap(f.wrap)
 	w.create(anEnvironment("staging"), aTrigger("smoke"))
 	w.startManager()

@@ -40,13 +40,13 @@ func TestEphemeralEnvironmentIsDeletedOnTime(t *testing.T) {
 func TestRenewalKeepsAnEphemeralEnvironment(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.create(anEnvironment("pr-1", ephemeral(w.clock.Now().Add(time.Hour))))
+	w.create(anEnvironment("pr-1", ephemeral(w.clock.Now().Add(10 * time.Minute))))
 	w.create(aSuite("run", 0, at("pr-1")))
 	w.runs("run")
 	w.change(anEnvironment("pr-1"), func(o client.Object) {
-		o.(*v1alpha1.Environment).Spec.Ephemeral.ExpiresAt = metav1.NewTime(w.clock.Now().Add(3 * time.Hour))
+		o.(*v1alpha1.Environment).Spec.Ephemeral.ExpiresAt = metav1.NewTime(w.clock.Now().Add(time.Hour))
 	})
-	w.clock.moveOn(2 * time.Hour)
+	w.clock.moveOn(20 * time.Minute)
 	w.change(anEnvironment("pr-1"), func(o client.Object) { o.SetLabels(map[string]string{"look": "again"}) })
 	w.create(anEnvironment("pr-2", ephemeral(w.clock.Now()))) // whose end shows that the manager looked
 	w.gone(&v1alpha1.Environment{}, "pr-2")

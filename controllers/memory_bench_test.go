@@ -27,6 +27,7 @@ const stored = 10000
 // with the longest summary that a run that passed can leave.
 func BenchmarkMemory(b *testing.B) {
 	w := emptyWorld(b)
+	w.hasTeam()
 	w.parallel(stored, func(i int) error { return w.finished(w.usual(fmt.Sprintf("smoke-%016d", i), i)) })
 	for b.Loop() {
 		before := heap()

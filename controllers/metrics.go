@@ -40,14 +40,19 @@ func NewSuiteMetrics(registerer prometheus.Registerer, cache client.Reader) (*Su
 
 // started observes a run whose Job was created.
 func (m *SuiteMetrics) started(s *v1alpha1.Suite, now time.Time) {
-	m.untilJob.Observe(now.Sub(s.Received().Time).Seconds())
+	m.untilJob.Observe(sinceReceipt(s, now))
+}
+
+// sinceReceipt is not negative where the clocks of the leader and of the API server differ.
+func sinceReceipt(s *v1alpha1.Suite, now time.Time) float64 {
+	return max(0, now.Sub(s.Received().Time).Seconds())
 }
 
 // moved observes a run that is in another state. Now is not taken from the status, whose times are
 // whole seconds.
 func (m *SuiteMetrics) moved(s *v1alpha1.Suite, now time.Time) {
 	if s.Finished() {
-		m.untilEnd.WithLabelValues(s.State()).Observe(now.Sub(s.Received().Time).Seconds())
+		m.untilEnd.WithLabelValues(s.State()).Observe(sinceReceipt(s, now))
 	}
 }
 

@@ -34,6 +34,7 @@ func BenchmarkQueue(b *testing.B) {
 
 func drain(b *testing.B, waiting, finished int) (perSecond float64) {
 	w := emptyWorld(b)
+	w.hasTeam()
 	w.create(anEnvironment("staging"), aTrigger("smoke"), aTrigger("limited", atMost(slots)))
 	w.parallel(finished, func(i int) error { return w.finished(w.usual(fmt.Sprintf("finished-%05d", i), i)) })
 	mgr := w.runManager(controllers.CacheOptions())

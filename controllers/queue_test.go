@@ -107,8 +107,7 @@ func (w *world) change(o client.Object, change func(client.Object)) {
 func TestLimitOfTheTeam(t *testing.T) {
 	t.Parallel()
 	w := emptyWorld(t)
-	team := aTeam("limited", w.ns, func(t *v1alpha1.Team) { t.Spec.MaxConcurrentSuites = 2 })
-	w.must(w.Client.Create(context.Background(), team))
+	team := w.hasTeam(func(t *v1alpha1.Team) { t.Spec.MaxConcurrentSuites = 2 })
 	w.create(anEnvironment("staging"), aTrigger("smoke"), aTrigger("checkout"))
 	w.startManager()
 	w.create(aSuite("a", 0), aSuite("b", 1, of("checkout")))

@@ -81,7 +81,8 @@ func TestTriggerReady(t *testing.T) {
 
 func TestTeamReady(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := emptyWorld(t)
+	w.startManager()
 	ctx := context.Background()
 	missing := aTeam(w.ns+"-missing", w.ns+"-of-it")
 	first, second := aTeam(w.ns+"-first", w.ns), aTeam(w.ns+"-second", w.ns)

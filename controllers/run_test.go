@@ -88,6 +88,9 @@ func TestRunOfAnotherTriggerOfTheName(t *testing.T) {
 	w.create(aSuite("run", 0, func(s *v1alpha1.Suite) { s.Spec.Trigger.UID = "of-one-that-was-deleted" }))
 	w.reaches("run", v1alpha1.ReasonQueued, "Waiting for the Trigger")
 	w.hasNoJob("run")
+	w.clock.moveOn(time.Minute)
+	w.touch("run")
+	w.reaches("run", v1alpha1.ReasonError, `The Trigger "smoke" was deleted and recreated after this notification. Notify again.`)
 }
 
 // TestJobRefused checks the words, and that the API server is asked once and not for ever.
@@ -119,7 +122,7 @@ func TestQuotaIsFull(t *testing.T) {
 		quota.Status.Used = corev1.ResourceList{"count/jobs.batch": resource.MustParse("0")}
 	})
 	w.create(aSuite("run", 0))
-	w.reaches("run", v1alpha1.ReasonQueued, "Waiting for the namespace's quota")
+	w.reaches("run", v1alpha1.ReasonQueued, "exceeded quota: jobs")
 	w.hasNoJob("run")
 	if got := w.wire.count("POST/jobs"); got > 2 {
 		t.Errorf("the manager tried %d times to create a Job that the quota refuses", got)

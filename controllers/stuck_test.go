@@ -38,7 +38,7 @@ func TestStoreIsDown(t *testing.T) {
 	w := emptyWorld(t)
 	store := &warehouse{answers: make(chan struct{})}
 	w.inputs = controllers.InputsConfig{Store: store, Image: "postflight"}
-	w.must(w.Client.Create(context.Background(), aTeam(w.ns, w.ns, func(t *v1alpha1.Team) { t.Spec.MaxConcurrentSuites = 1 })))
+	w.hasTeam(func(t *v1alpha1.Team) { t.Spec.MaxConcurrentSuites = 1 })
 	w.create(anEnvironment("staging"), aTrigger("smoke"), aTrigger("needy", func(t *v1alpha1.Trigger) {
 		t.Spec.Inputs = &v1alpha1.Inputs{Paths: []string{"app.apk"}}
 	}))

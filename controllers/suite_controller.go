@@ -51,6 +51,7 @@ type SuiteReconciler struct {
 	Clock         clock.PassiveClock
 	Metrics       *SuiteMetrics
 	Inputs        InputsConfig
+	PodGoneAfter  time.Duration // after its grace period, a pod that has not stopped is given up
 
 	// queues lets one Suite of a namespace at a time ask for a slot where slots are limited, so that two
 	// never take the same one.
@@ -109,9 +110,6 @@ func (r *SuiteReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl
 	if err := r.Get(ctx, req.NamespacedName, s); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	if s.DeletionTimestamp != nil {
-		return ctrl.Result{}, nil // its Job goes with it
-	}
 	o, queue, err := r.observe(ctx, s)
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("observe: %w", err)
@@ -119,9 +117,7 @@ func (r *SuiteReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl
 	d, err := r.act(ctx, &o, queue)
 	if err == nil && d.LookUpInputs {
 		// Outside of the queue's lock: the store may be slow, and must not hold up other runs.
-		if o.Inputs, err = r.lookUpInputs(ctx, o); err != nil {
-			return ctrl.Result{}, fmt.Errorf("look up the input files: %w", err)
-		}
+		o.Inputs = r.lookUpInputs(ctx, o)
 		d, err = r.act(ctx, &o, queue)
 	}
 	if err != nil {
@@ -155,22 +151,22 @@ func (r *SuiteReconciler) act(ctx context.Context, o *suite.Observation, queue *
 			return d, fmt.Errorf("find the place in the queue: %w", err)
 		}
 	}
-	if d, err = r.apply(ctx, *o, suite.Decide(*o, r.Clock.Now())); err != nil {
+	if d, err = r.apply(ctx, o, suite.Decide(*o, r.Clock.Now())); err != nil {
 		return d, fmt.Errorf("apply: %w", err)
 	}
 	if queue != nil && d.CreateJob {
-		_, err = get[batchv1.Job](ctx, r, o.Suite.Namespace, o.Suite.Name)
+		_, _, err = r.job(ctx, o.Suite)
 	}
 	return d, err
 }
 
 // apply does what was decided. A Job that the API server refuses changes the decision.
-func (r *SuiteReconciler) apply(ctx context.Context, o suite.Observation, d suite.Decision) (suite.Decision, error) {
+func (r *SuiteReconciler) apply(ctx context.Context, o *suite.Observation, d suite.Decision) (suite.Decision, error) {
 	switch {
 	case d.CreateJob:
 		return r.createJob(ctx, o, d)
 	case d.DeleteJob:
-		return d, r.delete(ctx, o.Job)
+		return d, r.deleteJob(ctx, o)
 	case d.DeleteSuite:
 		return d, r.delete(ctx, o.Suite)
 	default:
@@ -178,11 +174,19 @@ func (r *SuiteReconciler) apply(ctx context.Context, o suite.Observation, d suit
 	}
 }
 
+// deleteJob does not have later reads wait until the cache knows of it where the cache has no such Job.
+func (r *SuiteReconciler) deleteJob(ctx context.Context, o *suite.Observation) error {
+	if o.Unlabeled {
+		return r.delete(ctx, o.Job, client.DisableReadYourWritesConsistency)
+	}
+	return r.delete(ctx, o.Job)
+}
+
 // delete removes exactly the object that was observed. Foreground deletion keeps a Job until its pods
 // are gone, which is what its absence has to mean.
-func (r *SuiteReconciler) delete(ctx context.Context, obj client.Object) error {
+func (r *SuiteReconciler) delete(ctx context.Context, obj client.Object, options ...client.DeleteOption) error {
 	uid := obj.GetUID()
-	err := r.Delete(ctx, obj, client.PropagationPolicy("Foreground"), client.Preconditions{UID: &uid})
+	err := r.Delete(ctx, obj, append(options, client.PropagationPolicy("Foreground"), client.Preconditions{UID: &uid})...)
 	if apierrors.IsConflict(err) {
 		return nil // another object has the name now
 	}

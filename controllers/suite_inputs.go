@@ -37,25 +37,18 @@ const downloadMargin = 10 * time.Minute
 
 const noStore = "The run needs input files, and no store for files is configured. Ask the operator of Postflight to set --store-bucket and --store-endpoint, and notify again."
 
-// lookUpInputs finds out about the files that a run needs. An error is one of the API server.
-func (r *SuiteReconciler) lookUpInputs(ctx context.Context, o suite.Observation) (*suite.Inputs, error) {
-	team, err := r.owner(ctx, o.Suite.Namespace)
-	if err != nil {
-		return nil, err
-	}
-	wanted, problem := job.Want(o.Suite, o.Trigger, o.Environment, team)
+// lookUpInputs finds out about the files that a run needs.
+func (r *SuiteReconciler) lookUpInputs(ctx context.Context, o suite.Observation) *suite.Inputs {
+	wanted, problem := job.Want(o.Suite, o.Trigger, o.Environment, o.Team.Name)
 	switch {
 	case problem != "":
-		return &suite.Inputs{Problem: problem}, nil
+		return &suite.Inputs{Problem: problem}
 	case len(wanted.Paths) == 0:
-		return &suite.Inputs{}, nil
+		return &suite.Inputs{}
 	case r.Inputs.Store == nil:
-		return &suite.Inputs{Problem: noStore}, nil
-	case team == "":
-		return &suite.Inputs{Problem: fmt.Sprintf(
-			"The run needs input files, which belong to a team, and the namespace %q does not belong to exactly one Team. Correct that and notify again.", o.Suite.Namespace)}, nil
+		return &suite.Inputs{Problem: noStore}
 	default:
-		return r.find(ctx, team, wanted.Paths), nil
+		return r.find(ctx, o.Team.Name, wanted.Paths)
 	}
 }
 
@@ -81,33 +74,19 @@ func (r *SuiteReconciler) find(ctx context.Context, team string, paths []string)
 	return in
 }
 
-// owner is the id of the one Team that owns a namespace; empty where none or several claim it, as
-// nobody could tell whose files its runs may get.
-func (r *SuiteReconciler) owner(ctx context.Context, namespace string) (string, error) {
-	teams, err := teamsOf(ctx, r, namespace)
-	if err != nil || len(teams) != 1 {
-		return "", err
-	}
-	return teams[0].Name, nil
-}
-
 // buildJob is the Job of a run, with the files that were found.
 func (r *SuiteReconciler) buildJob(ctx context.Context, o suite.Observation) (*batchv1.Job, error) {
 	j := job.Build(o.Suite, o.Trigger, o.Environment)
 	if o.Inputs == nil {
 		return j, nil
 	}
-	team, err := r.owner(ctx, o.Suite.Namespace)
-	if err != nil {
-		return nil, err
-	}
-	wanted, problem := job.Want(o.Suite, o.Trigger, o.Environment, team)
+	wanted, problem := job.Want(o.Suite, o.Trigger, o.Environment, o.Team.Name)
 	if problem != "" {
 		return nil, errors.New(problem) // something changed since the look; look again
 	}
 	in := job.Inputs{Directory: wanted.Directory, Rewritten: wanted.Rewritten, Image: r.Inputs.Image, CA: r.Inputs.CA}
 	for _, f := range o.Inputs.Found {
-		url, err := r.Inputs.Store.SignDownload(ctx, team, f.Path, lifetime(o.Trigger))
+		url, err := r.Inputs.Store.SignDownload(ctx, o.Team.Name, f.Path, lifetime(o.Trigger))
 		if err != nil {
 			return nil, fmt.Errorf("sign the download of an input file: %w", err)
 		}

@@ -11,9 +11,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/job"
@@ -43,54 +40,37 @@ func (s *shelf) SignDownload(_ context.Context, team, path string, lifetime time
 }
 
 // inputsWorld is a reconciler with teams, a store and a Suite whose APP names a file.
-func inputsWorld(t *testing.T, store Inputs, app string, teams ...client.Object) (*SuiteReconciler, suite.Observation) {
-	t.Helper()
-	scheme := runtime.NewScheme()
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
-	cluster := fake.NewClientBuilder().WithScheme(scheme).WithObjects(teams...).
-		WithIndex(&v1alpha1.Team{}, indexNamespace, func(o client.Object) []string { return []string{o.(*v1alpha1.Team).NamespaceName()} }).Build()
-	r := &SuiteReconciler{Client: cluster, Inputs: InputsConfig{Store: store, Image: "postflight:1"}}
+func inputsWorld(store Inputs, app string) (*SuiteReconciler, suite.Observation) {
+	r := &SuiteReconciler{Inputs: InputsConfig{Store: store, Image: "postflight:1"}}
 	trigger := &v1alpha1.Trigger{ObjectMeta: metav1.ObjectMeta{Name: "mobile", Namespace: "acme-tests"}}
 	trigger.Spec.Inputs = &v1alpha1.Inputs{Variables: []string{"APP"}}
 	trigger.Spec.Timeout = &metav1.Duration{Duration: time.Hour}
 	trigger.Spec.JobTemplate.Spec.Template.Spec.Containers = []corev1.Container{{Name: "test"}}
 	s := &v1alpha1.Suite{ObjectMeta: metav1.ObjectMeta{Name: "mobile-1", Namespace: "acme-tests"}, Spec: v1alpha1.SuiteSpec{Variables: map[string]string{"APP": app}}}
-	return r, suite.Observation{Suite: s, Trigger: trigger, Environment: &v1alpha1.Environment{}}
-}
-
-func owner(name string) *v1alpha1.Team {
-	return &v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.TeamSpec{Namespace: "acme-tests"}}
+	acme := &v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: "acme"}, Spec: v1alpha1.TeamSpec{Namespace: "acme-tests"}}
+	return r, suite.Observation{Suite: s, Trigger: trigger, Environment: &v1alpha1.Environment{}, Team: acme}
 }
 
 func TestLookUpInputs(t *testing.T) {
-	acme := []client.Object{owner("acme")}
 	for name, tc := range map[string]struct {
 		reason           string
 		store            Inputs
-		teams            []client.Object
 		app              string
 		found            int
 		problem, waiting string
 	}{
-		"Found":       {reason: "By its fileLocation.", store: &shelf{}, teams: acme, app: "acme/app.apk", found: 1},
-		"Playground":  {reason: "By its path.", store: &shelf{}, teams: acme, app: "app.apk", found: 1},
-		"NotAsked":    {reason: "No file, no question.", teams: acme},
-		"Missing":     {reason: "It is named.", store: &shelf{}, teams: acme, app: "other.apk", problem: `"other.apk"`},
-		"OtherTeam":   {reason: "The key is below the own prefix.", store: &shelf{}, teams: acme, app: "evil/app.apk", problem: `"evil/app.apk"`},
-		"Traversal":   {reason: "It is refused before any question.", store: &shelf{closed: true}, teams: acme, app: "../evil/app.apk", problem: "does not name an input file"},
-		"StoreDown":   {reason: "It may come back.", store: &shelf{closed: true}, teams: acme, app: "app.apk", waiting: "it refuses connections"},
-		"NoStore":     {reason: "Waiting does not help.", teams: acme, app: "app.apk", problem: "no store for files is configured"},
-		"NoTeam":      {reason: "Whose file?", store: &shelf{}, app: "app.apk", problem: "does not belong to exactly one Team"},
-		"ContestedBy": {reason: "Whose file?", store: &shelf{}, teams: []client.Object{owner("acme"), owner("evil")}, app: "app.apk", problem: "does not belong to exactly one Team"},
+		"Found":      {reason: "By its fileLocation.", store: &shelf{}, app: "acme/app.apk", found: 1},
+		"Playground": {reason: "By its path.", store: &shelf{}, app: "app.apk", found: 1},
+		"NotAsked":   {reason: "No file, no question."},
+		"Missing":    {reason: "It is named.", store: &shelf{}, app: "other.apk", problem: `"other.apk"`},
+		"OtherTeam":  {reason: "The key is below the own prefix.", store: &shelf{}, app: "evil/app.apk", problem: `"evil/app.apk"`},
+		"Traversal":  {reason: "It is refused before any question.", store: &shelf{closed: true}, app: "../evil/app.apk", problem: "does not name an input file"},
+		"StoreDown":  {reason: "It may come back.", store: &shelf{closed: true}, app: "app.apk", waiting: "it refuses connections"},
+		"NoStore":    {reason: "Waiting does not help.", app: "app.apk", problem: "no store for files is configured"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, o := inputsWorld(t, tc.store, tc.app, tc.teams...)
-			in, err := r.lookUpInputs(t.Context(), o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r, o := inputsWorld(tc.store, tc.app)
+			in := r.lookUpInputs(t.Context(), o)
 			if len(in.Found) != tc.found || in.Waiting != tc.waiting || (in.Problem == "") != (tc.problem == "") || !strings.Contains(in.Problem, tc.problem) {
 				t.Errorf("%s\n%+v", tc.reason, in)
 			}
@@ -101,12 +81,8 @@ func TestLookUpInputs(t *testing.T) {
 // TestJobWithInputs: the Job downloads what was found, by URLs that outlive the run.
 func TestJobWithInputs(t *testing.T) {
 	store := &shelf{}
-	r, o := inputsWorld(t, store, "acme/app.apk", owner("acme"))
-	in, err := r.lookUpInputs(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o.Inputs = in
+	r, o := inputsWorld(store, "acme/app.apk")
+	o.Inputs = r.lookUpInputs(t.Context(), o)
 	j, err := r.buildJob(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -129,7 +105,7 @@ func TestJobWithInputs(t *testing.T) {
 	if store.lifetime <= time.Hour {
 		t.Errorf("the URL is valid for %s, and the run may take an hour", store.lifetime)
 	}
-	if got := inputsOf(o.Suite, j); got == nil || len(got.Found) != 1 || got.Found[0] != in.Found[0] {
+	if got := inputsOf(o.Suite, j); got == nil || len(got.Found) != 1 || got.Found[0] != o.Inputs.Found[0] {
 		t.Errorf("after a crash: %+v", got)
 	}
 }

@@ -18,19 +18,16 @@ import (
 	"github.com/postflight-dev/postflight/internal/suite"
 )
 
-// quotaEvery is how often a Job that the namespace's quota has no room for is tried again.
-const quotaEvery = 15 * time.Second
-
-// acceptEvery is how often, at the least, a Job is tried again that the API server does not take for now.
-const acceptEvery = 15 * time.Second
-
 // goneEvery is how often it is asked whether what is being deleted is gone, of which no event may tell.
 const goneEvery = 2 * time.Second
 
 // createJob starts the run. That the Job exists already is what a crash after an earlier creation
 // looks like, once its owner is checked.
-func (r *SuiteReconciler) createJob(ctx context.Context, o suite.Observation, d suite.Decision) (suite.Decision, error) {
-	j, err := r.buildJob(ctx, o)
+func (r *SuiteReconciler) createJob(ctx context.Context, o *suite.Observation, d suite.Decision) (suite.Decision, error) {
+	if problem := job.CheckTemplate(o.Trigger); problem != "" {
+		return suite.Decision{Condition: v1alpha1.Error(problem)}, nil
+	}
+	j, err := r.buildJob(ctx, *o)
 	if err != nil {
 		return d, err
 	}
@@ -40,36 +37,31 @@ func (r *SuiteReconciler) createJob(ctx context.Context, o suite.Observation, d 
 		d.Condition = job.Outcome(j, nil) // what the next look would say, which need not be written then
 		return d, nil
 	case apierrors.IsAlreadyExists(err):
-		return r.adopt(ctx, o.Suite, d)
+		return r.adopt(ctx, o, d)
 	case isQuota(err):
-		return suite.Decision{Condition: v1alpha1.Queued(fmt.Sprintf("Waiting for the namespace's quota: %s.", reason(err))), Again: quotaEvery}, nil
+		return suite.NotAccepted(*o, reason(err), r.Clock.Now()), nil
 	case isRefusal(err):
 		return suite.Decision{Condition: v1alpha1.Error(fmt.Sprintf(
-			"The API server refused the Job: %s. Mend the jobTemplate of Trigger %q and notify again.", reason(err), o.Trigger.Name))}, nil
+			"The API server refused the Job: %s. Fix the jobTemplate of Trigger %q and notify again.", reason(err), o.Trigger.Name))}, nil
 	case apierrors.IsConflict(err):
 		return d, err // two Jobs took of one quota at once
 	default:
-		return r.unaccepted(o.Suite, err), nil
+		return suite.NotAccepted(*o, reason(err), r.Clock.Now()), nil
 	}
 }
 
-// unaccepted is a run whose Job the API server does not take for now. What stays wrong, as a role that
-// is missing or a webhook that is down, is in its words; the first looks are soon, as most of it passes
-// within seconds.
-func (r *SuiteReconciler) unaccepted(s *v1alpha1.Suite, err error) suite.Decision {
-	return suite.Decision{
-		Condition: v1alpha1.Queued(fmt.Sprintf("Waiting for the API server to accept the Job: %s.", reason(err))),
-		Again:     min(pace(r.Clock.Since(s.CreationTimestamp.Time)), acceptEvery),
-	}
-}
-
-func (r *SuiteReconciler) adopt(ctx context.Context, s *v1alpha1.Suite, d suite.Decision) (suite.Decision, error) {
+// adopt decides again with the Job that exists, so that its name is recorded: it may lack the label by
+// which the cache would find it.
+func (r *SuiteReconciler) adopt(ctx context.Context, o *suite.Observation, d suite.Decision) (suite.Decision, error) {
+	s := o.Suite
 	j, err := get[batchv1.Job](ctx, r.Live, s.Namespace, s.Name)
-	if err != nil {
+	if err != nil || j == nil {
 		return d, err
 	}
-	if j == nil || metav1.IsControlledBy(j, s) {
-		return d, nil
+	if metav1.IsControlledBy(j, s) {
+		o.Job, o.Unlabeled = j, job.Unlabeled(j)
+		err := r.observeJob(ctx, o)
+		return suite.Decide(*o, r.Clock.Now()), err
 	}
 	if ofEarlier(j, s) {
 		return suite.Decision{Condition: v1alpha1.Queued("Waiting for the Job of an earlier Suite of this name to be deleted."), Again: goneEvery}, nil

@@ -2,6 +2,8 @@ package controllers
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -20,10 +22,10 @@ import (
 // queue that is is nil where the Suite needs no slot, because none is limited or because it does not wait.
 func (r *SuiteReconciler) observe(ctx context.Context, s *v1alpha1.Suite) (o suite.Observation, queue *v1alpha1.Team, err error) {
 	o.Suite = s
-	if o.Trigger, err = r.trigger(ctx, s); err != nil {
+	if o.Trigger, o.Recreated, err = r.trigger(ctx, s); err != nil {
 		return o, nil, err
 	}
-	if o.Job, err = r.job(ctx, s); err != nil {
+	if o.Job, o.Unlabeled, err = r.job(ctx, s); err != nil {
 		return o, nil, err
 	}
 	if s.Finished() {
@@ -35,25 +37,20 @@ func (r *SuiteReconciler) observe(ctx context.Context, s *v1alpha1.Suite) (o sui
 	if o.Stream, err = r.stream(ctx, s); err != nil {
 		return o, nil, err
 	}
-	if o.Job == nil && s.Status.JobName != "" {
-		o.PodsLeft, err = r.podsLeft(ctx, s)
-		return o, nil, err
-	}
 	if o.Job != nil {
-		o.Inputs = inputsOf(s, o.Job)
-		o.Outcome, err = r.outcome(ctx, s, o.Job)
-		return o, nil, err
+		return o, nil, r.observeJob(ctx, &o)
+	}
+	if s.Status.JobName != "" {
+		return o, nil, r.observePodsLeft(ctx, &o)
 	}
 	if o.Environment, err = get[v1alpha1.Environment](ctx, r, s.Namespace, s.Spec.Environment); err != nil {
 		return o, nil, err
 	}
-	team, err := r.team(ctx, s.Namespace)
-	if err != nil {
+	if o.Team, err = r.owner(ctx, s.Namespace); err != nil {
 		return o, nil, err
 	}
-	o.Suspended = team.Spec.Suspended
-	if o.Trigger != nil && limited(team, o.Trigger) {
-		queue = team
+	if o.Trigger != nil && o.Team != nil && limited(o.Team, o.Trigger) {
+		queue = o.Team
 	}
 	return o, queue, nil
 }
@@ -71,53 +68,77 @@ func get[T any, P interface {
 	return obj, nil
 }
 
-// trigger is the Trigger of the Suite, and not a later one of the same name.
-func (r *SuiteReconciler) trigger(ctx context.Context, s *v1alpha1.Suite) (*v1alpha1.Trigger, error) {
-	t, err := get[v1alpha1.Trigger](ctx, r, s.Namespace, s.Spec.Trigger.Name)
-	if err != nil || t == nil || (s.Spec.Trigger.UID != "" && s.Spec.Trigger.UID != t.UID) {
-		return nil, err
+// trigger is the Trigger of the Suite; not a later one of the same name, of which it says that there is one.
+func (r *SuiteReconciler) trigger(ctx context.Context, s *v1alpha1.Suite) (t *v1alpha1.Trigger, recreated bool, err error) {
+	t, err = get[v1alpha1.Trigger](ctx, r, s.Namespace, s.Spec.Trigger.Name)
+	if err != nil || t == nil {
+		return nil, false, err
 	}
-	return t, nil
+	if s.Spec.Trigger.UID != "" && s.Spec.Trigger.UID != t.UID {
+		return nil, true, nil
+	}
+	return t, false, nil
 }
 
-// job is the Suite's Job. That a Job is gone ends a run, so it is believed of the API server only.
-func (r *SuiteReconciler) job(ctx context.Context, s *v1alpha1.Suite) (*batchv1.Job, error) {
-	j, err := get[batchv1.Job](ctx, r, s.Namespace, s.Name)
-	if err == nil && j == nil && s.Status.JobName != "" {
+// cachedWithin is how long a read waits for the cache to have what the manager wrote. It never has the
+// last write to a Job that lost the label by which the cache is filtered.
+const cachedWithin = 5 * time.Second
+
+// job is the Suite's Job. That a Job is gone ends a run, so it is believed of the API server only, which
+// also knows a Job without the label by which the cache finds it.
+func (r *SuiteReconciler) job(ctx context.Context, s *v1alpha1.Suite) (j *batchv1.Job, unlabeled bool, err error) {
+	cacheCtx, cancel := context.WithTimeout(ctx, cachedWithin)
+	defer cancel()
+	j, err = get[batchv1.Job](cacheCtx, r, s.Namespace, s.Name)
+	late := errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil
+	live := late || (err == nil && j == nil && s.Status.JobName != "")
+	if live {
 		j, err = get[batchv1.Job](ctx, r.Live, s.Namespace, s.Name)
 	}
 	if err != nil || j == nil || !metav1.IsControlledBy(j, s) {
-		return nil, err
+		return nil, false, err
 	}
-	return j, nil
+	return j, live && job.Unlabeled(j), nil
 }
 
-// outcome reads the pods only where they tell more than the Job: while there are some and none is
-// ready, and at the end; and events only where the pods do not tell. Each look asks the API server,
-// which matters when a thousand runs start. What an earlier look told is kept, for the pod may be gone
-// by the time the run ends.
-func (r *SuiteReconciler) outcome(ctx context.Context, s *v1alpha1.Suite, j *batchv1.Job) (metav1.Condition, error) {
+// observeJob reads how the Job goes.
+func (r *SuiteReconciler) observeJob(ctx context.Context, o *suite.Observation) error {
+	o.Inputs = inputsOf(o.Suite, o.Job)
+	o.Stopping.Since = job.StoppingSince(o.Job)
+	stopsLong := !o.Stopping.Since.IsZero() && r.Clock.Since(o.Stopping.Since) >= suite.StopLookAfter
+	c := job.Outcome(o.Job, nil)
 	var pods []corev1.Pod
-	c := job.Outcome(j, nil)
-	if suite.Ended(c) || (job.Starting(j) && job.HasPods(j)) {
-		labeled, err := r.pods(ctx, j.Namespace, batchv1.JobNameLabel, j.Name)
+	if suite.Ended(c) || stopsLong || (job.Starting(o.Job) && job.HasPods(o.Job)) {
+		labeled, err := r.pods(ctx, o.Job.Namespace, batchv1.JobNameLabel, o.Job.Name)
 		if err != nil {
-			return c, err
+			return err
 		}
-		pods = job.PodsOf(j, labeled)
-		c = job.Outcome(j, pods)
+		pods = job.PodsOf(o.Job, labeled)
+		c = job.Outcome(o.Job, pods)
+		o.Stopping.Lost = job.Lost(pods, r.Clock.Now(), r.PodGoneAfter)
+		o.Stopping.Done = stopsLong && o.Job.DeletionTimestamp != nil && !job.Left(pods)
 	}
-	if uid := job.Puzzle(j, pods); uid != "" && r.Clock.Since(j.CreationTimestamp.Time) >= silentAfter {
-		c = job.Warned(c, r.warnings.about(ctx, j.Namespace, uid))
-	}
-	return job.Remember(c, suite.Succeeded(s)), nil
+	o.Outcome = r.explained(ctx, o, c, pods)
+	return nil
 }
 
-// podsLeft tells whether pods of the run are there that have not ended. They are found by the label that
-// they have from the run, as the Job is gone.
-func (r *SuiteReconciler) podsLeft(ctx context.Context, s *v1alpha1.Suite) (bool, error) {
-	pods, err := r.pods(ctx, s.Namespace, v1alpha1.LabelSuite, s.Name)
-	return job.Left(pods), err
+// explained adds what the pods do not tell. Events are asked for only where the pods do not tell, as each
+// look asks the API server, which matters when a thousand runs start. What an earlier look told is kept,
+// for the pod may be gone by the time the run ends.
+func (r *SuiteReconciler) explained(ctx context.Context, o *suite.Observation, c metav1.Condition, pods []corev1.Pod) metav1.Condition {
+	if uid := job.Puzzle(o.Job, pods); uid != "" && r.Clock.Since(o.Job.CreationTimestamp.Time) >= silentAfter {
+		c = job.Warned(c, r.warnings.about(ctx, o.Job.Namespace, uid))
+	}
+	return job.Remember(c, suite.Succeeded(o.Suite))
+}
+
+// observePodsLeft reports whether pods of the run are there that have not ended. They are found by the
+// label that they have from the run, as the Job is gone.
+func (r *SuiteReconciler) observePodsLeft(ctx context.Context, o *suite.Observation) error {
+	pods, err := r.pods(ctx, o.Suite.Namespace, v1alpha1.LabelSuite, o.Suite.Name)
+	o.PodsLeft = job.Left(pods)
+	o.Stopping.Lost = job.Lost(pods, r.Clock.Now(), r.PodGoneAfter)
+	return err
 }
 
 // pods asks the API server for those with a label.
@@ -152,11 +173,12 @@ func (r *SuiteReconciler) suites(ctx context.Context, namespace string, fields c
 	return suites, nil
 }
 
-// team owns the namespace; a namespace without a team has no limits.
-func (r *SuiteReconciler) team(ctx context.Context, namespace string) (*v1alpha1.Team, error) {
+// owner is the one Team that owns a namespace; nil where none or several claim it, for then nobody can
+// tell whose limits count, and whose files its runs may get.
+func (r *SuiteReconciler) owner(ctx context.Context, namespace string) (*v1alpha1.Team, error) {
 	teams, err := teamsOf(ctx, r, namespace)
-	if err != nil || len(teams) == 0 {
-		return &v1alpha1.Team{}, err
+	if err != nil || len(teams) != 1 || teams[0].DeletionTimestamp != nil {
+		return nil, err
 	}
 	return &teams[0], nil
 }

@@ -31,8 +31,8 @@ func (r *SuiteReconciler) wakeOthers() handler.EventHandler {
 			}
 		},
 		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
-			before, now := suite.WaitsForInputs(e.ObjectOld.(*v1alpha1.Suite)), suite.WaitsForInputs(e.ObjectNew.(*v1alpha1.Suite))
-			if ends(e) || before != now { // who waits for its input files leaves its turn to others
+			before, now := suite.LeavesTurn(e.ObjectOld.(*v1alpha1.Suite)), suite.LeavesTurn(e.ObjectNew.(*v1alpha1.Suite))
+			if ends(e) || before != now {
 				wake(ctx, q, e.ObjectNew, ends(e) || now)
 			}
 		},
@@ -64,11 +64,11 @@ func (r *SuiteReconciler) concernedBy(ctx context.Context, s *v1alpha1.Suite, fr
 
 // frontOf the queue for slots of the kind that s takes; where s frees none, only those behind it.
 func (r *SuiteReconciler) frontOf(ctx context.Context, s *v1alpha1.Suite, frees bool) ([]*v1alpha1.Suite, error) {
-	team, err := r.team(ctx, s.Namespace)
-	if err != nil {
+	team, err := r.owner(ctx, s.Namespace)
+	if err != nil || team == nil {
 		return nil, err
 	}
-	t, err := r.trigger(ctx, s)
+	t, _, err := r.trigger(ctx, s)
 	if err != nil || (t != nil && !limited(team, t)) {
 		return nil, err
 	}

@@ -1,8 +1,10 @@
 package controllers
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/utils/clock"
@@ -16,7 +18,15 @@ type Config struct {
 	Clock      clock.PassiveClock
 	Registerer prometheus.Registerer
 	Inputs     InputsConfig
+
+	// PodGoneAfter is how long after its grace period a pod that has not stopped is given up;
+	// DefaultPodGoneAfter where it is zero.
+	PodGoneAfter time.Duration
 }
+
+// DefaultPodGoneAfter is longer than the reboot of a node takes, and shorter than people want to wait for a
+// deployment to be tested.
+const DefaultPodGoneAfter = 10 * time.Minute
 
 // ClientOptions make a reconcile see what the one before it wrote: its reads wait until the cache has
 // caught up.
@@ -42,8 +52,10 @@ func Setup(ctx context.Context, mgr ctrl.Manager, config Config) error {
 			Clock:    config.Clock,
 			Metrics:  metrics,
 			Inputs:   config.Inputs,
-			queues:   keymutex.NewHashed(queueLocks),
-			warnings: newWarnings(mgr.GetAPIReader(), config.Clock),
+
+			PodGoneAfter: cmp.Or(config.PodGoneAfter, DefaultPodGoneAfter),
+			queues:       keymutex.NewHashed(queueLocks),
+			warnings:     newWarnings(mgr.GetAPIReader(), config.Clock),
 		},
 		&TriggerReconciler{Client: c},
 		&EnvironmentReconciler{Client: c, Live: mgr.GetAPIReader(), Clock: config.Clock},

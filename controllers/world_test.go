@@ -12,6 +12,7 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/go-logr/logr/testr"
 	"github.com/prometheus/client_golang/prometheus"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -20,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/controllers"
 	"github.com/postflight-dev/postflight/test/apiserver"
 )
@@ -43,13 +45,15 @@ type world struct {
 	wire   *wire
 	config *rest.Config
 	inputs controllers.InputsConfig
-	stop   func() // the manager
+	began  time.Time // noon of this test: so long ago that its Suites are received before they are created
+	stop   func()    // the manager
 }
 
-// newWorld has an Environment "staging", a Trigger "smoke", and a manager.
+// newWorld has a Team, an Environment "staging", a Trigger "smoke", and a manager.
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := emptyWorld(t)
+	w.hasTeam()
 	w.create(anEnvironment("staging"))
 	w.create(aTrigger("smoke"))
 	w.startManager()
@@ -59,10 +63,18 @@ func newWorld(t *testing.T) *world {
 func emptyWorld(t testing.TB) *world {
 	t.Helper()
 	s := apiserver.New(t)
-	w := &world{Server: s, t: t, ns: s.Namespace(t), clock: &clockwork{}, wire: &wire{}, config: s.Manager(t), stop: func() {}}
+	w := &world{Server: s, t: t, ns: s.Namespace(t), clock: &clockwork{}, wire: &wire{}, config: s.Manager(t), began: time.Now().Add(-35 * time.Second), stop: func() {}}
 	w.config.Wrap(w.wire.wrap)
 	t.Cleanup(func() { w.stop() })
 	return w
+}
+
+// hasTeam gives the namespace to a Team of its name.
+func (w *world) hasTeam(change ...func(*v1alpha1.Team)) *v1alpha1.Team {
+	w.t.Helper()
+	team := aTeam(w.ns, "", change...)
+	w.must(w.Client.Create(context.Background(), team))
+	return team
 }
 
 // startManager runs a manager with its real rights and its real wiring, but for what it sees: its own
@@ -128,6 +140,9 @@ func (w *world) create(objects ...client.Object) {
 	for _, o := range objects {
 		if o.GetNamespace() == "" {
 			o.SetNamespace(w.ns)
+		}
+		if s, ok := o.(*v1alpha1.Suite); ok && s.Spec.ReceivedAt != nil {
+			s.Spec.ReceivedAt = new(metav1.NewMicroTime(s.Spec.ReceivedAt.Add(w.began.Sub(noon))))
 		}
 		w.must(w.Client.Create(context.Background(), o))
 	}

@@ -27,6 +27,10 @@ const (
 	// when it is waited for the store where they were not looked up. Suites without inputs lack it.
 	ConditionInputsReady = "InputsReady"
 
+	// ConditionJobAccepted is False while the API server does not accept the Job of a run, and since when it
+	// does not. Runs whose Job was accepted lack it.
+	ConditionJobAccepted = "JobAccepted"
+
 	// ConditionReady says whether a Team, an APIKey or a Trigger does its job, and if not, why.
 	ConditionReady = "Ready"
 )
@@ -102,6 +106,17 @@ func StoreUnavailable(message string) metav1.Condition {
 	return metav1.Condition{Type: ConditionInputsReady, Status: metav1.ConditionFalse, Reason: ReasonStoreUnavailable, Message: clip(message)}
 }
 
+// The reasons of ConditionJobAccepted.
+const (
+	ReasonJobRefused = "Refused" // at the last try; until the next one the run leaves its turn to others
+	ReasonJobWaiting = "Waiting" // for its turn to try again
+)
+
+// JobNotAccepted is a Job that the API server did not accept when it was last tried.
+func JobNotAccepted(reason, message string) metav1.Condition {
+	return metav1.Condition{Type: ConditionJobAccepted, Status: metav1.ConditionFalse, Reason: reason, Message: clip(message)}
+}
+
 func succeeded(status metav1.ConditionStatus, reason, message string) metav1.Condition {
 	return metav1.Condition{Type: ConditionSucceeded, Status: status, Reason: reason, Message: clip(message)}
 }
@@ -130,12 +145,4 @@ func (s *Suite) Finished() bool {
 // Passed tells whether the run has ended well.
 func (s *Suite) Passed() bool {
 	return meta.IsStatusConditionTrue(s.Status.Conditions, ConditionSucceeded)
-}
-
-// Received is when the notification of the Suite was received.
-func (s *Suite) Received() metav1.MicroTime {
-	if s.Spec.ReceivedAt != nil {
-		return *s.Spec.ReceivedAt
-	}
-	return metav1.NewMicroTime(s.CreationTimestamp.Time)
 }

@@ -7,7 +7,7 @@ import (
 
 // SuiteSpec is what a run was asked to be. It cannot change, but for cancel.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.deployment) == has(oldSelf.deployment) && has(self.variables) == has(oldSelf.variables) && has(self.supersedeKey) == has(oldSelf.supersedeKey) && has(self.receivedAt) == has(oldSelf.receivedAt)",message="the spec of a Suite cannot change, but for cancel"
+// +kubebuilder:validation:XValidation:rule="has(self.deployment) == has(oldSelf.deployment) && has(self.variables) == has(oldSelf.variables) && has(self.supersedeKey) == has(oldSelf.supersedeKey) && has(self.receivedAt) == has(oldSelf.receivedAt) && has(self.ttlAfterFinished) == has(oldSelf.ttlAfterFinished)",message="the spec of a Suite cannot change, but for cancel"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.cancel) || !oldSelf.cancel || (has(self.cancel) && self.cancel)",message="cancel cannot be taken back; notify again, or create another Suite"
 type SuiteSpec struct {
 	// trigger is what the run is made from.
@@ -39,21 +39,34 @@ type SuiteSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the spec of a Suite cannot change, but for cancel"
 	SupersedeKey string `json:"supersedeKey,omitempty"`
 
-	// attempt counts the runs of one SHA, from 1.
+	// attempt counts the runs of one SHA, from 1 to 1,000,000.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000000
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the spec of a Suite cannot change, but for cancel"
 	Attempt int32 `json:"attempt,omitempty"`
 
-	// receivedAt is when the notification was received; the order within a stream and in the queue.
-	// Defaults to the Suite's creation. It has exactly six digits after the second, e.g.
-	// 2026-11-20T18:00:00.000000Z.
+	// receivedAt is when the notification was received; the order within a stream and in the queue. It
+	// counts only as far as the API server's clock allows: no later than the second of the Suite's
+	// creation, which is also the default, and no earlier than 65 seconds before. It has exactly six
+	// digits after the second, e.g. 2026-11-20T18:00:00.000000Z.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the spec of a Suite cannot change, but for cancel"
 	ReceivedAt *metav1.MicroTime `json:"receivedAt,omitempty"`
+
+	// ttlAfterFinished is how long after its end the Suite is deleted, with its Job; 1s to 8760h. A
+	// notification copies it from the Trigger, whose deletion or change then no longer matters.
+	// Defaults to that of the Trigger, and to 168h where there is none.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('8760h')",message="ttlAfterFinished must be from 1s to 8760h"
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the spec of a Suite cannot change, but for cancel"
+	TTLAfterFinished *metav1.Duration `json:"ttlAfterFinished,omitempty"`
 
 	// cancel stops the run. It cannot be taken back.
 	// +optional
@@ -168,7 +181,7 @@ type SuiteStatus struct {
 	// +kubebuilder:validation:MaxLength=63
 	JobName string `json:"jobName,omitempty"`
 
-	// supersededBy names the newer Suite that made this one pointless.
+	// supersededBy names the newer Suite that made this one pointless, from the moment it is being stopped.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a finished Suite never changes how it ended"

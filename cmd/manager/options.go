@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/postflight-dev/postflight/controllers"
 )
 
 // options are the flags of the manager, validated.
@@ -29,6 +31,8 @@ type options struct {
 	holdBudget time.Duration
 	drainDelay time.Duration
 	logLevel   slog.Level
+
+	podGoneAfter time.Duration
 
 	store storeOptions
 }
@@ -69,6 +73,7 @@ func (o *options) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.replicaName, "replica-name", os.Getenv("POD_NAME"), "name of this replica, unlike any other's, by which it knows its own Lease after a restart; default: $POD_NAME")
 	f.DurationVar(&o.holdBudget, "hold-budget", 45*time.Second, "how long a notification is held while the API server is away, before 503; below the clients' 60s")
 	f.DurationVar(&o.drainDelay, "drain-delay", 3*time.Second, "how long to go on serving after readiness fails, until load balancers know")
+	f.DurationVar(&o.podGoneAfter, "pod-gone-after", controllers.DefaultPodGoneAfter, "how long after its grace period a pod that does not stop, because its node is unreachable, is given up: its run ends as Error")
 	o.store.addFlags(f)
 	f.TextVar(&o.logLevel, "log-level", slog.LevelInfo, "DEBUG, INFO, WARN or ERROR")
 }
@@ -87,6 +92,9 @@ func (o *options) validate() error {
 	}
 	if o.drainDelay < 0 {
 		errs = append(errs, fmt.Errorf("--drain-delay %s: must not be negative", o.drainDelay))
+	}
+	if o.podGoneAfter < time.Second {
+		errs = append(errs, fmt.Errorf("--pod-gone-after %s: must be at least 1s", o.podGoneAfter))
 	}
 	return errors.Join(append(errs, o.store.validate())...)
 }

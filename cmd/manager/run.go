@@ -52,7 +52,7 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	err = controllers.Setup(ctx, mgr, controllers.Config{Clock: clock.RealClock{}, Registerer: metrics.Registry, Inputs: runInputs})
+	err = controllers.Setup(ctx, mgr, controllers.Config{Clock: clock.RealClock{}, Registerer: metrics.Registry, Inputs: runInputs, PodGoneAfter: o.podGoneAfter})
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -125,7 +126,7 @@ func (q *inquiry) read(ctx context.Context) (*greenlight.Answer, types.Namespace
 	if err != nil {
 		return nil, types.NamespacedName{}, err
 	}
-	stream, err := q.api.streamOf(ctx, root)
+	stream, err := q.api.relevantTo(ctx, root)
 	if err != nil {
 		return nil, types.NamespacedName{}, err
 	}
@@ -157,25 +158,35 @@ func (q *inquiry) find(ctx context.Context) (*v1alpha1.Suite, error) {
 	}
 }
 
-// streamOf lists the runs among which the relevant one is, where it is not the run itself.
-func (a *API) streamOf(ctx context.Context, root *v1alpha1.Suite) ([]*v1alpha1.Suite, error) {
-	key := suite.StreamKey(root)
-	if root.State() != v1alpha1.ReasonSuperseded || key == "" {
+// streamOf lists the runs of a run's stream that the cache knows.
+func (a *API) streamOf(ctx context.Context, s *v1alpha1.Suite) ([]*v1alpha1.Suite, error) {
+	key := suite.StreamKey(s)
+	if key == "" {
 		return nil, nil
 	}
 	var list v1alpha1.SuiteList
-	err := a.Cache.List(ctx, &list, client.InNamespace(root.Namespace), client.MatchingFields{indexStream: key}, client.UnsafeDisableDeepCopy)
+	err := a.Cache.List(ctx, &list, client.InNamespace(s.Namespace), client.MatchingFields{indexStream: key}, client.UnsafeDisableDeepCopy)
 	if err != nil {
 		return nil, err
 	}
-	stream, successor := make([]*v1alpha1.Suite, len(list.Items)), root.Status.SupersededBy
+	stream := make([]*v1alpha1.Suite, len(list.Items))
 	for i := range list.Items {
 		stream[i] = &list.Items[i]
-		if stream[i].Name == successor {
-			successor = ""
-		}
 	}
-	if successor == "" {
+	return stream, nil
+}
+
+// relevantTo lists the runs among which the relevant one is, where it is not the run itself.
+func (a *API) relevantTo(ctx context.Context, root *v1alpha1.Suite) ([]*v1alpha1.Suite, error) {
+	if root.State() != v1alpha1.ReasonSuperseded {
+		return nil, nil
+	}
+	stream, err := a.streamOf(ctx, root)
+	if err != nil {
+		return nil, err
+	}
+	successor := root.Status.SupersededBy
+	if successor == "" || slices.ContainsFunc(stream, func(s *v1alpha1.Suite) bool { return s.Name == successor }) {
 		return stream, nil
 	}
 	return a.withSuccessor(ctx, stream, types.NamespacedName{Namespace: root.Namespace, Name: successor})

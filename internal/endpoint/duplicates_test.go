@@ -2,6 +2,7 @@ package endpoint
 
 import (
 	"context"
+	"math"
 	"net/http"
 	"strings"
 	"testing"
@@ -41,6 +42,17 @@ func TestDuplicates(t *testing.T) {
 		"idempotency key with sha":     {reason: "has no effect", trigger: trigger("t"), steps: []step{{body: withSHA, change: key("k")}, {body: withSHA, change: key("l")}}, want: "cd"},
 		"idempotency key like the sha": {reason: "is not that sha", trigger: trigger("t"), steps: []step{{body: withSHA}, {body: `{}`, change: key(sha)}}, want: "cc"},
 		"reject a failed run":          {reason: "any run is a duplicate", trigger: trigger("t"), steps: []step{{body: withSHA, end: "Failed"}, {body: withSHA}}, want: "cd"},
+		"a canceled run":               {reason: "it has no result", trigger: trigger("t"), steps: []step{{body: withSHA, end: "Canceled"}, {body: withSHA}, {body: withSHA}}, want: "ccd"},
+		"a run that could not":         {reason: "it has no result", trigger: trigger("t"), steps: []step{{body: withSHA, end: "Error"}, {body: withSHA}, {body: withSHA}}, want: "ccd"},
+		"a run that timed out":         {reason: "it has one", trigger: trigger("t"), steps: []step{{body: withSHA, end: "TimedOut"}, {body: withSHA}}, want: "cd"},
+		"rollback to a superseded commit": {reason: "the commit was not tested, and is deployed now", trigger: trigger("t"),
+			steps: []step{{body: `{"sha":"a"}`, end: "Superseded"}, {body: `{"sha":"b"}`, end: "Passed"}, {body: `{"sha":"a"}`}, {body: `{"sha":"a"}`}}, want: "cccd"},
+		"rollback before the older run has stopped": {reason: "it is about to", trigger: trigger("t"),
+			steps: []step{{body: `{"sha":"a"}`}, {body: `{"sha":"b"}`}, {body: `{"sha":"a"}`}, {body: `{"sha":"a"}`}}, want: "cccd"},
+		"rollback to a commit that passed": {reason: "the contract makes it a duplicate", trigger: trigger("t"),
+			steps: []step{{body: `{"sha":"a"}`, end: "Passed"}, {body: `{"sha":"b"}`, end: "Passed"}, {body: `{"sha":"a"}`}}, want: "ccd"},
+		"the same notification after a newer one": {reason: "its key names one notification, which is not a newer one", trigger: trigger("t"),
+			steps: []step{{body: `{}`, change: key("k"), end: "Superseded"}, {body: `{}`}, {body: `{}`, change: key("k")}}, want: "ccd"},
 		"rerun a failed run":           {reason: "it did not pass", trigger: trigger("t", rerun), steps: []step{{body: withSHA, end: "Failed"}, {body: withSHA}, {body: withSHA}}, want: "ccd"},
 		"rerun a passed run":           {reason: "it passed", trigger: trigger("t", rerun), steps: []step{{body: withSHA, end: "Passed"}, {body: withSHA}}, want: "cd"},
 		"rerun a running run":          {reason: "it has not ended", trigger: trigger("t", rerun), steps: []step{{body: withSHA, end: "Running"}, {body: withSHA}}, want: "cd"},
@@ -91,6 +103,7 @@ func (h *harness) finish(id, first, end string) {
 	ends := map[string]func(string) metav1.Condition{
 		"Passed": v1alpha1.Passed, "Failed": v1alpha1.Failed, "TimedOut": v1alpha1.TimedOut,
 		"Canceled": v1alpha1.Canceled, "Error": v1alpha1.Error, "Running": v1alpha1.Running,
+		"Superseded": v1alpha1.Superseded,
 	}
 	for _, s := range h.suites() {
 		switch {
@@ -145,5 +158,20 @@ func TestNameOfSomethingElse(t *testing.T) {
 				t.Errorf("got %+v, want a failure_reason that names %s", got, id)
 			}
 		})
+	}
+}
+
+// TestAttemptsEnd: a Suite stored before there was a bound may have any number, which must not overflow.
+func TestAttemptsEnd(t *testing.T) {
+	h := start(t, setup{objects: acme(trigger("smoke"))})
+	id := h.notify(withSHA).Results[0].CreatedSuiteID
+	h.finish(id, id, "Error")
+	s := h.suites()[0]
+	s.Spec.Attempt = math.MaxInt32
+	if err := h.cluster.Update(t.Context(), &s); err != nil {
+		t.Fatal(err)
+	}
+	if got := h.notify(withSHA).Results[0].FailureReason; !strings.Contains(got, "There are 1000000 attempts of this run already") {
+		t.Errorf("got %q", got)
 	}
 }

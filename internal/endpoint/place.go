@@ -77,9 +77,9 @@ func (p *placement) look(ctx context.Context) error {
 	return errVanished
 }
 
-// goes tells whether a Suite is as good as gone, though it has the name still. It is no run to lead
+// goes reports whether a Suite is as good as gone, though it has the name still. It is no run to lead
 // anyone to, unless it is this request's own, and nothing to wait for where another attempt follows.
 func (p *placement) goes(existing *v1alpha1.Suite) bool {
 	return existing.DeletionTimestamp != nil && !p.owns(existing) &&
-		(!suite.SameRun(existing, p.wanted) || !runsAgain(p.trigger, existing))
+		(!suite.SameRun(existing, p.wanted) || !suite.RunsAgain(existing, nil, p.trigger.Spec.Duplicates))
 }

@@ -14,10 +14,10 @@ import (
 //
 // That the name is taken is no proof of a duplicate. The Suite may be this request's own, created by
 // an attempt whose answer was lost; then it was created, by this request. It may be something else
-// of that name. Or it may be an attempt that ended badly, where the Trigger asks for another.
+// of that name. Or it may be an attempt without a result, or one that the Trigger asks to repeat.
 func (o *order) suite(ctx context.Context, t *v1alpha1.Trigger, environment string) (string, decision, error) {
 	attempt, err := o.firstAttempt(ctx, t, environment)
-	for ; err == nil; attempt++ {
+	for ; err == nil && attempt <= v1alpha1.MaxAttempt; attempt++ {
 		wanted := o.wanted(t, environment, attempt)
 		var existing *v1alpha1.Suite
 		existing, err = o.place(ctx, t, wanted)
@@ -27,9 +27,15 @@ func (o *order) suite(ctx context.Context, t *v1alpha1.Trigger, environment stri
 			return wanted.Name, created, nil
 		case !suite.SameRun(existing, wanted):
 			return "", "", refusef("The name %s belongs to a Suite that is not a run of this notification. Delete that Suite, and send the notification again.", wanted.Name)
-		case !runsAgain(t, existing):
-			return wanted.Name, duplicate, nil
+		default:
+			var again bool
+			if again, err = o.runsAgain(ctx, t, existing); err == nil && !again {
+				return wanted.Name, duplicate, nil
+			}
 		}
+	}
+	if err == nil {
+		err = refusef("There are %d attempts of this run already, which is as many as can be counted. Delete its Suites, and send the notification again.", v1alpha1.MaxAttempt)
 	}
 	return "", "", err
 }
@@ -49,9 +55,10 @@ func (o *order) wanted(t *v1alpha1.Trigger, environment string, attempt int32) *
 // owns tells whether this very request created the Suite.
 func (o *order) owns(s *v1alpha1.Suite) bool { return s.Annotations[suite.AnnotationRequest] == o.id }
 
-// runsAgain tells whether a run that exists leaves room for another attempt.
-func runsAgain(t *v1alpha1.Trigger, existing *v1alpha1.Suite) bool {
-	return t.Spec.Duplicates == v1alpha1.DuplicatesRerunUnsuccessful && existing.Finished() && !existing.Passed()
+// runsAgain reports whether a run that exists leaves room for another attempt.
+func (o *order) runsAgain(ctx context.Context, t *v1alpha1.Trigger, existing *v1alpha1.Suite) (bool, error) {
+	stream, err := o.api.streamOf(ctx, existing)
+	return err == nil && suite.RunsAgain(existing, stream, t.Spec.Duplicates), err
 }
 
 // firstAttempt is the attempt to begin with: the latest that the cache knows, since earlier ones may

@@ -45,10 +45,11 @@ func TestSuiteBeingDeleted(t *testing.T) {
 		says    string
 		held    bool
 	}{
-		"long":                     {reason: "nothing is promised", trigger: trigger("smoke"), status: 200, says: `is being deleted, and is not gone yet. Send the notification again in a minute."`, held: true},
+		"long":                     {reason: "nothing is promised", trigger: trigger("smoke"), end: "Passed", status: 200, says: `is being deleted, and is not gone yet. Send the notification again in a minute."`, held: true},
 		"passed":                   {reason: "how it ended does not matter", trigger: trigger("smoke", rerun), end: "Passed", status: 200, says: "is being deleted", held: true},
 		"beyond the quota":         {reason: "the quota has to be told of", trigger: trigger("smoke"), refusal: quotaUsedUp, status: 200, says: "The quota of the namespace is used up"},
 		"with its namespace":       {reason: "the contract has a 404 for it", trigger: trigger("smoke"), refusal: terminating, status: 404, says: `"run_not_found"`},
+		"before its end":           {reason: "it will have no result", trigger: trigger("smoke"), status: 200, says: `"created_suite_id"`},
 		"dry run":                  {reason: "the real one would wait", trigger: trigger("smoke"), change: query("dryRun=true"), status: 200, says: `"created_suite_id"`},
 		"failed, and to run again": {reason: "the next attempt has a name of its own", trigger: trigger("smoke", rerun), end: "Failed", status: 200, says: `"created_suite_id"`},
 	}
@@ -89,7 +90,7 @@ func TestSuiteOnItsWayOut(t *testing.T) {
 			return err
 		}}})
 	id := h.notify(withSHA).Results[0].CreatedSuiteID
-	h.keep(id, "")
+	h.keep(id, "Passed")
 	if got := h.notify(withSHA).Results[0].CreatedSuiteID; got != id || looks != 3 {
 		t.Errorf("created %q after %d looks, want %q after 3", got, looks, id)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/location"
@@ -72,7 +73,11 @@ func (w *Wanted) clash() string {
 	return ""
 }
 
-// InputsOf are the files that a Job was made with, as its init container is told of them.
+// maxInputs is how many files the schema lets a run have.
+const maxInputs = 64
+
+// InputsOf are the files that a Job was made with, as its init container is told of them. What the status of
+// a Suite could not hold is left out: the Job may be somebody else's work.
 func InputsOf(j *batchv1.Job) []v1alpha1.SuiteInput {
 	fetch := fetchContainer(j)
 	if fetch == nil {
@@ -80,13 +85,33 @@ func InputsOf(j *batchv1.Job) []v1alpha1.SuiteInput {
 	}
 	var inputs []v1alpha1.SuiteInput
 	for _, entry := range fetch.Env {
-		if !strings.HasPrefix(entry.Name, FetchFileVariable) {
-			continue
-		}
-		var file File
-		if err := json.Unmarshal([]byte(strings.ReplaceAll(entry.Value, "$$", "$")), &file); err == nil {
+		file, ok := fileOf(entry)
+		known := slices.ContainsFunc(inputs, func(in v1alpha1.SuiteInput) bool { return in.Path == file.Path })
+		if ok && !known && len(inputs) < maxInputs {
 			inputs = append(inputs, v1alpha1.SuiteInput{Path: file.Path, ETag: file.ETag, Size: file.Size})
 		}
 	}
 	return inputs
+}
+
+func fileOf(entry corev1.EnvVar) (file File, ok bool) {
+	if !strings.HasPrefix(entry.Name, FetchFileVariable) {
+		return file, false
+	}
+	err := json.Unmarshal([]byte(strings.ReplaceAll(entry.Value, "$$", "$")), &file)
+	return file, err == nil && location.CheckFile(file.Path) == nil && len(file.ETag) <= maxETag && file.Size >= 0
+}
+
+// maxETag is the bound of the schema, in bytes.
+const maxETag = 256
+
+// CheckTemplate says what keeps a Job from being made of a Trigger's template: a container whose name is
+// Postflight's own. Empty where nothing does.
+func CheckTemplate(t *v1alpha1.Trigger) string {
+	for c := range containers(&t.Spec.JobTemplate.Spec.Template.Spec) {
+		if c.Name == FetchContainer {
+			return fmt.Sprintf("The jobTemplate of Trigger %q has a container named %s, which is the name of Postflight's own. Rename it and notify again.", t.Name, c.Name)
+		}
+	}
+	return ""
 }

@@ -42,6 +42,8 @@ func in(condition metav1.Condition) func(*v1alpha1.Suite) {
 
 func withJob(s *v1alpha1.Suite) { s.Status.JobName = s.Name }
 
+func deleted(s *v1alpha1.Suite) { s.DeletionTimestamp = &metav1.Time{Time: t0} }
+
 func canceled(s *v1alpha1.Suite) { s.Spec.Cancel = true }
 
 func of(trigger string) func(*v1alpha1.Suite) {
@@ -56,8 +58,18 @@ func anEnvironment() *v1alpha1.Environment {
 	return &v1alpha1.Environment{ObjectMeta: metav1.ObjectMeta{Name: "staging", Namespace: "demo", UID: "uid-staging"}}
 }
 
+func aTeam() *v1alpha1.Team {
+	return &v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: "demo"}}
+}
+
 func aJob(name string) *batchv1.Job {
 	return &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "demo"}}
+}
+
+func startedJob(name string, at time.Time) *batchv1.Job {
+	j := aJob(name)
+	j.Status.StartTime = &metav1.Time{Time: at}
+	return j
 }
 
 func goingJob(name string) *batchv1.Job {

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/plaintext"
 )
 
 const (
@@ -27,6 +28,10 @@ const (
 	// exactPlaces is how far from the head of the queue a Suite is told its exact place. A place
 	// further back changes often and helps nobody, and each change is a write.
 	exactPlaces = 20
+
+	// maxCanceledBy bounds what is shown of the annotation that names who canceled a run, in bytes. It is
+	// long enough for the name of a service account.
+	maxCanceledBy = 256
 )
 
 // Observation is all that exists and bears on one Suite.
@@ -34,13 +39,16 @@ type Observation struct {
 	Suite       *v1alpha1.Suite
 	Stream      []*v1alpha1.Suite     // every Suite of the same stream known, itself included or not
 	Trigger     *v1alpha1.Trigger     // nil: there is none of that name and UID
+	Recreated   bool                  // there is a Trigger of that name, with another UID
 	Environment *v1alpha1.Environment // nil: there is none
-	Suspended   bool                  // the team is suspended
+	Team        *v1alpha1.Team        // that owns the namespace; nil: none does, or several claim it
 	Inputs      *Inputs               // the files that the run needs; nil: nobody looked
 	Place       int                   // in the queue for a slot, from 1; 0: there is a free one
 	Job         *batchv1.Job          // nil: it does not exist, which was asked of the API server, not of a cache, where the Suite has had one
+	Unlabeled   bool                  // the Job lacks the label by which the cache finds it, so that no event tells of it
 	PodsLeft    bool                  // the run has had a Job, which is gone, and not all of its pods have ended
 	Outcome     metav1.Condition      // what the Job and its pods say, where there is a Job
+	Stopping    Stopping              // of a Job whose pods are to stop
 }
 
 // Decision is what to do about one Suite: create its Job, and then decide again; or delete its Job and
@@ -53,6 +61,9 @@ type Decision struct {
 	// LookUpInputs: nothing is in the way of the run but its files, so look for these and decide
 	// again. Before, it would be of no use to ask a store that may be slow.
 	LookUpInputs bool
+
+	// NotAccepted is why the API server did not accept the Job just now; empty otherwise.
+	NotAccepted string
 
 	Condition    metav1.Condition // the Succeeded condition to be; of a finished Suite, the one it has; none with CreateJob
 	SupersededBy string
@@ -69,18 +80,32 @@ type Decision struct {
 //   - A run starts only when every older run of its stream has ended and its pods are gone.
 //   - Whatever has not ended is waiting for something that its message names.
 func Decide(o Observation, now time.Time) Decision {
+	d := decide(o, now)
+	if o.Job != nil && !Ended(d.Condition) && !d.DeleteSuite {
+		d.Again = sooner(d.Again, watchJob(o, now))
+	}
+	return d
+}
+
+func decide(o Observation, now time.Time) Decision {
 	switch {
 	case o.Suite.Finished():
 		return afterEnd(o, now)
 	case o.Job != nil && Ended(o.Outcome) && o.Job.DeletionTimestamp == nil:
 		return Decision{Condition: o.Outcome}
-	case supersededBy(o) != nil:
+	case o.Stopping.Lost != "":
+		return Decision{Condition: v1alpha1.Error(o.Stopping.Lost)}
+	case o.Suite.DeletionTimestamp != nil:
+		return stop(o, v1alpha1.Canceled("The Suite was deleted."))
+	case supersededBy(o) != "":
 		by := supersededBy(o)
-		d := stop(o, v1alpha1.Superseded(fmt.Sprintf("Superseded by %s, a newer deployment to the same stream.", by.Name)))
-		d.SupersededBy = by.Name
+		d := stop(o, v1alpha1.Superseded(fmt.Sprintf("Superseded by %s, a newer deployment to the same stream.", by)))
+		d.SupersededBy = by
 		return d
 	case o.Suite.Spec.Cancel:
 		return stop(o, v1alpha1.Canceled(canceledMessage(o.Suite)))
+	case o.Job != nil && overdue(o, now):
+		return stop(o, v1alpha1.TimedOut(fmt.Sprintf("The run took longer than its timeout of %s, and Kubernetes did not end its Job.", brief(timeLimit(o)))))
 	case o.Job != nil:
 		return Decision{Condition: o.Outcome}
 	case o.Suite.Status.JobName != "":
@@ -94,38 +119,21 @@ func Decide(o Observation, now time.Time) Decision {
 // Ended tells whether a Succeeded condition is final.
 func Ended(c metav1.Condition) bool { return c.Status != "" && c.Status != metav1.ConditionUnknown }
 
-// supersededBy is the newest Suite of the stream where that is newer than the observed one. A stale
-// view of the stream can only hide a newer Suite, which delays the end of this one.
-func supersededBy(o Observation) *v1alpha1.Suite {
-	if by := newest(o.Stream); by != nil && Compare(by, o.Suite) > 0 {
+// supersededBy names the Suite that supersedes the observed one: the one that its status names already, or
+// else the newest of its stream, where that is newer. A stale view of the stream can only hide a newer
+// Suite, which delays the end of this one.
+func supersededBy(o Observation) string {
+	if by := o.Suite.Status.SupersededBy; by != "" {
 		return by
 	}
-	return nil
-}
-
-// stop ends a run whose Job has to go first: only when the Job is gone are its pods, and only then
-// may the run be called ended, so that its successor can rely on the end alone. Somebody who deletes the
-// Job may have it go before its pods.
-func stop(o Observation, end metav1.Condition) Decision {
-	switch {
-	case o.Job != nil:
-		return Decision{
-			DeleteJob: o.Job.DeletionTimestamp == nil,
-			Condition: v1alpha1.Running(end.Message + " Stopping its pods."),
-		}
-	case o.PodsLeft:
-		return Decision{
-			Condition: v1alpha1.Running(fmt.Sprintf("%s Stopping its pods: kubectl get pods -n %s -l %s=%s",
-				end.Message, o.Suite.Namespace, v1alpha1.LabelSuite, o.Suite.Name)),
-			Again: podsEvery,
-		}
-	default:
-		return Decision{Condition: end}
+	if by := newest(o.Stream); by != nil && Compare(by, o.Suite) > 0 {
+		return by.Name
 	}
+	return ""
 }
 
 func canceledMessage(s *v1alpha1.Suite) string {
-	if who := s.Annotations[v1alpha1.AnnotationCanceledBy]; who != "" {
+	if who := plaintext.Line(s.Annotations[v1alpha1.AnnotationCanceledBy], maxCanceledBy); who != "" {
 		return fmt.Sprintf("Canceled by %s.", who)
 	}
 	return "Canceled by setting spec.cancel."
@@ -139,7 +147,10 @@ func start(o Observation, now time.Time) Decision {
 		return missing(o, now, fmt.Sprintf("Trigger %q", o.Suite.Spec.Trigger.Name))
 	case o.Environment == nil:
 		return missing(o, now, fmt.Sprintf("Environment %q", o.Suite.Spec.Environment))
-	case o.Suspended:
+	case o.Team == nil:
+		return Decision{Condition: v1alpha1.Queued(fmt.Sprintf(
+			"Waiting for the namespace %q to belong to exactly one Team. Create the Team, or correct spec.namespace of the Teams that claim it.", o.Suite.Namespace))}
+	case o.Team.Spec.Suspended:
 		return Decision{Condition: v1alpha1.Queued("The team is suspended; the run starts when it no longer is.")}
 	case older != nil:
 		return Decision{Condition: v1alpha1.Queued(fmt.Sprintf("Waiting for the older run %s of the same stream to stop.", older.Name))}
@@ -159,7 +170,7 @@ func placeMessage(place int) string {
 	return fmt.Sprintf("Waiting for a slot, at place %d of the queue.", place)
 }
 
-// missing waits a little for what may only be late, and then ends the run.
+// missing waits a little for what may only be late, or be seen late, and then ends the run.
 func missing(o Observation, now time.Time, what string) Decision {
 	if now.Sub(o.Suite.CreationTimestamp.Time) < appearWithin {
 		return Decision{
@@ -167,8 +178,10 @@ func missing(o Observation, now time.Time, what string) Decision {
 			Again:     appearEvery,
 		}
 	}
-	return Decision{Condition: v1alpha1.Error(fmt.Sprintf(
-		"The %s does not exist, or is no longer the one that was notified. Create it and notify again.", what))}
+	if o.Recreated {
+		return Decision{Condition: v1alpha1.Error(fmt.Sprintf("The %s was deleted and recreated after this notification. Notify again.", what))}
+	}
+	return Decision{Condition: v1alpha1.Error(fmt.Sprintf("The %s does not exist. Create it and notify again.", what))}
 }
 
 // afterEnd clears up: a Job that outlived the end of its Suite is stopped, and in the end the Suite
@@ -180,8 +193,8 @@ func afterEnd(o Observation, now time.Time) Decision {
 		return d
 	}
 	if completed := o.Suite.Status.CompletionTime; completed != nil {
-		d.Again = completed.Add(ttl(o.Trigger)).Sub(now)
-		d.DeleteSuite = d.Again <= 0
+		d.Again = completed.Add(ttl(o)).Sub(now)
+		d.DeleteSuite = d.Again <= 0 && o.Suite.DeletionTimestamp == nil
 	}
 	return d
 }
@@ -196,9 +209,15 @@ func Succeeded(s *v1alpha1.Suite) metav1.Condition {
 	return metav1.Condition{}
 }
 
-func ttl(t *v1alpha1.Trigger) time.Duration {
-	if t == nil || t.Spec.Retention.TTLAfterFinished == nil {
+// ttl is the Suite's own: neither the deletion of its Trigger nor a later change of it makes a run that
+// exists go earlier.
+func ttl(o Observation) time.Duration {
+	switch {
+	case o.Suite.Spec.TTLAfterFinished != nil:
+		return o.Suite.Spec.TTLAfterFinished.Duration
+	case o.Trigger != nil && o.Trigger.Spec.Retention.TTLAfterFinished != nil:
+		return o.Trigger.Spec.Retention.TTLAfterFinished.Duration
+	default:
 		return DefaultTTL
 	}
-	return t.Spec.Retention.TTLAfterFinished.Duration
 }

@@ -15,7 +15,7 @@ func TestDecide(t *testing.T) {
 	older, self, newer := aSuite("older", 1), aSuite("self", 2), aSuite("newer", 3)
 	type observation = suite.Observation
 	ready := func(change func(*observation)) observation {
-		o := observation{Suite: self, Trigger: aTrigger(), Environment: anEnvironment()}
+		o := observation{Suite: self, Trigger: aTrigger(), Environment: anEnvironment(), Team: aTeam()}
 		change(&o)
 		return o
 	}
@@ -191,7 +191,7 @@ func TestDecide(t *testing.T) {
 		},
 		"Suspended": {
 			reason: "No run of a suspended team starts.",
-			o:      ready(func(o *observation) { o.Suspended = true }),
+			o:      ready(func(o *observation) { o.Team.Spec.Suspended = true }),
 			want:   suite.Decision{Condition: v1alpha1.Queued("The team is suspended; the run starts when it no longer is.")},
 		},
 		"InTheQueue": {
@@ -218,7 +218,120 @@ func TestDecide(t *testing.T) {
 			o:      ready(func(o *observation) { o.Environment = nil }),
 			after:  time.Minute,
 			want: suite.Decision{Condition: v1alpha1.Error(
-				`The Environment "staging" does not exist, or is no longer the one that was notified. Create it and notify again.`)},
+				`The Environment "staging" does not exist. Create it and notify again.`)},
+		},
+		"TriggerRecreated": {
+			reason: "The Trigger of that name is another one, which nobody notified.",
+			o:      ready(func(o *observation) { o.Trigger, o.Recreated = nil, true }),
+			after:  time.Minute,
+			want: suite.Decision{Condition: v1alpha1.Error(
+				`The Trigger "smoke" was deleted and recreated after this notification. Notify again.`)},
+		},
+		"NoTeam": {
+			reason: "Without exactly one Team nobody can tell which limits count.",
+			o:      ready(func(o *observation) { o.Team = nil }),
+			want: suite.Decision{Condition: v1alpha1.Queued(`Waiting for the namespace "demo" to belong to exactly one Team. ` +
+				"Create the Team, or correct spec.namespace of the Teams that claim it.")},
+		},
+		"CanceledByAnything": {
+			reason: "Who canceled is text that anybody may have written.",
+			o: ready(func(o *observation) {
+				o.Suite = aSuite("self", 2, canceled)
+				o.Suite.Annotations = map[string]string{v1alpha1.AnnotationCanceledBy: "\x1b]0;owned\x07me\n\x00you"}
+			}),
+			want: suite.Decision{Condition: v1alpha1.Canceled("Canceled by me; you.")},
+		},
+		"Deleted": {
+			reason: "A finalizer of somebody else keeps the Suite; it must not keep the stream.",
+			o:      ready(func(o *observation) { o.Suite = aSuite("self", 2, deleted) }),
+			want:   suite.Decision{Condition: v1alpha1.Canceled("The Suite was deleted.")},
+		},
+		"DeletedWhileRunning": {
+			reason: "The garbage collector deletes the Job only once the finalizer is gone.",
+			o: ready(func(o *observation) {
+				o.Suite = aSuite("self", 2, deleted)
+				o.Job, o.Outcome = aJob("self"), v1alpha1.Running("")
+			}),
+			want: suite.Decision{DeleteJob: true, Condition: v1alpha1.Running("The Suite was deleted. Stopping its pods.")},
+		},
+		"DeletedLongAgo": {
+			reason: "A Suite is not deleted twice.",
+			o:      ready(func(o *observation) { o.Suite = aSuite("self", 2, deleted, in(v1alpha1.Passed("Good."))) }),
+			after:  9 * suite.DefaultTTL,
+			want:   suite.Decision{Condition: v1alpha1.Passed("Good."), Again: 2*time.Second + time.Minute - 8*suite.DefaultTTL},
+		},
+		"StoppedBehindAFinalizer": {
+			reason: "The pods count. A finalizer that keeps the Job keeps nobody waiting.",
+			o: ready(func(o *observation) {
+				o.Suite, o.Job, o.Outcome = aSuite("self", 2, canceled), goingJob("self"), v1alpha1.Running("")
+				o.Stopping = suite.Stopping{Since: t0, Done: true}
+			}),
+			after: 20 * time.Second,
+			want:  suite.Decision{Condition: v1alpha1.Canceled("Canceled by setting spec.cancel.")},
+		},
+		"StoppingIsLookedAt": {
+			reason: "No event tells that pods stopped while the Job stays.",
+			o: ready(func(o *observation) {
+				o.Suite, o.Job, o.Outcome = aSuite("self", 2, canceled), goingJob("self"), v1alpha1.Running("")
+				o.Stopping = suite.Stopping{Since: t0}
+			}),
+			after: 4 * time.Second,
+			want:  suite.Decision{Condition: v1alpha1.Running("Canceled by setting spec.cancel. Stopping its pods."), Again: 6 * time.Second},
+		},
+		"Lost": {
+			reason: "A node that is gone keeps neither the stream nor a slot.",
+			o: ready(func(o *observation) {
+				o.Stream = []*v1alpha1.Suite{self, newer}
+				o.Job, o.Outcome = goingJob("self"), v1alpha1.Running("")
+				o.Stopping = suite.Stopping{Since: t0, Lost: "The node is gone."}
+			}),
+			after: 20 * time.Minute,
+			want:  suite.Decision{Condition: v1alpha1.Error("The node is gone.")},
+		},
+		"Overdue": {
+			reason: "Somebody took the deadline from the Job, or no controller runs it.",
+			o: ready(func(o *observation) {
+				o.Job, o.Outcome = startedJob("self", t0), v1alpha1.Running("")
+			}),
+			after: 31 * time.Minute,
+			want: suite.Decision{DeleteJob: true, Condition: v1alpha1.Running(
+				"The run took longer than its timeout of 30m, and Kubernetes did not end its Job. Stopping its pods."), Again: time.Second},
+		},
+		"OverdueIsLookedFor": {
+			reason: "No event tells of a deadline that nobody keeps.",
+			o: ready(func(o *observation) {
+				o.Job, o.Outcome = startedJob("self", t0), v1alpha1.Running("Busy.")
+			}),
+			after: 20 * time.Minute,
+			want:  suite.Decision{Condition: v1alpha1.Running("Busy."), Again: 11 * time.Minute},
+		},
+		"Unlabeled": {
+			reason: "The cache does not know the Job, so it is looked at.",
+			o: ready(func(o *observation) {
+				o.Job, o.Unlabeled, o.Outcome = aJob("self"), true, v1alpha1.Running("Busy.")
+			}),
+			want: suite.Decision{Condition: v1alpha1.Running("Busy."), Again: 15 * time.Second},
+		},
+		"SupersededBefore": {
+			reason: "Who superseded a run is written once, when it begins to stop.",
+			o: ready(func(o *observation) {
+				o.Suite = aSuite("self", 2)
+				o.Suite.Status.SupersededBy = "newer"
+				o.Stream = []*v1alpha1.Suite{newer, aSuite("newest", 4)}
+			}),
+			want: suite.Decision{
+				Condition:    v1alpha1.Superseded("Superseded by newer, a newer deployment to the same stream."),
+				SupersededBy: "newer",
+			},
+		},
+		"KeptAsTheSuiteSays": {
+			reason: "Neither the deletion of the Trigger nor its change makes a run go earlier.",
+			o: ready(func(o *observation) {
+				o.Suite, o.Trigger = aSuite("self", 2, in(v1alpha1.Passed("Good."))), short
+				o.Suite.Spec.TTLAfterFinished = &metav1.Duration{Duration: 8760 * time.Hour}
+			}),
+			after: 2*time.Second + time.Minute + time.Hour,
+			want:  suite.Decision{Condition: v1alpha1.Passed("Good."), Again: 8759 * time.Hour},
 		},
 		"FinishedAndKept": {
 			reason: "It comes again when its time is up; the Trigger's word counts.",

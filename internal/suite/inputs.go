@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
@@ -49,7 +48,9 @@ func startWithInputs(o Observation, now time.Time) Decision {
 
 // waitForStore is patient for as long as the run itself might take.
 func waitForStore(o Observation, now time.Time) Decision {
-	waited, patience := now.Sub(waitingSince(o.Suite, now)), o.Trigger.RunTimeout()
+	// The Suite's own status is the only place that tells since when it waits. Counted from the
+	// notification, a run that was queued for long would have no patience left.
+	waited, patience := now.Sub(since(o.Suite, v1alpha1.ConditionInputsReady, now)), o.Trigger.RunTimeout()
 	if waited >= patience {
 		return Decision{Condition: v1alpha1.Error(fmt.Sprintf(
 			"The input files could not be looked up for %s: the store of the files cannot be used, as %s. Notify again once it can.", brief(patience), o.Inputs.Waiting))}
@@ -67,16 +68,6 @@ func brief(d time.Duration) string {
 		return text + "m"
 	}
 	return d.String()
-}
-
-// waitingSince is the one thing about the wait that no object tells but the Suite's own status. Were
-// it counted from the notification, a run that was queued for long would have no patience left.
-func waitingSince(s *v1alpha1.Suite, now time.Time) time.Time {
-	c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionInputsReady)
-	if c == nil || c.Status != metav1.ConditionFalse {
-		return now
-	}
-	return c.LastTransitionTime.Time
 }
 
 // setInputs records the files of a run whose Job exists, or that they are waited for, or no longer.

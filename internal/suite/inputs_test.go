@@ -52,7 +52,7 @@ func TestDecideWithInputs(t *testing.T) {
 		"StreamInTheWay": {reason: "The older run goes first.", change: func(o *suite.Observation) { o.Stream = []*v1alpha1.Suite{aSuite("older", 1)} }, state: "Queued", message: "older run"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := suite.Observation{Suite: aSuite("self", 2), Trigger: aTrigger(), Environment: anEnvironment()}
+			o := suite.Observation{Suite: aSuite("self", 2), Trigger: aTrigger(), Environment: anEnvironment(), Team: aTeam()}
 			o.Trigger.Spec.Inputs = &v1alpha1.Inputs{Variables: []string{"RUN_INPUT_PATH"}}
 			o.Trigger.Spec.Timeout = &metav1.Duration{Duration: 10 * time.Minute}
 			if tc.suite != nil {
@@ -78,7 +78,7 @@ func down(o *suite.Observation) { o.Inputs = &suite.Inputs{Waiting: "it refuses 
 // TestInputsAreRecorded once the Job exists, from what the Job says; and the beginning of a wait stays
 // what it was.
 func TestInputsAreRecorded(t *testing.T) {
-	o := suite.Observation{Suite: aSuite("self", 2), Trigger: aTrigger(), Environment: anEnvironment()}
+	o := suite.Observation{Suite: aSuite("self", 2), Trigger: aTrigger(), Environment: anEnvironment(), Team: aTeam()}
 	o.Trigger.Spec.Inputs = &v1alpha1.Inputs{Variables: []string{"RUN_INPUT_PATH"}}
 	s := o.Suite
 	step := func(seconds int, change func(*suite.Observation)) *metav1.Condition {

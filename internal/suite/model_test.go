@@ -142,7 +142,7 @@ func (w *world) reconcile(t failer, leader int, name string, crash bool) {
 	if s == nil {
 		return
 	}
-	o := suite.Observation{Suite: s, Trigger: aTrigger(), Environment: anEnvironment()}
+	o := suite.Observation{Suite: s, Trigger: aTrigger(), Environment: anEnvironment(), Team: aTeam()}
 	for _, other := range cache {
 		o.Stream = append(o.Stream, other)
 	}

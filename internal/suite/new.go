@@ -58,6 +58,8 @@ func New(r Request) *v1alpha1.Suite {
 			SupersedeKey: r.supersedeKey(),
 			Attempt:      id.attempt,
 			ReceivedAt:   &received,
+
+			TTLAfterFinished: r.Trigger.Spec.Retention.TTLAfterFinished,
 		},
 	}
 	if id.kind == "idempotency-key" {

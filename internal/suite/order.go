@@ -17,10 +17,10 @@ func StreamKey(s *v1alpha1.Suite) string {
 	return hash(s.Spec.Trigger.Name, s.Spec.Environment, s.Spec.SupersedeKey)
 }
 
-// Compare orders Suites by (receivedAt, name): a total order on which every replica agrees, whatever
-// the order in which the API server stored them.
+// Compare orders Suites by when they were received, and by name: a total order on which every replica
+// agrees, whatever the order in which the API server stored them.
 func Compare(a, b *v1alpha1.Suite) int {
-	return cmp.Or(a.Received().Compare(b.Received().Time), strings.Compare(a.Name, b.Name))
+	return cmp.Or(a.CompareReceived(b), strings.Compare(a.Name, b.Name))
 }
 
 // newest of a stream; nil where there is none.

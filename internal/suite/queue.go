@@ -63,7 +63,7 @@ func Front(waiting []*v1alpha1.Suite, stuck func(*v1alpha1.Suite) bool, limits L
 }
 
 // Stuck tells which of the waiting runs could not start with a slot either: those behind an unfinished
-// run of their stream, of which only the oldest may start, and those that wait for their input files.
+// run of their stream, of which only the oldest may start, and those that leave their turn to others.
 func Stuck(unfinished []*v1alpha1.Suite) func(*v1alpha1.Suite) bool {
 	oldest := make(map[stream]*v1alpha1.Suite, len(unfinished))
 	for _, s := range unfinished {
@@ -74,7 +74,7 @@ func Stuck(unfinished []*v1alpha1.Suite) func(*v1alpha1.Suite) bool {
 	return func(s *v1alpha1.Suite) bool {
 		first := oldest[streamOf(s)]
 		behind := s.Spec.SupersedeKey != "" && first != nil && Compare(first, s) < 0
-		return behind || WaitsForInputs(s)
+		return behind || LeavesTurn(s)
 	}
 }
 

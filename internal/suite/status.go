@@ -19,16 +19,19 @@ func SetStatus(s *v1alpha1.Suite, o Observation, d Decision, now time.Time) {
 	setCondition(s, d.Condition, now)
 	setLanguageOfKstatus(s, d.Condition, now)
 	setInputs(s, o, now)
+	setJobAccepted(s, o, d, now)
 	if o.Job != nil {
 		s.Status.JobName = s.Name
 	}
 	if o.Job != nil && s.Status.StartTime == nil {
 		s.Status.StartTime = o.Job.Status.StartTime
 	}
+	if s.Status.SupersededBy == "" { // it cannot change, though newer ones may follow
+		s.Status.SupersededBy = d.SupersededBy
+	}
 	if s.Finished() {
 		completed := metav1.NewTime(now)
 		s.Status.CompletionTime = &completed
-		s.Status.SupersededBy = d.SupersededBy
 	}
 }
 

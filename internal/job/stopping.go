@@ -1,0 +1,46 @@
+package job
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/postflight-dev/postflight/internal/plaintext"
+)
+
+// StoppingSince is when the pods of a Job were told to stop, which they are once it is being deleted, and
+// once it is known to fail or to succeed. Zero where they were not, or where the Job has ended.
+func StoppingSince(j *batchv1.Job) time.Time {
+	if j.DeletionTimestamp != nil {
+		return j.DeletionTimestamp.Time
+	}
+	if end(j) != nil {
+		return time.Time{}
+	}
+	for _, t := range []batchv1.JobConditionType{batchv1.JobFailureTarget, batchv1.JobSuccessCriteriaMet} {
+		if c := condition(j, t); c != nil {
+			return c.LastTransitionTime.Time
+		}
+	}
+	return time.Time{}
+}
+
+// Lost is a sentence about pods that should have stopped and did not within a time, counted from the end of
+// their grace period: their node is gone, or its kubelet hangs. It is empty where there are none, and
+// where another pod goes on, for that one decides.
+func Lost(pods []corev1.Pod, now time.Time, after time.Duration) string {
+	left := slices.DeleteFunc(slices.SortedFunc(slices.Values(pods), byCreation), ended)
+	late := func(p corev1.Pod) bool {
+		return p.DeletionTimestamp != nil && now.Sub(p.DeletionTimestamp.Time) >= after
+	}
+	if len(left) == 0 || slices.ContainsFunc(left, func(p corev1.Pod) bool { return !late(p) }) {
+		return ""
+	}
+	p := left[0]
+	return fmt.Sprintf("The pod %s was told to stop, and its node %q did not say within %s that it has: the node is unreachable, or its kubelet hangs. "+
+		"The pod may still be running. Check the node; if it is gone for good: kubectl delete pod -n %s %s --force",
+		p.Name, plaintext.Line(p.Spec.NodeName, maxName), duration(after), p.Namespace, p.Name)
+}

@@ -1,0 +1,47 @@
+package suite_test
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/suite"
+)
+
+func TestRunsAgain(t *testing.T) {
+	sha := func(s *v1alpha1.Suite) { s.Spec.Deployment.SHA = "b776998" }
+	stopping := func(s *v1alpha1.Suite) { s.Status.SupersededBy = "newer" }
+	newer := []*v1alpha1.Suite{aSuite("newer", 3)}
+	ended := func(c metav1.Condition) *v1alpha1.Suite { return aSuite("run", 1, sha, in(c)) }
+	const reject, unsuccessful = v1alpha1.DuplicatesReject, v1alpha1.DuplicatesRerunUnsuccessful
+	for name, tc := range map[string]struct {
+		existing *v1alpha1.Suite
+		stream   []*v1alpha1.Suite
+		policy   v1alpha1.DuplicatePolicy
+		want     bool
+	}{
+		"a run that goes on is the run":              {existing: aSuite("run", 1, sha), policy: reject},
+		"also where its Trigger repeats what failed": {existing: aSuite("run", 1, sha), policy: unsuccessful},
+		"passed": {existing: ended(v1alpha1.Passed("")), policy: reject},
+		"passed before something newer was deployed": {existing: ended(v1alpha1.Passed("")), stream: newer, policy: unsuccessful},
+		"failed":                               {existing: ended(v1alpha1.Failed("")), policy: reject},
+		"timed out":                            {existing: ended(v1alpha1.TimedOut("")), policy: reject},
+		"failed, and the Trigger repeats that": {existing: ended(v1alpha1.Failed("")), policy: unsuccessful, want: true},
+		"superseded":                           {existing: ended(v1alpha1.Superseded("")), policy: reject, want: true},
+		"canceled":                             {existing: ended(v1alpha1.Canceled("")), policy: reject, want: true},
+		"could not be run":                     {existing: ended(v1alpha1.Error("")), policy: reject, want: true},
+		"about to be superseded":               {existing: aSuite("run", 1, sha), stream: newer, policy: reject, want: true},
+		"being superseded, by a run that is not seen": {existing: aSuite("run", 1, sha, stopping), policy: reject, want: true},
+		"being canceled": {existing: aSuite("run", 1, sha, canceled), policy: reject, want: true},
+		"being deleted":  {existing: aSuite("run", 1, sha, deleted), policy: reject, want: true},
+		"the same notification again, after a newer one":     {existing: aSuite("run", 1, in(v1alpha1.Superseded(""))), stream: newer, policy: reject},
+		"the same notification again, whose run was stopped": {existing: aSuite("run", 1, in(v1alpha1.Canceled(""))), policy: reject, want: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := suite.RunsAgain(tc.existing, tc.stream, tc.policy); got != tc.want {
+				t.Errorf("got %t", got)
+			}
+		})
+	}
+}
