@@ -22,6 +22,7 @@ var jobs = schema.GroupResource{Group: "batch", Resource: "jobs"}
 // fault answers a request of the manager in the place of the API server, until it is mended.
 type fault struct {
 	method, path string // the end of it
+	within       string // the body of the request; empty: any
 	code         int
 	body         []byte
 
@@ -45,13 +46,23 @@ func (f *fault) wrap(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		if f.mended || r.Method != f.method || !strings.HasSuffix(r.URL.Path, f.path) {
+		if f.mended || r.Method != f.method || !strings.HasSuffix(r.URL.Path, f.path) || !bodyHas(r, f.within) {
 			return next.RoundTrip(r)
 		}
 		f.met++
 		return &http.Response{StatusCode: f.code, Header: http.Header{"Content-Type": {contentType(f.body)}},
 			Body: io.NopCloser(bytes.NewReader(f.body)), Request: r}, nil
 	})
+}
+
+// bodyHas reads the body, and leaves it to be sent.
+func bodyHas(r *http.Request, text string) bool {
+	if text == "" {
+		return true
+	}
+	body, err := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return err == nil && bytes.Contains(body, []byte(text))
 }
 
 func contentType(body []byte) string {

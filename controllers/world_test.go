@@ -186,7 +186,8 @@ func (c *clockwork) moveOn(d time.Duration) {
 type wire struct {
 	mu    sync.Mutex
 	sent  map[string]int // by method and last part of the path, e.g. "POST jobs"
-	total int
+	total int            // of writes
+	all   int
 }
 
 func (x *wire) wrap(next http.RoundTripper) http.RoundTripper {
@@ -196,6 +197,7 @@ func (x *wire) wrap(next http.RoundTripper) http.RoundTripper {
 			x.sent = map[string]int{}
 		}
 		x.sent[r.Method+r.URL.Path[strings.LastIndex(r.URL.Path, "/"):]]++
+		x.all++
 		if r.Method != http.MethodGet {
 			x.total++
 		}
@@ -208,6 +210,19 @@ func (x *wire) count(request string) int {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.sent[request]
+}
+
+// perSecond counts what the manager sends for a while, in which nothing happens.
+func (x *wire) perSecond() float64 {
+	const while = 3 * time.Second
+	count := func() int {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		return x.all
+	}
+	before := count()
+	time.Sleep(while)
+	return float64(count()-before) / while.Seconds()
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)

@@ -150,7 +150,8 @@ type SuiteInput struct {
 
 // SuiteStatus is how the run goes.
 //
-// +kubebuilder:validation:XValidation:rule="(!has(oldSelf.completionTime) || has(self.completionTime)) && (!has(oldSelf.supersededBy) || has(self.supersededBy))",message="a finished Suite never changes how it ended"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.completionTime) || (has(self.completionTime) && has(self.supersededBy) == has(oldSelf.supersededBy) && (!has(self.supersededBy) || self.supersededBy == oldSelf.supersededBy))",message="a finished Suite never changes how it ended"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.supersededBy) || has(self.supersededBy)",message="a superseded Suite stays superseded"
 type SuiteStatus struct {
 	// observedGeneration is the generation of the Suite that the status tells of.
 	// +optional
@@ -181,10 +182,9 @@ type SuiteStatus struct {
 	// +kubebuilder:validation:MaxLength=63
 	JobName string `json:"jobName,omitempty"`
 
-	// supersededBy names the newer Suite that made this one pointless, from the moment it is being stopped.
+	// supersededBy names the newest Suite that made this one pointless, from the moment it is being stopped.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a finished Suite never changes how it ended"
 	SupersededBy string `json:"supersededBy,omitempty"`
 
 	// inputs are the files that the run got.

@@ -119,17 +119,14 @@ func decide(o Observation, now time.Time) Decision {
 // Ended tells whether a Succeeded condition is final.
 func Ended(c metav1.Condition) bool { return c.Status != "" && c.Status != metav1.ConditionUnknown }
 
-// supersededBy names the Suite that supersedes the observed one: the one that its status names already, or
-// else the newest of its stream, where that is newer. A stale view of the stream can only hide a newer
-// Suite, which delays the end of this one.
+// supersededBy names the newest Suite of the stream, where that is newer than the observed one, or else the
+// one that its status names: what was superseded stays so. A stale view of the stream can only hide a
+// newer Suite, which delays the end of this one.
 func supersededBy(o Observation) string {
-	if by := o.Suite.Status.SupersededBy; by != "" {
-		return by
-	}
 	if by := newest(o.Stream); by != nil && Compare(by, o.Suite) > 0 {
 		return by.Name
 	}
-	return ""
+	return o.Suite.Status.SupersededBy
 }
 
 func canceledMessage(s *v1alpha1.Suite) string {

@@ -313,11 +313,11 @@ func TestDecide(t *testing.T) {
 			want: suite.Decision{Condition: v1alpha1.Running("Busy."), Again: 15 * time.Second},
 		},
 		"SupersededBefore": {
-			reason: "Who superseded a run is written once, when it begins to stop.",
+			reason: "What was superseded stays so, also where the newer Suite is gone.",
 			o: ready(func(o *observation) {
 				o.Suite = aSuite("self", 2)
 				o.Suite.Status.SupersededBy = "newer"
-				o.Stream = []*v1alpha1.Suite{newer, aSuite("newest", 4)}
+				o.Stream = []*v1alpha1.Suite{self}
 			}),
 			want: suite.Decision{
 				Condition:    v1alpha1.Superseded("Superseded by newer, a newer deployment to the same stream."),

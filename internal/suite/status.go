@@ -26,7 +26,7 @@ func SetStatus(s *v1alpha1.Suite, o Observation, d Decision, now time.Time) {
 	if o.Job != nil && s.Status.StartTime == nil {
 		s.Status.StartTime = o.Job.Status.StartTime
 	}
-	if s.Status.SupersededBy == "" { // it cannot change, though newer ones may follow
+	if d.SupersededBy != "" {
 		s.Status.SupersededBy = d.SupersededBy
 	}
 	if s.Finished() {

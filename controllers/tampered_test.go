@@ -1,0 +1,258 @@
+package controllers_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+// What people and controllers can do to Jobs and Suites must neither keep a run from ending, nor its slot and
+// its stream from others, nor make the manager ask more than now and then.
+
+const foreignFinalizer = "example.com/keep"
+
+// oneAtATime is a world whose Team runs one Suite at a time.
+func oneAtATime(t *testing.T) *world {
+	w := emptyWorld(t)
+	w.hasTeam(func(t *v1alpha1.Team) { t.Spec.MaxConcurrentSuites = 1 })
+	w.create(anEnvironment("staging"), aTrigger("smoke"))
+	return w
+}
+
+func (w *world) isCalm() {
+	w.t.Helper()
+	if rate := w.wire.perSecond(); rate >= 5 {
+		w.t.Errorf("the manager sends %.1f requests a second, want fewer than 5", rate)
+	}
+}
+
+func (w *world) unlabel(name string) {
+	w.t.Helper()
+	w.must(w.Client.Patch(context.Background(), w.hasJob(name), client.RawPatch("application/merge-patch+json",
+		[]byte(`{"metadata":{"labels":{"postflight.dev/suite":null}}}`))))
+}
+
+// TestJobWithoutLabel was created before its name was recorded, and lost the label by which the cache finds it.
+func TestJobWithoutLabel(t *testing.T) {
+	t.Parallel()
+	w := oneAtATime(t)
+	run := aSuite("run", 0)
+	w.create(run)
+	j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "run", OwnerReferences: []metav1.OwnerReference{
+		*metav1.NewControllerRef(run, v1alpha1.GroupVersion.WithKind("Suite"))}}}
+	j.Spec = aTrigger("smoke").Spec.JobTemplate.Spec
+	j.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyNever
+	w.create(j)
+	w.startManager()
+	w.create(aSuite("next", 1))
+	s := w.reaches("run", v1alpha1.ReasonRunning, "")
+	if s.Status.JobName != "run" {
+		t.Errorf("the Job is not recorded: %+v", s.Status)
+	}
+	w.isCalm()
+	w.passes("run")
+	w.reaches("run", v1alpha1.ReasonPassed, "")
+	w.runs("next")
+}
+
+// TestLabelTakenBeforeCancel: the cache never learns of the deletion, and no worker waits for that.
+func TestLabelTakenBeforeCancel(t *testing.T) {
+	t.Parallel()
+	w := oneAtATime(t)
+	w.startManager()
+	w.create(aSuite("run", 0), aSuite("next", 1))
+	w.runs("run")
+	w.unlabel("run")
+	w.cancel("run", "")
+	w.deleting("run")
+	w.isCalm()
+	w.collect("run")
+	w.reaches("run", v1alpha1.ReasonCanceled, "")
+	w.runs("next")
+}
+
+// TestSuiteUnderAForeignFinalizer is deleted, and stays.
+func TestSuiteUnderAForeignFinalizer(t *testing.T) {
+	t.Parallel()
+	w := oneAtATime(t)
+	w.startManager()
+	run, queued := aSuite("run", 0), aSuite("queued", 1)
+	run.Finalizers, queued.Finalizers = []string{foreignFinalizer}, []string{foreignFinalizer}
+	w.create(run, queued, aSuite("next", 2))
+	w.runs("run")
+	w.must(w.Client.Delete(context.Background(), queued))
+	w.reaches("queued", v1alpha1.ReasonCanceled, "The Suite was deleted.")
+	w.must(w.Client.Delete(context.Background(), run))
+	w.collect("run")
+	w.reaches("run", v1alpha1.ReasonCanceled, "The Suite was deleted.")
+	w.runs("next")
+	w.hasNoJob("queued")
+	w.isCalm()
+}
+
+// TestJobUnderAForeignFinalizer is deleted, and stays after its pods.
+func TestJobUnderAForeignFinalizer(t *testing.T) {
+	t.Parallel()
+	w := oneAtATime(t)
+	w.startManager()
+	w.create(aSuite("run", 0), aSuite("next", 1))
+	w.runs("run")
+	w.must(w.Client.Patch(context.Background(), w.hasJob("run"), client.RawPatch("application/merge-patch+json",
+		[]byte(`{"metadata":{"finalizers":["`+foreignFinalizer+`"]}}`))))
+	w.cancel("run", "")
+	w.deleting("run")
+	w.isCalm()
+	w.clock.moveOn(time.Minute)
+	w.touch("run")
+	w.reaches("run", v1alpha1.ReasonRunning, "Stopping its pods") // one is left
+	w.podStops("run")
+	w.touch("run")
+	w.reaches("run", v1alpha1.ReasonCanceled, "")
+	w.runs("next")
+}
+
+// TestNodeIsGone under the pod of a run that is superseded, and under one that was evicted.
+func TestNodeIsGone(t *testing.T) {
+	for name, stop := range map[string]func(*world){
+		"Superseded": func(w *world) { w.create(aSuite("next", 1, keyed("k"))) },
+		"Evicted": func(w *world) { // which the Job controller takes for a failure
+			j := w.hasJob("run")
+			w.status(j, func() {
+				j.Status.Active, j.Status.Ready, j.Status.Terminating = 0, new(int32(0)), new(int32(1))
+				j.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailureTarget, Status: corev1.ConditionTrue,
+					Reason: batchv1.JobReasonBackoffLimitExceeded, LastTransitionTime: metav1.Now()}}
+			})
+			w.create(aSuite("next", 1))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := oneAtATime(t)
+			w.startManager()
+			w.create(aSuite("run", 0, keyed("k")))
+			w.runs("run")
+			stop(w)
+			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "run-pod", Namespace: w.ns}}
+			w.must(w.Client.Delete(context.Background(), pod)) // nobody is there to stop it
+			w.clock.moveOn(9 * time.Minute)
+			w.touch("run")
+			w.reaches("run", v1alpha1.ReasonRunning, "")
+			w.hasNoJob("next")
+			w.clock.moveOn(3 * time.Minute)
+			w.touch("run")
+			w.reaches("run", v1alpha1.ReasonError, `The pod run-pod was told to stop, and its node "node" did not say within 10m that it has`)
+			w.reaches("run", v1alpha1.ReasonError, "The pod may still be running.")
+			w.runs("next")
+			w.isCalm()
+		})
+	}
+}
+
+// TestDeadlineIsTakenAway from a Job, whose tests hang.
+func TestDeadlineIsTakenAway(t *testing.T) {
+	t.Parallel()
+	w := oneAtATime(t)
+	w.startManager()
+	w.create(aSuite("run", 0), aSuite("next", 1))
+	w.runs("run")
+	w.must(w.Client.Patch(context.Background(), w.hasJob("run"), client.RawPatch("application/merge-patch+json",
+		[]byte(`{"spec":{"activeDeadlineSeconds":null}}`))))
+	w.clock.moveOn(32 * time.Minute)
+	w.touch("run")
+	w.collect("run")
+	w.reaches("run", v1alpha1.ReasonTimedOut, "longer than its timeout of 30m")
+	w.hasJob("next")
+}
+
+// TestTeamIsDeleted: without exactly one Team nobody knows the limits, so that nothing starts.
+func TestTeamIsDeleted(t *testing.T) {
+	t.Parallel()
+	w := emptyWorld(t)
+	suspended := w.hasTeam(func(t *v1alpha1.Team) { t.Spec.Suspended = true })
+	w.create(anEnvironment("staging"), aTrigger("smoke"))
+	w.startManager()
+	w.create(aSuite("run", 0))
+	w.reaches("run", v1alpha1.ReasonQueued, "The team is suspended")
+	w.must(w.Client.Delete(context.Background(), suspended))
+	w.reaches("run", v1alpha1.ReasonQueued, "to belong to exactly one Team")
+	w.must(w.Client.Create(context.Background(), aTeam(w.ns+"-a", w.ns)))
+	other := aTeam(w.ns+"-b", w.ns)
+	w.hasJob("run")
+	w.must(w.Client.Create(context.Background(), other))
+	w.create(aSuite("contested", 1))
+	w.reaches("contested", v1alpha1.ReasonQueued, "to belong to exactly one Team")
+	w.isCalm()
+	w.must(w.Client.Delete(context.Background(), other))
+	w.hasJob("contested")
+}
+
+// TestRefusedJobKeepsNoSlot: a webhook is down that looks at the Jobs of one Trigger. The slot goes to others
+// meanwhile, and the run ends at last.
+func TestRefusedJobKeepsNoSlot(t *testing.T) {
+	t.Parallel()
+	f := jobAnswer(apierrors.NewInternalError(errors.New(`failed calling webhook "w"`)))
+	f.within = `"postflight.dev/trigger":"refused"`
+	w := oneAtATime(t)
+	w.config.Wrap(f.wrap)
+	w.config.ContentType = "application/json" // so that the fault can read it
+	w.create(aTrigger("refused"))
+	w.startManager()
+	w.create(aSuite("run", 0, of("refused")))
+	w.reaches("run", v1alpha1.ReasonQueued, `failed calling webhook "w"`)
+	w.create(aSuite("next", 1), aSuite("last", 2))
+	w.runs("next")
+	w.touch("run")
+	w.reaches("run", v1alpha1.ReasonQueued, "at place 1 of the queue") // it has its turn again
+	w.passes("next")
+	w.runs("last")
+	w.isCalm()
+	w.passes("last")
+	w.clock.moveOn(31 * time.Minute)
+	w.touch("run")
+	w.reaches("run", v1alpha1.ReasonError, `did not accept the Job for 30m`)
+}
+
+// TestContainerNamedLikeOurs could feed files into the status that nobody downloaded.
+func TestContainerNamedLikeOurs(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.create(aTrigger("named", func(t *v1alpha1.Trigger) {
+		t.Spec.JobTemplate.Spec.Template.Spec.InitContainers = []corev1.Container{{Name: "postflight-fetch", Image: "test",
+			Env: []corev1.EnvVar{{Name: "FETCH_FILE_0", Value: `{"path":"../etc/passwd","size":-1}`}}}}
+	}))
+	w.create(aSuite("run", 0, of("named")))
+	w.reaches("run", v1alpha1.ReasonError, "has a container named postflight-fetch")
+	w.hasNoJob("run")
+}
+
+// TestRetentionIsTheSuites: the deletion of its Trigger does not make a run go earlier.
+func TestRetentionIsTheSuites(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.create(aSuite("run", 0, func(s *v1alpha1.Suite) { s.Spec.TTLAfterFinished = &metav1.Duration{Duration: 8760 * time.Hour} }))
+	w.runs("run")
+	w.passes("run")
+	w.reaches("run", v1alpha1.ReasonPassed, "")
+	w.must(w.Client.Delete(context.Background(), aTriggerNamed(w, "smoke")))
+	w.clock.moveOn(30 * 24 * time.Hour)
+	w.touch("run")
+	w.create(aSuite("late", 1)) // whose end shows that the manager looked
+	w.clock.moveOn(time.Minute)
+	w.reaches("late", v1alpha1.ReasonError, "")
+	if s := w.reaches("run", v1alpha1.ReasonPassed, ""); s.DeletionTimestamp != nil {
+		t.Error("it is being deleted")
+	}
+}
+
+func aTriggerNamed(w *world, name string) *v1alpha1.Trigger {
+	return &v1alpha1.Trigger{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: w.ns}}
+}
