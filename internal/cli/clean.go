@@ -6,22 +6,16 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+
+	"github.com/postflight-dev/postflight/internal/plaintext"
 )
+
+// maxText bounds what a terminal shows of one text, in bytes: twice what is longest, a URL.
+const maxText = 4096
 
 // Clean takes away what could take over a terminal, or make a text look like another: names, branches
 // and messages come from anywhere. Use it on each value that goes to a terminal.
-func Clean(text string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case unicode.IsPrint(r):
-			return r
-		default:
-			return -1
-		}
-	}, text)
-}
+func Clean(text string) string { return plaintext.Line(text, maxText) }
 
 // cleaned are the arguments of a line for people, with all text among them clean.
 func cleaned(args []any) []any {

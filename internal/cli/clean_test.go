@@ -71,10 +71,10 @@ func TestEveryTextIsClean(t *testing.T) {
 
 func TestErrorText(t *testing.T) {
 	usage := errors.New("unknown command \"x\x1b[2J\"\n\nDid you mean this?\n\twait")
-	if got, want := ErrorText(usage), "unknown command \"x[2J\"\n\nDid you mean this?\n\twait"; got != want {
+	if got, want := ErrorText(usage), "unknown command \"x\"\n\nDid you mean this?\n\twait"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got, want := ErrorText(Trouble(errors.New("a\nb"))), "a b"; got != want {
+	if got, want := ErrorText(Trouble(errors.New("a\nb"))), "a; b"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
