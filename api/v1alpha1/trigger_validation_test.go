@@ -104,7 +104,7 @@ func TestTriggerDurations(t *testing.T) {
 
 func TestTriggerAllowVariablesValidation(t *testing.T) {
 	const sentence = "an entry of allowVariables is the name of a variable"
-	of := func(names ...any) edit { return set("spec/allowVariables", list(names)) }
+	of := func(names ...any) edit { return set("spec/allowVariables", names) }
 	submit(t, trigger, map[string]row{
 		"Names":      {"what a notification sends", of("GREP", "REGION"), ""},
 		"Glob":       {"beginnings of names", of("E2E_*", "app.*"), ""},

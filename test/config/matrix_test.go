@@ -201,7 +201,7 @@ func (w *policyWorld) try(t *testing.T, kind, name string, f field) {
 	switch err := w.writer.Patch(t.Context(), base.DeepCopy(), patch, client.DryRunAll); {
 	case f.free && err != nil:
 		t.Errorf("UPDATE without the right to create Jobs: got %v, want it to be allowed, as it %s", err, f.not)
-	case !f.free && !denied(err) && !(f.immutable && apierrors.IsInvalid(err)):
+	case !f.free && !denied(err) && (!f.immutable || !apierrors.IsInvalid(err)):
 		t.Errorf("UPDATE without the right to create Jobs: got %v, want it to be refused", err)
 	}
 	if err := w.writer.Delete(t.Context(), base); err != nil {
