@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/apikey"
 )
 
 // APIKeyReconciler says of each APIKey whether it is accepted.
@@ -27,51 +28,84 @@ type APIKeyReconciler struct {
 func (r *APIKeyReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		For(&v1alpha1.APIKey{}).
-		Watches(&v1alpha1.APIKey{}, handler.EnqueueRequestsFromMapFunc(r.twins)).
+		Watches(&v1alpha1.APIKey{}, handler.EnqueueRequestsFromMapFunc(r.keysWithSameHash)).
 		Watches(&v1alpha1.Team{}, handler.EnqueueRequestsFromMapFunc(r.keysOf)).
 		Complete(r)
 }
 
-// Reconcile writes the Ready condition, and comes again when the key expires.
+// Reconcile writes the Ready condition, and comes again when the key, or another one that revokes it, expires.
 func (r *APIKeyReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	k, err := get[v1alpha1.APIKey](ctx, r, req.Namespace, req.Name)
 	if err != nil || k == nil {
 		return ctrl.Result{}, err
 	}
-	twins, err := r.withDigest(ctx, k.Spec.SHA256)
+	sameHash, err := r.withDigest(ctx, k.Spec.SHA256)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	teams, err := teamsOf(ctx, r, k.Namespace)
+	owners, err := r.ownersOf(ctx, k, sameHash)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	now := r.Clock.Now()
-	again := time.Duration(0)
-	if k.Spec.ExpiresAt != nil {
-		again = max(k.Spec.ExpiresAt.Sub(now), 0)
-	}
-	return ctrl.Result{RequeueAfter: again}, setReady(ctx, r, k, &k.Status.Conditions, keyReady(k, twins, teams, now))
+	condition := keyReady(k, apikey.Judge(k, sameHash, owners, now), owners[k.Namespace])
+	return ctrl.Result{RequeueAfter: untilExpiry(k.Namespace, sameHash, now)}, setReady(ctx, r, k, &k.Status.Conditions, condition)
 }
 
-func keyReady(k *v1alpha1.APIKey, twins []v1alpha1.APIKey, teams []v1alpha1.Team, now time.Time) metav1.Condition {
-	for _, twin := range twins {
-		if twin.Namespace != k.Namespace {
-			return notReady("UsedTwice",
-				"Another namespace has an APIKey with the same hash, and nobody can tell whose key it is; both are refused. Make a new key.")
+func (r *APIKeyReconciler) ownersOf(ctx context.Context, k *v1alpha1.APIKey, sameHash []v1alpha1.APIKey) (owners apikey.Owners, err error) {
+	owners = apikey.Owners{}
+	for _, key := range append([]v1alpha1.APIKey{*k}, sameHash...) {
+		if _, known := owners[key.Namespace]; known {
+			continue
+		}
+		if owners[key.Namespace], err = teamsOf(ctx, r, key.Namespace); err != nil {
+			return nil, err
 		}
 	}
-	switch {
-	case k.Spec.Suspended:
-		return notReady("Suspended", "The key is suspended, and refused with 401.")
-	case k.Spec.ExpiresAt != nil && !now.Before(k.Spec.ExpiresAt.Time):
-		return notReady("Expired", "The key has expired, and is refused with 401. Make a new one.")
-	case len(teams) == 0:
-		return notReady("NoTeam", fmt.Sprintf("No Team owns the namespace %q; the key is refused with 401.", k.Namespace))
-	case len(teams) > 1:
-		return notReady("NamespaceClaimedTwice", fmt.Sprintf("Several Teams claim the namespace %q; the key is refused with 401.", k.Namespace))
+	return owners, nil
+}
+
+// untilExpiry is when the next of the namespace's keys with one hash expires; 0: none will.
+func untilExpiry(namespace string, sameHash []v1alpha1.APIKey, now time.Time) time.Duration {
+	next := time.Duration(0)
+	for _, k := range sameHash {
+		if k.Namespace != namespace || k.Spec.ExpiresAt == nil {
+			continue
+		}
+		if left := k.Spec.ExpiresAt.Sub(now); left > 0 && (next == 0 || left < next) {
+			next = left
+		}
+	}
+	return next
+}
+
+func keyReady(k *v1alpha1.APIKey, verdict apikey.Verdict, teams []v1alpha1.Team) metav1.Condition {
+	if verdict != apikey.Accepted {
+		return notReady(string(verdict), refusal(k, verdict))
+	}
+	if k.Spec.NamesNamespace {
+		return ready("Accepted", fmt.Sprintf("The key is accepted for the Team %q if it names the namespace %q.", teams[0].Name, k.Namespace))
+	}
+	return ready("Accepted", fmt.Sprintf("The key is accepted for the Team %q.", teams[0].Name))
+}
+
+func refusal(k *v1alpha1.APIKey, verdict apikey.Verdict) string {
+	switch verdict {
+	case apikey.Deleted:
+		return "The key is being deleted, and refused with 401."
+	case apikey.Suspended:
+		return "The key is suspended, and refused with 401."
+	case apikey.Expired:
+		return "The key has expired, and is refused with 401. Make a new one."
+	case apikey.Revoked:
+		return "Another APIKey of this namespace has the same hash and is suspended, expired or being deleted, which revokes the key; it is refused with 401."
+	case apikey.NoTeam:
+		return fmt.Sprintf("No Team owns the namespace %q; the key is refused with 401.", k.Namespace)
+	case apikey.NamespaceClaimedTwice:
+		return fmt.Sprintf("Several Teams claim the namespace %q; the key is refused with 401.", k.Namespace)
 	default:
-		return ready("Accepted", fmt.Sprintf("The key is accepted for the Team %q.", teams[0].Name))
+		return "The namespace of another Team has an APIKey with the same hash. Nobody can tell whose key it is, so both are refused with 401, " +
+			"unless the key names its namespace. Make a new key with \"postflight keys create\": it names its namespace, and no other APIKey can affect it."
 	}
 }
 
@@ -81,16 +115,24 @@ func (r *APIKeyReconciler) withDigest(ctx context.Context, sha string) ([]v1alph
 	return list.Items, err
 }
 
-// twins are the APIKeys with the hash of one that changed.
-func (r *APIKeyReconciler) twins(ctx context.Context, obj client.Object) []ctrl.Request {
+// keysWithSameHash are the APIKeys with the hash of one that changed.
+func (r *APIKeyReconciler) keysWithSameHash(ctx context.Context, obj client.Object) []ctrl.Request {
 	keys, err := r.withDigest(ctx, obj.(*v1alpha1.APIKey).Spec.SHA256)
 	return r.requests(ctx, keys, err)
 }
 
+// keysOf are the APIKeys of a Team's namespace, and those elsewhere with a hash of these: they are
+// refused for as long as both namespaces have a Team.
 func (r *APIKeyReconciler) keysOf(ctx context.Context, obj client.Object) []ctrl.Request {
-	list := &v1alpha1.APIKeyList{}
-	err := r.List(ctx, list, client.InNamespace(obj.(*v1alpha1.Team).NamespaceName()), client.UnsafeDisableDeepCopy)
-	return r.requests(ctx, list.Items, err)
+	own := &v1alpha1.APIKeyList{}
+	err := r.List(ctx, own, client.InNamespace(obj.(*v1alpha1.Team).NamespaceName()), client.UnsafeDisableDeepCopy)
+	var affected []v1alpha1.APIKey
+	for i := 0; i < len(own.Items) && err == nil; i++ {
+		var same []v1alpha1.APIKey
+		same, err = r.withDigest(ctx, own.Items[i].Spec.SHA256)
+		affected = append(affected, same...)
+	}
+	return r.requests(ctx, affected, err)
 }
 
 func (r *APIKeyReconciler) requests(ctx context.Context, keys []v1alpha1.APIKey, err error) []ctrl.Request {

@@ -141,10 +141,23 @@ func TestAPIKeyReady(t *testing.T) {
 	w.ready(expiring, "False", "Expired", "401") // by itself, once the time comes
 
 	twin := aKey("twin", func(k *v1alpha1.APIKey) { k.Spec.SHA256, k.Namespace = good.Spec.SHA256, other })
-	w.create(twin)
-	w.ready(twin, "False", "UsedTwice", "Make a new key")
-	w.ready(good, "False", "UsedTwice", "Make a new key")
+	named := aKey("a5", func(k *v1alpha1.APIKey) { k.Spec.NamesNamespace = true })
+	namedTwin := aKey("named-twin", func(k *v1alpha1.APIKey) { k.Spec.SHA256, k.Namespace = named.Spec.SHA256, other })
+	w.create(twin, named, namedTwin)
+	w.ready(twin, "False", "NoTeam", other)
+	w.ready(good, "True", "Accepted", "") // a namespace without a Team affects no other
+	w.must(w.Client.Create(ctx, aTeam(other, "")))
+	w.ready(twin, "False", "UsedTwice", "postflight keys create")
+	w.ready(good, "False", "UsedTwice", "postflight keys create")
+	w.ready(named, "True", "Accepted", "if it names the namespace")
+	w.must(w.Client.Delete(ctx, aTeam(other, "")))
+	w.ready(good, "True", "Accepted", "")
 	w.must(w.Client.Delete(ctx, twin))
+
+	old := aKey("old", until(3*time.Second), func(k *v1alpha1.APIKey) { k.Spec.SHA256 = good.Spec.SHA256 })
+	w.create(old)
+	w.ready(good, "False", "Revoked", "401") // once the other one has expired
+	w.must(w.Client.Delete(ctx, old))
 	w.ready(good, "True", "Accepted", "")
 	w.must(w.Client.Create(ctx, aTeam(w.ns+"-too", w.ns)))
 	w.ready(good, "False", "NamespaceClaimedTwice", "Several Teams")

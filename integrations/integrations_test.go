@@ -137,6 +137,13 @@ func TestJobs(t *testing.T) {
 		}
 		checkImage(t, path, pod.Containers[0].Image)
 		checkExpansion(t, path, pod.Containers[0])
+		env := map[string]string{}
+		for _, v := range pod.Containers[0].Env {
+			env[v.Name] = v.Value
+		}
+		if plain := strings.HasPrefix(env["POSTFLIGHT_URL"], "http://"); plain != (env["POSTFLIGHT_ALLOW_HTTP"] == "1") {
+			t.Errorf("%s: plain http: %t, allowed: %t; a warning at each run teaches people to ignore it", path, plain, !plain)
+		}
 	}
 }
 
@@ -225,7 +232,7 @@ func TestTekton(t *testing.T) {
 		got[v.Name] = v.Value
 	}
 	want := map[string]string{
-		"POSTFLIGHT_URL": "$(params.url)", "POSTFLIGHT_TIMEOUT": "$(params.timeout)", "POSTFLIGHT_API_KEY": "",
+		"POSTFLIGHT_URL": "$(params.url)", "POSTFLIGHT_ALLOW_HTTP": "$(params.allow-http)", "POSTFLIGHT_TIMEOUT": "$(params.timeout)", "POSTFLIGHT_API_KEY": "",
 		"POSTFLIGHT_BRANCH": "$(params.branch)", "POSTFLIGHT_SHA": "$(params.sha)",
 		"POSTFLIGHT_DEPLOYMENT_TYPE": "$(params.type)", "POSTFLIGHT_DEPLOYMENT_URL": "$(params.deployment-url)",
 	}

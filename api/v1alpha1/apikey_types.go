@@ -11,6 +11,12 @@ type APIKeySpec struct {
 	// +kubebuilder:validation:Pattern=`^[0-9a-f]{64}$`
 	SHA256 string `json:"sha256"`
 
+	// namesNamespace says that the key names this namespace, as those of "postflight keys create" do
+	// (pf_NAMESPACE_...). Such a key is looked up in its own namespace only: APIKeys with its hash
+	// elsewhere have no effect. Any other key is refused if this is true.
+	// +optional
+	NamesNamespace bool `json:"namesNamespace,omitempty"`
+
 	// expiresAt is when the key stops being accepted. It never expires by default.
 	// +optional
 	ExpiresAt *metav1.Time `json:"expiresAt,omitempty"`

@@ -86,6 +86,17 @@ type TriggerSpec struct {
 	// +optional
 	Variables Variables `json:"variables,omitempty"`
 
+	// allowVariables are the only variables that a notification may set in a run of this Trigger:
+	// names, or beginnings of names that end in "*", e.g. E2E_*. Left out: all that are not reserved;
+	// an empty list: none. A reserved name stays refused. At most 64 entries of at most 256 bytes.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=256
+	// +kubebuilder:validation:XValidation:rule="self.all(name, name.matches('^[-._a-zA-Z][-._a-zA-Z0-9]*[*]?$'))",message="an entry of allowVariables is the name of a variable, or the beginning of one and '*', e.g. E2E_*"
+	AllowVariables []string `json:"allowVariables,omitzero"`
+
 	// jobTemplate is the Job of a run. backoffLimit defaults to 0, restartPolicy to Never and
 	// automountServiceAccountToken to false.
 	// +required

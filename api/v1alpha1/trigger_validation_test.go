@@ -102,6 +102,28 @@ func TestTriggerDurations(t *testing.T) {
 	submit(t, trigger, rows)
 }
 
+func TestTriggerAllowVariablesValidation(t *testing.T) {
+	const sentence = "an entry of allowVariables is the name of a variable"
+	of := func(names ...any) edit { return set("spec/allowVariables", names) }
+	submit(t, trigger, map[string]row{
+		"Names":      {"what a notification sends", of("GREP", "REGION"), ""},
+		"Glob":       {"beginnings of names", of("E2E_*", "app.*"), ""},
+		"None":       {"no variable at all", of(), ""},
+		"All":        {"left out means that", of("*"), sentence},
+		"GlobInside": {"only at the end", of("E*E"), sentence},
+		"GlobTwice":  {"only once", of("E**"), sentence},
+		"Digit":      {"no name of a variable", of("1A"), sentence},
+		"Space":      {"no name of a variable", of("A B"), sentence},
+		"LineEnd":    {"no name of a variable", of("A\n"), sentence},
+		"Empty":      {"no name of a variable", of(""), "spec.allowVariables"},
+		"Twice":      {"a set", of("A", "A"), "Duplicate value"},
+		"Long":       {"256", of(text(256)), ""},
+		"TooLong":    {"257", of(text(257)), "Too long"},
+		"Most":       {"64", set("spec/allowVariables", many(64)), ""},
+		"TooMany":    {"65", set("spec/allowVariables", many(65)), "must have at most 64 items"},
+	})
+}
+
 func TestTriggerInputsValidation(t *testing.T) {
 	const directory = "spec/inputs/directory"
 	good := set("spec/inputs/paths", list{"data/users.csv"})

@@ -723,6 +723,11 @@ func (in *TriggerSpec) DeepCopyInto(out *TriggerSpec) {
 	}
 	in.Retention.DeepCopyInto(&out.Retention)
 	out.Variables = in.Variables.DeepCopy()
+	if in.AllowVariables != nil {
+		in, out := &in.AllowVariables, &out.AllowVariables
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	in.JobTemplate.DeepCopyInto(&out.JobTemplate)
 }
 

@@ -4,7 +4,10 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"net/netip"
+	"net/url"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -59,11 +62,31 @@ func (c *connection) connect(cmd *cobra.Command) (*client.Connection, *cli.Conso
 	if err != nil {
 		return nil, nil, err
 	}
+	if inTheClear(address) && !allowsHTTP(os.Getenv) {
+		console.Note("Warning: the API key goes to %s over plain http, and whoever is on the way can read it. "+
+			"Use https, or set POSTFLIGHT_ALLOW_HTTP=1 if you trust the network.", address)
+	}
 	conn, err := client.Connect(address, key, client.Patience(c.patience), client.UserAgent("postflight/"+version()),
 		client.Notice(func(err error, pause time.Duration) {
 			console.Aside("%v Trying again in %s.", err, pause)
 		}))
 	return conn, console, err
+}
+
+// inTheClear reports whether what is sent to the server leaves this machine without TLS.
+func inTheClear(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "http" || strings.EqualFold(strings.TrimSuffix(u.Hostname(), "."), "localhost") {
+		return false
+	}
+	ip, err := netip.ParseAddr(u.Hostname())
+	return err != nil || !ip.Unmap().IsLoopback()
+}
+
+// allowsHTTP reports whether somebody said that the network between here and the server is trusted.
+func allowsHTTP(getenv func(string) string) bool {
+	allowed, err := strconv.ParseBool(getenv("POSTFLIGHT_ALLOW_HTTP"))
+	return err == nil && allowed
 }
 
 // apiKey is the key of the environment, or of the file that the environment names.

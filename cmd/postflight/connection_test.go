@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -29,6 +31,66 @@ func TestAPIKey(t *testing.T) {
 			got, err := apiKey(func(name string) string { return tc.env[name] })
 			if got != tc.want || (err != nil) != (tc.says != "") || (err != nil && !strings.Contains(err.Error(), tc.says)) {
 				t.Errorf("%q, %v; want %q, %q", got, err, tc.want, tc.says)
+			}
+		})
+	}
+}
+
+func TestInTheClear(t *testing.T) {
+	cases := map[string]bool{
+		"http://postflight.postflight-system.svc": true,
+		"http://postflight.example.com:8080":      true,
+		"HTTP://postflight.example.com":           true,
+		"http://10.0.0.1":                         true,
+		"http://[2001:db8::1]:80":                 true,
+		"http://0.0.0.0:8080":                     true,
+		"http://localhost.example.com":            true,
+		"http://127.0.0.1.example.com":            true,
+		"https://postflight.example.com":          false,
+		"http://localhost:8080":                   false,
+		"http://LOCALHOST.":                       false,
+		"http://127.0.0.1:8080":                   false,
+		"http://127.9.9.9":                        false,
+		"http://[::1]:8080":                       false,
+		"http://[::ffff:127.0.0.1]":               false,
+	}
+	for address, want := range cases {
+		if got := inTheClear(address); got != want {
+			t.Errorf("%s: %t, want %t", address, got, want)
+		}
+	}
+}
+
+// TestWarnsOfPlainHTTP: once, on standard error, unless somebody said that it is fine.
+func TestWarnsOfPlainHTTP(t *testing.T) {
+	cases := map[string]struct {
+		url, allow string
+		want       int
+	}{
+		"http":              {"http://postflight.example.com", "", 1},
+		"http, allowed":     {"http://postflight.example.com", "1", 0},
+		"http, not allowed": {"http://postflight.example.com", "0", 1},
+		"http, misspelt":    {"http://postflight.example.com", "please", 1},
+		"http to this host": {"http://127.0.0.1:1", "", 0},
+		"https":             {"https://postflight.example.com", "", 0},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("POSTFLIGHT_URL", tc.url)
+			t.Setenv("POSTFLIGHT_ALLOW_HTTP", tc.allow)
+			t.Setenv("POSTFLIGHT_API_KEY", "qawolf_0123456789abcdef")
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel() // nothing is sent
+			var out, log bytes.Buffer
+			root := newRoot()
+			root.SetOut(&out)
+			root.SetErr(&log)
+			root.SetArgs([]string{"wait", "a", "b"})
+			if err := root.ExecuteContext(ctx); err == nil {
+				t.Fatal("no error without a server")
+			}
+			if got := strings.Count(log.String(), "over plain http"); got != tc.want || strings.Contains(out.String(), "plain http") {
+				t.Errorf("%d warnings, want %d:\n%s", got, tc.want, log.String())
 			}
 		})
 	}

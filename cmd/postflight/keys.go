@@ -45,8 +45,9 @@ func newKeysCreate() *cobra.Command {
 		Long: `Makes an API key for the team that owns the namespace, and prints it on standard output. The cluster
 stores only its hash: a key that is lost cannot be shown again, only replaced.
 
-Keys start with pf_ and end in a checksum, so that secret scanners recognise them. A team that
-migrates keeps the keys it has: --from-stdin takes one over, whatever its form.`,
+Keys start with pf_ and their namespace, where alone they are accepted, and end in a checksum, so that
+secret scanners recognise them. A team that migrates keeps the keys it has: --from-stdin takes one over,
+whatever its form.`,
 		Example: `  postflight keys create github -n acme --description "GitHub Actions of acme/shop" --expires 90d
 
   # Straight into the secrets of a repository

@@ -83,7 +83,7 @@ func execute(ctx context.Context, args []string) int {
 	if err == nil {
 		return 0
 	}
-	fmt.Fprintln(root.ErrOrStderr(), "Error:", err)
+	fmt.Fprintln(root.ErrOrStderr(), "Error:", cli.ErrorText(err))
 	var exit *cli.Exit
 	errors.As(cli.Trouble(err), &exit)
 	return exit.Code

@@ -11,17 +11,20 @@ import (
 	"github.com/postflight-dev/postflight/internal/apikey"
 )
 
+// scanners is the regular expression of docs/security.md.
+var scanners = regexp.MustCompile(`^pf_([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?_)?[0-9A-Za-z]{38}$`)
+
 func TestNewKeysAreRecognised(t *testing.T) {
-	form := regexp.MustCompile(`^pf_[0-9A-Za-z]{38}$`)
+	const start = "pf_acme-ci_"
 	seen, counts := map[string]bool{}, map[rune]int{}
 	const keys = 2000
 	for range keys {
-		key := apikey.New()
-		if !form.MatchString(key) || !apikey.Recognised(key) || apikey.Check(key) != nil || seen[key] {
+		key := apikey.New("acme-ci")
+		if !scanners.MatchString(key) || !apikey.Recognised(key) || apikey.Check(key) != nil || apikey.Namespace(key) != "acme-ci" || seen[key] {
 			t.Fatalf("a bad key: %q", key)
 		}
 		seen[key] = true
-		for _, c := range key[3:35] {
+		for _, c := range key[len(start) : len(start)+32] {
 			counts[c]++
 		}
 	}
@@ -37,21 +40,61 @@ func TestNewKeysAreRecognised(t *testing.T) {
 	}
 }
 
-// The form is a promise to secret scanners: this key must be recognised for ever.
-func TestFormIsStable(t *testing.T) {
-	const key = "pf_0123456789ABCDEFGHIJKLMNOPQRSTUV" + "1ggZdL"
-	if !apikey.Recognised(key) {
-		t.Errorf("%s is not recognised", key)
+const random = "0123456789ABCDEFGHIJKLMNOPQRSTUV"
+
+// The forms are a promise to secret scanners and to keys in use: these must be recognised for ever.
+func TestFormsAreStable(t *testing.T) {
+	for key, namespace := range map[string]string{
+		"pf_" + random + "1ggZdL":                                 "",
+		"pf_acme_" + random + "1YWdJo":                            "acme",
+		"pf_" + strings.Repeat("a", 63) + "_" + random + "1DhLwe": strings.Repeat("a", 63),
+	} {
+		if !scanners.MatchString(key) || !apikey.Recognised(key) || apikey.Mistyped(key) || apikey.Namespace(key) != namespace {
+			t.Errorf("%s is not recognised as a key of %q", key, namespace)
+		}
+	}
+}
+
+// TestNamespace: what was changed, cut or made by others names no namespace.
+func TestNamespace(t *testing.T) {
+	good := apikey.New("acme")
+	cases := map[string]struct {
+		key      string
+		mistyped bool
+	}{
+		"another namespace":         {strings.Replace(good, "acme", "evil", 1), true},
+		"one letter wrong":          {swap(good), true},
+		"cut":                       {good[:len(good)-1], false},
+		"extended":                  {good + "0", false},
+		"no namespace":              {strings.Replace(good, "acme_", "", 1), true},
+		"empty namespace":           {strings.Replace(good, "acme", "", 1), false},
+		"capitals":                  {strings.Replace(good, "acme", "Acme", 1), false},
+		"ends in a dash":            {strings.Replace(good, "acme", "acme-", 1), false},
+		"longer than a label":       {strings.Replace(good, "acme", strings.Repeat("a", 64), 1), false},
+		"a path":                    {strings.Replace(good, "acme", "a/b", 1), false},
+		"another prefix":            {strings.Replace(good, "pf_", "pg_", 1), false},
+		"of another maker":          {"qawolf_0123456789abcdef", false},
+		"only the prefix":           {"pf_", false},
+		"shorter than the checksum": {"x", false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := apikey.Namespace(tc.key); got != "" || apikey.Mistyped(tc.key) != tc.mistyped {
+				t.Errorf("%s names %q and is mistyped: %t", tc.key, got, !tc.mistyped)
+			}
+		})
 	}
 }
 
 func TestCheck(t *testing.T) {
-	good := apikey.New()
+	good := apikey.New("acme")
 	cases := map[string]struct {
 		key string
 		ok  bool
 	}{
 		"ours":             {good, true},
+		"old form":         {"pf_" + random + "1ggZdL", true},
+		"old form, wrong":  {"pf_" + random + "1ggZdM", false},
 		"cut":              {good[:len(good)-1], true}, // may be another maker's
 		"one letter wrong": {swap(good), false},
 		"of another maker": {"qawolf_0123456789abcdef", true},
@@ -75,10 +118,10 @@ func TestCheck(t *testing.T) {
 
 func swap(key string) string {
 	other := byte('A')
-	if key[10] == other {
+	if key[20] == other {
 		other = 'B'
 	}
-	return key[:10] + string(other) + key[11:]
+	return key[:20] + string(other) + key[21:]
 }
 
 func TestDigest(t *testing.T) {

@@ -2,8 +2,6 @@ package auth
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"net/http"
 	"time"
@@ -11,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/apikey"
 	"github.com/postflight-dev/postflight/internal/auth/bearer"
 )
 
@@ -43,7 +42,7 @@ type Config struct {
 	Now func() time.Time
 }
 
-// Authenticator tells which team a request belongs to.
+// Authenticator finds out which team a request belongs to.
 type Authenticator struct{ config Config }
 
 // New is an Authenticator with defaults filled in.
@@ -72,17 +71,19 @@ func (a *Authenticator) Authenticate(ctx context.Context, r *http.Request) (Prin
 		return Principal{}, unavailable(fmt.Errorf("the API server was last seen %s ago", stale.Round(time.Second)))
 	}
 	token, wellFormed := bearer.Token(r.Header)
-	key, err := a.key(ctx, Digest(token))
+	keys, err := a.keys(ctx, token)
 	if err != nil {
 		return Principal{}, unavailable(err)
 	}
-	team, err := a.team(ctx, key)
+	owners, err := a.owners(ctx, keys)
 	if err != nil {
 		return Principal{}, unavailable(err)
 	}
-	if !wellFormed || key == nil || team == nil {
+	key := apikey.Select(token, keys, owners, a.config.Now())
+	if !wellFormed || key == nil {
 		return Principal{}, ErrUnauthenticated
 	}
+	team := &owners[key.Namespace][0]
 	if team.Spec.Suspended {
 		return Principal{}, ErrTeamSuspended
 	}
@@ -91,54 +92,36 @@ func (a *Authenticator) Authenticate(ctx context.Context, r *http.Request) (Prin
 }
 
 // Digest is how an APIKey names a key: the hex of its SHA-256.
-func Digest(token string) string {
-	sum := sha256.Sum256([]byte(token))
-	return hex.EncodeToString(sum[:])
-}
+func Digest(token string) string { return apikey.Digest(token) }
 
-// key finds the APIKey with the digest, or nil where there is none that may be accepted.
-func (a *Authenticator) key(ctx context.Context, sha string) (*v1alpha1.APIKey, error) {
+// keys are the APIKeys with the hash of the token: in the namespace that it names, or everywhere.
+func (a *Authenticator) keys(ctx context.Context, token string) ([]v1alpha1.APIKey, error) {
 	var keys v1alpha1.APIKeyList
-	err := a.config.Reader.List(ctx, &keys, client.MatchingFields{indexSHA256: sha}, client.UnsafeDisableDeepCopy)
+	err := a.config.Reader.List(ctx, &keys, client.UnsafeDisableDeepCopy,
+		client.InNamespace(apikey.Namespace(token)), client.MatchingFields{indexSHA256: Digest(token)})
 	if err != nil {
 		return nil, fmt.Errorf("look up the API key: %w", err)
 	}
-	return acceptable(keys.Items, a.config.Now()), nil
+	return keys.Items, nil
 }
 
-// acceptable is the first of the APIKeys that hold one digest, if all of them may be accepted and
-// are in one namespace: in two, nobody can tell whose key it is, and both are refused. Within one
-// namespace, revoking one of several revokes the key.
-func acceptable(keys []v1alpha1.APIKey, now time.Time) *v1alpha1.APIKey {
-	for i := range keys {
-		if keys[i].Namespace != keys[0].Namespace || !valid(&keys[i], now) {
-			return nil
-		}
-	}
+// owners are the Teams of the keys' namespaces.
+func (a *Authenticator) owners(ctx context.Context, keys []v1alpha1.APIKey) (apikey.Owners, error) {
+	owners := apikey.Owners{}
 	if len(keys) == 0 {
-		return nil
+		keys = []v1alpha1.APIKey{{}} // of no namespace: an unknown key costs a look-up as well
 	}
-	return &keys[0]
-}
-
-func valid(key *v1alpha1.APIKey, now time.Time) bool {
-	expires := key.Spec.ExpiresAt
-	return !key.Spec.Suspended && key.DeletionTimestamp == nil && (expires == nil || now.Before(expires.Time))
-}
-
-// team finds the one Team that the key's namespace belongs to; nil where none or several claim it.
-func (a *Authenticator) team(ctx context.Context, key *v1alpha1.APIKey) (*v1alpha1.Team, error) {
-	namespace := "" // no Team's, so that a wrong key is looked up as well
-	if key != nil {
-		namespace = key.Namespace
+	for i := range keys {
+		namespace := keys[i].Namespace
+		if _, known := owners[namespace]; known {
+			continue
+		}
+		var teams v1alpha1.TeamList
+		err := a.config.Reader.List(ctx, &teams, client.UnsafeDisableDeepCopy, client.MatchingFields{indexNamespace: namespace})
+		if err != nil {
+			return nil, fmt.Errorf("look up the team of the namespace: %w", err)
+		}
+		owners[namespace] = teams.Items
 	}
-	var teams v1alpha1.TeamList
-	err := a.config.Reader.List(ctx, &teams, client.MatchingFields{indexNamespace: namespace}, client.UnsafeDisableDeepCopy)
-	if err != nil {
-		return nil, fmt.Errorf("look up the team of the namespace: %w", err)
-	}
-	if len(teams.Items) != 1 || teams.Items[0].DeletionTimestamp != nil {
-		return nil, nil
-	}
-	return &teams.Items[0], nil
+	return owners, nil
 }

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/apikey"
 )
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -40,6 +42,11 @@ func team(name string, change ...func(*v1alpha1.Team)) *v1alpha1.Team {
 func expires(at time.Time) func(*v1alpha1.APIKey) {
 	return func(k *v1alpha1.APIKey) { k.Spec.ExpiresAt = &metav1.Time{Time: at} }
 }
+
+// named is a key of the namespace acme.
+var named = apikey.New("acme")
+
+func names(k *v1alpha1.APIKey) { k.Spec.NamesNamespace = true }
 
 func suspendedKey(k *v1alpha1.APIKey) { k.Spec.Suspended = true }
 
@@ -84,6 +91,7 @@ func TestAuthenticate(t *testing.T) {
 		reason  string
 		objects []client.Object
 		stale   time.Duration
+		token   string // "secret" by default
 		want    *Error
 		team    string
 	}{
@@ -103,9 +111,20 @@ func TestAuthenticate(t *testing.T) {
 		"two teams claim the namespace":   {objects: []client.Object{team("acme"), team("rival", in("acme")), key("acme", "ci", "secret")}, want: ErrUnauthenticated},
 		"the same key in two namespaces":  {objects: []client.Object{team("acme"), team("rival"), key("acme", "ci", "secret"), key("rival", "ci", "secret")}, want: ErrUnauthenticated},
 		"and one of them is suspended":    {reason: "it is still unclear whose it is", objects: []client.Object{team("acme"), team("rival"), key("acme", "ci", "secret"), key("rival", "ci", "secret", suspendedKey)}, want: ErrUnauthenticated},
-		"and one of them has no team":     {objects: []client.Object{team("acme"), key("acme", "ci", "secret"), key("rival", "ci", "secret")}, want: ErrUnauthenticated},
+		"and one of them has no team":     {reason: "only namespaces of Teams count", objects: []client.Object{team("acme"), key("a", "a", "secret"), key("acme", "ci", "secret"), key("rival", "ci", "secret")}, team: "acme"},
 		"the same key twice, one team":    {objects: []client.Object{team("acme"), key("acme", "a", "secret"), key("acme", "b", "secret")}, team: "acme"},
 		"and one of them is suspended, 2": {reason: "revoking one revokes the key", objects: []client.Object{team("acme"), key("acme", "a", "secret"), key("acme", "b", "secret", suspendedKey)}, want: ErrUnauthenticated},
+		"named key":                       {token: named, objects: []client.Object{team("acme"), key("acme", "ci", named, names)}, team: "acme"},
+		"named key, by hand":              {reason: "the key itself says so", token: named, objects: []client.Object{team("acme"), key("acme", "ci", named)}, team: "acme"},
+		"twins of a named key":            {reason: "it is looked up at home", token: named, objects: []client.Object{team("acme"), team("a"), key("a", "ci", named, names), key("b", "ci", named), key("acme", "ci", named, names)}, team: "acme"},
+		"named key, twin of the team":     {reason: "revoking one revokes the key", token: named, objects: []client.Object{team("acme"), key("acme", "ci", named, names), key("acme", "old", named, suspendedKey)}, want: ErrUnauthenticated},
+		"named key elsewhere":             {reason: "an earlier one must not get its notifications", token: named, objects: []client.Object{team("acme"), team("rival"), key("rival", "ci", named)}, want: ErrUnauthenticated},
+		"named key, no team":              {token: named, objects: []client.Object{team("rival"), key("acme", "ci", named, names), key("rival", "ci", named)}, want: ErrUnauthenticated},
+		"named key, expired":              {token: named, objects: []client.Object{team("acme"), key("acme", "ci", named, expires(noon))}, want: ErrUnauthenticated},
+		"opaque key said to be named":     {reason: "it names nothing", objects: []client.Object{team("acme"), key("acme", "ci", "secret", names)}, want: ErrUnauthenticated},
+		"twin said to be named":           {reason: "it has no effect on an opaque key", objects: []client.Object{team("acme"), team("a"), key("a", "ci", "secret", names), key("acme", "ci", "secret")}, team: "acme"},
+		"twin of a namespace of two":      {reason: "somebody owns it", objects: []client.Object{team("acme"), team("a"), team("b", in("a")), key("a", "ci", "secret"), key("acme", "ci", "secret")}, want: ErrUnauthenticated},
+		"a wrong checksum":                {reason: "that is an opaque key", token: named + "0", objects: []client.Object{team("rival"), key("rival", "ci", named+"0")}, team: "rival"},
 		"API server away for 10 minutes":  {objects: []client.Object{team("acme"), key("acme", "ci", "secret")}, stale: 10 * time.Minute, team: "acme"},
 		"API server away for longer":      {objects: []client.Object{team("acme"), key("acme", "ci", "secret")}, stale: 10*time.Minute + 1, want: unavailable(nil)},
 	}
@@ -118,7 +137,7 @@ func TestAuthenticate(t *testing.T) {
 				Used:      func(*v1alpha1.APIKey) { used++ },
 				Now:       func() time.Time { return noon },
 			})
-			got, err := a.Authenticate(t.Context(), request("Bearer secret"))
+			got, err := a.Authenticate(t.Context(), request("Bearer "+cmp.Or(tc.token, "secret")))
 			if tc.want == nil {
 				if err != nil || got.Team.Name != tc.team || got.Key == nil || used != 1 {
 					t.Errorf("%s: %+v, %v, used %d times; want the team %s", tc.reason, got, err, used, tc.team)
@@ -135,13 +154,13 @@ func TestAuthenticate(t *testing.T) {
 
 // TestEveryKeyCostsTheSame: the same look-ups, whatever is wrong.
 func TestEveryKeyCostsTheSame(t *testing.T) {
-	for _, authorization := range [][]string{nil, {"Bearer"}, {"Bearer no"}, {"Bearer expired"}, {"Bearer secret"}, {"Bearer a b"}} {
+	for _, authorization := range [][]string{nil, {"Bearer"}, {"Bearer no"}, {"Bearer expired"}, {"Bearer secret"}, {"Bearer a b"}, {"Bearer " + named}, {"Bearer " + apikey.New("nowhere")}, {"Bearer orphan"}} {
 		lists := 0
 		counting := interceptor.Funcs{List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
 			lists++
 			return c.List(ctx, list, opts...)
 		}}
-		c := cluster(t, counting, team("acme"), key("acme", "ci", "secret"), key("acme", "old", "expired", expires(noon)))
+		c := cluster(t, counting, team("acme"), key("acme", "ci", "secret"), key("acme", "old", "expired", expires(noon)), key("nowhere", "a", "orphan"))
 		a := New(Config{Reader: c, Now: func() time.Time { return noon }})
 		_, _ = a.Authenticate(t.Context(), request(authorization...))
 		if lists != 2 {

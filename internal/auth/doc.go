@@ -1,7 +1,8 @@
-// Package auth tells which team a request belongs to, by the bearer key it carries.
+// Package auth finds out which team a request belongs to, by the bearer key it carries.
 //
 // Keys are stored nowhere: the SHA-256 of the presented key is looked up among the APIKeys in the
-// manager's cache, and the namespace of the APIKey found names the team. Wiring, in cmd/manager:
+// manager's cache, of the namespace that the key names, or of all where it names none. The namespace
+// of the APIKey found names the team. Package apikey decides which is accepted. Wiring, in cmd/manager:
 //
 //	err := auth.SetupIndexes(ctx, mgr.GetFieldIndexer())
 //	contact := &auth.Contact{Probe: ...}             // a Runnable: when was the API server last seen

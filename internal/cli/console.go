@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -9,7 +10,6 @@ import (
 	"sync"
 	"text/tabwriter"
 	"time"
-	"unicode"
 )
 
 // Console is where a command prints.
@@ -37,11 +37,14 @@ func isTerminal(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// Note prints a line for people.
-func (c *Console) Note(format string, args ...any) {
+// Note prints a line for people. The arguments may hold anything.
+func (c *Console) Note(format string, args ...any) { c.print(fmt.Sprintf(format, cleaned(args)...)) }
+
+// print prints a line that is clean.
+func (c *Console) print(line string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	fmt.Fprintln(c.Err, Clean(fmt.Sprintf(format, args...)))
+	fmt.Fprintln(c.Err, line)
 }
 
 // Aside prints a line for people, unless they look at lines that are redrawn.
@@ -63,10 +66,15 @@ func (c *Console) draws(now bool) {
 
 // WriteJSON prints the result of a command for programs.
 func (c *Console) WriteJSON(value any) error {
-	e := json.NewEncoder(c.Out)
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false)
-	return e.Encode(value)
+	if err := e.Encode(value); err != nil {
+		return err
+	}
+	_, err := c.Out.Write(escapeControls(text.Bytes()))
+	return err
 }
 
 // Table prints rows below a header; a cell may hold anything.
@@ -80,20 +88,6 @@ func (c *Console) Table(rows [][]string) error {
 		fmt.Fprintln(w, strings.TrimRight(strings.Join(clean, "\t"), "\t"))
 	}
 	return w.Flush()
-}
-
-// Clean takes away what could take over a terminal: names, branches and messages come from anywhere.
-func Clean(text string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return ' '
-		case unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r):
-			return -1
-		default:
-			return r
-		}
-	}, text)
 }
 
 // age is how long ago something was, as kubectl says it.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -36,16 +37,17 @@ type createdKey struct {
 
 // Create makes an APIKey object, and prints the key, which is stored nowhere.
 func (c *Keys) Create(ctx context.Context, n NewKey) error {
-	key := n.Existing
-	if key == "" {
-		key = apikey.New()
-	}
+	key := cmp.Or(n.Existing, apikey.New(c.Cluster.Namespace))
 	if err := apikey.Check(key); err != nil {
 		return err
 	}
+	names := apikey.Namespace(key)
+	if names != "" && names != c.Cluster.Namespace {
+		return fmt.Errorf("the key names the namespace %s, and would be refused in the namespace %s: make a new one there", names, c.Cluster.Namespace)
+	}
 	object := &v1alpha1.APIKey{
 		ObjectMeta: metav1.ObjectMeta{Namespace: c.Cluster.Namespace, Name: n.Name},
-		Spec:       v1alpha1.APIKeySpec{SHA256: apikey.Digest(key), Description: n.Description},
+		Spec:       v1alpha1.APIKeySpec{SHA256: apikey.Digest(key), NamesNamespace: names != "", Description: n.Description},
 	}
 	if n.Expires > 0 {
 		object.Spec.ExpiresAt = &metav1.Time{Time: c.Now().Add(n.Expires)}

@@ -65,14 +65,14 @@ func TestKeysCreate(t *testing.T) {
 		t.Fatal(err)
 	}
 	key := strings.TrimSpace(out.String())
-	if !apikey.Recognised(key) || strings.Contains(log.String(), key) {
+	if apikey.Namespace(key) != "acme" || strings.Contains(log.String(), key) {
 		t.Errorf("standard output %q, standard error %q: want the key once", out, log)
 	}
 	object := &v1alpha1.APIKey{}
 	if err := k.Cluster.Get(t.Context(), client.ObjectKey{Namespace: "acme", Name: "ci"}, object); err != nil {
 		t.Fatal(err)
 	}
-	if object.Spec.SHA256 != apikey.Digest(key) || !object.Spec.ExpiresAt.Time.Equal(noon.Add(time.Hour)) || strings.Contains(fmt.Sprint(object), key) {
+	if object.Spec.SHA256 != apikey.Digest(key) || !object.Spec.NamesNamespace || !object.Spec.ExpiresAt.Time.Equal(noon.Add(time.Hour)) || strings.Contains(fmt.Sprint(object), key) {
 		t.Errorf("%+v", object.Spec)
 	}
 	if err := k.Create(t.Context(), NewKey{Name: "ci"}); err == nil || !strings.Contains(err.Error(), "choose another name") {
@@ -92,6 +92,13 @@ func TestKeysCreateFromExisting(t *testing.T) {
 	}
 	if err := k.Create(t.Context(), NewKey{Name: "short", Existing: "hunter2"}); err == nil {
 		t.Error("a key that can be guessed was taken")
+	}
+	if err := k.Create(t.Context(), NewKey{Name: "rival", Existing: apikey.New("rival")}); err == nil || !strings.Contains(err.Error(), "the namespace rival") {
+		t.Errorf("a key that names another namespace: %v", err)
+	}
+	object := &v1alpha1.APIKey{}
+	if err := k.Cluster.Get(t.Context(), client.ObjectKey{Namespace: "acme", Name: "old"}, object); err != nil || object.Spec.NamesNamespace {
+		t.Errorf("an opaque key: %+v, %v", object.Spec, err)
 	}
 }
 

@@ -76,10 +76,10 @@ func (c *Notify) show(result *client.NotificationResult) (runs []Outcome, failur
 			what = "could not start: " + *r.FailureReason
 			failures++
 		}
-		if line := fmt.Sprintf("%s  %s", r.TriggerID, what); c.Console.JSON {
-			c.Console.Note("  %s", line)
+		if c.Console.JSON {
+			c.Console.Note("  %s  %s", r.TriggerID, what)
 		} else {
-			fmt.Fprintln(c.Console.Out, " ", Clean(line))
+			fmt.Fprintf(c.Console.Out, "  %s  %s\n", Clean(r.TriggerID), Clean(what))
 		}
 	}
 	return runs, failures

@@ -76,7 +76,7 @@ func (p *progress) update(i int, change func(*Outcome)) {
 	change(&p.runs[i])
 	p.runs[i].Seconds = time.Since(p.began).Seconds()
 	if is := p.runs[i]; !p.console.Live && (was.Verdict != is.Verdict || was.Relevant != is.Relevant) {
-		p.console.Note("%s", p.line(is, stamp(time.Now())))
+		p.console.print(p.line(is, stamp(time.Now())))
 	}
 }
 
@@ -101,7 +101,7 @@ func (p *progress) outcomes() []Outcome {
 func (p *progress) remind() {
 	for _, o := range p.runs {
 		if o.Verdict == Waiting {
-			p.console.Note("%s  %s  still waiting (%s)", stamp(time.Now()), label(o), elapsed(time.Since(p.began)))
+			p.console.print(fmt.Sprintf("%s  %s  still waiting (%s)", stamp(time.Now()), label(o), elapsed(time.Since(p.began))))
 		}
 	}
 }
@@ -164,7 +164,7 @@ func (p *progress) separator() string {
 
 func label(o Outcome) string {
 	if o.Trigger != "" {
-		return Clean(o.Trigger + "  " + o.Run)
+		return Clean(o.Trigger) + "  " + Clean(o.Run)
 	}
 	return Clean(o.Run)
 }

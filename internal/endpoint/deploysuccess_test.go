@@ -70,6 +70,9 @@ func TestEveryFieldReachesTheSuite(t *testing.T) {
 
 // TestAnswers are the single answers, by what is in the cluster.
 func TestAnswers(t *testing.T) {
+	allow := func(names ...string) func(*v1alpha1.Trigger) {
+		return func(t *v1alpha1.Trigger) { t.Spec.AllowVariables = append([]string{}, names...) }
+	}
 	inNowhere := func(t *v1alpha1.Trigger) { t.Spec.Environment = "nowhere" }
 	cases := map[string]struct {
 		reason  string
@@ -91,6 +94,11 @@ func TestAnswers(t *testing.T) {
 			want: `{"results":[{"trigger_id":"a","failure_reason":"The Environment \"nowhere\" of the Trigger \"a\" does not exist. Create it, or name another one in the Trigger."}],"environment":{"id":"","alias":"nowhere","isStatic":true}}`},
 		"reserved variable": {reason: "it is named, the first of several", objects: []any{trigger("smoke")}, body: `{"variables":{"OK":"1","NODE_OPTIONS":"x","LD_PRELOAD":"x"}}`,
 			want: `{"results":[{"trigger_id":"smoke","failure_reason":"The variable LD_PRELOAD is reserved: it would change how the platform runs the tests. Rename it, or set it in the Trigger."}],"environment":{"id":"uid-staging","alias":"staging","isStatic":true}}`},
+		"variable not accepted": {reason: "each Trigger decides for itself", objects: []any{trigger("all"), trigger("no", allow()), trigger("some", allow("E2E_*", "GREP")), trigger("url", allow("URL"))},
+			body: `{"variables":{"GREP":"x","E2E_USER":"x"}}`, suites: 2,
+			want: `{"results":[{"trigger_id":"all","created_suite_id":"ID"},{"trigger_id":"no","failure_reason":"The Trigger no does not accept the variable E2E_USER: leave it out, or add it to allowVariables of the Trigger."},{"trigger_id":"some","created_suite_id":"ID"},{"trigger_id":"url","failure_reason":"The Trigger url does not accept the variable E2E_USER: leave it out, or add it to allowVariables of the Trigger."}],"environment":{"id":"uid-staging","alias":"staging","isStatic":true}}`},
+		"reserved variable, accepted": {reason: "it stays reserved", objects: []any{trigger("smoke", allow("NODE_*"))}, body: `{"variables":{"NODE_OPTIONS":"x"}}`,
+			want: `{"results":[{"trigger_id":"smoke","failure_reason":"The variable NODE_OPTIONS is reserved: it would change how the platform runs the tests. Rename it, or set it in the Trigger."}],"environment":{"id":"uid-staging","alias":"staging","isStatic":true}}`},
 		"another team's trigger": {reason: "teams do not see each other", objects: []any{trigger("smoke", func(t *v1alpha1.Trigger) { t.Namespace = "other" })}, body: withSHA, want: `{"results":[]}`},
 	}
 	for name, tc := range cases {

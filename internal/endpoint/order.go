@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -101,7 +102,7 @@ func (o *order) outcome(ctx context.Context, t *v1alpha1.Trigger) outcome {
 		result.environment = describe(env)
 	}
 	if err == nil {
-		err = o.checkVariables()
+		err = o.checkVariables(t)
 	}
 	if err == nil {
 		result.suiteID, result.decision, err = o.suite(ctx, t, env.Name)
@@ -146,17 +147,16 @@ func (o *order) again() string {
 	return "Send the notification again; with a sha or an Idempotency-Key, a run that exists would not be created twice."
 }
 
-// checkVariables refuses names by which a notification would take over the process or the platform.
-func (o *order) checkVariables() error {
-	var reserved []string
-	for name := range o.notification.Variables {
-		if notification.Reserved(name) {
-			reserved = append(reserved, name)
+// checkVariables refuses names by which a notification would take over the process or the platform,
+// and those that the Trigger does not accept.
+func (o *order) checkVariables(t *v1alpha1.Trigger) error {
+	for _, name := range slices.Sorted(maps.Keys(o.notification.Variables)) {
+		switch {
+		case notification.Reserved(name):
+			return refusef("The variable %s is reserved: it would change how the platform runs the tests. Rename it, or set it in the Trigger.", name)
+		case !notification.Allowed(name, t.Spec.AllowVariables):
+			return refusef("The Trigger %s does not accept the variable %s: leave it out, or add it to allowVariables of the Trigger.", t.Name, name)
 		}
 	}
-	if len(reserved) == 0 {
-		return nil
-	}
-	slices.Sort(reserved)
-	return refusef("The variable %s is reserved: it would change how the platform runs the tests. Rename it, or set it in the Trigger.", reserved[0])
+	return nil
 }

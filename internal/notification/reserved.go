@@ -2,15 +2,28 @@ package notification
 
 import "strings"
 
-// Reserved tells whether a notification may not set a variable of that name. A notification with
+// Reserved reports whether a notification may not set a variable of that name. A notification with
 // one is accepted all the same: the run it asks for cannot be created, which is an outcome of each
 // Trigger.
 //
 // Reserved is what the platform sets itself, and what makes a loader, a shell, a language runtime or
-// a tool of the build run code or load files of the sender's choice in an image that is not the
-// sender's. Names that merely configure a program, such as URL, BROWSER, ENV or HTTPS_PROXY, are
-// not: to set such is what variables are for. A Trigger or an Environment may set any of them.
+// a tool of the build run code, load files, trust certificates or talk to hosts of the sender's
+// choice beside the Secrets of a pod that is not the sender's. The list holds what sudo, glibc
+// (for setuid programs) and CI systems refuse, and the same kind of settings of the tools that test
+// images have. It cannot be complete; Trigger.spec.allowVariables can.
+//
+// Names that merely configure a program or a test, such as URL, GREP, BROWSER, NODE_ENV or CI, are
+// not reserved: to set such is what variables are for. Neither is ENV, although interactive shells
+// read the file that it names: those of a pod are not interactive, and pipelines call it that. A
+// Trigger or an Environment may set any name.
+//
+// Names are compared in any case: npm and yarn read their settings so, proxies are named in both,
+// and in a Windows container no name has a case.
 func Reserved(name string) bool {
+	name = strings.ToUpper(name)
+	if _, ok := harmlessNames[name]; ok {
+		return false
+	}
 	if _, ok := reservedNames[name]; ok {
 		return true
 	}
@@ -19,48 +32,92 @@ func Reserved(name string) bool {
 			return true
 		}
 	}
-	// npm reads its settings in any case, script-shell and node-options among them.
-	return len(name) >= len(npmPrefix) && strings.EqualFold(name[:len(npmPrefix)], npmPrefix)
+	return false
 }
 
-const npmPrefix = "npm_config_"
+// Allowed reports whether a Trigger's allowVariables hold the name of a variable. Nil allows all.
+func Allowed(name string, allow []string) bool {
+	for _, entry := range allow {
+		if start, glob := strings.CutSuffix(entry, "*"); name == entry || glob && strings.HasPrefix(name, start) {
+			return true
+		}
+	}
+	return allow == nil
+}
+
+// harmlessNames begin like settings of git, which does not read them; pipelines pass them on.
+var harmlessNames = set("GIT_BRANCH", "GIT_COMMIT", "GIT_COMMIT_SHA", "GIT_LOCAL_BRANCH", "GIT_PREVIOUS_COMMIT", "GIT_REF", "GIT_SHA", "GIT_TAG", "GIT_URL")
 
 var reservedPrefixes = []string{
-	"KUBERNETES_", "POSTFLIGHT_", // set by the platform
-	"LD_", "DYLD_", // the dynamic loaders of Linux and macOS
-	"BASH_FUNC_",   // functions that bash imports
-	"GIT_CONFIG",   // settings of git, of which many name commands
-	"CORECLR_",     // profilers that .NET loads
-	"COR_PROFILER", // the same, of the older .NET
-	"YARN_",        // settings of yarn, such as the script that replaces it
-	"LUA_INIT",     // LUA_INIT and its variants with a version
+	// Set by the platform.
+	"KUBERNETES_", "POSTFLIGHT_",
+	// The dynamic loaders of Linux and macOS; what glibc keeps from setuid programs.
+	"LD_", "DYLD_", "GLIBC_", "MALLOC_",
+	// What bash reads when it starts, functions among it.
+	"BASH_",
+	// Folders in which programs look for settings and plug-ins.
+	"XDG_",
+	// Node.js: package managers, which can be told to run other scripts, and runtimes beside it.
+	"NPM_CONFIG_", "PNPM_", "YARN_", "COREPACK_", "TS_NODE_", "BUN_", "DENO_", "ELECTRON_",
+	// Python: modules, start-up files and warnings that import code; where packages come from;
+	// pytest's options and plug-ins.
+	"PYTHON", "PYTEST_", "PIP_", "PIPENV_", "POETRY_", "PDM_", "UV_", "CONDA_", "VIRTUALENV_", "TOX_",
+	// Perl, Ruby, PHP, Lua, Julia, Erlang and Elixir: options, paths, sources of packages.
+	"PERL", "BUNDLE_", "BUNDLER_", "GEM_", "COMPOSER_", "LUA_", "JULIA_", "ERL_", "ELIXIR_",
+	// Java's build tools, whose options can name agents and other scripts.
+	"MAVEN_", "GRADLE_", "ANT_",
+	// .NET: start-up hooks, profilers, settings of the runtime; where packages come from.
+	"DOTNET_", "CORECLR_", "COR_ENABLE_", "COR_PROFILER", "COMPLUS_", "NUGET_", "MSBUILD",
+	// Rust, C and Go: wrappers and plug-ins of compilers, registries, proxies of modules.
+	"CARGO_", "RUSTC", "RUSTUP_", "CMAKE_", "CGO_", "GOPROXY", "GONOSUM", "GOSUMDB",
+	// Git and SSH: commands, configuration, libraries of security keys.
+	"GIT_", "SSH_",
+	// Clients of clouds and clusters: configuration that runs commands, plug-ins, other endpoints
+	// for the credentials of the pod.
+	"AWS_ENDPOINT_URL", "AWS_CONTAINER_", "AWS_EC2_METADATA_", "CLOUDSDK_", "GOOGLE_EXTERNAL_ACCOUNT_", "HELM_", "TF_CLI_", "ANSIBLE_",
+	// Encryption: engines to load, keys to write down, realms to trust.
+	"OPENSSL_", "GNUTLS_", "KRB5",
+	// Libraries of graphics and media, which load drivers and plug-ins by path.
+	"VK_", "GST_PLUGIN_", "MAGICK_",
 }
 
 var reservedNames = set(
 	// Set by the platform.
 	"RUN_INPUTS_DIR", "HOSTNAME",
-	// How a process finds programs, libraries and settings.
-	"PATH", "HOME", "SHELL", "GCONV_PATH", "GLIBC_TUNABLES", "LOCPATH", "NLSPATH", "HOSTALIASES",
+	// How a process finds programs, settings, character sets, messages and terminals.
+	"PATH", "HOME", "SHELL", "GCONV_PATH", "GETCONF_DIR", "LOCPATH", "NLSPATH", "TZDIR", "TERMINFO", "TERMINFO_DIRS", "TERMCAP", "TERMPATH",
+	// How it finds hosts.
+	"HOSTALIASES", "LOCALDOMAIN", "RES_OPTIONS", "RESOLV_HOST_CONF",
+	// Through whom it talks to them: a proxy sees what a test sends with a Secret.
+	"HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "ALL_PROXY", "NO_PROXY",
 	// Shells.
-	"BASH_ENV", "BASHOPTS", "SHELLOPTS", "PS4", "PROMPT_COMMAND", "IFS", "ZDOTDIR",
-	// Node.js and its relatives.
-	"NODE_OPTIONS", "NODE_PATH", "NODE_REPL_EXTERNAL_MODULE", "ELECTRON_RUN_AS_NODE", "BUN_OPTIONS",
-	// Python.
-	"PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "PYTHONUSERBASE", "PYTHONINSPECT", "PYTHONBREAKPOINT", "PYTHONWARNINGS",
-	// Ruby, Perl, PHP.
-	"RUBYOPT", "RUBYLIB", "BUNDLE_GEMFILE", "GEM_PATH", "GEM_HOME",
-	"PERL5OPT", "PERL5LIB", "PERLLIB", "PERL5DB", "PHPRC", "PHP_INI_SCAN_DIR",
-	// Java and its build tools.
-	"JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "JAVA_OPTS", "CLASSPATH",
-	"MAVEN_OPTS", "MAVEN_ARGS", "GRADLE_OPTS",
-	// .NET.
-	"DOTNET_STARTUP_HOOKS", "DOTNET_ADDITIONAL_DEPS", "DOTNET_SHARED_STORE",
-	// Build tools and git.
-	"MAKEFLAGS", "GNUMAKEFLAGS", "MAKEFILES", "GOFLAGS", "RUSTC_WRAPPER",
-	"GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "SSH_ASKPASS", "GIT_EXEC_PATH", "GIT_TEMPLATE_DIR",
-	"GIT_EXTERNAL_DIFF", "GIT_PROXY_COMMAND", "GIT_PAGER", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR",
-	// Libraries for encryption: engines to load, keys to write down.
-	"OPENSSL_CONF", "OPENSSL_MODULES", "OPENSSL_ENGINES", "SSLKEYLOGFILE",
+	"BASHOPTS", "SHELLOPTS", "PS4", "PROMPT_COMMAND", "IFS", "CDPATH", "GLOBIGNORE", "ZDOTDIR", "FPATH", "NULLCMD", "READNULLCMD", "INPUTRC",
+	// Programs that other programs start.
+	"EDITOR", "VISUAL", "PAGER", "MANPAGER", "LESSOPEN", "LESSCLOSE", "RSYNC_RSH", "CC", "CXX",
+	// Options and settings of tools that scripts use.
+	"TAR_OPTIONS", "GREP_OPTIONS", "XZ_OPT", "XZ_DEFAULTS", "ZIPOPT", "UNZIP", "WGETRC", "CURL_HOME", "AWKPATH", "AWKLIBPATH", "VIMINIT", "EXINIT",
+	// Node.js. Not NODE_ENV.
+	"NODE_OPTIONS", "NODE_PATH", "NODE_REPL_EXTERNAL_MODULE", "NODE_EXTRA_CA_CERTS", "NODE_TLS_REJECT_UNAUTHORIZED",
+	// Browsers of test tools: which program, from where.
+	"CHROME_PATH", "CHROME_BIN", "PUPPETEER_EXECUTABLE_PATH", "PUPPETEER_DOWNLOAD_BASE_URL", "PLAYWRIGHT_DOWNLOAD_HOST",
+	"PLAYWRIGHT_BROWSERS_PATH", "PLAYWRIGHT_NODEJS_PATH", "CYPRESS_INSTALL_BINARY", "CYPRESS_RUN_BINARY",
+	// Ruby, PHP, Tcl, R, Elixir. Not MIX_ENV.
+	"RUBYOPT", "RUBYLIB", "RUBYPATH", "RUBYSHELL", "SPEC_OPTS", "PHPRC", "PHP_INI_SCAN_DIR", "TCLLIBPATH",
+	"R_HOME", "R_PROFILE", "R_PROFILE_USER", "R_ENVIRON", "R_ENVIRON_USER", "R_LIBS", "R_LIBS_USER", "MIX_HOME", "MIX_EXS", "MIX_ARCHIVES",
+	// Java.
+	"JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "JAVA_OPTS", "JAVA_HOME", "JRE_HOME", "JAVACMD", "CLASSPATH", "M2_HOME", "SBT_OPTS", "JVM_OPTS",
+	// Make, Go, Rust.
+	"MAKEFLAGS", "GNUMAKEFLAGS", "MAKEFILES", "MFLAGS", "GOFLAGS", "GOENV", "GOROOT", "GOPATH", "GOTOOLCHAIN", "GOPRIVATE", "GOINSECURE", "RUSTFLAGS", "RUSTDOCFLAGS",
+	// Version control and passwords.
+	"HGRCPATH", "HGMERGE", "HGEDITOR", "SVN_SSH", "GNUPGHOME", "NETRC",
+	// Clients of clouds, clusters and databases. Not AWS_REGION.
+	"KUBECONFIG", "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CA_BUNDLE", "AWS_DATA_PATH", "BOTO_CONFIG",
+	"AZURE_CONFIG_DIR", "GOOGLE_APPLICATION_CREDENTIALS", "DOCKER_CONFIG", "DOCKER_HOST", "DOCKER_CERT_PATH", "TF_PLUGIN_CACHE_DIR",
+	"PGSERVICEFILE", "PGSYSCONFDIR", "PGPASSFILE", "LIBMYSQL_PLUGINS", "LIBMYSQL_PLUGIN_DIR", "ODBCINI", "ODBCSYSINI",
+	// Whom to trust, and where to write the keys of a connection.
+	"SSL_CERT_FILE", "SSL_CERT_DIR", "SSLKEYLOGFILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SASL_PATH",
+	// Libraries of desktops, which load modules by path.
+	"GTK_MODULES", "GTK_PATH", "GIO_MODULE_DIR", "GIO_EXTRA_MODULES", "GDK_PIXBUF_MODULE_FILE", "QT_PLUGIN_PATH", "QML2_IMPORT_PATH", "LIBGL_DRIVERS_PATH",
 )
 
 func set(names ...string) map[string]struct{} {

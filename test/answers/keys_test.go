@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/apikey"
 	"github.com/postflight-dev/postflight/test/apiserver"
 )
 
@@ -89,6 +90,47 @@ func TestEphemeralEnvironment(t *testing.T) {
 		tm.get(env)
 		if env.Spec.Ephemeral == nil || env.Spec.URL != "https://pr-7.example.com" {
 			t.Errorf("the Environment is %+v, want an ephemeral one", env.Spec)
+		}
+	}
+}
+
+// TestTwins: an APIKey elsewhere with the hash of a named key has no effect, whoever was first; with
+// that of an opaque key it has none in a namespace without a Team.
+func TestTwins(t *testing.T) {
+	s := apiserver.New(t)
+	p := newProxy(t, s.Manager(t))
+	tm := newTeam(t, s)
+	rival := newTeamNamed(tm, "rival")
+	orphan := &team{t: t, s: s, namespace: s.Namespace(t)}
+	named := apikey.New(tm.namespace)
+	rival.create(rival.apiKey("earlier", named)) // alone, it is not accepted either
+	all := replicas(t, s, p.kubeconfig(), processes)
+	tm.awaitKnown(all)
+	answers := func(key string, status int) {
+		t.Helper()
+		for _, r := range all {
+			await(t, "the answer to a key with twins", func() bool {
+				a, err := notify(t.Context(), r.url, key, `{"sha":"twins"}`)
+				return err == nil && a.Status == status
+			})
+		}
+	}
+	answers(named, 401)
+	tm.create(tm.apiKey("named", named))
+	answers(named, 200)
+
+	later := rival.apiKey("later", named)
+	later.Spec.Suspended = true
+	rival.create(later)
+	orphan.create(orphan.apiKey("named", named))
+	orphan.create(orphan.apiKey("opaque", tm.key))
+	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		for _, key := range []string{named, tm.key} {
+			for _, r := range all {
+				if a, err := notify(t.Context(), r.url, key, `{"sha":"twins"}`); err != nil || a.Status != 200 {
+					t.Fatalf("with twins elsewhere: %+v, %v, want 200", a, err)
+				}
+			}
 		}
 	}
 }

@@ -2,13 +2,11 @@ package config
 
 import (
 	"context"
-	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
@@ -20,20 +18,8 @@ import (
 
 // TestPolicy: nobody runs pods through Postflight that he may not run himself.
 func TestPolicy(t *testing.T) {
-	s := apiserver.New(t)
-	if _, err := s.Kubectl(t, "apply", "--server-side", "-k", folder(t, "default")); err != nil {
-		t.Fatal(err)
-	}
-	ns := s.Namespace(t)
-	grant(t, s, ns, "writer", "postflight.dev", "triggers", "environments", "suites")
-	grant(t, s, ns, "runner", "postflight.dev", "triggers", "environments", "suites")
-	grant(t, s, ns, "runner", "batch", "jobs")
-	writer, runner := as(t, s, "writer"), as(t, s, "runner")
-
-	denied := func(err error) bool {
-		return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "ask for the permission create on jobs.batch")
-	}
-	eventuallyActive(t, func() bool { return denied(writer.Create(t.Context(), aTrigger(ns), client.DryRunAll)) })
+	w := newPolicyWorld(t)
+	s, ns, writer, runner := w.Server, w.ns, w.writer, w.runner
 
 	if err := runner.Create(t.Context(), aTrigger(ns)); err != nil {
 		t.Errorf("who may create Jobs may create Triggers: %v", err)
@@ -46,8 +32,8 @@ func TestPolicy(t *testing.T) {
 	if err := runner.Create(t.Context(), secrets); err != nil {
 		t.Errorf("who may create Jobs may hand Secrets to them: %v", err)
 	}
-	if err := writer.Create(t.Context(), anEnvironment(ns, "plain")); err != nil {
-		t.Errorf("an Environment without Secrets needs no Jobs: %v", err)
+	if err := writer.Create(t.Context(), anEnvironment(ns, "plain")); !denied(err) {
+		t.Errorf("the url of an Environment reaches every pod: got %v, want it to be denied", err)
 	}
 	if err := writer.Create(t.Context(), aSuite(ns, "refused")); !denied(err) {
 		t.Errorf("a Suite is a pod with the variables of its Environment: got %v, want it to be denied", err)
@@ -64,6 +50,15 @@ func TestPolicy(t *testing.T) {
 	}
 	if err := manager.Create(t.Context(), aSuite(ns, "notified")); err != nil {
 		t.Errorf("the manager creates a Suite for each notification: %v", err)
+	}
+	ephemeral := anEnvironment(ns, "pr-1")
+	ephemeral.Spec.Ephemeral = &v1alpha1.EphemeralEnvironment{DeploymentURL: "https://pr-1.example.com", ExpiresAt: metav1.Now()}
+	if err := manager.Create(t.Context(), ephemeral); err != nil {
+		t.Errorf("the manager creates ephemeral Environments: %v", err)
+	}
+	renew := []byte(`{"spec":{"ephemeral":{"expiresAt":"2036-01-01T00:00:00Z"}}}`)
+	if err := manager.Patch(t.Context(), ephemeral, client.RawPatch(types.MergePatchType, renew)); err != nil {
+		t.Errorf("the manager renews ephemeral Environments: %v", err)
 	}
 	changed := aTrigger(ns)
 	change(t, writer, changed, func() { changed.Labels = map[string]string{"a": "b"} }, func(err error) bool { return err == nil })

@@ -1,0 +1,97 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"unicode"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+// hostile moves cursors, sets titles, starts lines that CI systems obey, and turns text around.
+const hostile = "a\x1b]0;owned\x07\x1b[2J\r\n::set-output name=x::y\u009b31m\u202e\u200b\u2028z"
+
+func harmless(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return r != ' ' && !unicode.IsPrint(r) }) && !strings.HasPrefix(text, "::")
+}
+
+// TestEveryTextIsClean: whatever a person wrote, the terminal of another is safe.
+func TestEveryTextIsClean(t *testing.T) {
+	key := &v1alpha1.APIKey{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "ci"}, Spec: v1alpha1.APIKeySpec{Description: hostile}}
+	run := aRun("a", failed, func(s *v1alpha1.Suite) {
+		s.Spec.Deployment = v1alpha1.Deployment{Branch: hostile, SHA: hostile, Type: hostile, URL: hostile, Repository: hostile}
+		s.Annotations = map[string]string{v1alpha1.AnnotationCanceledBy: hostile}
+		s.Status.Conditions = []metav1.Condition{v1alpha1.Canceled(hostile)}
+	})
+	prints := map[string]func(c *Console) error{
+		"keys list": func(c *Console) error {
+			return (&Keys{Cluster: cluster(true, key), Console: c, Now: now}).List(t.Context())
+		},
+		"runs list": func(c *Console) error {
+			return (&Runs{Cluster: cluster(true, run), Console: c, Now: now}).List(t.Context(), Filter{})
+		},
+		"runs show": func(c *Console) error {
+			return (&Runs{Cluster: cluster(true, run), Console: c, Now: now}).Show(t.Context(), "a")
+		},
+		"an error": func(c *Console) error {
+			err := (&Runs{Cluster: cluster(true, run), Console: c, Now: now}).Logs(t.Context(), "a", Logs{})
+			if err == nil || !strings.Contains(err.Error(), "\x1b") {
+				t.Errorf("%v, want the message of the run", err)
+			}
+			c.Note("%s", ErrorText(Trouble(err)))
+			return nil
+		},
+		"a note": func(c *Console) error {
+			c.Note("%v and %s", errors.New(hostile), hostile)
+			return nil
+		},
+	}
+	for name, print := range prints {
+		t.Run(name, func(t *testing.T) {
+			c, out, log := console()
+			if err := print(c); err != nil {
+				t.Fatal(err)
+			}
+			text := out.String() + log.String()
+			if !strings.Contains(text, "set-output") {
+				t.Errorf("the text is not there:\n%q", text)
+			}
+			for line := range strings.Lines(text) {
+				if !harmless(strings.TrimSuffix(line, "\n")) {
+					t.Errorf("not clean: %q", line)
+				}
+			}
+		})
+	}
+}
+
+func TestErrorText(t *testing.T) {
+	usage := errors.New("unknown command \"x\x1b[2J\"\n\nDid you mean this?\n\twait")
+	if got, want := ErrorText(usage), "unknown command \"x\"\n\nDid you mean this?\n\twait"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got, want := ErrorText(Trouble(errors.New("a\nb"))), "a; b"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestJSONIsExact: a program gets the text as it is, and a terminal nothing to obey.
+func TestJSONIsExact(t *testing.T) {
+	c, out, _ := console()
+	if err := c.WriteJSON(map[string]string{"branch": hostile + "<ü😀>"}); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(out.String()) {
+		if strings.ContainsFunc(strings.TrimSuffix(line, "\n"), func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }) {
+			t.Errorf("not clean: %q", line)
+		}
+	}
+	var got map[string]string
+	if err := json.Unmarshal(out.Bytes(), &got); err != nil || got["branch"] != hostile+"<ü😀>" {
+		t.Errorf("%q, %v, want what was given", got, err)
+	}
+}

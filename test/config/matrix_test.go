@@ -1,0 +1,269 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/apiserver"
+)
+
+// field is how a field of a spec is judged.
+type field struct {
+	value string // as JSON, valid, and not that of least
+	pod   string // how it reaches a pod; empty: it does not
+	not   string // why it reaches none
+
+	immutable bool // nobody may change it
+	free      bool // who may not create Jobs may change it
+}
+
+// fields are all fields of the specs, by the kind and their path; TestEveryFieldIsClassified compares
+// them with the API types.
+var fields = map[string]map[string]field{
+	"Trigger": {
+		"environment":                           {value: `"other"`, pod: "chooses the variables and Secrets that the pod gets"},
+		"paused":                                {value: `true`, not: "but false starts the pods of a Trigger that its author stopped"},
+		"match.branches":                        {value: `["main"]`, not: "but decides who starts pods"},
+		"match.deploymentTypes":                 {value: `["staging"]`, not: "but decides who starts pods"},
+		"match.repositories":                    {value: `["acme/shop"]`, not: "but decides who starts pods"},
+		"match.expression":                      {value: `"notification.branch == 'main'"`, not: "but decides who starts pods"},
+		"repository.hostingService":             {value: `"GitLab"`, not: "but decides where the manager sends a token"},
+		"repository.name":                       {value: `"acme/shop"`, not: "but decides where the manager sends a token"},
+		"repository.credentials.secretRef.name": {value: `"token"`, not: "but decides which token the manager reads"},
+		"duplicates":                            {value: `"RerunUnsuccessful"`, not: "but starts pods again"},
+		"maxConcurrentSuites":                   {value: `1`, not: "but decides how many pods run at once"},
+		"inputs.variables":                      {value: `["APK"]`, pod: "the init container fetches the files, and the variable becomes a path"},
+		"inputs.paths":                          {value: `["data/users.csv"]`, pod: "the init container fetches the files"},
+		"inputs.directory":                      {value: `"/elsewhere"`, pod: "is mounted there"},
+		"timeout":                               {value: `"2h"`, pod: "is the pod's deadline"},
+		"retention.ttlAfterFinished":            {value: `"1h"`, not: "but ends the memory of duplicates"},
+		"variables":                             {value: `{"NODE_OPTIONS":"-r /evil.js"}`, pod: "are in the environment of every container"},
+		"allowVariables":                        {value: `["E2E_*"]`, pod: "decides which variables of a notification do"},
+		"jobTemplate":                           {value: podTemplate("other"), pod: "is the pod"},
+	},
+	"Environment": {
+		"url":                     {value: `"https://evil.example.com"`, pod: "is the variable URL of every container"},
+		"variables":               {value: `{"LD_PRELOAD":"/evil.so"}`, pod: "are in the environment of every container"},
+		"variablesFrom":           {value: `[{"secretRef":{"name":"s"}}]`, pod: "hands Secrets to every container"},
+		"ephemeral.deploymentURL": {value: `"https://pr-1.example.com"`, pod: "is the url of an Environment that the manager derives", immutable: true},
+		"ephemeral.expiresAt":     {value: `"2036-01-01T00:00:00Z"`, not: "but deletes the Environment of runs"},
+	},
+	"Suite": {
+		"trigger.name":                 {value: `"other"`, pod: "chooses the pod's template", immutable: true},
+		"trigger.uid":                  {value: `"u"`, pod: "chooses the pod's template", immutable: true},
+		"environment":                  {value: `"other"`, pod: "chooses the variables and Secrets that the pod gets", immutable: true},
+		"deployment.branch":            {value: `"main"`, pod: "is POSTFLIGHT_BRANCH", immutable: true},
+		"deployment.sha":               {value: `"5ca1ab1e"`, pod: "is POSTFLIGHT_SHA", immutable: true},
+		"deployment.type":              {value: `"staging"`, not: "but a Suite is a pod", immutable: true},
+		"deployment.url":               {value: `"https://evil.example.com"`, pod: "is the variable URL", immutable: true},
+		"deployment.hostingService":    {value: `"GitLab"`, not: "but a Suite is a pod", immutable: true},
+		"deployment.commitURL":         {value: `"https://example.com/c"`, not: "but a Suite is a pod", immutable: true},
+		"deployment.repository":        {value: `"acme/shop"`, not: "but a Suite is a pod", immutable: true},
+		"deployment.pullRequestNumber": {value: `7`, not: "but a Suite is a pod", immutable: true},
+		"variables":                    {value: `{"BASH_ENV":"/evil.sh"}`, pod: "are in the environment of every container", immutable: true},
+		"supersedeKey":                 {value: `"main"`, not: "but stops other pods", immutable: true},
+		"attempt":                      {value: `2`, not: "but a Suite is a pod", immutable: true},
+		"receivedAt":                   {value: `"2026-11-20T18:00:00.000000Z"`, not: "but stops other pods", immutable: true},
+		"cancel":                       {value: `true`, not: "ends the pod", free: true},
+	},
+}
+
+// least is the spec that a field is added to, where the field is not in it already.
+var least = map[string]string{
+	"Trigger":     `{"environment":"staging","jobTemplate":` + podTemplate("test") + `}`,
+	"Environment": `{}`,
+	"Suite":       `{"trigger":{"name":"smoke"},"environment":"staging"}`,
+}
+
+// companions are fields that the schema wants beside another one.
+var companions = map[string]string{
+	"Trigger repository.hostingService":             `{"repository":{"name":"acme/shop"}}`,
+	"Trigger repository.credentials.secretRef.name": `{"repository":{"name":"acme/shop"}}`,
+	"Trigger inputs.directory":                      `{"inputs":{"paths":["data/users.csv"]}}`,
+	"Environment ephemeral.deploymentURL":           `{"ephemeral":{"expiresAt":"2035-01-01T00:00:00Z"}}`,
+	"Environment ephemeral.expiresAt":               `{"ephemeral":{"deploymentURL":"https://pr-2.example.com"}}`,
+}
+
+func podTemplate(image string) string {
+	return `{"spec":{"template":{"spec":{"containers":[{"name":"test","image":"` + image + `"}]}}}}`
+}
+
+var kinds = map[string]reflect.Type{
+	"Trigger":     reflect.TypeFor[v1alpha1.TriggerSpec](),
+	"Environment": reflect.TypeFor[v1alpha1.EnvironmentSpec](),
+	"Suite":       reflect.TypeFor[v1alpha1.SuiteSpec](),
+}
+
+// TestEveryFieldIsClassified: whoever adds a field has to say whether it reaches a pod.
+func TestEveryFieldIsClassified(t *testing.T) {
+	for kind, spec := range kinds {
+		var classified []string
+		for name, f := range fields[kind] {
+			if (f.pod == "") == (f.not == "") {
+				t.Errorf("%s %s: say either how it reaches a pod or why it does not", kind, name)
+			}
+			classified = append(classified, name)
+		}
+		slices.Sort(classified)
+		if diff := cmp.Diff(pathsOf(spec, ""), classified); diff != "" {
+			t.Errorf("fields of the API type %s that nobody classified (-), or that it has no longer (+):\n%s", kind, diff)
+		}
+	}
+}
+
+// pathsOf are the fields of a type of this API; what other APIs define counts as one field.
+func pathsOf(t reflect.Type, prefix string) (paths []string) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		inner := f.Type
+		if inner.Kind() == reflect.Pointer {
+			inner = inner.Elem()
+		}
+		if inner.Kind() == reflect.Struct && inner.PkgPath() == t.PkgPath() {
+			paths = append(paths, pathsOf(inner, path.Join(prefix, name))...)
+		} else {
+			paths = append(paths, strings.ReplaceAll(path.Join(prefix, name), "/", "."))
+		}
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+// TestPolicyMatrix tries every field of every kind as two users who may both write the object; only one
+// of them may create Jobs.
+func TestPolicyMatrix(t *testing.T) {
+	w := newPolicyWorld(t)
+	for _, kind := range slices.Sorted(maps.Keys(fields)) {
+		for _, name := range slices.Sorted(maps.Keys(fields[kind])) {
+			t.Run(kind+"/"+name, func(t *testing.T) { w.try(t, kind, name, fields[kind][name]) })
+		}
+	}
+}
+
+type policyWorld struct {
+	*apiserver.Server
+	ns             string
+	writer, runner client.Client
+}
+
+func newPolicyWorld(t *testing.T) *policyWorld {
+	t.Helper()
+	s := apiserver.New(t)
+	if _, err := s.Kubectl(t, "apply", "--server-side", "-k", folder(t, "default")); err != nil {
+		t.Fatal(err)
+	}
+	w := &policyWorld{Server: s, ns: s.Namespace(t), writer: as(t, s, "writer"), runner: as(t, s, "runner")}
+	grant(t, s, w.ns, "writer", "postflight.dev", "triggers", "environments", "suites")
+	grant(t, s, w.ns, "runner", "postflight.dev", "triggers", "environments", "suites")
+	grant(t, s, w.ns, "runner", "batch", "jobs")
+	eventuallyActive(t, func() bool { return denied(w.writer.Create(t.Context(), aTrigger(w.ns), client.DryRunAll)) })
+	return w
+}
+
+func denied(err error) bool {
+	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "ask for the permission create on jobs.batch")
+}
+
+func (w *policyWorld) try(t *testing.T, kind, name string, f field) {
+	with, base := w.object(t, kind, name, f.value), w.object(t, kind, name, "")
+	if err := w.runner.Create(t.Context(), with.DeepCopy(), client.DryRunAll); err != nil {
+		t.Fatalf("who may create Jobs cannot create it, so the test shows nothing: %v", err)
+	}
+	if err := w.writer.Create(t.Context(), with.DeepCopy(), client.DryRunAll); !denied(err) {
+		t.Errorf("CREATE without the right to create Jobs: got %v, want it to be denied", err)
+	}
+
+	if err := w.runner.Create(t.Context(), base); err != nil {
+		t.Fatalf("create the object to change: %v", err)
+	}
+	label := []byte(`{"metadata":{"labels":{"a":"b"},"finalizers":[]}}`)
+	if err := w.writer.Patch(t.Context(), base, client.RawPatch(types.MergePatchType, label)); err != nil {
+		t.Errorf("labels and finalizers grant nothing, and need no right to create Jobs: %v", err)
+	}
+	patch := client.RawPatch(types.MergePatchType, []byte(`{"spec":`+nested(name, f.value)+`}`))
+	if err := w.runner.Patch(t.Context(), base.DeepCopy(), patch, client.DryRunAll); f.immutable != apierrors.IsInvalid(err) || !f.immutable && err != nil {
+		t.Fatalf("UPDATE with the right to create Jobs: got %v; the field is immutable: %t", err, f.immutable)
+	}
+	switch err := w.writer.Patch(t.Context(), base.DeepCopy(), patch, client.DryRunAll); {
+	case f.free && err != nil:
+		t.Errorf("UPDATE without the right to create Jobs: got %v, want it to be allowed, as it %s", err, f.not)
+	case !f.free && !denied(err) && (!f.immutable || !apierrors.IsInvalid(err)):
+		t.Errorf("UPDATE without the right to create Jobs: got %v, want it to be refused", err)
+	}
+	if err := w.writer.Delete(t.Context(), base); err != nil {
+		t.Errorf("deleting grants nothing: %v", err)
+	}
+}
+
+// object is the least object of the kind, with the field where there is a value.
+func (w *policyWorld) object(t *testing.T, kind, name, value string) *unstructured.Unstructured {
+	t.Helper()
+	spec := merged(t, least[kind], companions[kind+" "+name])
+	if value != "" {
+		spec = merged(t, spec, nested(name, value))
+	}
+	o := &unstructured.Unstructured{}
+	text := fmt.Sprintf(`{"apiVersion":"postflight.dev/v1alpha1","kind":%q,"metadata":{"namespace":%q,"name":"tried"},"spec":%s}`, kind, w.ns, spec)
+	if err := json.Unmarshal([]byte(text), &o.Object); err != nil {
+		t.Fatal(err)
+	}
+	if kind == "Environment" && strings.HasPrefix(name, "ephemeral.") && value == "" {
+		// It cannot become ephemeral later, so the field starts with another value.
+		other := map[string]string{"ephemeral.deploymentURL": `"https://pr-3.example.com"`, "ephemeral.expiresAt": `"2035-01-01T00:00:00Z"`}
+		return w.object(t, kind, name, other[name])
+	}
+	return o
+}
+
+// nested is {"a":{"b":value}} for a.b.
+func nested(name, value string) string {
+	parts := strings.Split(name, ".")
+	for _, part := range slices.Backward(parts) {
+		value = fmt.Sprintf(`{%q:%s}`, part, value)
+	}
+	return value
+}
+
+func merged(t *testing.T, into, other string) string {
+	t.Helper()
+	if other == "" {
+		return into
+	}
+	var a, b map[string]any
+	if err := json.Unmarshal([]byte(into), &a); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal([]byte(other), &b); err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(merge(a, b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func merge(a, b map[string]any) map[string]any {
+	for name, value := range b {
+		inner, isObject := value.(map[string]any)
+		if old, ok := a[name].(map[string]any); ok && isObject {
+			value = merge(old, inner)
+		}
+		a[name] = value
+	}
+	return a
+}

@@ -1,0 +1,111 @@
+package config
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/apikey"
+	"github.com/postflight-dev/postflight/internal/match"
+	"github.com/postflight-dev/postflight/internal/notification"
+)
+
+// TestSecurityPage: each test that docs/security.md names exists, and its regular expression finds keys.
+func TestSecurityPage(t *testing.T) {
+	root := folder(t, "..")
+	page, err := os.ReadFile(filepath.Join(root, "docs", "security.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	declared := testsIn(t, root)
+	named := regexp.MustCompile("`((?:Test|Fuzz)[A-Z][A-Za-z0-9]*)`").FindAllStringSubmatch(string(page), -1)
+	if len(named) < 20 {
+		t.Errorf("only %d tests are named; is the page written otherwise?", len(named))
+	}
+	for _, name := range named {
+		if !declared[name[1]] {
+			t.Errorf("docs/security.md names %s, which does not exist", name[1])
+		}
+	}
+
+	expression := regexp.MustCompile(`(?m)^    (pf_\S+)$`).FindSubmatch(page)
+	if expression == nil {
+		t.Fatal("docs/security.md has no regular expression for secret scanners")
+	}
+	scanner := regexp.MustCompile(string(expression[1]))
+	for _, key := range []string{apikey.New("acme"), apikey.New(strings.Repeat("a", 63)), "pf_" + strings.Repeat("0", 38)} {
+		if found := scanner.FindString("KEY=" + key + "\n"); found != key {
+			t.Errorf("the regular expression finds %q in a file with %q", found, key)
+		}
+	}
+}
+
+// TestRecipeForHosts takes the Trigger of docs/security.md at its word.
+func TestRecipeForHosts(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(folder(t, ".."), "docs", "security.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, block, found := strings.Cut(string(page), "```yaml\nspec:\n  match:")
+	block, _, ended := strings.Cut(block, "```")
+	trigger := &v1alpha1.Trigger{}
+	if err := yaml.UnmarshalStrict([]byte("spec:\n  match:"+block), trigger); err != nil || !found || !ended {
+		t.Fatalf("docs/security.md has no Trigger: %v", err)
+	}
+	matcher, err := match.Compile(trigger)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if notification.Allowed("URL", trigger.Spec.AllowVariables) {
+		t.Error("a notification may set URL, which wins over deployment_url")
+	}
+	for url, want := range map[string]bool{
+		"":                                              true, // the Environment's url
+		"https://staging.example.com":                   true,
+		"https://staging.example.com/":                  true,
+		"https://staging.example.com/a?b=c#d":           true,
+		"https://staging.example.com.evil.org":          false,
+		"https://staging-example.com":                   false,
+		"https://evil.org/https://staging.example.com/": false,
+		"https://staging.example.com:8443/":             false,
+		"https://staging.example.com@evil.org/":         false,
+		"https://staging.example.com?@evil.org/":        false,
+		"http://staging.example.com/":                   false,
+	} {
+		if got := matcher.Matches(&notification.Notification{DeploymentURL: url}); got != want {
+			t.Errorf("%q matches: %t, want %t", url, got, want)
+		}
+	}
+}
+
+// testsIn are the tests of the module.
+func testsIn(t *testing.T, root string) map[string]bool {
+	t.Helper()
+	declaration := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
+	tests := map[string]bool{}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == "bin" || d.Name() == "node_modules" || d.Name() == ".git" || d.Name() == ".dev"):
+			return filepath.SkipDir
+		case d.IsDir() || !strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		for _, name := range declaration.FindAllSubmatch(text, -1) {
+			tests[string(name[1])] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tests
+}
