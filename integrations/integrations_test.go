@@ -386,3 +386,27 @@ func checkPlaceholders(t *testing.T, content []byte, pattern string, declared []
 func uncommented(content []byte) []byte {
 	return regexp.MustCompile(`(?m)^#.*$`).ReplaceAll(content, nil)
 }
+
+// TestRecipesDoNotFollow: with --follow, 0 is the outcome of another commit. The action passes it on for
+// whoever asks for it; no recipe that promotes does.
+func TestRecipesDoNotFollow(t *testing.T) {
+	asksFor := regexp.MustCompile(`--follow|(?m)^\s*follow:\s*["']?true`)
+	err := filepath.WalkDir(".", func(path string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || strings.HasSuffix(path, ".go") || path == "github/notify.sh" {
+			return err
+		}
+		if found := asksFor.Find(read(t, path)); found != nil {
+			t.Errorf("%s asks for %q", path, found)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fence := regexp.MustCompile("(?s)```(sh|yaml|console|groovy)?\n.*?```")
+	for _, recipe := range fence.FindAll(read(t, "../docs/ci.md"), -1) {
+		if bytes.Contains(recipe, []byte("--follow")) {
+			t.Errorf("a recipe of docs/ci.md follows:\n%s", recipe)
+		}
+	}
+}

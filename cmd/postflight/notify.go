@@ -16,7 +16,7 @@ type waiting struct {
 }
 
 func (w *waiting) addFlags(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&w.follow, "follow", false, "where a run is superseded, wait for the one that supersedes it")
+	cmd.Flags().BoolVar(&w.follow, "follow", false, "where a run is superseded, take the outcome of the newer deployment: 0 then says nothing of this commit, so never promote it on that")
 	cmd.Flags().DurationVar(&w.timeout, "timeout", 2*time.Hour, "how long to wait for all runs")
 }
 

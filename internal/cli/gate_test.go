@@ -72,9 +72,11 @@ func TestWaitCodes(t *testing.T) {
 		"canceled": {runs: map[string][]client.Greenlight{"a": {is("a", "a", client.Canceled, false)}}, code: 2, says: "canceled"},
 		"superseded": {reason: "nothing is known of this deployment, even if the next one passes",
 			runs: map[string][]client.Greenlight{"a": {is("a", "b", client.Completed, true)}}, code: 2, says: "--follow"},
-		"superseded and followed": {runs: map[string][]client.Greenlight{"a": {is("a", "b", client.Initializing, false), is("a", "b", client.Completed, true)}}, follow: true, code: 0, says: "superseded by b"},
-		"unknown":                 {runs: map[string][]client.Greenlight{}, code: 3, says: "run not found"},
-		"never ends":              {runs: map[string][]client.Greenlight{"a": {running}}, code: 3, says: "--timeout"},
+		"superseded and followed": {runs: map[string][]client.Greenlight{"a": {is("a", "b", client.Initializing, false), is("a", "b", client.Completed, true)}}, follow: true, code: 0, says: "superseded by b: passed"},
+		"followed says that it speaks of another commit": {runs: map[string][]client.Greenlight{"a": {is("a", "b", client.Completed, true)}, "c": {is("c", "c", client.Completed, true)}}, follow: true, code: 0,
+			says: "1 of 2 runs were superseded and had no result. As --follow asks, the outcome is that of the newer deployment: do not promote the older one on it."},
+		"unknown":    {runs: map[string][]client.Greenlight{}, code: 3, says: "run not found"},
+		"never ends": {runs: map[string][]client.Greenlight{"a": {running}}, code: 3, says: "--timeout"},
 		"one of two failed": {reason: "what failed is known for good", code: 1, says: "1 of 2",
 			runs: map[string][]client.Greenlight{"a": {passed}, "b": {is("b", "b", client.Completed, false)}}},
 		"failed and unknown":      {code: 1, runs: map[string][]client.Greenlight{"b": {is("b", "b", client.Completed, false)}, "c": nil}},
@@ -212,5 +214,18 @@ func TestLiveFramesReplaceEachOther(t *testing.T) {
 	text := log.String()
 	if !strings.Contains(text, "\x1b[2A") || !strings.Contains(text, "failed") || !strings.HasSuffix(text, "    https://x\n") {
 		t.Errorf("%q", text)
+	}
+}
+
+// TestFollowedInJSON: a script can tell whose outcome it is.
+func TestFollowedInJSON(t *testing.T) {
+	for _, follow := range []bool{true, false} {
+		c, out, _ := console()
+		c.JSON = true
+		w := &Wait{Greenlighter: runs{"a": {is("a", "b", client.Completed, true)}}, Console: c, Follow: follow, Timeout: time.Second}
+		_ = w.Runs(t.Context(), []string{"a"})
+		if got := strings.Contains(out.String(), `"followed": true`); got != follow {
+			t.Errorf("with Follow %t: %s", follow, out)
+		}
 	}
 }

@@ -166,6 +166,27 @@ func TestRunsRerun(t *testing.T) {
 	}
 }
 
+// TestRunsRerunAfterANewerDeployment would supersede that, whose pipeline would be told of the older commit.
+func TestRunsRerunAfterANewerDeployment(t *testing.T) {
+	sha := func(sha string, ago time.Duration) func(*v1alpha1.Suite) {
+		return func(s *v1alpha1.Suite) {
+			s.Spec.Deployment.SHA, s.Spec.SupersedeKey = sha, "main/staging"
+			s.Spec.ReceivedAt = new(metav1.NewMicroTime(noon.Add(-ago)))
+		}
+	}
+	other := func(s *v1alpha1.Suite) { s.Spec.SupersedeKey = "other/staging" }
+	trigger := &v1alpha1.Trigger{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "smoke", UID: "old"}}
+	c, _, _ := console()
+	r := &Runs{Console: c, Now: now, Cluster: cluster(true, trigger, aRun("a", sha("a", time.Hour)), aRun("b", sha("b", time.Minute)),
+		aRun("another-branch", sha("c", time.Second), other))}
+	if err := r.Rerun(t.Context(), "a"); err == nil || !strings.Contains(err.Error(), "the run b of a newer deployment came after a") {
+		t.Errorf("the older one: %v", err)
+	}
+	if err := r.Rerun(t.Context(), "b"); err != nil {
+		t.Errorf("the newest one: %v", err)
+	}
+}
+
 func TestRunsListAndShow(t *testing.T) {
 	c, out, _ := console()
 	other := aRun("z")

@@ -143,8 +143,8 @@ func (p *progress) line(o Outcome, lead string) string {
 	if o.Verdict == Waiting {
 		took, word = time.Since(p.began), "running"
 	}
-	if o.Relevant != "" && o.Relevant != o.Run && o.Verdict != Superseded {
-		word += " (superseded by " + Clean(o.Relevant) + ")"
+	if o.Followed {
+		word = "superseded by " + Clean(o.Relevant) + ": " + word
 	}
 	line := fmt.Sprintf("%s  %s  %s  %s", lead, label(o), word, elapsed(took))
 	for _, detail := range []string{o.Reason, o.URL} {

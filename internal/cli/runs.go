@@ -161,6 +161,9 @@ const maxAttempts = 100
 // Rerun starts another attempt of a run.
 func (c *Runs) Rerun(ctx context.Context, name string) error {
 	s, err := c.get(ctx, name)
+	if err == nil {
+		err = c.checkLatest(ctx, s)
+	}
 	if err != nil {
 		return err
 	}
@@ -181,6 +184,22 @@ func (c *Runs) Rerun(ctx context.Context, name string) error {
 		return c.rerunning(again)
 	}
 	return fmt.Errorf("the run %s has %d attempts already", name, maxAttempts)
+}
+
+// checkLatest refuses to repeat a run after a newer deployment: the new attempt would supersede that, and its
+// pipeline would be told the outcome of the older commit.
+func (c *Runs) checkLatest(ctx context.Context, s *v1alpha1.Suite) error {
+	var list v1alpha1.SuiteList
+	if err := c.Cluster.List(ctx, &list, client.InNamespace(s.Namespace)); err != nil {
+		return c.Cluster.explainError(err, "runs")
+	}
+	for i := range list.Items {
+		newer := &list.Items[i]
+		if suite.StreamKey(s) == suite.StreamKey(newer) && suite.StreamKey(s) != "" && suite.Compare(newer, s) > 0 && newer.Spec.Deployment.SHA != s.Spec.Deployment.SHA {
+			return fmt.Errorf("the run %s of a newer deployment came after %s, and another attempt would supersede it. Repeat that one, or deploy this commit again and notify", newer.Name, s.Name)
+		}
+	}
+	return nil
 }
 
 func (c *Runs) rerunning(s *v1alpha1.Suite) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -42,6 +43,7 @@ type Outcome struct {
 	Trigger  string  `json:"trigger,omitempty"`
 	Verdict  Verdict `json:"verdict"`
 	Relevant string  `json:"relevantRun,omitempty"` // another one where the run was superseded
+	Followed bool    `json:"followed,omitempty"`    // the verdict is that of relevantRun, so of a newer deployment; this one was not tested
 	URL      string  `json:"url,omitempty"`
 	Reason   string  `json:"reason,omitempty"`
 	Seconds  float64 `json:"seconds"` // waited
@@ -66,7 +68,18 @@ func (w *Wait) For(ctx context.Context, runs []Outcome) []Outcome {
 		group.Go(func() { w.one(ctx, runs[i].Run, func(change func(*Outcome)) { p.update(i, change) }) })
 	}
 	group.Wait()
-	return p.outcomes()
+	outcomes := p.outcomes()
+	w.warn(outcomes)
+	return outcomes
+}
+
+// warn says that an exit code of 0 does not speak of what was notified.
+func (w *Wait) warn(outcomes []Outcome) {
+	followed := slices.DeleteFunc(slices.Clone(outcomes), func(o Outcome) bool { return !o.Followed })
+	if len(followed) > 0 {
+		w.Console.Note("%d of %d runs were superseded and had no result. As --follow asks, the outcome is that of the newer deployment: do not promote the older one on it.",
+			len(followed), len(outcomes))
+	}
 }
 
 // one follows a run to its end.
@@ -83,6 +96,7 @@ func (w *Wait) one(ctx context.Context, run string, update func(func(*Outcome)))
 		update(func(o *Outcome) {
 			o.Verdict, o.Relevant, o.URL = verdict, answer.RelevantRunID, answer.RelevantRunURL
 			o.Reason = reasonOf(answer, verdict)
+			o.Followed = verdict != Superseded && answer.RelevantRunID != answer.RootRunID
 		})
 		if verdict != Waiting {
 			return
@@ -125,7 +139,7 @@ func verdictOf(a *client.Greenlight, follow bool) Verdict {
 func reasonOf(a *client.Greenlight, v Verdict) string {
 	switch {
 	case v == Superseded:
-		return "A newer deployment is being tested by " + a.RelevantRunID + "; --follow waits for that."
+		return "A newer deployment is being tested by " + a.RelevantRunID + ", and this one has no result. --follow waits for the newer one instead."
 	case v == Failed && a.ReproducedBugs != nil && len(*a.ReproducedBugs) > 0:
 		return (*a.ReproducedBugs)[0].Name
 	default:
