@@ -63,10 +63,11 @@ type Decision struct {
 // came, so that it may be called at any time, any number of times, and after a crash at any line.
 //
 // What holds whatever the interleaving, and is checked in the tests:
-//   - The newest Suite of a stream is never superseded.
+//   - The newest Suite of a stream is never superseded, nor are its siblings: of the newest
+//     notification that a stream knows, every Suite runs.
 //   - A finished Suite never changes how it ended.
 //   - A Suite has at most one Job, and no Job once it is canceled or superseded.
-//   - A run starts only when every older run of its stream has ended and its pods are gone.
+//   - A run starts only when every older run of its stream, but for its siblings, has ended and its pods are gone.
 //   - Whatever has not ended is waiting for something that its message names.
 func Decide(o Observation, now time.Time) Decision {
 	switch {
@@ -94,10 +95,11 @@ func Decide(o Observation, now time.Time) Decision {
 // Ended tells whether a Succeeded condition is final.
 func Ended(c metav1.Condition) bool { return c.Status != "" && c.Status != metav1.ConditionUnknown }
 
-// supersededBy is the newest Suite of the stream where that is newer than the observed one. A stale
-// view of the stream can only hide a newer Suite, which delays the end of this one.
+// supersededBy is the newest Suite of the stream where that is newer than the observed one and answers
+// another notification. A stale view of the stream can only hide a newer Suite, which delays the end of
+// this one.
 func supersededBy(o Observation) *v1alpha1.Suite {
-	if by := newest(o.Stream); by != nil && Compare(by, o.Suite) > 0 {
+	if by := newest(o.Stream); by != nil && Compare(by, o.Suite) > 0 && !siblings(by, o.Suite) {
 		return by
 	}
 	return nil
