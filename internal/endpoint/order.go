@@ -21,6 +21,7 @@ type order struct {
 	hold           *hold
 	team           string
 	namespace      string
+	bounds         suiteBounds
 	notification   *notification.Notification
 	idempotencyKey string
 	dryRun         bool
