@@ -43,7 +43,8 @@ func keptFor(ttl time.Duration) func(*v1alpha1.Trigger) {
 // noon is when the Suites of a test start to arrive.
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// aSuite of the Trigger "smoke", received the given seconds after noon. It is in no stream.
+// aSuite of the Trigger "smoke", received the given seconds after noon. It is in no stream unless it gets
+// a key or another policy.
 func aSuite(name string, seconds int, change ...func(*v1alpha1.Suite)) *v1alpha1.Suite {
 	received := metav1.NewMicroTime(noon.Add(time.Duration(seconds) * time.Second))
 	s := &v1alpha1.Suite{
@@ -53,6 +54,7 @@ func aSuite(name string, seconds int, change ...func(*v1alpha1.Suite)) *v1alpha1
 			Environment: "staging",
 			Deployment:  v1alpha1.Deployment{Branch: "main", SHA: "5ca1ab1e"},
 			ReceivedAt:  &received,
+			Supersede:   v1alpha1.SupersedeNone,
 		},
 	}
 	for _, c := range change {

@@ -40,7 +40,7 @@ func TestEphemeralEnvironmentIsDeletedOnTime(t *testing.T) {
 func TestRenewalKeepsAnEphemeralEnvironment(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.create(anEnvironment("pr-1", ephemeral(w.clock.Now().Add(10 * time.Minute))))
+	w.create(anEnvironment("pr-1", ephemeral(w.clock.Now().Add(10*time.Minute))))
 	w.create(aSuite("run", 0, at("pr-1")))
 	w.runs("run")
 	w.change(anEnvironment("pr-1"), func(o client.Object) {

@@ -49,7 +49,7 @@ func (r *SuiteReconciler) observe(ctx context.Context, s *v1alpha1.Suite) (o sui
 	if o.Team, err = r.owner(ctx, s.Namespace); err != nil {
 		return o, nil, err
 	}
-	if o.Trigger != nil && o.Team != nil && limited(o.Team, o.Trigger) {
+	if o.Trigger != nil && o.Team != nil && limited(o.Team, o.Trigger, o.Environment) {
 		queue = o.Team
 	}
 	return o, queue, nil
@@ -183,17 +183,28 @@ func (r *SuiteReconciler) owner(ctx context.Context, namespace string) (*v1alpha
 	return &teams[0], nil
 }
 
-// limited tells whether a run of the Trigger needs a slot.
-func limited(team *v1alpha1.Team, t *v1alpha1.Trigger) bool {
-	return team.Spec.MaxConcurrentSuites != 0 || t.Spec.MaxConcurrentSuites != 0
+// limited reports whether a run of the Trigger needs a slot in the Environment, which may be nil.
+func limited(team *v1alpha1.Team, t *v1alpha1.Trigger, e *v1alpha1.Environment) bool {
+	return team.Spec.MaxConcurrentSuites != 0 || t.Spec.MaxConcurrentSuites != 0 ||
+		(e != nil && e.Spec.MaxConcurrentSuites != 0)
 }
 
 func (r *SuiteReconciler) limits(ctx context.Context, team *v1alpha1.Team, namespace string) (suite.Limits, error) {
+	limits := suite.Limits{Team: team.Spec.MaxConcurrentSuites, Trigger: map[string]int32{}, Environment: map[string]int32{}}
 	triggers := &v1alpha1.TriggerList{}
-	err := r.List(ctx, triggers, client.InNamespace(namespace), client.UnsafeDisableDeepCopy)
-	limits := suite.Limits{Team: team.Spec.MaxConcurrentSuites, Trigger: make(map[string]int32, len(triggers.Items))}
-	for _, t := range triggers.Items {
-		limits.Trigger[t.Name] = t.Spec.MaxConcurrentSuites
+	if err := r.List(ctx, triggers, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return limits, err
+	}
+	for i := range triggers.Items {
+		limits.Trigger[triggers.Items[i].Name] = triggers.Items[i].Spec.MaxConcurrentSuites
+	}
+	environments := &v1alpha1.EnvironmentList{}
+	err := r.List(ctx, environments, client.InNamespace(namespace), client.UnsafeDisableDeepCopy,
+		client.DisableReadYourWritesConsistency) // that one has expired bears on no run that waits for it
+	for i := range environments.Items {
+		if limit := environments.Items[i].Spec.MaxConcurrentSuites; limit != 0 {
+			limits.Environment[environments.Items[i].Name] = limit
+		}
 	}
 	return limits, err
 }

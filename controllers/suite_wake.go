@@ -69,7 +69,11 @@ func (r *SuiteReconciler) frontOf(ctx context.Context, s *v1alpha1.Suite, frees 
 		return nil, err
 	}
 	t, _, err := r.trigger(ctx, s)
-	if err != nil || (t != nil && !limited(team, t)) {
+	if err != nil {
+		return nil, err
+	}
+	e, err := get[v1alpha1.Environment](ctx, r, s.Namespace, s.Spec.Environment)
+	if err != nil || (t != nil && !limited(team, t, e)) {
 		return nil, err
 	}
 	limits, err := r.limits(ctx, team, s.Namespace)

@@ -47,6 +47,13 @@ type EnvironmentSpec struct {
 	// +kubebuilder:validation:MaxItems=16
 	VariablesFrom []corev1.EnvFromSource `json:"variablesFrom,omitempty"`
 
+	// maxConcurrentSuites bounds how many runs in this Environment are active at once, whichever
+	// Triggers they are of; others queue in the order in which they were received. 1 books the
+	// Environment for one run at a time. 0 means no limit.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	MaxConcurrentSuites int32 `json:"maxConcurrentSuites,omitempty"`
+
 	// ephemeral is set on an Environment that a notification created for one deployment URL.
 	// +optional
 	Ephemeral *EphemeralEnvironment `json:"ephemeral,omitempty"`

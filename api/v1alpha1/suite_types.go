@@ -7,7 +7,7 @@ import (
 
 // SuiteSpec is what a run was asked to be. It cannot change, but for cancel.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.deployment) == has(oldSelf.deployment) && has(self.variables) == has(oldSelf.variables) && has(self.supersedeKey) == has(oldSelf.supersedeKey) && has(self.receivedAt) == has(oldSelf.receivedAt) && has(self.ttlAfterFinished) == has(oldSelf.ttlAfterFinished)",message="the spec of a Suite cannot change, but for cancel"
+// +kubebuilder:validation:XValidation:rule="has(self.deployment) == has(oldSelf.deployment) && has(self.variables) == has(oldSelf.variables) && has(self.supersedeKey) == has(oldSelf.supersedeKey) && has(self.supersede) == has(oldSelf.supersede) && has(self.receivedAt) == has(oldSelf.receivedAt) && has(self.ttlAfterFinished) == has(oldSelf.ttlAfterFinished)",message="the spec of a Suite cannot change, but for cancel"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.cancel) || !oldSelf.cancel || (has(self.cancel) && self.cancel)",message="cancel cannot be taken back; notify again, or create another Suite"
 type SuiteSpec struct {
 	// trigger is what the run is made from.
@@ -33,11 +33,19 @@ type SuiteSpec struct {
 	Variables Variables `json:"variables,omitempty"`
 
 	// supersedeKey names the stream of runs within (trigger, environment): a newer run of a stream
-	// supersedes the older ones. Defaults to branch/environment; without it, nothing is superseded.
+	// supersedes the older ones. Left out, supersede says what the stream is.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1100
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the spec of a Suite cannot change, but for cancel"
 	SupersedeKey string `json:"supersedeKey,omitempty"`
+
+	// supersede says which stream a run without a supersedeKey belongs to. Branch, the default: that
+	// of its Trigger, Environment and branch, as if supersedeKey were branch/environment. Environment:
+	// that of its Environment, which runs of several Triggers share. None: none, so that it supersedes
+	// no run and no run supersedes it.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the spec of a Suite cannot change, but for cancel"
+	Supersede SupersedePolicy `json:"supersede,omitempty"`
 
 	// attempt counts the runs of one SHA, from 1 to 1,000,000.
 	// +optional

@@ -35,6 +35,11 @@ func TestSuiteValidation(t *testing.T) {
 		"PullRequestText":       {"a number", set("spec/deployment/pullRequestNumber", "7"), "pullRequestNumber"},
 		"SupersedeKeyLongest":   {"a branch and an Environment", set("spec/supersedeKey", text(1100)), ""},
 		"SupersedeKeyTooLong":   {"1,101", set("spec/supersedeKey", text(1101)), "Too long"},
+		"SupersedeBranch":       {"the default", set("spec/supersede", "Branch"), ""},
+		"SupersedeAll":          {"of the whole Environment", set("spec/supersede", "Environment"), ""},
+		"SupersedeNone":         {"nothing", set("spec/supersede", "None"), ""},
+		"SupersedeEmpty":        {"left out is not the same as empty", set("spec/supersede", ""), "spec.supersede: Unsupported value"},
+		"SupersedeElse":         {"there is no fourth", set("spec/supersede", "Trigger"), "spec.supersede: Unsupported value"},
 		"AttemptZero":           {"they count from 1", set("spec/attempt", 0), "greater than or equal to 1"},
 		"AttemptNegative":       {"they count from 1", set("spec/attempt", -1), "greater than or equal to 1"},
 		"ReceivedAtNotATime":    {"no time", set("spec/receivedAt", "yesterday"), "spec.receivedAt"},
@@ -58,6 +63,7 @@ var whole = edits(
 	}),
 	set("spec/variables", fields{"A": "1", "B": "2"}),
 	set("spec/supersedeKey", "main/staging"),
+	set("spec/supersede", "Branch"),
 	set("spec/attempt", 2),
 	set("spec/receivedAt", "2026-11-20T18:00:00.123456Z"),
 )
@@ -89,7 +95,7 @@ func TestSuiteSpecNeverChanges(t *testing.T) {
 		"VariablesEmpty": {"it would say what did not run", whole, set("spec/variables", fields{}), cannotChange},
 	}
 	for field, other := range map[string]any{
-		"trigger/name": "other", "trigger/uid": "other", "environment": "other", "variables/A": "other", "supersedeKey": "other",
+		"trigger/name": "other", "trigger/uid": "other", "environment": "other", "variables/A": "other", "supersedeKey": "other", "supersede": "None",
 		"attempt": 3, "receivedAt": "2026-11-20T18:00:00.123457Z",
 		"deployment/branch": "other", "deployment/sha": "other", "deployment/type": "other", "deployment/url": "other",
 		"deployment/hostingService": "GitHub", "deployment/commitURL": "other", "deployment/repository": "a/b", "deployment/pullRequestNumber": 8,
@@ -97,14 +103,14 @@ func TestSuiteSpecNeverChanges(t *testing.T) {
 		cases["Change/"+field] = update{"it would say what did not run", whole, set("spec/"+field, other), cannotChange}
 	}
 	for _, field := range []string{
-		"trigger/uid", "variables", "supersedeKey", "attempt", "receivedAt", "deployment",
+		"trigger/uid", "variables", "supersedeKey", "supersede", "attempt", "receivedAt", "deployment",
 		"deployment/branch", "deployment/sha", "deployment/type", "deployment/url", "deployment/hostingService",
 		"deployment/commitURL", "deployment/repository", "deployment/pullRequestNumber",
 	} {
 		cases["Remove/"+field] = update{"nothing is taken away", whole, remove("spec/" + field), cannotChange}
 	}
 	for field, value := range map[string]any{
-		"trigger/uid": "u", "variables": fields{"A": "1"}, "supersedeKey": "k", "receivedAt": "2026-11-20T18:00:00.123456Z",
+		"trigger/uid": "u", "variables": fields{"A": "1"}, "supersedeKey": "k", "supersede": "None", "receivedAt": "2026-11-20T18:00:00.123456Z",
 		"deployment": fields{"branch": "main"}, "deployment/sha": "abc",
 	} {
 		cases["Add/"+field] = update{"nothing is added", edits(), set("spec/"+field, value), cannotChange}

@@ -20,7 +20,29 @@ type TeamSpec struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MaxConcurrentSuites int32 `json:"maxConcurrentSuites,omitempty"`
+
+	// maxSuites bounds how many runs of the team are stored, whether they have ended or not. Each
+	// takes room in etcd and about 6 KiB of memory in every replica until its retention is over. A
+	// notification beyond it gets a failure_reason. 0 means no limit.
+	// +optional
+	// +kubebuilder:default=10000
+	// +kubebuilder:validation:Minimum=0
+	MaxSuites *int32 `json:"maxSuites,omitempty"`
+
+	// maxUnfinishedSuites bounds how many of them have not ended, queued ones included. Until its end
+	// each takes up to 70 KiB of memory in every replica, most of it the variables of its
+	// notification. A notification beyond it gets a failure_reason. 0 means no limit.
+	// +optional
+	// +kubebuilder:default=1000
+	// +kubebuilder:validation:Minimum=0
+	MaxUnfinishedSuites *int32 `json:"maxUnfinishedSuites,omitempty"`
 }
+
+// The bounds of a Team that was stored without any: those of the schema.
+const (
+	defaultMaxSuites           = 10000
+	defaultMaxUnfinishedSuites = 1000
+)
 
 // TeamStatus is what the manager found out about the team.
 type TeamStatus struct {
@@ -55,6 +77,21 @@ func (t *Team) NamespaceName() string {
 		return t.Spec.Namespace
 	}
 	return t.Name
+}
+
+// SuiteBound is how many Suites of the team may be stored; 0 means no limit.
+func (t *Team) SuiteBound() int32 { return valueOr(t.Spec.MaxSuites, defaultMaxSuites) }
+
+// UnfinishedSuiteBound is how many of them may be unfinished; 0 means no limit.
+func (t *Team) UnfinishedSuiteBound() int32 {
+	return valueOr(t.Spec.MaxUnfinishedSuites, defaultMaxUnfinishedSuites)
+}
+
+func valueOr(p *int32, value int32) int32 {
+	if p != nil {
+		return *p
+	}
+	return value
 }
 
 // TeamList is a list of Teams.

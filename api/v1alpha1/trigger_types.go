@@ -31,6 +31,20 @@ const (
 	DuplicatesRerunUnsuccessful DuplicatePolicy = "RerunUnsuccessful"
 )
 
+// SupersedePolicy says which older runs a newer one stops.
+//
+// +kubebuilder:validation:Enum=Branch;Environment;None
+type SupersedePolicy string
+
+const (
+	// SupersedeBranch stops the older runs of the same Trigger, Environment and branch.
+	SupersedeBranch SupersedePolicy = "Branch"
+	// SupersedeEnvironment stops the older runs in the same Environment, of all Triggers that say so.
+	SupersedeEnvironment SupersedePolicy = "Environment"
+	// SupersedeNone stops no run.
+	SupersedeNone SupersedePolicy = "None"
+)
+
 // TriggerSpec says which notifications start a run, and what the run is.
 type TriggerSpec struct {
 	// environment names an Environment in the Trigger's namespace.
@@ -57,6 +71,14 @@ type TriggerSpec struct {
 	// +optional
 	// +kubebuilder:default=Reject
 	Duplicates DuplicatePolicy `json:"duplicates,omitempty"`
+
+	// supersede says which older runs a newer run stops. Branch: those of this Trigger, Environment
+	// and branch. Environment: all in the Environment, of every Trigger with this policy; for one that
+	// several branches are deployed to. None: none. A notification's deduplication_key wins: it stops
+	// the runs of this Trigger and Environment with that key.
+	// +optional
+	// +kubebuilder:default=Branch
+	Supersede SupersedePolicy `json:"supersede,omitempty"`
 
 	// maxConcurrentSuites bounds how many runs of this Trigger are active at once; others queue in
 	// the order in which they were received. 0 means no limit.

@@ -70,13 +70,14 @@ func setupHTTP(ctx context.Context, mgr ctrl.Manager, o options, store *inputs.S
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(api.WatchSuites(ctx, mgr.GetCache()), knowEnvironments(ctx, mgr.GetCache())); err != nil {
+	suitesSynced, err := api.WatchSuites(ctx, mgr.GetCache())
+	if err = errors.Join(err, knowEnvironments(ctx, mgr.GetCache())); err != nil {
 		return nil, err
 	}
 	server := &http.Server{Addr: o.bindAddress, Handler: api}
 	server.RegisterOnShutdown(api.Drain)
 	limits.Apply(server)
-	return addServer(mgr, server, o, triggersSynced)
+	return addServer(mgr, server, o, func() bool { return triggersSynced() && suitesSynced() })
 }
 
 // knowEnvironments has the cache hold them before the first notification asks: it would wait for them,
@@ -117,12 +118,12 @@ func probe(mgr ctrl.Manager) func(context.Context) error {
 	}
 }
 
-func addServer(mgr ctrl.Manager, server *http.Server, o options, triggersSynced func() bool) (*serve.Server, error) {
+func addServer(mgr ctrl.Manager, server *http.Server, o options, synced func() bool) (*serve.Server, error) {
 	s, err := serve.Listen(server, serve.Options{
 		DrainDelay:   o.drainDelay,
 		DrainTimeout: drainTimeout(o),
 		Connections:  maxConnections,
-		Await:        triggersSynced, // or it would answer that nobody wants a notification
+		Await:        synced, // or it would answer that nobody wants a notification, or that a team has no runs
 	})
 	if err != nil {
 		return nil, err

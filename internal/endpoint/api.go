@@ -85,6 +85,7 @@ type API struct {
 	waiting  *gate
 	turns    *turns
 	hub      *hub
+	suites   *suiteCounter
 }
 
 // New is an API with its routes; cmd/manager serves it.
@@ -109,7 +110,7 @@ func New(c Config) (*API, error) {
 		return nil, err
 	}
 	a := &API{Config: c, metrics: m, inFlight: newGate(c.Limits.InFlight, m.inFlight), large: newGate(c.Limits.Large, m.large),
-		held: newGate(c.Limits.Held, m.held), waiting: newGate(c.Limits.Waiting, m.waiting), turns: newTurns(runtime.GOMAXPROCS(0)), hub: newHub()}
+		held: newGate(c.Limits.Held, m.held), waiting: newGate(c.Limits.Waiting, m.waiting), turns: newTurns(runtime.GOMAXPROCS(0)), hub: newHub(), suites: newSuiteCounter()}
 	a.mux = a.newMux()
 	return a, nil
 }

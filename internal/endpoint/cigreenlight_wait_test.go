@@ -27,7 +27,7 @@ func (h *harness) become(name string, change func(*v1alpha1.Suite)) {
 	if err := h.cluster.Status().Update(h.t.Context(), s); err != nil {
 		h.t.Fatal(err)
 	}
-	h.suiteNews(was, s)
+	h.suiteChanged(was, s)
 }
 
 func to(condition metav1.Condition) func(*v1alpha1.Suite) {
@@ -114,7 +114,7 @@ func TestWaitingForARunThatIsDeleted(t *testing.T) {
 	if err := h.cluster.Delete(t.Context(), aRun("a", 0)); err != nil {
 		t.Fatal(err)
 	}
-	h.suiteNews(nil, aRun("a", 0))
+	h.suiteChanged(nil, aRun("a", 0))
 	if w := <-answer; w.Code != http.StatusNotFound {
 		t.Errorf("status %d, want 404", w.Code)
 	}

@@ -60,6 +60,7 @@ func (a *API) readOrder(w http.ResponseWriter, r *Request) (*order, error) {
 		api:            a,
 		team:           r.team(),
 		namespace:      r.Principal.Team.NamespaceName(),
+		bounds:         boundsOf(r.Principal.Team),
 		notification:   n,
 		idempotencyKey: idempotencyKey,
 		dryRun:         dryRun,

@@ -58,10 +58,12 @@ func (o *order) find(ctx context.Context, name string) (*v1alpha1.Environment, e
 func (o *order) ephemeral(ctx context.Context, base *v1alpha1.Environment) (*v1alpha1.Environment, error) {
 	wanted := suite.EphemeralEnvironment(base, o.notification.DeploymentURL, o.receivedAt.Add(o.api.Limits.EphemeralFor))
 	cached := &v1alpha1.Environment{}
-	if err := o.api.Cache.Get(ctx, client.ObjectKeyFromObject(wanted), cached); err == nil && current(cached, wanted) {
+	unknown := o.api.Cache.Get(ctx, client.ObjectKeyFromObject(wanted), cached)
+	if unknown == nil && current(cached, wanted) {
 		return cached, nil
 	}
-	if o.dryRun {
+	// A team that can have no more runs needs no more Environments for them.
+	if o.dryRun || (unknown != nil && o.api.suites.full(o.namespace, o.bounds, o.api.Now()) != nil) {
 		wanted.UID = cached.UID
 		return wanted, nil
 	}

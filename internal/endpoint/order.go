@@ -22,6 +22,7 @@ type order struct {
 	hold           *hold
 	team           string
 	namespace      string
+	bounds         suiteBounds
 	notification   *notification.Notification
 	idempotencyKey string
 	dryRun         bool

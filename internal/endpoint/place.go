@@ -34,6 +34,9 @@ type placement struct {
 func (o *order) place(ctx context.Context, t *v1alpha1.Trigger, wanted *v1alpha1.Suite) (*v1alpha1.Suite, error) {
 	p := &placement{order: o, trigger: t, wanted: wanted}
 	err := o.hold.do(ctx, p.attempt)
+	if p.refusal != nil && !o.dryRun && !apierrors.IsAlreadyExists(p.refusal) {
+		o.api.suites.release(client.ObjectKeyFromObject(wanted))
+	}
 	switch {
 	case errors.Is(err, errVanished):
 		return nil, fmt.Errorf("%w: %w", errGone, err)
@@ -43,10 +46,13 @@ func (o *order) place(ctx context.Context, t *v1alpha1.Trigger, wanted *v1alpha1
 	return p.existing, final(err, "the Suite")
 }
 
-// attempt looks for the Suite whatever the reason why it cannot be created: quotas and policies are
-// asked before the name is looked at, and what they refuse now may have been created before, even by
+// attempt looks for the Suite whatever the reason why it cannot be created: bounds, quotas and policies
+// are asked before the name is looked at, and what they refuse now may have been created before, even by
 // this request.
 func (p *placement) attempt(ctx context.Context) error {
+	if p.refusal == nil {
+		p.refusal = p.reserve(ctx)
+	}
 	if p.refusal == nil && !p.dryRun {
 		err := p.api.Writer.Create(ctx, p.wanted.DeepCopy())
 		if err == nil || transient(err) {
@@ -55,6 +61,18 @@ func (p *placement) attempt(ctx context.Context) error {
 		p.refusal = err
 	}
 	return p.look(ctx)
+}
+
+// reserve refuses a Suite that is one too many for the team. One that the cache knows is counted already.
+func (p *placement) reserve(ctx context.Context) error {
+	key := client.ObjectKeyFromObject(p.wanted)
+	if p.dryRun {
+		return p.api.suites.full(p.namespace, p.bounds, p.api.Now())
+	}
+	if p.api.Cache.Get(ctx, key, &v1alpha1.Suite{}, client.UnsafeDisableDeepCopy) == nil {
+		return nil
+	}
+	return p.api.suites.reserve(key, p.bounds, p.api.Now())
 }
 
 // look finds what has the name. Where that is on its way out, the name will be free.

@@ -57,15 +57,17 @@ type Bug struct {
 	Priority       string `json:"priority"`
 }
 
-// Relevant is the run that counts for root: root itself, or the newest run of its stream once it was
-// superseded. A run that is only about to be superseded still counts: it may yet end by itself.
+// Relevant is the run that counts for root: root itself, or, once it was superseded, the newest run of
+// its stream and its Trigger that came after it. A stream may have runs of several Triggers, whose tests
+// say nothing about these: where only such a run came after it, root itself counts. A run that is only
+// about to be superseded still counts: it may yet end by itself.
 func Relevant(root *v1alpha1.Suite, stream []*v1alpha1.Suite) *v1alpha1.Suite {
 	if root.State() != v1alpha1.ReasonSuperseded {
 		return root
 	}
 	relevant := root
 	for _, other := range stream {
-		if suite.Compare(other, relevant) > 0 {
+		if other.Spec.Trigger.Name == root.Spec.Trigger.Name && suite.Compare(other, relevant) > 0 {
 			relevant = other
 		}
 	}
@@ -100,8 +102,8 @@ func (a Answer) Same(b Answer) bool {
 }
 
 // stageOf goes by whether the run has ended first, so that no word the condition may have one day
-// can make a client wait for a run that is over. A superseded run is the relevant one only where the
-// run that superseded it was deleted; nothing more will be known.
+// can make a client wait for a run that is over. A superseded run is the relevant one only where no
+// newer run of its Trigger exists; nothing more will be known.
 func stageOf(s *v1alpha1.Suite) Stage {
 	switch {
 	case !s.Finished():

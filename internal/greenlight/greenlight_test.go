@@ -18,7 +18,7 @@ func run(name string, minute int, conditions ...metav1.Condition) *v1alpha1.Suit
 	received := metav1.NewMicroTime(noon.Add(time.Duration(minute) * time.Minute))
 	return &v1alpha1.Suite{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: name},
-		Spec:       v1alpha1.SuiteSpec{ReceivedAt: &received},
+		Spec:       v1alpha1.SuiteSpec{Trigger: v1alpha1.TriggerReference{Name: "smoke"}, ReceivedAt: &received},
 		Status:     v1alpha1.SuiteStatus{Conditions: conditions},
 	}
 }
@@ -66,6 +66,7 @@ func TestStages(t *testing.T) {
 func TestRelevant(t *testing.T) {
 	superseded := v1alpha1.Superseded("Superseded by c.")
 	newer, newest := run("b", 1, superseded), run("c", 2, v1alpha1.Running(""))
+	otherNewer, otherNewest := of("checkout", run("b2", 1, superseded)), of("checkout", run("d", 3, v1alpha1.Passed("")))
 	cases := map[string]struct {
 		reason string
 		root   *v1alpha1.Suite
@@ -78,6 +79,14 @@ func TestRelevant(t *testing.T) {
 		"passed before":         {reason: "it has an outcome of its own", root: run("a", 0, v1alpha1.Passed("")), stream: []*v1alpha1.Suite{newest}, want: "a"},
 		"canceled":              {root: run("a", 0, v1alpha1.Canceled("")), stream: []*v1alpha1.Suite{newest}, want: "a"},
 		"its successor is gone": {root: run("b", 1, superseded), stream: []*v1alpha1.Suite{run("a", 0, v1alpha1.Passed("")), newer}, want: "b"},
+		"superseded by another Trigger's run": {reason: "a gate never borrows what other tests found", root: run("a", 0, superseded),
+			stream: []*v1alpha1.Suite{otherNewest, otherNewer}, want: "a"},
+		"superseded by both Triggers' runs": {reason: "its own tests ran on the newer deployment", root: run("a", 0, superseded),
+			stream: []*v1alpha1.Suite{newest, otherNewer}, want: "c"},
+		"another Trigger's run is newer still": {reason: "the newest of its own Trigger counts, however it ends", root: run("a", 0, superseded),
+			stream: []*v1alpha1.Suite{otherNewest, newer, otherNewer}, want: "b"},
+		"its own Trigger's run is older": {reason: "it tested an earlier deployment", root: run("b", 1, superseded),
+			stream: []*v1alpha1.Suite{run("a", 0, v1alpha1.Passed("")), otherNewest}, want: "b"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -86,6 +95,22 @@ func TestRelevant(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestNoGreenFromAnotherTrigger: what counts for a run that only another Trigger's run superseded is the
+// run itself, of which nothing more will be known.
+func TestNoGreenFromAnotherTrigger(t *testing.T) {
+	root := run("a", 0, v1alpha1.Superseded("Superseded by b."))
+	relevant := greenlight.Relevant(root, []*v1alpha1.Suite{of("checkout", run("b", 1, v1alpha1.Passed("")))})
+	got := greenlight.Of(root, relevant, url)
+	if got.Greenlight || got.RunStage != greenlight.Canceled || got.RelevantRunID != "a" {
+		t.Errorf("greenlight %v, stage %s of %s, want false, canceled of a", got.Greenlight, got.RunStage, got.RelevantRunID)
+	}
+}
+
+func of(trigger string, s *v1alpha1.Suite) *v1alpha1.Suite {
+	s.Spec.Trigger.Name = trigger
+	return s
 }
 
 // The bytes are what clients in the wild read: a member that is missing, renamed or null breaks them.

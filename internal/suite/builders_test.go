@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/suite"
 )
 
 var t0 = time.Date(2026, 11, 20, 18, 0, 0, 0, time.UTC)
@@ -76,6 +77,28 @@ func goingJob(name string) *batchv1.Job {
 	j := aJob(name)
 	j.DeletionTimestamp = &metav1.Time{Time: t0}
 	return j
+}
+
+// withPolicy takes the key of a Suite away, so that its policy says what its stream is.
+func withPolicy(policy v1alpha1.SupersedePolicy) func(*v1alpha1.Suite) {
+	return func(s *v1alpha1.Suite) { s.Spec.SupersedeKey, s.Spec.Supersede = "", policy }
+}
+
+func branch(name string) func(*v1alpha1.Suite) {
+	return func(s *v1alpha1.Suite) { s.Spec.Deployment.Branch = name }
+}
+
+func at(environment string) func(*v1alpha1.Suite) {
+	return func(s *v1alpha1.Suite) { s.Spec.Environment = environment }
+}
+
+// notifiedBy makes Suites those of one notification.
+func notifiedBy(request string) func(*v1alpha1.Suite) {
+	return func(s *v1alpha1.Suite) {
+		if request != "" {
+			s.Annotations = map[string]string{suite.AnnotationRequest: request}
+		}
+	}
 }
 
 func keyed(key string) func(*v1alpha1.Suite) {

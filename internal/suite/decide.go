@@ -74,10 +74,11 @@ type Decision struct {
 // came, so that it may be called at any time, any number of times, and after a crash at any line.
 //
 // What holds whatever the interleaving, and is checked in the tests:
-//   - The newest Suite of a stream is never superseded.
+//   - The newest Suite of a stream is never superseded, nor are its siblings: of the newest
+//     notification that a stream knows, every Suite runs.
 //   - A finished Suite never changes how it ended.
 //   - A Suite has at most one Job, and no Job once it is canceled or superseded.
-//   - A run starts only when every older run of its stream has ended and its pods are gone.
+//   - A run starts only when every older run of its stream, but for its siblings, has ended and its pods are gone.
 //   - Whatever has not ended is waiting for something that its message names.
 func Decide(o Observation, now time.Time) Decision {
 	d := decide(o, now)
@@ -104,7 +105,7 @@ func decide(o Observation, now time.Time) Decision {
 		return d
 	case o.Suite.Spec.Cancel:
 		return stop(o, v1alpha1.Canceled(canceledMessage(o.Suite)))
-	case o.Job != nil && overdue(o, now):
+	case overdue(o, now):
 		return stop(o, v1alpha1.TimedOut(fmt.Sprintf("The run took longer than its timeout of %s, and Kubernetes did not end its Job.", brief(timeLimit(o)))))
 	case o.Job != nil:
 		return Decision{Condition: o.Outcome}
@@ -119,12 +120,12 @@ func decide(o Observation, now time.Time) Decision {
 // Ended tells whether a Succeeded condition is final.
 func Ended(c metav1.Condition) bool { return c.Status != "" && c.Status != metav1.ConditionUnknown }
 
-// supersededBy names the newest Suite of the stream, where that is newer than the observed one, or else the
-// one that its status names: what was superseded stays so. A stale view of the stream can only hide a
-// newer Suite, which delays the end of this one.
+// supersededBy names the newest Suite of the stream, where that is newer than the observed one and answers
+// another notification, or else the one that its status names: what was superseded stays so. A stale view
+// of the stream can only hide a newer Suite, which delays the end of this one.
 func supersededBy(o Observation) string {
-	if by := newest(o.Stream); by != nil && Compare(by, o.Suite) > 0 {
-		return by.Name
+	if newer := newerThan(o.Suite, o.Stream); newer != nil {
+		return newer.Name
 	}
 	return o.Suite.Status.SupersededBy
 }

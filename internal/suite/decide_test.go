@@ -297,6 +297,16 @@ func TestDecide(t *testing.T) {
 			want: suite.Decision{DeleteJob: true, Condition: v1alpha1.Running(
 				"The run took longer than its timeout of 30m, and Kubernetes did not end its Job. Stopping its pods."), Again: time.Second},
 		},
+		"OverdueAndDeleted": {
+			reason: "The Job is gone because of that, and not behind our back.",
+			o: ready(func(o *observation) {
+				o.Suite = aSuite("self", 2, withJob)
+				o.Suite.Status.StartTime = &metav1.Time{Time: t0}
+			}),
+			after: 32 * time.Minute,
+			want: suite.Decision{Condition: v1alpha1.TimedOut(
+				"The run took longer than its timeout of 30m, and Kubernetes did not end its Job.")},
+		},
 		"OverdueIsLookedFor": {
 			reason: "No event tells of a deadline that nobody keeps.",
 			o: ready(func(o *observation) {

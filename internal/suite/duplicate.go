@@ -21,8 +21,7 @@ func HasResult(s *v1alpha1.Suite) bool {
 // Without a SHA it is an Idempotency-Key that names the run, and with it one notification: one that comes
 // again after a newer deployment is no newer than that, and supersedes nothing.
 func RunsAgain(existing *v1alpha1.Suite, stream []*v1alpha1.Suite, policy v1alpha1.DuplicatePolicy) bool {
-	by := newest(stream)
-	superseded := existing.State() == v1alpha1.ReasonSuperseded || existing.Status.SupersededBy != "" || (by != nil && Compare(by, existing) > 0)
+	superseded := existing.State() == v1alpha1.ReasonSuperseded || existing.Status.SupersededBy != "" || newerThan(existing, stream) != nil
 	switch {
 	case HasResult(existing):
 		return policy == v1alpha1.DuplicatesRerunUnsuccessful && !existing.Passed()

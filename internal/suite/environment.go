@@ -31,6 +31,8 @@ func EphemeralEnvironment(base *v1alpha1.Environment, deploymentURL string, expi
 			URL:           deploymentURL,
 			Variables:     base.Spec.Variables,
 			VariablesFrom: base.Spec.VariablesFrom,
+			// Each is a place of its own, that is as easily shared by two runs as the base is.
+			MaxConcurrentSuites: base.Spec.MaxConcurrentSuites,
 			Ephemeral: &v1alpha1.EphemeralEnvironment{
 				DeploymentURL: deploymentURL,
 				ExpiresAt:     metav1.NewTime(expiresAt.UTC().Truncate(time.Second)),

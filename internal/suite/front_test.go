@@ -24,7 +24,7 @@ func TestFront(t *testing.T) {
 		q.active = q.active[1:]
 		after := q.places()
 		front := suite.Front(q.waiting, suite.Stuck(q.all()), q.limits)
-		if most := (told + 1 + mostSlots) * triggers; len(front) > most {
+		if most := (told + 1 + mostSlots) * triggers * environments; len(front) > most {
 			t.Fatalf("%d of %d are in front, want at most %d", len(front), len(q.waiting), most)
 		}
 		cut += len(q.waiting) - len(front)
@@ -44,8 +44,9 @@ func TestFront(t *testing.T) {
 }
 
 const (
-	triggers  = 3
-	mostSlots = 7
+	triggers     = 3
+	environments = 2
+	mostSlots    = 7
 )
 
 type queue struct {
@@ -54,14 +55,18 @@ type queue struct {
 }
 
 func randomQueue(random *rand.Rand) *queue {
-	q := &queue{limits: suite.Limits{Team: random.Int32N(mostSlots + 1), Trigger: map[string]int32{}}}
+	q := &queue{limits: suite.Limits{Team: random.Int32N(mostSlots + 1), Trigger: map[string]int32{}, Environment: map[string]int32{}}}
 	for i := range triggers {
 		q.limits.Trigger[triggerName(i)] = random.Int32N(4)
 	}
-	for i := range 1 + random.IntN(200) {
+	for i := range environments {
+		q.limits.Environment[environmentName(i)] = random.Int32N(4)
+	}
+	for i := range 1 + random.IntN(300) {
 		s := aSuite(fmt.Sprintf("run-%d", i), random.IntN(1000))
 		s.Spec.Trigger.Name = triggerName(random.IntN(triggers))
-		s.Spec.SupersedeKey = fmt.Sprintf("stream-%d", random.IntN(100))
+		s.Spec.Environment = environmentName(max(0, random.IntN(10)-8)) // most are in one
+		s.Spec.SupersedeKey = fmt.Sprintf("stream-%d", random.IntN(300))
 		if random.IntN(30) == 0 {
 			in(v1alpha1.StoreUnavailable("The store is down."))(s)
 		}
@@ -73,6 +78,8 @@ func randomQueue(random *rand.Rand) *queue {
 	}
 	return q
 }
+
+func environmentName(i int) string { return fmt.Sprintf("environment-%d", i) }
 
 func triggerName(i int) string { return fmt.Sprintf("trigger-%d", i) }
 

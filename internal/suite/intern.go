@@ -13,6 +13,7 @@ func Intern(s *v1alpha1.Suite) {
 	spec, d := &s.Spec, &s.Spec.Deployment
 	share(&s.Namespace, &spec.Trigger.Name, &spec.Environment, &spec.SupersedeKey, &d.Branch, &d.Type, &d.Repository)
 	share(&spec.Trigger.UID)
+	share(&spec.Supersede)
 	share(&d.HostingService)
 	shareKeys(s.Labels)
 	shareKeys(s.Annotations)

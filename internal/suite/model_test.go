@@ -19,12 +19,22 @@ import (
 // that end, fail or are deleted behind our back. It holds it to the invariants after every step, and
 // to the right ends once everything has come to rest.
 func TestModel(t *testing.T) {
+	play(t, (*world).notify)
+}
+
+// TestModelOfAnEnvironment does so with a stream of a whole Environment, in which a notification may have
+// several Suites.
+func TestModelOfAnEnvironment(t *testing.T) {
+	play(t, (*world).notifySeveral)
+}
+
+func play(t *testing.T, notify func(*world, *rapid.T)) {
 	rapid.Check(t, func(t *rapid.T) {
 		leaders := rapid.IntRange(1, 2).Draw(t, "leaders")
 		w := newWorld(leaders)
 		t.Repeat(map[string]func(*rapid.T){
 			"":          w.check,
-			"notify":    w.notify,
+			"notify":    func(t *rapid.T) { notify(w, t) },
 			"cancel":    w.cancel,
 			"sync":      w.sync,
 			"reconcile": w.reconcileOne,
@@ -70,6 +80,31 @@ func (w *world) notify(t *rapid.T) {
 	}
 	s := aSuite(fmt.Sprintf("s%d", len(w.suites)), rapid.IntRange(0, 3).Draw(t, "received"))
 	w.store(s)
+}
+
+// notifySeveral creates one Suite of a notification, which may have others. The replica that received
+// it need not have made all at once.
+func (w *world) notifySeveral(t *rapid.T) {
+	if len(w.suites) == 5 {
+		t.Skip("enough")
+	}
+	request := rapid.SampledFrom([]string{"", "first", "second", "third"}).Draw(t, "request")
+	trigger := rapid.SampledFrom([]string{"smoke", "checkout"}).Draw(t, "trigger")
+	for _, other := range w.suites {
+		if request != "" && other.Annotations[suite.AnnotationRequest] == request && other.Spec.Trigger.Name == trigger {
+			t.Skip("a notification has one Suite of a Trigger")
+		}
+	}
+	// The Suites of a notification were received at once, so that no other lies between them.
+	received := map[string]int{"first": 0, "second": 2, "third": 4, "": 2*rapid.IntRange(0, 2).Draw(t, "received") + 1}
+	w.store(aSuite(fmt.Sprintf("s%d", len(w.suites)), received[request],
+		withPolicy(v1alpha1.SupersedeEnvironment), notifiedBy(request), of(trigger)))
+}
+
+// together reports whether two Suites answer one notification.
+func together(a, b *v1alpha1.Suite) bool {
+	request := a.Annotations[suite.AnnotationRequest]
+	return a.Name == b.Name || (request != "" && request == b.Annotations[suite.AnnotationRequest])
 }
 
 func (w *world) store(s *v1alpha1.Suite) {
@@ -187,7 +222,7 @@ func (w *world) apply(t failer, leader int, o suite.Observation, d suite.Decisio
 // pods of one they were known to have.
 func (w *world) checkAlone(t failer, leader int, name string) {
 	for other := range w.caches[leader] {
-		if other == name || suite.Compare(w.suites[other], w.suites[name]) > 0 {
+		if together(w.suites[other], w.suites[name]) || suite.Compare(w.suites[other], w.suites[name]) > 0 {
 			continue
 		}
 		if j := w.jobs[other]; j != nil && !suite.Ended(j.outcome) {
@@ -198,6 +233,9 @@ func (w *world) checkAlone(t failer, leader int, name string) {
 		}
 	}
 }
+
+// ofNewest reports whether a Suite answers the newest notification.
+func (w *world) ofNewest(name string) bool { return together(w.suites[name], w.suites[w.newest()]) }
 
 func (w *world) newest() string {
 	var newest *v1alpha1.Suite
@@ -219,8 +257,8 @@ func (w *world) check(t *rapid.T) {
 			continue
 		}
 		w.ends[name] = s.Status.Conditions[0]
-		if s.State() == v1alpha1.ReasonSuperseded && name == w.newest() {
-			t.Fatalf("%s is the newest and superseded", name)
+		if s.State() == v1alpha1.ReasonSuperseded && w.ofNewest(name) {
+			t.Fatalf("%s is of the newest notification and superseded by %s", name, s.Status.SupersededBy)
 		}
 		if by := s.Status.SupersededBy; by != "" && suite.Compare(w.suites[by], s) <= 0 {
 			t.Fatalf("%s is superseded by %s, which is not newer", name, by)
@@ -244,7 +282,7 @@ func (w *world) settle(t *rapid.T) {
 			delete(w.pods, name)
 			if j := w.jobs[name]; j != nil && j.going {
 				delete(w.jobs, name)
-			} else if j != nil && name == w.newest() && !suite.Ended(j.outcome) {
+			} else if j != nil && w.ofNewest(name) && !suite.Ended(j.outcome) {
 				j.outcome = v1alpha1.Passed("passed")
 			}
 		}
@@ -262,7 +300,7 @@ func (w *world) checkAtRest(t *rapid.T) {
 		if j := w.jobs[name]; j != nil && !suite.Ended(j.outcome) {
 			t.Fatalf("%s ended as %s and its Job still runs", name, s.State())
 		}
-		if name == w.newest() && !s.Spec.Cancel && !w.meddled[name] && !s.Passed() && s.State() != v1alpha1.ReasonFailed {
+		if w.ofNewest(name) && !s.Spec.Cancel && !w.meddled[name] && !s.Passed() && s.State() != v1alpha1.ReasonFailed {
 			t.Fatalf("the newest, %s, ended as %s", name, s.State())
 		}
 	}

@@ -118,6 +118,31 @@ func TestNewSpec(t *testing.T) {
 	}
 }
 
+func TestNewSupersedes(t *testing.T) {
+	for name, tc := range map[string]struct {
+		policy  v1alpha1.SupersedePolicy
+		key     string // of the notification
+		wantKey string
+	}{
+		"by default":           {policy: "", wantKey: "main/staging"},
+		"branch":               {policy: "Branch", wantKey: "main/staging"},
+		"branch, own key":      {policy: "Branch", key: "mine", wantKey: "mine"},
+		"environment":          {policy: "Environment"},
+		"environment, own key": {policy: "Environment", key: "mine", wantKey: "mine"},
+		"none":                 {policy: "None"},
+		"none, own key":        {policy: "None", key: "mine", wantKey: "mine"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := suite.New(aRequest(func(r *suite.Request) {
+				r.Trigger.Spec.Supersede, r.Notification.DeduplicationKey = tc.policy, tc.key
+			})).Spec
+			if got.SupersedeKey != tc.wantKey || got.Supersede != tc.policy {
+				t.Errorf("supersedeKey %q, supersede %q, want %q, %q", got.SupersedeKey, got.Supersede, tc.wantKey, tc.policy)
+			}
+		})
+	}
+}
+
 // FuzzNew holds every name and label to what the API server accepts, whatever the notification says.
 func FuzzNew(f *testing.F) {
 	f.Add("smoke", "staging", "4f2a90b1", "", int32(1))
@@ -145,6 +170,7 @@ func FuzzNew(f *testing.F) {
 func TestEphemeralEnvironment(t *testing.T) {
 	base := anEnvironment()
 	base.Spec.Variables = v1alpha1.Variables{"SHOP": "demo"}
+	base.Spec.MaxConcurrentSuites = 3
 	one := suite.EphemeralEnvironment(base, "https://pr-1.example.com", t0)
 	if again := suite.EphemeralEnvironment(base, "https://pr-1.example.com", t0.Add(time.Hour)); again.Name != one.Name {
 		t.Error("one deployment URL has two Environments")
@@ -157,6 +183,9 @@ func TestEphemeralEnvironment(t *testing.T) {
 	}
 	if one.Spec.URL != "https://pr-1.example.com" || one.Spec.Variables["SHOP"] != "demo" {
 		t.Errorf("spec = %+v, want the URL of the deployment and the variables of the base", one.Spec)
+	}
+	if one.Spec.MaxConcurrentSuites != 3 {
+		t.Errorf("maxConcurrentSuites = %d, want that of the base", one.Spec.MaxConcurrentSuites)
 	}
 	base.Name = strings.Repeat("e", 63)
 	if errs := validation.IsDNS1123Label(suite.EphemeralEnvironment(base, "https://x", t0).Name); len(errs) != 0 {

@@ -56,6 +56,7 @@ func New(r Request) *v1alpha1.Suite {
 			Deployment:   deployment(r.Notification),
 			Variables:    r.Notification.Variables,
 			SupersedeKey: r.supersedeKey(),
+			Supersede:    r.Trigger.Spec.Supersede,
 			Attempt:      id.attempt,
 			ReceivedAt:   &received,
 
@@ -91,11 +92,14 @@ func (r Request) identity() identity {
 	return id
 }
 
-// supersedeKey is the client's own key, or branch/environment. Deployments without a branch share
-// one stream per environment: they are all "the" deployment there.
+// supersedeKey is the client's own key, or branch/environment where the Trigger goes by branches.
 func (r Request) supersedeKey() string {
-	return cmp.Or(r.Notification.DeduplicationKey,
-		notification.BranchName(r.Notification.Branch)+"/"+r.Environment)
+	switch r.Trigger.Spec.Supersede {
+	case v1alpha1.SupersedeEnvironment, v1alpha1.SupersedeNone:
+		return r.Notification.DeduplicationKey
+	default:
+		return cmp.Or(r.Notification.DeduplicationKey, branchKey(r.Notification.Branch, r.Environment))
+	}
 }
 
 func (r Request) labels() map[string]string {

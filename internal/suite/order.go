@@ -11,10 +11,11 @@ import (
 // StreamKey names the stream of a Suite within its namespace, empty where it has none. Runs of one
 // stream test the same thing in the same place, so that a newer one makes the older ones pointless.
 func StreamKey(s *v1alpha1.Suite) string {
-	if s.Spec.SupersedeKey == "" {
+	x := streamOf(s)
+	if x == (stream{}) {
 		return ""
 	}
-	return hash(s.Spec.Trigger.Name, s.Spec.Environment, s.Spec.SupersedeKey)
+	return hash(x.trigger, x.environment, x.key)
 }
 
 // Compare orders Suites by when they were received, and by name: a total order on which every replica
@@ -31,11 +32,21 @@ func newest(stream []*v1alpha1.Suite) *v1alpha1.Suite {
 	return slices.MaxFunc(stream, Compare)
 }
 
-// unfinishedBefore is the newest Suite of the stream that is older than s and has not ended.
+// newerThan s is the newest Suite of its stream, where that is newer than s and answers another notification;
+// else nil.
+func newerThan(s *v1alpha1.Suite, stream []*v1alpha1.Suite) *v1alpha1.Suite {
+	newer := newest(stream)
+	if newer == nil || Compare(newer, s) <= 0 || siblings(newer, s) {
+		return nil
+	}
+	return newer
+}
+
+// unfinishedBefore is the newest Suite of the stream that is older than s, no sibling, and has not ended.
 func unfinishedBefore(s *v1alpha1.Suite, stream []*v1alpha1.Suite) *v1alpha1.Suite {
 	var older []*v1alpha1.Suite
 	for _, other := range stream {
-		if !other.Finished() && Compare(other, s) < 0 {
+		if !other.Finished() && Compare(other, s) < 0 && !siblings(other, s) {
 			older = append(older, other)
 		}
 	}

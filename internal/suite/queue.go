@@ -8,16 +8,18 @@ import (
 
 // Limits bound how many runs are active at once; 0 means no limit.
 type Limits struct {
-	Team    int32
-	Trigger map[string]int32 // by the Trigger's name
+	Team        int32
+	Trigger     map[string]int32 // by the Trigger's name
+	Environment map[string]int32 // by the Environment's name
 }
 
 // Place is the place of s in the queue, from 1, and 0 where s may start now. It replays the queue over
 // what exists: active runs hold their slots, then the waiting ones take what is left, first come
-// first served. A run that waits for its Trigger's slot does not keep the team's slots from others, and
-// one that could not start with a slot either, a stuck one, keeps none from anybody.
+// first served. A run needs a slot of the team, of its Trigger and of its Environment. One that waits for
+// any of these does not keep the others from anybody, and one that could not start with a slot either, a
+// stuck one, keeps none.
 func Place(s *v1alpha1.Suite, unfinished []*v1alpha1.Suite, active func(*v1alpha1.Suite) bool, limits Limits) int {
-	slots := slots{limits: limits, trigger: map[string]int32{}}
+	slots := slots{limits: limits, trigger: map[string]int32{}, environment: map[string]int32{}}
 	var waiting []*v1alpha1.Suite
 	for _, other := range unfinished {
 		if active(other) {
@@ -46,76 +48,105 @@ func Place(s *v1alpha1.Suite, unfinished []*v1alpha1.Suite, active func(*v1alpha
 	return 0
 }
 
-// Front are those of the waiting runs whom a slot that gets free can concern: of each Trigger as many as
-// it can have slots, for all may be free by now, and those behind them who are told their exact place,
-// or will be. Whoever waits further back says just that, and need not be looked at; nor need those that
-// are stuck, who wait for something else.
+// Front are those of the waiting runs whom a slot that gets free can concern: of those that need the same
+// slots as many as there can be, for all may be free by now, and those behind them who are told their
+// exact place, or will be. Whoever waits further back says just that, and need not be looked at; nor need
+// those that are stuck, who wait for something else.
 func Front(waiting []*v1alpha1.Suite, stuck func(*v1alpha1.Suite) bool, limits Limits) []*v1alpha1.Suite {
-	ahead := map[string]int32{}
+	ahead := map[need]int32{}
 	return slices.DeleteFunc(slices.SortedFunc(slices.Values(waiting), Compare), func(s *v1alpha1.Suite) bool {
 		if stuck(s) {
 			return true
 		}
-		trigger := s.Spec.Trigger.Name
-		ahead[trigger]++
-		return ahead[trigger] > limits.of(trigger)+exactPlaces+1
+		needs := limits.needs(s)
+		ahead[needs]++
+		return ahead[needs] > limits.of(needs)+exactPlaces+1
 	})
+}
+
+// need is what slots a run needs beside one of the team. The Environment is left out where it has no
+// limit, or the many ephemeral ones would each have a front of their own.
+type need struct{ trigger, environment string }
+
+func (l Limits) needs(s *v1alpha1.Suite) need {
+	if l.Environment[s.Spec.Environment] == 0 {
+		return need{trigger: s.Spec.Trigger.Name}
+	}
+	return need{s.Spec.Trigger.Name, s.Spec.Environment}
+}
+
+// of is how many runs with a need can have slots at most, where there is a limit.
+func (l Limits) of(n need) int32 {
+	least := int32(0)
+	for _, limit := range []int32{l.Team, l.Trigger[n.trigger], l.Environment[n.environment]} {
+		if limit != 0 && (least == 0 || limit < least) {
+			least = limit
+		}
+	}
+	return least
 }
 
 // Stuck tells which of the waiting runs could not start with a slot either: those behind an unfinished
 // run of their stream, of which only the oldest may start, and those that leave their turn to others.
 func Stuck(unfinished []*v1alpha1.Suite) func(*v1alpha1.Suite) bool {
-	oldest := make(map[stream]*v1alpha1.Suite, len(unfinished))
+	first, second := make(map[stream]*v1alpha1.Suite, len(unfinished)), map[stream]*v1alpha1.Suite{}
 	for _, s := range unfinished {
-		if first := oldest[streamOf(s)]; first == nil || Compare(s, first) < 0 {
-			oldest[streamOf(s)] = s
+		keepOldest(first, streamOf(s), s)
+	}
+	for _, s := range unfinished {
+		if x := streamOf(s); x.trigger == "" && s != first[x] && !siblings(s, first[x]) {
+			keepOldest(second, x, s) // for the siblings of the first, which do not wait for that one
 		}
 	}
 	return func(s *v1alpha1.Suite) bool {
-		first := oldest[streamOf(s)]
-		behind := s.Spec.SupersedeKey != "" && first != nil && Compare(first, s) < 0
-		return behind || LeavesTurn(s)
+		x := streamOf(s)
+		return x != stream{} && (behind(s, first[x]) || behind(s, second[x])) || LeavesTurn(s)
 	}
 }
 
-// stream is what StreamKey names, at less cost where there are many.
-type stream struct{ trigger, environment, key string }
-
-func streamOf(s *v1alpha1.Suite) stream {
-	return stream{s.Spec.Trigger.Name, s.Spec.Environment, s.Spec.SupersedeKey}
+func keepOldest(oldest map[stream]*v1alpha1.Suite, x stream, s *v1alpha1.Suite) {
+	if known := oldest[x]; known == nil || Compare(s, known) < 0 {
+		oldest[x] = s
+	}
 }
 
-// of a Trigger: how many slots its runs can have at most, where there is a limit.
-func (l Limits) of(trigger string) int32 {
-	switch own := l.Trigger[trigger]; {
-	case own == 0:
-		return l.Team
-	case l.Team == 0:
-		return own
-	default:
-		return min(own, l.Team)
-	}
+// behind reports whether s has to wait for the end of another run, if there is one, of its stream.
+func behind(s, other *v1alpha1.Suite) bool {
+	return other != nil && Compare(other, s) < 0 && !siblings(other, s)
 }
 
 type slots struct {
-	limits  Limits
-	team    int32
-	trigger map[string]int32
+	limits      Limits
+	team        int32
+	trigger     map[string]int32
+	environment map[string]int32
 }
 
 func (x *slots) take(s *v1alpha1.Suite) {
 	x.team++
 	x.trigger[s.Spec.Trigger.Name]++
+	x.environment[s.Spec.Environment]++
 }
 
 func (x *slots) free(s *v1alpha1.Suite) bool {
-	limit := x.limits.Trigger[s.Spec.Trigger.Name]
-	return (limit == 0 || x.trigger[s.Spec.Trigger.Name] < limit) &&
-		(x.limits.Team == 0 || x.team < x.limits.Team)
+	return !x.teamFull() && !x.triggerFull(s) && !x.environmentFull(s)
 }
 
-// competes tells whether a waits for a slot that b waits for too.
+func (x *slots) teamFull() bool { return full(x.team, x.limits.Team) }
+
+func (x *slots) triggerFull(s *v1alpha1.Suite) bool {
+	return full(x.trigger[s.Spec.Trigger.Name], x.limits.Trigger[s.Spec.Trigger.Name])
+}
+
+func (x *slots) environmentFull(s *v1alpha1.Suite) bool {
+	return full(x.environment[s.Spec.Environment], x.limits.Environment[s.Spec.Environment])
+}
+
+func full(taken, limit int32) bool { return limit > 0 && taken >= limit }
+
+// competes reports whether a waits for a slot that b waits for too.
 func (x *slots) competes(a, b *v1alpha1.Suite) bool {
-	teamFull := x.limits.Team > 0 && x.team >= x.limits.Team
-	return teamFull || a.Spec.Trigger.Name == b.Spec.Trigger.Name
+	return x.teamFull() ||
+		a.Spec.Trigger.Name == b.Spec.Trigger.Name && x.triggerFull(a) ||
+		a.Spec.Environment == b.Spec.Environment && x.environmentFull(a)
 }

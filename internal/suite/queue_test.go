@@ -73,9 +73,69 @@ func TestPlace(t *testing.T) {
 		},
 		"WithoutAStream": {
 			reason: "Runs without a stream do not wait for each other.",
-			queued: []*v1alpha1.Suite{aSuite("a", 1, keyed("")), aSuite("b", 2, keyed("")), aSuite("c", 3, keyed(""))},
+			queued: []*v1alpha1.Suite{
+				aSuite("a", 1, withPolicy("None")), aSuite("b", 2, withPolicy("None")), aSuite("c", 3, withPolicy("None")),
+			},
 			limits: suite.Limits{Team: 2},
 			want:   1,
+		},
+		"EnvironmentFull": {
+			reason: "The Environment is booked by a run of another Trigger.",
+			active: []*v1alpha1.Suite{aSuite("a", 1, of("other"))},
+			queued: []*v1alpha1.Suite{aSuite("b", 2)},
+			limits: suite.Limits{Environment: map[string]int32{"staging": 1}},
+			want:   1,
+		},
+		"EnvironmentFirstComeFirstServed": {
+			reason: "The runs of all Triggers queue together.",
+			active: []*v1alpha1.Suite{aSuite("a", 1)},
+			queued: []*v1alpha1.Suite{aSuite("b", 2, of("other")), aSuite("c", 3, keyed("c")), aSuite("d", 4, of("third"))},
+			limits: suite.Limits{Environment: map[string]int32{"staging": 1}},
+			want:   3,
+		},
+		"OtherEnvironmentDoesNotBlock": {
+			reason: "Runs that wait for their own Environment leave the Trigger's slots to others.",
+			active: []*v1alpha1.Suite{aSuite("a", 1)},
+			queued: []*v1alpha1.Suite{aSuite("b", 2, keyed("b")), aSuite("c", 3, at("production"))},
+			limits: suite.Limits{Trigger: map[string]int32{"smoke": 2}, Environment: map[string]int32{"staging": 1}},
+		},
+		"BehindNobodyWhoWaitsForAnotherEnvironment": {
+			reason: "The Trigger is full, and the one before it waits for its Environment besides.",
+			active: []*v1alpha1.Suite{aSuite("a", 1), aSuite("b", 2, at("production"))},
+			queued: []*v1alpha1.Suite{aSuite("c", 3, of("other")), aSuite("d", 4, at("production"), keyed("d"))},
+			limits: suite.Limits{Trigger: map[string]int32{"smoke": 2}, Environment: map[string]int32{"staging": 1}},
+			want:   1,
+		},
+		"EnvironmentHasRoom": {
+			reason: "Two may share it.",
+			active: []*v1alpha1.Suite{aSuite("a", 1)},
+			queued: []*v1alpha1.Suite{aSuite("b", 2, of("other"))},
+			limits: suite.Limits{Environment: map[string]int32{"staging": 2}},
+		},
+		"BehindTheStreamOfItsEnvironment": {
+			reason: "Of an Environment's stream only the oldest may start, whatever its Trigger.",
+			queued: []*v1alpha1.Suite{
+				aSuite("a", 1, withPolicy("Environment")), aSuite("b", 2, withPolicy("Environment"), of("other")), aSuite("c", 3),
+			},
+			limits: suite.Limits{Team: 2},
+		},
+		"BesideItsSibling": {
+			reason: "Siblings do not wait for each other, so both take a slot.",
+			queued: []*v1alpha1.Suite{
+				aSuite("a", 1, withPolicy("Environment"), notifiedBy("r")),
+				aSuite("b", 1, withPolicy("Environment"), notifiedBy("r"), of("other")), aSuite("c", 3),
+			},
+			limits: suite.Limits{Team: 2},
+			want:   1,
+		},
+		"BehindWhatItsSiblingIsBehind": {
+			reason: "Both siblings wait for an older run of the stream, and take no slot.",
+			active: []*v1alpha1.Suite{aSuite("z", 2, withPolicy("Environment"), of("third"))},
+			queued: []*v1alpha1.Suite{
+				aSuite("a", 1, withPolicy("Environment"), notifiedBy("r")),
+				aSuite("b", 3, withPolicy("Environment"), notifiedBy("r"), of("other")), aSuite("c", 4),
+			},
+			limits: suite.Limits{Team: 3},
 		},
 		"WaitsForItsInputs": {
 			reason: "A store that is down holds up only those that need it.",

@@ -58,16 +58,20 @@ func stop(o Observation, end metav1.Condition) Decision {
 }
 
 // overdue reports whether Kubernetes should have ended the Job by now. It does not where somebody took
-// the deadline away, or where its Job controller does not run.
+// the deadline away, or where its Job controller does not run. Once the Job is deleted for that, the Suite's own
+// start time is what is left to tell.
 func overdue(o Observation, now time.Time) bool {
-	started := o.Job.Status.StartTime
+	started := o.Suite.Status.StartTime
+	if o.Job != nil && o.Job.Status.StartTime != nil {
+		started = o.Job.Status.StartTime
+	}
 	return started != nil && now.Sub(started.Time) >= timeLimit(o)+deadlineGrace
 }
 
 // timeLimit of a run is what its Job was given, as its Trigger may have changed since.
 func timeLimit(o Observation) time.Duration {
 	switch {
-	case o.Job.Spec.ActiveDeadlineSeconds != nil:
+	case o.Job != nil && o.Job.Spec.ActiveDeadlineSeconds != nil:
 		return min(time.Duration(*o.Job.Spec.ActiveDeadlineSeconds)*time.Second, maxTimeout)
 	case o.Trigger != nil:
 		return o.Trigger.RunTimeout()

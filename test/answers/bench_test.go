@@ -36,6 +36,7 @@ func BenchmarkAnswer(b *testing.B) {
 	s := apiserver.New(b)
 	holdLease(b, s)
 	tm := newTeam(b, s)
+	tm.unbind()
 	r := startReplica(b, kubeconfigOf(b, s.Manager(b)))
 	r.awaitReady()
 	tm.awaitKnown([]*replica{r})

@@ -29,6 +29,7 @@ func testOnce(t *testing.T, every int64) {
 	s := apiserver.New(t)
 	p := newProxy(t, s.Manager(t))
 	tm := newTeam(t, s)
+	tm.unbind()
 	all := replicas(t, s, p.kubeconfig(), processes)
 	tm.awaitKnown(all)
 	p.every = every

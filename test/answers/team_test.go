@@ -71,6 +71,13 @@ func (tm *team) update(o k8sclient.Object, change func()) {
 	}
 }
 
+// unbind lets the team have any number of Suites.
+func (tm *team) unbind() {
+	tm.t.Helper()
+	owner := &v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: tm.namespace}}
+	tm.update(owner, func() { owner.Spec.MaxSuites, owner.Spec.MaxUnfinishedSuites = new(int32(0)), new(int32(0)) })
+}
+
 func (tm *team) suites() []v1alpha1.Suite {
 	tm.t.Helper()
 	var list v1alpha1.SuiteList

@@ -1,0 +1,40 @@
+package suite
+
+import (
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/notification"
+)
+
+// stream identifies Suites of which a newer one makes the older ones pointless, within a namespace. The
+// zero value is no stream.
+type stream struct{ trigger, environment, key string }
+
+// streamOf is the one place that knows what a stream is; all else compares streams, or their keys. No
+// Trigger has an empty name, so a stream of a whole Environment is never one of a Trigger.
+func streamOf(s *v1alpha1.Suite) stream {
+	spec := &s.Spec
+	switch {
+	case spec.SupersedeKey != "":
+		return stream{spec.Trigger.Name, spec.Environment, spec.SupersedeKey}
+	case spec.Supersede == v1alpha1.SupersedeNone:
+		return stream{}
+	case spec.Supersede == v1alpha1.SupersedeEnvironment:
+		return stream{environment: spec.Environment}
+	default:
+		return stream{spec.Trigger.Name, spec.Environment, branchKey(spec.Deployment.Branch, spec.Environment)}
+	}
+}
+
+// branchKey is the supersedeKey of a branch. Deployments without a branch share one stream per
+// environment: they are all "the" deployment there.
+func branchKey(branch, environment string) string {
+	return notification.BranchName(branch) + "/" + environment
+}
+
+// siblings reports whether two Suites answer the same notification, for different Triggers. They test
+// the same deployment, so that in the stream of an Environment neither supersedes the other nor waits
+// for it. Of one Trigger there is one Suite per notification; another is a copy that somebody made.
+func siblings(a, b *v1alpha1.Suite) bool {
+	request := a.Annotations[AnnotationRequest]
+	return request != "" && request == b.Annotations[AnnotationRequest] && a.Spec.Trigger.Name != b.Spec.Trigger.Name
+}
