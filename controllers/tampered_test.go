@@ -161,16 +161,17 @@ func TestNodeIsGone(t *testing.T) {
 func TestDeadlineIsTakenAway(t *testing.T) {
 	t.Parallel()
 	w := oneAtATime(t)
+	w.create(aTrigger("brief", func(t *v1alpha1.Trigger) { t.Spec.Timeout = &metav1.Duration{Duration: time.Minute} }))
 	w.startManager()
-	w.create(aSuite("run", 0), aSuite("next", 1))
+	w.create(aSuite("run", 0, of("brief")), aSuite("next", 1))
 	w.runs("run")
 	w.must(w.Client.Patch(context.Background(), w.hasJob("run"), client.RawPatch("application/merge-patch+json",
 		[]byte(`{"spec":{"activeDeadlineSeconds":null}}`))))
-	w.clock.moveOn(32 * time.Minute)
+	w.clock.moveOn(2 * time.Minute)
 	w.touch("run")
 	w.collect("run")
-	w.reaches("run", v1alpha1.ReasonTimedOut, "longer than its timeout of 30m")
-	w.hasJob("next")
+	w.reaches("run", v1alpha1.ReasonTimedOut, "longer than its timeout of 1m")
+	w.runs("next")
 }
 
 // TestTeamIsDeleted: without exactly one Team nobody knows the limits, so that nothing starts.
