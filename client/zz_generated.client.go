@@ -215,8 +215,8 @@ type Notification struct {
 	// CommitURL Makes the commit a link where no repository is configured.
 	CommitURL *HTTPURL `json:"commit_url,omitempty"`
 
-	// DeduplicationKey Replaces branch/environment as that by which a newer run stops older ones of the same
-	// Trigger and Environment.
+	// DeduplicationKey Replaces what the Trigger's `supersede` says, by default branch/environment, as that by which a
+	// newer run stops older ones of the same Trigger and Environment.
 	DeduplicationKey *string `json:"deduplication_key,omitempty"`
 
 	// DeploymentType Compared with the deployment types of Triggers, exactly. Printable text.
@@ -538,8 +538,8 @@ type ClientInterface interface {
 
 	// CiGreenlight Ask whether a pipeline may go on
 	//
-	// The state of a run. One that was superseded answers with the newest run of its stream as the
-	// relevant one. With `wait`, a run that has not ended is answered about as soon as `runStage` or
+	// The state of a run. One that was superseded answers with the newest later run of its stream and
+	// Trigger as the relevant one. With `wait`, a run that has not ended is answered about as soon as `runStage` or
 	// `relevantRunId` changes, or after that time: a poll without the poll interval.
 	//
 	// Corresponds with GET /api/v0/ci-greenlight/{id} (the `CiGreenlight` operationId).
@@ -589,8 +589,8 @@ type ClientInterface interface {
 
 // CiGreenlight Ask whether a pipeline may go on
 //
-// The state of a run. One that was superseded answers with the newest run of its stream as the
-// relevant one. With `wait`, a run that has not ended is answered about as soon as `runStage` or
+// The state of a run. One that was superseded answers with the newest later run of its stream and
+// Trigger as the relevant one. With `wait`, a run that has not ended is answered about as soon as `runStage` or
 // `relevantRunId` changes, or after that time: a poll without the poll interval.
 //
 // Corresponds with GET /api/v0/ci-greenlight/{id} (the `CiGreenlight` operationId).
@@ -968,8 +968,8 @@ type ClientWithResponsesInterface interface {
 
 	// CiGreenlightWithResponse Ask whether a pipeline may go on
 	//
-	// The state of a run. One that was superseded answers with the newest run of its stream as the
-	// relevant one. With `wait`, a run that has not ended is answered about as soon as `runStage` or
+	// The state of a run. One that was superseded answers with the newest later run of its stream and
+	// Trigger as the relevant one. With `wait`, a run that has not ended is answered about as soon as `runStage` or
 	// `relevantRunId` changes, or after that time: a poll without the poll interval.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -1498,8 +1498,8 @@ func (r DeploySuccessResponse) ContentType() string {
 
 // CiGreenlightWithResponse Ask whether a pipeline may go on
 //
-// The state of a run. One that was superseded answers with the newest run of its stream as the
-// relevant one. With `wait`, a run that has not ended is answered about as soon as `runStage` or
+// The state of a run. One that was superseded answers with the newest later run of its stream and
+// Trigger as the relevant one. With `wait`, a run that has not ended is answered about as soon as `runStage` or
 // `relevantRunId` changes, or after that time: a poll without the poll interval.
 //
 // Returns a wrapper object for the known response body format(s).

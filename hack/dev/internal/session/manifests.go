@@ -139,7 +139,7 @@ func (s *Session) applySamples(ctx context.Context) error {
 	}
 	step := s.console.Step("samples")
 	patches := []patch{
-		{Target: target{Kind: "Environment", Name: "staging"}, Patch: replace("/spec/url", s.demoURL())},
+		{Target: target{Kind: "Environment"}, Patch: replace("/spec/url", s.demoURL())},
 		{Target: target{Kind: "APIKey"}, Patch: replace("/spec/sha256", s.secrets.APIKeyHash())},
 		{Target: target{Kind: "Deployment", Name: "demo-shop"}, Patch: s.shopPatch()},
 	}

@@ -1,0 +1,69 @@
+package e2e
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+// TestSharedEnvironment deploys three branches to one Environment, which two Triggers test. The runs of
+// what was deployed before are stopped, and those of the last deployment take turns.
+func TestSharedEnvironment(t *testing.T) {
+	c := useCluster(t)
+	tm := newTeam(t, c)
+	tm.book("staging")
+	shared := func(t *v1alpha1.Trigger) { t.Spec.Supersede = v1alpha1.SupersedeEnvironment }
+	tm.trigger("checkout", shared, runs(slowToStop), grace(10))
+	tm.trigger("shop", shared, runs(slowToStop), grace(10))
+	m := runManager(t, c, options{})
+
+	first := tm.ids(m, deploy("main", "", false))
+	tm.awaitOnePod(first)
+	second := tm.ids(m, deploy("feature/cart", "", false))
+	third := tm.ids(m, deploy("feature/pay", "", true))
+	for _, id := range third {
+		tm.awaitState(id, v1alpha1.ReasonPassed)
+	}
+	for _, id := range append(first, second...) {
+		s := tm.awaitState(id, v1alpha1.ReasonSuperseded)
+		story(t, "%s %v: %s", id, tm.history(id).states, message(s))
+	}
+	all := slices.Concat(first, second, third)
+	slices.SortFunc(all, func(a, b string) int { return tm.history(a).podSeen.Compare(tm.history(b).podSeen) })
+	tm.checkOneAfterTheOther(all...)
+}
+
+// ids are the runs that a notification creates.
+func (tm *team) ids(m *manager, n notification) []string {
+	tm.t.Helper()
+	results := tm.notify(m, n)
+	if len(results) != 2 || results[0].Created == "" || results[1].Created == "" {
+		tm.t.Fatalf("%+v, want two runs", results)
+	}
+	return []string{results[0].Created, results[1].Created}
+}
+
+// awaitOnePod waits for the pod of any of the runs.
+func (tm *team) awaitOnePod(ids []string) {
+	tm.t.Helper()
+	hasPod := func(id string) bool { return len(tm.history(id).pods) > 0 }
+	for deadline := time.Now().Add(time.Minute); !slices.ContainsFunc(ids, hasPod); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			tm.t.Fatalf("none of %v has a pod after a minute", ids)
+		}
+	}
+}
+
+// book lets one run at a time into an Environment.
+func (tm *team) book(environment string) {
+	tm.t.Helper()
+	e := &v1alpha1.Environment{ObjectMeta: tm.meta(environment)}
+	patch := client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"maxConcurrentSuites":1}}`))
+	if err := tm.Patch(tm.t.Context(), e, patch); err != nil {
+		tm.t.Fatal(err)
+	}
+}
