@@ -64,6 +64,7 @@ func (a *API) readOrder(w http.ResponseWriter, r *Request) (*order, error) {
 		idempotencyKey: idempotencyKey,
 		dryRun:         dryRun,
 		receivedAt:     r.receivedAt,
+		serverTime:     a.ServerTime(r.receivedAt),
 		// Clients may give several requests one id, but only this request may find a Suite to be
 		// its own.
 		id: r.id + "." + rand.Text(),
