@@ -46,7 +46,6 @@ func Bound(server *http.Server, bounds Bounds) (net.Listener, error) {
 	}
 	server.ConnContext = func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) }
 	server.ConnState = func(c net.Conn, state http.ConnState) { c.(*conn).enter(state) }
-	server.Handler = markAnswered(server.Handler)
 	return &listener{Listener: inner, room: newRoom(bounds), closed: make(chan struct{})}, nil
 }
 
@@ -58,17 +57,6 @@ func Authenticated(ctx context.Context, tenant string) {
 }
 
 type connKey struct{}
-
-// markAnswered lets an unproven connection be closed from the end of its answer on, although the server
-// goes on with it for a while, so that the client can read the answer.
-func markAnswered(handler http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if c, ok := r.Context().Value(connKey{}).(*conn); ok {
-			defer c.answered.Store(true)
-		}
-		handler.ServeHTTP(w, r)
-	})
-}
 
 // listener accepts connections for which there is room.
 type listener struct {

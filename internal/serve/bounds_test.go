@@ -211,6 +211,18 @@ func TestHeaderLines(t *testing.T) {
 	}
 }
 
+// TestRefusedCrowd: connections that are closed after an error make room while the client may read it.
+func TestRefusedCrowd(t *testing.T) {
+	r := bounded(t, keyed, Bounds{Unproven: 4, Idle: 4, HeaderLines: 10})
+	for range 40 {
+		_, _ = io.WriteString(r.dial("127.0.0.1"), "GET / HTTP/1.1\r\n"+strings.Repeat("A: b\r\n", 100))
+	}
+	began := time.Now()
+	if status := ask(t, r.dial("127.0.0.1"), "/?tenant=a"); status != http.StatusOK || time.Since(began) > 2*time.Second {
+		t.Errorf("status %d after %s, want 200 within 2s", status, time.Since(began))
+	}
+}
+
 func TestAddressGroup(t *testing.T) {
 	cases := map[string]struct {
 		a, b string

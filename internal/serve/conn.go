@@ -14,7 +14,7 @@ type conn struct {
 	room     *room
 	accepted time.Time
 	reading  atomic.Bool // waits for the client to send
-	answered atomic.Bool // a request that proved nothing
+	answered atomic.Bool // for the last time
 	head     head        // of the request that is being read
 
 	// The room guards these.
@@ -35,7 +35,6 @@ func (c *conn) enter(state http.ConnState) {
 		c.room.busy(c)
 	case http.StateIdle:
 		c.head = head{max: c.head.max, atStart: true}
-		c.answered.Store(false)
 		c.room.rest(c)
 	}
 }
@@ -55,9 +54,10 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// CloseWrite lets the server end an answer before it closes the connection, so that the client can read
-// the answer although it goes on sending.
+// CloseWrite is called where the client has more to send than the server wants: the server then leaves it
+// half a second to read the answer. That is no reason to keep others out.
 func (c *conn) CloseWrite() error {
+	c.answered.Store(true)
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
 	}

@@ -1,7 +1,6 @@
 package answers
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"net"
@@ -24,13 +23,12 @@ const (
 	promptly = time.Second
 )
 
-// flood is a crowd of connections, each of which sends something and then stays.
-type flood struct {
-	kind        string
+// visitors are connections, each of which sends something and then stays.
+type visitors struct {
 	connections int
 	url         string
 	first       string // answered, where there is one, before the rest is sent
-	send        []byte
+	send        string
 }
 
 // TestFloods runs the manager in the memory that its container has, and floods it from outside. Whoever
@@ -39,21 +37,23 @@ func TestFloods(t *testing.T) {
 	needDescriptors(t, 10000)
 	s := apiserver.New(t)
 	memory := newCgroup(t, containerMemory)
-	tm := newTeam(t, s)
+	flooding, other := newTeam(t, s), newTeam(t, s)
 	systemNamespace(t, s)
 	t.Setenv("GOMEMLIMIT", goMemoryLimit)
 	r := startReplica(t, kubeconfigOf(t, s.Manager(t)), memory.run()...)
 	r.awaitReady()
-	tm.awaitKnown([]*replica{r})
-	a := tm.notified(r, "waited-for")
+	flooding.awaitKnown([]*replica{r})
+	other.awaitKnown([]*replica{r})
+	suite := flooding.notified(r, "waited-for").Results[0].Created
 	t.Logf("FLOOD kind=none connections=0 peak_mib=%d", memory.peakMiB())
 
-	for _, f := range floods(r, tm.key, a.Results[0].Created) {
-		passed := t.Run(f.kind, func(t *testing.T) {
-			slowest, sent := f.run(t, func(n int) (answer, error) {
-				return notifyOnce(t, r.url, tm.key, fmt.Sprintf(`{"branch":"%s","sha":"flood-%s-%d"}`, f.kind, f.kind, n))
+	for _, kind := range []string{"headers", "many_headers", "metrics_headers", "probe_headers", "waiting", "waiting_refused", "next_headers", "bodies", "idle", "everything"} {
+		passed := t.Run(kind, func(t *testing.T) {
+			crowds := floods(r, flooding.key, suite)[kind]
+			slowest, sent := run(t, crowds, func(n int) (answer, error) {
+				return notifyOnce(t, r.url, other.key, fmt.Sprintf(`{"branch":"%s","sha":"flood-%s-%d"}`, kind, kind, n))
 			})
-			t.Logf("FLOOD kind=%s connections=%d peak_mib=%d notifications=%d slowest_ms=%d", f.kind, f.connections, memory.peakMiB(), sent, slowest.Milliseconds())
+			t.Logf("FLOOD kind=%s connections=%d peak_mib=%d notifications=%d slowest_ms=%d", kind, size(crowds), memory.peakMiB(), sent, slowest.Milliseconds())
 			if memory.kills() > 0 {
 				t.Error("the kernel killed the manager for its memory")
 			}
@@ -65,21 +65,36 @@ func TestFloods(t *testing.T) {
 	r.awaitReady()
 }
 
-func floods(r *replica, key, suite string) []flood {
+// floods are the visitors by what they do. Some have a key.
+func floods(r *replica, key, suite string) map[string][]visitors {
 	host := "Host: x\r\n"
-	bearer := "Authorization: Bearer " + key + "\r\n"
+	bearer := host + "Authorization: Bearer " + key + "\r\n"
 	ask := "GET /api/v0/ci-greenlight/" + suite
-	return []flood{
-		{kind: "headers", connections: 3000, url: r.url, send: []byte("POST / HTTP/1.1\r\n" + host + headers(60<<10, 1000))},
-		{kind: "many_headers", connections: 3000, url: r.url, send: []byte("POST / HTTP/1.1\r\n" + host + headers(15<<10, 4))},
-		{kind: "metrics_headers", connections: 300, url: r.metrics, send: []byte("GET /metrics HTTP/1.1\r\n" + host + headers(1<<20, 1000))},
-		{kind: "probe_headers", connections: 300, url: r.probes, send: []byte("GET /readyz HTTP/1.1\r\n" + host + headers(1<<20, 1000))},
-		{kind: "waiting", connections: 3500, url: r.url, send: []byte(ask + "?wait=55 HTTP/1.1\r\n" + host + bearer + headers(15<<10, 1000) + "\r\n")},
-		{kind: "waiting_refused", connections: 3500, url: r.url, send: []byte(ask + "?wait=55 HTTP/1.1\r\n" + host + bearer + headers(60<<10, 1000) + "\r\n")},
-		{kind: "next_headers", connections: 3000, url: r.url, first: ask + " HTTP/1.1\r\n" + host + bearer + "\r\n",
-			send: []byte("GET / HTTP/1.1\r\n" + host + headers(15<<10, 1000))},
-		{kind: "idle", connections: 8192, url: r.url},
+	post := "POST /api/webhooks/deploy_success HTTP/1.1\r\n" + bearer + "Content-Type: application/json\r\nContent-Length: "
+	waiting := visitors{3500, r.url, "", ask + "?wait=55 HTTP/1.1\r\n" + bearer + headers(15<<10, 1000) + "\r\n\r\n"}
+	next := visitors{3000, r.url, ask + " HTTP/1.1\r\n" + bearer + "\r\n", "GET / HTTP/1.1\r\n" + host + headers(15<<10, 1000)}
+	small := visitors{1000, r.url, "", post + "16384\r\n" + headers(14<<10, 1000) + "\r\n\r\n" + strings.Repeat(" ", 16000)}
+	large := visitors{60, r.url, "", post + "262144\r\n\r\n" + strings.Repeat(" ", 262000)}
+	idle := visitors{8192, r.url, "", ""}
+	return map[string][]visitors{
+		"headers":         {{3000, r.url, "", "POST / HTTP/1.1\r\n" + host + headers(60<<10, 1000)}},
+		"many_headers":    {{3000, r.url, "", "POST / HTTP/1.1\r\n" + host + headers(15<<10, 4)}},
+		"metrics_headers": {{300, r.metrics, "", "GET /metrics HTTP/1.1\r\n" + host + headers(1<<20, 1000)}},
+		"probe_headers":   {{300, r.probes, "", "GET /readyz HTTP/1.1\r\n" + host + headers(1<<20, 1000)}},
+		"waiting":         {waiting},
+		"waiting_refused": {{3500, r.url, "", ask + "?wait=55 HTTP/1.1\r\n" + bearer + headers(60<<10, 1000) + "\r\n\r\n"}},
+		"next_headers":    {next},
+		"bodies":          {small, large},
+		"idle":            {idle},
+		"everything":      {{5000, waiting.url, "", waiting.send}, {1000, next.url, next.first, next.send}, small, large, {500, idle.url, "", ""}},
 	}
+}
+
+func size(crowds []visitors) (n int) {
+	for _, c := range crowds {
+		n += c.connections
+	}
+	return n
 }
 
 // headers are so many bytes of header fields with values of that length, and no end of them.
@@ -92,11 +107,11 @@ func headers(bytes, value int) string {
 }
 
 // run floods, and notifies all the while. It returns the time that the slowest notification took.
-func (f flood) run(t *testing.T, notify func(n int) (answer, error)) (slowest time.Duration, sent int) {
+func run(t *testing.T, crowds []visitors, notify func(n int) (answer, error)) (slowest time.Duration, sent int) {
 	t.Helper()
 	stop, opened := make(chan struct{}), make(chan struct{})
 	var all sync.WaitGroup
-	all.Go(func() { f.open(stop, opened) })
+	all.Go(func() { open(crowds, stop, opened) })
 	defer all.Wait()
 	defer close(stop)
 	for after := 0; after < 4; time.Sleep(200 * time.Millisecond) {
@@ -117,21 +132,23 @@ func (f flood) run(t *testing.T, notify func(n int) (answer, error)) (slowest ti
 }
 
 // open makes all connections, several at a time, and holds them.
-func (f flood) open(stop <-chan struct{}, opened chan<- struct{}) {
+func open(crowds []visitors, stop <-chan struct{}, opened chan<- struct{}) {
 	var ready, ended sync.WaitGroup
 	slots := make(chan struct{}, 100)
-	for range f.connections {
-		slots <- struct{}{}
-		ready.Add(1)
-		ended.Go(func() {
-			c := f.connect()
-			<-slots
-			ready.Done()
-			<-stop
-			if c != nil {
-				c.Close()
-			}
-		})
+	for _, crowd := range crowds {
+		for range crowd.connections {
+			slots <- struct{}{}
+			ready.Add(1)
+			ended.Go(func() {
+				c := crowd.connect()
+				<-slots
+				ready.Done()
+				<-stop
+				if c != nil {
+					c.Close()
+				}
+			})
+		}
 	}
 	ready.Wait()
 	close(opened)
@@ -139,18 +156,18 @@ func (f flood) open(stop <-chan struct{}, opened chan<- struct{}) {
 }
 
 // connect returns nil where the server does not want the connection.
-func (f flood) connect() net.Conn {
-	c, err := net.DialTimeout("tcp", strings.TrimPrefix(f.url, "http://"), 5*time.Second)
+func (w visitors) connect() net.Conn {
+	c, err := net.DialTimeout("tcp", strings.TrimPrefix(w.url, "http://"), 5*time.Second)
 	if err != nil {
 		return nil
 	}
 	_ = c.(*net.TCPConn).SetLinger(0) // or the ports would be used up
 	_ = c.SetDeadline(time.Now().Add(2 * time.Second))
-	if f.first != "" {
-		_, _ = io.WriteString(c, f.first)
+	if w.first != "" {
+		_, _ = io.WriteString(c, w.first)
 		_, _ = c.Read(make([]byte, 2048))
 	}
-	_, _ = io.Copy(c, bytes.NewReader(f.send))
+	_, _ = io.WriteString(c, w.send)
 	_ = c.SetDeadline(time.Time{})
 	return c
 }

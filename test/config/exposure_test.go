@@ -5,11 +5,10 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/postflight-dev/postflight/test/apiserver"
 )
