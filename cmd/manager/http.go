@@ -9,6 +9,7 @@ import (
 	"os"
 	"time"
 
+	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -111,8 +112,12 @@ func setupAuth(ctx context.Context, mgr ctrl.Manager, contact *auth.Contact) (*a
 // probe asks the API server for its version, which anyone may, and so for its time. A time that cannot be
 // read is no failure: the API server answered.
 func probe(mgr ctrl.Manager) func(context.Context) (time.Time, error) {
+	server, _, urlErr := rest.DefaultServerUrlFor(mgr.GetConfig()) // a kubeconfig may name a host and no scheme
 	return func(ctx context.Context) (time.Time, error) {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, mgr.GetConfig().Host+"/version", nil)
+		if urlErr != nil {
+			return time.Time{}, urlErr
+		}
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, server.JoinPath("version").String(), nil)
 		if err != nil {
 			return time.Time{}, err
 		}

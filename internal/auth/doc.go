@@ -4,7 +4,7 @@
 // manager's cache, and the namespace of the APIKey found names the team. Wiring, in cmd/manager:
 //
 //	err := auth.SetupIndexes(ctx, mgr.GetFieldIndexer())
-//	contact := &auth.Contact{Probe: ...}             // a Runnable: when was the API server last seen
+//	contact := &auth.Contact{Probe: ...}             // a Runnable: when was the API server last seen, and what time was it there
 //	usage := auth.NewUsage(mgr.GetClient(), time.Now) // a Runnable: writes status.lastUsedTime
 //	authenticator := auth.New(auth.Config{Reader: mgr.GetCache(), Freshness: contact.Since, Used: usage.Saw})
 package auth

@@ -48,6 +48,7 @@ func (a *API) readOrder(w http.ResponseWriter, r *Request) (*order, error) {
 	if err := a.admit(r, dryRun); err != nil {
 		return nil, err
 	}
+	r.forget() // a thousand clients may take half a minute for their bodies
 	body, err := a.readBody(w, r)
 	if err != nil {
 		return nil, err

@@ -33,7 +33,11 @@ func (r *Request) team() string { return r.Principal.Team.Name }
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	url := *r.URL
 	url.Path, url.RawPath = cleanPath(r.URL.Path), ""
-	clean := r.WithContext(context.WithValue(r.Context(), serverRequest{}, r))
+	ctx := r.Context()
+	if ctx.Value(http.ServerContextKey) != nil { // nobody but the server, which is done with it, has this request
+		ctx = context.WithValue(ctx, serverRequest{}, r)
+	}
+	clean := r.WithContext(ctx)
 	clean.URL = &url
 	a.mux.ServeHTTP(w, clean)
 }
@@ -41,15 +45,16 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // serverRequest is the key of the request that the server holds until it is answered.
 type serverRequest struct{}
 
-// forget drops what a request that only waits from here on does not need: thousands may wait, and the
-// headers and the URL of each would keep up to 16 KiB. All parts of the request line share one string.
+// forget drops what a request does not need that only waits from here on, for news or for its body:
+// thousands may, and the headers and the URL of each would keep up to 16 KiB. All parts of the request line
+// share one string.
 func (r *Request) forget() {
 	method := strings.Clone(r.Method)
 	if original, ok := r.Context().Value(serverRequest{}).(*http.Request); ok {
 		original.Method, original.Proto, original.Host = method, "", ""
 		original.Header, original.RequestURI, original.URL = nil, "", &url.URL{}
 	}
-	r.Request = (&http.Request{Method: method}).WithContext(r.Context())
+	r.Request = (&http.Request{Method: method, Body: r.Body, ContentLength: r.ContentLength}).WithContext(r.Context())
 }
 
 // nowhere takes the place of a dot segment: no route has it, and no id is named so.
