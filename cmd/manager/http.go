@@ -32,7 +32,7 @@ func setupHTTP(ctx context.Context, mgr ctrl.Manager, o options, store *inputs.S
 	if err != nil {
 		return nil, err
 	}
-	authenticator, err := setupAuth(ctx, mgr, contact)
+	authenticate, err := setupAuth(ctx, mgr, contact)
 	if err != nil {
 		return nil, err
 	}
@@ -44,21 +44,17 @@ func setupHTTP(ctx context.Context, mgr ctrl.Manager, o options, store *inputs.S
 	if err := endpoint.SetupIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
 		return nil, err
 	}
-	// Not the manager's client: its reads wait for its writes, and answers must wait for neither.
-	writer, err := client.New(mgr.GetConfig(), client.Options{HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper()})
+	writer, err := newWriter(mgr)
 	if err != nil {
-		return nil, fmt.Errorf("create the client of the HTTP API: %w", err)
+		return nil, err
 	}
 	limits := endpoint.DefaultLimits()
 	limits.HoldBudget = o.holdBudget
 	api, err := endpoint.New(endpoint.Config{
-		Cache:  mgr.GetCache(),
-		Live:   mgr.GetAPIReader(),
-		Writer: writer,
-		Authenticate: func(r *http.Request) (endpoint.Principal, error) {
-			p, err := authenticator.Authenticate(r.Context(), r)
-			return endpoint.Principal(p), err
-		},
+		Cache:         mgr.GetCache(),
+		Live:          mgr.GetAPIReader(),
+		Writer:        writer,
+		Authenticate:  authenticate,
 		Authenticated: serve.Authenticated,
 		ServerTime:    contact.ServerTime,
 		Now:           in.clock.Now,
@@ -84,6 +80,16 @@ func setupHTTP(ctx context.Context, mgr ctrl.Manager, o options, store *inputs.S
 	return addServer(mgr, server, o, limits, known, ready)
 }
 
+// newWriter is not the manager's client: that one's reads wait for its writes, and answers must wait for
+// neither.
+func newWriter(mgr ctrl.Manager) (client.Client, error) {
+	writer, err := client.New(mgr.GetConfig(), client.Options{HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper()})
+	if err != nil {
+		return nil, fmt.Errorf("create the client of the HTTP API: %w", err)
+	}
+	return writer, nil
+}
+
 // knowEnvironments has the cache hold them before the first notification asks: it would wait for them,
 // and for ever where the API server is away.
 func knowEnvironments(ctx context.Context, c cache.Cache) error {
@@ -98,7 +104,7 @@ func setupContact(mgr ctrl.Manager, o options, in surroundings, ready checks) (*
 	return contact, errors.Join(mgr.Add(contact), contact.Register(in.metrics))
 }
 
-func setupAuth(ctx context.Context, mgr ctrl.Manager, contact *auth.Contact) (*auth.Authenticator, error) {
+func setupAuth(ctx context.Context, mgr ctrl.Manager, contact *auth.Contact) (func(*http.Request) (endpoint.Principal, error), error) {
 	if err := auth.SetupIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
 		return nil, err
 	}
@@ -106,7 +112,11 @@ func setupAuth(ctx context.Context, mgr ctrl.Manager, contact *auth.Contact) (*a
 	if err := mgr.Add(usage); err != nil {
 		return nil, err
 	}
-	return auth.New(auth.Config{Reader: mgr.GetCache(), Freshness: contact.Since, Used: usage.Saw}), nil
+	authenticator := auth.New(auth.Config{Reader: mgr.GetCache(), Freshness: contact.Since, Used: usage.Saw})
+	return func(r *http.Request) (endpoint.Principal, error) {
+		p, err := authenticator.Authenticate(r.Context(), r)
+		return endpoint.Principal(p), err
+	}, nil
 }
 
 // probe asks the API server for its version, which anyone may, and so for its time. A time that cannot be

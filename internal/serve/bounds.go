@@ -14,8 +14,8 @@ import (
 // has the most, the oldest. The group of an unproven connection is its address, and of an idle one the
 // tenant. So one group may take all that nobody else wants, and another always finds room.
 type Bounds struct {
-	// Unproven bounds the connections that have shown no key, Idle those between two authenticated
-	// requests. How many are busy is up to the handler.
+	// Unproven bounds the connections on which nothing was authenticated, and is more than 0; Idle bounds
+	// those between two authenticated requests. How many are busy is up to the handler.
 	Unproven, Idle int
 
 	// Total bounds all of them, 0 for any number. Newcomers wait where all are busy.
@@ -45,7 +45,11 @@ func Bound(server *http.Server, bounds Bounds) (net.Listener, error) {
 		return inner, nil
 	}
 	server.ConnContext = func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) }
-	server.ConnState = func(c net.Conn, state http.ConnState) { c.(*conn).enter(state) }
+	server.ConnState = func(c net.Conn, state http.ConnState) {
+		if c, ok := c.(*conn); ok {
+			c.enter(state)
+		}
+	}
 	return &listener{Listener: inner, room: newRoom(bounds), closed: make(chan struct{})}, nil
 }
 
