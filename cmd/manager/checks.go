@@ -42,7 +42,8 @@ func setupMetrics(mgr ctrl.Manager, address string, metrics prometheus.Gatherer)
 		return nil
 	}
 	mux := http.NewServeMux()
-	mux.Handle("/metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{ErrorHandling: promhttp.HTTPErrorOnError, MaxRequestsInFlight: maxScrapes}))
+	options := promhttp.HandlerOpts{ErrorHandling: promhttp.HTTPErrorOnError, MaxRequestsInFlight: maxScrapes}
+	mux.Handle("/metrics", promhttp.HandlerFor(metrics, options))
 	return serveOperators(mgr, "metrics", address, mux)
 }
 

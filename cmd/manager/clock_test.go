@@ -52,7 +52,7 @@ func TestClocksAnHourApart(t *testing.T) {
 			second := tm.deploy(t, honest.url, "second")
 			for _, suite := range []*v1alpha1.Suite{first, second} {
 				if miss := suite.Spec.ReceivedAt.Sub(suite.CreationTimestamp.Time).Abs(); miss >= 2*time.Second {
-					t.Errorf("%s was received at %s and created at %s, %s apart", suite.Spec.Deployment.SHA, suite.Spec.ReceivedAt, suite.CreationTimestamp, miss)
+					t.Errorf("%s was received at %s and created at %s", suite.Spec.Deployment.SHA, suite.Spec.ReceivedAt, suite.CreationTimestamp)
 				}
 			}
 			if !first.Spec.ReceivedAt.Time.Before(second.Spec.ReceivedAt.Time) {

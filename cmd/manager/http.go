@@ -27,7 +27,9 @@ import (
 func drainTimeout(o options) time.Duration { return o.holdBudget + 5*time.Second }
 
 // setupHTTP adds the HTTP API, which every replica serves.
-func setupHTTP(ctx context.Context, mgr ctrl.Manager, o options, store *inputs.Store, in surroundings, ready checks) (*serve.Server, error) {
+func setupHTTP(
+	ctx context.Context, mgr ctrl.Manager, o options, store *inputs.Store, in surroundings, ready checks,
+) (*serve.Server, error) {
 	contact, err := setupContact(mgr, o, in, ready)
 	if err != nil {
 		return nil, err
@@ -83,7 +85,9 @@ func setupHTTP(ctx context.Context, mgr ctrl.Manager, o options, store *inputs.S
 // newWriter is not the manager's client: that one's reads wait for its writes, and answers must wait for
 // neither.
 func newWriter(mgr ctrl.Manager) (client.Client, error) {
-	writer, err := client.New(mgr.GetConfig(), client.Options{HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper()})
+	writer, err := client.New(mgr.GetConfig(), client.Options{
+		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
+	})
 	if err != nil {
 		return nil, fmt.Errorf("create the client of the HTTP API: %w", err)
 	}
@@ -144,7 +148,9 @@ func probe(mgr ctrl.Manager) func(context.Context) (time.Time, error) {
 	}
 }
 
-func addServer(mgr ctrl.Manager, server *http.Server, o options, l endpoint.Limits, known func() bool, ready checks) (*serve.Server, error) {
+func addServer(
+	mgr ctrl.Manager, server *http.Server, o options, l endpoint.Limits, known func() bool, ready checks,
+) (*serve.Server, error) {
 	s, err := serve.Listen(server, serve.Options{
 		DrainDelay:   o.drainDelay,
 		DrainTimeout: drainTimeout(o),

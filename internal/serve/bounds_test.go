@@ -211,6 +211,20 @@ func TestHeaderLines(t *testing.T) {
 	}
 }
 
+// TestAnswersAreFinished: a request without a key is answered to its end, whoever comes meanwhile.
+func TestAnswersAreFinished(t *testing.T) {
+	r := bounded(t, func(w http.ResponseWriter, _ *http.Request) { time.Sleep(10 * patience); hello(w, nil) }, Bounds{Unproven: 3, Idle: 3})
+	slow := r.dial("127.0.0.1")
+	status := make(chan int)
+	go func() { status <- ask(t, slow, "/") }()
+	for began := time.Now(); time.Since(began) < 8*patience; time.Sleep(patience / 5) {
+		r.dial("127.0.0.1")
+	}
+	if got := <-status; got != http.StatusOK {
+		t.Errorf("status %d, want 200", got)
+	}
+}
+
 // TestRefusedCrowd: connections that are closed after an error make room while the client may read it.
 func TestRefusedCrowd(t *testing.T) {
 	r := bounded(t, keyed, Bounds{Unproven: 4, Idle: 4, HeaderLines: 10})

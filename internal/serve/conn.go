@@ -14,6 +14,7 @@ type conn struct {
 	room     *room
 	accepted time.Time
 	reading  atomic.Bool // waits for the client to send
+	asked    atomic.Bool // a request was read, and is being answered
 	answered atomic.Bool // for the last time
 	head     head        // of the request that is being read
 
@@ -32,9 +33,11 @@ func newConn(c net.Conn, r *room) *conn {
 func (c *conn) enter(state http.ConnState) {
 	switch state {
 	case http.StateActive:
+		c.asked.Store(true)
 		c.room.busy(c)
 	case http.StateIdle:
 		c.head = head{max: c.head.max, atStart: true}
+		c.asked.Store(false)
 		c.room.rest(c)
 	}
 }

@@ -34,8 +34,9 @@ func (r *room) admit(c *conn) bool {
 }
 
 // mayClose spares connections whose request is being answered, and those that may yet be about to send it.
+// The server reads ahead while it answers.
 func mayClose(c *conn) bool {
-	return time.Since(c.accepted) >= patience && (c.answered.Load() || c.reading.Load())
+	return time.Since(c.accepted) >= patience && (c.answered.Load() || c.reading.Load() && !c.asked.Load())
 }
 
 // evict closes a connection of the largest group in which one may be closed.

@@ -47,13 +47,16 @@ func TestFloods(t *testing.T) {
 	suite := flooding.notified(r, "waited-for").Results[0].Created
 	t.Logf("FLOOD kind=none connections=0 peak_mib=%d", memory.peakMiB())
 
-	for _, kind := range []string{"headers", "many_headers", "metrics_headers", "probe_headers", "waiting", "waiting_refused", "next_headers", "bodies", "idle", "everything"} {
+	for _, kind := range []string{
+		"headers", "many_headers", "metrics_headers", "probe_headers", "waiting", "waiting_refused", "next_headers", "bodies", "idle", "everything",
+	} {
 		passed := t.Run(kind, func(t *testing.T) {
 			crowds := floods(r, flooding.key, suite)[kind]
 			slowest, sent := run(t, crowds, func(n int) (answer, error) {
 				return notifyOnce(t, r.url, other.key, fmt.Sprintf(`{"branch":"%s","sha":"flood-%s-%d"}`, kind, kind, n))
 			})
-			t.Logf("FLOOD kind=%s connections=%d peak_mib=%d notifications=%d slowest_ms=%d", kind, size(crowds), memory.peakMiB(), sent, slowest.Milliseconds())
+			t.Logf("FLOOD kind=%s connections=%d peak_mib=%d notifications=%d slowest_ms=%d",
+				kind, size(crowds), memory.peakMiB(), sent, slowest.Milliseconds())
 			if memory.kills() > 0 {
 				t.Error("the kernel killed the manager for its memory")
 			}
