@@ -2,10 +2,12 @@ package serve
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -61,8 +63,7 @@ func ask(t *testing.T, c net.Conn, path string) int {
 func isClosed(c net.Conn) bool {
 	_ = c.SetReadDeadline(time.Now().Add(200 * time.Millisecond))
 	_, err := c.Read(make([]byte, 1))
-	netErr, ok := err.(net.Error)
-	return err != nil && (!ok || !netErr.Timeout())
+	return err != nil && !errors.Is(err, os.ErrDeadlineExceeded)
 }
 
 // TestIdleCrowd: many more connections than there is room for, of which none sends anything, keep nobody
