@@ -27,6 +27,7 @@ const requestTimeout = 90 * time.Second
 // Connection is a server and a key.
 type Connection struct {
 	api      *ClientWithResponses
+	baseURL  string
 	patience time.Duration
 	notice   func(error, time.Duration)
 	hold     atomic.Int64 // how long a request may wait, in nanoseconds
@@ -76,11 +77,12 @@ func Connect(baseURL, key string, options ...Option) (*Connection, error) {
 		r.Header.Set("User-Agent", s.userAgent)
 		return nil
 	}
-	api, err := NewClientWithResponses(strings.TrimRight(baseURL, "/"), WithHTTPClient(s.http), WithRequestEditorFn(editor))
+	baseURL = strings.TrimRight(baseURL, "/")
+	api, err := NewClientWithResponses(baseURL, WithHTTPClient(s.http), WithRequestEditorFn(editor))
 	if err != nil {
 		return nil, err
 	}
-	c := &Connection{api: api, patience: s.patience, notice: s.notice}
+	c := &Connection{api: api, baseURL: baseURL, patience: s.patience, notice: s.notice}
 	c.hold.Store(int64(MaxWait))
 	return c, nil
 }

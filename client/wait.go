@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptrace"
+	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -61,7 +62,19 @@ func (c *Connection) ask(ctx context.Context, id string, params *CiGreenlightPar
 	if err != nil {
 		return nil, unreachable(err)
 	}
+	if resp.JSON200 != nil {
+		c.resolveLinks(resp.JSON200)
+	}
 	return resp.JSON200, check(resp.HTTPResponse, resp.Body, resp.JSON200 != nil)
+}
+
+// resolveLinks makes URLs of the paths that a server answers with which does not know its own URL.
+func (c *Connection) resolveLinks(g *Greenlight) {
+	for _, link := range []*string{&g.RootRunURL, &g.RelevantRunURL, &g.RelevantRunWithBugsURL} {
+		if strings.HasPrefix(*link, "/") {
+			*link = c.baseURL + *link
+		}
+	}
 }
 
 // cutShort is a request that was held, and then ended by something else than Postflight. It is no

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/http/httptrace"
 	"strings"
 	"syscall"
@@ -91,5 +92,25 @@ func TestAwaitBehindProxies(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestLinks: a server that does not know its own URL answers with paths.
+func TestLinks(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"runStage":"completed","rootRunUrl":"/runs/acme/a","relevantRunUrl":"https://elsewhere.example.com/runs/acme/a"}`)
+	}))
+	defer server.Close()
+	c, err := client.Connect(server.URL+"/", "key")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := c.Greenlight(t.Context(), "a", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{server.URL + "/runs/acme/a", "https://elsewhere.example.com/runs/acme/a"}, []string{got.RootRunURL, got.RelevantRunURL}); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -9,10 +9,10 @@ import (
 	"os"
 	"time"
 
+	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/controllers"
@@ -23,16 +23,14 @@ import (
 	"github.com/postflight-dev/postflight/internal/serve"
 )
 
-// maxConnections is more than all that may wait or be answered, and leaves some that are idle: each costs
-// about 20 KiB, also of clients without a key.
-const maxConnections = 8192
-
 // drainTimeout lets requests end that are held for the API server.
 func drainTimeout(o options) time.Duration { return o.holdBudget + 5*time.Second }
 
 // setupHTTP adds the HTTP API, which every replica serves.
-func setupHTTP(ctx context.Context, mgr ctrl.Manager, o options, store *inputs.Store) (*serve.Server, error) {
-	authenticator, err := setupAuth(ctx, mgr)
+func setupHTTP(
+	ctx context.Context, mgr ctrl.Manager, o options, store *inputs.Store, contact *auth.Contact, in surroundings, ready checks,
+) (*serve.Server, error) {
+	authenticate, err := setupAuth(ctx, mgr, contact)
 	if err != nil {
 		return nil, err
 	}
@@ -44,28 +42,27 @@ func setupHTTP(ctx context.Context, mgr ctrl.Manager, o options, store *inputs.S
 	if err := endpoint.SetupIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
 		return nil, err
 	}
-	// Not the manager's client: its reads wait for its writes, and answers must wait for neither.
-	writer, err := client.New(mgr.GetConfig(), client.Options{HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper()})
+	writer, err := newWriter(mgr)
 	if err != nil {
-		return nil, fmt.Errorf("create the client of the HTTP API: %w", err)
+		return nil, err
 	}
 	limits := endpoint.DefaultLimits()
 	limits.HoldBudget = o.holdBudget
 	api, err := endpoint.New(endpoint.Config{
-		Cache:  mgr.GetCache(),
-		Live:   mgr.GetAPIReader(),
-		Writer: writer,
-		Authenticate: func(r *http.Request) (endpoint.Principal, error) {
-			p, err := authenticator.Authenticate(r.Context(), r)
-			return endpoint.Principal(p), err
-		},
-		Triggers:   triggers,
-		Uploads:    uploads(store),
-		PublicURL:  o.publicURL,
-		Limits:     limits,
-		Registerer: metrics.Registry,
-		Log:        ctrl.Log.WithName("http"),
-		Audit:      slog.New(slog.NewJSONHandler(os.Stdout, nil)),
+		Cache:         mgr.GetCache(),
+		Live:          mgr.GetAPIReader(),
+		Writer:        writer,
+		Authenticate:  authenticate,
+		Authenticated: serve.Authenticated,
+		ServerTime:    contact.ServerTime,
+		Now:           in.clock.Now,
+		Triggers:      triggers,
+		Uploads:       uploads(store),
+		PublicURL:     o.publicURL,
+		Limits:        limits,
+		Registerer:    in.metrics,
+		Log:           ctrl.Log.WithName("http"),
+		Audit:         slog.New(slog.NewJSONHandler(os.Stdout, nil)),
 	})
 	if err != nil {
 		return nil, err
@@ -77,7 +74,21 @@ func setupHTTP(ctx context.Context, mgr ctrl.Manager, o options, store *inputs.S
 	server := &http.Server{Addr: o.bindAddress, Handler: api}
 	server.RegisterOnShutdown(api.Drain)
 	limits.Apply(server)
-	return addServer(mgr, server, o, func() bool { return triggersSynced() && suitesSynced() })
+	// Before, it would answer that nobody wants a notification or that a team has no runs, or store a wrong time.
+	known := func() bool { return triggersSynced() && suitesSynced() && contact.Measured() }
+	return addServer(mgr, server, o, limits, known, ready)
+}
+
+// newWriter is not the manager's client: that one's reads wait for its writes, and answers must wait for
+// neither.
+func newWriter(mgr ctrl.Manager) (client.Client, error) {
+	writer, err := client.New(mgr.GetConfig(), client.Options{
+		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("create the client of the HTTP API: %w", err)
+	}
+	return writer, nil
 }
 
 // knowEnvironments has the cache hold them before the first notification asks: it would wait for them,
@@ -87,46 +98,58 @@ func knowEnvironments(ctx context.Context, c cache.Cache) error {
 	return err
 }
 
-func setupAuth(ctx context.Context, mgr ctrl.Manager) (*auth.Authenticator, error) {
+func setupAuth(ctx context.Context, mgr ctrl.Manager, contact *auth.Contact) (func(*http.Request) (endpoint.Principal, error), error) {
 	if err := auth.SetupIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
 		return nil, err
 	}
-	contact := &auth.Contact{Probe: probe(mgr)}
 	usage := auth.NewUsage(mgr.GetClient(), time.Now)
-	if err := errors.Join(mgr.Add(contact), mgr.Add(usage)); err != nil {
+	if err := mgr.Add(usage); err != nil {
 		return nil, err
 	}
-	return auth.New(auth.Config{Reader: mgr.GetCache(), Freshness: contact.Since, Used: usage.Saw}), nil
+	authenticator := auth.New(auth.Config{Reader: mgr.GetCache(), Freshness: contact.Since, Used: usage.Saw})
+	return func(r *http.Request) (endpoint.Principal, error) {
+		p, err := authenticator.Authenticate(r.Context(), r)
+		return endpoint.Principal(p), err
+	}, nil
 }
 
-// probe asks the API server for its version, which anyone may.
-func probe(mgr ctrl.Manager) func(context.Context) error {
-	return func(ctx context.Context) error {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, mgr.GetConfig().Host+"/version", nil)
+// probe asks the API server for its version, which anyone may, and so for its time. A time that cannot be
+// read is no failure: the API server answered.
+func probe(mgr ctrl.Manager) func(context.Context) (time.Time, error) {
+	server, _, urlErr := rest.DefaultServerUrlFor(mgr.GetConfig()) // a kubeconfig may name a host and no scheme
+	return func(ctx context.Context) (time.Time, error) {
+		if urlErr != nil {
+			return time.Time{}, urlErr
+		}
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, server.JoinPath("version").String(), nil)
 		if err != nil {
-			return err
+			return time.Time{}, err
 		}
 		resp, err := mgr.GetHTTPClient().Do(req)
 		if err != nil {
-			return err
+			return time.Time{}, err
 		}
 		defer resp.Body.Close()
 		if resp.StatusCode != http.StatusOK {
-			return fmt.Errorf("the API server answered %s", resp.Status)
+			return time.Time{}, fmt.Errorf("the API server answered %s", resp.Status)
 		}
-		return nil
+		date, _ := http.ParseTime(resp.Header.Get("Date"))
+		return date, nil
 	}
 }
 
-func addServer(mgr ctrl.Manager, server *http.Server, o options, synced func() bool) (*serve.Server, error) {
+func addServer(
+	mgr ctrl.Manager, server *http.Server, o options, l endpoint.Limits, known func() bool, ready checks,
+) (*serve.Server, error) {
 	s, err := serve.Listen(server, serve.Options{
 		DrainDelay:   o.drainDelay,
 		DrainTimeout: drainTimeout(o),
-		Connections:  maxConnections,
-		Await:        synced, // or it would answer that nobody wants a notification, or that a team has no runs
+		Bounds:       serve.Bounds{Unproven: l.Unproven, Idle: l.Idle, Total: l.Connections, HeaderLines: l.HeaderLines},
+		Await:        known,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return s, errors.Join(mgr.Add(s), mgr.AddReadyzCheck("http", s.Ready))
+	ready["http"] = s.Ready
+	return s, mgr.Add(s)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -16,7 +17,6 @@ import (
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
@@ -24,8 +24,19 @@ import (
 	"github.com/postflight-dev/postflight/controllers"
 )
 
+// surroundings are what a test replaces in order to run several managers in one process.
+type surroundings struct {
+	clock   clock.PassiveClock
+	metrics metrics.RegistererGatherer
+	shared  bool // with another manager, so that names of controllers and labels of metrics are not unique
+}
+
 // run wires the manager and runs it until the context ends.
 func run(ctx context.Context, o options) error {
+	return runIn(ctx, o, surroundings{clock: clock.RealClock{}, metrics: metrics.Registry})
+}
+
+func runIn(ctx context.Context, o options, in surroundings) error {
 	log := slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: o.logLevel}))
 	ctrl.SetLogger(logr.FromSlogHandler(log.Handler()))
 
@@ -37,6 +48,7 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	options := managerOptions(o)
+	options.Controller.SkipNameValidation = &in.shared
 	if err := electLeader(&options, config, o); err != nil {
 		return err
 	}
@@ -44,7 +56,8 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return fmt.Errorf("create the manager: %w", err)
 	}
-	store, err := setupStore(mgr, o.store)
+	ready := checks{}
+	store, err := setupStore(mgr, o.store, in.metrics, ready)
 	if err != nil {
 		return err
 	}
@@ -52,15 +65,21 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	err = controllers.Setup(ctx, mgr, controllers.Config{Clock: clock.RealClock{}, Registerer: metrics.Registry, Inputs: runInputs, PodGoneAfter: o.podGoneAfter})
+	contact, err := setupContact(ctx, mgr, o, in, ready)
 	if err != nil {
 		return err
 	}
-	server, err := setupHTTP(ctx, mgr, o, store)
+	err = controllers.Setup(ctx, mgr, controllers.Config{
+		Clock: serverClock{in.clock, contact}, Registerer: in.metrics, Inputs: runInputs, PodGoneAfter: o.podGoneAfter,
+	})
 	if err != nil {
 		return err
 	}
-	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+	server, err := setupHTTP(ctx, mgr, o, store, contact, in, ready)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(setupMetrics(mgr, o.metricsAddress, in.metrics), setupProbes(mgr, o.probeAddress, ready)); err != nil {
 		return err
 	}
 	defer server.Wait()
@@ -98,8 +117,8 @@ func managerOptions(o options) ctrl.Options {
 		Scheme:                  newScheme(),
 		Cache:                   controllers.CacheOptions(),
 		Client:                  controllers.ClientOptions(),
-		Metrics:                 metricsserver.Options{BindAddress: o.metricsAddress},
-		HealthProbeBindAddress:  o.probeAddress,
+		Metrics:                 metricsserver.Options{BindAddress: "0"}, // setupMetrics and setupProbes serve both
+		HealthProbeBindAddress:  "0",
 		GracefulShutdownTimeout: ptr.To(o.drainDelay + drainTimeout(o) + 5*time.Second),
 	}
 }

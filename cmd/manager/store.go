@@ -9,11 +9,11 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/postflight-dev/postflight/controllers"
 	"github.com/postflight-dev/postflight/internal/endpoint"
@@ -77,7 +77,7 @@ func (o *storeOptions) validate() error {
 }
 
 // setupStore is nil where no store is configured.
-func setupStore(mgr ctrl.Manager, o storeOptions) (*inputs.Store, error) {
+func setupStore(mgr ctrl.Manager, o storeOptions, metrics prometheus.Registerer, ready checks) (*inputs.Store, error) {
 	if !o.configured() {
 		return nil, nil
 	}
@@ -85,10 +85,10 @@ func setupStore(mgr ctrl.Manager, o storeOptions) (*inputs.Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("set up the store of run inputs: %w", err)
 	}
+	ready["store"] = store.Ready
 	return store, errors.Join(
-		store.Register(metrics.Registry),
+		store.Register(metrics),
 		mgr.Add(&inputs.Watcher{Store: store, CreateBucket: o.createBucket}),
-		mgr.AddReadyzCheck("store", store.Ready),
 	)
 }
 

@@ -179,23 +179,3 @@ func TestCacheThatFails(t *testing.T) {
 		t.Errorf("got %v, want 503", err)
 	}
 }
-
-func TestContact(t *testing.T) {
-	now := noon
-	answer := errors.New("refused")
-	c := &Contact{Probe: func(context.Context) error { return answer }, Now: func() time.Time { return now }}
-	if since := c.Since(); since != 0 {
-		t.Errorf("before the start %s, want 0", since)
-	}
-	c.Seen()
-	now = now.Add(time.Minute)
-	c.probe(t.Context())
-	if since := c.Since(); since != time.Minute {
-		t.Errorf("after a probe that failed %s, want 1m", since)
-	}
-	answer = nil
-	c.probe(t.Context())
-	if since := c.Since(); since != 0 {
-		t.Errorf("after a probe that succeeded %s, want 0", since)
-	}
-}

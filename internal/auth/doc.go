@@ -5,7 +5,7 @@
 // of the APIKey found names the team. Package apikey decides which is accepted. Wiring, in cmd/manager:
 //
 //	err := auth.SetupIndexes(ctx, mgr.GetFieldIndexer())
-//	contact := &auth.Contact{Probe: ...}             // a Runnable: when was the API server last seen
+//	contact := &auth.Contact{Probe: ...}             // a Runnable: when was the API server last seen, and what time was it there
 //	usage := auth.NewUsage(mgr.GetClient(), time.Now) // a Runnable: writes status.lastUsedTime
 //	authenticator := auth.New(auth.Config{Reader: mgr.GetCache(), Freshness: contact.Since, Used: usage.Saw})
 package auth

@@ -49,13 +49,22 @@ type Config struct {
 	// client is told: 401, 403 or 503.
 	Authenticate func(*http.Request) (Principal, error)
 
+	// Authenticated is told whose connection a request is on, once that is known. May be nil.
+	Authenticated func(ctx context.Context, team string)
+
+	// ServerTime is the API server's time at a time of Now, for times that are stored: replicas whose
+	// clocks differ must agree on them. Nil: the clocks are the same.
+	ServerTime func(time.Time) time.Time
+
 	// Triggers finds the Triggers that a notification starts.
 	Triggers Matcher
 
 	// Uploads signs URLs to upload files; nil where no store is configured.
 	Uploads Uploads
 
-	// PublicURL starts the links in answers; without it they start with what the client used.
+	// PublicURL starts the links in answers. Without it they are paths, for the client to resolve against
+	// the address that it used. They never start with what a request names: whoever can choose its Host
+	// header could have a pipeline print a link to a page of theirs.
 	PublicURL string
 
 	// Limits are DefaultLimits() or others.
@@ -93,6 +102,24 @@ func New(c Config) (*API, error) {
 	if c.Cache == nil || c.Live == nil || c.Writer == nil || c.Authenticate == nil || c.Triggers == nil {
 		return nil, errors.New("the HTTP API needs a cache, a live reader, a writer, an authenticator and the triggers")
 	}
+	c.setDefaults()
+	m, err := newMetrics(c.Registerer)
+	if err != nil {
+		return nil, err
+	}
+	a := &API{Config: c, metrics: m, inFlight: newGate(c.Limits.InFlight, m.inFlight), large: newGate(c.Limits.Large, m.large),
+		held: newGate(c.Limits.Held, m.held), waiting: newGate(c.Limits.Waiting, m.waiting), turns: newTurns(runtime.GOMAXPROCS(0)), hub: newHub(), suites: newSuiteCounter()}
+	a.mux = a.newMux()
+	return a, nil
+}
+
+func (c *Config) setDefaults() {
+	if c.Authenticated == nil {
+		c.Authenticated = func(context.Context, string) {}
+	}
+	if c.ServerTime == nil {
+		c.ServerTime = func(t time.Time) time.Time { return t }
+	}
 	if c.Audit == nil {
 		c.Audit = slog.New(slog.DiscardHandler)
 	}
@@ -105,14 +132,6 @@ func New(c Config) (*API, error) {
 	if c.Jitter == nil {
 		c.Jitter = rand.Float64
 	}
-	m, err := newMetrics(c.Registerer)
-	if err != nil {
-		return nil, err
-	}
-	a := &API{Config: c, metrics: m, inFlight: newGate(c.Limits.InFlight, m.inFlight), large: newGate(c.Limits.Large, m.large),
-		held: newGate(c.Limits.Held, m.held), waiting: newGate(c.Limits.Waiting, m.waiting), turns: newTurns(runtime.GOMAXPROCS(0)), hub: newHub(), suites: newSuiteCounter()}
-	a.mux = a.newMux()
-	return a, nil
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

@@ -21,6 +21,7 @@ func (a *API) authenticate(r *Request) error {
 		return refusal(err)
 	}
 	r.Principal = principal
+	a.Authenticated(r.Context(), r.team())
 	return nil
 }
 

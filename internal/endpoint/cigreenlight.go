@@ -29,11 +29,11 @@ func (a *API) ciGreenlight(w http.ResponseWriter, r *Request) error {
 	if err != nil {
 		return err
 	}
-	run := types.NamespacedName{Namespace: r.Principal.Team.NamespaceName(), Name: r.PathValue("id")}
+	run := types.NamespacedName{Namespace: r.Principal.Team.NamespaceName(), Name: strings.Clone(r.PathValue("id"))}
 	if len(validation.IsDNS1123Label(run.Name)) > 0 || r.PathValue("rest") != "" {
 		run.Name = noSuite // looked up as well, so that a malformed id takes as long as an unknown one
 	}
-	inquiry := &inquiry{api: a, request: r, run: run, publicURL: a.linkBase(r.Request)}
+	inquiry := &inquiry{api: a, request: r, run: run}
 	answer, err := inquiry.answer(wait)
 	if err != nil {
 		return err
@@ -61,20 +61,11 @@ func (a *API) waitOf(r *http.Request) (time.Duration, error) {
 	return 0, bad
 }
 
-// linkBase is what links start with: the configured URL, or else the one the client used.
-func (a *API) linkBase(r *http.Request) string {
-	if a.PublicURL != "" {
-		return a.PublicURL
-	}
-	return "http://" + r.Host
-}
-
 // inquiry is one request for the state of a run.
 type inquiry struct {
-	api       *API
-	request   *Request
-	run       types.NamespacedName
-	publicURL string
+	api     *API
+	request *Request
+	run     types.NamespacedName // keeps no part of the request alive
 }
 
 // answer is what there is to say now, or, where that is not final, what there is to say once
@@ -85,9 +76,13 @@ func (q *inquiry) answer(wait time.Duration) (*greenlight.Answer, error) {
 	if err != nil || wait == 0 || first.Final() || q.api.hub.isClosed() {
 		return first, err
 	}
+	if len(q.request.RequestURI) > maxWaitingURL {
+		return nil, &failure{code: "invalid_request", message: "Send a URL of at most " + strconv.Itoa(maxWaitingURL) + " bytes with wait, or leave wait out."}
+	}
 	if !q.request.move(q.api.waiting) {
 		return nil, &failure{code: "overloaded", message: "As many requests wait for runs as the server can hold, or as many of this team as leave room for others. Ask again without wait, or in a few seconds."}
 	}
+	q.request.forget()
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	for {
@@ -132,7 +127,7 @@ func (q *inquiry) read(ctx context.Context) (*greenlight.Answer, types.Namespace
 	}
 	relevant := greenlight.Relevant(root, stream)
 	answer := greenlight.Of(root, relevant, func(s *v1alpha1.Suite) string {
-		return suite.PageURL(q.publicURL, s.Namespace, s.Name)
+		return suite.PageURL(q.api.PublicURL, s.Namespace, s.Name)
 	})
 	return &answer, client.ObjectKeyFromObject(relevant), nil
 }

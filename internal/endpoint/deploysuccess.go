@@ -48,6 +48,7 @@ func (a *API) readOrder(w http.ResponseWriter, r *Request) (*order, error) {
 	if err := a.admit(r, dryRun); err != nil {
 		return nil, err
 	}
+	r.forget() // a thousand clients may take half a minute for their bodies
 	body, err := a.readBody(w, r)
 	if err != nil {
 		return nil, err
@@ -65,6 +66,7 @@ func (a *API) readOrder(w http.ResponseWriter, r *Request) (*order, error) {
 		idempotencyKey: idempotencyKey,
 		dryRun:         dryRun,
 		receivedAt:     r.receivedAt,
+		serverTime:     a.ServerTime(r.receivedAt),
 		// Clients may give several requests one id, but only this request may find a Suite to be
 		// its own.
 		id: r.id + "." + rand.Text(),

@@ -56,7 +56,7 @@ func (o *order) find(ctx context.Context, name string) (*v1alpha1.Environment, e
 
 // ephemeral creates the Environment of the deployment URL, or moves its end on.
 func (o *order) ephemeral(ctx context.Context, base *v1alpha1.Environment) (*v1alpha1.Environment, error) {
-	wanted := suite.EphemeralEnvironment(base, o.notification.DeploymentURL, o.receivedAt.Add(o.api.Limits.EphemeralFor))
+	wanted := suite.EphemeralEnvironment(base, o.notification.DeploymentURL, o.serverTime.Add(o.api.Limits.EphemeralFor))
 	cached := &v1alpha1.Environment{}
 	unknown := o.api.Cache.Get(ctx, client.ObjectKeyFromObject(wanted), cached)
 	if unknown == nil && current(cached, wanted) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -32,9 +33,28 @@ func (r *Request) team() string { return r.Principal.Team.Name }
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	url := *r.URL
 	url.Path, url.RawPath = cleanPath(r.URL.Path), ""
-	clean := *r
+	ctx := r.Context()
+	if ctx.Value(http.ServerContextKey) != nil { // nobody but the server, which is done with it, has this request
+		ctx = context.WithValue(ctx, serverRequest{}, r)
+	}
+	clean := r.WithContext(ctx)
 	clean.URL = &url
-	a.mux.ServeHTTP(w, &clean)
+	a.mux.ServeHTTP(w, clean)
+}
+
+// serverRequest is the key of the request that the server holds until it is answered.
+type serverRequest struct{}
+
+// forget drops what a request does not need that only waits from here on, for news or for its body:
+// thousands may, and the headers and the URL of each would keep up to 16 KiB. All parts of the request line
+// share one string.
+func (r *Request) forget() {
+	method := strings.Clone(r.Method)
+	if original, ok := r.Context().Value(serverRequest{}).(*http.Request); ok {
+		original.Method, original.Proto, original.Host = method, "", ""
+		original.Header, original.RequestURI, original.URL = nil, "", &url.URL{}
+	}
+	r.Request = (&http.Request{Method: method, Body: r.Body, ContentLength: r.ContentLength}).WithContext(r.Context())
 }
 
 // nowhere takes the place of a dot segment: no route has it, and no id is named so.
@@ -70,6 +90,7 @@ func (a *API) handler(handle func(http.ResponseWriter, *Request) error) http.Han
 		r.Request = httpRequest.WithContext(logr.NewContext(httpRequest.Context(), log))
 		answer := &answer{ResponseWriter: w}
 		answer.Header().Set("X-Request-Id", r.id)
+		answer.Header().Set("Connection", "close") // until the request is authenticated: room is for those who have a key
 		defer a.finish(answer, r)
 		if err := guarded(answer, r, handle); err != nil {
 			a.fail(answer, r, err)

@@ -10,8 +10,13 @@ import (
 // Suites of about 6 KiB in the cache are 60 MiB, and 1,000 unfinished ones with 64 KiB of variables another
 // 64 MiB. See bounds.go.
 type Limits struct {
-	// HeaderBytes bounds the request line and the headers.
-	HeaderBytes int
+	// HeaderBytes bounds the request line and the headers, HeaderLines their number.
+	HeaderBytes, HeaderLines int
+
+	// Unproven bounds the connections on which no request was authenticated yet, Idle those between two
+	// authenticated requests, Connections all. Those that are being answered are bounded by InFlight and
+	// Waiting.
+	Unproven, Idle, Connections int
 
 	// BodyBytes bounds a body.
 	BodyBytes int64
@@ -63,10 +68,26 @@ type Limits struct {
 }
 
 // DefaultLimits are the limits of the HTTP contract, and those that follow from it.
+//
+// A manager at rest takes 25 MiB, and 6 KiB for each run that it knows. In the 256 MiB of its container
+// there is room beside that for each of these bounds alone, and for 5,000 requests that wait together with
+// all that can be done without a key, which took 217 MiB (TestFloods). There is none for all bounds at once,
+// which takes keys of several teams, or one key and the will to do harm.
 func DefaultLimits() Limits {
 	return Limits{
-		// Room for the longest bearer token and the headers of a few proxies.
-		HeaderBytes: 64 << 10,
+		// Room for the longest bearer token, 4 KiB, and the headers of a few proxies. Headers that do not
+		// end cost up to 60 KiB, with what growing them leaves to the collector.
+		HeaderBytes: 16 << 10,
+		// Proxies add a dozen. Without this bound 16 KiB of headers with one letter each cost 400 KiB.
+		HeaderLines: 128,
+		// A newcomer takes the place of one that has been silent for 50 ms, so that 5,000 connections a
+		// second keep nobody with a key out. At worst these cost 15 MiB, and 32 MiB in the kernel.
+		Unproven: 256,
+		// More than a few proxies keep open for later. These cost 25 MiB, and 60 MiB if a team sends
+		// headers that do not end on all of them.
+		Idle: 1024,
+		// All of Unproven, Idle, InFlight and Waiting, and some that are being closed.
+		Connections: 8192,
 		// Four times the largest set of variables, for their JSON escapes and for unknown members.
 		BodyBytes: 256 << 10,
 		// A client that needs longer is broken, or means harm (slow headers hold a connection).
@@ -86,7 +107,8 @@ func DefaultLimits() Limits {
 		// 900 for a team that is alone: 20 notifications a second through an outage of 45 s. Less
 		// than InFlight, so that requests that need no API server are answered meanwhile.
 		Held: 1013,
-		// 5,000 for a team that is alone. A waiting request costs some 20 KiB: all cost 110 MiB.
+		// 5,000 for a team that is alone. A waiting request costs 26 KiB, 11 of them stacks, and up to 33
+		// until the collector has run: all cost 145 to 180 MiB, the most of all bounds.
 		Waiting: 5625,
 		// Below the 60 s after which clients and proxies give up on a silent connection.
 		MaxWait: 55 * time.Second,
@@ -116,9 +138,12 @@ func DefaultLimits() Limits {
 // answerSlack is for writing an answer to a slow client.
 const answerSlack = 15 * time.Second
 
+// headerSlop is what net/http allows beyond MaxHeaderBytes, in bytes.
+const headerSlop = 4 << 10
+
 // Apply sets the limits that the server has to keep, since they come before any handler.
 func (l Limits) Apply(s *http.Server) {
-	s.MaxHeaderBytes = l.HeaderBytes
+	s.MaxHeaderBytes = l.HeaderBytes - headerSlop
 	s.ReadHeaderTimeout = l.HeaderTimeout
 	s.ReadTimeout = l.HeaderTimeout + l.BodyTimeout
 	s.WriteTimeout = l.BodyTimeout + l.HoldBudget + answerSlack
@@ -128,6 +153,10 @@ func (l Limits) Apply(s *http.Server) {
 const (
 	// maxRequestID bounds the X-Request-Id that is taken over from a client: it ends in logs.
 	maxRequestID = 128
+
+	// maxWaitingURL bounds the path and the query of a request that waits, in bytes: net/http keeps them
+	// until it is answered.
+	maxWaitingURL = 1 << 10
 
 	// maxIdempotencyKey is the bound in the HTTP contract.
 	maxIdempotencyKey = 255

@@ -26,8 +26,9 @@ type order struct {
 	notification   *notification.Notification
 	idempotencyKey string
 	dryRun         bool
-	receivedAt     time.Time
-	id             string // of this request and no other
+	receivedAt     time.Time // by the clock of this replica, for durations
+	serverTime     time.Time // the same by the API server's clock, for what is stored
+	id             string    // of this request and no other
 }
 
 // decision is what came of a Trigger that matched.

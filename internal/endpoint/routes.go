@@ -57,6 +57,7 @@ func (a *API) dispatch(w http.ResponseWriter, r *Request, routes []Route) error 
 	if err := a.authenticate(r); err != nil {
 		return err
 	}
+	w.Header().Del("Connection")
 	return a.bounded(w, r, routes[i].Handler)
 }
 

@@ -47,7 +47,7 @@ func (o *order) wanted(t *v1alpha1.Trigger, environment string, attempt int32) *
 		Notification:   o.notification,
 		IdempotencyKey: o.idempotencyKey,
 		RequestID:      o.id,
-		ReceivedAt:     o.receivedAt,
+		ReceivedAt:     o.serverTime,
 		Attempt:        attempt,
 	})
 }

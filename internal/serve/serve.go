@@ -16,7 +16,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/net/netutil"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
@@ -31,8 +30,8 @@ type Options struct {
 	// cut off.
 	DrainTimeout time.Duration
 
-	// Connections is how many there may be at once, 0 for any number. Others wait until one closes.
-	Connections int
+	// Bounds limit the connections; the zero value does not.
+	Bounds Bounds
 
 	// Await tells when the handler knows enough to answer; nil where it always does. Connections wait
 	// until then.
@@ -60,12 +59,9 @@ const (
 // Listen opens the server's address, so that a bad or a taken one is known at once. Connections wait
 // until Start, which the manager calls when its caches are filled.
 func Listen(server *http.Server, options Options) (*Server, error) {
-	listener, err := net.Listen("tcp", server.Addr)
+	listener, err := Bound(server, options.Bounds)
 	if err != nil {
 		return nil, fmt.Errorf("listen for HTTP requests: %w", err)
-	}
-	if options.Connections > 0 {
-		listener = netutil.LimitListener(listener, options.Connections)
 	}
 	return &Server{server: server, listener: listener, options: options, stopped: make(chan struct{})}, nil
 }

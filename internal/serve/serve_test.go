@@ -236,26 +236,3 @@ func TestNothingToWaitFor(t *testing.T) {
 		t.Errorf("stopped before it served: %v", err)
 	}
 }
-
-// TestConnections: one more than allowed waits until another closes.
-func TestConnections(t *testing.T) {
-	r := run(t, http.HandlerFunc(hello), Options{DrainTimeout: time.Second, Connections: 1})
-	idle, err := net.Dial("tcp", r.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	answered := make(chan string, 1)
-	go func() {
-		body, _ := r.get()
-		answered <- body
-	}()
-	select {
-	case got := <-answered:
-		t.Errorf("a second connection was served: %q", got)
-	case <-time.After(50 * time.Millisecond):
-	}
-	_ = idle.Close()
-	if got := <-answered; got != "hello" {
-		t.Errorf("got %q", got)
-	}
-}

@@ -28,20 +28,18 @@ const system = "postflight-system"
 
 // replica is a process of the manager.
 type replica struct {
-	t      testing.TB
-	url    string
-	probes string
-	log    string
-	cmd    *exec.Cmd
+	t       testing.TB
+	url     string
+	probes  string
+	metrics string
+	log     string
+	cmd     *exec.Cmd
 }
 
 // replicas are n processes that reach the API server by the kubeconfig; they elect one leader.
 func replicas(t testing.TB, s *apiserver.Server, kubeconfig string, n int) []*replica {
 	t.Helper()
-	err := s.Client.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: system}})
-	if err != nil && !apierrors.IsAlreadyExists(err) {
-		t.Fatal(err)
-	}
+	systemNamespace(t, s)
 	all := make([]*replica, n)
 	for i := range all {
 		all[i] = startReplica(t, kubeconfig)
@@ -52,7 +50,17 @@ func replicas(t testing.TB, s *apiserver.Server, kubeconfig string, n int) []*re
 	return all
 }
 
-func startReplica(t testing.TB, kubeconfig string) *replica {
+// systemNamespace holds the leader's Lease.
+func systemNamespace(t testing.TB, s *apiserver.Server) {
+	t.Helper()
+	err := s.Client.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: system}})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		t.Fatal(err)
+	}
+}
+
+// startReplica starts one by the command, which ends in the manager's own, or without one.
+func startReplica(t testing.TB, kubeconfig string, command ...string) *replica {
 	t.Helper()
 	root, err := apiserver.Root()
 	if err != nil {
@@ -66,10 +74,11 @@ func startReplica(t testing.TB, kubeconfig string) *replica {
 		}
 		missing("SKIPPED, NOT PASSED: there is no manager to test; build it by `make manager`: %v", err)
 	}
-	api, probes := freeAddress(t), freeAddress(t)
-	r := &replica{t: t, url: "http://" + api, probes: "http://" + probes, log: filepath.Join(t.TempDir(), "log")}
-	r.cmd = exec.Command(binary, "--kubeconfig="+kubeconfig, "--bind-address="+api, "--health-probe-bind-address="+probes,
-		"--metrics-bind-address=0", "--leader-election-namespace="+system, "--drain-delay=0s")
+	api, probes, metrics := freeAddress(t), freeAddress(t), freeAddress(t)
+	r := &replica{t: t, url: "http://" + api, probes: "http://" + probes, metrics: "http://" + metrics, log: filepath.Join(t.TempDir(), "log")}
+	command = append(command, binary, "--kubeconfig="+kubeconfig, "--bind-address="+api, "--health-probe-bind-address="+probes,
+		"--metrics-bind-address="+metrics, "--leader-election-namespace="+system, "--drain-delay=0s")
+	r.cmd = exec.Command(command[0], command[1:]...)
 	out, err := os.Create(r.log)
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/postflight-dev/postflight/internal/auth"
+)
+
+// setupContact adds what knows how the API server is, and how far this replica's clock is from its clock. The
+// first look is now: a leader whose clock is wrong must not decide by it for a moment.
+func setupContact(ctx context.Context, mgr ctrl.Manager, o options, in surroundings, ready checks) (*auth.Contact, error) {
+	contact := &auth.Contact{Probe: probe(mgr), Now: in.clock.Now, Log: ctrl.Log.WithName("clock")}
+	ready["apiserver"] = contact.Lost(o.holdBudget)
+	contact.Measure(ctx)
+	return contact, errors.Join(mgr.Add(contact), contact.Register(in.metrics))
+}
+
+// serverClock is this replica's clock, corrected to that of the API server, whose times are in the objects.
+type serverClock struct {
+	clock.PassiveClock
+	contact *auth.Contact
+}
+
+// Now is the API server's time.
+func (c serverClock) Now() time.Time { return c.contact.ServerTime(c.PassiveClock.Now()) }
+
+// Since is how long ago a time of the API server was.
+func (c serverClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }

@@ -1,0 +1,235 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/apiserver"
+)
+
+func TestMain(m *testing.M) { os.Exit(apiserver.Run(m)) }
+
+// wrongClock is ahead of the machine's.
+type wrongClock struct{ ahead time.Duration }
+
+func (c wrongClock) Now() time.Time                  { return time.Now().Add(c.ahead) }
+func (c wrongClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
+
+// TestClocksAnHourApart: a notification that a replica with a wrong clock receives, and a later one of
+// another replica, are stored in this order, with times that the API server agrees with.
+func TestClocksAnHourApart(t *testing.T) {
+	s := apiserver.New(t)
+	config := kubeconfigOf(t, s.Manager(t))
+	honest := startManager(t, config, 0)
+	for name, ahead := range map[string]time.Duration{"ahead": time.Hour, "behind": -time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			tm := newTenant(t, s)
+			wrong := startManager(t, config, ahead)
+			first := tm.deploy(t, wrong.url, "first")
+			time.Sleep(2100 * time.Millisecond)
+			second := tm.deploy(t, honest.url, "second")
+			for _, suite := range []*v1alpha1.Suite{first, second} {
+				if miss := suite.Spec.ReceivedAt.Sub(suite.CreationTimestamp.Time).Abs(); miss >= 2*time.Second {
+					t.Errorf("%s was received at %s and created at %s", suite.Spec.Deployment.SHA, suite.Spec.ReceivedAt, suite.CreationTimestamp)
+				}
+			}
+			if !first.Spec.ReceivedAt.Time.Before(second.Spec.ReceivedAt.Time) {
+				t.Errorf("the first notification was received at %s, the second at %s", first.Spec.ReceivedAt, second.Spec.ReceivedAt)
+			}
+			if got := wrong.offset(t); (got - ahead).Abs() > 1500*time.Millisecond {
+				t.Errorf("postflight_clock_offset_seconds %s, want %s", got, ahead)
+			}
+			if got := honest.offset(t); got.Abs() > time.Second {
+				t.Errorf("postflight_clock_offset_seconds of the honest one %s, want none", got)
+			}
+		})
+	}
+}
+
+// aManager runs in this process.
+type aManager struct{ url, metrics string }
+
+func startManager(t *testing.T, kubeconfig string, ahead time.Duration) *aManager {
+	t.Helper()
+	o := options{
+		kubeconfig: kubeconfig, bindAddress: freeAddress(t), metricsAddress: freeAddress(t), probeAddress: freeAddress(t),
+		leaderElectionNamespace: "default", leaderElect: true, holdBudget: 45 * time.Second,
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- runIn(ctx, o, surroundings{clock: wrongClock{ahead}, metrics: prometheus.NewRegistry(), shared: true})
+	}()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Errorf("a manager ended: %v", err)
+		}
+	})
+	await(t, "a manager to be ready", func() bool {
+		resp, err := http.Get("http://" + o.probeAddress + "/readyz")
+		if err != nil {
+			return false
+		}
+		resp.Body.Close()
+		return resp.StatusCode == http.StatusOK
+	})
+	return &aManager{url: "http://" + o.bindAddress, metrics: "http://" + o.metricsAddress + "/metrics"}
+}
+
+func (m *aManager) offset(t *testing.T) time.Duration {
+	t.Helper()
+	resp, err := http.Get(m.metrics)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	content, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(content)) {
+		if value, ok := strings.CutPrefix(line, "postflight_clock_offset_seconds "); ok {
+			seconds, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return time.Duration(seconds * float64(time.Second))
+		}
+	}
+	t.Fatal("there is no postflight_clock_offset_seconds")
+	return 0
+}
+
+// tenant is a team with a key and a Trigger that wants everything.
+type tenant struct {
+	s         *apiserver.Server
+	namespace string
+}
+
+func newTenant(t *testing.T, s *apiserver.Server) *tenant {
+	t.Helper()
+	ns := s.Namespace(t)
+	meta := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: ns, Name: name} }
+	sum := sha256.Sum256([]byte("pf_" + ns))
+	for _, o := range []client.Object{
+		&v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: ns}},
+		&v1alpha1.APIKey{ObjectMeta: meta("ci"), Spec: v1alpha1.APIKeySpec{SHA256: hex.EncodeToString(sum[:])}},
+		&v1alpha1.Environment{ObjectMeta: meta("staging"), Spec: v1alpha1.EnvironmentSpec{URL: "https://staging.example.com"}},
+		&v1alpha1.Trigger{ObjectMeta: meta("smoke"), Spec: v1alpha1.TriggerSpec{
+			Environment: "staging",
+			JobTemplate: batchv1.JobTemplateSpec{Spec: batchv1.JobSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+				RestartPolicy: corev1.RestartPolicyNever,
+				Containers:    []corev1.Container{{Name: "test", Image: "example.com/test"}},
+			}}}},
+		}},
+	} {
+		if err := s.Client.Create(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return &tenant{s: s, namespace: ns}
+}
+
+// deploy sends a notification, until the replica knows the tenant, and returns its Suite.
+func (tn *tenant) deploy(t *testing.T, url, sha string) *v1alpha1.Suite {
+	t.Helper()
+	var id string
+	await(t, "the tenant to be known", func() bool {
+		id = tn.notify(t, url, sha)
+		return id != ""
+	})
+	suite := &v1alpha1.Suite{}
+	if err := tn.s.Client.Get(t.Context(), client.ObjectKey{Namespace: tn.namespace, Name: id}, suite); err != nil {
+		t.Fatal(err)
+	}
+	return suite
+}
+
+func (tn *tenant) notify(t *testing.T, url, sha string) string {
+	t.Helper()
+	body := fmt.Sprintf(`{"branch":"main","sha":%q}`, sha)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/api/webhooks/deploy_success", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer pf_"+tn.namespace)
+	r.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var reply struct {
+		Results []struct {
+			Created string `json:"created_suite_id"`
+		} `json:"results"`
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&reply); err != nil {
+		t.Fatal(err)
+	}
+	if len(reply.Results) == 0 {
+		return ""
+	}
+	return reply.Results[0].Created
+}
+
+func await(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !condition(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited a minute for %s", what)
+		}
+	}
+}
+
+// freeAddress was free a moment ago.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
+// kubeconfigOf is the path of one that does as the configuration does.
+func kubeconfigOf(t *testing.T, c *rest.Config) string {
+	t.Helper()
+	k := clientcmdapi.NewConfig()
+	k.Clusters["x"] = &clientcmdapi.Cluster{Server: c.Host, CertificateAuthorityData: c.CAData}
+	k.AuthInfos["x"] = &clientcmdapi.AuthInfo{
+		ClientCertificateData: c.CertData, ClientKeyData: c.KeyData, Token: c.BearerToken,
+		Impersonate: c.Impersonate.UserName, ImpersonateGroups: c.Impersonate.Groups,
+	}
+	k.Contexts["x"] = &clientcmdapi.Context{Cluster: "x", AuthInfo: "x"}
+	k.CurrentContext = "x"
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := clientcmd.WriteToFile(*k, path); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}

@@ -1,0 +1,162 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr/funcr"
+)
+
+// contacted is a Contact whose clock and API server the test moves.
+type contacted struct {
+	*Contact
+	now  time.Time     // of the API server
+	ours time.Duration // by how much this clock is ahead
+	err  error
+	log  []string
+}
+
+func newContacted() *contacted {
+	c := &contacted{now: noon}
+	c.Contact = &Contact{
+		Probe: func(context.Context) (time.Time, error) { return c.now.Truncate(time.Second), c.err },
+		Now:   func() time.Time { return c.now.Add(c.ours) },
+		Log:   funcr.New(func(_, line string) { c.log = append(c.log, line) }, funcr.Options{}),
+	}
+	return c
+}
+
+// probes are a second and a bit apart, so that their Date headers are cut differently.
+func (c *contacted) probes(t *testing.T, n int) {
+	for range n {
+		c.now = c.now.Add(1130 * time.Millisecond)
+		_ = c.probe(t.Context())
+	}
+}
+
+func TestContact(t *testing.T) {
+	c := newContacted()
+	if since := c.Since(); since != 0 {
+		t.Errorf("before the start %s, want 0", since)
+	}
+	_ = c.probe(t.Context())
+	c.now, c.err = c.now.Add(time.Minute), errors.New("refused")
+	_ = c.probe(t.Context())
+	if since := c.Since(); since != time.Minute {
+		t.Errorf("after a probe that failed %s, want 1m", since)
+	}
+	c.err = nil
+	_ = c.probe(t.Context())
+	if since := c.Since(); since != 0 {
+		t.Errorf("after a probe that succeeded %s, want 0", since)
+	}
+}
+
+// TestLost: not ready once whatever comes would be held for nothing, and ready with the next answer.
+func TestLost(t *testing.T) {
+	c := newContacted()
+	_ = c.probe(t.Context())
+	cases := []struct {
+		away, budget time.Duration
+		lost         bool
+	}{
+		{45 * time.Second, 45 * time.Second, false},
+		{46 * time.Second, 45 * time.Second, true},
+		{10 * time.Second, time.Second, false}, // or one probe that failed would do
+		{16 * time.Second, time.Second, true},
+	}
+	for _, tc := range cases {
+		seen := c.now
+		c.now = seen.Add(tc.away)
+		if err := c.Lost(tc.budget)(nil); (err != nil) != tc.lost {
+			t.Errorf("away for %s, held for %s: %v, want lost: %t", tc.away, tc.budget, err, tc.lost)
+		}
+		c.now = seen
+	}
+	c.now = c.now.Add(time.Hour)
+	_ = c.probe(t.Context())
+	if err := c.Lost(45 * time.Second)(nil); err != nil {
+		t.Errorf("after an answer: %v", err)
+	}
+}
+
+// TestProbesOftenWhileAway: readiness comes back within two seconds of the API server.
+func TestProbesOftenWhileAway(t *testing.T) {
+	c := newContacted()
+	if pause := c.pause(c.probe(t.Context())); pause < probeEvery/2 || pause > 2*probeEvery {
+		t.Errorf("%s between probes that succeed", pause)
+	}
+	c.err = errors.New("refused")
+	if pause := c.pause(c.probe(t.Context())); pause > probeAgain {
+		t.Errorf("%s after a probe that failed", pause)
+	}
+}
+
+func TestClockOffset(t *testing.T) {
+	for name, offset := range map[string]time.Duration{"ahead": time.Hour, "behind": -time.Hour, "agreed": 0} {
+		t.Run(name, func(t *testing.T) {
+			c := newContacted()
+			c.ours = offset
+			c.probes(t, 20)
+			if miss := (c.Offset() - offset).Abs(); miss > 200*time.Millisecond {
+				t.Errorf("offset %s, want %s", c.Offset(), offset)
+			}
+			if miss := c.ServerTime(c.Now()).Sub(c.now).Abs(); miss > 200*time.Millisecond {
+				t.Errorf("the API server's time is missed by %s", miss)
+			}
+		})
+	}
+}
+
+// TestMeasuredBeforeServing: one answer is enough where the clocks agree, and several are asked for where
+// they do not, but not for ever.
+func TestMeasuredBeforeServing(t *testing.T) {
+	agreed, wrong, away := newContacted(), newContacted(), newContacted()
+	wrong.ours, away.err = time.Hour, errors.New("refused")
+	for _, c := range []*contacted{agreed, wrong, away} {
+		if c.Measured() {
+			t.Error("measured before the start")
+		}
+		c.started = c.Now()
+		_ = c.probe(t.Context())
+	}
+	if !agreed.Measured() || wrong.Measured() || away.Measured() {
+		t.Errorf("after a probe: agreed %t, wrong %t, away %t; want only the first", agreed.Measured(), wrong.Measured(), away.Measured())
+	}
+	if pause := wrong.pause(nil); pause != probeSoon {
+		t.Errorf("the next probe comes after %s, want %s", pause, probeSoon)
+	}
+	wrong.started = wrong.Now().Add(time.Hour) // no time-out
+	wrong.probes(t, soonProbes-1)
+	away.now = away.now.Add(firstProbes + time.Second)
+	if !wrong.Measured() || !away.Measured() {
+		t.Errorf("wrong %t after %d probes, away %t after %s; want both", wrong.Measured(), soonProbes, away.Measured(), firstProbes)
+	}
+}
+
+// TestClockIsReported once, and again when it is set.
+func TestClockIsReported(t *testing.T) {
+	c := newContacted()
+	steps := []struct {
+		ours time.Duration
+		want string
+	}{
+		{time.Second, ""},
+		{time.Minute, "differs"},
+		{time.Minute + time.Second, ""},
+		{time.Hour, "differs"},
+		{0, "agrees"},
+		{0, ""},
+	}
+	for i, step := range steps {
+		c.ours, c.log = step.ours, nil
+		c.probes(t, 20)
+		got := strings.Join(c.log, "\n")
+		if (step.want == "") != (got == "") || !strings.Contains(got, step.want) || len(c.log) > 1 {
+			t.Errorf("step %d: logged %q, want one line with %q", i, got, step.want)
+		}
+	}
+}

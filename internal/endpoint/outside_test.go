@@ -1,0 +1,137 @@
+package endpoint
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/greenlight"
+)
+
+// TestConnectionsOfWhoHasNoKey: an answer to somebody without a key is the last on its connection.
+func TestConnectionsOfWhoHasNoKey(t *testing.T) {
+	suspended := team(namespace)
+	suspended.Spec.Suspended = true
+	cases := map[string]struct {
+		request *http.Request
+		status  int
+		team    *v1alpha1.Team
+		closes  bool
+	}{
+		"a good key":             {request: ask("a", ""), status: 200},
+		"a good key, a wrong id": {request: ask("b", ""), status: 404},
+		"no key":                 {request: httptest.NewRequest(http.MethodGet, greenlightPath+"a", nil), status: 401, closes: true},
+		"a suspended team":       {request: ask("a", ""), status: 403, team: suspended, closes: true},
+		"an unknown path":        {request: httptest.NewRequest(http.MethodGet, "/", nil), status: 404, closes: true},
+		"a wrong method":         {request: httptest.NewRequest(http.MethodPut, deploySuccessPath, nil), status: 405, closes: true},
+		"the description":        {request: httptest.NewRequest(http.MethodGet, "/openapi.yaml", nil), status: 200, closes: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			objects := acme(aRun("a", 0, v1alpha1.Passed("")))
+			if tc.team != nil {
+				objects[0] = tc.team
+			}
+			w := httptest.NewRecorder()
+			start(t, setup{objects: objects}).ServeHTTP(w, tc.request)
+			if got := w.Header().Get("Connection") == "close"; w.Code != tc.status || got != tc.closes {
+				t.Errorf("status %d, closes: %t; want %d, %t", w.Code, got, tc.status, tc.closes)
+			}
+		})
+	}
+}
+
+// TestLinksIgnoreTheHostHeader: nobody who can choose it has a pipeline print a link to a page of theirs.
+func TestLinksIgnoreTheHostHeader(t *testing.T) {
+	h := start(t, setup{objects: acme(aRun("a", 0, v1alpha1.Failed("Exit code 1.")))})
+	r := ask("a", "")
+	r.Host = "evil.example.com"
+	r.Header.Set("X-Forwarded-Host", "evil.example.com")
+	w := h.exchange(r)
+	got := decode[greenlight.Answer](t, w)
+	if want := "/runs/acme/a"; got.RootRunURL != want || got.BlockingBugURLs[0] != want || strings.Contains(w.Body.String(), "evil") {
+		t.Errorf("links of %s, want %s", w.Body, want)
+	}
+}
+
+// TestStoredTimesAreTheServers: what is stored is by the API server's clock, whatever this one says.
+func TestStoredTimesAreTheServers(t *testing.T) {
+	h := start(t, setup{
+		objects: acme(trigger("smoke")),
+		config:  func(c *Config) { c.ServerTime = func(t time.Time) time.Time { return t.Add(-time.Hour) } },
+	})
+	h.notify(`{"sha":"` + sha + `","ephemeral_environment":true,"deployment_url":"https://pr-7.example.com"}`)
+	if got := h.suites()[0].Spec.ReceivedAt; !got.Time.Equal(noon.Add(-time.Hour)) {
+		t.Errorf("received at %s, want an hour before %s", got, noon)
+	}
+	for _, e := range h.environments() {
+		want := noon.Add(-time.Hour).Add(h.Limits.EphemeralFor)
+		if e.Spec.Ephemeral != nil && (e.Spec.Ephemeral.ExpiresAt.Sub(want)).Abs() > time.Second {
+			t.Errorf("expires at %s, want %s", e.Spec.Ephemeral.ExpiresAt, want)
+		}
+	}
+}
+
+func TestLongURLDoesNotWait(t *testing.T) {
+	h := start(t, setup{objects: acme(aRun("a", 0), aRun("b", 0, v1alpha1.Passed("")))})
+	long := "&x=" + strings.Repeat("x", maxWaitingURL)
+	for id, want := range map[string]int{"a": http.StatusBadRequest, "b": http.StatusOK} {
+		if w := h.exchange(ask(id, "?wait=5"+long)); w.Code != want {
+			t.Errorf("%s: status %d, want %d: %s", id, w.Code, want, w.Body)
+		}
+	}
+}
+
+// TestWaitingKeepsNothing: a request that waits does not keep its headers.
+func TestWaitingKeepsNothing(t *testing.T) {
+	const clients, each = 200, 14 << 10
+	small, large := heapOfWaiting(t, clients, 0), heapOfWaiting(t, clients, each)
+	perRequest := (large - small) / clients
+	t.Logf("WAITING header_bytes=%d heap_bytes_each=%d more_than_without=%d", each, large/clients, perRequest)
+	if perRequest > 1<<10 {
+		t.Errorf("%d bytes of each request that waits are kept, of %d bytes of headers", perRequest, each)
+	}
+}
+
+// heapOfWaiting is how much the heap grows by so many requests that wait, in bytes.
+func heapOfWaiting(t *testing.T, clients, bytes int) int {
+	h := start(t, setup{objects: acme(aRun("a", 0)), config: func(c *Config) { c.Now = time.Now }})
+	server := httptest.NewUnstartedServer(h.API)
+	h.Limits.Apply(server.Config)
+	server.Start()
+	defer server.Close()
+	defer h.Drain()
+	before := heap()
+	for range clients {
+		c, err := net.Dial("tcp", server.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		fmt.Fprintf(c, "GET %sa?wait=50 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n", greenlightPath, goodKey)
+		for i := range bytes / 100 {
+			fmt.Fprintf(c, "X-%d: %s\r\n", i, strings.Repeat("x", 90))
+		}
+		fmt.Fprint(c, "\r\n")
+	}
+	for deadline := time.Now().Add(10 * time.Second); h.waiting.count() < clients; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d of %d requests wait", h.waiting.count(), clients)
+		}
+	}
+	return heap() - before
+}
+
+func heap() int {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int(m.HeapAlloc)
+}
