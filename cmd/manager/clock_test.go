@@ -42,11 +42,11 @@ func (c wrongClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 func TestClocksAnHourApart(t *testing.T) {
 	s := apiserver.New(t)
 	config := kubeconfigOf(t, s.Manager(t))
-	honest := startManager(t, config, 0)
+	honest := startManager(t, config, 0, leads)
 	for name, ahead := range map[string]time.Duration{"ahead": time.Hour, "behind": -time.Hour} {
 		t.Run(name, func(t *testing.T) {
 			tm := newTenant(t, s)
-			wrong := startManager(t, config, ahead)
+			wrong := startManager(t, config, ahead, answers)
 			first := tm.deploy(t, wrong.url, "first")
 			time.Sleep(2100 * time.Millisecond)
 			second := tm.deploy(t, honest.url, "second")
@@ -58,6 +58,9 @@ func TestClocksAnHourApart(t *testing.T) {
 			if !first.Spec.ReceivedAt.Time.Before(second.Spec.ReceivedAt.Time) {
 				t.Errorf("the first notification was received at %s, the second at %s", first.Spec.ReceivedAt, second.Spec.ReceivedAt)
 			}
+			await(t, "the older one to be superseded", func() bool {
+				return tm.state(t, first) == v1alpha1.ReasonSuperseded && tm.state(t, second) == v1alpha1.ReasonRunning
+			})
 			if got := wrong.offset(t); (got - ahead).Abs() > 1500*time.Millisecond {
 				t.Errorf("postflight_clock_offset_seconds %s, want %s", got, ahead)
 			}
@@ -68,14 +71,33 @@ func TestClocksAnHourApart(t *testing.T) {
 	}
 }
 
+// TestLeaderAnHourAhead decides by the API server's clock: a run whose Trigger may only be late is not ended at
+// once.
+func TestLeaderAnHourAhead(t *testing.T) {
+	s := apiserver.New(t)
+	startManager(t, kubeconfigOf(t, s.Manager(t)), time.Hour, leads)
+	tm := newTenant(t, s)
+	early := &v1alpha1.Suite{ObjectMeta: metav1.ObjectMeta{Namespace: tm.namespace, Name: "early"},
+		Spec: v1alpha1.SuiteSpec{Trigger: v1alpha1.TriggerReference{Name: "late"}, Environment: "staging"}}
+	if err := s.Client.Create(t.Context(), early); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "the run to be looked at", func() bool { return tm.state(t, early) != "" })
+	if got := tm.state(t, early); got != v1alpha1.ReasonQueued {
+		t.Errorf("the run is %s, want it to wait for its Trigger", got)
+	}
+}
+
 // aManager runs in this process.
 type aManager struct{ url, metrics string }
 
-func startManager(t *testing.T, kubeconfig string, ahead time.Duration) *aManager {
+const leads, answers = true, false // what a replica does
+
+func startManager(t *testing.T, kubeconfig string, ahead time.Duration, leads bool) *aManager {
 	t.Helper()
 	o := options{
 		kubeconfig: kubeconfig, bindAddress: freeAddress(t), metricsAddress: freeAddress(t), probeAddress: freeAddress(t),
-		leaderElectionNamespace: "default", leaderElect: true, holdBudget: 45 * time.Second,
+		leaderElectionNamespace: "default", leaderElect: !leads, holdBudget: 45 * time.Second,
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -232,4 +254,13 @@ func kubeconfigOf(t *testing.T, c *rest.Config) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+func (tm *tenant) state(t *testing.T, s *v1alpha1.Suite) string {
+	t.Helper()
+	now := &v1alpha1.Suite{}
+	if err := tm.s.Client.Get(t.Context(), client.ObjectKeyFromObject(s), now); err != nil {
+		t.Fatal(err)
+	}
+	return now.State()
 }
