@@ -32,9 +32,25 @@ func TestSharedEnvironment(t *testing.T) {
 		s := tm.awaitState(id, v1alpha1.ReasonSuperseded)
 		story(t, "%s %v: %s", id, tm.history(id).states, message(s))
 	}
-	all := slices.Concat(first, second, third)
-	slices.SortFunc(all, func(a, b string) int { return tm.history(a).podSeen.Compare(tm.history(b).podSeen) })
-	tm.checkOneAfterTheOther(all...)
+	byPod := func(a, b string) int { return tm.history(a).podSeen.Compare(tm.history(b).podSeen) }
+	slices.SortFunc(third, byPod)
+	older := slices.SortedFunc(slices.Values(slices.Concat(first, second)), byPod)
+	tm.checkOneAfterTheOther(append(older, third[0])...)
+	tm.checkTurns(third[0], third[1])
+}
+
+// checkTurns compares the pods of two runs that passed, and are still there: the second came only when
+// the tests of the first had ended. Kubernetes tells both in whole seconds.
+func (tm *team) checkTurns(first, second string) {
+	tm.t.Helper()
+	one, other := tm.pods(first), tm.pods(second)
+	if len(one) != 1 || len(other) != 1 || one[0].Status.ContainerStatuses[0].State.Terminated == nil {
+		tm.t.Fatalf("%s has %d pods and %s %d, want one each that has ended", first, len(one), second, len(other))
+	}
+	ended, came := one[0].Status.ContainerStatuses[0].State.Terminated.FinishedAt, other[0].CreationTimestamp
+	if came.Time.Before(ended.Time) {
+		tm.t.Errorf("the pod of %s came at %s, and the tests of %s ended at %s", second, came, first, ended)
+	}
 }
 
 // ids are the runs that a notification creates.
