@@ -78,7 +78,7 @@ func DefaultLimits() Limits {
 		HeaderBytes: 16 << 10,
 		// Proxies add a dozen. Without this bound 16 KiB of headers with one letter each cost 400 KiB.
 		HeaderLines: 128,
-		// A newcomer takes the place of one that has been silent for 50 ms, so that 5,000 connections a
+		// A newcomer takes the place of one that has been silent for 25 ms, so that 10,000 connections a
 		// second keep nobody with a key out. At worst these cost 15 MiB, and 32 MiB in the kernel.
 		Unproven: 256,
 		// More than a few proxies keep open for later. These cost 25 MiB, and 60 MiB if a team sends

@@ -29,7 +29,7 @@ type Bounds struct {
 const (
 	// patience is how long a new connection may take to send its request before it has to make room for
 	// others: the request follows the handshake at once, but the server may be too busy to read it.
-	patience = 50 * time.Millisecond
+	patience = 25 * time.Millisecond
 
 	// retryRoom is how often a newcomer looks for room where all are busy.
 	retryRoom = 2 * time.Millisecond
