@@ -144,8 +144,10 @@ func addServer(
 	s, err := serve.Listen(server, serve.Options{
 		DrainDelay:   o.drainDelay,
 		DrainTimeout: drainTimeout(o),
-		Bounds:       serve.Bounds{Unproven: l.Unproven, Idle: l.Idle, Total: l.Connections, HeaderLines: l.HeaderLines},
-		Await:        known,
+		Bounds: serve.Bounds{
+			Unproven: l.Unproven, Idle: l.Idle, LargeHeads: l.LargeHeads, Total: l.Connections, HeaderLines: l.HeaderLines,
+		},
+		Await: known,
 	})
 	if err != nil {
 		return nil, err

@@ -18,6 +18,10 @@ type Bounds struct {
 	// those between two authenticated requests. How many are busy is up to the handler.
 	Unproven, Idle int
 
+	// LargeHeads bounds those of both whose request has begun with more than 4 KiB, and whose head has not
+	// ended; 0 for any number. They cost several times as much as the others.
+	LargeHeads int
+
 	// Total bounds all of them, 0 for any number. Newcomers wait where all are busy.
 	Total int
 
@@ -29,10 +33,13 @@ type Bounds struct {
 const (
 	// patience is how long a new connection may take to send its request before it has to make room for
 	// others: the request follows the handshake at once, but the server may be too busy to read it.
-	patience = 50 * time.Millisecond
+	patience = 100 * time.Millisecond
 
-	// retryRoom is how often a newcomer looks for room where all are busy.
+	// retryRoom is how often one that finds no room looks again.
 	retryRoom = 2 * time.Millisecond
+
+	// largeHead is more than what the server reads at once, in bytes.
+	largeHead = 4 << 10
 )
 
 // Bound opens the server's address, and has the server and the listener keep the bounds.

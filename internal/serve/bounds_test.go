@@ -69,7 +69,7 @@ func isClosed(c net.Conn) bool {
 // TestIdleCrowd: many more connections than there is room for, of which none sends anything, keep nobody
 // out, from the same address or from another.
 func TestIdleCrowd(t *testing.T) {
-	r := bounded(t, keyed, Bounds{Unproven: 8, Idle: 8, Total: 32})
+	r := bounded(t, keyed, Bounds{Unproven: 32, Idle: 8, Total: 64})
 	for range 100 {
 		r.dial("127.0.0.1")
 	}
@@ -223,6 +223,33 @@ func TestAnswersAreFinished(t *testing.T) {
 	}
 	if got := <-status; got != http.StatusOK {
 		t.Errorf("status %d, want 200", got)
+	}
+}
+
+// TestLargeHeads: connections that send much and do not end it make room for one another, and for those
+// that end it, with a key or without.
+func TestLargeHeads(t *testing.T) {
+	r := bounded(t, keyed, Bounds{Unproven: 100, Idle: 100, LargeHeads: 4})
+	large := "X: " + strings.Repeat("x", 2*largeHead)
+	for range 10 {
+		_, _ = io.WriteString(r.dial("127.0.0.1"), "GET / HTTP/1.1\r\n"+large)
+		proven := r.dial("127.0.0.1")
+		if status := ask(t, proven, "/?tenant=a"); status != http.StatusOK {
+			t.Fatalf("status %d, want 200", status)
+		}
+		_, _ = io.WriteString(proven, "GET / HTTP/1.1\r\n"+large)
+	}
+	time.Sleep(2 * patience)
+	for _, path := range []string{"/?tenant=a", "/?tenant=b HTTP/1.1\r\n" + large + "\r\nY: /"} {
+		if status := ask(t, r.dial("127.0.0.1"), path); status != http.StatusOK {
+			t.Errorf("%.20s: status %d, want 200", path, status)
+		}
+	}
+	room := r.listener.(*listener).room
+	room.mu.Lock()
+	defer room.mu.Unlock()
+	if room.large.count > 4 || room.total > 16 {
+		t.Errorf("%d connections have large heads, want at most 4; %d are open", room.large.count, room.total)
 	}
 }
 

@@ -20,6 +20,7 @@ type conn struct {
 
 	// The room guards these.
 	known  bool
+	large  bool   // in the crowd of large heads
 	tenant string // empty while unproven
 	joined uint64 // its turn in the crowd it is in
 	leave  func() // leaves that crowd
@@ -49,6 +50,9 @@ func (c *conn) Read(p []byte) (int, error) {
 	if headErr := c.head.read(p[:n]); headErr != nil {
 		return 0, headErr // which the server answers with 400
 	}
+	if c.head.isLarge() && !c.room.enlarge(c) {
+		return 0, net.ErrClosed
+	}
 	return n, err
 }
 
@@ -73,14 +77,16 @@ var errTooManyHeaders = errors.New("too many header fields")
 // head counts the lines of the head of an HTTP/1 request, up to the empty one that ends it.
 type head struct {
 	max, lines int
+	bytes      int
 	atStart    bool // of a line
 	over       bool
 }
 
 func (h *head) read(p []byte) error {
-	if h.over || h.max == 0 {
+	if h.over {
 		return nil
 	}
+	h.bytes += len(p)
 	for _, b := range p {
 		switch {
 		case h.over:
@@ -93,8 +99,10 @@ func (h *head) read(p []byte) error {
 			h.atStart = false
 		}
 	}
-	if h.lines > h.max {
+	if h.max > 0 && h.lines > h.max {
 		return errTooManyHeaders
 	}
 	return nil
 }
+
+func (h *head) isLarge() bool { return !h.over && h.bytes > largeHead }

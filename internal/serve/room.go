@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"sync"
 	"time"
 )
@@ -13,9 +14,12 @@ type room struct {
 	total    int
 	unproven crowd // by address
 	idle     crowd // by tenant
+	large    crowd // by tenant, or by address where there is none
 }
 
-func newRoom(b Bounds) *room { return &room{bounds: b, unproven: newCrowd(), idle: newCrowd()} }
+func newRoom(b Bounds) *room {
+	return &room{bounds: b, unproven: newCrowd(), idle: newCrowd(), large: newCrowd()}
+}
 
 // admit is false where there is no room, and nobody who can make some.
 func (r *room) admit(c *conn) bool {
@@ -50,12 +54,40 @@ func (r *room) evict(from *crowd, may func(*conn) bool) bool {
 	return true
 }
 
+// enlarge is for a connection whose head has become large. It waits for room, and is false where the
+// connection was closed meanwhile.
+func (r *room) enlarge(c *conn) bool {
+	for {
+		entered, open := r.tryEnlarge(c)
+		if entered || !open {
+			return open
+		}
+		time.Sleep(retryRoom)
+	}
+}
+
+func (r *room) tryEnlarge(c *conn) (entered, open bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case !c.known:
+		return false, false
+	case c.large || r.bounds.LargeHeads == 0:
+		return true, true
+	case r.large.count >= r.bounds.LargeHeads && !r.evict(&r.large, mayClose):
+		return false, true
+	}
+	c.large = true
+	r.large.add(c, cmp.Or(c.tenant, addressGroup(c.RemoteAddr())))
+	return true, true
+}
+
 // proven is for a connection whose request was authenticated, and which is busy with it now.
 func (r *room) proven(c *conn, tenant string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c.leave()
-	c.tenant = tenant
+	c.large, c.tenant = false, tenant
 }
 
 // busy is for one that has sent a request.
@@ -64,6 +96,7 @@ func (r *room) busy(c *conn) {
 	defer r.mu.Unlock()
 	if c.tenant != "" {
 		c.leave()
+		c.large = false
 	}
 }
 
@@ -71,7 +104,12 @@ func (r *room) busy(c *conn) {
 func (r *room) rest(c *conn) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if c.tenant == "" || !c.known {
+	switch {
+	case !c.known, c.tenant == "" && !c.large:
+		return
+	case c.tenant == "":
+		c.large = false
+		r.unproven.add(c, addressGroup(c.RemoteAddr()))
 		return
 	}
 	r.idle.add(c, c.tenant)

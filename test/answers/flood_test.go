@@ -141,7 +141,7 @@ func run(t *testing.T, crowds []visitors, notify func(n int) (answer, error)) (s
 // open makes all connections, several at a time, and holds them.
 func open(crowds []visitors, stop <-chan struct{}, opened chan<- struct{}) {
 	var ready, ended sync.WaitGroup
-	slots := make(chan struct{}, 100)
+	slots := make(chan struct{}, 50)
 	for _, crowd := range crowds {
 		for range crowd.connections {
 			slots <- struct{}{}
