@@ -256,10 +256,10 @@ func kubeconfigOf(t *testing.T, c *rest.Config) string {
 	return path
 }
 
-func (tm *tenant) state(t *testing.T, s *v1alpha1.Suite) string {
+func (tn *tenant) state(t *testing.T, s *v1alpha1.Suite) string {
 	t.Helper()
 	now := &v1alpha1.Suite{}
-	if err := tm.s.Client.Get(t.Context(), client.ObjectKeyFromObject(s), now); err != nil {
+	if err := tn.s.Client.Get(t.Context(), client.ObjectKeyFromObject(s), now); err != nil {
 		t.Fatal(err)
 	}
 	return now.State()
