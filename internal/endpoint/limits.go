@@ -70,9 +70,10 @@ type Limits struct {
 // DefaultLimits are the limits of the HTTP contract, and those that follow from it.
 //
 // A manager at rest takes 25 MiB, and 6 KiB for each run that it knows. In the 256 MiB of its container
-// there is room beside that for each of these bounds alone, and for 5,000 requests that wait together with
-// all that can be done without a key, which took 221 MiB (TestFloods). There is none for all bounds at once,
-// which takes keys of several teams, or one key and the will to do harm.
+// there is room beside that for each of these bounds alone, and for 3,500 requests that wait together with
+// all that can be done without a key (TestFloods). With 5,000 that took 230 MiB, and answers took up to 2 s,
+// for the collector hardly rested. There is no room for all bounds at once, which takes a key and the will
+// to do harm.
 func DefaultLimits() Limits {
 	return Limits{
 		// Room for the longest bearer token, 4 KiB, and the headers of a few proxies. Headers that do not

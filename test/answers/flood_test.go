@@ -92,8 +92,8 @@ func floods(r *replica, key, suite string) map[string][]visitors {
 		"next_headers":    {next},
 		"bodies":          {small, large},
 		"idle":            {idle},
-		// All the waiting that one team may do, and all that needs no key.
-		"everything": {{5000, waiting.url, "", waiting.send}, scrapes, probes, unproven, idle},
+		// Many wait, and all is done that needs no key.
+		"everything": {waiting, scrapes, probes, {1000, r.url, "", unproven.send}, {3000, r.url, "", ""}},
 	}
 }
 
