@@ -51,6 +51,7 @@ type world struct {
 	suites  map[string]*v1alpha1.Suite
 	jobs    map[string]*modelJob
 	pods    map[string]bool // that stop, of a Job that was deleted before them
+	known   map[string]bool // of these, the ones whose Job was recorded before it was deleted
 	created map[string]int  // Jobs ever created, by Suite
 	meddled map[string]bool
 	ends    map[string]metav1.Condition
@@ -65,7 +66,7 @@ type modelJob struct {
 
 func newWorld(leaders int) *world {
 	w := &world{
-		suites: map[string]*v1alpha1.Suite{}, jobs: map[string]*modelJob{}, pods: map[string]bool{}, created: map[string]int{},
+		suites: map[string]*v1alpha1.Suite{}, jobs: map[string]*modelJob{}, pods: map[string]bool{}, known: map[string]bool{}, created: map[string]int{},
 		meddled: map[string]bool{}, ends: map[string]metav1.Condition{},
 	}
 	for range leaders {
@@ -154,6 +155,7 @@ func (w *world) meddle(t *rapid.T) {
 		t.Skip("no Job")
 	}
 	w.pods[s.Name] = !suite.Ended(w.jobs[s.Name].outcome)
+	w.known[s.Name] = s.Status.JobName != ""
 	delete(w.jobs, s.Name)
 	w.meddled[s.Name] = true
 }
@@ -228,7 +230,7 @@ func (w *world) checkAlone(t failer, leader int, name string) {
 		if j := w.jobs[other]; j != nil && !suite.Ended(j.outcome) {
 			t.Fatalf("%s started beside %s, which is older and has a Job", name, other)
 		}
-		if w.pods[other] && w.suites[other].Status.JobName != "" {
+		if w.pods[other] && w.known[other] {
 			t.Fatalf("%s started beside %s, which is older and whose pods are stopping", name, other)
 		}
 	}
