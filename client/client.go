@@ -94,14 +94,10 @@ func withoutRedirects(c *http.Client) *http.Client {
 	return &copied
 }
 
-// Notify reports a deployment. It is safe to repeat: without a SHA, an Idempotency-Key is made up for
-// all attempts of the call.
+// Notify reports a deployment. All attempts of the call have one Idempotency-Key, so that one which comes late
+// neither starts a second run nor supersedes a newer deployment.
 func (c *Connection) Notify(ctx context.Context, n Notification) (*NotificationResult, error) {
-	params := &DeploySuccessParams{}
-	if n.Sha == nil || *n.Sha == "" {
-		params.IdempotencyKey = new(rand.Text())
-	}
-	return c.deploySuccess(ctx, params, n)
+	return c.deploySuccess(ctx, &DeploySuccessParams{IdempotencyKey: new(rand.Text())}, n)
 }
 
 // Explain asks what Notify would do, and why, without doing it.

@@ -389,7 +389,7 @@ type DeploySuccessParams struct {
 	// XDryRun The same as the parameter dryRun. Either is enough.
 	XDryRun *bool `json:"X-Dry-Run,omitempty"`
 
-	// IdempotencyKey Takes the place of an absent `sha`. It has no effect where there is one.
+	// IdempotencyKey Names the notification, so that one that is sent again is known to be the same: it starts no second run, and supersedes no newer deployment. Takes the place of an absent `sha`.
 	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
 
 	// XRequestID An id for logs, of 1 to 128 letters, digits, dots, dashes and underscores. Another one is

@@ -25,7 +25,7 @@ const (
 type DuplicatePolicy string
 
 const (
-	// DuplicatesReject makes any existing run of the SHA a duplicate.
+	// DuplicatesReject makes a run of the SHA a duplicate that goes on, or has a result.
 	DuplicatesReject DuplicatePolicy = "Reject"
 	// DuplicatesRerunUnsuccessful starts another attempt where the run ended and did not pass.
 	DuplicatesRerunUnsuccessful DuplicatePolicy = "RerunUnsuccessful"
@@ -67,7 +67,8 @@ type TriggerSpec struct {
 	Repository *Repository `json:"repository,omitempty"`
 
 	// duplicates says what to do with a notification whose SHA has a run already. Reject: it is a
-	// duplicate. RerunUnsuccessful: it is one unless that run has ended without passing.
+	// duplicate, unless that run was superseded or canceled or ended as Error, and so has no result.
+	// RerunUnsuccessful: it is one unless that run has ended without passing.
 	// +optional
 	// +kubebuilder:default=Reject
 	Duplicates DuplicatePolicy `json:"duplicates,omitempty"`

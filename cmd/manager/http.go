@@ -145,6 +145,7 @@ func addServer(
 		DrainDelay:   o.drainDelay,
 		DrainTimeout: drainTimeout(o),
 		Bounds: serve.Bounds{
+			Silent:   l.Silent,
 			Unproven: l.Unproven, Idle: l.Idle, LargeHeads: l.LargeHeads, Total: l.Connections, HeaderLines: l.HeaderLines,
 		},
 		Await: known,

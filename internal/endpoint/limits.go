@@ -13,10 +13,11 @@ type Limits struct {
 	// HeaderBytes bounds the request line and the headers, HeaderLines their number.
 	HeaderBytes, HeaderLines int
 
-	// Unproven bounds the connections on which no request was authenticated yet, Idle those between two
+	// Silent bounds the connections on which nothing was sent yet. Unproven bounds those on which something
+	// was, and no request was authenticated, Idle those between two
 	// authenticated requests, LargeHeads those of both that have sent more than 4 KiB of headers which
 	// have not ended, Connections all. Those that are being answered are bounded by InFlight and Waiting.
-	Unproven, Idle, LargeHeads, Connections int
+	Silent, Unproven, Idle, LargeHeads, Connections int
 
 	// BodyBytes bounds a body.
 	BodyBytes int64
@@ -81,6 +82,9 @@ func DefaultLimits() Limits {
 		HeaderBytes: 16 << 10,
 		// Proxies add a dozen. Without this bound 16 KiB of headers with one letter each cost 400 KiB.
 		HeaderLines: 128,
+		// The server does not know of them, so that one costs 5 KiB. More than the clients that wait, for
+		// these may all come back at once.
+		Silent: 6144,
 		// A newcomer takes the place of one that has been silent for 100 ms, so that 10,000 connections a
 		// second keep nobody with a key out. These cost 22 MiB.
 		Unproven: 1024,

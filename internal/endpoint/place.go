@@ -99,5 +99,5 @@ func (p *placement) look(ctx context.Context) error {
 // anyone to, unless it is this request's own, and nothing to wait for where another attempt follows.
 func (p *placement) goes(existing *v1alpha1.Suite) bool {
 	return existing.DeletionTimestamp != nil && !p.owns(existing) &&
-		(!suite.SameRun(existing, p.wanted) || !suite.RunsAgain(existing, nil, p.trigger.Spec.Duplicates))
+		(!suite.SameRun(existing, p.wanted) || !suite.RunsAgain(existing, p.wanted, nil, p.trigger.Spec.Duplicates))
 }

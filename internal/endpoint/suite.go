@@ -29,7 +29,7 @@ func (o *order) suite(ctx context.Context, t *v1alpha1.Trigger, environment stri
 			return "", "", refusef("The name %s belongs to a Suite that is not a run of this notification. Delete that Suite, and send the notification again.", wanted.Name)
 		default:
 			var again bool
-			if again, err = o.runsAgain(ctx, t, existing); err == nil && !again {
+			if again, err = o.runsAgain(ctx, t, existing, wanted); err == nil && !again {
 				return wanted.Name, duplicate, nil
 			}
 		}
@@ -56,9 +56,9 @@ func (o *order) wanted(t *v1alpha1.Trigger, environment string, attempt int32) *
 func (o *order) owns(s *v1alpha1.Suite) bool { return s.Annotations[suite.AnnotationRequest] == o.id }
 
 // runsAgain reports whether a run that exists leaves room for another attempt.
-func (o *order) runsAgain(ctx context.Context, t *v1alpha1.Trigger, existing *v1alpha1.Suite) (bool, error) {
+func (o *order) runsAgain(ctx context.Context, t *v1alpha1.Trigger, existing, wanted *v1alpha1.Suite) (bool, error) {
 	stream, err := o.api.streamOf(ctx, existing)
-	return err == nil && suite.RunsAgain(existing, stream, t.Spec.Duplicates), err
+	return err == nil && suite.RunsAgain(existing, wanted, stream, t.Spec.Duplicates), err
 }
 
 // firstAttempt is the attempt to begin with: the latest that the cache knows, since earlier ones may

@@ -7,16 +7,21 @@ import (
 	"time"
 )
 
-// Bounds limit the connections of a server. A connection is unproven until a request on it was
-// authenticated, then busy while that is answered, then idle until the next request.
+// Bounds limit the connections of a server. A connection is silent until its client has sent something,
+// then unproven until a request on it was authenticated, then busy while that is answered, then idle until
+// the next request. The server sees it once it is no longer silent, so that thousands that come together,
+// of clients that are slow to send, cost little.
 //
 // Where there is no room, a newcomer takes the place of a connection that does nothing: of the group that
-// has the most, the oldest. The group of an unproven connection is its address, and of an idle one the
-// tenant. So one group may take all that nobody else wants, and another always finds room.
+// has the most, the oldest. The group of a silent or an unproven connection is its address, and of an idle one
+// the tenant. So one group may take all that nobody else wants, and another always finds room.
 type Bounds struct {
 	// Unproven bounds the connections on which nothing was authenticated, and is more than 0; Idle bounds
 	// those between two authenticated requests. How many are busy is up to the handler.
 	Unproven, Idle int
+
+	// Silent bounds the connections on which nothing was sent; as many as Unproven where it is 0.
+	Silent int
 
 	// LargeHeads bounds those of both whose request has begun with more than 4 KiB, and whose head has not
 	// ended; 0 for any number. They cost several times as much as the others.
@@ -57,7 +62,7 @@ func Bound(server *http.Server, bounds Bounds) (net.Listener, error) {
 			c.enter(state)
 		}
 	}
-	return &listener{Listener: inner, room: newRoom(bounds), closed: make(chan struct{})}, nil
+	return newListener(inner, newRoom(bounds), server.ReadHeaderTimeout), nil
 }
 
 // Authenticated makes the connection of a request the tenant's. It may be called for any context.
@@ -68,36 +73,3 @@ func Authenticated(ctx context.Context, tenant string) {
 }
 
 type connKey struct{}
-
-// listener accepts connections for which there is room.
-type listener struct {
-	net.Listener
-	room   *room
-	closed chan struct{}
-}
-
-func (l *listener) Accept() (net.Conn, error) {
-	accepted, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	c := newConn(accepted, l.room)
-	for !l.room.admit(c) {
-		select {
-		case <-l.closed:
-			accepted.Close()
-			return nil, net.ErrClosed
-		case <-time.After(retryRoom):
-		}
-	}
-	return c, nil
-}
-
-func (l *listener) Close() error {
-	select {
-	case <-l.closed:
-	default:
-		close(l.closed)
-	}
-	return l.Listener.Close()
-}

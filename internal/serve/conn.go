@@ -13,10 +13,13 @@ type conn struct {
 	net.Conn
 	room     *room
 	accepted time.Time
-	reading  atomic.Bool // waits for the client to send
-	asked    atomic.Bool // a request was read, and is being answered
-	answered atomic.Bool // for the last time
-	head     head        // of the request that is being read
+	first    [1]byte      // what the client sent first, until the server reads it
+	spoke    atomic.Int64 // when it sent that, in nanoseconds since 1970; 0 while it is silent
+	read     bool         // first was
+	reading  atomic.Bool  // waits for the client to send
+	asked    atomic.Bool  // a request was read, and is being answered
+	answered atomic.Bool  // for the last time
+	head     head         // of the request that is being read
 
 	// The room guards these.
 	known  bool
@@ -43,10 +46,15 @@ func (c *conn) enter(state http.ConnState) {
 	}
 }
 
-func (c *conn) Read(p []byte) (int, error) {
-	c.reading.Store(true)
-	n, err := c.Conn.Read(p)
-	c.reading.Store(false)
+func (c *conn) Read(p []byte) (n int, err error) {
+	if !c.read && len(p) > 0 {
+		c.read = true
+		n = copy(p, c.first[:])
+	} else {
+		c.reading.Store(true)
+		n, err = c.Conn.Read(p)
+		c.reading.Store(false)
+	}
 	if headErr := c.head.read(p[:n]); headErr != nil {
 		return 0, headErr // which the server answers with 400
 	}

@@ -12,35 +12,60 @@ type room struct {
 
 	mu       sync.Mutex
 	total    int
+	silent   crowd // by address
 	unproven crowd // by address
 	idle     crowd // by tenant
 	large    crowd // by tenant, or by address where there is none
 }
 
 func newRoom(b Bounds) *room {
-	return &room{bounds: b, unproven: newCrowd(), idle: newCrowd(), large: newCrowd()}
+	b.Silent = cmp.Or(b.Silent, b.Unproven)
+	return &room{bounds: b, silent: newCrowd(), unproven: newCrowd(), idle: newCrowd(), large: newCrowd()}
 }
 
 // admit is false where there is no room, and nobody who can make some.
 func (r *room) admit(c *conn) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.unproven.count >= r.bounds.Unproven && !r.evict(&r.unproven, mayClose) {
+	if r.silent.count >= r.bounds.Silent && !r.evict(&r.silent, isSlow) {
 		return false
 	}
-	if r.bounds.Total > 0 && r.total >= r.bounds.Total && !r.evict(&r.unproven, mayClose) && !r.evict(&r.idle, nil) {
+	if r.bounds.Total > 0 && r.total >= r.bounds.Total &&
+		!r.evict(&r.silent, isSlow) && !r.evict(&r.unproven, mayClose) && !r.evict(&r.idle, nil) {
 		return false
 	}
 	r.total++
 	c.known = true
+	r.silent.add(c, addressGroup(c.RemoteAddr()))
+	return true
+}
+
+// listenTo is for a connection that is not silent any more. It is false where there is no room yet.
+func (r *room) listenTo(c *conn) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.unproven.count >= r.bounds.Unproven && !r.evict(&r.unproven, mayClose) {
+		return false
+	}
 	r.unproven.add(c, addressGroup(c.RemoteAddr()))
 	return true
 }
 
-// mayClose spares connections whose request is being answered, and those that may yet be about to send it.
-// The server reads ahead while it answers.
+// isSlow spares connections whose client may be about to send.
+func isSlow(c *conn) bool { return time.Since(c.accepted) >= patience && c.spoke.Load() == 0 }
+
+// mayClose spares connections whose request is being answered, and those that may yet be about to send the
+// rest of it. The server reads ahead while it answers.
 func mayClose(c *conn) bool {
-	return time.Since(c.accepted) >= patience && (c.answered.Load() || c.reading.Load() && !c.asked.Load())
+	return time.Since(time.Unix(0, c.spoke.Load())) >= patience && (c.answered.Load() || c.reading.Load() && !c.asked.Load())
+}
+
+// closeSilent closes all connections that the server does not know.
+func (r *room) closeSilent() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for r.evict(&r.silent, nil) {
+	}
 }
 
 // evict closes a connection of the largest group in which one may be closed.

@@ -13,20 +13,20 @@ func HasResult(s *v1alpha1.Suite) bool {
 	}
 }
 
-// RunsAgain reports whether a notification of what a run tests already starts another attempt. It does
-// where that run has no result, or will have none: its commit must be tested, and must not borrow the
-// result of the run that superseded it. Where there is a result, the Trigger decides. The stream is that
-// of the existing run, as far as it is known.
+// RunsAgain reports whether a notification of what a run tests already starts another attempt, the wanted
+// one. It does where that run has no result, or will have none: its commit must be tested, and must not
+// borrow the result of the run that superseded it. Where there is a result, the Trigger decides. The stream
+// is that of the existing run, as far as it is known.
 //
-// Without a SHA it is an Idempotency-Key that names the run, and with it one notification: one that comes
-// again after a newer deployment is no newer than that, and supersedes nothing.
-func RunsAgain(existing *v1alpha1.Suite, stream []*v1alpha1.Suite, policy v1alpha1.DuplicatePolicy) bool {
+// A client that did not get its answer sends the same notification again, with the same Idempotency-Key. It
+// is no newer for that: where a newer deployment superseded its run meanwhile, it supersedes nothing.
+func RunsAgain(existing, wanted *v1alpha1.Suite, stream []*v1alpha1.Suite, policy v1alpha1.DuplicatePolicy) bool {
 	superseded := existing.State() == v1alpha1.ReasonSuperseded || existing.Status.SupersededBy != "" || newerThan(existing, stream) != nil
 	switch {
 	case HasResult(existing):
 		return policy == v1alpha1.DuplicatesRerunUnsuccessful && !existing.Passed()
 	case superseded:
-		return existing.Spec.Deployment.SHA != ""
+		return wanted.Annotations[annotationIdempotencyKey] == "" || !sameKey(existing, wanted)
 	default:
 		return existing.Finished() || existing.Spec.Cancel || existing.DeletionTimestamp != nil
 	}

@@ -11,12 +11,16 @@ import (
 
 func TestRunsAgain(t *testing.T) {
 	sha := func(s *v1alpha1.Suite) { s.Spec.Deployment.SHA = "b776998" }
+	key := func(k string) func(*v1alpha1.Suite) {
+		return func(s *v1alpha1.Suite) { s.Annotations = map[string]string{"postflight.dev/idempotency-key": k} }
+	}
 	stopping := func(s *v1alpha1.Suite) { s.Status.SupersededBy = "newer" }
 	newer := []*v1alpha1.Suite{aSuite("newer", 3)}
 	ended := func(c metav1.Condition) *v1alpha1.Suite { return aSuite("run", 1, sha, in(c)) }
 	const reject, unsuccessful = v1alpha1.DuplicatesReject, v1alpha1.DuplicatesRerunUnsuccessful
 	for name, tc := range map[string]struct {
 		existing *v1alpha1.Suite
+		key      string // of the notification
 		stream   []*v1alpha1.Suite
 		policy   v1alpha1.DuplicatePolicy
 		want     bool
@@ -33,13 +37,16 @@ func TestRunsAgain(t *testing.T) {
 		"could not be run":                     {existing: ended(v1alpha1.Error("")), policy: reject, want: true},
 		"about to be superseded":               {existing: aSuite("run", 1, sha), stream: newer, policy: reject, want: true},
 		"being superseded, by a run that is not seen": {existing: aSuite("run", 1, sha, stopping), policy: reject, want: true},
-		"being canceled": {existing: aSuite("run", 1, sha, canceled), policy: reject, want: true},
-		"being deleted":  {existing: aSuite("run", 1, sha, deleted), policy: reject, want: true},
-		"the same notification again, after a newer one":     {existing: aSuite("run", 1, in(v1alpha1.Superseded(""))), stream: newer, policy: reject},
-		"the same notification again, whose run was stopped": {existing: aSuite("run", 1, in(v1alpha1.Canceled(""))), policy: reject, want: true},
+		"being canceled":                          {existing: aSuite("run", 1, sha, canceled), policy: reject, want: true},
+		"being deleted":                           {existing: aSuite("run", 1, sha, deleted), policy: reject, want: true},
+		"superseded, and sent again":              {existing: aSuite("run", 1, key("k"), in(v1alpha1.Superseded(""))), key: "k", stream: newer, policy: reject},
+		"superseded, and sent again with its SHA": {existing: aSuite("run", 1, sha, key("k"), in(v1alpha1.Superseded(""))), key: "k", policy: reject},
+		"about to be superseded, and sent again":  {existing: aSuite("run", 1, sha, key("k")), key: "k", stream: newer, policy: reject},
+		"superseded, and notified anew":           {existing: aSuite("run", 1, sha, key("k"), in(v1alpha1.Superseded(""))), key: "l", policy: reject, want: true},
+		"canceled, and sent again":                {existing: aSuite("run", 1, key("k"), in(v1alpha1.Canceled(""))), key: "k", policy: reject, want: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := suite.RunsAgain(tc.existing, tc.stream, tc.policy); got != tc.want {
+			if got := suite.RunsAgain(tc.existing, aSuite("next", 5, key(tc.key)), tc.stream, tc.policy); got != tc.want {
 				t.Errorf("got %t", got)
 			}
 		})

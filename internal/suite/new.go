@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// annotationIdempotencyKey holds the Idempotency-Key of the notification, where it took the
-	// place of a SHA.
+	// annotationIdempotencyKey holds the Idempotency-Key of the notification, which is the same when a client
+	// sends it again.
 	annotationIdempotencyKey = "postflight.dev/idempotency-key"
 
 	// AnnotationRequest holds the id of the request that created the Suite: a request that meets its
@@ -31,7 +31,7 @@ type Request struct {
 	Environment  string // name of the Environment that is tested, the Trigger's or an ephemeral one
 	Notification *notification.Notification
 
-	IdempotencyKey string // takes the place of an absent SHA; may be empty
+	IdempotencyKey string // names the notification, and takes the place of an absent SHA; may be empty
 	RequestID      string // identifies the run where there is neither
 	ReceivedAt     time.Time
 	Attempt        int32 // from 1
@@ -63,8 +63,8 @@ func New(r Request) *v1alpha1.Suite {
 			TTLAfterFinished: r.Trigger.Spec.Retention.TTLAfterFinished,
 		},
 	}
-	if id.kind == "idempotency-key" {
-		s.Annotations[annotationIdempotencyKey] = id.value
+	if r.IdempotencyKey != "" {
+		s.Annotations[annotationIdempotencyKey] = r.IdempotencyKey
 	}
 	return s
 }
@@ -76,7 +76,12 @@ func SameRun(existing, wanted *v1alpha1.Suite) bool {
 		existing.Spec.Environment == wanted.Spec.Environment &&
 		existing.Spec.Deployment.SHA == wanted.Spec.Deployment.SHA &&
 		existing.Spec.Attempt == wanted.Spec.Attempt &&
-		existing.Annotations[annotationIdempotencyKey] == wanted.Annotations[annotationIdempotencyKey]
+		(wanted.Spec.Deployment.SHA != "" || sameKey(existing, wanted))
+}
+
+// sameKey reports whether both come of notifications with the same Idempotency-Key, or of none with a key.
+func sameKey(a, b *v1alpha1.Suite) bool {
+	return a.Annotations[annotationIdempotencyKey] == b.Annotations[annotationIdempotencyKey]
 }
 
 func (r Request) identity() identity {

@@ -91,12 +91,13 @@ func (b *bursting) send(middle func()) {
 	}
 }
 
-// sendOne goes to the next replica where one does not answer, as a load balancer would.
+// sendOne goes to the next replica where one does not answer, as a client that sends again would: by its
+// Idempotency-Key it is the same notification, and no newer than those that came in between.
 func (b *bursting) sendOne(n int) {
-	deployment := notification{"branch": "main", "sha": sha()}
+	deployment, key := notification{"branch": "main", "sha": sha()}, random(8)
 	var failures []error
 	for i := range b.all {
-		a, err := b.tryNotify(b.all[(n+i)%len(b.all)].manager, deployment)
+		a, err := b.tryNotify(b.all[(n+i)%len(b.all)].manager, deployment, "Idempotency-Key", key)
 		if err == nil && len(a.Results) == 1 && cmp.Or(a.Results[0].Created, a.Results[0].Duplicate) != "" {
 			b.answered.Add(1)
 			b.again.Add(int32(min(i, 1)))

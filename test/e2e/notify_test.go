@@ -38,10 +38,13 @@ type answer struct {
 var httpClient = &http.Client{Timeout: 60 * time.Second}
 
 // send makes one request, as CI would, and never repeats it.
-func send(method, url, key string, body []byte) (answer, error) {
+func send(method, url, key string, body []byte, headers ...string) (answer, error) {
 	req, err := http.NewRequest(method, url, bytes.NewReader(body))
 	if err != nil {
 		return answer{}, err
+	}
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
 	}
 	req.Header.Set("Content-Type", "application/json")
 	if key != "" {
@@ -72,12 +75,12 @@ func (tm *team) notify(m *manager, n notification) []result {
 	return a.Results
 }
 
-func (tm *team) tryNotify(m *manager, n notification) (answer, error) {
+func (tm *team) tryNotify(m *manager, n notification, headers ...string) (answer, error) {
 	body, err := json.Marshal(n)
 	if err != nil {
 		return answer{}, err
 	}
-	a, err := send(http.MethodPost, m.url+notifyPath, tm.key, body)
+	a, err := send(http.MethodPost, m.url+notifyPath, tm.key, body, headers...)
 	if err == nil && a.status != http.StatusOK {
 		err = fmt.Errorf("status %d: %s", a.status, a.body)
 	}
