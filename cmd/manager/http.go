@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -30,7 +31,7 @@ func drainTimeout(o options) time.Duration { return o.holdBudget + 5*time.Second
 func setupHTTP(
 	ctx context.Context, mgr ctrl.Manager, o options, store *inputs.Store, contact *auth.Contact, in surroundings, ready checks,
 ) (*serve.Server, error) {
-	authenticate, err := setupAuth(ctx, mgr, contact)
+	authenticate, err := setupAuth(ctx, mgr, contact, serverClock{in.clock, contact})
 	if err != nil {
 		return nil, err
 	}
@@ -98,15 +99,17 @@ func knowEnvironments(ctx context.Context, c cache.Cache) error {
 	return err
 }
 
-func setupAuth(ctx context.Context, mgr ctrl.Manager, contact *auth.Contact) (func(*http.Request) (endpoint.Principal, error), error) {
+func setupAuth(
+	ctx context.Context, mgr ctrl.Manager, contact *auth.Contact, clock clock.PassiveClock,
+) (func(*http.Request) (endpoint.Principal, error), error) {
 	if err := auth.SetupIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
 		return nil, err
 	}
-	usage := auth.NewUsage(mgr.GetClient(), time.Now)
+	usage := auth.NewUsage(mgr.GetClient(), clock.Now)
 	if err := mgr.Add(usage); err != nil {
 		return nil, err
 	}
-	authenticator := auth.New(auth.Config{Reader: mgr.GetCache(), Freshness: contact.Since, Used: usage.Saw})
+	authenticator := auth.New(auth.Config{Reader: mgr.GetCache(), Freshness: contact.Since, Used: usage.Saw, Now: clock.Now})
 	return func(r *http.Request) (endpoint.Principal, error) {
 		p, err := authenticator.Authenticate(r.Context(), r)
 		return endpoint.Principal(p), err
