@@ -48,8 +48,8 @@ func writeExplanation(w io.Writer, separator string, e match.Explanation) error 
 	if _, err := io.WriteString(w, separator); err != nil {
 		return err
 	}
-	explained := explanation{TriggerID: e.Trigger.Name, Matched: e.Matched, Conditions: make([]condition, len(e.Conditions))}
-	for i, c := range e.Conditions {
+	explained := explanation{TriggerID: e.Trigger.Name, Matched: e.Matched, Conditions: make([]condition, len(e.Criteria))}
+	for i, c := range e.Criteria {
 		explained.Conditions[i] = condition{Name: c.Name, Held: c.Held, Message: c.Message}
 	}
 	return encoder(w).Encode(explained)

@@ -79,7 +79,7 @@ func (o *order) resume(ctx context.Context, w *watch) (end func()) {
 
 func (o *order) skipped(t *v1alpha1.Trigger, matched []*v1alpha1.Trigger) match.Explanation {
 	wanted := slices.Contains(matched, t)
-	return match.Explanation{Trigger: t, Matched: wanted, Conditions: []match.Condition{{Name: "limit", Held: wanted,
+	return match.Explanation{Trigger: t, Matched: wanted, Criteria: []match.CriterionResult{{Name: "limit", Held: wanted,
 		Message: fmt.Sprintf("Why is not said: to explain the Triggers before this one took more than %s.", o.api.Limits.MatchBudget)}}}
 }
 

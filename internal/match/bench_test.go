@@ -1,10 +1,12 @@
 package match
 
 import (
+	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
 
+	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/notification"
 )
 
@@ -79,14 +81,13 @@ var mixes = map[string]struct {
 	},
 }
 
+// BenchmarkIndexMatch compares a team of 10,000 Triggers with one of 10: it may cost 2 ms more, apart from
+// expressions that name no variable.
 func BenchmarkIndexMatch(b *testing.B) {
 	for name, mix := range mixes {
 		for _, count := range []int{10, 10_000} {
 			b.Run(fmt.Sprintf("%s/%d", name, count), func(b *testing.B) {
-				x := &Index{}
-				for i := range count {
-					x.Set(trigger(fmt.Sprintf("t-%d", i), mix.trigger(i)))
-				}
+				x := filled(b, mix.trigger, count)
 				deadline := time.Now().Add(time.Hour)
 				stop := func() bool { return time.Now().After(deadline) }
 				b.ReportAllocs()
@@ -98,6 +99,24 @@ func BenchmarkIndexMatch(b *testing.B) {
 			})
 		}
 	}
+}
+
+// filled holds Triggers as they come from the API server: decoded one by one, sharing no string.
+func filled(b *testing.B, of func(i int) option, count int) *Index {
+	b.Helper()
+	x := &Index{}
+	for i := range count {
+		text, err := json.Marshal(trigger(fmt.Sprintf("t-%05d", i), of(i)))
+		if err != nil {
+			b.Fatal(err)
+		}
+		decoded := &v1alpha1.Trigger{}
+		if err := json.Unmarshal(text, decoded); err != nil {
+			b.Fatal(err)
+		}
+		x.Set(decoded)
+	}
+	return x
 }
 
 func BenchmarkCompile(b *testing.B) {

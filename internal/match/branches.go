@@ -7,6 +7,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/notification"
 )
 
@@ -17,21 +18,20 @@ type branchGlobs struct {
 	alternatives int
 }
 
-// compileBranches is nil where no globs are given.
-func compileBranches(patterns []string) (*branchGlobs, error) {
-	if len(patterns) == 0 {
+func compileBranches(spec *v1alpha1.TriggerSpec) (Criterion, error) {
+	if len(spec.Match.Branches) == 0 {
 		return nil, nil
 	}
 	b := &branchGlobs{}
 	expanded := 0.0
-	for _, written := range patterns {
+	for _, written := range spec.Match.Branches {
 		pattern, excluded := strings.CutPrefix(written, "!")
 		pattern = notification.BranchName(pattern)
 		if reason := checkGlob(pattern); reason != "" {
-			return nil, &CompileError{Condition: branchesCondition, Reason: fmt.Sprintf("holds %q, which %s", written, reason)}
+			return nil, fmt.Errorf("holds %q, which %s", written, reason)
 		}
 		if expanded += alternatives(pattern); expanded > maxAlternatives {
-			return nil, &CompileError{Condition: branchesCondition, Reason: fmt.Sprintf("expands to more than %d globs; use fewer braces", maxAlternatives)}
+			return nil, fmt.Errorf("expands to more than %d globs; use fewer braces", maxAlternatives)
 		}
 		if excluded {
 			b.exclude = append(b.exclude, newGlob(pattern))
@@ -63,12 +63,51 @@ func alternatives(glob string) float64 {
 	return math.Pow((commas+braces)/braces, braces)
 }
 
-// match tells whether the name of a branch is wanted. An absent one is not.
-func (b *branchGlobs) match(branch string) bool {
-	if branch == "" || len(b.include) > 0 && b.include.matching(branch) == nil {
+// Holds implements Criterion. An absent branch is not wanted.
+func (b *branchGlobs) Holds(a *activation) bool {
+	if a.branch == "" || len(b.include) > 0 && b.include.matching(a.branch) == nil {
 		return false
 	}
-	return b.exclude.matching(branch) == nil
+	return b.exclude.matching(a.branch) == nil
+}
+
+// Explain implements Criterion.
+func (b *branchGlobs) Explain(a *activation) string {
+	included, excluded := b.include.matching(a.branch), b.exclude.matching(a.branch)
+	switch {
+	case a.branch == "":
+		return "The notification names no branch, and the Trigger asks for one."
+	case included == nil && len(b.include) > 0:
+		return fmt.Sprintf("The branch %s matches none of %s.", quote(a.branch), list(b.include.patterns()))
+	case excluded != nil:
+		return fmt.Sprintf("The branch %s is excluded by %s.", quote(a.branch), quote("!"+excluded.pattern))
+	case included != nil:
+		return fmt.Sprintf("The branch %s matches %s.", quote(a.branch), quote(included.pattern))
+	default:
+		return fmt.Sprintf("The branch %s is none of the excluded ones.", quote(a.branch))
+	}
+}
+
+// Weight implements Criterion.
+func (b *branchGlobs) Weight() int { return b.alternatives }
+
+// Keys implements Criterion. There are some only where the first segment of every branch is known.
+func (b *branchGlobs) Keys() [][]bucketKey {
+	var keys []bucketKey
+	for _, g := range b.include {
+		switch segment, known := g.root(); {
+		case g.literal:
+			keys = append(keys, bucketKey{field: branchKey, value: g.pattern})
+		case known:
+			keys = append(keys, bucketKey{field: branchRootKey, value: segment})
+		default:
+			return nil
+		}
+	}
+	if keys == nil {
+		return nil
+	}
+	return [][]bucketKey{keys}
 }
 
 type globs []glob

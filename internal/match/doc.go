@@ -21,6 +21,7 @@
 // variable is an error, and the expression does not hold; notification.variables[?'region'].orValue('eu')
 // and has(notification.variables.region) are ways around it. What it may cost is limited: see limits.go.
 //
-// An Index holds the Triggers of all namespaces, each compiled once per generation, and tries few of
-// them for a notification: see partition.go.
+// Each condition is a Criterion, in a file of its own; definitions in criterion.go lists them. An Index
+// holds the Triggers of all namespaces, each compiled once per generation, and tries few of them for a
+// notification: see namespaceindex.go.
 package match

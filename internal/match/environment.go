@@ -23,7 +23,7 @@ var environment = sync.OnceValues(func() (*cel.Env, error) {
 		cel.ParserExpressionSizeLimit(maxExpressionBytes),
 		cel.ParserRecursionLimit(maxExpressionDepth),
 		cel.ExpressionNodeLimit(maxExpressionNodes),
-		cel.ASTValidators(cel.ValidateComprehensionNestingLimit(maxNestedLoops), smallRegexes{}, flatValues{}),
+		cel.ASTValidators(cel.ValidateComprehensionNestingLimit(maxNestedLoops), regexValidator{}, flatValues{}),
 	)
 })
 

@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
 // expression is a compiled CEL expression.
@@ -20,19 +22,14 @@ type expression struct {
 // errFalse is the plain reason why an expression does not hold.
 var errFalse = errors.New("is false for this notification")
 
-// compileExpression is nil for the empty expression, which is none.
-func compileExpression(source string) (*expression, error) {
-	if source == "" {
+func compileExpression(spec *v1alpha1.TriggerSpec) (Criterion, error) {
+	if spec.Match.Expression == "" {
 		return nil, nil
 	}
-	e, err := plan(source)
-	if err != nil {
-		return nil, &CompileError{Condition: expressionCondition, Reason: err.Error()}
-	}
-	return e, nil
+	return parseExpression(spec.Match.Expression)
 }
 
-func plan(source string) (*expression, error) {
+func parseExpression(source string) (*expression, error) {
 	env, err := environment()
 	if err != nil {
 		return nil, err
@@ -87,7 +84,7 @@ func describeIssues(issues *cel.Issues) error {
 		faults = append(faults, oneLine(fault))
 	}
 	if strings.Contains(issues.String(), "undefined field") {
-		faults = append(faults, "the fields of notification are "+strings.Join(slices.Sorted(maps.Keys(subjectFields)), ", "))
+		faults = append(faults, "the fields of notification are "+strings.Join(slices.Sorted(maps.Keys(activationFields)), ", "))
 	}
 	return fmt.Errorf("does not compile: %s", strings.Join(faults, "; "))
 }
@@ -96,20 +93,23 @@ func oneLine(message string) string {
 	return strings.Join(strings.Fields(message), " ")
 }
 
+// Holds implements Criterion.
+func (e *expression) Holds(a *activation) bool { return e.mayHold(a) && e.evaluate(a) == nil }
+
 // mayHold rules out most notifications without an evaluation.
-func (e *expression) mayHold(s *subject) bool {
+func (e *expression) mayHold(a *activation) bool {
 	for _, r := range e.required {
-		if !r.met(s) {
+		if !r.met(a) {
 			return false
 		}
 	}
 	return true
 }
 
-// holds is nil where the expression is true. An evaluation that fails, as the look-up of a missing
-// variable does, does not hold.
-func (e *expression) holds(s *subject) error {
-	value, _, err := e.program.Eval(s)
+// evaluate returns nil where the expression is true. An evaluation that fails, as the look-up of a
+// missing variable does, does not hold.
+func (e *expression) evaluate(a *activation) error {
+	value, _, err := e.program.Eval(a)
 	switch {
 	case err != nil:
 		return fmt.Errorf("has no value for this notification: %w", err)
@@ -119,9 +119,22 @@ func (e *expression) holds(s *subject) error {
 	return nil
 }
 
-func (e *expression) explain(s *subject) Condition {
-	if err := e.holds(s); err != nil {
-		return Condition{Name: expressionCondition, Message: "The expression " + oneLine(err.Error()) + "."}
+// Explain implements Criterion.
+func (e *expression) Explain(a *activation) string {
+	if err := e.evaluate(a); err != nil {
+		return "The expression " + oneLine(err.Error()) + "."
 	}
-	return Condition{Name: expressionCondition, Held: true, Message: "The expression is true."}
+	return "The expression is true."
+}
+
+// Weight implements Criterion.
+func (e *expression) Weight() int { return expressionWeight }
+
+// Keys implements Criterion.
+func (e *expression) Keys() [][]bucketKey {
+	var choices [][]bucketKey
+	for _, r := range e.required {
+		choices = append(choices, []bucketKey{{field: variableKey, variable: r.variable, value: r.value}})
+	}
+	return choices
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/notification"
 )
 
-// FuzzBranch holds globs against doublestar as it is, and the index against the matcher: neither what
-// rules out branches early nor the buckets may change an answer.
+// FuzzBranch compares globs with doublestar as it is, and the index with the matcher: what rules out
+// branches early may not change an answer.
 func FuzzBranch(f *testing.F) {
 	f.Add("release/**", "release/1.2")
 	f.Fuzz(func(t *testing.T, glob, branch string) {
@@ -59,8 +59,7 @@ func FuzzExpression(f *testing.F) {
 		if !utf8.ValidString(source + branch + variable + value) {
 			return
 		}
-		e, err := compileExpression(source)
-		if err != nil {
+		if _, err := Compile(trigger("t", expressionOf(source))); err != nil {
 			if strings.ContainsAny(err.Error(), "\n\t") || !strings.HasSuffix(err.Error(), ".") {
 				t.Errorf("the error is no sentence: %q", err)
 			}
@@ -68,21 +67,25 @@ func FuzzExpression(f *testing.F) {
 		}
 		n := &notification.Notification{Branch: branch, Variables: map[string]string{variable: value}}
 		tooLarge := len(branch) > notification.MaxBranchBytes || len(variable) > notification.MaxVariableNameBytes || len(value) > notification.MaxVariableBytes
-		if e == nil || tooLarge {
+		if source == "" || tooLarge {
 			return
 		}
-		for _, s := range []*subject{newSubject(n), newSubject(&notification.Notification{})} {
-			checkExpression(t, e, s)
-			checkCost(t, source, s)
+		e, err := parseExpression(source)
+		if err != nil {
+			t.Fatalf("a Trigger with this expression compiled: %v", err)
+		}
+		for _, a := range []*activation{newActivation(n), newActivation(&notification.Notification{})} {
+			checkExpression(t, e, a)
+			checkCost(t, source, a)
 		}
 	})
 }
 
-func checkExpression(t failer, e *expression, s *subject) {
+func checkExpression(t failer, e *expression, a *activation) {
 	t.Helper()
-	err := e.holds(s)
-	if err == nil && !e.mayHold(s) {
-		t.Errorf("holds for %+v, and was ruled out", s.Notification)
+	err := e.evaluate(a)
+	if err == nil && !e.mayHold(a) {
+		t.Errorf("holds for %+v, and was ruled out", a.Notification)
 	}
 	if err != nil && strings.Contains(err.Error(), "internal error") {
 		t.Errorf("panicked: %v", err)
@@ -90,7 +93,7 @@ func checkExpression(t failer, e *expression, s *subject) {
 }
 
 // checkCost evaluates an expression without a limit: only those within the estimate go unwatched.
-func checkCost(t failer, source string, s *subject) {
+func checkCost(t failer, source string, a *activation) {
 	t.Helper()
 	env, err := environment()
 	if err != nil {
@@ -106,7 +109,7 @@ func checkCost(t failer, source string, s *subject) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, details, _ := program.Eval(s)
+	_, details, _ := program.Eval(a)
 	if cost := details.ActualCost(); cost != nil && *cost/2 > estimate.Max {
 		t.Errorf("%s costs %d, and %d was estimated", source, *cost, estimate.Max)
 	}

@@ -59,14 +59,14 @@ func TestExpressionsOfGrammar(t *testing.T) {
 	compiled := 0
 	rapid.Check(t, func(t *rapid.T) {
 		source := expressionFrom(t, 'b', rapid.IntRange(1, 6).Draw(t, "depth"))
-		e, err := compileExpression(source)
+		e, err := parseExpression(source)
 		if err != nil {
 			return
 		}
 		compiled++
 		for _, n := range []*notification.Notification{large, small, {}} {
-			checkExpression(t, e, newSubject(n))
-			checkCost(t, source, newSubject(n))
+			checkExpression(t, e, newActivation(n))
+			checkCost(t, source, newActivation(n))
 		}
 	})
 	if compiled == 0 {

@@ -16,7 +16,7 @@ import (
 // it was given: nobody may change them.
 type Index struct {
 	mu         sync.RWMutex
-	namespaces map[string]*partition
+	namespaces map[string]*namespaceIndex
 }
 
 // entry is a Trigger as it was set. It never changes.
@@ -31,9 +31,9 @@ type entry struct {
 type Explanation struct {
 	Trigger *v1alpha1.Trigger
 	Matched bool
-	// Conditions are those that the Trigger gives; one that is broken stands alone, not held.
-	Conditions []Condition
-	// Skipped tells that nothing of the Trigger was looked at, and the rest is not known.
+	// Criteria are those that the Trigger gives; one that is broken stands alone, not held.
+	Criteria []CriterionResult
+	// Skipped reports that nothing of the Trigger was looked at, and the rest is not known.
 	Skipped bool
 }
 
@@ -45,10 +45,10 @@ func (x *Index) Set(t *v1alpha1.Trigger) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.namespaces == nil {
-		x.namespaces = map[string]*partition{}
+		x.namespaces = map[string]*namespaceIndex{}
 	}
 	if x.namespaces[t.Namespace] == nil {
-		x.namespaces[t.Namespace] = newPartition()
+		x.namespaces[t.Namespace] = newNamespaceIndex()
 	}
 	x.namespaces[t.Namespace].set(e)
 }
@@ -92,12 +92,12 @@ func (e *StoppedError) Error() string { return "matching was stopped at the Trig
 // Match returns the Triggers of the namespace that want the notification, ordered by name. It asks
 // stop now and then, and where that says so ends with a *StoppedError.
 func (x *Index) Match(namespace string, n *notification.Notification, stop func() bool) ([]*v1alpha1.Trigger, error) {
-	s := newSubject(n)
+	a := newActivation(n)
 	var matched []*v1alpha1.Trigger
 	work := 0
-	for _, bucket := range x.candidates(namespace, s) {
+	for _, bucket := range x.candidates(namespace, a) {
 		for _, e := range bucket {
-			if e.matcher.matches(s) {
+			if e.matcher.matches(a) {
 				matched = append(matched, e.trigger)
 			}
 			if work += e.matcher.weight; work < stopEvery {
@@ -114,11 +114,11 @@ func (x *Index) Match(namespace string, n *notification.Notification, stop func(
 
 // candidates are the Triggers that may want the notification. The evaluation needs no lock, since
 // buckets and entries never change.
-func (x *Index) candidates(namespace string, s *subject) [][]*entry {
+func (x *Index) candidates(namespace string, a *activation) [][]*entry {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	if p := x.namespaces[namespace]; p != nil {
-		return p.candidates(s)
+		return p.candidates(a)
 	}
 	return nil
 }
@@ -146,10 +146,10 @@ func (e *entry) explain(n *notification.Notification) Explanation {
 	var broken *CompileError
 	switch {
 	case errors.As(e.problem, &broken):
-		explanation.Conditions = []Condition{{Name: broken.Condition, Message: broken.Error()}}
+		explanation.Criteria = []CriterionResult{{Name: broken.Criterion, Message: broken.Error()}}
 	default:
-		explanation.Conditions = e.matcher.Explain(n)
-		explanation.Matched = !slices.ContainsFunc(explanation.Conditions, func(c Condition) bool { return !c.Held })
+		explanation.Criteria = e.matcher.Explain(n)
+		explanation.Matched = !slices.ContainsFunc(explanation.Criteria, func(c CriterionResult) bool { return !c.Held })
 	}
 	return explanation
 }

@@ -97,7 +97,7 @@ func TestIndexKeepsBrokenTriggers(t *testing.T) {
 	if len(explanations) != 2 || explanations[0].Trigger.Name != "broken" || explanations[0].Matched || !explanations[1].Matched {
 		t.Fatalf("got %+v", explanations)
 	}
-	if c := explanations[0].Conditions; len(c) != 1 || c[0].Name != "branches" || c[0].Held || !strings.Contains(c[0].Message, "not a valid glob") {
+	if c := explanations[0].Criteria; len(c) != 1 || c[0].Name != "branches" || c[0].Held || !strings.Contains(c[0].Message, "not a valid glob") {
 		t.Errorf("the broken one is explained by %+v", c)
 	}
 	x.Set(trigger("broken", branches("main")))
@@ -176,7 +176,7 @@ func TestIndexLooksAtFew(t *testing.T) {
 				x.Set(trigger(fmt.Sprintf("t-%d", i), mix.trigger(i)))
 			}
 			tried := 0
-			for _, bucket := range x.candidates(namespace, newSubject(mix.notification)) {
+			for _, bucket := range x.candidates(namespace, newActivation(mix.notification)) {
 				tried += len(bucket)
 			}
 			if tried > count*mix.triedPercent/100 {

@@ -1,106 +1,80 @@
 package match
 
 import (
+	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/notification"
 )
 
-// Names of conditions: the fields of the API that give them.
-const (
-	branchesCondition        = "branches"
-	deploymentTypesCondition = "deploymentTypes"
-	repositoriesCondition    = "repositories"
-	expressionCondition      = "expression"
-	pausedCondition          = "paused"
-)
-
 // Matcher is the compiled form of a Trigger's conditions. It is safe for concurrent use.
 type Matcher struct {
-	paused          bool
-	branches        *branchGlobs
-	deploymentTypes []string
-	repositories    []string
-	expression      *expression
-	weight          int // how much it may cost to try it: see stopEvery
+	criteria []namedCriterion
+	weight   int // how much of stopEvery it takes to try all
+}
+
+// namedCriterion is a criterion that the Trigger gives, and the field that gives it.
+type namedCriterion struct {
+	Criterion
+	field string
 }
 
 // CompileError says which condition of a Trigger cannot be used.
 type CompileError struct {
-	// Condition is the name of the field at fault, branches or expression.
-	Condition string
+	// Criterion is the name of the field at fault, e.g. branches or expression.
+	Criterion string
 	// Reason says what is wrong with it, without a full stop.
 	Reason string
 }
 
 // Error is a sentence for the Ready condition of the Trigger.
 func (e *CompileError) Error() string {
-	return fmt.Sprintf("The Trigger matches nothing, because spec.match.%s %s.", e.Condition, e.Reason)
+	return fmt.Sprintf("The Trigger matches nothing, because spec.match.%s %s.", e.Criterion, e.Reason)
 }
 
 // Compile prepares the conditions of a Trigger. Its error is a *CompileError. The Trigger must not
 // change as long as the Matcher is used.
 func Compile(t *v1alpha1.Trigger) (*Matcher, error) {
-	spec := &t.Spec
-	m := &Matcher{
-		paused:          spec.Paused,
-		deploymentTypes: spec.Match.DeploymentTypes,
-		repositories:    spec.Match.Repositories,
+	m := &Matcher{weight: 1}
+	for _, d := range definitions {
+		c, err := recoverPanic(d.compile, &t.Spec)
+		switch {
+		case err != nil:
+			return nil, &CompileError{Criterion: d.field, Reason: err.Error()}
+		case c != nil:
+			m.criteria = append(m.criteria, namedCriterion{Criterion: c, field: d.field})
+			m.weight += c.Weight()
+		}
 	}
-	var err error
-	if m.branches, err = guarded(branchesCondition, compileBranches, spec.Match.Branches); err != nil {
-		return nil, err
-	}
-	if m.expression, err = guarded(expressionCondition, compileExpression, spec.Match.Expression); err != nil {
-		return nil, err
-	}
-	m.weight = m.weigh()
 	return m, nil
 }
 
-// guarded makes an error of a panic. Triggers are compiled wherever a manager learns of them, as it does
-// of all when it starts: one that meets a bug of a library would otherwise keep every manager from
-// starting. What a panic says comes from the Trigger, and may be told to whoever reads that.
-func guarded[Source, Compiled any](condition string, compile func(Source) (Compiled, error), source Source) (compiled Compiled, err error) {
+// recoverPanic makes an error of a panic. Triggers are compiled wherever a manager learns of them, as it
+// does of all when it starts: one that meets a bug of a library would otherwise keep every manager from
+// starting. The text of a panic comes from the Trigger, so whoever reads the Trigger may read it.
+func recoverPanic(compile func(*v1alpha1.TriggerSpec) (Criterion, error), spec *v1alpha1.TriggerSpec) (c Criterion, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			said := oneLine(fmt.Sprint(p))
-			said = strings.ToValidUTF8(said[:min(len(said), maxPanicBytes)], "") // also where a character was cut
-			err = &CompileError{Condition: condition, Reason: fmt.Sprintf("cannot be compiled; write it otherwise (%s)", said)}
+			text := oneLine(fmt.Sprint(p))
+			text = strings.ToValidUTF8(text[:min(len(text), maxPanicBytes)], "") // also where a character was cut
+			err = errors.New("cannot be compiled; write it otherwise (" + text + ")")
 		}
 	}()
-	return compile(source)
+	return compile(spec)
 }
 
-func (m *Matcher) weigh() int {
-	weight := 1
-	if m.branches != nil {
-		weight += m.branches.alternatives
-	}
-	if m.expression != nil {
-		weight += expressionWeight
-	}
-	return weight
-}
-
-// Matches tells whether the Trigger wants the notification.
+// Matches reports whether the Trigger wants the notification.
 func (m *Matcher) Matches(n *notification.Notification) bool {
-	return m.matches(newSubject(n))
+	return m.matches(newActivation(n))
 }
 
-// matches tries what is cheap first.
-func (m *Matcher) matches(s *subject) bool {
-	return !m.paused &&
-		isAnyOf(s.DeploymentType, m.deploymentTypes) &&
-		isAnyOf(s.Repository, m.repositories) &&
-		(m.branches == nil || m.branches.match(s.branch)) &&
-		(m.expression == nil || m.expression.mayHold(s) && m.expression.holds(s) == nil)
-}
-
-// isAnyOf holds where nothing is wanted; an absent value is none of those wanted.
-func isAnyOf(value string, wanted []string) bool {
-	return len(wanted) == 0 || value != "" && slices.Contains(wanted, value)
+func (m *Matcher) matches(a *activation) bool {
+	for i := range m.criteria {
+		if !m.criteria[i].Holds(a) {
+			return false
+		}
+	}
+	return true
 }

@@ -83,8 +83,8 @@ func TestMatches(t *testing.T) {
 	}
 }
 
-func allHeld(conditions []Condition) bool {
-	return !slices.ContainsFunc(conditions, func(c Condition) bool { return !c.Held })
+func allHeld(conditions []CriterionResult) bool {
+	return !slices.ContainsFunc(conditions, func(c CriterionResult) bool { return !c.Held })
 }
 
 func TestCompileRejects(t *testing.T) {
@@ -112,8 +112,8 @@ func TestCompileRejects(t *testing.T) {
 			if !errors.As(err, &broken) || m != nil {
 				t.Fatalf("%s: Compile gave %v, %v", tc.reason, m, err)
 			}
-			if broken.Condition != tc.condition || !strings.Contains(err.Error(), tc.says) || !strings.HasSuffix(err.Error(), ".") {
-				t.Errorf("%s: got an error about %s: %s\nwant one about %s that says: %s", tc.reason, broken.Condition, err, tc.condition, tc.says)
+			if broken.Criterion != tc.condition || !strings.Contains(err.Error(), tc.says) || !strings.HasSuffix(err.Error(), ".") {
+				t.Errorf("%s: got an error about %s: %s\nwant one about %s that says: %s", tc.reason, broken.Criterion, err, tc.condition, tc.says)
 			}
 		})
 	}
@@ -133,23 +133,23 @@ func TestExplain(t *testing.T) {
 		reason  string
 		trigger option
 		with    n
-		want    Condition
+		want    CriterionResult
 	}{
-		"Paused":          {reason: "says how to go on", trigger: paused, want: Condition{"paused", false, "The Trigger is paused; it matches nothing until spec.paused is false."}},
-		"Branch":          {reason: "names the glob", trigger: branches("a", "m*"), with: n{Branch: "refs/heads/main"}, want: Condition{"branches", true, `The branch "main" matches "m*".`}},
-		"BranchOther":     {reason: "names the globs", trigger: branches("a", "!b", "c"), with: n{Branch: "x"}, want: Condition{"branches", false, `The branch "x" matches none of "a" or "c".`}},
-		"BranchMany":      {reason: "but not all of them", trigger: branches("1", "2", "3", "4", "5", "6", "7"), with: n{Branch: "x"}, want: Condition{"branches", false, `The branch "x" matches none of "1", "2", "3", "4", "5" or 2 more.`}},
-		"BranchExcluded":  {reason: "names the exclusion", trigger: branches("**", "!b*"), with: n{Branch: "bad"}, want: Condition{"branches", false, `The branch "bad" is excluded by "!b*".`}},
-		"BranchNotExcl":   {reason: "there is nothing to name", trigger: branches("!b*"), with: n{Branch: "good"}, want: Condition{"branches", true, `The branch "good" is none of the excluded ones.`}},
-		"BranchAbsent":    {reason: "says what is missing", trigger: branches("main"), want: Condition{"branches", false, "The notification names no branch, and the Trigger asks for one."}},
-		"Type":            {reason: "names the type", trigger: deploymentTypes("a"), with: n{DeploymentType: "a"}, want: Condition{"deploymentTypes", true, `The deployment_type is "a".`}},
-		"TypeOther":       {reason: "names what is asked for", trigger: deploymentTypes("a", "b"), with: n{DeploymentType: "c"}, want: Condition{"deploymentTypes", false, `The deployment_type is "c", and the Trigger asks for "a" or "b".`}},
-		"TypeAbsent":      {reason: "says what is missing", trigger: deploymentTypes("a"), want: Condition{"deploymentTypes", false, `The notification has no deployment_type, and the Trigger asks for "a".`}},
-		"RepositoryOther": {reason: "names the repository", trigger: repositories("a/b"), with: n{Repository: "c/d"}, want: Condition{"repositories", false, `The repository is "c/d", and the Trigger asks for "a/b".`}},
-		"Hostile":         {reason: "what is repeated is made harmless", trigger: branches("a"), with: n{Branch: "\x1b[2J"}, want: Condition{"branches", false, `The branch "\x1b[2J" matches none of "a".`}},
-		"Expression":      {reason: "there is nothing to name", trigger: expressionOf("true"), want: Condition{"expression", true, "The expression is true."}},
-		"ExpressionFalse": {reason: "says so", trigger: expressionOf("false"), want: Condition{"expression", false, "The expression is false for this notification."}},
-		"ExpressionError": {reason: "names the missing variable", trigger: expressionOf("notification.variables['region'] == 'eu'"), want: Condition{"expression", false, "The expression has no value for this notification: no such key: region."}},
+		"Paused":          {reason: "says how to go on", trigger: paused, want: CriterionResult{"paused", false, "The Trigger is paused; it matches nothing until spec.paused is false."}},
+		"Branch":          {reason: "names the glob", trigger: branches("a", "m*"), with: n{Branch: "refs/heads/main"}, want: CriterionResult{"branches", true, `The branch "main" matches "m*".`}},
+		"BranchOther":     {reason: "names the globs", trigger: branches("a", "!b", "c"), with: n{Branch: "x"}, want: CriterionResult{"branches", false, `The branch "x" matches none of "a" or "c".`}},
+		"BranchMany":      {reason: "but not all of them", trigger: branches("1", "2", "3", "4", "5", "6", "7"), with: n{Branch: "x"}, want: CriterionResult{"branches", false, `The branch "x" matches none of "1", "2", "3", "4", "5" or 2 more.`}},
+		"BranchExcluded":  {reason: "names the exclusion", trigger: branches("**", "!b*"), with: n{Branch: "bad"}, want: CriterionResult{"branches", false, `The branch "bad" is excluded by "!b*".`}},
+		"BranchNotExcl":   {reason: "there is nothing to name", trigger: branches("!b*"), with: n{Branch: "good"}, want: CriterionResult{"branches", true, `The branch "good" is none of the excluded ones.`}},
+		"BranchAbsent":    {reason: "says what is missing", trigger: branches("main"), want: CriterionResult{"branches", false, "The notification names no branch, and the Trigger asks for one."}},
+		"Type":            {reason: "names the type", trigger: deploymentTypes("a"), with: n{DeploymentType: "a"}, want: CriterionResult{"deploymentTypes", true, `The deployment_type is "a".`}},
+		"TypeOther":       {reason: "names what is asked for", trigger: deploymentTypes("a", "b"), with: n{DeploymentType: "c"}, want: CriterionResult{"deploymentTypes", false, `The deployment_type is "c", and the Trigger asks for "a" or "b".`}},
+		"TypeAbsent":      {reason: "says what is missing", trigger: deploymentTypes("a"), want: CriterionResult{"deploymentTypes", false, `The notification has no deployment_type, and the Trigger asks for "a".`}},
+		"RepositoryOther": {reason: "names the repository", trigger: repositories("a/b"), with: n{Repository: "c/d"}, want: CriterionResult{"repositories", false, `The repository is "c/d", and the Trigger asks for "a/b".`}},
+		"Hostile":         {reason: "what is repeated is made harmless", trigger: branches("a"), with: n{Branch: "\x1b[2J"}, want: CriterionResult{"branches", false, `The branch "\x1b[2J" matches none of "a".`}},
+		"Expression":      {reason: "there is nothing to name", trigger: expressionOf("true"), want: CriterionResult{"expression", true, "The expression is true."}},
+		"ExpressionFalse": {reason: "says so", trigger: expressionOf("false"), want: CriterionResult{"expression", false, "The expression is false for this notification."}},
+		"ExpressionError": {reason: "names the missing variable", trigger: expressionOf("notification.variables['region'] == 'eu'"), want: CriterionResult{"expression", false, "The expression has no value for this notification: no such key: region."}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -56,7 +56,7 @@ var anyNotification = rapid.Custom(func(t *rapid.T) *notification.Notification {
 	}
 })
 
-// TestIndexAgreesWithScan holds the index, after any series of changes, against a scan of all Triggers
+// TestIndexAgreesWithScan compares the index, after any series of changes, with a scan of all Triggers
 // that compiles each of them.
 func TestIndexAgreesWithScan(t *testing.T) {
 	names := []string{"a", "b", "c", "d", "e"}
@@ -107,8 +107,8 @@ func explained(t *rapid.T, x *Index, count int, n *notification.Notification) []
 		t.Errorf("Explain gave %d of %d Triggers", len(explanations), count)
 	}
 	for _, e := range explanations {
-		if e.Matched != allHeld(e.Conditions) {
-			t.Errorf("%s: matched is %t, by %+v", e.Trigger.Name, e.Matched, e.Conditions)
+		if e.Matched != allHeld(e.Criteria) {
+			t.Errorf("%s: matched is %t, by %+v", e.Trigger.Name, e.Matched, e.Criteria)
 		}
 		if e.Matched {
 			matched = append(matched, e.Trigger)

@@ -16,7 +16,7 @@ func TestPanicOfACompiler(t *testing.T) {
 		panics any
 		says   string
 	}{
-		"Error":   {reason: "a bug of a library", panics: error(&CompileError{Condition: "x", Reason: "y"}), says: "(The Trigger matches nothing, because spec.match.x y.)"},
+		"Error":   {reason: "a bug of a library", panics: error(&CompileError{Criterion: "x", Reason: "y"}), says: "(The Trigger matches nothing, because spec.match.x y.)"},
 		"Lines":   {reason: "it is made a line", panics: "a\n\tbug", says: "spec.match.expression cannot be compiled; write it otherwise (a bug)."},
 		"Long":    {reason: "and a short one", panics: strings.Repeat("ü", 1000), says: "(" + strings.Repeat("ü", 100) + ")"},
 		"Illegal": {reason: "of characters", panics: "a \xff bug", says: "(a  bug)"},

@@ -7,14 +7,14 @@ import (
 )
 
 // requirement is a variable that must have a value for an expression to be true. To look it up takes a
-// fiftieth of an evaluation, and it tells in which bucket a Trigger belongs: so a team may have
-// thousands that differ in an expression such as notification.variables['service'] == 'shop'.
+// fiftieth of an evaluation, and it is a key of the index: so a team may have thousands of Triggers that
+// differ in an expression such as notification.variables['service'] == 'shop'.
 type requirement struct {
 	variable, value string
 }
 
-func (r requirement) met(s *subject) bool {
-	value, ok := s.Variables[r.variable]
+func (r requirement) met(a *activation) bool {
+	value, ok := a.Variables[r.variable]
 	return ok && value == r.value
 }
 

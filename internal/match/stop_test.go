@@ -50,7 +50,7 @@ func TestExplainSkips(t *testing.T) {
 	}
 	stop := func() bool { asked++; return asked == 2 }
 	got := slices.Collect(x.Explain(namespace, &notification.Notification{Branch: "main"}, stop))
-	if len(got) != 3 || got[0].Skipped || !got[0].Matched || !got[1].Skipped || !got[2].Skipped || got[2].Conditions != nil {
+	if len(got) != 3 || got[0].Skipped || !got[0].Matched || !got[1].Skipped || !got[2].Skipped || got[2].Criteria != nil {
 		t.Errorf("got %+v, want all but the first skipped", got)
 	}
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/google/cel-go/common/types"
 )
 
-// smallRegexes takes regular expressions that are written out, sound and small. To compile one that
+// regexValidator takes regular expressions that are written out, sound and small. To compile one that
 // comes with the notification can take far longer than to match it, and no limit accounts for it.
 // CEL's own limit of their size panics on a repetition such as a{2,3}, so it is not used.
-type smallRegexes struct{}
+type regexValidator struct{}
 
-func (smallRegexes) Name() string { return "postflight.small_regexes" }
+func (regexValidator) Name() string { return "postflight.small_regexes" }
 
-func (smallRegexes) Validate(_ *cel.Env, _ cel.ValidatorConfig, a *ast.AST, issues *cel.Issues) {
+func (regexValidator) Validate(_ *cel.Env, _ cel.ValidatorConfig, a *ast.AST, issues *cel.Issues) {
 	for _, pattern := range patterns(a) {
 		size, err := regexSize(pattern)
 		switch {

@@ -1,0 +1,8 @@
+package match
+
+import "github.com/postflight-dev/postflight/api/v1alpha1"
+
+func compileDeploymentTypes(spec *v1alpha1.TriggerSpec) (Criterion, error) {
+	value := func(a *activation) string { return a.DeploymentType }
+	return (&anyOf{field: "deployment_type", value: value, wanted: spec.Match.DeploymentTypes, key: deploymentTypeKey}).orNone()
+}
