@@ -45,6 +45,18 @@ const (
 	SupersedeNone SupersedePolicy = "None"
 )
 
+// PullRequestPolicy says whether a Trigger wants deployments of pull requests.
+//
+// +kubebuilder:validation:Enum=Only;Never
+type PullRequestPolicy string
+
+const (
+	// PullRequestOnly wants nothing else.
+	PullRequestOnly PullRequestPolicy = "Only"
+	// PullRequestNever wants everything else.
+	PullRequestNever PullRequestPolicy = "Never"
+)
+
 // TriggerSpec says which notifications start a run, and what the run is.
 type TriggerSpec struct {
 	// environment names an Environment in the Trigger's namespace.
@@ -154,6 +166,12 @@ type TriggerMatch struct {
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=256
 	Repositories []string `json:"repositories,omitempty"`
+
+	// pullRequest says whether the deployment of a pull request or merge request starts a run. Only:
+	// nothing else does. Never: everything else does. A notification is of one when it has a
+	// pull_request_number or a merge_request_number. Left out: both.
+	// +optional
+	PullRequest PullRequestPolicy `json:"pullRequest,omitempty"`
 
 	// expression is a CEL expression over `notification` that must be true, e.g.
 	// notification.variables['region'] == 'eu'. One that does not compile makes the Trigger's Ready

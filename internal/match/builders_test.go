@@ -38,6 +38,10 @@ func repositories(names ...string) option {
 	return func(t *v1alpha1.Trigger) { t.Spec.Match.Repositories = names }
 }
 
+func pullRequests(policy v1alpha1.PullRequestPolicy) option {
+	return func(t *v1alpha1.Trigger) { t.Spec.Match.PullRequest = policy }
+}
+
 func expressionOf(source string) option {
 	return func(t *v1alpha1.Trigger) { t.Spec.Match.Expression = source }
 }

@@ -31,5 +31,6 @@ var definitions = []definition{
 	{"branches", compileBranches},
 	{"deploymentTypes", compileDeploymentTypes},
 	{"repositories", compileRepositories},
+	{"pullRequest", compilePullRequest},
 	{"expression", compileExpression},
 }

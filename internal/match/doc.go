@@ -10,6 +10,8 @@
 //     a branch is still needed. "refs/heads/" is taken off branches and globs alike. A branch whose
 //     name starts with "!" is written "\!...".
 //   - deploymentTypes and repositories are compared exactly; one must be equal.
+//   - pullRequest is Only or Never: the notification has the number of a pull request or merge request,
+//     or has none.
 //   - expression is in CEL and must be true. Its one variable, notification, has the fields of the
 //     request's body, under the same names: branch (without refs/heads/), sha, deployment_type,
 //     deployment_url, hosting_service, commit_url, repository (as owner/name), pull_request_number

@@ -61,6 +61,11 @@ func TestMatches(t *testing.T) {
 		"Repository":         {reason: "an equal repository", trigger: repositories("acme/shop"), with: n{Repository: "acme/shop"}, want: true},
 		"RepositoryOther":    {reason: "another repository", trigger: repositories("acme/shop"), with: n{Repository: "acme/shop2"}},
 		"RepositoryAbsent":   {reason: "without a repository, the condition does not hold", trigger: repositories("acme/shop")},
+		"PullRequest":        {reason: "a preview", trigger: pullRequests("Only"), with: n{PullRequestNumber: 7}, want: true},
+		"PullRequestAbsent":  {reason: "without a number it is none", trigger: pullRequests("Only"), with: n{Branch: "feature/x", EphemeralEnvironment: true}},
+		"NoPullRequest":      {reason: "everything but previews", trigger: pullRequests("Never"), with: n{Branch: "main"}, want: true},
+		"NoPullRequestHit":   {reason: "and no preview", trigger: pullRequests("Never"), with: n{Branch: "main", PullRequestNumber: 7}},
+		"AllButPullRequest":  {reason: "one does not", trigger: all(branches("main"), pullRequests("Never")), with: n{Branch: "main", PullRequestNumber: 7}},
 		"All":                {reason: "all conditions hold", trigger: all(branches("main"), deploymentTypes("s"), repositories("a/b"), expressionOf("true")), with: n{Branch: "main", DeploymentType: "s", Repository: "a/b"}, want: true},
 		"AllButBranch":       {reason: "one does not", trigger: all(branches("main"), deploymentTypes("s")), with: n{Branch: "x", DeploymentType: "s"}},
 		"AllButType":         {reason: "one does not", trigger: all(branches("main"), deploymentTypes("s")), with: n{Branch: "main", DeploymentType: "t"}},
@@ -102,6 +107,7 @@ func TestCompileRejects(t *testing.T) {
 		"Empty":         {reason: "a glob is not empty", trigger: branches(""), condition: "branches", says: "names no branch"},
 		"EmptyNot":      {reason: "nor is an exclusion", trigger: branches("!"), condition: "branches", says: "names no branch"},
 		"EmptyRef":      {reason: "nor is a ref", trigger: branches("refs/heads/"), condition: "branches", says: "names no branch"},
+		"PullRequest":   {reason: "there is no third policy", trigger: pullRequests("only"), condition: "pullRequest", says: `spec.match.pullRequest is "only"; write Only or Never.`},
 		"Alternatives":  {reason: "braces multiply", trigger: branches(strings.Repeat("{a,b}", 8)), condition: "branches", says: "expands to more than 128 globs"},
 		"AllTogether":   {reason: "and add up", trigger: branches(strings.Repeat("{a,b}", 6), "!"+strings.Repeat("{a,b}", 6), "c"), condition: "branches", says: "expands to more than 128 globs"},
 	}
@@ -146,6 +152,10 @@ func TestExplain(t *testing.T) {
 		"TypeOther":       {reason: "names what is asked for", trigger: deploymentTypes("a", "b"), with: n{DeploymentType: "c"}, want: CriterionResult{"deploymentTypes", false, `The deployment_type is "c", and the Trigger asks for "a" or "b".`}},
 		"TypeAbsent":      {reason: "says what is missing", trigger: deploymentTypes("a"), want: CriterionResult{"deploymentTypes", false, `The notification has no deployment_type, and the Trigger asks for "a".`}},
 		"RepositoryOther": {reason: "names the repository", trigger: repositories("a/b"), with: n{Repository: "c/d"}, want: CriterionResult{"repositories", false, `The repository is "c/d", and the Trigger asks for "a/b".`}},
+		"Preview":         {reason: "names the pull request", trigger: pullRequests("Only"), with: n{PullRequestNumber: 7}, want: CriterionResult{"pullRequest", true, "The notification is of pull request 7."}},
+		"PreviewAbsent":   {reason: "says what to send", trigger: pullRequests("Only"), want: CriterionResult{"pullRequest", false, "The notification is of no pull request, and the Trigger asks for one; send pull_request_number or merge_request_number."}},
+		"NoPreview":       {reason: "says so", trigger: pullRequests("Never"), want: CriterionResult{"pullRequest", true, "The notification is of no pull request."}},
+		"NoPreviewHit":    {reason: "names the pull request", trigger: pullRequests("Never"), with: n{PullRequestNumber: 7}, want: CriterionResult{"pullRequest", false, "The notification is of pull request 7, and the Trigger asks for none."}},
 		"Hostile":         {reason: "what is repeated is made harmless", trigger: branches("a"), with: n{Branch: "\x1b[2J"}, want: CriterionResult{"branches", false, `The branch "\x1b[2J" matches none of "a".`}},
 		"Expression":      {reason: "there is nothing to name", trigger: expressionOf("true"), want: CriterionResult{"expression", true, "The expression is true."}},
 		"ExpressionFalse": {reason: "says so", trigger: expressionOf("false"), want: CriterionResult{"expression", false, "The expression is false for this notification."}},
@@ -165,7 +175,7 @@ func TestExplain(t *testing.T) {
 }
 
 func TestExplainGoesThroughAllConditions(t *testing.T) {
-	m, err := Compile(trigger("t", all(paused, branches("a"), deploymentTypes("b"), repositories("c/d"), expressionOf("false"))))
+	m, err := Compile(trigger("t", all(paused, branches("a"), deploymentTypes("b"), repositories("c/d"), pullRequests("Only"), expressionOf("false"))))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +186,7 @@ func TestExplainGoesThroughAllConditions(t *testing.T) {
 			t.Errorf("%s is held", c.Name)
 		}
 	}
-	if want := []string{"paused", "branches", "deploymentTypes", "repositories", "expression"}; !slices.Equal(names, want) {
+	if want := []string{"paused", "branches", "deploymentTypes", "repositories", "pullRequest", "expression"}; !slices.Equal(names, want) {
 		t.Errorf("got %v, want %v", names, want)
 	}
 }

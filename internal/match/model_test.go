@@ -23,6 +23,7 @@ var (
 	}
 	someTypes        = []string{"", "staging", "production"}
 	someRepositories = []string{"", "acme/shop", "acme/web"}
+	somePolicies     = []v1alpha1.PullRequestPolicy{"", "", v1alpha1.PullRequestOnly, v1alpha1.PullRequestNever, "Sometimes"}
 	someExpressions  = []string{
 		"", "", "", "true", "notification.variables['a'] == '1'", "notification.variables.a == '1' && notification.branch == 'main'",
 		"notification.variables['a'] == '1' || has(notification.branch)", "!('a' in notification.variables)", "notification.brnch == ''",
@@ -41,6 +42,7 @@ func anyTrigger(names []string) *rapid.Generator[*v1alpha1.Trigger] {
 			Branches:        few(t, "branches", someGlobs),
 			DeploymentTypes: few(t, "types", someTypes),
 			Repositories:    few(t, "repositories", someRepositories),
+			PullRequest:     rapid.SampledFrom(somePolicies).Draw(t, "pullRequest"),
 			Expression:      rapid.SampledFrom(someExpressions).Draw(t, "expression"),
 		}
 		return drawn
@@ -52,7 +54,9 @@ var anyNotification = rapid.Custom(func(t *rapid.T) *notification.Notification {
 		Branch:         rapid.SampledFrom(someBranches).Draw(t, "branch"),
 		DeploymentType: rapid.SampledFrom(someTypes).Draw(t, "type"),
 		Repository:     rapid.SampledFrom(someRepositories).Draw(t, "repository"),
-		Variables:      rapid.MapOf(rapid.SampledFrom([]string{"a", "b"}), rapid.SampledFrom([]string{"", "1", "2"})).Draw(t, "variables"),
+		// 0 is the deployment of no pull request.
+		PullRequestNumber: rapid.Int64Range(0, 2).Draw(t, "pullRequest"),
+		Variables:         rapid.MapOf(rapid.SampledFrom([]string{"a", "b"}), rapid.SampledFrom([]string{"", "1", "2"})).Draw(t, "variables"),
 	}
 })
 

@@ -39,6 +39,7 @@ var fields = map[string]map[string]field{
 		"match.branches":                        {value: `["main"]`, not: "but decides who starts pods"},
 		"match.deploymentTypes":                 {value: `["staging"]`, not: "but decides who starts pods"},
 		"match.repositories":                    {value: `["acme/shop"]`, not: "but decides who starts pods"},
+		"match.pullRequest":                     {value: `"Never"`, not: "but decides who starts pods"},
 		"match.expression":                      {value: `"notification.branch == 'main'"`, not: "but decides who starts pods"},
 		"repository.hostingService":             {value: `"GitLab"`, not: "but decides where the manager sends a token"},
 		"repository.name":                       {value: `"acme/shop"`, not: "but decides where the manager sends a token"},
