@@ -60,8 +60,10 @@ func (r *SuiteReconciler) adopt(ctx context.Context, o *suite.Observation, d sui
 	}
 	if metav1.IsControlledBy(j, s) {
 		o.Job, o.Unlabeled = j, job.Unlabeled(j)
-		err := r.observeJob(ctx, o)
-		return suite.Decide(*o, r.Clock.Now()), err
+		if err := r.observeJob(ctx, o); err != nil {
+			return d, err
+		}
+		return r.apply(ctx, o, suite.Decide(*o, r.Clock.Now())) // which creates no Job where there is one
 	}
 	if ofEarlier(j, s) {
 		return suite.Decision{Condition: v1alpha1.Queued("Waiting for the Job of an earlier Suite of this name to be deleted."), Again: goneEvery}, nil
