@@ -126,7 +126,7 @@ func vanished(err error) error {
 	return err
 }
 
-// sameEphemeral tells whether the Environment stands for the same deployment URL of the same base.
+// sameEphemeral reports whether the Environment stands for the same deployment URL of the same base.
 func sameEphemeral(env, wanted *v1alpha1.Environment) bool {
 	return env.Spec.Ephemeral != nil &&
 		env.Spec.Ephemeral.DeploymentURL == wanted.Spec.Ephemeral.DeploymentURL &&
@@ -134,7 +134,7 @@ func sameEphemeral(env, wanted *v1alpha1.Environment) bool {
 		metav1.GetControllerOf(env).UID == metav1.GetControllerOf(wanted).UID
 }
 
-// current tells whether the Environment needs no renewal.
+// current reports whether the Environment needs no renewal.
 func current(env, wanted *v1alpha1.Environment) bool {
 	return sameEphemeral(env, wanted) && env.DeletionTimestamp == nil &&
 		wanted.Spec.Ephemeral.ExpiresAt.Sub(env.Spec.Ephemeral.ExpiresAt.Time) < renewEvery

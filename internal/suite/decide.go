@@ -117,7 +117,7 @@ func decide(o Observation, now time.Time) Decision {
 	}
 }
 
-// Ended tells whether a Succeeded condition is final.
+// Ended reports whether a Succeeded condition is final.
 func Ended(c metav1.Condition) bool { return c.Status != "" && c.Status != metav1.ConditionUnknown }
 
 // supersededBy names the newest Suite of the stream, where that is newer than the observed one and answers
