@@ -72,7 +72,7 @@ func (r *SuiteReconciler) adopt(ctx context.Context, o *suite.Observation, d sui
 		"A Job %q that belongs to something else is in the way. Delete it and notify again.", s.Name))}, nil
 }
 
-// ofEarlier tells whether a Job belongs to a Suite that had the name before: the garbage collector is
+// ofEarlier reports whether a Job belongs to a Suite that had the name before: the garbage collector is
 // about to delete it.
 func ofEarlier(j *batchv1.Job, s *v1alpha1.Suite) bool {
 	owner := metav1.GetControllerOf(j)
@@ -84,7 +84,7 @@ func ofEarlier(j *batchv1.Job, s *v1alpha1.Suite) bool {
 // object: with a code by which it could be any failure.
 var tooLarge = regexp.MustCompile(`request is too large|message larger than max`)
 
-// isRefusal tells whether the same Job would be refused again by an API server that is up.
+// isRefusal reports whether the same Job would be refused again by an API server that is up.
 func isRefusal(err error) bool {
 	if apierrors.IsRequestEntityTooLargeError(err) || tooLarge.MatchString(err.Error()) {
 		return true

@@ -87,7 +87,7 @@ func setTriggerStatus(t *v1alpha1.Trigger, e *v1alpha1.Environment, runs []v1alp
 	is := triggerReady(t, e)
 	is.ObservedGeneration = t.Generation
 	meta.SetStatusCondition(&t.Status.Conditions, is)
-	if is.Reason == reasonMatchInvalid { // only a change of the Trigger mends it
+	if is.Reason == reasonMatchInvalid { // only a change of the Trigger fixes it
 		is.Type, is.Status = v1alpha1.ConditionStalled, metav1.ConditionTrue
 		meta.SetStatusCondition(&t.Status.Conditions, is)
 	} else {

@@ -136,13 +136,13 @@ func (s *Suite) State() string {
 	return ""
 }
 
-// Finished tells whether the run has ended, however it did.
+// Finished reports whether the run has ended, however it did.
 func (s *Suite) Finished() bool {
 	c := meta.FindStatusCondition(s.Status.Conditions, ConditionSucceeded)
 	return c != nil && c.Status != metav1.ConditionUnknown
 }
 
-// Passed tells whether the run has ended well.
+// Passed reports whether the run has ended well.
 func (s *Suite) Passed() bool {
 	return meta.IsStatusConditionTrue(s.Status.Conditions, ConditionSucceeded)
 }

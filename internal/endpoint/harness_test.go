@@ -204,7 +204,7 @@ func post(body string, change ...func(*http.Request)) *http.Request {
 	return r
 }
 
-// exchange is a request and its answer, both held against the OpenAPI document.
+// exchange is a request and its answer, both checked against the OpenAPI document.
 func (h *harness) exchange(r *http.Request) *httptest.ResponseRecorder {
 	h.t.Helper()
 	body, err := io.ReadAll(r.Body)

@@ -63,7 +63,7 @@ func alternatives(glob string) float64 {
 	return math.Pow((commas+braces)/braces, braces)
 }
 
-// match tells whether the name of a branch is wanted. An absent one is not.
+// match reports whether the name of a branch is wanted. An absent one is not.
 func (b *branchGlobs) match(branch string) bool {
 	if branch == "" || len(b.include) > 0 && b.include.matching(branch) == nil {
 		return false

@@ -8,11 +8,11 @@ import (
 	"github.com/postflight-dev/postflight/internal/notification"
 )
 
-// Condition is one condition of a Trigger, held against a notification.
+// Condition is one condition of a Trigger, matched against a notification.
 type Condition struct {
 	// Name is that of the field: branches, deploymentTypes, repositories, expression or paused.
 	Name string
-	// Held tells whether the condition allows a match.
+	// Held reports whether the condition allows a match.
 	Held bool
 	// Message says why, or why not, in a sentence.
 	Message string

@@ -86,7 +86,7 @@ func (m *Matcher) weigh() int {
 	return weight
 }
 
-// Matches tells whether the Trigger wants the notification.
+// Matches reports whether the Trigger wants the notification.
 func (m *Matcher) Matches(n *notification.Notification) bool {
 	return m.matches(newSubject(n))
 }

@@ -2,7 +2,7 @@ package match
 
 import "slices"
 
-// partition holds the Triggers of one namespace, so that a notification needs to be held against few
+// partition holds the Triggers of one namespace, so that a notification needs to be matched against few
 // of them. Each Trigger is in the buckets of one of its conditions, whichever tells it best from the
 // others that are there: it can match only notifications that name the key of such a bucket.
 type partition struct {
@@ -140,7 +140,7 @@ func keysOf(field keyField, values []string) []bucketKey {
 	return keys
 }
 
-// rooted tells whether the first segment is known of every branch that can match.
+// rooted reports whether the first segment is known of every branch that can match.
 func (b *branchGlobs) rooted() bool {
 	unknown := func(g glob) bool { _, known := g.root(); return !known }
 	return len(b.include) > 0 && !slices.ContainsFunc(b.include, unknown)

@@ -117,7 +117,7 @@ func decide(o Observation, now time.Time) Decision {
 	}
 }
 
-// Ended tells whether a Succeeded condition is final.
+// Ended reports whether a Succeeded condition is final.
 func Ended(c metav1.Condition) bool { return c.Status != "" && c.Status != metav1.ConditionUnknown }
 
 // supersededBy names the newest Suite of the stream, where that is newer than the observed one and answers
@@ -186,13 +186,13 @@ func missing(o Observation, now time.Time, what string) Decision {
 // is deleted, which deletes its Job too.
 func afterEnd(o Observation, now time.Time) Decision {
 	d := Decision{Condition: Succeeded(o.Suite), SupersededBy: o.Suite.Status.SupersededBy}
-	if o.Job != nil && !Ended(o.Outcome) && o.Job.DeletionTimestamp == nil {
-		d.DeleteJob = true
-		return d
-	}
+	d.DeleteJob = o.Job != nil && !Ended(o.Outcome) && o.Job.DeletionTimestamp == nil
 	if completed := o.Suite.Status.CompletionTime; completed != nil {
 		d.Again = completed.Add(ttl(o)).Sub(now)
-		d.DeleteSuite = d.Again <= 0 && o.Suite.DeletionTimestamp == nil
+		d.DeleteSuite = d.Again <= 0 && !d.DeleteJob && o.Suite.DeletionTimestamp == nil
+	}
+	if d.DeleteJob {
+		d.Again = max(d.Again, time.Second) // no event tells that the Job is gone where it lost its label
 	}
 	return d
 }

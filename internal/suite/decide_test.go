@@ -365,7 +365,16 @@ func TestDecide(t *testing.T) {
 				o.Suite = aSuite("self", 2, in(v1alpha1.Superseded("Over.")))
 				o.Job, o.Outcome = aJob("self"), v1alpha1.Running("")
 			}),
-			want: suite.Decision{Condition: v1alpha1.Superseded("Over."), DeleteJob: true},
+			want: suite.Decision{Condition: v1alpha1.Superseded("Over."), DeleteJob: true, Again: suite.DefaultTTL + 2*time.Second + time.Minute},
+		},
+		"FinishedLongAgoWithAJobLeft": {
+			reason: "The Job goes first, and no event may tell that it has: somebody took its label.",
+			o: ready(func(o *observation) {
+				o.Suite = aSuite("self", 2, in(v1alpha1.Superseded("Over.")))
+				o.Job, o.Unlabeled, o.Outcome = aJob("self"), true, v1alpha1.Running("")
+			}),
+			after: 2 * suite.DefaultTTL,
+			want:  suite.Decision{Condition: v1alpha1.Superseded("Over."), DeleteJob: true, Again: time.Second},
 		},
 		"FinishedNeverChanges": {
 			reason: "Neither a cancel nor a newer run nor another outcome changes an end.",

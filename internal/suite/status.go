@@ -54,7 +54,7 @@ func setLanguageOfKstatus(s *v1alpha1.Suite, c metav1.Condition, now time.Time) 
 	}
 }
 
-// StatusChanged tells whether there is anything to write.
+// StatusChanged reports whether there is anything to write.
 func StatusChanged(was, is *v1alpha1.Suite) bool {
 	return !equality.Semantic.DeepEqual(was.Status, is.Status)
 }
