@@ -29,6 +29,9 @@ func (o *order) environment(ctx context.Context, t *v1alpha1.Trigger) (*v1alpha1
 	if !o.notification.EphemeralEnvironment {
 		return base, nil
 	}
+	if err := o.checkVariables(t); err != nil { // no run comes of it, so nothing would bound the Environments
+		return base, err
+	}
 	env, err := o.ephemeral(ctx, base)
 	if err != nil {
 		return base, err
