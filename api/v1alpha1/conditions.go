@@ -31,6 +31,10 @@ const (
 	// does not. Runs whose Job was accepted lack it.
 	ConditionJobAccepted = "JobAccepted"
 
+	// ConditionObjectsFound is False while something that a run needs is missing, and since when: its Trigger,
+	// its Environment, or its Job while the Job's pods are there. Runs that miss nothing lack it.
+	ConditionObjectsFound = "ObjectsFound"
+
 	// ConditionReady says whether a Team, an APIKey or a Trigger does its job, and if not, why.
 	ConditionReady = "Ready"
 )
@@ -115,6 +119,14 @@ const (
 // JobNotAccepted is a Job that the API server did not accept when it was last tried.
 func JobNotAccepted(reason, message string) metav1.Condition {
 	return metav1.Condition{Type: ConditionJobAccepted, Status: metav1.ConditionFalse, Reason: reason, Message: clip(message)}
+}
+
+// ReasonMissing is the reason of ConditionObjectsFound.
+const ReasonMissing = "Missing"
+
+// ObjectMissing is an object that does not exist.
+func ObjectMissing(message string) metav1.Condition {
+	return metav1.Condition{Type: ConditionObjectsFound, Status: metav1.ConditionFalse, Reason: ReasonMissing, Message: clip(message)}
 }
 
 func succeeded(status metav1.ConditionStatus, reason, message string) metav1.Condition {

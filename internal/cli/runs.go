@@ -195,7 +195,7 @@ func (c *Runs) checkLatest(ctx context.Context, s *v1alpha1.Suite) error {
 	}
 	for i := range list.Items {
 		newer := &list.Items[i]
-		if suite.StreamKey(s) == suite.StreamKey(newer) && suite.StreamKey(s) != "" && suite.Compare(newer, s) > 0 && newer.Spec.Deployment.SHA != s.Spec.Deployment.SHA {
+		if suite.StreamKey(s) == suite.StreamKey(newer) && suite.StreamKey(s) != "" && suite.Compare(newer, s) > 0 && !sameCommit(newer, s) {
 			return fmt.Errorf("the run %s of a newer deployment came after %s, and another attempt would supersede it. Repeat that one, or deploy this commit again and notify", newer.Name, s.Name)
 		}
 	}

@@ -127,11 +127,11 @@ func (n *suiteCount) exceeds(b suiteBounds, now time.Time) error {
 func (n *suiteCount) exceeded(b suiteBounds) error {
 	switch {
 	case b.stored > 0 && n.stored+len(n.creating) >= b.stored:
-		return refusef("The team has %d runs stored, as many as it may have (maxSuites of its Team), so no run was created. "+
+		return refusef("The team has as many runs stored as it may have (maxSuites of its Team: %d), so no run was created. "+
 			"Send the notification again once old runs are deleted. To have that sooner, shorten retention.ttlAfterFinished of the Triggers; "+
 			"or ask the operator of this service to raise maxSuites.", b.stored)
 	case b.unfinished > 0 && n.unfinished+len(n.creating) >= b.unfinished:
-		return refusef("The team has %d runs that have not ended, as many as it may have (maxUnfinishedSuites of its Team), so no run was created. "+
+		return refusef("The team has as many runs that have not ended as it may have (maxUnfinishedSuites of its Team: %d), so no run was created. "+
 			"Send the notification again once some have ended, or ask the operator of this service to raise maxUnfinishedSuites.", b.unfinished)
 	default:
 		return nil
