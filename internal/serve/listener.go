@@ -62,7 +62,7 @@ func (l *listener) run() {
 		}
 		c := newConn(inner, l.room)
 		if !l.await(func() bool { return l.room.admit(c) }) {
-			inner.Close()
+			_ = inner.Close()
 			return
 		}
 		go l.listen(c)
