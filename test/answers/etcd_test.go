@@ -126,12 +126,13 @@ func TestEtcdFullForLong(t *testing.T) {
 	s := smallEtcd(t)
 	p := newProxy(t, s.Manager(t))
 	tm := newTeam(t, s)
-	r := startLeader(t, s, p)
+	named := []string{"sh", "-c", `exec "$@" --replica-name=one`, "sh"} // so that it knows its lease when it starts again
+	r := startLeader(t, s, p, named...)
 	tm.awaitKnown([]*replica{r})
 	run := tm.started(r, "run")
 	fill(t, s)
 	r.awaitStop(time.Minute)
-	again := startReplica(t, p.kubeconfig())
+	again := startReplica(t, p.kubeconfig(), named...)
 	again.awaitReady()
 	if status := tm.askGreenlight(again, run); status != http.StatusOK {
 		t.Errorf("a question about a run got %d, want 200", status)
