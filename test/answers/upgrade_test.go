@@ -17,6 +17,7 @@ import (
 // TestUpgrade: a manager of today runs on CRDs of before, with what was stored then, and goes on running
 // while today's are applied. No notification fails meanwhile, and no run is stuck.
 func TestUpgrade(t *testing.T) {
+	t.Parallel()
 	s := apiserver.Own(t, apiserver.Options{CRDs: olderCRDs(t)})
 	tm := newTeam(t, s)
 	trigger := tm.trigger("smoke")
