@@ -82,7 +82,7 @@ func (o *order) ephemeral(ctx context.Context, base *v1alpha1.Environment) (*v1a
 }
 
 // createOrRenew leaves an Environment alone that only has the name. One that is being deleted must
-// be gone before it can be created anew. Like createOrGet, it looks also where it was refused.
+// be gone before it can be created anew. Like placement.attempt, it looks also where it was refused.
 func (o *order) createOrRenew(ctx context.Context, wanted *v1alpha1.Environment) (*v1alpha1.Environment, error) {
 	env := wanted.DeepCopy()
 	refusal := o.api.Writer.Create(ctx, env)

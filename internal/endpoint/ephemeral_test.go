@@ -136,7 +136,7 @@ func TestEphemeralEnvironmentThatCannotBe(t *testing.T) {
 	}
 }
 
-// TestEphemeralEnvironmentOnItsWayOut is gone by the third look, and made anew.
+// TestNoEphemeralEnvironmentForARefusedVariable: each would live for a week, and no bound counts them.
 func TestNoEphemeralEnvironmentForARefusedVariable(t *testing.T) {
 	onlyGrep := trigger("smoke", func(t *v1alpha1.Trigger) { t.Spec.AllowVariables = []string{"GREP"} })
 	for _, name := range []string{"PATH", "TAG"} { // reserved, and not accepted by the Trigger
@@ -151,6 +151,7 @@ func TestNoEphemeralEnvironmentForARefusedVariable(t *testing.T) {
 	}
 }
 
+// TestEphemeralEnvironmentOnItsWayOut is gone by the third look, and made anew.
 func TestEphemeralEnvironmentOnItsWayOut(t *testing.T) {
 	old := previewEnvironment(noon.Add(-week))
 	old.UID = "uid-old"
