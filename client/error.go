@@ -37,7 +37,7 @@ func (e *Error) Error() string {
 // Unwrap is the error of the network, if it was that.
 func (e *Error) Unwrap() error { return e.cause }
 
-// Temporary tells whether the same request may succeed later.
+// Temporary reports whether the same request may succeed later.
 func (e *Error) Temporary() bool {
 	switch e.Status {
 	case 0:

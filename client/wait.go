@@ -81,7 +81,7 @@ func (c *Connection) resolveLinks(g *Greenlight) {
 // *Error, so that it is not repeated as it was.
 type cutShort struct{ error }
 
-// onTheWay tells whether a request failed, and not by an answer of Postflight.
+// onTheWay reports whether a request failed, and not by an answer of Postflight.
 func onTheWay(err error) bool {
 	var failed *Error
 	return errors.As(err, &failed) && failed.Problem == nil && (failed.Status == 0 || failed.Status >= http.StatusInternalServerError)

@@ -28,9 +28,9 @@ const (
 // without a manager, with the same objects, concurrency and rights.
 //
 // SUITE_BACKLOG is about Suites that are all there when a manager takes the lead: its rate is that of
-// creating their Jobs, and is held against creating these Jobs directly. In SUITE_BURST the clock runs
+// creating their Jobs, and is compared with creating these Jobs directly. In SUITE_BURST the clock runs
 // from the creation of the first Suite to the existence of the last Job. What the Suites themselves cost
-// the API server is in it, and so it is held against creating the Suite and the Job of each run
+// the API server is in it, and so it is compared with creating the Suite and the Job of each run
 // directly, too.
 func BenchmarkBurst(b *testing.B) {
 	w := emptyWorld(b)

@@ -86,6 +86,7 @@ func TestSupersede(t *testing.T) {
 		reason       string
 		older, newer *v1alpha1.Suite
 		isSuperseded bool
+		waits        bool
 	}{
 		"another branch by default": {
 			reason: "A feature branch does not stop main.",
@@ -103,7 +104,12 @@ func TestSupersede(t *testing.T) {
 		"another Trigger with Environment": {
 			reason: "What is deployed does not depend on the Trigger.",
 			older:  aSuite("older", 0, branch("main"), supersedes(environment), notifiedBy("first")),
-			newer:  aSuite("newer", 1, branch("feature"), supersedes(environment), of("checkout"), notifiedBy("second")), isSuperseded: true,
+			newer:  aSuite("newer", 1, branch("feature"), sha("b"), supersedes(environment), of("checkout"), notifiedBy("second")), isSuperseded: true,
+		},
+		"another attempt at the commit by another Trigger": {
+			reason: "Nothing else was deployed.",
+			older:  aSuite("older", 0, supersedes(environment), notifiedBy("first")),
+			newer:  aSuite("newer", 1, supersedes(environment), of("checkout"), notifiedBy("second")), waits: true,
 		},
 		"another Trigger of the same notification": {
 			reason: "Siblings test the same deployment.",
@@ -132,6 +138,13 @@ func TestSupersede(t *testing.T) {
 			w.create(tc.older)
 			w.runs("older")
 			w.create(tc.newer)
+			if tc.waits {
+				w.reaches("newer", v1alpha1.ReasonQueued, "Waiting for the older run older of the same stream to stop")
+				w.passes("older")
+				w.reaches("older", v1alpha1.ReasonPassed, "")
+				w.runs("newer")
+				return
+			}
 			if tc.isSuperseded {
 				w.collect("older")
 				w.reaches("older", v1alpha1.ReasonSuperseded, "Superseded by newer")
@@ -175,4 +188,8 @@ func TestNewestNotificationOfTheEnvironmentRuns(t *testing.T) {
 			t.Errorf("the Job of %s is being deleted, though nothing newer was deployed", j.Name)
 		}
 	}
+}
+
+func sha(sha string) func(*v1alpha1.Suite) {
+	return func(s *v1alpha1.Suite) { s.Spec.Deployment.SHA = sha }
 }

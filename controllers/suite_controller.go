@@ -71,7 +71,7 @@ type SuiteReconciler struct {
 // SetupWithManager registers the reconciler.
 func (r *SuiteReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
-		For(&v1alpha1.Suite{}, builder.WithPredicates(predicate.Or(askedForMore, justEnded))).
+		For(&v1alpha1.Suite{}, builder.WithPredicates(predicate.Or(askedForMore, justEnded, replaced))).
 		Owns(&batchv1.Job{}, builder.WithPredicates(notOurs)).
 		Watches(&v1alpha1.Suite{}, r.wakeOthers()).
 		Watches(&v1alpha1.Trigger{}, handler.EnqueueRequestsFromMapFunc(r.suitesOf(indexTrigger)), specChanged).
@@ -88,7 +88,11 @@ func backoff() workqueue.TypedRateLimiter[ctrl.Request] {
 }
 
 // specChanged keeps the status of a Trigger, which changes with each of its runs, from waking them.
-var specChanged = builder.WithPredicates(predicate.GenerationChangedPredicate{})
+var specChanged = builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, replaced))
+
+// replaced is an object that was deleted and created again while the watch was away: what the cache learns
+// is an update, of the same generation.
+var replaced = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool { return e.ObjectOld.GetUID() != e.ObjectNew.GetUID() }}
 
 // A Suite is not looked at again for what the manager wrote about it, but for its end, from which the
 // time counts until it is deleted.

@@ -60,8 +60,10 @@ func (r *SuiteReconciler) adopt(ctx context.Context, o *suite.Observation, d sui
 	}
 	if metav1.IsControlledBy(j, s) {
 		o.Job, o.Unlabeled = j, job.Unlabeled(j)
-		err := r.observeJob(ctx, o)
-		return suite.Decide(*o, r.Clock.Now()), err
+		if err := r.observeJob(ctx, o); err != nil {
+			return d, err
+		}
+		return r.apply(ctx, o, suite.Decide(*o, r.Clock.Now())) // which creates no Job where there is one
 	}
 	if ofEarlier(j, s) {
 		return suite.Decision{Condition: v1alpha1.Queued("Waiting for the Job of an earlier Suite of this name to be deleted."), Again: goneEvery}, nil
@@ -70,7 +72,7 @@ func (r *SuiteReconciler) adopt(ctx context.Context, o *suite.Observation, d sui
 		"A Job %q that belongs to something else is in the way. Delete it and notify again.", s.Name))}, nil
 }
 
-// ofEarlier tells whether a Job belongs to a Suite that had the name before: the garbage collector is
+// ofEarlier reports whether a Job belongs to a Suite that had the name before: the garbage collector is
 // about to delete it.
 func ofEarlier(j *batchv1.Job, s *v1alpha1.Suite) bool {
 	owner := metav1.GetControllerOf(j)
@@ -82,7 +84,7 @@ func ofEarlier(j *batchv1.Job, s *v1alpha1.Suite) bool {
 // object: with a code by which it could be any failure.
 var tooLarge = regexp.MustCompile(`request is too large|message larger than max`)
 
-// isRefusal tells whether the same Job would be refused again by an API server that is up.
+// isRefusal reports whether the same Job would be refused again by an API server that is up.
 func isRefusal(err error) bool {
 	if apierrors.IsRequestEntityTooLargeError(err) || tooLarge.MatchString(err.Error()) {
 		return true

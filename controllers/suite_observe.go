@@ -21,7 +21,7 @@ import (
 // observe gathers what exists and bears on one Suite, but for its place in the queue. The team whose
 // queue that is is nil where the Suite needs no slot, because none is limited or because it does not wait.
 func (r *SuiteReconciler) observe(ctx context.Context, s *v1alpha1.Suite) (o suite.Observation, queue *v1alpha1.Team, err error) {
-	o.Suite = s
+	o.Suite, o.GiveUpPods = s, r.PodGoneAfter
 	if o.Trigger, o.Recreated, err = r.trigger(ctx, s); err != nil {
 		return o, nil, err
 	}

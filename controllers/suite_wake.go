@@ -81,9 +81,12 @@ func (r *SuiteReconciler) frontOf(ctx context.Context, s *v1alpha1.Suite, frees 
 		return nil, err
 	}
 	unfinished, err := r.suites(ctx, s.Namespace, client.MatchingFields{indexUnfinished: "true"})
+	if err != nil {
+		return nil, err
+	}
 	stuck := suite.Stuck(unfinished)
 	waiting := slices.DeleteFunc(unfinished, func(other *v1alpha1.Suite) bool {
 		return other.Status.JobName != "" || (!frees && suite.Compare(other, s) <= 0)
 	})
-	return suite.Front(waiting, stuck, limits), err
+	return suite.Front(waiting, stuck, limits), nil
 }

@@ -103,7 +103,7 @@ func presentWarnings(list []eventsv1.Event) map[types.UID]string {
 	return notes
 }
 
-// later tells whether a is later than b. Many events have times in whole seconds only; of those that may
+// later reports whether a is later than b. Many events have times in whole seconds only; of those that may
 // be at the same time the warning counts.
 func later(a, b eventsv1.Event) bool {
 	one, other := lastSeen(a).Truncate(time.Second), lastSeen(b).Truncate(time.Second)

@@ -157,6 +157,22 @@ func TestNodeIsGone(t *testing.T) {
 	}
 }
 
+// TestOrphanedPods go on without their Job, which nobody stops.
+func TestOrphanedPods(t *testing.T) {
+	t.Parallel()
+	w := oneAtATime(t)
+	w.startManager()
+	w.create(aSuite("run", 0), aSuite("next", 1))
+	w.runs("run")
+	w.must(w.Client.Delete(context.Background(), w.hasJob("run"), client.PropagationPolicy("Background")))
+	w.reaches("run", v1alpha1.ReasonRunning, "Stopping its pods")
+	w.isCalm()
+	w.clock.moveOn(12 * time.Minute)
+	w.touch("run")
+	w.reaches("run", v1alpha1.ReasonError, "pods of it go on that nobody stops")
+	w.hasJob("next")
+}
+
 // TestDeadlineIsTakenAway from a Job, whose tests hang.
 func TestDeadlineIsTakenAway(t *testing.T) {
 	t.Parallel()
@@ -247,7 +263,9 @@ func TestRetentionIsTheSuites(t *testing.T) {
 	w.clock.moveOn(30 * 24 * time.Hour)
 	w.touch("run")
 	w.create(aSuite("late", 1)) // whose end shows that the manager looked
+	w.reaches("late", v1alpha1.ReasonQueued, "Waiting for the Trigger")
 	w.clock.moveOn(time.Minute)
+	w.touch("late")
 	w.reaches("late", v1alpha1.ReasonError, "")
 	if s := w.reaches("run", v1alpha1.ReasonPassed, ""); s.DeletionTimestamp != nil {
 		t.Error("it is being deleted")

@@ -10,11 +10,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/match"
@@ -35,7 +33,7 @@ type TriggerReconciler struct {
 // SetupWithManager registers the reconciler.
 func (r *TriggerReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
-		For(&v1alpha1.Trigger{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		For(&v1alpha1.Trigger{}, specChanged).
 		Watches(&v1alpha1.Environment{}, handler.EnqueueRequestsFromMapFunc(r.usersOf)).
 		Watches(&v1alpha1.Suite{}, soon(triggerOf)).
 		Complete(r)
@@ -87,7 +85,7 @@ func setTriggerStatus(t *v1alpha1.Trigger, e *v1alpha1.Environment, runs []v1alp
 	is := triggerReady(t, e)
 	is.ObservedGeneration = t.Generation
 	meta.SetStatusCondition(&t.Status.Conditions, is)
-	if is.Reason == reasonMatchInvalid { // only a change of the Trigger mends it
+	if is.Reason == reasonMatchInvalid { // only a change of the Trigger fixes it
 		is.Type, is.Status = v1alpha1.ConditionStalled, metav1.ConditionTrue
 		meta.SetStatusCondition(&t.Status.Conditions, is)
 	} else {

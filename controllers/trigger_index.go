@@ -13,7 +13,7 @@ import (
 
 // WatchTriggers keeps the index of Triggers, by which notifications are matched, in step with the
 // cache. It runs in every replica, since every replica answers notifications. The returned function
-// tells whether the index holds all Triggers there were at the start.
+// reports whether the index holds all Triggers there were at the start.
 func WatchTriggers(ctx context.Context, c cache.Cache, index *match.Index) (synced func() bool, err error) {
 	informer, err := c.GetInformer(ctx, &v1alpha1.Trigger{}, cache.BlockUntilSynced(false))
 	if err != nil {

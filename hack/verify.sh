@@ -16,6 +16,9 @@ for mod in . hack/cluster hack/dev hack/store hack/tools hack/tools/lint hack/to
   (cd "$mod" && go mod tidy -diff) || { echo "verify: $mod/go.mod is not tidy: run make tidy" >&2; exit 1; }
 done
 
+echo "==> names in comments and pages"
+go test ./test/config -run '^(TestNamesIn|TestImportRules)'
+
 echo "==> lint and import rules"
 bin/golangci-lint run ./...
 (cd hack/dev && ../../bin/golangci-lint run --config ../../.golangci.yml ./...)

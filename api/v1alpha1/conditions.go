@@ -31,6 +31,10 @@ const (
 	// does not. Runs whose Job was accepted lack it.
 	ConditionJobAccepted = "JobAccepted"
 
+	// ConditionObjectsFound is False while something that a run needs is missing, and since when: its Trigger,
+	// its Environment, or its Job while the Job's pods are there. Runs that miss nothing lack it.
+	ConditionObjectsFound = "ObjectsFound"
+
 	// ConditionReady says whether a Team, an APIKey or a Trigger does its job, and if not, why.
 	ConditionReady = "Ready"
 )
@@ -117,6 +121,14 @@ func JobNotAccepted(reason, message string) metav1.Condition {
 	return metav1.Condition{Type: ConditionJobAccepted, Status: metav1.ConditionFalse, Reason: reason, Message: clip(message)}
 }
 
+// ReasonMissing is the reason of ConditionObjectsFound.
+const ReasonMissing = "Missing"
+
+// ObjectMissing is an object that does not exist.
+func ObjectMissing(message string) metav1.Condition {
+	return metav1.Condition{Type: ConditionObjectsFound, Status: metav1.ConditionFalse, Reason: ReasonMissing, Message: clip(message)}
+}
+
 func succeeded(status metav1.ConditionStatus, reason, message string) metav1.Condition {
 	return metav1.Condition{Type: ConditionSucceeded, Status: status, Reason: reason, Message: clip(message)}
 }
@@ -136,13 +148,13 @@ func (s *Suite) State() string {
 	return ""
 }
 
-// Finished tells whether the run has ended, however it did.
+// Finished reports whether the run has ended, however it did.
 func (s *Suite) Finished() bool {
 	c := meta.FindStatusCondition(s.Status.Conditions, ConditionSucceeded)
 	return c != nil && c.Status != metav1.ConditionUnknown
 }
 
-// Passed tells whether the run has ended well.
+// Passed reports whether the run has ended well.
 func (s *Suite) Passed() bool {
 	return meta.IsStatusConditionTrue(s.Status.Conditions, ConditionSucceeded)
 }

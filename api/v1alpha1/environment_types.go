@@ -8,10 +8,11 @@ import (
 )
 
 // Variables are environment variables of a run: at most 128 names, each valid in a pod's
-// environment, with values of at most 32 KiB.
+// environment, with values of at most 32 KiB, and 64 KiB of values together: the manager keeps them in memory.
 //
 // +kubebuilder:object:generate=false
 // +kubebuilder:validation:MaxProperties=128
+// +kubebuilder:validation:XValidation:rule="self.map(name, size(self[name])).sum() <= 65536",message="the values of all variables together must have at most 65536 characters; move large values into a ConfigMap or a file"
 // +kubebuilder:validation:XValidation:rule="self.all(name, name.size() <= 256 && name.matches('^[-._a-zA-Z][-._a-zA-Z0-9]*$'))",message="the name of a variable must start with a letter, '_', '-' or '.', and go on with these or digits, 256 bytes at most"
 type Variables map[string]VariableValue
 

@@ -73,6 +73,8 @@ func TestVariablesValidation(t *testing.T) {
 		"NameNotASCII":    {"a pod cannot have it", set("spec/variables", fields{"Ä": "x"}), badName},
 		"LongestValue":    {"32 KiB", set("spec/variables", fields{"A": text(32768)}), ""},
 		"ValueTooLong":    {"a byte more", set("spec/variables", fields{"A": text(32769)}), "Too long"},
+		"MostTogether":    {"64 KiB", set("spec/variables", fields{"A": text(32768), "B": text(32768)}), ""},
+		"TooMuchTogether": {"a byte more", set("spec/variables", fields{"A": text(32768), "B": text(32768), "C": "x"}), "at most 65536 characters"},
 		"ValueIsANumber":  {"YAML makes a number of 1 without quotes", set("spec/variables", fields{"A": 1}), "spec.variables.A"},
 		"ValueIsABoolean": {"and a boolean of true", set("spec/variables", fields{"A": true}), "spec.variables.A"},
 		"List":            {"the form of a pod's env is another", set("spec/variables", list{fields{"name": "A", "value": "b"}}), "spec.variables"},

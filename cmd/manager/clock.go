@@ -11,8 +11,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/auth"
 )
 
-// setupContact adds what knows how the API server is, and how far this replica's clock is from its clock. The
-// first look is now: a leader whose clock is wrong must not decide by it for a moment.
+// setupContact adds what knows when the API server was last seen, and how far this replica's clock is from
+// its clock. It measures that once before anything runs: a leader must never decide by a wrong clock.
 func setupContact(ctx context.Context, mgr ctrl.Manager, o options, in surroundings, ready checks) (*auth.Contact, error) {
 	contact := &auth.Contact{Probe: probe(mgr), Now: in.clock.Now, Log: ctrl.Log.WithName("clock")}
 	ready["apiserver"] = contact.Lost(o.holdBudget)

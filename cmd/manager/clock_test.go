@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -20,9 +19,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -41,7 +37,7 @@ func (c wrongClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 // another replica, are stored in this order, with times that the API server agrees with.
 func TestClocksAnHourApart(t *testing.T) {
 	s := apiserver.New(t)
-	config := kubeconfigOf(t, s.Manager(t))
+	config := apiserver.Kubeconfig(t, s.Manager(t))
 	honest := startManager(t, config, 0, leads)
 	for name, ahead := range map[string]time.Duration{"ahead": time.Hour, "behind": -time.Hour} {
 		t.Run(name, func(t *testing.T) {
@@ -75,7 +71,7 @@ func TestClocksAnHourApart(t *testing.T) {
 // once.
 func TestLeaderAnHourAhead(t *testing.T) {
 	s := apiserver.New(t)
-	startManager(t, kubeconfigOf(t, s.Manager(t)), time.Hour, leads)
+	startManager(t, apiserver.Kubeconfig(t, s.Manager(t)), time.Hour, leads)
 	tm := newTenant(t, s)
 	early := &v1alpha1.Suite{ObjectMeta: metav1.ObjectMeta{Namespace: tm.namespace, Name: "early"},
 		Spec: v1alpha1.SuiteSpec{Trigger: v1alpha1.TriggerReference{Name: "late"}, Environment: "staging"}}
@@ -236,24 +232,6 @@ func freeAddress(t *testing.T) string {
 	}
 	defer listener.Close()
 	return listener.Addr().String()
-}
-
-// kubeconfigOf is the path of one that does as the configuration does.
-func kubeconfigOf(t *testing.T, c *rest.Config) string {
-	t.Helper()
-	k := clientcmdapi.NewConfig()
-	k.Clusters["x"] = &clientcmdapi.Cluster{Server: c.Host, CertificateAuthorityData: c.CAData}
-	k.AuthInfos["x"] = &clientcmdapi.AuthInfo{
-		ClientCertificateData: c.CertData, ClientKeyData: c.KeyData, Token: c.BearerToken,
-		Impersonate: c.Impersonate.UserName, ImpersonateGroups: c.Impersonate.Groups,
-	}
-	k.Contexts["x"] = &clientcmdapi.Context{Cluster: "x", AuthInfo: "x"}
-	k.CurrentContext = "x"
-	path := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := clientcmd.WriteToFile(*k, path); err != nil {
-		t.Fatal(err)
-	}
-	return path
 }
 
 func (tn *tenant) state(t *testing.T, s *v1alpha1.Suite) string {

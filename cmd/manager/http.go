@@ -72,12 +72,9 @@ func setupHTTP(
 	if err = errors.Join(err, knowEnvironments(ctx, mgr.GetCache())); err != nil {
 		return nil, err
 	}
-	server := &http.Server{Addr: o.bindAddress, Handler: api}
-	server.RegisterOnShutdown(api.Drain)
-	limits.Apply(server)
-	// Before, it would answer that nobody wants a notification or that a team has no runs, or store a wrong time.
+	// A replica that answers sooner does not know all Triggers and Suites, and may store a wrong time.
 	known := func() bool { return triggersSynced() && suitesSynced() && contact.Measured() }
-	return addServer(mgr, server, o, limits, known, ready)
+	return addServer(mgr, api, o, known, ready)
 }
 
 // newWriter is not the manager's client: that one's reads wait for its writes, and answers must wait for
@@ -141,9 +138,11 @@ func probe(mgr ctrl.Manager) func(context.Context) (time.Time, error) {
 	}
 }
 
-func addServer(
-	mgr ctrl.Manager, server *http.Server, o options, l endpoint.Limits, known func() bool, ready checks,
-) (*serve.Server, error) {
+func addServer(mgr ctrl.Manager, api *endpoint.API, o options, known func() bool, ready checks) (*serve.Server, error) {
+	l := api.Limits
+	server := &http.Server{Addr: o.bindAddress, Handler: api}
+	server.RegisterOnShutdown(api.Drain)
+	l.Apply(server)
 	s, err := serve.Listen(server, serve.Options{
 		DrainDelay:   o.drainDelay,
 		DrainTimeout: drainTimeout(o),

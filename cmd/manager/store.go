@@ -50,7 +50,7 @@ func truth(variable string, otherwise bool) bool {
 	return otherwise
 }
 
-// configured tells whether there is a store at all.
+// configured reports whether there is a store at all.
 func (o *storeOptions) configured() bool { return o.Endpoint != "" || o.Bucket != "" }
 
 // maxCA is how large the CA file may be, in bytes: pods get it in one variable, which Linux bounds at

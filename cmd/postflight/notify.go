@@ -31,8 +31,8 @@ func newNotify() *cobra.Command {
 	cmd := gates(&cobra.Command{
 		Use:   "notify",
 		Short: "Report a deployment, which starts the runs that Triggers ask for",
-		Long: `Reports a deployment. Every Trigger that asks for it starts a run; sending the same commit again
-starts none. With --wait, the command ends when the runs have, and its exit code gates the pipeline.
+		Long: `Reports a deployment. Every Trigger that asks for it starts a run; a commit whose run goes on or has a
+result starts none again. With --wait, the command ends when the runs have, and its exit code gates the pipeline.
 
 ` + detection + `
 

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Starting tells whether the answer is one that an API server gives only until it knows all that it
+// Starting reports whether the answer is one that an API server gives only until it knows all that it
 // has to know: roles, quotas and policies, each of which it takes for a no, and the paths of custom
 // resources. An answer in a form that is not the API server's is some proxy's, and means as little.
 func Starting(err error) bool {
@@ -24,12 +24,12 @@ func Starting(err error) bool {
 // missingRight is how the API server words that a role is missing, or not known yet.
 var missingRight = regexp.MustCompile(`User ".*" cannot [a-z]+ resource "`)
 
-// MissingRight tells whether a role is missing, or not known yet: nobody can tell which.
+// MissingRight reports whether a role is missing, or not known yet: nobody can tell which.
 func MissingRight(err error) bool {
 	return apierrors.IsForbidden(err) && missingRight.MatchString(err.Error())
 }
 
-// NotFound tells whether an object does not exist, as opposed to its kind, or to a proxy's path.
+// NotFound reports whether an object does not exist, as opposed to its kind, or to a proxy's path.
 func NotFound(err error) bool { return apierrors.IsNotFound(err) && !Starting(err) }
 
 // IgnoreNotFound is nil where the error says that an object does not exist.

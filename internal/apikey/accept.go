@@ -71,6 +71,9 @@ func validity(k *v1alpha1.APIKey, now time.Time) Verdict {
 // sameHash are the APIKeys with the hash of the key: those of the namespace that it names, or of all
 // namespaces where it names none.
 func Select(key string, sameHash []v1alpha1.APIKey, owners Owners, now time.Time) *v1alpha1.APIKey {
+	if len(key) < minOpaque { // it could be guessed, whoever made an APIKey of it
+		return nil
+	}
 	namespace := Namespace(key)
 	for i := range sameHash {
 		k := &sameHash[i]

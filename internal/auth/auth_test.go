@@ -91,29 +91,30 @@ func TestAuthenticate(t *testing.T) {
 		reason  string
 		objects []client.Object
 		stale   time.Duration
-		token   string // "secret" by default
+		token   string // "secret-of-16-chars" by default
 		want    *Error
 		team    string
 	}{
-		"good key":                      {objects: []client.Object{team("acme"), key("acme", "ci", "secret")}, team: "acme"},
-		"team with another namespace":   {objects: []client.Object{team("acme", in("acme-ci")), key("acme-ci", "ci", "secret")}, team: "acme"},
+		"good key":                      {objects: []client.Object{team("acme"), key("acme", "ci", "secret-of-16-chars")}, team: "acme"},
+		"team with another namespace":   {objects: []client.Object{team("acme", in("acme-ci")), key("acme-ci", "ci", "secret-of-16-chars")}, team: "acme"},
 		"no such key":                   {objects: []client.Object{team("acme"), key("acme", "ci", "other")}, want: ErrUnauthenticated},
-		"suspended key":                 {objects: []client.Object{team("acme"), key("acme", "ci", "secret", suspendedKey)}, want: ErrUnauthenticated},
-		"key that expires later":        {objects: []client.Object{team("acme"), key("acme", "ci", "secret", expires(noon.Add(time.Second)))}, team: "acme"},
-		"key that expires now":          {reason: "expiresAt is when it stops", objects: []client.Object{team("acme"), key("acme", "ci", "secret", expires(noon))}, want: ErrUnauthenticated},
-		"expired key":                   {objects: []client.Object{team("acme"), key("acme", "ci", "secret", expires(noon.Add(-time.Hour)))}, want: ErrUnauthenticated},
-		"key that is being deleted":     {reason: "to delete a key is to revoke it", objects: []client.Object{team("acme"), key("acme", "ci", "secret", deletedKey)}, want: ErrUnauthenticated},
-		"suspended team":                {objects: []client.Object{team("acme", suspendedTeam), key("acme", "ci", "secret")}, want: ErrTeamSuspended},
-		"suspended team, suspended key": {reason: "a wrong key learns nothing of the team", objects: []client.Object{team("acme", suspendedTeam), key("acme", "ci", "secret", suspendedKey)}, want: ErrUnauthenticated},
-		"no team":                       {objects: []client.Object{team("other"), key("acme", "ci", "secret")}, want: ErrUnauthenticated},
-		"the team's namespace is another": {reason: "a team of the namespace's name does not own it", objects: []client.Object{team("acme", in("acme-ci")), key("acme", "ci", "secret")},
+		"short key":                     {reason: "whoever made it, it can be guessed", token: "secret-of-15-ch", objects: []client.Object{team("acme"), key("acme", "ci", "secret-of-15-ch")}, want: ErrUnauthenticated},
+		"suspended key":                 {objects: []client.Object{team("acme"), key("acme", "ci", "secret-of-16-chars", suspendedKey)}, want: ErrUnauthenticated},
+		"key that expires later":        {objects: []client.Object{team("acme"), key("acme", "ci", "secret-of-16-chars", expires(noon.Add(time.Second)))}, team: "acme"},
+		"key that expires now":          {reason: "expiresAt is when it stops", objects: []client.Object{team("acme"), key("acme", "ci", "secret-of-16-chars", expires(noon))}, want: ErrUnauthenticated},
+		"expired key":                   {objects: []client.Object{team("acme"), key("acme", "ci", "secret-of-16-chars", expires(noon.Add(-time.Hour)))}, want: ErrUnauthenticated},
+		"key that is being deleted":     {reason: "to delete a key is to revoke it", objects: []client.Object{team("acme"), key("acme", "ci", "secret-of-16-chars", deletedKey)}, want: ErrUnauthenticated},
+		"suspended team":                {objects: []client.Object{team("acme", suspendedTeam), key("acme", "ci", "secret-of-16-chars")}, want: ErrTeamSuspended},
+		"suspended team, suspended key": {reason: "a wrong key learns nothing of the team", objects: []client.Object{team("acme", suspendedTeam), key("acme", "ci", "secret-of-16-chars", suspendedKey)}, want: ErrUnauthenticated},
+		"no team":                       {objects: []client.Object{team("other"), key("acme", "ci", "secret-of-16-chars")}, want: ErrUnauthenticated},
+		"the team's namespace is another": {reason: "a team of the namespace's name does not own it", objects: []client.Object{team("acme", in("acme-ci")), key("acme", "ci", "secret-of-16-chars")},
 			want: ErrUnauthenticated},
-		"two teams claim the namespace":   {objects: []client.Object{team("acme"), team("rival", in("acme")), key("acme", "ci", "secret")}, want: ErrUnauthenticated},
-		"the same key in two namespaces":  {objects: []client.Object{team("acme"), team("rival"), key("acme", "ci", "secret"), key("rival", "ci", "secret")}, want: ErrUnauthenticated},
-		"and one of them is suspended":    {reason: "it is still unclear whose it is", objects: []client.Object{team("acme"), team("rival"), key("acme", "ci", "secret"), key("rival", "ci", "secret", suspendedKey)}, want: ErrUnauthenticated},
-		"and one of them has no team":     {reason: "only namespaces of Teams count", objects: []client.Object{team("acme"), key("a", "a", "secret"), key("acme", "ci", "secret"), key("rival", "ci", "secret")}, team: "acme"},
-		"the same key twice, one team":    {objects: []client.Object{team("acme"), key("acme", "a", "secret"), key("acme", "b", "secret")}, team: "acme"},
-		"and one of them is suspended, 2": {reason: "revoking one revokes the key", objects: []client.Object{team("acme"), key("acme", "a", "secret"), key("acme", "b", "secret", suspendedKey)}, want: ErrUnauthenticated},
+		"two teams claim the namespace":   {objects: []client.Object{team("acme"), team("rival", in("acme")), key("acme", "ci", "secret-of-16-chars")}, want: ErrUnauthenticated},
+		"the same key in two namespaces":  {objects: []client.Object{team("acme"), team("rival"), key("acme", "ci", "secret-of-16-chars"), key("rival", "ci", "secret-of-16-chars")}, want: ErrUnauthenticated},
+		"and one of them is suspended":    {reason: "it is still unclear whose it is", objects: []client.Object{team("acme"), team("rival"), key("acme", "ci", "secret-of-16-chars"), key("rival", "ci", "secret-of-16-chars", suspendedKey)}, want: ErrUnauthenticated},
+		"and one of them has no team":     {reason: "only namespaces of Teams count", objects: []client.Object{team("acme"), key("a", "a", "secret-of-16-chars"), key("acme", "ci", "secret-of-16-chars"), key("rival", "ci", "secret-of-16-chars")}, team: "acme"},
+		"the same key twice, one team":    {objects: []client.Object{team("acme"), key("acme", "a", "secret-of-16-chars"), key("acme", "b", "secret-of-16-chars")}, team: "acme"},
+		"and one of them is suspended, 2": {reason: "revoking one revokes the key", objects: []client.Object{team("acme"), key("acme", "a", "secret-of-16-chars"), key("acme", "b", "secret-of-16-chars", suspendedKey)}, want: ErrUnauthenticated},
 		"named key":                       {token: named, objects: []client.Object{team("acme"), key("acme", "ci", named, names)}, team: "acme"},
 		"named key, by hand":              {reason: "the key itself says so", token: named, objects: []client.Object{team("acme"), key("acme", "ci", named)}, team: "acme"},
 		"twins of a named key":            {reason: "it is looked up at home", token: named, objects: []client.Object{team("acme"), team("a"), key("a", "ci", named, names), key("b", "ci", named), key("acme", "ci", named, names)}, team: "acme"},
@@ -121,12 +122,12 @@ func TestAuthenticate(t *testing.T) {
 		"named key elsewhere":             {reason: "an earlier one must not get its notifications", token: named, objects: []client.Object{team("acme"), team("rival"), key("rival", "ci", named)}, want: ErrUnauthenticated},
 		"named key, no team":              {token: named, objects: []client.Object{team("rival"), key("acme", "ci", named, names), key("rival", "ci", named)}, want: ErrUnauthenticated},
 		"named key, expired":              {token: named, objects: []client.Object{team("acme"), key("acme", "ci", named, expires(noon))}, want: ErrUnauthenticated},
-		"opaque key said to be named":     {reason: "it names nothing", objects: []client.Object{team("acme"), key("acme", "ci", "secret", names)}, want: ErrUnauthenticated},
-		"twin said to be named":           {reason: "it has no effect on an opaque key", objects: []client.Object{team("acme"), team("a"), key("a", "ci", "secret", names), key("acme", "ci", "secret")}, team: "acme"},
-		"twin of a namespace of two":      {reason: "somebody owns it", objects: []client.Object{team("acme"), team("a"), team("b", in("a")), key("a", "ci", "secret"), key("acme", "ci", "secret")}, want: ErrUnauthenticated},
+		"opaque key said to be named":     {reason: "it names nothing", objects: []client.Object{team("acme"), key("acme", "ci", "secret-of-16-chars", names)}, want: ErrUnauthenticated},
+		"twin said to be named":           {reason: "it has no effect on an opaque key", objects: []client.Object{team("acme"), team("a"), key("a", "ci", "secret-of-16-chars", names), key("acme", "ci", "secret-of-16-chars")}, team: "acme"},
+		"twin of a namespace of two":      {reason: "somebody owns it", objects: []client.Object{team("acme"), team("a"), team("b", in("a")), key("a", "ci", "secret-of-16-chars"), key("acme", "ci", "secret-of-16-chars")}, want: ErrUnauthenticated},
 		"a wrong checksum":                {reason: "that is an opaque key", token: named + "0", objects: []client.Object{team("rival"), key("rival", "ci", named+"0")}, team: "rival"},
-		"API server away for 10 minutes":  {objects: []client.Object{team("acme"), key("acme", "ci", "secret")}, stale: 10 * time.Minute, team: "acme"},
-		"API server away for longer":      {objects: []client.Object{team("acme"), key("acme", "ci", "secret")}, stale: 10*time.Minute + 1, want: unavailable(nil)},
+		"API server away for 10 minutes":  {objects: []client.Object{team("acme"), key("acme", "ci", "secret-of-16-chars")}, stale: 10 * time.Minute, team: "acme"},
+		"API server away for longer":      {objects: []client.Object{team("acme"), key("acme", "ci", "secret-of-16-chars")}, stale: 10*time.Minute + 1, want: unavailable(nil)},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -137,7 +138,7 @@ func TestAuthenticate(t *testing.T) {
 				Used:      func(*v1alpha1.APIKey) { used++ },
 				Now:       func() time.Time { return noon },
 			})
-			got, err := a.Authenticate(t.Context(), request("Bearer "+cmp.Or(tc.token, "secret")))
+			got, err := a.Authenticate(t.Context(), request("Bearer "+cmp.Or(tc.token, "secret-of-16-chars")))
 			if tc.want == nil {
 				if err != nil || got.Team.Name != tc.team || got.Key == nil || used != 1 {
 					t.Errorf("%s: %+v, %v, used %d times; want the team %s", tc.reason, got, err, used, tc.team)
@@ -154,13 +155,13 @@ func TestAuthenticate(t *testing.T) {
 
 // TestEveryKeyCostsTheSame: the same look-ups, whatever is wrong.
 func TestEveryKeyCostsTheSame(t *testing.T) {
-	for _, authorization := range [][]string{nil, {"Bearer"}, {"Bearer no"}, {"Bearer expired"}, {"Bearer secret"}, {"Bearer a b"}, {"Bearer " + named}, {"Bearer " + apikey.New("nowhere")}, {"Bearer orphan"}} {
+	for _, authorization := range [][]string{nil, {"Bearer"}, {"Bearer no"}, {"Bearer expired"}, {"Bearer secret-of-16-chars"}, {"Bearer a b"}, {"Bearer " + named}, {"Bearer " + apikey.New("nowhere")}, {"Bearer orphan"}} {
 		lists := 0
 		counting := interceptor.Funcs{List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
 			lists++
 			return c.List(ctx, list, opts...)
 		}}
-		c := cluster(t, counting, team("acme"), key("acme", "ci", "secret"), key("acme", "old", "expired", expires(noon)), key("nowhere", "a", "orphan"))
+		c := cluster(t, counting, team("acme"), key("acme", "ci", "secret-of-16-chars"), key("acme", "old", "expired", expires(noon)), key("nowhere", "a", "orphan"))
 		a := New(Config{Reader: c, Now: func() time.Time { return noon }})
 		_, _ = a.Authenticate(t.Context(), request(authorization...))
 		if lists != 2 {
@@ -173,7 +174,7 @@ func TestCacheThatFails(t *testing.T) {
 	broken := interceptor.Funcs{List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
 		return errors.New("the cache is not started")
 	}}
-	_, err := New(Config{Reader: cluster(t, broken)}).Authenticate(t.Context(), request("Bearer secret"))
+	_, err := New(Config{Reader: cluster(t, broken)}).Authenticate(t.Context(), request("Bearer secret-of-16-chars"))
 	var refusal *Error
 	if !errors.As(err, &refusal) || refusal.HTTPStatus() != http.StatusServiceUnavailable {
 		t.Errorf("got %v, want 503", err)

@@ -29,8 +29,8 @@ const (
 	// minLost is long enough for a probe that failed and another.
 	minLost = 15 * time.Second
 
-	// A clock that the first probe shows to be wrong is probed this often before the first request is
-	// answered, for at most firstProbes.
+	// Where the first probe shows the clock to be wrong, soonProbes in all follow each other by probeSoon.
+	// Requests are answered after them, or after firstProbes.
 	probeSoon   = 130 * time.Millisecond
 	soonProbes  = 8
 	firstProbes = 3 * time.Second
@@ -149,7 +149,8 @@ func (c *Contact) pause(err error) time.Duration {
 	}
 }
 
-// probe reports no failure: Since grows.
+// probe asks once. Its error says only that it is worth asking again soon: that the API server is away shows
+// in Since.
 func (c *Contact) probe(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()

@@ -84,7 +84,7 @@ func (u *Usage) Start(ctx context.Context) error {
 // NeedLeaderElection is false: every replica records what it saw.
 func (u *Usage) NeedLeaderElection() bool { return false }
 
-// due tells whether the key is to be written, and if so, that it is not again for a while, even
+// due reports whether the key is to be written, and if so, that it is not again for a while, even
 // where the cache lags behind the write.
 func (u *Usage) due(uid types.UID, now time.Time) bool {
 	u.mu.Lock()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -67,7 +68,8 @@ func (c *Keys) tell(k createdKey) error {
 		return c.Console.WriteJSON(k)
 	}
 	if k.Key == "" {
-		c.Console.Note("The given key works now, as APIKey %s in the namespace %s.", k.Name, k.Namespace)
+		c.Console.Note("APIKey %s in the namespace %s has the hash of the given key. Whether it is accepted, and if not, why: kubectl get apikey %s -n %s -o wide",
+			k.Name, k.Namespace, k.Name, k.Namespace)
 		return nil
 	}
 	c.Console.Note("APIKey %s in the namespace %s. This is the only time that the key is shown; keep it as POSTFLIGHT_API_KEY in the secrets of your CI:", k.Name, k.Namespace)
@@ -102,6 +104,8 @@ func (c *Keys) state(k *v1alpha1.APIKey) string {
 		return "suspended"
 	case k.Spec.ExpiresAt != nil && !c.Now().Before(k.Spec.ExpiresAt.Time):
 		return "expired"
+	case meta.IsStatusConditionFalse(k.Status.Conditions, v1alpha1.ConditionReady):
+		return "refused"
 	default:
 		return "active"
 	}

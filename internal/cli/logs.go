@@ -91,7 +91,7 @@ func newest(pods []corev1.Pod, with func(*corev1.Pod) bool) *corev1.Pod {
 	return nil
 }
 
-// in tells whether the pod has the log that is asked for. Who follows a run waits for its tests, and not
+// in reports whether the pod has the log that is asked for. Who follows a run waits for its tests, and not
 // for what goes before them.
 func (l Logs) in(pod *corev1.Pod) bool {
 	if pod.Status.Phase != corev1.PodPending {

@@ -189,14 +189,21 @@ func (c *Runs) Rerun(ctx context.Context, name string) error {
 // checkLatest refuses to repeat a run after a newer deployment: the new attempt would supersede that, and its
 // pipeline would be told the outcome of the older commit.
 func (c *Runs) checkLatest(ctx context.Context, s *v1alpha1.Suite) error {
+	stream := suite.StreamKey(s)
+	if stream == "" {
+		return nil
+	}
 	var list v1alpha1.SuiteList
 	if err := c.Cluster.List(ctx, &list, client.InNamespace(s.Namespace)); err != nil {
 		return c.Cluster.explainError(err, "runs")
 	}
 	for i := range list.Items {
-		newer := &list.Items[i]
-		if suite.StreamKey(s) == suite.StreamKey(newer) && suite.StreamKey(s) != "" && suite.Compare(newer, s) > 0 && newer.Spec.Deployment.SHA != s.Spec.Deployment.SHA {
-			return fmt.Errorf("the run %s of a newer deployment came after %s, and another attempt would supersede it. Repeat that one, or deploy this commit again and notify", newer.Name, s.Name)
+		other := &list.Items[i]
+		newer := suite.StreamKey(other) == stream && suite.Compare(other, s) > 0
+		sameCommit := s.Spec.Deployment.SHA != "" && other.Spec.Deployment.SHA == s.Spec.Deployment.SHA
+		if newer && !sameCommit {
+			return fmt.Errorf("the run %s of a newer deployment came after %s, and another attempt would supersede it. "+
+				"Rerun %s, or deploy this commit again and notify", other.Name, s.Name, other.Name)
 		}
 	}
 	return nil

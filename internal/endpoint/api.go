@@ -107,8 +107,17 @@ func New(c Config) (*API, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &API{Config: c, metrics: m, inFlight: newGate(c.Limits.InFlight, m.inFlight), large: newGate(c.Limits.Large, m.large),
-		held: newGate(c.Limits.Held, m.held), waiting: newGate(c.Limits.Waiting, m.waiting), turns: newTurns(runtime.GOMAXPROCS(0)), hub: newHub(), suites: newSuiteCounter()}
+	a := &API{
+		Config:   c,
+		metrics:  m,
+		inFlight: newGate(c.Limits.InFlight, m.inFlight),
+		large:    newGate(c.Limits.Large, m.large),
+		held:     newGate(c.Limits.Held, m.held),
+		waiting:  newGate(c.Limits.Waiting, m.waiting),
+		turns:    newTurns(runtime.GOMAXPROCS(0)),
+		hub:      newHub(),
+		suites:   newSuiteCounter(),
+	}
 	a.mux = a.newMux()
 	return a, nil
 }

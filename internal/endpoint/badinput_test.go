@@ -75,7 +75,7 @@ func variables(n, valueBytes int) string {
 
 func TestBadInput(t *testing.T) {
 	past := metav1.NewTime(noon.Add(-time.Second))
-	expired, suspended, orphan, elsewhere := apiKey("pf_expired"), apiKey("pf_suspended"), apiKey("pf_orphan"), apiKey("pf_elsewhere")
+	expired, suspended, orphan, elsewhere := apiKey("pf_expired_and_long"), apiKey("pf_suspended_and_long"), apiKey("pf_orphan_and_long"), apiKey("pf_elsewhere_and_long")
 	expired.Spec.ExpiresAt = &past
 	suspended.Spec.Suspended = true
 	orphan.Namespace = "nobody"

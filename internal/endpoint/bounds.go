@@ -36,18 +36,18 @@ type suiteCount struct {
 
 func newSuiteCounter() *suiteCounter { return &suiteCounter{namespaces: map[string]*suiteCount{}} }
 
-// observe counts a change that the watch tells of: was is nil for a new Suite, is for a deleted one.
-func (c *suiteCounter) observe(was, is *v1alpha1.Suite) {
+// observe counts a change that the watch tells of. A new Suite has no before, a deleted one no after.
+func (c *suiteCounter) observe(before, after *v1alpha1.Suite) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if is != nil {
-		count := c.of(is.Namespace)
-		count.add(is, 1)
-		delete(count.creating, is.Name)
+	if after != nil {
+		count := c.of(after.Namespace)
+		count.add(after, 1)
+		delete(count.creating, after.Name)
 	}
-	if was != nil {
-		c.of(was.Namespace).add(was, -1)
-		c.forget(was.Namespace)
+	if before != nil {
+		c.of(before.Namespace).add(before, -1)
+		c.forget(before.Namespace)
 	}
 }
 
@@ -103,10 +103,11 @@ func (c *suiteCounter) forget(namespace string) {
 	}
 }
 
-func (n *suiteCount) add(s *v1alpha1.Suite, one int) {
-	n.stored += one
+// add counts a Suite, or with -1 no longer.
+func (n *suiteCount) add(s *v1alpha1.Suite, change int) {
+	n.stored += change
 	if !s.Finished() {
-		n.unfinished += one
+		n.unfinished += change
 	}
 }
 
@@ -126,11 +127,11 @@ func (n *suiteCount) exceeds(b suiteBounds, now time.Time) error {
 func (n *suiteCount) exceeded(b suiteBounds) error {
 	switch {
 	case b.stored > 0 && n.stored+len(n.creating) >= b.stored:
-		return refusef("The team has %d runs stored, as many as it may have (maxSuites of its Team), so no run was created. "+
+		return refusef("The team has as many runs stored as it may have (maxSuites of its Team: %d), so no run was created. "+
 			"Send the notification again once old runs are deleted. To have that sooner, shorten retention.ttlAfterFinished of the Triggers; "+
 			"or ask the operator of this service to raise maxSuites.", b.stored)
 	case b.unfinished > 0 && n.unfinished+len(n.creating) >= b.unfinished:
-		return refusef("The team has %d runs that have not ended, as many as it may have (maxUnfinishedSuites of its Team), so no run was created. "+
+		return refusef("The team has as many runs that have not ended as it may have (maxUnfinishedSuites of its Team: %d), so no run was created. "+
 			"Send the notification again once some have ended, or ask the operator of this service to raise maxUnfinishedSuites.", b.unfinished)
 	default:
 		return nil

@@ -73,7 +73,7 @@ func TestSuiteCounter(t *testing.T) {
 				"full":    c.full(namespace, tc.bounds, noon),
 				"reserve": c.reserve(types.NamespacedName{Namespace: namespace, Name: "one-more"}, tc.bounds, noon),
 			} {
-				if (err != nil) != (tc.want != "") || (err != nil && !strings.Contains(err.Error(), "("+tc.want+" ")) {
+				if (err != nil) != (tc.want != "") || (err != nil && !strings.Contains(err.Error(), "("+tc.want+" of")) {
 					t.Errorf("%s %s: %v, want %q", tc.reason, what, err, tc.want)
 				}
 			}
@@ -118,7 +118,7 @@ func TestBeyondTheBound(t *testing.T) {
 			}
 		}
 	}
-	want := "The team has 2 runs that have not ended, as many as it may have (maxUnfinishedSuites of its Team), so no run was created. " +
+	want := "The team has as many runs that have not ended as it may have (maxUnfinishedSuites of its Team: 2), so no run was created. " +
 		"Send the notification again once some have ended, or ask the operator of this service to raise maxUnfinishedSuites."
 	for _, change := range []string{"", "dryRun=true"} {
 		if got := h.notify(`{"sha":"one-more"}`, query(change)).Results[0]; got.FailureReason != want {

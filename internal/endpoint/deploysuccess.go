@@ -105,7 +105,7 @@ func isPrintable(text string) bool {
 	return true
 }
 
-// isDryRun tells whether nothing may be created. What it does not understand is an error, since the
+// isDryRun reports whether nothing may be created. What it does not understand is an error, since the
 // client may believe that nothing will happen; so is a query that cannot be read.
 func isDryRun(r *http.Request) (bool, error) {
 	query, err := url.ParseQuery(r.URL.RawQuery)

@@ -19,5 +19,5 @@
 //
 // A notification is answered after its Suites exist. Where the API server is away the request is
 // held and the same names are tried again, so that neither a retry nor another replica makes a
-// second Suite: see hold.go and create.go.
+// second Suite: see hold.go and place.go.
 package endpoint

@@ -29,6 +29,9 @@ func (o *order) environment(ctx context.Context, t *v1alpha1.Trigger) (*v1alpha1
 	if !o.notification.EphemeralEnvironment {
 		return base, nil
 	}
+	if err := o.checkVariables(t); err != nil { // no run comes of it, so nothing would bound the Environments
+		return base, err
+	}
 	env, err := o.ephemeral(ctx, base)
 	if err != nil {
 		return base, err
@@ -58,17 +61,17 @@ func (o *order) find(ctx context.Context, name string) (*v1alpha1.Environment, e
 func (o *order) ephemeral(ctx context.Context, base *v1alpha1.Environment) (*v1alpha1.Environment, error) {
 	wanted := suite.EphemeralEnvironment(base, o.notification.DeploymentURL, o.serverTime.Add(o.api.Limits.EphemeralFor))
 	cached := &v1alpha1.Environment{}
-	unknown := o.api.Cache.Get(ctx, client.ObjectKeyFromObject(wanted), cached)
-	if unknown == nil && current(cached, wanted) {
+	err := o.api.Cache.Get(ctx, client.ObjectKeyFromObject(wanted), cached)
+	if err == nil && current(cached, wanted) {
 		return cached, nil
 	}
 	// A team that can have no more runs needs no more Environments for them.
-	if o.dryRun || (unknown != nil && o.api.suites.full(o.namespace, o.bounds, o.api.Now()) != nil) {
+	if o.dryRun || (err != nil && o.api.suites.full(o.namespace, o.bounds, o.api.Now()) != nil) {
 		wanted.UID = cached.UID
 		return wanted, nil
 	}
 	var env *v1alpha1.Environment
-	err := o.hold.do(ctx, func(ctx context.Context) (err error) {
+	err = o.hold.do(ctx, func(ctx context.Context) (err error) {
 		env, err = o.createOrRenew(ctx, wanted)
 		return err
 	})
@@ -79,7 +82,7 @@ func (o *order) ephemeral(ctx context.Context, base *v1alpha1.Environment) (*v1a
 }
 
 // createOrRenew leaves an Environment alone that only has the name. One that is being deleted must
-// be gone before it can be created anew. Like createOrGet, it looks also where it was refused.
+// be gone before it can be created anew. Like placement.attempt, it looks also where it was refused.
 func (o *order) createOrRenew(ctx context.Context, wanted *v1alpha1.Environment) (*v1alpha1.Environment, error) {
 	env := wanted.DeepCopy()
 	refusal := o.api.Writer.Create(ctx, env)
@@ -126,7 +129,7 @@ func vanished(err error) error {
 	return err
 }
 
-// sameEphemeral tells whether the Environment stands for the same deployment URL of the same base.
+// sameEphemeral reports whether the Environment stands for the same deployment URL of the same base.
 func sameEphemeral(env, wanted *v1alpha1.Environment) bool {
 	return env.Spec.Ephemeral != nil &&
 		env.Spec.Ephemeral.DeploymentURL == wanted.Spec.Ephemeral.DeploymentURL &&
@@ -134,7 +137,7 @@ func sameEphemeral(env, wanted *v1alpha1.Environment) bool {
 		metav1.GetControllerOf(env).UID == metav1.GetControllerOf(wanted).UID
 }
 
-// current tells whether the Environment needs no renewal.
+// current reports whether the Environment needs no renewal.
 func current(env, wanted *v1alpha1.Environment) bool {
 	return sameEphemeral(env, wanted) && env.DeletionTimestamp == nil &&
 		wanted.Spec.Ephemeral.ExpiresAt.Sub(env.Spec.Ephemeral.ExpiresAt.Time) < renewEvery

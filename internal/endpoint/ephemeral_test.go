@@ -136,6 +136,21 @@ func TestEphemeralEnvironmentThatCannotBe(t *testing.T) {
 	}
 }
 
+// TestNoEphemeralEnvironmentForARefusedVariable: each would live for a week, and no bound counts them.
+func TestNoEphemeralEnvironmentForARefusedVariable(t *testing.T) {
+	onlyGrep := trigger("smoke", func(t *v1alpha1.Trigger) { t.Spec.AllowVariables = []string{"GREP"} })
+	for _, name := range []string{"PATH", "TAG"} { // reserved, and not accepted by the Trigger
+		h := start(t, setup{objects: acme(onlyGrep)})
+		got := h.notify(`{"ephemeral_environment":true,"deployment_url":"` + previewURL + `","variables":{"` + name + `":"x"}}`)
+		if got.Results[0].FailureReason == "" || got.Environment.Alias != "staging" {
+			t.Errorf("%s: %+v, want a failure in the Environment of the Trigger", name, got)
+		}
+		if made := h.environments(); len(made) != 1 {
+			t.Errorf("%s: %d Environments, want none beside that of the Trigger: no run comes of them, so nothing bounds them", name, len(made))
+		}
+	}
+}
+
 // TestEphemeralEnvironmentOnItsWayOut is gone by the third look, and made anew.
 func TestEphemeralEnvironmentOnItsWayOut(t *testing.T) {
 	old := previewEnvironment(noon.Add(-week))

@@ -121,7 +121,7 @@ func fill(g *gate, team string) (n int) {
 
 // TestTeamsShareTheServer: one team's notifications do not keep another's out.
 func TestTeamsShareTheServer(t *testing.T) {
-	otherKey := apiKey("pf_other")
+	otherKey := apiKey("pf_other_and_long")
 	otherKey.Namespace = "other"
 	h := start(t, setup{objects: acme(team("other"), otherKey), limits: func(l *Limits) { l.InFlight = 10 }})
 	asked, release := make(chan struct{}), make(chan struct{})
@@ -143,7 +143,7 @@ func TestTeamsShareTheServer(t *testing.T) {
 	if turnedAway == 0 {
 		t.Error("one team got every slot")
 	}
-	if w := h.exchange(post(withSHA, header("Authorization", "Bearer pf_other"))); w.Code != http.StatusOK {
+	if w := h.exchange(post(withSHA, header("Authorization", "Bearer pf_other_and_long"))); w.Code != http.StatusOK {
 		t.Errorf("another team is answered %d: %s", w.Code, w.Body)
 	}
 }

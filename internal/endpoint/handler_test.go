@@ -78,12 +78,12 @@ func TestChallenge(t *testing.T) {
 
 // TestEveryWrongKeyHasTheSameAnswer but for the id of the request.
 func TestEveryWrongKeyHasTheSameAnswer(t *testing.T) {
-	expired, suspended := apiKey("pf_expired"), apiKey("pf_suspended")
+	expired, suspended := apiKey("pf_expired_and_long"), apiKey("pf_suspended_and_long")
 	expired.Spec.ExpiresAt = &previewEnvironment(noon.Add(-2 * week)).Spec.Ephemeral.ExpiresAt
 	suspended.Spec.Suspended = true
 	h := start(t, setup{objects: acme(expired, suspended)})
 	answers := map[string]bool{}
-	for _, key := range []string{"", "x", "Bearer", "Bearer x", "Bearer pf_expired", "Bearer pf_suspended"} {
+	for _, key := range []string{"", "x", "Bearer", "Bearer x", "Bearer pf_expired_and_long", "Bearer pf_suspended_and_long"} {
 		w := h.exchange(post(`{}`, header("Authorization", key), header("X-Request-Id", "one")))
 		answers[w.Result().Status+w.Body.String()] = true
 	}
@@ -177,7 +177,7 @@ func TestAuditLine(t *testing.T) {
 	}
 	delete(entry, "time")
 	want := map[string]any{
-		"level": "INFO", "msg": "request", "requestID": "one", "team": "acme", "key": "acme/pf-good", "method": "POST",
+		"level": "INFO", "msg": "request", "requestID": "one", "team": "acme", "key": "acme/pf-good-and-long", "method": "POST",
 		"route": deploySuccessPath, "code": 200., "milliseconds": 0., "dryRun": false, "sha": "x", "branch": "main",
 		"duplicate": 2., "failed": 1., "suites": []any{got.Results[0].DuplicateSuiteID, got.Results[1].DuplicateSuiteID},
 	}

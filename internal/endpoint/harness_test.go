@@ -31,7 +31,7 @@ const (
 	deploySuccessPath = "/api/webhooks/deploy_success"
 	sha               = "5ca1ab1e0ddba115ca1ab1e0ddba115ca1ab1e0d"
 	namespace         = "acme"
-	goodKey           = "pf_good"
+	goodKey           = "pf_good_and_long"
 )
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 123456000, time.UTC)
@@ -204,7 +204,7 @@ func post(body string, change ...func(*http.Request)) *http.Request {
 	return r
 }
 
-// exchange is a request and its answer, both held against the OpenAPI document.
+// exchange is a request and its answer, both checked against the OpenAPI document.
 func (h *harness) exchange(r *http.Request) *httptest.ResponseRecorder {
 	h.t.Helper()
 	body, err := io.ReadAll(r.Body)

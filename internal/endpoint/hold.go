@@ -80,7 +80,7 @@ func (h *hold) enter() bool {
 	return h.held
 }
 
-// wasTurnedAway tells whether it was not held, for lack of room.
+// wasTurnedAway reports whether it was not held, for lack of room.
 func (h *hold) wasTurnedAway() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -104,7 +104,7 @@ type passing struct{ text string }
 
 func (e *passing) Error() string { return e.text }
 
-// transient tells whether the same request may succeed later. What is not an answer of the API
+// transient reports whether the same request may succeed later. What is not an answer of the API
 // server at all (refused, reset and timed out connections, half an answer) may have happened.
 func transient(err error) bool {
 	var status apierrors.APIStatus

@@ -13,10 +13,10 @@ type Limits struct {
 	// HeaderBytes bounds the request line and the headers, HeaderLines their number.
 	HeaderBytes, HeaderLines int
 
-	// Silent bounds the connections on which nothing was sent yet. Unproven bounds those on which something
-	// was, and no request was authenticated, Idle those between two
-	// authenticated requests, LargeHeads those of both that have sent more than 4 KiB of headers which
-	// have not ended, Connections all. Those that are being answered are bounded by InFlight and Waiting.
+	// Silent bounds the connections on which nothing was sent yet, Unproven those on which something was,
+	// but no request was authenticated, and Idle those between two authenticated requests. LargeHeads bounds
+	// those of the last two that have sent more than 4 KiB of headers which have not ended, and Connections
+	// all. Those that are being answered are bounded by InFlight and Waiting.
 	Silent, Unproven, Idle, LargeHeads, Connections int
 
 	// BodyBytes bounds a body.
@@ -46,7 +46,7 @@ type Limits struct {
 	// MaxWait bounds how long one of them waits.
 	MaxWait time.Duration
 
-	// MatchBudget bounds how long one notification is held against Triggers, and MatchWait how long it
+	// MatchBudget bounds how long one notification is matched against Triggers, and MatchWait how long it
 	// waits for a processor to do so: no more are at work than there are processors.
 	MatchBudget, MatchWait time.Duration
 

@@ -96,7 +96,7 @@ func (o *order) watch(ctx context.Context) *watch {
 	return &watch{ctx: ctx, now: o.api.Now, budget: o.api.Limits.MatchBudget, since: o.api.Now()}
 }
 
-// over tells whether to stop: the budget is used up, or nobody waits for the answer any more.
+// over reports whether to stop: the budget is used up, or nobody waits for the answer any more.
 func (w *watch) over() bool {
 	w.done = w.done || w.ctx.Err() != nil || w.now().Sub(w.since) > w.budget
 	return w.done

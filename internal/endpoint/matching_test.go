@@ -15,7 +15,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// costly is an expression that a notification with a large variable takes long to be held against.
+// costly is an expression that a notification with a large variable takes long to be evaluated on.
 func costly(t *v1alpha1.Trigger) {
 	t.Spec.Match.Expression = "size(notification.variables) > 0"
 }

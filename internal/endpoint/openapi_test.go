@@ -60,7 +60,7 @@ func checkAgainstDocument(t *testing.T, r *http.Request, body []byte, w *httptes
 	}
 }
 
-// documented is nil for a path that the document does not have. A wrong method is held against
+// documented is nil for a path that the document does not have. A wrong method is checked by
 // another operation of the path.
 func documented(t *testing.T, r *http.Request, body []byte) *openapi3filter.RequestValidationInput {
 	t.Helper()

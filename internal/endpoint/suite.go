@@ -52,7 +52,7 @@ func (o *order) wanted(t *v1alpha1.Trigger, environment string, attempt int32) *
 	})
 }
 
-// owns tells whether this very request created the Suite.
+// owns reports whether this very request created the Suite.
 func (o *order) owns(s *v1alpha1.Suite) bool { return s.Annotations[suite.AnnotationRequest] == o.id }
 
 // runsAgain reports whether a run that exists leaves room for another attempt.

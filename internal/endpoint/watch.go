@@ -1,6 +1,7 @@
 package endpoint
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -39,19 +40,12 @@ func suiteOf(obj any) *v1alpha1.Suite {
 	return s
 }
 
-// suiteChanged takes nil for a Suite that was not there before, or is not any more.
-func (a *API) suiteChanged(was, is *v1alpha1.Suite) {
-	a.suites.observe(was, is)
-	if is == nil {
-		a.suiteNews(nil, was)
-		return
-	}
-	a.suiteNews(was, is)
-}
-
-// suiteNews wakes who waits. That a message changed, as it does for each place in the queue, is no news.
-func (a *API) suiteNews(was, s *v1alpha1.Suite) {
-	if s == nil || (was != nil && was.State() == s.State() && was.UID == s.UID) {
+// suiteChanged counts the Suite and wakes whoever waits for it. A new Suite has no before, a deleted one no
+// after. That a message changed, as it does for each place in the queue, is no news.
+func (a *API) suiteChanged(before, after *v1alpha1.Suite) {
+	a.suites.observe(before, after)
+	s := cmp.Or(after, before)
+	if s == nil || (before != nil && after != nil && before.State() == after.State() && before.UID == after.UID) {
 		return
 	}
 	a.hub.announce(types.NamespacedName{Namespace: s.Namespace, Name: s.Name})

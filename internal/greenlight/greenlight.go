@@ -93,10 +93,10 @@ func Of(root, relevant *v1alpha1.Suite, url func(*v1alpha1.Suite) string) Answer
 	return answer
 }
 
-// Final tells whether the answer will never change.
+// Final reports whether the answer will never change.
 func (a Answer) Final() bool { return a.RunStage != Initializing }
 
-// Same tells whether a client that waits for news has none.
+// Same reports whether a client that waits for news has none.
 func (a Answer) Same(b Answer) bool {
 	return a.RunStage == b.RunStage && a.RelevantRunID == b.RelevantRunID
 }

@@ -85,7 +85,7 @@ func with(t batchv1.JobConditionType, reason, message string) func(*batchv1.Job)
 
 func complete(j *batchv1.Job) {
 	with(batchv1.JobComplete, batchv1.JobReasonCompletionsReached, "")(j)
-	j.Status.CompletionTime = new(after(41))
+	j.Status.Succeeded, j.Status.CompletionTime = 1, new(after(41))
 }
 
 func backoffExceeded(j *batchv1.Job) {

@@ -39,7 +39,7 @@ func termination(p *corev1.Pod, cs corev1.ContainerStatus) *corev1.ContainerStat
 	return cs.State.Terminated
 }
 
-// endedByDeletion tells whether a container ended only after the deletion of its pod was asked for,
+// endedByDeletion reports whether a container ended only after the deletion of its pod was asked for,
 // which is the grace period before the time that stands in the pod.
 func endedByDeletion(p *corev1.Pod, t *corev1.ContainerStateTerminated) bool {
 	if p.DeletionTimestamp == nil {

@@ -81,8 +81,13 @@ func condition(j *batchv1.Job, t batchv1.JobConditionType) *batchv1.JobCondition
 	return &j.Status.Conditions[i]
 }
 
-// passed quotes what the tests wrote to their termination log: a summary, where there is one.
+// passed is said of a Job of which at least one pod succeeded. Without completions, which a template may
+// ask for and who may patch Jobs can set, a Job completes at once, and nothing was tested. It quotes what the
+// tests wrote to their termination log: a summary, where there is one.
 func passed(j *batchv1.Job, pods []corev1.Pod) metav1.Condition {
+	if j.Status.Succeeded == 0 {
+		return v1alpha1.Error("The Job completed without a pod that succeeded, so nothing was tested. Check completions in the jobTemplate of the Trigger, and notify again.")
+	}
 	took := ""
 	if from, to := StartTime(j), CompletionTime(j); from != nil && to != nil {
 		took = " in " + duration(to.Sub(from.Time))

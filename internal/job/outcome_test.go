@@ -26,6 +26,11 @@ func TestOutcomeOfAnEndedJob(t *testing.T) {
 			job:    newJob(complete),
 			want:   v1alpha1.Passed("The tests passed in 41s."),
 		},
+		"NoPodSucceeded": {
+			reason: "A Job of no completions is complete at once, and nothing was tested.",
+			job:    newJob(complete, func(j *batchv1.Job) { j.Status.Succeeded = 0 }),
+			want:   v1alpha1.Error("The Job completed without a pod that succeeded, so nothing was tested. Check completions in the jobTemplate of the Trigger, and notify again."),
+		},
 		"PassedWithSummary": {
 			reason: "Tests may say in their termination log what they did.",
 			job:    newJob(complete),

@@ -16,7 +16,7 @@ func PodsOf(j *batchv1.Job, pods []corev1.Pod) []corev1.Pod {
 	return slices.DeleteFunc(pods, func(p corev1.Pod) bool { return !metav1.IsControlledBy(&p, j) })
 }
 
-// Left tells whether any of the pods has not ended: it may still touch the environment.
+// Left reports whether any of the pods has not ended: it may still touch the environment.
 func Left(pods []corev1.Pod) bool {
 	return slices.ContainsFunc(pods, func(p corev1.Pod) bool { return !ended(p) })
 }

@@ -147,7 +147,7 @@ func lagging(p *corev1.Pod) string {
 	return name
 }
 
-// isSidecar tells whether an init container of that name goes on beside the tests.
+// isSidecar reports whether an init container of that name goes on beside the tests.
 func isSidecar(p *corev1.Pod, name string) bool {
 	return slices.ContainsFunc(p.Spec.InitContainers, func(c corev1.Container) bool {
 		return c.Name == name && c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways

@@ -25,7 +25,7 @@ var extensions = []string{".apk", ".aab", ".deb", ".ipa", ".zip", ".csv", ".pdf"
 // Extensions are those that may be uploaded, for people: ".apk, .aab, ...".
 func Extensions() string { return strings.Join(extensions, ", ") }
 
-// Check tells whether a path can be the place of a file of a team. Its errors are ends of sentences.
+// Check reports whether a path can be the place of a file of a team. Its errors are ends of sentences.
 func Check(path string) error {
 	switch {
 	case path == "":
@@ -52,7 +52,7 @@ func Check(path string) error {
 	return nil
 }
 
-// CheckUpload tells whether a file may be uploaded to a path: Check, and an accepted extension in any
+// CheckUpload reports whether a file may be uploaded to a path: Check, and an accepted extension in any
 // case, behind a name.
 func CheckUpload(path string) error {
 	if err := Check(path); err != nil {
@@ -73,7 +73,7 @@ func CheckUpload(path string) error {
 // longer in bytes: the sign of Kelvin, say, to a k.
 func equalASCII(a, b string) bool { return len(a) == len(b) && strings.EqualFold(a, b) }
 
-// CheckFile tells whether a file at a path can be put into a pod.
+// CheckFile reports whether a file at a path can be put into a pod.
 func CheckFile(path string) error {
 	if err := Check(path); err != nil {
 		return err

@@ -24,8 +24,7 @@ type definition struct {
 	compile func(*v1alpha1.TriggerSpec) (Criterion, error)
 }
 
-// definitions are all criteria, in the order in which they are tried and explained: the expression
-// costs the most, so it comes last.
+// definitions are all criteria, in the order in which they are explained.
 var definitions = []definition{
 	{"paused", compilePaused},
 	{"branches", compileBranches},

@@ -1,8 +1,10 @@
 package match
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -11,8 +13,9 @@ import (
 
 // Matcher is the compiled form of a Trigger's conditions. It is safe for concurrent use.
 type Matcher struct {
-	criteria []namedCriterion
-	weight   int // how much of stopEvery it takes to try all
+	criteria []namedCriterion // in the order in which they are explained
+	tried    []Criterion      // the same, what is cheap first
+	weight   int              // how much of stopEvery it takes to try all
 }
 
 // namedCriterion is a criterion that the Trigger gives, and the field that gives it.
@@ -45,9 +48,11 @@ func Compile(t *v1alpha1.Trigger) (*Matcher, error) {
 			return nil, &CompileError{Criterion: d.field, Reason: err.Error()}
 		case c != nil:
 			m.criteria = append(m.criteria, namedCriterion{Criterion: c, field: d.field})
+			m.tried = append(m.tried, c)
 			m.weight += c.Weight()
 		}
 	}
+	slices.SortStableFunc(m.tried, func(a, b Criterion) int { return cmp.Compare(a.Weight(), b.Weight()) })
 	return m, nil
 }
 
@@ -71,8 +76,8 @@ func (m *Matcher) Matches(n *notification.Notification) bool {
 }
 
 func (m *Matcher) matches(a *activation) bool {
-	for i := range m.criteria {
-		if !m.criteria[i].Holds(a) {
+	for _, c := range m.tried {
+		if !c.Holds(a) {
 			return false
 		}
 	}

@@ -56,7 +56,7 @@ func BranchName(branch string) string {
 	return strings.TrimPrefix(branch, "refs/heads/")
 }
 
-// IsCommit tells whether a SHA can be that of a commit: 40 hexadecimal digits, or 64 in a repository
+// IsCommit reports whether a SHA can be that of a commit: 40 hexadecimal digits, or 64 in a repository
 // that uses SHA-256. Only those get a check on the code host.
 func IsCommit(sha string) bool {
 	if len(sha) != 40 && len(sha) != 64 {

@@ -62,7 +62,7 @@ func (l *listener) run() {
 		}
 		c := newConn(inner, l.room)
 		if !l.await(func() bool { return l.room.admit(c) }) {
-			inner.Close()
+			_ = inner.Close()
 			return
 		}
 		go l.listen(c)
@@ -73,13 +73,13 @@ func (l *listener) run() {
 func (l *listener) listen(c *conn) {
 	_ = c.SetReadDeadline(time.Now().Add(l.silence))
 	if _, err := c.Conn.Read(c.first[:]); err != nil {
-		c.Close()
+		_ = c.Close()
 		return
 	}
 	_ = c.SetReadDeadline(time.Time{})
 	c.spoke.Store(time.Now().UnixNano())
 	if !l.await(func() bool { return l.room.listenTo(c) }) || !l.hand(accepted{Conn: c}) {
-		c.Close()
+		_ = c.Close()
 	}
 }
 

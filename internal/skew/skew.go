@@ -35,13 +35,13 @@ func (m *Meter) Observe(sent, received, date time.Time) {
 	if len(m.answers) > window {
 		m.answers = m.answers[1:]
 	}
-	if low, high := m.Bounds(); low > high {
+	if low, high := m.bounds(); low > high {
 		m.answers = []answer{a}
 	}
 }
 
-// Bounds are the least and the greatest offset that all answers allow.
-func (m *Meter) Bounds() (low, high time.Duration) {
+// bounds are the least and the greatest offset that all answers allow.
+func (m *Meter) bounds() (low, high time.Duration) {
 	if len(m.answers) == 0 {
 		return 0, 0
 	}
@@ -58,7 +58,7 @@ func (m *Meter) Bounds() (low, high time.Duration) {
 // a clock that is corrected by no more than what is known never overtakes the other. As answers come in it
 // approaches the truth without a leap.
 func (m *Meter) Offset() time.Duration {
-	switch low, high := m.Bounds(); {
+	switch low, high := m.bounds(); {
 	case low > 0:
 		return low
 	case high < 0:

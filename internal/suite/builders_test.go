@@ -45,6 +45,18 @@ func withJob(s *v1alpha1.Suite) { s.Status.JobName = s.Name }
 
 func deleted(s *v1alpha1.Suite) { s.DeletionTimestamp = &metav1.Time{Time: t0} }
 
+func missing(since time.Time) func(*v1alpha1.Suite) {
+	return func(s *v1alpha1.Suite) {
+		c := v1alpha1.ObjectMissing("")
+		c.LastTransitionTime = metav1.NewTime(since)
+		s.Status.Conditions = append(s.Status.Conditions, c)
+	}
+}
+
+func commit(sha string) func(*v1alpha1.Suite) {
+	return func(s *v1alpha1.Suite) { s.Spec.Deployment.SHA = sha }
+}
+
 func canceled(s *v1alpha1.Suite) { s.Spec.Cancel = true }
 
 func of(trigger string) func(*v1alpha1.Suite) {

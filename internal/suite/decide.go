@@ -47,6 +47,7 @@ type Observation struct {
 	Job         *batchv1.Job          // nil: it does not exist, which was asked of the API server, not of a cache, where the Suite has had one
 	Unlabeled   bool                  // the Job lacks the label by which the cache finds it, so that no event tells of it
 	PodsLeft    bool                  // the run has had a Job, which is gone, and not all of its pods have ended
+	GiveUpPods  time.Duration         // how long pods may go on that should stop
 	Outcome     metav1.Condition      // what the Job and its pods say, where there is a Job
 	Stopping    Stopping              // of a Job whose pods are to stop
 }
@@ -61,6 +62,9 @@ type Decision struct {
 	// LookUpInputs: nothing is in the way of the run but its files, so look for these and decide
 	// again. Before, it would be of no use to ask a store that may be slow.
 	LookUpInputs bool
+
+	// Missing names an object that the run needs and that does not exist; empty otherwise.
+	Missing string
 
 	// NotAccepted is why the API server did not accept the Job just now; empty otherwise.
 	NotAccepted string
@@ -97,27 +101,27 @@ func decide(o Observation, now time.Time) Decision {
 	case o.Stopping.Lost != "":
 		return Decision{Condition: v1alpha1.Error(o.Stopping.Lost)}
 	case o.Suite.DeletionTimestamp != nil:
-		return stop(o, v1alpha1.Canceled("The Suite was deleted."))
+		return stop(o, v1alpha1.Canceled("The Suite was deleted."), now)
 	case supersededBy(o) != "":
 		by := supersededBy(o)
-		d := stop(o, v1alpha1.Superseded(fmt.Sprintf("Superseded by %s, a newer deployment to the same stream.", by)))
+		d := stop(o, v1alpha1.Superseded(fmt.Sprintf("Superseded by %s, a newer deployment of the same stream.", by)), now)
 		d.SupersededBy = by
 		return d
 	case o.Suite.Spec.Cancel:
-		return stop(o, v1alpha1.Canceled(canceledMessage(o.Suite)))
+		return stop(o, v1alpha1.Canceled(canceledMessage(o.Suite)), now)
 	case overdue(o, now):
-		return stop(o, v1alpha1.TimedOut(fmt.Sprintf("The run took longer than its timeout of %s, and Kubernetes did not end its Job.", brief(timeLimit(o)))))
+		return stop(o, v1alpha1.TimedOut(fmt.Sprintf("The run took longer than its timeout of %s, and Kubernetes did not end its Job.", brief(timeLimit(o)))), now)
 	case o.Job != nil:
 		return Decision{Condition: o.Outcome}
 	case o.Suite.Status.JobName != "":
 		return stop(o, v1alpha1.Error(fmt.Sprintf(
-			"The Job %s was deleted before it ended. Notify again, or create another Suite, to repeat the run.", o.Suite.Status.JobName)))
+			"The Job %s was deleted before it ended. Notify again, or create another Suite, to repeat the run.", o.Suite.Status.JobName)), now)
 	default:
 		return start(o, now)
 	}
 }
 
-// Ended tells whether a Succeeded condition is final.
+// Ended reports whether a Succeeded condition is final.
 func Ended(c metav1.Condition) bool { return c.Status != "" && c.Status != metav1.ConditionUnknown }
 
 // supersededBy names the newest Suite of the stream, where that is newer than the observed one and answers
@@ -170,8 +174,9 @@ func placeMessage(place int) string {
 
 // missing waits a little for what may only be late, or be seen late, and then ends the run.
 func missing(o Observation, now time.Time, what string) Decision {
-	if now.Sub(o.Suite.CreationTimestamp.Time) < appearWithin {
+	if now.Sub(since(o.Suite, v1alpha1.ConditionObjectsFound, now)) < appearWithin {
 		return Decision{
+			Missing:   what,
 			Condition: v1alpha1.Queued(fmt.Sprintf("Waiting for the %s, which does not exist.", what)),
 			Again:     appearEvery,
 		}
@@ -186,13 +191,13 @@ func missing(o Observation, now time.Time, what string) Decision {
 // is deleted, which deletes its Job too.
 func afterEnd(o Observation, now time.Time) Decision {
 	d := Decision{Condition: Succeeded(o.Suite), SupersededBy: o.Suite.Status.SupersededBy}
-	if o.Job != nil && !Ended(o.Outcome) && o.Job.DeletionTimestamp == nil {
-		d.DeleteJob = true
-		return d
-	}
+	d.DeleteJob = o.Job != nil && !Ended(o.Outcome) && o.Job.DeletionTimestamp == nil
 	if completed := o.Suite.Status.CompletionTime; completed != nil {
 		d.Again = completed.Add(ttl(o)).Sub(now)
-		d.DeleteSuite = d.Again <= 0 && o.Suite.DeletionTimestamp == nil
+		d.DeleteSuite = d.Again <= 0 && !d.DeleteJob && o.Suite.DeletionTimestamp == nil
+	}
+	if d.DeleteJob {
+		d.Again = max(d.Again, time.Second) // no event tells that the Job is gone where it lost its label
 	}
 	return d
 }

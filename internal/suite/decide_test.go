@@ -59,7 +59,7 @@ func TestDecide(t *testing.T) {
 			reason: "A run that never started ends at once.",
 			o:      ready(func(o *observation) { o.Stream = []*v1alpha1.Suite{older, self, newer} }),
 			want: suite.Decision{
-				Condition:    v1alpha1.Superseded("Superseded by newer, a newer deployment to the same stream."),
+				Condition:    v1alpha1.Superseded("Superseded by newer, a newer deployment of the same stream."),
 				SupersededBy: "newer",
 			},
 		},
@@ -69,7 +69,7 @@ func TestDecide(t *testing.T) {
 				o.Stream = []*v1alpha1.Suite{aSuite("newer", 3, in(v1alpha1.Passed("")))}
 			}),
 			want: suite.Decision{
-				Condition:    v1alpha1.Superseded("Superseded by newer, a newer deployment to the same stream."),
+				Condition:    v1alpha1.Superseded("Superseded by newer, a newer deployment of the same stream."),
 				SupersededBy: "newer",
 			},
 		},
@@ -81,7 +81,7 @@ func TestDecide(t *testing.T) {
 			}),
 			want: suite.Decision{
 				DeleteJob:    true,
-				Condition:    v1alpha1.Running("Superseded by newer, a newer deployment to the same stream. Stopping its pods."),
+				Condition:    v1alpha1.Running("Superseded by newer, a newer deployment of the same stream. Stopping its pods."),
 				SupersededBy: "newer",
 			},
 		},
@@ -92,7 +92,7 @@ func TestDecide(t *testing.T) {
 				o.Job, o.Outcome = goingJob("self"), v1alpha1.Running("")
 			}),
 			want: suite.Decision{
-				Condition:    v1alpha1.Running("Superseded by newer, a newer deployment to the same stream. Stopping its pods."),
+				Condition:    v1alpha1.Running("Superseded by newer, a newer deployment of the same stream. Stopping its pods."),
 				SupersededBy: "newer",
 			},
 		},
@@ -103,7 +103,7 @@ func TestDecide(t *testing.T) {
 				o.Stream = []*v1alpha1.Suite{self, newer}
 			}),
 			want: suite.Decision{
-				Condition:    v1alpha1.Superseded("Superseded by newer, a newer deployment to the same stream."),
+				Condition:    v1alpha1.Superseded("Superseded by newer, a newer deployment of the same stream."),
 				SupersededBy: "newer",
 			},
 		},
@@ -119,7 +119,7 @@ func TestDecide(t *testing.T) {
 			reason: "The name breaks the tie, the same way in every replica.",
 			o:      ready(func(o *observation) { o.Stream = []*v1alpha1.Suite{aSuite("zzz", 2)} }),
 			want: suite.Decision{
-				Condition:    v1alpha1.Superseded("Superseded by zzz, a newer deployment to the same stream."),
+				Condition:    v1alpha1.Superseded("Superseded by zzz, a newer deployment of the same stream."),
 				SupersededBy: "zzz",
 			},
 		},
@@ -171,6 +171,7 @@ func TestDecide(t *testing.T) {
 			reason: "Its successor must not start beside pods that are still stopping.",
 			o:      ready(func(o *observation) { o.Suite, o.PodsLeft = aSuite("self", 2, withJob), true }),
 			want: suite.Decision{
+				Missing: `Job "self"`,
 				Condition: v1alpha1.Running("The Job self was deleted before it ended. Notify again, or create another Suite, to repeat the run. " +
 					"Stopping its pods: kubectl get pods -n demo -l postflight.dev/suite=self"),
 				Again: 2 * time.Second,
@@ -183,7 +184,8 @@ func TestDecide(t *testing.T) {
 				o.Stream = []*v1alpha1.Suite{self, newer}
 			}),
 			want: suite.Decision{
-				Condition: v1alpha1.Running("Superseded by newer, a newer deployment to the same stream. " +
+				Missing: `Job "self"`,
+				Condition: v1alpha1.Running("Superseded by newer, a newer deployment of the same stream. " +
 					"Stopping its pods: kubectl get pods -n demo -l postflight.dev/suite=self"),
 				SupersededBy: "newer",
 				Again:        2 * time.Second,
@@ -209,21 +211,34 @@ func TestDecide(t *testing.T) {
 			o:      ready(func(o *observation) { o.Trigger = nil }),
 			after:  10 * time.Second,
 			want: suite.Decision{
+				Missing:   `Trigger "smoke"`,
 				Condition: v1alpha1.Queued(`Waiting for the Trigger "smoke", which does not exist.`),
+				Again:     5 * time.Second,
+			},
+		},
+		"EnvironmentReplaced": {
+			reason: "What was there until now may come back, however long the run was queued.",
+			o:      ready(func(o *observation) { o.Environment = nil }),
+			after:  time.Hour,
+			want: suite.Decision{
+				Missing:   `Environment "staging"`,
+				Condition: v1alpha1.Queued(`Waiting for the Environment "staging", which does not exist.`),
 				Again:     5 * time.Second,
 			},
 		},
 		"EnvironmentNeverThere": {
 			reason: "Nothing waits for ever.",
-			o:      ready(func(o *observation) { o.Environment = nil }),
+			o:      ready(func(o *observation) { o.Suite, o.Environment = aSuite("self", 2, missing(t0)), nil }),
 			after:  time.Minute,
 			want: suite.Decision{Condition: v1alpha1.Error(
 				`The Environment "staging" does not exist. Create it and notify again.`)},
 		},
 		"TriggerRecreated": {
 			reason: "The Trigger of that name is another one, which nobody notified.",
-			o:      ready(func(o *observation) { o.Trigger, o.Recreated = nil, true }),
-			after:  time.Minute,
+			o: ready(func(o *observation) {
+				o.Suite, o.Trigger, o.Recreated = aSuite("self", 2, missing(t0)), nil, true
+			}),
+			after: time.Minute,
 			want: suite.Decision{Condition: v1alpha1.Error(
 				`The Trigger "smoke" was deleted and recreated after this notification. Notify again.`)},
 		},
@@ -315,6 +330,15 @@ func TestDecide(t *testing.T) {
 			after: 20 * time.Minute,
 			want:  suite.Decision{Condition: v1alpha1.Running("Busy."), Again: 11 * time.Minute},
 		},
+		"Orphaned": {
+			reason: "Somebody deleted the Job and kept its pods, which nobody stops.",
+			o: ready(func(o *observation) {
+				o.Suite, o.PodsLeft, o.GiveUpPods = aSuite("self", 2, withJob, canceled, missing(t0)), true, 10*time.Minute
+			}),
+			after: 11 * time.Minute,
+			want: suite.Decision{Condition: v1alpha1.Error("Canceled by setting spec.cancel. Its Job is gone, and pods of it go on that nobody stops. " +
+				"Stop them: kubectl delete pods -n demo -l postflight.dev/suite=self")},
+		},
 		"Unlabeled": {
 			reason: "The cache does not know the Job, so it is looked at.",
 			o: ready(func(o *observation) {
@@ -330,7 +354,7 @@ func TestDecide(t *testing.T) {
 				o.Stream = []*v1alpha1.Suite{self}
 			}),
 			want: suite.Decision{
-				Condition:    v1alpha1.Superseded("Superseded by newer, a newer deployment to the same stream."),
+				Condition:    v1alpha1.Superseded("Superseded by newer, a newer deployment of the same stream."),
 				SupersededBy: "newer",
 			},
 		},
@@ -365,7 +389,16 @@ func TestDecide(t *testing.T) {
 				o.Suite = aSuite("self", 2, in(v1alpha1.Superseded("Over.")))
 				o.Job, o.Outcome = aJob("self"), v1alpha1.Running("")
 			}),
-			want: suite.Decision{Condition: v1alpha1.Superseded("Over."), DeleteJob: true},
+			want: suite.Decision{Condition: v1alpha1.Superseded("Over."), DeleteJob: true, Again: suite.DefaultTTL + 2*time.Second + time.Minute},
+		},
+		"FinishedLongAgoWithAJobLeft": {
+			reason: "The Job goes first, and no event may tell that it has: somebody took its label.",
+			o: ready(func(o *observation) {
+				o.Suite = aSuite("self", 2, in(v1alpha1.Superseded("Over.")))
+				o.Job, o.Unlabeled, o.Outcome = aJob("self"), true, v1alpha1.Running("")
+			}),
+			after: 2 * suite.DefaultTTL,
+			want:  suite.Decision{Condition: v1alpha1.Superseded("Over."), DeleteJob: true, Again: time.Second},
 		},
 		"FinishedNeverChanges": {
 			reason: "Neither a cancel nor a newer run nor another outcome changes an end.",

@@ -24,7 +24,7 @@ const (
 	lookAgainMax = 30 * time.Second
 )
 
-// WaitsForInputs tells whether the store could not tell of the run's files when it was last asked.
+// WaitsForInputs reports whether the store could not tell of the run's files when it was last asked.
 func WaitsForInputs(s *v1alpha1.Suite) bool {
 	return meta.IsStatusConditionFalse(s.Status.Conditions, v1alpha1.ConditionInputsReady)
 }

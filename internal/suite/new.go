@@ -69,7 +69,7 @@ func New(r Request) *v1alpha1.Suite {
 	return s
 }
 
-// SameRun tells whether an existing Suite of the wanted one's name is the same run, and not
+// SameRun reports whether an existing Suite of the wanted one's name is the same run, and not
 // something else that took the name.
 func SameRun(existing, wanted *v1alpha1.Suite) bool {
 	return existing.Spec.Trigger.UID == wanted.Spec.Trigger.UID &&

@@ -32,14 +32,17 @@ func newest(stream []*v1alpha1.Suite) *v1alpha1.Suite {
 	return slices.MaxFunc(stream, Compare)
 }
 
-// newerThan s is the newest Suite of its stream, where that is newer than s and answers another notification;
-// else nil.
+// newerThan s is the newest Suite of its stream that is newer than s and tests another deployment; nil where
+// there is none, or where s answers the newest notification.
 func newerThan(s *v1alpha1.Suite, stream []*v1alpha1.Suite) *v1alpha1.Suite {
-	newer := newest(stream)
-	if newer == nil || Compare(newer, s) <= 0 || siblings(newer, s) {
+	if n := newest(stream); n == nil || Compare(n, s) <= 0 || siblings(n, s) {
 		return nil
 	}
-	return newer
+	n := newest(slices.DeleteFunc(slices.Clone(stream), func(other *v1alpha1.Suite) bool { return sameCommit(other, s) }))
+	if n == nil || Compare(n, s) <= 0 {
+		return nil
+	}
+	return n
 }
 
 // unfinishedBefore is the newest Suite of the stream that is older than s, no sibling, and has not ended.

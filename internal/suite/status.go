@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -20,6 +21,7 @@ func SetStatus(s *v1alpha1.Suite, o Observation, d Decision, now time.Time) {
 	setLanguageOfKstatus(s, d.Condition, now)
 	setInputs(s, o, now)
 	setJobAccepted(s, o, d, now)
+	setObjectsFound(s, d, now)
 	if o.Job != nil {
 		s.Status.JobName = s.Name
 	}
@@ -32,6 +34,16 @@ func SetStatus(s *v1alpha1.Suite, o Observation, d Decision, now time.Time) {
 	if s.Finished() {
 		completed := metav1.NewTime(now)
 		s.Status.CompletionTime = &completed
+	}
+}
+
+// setObjectsFound records since when something is missing. An end keeps it.
+func setObjectsFound(s *v1alpha1.Suite, d Decision, now time.Time) {
+	switch {
+	case d.Missing != "":
+		setCondition(s, v1alpha1.ObjectMissing(fmt.Sprintf("The %s does not exist.", d.Missing)), now)
+	case !Ended(d.Condition):
+		meta.RemoveStatusCondition(&s.Status.Conditions, v1alpha1.ConditionObjectsFound)
 	}
 }
 
@@ -54,7 +66,7 @@ func setLanguageOfKstatus(s *v1alpha1.Suite, c metav1.Condition, now time.Time) 
 	}
 }
 
-// StatusChanged tells whether there is anything to write.
+// StatusChanged reports whether there is anything to write.
 func StatusChanged(was, is *v1alpha1.Suite) bool {
 	return !equality.Semantic.DeepEqual(was.Status, is.Status)
 }

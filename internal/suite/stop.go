@@ -21,6 +21,9 @@ const (
 	// unlabeledEvery is how often a Job is looked at of which no event tells.
 	unlabeledEvery = 15 * time.Second
 
+	// orphanGrace is the longest common grace period of pods, which counts before they are given up.
+	orphanGrace = time.Minute
+
 	// deadlineGrace is how long after its timeout Kubernetes may take to end a Job, before it is deleted.
 	deadlineGrace = time.Minute
 
@@ -39,7 +42,7 @@ type Stopping struct {
 // stop ends a run whose Job has to go first: only when the Job is gone are its pods, and only then
 // may the run be called ended, so that its successor can rely on the end alone. Somebody who deletes the
 // Job may have it go before its pods, and a finalizer may keep it after them.
-func stop(o Observation, end metav1.Condition) Decision {
+func stop(o Observation, end metav1.Condition, now time.Time) Decision {
 	switch {
 	case o.Job != nil && !o.Stopping.Done:
 		return Decision{
@@ -47,10 +50,16 @@ func stop(o Observation, end metav1.Condition) Decision {
 			Condition: v1alpha1.Running(end.Message + " Stopping its pods."),
 		}
 	case o.PodsLeft:
+		waited := now.Sub(since(o.Suite, v1alpha1.ConditionObjectsFound, now))
+		if waited >= o.GiveUpPods+orphanGrace {
+			return Decision{Condition: v1alpha1.Error(fmt.Sprintf("%s Its Job is gone, and pods of it go on that nobody stops. Stop them: kubectl delete pods -n %s -l %s=%s",
+				end.Message, o.Suite.Namespace, v1alpha1.LabelSuite, o.Suite.Name))}
+		}
 		return Decision{
+			Missing: fmt.Sprintf("Job %q", o.Suite.Name),
 			Condition: v1alpha1.Running(fmt.Sprintf("%s Stopping its pods: kubectl get pods -n %s -l %s=%s",
 				end.Message, o.Suite.Namespace, v1alpha1.LabelSuite, o.Suite.Name)),
-			Again: podsEvery,
+			Again: min(max(waited/4, podsEvery), stopLookMax),
 		}
 	default:
 		return Decision{Condition: end}

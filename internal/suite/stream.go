@@ -31,6 +31,12 @@ func branchKey(branch, environment string) string {
 	return notification.BranchName(branch) + "/" + environment
 }
 
+// sameCommit reports whether two Suites of different Triggers test one commit: another attempt of one of them
+// is no newer deployment.
+func sameCommit(a, b *v1alpha1.Suite) bool {
+	return a.Spec.Deployment.SHA != "" && a.Spec.Deployment.SHA == b.Spec.Deployment.SHA && a.Spec.Trigger.Name != b.Spec.Trigger.Name
+}
+
 // siblings reports whether two Suites answer the same notification, for different Triggers. They test
 // the same deployment, so that in the stream of an Environment neither supersedes the other nor waits
 // for it. Of one Trigger there is one Suite per notification; another is a copy that somebody made.

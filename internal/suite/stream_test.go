@@ -97,6 +97,18 @@ func TestSiblings(t *testing.T) {
 			self:   aSuite("a", 1, shared),
 			stream: []*v1alpha1.Suite{aSuite("b", 2, shared, of("other"))}, by: "b",
 		},
+		"another attempt of another Trigger": {
+			reason: "It tests the same commit, and must not stop the run of it that goes on.",
+			self:   aSuite("a", 1, shared, notifiedBy("first"), commit("1")),
+			stream: []*v1alpha1.Suite{aSuite("b", 2, shared, notifiedBy("second"), of("other"), commit("1"))}, starts: true,
+		},
+		"another attempt after another commit": {
+			reason: "Something else was deployed in between.",
+			self:   aSuite("a", 1, shared, notifiedBy("first"), commit("1")),
+			stream: []*v1alpha1.Suite{
+				aSuite("b", 2, shared, notifiedBy("second"), commit("2")), aSuite("c", 3, shared, notifiedBy("third"), of("other"), commit("1")),
+			}, by: "b",
+		},
 		"copy": {
 			reason: "A copy of a Suite, made with its annotations, is another run of the same Trigger.",
 			self:   aSuite("a", 1, shared, notifiedBy("first")),

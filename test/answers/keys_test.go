@@ -11,7 +11,7 @@ import (
 	"github.com/postflight-dev/postflight/test/apiserver"
 )
 
-// TestRevoked: what ends a key is known everywhere within a second, and what mends it too.
+// TestRevoked: what ends a key is known everywhere within a second, and what undoes that too.
 func TestRevoked(t *testing.T) {
 	s := apiserver.New(t)
 	p := newProxy(t, s.Manager(t))

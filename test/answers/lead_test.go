@@ -21,10 +21,7 @@ func TestLeadLost(t *testing.T) {
 	s := apiserver.New(t)
 	p := newProxy(t, s.Manager(t))
 	tm := newTeam(t, s)
-	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: "postflight"}}
-	if err := s.Client.Delete(t.Context(), lease); crclient.IgnoreNotFound(err) != nil { // that of processes which were killed
-		t.Fatal(err)
-	}
+	freeLead(t, s)
 	r := replicas(t, s, p.kubeconfig(), 1)[0]
 	tm.awaitKnown([]*replica{r})
 	r.awaitLog("Successfully acquired lease", 10*time.Second)
@@ -42,6 +39,15 @@ func TestLeadLost(t *testing.T) {
 	<-answered
 	if suites := len(tm.suites()); c.created != 1 || suites != 1 {
 		t.Errorf("%s and %d Suites, want one created; e.g. %s", c, suites, c.first)
+	}
+}
+
+// freeLead takes the lead from processes that were killed.
+func freeLead(t *testing.T, s *apiserver.Server) {
+	t.Helper()
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: "postflight"}}
+	if err := s.Client.Delete(t.Context(), lease); crclient.IgnoreNotFound(err) != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -1,7 +1,9 @@
 package answers
 
 import (
+	"bytes"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -28,6 +30,8 @@ type proxy struct {
 	writes atomic.Int64 // creates of Suites that passed
 	lost   atomic.Int64 // answers to them that were lost
 
+	expired atomic.Int64 // watches that the API server ended since they were too old
+
 	mu     sync.Mutex
 	server *http.Server
 }
@@ -47,7 +51,7 @@ func newProxy(t testing.TB, config *rest.Config) *proxy {
 		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(target) },
 		Transport:      transport,
 		FlushInterval:  -1, // for watches
-		ModifyResponse: p.loseSome,
+		ModifyResponse: p.passBack,
 		ErrorHandler:   func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 		ErrorLog:       quiet,
 	}
@@ -61,6 +65,27 @@ func newProxy(t testing.TB, config *rest.Config) *proxy {
 	p.up()
 	t.Cleanup(p.down)
 	return p
+}
+
+func (p *proxy) passBack(r *http.Response) error {
+	if r.Request.URL.Query().Get("watch") != "" {
+		r.Body = &watched{r.Body, &p.expired}
+	}
+	return p.loseSome(r)
+}
+
+// watched is a watch, of which it counts the end that says that it is too old.
+type watched struct {
+	io.ReadCloser
+	expired *atomic.Int64
+}
+
+func (w *watched) Read(b []byte) (int, error) {
+	n, err := w.ReadCloser.Read(b)
+	if bytes.Contains(b[:n], []byte(`"code":410`)) {
+		w.expired.Add(1)
+	}
+	return n, err
 }
 
 // loseSome makes an error of an answer, which cuts the client's connection: the write has happened.

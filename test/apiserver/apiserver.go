@@ -11,6 +11,7 @@
 package apiserver
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -39,6 +40,7 @@ type Server struct {
 	Scheme *runtime.Scheme
 
 	process    *envtest.APIServer
+	etcd       *envtest.Etcd
 	assets     string // directory of the binaries
 	kubeconfig string // path of the administrator's
 
@@ -86,7 +88,7 @@ func New(t testing.TB) *Server {
 	shared.Lock()
 	defer shared.Unlock()
 	if shared.server == nil && shared.err == nil {
-		shared.server, shared.err = start(assets)
+		shared.server, shared.stop, shared.err = start(assets, Options{})
 	}
 	if shared.err != nil {
 		t.Fatalf("start the API server: %v", shared.err)
@@ -102,30 +104,37 @@ func missing(t testing.TB, err error) {
 	t.Skipf("SKIPPED, NOT PASSED: %v", err)
 }
 
-func start(assets string) (*Server, error) {
+// start returns what stops the server, also where that did not start.
+func start(assets string, o Options) (*Server, func() error, error) {
 	if !running {
-		return nil, errNotRun
+		return nil, nil, errNotRun
 	}
 	root, err := Root()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	keeper, err := newKeeper(assets)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	env := environment(keeper, filepath.Join(root, "config", "crd", "bases"))
-	shared.stop = func() error { return errors.Join(env.Stop(), keeper.release()) }
+	env := environment(keeper, cmp.Or(o.CRDs, filepath.Join(root, "config", "crd", "bases")))
+	for flag, value := range o.Etcd {
+		env.ControlPlane.Etcd.Configure().Set(flag, value)
+	}
+	stop := func() error { return errors.Join(env.Stop(), keeper.release()) }
 	config, err := env.Start()
 	if err != nil {
-		return nil, errors.Join(err, shared.stop())
+		return nil, stop, err
 	}
 	config.QPS = -1
-	s := &Server{Config: config, Scheme: scheme(), process: env.ControlPlane.GetAPIServer(), assets: assets, kubeconfig: keeper.path("kubeconfig")}
-	if s.Client, err = client.New(config, client.Options{Scheme: s.Scheme}); err != nil {
-		return nil, err
+	s := &Server{
+		Config: config, Scheme: scheme(), process: env.ControlPlane.GetAPIServer(), etcd: env.ControlPlane.Etcd,
+		assets: assets, kubeconfig: keeper.path("kubeconfig"),
 	}
-	return s, os.WriteFile(s.kubeconfig, env.KubeConfig, 0o600)
+	if s.Client, err = client.New(config, client.Options{Scheme: s.Scheme}); err != nil {
+		return nil, stop, err
+	}
+	return s, stop, os.WriteFile(s.kubeconfig, env.KubeConfig, 0o600)
 }
 
 func environment(k *keeper, crds string) *envtest.Environment {

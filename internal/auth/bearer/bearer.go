@@ -30,7 +30,7 @@ func Token(h http.Header) (string, bool) {
 	return token, isToken(token)
 }
 
-// isToken tells whether text is visible ASCII of a sane length.
+// isToken reports whether text is visible ASCII of a sane length.
 func isToken(text string) bool {
 	if text == "" || len(text) > maxTokenBytes {
 		return false

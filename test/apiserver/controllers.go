@@ -1,0 +1,33 @@
+package apiserver
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+)
+
+// RunControllers runs Kubernetes' own controllers of the given names until the test ends, with flags. They
+// act on all that the server has, so it has to be the test's own.
+func (s *Server) RunControllers(t testing.TB, names string, flags ...string) {
+	t.Helper()
+	binary := filepath.Join(s.assets, "kube-controller-manager")
+	if _, err := os.Stat(binary); err != nil {
+		missing(t, err)
+	}
+	flags = append(flags, "--kubeconfig="+s.kubeconfig, "--leader-elect=false", "--secure-port=0", "--controllers="+names)
+	cmd := exec.Command(binary, flags...)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pid := filepath.Join(filepath.Dir(s.kubeconfig), "kube-controller-manager.pid") // for the keeper
+	if err := os.WriteFile(pid, []byte(strconv.Itoa(cmd.Process.Pid)), 0o600); err != nil {
+		t.Error(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		_ = os.Remove(pid)
+	})
+}

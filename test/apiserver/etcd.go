@@ -1,0 +1,58 @@
+package apiserver
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"testing"
+)
+
+// Compact makes etcd forget every version of an object but the last, and gives the room back.
+func (s *Server) Compact(t testing.TB) {
+	t.Helper()
+	var now struct {
+		Header struct {
+			Revision json.Number `json:"revision"`
+		} `json:"header"`
+	}
+	if err := json.Unmarshal(s.askEtcd(t, "kv/range", map[string]any{"key": []byte("x")}), &now); err != nil {
+		t.Fatal(err)
+	}
+	s.askEtcd(t, "kv/compaction", map[string]any{"revision": now.Header.Revision, "physical": true})
+	s.askEtcd(t, "maintenance/defragment", map[string]any{})
+}
+
+// Disarm ends the alarms that etcd raised, of which the one for a lack of room refuses all writes.
+func (s *Server) Disarm(t testing.TB) {
+	t.Helper()
+	var raised struct {
+		Alarms []map[string]any `json:"alarms"`
+	}
+	if err := json.Unmarshal(s.askEtcd(t, "maintenance/alarm", map[string]any{"action": "GET"}), &raised); err != nil {
+		t.Fatal(err)
+	}
+	for _, alarm := range raised.Alarms {
+		alarm["action"] = "DEACTIVATE"
+		s.askEtcd(t, "maintenance/alarm", alarm)
+	}
+}
+
+// askEtcd uses etcd's JSON gateway, which needs no client library.
+func (s *Server) askEtcd(t testing.TB, method string, body any) []byte {
+	t.Helper()
+	content, err := json.Marshal(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.Post(s.etcd.URL.JoinPath("v3", method).String(), "application/json", bytes.NewReader(content))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("etcd %s: %s %s %v", method, resp.Status, answer, err)
+	}
+	return answer
+}
