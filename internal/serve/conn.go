@@ -13,9 +13,8 @@ type conn struct {
 	net.Conn
 	room     *room
 	accepted time.Time
-	first    [1]byte      // what the client sent first, until the server reads it
+	sent     []byte       // what the client sent first, until the server reads it
 	spoke    atomic.Int64 // when it sent that, in nanoseconds since 1970; 0 while it is silent
-	read     bool         // first was
 	reading  atomic.Bool  // waits for the client to send
 	asked    atomic.Bool  // a request was read, and is being answered
 	answered atomic.Bool  // for the last time
@@ -47,9 +46,11 @@ func (c *conn) enter(state http.ConnState) {
 }
 
 func (c *conn) Read(p []byte) (n int, err error) {
-	if !c.read && len(p) > 0 {
-		c.read = true
-		n = copy(p, c.first[:])
+	if len(c.sent) > 0 {
+		n = copy(p, c.sent)
+		if c.sent = c.sent[n:]; len(c.sent) == 0 {
+			c.sent = nil
+		}
 	} else {
 		c.reading.Store(true)
 		n, err = c.Conn.Read(p)

@@ -10,6 +10,9 @@ import (
 // defaultSilence is how long a connection may be silent where the server does not say.
 const defaultSilence = 10 * time.Second
 
+// firstRead holds most requests, in bytes.
+const firstRead = 2 << 10
+
 // listener accepts connections on which something was sent, and for which there is room.
 type listener struct {
 	net.Listener
@@ -69,15 +72,21 @@ func (l *listener) run() {
 	}
 }
 
-// listen waits until the client sends something.
+// listen waits until the client sends something, and takes what comes with it: most requests whole. So the
+// server need not wait for the client, whose connection may be closed for others while it does.
 func (l *listener) listen(c *conn) {
 	_ = c.SetReadDeadline(time.Now().Add(l.silence))
-	if _, err := c.Conn.Read(c.first[:]); err != nil {
+	first := make([]byte, 1)
+	if _, err := c.Conn.Read(first); err != nil {
 		_ = c.Close()
 		return
 	}
-	_ = c.SetReadDeadline(time.Time{})
 	c.spoke.Store(time.Now().UnixNano())
+	_ = c.SetReadDeadline(time.Now().Add(patience))
+	rest := make([]byte, firstRead)
+	n, _ := c.Conn.Read(rest) // the server meets the error, if it lasts
+	c.sent = append(first, rest[:n]...)
+	_ = c.SetReadDeadline(time.Time{})
 	if !l.await(func() bool { return l.room.listenTo(c) }) || !l.hand(accepted{Conn: c}) {
 		_ = c.Close()
 	}
