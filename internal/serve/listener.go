@@ -3,6 +3,7 @@ package serve
 import (
 	"cmp"
 	"net"
+	"slices"
 	"sync"
 	"time"
 )
@@ -85,7 +86,7 @@ func (l *listener) listen(c *conn) {
 	_ = c.SetReadDeadline(time.Now().Add(patience))
 	rest := make([]byte, firstRead)
 	n, _ := c.Conn.Read(rest) // the server meets the error, if it lasts
-	c.sent = append(first, rest[:n]...)
+	c.sent = slices.Concat(first, rest[:n])
 	_ = c.SetReadDeadline(time.Time{})
 	if !l.await(func() bool { return l.room.listenTo(c) }) || !l.hand(accepted{Conn: c}) {
 		_ = c.Close()
