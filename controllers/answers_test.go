@@ -19,16 +19,16 @@ import (
 
 var jobs = schema.GroupResource{Group: "batch", Resource: "jobs"}
 
-// fault answers a request of the manager in the place of the API server, until it is mended.
+// fault answers a request of the manager in the place of the API server, until it is fixed.
 type fault struct {
 	method, path string // the end of it
 	within       string // the body of the request; empty: any
 	code         int
 	body         []byte
 
-	mu     sync.Mutex
-	mended bool
-	met    int
+	mu    sync.Mutex
+	fixed bool
+	met   int
 }
 
 // faultyWorld is a new world with a manager whose requests meet a fault.
@@ -46,7 +46,7 @@ func (f *fault) wrap(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		if f.mended || r.Method != f.method || !strings.HasSuffix(r.URL.Path, f.path) || !bodyHas(r, f.within) {
+		if f.fixed || r.Method != f.method || !strings.HasSuffix(r.URL.Path, f.path) || !bodyHas(r, f.within) {
 			return next.RoundTrip(r)
 		}
 		f.met++
@@ -72,10 +72,10 @@ func contentType(body []byte) string {
 	return "text/html"
 }
 
-func (f *fault) mend() {
+func (f *fault) fix() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.mended = true
+	f.fixed = true
 }
 
 func (f *fault) times() int {
@@ -119,7 +119,7 @@ func TestJobRefusedInPassing(t *testing.T) {
 			w.create(aSuite("run", 0))
 			w.reaches("run", v1alpha1.ReasonQueued, "Waiting for the API server to accept the Job: ")
 			w.reaches("run", v1alpha1.ReasonQueued, tc.words)
-			tc.fault.mend()
+			tc.fault.fix()
 			w.hasJob("run") // and nobody had to touch the Suite
 		})
 	}
@@ -164,6 +164,6 @@ func TestJobIsGoneForAProxyOnly(t *testing.T) {
 		return ""
 	})
 	w.reaches("run", v1alpha1.ReasonRunning, "")
-	f.mend()
+	f.fix()
 	w.reaches("run", v1alpha1.ReasonError, "The Job run was deleted before it ended")
 }

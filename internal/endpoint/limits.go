@@ -76,25 +76,7 @@ type Limits struct {
 // for the collector hardly rested. There is no room for all bounds at once, which takes a key and the will
 // to do harm.
 func DefaultLimits() Limits {
-	return Limits{
-		// Room for the longest bearer token, 4 KiB, and the headers of a few proxies. Headers that do not
-		// end cost up to 60 KiB, with what growing them leaves to the collector.
-		HeaderBytes: 16 << 10,
-		// Proxies add a dozen. Without this bound 16 KiB of headers with one letter each cost 400 KiB.
-		HeaderLines: 128,
-		// The server does not know of them, so that one costs 5 KiB. More than the clients that wait, for
-		// these may all come back at once.
-		Silent: 6144,
-		// A newcomer takes the place of one that has been silent for 100 ms, so that 10,000 connections a
-		// second keep nobody with a key out. These cost 22 MiB.
-		Unproven: 1024,
-		// More than a few proxies keep open for later. These cost 22 MiB.
-		Idle: 1024,
-		// Few requests have so much, and theirs ends within a packet or two. At worst these cost 15 MiB,
-		// and 32 MiB in the kernel.
-		LargeHeads: 256,
-		// All of Unproven, Idle, InFlight and Waiting, and some that are being closed.
-		Connections: 8192,
+	l := Limits{
 		// Four times the largest set of variables, for their JSON escapes and for unknown members.
 		BodyBytes: 256 << 10,
 		// A client that needs longer is broken, or means harm (slow headers hold a connection).
@@ -140,6 +122,30 @@ func DefaultLimits() Limits {
 		// A pull request that nobody deployed for a week is done with.
 		EphemeralFor: 7 * 24 * time.Hour,
 	}
+	l.setConnections()
+	return l
+}
+
+// setConnections sets what bounds connections and the heads of their requests.
+func (l *Limits) setConnections() {
+	// Room for the longest bearer token, 4 KiB, and the headers of a few proxies. Headers that do not
+	// end cost up to 60 KiB, with what growing them leaves to the collector.
+	l.HeaderBytes = 16 << 10
+	// Proxies add a dozen. Without this bound 16 KiB of headers with one letter each cost 400 KiB.
+	l.HeaderLines = 128
+	// The server does not know of them, so that one costs 5 KiB. More than the clients that wait, for
+	// these may all come back at once.
+	l.Silent = 6144
+	// A newcomer takes the place of one whose request has not come whole within 100 ms, so that 10,000
+	// connections a second keep nobody with a key out. These cost 22 MiB.
+	l.Unproven = 1024
+	// More than a few proxies keep open for later. These cost 22 MiB.
+	l.Idle = 1024
+	// Few requests have so much, and theirs ends within a packet or two. At worst these cost 15 MiB,
+	// and 32 MiB in the kernel.
+	l.LargeHeads = 256
+	// All of Unproven, Idle, InFlight and Waiting, and some that are being closed.
+	l.Connections = 8192
 }
 
 // answerSlack is for writing an answer to a slow client.
