@@ -22,7 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/apianswer"
+	"github.com/postflight-dev/postflight/internal/apierror"
 	"github.com/postflight-dev/postflight/internal/job"
 	"github.com/postflight-dev/postflight/internal/suite"
 )
@@ -194,7 +194,7 @@ func (r *SuiteReconciler) delete(ctx context.Context, obj client.Object, options
 	if apierrors.IsConflict(err) {
 		return nil // another object has the name now
 	}
-	return apianswer.IgnoreNotFound(err)
+	return apierror.IgnoreNotFound(err)
 }
 
 // report writes the status, once and only if it changed, and then tells people about it.
@@ -207,7 +207,7 @@ func (r *SuiteReconciler) report(ctx context.Context, o suite.Observation, d sui
 	}
 	patch := client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{})
 	if err := r.Status().Patch(ctx, s, patch); err != nil {
-		return apianswer.IgnoreNotFound(err)
+		return apierror.IgnoreNotFound(err)
 	}
 	if was.State() != s.State() {
 		r.Metrics.moved(s, r.Clock.Now())

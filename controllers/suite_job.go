@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/apianswer"
+	"github.com/postflight-dev/postflight/internal/apierror"
 	"github.com/postflight-dev/postflight/internal/job"
 	"github.com/postflight-dev/postflight/internal/suite"
 )
@@ -89,7 +89,7 @@ func isRefusal(err error) bool {
 	if apierrors.IsRequestEntityTooLargeError(err) || tooLarge.MatchString(err.Error()) {
 		return true
 	}
-	return !apianswer.Starting(err) && (apierrors.IsInvalid(err) || apierrors.IsForbidden(err) ||
+	return !apierror.Starting(err) && (apierrors.IsInvalid(err) || apierrors.IsForbidden(err) ||
 		apierrors.IsBadRequest(err) || apierrors.IsNotFound(err))
 }
 

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/apianswer"
+	"github.com/postflight-dev/postflight/internal/apierror"
 	"github.com/postflight-dev/postflight/internal/job"
 	"github.com/postflight-dev/postflight/internal/suite"
 )
@@ -63,7 +63,7 @@ func get[T any, P interface {
 	obj := P(new(T))
 	err := c.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, obj)
 	if err != nil {
-		return nil, apianswer.IgnoreNotFound(err)
+		return nil, apierror.IgnoreNotFound(err)
 	}
 	return obj, nil
 }

@@ -16,7 +16,7 @@ micro() { # package, benchmarks: the time of one call
 micro ./internal/notification .
 micro ./internal/match BenchmarkIndexMatch
 figures ./cmd/manager . 20000x   # signing upload URLs
-figures ./test/answers . 1x      # answers beside raw creates
+figures ./test/replicas . 1x      # answers beside raw creates
 figures ./controllers Burst 1x   # Jobs for many Suites beside raw creates
 figures ./controllers Queue 1x   # turns a second in a long queue beside a short one
 figures ./controllers Memory 1x  # of a Suite and its Job, in a process of its own: nothing else's garbage counts

@@ -9,7 +9,7 @@ into=$1
 bin/controller-gen object paths=./api/... output:object:dir="$into/api/v1alpha1"
 bin/controller-gen crd:generateEmbeddedObjectMeta=true,maxDescLen=400 paths=./api/... output:crd:dir="$into/config/crd/bases"
 # What the API server accepts must be what Go decodes: one object that is not stops the caches of all teams.
-go run ./hack/decodable "$into/config/crd/bases"
+go run ./hack/crdtighten "$into/config/crd/bases"
 bin/controller-gen rbac:roleName=postflight-manager paths=./controllers/... output:rbac:dir="$into/config/rbac"
 
 mkdir -p "$into/client"

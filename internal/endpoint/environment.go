@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/apianswer"
+	"github.com/postflight-dev/postflight/internal/apierror"
 	"github.com/postflight-dev/postflight/internal/suite"
 )
 
@@ -45,13 +45,13 @@ func (o *order) find(ctx context.Context, name string) (*v1alpha1.Environment, e
 	key := client.ObjectKey{Namespace: o.namespace, Name: name}
 	env := &v1alpha1.Environment{}
 	err := o.api.Cache.Get(ctx, key, env)
-	if apianswer.NotFound(err) {
+	if apierror.NotFound(err) {
 		err = o.hold.do(ctx, func(ctx context.Context) error {
 			env = &v1alpha1.Environment{}
 			return o.api.Live.Get(ctx, key, env)
 		})
 	}
-	if apianswer.NotFound(err) {
+	if apierror.NotFound(err) {
 		return nil, nil
 	}
 	return env, err
@@ -91,7 +91,7 @@ func (o *order) createOrRenew(ctx context.Context, wanted *v1alpha1.Environment)
 	}
 	env = &v1alpha1.Environment{}
 	err := o.api.Live.Get(ctx, client.ObjectKeyFromObject(wanted), env)
-	if apianswer.NotFound(err) && !apierrors.IsAlreadyExists(refusal) {
+	if apierror.NotFound(err) && !apierrors.IsAlreadyExists(refusal) {
 		return nil, refusal
 	}
 	if err != nil {
@@ -123,7 +123,7 @@ func (o *order) renew(ctx context.Context, env, wanted *v1alpha1.Environment) (*
 
 // vanished makes of an Environment that is not there any more one to be created.
 func vanished(err error) error {
-	if apianswer.NotFound(err) && !namespaceGone(err) {
+	if apierror.NotFound(err) && !namespaceGone(err) {
 		return errTerminating
 	}
 	return err

@@ -8,7 +8,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/postflight-dev/postflight/internal/apianswer"
+	"github.com/postflight-dev/postflight/internal/apierror"
 )
 
 // hold is the patience that one request has with the API server. What is asked of it is tried again
@@ -114,5 +114,5 @@ func transient(err error) bool {
 	}
 	code := status.Status().Code
 	return code >= 500 || code == 429 || code == 408 || code == 401 ||
-		apierrors.IsConflict(err) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) || apianswer.Starting(err)
+		apierrors.IsConflict(err) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) || apierror.Starting(err)
 }

@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/apianswer"
+	"github.com/postflight-dev/postflight/internal/apierror"
 	"github.com/postflight-dev/postflight/internal/suite"
 )
 
@@ -83,7 +83,7 @@ func (p *placement) look(ctx context.Context) error {
 	case err == nil && !p.goes(existing):
 		p.existing = existing
 		return nil
-	case err != nil && !apianswer.NotFound(err):
+	case err != nil && !apierror.NotFound(err):
 		return err
 	case !apierrors.IsAlreadyExists(p.refusal):
 		return p.refusal // none in a dry run: it would be created

@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/postflight-dev/postflight/internal/apianswer"
+	"github.com/postflight-dev/postflight/internal/apierror"
 )
 
 // refused is a definite no, with the reason as a sentence for the person who reads the CI log.
@@ -29,7 +29,7 @@ func final(err error, what string) error {
 	switch {
 	case err == nil:
 		return nil
-	case apianswer.MissingRight(err):
+	case apierror.MissingRight(err):
 		return refusef("The manager may not create %s in this namespace. Ask the operator of this service to check its role.", what)
 	case errors.As(err, &late) || !errors.As(err, &status):
 		return err

@@ -7,7 +7,7 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/postflight-dev/postflight/internal/location"
+	"github.com/postflight-dev/postflight/internal/inputpath"
 )
 
 // Uploads signs the URLs by which CI uploads files.
@@ -61,7 +61,7 @@ func fileOf(query string) (string, error) {
 	case 0:
 		return "", invalidFile("is missing; it names the path to upload to, e.g. file=builds/app.apk")
 	case 1:
-		if err := location.CheckUpload(files[0]); err != nil {
+		if err := inputpath.CheckUpload(files[0]); err != nil {
 			return "", invalidFile(err.Error())
 		}
 		return files[0], nil
@@ -72,5 +72,5 @@ func fileOf(query string) (string, error) {
 
 func invalidFile(words string) error {
 	return &failure{code: "invalid_file", message: fmt.Sprintf(
-		"The query parameter \"file\" %s. Accepted extensions: %s.", words, location.Extensions())}
+		"The query parameter \"file\" %s. Accepted extensions: %s.", words, inputpath.Extensions())}
 }

@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/postflight-dev/postflight/internal/location"
-	"github.com/postflight-dev/postflight/internal/location/locationtest"
+	"github.com/postflight-dev/postflight/internal/inputpath"
+	"github.com/postflight-dev/postflight/internal/inputpath/inputpathtest"
 )
 
 const signedURLPath = "/api/v0/run-inputs-executables-signed-urls"
@@ -86,7 +86,7 @@ func TestBadFile(t *testing.T) {
 		"EncodedNul":       "?file=app.exe%00.apk",
 		"OverlongUTF8":     "?file=%c0%ae%c0%ae/app.apk",
 	}
-	for name, path := range locationtest.BadUploads {
+	for name, path := range inputpathtest.BadUploads {
 		bad["Path"+name] = "?file=" + url.QueryEscape(path)
 	}
 	if len(bad) < 40 {
@@ -99,7 +99,7 @@ func TestBadFile(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := h.exchange(get(signedURLPath + query))
 			p := decode[problem](t, w)
-			if w.Code != http.StatusBadRequest || p.FailureCode != "invalid_file" || !strings.Contains(p.FailureMessage, location.Extensions()) {
+			if w.Code != http.StatusBadRequest || p.FailureCode != "invalid_file" || !strings.Contains(p.FailureMessage, inputpath.Extensions()) {
 				t.Errorf("%q: status %d: %s", query, w.Code, w.Body)
 			}
 		})

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/postflight-dev/postflight/internal/inputpath"
 	"github.com/postflight-dev/postflight/internal/job"
-	"github.com/postflight-dev/postflight/internal/location"
 )
 
 // List is what to download, and where to.
@@ -34,7 +34,7 @@ func ReadList(lookup func(string) (string, bool)) (List, error) {
 		if err := json.Unmarshal([]byte(text), &file); err != nil || file.URL == "" {
 			return l, &Error{Kind: BadList, Text: fmt.Sprintf("$%s must be JSON with a path and a URL.", name)}
 		}
-		if err := location.CheckFile(file.Path); err != nil {
+		if err := inputpath.CheckFile(file.Path); err != nil {
 			return l, &Error{Kind: BadList, Path: file.Path, Text: fmt.Sprintf("%s.", err)}
 		}
 		l.Files = append(l.Files, file)

@@ -14,9 +14,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"github.com/postflight-dev/postflight/internal/inputpath"
+	"github.com/postflight-dev/postflight/internal/inputpath/inputpathtest"
 	"github.com/postflight-dev/postflight/internal/inputs"
-	"github.com/postflight-dev/postflight/internal/location"
-	"github.com/postflight-dev/postflight/internal/location/locationtest"
 )
 
 func good() inputs.Options {
@@ -94,8 +94,8 @@ func TestDownloadsAreForPods(t *testing.T) {
 func TestNothingIsSignedForABadPath(t *testing.T) {
 	environment(t)
 	store := newStore(t, good())
-	for name, path := range locationtest.BadUploads {
-		if location.Check(path) == nil {
+	for name, path := range inputpathtest.BadUploads {
+		if inputpath.Check(path) == nil {
 			continue // only its extension is bad, which downloads need not have
 		}
 		if signed, err := store.SignUpload(t.Context(), "demo", path); err == nil {
@@ -112,7 +112,7 @@ func FuzzSignedURL(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	for _, path := range locationtest.BadUploads {
+	for _, path := range inputpathtest.BadUploads {
 		f.Add(path)
 	}
 	f.Add("größe 100%/a+b?c#d&e.apk")

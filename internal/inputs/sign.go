@@ -8,7 +8,7 @@ import (
 
 	"github.com/minio/minio-go/v7"
 
-	"github.com/postflight-dev/postflight/internal/location"
+	"github.com/postflight-dev/postflight/internal/inputpath"
 )
 
 // uploadHeaders are signed: an upload of another content type is refused by the store.
@@ -25,7 +25,7 @@ func (s *Store) SignDownload(ctx context.Context, team, path string, lifetime ti
 }
 
 func (s *Store) sign(ctx context.Context, c *minio.Client, method, team, path string, lifetime time.Duration, headers http.Header) (string, error) {
-	key, err := location.Key(team, path)
+	key, err := inputpath.Key(team, path)
 	if err != nil {
 		return "", err
 	}

@@ -7,13 +7,13 @@ import (
 
 	"github.com/minio/minio-go/v7"
 
-	"github.com/postflight-dev/postflight/internal/location"
+	"github.com/postflight-dev/postflight/internal/inputpath"
 )
 
 // Stat asks the store for the size and the ETag of a team's file. Without such a file the error is
 // fs.ErrNotExist; any other may pass, and is the end of a sentence that starts with the store.
 func (s *Store) Stat(ctx context.Context, team, path string) (size int64, etag string, err error) {
-	key, err := location.Key(team, path)
+	key, err := inputpath.Key(team, path)
 	if err != nil {
 		return 0, "", err
 	}

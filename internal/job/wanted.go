@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/location"
+	"github.com/postflight-dev/postflight/internal/inputpath"
 	"github.com/postflight-dev/postflight/internal/plaintext"
 )
 
@@ -39,7 +39,7 @@ func Want(s *v1alpha1.Suite, t *v1alpha1.Trigger, e *v1alpha1.Environment, team 
 		if value == "" {
 			continue
 		}
-		file, err := location.Resolve(team, value)
+		file, err := inputpath.Resolve(team, value)
 		if err != nil {
 			return w, fmt.Sprintf("The variable %s does not name an input file: %q %s. Give it the fileLocation or the playgroundFileLocation of an upload.", name, plaintext.Line(value, maxName), err)
 		}
@@ -47,7 +47,7 @@ func Want(s *v1alpha1.Suite, t *v1alpha1.Trigger, e *v1alpha1.Environment, team 
 		w.Rewritten[name] = path.Join(w.Directory, file)
 	}
 	for _, file := range in.Paths {
-		if err := location.CheckFile(file); err != nil {
+		if err := inputpath.CheckFile(file); err != nil {
 			return w, fmt.Sprintf("The path %q in spec.inputs.paths of Trigger %q %s. Correct it and notify again.", plaintext.Line(file, maxName), t.Name, err)
 		}
 		w.add(file)
@@ -99,7 +99,7 @@ func fileOf(entry corev1.EnvVar) (file File, ok bool) {
 		return file, false
 	}
 	err := json.Unmarshal([]byte(strings.ReplaceAll(entry.Value, "$$", "$")), &file)
-	return file, err == nil && location.CheckFile(file.Path) == nil && len(file.ETag) <= maxETag && file.Size >= 0
+	return file, err == nil && inputpath.CheckFile(file.Path) == nil && len(file.ETag) <= maxETag && file.Size >= 0
 }
 
 // maxETag is the bound of the schema, in bytes.

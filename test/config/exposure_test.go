@@ -73,12 +73,12 @@ func TestContainerMemory(t *testing.T) {
 	get(t, s, "deployment", "postflight-manager", &deployment)
 	manager := deployment.Spec.Template.Spec.Containers[0]
 	if got := manager.Resources.Limits.Memory().String(); got != "256Mi" {
-		t.Errorf("the limit is %s, and test/answers floods a manager of 256Mi", got)
+		t.Errorf("the limit is %s, and test/replicas floods a manager of 256Mi", got)
 	}
 	for _, v := range manager.Env {
 		if v.Name == "GOMEMLIMIT" && v.Value == "230MiB" {
 			return
 		}
 	}
-	t.Error("GOMEMLIMIT is not 230MiB, with which test/answers floods a manager")
+	t.Error("GOMEMLIMIT is not 230MiB, with which test/replicas floods a manager")
 }

@@ -1,0 +1,117 @@
+// Crdtighten makes the CRDs in a folder refuse what Go cannot decode. The API server checks objects
+// against the schema, and that of a time, a Quantity or a number, as controller-gen writes it, lets more
+// pass than the Go type takes. One such object would fail every watch and list of its kind, for all teams.
+package main
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+
+	"sigs.k8s.io/yaml"
+)
+
+const (
+	// timePattern is RFC 3339 as time.Parse has it; the format date-time also takes "t", "z", offsets
+	// such as +99:99, and anything after a second "t".
+	timePattern = `^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`
+
+	// looseQuantity is how controller-gen writes a Quantity: its exponent may have a fraction or any
+	// number of digits, which ParseQuantity refuses.
+	looseQuantity = `^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$`
+	quantity      = `^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?[0-9]{1,2}))?$`
+
+	// mostInt64 is the greatest float64 that is an int64: bounds in a schema are float64.
+	mostInt64 = 1<<63 - 1024
+)
+
+func main() {
+	if err := run(os.Args[1]); err != nil {
+		fmt.Fprintln(os.Stderr, "crdtighten:", err)
+		os.Exit(1)
+	}
+}
+
+func run(folder string) error {
+	files, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		if err := rewrite(file); err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+	}
+	return nil
+}
+
+func rewrite(file string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	var crd map[string]any
+	if err := yaml.Unmarshal(text, &crd); err != nil {
+		return err
+	}
+	if err := tighten(crd); err != nil {
+		return err
+	}
+	text, err = yaml.Marshal(crd)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, append([]byte("---\n"), text...), 0o644)
+}
+
+// tighten does so with every schema within the node.
+func tighten(node any) error {
+	switch node := node.(type) {
+	case []any:
+		for _, item := range node {
+			if err := tighten(item); err != nil {
+				return err
+			}
+		}
+	case map[string]any:
+		if err := tightenSchema(node); err != nil {
+			return err
+		}
+		for _, value := range node {
+			if err := tighten(value); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func tightenSchema(schema map[string]any) error {
+	pattern, format := schema["pattern"], schema["format"]
+	switch {
+	case schema["x-kubernetes-int-or-string"] == true && pattern == looseQuantity:
+		schema["pattern"] = quantity
+	case schema["x-kubernetes-int-or-string"] == true && pattern == nil:
+		bound(schema, math.MinInt32, math.MaxInt32) // an IntOrString; strings have no minimum
+	case schema["x-kubernetes-int-or-string"] == true:
+		return fmt.Errorf("there is a new pattern of a Quantity, %q: see which of it ParseQuantity refuses", pattern)
+	case format == "date-time" && pattern == nil:
+		schema["pattern"] = timePattern
+	case format == "int32":
+		bound(schema, math.MinInt32, math.MaxInt32) // API servers check the format since lately only
+	case format == "int64":
+		bound(schema, -mostInt64, mostInt64)
+	}
+	return nil
+}
+
+// bound leaves narrower bounds as they are.
+func bound(schema map[string]any, least, most float64) {
+	if is, ok := schema["minimum"].(float64); !ok || is < least {
+		schema["minimum"] = least
+	}
+	if is, ok := schema["maximum"].(float64); !ok || is > most {
+		schema["maximum"] = most
+	}
+}

@@ -1,3 +1,0 @@
-// Package answers tests what clients are told: several manager processes before one real API server,
-// with a proxy between them that loses answers and goes away. No node is needed: nothing runs.
-package answers

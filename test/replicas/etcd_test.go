@@ -1,0 +1,285 @@
+package replicas
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	k8sclient "sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/apiserver"
+)
+
+// TestWatchesExpire: while a manager is cut off, much changes, etcd is compacted, and the API server
+// starts anew. It refuses the watches that the manager had (410), which then has to list, and to notice
+// all that it missed.
+func TestWatchesExpire(t *testing.T) {
+	s := apiserver.New(t)
+	p := newProxy(t, s.Manager(t))
+	tm := newTeam(t, s)
+	tm.create(tm.apiKey("second", "pf_second"+tm.namespace))
+	r := startLeader(t, s, p)
+	tm.awaitKnown([]*replica{r})
+	ends, goes := tm.started(r, "ends"), tm.started(r, "goes")
+	remade := tm.byHand("remade")
+	tm.awaitState(remade, v1alpha1.ReasonRunning)
+	tm.complete(remade)
+	tm.awaitState(remade, v1alpha1.ReasonPassed)
+	tm.removeJob(remade) // whose deletion would have the Suite looked at again
+
+	p.down()
+	held := make(chan answer, 1)
+	go func() { a, _ := notify(t.Context(), r.url, tm.key, alone("held")); held <- a }()
+	tm.complete(ends)
+	tm.removeJob(goes)
+	tm.remove(&v1alpha1.Suite{ObjectMeta: tm.meta(goes)})
+	tm.remove(&v1alpha1.Suite{ObjectMeta: tm.meta(remade)})
+	tm.byHand("remade")
+	tm.remove(&v1alpha1.APIKey{ObjectMeta: tm.meta("second")})
+	tm.create(tm.trigger("late"))
+	unseen := tm.byHand("unseen")
+	s.Outage(t, func() { s.Compact(t) })
+	p.up()
+
+	back := time.Now()
+	if a := <-held; a.Status != 200 || a.Results[0].Created == "" {
+		t.Errorf("the notification that was held: %+v, want a run", a)
+	}
+	tm.awaitState(ends, v1alpha1.ReasonPassed)
+	tm.awaitState(unseen, v1alpha1.ReasonRunning)
+	tm.awaitState(remade, v1alpha1.ReasonRunning)
+	await(t, "the Trigger that came meanwhile", func() bool {
+		a, err := notify(t.Context(), r.url, tm.key, alone("goes"))
+		return err == nil && len(a.Results) == 2
+	})
+	await(t, "the key that was deleted meanwhile to be refused", func() bool {
+		a, err := notify(t.Context(), r.url, "pf_second"+tm.namespace, `{}`)
+		return err == nil && a.Status == http.StatusUnauthorized
+	})
+	tm.started(r, "goes")
+	t.Logf("WATCHES_EXPIRED watches=%d all_known_after_seconds=%.1f", p.expired.Load(), time.Since(back).Seconds())
+	if p.expired.Load() == 0 {
+		t.Error("no watch was too old, so this tested nothing")
+	}
+}
+
+// fullHold is the hold budget while etcd is full: long enough for a busy machine to make room meanwhile.
+const fullHold = 15 * time.Second
+
+// TestEtcdFull: etcd takes no writes any more. Reads go on; notifications are held, then refused, and
+// none is answered that has no run. When etcd has room again, the manager goes on where it was.
+func TestEtcdFull(t *testing.T) {
+	t.Parallel()
+	s := smallEtcd(t)
+	p := newProxy(t, s.Manager(t))
+	tm := newTeam(t, s)
+	r := startLeader(t, s, p, "sh", "-c", `exec "$@" --hold-budget=`+fullHold.String(), "sh")
+	tm.awaitKnown([]*replica{r})
+	ends, spare := tm.started(r, "ends"), tm.started(r, "spare")
+	p.down() // so that the manager learns of these only when it can do nothing about them
+	tm.complete(ends)
+	unseen := tm.byHand("unseen")
+	fill(t, s)
+	p.up()
+
+	tm.expectUnavailable(r, "full")
+	tm.remove(&v1alpha1.Suite{ObjectMeta: tm.meta(spare)}) // which has no finalizer, so that this makes room
+	if !r.isReady() {
+		t.Error("it is not ready, though other replicas would do no better")
+	}
+	if status := tm.askGreenlight(r, ends); status != http.StatusOK {
+		t.Errorf("a question about a run got %d, want 200", status)
+	}
+	held := make(chan answer, 1)
+	go func() { a, _ := notify(t.Context(), r.url, tm.key, alone("held")); held <- a }()
+	time.Sleep(time.Second)
+	makeRoom(t, s)
+	room := time.Now()
+	if a := <-held; a.Status != 200 || a.Results[0].Created == "" || a.Took < time.Second {
+		t.Errorf("the notification that was held: %+v, want a run", a)
+	}
+	answered := time.Since(room)
+	tm.awaitState(ends, v1alpha1.ReasonPassed)
+	tm.awaitState(unseen, v1alpha1.ReasonRunning)
+	tm.started(r, "full")
+	t.Logf("ETCD_FULL answered_after_seconds=%.1f all_runs_after_seconds=%.1f", answered.Seconds(), time.Since(room).Seconds())
+}
+
+// TestEtcdFullForLong: so long that the leader ends. What Kubernetes starts in its place answers, and leads
+// once etcd takes writes.
+func TestEtcdFullForLong(t *testing.T) {
+	if os.Getenv("POSTFLIGHT_E2E_FULL") != "1" {
+		t.Skip("SKIPPED: two minutes; POSTFLIGHT_E2E_FULL=1 runs it")
+	}
+	t.Parallel()
+	s := smallEtcd(t)
+	p := newProxy(t, s.Manager(t))
+	tm := newTeam(t, s)
+	named := []string{"sh", "-c", `exec "$@" --replica-name=one`, "sh"} // so that it knows its lease when it starts again
+	r := startLeader(t, s, p, named...)
+	tm.awaitKnown([]*replica{r})
+	run := tm.started(r, "run")
+	fill(t, s)
+	r.awaitStop(time.Minute)
+	again := startReplica(t, p.kubeconfig(), named...)
+	again.awaitReady()
+	if status := tm.askGreenlight(again, run); status != http.StatusOK {
+		t.Errorf("a question about a run got %d, want 200", status)
+	}
+	makeRoom(t, s)
+	tm.complete(run)
+	tm.awaitState(run, v1alpha1.ReasonPassed)
+	tm.started(again, "next")
+}
+
+// smallEtcd is an API server whose etcd is full soon.
+func smallEtcd(t *testing.T) *apiserver.Server {
+	t.Helper()
+	return apiserver.Own(t, apiserver.Options{Etcd: map[string]string{"quota-backend-bytes": strconv.Itoa(16 << 20)}})
+}
+
+// startLeader starts a replica behind the proxy, by the command, which reconciles.
+func startLeader(t *testing.T, s *apiserver.Server, p *proxy, command ...string) *replica {
+	t.Helper()
+	systemNamespace(t, s)
+	freeLead(t, s)
+	r := startReplica(t, p.kubeconfig(), command...)
+	r.awaitReady()
+	r.awaitLog("Successfully acquired lease", 10*time.Second)
+	return r
+}
+
+// alone is a notification in a stream of its own.
+func alone(sha string) string { return fmt.Sprintf(`{"branch":%[1]q,"sha":%[1]q}`, sha) }
+
+// started is a run of the sha that was created just now, and has its Job.
+func (tm *team) started(r *replica, sha string) string {
+	tm.t.Helper()
+	a, err := notify(tm.t.Context(), r.url, tm.key, alone(sha))
+	if err != nil || len(a.Results) == 0 {
+		tm.t.Fatalf("%+v, %v, want results", a, err)
+	}
+	id := cmp.Or(a.Results[len(a.Results)-1].Created, a.Results[len(a.Results)-1].Duplicate)
+	tm.awaitState(id, v1alpha1.ReasonRunning)
+	return id
+}
+
+// byHand creates a Suite as people do, in a stream of its own.
+func (tm *team) byHand(sha string) string {
+	tm.t.Helper()
+	trigger := tm.trigger("smoke")
+	tm.get(trigger)
+	return tm.inStream(trigger, sha, sha)
+}
+
+func (tm *team) inStream(trigger *v1alpha1.Trigger, sha, stream string) string {
+	tm.t.Helper()
+	s := rawSuite(trigger, sha)
+	s.Spec.SupersedeKey = stream
+	tm.create(s)
+	return s.Name
+}
+
+// complete does as the Job controller does when the pod has ended well.
+func (tm *team) complete(name string) {
+	tm.t.Helper()
+	j := &batchv1.Job{ObjectMeta: tm.meta(name)}
+	tm.get(j)
+	now := metav1.Now()
+	j.Status = batchv1.JobStatus{StartTime: &now, CompletionTime: &now, Succeeded: 1, Conditions: []batchv1.JobCondition{
+		{Type: batchv1.JobSuccessCriteriaMet, Status: corev1.ConditionTrue, LastTransitionTime: now},
+		{Type: batchv1.JobComplete, Status: corev1.ConditionTrue, LastTransitionTime: now},
+	}}
+	if err := tm.s.Client.Status().Update(context.Background(), j); err != nil {
+		tm.t.Fatal(err)
+	}
+}
+
+// removeJob leaves nothing to the garbage collector, which does not run.
+func (tm *team) removeJob(name string) {
+	tm.t.Helper()
+	j := &batchv1.Job{ObjectMeta: tm.meta(name)}
+	if err := tm.s.Client.Delete(context.Background(), j, k8sclient.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
+		tm.t.Fatal(err)
+	}
+}
+
+func (tm *team) awaitState(name, state string) {
+	tm.t.Helper()
+	s := &v1alpha1.Suite{ObjectMeta: tm.meta(name)}
+	defer func() {
+		if tm.t.Failed() {
+			tm.t.Logf("%s is %+v", name, s.Status)
+		}
+	}()
+	await(tm.t, name+" to be "+state, func() bool { tm.get(s); return s.State() == state })
+}
+
+func (tm *team) expectUnavailable(r *replica, sha string) {
+	tm.t.Helper()
+	a, err := notify(tm.t.Context(), r.url, tm.key, alone(sha))
+	if err != nil || a.Status != http.StatusServiceUnavailable || !strings.Contains(a.Body, `"unavailable"`) || a.Took < fullHold/2 {
+		tm.t.Errorf("%+v, %v, want 503 after it was held", a, err)
+	}
+	for _, s := range tm.suites() {
+		if s.Spec.Deployment.SHA == sha {
+			tm.t.Errorf("there is a run, %s", s.Name)
+		}
+	}
+}
+
+func (tm *team) askGreenlight(r *replica, id string) int {
+	tm.t.Helper()
+	req, err := http.NewRequestWithContext(tm.t.Context(), http.MethodGet, r.url+"/api/v0/ci-greenlight/"+id, nil)
+	if err != nil {
+		tm.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+tm.key)
+	resp, err := client.Do(req)
+	if err != nil {
+		tm.t.Fatal(err)
+	}
+	resp.Body.Close()
+	return resp.StatusCode
+}
+
+// filler is where the objects lie that fill etcd.
+const filler = "default"
+
+func fill(t *testing.T, s *apiserver.Server) {
+	t.Helper()
+	for i := range 100 {
+		content := make([]byte, 600<<10)
+		_, _ = rand.Read(content) // never fails
+		c := &corev1.ConfigMap{BinaryData: map[string][]byte{"x": content}}
+		c.Namespace, c.Name = filler, fmt.Sprintf("fill-%d", i)
+		err := s.Client.Create(t.Context(), c)
+		if err != nil && strings.Contains(err.Error(), "database space exceeded") {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Fatal("etcd is not full")
+}
+
+func makeRoom(t *testing.T, s *apiserver.Server) {
+	t.Helper()
+	if out, err := s.Kubectl(t, "delete", "configmaps", "--namespace="+filler, "--all"); err != nil {
+		t.Fatal(out, err)
+	}
+	s.Compact(t)
+	s.Disarm(t)
+}

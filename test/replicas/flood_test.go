@@ -1,0 +1,214 @@
+package replicas
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/postflight-dev/postflight/test/apiserver"
+)
+
+const (
+	containerMemory = 256 << 20 // of config/manager
+	goMemoryLimit   = "230MiB"
+
+	// promptly is how soon somebody with a key is answered, whatever the others do.
+	promptly = time.Second
+)
+
+// visitors are connections, each of which sends something and then stays.
+type visitors struct {
+	connections int
+	url         string
+	first       string // answered, where there is one, before the rest is sent
+	send        string
+}
+
+// TestFloods runs the manager in the memory that its container has, and floods it from outside. Whoever
+// has a key is answered in time, and the process lives.
+func TestFloods(t *testing.T) {
+	needDescriptors(t, 10000)
+	s := apiserver.New(t)
+	memory := newCgroup(t, containerMemory)
+	flooding, other := newTeam(t, s), newTeam(t, s)
+	systemNamespace(t, s)
+	t.Setenv("GOMEMLIMIT", goMemoryLimit)
+	r := startReplica(t, kubeconfigOf(t, s.Manager(t)), memory.run()...)
+	r.awaitReady()
+	flooding.awaitKnown([]*replica{r})
+	other.awaitKnown([]*replica{r})
+	suite := flooding.notified(r, "waited-for").Results[0].Created
+	t.Logf("FLOOD kind=none connections=0 peak_mib=%d", memory.peakMiB())
+
+	for _, kind := range []string{
+		"headers", "many_headers", "metrics_headers", "probe_headers", "waiting", "waiting_refused", "next_headers", "bodies", "idle", "everything",
+	} {
+		passed := t.Run(kind, func(t *testing.T) {
+			crowds := floods(r, flooding.key, suite)[kind]
+			slowest, sent := run(t, crowds, func(n int) (answer, error) {
+				return notifyOnce(t, r.url, other.key, fmt.Sprintf(`{"branch":"%s","sha":"flood-%s-%d"}`, kind, kind, n))
+			})
+			t.Logf("FLOOD kind=%s connections=%d peak_mib=%d notifications=%d slowest_ms=%d",
+				kind, size(crowds), memory.peakMiB(), sent, slowest.Milliseconds())
+			if memory.kills() > 0 {
+				t.Error("the kernel killed the manager for its memory")
+			}
+		})
+		if !passed {
+			t.FailNow() // the next one would meet a dead process, and take minutes
+		}
+	}
+	r.awaitReady()
+}
+
+// floods are the visitors by what they do. Some have a key.
+func floods(r *replica, key, suite string) map[string][]visitors {
+	host := "Host: x\r\n"
+	bearer := host + "Authorization: Bearer " + key + "\r\n"
+	ask := "GET /api/v0/ci-greenlight/" + suite
+	post := "POST /api/webhooks/deploy_success HTTP/1.1\r\n" + bearer + "Content-Type: application/json\r\nContent-Length: "
+	waiting := visitors{3500, r.url, "", ask + "?wait=55 HTTP/1.1\r\n" + bearer + headers(15<<10, 1000) + "\r\n\r\n"}
+	next := visitors{3000, r.url, ask + " HTTP/1.1\r\n" + bearer + "\r\n", "GET / HTTP/1.1\r\n" + host + headers(15<<10, 1000)}
+	small := visitors{1000, r.url, "", post + "16384\r\n" + headers(14<<10, 1000) + "\r\n\r\n" + strings.Repeat(" ", 16000)}
+	large := visitors{60, r.url, "", post + "262144\r\n\r\n" + strings.Repeat(" ", 262000)}
+	idle := visitors{8192, r.url, "", ""}
+	unproven := visitors{3000, r.url, "", "POST / HTTP/1.1\r\n" + host + headers(60<<10, 1000)}
+	scrapes := visitors{300, r.metrics, "", "GET /metrics HTTP/1.1\r\n" + host + headers(1<<20, 1000)}
+	probes := visitors{300, r.probes, "", "GET /readyz HTTP/1.1\r\n" + host + headers(1<<20, 1000)}
+	return map[string][]visitors{
+		"headers":         {unproven},
+		"many_headers":    {{3000, r.url, "", "POST / HTTP/1.1\r\n" + host + headers(15<<10, 4)}},
+		"metrics_headers": {scrapes},
+		"probe_headers":   {probes},
+		"waiting":         {waiting},
+		"waiting_refused": {{3500, r.url, "", ask + "?wait=55 HTTP/1.1\r\n" + bearer + headers(60<<10, 1000) + "\r\n\r\n"}},
+		"next_headers":    {next},
+		"bodies":          {small, large},
+		"idle":            {idle},
+		// Many wait, and all is done that needs no key.
+		"everything": {waiting, scrapes, probes, {1000, r.url, "", unproven.send}, {3000, r.url, "", ""}},
+	}
+}
+
+func size(crowds []visitors) (n int) {
+	for _, c := range crowds {
+		n += c.connections
+	}
+	return n
+}
+
+// headers are so many bytes of header fields with values of that length, and no end of them.
+func headers(bytes, value int) string {
+	var b strings.Builder
+	for i := 0; b.Len() < bytes; i++ {
+		fmt.Fprintf(&b, "X-%d: %s\r\n", i, strings.Repeat("x", value))
+	}
+	return b.String()[:bytes]
+}
+
+// run floods, and notifies all the while. It returns the time that the slowest notification took.
+func run(t *testing.T, crowds []visitors, notify func(n int) (answer, error)) (slowest time.Duration, sent int) {
+	t.Helper()
+	stop, opened := make(chan struct{}), make(chan struct{})
+	var all sync.WaitGroup
+	all.Go(func() { open(crowds, stop, opened) })
+	defer all.Wait()
+	defer close(stop)
+	for after := 0; after < 4; time.Sleep(200 * time.Millisecond) {
+		a, err := notify(sent)
+		sent++
+		slowest = max(slowest, a.Took)
+		if err != nil || a.Status != http.StatusOK || a.Took > promptly {
+			t.Errorf("notification %d: status %d after %s, %v, want 200 within %s", sent, a.Status, a.Took, err, promptly)
+			return slowest, sent
+		}
+		select {
+		case <-opened:
+			after++
+		default:
+		}
+	}
+	return slowest, sent
+}
+
+// open makes all connections, several at a time, and holds them.
+func open(crowds []visitors, stop <-chan struct{}, opened chan<- struct{}) {
+	var ready, ended sync.WaitGroup
+	slots := make(chan struct{}, 50)
+	for _, crowd := range crowds {
+		for range crowd.connections {
+			slots <- struct{}{}
+			ready.Add(1)
+			ended.Go(func() {
+				c := crowd.connect()
+				<-slots
+				ready.Done()
+				<-stop
+				if c != nil {
+					c.Close()
+				}
+			})
+		}
+	}
+	ready.Wait()
+	close(opened)
+	ended.Wait()
+}
+
+// connect returns nil where the server does not want the connection.
+func (w visitors) connect() net.Conn {
+	c, err := net.DialTimeout("tcp", strings.TrimPrefix(w.url, "http://"), 5*time.Second)
+	if err != nil {
+		return nil
+	}
+	_ = c.(*net.TCPConn).SetLinger(0) // or the ports would be used up
+	_ = c.SetDeadline(time.Now().Add(2 * time.Second))
+	if w.first != "" {
+		_, _ = io.WriteString(c, w.first)
+		_, _ = c.Read(make([]byte, 2048))
+	}
+	_, _ = io.WriteString(c, w.send)
+	_ = c.SetDeadline(time.Time{})
+	return c
+}
+
+// notifyOnce uses a connection of its own.
+func notifyOnce(t *testing.T, url, key, body string) (answer, error) {
+	t.Helper()
+	began := time.Now()
+	fresh := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/api/webhooks/deploy_success", strings.NewReader(body))
+	if err != nil {
+		return answer{}, err
+	}
+	r.Header.Set("Authorization", "Bearer "+key)
+	r.Header.Set("Content-Type", "application/json")
+	resp, err := fresh.Do(r)
+	if err != nil {
+		return answer{Took: time.Since(began)}, err
+	}
+	defer resp.Body.Close()
+	content, err := io.ReadAll(resp.Body)
+	return answer{Status: resp.StatusCode, Body: string(content), Took: time.Since(began)}, err
+}
+
+// needDescriptors skips the test where so many files cannot be open, and fails it in CI.
+func needDescriptors(t *testing.T, n uint64) {
+	t.Helper()
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil || limit.Max >= n {
+		return // Go has raised the soft limit to the hard one
+	}
+	missing := t.Skipf
+	if os.Getenv("CI") == "true" {
+		missing = t.Fatalf
+	}
+	missing("SKIPPED, NOT PASSED: %d files may be open, and %d are needed; raise `ulimit -n`", limit.Max, n)
+}

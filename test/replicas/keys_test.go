@@ -1,0 +1,136 @@
+package replicas
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/apikey"
+	"github.com/postflight-dev/postflight/test/apiserver"
+)
+
+// TestRevoked: what ends a key is known everywhere within a second, and what undoes that too.
+func TestRevoked(t *testing.T) {
+	s := apiserver.New(t)
+	p := newProxy(t, s.Manager(t))
+	tm := newTeam(t, s)
+	all := replicas(t, s, p.kubeconfig(), processes)
+	tm.awaitKnown(all)
+	key, owner := tm.apiKey("ci", tm.key), &v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: tm.namespace}}
+	rival := newTeamNamed(tm, "rival")
+
+	steps := []struct {
+		what   string
+		do     func()
+		status int
+	}{
+		{"suspended", func() { tm.update(key, func() { key.Spec.Suspended = true }) }, 401},
+		{"resumed", func() { tm.update(key, func() { key.Spec.Suspended = false }) }, 200},
+		{"expired", func() {
+			tm.update(key, func() { key.Spec.ExpiresAt = &metav1.Time{Time: time.Now().Add(-time.Second)} })
+		}, 401},
+		{"extended", func() { tm.update(key, func() { key.Spec.ExpiresAt = nil }) }, 200},
+		{"team suspended", func() { tm.update(owner, func() { owner.Spec.Suspended = true }) }, 403},
+		{"team resumed", func() { tm.update(owner, func() { owner.Spec.Suspended = false }) }, 200},
+		{"held by another namespace", func() { rival.create(rival.apiKey("stolen", tm.key)) }, 401},
+		{"no longer", func() { rival.remove(rival.apiKey("stolen", tm.key)) }, 200},
+		{"namespace claimed by another team", func() {
+			tm.create(&v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: rival.namespace + "-2"}, Spec: v1alpha1.TeamSpec{Namespace: tm.namespace}})
+		}, 401},
+		{"no longer, 2", func() { tm.remove(&v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: rival.namespace + "-2"}}) }, 200},
+		{"deleted", func() { tm.remove(key) }, 401},
+	}
+	var longest time.Duration
+	for _, step := range steps {
+		step.do()
+		done := time.Now()
+		for _, r := range all {
+			await(t, "a key that is "+step.what, func() bool {
+				a, err := notify(t.Context(), r.url, tm.key, `{"sha":"revoked"}`)
+				return err == nil && a.Status == step.status
+			})
+		}
+		longest = max(longest, time.Since(done))
+		if took := time.Since(done); took > time.Second {
+			t.Errorf("%s: known after %s, want a second at most", step.what, took)
+		}
+	}
+	t.Logf("REVOKED steps=%d longest=%s", len(steps), longest.Round(time.Millisecond))
+}
+
+// TestLastUsed is written once, by whichever process saw the key.
+func TestLastUsed(t *testing.T) {
+	s := apiserver.New(t)
+	p := newProxy(t, s.Manager(t))
+	tm := newTeam(t, s)
+	all := replicas(t, s, p.kubeconfig(), 1)
+	tm.awaitKnown(all)
+	await(t, "status.lastUsedTime", func() bool {
+		key := tm.apiKey("ci", tm.key)
+		tm.get(key)
+		return key.Status.LastUsedTime != nil
+	})
+}
+
+// TestEphemeralEnvironment needs rights that admission plugins of some clusters ask for.
+func TestEphemeralEnvironment(t *testing.T) {
+	s := apiserver.New(t)
+	p := newProxy(t, s.Manager(t))
+	tm := newTeam(t, s)
+	all := replicas(t, s, p.kubeconfig(), 1)
+	tm.awaitKnown(all)
+	a, err := notify(t.Context(), all[0].url, tm.key, `{"ephemeral_environment":true,"deployment_url":"https://pr-7.example.com"}`)
+	if err != nil || len(a.Results) != 1 || a.Results[0].Created == "" {
+		t.Fatalf("%+v, %v, want a created run", a, err)
+	}
+	for _, suite := range tm.suites() {
+		env := &v1alpha1.Environment{ObjectMeta: tm.meta(suite.Spec.Environment)}
+		tm.get(env)
+		if env.Spec.Ephemeral == nil || env.Spec.URL != "https://pr-7.example.com" {
+			t.Errorf("the Environment is %+v, want an ephemeral one", env.Spec)
+		}
+	}
+}
+
+// TestTwins: an APIKey elsewhere with the hash of a named key has no effect, whoever was first; with
+// that of an opaque key it has none in a namespace without a Team.
+func TestTwins(t *testing.T) {
+	s := apiserver.New(t)
+	p := newProxy(t, s.Manager(t))
+	tm := newTeam(t, s)
+	rival := newTeamNamed(tm, "rival")
+	orphan := &team{t: t, s: s, namespace: s.Namespace(t)}
+	named := apikey.New(tm.namespace)
+	rival.create(rival.apiKey("earlier", named)) // alone, it is not accepted either
+	all := replicas(t, s, p.kubeconfig(), processes)
+	tm.awaitKnown(all)
+	answers := func(key string, status int) {
+		t.Helper()
+		for _, r := range all {
+			await(t, "the answer to a key with twins", func() bool {
+				a, err := notify(t.Context(), r.url, key, `{"sha":"twins"}`)
+				return err == nil && a.Status == status
+			})
+		}
+	}
+	answers(named, 401)
+	tm.create(tm.apiKey("named", named))
+	answers(named, 200)
+
+	later := rival.apiKey("later", named)
+	later.Spec.Suspended = true
+	rival.create(later)
+	orphan.create(orphan.apiKey("named", named))
+	orphan.create(orphan.apiKey("opaque", tm.key))
+	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		for _, key := range []string{named, tm.key} {
+			for _, r := range all {
+				if a, err := notify(t.Context(), r.url, key, `{"sha":"twins"}`); err != nil || a.Status != 200 {
+					t.Fatalf("with twins elsewhere: %+v, %v, want 200", a, err)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package replicas
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	crclient "sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/test/apiserver"
+)
+
+// TestLeadLost: the API server is away for so long that the leader gives the lead up, 45 s, and its
+// process ends. Notifications that it holds by then are answered all the same.
+func TestLeadLost(t *testing.T) {
+	s := apiserver.New(t)
+	p := newProxy(t, s.Manager(t))
+	tm := newTeam(t, s)
+	freeLead(t, s)
+	r := replicas(t, s, p.kubeconfig(), 1)[0]
+	tm.awaitKnown([]*replica{r})
+	r.awaitLog("Successfully acquired lease", 10*time.Second)
+
+	p.down()
+	time.Sleep(25 * time.Second)
+	c := &counts{}
+	answered := make(chan struct{})
+	go func() {
+		defer close(answered)
+		c.add(notify(t.Context(), r.url, tm.key, fmt.Sprintf(`{"branch":"main","sha":"%s"}`, "held")))
+	}()
+	r.awaitStop(40 * time.Second)
+	p.up()
+	<-answered
+	if suites := len(tm.suites()); c.created != 1 || suites != 1 {
+		t.Errorf("%s and %d Suites, want one created; e.g. %s", c, suites, c.first)
+	}
+}
+
+// freeLead takes the lead from processes that were killed.
+func freeLead(t *testing.T, s *apiserver.Server) {
+	t.Helper()
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: "postflight"}}
+	if err := s.Client.Delete(t.Context(), lease); crclient.IgnoreNotFound(err) != nil {
+		t.Fatal(err)
+	}
+}
+
+// awaitStop waits until it takes no new requests.
+func (r *replica) awaitStop(within time.Duration) {
+	r.t.Helper()
+	for deadline := time.Now().Add(within); ; time.Sleep(100 * time.Millisecond) {
+		resp, err := http.Get(r.url)
+		if err != nil {
+			return
+		}
+		resp.Body.Close()
+		if time.Now().After(deadline) {
+			r.t.Fatalf("%s still serves after %s", r.url, within)
+		}
+	}
+}
+
+func (r *replica) awaitLog(words string, within time.Duration) {
+	r.t.Helper()
+	for deadline := time.Now().Add(within); ; time.Sleep(100 * time.Millisecond) {
+		content, err := os.ReadFile(r.log)
+		if err == nil && strings.Contains(string(content), words) {
+			return
+		}
+		if time.Now().After(deadline) {
+			r.t.Fatalf("%s does not say %q after %s", r.url, words, within)
+		}
+	}
+}
