@@ -37,7 +37,7 @@ func (r *SuiteReconciler) enqueueAffected() handler.EventHandler {
 			}
 		},
 		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) {
-			if !e.Object.(*v1alpha1.Suite).Finished() { // else nobody waited for it
+			if !e.Object.(*v1alpha1.Suite).Finished() { // otherwise no run waited for it
 				enqueue(ctx, q, e.Object, true)
 			}
 		},

@@ -62,7 +62,7 @@ func get[T any, P interface {
 	return obj, nil
 }
 
-// trigger is the Trigger of the Suite; not a later one of the same name, of which it says that there is one.
+// trigger is the Trigger of the Suite. It reports a later one of the same name as recreated.
 func (r *SuiteReconciler) trigger(ctx context.Context, s *v1alpha1.Suite) (t *v1alpha1.Trigger, recreated bool, err error) {
 	t, err = get[v1alpha1.Trigger](ctx, r, s.Namespace, s.Spec.Trigger.Name)
 	if err != nil || t == nil {
@@ -113,7 +113,7 @@ func (r *SuiteReconciler) observeJob(ctx context.Context, o *suite.Observation) 
 		o.Stopping.Lost = job.Lost(pods, r.Clock.Now(), r.PodGoneAfter)
 		o.Stopping.Done = stopsLong && o.Job.DeletionTimestamp != nil && !job.AnyRunning(pods)
 	}
-	if uid := job.UnexplainedObject(o.Job, pods); uid != "" && r.Clock.Since(o.Job.CreationTimestamp.Time) >= silentAfter {
+	if uid := job.UnexplainedObject(o.Job, pods); uid != "" && r.Clock.Since(o.Job.CreationTimestamp.Time) >= explainAfter {
 		state = state.WithWarning(r.warnings.about(ctx, o.Job.Namespace, uid))
 	}
 	setProgress(o, o.Job, state)

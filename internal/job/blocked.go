@@ -87,7 +87,7 @@ func lastFailure(p *corev1.Pod, cs corev1.ContainerStatus) State {
 	return State{Condition: v1alpha1.Running(fails + " " + problem), PodProblem: problem}
 }
 
-// image as the template names it: the status may hold what the runtime made of it.
+// image is the name in the template: the status may have what the runtime resolved it to.
 func image(p *corev1.Pod, cs corev1.ContainerStatus) string {
 	for c := range containers(&p.Spec) {
 		if c.Name == cs.Name {
@@ -97,8 +97,8 @@ func image(p *corev1.Pod, cs corev1.ContainerStatus) string {
 	return cs.Image
 }
 
-// pullPrefixes come and go as the kubelet pulls and backs off in turn. Without them the message stays
-// the same, and the status of the Suite is not written each time.
+// pullPrefixes change while the kubelet alternates between pulling and backing off. Without them the message
+// stays the same and costs no write of the status.
 var pullPrefixes = regexp.MustCompile(`^(Back-off pulling image "[^"]*": )?` +
 	`((ErrImagePull|ImageInspectError|RegistryUnavailable|SignatureValidationFailed): )?(rpc error: code = \w+ desc = )?` +
 	`(failed to pull and unpack image "[^"]*": )?(failed to resolve (reference|image) "[^"]*": )?`)

@@ -12,8 +12,8 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// staleLabels name another run where a template has them, because it was copied from a Job that ran.
-// The API server refuses such a Job.
+// staleLabels name another run if a template has them, because it was copied from a Job that ran. The API
+// server rejects such a Job.
 var staleLabels = []string{
 	"controller-uid", "job-name", batchv1.ControllerUidLabel, batchv1.JobNameLabel,
 }

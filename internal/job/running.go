@@ -34,7 +34,7 @@ func running(j *batchv1.Job, pods []corev1.Pod) State {
 // doing is a run whose message describes its Job or its pod.
 func doing(message string) State { return State{Condition: v1alpha1.Running(message)} }
 
-// noPod is a run of which no pod can be looked at, not yet or no longer.
+// noPod is a run that has no pod to describe, not yet or no longer.
 func noPod(message string) State {
 	return State{Condition: v1alpha1.Running(message), podUnknown: true}
 }
@@ -85,8 +85,8 @@ func countedState(j *batchv1.Job) State {
 	}
 }
 
-// testsRunning names the Job and not a pod, so that the message is the same for each of its pods, and where
-// no pod was looked at.
+// testsRunning names the Job and not a pod, so that the message is the same for all its pods, and where none
+// was read.
 func testsRunning(j *batchv1.Job) State {
 	return doing(fmt.Sprintf("The tests are running. Follow them: kubectl logs -n %s job/%s -f", j.Namespace, j.Name))
 }

@@ -30,7 +30,7 @@ func StripJob(j *batchv1.Job) *batchv1.Job {
 	}
 	e.Status.UncountedTerminatedPods = nil
 	if end := end(j); end != nil {
-		e.Status.Conditions = []batchv1.JobCondition{*end} // what announced it says no more
+		e.Status.Conditions = []batchv1.JobCondition{*end} // the conditions that announced it add nothing
 	}
 	if c := fetchContainer(j); c != nil {
 		e.Spec.Template.Spec.InitContainers = []corev1.Container{{Name: c.Name, Env: c.Env}}

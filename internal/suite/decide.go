@@ -21,14 +21,14 @@ const (
 	// podsEvery is how often to check whether pods are gone, which no event reports.
 	podsEvery = 2 * time.Second
 
-	// DefaultTTL keeps a finished Suite whose Trigger is gone, or says nothing, for a week.
+	// DefaultTTL is how long a finished Suite is kept if neither it nor its Trigger has a TTL.
 	DefaultTTL = 7 * 24 * time.Hour
 
 	// exactPositions is up to which position of the queue the message has the number. Further back it
 	// would change often, at the price of a write each time, and help nobody.
 	exactPositions = 20
 
-	// maxCanceledBy bounds what is shown of the annotation that names who canceled a run, in bytes. It is
+	// maxCanceledBy bounds the annotation that names who canceled a run, in bytes. It is
 	// long enough for the name of a service account.
 	maxCanceledBy = 256
 )
@@ -134,7 +134,7 @@ func start(o Observation, now time.Time) Decision {
 }
 
 // createJob first finds the input files and a slot. A queued run does not use the store, which may be slow,
-// unless it waits for the store anyway: others may overtake it until it knows of its files.
+// unless it waits for the store anyway: until it has found its files, others may overtake it.
 func createJob(o Observation, now time.Time) Decision {
 	needsInputs := o.Trigger.Spec.Inputs != nil
 	switch in := o.Inputs; {

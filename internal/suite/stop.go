@@ -104,7 +104,7 @@ func jobPollInterval(o Observation, now time.Time) time.Duration {
 	return 0
 }
 
-// sooner of two pauses, of which 0 is none.
+// sooner is the shorter of two pauses; 0 means no pause.
 func sooner(a, b time.Duration) time.Duration {
 	if a == 0 || b == 0 {
 		return cmp.Or(a, b)
