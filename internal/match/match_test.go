@@ -70,7 +70,7 @@ func TestMatches(t *testing.T) {
 		"all but branch":        {reason: "one does not", trigger: all(branches("main"), deploymentTypes("s")), with: n{Branch: "x", DeploymentType: "s"}},
 		"all but type":          {reason: "one does not", trigger: all(branches("main"), deploymentTypes("s")), with: n{Branch: "main", DeploymentType: "t"}},
 		"all but expression":    {reason: "one does not", trigger: all(branches("main"), expressionOf("false")), with: n{Branch: "main"}},
-		"all but not paused":        {reason: "a paused Trigger never matches", trigger: all(branches("main"), paused), with: n{Branch: "main"}},
+		"all but not paused":    {reason: "a paused Trigger never matches", trigger: all(branches("main"), paused), with: n{Branch: "main"}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -141,25 +141,25 @@ func TestExplain(t *testing.T) {
 		with    n
 		want    CriterionResult
 	}{
-		"paused":           {reason: "says how to go on", trigger: paused, want: CriterionResult{"paused", false, "The Trigger is paused; it matches nothing until spec.paused is false."}},
-		"branch":           {reason: "names the glob", trigger: branches("a", "m*"), with: n{Branch: "refs/heads/main"}, want: CriterionResult{"branches", true, `The branch "main" matches "m*".`}},
-		"branch other":     {reason: "names the globs", trigger: branches("a", "!b", "c"), with: n{Branch: "x"}, want: CriterionResult{"branches", false, `The branch "x" matches none of "a" or "c".`}},
-		"branch many":      {reason: "but not all of them", trigger: branches("1", "2", "3", "4", "5", "6", "7"), with: n{Branch: "x"}, want: CriterionResult{"branches", false, `The branch "x" matches none of "1", "2", "3", "4", "5" or 2 more.`}},
-		"branch excluded":  {reason: "names the exclusion", trigger: branches("**", "!b*"), with: n{Branch: "bad"}, want: CriterionResult{"branches", false, `The branch "bad" is excluded by "!b*".`}},
-		"branch not excluded":  {reason: "there is nothing to name", trigger: branches("!b*"), with: n{Branch: "good"}, want: CriterionResult{"branches", true, `The branch "good" is none of the excluded ones.`}},
-		"branch absent":    {reason: "says what is missing", trigger: branches("main"), want: CriterionResult{"branches", false, "The notification names no branch, and the Trigger asks for one."}},
-		"type":             {reason: "names the type", trigger: deploymentTypes("a"), with: n{DeploymentType: "a"}, want: CriterionResult{"deploymentTypes", true, `The deployment_type is "a".`}},
-		"type other":       {reason: "names what is asked for", trigger: deploymentTypes("a", "b"), with: n{DeploymentType: "c"}, want: CriterionResult{"deploymentTypes", false, `The deployment_type is "c", and the Trigger asks for "a" or "b".`}},
-		"type absent":      {reason: "says what is missing", trigger: deploymentTypes("a"), want: CriterionResult{"deploymentTypes", false, `The notification has no deployment_type, and the Trigger asks for "a".`}},
-		"repository other": {reason: "names the repository", trigger: repositories("a/b"), with: n{Repository: "c/d"}, want: CriterionResult{"repositories", false, `The repository is "c/d", and the Trigger asks for "a/b".`}},
-		"preview":          {reason: "names the pull request", trigger: pullRequests("Only"), with: n{PullRequestNumber: 7}, want: CriterionResult{"pullRequest", true, "The notification is of pull request 7."}},
-		"preview absent":   {reason: "says what to send", trigger: pullRequests("Only"), want: CriterionResult{"pullRequest", false, "The notification is of no pull request, and the Trigger asks for one; send pull_request_number or merge_request_number."}},
-		"no preview":       {reason: "says so", trigger: pullRequests("Never"), want: CriterionResult{"pullRequest", true, "The notification is of no pull request."}},
-		"no preview hit":   {reason: "names the pull request", trigger: pullRequests("Never"), with: n{PullRequestNumber: 7}, want: CriterionResult{"pullRequest", false, "The notification is of pull request 7, and the Trigger asks for none."}},
-		"hostile":          {reason: "what is repeated is made harmless", trigger: branches("a"), with: n{Branch: "\x1b[2J"}, want: CriterionResult{"branches", false, `The branch "\x1b[2J" matches none of "a".`}},
-		"expression":       {reason: "there is nothing to name", trigger: expressionOf("true"), want: CriterionResult{"expression", true, "The expression is true."}},
-		"expression false": {reason: "says so", trigger: expressionOf("false"), want: CriterionResult{"expression", false, "The expression is false for this notification."}},
-		"expression error": {reason: "names the missing variable", trigger: expressionOf("notification.variables['region'] == 'eu'"), want: CriterionResult{"expression", false, "The expression has no value for this notification: no such key: region."}},
+		"paused":              {reason: "says how to go on", trigger: paused, want: CriterionResult{"paused", false, "The Trigger is paused; it matches nothing until spec.paused is false."}},
+		"branch":              {reason: "names the glob", trigger: branches("a", "m*"), with: n{Branch: "refs/heads/main"}, want: CriterionResult{"branches", true, `The branch "main" matches "m*".`}},
+		"branch other":        {reason: "names the globs", trigger: branches("a", "!b", "c"), with: n{Branch: "x"}, want: CriterionResult{"branches", false, `The branch "x" matches none of "a" or "c".`}},
+		"branch many":         {reason: "but not all of them", trigger: branches("1", "2", "3", "4", "5", "6", "7"), with: n{Branch: "x"}, want: CriterionResult{"branches", false, `The branch "x" matches none of "1", "2", "3", "4", "5" or 2 more.`}},
+		"branch excluded":     {reason: "names the exclusion", trigger: branches("**", "!b*"), with: n{Branch: "bad"}, want: CriterionResult{"branches", false, `The branch "bad" is excluded by "!b*".`}},
+		"branch not excluded": {reason: "there is nothing to name", trigger: branches("!b*"), with: n{Branch: "good"}, want: CriterionResult{"branches", true, `The branch "good" is none of the excluded ones.`}},
+		"branch absent":       {reason: "says what is missing", trigger: branches("main"), want: CriterionResult{"branches", false, "The notification names no branch, and the Trigger asks for one."}},
+		"type":                {reason: "names the type", trigger: deploymentTypes("a"), with: n{DeploymentType: "a"}, want: CriterionResult{"deploymentTypes", true, `The deployment_type is "a".`}},
+		"type other":          {reason: "names what is asked for", trigger: deploymentTypes("a", "b"), with: n{DeploymentType: "c"}, want: CriterionResult{"deploymentTypes", false, `The deployment_type is "c", and the Trigger asks for "a" or "b".`}},
+		"type absent":         {reason: "says what is missing", trigger: deploymentTypes("a"), want: CriterionResult{"deploymentTypes", false, `The notification has no deployment_type, and the Trigger asks for "a".`}},
+		"repository other":    {reason: "names the repository", trigger: repositories("a/b"), with: n{Repository: "c/d"}, want: CriterionResult{"repositories", false, `The repository is "c/d", and the Trigger asks for "a/b".`}},
+		"preview":             {reason: "names the pull request", trigger: pullRequests("Only"), with: n{PullRequestNumber: 7}, want: CriterionResult{"pullRequest", true, "The notification is of pull request 7."}},
+		"preview absent":      {reason: "says what to send", trigger: pullRequests("Only"), want: CriterionResult{"pullRequest", false, "The notification is of no pull request, and the Trigger asks for one; send pull_request_number or merge_request_number."}},
+		"no preview":          {reason: "says so", trigger: pullRequests("Never"), want: CriterionResult{"pullRequest", true, "The notification is of no pull request."}},
+		"no preview hit":      {reason: "names the pull request", trigger: pullRequests("Never"), with: n{PullRequestNumber: 7}, want: CriterionResult{"pullRequest", false, "The notification is of pull request 7, and the Trigger asks for none."}},
+		"hostile":             {reason: "what is repeated is made harmless", trigger: branches("a"), with: n{Branch: "\x1b[2J"}, want: CriterionResult{"branches", false, `The branch "\x1b[2J" matches none of "a".`}},
+		"expression":          {reason: "there is nothing to name", trigger: expressionOf("true"), want: CriterionResult{"expression", true, "The expression is true."}},
+		"expression false":    {reason: "says so", trigger: expressionOf("false"), want: CriterionResult{"expression", false, "The expression is false for this notification."}},
+		"expression error":    {reason: "names the missing variable", trigger: expressionOf("notification.variables['region'] == 'eu'"), want: CriterionResult{"expression", false, "The expression has no value for this notification: no such key: region."}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

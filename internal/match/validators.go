@@ -16,7 +16,7 @@ import (
 // limit of their size panics on a repetition such as a{2,3}.
 type regexValidator struct{}
 
-func (regexValidator) Name() string { return "postflight.small_regexes" }
+func (regexValidator) Name() string { return "postflight.regexes" }
 
 func (regexValidator) Validate(_ *cel.Env, _ cel.ValidatorConfig, a *ast.AST, issues *cel.Issues) {
 	for _, pattern := range patterns(a) {
