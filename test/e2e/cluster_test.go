@@ -33,10 +33,10 @@ const portBase = "9100"
 // tests start and kill managers themselves.
 type cluster struct {
 	client.Client
-	dir     string
-	env     map[string]string // for its users
-	manager map[string]string // for its managers
-	journal *journal
+	dir      string
+	env      map[string]string // for its users
+	manager  map[string]string // for its managers
+	recorder *recorder
 }
 
 var shared struct {
@@ -145,7 +145,7 @@ func (c *cluster) connect() (err error) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	shared.stop = stop
-	c.journal, err = keepJournal(ctx, informers)
+	c.recorder, err = startRecorder(ctx, informers)
 	return err
 }
 

@@ -110,4 +110,4 @@ func (tm *team) log(suite string) string {
 }
 
 // history of a run as the watches told it.
-func (tm *team) history(suite string) history { return tm.journal.of(tm.keyOf(suite)) }
+func (tm *team) history(suite string) history { return tm.recorder.of(tm.keyOf(suite)) }
