@@ -102,7 +102,7 @@ func lockCluster(dir string) error {
 	return fmt.Errorf("other tests use %s: %w", dir, err)
 }
 
-// makeMissing builds what `make test` has built before, for who runs `go test` alone.
+// makeMissing builds binaries for a `go test` that runs without `make test`.
 func makeMissing(binaries ...string) error {
 	for _, binary := range binaries {
 		if _, err := os.Stat(filepath.Join(root(), binary)); err == nil {

@@ -190,7 +190,7 @@ func (k *killer) ofCommit(commit string) string {
 	return ""
 }
 
-// count tells in how many rounds all runs ended as they should, and how many ran twice.
+// count returns in how many rounds all runs ended correctly, and how many runs ran twice.
 func (k *killer) count() (ended, twice int) {
 	k.t.Helper()
 	for _, round := range k.rounds {

@@ -52,7 +52,7 @@ func (b Builder) Assets(ctx context.Context) error {
 	})
 }
 
-// asset builds hack/NAME into bin/NAME-KEY, and makes bin/NAME a link to it. Processes that run from an
+// asset builds a module of hack into bin, under its name and its key, and links the name to it. Processes that run from an
 // older build keep their file.
 func (b Builder) asset(ctx context.Context, name string, c compilation) error {
 	c.source = filepath.Join(b.Layout.Root, "hack", name)
