@@ -27,7 +27,8 @@ func (t *tool) run() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if pid := session.Supervisor(t.layout); pid != 0 {
-				return fmt.Errorf("the cluster of %s is already running in the background (process %d); `make status` shows it, `make down` stops it", t.layout.Dir, pid)
+				return fmt.Errorf("the cluster of %s is already running in the background (process %d); "+
+					"`make status` shows it, `make down` stops it", t.layout.Dir, pid)
 			}
 			if !prepared {
 				if err := t.prepare(cmd.Context()); err != nil {

@@ -95,7 +95,8 @@ func (f *Fetcher) file(ctx context.Context, root *os.Root, file job.File) error 
 		if time.Since(last)+pause > f.Patience {
 			return d.fail(Unavailable, "could not be downloaded: the store %s.", reason)
 		}
-		f.Log.Warn("the download was interrupted and will be retried", "file", file.Path, "at", d.offset, "reason", "the store "+string(reason), "in", pause.String())
+		f.Log.Warn("the download was interrupted and will be retried", "file", file.Path, "at", d.offset,
+			"reason", "the store "+string(reason), "in", pause.String())
 		if err := wait(ctx, pause); err != nil {
 			return d.fail(Unavailable, "was not downloaded: the pod was stopped while the store %s.", reason)
 		}

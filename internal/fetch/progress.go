@@ -31,7 +31,8 @@ func (p *progress) at(offset int64) {
 		return
 	}
 	p.next = now.Add(progressEvery)
-	p.log.Info("downloading", "file", p.file.Path, "done", p.percent(offset), "of", humanize.Bytes(uint64(p.file.Size)), "speed", p.speed(offset, now))
+	p.log.Info("downloading", "file", p.file.Path, "done", p.percent(offset),
+		"of", humanize.Bytes(uint64(p.file.Size)), "speed", p.speed(offset, now))
 }
 
 func (p *progress) done(offset int64) {

@@ -63,7 +63,8 @@ func limitCost(env *cel.Env, ast *cel.Ast) ([]cel.ProgramOption, error) {
 	case err != nil:
 		return nil, err
 	case cost.Max > maxEstimatedCost:
-		return nil, fmt.Errorf("may cost too much: %d by estimate, and %d is allowed; loop over less, or compare shorter texts", cost.Max, maxEstimatedCost)
+		return nil, fmt.Errorf("may cost too much: %d by estimate, and %d is allowed; "+
+			"loop over less, or compare shorter texts", cost.Max, maxEstimatedCost)
 	case cost.Max > maxCost/2:
 		options = append(options, cel.CostTracking(costs), cel.CostLimit(maxCost))
 	}

@@ -25,7 +25,8 @@ func (regexValidator) Validate(_ *cel.Env, _ cel.ValidatorConfig, a *ast.AST, is
 		case err != nil:
 			issues.ReportErrorAtID(pattern.ID(), "%s", err)
 		case size > maxRegexProgram:
-			issues.ReportErrorAtID(pattern.ID(), "the pattern of matches() takes %d instructions when compiled, and %d are allowed; repeat less", size, maxRegexProgram)
+			issues.ReportErrorAtID(pattern.ID(), "the pattern of matches() takes %d instructions when compiled, "+
+				"and %d are allowed; repeat less", size, maxRegexProgram)
 		}
 	}
 }

@@ -40,7 +40,8 @@ func (b Builder) Assets(ctx context.Context) error {
 		name:     "Kubernetes " + KubernetesVersion,
 		hint:     "the first time takes 7 to 12 minutes",
 		programs: []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kubectl"},
-		flags:    []string{"-ldflags", "-s -w " + stamp + "gitVersion=" + KubernetesVersion + " " + stamp + "gitMajor=1 " + stamp + "gitMinor=36"},
+		flags: []string{"-ldflags", "-s -w " +
+			stamp + "gitVersion=" + KubernetesVersion + " " + stamp + "gitMajor=1 " + stamp + "gitMinor=36"},
 	})
 	if err != nil {
 		return err

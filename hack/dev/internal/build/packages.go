@@ -108,7 +108,8 @@ func systemTools() (node.Tools, error) {
 		missing = append(missing, "the CNI plugins")
 	}
 	if len(missing) > 0 {
-		return tools, fmt.Errorf("pods need %s: install them with your distribution's package manager (busybox statically linked), or start with --no-node", strings.Join(missing, ", "))
+		return tools, fmt.Errorf("pods need %s: install them with your distribution's package manager "+
+			"(busybox statically linked), or start with --no-node", strings.Join(missing, ", "))
 	}
 	return tools, nil
 }

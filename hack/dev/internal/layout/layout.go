@@ -41,7 +41,8 @@ func New(dir string) (Layout, error) {
 		return Layout{}, err
 	}
 	if len(dir) > maxDir {
-		return Layout{}, fmt.Errorf("the path %s is too long: sockets below it need a path of at most %d characters; choose a shorter --dir", dir, maxDir)
+		return Layout{}, fmt.Errorf("the path %s is too long: sockets below it need a path of at most %d characters; "+
+			"choose a shorter --dir", dir, maxDir)
 	}
 	return Layout{Root: root, Dir: dir}, nil
 }

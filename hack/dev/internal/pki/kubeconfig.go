@@ -21,10 +21,12 @@ func (a *Authority) WriteKubeconfig(path, server, file string) error {
 	const cluster = "postflight-dev"
 	type object = map[string]any
 	text, err := json.MarshalIndent(object{
-		"apiVersion":      "v1",
-		"kind":            "Config",
-		"clusters":        []object{{"name": cluster, "cluster": object{"server": server, "certificate-authority-data": contents[a.name+".crt"]}}},
-		"users":           []object{{"name": file, "user": object{"client-certificate-data": contents[file+".crt"], "client-key-data": contents[file+".key"]}}},
+		"apiVersion": "v1",
+		"kind":       "Config",
+		"clusters": []object{{"name": cluster, "cluster": object{
+			"server": server, "certificate-authority-data": contents[a.name+".crt"]}}},
+		"users": []object{{"name": file, "user": object{
+			"client-certificate-data": contents[file+".crt"], "client-key-data": contents[file+".key"]}}},
 		"contexts":        []object{{"name": cluster, "context": object{"cluster": cluster, "user": file}}},
 		"current-context": cluster,
 	}, "", "  ")
