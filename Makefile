@@ -1,11 +1,11 @@
-# Everything a developer does here starts with make. `make` alone lists the targets.
+# All tasks of a developer. `make` alone lists the targets.
 
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
-# The same for every build and test, so that they share one cache and nothing is compiled twice.
+# All builds and tests use the same flags, so that they share one cache and nothing is compiled twice.
 export CGO_ENABLED := 0
 export GOFLAGS := -trimpath -buildvcs=false
 
@@ -29,35 +29,35 @@ $(DEV):
 	@$(BUILD) -C hack/dev -o ../../$(DEV) .
 
 .PHONY: dev
-dev: $(DEV) ## Run cluster, store and manager in the foreground; Ctrl-C stops all of it
+dev: $(DEV) ## Run a cluster with Postflight in the foreground; Ctrl-C stops it
 	@exec $(DEV) run
 
 .PHONY: up
-up: $(DEV) ## The same in the background; again: bring what runs up to date
+up: $(DEV) ## Run it in the background, or bring a running one up to date
 	@$(DEV) up
 
 .PHONY: down
-down: $(DEV) ## Stop what `make up` started; its data stay
+down: $(DEV) ## Stop what `make up` started; keep its data
 	@$(DEV) down
 
 .PHONY: status
-status: $(DEV) ## Show what runs
-	@$(DEV) status || [ $$? -eq 3 ] # 3: not ready, which it has said
+status: $(DEV) ## Show what is running
+	@$(DEV) status || [ $$? -eq 3 ] # 3: not ready, as it has printed
 
 .PHONY: clean-dev
-clean-dev: down ## Stop the cluster and remove its data (not the built binaries)
+clean-dev: down ## Stop the cluster and remove its data (but not the binaries)
 	@rm -rf .dev
 
 .PHONY: assets
-assets: $(DEV) ## Build only the control plane and the object store, for integration tests
+assets: $(DEV) ## Build the control plane and the object store, which tests need
 	@$(DEV) assets
 
 .PHONY: image
-image: $(DEV) ## Build the images without registry or Docker and load them into the node
+image: $(DEV) ## Build the images (no registry, no Docker) and load them into the node
 	@$(DEV) image
 
 .PHONY: deploy
-deploy: $(DEV) ## Run the manager in the cluster, from config/default and the image
+deploy: $(DEV) ## Run the manager as pods, from config/default and the image
 	@$(DEV) deploy
 
 .PHONY: undeploy
@@ -66,9 +66,9 @@ undeploy: $(DEV) ## Run the manager as a process again
 
 ##@ Tests
 
-# Everything the tests need, built or started by them: the control plane, the store, the manager.
+# Builds everything that the tests start: the control plane, the store, the manager.
 .PHONY: test
-test: verify assets manager $(BIN)/gotestsum ## Verify, then run every test: unit, real API server, real pods
+test: verify assets manager $(BIN)/gotestsum ## Run make verify, then every test: unit, real API server, real pods
 	@hack/test.sh
 
 .PHONY: unit
@@ -80,7 +80,7 @@ fuzz: ## Fuzz each target for FUZZTIME (10s)
 	@hack/fuzz.sh $${FUZZTIME:-10s}
 
 .PHONY: bench
-bench: assets manager ## Measure; each figure is one line, NAME key=value ...
+bench: assets manager ## Run the benchmarks; each prints a line NAME key=value ...
 	@hack/bench.sh
 
 ##@ Code

@@ -19,6 +19,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/postflight-dev/postflight/internal/sleep"
 )
 
 // requestTimeout bounds one request: longer than the server holds a notification or a waiting client.
@@ -148,19 +150,8 @@ func (c *Connection) retry(ctx context.Context, attempt func() error) error {
 		if c.notice != nil {
 			c.notice(err, next)
 		}
-		if err := pause(ctx, next); err != nil {
+		if err := sleep.For(ctx, next); err != nil {
 			return err
 		}
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/postflight-dev/postflight/internal/sleep"
 )
 
 const (
@@ -94,7 +96,7 @@ func (c *Connection) Await(ctx context.Context, id string) (*Greenlight, error) 
 		if err != nil || answer.RunStage != Initializing {
 			return answer, err
 		}
-		if err := pause(ctx, time.Second); err != nil { // in case a server does not wait
+		if err := sleep.For(ctx, time.Second); err != nil { // in case a server does not wait
 			return answer, err
 		}
 	}

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Runs the benchmarks that compare, each beside what it is compared with, and prints their figures:
-# one line each, NAME key=value ... Everything else they say goes to stderr.
+# Runs the benchmarks that compare two things side by side, and prints a line for each: NAME key=value ...
+# All other output goes to stderr.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-figures() { # package, benchmarks, how often
+figures() { # package, benchmarks, number of runs
   go test "$1" -run '^$' -bench "$2" -benchtime "$3" -timeout 30m |
     tee >(cat >&2) | grep -oE '\b[A-Z][A-Z0-9_]+ [a-z_0-9]+=.*' || { echo "bench: $1 printed no figure" >&2; exit 1; }
 }
@@ -18,6 +18,6 @@ micro ./internal/match BenchmarkIndexMatch
 figures ./cmd/manager . 20000x   # signing upload URLs
 figures ./test/replicas . 1x      # answers beside raw creates
 figures ./controllers Burst 1x   # Jobs for many Suites beside raw creates
-figures ./controllers Queue 1x   # turns a second in a long queue beside a short one
-figures ./controllers Memory 1x  # of a Suite and its Job, in a process of its own: nothing else's garbage counts
+figures ./controllers Queue 1x   # starts a second in a long queue beside a short one
+figures ./controllers Memory 1x  # of a Suite and its Job, in a process without other garbage
 figures ./test/e2e . 1x          # on real pods

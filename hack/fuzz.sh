@@ -9,7 +9,7 @@ for file in $(grep -rlE '^func Fuzz[A-Z]' --include=*_test.go api client cmd con
     package=./$(dirname "$file")
     if ! out=$(go test "$package" -run '^$' -fuzz "^$target\$" -fuzztime "$budget" 2>&1); then
       printf '%s\n' "$out"
-      echo "fuzz: $target of $package failed; the input is kept in its testdata/fuzz and fails from now on" >&2
+      echo "fuzz: $target of $package failed; the input is now in its testdata/fuzz, and `go test` runs it" >&2
       exit 1
     fi
     echo "fuzzed $target of $package: $(grep -oE 'execs: [0-9]+' <<<"$out" | tail -n 1)"

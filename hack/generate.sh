@@ -4,11 +4,11 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 into=$1
-# Descriptions are cut where those of the embedded JobTemplateSpec would make the CRD too large for
-# one object; ours are shorter.
+# Descriptions have a maximum length, because those of the embedded JobTemplateSpec would make the CRD too
+# large for one object. Ours are shorter.
 bin/controller-gen object paths=./api/... output:object:dir="$into/api/v1alpha1"
 bin/controller-gen crd:generateEmbeddedObjectMeta=true,maxDescLen=400 paths=./api/... output:crd:dir="$into/config/crd/bases"
-# What the API server accepts must be what Go decodes: one object that is not stops the caches of all teams.
+# The API server must accept only what Go can decode: one other object would stop the caches of all teams.
 go run ./hack/crdtighten "$into/config/crd/bases"
 bin/controller-gen rbac:roleName=postflight-manager paths=./controllers/... output:rbac:dir="$into/config/rbac"
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs every test of every module, and ends with what they measured and their totals.
+# Runs every test of every module, then prints their figures and totals.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 mkdir -p .test
@@ -10,11 +10,11 @@ run() { # folder, results
   (cd "$1" && "$runner" --format pkgname --format-hide-empty-pkg --jsonfile "$2" -- -count=1 -timeout 45m ./...) || status=1
 }
 
-echo "==> fuzzing, briefly"
+echo "==> fuzzing"
 hack/fuzz.sh 5000x || status=1
 echo "==> tests of the development cluster"
 run hack/dev "$PWD/.test/dev.json"
-echo "==> tests (unit, real API server; real pods where this machine can run them)"
+echo "==> tests (unit, real API server; real pods if this machine can run them)"
 run . "$PWD/.test/main.json"
 hack/summary.sh .test/dev.json .test/main.json
 exit $status

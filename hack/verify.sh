@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fails where a generated file, a go.mod or the code is not as it should be, and says how to mend it.
+# Fails where a generated file, a go.mod or the code is wrong, and says how to fix it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,6 +1,6 @@
-// Crdtighten makes the CRDs in a folder refuse what Go cannot decode. The API server checks objects
-// against the schema, and that of a time, a Quantity or a number, as controller-gen writes it, lets more
-// pass than the Go type takes. One such object would fail every watch and list of its kind, for all teams.
+// Crdtighten makes the CRDs in a folder reject what Go cannot decode. For times, Quantities and numbers,
+// controller-gen writes schemas that accept more than the Go types do. One such object would fail every
+// watch and list of its kind, for all teams.
 package main
 
 import (
@@ -13,17 +13,17 @@ import (
 )
 
 const (
-	// timePattern is RFC 3339 as time.Parse has it; the format date-time also takes "t", "z", offsets
+	// timePattern is RFC 3339 as time.Parse accepts it. The format date-time also accepts "t", "z", offsets
 	// such as +99:99, and anything after a second "t".
 	timePattern = `^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`
 
-	// looseQuantity is how controller-gen writes a Quantity: its exponent may have a fraction or any
-	// number of digits, which ParseQuantity refuses.
+	// looseQuantity is the pattern of controller-gen. Its exponent may have a fraction or any number of
+	// digits, which ParseQuantity rejects.
 	looseQuantity = `^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$`
 	quantity      = `^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?[0-9]{1,2}))?$`
 
-	// mostInt64 is the greatest float64 that is an int64: bounds in a schema are float64.
-	mostInt64 = 1<<63 - 1024
+	// maxInt64 is the largest int64 that is also a float64, because bounds in a schema are float64.
+	maxInt64 = 1<<63 - 1024
 )
 
 func main() {
@@ -65,7 +65,7 @@ func rewrite(file string) error {
 	return os.WriteFile(file, append([]byte("---\n"), text...), 0o644)
 }
 
-// tighten does so with every schema within the node.
+// tighten tightens every schema within the node.
 func tighten(node any) error {
 	switch node := node.(type) {
 	case []any:
@@ -95,18 +95,18 @@ func tightenSchema(schema map[string]any) error {
 	case schema["x-kubernetes-int-or-string"] == true && pattern == nil:
 		bound(schema, math.MinInt32, math.MaxInt32) // an IntOrString; strings have no minimum
 	case schema["x-kubernetes-int-or-string"] == true:
-		return fmt.Errorf("there is a new pattern of a Quantity, %q: see which of it ParseQuantity refuses", pattern)
+		return fmt.Errorf("there is a new pattern of a Quantity, %q: check which parts of it ParseQuantity rejects", pattern)
 	case format == "date-time" && pattern == nil:
 		schema["pattern"] = timePattern
 	case format == "int32":
-		bound(schema, math.MinInt32, math.MaxInt32) // API servers check the format since lately only
+		bound(schema, math.MinInt32, math.MaxInt32) // only recent API servers check the format
 	case format == "int64":
-		bound(schema, -mostInt64, mostInt64)
+		bound(schema, -maxInt64, maxInt64)
 	}
 	return nil
 }
 
-// bound leaves narrower bounds as they are.
+// bound sets bounds, unless there are narrower ones.
 func bound(schema map[string]any, least, most float64) {
 	if is, ok := schema["minimum"].(float64); !ok || is < least {
 		schema["minimum"] = least

@@ -19,23 +19,17 @@ import (
 )
 
 func main() {
-	ctx, cancel := context.WithCancel(context.Background())
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	go func() {
-		<-signals
-		cancel()
-		// A second Ctrl-C ends this program at once. Its children die with it, and the next start
-		// removes what pods have left.
-		signal.Reset()
-	}()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	// A second Ctrl-C ends this program at once. Its children die with it, and the next start removes what
+	// pods have left.
+	context.AfterFunc(ctx, stop)
 	if err := rootCommand().ExecuteContext(ctx); err != nil {
 		fmt.Fprintf(os.Stderr, "\nerror: %v\n", err)
 		os.Exit(1)
 	}
 }
 
-// tool is what the flags of all commands make.
+// tool holds the flags, and what all commands use.
 type tool struct {
 	dir       string
 	portBase  int
@@ -58,7 +52,7 @@ func rootCommand() *cobra.Command {
 			return err
 		},
 	}
-	root.PersistentFlags().StringVar(&t.dir, "dir", ".dev", "folder for all state; every folder is a cluster of its own")
+	root.PersistentFlags().StringVar(&t.dir, "dir", ".dev", "folder for all state; each folder is a cluster of its own")
 	root.AddCommand(t.assets(), t.run(), t.up(), t.down(), t.status(), t.image(), t.deploy(), t.undeploy())
 	return root
 }
@@ -66,11 +60,9 @@ func rootCommand() *cobra.Command {
 func (t *tool) assets() *cobra.Command {
 	return &cobra.Command{
 		Use:   "assets",
-		Short: "Only build the control plane and the object store into bin/",
+		Short: "Build only the control plane and the object store into bin/",
 		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return t.builder().Assets(cmd.Context())
-		},
+		RunE:  func(cmd *cobra.Command, _ []string) error { return t.builder().Assets(cmd.Context()) },
 	}
 }
 
@@ -78,11 +70,11 @@ func (t *tool) builder() build.Builder {
 	return build.Builder{Layout: t.layout, Console: t.console}
 }
 
-// startFlags are those of run and up.
+// startFlags adds the flags of run and up.
 func (t *tool) startFlags(cmd *cobra.Command) *cobra.Command {
-	cmd.Flags().IntVar(&t.portBase, "port-base", 8780, "first of 20 ports; the next free ones if they are taken")
-	cmd.Flags().BoolVar(&t.noManager, "no-manager", false, "only the cluster and the store; tests start managers themselves")
-	cmd.Flags().BoolVar(&t.noNode, "no-node", false, "no containerd and no kubelet: pods do not run")
+	cmd.Flags().IntVar(&t.portBase, "port-base", 8780, "first of 20 ports; if they are in use, the next free ones")
+	cmd.Flags().BoolVar(&t.noManager, "no-manager", false, "start only the cluster and the store, for tests that start managers")
+	cmd.Flags().BoolVar(&t.noNode, "no-node", false, "start no containerd and no kubelet: pods do not run")
 	return cmd
 }
 
@@ -90,12 +82,12 @@ func (t *tool) options() session.Options {
 	return session.Options{PortBase: t.portBase, Node: t.withNode()}
 }
 
-// withNode says whether pods can and shall run.
+// withNode reports whether pods can run, and are wanted.
 func (t *tool) withNode() bool {
 	return !t.noNode && runtime.GOOS == "linux" && os.Geteuid() == 0
 }
 
-// prepare does, in the foreground and with visible progress, what may take minutes.
+// prepare builds everything, in the foreground, because that may take minutes.
 func (t *tool) prepare(ctx context.Context) error {
 	if !t.withNode() && !t.noNode {
 		t.console.Warn("Pods will not run here: that needs Linux and root. Everything else will.")
@@ -115,7 +107,7 @@ func (t *tool) prepare(ctx context.Context) error {
 	return builder.Product(ctx, !t.noManager)
 }
 
-// chooseMode keeps a manager that was deployed as a pod where it is.
+// chooseMode leaves a manager that was deployed as a pod as it is.
 func (t *tool) chooseMode() error {
 	switch {
 	case t.noManager:

@@ -6,50 +6,44 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/postflight-dev/postflight/hack/dev/internal/console"
 	"github.com/postflight-dev/postflight/hack/dev/internal/images"
 	"github.com/postflight-dev/postflight/hack/dev/internal/node"
 	"github.com/postflight-dev/postflight/hack/dev/internal/session"
 )
 
-// stopPatience is how long a supervisor may take for an orderly end.
+// stopPatience is how long an orderly end may take.
 const stopPatience = 30 * time.Second
 
 func (t *tool) down() *cobra.Command {
 	return &cobra.Command{
 		Use:   "down",
-		Short: "Stop the cluster and remove whatever it left on the machine; its data stay",
+		Short: "Stop the cluster and remove everything it left on the machine, except its data",
 		Args:  cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			step := t.console.Step("stopping")
-			pid := session.Supervisor(t.layout)
-			if err := t.stopSupervisor(pid); err != nil {
-				step.Fail()
-				return err
-			}
-			if err := node.Clean(t.layout); err != nil {
-				step.Fail()
-				return err
-			}
-			if pid == 0 {
-				step.Done("nothing was running")
-			} else {
-				step.Done("the cluster of %s has ended; its data stay", t.layout.Dir)
-			}
-			return nil
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return t.console.Step("stopping", func(*console.Step) (string, error) {
+				pid := session.Supervisor(t.layout)
+				if err := t.stopSupervisor(cmd.Context(), pid); err != nil {
+					return "", err
+				}
+				if pid == 0 {
+					return "nothing was running", node.Clean(t.layout)
+				}
+				return "the cluster of " + t.layout.Dir + " has ended; its data are kept", node.Clean(t.layout)
+			})
 		},
 	}
 }
 
-// stopSupervisor asks, waits, and in the end insists. The lock proves that pid is the supervisor.
-func (t *tool) stopSupervisor(pid int) error {
+// stopSupervisor sends SIGTERM, and SIGKILL after stopPatience. The lock proves that pid is the supervisor.
+func (t *tool) stopSupervisor(ctx context.Context, pid int) error {
 	if pid == 0 {
 		return nil
 	}
@@ -57,10 +51,11 @@ func (t *tool) stopSupervisor(pid int) error {
 		if err := syscall.Kill(pid, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
 			return err
 		}
-		for deadline := time.Now().Add(stopPatience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-			if session.Supervisor(t.layout) != pid {
-				return nil
-			}
+		err := wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, stopPatience, true, func(context.Context) (bool, error) {
+			return session.Supervisor(t.layout) != pid, nil
+		})
+		if err == nil || ctx.Err() != nil {
+			return err
 		}
 	}
 	return fmt.Errorf("process %d does not end", pid)
@@ -69,30 +64,10 @@ func (t *tool) stopSupervisor(pid int) error {
 func (t *tool) status() *cobra.Command {
 	return &cobra.Command{
 		Use:   "status",
-		Short: "Show what runs; the exit code is 3 if the cluster is not ready",
+		Short: "Show what is running. The exit code is 3 if the cluster is not ready",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			pid := session.Supervisor(t.layout)
-			state := session.ReadState(t.layout, pid)
-			if pid == 0 {
-				t.console.Println("No cluster runs in %s. `make up` starts it.", t.layout.Dir)
-				os.Exit(3)
-			}
-			t.console.Println("%s  %s, supervisor %d", t.console.Bold(state.Phase), t.layout.Dir, pid)
-			files, _ := filepath.Glob(t.layout.Path("run", "*.pid"))
-			slices.Sort(files)
-			for _, file := range files {
-				name := strings.TrimSuffix(filepath.Base(file), ".pid")
-				t.console.Println("  %-24s %8s   %s", name, t.process(file), t.layout.Log(name))
-			}
-			if mode := session.ReadMode(t.layout); mode != session.ModeProcess {
-				t.console.Println("  %-24s %8s   (make undeploy, make up: as a process again)", "manager", mode)
-			}
-			t.console.Println("  %-24s %8s   . %s", "environment", "", t.layout.Path("env"))
-			if state.Message != "" {
-				t.console.Warn("%s", state.Message)
-			}
-			if state.Phase != session.Ready || state.Message != "" {
+			if !t.printStatus() {
 				os.Exit(3)
 			}
 			return nil
@@ -100,17 +75,33 @@ func (t *tool) status() *cobra.Command {
 	}
 }
 
-// process is the id in a pid file. The supervisor removes the file when the process ends.
-func (t *tool) process(file string) string {
-	content, err := os.ReadFile(file)
-	if err != nil {
-		return "-"
+// printStatus reports whether the cluster is ready.
+func (t *tool) printStatus() bool {
+	pid := session.Supervisor(t.layout)
+	if pid == 0 {
+		t.console.Println("No cluster is running in %s. `make up` starts it.", t.layout.Dir)
+		return false
 	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(content)))
-	if err != nil {
-		return "-"
+	line := func(name, process, detail string) { t.console.Println("  %-24s %8s   %s", name, process, detail) }
+	state := session.ReadState(t.layout, pid)
+	t.console.Println("%s  %s, supervisor %d", t.console.Bold(state.Phase), t.layout.Dir, pid)
+	files, _ := filepath.Glob(t.layout.Path("run", "*.pid")) // sorted
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".pid")
+		process, err := os.ReadFile(file) // the supervisor removes it when the process ends
+		if err != nil {
+			process = []byte("-")
+		}
+		line(name, strings.TrimSpace(string(process)), t.layout.Log(name))
 	}
-	return strconv.Itoa(pid)
+	if mode := session.ReadMode(t.layout); mode != session.ModeProcess {
+		line("manager", mode, "(as a process again: make undeploy, make up)")
+	}
+	line("environment", "", ". "+t.layout.Path("env"))
+	if state.Message != "" {
+		t.console.Warn("%s", state.Message)
+	}
+	return state.Phase == session.Ready && state.Message == ""
 }
 
 func (t *tool) image() *cobra.Command {
@@ -127,19 +118,15 @@ func (t *tool) image() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			step := t.console.Step("images")
-			loader := images.Loader{Layout: t.layout, Tools: tools}
-			refs, err := loader.Load(cmd.Context())
-			if err != nil {
-				step.Fail()
-				return err
-			}
-			where := "in the node, and as tarballs in "
-			if !loader.NodeRuns() {
-				where = "no node runs; tarballs for the next one in "
-			}
-			step.Done("%s: %s", where+t.layout.Path("images"), strings.Join(refs, ", "))
-			return nil
+			return t.console.Step("images", func(*console.Step) (string, error) {
+				loader := images.Loader{Layout: t.layout, Tools: tools}
+				where := "no node is running; tarballs for the next one are in "
+				if loader.NodeRuns() {
+					where = "in the node, and as tarballs in "
+				}
+				refs, err := loader.Load(cmd.Context())
+				return where + t.layout.Path("images") + ": " + strings.Join(refs, ", "), err
+			})
 		},
 	}
 }
@@ -157,19 +144,17 @@ func (t *tool) modeCommand(use, mode, short string) *cobra.Command {
 		Use:   use,
 		Short: short,
 		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return t.switchMode(cmd.Context(), mode)
-		},
+		RunE:  func(cmd *cobra.Command, _ []string) error { return t.switchMode(cmd.Context(), mode) },
 	}
 }
 
 func (t *tool) switchMode(ctx context.Context, mode string) error {
 	pid := session.Supervisor(t.layout)
 	if pid == 0 {
-		return fmt.Errorf("no cluster runs in %s: start it with `make up`", t.layout.Dir)
+		return fmt.Errorf("no cluster is running in %s: start it with `make up`", t.layout.Dir)
 	}
 	if mode == session.ModePod && !session.ReadState(t.layout, pid).Node {
-		return errors.New("the cluster runs without a node, so nothing can be deployed to it")
+		return errors.New("the cluster has no node, so nothing can be deployed to it")
 	}
 	if err := t.builder().Product(ctx, true); err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/postflight-dev/postflight/hack/dev/internal/layout"
 	"github.com/postflight-dev/postflight/hack/dev/internal/session"
@@ -26,7 +27,8 @@ func (t *tool) run() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if pid := session.Supervisor(t.layout); pid != 0 {
-				return fmt.Errorf("the cluster of %s already runs in the background (process %d); `make status` shows it, `make down` stops it", t.layout.Dir, pid)
+				return fmt.Errorf("the cluster of %s is already running in the background (process %d); "+
+					"`make status` shows it, `make down` stops it", t.layout.Dir, pid)
 			}
 			if !prepared {
 				if err := t.prepare(cmd.Context()); err != nil {
@@ -36,7 +38,7 @@ func (t *tool) run() *cobra.Command {
 			return session.Run(cmd.Context(), t.layout, t.options(), t.console)
 		},
 	}
-	cmd.Flags().BoolVar(&prepared, "prepared", false, "all binaries are there")
+	cmd.Flags().BoolVar(&prepared, "prepared", false, "all binaries are built")
 	_ = cmd.Flags().MarkHidden("prepared")
 	return t.startFlags(cmd)
 }
@@ -58,7 +60,7 @@ func (t *tool) up() *cobra.Command {
 	})
 }
 
-// start starts a supervisor that outlives this process and shows its log until it is ready.
+// start starts a supervisor that outlives this process, and shows its log until the cluster is ready.
 func (t *tool) start(ctx context.Context) error {
 	logFile, err := os.OpenFile(t.layout.Path("dev.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND|os.O_TRUNC, 0o644)
 	if err != nil {
@@ -72,7 +74,7 @@ func (t *tool) start(ctx context.Context) error {
 	run := exec.Command(self, "run", "--prepared", "--dir", t.layout.Dir,
 		fmt.Sprintf("--port-base=%d", t.portBase), fmt.Sprintf("--no-node=%t", t.noNode))
 	run.Dir = t.layout.Root
-	// Without a mark that a test may have inherited: the supervisor would take itself for a leftover.
+	// Without a mark that a test may have inherited, because the supervisor would kill itself as a leftover.
 	run.Env = slices.DeleteFunc(os.Environ(), func(entry string) bool {
 		return strings.HasPrefix(entry, layout.MarkVariable+"=")
 	})
@@ -102,11 +104,13 @@ func (t *tool) follow(ctx context.Context, run *os.Process, ended <-chan struct{
 		state := session.ReadState(t.layout, run.Pid)
 		t.copyLog(log)
 		if state.Phase == session.Ready {
-			return t.outcome(state, log)
+			time.Sleep(100 * time.Millisecond) // the summary follows the change of state
+			t.copyLog(log)
+			return problem(state)
 		}
 		select {
 		case <-ended:
-			if pid := session.Supervisor(t.layout); pid != 0 { // someone else was faster
+			if pid := session.Supervisor(t.layout); pid != 0 { // another one was faster
 				return t.refresh(ctx, pid)
 			}
 			t.copyLog(log)
@@ -121,41 +125,33 @@ func (t *tool) follow(ctx context.Context, run *os.Process, ended <-chan struct{
 	}
 }
 
-// outcome is an error if the cluster runs, but something in it does not.
-func (t *tool) outcome(state session.State, log io.Reader) error {
+// problem is an error if the cluster is running, but something in it is not.
+func problem(state session.State) error {
 	if state.Message != "" {
-		return fmt.Errorf("the cluster runs, but not all of what belongs into it: see above; `make up` tries again")
-	}
-	if log != nil { // the summary follows the change of state
-		time.Sleep(100 * time.Millisecond)
-		t.copyLog(log)
+		return errors.New("the cluster is running, but a part of it is not: see above; `make up` tries again")
 	}
 	return nil
 }
 
 func (t *tool) copyLog(log io.Reader) {
 	content, _ := io.ReadAll(log)
-	for _, line := range strings.SplitAfter(string(content), "\n") {
-		if line != "" {
-			t.console.Println("%s", strings.TrimSuffix(line, "\n"))
-		}
+	for line := range strings.Lines(string(content)) {
+		t.console.Println("%s", strings.TrimSuffix(line, "\n"))
 	}
 }
 
-// refresh brings a running cluster up to date: manifests, images, the manager if its binary changed.
+// refresh brings a running cluster up to date: manifests, images, and the manager if its binary changed.
 func (t *tool) refresh(ctx context.Context, pid int) error {
-	t.console.Println("The cluster of %s runs already (process %d); bringing it up to date.", t.layout.Dir, pid)
+	t.console.Println("The cluster of %s is already running (process %d); bringing it up to date.", t.layout.Dir, pid)
 	if exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)); err == nil && strings.HasSuffix(exe, " (deleted)") {
-		t.console.Warn("It runs from an older build of this tool; `make down up` starts the new one.")
+		t.console.Warn("It runs from an older build of this tool. `make down up` starts the new one.")
 	}
 	log, err := os.Open(t.layout.Path("dev.log"))
-	if err != nil { // it runs in a terminal, which shows what happens
-		log = nil
-	} else {
+	if err == nil { // a cluster in the foreground has no log, and prints to its terminal
 		defer log.Close()
 		_, _ = log.Seek(0, io.SeekEnd)
 	}
-	state, err := t.awaitPhase(ctx, pid, func(s session.State) bool { return s.Phase == session.Ready })
+	state, err := t.awaitState(ctx, pid, func(s session.State) bool { return s.Phase == session.Ready })
 	if err != nil {
 		return err
 	}
@@ -163,34 +159,28 @@ func (t *tool) refresh(ctx context.Context, pid int) error {
 	if err := syscall.Kill(pid, syscall.SIGUSR1); err != nil {
 		return err
 	}
-	state, err = t.awaitPhase(ctx, pid, func(s session.State) bool { return s.Serial > before })
-	if log != nil {
-		t.copyLog(log)
-	}
-	if err != nil {
-		return err
-	}
-	if err := t.outcome(state, nil); err != nil {
+	state, err = t.awaitState(ctx, pid, func(s session.State) bool { return s.Serial > before })
+	t.copyLog(log) // nothing, if it is nil
+	if err := errors.Join(err, problem(state)); err != nil {
 		return err
 	}
 	t.console.Println("\n  Postflight is ready: . %s", t.layout.Path("env"))
 	return nil
 }
 
-// awaitPhase waits for the running supervisor to get somewhere.
-func (t *tool) awaitPhase(ctx context.Context, pid int, reached func(session.State) bool) (session.State, error) {
-	for {
-		state := session.ReadState(t.layout, pid)
-		if reached(state) {
-			return state, nil
+// awaitState waits until the running supervisor has reached a state.
+func (t *tool) awaitState(ctx context.Context, pid int, reached func(session.State) bool) (state session.State, err error) {
+	err = wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(context.Context) (bool, error) {
+		if state = session.ReadState(t.layout, pid); reached(state) {
+			return true, nil
 		}
 		if session.Supervisor(t.layout) != pid {
-			return state, fmt.Errorf("%w: its supervisor has ended; see %s and try again", errStart, t.layout.Path("dev.log"))
+			return false, fmt.Errorf("%w: its supervisor has ended; see %s and try again", errStart, t.layout.Path("dev.log"))
 		}
-		select {
-		case <-ctx.Done():
-			return state, errors.New("interrupted; what runs goes on")
-		case <-time.After(50 * time.Millisecond):
-		}
+		return false, nil
+	})
+	if ctx.Err() != nil {
+		err = errors.New("interrupted; the cluster keeps running")
 	}
+	return state, err
 }

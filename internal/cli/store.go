@@ -123,7 +123,7 @@ func (w *watched) Read(b []byte) (int, error) {
 func sameContent(header http.Header, sums checksums) error {
 	got := fetch.ETag(header)
 	theirs, err := hex.DecodeString(got)
-	if err != nil || len(theirs) != md5.Size || bytes.Equal(theirs, sums.md5) || !fetch.Plain(header) {
+	if err != nil || len(theirs) != md5.Size || bytes.Equal(theirs, sums.md5) || !fetch.ETagIsMD5(header) {
 		return nil
 	}
 	return fmt.Errorf("the store holds something else than was sent (its checksum is %s); did two uploads of this path cross?", got)

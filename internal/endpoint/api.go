@@ -17,6 +17,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/match"
 	"github.com/postflight-dev/postflight/internal/notification"
+	"github.com/postflight-dev/postflight/internal/sleep"
 )
 
 // Principal is who makes a request. Both objects are shared: read them, never change them.
@@ -136,20 +137,9 @@ func (c *Config) setDefaults() {
 		c.Now = time.Now
 	}
 	if c.Sleep == nil {
-		c.Sleep = sleep
+		c.Sleep = sleep.For
 	}
 	if c.Jitter == nil {
 		c.Jitter = rand.Float64
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/sleep"
 )
 
 // TestRetryAfterIsSaid: 503 without Retry-After would make clients guess.
@@ -81,10 +82,10 @@ func TestSlow(t *testing.T) {
 			Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
 				creates++
 				err := c.Create(context.WithoutCancel(ctx), o, opts...)
-				return errors.Join(sleep(ctx, slow), err)
+				return errors.Join(sleep.For(ctx, slow), err)
 			},
 			Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
-				if err := sleep(ctx, slow); err != nil {
+				if err := sleep.For(ctx, slow); err != nil {
 					return err
 				}
 				return c.Get(ctx, key, o, opts...)

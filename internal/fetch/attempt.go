@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// attempt asks for what is missing of the file and writes what arrives. Its error is *again where
-// another attempt may help.
+// attempt requests the missing part of the file and writes it. Its error is retryable if another
+// attempt may help.
 func (d *download) attempt(ctx context.Context, client *http.Client) error {
 	if d.complete() {
 		return d.check()
@@ -27,7 +27,7 @@ func (d *download) attempt(ctx context.Context, client *http.Client) error {
 	}
 	response, err := client.Do(request)
 	if err != nil {
-		return &again{connection(err)}
+		return retryable(describeFailure(err))
 	}
 	defer response.Body.Close()
 	if err := d.accept(response); err != nil {
@@ -39,14 +39,14 @@ func (d *download) attempt(ctx context.Context, client *http.Client) error {
 	return d.check()
 }
 
-// complete is a file of which only the end of an earlier attempt was missing.
+// complete reports whether an earlier attempt wrote the whole file, and only the check is missing.
 func (d *download) complete() bool { return d.file.Size > 0 && d.offset == d.file.Size }
 
-// request asks for the same object as when the run started, or for none.
+// request makes a request that fails if the object has changed since the run started.
 func (d *download) request(ctx context.Context) (*http.Request, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, d.file.URL, nil)
 	if err != nil {
-		return nil, &Error{Kind: BadList, Path: d.file.Path, Text: "has no URL that can be requested."}
+		return nil, d.fail(BadList, "has no URL that can be requested.")
 	}
 	if d.file.ETag != "" {
 		request.Header.Set("If-Match", `"`+d.file.ETag+`"`)
@@ -57,76 +57,70 @@ func (d *download) request(ctx context.Context) (*http.Request, error) {
 	return request, nil
 }
 
-// accept looks at the head of the answer. Not every store heeds If-Match, so the ETag is compared too.
+// accept checks the status and the headers. It compares the ETag too, because some stores ignore If-Match.
 func (d *download) accept(response *http.Response) error {
 	switch code := response.StatusCode; {
 	case code == http.StatusOK || code == http.StatusPartialContent:
 	case code == http.StatusNotFound:
-		return &Error{Kind: Missing, Path: d.file.Path, Text: "is no longer in the store. Upload it, and notify again."}
+		return d.fail(Missing, "is no longer in the store. Upload it, and notify again.")
 	case code == http.StatusPreconditionFailed:
 		return d.changed()
 	case code == http.StatusRequestedRangeNotSatisfiable:
-		return d.over("has other bytes than it had")
+		return d.restart("has other bytes than it had")
 	case code == http.StatusRequestTimeout || code == http.StatusTooManyRequests || code >= http.StatusInternalServerError:
-		return &again{"answers " + problem(response)}
+		return retryable("answers " + describeResponse(response))
 	default:
-		return &Error{Kind: Unavailable, Path: d.file.Path, Text: "could not be downloaded: the store answers " + problem(response) + "."}
+		return d.fail(Unavailable, "could not be downloaded: the store answers %s.", describeResponse(response))
 	}
 	if etag := ETag(response.Header); d.file.ETag != "" && etag != "" && etag != d.file.ETag {
 		return d.changed()
 	}
-	d.plain = Plain(response.Header)
+	d.etagIsMD5 = ETagIsMD5(response.Header)
 	return d.align(response)
 }
 
-// ETag of an object, without the marks around it; empty where the store says none.
+// ETag returns the ETag of an object without its quotes, or "" if the store sent none.
 func ETag(header http.Header) string {
 	return strings.Trim(strings.TrimPrefix(header.Get("ETag"), "W/"), `"`)
 }
 
-// Plain tells whether the store says of no encryption by which the ETag of an object is no MD5.
-func Plain(header http.Header) bool {
+// ETagIsMD5 reports whether an ETag of the form of an MD5 is one: those of objects that the store
+// encrypts with a key of KMS or of the customer are not.
+func ETagIsMD5(header http.Header) bool {
 	encryption := header.Get("X-Amz-Server-Side-Encryption")
 	return (encryption == "" || encryption == "AES256") && header.Get("X-Amz-Server-Side-Encryption-Customer-Algorithm") == ""
 }
 
 func (d *download) changed() error {
-	return &Error{Kind: Changed, Path: d.file.Path, Text: "was replaced in the store after the run had started. Notify again."}
+	return d.fail(Changed, "was replaced in the store after the run had started. Notify again.")
 }
 
-// align makes the file continue where the answer starts.
+// align makes sure that the body continues the file.
 func (d *download) align(response *http.Response) error {
 	if d.offset == 0 {
 		return nil
 	}
-	if response.StatusCode == http.StatusOK { // the store does not know of ranges
-		return d.local(d.restart())
+	if response.StatusCode == http.StatusOK { // the store ignores Range and sends the whole object
+		return d.local(d.truncate())
 	}
 	var first int64
 	if _, err := fmt.Sscanf(response.Header.Get("Content-Range"), "bytes %d-", &first); err != nil || first != d.offset {
-		return d.over("sent another part than was asked for")
+		return d.restart("sent another part than was requested")
 	}
 	return nil
 }
 
-// over starts the file anew, at the next attempt.
-func (d *download) over(why string) error {
-	if err := d.local(d.restart()); err != nil {
+// restart discards what was received. The next attempt starts at the first byte.
+func (d *download) restart(reason retryable) error {
+	if err := d.local(d.truncate()); err != nil {
 		return err
 	}
-	return &again{why}
+	return reason
 }
 
-func (d *download) local(err error) error {
-	if err != nil {
-		return &Error{Kind: Local, Path: d.file.Path, Text: "cannot be written: " + cause(err) + "."}
-	}
-	return nil
-}
-
-// receive writes the body, and cuts a connection on which nothing arrives any more.
-func (d *download) receive(response *http.Response, cut context.CancelFunc) error {
-	stall := time.AfterFunc(stallAfter, cut)
+// receive writes the body. It cancels the request if nothing arrives for stallAfter.
+func (d *download) receive(response *http.Response, cancel context.CancelFunc) error {
+	stall := time.AfterFunc(stallAfter, cancel)
 	defer stall.Stop()
 	body := readerFunc(func(b []byte) (int, error) {
 		n, err := response.Body.Read(b)
@@ -138,15 +132,15 @@ func (d *download) receive(response *http.Response, cut context.CancelFunc) erro
 		if errors.As(err, &local) {
 			return local
 		}
-		return &again{connection(err)}
+		return retryable(describeFailure(err))
 	}
 	if d.file.Size > 0 && d.offset < d.file.Size {
-		return &again{"ended its answer early"}
+		return retryable("ended its answer early")
 	}
 	return nil
 }
 
-// bounded keeps an answer that is too long from filling the disk; one byte too many tells.
+// bounded keeps a body that is too long from filling the disk. It lets one byte too many pass, for check to see.
 func (d *download) bounded(body io.Reader) io.Reader {
 	if d.file.Size <= 0 {
 		return body
@@ -158,12 +152,13 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
 
-// problem is the status and the code that S3 puts into the body. Nothing else is taken over: stores
-// repeat there what was signed.
-func problem(response *http.Response) string {
+// describeResponse returns the status and the error code of S3. It repeats nothing else of the body,
+// because stores put there what was signed.
+func describeResponse(response *http.Response) string {
 	var body struct{ Code string }
 	text := fmt.Sprintf("%d", response.StatusCode)
-	if err := xml.NewDecoder(io.LimitReader(response.Body, maxProblemBytes)).Decode(&body); err == nil && body.Code != "" && len(body.Code) < 64 {
+	err := xml.NewDecoder(io.LimitReader(response.Body, maxErrorBytes)).Decode(&body)
+	if err == nil && body.Code != "" && len(body.Code) < 64 {
 		text += " " + body.Code
 	}
 	if response.StatusCode == http.StatusForbidden {
@@ -172,8 +167,8 @@ func problem(response *http.Response) string {
 	return text
 }
 
-// connection says why there was no answer, without the URL that network errors repeat.
-func connection(err error) string {
+// describeFailure says why there was no response. Network errors are not repeated, because they hold the URL.
+func describeFailure(err error) string {
 	var network net.Error
 	var dns *net.DNSError
 	switch {

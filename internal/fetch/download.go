@@ -1,7 +1,7 @@
 package fetch
 
 import (
-	"crypto/md5" // #nosec -- the ETag of most objects is one; it tells damage, not attacks
+	"crypto/md5" // #nosec -- the ETag of most objects; it detects damage, not attacks
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -16,28 +16,28 @@ import (
 )
 
 const (
-	// Any user id of any container may read what is fetched.
+	// Containers may run as any user, and all must be able to read the files.
 	fileMode   = 0o644
 	folderMode = 0o755
 
-	// partial ends the name of a file that is not complete.
+	// partial is the suffix of incomplete files.
 	partial = ".partial"
 )
 
-// download is one file on its way. All names are resolved within the root, so that no link leads out
-// of it.
+// download is one file that is being fetched. Names are resolved within the root, so that no link can
+// lead out of it.
 type download struct {
-	root     *os.Root
-	file     job.File
-	out      *os.File
-	offset   int64     // bytes that are written
-	sum      hash.Hash // of these bytes
-	plain    bool      // the store says of no encryption by which the ETag is no MD5
-	doubted  bool      // it was once whole, with another checksum
-	progress *progress
+	root      *os.Root
+	file      job.File
+	out       *os.File
+	offset    int64     // bytes written
+	sum       hash.Hash // of these bytes
+	etagIsMD5 bool      // see ETagIsMD5
+	mismatch  bool      // the complete file has had a wrong checksum before
+	progress  *progress
 }
 
-// open takes up what an earlier attempt left, also one of a container that was killed.
+// open continues what an earlier attempt left behind, even one of a container that was killed.
 func open(root *os.Root, file job.File) (*download, error) {
 	if err := makeFolders(root, path.Dir(file.Path)); err != nil {
 		return nil, err
@@ -46,18 +46,18 @@ func open(root *os.Root, file job.File) (*download, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &download{root: root, file: file, out: out, sum: md5.New(), plain: true}
+	d := &download{root: root, file: file, out: out, sum: md5.New(), etagIsMD5: true}
 	if d.offset, err = io.CopyBuffer(d.sum, struct{ io.Reader }{out}, make([]byte, bufferBytes)); err != nil {
 		out.Close()
 		return nil, err
 	}
-	if file.ETag == "" && d.offset > 0 { // nobody knows whether the rest would be of the same file
-		return d, d.restart()
+	if file.ETag == "" && d.offset > 0 { // the object may have changed since
+		return d, d.truncate()
 	}
 	return d, nil
 }
 
-// makeFolders gives each its mode, whatever the umask is.
+// makeFolders sets the mode of each folder, whatever the umask is.
 func makeFolders(root *os.Root, folder string) error {
 	if folder == "." {
 		return nil
@@ -79,7 +79,7 @@ func makeFolders(root *os.Root, folder string) error {
 	return nil
 }
 
-func (d *download) restart() error {
+func (d *download) truncate() error {
 	d.offset = 0
 	d.sum.Reset()
 	if _, err := d.out.Seek(0, io.SeekStart); err != nil {
@@ -93,36 +93,32 @@ func (d *download) Write(b []byte) (int, error) {
 	d.offset += int64(n)
 	d.sum.Write(b[:n])
 	d.progress.at(d.offset)
-	if err != nil {
-		return n, &Error{Kind: Local, Path: d.file.Path, Text: "cannot be written: " + cause(err) + "."}
-	}
-	return n, nil
+	return n, d.local(err)
 }
 
-// check compares the whole file with what is known of it.
+// check compares the complete file with its recorded size and checksum.
 func (d *download) check() error {
 	if d.file.Size > 0 && d.offset != d.file.Size {
-		return &Error{Kind: Changed, Path: d.file.Path, Text: fmt.Sprintf("has %d bytes or more, and had %d when the run started. Notify again.", d.offset, d.file.Size)}
+		return d.fail(Changed, "has %d bytes or more, and had %d when the run started. Notify again.", d.offset, d.file.Size)
 	}
 	sum := hex.EncodeToString(d.sum.Sum(nil))
-	if !d.etagIsMD5() || strings.EqualFold(sum, d.file.ETag) {
+	if !d.hasMD5() || strings.EqualFold(sum, d.file.ETag) {
 		return nil
 	}
-	if !d.doubted { // it may have been damaged on its way, or on this disk
-		d.doubted = true
-		return d.over("sent bytes that do not have the checksum of the file")
+	if !d.mismatch { // it may have been damaged in transit or on this disk
+		d.mismatch = true
+		return d.restart("sent bytes that do not have the checksum of the file")
 	}
-	return &Error{Kind: Changed, Path: d.file.Path, Text: fmt.Sprintf("does not have its checksum (MD5 %s, not %s), twice in a row. Upload it again, and notify again.", sum, d.file.ETag)}
+	return d.fail(Changed, "does not have its checksum (MD5 %s, not %s), twice in a row. Upload it again, and notify again.", sum, d.file.ETag)
 }
 
-// etagIsMD5 holds for 32 hexadecimal digits, unless the object is encrypted with a key of its own. Of
-// objects that were uploaded in parts the ETag has another form.
-func (d *download) etagIsMD5() bool {
+// hasMD5 reports whether the ETag is the MD5 of the file. That of a multipart upload has another form.
+func (d *download) hasMD5() bool {
 	digest, err := hex.DecodeString(d.file.ETag)
-	return err == nil && len(digest) == md5.Size && d.plain
+	return err == nil && len(digest) == md5.Size && d.etagIsMD5
 }
 
-// finish gives the file its name: whoever sees the name sees the whole file.
+// finish gives the file its final name, so that a file of that name is always complete.
 func (d *download) finish() error {
 	err := errors.Join(d.out.Chmod(fileMode), d.out.Sync(), d.root.Rename(d.file.Path+partial, d.file.Path))
 	if err == nil {
@@ -131,13 +127,19 @@ func (d *download) finish() error {
 	return d.local(err)
 }
 
-func (d *download) close() { d.out.Close() }
-
-// cause is what the system says, without the path in the pod.
-func cause(err error) string {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		return p.Err.Error()
-	}
-	return err.Error()
+func (d *download) fail(kind Kind, format string, args ...any) error {
+	return &Error{Kind: kind, Path: d.file.Path, Text: fmt.Sprintf(format, args...)}
 }
+
+// local returns the Error for one of the file system, or nil. It leaves out the path, which is one in the pod.
+func (d *download) local(err error) error {
+	if err == nil {
+		return nil
+	}
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		err = p.Err
+	}
+	return d.fail(Local, "cannot be written: %s.", err)
+}
+
+func (d *download) close() { d.out.Close() }

@@ -5,19 +5,19 @@ import (
 	"fmt"
 )
 
-// Kind says what to do about an Error; it is also the exit code.
+// Kind says what to do about an Error. It is also the exit code.
 type Kind int
 
 // The kinds.
 const (
-	Local       Kind = 1 // the directory cannot take the file
-	BadList     Kind = 2 // the list of files is not valid
-	Missing     Kind = 3 // the store has no such file
-	Changed     Kind = 4 // it has another than when the run started
-	Unavailable Kind = 5 // it did not give the file, in spite of retries
+	Local       Kind = 1 // the file cannot be written
+	BadList     Kind = 2 // the list of files is invalid
+	Missing     Kind = 3 // the store does not have the file
+	Changed     Kind = 4 // the file is not the one that was there when the run started
+	Unavailable Kind = 5 // the store did not send the file, in spite of retries
 )
 
-// Error is why a file is not there, in a sentence without secrets.
+// Error says in a sentence why a file could not be fetched. It holds no secrets.
 type Error struct {
 	Kind Kind
 	Path string
@@ -31,7 +31,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%q %s", e.Path, e.Text)
 }
 
-// KindOf an error; Local for any that is not an Error.
+// KindOf returns the kind of an error: Local unless it is an Error.
 func KindOf(err error) Kind {
 	var e *Error
 	if errors.As(err, &e) {
@@ -40,7 +40,7 @@ func KindOf(err error) Kind {
 	return Local
 }
 
-// again is an error that may pass.
-type again struct{ text string }
+// retryable is an error that another attempt may avoid. Its text continues "the store".
+type retryable string
 
-func (e *again) Error() string { return e.text }
+func (e retryable) Error() string { return string(e) }

@@ -11,24 +11,25 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/internal/job"
+	"github.com/postflight-dev/postflight/internal/sleep"
 )
 
-// Fetcher downloads files one after another: the network is what limits it, not their number.
+// Fetcher downloads files one after another, because the network is the bottleneck.
 type Fetcher struct {
 	Client   *http.Client
 	Patience time.Duration
 	Log      *slog.Logger
 
-	// Sleep waits between attempts; nil: by the clock.
+	// Sleep waits between attempts. The default is sleep.For.
 	Sleep func(context.Context, time.Duration) error
 }
 
-// NewClient trusts the certificate authorities of the system and those of the PEM. It sends requests
-// where they are meant to go: a store that redirects would give the signature to somebody else.
+// NewClient trusts the certificate authorities of the system and those of the PEM. It follows no
+// redirects, because they would pass the signature on to another server.
 func NewClient(ca string) (*http.Client, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.ResponseHeaderTimeout = stallAfter
-	transport.DisableCompression = true // sizes and ranges are those of the file
+	transport.DisableCompression = true // sizes and ranges count the bytes of the file
 	transport.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
 	if ca != "" {
 		pool, err := x509.SystemCertPool()
@@ -46,8 +47,8 @@ func NewClient(ca string) (*http.Client, error) {
 	}, nil
 }
 
-// Fetch puts every file of the list into its directory. What is there when it returns without an error
-// is complete and checked; what is incomplete has another name.
+// Fetch downloads every file of the list into its directory. A file has its final name only when it is
+// complete and checked.
 func (f *Fetcher) Fetch(ctx context.Context, l List) error {
 	root, err := os.OpenRoot(l.Directory)
 	if err != nil {
@@ -62,25 +63,29 @@ func (f *Fetcher) Fetch(ctx context.Context, l List) error {
 	return nil
 }
 
-// file repeats the download until it is there. Whatever arrives starts the patience anew.
+// file repeats the download until it succeeds. Patience starts anew whenever bytes arrive.
 func (f *Fetcher) file(ctx context.Context, root *os.Root, file job.File) error {
 	d, err := open(root, file)
 	if err != nil {
-		return &Error{Kind: Local, Path: file.Path, Text: "cannot be written: " + cause(err)}
+		return (&download{file: file}).local(err)
 	}
 	defer d.close()
 	d.progress = newProgress(f.Log, file, d.offset)
+	wait := f.Sleep
+	if wait == nil {
+		wait = sleep.For
+	}
 	last := time.Now()
 	for attempt := 0; ; attempt++ {
 		before := d.offset
 		err := d.attempt(ctx, f.Client)
-		var passing *again
+		var reason retryable
 		switch {
 		case err == nil:
 			return d.finish()
 		case ctx.Err() != nil:
-			return &Error{Kind: Unavailable, Path: file.Path, Text: "was not downloaded: the pod was stopped."}
-		case !errors.As(err, &passing):
+			return d.fail(Unavailable, "was not downloaded: the pod was stopped.")
+		case !errors.As(err, &reason):
 			return err
 		}
 		if d.offset != before {
@@ -88,23 +93,12 @@ func (f *Fetcher) file(ctx context.Context, root *os.Root, file job.File) error 
 		}
 		pause := min(backoffMin<<min(attempt, 10), backoffMax)
 		if time.Since(last)+pause > f.Patience {
-			return &Error{Kind: Unavailable, Path: file.Path, Text: "could not be downloaded: the store " + passing.text + "."}
+			return d.fail(Unavailable, "could not be downloaded: the store %s.", reason)
 		}
-		f.Log.Warn("the download was interrupted, and goes on", "file", file.Path, "at", d.offset, "because", "the store "+passing.text, "in", pause.String())
-		if err := f.sleep(ctx, pause); err != nil {
-			return &Error{Kind: Unavailable, Path: file.Path, Text: "was not downloaded: the pod was stopped while the store " + passing.text + "."}
+		f.Log.Warn("the download was interrupted and will be retried", "file", file.Path, "at", d.offset,
+			"reason", "the store "+string(reason), "in", pause.String())
+		if err := wait(ctx, pause); err != nil {
+			return d.fail(Unavailable, "was not downloaded: the pod was stopped while the store %s.", reason)
 		}
-	}
-}
-
-func (f *Fetcher) sleep(ctx context.Context, d time.Duration) error {
-	if f.Sleep != nil {
-		return f.Sleep(ctx, d)
-	}
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
 	}
 }

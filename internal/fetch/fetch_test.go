@@ -30,7 +30,7 @@ func md5Of(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// store answers with what its handler says, and keeps the requests' Range.
+// store is a server that records the Range header of each request.
 type store struct {
 	*httptest.Server
 	ranges []string
@@ -48,13 +48,13 @@ func newStore(t *testing.T, handle func(n int, w http.ResponseWriter, r *http.Re
 	return s
 }
 
-// serve is what a good store does.
+// serve answers as a correct store does.
 func serve(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("ETag", `"`+md5Of(content)+`"`)
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
 }
 
-// cut sends a part of the body and breaks the connection.
+// cut sends a part of the body and closes the connection.
 func cut(w http.ResponseWriter, from, to int) {
 	w.Header().Set("Content-Length", fmt.Sprint(len(content)-from))
 	if from > 0 {
@@ -117,13 +117,13 @@ func TestFetch(t *testing.T) {
 		handle func(n int, w http.ResponseWriter, r *http.Request)
 		ranges []string
 	}{
-		"AtOnce": {
-			reason: "A good store.",
+		"first attempt succeeds": {
+			reason: "A correct store needs one request.",
 			handle: func(_ int, w http.ResponseWriter, r *http.Request) { serve(w, r) },
 			ranges: []string{""},
 		},
-		"CutTwice": {
-			reason: "What was received is not asked for again.",
+		"connection is cut twice": {
+			reason: "Bytes that were received are not requested again.",
 			handle: func(n int, w http.ResponseWriter, r *http.Request) {
 				switch n {
 				case 0:
@@ -136,8 +136,8 @@ func TestFetch(t *testing.T) {
 			},
 			ranges: []string{"", fmt.Sprintf("bytes=%d-", half), fmt.Sprintf("bytes=%d-", half+1000)},
 		},
-		"NoRanges": {
-			reason: "A store that sends all again is heard from the start.",
+		"store ignores ranges": {
+			reason: "The file starts anew if the store sends all of it.",
 			handle: func(n int, w http.ResponseWriter, _ *http.Request) {
 				if n == 0 {
 					cut(w, 0, half)
@@ -146,8 +146,8 @@ func TestFetch(t *testing.T) {
 			},
 			ranges: []string{"", fmt.Sprintf("bytes=%d-", half)},
 		},
-		"Busy": {
-			reason: "Overload passes.",
+		"store is overloaded": {
+			reason: "Overload is temporary, so the request is retried.",
 			handle: func(n int, w http.ResponseWriter, r *http.Request) {
 				if n < 5 {
 					w.WriteHeader([]int{500, 502, 503, 429, 408}[n])
@@ -157,8 +157,8 @@ func TestFetch(t *testing.T) {
 			},
 			ranges: []string{"", "", "", "", "", ""},
 		},
-		"DamagedOnce": {
-			reason: "A wrong checksum may come from the way.",
+		"checksum is wrong once": {
+			reason: "The file may have been damaged in transit.",
 			handle: func(n int, w http.ResponseWriter, r *http.Request) {
 				if n == 0 {
 					_, _ = w.Write(bytes.Repeat([]byte("x"), len(content)))
@@ -168,8 +168,8 @@ func TestFetch(t *testing.T) {
 			},
 			ranges: []string{"", ""},
 		},
-		"OtherPart": {
-			reason: "A part that was not asked for is not appended.",
+		"store sends another part": {
+			reason: "A part that was not requested is not appended.",
 			handle: func(n int, w http.ResponseWriter, r *http.Request) {
 				switch n {
 				case 0:
@@ -184,8 +184,8 @@ func TestFetch(t *testing.T) {
 			},
 			ranges: []string{"", fmt.Sprintf("bytes=%d-", half), ""},
 		},
-		"EncryptedWithAKeyOfItsOwn": {
-			reason: "Then the ETag is no checksum.",
+		"object is encrypted with a KMS key": {
+			reason: "Then the ETag is not a checksum.",
 			handle: func(_ int, w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("X-Amz-Server-Side-Encryption", "aws:kms")
 				_, _ = w.Write(content)
@@ -220,19 +220,19 @@ func TestFetchFails(t *testing.T) {
 		kind   fetch.Kind
 		want   string
 	}{
-		"Missing":  {"It was deleted.", answer(404, ""), nil, fetch.Missing, "is no longer in the store"},
-		"Changed":  {"If-Match did not hold.", answer(412, ""), nil, fetch.Changed, "was replaced"},
-		"Expired":  {"Waiting does not help.", answer(403, "<Error><Code>AccessDenied</Code><Message>secret</Message></Error>"), nil, fetch.Unavailable, "403 AccessDenied"},
-		"Redirect": {"The signature is for this store alone.", answer(307, ""), nil, fetch.Unavailable, "307"},
-		"Down":     {"It does not get better.", answer(503, "<Error><Code>SlowDown</Code></Error>"), nil, fetch.Unavailable, "503 SlowDown"},
-		"Damaged":  {"Twice the same is no accident.", answer(200, strings.Repeat("x", len(content))), nil, fetch.Changed, "checksum"},
-		"TooLong":  {"More than was recorded.", answer(200, strings.Repeat("x", 2*len(content))), nil, fetch.Changed, "bytes"},
-		"OtherETag": {"Not every store knows If-Match.", func(_ int, w http.ResponseWriter, _ *http.Request) {
+		"object was deleted":      {"Only a new upload helps.", answer(404, ""), nil, fetch.Missing, "is no longer in the store"},
+		"object was replaced":     {"If-Match fails.", answer(412, ""), nil, fetch.Changed, "was replaced"},
+		"signature has expired":   {"Retries do not help.", answer(403, "<Error><Code>AccessDenied</Code><Message>secret</Message></Error>"), nil, fetch.Unavailable, "403 AccessDenied"},
+		"store redirects":         {"The signature is meant for this store only.", answer(307, ""), nil, fetch.Unavailable, "307"},
+		"store stays overloaded":  {"Retries end with the patience.", answer(503, "<Error><Code>SlowDown</Code></Error>"), nil, fetch.Unavailable, "503 SlowDown"},
+		"checksum is wrong twice": {"The object itself must be damaged.", answer(200, strings.Repeat("x", len(content))), nil, fetch.Changed, "checksum"},
+		"object is too long":      {"It is not the object that was recorded.", answer(200, strings.Repeat("x", 2*len(content))), nil, fetch.Changed, "bytes"},
+		"ETag differs": {"Some stores ignore If-Match.", func(_ int, w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("ETag", `"other"`)
 			_, _ = w.Write(content)
 		}, nil, fetch.Changed, "was replaced"},
-		"Traversal": {"No path leads out.", answer(200, ""), func(f *job.File) { f.Path = "../app.apk" }, fetch.Local, "cannot be written"},
-		"Absolute":  {"No path leads out.", answer(200, ""), func(f *job.File) { f.Path = "/tmp/app.apk" }, fetch.Local, "cannot be written"},
+		"path has ..":      {"No path may lead out of the directory.", answer(200, ""), func(f *job.File) { f.Path = "../app.apk" }, fetch.Local, "cannot be written"},
+		"path is absolute": {"No path may lead out of the directory.", answer(200, ""), func(f *job.File) { f.Path = "/tmp/app.apk" }, fetch.Local, "cannot be written"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, dir := newStore(t, tc.handle), t.TempDir()
@@ -251,7 +251,7 @@ func TestFetchFails(t *testing.T) {
 	}
 }
 
-// TestGivesUp counts patience by the clock.
+// TestGivesUp uses the real clock.
 func TestGivesUp(t *testing.T) {
 	client, _ := fetch.NewClient("")
 	f := fetch.Fetcher{Client: client, Patience: 1200 * time.Millisecond, Log: slog.New(slog.DiscardHandler)}
@@ -262,8 +262,8 @@ func TestGivesUp(t *testing.T) {
 	}
 }
 
-// TestTakesUp: what a killed container left is not downloaded again.
-func TestTakesUp(t *testing.T) {
+// TestResume: what a killed container downloaded is not downloaded again.
+func TestResume(t *testing.T) {
 	s, dir := newStore(t, func(_ int, w http.ResponseWriter, r *http.Request) { serve(w, r) }), t.TempDir()
 	left := len(content) / 3
 	if err := errors.Join(os.Mkdir(filepath.Join(dir, "builds"), 0o700), os.WriteFile(filepath.Join(dir, "builds", "app.apk.partial"), content[:left], 0o600)); err != nil {
@@ -281,14 +281,14 @@ func TestTakesUp(t *testing.T) {
 	}
 }
 
-// TestNoLinkLeadsOut: whoever else writes into the directory cannot make the download write elsewhere.
+// TestNoLinkLeadsOut: others who write into the directory cannot make the download write elsewhere.
 func TestNoLinkLeadsOut(t *testing.T) {
-	for name, link := range map[string]string{"Folder": "builds", "File": "builds/app.apk.partial"} {
+	for name, link := range map[string]string{"folder is a link": "builds", "file is a link": "builds/app.apk.partial"} {
 		t.Run(name, func(t *testing.T) {
 			s, dir, outside := newStore(t, func(_ int, w http.ResponseWriter, r *http.Request) { serve(w, r) }), t.TempDir(), t.TempDir()
 			path := filepath.Join(dir, link)
 			target := outside
-			if name == "File" {
+			if name == "file is a link" {
 				target = filepath.Join(outside, "victim")
 			}
 			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.Symlink(target, path)); err != nil {

@@ -3,23 +3,23 @@ package fetch
 import "time"
 
 const (
-	// bufferBytes is what is held of a file at a time.
+	// bufferBytes is how much of a file is in memory at a time.
 	bufferBytes = 256 << 10
 
-	// DefaultPatience is how long nothing may arrive, in spite of retries, before it is given up: long
-	// enough for a store that is being restarted or updated.
+	// DefaultPatience is how long Fetch retries although nothing arrives: long enough for a restart or
+	// an update of the store.
 	DefaultPatience = 5 * time.Minute
 
 	// backoffMin and backoffMax bound the pauses between attempts.
 	backoffMin = 500 * time.Millisecond
 	backoffMax = 15 * time.Second
 
-	// stallAfter ends a connection on which nothing arrives, or no answer comes.
+	// stallAfter ends a connection on which nothing arrives.
 	stallAfter = 30 * time.Second
 
-	// progressEvery is how often the log says how far a file is.
+	// progressEvery is the interval between log lines on the progress of a file.
 	progressEvery = 3 * time.Second
 
-	// maxProblemBytes bounds what is read of the store's answer to a request that failed.
-	maxProblemBytes = 4 << 10
+	// maxErrorBytes bounds what is read of the body of an error.
+	maxErrorBytes = 4 << 10
 )

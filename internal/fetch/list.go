@@ -9,7 +9,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/job"
 )
 
-// List is what to download, and where to.
+// List says which files to download, and into which directory.
 type List struct {
 	Directory string
 	CA        string // PEM

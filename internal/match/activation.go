@@ -14,12 +14,10 @@ import (
 // variableName is what expressions call the notification.
 const variableName = "notification"
 
-// activation is a notification in the form in which conditions look at it. Expressions see it as a
-// value of notificationType.
+// activation is a notification as criteria read it. In expressions it is a value of notificationType.
 type activation struct {
 	*notification.Notification
-	// branch is the name of the branch, without refs/heads/.
-	branch string
+	branch string // without refs/heads/
 }
 
 func newActivation(n *notification.Notification) *activation {
@@ -28,8 +26,8 @@ func newActivation(n *notification.Notification) *activation {
 
 var notificationType = types.NewObjectType("postflight.Notification")
 
-// activationFields are the fields that expressions can name, with the names of the HTTP contract. All
-// are always there: one that is absent is "", 0, false or the empty map, and has() is false of it.
+// activationFields are the fields that expressions can use, by their names in the HTTP API. All of them
+// exist: one that is absent is "", 0, false or the empty map, and has() is false.
 var activationFields = map[string]*types.FieldType{
 	"branch":                field(types.StringType, func(a *activation) string { return a.branch }),
 	"sha":                   field(types.StringType, func(a *activation) string { return a.SHA }),
@@ -57,8 +55,7 @@ func field[T comparable](t *types.Type, get func(*activation) T) *types.FieldTyp
 	}
 }
 
-// declareNotification makes the type and the variable known, so that a misspelt field does not
-// compile.
+// declareNotification declares the type and the variable, so that a misspelt field does not compile.
 func declareNotification(env *cel.Env) (*cel.Env, error) {
 	env, err := cel.CustomTypeProvider(&provider{Provider: env.CELTypeProvider()})(env)
 	if err != nil {
@@ -67,7 +64,7 @@ func declareNotification(env *cel.Env) (*cel.Env, error) {
 	return cel.Variable(variableName, notificationType)(env)
 }
 
-// provider adds notificationType to the types of CEL. No expression can make a value of it.
+// provider adds notificationType to the types of CEL. Expressions cannot create values of it.
 type provider struct {
 	types.Provider
 }
@@ -87,36 +84,18 @@ func (p *provider) FindStructFieldType(name, field string) (*types.FieldType, bo
 	return t, ok
 }
 
-// An activation is the only variable of an expression.
+// An activation is a cel.Activation with one variable: itself, a ref.Val.
 
-// ResolveName implements cel.Activation.
-func (a *activation) ResolveName(name string) (any, bool) {
-	return a, name == variableName
-}
+func (a *activation) ResolveName(name string) (any, bool) { return a, name == variableName }
+func (a *activation) Parent() cel.Activation              { return nil }
+func (a *activation) Equal(other ref.Val) ref.Val         { return types.Bool(other == ref.Val(a)) }
+func (a *activation) Type() ref.Type                      { return notificationType }
+func (a *activation) Value() any                          { return a }
 
-// Parent implements cel.Activation.
-func (a *activation) Parent() cel.Activation { return nil }
-
-// ConvertToNative implements ref.Val.
 func (a *activation) ConvertToNative(t reflect.Type) (any, error) {
 	return nil, fmt.Errorf("a notification is no %s", t)
 }
 
-// ConvertToType implements ref.Val.
 func (a *activation) ConvertToType(t ref.Type) ref.Val {
-	if t.TypeName() == types.TypeType.TypeName() {
-		return notificationType
-	}
 	return types.NewErr("a notification is no %s", t.TypeName())
 }
-
-// Equal implements ref.Val: there is only one.
-func (a *activation) Equal(other ref.Val) ref.Val {
-	return types.Bool(other == ref.Val(a))
-}
-
-// Type implements ref.Val.
-func (a *activation) Type() ref.Type { return notificationType }
-
-// Value implements ref.Val.
-func (a *activation) Value() any { return a }

@@ -5,48 +5,40 @@ import (
 	"slices"
 )
 
-// anyOf holds where a field of the notification equals one of the values that the Trigger asks for. An
-// absent field equals none.
+// anyOf holds if a field of the notification has one of the wanted values. An absent field has none.
 type anyOf struct {
-	// field is its name in the request.
-	field  string
+	simple
+	field  string // in the request
 	value  func(*activation) string
 	wanted []string
 	key    keyField
 }
 
-// orNone is the criterion, unless the Trigger asks for nothing.
-func (c *anyOf) orNone() (Criterion, error) {
+// compile returns nil if the Trigger wants no particular value.
+func (c *anyOf) compile() (criterion, error) {
 	if len(c.wanted) == 0 {
 		return nil, nil
 	}
 	return c, nil
 }
 
-// Holds implements Criterion.
-func (c *anyOf) Holds(a *activation) bool {
+func (c *anyOf) holds(a *activation) bool {
 	value := c.value(a)
 	return value != "" && slices.Contains(c.wanted, value)
 }
 
-// Explain implements Criterion.
-func (c *anyOf) Explain(a *activation) string {
-	value := c.value(a)
+func (c *anyOf) explain(a *activation) string {
 	switch {
-	case value == "":
+	case c.value(a) == "":
 		return fmt.Sprintf("The notification has no %s, and the Trigger asks for %s.", c.field, list(c.wanted))
-	case c.Holds(a):
-		return fmt.Sprintf("The %s is %s.", c.field, quote(value))
+	case c.holds(a):
+		return fmt.Sprintf("The %s is %q.", c.field, c.value(a))
 	default:
-		return fmt.Sprintf("The %s is %s, and the Trigger asks for %s.", c.field, quote(value), list(c.wanted))
+		return fmt.Sprintf("The %s is %q, and the Trigger asks for %s.", c.field, c.value(a), list(c.wanted))
 	}
 }
 
-// Weight implements Criterion.
-func (c *anyOf) Weight() int { return 0 }
-
-// Keys implements Criterion.
-func (c *anyOf) Keys() [][]bucketKey {
+func (c *anyOf) keys() [][]bucketKey {
 	keys := make([]bucketKey, 0, len(c.wanted))
 	for _, value := range c.wanted {
 		keys = append(keys, bucketKey{field: c.key, value: value})

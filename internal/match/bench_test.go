@@ -10,12 +10,11 @@ import (
 	"github.com/postflight-dev/postflight/internal/notification"
 )
 
-// mixes are teams as they may be: how the i-th of a team's Triggers looks. Each mix has a
-// notification that a few of them want.
+// mixes are typical teams: the i-th Trigger of each, and a notification that matches a few of them.
 var mixes = map[string]struct {
 	trigger      func(i int) option
 	notification *notification.Notification
-	// triedPercent is how many of the Triggers may have to be tried.
+	// triedPercent is how many of the Triggers may be tried at most.
 	triedPercent int
 }{
 	"repositories": {

@@ -1,6 +1,7 @@
 package match
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -11,26 +12,25 @@ import (
 	"github.com/postflight-dev/postflight/internal/notification"
 )
 
-// branchGlobs are the globs of a Trigger: those of which one must match, and those that must not.
+// branchGlobs holds if one of the globs to include matches, and none of those to exclude.
 type branchGlobs struct {
 	include, exclude globs
-	// alternatives bounds how many globs they are with their braces expanded.
-	alternatives int
+	// alternatives is an upper bound of their number with braces expanded.
+	alternatives float64
 }
 
-func compileBranches(spec *v1alpha1.TriggerSpec) (Criterion, error) {
+func compileBranches(spec *v1alpha1.TriggerSpec) (criterion, error) {
 	if len(spec.Match.Branches) == 0 {
 		return nil, nil
 	}
 	b := &branchGlobs{}
-	expanded := 0.0
 	for _, written := range spec.Match.Branches {
 		pattern, excluded := strings.CutPrefix(written, "!")
 		pattern = notification.BranchName(pattern)
-		if reason := checkGlob(pattern); reason != "" {
-			return nil, fmt.Errorf("holds %q, which %s", written, reason)
+		if err := checkGlob(pattern); err != nil {
+			return nil, fmt.Errorf("holds %q, which %w", written, err)
 		}
-		if expanded += alternatives(pattern); expanded > maxAlternatives {
+		if b.alternatives += alternatives(pattern); b.alternatives > maxAlternatives {
 			return nil, fmt.Errorf("expands to more than %d globs; use fewer braces", maxAlternatives)
 		}
 		if excluded {
@@ -39,22 +39,21 @@ func compileBranches(spec *v1alpha1.TriggerSpec) (Criterion, error) {
 			b.include = append(b.include, newGlob(pattern))
 		}
 	}
-	b.alternatives = int(expanded)
 	return b, nil
 }
 
-func checkGlob(glob string) string {
-	switch {
-	case glob == "":
-		return "names no branch"
-	case !doublestar.ValidatePattern(glob):
-		return "is not a valid glob: close every [ and {, and let a character follow every backslash"
+func checkGlob(glob string) error {
+	if glob == "" {
+		return errors.New("names no branch")
 	}
-	return ""
+	if !doublestar.ValidatePattern(glob) {
+		return errors.New("is not a valid glob: close every [ and {, and let a character follow every backslash")
+	}
+	return nil
 }
 
-// alternatives is an upper bound of how many globs without braces a glob stands for. With as many
-// braces and commas, no arrangement makes more than commas spread evenly.
+// alternatives is an upper bound of how many globs without braces a glob stands for. For a given number
+// of braces and commas, the number is greatest if each brace has as many commas.
 func alternatives(glob string) float64 {
 	braces, commas := float64(strings.Count(glob, "{")), float64(strings.Count(glob, ","))
 	if braces == 0 {
@@ -63,45 +62,39 @@ func alternatives(glob string) float64 {
 	return math.Pow((commas+braces)/braces, braces)
 }
 
-// Holds implements Criterion. An absent branch is not wanted.
-func (b *branchGlobs) Holds(a *activation) bool {
-	if a.branch == "" || len(b.include) > 0 && b.include.matching(a.branch) == nil {
-		return false
-	}
-	return b.exclude.matching(a.branch) == nil
+func (b *branchGlobs) holds(a *activation) bool {
+	return a.branch != "" && (len(b.include) == 0 || b.include.find(a.branch) != nil) && b.exclude.find(a.branch) == nil
 }
 
-// Explain implements Criterion.
-func (b *branchGlobs) Explain(a *activation) string {
-	included, excluded := b.include.matching(a.branch), b.exclude.matching(a.branch)
+func (b *branchGlobs) explain(a *activation) string {
+	included, excluded := b.include.find(a.branch), b.exclude.find(a.branch)
 	switch {
 	case a.branch == "":
 		return "The notification names no branch, and the Trigger asks for one."
 	case included == nil && len(b.include) > 0:
-		return fmt.Sprintf("The branch %s matches none of %s.", quote(a.branch), list(b.include.patterns()))
+		return fmt.Sprintf("The branch %q matches none of %s.", a.branch, list(b.include.patterns()))
 	case excluded != nil:
-		return fmt.Sprintf("The branch %s is excluded by %s.", quote(a.branch), quote("!"+excluded.pattern))
+		return fmt.Sprintf("The branch %q is excluded by %q.", a.branch, "!"+excluded.pattern)
 	case included != nil:
-		return fmt.Sprintf("The branch %s matches %s.", quote(a.branch), quote(included.pattern))
+		return fmt.Sprintf("The branch %q matches %q.", a.branch, included.pattern)
 	default:
-		return fmt.Sprintf("The branch %s is none of the excluded ones.", quote(a.branch))
+		return fmt.Sprintf("The branch %q is none of the excluded ones.", a.branch)
 	}
 }
 
-// Weight implements Criterion.
-func (b *branchGlobs) Weight() int { return b.alternatives }
+func (b *branchGlobs) weight() int { return int(b.alternatives) }
 
-// Keys implements Criterion. There are some only where the first segment of every branch is known.
-func (b *branchGlobs) Keys() [][]bucketKey {
+// keys is a choice only if the first segment of every branch to include is known.
+func (b *branchGlobs) keys() [][]bucketKey {
 	var keys []bucketKey
 	for _, g := range b.include {
-		switch segment, known := g.root(); {
+		switch segment := root(g.pattern); {
 		case g.literal:
 			keys = append(keys, bucketKey{field: branchKey, value: g.pattern})
-		case known:
-			keys = append(keys, bucketKey{field: branchRootKey, value: segment})
-		default:
+		case strings.ContainsAny(segment, wildcards):
 			return nil
+		default:
+			keys = append(keys, bucketKey{field: branchRootKey, value: segment})
 		}
 	}
 	if keys == nil {
@@ -110,10 +103,16 @@ func (b *branchGlobs) Keys() [][]bucketKey {
 	return [][]bucketKey{keys}
 }
 
+// root is the first segment of a branch: the text before the first slash.
+func root(branch string) string {
+	first, _, _ := strings.Cut(branch, "/")
+	return first
+}
+
 type globs []glob
 
-// matching is the first of the globs that matches, or nil.
-func (g globs) matching(branch string) *glob {
+// find returns the first glob that matches, or nil.
+func (g globs) find(branch string) *glob {
 	for i := range g {
 		if g[i].match(branch) {
 			return &g[i]
@@ -130,14 +129,13 @@ func (g globs) patterns() []string {
 	return patterns
 }
 
-// glob is a pattern with what rules out most branches at once: the text it starts and ends with.
+// glob is a pattern with the text that it starts and ends with, which rules out most branches cheaply.
 type glob struct {
 	pattern        string
-	literal        bool
+	literal        bool // has no wildcards
 	prefix, suffix string
 }
 
-// wildcards are the characters with a meaning; a pattern without any stands for itself only.
 const wildcards = `*?[]{}\`
 
 func newGlob(pattern string) glob {
@@ -145,7 +143,7 @@ func newGlob(pattern string) glob {
 	if first < 0 {
 		return glob{pattern: pattern, literal: true}
 	}
-	// The slash next to a ** may stand for nothing: a/** matches a, and **/a does too.
+	// The slash next to a ** may match nothing: a/** matches a, and **/a matches a too.
 	return glob{
 		pattern: pattern,
 		prefix:  strings.TrimSuffix(pattern[:first], "/"),
@@ -158,16 +156,4 @@ func (g *glob) match(branch string) bool {
 		return g.pattern == branch
 	}
 	return strings.HasPrefix(branch, g.prefix) && strings.HasSuffix(branch, g.suffix) && doublestar.MatchUnvalidated(g.pattern, branch)
-}
-
-// root is the first segment of the branches that match: what is before the first slash. It is not
-// known where a wildcard comes first.
-func (g *glob) root() (segment string, known bool) {
-	segment = root(g.pattern)
-	return segment, !strings.ContainsAny(segment, wildcards)
-}
-
-func root(branch string) string {
-	first, _, _ := strings.Cut(branch, "/")
-	return first
 }

@@ -9,7 +9,7 @@ import (
 
 const namespace = "acme"
 
-// option gives a Trigger a condition.
+// option sets a condition of a Trigger.
 type option func(*v1alpha1.Trigger)
 
 func trigger(name string, options ...option) *v1alpha1.Trigger {
@@ -48,7 +48,7 @@ func expressionOf(source string) option {
 
 func paused(t *v1alpha1.Trigger) { t.Spec.Paused = true }
 
-// never has matching go on to its end.
+// never is a stop function that lets matching finish.
 func never() bool { return false }
 
 func matchedBy(x *Index, namespace string, n *notification.Notification) []*v1alpha1.Trigger {

@@ -1,6 +1,8 @@
 package match
 
 import (
+	"cmp"
+
 	"github.com/google/cel-go/checker"
 	"github.com/google/cel-go/common"
 	"github.com/google/cel-go/common/ast"
@@ -11,10 +13,10 @@ import (
 	"github.com/postflight-dev/postflight/internal/notification"
 )
 
-// costs tells CEL what an expression costs, beforehand at its worst, and while it is evaluated: how
-// large a notification can be, and what matching takes. CEL counts a regular expression by the length
-// of its pattern; but (x?){100} has 9 characters and 403 instructions, each of which may be taken at
-// each character of the text.
+// costs makes CEL count what an expression costs, both in its estimate of the worst case and during an
+// evaluation: it has the maximum size of a notification, and the cost of regular expressions. CEL itself
+// counts these by the length of the pattern, but (x?){100} has 9 characters and 403 instructions, and
+// each may run at each character of the text.
 type costs struct {
 	// regexes are the sizes of the patterns in the expression.
 	regexes map[string]uint64
@@ -31,41 +33,34 @@ func newCosts(a *ast.AST) *costs {
 	return c
 }
 
-// EstimateSize is the bound of a field, in characters.
+// EstimateSize returns the maximum size of a field, in characters or elements.
 func (c *costs) EstimateSize(node checker.AstNode) *checker.SizeEstimate {
 	path := node.Path()
 	if len(path) == 0 || path[0] != variableName {
 		return nil
 	}
-	if len(path) == 1 {
-		return &checker.SizeEstimate{Max: 1}
-	}
-	return &checker.SizeEstimate{Max: fieldSize(path[1], path[2:])}
+	return &checker.SizeEstimate{Max: maxSize(path[1:])}
 }
 
-func fieldSize(field string, part []string) uint64 {
-	switch field {
-	case "branch":
-		return notification.MaxBranchBytes
-	case "deployment_url", "commit_url":
-		return notification.MaxURLBytes
-	case "variables":
-		return variablesSize(part)
-	}
-	return notification.MaxTextBytes
-}
-
-func variablesSize(part []string) uint64 {
+func maxSize(path []string) uint64 {
 	switch {
-	case len(part) == 0:
+	case len(path) == 0:
+		return 1
+	case path[0] == "branch":
+		return notification.MaxBranchBytes
+	case path[0] == "deployment_url", path[0] == "commit_url":
+		return notification.MaxURLBytes
+	case path[0] != "variables":
+		return notification.MaxTextBytes
+	case len(path) == 1:
 		return notification.MaxVariables
-	case part[0] == "@keys":
+	case path[1] == "@keys":
 		return notification.MaxVariableNameBytes
 	}
 	return notification.MaxVariableBytes
 }
 
-// EstimateCallCost is the most that a match can cost; nil leaves other calls to CEL.
+// EstimateCallCost returns the maximum cost of matches(), and nil for other calls, which CEL estimates itself.
 func (c *costs) EstimateCallCost(_, overload string, target *checker.AstNode, args []checker.AstNode) *checker.CallEstimate {
 	switch {
 	case overload == overloads.MatchesString && target != nil:
@@ -82,16 +77,13 @@ func (c *costs) EstimateCallCost(_, overload string, target *checker.AstNode, ar
 }
 
 func (c *costs) textSize(node checker.AstNode) checker.SizeEstimate {
-	if size := node.ComputedSize(); size != nil {
-		return *size
-	}
-	if size := c.EstimateSize(node); size != nil {
+	if size := cmp.Or(node.ComputedSize(), c.EstimateSize(node)); size != nil {
 		return *size
 	}
 	return checker.UnknownSizeEstimate()
 }
 
-// CallCost is what a match has cost.
+// CallCost returns the actual cost of matches().
 func (c *costs) CallCost(_, overload string, args []ref.Val, _ ref.Val) *uint64 {
 	if overload != overloads.MatchesString && overload != overloads.Matches {
 		return nil

@@ -9,12 +9,12 @@ import (
 	"github.com/google/cel-go/common/overloads"
 )
 
-// environment is what expressions are compiled in: the variable notification, the part of the
-// standard library whose work grows with the size of what it is given and is accounted for, and
-// optional values, as in notification.variables[?'region'].orValue('eu').
+// environment is the language of expressions: the variable notification, those functions of the standard
+// library whose cost grows with the size of their arguments and is counted, and optional values, as in
+// notification.variables[?'region'].orValue('eu').
 //
-// Left out are dyn() and type(), which get around the check of types, and times: a notification has
-// none, and looking up a time zone reads files.
+// It lacks dyn() and type(), which bypass type checks, and times: a notification has none, and looking
+// up a time zone reads files.
 var environment = sync.OnceValues(func() (*cel.Env, error) {
 	return cel.NewCustomEnv(
 		cel.StdLib(cel.StdLibSubset(env.NewLibrarySubset().AddIncludedFunctions(functions()...))),

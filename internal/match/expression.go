@@ -16,13 +16,12 @@ import (
 // expression is a compiled CEL expression.
 type expression struct {
 	program  cel.Program
-	required []requirement
+	required []bucketKey // of which each must be in the notification
 }
 
-// errFalse is the plain reason why an expression does not hold.
 var errFalse = errors.New("is false for this notification")
 
-func compileExpression(spec *v1alpha1.TriggerSpec) (Criterion, error) {
+func compileExpression(spec *v1alpha1.TriggerSpec) (criterion, error) {
 	if spec.Match.Expression == "" {
 		return nil, nil
 	}
@@ -52,9 +51,10 @@ func parseExpression(source string) (*expression, error) {
 	return &expression{program: program, required: requirements(ast.NativeRep().Expr())}, err
 }
 
-// limitCost refuses an expression that is too expensive at its worst, and has the others stopped when
-// they are. One that cannot be is not watched, which makes it twice as fast. Estimates are short by
-// one for each call that fails, and no call is free, so twice the estimate is what counts.
+// limitCost refuses an expression whose worst case is too expensive, and stops the others during
+// evaluation if they cost too much. Cheap ones are not tracked, which makes them twice as fast. The
+// estimate is short by one for each call that fails, and every call costs something, so twice the
+// estimate is a bound.
 func limitCost(env *cel.Env, ast *cel.Ast) ([]cel.ProgramOption, error) {
 	costs := newCosts(ast.NativeRep())
 	options := []cel.ProgramOption{cel.EvalOptions(cel.OptOptimize)}
@@ -63,25 +63,23 @@ func limitCost(env *cel.Env, ast *cel.Ast) ([]cel.ProgramOption, error) {
 	case err != nil:
 		return nil, err
 	case cost.Max > maxEstimatedCost:
-		return nil, fmt.Errorf("may cost too much: %d by estimate, and %d is allowed; loop over less, or compare shorter texts", cost.Max, maxEstimatedCost)
+		return nil, fmt.Errorf("may cost too much: %d by estimate, and %d is allowed; "+
+			"loop over less, or compare shorter texts", cost.Max, maxEstimatedCost)
 	case cost.Max > maxCost/2:
 		options = append(options, cel.CostTracking(costs), cel.CostLimit(maxCost))
 	}
 	return options, nil
 }
 
-// describeIssues puts the errors of a compiler, which come with pictures of the source, into a line.
+// describeIssues writes the errors of the compiler on one line, without its pictures of the source.
 func describeIssues(issues *cel.Issues) error {
 	var faults []string
-	for _, issue := range issues.Errors() {
-		if len(faults) == maxListed {
-			break
-		}
-		fault := issue.Message
+	for _, issue := range issues.Errors()[:min(len(issues.Errors()), maxListed)] {
+		fault := oneLine(issue.Message)
 		if line := issue.Location.Line(); line > 0 {
 			fault = fmt.Sprintf("%s (line %d, column %d)", fault, line, issue.Location.Column()+1)
 		}
-		faults = append(faults, oneLine(fault))
+		faults = append(faults, fault)
 	}
 	if strings.Contains(issues.String(), "undefined field") {
 		faults = append(faults, "the fields of notification are "+strings.Join(slices.Sorted(maps.Keys(activationFields)), ", "))
@@ -89,25 +87,22 @@ func describeIssues(issues *cel.Issues) error {
 	return fmt.Errorf("does not compile: %s", strings.Join(faults, "; "))
 }
 
-func oneLine(message string) string {
-	return strings.Join(strings.Fields(message), " ")
-}
+func oneLine(message string) string { return strings.Join(strings.Fields(message), " ") }
 
-// Holds implements Criterion.
-func (e *expression) Holds(a *activation) bool { return e.mayHold(a) && e.evaluate(a) == nil }
+func (e *expression) holds(a *activation) bool { return e.mayHold(a) && e.evaluate(a) == nil }
 
 // mayHold rules out most notifications without an evaluation.
 func (e *expression) mayHold(a *activation) bool {
-	for _, r := range e.required {
-		if !r.met(a) {
+	for _, key := range e.required {
+		if value, ok := a.Variables[key.variable]; !ok || value != key.value {
 			return false
 		}
 	}
 	return true
 }
 
-// evaluate returns nil where the expression is true. An evaluation that fails, as the look-up of a
-// missing variable does, does not hold.
+// evaluate returns nil if the expression is true. If the evaluation fails, for example because a
+// variable is missing, the expression does not hold.
 func (e *expression) evaluate(a *activation) error {
 	value, _, err := e.program.Eval(a)
 	switch {
@@ -119,22 +114,19 @@ func (e *expression) evaluate(a *activation) error {
 	return nil
 }
 
-// Explain implements Criterion.
-func (e *expression) Explain(a *activation) string {
+func (e *expression) explain(a *activation) string {
 	if err := e.evaluate(a); err != nil {
 		return "The expression " + oneLine(err.Error()) + "."
 	}
 	return "The expression is true."
 }
 
-// Weight implements Criterion.
-func (e *expression) Weight() int { return expressionWeight }
+func (e *expression) weight() int { return expressionWeight }
 
-// Keys implements Criterion.
-func (e *expression) Keys() [][]bucketKey {
+func (e *expression) keys() [][]bucketKey {
 	var choices [][]bucketKey
-	for _, r := range e.required {
-		choices = append(choices, []bucketKey{{field: variableKey, variable: r.variable, value: r.value}})
+	for _, key := range e.required {
+		choices = append(choices, []bucketKey{key})
 	}
 	return choices
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/notification"
 )
 
-// FuzzBranch compares globs with doublestar as it is, and the index with the matcher: what rules out
-// branches early may not change an answer.
+// FuzzBranch compares globs with plain doublestar, and the index with the matcher: ruling out branches
+// early must not change a result.
 func FuzzBranch(f *testing.F) {
 	f.Add("release/**", "release/1.2")
 	f.Fuzz(func(t *testing.T, glob, branch string) {
@@ -39,7 +39,7 @@ func FuzzBranch(f *testing.F) {
 	})
 }
 
-// reference is the rule as it is written down, by doublestar's own validating match.
+// reference is the documented rule, with doublestar's own validating match.
 func reference(t *testing.T, glob, branch string) bool {
 	t.Helper()
 	name := strings.TrimPrefix(branch, "refs/heads/")
@@ -51,8 +51,8 @@ func reference(t *testing.T, glob, branch string) bool {
 	return name != "" && matched != excluded
 }
 
-// FuzzExpression compiles anything, and evaluates what compiles: nothing may panic, cost more than was
-// estimated, or hold where it was ruled out early.
+// FuzzExpression compiles anything, and evaluates what compiles. No expression may panic, cost more than
+// estimated, or hold although it was ruled out early.
 func FuzzExpression(f *testing.F) {
 	f.Add("notification.variables['region'] == 'eu'", "main", "region", "eu")
 	f.Fuzz(func(t *testing.T, source, branch, variable, value string) {
@@ -92,7 +92,7 @@ func checkExpression(t failer, e *expression, a *activation) {
 	}
 }
 
-// checkCost evaluates an expression without a limit: only those within the estimate go unwatched.
+// checkCost evaluates an expression without a limit, because cheap ones have none.
 func checkCost(t failer, source string, a *activation) {
 	t.Helper()
 	env, err := environment()

@@ -9,7 +9,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/notification"
 )
 
-// The grammar makes expressions that compile far more often than those of a fuzzer do. %s stands for
+// The grammar generates expressions, which compile far more often than those of a fuzzer. %s stands for
 // a text, %b for a boolean, %i for a number, %l for a list of texts, %m for the variables, %k for the
 // variable of the loop around it.
 var grammar = map[byte][]string{

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"iter"
+	"maps"
 	"slices"
 	"sync"
 
@@ -11,35 +12,35 @@ import (
 	"github.com/postflight-dev/postflight/internal/notification"
 )
 
-// Index holds the Triggers of all namespaces, compiled, and finds those that want a notification.
-// The zero Index is empty and ready. It is safe for concurrent use, and hands out the Triggers that
-// it was given: nobody may change them.
+// Index holds the compiled Triggers of all namespaces, and finds those that match a notification. The
+// zero Index is empty and ready for use. It is safe for concurrent use. It returns the Triggers that it
+// was given: nobody may change them.
 type Index struct {
 	mu         sync.RWMutex
 	namespaces map[string]*namespaceIndex
 }
 
-// entry is a Trigger as it was set. It never changes.
+// entry is a Trigger as it was set. It never changes after that.
 type entry struct {
 	trigger *v1alpha1.Trigger
-	// matcher is nil where there is a problem.
-	matcher *Matcher
-	problem error
+	matcher *Matcher    // nil if there is a problem
+	problem error       // of Compile
+	keys    []bucketKey // of the buckets that hold it
 }
 
-// Explanation says of one Trigger whether it wants a notification, and why or why not.
+// Explanation says whether a Trigger matches a notification, and why.
 type Explanation struct {
 	Trigger *v1alpha1.Trigger
 	Matched bool
-	// Criteria are those that the Trigger gives; one that is broken stands alone, not held.
+	// Criteria are all conditions of the Trigger, or only the invalid one, which does not hold.
 	Criteria []CriterionResult
-	// Skipped reports that nothing of the Trigger was looked at, and the rest is not known.
+	// Skipped reports that the Trigger was not tried, because time ran out.
 	Skipped bool
 }
 
-// Set adds a Trigger, or replaces the one of its name. It compiles once per generation, so that
-// changes of status and metadata cost little. A Trigger that does not compile matches nothing;
-// Problem says why. What is told of one Trigger must be told in order.
+// Set adds a Trigger, or replaces the one of its name. It compiles once per generation, so that changes
+// of status and metadata cost little. A Trigger that does not compile matches nothing, and Problem says
+// why. Calls for the same Trigger must be in order.
 func (x *Index) Set(t *v1alpha1.Trigger) {
 	e := x.compile(t)
 	x.mu.Lock()
@@ -48,12 +49,12 @@ func (x *Index) Set(t *v1alpha1.Trigger) {
 		x.namespaces = map[string]*namespaceIndex{}
 	}
 	if x.namespaces[t.Namespace] == nil {
-		x.namespaces[t.Namespace] = newNamespaceIndex()
+		x.namespaces[t.Namespace] = &namespaceIndex{byName: map[string]*entry{}, buckets: map[bucketKey][]*entry{}}
 	}
 	x.namespaces[t.Namespace].set(e)
 }
 
-// compile runs outside the lock: notifications go on being matched meanwhile.
+// compile runs outside the lock, because it may take long.
 func (x *Index) compile(t *v1alpha1.Trigger) *entry {
 	if old := x.entry(t.Namespace, t.Name); old != nil && sameGeneration(old.trigger, t) {
 		return &entry{trigger: t, matcher: old.matcher, problem: old.problem}
@@ -62,7 +63,7 @@ func (x *Index) compile(t *v1alpha1.Trigger) *entry {
 	return &entry{trigger: t, matcher: m, problem: err}
 }
 
-// sameGeneration is false for objects that never saw an API server, which have neither.
+// sameGeneration is false for objects that never were in an API server: they have no generation.
 func sameGeneration(a, b *v1alpha1.Trigger) bool {
 	return a.UID == b.UID && a.Generation == b.Generation && a.UID != "" && a.Generation != 0
 }
@@ -71,26 +72,23 @@ func sameGeneration(a, b *v1alpha1.Trigger) bool {
 func (x *Index) Delete(namespace, name string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	p := x.namespaces[namespace]
-	if p == nil {
-		return
-	}
-	p.delete(name)
-	if len(p.byName) == 0 {
-		delete(x.namespaces, namespace)
+	if p := x.namespaces[namespace]; p != nil {
+		if p.delete(name); len(p.byName) == 0 {
+			delete(x.namespaces, namespace)
+		}
 	}
 }
 
 // StoppedError says that not all Triggers were tried.
 type StoppedError struct {
-	// Trigger is the name of the one that was tried last.
+	// Trigger is the name of the last one that was tried.
 	Trigger string
 }
 
 func (e *StoppedError) Error() string { return "matching was stopped at the Trigger " + e.Trigger }
 
-// Match returns the Triggers of the namespace that want the notification, ordered by name. It asks
-// stop now and then, and where that says so ends with a *StoppedError.
+// Match returns the Triggers of the namespace that match the notification, ordered by name. It calls
+// stop now and then, and returns a *StoppedError once that returns true.
 func (x *Index) Match(namespace string, n *notification.Notification, stop func() bool) ([]*v1alpha1.Trigger, error) {
 	a := newActivation(n)
 	var matched []*v1alpha1.Trigger
@@ -112,20 +110,9 @@ func (x *Index) Match(namespace string, n *notification.Notification, stop func(
 	return slices.Compact(matched), nil
 }
 
-// candidates are the Triggers that may want the notification. The evaluation needs no lock, since
-// buckets and entries never change.
-func (x *Index) candidates(namespace string, a *activation) [][]*entry {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	if p := x.namespaces[namespace]; p != nil {
-		return p.candidates(a)
-	}
-	return nil
-}
-
-// Explain says of every Trigger of the namespace whether it wants the notification, ordered by name.
-// Each is looked at when its turn comes: all explanations of a large team need not fit into memory.
-// Once stop says so, the others are skipped.
+// Explain says of every Trigger of the namespace whether it matches the notification, ordered by name.
+// It explains one at a time, because those of a large team need much memory. Once stop returns true,
+// the rest is skipped.
 func (x *Index) Explain(namespace string, n *notification.Notification, stop func() bool) iter.Seq[Explanation] {
 	return func(yield func(Explanation) bool) {
 		stopped := false
@@ -142,19 +129,15 @@ func (x *Index) Explain(namespace string, n *notification.Notification, stop fun
 }
 
 func (e *entry) explain(n *notification.Notification) Explanation {
-	explanation := Explanation{Trigger: e.trigger}
-	var broken *CompileError
-	switch {
-	case errors.As(e.problem, &broken):
-		explanation.Criteria = []CriterionResult{{Name: broken.Criterion, Message: broken.Error()}}
-	default:
-		explanation.Criteria = e.matcher.Explain(n)
-		explanation.Matched = !slices.ContainsFunc(explanation.Criteria, func(c CriterionResult) bool { return !c.Held })
+	if broken, ok := errors.AsType[*CompileError](e.problem); ok {
+		return Explanation{Trigger: e.trigger, Criteria: []CriterionResult{{Name: broken.Criterion, Message: broken.Error()}}}
 	}
-	return explanation
+	results := e.matcher.Explain(n)
+	failed := slices.ContainsFunc(results, func(c CriterionResult) bool { return !c.Held })
+	return Explanation{Trigger: e.trigger, Matched: !failed, Criteria: results}
 }
 
-// Problem is why the Trigger of that name does not compile; nil if it does, or is unknown.
+// Problem returns why the Trigger does not compile; nil if it does or is unknown.
 func (x *Index) Problem(namespace, name string) error {
 	if e := x.entry(namespace, name); e != nil {
 		return e.problem
@@ -163,27 +146,26 @@ func (x *Index) Problem(namespace, name string) error {
 }
 
 func (x *Index) entry(namespace, name string) *entry {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	if p := x.namespaces[namespace]; p != nil {
-		return p.byName[name].entry
-	}
-	return nil
+	return read(x, namespace, func(p *namespaceIndex) *entry { return p.byName[name] })
+}
+
+func (x *Index) candidates(namespace string, a *activation) [][]*entry {
+	return read(x, namespace, func(p *namespaceIndex) [][]*entry { return p.candidates(a) })
 }
 
 func (x *Index) all(namespace string) []*entry {
+	return read(x, namespace, func(p *namespaceIndex) []*entry { return slices.SortedFunc(maps.Values(p.byName), byName) })
+}
+
+// read calls get under the lock, unless the namespace is unknown. Its result may be used without the
+// lock, because entries and buckets never change.
+func read[T any](x *Index, namespace string, get func(*namespaceIndex) T) (result T) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	p := x.namespaces[namespace]
-	if p == nil {
-		return nil
+	if p := x.namespaces[namespace]; p != nil {
+		result = get(p)
 	}
-	entries := make([]*entry, 0, len(p.byName))
-	for _, e := range p.byName {
-		entries = append(entries, e.entry)
-	}
-	slices.SortFunc(entries, byName)
-	return entries
+	return result
 }
 
 func byName(a, b *entry) int { return cmp.Compare(a.trigger.Name, b.trigger.Name) }

@@ -106,7 +106,7 @@ func TestIndexKeepsBrokenTriggers(t *testing.T) {
 	}
 }
 
-// TestIndexCompilesOncePerGeneration tells by the conditions of the first object staying in force.
+// TestIndexCompilesOncePerGeneration: if nothing is compiled, the conditions of the first object stay in force.
 func TestIndexCompilesOncePerGeneration(t *testing.T) {
 	stored := func(uid string, generation int64, o option) *v1alpha1.Trigger {
 		t := trigger("t", o)
@@ -119,11 +119,11 @@ func TestIndexCompilesOncePerGeneration(t *testing.T) {
 		generation int64
 		want       bool
 	}{
-		"Same":       {reason: "the same generation is not compiled again", uid: "1", generation: 1, want: true},
-		"Changed":    {reason: "another generation is", uid: "1", generation: 2},
-		"Replaced":   {reason: "so is another object of the name", uid: "2", generation: 1},
-		"NotStored":  {reason: "and one without a generation", uid: "1", generation: 0},
-		"NoIdentity": {reason: "and one without an identity", uid: "", generation: 1},
+		"same":        {reason: "the same generation is not compiled again", uid: "1", generation: 1, want: true},
+		"changed":     {reason: "another generation is", uid: "1", generation: 2},
+		"replaced":    {reason: "so is another object of the name", uid: "2", generation: 1},
+		"not stored":  {reason: "and one without a generation", uid: "1", generation: 0},
+		"no identity": {reason: "and one without an identity", uid: "", generation: 1},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -142,8 +142,8 @@ func TestIndexCompilesOncePerGeneration(t *testing.T) {
 	}
 }
 
-// TestIndexIsSafeForConcurrentUse means something under the race detector, and checks that what is
-// never touched is always found.
+// TestIndexIsSafeForConcurrentUse is for the race detector. It also checks that a Trigger that nobody
+// changes is always found.
 func TestIndexIsSafeForConcurrentUse(t *testing.T) {
 	x := &Index{}
 	x.Set(trigger("always", branches("main")))
@@ -165,9 +165,9 @@ func TestIndexIsSafeForConcurrentUse(t *testing.T) {
 	group.Wait()
 }
 
-// TestIndexLooksAtFew counts what is left to try. It is what keeps a team of 10,000 Triggers as fast as
-// one of 10, and does not depend on the machine.
-func TestIndexLooksAtFew(t *testing.T) {
+// TestIndexTriesFew counts the candidates. Few of them make a team of 10,000 Triggers as fast as one of 10,
+// on any machine.
+func TestIndexTriesFew(t *testing.T) {
 	const count = 2000
 	for name, mix := range mixes {
 		t.Run(name, func(t *testing.T) {

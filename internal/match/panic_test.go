@@ -9,17 +9,17 @@ import (
 	"github.com/postflight-dev/postflight/internal/notification"
 )
 
-// TestPanicOfACompiler ends neither the process nor the other Triggers.
+// TestPanicOfACompiler: a panic must not end the process or affect other Triggers.
 func TestPanicOfACompiler(t *testing.T) {
 	tests := map[string]struct {
 		reason string
 		panics any
 		says   string
 	}{
-		"Error":   {reason: "a bug of a library", panics: error(&CompileError{Criterion: "x", Reason: "y"}), says: "(The Trigger matches nothing, because spec.match.x y.)"},
-		"Lines":   {reason: "it is made a line", panics: "a\n\tbug", says: "spec.match.expression cannot be compiled; write it otherwise (a bug)."},
-		"Long":    {reason: "and a short one", panics: strings.Repeat("ü", 1000), says: "(" + strings.Repeat("ü", 100) + ")"},
-		"Illegal": {reason: "of characters", panics: "a \xff bug", says: "(a  bug)"},
+		"error":   {reason: "a bug of a library", panics: error(&CompileError{Criterion: "x", Reason: "y"}), says: "(The Trigger matches nothing, because spec.match.x y.)"},
+		"lines":   {reason: "it is made a line", panics: "a\n\tbug", says: "spec.match.expression cannot be compiled; write it otherwise (a bug)."},
+		"long":    {reason: "and a short one", panics: strings.Repeat("ü", 1000), says: "(" + strings.Repeat("ü", 100) + ")"},
+		"illegal": {reason: "of characters", panics: "a \xff bug", says: "(a  bug)"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -2,26 +2,21 @@ package match
 
 import "github.com/postflight-dev/postflight/api/v1alpha1"
 
-// pausedCriterion never holds. It is a field of spec, not of spec.match, and cannot fail to compile.
-type pausedCriterion struct{}
+// pausedCriterion never holds. Its field is in spec, not in spec.match, and always compiles.
+type pausedCriterion struct{ simple }
 
-func compilePaused(spec *v1alpha1.TriggerSpec) (Criterion, error) {
+func compilePaused(spec *v1alpha1.TriggerSpec) (criterion, error) {
 	if !spec.Paused {
 		return nil, nil
 	}
 	return pausedCriterion{}, nil
 }
 
-// Holds implements Criterion.
-func (pausedCriterion) Holds(*activation) bool { return false }
+func (pausedCriterion) holds(*activation) bool { return false }
 
-// Explain implements Criterion.
-func (pausedCriterion) Explain(*activation) string {
+func (pausedCriterion) explain(*activation) string {
 	return "The Trigger is paused; it matches nothing until spec.paused is false."
 }
 
-// Weight implements Criterion.
-func (pausedCriterion) Weight() int { return 0 }
-
-// Keys implements Criterion: the choice without a key is in no bucket.
-func (pausedCriterion) Keys() [][]bucketKey { return [][]bucketKey{nil} }
+// keys has a choice without a key: the Trigger is in no bucket.
+func (pausedCriterion) keys() [][]bucketKey { return [][]bucketKey{nil} }

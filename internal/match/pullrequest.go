@@ -6,43 +6,36 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// pullRequest is Only or Never. A merge request is a pull request.
-type pullRequest v1alpha1.PullRequestPolicy
+// pullRequest holds if the notification is of a pull request, or of a merge request, as wanted.
+type pullRequest struct {
+	simple
+	wanted bool
+}
 
-func compilePullRequest(spec *v1alpha1.TriggerSpec) (Criterion, error) {
+func compilePullRequest(spec *v1alpha1.TriggerSpec) (criterion, error) {
 	switch policy := spec.Match.PullRequest; policy {
 	case "":
 		return nil, nil
 	case v1alpha1.PullRequestOnly, v1alpha1.PullRequestNever:
-		return pullRequest(policy), nil
+		return pullRequest{wanted: policy == v1alpha1.PullRequestOnly}, nil
 	default:
-		return nil, fmt.Errorf("is %s; write Only or Never", quote(string(policy)))
+		return nil, fmt.Errorf("is %q; write Only or Never", policy)
 	}
 }
 
-// Holds implements Criterion.
-func (p pullRequest) Holds(a *activation) bool {
-	return (a.PullRequestNumber != 0) == (p == pullRequest(v1alpha1.PullRequestOnly))
-}
+func (p pullRequest) holds(a *activation) bool { return (a.PullRequestNumber != 0) == p.wanted }
 
-// Explain implements Criterion.
-func (p pullRequest) Explain(a *activation) string {
+func (p pullRequest) explain(a *activation) string {
 	of := "The notification is of no pull request"
 	if a.PullRequestNumber != 0 {
 		of = fmt.Sprintf("The notification is of pull request %d", a.PullRequestNumber)
 	}
 	switch {
-	case p.Holds(a):
+	case p.holds(a):
 		return of + "."
-	case a.PullRequestNumber != 0:
-		return of + ", and the Trigger asks for none."
-	default:
+	case p.wanted:
 		return of + ", and the Trigger asks for one; send pull_request_number or merge_request_number."
+	default:
+		return of + ", and the Trigger asks for none."
 	}
 }
-
-// Weight implements Criterion.
-func (p pullRequest) Weight() int { return 0 }
-
-// Keys implements Criterion.
-func (p pullRequest) Keys() [][]bucketKey { return nil }

@@ -3,6 +3,7 @@ package match
 import (
 	"errors"
 	"regexp/syntax"
+	"slices"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/ast"
@@ -10,12 +11,12 @@ import (
 	"github.com/google/cel-go/common/types"
 )
 
-// regexValidator takes regular expressions that are written out, sound and small. To compile one that
-// comes with the notification can take far longer than to match it, and no limit accounts for it.
-// CEL's own limit of their size panics on a repetition such as a{2,3}, so it is not used.
+// regexValidator accepts regular expressions that are valid, small string literals. To compile one that
+// comes with the notification may take far longer than to match it, and no limit counts that. CEL's own
+// limit of their size panics on a repetition such as a{2,3}.
 type regexValidator struct{}
 
-func (regexValidator) Name() string { return "postflight.small_regexes" }
+func (regexValidator) Name() string { return "postflight.regexes" }
 
 func (regexValidator) Validate(_ *cel.Env, _ cel.ValidatorConfig, a *ast.AST, issues *cel.Issues) {
 	for _, pattern := range patterns(a) {
@@ -24,12 +25,13 @@ func (regexValidator) Validate(_ *cel.Env, _ cel.ValidatorConfig, a *ast.AST, is
 		case err != nil:
 			issues.ReportErrorAtID(pattern.ID(), "%s", err)
 		case size > maxRegexProgram:
-			issues.ReportErrorAtID(pattern.ID(), "the pattern of matches() takes %d instructions when compiled, and %d are allowed; repeat less", size, maxRegexProgram)
+			issues.ReportErrorAtID(pattern.ID(), "the pattern of matches() takes %d instructions when compiled, "+
+				"and %d are allowed; repeat less", size, maxRegexProgram)
 		}
 	}
 }
 
-// patterns are what matches() is given, as a function or as a method.
+// patterns returns the arguments of matches(), called as a function or as a method.
 func patterns(a *ast.AST) []ast.Expr {
 	var patterns []ast.Expr
 	for _, call := range ast.MatchDescendants(ast.NavigateAST(a), ast.FunctionMatcher(overloads.Matches)) {
@@ -56,8 +58,8 @@ func regexSize(pattern ast.Expr) (int, error) {
 	return len(program.Inst), nil
 }
 
-// flatValues refuses lists and maps of anything but plain values, and made-up messages. To compare
-// lists of lists can take exponential time, since inner ones may be shared, and no limit sees it.
+// flatValues rejects messages, and lists and maps of anything but plain values. To compare lists of lists
+// may take exponential time, because inner lists may be shared, and no limit counts that.
 type flatValues struct{}
 
 func (flatValues) Name() string { return "postflight.flat_values" }
@@ -76,22 +78,11 @@ func (flatValues) Validate(_ *cel.Env, _ cel.ValidatorConfig, a *ast.AST, issues
 func isFlat(t *types.Type) bool {
 	switch t.Kind() {
 	case types.ListKind, types.MapKind:
-		for _, element := range t.Parameters() {
-			if !isPlain(element) {
-				return false
-			}
-		}
-		return true
+		return !slices.ContainsFunc(t.Parameters(), func(element *types.Type) bool { return !isPlain(element) })
 	case types.OpaqueKind:
-		for _, element := range t.Parameters() {
-			if !isFlat(element) {
-				return false
-			}
-		}
-	case types.DynKind, types.AnyKind:
-		return false
+		return !slices.ContainsFunc(t.Parameters(), func(element *types.Type) bool { return !isFlat(element) })
 	}
-	return true
+	return t.Kind() != types.DynKind && t.Kind() != types.AnyKind
 }
 
 func isPlain(t *types.Type) bool {

@@ -30,7 +30,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// startTimeout of each of the two processes, on a machine that compiles beside it.
+// startTimeout is for each process, on a machine that compiles at the same time.
 const startTimeout = 2 * time.Minute
 
 // Server is a running API server, and its administrator.
@@ -59,8 +59,8 @@ var (
 	running   bool
 )
 
-// Run runs the tests of a package, and stops the API server, if one of them started it. It returns
-// the exit code.
+// Run runs the tests of a package, and stops the API server if a test has started it. It returns the exit
+// code.
 func Run(m *testing.M) (code int) {
 	running = true
 	defer func() {
@@ -77,8 +77,8 @@ func Run(m *testing.M) (code int) {
 	return m.Run()
 }
 
-// New is the API server of this test binary, started by the first test that asks. A test is skipped
-// where the binaries are missing, and fails where the environment says CI=true.
+// New returns the API server of this test binary. The first call starts it. If its binaries are missing, the
+// test is skipped, or fails if CI=true.
 func New(t testing.TB) *Server {
 	t.Helper()
 	assets, err := findAssets()
@@ -104,7 +104,7 @@ func missing(t testing.TB, err error) {
 	t.Skipf("SKIPPED, NOT PASSED: %v", err)
 }
 
-// start returns what stops the server, also where that did not start.
+// start returns a function that stops the server, even if the start failed.
 func start(assets string, o Options) (*Server, func() error, error) {
 	if !running {
 		return nil, nil, errNotRun
@@ -147,7 +147,7 @@ func environment(k *keeper, crds string) *envtest.Environment {
 	server := env.ControlPlane.GetAPIServer()
 	server.Path = k.wrapper("kube-apiserver")
 	server.CertDir = k.path("certificates")
-	// Some distributions let nobody set an owner whose finalizers he may not: the manager must get by.
+	// Some distributions enable this plugin, so the manager must have all rights that it needs under it.
 	server.Configure().Append("enable-admission-plugins", "OwnerReferencesPermissionEnforcement")
 	return env
 }

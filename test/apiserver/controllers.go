@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// RunControllers runs Kubernetes' own controllers of the given names until the test ends, with flags. They
-// act on all that the server has, so it has to be the test's own.
+// RunControllers runs controllers of Kubernetes, with flags, until the test ends. They act on all objects of
+// the server, so it must be the test's own.
 func (s *Server) RunControllers(t testing.TB, names string, flags ...string) {
 	t.Helper()
 	binary := filepath.Join(s.assets, "kube-controller-manager")

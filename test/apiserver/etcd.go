@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Compact makes etcd forget every version of an object but the last, and gives the room back.
+// Compact removes all old versions of objects from etcd, and frees their space.
 func (s *Server) Compact(t testing.TB) {
 	t.Helper()
 	var now struct {
@@ -16,30 +16,30 @@ func (s *Server) Compact(t testing.TB) {
 			Revision json.Number `json:"revision"`
 		} `json:"header"`
 	}
-	if err := json.Unmarshal(s.askEtcd(t, "kv/range", map[string]any{"key": []byte("x")}), &now); err != nil {
+	if err := json.Unmarshal(s.callEtcd(t, "kv/range", map[string]any{"key": []byte("x")}), &now); err != nil {
 		t.Fatal(err)
 	}
-	s.askEtcd(t, "kv/compaction", map[string]any{"revision": now.Header.Revision, "physical": true})
-	s.askEtcd(t, "maintenance/defragment", map[string]any{})
+	s.callEtcd(t, "kv/compaction", map[string]any{"revision": now.Header.Revision, "physical": true})
+	s.callEtcd(t, "maintenance/defragment", map[string]any{})
 }
 
-// Disarm ends the alarms that etcd raised, of which the one for a lack of room refuses all writes.
+// Disarm ends the alarms of etcd. One that is out of space refuses all writes until then.
 func (s *Server) Disarm(t testing.TB) {
 	t.Helper()
 	var raised struct {
 		Alarms []map[string]any `json:"alarms"`
 	}
-	if err := json.Unmarshal(s.askEtcd(t, "maintenance/alarm", map[string]any{"action": "GET"}), &raised); err != nil {
+	if err := json.Unmarshal(s.callEtcd(t, "maintenance/alarm", map[string]any{"action": "GET"}), &raised); err != nil {
 		t.Fatal(err)
 	}
 	for _, alarm := range raised.Alarms {
 		alarm["action"] = "DEACTIVATE"
-		s.askEtcd(t, "maintenance/alarm", alarm)
+		s.callEtcd(t, "maintenance/alarm", alarm)
 	}
 }
 
-// askEtcd uses etcd's JSON gateway, which needs no client library.
-func (s *Server) askEtcd(t testing.TB, method string, body any) []byte {
+// callEtcd uses the JSON gateway of etcd, which needs no client library.
+func (s *Server) callEtcd(t testing.TB, method string, body any) []byte {
 	t.Helper()
 	content, err := json.Marshal(body)
 	if err != nil {

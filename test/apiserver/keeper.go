@@ -8,17 +8,17 @@ import (
 	"path/filepath"
 )
 
-// keeper makes sure that nothing outlives the test binary, however that ends: a panic, a test that
-// calls os.Exit, the time-out of go test, Ctrl-C, kill -9. envtest stops its processes only when asked
-// to. A shell waits for the end of a pipe whose other end only the test binary holds, then kills what
-// is left and removes the directory.
+// keeper ensures that no process outlives the test binary, however that ends: a panic, os.Exit, the
+// timeout of go test, Ctrl-C, kill -9. envtest stops its processes only on request. A shell reads from a
+// pipe whose other end only the test binary holds. When that ends, the shell kills what is left, and
+// removes the directory.
 type keeper struct {
 	dir   string
 	shell *exec.Cmd
 	pipe  io.Closer
 }
 
-// keep ignores what the terminal sends to all, so that it is there when the test binary is gone.
+// keep ignores the signals of the terminal, so that it outlives the test binary.
 const keep = `trap "" INT TERM HUP QUIT
 cat >/dev/null
 for pid in "$0"/*.pid; do
@@ -26,7 +26,7 @@ for pid in "$0"/*.pid; do
 done
 rm -rf "$0" || { sleep 1; rm -rf "$0"; }`
 
-// run leaves the process id, which the binary keeps.
+// run writes the process id, and becomes the binary.
 const run = `#!/bin/sh
 echo $$ >'%s'
 exec '%s' "$@"
@@ -59,7 +59,7 @@ func (k *keeper) path(name string) string { return filepath.Join(k.dir, name) }
 
 func (k *keeper) wrapper(name string) string { return k.path("run-" + name) }
 
-// release is for after the processes were stopped: their ids may be others' by now.
+// release follows the end of the processes. It removes their ids, which may now belong to others.
 func (k *keeper) release() error {
 	for _, name := range []string{"etcd", "kube-apiserver"} {
 		_ = os.Remove(k.path(name + ".pid"))

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Outage kills the API server, waits until during has run, and starts it again at the same address
-// with the same data. Tests that run at the same time suffer with it.
+// Outage kills the API server, calls during, and starts the API server again at the same address with the
+// same data. It affects tests that run at the same time.
 func (s *Server) Outage(t testing.TB, during func()) {
 	t.Helper()
 	if err := s.kill(); err != nil {
@@ -22,7 +22,7 @@ func (s *Server) Outage(t testing.TB, during func()) {
 	}
 }
 
-// kill leaves the API server no time to end its watches, which would take it longer than the outage.
+// kill uses SIGKILL, because an orderly end of all watches would take longer than the outage.
 func (s *Server) kill() error {
 	content, err := os.ReadFile(filepath.Join(filepath.Dir(s.kubeconfig), "kube-apiserver.pid"))
 	if err != nil {

@@ -2,13 +2,13 @@ package apiserver
 
 import "testing"
 
-// Options of a server that is unlike that of the other tests.
+// Options are those of a server that differs from the shared one.
 type Options struct {
 	Etcd map[string]string // flags of etcd, without their dashes
 	CRDs string            // directory of the CRDs; default: config/crd/bases
 }
 
-// Own is an API server, with its etcd, for one test, which may do to it what others must not suffer from.
+// Own starts an API server and its etcd for one test, which may break it.
 func Own(t testing.TB, o Options) *Server {
 	t.Helper()
 	assets, err := findAssets()

@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// manager is whom the manager is to the API server, in a cluster where config/default was applied.
+// The manager's service account in config/default.
 const (
 	managerNamespace = "postflight-system"
 	managerUser      = "system:serviceaccount:" + managerNamespace + ":postflight-manager"
@@ -23,7 +23,7 @@ const (
 
 var notLabel = regexp.MustCompile(`[^a-z0-9]+`)
 
-// Namespace makes a namespace for one test. It stays: nothing here could delete it.
+// Namespace creates a namespace for one test. It stays, because no controller here could delete it.
 func (s *Server) Namespace(t testing.TB) string {
 	t.Helper()
 	name := strings.Trim(notLabel.ReplaceAllString(strings.ToLower(t.Name()), "-"), "-")
@@ -34,7 +34,7 @@ func (s *Server) Namespace(t testing.TB) string {
 	return ns.Name
 }
 
-// Manager is the configuration of a client that has the rights of config/rbac and no others.
+// Manager returns the configuration of a client with exactly the rights of config/rbac.
 func (s *Server) Manager(t testing.TB) *rest.Config {
 	t.Helper()
 	s.rbac.Do(func() {

@@ -63,10 +63,10 @@ func TestPublishedClientOutcomes(t *testing.T) {
 	tm.trigger("smoke", branches("main"), runs("true"))
 	tm.trigger("nowhere", branches("lost"), environment("missing"))
 	suspended.suspend()
-	door := newDoor(t, c)
-	m := runManager(t, c, options{kubeconfig: door.kubeconfig, flags: []string{"--hold-budget=1s"}})
-	door.refuse(http.StatusServiceUnavailable, func(r *http.Request) bool {
-		return r.Method == http.MethodPost && strings.Contains(r.URL.Path, "/namespaces/"+tm.name+"/suites") && door.closed.Load()
+	proxy := newFaultProxy(t, c)
+	m := runManager(t, c, options{kubeconfig: proxy.kubeconfig, flags: []string{"--hold-budget=1s"}})
+	proxy.refuse(http.StatusServiceUnavailable, func(r *http.Request) bool {
+		return r.Method == http.MethodPost && strings.Contains(r.URL.Path, "/namespaces/"+tm.name+"/suites") && proxy.closed.Load()
 	})
 
 	tests := map[string]struct {
@@ -100,8 +100,8 @@ func TestPublishedClientOutcomes(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			door.closed.Store(tc.outage)
-			defer door.closed.Store(false)
+			proxy.closed.Store(tc.outage)
+			defer proxy.closed.Store(false)
 			got := attemptNotifyDeploy(map[string]any{"apiKey": tc.key, "serviceBase": tc.base, "deployment": tc.deployment})
 			story(t, "%v", got["log"])
 			delete(got, "log")

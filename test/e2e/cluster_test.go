@@ -33,10 +33,10 @@ const portBase = "9100"
 // tests start and kill managers themselves.
 type cluster struct {
 	client.Client
-	dir     string
-	env     map[string]string // for its users
-	manager map[string]string // for its managers
-	journal *journal
+	dir      string
+	env      map[string]string // for its users
+	manager  map[string]string // for its managers
+	recorder *recorder
 }
 
 var shared struct {
@@ -102,7 +102,7 @@ func lockCluster(dir string) error {
 	return fmt.Errorf("other tests use %s: %w", dir, err)
 }
 
-// makeMissing builds what `make test` has built before, for who runs `go test` alone.
+// makeMissing builds binaries for a `go test` that runs without `make test`.
 func makeMissing(binaries ...string) error {
 	for _, binary := range binaries {
 		if _, err := os.Stat(filepath.Join(root(), binary)); err == nil {
@@ -145,7 +145,7 @@ func (c *cluster) connect() (err error) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	shared.stop = stop
-	c.journal, err = keepJournal(ctx, informers)
+	c.recorder, err = startRecorder(ctx, informers)
 	return err
 }
 

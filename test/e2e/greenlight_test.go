@@ -154,7 +154,7 @@ func (tm *team) cancel(suite string) {
 	}
 }
 
-// TestForeignRunIsUnknown asks for another team's run, for one that never was, and for nonsense.
+// TestForeignRunIsUnknown requests another team's run, for one that never existed, and with an invalid name.
 func TestForeignRunIsUnknown(t *testing.T) {
 	c := useCluster(t)
 	tm, other := newTeam(t, c), newTeam(t, c)

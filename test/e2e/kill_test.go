@@ -84,8 +84,8 @@ func killRounds(t *testing.T, c *cluster, p killPoint, rounds int) {
 	tm := newTeam(t, c)
 	tm.trigger("quick", branches("quick"), runs("sleep 0.5"))
 	tm.trigger("slow", branches("slow"), runs(`[ "$QUICK" ] || sleep 600`))
-	d := newDoor(t, c)
-	k := &killer{team: tm, door: d, point: p, manager: runManager(t, c, options{kubeconfig: d.kubeconfig})}
+	d := newFaultProxy(t, c)
+	k := &killer{team: tm, proxy: d, point: p, manager: runManager(t, c, options{kubeconfig: d.kubeconfig})}
 	for range rounds {
 		k.round()
 	}
@@ -94,14 +94,14 @@ func killRounds(t *testing.T, c *cluster, p killPoint, rounds int) {
 	figure(t, "KILL point=%s runs=%d ended=%d twice=%d median_heal_seconds=%.1f max_heal_seconds=%.1f",
 		p.name, rounds, ended, twice, k.healed[len(k.healed)/2].Seconds(), k.healed[len(k.healed)-1].Seconds())
 	if ended != rounds || twice != 0 {
-		t.Errorf("%d of %d runs ended as they should, %d ran twice", ended, rounds, twice)
+		t.Errorf("%d of %d runs ended correctly, %d ran twice", ended, rounds, twice)
 	}
 }
 
-// killer counts what became of the runs.
+// killer kills managers, and counts how the runs end.
 type killer struct {
 	*team
-	door    *door
+	proxy   *faultProxy
 	manager *manager
 	point   killPoint
 
@@ -109,7 +109,7 @@ type killer struct {
 	healed []time.Duration     // from the kill to the end of the run
 }
 
-// round kills the manager once at its point, and waits for the end of what it had begun.
+// round kills the manager once at its point, and waits until all runs have ended.
 func (k *killer) round() {
 	k.t.Helper()
 	round := map[string]string{}
@@ -137,7 +137,7 @@ func (k *killer) round() {
 	k.rounds = append(k.rounds, round)
 }
 
-// running is a run whose pod runs, and goes on.
+// running starts a run, and waits until its pod runs.
 func (k *killer) running() string {
 	k.t.Helper()
 	id := k.run(k.manager, deploy("slow", "", false))
@@ -145,8 +145,8 @@ func (k *killer) running() string {
 	return id
 }
 
-// killAt notifies, kills the manager at the point and names the Suite. The answer may never have come:
-// who wants to know the Suite then looks for the commit.
+// killAt notifies, kills the manager at the point and returns the Suite. It finds it by its commit,
+// because the answer may be lost.
 func (k *killer) killAt(n notification) string {
 	k.t.Helper()
 	commit := n["sha"].(string)
@@ -160,23 +160,23 @@ func (k *killer) killAt(n notification) string {
 	return k.ofCommit(commit)
 }
 
-// killWhile kills the manager as soon as it comes to the point because of what is done.
+// killWhile calls do, and kills the manager when it reaches the point.
 func (k *killer) killWhile(do func()) {
 	k.t.Helper()
-	trap := k.door.set(k.point.after, k.point.step)
+	trap := k.proxy.set(k.point.after, k.point.step)
 	var group sync.WaitGroup
 	group.Go(do)
 	select {
 	case <-trap.sprung:
 	case <-time.After(endWithin):
-		k.t.Fatalf("the manager never came to the point %s", k.point.name)
+		k.t.Fatalf("the manager never reached the point %s", k.point.name)
 	}
 	k.manager.kill()
-	k.door.clear()
+	k.proxy.clear()
 	group.Wait()
 }
 
-// ofCommit names the Suite of a commit once it exists.
+// ofCommit waits for the Suite of a commit, and returns its name.
 func (k *killer) ofCommit(commit string) string {
 	k.t.Helper()
 	for deadline := time.Now().Add(endWithin); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
@@ -190,7 +190,7 @@ func (k *killer) ofCommit(commit string) string {
 	return ""
 }
 
-// count tells in how many rounds all runs ended as they should, and how many ran twice.
+// count returns in how many rounds all runs ended correctly, and how many runs ran twice.
 func (k *killer) count() (ended, twice int) {
 	k.t.Helper()
 	for _, round := range k.rounds {

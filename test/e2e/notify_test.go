@@ -100,7 +100,7 @@ func (tm *team) run(m *manager, n notification) string {
 // sha is a commit that no other notification has.
 func sha() string { return random(20) }
 
-// story tells what a test is about to do or has seen.
+// story logs what a test does or has seen.
 func story(t testing.TB, format string, args ...any) {
 	t.Helper()
 	t.Logf(time.Now().Format("15:04:05.000 ")+format, args...)

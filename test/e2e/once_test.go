@@ -32,10 +32,10 @@ func exactlyOnce(t *testing.T, cut bool) {
 	tm := newTeam(t, c)
 	// One run at a time, which does not end: what is counted here are Suites, and pods cost time.
 	tm.trigger("shop", runs("sleep 600"), func(t *v1alpha1.Trigger) { t.Spec.MaxConcurrentSuites = 1 })
-	door := newDoor(t, c)
+	proxy := newFaultProxy(t, c)
 	var cuts atomic.Int32
 	if cut {
-		door.cuts = func(r *http.Request) bool {
+		proxy.cuts = func(r *http.Request) bool {
 			wants := isSuiteCreate(r, "") && rand.IntN(10) == 0
 			if wants {
 				cuts.Add(1)
@@ -43,7 +43,7 @@ func exactlyOnce(t *testing.T, cut bool) {
 			return wants
 		}
 	}
-	replicas := runReplicas(tm, 3, door.kubeconfig)
+	replicas := runReplicas(tm, 3, proxy.kubeconfig)
 	n := &tally{}
 	for range rounds {
 		n.round(replicas)

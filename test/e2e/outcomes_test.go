@@ -92,7 +92,7 @@ func TestPodCannotStart(t *testing.T) {
 		"image":   {image(missing, corev1.PullIfNotPresent), []string{"cannot be pulled", missing}},
 		"volume":  {secretVolume("shop"), []string{`secret "shop" not found`}},
 		"account": {serviceAccount("nobody"), []string{`serviceaccount "nobody" not found`}},
-		"quota":   {asksFor("example.com/goat", "2"), []string{"exceeded quota: goats"}},
+		"quota":   {limitsResource("example.com/goat", "2"), []string{"exceeded quota: goats"}},
 	}
 	for name, tc := range causes {
 		tm.trigger(name, tc.cause, timeout(limit))

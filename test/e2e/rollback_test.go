@@ -7,7 +7,7 @@ import (
 )
 
 // TestRollback deploys A, B and A again. The first run of A is superseded and has no result; the second must
-// be a run of A, and what the published client is told of it must be the result of A and not of B.
+// be a run of A, and what the published client reports must be the result of A and not of B.
 func TestRollback(t *testing.T) {
 	c := useCluster(t)
 	npmClient(t)

@@ -40,7 +40,7 @@ func TestSharedEnvironment(t *testing.T) {
 }
 
 // checkTurns compares the pods of two runs that passed, and are still there: the second came only when
-// the tests of the first had ended. Kubernetes tells both in whole seconds.
+// the tests of the first had ended. Both times are in whole seconds.
 func (tm *team) checkTurns(first, second string) {
 	tm.t.Helper()
 	one, other := tm.pods(first), tm.pods(second)

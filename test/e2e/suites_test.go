@@ -109,5 +109,5 @@ func (tm *team) log(suite string) string {
 	return out
 }
 
-// history of a run as the watches told it.
-func (tm *team) history(suite string) history { return tm.journal.of(tm.keyOf(suite)) }
+// history returns what the watches saw of a run.
+func (tm *team) history(suite string) history { return tm.recorder.of(tm.keyOf(suite)) }

@@ -8,7 +8,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// slowToStop is a test that runs on and takes its time to stop, unless the notification asks for a
+// slowToStop is a test that keeps running and stops slowly, unless the notification asks for a
 // quick one.
 const slowToStop = `[ "$QUICK" ] && exit 0; trap "sleep 2; exit 1" TERM; sleep 600 & wait`
 
@@ -113,7 +113,7 @@ func TestDeduplicationKey(t *testing.T) {
 }
 
 // checkOneAfterTheOther compares when the pods of runs came and went, oldest run first: two runs of a
-// stream never share the environment. The times are those of one watch, which tells in order.
+// stream never share the environment. The times are those of one watch, whose events are in order.
 func (tm *team) checkOneAfterTheOther(ids ...string) {
 	tm.t.Helper()
 	var before string

@@ -55,7 +55,7 @@ func (tm *team) in(t testing.TB) *team {
 	return &sub
 }
 
-// remove tells what was there if the test failed, and deletes it without waiting.
+// remove prints the objects of the team if the test failed, and deletes them without waiting.
 func (tm *team) remove() {
 	if tm.t.Failed() {
 		tm.tell()
@@ -152,14 +152,14 @@ func secretVolume(secret string) setting {
 	}
 }
 
-// asksFor some of an extended resource.
-func asksFor(name corev1.ResourceName, amount string) setting {
+// limitsResource sets the limit, and so the request, of an extended resource.
+func limitsResource(name corev1.ResourceName, amount string) setting {
 	return func(t *v1alpha1.Trigger) {
 		container(t).Resources.Limits = corev1.ResourceList{name: resource.MustParse(amount)}
 	}
 }
 
-// quota bounds how much of an extended resource the team's pods may ask for, and is in force.
+// quota bounds how much of an extended resource the team's pods may request, and waits until it applies.
 func (tm *team) quota(name, extended, amount string) {
 	tm.t.Helper()
 	q := &corev1.ResourceQuota{ObjectMeta: tm.meta(name)}

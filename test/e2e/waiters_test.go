@@ -79,7 +79,7 @@ func TestStopAnswersWaiters(t *testing.T) {
 	}
 }
 
-// checkFull asks for one place too many, and for a notification, which must not mind.
+// checkFull waits with one client too many, and checks that notifications still work.
 func (tm *team) checkFull(t testing.TB, m *manager, suite string) {
 	a, err := send(http.MethodGet, m.url+greenlightPath+suite+"?wait=50", tm.key, nil)
 	if err != nil || a.status != http.StatusServiceUnavailable || a.header.Get("Retry-After") == "" {

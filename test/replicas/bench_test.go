@@ -115,7 +115,7 @@ func (s *sample) percentile(p float64) float64 {
 	return s.times[int(p*float64(len(s.times)-1))].Seconds() * 1000
 }
 
-// holdLease makes somebody else the leader for the rest of the test binary.
+// holdLease makes another process the leader for the rest of the test binary.
 func holdLease(t testing.TB, s *apiserver.Server) {
 	t.Helper()
 	now := metav1.NewMicroTime(time.Now())

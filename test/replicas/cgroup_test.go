@@ -92,7 +92,7 @@ func (g *cgroup) run() []string {
 	return []string{"sh", "-c", `echo $$ >"$0/cgroup.procs" && exec "$@"`, g.dir}
 }
 
-// peakMiB is the most that was used, in version 1 since it was last asked for.
+// peakMiB is the most that was used, in version 1 since the last reading.
 func (g *cgroup) peakMiB() int {
 	if g.v2 {
 		return g.number("memory.peak") >> 20

@@ -31,7 +31,7 @@ func TestFrozen(t *testing.T) {
 	}
 }
 
-// tunnel passes bytes on, until it is told not to.
+// tunnel forwards bytes until it is frozen.
 type tunnel struct {
 	listener net.Listener
 	mu       sync.Mutex

@@ -74,7 +74,7 @@ func TestLastUsed(t *testing.T) {
 	})
 }
 
-// TestEphemeralEnvironment needs rights that admission plugins of some clusters ask for.
+// TestEphemeralEnvironment needs rights that admission plugins of some clusters require.
 func TestEphemeralEnvironment(t *testing.T) {
 	s := apiserver.New(t)
 	p := newProxy(t, s.Manager(t))

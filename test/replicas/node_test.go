@@ -125,7 +125,7 @@ func (tm *team) playPod(run string) {
 	}
 }
 
-// forceDelete does as somebody who knows that the node is gone for good.
+// forceDelete deletes the pod as an operator does after the node is lost.
 func (tm *team) forceDelete(run string) {
 	tm.t.Helper()
 	if err := tm.s.Client.Delete(context.Background(), tm.podOf(run), k8sclient.GracePeriodSeconds(0)); err != nil {

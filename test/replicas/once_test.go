@@ -17,7 +17,7 @@ const (
 )
 
 // TestOnce: rounds of identical notifications, sent to three processes at once, make one Suite each,
-// of which one client is told that it was created, and all others that it exists; also where every
+// which one client gets as created and all others as a duplicate; also where every
 // tenth answer of the API server is lost after the write.
 func TestOnce(t *testing.T) {
 	for name, every := range map[string]int64{"direct": 0, "every tenth answer is lost": 10} {

@@ -1,5 +1,4 @@
-// Command shop is the deployment under test of the demo: a web shop of one page. Nothing in it is
-// for sale.
+// Command shop is the deployment that the demo tests: a web shop of one page.
 package main
 
 import (

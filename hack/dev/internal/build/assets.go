@@ -1,11 +1,12 @@
-// Package build makes the binaries that a development cluster consists of. All of them come from Go
-// modules, or from the distribution's packages; none is downloaded ready-made.
+// Package build makes the binaries of a development cluster, from Go modules and from packages of the
+// distribution.
 package build
 
 import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,12 +16,11 @@ import (
 	"github.com/postflight-dev/postflight/hack/dev/internal/layout"
 )
 
-// KubernetesVersion is what hack/cluster/go.mod requires. Clients refuse a server that does not know
-// its own version, and a module build does not stamp it.
+// KubernetesVersion is the one that hack/cluster/go.mod requires. It has to be stamped, because clients
+// refuse a server without a version.
 const KubernetesVersion = "v1.36.1"
 
-// programs are the names by which the multi-call binary is called.
-var programs = []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kubectl"}
+const stamp = "-X k8s.io/component-base/version."
 
 // Builder builds into bin/ of a checkout.
 type Builder struct {
@@ -28,96 +28,68 @@ type Builder struct {
 	Console *console.Console
 }
 
-// Assets builds the control plane and the store when their sources changed since the last time.
-// Afterwards bin/cluster holds a link per program (what envtest wants as KUBEBUILDER_ASSETS), and
-// bin/store is the object store.
+// Assets builds the control plane and the object store, if their sources have changed. bin/cluster then
+// holds a link per program, as envtest expects in KUBEBUILDER_ASSETS, and bin/store is the object store.
 func (b Builder) Assets(ctx context.Context) error {
-	if err := os.MkdirAll(b.Layout.Bin(), 0o755); err != nil {
-		return err
-	}
-	unlock, err := b.lock()
+	lock, err := b.lock()
 	if err != nil {
 		return err
 	}
-	defer unlock()
-	if err := b.cluster(ctx); err != nil {
+	defer lock.Close()
+	err = b.asset(ctx, "cluster", compilation{
+		name:     "Kubernetes " + KubernetesVersion,
+		hint:     "the first time takes 7 to 12 minutes",
+		programs: []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kubectl"},
+		flags: []string{"-ldflags", "-s -w " +
+			stamp + "gitVersion=" + KubernetesVersion + " " + stamp + "gitMajor=1 " + stamp + "gitMinor=36"},
+	})
+	if err != nil {
 		return err
 	}
-	return b.store(ctx)
+	return b.asset(ctx, "store", compilation{
+		name:  "object store",
+		hint:  "the first time takes half a minute",
+		flags: []string{"-ldflags", "-s -w"},
+	})
 }
 
-func (b Builder) cluster(ctx context.Context) error {
-	const stamp = "k8s.io/component-base/version."
-	source := filepath.Join(b.Layout.Root, "hack", "cluster")
-	key, err := sourceKey(source)
+// asset builds a module of hack into bin, under its name and its key, and links the name to it. Processes that run from an
+// older build keep their file.
+func (b Builder) asset(ctx context.Context, name string, c compilation) error {
+	c.source = filepath.Join(b.Layout.Root, "hack", name)
+	key, err := sourceKey(c.source)
 	if err != nil {
 		return err
 	}
-	folder := "cluster-" + key
-	if !exists(b.Layout.Bin(folder, "kubectl")) {
-		err := b.compile(ctx, compilation{
-			name:   "Kubernetes " + KubernetesVersion,
-			hint:   "the first time takes 7 to 12 minutes",
-			source: source,
-			output: b.Layout.Bin(folder, "cluster"),
-			flags: []string{"-ldflags", "-s -w -X " + stamp + "gitVersion=" + KubernetesVersion +
-				" -X " + stamp + "gitMajor=1 -X " + stamp + "gitMinor=36"},
-		})
-		if err != nil {
+	built := name + "-" + key
+	c.output = b.Layout.Bin(built)
+	last := c.output
+	if len(c.programs) > 0 {
+		c.output, last = b.Layout.Bin(built, name), b.Layout.Bin(built, c.programs[len(c.programs)-1])
+	}
+	if !exists(last) {
+		if err := b.compile(ctx, c); err != nil {
 			return err
 		}
-		for _, program := range programs {
-			if err := link("cluster", b.Layout.Bin(folder, program)); err != nil {
+		for _, program := range c.programs {
+			if err := link(name, b.Layout.Bin(built, program)); err != nil {
 				return err
 			}
 		}
 	}
-	return b.use(folder, "cluster")
-}
-
-func (b Builder) store(ctx context.Context) error {
-	source := filepath.Join(b.Layout.Root, "hack", "store")
-	key, err := sourceKey(source)
-	if err != nil {
-		return err
-	}
-	binary := "store-" + key
-	if !exists(b.Layout.Bin(binary)) {
-		err := b.compile(ctx, compilation{
-			name:   "object store",
-			hint:   "the first time takes half a minute",
-			source: source,
-			output: b.Layout.Bin(binary),
-			flags:  []string{"-ldflags", "-s -w"},
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return b.use(binary, "store")
-}
-
-// use makes bin/NAME lead to what was built from the present sources, and removes older ones. What
-// still runs from those keeps its file.
-func (b Builder) use(built, name string) error {
 	if err := link(built, b.Layout.Bin(name)); err != nil {
 		return err
 	}
 	all, err := filepath.Glob(b.Layout.Bin(name + "-*"))
-	if err != nil {
-		return err
-	}
 	for _, path := range all {
 		if filepath.Base(path) != built {
-			if err := os.RemoveAll(path); err != nil {
-				return err
-			}
+			err = errors.Join(err, os.RemoveAll(path))
 		}
 	}
-	return nil
+	return err
 }
 
-// sourceKey names a module's state: its own files and, through go.sum, all that it depends on.
+// sourceKey is a hash of a module: its own files and, through go.sum, all dependencies.
 func sourceKey(dir string) (string, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {
@@ -136,7 +108,7 @@ func sourceKey(dir string) (string, error) {
 	return hex.EncodeToString(hash.Sum(nil)[:6]), nil
 }
 
-// link replaces whatever name is by a symbolic link, without a moment in which it is missing.
+// link replaces a symbolic link atomically.
 func link(target, name string) error {
 	if current, err := os.Readlink(name); err == nil && current == target {
 		return nil

@@ -11,68 +11,47 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/postflight-dev/postflight/hack/dev/internal/console"
+	"github.com/postflight-dev/postflight/hack/dev/internal/layout"
 )
 
 type compilation struct {
 	name, hint     string
 	source, output string
-	pkg            string // default "."
 	flags          []string
+	programs       []string // names of a multi-call binary
 }
 
-// lock keeps two builds (make up and make test on a fresh clone) from doing the same work at once.
-func (b Builder) lock() (func(), error) {
-	file, err := os.OpenFile(b.Layout.Bin(".lock"), os.O_CREATE|os.O_RDWR, 0o644)
-	if err != nil {
+// lock prevents that two builds, for example of make up and make test, do the same work at the same time.
+func (b Builder) lock() (*os.File, error) {
+	if err := os.MkdirAll(b.Layout.Bin(), 0o755); err != nil {
 		return nil, err
 	}
-	held := func() bool { return unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil }
-	for range 20 { // usually someone only looks whether something is to be built
-		if held() {
-			return func() { file.Close() }, nil
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	step := b.Console.Step("waiting")
-	step.Update("for another build in this checkout")
-	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX); err != nil {
-		step.Fail()
-		return nil, err
-	}
-	step.Done("for another build in this checkout")
-	return func() { file.Close() }, nil
+	return layout.Lock(b.Layout.Bin(".lock"), func() { b.Console.Println("  waiting for another build in this checkout") })
 }
 
-// compile runs go build and shows how many packages it has been through. The output appears whole
-// or not at all.
+// compile runs go build, and shows how many packages it has compiled. The output appears only when it is
+// complete.
 func (b Builder) compile(ctx context.Context, c compilation) error {
-	step := b.Console.Step(c.name)
-	step.Update("%s", c.hint)
-	if err := b.build(ctx, c, step); err != nil {
-		step.Fail()
-		return fmt.Errorf("building %s: %w", c.name, err)
-	}
-	step.Done("%s", strings.TrimPrefix(c.output, b.Layout.Root+"/"))
-	return nil
+	return b.Console.Step(c.name, func(step *console.Step) (string, error) {
+		step.Update("%s", c.hint)
+		if err := c.run(ctx, step); err != nil {
+			return "", fmt.Errorf("building %s: %w", c.name, err)
+		}
+		return strings.TrimPrefix(c.output, b.Layout.Root+"/"), nil
+	})
 }
 
-func (b Builder) build(ctx context.Context, c compilation, step *console.Step) error {
-	if c.pkg == "" {
-		c.pkg = "."
-	}
+func (c compilation) run(ctx context.Context, step *console.Step) error {
 	if err := os.MkdirAll(filepath.Dir(c.output), 0o755); err != nil {
 		return err
 	}
-	total := countPackages(ctx, c)
+	packages, _ := goCommand(ctx, c.source, "list", "-deps", ".").Output() // go build reports errors
 	partial := c.output + ".partial"
-	// Said explicitly, so that Go's cache serves whatever GOFLAGS the caller has.
+	// These flags override GOFLAGS of the caller, so that Go's cache is used.
 	args := append([]string{"build", "-v", "-buildvcs=false", "-trimpath=false", "-o", partial}, c.flags...)
-	cmd := goCommand(ctx, c.source, append(args, c.pkg)...)
+	cmd := goCommand(ctx, c.source, append(args, ".")...)
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		return err
@@ -80,41 +59,31 @@ func (b Builder) build(ctx context.Context, c compilation, step *console.Step) e
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	said := follow(stderr, func(packages int) {
-		step.Update("%d of at most %d packages compiled; %s", packages, total, c.hint)
+	messages := follow(stderr, func(compiled int) {
+		step.Update("%d of at most %d packages compiled; %s", compiled, bytes.Count(packages, []byte("\n")), c.hint)
 	})
 	if err := cmd.Wait(); err != nil {
-		return errors.Join(err, errors.New(strings.TrimSpace(said)))
+		return errors.Join(err, errors.New(strings.TrimSpace(messages)))
 	}
 	return os.Rename(partial, c.output)
 }
 
-// follow counts the package paths that go build -v prints, one per line, and returns the other
-// lines: downloads and complaints.
-func follow(stderr io.Reader, progress func(packages int)) string {
-	var other bytes.Buffer
-	packages := 0
-	lines := bufio.NewScanner(stderr)
-	for lines.Scan() {
-		line := lines.Text()
-		switch {
+// follow counts the packages that go build -v prints, one per line, and returns the other lines except
+// those about downloads.
+func follow(stderr io.Reader, progress func(compiled int)) string {
+	var messages strings.Builder
+	compiled := 0
+	for lines := bufio.NewScanner(stderr); lines.Scan(); {
+		switch line := lines.Text(); {
 		case strings.HasPrefix(line, "go: downloading"):
 		case strings.ContainsAny(line, " \t:"), line == "":
-			fmt.Fprintln(&other, line)
+			messages.WriteString(line + "\n")
 		default:
-			packages++
-			progress(packages)
+			compiled++
+			progress(compiled)
 		}
 	}
-	return other.String()
-}
-
-func countPackages(ctx context.Context, c compilation) int {
-	out, err := goCommand(ctx, c.source, "list", "-deps", c.pkg).Output()
-	if err != nil {
-		return 0 // go build is about to say what is wrong
-	}
-	return bytes.Count(out, []byte("\n"))
+	return messages.String()
 }
 
 func goCommand(ctx context.Context, dir string, args ...string) *exec.Cmd {

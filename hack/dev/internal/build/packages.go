@@ -10,26 +10,30 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/postflight-dev/postflight/hack/dev/internal/console"
 	"github.com/postflight-dev/postflight/hack/dev/internal/node"
 )
 
-// packages of Debian and Ubuntu that the node consists of. They are unpacked into bin/node and not
-// installed: the machine stays as it is, and no system service of containerd is started.
+// packages are those of Debian and Ubuntu that a node needs. They are unpacked into bin/node but not
+// installed, so that the machine stays as it is and no system service starts.
 var packages = []string{"containerd", "runc", "containernetworking-plugins", "busybox-static"}
 
-// NodeTools finds the programs of the node, or gets them from the distribution.
+// NodeTools finds the programs of the node, and downloads the packages if necessary.
 func (b Builder) NodeTools(ctx context.Context) (node.Tools, error) {
-	folder := b.Layout.Bin("node")
 	if _, err := exec.LookPath("apt-get"); err != nil {
 		return systemTools()
 	}
-	unlock, err := b.lock()
+	lock, err := b.lock()
 	if err != nil {
 		return node.Tools{}, err
 	}
-	defer unlock()
+	defer lock.Close()
+	folder := b.Layout.Bin("node")
 	if !exists(folder) {
-		if err := b.unpack(ctx, folder); err != nil {
+		err := b.Console.Step("node packages", func(step *console.Step) (string, error) {
+			return strings.Join(packages, ", ") + ", unpacked into bin/node (nothing is installed)", b.unpack(ctx, step, folder)
+		})
+		if err != nil {
 			return node.Tools{}, err
 		}
 	}
@@ -46,26 +50,22 @@ func (b Builder) NodeTools(ctx context.Context) (node.Tools, error) {
 	return tools, nil
 }
 
-// unpack downloads the packages, checked by apt, and extracts them. The folder appears whole.
-func (b Builder) unpack(ctx context.Context, folder string) (err error) {
-	step := b.Console.Step("node packages")
+// unpack downloads the packages, which apt verifies, and extracts them. The folder appears only when it
+// is complete.
+func (b Builder) unpack(ctx context.Context, step *console.Step, folder string) error {
 	step.Update("%s from the distribution", strings.Join(packages, ", "))
-	defer func() {
-		if err != nil {
-			step.Fail()
-		}
-	}()
 	partial, err := os.MkdirTemp(b.Layout.Bin(), ".node-")
 	if err != nil {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(partial) }()
-	if err := download(ctx, partial); err != nil {
+	download := append([]string{"download"}, packages...)
+	if err := apt(ctx, partial, download...); err != nil {
 		step.Update("the package lists are old or missing: apt-get update")
-		if out, updateErr := apt(ctx, partial, "update"); updateErr != nil {
-			return errors.Join(err, fmt.Errorf("apt-get update: %w\n%s", updateErr, out))
+		if updateErr := apt(ctx, partial, "update"); updateErr != nil {
+			return errors.Join(err, updateErr)
 		}
-		if err := download(ctx, partial); err != nil {
+		if err := apt(ctx, partial, download...); err != nil {
 			return err
 		}
 	}
@@ -78,31 +78,21 @@ func (b Builder) unpack(ctx context.Context, folder string) (err error) {
 			return fmt.Errorf("unpacking %s: %w: %s", filepath.Base(archive), err, out)
 		}
 	}
-	if err := os.Rename(filepath.Join(partial, "root"), folder); err != nil {
-		return err
-	}
-	step.Done("%s, unpacked into bin/node (nothing is installed)", strings.Join(packages, ", "))
-	return nil
+	return os.Rename(filepath.Join(partial, "root"), folder)
 }
 
-func download(ctx context.Context, dir string) error {
-	out, err := apt(ctx, dir, append([]string{"download"}, packages...)...)
-	if err != nil {
-		return fmt.Errorf("apt-get download %s: %w\n%s", strings.Join(packages, " "), err, out)
-	}
-	return nil
-}
-
-func apt(ctx context.Context, dir string, args ...string) (string, error) {
-	// The sandbox user may not write to a folder below someone's checkout.
+func apt(ctx context.Context, dir string, args ...string) error {
+	// The user of apt's sandbox may not write to the folder.
 	cmd := exec.CommandContext(ctx, "apt-get", append([]string{"-q", "-o", "APT::Sandbox::User=root"}, args...)...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
-	out, err := cmd.CombinedOutput()
-	return strings.TrimSpace(string(out)), err
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("apt-get %s: %w\n%s", strings.Join(args, " "), err, strings.TrimSpace(string(out)))
+	}
+	return nil
 }
 
-// systemTools are the ones that are installed, where there is no apt-get.
+// systemTools finds the programs that are installed, if there is no apt-get.
 func systemTools() (node.Tools, error) {
 	var missing []string
 	look := func(program string) string {
@@ -113,19 +103,17 @@ func systemTools() (node.Tools, error) {
 		return path
 	}
 	tools := node.Tools{Containerd: look("containerd"), Ctr: look("ctr"), Runc: look("runc"), Busybox: look("busybox")}
-	folders := []string{"/usr/lib/cni", "/usr/libexec/cni", "/opt/cni/bin"}
-	if i := slices.IndexFunc(folders, func(dir string) bool { return exists(filepath.Join(dir, "bridge")) }); i >= 0 {
-		tools.CNI = folders[i]
-	} else {
+	tools.CNI = filepath.Dir(firstExisting("/usr/lib/cni/bridge", "/usr/libexec/cni/bridge", "/opt/cni/bin/bridge"))
+	if !exists(tools.CNI) {
 		missing = append(missing, "the CNI plugins")
 	}
 	if len(missing) > 0 {
-		return tools, fmt.Errorf("pods need %s: install them with your distribution's package manager (busybox statically linked), or start with --no-node", strings.Join(missing, ", "))
+		return tools, fmt.Errorf("pods need %s: install them with your distribution's package manager "+
+			"(busybox statically linked), or start with --no-node", strings.Join(missing, ", "))
 	}
 	return tools, nil
 }
 
 func firstExisting(paths ...string) string {
-	i := max(0, slices.IndexFunc(paths, exists))
-	return paths[i]
+	return paths[max(0, slices.IndexFunc(paths, exists))]
 }

@@ -3,48 +3,36 @@ package build
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
+	"maps"
+	"slices"
 	"strings"
+
+	"github.com/postflight-dev/postflight/hack/dev/internal/console"
 )
 
-// Product builds this repository's own programs into bin/: manager, postflight and the demo shop.
-// Those whose sources do not exist are left out, and without the manager only the shop is built. A
-// warm Go cache makes it a second.
+// Product builds this repository's own programs into bin/: the demo shop and, unless tests do that,
+// manager and postflight. It takes a second if nothing has changed. The flags are those of `make manager`.
 func (b Builder) Product(ctx context.Context, manager bool) error {
-	if err := os.MkdirAll(b.Layout.Bin(), 0o755); err != nil {
-		return err
-	}
-	unlock, err := b.lock()
+	lock, err := b.lock()
 	if err != nil {
 		return err
 	}
-	defer unlock()
-	var built []string
-	step := b.Console.Step("Postflight")
-	for _, program := range []struct{ name, pkg string }{
-		{"manager", "cmd/manager"}, {"postflight", "cmd/postflight"}, {"demo-shop", "hack/demo/shop"},
-	} {
-		if sources, _ := filepath.Glob(filepath.Join(b.Layout.Root, program.pkg, "*.go")); len(sources) == 0 || (!manager && program.name != "demo-shop") {
-			continue
-		}
-		step.Update("compiling %s; the first time takes about 3 minutes", program.name)
-		if err := b.program(ctx, program.name, "./"+program.pkg); err != nil {
-			step.Fail()
-			return err
-		}
-		built = append(built, "bin/"+program.name)
+	defer lock.Close()
+	programs := map[string]string{"demo-shop": "./hack/demo/shop"}
+	if manager {
+		programs["manager"], programs["postflight"] = "./cmd/manager", "./cmd/postflight"
 	}
-	step.Done("%s", strings.Join(built, ", "))
-	return nil
-}
-
-// program leaves the last good binary alone if the sources do not compile. The output is given to go
-// build itself, which links only if that is out of date. The flags are those of `make manager`.
-func (b Builder) program(ctx context.Context, name, pkg string) error {
-	cmd := goCommand(ctx, b.Layout.Root, "build", "-trimpath", "-buildvcs=false", "-o", b.Layout.Bin(name), pkg)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("building %s: %w\n%s", pkg, err, strings.TrimSpace(string(out)))
-	}
-	return nil
+	return b.Console.Step("Postflight", func(step *console.Step) (string, error) {
+		var built []string
+		for _, name := range slices.Sorted(maps.Keys(programs)) {
+			step.Update("compiling %s; the first time takes about 3 minutes", name)
+			// go build links only if the output is out of date, and keeps it if the sources do not compile.
+			cmd := goCommand(ctx, b.Layout.Root, "build", "-trimpath", "-buildvcs=false", "-o", b.Layout.Bin(name), programs[name])
+			if out, err := cmd.CombinedOutput(); err != nil {
+				return "", fmt.Errorf("building %s: %w\n%s", name, err, strings.TrimSpace(string(out)))
+			}
+			built = append(built, "bin/"+name)
+		}
+		return strings.Join(built, ", "), nil
+	})
 }

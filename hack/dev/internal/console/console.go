@@ -1,5 +1,5 @@
-// Package console prints what the tool does, step by step: with a live line on a terminal, with a
-// plain line every now and then elsewhere (a log file, CI).
+// Package console prints the progress of the tool, step by step: with a live line on a terminal, and
+// elsewhere (a log file, CI) with a line every now and then.
 package console
 
 import (
@@ -9,11 +9,13 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"golang.org/x/term"
 )
 
-// plainInterval is how long a step is silent where there is no terminal.
-const plainInterval = 15 * time.Second
+const (
+	liveInterval  = 120 * time.Millisecond
+	plainInterval = 15 * time.Second
+)
 
 // Console writes steps and notes to one stream.
 type Console struct {
@@ -24,23 +26,22 @@ type Console struct {
 
 // New prints to f, with live lines if f is a terminal.
 func New(f *os.File) *Console {
-	return &Console{out: f, live: isTerminal(f)}
+	return &Console{out: f, live: term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"}
 }
 
-func isTerminal(f *os.File) bool {
-	_, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
-	return err == nil && os.Getenv("TERM") != "dumb"
-}
+// Println writes a line, above the live one.
+func (c *Console) Println(format string, args ...any) { c.print(fmt.Sprintf(format, args...) + "\n") }
 
-// Println writes a whole line, never into the middle of a live one.
-func (c *Console) Println(format string, args ...any) {
+func (c *Console) print(text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.clear()
-	fmt.Fprintf(c.out, format+"\n", args...)
+	if c.live {
+		text = "\r\x1b[K" + text
+	}
+	fmt.Fprint(c.out, text)
 }
 
-// Warn says something that the reader should know but that stops nothing.
+// Warn prints a problem that does not stop anything.
 func (c *Console) Warn(format string, args ...any) {
 	c.Println("  "+c.paint("33", "!")+" "+format, args...)
 }
@@ -58,82 +59,54 @@ func (c *Console) paint(code, s string) string {
 	return "\x1b[" + code + "m" + s + "\x1b[0m"
 }
 
-func (c *Console) clear() {
-	if c.live {
-		fmt.Fprint(c.out, "\r\x1b[K")
-	}
-}
-
-// Step is one thing being done. End it with Done or Fail.
+// Step is a step in progress.
 type Step struct {
-	c      *Console
 	name   string
 	start  time.Time
 	mu     sync.Mutex
 	detail string
-	stop   chan struct{}
-	gone   chan struct{}
 }
 
-// Step begins a step and shows that it is under way.
-func (c *Console) Step(name string) *Step {
-	s := &Step{c: c, name: name, start: time.Now(), stop: make(chan struct{}), gone: make(chan struct{})}
-	go s.show()
-	return s
-}
-
-// Update tells how far the step is.
+// Update says what the step is doing now.
 func (s *Step) Update(format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.detail = fmt.Sprintf(format, args...)
 }
 
-// Done ends the step well.
-func (s *Step) Done(format string, args ...any) {
-	s.end(s.c.paint("32", "✓"), fmt.Sprintf(format, args...))
-}
-
-// Fail ends the step badly; the error itself is printed by whoever handles it.
-func (s *Step) Fail() { s.end(s.c.paint("31", "✗"), "") }
-
-func (s *Step) end(mark, detail string) {
-	close(s.stop)
-	<-s.gone
-	s.c.Println("  %s %-20s %s %s", mark, s.name, detail, s.c.Dim(elapsed(s.start)))
-}
-
-func (s *Step) show() {
-	defer close(s.gone)
-	interval := plainInterval
-	if s.c.live {
-		interval = 120 * time.Millisecond
+// Step runs a step, and shows its progress and its result.
+func (c *Console) Step(name string, run func(*Step) (result string, err error)) error {
+	s := &Step{name: name, start: time.Now()}
+	stop := make(chan struct{})
+	var shown sync.WaitGroup
+	shown.Go(func() { c.show(s, stop) })
+	result, err := run(s)
+	close(stop)
+	shown.Wait()
+	mark := c.paint("32", "✓")
+	if err != nil {
+		mark, result = c.paint("31", "✗"), ""
 	}
-	tick := time.NewTicker(interval)
-	defer tick.Stop()
+	c.Println("  %s %-20s %s %s", mark, name, result, c.Dim(elapsed(s.start)))
+	return err
+}
+
+func (c *Console) show(s *Step, stop <-chan struct{}) {
+	interval, frames, end := plainInterval, []rune("…"), "\n"
+	if c.live {
+		interval, frames, end = liveInterval, []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"), ""
+	}
 	for frame := 0; ; frame++ {
 		select {
-		case <-s.stop:
+		case <-stop:
 			return
-		case <-tick.C:
-			s.draw(frame)
+		case <-time.After(interval):
 		}
+		s.mu.Lock()
+		detail := s.detail
+		s.mu.Unlock()
+		c.print(fmt.Sprintf("  %c %-20s %s %s%s", frames[frame%len(frames)], s.name, detail, c.Dim(elapsed(s.start)), end))
 	}
-}
-
-func (s *Step) draw(frame int) {
-	s.mu.Lock()
-	detail := s.detail
-	s.mu.Unlock()
-	if !s.c.live {
-		s.c.Println("  … %-20s %s %s", s.name, detail, elapsed(s.start))
-		return
-	}
-	spinner := []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
-	s.c.mu.Lock()
-	defer s.c.mu.Unlock()
-	s.c.clear()
-	fmt.Fprintf(s.c.out, "  %c %-20s %s %s", spinner[frame%len(spinner)], s.name, detail, s.c.Dim(elapsed(s.start)))
 }
 
 func elapsed(since time.Time) string {

@@ -1,10 +1,12 @@
-// Package images builds container images out of files, without a registry and without Docker.
+// Package images builds container images from files, without a registry and without Docker.
 package images
 
 import (
 	"archive/tar"
 	"bytes"
+	"io/fs"
 	"runtime"
+	"testing/fstest"
 
 	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -15,33 +17,33 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// User is the numeric user of all our images that need no rights; numeric, so that the kubelet can
-// check runAsNonRoot.
+// User runs our images. It is numeric, so that the kubelet can check runAsNonRoot.
 const User = "65532:65532"
 
-// File is an entry of an image: a file, a link (Link is set) or a folder (Mode has no file, Dir).
-type File struct {
-	Name    string
-	Mode    int64
-	Content []byte
-	Link    string
-	Dir     bool
-}
-
-// Image is what a tarball is made from. The same files make the same digest.
+// Image is a container image. The same files make the same digest.
 type Image struct {
-	Ref    string // with registry host, as containerd stores it: docker.io/postflight/x:dev
-	Files  []File
+	Ref    string // with the registry's host, as containerd stores it: docker.io/postflight/x:dev
+	Files  fstest.MapFS
 	Config v1.Config
 }
 
-// Build makes the image, of one uncompressed layer: it only travels from a folder into containerd.
-func (i Image) Build() (v1.Image, error) {
-	layer, err := i.layer()
-	if err != nil {
+func executable(content []byte) *fstest.MapFile { return &fstest.MapFile{Data: content, Mode: 0o755} }
+
+func link(target string) *fstest.MapFile {
+	return &fstest.MapFile{Data: []byte(target), Mode: fs.ModeSymlink | 0o777}
+}
+
+// build makes an image of one layer. The layer is not compressed, because it stays on this machine.
+func (i Image) build() (v1.Image, error) {
+	var layer bytes.Buffer
+	out := tar.NewWriter(&layer)
+	if err := out.AddFS(i.Files); err != nil {
 		return nil, err
 	}
-	image, err := mutate.AppendLayers(empty.Image, static.NewLayer(layer, types.DockerUncompressedLayer))
+	if err := out.Close(); err != nil {
+		return nil, err
+	}
+	image, err := mutate.AppendLayers(empty.Image, static.NewLayer(layer.Bytes(), types.DockerUncompressedLayer))
 	if err != nil {
 		return nil, err
 	}
@@ -54,30 +56,9 @@ func (i Image) Build() (v1.Image, error) {
 	return mutate.ConfigFile(image, file)
 }
 
-func (i Image) layer() ([]byte, error) {
-	var layer bytes.Buffer
-	out := tar.NewWriter(&layer)
-	for _, file := range i.Files {
-		header := &tar.Header{Name: file.Name, Mode: file.Mode, Size: int64(len(file.Content)), Typeflag: tar.TypeReg}
-		switch {
-		case file.Dir:
-			header.Typeflag = tar.TypeDir
-		case file.Link != "":
-			header.Typeflag, header.Linkname, header.Mode = tar.TypeSymlink, file.Link, 0o777
-		}
-		if err := out.WriteHeader(header); err != nil {
-			return nil, err
-		}
-		if _, err := out.Write(file.Content); err != nil {
-			return nil, err
-		}
-	}
-	return layer.Bytes(), out.Close()
-}
-
-// Save writes the image as a tarball (the format of docker save) and returns its digest.
+// Save writes the image as a tarball, in the format of docker save, and returns its digest.
 func (i Image) Save(path string) (digest string, err error) {
-	image, err := i.Build()
+	image, err := i.build()
 	if err != nil {
 		return "", err
 	}

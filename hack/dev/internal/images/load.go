@@ -13,13 +13,13 @@ import (
 	"github.com/postflight-dev/postflight/hack/dev/internal/node"
 )
 
-// Loader builds all images into DIR/images and loads them into the node, if that runs.
+// Loader builds all images into DIR/images and loads them into the node, if it runs.
 type Loader struct {
 	Layout layout.Layout
 	Tools  node.Tools
 }
 
-// Record is the file that holds the digest of what the node has under this name.
+// Record is the file with the digest of the image that the node has under this name.
 func Record(l layout.Layout, ref string) string { return l.Path("node", "images", fileName(ref)) }
 
 // Archive is the tarball of an image, in the format of docker save.
@@ -101,7 +101,7 @@ func (l Loader) load(ctx context.Context, image Image) error {
 	return layout.WriteFile(record, []byte(digest), 0o644)
 }
 
-// NodeRuns says whether there is a container runtime to load into.
+// NodeRuns reports whether there is a container runtime to load images into.
 func (l Loader) NodeRuns() bool {
 	_, err := os.Stat(l.Layout.ContainerdSocket())
 	return err == nil

@@ -1,5 +1,5 @@
-// Package layout knows where everything of a development cluster lives and what it is called, so
-// that whatever is found on the machine later can be proven to belong to this cluster or not.
+// Package layout holds the paths, names, ports and networks of a development cluster. They show of anything
+// on the machine whether it belongs to the cluster.
 package layout
 
 import (
@@ -11,8 +11,8 @@ import (
 	"path/filepath"
 )
 
-// MarkVariable is set to the cluster's folder in the environment of every process the cluster
-// starts. Children of children inherit it, which makes them recognisable after a crash.
+// MarkVariable is set to the cluster's folder in the environment of its processes. All descendants
+// inherit it, so that they are found after a crash.
 const MarkVariable = "POSTFLIGHT_DEV_DIR"
 
 // A unix socket's path is limited to 107 bytes; the longest one below the cluster's folder is the
@@ -25,7 +25,7 @@ type Layout struct {
 	Dir  string // the cluster's state; absolute, without symbolic links
 }
 
-// New finds the checkout above the working directory and makes the cluster's folder.
+// New finds the checkout above the working directory, and creates the cluster's folder.
 func New(dir string) (Layout, error) {
 	root, err := findRoot()
 	if err != nil {
@@ -34,16 +34,15 @@ func New(dir string) (Layout, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return Layout{}, err
 	}
-	dir, err = filepath.Abs(dir)
-	if err != nil {
+	if dir, err = filepath.Abs(dir); err != nil {
 		return Layout{}, err
 	}
-	dir, err = filepath.EvalSymlinks(dir)
-	if err != nil {
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return Layout{}, err
 	}
 	if len(dir) > maxDir {
-		return Layout{}, fmt.Errorf("the path %s is too long: sockets below it need a path of at most %d characters; choose a shorter --dir", dir, maxDir)
+		return Layout{}, fmt.Errorf("the path %s is too long: sockets below it need a path of at most %d characters; "+
+			"choose a shorter --dir", dir, maxDir)
 	}
 	return Layout{Root: root, Dir: dir}, nil
 }
@@ -75,7 +74,7 @@ func (l Layout) Bin(elem ...string) string {
 	return filepath.Join(append([]string{l.Root, "bin"}, elem...)...)
 }
 
-// ID tells this cluster's bridge and cgroup from those of another folder.
+// ID is part of the names of the bridge and the cgroup, because other folders have clusters too.
 func (l Layout) ID() string {
 	sum := sha256.Sum256([]byte(l.Dir))
 	return hex.EncodeToString(sum[:4])
@@ -101,5 +100,5 @@ func (l Layout) Kubeconfig(user string) string {
 	return l.Path(user + ".kubeconfig")
 }
 
-// ContainerdSocket is where the node's own containerd listens.
+// ContainerdSocket is the socket of the node's containerd.
 func (l Layout) ContainerdSocket() string { return l.Path("node", "containerd.sock") }

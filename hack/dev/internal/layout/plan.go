@@ -8,10 +8,11 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"slices"
 	"strconv"
 )
 
-// Offsets of the ports from the port base. The demo's port is on the bridge, all others on loopback.
+// Offsets of the ports from the port base. That of the demo is on the bridge, all others are on loopback.
 const (
 	PortAPI = iota
 	PortMetrics
@@ -22,10 +23,10 @@ const (
 	PortEtcdPeer
 	PortDemo
 	PortKubelet
-	portCount = 20 // room for more; also the step to the next base that is tried
+	portCount = 20 // with room for more; also the distance of two bases
 )
 
-// Plan is what is chosen once per cluster and kept, so that addresses stay the same over restarts.
+// Plan is chosen once per cluster and kept, so that addresses stay the same after a restart.
 type Plan struct {
 	PortBase int `json:"portBase"`
 	// Subnet is N in 10.N.0.0/16, the network of pods and services.
@@ -47,7 +48,7 @@ func (p Plan) OnBridge(offset int) string {
 	return net.JoinHostPort(p.BridgeIP(), strconv.Itoa(p.PortBase+offset))
 }
 
-// BridgeIP is the node's address, and what pods see of this machine.
+// BridgeIP is the address of the node, and of this machine for pods.
 func (p Plan) BridgeIP() string { return fmt.Sprintf("10.%d.0.1", p.Subnet) }
 
 // PodCIDR is the network of the bridge.
@@ -63,43 +64,41 @@ func (p Plan) network() netip.Prefix {
 	return netip.MustParsePrefix(fmt.Sprintf("10.%d.0.0/16", p.Subnet))
 }
 
-// ChoosePorts keeps the preferred base if all its ports are free, or else takes the next free one.
+// ChoosePorts returns the preferred base if its ports are free, or else the next base with free ports.
 func ChoosePorts(preferred int, free func(port int) bool) (int, error) {
 	for base := preferred; base < preferred+50*portCount && base+portCount <= 32768; base += portCount {
-		if allFree(base, free) {
+		port := base
+		for port <= base+PortKubelet && free(port) {
+			port++
+		}
+		if port > base+PortKubelet {
 			return base, nil
 		}
 	}
 	return 0, fmt.Errorf("no %d free ports in a row found from %d on; choose others with --port-base", portCount, preferred)
 }
 
-func allFree(base int, free func(port int) bool) bool {
-	for port := base; port <= base+PortKubelet; port++ {
-		if !free(port) {
-			return false
-		}
-	}
-	return true
-}
-
-// PreferredSubnet is the network that a cluster of this folder takes first. Different folders prefer
-// different ones, so that one does not take another's while that is stopped.
+// PreferredSubnet is the first choice of a network. It depends on the folder, so that a cluster does not
+// use the network of another one that is stopped.
 func (l Layout) PreferredSubnet() int {
 	sum := sha256.Sum256([]byte(l.Dir))
 	return firstSubnet + int(sum[0])%(lastSubnet-firstSubnet+1)
 }
 
-// ChooseSubnet keeps the preferred network if nothing on the machine overlaps it, or else takes the
-// first that is free. Only if none is, wide routes do not count: behind a VPN that claims all of
-// 10.0.0.0/8, the bridge's narrower one wins.
+// ChooseSubnet returns the preferred network if nothing on the machine overlaps it, or else the first free
+// one. If none is free, it ignores wide routes: if a VPN routes all of 10.0.0.0/8, the narrower route to
+// the bridge wins.
 func ChooseSubnet(preferred int, taken []netip.Prefix) (int, error) {
 	candidates := []int{preferred}
 	for n := firstSubnet; n <= lastSubnet; n++ {
 		candidates = append(candidates, n)
 	}
-	for _, widest := range []int{1, 16} { // a default route covers everything and takes nothing
+	for _, widest := range []int{1, 16} { // ignoring the default route
 		for _, n := range candidates {
-			if !overlapsAny(Plan{Subnet: n}.network(), taken, widest) {
+			overlaps := func(other netip.Prefix) bool {
+				return other.Bits() >= widest && Plan{Subnet: n}.network().Overlaps(other)
+			}
+			if !slices.ContainsFunc(taken, overlaps) {
 				return n, nil
 			}
 		}
@@ -107,16 +106,7 @@ func ChooseSubnet(preferred int, taken []netip.Prefix) (int, error) {
 	return 0, fmt.Errorf("all networks from 10.%d.0.0/16 to 10.%d.0.0/16 are taken on this machine", firstSubnet, lastSubnet)
 }
 
-func overlapsAny(network netip.Prefix, taken []netip.Prefix, widest int) bool {
-	for _, other := range taken {
-		if other.Bits() >= widest && network.Overlaps(other) {
-			return true
-		}
-	}
-	return false
-}
-
-// FreePort says whether nothing listens on the port on loopback.
+// FreePort reports whether nothing listens on the port on loopback.
 func FreePort(port int) bool {
 	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err != nil {
@@ -126,14 +116,10 @@ func FreePort(port int) bool {
 	return true
 }
 
-// LoadPlan reads what was chosen before; a missing or broken file is an empty plan.
-func (l Layout) LoadPlan() (Plan, error) {
-	var plan Plan
+// LoadPlan reads the plan of the last start. It is empty if the file is missing or broken.
+func (l Layout) LoadPlan() (plan Plan, err error) {
 	content, err := os.ReadFile(l.Path("plan.json"))
-	if errors.Is(err, os.ErrNotExist) {
-		return plan, nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return plan, err
 	}
 	if json.Unmarshal(content, &plan) != nil {
@@ -142,7 +128,7 @@ func (l Layout) LoadPlan() (Plan, error) {
 	return plan, nil
 }
 
-// SavePlan keeps what was chosen.
+// SavePlan keeps the plan for the next start.
 func (l Layout) SavePlan(plan Plan) error {
 	content, err := json.Marshal(plan)
 	if err != nil {
@@ -151,7 +137,7 @@ func (l Layout) SavePlan(plan Plan) error {
 	return WriteFile(l.Path("plan.json"), append(content, '\n'), 0o644)
 }
 
-// WriteFile replaces a file whole: readers see the old content or the new, also after a kill.
+// WriteFile replaces a file atomically: readers see the old content or the new, even after a kill.
 func WriteFile(path string, content []byte, mode os.FileMode) error {
 	temporary := path + ".new"
 	if err := os.WriteFile(temporary, content, mode); err != nil {

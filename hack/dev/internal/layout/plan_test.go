@@ -13,11 +13,11 @@ func TestChoosePorts(t *testing.T) {
 		want      int
 		wantErr   bool
 	}{
-		"Free":        {reason: "the preferred base is kept", preferred: 8780, want: 8780},
-		"FirstTaken":  {reason: "the next block is tried", preferred: 8780, taken: []int{8780}, want: 8800},
-		"MiddleTaken": {reason: "every port of a block has to be free", preferred: 8780, taken: []int{8784, 8800}, want: 8820},
-		"Unused":      {reason: "ports of the block that nobody listens on may be taken", preferred: 8780, taken: []int{8799}, want: 8780},
-		"NearTheEnd":  {reason: "the range of ephemeral ports is not entered", preferred: 32760, wantErr: true},
+		"free":         {reason: "the preferred base is kept", preferred: 8780, want: 8780},
+		"first taken":  {reason: "the next block is tried", preferred: 8780, taken: []int{8780}, want: 8800},
+		"middle taken": {reason: "every port of a block has to be free", preferred: 8780, taken: []int{8784, 8800}, want: 8820},
+		"unused":       {reason: "ports of the block that nobody listens on may be taken", preferred: 8780, taken: []int{8799}, want: 8780},
+		"near the end": {reason: "the range of ephemeral ports is not entered", preferred: 32760, wantErr: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -41,12 +41,12 @@ func TestChooseSubnet(t *testing.T) {
 		taken     []string
 		want      int
 	}{
-		"Free":         {reason: "the preferred network is kept", preferred: 90, taken: []string{"192.0.2.0/24"}, want: 90},
-		"Default":      {reason: "a default route takes nothing", preferred: 90, taken: []string{"0.0.0.0/0"}, want: 90},
-		"Taken":        {reason: "an address in it is enough", preferred: 90, taken: []string{"10.90.128.1/32"}, want: firstSubnet},
-		"NextTaken":    {reason: "the first free one is taken", preferred: 90, taken: []string{"10.90.0.1/17", "10.64.0.0/15"}, want: 66},
-		"VPN":          {reason: "if a route claims all, ours is narrower and wins", preferred: 90, taken: all, want: 90},
-		"VPNAndBridge": {reason: "but not over another cluster's", preferred: 90, taken: append([]string{"10.90.0.1/17"}, all...), want: firstSubnet},
+		"free":           {reason: "the preferred network is kept", preferred: 90, taken: []string{"192.0.2.0/24"}, want: 90},
+		"default":        {reason: "a default route takes nothing", preferred: 90, taken: []string{"0.0.0.0/0"}, want: 90},
+		"taken":          {reason: "an address in it is enough", preferred: 90, taken: []string{"10.90.128.1/32"}, want: firstSubnet},
+		"next taken":     {reason: "the first free one is taken", preferred: 90, taken: []string{"10.90.0.1/17", "10.64.0.0/15"}, want: 66},
+		"VPN":            {reason: "if a route claims all, ours is narrower and wins", preferred: 90, taken: all, want: 90},
+		"VPN and bridge": {reason: "but not over another cluster's", preferred: 90, taken: append([]string{"10.90.0.1/17"}, all...), want: firstSubnet},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -31,8 +31,8 @@ func cgroupRoots() []string {
 	return roots
 }
 
-// createCgroup makes the cluster's own cgroup, so that two kubelets do not take each other's pods
-// for orphans, and so that a container can be proven to be ours.
+// createCgroup makes a cgroup for the cluster. Without it, two kubelets would remove each other's pods as
+// orphans, and Clean could not find our containers.
 func createCgroup(l layout.Layout) error {
 	for _, root := range cgroupRoots() {
 		dir := filepath.Join(root, l.Cgroup())
@@ -46,7 +46,7 @@ func createCgroup(l layout.Layout) error {
 	return nil
 }
 
-// initialise makes a new cgroup usable: v1 starts a cpuset empty, v2 hands down only the controllers
+// initialise makes a new cgroup usable: in v1 its cpuset is empty, and in v2 it has only the controllers
 // that the parent enables.
 func initialise(root, dir string) error {
 	for _, file := range []string{"cpuset.cpus", "cpuset.mems"} {
@@ -63,14 +63,14 @@ func initialise(root, dir string) error {
 		return nil
 	}
 	for _, controller := range strings.Fields(string(controllers)) {
-		// One that cannot be enabled (cpu beside real-time processes) must not prevent the others.
+		// One by one, because some cannot be enabled (cpu, if there are real-time processes).
 		_ = os.WriteFile(filepath.Join(root, "cgroup.subtree_control"), []byte("+"+controller), 0o644)
 	}
 	return nil
 }
 
-// removeCgroup removes the cluster's cgroup and all below. The kernel lets go of one only some
-// milliseconds after its last process has ended.
+// removeCgroup removes the cluster's cgroup and all below it. It retries, because the kernel needs some
+// milliseconds after the end of the last process.
 func removeCgroup(l layout.Layout) error {
 	var err error
 	for range 50 {

@@ -9,7 +9,7 @@ import (
 	"github.com/postflight-dev/postflight/hack/dev/internal/layout"
 )
 
-// PauseImage holds a pod's namespaces open. It is one of the images that this tool builds.
+// PauseImage keeps the namespaces of a pod open. This tool builds it.
 const PauseImage = "docker.io/postflight/pause:dev"
 
 // Without restrict_oom_score_adj every sandbox fails on machines whose root may not lower
@@ -70,8 +70,8 @@ func writeContainerd(l layout.Layout, tools Tools) error {
 	return layout.WriteFile(l.Path("node", "containerd.toml"), text.Bytes(), 0o644)
 }
 
-// Snapshotter is overlayfs, unless the folder is itself on an overlay (inside a container), where
-// the kernel refuses a second one.
+// Snapshotter is overlayfs, unless the folder is itself on an overlay (inside a container): the kernel
+// refuses to nest them.
 func Snapshotter(l layout.Layout) string {
 	known, err := os.ReadFile("/proc/filesystems")
 	if err != nil || !strings.Contains(string(known), "overlay") || onOverlay(l.Dir) {

@@ -38,8 +38,8 @@ func writeKubelet(l layout.Layout, p layout.Plan) error {
 		"podLogsDir":               l.Path("node", "pods"),
 		"volumePluginDir":          root + "/volume-plugins",
 
-		// A developer's disk is fuller and smaller than a node's; nothing is evicted from it, and
-		// images that came from a tarball could not be pulled again.
+		// A developer's disk is smaller and fuller than that of a node. Do not evict pods because of it, nor
+		// remove images, which come from tarballs and could not be pulled again.
 		"localStorageCapacityIsolation": false,
 		"imageGCHighThresholdPercent":   100,
 		"evictionHard": map[string]string{

@@ -39,12 +39,12 @@ func TakenNetworks() ([]netip.Prefix, error) {
 	return taken, nil
 }
 
-// CreateBridge makes the network in which the node and its pods live. The bridge also carries the
-// cluster IP of the API server, where the supervisor listens: pods reach it without a kube-proxy.
+// CreateBridge makes the network of the node and its pods. The bridge also has the cluster IP of the API
+// server, where the supervisor listens, so that pods reach it without a kube-proxy.
 func CreateBridge(l layout.Layout, p layout.Plan) error {
 	bridge := &netlink.Bridge{LinkAttrs: netlink.LinkAttrs{Name: l.Bridge()}}
 	if err := netlink.LinkAdd(bridge); err != nil {
-		return fmt.Errorf("making the bridge %s: %w", l.Bridge(), err)
+		return fmt.Errorf("creating the bridge %s: %w", l.Bridge(), err)
 	}
 	if err := netlink.LinkSetAlias(bridge, l.Mark()); err != nil {
 		return err
@@ -57,13 +57,13 @@ func CreateBridge(l layout.Layout, p layout.Plan) error {
 	kubernetes := &net.IPNet{IP: net.ParseIP(p.KubernetesIP()), Mask: net.CIDRMask(32, 32)}
 	for _, network := range []*net.IPNet{pods, kubernetes} {
 		if err := netlink.AddrAdd(bridge, &netlink.Addr{IPNet: network}); err != nil {
-			return fmt.Errorf("giving the bridge the address %s: %w", network, err)
+			return fmt.Errorf("adding the address %s to the bridge: %w", network, err)
 		}
 	}
 	return netlink.LinkSetUp(bridge)
 }
 
-// removeBridge removes the bridge and what is plugged into it, but only if it is marked as ours.
+// removeBridge removes the bridge and the interfaces of its pods, if the bridge has our mark.
 func removeBridge(l layout.Layout) error {
 	bridge, err := netlink.LinkByName(l.Bridge())
 	var notFound netlink.LinkNotFoundError
@@ -82,14 +82,14 @@ func removeBridge(l layout.Layout) error {
 	}
 	for _, link := range links {
 		if link.Attrs().MasterIndex == bridge.Attrs().Index {
-			_ = netlink.LinkDel(link) // it may have gone with its namespace meanwhile
+			_ = netlink.LinkDel(link) // it may already be gone with its namespace
 		}
 	}
 	return netlink.LinkDel(bridge)
 }
 
-// writeCNI writes the one network of the node. No masquerading: it would need iptables and change
-// the machine's firewall, so pods reach this machine and each other, and no further.
+// writeCNI configures the network of the pods. They reach this machine and each other only: masquerading
+// would need iptables and change the machine's firewall.
 func writeCNI(l layout.Layout, p layout.Plan) error {
 	config := fmt.Sprintf(`{
   "cniVersion": "1.0.0",

@@ -4,8 +4,8 @@ package node
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"time"
@@ -14,24 +14,17 @@ import (
 	"github.com/postflight-dev/postflight/hack/dev/internal/proc"
 )
 
-// Tools are the programs of the distribution that the node consists of.
+// Tools are the programs of the distribution that a node needs.
 type Tools struct {
 	Containerd, Ctr, Runc string
 	CNI                   string // folder of plugins
-	Busybox               string // static; what the pause and the demo test image consist of
+	Busybox               string // static, for the pause image and the demo test image
 }
 
 // Prepare writes all configuration of the node.
 func Prepare(l layout.Layout, p layout.Plan, tools Tools) error {
-	for _, write := range []func() error{
-		func() error { return writeCNI(l, p) },
-		func() error { return writeContainerd(l, tools) },
-		func() error { return writeKubelet(l, p) },
-		func() error { return createCgroup(l) },
-	} {
-		if err := write(); err != nil {
-			return fmt.Errorf("preparing the node: %w", err)
-		}
+	if err := errors.Join(writeCNI(l, p), writeContainerd(l, tools), writeKubelet(l, p), createCgroup(l)); err != nil {
+		return fmt.Errorf("preparing the node: %w", err)
 	}
 	return nil
 }
@@ -44,19 +37,11 @@ func Containerd(l layout.Layout, tools Tools) proc.Spec {
 		Args:  []string{"--config", l.Path("node", "containerd.toml")},
 		Env:   []string{"PATH=" + filepath.Dir(tools.Containerd) + ":" + filepath.Dir(tools.Runc) + ":" + os.Getenv("PATH")},
 		Grace: 2 * time.Second,
-		Ready: func(ctx context.Context) error { return dial(ctx, l.ContainerdSocket()) },
+		Ready: proc.Dials("unix", l.ContainerdSocket()),
 	}
 }
 
-func dial(ctx context.Context, socket string) error {
-	connection, err := (&net.Dialer{}).DialContext(ctx, "unix", socket)
-	if err != nil {
-		return err
-	}
-	return connection.Close()
-}
-
-// Kubelet is the node agent; ready tells whether the node is.
+// Kubelet is the node agent. It is ready when the node is.
 func Kubelet(l layout.Layout, p layout.Plan, ready func(context.Context) error) proc.Spec {
 	return proc.Spec{
 		Name: "kubelet",

@@ -12,13 +12,13 @@ import (
 
 var errLinuxOnly = errors.New("pods need Linux")
 
-// TakenNetworks is not asked where there are no pods.
+// TakenNetworks finds none, because there are no pods.
 func TakenNetworks() ([]netip.Prefix, error) { return nil, nil }
 
 // CreateBridge fails: there are no pods here.
 func CreateBridge(layout.Layout, layout.Plan) error { return errLinuxOnly }
 
-// Clean removes what says that something runs.
+// Clean removes the pid files and the state of the supervisor.
 func Clean(l layout.Layout) error { return os.RemoveAll(l.Path("run")) }
 
 func writeCNI(layout.Layout, layout.Plan) error { return errLinuxOnly }

@@ -1,43 +1,37 @@
 package pki
 
 import (
-	"encoding/base64"
-	"fmt"
+	"encoding/json"
 	"os"
-	"path/filepath"
+
+	"github.com/postflight-dev/postflight/hack/dev/internal/layout"
 )
 
-// WriteKubeconfig writes a kubeconfig with which the holder of DIR/FILE.crt talks to server. The
-// credentials are inside, so that the file works from everywhere.
+// WriteKubeconfig writes a kubeconfig for the holder of DIR/FILE.crt. It contains the credentials, so
+// that it may be copied. JSON is YAML.
 func (a *Authority) WriteKubeconfig(path, server, file string) error {
-	contents := make([]string, 0, 3)
+	contents := map[string][]byte{} // encoding/json writes bytes in base64, as a kubeconfig wants them
 	for _, name := range []string{a.name + ".crt", file + ".crt", file + ".key"} {
-		raw, err := os.ReadFile(filepath.Join(a.dir, name))
+		content, err := os.ReadFile(a.file(name))
 		if err != nil {
 			return err
 		}
-		contents = append(contents, base64.StdEncoding.EncodeToString(raw))
+		contents[name] = content
 	}
-	text := fmt.Sprintf(`apiVersion: v1
-kind: Config
-clusters:
-- name: postflight-dev
-  cluster:
-    server: %s
-    certificate-authority-data: %s
-users:
-- name: %s
-  user:
-    client-certificate-data: %s
-    client-key-data: %s
-contexts:
-- name: postflight-dev
-  context: {cluster: postflight-dev, user: %s}
-current-context: postflight-dev
-`, server, contents[0], file, contents[1], contents[2], file)
-	temporary := path + ".new"
-	if err := os.WriteFile(temporary, []byte(text), 0o600); err != nil {
+	const cluster = "postflight-dev"
+	type object = map[string]any
+	text, err := json.MarshalIndent(object{
+		"apiVersion": "v1",
+		"kind":       "Config",
+		"clusters": []object{{"name": cluster, "cluster": object{
+			"server": server, "certificate-authority-data": contents[a.name+".crt"]}}},
+		"users": []object{{"name": file, "user": object{
+			"client-certificate-data": contents[file+".crt"], "client-key-data": contents[file+".key"]}}},
+		"contexts":        []object{{"name": cluster, "context": object{"cluster": cluster, "user": file}}},
+		"current-context": cluster,
+	}, "", "  ")
+	if err != nil {
 		return err
 	}
-	return os.Rename(temporary, path)
+	return layout.WriteFile(path, text, 0o600)
 }

@@ -1,5 +1,5 @@
-// Package pki makes the certificates of a development cluster: an authority that is kept, and leaf
-// certificates made anew at every start, because addresses and ports may have changed.
+// Package pki makes the certificates of a development cluster: authorities, which are kept, and the
+// certificates that they sign, which are new at every start, because addresses may have changed.
 package pki
 
 import (
@@ -7,16 +7,20 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/big"
 	"net"
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/postflight-dev/postflight/hack/dev/internal/layout"
 )
 
 const validity = 10 * 365 * 24 * time.Hour
@@ -24,22 +28,21 @@ const validity = 10 * 365 * 24 * time.Hour
 // Authority signs certificates. It is kept as DIR/NAME.crt and DIR/NAME.key.
 type Authority struct {
 	dir, name string
-	cert      *x509.Certificate
-	key       crypto.Signer
+	tls.Certificate
 }
 
-// Identity is whom a certificate names.
+// Identity is what a certificate says about its holder.
 type Identity struct {
 	User   string   // common name
 	Groups []string // organizations
-	Hosts  []string // addresses and names; a certificate with hosts also serves
+	Hosts  []string // addresses and names, if the certificate is for a server too
 }
 
-// LoadAuthority reads the authority below dir, or makes it.
+// LoadAuthority reads the authority below dir, or creates it.
 func LoadAuthority(dir, name string) (*Authority, error) {
 	a := &Authority{dir: dir, name: name}
 	err := a.read()
-	if err == nil || !errors.Is(err, os.ErrNotExist) {
+	if !errors.Is(err, fs.ErrNotExist) {
 		return a, err
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -47,7 +50,7 @@ func LoadAuthority(dir, name string) (*Authority, error) {
 	}
 	template := template(Identity{User: "postflight-dev " + name})
 	template.IsCA = true
-	template.ExtKeyUsage = nil // on an authority they would limit all that it signs
+	template.ExtKeyUsage = nil // it would limit all certificates that the authority signs
 	template.KeyUsage |= x509.KeyUsageCertSign
 	if err := a.issue(name, template); err != nil {
 		return nil, err
@@ -55,43 +58,15 @@ func LoadAuthority(dir, name string) (*Authority, error) {
 	return a, a.read()
 }
 
-func (a *Authority) read() error {
-	certPEM, err := os.ReadFile(a.CertFile())
-	if err != nil {
-		return err
-	}
-	keyPEM, err := os.ReadFile(filepath.Join(a.dir, a.name+".key"))
-	if err != nil {
-		return err
-	}
-	a.cert, err = parse(certPEM, x509.ParseCertificate)
-	if err != nil {
-		return err
-	}
-	key, err := parse(keyPEM, x509.ParsePKCS8PrivateKey)
-	if err != nil {
-		return err
-	}
-	a.key = key.(crypto.Signer)
-	return nil
+func (a *Authority) read() (err error) {
+	a.Certificate, err = tls.LoadX509KeyPair(a.file(a.name+".crt"), a.file(a.name+".key"))
+	return err
 }
 
-func parse[T any](content []byte, decode func([]byte) (T, error)) (T, error) {
-	block, _ := pem.Decode(content)
-	if block == nil {
-		var none T
-		return none, errors.New("no PEM block")
-	}
-	return decode(block.Bytes)
-}
-
-// CertFile is the authority's own certificate.
-func (a *Authority) CertFile() string { return filepath.Join(a.dir, a.name+".crt") }
+func (a *Authority) file(name string) string { return filepath.Join(a.dir, name) }
 
 // Issue writes DIR/FILE.crt and DIR/FILE.key.
-func (a *Authority) Issue(file string, who Identity) error {
-	return a.issue(file, template(who))
-}
+func (a *Authority) Issue(file string, who Identity) error { return a.issue(file, template(who)) }
 
 func template(who Identity) *x509.Certificate {
 	serial, _ := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
@@ -122,7 +97,7 @@ func (a *Authority) issue(file string, cert *x509.Certificate) error {
 	if err != nil {
 		return err
 	}
-	parent, signer := a.cert, a.key
+	parent, signer := a.Leaf, a.PrivateKey
 	if cert.IsCA {
 		parent, signer = cert, key
 	}
@@ -130,34 +105,31 @@ func (a *Authority) issue(file string, cert *x509.Certificate) error {
 	if err != nil {
 		return err
 	}
-	if err := writeKey(filepath.Join(a.dir, file+".key"), key); err != nil {
-		return err
-	}
-	return write(filepath.Join(a.dir, file+".crt"), "CERTIFICATE", der)
+	return errors.Join(writeKey(a.file(file+".key"), key), write(a.file(file+".crt"), "CERTIFICATE", der))
 }
 
-// ServiceAccountKey makes the key pair that signs service-account tokens, once: tokens outlive a
-// restart. It returns the private and the public key's file.
-func ServiceAccountKey(dir string) (private, public string, err error) {
-	private, public = filepath.Join(dir, "sa.key"), filepath.Join(dir, "sa.pub")
+// ServiceAccountKey makes the key pair that signs service-account tokens, unless it exists: tokens
+// outlive a restart.
+func ServiceAccountKey(dir string) error {
+	public := filepath.Join(dir, "sa.pub")
 	if _, err := os.Stat(public); err == nil {
-		return private, public, nil
+		return nil
 	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return "", "", err
+		return err
 	}
 	der, err := x509.MarshalPKIXPublicKey(key.Public())
 	if err != nil {
-		return "", "", err
+		return err
 	}
-	if err := writeKey(private, key); err != nil {
-		return "", "", err
+	if err := writeKey(filepath.Join(dir, "sa.key"), key); err != nil {
+		return err
 	}
-	return private, public, write(public, "PUBLIC KEY", der)
+	return write(public, "PUBLIC KEY", der)
 }
 
-func writeKey(path string, key *ecdsa.PrivateKey) error {
+func writeKey(path string, key crypto.Signer) error {
 	der, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
 		return err
@@ -165,12 +137,9 @@ func writeKey(path string, key *ecdsa.PrivateKey) error {
 	return write(path, "PRIVATE KEY", der)
 }
 
-// write replaces the file whole, so that a kill in between leaves the old one or the new one.
 func write(path, kind string, der []byte) error {
-	content := pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
-	temporary := path + ".new"
-	if err := os.WriteFile(temporary, content, 0o600); err != nil {
+	if err := layout.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
 		return fmt.Errorf("writing a certificate or key: %w", err)
 	}
-	return os.Rename(temporary, path)
+	return nil
 }

@@ -5,5 +5,5 @@ package proc
 import "syscall"
 
 // Only Linux has a parent-death signal; elsewhere a killed supervisor leaves its children running
-// until the next `up` finds their ports taken and chooses others.
+// and the next `up` finds their ports in use and chooses others.
 func childAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

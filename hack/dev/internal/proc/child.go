@@ -1,32 +1,37 @@
+// Package proc runs the parts of a development cluster, restarts them when they crash, and finds the
+// processes that a crash of the tool itself has left behind.
 package proc
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 const (
 	firstBackoff = 300 * time.Millisecond
 	maxBackoff   = 10 * time.Second
-	// A child that ran this long before it ended starts again without delay.
+	// stableAfter is how long a child must have run to be restarted with the first backoff again.
 	stableAfter = 30 * time.Second
-	// A log that is larger when its component starts is put aside as NAME.log.old.
+	// maxLog is the size in bytes above which the log is renamed to NAME.log.old at the next start.
 	maxLog = 16 << 20
 )
 
 // ErrCrashed says that a child ended before it was ready.
 var ErrCrashed = errors.New("crashed")
 
-// Spec is a long-running part of the cluster.
+// Spec describes a long-running part of the cluster.
 type Spec struct {
 	Name    string
 	Path    string
@@ -36,52 +41,53 @@ type Spec struct {
 	PIDFile string
 	// Ready is polled until it returns nil.
 	Ready func(ctx context.Context) error
-	// Grace is how long the child may take to end after SIGTERM; then it is killed.
+	// Grace is the time between SIGTERM and SIGKILL when the child is stopped.
 	Grace time.Duration
 }
 
 // Child is a part of the cluster that is kept running.
 type Child struct {
 	Spec
-	spawner *Spawner
-	say     func(format string, args ...any)
-	stop    chan struct{}
-	once    sync.Once
-	ended   chan struct{} // closed when the child has ended for good
-	crashed chan string   // the reason of a crash, for whoever waits for readiness
-
-	mu  sync.Mutex
-	cmd *exec.Cmd // nil while it does not run
+	warn    func(format string, args ...any)
+	stop    context.CancelFunc
+	ended   chan struct{} // closed when the child has been stopped
+	crashed chan string   // the reason of a crash, for WaitReady
 }
 
-// Keep starts the child and starts it again whenever it ends, until Stop.
-func Keep(s *Spawner, spec Spec, say func(format string, args ...any)) *Child {
-	c := &Child{Spec: spec, spawner: s, say: say,
-		stop: make(chan struct{}), ended: make(chan struct{}), crashed: make(chan string, 1)}
-	go c.keep()
+// Keep starts the child, and restarts it whenever it ends, until Stop.
+func Keep(spec Spec, warn func(format string, args ...any)) *Child {
+	ctx, stop := context.WithCancel(context.Background())
+	c := &Child{Spec: spec, warn: warn, stop: stop, ended: make(chan struct{}), crashed: make(chan string, 1)}
+	go c.keep(ctx)
 	return c
 }
 
-func (c *Child) keep() {
+func (c *Child) keep(ctx context.Context) {
 	defer close(c.ended)
+	// Linux sends the parent-death signal when the thread that forked ends, so this one lives as long as
+	// the child.
+	runtime.LockOSThread()
 	backoff := firstBackoff
 	for {
 		started := time.Now()
-		err := c.run()
-		if c.stopping() {
+		err := c.run(ctx)
+		if ctx.Err() != nil {
 			return
+		}
+		if err == nil {
+			err = errors.New("exit status 0")
 		}
 		if time.Since(started) > stableAfter {
 			backoff = firstBackoff
 		}
-		reason := fmt.Sprintf("%s ended (%s)", c.Name, describe(err))
+		reason := fmt.Sprintf("%s ended (%s)", c.Name, err)
 		select {
 		case c.crashed <- reason:
 		default:
 		}
-		c.say("%s; starting it again in %s (log: %s)", reason, backoff, c.Log)
+		c.warn("%s; restarting it in %s (log: %s)", reason, backoff, c.Log)
 		select {
-		case <-c.stop:
+		case <-ctx.Done():
 			return
 		case <-time.After(backoff):
 		}
@@ -89,39 +95,20 @@ func (c *Child) keep() {
 	}
 }
 
-func (c *Child) stopping() bool {
-	select {
-	case <-c.stop:
-		return true
-	default:
-		return false
-	}
-}
-
-func describe(err error) string {
-	if err == nil {
-		return "exit status 0"
-	}
-	return err.Error()
-}
-
-// run starts the child once and waits for its end.
-func (c *Child) run() error {
+// run starts the child once and waits for its end. The child has a process group of its own, so that
+// Ctrl-C reaches only the supervisor, which stops everything in order.
+func (c *Child) run(ctx context.Context) error {
 	log, err := openLog(c.Log)
 	if err != nil {
 		return err
 	}
 	defer log.Close()
-	cmd := exec.Command(c.Path, c.Args...)
-	cmd.Env = c.Env
-	cmd.Stdout, cmd.Stderr = log, log
-	if err := c.spawner.Start(cmd); err != nil {
+	cmd := exec.CommandContext(ctx, c.Path, c.Args...)
+	cmd.Env, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = c.Env, log, log, childAttributes()
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = c.Grace
+	if err := cmd.Start(); err != nil {
 		return err
-	}
-	c.set(cmd)
-	defer c.set(nil)
-	if c.stopping() { // Stop came before there was anything to signal
-		_ = cmd.Process.Kill()
 	}
 	_ = os.WriteFile(c.PIDFile, []byte(strconv.Itoa(cmd.Process.Pid)+"\n"), 0o644)
 	defer func() { _ = os.Remove(c.PIDFile) }()
@@ -140,47 +127,41 @@ func openLog(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 }
 
-func (c *Child) set(cmd *exec.Cmd) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.cmd = cmd
-}
-
-func (c *Child) signal(s syscall.Signal) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.cmd != nil {
-		_ = c.cmd.Process.Signal(s)
-	}
-}
-
-// WaitReady polls until the child is ready. A child that crashes before that is an error, with the
-// end of its log.
+// WaitReady polls until the child is ready. If the child crashes before that, the error has the end of
+// its log.
 func (c *Child) WaitReady(ctx context.Context, timeout time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	for {
-		attempt, cancelAttempt := context.WithTimeout(ctx, 2*time.Second)
-		err := c.Ready(attempt)
-		cancelAttempt()
-		if err == nil {
-			return nil
+	var last error
+	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, timeout, true, func(ctx context.Context) (bool, error) {
+		attempt, cancel := context.WithTimeout(ctx, 2*time.Second)
+		defer cancel()
+		if last = c.Ready(attempt); last == nil {
+			return true, nil
 		}
 		select {
 		case reason := <-c.crashed:
-			return fmt.Errorf("%w: %s before it was ready\n%s", ErrCrashed, reason, c.LogTail())
-		case <-ctx.Done():
-			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				return fmt.Errorf("%s was not ready after %s: %w\n%s", c.Name, timeout, err, c.LogTail())
-			}
-			return ctx.Err()
-		case <-time.After(50 * time.Millisecond):
+			return false, fmt.Errorf("%w: %s before it was ready\n%s", ErrCrashed, reason, c.logTail())
+		default:
+			return false, nil
 		}
+	})
+	if ctx.Err() == nil && wait.Interrupted(err) {
+		return fmt.Errorf("%s was not ready after %s: %w\n%s", c.Name, timeout, last, c.logTail())
+	}
+	return err
+}
+
+// Dials is a readiness check: it returns nil if something listens at the address.
+func Dials(network, address string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		connection, err := (&net.Dialer{}).DialContext(ctx, network, address)
+		if err != nil {
+			return err
+		}
+		return connection.Close()
 	}
 }
 
-// LogTail is the end of the log, for an error message.
-func (c *Child) LogTail() string {
+func (c *Child) logTail() string {
 	const maxLines, maxLength = 8, 200
 	content, err := os.ReadFile(c.Log)
 	if err != nil {
@@ -194,15 +175,9 @@ func (c *Child) LogTail() string {
 	return strings.Join(lines, "\n") + "\n    (" + c.Log + ")"
 }
 
-// Stop ends the child: politely, then by force. It returns when the process is gone, because etcd
-// for one lets go of its port only then.
+// Stop ends the child: with SIGTERM, and with SIGKILL after Grace. It returns when the process is gone,
+// because etcd, for example, holds its port until then.
 func (c *Child) Stop() {
-	c.once.Do(func() { close(c.stop) })
-	c.signal(syscall.SIGTERM)
-	select {
-	case <-c.ended:
-	case <-time.After(c.Grace):
-		c.signal(syscall.SIGKILL)
-		<-c.ended
-	}
+	c.stop()
+	<-c.ended
 }

@@ -29,7 +29,7 @@ func shell(t *testing.T, script string) Spec {
 
 func keep(t *testing.T, spec Spec) *Child {
 	t.Helper()
-	child := Keep(NewSpawner(), spec, t.Logf)
+	child := Keep(spec, t.Logf)
 	t.Cleanup(child.Stop)
 	return child
 }
@@ -71,7 +71,7 @@ func TestCrashBeforeReadyIsAnError(t *testing.T) {
 	}
 }
 
-func TestStopKillsWhoDoesNotListen(t *testing.T) {
+func TestStopKillsAChildThatIgnoresSIGTERM(t *testing.T) {
 	child := keep(t, shell(t, `trap "" TERM; touch "$READY"; while true; do sleep 1; done`))
 	if err := child.WaitReady(t.Context(), 5*time.Second); err != nil {
 		t.Fatal(err)

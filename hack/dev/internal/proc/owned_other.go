@@ -4,8 +4,9 @@ package proc
 
 import "time"
 
-// Owner finds no processes where there is no /proc: there, nothing but direct children is started.
+// Owner finds no processes, because there is no /proc. There is no node either, so the cluster consists
+// of direct children.
 type Owner struct{ Mark, Cgroup string }
 
-// KillAll does nothing here.
+// KillAll does nothing.
 func (Owner) KillAll(time.Duration) int { return 0 }

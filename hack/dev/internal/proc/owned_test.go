@@ -8,27 +8,31 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/prometheus/procfs"
 )
 
 func TestOwns(t *testing.T) {
 	owner := Owner{Mark: "POSTFLIGHT_DEV_DIR=/a/.dev", Cgroup: "postflight-1a2b3c4d"}
 	cases := map[string]struct {
-		reason          string
-		environ, cgroup string
-		want            bool
+		reason  string
+		environ []string
+		cgroups []procfs.Cgroup
+		want    bool
 	}{
-		"Marked":       {reason: "the mark is inherited by all descendants", environ: "A=b\x00POSTFLIGHT_DEV_DIR=/a/.dev\x00C=d\x00", want: true},
-		"OtherCluster": {reason: "another folder is another cluster", environ: "POSTFLIGHT_DEV_DIR=/a/.dev2\x00"},
-		"Substring":    {reason: "a variable that merely ends so is not the mark", environ: "MY_POSTFLIGHT_DEV_DIR=/a/.dev\x00X=POSTFLIGHT_DEV_DIR=/a/.dev\x00"},
-		"Container":    {reason: "containers are below the cluster's cgroup", cgroup: "12:pids:/postflight-1a2b3c4d/kubepods/besteffort/pod1/x\n0::/\n", want: true},
-		"V2":           {reason: "the same in the unified hierarchy", cgroup: "0::/postflight-1a2b3c4d\n", want: true},
-		"LongerName":   {reason: "another cluster's cgroup may begin the same", cgroup: "0::/postflight-1a2b3c4d5/kubepods\n"},
-		"Deeper":       {reason: "the same name elsewhere is not ours", cgroup: "0::/user.slice/postflight-1a2b3c4d\n"},
-		"Nothing":      {reason: "an unreadable process is not ours"},
+		"marked":                       {reason: "all descendants inherit the mark", environ: []string{"A=b", "POSTFLIGHT_DEV_DIR=/a/.dev", "C=d"}, want: true},
+		"mark of another cluster":      {reason: "another folder is another cluster", environ: []string{"POSTFLIGHT_DEV_DIR=/a/.dev2"}},
+		"mark within another variable": {reason: "it is not the mark", environ: []string{"MY_POSTFLIGHT_DEV_DIR=/a/.dev", "X=POSTFLIGHT_DEV_DIR=/a/.dev"}},
+		"container": {reason: "containers are below the cgroup of the cluster", cgroups: []procfs.Cgroup{
+			{HierarchyID: 12, Controllers: []string{"pids"}, Path: "/postflight-1a2b3c4d/kubepods/besteffort/pod1/x"}, {Path: "/"}}, want: true},
+		"cgroup itself":           {reason: "a process may be in the cgroup itself", cgroups: []procfs.Cgroup{{Path: "/postflight-1a2b3c4d"}}, want: true},
+		"cgroup of a longer name": {reason: "it belongs to another cluster", cgroups: []procfs.Cgroup{{Path: "/postflight-1a2b3c4d5/kubepods"}}},
+		"cgroup further down":     {reason: "the same name elsewhere is not ours", cgroups: []procfs.Cgroup{{Path: "/user.slice/postflight-1a2b3c4d"}}},
+		"unreadable process":      {reason: "it is not ours"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := owner.Owns([]byte(tc.environ), []byte(tc.cgroup)); got != tc.want {
+			if got := owner.Owns(tc.environ, tc.cgroups); got != tc.want {
 				t.Errorf("%s: got %v", tc.reason, got)
 			}
 		})

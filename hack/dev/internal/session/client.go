@@ -1,13 +1,13 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"time"
@@ -15,10 +15,10 @@ import (
 	"github.com/postflight-dev/postflight/hack/dev/internal/node"
 )
 
-// httpClient asks the parts of the cluster how they are.
+// httpClient sends GET requests to the parts of the cluster.
 type httpClient struct{ http *http.Client }
 
-// newClient presents DIR/pki/NAME.crt and trusts the given authority.
+// newClient uses a client certificate and trusts the given authority.
 func newClient(authority, cert, key string) (httpClient, error) {
 	pem, err := os.ReadFile(authority)
 	if err != nil {
@@ -35,22 +35,18 @@ func newClient(authority, cert, key string) (httpClient, error) {
 	}}}, nil
 }
 
-// get is a readiness probe: nil if url answers 200.
+// get returns a readiness check: the URL must answer 200.
 func (c httpClient) get(url string) func(context.Context) error {
 	return func(ctx context.Context) error { return c.fetch(ctx, url, nil) }
 }
 
-// fetch decodes the answer into result, if that is not nil.
+// fetch decodes the answer into result, unless that is nil.
 func (c httpClient) fetch(ctx context.Context, url string, result any) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return err
 	}
-	client := c.http
-	if client == nil {
-		client = http.DefaultClient
-	}
-	response, err := client.Do(request)
+	response, err := cmp.Or(c.http, http.DefaultClient).Do(request)
 	if err != nil {
 		return err
 	}
@@ -65,22 +61,12 @@ func (c httpClient) fetch(ctx context.Context, url string, result any) error {
 	return json.NewDecoder(response.Body).Decode(result)
 }
 
-func tcp(address string) func(context.Context) error {
-	return func(ctx context.Context) error {
-		connection, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
-		if err != nil {
-			return err
-		}
-		return connection.Close()
-	}
-}
-
-// nodeReady says whether the node takes pods. What it said before this start does not count.
+// nodeReady returns a readiness check: the node accepts pods, and has reported so since this start.
 func (s *Session) nodeReady(since time.Time) func(context.Context) error {
 	return func(ctx context.Context) error {
 		var object struct {
 			Spec struct {
-				Taints []struct{ Key, Effect string }
+				Taints []struct{ Key string }
 			}
 			Status struct {
 				Conditions []struct {

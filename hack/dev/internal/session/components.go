@@ -11,12 +11,13 @@ import (
 	"github.com/postflight-dev/postflight/hack/dev/internal/proc"
 )
 
-// bucket is where run inputs are kept in the development store.
+// bucket holds the input files of runs.
 const bucket = "postflight"
+
+func (s *Session) pki(name string) string { return s.layout.Path("pki", name) }
 
 func (s *Session) etcd() proc.Spec {
 	client, peer := "https://"+s.plan.Loopback(layout.PortEtcd), "https://"+s.plan.Loopback(layout.PortEtcdPeer)
-	pki := func(name string) string { return s.layout.Path("pki", name) }
 	return proc.Spec{
 		Name: "etcd",
 		Path: s.layout.Bin("cluster", "etcd"),
@@ -26,12 +27,12 @@ func (s *Session) etcd() proc.Spec {
 			"--listen-client-urls=" + client, "--advertise-client-urls=" + client,
 			"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer,
 			"--initial-cluster=local=" + peer,
-			// Without client certificates any user of this machine would be the cluster's admin.
-			"--client-cert-auth", "--trusted-ca-file=" + pki("etcd-ca.crt"),
-			"--cert-file=" + pki("etcd.crt"), "--key-file=" + pki("etcd.key"),
-			"--peer-client-cert-auth", "--peer-trusted-ca-file=" + pki("etcd-ca.crt"),
-			"--peer-cert-file=" + pki("etcd.crt"), "--peer-key-file=" + pki("etcd.key"),
-			// A crash of the machine may cost the cluster's data; a crash of etcd does not.
+			// Without client certificates, every user of this machine would be an administrator of the cluster.
+			"--client-cert-auth", "--trusted-ca-file=" + s.pki("etcd-ca.crt"),
+			"--cert-file=" + s.pki("etcd.crt"), "--key-file=" + s.pki("etcd.key"),
+			"--peer-client-cert-auth", "--peer-trusted-ca-file=" + s.pki("etcd-ca.crt"),
+			"--peer-cert-file=" + s.pki("etcd.crt"), "--peer-key-file=" + s.pki("etcd.key"),
+			// A crash of the machine may lose the cluster's data. A crash of etcd does not.
 			"--unsafe-no-fsync",
 			"--log-level=warn",
 		},
@@ -41,22 +42,21 @@ func (s *Session) etcd() proc.Spec {
 }
 
 func (s *Session) apiserver() proc.Spec {
-	pki := func(name string) string { return s.layout.Path("pki", name) }
 	return proc.Spec{
 		Name: "kube-apiserver",
 		Path: s.layout.Bin("cluster", "kube-apiserver"),
 		Args: []string{
 			"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", s.plan.PortBase+layout.PortAPIServer),
 			"--advertise-address=" + s.plan.BridgeIP(),
-			"--tls-cert-file=" + pki("apiserver.crt"), "--tls-private-key-file=" + pki("apiserver.key"),
-			"--client-ca-file=" + pki("ca.crt"),
+			"--tls-cert-file=" + s.pki("apiserver.crt"), "--tls-private-key-file=" + s.pki("apiserver.key"),
+			"--client-ca-file=" + s.pki("ca.crt"),
 			"--etcd-servers=https://" + s.plan.Loopback(layout.PortEtcd),
-			"--etcd-cafile=" + pki("etcd-ca.crt"), "--etcd-certfile=" + pki("etcd.crt"), "--etcd-keyfile=" + pki("etcd.key"),
-			"--kubelet-certificate-authority=" + pki("ca.crt"),
-			"--kubelet-client-certificate=" + pki("kubelet-client.crt"), "--kubelet-client-key=" + pki("kubelet-client.key"),
+			"--etcd-cafile=" + s.pki("etcd-ca.crt"), "--etcd-certfile=" + s.pki("etcd.crt"), "--etcd-keyfile=" + s.pki("etcd.key"),
+			"--kubelet-certificate-authority=" + s.pki("ca.crt"),
+			"--kubelet-client-certificate=" + s.pki("kubelet-client.crt"), "--kubelet-client-key=" + s.pki("kubelet-client.key"),
 			"--kubelet-preferred-address-types=InternalIP",
 			"--service-account-issuer=https://kubernetes.default.svc.cluster.local",
-			"--service-account-key-file=" + pki("sa.pub"), "--service-account-signing-key-file=" + pki("sa.key"),
+			"--service-account-key-file=" + s.pki("sa.pub"), "--service-account-signing-key-file=" + s.pki("sa.key"),
 			"--service-cluster-ip-range=" + s.plan.ServiceCIDR(),
 			"--authorization-mode=Node,RBAC",
 			"--enable-admission-plugins=NodeRestriction",
@@ -69,7 +69,6 @@ func (s *Session) apiserver() proc.Spec {
 }
 
 func (s *Session) controllerManager() proc.Spec {
-	pki := func(name string) string { return s.layout.Path("pki", name) }
 	return proc.Spec{
 		Name: "kube-controller-manager",
 		Path: s.layout.Bin("cluster", "kube-controller-manager"),
@@ -77,13 +76,13 @@ func (s *Session) controllerManager() proc.Spec {
 			"--kubeconfig=" + s.layout.Kubeconfig("controller-manager"),
 			"--leader-elect=false", "--secure-port=0",
 			"--use-service-account-credentials",
-			"--service-account-private-key-file=" + pki("sa.key"), "--root-ca-file=" + pki("ca.crt"),
-			"--cluster-signing-cert-file=" + pki("ca.crt"), "--cluster-signing-key-file=" + pki("ca.key"),
-			// The defaults hold back a burst of runs.
+			"--service-account-private-key-file=" + s.pki("sa.key"), "--root-ca-file=" + s.pki("ca.crt"),
+			"--cluster-signing-cert-file=" + s.pki("ca.crt"), "--cluster-signing-key-file=" + s.pki("ca.key"),
+			// The defaults slow down a burst of runs.
 			"--kube-api-qps=200", "--kube-api-burst=400", "--concurrent-job-syncs=20",
 		},
 		Grace: time.Second,
-		// It serves no health; that pods can be created at all is what it is waited for.
+		// It serves no health endpoint. Pods can be created when this object exists.
 		Ready: s.client.get(s.server() + "/api/v1/namespaces/default/serviceaccounts/default"),
 	}
 }
@@ -98,7 +97,7 @@ func (s *Session) scheduler() proc.Spec {
 			"--kube-api-qps=200", "--kube-api-burst=400",
 		},
 		Grace: time.Second,
-		Ready: func(context.Context) error { return nil }, // it serves no health either
+		Ready: func(context.Context) error { return nil }, // it serves no health endpoint either
 	}
 }
 
@@ -108,13 +107,13 @@ func (s *Session) store() proc.Spec {
 		Path: s.layout.Bin("store"),
 		Args: []string{"serve", "s3", "--addr", s.plan.Loopback(layout.PortStore), s.layout.Path("store")},
 		Env: []string{
-			// Not an argument: everyone may read those. The value is a list in CSV, hence the quotes.
+			// Not an argument, because all users can read those. The value is a list in CSV, hence the quotes.
 			`RCLONE_AUTH_KEY="` + s.secrets.StoreID + "," + s.secrets.StoreSecret + `"`,
 			"RCLONE_CONFIG=" + s.layout.Path("run", "rclone.conf"),
 			"RCLONE_CACHE_DIR=" + s.layout.Path("store-cache"),
 		},
 		Grace: time.Second,
-		Ready: tcp(s.plan.Loopback(layout.PortStore)),
+		Ready: proc.Dials("tcp", s.plan.Loopback(layout.PortStore)),
 	}
 }
 
@@ -128,8 +127,8 @@ func (s *Session) manager() proc.Spec {
 			"--metrics-bind-address=" + s.plan.Loopback(layout.PortMetrics),
 			"--health-probe-bind-address=" + s.plan.Loopback(layout.PortProbes),
 			"--public-url=" + s.url(),
-			"--replica-name=dev", // the only one: after a kill it takes up its own Lease at once
-			"--drain-delay=0s",   // no load balancer has to learn that it stops
+			"--replica-name=dev", // there is only one, so after a kill it takes its own Lease again at once
+			"--drain-delay=0s",   // there is no load balancer
 		},
 		Env:   s.managerVariables().list(),
 		Grace: 10 * time.Second,
@@ -137,17 +136,17 @@ func (s *Session) manager() proc.Spec {
 	}
 }
 
-// keep starts a component and remembers it for the end.
+// keep starts a component, which stop will end.
 func (s *Session) keep(spec proc.Spec) *proc.Child {
 	spec.Log = s.layout.Log(spec.Name)
 	spec.PIDFile = s.layout.Path("run", spec.Name+".pid")
 	spec.Env = append(s.environment(), spec.Env...)
-	child := proc.Keep(s.spawner, spec, s.console.Warn)
+	child := proc.Keep(spec, s.console.Warn)
 	s.children = append(s.children, child)
 	return child
 }
 
-// environment is what all children get: the mark, and no proxy between the parts of the cluster.
+// environment is that of all children: with the mark, and without a proxy between the parts of the cluster.
 func (s *Session) environment() []string {
 	var env []string
 	for _, entry := range os.Environ() {

@@ -14,14 +14,14 @@ import (
 
 const managerUser = "system:serviceaccount:postflight-system:postflight-manager"
 
-// Secrets are made once per cluster and never leave its folder.
+// Secrets are made once per cluster and stay in its folder.
 type Secrets struct {
 	APIKey      string `json:"apiKey"`
 	StoreID     string `json:"storeID"`
 	StoreSecret string `json:"storeSecret"`
 }
 
-// APIKeyHash is what an APIKey object holds.
+// APIKeyHash is spec.sha256 of the APIKey.
 func (s Secrets) APIKeyHash() string {
 	sum := sha256.Sum256([]byte(s.APIKey))
 	return hex.EncodeToString(sum[:])
@@ -47,7 +47,7 @@ func random(bytes int) string {
 	return hex.EncodeToString(raw)
 }
 
-// issue makes all certificates and the kubeconfigs that hold them.
+// issue makes all certificates and kubeconfigs.
 func (s *Session) issue() error {
 	dir := s.layout.Path("pki")
 	etcd, err := pki.LoadAuthority(dir, "etcd-ca")
@@ -61,7 +61,7 @@ func (s *Session) issue() error {
 	if err != nil {
 		return err
 	}
-	if _, _, err := pki.ServiceAccountKey(dir); err != nil {
+	if err := pki.ServiceAccountKey(dir); err != nil {
 		return err
 	}
 	for name, who := range s.identities() {
@@ -97,11 +97,10 @@ func (s *Session) identities() map[string]pki.Identity {
 }
 
 func (s *Session) makeClients() (err error) {
-	file := func(name string) string { return s.layout.Path("pki", name) }
-	s.etcdClient, err = newClient(file("etcd-ca.crt"), file("etcd.crt"), file("etcd.key"))
+	s.etcdClient, err = newClient(s.pki("etcd-ca.crt"), s.pki("etcd.crt"), s.pki("etcd.key"))
 	if err != nil {
 		return err
 	}
-	s.client, err = newClient(file("ca.crt"), file("admin.crt"), file("admin.key"))
+	s.client, err = newClient(s.pki("ca.crt"), s.pki("admin.crt"), s.pki("admin.key"))
 	return err
 }

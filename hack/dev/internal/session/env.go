@@ -22,7 +22,7 @@ func (v variables) list() []string {
 	return entries
 }
 
-// shell is a file to source: any value survives, also one with quotes, spaces or dollars.
+// shell returns a file to source. Values may contain quotes, spaces and dollars.
 func (v variables) shell(comment string) []byte {
 	var text strings.Builder
 	fmt.Fprintf(&text, "# %s\n", comment)
@@ -32,7 +32,7 @@ func (v variables) shell(comment string) []byte {
 	return []byte(text.String())
 }
 
-// userVariables are for the person at the shell and for tests.
+// userVariables are for your shell and for tests.
 func (s *Session) userVariables() variables {
 	return variables{
 		{"KUBECONFIG", s.layout.Kubeconfig("admin")},
@@ -49,8 +49,8 @@ func (s *Session) userVariables() variables {
 	}
 }
 
-// managerVariables are what the manager gets beside its flags. Tests that start managers of their
-// own source them from DIR/manager.env.
+// managerVariables are the environment of the manager. Tests that start managers read them from
+// DIR/manager.env.
 func (s *Session) managerVariables() variables {
 	return variables{
 		{"AWS_ACCESS_KEY_ID", s.secrets.StoreID},
@@ -69,11 +69,11 @@ func (s *Session) writeEnv() error {
 	if err := layout.WriteFile(s.layout.Path("env"), content, 0o600); err != nil {
 		return err
 	}
-	comment = "The manager's environment, for whoever starts one by hand with --kubeconfig=" + s.layout.Kubeconfig("manager")
+	comment = "The manager's environment, to start one by hand with --kubeconfig=" + s.layout.Kubeconfig("manager")
 	return layout.WriteFile(s.layout.Path("manager.env"), s.managerVariables().shell(comment), 0o600)
 }
 
-// kubectlOnPath gives the cluster's own kubectl to whoever has none.
+// kubectlOnPath adds the cluster's own kubectl to PATH if there is no other.
 func (s *Session) kubectlOnPath() string {
 	return fmt.Sprintf("command -v kubectl >/dev/null || export PATH=\"$PATH\":%s\n", quote(s.layout.Bin("cluster")))
 }
@@ -83,7 +83,7 @@ func quote(value string) string { return "'" + strings.ReplaceAll(value, "'", `'
 func (s *Session) url() string    { return "http://" + s.plan.Loopback(layout.PortAPI) }
 func (s *Session) server() string { return "https://" + s.plan.Loopback(layout.PortAPIServer) }
 
-// forPods is the address of a port as pods see it; without a node there are none.
+// forPods is the address of a port for pods, or on loopback if there is no node.
 func (s *Session) forPods(port int) string {
 	if s.options.Node {
 		return s.plan.OnBridge(port)

@@ -4,64 +4,80 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net"
 	"strconv"
 	"time"
 
+	"github.com/inetaf/tcpproxy"
+	"k8s.io/apimachinery/pkg/util/wait"
+
 	"github.com/postflight-dev/postflight/hack/dev/internal/layout"
 )
 
-// servicePatience is how long a connection to the deployed manager may wait for a pod: right after a
-// restart the API server still names those of before.
+// servicePatience is how long a connection to the deployed manager may wait for a pod. After a restart,
+// the API server lists the pods of before for a while.
 const servicePatience = 20 * time.Second
 
-// forward lets pods reach what listens on loopback: servers bind to 127.0.0.1 only, and this end
-// listens on addresses of the bridge, to which no other machine has a route.
+// forward lets pods reach the servers, which listen on loopback only: the supervisor listens on addresses
+// of the bridge, to which no other machine has a route.
 func (s *Session) forward() error {
 	if !s.options.Node {
 		return nil
 	}
-	routes := map[string]int{net.JoinHostPort(s.plan.KubernetesIP(), "443"): layout.PortAPIServer}
+	s.podProxy.AddRoute(net.JoinHostPort(s.plan.KubernetesIP(), "443"), quietly(tcpproxy.To(s.plan.Loopback(layout.PortAPIServer))))
 	for _, port := range []int{layout.PortAPIServer, layout.PortStore, layout.PortAPI} {
-		routes[s.plan.OnBridge(port)] = port
+		s.podProxy.AddRoute(s.plan.OnBridge(port), quietly(&tcpproxy.DialProxy{Addr: s.plan.Loopback(port)}))
 	}
-	for address, port := range routes {
-		target := s.plan.Loopback(port)
-		listener, err := listen(address, 0, func() (string, error) { return target, nil })
-		if err != nil {
-			return fmt.Errorf("listening for pods: %w", err)
-		}
-		s.listeners = append(s.listeners, listener)
+	if err := s.podProxy.Start(); err != nil {
+		return fmt.Errorf("listening for pods: %w", err)
 	}
 	return nil
 }
 
-// forwardService makes the deployed manager reachable where the process would be. There is no
-// kube-proxy, so this end picks one of the Service's ready pods for each connection.
+// forwardService makes the deployed manager reachable at the addresses of the process. There is no
+// kube-proxy, so each connection goes to one of the Service's ready pods.
 func (s *Session) forwardService() error {
+	proxy := &tcpproxy.Proxy{}
 	for name, port := range map[string]int{"http": layout.PortAPI, "metrics": layout.PortMetrics} {
-		listener, err := listen(s.plan.Loopback(port), servicePatience, func() (string, error) { return s.readyPod(name) })
-		if err != nil {
-			return fmt.Errorf("listening for the deployed manager: %w", err)
-		}
-		s.serviceListeners = append(s.serviceListeners, listener)
+		dial := func(ctx context.Context, _, _ string) (net.Conn, error) { return s.dialPod(ctx, name) }
+		proxy.AddRoute(s.plan.Loopback(port), quietly(&tcpproxy.DialProxy{DialTimeout: servicePatience, DialContext: dial}))
 	}
+	if err := proxy.Start(); err != nil {
+		return fmt.Errorf("listening for the deployed manager: %w", err)
+	}
+	s.serviceProxy = proxy
 	return nil
+}
+
+// quietly closes connections without a log line if nothing listens at the other end.
+func quietly(p *tcpproxy.DialProxy) *tcpproxy.DialProxy {
+	p.OnDialError = func(from net.Conn, _ error) { from.Close() }
+	return p
 }
 
 func (s *Session) stopForwardingService() {
-	for _, listener := range s.serviceListeners {
-		listener.Close()
+	if s.serviceProxy != nil {
+		_ = s.serviceProxy.Close()
 	}
-	s.serviceListeners = nil
+	s.serviceProxy = nil
 }
 
-// readyPod is the address of a port of any ready pod behind the manager's Service.
-func (s *Session) readyPod(portName string) (string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
+// dialPod connects to a port of any ready pod behind the manager's Service, and retries until ctx ends.
+func (s *Session) dialPod(ctx context.Context, portName string) (connection net.Conn, err error) {
+	err = wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+		attempt, cancel := context.WithTimeout(ctx, 5*time.Second)
+		defer cancel()
+		address, err := s.readyPod(attempt, portName)
+		if err == nil {
+			connection, err = (&net.Dialer{Timeout: time.Second}).DialContext(attempt, "tcp", address)
+		}
+		return err == nil, nil
+	})
+	return connection, err
+}
+
+func (s *Session) readyPod(ctx context.Context, portName string) (string, error) {
 	var slices struct {
 		Items []struct {
 			Endpoints []struct {
@@ -94,59 +110,3 @@ func (s *Session) readyPod(portName string) (string, error) {
 	}
 	return addresses[rand.IntN(len(addresses))], nil
 }
-
-// listen passes each connection on to what target names at that moment, and asks again until
-// patience ends if nobody is there.
-func listen(address string, patience time.Duration, target func() (string, error)) (net.Listener, error) {
-	listener, err := net.Listen("tcp", address)
-	if err != nil {
-		return nil, err
-	}
-	go func() {
-		for {
-			from, err := listener.Accept()
-			if err != nil {
-				return // closed
-			}
-			go pipe(from.(*net.TCPConn), patience, target)
-		}
-	}()
-	return listener, nil
-}
-
-func pipe(from *net.TCPConn, patience time.Duration, target func() (string, error)) {
-	defer closeQuietly(from)
-	connection, err := dial(patience, target)
-	if err != nil {
-		return
-	}
-	to := connection.(*net.TCPConn)
-	defer closeQuietly(to)
-	done := make(chan struct{})
-	go func() {
-		_, _ = io.Copy(to, from)
-		_ = to.CloseWrite()
-		close(done)
-	}()
-	_, _ = io.Copy(from, to)
-	_ = from.CloseWrite()
-	<-done
-}
-
-func dial(patience time.Duration, target func() (string, error)) (net.Conn, error) {
-	for deadline := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
-		address, err := target()
-		if err == nil {
-			var connection net.Conn
-			if connection, err = net.DialTimeout("tcp", address, time.Second); err == nil {
-				return connection, nil
-			}
-		}
-		if time.Now().After(deadline) {
-			return nil, err
-		}
-	}
-}
-
-// closeQuietly closes a connection whose end both sides have already seen.
-func closeQuietly(c io.Closer) { _ = c.Close() }

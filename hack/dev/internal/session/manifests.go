@@ -3,25 +3,25 @@ package session
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
-	"time"
 
+	"github.com/postflight-dev/postflight/hack/dev/internal/console"
 	"github.com/postflight-dev/postflight/hack/dev/internal/images"
 	"github.com/postflight-dev/postflight/hack/dev/internal/layout"
 )
 
 // Modes in which the manager runs, kept in DIR/mode.
 const (
-	ModeProcess = "process" // bin/manager, supervised
+	ModeProcess = "process" // bin/manager, as a child of the supervisor
 	ModePod     = "pod"     // the manifests of config/default, with the image of bin/manager
 	ModeNone    = "none"    // tests start their own
 )
 
-// ReadMode is ModeProcess unless something else was chosen.
+// ReadMode returns the chosen mode. The default is ModeProcess.
 func ReadMode(l layout.Layout) string {
 	content, err := os.ReadFile(l.Path("mode"))
 	if mode := strings.TrimSpace(string(content)); err == nil && (mode == ModePod || mode == ModeNone) {
@@ -30,7 +30,7 @@ func ReadMode(l layout.Layout) string {
 	return ModeProcess
 }
 
-// WriteMode takes effect with the next start or refresh.
+// WriteMode chooses a mode for the next start or refresh.
 func WriteMode(l layout.Layout, mode string) error {
 	return layout.WriteFile(l.Path("mode"), []byte(mode+"\n"), 0o644)
 }
@@ -41,81 +41,32 @@ const (
 	serviceName     = "postflight"
 )
 
-// applyManifests applies config/default. Where the manager is no pod, all but the Deployment: the
-// rights that are tested day by day are the shipped ones.
+// applyManifests applies config/default, so that the rights in use are the shipped ones. The Deployment is
+// left out unless the manager runs as a pod.
 func (s *Session) applyManifests(ctx context.Context) error {
-	if !exists(filepath.Join(s.layout.Root, "config", "default", "kustomization.yaml")) {
-		s.console.Warn("there is no config/default: nothing is installed in the cluster")
-		return nil
-	}
-	step := s.console.Step("manifests")
-	patches := []patch{{Target: target{Kind: "Deployment", Name: managerName}, Patch: deleteDeployment}}
-	if ReadMode(s.layout) == ModePod {
-		patches = []patch{{Target: target{Kind: "Deployment", Name: managerName}, Patch: s.podPatch()}}
-	}
-	err := s.overlay(ctx, "manifests", patches, "config/default")
-	if err == nil && ReadMode(s.layout) != ModePod {
-		err = s.deletePods(ctx)
-	}
-	if err == nil {
-		err = s.awaitDefinitions(ctx)
-	}
-	if err != nil {
-		step.Fail()
-		return err
-	}
-	step.Done("config/default")
-	return nil
-}
-
-// deletePods ends the manager's pods, if it ran as such before.
-func (s *Session) deletePods(ctx context.Context) error {
-	path := "/apis/apps/v1/namespaces/" + systemNamespace + "/deployments/" + managerName
-	if s.client.fetch(ctx, s.server()+path, nil) != nil {
-		return nil
-	}
-	return s.kubectl(ctx, "delete", "deployment", managerName, "--namespace", systemNamespace, "--ignore-not-found", "--wait=false")
-}
-
-// awaitDefinitions waits until the API server serves our kinds.
-func (s *Session) awaitDefinitions(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	for {
-		var list struct {
-			Items []struct {
-				Metadata struct{ Name string }
-				Status   struct {
-					Conditions []struct{ Type, Status string }
-				}
-			}
-		}
-		err := s.client.fetch(ctx, s.server()+"/apis/apiextensions.k8s.io/v1/customresourcedefinitions", &list)
-		for _, item := range list.Items {
-			established := slices.ContainsFunc(item.Status.Conditions, func(c struct{ Type, Status string }) bool {
-				return c.Type == "Established" && c.Status == "True"
-			})
-			if !established {
-				err = fmt.Errorf("the API server does not serve %s yet", item.Metadata.Name)
-			}
+	return s.console.Step("manifests", func(*console.Step) (string, error) {
+		const folder = "config/default"
+		manager := target{Kind: "Deployment", Name: managerName}
+		var err error
+		if ReadMode(s.layout) == ModePod {
+			err = s.applyOverlay(ctx, "manifests", []patch{{Target: manager, Patch: s.podPatch()}}, folder)
+		} else {
+			err = errors.Join(s.applyOverlay(ctx, "manifests", []patch{{Target: manager, Patch: deleteDeployment}}, folder),
+				s.kubectl(ctx, "delete", "deployment", managerName, "--namespace", systemNamespace, "--ignore-not-found", "--wait=false"))
 		}
 		if err == nil {
-			return nil
+			err = s.kubectl(ctx, "wait", "--for=condition=Established", "customresourcedefinitions", "--all", "--timeout=30s")
 		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
+		return folder, err
+	})
 }
 
 var deleteDeployment = document(map[string]any{
 	"$patch": "delete", "apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": managerName},
 })
 
-// podPatch tells the deployed manager what the process is told by flags and environment. Its digest
-// makes a new image a new rollout, although the tag stays.
+// podPatch gives the deployed manager the flags and variables of the process. The digest of the image
+// causes a rollout of a new image, because the tag stays the same.
 func (s *Session) podPatch() string {
 	digest, _ := os.ReadFile(images.Record(s.layout, images.Product))
 	operations := []map[string]any{
@@ -130,34 +81,22 @@ func (s *Session) podPatch() string {
 	return document(operations)
 }
 
-// applySamples applies config/samples and the demo shop, with what is known only here: where the
-// shop is, and the hash of this cluster's API key.
+// applySamples applies config/samples and the demo shop, with the address of the shop and the hash of
+// this cluster's API key.
 func (s *Session) applySamples(ctx context.Context) error {
-	if !exists(filepath.Join(s.layout.Root, "config", "samples", "kustomization.yaml")) {
-		s.console.Warn("there is no config/samples: the cluster has no demo team")
-		return nil
-	}
-	step := s.console.Step("samples")
-	patches := []patch{
-		{Target: target{Kind: "Environment"}, Patch: replace("/spec/url", s.demoURL())},
-		{Target: target{Kind: "APIKey"}, Patch: replace("/spec/sha256", s.secrets.APIKeyHash())},
-		{Target: target{Kind: "Deployment", Name: "demo-shop"}, Patch: s.shopPatch()},
-	}
-	err := s.overlay(ctx, "samples", patches, "config/samples", "hack/demo/deploy")
-	if err == nil && s.options.Node {
+	return s.console.Step("samples", func(step *console.Step) (string, error) {
+		err := s.applyOverlay(ctx, "samples", []patch{
+			{Target: target{Kind: "Environment"}, Patch: replace("/spec/url", s.demoURL())},
+			{Target: target{Kind: "APIKey"}, Patch: replace("/spec/sha256", s.secrets.APIKeyHash())},
+			{Target: target{Kind: "Deployment", Name: "demo-shop"}, Patch: s.shopPatch()},
+		}, "config/samples", "hack/demo/deploy")
+		if err != nil || !s.options.Node {
+			return "team " + team, err
+		}
 		step.Update("waiting for the demo shop")
-		err = s.kubectl(ctx, "rollout", "status", "deployment/demo-shop", "--namespace", "demo-shop", "--timeout=60s")
-	}
-	if err != nil {
-		step.Fail()
-		return err
-	}
-	if s.options.Node {
-		step.Done("team %s, shop at %s", team, s.demoURL())
-	} else {
-		step.Done("team %s", team)
-	}
-	return nil
+		return "team " + team + ", shop at " + s.demoURL(),
+			s.kubectl(ctx, "rollout", "status", "deployment/demo-shop", "--namespace", "demo-shop", "--timeout=60s")
+	})
 }
 
 func (s *Session) shopPatch() string {
@@ -189,9 +128,10 @@ func document(value any) string {
 	return string(content)
 }
 
-// overlay generates DIR/NAME/kustomization.yaml over folders of the checkout, and applies it. It
-// holds secrets. kustomize takes no absolute paths.
-func (s *Session) overlay(ctx context.Context, name string, patches []patch, folders ...string) error {
+// applyOverlay writes DIR/NAME/kustomization.yaml over folders of the checkout, and applies it. The file
+// contains secrets. Its paths are relative, because kustomize accepts no others. Server-side apply reverts
+// manual changes.
+func (s *Session) applyOverlay(ctx context.Context, name string, patches []patch, folders ...string) error {
 	dir := s.layout.Path(name)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -214,5 +154,5 @@ func (s *Session) overlay(ctx context.Context, name string, patches []patch, fol
 	if err := layout.WriteFile(filepath.Join(dir, "kustomization.yaml"), content, 0o600); err != nil {
 		return err
 	}
-	return s.apply(ctx, dir)
+	return s.kubectl(ctx, "apply", "--server-side", "--force-conflicts", "--field-manager=postflight-dev", "-k", dir)
 }

@@ -6,13 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/signal"
 	"slices"
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/inetaf/tcpproxy"
 
 	"github.com/postflight-dev/postflight/hack/dev/internal/build"
 	"github.com/postflight-dev/postflight/hack/dev/internal/console"
@@ -32,7 +33,6 @@ type Session struct {
 	layout  layout.Layout
 	options Options
 	console *console.Console
-	spawner *proc.Spawner
 
 	plan       layout.Plan
 	secrets    Secrets
@@ -40,24 +40,23 @@ type Session struct {
 	client     httpClient
 	etcdClient httpClient
 
-	state     State
-	children  []*proc.Child  // in the order of their start
-	listeners []net.Listener // for pods
-	// serviceListeners lead to the manager's pods, if it runs as such.
-	serviceListeners []net.Listener
+	state        State
+	children     []*proc.Child   // in the order of their start
+	podProxy     tcpproxy.Proxy  // from pods to servers
+	serviceProxy *tcpproxy.Proxy // to the manager's pods, if it runs as such
 	// runningManager is the digest of the binary that the manager was started from.
 	runningManager string
 }
 
-// Run supervises a cluster until ctx ends. It says when it is ready.
+// Run supervises a cluster until ctx ends. It prints when it is ready.
 func Run(ctx context.Context, l layout.Layout, options Options, c *console.Console) (err error) {
 	held, err := lock(l)
 	if err != nil {
 		return err
 	}
 	defer held.Close()
-	s := &Session{layout: l, options: options, console: c, spawner: proc.NewSpawner()}
-	// Registered before anything is started: its default action would end the supervisor.
+	s := &Session{layout: l, options: options, console: c}
+	// Registered first, because the default action would end the supervisor.
 	refresh := make(chan os.Signal, 1)
 	signal.Notify(refresh, syscall.SIGUSR1)
 	if err := node.Clean(l); err != nil {
@@ -71,7 +70,10 @@ func Run(ctx context.Context, l layout.Layout, options Options, c *console.Conso
 	}()
 	s.setState(Starting, "")
 	if err := s.start(ctx); err != nil {
-		return ignoreCancel(ctx, err)
+		if ctx.Err() != nil { // Ctrl-C during the start is no error
+			return nil
+		}
+		return err
 	}
 	s.refresh(ctx)
 	if ctx.Err() == nil && s.state.Message == "" {
@@ -87,20 +89,11 @@ func Run(ctx context.Context, l layout.Layout, options Options, c *console.Conso
 	}
 }
 
-// ignoreCancel makes Ctrl-C during the start no error.
-func ignoreCancel(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return nil
-	}
-	return err
-}
-
-// refresh brings everything up to date with the checkout: at the end of the start, and whenever `up`
-// or `deploy` ask for it. A broken manifest or manager does not end the cluster, so that one can
-// look and mend it.
+// refresh applies the state of the checkout: at the end of the start, and whenever `up` or `deploy` send
+// SIGUSR1. The cluster keeps running with a broken manifest or manager, so that you can look and fix it.
 func (s *Session) refresh(ctx context.Context) {
 	message := ""
-	if err := s.converge(ctx); err != nil && ctx.Err() == nil {
+	if err := s.applyAll(ctx); err != nil && ctx.Err() == nil {
 		message = err.Error()
 		s.console.Warn("%s", message)
 	}
@@ -110,19 +103,15 @@ func (s *Session) refresh(ctx context.Context) {
 
 func (s *Session) start(ctx context.Context) error {
 	begin := time.Now()
-	if err := s.prepare(ctx); err != nil {
-		return err
-	}
-	if err := s.writeEnv(); err != nil {
-		return err
-	}
-	if err := s.startControlPlane(ctx); err != nil {
-		return err
+	for _, start := range []func(context.Context) error{s.prepare, s.startStores, s.startControlPlane} {
+		if err := start(ctx); err != nil {
+			return err
+		}
 	}
 	return s.startNode(ctx, begin)
 }
 
-// prepare chooses addresses and makes all files that the components need.
+// prepare chooses addresses and writes all files of the components.
 func (s *Session) prepare(ctx context.Context) (err error) {
 	if s.options.Node {
 		s.tools, err = build.Builder{Layout: s.layout, Console: s.console}.NodeTools(ctx)
@@ -139,59 +128,57 @@ func (s *Session) prepare(ctx context.Context) (err error) {
 	if err := s.choose(); err != nil {
 		return err
 	}
-	return s.issue()
+	if err := s.issue(); err != nil {
+		return err
+	}
+	return s.writeEnv()
 }
 
-// putAside renames data that cannot be used, so that nothing is lost that someone might still want.
+// putAside renames data that cannot be used. It does not delete them, because somebody may need them.
 func (s *Session) putAside(name string) error {
 	data := s.layout.Path(name)
-	if !exists(data) {
+	if _, err := os.Stat(data); err != nil {
 		return nil
 	}
 	return errors.Join(os.RemoveAll(data+".old"), os.Rename(data, data+".old"))
 }
 
+func (s *Session) startStores(ctx context.Context) error {
+	return s.console.Step("etcd and store", func(*console.Step) (string, error) {
+		store := s.keep(s.store())
+		if s.options.Node {
+			s.keep(node.Containerd(s.layout, s.tools))
+		}
+		if err := s.startEtcd(ctx); err != nil {
+			return "", err
+		}
+		return "http://" + s.plan.Loopback(layout.PortStore), store.WaitReady(ctx, 20*time.Second)
+	})
+}
+
 func (s *Session) startControlPlane(ctx context.Context) error {
-	step := s.console.Step("etcd and store")
-	store := s.keep(s.store())
-	if s.options.Node {
-		s.keep(node.Containerd(s.layout, s.tools))
-	}
-	if err := s.startEtcd(ctx); err != nil {
-		step.Fail()
+	err := s.console.Step("API server", func(*console.Step) (string, error) {
+		return s.server(), s.keep(s.apiserver()).WaitReady(ctx, time.Minute)
+	})
+	if err != nil {
 		return err
 	}
-	if err := store.WaitReady(ctx, 20*time.Second); err != nil {
-		step.Fail()
+	err = s.console.Step("controllers", func(*console.Step) (string, error) {
+		s.keep(s.scheduler())
+		return "controller-manager, scheduler", s.keep(s.controllerManager()).WaitReady(ctx, time.Minute)
+	})
+	if err != nil {
 		return err
 	}
-	step.Done("http://%s", s.plan.Loopback(layout.PortStore))
-
-	step = s.console.Step("API server")
-	if err := s.keep(s.apiserver()).WaitReady(ctx, time.Minute); err != nil {
-		step.Fail()
-		return err
-	}
-	step.Done("%s", s.server())
-
-	step = s.console.Step("controllers")
-	controllers := s.keep(s.controllerManager())
-	s.keep(s.scheduler())
-	if err := controllers.WaitReady(ctx, time.Minute); err != nil {
-		step.Fail()
-		return err
-	}
-	step.Done("controller-manager, scheduler")
 	return s.forward()
 }
 
-// startEtcd puts data aside that etcd cannot start from: after a crash of the machine that may
-// happen, because etcd does not sync here.
+// startEtcd starts with empty data if etcd cannot start from the old ones. That may happen after a crash
+// of the machine, because etcd does not sync here.
 func (s *Session) startEtcd(ctx context.Context) error {
 	etcd := s.keep(s.etcd())
 	err := etcd.WaitReady(ctx, 20*time.Second)
-	data := s.layout.Path("etcd")
-	if !errors.Is(err, proc.ErrCrashed) || !exists(data) {
+	if !errors.Is(err, proc.ErrCrashed) {
 		return err
 	}
 	etcd.Stop()
@@ -199,7 +186,7 @@ func (s *Session) startEtcd(ctx context.Context) error {
 	if err := s.putAside("etcd"); err != nil {
 		return err
 	}
-	s.console.Warn("etcd does not start from its data; they are in %s.old now, and the cluster starts empty.\n%v", data, err)
+	s.console.Warn("etcd cannot start from its data. They are now in %s.old, and the cluster starts empty.\n%v", s.layout.Path("etcd"), err)
 	return s.keep(s.etcd()).WaitReady(ctx, 20*time.Second)
 }
 
@@ -207,49 +194,42 @@ func (s *Session) startNode(ctx context.Context, begin time.Time) error {
 	if !s.options.Node {
 		return nil
 	}
-	step := s.console.Step("node")
-	kubelet := s.keep(node.Kubelet(s.layout, s.plan, s.nodeReady(begin)))
-	// Images first: a pod that finds none waits long for its second chance.
-	step.Update("building and loading images")
-	if err := s.loadImages(ctx); err != nil {
-		step.Fail()
-		return err
-	}
-	step.Update("waiting for the kubelet")
-	if err := kubelet.WaitReady(ctx, time.Minute); err != nil {
-		step.Fail()
-		return err
-	}
-	step.Done("%s, pods in %s", node.Name, s.plan.PodCIDR())
-	return nil
+	return s.console.Step("node", func(step *console.Step) (string, error) {
+		kubelet := s.keep(node.Kubelet(s.layout, s.plan, s.nodeReady(begin)))
+		// Images first, because a pod without its image retries late.
+		step.Update("building and loading images")
+		if err := s.loadImages(ctx); err != nil {
+			return "", err
+		}
+		step.Update("waiting for the kubelet")
+		return node.Name + ", pods in " + s.plan.PodCIDR(), kubelet.WaitReady(ctx, time.Minute)
+	})
 }
 
-// stop ends everything, what depends on others first. A second Ctrl-C has its usual effect, and the
-// next start cleans up.
+// stop ends everything, dependent parts first. A second Ctrl-C ends the supervisor at once, and the next
+// start cleans up.
 func (s *Session) stop(cause error) error {
 	if cause != nil {
 		s.setState(Failed, cause.Error())
 	} else {
 		s.setState(Stopping, "")
 	}
-	step := s.console.Step("stopping")
-	for _, listener := range slices.Concat(s.listeners, s.serviceListeners) {
-		listener.Close()
-	}
-	for _, group := range [][]string{
-		{"manager"},
-		{"kubelet", "kube-scheduler", "kube-controller-manager"},
-		{"containerd", "kube-apiserver"},
-		{"etcd", "store"},
-	} {
-		s.stopGroup(group)
-	}
-	if err := node.Clean(s.layout); err != nil {
-		step.Fail()
-		return fmt.Errorf("removing what pods have left: %w", err)
-	}
-	step.Done("everything has ended")
-	return nil
+	return s.console.Step("stopping", func(*console.Step) (string, error) {
+		_ = s.podProxy.Close()
+		s.stopForwardingService()
+		for _, group := range [][]string{
+			{"manager"},
+			{"kubelet", "kube-scheduler", "kube-controller-manager"},
+			{"containerd", "kube-apiserver"},
+			{"etcd", "store"},
+		} {
+			s.stopGroup(group)
+		}
+		if err := node.Clean(s.layout); err != nil {
+			return "", fmt.Errorf("removing what pods have left: %w", err)
+		}
+		return "everything has ended", nil
+	})
 }
 
 func (s *Session) stopGroup(names []string) {
@@ -260,9 +240,4 @@ func (s *Session) stopGroup(names []string) {
 		}
 	}
 	group.Wait()
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
 }

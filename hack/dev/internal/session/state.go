@@ -20,18 +20,18 @@ const (
 	Stopping = "stopping"
 )
 
-// State is what the supervisor tells the other commands about itself, in DIR/run/state.json.
+// State is the state of the supervisor, which other commands read from DIR/run/state.json.
 type State struct {
 	PID     int    `json:"pid"`
 	Phase   string `json:"phase"`
 	Message string `json:"message,omitempty"`
-	// Serial grows with every start and every refresh that has come to an end.
+	// Serial is the number of refreshes that have ended.
 	Serial int  `json:"serial"`
 	Node   bool `json:"node"`
 }
 
-// ReadState returns what the supervisor of this id said last, or the zero State: a file that a killed
-// one left does not count.
+// ReadState returns the last state of the supervisor with this process id. It is zero if the file is of
+// another one, which was killed.
 func ReadState(l layout.Layout, supervisor int) State {
 	var state State
 	content, err := os.ReadFile(l.Path("run", "state.json"))
@@ -52,11 +52,11 @@ func (s *Session) setState(phase, message string) {
 	}
 }
 
-// ErrRunning says that another supervisor of the same folder is alive.
+// ErrRunning says that the folder has another supervisor.
 var ErrRunning = errors.New("already running")
 
-// lock makes this process the only supervisor of the folder, until it ends in whatever way. It is a
-// POSIX lock, because the kernel then tells the others who holds it: no pid file can lie.
+// lock makes this process the only supervisor of the folder until it ends, in whatever way. It is a POSIX
+// lock, because the kernel tells others which process holds it, and unlike a pid file is never wrong.
 func lock(l layout.Layout) (*os.File, error) {
 	file, err := os.OpenFile(l.Path("lock"), os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {

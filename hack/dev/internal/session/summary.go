@@ -6,7 +6,7 @@ import (
 	"github.com/postflight-dev/postflight/hack/dev/internal/layout"
 )
 
-// summary is what a person needs next, ready to paste.
+// summary prints what you need next, ready to paste.
 func (s *Session) summary() {
 	c := s.console
 	line := func(name, format string, args ...any) {
@@ -15,24 +15,24 @@ func (s *Session) summary() {
 	env := s.layout.Path("env")
 	c.Println("\n  %s\n", c.Bold("Postflight is ready."))
 	line("URL", "%s", s.url())
-	line("API key", "%s  (team %s)", s.secrets.APIKey, team)
+	line("API key", "%s", s.secrets.APIKey)
+	line("", "with it, CI pipelines of the Team %q send notifications (only this cluster accepts it)", team)
 	line("kubeconfig", "%s", s.layout.Kubeconfig("admin"))
 	if s.options.Node {
 		line("demo shop", "%s", s.demoURL())
 	}
 	line("store", "http://%s, bucket %s", s.plan.Loopback(layout.PortStore), bucket)
-	line("all of it", ". %s  (and kubectl, for those who have none)", env)
-	switch ReadMode(s.layout) {
-	case ModeNone:
-		c.Println("\n  No manager runs here; start one with the variables of %s.\n", s.layout.Path("manager.env"))
-	default:
-		c.Println("\n  Tell it about a deployment:\n\n%s\n", s.curl())
+	line("variables", ". %s  (sets these for your shell, and adds kubectl to PATH if you have none)", env)
+	if ReadMode(s.layout) == ModeNone {
+		c.Println("\n  No manager runs here. Start one with the variables of %s.\n", s.layout.Path("manager.env"))
+	} else {
+		c.Println("\n  Report a deployment:\n\n%s\n", s.curl())
 		c.Println("  and watch the run:\n\n    %s --kubeconfig %s get suites -n demo --watch\n",
 			s.layout.Bin("cluster", "kubectl"), s.layout.Kubeconfig("admin"))
 	}
 	if !s.options.Node {
-		c.Warn("There is no node: runs wait for pods that never start. A node needs Linux and root.")
-		c.Warn("To use a cluster that you have: KUBECONFIG=... kubectl apply --server-side -k config/default")
+		c.Warn("There is no node, so the pods of runs never start. A node needs Linux and root.")
+		c.Warn("To install Postflight in a cluster that you have: KUBECONFIG=... kubectl apply --server-side -k config/default")
 	}
 }
 

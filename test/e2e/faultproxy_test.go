@@ -23,30 +23,30 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// door stands between a manager and the API server: it understands requests, and can refuse one, or
-// let the test kill the manager just before one is done or just after.
-type door struct {
+// faultProxy is a proxy between a manager and the API server. It can refuse a request, lose the answer,
+// or let the test kill the manager just before or just after a request.
+type faultProxy struct {
 	t          testing.TB
 	kubeconfig string
-	closed     atomic.Bool // for rules that come and go
+	closed     atomic.Bool // for rules that apply only at times
 
 	mu    sync.Mutex
 	rules []refusal
 	trap  *trap
-	cuts  func(*http.Request) bool // the answers to these are lost
+	cuts  func(*http.Request) bool // the answers to these requests are lost
 	next  http.RoundTripper
 }
 
-// refusal is a status that requests get which the API server never sees.
+// refusal is a status that the proxy returns in place of the API server.
 type refusal struct {
-	of     func(*http.Request) bool
+	match  func(*http.Request) bool
 	status int
 }
 
-// trap is a request at which the manager is to be killed.
+// trap is a request at which the test kills the manager.
 type trap struct {
 	request func(r *http.Request, body string) bool
-	after   bool // the API server has done it, and the manager does not hear of it
+	after   bool // kill after the API server has handled the request, before its answer
 	sprung  chan struct{}
 	once    sync.Once
 }
@@ -56,14 +56,14 @@ var (
 	errCut     = errors.New("the answer of the API server is lost")
 )
 
-// newDoor makes a door and a kubeconfig that leads through it, with the manager's own rights.
-func newDoor(t testing.TB, c *cluster) *door {
+// newFaultProxy starts a proxy, and writes a kubeconfig for it with the manager's own rights.
+func newFaultProxy(t testing.TB, c *cluster) *faultProxy {
 	t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", filepath.Join(c.dir, "manager.kubeconfig"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &door{t: t, kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
+	d := &faultProxy{t: t, kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
 	tlsConfig, err := rest.TLSConfigFor(config)
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +74,7 @@ func newDoor(t testing.TB, c *cluster) *door {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Whoever comes through has the manager's rights, so that it has to know this token.
+	// Clients of the proxy have the rights of the manager, so they need this token.
 	token := random(20)
 	proxy := &httputil.ReverseProxy{
 		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(target); r.Out.Header.Del("Authorization") },
@@ -89,16 +89,16 @@ func newDoor(t testing.TB, c *cluster) *door {
 		}
 		proxy.ServeHTTP(w, r)
 	}))
-	server.Config.ErrorLog = log.New(io.Discard, "", 0) // killed clients are what it is for
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // killed clients are expected
 	server.StartTLS()
 	t.Cleanup(func() {
 		server.CloseClientConnections()
 		server.Close()
 	})
-	content := fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: door,
-clusters: [{name: door, cluster: {server: "%s", certificate-authority-data: "%s"}}],
-users: [{name: door, user: {token: "%s"}}],
-contexts: [{name: door, context: {cluster: door, user: door}}]}`, server.URL, certificate(server), token)
+	content := fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: proxy,
+clusters: [{name: proxy, cluster: {server: "%s", certificate-authority-data: "%s"}}],
+users: [{name: proxy, user: {token: "%s"}}],
+contexts: [{name: proxy, context: {cluster: proxy, user: proxy}}]}`, server.URL, certificate(server), token)
 	if err := os.WriteFile(d.kubeconfig, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -111,34 +111,34 @@ func certificate(server *httptest.Server) string {
 }
 
 // refuse answers requests itself.
-func (d *door) refuse(status int, of func(*http.Request) bool) {
+func (d *faultProxy) refuse(status int, match func(*http.Request) bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.rules = append(d.rules, refusal{of, status})
+	d.rules = append(d.rules, refusal{match, status})
 }
 
-// set makes the next matching request spring the trap.
-func (d *door) set(after bool, request func(r *http.Request, body string) bool) *trap {
+// set sets a trap for the next matching request.
+func (d *faultProxy) set(after bool, request func(r *http.Request, body string) bool) *trap {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.trap = &trap{request: request, after: after, sprung: make(chan struct{})}
 	return d.trap
 }
 
-// clear lets everything through again.
-func (d *door) clear() {
+// clear removes the trap.
+func (d *faultProxy) clear() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.trap = nil
 }
 
-// RoundTrip does what a request asks for, unless a rule or the trap says otherwise.
-func (d *door) RoundTrip(r *http.Request) (*http.Response, error) {
+// RoundTrip forwards a request, unless a rule or the trap applies.
+func (d *faultProxy) RoundTrip(r *http.Request) (*http.Response, error) {
 	d.mu.Lock()
 	rules, trap, cuts := d.rules, d.trap, d.cuts
 	d.mu.Unlock()
 	for _, rule := range rules {
-		if rule.of(r) {
+		if rule.match(r) {
 			return &http.Response{StatusCode: rule.status, Request: r, Header: http.Header{}, Body: http.NoBody}, nil
 		}
 	}
@@ -159,9 +159,9 @@ func (d *door) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, d.spring(trap, r)
 }
 
-// spring tells the test, and keeps the manager from hearing an answer until it is dead. Other requests
-// of the trap's kind share its fate: the manager is dead to the world from here on.
-func (d *door) spring(trap *trap, r *http.Request) error {
+// spring notifies the test, and holds the request until the manager is dead, with all others that match
+// the trap.
+func (d *faultProxy) spring(trap *trap, r *http.Request) error {
 	if trap.after {
 		if err := d.doAndForget(r); !errors.Is(err, errCut) {
 			return err
@@ -172,8 +172,8 @@ func (d *door) spring(trap *trap, r *http.Request) error {
 	return errTrapped
 }
 
-// doAndForget does what a request asks for, and cuts the connection in place of the answer.
-func (d *door) doAndForget(r *http.Request) error {
+// doAndForget forwards a request and drops the answer.
+func (d *faultProxy) doAndForget(r *http.Request) error {
 	resp, err := d.next.RoundTrip(r)
 	if err != nil {
 		return err

@@ -16,42 +16,42 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// journal remembers what happened in the cluster, in the order in which one watch per kind told it:
-// what polling would miss, such as a second pod of a run that came and went.
-type journal struct {
+// recorder records what happens in the cluster, with one watch per kind: polling would miss, for example,
+// a second pod of a run that existed only briefly.
+type recorder struct {
 	mu     sync.Mutex
 	suites map[types.NamespacedName]*history
 }
 
-// history is the life of one Suite as seen from outside.
+// history is what the watches saw of one Suite.
 type history struct {
 	jobs, pods map[types.UID]bool
 
-	jobSeen    time.Time // the Job was there
-	podSeen    time.Time // the first pod was there
+	jobSeen    time.Time // the Job existed
+	podSeen    time.Time // the first pod existed
 	podStarted time.Time // a pod's container ran
 	podsGone   time.Time // the last pod was deleted
-	ended      time.Time // the Suite said that it had ended
+	ended      time.Time // the Suite was finished
 	states     []string  // each state it was in, once per change
 	messages   []string  // each message it had, once per change
 }
 
-func keepJournal(ctx context.Context, informers cache.Cache) (*journal, error) {
-	j := &journal{suites: map[types.NamespacedName]*history{}}
+func startRecorder(ctx context.Context, informers cache.Cache) (*recorder, error) {
+	r := &recorder{suites: map[types.NamespacedName]*history{}}
 	for _, kind := range []struct {
-		of  client.Object
-		saw func(obj any, gone bool)
+		of     client.Object
+		record func(obj any, gone bool)
 	}{
-		{&v1alpha1.Suite{}, j.sawSuite}, {&batchv1.Job{}, j.sawJob}, {&corev1.Pod{}, j.sawPod},
+		{&v1alpha1.Suite{}, r.recordSuite}, {&batchv1.Job{}, r.recordJob}, {&corev1.Pod{}, r.recordPod},
 	} {
 		informer, err := informers.GetInformer(ctx, kind.of, cache.BlockUntilSynced(false))
 		if err != nil {
 			return nil, err
 		}
 		_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-			AddFunc:    func(obj any) { kind.saw(obj, false) },
-			UpdateFunc: func(_, obj any) { kind.saw(obj, false) },
-			DeleteFunc: func(obj any) { kind.saw(obj, true) },
+			AddFunc:    func(obj any) { kind.record(obj, false) },
+			UpdateFunc: func(_, obj any) { kind.record(obj, false) },
+			DeleteFunc: func(obj any) { kind.record(obj, true) },
 		})
 		if err != nil {
 			return nil, err
@@ -59,35 +59,35 @@ func keepJournal(ctx context.Context, informers cache.Cache) (*journal, error) {
 	}
 	go func() { _ = informers.Start(ctx) }()
 	informers.WaitForCacheSync(ctx)
-	return j, nil
+	return r, nil
 }
 
-// of is a copy of a Suite's history so far.
-func (j *journal) of(key types.NamespacedName) history {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	h := *j.history(key)
+// of returns a copy of a Suite's history so far.
+func (r *recorder) of(key types.NamespacedName) history {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	h := *r.history(key)
 	h.states, h.messages = slices.Clone(h.states), slices.Clone(h.messages)
 	return h
 }
 
-func (j *journal) history(key types.NamespacedName) *history {
-	h := j.suites[key]
+func (r *recorder) history(key types.NamespacedName) *history {
+	h := r.suites[key]
 	if h == nil {
 		h = &history{jobs: map[types.UID]bool{}, pods: map[types.UID]bool{}}
-		j.suites[key] = h
+		r.suites[key] = h
 	}
 	return h
 }
 
-func (j *journal) sawSuite(obj any, _ bool) {
+func (r *recorder) recordSuite(obj any, _ bool) {
 	s, ok := obj.(*v1alpha1.Suite)
 	if !ok {
 		return
 	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	h := j.history(client.ObjectKeyFromObject(s))
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	h := r.history(client.ObjectKeyFromObject(s))
 	if s.Finished() && h.ended.IsZero() {
 		h.ended = time.Now()
 	}
@@ -102,28 +102,28 @@ func appendChange(list []string, next string) []string {
 	return append(list, next)
 }
 
-func (j *journal) sawJob(obj any, _ bool) {
+func (r *recorder) recordJob(obj any, _ bool) {
 	job, ok := obj.(*batchv1.Job)
 	if !ok || job.Labels[v1alpha1.LabelSuite] == "" {
 		return
 	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	h := j.history(types.NamespacedName{Namespace: job.Namespace, Name: job.Labels[v1alpha1.LabelSuite]})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	h := r.history(types.NamespacedName{Namespace: job.Namespace, Name: job.Labels[v1alpha1.LabelSuite]})
 	h.jobs[job.UID] = true
 	if h.jobSeen.IsZero() {
 		h.jobSeen = time.Now()
 	}
 }
 
-func (j *journal) sawPod(obj any, gone bool) {
+func (r *recorder) recordPod(obj any, gone bool) {
 	pod, ok := obj.(*corev1.Pod)
 	if !ok || pod.Labels[v1alpha1.LabelSuite] == "" {
 		return
 	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	h := j.history(types.NamespacedName{Namespace: pod.Namespace, Name: pod.Labels[v1alpha1.LabelSuite]})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	h := r.history(types.NamespacedName{Namespace: pod.Namespace, Name: pod.Labels[v1alpha1.LabelSuite]})
 	h.pods[pod.UID] = true
 	if h.podSeen.IsZero() {
 		h.podSeen = time.Now()
