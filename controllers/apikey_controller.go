@@ -13,6 +13,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/apikey"
+	"github.com/postflight-dev/postflight/internal/index"
 )
 
 // APIKeyReconciler says of each APIKey whether it is accepted.
@@ -39,30 +40,17 @@ func (r *APIKeyReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctr
 	if err != nil || k == nil {
 		return ctrl.Result{}, err
 	}
-	sameHash, err := r.withDigest(ctx, k.Spec.SHA256)
+	sameHash, err := index.Keys(ctx, r, "", k.Spec.SHA256)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	owners, err := r.ownersOf(ctx, k, sameHash)
+	claims, err := index.Claims(ctx, r, append([]v1alpha1.APIKey{*k}, sameHash...))
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	now := r.Clock.Now()
-	condition := keyReady(k, apikey.Judge(k, sameHash, owners, now), owners[k.Namespace])
+	condition := keyReady(k, apikey.Judge(k, sameHash, claims, now), claims[k.Namespace])
 	return ctrl.Result{RequeueAfter: untilExpiry(k.Namespace, sameHash, now)}, setReady(ctx, r, k, &k.Status.Conditions, condition)
-}
-
-func (r *APIKeyReconciler) ownersOf(ctx context.Context, k *v1alpha1.APIKey, sameHash []v1alpha1.APIKey) (owners apikey.Owners, err error) {
-	owners = apikey.Owners{}
-	for _, key := range append([]v1alpha1.APIKey{*k}, sameHash...) {
-		if _, known := owners[key.Namespace]; known {
-			continue
-		}
-		if owners[key.Namespace], err = teamsOf(ctx, r, key.Namespace); err != nil {
-			return nil, err
-		}
-	}
-	return owners, nil
 }
 
 // untilExpiry is when the next of the namespace's keys with one hash expires; 0: none will.
@@ -109,15 +97,9 @@ func refusal(k *v1alpha1.APIKey, verdict apikey.Verdict) string {
 	}
 }
 
-func (r *APIKeyReconciler) withDigest(ctx context.Context, sha string) ([]v1alpha1.APIKey, error) {
-	list := &v1alpha1.APIKeyList{}
-	err := r.List(ctx, list, client.MatchingFields{indexDigest: sha}, client.UnsafeDisableDeepCopy)
-	return list.Items, err
-}
-
 // keysWithSameHash are the APIKeys with the hash of one that changed.
 func (r *APIKeyReconciler) keysWithSameHash(ctx context.Context, obj client.Object) []ctrl.Request {
-	keys, err := r.withDigest(ctx, obj.(*v1alpha1.APIKey).Spec.SHA256)
+	keys, err := index.Keys(ctx, r, "", obj.(*v1alpha1.APIKey).Spec.SHA256)
 	return r.requests(ctx, keys, err)
 }
 
@@ -129,7 +111,7 @@ func (r *APIKeyReconciler) keysOf(ctx context.Context, obj client.Object) []ctrl
 	var affected []v1alpha1.APIKey
 	for i := 0; i < len(own.Items) && err == nil; i++ {
 		var same []v1alpha1.APIKey
-		same, err = r.withDigest(ctx, own.Items[i].Spec.SHA256)
+		same, err = index.Keys(ctx, r, "", own.Items[i].Spec.SHA256)
 		affected = append(affected, same...)
 	}
 	return r.requests(ctx, affected, err)

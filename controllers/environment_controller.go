@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/index"
 )
 
 // EnvironmentReconciler deletes ephemeral Environments once they expire, after it has stopped the
@@ -68,7 +69,7 @@ func (r *EnvironmentReconciler) ephemeral(ctx context.Context, c client.Reader, 
 
 func (r *EnvironmentReconciler) cancelRuns(ctx context.Context, e *v1alpha1.Environment) (running bool, err error) {
 	list := &v1alpha1.SuiteList{}
-	if err := r.List(ctx, list, client.InNamespace(e.Namespace), client.MatchingFields{indexEnvironment: e.Name}); err != nil {
+	if err := r.List(ctx, list, client.InNamespace(e.Namespace), client.MatchingFields{index.Environment: e.Name}); err != nil {
 		return false, err
 	}
 	for i := range list.Items {

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/index"
 )
 
 // TeamReconciler says of each Team whether its namespace is there and its own.
@@ -37,7 +38,7 @@ func (r *TeamReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.
 	if err != nil || t == nil {
 		return ctrl.Result{}, err
 	}
-	claims, err := teamsOf(ctx, r, t.NamespaceName())
+	claims, err := index.Claimants(ctx, r, t.NamespaceName())
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -67,13 +68,6 @@ func teamReady(t *v1alpha1.Team, claims []v1alpha1.Team, exists bool) metav1.Con
 	}
 }
 
-// teamsOf are the Teams that claim a namespace, shared with the cache: read-only. There should be one.
-func teamsOf(ctx context.Context, c client.Reader, namespace string) ([]v1alpha1.Team, error) {
-	list := &v1alpha1.TeamList{}
-	err := c.List(ctx, list, client.MatchingFields{indexNamespace: namespace}, client.UnsafeDisableDeepCopy)
-	return list.Items, err
-}
-
 // sharing are the Teams that claim the namespace of one that changed.
 func (r *TeamReconciler) sharing(ctx context.Context, obj client.Object) []ctrl.Request {
 	return r.ownersOf(ctx, obj.(*v1alpha1.Team).NamespaceName())
@@ -84,7 +78,7 @@ func (r *TeamReconciler) owners(ctx context.Context, obj client.Object) []ctrl.R
 }
 
 func (r *TeamReconciler) ownersOf(ctx context.Context, namespace string) []ctrl.Request {
-	claims, err := teamsOf(ctx, r, namespace)
+	claims, err := index.Claimants(ctx, r, namespace)
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "cannot list the Teams of the namespace", "namespace", namespace)
 		return nil

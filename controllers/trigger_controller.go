@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/index"
 	"github.com/postflight-dev/postflight/internal/match"
 	"github.com/postflight-dev/postflight/internal/suite"
 )
@@ -66,7 +67,7 @@ func (r *TriggerReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ct
 		return ctrl.Result{}, err
 	}
 	runs := &v1alpha1.SuiteList{}
-	err = r.List(ctx, runs, client.InNamespace(was.Namespace), client.MatchingFields{indexTrigger: was.Name}, client.UnsafeDisableDeepCopy)
+	err = r.List(ctx, runs, client.InNamespace(was.Namespace), client.MatchingFields{index.Trigger: was.Name}, client.UnsafeDisableDeepCopy)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -136,7 +137,7 @@ func triggerReady(t *v1alpha1.Trigger, e *v1alpha1.Environment) metav1.Condition
 func (r *TriggerReconciler) usersOf(ctx context.Context, obj client.Object) []ctrl.Request {
 	list := &v1alpha1.TriggerList{}
 	err := r.List(ctx, list, client.InNamespace(obj.GetNamespace()),
-		client.MatchingFields{indexEnvironment: obj.GetName()}, client.UnsafeDisableDeepCopy)
+		client.MatchingFields{index.Environment: obj.GetName()}, client.UnsafeDisableDeepCopy)
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "cannot list the Triggers of the Environment", "environment", obj.GetName())
 		return nil

@@ -2,7 +2,6 @@ package controllers
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"time"
 
@@ -34,11 +33,8 @@ func ClientOptions() client.Options {
 	return client.Options{Cache: &client.CacheOptions{EnableReadYourWritesConsistency: new(true)}}
 }
 
-// Setup registers all reconcilers with the manager, which must have the options above.
-func Setup(ctx context.Context, mgr ctrl.Manager, config Config) error {
-	if err := SetupIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
-		return err
-	}
+// Setup registers all reconcilers with the manager, which must have the options above and the indexes of index.Setup.
+func Setup(mgr ctrl.Manager, config Config) error {
 	metrics, err := NewSuiteMetrics(config.Registerer, mgr.GetCache())
 	if err != nil {
 		return fmt.Errorf("register the metrics of Suites: %w", err)

@@ -79,6 +79,15 @@ func (t *Team) NamespaceName() string {
 	return t.Name
 }
 
+// Owner is the Team that owns a namespace, given those that claim it. Nobody owns a namespace that several Teams
+// claim, or whose only Team is being deleted.
+func Owner(claimants []Team) *Team {
+	if len(claimants) != 1 || claimants[0].DeletionTimestamp != nil {
+		return nil
+	}
+	return &claimants[0]
+}
+
 // SuiteBound is how many Suites of the team may be stored; 0 means no limit.
 func (t *Team) SuiteBound() int32 { return valueOr(t.Spec.MaxSuites, defaultMaxSuites) }
 

@@ -29,18 +29,15 @@ func drainTimeout(o options) time.Duration { return o.holdBudget + 5*time.Second
 
 // setupHTTP adds the HTTP API, which every replica serves.
 func setupHTTP(
-	ctx context.Context, mgr ctrl.Manager, o options, store *inputs.Store, contact *auth.Contact, in surroundings, ready checks,
+	ctx context.Context, mgr ctrl.Manager, o options, store *inputs.Store, probe *auth.APIServerProbe, in surroundings, ready checks,
 ) (*serve.Server, error) {
-	authenticate, err := setupAuth(ctx, mgr, contact, serverClock{in.clock, contact})
+	authenticate, err := setupAuth(ctx, mgr, probe, serverClock{in.clock, probe})
 	if err != nil {
 		return nil, err
 	}
 	triggers := &match.Index{}
 	triggersSynced, err := controllers.WatchTriggers(ctx, mgr.GetCache(), triggers)
 	if err != nil {
-		return nil, err
-	}
-	if err := endpoint.SetupIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
 		return nil, err
 	}
 	writer, err := newWriter(mgr)
@@ -55,7 +52,7 @@ func setupHTTP(
 		Writer:        writer,
 		Authenticate:  authenticate,
 		Authenticated: serve.Authenticated,
-		ServerTime:    contact.ServerTime,
+		ServerTime:    probe.ServerTime,
 		Now:           in.clock.Now,
 		Triggers:      triggers,
 		Uploads:       uploads(store),
@@ -73,7 +70,7 @@ func setupHTTP(
 		return nil, err
 	}
 	// A replica that answers sooner does not know all Triggers and Suites, and may store a wrong time.
-	known := func() bool { return triggersSynced() && suitesSynced() && contact.Measured() }
+	known := func() bool { return triggersSynced() && suitesSynced() && probe.Measured() }
 	return addServer(mgr, api, o, known, ready)
 }
 
@@ -97,25 +94,24 @@ func knowEnvironments(ctx context.Context, c cache.Cache) error {
 }
 
 func setupAuth(
-	ctx context.Context, mgr ctrl.Manager, contact *auth.Contact, clock clock.PassiveClock,
+	ctx context.Context, mgr ctrl.Manager, probe *auth.APIServerProbe, clock clock.PassiveClock,
 ) (func(*http.Request) (endpoint.Principal, error), error) {
-	if err := auth.SetupIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
-		return nil, err
-	}
-	usage := auth.NewUsage(mgr.GetClient(), clock.Now)
+	usage := auth.NewUsage(mgr.GetClient(), clock)
 	if err := mgr.Add(usage); err != nil {
 		return nil, err
 	}
-	authenticator := auth.New(auth.Config{Reader: mgr.GetCache(), Freshness: contact.Since, Used: usage.Saw, Now: clock.Now})
+	authenticator := &auth.Authenticator{Config: auth.Config{
+		Reader: mgr.GetCache(), Staleness: probe.Staleness, Used: usage.Record, Clock: clock,
+	}}
 	return func(r *http.Request) (endpoint.Principal, error) {
 		p, err := authenticator.Authenticate(r.Context(), r)
 		return endpoint.Principal(p), err
 	}, nil
 }
 
-// probe asks the API server for its version, which anyone may, and so for its time. A time that cannot be
-// read is no failure: the API server answered.
-func probe(mgr ctrl.Manager) func(context.Context) (time.Time, error) {
+// askVersion asks the API server for its version, which everyone may read, and takes the time from the answer. A
+// time that cannot be parsed is no failure: the API server answered.
+func askVersion(mgr ctrl.Manager) func(context.Context) (time.Time, error) {
 	server, _, urlErr := rest.DefaultServerUrlFor(mgr.GetConfig()) // a kubeconfig may name a host and no scheme
 	return func(ctx context.Context) (time.Time, error) {
 		if urlErr != nil {

@@ -22,6 +22,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/controllers"
+	"github.com/postflight-dev/postflight/internal/index"
 )
 
 // surroundings are what a test replaces in order to run several managers in one process.
@@ -65,17 +66,20 @@ func runIn(ctx context.Context, o options, in surroundings) error {
 	if err != nil {
 		return err
 	}
-	contact, err := setupContact(ctx, mgr, o, in, ready)
+	probe, err := setupAPIServerProbe(ctx, mgr, o, in, ready)
 	if err != nil {
 		return err
 	}
-	err = controllers.Setup(ctx, mgr, controllers.Config{
-		Clock: serverClock{in.clock, contact}, Registerer: in.metrics, Inputs: runInputs, PodGoneAfter: o.podGoneAfter,
+	if err := index.Setup(ctx, mgr.GetFieldIndexer()); err != nil {
+		return err
+	}
+	err = controllers.Setup(mgr, controllers.Config{
+		Clock: serverClock{in.clock, probe}, Registerer: in.metrics, Inputs: runInputs, PodGoneAfter: o.podGoneAfter,
 	})
 	if err != nil {
 		return err
 	}
-	server, err := setupHTTP(ctx, mgr, o, store, contact, in, ready)
+	server, err := setupHTTP(ctx, mgr, o, store, probe, in, ready)
 	if err != nil {
 		return err
 	}

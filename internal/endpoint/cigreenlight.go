@@ -16,6 +16,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/greenlight"
+	"github.com/postflight-dev/postflight/internal/index"
 	"github.com/postflight-dev/postflight/internal/suite"
 )
 
@@ -160,7 +161,7 @@ func (a *API) streamOf(ctx context.Context, s *v1alpha1.Suite) ([]*v1alpha1.Suit
 		return nil, nil
 	}
 	var list v1alpha1.SuiteList
-	err := a.Cache.List(ctx, &list, client.InNamespace(s.Namespace), client.MatchingFields{indexStream: key}, client.UnsafeDisableDeepCopy)
+	err := a.Cache.List(ctx, &list, client.InNamespace(s.Namespace), client.MatchingFields{index.Stream: key}, client.UnsafeDisableDeepCopy)
 	if err != nil {
 		return nil, err
 	}
