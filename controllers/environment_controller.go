@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/apierror"
 	"github.com/postflight-dev/postflight/internal/index"
 )
 
@@ -55,7 +56,7 @@ func (r *EnvironmentReconciler) Reconcile(ctx context.Context, req ctrl.Request)
 	}
 	version := e.ResourceVersion
 	err = r.Delete(ctx, e, client.Preconditions{ResourceVersion: &version})
-	return ctrl.Result{}, client.IgnoreNotFound(err)
+	return ctrl.Result{}, apierror.IgnoreNotFound(err)
 }
 
 // ephemeral is the Environment and how long it has left; nil where it is not ephemeral, or is gone.
@@ -83,7 +84,7 @@ func (r *EnvironmentReconciler) cancelRuns(ctx context.Context, e *v1alpha1.Envi
 			s.Annotations = map[string]string{}
 		}
 		s.Annotations[v1alpha1.AnnotationCanceledBy] = "Postflight, because its ephemeral Environment expired"
-		if err := r.Patch(ctx, s, patch); client.IgnoreNotFound(err) != nil {
+		if err := r.Patch(ctx, s, patch); apierror.IgnoreNotFound(err) != nil {
 			return true, fmt.Errorf("cancel %s: %w", s.Name, err)
 		}
 	}

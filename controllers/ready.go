@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/apierror"
 )
 
 func ready(reason, message string) metav1.Condition {
@@ -26,5 +27,5 @@ func setReady(ctx context.Context, c client.Client, obj client.Object, condition
 		return nil
 	}
 	patch := client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{})
-	return client.IgnoreNotFound(c.Status().Patch(ctx, obj, patch))
+	return apierror.IgnoreNotFound(c.Status().Patch(ctx, obj, patch))
 }

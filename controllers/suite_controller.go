@@ -111,7 +111,7 @@ func ends(e event.UpdateEvent) bool {
 func (r *SuiteReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	s := &v1alpha1.Suite{}
 	if err := r.Get(ctx, req.NamespacedName, s); err != nil {
-		return ctrl.Result{}, client.IgnoreNotFound(err)
+		return ctrl.Result{}, apierror.IgnoreNotFound(err)
 	}
 	o, err := r.observe(ctx, s)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/apierror"
 	"github.com/postflight-dev/postflight/internal/index"
 )
 
@@ -45,7 +46,7 @@ func (r *TeamReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.
 	namespace := &metav1.PartialObjectMetadata{}
 	namespace.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
 	err = r.Get(ctx, client.ObjectKey{Name: t.NamespaceName()}, namespace)
-	if client.IgnoreNotFound(err) != nil {
+	if apierror.IgnoreNotFound(err) != nil {
 		return ctrl.Result{}, err
 	}
 	return ctrl.Result{}, setReady(ctx, r, t, &t.Status.Conditions, teamReady(t, claims, err == nil))

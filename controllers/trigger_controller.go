@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/apierror"
 	"github.com/postflight-dev/postflight/internal/index"
 	"github.com/postflight-dev/postflight/internal/match"
 	"github.com/postflight-dev/postflight/internal/suite"
@@ -78,7 +79,7 @@ func (r *TriggerReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ct
 	}
 	// Nobody reads what it says, so nobody, starting a run, has to wait until the cache has it.
 	err = r.Status().Patch(ctx, t, client.MergeFrom(was), client.DisableReadYourWritesConsistency)
-	return ctrl.Result{}, client.IgnoreNotFound(err)
+	return ctrl.Result{}, apierror.IgnoreNotFound(err)
 }
 
 func setTriggerStatus(t *v1alpha1.Trigger, e *v1alpha1.Environment, runs []v1alpha1.Suite) {
