@@ -16,7 +16,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/index"
 )
 
-// APIKeyReconciler says of each APIKey whether it is accepted.
+// APIKeyReconciler reports whether each APIKey is accepted.
 type APIKeyReconciler struct {
 	client.Client
 	Clock clock.PassiveClock
@@ -30,11 +30,11 @@ func (r *APIKeyReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		For(&v1alpha1.APIKey{}).
 		Watches(&v1alpha1.APIKey{}, handler.EnqueueRequestsFromMapFunc(r.keysWithSameHash)).
-		Watches(&v1alpha1.Team{}, handler.EnqueueRequestsFromMapFunc(r.keysOf)).
+		Watches(&v1alpha1.Team{}, handler.EnqueueRequestsFromMapFunc(r.keysAffectedBy)).
 		Complete(r)
 }
 
-// Reconcile writes the Ready condition, and comes again when the key, or another one that revokes it, expires.
+// Reconcile writes the Ready condition, and runs again when the key, or another one that revokes it, expires.
 func (r *APIKeyReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	k, err := get[v1alpha1.APIKey](ctx, r, req.Namespace, req.Name)
 	if err != nil || k == nil {
@@ -53,7 +53,7 @@ func (r *APIKeyReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctr
 	return ctrl.Result{RequeueAfter: untilExpiry(k.Namespace, sameHash, now)}, setReady(ctx, r, k, &k.Status.Conditions, condition)
 }
 
-// untilExpiry is when the next of the namespace's keys with one hash expires; 0: none will.
+// untilExpiry is the time until the next of the namespace's keys with one hash expires; 0 if none will.
 func untilExpiry(namespace string, sameHash []v1alpha1.APIKey, now time.Time) time.Duration {
 	next := time.Duration(0)
 	for _, k := range sameHash {
@@ -69,31 +69,31 @@ func untilExpiry(namespace string, sameHash []v1alpha1.APIKey, now time.Time) ti
 
 func keyReady(k *v1alpha1.APIKey, verdict apikey.Verdict, teams []v1alpha1.Team) metav1.Condition {
 	if verdict != apikey.Accepted {
-		return notReady(string(verdict), refusal(k, verdict))
+		return notReady(string(verdict), refusalMessage(k, verdict))
 	}
 	if k.Spec.NamesNamespace {
-		return ready("Accepted", fmt.Sprintf("The key is accepted for the Team %q if it names the namespace %q.", teams[0].Name, k.Namespace))
+		return ready(string(verdict), fmt.Sprintf("The key is accepted for the Team %q if it names the namespace %q.", teams[0].Name, k.Namespace))
 	}
-	return ready("Accepted", fmt.Sprintf("The key is accepted for the Team %q.", teams[0].Name))
+	return ready(string(verdict), fmt.Sprintf("The key is accepted for the Team %q.", teams[0].Name))
 }
 
-func refusal(k *v1alpha1.APIKey, verdict apikey.Verdict) string {
+func refusalMessage(k *v1alpha1.APIKey, verdict apikey.Verdict) string {
 	switch verdict {
 	case apikey.Deleted:
-		return "The key is being deleted, and refused with 401."
+		return "The key is being deleted and is refused with 401."
 	case apikey.Suspended:
-		return "The key is suspended, and refused with 401."
+		return "The key is suspended and is refused with 401."
 	case apikey.Expired:
-		return "The key has expired, and is refused with 401. Make a new one."
+		return "The key has expired and is refused with 401. Create a new one."
 	case apikey.Revoked:
-		return "Another APIKey of this namespace has the same hash and is suspended, expired or being deleted, which revokes the key; it is refused with 401."
+		return "Another APIKey in this namespace has the same hash and is suspended, expired or being deleted. This revokes the key: it is refused with 401."
 	case apikey.NoTeam:
-		return fmt.Sprintf("No Team owns the namespace %q; the key is refused with 401.", k.Namespace)
+		return fmt.Sprintf("No Team owns the namespace %q, so the key is refused with 401.", k.Namespace)
 	case apikey.NamespaceClaimedTwice:
-		return fmt.Sprintf("Several Teams claim the namespace %q; the key is refused with 401.", k.Namespace)
+		return fmt.Sprintf("Several Teams claim the namespace %q, so the key is refused with 401.", k.Namespace)
 	default:
-		return "The namespace of another Team has an APIKey with the same hash. Nobody can tell whose key it is, so both are refused with 401, " +
-			"unless the key names its namespace. Make a new key with \"postflight keys create\": it names its namespace, and no other APIKey can affect it."
+		return "The namespace of another Team has an APIKey with the same hash. It is unclear whose key it is, so both are refused with 401, " +
+			"unless the key names its namespace. Create a new key with \"postflight keys create\": it names its namespace, and no other APIKey can affect it."
 	}
 }
 
@@ -103,9 +103,9 @@ func (r *APIKeyReconciler) keysWithSameHash(ctx context.Context, obj client.Obje
 	return r.requests(ctx, keys, err)
 }
 
-// keysOf are the APIKeys of a Team's namespace, and those elsewhere with a hash of these: they are
-// refused for as long as both namespaces have a Team.
-func (r *APIKeyReconciler) keysOf(ctx context.Context, obj client.Object) []ctrl.Request {
+// keysAffectedBy a Team are the APIKeys of its namespace, and those elsewhere with the same hashes, which are
+// refused as long as both namespaces have a Team.
+func (r *APIKeyReconciler) keysAffectedBy(ctx context.Context, obj client.Object) []ctrl.Request {
 	own := &v1alpha1.APIKeyList{}
 	err := r.List(ctx, own, client.InNamespace(obj.(*v1alpha1.Team).NamespaceName()), client.UnsafeDisableDeepCopy)
 	var affected []v1alpha1.APIKey
@@ -119,7 +119,7 @@ func (r *APIKeyReconciler) keysOf(ctx context.Context, obj client.Object) []ctrl
 
 func (r *APIKeyReconciler) requests(ctx context.Context, keys []v1alpha1.APIKey, err error) []ctrl.Request {
 	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "cannot list the APIKeys concerned")
+		ctrl.LoggerFrom(ctx).Error(err, "cannot list the affected APIKeys")
 		return nil
 	}
 	return requestsFor(keys)

@@ -15,11 +15,10 @@ import (
 	"github.com/postflight-dev/postflight/internal/index"
 )
 
-// EnvironmentReconciler deletes ephemeral Environments once they expire, after it has stopped the
-// runs in them.
+// EnvironmentReconciler deletes ephemeral Environments that have expired, after it has stopped their runs.
 type EnvironmentReconciler struct {
 	client.Client
-	Live  client.Reader // asks the API server, before what cannot be taken back
+	Live  client.Reader // asks the API server, before an action that cannot be undone
 	Clock clock.PassiveClock
 }
 
@@ -39,9 +38,9 @@ func environmentOf(_ context.Context, obj client.Object) []ctrl.Request {
 	return []ctrl.Request{{NamespacedName: client.ObjectKey{Namespace: s.Namespace, Name: s.Spec.Environment}}}
 }
 
-// Reconcile waits until the Environment expires, cancels what still runs in it, and deletes it once
-// nothing does. A notification that renews it meanwhile makes the deletion fail, on its old version; that
-// it was not renewed before the first cancel is asked of the API server, as a cache may not know yet.
+// Reconcile waits until the Environment expires, cancels its runs, and deletes it once they have ended. It
+// cancels nothing before the API server confirms the expiry, because the cache may lag behind a renewal.
+// A renewal after that makes the deletion fail, because its precondition is the old version.
 func (r *EnvironmentReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	e, left, err := r.ephemeral(ctx, r, req)
 	if err == nil && e != nil && left <= 0 {
@@ -52,14 +51,14 @@ func (r *EnvironmentReconciler) Reconcile(ctx context.Context, req ctrl.Request)
 	}
 	running, err := r.cancelRuns(ctx, e)
 	if err != nil || running {
-		return ctrl.Result{}, err // their end is an event
+		return ctrl.Result{}, err // the end of each run causes a reconcile
 	}
 	version := e.ResourceVersion
 	err = r.Delete(ctx, e, client.Preconditions{ResourceVersion: &version})
 	return ctrl.Result{}, apierror.IgnoreNotFound(err)
 }
 
-// ephemeral is the Environment and how long it has left; nil where it is not ephemeral, or is gone.
+// ephemeral is the Environment and the time until it expires; nil if it is not ephemeral, or is gone.
 func (r *EnvironmentReconciler) ephemeral(ctx context.Context, c client.Reader, req ctrl.Request) (*v1alpha1.Environment, time.Duration, error) {
 	e, err := get[v1alpha1.Environment](ctx, c, req.Namespace, req.Name)
 	if err != nil || e == nil || e.Spec.Ephemeral == nil || e.DeletionTimestamp != nil {

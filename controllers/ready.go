@@ -19,7 +19,7 @@ func notReady(reason, message string) metav1.Condition {
 	return metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: reason, Message: message}
 }
 
-// setReady writes the Ready condition of an object, if it changed. conditions are the object's own.
+// setReady writes the Ready condition of an object if it changed. conditions points into the object.
 func setReady(ctx context.Context, c client.Client, obj client.Object, conditions *[]metav1.Condition, is metav1.Condition) error {
 	was := obj.DeepCopyObject().(client.Object)
 	is.ObservedGeneration = obj.GetGeneration()

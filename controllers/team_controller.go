@@ -16,7 +16,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/index"
 )
 
-// TeamReconciler says of each Team whether its namespace is there and its own.
+// TeamReconciler reports whether each Team's namespace exists and belongs to it alone.
 type TeamReconciler struct {
 	client.Client
 }
@@ -24,12 +24,12 @@ type TeamReconciler struct {
 // +kubebuilder:rbac:groups=postflight.dev,resources=teams/status,verbs=patch
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
 
-// SetupWithManager registers the reconciler. Of Namespaces only the metadata is kept.
+// SetupWithManager registers the reconciler. Only the metadata of Namespaces is cached.
 func (r *TeamReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		For(&v1alpha1.Team{}).
-		Watches(&v1alpha1.Team{}, handler.EnqueueRequestsFromMapFunc(r.sharing)).
-		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.owners), builder.OnlyMetadata).
+		Watches(&v1alpha1.Team{}, handler.EnqueueRequestsFromMapFunc(r.claimantsLike)).
+		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.claimantsOf), builder.OnlyMetadata).
 		Complete(r)
 }
 
@@ -56,29 +56,29 @@ func teamReady(t *v1alpha1.Team, claims []v1alpha1.Team, exists bool) metav1.Con
 	for _, other := range claims {
 		if other.Name != t.Name {
 			return notReady("NamespaceClaimedTwice", fmt.Sprintf(
-				"The namespace %q is claimed by the Team %q too; the keys in it are refused until only one claims it.", t.NamespaceName(), other.Name))
+				"The Team %[2]q claims the namespace %[1]q, too. The keys in it are refused until only one Team claims it.", t.NamespaceName(), other.Name))
 		}
 	}
 	switch {
 	case !exists:
 		return notReady("NamespaceMissing", fmt.Sprintf("The namespace %q does not exist. Create it.", t.NamespaceName()))
 	case t.Spec.Suspended:
-		return ready("Suspended", "The team is suspended: its keys are answered with 403, and no run of it starts.")
+		return ready("Suspended", "The team is suspended: its keys are refused with 403, and its runs do not start.")
 	default:
 		return ready("Active", "The keys in the team's namespace are accepted.")
 	}
 }
 
-// sharing are the Teams that claim the namespace of one that changed.
-func (r *TeamReconciler) sharing(ctx context.Context, obj client.Object) []ctrl.Request {
-	return r.ownersOf(ctx, obj.(*v1alpha1.Team).NamespaceName())
+// claimantsLike are the Teams that claim the same namespace as a Team that changed.
+func (r *TeamReconciler) claimantsLike(ctx context.Context, obj client.Object) []ctrl.Request {
+	return r.requests(ctx, obj.(*v1alpha1.Team).NamespaceName())
 }
 
-func (r *TeamReconciler) owners(ctx context.Context, obj client.Object) []ctrl.Request {
-	return r.ownersOf(ctx, obj.GetName())
+func (r *TeamReconciler) claimantsOf(ctx context.Context, obj client.Object) []ctrl.Request {
+	return r.requests(ctx, obj.GetName())
 }
 
-func (r *TeamReconciler) ownersOf(ctx context.Context, namespace string) []ctrl.Request {
+func (r *TeamReconciler) requests(ctx context.Context, namespace string) []ctrl.Request {
 	claims, err := index.Claimants(ctx, r, namespace)
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "cannot list the Teams of the namespace", "namespace", namespace)
