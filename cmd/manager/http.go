@@ -24,7 +24,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/serve"
 )
 
-// drainTimeout lets requests end that are held for the API server.
+// drainTimeout lets held requests finish.
 func drainTimeout(o options) time.Duration { return o.holdBudget + 5*time.Second }
 
 // setupHTTP adds the HTTP API, which every replica serves.
@@ -66,16 +66,16 @@ func setupHTTP(
 		return nil, err
 	}
 	suitesSynced, err := api.WatchSuites(ctx, mgr.GetCache())
-	if err = errors.Join(err, knowEnvironments(ctx, mgr.GetCache())); err != nil {
+	if err = errors.Join(err, cacheEnvironments(ctx, mgr.GetCache())); err != nil {
 		return nil, err
 	}
-	// A replica that answers sooner does not know all Triggers and Suites, and may store a wrong time.
-	known := func() bool { return triggersSynced() && suitesSynced() && probe.Measured() }
-	return addServer(mgr, api, o, known, ready)
+	// A replica that answered earlier could miss Triggers and Suites, and store wrong times.
+	synced := func() bool { return triggersSynced() && suitesSynced() && probe.Measured() }
+	return addServer(mgr, api, o, synced, ready)
 }
 
-// newWriter is not the manager's client: that one's reads wait for its writes, and answers must wait for
-// neither.
+// newWriter does not use the manager's client, whose reads wait until the cache has its writes: answers must not
+// wait for that.
 func newWriter(mgr ctrl.Manager) (client.Client, error) {
 	writer, err := client.New(mgr.GetConfig(), client.Options{
 		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
@@ -86,9 +86,9 @@ func newWriter(mgr ctrl.Manager) (client.Client, error) {
 	return writer, nil
 }
 
-// knowEnvironments has the cache hold them before the first notification asks: it would wait for them,
-// and for ever where the API server is away.
-func knowEnvironments(ctx context.Context, c cache.Cache) error {
+// cacheEnvironments fills the cache before the first notification, which would otherwise wait for it: forever, if
+// the API server is away.
+func cacheEnvironments(ctx context.Context, c cache.Cache) error {
 	_, err := c.GetInformer(ctx, &v1alpha1.Environment{}, cache.BlockUntilSynced(false))
 	return err
 }
@@ -112,7 +112,7 @@ func setupAuth(
 // askVersion asks the API server for its version, which everyone may read, and takes the time from the answer. A
 // time that cannot be parsed is no failure: the API server answered.
 func askVersion(mgr ctrl.Manager) func(context.Context) (time.Time, error) {
-	server, _, urlErr := rest.DefaultServerUrlFor(mgr.GetConfig()) // a kubeconfig may name a host and no scheme
+	server, _, urlErr := rest.DefaultServerUrlFor(mgr.GetConfig()) // a kubeconfig may contain a host without a scheme
 	return func(ctx context.Context) (time.Time, error) {
 		if urlErr != nil {
 			return time.Time{}, urlErr
@@ -134,7 +134,7 @@ func askVersion(mgr ctrl.Manager) func(context.Context) (time.Time, error) {
 	}
 }
 
-func addServer(mgr ctrl.Manager, api *endpoint.API, o options, known func() bool, ready checks) (*serve.Server, error) {
+func addServer(mgr ctrl.Manager, api *endpoint.API, o options, synced func() bool, ready checks) (*serve.Server, error) {
 	l := api.Limits
 	server := &http.Server{Addr: o.bindAddress, Handler: api}
 	server.RegisterOnShutdown(api.Drain)
@@ -146,7 +146,7 @@ func addServer(mgr ctrl.Manager, api *endpoint.API, o options, known func() bool
 			Silent:   l.Silent,
 			Unproven: l.Unproven, Idle: l.Idle, LargeHeads: l.LargeHeads, Total: l.Connections, HeaderLines: l.HeaderLines,
 		},
-		Await: known,
+		Await: synced,
 	})
 	if err != nil {
 		return nil, err
