@@ -31,7 +31,7 @@ func drainTimeout(o options) time.Duration { return o.holdBudget + 5*time.Second
 func setupHTTP(
 	ctx context.Context, mgr ctrl.Manager, o options, store *inputs.Store, probe *auth.APIServerProbe, in surroundings, ready checks,
 ) (*serve.Server, error) {
-	authenticate, err := setupAuth(ctx, mgr, probe, serverClock{in.clock, probe})
+	authenticate, err := setupAuth(mgr, probe, serverClock{in.clock, probe})
 	if err != nil {
 		return nil, err
 	}
@@ -93,9 +93,7 @@ func cacheEnvironments(ctx context.Context, c cache.Cache) error {
 	return err
 }
 
-func setupAuth(
-	ctx context.Context, mgr ctrl.Manager, probe *auth.APIServerProbe, clock clock.PassiveClock,
-) (func(*http.Request) (endpoint.Principal, error), error) {
+func setupAuth(mgr ctrl.Manager, probe *auth.APIServerProbe, clock clock.PassiveClock) (func(*http.Request) (endpoint.Principal, error), error) {
 	usage := auth.NewUsage(mgr.GetClient(), clock)
 	if err := mgr.Add(usage); err != nil {
 		return nil, err

@@ -90,7 +90,7 @@ func TestClasses(t *testing.T) {
 }
 
 func TestMessage(t *testing.T) {
-	for _, err := range []error{errors.New("no room."), fmt.Errorf("create: %w", apierrors.NewBadRequest("no room. "))} {
+	for _, err := range []error{errors.New("no room"), fmt.Errorf("create: %w", apierrors.NewBadRequest("no room. "))} {
 		if got := apierror.Message(err); got != "no room" {
 			t.Errorf("%v: %q", err, got)
 		}
