@@ -93,7 +93,9 @@ func cacheEnvironments(ctx context.Context, c cache.Cache) error {
 	return err
 }
 
-func setupAuth(mgr ctrl.Manager, probe *auth.APIServerProbe, clock clock.PassiveClock) (func(*http.Request) (endpoint.Principal, error), error) {
+func setupAuth(
+	mgr ctrl.Manager, probe *auth.APIServerProbe, clock clock.PassiveClock,
+) (func(*http.Request) (endpoint.Principal, error), error) {
 	usage := auth.NewUsage(mgr.GetClient(), clock)
 	if err := mgr.Add(usage); err != nil {
 		return nil, err
