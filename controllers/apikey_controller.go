@@ -13,9 +13,10 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/apikey"
+	"github.com/postflight-dev/postflight/internal/index"
 )
 
-// APIKeyReconciler says of each APIKey whether it is accepted.
+// APIKeyReconciler reports whether each APIKey is accepted.
 type APIKeyReconciler struct {
 	client.Client
 	Clock clock.PassiveClock
@@ -29,43 +30,30 @@ func (r *APIKeyReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		For(&v1alpha1.APIKey{}).
 		Watches(&v1alpha1.APIKey{}, handler.EnqueueRequestsFromMapFunc(r.keysWithSameHash)).
-		Watches(&v1alpha1.Team{}, handler.EnqueueRequestsFromMapFunc(r.keysOf)).
+		Watches(&v1alpha1.Team{}, handler.EnqueueRequestsFromMapFunc(r.keysAffectedBy)).
 		Complete(r)
 }
 
-// Reconcile writes the Ready condition, and comes again when the key, or another one that revokes it, expires.
+// Reconcile writes the Ready condition, and runs again when the key, or another one that revokes it, expires.
 func (r *APIKeyReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	k, err := get[v1alpha1.APIKey](ctx, r, req.Namespace, req.Name)
 	if err != nil || k == nil {
 		return ctrl.Result{}, err
 	}
-	sameHash, err := r.withDigest(ctx, k.Spec.SHA256)
+	sameHash, err := index.Keys(ctx, r, "", k.Spec.SHA256)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	owners, err := r.ownersOf(ctx, k, sameHash)
+	claims, err := index.Claims(ctx, r, append([]v1alpha1.APIKey{*k}, sameHash...))
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	now := r.Clock.Now()
-	condition := keyReady(k, apikey.Judge(k, sameHash, owners, now), owners[k.Namespace])
+	condition := keyReady(k, apikey.Judge(k, sameHash, claims, now), claims[k.Namespace])
 	return ctrl.Result{RequeueAfter: untilExpiry(k.Namespace, sameHash, now)}, setReady(ctx, r, k, &k.Status.Conditions, condition)
 }
 
-func (r *APIKeyReconciler) ownersOf(ctx context.Context, k *v1alpha1.APIKey, sameHash []v1alpha1.APIKey) (owners apikey.Owners, err error) {
-	owners = apikey.Owners{}
-	for _, key := range append([]v1alpha1.APIKey{*k}, sameHash...) {
-		if _, known := owners[key.Namespace]; known {
-			continue
-		}
-		if owners[key.Namespace], err = teamsOf(ctx, r, key.Namespace); err != nil {
-			return nil, err
-		}
-	}
-	return owners, nil
-}
-
-// untilExpiry is when the next of the namespace's keys with one hash expires; 0: none will.
+// untilExpiry is the time until the next of the namespace's keys with one hash expires; 0 if none will.
 func untilExpiry(namespace string, sameHash []v1alpha1.APIKey, now time.Time) time.Duration {
 	next := time.Duration(0)
 	for _, k := range sameHash {
@@ -81,55 +69,49 @@ func untilExpiry(namespace string, sameHash []v1alpha1.APIKey, now time.Time) ti
 
 func keyReady(k *v1alpha1.APIKey, verdict apikey.Verdict, teams []v1alpha1.Team) metav1.Condition {
 	if verdict != apikey.Accepted {
-		return notReady(string(verdict), refusal(k, verdict))
+		return notReady(string(verdict), refusalMessage(k, verdict))
 	}
 	if k.Spec.NamesNamespace {
-		return ready("Accepted", fmt.Sprintf("The key is accepted for the Team %q if it names the namespace %q.", teams[0].Name, k.Namespace))
+		return ready(string(verdict), fmt.Sprintf("The key is accepted for the Team %q if it names the namespace %q.", teams[0].Name, k.Namespace))
 	}
-	return ready("Accepted", fmt.Sprintf("The key is accepted for the Team %q.", teams[0].Name))
+	return ready(string(verdict), fmt.Sprintf("The key is accepted for the Team %q.", teams[0].Name))
 }
 
-func refusal(k *v1alpha1.APIKey, verdict apikey.Verdict) string {
+func refusalMessage(k *v1alpha1.APIKey, verdict apikey.Verdict) string {
 	switch verdict {
 	case apikey.Deleted:
-		return "The key is being deleted, and refused with 401."
+		return "The key is being deleted and is refused with 401."
 	case apikey.Suspended:
-		return "The key is suspended, and refused with 401."
+		return "The key is suspended and is refused with 401."
 	case apikey.Expired:
-		return "The key has expired, and is refused with 401. Make a new one."
+		return "The key has expired and is refused with 401. Create a new one."
 	case apikey.Revoked:
-		return "Another APIKey of this namespace has the same hash and is suspended, expired or being deleted, which revokes the key; it is refused with 401."
+		return "Another APIKey in this namespace has the same hash and is suspended, expired or being deleted. This revokes the key: it is refused with 401."
 	case apikey.NoTeam:
-		return fmt.Sprintf("No Team owns the namespace %q; the key is refused with 401.", k.Namespace)
+		return fmt.Sprintf("No Team owns the namespace %q, so the key is refused with 401.", k.Namespace)
 	case apikey.NamespaceClaimedTwice:
-		return fmt.Sprintf("Several Teams claim the namespace %q; the key is refused with 401.", k.Namespace)
+		return fmt.Sprintf("Several Teams claim the namespace %q, so the key is refused with 401.", k.Namespace)
 	default:
-		return "The namespace of another Team has an APIKey with the same hash. Nobody can tell whose key it is, so both are refused with 401, " +
-			"unless the key names its namespace. Make a new key with \"postflight keys create\": it names its namespace, and no other APIKey can affect it."
+		return "The namespace of another Team has an APIKey with the same hash. It is unclear whose key it is, so both are refused with 401, " +
+			"unless the key names its namespace. Create a new key with \"postflight keys create\": it names its namespace, and no other APIKey can affect it."
 	}
-}
-
-func (r *APIKeyReconciler) withDigest(ctx context.Context, sha string) ([]v1alpha1.APIKey, error) {
-	list := &v1alpha1.APIKeyList{}
-	err := r.List(ctx, list, client.MatchingFields{indexDigest: sha}, client.UnsafeDisableDeepCopy)
-	return list.Items, err
 }
 
 // keysWithSameHash are the APIKeys with the hash of one that changed.
 func (r *APIKeyReconciler) keysWithSameHash(ctx context.Context, obj client.Object) []ctrl.Request {
-	keys, err := r.withDigest(ctx, obj.(*v1alpha1.APIKey).Spec.SHA256)
+	keys, err := index.Keys(ctx, r, "", obj.(*v1alpha1.APIKey).Spec.SHA256)
 	return r.requests(ctx, keys, err)
 }
 
-// keysOf are the APIKeys of a Team's namespace, and those elsewhere with a hash of these: they are
-// refused for as long as both namespaces have a Team.
-func (r *APIKeyReconciler) keysOf(ctx context.Context, obj client.Object) []ctrl.Request {
+// keysAffectedBy a Team are the APIKeys of its namespace, and those elsewhere with the same hashes, which are
+// refused as long as both namespaces have a Team.
+func (r *APIKeyReconciler) keysAffectedBy(ctx context.Context, obj client.Object) []ctrl.Request {
 	own := &v1alpha1.APIKeyList{}
 	err := r.List(ctx, own, client.InNamespace(obj.(*v1alpha1.Team).NamespaceName()), client.UnsafeDisableDeepCopy)
 	var affected []v1alpha1.APIKey
 	for i := 0; i < len(own.Items) && err == nil; i++ {
 		var same []v1alpha1.APIKey
-		same, err = r.withDigest(ctx, own.Items[i].Spec.SHA256)
+		same, err = index.Keys(ctx, r, "", own.Items[i].Spec.SHA256)
 		affected = append(affected, same...)
 	}
 	return r.requests(ctx, affected, err)
@@ -137,7 +119,7 @@ func (r *APIKeyReconciler) keysOf(ctx context.Context, obj client.Object) []ctrl
 
 func (r *APIKeyReconciler) requests(ctx context.Context, keys []v1alpha1.APIKey, err error) []ctrl.Request {
 	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "cannot list the APIKeys concerned")
+		ctrl.LoggerFrom(ctx).Error(err, "cannot list the affected APIKeys")
 		return nil
 	}
 	return requestsFor(keys)

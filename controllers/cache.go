@@ -14,8 +14,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/suite"
 )
 
-// CacheOptions keep in memory only what is needed: of Jobs those of Suites, without their templates, and
-// of nothing the managed fields, which are often the larger half of an object.
+// CacheOptions keep in memory only what is needed: no Jobs except those of Suites, no templates of Jobs, and no
+// managed fields, which are often the larger half of an object.
 func CacheOptions() cache.Options {
 	ofSuites, err := labels.NewRequirement(v1alpha1.LabelSuite, selection.Exists, nil)
 	utilruntime.Must(err)
@@ -38,12 +38,12 @@ func stripSuite(s *v1alpha1.Suite) *v1alpha1.Suite {
 	return s
 }
 
-// transform leaves alone what is not of the kind: the cache's own word for an object that was deleted
-// while nobody looked.
-func transform[T any](kept func(T) T) toolscache.TransformFunc {
+// transform does not touch objects of another type: the cache passes a tombstone for an object whose deletion
+// it missed.
+func transform[T any](strip func(T) T) toolscache.TransformFunc {
 	return func(obj any) (any, error) {
 		if o, ok := obj.(T); ok {
-			return kept(o), nil
+			return strip(o), nil
 		}
 		return obj, nil
 	}

@@ -1,3 +1,3 @@
-// Package controllers holds the reconcilers, one file per kind. Each observes what exists, asks a pure
-// package what to do, applies the answer and reports it; none of them decides anything itself.
+// Package controllers holds the reconcilers, one file per kind. Each observes what exists, lets a pure
+// package decide, acts, and reports the result in the status.
 package controllers

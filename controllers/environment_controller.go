@@ -11,13 +11,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/apierror"
+	"github.com/postflight-dev/postflight/internal/index"
 )
 
-// EnvironmentReconciler deletes ephemeral Environments once they expire, after it has stopped the
-// runs in them.
+// EnvironmentReconciler deletes ephemeral Environments that have expired, after it has stopped their runs.
 type EnvironmentReconciler struct {
 	client.Client
-	Live  client.Reader // asks the API server, before what cannot be taken back
+	Live  client.Reader // asks the API server, before an action that cannot be undone
 	Clock clock.PassiveClock
 }
 
@@ -37,9 +38,9 @@ func environmentOf(_ context.Context, obj client.Object) []ctrl.Request {
 	return []ctrl.Request{{NamespacedName: client.ObjectKey{Namespace: s.Namespace, Name: s.Spec.Environment}}}
 }
 
-// Reconcile waits until the Environment expires, cancels what still runs in it, and deletes it once
-// nothing does. A notification that renews it meanwhile makes the deletion fail, on its old version; that
-// it was not renewed before the first cancel is asked of the API server, as a cache may not know yet.
+// Reconcile waits until the Environment expires, cancels its runs, and deletes it once they have ended. It
+// cancels nothing before the API server confirms the expiry, because the cache may lag behind a renewal.
+// A renewal after that makes the deletion fail, because its precondition is the old version.
 func (r *EnvironmentReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	e, left, err := r.ephemeral(ctx, r, req)
 	if err == nil && e != nil && left <= 0 {
@@ -50,14 +51,14 @@ func (r *EnvironmentReconciler) Reconcile(ctx context.Context, req ctrl.Request)
 	}
 	running, err := r.cancelRuns(ctx, e)
 	if err != nil || running {
-		return ctrl.Result{}, err // their end is an event
+		return ctrl.Result{}, err // the end of each run causes a reconcile
 	}
 	version := e.ResourceVersion
 	err = r.Delete(ctx, e, client.Preconditions{ResourceVersion: &version})
-	return ctrl.Result{}, client.IgnoreNotFound(err)
+	return ctrl.Result{}, apierror.IgnoreNotFound(err)
 }
 
-// ephemeral is the Environment and how long it has left; nil where it is not ephemeral, or is gone.
+// ephemeral is the Environment and the time until it expires; nil if it is not ephemeral, or is gone.
 func (r *EnvironmentReconciler) ephemeral(ctx context.Context, c client.Reader, req ctrl.Request) (*v1alpha1.Environment, time.Duration, error) {
 	e, err := get[v1alpha1.Environment](ctx, c, req.Namespace, req.Name)
 	if err != nil || e == nil || e.Spec.Ephemeral == nil || e.DeletionTimestamp != nil {
@@ -68,7 +69,7 @@ func (r *EnvironmentReconciler) ephemeral(ctx context.Context, c client.Reader, 
 
 func (r *EnvironmentReconciler) cancelRuns(ctx context.Context, e *v1alpha1.Environment) (running bool, err error) {
 	list := &v1alpha1.SuiteList{}
-	if err := r.List(ctx, list, client.InNamespace(e.Namespace), client.MatchingFields{indexEnvironment: e.Name}); err != nil {
+	if err := r.List(ctx, list, client.InNamespace(e.Namespace), client.MatchingFields{index.Environment: e.Name}); err != nil {
 		return false, err
 	}
 	for i := range list.Items {
@@ -82,7 +83,7 @@ func (r *EnvironmentReconciler) cancelRuns(ctx context.Context, e *v1alpha1.Envi
 			s.Annotations = map[string]string{}
 		}
 		s.Annotations[v1alpha1.AnnotationCanceledBy] = "Postflight, because its ephemeral Environment expired"
-		if err := r.Patch(ctx, s, patch); client.IgnoreNotFound(err) != nil {
+		if err := r.Patch(ctx, s, patch); apierror.IgnoreNotFound(err) != nil {
 			return true, fmt.Errorf("cancel %s: %w", s.Name, err)
 		}
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/controllers"
+	"github.com/postflight-dev/postflight/internal/index"
 	"github.com/postflight-dev/postflight/internal/suite"
 )
 
@@ -97,7 +98,7 @@ func (w *world) fill() cache.Cache {
 	w.must(err)
 	ctx, cancel := context.WithCancel(context.Background())
 	w.t.Cleanup(cancel)
-	w.must(controllers.SetupIndexes(ctx, c))
+	w.must(index.Setup(ctx, c))
 	go func() { _ = c.Start(ctx) }()
 	if !c.WaitForCacheSync(ctx) {
 		w.t.Fatal("the cache did not fill")

@@ -10,13 +10,13 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// SuiteMetrics tell how the runs go. Their labels are states, of which there are eight.
+// SuiteMetrics count and time the runs. Their only label is the state, with eight values.
 type SuiteMetrics struct {
 	untilJob prometheus.Histogram
 	untilEnd *prometheus.HistogramVec
 }
 
-// NewSuiteMetrics registers the metrics. Suites are counted in the cache when they are asked for.
+// NewSuiteMetrics registers the metrics. Each scrape counts the Suites in the cache.
 func NewSuiteMetrics(registerer prometheus.Registerer, cache client.Reader) (*SuiteMetrics, error) {
 	m := &SuiteMetrics{
 		untilJob: prometheus.NewHistogram(prometheus.HistogramOpts{
@@ -43,20 +43,19 @@ func (m *SuiteMetrics) started(s *v1alpha1.Suite, now time.Time) {
 	m.untilJob.Observe(sinceReceipt(s, now))
 }
 
-// sinceReceipt is not negative where the clocks of the leader and of the API server differ.
+// sinceReceipt is not negative even if the clocks of the leader and the API server differ.
 func sinceReceipt(s *v1alpha1.Suite, now time.Time) float64 {
 	return max(0, now.Sub(s.Received().Time).Seconds())
 }
 
-// moved observes a run that is in another state. Now is not taken from the status, whose times are
-// whole seconds.
+// moved observes a run whose state changed. The time is an argument because the status has whole seconds only.
 func (m *SuiteMetrics) moved(s *v1alpha1.Suite, now time.Time) {
 	if s.Finished() {
 		m.untilEnd.WithLabelValues(s.State()).Observe(sinceReceipt(s, now))
 	}
 }
 
-// suiteCounts counts the Suites by state, in the cache, at each scrape.
+// suiteCounts counts the cached Suites by state at each scrape.
 type suiteCounts struct{ cache client.Reader }
 
 var suitesByState = prometheus.NewDesc("postflight_suites",

@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/apierror"
 )
 
 func ready(reason, message string) metav1.Condition {
@@ -18,7 +19,7 @@ func notReady(reason, message string) metav1.Condition {
 	return metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: reason, Message: message}
 }
 
-// setReady writes the Ready condition of an object, if it changed. conditions are the object's own.
+// setReady writes the Ready condition of an object if it changed. conditions points into the object.
 func setReady(ctx context.Context, c client.Client, obj client.Object, conditions *[]metav1.Condition, is metav1.Condition) error {
 	was := obj.DeepCopyObject().(client.Object)
 	is.ObservedGeneration = obj.GetGeneration()
@@ -26,5 +27,5 @@ func setReady(ctx context.Context, c client.Client, obj client.Object, condition
 		return nil
 	}
 	patch := client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{})
-	return client.IgnoreNotFound(c.Status().Patch(ctx, obj, patch))
+	return apierror.IgnoreNotFound(c.Status().Patch(ctx, obj, patch))
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -60,6 +61,8 @@ func TestTriggerReady(t *testing.T) {
 		"Syntax":     {aTrigger("syntax", matching("(((")), "False", "MatchInvalid", ""},
 		"Glob": {aTrigger("glob", func(t *v1alpha1.Trigger) { t.Spec.Match.Branches = []string{"release/[a"} }),
 			"False", "MatchInvalid", "release/[a"},
+		"Repository": {aTrigger("checks", func(t *v1alpha1.Trigger) { t.Spec.Repository = &v1alpha1.Repository{Name: "acme/shop"} }),
+			"True", "Watching", "spec.repository has no effect yet"},
 		"Environment": {aTrigger("lost", lost), "False", "EnvironmentMissing", `no Environment "nowhere"`},
 	}
 	for name, tc := range cases {
@@ -68,7 +71,19 @@ func TestTriggerReady(t *testing.T) {
 			w.ready(tc.trigger, tc.status, tc.reason, tc.words)
 		})
 	}
-	t.Run("Mended", func(t *testing.T) {
+	t.Run("Event", func(t *testing.T) {
+		w.eventually("a warning says why the Trigger cannot match", func() string {
+			list := &eventsv1.EventList{}
+			w.must(w.Client.List(context.Background(), list, client.InNamespace(w.ns)))
+			for _, e := range list.Items {
+				if e.Regarding.Kind == "Trigger" && e.Regarding.Name == "broken" && e.Type == "Warning" && e.Reason == "MatchInvalid" && strings.Contains(e.Note, "brunch") {
+					return ""
+				}
+			}
+			return fmt.Sprintf("%d other events", len(list.Items))
+		})
+	})
+	t.Run("Fixed", func(t *testing.T) {
 		o := cases["Expression"].trigger
 		w.change(o, func(client.Object) { o.Spec.Match.Expression = "true" })
 		w.ready(o, "True", "Watching", "")
@@ -140,19 +155,19 @@ func TestAPIKeyReady(t *testing.T) {
 	w.ready(suspended, "False", "Suspended", "401")
 	w.ready(expiring, "False", "Expired", "401") // by itself, once the time comes
 
-	twin := aKey("twin", func(k *v1alpha1.APIKey) { k.Spec.SHA256, k.Namespace = good.Spec.SHA256, other })
+	copied := aKey("copied", func(k *v1alpha1.APIKey) { k.Spec.SHA256, k.Namespace = good.Spec.SHA256, other })
 	named := aKey("a5", func(k *v1alpha1.APIKey) { k.Spec.NamesNamespace = true })
-	namedTwin := aKey("named-twin", func(k *v1alpha1.APIKey) { k.Spec.SHA256, k.Namespace = named.Spec.SHA256, other })
-	w.create(twin, named, namedTwin)
-	w.ready(twin, "False", "NoTeam", other)
+	namedCopy := aKey("named-copy", func(k *v1alpha1.APIKey) { k.Spec.SHA256, k.Namespace = named.Spec.SHA256, other })
+	w.create(copied, named, namedCopy)
+	w.ready(copied, "False", "NoTeam", other)
 	w.ready(good, "True", "Accepted", "") // a namespace without a Team affects no other
 	w.must(w.Client.Create(ctx, aTeam(other, "")))
-	w.ready(twin, "False", "UsedTwice", "postflight keys create")
+	w.ready(copied, "False", "UsedTwice", "postflight keys create")
 	w.ready(good, "False", "UsedTwice", "postflight keys create")
 	w.ready(named, "True", "Accepted", "if it names the namespace")
 	w.must(w.Client.Delete(ctx, aTeam(other, "")))
 	w.ready(good, "True", "Accepted", "")
-	w.must(w.Client.Delete(ctx, twin))
+	w.must(w.Client.Delete(ctx, copied))
 
 	old := aKey("old", until(3*time.Second), func(k *v1alpha1.APIKey) { k.Spec.SHA256 = good.Spec.SHA256 })
 	w.create(old)

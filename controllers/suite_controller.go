@@ -23,6 +23,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/apierror"
+	"github.com/postflight-dev/postflight/internal/index"
 	"github.com/postflight-dev/postflight/internal/suite"
 )
 
@@ -72,8 +73,8 @@ func (r *SuiteReconciler) SetupWithManager(mgr ctrl.Manager) error {
 		For(&v1alpha1.Suite{}, builder.WithPredicates(predicate.Or(specOrAnnotationsChanged, justEnded, replaced))).
 		Owns(&batchv1.Job{}, builder.WithPredicates(ignoreCreate)).
 		Watches(&v1alpha1.Suite{}, r.enqueueAffected()).
-		Watches(&v1alpha1.Trigger{}, handler.EnqueueRequestsFromMapFunc(r.suitesOf(indexTrigger)), specChanged).
-		Watches(&v1alpha1.Environment{}, handler.EnqueueRequestsFromMapFunc(r.suitesOf(indexEnvironment)), specChanged).
+		Watches(&v1alpha1.Trigger{}, handler.EnqueueRequestsFromMapFunc(r.suitesOf(index.Trigger)), specChanged).
+		Watches(&v1alpha1.Environment{}, handler.EnqueueRequestsFromMapFunc(r.suitesOf(index.Environment)), specChanged).
 		Watches(&v1alpha1.Team{}, handler.EnqueueRequestsFromMapFunc(r.unfinishedOfTeam), specChanged).
 		WithOptions(controller.Options{MaxConcurrentReconciles: suiteWorkers, ReconciliationTimeout: reconcileTimeout, RateLimiter: backoff()}).
 		Complete(r)
@@ -110,7 +111,7 @@ func ends(e event.UpdateEvent) bool {
 func (r *SuiteReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	s := &v1alpha1.Suite{}
 	if err := r.Get(ctx, req.NamespacedName, s); err != nil {
-		return ctrl.Result{}, client.IgnoreNotFound(err)
+		return ctrl.Result{}, apierror.IgnoreNotFound(err)
 	}
 	o, err := r.observe(ctx, s)
 	if err != nil {

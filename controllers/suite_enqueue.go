@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/index"
 	"github.com/postflight-dev/postflight/internal/suite"
 )
 
@@ -50,7 +51,7 @@ func (r *SuiteReconciler) affectedBy(ctx context.Context, s *v1alpha1.Suite, fre
 	var stream, queue []*v1alpha1.Suite
 	var err error
 	if key := suite.StreamKey(s); key != "" {
-		stream, err = r.suites(ctx, s.Namespace, client.MatchingFields{indexUnfinishedStream: key})
+		stream, err = r.suites(ctx, s.Namespace, client.MatchingFields{index.UnfinishedStream: key})
 	}
 	if err == nil && (frees || !s.Finished()) {
 		queue, err = r.nextInQueue(ctx, s, frees)
@@ -64,7 +65,7 @@ func (r *SuiteReconciler) affectedBy(ctx context.Context, s *v1alpha1.Suite, fre
 
 // nextInQueue are the runs that wait for the slots that s uses; if s frees none, only those behind it.
 func (r *SuiteReconciler) nextInQueue(ctx context.Context, s *v1alpha1.Suite, frees bool) ([]*v1alpha1.Suite, error) {
-	team, err := r.owner(ctx, s.Namespace)
+	team, err := index.Owner(ctx, r, s.Namespace)
 	if err != nil || team == nil {
 		return nil, err
 	}
@@ -80,7 +81,7 @@ func (r *SuiteReconciler) nextInQueue(ctx context.Context, s *v1alpha1.Suite, fr
 	if err != nil {
 		return nil, err
 	}
-	unfinished, err := r.suites(ctx, s.Namespace, client.MatchingFields{indexUnfinished: "true"})
+	unfinished, err := r.suites(ctx, s.Namespace, client.MatchingFields{index.Unfinished: "true"})
 	if err != nil {
 		return nil, err
 	}

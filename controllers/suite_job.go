@@ -3,8 +3,6 @@ package controllers
 import (
 	"context"
 	"errors"
-	"regexp"
-	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -57,10 +55,10 @@ func (r *SuiteReconciler) createJob(ctx context.Context, o *suite.Observation) e
 		return r.adopt(ctx, o)
 	case apierrors.IsConflict(err):
 		return err // two Jobs used one quota at the same time
-	case isRefusal(err) && !isQuota(err):
-		o.Creation = suite.Creation{Result: suite.Rejected, Detail: reason(err)}
+	case apierror.Rejected(err):
+		o.Creation = suite.Creation{Result: suite.Rejected, Detail: apierror.Message(err)}
 	default:
-		o.Creation = suite.Creation{Result: suite.NotAccepted, Detail: reason(err)}
+		o.Creation = suite.Creation{Result: suite.NotAccepted, Detail: apierror.Message(err)}
 	}
 	return nil
 }
@@ -104,34 +102,4 @@ func ofEarlier(j *batchv1.Job, s *v1alpha1.Suite) bool {
 	owner := metav1.GetControllerOf(j)
 	return owner != nil && owner.APIVersion == v1alpha1.GroupVersion.String() && owner.Kind == "Suite" &&
 		owner.Name == s.Name && owner.UID != s.UID
-}
-
-// tooLarge is how the API server words that its store, or its connection to it, does not take the
-// object: with a code by which it could be any failure.
-var tooLarge = regexp.MustCompile(`request is too large|message larger than max`)
-
-// isRefusal reports whether the same Job would be refused again by an API server that is up.
-func isRefusal(err error) bool {
-	if apierrors.IsRequestEntityTooLargeError(err) || tooLarge.MatchString(err.Error()) {
-		return true
-	}
-	return !apierror.Starting(err) && (apierrors.IsInvalid(err) || apierrors.IsForbidden(err) ||
-		apierrors.IsBadRequest(err) || apierrors.IsNotFound(err))
-}
-
-var quotaWords = regexp.MustCompile(`exceeded quota|maximum .* quota`)
-
-// isQuota tells a full quota, which may empty, from other refusals. The API server has no reason of
-// its own for it; its own controllers look for these words too.
-func isQuota(err error) bool {
-	return apierrors.IsForbidden(err) && quotaWords.MatchString(err.Error())
-}
-
-// reason is what the API server says, without the client's wrapping and without a last full stop.
-func reason(err error) string {
-	var status apierrors.APIStatus
-	if errors.As(err, &status) {
-		err = errors.New(status.Status().Message)
-	}
-	return strings.TrimSuffix(err.Error(), ".")
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/apierror"
+	"github.com/postflight-dev/postflight/internal/index"
 	"github.com/postflight-dev/postflight/internal/job"
 	"github.com/postflight-dev/postflight/internal/suite"
 )
@@ -45,7 +46,7 @@ func (r *SuiteReconciler) observe(ctx context.Context, s *v1alpha1.Suite) (o sui
 	if o.Environment, err = get[v1alpha1.Environment](ctx, r, s.Namespace, s.Spec.Environment); err != nil {
 		return o, err
 	}
-	o.Team, err = r.owner(ctx, s.Namespace)
+	o.Team, err = index.Owner(ctx, r, s.Namespace)
 	return o, err
 }
 
@@ -148,7 +149,7 @@ func (r *SuiteReconciler) stream(ctx context.Context, s *v1alpha1.Suite) ([]*v1a
 	if key == "" {
 		return nil, nil
 	}
-	return r.suites(ctx, s.Namespace, client.MatchingFields{indexStream: key})
+	return r.suites(ctx, s.Namespace, client.MatchingFields{index.Stream: key})
 }
 
 // suites does not wait until the cache has the writes of the other workers: a run whose end it does not have
@@ -165,16 +166,6 @@ func (r *SuiteReconciler) suites(ctx context.Context, namespace string, fields c
 		suites[i] = &list.Items[i]
 	}
 	return suites, nil
-}
-
-// owner is the one Team that owns a namespace; nil where none or several claim it, for then nobody can
-// tell whose limits count, and whose files its runs may get.
-func (r *SuiteReconciler) owner(ctx context.Context, namespace string) (*v1alpha1.Team, error) {
-	teams, err := teamsOf(ctx, r, namespace)
-	if err != nil || len(teams) != 1 || teams[0].DeletionTimestamp != nil {
-		return nil, err
-	}
-	return &teams[0], nil
 }
 
 func (r *SuiteReconciler) limits(ctx context.Context, team *v1alpha1.Team, namespace string) (suite.Limits, error) {
@@ -203,12 +194,12 @@ func (r *SuiteReconciler) queuePosition(ctx context.Context, s *v1alpha1.Suite, 
 	if err != nil {
 		return 0, err
 	}
-	unfinished, err := r.suites(ctx, s.Namespace, client.MatchingFields{indexUnfinished: "true"})
+	unfinished, err := r.suites(ctx, s.Namespace, client.MatchingFields{index.Unfinished: "true"})
 	if err != nil {
 		return 0, err
 	}
 	jobs := &batchv1.JobList{}
-	err = r.List(ctx, jobs, client.InNamespace(s.Namespace), client.MatchingFields{indexUnfinished: "true"},
+	err = r.List(ctx, jobs, client.InNamespace(s.Namespace), client.MatchingFields{index.Unfinished: "true"},
 		client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency) // not to wait for the writes of other teams
 	if err != nil {
 		return 0, err
@@ -221,14 +212,14 @@ func (r *SuiteReconciler) queuePosition(ctx context.Context, s *v1alpha1.Suite, 
 	return suite.QueuePosition(s, unfinished, func(o *v1alpha1.Suite) bool { return active[o.Name] || o.Status.JobName != "" }, limits), nil
 }
 
-func (r *SuiteReconciler) suitesOf(index string) func(context.Context, client.Object) []ctrl.Request {
+func (r *SuiteReconciler) suitesOf(field string) func(context.Context, client.Object) []ctrl.Request {
 	return func(ctx context.Context, obj client.Object) []ctrl.Request {
-		return r.enqueue(ctx, obj.GetNamespace(), client.MatchingFields{index: obj.GetName()})
+		return r.enqueue(ctx, obj.GetNamespace(), client.MatchingFields{field: obj.GetName()})
 	}
 }
 
 func (r *SuiteReconciler) unfinishedOfTeam(ctx context.Context, obj client.Object) []ctrl.Request {
-	return r.enqueue(ctx, obj.(*v1alpha1.Team).NamespaceName(), client.MatchingFields{indexUnfinished: "true"})
+	return r.enqueue(ctx, obj.(*v1alpha1.Team).NamespaceName(), client.MatchingFields{index.Unfinished: "true"})
 }
 
 func (r *SuiteReconciler) enqueue(ctx context.Context, namespace string, fields client.MatchingFields) []ctrl.Request {

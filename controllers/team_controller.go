@@ -12,9 +12,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/apierror"
+	"github.com/postflight-dev/postflight/internal/index"
 )
 
-// TeamReconciler says of each Team whether its namespace is there and its own.
+// TeamReconciler reports whether each Team's namespace exists and belongs to it alone.
 type TeamReconciler struct {
 	client.Client
 }
@@ -22,12 +24,12 @@ type TeamReconciler struct {
 // +kubebuilder:rbac:groups=postflight.dev,resources=teams/status,verbs=patch
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
 
-// SetupWithManager registers the reconciler. Of Namespaces only the metadata is kept.
+// SetupWithManager registers the reconciler. Only the metadata of Namespaces is cached.
 func (r *TeamReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		For(&v1alpha1.Team{}).
-		Watches(&v1alpha1.Team{}, handler.EnqueueRequestsFromMapFunc(r.sharing)).
-		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.owners), builder.OnlyMetadata).
+		Watches(&v1alpha1.Team{}, handler.EnqueueRequestsFromMapFunc(r.claimantsLike)).
+		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.claimantsOf), builder.OnlyMetadata).
 		Complete(r)
 }
 
@@ -37,14 +39,14 @@ func (r *TeamReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.
 	if err != nil || t == nil {
 		return ctrl.Result{}, err
 	}
-	claims, err := teamsOf(ctx, r, t.NamespaceName())
+	claims, err := index.Claimants(ctx, r, t.NamespaceName())
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	namespace := &metav1.PartialObjectMetadata{}
 	namespace.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
 	err = r.Get(ctx, client.ObjectKey{Name: t.NamespaceName()}, namespace)
-	if client.IgnoreNotFound(err) != nil {
+	if apierror.IgnoreNotFound(err) != nil {
 		return ctrl.Result{}, err
 	}
 	return ctrl.Result{}, setReady(ctx, r, t, &t.Status.Conditions, teamReady(t, claims, err == nil))
@@ -54,37 +56,30 @@ func teamReady(t *v1alpha1.Team, claims []v1alpha1.Team, exists bool) metav1.Con
 	for _, other := range claims {
 		if other.Name != t.Name {
 			return notReady("NamespaceClaimedTwice", fmt.Sprintf(
-				"The namespace %q is claimed by the Team %q too; the keys in it are refused until only one claims it.", t.NamespaceName(), other.Name))
+				"The Team %[2]q claims the namespace %[1]q, too. The keys in it are refused until only one Team claims it.", t.NamespaceName(), other.Name))
 		}
 	}
 	switch {
 	case !exists:
 		return notReady("NamespaceMissing", fmt.Sprintf("The namespace %q does not exist. Create it.", t.NamespaceName()))
 	case t.Spec.Suspended:
-		return ready("Suspended", "The team is suspended: its keys are answered with 403, and no run of it starts.")
+		return ready("Suspended", "The team is suspended: its keys are refused with 403, and its runs do not start.")
 	default:
 		return ready("Active", "The keys in the team's namespace are accepted.")
 	}
 }
 
-// teamsOf are the Teams that claim a namespace, shared with the cache: read-only. There should be one.
-func teamsOf(ctx context.Context, c client.Reader, namespace string) ([]v1alpha1.Team, error) {
-	list := &v1alpha1.TeamList{}
-	err := c.List(ctx, list, client.MatchingFields{indexNamespace: namespace}, client.UnsafeDisableDeepCopy)
-	return list.Items, err
+// claimantsLike are the Teams that claim the same namespace as a Team that changed.
+func (r *TeamReconciler) claimantsLike(ctx context.Context, obj client.Object) []ctrl.Request {
+	return r.requests(ctx, obj.(*v1alpha1.Team).NamespaceName())
 }
 
-// sharing are the Teams that claim the namespace of one that changed.
-func (r *TeamReconciler) sharing(ctx context.Context, obj client.Object) []ctrl.Request {
-	return r.ownersOf(ctx, obj.(*v1alpha1.Team).NamespaceName())
+func (r *TeamReconciler) claimantsOf(ctx context.Context, obj client.Object) []ctrl.Request {
+	return r.requests(ctx, obj.GetName())
 }
 
-func (r *TeamReconciler) owners(ctx context.Context, obj client.Object) []ctrl.Request {
-	return r.ownersOf(ctx, obj.GetName())
-}
-
-func (r *TeamReconciler) ownersOf(ctx context.Context, namespace string) []ctrl.Request {
-	claims, err := teamsOf(ctx, r, namespace)
+func (r *TeamReconciler) requests(ctx context.Context, namespace string) []ctrl.Request {
+	claims, err := index.Claimants(ctx, r, namespace)
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "cannot list the Teams of the namespace", "namespace", namespace)
 		return nil

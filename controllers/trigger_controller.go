@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -15,17 +17,20 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/apierror"
+	"github.com/postflight-dev/postflight/internal/index"
 	"github.com/postflight-dev/postflight/internal/match"
 	"github.com/postflight-dev/postflight/internal/suite"
 )
 
-// countEvery bounds how often the counts in a Trigger's status follow its runs: once a second is
-// what a person can follow, however many runs a burst has.
-const countEvery = time.Second
+// countInterval bounds how often a Trigger's status counts its runs: people cannot follow more than one
+// change per second, and a burst may have thousands of runs.
+const countInterval = time.Second
 
-// TriggerReconciler says of each Trigger whether it can match, and how its runs go.
+// TriggerReconciler reports whether each Trigger can match, and counts its runs.
 type TriggerReconciler struct {
 	client.Client
+	Recorder events.EventRecorder
 }
 
 // +kubebuilder:rbac:groups=postflight.dev,resources=triggers/status,verbs=patch
@@ -34,8 +39,8 @@ type TriggerReconciler struct {
 func (r *TriggerReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		For(&v1alpha1.Trigger{}, specChanged).
-		Watches(&v1alpha1.Environment{}, handler.EnqueueRequestsFromMapFunc(r.usersOf)).
-		Watches(&v1alpha1.Suite{}, soon(triggerOf)).
+		Watches(&v1alpha1.Environment{}, handler.EnqueueRequestsFromMapFunc(r.triggersIn)).
+		Watches(&v1alpha1.Suite{}, enqueueDebounced(triggerOf)).
 		Complete(r)
 }
 
@@ -44,10 +49,10 @@ func triggerOf(obj client.Object) ctrl.Request {
 	return ctrl.Request{NamespacedName: client.ObjectKey{Namespace: s.Namespace, Name: s.Spec.Trigger.Name}}
 }
 
-// soon gathers events for a while, so that many of them make one reconcile.
-func soon(of func(client.Object) ctrl.Request) handler.EventHandler {
+// enqueueDebounced delays requests, so that many events cause one reconcile.
+func enqueueDebounced(of func(client.Object) ctrl.Request) handler.EventHandler {
 	type queue = workqueue.TypedRateLimitingInterface[ctrl.Request]
-	add := func(q queue, obj client.Object) { q.AddAfter(of(obj), countEvery) }
+	add := func(q queue, obj client.Object) { q.AddAfter(of(obj), countInterval) }
 	return handler.Funcs{
 		CreateFunc: func(_ context.Context, e event.CreateEvent, q queue) { add(q, e.Object) },
 		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) { add(q, e.ObjectNew) },
@@ -66,7 +71,7 @@ func (r *TriggerReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ct
 		return ctrl.Result{}, err
 	}
 	runs := &v1alpha1.SuiteList{}
-	err = r.List(ctx, runs, client.InNamespace(was.Namespace), client.MatchingFields{indexTrigger: was.Name}, client.UnsafeDisableDeepCopy)
+	err = r.List(ctx, runs, client.InNamespace(was.Namespace), client.MatchingFields{index.Trigger: was.Name}, client.UnsafeDisableDeepCopy)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -75,14 +80,29 @@ func (r *TriggerReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ct
 	if equality.Semantic.DeepEqual(was.Status, t.Status) {
 		return ctrl.Result{}, nil
 	}
-	// Nobody reads what it says, so nobody, starting a run, has to wait until the cache has it.
-	err = r.Status().Patch(ctx, t, client.MergeFrom(was), client.DisableReadYourWritesConsistency)
-	return ctrl.Result{}, client.IgnoreNotFound(err)
+	// No reconcile reads this status, so none has to wait until the cache has it.
+	if err := r.Status().Patch(ctx, t, client.MergeFrom(was), client.DisableReadYourWritesConsistency); err != nil {
+		return ctrl.Result{}, apierror.IgnoreNotFound(err)
+	}
+	r.recordStalled(was, t)
+	return ctrl.Result{}, nil
+}
+
+// recordStalled records one event for each new reason why the Trigger cannot match.
+func (r *TriggerReconciler) recordStalled(was, t *v1alpha1.Trigger) {
+	before := meta.FindStatusCondition(was.Status.Conditions, v1alpha1.ConditionStalled)
+	now := meta.FindStatusCondition(t.Status.Conditions, v1alpha1.ConditionStalled)
+	if now != nil && (before == nil || before.Message != now.Message) {
+		r.Recorder.Eventf(t, nil, corev1.EventTypeWarning, now.Reason, "Match", "%s", clipNote(now.Message))
+	}
 }
 
 func setTriggerStatus(t *v1alpha1.Trigger, e *v1alpha1.Environment, runs []v1alpha1.Suite) {
 	t.Status.ObservedGeneration = t.Generation
 	is := triggerReady(t, e)
+	if t.Spec.Repository != nil && is.Status == metav1.ConditionTrue {
+		is.Message += " spec.repository has no effect yet: this version posts no checks."
+	}
 	is.ObservedGeneration = t.Generation
 	meta.SetStatusCondition(&t.Status.Conditions, is)
 	if is.Reason == reasonMatchInvalid { // only a change of the Trigger fixes it
@@ -91,10 +111,10 @@ func setTriggerStatus(t *v1alpha1.Trigger, e *v1alpha1.Environment, runs []v1alp
 	} else {
 		meta.RemoveStatusCondition(&t.Status.Conditions, v1alpha1.ConditionStalled)
 	}
-	count(&t.Status, runs)
+	countRuns(&t.Status, runs)
 }
 
-func count(status *v1alpha1.TriggerStatus, runs []v1alpha1.Suite) {
+func countRuns(status *v1alpha1.TriggerStatus, runs []v1alpha1.Suite) {
 	status.ActiveSuites, status.QueuedSuites, status.LastSuite = 0, 0, nil
 	var last *v1alpha1.Suite
 	for i := range runs {
@@ -132,11 +152,11 @@ func triggerReady(t *v1alpha1.Trigger, e *v1alpha1.Environment) metav1.Condition
 	}
 }
 
-// usersOf are the Triggers whose Environment appeared or went.
-func (r *TriggerReconciler) usersOf(ctx context.Context, obj client.Object) []ctrl.Request {
+// triggersIn are the Triggers of an Environment that was created or deleted.
+func (r *TriggerReconciler) triggersIn(ctx context.Context, obj client.Object) []ctrl.Request {
 	list := &v1alpha1.TriggerList{}
 	err := r.List(ctx, list, client.InNamespace(obj.GetNamespace()),
-		client.MatchingFields{indexEnvironment: obj.GetName()}, client.UnsafeDisableDeepCopy)
+		client.MatchingFields{index.Environment: obj.GetName()}, client.UnsafeDisableDeepCopy)
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "cannot list the Triggers of the Environment", "environment", obj.GetName())
 		return nil

@@ -11,9 +11,9 @@ import (
 	"github.com/postflight-dev/postflight/internal/match"
 )
 
-// WatchTriggers keeps the index of Triggers, by which notifications are matched, in step with the
-// cache. It runs in every replica, since every replica answers notifications. The returned function
-// reports whether the index holds all Triggers there were at the start.
+// WatchTriggers updates the index that notifications are matched with from the cache. It runs in every
+// replica, because every replica answers notifications. The returned function reports whether the index holds
+// all Triggers that existed at the start.
 func WatchTriggers(ctx context.Context, c cache.Cache, index *match.Index) (synced func() bool, err error) {
 	informer, err := c.GetInformer(ctx, &v1alpha1.Trigger{}, cache.BlockUntilSynced(false))
 	if err != nil {
@@ -30,7 +30,7 @@ func WatchTriggers(ctx context.Context, c cache.Cache, index *match.Index) (sync
 	return registration.HasSynced, nil
 }
 
-// forget also takes what the watch leaves of an object whose deletion it missed.
+// forget also accepts what the watch reports for an object whose deletion it missed.
 func forget(index *match.Index, obj any) {
 	if gone, ok := obj.(toolscache.DeletedFinalStateUnknown); ok {
 		obj = gone.Obj

@@ -2,7 +2,6 @@ package controllers
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"time"
 
@@ -13,42 +12,38 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Config is what the reconcilers need beside a manager.
+// Config is what the reconcilers need besides a manager.
 type Config struct {
 	Clock      clock.PassiveClock
 	Registerer prometheus.Registerer
 	Inputs     InputsConfig
 
-	// PodGoneAfter is how long after its grace period a pod that has not stopped is given up;
-	// DefaultPodGoneAfter where it is zero.
+	// PodGoneAfter is how long after its grace period a pod that has not stopped counts as lost;
+	// 0 means DefaultPodGoneAfter.
 	PodGoneAfter time.Duration
 }
 
-// DefaultPodGoneAfter is longer than the reboot of a node takes, and shorter than people want to wait for a
-// deployment to be tested.
+// DefaultPodGoneAfter is longer than a node takes to reboot, and shorter than people want to wait for the test of
+// a deployment.
 const DefaultPodGoneAfter = 10 * time.Minute
 
-// ClientOptions make a reconcile see what the one before it wrote: its reads wait until the cache has
-// caught up.
+// ClientOptions make each reconcile see what the previous one wrote: reads wait until the cache has caught up.
 func ClientOptions() client.Options {
 	return client.Options{Cache: &client.CacheOptions{EnableReadYourWritesConsistency: new(true)}}
 }
 
-// Setup registers all reconcilers with the manager, which must have the options above.
-func Setup(ctx context.Context, mgr ctrl.Manager, config Config) error {
-	if err := SetupIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
-		return err
-	}
+// Setup registers all reconcilers with the manager, which must have the options above and the indexes of index.Setup.
+func Setup(mgr ctrl.Manager, config Config) error {
 	metrics, err := NewSuiteMetrics(config.Registerer, mgr.GetCache())
 	if err != nil {
 		return fmt.Errorf("register the metrics of Suites: %w", err)
 	}
-	c := mgr.GetClient()
+	c, recorder := mgr.GetClient(), mgr.GetEventRecorder("postflight")
 	for _, r := range []interface{ SetupWithManager(ctrl.Manager) error }{
 		&SuiteReconciler{
 			Client:   c,
 			Live:     mgr.GetAPIReader(),
-			Recorder: mgr.GetEventRecorder("postflight"),
+			Recorder: recorder,
 			Clock:    config.Clock,
 			Metrics:  metrics,
 			Inputs:   config.Inputs,
@@ -57,7 +52,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, config Config) error {
 			queues:       keymutex.NewHashed(queueLocks),
 			warnings:     newWarnings(mgr.GetAPIReader(), config.Clock),
 		},
-		&TriggerReconciler{Client: c},
+		&TriggerReconciler{Client: c, Recorder: recorder},
 		&EnvironmentReconciler{Client: c, Live: mgr.GetAPIReader(), Clock: config.Clock},
 		&TeamReconciler{Client: c},
 		&APIKeyReconciler{Client: c, Clock: config.Clock},

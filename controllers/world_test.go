@@ -23,6 +23,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/controllers"
+	"github.com/postflight-dev/postflight/internal/index"
 	"github.com/postflight-dev/postflight/test/apiserver"
 )
 
@@ -105,7 +106,8 @@ func (w *world) runManager(cache cache.Options, change ...func(*ctrl.Options)) c
 	mgr, err := ctrl.NewManager(w.config, options)
 	w.must(err)
 	ctx, cancel := context.WithCancel(context.Background())
-	w.must(controllers.Setup(ctx, mgr, controllers.Config{Clock: w.clock, Registerer: prometheus.NewRegistry(), Inputs: w.inputs}))
+	w.must(index.Setup(ctx, mgr.GetFieldIndexer()))
+	w.must(controllers.Setup(mgr, controllers.Config{Clock: w.clock, Registerer: prometheus.NewRegistry(), Inputs: w.inputs}))
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
 	w.stop = sync.OnceFunc(func() {

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -35,26 +36,41 @@ func TestColumns(t *testing.T) {
 	if err := s.Client.Status().Update(t.Context(), u); err != nil {
 		t.Fatal(err)
 	}
+	u = store(t, s, object(t, apiKey, set("metadata/namespace", ns)))
+	change(t, u, set("status", fields{"conditions": list{condition("Ready", "False", "NoTeam")}, "lastUsedTime": time.Now().Format(time.RFC3339)}))
+	if err := s.Client.Status().Update(t.Context(), u); err != nil {
+		t.Fatal(err)
+	}
 	cases := map[string]struct {
 		resource string
 		columns  []string // of a plain kubectl get
 		cells    []string
+		wide     []string // only with -o wide
 	}{
 		"Suite": {"suites",
 			[]string{"Name", "State", "Environment", "Branch", "SHA", "Age"},
-			[]string{"subject", "Failed", "staging", "main", "5ca1ab1e0ddb", "<age>"}},
+			[]string{"subject", "Failed", "staging", "main", "5ca1ab1e0ddb", "<age>"},
+			[]string{"Message"}},
 		"Trigger": {"triggers",
 			[]string{"Name", "Environment", "Branches", "Types", "Paused", "Ready", "Active", "Last", "Age"},
-			[]string{"subject", "staging", `["main","release/**"]`, `["staging"]`, "true", "True", "3", "Passed", "<age>"}},
+			[]string{"subject", "staging", `["main","release/**"]`, `["staging"]`, "true", "True", "3", "Passed", "<age>"},
+			[]string{"Reason", "Message"}},
+		"APIKey": {"apikeys",
+			[]string{"Name", "Description", "Expires", "Suspended", "Ready", "Last used", "Age"},
+			[]string{"subject", "<nil>", "<nil>", "<nil>", "False", "<age>", "<age>"},
+			[]string{"Reason", "Message"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			columns, cells := row1(t, getTable(t, s.Config, fmt.Sprintf("/apis/postflight.dev/v1alpha1/namespaces/%s/%s", ns, tc.resource)))
+			columns, cells, wide := row1(t, getTable(t, s.Config, fmt.Sprintf("/apis/postflight.dev/v1alpha1/namespaces/%s/%s", ns, tc.resource)))
 			if diff := cmp.Diff(tc.columns, columns); diff != "" {
 				t.Errorf("columns (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(tc.cells, cells); diff != "" {
 				t.Errorf("cells (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tc.wide, wide); diff != "" {
+				t.Errorf("columns of -o wide only (-want +got):\n%s", diff)
 			}
 		})
 	}
@@ -85,18 +101,19 @@ func getTable(t *testing.T, config *rest.Config, path string) *metav1.Table {
 
 var age = regexp.MustCompile(`^\d+s$`)
 
-// row1 is the only row of the table, in the columns that are shown without -o wide.
-func row1(t *testing.T, table *metav1.Table) (columns, cells []string) {
+// row1 is the only row of the table, in the columns that are shown without -o wide, and the names of the others.
+func row1(t *testing.T, table *metav1.Table) (columns, cells, wide []string) {
 	t.Helper()
 	if len(table.Rows) != 1 {
 		t.Fatalf("got %d rows, want 1", len(table.Rows))
 	}
 	for i, column := range table.ColumnDefinitions {
 		if column.Priority > 0 {
+			wide = append(wide, column.Name)
 			continue
 		}
 		columns = append(columns, column.Name)
 		cells = append(cells, age.ReplaceAllString(fmt.Sprint(table.Rows[0].Cells[i]), "<age>"))
 	}
-	return columns, cells
+	return columns, cells, wide
 }

@@ -8,34 +8,33 @@ import (
 )
 
 const (
-	// ConditionSucceeded carries a Suite's life: Unknown while it is queued or running, True once it
+	// ConditionSucceeded is the state of a Suite: Unknown while it is queued or running, True once it
 	// passed, False once it ended in any other way. A finished state never changes.
 	ConditionSucceeded = "Succeeded"
 
-	// ConditionReported says whether the outcome of a Suite reached the code host.
+	// ConditionReported is True once the outcome of a Suite was posted to the code host.
 	ConditionReported = "Reported"
 
-	// ConditionReconciling is True on a Suite that has not ended, and absent otherwise. With
-	// ConditionStalled it is the language of kstatus, which Argo CD, Flux and others read.
+	// ConditionReconciling is True on a Suite that has not ended, and absent otherwise. It and
+	// ConditionStalled follow kstatus, which Argo CD, Flux and others use.
 	ConditionReconciling = "Reconciling"
 
-	// ConditionStalled is True where something ended, or is stuck, without success: on a Suite that
-	// did not pass, on a Trigger that cannot match.
+	// ConditionStalled is True on a Suite that ended and did not pass, and on a Trigger that cannot match.
 	ConditionStalled = "Stalled"
 
-	// ConditionInputsReady says whether the files that a Suite needs were found in the store, and since
-	// when it is waited for the store where they were not looked up. Suites without inputs lack it.
+	// ConditionInputsReady is True once the files that a Suite needs were found in the store, and False while
+	// the store is unavailable. Suites without inputs lack it.
 	ConditionInputsReady = "InputsReady"
 
-	// ConditionJobAccepted is False while the API server does not accept the Job of a run, and since when it
-	// does not. Runs whose Job was accepted lack it.
+	// ConditionJobAccepted is False while the API server does not accept the Job of a run. Runs whose Job was
+	// accepted lack it.
 	ConditionJobAccepted = "JobAccepted"
 
-	// ConditionObjectsFound is False while something that a run needs is missing, and since when: its Trigger,
-	// its Environment, or its Job while the Job's pods are there. Runs that miss nothing lack it.
+	// ConditionObjectsFound is False while something that a run needs is missing: its Trigger, its Environment,
+	// or its Job while the Job's pods exist. Runs that need nothing more lack it.
 	ConditionObjectsFound = "ObjectsFound"
 
-	// ConditionReady says whether a Team, an APIKey or a Trigger does its job, and if not, why.
+	// ConditionReady is True on a Team, an APIKey or a Trigger that works. If not, its reason says why.
 	ConditionReady = "Ready"
 )
 
@@ -84,12 +83,12 @@ func Canceled(message string) metav1.Condition {
 	return succeeded(metav1.ConditionFalse, ReasonCanceled, message)
 }
 
-// Superseded is a run that a newer one of its stream made pointless.
+// Superseded is a run that a newer one of its stream replaced.
 func Superseded(message string) metav1.Condition {
 	return succeeded(metav1.ConditionFalse, ReasonSuperseded, message)
 }
 
-// Error is a run that could not be carried out, through no fault of the tests.
+// Error is a run that Postflight or Kubernetes could not complete. It says nothing about the tests.
 func Error(message string) metav1.Condition {
 	return succeeded(metav1.ConditionFalse, ReasonError, message)
 }
@@ -112,11 +111,11 @@ func StoreUnavailable(message string) metav1.Condition {
 
 // The reasons of ConditionJobAccepted.
 const (
-	ReasonJobRefused = "Refused" // at the last try; until the next one the run leaves its turn to others
-	ReasonJobWaiting = "Waiting" // for its turn to try again
+	ReasonJobRefused = "Refused" // at the last attempt; until the next one, other runs may overtake
+	ReasonJobWaiting = "Waiting" // until it may try again
 )
 
-// JobNotAccepted is a Job that the API server did not accept when it was last tried.
+// JobNotAccepted is a Job that the API server did not accept at the last attempt.
 func JobNotAccepted(reason, message string) metav1.Condition {
 	return metav1.Condition{Type: ConditionJobAccepted, Status: metav1.ConditionFalse, Reason: reason, Message: clip(message)}
 }
@@ -148,13 +147,13 @@ func (s *Suite) State() string {
 	return ""
 }
 
-// Finished reports whether the run has ended, however it did.
+// Finished reports whether the run has ended, in whatever state.
 func (s *Suite) Finished() bool {
 	c := meta.FindStatusCondition(s.Status.Conditions, ConditionSucceeded)
 	return c != nil && c.Status != metav1.ConditionUnknown
 }
 
-// Passed reports whether the run has ended well.
+// Passed reports whether the run has passed.
 func (s *Suite) Passed() bool {
 	return meta.IsStatusConditionTrue(s.Status.Conditions, ConditionSucceeded)
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // Variables are environment variables of a run: at most 128 names, each valid in a pod's
-// environment, with values of at most 32 KiB, and 64 KiB of values together: the manager keeps them in memory.
+// environment, with values of at most 32 KiB each and 64 KiB together, because the manager keeps them in memory.
 //
 // +kubebuilder:object:generate=false
 // +kubebuilder:validation:MaxProperties=128
@@ -16,8 +16,8 @@ import (
 // +kubebuilder:validation:XValidation:rule="self.all(name, name.size() <= 256 && name.matches('^[-._a-zA-Z][-._a-zA-Z0-9]*$'))",message="the name of a variable must start with a letter, '_', '-' or '.', and go on with these or digits, 256 bytes at most"
 type Variables map[string]VariableValue
 
-// VariableValue is the value of a variable, byte for byte: at most 32 KiB, which is what fits many
-// times into the 1.5 MiB of an object.
+// VariableValue is the value of a variable, byte for byte: at most 32 KiB, so that many fit into the 1.5 MiB
+// of an object.
 //
 // +kubebuilder:validation:MaxLength=32768
 type VariableValue = string
@@ -28,16 +28,16 @@ func (v Variables) DeepCopyInto(out *Variables) { *out = maps.Clone(v) }
 // DeepCopy is written by hand like DeepCopyInto.
 func (v Variables) DeepCopy() Variables { return maps.Clone(v) }
 
-// EnvironmentSpec describes a place that is deployed to.
+// EnvironmentSpec describes a deployment target.
 type EnvironmentSpec struct {
-	// url is where the environment is served, absolute http or https, at most 2,048 bytes.
-	// Runs see it as the variable URL, unless the notification names a deployment_url.
+	// url of the environment: absolute http or https, at most 2,048 bytes. Runs get it as the variable
+	// URL, unless the notification has a deployment_url.
 	// +optional
 	// +kubebuilder:validation:MaxLength=2048
 	// +kubebuilder:validation:XValidation:rule="isURL(self) && url(self).getScheme() in ['http', 'https'] && url(self).getHost() != ''",message="url must be an absolute http or https URL"
 	URL string `json:"url,omitempty"`
 
-	// variables are seen by every run in the environment; a Trigger's and a notification's win.
+	// variables of every run in the environment; those of a Trigger or a notification override them.
 	// +optional
 	Variables Variables `json:"variables,omitempty"`
 
@@ -48,9 +48,9 @@ type EnvironmentSpec struct {
 	// +kubebuilder:validation:MaxItems=16
 	VariablesFrom []corev1.EnvFromSource `json:"variablesFrom,omitempty"`
 
-	// maxConcurrentSuites bounds how many runs in this Environment are active at once, whichever
-	// Triggers they are of; others queue in the order in which they were received. 1 books the
-	// Environment for one run at a time. 0 means no limit.
+	// maxConcurrentSuites bounds how many runs of all Triggers are active in this Environment at once;
+	// others queue in the order in which they were received. 1 reserves the Environment for one run
+	// at a time. 0 means no limit.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MaxConcurrentSuites int32 `json:"maxConcurrentSuites,omitempty"`
@@ -60,7 +60,7 @@ type EnvironmentSpec struct {
 	Ephemeral *EphemeralEnvironment `json:"ephemeral,omitempty"`
 }
 
-// EphemeralEnvironment says what a short-lived Environment stands for, and until when.
+// EphemeralEnvironment describes a short-lived Environment.
 type EphemeralEnvironment struct {
 	// deploymentURL is the deployment_url of the notification that created the Environment.
 	// +required
@@ -68,12 +68,12 @@ type EphemeralEnvironment struct {
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="deploymentURL cannot change"
 	DeploymentURL string `json:"deploymentURL"`
 
-	// expiresAt is when the Environment is deleted; each notification for it moves it on.
+	// expiresAt is when the Environment is deleted; each notification for it extends the time.
 	// +required
 	ExpiresAt metav1.Time `json:"expiresAt"`
 }
 
-// EnvironmentStatus is what the manager found out about the Environment.
+// EnvironmentStatus is the observed state of the Environment.
 type EnvironmentStatus struct {
 	// conditions of the Environment.
 	// +optional
@@ -82,7 +82,7 @@ type EnvironmentStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// Environment is a place that is deployed to: its URL and its variables.
+// Environment is a deployment target: its URL and its variables.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status

@@ -5,12 +5,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// SuiteSpec is what a run was asked to be. It cannot change, but for cancel.
+// SuiteSpec defines a run. Only cancel can change.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.deployment) == has(oldSelf.deployment) && has(self.variables) == has(oldSelf.variables) && has(self.supersedeKey) == has(oldSelf.supersedeKey) && has(self.supersede) == has(oldSelf.supersede) && has(self.receivedAt) == has(oldSelf.receivedAt) && has(self.ttlAfterFinished) == has(oldSelf.ttlAfterFinished)",message="the spec of a Suite cannot change, but for cancel"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.cancel) || !oldSelf.cancel || (has(self.cancel) && self.cancel)",message="cancel cannot be taken back; notify again, or create another Suite"
 type SuiteSpec struct {
-	// trigger is what the run is made from.
+	// trigger defines the run.
 	// +required
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the spec of a Suite cannot change, but for cancel"
 	Trigger TriggerReference `json:"trigger"`
@@ -22,27 +22,27 @@ type SuiteSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the spec of a Suite cannot change, but for cancel"
 	Environment string `json:"environment"`
 
-	// deployment is what the notification said was deployed.
+	// deployment is what was deployed, according to the notification.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the spec of a Suite cannot change, but for cancel"
 	Deployment Deployment `json:"deployment,omitempty"`
 
-	// variables of the notification; they win over those of the Trigger and the Environment.
+	// variables of the notification; they override those of the Trigger and the Environment.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the spec of a Suite cannot change, but for cancel"
 	Variables Variables `json:"variables,omitempty"`
 
-	// supersedeKey names the stream of runs within (trigger, environment): a newer run of a stream
-	// supersedes the older ones. Left out, supersede says what the stream is.
+	// supersedeKey names a stream of runs of this Trigger and Environment: a newer run of a stream
+	// supersedes the older ones. If it is left out, supersede decides the stream.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1100
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the spec of a Suite cannot change, but for cancel"
 	SupersedeKey string `json:"supersedeKey,omitempty"`
 
-	// supersede says which stream a run without a supersedeKey belongs to. Branch, the default: that
-	// of its Trigger, Environment and branch, as if supersedeKey were branch/environment. Environment:
-	// that of its Environment, which runs of several Triggers share. None: none, so that it supersedes
-	// no run and no run supersedes it.
+	// supersede decides the stream of a run without a supersedeKey. Branch, the default: the stream of
+	// its Trigger, Environment and branch, as if supersedeKey were branch/environment. Environment: the
+	// stream of its Environment, which several Triggers can share. None: no stream, so that it
+	// supersedes no run and no run supersedes it.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the spec of a Suite cannot change, but for cancel"
 	Supersede SupersedePolicy `json:"supersede,omitempty"`
@@ -55,10 +55,10 @@ type SuiteSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the spec of a Suite cannot change, but for cancel"
 	Attempt int32 `json:"attempt,omitempty"`
 
-	// receivedAt is when the notification was received; the order within a stream and in the queue. It
-	// counts only as far as the API server's clock allows: no later than the second of the Suite's
-	// creation, which is also the default, and no earlier than 65 seconds before. It has exactly six
-	// digits after the second, e.g. 2026-11-20T18:00:00.000000Z.
+	// receivedAt is when the notification was received. Streams and queues are ordered by it. A time
+	// later than the second of the Suite's creation, which is the default, counts as that second, and one
+	// more than 65 seconds earlier counts as 65 seconds earlier. It has exactly six digits after the
+	// second, e.g. 2026-11-20T18:00:00.000000Z.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`
@@ -67,7 +67,7 @@ type SuiteSpec struct {
 
 	// ttlAfterFinished is how long after its end the Suite is deleted, with its Job; 1s to 8760h. A
 	// notification copies it from the Trigger, whose deletion or change then no longer matters.
-	// Defaults to that of the Trigger, and to 168h where there is none.
+	// Defaults to that of the Trigger, and to 168h if there is no Trigger.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
@@ -76,7 +76,7 @@ type SuiteSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the spec of a Suite cannot change, but for cancel"
 	TTLAfterFinished *metav1.Duration `json:"ttlAfterFinished,omitempty"`
 
-	// cancel stops the run. It cannot be taken back.
+	// cancel stops the run. It cannot be undone.
 	// +optional
 	Cancel bool `json:"cancel,omitempty"`
 }
@@ -89,15 +89,15 @@ type TriggerReference struct {
 	// +kubebuilder:validation:MaxLength=63
 	Name string `json:"name"`
 
-	// uid of the Trigger. Left out, the Trigger of that name is meant, whichever it is.
+	// uid of the Trigger. If it is left out, any Trigger of that name will do.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=64
 	UID types.UID `json:"uid,omitempty"`
 }
 
-// Deployment is what the notification said was deployed; every field is optional and as it was
-// sent: hostile input, not to be trusted.
+// Deployment is what was deployed, according to the notification. Every field is optional and as it was
+// sent: do not trust it.
 type Deployment struct {
 	// branch as it was sent, at most 1,024 bytes.
 	// +optional
@@ -123,7 +123,7 @@ type Deployment struct {
 	// +optional
 	HostingService HostingService `json:"hostingService,omitempty"`
 
-	// commitURL links to the commit where no repository is configured, at most 2,048 bytes.
+	// commitURL links to the commit if no repository is configured, at most 2,048 bytes.
 	// +optional
 	// +kubebuilder:validation:MaxLength=2048
 	CommitURL string `json:"commitURL,omitempty"`
@@ -156,19 +156,18 @@ type SuiteInput struct {
 	Size int64 `json:"size,omitempty"`
 }
 
-// SuiteStatus is how the run goes.
+// SuiteStatus is the observed state of the run.
 //
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.completionTime) || (has(self.completionTime) && has(self.supersededBy) == has(oldSelf.supersededBy) && (!has(self.supersededBy) || self.supersededBy == oldSelf.supersededBy))",message="a finished Suite never changes how it ended"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.supersededBy) || has(self.supersededBy)",message="a superseded Suite stays superseded"
 type SuiteStatus struct {
-	// observedGeneration is the generation of the Suite that the status tells of.
+	// observedGeneration is the generation of the Suite that the status describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// conditions of the run. Succeeded carries its life: Unknown (Queued, Running), True (Passed),
-	// False (Failed, TimedOut, Canceled, Superseded, Error). Once it is not Unknown it never changes.
-	// Reconciling is True until the end, and Stalled after an end that is not Passed, for tools that
-	// read every object that way.
+	// conditions of the run. Succeeded is its state: Unknown (Queued, Running), True (Passed), or
+	// False (Failed, TimedOut, Canceled, Superseded, Error). True and False never change. For tools that
+	// use kstatus, Reconciling is True until the end, and Stalled after an end that is not Passed.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -180,7 +179,7 @@ type SuiteStatus struct {
 	// +optional
 	StartTime *metav1.Time `json:"startTime,omitempty"`
 
-	// completionTime is when the run ended, however it did.
+	// completionTime is when the run ended, in whatever state.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a finished Suite never changes how it ended"
 	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
@@ -196,7 +195,7 @@ type SuiteStatus struct {
 	// +kubebuilder:validation:MaxLength=2048
 	PodProblem string `json:"podProblem,omitempty"`
 
-	// supersededBy names the newest Suite that made this one pointless, from the moment it is being stopped.
+	// supersededBy names the newest Suite that supersedes this one. It is set when the run is being stopped.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	SupersededBy string `json:"supersededBy,omitempty"`

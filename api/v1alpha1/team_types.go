@@ -2,16 +2,16 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// TeamSpec says where a tenant lives and what it may use.
+// TeamSpec defines the namespace and the limits of a tenant.
 type TeamSpec struct {
 	// namespace that belongs to the team; a namespace belongs to one team only.
-	// Defaults to the team's own name.
+	// Defaults to the name of the team.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Namespace string `json:"namespace,omitempty"`
 
-	// suspended disables the team: its API keys are answered with 403, and no run of it starts.
+	// suspended disables the team: its API keys are refused with 403, and its runs do not start.
 	// +optional
 	Suspended bool `json:"suspended,omitempty"`
 
@@ -22,38 +22,38 @@ type TeamSpec struct {
 	MaxConcurrentSuites int32 `json:"maxConcurrentSuites,omitempty"`
 
 	// maxSuites bounds how many runs of the team are stored, whether they have ended or not. Each
-	// takes room in etcd and about 6 KiB of memory in every replica until its retention is over. A
-	// notification beyond it gets a failure_reason. 0 means no limit.
+	// takes space in etcd, and about 6 KiB of memory in every replica, until its retention is over. A
+	// notification beyond the bound gets a failure_reason. 0 means no limit.
 	// +optional
 	// +kubebuilder:default=10000
 	// +kubebuilder:validation:Minimum=0
 	MaxSuites *int32 `json:"maxSuites,omitempty"`
 
 	// maxUnfinishedSuites bounds how many of them have not ended, queued ones included. Until its end
-	// each takes up to 70 KiB of memory in every replica, most of it the variables of its
-	// notification. A notification beyond it gets a failure_reason. 0 means no limit.
+	// each takes up to 70 KiB of memory in every replica, mostly for the variables of its
+	// notification. A notification beyond the bound gets a failure_reason. 0 means no limit.
 	// +optional
 	// +kubebuilder:default=1000
 	// +kubebuilder:validation:Minimum=0
 	MaxUnfinishedSuites *int32 `json:"maxUnfinishedSuites,omitempty"`
 }
 
-// The bounds of a Team that was stored without any: those of the schema.
+// The defaults of the schema, for a Team that was stored without bounds.
 const (
 	defaultMaxSuites           = 10000
 	defaultMaxUnfinishedSuites = 1000
 )
 
-// TeamStatus is what the manager found out about the team.
+// TeamStatus is the observed state of the team.
 type TeamStatus struct {
-	// conditions of the team; Ready is False where its namespace is missing or claimed twice.
+	// conditions of the team; Ready is False if its namespace is missing or claimed twice.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// Team is a tenant. Its name is the team id, which also starts the path of its files.
+// Team is a tenant. Its name is the team id, with which the paths of its files start.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -77,6 +77,15 @@ func (t *Team) NamespaceName() string {
 		return t.Spec.Namespace
 	}
 	return t.Name
+}
+
+// Owner is the Team that owns a namespace, given those that claim it. Nobody owns a namespace that several Teams
+// claim, or whose only Team is being deleted.
+func Owner(claimants []Team) *Team {
+	if len(claimants) != 1 || claimants[0].DeletionTimestamp != nil {
+		return nil
+	}
+	return &claimants[0]
 }
 
 // SuiteBound is how many Suites of the team may be stored; 0 means no limit.

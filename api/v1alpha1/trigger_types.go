@@ -19,19 +19,19 @@ const (
 	GitLab HostingService = "GitLab"
 )
 
-// DuplicatePolicy says when a notification for a SHA that has a run already is a duplicate.
+// DuplicatePolicy decides when a notification for a SHA that already has a run is a duplicate.
 //
 // +kubebuilder:validation:Enum=Reject;RerunUnsuccessful
 type DuplicatePolicy string
 
 const (
-	// DuplicatesReject makes a run of the SHA a duplicate that goes on, or has a result.
+	// DuplicatesReject means that one run per SHA is enough, while it goes on and once it has a result.
 	DuplicatesReject DuplicatePolicy = "Reject"
-	// DuplicatesRerunUnsuccessful starts another attempt where the run ended and did not pass.
+	// DuplicatesRerunUnsuccessful starts another attempt if the run ended and did not pass.
 	DuplicatesRerunUnsuccessful DuplicatePolicy = "RerunUnsuccessful"
 )
 
-// SupersedePolicy says which older runs a newer one stops.
+// SupersedePolicy decides which older runs a newer one stops.
 //
 // +kubebuilder:validation:Enum=Branch;Environment;None
 type SupersedePolicy string
@@ -39,25 +39,25 @@ type SupersedePolicy string
 const (
 	// SupersedeBranch stops the older runs of the same Trigger, Environment and branch.
 	SupersedeBranch SupersedePolicy = "Branch"
-	// SupersedeEnvironment stops the older runs in the same Environment, of all Triggers that say so.
+	// SupersedeEnvironment stops the older runs in the same Environment, of all Triggers with this policy.
 	SupersedeEnvironment SupersedePolicy = "Environment"
 	// SupersedeNone stops no run.
 	SupersedeNone SupersedePolicy = "None"
 )
 
-// PullRequestPolicy says whether a Trigger wants deployments of pull requests.
+// PullRequestPolicy decides whether deployments of pull requests match.
 //
 // +kubebuilder:validation:Enum=Only;Never
 type PullRequestPolicy string
 
 const (
-	// PullRequestOnly wants nothing else.
+	// PullRequestOnly matches nothing else.
 	PullRequestOnly PullRequestPolicy = "Only"
-	// PullRequestNever wants everything else.
+	// PullRequestNever matches everything else.
 	PullRequestNever PullRequestPolicy = "Never"
 )
 
-// TriggerSpec says which notifications start a run, and what the run is.
+// TriggerSpec defines which notifications start a run, and what the run is.
 type TriggerSpec struct {
 	// environment names an Environment in the Trigger's namespace.
 	// +required
@@ -65,30 +65,31 @@ type TriggerSpec struct {
 	// +kubebuilder:validation:MaxLength=63
 	Environment string `json:"environment"`
 
-	// paused stops the Trigger from matching for as long as it is true. Runs that exist go on.
+	// paused stops the Trigger from matching while it is true. Existing runs continue.
 	// +optional
 	Paused bool `json:"paused,omitempty"`
 
-	// match says which notifications start a run; all conditions given must hold.
-	// Without any, every notification of the team does.
+	// match defines which notifications start a run; all conditions that you set must hold.
+	// Without any, every notification of the team starts a run.
 	// +optional
 	Match TriggerMatch `json:"match,omitempty"`
 
-	// repository is where the outcome is posted as a check of the commit.
+	// repository is where the outcome will be posted as a check of the commit. It has no effect yet,
+	// and the Ready condition says so: this version posts no checks.
 	// +optional
 	Repository *Repository `json:"repository,omitempty"`
 
-	// duplicates says what to do with a notification whose SHA has a run already. Reject: it is a
+	// duplicates says what to do with a notification whose SHA already has a run. Reject: it is a
 	// duplicate, unless that run was superseded or canceled or ended as Error, and so has no result.
-	// RerunUnsuccessful: it is one unless that run has ended without passing.
+	// RerunUnsuccessful: it is a duplicate, unless that run has ended without passing.
 	// +optional
 	// +kubebuilder:default=Reject
 	Duplicates DuplicatePolicy `json:"duplicates,omitempty"`
 
 	// supersede says which older runs a newer run stops. Branch: those of this Trigger, Environment
-	// and branch. Environment: all in the Environment, of every Trigger with this policy; for one that
-	// several branches are deployed to. None: none. A notification's deduplication_key wins: it stops
-	// the runs of this Trigger and Environment with that key.
+	// and branch. Environment: all in the Environment, of every Trigger with this policy; use it if
+	// several branches are deployed there. None: none. A notification's deduplication_key takes
+	// precedence: it stops the runs of this Trigger and Environment with that key.
 	// +optional
 	// +kubebuilder:default=Branch
 	Supersede SupersedePolicy `json:"supersede,omitempty"`
@@ -99,7 +100,7 @@ type TriggerSpec struct {
 	// +kubebuilder:validation:Minimum=0
 	MaxConcurrentSuites int32 `json:"maxConcurrentSuites,omitempty"`
 
-	// inputs are files that are put into the pod before the run starts.
+	// inputs are files that are downloaded into the pod before the run starts.
 	// +optional
 	Inputs *Inputs `json:"inputs,omitempty"`
 
@@ -113,11 +114,11 @@ type TriggerSpec struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('168h')",message="timeout must be from 1s to 168h"
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 
-	// retention says how long finished runs are kept.
+	// retention defines how long finished runs are kept.
 	// +optional
 	Retention Retention `json:"retention,omitempty"`
 
-	// variables are seen by every run of this Trigger; a notification's win over them.
+	// variables of every run of this Trigger; those of a notification override them.
 	// +optional
 	Variables Variables `json:"variables,omitempty"`
 
@@ -138,11 +139,11 @@ type TriggerSpec struct {
 	JobTemplate batchv1.JobTemplateSpec `json:"jobTemplate"`
 }
 
-// TriggerMatch is a set of conditions; those left out hold always, and one whose field the
-// notification lacks does not hold.
+// TriggerMatch is a set of conditions. A condition that is left out always holds. A condition on a field
+// that is missing from the notification fails.
 type TriggerMatch struct {
-	// branches are case-sensitive globs (* within a path segment, ** across them) of which one must
-	// match; a glob after "!" excludes, wherever it stands. "refs/heads/" is stripped first.
+	// branches are case-sensitive globs (* within a path segment, ** across them). One must match, and
+	// no glob after "!" may, in any order. "refs/heads/" is stripped first.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
@@ -150,7 +151,7 @@ type TriggerMatch struct {
 	// +kubebuilder:validation:items:MaxLength=256
 	Branches []string `json:"branches,omitempty"`
 
-	// deploymentTypes are compared exactly with deployment_type; any of them.
+	// deploymentTypes: deployment_type must be one of them, exactly.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
@@ -158,8 +159,7 @@ type TriggerMatch struct {
 	// +kubebuilder:validation:items:MaxLength=256
 	DeploymentTypes []string `json:"deploymentTypes,omitempty"`
 
-	// repositories are compared exactly with the repository the notification names, as owner/name;
-	// any of them.
+	// repositories: the notification's repository must be one of them, exactly, as owner/name.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
@@ -168,14 +168,14 @@ type TriggerMatch struct {
 	Repositories []string `json:"repositories,omitempty"`
 
 	// pullRequest says whether the deployment of a pull request or merge request starts a run. Only:
-	// nothing else does. Never: everything else does. A notification is of one when it has a
-	// pull_request_number or a merge_request_number. Left out: both.
+	// nothing else does. Never: everything else does. Left out: both do. A notification with a
+	// pull_request_number or a merge_request_number is of a pull request.
 	// +optional
 	PullRequest PullRequestPolicy `json:"pullRequest,omitempty"`
 
 	// expression is a CEL expression over `notification` that must be true, e.g.
-	// notification.variables['region'] == 'eu'. One that does not compile makes the Trigger's Ready
-	// condition False, and the Trigger matches nothing.
+	// notification.variables['region'] == 'eu'. If it does not compile, the Trigger's Ready condition
+	// is False, and the Trigger matches nothing.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=4096
@@ -200,7 +200,7 @@ type Repository struct {
 	Credentials *RepositoryCredentials `json:"credentials,omitempty"`
 }
 
-// RepositoryCredentials name where a token is kept.
+// RepositoryCredentials name the place of a token.
 type RepositoryCredentials struct {
 	// secretRef names a Secret in the Trigger's namespace that the manager was granted to read.
 	// +required
@@ -221,7 +221,7 @@ type SecretReference struct {
 // +kubebuilder:validation:XValidation:rule="has(self.variables) || has(self.paths)",message="inputs need variables, paths or both"
 type Inputs struct {
 	// variables are names of variables that hold a fileLocation or a playgroundFileLocation: the
-	// file is put into the pod, and the variable is rewritten to its absolute path there.
+	// file is downloaded into the pod, and the variable is changed to its absolute path there.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=32
@@ -246,10 +246,10 @@ type Inputs struct {
 	Directory string `json:"directory,omitempty"`
 }
 
-// Retention says how long finished runs are kept.
+// Retention defines how long finished runs are kept.
 type Retention struct {
 	// ttlAfterFinished is how long after its end a Suite is deleted, with its Job; 1s to 8760h.
-	// It also ends its memory as a duplicate.
+	// Afterwards, a notification for its SHA is no duplicate any more.
 	// +optional
 	// +kubebuilder:default="168h"
 	// +kubebuilder:validation:Type=string
@@ -259,7 +259,7 @@ type Retention struct {
 	TTLAfterFinished *metav1.Duration `json:"ttlAfterFinished,omitempty"`
 }
 
-// LastSuite is a run in brief.
+// LastSuite summarizes a run.
 type LastSuite struct {
 	// name of the Suite.
 	// +required
@@ -278,9 +278,9 @@ type LastSuite struct {
 	ReceivedAt metav1.MicroTime `json:"receivedAt"`
 }
 
-// TriggerStatus is what the manager found out about the Trigger.
+// TriggerStatus is the observed state of the Trigger.
 type TriggerStatus struct {
-	// observedGeneration is the generation of the Trigger that the status tells of.
+	// observedGeneration is the generation of the Trigger that the status describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
@@ -296,14 +296,14 @@ type TriggerStatus struct {
 	// +optional
 	LastSuite *LastSuite `json:"lastSuite,omitempty"`
 
-	// conditions of the Trigger; Ready is False where it cannot match, with the reason.
+	// conditions of the Trigger; Ready is False if it cannot match, with the reason.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// Trigger says which notifications of the team start a run, and what the run is.
+// Trigger defines which notifications of the team start a run, and what the run is.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -313,6 +313,8 @@ type TriggerStatus struct {
 // +kubebuilder:printcolumn:name="Types",type=string,JSONPath=`.spec.match.deploymentTypes`
 // +kubebuilder:printcolumn:name="Paused",type=boolean,JSONPath=`.spec.paused`
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=='Ready')].status`
+// +kubebuilder:printcolumn:name="Reason",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=='Ready')].reason`
+// +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=='Ready')].message`
 // +kubebuilder:printcolumn:name="Active",type=integer,JSONPath=`.status.activeSuites`
 // +kubebuilder:printcolumn:name="Last",type=string,JSONPath=`.status.lastSuite.state`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
@@ -328,7 +330,7 @@ type Trigger struct {
 	Status TriggerStatus `json:"status,omitempty"`
 }
 
-// defaultTimeout is that of the schema, for a Trigger that was stored without one.
+// defaultTimeout is the default of the schema, for a Trigger that was stored without a timeout.
 const defaultTimeout = 30 * time.Minute
 
 // RunTimeout is how long a run of the Trigger may take.

@@ -15,12 +15,11 @@ import (
 	"github.com/postflight-dev/postflight/internal/serve"
 )
 
-// checks are what /readyz asks. They are not the manager's own, whose server takes a mebibyte of headers
-// from each of any number of connections.
+// checks are those of /readyz. The manager's own server is not used, because it accepts a mebibyte of headers
+// on each of any number of connections.
 type checks map[string]healthz.Checker
 
-// setupProbes serves /healthz and /readyz, before the caches are filled and until everything else has
-// stopped.
+// setupProbes serves /healthz and /readyz, from before the caches are filled until everything else has stopped.
 func setupProbes(mgr ctrl.Manager, address string, ready checks) error {
 	mux := http.NewServeMux()
 	for path, handler := range map[string]http.Handler{
@@ -33,7 +32,7 @@ func setupProbes(mgr ctrl.Manager, address string, ready checks) error {
 	return serveOperators(mgr, "health probe", address, mux)
 }
 
-// maxScrapes bounds the scrapes at the same time: each costs about a mebibyte.
+// maxScrapes bounds the concurrent scrapes: each takes about a mebibyte.
 const maxScrapes = 4
 
 // setupMetrics serves /metrics, unless the address is 0.
@@ -47,8 +46,8 @@ func setupMetrics(mgr ctrl.Manager, address string, metrics prometheus.Gatherer)
 	return serveOperators(mgr, "metrics", address, mux)
 }
 
-// serveOperators serves what only the kubelet and Prometheus ask for, within bounds that suit the few of
-// them: 64 connections cost 4 MiB at worst, and 8 MiB in the kernel.
+// serveOperators serves the kubelet and Prometheus, which need few connections: 64 take 4 MiB at worst, and 8 MiB
+// in the kernel.
 func serveOperators(mgr ctrl.Manager, name, address string, handler http.Handler) error {
 	server := &http.Server{
 		Addr: address, Handler: handler,

@@ -11,23 +11,23 @@ import (
 	"github.com/postflight-dev/postflight/internal/auth"
 )
 
-// setupContact adds what knows when the API server was last seen, and how far this replica's clock is from
-// its clock. It measures that once before anything runs: a leader must never decide by a wrong clock.
-func setupContact(ctx context.Context, mgr ctrl.Manager, o options, in surroundings, ready checks) (*auth.Contact, error) {
-	contact := &auth.Contact{Probe: probe(mgr), Now: in.clock.Now, Log: ctrl.Log.WithName("clock")}
-	ready["apiserver"] = contact.Lost(o.holdBudget)
-	contact.Measure(ctx)
-	return contact, errors.Join(mgr.Add(contact), contact.Register(in.metrics))
+// setupAPIServerProbe adds the probe, which measures how far this replica's clock is from the API server's. It
+// does so once before anything runs: a leader must never decide by a wrong clock.
+func setupAPIServerProbe(ctx context.Context, mgr ctrl.Manager, o options, in surroundings, ready checks) (*auth.APIServerProbe, error) {
+	probe := &auth.APIServerProbe{Ask: askVersion(mgr), Clock: in.clock, Log: ctrl.Log.WithName("clock")}
+	ready["apiserver"] = probe.Lost(o.holdBudget)
+	_ = probe.Probe(ctx) // without an answer, the clocks are taken to agree
+	return probe, errors.Join(mgr.Add(probe), probe.Register(in.metrics))
 }
 
-// serverClock is this replica's clock, corrected to that of the API server, whose times are in the objects.
+// serverClock is this replica's clock, corrected to the API server's, which sets the times in the objects.
 type serverClock struct {
 	clock.PassiveClock
-	contact *auth.Contact
+	probe *auth.APIServerProbe
 }
 
 // Now is the API server's time.
-func (c serverClock) Now() time.Time { return c.contact.ServerTime(c.PassiveClock.Now()) }
+func (c serverClock) Now() time.Time { return c.probe.ServerTime(c.PassiveClock.Now()) }
 
 // Since is how long ago a time of the API server was.
 func (c serverClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }

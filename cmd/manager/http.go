@@ -24,23 +24,20 @@ import (
 	"github.com/postflight-dev/postflight/internal/serve"
 )
 
-// drainTimeout lets requests end that are held for the API server.
+// drainTimeout lets held requests finish.
 func drainTimeout(o options) time.Duration { return o.holdBudget + 5*time.Second }
 
 // setupHTTP adds the HTTP API, which every replica serves.
 func setupHTTP(
-	ctx context.Context, mgr ctrl.Manager, o options, store *inputs.Store, contact *auth.Contact, in surroundings, ready checks,
+	ctx context.Context, mgr ctrl.Manager, o options, store *inputs.Store, probe *auth.APIServerProbe, in surroundings, ready checks,
 ) (*serve.Server, error) {
-	authenticate, err := setupAuth(ctx, mgr, contact, serverClock{in.clock, contact})
+	authenticate, err := setupAuth(mgr, probe, serverClock{in.clock, probe})
 	if err != nil {
 		return nil, err
 	}
 	triggers := &match.Index{}
 	triggersSynced, err := controllers.WatchTriggers(ctx, mgr.GetCache(), triggers)
 	if err != nil {
-		return nil, err
-	}
-	if err := endpoint.SetupIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
 		return nil, err
 	}
 	writer, err := newWriter(mgr)
@@ -55,7 +52,7 @@ func setupHTTP(
 		Writer:        writer,
 		Authenticate:  authenticate,
 		Authenticated: serve.Authenticated,
-		ServerTime:    contact.ServerTime,
+		ServerTime:    probe.ServerTime,
 		Now:           in.clock.Now,
 		Triggers:      triggers,
 		Uploads:       uploads(store),
@@ -69,16 +66,16 @@ func setupHTTP(
 		return nil, err
 	}
 	suitesSynced, err := api.WatchSuites(ctx, mgr.GetCache())
-	if err = errors.Join(err, knowEnvironments(ctx, mgr.GetCache())); err != nil {
+	if err = errors.Join(err, cacheEnvironments(ctx, mgr.GetCache())); err != nil {
 		return nil, err
 	}
-	// A replica that answers sooner does not know all Triggers and Suites, and may store a wrong time.
-	known := func() bool { return triggersSynced() && suitesSynced() && contact.Measured() }
-	return addServer(mgr, api, o, known, ready)
+	// A replica that answered earlier could miss Triggers and Suites, and store wrong times.
+	synced := func() bool { return triggersSynced() && suitesSynced() && probe.Measured() }
+	return addServer(mgr, api, o, synced, ready)
 }
 
-// newWriter is not the manager's client: that one's reads wait for its writes, and answers must wait for
-// neither.
+// newWriter does not use the manager's client, whose reads wait until the cache has its writes: answers must not
+// wait for that.
 func newWriter(mgr ctrl.Manager) (client.Client, error) {
 	writer, err := client.New(mgr.GetConfig(), client.Options{
 		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
@@ -89,34 +86,33 @@ func newWriter(mgr ctrl.Manager) (client.Client, error) {
 	return writer, nil
 }
 
-// knowEnvironments has the cache hold them before the first notification asks: it would wait for them,
-// and for ever where the API server is away.
-func knowEnvironments(ctx context.Context, c cache.Cache) error {
+// cacheEnvironments fills the cache before the first notification, which would otherwise wait for it: forever, if
+// the API server is away.
+func cacheEnvironments(ctx context.Context, c cache.Cache) error {
 	_, err := c.GetInformer(ctx, &v1alpha1.Environment{}, cache.BlockUntilSynced(false))
 	return err
 }
 
 func setupAuth(
-	ctx context.Context, mgr ctrl.Manager, contact *auth.Contact, clock clock.PassiveClock,
+	mgr ctrl.Manager, probe *auth.APIServerProbe, clock clock.PassiveClock,
 ) (func(*http.Request) (endpoint.Principal, error), error) {
-	if err := auth.SetupIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
-		return nil, err
-	}
-	usage := auth.NewUsage(mgr.GetClient(), clock.Now)
+	usage := auth.NewUsage(mgr.GetClient(), clock)
 	if err := mgr.Add(usage); err != nil {
 		return nil, err
 	}
-	authenticator := auth.New(auth.Config{Reader: mgr.GetCache(), Freshness: contact.Since, Used: usage.Saw, Now: clock.Now})
+	authenticator := &auth.Authenticator{Config: auth.Config{
+		Reader: mgr.GetCache(), Staleness: probe.Staleness, Used: usage.Record, Clock: clock,
+	}}
 	return func(r *http.Request) (endpoint.Principal, error) {
 		p, err := authenticator.Authenticate(r.Context(), r)
 		return endpoint.Principal(p), err
 	}, nil
 }
 
-// probe asks the API server for its version, which anyone may, and so for its time. A time that cannot be
-// read is no failure: the API server answered.
-func probe(mgr ctrl.Manager) func(context.Context) (time.Time, error) {
-	server, _, urlErr := rest.DefaultServerUrlFor(mgr.GetConfig()) // a kubeconfig may name a host and no scheme
+// askVersion asks the API server for its version, which everyone may read, and takes the time from the answer. A
+// time that cannot be parsed is no failure: the API server answered.
+func askVersion(mgr ctrl.Manager) func(context.Context) (time.Time, error) {
+	server, _, urlErr := rest.DefaultServerUrlFor(mgr.GetConfig()) // a kubeconfig may contain a host without a scheme
 	return func(ctx context.Context) (time.Time, error) {
 		if urlErr != nil {
 			return time.Time{}, urlErr
@@ -138,7 +134,7 @@ func probe(mgr ctrl.Manager) func(context.Context) (time.Time, error) {
 	}
 }
 
-func addServer(mgr ctrl.Manager, api *endpoint.API, o options, known func() bool, ready checks) (*serve.Server, error) {
+func addServer(mgr ctrl.Manager, api *endpoint.API, o options, synced func() bool, ready checks) (*serve.Server, error) {
 	l := api.Limits
 	server := &http.Server{Addr: o.bindAddress, Handler: api}
 	server.RegisterOnShutdown(api.Drain)
@@ -150,7 +146,7 @@ func addServer(mgr ctrl.Manager, api *endpoint.API, o options, known func() bool
 			Silent:   l.Silent,
 			Unproven: l.Unproven, Idle: l.Idle, LargeHeads: l.LargeHeads, Total: l.Connections, HeaderLines: l.HeaderLines,
 		},
-		Await: known,
+		Await: synced,
 	})
 	if err != nil {
 		return nil, err

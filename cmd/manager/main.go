@@ -1,4 +1,4 @@
-// Command manager is Postflight: it answers notifications, and runs Suites as Jobs.
+// Command manager answers notifications and runs Suites as Jobs.
 package main
 
 import (

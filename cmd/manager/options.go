@@ -41,11 +41,11 @@ func newCommand() *cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
 		Use:   "manager",
-		Short: "Answers deployment notifications and runs the test suites that Triggers ask for",
-		Long: `The manager of Postflight. Every replica answers notifications over HTTP; one, the leader, carries
-the Suites to their end.
+		Short: "Answer deployment notifications and run the test suites of matching Triggers",
+		Long: `The manager of Postflight. Every replica answers notifications over HTTP; one of them, the leader,
+runs the Suites.
 
-Inside a cluster it needs no flags. Outside, it takes the cluster of --kubeconfig or $KUBECONFIG.`,
+Inside a cluster it needs no flags. Outside, it uses the cluster of --kubeconfig or $KUBECONFIG.`,
 		Example:       "  manager --kubeconfig ~/.kube/config --leader-elect=false --public-url http://localhost:8080",
 		Args:          cobra.NoArgs,
 		SilenceUsage:  true,
@@ -67,13 +67,13 @@ func (o *options) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.metricsAddress, "metrics-bind-address", ":8081", "address of /metrics, host:port; 0 turns it off")
 	f.StringVar(&o.probeAddress, "health-probe-bind-address", ":8082", "address of /healthz and /readyz, host:port")
 	f.StringVar(&o.publicURL, "public-url", "", "URL under which people and CI reach the HTTP API, for links")
-	f.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster; default: $KUBECONFIG, or the cluster the manager runs in")
-	f.BoolVar(&o.leaderElect, "leader-elect", true, "let one of several replicas reconcile; turn it off for a single process")
+	f.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster; default: $KUBECONFIG, or the cluster that the manager runs in")
+	f.BoolVar(&o.leaderElect, "leader-elect", true, "let only one of several replicas reconcile; turn it off for a single process")
 	f.StringVar(&o.leaderElectionNamespace, "leader-election-namespace", "postflight-system", "namespace of the leader's Lease")
-	f.StringVar(&o.replicaName, "replica-name", os.Getenv("POD_NAME"), "name of this replica, unlike any other's, by which it knows its own Lease after a restart; default: $POD_NAME")
+	f.StringVar(&o.replicaName, "replica-name", os.Getenv("POD_NAME"), "unique name of this replica, by which it recognizes its own Lease after a restart; default: $POD_NAME")
 	f.DurationVar(&o.holdBudget, "hold-budget", 45*time.Second, "how long a notification is held while the API server is away, before 503; below the clients' 60s")
-	f.DurationVar(&o.drainDelay, "drain-delay", 3*time.Second, "how long to go on serving after readiness fails, until load balancers know")
-	f.DurationVar(&o.podGoneAfter, "pod-gone-after", controllers.DefaultPodGoneAfter, "how long after its grace period a pod that does not stop, because its node is unreachable, is given up: its run ends as Error")
+	f.DurationVar(&o.drainDelay, "drain-delay", 3*time.Second, "how long to keep serving after readiness fails, until load balancers notice")
+	f.DurationVar(&o.podGoneAfter, "pod-gone-after", controllers.DefaultPodGoneAfter, "how long after its grace period a pod that does not stop, because its node is unreachable, counts as lost: its run ends as Error")
 	o.store.addFlags(f)
 	f.TextVar(&o.logLevel, "log-level", slog.LevelInfo, "DEBUG, INFO, WARN or ERROR")
 }

@@ -22,13 +22,14 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/controllers"
+	"github.com/postflight-dev/postflight/internal/index"
 )
 
-// surroundings are what a test replaces in order to run several managers in one process.
+// surroundings are what a test replaces to run several managers in one process.
 type surroundings struct {
 	clock   clock.PassiveClock
 	metrics metrics.RegistererGatherer
-	shared  bool // with another manager, so that names of controllers and labels of metrics are not unique
+	shared  bool // with another manager: names of controllers and labels of metrics are not unique
 }
 
 // run wires the manager and runs it until the context ends.
@@ -65,17 +66,20 @@ func runIn(ctx context.Context, o options, in surroundings) error {
 	if err != nil {
 		return err
 	}
-	contact, err := setupContact(ctx, mgr, o, in, ready)
+	probe, err := setupAPIServerProbe(ctx, mgr, o, in, ready)
 	if err != nil {
 		return err
 	}
-	err = controllers.Setup(ctx, mgr, controllers.Config{
-		Clock: serverClock{in.clock, contact}, Registerer: in.metrics, Inputs: runInputs, PodGoneAfter: o.podGoneAfter,
+	if err := index.Setup(ctx, mgr.GetFieldIndexer()); err != nil {
+		return err
+	}
+	err = controllers.Setup(mgr, controllers.Config{
+		Clock: serverClock{in.clock, probe}, Registerer: in.metrics, Inputs: runInputs, PodGoneAfter: o.podGoneAfter,
 	})
 	if err != nil {
 		return err
 	}
-	server, err := setupHTTP(ctx, mgr, o, store, contact, in, ready)
+	server, err := setupHTTP(ctx, mgr, o, store, probe, in, ready)
 	if err != nil {
 		return err
 	}
@@ -86,9 +90,9 @@ func runIn(ctx context.Context, o options, in surroundings) error {
 	return mgr.Start(ctx)
 }
 
-// noticeDeadConnections makes the client of the API server ask a silent connection for a sign of life
-// after 5 s, and give it up 5 s later. Its own 30 s and 15 s would use up the whole time for which a
-// notification can be held. The variables are the only way to tell it, and stay what they are if set.
+// noticeDeadConnections makes the client of the API server ping a silent connection after 5 s, and close it 5 s
+// later. The defaults, 30 s and 15 s, would take all of the time for which a notification can be held. Variables
+// are the only way to configure it; those that are set already are kept.
 func noticeDeadConnections() error {
 	for _, name := range []string{"HTTP2_READ_IDLE_TIMEOUT_SECONDS", "HTTP2_PING_TIMEOUT_SECONDS"} {
 		if os.Getenv(name) != "" {
@@ -106,9 +110,9 @@ func restConfig(kubeconfig string) (*rest.Config, error) {
 	rules.ExplicitPath = kubeconfig
 	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
 	if err != nil {
-		return nil, fmt.Errorf("no cluster to talk to (name one by --kubeconfig, or run inside one): %w", err)
+		return nil, fmt.Errorf("no cluster to connect to (name one with --kubeconfig, or run inside one): %w", err)
 	}
-	config.QPS = -1 // the API server's priority and fairness protects it, and knows more than a client can
+	config.QPS = -1 // the API server's priority and fairness protects it better than a client can
 	return config, nil
 }
 

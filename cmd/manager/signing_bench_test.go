@@ -14,9 +14,11 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/apikey"
 	"github.com/postflight-dev/postflight/internal/auth"
 	"github.com/postflight-dev/postflight/internal/endpoint"
 	"github.com/postflight-dev/postflight/internal/inputs"
@@ -34,7 +36,7 @@ func (oneTeam) List(_ context.Context, list client.ObjectList, _ ...client.ListO
 		list.Items = []v1alpha1.Team{{ObjectMeta: metav1.ObjectMeta{Name: "demo"}}}
 	case *v1alpha1.APIKeyList:
 		list.Items = []v1alpha1.APIKey{{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "ci"}, Spec: v1alpha1.APIKeySpec{SHA256: auth.Digest(benchKey)},
+			ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "ci"}, Spec: v1alpha1.APIKeySpec{SHA256: apikey.Digest(benchKey)},
 		}}
 	}
 	return nil
@@ -71,7 +73,9 @@ func BenchmarkSign(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	authenticator := auth.New(auth.Config{Reader: oneTeam{}})
+	authenticator := &auth.Authenticator{Config: auth.Config{
+		Reader: oneTeam{}, Staleness: func() time.Duration { return 0 }, Used: func(*v1alpha1.APIKey) {}, Clock: clock.RealClock{},
+	}}
 	api, err := endpoint.New(endpoint.Config{
 		Cache: oneTeam{}, Live: oneTeam{}, Writer: struct{ client.Writer }{}, Triggers: &match.Index{}, Limits: endpoint.DefaultLimits(), Uploads: uploads,
 		Authenticate: func(r *http.Request) (endpoint.Principal, error) {

@@ -20,8 +20,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/inputs"
 )
 
-// storeOptions are the flags of the store of run inputs. Each defaults to a variable, so that one
-// Secret or ConfigMap can configure a Deployment.
+// storeOptions are the flags of the store of run inputs. Each defaults to a variable, so that one Secret or
+// ConfigMap can configure a Deployment.
 type storeOptions struct {
 	inputs.Options
 	caFile       string
@@ -30,34 +30,33 @@ type storeOptions struct {
 }
 
 func (o *storeOptions) addFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.Endpoint, "store-endpoint", os.Getenv("POSTFLIGHT_STORE_ENDPOINT"), "URL of the S3-compatible store of run inputs, as the manager and pods reach it; default: $POSTFLIGHT_STORE_ENDPOINT")
-	f.StringVar(&o.PublicEndpoint, "store-public-endpoint", os.Getenv("POSTFLIGHT_STORE_PUBLIC_ENDPOINT"), "its URL as CI reaches it; default: $POSTFLIGHT_STORE_PUBLIC_ENDPOINT, or like --store-endpoint")
+	f.StringVar(&o.Endpoint, "store-endpoint", os.Getenv("POSTFLIGHT_STORE_ENDPOINT"), "URL of the S3-compatible store of run inputs, for the manager and pods; default: $POSTFLIGHT_STORE_ENDPOINT")
+	f.StringVar(&o.PublicEndpoint, "store-public-endpoint", os.Getenv("POSTFLIGHT_STORE_PUBLIC_ENDPOINT"), "its URL for CI; default: $POSTFLIGHT_STORE_PUBLIC_ENDPOINT, or --store-endpoint")
 	f.StringVar(&o.Region, "store-region", cmp.Or(os.Getenv("POSTFLIGHT_STORE_REGION"), "us-east-1"), "its region, a part of every signature; default: $POSTFLIGHT_STORE_REGION")
 	f.StringVar(&o.Bucket, "store-bucket", os.Getenv("POSTFLIGHT_STORE_BUCKET"), "its bucket; default: $POSTFLIGHT_STORE_BUCKET")
-	f.BoolVar(&o.PathStyle, "store-path-style", truth("POSTFLIGHT_STORE_PATH_STYLE", true), "put the bucket into the path of URLs, not into their host; default: $POSTFLIGHT_STORE_PATH_STYLE")
+	f.BoolVar(&o.PathStyle, "store-path-style", boolVariable("POSTFLIGHT_STORE_PATH_STYLE", true), "put the bucket in the path of URLs, not in their host; default: $POSTFLIGHT_STORE_PATH_STYLE")
 	f.StringVar(&o.caFile, "store-ca-file", os.Getenv("POSTFLIGHT_STORE_CA_FILE"), "PEM of the certificate authority of its TLS, for the manager and for pods; default: $POSTFLIGHT_STORE_CA_FILE, or those of the system")
 	f.StringVar(&o.CredentialsPath, "store-credentials", os.Getenv("POSTFLIGHT_STORE_CREDENTIALS"), "file like ~/.aws/credentials, or folder with files AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, such as a mounted Secret; read again when it changes; default: $POSTFLIGHT_STORE_CREDENTIALS, or variables of these names, or the cloud's own source")
-	f.BoolVar(&o.createBucket, "store-create-bucket", truth("POSTFLIGHT_STORE_CREATE_BUCKET", false), "create the bucket if it does not exist; default: $POSTFLIGHT_STORE_CREATE_BUCKET")
+	f.BoolVar(&o.createBucket, "store-create-bucket", boolVariable("POSTFLIGHT_STORE_CREATE_BUCKET", false), "create the bucket if it does not exist; default: $POSTFLIGHT_STORE_CREATE_BUCKET")
 	f.DurationVar(&o.UploadLifetime, "signed-url-lifetime", inputs.DefaultUploadLifetime, "how long a URL to upload to is valid, from 1s to 168h")
 	f.StringVar(&o.image, "image", os.Getenv("POSTFLIGHT_IMAGE"), "image of Postflight that downloads run inputs in pods; default: $POSTFLIGHT_IMAGE, or that of the manager's own pod")
 }
 
-// truth reads a default; a flag of the same name may still be given.
-func truth(variable string, otherwise bool) bool {
+// boolVariable reads the default of a flag.
+func boolVariable(variable string, fallback bool) bool {
 	if value, err := strconv.ParseBool(os.Getenv(variable)); err == nil {
 		return value
 	}
-	return otherwise
+	return fallback
 }
 
 // configured reports whether there is a store at all.
 func (o *storeOptions) configured() bool { return o.Endpoint != "" || o.Bucket != "" }
 
-// maxCA is how large the CA file may be, in bytes: pods get it in one variable, which Linux bounds at
-// 128 KiB.
+// maxCA bounds the CA file, in bytes: pods get it in one variable, which Linux bounds at 128 KiB.
 const maxCA = 100 << 10
 
-// validate also reads the CA file, so that a wrong one is known at once.
+// validate also reads the CA file, so that an invalid one fails at once.
 func (o *storeOptions) validate() error {
 	if !o.configured() {
 		return nil
@@ -69,14 +68,14 @@ func (o *storeOptions) validate() error {
 		case err != nil:
 			errs = append(errs, fmt.Errorf("--store-ca-file: %w", err))
 		case len(ca) > maxCA:
-			errs = append(errs, fmt.Errorf("--store-ca-file: has %d bytes, and %d are allowed; give only the certificate that signed the store's, those of public authorities are built in", len(ca), maxCA))
+			errs = append(errs, fmt.Errorf("--store-ca-file: has %d bytes, and %d are allowed; use only the certificate that signed the store's, because those of public authorities are built in", len(ca), maxCA))
 		}
 		o.CA = ca
 	}
 	return errors.Join(append(errs, o.Validate())...)
 }
 
-// setupStore is nil where no store is configured.
+// setupStore returns nil if no store is configured.
 func setupStore(mgr ctrl.Manager, o storeOptions, metrics prometheus.Registerer, ready checks) (*inputs.Store, error) {
 	if !o.configured() {
 		return nil, nil
@@ -111,18 +110,18 @@ func runInputs(ctx context.Context, mgr ctrl.Manager, store *inputs.Store, o opt
 	return controllers.InputsConfig{Store: store, Image: image, CA: string(o.store.CA)}, err
 }
 
-// ownImage is that of the pod the manager runs in: an overlay that changes the Deployment's image
-// need not change it in a second place.
+// ownImage is the image of the manager's own pod, so that an overlay that changes the Deployment's image need not
+// change it in a second place.
 func ownImage(ctx context.Context, c client.Reader, o options) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	pod := &corev1.Pod{}
 	name := client.ObjectKey{Namespace: cmp.Or(os.Getenv("POD_NAMESPACE"), o.leaderElectionNamespace), Name: os.Getenv("POD_NAME")}
 	if name.Name == "" {
-		return "", errors.New("--image must be given where a store is, and the manager does not run in a pod that says its $POD_NAME: pods download run inputs with it")
+		return "", errors.New("set --image, with which pods download run inputs from the store: without $POD_NAME, the manager cannot find its own image")
 	}
 	if err := c.Get(ctx, name, pod); err != nil {
-		return "", fmt.Errorf("find out the image of the manager's own pod (--image spares it that): %w", err)
+		return "", fmt.Errorf("read the image of the manager's own pod (set --image to avoid that): %w", err)
 	}
 	for _, container := range pod.Spec.Containers {
 		if container.Name == "manager" || len(pod.Spec.Containers) == 1 {

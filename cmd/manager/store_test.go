@@ -36,7 +36,7 @@ func TestStoreCAFile(t *testing.T) {
 	}
 	cases := map[string]struct{ reason, file, want string }{
 		"Missing": {"a wrong path", large + "r", "no such file"},
-		"Large":   {"a bundle of all authorities", large, "give only the certificate"},
+		"Large":   {"a bundle of all authorities", large, "use only the certificate"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -1,41 +1,99 @@
-// Package apierror tells what the answers of an API server mean, where its codes do not: which no is
-// meant, and which one it gives only for as long as it starts.
+// Package apierror classifies the answers of an API server where their codes are ambiguous. It is the only
+// place that looks at the text of such an error.
 package apierror
 
 import (
+	"errors"
 	"regexp"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Starting reports whether the answer is one that an API server gives only until it knows all that it
-// has to know: roles, quotas and policies, each of which it takes for a no, and the paths of custom
-// resources. An answer in a form that is not the API server's is some proxy's, and means as little.
+// The API server has no codes of its own for these. Kubernetes' own controllers match the text, too.
+var (
+	missingRight  = regexp.MustCompile(`User ".*" cannot [a-z]+ resource "`)
+	notReady      = regexp.MustCompile(`not yet ready to handle request|status unknown for quota`)
+	quotaExceeded = regexp.MustCompile(`exceeded quota|maximum .* quota`)
+	tooLarge      = regexp.MustCompile(`request is too large|message larger than max`) // for etcd, or for the connection to it
+)
+
+// Starting reports whether an API server may answer so only until it has loaded its roles, quotas, policies
+// and custom resources. An answer that is not in the API server's format comes from a proxy, and says as little.
 func Starting(err error) bool {
-	if apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) {
-		return true
-	}
-	return MissingRight(err) || apierrors.IsForbidden(err) &&
-		(strings.Contains(err.Error(), "not yet ready to handle request") || strings.Contains(err.Error(), "status unknown for quota"))
+	return apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) ||
+		MissingRight(err) || forbidden(err, notReady)
 }
 
-// missingRight is how the API server words that a role is missing, or not known yet.
-var missingRight = regexp.MustCompile(`User ".*" cannot [a-z]+ resource "`)
+// MissingRight reports whether a role is missing, or not loaded yet: the answers are the same.
+func MissingRight(err error) bool { return forbidden(err, missingRight) }
 
-// MissingRight reports whether a role is missing, or not known yet: nobody can tell which.
-func MissingRight(err error) bool {
-	return apierrors.IsForbidden(err) && missingRight.MatchString(err.Error())
+// Quota reports whether a quota is used up. The same request may succeed once something was deleted.
+func Quota(err error) bool { return forbidden(err, quotaExceeded) }
+
+// TooLarge reports whether the object is larger than the API server or etcd accepts.
+func TooLarge(err error) bool {
+	return apierrors.IsRequestEntityTooLargeError(err) || err != nil && tooLarge.MatchString(err.Error())
+}
+
+// Rejected reports whether an API server that is up would refuse the same request again.
+func Rejected(err error) bool {
+	if Starting(err) || Quota(err) {
+		return false
+	}
+	return TooLarge(err) || apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) || apierrors.IsNotFound(err)
+}
+
+// Retryable reports whether the same request may succeed soon. A request without an answer (the connection was
+// refused, was reset or timed out) is retryable, and may have succeeded already.
+func Retryable(err error) bool {
+	var status apierrors.APIStatus
+	if err == nil || TooLarge(err) {
+		return false
+	}
+	if !errors.As(err, &status) || Starting(err) {
+		return true
+	}
+	code := status.Status().Code
+	return code >= 500 || code == 401 || code == 408 || code == 429 ||
+		apierrors.IsConflict(err) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err)
 }
 
 // NotFound reports whether an object does not exist, as opposed to its kind, or to a proxy's path.
 func NotFound(err error) bool { return apierrors.IsNotFound(err) && !Starting(err) }
 
-// IgnoreNotFound is nil where the error says that an object does not exist.
+// IgnoreNotFound is nil if the error says that an object does not exist.
 func IgnoreNotFound(err error) error {
 	if NotFound(err) {
 		return nil
 	}
 	return err
+}
+
+// NamespaceGone reports whether the namespace is missing or being deleted.
+func NamespaceGone(err error) bool {
+	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
+		return true
+	}
+	var status apierrors.APIStatus
+	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {
+		return false
+	}
+	details := status.Status().Details
+	return details != nil && details.Kind == "namespaces"
+}
+
+// Message is what the API server says, without what callers put around it and without a full stop at the end.
+func Message(err error) string {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) {
+		err = errors.New(status.Status().Message)
+	}
+	return strings.TrimRight(strings.TrimSpace(err.Error()), ".")
+}
+
+func forbidden(err error, text *regexp.Regexp) bool {
+	return apierrors.IsForbidden(err) && text.MatchString(err.Error())
 }

@@ -1,12 +1,16 @@
 package apierror_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/postflight-dev/postflight/internal/apierror"
@@ -21,35 +25,74 @@ func byProxy(code int) error {
 	return apierrors.NewGenericServerResponse(code, "GET", jobs, "run", "<html>", 0, true)
 }
 
-func TestAnswers(t *testing.T) {
-	type meaning struct{ starting, missingRight, notFound bool }
+func terminating() error {
+	err := apierrors.NewForbidden(jobs, "run", errors.New("unable to create new content in namespace demo because it is being terminated"))
+	err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
+	return err
+}
+
+func TestClasses(t *testing.T) {
+	classes := map[string]func(error) bool{
+		"starting": apierror.Starting, "missingRight": apierror.MissingRight, "quota": apierror.Quota, "tooLarge": apierror.TooLarge,
+		"rejected": apierror.Rejected, "retryable": apierror.Retryable, "notFound": apierror.NotFound, "namespaceGone": apierror.NamespaceGone,
+	}
+	type is map[string]bool
 	for name, tc := range map[string]struct {
 		reason string
 		err    error
-		want   meaning
+		want   is
 	}{
-		"None":          {"Nothing failed.", nil, meaning{}},
-		"NoAnswer":      {"A connection that is refused is no answer.", errors.New("connection refused"), meaning{}},
-		"NotReady":      {"Admission has not synced yet.", forbidden("not yet ready to handle request"), meaning{starting: true}},
-		"QuotaUnknown":  {"The quota controller has not seen a quota yet.", forbidden("status unknown for quota: jobs, resources: count/jobs.batch"), meaning{starting: true}},
-		"QuotaExceeded": {"That is meant.", forbidden("exceeded quota: jobs"), meaning{}},
-		"Policy":        {"A policy means its no.", forbidden("ValidatingAdmissionPolicy 'p' denied request"), meaning{}},
+		"None":          {"Nothing failed.", nil, is{}},
+		"NoAnswer":      {"A refused connection is no answer.", errors.New("connection refused"), is{"retryable": true}},
+		"NoAnswerYet":   {"The request may have succeeded.", context.DeadlineExceeded, is{"retryable": true}},
+		"NotReady":      {"Admission has not synced yet.", forbidden("not yet ready to handle request"), is{"starting": true, "retryable": true}},
+		"QuotaUnknown":  {"The quota controller has not seen a quota yet.", forbidden("status unknown for quota: jobs, resources: count/jobs.batch"), is{"starting": true, "retryable": true}},
+		"QuotaExceeded": {"Only a deletion helps.", forbidden("exceeded quota: jobs"), is{"quota": true}},
+		"QuotaMaximum":  {"Other admission plugins use other words.", forbidden("maximum memory usage per quota"), is{"quota": true}},
+		"QuotaInSpec":   {"A quota is refused as Forbidden only.", apierrors.NewBadRequest("exceeded quota"), is{"rejected": true}},
+		"Policy":        {"A policy is final.", forbidden("ValidatingAdmissionPolicy 'p' denied request"), is{"rejected": true}},
 		"NoRole": {"Roles may not be loaded yet.",
 			forbidden(`User "system:serviceaccount:p:manager" cannot create resource "jobs" in API group "batch" in the namespace "demo"`),
-			meaning{starting: true, missingRight: true}},
-		"Gone":             {"The object does not exist.", apierrors.NewNotFound(jobs, "run"), meaning{notFound: true}},
-		"GoneWrapped":      {"Whoever passed it on.", fmt.Errorf("observe: %w", apierrors.NewNotFound(jobs, "run")), meaning{notFound: true}},
-		"NotFoundByProxy":  {"A load balancer knows no objects.", byProxy(http.StatusNotFound), meaning{starting: true}},
-		"ForbiddenByProxy": {"Nor does it know roles.", byProxy(http.StatusForbidden), meaning{starting: true}},
+			is{"starting": true, "missingRight": true, "retryable": true}},
+		"Gone":              {"The object does not exist.", apierrors.NewNotFound(jobs, "run"), is{"notFound": true, "rejected": true}},
+		"GoneWrapped":       {"Wrapping changes nothing.", fmt.Errorf("observe: %w", apierrors.NewNotFound(jobs, "run")), is{"notFound": true, "rejected": true}},
+		"NotFoundByProxy":   {"A load balancer knows no objects.", byProxy(http.StatusNotFound), is{"starting": true, "retryable": true}},
+		"ForbiddenByProxy":  {"Nor does it know roles.", byProxy(http.StatusForbidden), is{"starting": true, "retryable": true}},
+		"Invalid":           {"The schema is final.", apierrors.NewInvalid(schema.GroupKind{Kind: "Job"}, "run", nil), is{"rejected": true}},
+		"TooLargeForServer": {"A larger limit is not coming.", apierrors.NewRequestEntityTooLargeError("limit is 3145728"), is{"tooLarge": true, "rejected": true}},
+		"TooLargeForEtcd":   {"The code is that of any failure.", apierrors.NewInternalError(errors.New("etcdserver: request is too large")), is{"tooLarge": true, "rejected": true}},
+		"TooLargeForGRPC":   {"Likewise.", apierrors.NewInternalError(errors.New("trying to send message larger than max (3 vs. 2)")), is{"tooLarge": true, "rejected": true}},
+		"Internal":          {"It may pass.", apierrors.NewInternalError(errors.New("etcdserver: leader changed")), is{"retryable": true}},
+		"Unavailable":       {"It may pass.", apierrors.NewServiceUnavailable("etcd"), is{"retryable": true}},
+		"TooMany":           {"Priority and fairness asks to wait.", apierrors.NewTooManyRequests("later", 1), is{"retryable": true}},
+		"Timeout":           {"The API server gave up.", apierrors.NewTimeoutError("slow", 1), is{"retryable": true}},
+		"Unauthorized":      {"Tokens are renewed.", apierrors.NewUnauthorized("expired"), is{"retryable": true}},
+		"Conflict":          {"Two writers met.", apierrors.NewConflict(jobs, "run", errors.New("modified")), is{"retryable": true}},
+		"AlreadyExists":     {"That is a success, or somebody else's.", apierrors.NewAlreadyExists(jobs, "run"), is{}},
+		"NoNamespace":       {"It was deleted.", apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "demo"), is{"notFound": true, "rejected": true, "namespaceGone": true}},
+		"Terminating":       {"It will be deleted.", terminating(), is{"rejected": true, "namespaceGone": true}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := meaning{apierror.Starting(tc.err), apierror.MissingRight(tc.err), apierror.NotFound(tc.err)}
-			if got != tc.want {
-				t.Errorf("%s\n%v: got %+v, want %+v", tc.reason, tc.err, got, tc.want)
+			got := is{}
+			for class, matches := range classes {
+				if matches(tc.err) {
+					got[class] = true
+				}
 			}
-			if ignored := apierror.IgnoreNotFound(tc.err) == nil; ignored != (tc.want.notFound || tc.err == nil) {
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s\n%v (-want +got):\n%s", tc.reason, tc.err, diff)
+			}
+			if ignored := apierror.IgnoreNotFound(tc.err) == nil; ignored != (tc.want["notFound"] || tc.err == nil) {
 				t.Errorf("%s\n%v: ignored is %t", tc.reason, tc.err, ignored)
 			}
 		})
+	}
+}
+
+func TestMessage(t *testing.T) {
+	for _, err := range []error{errors.New("no room"), fmt.Errorf("create: %w", apierrors.NewBadRequest("no room. "))} {
+		if got := apierror.Message(err); got != "no room" {
+			t.Errorf("%v: %q", err, got)
+		}
 	}
 }

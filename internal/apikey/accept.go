@@ -6,7 +6,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// Verdict says whether an APIKey is accepted, and if not, why.
+// Verdict is Accepted, or the reason why an APIKey is not.
 type Verdict string
 
 // The verdicts.
@@ -21,30 +21,30 @@ const (
 	UsedTwice             Verdict = "UsedTwice" // in the namespaces of two Teams
 )
 
-// Owners are the Teams that claim each namespace.
-type Owners map[string][]v1alpha1.Team
+// Claims are the Teams that claim each namespace.
+type Claims map[string][]v1alpha1.Team
 
-// Judge decides on an APIKey. sameHash are the APIKeys with its hash, itself among them or not.
+// Judge decides on an APIKey. sameHash are the APIKeys with its hash, with or without itself.
 //
-// An APIKey in a namespace that no Team owns affects no other: else everybody who may create one
-// anywhere could switch off a key whose hash he knows. In the namespaces of two Teams nobody can tell
-// whose an opaque key is, and the older APIKey may be the forged one, so both are refused. Within one
+// An APIKey in a namespace that no Team claims affects no other: otherwise anyone who may create one
+// anywhere could disable a key whose hash they have. If an opaque key is in the namespaces of two Teams, its
+// owner is unclear, and the older APIKey may be the forged one, so both are refused. Within one
 // namespace, revoking one of several APIKeys revokes the key.
-func Judge(k *v1alpha1.APIKey, sameHash []v1alpha1.APIKey, owners Owners, now time.Time) Verdict {
+func Judge(k *v1alpha1.APIKey, sameHash []v1alpha1.APIKey, claims Claims, now time.Time) Verdict {
 	if own := validity(k, now); own != Accepted {
 		return own
 	}
-	switch teams := owners[k.Namespace]; {
-	case len(teams) == 0 || len(teams) == 1 && teams[0].DeletionTimestamp != nil:
-		return NoTeam
+	switch teams := claims[k.Namespace]; {
 	case len(teams) > 1:
 		return NamespaceClaimedTwice
+	case v1alpha1.Owner(teams) == nil:
+		return NoTeam
 	}
 	verdict := Accepted
 	for i := range sameHash {
 		switch other := &sameHash[i]; {
 		case other.Namespace != k.Namespace:
-			if !k.Spec.NamesNamespace && !other.Spec.NamesNamespace && len(owners[other.Namespace]) > 0 {
+			if !k.Spec.NamesNamespace && !other.Spec.NamesNamespace && len(claims[other.Namespace]) > 0 {
 				return UsedTwice
 			}
 		case validity(other, now) != Accepted:
@@ -67,19 +67,18 @@ func validity(k *v1alpha1.APIKey, now time.Time) Verdict {
 	}
 }
 
-// Select finds the APIKey that a presented key stands for; nil where there is none that is accepted.
-// sameHash are the APIKeys with the hash of the key: those of the namespace that it names, or of all
-// namespaces where it names none.
-func Select(key string, sameHash []v1alpha1.APIKey, owners Owners, now time.Time) *v1alpha1.APIKey {
-	if len(key) < minOpaque { // it could be guessed, whoever made an APIKey of it
+// Select finds the APIKey of a presented key; nil if none is accepted. sameHash are the APIKeys with the hash
+// of the key, in the namespace that it names, or in all namespaces if it names none.
+func Select(key string, sameHash []v1alpha1.APIKey, claims Claims, now time.Time) *v1alpha1.APIKey {
+	if len(key) < minOpaque { // it can be guessed, even if somebody created an APIKey for it
 		return nil
 	}
 	namespace := Namespace(key)
 	for i := range sameHash {
 		k := &sameHash[i]
-		// An opaque key names no namespace, whatever an APIKey says of it.
+		// An opaque key names no namespace, even if its APIKey says so.
 		fits := namespace == "" && !k.Spec.NamesNamespace || namespace != "" && namespace == k.Namespace
-		if fits && Judge(k, sameHash, owners, now) == Accepted {
+		if fits && Judge(k, sameHash, claims, now) == Accepted {
 			return k
 		}
 	}

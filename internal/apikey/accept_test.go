@@ -29,7 +29,7 @@ func expiring(k *v1alpha1.APIKey)  { k.Spec.ExpiresAt = &metav1.Time{Time: noon.
 
 func TestJudge(t *testing.T) {
 	leaving := v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &metav1.Time{Time: noon}}}
-	owners := apikey.Owners{"acme": {{}}, "rival": {{}}, "claimed": {{}, {}}, "leaving": {leaving}, "orphan": nil}
+	claims := apikey.Claims{"acme": {{}}, "rival": {{}}, "claimed": {{}, {}}, "leaving": {leaving}, "orphan": nil}
 	cases := map[string]struct {
 		reason string
 		key    v1alpha1.APIKey
@@ -44,13 +44,13 @@ func TestJudge(t *testing.T) {
 		"no Team":                      {key: in("orphan"), want: apikey.NoTeam},
 		"Team being deleted":           {key: in("leaving"), want: apikey.NoTeam},
 		"two Teams":                    {key: in("claimed"), want: apikey.NamespaceClaimedTwice},
-		"twin without a Team":          {reason: "it affects no other", key: in("acme"), others: []v1alpha1.APIKey{in("orphan", older)}, want: apikey.Accepted},
-		"twin of a Team":               {key: in("acme"), others: []v1alpha1.APIKey{in("rival")}, want: apikey.UsedTwice},
-		"younger twin of a Team":       {reason: "the older one may be the forged one", key: in("acme", older), others: []v1alpha1.APIKey{in("rival")}, want: apikey.UsedTwice},
-		"twin of a Team, suspended":    {reason: "it is still unclear whose it is", key: in("acme"), others: []v1alpha1.APIKey{in("rival", suspended)}, want: apikey.UsedTwice},
-		"twin of a claimed namespace":  {reason: "somebody owns it", key: in("acme"), others: []v1alpha1.APIKey{in("claimed")}, want: apikey.UsedTwice},
-		"twin that names":              {reason: "it is looked up there only", key: in("acme"), others: []v1alpha1.APIKey{in("rival", names)}, want: apikey.Accepted},
-		"names, twin of a Team":        {reason: "it is looked up here only", key: in("acme", names), others: []v1alpha1.APIKey{in("rival")}, want: apikey.Accepted},
+		"copy without a Team":          {reason: "it affects no other", key: in("acme"), others: []v1alpha1.APIKey{in("orphan", older)}, want: apikey.Accepted},
+		"copy of a Team":               {key: in("acme"), others: []v1alpha1.APIKey{in("rival")}, want: apikey.UsedTwice},
+		"younger copy of a Team":       {reason: "the older one may be the forged one", key: in("acme", older), others: []v1alpha1.APIKey{in("rival")}, want: apikey.UsedTwice},
+		"copy of a Team, suspended":    {reason: "it is still unclear whose it is", key: in("acme"), others: []v1alpha1.APIKey{in("rival", suspended)}, want: apikey.UsedTwice},
+		"copy of a claimed namespace":  {reason: "somebody owns it", key: in("acme"), others: []v1alpha1.APIKey{in("claimed")}, want: apikey.UsedTwice},
+		"copy that names":              {reason: "it is looked up there only", key: in("acme"), others: []v1alpha1.APIKey{in("rival", names)}, want: apikey.Accepted},
+		"names, copy of a Team":        {reason: "it is looked up here only", key: in("acme", names), others: []v1alpha1.APIKey{in("rival")}, want: apikey.Accepted},
 		"same namespace":               {key: in("acme"), others: []v1alpha1.APIKey{in("acme")}, want: apikey.Accepted},
 		"same namespace, suspended":    {reason: "revoking one revokes the key", key: in("acme"), others: []v1alpha1.APIKey{in("acme", suspended)}, want: apikey.Revoked},
 		"names, same namespace":        {reason: "revoking one revokes the key", key: in("acme", names), others: []v1alpha1.APIKey{in("acme", deleted)}, want: apikey.Revoked},
@@ -58,7 +58,7 @@ func TestJudge(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := apikey.Judge(&tc.key, append(tc.others, tc.key), owners, noon); got != tc.want {
+			if got := apikey.Judge(&tc.key, append(tc.others, tc.key), claims, noon); got != tc.want {
 				t.Errorf("%s: %s, want %s", tc.reason, got, tc.want)
 			}
 		})

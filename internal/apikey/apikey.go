@@ -1,13 +1,11 @@
-// Package apikey makes API keys, checks their form, and decides whether an APIKey is accepted.
+// Package apikey generates API keys, checks their format, and decides whether an APIKey is accepted.
 //
-// A key is "pf_", the namespace that it belongs to, "_", 32 random characters, and 6 that are a
-// checksum of all before them. Such a key is looked up in its namespace only, so that no APIKey
-// elsewhere can affect it. The prefix lets secret scanners find keys that leaked; the checksum lets
-// them, and the command line, tell a key from a typing error without asking a server.
+// A key is "pf_", the namespace that it belongs to, "_", 32 random characters, and a checksum of 6 characters. Such a key is looked up in its namespace only, so that no APIKey
+// elsewhere can affect it. The prefix lets secret scanners find keys that leaked; with the
+// checksum they, and the command line, recognize a mistyped key without asking a server.
 //
-// Any other text may be a key too, since the server knows only hashes: teams that migrate keep the
-// keys they have. Such keys are opaque. Keys without a namespace, which were made here once, are
-// opaque as well.
+// Any other text may be a key, too, because the server stores only hashes: teams that migrate keep their
+// keys. Such keys are opaque. So are keys without a namespace, which earlier versions generated.
 package apikey
 
 import (
@@ -20,10 +18,10 @@ import (
 )
 
 const (
-	// Prefix starts every key that was made here.
+	// Prefix starts every key that New generates.
 	Prefix = "pf_"
 
-	// separator stands between a namespace and the random characters. No DNS label holds one.
+	// separator ends the namespace. No DNS label contains it.
 	separator = "_"
 
 	digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -37,14 +35,14 @@ const (
 	// maxLabel is the longest name of a namespace.
 	maxLabel = 63
 
-	// minOpaque is the shortest key of another maker that is taken: shorter ones can be guessed.
+	// minOpaque is the length of the shortest opaque key that is accepted: shorter ones can be guessed.
 	minOpaque = 16
 
-	// maxBytes is what the server reads of a bearer.
+	// maxBytes is the length of the longest bearer token that the server accepts.
 	maxBytes = 4096
 )
 
-// New is a new key of the namespace. It must be shown to one person once, and stored nowhere.
+// New generates a key of the namespace. Show it to one person once, and store it nowhere.
 func New(namespace string) string {
 	body := make([]byte, 0, randomChars)
 	for len(body) < randomChars {
@@ -56,7 +54,7 @@ func New(namespace string) string {
 	return text + checksum(text)
 }
 
-// appendDigits skips bytes that would make some digits likelier than others.
+// appendDigits skips the bytes that would make some digits more likely than others.
 func appendDigits(to, random []byte) []byte {
 	for _, b := range random {
 		if b < 4*62 && len(to) < randomChars {
@@ -66,13 +64,13 @@ func appendDigits(to, random []byte) []byte {
 	return to
 }
 
-// Digest is how an APIKey object names a key: the hex of its SHA-256.
+// Digest is the spec.sha256 of a key: the hex of its SHA-256.
 func Digest(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return hex.EncodeToString(sum[:])
 }
 
-// Namespace is the namespace that the key names; empty for an opaque key.
+// Namespace is the namespace in the key; empty for an opaque key.
 func Namespace(key string) string {
 	if f, ok := parse(key); ok && f.intact {
 		return f.namespace
@@ -80,20 +78,14 @@ func Namespace(key string) string {
 	return ""
 }
 
-// Recognised reports whether the key was made here and is complete.
-func Recognised(key string) bool {
-	f, ok := parse(key)
-	return ok && f.intact
-}
-
-// Mistyped reports whether a key has a form of ours and a checksum that does not fit.
+// Mistyped reports whether a key has the format of New and a wrong checksum.
 func Mistyped(key string) bool {
 	f, ok := parse(key)
 	return ok && !f.intact
 }
 
-// Check says what keeps text from being used as a key. Any visible ASCII of a sane length may be
-// one; a text that has a form of ours and a wrong checksum was mistyped or cut.
+// Check says why a text cannot be a key. Any visible ASCII of a sensible length can, unless it has the format
+// of New and a wrong checksum: then it was mistyped or truncated.
 func Check(key string) error {
 	switch {
 	case key == "":
@@ -101,29 +93,29 @@ func Check(key string) error {
 	case strings.TrimSpace(key) != key:
 		return errors.New("the key has white space around it")
 	case !visible(key):
-		return errors.New("the key holds characters that cannot be sent in a header: use visible ASCII without spaces")
+		return errors.New("the key contains characters that cannot be sent in a header: use visible ASCII without spaces")
 	case len(key) > maxBytes:
 		return errors.New("the key has more than 4096 characters")
 	case len(key) < minOpaque:
 		return errors.New("the key has fewer than 16 characters, which can be guessed")
 	case Mistyped(key):
-		return errors.New("the key was mistyped or cut: its checksum does not fit")
+		return errors.New("the key was mistyped or truncated: its checksum is wrong")
 	default:
 		return nil
 	}
 }
 
-// form is what a key that looks like one of ours says.
-type form struct {
-	namespace string // empty in the form without one
-	intact    bool   // the checksum fits
+// format is what a key in the format of New contains.
+type format struct {
+	namespace string // empty in keys of earlier versions
+	intact    bool   // the checksum is right
 }
 
-// parse reads a key; ok is false where it has no form of ours. Keys of others may start with pf_ too.
-func parse(key string) (f form, ok bool) {
+// parse reads a key; ok is false if it does not have the format of New, although it may start with pf_.
+func parse(key string) (f format, ok bool) {
 	body, ok := strings.CutPrefix(key, Prefix)
 	if !ok {
-		return form{}, false
+		return format{}, false
 	}
 	text := key[:max(len(key)-checksumChars, 0)]
 	namespace, random, named := strings.Cut(body, separator)
@@ -131,9 +123,9 @@ func parse(key string) (f form, ok bool) {
 		namespace, random, text = "", body, strings.TrimPrefix(text, Prefix)
 	}
 	if len(random) != randomChars+checksumChars || strings.Trim(random, digits) != "" || named && !isLabel(namespace) {
-		return form{}, false
+		return format{}, false
 	}
-	return form{namespace: namespace, intact: checksum(text) == random[randomChars:]}, true
+	return format{namespace: namespace, intact: checksum(text) == random[randomChars:]}, true
 }
 
 // isLabel is the rule for the name of a namespace.

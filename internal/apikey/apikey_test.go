@@ -20,7 +20,7 @@ func TestNewKeysAreRecognised(t *testing.T) {
 	const keys = 2000
 	for range keys {
 		key := apikey.New("acme-ci")
-		if !scanners.MatchString(key) || !apikey.Recognised(key) || apikey.Check(key) != nil || apikey.Namespace(key) != "acme-ci" || seen[key] {
+		if !scanners.MatchString(key) || apikey.Check(key) != nil || apikey.Namespace(key) != "acme-ci" || seen[key] {
 			t.Fatalf("a bad key: %q", key)
 		}
 		seen[key] = true
@@ -49,7 +49,7 @@ func TestFormsAreStable(t *testing.T) {
 		"pf_acme_" + random + "1YWdJo":                            "acme",
 		"pf_" + strings.Repeat("a", 63) + "_" + random + "1DhLwe": strings.Repeat("a", 63),
 	} {
-		if !scanners.MatchString(key) || !apikey.Recognised(key) || apikey.Mistyped(key) || apikey.Namespace(key) != namespace {
+		if !scanners.MatchString(key) || apikey.Mistyped(key) || !apikey.Mistyped(key[:len(key)-1]+"0") || apikey.Namespace(key) != namespace {
 			t.Errorf("%s is not recognised as a key of %q", key, namespace)
 		}
 	}

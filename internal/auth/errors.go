@@ -2,7 +2,7 @@ package auth
 
 import "net/http"
 
-// Error says why a request was refused, with the HTTP status that tells the client so.
+// Error is why a request was refused, with the HTTP status for the client.
 type Error struct {
 	status int
 	text   string
@@ -14,11 +14,11 @@ var (
 	// suspended, ambiguous, or of a namespace without a team.
 	ErrUnauthenticated = &Error{status: http.StatusUnauthorized, text: "missing or invalid API key"}
 
-	// ErrTeamSuspended is the answer to a good key of a team that was disabled.
+	// ErrTeamSuspended is the answer to a good key of a suspended team.
 	ErrTeamSuspended = &Error{status: http.StatusForbidden, text: "the team is suspended"}
 )
 
-// unavailable says that nobody can tell at the moment whether the key is good.
+// unavailable means that the key cannot be checked at the moment.
 func unavailable(cause error) *Error {
 	return &Error{status: http.StatusServiceUnavailable, text: "API keys cannot be checked", cause: cause}
 }

@@ -9,33 +9,34 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/apierror"
 )
 
 const (
-	// usageEvery is how exact status.lastUsedTime is: a write per key and request would cost more
+	// usageEvery is the precision of status.lastUsedTime: a write per key and request would cost more
 	// than the requests themselves.
 	usageEvery = 10 * time.Minute
 
-	// usageRetry is how long a key whose write failed is left alone.
+	// usageRetry is the pause after a failed write of a key.
 	usageRetry = time.Minute
 
-	// usageQueue bounds the keys that wait for their write. One that finds it full is written after
-	// a later request.
+	// usageQueue bounds the keys that wait for their write. If it is full, a key is written after a
+	// later request.
 	usageQueue = 1024
 
 	usageTimeout = 10 * time.Second
 	usageOwner   = "postflight-last-used"
 )
 
-// Usage writes when keys were last used, away from the path of the requests. It is a Runnable of
-// every replica.
+// Usage writes when keys were last used, without delaying requests. It is a Runnable of every replica.
 type Usage struct {
 	writer client.Client
-	now    func() time.Time
+	clock  clock.PassiveClock
 	queue  chan use
 
 	mu   sync.Mutex
@@ -48,14 +49,14 @@ type use struct {
 	at  time.Time
 }
 
-// NewUsage is a Usage that writes the status of APIKeys with the client.
-func NewUsage(writer client.Client, now func() time.Time) *Usage {
-	return &Usage{writer: writer, now: now, queue: make(chan use, usageQueue), next: map[types.UID]time.Time{}}
+// NewUsage returns a Usage that writes the status of APIKeys with the client.
+func NewUsage(writer client.Client, clock clock.PassiveClock) *Usage {
+	return &Usage{writer: writer, clock: clock, queue: make(chan use, usageQueue), next: map[types.UID]time.Time{}}
 }
 
-// Saw takes note that the key was accepted. It never blocks.
-func (u *Usage) Saw(key *v1alpha1.APIKey) {
-	now := u.now()
+// Record queues a write that the key was accepted. It never blocks.
+func (u *Usage) Record(key *v1alpha1.APIKey) {
+	now := u.clock.Now()
 	if last := key.Status.LastUsedTime; last != nil && now.Sub(last.Time) < usageEvery {
 		return
 	}
@@ -76,16 +77,16 @@ func (u *Usage) Start(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case use := <-u.queue:
-			u.record(ctx, use)
+			u.writeOrLog(ctx, use)
 		}
 	}
 }
 
-// NeedLeaderElection is false: every replica records what it saw.
+// NeedLeaderElection is false: every replica records its own requests.
 func (u *Usage) NeedLeaderElection() bool { return false }
 
-// due reports whether the key is to be written, and if so, that it is not again for a while, even
-// where the cache lags behind the write.
+// due reports whether the key should be written now. If so, it is not due again for a while, even if
+// the cache lags behind the write.
 func (u *Usage) due(uid types.UID, now time.Time) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -99,7 +100,7 @@ func (u *Usage) due(uid types.UID, now time.Time) bool {
 	return true
 }
 
-// forget drops keys that are due anyway, so that deleted ones do not pile up.
+// forget drops keys that are due anyway, so that deleted ones do not accumulate.
 func (u *Usage) forget(now time.Time) {
 	for uid, next := range u.next {
 		if !now.Before(next) {
@@ -114,16 +115,16 @@ func (u *Usage) postpone(uid types.UID, until time.Time) {
 	u.next[uid] = until
 }
 
-// record leaves it at a line in the log where a write fails: a later request makes another.
-func (u *Usage) record(ctx context.Context, use use) {
-	if err := u.write(ctx, use); client.IgnoreNotFound(err) != nil {
+// writeOrLog only logs a failure, because a later request causes another write.
+func (u *Usage) writeOrLog(ctx context.Context, use use) {
+	if err := u.write(ctx, use); apierror.IgnoreNotFound(err) != nil {
 		log.FromContext(ctx).Error(err, "the last use of an API key was not recorded", "apiKey", use.key)
 		u.postpone(use.uid, use.at.Add(usageRetry))
 	}
 }
 
-// write sets the one field and nothing else, without a resource version: two replicas that do so at
-// once both succeed, and either time is right.
+// write sets one field, without a resource version: two replicas that write at once both succeed, and
+// either time is right.
 func (u *Usage) write(ctx context.Context, use use) error {
 	ctx, cancel := context.WithTimeout(ctx, usageTimeout)
 	defer cancel()

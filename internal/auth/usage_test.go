@@ -10,6 +10,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
@@ -19,7 +20,7 @@ import (
 // drain writes what is queued, and no more.
 func (u *Usage) drain(ctx context.Context) {
 	for len(u.queue) > 0 {
-		u.record(ctx, <-u.queue)
+		u.writeOrLog(ctx, <-u.queue)
 	}
 }
 
@@ -36,13 +37,13 @@ func TestUsage(t *testing.T) {
 		writes int32
 		last   time.Time
 	}{
-		"first use":              {key: key("acme", "ci", "x"), seen: steps(0), writes: 1, last: noon},
-		"used a moment ago":      {key: key("acme", "ci", "x", used(noon.Add(-9*time.Minute))), seen: steps(0), writes: 0, last: noon.Add(-9 * time.Minute)},
-		"used ten minutes ago":   {key: key("acme", "ci", "x", used(noon.Add(-10*time.Minute))), seen: steps(0), writes: 1, last: noon},
-		"used a lot":             {reason: "the cache may lag behind the write", key: key("acme", "ci", "x"), seen: steps(0, 1, time.Minute, 9*time.Minute), writes: 1, last: noon},
-		"used for long":          {key: key("acme", "ci", "x"), seen: steps(0, 10*time.Minute, 15*time.Minute, 20*time.Minute), writes: 3, last: noon.Add(20 * time.Minute)},
-		"the write fails":        {reason: "it is left alone for a minute", key: key("acme", "ci", "x"), seen: steps(0, time.Second, time.Minute), fail: 1, writes: 2, last: noon.Add(time.Minute)},
-		"written by a neighbour": {reason: "whose clock is ahead", key: key("acme", "ci", "x", used(noon.Add(time.Second))), seen: steps(0), writes: 0, last: noon.Add(time.Second)},
+		"first use":                  {key: key("acme", "ci", "x"), seen: steps(0), writes: 1, last: noon},
+		"used a moment ago":          {key: key("acme", "ci", "x", used(noon.Add(-9*time.Minute))), seen: steps(0), writes: 0, last: noon.Add(-9 * time.Minute)},
+		"used ten minutes ago":       {key: key("acme", "ci", "x", used(noon.Add(-10*time.Minute))), seen: steps(0), writes: 1, last: noon},
+		"used a lot":                 {reason: "the cache may lag behind the write", key: key("acme", "ci", "x"), seen: steps(0, 1, time.Minute, 9*time.Minute), writes: 1, last: noon},
+		"used for long":              {key: key("acme", "ci", "x"), seen: steps(0, 10*time.Minute, 15*time.Minute, 20*time.Minute), writes: 3, last: noon.Add(20 * time.Minute)},
+		"the write fails":            {reason: "there is a pause of a minute", key: key("acme", "ci", "x"), seen: steps(0, time.Second, time.Minute), fail: 1, writes: 2, last: noon.Add(time.Minute)},
+		"written by another replica": {reason: "whose clock is ahead", key: key("acme", "ci", "x", used(noon.Add(time.Second))), seen: steps(0), writes: 0, last: noon.Add(time.Second)},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -53,11 +54,11 @@ func TestUsage(t *testing.T) {
 				}
 				return c.SubResource(sub).Patch(ctx, o, p, opts...)
 			}}, tc.key)
-			now := noon
-			u := NewUsage(c, func() time.Time { return now })
+			clock := clocktesting.NewFakePassiveClock(noon)
+			u := NewUsage(c, clock)
 			for _, after := range tc.seen {
-				now = noon.Add(after)
-				u.Saw(tc.key)
+				clock.SetTime(noon.Add(after))
+				u.Record(tc.key)
 				u.drain(t.Context())
 			}
 			var got v1alpha1.APIKey
@@ -73,11 +74,11 @@ func TestUsage(t *testing.T) {
 
 // TestUsageNeverBlocks: with nobody writing, and more keys than the queue holds.
 func TestUsageNeverBlocks(t *testing.T) {
-	u := NewUsage(cluster(t, interceptor.Funcs{}), func() time.Time { return noon })
+	u := NewUsage(cluster(t, interceptor.Funcs{}), clocktesting.NewFakePassiveClock(noon))
 	for i := range 2 * usageQueue {
 		k := key("acme", "ci", "x")
 		k.UID = types.UID(strconv.Itoa(i))
-		u.Saw(k)
+		u.Record(k)
 	}
 	if len(u.queue) != usageQueue {
 		t.Errorf("%d keys wait, want the queue to be full at %d", len(u.queue), usageQueue)
@@ -85,14 +86,14 @@ func TestUsageNeverBlocks(t *testing.T) {
 	late := key("acme", "ci", "x")
 	late.UID = types.UID(strconv.Itoa(2*usageQueue - 1)) // which found the queue full
 	<-u.queue
-	if u.Saw(late); len(u.queue) != usageQueue {
+	if u.Record(late); len(u.queue) != usageQueue {
 		t.Error("a key that found the queue full is not written after a later request")
 	}
 }
 
 func TestUsageStops(t *testing.T) {
-	u := NewUsage(cluster(t, interceptor.Funcs{}, key("acme", "ci", "x")), func() time.Time { return noon })
-	u.Saw(key("acme", "gone", "y")) // a key that was deleted meanwhile is no error
+	u := NewUsage(cluster(t, interceptor.Funcs{}, key("acme", "ci", "x")), clocktesting.NewFakePassiveClock(noon))
+	u.Record(key("acme", "gone", "y")) // a key that was deleted meanwhile is no error
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() { done <- u.Start(ctx) }()

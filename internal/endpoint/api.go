@@ -36,8 +36,8 @@ type Matcher interface {
 
 // Config is what the API needs.
 type Config struct {
-	// Cache reads Environments and Suites without asking the API server; it has the index of
-	// SetupIndexes.
+	// Cache reads Environments and Suites without asking the API server; it has the
+	// indexes of index.Setup.
 	Cache client.Reader
 
 	// Live asks the API server.

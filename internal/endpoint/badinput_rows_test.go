@@ -6,7 +6,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/postflight-dev/postflight/internal/auth"
+	"github.com/postflight-dev/postflight/internal/apikey"
 )
 
 // badRequests are bad before anything of the body was looked at.
@@ -26,7 +26,7 @@ func badRequests() []bad {
 		unauthenticated("two words", "Bearer "+goodKey+" "+goodKey),
 		unauthenticated("two headers, both right", "Bearer "+goodKey, "Bearer "+goodKey),
 		unauthenticated("an unknown key", "Bearer pf_unknown"),
-		unauthenticated("the digest in place of the key", "Bearer "+auth.Digest(goodKey)),
+		unauthenticated("the digest in place of the key", "Bearer "+apikey.Digest(goodKey)),
 		unauthenticated("another case", "Bearer "+strings.ToUpper(goodKey)),
 		unauthenticated("a key in quotes", `Bearer "`+goodKey+`"`),
 		unauthenticated("a key of 100 KB", "Bearer "+strings.Repeat("k", 100<<10)),

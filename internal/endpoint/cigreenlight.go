@@ -9,13 +9,14 @@ import (
 	"strings"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/apierror"
 	"github.com/postflight-dev/postflight/internal/greenlight"
+	"github.com/postflight-dev/postflight/internal/index"
 	"github.com/postflight-dev/postflight/internal/suite"
 )
 
@@ -138,7 +139,7 @@ func (q *inquiry) read(ctx context.Context) (*greenlight.Answer, types.Namespace
 func (q *inquiry) find(ctx context.Context) (*v1alpha1.Suite, error) {
 	s := &v1alpha1.Suite{}
 	err := q.api.Cache.Get(ctx, q.run, s, client.UnsafeDisableDeepCopy)
-	if apierrors.IsNotFound(err) {
+	if apierror.NotFound(err) {
 		ctx, cancel := context.WithTimeout(ctx, q.api.Limits.AttemptTimeout)
 		defer cancel()
 		err = q.api.Live.Get(ctx, q.run, s)
@@ -146,7 +147,7 @@ func (q *inquiry) find(ctx context.Context) (*v1alpha1.Suite, error) {
 	switch {
 	case err == nil:
 		return s, nil
-	case apierrors.IsNotFound(err):
+	case apierror.NotFound(err):
 		return nil, &failure{code: "run_not_found", message: "Run not found: this team has no run of that id. Check the id and the API key; finished runs are deleted after a while."}
 	default:
 		return nil, unreadable(err)
@@ -160,7 +161,7 @@ func (a *API) streamOf(ctx context.Context, s *v1alpha1.Suite) ([]*v1alpha1.Suit
 		return nil, nil
 	}
 	var list v1alpha1.SuiteList
-	err := a.Cache.List(ctx, &list, client.InNamespace(s.Namespace), client.MatchingFields{indexStream: key}, client.UnsafeDisableDeepCopy)
+	err := a.Cache.List(ctx, &list, client.InNamespace(s.Namespace), client.MatchingFields{index.Stream: key}, client.UnsafeDisableDeepCopy)
 	if err != nil {
 		return nil, err
 	}
@@ -196,7 +197,7 @@ func (a *API) withSuccessor(ctx context.Context, stream []*v1alpha1.Suite, name 
 	switch err := a.Live.Get(ctx, name, s); {
 	case err == nil:
 		return append(stream, s), nil
-	case apierrors.IsNotFound(err):
+	case apierror.NotFound(err):
 		return stream, nil
 	default:
 		return nil, unreadable(err)

@@ -3,7 +3,7 @@
 // Every route is in routes.go, every limit in limits.go, every error in errors.go. Wiring, in
 // cmd/manager:
 //
-//	err := endpoint.SetupIndexes(ctx, mgr.GetFieldIndexer())
+//	err := index.Setup(ctx, mgr.GetFieldIndexer())
 //	api, err := endpoint.New(endpoint.Config{
 //		Cache: mgr.GetCache(), Live: mgr.GetAPIReader(), Writer: mgr.GetClient(),
 //		Triggers: index, // *match.Index

@@ -123,7 +123,7 @@ func (o *order) renew(ctx context.Context, env, wanted *v1alpha1.Environment) (*
 
 // vanished makes of an Environment that is not there any more one to be created.
 func vanished(err error) error {
-	if apierror.NotFound(err) && !namespaceGone(err) {
+	if apierror.NotFound(err) && !apierror.NamespaceGone(err) {
 		return errTerminating
 	}
 	return err

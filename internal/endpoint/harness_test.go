@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/go-logr/logr/funcr"
 	"github.com/prometheus/client_golang/prometheus"
+	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -23,7 +25,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/apikey"
 	"github.com/postflight-dev/postflight/internal/auth"
+	"github.com/postflight-dev/postflight/internal/index"
 	"github.com/postflight-dev/postflight/internal/match"
 )
 
@@ -48,6 +52,8 @@ func (c *clock) Now() time.Time {
 	defer c.mu.Unlock()
 	return c.now
 }
+
+func (c *clock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 
 func (c *clock) Sleep(ctx context.Context, d time.Duration) error {
 	c.mu.Lock()
@@ -83,14 +89,11 @@ func start(t *testing.T, s setup) *harness {
 	h := &harness{t: t, clock: &clock{now: noon}, index: &match.Index{}, registry: prometheus.NewRegistry(),
 		audit: &lockedBuffer{}, log: &lockedBuffer{}, validate: true}
 	scheme := runtime.NewScheme()
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
+	if err := errors.Join(v1alpha1.AddToScheme(scheme), batchv1.AddToScheme(scheme)); err != nil {
 		t.Fatal(err)
 	}
 	indexes := &indexes{builder: fake.NewClientBuilder().WithScheme(scheme)}
-	if err := auth.SetupIndexes(t.Context(), indexes); err != nil {
-		t.Fatal(err)
-	}
-	if err := SetupIndexes(t.Context(), indexes); err != nil {
+	if err := index.Setup(t.Context(), indexes); err != nil {
 		t.Fatal(err)
 	}
 	for _, o := range s.objects {
@@ -104,7 +107,9 @@ func start(t *testing.T, s setup) *harness {
 	h.cluster = indexes.builder.WithObjects(s.objects...).WithStatusSubresource(&v1alpha1.Suite{}).Build()
 	faulty := interceptor.NewClient(h.cluster, s.faults)
 
-	authenticator := auth.New(auth.Config{Reader: h.cluster, Now: h.clock.Now})
+	authenticator := &auth.Authenticator{Config: auth.Config{
+		Reader: h.cluster, Staleness: func() time.Duration { return 0 }, Used: func(*v1alpha1.APIKey) {}, Clock: h.clock,
+	}}
 	config := Config{
 		Cache: h.cluster, Live: faulty, Writer: faulty, Triggers: h.index,
 		Authenticate: func(r *http.Request) (Principal, error) {
@@ -171,7 +176,7 @@ func team(name string) *v1alpha1.Team {
 func apiKey(key string) *v1alpha1.APIKey {
 	return &v1alpha1.APIKey{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: strings.NewReplacer("_", "-").Replace(key)},
-		Spec:       v1alpha1.APIKeySpec{SHA256: auth.Digest(key)},
+		Spec:       v1alpha1.APIKeySpec{SHA256: apikey.Digest(key)},
 	}
 }
 

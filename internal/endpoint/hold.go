@@ -104,15 +104,8 @@ type passing struct{ text string }
 
 func (e *passing) Error() string { return e.text }
 
-// transient reports whether the same request may succeed later. What is not an answer of the API
-// server at all (refused, reset and timed out connections, half an answer) may have happened.
+// transient reports whether the same attempt may succeed later.
 func transient(err error) bool {
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) {
-		var final *refused
-		return !errors.As(err, &final) && !errors.Is(err, errGone)
-	}
-	code := status.Status().Code
-	return code >= 500 || code == 429 || code == 408 || code == 401 ||
-		apierrors.IsConflict(err) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) || apierror.Starting(err)
+	var final *refused
+	return !errors.As(err, &final) && !errors.Is(err, errGone) && apierror.Retryable(err)
 }

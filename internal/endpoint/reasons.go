@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/postflight-dev/postflight/internal/apierror"
@@ -33,39 +32,27 @@ func final(err error, what string) error {
 		return refusef("The manager may not create %s in this namespace. Ask the operator of this service to check its role.", what)
 	case errors.As(err, &late) || !errors.As(err, &status):
 		return err
-	case namespaceGone(err):
+	case apierror.NamespaceGone(err):
 		return fmt.Errorf("%w: %w", errGone, err)
 	default:
-		return &refused{reason(status.Status().Message, what)}
+		return &refused{reason(err, what)}
 	}
 }
 
-func reason(message, what string) string {
-	if strings.Contains(message, "exceeded quota") {
-		return fmt.Sprintf("The quota of the namespace is used up, so %s could not be created: %s. Delete what is finished, or raise the quota.", what, why(message))
+func reason(err error, what string) string {
+	if apierror.Quota(err) {
+		return fmt.Sprintf("The quota of the namespace is used up, so %s could not be created: %s. Delete what is finished, or raise the quota.", what, why(err))
 	}
-	return fmt.Sprintf("The API server refused %s: %s.", what, why(message))
+	return fmt.Sprintf("The API server refused %s: %s.", what, why(err))
 }
 
 // why cuts what the API server says before its reason: the name of an object that does not exist.
-func why(message string) string {
+func why(err error) string {
+	message := apierror.Message(err)
 	for _, lead := range []string{" is forbidden: ", " is invalid: "} {
 		if _, after, found := strings.Cut(message, lead); found {
-			message = after
-			break
+			return after
 		}
 	}
-	return strings.TrimRight(strings.TrimSpace(message), ".")
-}
-
-func namespaceGone(err error) bool {
-	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
-		return true
-	}
-	var status apierrors.APIStatus
-	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {
-		return false
-	}
-	details := status.Status().Details
-	return details != nil && details.Kind == "namespaces"
+	return message
 }

@@ -7,6 +7,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/index"
 	"github.com/postflight-dev/postflight/internal/suite"
 )
 
@@ -67,9 +68,9 @@ func (o *order) firstAttempt(ctx context.Context, t *v1alpha1.Trigger, environme
 	if o.notification.SHA == "" {
 		return 1, nil
 	}
-	key := runKey(t.UID, environment, o.notification.SHA)
+	key := index.RunKey(t.UID, environment, o.notification.SHA)
 	var suites v1alpha1.SuiteList
-	err := o.api.Cache.List(ctx, &suites, client.InNamespace(o.namespace), client.MatchingFields{indexRun: key}, client.UnsafeDisableDeepCopy)
+	err := o.api.Cache.List(ctx, &suites, client.InNamespace(o.namespace), client.MatchingFields{index.Run: key}, client.UnsafeDisableDeepCopy)
 	if err != nil {
 		return 0, fmt.Errorf("look up earlier attempts: %w", err)
 	}

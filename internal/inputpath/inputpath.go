@@ -1,6 +1,5 @@
-// Package inputpath knows where run inputs are: the rules for the path of a file, the key of its
-// object in the store, and what a variable that names a file stands for. It is pure: uploads are
-// signed, looked up and put into pods by the same rules.
+// Package inputpath defines the paths of run inputs: which paths are valid, the key of a file's object in the
+// store, and the file that the value of a variable means. Uploads, look-ups and downloads follow the same rules.
 package inputpath
 
 import (
@@ -12,20 +11,20 @@ import (
 	"unicode/utf8"
 )
 
-// MaxBytes bounds a path, so that its key, with the longest name of a team, is below the 1,024 bytes
-// of every store.
+// MaxBytes bounds a path. With the longest name of a team, its key stays below the 1,024 bytes that every store
+// accepts.
 const MaxBytes = 512
 
-// maxName bounds one segment of the path of a file in a pod: what file systems take.
+// maxName is the longest file name that file systems accept, in bytes.
 const maxName = 255
 
 // extensions that may be uploaded.
 var extensions = []string{".apk", ".aab", ".deb", ".ipa", ".zip", ".csv", ".pdf"}
 
-// Extensions are those that may be uploaded, for people: ".apk, .aab, ...".
+// Extensions is a list for messages of those that may be uploaded: ".apk, .aab, ...".
 func Extensions() string { return strings.Join(extensions, ", ") }
 
-// Check reports whether a path can be the place of a file of a team. Its errors are ends of sentences.
+// Check validates the path of a file. Its error completes a sentence that starts with the path.
 func Check(path string) error {
 	switch {
 	case path == "":
@@ -52,8 +51,8 @@ func Check(path string) error {
 	return nil
 }
 
-// CheckUpload reports whether a file may be uploaded to a path: Check, and an accepted extension in any
-// case, behind a name.
+// CheckUpload validates a path to upload to: as Check, and it must have a name with an accepted extension, in
+// any case.
 func CheckUpload(path string) error {
 	if err := Check(path); err != nil {
 		return err
@@ -69,25 +68,25 @@ func CheckUpload(path string) error {
 	return nil
 }
 
-// equalASCII ignores the case of letters of ASCII alone. Unicode has others that fold to them, which are
-// longer in bytes: the sign of Kelvin, say, to a k.
+// equalASCII ignores the case of ASCII letters only. Some letters of Unicode fold to them, such as the Kelvin sign
+// to k, but have more bytes.
 func equalASCII(a, b string) bool { return len(a) == len(b) && strings.EqualFold(a, b) }
 
-// CheckFile reports whether a file at a path can be put into a pod.
+// CheckFile validates a path to download to, in a pod.
 func CheckFile(path string) error {
 	if err := Check(path); err != nil {
 		return err
 	}
 	for segment := range strings.SplitSeq(path, "/") {
 		if len(segment) > maxName {
-			return fmt.Errorf("must not contain a name of more than %d bytes, which file systems do not take", maxName)
+			return fmt.Errorf("must not contain a name of more than %d bytes, because file systems do not accept it", maxName)
 		}
 	}
 	return nil
 }
 
-// Key is the key of a team's file in the store. It always lies below the team's own prefix: with an
-// invalid team or path there is no key.
+// Key is the key of a team's file in the store. It always starts with the team's own prefix. An invalid team or
+// path is an error.
 func Key(team, path string) (string, error) {
 	if team == "" || team == "." || team == ".." || strings.ContainsAny(team, `/\`) {
 		return "", fmt.Errorf("the team id %q cannot be a prefix in the store", team)
@@ -98,11 +97,11 @@ func Key(team, path string) (string, error) {
 	return team + "/" + path, nil
 }
 
-// Resolve is the path of the file that a value names: a fileLocation, which starts with the team's own
-// id, or a playgroundFileLocation, which is the path itself. Whatever else the first segment is, it is
-// a folder of this team: no value leads to the file of another.
+// Resolve returns the path of the file that a value means: a fileLocation, which starts with the team's own
+// id, or a playgroundFileLocation, which is the path itself. Any other first segment is a folder of this team,
+// so no value leads to a file of another team.
 //
-// Where a team keeps a folder named like itself, only the fileLocation of a file in there is clear.
+// If a team has a folder with the team's own name, only a fileLocation is unambiguous for the files in it.
 func Resolve(team, value string) (string, error) {
 	path := strings.TrimPrefix(value, team+"/")
 	if err := CheckFile(path); err != nil {

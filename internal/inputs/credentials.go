@@ -7,38 +7,39 @@ import (
 	"time"
 
 	"github.com/minio/minio-go/v7/pkg/credentials"
+	"k8s.io/utils/clock"
 )
 
-// credentialsError says that there are no credentials, in words that hold none.
+// credentialsError means that there are no credentials. Its text holds none either.
 type credentialsError struct {
-	words string
+	text  string
 	cause error
 }
 
-func (e *credentialsError) Error() string { return e.words }
+func (e *credentialsError) Error() string { return e.text }
 func (e *credentialsError) Unwrap() error { return e.cause }
 
-// newCredentials takes them from a path if there is one, else from the environment, else from the
-// cloud: a web identity token, a container's or a machine's own role.
-func newCredentials(path string, now func() time.Time) *credentials.Credentials {
-	var source credentials.Provider = &first{sources: []credentials.Provider{
+// newCredentials reads them from a path if there is one, else from the environment, else from the
+// cloud: a web identity token, or the role of the container or the machine.
+func newCredentials(path string, clock clock.PassiveClock) *credentials.Credentials {
+	var source credentials.Provider = &firstProvider{sources: []credentials.Provider{
 		&credentials.EnvAWS{},
 		&credentials.IAM{Client: &http.Client{Timeout: credentialsTimeout}},
 	}}
 	if path != "" {
-		source = &files{path: path, now: now}
+		source = &fileProvider{path: path, clock: clock}
 	}
-	return credentials.New(&steady{source: source, now: now})
+	return credentials.New(&cachedProvider{source: source, clock: clock})
 }
 
-// first is the first source that has credentials. The chain of the library makes anonymous ones of
-// none, and forgets why there are none.
-type first struct {
+// firstProvider uses the first source that has credentials. The library's chain makes anonymous ones if none
+// has, and drops the reasons.
+type firstProvider struct {
 	sources []credentials.Provider
 	chosen  credentials.Provider
 }
 
-func (f *first) RetrieveWithCredContext(cc *credentials.CredContext) (credentials.Value, error) {
+func (f *firstProvider) RetrieveWithCredContext(cc *credentials.CredContext) (credentials.Value, error) {
 	var errs []error
 	for _, source := range f.sources {
 		v, err := source.RetrieveWithCredContext(cc)
@@ -49,53 +50,54 @@ func (f *first) RetrieveWithCredContext(cc *credentials.CredContext) (credential
 		errs = append(errs, err)
 	}
 	return credentials.Value{}, &credentialsError{cause: errors.Join(errs...),
-		words: "there are no credentials for it, neither in the environment nor from the cloud; set --store-credentials"}
+		text: "there are no credentials for it, neither in the environment nor from the cloud; set --store-credentials"}
 }
 
-func (f *first) Retrieve() (credentials.Value, error) { return f.RetrieveWithCredContext(nil) }
+func (f *firstProvider) Retrieve() (credentials.Value, error) { return f.RetrieveWithCredContext(nil) }
 
-func (f *first) IsExpired() bool { return f.chosen == nil || f.chosen.IsExpired() }
+func (f *firstProvider) IsExpired() bool { return f.chosen == nil || f.chosen.IsExpired() }
 
-// steady gets over a source that fails. Sources renew credentials well before these expire: until
-// then the old ones are used. A failing source is not asked by every request.
-type steady struct {
+// cachedProvider bridges failures of a source. Sources renew credentials well before they expire: until
+// then it returns the old ones. After a failure it pauses, so that not every request asks the source.
+type cachedProvider struct {
 	source credentials.Provider
-	now    func() time.Time
+	clock  clock.PassiveClock
 
-	mu    sync.Mutex
-	value credentials.Value
-	err   error
-	again time.Time // not before this
+	mu        sync.Mutex
+	value     credentials.Value
+	err       error
+	notBefore time.Time // of the next attempt
 }
 
-func (s *steady) RetrieveWithCredContext(cc *credentials.CredContext) (credentials.Value, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.now().Before(s.again) {
-		return s.answer()
+func (c *cachedProvider) RetrieveWithCredContext(cc *credentials.CredContext) (credentials.Value, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.clock.Now()
+	if now.Before(c.notBefore) {
+		return c.cached(now)
 	}
-	value, err := s.source.RetrieveWithCredContext(cc)
+	value, err := c.source.RetrieveWithCredContext(cc)
 	if err != nil {
-		s.err, s.again = err, s.now().Add(credentialsPause)
-		return s.answer()
+		c.err, c.notBefore = err, now.Add(credentialsPause)
+		return c.cached(now)
 	}
-	s.value, s.err, s.again = value, nil, time.Time{}
+	c.value, c.err, c.notBefore = value, nil, time.Time{}
 	return value, nil
 }
 
-func (s *steady) answer() (credentials.Value, error) {
-	if s.value.AccessKeyID != "" && (s.value.Expiration.IsZero() || s.now().Before(s.value.Expiration)) {
-		return s.value, nil
+func (c *cachedProvider) cached(now time.Time) (credentials.Value, error) {
+	if c.value.AccessKeyID != "" && (c.value.Expiration.IsZero() || now.Before(c.value.Expiration)) {
+		return c.value, nil
 	}
-	return credentials.Value{}, s.err
+	return credentials.Value{}, c.err
 }
 
-// Retrieve is what old callers use.
-func (s *steady) Retrieve() (credentials.Value, error) { return s.RetrieveWithCredContext(nil) }
+// Retrieve is the deprecated method of the interface.
+func (c *cachedProvider) Retrieve() (credentials.Value, error) { return c.RetrieveWithCredContext(nil) }
 
-// IsExpired asks for a renewal.
-func (s *steady) IsExpired() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.err != nil || s.source.IsExpired()
+// IsExpired reports whether the credentials should be renewed.
+func (c *cachedProvider) IsExpired() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err != nil || c.source.IsExpired()
 }

@@ -9,53 +9,53 @@ import (
 	"time"
 
 	"github.com/minio/minio-go/v7/pkg/credentials"
+	"k8s.io/utils/clock"
 )
 
-// The files of a folder with credentials: the keys of a mounted Secret, named like the variables.
+// The files of a folder with credentials are named like the variables, as in a mounted Secret.
 const (
 	fileAccessKey = "AWS_ACCESS_KEY_ID"
 	fileSecretKey = "AWS_SECRET_ACCESS_KEY"
 	fileToken     = "AWS_SESSION_TOKEN"
 )
 
-// files reads credentials from a path, and again whenever what is there changes. The path is a file
-// like ~/.aws/credentials, of which the profile of $AWS_PROFILE or "default" counts, or a folder.
-type files struct {
-	path string
-	now  func() time.Time
+// fileProvider reads credentials from a path, and again whenever they change. The path is a folder, or a file
+// like ~/.aws/credentials, of which the profile of $AWS_PROFILE or "default" counts.
+type fileProvider struct {
+	path  string
+	clock clock.PassiveClock
 
-	seen  string    // what was read
-	next  time.Time // when to look again
-	stale bool      // what the last look told
+	seen  string    // the state that was read
+	next  time.Time // when to compare it again
+	stale bool      // whether it had changed at the last comparison
 }
 
-func (f *files) RetrieveWithCredContext(cc *credentials.CredContext) (credentials.Value, error) {
-	seen := f.state() // before reading: a change in between is seen as one
+func (f *fileProvider) RetrieveWithCredContext(cc *credentials.CredContext) (credentials.Value, error) {
+	seen := f.state() // before reading, so that a change in between is noticed
 	value, err := f.read(cc)
 	if err == nil && (value.AccessKeyID == "" || value.SecretAccessKey == "") {
 		err = fmt.Errorf("no access key or no secret key in %s", f.path)
 	}
 	if err != nil {
-		return credentials.Value{}, &credentialsError{words: "the credentials of --store-credentials cannot be read", cause: err}
+		return credentials.Value{}, &credentialsError{text: "the credentials of --store-credentials cannot be read", cause: err}
 	}
-	f.seen, f.stale, f.next = seen, false, f.now().Add(credentialsEvery)
+	f.seen, f.stale, f.next = seen, false, f.clock.Now().Add(credentialsEvery)
 	return value, nil
 }
 
-// Retrieve is what old callers use.
-func (f *files) Retrieve() (credentials.Value, error) { return f.RetrieveWithCredContext(nil) }
+// Retrieve is the deprecated method of the interface.
+func (f *fileProvider) Retrieve() (credentials.Value, error) { return f.RetrieveWithCredContext(nil) }
 
-// IsExpired tells whether the files have changed. It goes on to do so until they are read.
-func (f *files) IsExpired() bool {
-	if now := f.now(); !now.Before(f.next) {
+// IsExpired reports whether the files have changed since they were read.
+func (f *fileProvider) IsExpired() bool {
+	if now := f.clock.Now(); !now.Before(f.next) {
 		f.stale, f.next = f.state() != f.seen, now.Add(credentialsEvery)
 	}
 	return f.stale
 }
 
-// state changes with the files. A mounted Secret changes by a link that points elsewhere, which Stat
-// follows.
-func (f *files) state() string {
+// state changes with the files. A mounted Secret changes because a link points elsewhere, which Stat follows.
+func (f *fileProvider) state() string {
 	var state strings.Builder
 	for _, path := range []string{f.path, filepath.Join(f.path, fileAccessKey), filepath.Join(f.path, fileSecretKey), filepath.Join(f.path, fileToken)} {
 		if info, err := os.Stat(path); err == nil {
@@ -65,7 +65,7 @@ func (f *files) state() string {
 	return state.String()
 }
 
-func (f *files) read(cc *credentials.CredContext) (credentials.Value, error) {
+func (f *fileProvider) read(cc *credentials.CredContext) (credentials.Value, error) {
 	info, err := os.Stat(f.path)
 	if err != nil {
 		return credentials.Value{}, err

@@ -1,8 +1,8 @@
-// Package inputs keeps the files that runs need in an object store that speaks S3: it signs the URLs
-// by which CI uploads them and pods download them, and looks them up.
+// Package inputs stores the files that runs need in an S3 store: it signs the URLs by which CI uploads
+// them and pods download them, and looks them up.
 //
-// Signing is arithmetic over the credentials: it opens no connection, and works while the store is
-// down. What asks the store is looking up a file, its health, and the creation of the bucket.
+// Signing only needs the credentials: it opens no connection, and works while the store is down. Looking
+// up a file, checking health and creating the bucket send requests.
 //
-// Signed URLs and credentials are secrets: neither is ever part of an error, a log line or a metric.
+// Signed URLs and credentials are secrets: no error, log line or metric contains them.
 package inputs

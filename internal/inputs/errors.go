@@ -9,18 +9,18 @@ import (
 	"syscall"
 )
 
-// unavailable is an error that may pass. It says what people may read; the cause is for errors.Is.
+// unavailable is an error that may pass. Everyone may read its text; the cause is for errors.Is.
 type unavailable struct {
-	words string
+	text  string
 	cause error
 }
 
-func (e *unavailable) Error() string { return e.words }
+func (e *unavailable) Error() string { return e.text }
 func (e *unavailable) Unwrap() error { return e.cause }
 
-// connection says why there was no answer. The text of network errors holds addresses, and that of
-// URL errors the signed URL, so none of it is taken over.
-func connection(err error) string {
+// connectionMessage says why there was no answer. It never quotes the error, because network errors hold
+// addresses, and URL errors the signed URL.
+func connectionMessage(err error) string {
 	var (
 		dns         *net.DNSError
 		network     net.Error

@@ -13,18 +13,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// health is what the store last said.
+// health is the state of the store at the last request.
 type health struct {
 	up      prometheus.Gauge
 	problem atomic.Pointer[string] // nil: none
 	watched atomic.Bool
-	silent  atomic.Pointer[string] // why the store gave no answer at all; nil: it did
+	silent  atomic.Pointer[string] // why the last request had no answer; nil: it had one
 }
 
 func newHealth() *health {
 	h := &health{up: prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "postflight_store_up",
-		Help: "1 if the store of run inputs answers and lets the manager in, else 0.",
+		Help: "1 if the store of run inputs answers and accepts the manager's credentials, else 0.",
 	})}
 	h.set(errors.New("it has not been asked yet"))
 	return h
@@ -41,22 +41,21 @@ func (h *health) set(problem error) (changed bool) {
 	return was == nil || *was != is
 }
 
-// heard remembers whether there was an answer, whatever it was.
-func (h *health) heard(err error) {
+// record notes whether there was an answer, good or bad.
+func (h *health) record(err error) {
 	if err == nil || minio.ToErrorResponse(err).StatusCode != 0 {
 		h.silent.Store(nil)
 		return
 	}
-	why := words(err)
+	why := publicMessage(err)
 	h.silent.Store(&why)
 }
 
-// known is why a store that is watched need not be asked: it gave no answer, and the watcher tells when
-// it does again. Without this, the runs that wait for a store that hangs would keep all others from
-// being looked after.
-func (h *health) known() error {
+// lastFailure is an error if the last request to a watched store had no answer. Then only the watcher asks
+// again: otherwise, the runs that wait for a store that hangs would occupy all workers.
+func (h *health) lastFailure() error {
 	if why := h.silent.Load(); why != nil && h.watched.Load() {
-		return &unavailable{words: *why}
+		return &unavailable{text: *why}
 	}
 	return nil
 }
@@ -64,9 +63,8 @@ func (h *health) known() error {
 // Register adds the metric.
 func (s *Store) Register(r prometheus.Registerer) error { return r.Register(s.health.up) }
 
-// Ready is a check for /readyz. Asked alone, at /readyz/store, it says what is wrong with the store;
-// in the sum of all checks it is always well, as notifications are answered and URLs are signed
-// without the store.
+// Ready is a check for /readyz. Alone, at /readyz/store, it says what is wrong with the store. Among all
+// checks it always passes, because notifications are answered and URLs are signed without the store.
 func (s *Store) Ready(r *http.Request) error {
 	if path.Clean("/"+r.URL.Path) == "/" {
 		return nil
@@ -77,13 +75,13 @@ func (s *Store) Ready(r *http.Request) error {
 	return nil
 }
 
-// Watcher asks the store how it is, again and again, and creates the bucket if it is told to.
+// Watcher checks the store periodically, and creates the bucket if CreateBucket is set.
 type Watcher struct {
 	Store        *Store
 	CreateBucket bool
 }
 
-// NeedLeaderElection is false: every replica has its own way to the store.
+// NeedLeaderElection is false: every replica has its own connections to the store.
 func (w *Watcher) NeedLeaderElection() bool { return false }
 
 // Start watches until the context ends.
@@ -95,7 +93,7 @@ func (w *Watcher) Start(ctx context.Context) error {
 	for next := time.Now(); ; {
 		if now := time.Now(); !now.Before(next) || w.Store.health.silent.Load() != nil {
 			next = now.Add(healthEvery)
-			w.tell(ctx, w.look(ctx))
+			w.report(ctx, w.check(ctx))
 		}
 		select {
 		case <-ctx.Done():
@@ -105,7 +103,7 @@ func (w *Watcher) Start(ctx context.Context) error {
 	}
 }
 
-func (w *Watcher) tell(ctx context.Context, problem error) {
+func (w *Watcher) report(ctx context.Context, problem error) {
 	changed := w.Store.health.set(problem)
 	switch log := log.FromContext(ctx); {
 	case !changed || ctx.Err() != nil:
@@ -116,22 +114,22 @@ func (w *Watcher) tell(ctx context.Context, problem error) {
 	}
 }
 
-func (w *Watcher) look(ctx context.Context) error {
+func (w *Watcher) check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	s := w.Store
 	exists, err := s.private.BucketExists(ctx, s.options.Bucket)
-	s.health.heard(err)
+	s.health.record(err)
 	switch {
 	case err != nil:
-		return &unavailable{words: words(err), cause: err}
+		return &unavailable{text: publicMessage(err), cause: err}
 	case exists:
 		return nil
 	case !w.CreateBucket:
 		return errors.New("it has no such bucket; create it, or set --store-create-bucket")
 	}
 	if err := s.private.MakeBucket(ctx, s.options.Bucket, minio.MakeBucketOptions{Region: s.options.Region}); err != nil {
-		return &unavailable{words: "the bucket cannot be created: " + words(err), cause: err}
+		return &unavailable{text: "the bucket cannot be created: " + publicMessage(err), cause: err}
 	}
 	return nil
 }

@@ -225,7 +225,7 @@ func TestHealth(t *testing.T) {
 			if err := store.Ready(all); err != nil {
 				t.Errorf("the store makes the manager not ready: %v", err)
 			}
-			expected := fmt.Sprintf("# HELP postflight_store_up 1 if the store of run inputs answers and lets the manager in, else 0.\n# TYPE postflight_store_up gauge\npostflight_store_up %g\n", want.up)
+			expected := fmt.Sprintf("# HELP postflight_store_up 1 if the store of run inputs answers and accepts the manager's credentials, else 0.\n# TYPE postflight_store_up gauge\npostflight_store_up %g\n", want.up)
 			if err := testutil.GatherAndCompare(registry, strings.NewReader(expected)); err != nil {
 				t.Error(err)
 			}

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// Options say where the store is and how to speak to it.
+// Options configure the store and the access to it.
 type Options struct {
-	// Endpoint is what the manager and pods reach, PublicEndpoint what CI reaches; an empty one is
-	// like Endpoint. Both are http(s) URLs without a path.
+	// The manager and pods use Endpoint, CI uses PublicEndpoint, which defaults to Endpoint. Both are
+	// http(s) URLs without a path.
 	Endpoint, PublicEndpoint string
 
 	// Region is part of every signature. It is never looked up.
@@ -21,7 +21,7 @@ type Options struct {
 	// PathStyle puts the bucket into the path, not into the host.
 	PathStyle bool
 
-	// CA is PEM of the certificate authorities of the store's TLS; empty: those of the system.
+	// CA holds the certificate authorities of the store's TLS, in PEM; empty: those of the system.
 	CA []byte
 
 	// CredentialsPath is a file, or a folder such as a mounted Secret; empty: the environment, and
@@ -32,11 +32,11 @@ type Options struct {
 	UploadLifetime time.Duration
 }
 
-// Validate names every option that is wrong, by its flag.
+// Validate names the flag of every option that is wrong.
 func (o Options) Validate() error {
 	var errs []error
 	if o.Bucket == "" {
-		errs = append(errs, errors.New("--store-bucket must be given where a store is"))
+		errs = append(errs, errors.New("--store-bucket must be given for a store"))
 	}
 	if o.Region == "" {
 		errs = append(errs, errors.New("--store-region must be given: it is part of every signature"))

@@ -11,15 +11,15 @@ import (
 	"github.com/postflight-dev/postflight/internal/inputpath"
 )
 
-// uploadHeaders are signed: an upload of another content type is refused by the store.
+// uploadHeaders are signed, so that the store refuses an upload of another content type.
 var uploadHeaders = http.Header{"Content-Type": {"application/octet-stream"}}
 
-// SignUpload is a URL by which a file can be PUT to a path of the team, by whoever has it.
+// SignUpload returns a URL. Whoever has it can PUT a file to the path of the team.
 func (s *Store) SignUpload(ctx context.Context, team, path string) (string, error) {
 	return s.sign(ctx, s.public, http.MethodPut, team, path, s.options.UploadLifetime, uploadHeaders)
 }
 
-// SignDownload is a URL by which a pod can GET a file of the team.
+// SignDownload returns a URL by which a pod can GET a file of the team.
 func (s *Store) SignDownload(ctx context.Context, team, path string, lifetime time.Duration) (string, error) {
 	return s.sign(ctx, s.private, http.MethodGet, team, path, min(max(lifetime, MinLifetime), MaxLifetime), nil)
 }
@@ -31,7 +31,7 @@ func (s *Store) sign(ctx context.Context, c *minio.Client, method, team, path st
 	}
 	u, err := c.PresignHeader(ctx, method, s.options.Bucket, key, lifetime, nil, headers)
 	if err != nil {
-		return "", &unavailable{words: fmt.Sprintf("no URL can be signed: %s", connection(err)), cause: err}
+		return "", &unavailable{text: fmt.Sprintf("no URL can be signed: %s", connectionMessage(err)), cause: err}
 	}
 	return u.String(), nil
 }

@@ -6,21 +6,21 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"time"
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
+	"k8s.io/utils/clock"
 )
 
-// Store is a bucket.
+// Store is a bucket of an S3 store.
 type Store struct {
 	options Options
 	public  *minio.Client // signs for CI
-	private *minio.Client // signs for pods, and asks the store
+	private *minio.Client // signs for pods, and sends the manager's own requests
 	health  *health
 }
 
-// New makes no connection.
+// New returns a Store. It opens no connection.
 func New(o Options) (*Store, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -29,7 +29,7 @@ func New(o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	source := newCredentials(o.CredentialsPath, time.Now)
+	source := newCredentials(o.CredentialsPath, clock.RealClock{})
 	s := &Store{options: o, health: newHealth()}
 	if s.private, err = newClient(o.Endpoint, o, source, transport); err != nil {
 		return nil, err
@@ -73,9 +73,9 @@ func transport(ca []byte) (http.RoundTripper, error) {
 	return t, nil
 }
 
-// words are what an error says that concerns the store, without addresses, keys and signatures: the
-// code of its answer, or what kind of answer is missing.
-func words(err error) string {
+// publicMessage is the part of an error that everyone may read, without addresses, keys and signatures: the
+// code of the store's answer, or why there was none.
+func publicMessage(err error) string {
 	answer := minio.ToErrorResponse(err)
 	switch {
 	case answer.StatusCode >= http.StatusBadRequest && answer.Code != "":
@@ -83,6 +83,6 @@ func words(err error) string {
 	case answer.StatusCode >= http.StatusBadRequest:
 		return fmt.Sprintf("it answered %d", answer.StatusCode)
 	default:
-		return connection(err)
+		return connectionMessage(err)
 	}
 }

@@ -1,5 +1,5 @@
-// Package plaintext makes text that other people or programs wrote safe to show: in a status, an event,
-// a check, a table on a terminal.
+// Package plaintext makes text from other people or programs safe to show: in a status, an event, a check or a
+// terminal.
 package plaintext
 
 import (
@@ -8,16 +8,16 @@ import (
 	"unicode"
 )
 
-// terminalCodes are what a test runner colours its output with, and what could move the cursor or
-// change the title of the terminal of whoever reads the message.
+// terminalCodes color the output of test runners, but can also move the cursor or change the title of the
+// reader's terminal.
 var terminalCodes = regexp.MustCompile(
-	`(\x1b\[|\x{9b})[0-?]*[ -/]*[@-~]` + // CSI: colours, cursor
+	`(\x1b\[|\x{9b})[0-?]*[ -/]*[@-~]` + // CSI: colors, cursor
 		`|(\x1b[\]PX^_]|[\x{9d}\x{90}\x{98}\x{9e}\x{9f}])[^\x07\x1b\n\x{9c}]*(\x07|\x1b\\|\x{9c})` + // OSC and other strings
 		`|\x1b.`)
 
-// Line makes text that anybody may have written fit for a sentence: valid UTF-8 on one line, without
-// terminal codes and characters that cannot be seen, at most max bytes. Of a longer text the start and
-// the end are kept, as the cause stands in either.
+// Line makes untrusted text usable in a sentence: valid UTF-8 on one line, without terminal codes and invisible
+// characters, of at most max bytes. A longer text keeps its start and its end, because either may contain the
+// cause.
 func Line(text string, max int) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	text = terminalCodes.ReplaceAllString(text, "")
@@ -34,8 +34,8 @@ func isLineEnd(r rune) bool {
 	return r == '\n' || r == '\r' || r == '\v' || r == '\f' || r == '\u0085' || r == '\u2028' || r == '\u2029'
 }
 
-// visible keeps what can be seen, with single spaces. It drops the marks that turn the direction of
-// writing, by which a text can look like another.
+// visible keeps visible characters, with single spaces. It drops marks that change the direction of writing,
+// which can make a text look like another one.
 func visible(line string) string {
 	line = strings.Map(func(r rune) rune {
 		switch {

@@ -66,9 +66,9 @@ func isClosed(c net.Conn) bool {
 	return err != nil && !errors.Is(err, os.ErrDeadlineExceeded)
 }
 
-// TestIdleCrowd: many more connections than there is room for, of which none sends anything, keep nobody
+// TestIdleConnections: many more connections than there is room for, of which none sends anything, keep nobody
 // out, from the same address or from another.
-func TestIdleCrowd(t *testing.T) {
+func TestIdleConnections(t *testing.T) {
 	r := bounded(t, keyed, Bounds{Unproven: 32, Idle: 8, Total: 64})
 	for range 100 {
 		r.dial("127.0.0.1")
@@ -81,21 +81,21 @@ func TestIdleCrowd(t *testing.T) {
 	}
 }
 
-// TestCrowdMakesRoom: the address with the most connections loses its oldest.
-func TestCrowdMakesRoom(t *testing.T) {
+// TestLargestGroupMakesRoom: the address with the most connections loses its oldest.
+func TestLargestGroupMakesRoom(t *testing.T) {
 	r := bounded(t, keyed, Bounds{Unproven: 4, Idle: 4})
 	lone := r.dial("127.0.0.2")
-	var crowd []net.Conn
+	var conns []net.Conn
 	for range 3 {
-		crowd = append(crowd, r.dial("127.0.0.1"))
+		conns = append(conns, r.dial("127.0.0.1"))
 	}
-	time.Sleep(2 * patience)
+	time.Sleep(2 * gracePeriod)
 	newcomer := r.dial("127.0.0.3")
 	if status := ask(t, newcomer, "/?tenant=a"); status != http.StatusOK {
 		t.Errorf("the newcomer: status %d, want 200", status)
 	}
-	if !isClosed(crowd[0]) || isClosed(crowd[1]) || isClosed(crowd[2]) || isClosed(lone) {
-		t.Error("not the oldest of the largest crowd was closed")
+	if !isClosed(conns[0]) || isClosed(conns[1]) || isClosed(conns[2]) || isClosed(lone) {
+		t.Error("not the oldest of the largest group was closed")
 	}
 }
 
@@ -214,11 +214,11 @@ func TestHeaderLines(t *testing.T) {
 
 // TestAnswersAreFinished: a request without a key is answered to its end, whoever comes meanwhile.
 func TestAnswersAreFinished(t *testing.T) {
-	r := bounded(t, func(w http.ResponseWriter, _ *http.Request) { time.Sleep(10 * patience); hello(w, nil) }, Bounds{Unproven: 3, Idle: 3})
+	r := bounded(t, func(w http.ResponseWriter, _ *http.Request) { time.Sleep(10 * gracePeriod); hello(w, nil) }, Bounds{Unproven: 3, Idle: 3})
 	slow := r.dial("127.0.0.1")
 	status := make(chan int)
 	go func() { status <- ask(t, slow, "/") }()
-	for began := time.Now(); time.Since(began) < 8*patience; time.Sleep(patience / 5) {
+	for began := time.Now(); time.Since(began) < 8*gracePeriod; time.Sleep(gracePeriod / 5) {
 		r.dial("127.0.0.1")
 	}
 	if got := <-status; got != http.StatusOK {
@@ -239,22 +239,22 @@ func TestLargeHeads(t *testing.T) {
 		}
 		_, _ = io.WriteString(proven, "GET / HTTP/1.1\r\n"+large)
 	}
-	time.Sleep(2 * patience)
+	time.Sleep(2 * gracePeriod)
 	for _, path := range []string{"/?tenant=a", "/?tenant=b HTTP/1.1\r\n" + large + "\r\nY: /"} {
 		if status := ask(t, r.dial("127.0.0.1"), path); status != http.StatusOK {
 			t.Errorf("%.20s: status %d, want 200", path, status)
 		}
 	}
-	room := r.listener.(*listener).room
-	room.mu.Lock()
-	defer room.mu.Unlock()
-	if room.large.count > 4 || room.total > 16 {
-		t.Errorf("%d connections have large heads, want at most 4; %d are open", room.large.count, room.total)
+	limiter := r.listener.(*listener).limiter
+	limiter.mu.Lock()
+	defer limiter.mu.Unlock()
+	if limiter.large.count > 4 || limiter.total > 16 {
+		t.Errorf("%d connections have large heads, want at most 4; %d are open", limiter.large.count, limiter.total)
 	}
 }
 
-// TestRefusedCrowd: connections that are closed after an error make room while the client may read it.
-func TestRefusedCrowd(t *testing.T) {
+// TestRefusedConnections: connections that are closed after an error make room while the client may read it.
+func TestRefusedConnections(t *testing.T) {
 	r := bounded(t, keyed, Bounds{Unproven: 4, Idle: 4, HeaderLines: 10})
 	for range 40 {
 		_, _ = io.WriteString(r.dial("127.0.0.1"), "GET / HTTP/1.1\r\n"+strings.Repeat("A: b\r\n", 100))

@@ -8,48 +8,48 @@ import (
 	"time"
 )
 
-// conn is a connection that a room knows.
+// conn is a connection with bounds.
 type conn struct {
 	net.Conn
-	room     *room
-	accepted time.Time
-	sent     []byte       // what the client sent first, until the server reads it
-	spoke    atomic.Int64 // when it sent that, in nanoseconds since 1970; 0 while it is silent
-	reading  atomic.Bool  // waits for the client to send
-	asked    atomic.Bool  // a request was read, and is being answered
-	answered atomic.Bool  // for the last time
-	head     head         // of the request that is being read
+	limiter     *connLimiter
+	accepted    time.Time
+	buffered    []byte       // what the client sent first, until the server reads it
+	firstByte   atomic.Int64 // when the client sent it, in nanoseconds since 1970; 0 while it is silent
+	reading     atomic.Bool  // a Read waits for the client
+	requestRead atomic.Bool  // and is being answered
+	answered    atomic.Bool  // the last answer was sent
+	head        head         // of the request that is being read
 
-	// The room guards these.
-	known  bool
-	large  bool   // in the crowd of large heads
+	// The limiter's lock guards these.
+	open   bool
+	large  bool   // its head counts as large
 	tenant string // empty while unproven
-	joined uint64 // its turn in the crowd it is in
-	leave  func() // leaves that crowd
+	seq    uint64 // its position in its connSet
+	leave  func() // removes it from its connSet
 }
 
-func newConn(c net.Conn, r *room) *conn {
-	return &conn{Conn: c, room: r, accepted: time.Now(), head: head{max: r.bounds.HeaderLines, atStart: true}, leave: func() {}}
+func newConn(c net.Conn, l *connLimiter) *conn {
+	return &conn{Conn: c, limiter: l, accepted: time.Now(), head: head{max: l.bounds.HeaderLines, atStart: true}, leave: func() {}}
 }
 
-// enter follows the server: a request was read, or the next one may come.
-func (c *conn) enter(state http.ConnState) {
+// setState follows the server: a request was read, or the next one may come.
+func (c *conn) setState(state http.ConnState) {
 	switch state {
 	case http.StateActive:
-		c.asked.Store(true)
-		c.room.busy(c)
+		c.requestRead.Store(true)
+		c.limiter.requestStarted(c)
 	case http.StateIdle:
 		c.head = head{max: c.head.max, atStart: true}
-		c.asked.Store(false)
-		c.room.rest(c)
+		c.requestRead.Store(false)
+		c.limiter.requestEnded(c)
 	}
 }
 
 func (c *conn) Read(p []byte) (n int, err error) {
-	if len(c.sent) > 0 {
-		n = copy(p, c.sent)
-		if c.sent = c.sent[n:]; len(c.sent) == 0 {
-			c.sent = nil
+	if len(c.buffered) > 0 {
+		n = copy(p, c.buffered)
+		if c.buffered = c.buffered[n:]; len(c.buffered) == 0 {
+			c.buffered = nil
 		}
 	} else {
 		c.reading.Store(true)
@@ -59,19 +59,19 @@ func (c *conn) Read(p []byte) (n int, err error) {
 	if headErr := c.head.read(p[:n]); headErr != nil {
 		return 0, headErr // which the server answers with 400
 	}
-	if c.head.isLarge() && !c.room.enlarge(c) {
+	if c.head.isLarge() && !c.limiter.admitLarge(c) {
 		return 0, net.ErrClosed
 	}
 	return n, err
 }
 
 func (c *conn) Close() error {
-	c.room.leave(c)
+	c.limiter.leave(c)
 	return c.Conn.Close()
 }
 
-// CloseWrite is called where the client has more to send than the server wants: the server then leaves it
-// half a second to read the answer. That is no reason to keep others out.
+// CloseWrite is called if the client sends more than the server accepts: the server then gives it half a second
+// to read the answer. Meanwhile, the connection may be closed for others.
 func (c *conn) CloseWrite() error {
 	c.answered.Store(true)
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
@@ -88,19 +88,19 @@ type head struct {
 	max, lines int
 	bytes      int
 	atStart    bool // of a line
-	over       bool
+	ended      bool
 }
 
 func (h *head) read(p []byte) error {
-	if h.over {
+	if h.ended {
 		return nil
 	}
 	h.bytes += len(p)
 	for _, b := range p {
 		switch {
-		case h.over:
+		case h.ended:
 		case b == '\n' && h.atStart:
-			h.over = true
+			h.ended = true
 		case b == '\n':
 			h.lines++
 			h.atStart = true
@@ -114,4 +114,4 @@ func (h *head) read(p []byte) error {
 	return nil
 }
 
-func (h *head) isLarge() bool { return !h.over && h.bytes > largeHead }
+func (h *head) isLarge() bool { return !h.ended && h.bytes > largeHead }

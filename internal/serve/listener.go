@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// defaultSilence is how long a connection may be silent where the server does not say.
+// defaultSilence is how long a connection may be silent if the server has no ReadHeaderTimeout.
 const defaultSilence = 10 * time.Second
 
-// firstRead holds most requests, in bytes.
+// firstRead is enough for most requests, in bytes.
 const firstRead = 2 << 10
 
-// listener accepts connections on which something was sent, and for which there is room.
+// listener accepts connections on which something was sent, within the bounds.
 type listener struct {
 	net.Listener
-	room    *room
-	silence time.Duration // that is allowed
+	limiter *connLimiter
+	silence time.Duration // how long a connection may be silent
 	ready   chan accepted
 	closed  chan struct{}
 	start   sync.Once
@@ -30,8 +30,8 @@ type accepted struct {
 	err error
 }
 
-func newListener(inner net.Listener, r *room, silence time.Duration) *listener {
-	return &listener{Listener: inner, room: r, silence: cmp.Or(silence, defaultSilence),
+func newListener(inner net.Listener, limiter *connLimiter, silence time.Duration) *listener {
+	return &listener{Listener: inner, limiter: limiter, silence: cmp.Or(silence, defaultSilence),
 		ready: make(chan accepted), closed: make(chan struct{})}
 }
 
@@ -50,7 +50,7 @@ func (l *listener) Accept() (net.Conn, error) {
 func (l *listener) Close() error {
 	l.stop.Do(func() {
 		close(l.closed)
-		l.room.closeSilent()
+		l.limiter.closeSilent()
 	})
 	return l.Listener.Close()
 }
@@ -59,53 +59,53 @@ func (l *listener) run() {
 	for {
 		inner, err := l.Listener.Accept()
 		if err != nil {
-			if !l.hand(accepted{err: err}) {
+			if !l.deliver(accepted{err: err}) {
 				return
 			}
-			continue // the server pauses where that may pass, and closes the listener where not
+			continue // the server pauses if the error may pass, and closes the listener if not
 		}
-		c := newConn(inner, l.room)
-		if !l.await(func() bool { return l.room.admit(c) }) {
+		c := newConn(inner, l.limiter)
+		if !l.await(func() bool { return l.limiter.admit(c) }) {
 			_ = inner.Close()
 			return
 		}
-		go l.listen(c)
+		go l.readFirst(c)
 	}
 }
 
-// listen waits until the client sends something, and takes what comes with it: most requests whole. So the
-// server need not wait for the client, whose connection may be closed for others while it does.
-func (l *listener) listen(c *conn) {
+// readFirst waits until the client sends something, and reads what comes with it, usually the whole request. So
+// the server rarely waits for a client, during which the connection could be closed for others.
+func (l *listener) readFirst(c *conn) {
 	_ = c.SetReadDeadline(time.Now().Add(l.silence))
 	first := make([]byte, 1)
 	if _, err := c.Conn.Read(first); err != nil {
 		_ = c.Close()
 		return
 	}
-	c.spoke.Store(time.Now().UnixNano())
-	_ = c.SetReadDeadline(time.Now().Add(patience))
+	c.firstByte.Store(time.Now().UnixNano())
+	_ = c.SetReadDeadline(time.Now().Add(gracePeriod))
 	rest := make([]byte, firstRead)
 	n, _ := c.Conn.Read(rest) // the server meets the error, if it lasts
-	c.sent = slices.Concat(first, rest[:n])
+	c.buffered = slices.Concat(first, rest[:n])
 	_ = c.SetReadDeadline(time.Time{})
-	if !l.await(func() bool { return l.room.listenTo(c) }) || !l.hand(accepted{Conn: c}) {
+	if !l.await(func() bool { return l.limiter.promote(c) }) || !l.deliver(accepted{Conn: c}) {
 		_ = c.Close()
 	}
 }
 
-// await is false where the listener was closed meanwhile.
-func (l *listener) await(room func() bool) bool {
-	for !room() {
+// await is false if the listener was closed meanwhile.
+func (l *listener) await(condition func() bool) bool {
+	for !condition() {
 		select {
 		case <-l.closed:
 			return false
-		case <-time.After(retryRoom):
+		case <-time.After(retryInterval):
 		}
 	}
 	return true
 }
 
-func (l *listener) hand(a accepted) bool {
+func (l *listener) deliver(a accepted) bool {
 	select {
 	case l.ready <- a:
 		return true

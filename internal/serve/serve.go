@@ -20,21 +20,19 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// Options say how a Server stops.
+// Options configure how a Server starts and stops.
 type Options struct {
-	// DrainDelay is how long a stopping server goes on taking requests after its readiness failed,
-	// so that whoever routes requests notices and sends them elsewhere.
+	// DrainDelay is how long a stopping server still accepts requests after its readiness failed, so that
+	// load balancers notice and send them elsewhere.
 	DrainDelay time.Duration
 
-	// DrainTimeout is how long requests that are being answered may then take; afterwards they are
-	// cut off.
+	// DrainTimeout is how long requests in flight may then take before they are cut off.
 	DrainTimeout time.Duration
 
 	// Bounds limit the connections; the zero value does not.
 	Bounds Bounds
 
-	// Await tells when the handler knows enough to answer; nil where it always does. Connections wait
-	// until then.
+	// Await reports whether the handler can answer; nil: always. Connections wait until then.
 	Await func() bool
 }
 
@@ -47,8 +45,8 @@ type Server struct {
 	stopped  chan struct{}
 }
 
-// awaitEvery is how often Await is asked: seldom enough to cost nothing.
-const awaitEvery = 10 * time.Millisecond
+// awaitInterval is how often Await is called.
+const awaitInterval = 10 * time.Millisecond
 
 const (
 	starting int32 = iota
@@ -56,8 +54,8 @@ const (
 	draining
 )
 
-// Listen opens the server's address, so that a bad or a taken one is known at once. Connections wait
-// until Start, which the manager calls when its caches are filled.
+// Listen opens the server's address, so that an invalid or a used one fails at once. Connections wait until
+// Start, which the manager calls when its caches are filled.
 func Listen(server *http.Server, options Options) (*Server, error) {
 	listener, err := Bound(server, options.Bounds)
 	if err != nil {
@@ -72,7 +70,7 @@ func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 // NeedLeaderElection is false: every replica serves.
 func (s *Server) NeedLeaderElection() bool { return false }
 
-// Ready is a check for /readyz: it fails before the server serves, and from the moment it stops.
+// Ready is a check for /readyz: it fails before the server serves, and once it stops.
 func (s *Server) Ready(*http.Request) error {
 	switch s.state.Load() {
 	case starting:
@@ -84,7 +82,7 @@ func (s *Server) Ready(*http.Request) error {
 	}
 }
 
-// Start serves until ctx is done, and returns when the last request was answered or cut off.
+// Start serves until ctx is done. It returns when the last request was answered or cut off.
 func (s *Server) Start(ctx context.Context) error {
 	defer close(s.stopped)
 	if err := s.await(ctx); err != nil {
@@ -103,20 +101,20 @@ func (s *Server) Start(ctx context.Context) error {
 	}
 }
 
-// Wait returns when the server has stopped, at once if it does not serve. A manager that lost the lead
-// does not wait for what it runs, and the requests that are held would end with the process.
+// Wait returns when the server has stopped, or at once if it did not serve. A manager that lost the lead
+// does not wait for its Runnables, so the requests in flight would end with the process.
 func (s *Server) Wait() {
 	if s.state.Load() != starting {
 		<-s.stopped
 	}
 }
 
-// await fails only when ctx is done.
+// await fails only if ctx is done.
 func (s *Server) await(ctx context.Context) error {
 	if s.options.Await == nil {
 		return nil
 	}
-	return wait.PollUntilContextCancel(ctx, awaitEvery, true, func(context.Context) (bool, error) { return s.options.Await(), nil })
+	return wait.PollUntilContextCancel(ctx, awaitInterval, true, func(context.Context) (bool, error) { return s.options.Await(), nil })
 }
 
 // drain must not use the context of Start, which is done.

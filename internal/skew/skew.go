@@ -1,24 +1,22 @@
-// Package skew measures how far this machine's clock is from another's, by answers that name the other's
-// time to the second.
-//
-// It is pure: times in, an offset out.
+// Package skew measures the offset between this machine's clock and another one, from answers that contain the
+// other's time in whole seconds. It is pure: times in, an offset out.
 package skew
 
 import "time"
 
 const (
-	// window is how many answers count: enough to tell a tenth of a second, and of the last minutes only.
+	// window is how many answers count: enough for a tenth of a second, and from the last minutes only.
 	window = 16
 
-	// drift is how fast two clocks may part, as a fraction: ten times what bad crystals do.
+	// drift is how fast two clocks may diverge, as a fraction: ten times the error of a bad crystal.
 	drift = 500e-6
 
-	// resolution of the Date header of HTTP, which is cut, not rounded.
+	// resolution of the Date header of HTTP, which is truncated, not rounded.
 	resolution = time.Second
 )
 
-// Meter holds what the last answers say of the offset: this clock's time minus the other's. Each answer
-// leaves an interval of about a second, and the offset lies in all of them.
+// Meter estimates the offset: this clock's time minus the other's. Each answer gives an interval of about a
+// second, and the offset lies in all of them.
 type Meter struct{ answers []answer }
 
 type answer struct {
@@ -26,9 +24,9 @@ type answer struct {
 	low, high time.Duration
 }
 
-// Observe takes an answer that was asked for and received at these times of this clock, and names the
-// other clock's time, cut to the second. An answer that contradicts the earlier ones replaces them: a
-// clock was set.
+// Observe adds an answer: when the request was sent and the answer received, by this clock, and the other
+// clock's time in it, truncated to the second. An answer that contradicts the earlier ones replaces them, because
+// a clock was set.
 func (m *Meter) Observe(sent, received, date time.Time) {
 	a := answer{received: received, low: sent.Sub(date) - resolution, high: received.Sub(date)}
 	m.answers = append(m.answers, a)
@@ -54,9 +52,9 @@ func (m *Meter) bounds() (low, high time.Duration) {
 	return low, high
 }
 
-// Offset is the least one that the answers allow, and none where they allow none: most clocks agree, and
-// a clock that is corrected by no more than what is known never overtakes the other. As answers come in it
-// approaches the truth without a leap.
+// Offset is the smallest one that the answers allow, and 0 if they allow that: most clocks agree, and a clock
+// that is corrected by no more than is certain never overtakes the other. More answers bring it closer to the
+// true offset without a jump.
 func (m *Meter) Offset() time.Duration {
 	switch low, high := m.bounds(); {
 	case low > 0:

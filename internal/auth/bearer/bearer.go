@@ -1,5 +1,5 @@
-// Package bearer reads the API key from the headers of a request. It is apart from package auth so
-// that its fuzz test builds without a Kubernetes client.
+// Package bearer reads the API key from the headers of a request. It is separate from package auth so that its
+// fuzz test builds without a Kubernetes client.
 package bearer
 
 import (
@@ -7,15 +7,14 @@ import (
 	"strings"
 )
 
-// maxTokenBytes bounds a key. Ours are far shorter; the tokens of other issuers, which may come as
-// bearers one day, stay below it.
+// maxTokenBytes bounds a key. Generated ones are far shorter; opaque ones may be tokens of other issuers.
 const maxTokenBytes = 4096
 
 // blank is the white space that HTTP allows around a field's value and between its parts.
 const blank = " \t"
 
-// Token is the key in the request's only Authorization header, and whether it may be one. It is
-// never taken from anywhere else: a key in a URL ends up in logs.
+// Token is the key in the request's only Authorization header, and whether it is well-formed. It is read from
+// nowhere else: a key in a URL ends up in logs.
 func Token(h http.Header) (string, bool) {
 	values := h.Values("Authorization")
 	if len(values) != 1 {
@@ -30,7 +29,7 @@ func Token(h http.Header) (string, bool) {
 	return token, isToken(token)
 }
 
-// isToken reports whether text is visible ASCII of a sane length.
+// isToken reports whether text is visible ASCII of a sensible length.
 func isToken(text string) bool {
 	if text == "" || len(text) > maxTokenBytes {
 		return false

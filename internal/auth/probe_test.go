@@ -10,55 +10,61 @@ import (
 	"github.com/go-logr/logr/funcr"
 )
 
-// contacted is a Contact whose clock and API server the test moves.
-type contacted struct {
-	*Contact
+// probed is an APIServerProbe with a clock and an API server that the test controls.
+type probed struct {
+	*APIServerProbe
 	now  time.Time     // of the API server
 	ours time.Duration // by how much this clock is ahead
 	err  error
 	log  []string
 }
 
-func newContacted() *contacted {
-	c := &contacted{now: noon}
-	c.Contact = &Contact{
-		Probe: func(context.Context) (time.Time, error) { return c.now.Truncate(time.Second), c.err },
-		Now:   func() time.Time { return c.now.Add(c.ours) },
+func newProbed() *probed {
+	c := &probed{now: noon}
+	c.APIServerProbe = &APIServerProbe{
+		Ask:   func(context.Context) (time.Time, error) { return c.now.Truncate(time.Second), c.err },
+		Clock: c,
 		Log:   funcr.New(func(_, line string) { c.log = append(c.log, line) }, funcr.Options{}),
 	}
 	return c
 }
 
+// Now is the time of this replica's clock.
+func (c *probed) Now() time.Time { return c.now.Add(c.ours) }
+
+// Since is the time that has passed by this replica's clock.
+func (c *probed) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
+
 // probes are a second and a bit apart, so that their Date headers are cut differently.
-func (c *contacted) probes(t *testing.T, n int) {
+func (c *probed) probes(t *testing.T, n int) {
 	for range n {
 		c.now = c.now.Add(1130 * time.Millisecond)
-		_ = c.probe(t.Context())
+		_ = c.Probe(t.Context())
 	}
 }
 
-func TestContact(t *testing.T) {
-	c := newContacted()
-	if since := c.Since(); since != 0 {
+func TestStaleness(t *testing.T) {
+	c := newProbed()
+	if since := c.Staleness(); since != 0 {
 		t.Errorf("before the start %s, want 0", since)
 	}
-	_ = c.probe(t.Context())
+	_ = c.Probe(t.Context())
 	c.now, c.err = c.now.Add(time.Minute), errors.New("refused")
-	_ = c.probe(t.Context())
-	if since := c.Since(); since != time.Minute {
+	_ = c.Probe(t.Context())
+	if since := c.Staleness(); since != time.Minute {
 		t.Errorf("after a probe that failed %s, want 1m", since)
 	}
 	c.err = nil
-	_ = c.probe(t.Context())
-	if since := c.Since(); since != 0 {
+	_ = c.Probe(t.Context())
+	if since := c.Staleness(); since != 0 {
 		t.Errorf("after a probe that succeeded %s, want 0", since)
 	}
 }
 
 // TestLost: not ready once whatever comes would be held for nothing, and ready with the next answer.
 func TestLost(t *testing.T) {
-	c := newContacted()
-	_ = c.probe(t.Context())
+	c := newProbed()
+	_ = c.Probe(t.Context())
 	cases := []struct {
 		away, budget time.Duration
 		lost         bool
@@ -77,7 +83,7 @@ func TestLost(t *testing.T) {
 		c.now = seen
 	}
 	c.now = c.now.Add(time.Hour)
-	_ = c.probe(t.Context())
+	_ = c.Probe(t.Context())
 	if err := c.Lost(45 * time.Second)(nil); err != nil {
 		t.Errorf("after an answer: %v", err)
 	}
@@ -85,20 +91,20 @@ func TestLost(t *testing.T) {
 
 // TestProbesOftenWhileAway: readiness comes back within two seconds of the API server.
 func TestProbesOftenWhileAway(t *testing.T) {
-	c := newContacted()
-	if pause := c.pause(c.probe(t.Context())); pause < probeEvery/2 || pause > 2*probeEvery {
-		t.Errorf("%s between probes that succeed", pause)
+	c := newProbed()
+	if interval := c.interval(c.Probe(t.Context())); interval < probeInterval/2 || interval > 2*probeInterval {
+		t.Errorf("%s between probes that succeed", interval)
 	}
 	c.err = errors.New("refused")
-	if pause := c.pause(c.probe(t.Context())); pause > probeAgain {
-		t.Errorf("%s after a probe that failed", pause)
+	if interval := c.interval(c.Probe(t.Context())); interval > retryInterval {
+		t.Errorf("%s after a probe that failed", interval)
 	}
 }
 
 func TestClockOffset(t *testing.T) {
 	for name, offset := range map[string]time.Duration{"ahead": time.Hour, "behind": -time.Hour, "agreed": 0} {
 		t.Run(name, func(t *testing.T) {
-			c := newContacted()
+			c := newProbed()
 			c.ours = offset
 			c.probes(t, 20)
 			if miss := (c.Offset() - offset).Abs(); miss > 200*time.Millisecond {
@@ -114,32 +120,32 @@ func TestClockOffset(t *testing.T) {
 // TestMeasuredBeforeServing: one answer is enough where the clocks agree, and several are asked for where
 // they do not, but not for ever.
 func TestMeasuredBeforeServing(t *testing.T) {
-	agreed, wrong, away := newContacted(), newContacted(), newContacted()
+	agreed, wrong, away := newProbed(), newProbed(), newProbed()
 	wrong.ours, away.err = time.Hour, errors.New("refused")
-	for _, c := range []*contacted{agreed, wrong, away} {
+	for _, c := range []*probed{agreed, wrong, away} {
 		if c.Measured() {
 			t.Error("measured before the start")
 		}
 		c.started = c.Now()
-		_ = c.probe(t.Context())
+		_ = c.Probe(t.Context())
 	}
 	if !agreed.Measured() || wrong.Measured() || away.Measured() {
 		t.Errorf("after a probe: agreed %t, wrong %t, away %t; want only the first", agreed.Measured(), wrong.Measured(), away.Measured())
 	}
-	if pause := wrong.pause(nil); pause != probeSoon {
-		t.Errorf("the next probe comes after %s, want %s", pause, probeSoon)
+	if interval := wrong.interval(nil); interval != settlingInterval {
+		t.Errorf("the next probe comes after %s, want %s", interval, settlingInterval)
 	}
 	wrong.started = wrong.Now().Add(time.Hour) // no time-out
-	wrong.probes(t, soonProbes-1)
-	away.now = away.now.Add(firstProbes + time.Second)
+	wrong.probes(t, settledAfter-1)
+	away.now = away.now.Add(maxSettling + time.Second)
 	if !wrong.Measured() || !away.Measured() {
-		t.Errorf("wrong %t after %d probes, away %t after %s; want both", wrong.Measured(), soonProbes, away.Measured(), firstProbes)
+		t.Errorf("wrong %t after %d probes, away %t after %s; want both", wrong.Measured(), settledAfter, away.Measured(), maxSettling)
 	}
 }
 
 // TestClockIsReported once, and again when it is set.
 func TestClockIsReported(t *testing.T) {
-	c := newContacted()
+	c := newProbed()
 	steps := []struct {
 		ours time.Duration
 		want string

@@ -6,44 +6,45 @@ import (
 	"net/netip"
 )
 
-// crowd holds connections by group, the oldest first.
-type crowd struct {
+// connSet holds connections by group, the oldest first.
+type connSet struct {
 	count  int
-	joined uint64                // how many ever joined
+	seq    uint64                // of the last connection that was added
 	groups map[string]*list.List // none is empty
 }
 
-func newCrowd() crowd { return crowd{groups: map[string]*list.List{}} }
+func newConnSet() connSet { return connSet{groups: map[string]*list.List{}} }
 
-func (w *crowd) add(c *conn, group string) {
+func (s *connSet) add(c *conn, group string) {
 	c.leave()
-	members := w.groups[group]
+	members := s.groups[group]
 	if members == nil {
 		members = list.New()
-		w.groups[group] = members
+		s.groups[group] = members
 	}
 	element := members.PushBack(c)
-	w.count++
-	w.joined++
-	c.joined = w.joined
+	s.count++
+	s.seq++
+	c.seq = s.seq
 	c.leave = func() {
 		c.leave = func() {}
-		w.count--
+		s.count--
 		if members.Remove(element); members.Len() == 0 {
-			delete(w.groups, group)
+			delete(s.groups, group)
 		}
 	}
 }
 
-// victim is the oldest that may go, of the largest group that has one; nil means that any may.
-func (w *crowd) victim(may func(*conn) bool) (victim *conn) {
+// oldestOfLargest is the oldest connection for which may holds, of the largest group that has one. A nil may
+// always holds.
+func (s *connSet) oldestOfLargest(may func(*conn) bool) (victim *conn) {
 	largest := 0
-	for _, members := range w.groups {
+	for _, members := range s.groups {
 		if members.Len() < largest {
 			continue
 		}
 		c := oldest(members, may)
-		if c != nil && (members.Len() > largest || c.joined < victim.joined) {
+		if c != nil && (members.Len() > largest || c.seq < victim.seq) {
 			victim, largest = c, members.Len()
 		}
 	}
@@ -59,7 +60,7 @@ func oldest(members *list.List, may func(*conn) bool) *conn {
 	return nil
 }
 
-// addressGroup is an IPv4 address, or the network of an IPv6 one: whoever has one has all 2^64 of it.
+// addressGroup is an IPv4 address, or the network of an IPv6 one: one client usually has all of its 2^64 addresses.
 func addressGroup(a net.Addr) string {
 	tcp, ok := a.(*net.TCPAddr)
 	if !ok {

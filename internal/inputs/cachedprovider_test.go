@@ -1,0 +1,51 @@
+package inputs
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/minio/minio-go/v7/pkg/credentials"
+	clocktesting "k8s.io/utils/clock/testing"
+)
+
+// source fails, or has credentials.
+type source struct {
+	credentials.Static
+	err   error
+	asked int
+}
+
+func (s *source) RetrieveWithCredContext(cc *credentials.CredContext) (credentials.Value, error) {
+	s.asked++
+	value, _ := s.Static.RetrieveWithCredContext(cc)
+	return value, s.err
+}
+
+func TestCachedProvider(t *testing.T) {
+	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	clock := clocktesting.NewFakePassiveClock(noon)
+	s := &source{Static: credentials.Static{Value: credentials.Value{AccessKeyID: "first", SecretAccessKey: "s", Expiration: noon.Add(time.Minute)}}}
+	c := &cachedProvider{source: s, clock: clock}
+	for _, step := range []struct {
+		reason string
+		at     time.Duration
+		err    error
+		next   string // key of the source
+		want   string // empty: an error
+		asked  int
+	}{
+		{"the source has credentials", 0, nil, "first", "first", 1},
+		{"the old ones have not expired", time.Second, errors.New("down"), "second", "first", 2},
+		{"a failed source is not asked for a while", 2 * time.Second, nil, "second", "first", 2},
+		{"then it is", time.Second + credentialsPause, nil, "second", "second", 3},
+		{"the old ones have expired", 2 * time.Minute, errors.New("down"), "third", "", 4},
+	} {
+		clock.SetTime(noon.Add(step.at))
+		s.err, s.AccessKeyID = step.err, step.next
+		got, err := c.RetrieveWithCredContext(nil)
+		if got.AccessKeyID != step.want || (err != nil) != (step.want == "") || s.asked != step.asked {
+			t.Errorf("%s: %q, %v, asked %d times; want %q and %d", step.reason, got.AccessKeyID, err, s.asked, step.want, step.asked)
+		}
+	}
+}
