@@ -49,7 +49,7 @@ func (c *connection) addFlags(cmd *cobra.Command) {
 	cmd.Flags().DurationVar(&c.patience, "patience", 2*time.Minute, "how long to try again while the server is away or overloaded")
 }
 
-func (c *connection) connect(cmd *cobra.Command) (*client.Connection, *cli.Console, error) {
+func (c *connection) connect(cmd *cobra.Command) (*client.Client, *cli.Console, error) {
 	console, err := c.console(cmd)
 	if err != nil {
 		return nil, nil, err
@@ -66,8 +66,8 @@ func (c *connection) connect(cmd *cobra.Command) (*client.Connection, *cli.Conso
 		console.Note("Warning: the API key goes to %s over plain http, and whoever is on the way can read it. "+
 			"Use https, or set POSTFLIGHT_ALLOW_HTTP=1 if you trust the network.", address)
 	}
-	conn, err := client.Connect(address, key, client.Patience(c.patience), client.UserAgent("postflight/"+version()),
-		client.Notice(func(err error, pause time.Duration) {
+	conn, err := client.New(address, key, client.WithRetryTimeout(c.patience), client.WithUserAgent("postflight/"+version()),
+		client.OnRetry(func(err error, pause time.Duration) {
 			console.Aside("%v Trying again in %s.", err, pause)
 		}))
 	return conn, console, err

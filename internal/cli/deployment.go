@@ -51,53 +51,30 @@ func (d Deployment) Notification(detected ci.Context) (client.Notification, erro
 		detected.CommitURL = ""
 	}
 	n := client.Notification{
-		Branch:           given(d.Branch, detected.Branch),
-		Sha:              given(d.SHA, detected.SHA),
-		DeploymentType:   given(d.Type),
-		DeploymentURL:    given(d.URL),
-		HostingService:   given(d.HostingService, detected.HostingService),
-		CommitURL:        given(d.CommitURL, detected.CommitURL),
-		DeduplicationKey: given(d.DeduplicationKey),
+		Branch:               cmp.Or(d.Branch, detected.Branch),
+		SHA:                  cmp.Or(d.SHA, detected.SHA),
+		DeploymentType:       d.Type,
+		DeploymentURL:        d.URL,
+		HostingService:       cmp.Or(d.HostingService, detected.HostingService),
+		CommitURL:            cmp.Or(d.CommitURL, detected.CommitURL),
+		DeduplicationKey:     d.DeduplicationKey,
+		EphemeralEnvironment: d.Ephemeral,
+		PullRequestNumber:    cmp.Or(max(d.PullRequest, 0), detected.PullRequestNumber),
+		Repository:           cmp.Or(d.Repository, detected.Repository),
 	}
-	if d.Ephemeral {
-		n.EphemeralEnvironment = &d.Ephemeral
-	}
-	if number := max(d.PullRequest, 0); number > 0 {
-		n.PullRequestNumber = &number
-	} else if detected.PullRequestNumber > 0 {
-		n.PullRequestNumber = &detected.PullRequestNumber
-	}
-	if repository := given(d.Repository, detected.Repository); repository != nil {
-		n.Repository = &client.Notification_Repository{}
-		if err := n.Repository.FromNotificationRepository1(*repository); err != nil {
-			return n, err
-		}
-	}
-	variables, err := parseVariables(d.Variables)
-	if len(variables) > 0 {
-		n.Variables = &variables
-	}
+	var err error
+	n.Variables, err = parseVariables(d.Variables)
 	return n, err
 }
 
-// given is the first value that is not empty; nil where none is.
-func given(values ...string) *string {
-	for _, value := range values {
-		if value != "" {
-			return &value
-		}
-	}
-	return nil
-}
-
-func parseVariables(pairs []string) (map[string]*string, error) {
-	variables := map[string]*string{}
+func parseVariables(pairs []string) (map[string]string, error) {
+	variables := map[string]string{}
 	for _, pair := range pairs {
 		name, value, ok := strings.Cut(pair, "=")
 		if !ok || name == "" {
 			return nil, fmt.Errorf("--variable %q: write it as NAME=value", pair)
 		}
-		variables[name] = &value
+		variables[name] = value
 	}
 	return variables, nil
 }
@@ -105,17 +82,17 @@ func parseVariables(pairs []string) (map[string]*string, error) {
 // describe says what is reported, in a line.
 func describe(n client.Notification, detected ci.Context) string {
 	var parts []string
-	add := func(name string, value *string) {
-		if value != nil {
-			parts = append(parts, name+" "+*value)
+	add := func(name, value string) {
+		if value != "" {
+			parts = append(parts, name+" "+value)
 		}
 	}
 	add("branch", n.Branch)
-	add("commit", shortSHA(n.Sha))
+	add("commit", shortSHA(n.SHA))
 	add("type", n.DeploymentType)
 	add("at", n.DeploymentURL)
-	if n.PullRequestNumber != nil {
-		parts = append(parts, fmt.Sprintf("pull request %d", *n.PullRequestNumber))
+	if n.PullRequestNumber > 0 {
+		parts = append(parts, fmt.Sprintf("pull request %d", n.PullRequestNumber))
 	}
 	if len(parts) == 0 {
 		parts = []string{"a deployment of which nothing is known"}
@@ -127,9 +104,4 @@ func describe(n client.Notification, detected ci.Context) string {
 	return line
 }
 
-func shortSHA(sha *string) *string {
-	if sha == nil || len(*sha) <= 12 {
-		return sha
-	}
-	return new((*sha)[:12])
-}
+func shortSHA(sha string) string { return sha[:min(len(sha), 12)] }

@@ -10,7 +10,7 @@ import (
 
 // Explain shows what a notification would do, and why.
 type Explain struct {
-	Connection *client.Connection
+	Connection *client.Client
 	Console    *Console
 	Deployment Deployment
 	Detected   ci.Context
@@ -30,7 +30,7 @@ func (c *Explain) Run(ctx context.Context) error {
 	if c.Console.JSON {
 		return c.Console.WriteJSON(result)
 	}
-	if result.Explanations == nil || len(*result.Explanations) == 0 {
+	if len(result.Explanations) == 0 {
 		c.Console.Note("The team has no Triggers. Create one; \"kubectl explain trigger.spec\" tells how.")
 		return nil
 	}
@@ -41,16 +41,16 @@ func explainRows(result *client.NotificationResult) [][]string {
 	would := map[string]string{}
 	for _, r := range result.Results {
 		switch {
-		case r.CreatedSuiteID != nil:
+		case r.CreatedSuiteID != "":
 			would[r.TriggerID] = "A run would start."
-		case r.DuplicateSuiteID != nil:
-			would[r.TriggerID] = fmt.Sprintf("No new run: %s is the run of this commit.", *r.DuplicateSuiteID)
-		case r.FailureReason != nil:
-			would[r.TriggerID] = *r.FailureReason
+		case r.DuplicateSuiteID != "":
+			would[r.TriggerID] = fmt.Sprintf("No new run: %s is the run of this commit.", r.DuplicateSuiteID)
+		case r.FailureReason != "":
+			would[r.TriggerID] = r.FailureReason
 		}
 	}
 	rows := [][]string{{"TRIGGER", "MATCHES", "CONDITION", "HOLDS", "WHY"}}
-	for _, e := range *result.Explanations {
+	for _, e := range result.Explanations {
 		name, matches := e.TriggerID, yes(e.Matched)
 		for _, condition := range e.Conditions {
 			rows = append(rows, []string{name, matches, condition.Name, yes(condition.Held), condition.Message})

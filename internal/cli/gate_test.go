@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/client"
 	"github.com/postflight-dev/postflight/internal/ci"
 )
@@ -33,10 +34,10 @@ func (r runs) Greenlight(ctx context.Context, id string, _ time.Duration) (*clie
 	return &next, nil
 }
 
-func is(root, relevant string, stage client.GreenlightRunStage, green bool) client.Greenlight {
+func is(root, relevant string, stage httpapi.Stage, green bool) client.Greenlight {
 	g := client.Greenlight{RootRunID: root, RelevantRunID: relevant, RunStage: stage, Greenlight: green, RelevantRunURL: "https://x/runs/acme/" + relevant}
-	if stage == client.Completed && !green {
-		g.ReproducedBugs = &[]client.Bug{{Name: "Failed: exit code 1."}}
+	if stage == httpapi.Completed && !green {
+		g.Bugs = &httpapi.Bugs{ReproducedBugs: []httpapi.Bug{{Name: "Failed: exit code 1."}}}
 	}
 	return g
 }
@@ -59,7 +60,7 @@ func codeOf(err error) int {
 }
 
 func TestWaitCodes(t *testing.T) {
-	running, passed := is("a", "a", client.Initializing, false), is("a", "a", client.Completed, true)
+	running, passed := is("a", "a", httpapi.Initializing, false), is("a", "a", httpapi.Completed, true)
 	cases := map[string]struct {
 		reason string
 		runs   map[string][]client.Greenlight
@@ -68,18 +69,18 @@ func TestWaitCodes(t *testing.T) {
 		says   string
 	}{
 		"passed":   {runs: map[string][]client.Greenlight{"a": {running, passed}}, code: 0, says: "passed"},
-		"failed":   {runs: map[string][]client.Greenlight{"a": {is("a", "a", client.Completed, false)}}, code: 1, says: "Failed: exit code 1."},
-		"canceled": {runs: map[string][]client.Greenlight{"a": {is("a", "a", client.Canceled, false)}}, code: 2, says: "canceled"},
+		"failed":   {runs: map[string][]client.Greenlight{"a": {is("a", "a", httpapi.Completed, false)}}, code: 1, says: "Failed: exit code 1."},
+		"canceled": {runs: map[string][]client.Greenlight{"a": {is("a", "a", httpapi.Canceled, false)}}, code: 2, says: "canceled"},
 		"superseded": {reason: "nothing is known of this deployment, even if the next one passes",
-			runs: map[string][]client.Greenlight{"a": {is("a", "b", client.Completed, true)}}, code: 2, says: "--follow"},
-		"superseded and followed": {runs: map[string][]client.Greenlight{"a": {is("a", "b", client.Initializing, false), is("a", "b", client.Completed, true)}}, follow: true, code: 0, says: "superseded by b: passed"},
-		"followed says that it speaks of another commit": {runs: map[string][]client.Greenlight{"a": {is("a", "b", client.Completed, true)}, "c": {is("c", "c", client.Completed, true)}}, follow: true, code: 0,
+			runs: map[string][]client.Greenlight{"a": {is("a", "b", httpapi.Completed, true)}}, code: 2, says: "--follow"},
+		"superseded and followed": {runs: map[string][]client.Greenlight{"a": {is("a", "b", httpapi.Initializing, false), is("a", "b", httpapi.Completed, true)}}, follow: true, code: 0, says: "superseded by b: passed"},
+		"followed says that it speaks of another commit": {runs: map[string][]client.Greenlight{"a": {is("a", "b", httpapi.Completed, true)}, "c": {is("c", "c", httpapi.Completed, true)}}, follow: true, code: 0,
 			says: "1 of 2 runs were superseded and had no result. As --follow asks, the outcome is that of the newer deployment: do not promote the older one on it."},
 		"unknown":    {runs: map[string][]client.Greenlight{}, code: 3, says: "run not found"},
 		"never ends": {runs: map[string][]client.Greenlight{"a": {running}}, code: 3, says: "--timeout"},
 		"one of two failed": {reason: "what failed is known for good", code: 1, says: "1 of 2",
-			runs: map[string][]client.Greenlight{"a": {passed}, "b": {is("b", "b", client.Completed, false)}}},
-		"failed and unknown":      {code: 1, runs: map[string][]client.Greenlight{"b": {is("b", "b", client.Completed, false)}, "c": nil}},
+			runs: map[string][]client.Greenlight{"a": {passed}, "b": {is("b", "b", httpapi.Completed, false)}}},
+		"failed and unknown":      {code: 1, runs: map[string][]client.Greenlight{"b": {is("b", "b", httpapi.Completed, false)}, "c": nil}},
 		"a mistake of the server": {reason: "an unknown stage is waited for", code: 3, runs: map[string][]client.Greenlight{"a": {is("a", "a", "resting", false)}}},
 	}
 	for name, tc := range cases {
@@ -108,7 +109,7 @@ func TestNotifyCodes(t *testing.T) {
 	created := `{"trigger_id":"smoke","created_suite_id":"a"}`
 	duplicate := `{"trigger_id":"smoke","duplicate_suite_id":"a"}`
 	failure := `{"trigger_id":"visual","failure_reason":"The quota is used up."}`
-	passed := runs{"a": {is("a", "a", client.Completed, true)}}
+	passed := runs{"a": {is("a", "a", httpapi.Completed, true)}}
 	cases := map[string]struct {
 		results string
 		status  int
@@ -123,10 +124,10 @@ func TestNotifyCodes(t *testing.T) {
 		"no match":                        {code: 3, says: "postflight explain"},
 		"no match, which is ok":           {allow: true},
 		"passed":                          {results: created, wait: passed, says: "passed"},
-		"duplicate passed":                {results: duplicate, wait: runs{"a": {is("a", "a", client.Completed, true)}}, says: "passed"},
-		"failed":                          {results: created, wait: runs{"a": {is("a", "a", client.Completed, false)}}, code: 1},
-		"passed, and one could not start": {results: created + "," + failure, wait: runs{"a": {is("a", "a", client.Completed, true)}}, code: 3},
-		"failed, and one could not start": {results: created + "," + failure, wait: runs{"a": {is("a", "a", client.Completed, false)}}, code: 1},
+		"duplicate passed":                {results: duplicate, wait: runs{"a": {is("a", "a", httpapi.Completed, true)}}, says: "passed"},
+		"failed":                          {results: created, wait: runs{"a": {is("a", "a", httpapi.Completed, false)}}, code: 1},
+		"passed, and one could not start": {results: created + "," + failure, wait: runs{"a": {is("a", "a", httpapi.Completed, true)}}, code: 3},
+		"failed, and one could not start": {results: created + "," + failure, wait: runs{"a": {is("a", "a", httpapi.Completed, false)}}, code: 1},
 		"refused":                         {status: 401, code: 3},
 	}
 	for name, tc := range cases {
@@ -142,7 +143,7 @@ func TestNotifyCodes(t *testing.T) {
 				fmt.Fprintf(w, `{"results":[%s]}`, tc.results)
 			}))
 			defer server.Close()
-			conn, err := client.Connect(server.URL, "k", client.Patience(0))
+			conn, err := client.New(server.URL, "k", client.WithRetryTimeout(0))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -173,13 +174,13 @@ func TestNotifyJSON(t *testing.T) {
 		fmt.Fprint(w, `{"results":[{"trigger_id":"smoke","created_suite_id":"a"}]}`)
 	}))
 	defer server.Close()
-	conn, err := client.Connect(server.URL, "k")
+	conn, err := client.New(server.URL, "k")
 	if err != nil {
 		t.Fatal(err)
 	}
 	c, out, _ := console()
 	c.JSON = true
-	n := &Notify{Connection: conn, Console: c, Wait: &Wait{Greenlighter: runs{"a": {is("a", "a", client.Completed, false)}}, Console: c, Timeout: time.Second}}
+	n := &Notify{Connection: conn, Console: c, Wait: &Wait{Greenlighter: runs{"a": {is("a", "a", httpapi.Completed, false)}}, Console: c, Timeout: time.Second}}
 	if got := codeOf(n.Run(t.Context())); got != ExitFailed {
 		t.Errorf("exit code %d", got)
 	}
@@ -195,8 +196,8 @@ func TestNotifyJSON(t *testing.T) {
 // What a run says may come from anyone; it must not reach the terminal as it is.
 func TestHostileText(t *testing.T) {
 	c, _, log := console()
-	g := is("a", "a", client.Completed, false)
-	g.ReproducedBugs = &[]client.Bug{{Name: "\x1b]0;owned\x07\x1b[2J\r\n::set-output name=x::y"}}
+	g := is("a", "a", httpapi.Completed, false)
+	g.Bugs = &httpapi.Bugs{ReproducedBugs: []httpapi.Bug{{Name: "\x1b]0;owned\x07\x1b[2J\r\n::set-output name=x::y"}}}
 	_ = (&Wait{Greenlighter: runs{"a": {g}}, Console: c, Timeout: time.Second}).Runs(t.Context(), []string{"a"})
 	if text := log.String(); strings.ContainsAny(text, "\x1b\x07\r") || strings.Contains(text, "\n::") {
 		t.Errorf("%q", text)
@@ -222,7 +223,7 @@ func TestFollowedInJSON(t *testing.T) {
 	for _, follow := range []bool{true, false} {
 		c, out, _ := console()
 		c.JSON = true
-		w := &Wait{Greenlighter: runs{"a": {is("a", "b", client.Completed, true)}}, Console: c, Follow: follow, Timeout: time.Second}
+		w := &Wait{Greenlighter: runs{"a": {is("a", "b", httpapi.Completed, true)}}, Console: c, Follow: follow, Timeout: time.Second}
 		_ = w.Runs(t.Context(), []string{"a"})
 		if got := strings.Contains(out.String(), `"followed": true`); got != follow {
 			t.Errorf("with Follow %t: %s", follow, out)

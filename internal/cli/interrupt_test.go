@@ -54,7 +54,7 @@ func TestNotifyInterrupted(t *testing.T) {
 		<-r.Context().Done()
 	}))
 	defer server.Close()
-	conn, err := client.Connect(server.URL, "k")
+	conn, err := client.New(server.URL, "k")
 	if err != nil {
 		t.Fatal(err)
 	}

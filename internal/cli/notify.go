@@ -11,7 +11,7 @@ import (
 
 // Notify reports a deployment.
 type Notify struct {
-	Connection   *client.Connection
+	Connection   *client.Client
 	Console      *Console
 	Deployment   Deployment
 	Detected     ci.Context
@@ -55,8 +55,8 @@ func (c *Notify) Run(ctx context.Context) error {
 // partly also shows runs that exist although the request failed as a whole.
 func (c *Notify) partly(err error) error {
 	var failed *client.Error
-	if errors.As(err, &failed) && failed.Problem != nil && failed.Problem.Results != nil {
-		c.show(&client.NotificationResult{Results: *failed.Problem.Results})
+	if errors.As(err, &failed) && failed.Problem != nil {
+		c.show(&client.NotificationResult{Results: failed.Problem.Results})
 	}
 	return err
 }
@@ -66,14 +66,14 @@ func (c *Notify) show(result *client.NotificationResult) (runs []Outcome, failur
 	for _, r := range result.Results {
 		what := ""
 		switch {
-		case r.CreatedSuiteID != nil:
-			what = "started " + *r.CreatedSuiteID
-			runs = append(runs, Outcome{Run: *r.CreatedSuiteID, Trigger: r.TriggerID, Verdict: Waiting})
-		case r.DuplicateSuiteID != nil:
-			what = "exists already: " + *r.DuplicateSuiteID
-			runs = append(runs, Outcome{Run: *r.DuplicateSuiteID, Trigger: r.TriggerID, Verdict: Waiting})
-		case r.FailureReason != nil:
-			what = "could not start: " + *r.FailureReason
+		case r.CreatedSuiteID != "":
+			what = "started " + r.CreatedSuiteID
+			runs = append(runs, Outcome{Run: r.CreatedSuiteID, Trigger: r.TriggerID, Verdict: Waiting})
+		case r.DuplicateSuiteID != "":
+			what = "exists already: " + r.DuplicateSuiteID
+			runs = append(runs, Outcome{Run: r.DuplicateSuiteID, Trigger: r.TriggerID, Verdict: Waiting})
+		case r.FailureReason != "":
+			what = "could not start: " + r.FailureReason
 			failures++
 		}
 		if c.Console.JSON {

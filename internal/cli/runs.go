@@ -71,7 +71,7 @@ func (c *Runs) rows(runs []v1alpha1.Suite, namespaces bool) [][]string {
 	rows := [][]string{{"RUN", "STATE", "TRIGGER", "ENVIRONMENT", "BRANCH", "COMMIT", "AGE", "TOOK"}}
 	for _, s := range runs {
 		rows = append(rows, []string{s.Name, state(&s), s.Spec.Trigger.Name, s.Spec.Environment, cmp.Or(s.Spec.Deployment.Branch, "-"),
-			cmp.Or(*shortSHA(&s.Spec.Deployment.SHA), "-"), age(s.Received().Time, c.Now()), c.took(&s)})
+			cmp.Or(shortSHA(s.Spec.Deployment.SHA), "-"), age(s.Received().Time, c.Now()), c.took(&s)})
 	}
 	if namespaces {
 		rows[0] = append([]string{"NAMESPACE"}, rows[0]...)

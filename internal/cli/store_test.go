@@ -62,14 +62,14 @@ func TestUploadToASlowStore(t *testing.T) {
 }
 
 // signs is a server that signs a URL of the store.
-func signs(t *testing.T, store string) *client.Connection {
+func signs(t *testing.T, store string) *client.Client {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprintf(w, `{"fileLocation":"acme/a","playgroundFileLocation":"a","signedUrl":%q}`, store)
 	}))
 	t.Cleanup(server.Close)
-	conn, err := client.Connect(server.URL, "k", client.Patience(0))
+	conn, err := client.New(server.URL, "k", client.WithRetryTimeout(0))
 	if err != nil {
 		t.Fatal(err)
 	}

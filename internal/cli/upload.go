@@ -19,7 +19,7 @@ import (
 
 // Upload puts a file where runs can use it.
 type Upload struct {
-	Connection *client.Connection
+	Connection *client.Client
 	Console    *Console
 	File       string // on this machine
 	As         string // where to put it; the name of the file where empty

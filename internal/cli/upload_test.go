@@ -26,7 +26,7 @@ type aStore struct {
 	got      []byte
 }
 
-func (s *aStore) start(t *testing.T) *client.Connection {
+func (s *aStore) start(t *testing.T) *client.Client {
 	t.Helper()
 	var server *httptest.Server
 	server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -40,7 +40,7 @@ func (s *aStore) start(t *testing.T) *client.Connection {
 		s.put(t, w, r)
 	}))
 	t.Cleanup(server.Close)
-	conn, err := client.Connect(server.URL, "k", client.Patience(0))
+	conn, err := client.New(server.URL, "k", client.WithRetryTimeout(0))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/client"
 )
 
@@ -125,11 +126,11 @@ func verdictOf(a *client.Greenlight, follow bool) Verdict {
 	switch {
 	case a.RelevantRunID != a.RootRunID && !follow:
 		return Superseded
-	case a.RunStage == client.Completed && a.Greenlight:
+	case a.RunStage == httpapi.Completed && a.Greenlight:
 		return Passed
-	case a.RunStage == client.Completed:
+	case a.RunStage == httpapi.Completed:
 		return Failed
-	case a.RunStage == client.Canceled:
+	case a.RunStage == httpapi.Canceled:
 		return Canceled
 	default:
 		return Waiting
@@ -140,8 +141,8 @@ func reasonOf(a *client.Greenlight, v Verdict) string {
 	switch {
 	case v == Superseded:
 		return "A newer deployment is being tested by " + a.RelevantRunID + ", and this one has no result. --follow waits for the newer one instead."
-	case v == Failed && a.ReproducedBugs != nil && len(*a.ReproducedBugs) > 0:
-		return (*a.ReproducedBugs)[0].Name
+	case v == Failed && a.Bugs != nil && len(a.ReproducedBugs) > 0:
+		return a.ReproducedBugs[0].Name
 	default:
 		return ""
 	}
