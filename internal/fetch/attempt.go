@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// attempt asks for what is missing of the file and writes what arrives. Its error is *again where
+// attempt requests the missing part of the file and writes what arrives. Its error is a *retryableError if
 // another attempt may help.
 func (d *download) attempt(ctx context.Context, client *http.Client) error {
 	if d.complete() {
@@ -27,7 +27,7 @@ func (d *download) attempt(ctx context.Context, client *http.Client) error {
 	}
 	response, err := client.Do(request)
 	if err != nil {
-		return &again{connection(err)}
+		return &retryableError{networkProblem(err)}
 	}
 	defer response.Body.Close()
 	if err := d.accept(response); err != nil {
@@ -39,10 +39,10 @@ func (d *download) attempt(ctx context.Context, client *http.Client) error {
 	return d.check()
 }
 
-// complete is a file of which only the end of an earlier attempt was missing.
+// complete reports whether an earlier attempt wrote the whole file, but could not finish it.
 func (d *download) complete() bool { return d.file.Size > 0 && d.offset == d.file.Size }
 
-// request asks for the same object as when the run started, or for none.
+// request is for the object as it was when the run started, and no other.
 func (d *download) request(ctx context.Context) (*http.Request, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, d.file.URL, nil)
 	if err != nil {
@@ -57,7 +57,7 @@ func (d *download) request(ctx context.Context) (*http.Request, error) {
 	return request, nil
 }
 
-// accept looks at the head of the answer. Not every store heeds If-Match, so the ETag is compared too.
+// accept checks the status and the headers. It compares the ETag too, because some stores ignore If-Match.
 func (d *download) accept(response *http.Response) error {
 	switch code := response.StatusCode; {
 	case code == http.StatusOK || code == http.StatusPartialContent:
@@ -66,26 +66,27 @@ func (d *download) accept(response *http.Response) error {
 	case code == http.StatusPreconditionFailed:
 		return d.changed()
 	case code == http.StatusRequestedRangeNotSatisfiable:
-		return d.over("has other bytes than it had")
+		return d.restartLater("has other bytes than before")
 	case code == http.StatusRequestTimeout || code == http.StatusTooManyRequests || code >= http.StatusInternalServerError:
-		return &again{"answers " + problem(response)}
+		return &retryableError{"answers " + problem(response)}
 	default:
 		return &Error{Kind: Unavailable, Path: d.file.Path, Text: "could not be downloaded: the store answers " + problem(response) + "."}
 	}
 	if etag := ETag(response.Header); d.file.ETag != "" && etag != "" && etag != d.file.ETag {
 		return d.changed()
 	}
-	d.plain = Plain(response.Header)
+	d.etagIsMD5 = ETagIsMD5(response.Header)
 	return d.align(response)
 }
 
-// ETag of an object, without the marks around it; empty where the store says none.
+// ETag of an object, without quotes; empty if the store sends none.
 func ETag(header http.Header) string {
 	return strings.Trim(strings.TrimPrefix(header.Get("ETag"), "W/"), `"`)
 }
 
-// Plain tells whether the store says of no encryption by which the ETag of an object is no MD5.
-func Plain(header http.Header) bool {
+// ETagIsMD5 reports whether the ETag can be the MD5 of the object. It is not if the store encrypts with a key
+// of its own.
+func ETagIsMD5(header http.Header) bool {
 	encryption := header.Get("X-Amz-Server-Side-Encryption")
 	return (encryption == "" || encryption == "AES256") && header.Get("X-Amz-Server-Side-Encryption-Customer-Algorithm") == ""
 }
@@ -94,39 +95,39 @@ func (d *download) changed() error {
 	return &Error{Kind: Changed, Path: d.file.Path, Text: "was replaced in the store after the run had started. Notify again."}
 }
 
-// align makes the file continue where the answer starts.
+// align makes the file continue at the start of the answer.
 func (d *download) align(response *http.Response) error {
 	if d.offset == 0 {
 		return nil
 	}
-	if response.StatusCode == http.StatusOK { // the store does not know of ranges
-		return d.local(d.restart())
+	if response.StatusCode == http.StatusOK { // the store does not support ranges
+		return d.localError(d.restart())
 	}
 	var first int64
 	if _, err := fmt.Sscanf(response.Header.Get("Content-Range"), "bytes %d-", &first); err != nil || first != d.offset {
-		return d.over("sent another part than was asked for")
+		return d.restartLater("sent another part than requested")
 	}
 	return nil
 }
 
-// over starts the file anew, at the next attempt.
-func (d *download) over(why string) error {
-	if err := d.local(d.restart()); err != nil {
+// restartLater makes the next attempt start over.
+func (d *download) restartLater(why string) error {
+	if err := d.localError(d.restart()); err != nil {
 		return err
 	}
-	return &again{why}
+	return &retryableError{why}
 }
 
-func (d *download) local(err error) error {
+func (d *download) localError(err error) error {
 	if err != nil {
 		return &Error{Kind: Local, Path: d.file.Path, Text: "cannot be written: " + cause(err) + "."}
 	}
 	return nil
 }
 
-// receive writes the body, and cuts a connection on which nothing arrives any more.
-func (d *download) receive(response *http.Response, cut context.CancelFunc) error {
-	stall := time.AfterFunc(stallAfter, cut)
+// receive writes the body. It cancels the request if nothing arrives for stallAfter.
+func (d *download) receive(response *http.Response, cancel context.CancelFunc) error {
+	stall := time.AfterFunc(stallAfter, cancel)
 	defer stall.Stop()
 	body := readerFunc(func(b []byte) (int, error) {
 		n, err := response.Body.Read(b)
@@ -138,15 +139,16 @@ func (d *download) receive(response *http.Response, cut context.CancelFunc) erro
 		if errors.As(err, &local) {
 			return local
 		}
-		return &again{connection(err)}
+		return &retryableError{networkProblem(err)}
 	}
 	if d.file.Size > 0 && d.offset < d.file.Size {
-		return &again{"ended its answer early"}
+		return &retryableError{"ended its answer early"}
 	}
 	return nil
 }
 
-// bounded keeps an answer that is too long from filling the disk; one byte too many tells.
+// bounded keeps an answer that is too long from filling the disk. It lets one extra byte through, so that check
+// notices.
 func (d *download) bounded(body io.Reader) io.Reader {
 	if d.file.Size <= 0 {
 		return body
@@ -158,8 +160,8 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
 
-// problem is the status and the code that S3 puts into the body. Nothing else is taken over: stores
-// repeat there what was signed.
+// problem is the status and the code that S3 puts into the body. It leaves out the rest, because stores repeat
+// there what was signed.
 func problem(response *http.Response) string {
 	var body struct{ Code string }
 	text := fmt.Sprintf("%d", response.StatusCode)
@@ -172,8 +174,8 @@ func problem(response *http.Response) string {
 	return text
 }
 
-// connection says why there was no answer, without the URL that network errors repeat.
-func connection(err error) string {
+// networkProblem says why there was no answer, without the URL that network errors contain.
+func networkProblem(err error) string {
 	var network net.Error
 	var dns *net.DNSError
 	switch {

@@ -1,7 +1,7 @@
 package fetch
 
 import (
-	"crypto/md5" // #nosec -- the ETag of most objects is one; it tells damage, not attacks
+	"crypto/md5" // #nosec -- the ETag of most objects is one; it detects damage, not attacks
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -16,28 +16,27 @@ import (
 )
 
 const (
-	// Any user id of any container may read what is fetched.
+	// Containers with any user id may read the files.
 	fileMode   = 0o644
 	folderMode = 0o755
 
-	// partial ends the name of a file that is not complete.
+	// partial is the suffix of a file that is not complete.
 	partial = ".partial"
 )
 
-// download is one file on its way. All names are resolved within the root, so that no link leads out
-// of it.
+// download is one file. All names are resolved within the root, so that no link leads out of it.
 type download struct {
-	root     *os.Root
-	file     job.File
-	out      *os.File
-	offset   int64     // bytes that are written
-	sum      hash.Hash // of these bytes
-	plain    bool      // the store says of no encryption by which the ETag is no MD5
-	doubted  bool      // it was once whole, with another checksum
-	progress *progress
+	root      *os.Root
+	file      job.File
+	out       *os.File
+	offset    int64     // bytes that are written
+	sum       hash.Hash // of these bytes
+	etagIsMD5 bool      // as far as the store says
+	damaged   bool      // it once had another checksum
+	progress  *progress
 }
 
-// open takes up what an earlier attempt left, also one of a container that was killed.
+// open continues what an earlier attempt left, even that of a container that was killed.
 func open(root *os.Root, file job.File) (*download, error) {
 	if err := makeFolders(root, path.Dir(file.Path)); err != nil {
 		return nil, err
@@ -46,18 +45,18 @@ func open(root *os.Root, file job.File) (*download, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &download{root: root, file: file, out: out, sum: md5.New(), plain: true}
+	d := &download{root: root, file: file, out: out, sum: md5.New(), etagIsMD5: true}
 	if d.offset, err = io.CopyBuffer(d.sum, struct{ io.Reader }{out}, make([]byte, bufferBytes)); err != nil {
 		out.Close()
 		return nil, err
 	}
-	if file.ETag == "" && d.offset > 0 { // nobody knows whether the rest would be of the same file
+	if file.ETag == "" && d.offset > 0 { // the rest may be of another file
 		return d, d.restart()
 	}
 	return d, nil
 }
 
-// makeFolders gives each its mode, whatever the umask is.
+// makeFolders sets the mode of each folder, whatever the umask is.
 func makeFolders(root *os.Root, folder string) error {
 	if folder == "." {
 		return nil
@@ -105,35 +104,34 @@ func (d *download) check() error {
 		return &Error{Kind: Changed, Path: d.file.Path, Text: fmt.Sprintf("has %d bytes or more, and had %d when the run started. Notify again.", d.offset, d.file.Size)}
 	}
 	sum := hex.EncodeToString(d.sum.Sum(nil))
-	if !d.etagIsMD5() || strings.EqualFold(sum, d.file.ETag) {
+	if !d.hasMD5() || strings.EqualFold(sum, d.file.ETag) {
 		return nil
 	}
-	if !d.doubted { // it may have been damaged on its way, or on this disk
-		d.doubted = true
-		return d.over("sent bytes that do not have the checksum of the file")
+	if !d.damaged { // maybe by the network, or on this disk
+		d.damaged = true
+		return d.restartLater("sent bytes that do not have the checksum of the file")
 	}
 	return &Error{Kind: Changed, Path: d.file.Path, Text: fmt.Sprintf("does not have its checksum (MD5 %s, not %s), twice in a row. Upload it again, and notify again.", sum, d.file.ETag)}
 }
 
-// etagIsMD5 holds for 32 hexadecimal digits, unless the object is encrypted with a key of its own. Of
-// objects that were uploaded in parts the ETag has another form.
-func (d *download) etagIsMD5() bool {
+// hasMD5 reports whether the ETag is an MD5. That of objects that were uploaded in parts has another form.
+func (d *download) hasMD5() bool {
 	digest, err := hex.DecodeString(d.file.ETag)
-	return err == nil && len(digest) == md5.Size && d.plain
+	return err == nil && len(digest) == md5.Size && d.etagIsMD5
 }
 
-// finish gives the file its name: whoever sees the name sees the whole file.
+// finish gives the file its name, which no incomplete file has.
 func (d *download) finish() error {
 	err := errors.Join(d.out.Chmod(fileMode), d.out.Sync(), d.root.Rename(d.file.Path+partial, d.file.Path))
 	if err == nil {
 		d.progress.done(d.offset)
 	}
-	return d.local(err)
+	return d.localError(err)
 }
 
 func (d *download) close() { d.out.Close() }
 
-// cause is what the system says, without the path in the pod.
+// cause is the error of the system, without the path in the pod.
 func cause(err error) string {
 	var p *fs.PathError
 	if errors.As(err, &p) {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Kind says what to do about an Error; it is also the exit code.
+// Kind of an Error; it is also the exit code.
 type Kind int
 
 // The kinds.
@@ -13,11 +13,11 @@ const (
 	Local       Kind = 1 // the directory cannot take the file
 	BadList     Kind = 2 // the list of files is not valid
 	Missing     Kind = 3 // the store has no such file
-	Changed     Kind = 4 // it has another than when the run started
-	Unavailable Kind = 5 // it did not give the file, in spite of retries
+	Changed     Kind = 4 // the file changed after the run had started
+	Unavailable Kind = 5 // the store did not serve the file, in spite of retries
 )
 
-// Error is why a file is not there, in a sentence without secrets.
+// Error says why a file is missing, in a sentence without secrets.
 type Error struct {
 	Kind Kind
 	Path string
@@ -40,7 +40,7 @@ func KindOf(err error) Kind {
 	return Local
 }
 
-// again is an error that may pass.
-type again struct{ text string }
+// retryableError is a failure of the store that may pass. Its text follows "the store".
+type retryableError struct{ text string }
 
-func (e *again) Error() string { return e.text }
+func (e *retryableError) Error() string { return "the store " + e.text }

@@ -13,18 +13,18 @@ import (
 	"github.com/postflight-dev/postflight/internal/job"
 )
 
-// Fetcher downloads files one after another: the network is what limits it, not their number.
+// Fetcher downloads files one after another, because the network is the bottleneck.
 type Fetcher struct {
 	Client   *http.Client
 	Patience time.Duration
 	Log      *slog.Logger
 
-	// Sleep waits between attempts; nil: by the clock.
+	// Sleep waits between attempts; the default uses the clock.
 	Sleep func(context.Context, time.Duration) error
 }
 
-// NewClient trusts the certificate authorities of the system and those of the PEM. It sends requests
-// where they are meant to go: a store that redirects would give the signature to somebody else.
+// NewClient trusts the certificate authorities of the system and those of the PEM. It follows no redirect,
+// which would give the signature to somebody else.
 func NewClient(ca string) (*http.Client, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.ResponseHeaderTimeout = stallAfter
@@ -46,8 +46,8 @@ func NewClient(ca string) (*http.Client, error) {
 	}, nil
 }
 
-// Fetch puts every file of the list into its directory. What is there when it returns without an error
-// is complete and checked; what is incomplete has another name.
+// Fetch downloads all files of the list. If it returns no error, they are complete and checked. An incomplete
+// file has another name.
 func (f *Fetcher) Fetch(ctx context.Context, l List) error {
 	root, err := os.OpenRoot(l.Directory)
 	if err != nil {
@@ -62,7 +62,7 @@ func (f *Fetcher) Fetch(ctx context.Context, l List) error {
 	return nil
 }
 
-// file repeats the download until it is there. Whatever arrives starts the patience anew.
+// file retries until the file is complete, or nothing has arrived for the whole patience.
 func (f *Fetcher) file(ctx context.Context, root *os.Root, file job.File) error {
 	d, err := open(root, file)
 	if err != nil {
@@ -74,13 +74,13 @@ func (f *Fetcher) file(ctx context.Context, root *os.Root, file job.File) error 
 	for attempt := 0; ; attempt++ {
 		before := d.offset
 		err := d.attempt(ctx, f.Client)
-		var passing *again
+		var retryable *retryableError
 		switch {
 		case err == nil:
 			return d.finish()
 		case ctx.Err() != nil:
 			return &Error{Kind: Unavailable, Path: file.Path, Text: "was not downloaded: the pod was stopped."}
-		case !errors.As(err, &passing):
+		case !errors.As(err, &retryable):
 			return err
 		}
 		if d.offset != before {
@@ -88,11 +88,11 @@ func (f *Fetcher) file(ctx context.Context, root *os.Root, file job.File) error 
 		}
 		pause := min(backoffMin<<min(attempt, 10), backoffMax)
 		if time.Since(last)+pause > f.Patience {
-			return &Error{Kind: Unavailable, Path: file.Path, Text: "could not be downloaded: the store " + passing.text + "."}
+			return &Error{Kind: Unavailable, Path: file.Path, Text: "could not be downloaded: " + err.Error() + "."}
 		}
-		f.Log.Warn("the download was interrupted, and goes on", "file", file.Path, "at", d.offset, "because", "the store "+passing.text, "in", pause.String())
-		if err := f.sleep(ctx, pause); err != nil {
-			return &Error{Kind: Unavailable, Path: file.Path, Text: "was not downloaded: the pod was stopped while the store " + passing.text + "."}
+		f.Log.Warn("the download was interrupted, and continues", "file", file.Path, "at", d.offset, "because", err.Error(), "in", pause.String())
+		if f.sleep(ctx, pause) != nil {
+			return &Error{Kind: Unavailable, Path: file.Path, Text: "was not downloaded: the pod was stopped while " + err.Error() + "."}
 		}
 	}
 }

@@ -9,14 +9,14 @@ import (
 	"github.com/postflight-dev/postflight/internal/job"
 )
 
-// List is what to download, and where to.
+// List says what to download, and where to.
 type List struct {
 	Directory string
 	CA        string // PEM
 	Files     []job.File
 }
 
-// ReadList reads the environment that job.WithInputs makes: FETCH_FILE_0, FETCH_FILE_1 and so on.
+// ReadList reads the variables that job.WithInputs sets: FETCH_FILE_0, FETCH_FILE_1 and so on.
 func ReadList(lookup func(string) (string, bool)) (List, error) {
 	l := List{}
 	l.Directory, _ = lookup(job.FetchDirectoryVariable)

@@ -5,15 +5,17 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/dustin/go-humanize"
+
 	"github.com/postflight-dev/postflight/internal/job"
 )
 
-// progress says in the log how a download goes, seldom enough to be read.
+// progress logs how a download goes, at most every progressEvery.
 type progress struct {
 	log   *slog.Logger
 	file  job.File
 	start time.Time
-	from  int64 // bytes that were there at the start
+	from  int64 // bytes that an earlier attempt left
 	next  time.Time
 }
 
@@ -45,16 +47,7 @@ func (p *progress) percent(offset int64) string {
 
 func (p *progress) speed(offset int64, now time.Time) string {
 	seconds := max(now.Sub(p.start).Seconds(), 0.001)
-	return fmt.Sprintf("%.1f MB/s", float64(offset-p.from)/1e6/seconds)
+	return size(int64(float64(offset-p.from)/seconds)) + "/s"
 }
 
-func size(bytes int64) string {
-	switch {
-	case bytes >= 1e9:
-		return fmt.Sprintf("%.2f GB", float64(bytes)/1e9)
-	case bytes >= 1e6:
-		return fmt.Sprintf("%.1f MB", float64(bytes)/1e6)
-	default:
-		return fmt.Sprintf("%d B", bytes)
-	}
-}
+func size(bytes int64) string { return humanize.Bytes(uint64(max(bytes, 0))) }

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/postflight-dev/postflight/internal/apikey"
 )
 
 func TestAPIKey(t *testing.T) {
@@ -33,6 +35,16 @@ func TestAPIKey(t *testing.T) {
 				t.Errorf("%q, %v; want %q, %q", got, err, tc.want, tc.says)
 			}
 		})
+	}
+}
+
+func TestTruncatedKey(t *testing.T) {
+	good := apikey.New("acme")
+	for key, want := range map[string]bool{good: false, good[:len(good)-1]: true, good[:20]: true, "pf_acme_": true, good + "0": false,
+		"pf_" + strings.Repeat("a", 20): false, "qawolf_0123456789abcdef": false} {
+		if got := truncatedKey.MatchString(key); got != want {
+			t.Errorf("%s: %t, want %t", key, got, want)
+		}
 	}
 }
 

@@ -1,4 +1,4 @@
-package cli
+package main
 
 import (
 	"fmt"
@@ -37,9 +37,9 @@ func TestUploadToAStoreThatHangs(t *testing.T) {
 			}))
 			defer store.Close()
 			defer close(release)
-			c, _, _ := console()
-			u := &Upload{Connection: signs(t, store.URL), Console: c, File: fileOf(t, tc.size), Attempts: 1, stallAfter: tc.stall, answerAfter: tc.answer}
-			if err := u.Run(t.Context()); codeOf(err) != ExitTrouble || !strings.Contains(err.Error(), "does not answer") {
+			c, _, _ := newTestConsole()
+			u := &uploadOptions{server: testServer(c, signs(t, store.URL)), file: fileOf(t, tc.size), attempts: 1, stallAfter: tc.stall, answerAfter: tc.answer}
+			if err := u.run(t.Context()); err == nil || !strings.Contains(err.Error(), "does not answer") {
 				t.Errorf("%v", err)
 			}
 		})
@@ -54,9 +54,9 @@ func TestUploadToASlowStore(t *testing.T) {
 		}
 	}))
 	defer store.Close()
-	c, _, _ := console()
-	u := &Upload{Connection: signs(t, store.URL), Console: c, File: fileOf(t, 64<<20), Attempts: 1, stallAfter: time.Second}
-	if err := u.Run(t.Context()); err != nil {
+	c, _, _ := newTestConsole()
+	u := &uploadOptions{server: testServer(c, signs(t, store.URL)), file: fileOf(t, 64<<20), attempts: 1, stallAfter: time.Second}
+	if err := u.run(t.Context()); err != nil {
 		t.Errorf("%v", err)
 	}
 }
