@@ -3,6 +3,7 @@ package match
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // anyOf holds where a field of the notification equals one of the values that the Trigger asks for. An
@@ -38,7 +39,11 @@ func (c *anyOf) Explain(a *activation) string {
 	case c.Holds(a):
 		return fmt.Sprintf("The %s is %s.", c.field, quote(value))
 	default:
-		return fmt.Sprintf("The %s is %s, and the Trigger asks for %s.", c.field, quote(value), list(c.wanted))
+		text := fmt.Sprintf("The %s is %s, and the Trigger asks for %s.", c.field, quote(value), list(c.wanted))
+		if i := slices.IndexFunc(c.wanted, func(wanted string) bool { return strings.EqualFold(wanted, value) }); i >= 0 {
+			text += fmt.Sprintf(" Case matters: did you mean %s?", quote(c.wanted[i]))
+		}
+		return text
 	}
 }
 

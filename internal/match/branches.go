@@ -3,6 +3,7 @@ package match
 import (
 	"fmt"
 	"math"
+	"path"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -78,7 +79,7 @@ func (b *branchGlobs) Explain(a *activation) string {
 	case a.branch == "":
 		return "The notification names no branch, and the Trigger asks for one."
 	case included == nil && len(b.include) > 0:
-		return fmt.Sprintf("The branch %s matches none of %s.", quote(a.branch), list(b.include.patterns()))
+		return fmt.Sprintf("The branch %s matches none of %s.", quote(a.branch), list(b.include.patterns())) + b.include.nearMiss(a.branch)
 	case excluded != nil:
 		return fmt.Sprintf("The branch %s is excluded by %s.", quote(a.branch), quote("!"+excluded.pattern))
 	case included != nil:
@@ -120,6 +121,20 @@ func (g globs) matching(branch string) *glob {
 		}
 	}
 	return nil
+}
+
+// nearMiss explains a glob that almost matches; it is empty if none does.
+func (g globs) nearMiss(branch string) string {
+	for _, glob := range g {
+		deeper, lower := newGlob(glob.pattern+"*"), newGlob(strings.ToLower(glob.pattern))
+		switch {
+		case path.Base(glob.pattern) == "*" && deeper.match(branch):
+			return fmt.Sprintf(` "*" stops at "/": %s would match.`, quote(deeper.pattern))
+		case lower.match(strings.ToLower(branch)):
+			return fmt.Sprintf(" Case matters: did you mean %s?", quote(glob.pattern))
+		}
+	}
+	return ""
 }
 
 func (g globs) patterns() []string {
