@@ -25,7 +25,7 @@ import (
 	"github.com/postflight-dev/postflight/api/httpapi"
 )
 
-// What travels over HTTP.
+// Notification and the other types are the JSON of the API.
 type (
 	Notification       = httpapi.Notification
 	NotificationResult = httpapi.NotificationResult

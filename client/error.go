@@ -62,7 +62,8 @@ func unreachable(err error) error {
 	text := "The server%s cannot be reached (%v). Check POSTFLIGHT_URL, and that this machine may connect to it."
 	switch {
 	case untrusted(err):
-		text = "The certificate of the server%s is not trusted (%v). Check POSTFLIGHT_URL and the clock; SSL_CERT_FILE names a file with the authorities that this machine trusts."
+		text = "The certificate of the server%s is not trusted (%v). Check POSTFLIGHT_URL and the clock; " +
+			"SSL_CERT_FILE names a file with the authorities that this machine trusts."
 	case withoutTLS(err):
 		text = "The server%s does not speak TLS (%v). Check POSTFLIGHT_URL: it may have to start with http://, or have another port."
 	}
@@ -90,7 +91,8 @@ func problemOf(r *http.Response, body []byte) error {
 		e.Problem = problem
 		return e
 	}
-	e.text = fmt.Sprintf("Something that is not Postflight answered %s at %s. Check POSTFLIGHT_URL: it has to be the base URL of the server, without a path.",
+	e.text = fmt.Sprintf("Something that is not Postflight answered %s at %s. "+
+		"Check POSTFLIGHT_URL: it has to be the base URL of the server, without a path.",
 		r.Status, r.Request.URL.Redacted())
 	return e
 }

@@ -19,7 +19,7 @@ func harmless(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool { return r != ' ' && !unicode.IsPrint(r) }) && !strings.HasPrefix(text, "::")
 }
 
-// TestEveryTextIsClean: whatever a person wrote, the terminal of another is safe.
+// No text that somebody wrote may control the terminal of somebody else.
 func TestEveryTextIsClean(t *testing.T) {
 	key := &v1alpha1.APIKey{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "ci"}, Spec: v1alpha1.APIKeySpec{Description: hostile}}
 	run := aRun("a", exitCode1, func(s *v1alpha1.Suite) {
@@ -79,7 +79,7 @@ func TestErrorText(t *testing.T) {
 	}
 }
 
-// TestJSONIsExact: a program gets the text as it is, and a terminal nothing to obey.
+// JSON keeps the text exactly, but escapes what a terminal would obey.
 func TestJSONIsExact(t *testing.T) {
 	c, out, _ := newTestConsole()
 	if err := c.writeJSON(map[string]string{"branch": hostile + "<ü😀>"}); err != nil {

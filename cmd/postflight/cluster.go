@@ -79,9 +79,8 @@ func (c *cluster) connect() error {
 // newScheme has the kinds that the commands use.
 func newScheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, batchv1.AddToScheme, authenticationv1.AddToScheme, v1alpha1.AddToScheme} {
-		utilruntime.Must(add(scheme))
-	}
+	add := runtime.NewSchemeBuilder(corev1.AddToScheme, batchv1.AddToScheme, authenticationv1.AddToScheme, v1alpha1.AddToScheme)
+	utilruntime.Must(add.AddToScheme(scheme))
 	return scheme
 }
 
@@ -118,13 +117,21 @@ func (c *cluster) checkNamespace(ctx context.Context) error {
 	return nil
 }
 
+func missingNamespace(err error) bool {
+	var status apierrors.APIStatus
+	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {
+		return false
+	}
+	details := status.Status().Details
+	return details != nil && details.Kind == "namespaces"
+}
+
 // explainError says what to do about an error of the API server.
 func (c *cluster) explainError(err error, what string) error {
-	var status apierrors.APIStatus
 	switch {
 	case err == nil:
 		return nil
-	case apierrors.IsNotFound(err) && errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Kind == "namespaces":
+	case missingNamespace(err):
 		return fmt.Errorf("the namespace %s does not exist. Name another one with --namespace", c.namespace)
 	case apierrors.IsNotFound(err):
 		return fmt.Errorf("there is no %s in the namespace %s. Name another one with --namespace", what, c.namespace)

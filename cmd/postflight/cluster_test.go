@@ -172,7 +172,7 @@ func TestRunsRerun(t *testing.T) {
 	}
 }
 
-// TestRunsRerunAfterANewerDeployment would supersede that, whose pipeline would be told of the older commit.
+// A rerun of the older deployment would supersede the newer one, whose pipeline would get the older result.
 func TestRunsRerunAfterANewerDeployment(t *testing.T) {
 	sha := func(sha string, ago time.Duration) func(*v1alpha1.Suite) {
 		return func(s *v1alpha1.Suite) {

@@ -45,7 +45,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// Whoever interrupts a notification learns what may exist now.
+// After an interrupted notification, the error says that runs may exist.
 func TestNotifyInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -76,7 +76,7 @@ func TestHashingIsInterrupted(t *testing.T) {
 	}
 }
 
-// A line between lines that are redrawn would tear them apart; elsewhere, a person reads it.
+// A line between lines that are redrawn would tear them apart.
 func TestAside(t *testing.T) {
 	for _, live := range []bool{true, false} {
 		c, _, log := newTestConsole()

@@ -123,11 +123,13 @@ func (o *keysCreateOptions) warnWithoutTeam(ctx context.Context) {
 
 func (o *keysCreateOptions) print(k createdKey) {
 	if k.Key == "" {
-		o.console.note("APIKey %s in the namespace %s has the hash of the given key. To see whether it is accepted: kubectl get apikey %s -n %s -o wide",
+		o.console.note("APIKey %s in the namespace %s has the hash of the given key. "+
+			"To see whether it is accepted: kubectl get apikey %s -n %s -o wide",
 			k.Name, k.Namespace, k.Name, k.Namespace)
 		return
 	}
-	o.console.note("APIKey %s in the namespace %s. The key is shown only this once; keep it as POSTFLIGHT_API_KEY in the secrets of your CI:", k.Name, k.Namespace)
+	o.console.note("APIKey %s in the namespace %s. The key is shown only this once; "+
+		"keep it as POSTFLIGHT_API_KEY in the secrets of your CI:", k.Name, k.Namespace)
 	fmt.Fprintln(o.console.out, k.Key)
 }
 

@@ -43,7 +43,7 @@ func TestRunsLogs(t *testing.T) {
 		pod    *corev1.Pod
 		logs   runsLogsOptions
 		want   string
-		asked  string // the containers of which logs were asked for
+		asked  string // the containers whose logs were requested
 		says   string
 	}{
 		"tests":             {pod: aPod(corev1.PodRunning, ended(0), runs), want: both, asked: "test browser"},
@@ -86,7 +86,7 @@ func TestRunsLogs(t *testing.T) {
 	}
 }
 
-// Who follows a run wants its tests, and waits while the files are downloaded.
+// With --follow, logs waits for the tests while the files are downloaded.
 func TestRunsLogsFollowedWaitForTheTests(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
@@ -98,7 +98,7 @@ func TestRunsLogsFollowedWaitForTheTests(t *testing.T) {
 	}
 }
 
-// asked are the containers of which logs were asked for.
+// asked are the containers whose logs were requested.
 func asked(c *cluster) string {
 	var containers []string
 	for _, action := range c.pods.(*kubefake.Clientset).Actions() {

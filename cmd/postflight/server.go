@@ -57,7 +57,8 @@ func (s *server) connect() error {
 		return err
 	}
 	if truncatedKey.MatchString(key) {
-		s.console.note("Warning: the API key looks cut off: a key that starts with pf_ and a namespace ends in 38 letters and digits. Copy it again.")
+		s.console.note("Warning: the API key looks cut off: " +
+			"a key that starts with pf_ and a namespace ends in 38 letters and digits. Copy it again.")
 	}
 	if inTheClear(address) && !allowsHTTP(os.Getenv) {
 		s.console.note("Warning: the API key goes to %s over plain http, so that anyone on the way can read it. "+
@@ -100,7 +101,8 @@ func apiKey(getenv func(string) string) (string, error) {
 	key = strings.TrimSpace(key)
 	switch {
 	case key == "":
-		return "", errors.New("there is no API key: set POSTFLIGHT_API_KEY, from the secrets of your CI, or POSTFLIGHT_API_KEY_FILE, a file with it; \"postflight keys create\" makes one")
+		return "", errors.New("there is no API key: set POSTFLIGHT_API_KEY, from the secrets of your CI, " +
+			"or POSTFLIGHT_API_KEY_FILE, a file with it; \"postflight keys create\" makes one")
 	case apikey.Mistyped(key):
 		return "", fmt.Errorf("the API key in %s was mistyped or cut: its checksum does not match. Copy it again, or make another one", from)
 	}

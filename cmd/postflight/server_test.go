@@ -73,7 +73,7 @@ func TestInTheClear(t *testing.T) {
 	}
 }
 
-// TestWarnsOfPlainHTTP: once, on standard error, unless somebody said that it is fine.
+// The warning appears once, on standard error, unless the user trusts the network.
 func TestWarnsOfPlainHTTP(t *testing.T) {
 	cases := map[string]struct {
 		url, allow string

@@ -126,7 +126,8 @@ func sameContent(header http.Header, sums checksums) error {
 	if err != nil || len(theirs) != md5.Size || bytes.Equal(theirs, sums.md5) || !fetch.ETagIsMD5(header) {
 		return nil
 	}
-	return fmt.Errorf("the store holds something else than what was sent (its checksum is %s). Was another file uploaded to this path at the same time?", got)
+	return fmt.Errorf("the store holds something else than what was sent (its checksum is %s). "+
+		"Was another file uploaded to this path at the same time?", got)
 }
 
 // refusal is an answer of the store.
@@ -150,7 +151,8 @@ func redirectHost(resp *http.Response) string {
 func (r *refusal) Error() string {
 	code := between(r.answer, "<Code>", "</Code>")
 	if r.redirects() {
-		return fmt.Sprintf("the store at %s did not take the file: it redirects to %s (%d %s). A proxy that asks people to log in, or a wrong region or address of the store, may be the reason",
+		return fmt.Sprintf("the store at %s did not take the file: it redirects to %s (%d %s). "+
+			"A proxy that asks people to log in, or a wrong region or address of the store, may be the reason",
 			r.host, clean(r.redirect), r.status, strings.TrimSpace(http.StatusText(r.status)+" "+code))
 	}
 	text := fmt.Sprintf("the store at %s refused the file: %d %s %s", r.host, r.status, http.StatusText(r.status), code)

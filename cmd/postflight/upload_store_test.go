@@ -14,7 +14,7 @@ import (
 	"github.com/postflight-dev/postflight/client"
 )
 
-// TestUploadToAStoreThatHangs ends, with an error.
+// An upload to a store that hangs ends with an error.
 func TestUploadToAStoreThatHangs(t *testing.T) {
 	const quick, never = 200 * time.Millisecond, time.Hour
 	cases := map[string]struct {
@@ -46,7 +46,7 @@ func TestUploadToAStoreThatHangs(t *testing.T) {
 	}
 }
 
-// A store that is slow is waited for as long as it takes some of the file.
+// A slow store has time as long as it accepts data.
 func TestUploadToASlowStore(t *testing.T) {
 	store := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		for n := int64(1); n > 0; time.Sleep(100 * time.Millisecond) {

@@ -134,7 +134,8 @@ func (o *waitOptions) await(ctx context.Context, console *console, runs []runSta
 		}
 	}
 	if followed > 0 {
-		console.note("Superseded, without a result of their own: %d of %d runs. As --follow asks, the result is that of the newer deployment: do not promote the older one on it.",
+		console.note("Superseded, without a result of their own: %d of %d runs. "+
+			"As --follow asks, the result is that of the newer deployment: do not promote the older one on it.",
 			followed, len(runs))
 	}
 	return runs
@@ -198,7 +199,8 @@ func verdictOf(a *client.Greenlight, follow bool) verdict {
 func reasonOf(a *client.Greenlight, v verdict) string {
 	switch {
 	case v == superseded:
-		return "A newer deployment is being tested by " + a.RelevantRunID + ", and this one has no result. --follow waits for the newer one instead."
+		return "A newer deployment is being tested by " + a.RelevantRunID + ", and this one has no result. " +
+			"--follow waits for the newer one instead."
 	case v == failed && a.Bugs != nil && len(a.ReproducedBugs) > 0:
 		return a.ReproducedBugs[0].Name
 	default:

@@ -82,7 +82,7 @@ func TestWaitCodes(t *testing.T) {
 		"superseded": {reason: "nothing is known of this deployment, even if the next one passes",
 			runs: map[string][]client.Greenlight{"a": {is("a", "b", httpapi.Completed, true)}}, code: 2, says: "--follow"},
 		"superseded and followed": {runs: map[string][]client.Greenlight{"a": {is("a", "b", httpapi.Initializing, false), is("a", "b", httpapi.Completed, true)}}, follow: true, code: 0, says: "superseded by b: passed"},
-		"followed says that it speaks of another commit": {runs: map[string][]client.Greenlight{"a": {is("a", "b", httpapi.Completed, true)}, "c": {is("c", "c", httpapi.Completed, true)}}, follow: true, code: 0,
+		"followed, with a warning that the result is another commit's": {runs: map[string][]client.Greenlight{"a": {is("a", "b", httpapi.Completed, true)}, "c": {is("c", "c", httpapi.Completed, true)}}, follow: true, code: 0,
 			says: "1 of 2 runs. As --follow asks, the result is that of the newer deployment: do not promote the older one on it."},
 		"queued":     {reason: "as kubectl shows it", runs: map[string][]client.Greenlight{"a": {queued, passed}}, says: "queued  0s  Waiting for a slot, at place 3 of the queue."},
 		"unknown":    {runs: map[string][]client.Greenlight{}, code: 3, says: "run not found"},
@@ -200,7 +200,7 @@ func TestNotifyJSON(t *testing.T) {
 	}
 }
 
-// What a run says may come from anyone; it must not reach the terminal as it is.
+// The reason of a run is untrusted text, and must be cleaned before it reaches a terminal.
 func TestHostileText(t *testing.T) {
 	c, _, log := newTestConsole()
 	g := is("a", "a", httpapi.Completed, false)
@@ -225,7 +225,7 @@ func TestLiveFramesReplaceEachOther(t *testing.T) {
 	}
 }
 
-// TestFollowedInJSON: a script can tell whose outcome it is.
+// With --follow, a script can see that the result is that of another run.
 func TestFollowedInJSON(t *testing.T) {
 	for _, follow := range []bool{true, false} {
 		c, out, _ := newTestConsole()

@@ -165,7 +165,8 @@ func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
 func problem(response *http.Response) string {
 	var body struct{ Code string }
 	text := fmt.Sprintf("%d", response.StatusCode)
-	if err := xml.NewDecoder(io.LimitReader(response.Body, maxProblemBytes)).Decode(&body); err == nil && body.Code != "" && len(body.Code) < 64 {
+	err := xml.NewDecoder(io.LimitReader(response.Body, maxProblemBytes)).Decode(&body)
+	if err == nil && body.Code != "" && len(body.Code) < 64 {
 		text += " " + body.Code
 	}
 	if response.StatusCode == http.StatusForbidden {

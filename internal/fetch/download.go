@@ -101,7 +101,8 @@ func (d *download) Write(b []byte) (int, error) {
 // check compares the whole file with what is known of it.
 func (d *download) check() error {
 	if d.file.Size > 0 && d.offset != d.file.Size {
-		return &Error{Kind: Changed, Path: d.file.Path, Text: fmt.Sprintf("has %d bytes or more, and had %d when the run started. Notify again.", d.offset, d.file.Size)}
+		text := fmt.Sprintf("has %d bytes or more, and had %d when the run started. Notify again.", d.offset, d.file.Size)
+		return &Error{Kind: Changed, Path: d.file.Path, Text: text}
 	}
 	sum := hex.EncodeToString(d.sum.Sum(nil))
 	if !d.hasMD5() || strings.EqualFold(sum, d.file.ETag) {
@@ -111,7 +112,8 @@ func (d *download) check() error {
 		d.damaged = true
 		return d.restartLater("sent bytes that do not have the checksum of the file")
 	}
-	return &Error{Kind: Changed, Path: d.file.Path, Text: fmt.Sprintf("does not have its checksum (MD5 %s, not %s), twice in a row. Upload it again, and notify again.", sum, d.file.ETag)}
+	text := fmt.Sprintf("does not have its checksum (MD5 %s, not %s), twice in a row. Upload it again, and notify again.", sum, d.file.ETag)
+	return &Error{Kind: Changed, Path: d.file.Path, Text: text}
 }
 
 // hasMD5 reports whether the ETag is an MD5. That of objects that were uploaded in parts has another form.

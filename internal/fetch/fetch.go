@@ -90,7 +90,8 @@ func (f *Fetcher) file(ctx context.Context, root *os.Root, file job.File) error 
 		if time.Since(last)+pause > f.Patience {
 			return &Error{Kind: Unavailable, Path: file.Path, Text: "could not be downloaded: " + err.Error() + "."}
 		}
-		f.Log.Warn("the download was interrupted, and continues", "file", file.Path, "at", d.offset, "because", err.Error(), "in", pause.String())
+		f.Log.Warn("the download was interrupted, and continues", "file", file.Path, "at", d.offset,
+			"because", err.Error(), "in", pause.String())
 		if f.sleep(ctx, pause) != nil {
 			return &Error{Kind: Unavailable, Path: file.Path, Text: "was not downloaded: the pod was stopped while " + err.Error() + "."}
 		}
