@@ -25,15 +25,19 @@ import (
 	"github.com/postflight-dev/postflight/api/httpapi"
 )
 
-// Notification and the other types are the JSON of the API.
 type (
-	Notification       = httpapi.Notification
+	// Notification says what was deployed.
+	Notification = httpapi.Notification
+	// NotificationResult answers a Notification.
 	NotificationResult = httpapi.NotificationResult
-	Result             = httpapi.Result
-	Explanation        = httpapi.Explanation
-	Greenlight         = httpapi.Greenlight
-	SignedURL          = httpapi.SignedURL
-	Problem            = httpapi.Problem
+	// Result is what came of one Trigger.
+	Result = httpapi.Result
+	// Greenlight says whether a pipeline may go on.
+	Greenlight = httpapi.Greenlight
+	// SignedURL is where to PUT a file.
+	SignedURL = httpapi.SignedURL
+	// Problem is the body of an error.
+	Problem = httpapi.Problem
 )
 
 // requestTimeout bounds one request: longer than the server holds a notification or a waiting client.
