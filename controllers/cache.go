@@ -22,14 +22,14 @@ func CacheOptions() cache.Options {
 	return cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
-			&batchv1.Job{}:    {Label: labels.NewSelector().Add(*ofSuites), Transform: transform(job.Essence)},
-			&v1alpha1.Suite{}: {Transform: transform(slim)},
+			&batchv1.Job{}:    {Label: labels.NewSelector().Add(*ofSuites), Transform: transform(job.StripJob)},
+			&v1alpha1.Suite{}: {Transform: transform(stripSuite)},
 		},
 	}
 }
 
-// slim also drops the variables of a finished Suite, up to 64 KiB of them: they are for its Job.
-func slim(s *v1alpha1.Suite) *v1alpha1.Suite {
+// stripSuite also drops the variables of a finished Suite, which may be 64 KiB: only its Job needs them.
+func stripSuite(s *v1alpha1.Suite) *v1alpha1.Suite {
 	s.ManagedFields = nil
 	if s.Finished() {
 		s.Spec.Variables = nil

@@ -21,7 +21,7 @@ func TestSlim(t *testing.T) {
 		s := &v1alpha1.Suite{ObjectMeta: metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubectl"}}}}
 		s.Spec.Variables = v1alpha1.Variables{"BUILD": "large"}
 		s.Status.Conditions = []metav1.Condition{tc.condition}
-		if got := len(slim(s).Spec.Variables); got != tc.want || s.ManagedFields != nil {
+		if got := len(stripSuite(s).Spec.Variables); got != tc.want || s.ManagedFields != nil {
 			t.Errorf("%s: %d variables are kept, want %d; managed fields: %v", name, got, tc.want, s.ManagedFields)
 		}
 	}

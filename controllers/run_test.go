@@ -106,7 +106,7 @@ func TestJobRefused(t *testing.T) {
 	w.touch("run")
 	w.create(aSuite("next", 1))
 	w.hasJob("next") // by now a hot loop would show
-	if got := w.wire.count("POST/jobs"); got != 2 {
+	if got := w.wire.count("POST jobs"); got != 2 {
 		t.Errorf("the manager tried %d times to create two Jobs, want 2", got)
 	}
 }
@@ -124,7 +124,7 @@ func TestQuotaIsFull(t *testing.T) {
 	w.create(aSuite("run", 0))
 	w.reaches("run", v1alpha1.ReasonQueued, "exceeded quota: jobs")
 	w.hasNoJob("run")
-	if got := w.wire.count("POST/jobs"); got > 2 {
+	if got := w.wire.count("POST jobs"); got > 2 {
 		t.Errorf("the manager tried %d times to create a Job that the quota refuses", got)
 	}
 	w.must(w.Client.Delete(context.Background(), quota))

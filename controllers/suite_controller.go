@@ -23,7 +23,6 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/apierror"
-	"github.com/postflight-dev/postflight/internal/job"
 	"github.com/postflight-dev/postflight/internal/suite"
 )
 
@@ -31,30 +30,29 @@ import (
 // server, so that a burst of Suites needs several; what they write is bounded by its fairness.
 const suiteWorkers = 16
 
-// lookWithin bounds a look at a Suite, so that a worker comes back from an API server, or a store, that
-// does not answer: longer than any answer that is worth waiting for.
-const lookWithin = 2 * time.Minute
+// reconcileTimeout frees a worker from an API server, or a store, that does not answer. It is longer than any
+// useful answer takes.
+const reconcileTimeout = 2 * time.Minute
 
-// queueLocks is how many namespaces can ask for slots at once: more than there are workers, as some share
-// a lock.
+// queueLocks is how many queues can be locked at once: more than there are workers, because some namespaces
+// share a lock.
 const queueLocks = 8 * suiteWorkers
 
-// lastPriority is below that of what a manager finds when it starts: words and second looks come after
-// every Job that can be created.
+// lastPriority is below that of the objects a manager finds when it starts: status messages come after every
+// Job that can be created.
 const lastPriority = 2 * handler.LowPriority
 
-// SuiteReconciler carries Suites from their creation to their end, as Jobs.
+// SuiteReconciler runs Suites as Jobs, from their creation to their end.
 type SuiteReconciler struct {
-	client.Client                      // reads from the cache, and sees its own writes there
-	Live          client.Reader        // asks the API server: for pods, which are not cached, and for what a cache may not know yet
-	Recorder      events.EventRecorder // for people who run kubectl describe
+	client.Client                      // reads from the cache, which has its own writes
+	Live          client.Reader        // reads from the API server: pods, which are not cached, and what a cache may not have yet
+	Recorder      events.EventRecorder // for kubectl describe
 	Clock         clock.PassiveClock
 	Metrics       *SuiteMetrics
 	Inputs        InputsConfig
 	PodGoneAfter  time.Duration // after its grace period, a pod that has not stopped is given up
 
-	// queues lets one Suite of a namespace at a time ask for a slot where slots are limited, so that two
-	// never take the same one.
+	// queues locks the queue of a namespace where slots are limited, so that two runs never take the same one.
 	queues keymutex.KeyMutex
 
 	warnings *warnings // about runs that do not start
@@ -71,133 +69,108 @@ type SuiteReconciler struct {
 // SetupWithManager registers the reconciler.
 func (r *SuiteReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
-		For(&v1alpha1.Suite{}, builder.WithPredicates(predicate.Or(askedForMore, justEnded, replaced))).
-		Owns(&batchv1.Job{}, builder.WithPredicates(notOurs)).
-		Watches(&v1alpha1.Suite{}, r.wakeOthers()).
+		For(&v1alpha1.Suite{}, builder.WithPredicates(predicate.Or(specOrAnnotationsChanged, justEnded, replaced))).
+		Owns(&batchv1.Job{}, builder.WithPredicates(ignoreCreate)).
+		Watches(&v1alpha1.Suite{}, r.enqueueAffected()).
 		Watches(&v1alpha1.Trigger{}, handler.EnqueueRequestsFromMapFunc(r.suitesOf(indexTrigger)), specChanged).
 		Watches(&v1alpha1.Environment{}, handler.EnqueueRequestsFromMapFunc(r.suitesOf(indexEnvironment)), specChanged).
 		Watches(&v1alpha1.Team{}, handler.EnqueueRequestsFromMapFunc(r.unfinishedOfTeam), specChanged).
-		WithOptions(controller.Options{MaxConcurrentReconciles: suiteWorkers, ReconciliationTimeout: lookWithin, RateLimiter: backoff()}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: suiteWorkers, ReconciliationTimeout: reconcileTimeout, RateLimiter: backoff()}).
 		Complete(r)
 }
 
-// backoff from looks that fail. The default grows to a quarter of an hour, for which a run would stand
-// still after the API server is well again.
+// backoff after reconciles that fail. The default grows to a quarter of an hour, so long would a run stand
+// still after the API server is back.
 func backoff() workqueue.TypedRateLimiter[ctrl.Request] {
 	return workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](5*time.Millisecond, 30*time.Second)
 }
 
-// specChanged keeps the status of a Trigger, which changes with each of its runs, from waking them.
+// specChanged ignores the status of a Trigger, which changes with each of its runs.
 var specChanged = builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, replaced))
 
-// replaced is an object that was deleted and created again while the watch was away: what the cache learns
-// is an update, of the same generation.
+// replaced is an object that was deleted and created again while the watch was interrupted: the cache reports
+// an update of the same generation.
 var replaced = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool { return e.ObjectOld.GetUID() != e.ObjectNew.GetUID() }}
 
-// A Suite is not looked at again for what the manager wrote about it, but for its end, from which the
-// time counts until it is deleted.
+// The manager's own writes to a Suite cause no reconcile, except for its end, from which the time until its
+// deletion counts.
 var (
-	askedForMore = predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{})
-	justEnded    = predicate.Funcs{UpdateFunc: ends}
+	specOrAnnotationsChanged = predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{})
+	justEnded                = predicate.Funcs{UpdateFunc: ends}
 )
 
-// notOurs keeps the creation of a Job, which is our own doing, from being looked at before others.
-var notOurs = predicate.Funcs{CreateFunc: func(event.CreateEvent) bool { return false }}
+// ignoreCreate is for Jobs, which the reconciler itself creates.
+var ignoreCreate = predicate.Funcs{CreateFunc: func(event.CreateEvent) bool { return false }}
 
 func ends(e event.UpdateEvent) bool {
 	return !e.ObjectOld.(*v1alpha1.Suite).Finished() && e.ObjectNew.(*v1alpha1.Suite).Finished()
 }
 
-// Reconcile observes, decides, applies and reports.
+// Reconcile observes, acts until nothing is left to do, and reports.
 func (r *SuiteReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	s := &v1alpha1.Suite{}
 	if err := r.Get(ctx, req.NamespacedName, s); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	o, queue, err := r.observe(ctx, s)
+	o, err := r.observe(ctx, s)
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("observe: %w", err)
 	}
-	d, err := r.act(ctx, &o, queue)
-	if err == nil && d.LookUpInputs {
-		// Outside of the queue's lock: the store may be slow, and must not hold up other runs.
-		o.Inputs = r.lookUpInputs(ctx, o)
-		d, err = r.act(ctx, &o, queue)
+	d := suite.Decide(o, r.Clock.Now())
+	for ; d.Action != suite.Report; d = suite.Decide(o, r.Clock.Now()) {
+		if err := r.act(ctx, &o, d.Action); err != nil {
+			return ctrl.Result{}, fmt.Errorf("%s: %w", d.Action, err)
+		}
+		if d.Action == suite.DeleteSuite {
+			return ctrl.Result{}, nil
+		}
 	}
-	if err != nil {
-		return ctrl.Result{}, err
-	}
-	switch {
-	case d.DeleteSuite:
-		return ctrl.Result{}, nil
-	case d.CreateJob:
-		// The words for it come after the Jobs of all other runs, so that a burst starts fast.
-		r.Metrics.started(s, r.Clock.Now())
+	if o.Creation.Result == suite.Created {
+		// The Jobs of all other runs come before the status of this one, so that a burst starts fast.
 		return ctrl.Result{RequeueAfter: 1, Priority: new(lastPriority)}, nil
 	}
 	if err := r.report(ctx, o, d); err != nil {
 		return ctrl.Result{}, fmt.Errorf("report: %w", err)
 	}
-	if !suite.Ended(d.Condition) && o.Job != nil && job.Starting(o.Job) {
-		// After all that is new: a thousand pods that cannot start must not hold up other runs.
-		return ctrl.Result{RequeueAfter: pace(r.Clock.Since(o.Job.CreationTimestamp.Time)), Priority: new(lastPriority)}, nil
+	if o.Unready && !suite.Ended(d.Condition) {
+		// A thousand pods that cannot start must not hold up other runs.
+		return ctrl.Result{RequeueAfter: d.RequeueAfter, Priority: new(lastPriority)}, nil
 	}
-	return ctrl.Result{RequeueAfter: d.Again}, nil
+	return ctrl.Result{RequeueAfter: d.RequeueAfter}, nil
 }
 
-// act decides and applies. A place in the queue holds only as long as nobody else takes one, so that a
-// Job which takes one has to be in the cache before the next Suite asks.
-func (r *SuiteReconciler) act(ctx context.Context, o *suite.Observation, queue *v1alpha1.Team) (d suite.Decision, err error) {
-	if queue != nil {
-		r.queues.LockKey(o.Suite.Namespace)
-		defer func() { _ = r.queues.UnlockKey(o.Suite.Namespace) }() // never fails
-		if o.Place, err = r.place(ctx, o.Suite, queue); err != nil {
-			return d, fmt.Errorf("find the place in the queue: %w", err)
-		}
-	}
-	if d, err = r.apply(ctx, o, suite.Decide(*o, r.Clock.Now())); err != nil {
-		return d, fmt.Errorf("apply: %w", err)
-	}
-	if queue != nil && d.CreateJob {
-		_, _, err = r.job(ctx, o.Suite)
-	}
-	return d, err
-}
-
-// apply does what was decided. A Job that the API server refuses changes the decision.
-func (r *SuiteReconciler) apply(ctx context.Context, o *suite.Observation, d suite.Decision) (suite.Decision, error) {
-	switch {
-	case d.CreateJob:
-		return r.createJob(ctx, o, d)
-	case d.DeleteJob:
-		return d, r.deleteJob(ctx, o)
-	case d.DeleteSuite:
-		return d, r.delete(ctx, o.Suite)
+// act does one thing, and adds to the observation what it came to.
+func (r *SuiteReconciler) act(ctx context.Context, o *suite.Observation, action suite.Action) error {
+	switch action {
+	case suite.RequestSlot:
+		return r.requestSlot(ctx, o)
+	case suite.FindInputs:
+		// Not while the queue is locked: the store may be slow, and must not hold up other runs.
+		o.Inputs, o.QueuePosition = r.findInputs(ctx, *o), nil
+		return nil
+	case suite.CreateJob:
+		return r.createJob(ctx, o)
+	case suite.DeleteJob:
+		return r.deleteJob(ctx, o)
+	case suite.DeleteSuite:
+		return r.delete(ctx, o.Suite)
 	default:
-		return d, nil
+		return fmt.Errorf("unknown action")
 	}
 }
 
-// deleteJob does not have later reads wait until the cache knows of it where the cache has no such Job.
-func (r *SuiteReconciler) deleteJob(ctx context.Context, o *suite.Observation) error {
-	if o.Unlabeled {
-		return r.delete(ctx, o.Job, client.DisableReadYourWritesConsistency)
-	}
-	return r.delete(ctx, o.Job)
-}
-
-// delete removes exactly the object that was observed. Foreground deletion keeps a Job until its pods
-// are gone, which is what its absence has to mean.
+// delete removes exactly the object that was observed. Foreground deletion keeps a Job until its pods are
+// gone, which its absence has to mean.
 func (r *SuiteReconciler) delete(ctx context.Context, obj client.Object, options ...client.DeleteOption) error {
 	uid := obj.GetUID()
 	err := r.Delete(ctx, obj, append(options, client.PropagationPolicy("Foreground"), client.Preconditions{UID: &uid})...)
 	if apierrors.IsConflict(err) {
-		return nil // another object has the name now
+		return nil // by now another object has the name
 	}
 	return apierror.IgnoreNotFound(err)
 }
 
-// report writes the status, once and only if it changed, and then tells people about it.
+// report writes the status, once and only if it changed, and then records an event.
 func (r *SuiteReconciler) report(ctx context.Context, o suite.Observation, d suite.Decision) error {
 	was := o.Suite
 	s := was.DeepCopy()
@@ -211,12 +184,12 @@ func (r *SuiteReconciler) report(ctx context.Context, o suite.Observation, d sui
 	}
 	if was.State() != s.State() {
 		r.Metrics.moved(s, r.Clock.Now())
-		r.tell(s, d)
+		r.recordEvent(s, d)
 	}
 	return nil
 }
 
-func (r *SuiteReconciler) tell(s *v1alpha1.Suite, d suite.Decision) {
+func (r *SuiteReconciler) recordEvent(s *v1alpha1.Suite, d suite.Decision) {
 	kind := corev1.EventTypeNormal
 	switch d.Condition.Reason {
 	case v1alpha1.ReasonFailed, v1alpha1.ReasonTimedOut, v1alpha1.ReasonError:
@@ -225,7 +198,7 @@ func (r *SuiteReconciler) tell(s *v1alpha1.Suite, d suite.Decision) {
 	r.Recorder.Eventf(s, nil, kind, d.Condition.Reason, "Run", "%s", clipNote(d.Condition.Message))
 }
 
-// maxNote is what the API server accepts as the note of an event, in bytes.
+// maxNote is the API server's bound on the note of an event, in bytes.
 const maxNote = 1024
 
 func clipNote(note string) string {

@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
-	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -51,28 +51,32 @@ func inputsWorld(store Inputs, app string) (*SuiteReconciler, suite.Observation)
 	return r, suite.Observation{Suite: s, Trigger: trigger, Environment: &v1alpha1.Environment{}, Team: acme}
 }
 
-func TestLookUpInputs(t *testing.T) {
+func TestFindInputs(t *testing.T) {
 	for name, tc := range map[string]struct {
-		reason           string
-		store            Inputs
-		app              string
-		found            int
-		problem, waiting string
+		reason string
+		store  Inputs
+		app    string
+		found  int
+		want   suite.Inputs // without what was found
 	}{
 		"Found":      {reason: "By its fileLocation.", store: &shelf{}, app: "acme/app.apk", found: 1},
 		"Playground": {reason: "By its path.", store: &shelf{}, app: "app.apk", found: 1},
 		"NotAsked":   {reason: "No file, no question."},
-		"Missing":    {reason: "It is named.", store: &shelf{}, app: "other.apk", problem: `"other.apk"`},
-		"OtherTeam":  {reason: "The key is below the own prefix.", store: &shelf{}, app: "evil/app.apk", problem: `"evil/app.apk"`},
-		"Traversal":  {reason: "It is refused before any question.", store: &shelf{closed: true}, app: "../evil/app.apk", problem: "does not name an input file"},
-		"StoreDown":  {reason: "It may come back.", store: &shelf{closed: true}, app: "app.apk", waiting: "it refuses connections"},
-		"NoStore":    {reason: "Waiting does not help.", app: "app.apk", problem: "no store for files is configured"},
+		"Missing":    {reason: "It is named.", store: &shelf{}, app: "other.apk", want: suite.Inputs{Missing: []string{"other.apk"}}},
+		"OtherTeam":  {reason: "The key is below the own prefix.", store: &shelf{}, app: "evil/app.apk", want: suite.Inputs{Missing: []string{"evil/app.apk"}}},
+		"Traversal":  {reason: "It is refused before any question.", store: &shelf{closed: true}, app: "../evil/app.apk", want: suite.Inputs{Invalid: `The variable APP does not name an input file: "../evil/app.apk" must not contain the segment "..". Give it the fileLocation or the playgroundFileLocation of an upload.`}},
+		"StoreDown":  {reason: "It may come back.", store: &shelf{closed: true}, app: "app.apk", want: suite.Inputs{Unavailable: "it refuses connections"}},
+		"NoStore":    {reason: "Waiting does not help.", app: "app.apk", want: suite.Inputs{NoStore: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, o := inputsWorld(tc.store, tc.app)
-			in := r.lookUpInputs(t.Context(), o)
-			if len(in.Found) != tc.found || in.Waiting != tc.waiting || (in.Problem == "") != (tc.problem == "") || !strings.Contains(in.Problem, tc.problem) {
-				t.Errorf("%s\n%+v", tc.reason, in)
+			got := *r.findInputs(t.Context(), o)
+			if len(got.Found) != tc.found {
+				t.Errorf("%s\nfound %+v", tc.reason, got.Found)
+			}
+			got.Found = nil
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}
@@ -82,10 +86,10 @@ func TestLookUpInputs(t *testing.T) {
 func TestJobWithInputs(t *testing.T) {
 	store := &shelf{}
 	r, o := inputsWorld(store, "acme/app.apk")
-	o.Inputs = r.lookUpInputs(t.Context(), o)
-	j, err := r.buildJob(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
+	o.Inputs = r.findInputs(t.Context(), o)
+	j, problem, err := r.buildJob(t.Context(), o)
+	if err != nil || problem != "" {
+		t.Fatal(problem, err)
 	}
 	pod := j.Spec.Template.Spec
 	if len(pod.InitContainers) != 1 || pod.InitContainers[0].Name != job.FetchContainer || pod.InitContainers[0].Image != "postflight:1" {

@@ -3,14 +3,13 @@ package controllers
 import (
 	"context"
 	"errors"
-	"fmt"
 	"regexp"
 	"strings"
-	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/apierror"
@@ -18,58 +17,85 @@ import (
 	"github.com/postflight-dev/postflight/internal/suite"
 )
 
-// goneEvery is how often it is asked whether what is being deleted is gone, of which no event may tell.
-const goneEvery = 2 * time.Second
-
-// createJob starts the run. That the Job exists already is what a crash after an earlier creation
-// looks like, once its owner is checked.
-func (r *SuiteReconciler) createJob(ctx context.Context, o *suite.Observation, d suite.Decision) (suite.Decision, error) {
-	if problem := job.CheckTemplate(o.Trigger); problem != "" {
-		return suite.Decision{Condition: v1alpha1.Error(problem)}, nil
-	}
-	j, err := r.buildJob(ctx, *o)
+// requestSlot finds the place of a Suite in the queue, and creates its Job if a slot is free and nothing else
+// is left to do. The queue stays locked until the cache has that Job, so that the next Suite counts it.
+func (r *SuiteReconciler) requestSlot(ctx context.Context, o *suite.Observation) error {
+	r.queues.LockKey(o.Suite.Namespace)
+	defer func() { _ = r.queues.UnlockKey(o.Suite.Namespace) }() // never fails
+	position, err := r.queuePosition(ctx, o.Suite, o.Team)
 	if err != nil {
-		return d, err
+		return err
+	}
+	o.QueuePosition = &position
+	if suite.Decide(*o, r.Clock.Now()).Action != suite.CreateJob {
+		return nil
+	}
+	if err := r.createJob(ctx, o); err != nil || o.Creation.Result != suite.Created {
+		return err
+	}
+	_, _, err = r.job(ctx, o.Suite)
+	return err
+}
+
+// createJob starts the run.
+func (r *SuiteReconciler) createJob(ctx context.Context, o *suite.Observation) error {
+	j, problem, err := r.buildJob(ctx, *o)
+	if err != nil {
+		return err
+	}
+	if problem != "" {
+		o.Creation = suite.Creation{Result: suite.Impossible, Detail: problem}
+		return nil
 	}
 	err = r.Create(ctx, j)
 	switch {
 	case err == nil:
-		d.Condition = job.Outcome(j, nil) // what the next look would say, which need not be written then
-		return d, nil
+		r.Metrics.started(o.Suite, r.Clock.Now())
+		o.Creation.Result = suite.Created
+		setProgress(o, j, job.Observe(j, nil))
 	case apierrors.IsAlreadyExists(err):
-		return r.adopt(ctx, o, d)
-	case isQuota(err):
-		return suite.NotAccepted(*o, reason(err), r.Clock.Now()), nil
-	case isRefusal(err):
-		return suite.Decision{Condition: v1alpha1.Error(fmt.Sprintf(
-			"The API server refused the Job: %s. Fix the jobTemplate of Trigger %q and notify again.", reason(err), o.Trigger.Name))}, nil
+		return r.adopt(ctx, o)
 	case apierrors.IsConflict(err):
-		return d, err // two Jobs took of one quota at once
+		return err // two Jobs used one quota at the same time
+	case isRefusal(err) && !isQuota(err):
+		o.Creation = suite.Creation{Result: suite.Rejected, Detail: reason(err)}
 	default:
-		return suite.NotAccepted(*o, reason(err), r.Clock.Now()), nil
+		o.Creation = suite.Creation{Result: suite.NotAccepted, Detail: reason(err)}
 	}
+	return nil
 }
 
-// adopt decides again with the Job that exists, so that its name is recorded: it may lack the label by
-// which the cache would find it.
-func (r *SuiteReconciler) adopt(ctx context.Context, o *suite.Observation, d suite.Decision) (suite.Decision, error) {
-	s := o.Suite
-	j, err := get[batchv1.Job](ctx, r.Live, s.Namespace, s.Name)
-	if err != nil || j == nil {
-		return d, err
-	}
-	if metav1.IsControlledBy(j, s) {
+// adopt observes the Job that exists already, which happens after a crash between its creation and the
+// write of the status, and where it lacks the label by which the cache finds it.
+func (r *SuiteReconciler) adopt(ctx context.Context, o *suite.Observation) error {
+	j, err := get[batchv1.Job](ctx, r.Live, o.Suite.Namespace, o.Suite.Name)
+	switch {
+	case err != nil:
+		return err
+	case j == nil:
+		return errors.New("the Job existed and is gone")
+	case metav1.IsControlledBy(j, o.Suite):
 		o.Job, o.Unlabeled = j, job.Unlabeled(j)
-		if err := r.observeJob(ctx, o); err != nil {
-			return d, err
-		}
-		return r.apply(ctx, o, suite.Decide(*o, r.Clock.Now())) // which creates no Job where there is one
+		return r.observeJob(ctx, o)
+	case ofEarlier(j, o.Suite):
+		o.Creation.Result = suite.NameInUse
+	default:
+		o.Creation.Result = suite.NameTaken
 	}
-	if ofEarlier(j, s) {
-		return suite.Decision{Condition: v1alpha1.Queued("Waiting for the Job of an earlier Suite of this name to be deleted."), Again: goneEvery}, nil
+	return nil
+}
+
+// deleteJob does not make later reads wait until the cache has the deletion of a Job that it never has.
+func (r *SuiteReconciler) deleteJob(ctx context.Context, o *suite.Observation) error {
+	var options []client.DeleteOption
+	if o.Unlabeled {
+		options = append(options, client.DisableReadYourWritesConsistency)
 	}
-	return suite.Decision{Condition: v1alpha1.Error(fmt.Sprintf(
-		"A Job %q that belongs to something else is in the way. Delete it and notify again.", s.Name))}, nil
+	if err := r.delete(ctx, o.Job, options...); err != nil {
+		return err
+	}
+	o.JobDeleted(r.Clock.Now())
+	return nil
 }
 
 // ofEarlier reports whether a Job belongs to a Suite that had the name before: the garbage collector is
@@ -108,10 +134,4 @@ func reason(err error) string {
 		err = errors.New(status.Status().Message)
 	}
 	return strings.TrimSuffix(err.Error(), ".")
-}
-
-// pace of the looks at a Job of which no pod runs yet: often at first, when most causes show, and
-// seldom later.
-func pace(age time.Duration) time.Duration {
-	return min(max(age/4, time.Second), time.Minute)
 }

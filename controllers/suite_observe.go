@@ -18,41 +18,35 @@ import (
 	"github.com/postflight-dev/postflight/internal/suite"
 )
 
-// observe gathers what exists and bears on one Suite, but for its place in the queue. The team whose
-// queue that is is nil where the Suite needs no slot, because none is limited or because it does not wait.
-func (r *SuiteReconciler) observe(ctx context.Context, s *v1alpha1.Suite) (o suite.Observation, queue *v1alpha1.Team, err error) {
+// observe gathers what exists and bears on one Suite, but for its place in the queue and its input files.
+func (r *SuiteReconciler) observe(ctx context.Context, s *v1alpha1.Suite) (o suite.Observation, err error) {
 	o.Suite, o.GiveUpPods = s, r.PodGoneAfter
 	if o.Trigger, o.Recreated, err = r.trigger(ctx, s); err != nil {
-		return o, nil, err
+		return o, err
 	}
 	if o.Job, o.Unlabeled, err = r.job(ctx, s); err != nil {
-		return o, nil, err
+		return o, err
 	}
 	if s.Finished() {
 		if o.Job != nil {
-			o.Outcome = job.Outcome(o.Job, nil)
+			o.Progress = job.Observe(o.Job, nil).Condition
 		}
-		return o, nil, nil
+		return o, nil
 	}
 	if o.Stream, err = r.stream(ctx, s); err != nil {
-		return o, nil, err
+		return o, err
 	}
 	if o.Job != nil {
-		return o, nil, r.observeJob(ctx, &o)
+		return o, r.observeJob(ctx, &o)
 	}
 	if s.Status.JobName != "" {
-		return o, nil, r.observePodsLeft(ctx, &o)
+		return o, r.observePodsLeft(ctx, &o)
 	}
 	if o.Environment, err = get[v1alpha1.Environment](ctx, r, s.Namespace, s.Spec.Environment); err != nil {
-		return o, nil, err
+		return o, err
 	}
-	if o.Team, err = r.owner(ctx, s.Namespace); err != nil {
-		return o, nil, err
-	}
-	if o.Trigger != nil && o.Team != nil && limited(o.Team, o.Trigger, o.Environment) {
-		queue = o.Team
-	}
-	return o, queue, nil
+	o.Team, err = r.owner(ctx, s.Namespace)
+	return o, err
 }
 
 // get reads an object from the cache; nil where it does not exist.
@@ -68,7 +62,7 @@ func get[T any, P interface {
 	return obj, nil
 }
 
-// trigger is the Trigger of the Suite; not a later one of the same name, of which it says that there is one.
+// trigger is the Trigger of the Suite. It reports a later one of the same name as recreated.
 func (r *SuiteReconciler) trigger(ctx context.Context, s *v1alpha1.Suite) (t *v1alpha1.Trigger, recreated bool, err error) {
 	t, err = get[v1alpha1.Trigger](ctx, r, s.Namespace, s.Spec.Trigger.Name)
 	if err != nil || t == nil {
@@ -80,14 +74,14 @@ func (r *SuiteReconciler) trigger(ctx context.Context, s *v1alpha1.Suite) (t *v1
 	return t, false, nil
 }
 
-// cachedWithin is how long a read waits for the cache to have what the manager wrote. It never has the
-// last write to a Job that lost the label by which the cache is filtered.
-const cachedWithin = 5 * time.Second
+// cacheTimeout bounds how long a read waits until the cache has the manager's writes. It never has the last
+// write to a Job that lost the label by which the cache is filtered.
+const cacheTimeout = 5 * time.Second
 
-// job is the Suite's Job. That a Job is gone ends a run, so it is believed of the API server only, which
-// also knows a Job without the label by which the cache finds it.
+// job is the Suite's Job. A Job that is gone ends its run, so only the API server's answer counts, which also
+// has a Job without the label by which the cache finds it.
 func (r *SuiteReconciler) job(ctx context.Context, s *v1alpha1.Suite) (j *batchv1.Job, unlabeled bool, err error) {
-	cacheCtx, cancel := context.WithTimeout(ctx, cachedWithin)
+	cacheCtx, cancel := context.WithTimeout(ctx, cacheTimeout)
 	defer cancel()
 	j, err = get[batchv1.Job](cacheCtx, r, s.Namespace, s.Name)
 	late := errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil
@@ -101,47 +95,47 @@ func (r *SuiteReconciler) job(ctx context.Context, s *v1alpha1.Suite) (j *batchv
 	return j, live && job.Unlabeled(j), nil
 }
 
-// observeJob reads how the Job goes.
+// observeJob reads how the Job goes. Pods and events are read only where the Job does not say enough, because
+// each read costs the API server, which matters when a thousand runs start.
 func (r *SuiteReconciler) observeJob(ctx context.Context, o *suite.Observation) error {
 	o.Inputs = inputsOf(o.Suite, o.Job)
 	o.Stopping.Since = job.StoppingSince(o.Job)
-	stopsLong := !o.Stopping.Since.IsZero() && r.Clock.Since(o.Stopping.Since) >= suite.StopLookAfter
-	c := job.Outcome(o.Job, nil)
+	stopsLong := !o.Stopping.Since.IsZero() && r.Clock.Since(o.Stopping.Since) >= suite.StopCheckAfter
+	state := job.Observe(o.Job, nil)
 	var pods []corev1.Pod
-	if suite.Ended(c) || stopsLong || (job.Starting(o.Job) && job.HasPods(o.Job)) {
+	if suite.Ended(state.Condition) || stopsLong || (job.Starting(o.Job) && job.HasPods(o.Job)) {
 		labeled, err := r.pods(ctx, o.Job.Namespace, batchv1.JobNameLabel, o.Job.Name)
 		if err != nil {
 			return err
 		}
 		pods = job.PodsOf(o.Job, labeled)
-		c = job.Outcome(o.Job, pods)
+		state = job.Observe(o.Job, pods)
 		o.Stopping.Lost = job.Lost(pods, r.Clock.Now(), r.PodGoneAfter)
-		o.Stopping.Done = stopsLong && o.Job.DeletionTimestamp != nil && !job.Left(pods)
+		o.Stopping.Done = stopsLong && o.Job.DeletionTimestamp != nil && !job.AnyRunning(pods)
 	}
-	o.Outcome = r.explained(ctx, o, c, pods)
+	if uid := job.UnexplainedObject(o.Job, pods); uid != "" && r.Clock.Since(o.Job.CreationTimestamp.Time) >= explainAfter {
+		state = state.WithWarning(r.warnings.about(ctx, o.Job.Namespace, uid))
+	}
+	setProgress(o, o.Job, state)
 	return nil
 }
 
-// explained adds what the pods do not tell. Events are asked for only where the pods do not tell, as each
-// look asks the API server, which matters when a thousand runs start. What an earlier look told is kept,
-// for the pod may be gone by the time the run ends.
-func (r *SuiteReconciler) explained(ctx context.Context, o *suite.Observation, c metav1.Condition, pods []corev1.Pod) metav1.Condition {
-	if uid := job.Puzzle(o.Job, pods); uid != "" && r.Clock.Since(o.Job.CreationTimestamp.Time) >= silentAfter {
-		c = job.Warned(c, r.warnings.about(ctx, o.Job.Namespace, uid))
-	}
-	return job.Remember(c, suite.Succeeded(o.Suite))
+func setProgress(o *suite.Observation, j *batchv1.Job, state job.State) {
+	state = state.KeepProblem(o.Suite.Status.PodProblem)
+	o.Job, o.Unready = j, job.Starting(j)
+	o.Progress, o.PodProblem = state.Condition, state.PodProblem
 }
 
-// observePodsLeft reports whether pods of the run are there that have not ended. They are found by the
-// label that they have from the run, as the Job is gone.
+// observePodsLeft reports whether pods of the run have not ended. Its Job is gone, so they are found by the
+// label that names their Suite.
 func (r *SuiteReconciler) observePodsLeft(ctx context.Context, o *suite.Observation) error {
 	pods, err := r.pods(ctx, o.Suite.Namespace, v1alpha1.LabelSuite, o.Suite.Name)
-	o.PodsLeft = job.Left(pods)
+	o.PodsLeft = job.AnyRunning(pods)
 	o.Stopping.Lost = job.Lost(pods, r.Clock.Now(), r.PodGoneAfter)
 	return err
 }
 
-// pods asks the API server for those with a label.
+// pods lists those with a label, from the API server.
 func (r *SuiteReconciler) pods(ctx context.Context, namespace, label, value string) ([]corev1.Pod, error) {
 	list := &corev1.PodList{}
 	err := r.Live.List(ctx, list, client.InNamespace(namespace), client.MatchingLabels{label: value})
@@ -157,8 +151,8 @@ func (r *SuiteReconciler) stream(ctx context.Context, s *v1alpha1.Suite) ([]*v1a
 	return r.suites(ctx, s.Namespace, client.MatchingFields{indexStream: key})
 }
 
-// suites does not wait for the cache to have every write of the other workers: a run that is not yet
-// seen to have ended only delays what waits for its end, which is an event.
+// suites does not wait until the cache has the writes of the other workers: a run whose end it does not have
+// yet only delays what waits for that end, which is an event.
 func (r *SuiteReconciler) suites(ctx context.Context, namespace string, fields client.MatchingFields) ([]*v1alpha1.Suite, error) {
 	list := &v1alpha1.SuiteList{}
 	err := r.List(ctx, list, client.InNamespace(namespace), fields,
@@ -183,12 +177,6 @@ func (r *SuiteReconciler) owner(ctx context.Context, namespace string) (*v1alpha
 	return &teams[0], nil
 }
 
-// limited reports whether a run of the Trigger needs a slot in the Environment, which may be nil.
-func limited(team *v1alpha1.Team, t *v1alpha1.Trigger, e *v1alpha1.Environment) bool {
-	return team.Spec.MaxConcurrentSuites != 0 || t.Spec.MaxConcurrentSuites != 0 ||
-		(e != nil && e.Spec.MaxConcurrentSuites != 0)
-}
-
 func (r *SuiteReconciler) limits(ctx context.Context, team *v1alpha1.Team, namespace string) (suite.Limits, error) {
 	limits := suite.Limits{Team: team.Spec.MaxConcurrentSuites, Trigger: map[string]int32{}, Environment: map[string]int32{}}
 	triggers := &v1alpha1.TriggerList{}
@@ -200,7 +188,7 @@ func (r *SuiteReconciler) limits(ctx context.Context, team *v1alpha1.Team, names
 	}
 	environments := &v1alpha1.EnvironmentList{}
 	err := r.List(ctx, environments, client.InNamespace(namespace), client.UnsafeDisableDeepCopy,
-		client.DisableReadYourWritesConsistency) // that one has expired bears on no run that waits for it
+		client.DisableReadYourWritesConsistency) // no run waits for an Environment that has expired
 	for i := range environments.Items {
 		if limit := environments.Items[i].Spec.MaxConcurrentSuites; limit != 0 {
 			limits.Environment[environments.Items[i].Name] = limit
@@ -209,8 +197,8 @@ func (r *SuiteReconciler) limits(ctx context.Context, team *v1alpha1.Team, names
 	return limits, err
 }
 
-// place replays the queue of the team.
-func (r *SuiteReconciler) place(ctx context.Context, s *v1alpha1.Suite, team *v1alpha1.Team) (int, error) {
+// queuePosition replays the queue of the team.
+func (r *SuiteReconciler) queuePosition(ctx context.Context, s *v1alpha1.Suite, team *v1alpha1.Team) (int, error) {
 	limits, err := r.limits(ctx, team, s.Namespace)
 	if err != nil {
 		return 0, err
@@ -221,7 +209,7 @@ func (r *SuiteReconciler) place(ctx context.Context, s *v1alpha1.Suite, team *v1
 	}
 	jobs := &batchv1.JobList{}
 	err = r.List(ctx, jobs, client.InNamespace(s.Namespace), client.MatchingFields{indexUnfinished: "true"},
-		client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency) // or it would wait for the writes of other teams
+		client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency) // not to wait for the writes of other teams
 	if err != nil {
 		return 0, err
 	}
@@ -229,8 +217,8 @@ func (r *SuiteReconciler) place(ctx context.Context, s *v1alpha1.Suite, team *v1
 	for _, j := range jobs.Items {
 		active[j.Name] = true
 	}
-	// A run has its slot from its Job's creation, of which its status may not tell yet, to its own end.
-	return suite.Place(s, unfinished, func(o *v1alpha1.Suite) bool { return active[o.Name] || o.Status.JobName != "" }, limits), nil
+	// A run has its slot from the creation of its Job, which its status may not have yet, to its own end.
+	return suite.QueuePosition(s, unfinished, func(o *v1alpha1.Suite) bool { return active[o.Name] || o.Status.JobName != "" }, limits), nil
 }
 
 func (r *SuiteReconciler) suitesOf(index string) func(context.Context, client.Object) []ctrl.Request {

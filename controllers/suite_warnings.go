@@ -16,63 +16,62 @@ import (
 )
 
 const (
-	// silentAfter is how long a Job may be without a running pod before events are asked for the
+	// explainAfter is how long a Job may be without a running pod before its events are read for the
 	// reason: most pods run by then.
-	silentAfter = 5 * time.Second
+	explainAfter = 5 * time.Second
 
-	// warningsEvery bounds how often that is done in a namespace, however many of its runs wait: the
-	// API server has no index of events, and reads all of the namespace's.
+	// warningsEvery bounds how often the events of a namespace are read, however many of its runs wait: the
+	// API server has no index of events, and reads all of them.
 	warningsEvery = 5 * time.Second
 
-	// warningsWithin is how long that may take: words are not worth a worker for longer.
-	warningsWithin = 2 * time.Second
+	// warningsTimeout bounds a read: a message is not worth a worker for longer.
+	warningsTimeout = 2 * time.Second
 
-	// maxEvents bounds the memory of a look, at about 1 KiB each. Where a namespace has more, the one
-	// that tells may be missing, and the run says that it waits.
+	// maxEvents bounds the memory of a read, at about 1 KiB each. Where a namespace has more, the warning may be
+	// missing, and the message of the run says only that it waits.
 	maxEvents = 1000
 )
 
-// warnings are what Kubernetes warns of, by namespace and object, as far as anybody asked lately.
+// warnings are the recent warnings of Kubernetes, by namespace and object.
 type warnings struct {
-	live   client.Reader
-	clock  clock.PassiveClock
-	asking singleflight.Group // by namespace
+	live     client.Reader
+	clock    clock.PassiveClock
+	requests singleflight.Group // by namespace
 
 	mu          sync.Mutex
-	byNamespace map[string]warningsThen
+	byNamespace map[string]namespaceWarnings
 }
 
-type warningsThen struct {
-	at    time.Time
-	notes map[types.UID]string
+type namespaceWarnings struct {
+	readAt time.Time
+	notes  map[types.UID]string
 }
 
 func newWarnings(live client.Reader, clock clock.PassiveClock) *warnings {
-	return &warnings{live: live, clock: clock, byNamespace: map[string]warningsThen{}}
+	return &warnings{live: live, clock: clock, byNamespace: map[string]namespaceWarnings{}}
 }
 
-// about is what Kubernetes warned of last, and of nothing since, about an object; empty where that is
-// nothing. That the events cannot be had is logged, and must not keep anybody from what else is known of
-// the run.
+// about is the warning that is the last event of an object; empty where there is none. If the events cannot
+// be read, that is logged, and the run is reported without them.
 func (w *warnings) about(ctx context.Context, namespace string, uid types.UID) string {
-	if then, known := w.lately(namespace); known {
+	if then, known := w.cached(namespace); known {
 		return then.notes[uid]
 	}
-	notes, _, _ := w.asking.Do(namespace, func() (any, error) { return w.ask(ctx, namespace), nil })
+	notes, _, _ := w.requests.Do(namespace, func() (any, error) { return w.read(ctx, namespace), nil })
 	return notes.(map[types.UID]string)[uid]
 }
 
-func (w *warnings) lately(namespace string) (then warningsThen, known bool) {
+func (w *warnings) cached(namespace string) (then namespaceWarnings, known bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := w.clock.Now()
-	maps.DeleteFunc(w.byNamespace, func(_ string, then warningsThen) bool { return now.Sub(then.at) >= warningsEvery })
+	maps.DeleteFunc(w.byNamespace, func(_ string, then namespaceWarnings) bool { return now.Sub(then.readAt) >= warningsEvery })
 	then, known = w.byNamespace[namespace]
 	return then, known
 }
 
-func (w *warnings) ask(ctx context.Context, namespace string) map[types.UID]string {
-	ctx, cancel := context.WithTimeout(ctx, warningsWithin)
+func (w *warnings) read(ctx context.Context, namespace string) map[types.UID]string {
+	ctx, cancel := context.WithTimeout(ctx, warningsTimeout)
 	defer cancel()
 	list := &eventsv1.EventList{}
 	if err := w.live.List(ctx, list, client.InNamespace(namespace), client.Limit(maxEvents)); err != nil {
@@ -81,12 +80,12 @@ func (w *warnings) ask(ctx context.Context, namespace string) map[types.UID]stri
 	notes := presentWarnings(list.Items)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.byNamespace[namespace] = warningsThen{at: w.clock.Now(), notes: notes}
+	w.byNamespace[namespace] = namespaceWarnings{readAt: w.clock.Now(), notes: notes}
 	return notes
 }
 
-// presentWarnings are the warnings that are an object's last event: one that was followed by another
-// event, such as that the pod was scheduled after all, is over.
+// presentWarnings are the warnings that are an object's last event. One that was followed by another event,
+// such as that the pod was scheduled, is over.
 func presentWarnings(list []eventsv1.Event) map[types.UID]string {
 	last := map[types.UID]eventsv1.Event{}
 	for _, e := range list {
@@ -103,14 +102,14 @@ func presentWarnings(list []eventsv1.Event) map[types.UID]string {
 	return notes
 }
 
-// later reports whether a is later than b. Many events have times in whole seconds only; of those that may
-// be at the same time the warning counts.
+// later reports whether a is later than b. Many events have times in whole seconds only; if two may be at the
+// same time, the warning counts.
 func later(a, b eventsv1.Event) bool {
 	one, other := lastSeen(a).Truncate(time.Second), lastSeen(b).Truncate(time.Second)
 	return one.After(other) || (one.Equal(other) && a.Type == corev1.EventTypeWarning)
 }
 
-// lastSeen is when an event last happened, by whichever generation of its fields it has.
+// lastSeen is when an event last happened, by the field that its version of the API sets.
 func lastSeen(e eventsv1.Event) time.Time {
 	switch {
 	case e.Series != nil:

@@ -95,7 +95,7 @@ func TestBurst(t *testing.T) {
 	if len(jobs.Items) != 1 || jobs.Items[0].Name != newest {
 		t.Errorf("got %d Jobs, want that of %s", len(jobs.Items), newest)
 	}
-	if got := w.wire.count("POST/jobs"); got != 2 {
+	if got := w.wire.count("POST jobs"); got != 2 {
 		t.Errorf("%d Jobs were created, want the first and the newest", got)
 	}
 }

@@ -27,17 +27,17 @@ func TestPodRefused(t *testing.T) {
 		w.clock.moveOn(10 * time.Second)
 		w.touch("run")
 		w.eventually("the manager asks for the events again", func() string {
-			if asked := w.wire.count("GET/events"); asked <= i {
+			if asked := w.wire.count("GET events"); asked <= i {
 				return fmt.Sprintf("it asked %d times", asked)
 			}
 			return ""
 		})
 		w.reaches("run", v1alpha1.ReasonRunning, words)
 		if i == 0 {
-			written = w.wire.count("PATCH/status")
+			written = w.wire.count("PATCH suites/status")
 		}
 	}
-	if more := w.wire.count("PATCH/status") - written; more != 0 {
+	if more := w.wire.count("PATCH suites/status") - written; more != 0 {
 		t.Errorf("the status was written %d times more to say the same", more)
 	}
 	w.expires("run")

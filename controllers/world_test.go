@@ -185,7 +185,7 @@ func (c *clockwork) moveOn(d time.Duration) {
 // wire counts what the manager sends to the API server.
 type wire struct {
 	mu    sync.Mutex
-	sent  map[string]int // by method and last part of the path, e.g. "POST jobs"
+	sent  map[string]int // by method, resource and subresource, such as "PATCH suites/status"
 	total int            // of writes
 	all   int
 }
@@ -196,7 +196,7 @@ func (x *wire) wrap(next http.RoundTripper) http.RoundTripper {
 		if x.sent == nil {
 			x.sent = map[string]int{}
 		}
-		x.sent[r.Method+r.URL.Path[strings.LastIndex(r.URL.Path, "/"):]]++
+		x.sent[r.Method+" "+resourceOf(r.URL.Path)]++
 		x.all++
 		if r.Method != http.MethodGet {
 			x.total++
@@ -204,6 +204,20 @@ func (x *wire) wrap(next http.RoundTripper) http.RoundTripper {
 		x.mu.Unlock()
 		return next.RoundTrip(r)
 	})
+}
+
+// resourceOf is the resource, and the subresource, in the path of a request about namespaced objects.
+func resourceOf(path string) string {
+	_, rest, _ := strings.Cut(path, "/namespaces/")
+	parts := strings.Split(rest, "/") // the namespace, the resource, the name, the subresource
+	switch {
+	case len(parts) < 2:
+		return path
+	case len(parts) > 3:
+		return parts[1] + "/" + parts[3]
+	default:
+		return parts[1]
+	}
 }
 
 func (x *wire) count(request string) int {

@@ -190,6 +190,12 @@ type SuiteStatus struct {
 	// +kubebuilder:validation:MaxLength=63
 	JobName string `json:"jobName,omitempty"`
 
+	// podProblem is why a pod of the run cannot start, or how its container last exited before Kubernetes
+	// restarted it, as a sentence. It stays when the pod is gone, so that the end of the run can explain it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=2048
+	PodProblem string `json:"podProblem,omitempty"`
+
 	// supersededBy names the newest Suite that made this one pointless, from the moment it is being stopped.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253

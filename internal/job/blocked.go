@@ -9,20 +9,24 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/plaintext"
 )
 
-// blocked says why a pod cannot start, or cannot go on, and what to do; empty where nothing is wrong.
-func blocked(p *corev1.Pod) string {
+// blocked reports whether a pod cannot start, or cannot go on, and the state that says why and what to do.
+func blocked(p *corev1.Pod) (State, bool) {
 	if why := unscheduled(p); why != "" {
-		return why
+		return cannotStart(why), true
 	}
 	for _, cs := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
+		if restarts(p, cs) {
+			return lastFailure(p, cs), true
+		}
 		if why := waiting(p, cs); why != "" {
-			return why
+			return cannotStart(why), true
 		}
 	}
-	return ""
+	return State{}, false
 }
 
 func unscheduled(p *corev1.Pod) string {
@@ -31,17 +35,14 @@ func unscheduled(p *corev1.Pod) string {
 			continue
 		}
 		if c.Reason == corev1.PodReasonSchedulingGated {
-			return blockedPrefix + "its scheduling gates are closed, and whoever put them there has to open them."
+			return "its scheduling gates are closed, and whoever put them there has to open them."
 		}
-		return blockedPrefix + "no node can take it: " + plaintext.Line(c.Message, maxQuote)
+		return "no node can take it: " + plaintext.Line(c.Message, maxQuote)
 	}
 	return ""
 }
 
 func waiting(p *corev1.Pod, cs corev1.ContainerStatus) string {
-	if failsAgain(p, cs) {
-		return lastFailure(p, cs)
-	}
 	w := cs.State.Waiting
 	if w == nil {
 		return ""
@@ -51,22 +52,22 @@ func waiting(p *corev1.Pod, cs corev1.ContainerStatus) string {
 	case "", "ContainerCreating", "PodInitializing":
 		return ""
 	case "ErrImageNeverPull":
-		return fmt.Sprintf("%sthe image %q of %s is not on the node, and its imagePullPolicy is Never.",
-			blockedPrefix, plaintext.Line(image(p, cs), maxName), title(p, cs.Name))
+		return fmt.Sprintf("the image %q of %s is not on the node, and its imagePullPolicy is Never.",
+			plaintext.Line(image(p, cs), maxName), title(p, cs.Name))
 	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ImageInspectError", "RegistryUnavailable", "SignatureValidationFailed":
-		return fmt.Sprintf("%sthe image %q of %s cannot be pulled: %s. Check its name and tag, and the imagePullSecrets.",
-			blockedPrefix, plaintext.Line(image(p, cs), maxName), title(p, cs.Name), why)
+		return fmt.Sprintf("the image %q of %s cannot be pulled: %s. Check its name and tag, and the imagePullSecrets.",
+			plaintext.Line(image(p, cs), maxName), title(p, cs.Name), why)
 	case "CreateContainerConfigError":
-		return fmt.Sprintf("%s%s cannot be configured: %s. Create what is missing, or correct the jobTemplate of the Trigger.",
-			blockedPrefix, title(p, cs.Name), why)
+		return fmt.Sprintf("%s cannot be configured: %s. Create what is missing, or correct the jobTemplate of the Trigger.",
+			title(p, cs.Name), why)
 	default:
-		return fmt.Sprintf("%s%s waits (%s): %s.", blockedPrefix, title(p, cs.Name), plaintext.Line(w.Reason, maxName), why)
+		return fmt.Sprintf("%s waits (%s): %s.", title(p, cs.Name), plaintext.Line(w.Reason, maxName), why)
 	}
 }
 
-// failsAgain tells a container that ended and will be restarted in place. Between two starts it is
-// shown as terminated, or as waiting.
-func failsAgain(p *corev1.Pod, cs corev1.ContainerStatus) bool {
+// restarts reports whether a container failed and will be restarted in place. Between two starts its status
+// is terminated, or waiting.
+func restarts(p *corev1.Pod, cs corev1.ContainerStatus) bool {
 	if w := cs.State.Waiting; w != nil {
 		return w.Reason == "CrashLoopBackOff"
 	}
@@ -74,17 +75,19 @@ func failsAgain(p *corev1.Pod, cs corev1.ContainerStatus) bool {
 	return t != nil && t.ExitCode != 0 && (p.Spec.RestartPolicy == corev1.RestartPolicyOnFailure || isSidecar(p, cs.Name))
 }
 
-// lastFailure leaves out the kubelet's own message: it counts seconds, and would make for a write of
-// the status with each.
-func lastFailure(p *corev1.Pod, cs corev1.ContainerStatus) string {
+// lastFailure leaves out the kubelet's own message: it counts seconds, and each change would cost a write of
+// the status.
+func lastFailure(p *corev1.Pod, cs corev1.ContainerStatus) State {
+	fails := fmt.Sprintf("The %s fails, and is restarted.", title(p, cs.Name))
 	t := cmp.Or(cs.State.Terminated, cs.LastTerminationState.Terminated)
 	if t == nil {
-		return fmt.Sprintf("The %s fails, and is restarted.", title(p, cs.Name))
+		return doing(fails)
 	}
-	return fmt.Sprintf("The %s fails, and is restarted. %s%s%s", title(p, cs.Name), lastExitPrefix, exitCode(t), quoted(t.Message, "."))
+	problem := "It last exited with " + exitCode(t) + quoted(t.Message, ".")
+	return State{Condition: v1alpha1.Running(fails + " " + problem), PodProblem: problem}
 }
 
-// image as the template names it: the status may hold what the runtime made of it.
+// image is the name in the template: the status may have what the runtime resolved it to.
 func image(p *corev1.Pod, cs corev1.ContainerStatus) string {
 	for c := range containers(&p.Spec) {
 		if c.Name == cs.Name {
@@ -94,8 +97,8 @@ func image(p *corev1.Pod, cs corev1.ContainerStatus) string {
 	return cs.Image
 }
 
-// pullPrefixes come and go as the kubelet pulls and backs off in turn. Without them the message stays
-// the same, and the status of the Suite is not written each time.
+// pullPrefixes change while the kubelet alternates between pulling and backing off. Without them the message
+// stays the same and costs no write of the status.
 var pullPrefixes = regexp.MustCompile(`^(Back-off pulling image "[^"]*": )?` +
 	`((ErrImagePull|ImageInspectError|RegistryUnavailable|SignatureValidationFailed): )?(rpc error: code = \w+ desc = )?` +
 	`(failed to pull and unpack image "[^"]*": )?(failed to resolve (reference|image) "[^"]*": )?`)

@@ -12,8 +12,8 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// staleLabels name another run where a template has them, because it was copied from a Job that ran.
-// The API server refuses such a Job.
+// staleLabels name another run if a template has them, because it was copied from a Job that ran. The API
+// server rejects such a Job.
 var staleLabels = []string{
 	"controller-uid", "job-name", batchv1.ControllerUidLabel, batchv1.JobNameLabel,
 }
@@ -37,7 +37,7 @@ func Build(s *v1alpha1.Suite, t *v1alpha1.Trigger, e *v1alpha1.Environment) *bat
 		},
 		Spec: template.Spec,
 	}
-	takeOver(&j.Spec, t)
+	overrideSpec(&j.Spec, t)
 	j.Spec.Template.Labels = withLabels(j.Spec.Template.Labels, labels)
 	setDefaults(&j.Spec)
 
@@ -68,12 +68,11 @@ func withLabels(template, ours map[string]string) map[string]string {
 	return all
 }
 
-// takeOver sets the fields of which a template has no say. How long a run may take and how long it is
-// kept are the Trigger's to tell: a Job that deletes itself would look like one deleted behind our
-// back. A selector of its own could adopt the pods of another run. A Job that starts suspended would
-// never end, as no deadline counts; queueing systems suspend the Jobs they manage when these are
-// created.
-func takeOver(spec *batchv1.JobSpec, t *v1alpha1.Trigger) {
+// overrideSpec sets the fields that a template cannot choose. The Trigger says how long a run may take and
+// how long it is kept; a Job that deletes itself would look as if somebody had deleted it. A selector could
+// adopt the pods of another run. A Job that starts suspended would never end, because its deadline does not
+// count; queueing systems suspend the Jobs they manage on creation.
+func overrideSpec(spec *batchv1.JobSpec, t *v1alpha1.Trigger) {
 	deadline := deadlineSeconds(t.RunTimeout())
 	if own := spec.ActiveDeadlineSeconds; own != nil {
 		deadline = min(deadline, *own)
@@ -88,13 +87,12 @@ func takeOver(spec *batchv1.JobSpec, t *v1alpha1.Trigger) {
 // deadlineSeconds rounds up, so that no run gets less time than its Trigger says.
 func deadlineSeconds(timeout time.Duration) int64 { return int64(math.Ceil(timeout.Seconds())) }
 
-// setDefaults fills in what the template leaves open: a test that failed is not repeated, and a pod
-// that runs what a deployment brought has no business with the API server.
+// setDefaults sets what the template leaves open: a failed test is not repeated, and a pod that tests a
+// deployment gets no token for the API server.
 //
-// The termination message policy stays at what Kubernetes says, File. FallbackToLogsOnError would make
-// for better messages, but the end of a log may hold a secret, and the message goes where the log
-// does not: into the Suite's status, to the code host, to whoever reads the check of a public
-// repository. Who wants that sets it in the template.
+// The termination message policy keeps Kubernetes' default, File. FallbackToLogsOnError gives better
+// messages, but the end of a log may hold a secret, and the message is shown where the log is not: in the
+// Suite's status, on the code host, in the check of a public repository. A template can choose it.
 func setDefaults(spec *batchv1.JobSpec) {
 	if spec.BackoffLimit == nil && spec.BackoffLimitPerIndex == nil {
 		spec.BackoffLimit = new(int32(0))

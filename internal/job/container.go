@@ -14,8 +14,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/plaintext"
 )
 
-// failedContainer is the first one that failed: what came after may follow from it. Sidecars do not
-// count, as Kubernetes does not count them.
+// failedContainer is the first one that failed: later failures may follow from it. Sidecars do not count, as
+// for Kubernetes.
 func failedContainer(p *corev1.Pod) *corev1.ContainerStatus {
 	all := slices.DeleteFunc(slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses), func(cs corev1.ContainerStatus) bool {
 		t := termination(p, cs)
@@ -30,8 +30,8 @@ func failedContainer(p *corev1.Pod) *corev1.ContainerStatus {
 	return &first
 }
 
-// termination is how a container ended. Where containers restart in place, a deleted pod has the
-// failure in the state before the last, which is only the deletion.
+// termination is how a container ended. Where containers restart in place, the last state of a deleted pod is
+// only the deletion, and the state before it has the failure.
 func termination(p *corev1.Pod, cs corev1.ContainerStatus) *corev1.ContainerStateTerminated {
 	if before := cs.LastTerminationState.Terminated; before != nil && (p.DeletionTimestamp != nil || cs.State.Terminated == nil) {
 		return before
@@ -39,8 +39,8 @@ func termination(p *corev1.Pod, cs corev1.ContainerStatus) *corev1.ContainerStat
 	return cs.State.Terminated
 }
 
-// endedByDeletion reports whether a container ended only after the deletion of its pod was asked for,
-// which is the grace period before the time that stands in the pod.
+// endedByDeletion reports whether a container ended after the deletion of its pod was requested, which was
+// the grace period before the pod's deletionTimestamp.
 func endedByDeletion(p *corev1.Pod, t *corev1.ContainerStateTerminated) bool {
 	if p.DeletionTimestamp == nil {
 		return false
@@ -95,7 +95,7 @@ func memoryLimit(p *corev1.Pod, name string) string {
 	return ""
 }
 
-// attempts says of a Job with several failed pods that this was one of them.
+// attempts is a clause for a Job of which several pods failed.
 func attempts(j *batchv1.Job) string {
 	switch {
 	case j.Status.FailedIndexes != nil && *j.Status.FailedIndexes != "":
@@ -107,7 +107,7 @@ func attempts(j *batchv1.Job) string {
 	}
 }
 
-// meanings of exit codes: what a shell says with them, and the signals that end a process.
+// meanings of exit codes: those of a shell, and the signals that end a process.
 var meanings = map[int32]string{
 	126: "a command that is not executable",
 	127: "a command that was not found",

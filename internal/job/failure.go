@@ -16,23 +16,19 @@ import (
 )
 
 const (
-	// tookTooLong starts what is said of a run that its timeout ends.
 	tookTooLong = "The run took longer than its timeout"
-
-	// podsGone ends what is said of a failed run of which only the Job is left.
-	podsGone = "Its pods are gone, and their logs with them; a restartPolicy of Never keeps them."
-
-	repeat = "Notify again, or create another Suite, to repeat the run."
+	podsGone    = "Its pods are gone, and their logs with them; a restartPolicy of Never keeps them."
+	repeat      = "Notify again, or create another Suite, to repeat the run."
 )
 
-// failed tells a run whose tests failed from one that ran out of time, and from one that was cut short
-// through no fault of the tests.
-func failed(j *batchv1.Job, end *batchv1.JobCondition, pods []corev1.Pod) metav1.Condition {
+// failed distinguishes tests that failed from a run that ran out of time, and from one that the cluster
+// stopped.
+func failed(j *batchv1.Job, end *batchv1.JobCondition, pods []corev1.Pod) State {
 	if end.Reason == batchv1.JobReasonDeadlineExceeded {
-		return v1alpha1.TimedOut(tookTooLong + timeout(j) + " and was stopped.")
+		return State{Condition: v1alpha1.TimedOut(tookTooLong + timeout(j) + " and was stopped."), podUnknown: true}
 	}
-	if p := telling(pods); p != nil {
-		return podFailed(j, p)
+	if p := failedPod(pods); p != nil {
+		return State{Condition: podFailed(j, p)}
 	}
 	return failedWithoutPod(j, end)
 }
@@ -40,24 +36,24 @@ func failed(j *batchv1.Job, end *batchv1.JobCondition, pods []corev1.Pod) metav1
 // timeout that the Job was given, as the end of a phrase.
 func timeout(j *batchv1.Job) string {
 	if seconds := j.Spec.ActiveDeadlineSeconds; seconds != nil {
-		return " of " + duration(time.Duration(*seconds)*time.Second)
+		return " of " + plaintext.Duration(time.Duration(*seconds)*time.Second)
 	}
 	return ""
 }
 
-// failedWithoutPod is left with the Job's own words. Containers that restart in place end with their
-// pod deleted; so does a pod that somebody deleted, of which nobody can say whether its tests failed.
-func failedWithoutPod(j *batchv1.Job, end *batchv1.JobCondition) metav1.Condition {
-	words := strings.TrimRight(plaintext.Line(cmp.Or(end.Message, end.Reason), maxQuote), ".")
+// failedWithoutPod has only the Job's message. Where containers restart in place, the pod of a failed Job is
+// deleted. A pod that somebody deleted is gone too, and then it is unknown whether its tests failed.
+func failedWithoutPod(j *batchv1.Job, end *batchv1.JobCondition) State {
+	message := strings.TrimRight(plaintext.Line(cmp.Or(end.Message, end.Reason), maxQuote), ".")
 	if end.Reason == batchv1.JobReasonPodFailurePolicy || j.Spec.Template.Spec.RestartPolicy == corev1.RestartPolicyOnFailure {
-		return v1alpha1.Failed(words + ". " + podsGone)
+		return State{Condition: v1alpha1.Failed(message + ". " + podsGone), podUnknown: true}
 	}
-	return v1alpha1.Error("The pod was deleted before its end was seen, by hand or with its node. " + repeat)
+	return State{Condition: v1alpha1.Error("The pod was deleted before its end was seen, by hand or with its node. " + repeat)}
 }
 
-// telling is the pod that tells why the Job failed: the last one that failed by itself. Others were
-// deleted because the Job had failed.
-func telling(pods []corev1.Pod) *corev1.Pod {
+// failedPod is the pod that made the Job fail: the last one that failed by itself. The others were deleted
+// because the Job had failed.
+func failedPod(pods []corev1.Pod) *corev1.Pod {
 	candidates := slices.DeleteFunc(slices.Clone(pods), func(p corev1.Pod) bool {
 		return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase != corev1.PodFailed && failedContainer(&p) == nil
 	})
@@ -105,8 +101,8 @@ func podFailed(j *batchv1.Job, p *corev1.Pod) metav1.Condition {
 	}
 }
 
-// disruption says who stopped a pod that did not fail by itself: the cluster took the node or its room
-// away, or the node refused the pod. The pod's own words are the more exact ones.
+// disruption is why the cluster stopped a pod that did not fail by itself: its node went away or ran out of
+// room, or the node refused the pod. The pod's own status is more exact than its condition.
 func disruption(p *corev1.Pod) string {
 	c := cmp.Or(disrupted(p), &corev1.PodCondition{})
 	reason := plaintext.Line(cmp.Or(p.Status.Reason, c.Reason), maxName)
@@ -126,8 +122,8 @@ func disrupted(p *corev1.Pod) *corev1.PodCondition {
 	return nil
 }
 
-// exceededStorage tells a pod that was evicted for its own use of disk, beyond a limit of its own,
-// from one that had to make room for others: only the latter is the target of a disruption.
+// exceededStorage reports whether a pod was evicted because it used more disk than its own limit. A pod that
+// had to make room for others is the target of a disruption instead.
 func exceededStorage(p *corev1.Pod) bool {
 	return p.Status.Reason == "Evicted" && disrupted(p) == nil && strings.Contains(p.Status.Message, "exceed")
 }

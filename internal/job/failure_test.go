@@ -169,9 +169,9 @@ func TestOutcomeOfAFailedPod(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := Outcome(newJob(backoffExceeded), []corev1.Pod{tc.pod})
+			got := Observe(newJob(backoffExceeded), []corev1.Pod{tc.pod}).Condition
 			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("%s\nOutcome(...): -want, +got:\n%s", tc.reason, diff)
+				t.Errorf("%s\nObserve(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}

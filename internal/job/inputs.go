@@ -26,7 +26,7 @@ const (
 	// of the image.
 	FetchCAVariable = "FETCH_CA"
 
-	// variableInputsDirectory tells a test where its inputs are.
+	// variableInputsDirectory has the path of the inputs, for the test.
 	variableInputsDirectory = "RUN_INPUTS_DIR"
 
 	inputsVolume = "postflight-inputs"
@@ -36,7 +36,7 @@ const (
 	fetchUser = 65532
 )
 
-// File is an input of a run, as the init container is told of it.
+// File is an input of a run, as the init container reads it.
 type File struct {
 	Path string `json:"path"`           // below the directory, with slashes
 	URL  string `json:"url"`            // signed, to GET the file from
@@ -57,10 +57,10 @@ type Inputs struct {
 // which every container sees, read-only: what was checked after the download is what they all read.
 // Without files the directory is empty.
 //
-// The signed URLs stand in the environment of the init container, where those can read them who may
-// read the team's pods: each gives one file of that team, for as long as the signature holds. A Secret
-// would hide them better, but the manager would then need the right to write Secrets in every
-// namespace, which is worth more to an attacker than the files.
+// The signed URLs are in the environment of the init container, so whoever can read the team's pods can read
+// them: each gives access to one file of that team until it expires. A Secret would hide them better, but the
+// manager would need the right to write Secrets in every namespace, which is worth more to an attacker than
+// the files.
 func WithInputs(j *batchv1.Job, in Inputs) *batchv1.Job {
 	j = j.DeepCopy()
 	pod := &j.Spec.Template.Spec
@@ -85,8 +85,8 @@ func WithInputs(j *batchv1.Job, in Inputs) *batchv1.Job {
 	return j
 }
 
-// fetch is the init container. Its log is safe to show, as it is ours, and its end says which file is
-// missing: hence the termination message.
+// fetch is the init container. Its log is Postflight's own and has no secrets, and its last line names the file
+// that is missing, so it may become the termination message.
 func fetch(in Inputs, pod *corev1.PodSecurityContext) corev1.Container {
 	return corev1.Container{
 		Name:                     FetchContainer,

@@ -10,17 +10,17 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// PodsOf are those of the pods that the Job made. Pods are found by its name, which an earlier Job may
-// have had, whose pods are still stopping. The slice is not used any more afterwards.
+// PodsOf filters the pods that this Job created. Pods are found by the Job's name, which an earlier Job may
+// have had whose pods are still stopping. It overwrites the slice.
 func PodsOf(j *batchv1.Job, pods []corev1.Pod) []corev1.Pod {
 	return slices.DeleteFunc(pods, func(p corev1.Pod) bool { return !metav1.IsControlledBy(&p, j) })
 }
 
-// Left reports whether any of the pods has not ended: it may still touch the environment.
-func Left(pods []corev1.Pod) bool {
+// AnyRunning reports whether any of the pods has not ended, and may still touch the environment.
+func AnyRunning(pods []corev1.Pod) bool {
 	return slices.ContainsFunc(pods, func(p corev1.Pod) bool { return !ended(p) })
 }
 
-// Unlabeled reports whether a Job lacks the label by which the cache of Jobs is filtered: somebody took it
-// away, or a webhook did.
+// Unlabeled reports whether a Job lacks the label by which the cache of Jobs is filtered: somebody, or a
+// webhook, removed it.
 func Unlabeled(j *batchv1.Job) bool { return j.Labels[v1alpha1.LabelSuite] == "" }

@@ -26,7 +26,7 @@ func TestPodsOf(t *testing.T) {
 	}
 }
 
-func TestLeft(t *testing.T) {
+func TestAnyRunning(t *testing.T) {
 	in := func(phases ...corev1.PodPhase) (pods []corev1.Pod) {
 		for _, phase := range phases {
 			pods = append(pods, corev1.Pod{Status: corev1.PodStatus{Phase: phase}})
@@ -45,7 +45,7 @@ func TestLeft(t *testing.T) {
 		"Unknown": {"Nobody hears of its node.", in(corev1.PodUnknown), true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := job.Left(tc.pods); got != tc.want {
+			if got := job.AnyRunning(tc.pods); got != tc.want {
 				t.Errorf("%s\nLeft = %t, want %t", tc.reason, got, tc.want)
 			}
 		})

@@ -56,7 +56,7 @@ func TestRecorded(t *testing.T) {
 		name := strings.TrimSuffix(filepath.Base(file), ".json")
 		t.Run(name, func(t *testing.T) {
 			j, pods := recorded(t, file)
-			c := Outcome(j, pods)
+			c := Observe(j, pods).Condition
 			if got := c.Reason + ": " + c.Message; got != want[name] {
 				t.Errorf("\nwant %s\ngot  %s", want[name], got)
 			}

@@ -41,7 +41,7 @@ func TestOutcomeOfARunningJob(t *testing.T) {
 		"Replacing": {
 			reason: "A pod that is being deleted is no pod that was refused.",
 			job:    newJob(func(j *batchv1.Job) { j.Status.Terminating = new(int32(1)) }),
-			want:   podDeleted,
+			want:   "The pod is being deleted.",
 		},
 		"ManagedByAnother": {
 			reason: "Kubernetes leaves it alone, and so does its deadline.",
@@ -124,8 +124,8 @@ func TestOutcomeOfARunningJob(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			slices.Reverse(tc.pods)
-			if diff := cmp.Diff(v1alpha1.Running(tc.want), Outcome(tc.job, tc.pods)); diff != "" {
-				t.Errorf("%s\nOutcome(...): -want, +got:\n%s", tc.reason, diff)
+			if diff := cmp.Diff(v1alpha1.Running(tc.want), Observe(tc.job, tc.pods).Condition); diff != "" {
+				t.Errorf("%s\nObserve(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}
@@ -251,9 +251,9 @@ func TestOutcomeOfAPodThatStarts(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			want := v1alpha1.Running(tc.want)
-			got := Outcome(newJob(active(0)), []corev1.Pod{tc.pod})
+			got := Observe(newJob(active(0)), []corev1.Pod{tc.pod}).Condition
 			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("%s\nOutcome(...): -want, +got:\n%s", tc.reason, diff)
+				t.Errorf("%s\nObserve(...): -want, +got:\n%s", tc.reason, diff)
 			}
 			if got.LastTransitionTime != (metav1.Time{}) {
 				t.Error("a pure function knows no time")

@@ -11,8 +11,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/plaintext"
 )
 
-// StoppingSince is when the pods of a Job were told to stop, which they are once it is being deleted, and
-// once it is known to fail or to succeed. Zero where they were not, or where the Job has ended.
+// StoppingSince is when Kubernetes began to stop the pods of a Job: when its deletion began, or when it was
+// certain to fail or to succeed. Zero where the pods go on, or the Job has ended.
 func StoppingSince(j *batchv1.Job) time.Time {
 	if j.DeletionTimestamp != nil {
 		return j.DeletionTimestamp.Time
@@ -28,9 +28,8 @@ func StoppingSince(j *batchv1.Job) time.Time {
 	return time.Time{}
 }
 
-// Lost is a sentence about pods that should have stopped and did not within a time, counted from the end of
-// their grace period: their node is gone, or its kubelet hangs. It is empty where there are none, and
-// where another pod goes on, for that one decides.
+// Lost is a sentence about pods that have not stopped some time after the end of their grace period: their
+// node is gone, or its kubelet hangs. It is empty where there are none, and while another pod goes on.
 func Lost(pods []corev1.Pod, now time.Time, after time.Duration) string {
 	left := slices.DeleteFunc(slices.SortedFunc(slices.Values(pods), byCreation), ended)
 	late := func(p corev1.Pod) bool {
@@ -42,5 +41,5 @@ func Lost(pods []corev1.Pod, now time.Time, after time.Duration) string {
 	p := left[0]
 	return fmt.Sprintf("The pod %s was told to stop, and its node %q did not say within %s that it has: the node is unreachable, or its kubelet hangs. "+
 		"The pod may still be running. Check the node; if it is gone for good: kubectl delete pod -n %s %s --force",
-		p.Name, plaintext.Line(p.Spec.NodeName, maxName), duration(after), p.Namespace, p.Name)
+		p.Name, plaintext.Line(p.Spec.NodeName, maxName), plaintext.Duration(after), p.Namespace, p.Name)
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -12,82 +11,53 @@ import (
 )
 
 const (
-	// appearWithin is how long a Suite waits for a Trigger or Environment that is not there: long
+	// appearWithin is how long a Suite waits for a Trigger or Environment that does not exist: long
 	// enough for a slow cache, or for the rest of a Git commit to be applied.
 	appearWithin = 30 * time.Second
 
-	// appearEvery is how often it looks again, in case no event tells.
+	// appearEvery is how often to check for it, in case an event was lost.
 	appearEvery = 5 * time.Second
 
-	// podsEvery is how often it looks whether pods are gone, of which no event tells.
+	// podsEvery is how often to check whether pods are gone, which no event reports.
 	podsEvery = 2 * time.Second
 
-	// DefaultTTL keeps a finished Suite whose Trigger is gone, or says nothing, for a week.
+	// DefaultTTL is how long a finished Suite is kept if neither it nor its Trigger has a TTL.
 	DefaultTTL = 7 * 24 * time.Hour
 
-	// exactPlaces is how far from the head of the queue a Suite is told its exact place. A place
-	// further back changes often and helps nobody, and each change is a write.
-	exactPlaces = 20
+	// exactPositions is up to which position of the queue the message has the number. Further back it
+	// would change often, at the price of a write each time, and help nobody.
+	exactPositions = 20
 
-	// maxCanceledBy bounds what is shown of the annotation that names who canceled a run, in bytes. It is
+	// maxCanceledBy bounds the annotation that names who canceled a run, in bytes. It is
 	// long enough for the name of a service account.
 	maxCanceledBy = 256
 )
 
-// Observation is all that exists and bears on one Suite.
-type Observation struct {
-	Suite       *v1alpha1.Suite
-	Stream      []*v1alpha1.Suite     // every Suite of the same stream known, itself included or not
-	Trigger     *v1alpha1.Trigger     // nil: there is none of that name and UID
-	Recreated   bool                  // there is a Trigger of that name, with another UID
-	Environment *v1alpha1.Environment // nil: there is none
-	Team        *v1alpha1.Team        // that owns the namespace; nil: none does, or several claim it
-	Inputs      *Inputs               // the files that the run needs; nil: nobody looked
-	Place       int                   // in the queue for a slot, from 1; 0: there is a free one
-	Job         *batchv1.Job          // nil: it does not exist, which was asked of the API server, not of a cache, where the Suite has had one
-	Unlabeled   bool                  // the Job lacks the label by which the cache finds it, so that no event tells of it
-	PodsLeft    bool                  // the run has had a Job, which is gone, and not all of its pods have ended
-	GiveUpPods  time.Duration         // how long pods may go on that should stop
-	Outcome     metav1.Condition      // what the Job and its pods say, where there is a Job
-	Stopping    Stopping              // of a Job whose pods are to stop
-}
-
-// Decision is what to do about one Suite: create its Job, and then decide again; or delete its Job and
-// write its status; or delete it. At most one of the three booleans is true.
+// Decision is what to do about one Suite, and the state to report with it.
 type Decision struct {
-	CreateJob   bool
-	DeleteJob   bool // with its pods, before it is gone
-	DeleteSuite bool
-
-	// LookUpInputs: nothing is in the way of the run but its files, so look for these and decide
-	// again. Before, it would be of no use to ask a store that may be slow.
-	LookUpInputs bool
-
-	// Missing names an object that the run needs and that does not exist; empty otherwise.
-	Missing string
-
-	// NotAccepted is why the API server did not accept the Job just now; empty otherwise.
-	NotAccepted string
-
-	Condition    metav1.Condition // the Succeeded condition to be; of a finished Suite, the one it has; none with CreateJob
+	Action       Action
+	Condition    metav1.Condition // the Succeeded condition to be; of a finished Suite, the one it has
+	Missing      string           // names an object that the run needs and that does not exist; empty: none is missing
 	SupersededBy string
-	Again        time.Duration // look again after this, even if nothing changes; 0: no need
+	RequeueAfter time.Duration // reconcile again after this, even if nothing changes; 0: no need
 }
 
-// Decide says what to do about one Suite. It steers by what exists, never by how far it thinks it
-// came, so that it may be called at any time, any number of times, and after a crash at any line.
+// Decide says what to do about one Suite. It derives that from what exists, never from recorded progress,
+// so it may be called at any time, any number of times, and after a crash at any line.
 //
-// What holds whatever the interleaving, and is checked in the tests:
+// It never returns the same action twice once the Observation has what the action came to.
+//
+// These invariants hold for every interleaving, and the tests check them:
 //   - The newest Suite of a stream is never superseded, nor are its siblings: of the newest
 //     notification that a stream knows, every Suite runs.
 //   - A finished Suite never changes how it ended.
 //   - A Suite has at most one Job, and no Job once it is canceled or superseded.
 //   - A run starts only when every older run of its stream, but for its siblings, has ended and its pods are gone.
-//   - Whatever has not ended is waiting for something that its message names.
+//   - A run that has not ended waits for something that its message names.
 func Decide(o Observation, now time.Time) Decision {
 	d := decide(o, now)
-	if o.Job != nil && !Ended(d.Condition) && !d.DeleteSuite {
-		d.Again = sooner(d.Again, watchJob(o, now))
+	if o.Job != nil && !Ended(d.Condition) && d.Action != DeleteSuite {
+		d.RequeueAfter = sooner(d.RequeueAfter, jobPollInterval(o, now))
 	}
 	return d
 }
@@ -96,8 +66,8 @@ func decide(o Observation, now time.Time) Decision {
 	switch {
 	case o.Suite.Finished():
 		return afterEnd(o, now)
-	case o.Job != nil && Ended(o.Outcome) && o.Job.DeletionTimestamp == nil:
-		return Decision{Condition: o.Outcome}
+	case o.Job != nil && Ended(o.Progress) && o.Job.DeletionTimestamp == nil:
+		return Decision{Condition: o.Progress}
 	case o.Stopping.Lost != "":
 		return Decision{Condition: v1alpha1.Error(o.Stopping.Lost)}
 	case o.Suite.DeletionTimestamp != nil:
@@ -110,9 +80,9 @@ func decide(o Observation, now time.Time) Decision {
 	case o.Suite.Spec.Cancel:
 		return stop(o, v1alpha1.Canceled(canceledMessage(o.Suite)), now)
 	case overdue(o, now):
-		return stop(o, v1alpha1.TimedOut(fmt.Sprintf("The run took longer than its timeout of %s, and Kubernetes did not end its Job.", brief(timeLimit(o)))), now)
+		return stop(o, v1alpha1.TimedOut(fmt.Sprintf("The run took longer than its timeout of %s, and Kubernetes did not end its Job.", plaintext.Duration(timeLimit(o)))), now)
 	case o.Job != nil:
-		return Decision{Condition: o.Outcome}
+		return Decision{Condition: o.Progress}
 	case o.Suite.Status.JobName != "":
 		return stop(o, v1alpha1.Error(fmt.Sprintf(
 			"The Job %s was deleted before it ended. Notify again, or create another Suite, to repeat the run.", o.Suite.Status.JobName)), now)
@@ -124,9 +94,9 @@ func decide(o Observation, now time.Time) Decision {
 // Ended reports whether a Succeeded condition is final.
 func Ended(c metav1.Condition) bool { return c.Status != "" && c.Status != metav1.ConditionUnknown }
 
-// supersededBy names the newest Suite of the stream, where that is newer than the observed one and answers
-// another notification, or else the one that its status names: what was superseded stays so. A stale view
-// of the stream can only hide a newer Suite, which delays the end of this one.
+// supersededBy names the newest Suite of the stream, if it is newer than the observed one and answers
+// another notification. Otherwise it is the one in the status: a superseded Suite stays superseded. A stale
+// view of the stream can only hide a newer Suite, which delays the end of this one.
 func supersededBy(o Observation) string {
 	if newer := newerThan(o.Suite, o.Stream); newer != nil {
 		return newer.Name
@@ -141,7 +111,7 @@ func canceledMessage(s *v1alpha1.Suite) string {
 	return "Canceled by setting spec.cancel."
 }
 
-// start creates the Job, or says what it waits for.
+// start creates the Job, or reports what the run waits for.
 func start(o Observation, now time.Time) Decision {
 	older := unfinishedBefore(o.Suite, o.Stream)
 	switch {
@@ -156,29 +126,49 @@ func start(o Observation, now time.Time) Decision {
 		return Decision{Condition: v1alpha1.Queued("The team is suspended; the run starts when it no longer is.")}
 	case older != nil:
 		return Decision{Condition: v1alpha1.Queued(fmt.Sprintf("Waiting for the older run %s of the same stream to stop.", older.Name))}
-	case o.Place > 0 && (o.Trigger.Spec.Inputs == nil || !WaitsForInputs(o.Suite)):
-		return Decision{Condition: v1alpha1.Queued(placeMessage(o.Place))}
-	case o.Trigger.Spec.Inputs != nil:
-		return startWithInputs(o, now)
+	case o.Creation.Result != NotTried:
+		return notCreated(o, now)
 	default:
-		return Decision{CreateJob: true}
+		return createJob(o, now)
 	}
 }
 
-func placeMessage(place int) string {
-	if place > exactPlaces {
-		return fmt.Sprintf("Waiting for a slot, with more than %d runs ahead.", exactPlaces)
+// createJob first finds the input files and a slot. A queued run does not use the store, which may be slow,
+// unless it waits for the store anyway: until it has found its files, others may overtake it.
+func createJob(o Observation, now time.Time) Decision {
+	needsInputs := o.Trigger.Spec.Inputs != nil
+	switch in := o.Inputs; {
+	case needsInputs && in == nil && WaitsForInputs(o.Suite):
+		return Decision{Action: FindInputs}
+	case in != nil && in.Unavailable != "":
+		return waitForStore(o, now)
+	case in != nil && in.problem(o.Team) != "":
+		return Decision{Condition: v1alpha1.Error(in.problem(o.Team))}
+	case o.QueuePosition == nil && NeedsSlot(o.Team, o.Trigger, o.Environment):
+		return Decision{Action: RequestSlot}
+	case o.QueuePosition != nil && *o.QueuePosition > 0:
+		return Decision{Condition: v1alpha1.Queued(queueMessage(*o.QueuePosition))}
+	case needsInputs && in == nil:
+		return Decision{Action: FindInputs}
+	default:
+		return Decision{Action: CreateJob}
 	}
-	return fmt.Sprintf("Waiting for a slot, at place %d of the queue.", place)
 }
 
-// missing waits a little for what may only be late, or be seen late, and then ends the run.
+func queueMessage(position int) string {
+	if position > exactPositions {
+		return fmt.Sprintf("Waiting for a slot, with more than %d runs ahead.", exactPositions)
+	}
+	return fmt.Sprintf("Waiting for a slot, at place %d of the queue.", position)
+}
+
+// missing waits a little for an object that may only be late, and then ends the run.
 func missing(o Observation, now time.Time, what string) Decision {
 	if now.Sub(since(o.Suite, v1alpha1.ConditionObjectsFound, now)) < appearWithin {
 		return Decision{
-			Missing:   what,
-			Condition: v1alpha1.Queued(fmt.Sprintf("Waiting for the %s, which does not exist.", what)),
-			Again:     appearEvery,
+			Missing:      what,
+			Condition:    v1alpha1.Queued(fmt.Sprintf("Waiting for the %s, which does not exist.", what)),
+			RequeueAfter: appearEvery,
 		}
 	}
 	if o.Recreated {
@@ -187,22 +177,23 @@ func missing(o Observation, now time.Time, what string) Decision {
 	return Decision{Condition: v1alpha1.Error(fmt.Sprintf("The %s does not exist. Create it and notify again.", what))}
 }
 
-// afterEnd clears up: a Job that outlived the end of its Suite is stopped, and in the end the Suite
-// is deleted, which deletes its Job too.
+// afterEnd stops a Job that outlived the end of its Suite, and deletes the Suite once its time is up.
 func afterEnd(o Observation, now time.Time) Decision {
 	d := Decision{Condition: Succeeded(o.Suite), SupersededBy: o.Suite.Status.SupersededBy}
-	d.DeleteJob = o.Job != nil && !Ended(o.Outcome) && o.Job.DeletionTimestamp == nil
-	if completed := o.Suite.Status.CompletionTime; completed != nil {
-		d.Again = completed.Add(ttl(o)).Sub(now)
-		d.DeleteSuite = d.Again <= 0 && !d.DeleteJob && o.Suite.DeletionTimestamp == nil
+	completed := o.Suite.Status.CompletionTime
+	if completed != nil {
+		d.RequeueAfter = max(0, completed.Add(ttl(o)).Sub(now))
 	}
-	if d.DeleteJob {
-		d.Again = max(d.Again, time.Second) // no event tells that the Job is gone where it lost its label
+	switch {
+	case o.Job != nil && !Ended(o.Progress) && o.Job.DeletionTimestamp == nil:
+		d.Action = DeleteJob
+	case completed != nil && d.RequeueAfter == 0 && o.Suite.DeletionTimestamp == nil:
+		d.Action = DeleteSuite
 	}
 	return d
 }
 
-// Succeeded is the condition that carries the Suite's life; empty before anybody looked at the Suite.
+// Succeeded is the condition that carries the Suite's life; empty before the first reconcile.
 func Succeeded(s *v1alpha1.Suite) metav1.Condition {
 	for _, c := range s.Status.Conditions {
 		if c.Type == v1alpha1.ConditionSucceeded {
@@ -212,8 +203,8 @@ func Succeeded(s *v1alpha1.Suite) metav1.Condition {
 	return metav1.Condition{}
 }
 
-// ttl is the Suite's own: neither the deletion of its Trigger nor a later change of it makes a run that
-// exists go earlier.
+// ttl is the Suite's own, so that an existing run is not deleted earlier because its Trigger changes or is
+// deleted.
 func ttl(o Observation) time.Duration {
 	switch {
 	case o.Suite.Spec.TTLAfterFinished != nil:

@@ -31,17 +31,17 @@ func TestDecide(t *testing.T) {
 		"Start": {
 			reason: "Nothing is in the way.",
 			o:      ready(func(*observation) {}),
-			want:   suite.Decision{CreateJob: true},
+			want:   suite.Decision{Action: suite.CreateJob},
 		},
 		"StartAgainAfterACrash": {
 			reason: "An earlier status is not believed over what exists.",
 			o:      ready(func(o *observation) { o.Suite = aSuite("self", 2, in(v1alpha1.Running("The Job is being created."))) }),
-			want:   suite.Decision{CreateJob: true},
+			want:   suite.Decision{Action: suite.CreateJob},
 		},
 		"OnlyItselfInTheStream": {
 			reason: "A Suite does not wait for itself.",
 			o:      ready(func(o *observation) { o.Stream = []*v1alpha1.Suite{self} }),
-			want:   suite.Decision{CreateJob: true},
+			want:   suite.Decision{Action: suite.CreateJob},
 		},
 		"OlderUnfinished": {
 			reason: "Two runs of a stream never share the environment.",
@@ -53,7 +53,7 @@ func TestDecide(t *testing.T) {
 			o: ready(func(o *observation) {
 				o.Stream = []*v1alpha1.Suite{aSuite("older", 1, in(v1alpha1.Failed("")))}
 			}),
-			want: suite.Decision{CreateJob: true},
+			want: suite.Decision{Action: suite.CreateJob},
 		},
 		"SupersededBeforeItsStart": {
 			reason: "A run that never started ends at once.",
@@ -77,10 +77,10 @@ func TestDecide(t *testing.T) {
 			reason: "The Job goes first; the run has ended only when its pods are gone.",
 			o: ready(func(o *observation) {
 				o.Stream = []*v1alpha1.Suite{self, newer}
-				o.Job, o.Outcome = aJob("self"), v1alpha1.Running("")
+				o.Job, o.Progress = aJob("self"), v1alpha1.Running("")
 			}),
 			want: suite.Decision{
-				DeleteJob:    true,
+				Action:       suite.DeleteJob,
 				Condition:    v1alpha1.Running("Superseded by newer, a newer deployment of the same stream. Stopping its pods."),
 				SupersededBy: "newer",
 			},
@@ -89,7 +89,7 @@ func TestDecide(t *testing.T) {
 			reason: "A Job that is being deleted is not deleted again.",
 			o: ready(func(o *observation) {
 				o.Stream = []*v1alpha1.Suite{self, newer}
-				o.Job, o.Outcome = goingJob("self"), v1alpha1.Running("")
+				o.Job, o.Progress = goingJob("self"), v1alpha1.Running("")
 			}),
 			want: suite.Decision{
 				Condition:    v1alpha1.Running("Superseded by newer, a newer deployment of the same stream. Stopping its pods."),
@@ -111,7 +111,7 @@ func TestDecide(t *testing.T) {
 			reason: "An outcome that is there is kept.",
 			o: ready(func(o *observation) {
 				o.Stream = []*v1alpha1.Suite{self, newer}
-				o.Job, o.Outcome = aJob("self"), v1alpha1.Passed("All good.")
+				o.Job, o.Progress = aJob("self"), v1alpha1.Passed("All good.")
 			}),
 			want: suite.Decision{Condition: v1alpha1.Passed("All good.")},
 		},
@@ -126,7 +126,7 @@ func TestDecide(t *testing.T) {
 		"CanceledWhileQueued": {
 			reason: "A queued run is canceled at once.",
 			o: ready(func(o *observation) {
-				o.Suite, o.Place = aSuite("self", 2, canceled), 3
+				o.Suite, o.QueuePosition = aSuite("self", 2, canceled), new(3)
 			}),
 			want: suite.Decision{Condition: v1alpha1.Canceled("Canceled by setting spec.cancel.")},
 		},
@@ -143,20 +143,20 @@ func TestDecide(t *testing.T) {
 			reason: "The Job goes first.",
 			o: ready(func(o *observation) {
 				o.Suite = aSuite("self", 2, canceled, withJob)
-				o.Job, o.Outcome = aJob("self"), v1alpha1.Running("")
+				o.Job, o.Progress = aJob("self"), v1alpha1.Running("")
 			}),
-			want: suite.Decision{DeleteJob: true, Condition: v1alpha1.Running("Canceled by setting spec.cancel. Stopping its pods.")},
+			want: suite.Decision{Action: suite.DeleteJob, Condition: v1alpha1.Running("Canceled by setting spec.cancel. Stopping its pods.")},
 		},
 		"Running": {
 			reason: "What the Job says is what the Suite says.",
-			o:      ready(func(o *observation) { o.Job, o.Outcome = aJob("self"), v1alpha1.Running("Pulling its image.") }),
+			o:      ready(func(o *observation) { o.Job, o.Progress = aJob("self"), v1alpha1.Running("Pulling its image.") }),
 			want:   suite.Decision{Condition: v1alpha1.Running("Pulling its image.")},
 		},
 		"RunningWithoutATrigger": {
 			reason: "A Trigger that is deleted does not end the runs it started.",
 			o: ready(func(o *observation) {
 				o.Trigger, o.Environment = nil, nil
-				o.Job, o.Outcome = aJob("self"), v1alpha1.Running("Busy.")
+				o.Job, o.Progress = aJob("self"), v1alpha1.Running("Busy.")
 			}),
 			after: time.Hour,
 			want:  suite.Decision{Condition: v1alpha1.Running("Busy.")},
@@ -174,7 +174,7 @@ func TestDecide(t *testing.T) {
 				Missing: `Job "self"`,
 				Condition: v1alpha1.Running("The Job self was deleted before it ended. Notify again, or create another Suite, to repeat the run. " +
 					"Stopping its pods: kubectl get pods -n demo -l postflight.dev/suite=self"),
-				Again: 2 * time.Second,
+				RequeueAfter: 2 * time.Second,
 			},
 		},
 		"SupersededAndDeletedBeforeItsPods": {
@@ -188,7 +188,7 @@ func TestDecide(t *testing.T) {
 				Condition: v1alpha1.Running("Superseded by newer, a newer deployment of the same stream. " +
 					"Stopping its pods: kubectl get pods -n demo -l postflight.dev/suite=self"),
 				SupersededBy: "newer",
-				Again:        2 * time.Second,
+				RequeueAfter: 2 * time.Second,
 			},
 		},
 		"Suspended": {
@@ -198,12 +198,12 @@ func TestDecide(t *testing.T) {
 		},
 		"InTheQueue": {
 			reason: "A queued run says its place.",
-			o:      ready(func(o *observation) { o.Place = 3 }),
+			o:      ready(func(o *observation) { o.QueuePosition = new(3) }),
 			want:   suite.Decision{Condition: v1alpha1.Queued("Waiting for a slot, at place 3 of the queue.")},
 		},
 		"FarBackInTheQueue": {
 			reason: "A place far back is not worth a write whenever it changes.",
-			o:      ready(func(o *observation) { o.Place = 21 }),
+			o:      ready(func(o *observation) { o.QueuePosition = new(21) }),
 			want:   suite.Decision{Condition: v1alpha1.Queued("Waiting for a slot, with more than 20 runs ahead.")},
 		},
 		"TriggerNotThereYet": {
@@ -211,9 +211,9 @@ func TestDecide(t *testing.T) {
 			o:      ready(func(o *observation) { o.Trigger = nil }),
 			after:  10 * time.Second,
 			want: suite.Decision{
-				Missing:   `Trigger "smoke"`,
-				Condition: v1alpha1.Queued(`Waiting for the Trigger "smoke", which does not exist.`),
-				Again:     5 * time.Second,
+				Missing:      `Trigger "smoke"`,
+				Condition:    v1alpha1.Queued(`Waiting for the Trigger "smoke", which does not exist.`),
+				RequeueAfter: 5 * time.Second,
 			},
 		},
 		"EnvironmentReplaced": {
@@ -221,9 +221,9 @@ func TestDecide(t *testing.T) {
 			o:      ready(func(o *observation) { o.Environment = nil }),
 			after:  time.Hour,
 			want: suite.Decision{
-				Missing:   `Environment "staging"`,
-				Condition: v1alpha1.Queued(`Waiting for the Environment "staging", which does not exist.`),
-				Again:     5 * time.Second,
+				Missing:      `Environment "staging"`,
+				Condition:    v1alpha1.Queued(`Waiting for the Environment "staging", which does not exist.`),
+				RequeueAfter: 5 * time.Second,
 			},
 		},
 		"EnvironmentNeverThere": {
@@ -265,20 +265,20 @@ func TestDecide(t *testing.T) {
 			reason: "The garbage collector deletes the Job only once the finalizer is gone.",
 			o: ready(func(o *observation) {
 				o.Suite = aSuite("self", 2, deleted)
-				o.Job, o.Outcome = aJob("self"), v1alpha1.Running("")
+				o.Job, o.Progress = aJob("self"), v1alpha1.Running("")
 			}),
-			want: suite.Decision{DeleteJob: true, Condition: v1alpha1.Running("The Suite was deleted. Stopping its pods.")},
+			want: suite.Decision{Action: suite.DeleteJob, Condition: v1alpha1.Running("The Suite was deleted. Stopping its pods.")},
 		},
 		"DeletedLongAgo": {
 			reason: "A Suite is not deleted twice.",
 			o:      ready(func(o *observation) { o.Suite = aSuite("self", 2, deleted, in(v1alpha1.Passed("Good."))) }),
 			after:  9 * suite.DefaultTTL,
-			want:   suite.Decision{Condition: v1alpha1.Passed("Good."), Again: 2*time.Second + time.Minute - 8*suite.DefaultTTL},
+			want:   suite.Decision{Condition: v1alpha1.Passed("Good.")},
 		},
 		"StoppedBehindAFinalizer": {
 			reason: "The pods count. A finalizer that keeps the Job keeps nobody waiting.",
 			o: ready(func(o *observation) {
-				o.Suite, o.Job, o.Outcome = aSuite("self", 2, canceled), goingJob("self"), v1alpha1.Running("")
+				o.Suite, o.Job, o.Progress = aSuite("self", 2, canceled), goingJob("self"), v1alpha1.Running("")
 				o.Stopping = suite.Stopping{Since: t0, Done: true}
 			}),
 			after: 20 * time.Second,
@@ -287,17 +287,17 @@ func TestDecide(t *testing.T) {
 		"StoppingIsLookedAt": {
 			reason: "No event tells that pods stopped while the Job stays.",
 			o: ready(func(o *observation) {
-				o.Suite, o.Job, o.Outcome = aSuite("self", 2, canceled), goingJob("self"), v1alpha1.Running("")
+				o.Suite, o.Job, o.Progress = aSuite("self", 2, canceled), goingJob("self"), v1alpha1.Running("")
 				o.Stopping = suite.Stopping{Since: t0}
 			}),
 			after: 4 * time.Second,
-			want:  suite.Decision{Condition: v1alpha1.Running("Canceled by setting spec.cancel. Stopping its pods."), Again: 6 * time.Second},
+			want:  suite.Decision{Condition: v1alpha1.Running("Canceled by setting spec.cancel. Stopping its pods."), RequeueAfter: 6 * time.Second},
 		},
 		"Lost": {
 			reason: "A node that is gone keeps neither the stream nor a slot.",
 			o: ready(func(o *observation) {
 				o.Stream = []*v1alpha1.Suite{self, newer}
-				o.Job, o.Outcome = goingJob("self"), v1alpha1.Running("")
+				o.Job, o.Progress = goingJob("self"), v1alpha1.Running("")
 				o.Stopping = suite.Stopping{Since: t0, Lost: "The node is gone."}
 			}),
 			after: 20 * time.Minute,
@@ -306,11 +306,11 @@ func TestDecide(t *testing.T) {
 		"Overdue": {
 			reason: "Somebody took the deadline from the Job, or no controller runs it.",
 			o: ready(func(o *observation) {
-				o.Job, o.Outcome = startedJob("self", t0), v1alpha1.Running("")
+				o.Job, o.Progress = startedJob("self", t0), v1alpha1.Running("")
 			}),
 			after: 31 * time.Minute,
-			want: suite.Decision{DeleteJob: true, Condition: v1alpha1.Running(
-				"The run took longer than its timeout of 30m, and Kubernetes did not end its Job. Stopping its pods."), Again: time.Second},
+			want: suite.Decision{Action: suite.DeleteJob, Condition: v1alpha1.Running(
+				"The run took longer than its timeout of 30m, and Kubernetes did not end its Job. Stopping its pods."), RequeueAfter: time.Second},
 		},
 		"OverdueAndDeleted": {
 			reason: "The Job is gone because of that, and not behind our back.",
@@ -325,10 +325,10 @@ func TestDecide(t *testing.T) {
 		"OverdueIsLookedFor": {
 			reason: "No event tells of a deadline that nobody keeps.",
 			o: ready(func(o *observation) {
-				o.Job, o.Outcome = startedJob("self", t0), v1alpha1.Running("Busy.")
+				o.Job, o.Progress = startedJob("self", t0), v1alpha1.Running("Busy.")
 			}),
 			after: 20 * time.Minute,
-			want:  suite.Decision{Condition: v1alpha1.Running("Busy."), Again: 11 * time.Minute},
+			want:  suite.Decision{Condition: v1alpha1.Running("Busy."), RequeueAfter: 11 * time.Minute},
 		},
 		"Orphaned": {
 			reason: "Somebody deleted the Job and kept its pods, which nobody stops.",
@@ -342,9 +342,9 @@ func TestDecide(t *testing.T) {
 		"Unlabeled": {
 			reason: "The cache does not know the Job, so it is looked at.",
 			o: ready(func(o *observation) {
-				o.Job, o.Unlabeled, o.Outcome = aJob("self"), true, v1alpha1.Running("Busy.")
+				o.Job, o.Unlabeled, o.Progress = aJob("self"), true, v1alpha1.Running("Busy.")
 			}),
-			want: suite.Decision{Condition: v1alpha1.Running("Busy."), Again: 15 * time.Second},
+			want: suite.Decision{Condition: v1alpha1.Running("Busy."), RequeueAfter: 15 * time.Second},
 		},
 		"SupersededBefore": {
 			reason: "What was superseded stays so, also where the newer Suite is gone.",
@@ -365,7 +365,7 @@ func TestDecide(t *testing.T) {
 				o.Suite.Spec.TTLAfterFinished = &metav1.Duration{Duration: 8760 * time.Hour}
 			}),
 			after: 2*time.Second + time.Minute + time.Hour,
-			want:  suite.Decision{Condition: v1alpha1.Passed("Good."), Again: 8759 * time.Hour},
+			want:  suite.Decision{Condition: v1alpha1.Passed("Good."), RequeueAfter: 8759 * time.Hour},
 		},
 		"FinishedAndKept": {
 			reason: "It comes again when its time is up; the Trigger's word counts.",
@@ -373,7 +373,7 @@ func TestDecide(t *testing.T) {
 				o.Suite, o.Trigger = aSuite("self", 2, in(v1alpha1.Passed("Good."))), short
 			}),
 			after: 2*time.Second + 31*time.Minute,
-			want:  suite.Decision{Condition: v1alpha1.Passed("Good."), Again: 30 * time.Minute},
+			want:  suite.Decision{Condition: v1alpha1.Passed("Good."), RequeueAfter: 30 * time.Minute},
 		},
 		"FinishedLongAgo": {
 			reason: "A week is the default where the Trigger is gone.",
@@ -381,34 +381,34 @@ func TestDecide(t *testing.T) {
 				o.Suite, o.Trigger = aSuite("self", 2, in(v1alpha1.Passed("Good."))), nil
 			}),
 			after: 2*time.Second + time.Minute + suite.DefaultTTL,
-			want:  suite.Decision{Condition: v1alpha1.Passed("Good."), DeleteSuite: true},
+			want:  suite.Decision{Condition: v1alpha1.Passed("Good."), Action: suite.DeleteSuite},
 		},
 		"FinishedWithAJobLeft": {
 			reason: "A leader that was slow to step down may have started it.",
 			o: ready(func(o *observation) {
 				o.Suite = aSuite("self", 2, in(v1alpha1.Superseded("Over.")))
-				o.Job, o.Outcome = aJob("self"), v1alpha1.Running("")
+				o.Job, o.Progress = aJob("self"), v1alpha1.Running("")
 			}),
-			want: suite.Decision{Condition: v1alpha1.Superseded("Over."), DeleteJob: true, Again: suite.DefaultTTL + 2*time.Second + time.Minute},
+			want: suite.Decision{Condition: v1alpha1.Superseded("Over."), Action: suite.DeleteJob, RequeueAfter: suite.DefaultTTL + 2*time.Second + time.Minute},
 		},
 		"FinishedLongAgoWithAJobLeft": {
-			reason: "The Job goes first, and no event may tell that it has: somebody took its label.",
+			reason: "The Job goes first.",
 			o: ready(func(o *observation) {
 				o.Suite = aSuite("self", 2, in(v1alpha1.Superseded("Over.")))
-				o.Job, o.Unlabeled, o.Outcome = aJob("self"), true, v1alpha1.Running("")
+				o.Job, o.Unlabeled, o.Progress = aJob("self"), true, v1alpha1.Running("")
 			}),
 			after: 2 * suite.DefaultTTL,
-			want:  suite.Decision{Condition: v1alpha1.Superseded("Over."), DeleteJob: true, Again: time.Second},
+			want:  suite.Decision{Condition: v1alpha1.Superseded("Over."), Action: suite.DeleteJob},
 		},
 		"FinishedNeverChanges": {
 			reason: "Neither a cancel nor a newer run nor another outcome changes an end.",
 			o: ready(func(o *observation) {
 				o.Suite = aSuite("self", 2, in(v1alpha1.Passed("Good.")), canceled)
 				o.Stream = []*v1alpha1.Suite{newer}
-				o.Job, o.Outcome = aJob("self"), v1alpha1.Failed("Bad.")
+				o.Job, o.Progress = aJob("self"), v1alpha1.Failed("Bad.")
 			}),
 			after: 2*time.Second + time.Minute,
-			want:  suite.Decision{Condition: v1alpha1.Passed("Good."), Again: suite.DefaultTTL},
+			want:  suite.Decision{Condition: v1alpha1.Passed("Good."), RequeueAfter: suite.DefaultTTL},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

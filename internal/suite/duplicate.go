@@ -2,8 +2,8 @@ package suite
 
 import "github.com/postflight-dev/postflight/api/v1alpha1"
 
-// HasResult reports whether a run has ended and says something about its deployment. One that was
-// superseded or canceled, or that could not be run, does not.
+// HasResult reports whether the tests of a run came to a result. A run that was superseded or canceled, or
+// that could not be executed, has none.
 func HasResult(s *v1alpha1.Suite) bool {
 	switch s.State() {
 	case v1alpha1.ReasonPassed, v1alpha1.ReasonFailed, v1alpha1.ReasonTimedOut:
@@ -13,13 +13,13 @@ func HasResult(s *v1alpha1.Suite) bool {
 	}
 }
 
-// RunsAgain reports whether a notification of what a run tests already starts another attempt, the wanted
-// one. It does where that run has no result, or will have none: its commit must be tested, and must not
-// borrow the result of the run that superseded it. Where there is a result, the Trigger decides. The stream
-// is that of the existing run, as far as it is known.
+// RunsAgain reports whether a repeated notification starts another attempt, the wanted one, beside an existing
+// run of the same commit. It does if that run has no result, or will have none: its commit must be tested, and
+// must not borrow the result of the run that superseded it. If there is a result, the Trigger decides. The
+// stream is the known part of the existing run's.
 //
-// A client that did not get its answer sends the same notification again, with the same Idempotency-Key. It
-// is no newer for that: where a newer deployment superseded its run meanwhile, it supersedes nothing.
+// A client that got no answer sends the same notification again, with the same Idempotency-Key. That does not
+// make it newer: if a newer deployment superseded its run meanwhile, it supersedes nothing.
 func RunsAgain(existing, wanted *v1alpha1.Suite, stream []*v1alpha1.Suite, policy v1alpha1.DuplicatePolicy) bool {
 	superseded := existing.State() == v1alpha1.ReasonSuperseded || existing.Status.SupersededBy != "" || newerThan(existing, stream) != nil
 	switch {

@@ -31,7 +31,7 @@ func EphemeralEnvironment(base *v1alpha1.Environment, deploymentURL string, expi
 			URL:           deploymentURL,
 			Variables:     base.Spec.Variables,
 			VariablesFrom: base.Spec.VariablesFrom,
-			// Each is a place of its own, that is as easily shared by two runs as the base is.
+			// Two runs can share each of them as easily as the base.
 			MaxConcurrentSuites: base.Spec.MaxConcurrentSuites,
 			Ephemeral: &v1alpha1.EphemeralEnvironment{
 				DeploymentURL: deploymentURL,

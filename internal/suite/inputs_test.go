@@ -27,27 +27,31 @@ func TestDecideWithInputs(t *testing.T) {
 		suite   *v1alpha1.Suite
 		change  func(*suite.Observation)
 		after   time.Duration // since t0
-		create  bool
-		lookUp  bool
+		action  suite.Action
 		state   string
 		message string
 		again   time.Duration
 	}{
-		"NotLookedYet":   {reason: "Nothing else is in the way, so the store is asked.", lookUp: true, state: "Queued"},
-		"OtherwiseNot":   {reason: "A run that waits for its turn does not ask.", change: func(o *suite.Observation) { o.Place = 3 }, state: "Queued", message: "place 3"},
-		"Found":          {reason: "The run starts.", change: found, create: true},
-		"NoneNeeded":     {reason: "No variable names a file.", change: func(o *suite.Observation) { o.Inputs = &suite.Inputs{} }, create: true},
-		"Missing":        {reason: "It will never be there.", change: func(o *suite.Observation) { o.Inputs = &suite.Inputs{Problem: "There is no app.apk."} }, state: "Error", message: "There is no app.apk."},
+		"NotLookedYet":   {reason: "Nothing else is in the way, so the store is asked.", action: suite.FindInputs},
+		"OtherwiseNot":   {reason: "A run that waits for its turn does not ask.", change: func(o *suite.Observation) { o.QueuePosition = new(3) }, state: "Queued", message: "place 3"},
+		"Found":          {reason: "The run starts.", change: found, action: suite.CreateJob},
+		"NoneNeeded":     {reason: "No variable names a file.", change: func(o *suite.Observation) { o.Inputs = &suite.Inputs{} }, action: suite.CreateJob},
+		"Missing":        {reason: "It will never be there.", change: func(o *suite.Observation) { o.Inputs = &suite.Inputs{Missing: []string{"app.apk", "b"}} }, state: "Error", message: `not among those of team "demo": "app.apk", "b". Upload them`},
+		"Invalid":        {reason: "The variable names no file.", change: func(o *suite.Observation) { o.Inputs = &suite.Inputs{Invalid: "Not a file."} }, state: "Error", message: "Not a file."},
+		"NoStore":        {reason: "The operator has to act.", change: func(o *suite.Observation) { o.Inputs = &suite.Inputs{NoStore: true} }, state: "Error", message: "no store for files is configured"},
+		"Limited":        {reason: "A run that needs a slot does not use the store before it has one.", change: func(o *suite.Observation) { o.Team.Spec.MaxConcurrentSuites = 1 }, action: suite.RequestSlot},
+		"SlotIsFree":     {reason: "Then it looks for its files.", change: func(o *suite.Observation) { o.Team.Spec.MaxConcurrentSuites, o.QueuePosition = 1, new(0) }, action: suite.FindInputs},
+		"SlotAgain":      {reason: "Meanwhile another run may have taken it.", change: func(o *suite.Observation) { found(o); o.Team.Spec.MaxConcurrentSuites = 1 }, action: suite.RequestSlot},
 		"StoreDown":      {reason: "It may come back.", change: down, state: "Queued", message: "it refuses connections", again: time.Second},
 		"StoreDownLong":  {reason: "The pauses grow.", suite: aSuite("self", 2, waitingSince(t0)), after: time.Minute, change: down, state: "Queued", again: 15 * time.Second},
 		"StoreDownLast":  {reason: "The last look is at the end of the patience.", suite: aSuite("self", 2, waitingSince(t0)), after: 10*time.Minute - time.Second, change: down, state: "Queued", again: time.Second},
 		"StoreDownEver":  {reason: "As long as the run might take.", suite: aSuite("self", 2, waitingSince(t0)), after: 10 * time.Minute, change: down, state: "Error", message: "could not be looked up for 10m"},
 		"QueuedForLong":  {reason: "The time in the queue is not the store's.", after: 5 * time.Hour, change: down, state: "Queued", again: time.Second},
-		"QueuedAndDown":  {reason: "Who waits for the store goes on to ask it, and leaves its turn to others.", suite: aSuite("self", 2, waitingSince(t0)), change: func(o *suite.Observation) { o.Place = 3 }, lookUp: true, state: "Queued"},
-		"QueuedStill":    {reason: "And says so.", suite: aSuite("self", 2, waitingSince(t0)), after: time.Minute, change: func(o *suite.Observation) { down(o); o.Place = 3 }, state: "Queued", message: "it refuses connections", again: 15 * time.Second},
-		"QueuedAndBack":  {reason: "It has its turn again.", suite: aSuite("self", 2, waitingSince(t0)), after: time.Minute, change: func(o *suite.Observation) { found(o); o.Place = 3 }, state: "Queued", message: "place 3"},
+		"QueuedAndDown":  {reason: "Who waits for the store goes on to ask it, and leaves its turn to others.", suite: aSuite("self", 2, waitingSince(t0)), change: func(o *suite.Observation) { o.QueuePosition = new(3) }, action: suite.FindInputs},
+		"QueuedStill":    {reason: "And says so.", suite: aSuite("self", 2, waitingSince(t0)), after: time.Minute, change: func(o *suite.Observation) { down(o); o.QueuePosition = new(3) }, state: "Queued", message: "it refuses connections", again: 15 * time.Second},
+		"QueuedAndBack":  {reason: "It has its turn again.", suite: aSuite("self", 2, waitingSince(t0)), after: time.Minute, change: func(o *suite.Observation) { found(o); o.QueuePosition = new(3) }, state: "Queued", message: "place 3"},
 		"Canceled":       {reason: "Whoever waits can be canceled.", suite: aSuite("self", 2, canceled, waitingSince(t0)), after: time.Minute, change: down, state: "Canceled"},
-		"JobExists":      {reason: "What runs is not looked up again.", change: func(o *suite.Observation) { o.Job, o.Outcome = aJob("self"), v1alpha1.Running("It runs.") }, state: "Running", message: "It runs."},
+		"JobExists":      {reason: "What runs is not looked up again.", change: func(o *suite.Observation) { o.Job, o.Progress = aJob("self"), v1alpha1.Running("It runs.") }, state: "Running", message: "It runs."},
 		"TriggerIsGone":  {reason: "There is nobody to ask what it needs.", change: func(o *suite.Observation) { o.Trigger = nil }, state: "Queued", message: "Waiting for the Trigger", again: 5 * time.Second},
 		"StreamInTheWay": {reason: "The older run goes first.", change: func(o *suite.Observation) { o.Stream = []*v1alpha1.Suite{aSuite("older", 1)} }, state: "Queued", message: "older run"},
 	} {
@@ -62,7 +66,7 @@ func TestDecideWithInputs(t *testing.T) {
 				tc.change(&o)
 			}
 			d := suite.Decide(o, t0.Add(tc.after))
-			if d.CreateJob != tc.create || d.LookUpInputs != tc.lookUp || d.Condition.Reason != tc.state || d.Again != tc.again || !strings.Contains(d.Condition.Message, tc.message) {
+			if d.Action != tc.action || d.Condition.Reason != tc.state || d.RequeueAfter != tc.again || !strings.Contains(d.Condition.Message, tc.message) {
 				t.Errorf("%s\n%+v", tc.reason, d)
 			}
 		})
@@ -73,7 +77,7 @@ func found(o *suite.Observation) {
 	o.Inputs = &suite.Inputs{Found: []v1alpha1.SuiteInput{{Path: "app.apk", ETag: "e", Size: 5}}}
 }
 
-func down(o *suite.Observation) { o.Inputs = &suite.Inputs{Waiting: "it refuses connections"} }
+func down(o *suite.Observation) { o.Inputs = &suite.Inputs{Unavailable: "it refuses connections"} }
 
 // TestInputsAreRecorded once the Job exists, from what the Job says; and the beginning of a wait stays
 // what it was.
@@ -91,10 +95,10 @@ func TestInputsAreRecorded(t *testing.T) {
 	if c := step(20, down); c == nil || c.Status != metav1.ConditionFalse || !c.LastTransitionTime.Time.Equal(t0.Add(10*time.Second)) || s.Status.Inputs != nil {
 		t.Errorf("while the store is down: %+v, inputs %v", c, s.Status.Inputs)
 	}
-	if c := step(25, func(o *suite.Observation) { found(o); o.Place = 3 }); c != nil {
+	if c := step(25, func(o *suite.Observation) { found(o); o.QueuePosition = new(3) }); c != nil {
 		t.Errorf("in the queue, with a store that is back: %+v", c)
 	}
-	running := func(o *suite.Observation) { found(o); o.Job, o.Outcome = &batchv1.Job{}, v1alpha1.Running("") }
+	running := func(o *suite.Observation) { found(o); o.Job, o.Progress = &batchv1.Job{}, v1alpha1.Running("") }
 	if c := step(30, running); c == nil || c.Status != metav1.ConditionTrue {
 		t.Errorf("with a Job: %+v", c)
 	}

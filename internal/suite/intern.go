@@ -6,9 +6,9 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// Intern makes a Suite share with others the strings that many have in common, of which a cache of
-// thousands would otherwise hold a copy each. What tells runs apart, such as SHAs and the values of
-// variables, is left alone: there, the table of shared strings would cost more than it saves.
+// Intern shares the strings that many Suites have in common, so that a cache of thousands holds each once.
+// Strings that differ between runs, such as SHAs and the values of variables, are left alone: for these the
+// table of shared strings would cost more than it saves.
 func Intern(s *v1alpha1.Suite) {
 	spec, d := &s.Spec, &s.Spec.Deployment
 	share(&s.Namespace, &spec.Trigger.Name, &spec.Environment, &spec.SupersedeKey, &d.Branch, &d.Type, &d.Repository)
@@ -38,7 +38,7 @@ func share[S ~string](texts ...*S) {
 	}
 }
 
-// shareKeys relies on an assignment to an element of a map replacing its key, too: it does for strings.
+// shareKeys relies on an assignment to a map element that also replaces its key, which it does for strings.
 func shareKeys(m map[string]string) {
 	for key, value := range m {
 		m[shared(key)] = value

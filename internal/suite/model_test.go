@@ -184,15 +184,21 @@ func (w *world) reconcile(t failer, leader int, name string, crash bool) {
 		o.Stream = append(o.Stream, other)
 	}
 	if j := w.jobs[name]; j != nil {
-		o.Job, o.Outcome = aJob(name), j.outcome
+		o.Job, o.Progress = aJob(name), j.outcome
 		if j.going {
 			o.Job = goingJob(name)
 		}
 	}
 	o.PodsLeft = o.Job == nil && s.Status.JobName != "" && w.pods[name]
 	d := suite.Decide(o, t0.Add(10*time.Second))
-	w.apply(t, leader, o, d)
-	if crash || d.CreateJob { // the status tells of the Job once it is seen
+	for last := suite.Report; d.Action != suite.Report; d = suite.Decide(o, t0.Add(10*time.Second)) {
+		if d.Action == last {
+			t.Fatalf("%s: %s follows upon itself", name, last)
+		}
+		last = d.Action
+		w.act(t, leader, &o, d.Action)
+	}
+	if crash || o.Creation.Result == suite.Created { // the Job's name is recorded once the Job is seen
 		return
 	}
 	is := s.DeepCopy()
@@ -203,10 +209,13 @@ func (w *world) reconcile(t failer, leader int, name string, crash bool) {
 	}
 }
 
-func (w *world) apply(t failer, leader int, o suite.Observation, d suite.Decision) {
+func (w *world) act(t failer, leader int, o *suite.Observation, action suite.Action) {
 	name := o.Suite.Name
 	switch {
-	case d.CreateJob && w.jobs[name] == nil:
+	case action == suite.DeleteJob:
+		w.jobs[name].going = true
+		o.JobDeleted(t0)
+	case action == suite.CreateJob && w.jobs[name] == nil:
 		if len(w.caches) == 1 && w.suites[name].Status.JobName != "" {
 			t.Fatalf("%s gets a second Job, after it was known to have had one", name)
 		}
@@ -215,8 +224,10 @@ func (w *world) apply(t failer, leader int, o suite.Observation, d suite.Decisio
 		if len(w.caches) == 1 {
 			w.checkAlone(t, leader, name)
 		}
-	case d.DeleteJob:
-		w.jobs[name].going = true
+		o.Creation.Result = suite.Created
+		o.Job, o.Progress = aJob(name), w.jobs[name].outcome
+	default:
+		t.Fatalf("%s: nobody expected %s", name, action)
 	}
 }
 

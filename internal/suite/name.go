@@ -16,7 +16,7 @@ const (
 	maxNameBytes = 52
 
 	// hashChars of five bits are 80 bits: with a million runs of one Trigger, two of them share a
-	// name with a probability below 1e-12, and SameRun tells them apart even then.
+	// name with a probability below 1e-12, and SameRun distinguishes them even then.
 	hashChars = 16
 )
 

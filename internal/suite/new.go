@@ -17,15 +17,15 @@ const (
 	// sends it again.
 	annotationIdempotencyKey = "postflight.dev/idempotency-key"
 
-	// AnnotationRequest holds the id of the request that created the Suite: a request that meets its
-	// own Suite again, because the first answer of the API server was lost, has created it.
+	// AnnotationRequest holds the id of the request that created the Suite. If the API server's first answer
+	// was lost, the request finds its own Suite, and has created it.
 	AnnotationRequest = "postflight.dev/request-id"
 
 	// shortSHA is how much of a commit people read.
 	shortSHA = 12
 )
 
-// Request is a Trigger that wants a Notification, and what came with it.
+// Request is a Trigger that matches a Notification, and what came with it.
 type Request struct {
 	Trigger      *v1alpha1.Trigger
 	Environment  string // name of the Environment that is tested, the Trigger's or an ephemeral one
@@ -69,8 +69,7 @@ func New(r Request) *v1alpha1.Suite {
 	return s
 }
 
-// SameRun reports whether an existing Suite of the wanted one's name is the same run, and not
-// something else that took the name.
+// SameRun reports whether an existing Suite with the wanted one's name is the same run.
 func SameRun(existing, wanted *v1alpha1.Suite) bool {
 	return existing.Spec.Trigger.UID == wanted.Spec.Trigger.UID &&
 		existing.Spec.Environment == wanted.Spec.Environment &&
@@ -79,7 +78,7 @@ func SameRun(existing, wanted *v1alpha1.Suite) bool {
 		(wanted.Spec.Deployment.SHA != "" || sameKey(existing, wanted))
 }
 
-// sameKey reports whether both come of notifications with the same Idempotency-Key, or of none with a key.
+// sameKey reports whether the notifications of both had the same Idempotency-Key, or none.
 func sameKey(a, b *v1alpha1.Suite) bool {
 	return a.Annotations[annotationIdempotencyKey] == b.Annotations[annotationIdempotencyKey]
 }
@@ -97,7 +96,7 @@ func (r Request) identity() identity {
 	return id
 }
 
-// supersedeKey is the client's own key, or branch/environment where the Trigger goes by branches.
+// supersedeKey is the client's own key, or branch/environment where the Trigger supersedes by branch.
 func (r Request) supersedeKey() string {
 	switch r.Trigger.Spec.Supersede {
 	case v1alpha1.SupersedeEnvironment, v1alpha1.SupersedeNone:

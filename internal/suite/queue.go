@@ -13,12 +13,17 @@ type Limits struct {
 	Environment map[string]int32 // by the Environment's name
 }
 
-// Place is the place of s in the queue, from 1, and 0 where s may start now. It replays the queue over
-// what exists: active runs hold their slots, then the waiting ones take what is left, first come
-// first served. A run needs a slot of the team, of its Trigger and of its Environment. One that waits for
-// any of these does not keep the others from anybody, and one that could not start with a slot either, a
-// stuck one, keeps none.
-func Place(s *v1alpha1.Suite, unfinished []*v1alpha1.Suite, active func(*v1alpha1.Suite) bool, limits Limits) int {
+// NeedsSlot reports whether anything limits how many runs of the Trigger are active at once. The Environment
+// may be nil.
+func NeedsSlot(team *v1alpha1.Team, t *v1alpha1.Trigger, e *v1alpha1.Environment) bool {
+	return team.Spec.MaxConcurrentSuites != 0 || t.Spec.MaxConcurrentSuites != 0 || (e != nil && e.Spec.MaxConcurrentSuites != 0)
+}
+
+// QueuePosition is the position of s in the queue, from 1, and 0 where s may start now. It replays the queue:
+// active runs hold their slots, then the waiting ones take the rest, first come, first served. A run needs a
+// slot of the team, of its Trigger and of its Environment. While it waits for one of these it holds none of
+// the others, and a blocked run holds none at all.
+func QueuePosition(s *v1alpha1.Suite, unfinished []*v1alpha1.Suite, active func(*v1alpha1.Suite) bool, limits Limits) int {
 	slots := slots{limits: limits, trigger: map[string]int32{}, environment: map[string]int32{}}
 	var waiting []*v1alpha1.Suite
 	for _, other := range unfinished {
@@ -29,43 +34,42 @@ func Place(s *v1alpha1.Suite, unfinished []*v1alpha1.Suite, active func(*v1alpha
 		}
 	}
 	slices.SortFunc(waiting, Compare)
-	stuck := Stuck(unfinished)
-	place := 1
+	blocked := Blocked(unfinished)
+	position := 1
 	for _, other := range waiting {
 		free := slots.free(other)
 		switch {
 		case other.Name == s.Name && free:
 			return 0
 		case other.Name == s.Name:
-			return place
-		case stuck(other):
+			return position
+		case blocked(other):
 		case free:
 			slots.take(other)
 		case slots.competes(other, s):
-			place++
+			position++
 		}
 	}
 	return 0
 }
 
-// Front are those of the waiting runs whom a slot that gets free can concern: of those that need the same
-// slots as many as there can be, for all may be free by now, and those behind them who are told their
-// exact place, or will be. Whoever waits further back says just that, and need not be looked at; nor need
-// those that are stuck, who wait for something else.
-func Front(waiting []*v1alpha1.Suite, stuck func(*v1alpha1.Suite) bool, limits Limits) []*v1alpha1.Suite {
+// NextInQueue are the waiting runs that a free slot can concern: of those that need the same slots, as many
+// as there are slots, and those behind them whose messages have their exact position, or will. Others need no
+// reconcile: the message of those further back does not change, and blocked ones wait for something else.
+func NextInQueue(waiting []*v1alpha1.Suite, blocked func(*v1alpha1.Suite) bool, limits Limits) []*v1alpha1.Suite {
 	ahead := map[need]int32{}
 	return slices.DeleteFunc(slices.SortedFunc(slices.Values(waiting), Compare), func(s *v1alpha1.Suite) bool {
-		if stuck(s) {
+		if blocked(s) {
 			return true
 		}
 		needs := limits.needs(s)
 		ahead[needs]++
-		return ahead[needs] > limits.of(needs)+exactPlaces+1
+		return ahead[needs] > limits.of(needs)+exactPositions+1
 	})
 }
 
-// need is what slots a run needs beside one of the team. The Environment is left out where it has no
-// limit, or the many ephemeral ones would each have a front of their own.
+// need says which slots a run needs beside one of the team. The Environment is left out where it has no limit,
+// or each of the many ephemeral ones would be counted apart.
 type need struct{ trigger, environment string }
 
 func (l Limits) needs(s *v1alpha1.Suite) need {
@@ -75,7 +79,7 @@ func (l Limits) needs(s *v1alpha1.Suite) need {
 	return need{s.Spec.Trigger.Name, s.Spec.Environment}
 }
 
-// of is how many runs with a need can have slots at most, where there is a limit.
+// of is how many runs with a need can be active at once; 0 means no limit.
 func (l Limits) of(n need) int32 {
 	least := int32(0)
 	for _, limit := range []int32{l.Team, l.Trigger[n.trigger], l.Environment[n.environment]} {
@@ -86,9 +90,9 @@ func (l Limits) of(n need) int32 {
 	return least
 }
 
-// Stuck tells which of the waiting runs could not start with a slot either: those behind an unfinished
-// run of their stream, of which only the oldest may start, and those that leave their turn to others.
-func Stuck(unfinished []*v1alpha1.Suite) func(*v1alpha1.Suite) bool {
+// Blocked reports which of the waiting runs could not start even with a slot: those behind an unfinished run
+// of their stream, of which only the oldest may start, and those that yield their slot.
+func Blocked(unfinished []*v1alpha1.Suite) func(*v1alpha1.Suite) bool {
 	first, second := make(map[stream]*v1alpha1.Suite, len(unfinished)), map[stream]*v1alpha1.Suite{}
 	for _, s := range unfinished {
 		keepOldest(first, streamOf(s), s)
@@ -100,7 +104,7 @@ func Stuck(unfinished []*v1alpha1.Suite) func(*v1alpha1.Suite) bool {
 	}
 	return func(s *v1alpha1.Suite) bool {
 		x := streamOf(s)
-		return x != stream{} && (behind(s, first[x]) || behind(s, second[x])) || LeavesTurn(s)
+		return x != stream{} && (behind(s, first[x]) || behind(s, second[x])) || YieldsSlot(s)
 	}
 }
 

@@ -162,7 +162,7 @@ func TestPlace(t *testing.T) {
 			}
 			active := func(s *v1alpha1.Suite) bool { return isActive[s.Name] }
 			self := tc.queued[len(tc.queued)-1]
-			if got := suite.Place(self, append(tc.active, tc.queued...), active, tc.limits); got != tc.want {
+			if got := suite.QueuePosition(self, append(tc.active, tc.queued...), active, tc.limits); got != tc.want {
 				t.Errorf("%s\nPlace = %d, want %d", tc.reason, got, tc.want)
 			}
 		})

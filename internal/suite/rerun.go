@@ -9,10 +9,10 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// Rerun is another attempt of a run, as a person asks for it. It has the name that another
-// notification's attempt of that number would have, so that the two are one run. Where there is no
-// SHA, the request identifies it. It was received when it is created, by the API server's clock: the
-// clock of the person's machine must not decide what supersedes what.
+// Rerun is another attempt of a run, as a person requests it. Its name is that of the attempt which another
+// notification would create, so that the two are one run. Where there is no SHA, the request identifies it.
+// It counts as received when the API server creates it: the clock of the person's machine must not decide
+// what supersedes what.
 func Rerun(s *v1alpha1.Suite, trigger types.UID, attempt int32, request string) *v1alpha1.Suite {
 	id := identity{trigger: trigger, environment: s.Spec.Environment, kind: "sha", value: s.Spec.Deployment.SHA, attempt: attempt}
 	if id.value == "" {

@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -9,24 +10,27 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/plaintext"
 )
 
-// SetStatus writes a Decision into the status of the Suite. Writing the same one twice changes nothing.
+// maxPodProblem is the bound of the schema, in bytes.
+const maxPodProblem = 2048
+
+// SetStatus writes a Decision into the status of the Suite. Writing it twice changes nothing.
 func SetStatus(s *v1alpha1.Suite, o Observation, d Decision, now time.Time) {
 	s.Status.ObservedGeneration = s.Generation
 	if s.Finished() {
 		return
 	}
 	setCondition(s, d.Condition, now)
-	setLanguageOfKstatus(s, d.Condition, now)
+	setKstatusConditions(s, d.Condition, now)
 	setInputs(s, o, now)
 	setJobAccepted(s, o, d, now)
 	setObjectsFound(s, d, now)
 	if o.Job != nil {
 		s.Status.JobName = s.Name
-	}
-	if o.Job != nil && s.Status.StartTime == nil {
-		s.Status.StartTime = o.Job.Status.StartTime
+		s.Status.PodProblem = plaintext.Line(o.PodProblem, maxPodProblem)
+		s.Status.StartTime = cmp.Or(s.Status.StartTime, o.Job.Status.StartTime)
 	}
 	if d.SupersededBy != "" {
 		s.Status.SupersededBy = d.SupersededBy
@@ -53,8 +57,8 @@ func setCondition(s *v1alpha1.Suite, c metav1.Condition, now time.Time) {
 	meta.SetStatusCondition(&s.Status.Conditions, c)
 }
 
-// setLanguageOfKstatus says the same in conditions that are there only while they are True.
-func setLanguageOfKstatus(s *v1alpha1.Suite, c metav1.Condition, now time.Time) {
+// setKstatusConditions sets conditions that exist only while they are True, which Argo CD and Flux read.
+func setKstatusConditions(s *v1alpha1.Suite, c metav1.Condition, now time.Time) {
 	switch c.Status {
 	case metav1.ConditionUnknown:
 		setCondition(s, metav1.Condition{Type: v1alpha1.ConditionReconciling, Status: metav1.ConditionTrue, Reason: c.Reason}, now)

@@ -11,18 +11,22 @@ import (
 )
 
 const (
-	// StopLookAfter is how long after the pods of a Job were told to stop it is first looked at whether
-	// they have: most Jobs are gone by then, of which an event tells.
-	StopLookAfter = 10 * time.Second
+	// StopCheckAfter is when to check for the first time whether the pods of a Job have stopped: by then most
+	// Jobs are gone, which an event reports.
+	StopCheckAfter = 10 * time.Second
 
-	// stopLookMax bounds the pauses between these looks.
-	stopLookMax = 30 * time.Second
+	// stopCheckMax bounds the pauses between these checks.
+	stopCheckMax = 30 * time.Second
 
-	// unlabeledEvery is how often a Job is looked at of which no event tells.
+	// unlabeledEvery is how often to check a Job that no event reports.
 	unlabeledEvery = 15 * time.Second
 
-	// orphanGrace is the longest common grace period of pods, which counts before they are given up.
+	// orphanGrace is the longest common grace period of pods, which passes before they are given up.
 	orphanGrace = time.Minute
+
+	// The pauses between checks of a Job that has no ready pod yet: short at first, when most causes show.
+	unreadyMin = time.Second
+	unreadyMax = time.Minute
 
 	// deadlineGrace is how long after its timeout Kubernetes may take to end a Job, before it is deleted.
 	deadlineGrace = time.Minute
@@ -31,24 +35,16 @@ const (
 	maxTimeout = 168 * time.Hour
 )
 
-// Stopping is how far a Job is whose pods are to stop: because it is being deleted, has failed or has
-// succeeded.
-type Stopping struct {
-	Since time.Time // zero: the Job goes on
-	Done  bool      // the Job is being deleted, and all of its pods have ended
-	Lost  string    // a sentence about pods that do not stop, and may still be running; empty: there are none
-}
-
-// stop ends a run whose Job has to go first: only when the Job is gone are its pods, and only then
-// may the run be called ended, so that its successor can rely on the end alone. Somebody who deletes the
-// Job may have it go before its pods, and a finalizer may keep it after them.
+// stop ends a run once its Job is gone, and with it its pods: a successor relies on the end alone. If somebody
+// else deletes the Job, it may go before its pods; a finalizer may keep it after them.
 func stop(o Observation, end metav1.Condition, now time.Time) Decision {
 	switch {
 	case o.Job != nil && !o.Stopping.Done:
-		return Decision{
-			DeleteJob: o.Job.DeletionTimestamp == nil,
-			Condition: v1alpha1.Running(end.Message + " Stopping its pods."),
+		d := Decision{Condition: v1alpha1.Running(end.Message + " Stopping its pods.")}
+		if o.Job.DeletionTimestamp == nil {
+			d.Action = DeleteJob
 		}
+		return d
 	case o.PodsLeft:
 		waited := now.Sub(since(o.Suite, v1alpha1.ConditionObjectsFound, now))
 		if waited >= o.GiveUpPods+orphanGrace {
@@ -59,16 +55,16 @@ func stop(o Observation, end metav1.Condition, now time.Time) Decision {
 			Missing: fmt.Sprintf("Job %q", o.Suite.Name),
 			Condition: v1alpha1.Running(fmt.Sprintf("%s Stopping its pods: kubectl get pods -n %s -l %s=%s",
 				end.Message, o.Suite.Namespace, v1alpha1.LabelSuite, o.Suite.Name)),
-			Again: min(max(waited/4, podsEvery), stopLookMax),
+			RequeueAfter: min(max(waited/4, podsEvery), stopCheckMax),
 		}
 	default:
 		return Decision{Condition: end}
 	}
 }
 
-// overdue reports whether Kubernetes should have ended the Job by now. It does not where somebody took
-// the deadline away, or where its Job controller does not run. Once the Job is deleted for that, the Suite's own
-// start time is what is left to tell.
+// overdue reports whether Kubernetes should have ended the Job by now. It does not if somebody removed the
+// deadline, or if the Job controller does not run. Once the Job is deleted for that, only the Suite's own start
+// time is left.
 func overdue(o Observation, now time.Time) bool {
 	started := o.Suite.Status.StartTime
 	if o.Job != nil && o.Job.Status.StartTime != nil {
@@ -77,7 +73,7 @@ func overdue(o Observation, now time.Time) bool {
 	return started != nil && now.Sub(started.Time) >= timeLimit(o)+deadlineGrace
 }
 
-// timeLimit of a run is what its Job was given, as its Trigger may have changed since.
+// timeLimit of a run is that of its Job, because the Trigger may have changed since.
 func timeLimit(o Observation) time.Duration {
 	switch {
 	case o.Job != nil && o.Job.Spec.ActiveDeadlineSeconds != nil:
@@ -89,15 +85,18 @@ func timeLimit(o Observation) time.Duration {
 	}
 }
 
-// watchJob is when to look at a Job again of which no event may tell: its pods do not stop, it does not
-// end in time, or the cache does not have it.
-func watchJob(o Observation, now time.Time) time.Duration {
+// jobPollInterval is when to check a Job again where no event may come: its pods do not start or stop, it
+// does not end in time, or the cache does not have it.
+func jobPollInterval(o Observation, now time.Time) time.Duration {
 	if o.Unlabeled {
 		return unlabeledEvery
 	}
 	if since := o.Stopping.Since; !since.IsZero() {
 		waited := now.Sub(since)
-		return max(StopLookAfter-waited, min(max(waited/4, time.Second), stopLookMax))
+		return max(StopCheckAfter-waited, min(max(waited/4, time.Second), stopCheckMax))
+	}
+	if o.Unready {
+		return min(max(now.Sub(o.Job.CreationTimestamp.Time)/4, unreadyMin), unreadyMax)
 	}
 	if started := o.Job.Status.StartTime; started != nil {
 		return max(started.Add(timeLimit(o)+deadlineGrace).Sub(now), time.Second)
@@ -105,7 +104,7 @@ func watchJob(o Observation, now time.Time) time.Duration {
 	return 0
 }
 
-// sooner of two pauses, of which 0 is none.
+// sooner is the shorter of two pauses; 0 means no pause.
 func sooner(a, b time.Duration) time.Duration {
 	if a == 0 || b == 0 {
 		return cmp.Or(a, b)

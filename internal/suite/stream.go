@@ -5,12 +5,11 @@ import (
 	"github.com/postflight-dev/postflight/internal/notification"
 )
 
-// stream identifies Suites of which a newer one makes the older ones pointless, within a namespace. The
-// zero value is no stream.
+// stream identifies the Suites of a namespace that supersede each other. The zero value is no stream.
 type stream struct{ trigger, environment, key string }
 
-// streamOf is the one place that knows what a stream is; all else compares streams, or their keys. No
-// Trigger has an empty name, so a stream of a whole Environment is never one of a Trigger.
+// streamOf alone defines what a stream is; all other code compares streams, or their keys. No Trigger has an
+// empty name, so a stream of a whole Environment is never one of a Trigger.
 func streamOf(s *v1alpha1.Suite) stream {
 	spec := &s.Spec
 	switch {
@@ -39,7 +38,7 @@ func sameCommit(a, b *v1alpha1.Suite) bool {
 
 // siblings reports whether two Suites answer the same notification, for different Triggers. They test
 // the same deployment, so that in the stream of an Environment neither supersedes the other nor waits
-// for it. Of one Trigger there is one Suite per notification; another is a copy that somebody made.
+// for it. A Trigger has one Suite per notification; another one is a copy made by hand.
 func siblings(a, b *v1alpha1.Suite) bool {
 	request := a.Annotations[AnnotationRequest]
 	return request != "" && request == b.Annotations[AnnotationRequest] && a.Spec.Trigger.Name != b.Spec.Trigger.Name

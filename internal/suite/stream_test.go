@@ -118,11 +118,11 @@ func TestSiblings(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := suite.Observation{Suite: tc.self, Trigger: aTrigger(), Environment: anEnvironment(), Team: aTeam(), Stream: append(tc.stream, tc.self)}
 			d := suite.Decide(o, t0)
-			if d.SupersededBy != tc.by || d.CreateJob != tc.starts {
-				t.Errorf("%s\nsuperseded by %q, starts: %t (%s), want %q, %t", tc.reason, d.SupersededBy, d.CreateJob, d.Condition.Message, tc.by, tc.starts)
+			if d.SupersededBy != tc.by || d.Action == suite.CreateJob != tc.starts {
+				t.Errorf("%s\nsuperseded by %q, starts: %t (%s), want %q, %t", tc.reason, d.SupersededBy, d.Action == suite.CreateJob, d.Condition.Message, tc.by, tc.starts)
 			}
 			// The queue must agree on who waits for whom.
-			behind := suite.Stuck(o.Stream)(tc.self)
+			behind := suite.Blocked(o.Stream)(tc.self)
 			if want := !tc.starts && tc.by == ""; behind != want && tc.by == "" {
 				t.Errorf("%s\nstuck: %t, want %t", tc.reason, behind, want)
 			}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -14,44 +13,41 @@ import (
 	"github.com/postflight-dev/postflight/internal/plaintext"
 )
 
-// Outcome reads how a run goes from its Job and the Job's pods, which may be in any order, and gone.
-// The run has ended when the Job says that it is complete or failed, which it says only once its pods
-// have stopped: nothing of an ended run still touches the environment.
-func Outcome(j *batchv1.Job, pods []corev1.Pod) metav1.Condition {
+// State is how a run goes, as its Job and pods show it.
+type State struct {
+	Condition metav1.Condition // the Succeeded condition of the run
+
+	// PodProblem is a sentence: why a pod cannot start, or how its container last exited before Kubernetes
+	// restarted it. Empty where neither is the case.
+	PodProblem string
+
+	// podUnknown: the message describes no pod although there was one, so an earlier problem still counts.
+	podUnknown bool
+}
+
+// Observe derives the state of a run from its Job and the Job's pods, which may be in any order, and gone.
+// The run has ended when the Job is complete or failed. Kubernetes sets these conditions only once the pods
+// have stopped, so nothing of an ended run still touches the environment.
+func Observe(j *batchv1.Job, pods []corev1.Pod) State {
 	switch end := end(j); {
 	case end == nil:
 		return running(j, pods)
 	case end.Type == batchv1.JobComplete:
-		return passed(j, pods)
+		return State{Condition: passed(j, pods)}
 	default:
 		return failed(j, end, pods)
 	}
 }
 
-// Remember adds to the words for how a run goes now what was known before, and is known no longer: why
-// its pod could not start, or how its container last exited, where that pod is gone. It never changes
-// the outcome.
-func Remember(now, before metav1.Condition) metav1.Condition {
-	if !forgetful(now.Message) {
-		return now
+// KeepProblem adds the problem that status.podProblem records to a state which describes no pod. It never
+// changes how the run ends.
+func (s State) KeepProblem(recorded string) State {
+	if s.podUnknown && s.PodProblem == "" && recorded != "" {
+		s.PodProblem = recorded
+		s.Condition.Message += " " + recorded
 	}
-	for _, start := range []string{blockedPrefix, lastExitPrefix} {
-		if _, known, ok := strings.Cut(before.Message, start); ok {
-			now.Message += " " + start + known
-			break
-		}
-	}
-	return now
+	return s
 }
-
-// forgetful tells the words that say nothing of a pod where there was one.
-func forgetful(message string) bool {
-	return strings.HasPrefix(message, tookTooLong) || strings.HasSuffix(message, podsGone) ||
-		message == didNotPass || message == podStarting || message == podDeleted
-}
-
-// StartTime is when the Job started, nil while it has not.
-func StartTime(j *batchv1.Job) *metav1.Time { return j.Status.StartTime }
 
 // CompletionTime is when the Job ended, however it did, nil while it has not.
 func CompletionTime(j *batchv1.Job) *metav1.Time {
@@ -81,16 +77,16 @@ func condition(j *batchv1.Job, t batchv1.JobConditionType) *batchv1.JobCondition
 	return &j.Status.Conditions[i]
 }
 
-// passed is said of a Job of which at least one pod succeeded. Without completions, which a template may
-// ask for and who may patch Jobs can set, a Job completes at once, and nothing was tested. It quotes what the
-// tests wrote to their termination log: a summary, where there is one.
+// passed needs a pod that succeeded. A template may set completions to 0, and so may whoever can patch Jobs;
+// such a Job completes at once and tests nothing. The message quotes the summary that the tests wrote to
+// their termination log, if any.
 func passed(j *batchv1.Job, pods []corev1.Pod) metav1.Condition {
 	if j.Status.Succeeded == 0 {
 		return v1alpha1.Error("The Job completed without a pod that succeeded, so nothing was tested. Check completions in the jobTemplate of the Trigger, and notify again.")
 	}
 	took := ""
-	if from, to := StartTime(j), CompletionTime(j); from != nil && to != nil {
-		took = " in " + duration(to.Sub(from.Time))
+	if from, to := j.Status.StartTime, CompletionTime(j); from != nil && to != nil {
+		took = " in " + plaintext.Duration(to.Sub(from.Time))
 	}
 	if summary := plaintext.Line(summary(pods), maxSummary); summary != "" {
 		return v1alpha1.Passed(fmt.Sprintf("The tests passed%s: %s", took, summary))

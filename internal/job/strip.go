@@ -9,10 +9,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Essence is what of a Job is ever read again: how it goes, and not what it was told to run, which is
-// most of it. A cache of thousands of Jobs needs to hold no more. It shares memory with the Job, and
-// is not a Job to be written.
-func Essence(j *batchv1.Job) *batchv1.Job {
+// StripJob keeps of a Job only what Postflight reads again: how it goes, and not its template, which is most
+// of it. A cache of thousands of Jobs stays small. The result shares memory with the Job and must not be
+// written to the API server.
+func StripJob(j *batchv1.Job) *batchv1.Job {
 	e := &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: j.Name, Namespace: unique.Make(j.Namespace).Value(), UID: j.UID,
@@ -30,7 +30,7 @@ func Essence(j *batchv1.Job) *batchv1.Job {
 	}
 	e.Status.UncountedTerminatedPods = nil
 	if end := end(j); end != nil {
-		e.Status.Conditions = []batchv1.JobCondition{*end} // what announced it says no more
+		e.Status.Conditions = []batchv1.JobCondition{*end} // the conditions that announced it add nothing
 	}
 	if c := fetchContainer(j); c != nil {
 		e.Spec.Template.Spec.InitContainers = []corev1.Container{{Name: c.Name, Env: c.Env}}

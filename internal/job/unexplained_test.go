@@ -10,9 +10,9 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// TestPuzzle goes through what Kubernetes made of Jobs: only where neither Job nor pods say what they
+// TestUnexplainedObject goes through what Kubernetes made of Jobs: only where neither Job nor pods say what they
 // wait for are events worth asking for.
-func TestPuzzle(t *testing.T) {
+func TestUnexplainedObject(t *testing.T) {
 	want := map[string]string{"quota": "the Job", "secret-volume-missing": "the pod"}
 	files, err := filepath.Glob("testdata/recorded/*.json")
 	if err != nil || len(files) == 0 {
@@ -26,15 +26,15 @@ func TestPuzzle(t *testing.T) {
 			for i := range pods {
 				pods[i].UID = "the pod"
 			}
-			if got := string(Puzzle(j, pods)); got != want[name] {
+			if got := string(UnexplainedObject(j, pods)); got != want[name] {
 				t.Errorf("want %q, got %q", want[name], got)
 			}
 		})
 	}
 }
 
-// TestPuzzleOfAJobWithoutPods is about pods that come and go.
-func TestPuzzleOfAJobWithoutPods(t *testing.T) {
+// TestUnexplainedJob is about pods that come and go.
+func TestUnexplainedJob(t *testing.T) {
 	const uid = "the Job"
 	cases := map[string]struct {
 		reason string
@@ -49,35 +49,36 @@ func TestPuzzleOfAJobWithoutPods(t *testing.T) {
 	for name, tc := range cases {
 		j := newJob(tc.change)
 		j.UID = uid
-		if got := string(Puzzle(j, nil)); got != tc.want {
+		if got := string(UnexplainedObject(j, nil)); got != tc.want {
 			t.Errorf("%s: %s: got %q, want %q", name, tc.reason, got, tc.want)
 		}
 	}
 }
 
-func TestWarned(t *testing.T) {
-	const mend = ". Mend that, or the jobTemplate of the Trigger."
-	before := v1alpha1.Running("Waiting for the pod to be created.")
+func TestWithWarning(t *testing.T) {
+	const fix = ". Fix that, or the jobTemplate of the Trigger."
+	before := doing("Waiting for the pod to be created.")
 	cases := map[string]struct{ reason, warning, want string }{
-		"none": {"Kubernetes warned of nothing", "", before.Message},
+		"none": {"Kubernetes warned of nothing", "", before.Condition.Message},
 		"quota": {"the pod's name has another end at each attempt",
 			`Error creating: pods "smoke-4kq2z-x7zkd" is forbidden: exceeded quota: pods, requested: pods=1, used: pods=2, limited: pods=2`,
-			"The pod cannot start: exceeded quota: pods, requested: pods=1, used: pods=2, limited: pods=2" + mend},
+			"The pod cannot start: exceeded quota: pods, requested: pods=1, used: pods=2, limited: pods=2" + fix},
 		"policy": {"a policy's own sentence", `Error creating: admission webhook "policy.example.com" denied the request: no limits.`,
-			`The pod cannot start: admission webhook "policy.example.com" denied the request: no limits` + mend},
+			`The pod cannot start: admission webhook "policy.example.com" denied the request: no limits` + fix},
 		"volume": {"the kubelet's words", `MountVolume.SetUp failed for volume "shop" : secret "shop" not found`,
-			`The pod cannot start: MountVolume.SetUp failed for volume "shop" : secret "shop" not found` + mend},
+			`The pod cannot start: MountVolume.SetUp failed for volume "shop" : secret "shop" not found` + fix},
 		"sandbox": {"the sandbox has another id at each attempt", `failed to setup network for sandbox "` + strings.Repeat("0a", 32) + `": no address`,
-			`The pod cannot start: failed to setup network for sandbox "…": no address` + mend},
+			`The pod cannot start: failed to setup network for sandbox "…": no address` + fix},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			c := Warned(before, tc.warning)
+			state := before.WithWarning(tc.warning)
+			c := state.Condition
 			if c.Message != tc.want || c.Reason != v1alpha1.ReasonRunning {
 				t.Errorf("%s:\nwant %s\ngot  %s (%s)", tc.reason, tc.want, c.Message, c.Reason)
 			}
-			if again := Warned(before, tc.warning); again != c {
-				t.Errorf("the same warning said twice: %s", again.Message)
+			if again := state.WithWarning(tc.warning); again.Condition.Message != c.Message {
+				t.Errorf("the same warning twice: %s", again.Condition.Message)
 			}
 		})
 	}

@@ -114,9 +114,9 @@ func TestOutcomeOfAnEndedJob(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			slices.Reverse(tc.pods)
-			got := Outcome(tc.job, tc.pods)
+			got := Observe(tc.job, tc.pods).Condition
 			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("%s\nOutcome(...): -want, +got:\n%s", tc.reason, diff)
+				t.Errorf("%s\nObserve(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}
@@ -136,70 +136,85 @@ func TestTimes(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff([]*metav1.Time{tc.start, tc.completed}, []*metav1.Time{StartTime(tc.job), CompletionTime(tc.job)}); diff != "" {
+			if diff := cmp.Diff([]*metav1.Time{tc.start, tc.completed}, []*metav1.Time{tc.job.Status.StartTime, CompletionTime(tc.job)}); diff != "" {
 				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}
 }
 
-func TestRemember(t *testing.T) {
-	blocked := v1alpha1.Running("The pod cannot start: no image.")
-	restarted := v1alpha1.Running(`The container "test" fails, and is restarted. It last exited with code 5: broken`)
+func TestKeepProblem(t *testing.T) {
+	const blocked, restarted = "The pod cannot start: no image.", "It last exited with code 5: broken"
+	job := func(change ...func(*batchv1.Job)) State { return Observe(newJob(change...), nil) }
 	cases := map[string]struct {
-		reason      string
-		now, before metav1.Condition
-		want        string
+		reason string
+		now    State
+		before string // the problem that the status records
+		want   string
+		keeps  string
 	}{
 		"TimedOut": {
 			reason: "Who reads that a run took too long wants to know on what.",
-			now:    Outcome(newJob(deadlineExceeded), nil), before: blocked,
-			want: "The run took longer than its timeout of 30m and was stopped. The pod cannot start: no image.",
+			now:    job(deadlineExceeded), before: blocked,
+			want:  "The run took longer than its timeout of 30m and was stopped. The pod cannot start: no image.",
+			keeps: blocked,
 		},
 		"Stopping": {
 			reason: "It has to outlast the words for what comes between.",
-			now:    Outcome(newJob(with(batchv1.JobFailureTarget, batchv1.JobReasonDeadlineExceeded, "")), nil), before: blocked,
-			want: "The run took longer than its timeout of 30m; its pods are stopping. The pod cannot start: no image.",
+			now:    job(with(batchv1.JobFailureTarget, batchv1.JobReasonDeadlineExceeded, "")), before: blocked,
+			want:  "The run took longer than its timeout of 30m; its pods are stopping. The pod cannot start: no image.",
+			keeps: blocked,
 		},
 		"StoppingRestarted": {
 			reason: "The pod that restarted its container is gone before the Job has failed.",
-			now:    Outcome(newJob(with(batchv1.JobFailureTarget, batchv1.JobReasonBackoffLimitExceeded, "")), nil), before: restarted,
-			want: "The run did not pass; its pods are stopping. It last exited with code 5: broken",
+			now:    job(with(batchv1.JobFailureTarget, batchv1.JobReasonBackoffLimitExceeded, "")), before: restarted,
+			want:  "The run did not pass; its pods are stopping. It last exited with code 5: broken",
+			keeps: restarted,
 		},
 		"PodGoesFirst": {
 			reason: "The pod of a run that is stopped may be seen to go before the Job says that it failed.",
-			now:    Outcome(newJob(active(0)), nil), before: blocked,
-			want: "The pod is starting. The pod cannot start: no image.",
-		},
-		"Carried": {
-			reason: "Once is enough.",
-			now:    Outcome(newJob(deadlineExceeded), nil),
-			before: v1alpha1.Running("The run took longer than its timeout of 30m; its pods are stopping. The pod cannot start: no image."),
-			want:   "The run took longer than its timeout of 30m and was stopped. The pod cannot start: no image.",
+			now:    job(active(0)), before: blocked,
+			want:  "The pod is starting. The pod cannot start: no image.",
+			keeps: blocked,
 		},
 		"Restarted": {
 			reason: "The exit code of a pod that is gone.",
-			now:    Outcome(newJob(backoffExceeded, onFailure), nil), before: restarted,
-			want: "Job has reached the specified backoff limit. Its pods are gone, and their logs with them; a restartPolicy of Never keeps them. It last exited with code 5: broken",
+			now:    job(backoffExceeded, onFailure), before: restarted,
+			want:  "Job has reached the specified backoff limit. Its pods are gone, and their logs with them; a restartPolicy of Never keeps them. It last exited with code 5: broken",
+			keeps: restarted,
 		},
 		"Started": {
 			reason: "A pod that could start at last is no reason.",
-			now:    Outcome(newJob(deadlineExceeded), nil), before: v1alpha1.Running("The tests are running."),
-			want: "The run took longer than its timeout of 30m and was stopped.",
+			now:    job(deadlineExceeded),
+			want:   "The run took longer than its timeout of 30m and was stopped.",
+		},
+		"Running": {
+			reason: "A pod that runs has no problem any more, and its container may restart later.",
+			now:    job(active(1)), before: blocked,
+			want: "The tests are running. Follow them: kubectl logs -n acme job/smoke-1 -f",
+		},
+		"NewProblem": {
+			reason: "What the pod says now counts.",
+			now:    cannotStart("no node."), before: blocked,
+			want:  "The pod cannot start: no node.",
+			keeps: "The pod cannot start: no node.",
 		},
 		"Passed": {
 			reason: "What went well needs no explanation.",
-			now:    Outcome(newJob(complete), nil), before: blocked,
+			now:    job(complete), before: blocked,
 			want: "The tests passed in 41s.",
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := Remember(tc.now, tc.before)
-			want := tc.now
+			got := tc.now.KeepProblem(tc.before)
+			want := tc.now.Condition
 			want.Message = tc.want
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("%s\nRemember(...): -want, +got:\n%s", tc.reason, diff)
+			if diff := cmp.Diff(want, got.Condition); diff != "" {
+				t.Errorf("%s\nKeepProblem(...): -want, +got:\n%s", tc.reason, diff)
+			}
+			if got.PodProblem != tc.keeps {
+				t.Errorf("%s: the problem is %q, want %q", tc.reason, got.PodProblem, tc.keeps)
 			}
 		})
 	}

@@ -18,20 +18,20 @@ import (
 // defaultInputsDirectory is that of a Trigger that was stored without one.
 const defaultInputsDirectory = "/run-inputs"
 
-// Wanted are the files that a run needs, before anybody looked whether they exist.
-type Wanted struct {
+// RequiredInputs are the files that a run needs, whether they exist or not.
+type RequiredInputs struct {
 	Directory string            // absolute path in every container
 	Paths     []string          // of the files in the team's store, without repetition
 	Rewritten map[string]string // variables that name a file -> its absolute path
 }
 
-// Want says which files a run needs. A variable that is not set, or empty, needs none: it may be for
-// some runs only. The problem is a sentence about what can never be a file of the team, else empty.
-func Want(s *v1alpha1.Suite, t *v1alpha1.Trigger, e *v1alpha1.Environment, team string) (w Wanted, problem string) {
-	w = Wanted{Directory: defaultInputsDirectory, Rewritten: map[string]string{}}
+// ResolveInputs lists the files that a run needs. A variable that is not set, or empty, needs none: some runs
+// may do without it. The problem is a sentence about something that can never be a file of the team, or empty.
+func ResolveInputs(s *v1alpha1.Suite, t *v1alpha1.Trigger, e *v1alpha1.Environment, team string) (required RequiredInputs, problem string) {
+	required = RequiredInputs{Directory: defaultInputsDirectory, Rewritten: map[string]string{}}
 	in := t.Spec.Inputs
 	if in.Directory != "" {
-		w.Directory = in.Directory
+		required.Directory = in.Directory
 	}
 	values := variables(s, t, e)
 	for _, name := range in.Variables {
@@ -41,30 +41,30 @@ func Want(s *v1alpha1.Suite, t *v1alpha1.Trigger, e *v1alpha1.Environment, team 
 		}
 		file, err := inputpath.Resolve(team, value)
 		if err != nil {
-			return w, fmt.Sprintf("The variable %s does not name an input file: %q %s. Give it the fileLocation or the playgroundFileLocation of an upload.", name, plaintext.Line(value, maxName), err)
+			return required, fmt.Sprintf("The variable %s does not name an input file: %q %s. Give it the fileLocation or the playgroundFileLocation of an upload.", name, plaintext.Line(value, maxName), err)
 		}
-		w.add(file)
-		w.Rewritten[name] = path.Join(w.Directory, file)
+		required.add(file)
+		required.Rewritten[name] = path.Join(required.Directory, file)
 	}
 	for _, file := range in.Paths {
 		if err := inputpath.CheckFile(file); err != nil {
-			return w, fmt.Sprintf("The path %q in spec.inputs.paths of Trigger %q %s. Correct it and notify again.", plaintext.Line(file, maxName), t.Name, err)
+			return required, fmt.Sprintf("The path %q in spec.inputs.paths of Trigger %q %s. Correct it and notify again.", plaintext.Line(file, maxName), t.Name, err)
 		}
-		w.add(file)
+		required.add(file)
 	}
-	return w, w.clash()
+	return required, required.clash()
 }
 
-func (w *Wanted) add(file string) {
-	if !slices.Contains(w.Paths, file) {
-		w.Paths = append(w.Paths, file)
+func (in *RequiredInputs) add(file string) {
+	if !slices.Contains(in.Paths, file) {
+		in.Paths = append(in.Paths, file)
 	}
 }
 
-// clash finds a file that would have to be a folder for another: a store has both, a pod cannot.
-func (w *Wanted) clash() string {
-	for _, file := range w.Paths {
-		for _, other := range w.Paths {
+// clash reports a file that is also the folder of another one: a store can have both, a pod cannot.
+func (in *RequiredInputs) clash() string {
+	for _, file := range in.Paths {
+		for _, other := range in.Paths {
 			if strings.HasPrefix(other, file+"/") {
 				return fmt.Sprintf("The input files %q and %q cannot be in one directory: the first would have to be a folder. Upload one of them to another path.", plaintext.Line(file, maxName), plaintext.Line(other, maxName))
 			}
@@ -76,8 +76,8 @@ func (w *Wanted) clash() string {
 // maxInputs is how many files the schema lets a run have.
 const maxInputs = 64
 
-// InputsOf are the files that a Job was made with, as its init container is told of them. What the status of
-// a Suite could not hold is left out: the Job may be somebody else's work.
+// InputsOf reads from the init container of a Job which files it was created with. It leaves out what would
+// not fit into the status of a Suite, because somebody may have changed the Job.
 func InputsOf(j *batchv1.Job) []v1alpha1.SuiteInput {
 	fetch := fetchContainer(j)
 	if fetch == nil {
@@ -105,8 +105,8 @@ func fileOf(entry corev1.EnvVar) (file File, ok bool) {
 // maxETag is the bound of the schema, in bytes.
 const maxETag = 256
 
-// CheckTemplate says what keeps a Job from being made of a Trigger's template: a container whose name is
-// Postflight's own. Empty where nothing does.
+// CheckTemplate says why no Job can be created from a Trigger's template: a container has a name that
+// Postflight uses itself. Empty where one can.
 func CheckTemplate(t *v1alpha1.Trigger) string {
 	for c := range containers(&t.Spec.JobTemplate.Spec.Template.Spec) {
 		if c.Name == FetchContainer {

@@ -23,7 +23,7 @@ func TestFront(t *testing.T) {
 		before := q.places()
 		q.active = q.active[1:]
 		after := q.places()
-		front := suite.Front(q.waiting, suite.Stuck(q.all()), q.limits)
+		front := suite.NextInQueue(q.waiting, suite.Blocked(q.all()), q.limits)
 		if most := (told + 1 + mostSlots) * triggers * environments; len(front) > most {
 			t.Fatalf("%d of %d are in front, want at most %d", len(front), len(q.waiting), most)
 		}
@@ -86,12 +86,12 @@ func triggerName(i int) string { return fmt.Sprintf("trigger-%d", i) }
 // places that the waiting runs are told. Those that are stuck are told something else.
 func (q *queue) places() map[string]int {
 	places := map[string]int{}
-	all, stuck := q.all(), suite.Stuck(q.all())
+	all, stuck := q.all(), suite.Blocked(q.all())
 	for _, s := range q.waiting {
 		if stuck(s) {
 			continue
 		}
-		place := suite.Place(s, all, func(o *v1alpha1.Suite) bool { return slices.Contains(q.active, o) }, q.limits)
+		place := suite.QueuePosition(s, all, func(o *v1alpha1.Suite) bool { return slices.Contains(q.active, o) }, q.limits)
 		places[s.Name] = min(place, told+1)
 	}
 	return places

@@ -1,8 +1,10 @@
-package job
+package plaintext_test
 
 import (
 	"testing"
 	"time"
+
+	"github.com/postflight-dev/postflight/internal/plaintext"
 )
 
 func TestDuration(t *testing.T) {
@@ -11,8 +13,8 @@ func TestDuration(t *testing.T) {
 		30 * time.Minute: "30m", time.Hour: "1h", 90 * time.Minute: "1h30m", 3601 * time.Second: "1h0m1s", 168 * time.Hour: "168h",
 	}
 	for d, want := range cases {
-		if got := duration(d); got != want {
-			t.Errorf("duration(%s): want %q, got %q", d, want, got)
+		if got := plaintext.Duration(d); got != want {
+			t.Errorf("Duration(%s): want %q, got %q", d, want, got)
 		}
 	}
 }

@@ -1,0 +1,82 @@
+package suite
+
+import (
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+// Observation is everything that exists and bears on one Suite, and what the actions of this reconcile came to.
+type Observation struct {
+	Suite       *v1alpha1.Suite
+	Stream      []*v1alpha1.Suite     // every known Suite of the same stream, itself included or not
+	Trigger     *v1alpha1.Trigger     // nil: there is none of that name and UID
+	Recreated   bool                  // there is a Trigger of that name, with another UID
+	Environment *v1alpha1.Environment // nil: there is none
+	Team        *v1alpha1.Team        // that owns the namespace; nil: none does, or several claim it
+
+	Job        *batchv1.Job     // nil: there is none. Where the Suite has had one, the API server was asked, not a cache
+	Unlabeled  bool             // the Job lacks the label by which the cache finds it, so that no event reports it
+	Unready    bool             // the Job should have a ready pod and has none
+	Progress   metav1.Condition // what the Job and its pods say, where there is a Job
+	PodProblem string           // see job.State
+	PodsLeft   bool             // the run has had a Job, which is gone, and not all of its pods have ended
+	GiveUpPods time.Duration    // how long to wait for pods that should stop
+	Stopping   Stopping         // of a Job whose pods should stop
+
+	// What the actions came to; each is unset until its action was done.
+	QueuePosition *int // RequestSlot: from 1; 0 where a slot is free
+	Inputs        *Inputs
+	Creation      Creation
+}
+
+// Action is the one thing to do about a Suite. What it came to goes into the Observation, and Decide says
+// what follows.
+type Action string
+
+// The actions.
+const (
+	Report      Action = ""            // nothing is left to do but to write the status
+	RequestSlot Action = "RequestSlot" // find the place in the queue. A free slot stays free only while the queue is locked
+	FindInputs  Action = "FindInputs"  // look for the files of the run. It makes a QueuePosition stale
+	CreateJob   Action = "CreateJob"
+	DeleteJob   Action = "DeleteJob"   // with its pods, before the Job is gone
+	DeleteSuite Action = "DeleteSuite" // and its Job
+)
+
+// Creation is what the creation of the Job came to.
+type Creation struct {
+	Result CreationResult
+	Detail string // depends on the result
+}
+
+// CreationResult is one of a few.
+type CreationResult string
+
+// The results.
+const (
+	NotTried    CreationResult = ""
+	Created     CreationResult = "Created"
+	Impossible  CreationResult = "Impossible"  // no Job can be built; Detail is a sentence
+	NotAccepted CreationResult = "NotAccepted" // the API server may accept the Job later; Detail is a clause
+	Rejected    CreationResult = "Rejected"    // the API server would reject the Job again; Detail is a clause
+	NameTaken   CreationResult = "NameTaken"   // a Job of the name belongs to something else
+	NameInUse   CreationResult = "NameInUse"   // a Job of the name belongs to an earlier Suite, and is about to be deleted
+)
+
+// Stopping is the progress of a Job whose pods should stop: because it is being deleted, has failed or has
+// succeeded.
+type Stopping struct {
+	Since time.Time // zero: the Job goes on
+	Done  bool      // the Job is being deleted, and all of its pods have ended
+	Lost  string    // a sentence about pods that do not stop, and may still be running; empty: there are none
+}
+
+// JobDeleted records that the deletion of the Job was requested.
+func (o *Observation) JobDeleted(now time.Time) {
+	o.Job = o.Job.DeepCopy()
+	o.Job.DeletionTimestamp = &metav1.Time{Time: now}
+}
