@@ -12,7 +12,7 @@ export GOFLAGS := -trimpath -buildvcs=false
 BIN := bin
 BUILD := go build
 DEV := $(BIN)/dev
-MODULES := . hack/cluster hack/dev hack/store hack/tools hack/tools/lint hack/tools/oapi
+MODULES := . hack/cluster hack/dev hack/store hack/tools hack/tools/lint
 
 ##@ Help
 
@@ -90,11 +90,11 @@ manager: ## Build bin/manager and bin/postflight
 	@$(BUILD) -o $(BIN)/ ./cmd/...
 
 .PHONY: generate
-generate: $(BIN)/controller-gen $(BIN)/oapi-codegen ## Regenerate deep copies, CRDs, RBAC and the Go client
+generate: $(BIN)/controller-gen ## Regenerate deep copies, CRDs and RBAC
 	@hack/generate.sh .
 
 .PHONY: verify
-verify: $(BIN)/controller-gen $(BIN)/oapi-codegen $(BIN)/golangci-lint ## Check generated files, modules, lint and import rules
+verify: $(BIN)/controller-gen $(BIN)/golangci-lint ## Check generated files, modules, lint and import rules
 	@hack/verify.sh
 
 .PHONY: tidy
@@ -108,9 +108,6 @@ $(BIN)/controller-gen: hack/tools/go.mod
 $(BIN)/gotestsum: hack/tools/go.mod
 	@echo "==> building gotestsum"
 	@$(BUILD) -C hack/tools -o ../../$@ gotest.tools/gotestsum
-$(BIN)/oapi-codegen: hack/tools/oapi/go.mod
-	@echo "==> building oapi-codegen"
-	@$(BUILD) -C hack/tools/oapi -o ../../../$@ github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen
 $(BIN)/golangci-lint: hack/tools/lint/go.mod
 	@echo "==> building golangci-lint (two minutes the first time)"
 	@$(BUILD) -C hack/tools/lint -o ../../../$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint

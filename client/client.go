@@ -1,156 +1,172 @@
 // Package client is a client of Postflight's HTTP API.
 //
-//	c, err := client.Connect("https://postflight.example.com", os.Getenv("POSTFLIGHT_API_KEY"))
-//	result, err := c.Notify(ctx, client.Notification{Branch: new("main"), Sha: &sha})
-//	answer, err := c.Await(ctx, *result.Results[0].CreatedSuiteID)
+//	c, err := client.New("https://postflight.example.com", os.Getenv("POSTFLIGHT_API_KEY"))
+//	result, err := c.Notify(ctx, client.Notification{Branch: "main", SHA: sha})
+//	answer, err := c.Await(ctx, result.Results[0].RunID())
 //
-// The types, and the methods of Client, are generated from the OpenAPI document of the server
-// (zz_generated.client.go). Connection, by hand, adds the key, errors that say what to do, and
-// retries: a notification that is sent again never makes a second run.
+// Its errors say what to do. It retries while the server is away or overloaded: a notification that is sent
+// again never starts a second run.
 package client
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
 	"sync/atomic"
 	"time"
 
+	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/internal/sleep"
+)
+
+type (
+	// Notification says what was deployed.
+	Notification = httpapi.Notification
+	// NotificationResult answers a Notification.
+	NotificationResult = httpapi.NotificationResult
+	// Result is what came of one Trigger.
+	Result = httpapi.Result
+	// Greenlight says whether a pipeline may go on.
+	Greenlight = httpapi.Greenlight
+	// SignedURL is where to PUT a file.
+	SignedURL = httpapi.SignedURL
+	// Problem is the body of an error.
+	Problem = httpapi.Problem
 )
 
 // requestTimeout bounds one request: longer than the server holds a notification or a waiting client.
 const requestTimeout = 90 * time.Second
 
-// Connection is a server and a key.
-type Connection struct {
-	api      *ClientWithResponses
-	baseURL  string
-	patience time.Duration
-	notice   func(error, time.Duration)
-	hold     atomic.Int64 // how long a request may wait, in nanoseconds
+// Client sends requests to one server with one key. It is safe for concurrent use.
+type Client struct {
+	http         *http.Client
+	baseURL      string
+	header       http.Header
+	retryTimeout time.Duration
+	onRetry      func(error, time.Duration)
+	maxWait      atomic.Int64 // how long a request may wait, in nanoseconds
 }
 
-// Option changes a Connection.
-type Option func(*settings)
+// Option changes a Client.
+type Option func(*Client)
 
-type settings struct {
-	http      *http.Client
-	userAgent string
-	patience  time.Duration
-	notice    func(error, time.Duration)
-}
+// WithHTTPClient replaces the HTTP client, which should not have a timeout below 60 s.
+func WithHTTPClient(h *http.Client) Option { return func(c *Client) { c.http = h } }
 
-// UseHTTPClient replaces the HTTP client, which should not have a timeout below 60 s.
-func UseHTTPClient(c *http.Client) Option { return func(s *settings) { s.http = c } }
+// WithUserAgent names the program in the server's logs.
+func WithUserAgent(name string) Option { return func(c *Client) { c.header.Set("User-Agent", name) } }
 
-// UserAgent names the program in the server's logs.
-func UserAgent(name string) Option { return func(s *settings) { s.userAgent = name } }
+// WithRetryTimeout says how long to retry while the server is away or overloaded. The default is 2 minutes;
+// 0 turns retries off.
+func WithRetryTimeout(d time.Duration) Option { return func(c *Client) { c.retryTimeout = d } }
 
-// Patience is how long a request is repeated while the server cannot be reached or is
-// overloaded; 2 minutes by default, and 0 for not at all.
-func Patience(d time.Duration) Option { return func(s *settings) { s.patience = d } }
+// OnRetry calls a function before each pause that precedes another attempt.
+func OnRetry(f func(err error, pause time.Duration)) Option { return func(c *Client) { c.onRetry = f } }
 
-// Notice is told of each failure that is followed by another attempt, and of the pause before it.
-func Notice(notice func(err error, pause time.Duration)) Option {
-	return func(s *settings) { s.notice = notice }
-}
-
-// Connect makes a Connection; nothing is sent yet.
-func Connect(baseURL, key string, options ...Option) (*Connection, error) {
+// New returns a Client of the server at the URL. It sends nothing yet.
+func New(baseURL, key string, options ...Option) (*Client, error) {
 	base, err := url.Parse(baseURL)
 	if err != nil || base.Host == "" || (base.Scheme != "http" && base.Scheme != "https") {
 		return nil, fmt.Errorf("%q is not the URL of a server: it has to start with http:// or https:// and a host", baseURL)
 	}
 	if base.User != nil {
-		return nil, errors.New("the URL of the server holds a user name; the key belongs elsewhere")
+		return nil, errors.New("the URL of the server must not contain a user name: the API key identifies you")
 	}
-	s := settings{http: &http.Client{Timeout: requestTimeout}, userAgent: "postflight-go", patience: 2 * time.Minute}
+	c := &Client{
+		http: &http.Client{Timeout: requestTimeout}, baseURL: strings.TrimRight(baseURL, "/"), retryTimeout: 2 * time.Minute,
+		header:  http.Header{"Authorization": {"Bearer " + strings.TrimSpace(key)}, "User-Agent": {"postflight-go"}},
+		onRetry: func(error, time.Duration) {},
+	}
 	for _, option := range options {
-		option(&s)
+		option(c)
 	}
-	s.http = withoutRedirects(s.http)
-	editor := func(_ context.Context, r *http.Request) error {
-		r.Header.Set("Authorization", "Bearer "+strings.TrimSpace(key))
-		r.Header.Set("User-Agent", s.userAgent)
-		return nil
-	}
-	baseURL = strings.TrimRight(baseURL, "/")
-	api, err := NewClientWithResponses(baseURL, WithHTTPClient(s.http), WithRequestEditorFn(editor))
-	if err != nil {
-		return nil, err
-	}
-	c := &Connection{api: api, baseURL: baseURL, patience: s.patience, notice: s.notice}
-	c.hold.Store(int64(MaxWait))
+	// A redirect means that the base URL is wrong: a redirected notification becomes a GET.
+	h := *c.http
+	h.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	c.http = &h
+	c.maxWait.Store(int64(MaxWait))
 	return c, nil
 }
 
-// withoutRedirects makes a wrong base URL an error: a notification that is redirected becomes a GET.
-func withoutRedirects(c *http.Client) *http.Client {
-	copied := *c
-	copied.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &copied
+// Notify reports a deployment. All attempts have the same Idempotency-Key, so that a late one neither starts a
+// second run nor supersedes a newer deployment.
+func (c *Client) Notify(ctx context.Context, n Notification) (*NotificationResult, error) {
+	return post(ctx, c, "/api/webhooks/deploy_success", http.Header{"Idempotency-Key": {rand.Text()}}, n)
 }
 
-// Notify reports a deployment. All attempts of the call have one Idempotency-Key, so that one which comes late
-// neither starts a second run nor supersedes a newer deployment.
-func (c *Connection) Notify(ctx context.Context, n Notification) (*NotificationResult, error) {
-	return c.deploySuccess(ctx, &DeploySuccessParams{IdempotencyKey: new(rand.Text())}, n)
+// Explain returns what Notify would do, and why. It starts no run.
+func (c *Client) Explain(ctx context.Context, n Notification) (*NotificationResult, error) {
+	return post(ctx, c, "/api/webhooks/deploy_success?dryRun=true", nil, n)
 }
 
-// Explain asks what Notify would do, and why, without doing it.
-func (c *Connection) Explain(ctx context.Context, n Notification) (*NotificationResult, error) {
-	return c.deploySuccess(ctx, &DeploySuccessParams{DryRun: new(true)}, n)
+func post(ctx context.Context, c *Client, path string, header http.Header, n Notification) (*NotificationResult, error) {
+	body, err := json.Marshal(n)
+	if err != nil {
+		return nil, err
+	}
+	var result NotificationResult
+	err = c.retry(ctx, func() error { return c.send(ctx, http.MethodPost, path, header, body, &result) })
+	return &result, err
 }
 
-func (c *Connection) deploySuccess(ctx context.Context, params *DeploySuccessParams, n Notification) (*NotificationResult, error) {
-	var result *NotificationResult
-	err := c.retry(ctx, func() error {
-		resp, err := c.api.DeploySuccessWithResponse(ctx, params, n)
-		if err != nil {
-			return unreachable(err)
-		}
-		result = resp.JSON200
-		return check(resp.HTTPResponse, resp.Body, result != nil)
-	})
-	return result, err
+// SignUpload returns a URL to which a file may be PUT.
+func (c *Client) SignUpload(ctx context.Context, path string) (*SignedURL, error) {
+	var signed SignedURL
+	path = "/api/v0/run-inputs-executables-signed-urls?" + url.Values{"file": {path}}.Encode()
+	err := c.retry(ctx, func() error { return c.send(ctx, http.MethodGet, path, nil, nil, &signed) })
+	return &signed, err
 }
 
-// SignUpload asks for a URL to which a file may be PUT.
-func (c *Connection) SignUpload(ctx context.Context, path string) (*SignedURL, error) {
-	var signed *SignedURL
-	err := c.retry(ctx, func() error {
-		resp, err := c.api.SignUploadWithResponse(ctx, &SignUploadParams{File: path})
-		if err != nil {
-			return unreachable(err)
-		}
-		signed = resp.JSON200
-		return check(resp.HTTPResponse, resp.Body, signed != nil)
-	})
-	return signed, err
+// send sends one request and decodes the answer. Every error is an *Error, except that of a bad request.
+func (c *Client) send(ctx context.Context, method, path string, header http.Header, body []byte, result any) error {
+	r, err := http.NewRequestWithContext(ctx, method, c.baseURL+path, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	r.Header = c.header.Clone()
+	for name, values := range header {
+		r.Header[name] = values
+	}
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := c.http.Do(r)
+	if err != nil {
+		return unreachable(err)
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return unreachable(err)
+	}
+	if resp.StatusCode == http.StatusOK && isJSON(resp, "application/json") && json.Unmarshal(answer, result) == nil {
+		return nil
+	}
+	return problemOf(resp, answer)
 }
 
-// retry repeats what failed for reasons that pass, until it succeeds or the patience is used up.
-func (c *Connection) retry(ctx context.Context, attempt func() error) error {
-	deadline := time.Now().Add(c.patience)
-	for wait := time.Second; ; wait = min(2*wait, 15*time.Second) {
+// retry repeats an attempt while its error is temporary and there is time left.
+func (c *Client) retry(ctx context.Context, attempt func() error) error {
+	deadline := time.Now().Add(c.retryTimeout)
+	for backoff := time.Second; ; backoff = min(2*backoff, 15*time.Second) {
 		err := attempt()
 		var failed *Error
 		if err == nil || ctx.Err() != nil || !errors.As(err, &failed) || !failed.Temporary() {
 			return err
 		}
-		next := max(wait, failed.RetryAfter)
-		if time.Now().Add(next).After(deadline) {
+		pause := max(backoff, failed.RetryAfter)
+		if time.Now().Add(pause).After(deadline) {
 			return err
 		}
-		if c.notice != nil {
-			c.notice(err, next)
-		}
-		if err := sleep.For(ctx, next); err != nil {
+		c.onRetry(err, pause)
+		if err := sleep.For(ctx, pause); err != nil {
 			return err
 		}
 	}

@@ -22,9 +22,9 @@ func serve(t *testing.T, handler http.HandlerFunc) string {
 	return server.URL
 }
 
-func connect(t *testing.T, url string, options ...client.Option) *client.Connection {
+func connect(t *testing.T, url string, options ...client.Option) *client.Client {
 	t.Helper()
-	c, err := client.Connect(url, " pf_key\n", options...)
+	c, err := client.New(url, " pf_key\n", options...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,9 +56,9 @@ func TestNotifyAgain(t *testing.T) {
 		_, _ = io.WriteString(w, `{"results":[{"trigger_id":"smoke","created_suite_id":"smoke-1"}]}`)
 	})
 	told := 0
-	c := connect(t, url+"/", client.Patience(10*time.Second), client.Notice(func(error, time.Duration) { told++ }))
-	result, err := c.Notify(t.Context(), client.Notification{Branch: new("main")})
-	if err != nil || *result.Results[0].CreatedSuiteID != "smoke-1" {
+	c := connect(t, url+"/", client.WithRetryTimeout(10*time.Second), client.OnRetry(func(error, time.Duration) { told++ }))
+	result, err := c.Notify(t.Context(), client.Notification{Branch: "main"})
+	if err != nil || result.Results[0].CreatedSuiteID != "smoke-1" {
 		t.Fatalf("%+v, %v", result, err)
 	}
 	if len(keys) != 2 || keys[0] == "" || keys[0] != keys[1] || bodies[0] != bodies[1] || told != 1 {
@@ -80,7 +80,7 @@ func TestErrors(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			c := connect(t, serve(t, tc.handler), client.Patience(0))
+			c := connect(t, serve(t, tc.handler), client.WithRetryTimeout(0))
 			_, err := c.Greenlight(t.Context(), "smoke-1", 0)
 			var failed *client.Error
 			if !errors.As(err, &failed) || failed.Status != tc.status || !strings.Contains(err.Error(), tc.text) {
@@ -106,7 +106,7 @@ func TestMistakesAreNotRepeated(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			c := connect(t, tc.url, client.Patience(time.Minute), client.Notice(func(err error, _ time.Duration) { t.Fatalf("tried again after %v", err) }))
+			c := connect(t, tc.url, client.WithRetryTimeout(time.Minute), client.OnRetry(func(err error, _ time.Duration) { t.Fatalf("tried again after %v", err) }))
 			_, err := c.Notify(t.Context(), client.Notification{})
 			var failed *client.Error
 			if !errors.As(err, &failed) || failed.Temporary() || !strings.Contains(err.Error(), tc.text) {
@@ -137,9 +137,9 @@ func TestWaitIsAskedFor(t *testing.T) {
 	}
 }
 
-func TestConnectRefusesWhatIsNoServer(t *testing.T) {
+func TestNewRefusesWhatIsNoServer(t *testing.T) {
 	for _, url := range []string{"", "postflight.example.com", "ftp://x", "http://", "https://user:secret@x"} {
-		if _, err := client.Connect(url, "k"); err == nil {
+		if _, err := client.New(url, "k"); err == nil {
 			t.Errorf("%q was taken", url)
 		}
 	}

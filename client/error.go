@@ -14,9 +14,9 @@ import (
 
 // Error is a request that failed.
 type Error struct {
-	Status     int           // of HTTP; 0 where there was no answer
-	Problem    *Problem      // what the server says; nil where it was not Postflight that answered
-	RetryAfter time.Duration // how long the server asks to wait; 0 where it does not
+	Status     int           // of HTTP; 0 if there was no answer
+	Problem    *Problem      // the server's explanation; nil if something other than Postflight answered
+	RetryAfter time.Duration // how long the server asks to wait; 0 if it does not
 
 	text  string
 	cause error
@@ -28,20 +28,20 @@ func (e *Error) Error() string {
 		return e.text
 	}
 	message := e.Problem.FailureMessage
-	if e.Problem.Field != nil {
-		message += fmt.Sprintf(" (field %s)", *e.Problem.Field)
+	if e.Problem.Field != "" {
+		message += fmt.Sprintf(" (field %s)", e.Problem.Field)
 	}
 	return fmt.Sprintf("%s [%d %s, eventId %s]", message, e.Status, e.Problem.FailureCode, e.Problem.EventID)
 }
 
-// Unwrap is the error of the network, if it was that.
+// Unwrap is the error of the network, if there was no answer.
 func (e *Error) Unwrap() error { return e.cause }
 
 // Temporary reports whether the same request may succeed later.
 func (e *Error) Temporary() bool {
 	switch e.Status {
 	case 0:
-		return !mistaken(e.cause)
+		return !untrusted(e.cause) && !withoutTLS(e.cause) // these stay until somebody fixes them
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return true
 	default:
@@ -49,7 +49,7 @@ func (e *Error) Temporary() bool {
 	}
 }
 
-// unreachable is for a request without an answer. The URL of the error may be long and is known.
+// unreachable is the error of a request without an answer. It leaves out the URL, which may be long.
 func unreachable(err error) error {
 	cause, host := err, ""
 	var wrapped *url.Error
@@ -62,15 +62,13 @@ func unreachable(err error) error {
 	text := "The server%s cannot be reached (%v). Check POSTFLIGHT_URL, and that this machine may connect to it."
 	switch {
 	case untrusted(err):
-		text = "The certificate of the server%s is not trusted (%v). Check POSTFLIGHT_URL and the clock; SSL_CERT_FILE names a file with the authorities that this machine trusts."
+		text = "The certificate of the server%s is not trusted (%v). Check POSTFLIGHT_URL and the clock; " +
+			"SSL_CERT_FILE names a file with the authorities that this machine trusts."
 	case withoutTLS(err):
 		text = "The server%s does not speak TLS (%v). Check POSTFLIGHT_URL: it may have to start with http://, or have another port."
 	}
 	return &Error{cause: err, text: fmt.Sprintf(text, host, cause)}
 }
-
-// mistaken is an error that stays until somebody corrects something.
-func mistaken(err error) bool { return untrusted(err) || withoutTLS(err) }
 
 func untrusted(err error) bool {
 	var verification *tls.CertificateVerificationError
@@ -82,21 +80,23 @@ func withoutTLS(err error) bool {
 	return errors.Is(err, http.ErrSchemeMismatch) || errors.As(err, &header)
 }
 
-// check makes an error of every answer that is not understood.
-func check(r *http.Response, body []byte, understood bool) error {
-	if r.StatusCode == http.StatusOK && understood {
-		return nil
-	}
+// problemOf is the error of an answer other than the expected one.
+func problemOf(r *http.Response, body []byte) error {
 	e := &Error{Status: r.StatusCode}
 	if seconds, err := strconv.Atoi(r.Header.Get("Retry-After")); err == nil {
 		e.RetryAfter = time.Duration(seconds) * time.Second
 	}
 	problem := &Problem{}
-	if strings.HasPrefix(r.Header.Get("Content-Type"), "application/problem+json") && json.Unmarshal(body, problem) == nil && problem.FailureCode != "" {
+	if isJSON(r, "application/problem+json") && json.Unmarshal(body, problem) == nil && problem.FailureCode != "" {
 		e.Problem = problem
 		return e
 	}
-	e.text = fmt.Sprintf("Something that is not Postflight answered %s at %s. Check POSTFLIGHT_URL: it has to be the base URL of the server, without a path.",
+	e.text = fmt.Sprintf("Something that is not Postflight answered %s at %s. "+
+		"Check POSTFLIGHT_URL: it has to be the base URL of the server, without a path.",
 		r.Status, r.Request.URL.Redacted())
 	return e
+}
+
+func isJSON(r *http.Response, mediaType string) bool {
+	return strings.HasPrefix(r.Header.Get("Content-Type"), mediaType)
 }

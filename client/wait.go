@@ -3,8 +3,10 @@ package client
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptrace"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -16,62 +18,55 @@ const (
 	// MaxWait is the longest that the server lets a client wait for a run in one request.
 	MaxWait = 55 * time.Second
 
-	// minWait is the shortest wait that is asked for because longer ones were cut short.
+	// minWait is the shortest wait after longer ones were cut short.
 	minWait = 10 * time.Second
 
-	// heldAfter tells a request that something on the way ended from one that did not get through.
+	// heldAfter distinguishes a request that a proxy ended from one that never reached the server.
 	heldAfter = 5 * time.Second
 )
 
-// Greenlight asks for the state of a run, and waits for news of it for up to MaxWait. Where something on
-// the way ends requests earlier, such as a proxy with a timeout of 30 seconds, this and all later ones
-// wait for less; it is no failure of the server, and takes none of the patience.
-func (c *Connection) Greenlight(ctx context.Context, id string, wait time.Duration) (*Greenlight, error) {
-	for wait = min(wait, time.Duration(c.hold.Load())); ; {
+// Greenlight returns the state of a run. It waits for news for up to the given time and MaxWait. If a proxy
+// ends waiting requests earlier, after 30 seconds for example, this and all later requests wait for less.
+// That is no failure of the server, and does not count towards the retry timeout.
+func (c *Client) Greenlight(ctx context.Context, id string, wait time.Duration) (*Greenlight, error) {
+	for wait = min(wait, time.Duration(c.maxWait.Load())); ; {
 		answer, err := c.greenlight(ctx, id, wait)
-		var short *cutShort
+		var short *cutShortError
 		if !errors.As(err, &short) {
 			return answer, err
 		}
 		wait = max(wait/2, minWait)
-		c.hold.Store(min(c.hold.Load(), int64(wait)))
+		c.maxWait.Store(min(c.maxWait.Load(), int64(wait)))
 	}
 }
 
-// greenlight asks with one wait; the error is *cutShort where a shorter one may do better.
-func (c *Connection) greenlight(ctx context.Context, id string, wait time.Duration) (*Greenlight, error) {
-	params := &CiGreenlightParams{}
+// greenlight uses one wait; its error is a *cutShortError if a shorter wait may succeed.
+func (c *Client) greenlight(ctx context.Context, id string, wait time.Duration) (*Greenlight, error) {
+	path := "/api/v0/ci-greenlight/" + url.PathEscape(id)
 	if seconds := int(wait.Seconds()); seconds > 0 {
-		params.Wait = &seconds
+		path += fmt.Sprintf("?wait=%d", seconds)
 	}
-	var answer *Greenlight
-	err := c.retry(ctx, func() (err error) {
+	var answer Greenlight
+	err := c.retry(ctx, func() error {
 		var connected atomic.Pointer[time.Time]
-		answer, err = c.ask(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		err := c.send(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 			GotConn: func(httptrace.GotConnInfo) { connected.Store(new(time.Now())) },
-		}), id, params)
+		}), http.MethodGet, path, nil, nil, &answer)
 		began := connected.Load()
-		if held := began != nil && time.Since(*began) >= heldAfter; held && wait > minWait && ctx.Err() == nil && onTheWay(err) {
-			return &cutShort{err}
+		if held := began != nil && time.Since(*began) >= heldAfter; held && wait > minWait && ctx.Err() == nil && byProxy(err) {
+			return &cutShortError{err}
 		}
 		return err
 	})
-	return answer, err
-}
-
-func (c *Connection) ask(ctx context.Context, id string, params *CiGreenlightParams) (*Greenlight, error) {
-	resp, err := c.api.CiGreenlightWithResponse(ctx, id, params)
 	if err != nil {
-		return nil, unreachable(err)
+		return nil, err
 	}
-	if resp.JSON200 != nil {
-		c.resolveLinks(resp.JSON200)
-	}
-	return resp.JSON200, check(resp.HTTPResponse, resp.Body, resp.JSON200 != nil)
+	c.resolveLinks(&answer)
+	return &answer, nil
 }
 
-// resolveLinks makes URLs of the paths that a server answers with which does not know its own URL.
-func (c *Connection) resolveLinks(g *Greenlight) {
+// resolveLinks makes URLs of paths: a server without --public-url answers with paths.
+func (c *Client) resolveLinks(g *Greenlight) {
 	for _, link := range []*string{&g.RootRunURL, &g.RelevantRunURL, &g.RelevantRunWithBugsURL} {
 		if strings.HasPrefix(*link, "/") {
 			*link = c.baseURL + *link
@@ -79,21 +74,21 @@ func (c *Connection) resolveLinks(g *Greenlight) {
 	}
 }
 
-// cutShort is a request that was held, and then ended by something else than Postflight. It is no
-// *Error, so that it is not repeated as it was.
-type cutShort struct{ error }
+// cutShortError is a request that a proxy ended while the server held it. It does not unwrap to *Error, so that
+// it is not retried unchanged.
+type cutShortError struct{ error }
 
-// onTheWay reports whether a request failed, and not by an answer of Postflight.
-func onTheWay(err error) bool {
+// byProxy reports whether a request failed without an answer of Postflight.
+func byProxy(err error) bool {
 	var failed *Error
 	return errors.As(err, &failed) && failed.Problem == nil && (failed.Status == 0 || failed.Status >= http.StatusInternalServerError)
 }
 
 // Await waits for the end of a run, or of the one that superseded it, until ctx is done.
-func (c *Connection) Await(ctx context.Context, id string) (*Greenlight, error) {
+func (c *Client) Await(ctx context.Context, id string) (*Greenlight, error) {
 	for {
 		answer, err := c.Greenlight(ctx, id, MaxWait)
-		if err != nil || answer.RunStage != Initializing {
+		if err != nil || answer.Final() {
 			return answer, err
 		}
 		if err := sleep.For(ctx, time.Second); err != nil { // in case a server does not wait

@@ -78,7 +78,7 @@ func TestAwaitBehindProxies(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				tc.proxy.began = time.Now()
-				c := connect(t, "http://x", client.UseHTTPClient(&http.Client{Transport: &tc.proxy}))
+				c := connect(t, "http://x", client.WithHTTPClient(&http.Client{Transport: &tc.proxy}))
 				_, err := c.Await(t.Context(), "smoke-1")
 				failed := &client.Error{Status: -1}
 				if known := errors.As(err, &failed); failed.Status != tc.status || known != (err != nil) {
@@ -102,7 +102,7 @@ func TestLinks(t *testing.T) {
 		_, _ = io.WriteString(w, `{"runStage":"completed","rootRunUrl":"/runs/acme/a","relevantRunUrl":"https://elsewhere.example.com/runs/acme/a"}`)
 	}))
 	defer server.Close()
-	c, err := client.Connect(server.URL+"/", "key")
+	c, err := client.New(server.URL+"/", "key")
 	if err != nil {
 		t.Fatal(err)
 	}

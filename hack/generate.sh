@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# Generates deep copies, CRDs, RBAC and the Go client into the tree at $1, from the code and the OpenAPI
-# document here.
+# Generates deep copies, CRDs and RBAC into the tree at $1, from the code here.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 into=$1
@@ -11,6 +10,3 @@ bin/controller-gen crd:generateEmbeddedObjectMeta=true,maxDescLen=400 paths=./ap
 # The API server must accept only what Go can decode: one other object would stop the caches of all teams.
 go run ./hack/crdtighten "$into/config/crd/bases"
 bin/controller-gen rbac:roleName=postflight-manager paths=./controllers/... output:rbac:dir="$into/config/rbac"
-
-mkdir -p "$into/client"
-bin/oapi-codegen -config hack/tools/oapi/config.yaml -o "$into/client/zz_generated.client.go" internal/endpoint/openapi.yaml

@@ -1,31 +1,129 @@
 package main
 
 import (
+	"cmp"
+	"fmt"
+	"os"
+	"strings"
+
 	"github.com/spf13/cobra"
 
-	"github.com/postflight-dev/postflight/internal/cli"
+	"github.com/postflight-dev/postflight/client"
+	"github.com/postflight-dev/postflight/internal/ci"
 )
 
-const detection = `Branch, commit, repository and pull request are taken from the variables of GitHub Actions,
-GitLab CI, CircleCI, Jenkins or Buildkite, unless given.
+const detection = `Branch, commit, repository and pull request come from the variables of GitHub Actions, GitLab CI, CircleCI,
+Jenkins or Buildkite, unless you give them.
 
 $POSTFLIGHT_BRANCH, $POSTFLIGHT_SHA, $POSTFLIGHT_DEPLOYMENT_TYPE and $POSTFLIGHT_DEPLOYMENT_URL win over
-these, and flags over all. What others choose, such as a branch, is better in a variable than on a
-command line that a shell reads.`
+these, and flags over all. Pass untrusted values, such as the name of a branch, in these variables: on a
+command line, a shell might run a part of them.`
 
-func addDeploymentFlags(cmd *cobra.Command, d *cli.Deployment) {
+// deployment says what was deployed, by flags or by the variables that replace them.
+type deployment struct {
+	branch, sha, kind, url string
+	hostingService         string
+	commitURL              string
+	repository             string
+	pullRequest            int
+	variables              []string // NAME=value
+	deduplicationKey       string
+	ephemeral              bool
+	noDetect               bool       // ignore the CI system
+	detected               ci.Context // from the CI system
+}
+
+func (d *deployment) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringVar(&d.Branch, "branch", "", "branch that was deployed; default: $POSTFLIGHT_BRANCH")
-	f.StringVar(&d.SHA, "sha", "", "commit that was deployed; default: $POSTFLIGHT_SHA")
-	f.StringVar(&d.Type, "type", "", "deployment type that Triggers ask for, e.g. staging; default: $POSTFLIGHT_DEPLOYMENT_TYPE")
-	f.StringVar(&d.URL, "deployment-url", "", "where it is served; the runs see it as $URL; default: $POSTFLIGHT_DEPLOYMENT_URL")
-	f.StringArrayVarP(&d.Variables, "variable", "v", nil, "variable for the runs, NAME=value; may be repeated")
-	f.StringVar(&d.Repository, "repository", "", "owner/name")
-	f.StringVar(&d.HostingService, "hosting-service", "", "GitHub or GitLab")
-	f.IntVar(&d.PullRequest, "pull-request", 0, "number of the pull or merge request")
-	f.StringVar(&d.CommitURL, "commit-url", "", "link to the commit")
-	f.StringVar(&d.DeduplicationKey, "deduplication-key", "", "newer runs stop older ones of the same key; default: branch and environment")
-	f.BoolVar(&d.Ephemeral, "ephemeral", false, "the deployment has an environment of its own, named after --deployment-url")
-	f.BoolVar(&d.NoDetect, "no-detect", false, "take nothing from the variables of the CI system")
+	f.StringVar(&d.branch, "branch", "", "branch that was deployed; default: $POSTFLIGHT_BRANCH")
+	f.StringVar(&d.sha, "sha", "", "commit that was deployed; default: $POSTFLIGHT_SHA")
+	f.StringVar(&d.kind, "type", "", "deployment type that Triggers match, e.g. staging; default: $POSTFLIGHT_DEPLOYMENT_TYPE")
+	f.StringVar(&d.url, "deployment-url", "", "where it is served; the runs see it as $URL; default: $POSTFLIGHT_DEPLOYMENT_URL")
+	f.StringArrayVarP(&d.variables, "variable", "v", nil, "variable for the runs, NAME=value; may be repeated")
+	f.StringVar(&d.repository, "repository", "", "owner/name")
+	f.StringVar(&d.hostingService, "hosting-service", "", "GitHub or GitLab")
+	f.IntVar(&d.pullRequest, "pull-request", 0, "number of the pull or merge request")
+	f.StringVar(&d.commitURL, "commit-url", "", "link to the commit")
+	f.StringVar(&d.deduplicationKey, "deduplication-key", "",
+		"newer runs stop older ones with the same key; default: branch/environment, or what the Trigger's supersede says")
+	f.BoolVar(&d.ephemeral, "ephemeral", false, "the deployment has an Environment of its own, named after --deployment-url")
+	f.BoolVar(&d.noDetect, "no-detect", false, "ignore the variables of the CI system")
 }
+
+// readEnvironment fills in what no flag says, and detects the CI system.
+func (d *deployment) readEnvironment(getenv func(string) string) {
+	d.branch = cmp.Or(d.branch, getenv("POSTFLIGHT_BRANCH"))
+	d.sha = cmp.Or(d.sha, getenv("POSTFLIGHT_SHA"))
+	d.kind = cmp.Or(d.kind, getenv("POSTFLIGHT_DEPLOYMENT_TYPE"))
+	d.url = cmp.Or(d.url, getenv("POSTFLIGHT_DEPLOYMENT_URL"))
+	var event []byte
+	if path := getenv("GITHUB_EVENT_PATH"); path != "" {
+		event, _ = os.ReadFile(path) // an unreadable event is ignored
+	}
+	d.detected = ci.Detect(getenv, event)
+}
+
+// notification is what to send: the flags, completed by what the CI system says.
+func (d *deployment) notification() (client.Notification, error) {
+	detected := d.detected
+	if d.noDetect {
+		detected = ci.Context{}
+	}
+	if d.sha != "" && d.sha != detected.SHA { // the link is to another commit
+		detected.CommitURL = ""
+	}
+	variables, err := parseVariables(d.variables)
+	return client.Notification{
+		Branch:               cmp.Or(d.branch, detected.Branch),
+		SHA:                  cmp.Or(d.sha, detected.SHA),
+		DeploymentType:       d.kind,
+		DeploymentURL:        d.url,
+		HostingService:       cmp.Or(d.hostingService, detected.HostingService),
+		CommitURL:            cmp.Or(d.commitURL, detected.CommitURL),
+		Variables:            variables,
+		DeduplicationKey:     d.deduplicationKey,
+		EphemeralEnvironment: d.ephemeral,
+		Repository:           cmp.Or(d.repository, detected.Repository),
+		PullRequestNumber:    cmp.Or(max(d.pullRequest, 0), detected.PullRequestNumber),
+	}, err
+}
+
+func parseVariables(pairs []string) (map[string]string, error) {
+	variables := map[string]string{}
+	for _, pair := range pairs {
+		name, value, ok := strings.Cut(pair, "=")
+		if !ok || name == "" {
+			return nil, fmt.Errorf("--variable %q: write it as NAME=value", pair)
+		}
+		variables[name] = value
+	}
+	return variables, nil
+}
+
+// describe sums up a notification in a line.
+func (d *deployment) describe(n client.Notification) string {
+	var parts []string
+	add := func(name, value string) {
+		if value != "" {
+			parts = append(parts, name+" "+value)
+		}
+	}
+	add("branch", n.Branch)
+	add("commit", shortSHA(n.SHA))
+	add("type", n.DeploymentType)
+	add("at", n.DeploymentURL)
+	if n.PullRequestNumber > 0 {
+		add("pull request", fmt.Sprint(n.PullRequestNumber))
+	}
+	if len(parts) == 0 {
+		parts = []string{"a deployment without branch, commit or type"}
+	}
+	line := strings.Join(parts, ", ")
+	if d.detected.System != "" {
+		line += " (from " + d.detected.System + ")"
+	}
+	return line
+}
+
+func shortSHA(sha string) string { return sha[:min(len(sha), 12)] }

@@ -1,38 +1,96 @@
 package main
 
 import (
+	"context"
+	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
 
-	"github.com/postflight-dev/postflight/internal/cli"
+	"github.com/postflight-dev/postflight/client"
 )
 
+type explainOptions struct {
+	server
+	deployment
+}
+
 func newExplain() *cobra.Command {
-	var (
-		conn connection
-		d    cli.Deployment
-	)
-	cmd := gates(&cobra.Command{
+	o := &explainOptions{}
+	cmd := withTroubleExit(&cobra.Command{
 		Use:   "explain",
-		Short: "Say which Triggers would start a run for a deployment, and why the others would not",
-		Long: `Asks the server what "postflight notify" with the same flags would do, without doing it, and shows
-each condition of each Trigger.
+		Short: "Show which Triggers match a deployment, and why the others do not",
+		Long: `Shows what "postflight notify" with the same flags would do, and each condition of each Trigger. It starts
+no run.
 
 ` + detection,
 		Example: `  # Why did my Trigger not fire?
   postflight explain --branch feature/login --type preview`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, console, err := conn.connect(cmd)
-			if err != nil {
-				return err
-			}
-			e := &cli.Explain{Connection: c, Console: console, Deployment: d.OrVariables(os.Getenv), Detected: cli.DetectCI(os.Getenv)}
-			return e.Run(cmd.Context())
-		},
+		RunE: o.command(func(ctx context.Context, _ []string) error {
+			o.readEnvironment(os.Getenv)
+			return o.run(ctx)
+		}),
 	})
-	addDeploymentFlags(cmd, &d)
-	conn.addFlags(cmd)
+	o.deployment.addFlags(cmd)
+	o.server.addFlags(cmd)
 	return cmd
+}
+
+func (o *explainOptions) run(ctx context.Context) error {
+	n, err := o.notification()
+	if err != nil {
+		return err
+	}
+	o.console.note("Dry run for %s:", o.describe(n))
+	result, err := o.client.Explain(ctx, n)
+	if err != nil {
+		return err
+	}
+	return o.console.result(result, func() error {
+		if len(result.Explanations) == 0 {
+			o.console.note("The team has no Triggers. \"kubectl explain trigger.spec\" tells you how to write one.")
+			return nil
+		}
+		return o.console.table(explainRows(result))
+	})
+}
+
+func explainRows(result *client.NotificationResult) [][]string {
+	would := map[string]string{}
+	for _, r := range result.Results {
+		switch {
+		case r.CreatedSuiteID != "":
+			would[r.TriggerID] = "A run would start."
+		case r.DuplicateSuiteID != "":
+			would[r.TriggerID] = fmt.Sprintf("No new run: %s is the run of this commit.", r.DuplicateSuiteID)
+		default:
+			would[r.TriggerID] = r.FailureReason
+		}
+	}
+	rows := [][]string{{"TRIGGER", "MATCHES", "CONDITION", "HOLDS", "WHY"}}
+	for _, e := range result.Explanations {
+		name, matches := e.TriggerID, yesOrNo(e.Matched)
+		add := func(condition, holds, why string) {
+			rows = append(rows, []string{name, matches, condition, holds, why})
+			name, matches = "", "" // once per Trigger
+		}
+		for _, c := range e.Conditions {
+			add(c.Name, yesOrNo(c.Held), c.Message)
+		}
+		if len(e.Conditions) == 0 {
+			add("-", "-", "The Trigger has no conditions: every deployment matches.")
+		}
+		if text := would[e.TriggerID]; text != "" {
+			add("", "", text)
+		}
+	}
+	return rows
+}
+
+func yesOrNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
 }

@@ -33,7 +33,7 @@ func TestInterruptsEndIt(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		args   []string
-		begun  string // is said before the interrupt
+		begun  string // printed before the interrupt
 		code   int    // -1 where the signal ends it
 		says   string
 	}{
@@ -55,12 +55,12 @@ func TestInterruptsEndIt(t *testing.T) {
 	}
 }
 
-// interrupt runs the program, and interrupts it until it ends, once it has said that it has begun.
+// interrupt runs the program until it prints begun, and then interrupts it until it ends.
 func interrupt(t *testing.T, begun string, args ...string) (log string, code int) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], args...)
 	cmd.Env = append(os.Environ(), "POSTFLIGHT_TEST_AS_PROGRAM=1", "POSTFLIGHT_URL=http://127.0.0.1:1", "POSTFLIGHT_API_KEY=k")
-	stdin, err := cmd.StdinPipe() // which says nothing
+	stdin, err := cmd.StdinPipe() // which stays silent
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,38 +1,30 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"os"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/postflight-dev/postflight/internal/cli"
+	"github.com/postflight-dev/postflight/client"
 )
 
-// waiting are the flags of commands that wait.
-type waiting struct {
-	follow  bool
-	timeout time.Duration
-}
-
-func (w *waiting) addFlags(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&w.follow, "follow", false, "where a run is superseded, take the outcome of the newer deployment: 0 then says nothing of this commit, so never promote it on that")
-	cmd.Flags().DurationVar(&w.timeout, "timeout", 2*time.Hour, "how long to wait for all runs")
+type notifyOptions struct {
+	server
+	deployment
+	waitOptions
+	wait, allowNoMatch bool
 }
 
 func newNotify() *cobra.Command {
-	var (
-		conn     connection
-		d        cli.Deployment
-		wait     waiting
-		andWait  bool
-		allowNon bool
-	)
-	cmd := gates(&cobra.Command{
+	o := &notifyOptions{}
+	cmd := withTroubleExit(&cobra.Command{
 		Use:   "notify",
-		Short: "Report a deployment, which starts the runs that Triggers ask for",
-		Long: `Reports a deployment. Every Trigger that asks for it starts a run; a commit whose run goes on or has a
-result starts none again. With --wait, the command ends when the runs have, and its exit code gates the pipeline.
+		Short: "Report a deployment, which starts the runs of all Triggers that match it",
+		Long: `Reports a deployment. Every Trigger that matches it starts a run, unless the commit has a run that goes on
+or has a result. With --wait, the command waits for the runs, and its exit code gates the pipeline.
 
 ` + detection + `
 
@@ -47,22 +39,92 @@ Without --wait, 0 means that every run was started.`,
   # The ids of the runs, for a script
   postflight notify --type staging -o json | jq -r '.results[].created_suite_id'`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, console, err := conn.connect(cmd)
-			if err != nil {
-				return err
-			}
-			n := &cli.Notify{Connection: c, Console: console, Deployment: d.OrVariables(os.Getenv), Detected: cli.DetectCI(os.Getenv), AllowNoMatch: allowNon}
-			if andWait {
-				n.Wait = &cli.Wait{Greenlighter: c, Console: console, Follow: wait.follow, Timeout: wait.timeout}
-			}
-			return n.Run(cmd.Context())
-		},
+		RunE: o.command(func(ctx context.Context, _ []string) error {
+			o.readEnvironment(os.Getenv)
+			o.greenlighter = o.client
+			return o.run(ctx)
+		}),
 	})
-	addDeploymentFlags(cmd, &d)
-	cmd.Flags().BoolVarP(&andWait, "wait", "w", false, "wait for the runs to end")
-	cmd.Flags().BoolVar(&allowNon, "allow-no-match", false, "it is fine if no Trigger asks for the deployment")
-	wait.addFlags(cmd)
-	conn.addFlags(cmd)
+	o.deployment.addFlags(cmd)
+	cmd.Flags().BoolVarP(&o.wait, "wait", "w", false, "wait for the runs to end")
+	cmd.Flags().BoolVar(&o.allowNoMatch, "allow-no-match", false, "exit 0 if no Trigger matches")
+	o.waitOptions.addFlags(cmd)
+	o.server.addFlags(cmd)
 	return cmd
+}
+
+// notified is what -o json prints.
+type notified struct {
+	*client.NotificationResult
+	Runs []runStatus `json:"runs,omitempty"`
+}
+
+// mayExist is for a notification that was interrupted before the answer came.
+const mayExist = ". Runs may have been started: see \"postflight runs list\". If you report the same commit again, none starts twice"
+
+func (o *notifyOptions) run(ctx context.Context) error {
+	n, err := o.notification()
+	if err != nil {
+		return err
+	}
+	o.console.note("Reporting %s", o.describe(n))
+	result, err := o.client.Notify(ctx, n)
+	if failed := (*client.Error)(nil); errors.As(err, &failed) && failed.Problem != nil {
+		o.print(failed.Problem.Results) // these runs exist, although the request failed as a whole
+	}
+	if err != nil {
+		return interrupted(ctx, exitTroubleError(err), mayExist)
+	}
+	runs, failures := o.print(result.Results)
+	answer := notified{NotificationResult: result}
+	if o.wait && len(runs) > 0 {
+		answer.Runs = o.await(ctx, o.console, runs)
+	}
+	if o.console.json {
+		if err := o.console.writeJSON(answer); err != nil {
+			return err
+		}
+	}
+	return o.exitError(len(result.Results), failures, answer.Runs)
+}
+
+// print prints a line per Trigger, and returns the runs to wait for.
+func (o *notifyOptions) print(results []client.Result) (runs []runStatus, failures int) {
+	for _, r := range results {
+		what := ""
+		switch {
+		case r.CreatedSuiteID != "":
+			what = "started " + r.CreatedSuiteID
+		case r.DuplicateSuiteID != "":
+			what = "already exists: " + r.DuplicateSuiteID
+		default:
+			what = "could not start: " + r.FailureReason
+			failures++
+		}
+		if id := r.RunID(); id != "" {
+			runs = append(runs, runStatus{Run: id, Trigger: r.TriggerID, Verdict: waiting})
+		}
+		if o.console.json {
+			o.console.note("  %s  %s", r.TriggerID, what)
+		} else {
+			fmt.Fprintf(o.console.out, "  %s  %s\n", clean(r.TriggerID), clean(what))
+		}
+	}
+	return runs, failures
+}
+
+// exitError gates the pipeline: by default, a release must not go on if nothing tested it.
+func (o *notifyOptions) exitError(matched, failures int, runs []runStatus) error {
+	err := verdictError(runs)
+	var exit *exitError
+	switch {
+	case errors.As(err, &exit) && exit.code == exitFailed:
+		return err
+	case failures > 0:
+		return exitf(exitTrouble, "%d of %d runs could not start; the reasons are above", failures, matched)
+	case matched == 0 && !o.allowNoMatch:
+		return exitf(exitTrouble, "no Trigger matches this deployment. \"postflight explain\" says why; --allow-no-match makes this exit 0")
+	default:
+		return err
+	}
 }

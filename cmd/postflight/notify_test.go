@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestNotifyByVariables holds the names that integrations rely on; nothing need stand on the command line.
+// Integrations rely on the names of these variables, which replace flags.
 func TestNotifyByVariables(t *testing.T) {
 	var sent map[string]any
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -9,11 +9,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-
-	"github.com/postflight-dev/postflight/internal/cli"
 )
 
-// newRoot has every command; each is in a file of its own.
+// newRoot returns the program with all its commands, each of which has a file of its own.
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "postflight",
@@ -36,7 +34,7 @@ cluster of the kubeconfig, as kubectl does; named kubectl-postflight, the progra
 	return root
 }
 
-// programName is what a person typed: kubectl calls its plugins by another name.
+// programName is the name that people type: kubectl calls its plugins by another one.
 func programName() string {
 	if strings.HasPrefix(filepath.Base(os.Args[0]), "kubectl-") {
 		return "kubectl postflight"
@@ -44,24 +42,30 @@ func programName() string {
 	return "postflight"
 }
 
-// finish prepares a command and all below it for being run: what is no mistake of whoever typed the
-// command is marked as such, and groups do not take what they do not know for a question.
-func finish(cmd *cobra.Command) {
+// group returns a command that only has other commands.
+func group(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {
+	cmd.AddCommand(commands...)
+	return cmd
+}
+
+// wrapCommands gives the errors of a command, and of all below it, an exit code: an error without one comes
+// from reading the command line. Groups refuse arguments, and print their help.
+func wrapCommands(cmd *cobra.Command) {
 	if !cmd.Runnable() && cmd.HasParent() {
-		cmd.Args, cmd.RunE = known, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		cmd.Args, cmd.RunE = noArguments, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	}
 	if run := cmd.RunE; run != nil {
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
-			return cli.Ending(cli.ExitFailed, cli.Interrupted(cmd.Context(), run(cmd, args), ""))
+			return withExitCode(exitFailed, interrupted(cmd.Context(), run(cmd, args), ""))
 		}
 	}
 	for _, child := range cmd.Commands() {
-		finish(child)
+		wrapCommands(child)
 	}
 }
 
-// known is for the arguments of a group, which are none: as cobra does it for the root.
-func known(cmd *cobra.Command, args []string) error {
+// noArguments refuses the arguments of a group, as cobra does for the root.
+func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
@@ -72,19 +76,19 @@ func known(cmd *cobra.Command, args []string) error {
 	return errors.New(text)
 }
 
-// execute runs a command and returns the exit code. An error of no code did not come from a command,
-// but from reading the command line: it must not look like a run that failed.
+// execute runs a command and returns the exit code. A mistake on the command line must not look like a failed
+// run.
 func execute(ctx context.Context, args []string) int {
 	root := newRoot()
 	root.InitDefaultCompletionCmd(args...)
-	finish(root)
+	wrapCommands(root)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return 0
 	}
-	fmt.Fprintln(root.ErrOrStderr(), "Error:", cli.ErrorText(err))
-	var exit *cli.Exit
-	errors.As(cli.Trouble(err), &exit)
-	return exit.Code
+	fmt.Fprintln(root.ErrOrStderr(), "Error:", errorText(err))
+	var exit *exitError
+	errors.As(exitTroubleError(err), &exit)
+	return exit.code
 }

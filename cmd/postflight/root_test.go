@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A pipeline goes by the exit code: a typing error must not look like a run that did not pass.
+// Pipelines depend on the exit code: a typing error must not look like a failed run.
 func TestExitCodesOfMistakes(t *testing.T) {
 	for _, name := range []string{"POSTFLIGHT_URL", "POSTFLIGHT_API_KEY", "POSTFLIGHT_API_KEY_FILE"} {
 		t.Setenv(name, "")
@@ -14,8 +14,8 @@ func TestExitCodesOfMistakes(t *testing.T) {
 		reason, args string
 		code         int
 	}{
-		"no command":                    {reason: "the help was asked for", args: ""},
-		"a group":                       {reason: "the help was asked for", args: "runs"},
+		"no command":                    {reason: "prints the help", args: ""},
+		"a group":                       {reason: "prints the help", args: "runs"},
 		"help":                          {args: "notify --help"},
 		"mistyped command":              {args: "notfy --wait", code: 3},
 		"mistyped command of a group":   {args: "runs lst", code: 3},
@@ -30,6 +30,7 @@ func TestExitCodesOfMistakes(t *testing.T) {
 		"a format of no use":            {args: "version -o yaml", code: 3},
 		"logs are no JSON":              {args: "runs logs a -o json --kubeconfig testdata/none", code: 3},
 		"a time of no use":              {args: "keys create a --expires soon --kubeconfig testdata/none", code: 3},
+		"a state of no use":             {args: "runs list --state bogus --kubeconfig testdata/none", code: 3},
 		"no server":                     {args: "wait a", code: 3},
 		"no cluster":                    {reason: "nothing is wrong with the command line", args: "runs list --kubeconfig testdata/none", code: 1},
 		"fetch has codes of its own":    {reason: "3 says that a file is missing", args: "fetch --patence 1s", code: 2},

@@ -1,39 +1,143 @@
 package main
 
 import (
+	"cmp"
+	"context"
+	"crypto/md5" // what object stores check an upload by; SHA-256 is for people
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
-	"github.com/postflight-dev/postflight/internal/cli"
+	"github.com/postflight-dev/postflight/internal/sleep"
 )
 
+type uploadOptions struct {
+	server
+	file     string // on this machine
+	as       string // path in the store; empty: the name of the file
+	attempts int
+
+	stallAfter, answerAfter time.Duration // set by tests
+}
+
 func newUpload() *cobra.Command {
-	var (
-		conn     connection
-		as       string
-		attempts int
-	)
-	cmd := gates(&cobra.Command{
+	o := &uploadOptions{}
+	cmd := withTroubleExit(&cobra.Command{
 		Use:   "upload FILE",
 		Short: "Upload a file that runs need: an app, an archive, data",
-		Long: `Uploads a file to the team's store and prints its location, which a variable of a notification may
-hold. The store checks that what arrived is what was sent. An upload that breaks off is tried again.
+		Long: `Uploads a file to the team's store and prints its location, the value of a variable in a notification. The
+store checks that it received what was sent. Interrupted uploads restart.
 
 Files may end in .apk, .aab, .deb, .ipa, .zip, .csv or .pdf.`,
 		Example: `  # Upload the app of this commit, and test it
   LOCATION=$(postflight upload build/shop.apk --as "builds/$GITHUB_SHA/shop.apk")
   postflight notify --type mobile -v RUN_INPUT_PATH="$LOCATION" --wait`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, console, err := conn.connect(cmd)
-			if err != nil {
-				return err
-			}
-			u := &cli.Upload{Connection: c, Console: console, File: args[0], As: as, Attempts: attempts}
-			return u.Run(cmd.Context())
-		},
+		RunE: o.command(func(ctx context.Context, args []string) error {
+			o.file = args[0]
+			return o.run(ctx)
+		}),
 	})
-	cmd.Flags().StringVar(&as, "as", "", "path in the store; default: the name of the file")
-	cmd.Flags().IntVar(&attempts, "attempts", 5, "how often to try")
-	conn.addFlags(cmd)
+	cmd.Flags().StringVar(&o.as, "as", "", "path in the store; default: the name of the file")
+	cmd.Flags().IntVar(&o.attempts, "attempts", 5, "how often to try")
+	o.addFlags(cmd)
 	return cmd
+}
+
+// uploaded is what -o json prints.
+type uploaded struct {
+	FileLocation           string `json:"fileLocation"`
+	PlaygroundFileLocation string `json:"playgroundFileLocation"`
+	Bytes                  int64  `json:"bytes"`
+	SHA256                 string `json:"sha256"`
+}
+
+// checksums of a file. The store gets the MD5, and refuses a file that arrives damaged.
+type checksums struct {
+	md5, sha256 []byte
+	size        int64
+}
+
+// run uploads the file. A store takes a file as a whole or not at all: each attempt starts over, with a fresh
+// URL, and the file that was there before stays until the last byte has arrived.
+func (o *uploadOptions) run(ctx context.Context) error {
+	file, err := os.Open(o.file)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	sums, err := o.sum(ctx, file)
+	if err != nil {
+		return err
+	}
+	for attempt := 1; ; attempt++ {
+		signed, err := o.client.SignUpload(ctx, cmp.Or(o.as, filepath.Base(o.file)))
+		if err != nil {
+			return err
+		}
+		if err = o.put(ctx, file, sums, signed.SignedURL); err == nil {
+			return o.print(uploaded{signed.FileLocation, signed.PlaygroundFileLocation, sums.size, hex.EncodeToString(sums.sha256)})
+		}
+		var refused *refusal
+		if ctx.Err() != nil || attempt >= o.attempts || (errors.As(err, &refused) && refused.final()) {
+			return err
+		}
+		o.console.note("The upload broke off (%v). Trying again, %d of %d.", err, attempt+1, o.attempts)
+		if err := sleep.For(ctx, time.Duration(attempt)*time.Second); err != nil {
+			return err
+		}
+	}
+}
+
+func (o *uploadOptions) print(u uploaded) error {
+	return o.console.result(u, func() error {
+		o.console.note("Uploaded %d bytes, SHA-256 %s", u.Bytes, u.SHA256)
+		fmt.Fprintln(o.console.out, u.FileLocation)
+		return nil
+	})
+}
+
+func (o *uploadOptions) sum(ctx context.Context, file *os.File) (checksums, error) {
+	info, err := file.Stat()
+	if err != nil {
+		return checksums{}, err
+	}
+	if !info.Mode().IsRegular() {
+		return checksums{}, fmt.Errorf("%s is not a file. To upload a folder, put it into a .zip", o.file)
+	}
+	m, s := md5.New(), sha256.New()
+	size, err := io.Copy(io.MultiWriter(m, s), contextReader{ctx, file})
+	return checksums{m.Sum(nil), s.Sum(nil), size}, err
+}
+
+// contextReader reads until the context is done.
+type contextReader struct {
+	ctx context.Context
+	io.Reader
+}
+
+func (r contextReader) Read(b []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.Reader.Read(b)
+}
+
+// bar is silent unless a person watches.
+func (o *uploadOptions) bar(size int64) *progressbar.ProgressBar {
+	if !o.console.live {
+		return progressbar.DefaultBytesSilent(size)
+	}
+	return progressbar.NewOptions64(size,
+		progressbar.OptionSetWriter(o.console.err), progressbar.OptionShowBytes(true), progressbar.OptionFullWidth(),
+		progressbar.OptionSetDescription(clean(filepath.Base(o.file))), progressbar.OptionThrottle(frameInterval),
+		progressbar.OptionOnCompletion(func() { fmt.Fprintln(o.console.err) }))
 }

@@ -11,7 +11,7 @@ import (
 // release is set by the linker: -ldflags "-X main.release=v1.2.3".
 var release string
 
-// version is the release, or else what Go knows of the source it was built from.
+// version is the release, or else the version that Go recorded in the binary.
 func version() string {
 	if release != "" {
 		return release
@@ -29,15 +29,14 @@ func newVersion() *cobra.Command {
 		Short: "Print the version",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			console, err := o.console(cmd)
-			if err != nil {
+			if err := o.open(cmd); err != nil {
 				return err
 			}
-			if console.JSON {
-				return console.WriteJSON(map[string]string{"version": version(), "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH})
-			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "postflight %s %s/%s\n", version(), runtime.GOOS, runtime.GOARCH)
-			return err
+			platform := runtime.GOOS + "/" + runtime.GOARCH
+			return o.console.result(map[string]string{"version": version(), "go": runtime.Version(), "platform": platform}, func() error {
+				_, err := fmt.Fprintf(o.console.out, "postflight %s %s\n", version(), platform)
+				return err
+			})
 		},
 	}
 	o.addFlags(cmd)

@@ -1,38 +1,226 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
 	"github.com/spf13/cobra"
 
-	"github.com/postflight-dev/postflight/internal/cli"
+	"github.com/postflight-dev/postflight/api/httpapi"
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/client"
+	"github.com/postflight-dev/postflight/internal/sleep"
 )
 
+// queuedPollInterval is how often the place of a queued run is refreshed. It changes without waking clients.
+const queuedPollInterval = 10 * time.Second
+
+// greenlighter returns the state of a run as soon as there is news.
+type greenlighter interface {
+	Greenlight(ctx context.Context, id string, wait time.Duration) (*client.Greenlight, error)
+}
+
+// waitOptions are those of all commands that wait.
+type waitOptions struct {
+	greenlighter
+	follow  bool          // the run that supersedes counts
+	timeout time.Duration // for all runs
+}
+
+func (o *waitOptions) addFlags(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&o.follow, "follow", false,
+		"if a run is superseded, take the result of the newer deployment: 0 then says nothing of this commit, so never promote it on that")
+	cmd.Flags().DurationVar(&o.timeout, "timeout", 2*time.Hour, "how long to wait for all runs")
+}
+
+type waitCommandOptions struct {
+	server
+	waitOptions
+}
+
 func newWait() *cobra.Command {
-	var (
-		conn connection
-		wait waiting
-	)
-	cmd := gates(&cobra.Command{
+	o := &waitCommandOptions{}
+	cmd := withTroubleExit(&cobra.Command{
 		Use:   "wait RUN...",
-		Short: "Wait for runs to end, and exit as they did",
-		Long: `Waits for runs, all at once, and says how they ended. On a terminal it shows them while they run;
-in a log it prints a line for each change.
+		Short: "Wait for runs to end, and exit with their result",
+		Long: `Waits for runs, all at once, and prints their results. A terminal shows them while they run; a log gets a
+line for each change.
 
 ` + exitCodes,
 		Example: `  postflight wait smoke-3f9c2k7q5x0a1b2c
 
-  # A newer deployment may replace the run: wait for that one instead of ending with 2
+  # A newer deployment may supersede the run: wait for that one instead of exiting with 2
   postflight wait --follow smoke-3f9c2k7q5x0a1b2c`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, runs []string) error {
-			c, console, err := conn.connect(cmd)
-			if err != nil {
-				return err
-			}
-			w := &cli.Wait{Greenlighter: c, Console: console, Follow: wait.follow, Timeout: wait.timeout}
-			return w.Runs(cmd.Context(), runs)
-		},
+		RunE: o.command(func(ctx context.Context, ids []string) error {
+			o.greenlighter = o.client
+			return o.run(ctx, ids)
+		}),
 	})
-	wait.addFlags(cmd)
-	conn.addFlags(cmd)
+	o.waitOptions.addFlags(cmd)
+	o.server.addFlags(cmd)
 	return cmd
+}
+
+func (o *waitCommandOptions) run(ctx context.Context, ids []string) error {
+	runs := make([]runStatus, len(ids))
+	for i, id := range ids {
+		runs[i] = runStatus{Run: id, Verdict: waiting}
+	}
+	runs = o.await(ctx, o.console, runs)
+	if o.console.json {
+		if err := o.console.writeJSON(map[string]any{"runs": runs}); err != nil {
+			return err
+		}
+	}
+	return verdictError(runs)
+}
+
+// verdict is how a run ended, for a pipeline that waited for it.
+type verdict string
+
+const (
+	waiting    verdict = "waiting"
+	passed     verdict = "passed"
+	failed     verdict = "failed"
+	canceled   verdict = "canceled"
+	superseded verdict = "superseded"
+	noOutcome  verdict = "no outcome"
+)
+
+// codes are the exit codes. If runs differ, the first verdict of this list decides: a failure is known for
+// good.
+var codes = []struct {
+	verdict verdict
+	code    int
+	text    string
+}{
+	{failed, exitFailed, "failed"}, {noOutcome, exitTrouble, "had no result"},
+	{canceled, exitCanceled, "canceled"}, {superseded, exitCanceled, "superseded"},
+}
+
+// runStatus is what is known of one run.
+type runStatus struct {
+	Run      string  `json:"run"`
+	Trigger  string  `json:"trigger,omitempty"`
+	Verdict  verdict `json:"verdict"`
+	Relevant string  `json:"relevantRun,omitempty"` // another run, if this one was superseded
+	Followed bool    `json:"followed,omitempty"`    // the verdict is that of relevantRun, so of a newer deployment; this one was not tested
+	URL      string  `json:"url,omitempty"`
+	Reason   string  `json:"reason,omitempty"`
+	Seconds  float64 `json:"seconds"` // waited
+
+	state string // while it waits: Queued or Running, as kubectl shows it
+}
+
+// await waits for the runs, all at once, and prints the progress of each.
+func (o *waitOptions) await(ctx context.Context, console *console, runs []runStatus) []runStatus {
+	ctx, cancel := context.WithTimeout(ctx, o.timeout)
+	defer cancel()
+	p := startProgress(console, runs)
+	var group sync.WaitGroup
+	for i := range runs {
+		group.Go(func() { o.awaitOne(ctx, runs[i].Run, func(change func(*runStatus)) { p.update(i, change) }) })
+	}
+	group.Wait()
+	runs = p.stop()
+	followed := 0
+	for _, r := range runs {
+		if r.Followed {
+			followed++
+		}
+	}
+	if followed > 0 {
+		console.note("Superseded, without a result of their own: %d of %d runs. "+
+			"As --follow asks, the result is that of the newer deployment: do not promote the older one on it.",
+			followed, len(runs))
+	}
+	return runs
+}
+
+// awaitOne follows a run to its end.
+func (o *waitOptions) awaitOne(ctx context.Context, run string, update func(func(*runStatus))) {
+	for wait := time.Duration(0); ; {
+		began := time.Now()
+		answer, err := o.Greenlight(ctx, run, wait)
+		if err != nil {
+			reason := o.noResult(ctx, err)
+			update(func(r *runStatus) { r.Verdict, r.Reason = noOutcome, reason })
+			return
+		}
+		v := verdictOf(answer, o.follow)
+		update(func(r *runStatus) {
+			r.Verdict, r.Relevant, r.URL, r.state = v, answer.RelevantRunID, answer.RelevantRunURL, answer.RunState
+			r.Reason = reasonOf(answer, v)
+			r.Followed = v != superseded && answer.RelevantRunID != answer.RootRunID
+		})
+		if v != waiting {
+			return
+		}
+		if wait > 0 && time.Since(began) < time.Second { // no result yet, or a server that does not wait
+			_ = sleep.For(ctx, time.Second) // the next request reports that the context is done
+		}
+		wait = client.MaxWait
+		if answer.RunState != v1alpha1.ReasonRunning {
+			wait = queuedPollInterval
+		}
+	}
+}
+
+func (o *waitOptions) noResult(ctx context.Context, err error) string {
+	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return fmt.Sprintf("The run had not ended after %s. Raise --timeout, or look at the run.", o.timeout)
+	case ctx.Err() != nil:
+		return "Stopped waiting; the run goes on."
+	default:
+		return err.Error()
+	}
+}
+
+func verdictOf(a *client.Greenlight, follow bool) verdict {
+	switch {
+	case a.RelevantRunID != a.RootRunID && !follow:
+		return superseded
+	case a.RunStage == httpapi.Completed && a.Greenlight:
+		return passed
+	case a.RunStage == httpapi.Completed:
+		return failed
+	case a.RunStage == httpapi.Canceled:
+		return canceled
+	default:
+		return waiting
+	}
+}
+
+func reasonOf(a *client.Greenlight, v verdict) string {
+	switch {
+	case v == superseded:
+		return "A newer deployment is being tested by " + a.RelevantRunID + ", and this one has no result. " +
+			"--follow waits for the newer one instead."
+	case v == failed && a.Bugs != nil && len(a.ReproducedBugs) > 0:
+		return a.ReproducedBugs[0].Name
+	default:
+		return a.RunMessage
+	}
+}
+
+// verdictError is the error with the exit code of the runs; nil if all passed.
+func verdictError(runs []runStatus) error {
+	for _, c := range codes {
+		var ids []string
+		for _, r := range runs {
+			if r.Verdict == c.verdict {
+				ids = append(ids, r.Run)
+			}
+		}
+		if len(ids) > 0 {
+			return exitf(c.code, "%d of %d runs %s: %s", len(ids), len(runs), c.text, strings.Join(ids, ", "))
+		}
+	}
+	return nil
 }

@@ -1,9 +1,10 @@
-// Package ci reads what a CI system says about the commit that a job is for.
+// Package ci detects the commit that a CI job is for, from the variables of the CI system.
 //
-// It is pure: the environment comes in as a function and the event file as bytes.
+// It is pure: the environment is a function and the event file is bytes.
 package ci
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/url"
 	"regexp"
@@ -11,7 +12,7 @@ import (
 	"strings"
 )
 
-// Context is what is known of the deployed commit; whatever is not known is empty.
+// Context describes the deployed commit. What is unknown is empty.
 type Context struct {
 	System            string `json:"system,omitempty"` // which CI system it is
 	Branch            string `json:"branch,omitempty"`
@@ -22,11 +23,11 @@ type Context struct {
 	CommitURL         string `json:"commitURL,omitempty"`
 }
 
-// Getenv looks up a variable; empty where there is none.
+// Getenv returns a variable, empty if it is not set.
 type Getenv func(name string) string
 
-// systems are asked in this order: one that runs inside another (a Jenkins job that sets GitHub's
-// variables) is rare, and each variable here belongs to one system only.
+// systems are tried in this order. Each variable belongs to one system; one that runs inside another (a Jenkins
+// job that sets GitHub's variables) is rare.
 var systems = []struct {
 	variable, value string
 	read            func(env Getenv, event []byte) Context
@@ -38,8 +39,7 @@ var systems = []struct {
 	{"JENKINS_URL", "", jenkins},
 }
 
-// Detect reads the variables of the CI system the process runs in. The event is the content of the
-// file $GITHUB_EVENT_PATH, or nil.
+// Detect reads the variables of the CI system. The event is the content of the file $GITHUB_EVENT_PATH, or nil.
 func Detect(env Getenv, event []byte) Context {
 	for _, system := range systems {
 		if value := env(system.variable); value != "" && (system.value == "" || strings.EqualFold(value, system.value)) {
@@ -49,7 +49,7 @@ func Detect(env Getenv, event []byte) Context {
 	return Context{}
 }
 
-// gitHubEvent is what the file of an event says of a pull request and of a deployment.
+// gitHubEvent is the part of an event about a pull request or a deployment.
 type gitHubEvent struct {
 	PullRequest struct {
 		Number int `json:"number"`
@@ -64,25 +64,24 @@ type gitHubEvent struct {
 	} `json:"deployment"`
 }
 
-// gitHubActions prefers the head of a pull request to GITHUB_SHA, which is a merge that nobody has
-// seen and that gets no checks.
+// gitHubActions prefers the head of a pull request to GITHUB_SHA, a temporary merge commit that shows no checks.
 func gitHubActions(env Getenv, raw []byte) Context {
 	var event gitHubEvent
-	_ = json.Unmarshal(raw, &event) // an event that cannot be read says nothing
+	_ = json.Unmarshal(raw, &event) // an unreadable event is ignored
 	c := Context{System: "GitHub Actions", HostingService: "GitHub", Repository: env("GITHUB_REPOSITORY")}
-	c.SHA = first(event.PullRequest.Head.SHA, event.Deployment.SHA, env("GITHUB_SHA"))
-	c.Branch = first(event.PullRequest.Head.Ref, env("GITHUB_HEAD_REF"), branchOfDeployment(event), branchOf(env))
+	c.SHA = cmp.Or(event.PullRequest.Head.SHA, event.Deployment.SHA, env("GITHUB_SHA"))
+	c.Branch = cmp.Or(event.PullRequest.Head.Ref, env("GITHUB_HEAD_REF"), branchOfDeployment(event), branchOf(env))
 	c.PullRequestNumber = event.PullRequest.Number
 	if c.PullRequestNumber == 0 {
 		c.PullRequestNumber = numberIn(env("GITHUB_REF"))
 	}
 	if c.Repository != "" && c.SHA != "" {
-		c.CommitURL = commitURL(first(env("GITHUB_SERVER_URL"), "https://github.com")+"/"+c.Repository, "/commit/", c.SHA)
+		c.CommitURL = commitURL(cmp.Or(env("GITHUB_SERVER_URL"), "https://github.com")+"/"+c.Repository, "/commit/", c.SHA)
 	}
 	return c
 }
 
-// branchOfDeployment is empty where the commit itself was deployed.
+// branchOfDeployment is empty if the ref is a commit.
 func branchOfDeployment(event gitHubEvent) string {
 	if event.Deployment.Ref == event.Deployment.SHA {
 		return ""
@@ -90,12 +89,12 @@ func branchOfDeployment(event gitHubEvent) string {
 	return strings.TrimPrefix(event.Deployment.Ref, "refs/heads/")
 }
 
-// branchOf is empty for a tag, which is no branch.
+// branchOf is empty for a tag.
 func branchOf(env Getenv) string {
 	if env("GITHUB_REF_TYPE") == "tag" || numberIn(env("GITHUB_REF")) > 0 {
 		return ""
 	}
-	return first(env("GITHUB_REF_NAME"), strings.TrimPrefix(env("GITHUB_REF"), "refs/heads/"))
+	return cmp.Or(env("GITHUB_REF_NAME"), strings.TrimPrefix(env("GITHUB_REF"), "refs/heads/"))
 }
 
 var pullRef = regexp.MustCompile(`^refs/pull/(\d+)/`)
@@ -107,12 +106,12 @@ func numberIn(ref string) int {
 	return 0
 }
 
-// gitLab prefers the source branch's head: a merged results pipeline is for a commit of its own.
+// gitLab prefers the head of the source branch: a merged results pipeline runs on a temporary commit.
 func gitLab(env Getenv, _ []byte) Context {
 	c := Context{
 		System: "GitLab CI", HostingService: "GitLab",
-		Branch:            first(env("CI_MERGE_REQUEST_SOURCE_BRANCH_NAME"), env("CI_COMMIT_BRANCH")),
-		SHA:               first(env("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA"), env("CI_COMMIT_SHA")),
+		Branch:            cmp.Or(env("CI_MERGE_REQUEST_SOURCE_BRANCH_NAME"), env("CI_COMMIT_BRANCH")),
+		SHA:               cmp.Or(env("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA"), env("CI_COMMIT_SHA")),
 		Repository:        env("CI_PROJECT_PATH"),
 		PullRequestNumber: number(env("CI_MERGE_REQUEST_IID")),
 	}
@@ -126,8 +125,8 @@ func circleCI(env Getenv, _ []byte) Context {
 	if owner, name := env("CIRCLE_PROJECT_USERNAME"), env("CIRCLE_PROJECT_REPONAME"); c.Repository == "" && owner != "" && name != "" {
 		c.Repository = owner + "/" + name
 	}
-	c.PullRequestNumber = number(first(env("CIRCLE_PR_NUMBER"), last(env("CIRCLE_PULL_REQUEST"))))
-	if strings.HasPrefix(c.Branch, "pull/") { // of a fork; it is no branch of the repository
+	c.PullRequestNumber = number(cmp.Or(env("CIRCLE_PR_NUMBER"), last(env("CIRCLE_PULL_REQUEST"))))
+	if strings.HasPrefix(c.Branch, "pull/") { // of a fork, not a branch of the repository
 		c.PullRequestNumber, c.Branch = number(strings.TrimPrefix(c.Branch, "pull/")), ""
 	}
 	return c
@@ -142,26 +141,26 @@ func buildkite(env Getenv, _ []byte) Context {
 	if tag := env("BUILDKITE_TAG"); tag != "" && tag == c.Branch {
 		c.Branch = ""
 	}
-	c.PullRequestNumber = number(env("BUILDKITE_PULL_REQUEST")) // "false" where there is none
+	c.PullRequestNumber = number(env("BUILDKITE_PULL_REQUEST")) // "false" without a pull request
 	return c
 }
 
 // jenkins builds pull requests as PR-123 in multibranch projects; CHANGE_BRANCH is their branch.
 func jenkins(env Getenv, _ []byte) Context {
-	c := fromRemote(first(env("GIT_URL"), env("GIT_URL_1")))
+	c := fromRemote(cmp.Or(env("GIT_URL"), env("GIT_URL_1")))
 	c.System, c.SHA = "Jenkins", env("GIT_COMMIT")
-	c.Branch = first(env("CHANGE_BRANCH"), env("BRANCH_NAME"), withoutRemote(env("GIT_BRANCH")))
+	c.Branch = cmp.Or(env("CHANGE_BRANCH"), env("BRANCH_NAME"), withoutRemote(env("GIT_BRANCH")))
 	c.PullRequestNumber = number(env("CHANGE_ID"))
 	return c
 }
 
 func withoutRemote(branch string) string { return strings.TrimPrefix(branch, "origin/") }
 
-// sshRemote is user@host:path, which is no URL.
+// sshRemote is user@host:path.
 var sshRemote = regexp.MustCompile(`^[^/@\s]+@([^:/\s]+):(.+)$`)
 
-// fromRemote reads the repository and its host from the address that it was cloned from, which may
-// hold a password: nothing else of it is kept.
+// fromRemote reads the repository and its host from the address that it was cloned from. It keeps nothing else,
+// because the address may contain a password.
 func fromRemote(remote string) Context {
 	host, path := "", ""
 	if m := sshRemote.FindStringSubmatch(remote); m != nil {
@@ -188,15 +187,6 @@ func commitURL(repository, between, sha string) string {
 		return ""
 	}
 	return repository + between + sha
-}
-
-func first(values ...string) string {
-	for _, value := range values {
-		if value != "" {
-			return value
-		}
-	}
-	return ""
 }
 
 // last is the last segment of a URL.

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/greenlight"
 )
@@ -60,13 +61,13 @@ func TestGreenlight(t *testing.T) {
 	})
 	cases := map[string]struct {
 		relevant string
-		stage    greenlight.Stage
+		stage    httpapi.Stage
 		green    bool
 	}{
-		"a": {"c", greenlight.Completed, true},
-		"b": {"b", greenlight.Completed, false},
-		"c": {"c", greenlight.Completed, true},
-		"d": {"d", greenlight.Initializing, false},
+		"a": {"c", httpapi.Completed, true},
+		"b": {"b", httpapi.Completed, false},
+		"c": {"c", httpapi.Completed, true},
+		"d": {"d", httpapi.Initializing, false},
 	}
 	for id, tc := range cases {
 		t.Run(id, func(t *testing.T) {

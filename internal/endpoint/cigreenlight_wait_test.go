@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/greenlight"
 )
@@ -69,16 +70,16 @@ func TestWaitingForTheEnd(t *testing.T) {
 		news   func(h *harness)
 		want   greenlight.Answer
 	}{
-		"passed":   {news: func(h *harness) { h.become("a", to(v1alpha1.Passed(""))) }, want: greenlight.Answer{Greenlight: true, RelevantRunID: "a", RunStage: greenlight.Completed}},
-		"failed":   {news: func(h *harness) { h.become("a", to(v1alpha1.Failed(""))) }, want: greenlight.Answer{RelevantRunID: "a", RunStage: greenlight.Completed}},
-		"canceled": {news: func(h *harness) { h.become("a", to(v1alpha1.Canceled(""))) }, want: greenlight.Answer{RelevantRunID: "a", RunStage: greenlight.Canceled}},
+		"passed":   {news: func(h *harness) { h.become("a", to(v1alpha1.Passed(""))) }, want: greenlight.Answer{Greenlight: true, RelevantRunID: "a", RunStage: httpapi.Completed}},
+		"failed":   {news: func(h *harness) { h.become("a", to(v1alpha1.Failed(""))) }, want: greenlight.Answer{RelevantRunID: "a", RunStage: httpapi.Completed}},
+		"canceled": {news: func(h *harness) { h.become("a", to(v1alpha1.Canceled(""))) }, want: greenlight.Answer{RelevantRunID: "a", RunStage: httpapi.Canceled}},
 		"queued, running, passed": {reason: "the first two are one stage", news: func(h *harness) {
 			h.become("a", to(v1alpha1.Queued("At place 2.")))
 			h.become("a", to(v1alpha1.Running("")))
 			h.become("a", to(v1alpha1.Passed("")))
-		}, want: greenlight.Answer{Greenlight: true, RelevantRunID: "a", RunStage: greenlight.Completed}},
+		}, want: greenlight.Answer{Greenlight: true, RelevantRunID: "a", RunStage: httpapi.Completed}},
 		"superseded": {reason: "the relevant run changes", news: func(h *harness) { h.become("a", supersededBy("b")) },
-			want: greenlight.Answer{RelevantRunID: "b", RunStage: greenlight.Initializing}},
+			want: greenlight.Answer{RelevantRunID: "b", RunStage: httpapi.Initializing}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -86,7 +87,7 @@ func TestWaitingForTheEnd(t *testing.T) {
 			answer := h.wait("a")
 			tc.news(h)
 			got := receive(t, answer)
-			only := cmpopts.IgnoreFields(greenlight.Answer{}, "RootRunID", "RootRunURL", "RelevantRunURL", "RelevantRunWithBugsURL", "WorkflowsInRunCount", "Bugs")
+			only := cmpopts.IgnoreFields(greenlight.Answer{}, "RootRunID", "RootRunURL", "RelevantRunURL", "RelevantRunWithBugsURL", "RunState", "RunMessage", "WorkflowsInRunCount", "Bugs")
 			if diff := cmp.Diff(tc.want, got, only); diff != "" {
 				t.Errorf("%s\n%s", tc.reason, diff)
 			}
@@ -103,7 +104,7 @@ func TestWaitingForTheSuccessor(t *testing.T) {
 	h := start(t, setup{objects: acme(a, aRun("b", 1, v1alpha1.Running("")))})
 	answer := h.wait("a")
 	h.become("b", to(v1alpha1.Failed("")))
-	if got := receive(t, answer); got.RelevantRunID != "b" || got.RunStage != greenlight.Completed || got.Greenlight {
+	if got := receive(t, answer); got.RelevantRunID != "b" || got.RunStage != httpapi.Completed || got.Greenlight {
 		t.Errorf("%+v", got)
 	}
 }
@@ -124,7 +125,7 @@ func TestWaitEndsWithoutNews(t *testing.T) {
 	h := start(t, setup{objects: acme(aRun("a", 0))})
 	began := time.Now()
 	w := h.exchange(ask("a", "?wait=1"))
-	if got := decode[greenlight.Answer](t, w); got.RunStage != greenlight.Initializing {
+	if got := decode[greenlight.Answer](t, w); got.RunStage != httpapi.Initializing {
 		t.Errorf("stage %s", got.RunStage)
 	}
 	if took := time.Since(began); took < 900*time.Millisecond || took > 5*time.Second {
@@ -152,7 +153,7 @@ func TestDrainAnswersWhoWaits(t *testing.T) {
 	h := start(t, setup{objects: acme(aRun("a", 0))})
 	answer := h.wait("a")
 	h.Drain()
-	if got := receive(t, answer); got.RunStage != greenlight.Initializing {
+	if got := receive(t, answer); got.RunStage != httpapi.Initializing {
 		t.Errorf("stage %s", got.RunStage)
 	}
 	began := time.Now()

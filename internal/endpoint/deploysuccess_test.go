@@ -177,10 +177,7 @@ func TestDryRun(t *testing.T) {
 }
 
 // explainedReply is the answer to a dry run.
-type explainedReply struct {
-	reply
-	Explanations []explanation `json:"explanations"`
-}
+type explainedReply = reply
 
 // forbidden is a Writer that dry runs must not touch: it panics.
 type forbidden struct{ client.Writer }

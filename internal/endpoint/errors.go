@@ -70,19 +70,6 @@ func failureOf(err error) *failure {
 		message: "The server failed to answer. Send the request again; if that fails too, give the operator the eventId."}
 }
 
-// problem is the body of every error: RFC 9457, with the members that the clients print.
-type problem struct {
-	Type           string   `json:"type"`
-	Title          string   `json:"title"`
-	Status         int      `json:"status"`
-	Detail         string   `json:"detail"`
-	FailureCode    string   `json:"failureCode"`
-	FailureMessage string   `json:"failureMessage"`
-	EventID        string   `json:"eventId"`
-	Field          string   `json:"field,omitempty"`
-	Results        []result `json:"results,omitempty"`
-}
-
 // writeFailure is the only writer of errors.
 func writeFailure(w http.ResponseWriter, f *failure, eventID string) {
 	kind := failures[f.code]

@@ -6,21 +6,9 @@ import (
 	"iter"
 	"net/http"
 
+	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/internal/match"
 )
-
-// explanation says of one Trigger whether it matches, and why.
-type explanation struct {
-	TriggerID  string      `json:"trigger_id"`
-	Matched    bool        `json:"matched"`
-	Conditions []condition `json:"conditions"`
-}
-
-type condition struct {
-	Name    string `json:"name"`
-	Held    bool   `json:"held"`
-	Message string `json:"message"`
-}
 
 // writeExplained answers a dry run: the reply, with the member explanations at its end. These are
 // written one by one: all those of a large team are tens of megabytes, which would be in memory for
@@ -48,9 +36,9 @@ func writeExplanation(w io.Writer, separator string, e match.Explanation) error 
 	if _, err := io.WriteString(w, separator); err != nil {
 		return err
 	}
-	explained := explanation{TriggerID: e.Trigger.Name, Matched: e.Matched, Conditions: make([]condition, len(e.Criteria))}
+	explained := httpapi.Explanation{TriggerID: e.Trigger.Name, Matched: e.Matched, Conditions: make([]httpapi.Condition, len(e.Criteria))}
 	for i, c := range e.Criteria {
-		explained.Conditions[i] = condition{Name: c.Name, Held: c.Held, Message: c.Message}
+		explained.Conditions[i] = httpapi.Condition{Name: c.Name, Held: c.Held, Message: c.Message}
 	}
 	return encoder(w).Encode(explained)
 }

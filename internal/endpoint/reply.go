@@ -3,30 +3,17 @@ package endpoint
 import (
 	"slices"
 
+	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// reply is the answer to a notification. Clients look at which keys are there, so that absent is
-// never null.
-type reply struct {
-	Results     []result     `json:"results"`
-	Environment *environment `json:"environment,omitempty"`
-	DryRun      bool         `json:"dryRun,omitempty"` // and then there are explanations: see explain.go
-}
-
-// result is what came of one Trigger: one of the three, always.
-type result struct {
-	TriggerID        string `json:"trigger_id"`
-	CreatedSuiteID   string `json:"created_suite_id,omitempty"`
-	DuplicateSuiteID string `json:"duplicate_suite_id,omitempty"`
-	FailureReason    string `json:"failure_reason,omitempty"`
-}
-
-type environment struct {
-	ID       string `json:"id"` // UID; empty where the Environment does not exist
-	Alias    string `json:"alias"`
-	IsStatic bool   `json:"isStatic"`
-}
+// What travels over HTTP.
+type (
+	reply       = httpapi.NotificationResult
+	result      = httpapi.Result
+	environment = httpapi.Environment
+	problem     = httpapi.Problem
+)
 
 func named(name string) *environment { return &environment{Alias: name, IsStatic: true} }
 

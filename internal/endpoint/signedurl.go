@@ -7,19 +7,13 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/internal/inputpath"
 )
 
 // Uploads signs the URLs by which CI uploads files.
 type Uploads interface {
 	SignUpload(ctx context.Context, team, path string) (string, error)
-}
-
-// signedURL is the answer with a URL to upload to, and the names by which the file is known then.
-type signedURL struct {
-	FileLocation           string `json:"fileLocation"`
-	PlaygroundFileLocation string `json:"playgroundFileLocation"`
-	SignedURL              string `json:"signedUrl"`
 }
 
 // storeRetryAfter is long, as what is missing is configuration.
@@ -42,7 +36,7 @@ func (a *API) signUpload(w http.ResponseWriter, r *Request) error {
 			message: "No URL can be signed at the moment. Send the request again; if that fails too, give the operator the eventId."}
 	}
 	r.audit = append(r.audit, "file", path)
-	writeJSON(w, "application/json", http.StatusOK, signedURL{
+	writeJSON(w, "application/json", http.StatusOK, httpapi.SignedURL{
 		FileLocation:           team + "/" + path,
 		PlaygroundFileLocation: path,
 		SignedURL:              signed,

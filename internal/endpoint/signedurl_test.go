@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/internal/inputpath"
 	"github.com/postflight-dev/postflight/internal/inputpath/inputpathtest"
 )
@@ -58,8 +59,8 @@ func TestSignedURL(t *testing.T) {
 			if w.Code != http.StatusOK {
 				t.Fatalf("%s\nstatus %d: %s", tc.reason, w.Code, w.Body)
 			}
-			want := signedURL{FileLocation: "acme/" + tc.want, PlaygroundFileLocation: tc.want, SignedURL: "https://s3.example.com/bucket?X-Amz-Signature=secret&a=b"}
-			if diff := cmp.Diff(want, decode[signedURL](t, w)); diff != "" {
+			want := httpapi.SignedURL{FileLocation: "acme/" + tc.want, PlaygroundFileLocation: tc.want, SignedURL: "https://s3.example.com/bucket?X-Amz-Signature=secret&a=b"}
+			if diff := cmp.Diff(want, decode[httpapi.SignedURL](t, w)); diff != "" {
 				t.Errorf("%s\nanswer (-want +got):\n%s", tc.reason, diff)
 			}
 			if logged := h.log.String() + h.audit.String(); strings.Contains(logged, "secret") {

@@ -3,59 +3,13 @@ package greenlight
 import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
+	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/suite"
 )
 
-// Stage is how far the relevant run is. Clients take any other word for an error.
-type Stage string
-
-// The stages. The clients know one more, underReview, for people who look at results; here the
-// outcome is the test's own.
-const (
-	Initializing Stage = "initializing" // queued, running, or being stopped
-	Completed    Stage = "completed"    // ended by itself, well or not
-	Canceled     Stage = "canceled"     // stopped, so that nothing is known of the deployment
-)
-
 // Answer is what a pipeline is told.
-type Answer struct {
-	Greenlight             bool   `json:"greenlight"`
-	RootRunID              string `json:"rootRunId"` // the run that was asked for
-	RootRunURL             string `json:"rootRunUrl"`
-	RelevantRunID          string `json:"relevantRunId"` // the run that counts for it
-	RelevantRunURL         string `json:"relevantRunUrl"`
-	RelevantRunWithBugsURL string `json:"relevantRunWithBugsUrl"`
-	RunStage               Stage  `json:"runStage"`
-
-	// A run is one workflow to the clients.
-	WorkflowsInRunCount              int `json:"workflowsInRunCount"`
-	WorkflowsUnderInvestigationCount int `json:"workflowsUnderInvestigationCount"`
-	WorkflowsDisabledAfterRunCount   int `json:"workflowsDisabledAfterRunCount"`
-
-	*Bugs // of a completed run
-}
-
-// Bugs are what a completed run found: nothing, or that it did not pass. Clients iterate over the
-// lists, which are never null.
-type Bugs struct {
-	BlockingBugsCount              int      `json:"blockingBugsCount"`
-	NonBlockingBugsCount           int      `json:"nonBlockingBugsCount"`
-	BlockingBugURLs                []string `json:"blockingBugUrls"`
-	NonBlockingBugURLs             []string `json:"nonBlockingBugUrls"`
-	ReproducedBugs                 []Bug    `json:"reproducedBugs"`
-	OtherBlockingBugsInEnvironment []Bug    `json:"otherBlockingBugsInEnvironment"`
-}
-
-// Bug is why a run did not pass.
-type Bug struct {
-	ApplicationURL string `json:"applicationUrl"`
-	IsBlocking     bool   `json:"isBlocking"`
-	IsNew          bool   `json:"isNew"`
-	Name           string `json:"name"`
-	Number         int    `json:"number"`
-	Priority       string `json:"priority"`
-}
+type Answer = httpapi.Greenlight
 
 // Relevant is the run that counts for root: root itself, or, once it was superseded, the newest run of
 // its stream and its Trigger that came after it. A stream may have runs of several Triggers, whose tests
@@ -86,46 +40,42 @@ func Of(root, relevant *v1alpha1.Suite, url func(*v1alpha1.Suite) string) Answer
 		RunStage:               stage,
 		WorkflowsInRunCount:    1,
 	}
-	if stage == Completed {
+	condition := meta.FindStatusCondition(relevant.Status.Conditions, v1alpha1.ConditionSucceeded)
+	switch {
+	case stage == httpapi.Completed:
 		answer.Greenlight = relevant.Passed()
 		answer.Bugs = bugs(relevant, url(relevant))
+	case stage == httpapi.Initializing && condition != nil:
+		answer.RunState, answer.RunMessage = condition.Reason, condition.Message
 	}
 	return answer
-}
-
-// Final reports whether the answer will never change.
-func (a Answer) Final() bool { return a.RunStage != Initializing }
-
-// Same reports whether a client that waits for news has none.
-func (a Answer) Same(b Answer) bool {
-	return a.RunStage == b.RunStage && a.RelevantRunID == b.RelevantRunID
 }
 
 // stageOf goes by whether the run has ended first, so that no word the condition may have one day
 // can make a client wait for a run that is over. A superseded run is the relevant one only where no
 // newer run of its Trigger exists; nothing more will be known.
-func stageOf(s *v1alpha1.Suite) Stage {
+func stageOf(s *v1alpha1.Suite) httpapi.Stage {
 	switch {
 	case !s.Finished():
-		return Initializing
+		return httpapi.Initializing
 	case s.State() == v1alpha1.ReasonCanceled, s.State() == v1alpha1.ReasonSuperseded:
-		return Canceled
+		return httpapi.Canceled
 	default:
-		return Completed
+		return httpapi.Completed
 	}
 }
 
-func bugs(s *v1alpha1.Suite, url string) *Bugs {
-	b := &Bugs{
+func bugs(s *v1alpha1.Suite, url string) *httpapi.Bugs {
+	b := &httpapi.Bugs{
 		BlockingBugURLs: []string{}, NonBlockingBugURLs: []string{},
-		ReproducedBugs: []Bug{}, OtherBlockingBugsInEnvironment: []Bug{},
+		ReproducedBugs: []httpapi.Bug{}, OtherBlockingBugsInEnvironment: []httpapi.Bug{},
 	}
 	if s.Passed() {
 		return b
 	}
 	b.BlockingBugsCount = 1
 	b.BlockingBugURLs = append(b.BlockingBugURLs, url)
-	b.ReproducedBugs = append(b.ReproducedBugs, Bug{
+	b.ReproducedBugs = append(b.ReproducedBugs, httpapi.Bug{
 		ApplicationURL: url, IsBlocking: true, IsNew: true, Name: name(s), Number: 1, Priority: "urgent",
 	})
 	return b

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/greenlight"
 )
@@ -31,29 +32,29 @@ func TestStages(t *testing.T) {
 	cases := map[string]struct {
 		reason    string
 		condition []metav1.Condition
-		stage     greenlight.Stage
+		stage     httpapi.Stage
 		green     bool
 		bugs      int
 	}{
-		"new":        {reason: "the manager has not seen it yet", stage: greenlight.Initializing},
-		"queued":     {condition: []metav1.Condition{v1alpha1.Queued("")}, stage: greenlight.Initializing},
-		"running":    {condition: []metav1.Condition{v1alpha1.Running("")}, stage: greenlight.Initializing},
-		"stopping":   {reason: "pods still run", condition: []metav1.Condition{v1alpha1.Running("Canceled by ada. Stopping its pods.")}, stage: greenlight.Initializing},
-		"passed":     {condition: []metav1.Condition{v1alpha1.Passed("")}, stage: greenlight.Completed, green: true},
-		"failed":     {condition: []metav1.Condition{v1alpha1.Failed("")}, stage: greenlight.Completed, bugs: 1},
-		"timed out":  {condition: []metav1.Condition{v1alpha1.TimedOut("")}, stage: greenlight.Completed, bugs: 1},
-		"error":      {condition: []metav1.Condition{v1alpha1.Error("")}, stage: greenlight.Completed, bugs: 1},
-		"canceled":   {condition: []metav1.Condition{v1alpha1.Canceled("")}, stage: greenlight.Canceled},
-		"superseded": {reason: "by a run that was deleted since", condition: []metav1.Condition{v1alpha1.Superseded("")}, stage: greenlight.Canceled},
+		"new":        {reason: "the manager has not seen it yet", stage: httpapi.Initializing},
+		"queued":     {condition: []metav1.Condition{v1alpha1.Queued("")}, stage: httpapi.Initializing},
+		"running":    {condition: []metav1.Condition{v1alpha1.Running("")}, stage: httpapi.Initializing},
+		"stopping":   {reason: "pods still run", condition: []metav1.Condition{v1alpha1.Running("Canceled by ada. Stopping its pods.")}, stage: httpapi.Initializing},
+		"passed":     {condition: []metav1.Condition{v1alpha1.Passed("")}, stage: httpapi.Completed, green: true},
+		"failed":     {condition: []metav1.Condition{v1alpha1.Failed("")}, stage: httpapi.Completed, bugs: 1},
+		"timed out":  {condition: []metav1.Condition{v1alpha1.TimedOut("")}, stage: httpapi.Completed, bugs: 1},
+		"error":      {condition: []metav1.Condition{v1alpha1.Error("")}, stage: httpapi.Completed, bugs: 1},
+		"canceled":   {condition: []metav1.Condition{v1alpha1.Canceled("")}, stage: httpapi.Canceled},
+		"superseded": {reason: "by a run that was deleted since", condition: []metav1.Condition{v1alpha1.Superseded("")}, stage: httpapi.Canceled},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			s := run("smoke-1", 0, tc.condition...)
 			got := greenlight.Of(s, s, url)
-			if got.RunStage != tc.stage || got.Greenlight != tc.green || got.Final() != (tc.stage != greenlight.Initializing) {
+			if got.RunStage != tc.stage || got.Greenlight != tc.green || got.Final() != (tc.stage != httpapi.Initializing) {
 				t.Errorf("%s: stage %s, greenlight %v, final %v", tc.reason, got.RunStage, got.Greenlight, got.Final())
 			}
-			if (got.Bugs != nil) != (tc.stage == greenlight.Completed) {
+			if (got.Bugs != nil) != (tc.stage == httpapi.Completed) {
 				t.Fatalf("bugs are there: %v", got.Bugs != nil)
 			}
 			if got.Bugs != nil && (got.BlockingBugsCount != tc.bugs || len(got.BlockingBugURLs) != tc.bugs || len(got.ReproducedBugs) != tc.bugs) {
@@ -103,7 +104,7 @@ func TestNoGreenFromAnotherTrigger(t *testing.T) {
 	root := run("a", 0, v1alpha1.Superseded("Superseded by b."))
 	relevant := greenlight.Relevant(root, []*v1alpha1.Suite{of("checkout", run("b", 1, v1alpha1.Passed("")))})
 	got := greenlight.Of(root, relevant, url)
-	if got.Greenlight || got.RunStage != greenlight.Canceled || got.RelevantRunID != "a" {
+	if got.Greenlight || got.RunStage != httpapi.Canceled || got.RelevantRunID != "a" {
 		t.Errorf("greenlight %v, stage %s of %s, want false, canceled of a", got.Greenlight, got.RunStage, got.RelevantRunID)
 	}
 }
@@ -120,10 +121,10 @@ func TestBytes(t *testing.T) {
 		relevant *v1alpha1.Suite
 		want     string
 	}{
-		"initializing": {run("b", 1, v1alpha1.Running("")), `{"greenlight":false,` +
+		"initializing": {run("b", 1, v1alpha1.Running("The pod runs.")), `{"greenlight":false,` +
 			`"rootRunId":"a","rootRunUrl":"https://ci.example.com/runs/acme/a",` +
 			`"relevantRunId":"b","relevantRunUrl":"https://ci.example.com/runs/acme/b","relevantRunWithBugsUrl":"https://ci.example.com/runs/acme/b",` +
-			`"runStage":"initializing","workflowsInRunCount":1,"workflowsUnderInvestigationCount":0,"workflowsDisabledAfterRunCount":0}`},
+			`"runStage":"initializing","runState":"Running","runMessage":"The pod runs.","workflowsInRunCount":1,"workflowsUnderInvestigationCount":0,"workflowsDisabledAfterRunCount":0}`},
 		"passed": {run("b", 1, v1alpha1.Passed("All good.")), `{"greenlight":true,` +
 			`"rootRunId":"a","rootRunUrl":"https://ci.example.com/runs/acme/a",` +
 			`"relevantRunId":"b","relevantRunUrl":"https://ci.example.com/runs/acme/b","relevantRunWithBugsUrl":"https://ci.example.com/runs/acme/b",` +

@@ -3,6 +3,7 @@ package match
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // anyOf holds if a field of the notification has one of the wanted values. An absent field has none.
@@ -34,7 +35,11 @@ func (c *anyOf) explain(a *activation) string {
 	case c.holds(a):
 		return fmt.Sprintf("The %s is %q.", c.field, c.value(a))
 	default:
-		return fmt.Sprintf("The %s is %q, and the Trigger asks for %s.", c.field, c.value(a), list(c.wanted))
+		text := fmt.Sprintf("The %s is %q, and the Trigger asks for %s.", c.field, c.value(a), list(c.wanted))
+		if i := slices.IndexFunc(c.wanted, func(wanted string) bool { return strings.EqualFold(wanted, c.value(a)) }); i >= 0 {
+			text += fmt.Sprintf(" Case matters: did you mean %q?", c.wanted[i])
+		}
+		return text
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"path"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -72,7 +73,7 @@ func (b *branchGlobs) explain(a *activation) string {
 	case a.branch == "":
 		return "The notification names no branch, and the Trigger asks for one."
 	case included == nil && len(b.include) > 0:
-		return fmt.Sprintf("The branch %q matches none of %s.", a.branch, list(b.include.patterns()))
+		return fmt.Sprintf("The branch %q matches none of %s.", a.branch, list(b.include.patterns())) + b.include.nearMiss(a.branch)
 	case excluded != nil:
 		return fmt.Sprintf("The branch %q is excluded by %q.", a.branch, "!"+excluded.pattern)
 	case included != nil:
@@ -119,6 +120,20 @@ func (g globs) find(branch string) *glob {
 		}
 	}
 	return nil
+}
+
+// nearMiss explains a glob that almost matches; it is empty if none does.
+func (g globs) nearMiss(branch string) string {
+	for _, glob := range g {
+		deeper, lower := newGlob(glob.pattern+"*"), newGlob(strings.ToLower(glob.pattern))
+		switch {
+		case path.Base(glob.pattern) == "*" && deeper.match(branch):
+			return fmt.Sprintf(` "*" stops at "/": %q would match.`, deeper.pattern)
+		case lower.match(strings.ToLower(branch)):
+			return fmt.Sprintf(" Case matters: did you mean %q?", glob.pattern)
+		}
+	}
+	return ""
 }
 
 func (g globs) patterns() []string {

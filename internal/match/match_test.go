@@ -160,6 +160,9 @@ func TestExplain(t *testing.T) {
 		"expression":          {reason: "there is nothing to name", trigger: expressionOf("true"), want: CriterionResult{"expression", true, "The expression is true."}},
 		"expression false":    {reason: "says so", trigger: expressionOf("false"), want: CriterionResult{"expression", false, "The expression is false for this notification."}},
 		"expression error":    {reason: "names the missing variable", trigger: expressionOf("notification.variables['region'] == 'eu'"), want: CriterionResult{"expression", false, "The expression has no value for this notification: no such key: region."}},
+		"branch deeper":       {reason: "one star stops at a slash", trigger: branches("feature/*"), with: n{Branch: "feature/a/b"}, want: CriterionResult{"branches", false, `The branch "feature/a/b" matches none of "feature/*". "*" stops at "/": "feature/**" would match.`}},
+		"branch case":         {reason: "case matters", trigger: branches("Release/*"), with: n{Branch: "release/1"}, want: CriterionResult{"branches", false, `The branch "release/1" matches none of "Release/*". Case matters: did you mean "Release/*"?`}},
+		"type case":           {reason: "case matters", trigger: deploymentTypes("staging", "qa"), with: n{DeploymentType: "Staging"}, want: CriterionResult{"deploymentTypes", false, `The deployment_type is "Staging", and the Trigger asks for "staging" or "qa". Case matters: did you mean "staging"?`}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -1,4 +1,4 @@
-package cli
+package main
 
 import (
 	"encoding/json"
@@ -14,25 +14,27 @@ func TestWhatIsReported(t *testing.T) {
 	detected := ci.Context{Branch: "from-ci", SHA: "c1", CommitURL: "https://host/c1"}
 	cases := map[string]struct {
 		reason    string
-		flags     Deployment
+		flags     deployment
 		variables map[string]string
 		want      map[string]any
 	}{
 		"the CI system": {want: map[string]any{"branch": "from-ci", "sha": "c1", "commit_url": "https://host/c1"}},
 		"variables": {reason: "they win over the CI system, whose link is to another commit", variables: variables,
 			want: map[string]any{"branch": "from-variable", "sha": "v5a", "deployment_type": "staging", "deployment_url": "https://v"}},
-		"flags": {reason: "they win over variables", flags: Deployment{Branch: "b", SHA: "f1a9", Type: "t", URL: "https://f"}, variables: variables,
+		"flags": {reason: "they win over variables", flags: deployment{branch: "b", sha: "f1a9", kind: "t", url: "https://f"}, variables: variables,
 			want: map[string]any{"branch": "b", "sha": "f1a9", "deployment_type": "t", "deployment_url": "https://f"}},
-		"some of each": {flags: Deployment{Type: "t"}, variables: map[string]string{"POSTFLIGHT_SHA": "v5a"},
+		"some of each": {flags: deployment{kind: "t"}, variables: map[string]string{"POSTFLIGHT_SHA": "v5a"},
 			want: map[string]any{"branch": "from-ci", "sha": "v5a", "deployment_type": "t"}},
 		"the same commit": {reason: "the link is to it", variables: map[string]string{"POSTFLIGHT_SHA": "c1"},
 			want: map[string]any{"branch": "from-ci", "sha": "c1", "commit_url": "https://host/c1"}},
-		"no detection": {reason: "variables of Postflight are set on purpose", flags: Deployment{NoDetect: true}, variables: map[string]string{"POSTFLIGHT_BRANCH": "from-variable"},
+		"no detection": {reason: "variables of Postflight are set on purpose", flags: deployment{noDetect: true}, variables: map[string]string{"POSTFLIGHT_BRANCH": "from-variable"},
 			want: map[string]any{"branch": "from-variable"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			n, err := tc.flags.OrVariables(func(name string) string { return tc.variables[name] }).Notification(detected)
+			tc.flags.readEnvironment(func(name string) string { return tc.variables[name] })
+			tc.flags.detected = detected
+			n, err := tc.flags.notification()
 			if err != nil {
 				t.Fatal(err)
 			}

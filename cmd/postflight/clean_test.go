@@ -1,4 +1,4 @@
-package cli
+package main
 
 import (
 	"encoding/json"
@@ -19,40 +19,40 @@ func harmless(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool { return r != ' ' && !unicode.IsPrint(r) }) && !strings.HasPrefix(text, "::")
 }
 
-// TestEveryTextIsClean: whatever a person wrote, the terminal of another is safe.
+// No text that somebody wrote may control the terminal of somebody else.
 func TestEveryTextIsClean(t *testing.T) {
 	key := &v1alpha1.APIKey{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "ci"}, Spec: v1alpha1.APIKeySpec{Description: hostile}}
-	run := aRun("a", failed, func(s *v1alpha1.Suite) {
+	run := aRun("a", exitCode1, func(s *v1alpha1.Suite) {
 		s.Spec.Deployment = v1alpha1.Deployment{Branch: hostile, SHA: hostile, Type: hostile, URL: hostile, Repository: hostile}
 		s.Annotations = map[string]string{v1alpha1.AnnotationCanceledBy: hostile}
 		s.Status.Conditions = []metav1.Condition{v1alpha1.Canceled(hostile)}
 	})
-	prints := map[string]func(c *Console) error{
-		"keys list": func(c *Console) error {
-			return (&Keys{Cluster: cluster(true, key), Console: c, Now: now}).List(t.Context())
+	prints := map[string]func(c *console) error{
+		"keys list": func(c *console) error {
+			return (&keysListOptions{testCluster(c, true, key)}).run(t.Context())
 		},
-		"runs list": func(c *Console) error {
-			return (&Runs{Cluster: cluster(true, run), Console: c, Now: now}).List(t.Context(), Filter{})
+		"runs list": func(c *console) error {
+			return (&runsListOptions{cluster: testCluster(c, true, run)}).run(t.Context())
 		},
-		"runs show": func(c *Console) error {
-			return (&Runs{Cluster: cluster(true, run), Console: c, Now: now}).Show(t.Context(), "a")
+		"runs show": func(c *console) error {
+			return (&runsShowOptions{testCluster(c, true, run)}).run(t.Context(), "a")
 		},
-		"an error": func(c *Console) error {
-			err := (&Runs{Cluster: cluster(true, run), Console: c, Now: now}).Logs(t.Context(), "a", Logs{})
+		"an error": func(c *console) error {
+			err := (&runsLogsOptions{cluster: testCluster(c, true, run)}).run(t.Context(), "a")
 			if err == nil || !strings.Contains(err.Error(), "\x1b") {
 				t.Errorf("%v, want the message of the run", err)
 			}
-			c.Note("%s", ErrorText(Trouble(err)))
+			c.note("%s", errorText(exitTroubleError(err)))
 			return nil
 		},
-		"a note": func(c *Console) error {
-			c.Note("%v and %s", errors.New(hostile), hostile)
+		"a note": func(c *console) error {
+			c.note("%v and %s", errors.New(hostile), hostile)
 			return nil
 		},
 	}
 	for name, print := range prints {
 		t.Run(name, func(t *testing.T) {
-			c, out, log := console()
+			c, out, log := newTestConsole()
 			if err := print(c); err != nil {
 				t.Fatal(err)
 			}
@@ -71,18 +71,18 @@ func TestEveryTextIsClean(t *testing.T) {
 
 func TestErrorText(t *testing.T) {
 	usage := errors.New("unknown command \"x\x1b[2J\"\n\nDid you mean this?\n\twait")
-	if got, want := ErrorText(usage), "unknown command \"x\"\n\nDid you mean this?\n\twait"; got != want {
+	if got, want := errorText(usage), "unknown command \"x\"\n\nDid you mean this?\n\twait"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got, want := ErrorText(Trouble(errors.New("a\nb"))), "a; b"; got != want {
+	if got, want := errorText(exitTroubleError(errors.New("a\nb"))), "a; b"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
 
-// TestJSONIsExact: a program gets the text as it is, and a terminal nothing to obey.
+// JSON keeps the text exactly, but escapes what a terminal would obey.
 func TestJSONIsExact(t *testing.T) {
-	c, out, _ := console()
-	if err := c.WriteJSON(map[string]string{"branch": hostile + "<ü😀>"}); err != nil {
+	c, out, _ := newTestConsole()
+	if err := c.writeJSON(map[string]string{"branch": hostile + "<ü😀>"}); err != nil {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(out.String()) {

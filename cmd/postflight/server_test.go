@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/postflight-dev/postflight/internal/apikey"
 )
 
 func TestAPIKey(t *testing.T) {
@@ -36,6 +38,16 @@ func TestAPIKey(t *testing.T) {
 	}
 }
 
+func TestTruncatedKey(t *testing.T) {
+	good := apikey.New("acme")
+	for key, want := range map[string]bool{good: false, good[:len(good)-1]: true, good[:20]: true, "pf_acme_": true, good + "0": false,
+		"pf_" + strings.Repeat("a", 20): false, "qawolf_0123456789abcdef": false} {
+		if got := truncatedKey.MatchString(key); got != want {
+			t.Errorf("%s: %t, want %t", key, got, want)
+		}
+	}
+}
+
 func TestInTheClear(t *testing.T) {
 	cases := map[string]bool{
 		"http://postflight.postflight-system.svc": true,
@@ -61,7 +73,7 @@ func TestInTheClear(t *testing.T) {
 	}
 }
 
-// TestWarnsOfPlainHTTP: once, on standard error, unless somebody said that it is fine.
+// The warning appears once, on standard error, unless the user trusts the network.
 func TestWarnsOfPlainHTTP(t *testing.T) {
 	cases := map[string]struct {
 		url, allow string

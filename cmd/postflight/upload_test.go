@@ -1,4 +1,4 @@
-package cli
+package main
 
 import (
 	"crypto/md5"
@@ -26,7 +26,7 @@ type aStore struct {
 	got      []byte
 }
 
-func (s *aStore) start(t *testing.T) *client.Connection {
+func (s *aStore) start(t *testing.T) *client.Client {
 	t.Helper()
 	var server *httptest.Server
 	server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -40,7 +40,7 @@ func (s *aStore) start(t *testing.T) *client.Connection {
 		s.put(t, w, r)
 	}))
 	t.Cleanup(server.Close)
-	conn, err := client.Connect(server.URL, "k", client.Patience(0))
+	conn, err := client.New(server.URL, "k", client.WithRetryTimeout(0))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,10 +112,10 @@ func TestUpload(t *testing.T) {
 			if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			c, out, log := console()
-			u := &Upload{Connection: tc.store.start(t), Console: c, File: file, As: "builds/7/app.apk", Attempts: 3}
-			err := u.Run(t.Context())
-			if got := codeOf(err); got != tc.code || tc.store.signed != tc.signed {
+			c, out, log := newTestConsole()
+			u := &uploadOptions{server: testServer(c, tc.store.start(t)), file: file, as: "builds/7/app.apk", attempts: 3}
+			err := u.run(t.Context())
+			if got := codeOf(exitTroubleError(err)); got != tc.code || tc.store.signed != tc.signed {
 				t.Errorf("exit code %d (%v) after %d URLs, want %d after %d", got, err, tc.store.signed, tc.code, tc.signed)
 			}
 			all := fmt.Sprint(out, log, err)

@@ -1,4 +1,4 @@
-package cli
+package main
 
 import (
 	"fmt"
@@ -14,7 +14,7 @@ import (
 	"github.com/postflight-dev/postflight/client"
 )
 
-// TestUploadToAStoreThatHangs ends, with an error.
+// An upload to a store that hangs ends with an error.
 func TestUploadToAStoreThatHangs(t *testing.T) {
 	const quick, never = 200 * time.Millisecond, time.Hour
 	cases := map[string]struct {
@@ -37,16 +37,16 @@ func TestUploadToAStoreThatHangs(t *testing.T) {
 			}))
 			defer store.Close()
 			defer close(release)
-			c, _, _ := console()
-			u := &Upload{Connection: signs(t, store.URL), Console: c, File: fileOf(t, tc.size), Attempts: 1, stallAfter: tc.stall, answerAfter: tc.answer}
-			if err := u.Run(t.Context()); codeOf(err) != ExitTrouble || !strings.Contains(err.Error(), "does not answer") {
+			c, _, _ := newTestConsole()
+			u := &uploadOptions{server: testServer(c, signs(t, store.URL)), file: fileOf(t, tc.size), attempts: 1, stallAfter: tc.stall, answerAfter: tc.answer}
+			if err := u.run(t.Context()); err == nil || !strings.Contains(err.Error(), "does not answer") {
 				t.Errorf("%v", err)
 			}
 		})
 	}
 }
 
-// A store that is slow is waited for as long as it takes some of the file.
+// A slow store has time as long as it accepts data.
 func TestUploadToASlowStore(t *testing.T) {
 	store := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		for n := int64(1); n > 0; time.Sleep(100 * time.Millisecond) {
@@ -54,22 +54,22 @@ func TestUploadToASlowStore(t *testing.T) {
 		}
 	}))
 	defer store.Close()
-	c, _, _ := console()
-	u := &Upload{Connection: signs(t, store.URL), Console: c, File: fileOf(t, 64<<20), Attempts: 1, stallAfter: time.Second}
-	if err := u.Run(t.Context()); err != nil {
+	c, _, _ := newTestConsole()
+	u := &uploadOptions{server: testServer(c, signs(t, store.URL)), file: fileOf(t, 64<<20), attempts: 1, stallAfter: time.Second}
+	if err := u.run(t.Context()); err != nil {
 		t.Errorf("%v", err)
 	}
 }
 
 // signs is a server that signs a URL of the store.
-func signs(t *testing.T, store string) *client.Connection {
+func signs(t *testing.T, store string) *client.Client {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprintf(w, `{"fileLocation":"acme/a","playgroundFileLocation":"a","signedUrl":%q}`, store)
 	}))
 	t.Cleanup(server.Close)
-	conn, err := client.Connect(server.URL, "k", client.Patience(0))
+	conn, err := client.New(server.URL, "k", client.WithRetryTimeout(0))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package cli
+package main
 
 import (
 	"bytes"
@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/postflight-dev/postflight/api/httpapi"
+	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/client"
 	"github.com/postflight-dev/postflight/internal/ci"
 )
@@ -33,33 +35,40 @@ func (r runs) Greenlight(ctx context.Context, id string, _ time.Duration) (*clie
 	return &next, nil
 }
 
-func is(root, relevant string, stage client.GreenlightRunStage, green bool) client.Greenlight {
+func is(root, relevant string, stage httpapi.Stage, green bool) client.Greenlight {
 	g := client.Greenlight{RootRunID: root, RelevantRunID: relevant, RunStage: stage, Greenlight: green, RelevantRunURL: "https://x/runs/acme/" + relevant}
-	if stage == client.Completed && !green {
-		g.ReproducedBugs = &[]client.Bug{{Name: "Failed: exit code 1."}}
+	if stage == httpapi.Completed && !green {
+		g.Bugs = &httpapi.Bugs{ReproducedBugs: []httpapi.Bug{{Name: "Failed: exit code 1."}}}
 	}
 	return g
 }
 
-func console() (*Console, *bytes.Buffer, *bytes.Buffer) {
+func newTestConsole() (*console, *bytes.Buffer, *bytes.Buffer) {
 	out, err := &bytes.Buffer{}, &bytes.Buffer{}
-	return &Console{Out: out, Err: err}, out, err
+	return &console{out: out, err: err}, out, err
 }
 
+func testServer(console *console, c *client.Client) server {
+	return server{output: output{console: console}, client: c}
+}
+
+// codeOf is the exit code of an error, -1 without one.
 func codeOf(err error) int {
-	var exit *Exit
+	var exit *exitError
 	switch {
 	case err == nil:
 		return 0
 	case errors.As(err, &exit):
-		return exit.Code
+		return exit.code
 	default:
 		return -1
 	}
 }
 
 func TestWaitCodes(t *testing.T) {
-	running, passed := is("a", "a", client.Initializing, false), is("a", "a", client.Completed, true)
+	running, passed := is("a", "a", httpapi.Initializing, false), is("a", "a", httpapi.Completed, true)
+	queued := running
+	queued.RunState, queued.RunMessage = v1alpha1.ReasonQueued, "Waiting for a slot, at place 3 of the queue."
 	cases := map[string]struct {
 		reason string
 		runs   map[string][]client.Greenlight
@@ -68,18 +77,19 @@ func TestWaitCodes(t *testing.T) {
 		says   string
 	}{
 		"passed":   {runs: map[string][]client.Greenlight{"a": {running, passed}}, code: 0, says: "passed"},
-		"failed":   {runs: map[string][]client.Greenlight{"a": {is("a", "a", client.Completed, false)}}, code: 1, says: "Failed: exit code 1."},
-		"canceled": {runs: map[string][]client.Greenlight{"a": {is("a", "a", client.Canceled, false)}}, code: 2, says: "canceled"},
+		"failed":   {runs: map[string][]client.Greenlight{"a": {is("a", "a", httpapi.Completed, false)}}, code: 1, says: "Failed: exit code 1."},
+		"canceled": {runs: map[string][]client.Greenlight{"a": {is("a", "a", httpapi.Canceled, false)}}, code: 2, says: "canceled"},
 		"superseded": {reason: "nothing is known of this deployment, even if the next one passes",
-			runs: map[string][]client.Greenlight{"a": {is("a", "b", client.Completed, true)}}, code: 2, says: "--follow"},
-		"superseded and followed": {runs: map[string][]client.Greenlight{"a": {is("a", "b", client.Initializing, false), is("a", "b", client.Completed, true)}}, follow: true, code: 0, says: "superseded by b: passed"},
-		"followed says that it speaks of another commit": {runs: map[string][]client.Greenlight{"a": {is("a", "b", client.Completed, true)}, "c": {is("c", "c", client.Completed, true)}}, follow: true, code: 0,
-			says: "1 of 2 runs were superseded and had no result. As --follow asks, the outcome is that of the newer deployment: do not promote the older one on it."},
+			runs: map[string][]client.Greenlight{"a": {is("a", "b", httpapi.Completed, true)}}, code: 2, says: "--follow"},
+		"superseded and followed": {runs: map[string][]client.Greenlight{"a": {is("a", "b", httpapi.Initializing, false), is("a", "b", httpapi.Completed, true)}}, follow: true, code: 0, says: "superseded by b: passed"},
+		"followed, with a warning that the result is another commit's": {runs: map[string][]client.Greenlight{"a": {is("a", "b", httpapi.Completed, true)}, "c": {is("c", "c", httpapi.Completed, true)}}, follow: true, code: 0,
+			says: "1 of 2 runs. As --follow asks, the result is that of the newer deployment: do not promote the older one on it."},
+		"queued":     {reason: "as kubectl shows it", runs: map[string][]client.Greenlight{"a": {queued, passed}}, says: "queued  0s  Waiting for a slot, at place 3 of the queue."},
 		"unknown":    {runs: map[string][]client.Greenlight{}, code: 3, says: "run not found"},
 		"never ends": {runs: map[string][]client.Greenlight{"a": {running}}, code: 3, says: "--timeout"},
 		"one of two failed": {reason: "what failed is known for good", code: 1, says: "1 of 2",
-			runs: map[string][]client.Greenlight{"a": {passed}, "b": {is("b", "b", client.Completed, false)}}},
-		"failed and unknown":      {code: 1, runs: map[string][]client.Greenlight{"b": {is("b", "b", client.Completed, false)}, "c": nil}},
+			runs: map[string][]client.Greenlight{"a": {passed}, "b": {is("b", "b", httpapi.Completed, false)}}},
+		"failed and unknown":      {code: 1, runs: map[string][]client.Greenlight{"b": {is("b", "b", httpapi.Completed, false)}, "c": nil}},
 		"a mistake of the server": {reason: "an unknown stage is waited for", code: 3, runs: map[string][]client.Greenlight{"a": {is("a", "a", "resting", false)}}},
 	}
 	for name, tc := range cases {
@@ -91,9 +101,9 @@ func TestWaitCodes(t *testing.T) {
 			if len(ids) == 0 {
 				ids = []string{"a"}
 			}
-			c, _, log := console()
-			w := &Wait{Greenlighter: r, Console: c, Follow: tc.follow, Timeout: 1500 * time.Millisecond}
-			err := w.Runs(t.Context(), ids)
+			c, _, log := newTestConsole()
+			w := &waitCommandOptions{testServer(c, nil), waitOptions{r, tc.follow, 1500 * time.Millisecond}}
+			err := w.run(t.Context(), ids)
 			if got := codeOf(err); got != tc.code {
 				t.Errorf("%s: exit code %d (%v), want %d", tc.reason, got, err, tc.code)
 			}
@@ -108,7 +118,7 @@ func TestNotifyCodes(t *testing.T) {
 	created := `{"trigger_id":"smoke","created_suite_id":"a"}`
 	duplicate := `{"trigger_id":"smoke","duplicate_suite_id":"a"}`
 	failure := `{"trigger_id":"visual","failure_reason":"The quota is used up."}`
-	passed := runs{"a": {is("a", "a", client.Completed, true)}}
+	passed := runs{"a": {is("a", "a", httpapi.Completed, true)}}
 	cases := map[string]struct {
 		results string
 		status  int
@@ -118,15 +128,15 @@ func TestNotifyCodes(t *testing.T) {
 		says    string
 	}{
 		"started":                         {results: created, says: "started a"},
-		"duplicate":                       {results: duplicate, says: "exists already: a"},
+		"duplicate":                       {results: duplicate, says: "already exists: a"},
 		"one could not start":             {results: created + "," + failure, code: 3, says: "The quota is used up."},
 		"no match":                        {code: 3, says: "postflight explain"},
 		"no match, which is ok":           {allow: true},
 		"passed":                          {results: created, wait: passed, says: "passed"},
-		"duplicate passed":                {results: duplicate, wait: runs{"a": {is("a", "a", client.Completed, true)}}, says: "passed"},
-		"failed":                          {results: created, wait: runs{"a": {is("a", "a", client.Completed, false)}}, code: 1},
-		"passed, and one could not start": {results: created + "," + failure, wait: runs{"a": {is("a", "a", client.Completed, true)}}, code: 3},
-		"failed, and one could not start": {results: created + "," + failure, wait: runs{"a": {is("a", "a", client.Completed, false)}}, code: 1},
+		"duplicate passed":                {results: duplicate, wait: runs{"a": {is("a", "a", httpapi.Completed, true)}}, says: "passed"},
+		"failed":                          {results: created, wait: runs{"a": {is("a", "a", httpapi.Completed, false)}}, code: 1},
+		"passed, and one could not start": {results: created + "," + failure, wait: runs{"a": {is("a", "a", httpapi.Completed, true)}}, code: 3},
+		"failed, and one could not start": {results: created + "," + failure, wait: runs{"a": {is("a", "a", httpapi.Completed, false)}}, code: 1},
 		"refused":                         {status: 401, code: 3},
 	}
 	for name, tc := range cases {
@@ -142,17 +152,15 @@ func TestNotifyCodes(t *testing.T) {
 				fmt.Fprintf(w, `{"results":[%s]}`, tc.results)
 			}))
 			defer server.Close()
-			conn, err := client.Connect(server.URL, "k", client.Patience(0))
+			conn, err := client.New(server.URL, "k", client.WithRetryTimeout(0))
 			if err != nil {
 				t.Fatal(err)
 			}
-			c, out, log := console()
-			n := &Notify{Connection: conn, Console: c, AllowNoMatch: tc.allow,
-				Deployment: Deployment{Branch: "main", Variables: []string{"A=b=c"}}, Detected: ci.Context{Branch: "other", SHA: "abc", Repository: "acme/shop"}}
-			if tc.wait != nil {
-				n.Wait = &Wait{Greenlighter: tc.wait, Console: c, Timeout: time.Second}
-			}
-			err = n.Run(t.Context())
+			c, out, log := newTestConsole()
+			detected := ci.Context{Branch: "other", SHA: "abc", Repository: "acme/shop"}
+			n := &notifyOptions{server: testServer(c, conn), allowNoMatch: tc.allow, wait: tc.wait != nil, waitOptions: waitOptions{tc.wait, false, time.Second},
+				deployment: deployment{branch: "main", variables: []string{"A=b=c"}, detected: detected}}
+			err = n.run(t.Context())
 			if got := codeOf(err); got != tc.code {
 				t.Errorf("exit code %d (%v), want %d", got, err, tc.code)
 			}
@@ -173,43 +181,43 @@ func TestNotifyJSON(t *testing.T) {
 		fmt.Fprint(w, `{"results":[{"trigger_id":"smoke","created_suite_id":"a"}]}`)
 	}))
 	defer server.Close()
-	conn, err := client.Connect(server.URL, "k")
+	conn, err := client.New(server.URL, "k")
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, out, _ := console()
-	c.JSON = true
-	n := &Notify{Connection: conn, Console: c, Wait: &Wait{Greenlighter: runs{"a": {is("a", "a", client.Completed, false)}}, Console: c, Timeout: time.Second}}
-	if got := codeOf(n.Run(t.Context())); got != ExitFailed {
+	c, out, _ := newTestConsole()
+	c.json = true
+	n := &notifyOptions{server: testServer(c, conn), wait: true, waitOptions: waitOptions{runs{"a": {is("a", "a", httpapi.Completed, false)}}, false, time.Second}}
+	if got := codeOf(n.run(t.Context())); got != exitFailed {
 		t.Errorf("exit code %d", got)
 	}
 	var answer struct {
 		Results []client.Result
-		Runs    []Outcome
+		Runs    []runStatus
 	}
-	if err := json.Unmarshal(out.Bytes(), &answer); err != nil || len(answer.Results) != 1 || answer.Runs[0].Verdict != Failed {
+	if err := json.Unmarshal(out.Bytes(), &answer); err != nil || len(answer.Results) != 1 || answer.Runs[0].Verdict != failed {
 		t.Errorf("%v: %s", err, out)
 	}
 }
 
-// What a run says may come from anyone; it must not reach the terminal as it is.
+// The reason of a run is untrusted text, and must be cleaned before it reaches a terminal.
 func TestHostileText(t *testing.T) {
-	c, _, log := console()
-	g := is("a", "a", client.Completed, false)
-	g.ReproducedBugs = &[]client.Bug{{Name: "\x1b]0;owned\x07\x1b[2J\r\n::set-output name=x::y"}}
-	_ = (&Wait{Greenlighter: runs{"a": {g}}, Console: c, Timeout: time.Second}).Runs(t.Context(), []string{"a"})
+	c, _, log := newTestConsole()
+	g := is("a", "a", httpapi.Completed, false)
+	g.Bugs = &httpapi.Bugs{ReproducedBugs: []httpapi.Bug{{Name: "\x1b]0;owned\x07\x1b[2J\r\n::set-output name=x::y"}}}
+	_ = (&waitCommandOptions{testServer(c, nil), waitOptions{runs{"a": {g}}, false, time.Second}}).run(t.Context(), []string{"a"})
 	if text := log.String(); strings.ContainsAny(text, "\x1b\x07\r") || strings.Contains(text, "\n::") {
 		t.Errorf("%q", text)
 	}
 }
 
 func TestLiveFramesReplaceEachOther(t *testing.T) {
-	c, _, log := console()
-	c.Live = true
-	p := startProgress(c, []Outcome{{Run: "a", Verdict: Waiting}})
-	p.update(0, func(o *Outcome) { o.URL = "https://x" })
+	c, _, log := newTestConsole()
+	c.live = true
+	p := startProgress(c, []runStatus{{Run: "a", Verdict: waiting}})
+	p.update(0, func(o *runStatus) { o.URL = "https://x" })
 	time.Sleep(250 * time.Millisecond)
-	p.update(0, func(o *Outcome) { o.Verdict, o.Reason = Failed, "why" })
+	p.update(0, func(o *runStatus) { o.Verdict, o.Reason = failed, "why" })
 	p.stop()
 	text := log.String()
 	if !strings.Contains(text, "\x1b[2A") || !strings.Contains(text, "failed") || !strings.HasSuffix(text, "    https://x\n") {
@@ -217,13 +225,13 @@ func TestLiveFramesReplaceEachOther(t *testing.T) {
 	}
 }
 
-// TestFollowedInJSON: a script can tell whose outcome it is.
+// With --follow, a script can see that the result is that of another run.
 func TestFollowedInJSON(t *testing.T) {
 	for _, follow := range []bool{true, false} {
-		c, out, _ := console()
-		c.JSON = true
-		w := &Wait{Greenlighter: runs{"a": {is("a", "b", client.Completed, true)}}, Console: c, Follow: follow, Timeout: time.Second}
-		_ = w.Runs(t.Context(), []string{"a"})
+		c, out, _ := newTestConsole()
+		c.json = true
+		w := &waitCommandOptions{testServer(c, nil), waitOptions{runs{"a": {is("a", "b", httpapi.Completed, true)}}, follow, time.Second}}
+		_ = w.run(t.Context(), []string{"a"})
 		if got := strings.Contains(out.String(), `"followed": true`); got != follow {
 			t.Errorf("with Follow %t: %s", follow, out)
 		}

@@ -1,4 +1,4 @@
-package cli
+package main
 
 import (
 	"bytes"
@@ -20,38 +20,38 @@ import (
 )
 
 const (
-	// stallAfter ends an upload of which the store takes nothing more.
+	// stallAfter ends an upload when the store takes no more data.
 	stallAfter = time.Minute
 
-	// answerAfter is how long the store may take to answer once it has the whole file: it, or a proxy
-	// before it, may write all of it first.
+	// answerAfter is how long the store may take to answer once it has the whole file: the store, or a proxy
+	// in front of it, may write the file first.
 	answerAfter = 2 * time.Minute
 )
 
-// storeClient follows no redirect: a PUT that is redirected becomes a GET, and the page that a proxy
-// shows to log in would pass for an upload.
+// storeClient follows no redirect: a redirected PUT becomes a GET, and the login page of a proxy would look
+// like a successful upload.
 var storeClient = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
-// put sends the file, and checks what the store says that it has got.
-func (c *Upload) put(ctx context.Context, file *os.File, sums checksums, address string) error {
+// put sends the file, and checks that the store received it.
+func (o *uploadOptions) put(ctx context.Context, file *os.File, sums checksums, address string) error {
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	bar := c.bar(sums.size)
-	defer func() { _ = bar.Close() }() // only for the eye
-	// The body is cut to what was summed: a file that grows meanwhile is not uploaded in half.
+	bar := o.bar(sums.size)
+	defer func() { _ = bar.Close() }() // a failed redraw does no harm
+	// If the file grows meanwhile, only what the checksums cover is sent.
 	body := io.TeeReader(io.LimitReader(file, sums.size), bar)
 	r, err := putRequest(ctx, address, body, sums)
 	if err != nil {
 		return err
 	}
-	return c.exchange(r, sums)
+	return o.exchange(r, sums)
 }
 
 func putRequest(ctx context.Context, address string, body io.Reader, sums checksums) (*http.Request, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPut, address, io.NopCloser(body))
 	if err != nil {
-		return nil, errors.New("the server gave a URL that cannot be used; ask its operator to check the store's address")
+		return nil, errors.New("the server sent an invalid URL; ask its operator to check the address of the store")
 	}
 	r.ContentLength = sums.size
 	if sums.size == 0 {
@@ -62,40 +62,40 @@ func putRequest(ctx context.Context, address string, body io.Reader, sums checks
 	return r, nil
 }
 
-// exchange sends the request and looks at the answer. It ends when nothing moves any more: a
-// store that hangs would otherwise be waited for until the pipeline is killed.
-func (c *Upload) exchange(r *http.Request, sums checksums) error {
+// exchange sends the request and checks the answer. It fails when no data moves: otherwise a store that hangs
+// would block the pipeline until it is killed.
+func (o *uploadOptions) exchange(r *http.Request, sums checksums) error {
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
-	stalled, unanswered := cmp.Or(c.stallAfter, stallAfter), cmp.Or(c.answerAfter, answerAfter)
+	stalled, unanswered := cmp.Or(o.stallAfter, stallAfter), cmp.Or(o.answerAfter, answerAfter)
 	stall := time.AfterFunc(stalled, func() { cancel(errStalled) })
 	defer stall.Stop()
 	r = r.WithContext(ctx)
 	if r.Body != http.NoBody {
-		r.Body = &watched{r.Body, func(err error) {
+		r.Body = &observedBody{r.Body, func(err error) {
 			if err == nil {
 				stall.Reset(stalled)
-			} else { // all of it is read
+			} else { // the whole body was read
 				stall.Reset(unanswered)
 			}
 		}}
 	}
 	resp, err := storeClient.Do(r)
 	if err != nil {
-		return fmt.Errorf("the store at %s: %w", r.URL.Host, whyNot(ctx, err))
+		return fmt.Errorf("the store at %s: %w", r.URL.Host, withoutURL(ctx, err))
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
 		answer, _ := io.ReadAll(io.LimitReader(resp.Body, 4096))
-		return &refusal{host: r.URL.Host, status: resp.StatusCode, answer: string(answer), elsewhere: elsewhere(resp)}
+		return &refusal{host: r.URL.Host, status: resp.StatusCode, answer: string(answer), redirect: redirectHost(resp)}
 	}
 	return sameContent(resp.Header, sums)
 }
 
-var errStalled = errors.New("it takes no more data, and does not answer")
+var errStalled = errors.New("it takes no more data and does not answer")
 
-// whyNot says why there is no answer, without the URL, which is a secret.
-func whyNot(ctx context.Context, err error) error {
+// withoutURL is the cause of an error without the signed URL, which is a secret.
+func withoutURL(ctx context.Context, err error) error {
 	if errors.Is(context.Cause(ctx), errStalled) {
 		return errStalled
 	}
@@ -106,41 +106,42 @@ func whyNot(ctx context.Context, err error) error {
 	return err
 }
 
-// watched tells of each read of a body.
-type watched struct {
+// observedBody calls a function after each read of a body.
+type observedBody struct {
 	io.ReadCloser
 	read func(error)
 }
 
-func (w *watched) Read(b []byte) (int, error) {
-	n, err := w.ReadCloser.Read(b)
-	w.read(err)
+func (o *observedBody) Read(b []byte) (int, error) {
+	n, err := o.ReadCloser.Read(b)
+	o.read(err)
 	return n, err
 }
 
-// sameContent compares with the store's own checksum, where it is one, for stores that pay no heed to
-// Content-MD5. Encrypting stores have others, which may look like one.
+// sameContent compares the MD5 with the ETag, because some stores ignore Content-MD5. Stores that encrypt have
+// other ETags, which may look like an MD5.
 func sameContent(header http.Header, sums checksums) error {
 	got := fetch.ETag(header)
 	theirs, err := hex.DecodeString(got)
 	if err != nil || len(theirs) != md5.Size || bytes.Equal(theirs, sums.md5) || !fetch.ETagIsMD5(header) {
 		return nil
 	}
-	return fmt.Errorf("the store holds something else than was sent (its checksum is %s); did two uploads of this path cross?", got)
+	return fmt.Errorf("the store holds something else than what was sent (its checksum is %s). "+
+		"Was another file uploaded to this path at the same time?", got)
 }
 
 // refusal is an answer of the store.
 type refusal struct {
-	host      string
-	status    int
-	answer    string
-	elsewhere string // the host of a redirect
+	host     string
+	status   int
+	answer   string
+	redirect string // host
 }
 
 func (r *refusal) redirects() bool { return r.status >= 300 && r.status < 400 }
 
-// elsewhere is where a redirect leads; the rest of its address may be a secret.
-func elsewhere(resp *http.Response) string {
+// redirectHost leaves out the rest of the address, which may be a secret.
+func redirectHost(resp *http.Response) string {
 	if to, err := resp.Location(); err == nil {
 		return to.Host
 	}
@@ -150,8 +151,9 @@ func elsewhere(resp *http.Response) string {
 func (r *refusal) Error() string {
 	code := between(r.answer, "<Code>", "</Code>")
 	if r.redirects() {
-		return fmt.Sprintf("the store at %s did not take the file: it redirects to %s (%d %s). A proxy that asks people to log in, or a wrong region or address of the store, may be the reason",
-			r.host, Clean(r.elsewhere), r.status, strings.TrimSpace(http.StatusText(r.status)+" "+code))
+		return fmt.Sprintf("the store at %s did not take the file: it redirects to %s (%d %s). "+
+			"A proxy that asks people to log in, or a wrong region or address of the store, may be the reason",
+			r.host, clean(r.redirect), r.status, strings.TrimSpace(http.StatusText(r.status)+" "+code))
 	}
 	text := fmt.Sprintf("the store at %s refused the file: %d %s %s", r.host, r.status, http.StatusText(r.status), code)
 	if r.status == http.StatusForbidden {
@@ -160,7 +162,7 @@ func (r *refusal) Error() string {
 	return strings.TrimSpace(text)
 }
 
-// final is false where a fresh URL or another moment may help.
+// final reports whether another attempt with a fresh URL is pointless.
 func (r *refusal) final() bool {
 	return r.redirects() || r.status >= 400 && r.status < 500 && r.status != http.StatusForbidden && r.status != http.StatusRequestTimeout &&
 		r.status != http.StatusTooManyRequests && !strings.Contains(r.answer, "BadDigest") && !strings.Contains(r.answer, "RequestTimeout")
@@ -172,5 +174,5 @@ func between(text, from, to string) string {
 	if !found || !ok {
 		return ""
 	}
-	return Clean(before)
+	return clean(before)
 }

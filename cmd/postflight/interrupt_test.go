@@ -1,4 +1,4 @@
-package cli
+package main
 
 import (
 	"context"
@@ -31,21 +31,21 @@ func TestInterrupted(t *testing.T) {
 		"no error":             {ctx: canceled, want: "<nil>"},
 		"a request":            {ctx: canceled, err: request, want: "interrupted.", code: -1},
 		"with the cause":       {reason: "net/http tells it instead of the error of the context", ctx: canceled, err: fmt.Errorf("x: %w", quit), want: "interrupted.", code: -1},
-		"with a code":          {ctx: canceled, err: Trouble(request), want: "interrupted.", code: ExitTrouble},
-		"another error":        {reason: "it had come before", ctx: canceled, err: exitf(ExitFailed, "failed"), want: "failed", code: ExitFailed},
+		"with a code":          {ctx: canceled, err: exitTroubleError(request), want: "interrupted.", code: exitTrouble},
+		"another error":        {reason: "it had come before", ctx: canceled, err: exitf(exitFailed, "failed"), want: "failed", code: exitFailed},
 		"no time left":         {ctx: late, err: context.DeadlineExceeded, want: "context deadline exceeded", code: -1},
 		"an interrupt of none": {reason: "something else ended the request", ctx: t.Context(), err: request, want: request.Error(), code: -1},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := Interrupted(tc.ctx, tc.err, "."); fmt.Sprint(got) != tc.want || codeOf(got) != tc.code {
+			if got := interrupted(tc.ctx, tc.err, "."); fmt.Sprint(got) != tc.want || codeOf(got) != tc.code {
 				t.Errorf("%s: %v with code %d, want %q with %d", tc.reason, got, codeOf(got), tc.want, tc.code)
 			}
 		})
 	}
 }
 
-// Whoever interrupts a notification learns what may exist now.
+// After an interrupted notification, the error says that runs may exist.
 func TestNotifyInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -54,13 +54,13 @@ func TestNotifyInterrupted(t *testing.T) {
 		<-r.Context().Done()
 	}))
 	defer server.Close()
-	conn, err := client.Connect(server.URL, "k")
+	conn, err := client.New(server.URL, "k")
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, _, _ := console()
-	err = (&Notify{Connection: conn, Console: c}).Run(ctx)
-	if text := fmt.Sprint(err); codeOf(err) != ExitTrouble || !strings.HasPrefix(text, "interrupted. ") || !strings.Contains(text, "postflight runs list") {
+	c, _, _ := newTestConsole()
+	err = (&notifyOptions{server: testServer(c, conn)}).run(ctx)
+	if text := fmt.Sprint(err); codeOf(err) != exitTrouble || !strings.HasPrefix(text, "interrupted. ") || !strings.Contains(text, "postflight runs list") {
 		t.Errorf("%v", err)
 	}
 }
@@ -68,24 +68,24 @@ func TestNotifyInterrupted(t *testing.T) {
 func TestHashingIsInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	c, _, _ := console()
-	u := &Upload{Connection: signs(t, "http://127.0.0.1:1"), Console: c, File: fileOf(t, 1<<40), Attempts: 1} // hours of it
+	c, _, _ := newTestConsole()
+	u := &uploadOptions{server: testServer(c, signs(t, "http://127.0.0.1:1")), file: fileOf(t, 1<<40), attempts: 1} // hours of it
 	began := time.Now()
-	if err := u.Run(ctx); !errors.Is(err, context.Canceled) || time.Since(began) > time.Minute {
+	if err := u.run(ctx); !errors.Is(err, context.Canceled) || time.Since(began) > time.Minute {
 		t.Errorf("%v after %s", err, time.Since(began))
 	}
 }
 
-// A line between lines that are redrawn would tear them apart; elsewhere, a person reads it.
+// A line between lines that are redrawn would tear them apart.
 func TestAside(t *testing.T) {
 	for _, live := range []bool{true, false} {
-		c, _, log := console()
-		c.Live = live
-		c.Aside("before")
+		c, _, log := newTestConsole()
+		c.live = live
+		c.aside("before")
 		p := startProgress(c, nil)
-		c.Aside("meanwhile")
+		c.aside("meanwhile")
 		p.stop()
-		c.Aside("after")
+		c.aside("after")
 		want := "before\nmeanwhile\nafter\n"
 		if live {
 			want = "before\nafter\n"

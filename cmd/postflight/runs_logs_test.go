@@ -1,4 +1,4 @@
-package cli
+package main
 
 import (
 	"context"
@@ -41,18 +41,18 @@ func TestRunsLogs(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		pod    *corev1.Pod
-		logs   Logs
+		logs   runsLogsOptions
 		want   string
-		asked  string // the containers of which logs were asked for
+		asked  string // the containers whose logs were requested
 		says   string
 	}{
 		"tests":             {pod: aPod(corev1.PodRunning, ended(0), runs), want: both, asked: "test browser"},
 		"tests that failed": {pod: aPod(corev1.PodFailed, ended(0), ended(1)), want: both, asked: "test browser"},
-		"one of the tests":  {pod: aPod(corev1.PodRunning, ended(0), runs), logs: Logs{Container: "browser"}, want: "fake logs", asked: "browser"},
-		"download, by name": {pod: aPod(corev1.PodRunning, ended(0), runs), logs: Logs{Container: "postflight-fetch"}, want: "fake logs", asked: "postflight-fetch"},
-		"download, by name, while it runs": {pod: aPod(corev1.PodPending, runs, waiting), logs: Logs{Container: "postflight-fetch"},
+		"one of the tests":  {pod: aPod(corev1.PodRunning, ended(0), runs), logs: runsLogsOptions{container: "browser"}, want: "fake logs", asked: "browser"},
+		"download, by name": {pod: aPod(corev1.PodRunning, ended(0), runs), logs: runsLogsOptions{container: "postflight-fetch"}, want: "fake logs", asked: "postflight-fetch"},
+		"download, by name, while it runs": {pod: aPod(corev1.PodPending, runs, waiting), logs: runsLogsOptions{container: "postflight-fetch"},
 			want: "fake logs", asked: "postflight-fetch"},
-		"download, followed by name": {pod: aPod(corev1.PodPending, runs, waiting), logs: Logs{Container: "postflight-fetch", Follow: true},
+		"download, followed by name": {pod: aPod(corev1.PodPending, runs, waiting), logs: runsLogsOptions{container: "postflight-fetch", follow: true},
 			want: "fake logs", asked: "postflight-fetch"},
 		"download that failed": {reason: "the kubelet has no log of the tests", pod: aPod(corev1.PodFailed, ended(3), waiting), want: "fake logs", asked: "postflight-fetch",
 			says: "No test has started. This is the log of the init container postflight-fetch, which failed with exit code 3."},
@@ -60,8 +60,8 @@ func TestRunsLogs(t *testing.T) {
 		"download begins again":  {pod: again, want: "fake logs", asked: "postflight-fetch", says: "failed with exit code 3"},
 		"download has ended":     {pod: aPod(corev1.PodPending, ended(0), waiting), want: "fake logs", asked: "postflight-fetch", says: "which has ended"},
 		"nothing has started":    {pod: aPod(corev1.PodPending, waiting, waiting), want: none, says: "has no pod with a log. It is Running: The pod runs."},
-		"a container of no name": {pod: aPod(corev1.PodFailed, ended(0), ended(1)), logs: Logs{Container: "nope"}, says: `no container "nope", but postflight-fetch, test, browser`},
-		"a test not yet started": {pod: aPod(corev1.PodPending, runs, waiting), logs: Logs{Container: "test"}, says: "has no pod with a log"},
+		"a container of no name": {pod: aPod(corev1.PodFailed, ended(0), ended(1)), logs: runsLogsOptions{container: "nope"}, says: `no container "nope", but postflight-fetch, test, browser`},
+		"a test not yet started": {pod: aPod(corev1.PodPending, runs, waiting), logs: runsLogsOptions{container: "test"}, says: "has no pod with a log"},
 		"no pod":                 {says: "It is Running: The pod runs."},
 	}
 	for name, tc := range cases {
@@ -70,13 +70,13 @@ func TestRunsLogs(t *testing.T) {
 			if tc.pod != nil {
 				objects = append(objects, tc.pod)
 			}
-			c, out, log := console()
-			r := &Runs{Cluster: cluster(true, objects...), Console: c, Now: now}
-			err := r.Logs(t.Context(), "a", tc.logs)
+			c, out, log := newTestConsole()
+			tc.logs.cluster = testCluster(c, true, objects...)
+			err := tc.logs.run(t.Context(), "a")
 			if out.String() != tc.want || (err == nil) != (tc.want != "") {
 				t.Errorf("%s: %v: %q, want %q", tc.reason, err, out, tc.want)
 			}
-			if got := asked(r.Cluster); got != tc.asked {
+			if got := asked(&tc.logs.cluster); got != tc.asked {
 				t.Errorf("%s: asked for logs of %q, want %q", tc.reason, got, tc.asked)
 			}
 			if all := fmt.Sprint(log, err); !strings.Contains(all, tc.says) {
@@ -86,22 +86,22 @@ func TestRunsLogs(t *testing.T) {
 	}
 }
 
-// Who follows a run wants its tests, and waits while the files are downloaded.
+// With --follow, logs waits for the tests while the files are downloaded.
 func TestRunsLogsFollowedWaitForTheTests(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	c, out, _ := console()
+	c, out, _ := newTestConsole()
 	runs := corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
-	r := &Runs{Cluster: cluster(true, aRun("a"), aPod(corev1.PodPending, runs, corev1.ContainerState{})), Console: c, Now: now}
-	if err := r.Logs(ctx, "a", Logs{Follow: true}); !errors.Is(err, context.DeadlineExceeded) || out.Len() > 0 {
+	o := &runsLogsOptions{cluster: testCluster(c, true, aRun("a"), aPod(corev1.PodPending, runs, corev1.ContainerState{})), follow: true}
+	if err := o.run(ctx, "a"); !errors.Is(err, context.DeadlineExceeded) || out.Len() > 0 {
 		t.Errorf("%v: %q", err, out)
 	}
 }
 
-// asked are the containers of which logs were asked for.
-func asked(c *Cluster) string {
+// asked are the containers whose logs were requested.
+func asked(c *cluster) string {
 	var containers []string
-	for _, action := range c.Pods.(*kubefake.Clientset).Actions() {
+	for _, action := range c.pods.(*kubefake.Clientset).Actions() {
 		if options, ok := action.(clienttesting.GenericAction).GetValue().(*corev1.PodLogOptions); ok {
 			containers = append(containers, options.Container)
 		}

@@ -1,0 +1,80 @@
+// Package httpapi is the JSON of Postflight's HTTP API, for the server and its clients. The OpenAPI document
+// of the server, openapi.yaml, says what the fields mean; a test compares the two.
+//
+// Clients look at which keys an answer has: an absent value is never null.
+package httpapi
+
+// Notification says what was deployed. Every field is optional.
+type Notification struct {
+	Branch               string            `json:"branch,omitempty"`
+	SHA                  string            `json:"sha,omitempty"`
+	DeploymentType       string            `json:"deployment_type,omitempty"`
+	DeploymentURL        string            `json:"deployment_url,omitempty"`
+	HostingService       string            `json:"hosting_service,omitempty"` // GitHub or GitLab
+	CommitURL            string            `json:"commit_url,omitempty"`
+	Variables            map[string]string `json:"variables,omitempty"`
+	DeduplicationKey     string            `json:"deduplication_key,omitempty"`
+	EphemeralEnvironment bool              `json:"ephemeral_environment,omitempty"`
+	Repository           string            `json:"repository,omitempty"`          // owner/name, or group/subgroup/name
+	PullRequestNumber    int               `json:"pull_request_number,omitempty"` // or of the merge request
+}
+
+// NotificationResult answers a notification.
+type NotificationResult struct {
+	Results      []Result      `json:"results"`               // one per Trigger that matched, ordered by name
+	Environment  *Environment  `json:"environment,omitempty"` // of the first Trigger that matched
+	DryRun       bool          `json:"dryRun,omitempty"`
+	Explanations []Explanation `json:"explanations,omitzero"` // of a dry run: one per Trigger, ordered by name
+}
+
+// Result is what came of one Trigger that matched. Besides TriggerID, exactly one field is set.
+type Result struct {
+	TriggerID        string `json:"trigger_id"`
+	CreatedSuiteID   string `json:"created_suite_id,omitempty"`
+	DuplicateSuiteID string `json:"duplicate_suite_id,omitempty"`
+	FailureReason    string `json:"failure_reason,omitempty"`
+}
+
+// RunID is the run that was created or existed before; empty if there is none.
+func (r Result) RunID() string { return r.CreatedSuiteID + r.DuplicateSuiteID }
+
+// Environment is where runs take place.
+type Environment struct {
+	ID       string `json:"id"` // UID; empty if the Environment does not exist
+	Alias    string `json:"alias"`
+	IsStatic bool   `json:"isStatic"`
+}
+
+// Explanation says whether a Trigger matches, and why.
+type Explanation struct {
+	TriggerID  string      `json:"trigger_id"`
+	Matched    bool        `json:"matched"`
+	Conditions []Condition `json:"conditions"`
+}
+
+// Condition is one condition of a Trigger.
+type Condition struct {
+	Name    string `json:"name"`
+	Held    bool   `json:"held"`
+	Message string `json:"message"`
+}
+
+// SignedURL is where to PUT a file, and the names of the file in a notification.
+type SignedURL struct {
+	FileLocation           string `json:"fileLocation"`
+	PlaygroundFileLocation string `json:"playgroundFileLocation"`
+	SignedURL              string `json:"signedUrl"` // a secret while it is valid
+}
+
+// Problem is the body of every error, as RFC 9457 defines it.
+type Problem struct {
+	Type           string   `json:"type"`
+	Title          string   `json:"title"`
+	Status         int      `json:"status"`
+	Detail         string   `json:"detail"`
+	FailureCode    string   `json:"failureCode"` // a stable word
+	FailureMessage string   `json:"failureMessage"`
+	EventID        string   `json:"eventId"`
+	Field          string   `json:"field,omitempty"`   // the member of the body at fault
+	Results        []Result `json:"results,omitempty"` // what is known of a notification that failed as a whole
+}

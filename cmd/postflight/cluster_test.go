@@ -1,0 +1,282 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	kubefake "k8s.io/client-go/kubernetes/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/apikey"
+)
+
+var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+func now() time.Time { return noon }
+
+// testCluster knows the user as ada, unless reviews is false, as on an API server without reviews.
+func testCluster(console *console, reviews bool, objects ...client.Object) cluster {
+	c := fake.NewClientBuilder().WithScheme(newScheme()).WithObjects(objects...).WithInterceptorFuncs(interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+			if review, ok := o.(*authenticationv1.SelfSubjectReview); ok {
+				if !reviews {
+					return errors.New("no such kind")
+				}
+				review.Status.UserInfo.Username = "ada"
+				return nil
+			}
+			return c.Create(ctx, o, opts...)
+		},
+	}).Build()
+	return cluster{output: output{console: console}, client: c, namespace: "acme", pods: kubefake.NewClientset(), user: "admin@kubeconfig", now: now}
+}
+
+func aRun(name string, change ...func(*v1alpha1.Suite)) *v1alpha1.Suite {
+	received := metav1.NewMicroTime(noon.Add(-time.Minute))
+	s := &v1alpha1.Suite{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: name},
+		Spec: v1alpha1.SuiteSpec{Trigger: v1alpha1.TriggerReference{Name: "smoke", UID: "old"}, Environment: "staging", Attempt: 1,
+			Deployment: v1alpha1.Deployment{Branch: "main", SHA: "5ca1ab1e0ddba115ca1ab1e0ddba115ca1ab1e0d"}, ReceivedAt: &received},
+		Status: v1alpha1.SuiteStatus{Conditions: []metav1.Condition{v1alpha1.Running("The pod runs.")}},
+	}
+	for _, c := range change {
+		c(s)
+	}
+	return s
+}
+
+func exitCode1(s *v1alpha1.Suite) {
+	s.Status.Conditions = []metav1.Condition{v1alpha1.Failed("Exit code 1.")}
+}
+
+func TestKeysCreate(t *testing.T) {
+	c, out, log := newTestConsole()
+	k := testCluster(c, true)
+	if err := (&keysCreateOptions{cluster: k, description: "CI", expires: time.Hour}).run(t.Context(), "ci"); err != nil {
+		t.Fatal(err)
+	}
+	key := strings.TrimSpace(out.String())
+	if apikey.Namespace(key) != "acme" || strings.Contains(log.String(), key) {
+		t.Errorf("standard output %q, standard error %q: want the key once", out, log)
+	}
+	object := &v1alpha1.APIKey{}
+	if err := k.client.Get(t.Context(), client.ObjectKey{Namespace: "acme", Name: "ci"}, object); err != nil {
+		t.Fatal(err)
+	}
+	if object.Spec.SHA256 != apikey.Digest(key) || !object.Spec.NamesNamespace || !object.Spec.ExpiresAt.Time.Equal(noon.Add(time.Hour)) || strings.Contains(fmt.Sprint(object), key) {
+		t.Errorf("%+v", object.Spec)
+	}
+	if !strings.Contains(log.String(), "Warning: no Team owns the namespace acme") {
+		t.Errorf("no warning that the key will be refused: %s", log)
+	}
+	if err := (&keysCreateOptions{cluster: k}).run(t.Context(), "ci"); err == nil || !strings.Contains(err.Error(), "choose another name") {
+		t.Errorf("a second of the name: %v", err)
+	}
+}
+
+func TestKeysCreateFromExisting(t *testing.T) {
+	c, out, log := newTestConsole()
+	k := testCluster(c, true)
+	const old = "qawolf_0123456789abcdef"
+	if err := (&keysCreateOptions{cluster: k, existing: old}).run(t.Context(), "old"); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(fmt.Sprint(out, log), old) {
+		t.Errorf("a key that its owner knows is printed: %s%s", out, log)
+	}
+	if err := (&keysCreateOptions{cluster: k, existing: "hunter2"}).run(t.Context(), "short"); err == nil {
+		t.Error("a key that can be guessed was taken")
+	}
+	if err := (&keysCreateOptions{cluster: k, existing: apikey.New("rival")}).run(t.Context(), "rival"); err == nil || !strings.Contains(err.Error(), "the namespace rival") {
+		t.Errorf("a key that names another namespace: %v", err)
+	}
+	object := &v1alpha1.APIKey{}
+	if err := k.client.Get(t.Context(), client.ObjectKey{Namespace: "acme", Name: "old"}, object); err != nil || object.Spec.NamesNamespace {
+		t.Errorf("an opaque key: %+v, %v", object.Spec, err)
+	}
+}
+
+func TestKeysListAndRevoke(t *testing.T) {
+	c, out, _ := newTestConsole()
+	expired, suspended := metav1.NewTime(noon.Add(-time.Hour)), &v1alpha1.APIKey{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "b"}}
+	k := testCluster(c, true, suspended,
+		&v1alpha1.APIKey{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "a"}, Spec: v1alpha1.APIKeySpec{ExpiresAt: &expired}},
+		&v1alpha1.APIKey{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "z"}})
+	if err := errors.Join((&keysRevokeOptions{cluster: k, suspend: true}).run(t.Context(), "b"), (&keysListOptions{k}).run(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"a      expired", "b      suspended"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in\n%s", want, out)
+		}
+	}
+	if strings.Contains(out.String(), "\nz ") {
+		t.Error("another team's key is listed")
+	}
+	if err := (&keysRevokeOptions{cluster: k, suspend: false}).run(t.Context(), "a"); err != nil {
+		t.Error(err)
+	}
+	if err := (&keysRevokeOptions{cluster: k, suspend: false}).run(t.Context(), "a"); err == nil || !strings.Contains(err.Error(), "there is no APIKey") {
+		t.Errorf("revoked twice: %v", err)
+	}
+}
+
+func TestRunsCancel(t *testing.T) {
+	for _, tc := range []struct {
+		reviews bool
+		want    string
+	}{{true, "ada"}, {false, "admin@kubeconfig"}} {
+		c, _, _ := newTestConsole()
+		r := testCluster(c, tc.reviews, aRun("a"), aRun("b", exitCode1))
+		if err := (&runsCancelOptions{r}).run(t.Context(), "a"); err != nil {
+			t.Fatal(err)
+		}
+		s, _ := r.getRun(t.Context(), "a")
+		if !s.Spec.Cancel || s.Annotations[v1alpha1.AnnotationCanceledBy] != tc.want {
+			t.Errorf("cancel %v by %q, want by %q", s.Spec.Cancel, s.Annotations[v1alpha1.AnnotationCanceledBy], tc.want)
+		}
+		if err := (&runsCancelOptions{r}).run(t.Context(), "b"); err == nil || !strings.Contains(err.Error(), "has already ended: Failed") {
+			t.Errorf("a run that has ended: %v", err)
+		}
+	}
+}
+
+func TestRunsRerun(t *testing.T) {
+	c, out, _ := newTestConsole()
+	trigger := &v1alpha1.Trigger{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "smoke", UID: "new"}}
+	r := testCluster(c, true, aRun("a", exitCode1), trigger)
+	for want := int32(2); want <= 3; want++ { // the second finds the first one's name taken
+		out.Reset()
+		if err := (&runsRerunOptions{r}).run(t.Context(), "a"); err != nil {
+			t.Fatal(err)
+		}
+		s, err := r.getRun(t.Context(), strings.TrimSpace(out.String()))
+		if err != nil || s.Spec.Attempt != want || s.Spec.Trigger.UID != "new" || s.Spec.ReceivedAt != nil || s.State() != "" {
+			t.Errorf("%v: %+v", err, s.Spec)
+		}
+	}
+	if err := (&runsRerunOptions{r}).run(t.Context(), "nope"); err == nil || !strings.Contains(err.Error(), `there is no run "nope" in the namespace acme`) {
+		t.Errorf("%v", err)
+	}
+}
+
+// A rerun of the older deployment would supersede the newer one, whose pipeline would get the older result.
+func TestRunsRerunAfterANewerDeployment(t *testing.T) {
+	sha := func(sha string, ago time.Duration) func(*v1alpha1.Suite) {
+		return func(s *v1alpha1.Suite) {
+			s.Spec.Deployment.SHA, s.Spec.SupersedeKey = sha, "main/staging"
+			s.Spec.ReceivedAt = new(metav1.NewMicroTime(noon.Add(-ago)))
+		}
+	}
+	other := func(s *v1alpha1.Suite) { s.Spec.SupersedeKey = "other/staging" }
+	trigger := &v1alpha1.Trigger{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "smoke", UID: "old"}}
+	c, _, _ := newTestConsole()
+	r := testCluster(c, true, trigger, aRun("a", sha("a", time.Hour)), aRun("b", sha("b", time.Minute)),
+		aRun("another-branch", sha("c", time.Second), other))
+	if err := (&runsRerunOptions{r}).run(t.Context(), "a"); err == nil || !strings.Contains(err.Error(), "the run b of a newer deployment came after a") {
+		t.Errorf("the older one: %v", err)
+	}
+	if err := (&runsRerunOptions{r}).run(t.Context(), "b"); err != nil {
+		t.Errorf("the newest one: %v", err)
+	}
+}
+
+func TestRunsListAndShow(t *testing.T) {
+	c, out, _ := newTestConsole()
+	other := aRun("z")
+	other.Namespace = "other"
+	newer := aRun("b", exitCode1, func(s *v1alpha1.Suite) { s.Spec.ReceivedAt = &metav1.MicroTime{Time: noon} })
+	r := testCluster(c, true, aRun("a"), newer, other)
+	if err := (&runsListOptions{cluster: r}).run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(out.String(), "\n")
+	if len(lines) != 4 || !strings.HasPrefix(lines[1], "b ") || !strings.HasPrefix(lines[2], "a ") || !strings.Contains(lines[1], "5ca1ab1e0ddb ") {
+		t.Errorf("want b and then a:\n%s", out)
+	}
+	out.Reset()
+	if err := (&runsListOptions{cluster: r, allNamespaces: true, state: "Running", limit: 1}).run(t.Context()); err != nil || strings.Count(out.String(), "Running") != 1 {
+		t.Errorf("%v:\n%s", err, out)
+	}
+	out.Reset()
+	if err := (&runsShowOptions{r}).run(t.Context(), "b"); err != nil || !strings.Contains(out.String(), "Exit code 1.") {
+		t.Errorf("%v:\n%s", err, out)
+	}
+}
+
+func TestKeysCreateForATeam(t *testing.T) {
+	c, _, log := newTestConsole()
+	team := &v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: "acme"}}
+	err := (&keysCreateOptions{cluster: testCluster(c, true, team)}).run(t.Context(), "ci")
+	if err != nil || strings.Contains(log.String(), "Warning") {
+		t.Errorf("%v: %s", err, log)
+	}
+}
+
+func TestMissingNamespace(t *testing.T) {
+	c, _, _ := newTestConsole()
+	missing := apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "acme")
+	k := testCluster(c, true)
+	for name, err := range map[string]error{
+		"an error of the API server": k.explainError(missing, `APIKey "ci"`),
+		"no runs":                    (&runsListOptions{cluster: k}).run(t.Context()),
+		"no keys":                    (&keysListOptions{k}).run(t.Context()),
+	} {
+		if err == nil || !strings.Contains(err.Error(), "the namespace acme does not exist") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	k = testCluster(c, true, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "acme"}})
+	if err := (&runsListOptions{cluster: k}).run(t.Context()); err != nil {
+		t.Errorf("an empty namespace: %v", err)
+	}
+}
+
+func TestKeysListShowsRefusedKeys(t *testing.T) {
+	c, out, _ := newTestConsole()
+	key := &v1alpha1.APIKey{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "ci"}}
+	key.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: "NoTeam"}}
+	if err := (&keysListOptions{testCluster(c, true, key)}).run(t.Context()); err != nil || !strings.Contains(out.String(), "refused (NoTeam)") {
+		t.Errorf("%v:\n%s", err, out)
+	}
+}
+
+func TestRunsListStates(t *testing.T) {
+	for state, want := range map[string]string{"": "", "Failed": "Failed", "timedout": "TimedOut", "bogus": "!"} {
+		o := &runsListOptions{state: state}
+		if err := o.checkState(); (err != nil) != (want == "!") || err == nil && o.state != want {
+			t.Errorf("%q: %q, %v, want %q", state, o.state, err, want)
+		}
+	}
+}
+
+func TestRunsShowVariablesAndInputs(t *testing.T) {
+	c, out, _ := newTestConsole()
+	run := aRun("a", func(s *v1alpha1.Suite) {
+		s.Spec.Variables = v1alpha1.Variables{"REGION": "eu", "GITHUB_TOKEN": "hush", "apiKey": "hush"}
+		s.Status.Inputs = []v1alpha1.SuiteInput{{Path: "builds/app.apk", Size: 1_500_000}}
+	})
+	if err := (&runsShowOptions{testCluster(c, true, run)}).run(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"REGION=eu", "GITHUB_TOKEN=***", "apiKey=***", "builds/app.apk (1.5 MB)"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %s in\n%s", want, out)
+		}
+	}
+	if strings.Contains(out.String(), "hush") {
+		t.Errorf("a secret is shown:\n%s", out)
+	}
+}

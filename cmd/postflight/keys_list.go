@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+type keysListOptions struct{ cluster }
+
+func newKeysList() *cobra.Command {
+	o := &keysListOptions{}
+	cmd := &cobra.Command{
+		Use:     "list",
+		Aliases: []string{"ls"},
+		Short:   "List the API keys of a namespace, and when they were last used",
+		Long: `Lists the API keys of a namespace. The server records the last use of a key every ten minutes at most, so
+LAST USED may be up to ten minutes old.`,
+		Example: "  postflight keys list -n acme",
+		Args:    cobra.NoArgs,
+		RunE:    o.command(func(ctx context.Context, _ []string) error { return o.run(ctx) }),
+	}
+	o.addFlags(cmd)
+	return cmd
+}
+
+func (o *keysListOptions) run(ctx context.Context) error {
+	var list v1alpha1.APIKeyList
+	if err := o.client.List(ctx, &list, client.InNamespace(o.namespace)); err != nil {
+		return o.explainError(err, "APIKeys")
+	}
+	if len(list.Items) == 0 {
+		if err := o.checkNamespace(ctx); err != nil {
+			return err
+		}
+	}
+	return o.console.result(list.Items, func() error {
+		if len(list.Items) == 0 {
+			o.console.note("There are no APIKeys in the namespace %s. Make one: postflight keys create ci -n %s", o.namespace, o.namespace)
+			return nil
+		}
+		rows := [][]string{{"NAME", "STATE", "EXPIRES", "LAST USED", "AGE", "DESCRIPTION"}}
+		for _, k := range list.Items {
+			expires, used := "never", "never"
+			if k.Spec.ExpiresAt != nil {
+				expires = k.Spec.ExpiresAt.UTC().Format(time.DateOnly)
+			}
+			if k.Status.LastUsedTime != nil {
+				used = age(k.Status.LastUsedTime.Time, o.now()) + " ago"
+			}
+			rows = append(rows, []string{k.Name, o.state(&k), expires, used, age(k.CreationTimestamp.Time, o.now()), k.Spec.Description})
+		}
+		return o.console.table(rows)
+	})
+}
+
+// state of a key, as far as its object tells: the manager may not have seen a new one.
+func (o *keysListOptions) state(k *v1alpha1.APIKey) string {
+	ready := meta.FindStatusCondition(k.Status.Conditions, v1alpha1.ConditionReady)
+	switch {
+	case k.Spec.Suspended:
+		return "suspended"
+	case k.Spec.ExpiresAt != nil && !o.now().Before(k.Spec.ExpiresAt.Time):
+		return "expired"
+	case ready != nil && ready.Status == metav1.ConditionFalse:
+		return "refused (" + ready.Reason + ")"
+	default:
+		return "active"
+	}
+}
