@@ -18,13 +18,14 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/controllers"
 	"github.com/postflight-dev/postflight/internal/auth"
+	"github.com/postflight-dev/postflight/internal/dispatch"
 	"github.com/postflight-dev/postflight/internal/endpoint"
 	"github.com/postflight-dev/postflight/internal/inputs"
 	"github.com/postflight-dev/postflight/internal/match"
 	"github.com/postflight-dev/postflight/internal/serve"
 )
 
-// drainTimeout lets requests end that are held for the API server.
+// drainTimeout lets requests end that wait for the API server.
 func drainTimeout(o options) time.Duration { return o.holdBudget + 5*time.Second }
 
 // setupHTTP adds the HTTP API, which every replica serves.
@@ -35,32 +36,20 @@ func setupHTTP(
 	if err != nil {
 		return nil, err
 	}
-	triggers := &match.Index{}
-	triggersSynced, err := controllers.WatchTriggers(ctx, mgr.GetCache(), triggers)
+	dispatcher, triggersSynced, err := setupDispatcher(ctx, mgr, o, contact, in)
 	if err != nil {
 		return nil, err
 	}
-	if err := endpoint.SetupIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
-		return nil, err
-	}
-	writer, err := newWriter(mgr)
-	if err != nil {
-		return nil, err
-	}
-	limits := endpoint.DefaultLimits()
-	limits.HoldBudget = o.holdBudget
 	api, err := endpoint.New(endpoint.Config{
+		Dispatcher:    dispatcher,
 		Cache:         mgr.GetCache(),
 		Live:          mgr.GetAPIReader(),
-		Writer:        writer,
 		Authenticate:  authenticate,
 		Authenticated: serve.Authenticated,
-		ServerTime:    contact.ServerTime,
 		Now:           in.clock.Now,
-		Triggers:      triggers,
 		Uploads:       uploads(store),
 		PublicURL:     o.publicURL,
-		Limits:        limits,
+		Limits:        endpoint.DefaultLimits(),
 		Registerer:    in.metrics,
 		Log:           ctrl.Log.WithName("http"),
 		Audit:         slog.New(slog.NewJSONHandler(os.Stdout, nil)),
@@ -68,17 +57,33 @@ func setupHTTP(
 	if err != nil {
 		return nil, err
 	}
-	suitesSynced, err := api.WatchSuites(ctx, mgr.GetCache())
-	if err = errors.Join(err, knowEnvironments(ctx, mgr.GetCache())); err != nil {
+	suitesSynced, err := dispatcher.WatchSuites(ctx, mgr.GetCache(), api.SuiteChanged)
+	if err = errors.Join(err, cacheEnvironments(ctx, mgr.GetCache())); err != nil {
 		return nil, err
 	}
 	// A replica that answers sooner does not know all Triggers and Suites, and may store a wrong time.
-	known := func() bool { return triggersSynced() && suitesSynced() && contact.Measured() }
-	return addServer(mgr, api, o, known, ready)
+	synced := func() bool { return triggersSynced() && suitesSynced() && contact.Measured() }
+	return addServer(mgr, api, o, synced, ready)
 }
 
-// newWriter is not the manager's client: that one's reads wait for its writes, and answers must wait for
-// neither.
+// setupDispatcher also returns whether all Triggers that existed at the start are known.
+func setupDispatcher(
+	ctx context.Context, mgr ctrl.Manager, o options, contact *auth.Contact, in surroundings,
+) (*dispatch.Dispatcher, func() bool, error) {
+	triggers := &match.Index{}
+	synced, watchErr := controllers.WatchTriggers(ctx, mgr.GetCache(), triggers)
+	writer, writerErr := newWriter(mgr)
+	if err := errors.Join(watchErr, writerErr, dispatch.SetupIndexes(ctx, mgr.GetFieldIndexer())); err != nil {
+		return nil, nil, err
+	}
+	dispatcher, err := dispatch.New(dispatch.Config{
+		Cache: mgr.GetCache(), Live: mgr.GetAPIReader(), Writer: writer, Triggers: triggers,
+		Budget: o.holdBudget, Limits: dispatch.DefaultLimits(), ServerTime: contact.ServerTime, Now: in.clock.Now,
+	})
+	return dispatcher, synced, err
+}
+
+// newWriter creates a client of its own: the manager's makes reads wait for writes, and answers must not wait.
 func newWriter(mgr ctrl.Manager) (client.Client, error) {
 	writer, err := client.New(mgr.GetConfig(), client.Options{
 		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
@@ -89,9 +94,9 @@ func newWriter(mgr ctrl.Manager) (client.Client, error) {
 	return writer, nil
 }
 
-// knowEnvironments has the cache hold them before the first notification asks: it would wait for them,
-// and for ever where the API server is away.
-func knowEnvironments(ctx context.Context, c cache.Cache) error {
+// cacheEnvironments fills the cache before the first notification, which would wait for it, and forever if the
+// API server is away.
+func cacheEnvironments(ctx context.Context, c cache.Cache) error {
 	_, err := c.GetInformer(ctx, &v1alpha1.Environment{}, cache.BlockUntilSynced(false))
 	return err
 }
@@ -113,8 +118,8 @@ func setupAuth(
 	}, nil
 }
 
-// probe asks the API server for its version, which anyone may, and so for its time. A time that cannot be
-// read is no failure: the API server answered.
+// probe gets the API server's time, from the answer to a request for its version, which anyone may send. A time
+// that cannot be parsed is no failure: the API server answered.
 func probe(mgr ctrl.Manager) func(context.Context) (time.Time, error) {
 	server, _, urlErr := rest.DefaultServerUrlFor(mgr.GetConfig()) // a kubeconfig may name a host and no scheme
 	return func(ctx context.Context) (time.Time, error) {
@@ -138,11 +143,11 @@ func probe(mgr ctrl.Manager) func(context.Context) (time.Time, error) {
 	}
 }
 
-func addServer(mgr ctrl.Manager, api *endpoint.API, o options, known func() bool, ready checks) (*serve.Server, error) {
+func addServer(mgr ctrl.Manager, api *endpoint.API, o options, synced func() bool, ready checks) (*serve.Server, error) {
 	l := api.Limits
 	server := &http.Server{Addr: o.bindAddress, Handler: api}
 	server.RegisterOnShutdown(api.Drain)
-	l.Apply(server)
+	l.Apply(server, o.holdBudget)
 	s, err := serve.Listen(server, serve.Options{
 		DrainDelay:   o.drainDelay,
 		DrainTimeout: drainTimeout(o),
@@ -150,7 +155,7 @@ func addServer(mgr ctrl.Manager, api *endpoint.API, o options, known func() bool
 			Silent:   l.Silent,
 			Unproven: l.Unproven, Idle: l.Idle, LargeHeads: l.LargeHeads, Total: l.Connections, HeaderLines: l.HeaderLines,
 		},
-		Await: known,
+		Await: synced,
 	})
 	if err != nil {
 		return nil, err

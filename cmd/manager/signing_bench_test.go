@@ -18,9 +18,9 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/auth"
+	"github.com/postflight-dev/postflight/internal/dispatch"
 	"github.com/postflight-dev/postflight/internal/endpoint"
 	"github.com/postflight-dev/postflight/internal/inputs"
-	"github.com/postflight-dev/postflight/internal/match"
 )
 
 const benchKey = "pf_37ba68a27f5fbbcfc4b6f395a83ac46aefd32121"
@@ -73,7 +73,7 @@ func BenchmarkSign(b *testing.B) {
 	}
 	authenticator := auth.New(auth.Config{Reader: oneTeam{}})
 	api, err := endpoint.New(endpoint.Config{
-		Cache: oneTeam{}, Live: oneTeam{}, Writer: struct{ client.Writer }{}, Triggers: &match.Index{}, Limits: endpoint.DefaultLimits(), Uploads: uploads,
+		Dispatcher: &dispatch.Dispatcher{}, Cache: oneTeam{}, Live: oneTeam{}, Limits: endpoint.DefaultLimits(), Uploads: uploads,
 		Authenticate: func(r *http.Request) (endpoint.Principal, error) {
 			p, err := authenticator.Authenticate(r.Context(), r)
 			return endpoint.Principal(p), err

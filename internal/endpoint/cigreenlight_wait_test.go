@@ -27,7 +27,7 @@ func (h *harness) become(name string, change func(*v1alpha1.Suite)) {
 	if err := h.cluster.Status().Update(h.t.Context(), s); err != nil {
 		h.t.Fatal(err)
 	}
-	h.suiteChanged(was, s)
+	h.SuiteChanged(was, s)
 }
 
 func to(condition metav1.Condition) func(*v1alpha1.Suite) {
@@ -37,14 +37,14 @@ func to(condition metav1.Condition) func(*v1alpha1.Suite) {
 // wait asks in the background, and returns once the request waits.
 func (h *harness) wait(id string) <-chan *httptest.ResponseRecorder {
 	h.t.Helper()
-	before := h.waiting.count()
+	before := h.waiting.InUse()
 	answer := make(chan *httptest.ResponseRecorder, 1)
 	go func() {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, ask(id, "?wait=50"))
 		answer <- w
 	}()
-	for deadline := time.Now().Add(5 * time.Second); h.waiting.count() == before; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Second); h.waiting.InUse() == before; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			h.t.Fatal("the request does not wait")
 		}
@@ -90,8 +90,8 @@ func TestWaitingForTheEnd(t *testing.T) {
 			if diff := cmp.Diff(tc.want, got, only); diff != "" {
 				t.Errorf("%s\n%s", tc.reason, diff)
 			}
-			if h.waiting.count() != 0 || h.inFlight.count() != 0 || len(h.hub.topics) != 0 {
-				t.Errorf("left behind: %d waiting, %d in flight, %d topics", h.waiting.count(), h.inFlight.count(), len(h.hub.topics))
+			if h.waiting.InUse() != 0 || h.inFlight.InUse() != 0 || len(h.runs.subscriptions) != 0 {
+				t.Errorf("left behind: %d waiting, %d in flight, %d subscriptions", h.waiting.InUse(), h.inFlight.InUse(), len(h.runs.subscriptions))
 			}
 		})
 	}
@@ -114,7 +114,7 @@ func TestWaitingForARunThatIsDeleted(t *testing.T) {
 	if err := h.cluster.Delete(t.Context(), aRun("a", 0)); err != nil {
 		t.Fatal(err)
 	}
-	h.suiteChanged(nil, aRun("a", 0))
+	h.SuiteChanged(nil, aRun("a", 0))
 	if w := <-answer; w.Code != http.StatusNotFound {
 		t.Errorf("status %d, want 404", w.Code)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/match"
 )
 
-// explanation says of one Trigger whether it matches, and why.
+// explanation says whether a Trigger matches, and why.
 type explanation struct {
 	TriggerID  string      `json:"trigger_id"`
 	Matched    bool        `json:"matched"`
@@ -22,9 +22,8 @@ type condition struct {
 	Message string `json:"message"`
 }
 
-// writeExplained answers a dry run: the reply, with the member explanations at its end. These are
-// written one by one: all those of a large team are tens of megabytes, which would be in memory for
-// as long as the client takes to read them.
+// writeExplained answers a dry run: the reply, with the member explanations at its end. It writes these one by
+// one, because those of a large team are tens of megabytes, which a slow client would keep in memory.
 func writeExplained(w http.ResponseWriter, r *reply, explanations iter.Seq[match.Explanation]) error {
 	r.DryRun = true
 	var head bytes.Buffer
@@ -36,7 +35,7 @@ func writeExplained(w http.ResponseWriter, r *reply, explanations iter.Seq[match
 	separator := ""
 	for e := range explanations {
 		if err := writeExplanation(w, separator, e); err != nil {
-			return nil // the client went away: there is nobody left to tell
+			return nil // the client is gone
 		}
 		separator = ","
 	}
