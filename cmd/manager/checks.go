@@ -15,8 +15,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/serve"
 )
 
-// checks are what /readyz asks. They are not the manager's own, whose server takes a mebibyte of headers
-// from each of any number of connections.
+// checks are those of /readyz. The manager's own server would accept a mebibyte of headers from each of any number
+// of connections.
 type checks map[string]healthz.Checker
 
 // setupProbes serves /healthz and /readyz, before the caches are filled and until everything else has
@@ -47,8 +47,8 @@ func setupMetrics(mgr ctrl.Manager, address string, metrics prometheus.Gatherer)
 	return serveOperators(mgr, "metrics", address, mux)
 }
 
-// serveOperators serves what only the kubelet and Prometheus ask for, within bounds that suit the few of
-// them: 64 connections cost 4 MiB at worst, and 8 MiB in the kernel.
+// serveOperators serves the kubelet and Prometheus, within bounds that suit the few of them: 64 connections cost
+// 4 MiB at worst, and 8 MiB in the kernel.
 func serveOperators(mgr ctrl.Manager, name, address string, handler http.Handler) error {
 	server := &http.Server{
 		Addr: address, Handler: handler,

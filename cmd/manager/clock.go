@@ -11,8 +11,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/auth"
 )
 
-// setupContact adds what knows when the API server was last seen, and how far this replica's clock is from
-// its clock. It measures that once before anything runs: a leader must never decide by a wrong clock.
+// setupContact adds the probe of the API server, which also measures the offset of this replica's clock. It does
+// so once before anything runs: a leader must never decide by a wrong clock.
 func setupContact(ctx context.Context, mgr ctrl.Manager, o options, in surroundings, ready checks) (*auth.Contact, error) {
 	contact := &auth.Contact{Probe: probe(mgr), Now: in.clock.Now, Log: ctrl.Log.WithName("clock")}
 	ready["apiserver"] = contact.Lost(o.holdBudget)
@@ -20,7 +20,7 @@ func setupContact(ctx context.Context, mgr ctrl.Manager, o options, in surroundi
 	return contact, errors.Join(mgr.Add(contact), contact.Register(in.metrics))
 }
 
-// serverClock is this replica's clock, corrected to that of the API server, whose times are in the objects.
+// serverClock is this replica's clock plus its offset from the API server's, whose times are in the objects.
 type serverClock struct {
 	clock.PassiveClock
 	contact *auth.Contact

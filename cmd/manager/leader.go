@@ -12,14 +12,14 @@ import (
 const (
 	leaseName = "postflight"
 
-	// Long enough to outlast a slow API server: a leader that steps down for nothing helps nobody.
+	// Long enough for a slow API server: stepping down would not help.
 	leaseDuration = 60 * time.Second
 	renewDeadline = 45 * time.Second
 	retryPeriod   = 5 * time.Second
 )
 
-// electLeader lets one of several replicas reconcile. A replica that is named takes up its own lease
-// again when its container was killed and restarted, instead of waiting for the lease to run out.
+// electLeader lets one of several replicas reconcile. A replica with a name takes up its own lease after a
+// restart, instead of waiting until it expires.
 func electLeader(options *ctrl.Options, config *rest.Config, o options) error {
 	options.LeaderElection = o.leaderElect
 	options.LeaderElectionID = leaseName

@@ -24,7 +24,7 @@ import (
 	"github.com/postflight-dev/postflight/controllers"
 )
 
-// surroundings are what a test replaces in order to run several managers in one process.
+// surroundings are what tests replace to run several managers in one process.
 type surroundings struct {
 	clock   clock.PassiveClock
 	metrics metrics.RegistererGatherer
@@ -86,9 +86,9 @@ func runIn(ctx context.Context, o options, in surroundings) error {
 	return mgr.Start(ctx)
 }
 
-// noticeDeadConnections makes the client of the API server ask a silent connection for a sign of life
-// after 5 s, and give it up 5 s later. Its own 30 s and 15 s would use up the whole time for which a
-// notification can be held. The variables are the only way to tell it, and stay what they are if set.
+// noticeDeadConnections makes the client of the API server ping a silent connection after 5 s, and close it 5 s
+// later. Its defaults of 30 s and 15 s would use up the whole budget of a notification. Only variables can set
+// this; those that are set stay.
 func noticeDeadConnections() error {
 	for _, name := range []string{"HTTP2_READ_IDLE_TIMEOUT_SECONDS", "HTTP2_PING_TIMEOUT_SECONDS"} {
 		if os.Getenv(name) != "" {
@@ -108,7 +108,7 @@ func restConfig(kubeconfig string) (*rest.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("no cluster to talk to (name one by --kubeconfig, or run inside one): %w", err)
 	}
-	config.QPS = -1 // the API server's priority and fairness protects it, and knows more than a client can
+	config.QPS = -1 // the API server protects itself by priority and fairness
 	return config, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -78,6 +79,7 @@ func BenchmarkSign(b *testing.B) {
 			p, err := authenticator.Authenticate(r.Context(), r)
 			return endpoint.Principal(p), err
 		},
+		Authenticated: func(context.Context, string) {}, Audit: slog.New(slog.DiscardHandler), Now: time.Now,
 	})
 	if err != nil {
 		b.Fatal(err)

@@ -130,8 +130,9 @@ func (n *suiteCount) exceeded(b suiteBounds) error {
 			"Send the notification again once old runs are deleted. To have that sooner, shorten retention.ttlAfterFinished of the Triggers; "+
 			"or ask the operator of this service to raise maxSuites.", b.stored)
 	case b.unfinished > 0 && n.unfinished+len(n.reserved) >= b.unfinished:
-		return reject("The team has as many runs that have not ended as it may have (maxUnfinishedSuites of its Team: %d), so no run was created. "+
-			"Send the notification again once some have ended, or ask the operator of this service to raise maxUnfinishedSuites.", b.unfinished)
+		return reject("The team has as many runs that have not ended as it may have (maxUnfinishedSuites of its Team: %d), "+
+			"so no run was created. Send the notification again once some have ended, "+
+			"or ask the operator of this service to raise maxUnfinishedSuites.", b.unfinished)
 	default:
 		return nil
 	}

@@ -40,7 +40,8 @@ func (o *operation) createOrGet(ctx context.Context, t *v1alpha1.Trigger, desire
 	case errors.Is(err, errSuiteVanished):
 		return nil, fmt.Errorf("%w: %w", errNamespaceGone, err)
 	case errors.Is(err, errSuiteTerminating):
-		return nil, reject("The run %s of this notification is being deleted, and is not gone yet. Send the notification again in a minute.", desired.Name)
+		return nil, reject("The run %s of this notification is being deleted, and is not gone yet. "+
+			"Send the notification again in a minute.", desired.Name)
 	}
 	return c.existing, rejection(err, "the Suite")
 }

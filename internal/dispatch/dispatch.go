@@ -47,12 +47,12 @@ type Config struct {
 	// Limits are DefaultLimits() or others.
 	Limits Limits
 
-	// ServerTime converts a time of Now to the API server's clock, for times that are stored: replicas whose
-	// clocks differ must agree on them. Nil: the clocks are the same.
+	// Now is the clock of this replica. ServerTime converts its times to the API server's clock, for times that
+	// are stored: replicas whose clocks differ must agree on them.
+	Now        func() time.Time
 	ServerTime func(time.Time) time.Time
 
-	// Now, Sleep and Jitter are time.Now, a timer, and a random number in [0, 1). Nil: the real ones.
-	Now    func() time.Time
+	// Sleep and Jitter are a timer, and a random number in [0, 1). Nil: the real ones.
 	Sleep  func(context.Context, time.Duration) error
 	Jitter func() float64
 }
@@ -67,14 +67,8 @@ type Dispatcher struct {
 
 // New returns a Dispatcher, which must be told of changes: see WatchSuites.
 func New(c Config) (*Dispatcher, error) {
-	if c.Cache == nil || c.Live == nil || c.Writer == nil || c.Triggers == nil || c.Budget <= 0 {
-		return nil, errors.New("a Dispatcher needs a cache, a live reader, a writer, the triggers and a budget")
-	}
-	if c.ServerTime == nil {
-		c.ServerTime = func(t time.Time) time.Time { return t }
-	}
-	if c.Now == nil {
-		c.Now = time.Now
+	if c.Cache == nil || c.Live == nil || c.Writer == nil || c.Triggers == nil || c.Budget <= 0 || c.Now == nil || c.ServerTime == nil {
+		return nil, errors.New("a Dispatcher needs a cache, a live reader, a writer, the triggers, a budget and clocks")
 	}
 	if c.Sleep == nil {
 		c.Sleep = sleep
@@ -156,14 +150,14 @@ func (d *Dispatcher) Dispatch(ctx context.Context, r Request) (Result, error) {
 func (o *operation) ensureSuites(ctx context.Context, triggers []*v1alpha1.Trigger) []TriggerResult {
 	results := make([]TriggerResult, len(triggers))
 	if len(triggers) == 1 {
-		results[0] = o.recoverPanic(ctx, triggers[0])
+		results[0] = o.dispatchTo(ctx, triggers[0])
 		return results
 	}
 	var all errgroup.Group
 	all.SetLimit(o.atOnce())
 	for i, t := range triggers {
 		all.Go(func() error {
-			results[i] = o.recoverPanic(ctx, t)
+			results[i] = o.dispatchTo(ctx, t)
 			return nil
 		})
 	}
@@ -181,20 +175,14 @@ func (o *operation) atOnce() int {
 	return max(1, min(o.Limits.TriggersAtOnce, o.Limits.SuiteBytesAtOnce/len(variables)))
 }
 
-// recoverPanic keeps a panic over one Trigger from ending the process, or hiding the results of others.
-func (o *operation) recoverPanic(ctx context.Context, t *v1alpha1.Trigger) (result TriggerResult) {
+// dispatchTo keeps a panic over one Trigger from ending the process, or hiding the results of others.
+func (o *operation) dispatchTo(ctx context.Context, t *v1alpha1.Trigger) (result TriggerResult) {
+	result = newResult(t)
 	defer func() {
 		if p := recover(); p != nil {
-			err := fmt.Errorf("panic: %v\n%s", p, debug.Stack())
-			result = newResult(t)
-			result.Decision, result.Reason = o.explain(ctx, err)
+			result.Decision, result.Reason = o.explain(ctx, fmt.Errorf("panic over the Trigger %s: %v\n%s", t.Name, p, debug.Stack()))
 		}
 	}()
-	return o.dispatchTo(ctx, t)
-}
-
-func (o *operation) dispatchTo(ctx context.Context, t *v1alpha1.Trigger) TriggerResult {
-	result := newResult(t)
 	env, err := o.ensureEnvironment(ctx, t)
 	if env != nil {
 		result.Environment = env
@@ -213,10 +201,10 @@ func (o *operation) dispatchTo(ctx context.Context, t *v1alpha1.Trigger) Trigger
 
 // explain logs what only the operator can fix.
 func (o *operation) explain(ctx context.Context, err error) (Decision, string) {
-	var rejected rejectedError
-	switch {
-	case errors.As(err, &rejected):
+	if rejected, ok := errors.AsType[rejectedError](err); ok {
 		return Failed, rejected.Error()
+	}
+	switch {
 	case errors.Is(err, errNamespaceGone):
 		return Gone, "The namespace of the team is missing or being deleted, and the run with it."
 	case errors.Is(err, errOutcomeUnknown):

@@ -24,7 +24,8 @@ func (o *operation) ensureEnvironment(ctx context.Context, t *v1alpha1.Trigger) 
 		return nil, err
 	}
 	if base == nil {
-		return nil, reject("The Environment %q of the Trigger %q does not exist. Create it, or name another one in the Trigger.", t.Spec.Environment, t.Name)
+		return nil, reject("The Environment %q of the Trigger %q does not exist. "+
+			"Create it, or name another one in the Trigger.", t.Spec.Environment, t.Name)
 	}
 	if !o.Notification.EphemeralEnvironment {
 		return base, nil
@@ -76,7 +77,8 @@ func (o *operation) ensureEphemeral(ctx context.Context, base *v1alpha1.Environm
 		return err
 	})
 	if errors.Is(err, errEnvironmentTerminating) {
-		return nil, reject("The ephemeral Environment %s expired, or was deleted, and is not gone yet. Send the notification again in a minute.", desired.Name)
+		return nil, reject("The ephemeral Environment %s expired, or was deleted, and is not gone yet. "+
+			"Send the notification again in a minute.", desired.Name)
 	}
 	return env, rejection(err, "the ephemeral Environment")
 }
@@ -98,7 +100,8 @@ func (o *operation) createOrRenew(ctx context.Context, desired *v1alpha1.Environ
 	case err != nil:
 		return nil, vanished(err)
 	case !sameEphemeral(env, desired):
-		return nil, reject("The name %s belongs to an Environment that was not made for this deployment URL. Delete that Environment, and send the notification again.", desired.Name)
+		return nil, reject("The name %s belongs to an Environment that was not made for this deployment URL. "+
+			"Delete that Environment, and send the notification again.", desired.Name)
 	case env.DeletionTimestamp != nil:
 		return nil, errEnvironmentTerminating
 	case current(env, desired):

@@ -96,7 +96,7 @@ func start(t *testing.T, s setup) *harness {
 	faulty := interceptor.NewClient(h.cluster, s.faults)
 	config := Config{
 		Cache: h.cluster, Live: faulty, Writer: faulty, Triggers: triggers, Budget: 45 * time.Second, Limits: DefaultLimits(),
-		Now: h.clock.Now, Sleep: h.clock.Sleep, Jitter: func() float64 { return 1 },
+		Now: h.clock.Now, ServerTime: func(t time.Time) time.Time { return t }, Sleep: h.clock.Sleep, Jitter: func() float64 { return 1 },
 	}
 	config.Limits.AttemptTimeout = 50 * time.Millisecond // of real time: the context ends what hangs
 	if s.limits != nil {

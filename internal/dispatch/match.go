@@ -31,8 +31,7 @@ func (o *operation) match(ctx context.Context) ([]*v1alpha1.Trigger, error) {
 	}
 	defer release()
 	matched, err := o.Triggers.Match(o.namespace, o.Notification, o.newTimeBudget(ctx).spent)
-	var stopped *match.StoppedError
-	if errors.As(err, &stopped) {
+	if stopped, ok := errors.AsType[*match.StoppedError](err); ok {
 		return nil, &Error{Kind: Overloaded, cause: err, Message: fmt.Sprintf(
 			"Matching the notification with the team's Triggers took more than %s, so it was stopped at the Trigger %q, and no run was created. "+
 				"Send the notification again; if that fails too, make the expressions of the Triggers cheaper, or the variables shorter.",

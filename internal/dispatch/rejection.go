@@ -37,7 +37,8 @@ func rejection(err error, object string) error {
 	}
 	message := status.Status().Message
 	if strings.Contains(message, "exceeded quota") {
-		return reject("The quota of the namespace is used up, so %s could not be created: %s. Delete what is finished, or raise the quota.", object, reason(message))
+		return reject("The quota of the namespace is used up, so %s could not be created: %s. "+
+			"Delete what is finished, or raise the quota.", object, reason(message))
 	}
 	return reject("The API server refused %s: %s.", object, reason(message))
 }

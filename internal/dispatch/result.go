@@ -74,7 +74,7 @@ func (o *operation) failure(r Result) error {
 	switch {
 	case r.Has(Created) || r.Has(Duplicate):
 		return nil
-	case r.Has(Unknown) && o.retrier.wasTurnedAway():
+	case r.Has(Unknown) && o.retrier.turnedAway.Load():
 		return &Error{Kind: Overloaded, Message: o.unknown()}
 	case r.Has(Unknown):
 		return &Error{Kind: Unavailable, Message: o.unknown()}
@@ -94,7 +94,7 @@ func (r Result) Has(d Decision) bool {
 // unknown says why nobody knows whether there is a run, and what sending the notification again would do.
 func (o *operation) unknown() string {
 	why := fmt.Sprintf("The API server of the cluster did not answer within %s", o.Budget)
-	if o.retrier.wasTurnedAway() {
+	if o.retrier.turnedAway.Load() {
 		why = "The API server of the cluster is away, and as many notifications wait for it as the server can hold, " +
 			"or as many of this team as leave room for others"
 	}

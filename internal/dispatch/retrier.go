@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -22,9 +23,10 @@ type retrier struct {
 	team     string
 	deadline time.Time
 
-	mu         sync.Mutex
-	waits      bool
-	turnedAway bool // because too many wait
+	turnedAway atomic.Bool // because too many wait
+
+	mu    sync.Mutex
+	waits bool
 }
 
 func newRetrier(d *Dispatcher, team string, deadline time.Time) *retrier {
@@ -70,14 +72,10 @@ func (r *retrier) wait() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.waits = r.waits || r.d.retrying.TryAcquire(r.team)
-	r.turnedAway = r.turnedAway || !r.waits
+	if !r.waits {
+		r.turnedAway.Store(true)
+	}
 	return r.waits
-}
-
-func (r *retrier) wasTurnedAway() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.turnedAway
 }
 
 // pause doubles from attempt to attempt, with half of it random, so that requests that failed together do not
@@ -96,8 +94,8 @@ func (r *retrier) pause(n int, err error) time.Duration {
 func retryable(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
-		var rejected rejectedError
-		return !errors.As(err, &rejected) && !errors.Is(err, errNamespaceGone)
+		_, rejected := errors.AsType[rejectedError](err)
+		return !rejected && !errors.Is(err, errNamespaceGone)
 	}
 	code := status.Status().Code
 	return code >= 500 || code == 429 || code == 408 || code == 401 ||

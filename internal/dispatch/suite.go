@@ -17,27 +17,32 @@ import (
 // attempt without a result, or one that the Trigger asks to repeat.
 func (o *operation) ensureSuite(ctx context.Context, t *v1alpha1.Trigger, environment string) (string, Decision, error) {
 	attempt, err := o.firstAttempt(ctx, t, environment)
-	for ; err == nil && attempt <= v1alpha1.MaxAttempt; attempt++ {
+	if err != nil {
+		return "", "", err
+	}
+	for ; attempt <= v1alpha1.MaxAttempt; attempt++ {
 		desired := o.desired(t, environment, attempt)
-		var existing *v1alpha1.Suite
-		existing, err = o.createOrGet(ctx, t, desired)
-		switch {
-		case err != nil:
-		case existing == nil || o.owns(existing):
+		existing, err := o.createOrGet(ctx, t, desired)
+		if err != nil {
+			return "", "", err
+		}
+		if existing == nil || o.owns(existing) {
 			return desired.Name, Created, nil
-		case !suite.SameRun(existing, desired):
-			return "", "", reject("The name %s belongs to a Suite that is not a run of this notification. Delete that Suite, and send the notification again.", desired.Name)
-		default:
-			var rerun bool
-			if rerun, err = o.runsAgain(ctx, t, existing, desired); err == nil && !rerun {
-				return desired.Name, Duplicate, nil
-			}
+		}
+		if !suite.SameRun(existing, desired) {
+			return "", "", reject("The name %s belongs to a Suite that is not a run of this notification. "+
+				"Delete that Suite, and send the notification again.", desired.Name)
+		}
+		stream, err := StreamOf(ctx, o.Cache, existing)
+		if err != nil {
+			return "", "", err
+		}
+		if !suite.RunsAgain(existing, desired, stream, t.Spec.Duplicates) {
+			return desired.Name, Duplicate, nil
 		}
 	}
-	if err == nil {
-		err = reject("There are %d attempts of this run already, which is as many as can be counted. Delete its Suites, and send the notification again.", v1alpha1.MaxAttempt)
-	}
-	return "", "", err
+	return "", "", reject("There are %d attempts of this run already, which is as many as can be counted. "+
+		"Delete its Suites, and send the notification again.", v1alpha1.MaxAttempt)
 }
 
 func (o *operation) desired(t *v1alpha1.Trigger, environment string, attempt int32) *v1alpha1.Suite {
@@ -55,12 +60,6 @@ func (o *operation) desired(t *v1alpha1.Trigger, environment string, attempt int
 // owns reports whether this very call created the Suite.
 func (o *operation) owns(s *v1alpha1.Suite) bool {
 	return s.Annotations[suite.AnnotationRequest] == o.uniqueID
-}
-
-// runsAgain reports whether a run that exists leaves room for another attempt.
-func (o *operation) runsAgain(ctx context.Context, t *v1alpha1.Trigger, existing, desired *v1alpha1.Suite) (bool, error) {
-	stream, err := StreamOf(ctx, o.Cache, existing)
-	return err == nil && suite.RunsAgain(existing, desired, stream, t.Spec.Duplicates), err
 }
 
 // firstAttempt is the latest attempt in the cache: earlier ones may have been deleted after their time, which

@@ -13,7 +13,9 @@ import (
 // WatchSuites counts the Suites of each team, and then calls changed: with no before for a new Suite, and no
 // after for a deleted one. The cache has the change by then. The returned function reports whether all Suites
 // that existed at the start are counted.
-func (d *Dispatcher) WatchSuites(ctx context.Context, informers cache.Informers, changed func(before, after *v1alpha1.Suite)) (func() bool, error) {
+func (d *Dispatcher) WatchSuites(
+	ctx context.Context, informers cache.Informers, changed func(before, after *v1alpha1.Suite),
+) (synced func() bool, err error) {
 	informer, err := informers.GetInformer(ctx, &v1alpha1.Suite{}, cache.BlockUntilSynced(false))
 	if err != nil {
 		return nil, fmt.Errorf("watch Suites: %w", err)

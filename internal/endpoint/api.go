@@ -39,8 +39,7 @@ type Config struct {
 	// that status: 401, 403 or 503.
 	Authenticate func(*http.Request) (Principal, error)
 
-	// Authenticated is called with the team and the context of each request that is authenticated. May be
-	// nil.
+	// Authenticated is called with the context and the team of each request that is authenticated.
 	Authenticated func(ctx context.Context, team string)
 
 	// Uploads signs URLs to upload files; nil if no store is configured.
@@ -61,7 +60,7 @@ type Config struct {
 	Log   logr.Logger
 	Audit *slog.Logger
 
-	// Now is the clock. Nil: time.Now.
+	// Now is the clock.
 	Now func() time.Time
 }
 
@@ -78,17 +77,9 @@ type API struct {
 
 // New is an API with its routes; cmd/manager serves it.
 func New(c Config) (*API, error) {
-	if c.Dispatcher == nil || c.Cache == nil || c.Live == nil || c.Authenticate == nil {
-		return nil, errors.New("the HTTP API needs a dispatcher, a cache, a live reader and an authenticator")
-	}
-	if c.Authenticated == nil {
-		c.Authenticated = func(context.Context, string) {}
-	}
-	if c.Audit == nil {
-		c.Audit = slog.New(slog.DiscardHandler)
-	}
-	if c.Now == nil {
-		c.Now = time.Now
+	if c.Dispatcher == nil || c.Cache == nil || c.Live == nil || c.Authenticate == nil || c.Authenticated == nil ||
+		c.Audit == nil || c.Now == nil {
+		return nil, errors.New("the HTTP API needs a dispatcher, a cache, a live reader, an authenticator, an audit log and a clock")
 	}
 	a := &API{
 		Config:   c,

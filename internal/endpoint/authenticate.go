@@ -8,7 +8,8 @@ import (
 // authFailures are the answers by the status that the authenticator's error names.
 var authFailures = map[int]failure{
 	http.StatusUnauthorized: {code: "unauthenticated",
-		message: "The API key is missing or not valid. Send it in one header, \"Authorization: Bearer <API key>\", and check that it was not revoked."},
+		message: "The API key is missing or not valid. Send it in one header, \"Authorization: Bearer <API key>\", " +
+			"and check that it was not revoked."},
 	http.StatusForbidden: {code: "team_suspended",
 		message: "The team of this API key is suspended. Ask the operator of this service to enable it."},
 	http.StatusServiceUnavailable: {code: "unavailable",

@@ -40,15 +40,16 @@ func (a *API) admit(r *Request, mediaType string, mode dispatch.Mode) error {
 	}
 	large := mode == dispatch.DryRun || r.ContentLength < 0 || r.ContentLength > a.Limits.SmallBodyBytes
 	if large && !r.acquire(a.large) {
-		return &failure{code: "overloaded", message: fmt.Sprintf("The server is answering as many dry runs and notifications of more than %d bytes (or of unknown length) as it can, "+
-			"or as many of this team as leave room for others. Send the request again in a few seconds.", a.Limits.SmallBodyBytes)}
+		return overloaded("The server is answering as many dry runs and notifications of more than %d bytes (or of unknown length) as it can, "+
+			"or as many of this team as leave room for others. Send the request again in a few seconds.", a.Limits.SmallBodyBytes)
 	}
 	return nil
 }
 
 func checkContent(h http.Header, mediaType string) error {
 	types := h.Values("Content-Type")
-	unsupported := &failure{code: "unsupported_media_type", message: fmt.Sprintf("Send exactly one header \"Content-Type: %s\", and a body of that type.", mediaType)}
+	unsupported := &failure{code: "unsupported_media_type",
+		message: fmt.Sprintf("Send exactly one header \"Content-Type: %s\", and a body of that type.", mediaType)}
 	if len(types) != 1 {
 		return unsupported
 	}

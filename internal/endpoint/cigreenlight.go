@@ -75,10 +75,12 @@ func (g *greenlightRequest) answer(wait time.Duration) (*greenlight.Answer, erro
 		return first, err
 	}
 	if len(g.RequestURI) > maxWaitingURL {
-		return nil, &failure{code: "invalid_request", message: "Send a URL of at most " + strconv.Itoa(maxWaitingURL) + " bytes with wait, or leave wait out."}
+		return nil, &failure{code: "invalid_request",
+			message: "Send a URL of at most " + strconv.Itoa(maxWaitingURL) + " bytes with wait, or leave wait out."}
 	}
 	if !g.moveTo(g.waiting) {
-		return nil, &failure{code: "overloaded", message: "As many requests wait for runs as the server can keep open, or as many of this team as leave room for others. Ask again without wait, or in a few seconds."}
+		return nil, overloaded("As many requests wait for runs as the server can hold, or as many of this team as leave room for others. " +
+			"Ask again without wait, or in a few seconds.")
 	}
 	relevant := types.NamespacedName{Namespace: g.run.Namespace, Name: first.RelevantRunID}
 	g.forget()
@@ -130,7 +132,8 @@ func (g *greenlightRequest) find() (*v1alpha1.Suite, error) {
 	case err == nil:
 		return s, nil
 	case apierrors.IsNotFound(err):
-		return nil, &failure{code: "run_not_found", message: "Run not found: this team has no run of that id. Check the id and the API key; finished runs are deleted after a while."}
+		return nil, &failure{code: "run_not_found", message: "Run not found: this team has no run of that id. " +
+			"Check the id and the API key; finished runs are deleted after a while."}
 	default:
 		return nil, unavailable(err)
 	}

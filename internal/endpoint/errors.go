@@ -1,8 +1,10 @@
 package endpoint
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"net/http"
@@ -60,10 +62,13 @@ func (f *failure) Error() string {
 
 func (f *failure) Unwrap() error { return f.cause }
 
+func overloaded(format string, args ...any) error {
+	return &failure{code: "overloaded", message: fmt.Sprintf(format, args...)}
+}
+
 // failureOf is the failure in an error; without one it is an internal error.
 func failureOf(err error) *failure {
-	var f *failure
-	if errors.As(err, &f) {
+	if f, ok := errors.AsType[*failure](err); ok {
 		return f
 	}
 	return &failure{code: "internal_error", cause: err,
@@ -94,7 +99,8 @@ func writeFailure(w http.ResponseWriter, f *failure, eventID string) {
 	case http.StatusRequestTimeout:
 		w.Header().Set("Connection", "close")
 	case http.StatusServiceUnavailable:
-		w.Header().Set("Retry-After", seconds(f.retryAfter))
+		seconds := math.Ceil(cmp.Or(f.retryAfter, retryAfter).Seconds())
+		w.Header().Set("Retry-After", strconv.Itoa(int(seconds)))
 	}
 	writeJSON(w, "application/problem+json", kind.status, problem{
 		Type:           problemBase + f.code,
@@ -107,13 +113,6 @@ func writeFailure(w http.ResponseWriter, f *failure, eventID string) {
 		Field:          f.field,
 		Results:        f.results,
 	})
-}
-
-func seconds(d time.Duration) string {
-	if d <= 0 {
-		d = retryAfter
-	}
-	return strconv.Itoa(int(math.Ceil(d.Seconds())))
 }
 
 // writeJSON ignores errors: the client is gone.

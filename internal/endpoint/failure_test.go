@@ -32,8 +32,8 @@ func TestDispatchFailures(t *testing.T) {
 		says       string
 		retryAfter string
 	}{
-		"the API server is away":     {err: refusedConnection, status: 503, code: "unavailable", says: "did not answer within 45s", retryAfter: "10"},
-		"too many wait for it":       {setup: setup{dispatch: func(c *dispatch.Config) { c.Limits.Retrying = 0 }}, err: refusedConnection, status: 503, code: "overloaded", says: "as many notifications wait for it as", retryAfter: "10"},
+		"the API server is away":     {err: errRefused, status: 503, code: "unavailable", says: "did not answer within 45s", retryAfter: "10"},
+		"too many wait for it":       {setup: setup{dispatch: func(c *dispatch.Config) { c.Limits.Retrying = 0 }}, err: errRefused, status: 503, code: "overloaded", says: "as many notifications wait for it as", retryAfter: "10"},
 		"matching takes too long":    {setup: setup{dispatch: func(c *dispatch.Config) { c.Limits.MatchBudget = -time.Second }}, status: 503, code: "overloaded", says: "more than -1s", retryAfter: "10"},
 		"the namespace is deleted":   {err: terminating, status: 404, code: "run_not_found", says: "Run not found"},
 		"too many match at the time": {setup: setup{dispatch: func(c *dispatch.Config) { c.Limits.MatchWait = -time.Second }}, status: 503, code: "overloaded", says: "is matching as many", retryAfter: "10"},
@@ -72,14 +72,14 @@ func TestUnknownBesideKnown(t *testing.T) {
 		}}
 	}
 	t.Run("a run is known", func(t *testing.T) {
-		h := start(t, setup{objects: acme(trigger("a"), trigger("b")), faults: onlyFor("b", refusedConnection)})
+		h := start(t, setup{objects: acme(trigger("a"), trigger("b")), faults: onlyFor("b", errRefused)})
 		got := h.notify(withSHA).Results
 		if got[0].CreatedSuiteID == "" || !strings.Contains(got[1].FailureReason, "not known whether a run was created") {
 			t.Errorf("got %+v, want the created run, and a reason that promises nothing", got)
 		}
 	})
 	t.Run("no run is known", func(t *testing.T) {
-		h := start(t, setup{objects: acme(trigger("a", inNowhere), trigger("b")), faults: onlyFor("b", refusedConnection)})
+		h := start(t, setup{objects: acme(trigger("a", inNowhere), trigger("b")), faults: onlyFor("b", errRefused)})
 		w := h.exchange(post(withSHA))
 		got := decode[problem](t, w)
 		if w.Code != http.StatusServiceUnavailable || len(got.Results) != 1 || got.Results[0].TriggerID != "a" {
@@ -90,7 +90,7 @@ func TestUnknownBesideKnown(t *testing.T) {
 
 func TestClientThatLeavesIsCounted(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
-	h := start(t, setup{objects: acme(trigger("smoke")), faults: interceptor.Funcs{Create: refuse(refusedConnection)},
+	h := start(t, setup{objects: acme(trigger("smoke")), faults: interceptor.Funcs{Create: refuse(errRefused)},
 		dispatch: func(c *dispatch.Config) {
 			c.Sleep = func(ctx context.Context, _ time.Duration) error { leave(); return ctx.Err() }
 		}})

@@ -65,21 +65,13 @@ const nowhere = "..."
 // ServeMux would redirect them, and a client that follows a redirect sends a GET. A path with dot segments is
 // not found.
 func cleanPath(path string) string {
-	var clean strings.Builder
-	for segment := range strings.SplitSeq(path, "/") {
-		switch segment {
-		case "":
-			continue
-		case ".", "..":
-			segment = nowhere
+	segments := strings.FieldsFunc(path, func(r rune) bool { return r == '/' })
+	for i, segment := range segments {
+		if segment == "." || segment == ".." {
+			segments[i] = nowhere
 		}
-		clean.WriteByte('/')
-		clean.WriteString(segment)
 	}
-	if clean.Len() == 0 {
-		return "/"
-	}
-	return clean.String()
+	return "/" + strings.Join(segments, "/")
 }
 
 // handler adds to every route the request id, errors and panics, metrics and the audit line.
@@ -110,16 +102,6 @@ func recoverPanic(w http.ResponseWriter, r *Request, handle func(http.ResponseWr
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
-	return handle(w, r)
-}
-
-// limited counts the request among those in flight. It must be authenticated: otherwise anybody could take all
-// slots, with answers that are never read.
-func (a *API) limited(w http.ResponseWriter, r *Request, handle func(http.ResponseWriter, *Request) error) error {
-	if !r.acquire(a.inFlight) {
-		return &failure{code: "overloaded", message: "The server is answering as many requests as it can, or as many of this team as leave room for others. Send the request again in a few seconds."}
-	}
-	defer r.release()
 	return handle(w, r)
 }
 

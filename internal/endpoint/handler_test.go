@@ -180,7 +180,7 @@ func TestAuditLine(t *testing.T) {
 }
 
 func TestNoSecretIsLogged(t *testing.T) {
-	h := start(t, setup{objects: acme(trigger("smoke")), faults: interceptor.Funcs{Create: refuse(refusedConnection)}})
+	h := start(t, setup{objects: acme(trigger("smoke")), faults: interceptor.Funcs{Create: refuse(errRefused)}})
 	for _, body := range []string{`{"variables":{"TOKEN":"hunter2"}}`, `{"variables":{"TOKEN":["hunter2"]}}`, `{"deployment_url":"https://u:hunter2@example.com"}`} {
 		h.exchange(post(body))
 	}

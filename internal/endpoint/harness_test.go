@@ -112,7 +112,7 @@ func start(t *testing.T, s setup) *harness {
 	authenticator := auth.New(auth.Config{Reader: h.cluster, Now: h.clock.Now})
 	dispatching := dispatch.Config{
 		Cache: h.cluster, Live: faulty, Writer: faulty, Triggers: cmp.Or[dispatch.Matcher](s.triggers, h.index), Budget: budget,
-		Limits: dispatch.DefaultLimits(), Now: h.clock.Now, Sleep: h.clock.Sleep, Jitter: func() float64 { return 1 },
+		Limits: dispatch.DefaultLimits(), Now: h.clock.Now, ServerTime: func(t time.Time) time.Time { return t }, Sleep: h.clock.Sleep, Jitter: func() float64 { return 1 },
 	}
 	if s.dispatch != nil {
 		s.dispatch(&dispatching)
@@ -127,7 +127,8 @@ func start(t *testing.T, s setup) *harness {
 			p, err := authenticator.Authenticate(r.Context(), r)
 			return Principal(p), err
 		},
-		Limits: DefaultLimits(), Registerer: h.registry,
+		Authenticated: func(context.Context, string) {},
+		Limits:        DefaultLimits(), Registerer: h.registry,
 		Log:   funcr.NewJSON(func(line string) { h.log.WriteString(line + "\n") }, funcr.Options{Verbosity: 9}),
 		Audit: slog.New(slog.NewJSONHandler(h.audit, nil)),
 		Now:   h.clock.Now,
@@ -210,8 +211,8 @@ func trigger(name string, change ...func(*v1alpha1.Trigger)) *v1alpha1.Trigger {
 
 func inNowhere(t *v1alpha1.Trigger) { t.Spec.Environment = "nowhere" }
 
-// refusedConnection is the error of an API server that is away.
-var refusedConnection = fmt.Errorf("Post \"https://10.0.0.1:6443/\": %w", syscall.ECONNREFUSED)
+// errRefused is the error of an API server that is away.
+var errRefused = fmt.Errorf("Post \"https://10.0.0.1:6443/\": %w", syscall.ECONNREFUSED)
 
 // refuse is a create that always fails.
 func refuse(err error) func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error {

@@ -72,8 +72,7 @@ func (a *API) readNotification(w http.ResponseWriter, r *Request, f format) (dis
 
 func invalidBody(err error) error {
 	f := &failure{code: "invalid_body", message: err.Error()}
-	var invalid *notification.InvalidError
-	if errors.As(err, &invalid) {
+	if invalid, ok := errors.AsType[*notification.InvalidError](err); ok {
 		f.field = invalid.Field
 	}
 	return f

@@ -77,8 +77,8 @@ var dispatchCodes = map[dispatch.ErrorKind]string{
 
 // dispatchFailure has the results that are known, unless they are gone with the namespace.
 func dispatchFailure(err error, r dispatch.Result) error {
-	var whole *dispatch.Error
-	if !errors.As(err, &whole) {
+	whole, ok := errors.AsType[*dispatch.Error](err)
+	if !ok {
 		return err
 	}
 	f := &failure{code: dispatchCodes[whole.Kind], message: whole.Message, cause: whole.Unwrap()}

@@ -40,7 +40,8 @@ func (a *API) newMux(all []Route) *http.ServeMux {
 	}
 	mux.Handle("/", a.handler(func(_ http.ResponseWriter, r *Request) error {
 		r.route = "other"
-		return &failure{code: "not_found", message: "There is nothing at this path. Check the base URL; /openapi.yaml lists the paths that exist."}
+		return &failure{code: "not_found",
+			message: "There is nothing at this path. Check the base URL; /openapi.yaml lists the paths that exist."}
 	}))
 	return mux
 }
@@ -57,7 +58,14 @@ func (a *API) route(w http.ResponseWriter, r *Request, routes []Route) error {
 		return err
 	}
 	w.Header().Del("Connection")
-	return a.limited(w, r, routes[i].Handler)
+	// Only authenticated requests are limited: otherwise anybody could take all slots, with answers that are never
+	// read.
+	if !r.acquire(a.inFlight) {
+		return overloaded("The server is answering as many requests as it can, or as many of this team as leave room for others. " +
+			"Send the request again in a few seconds.")
+	}
+	defer r.release()
+	return routes[i].Handler(w, r)
 }
 
 func methodNotAllowed(routes []Route) error {

@@ -1,3 +1,7 @@
+// Package greenlight decides whether a pipeline that waits for a run may go on.
+//
+// It is pure: the run and the one that counts for it in, the answer out. Existing clients read the names of the
+// fields.
 package greenlight
 
 import (
@@ -7,18 +11,17 @@ import (
 	"github.com/postflight-dev/postflight/internal/suite"
 )
 
-// Stage is how far the relevant run is. Clients take any other word for an error.
+// Stage is how far the relevant run is. For clients any other word is an error.
 type Stage string
 
-// The stages. The clients know one more, underReview, for people who look at results; here the
-// outcome is the test's own.
+// The stages. Clients know one more, underReview, for results that people look at; ours come from the test alone.
 const (
 	Initializing Stage = "initializing" // queued, running, or being stopped
 	Completed    Stage = "completed"    // ended by itself, well or not
-	Canceled     Stage = "canceled"     // stopped, so that nothing is known of the deployment
+	Canceled     Stage = "canceled"     // stopped, without a result
 )
 
-// Answer is what a pipeline is told.
+// Answer says whether a pipeline may go on.
 type Answer struct {
 	Greenlight             bool   `json:"greenlight"`
 	RootRunID              string `json:"rootRunId"` // the run that was asked for
@@ -28,7 +31,7 @@ type Answer struct {
 	RelevantRunWithBugsURL string `json:"relevantRunWithBugsUrl"`
 	RunStage               Stage  `json:"runStage"`
 
-	// A run is one workflow to the clients.
+	// For clients a run is one workflow.
 	WorkflowsInRunCount              int `json:"workflowsInRunCount"`
 	WorkflowsUnderInvestigationCount int `json:"workflowsUnderInvestigationCount"`
 	WorkflowsDisabledAfterRunCount   int `json:"workflowsDisabledAfterRunCount"`
@@ -36,8 +39,7 @@ type Answer struct {
 	*Bugs // of a completed run
 }
 
-// Bugs are what a completed run found: nothing, or that it did not pass. Clients iterate over the
-// lists, which are never null.
+// Bugs are none, or one if the run did not pass. The lists are never null, because clients iterate over them.
 type Bugs struct {
 	BlockingBugsCount              int      `json:"blockingBugsCount"`
 	NonBlockingBugsCount           int      `json:"nonBlockingBugsCount"`
@@ -57,10 +59,9 @@ type Bug struct {
 	Priority       string `json:"priority"`
 }
 
-// Relevant is the run that counts for root: root itself, or, once it was superseded, the newest run of
-// its stream and its Trigger that came after it. A stream may have runs of several Triggers, whose tests
-// say nothing about these: where only such a run came after it, root itself counts. A run that is only
-// about to be superseded still counts: it may yet end by itself.
+// Relevant is the run that counts for root: root itself, or, once it was superseded, the newest later run of its
+// stream and its Trigger. Runs of other Triggers in the stream do not count, because their tests differ. A run
+// that is about to be superseded counts: it may still end by itself.
 func Relevant(root *v1alpha1.Suite, stream []*v1alpha1.Suite) *v1alpha1.Suite {
 	if root.State() != v1alpha1.ReasonSuperseded {
 		return root
@@ -96,14 +97,14 @@ func Of(root, relevant *v1alpha1.Suite, url func(*v1alpha1.Suite) string) Answer
 // Final reports whether the answer will never change.
 func (a Answer) Final() bool { return a.RunStage != Initializing }
 
-// Same reports whether a client that waits for news has none.
+// Same reports whether nothing has changed for a client that waits.
 func (a Answer) Same(b Answer) bool {
 	return a.RunStage == b.RunStage && a.RelevantRunID == b.RelevantRunID
 }
 
-// stageOf goes by whether the run has ended first, so that no word the condition may have one day
-// can make a client wait for a run that is over. A superseded run is the relevant one only where no
-// newer run of its Trigger exists; nothing more will be known.
+// stageOf first checks whether the run has ended, so that no future reason of the condition makes a client wait
+// for a run that is over. A superseded run is relevant only if no newer run of its Trigger exists; then there
+// will be no result.
 func stageOf(s *v1alpha1.Suite) Stage {
 	switch {
 	case !s.Finished():

@@ -80,7 +80,7 @@ func repositoryPart(part string) (string, string) {
 	return part, tooLong(part, MaxTextBytes)
 }
 
-// tooLong is the reason against a value of more bytes than the limit.
+// tooLong is the reason why a value of more bytes than the limit is invalid, or empty.
 func tooLong(value string, limit int) string {
 	if len(value) <= limit {
 		return ""
