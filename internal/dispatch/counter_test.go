@@ -48,11 +48,11 @@ func TestSuiteCounter(t *testing.T) {
 		"deleted":                {"", []func(*suiteCounter){observe(nil, a), observe(a, nil)}, suiteBounds{1, 1}, ""},
 		"deleted after its end":  {"", []func(*suiteCounter){observe(nil, a), observe(a, passed), observe(passed, nil)}, suiteBounds{1, 1}, ""},
 		"replaced":               {"The watch missed that it was deleted and made again.", []func(*suiteCounter){observe(nil, passed), observe(passed, a)}, suiteBounds{2, 1}, "maxUnfinishedSuites"},
-		"being created":          {"The watch does not know it yet.", []func(*suiteCounter){reserve("a", noon)}, suiteBounds{0, 1}, "maxUnfinishedSuites"},
+		"being created":          {"The watch does not have it yet.", []func(*suiteCounter){reserve("a", noon)}, suiteBounds{0, 1}, "maxUnfinishedSuites"},
 		"created":                {"It is counted once.", []func(*suiteCounter){reserve("a", noon), observe(nil, a)}, suiteBounds{2, 2}, ""},
 		"created, counts":        {"It is counted once.", []func(*suiteCounter){reserve("a", noon), observe(nil, a)}, suiteBounds{1, 2}, "maxSuites"},
 		"tried again":            {"The same Suite.", []func(*suiteCounter){reserve("a", noon), reserve("a", noon)}, suiteBounds{2, 2}, ""},
-		"never came": {"It was deleted before the watch told of it.",
+		"never came": {"It was deleted before the watch had it.",
 			[]func(*suiteCounter){reserve("a", noon.Add(-reservationLasts-time.Second))}, suiteBounds{1, 1}, ""},
 		"came late": {"The watch may lag.", []func(*suiteCounter){reserve("a", noon.Add(-reservationLasts+time.Second))}, suiteBounds{1, 1}, "maxSuites"},
 		"released": {"It was not created.", []func(*suiteCounter){reserve("a", noon), func(c *suiteCounter) {

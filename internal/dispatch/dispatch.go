@@ -65,7 +65,7 @@ type Dispatcher struct {
 	suites   *suiteCounter
 }
 
-// New returns a Dispatcher, which must be told of changes: see WatchSuites.
+// New returns a Dispatcher. Call its WatchSuites before Dispatch.
 func New(c Config) (*Dispatcher, error) {
 	if c.Cache == nil || c.Live == nil || c.Writer == nil || c.Triggers == nil || c.Budget <= 0 || c.Now == nil || c.ServerTime == nil {
 		return nil, errors.New("a Dispatcher needs a cache, a live reader, a writer, the triggers, a budget and clocks")
@@ -129,8 +129,8 @@ func (d *Dispatcher) newOperation(r Request) *operation {
 	}
 }
 
-// Dispatch creates a Suite for each Trigger that wants the notification. Its error is an *Error unless it is a
-// bug; the Result then holds what is known.
+// Dispatch creates a Suite for each Trigger that matches the notification. If it failed as a whole, the error is
+// an *Error, and the Result has what is known.
 func (d *Dispatcher) Dispatch(ctx context.Context, r Request) (Result, error) {
 	o := d.newOperation(r)
 	defer o.retrier.release()
@@ -199,7 +199,7 @@ func (o *operation) dispatchTo(ctx context.Context, t *v1alpha1.Trigger) (result
 	return result
 }
 
-// explain logs what only the operator can fix.
+// explain makes a reason of an error, and logs those that only the operator can fix.
 func (o *operation) explain(ctx context.Context, err error) (Decision, string) {
 	if rejected, ok := errors.AsType[rejectedError](err); ok {
 		return Failed, rejected.Error()

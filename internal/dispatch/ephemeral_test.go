@@ -111,7 +111,7 @@ func TestEphemeralEnvironmentThatCannotBe(t *testing.T) {
 	cases := map[string]struct {
 		change func(*v1alpha1.Environment)
 		says   string
-		held   bool
+		waits  bool
 	}{
 		"made by hand":    {func(e *v1alpha1.Environment) { e.Spec.Ephemeral = nil }, "was not made for this deployment URL", false},
 		"for another URL": {func(e *v1alpha1.Environment) { e.Spec.Ephemeral.DeploymentURL = "https://x.example.com" }, "was not made for this deployment URL", false},
@@ -130,8 +130,8 @@ func TestEphemeralEnvironmentThatCannotBe(t *testing.T) {
 			if !strings.Contains(got.Triggers[0].Reason, tc.says) || len(h.suites()) != 0 {
 				t.Errorf("%+v and %d Suites, want a failure_reason that says %q, and none", got, len(h.suites()), tc.says)
 			}
-			if held := h.clock.now.After(noon); held != tc.held {
-				t.Errorf("held %v, want %v", held, tc.held)
+			if waits := h.clock.now.After(noon); waits != tc.waits {
+				t.Errorf("waits: %v, want %v", waits, tc.waits)
 			}
 		})
 	}
@@ -152,8 +152,8 @@ func TestNoEphemeralEnvironmentForARefusedVariable(t *testing.T) {
 	}
 }
 
-// TestEphemeralEnvironmentOnItsWayOut is gone by the third look, and made anew.
-func TestEphemeralEnvironmentOnItsWayOut(t *testing.T) {
+// TestTerminatingEphemeralEnvironment is gone by the third look, and created again.
+func TestTerminatingEphemeralEnvironment(t *testing.T) {
 	old := previewEnvironment(noon.Add(-week))
 	old.UID = "uid-old"
 	old.Finalizers = []string{"postflight.dev/test"}

@@ -13,7 +13,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/notification"
 )
 
-// Matcher finds the Triggers of a namespace that want a notification, ordered by name.
+// Matcher finds the Triggers of a namespace that match a notification, ordered by name.
 type Matcher interface {
 	// Match returns a *match.StoppedError if stop returns true.
 	Match(namespace string, n *notification.Notification, stop func() bool) ([]*v1alpha1.Trigger, error)
@@ -21,8 +21,8 @@ type Matcher interface {
 	Explain(namespace string, n *notification.Notification, stop func() bool) iter.Seq[match.Explanation]
 }
 
-// match finds the Triggers that want the notification, in a turn of the team's, while the client is there
-// and the time budget lasts.
+// match finds the Triggers that match the notification, in a turn of the team's. It stops if the client leaves,
+// or the time budget is spent.
 func (o *operation) match(ctx context.Context) ([]*v1alpha1.Trigger, error) {
 	release, err := o.turn(ctx)
 	if err != nil {
@@ -47,8 +47,8 @@ func (o *operation) turn(ctx context.Context) (release func(), err error) {
 	return o.matching.Acquire(ctx, o.Team.Name)
 }
 
-// explanations say of each Trigger why it matched or not. Each is made in a turn of its own, so that nobody
-// waits for a client that reads slowly. When the time budget is spent they only say which Triggers matched.
+// explanations say why each Trigger matched or not. Each is made in a turn of its own, so that a client that reads
+// slowly delays no other. When the time budget is spent they only say which Triggers matched.
 func (o *operation) explanations(ctx context.Context, matched []*v1alpha1.Trigger) iter.Seq[match.Explanation] {
 	return func(yield func(match.Explanation) bool) {
 		budget := o.newTimeBudget(ctx)
@@ -84,8 +84,8 @@ func (o *operation) resume(ctx context.Context, b *timeBudget) (release func()) 
 }
 
 func (o *operation) skipped(t *v1alpha1.Trigger, matched []*v1alpha1.Trigger) match.Explanation {
-	held := slices.Contains(matched, t)
-	return match.Explanation{Trigger: t, Matched: held, Criteria: []match.CriterionResult{{Name: "limit", Held: held,
+	ok := slices.Contains(matched, t)
+	return match.Explanation{Trigger: t, Matched: ok, Criteria: []match.CriterionResult{{Name: "limit", Held: ok,
 		Message: fmt.Sprintf("Not explained: explaining the Triggers before this one took more than %s.", o.Limits.MatchBudget)}}}
 }
 

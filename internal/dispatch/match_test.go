@@ -42,7 +42,7 @@ func manyCostly(n int) setup {
 	return setup{objects: objects}
 }
 
-// TestMatchingHasABudget: the Triggers of one team must not keep the processors for ever.
+// TestMatchingHasABudget: the Triggers of one team must not keep the processors forever.
 func TestMatchingHasABudget(t *testing.T) {
 	h := start(t, manyCostly(60))
 	slowly(h, 300*time.Millisecond) // it is looked at after every fourth Trigger
@@ -55,7 +55,7 @@ func TestMatchingHasABudget(t *testing.T) {
 	}
 }
 
-// TestMatchingEndsWithItsClient: nobody is there to be answered.
+// TestMatchingEndsWithItsClient: there is nobody to answer.
 func TestMatchingEndsWithItsClient(t *testing.T) {
 	h := start(t, manyCostly(20))
 	ctx, leave := context.WithCancel(t.Context())
@@ -98,7 +98,7 @@ func TestExplainingHasABudget(t *testing.T) {
 	}
 }
 
-// TestMatchingWaitsForATurn, though not for ever, and of what one team asks others do not wait.
+// TestMatchingWaitsForATurn, but not forever, and one team does not delay others.
 func TestMatchingWaitsForATurn(t *testing.T) {
 	block := &blocking{entered: make(chan struct{}), leave: make(chan struct{})}
 	h := start(t, setup{objects: acme(), config: func(c *Config) { c.Triggers = block }, limits: func(l *Limits) { l.MatchWait = 50 * time.Millisecond }})

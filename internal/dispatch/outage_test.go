@@ -78,7 +78,7 @@ var refusedConnection = &wrapped{"Post \"https://10.0.0.1:6443/\"", syscall.ECON
 
 var quotaUsedUp = apierrors.NewForbidden(suitesResource, "smoke-x", errors.New("exceeded quota: runs, requested: count/suites=1, used: 5, limited: 5"))
 
-// noRole is what a manager without a role is told, and any manager by an API server that starts.
+// noRole is the answer to a manager without a role, and that of an API server that starts.
 var noRole = status(403, metav1.StatusReasonForbidden, `suites.postflight.dev "smoke-x" is forbidden: User "system:serviceaccount:postflight-system:postflight-manager" cannot create resource "suites" in API group "postflight.dev" in the namespace "acme"`)
 
 type wrapped struct {

@@ -91,11 +91,11 @@ func (r Result) Has(d Decision) bool {
 	return slices.ContainsFunc(r.Triggers, func(t TriggerResult) bool { return t.Decision == d })
 }
 
-// unknown says why nobody knows whether there is a run, and what sending the notification again would do.
+// unknown says why it is not known whether there is a run, and what happens if the notification is sent again.
 func (o *operation) unknown() string {
 	why := fmt.Sprintf("The API server of the cluster did not answer within %s", o.Budget)
 	if o.retrier.turnedAway.Load() {
-		why = "The API server of the cluster is away, and as many notifications wait for it as the server can hold, " +
+		why = "The API server of the cluster is away, and as many notifications wait for it as this server allows, " +
 			"or as many of this team as leave room for others"
 	}
 	again := "Send the notification again; with a sha or an Idempotency-Key, a run that exists would not be created twice."

@@ -29,7 +29,7 @@ func (h *harness) keep(id, end string) {
 	}
 }
 
-// TestSuiteBeingDeleted is no duplicate: soon there would be no run.
+// TestSuiteBeingDeleted is no duplicate: soon there will be no run.
 func TestSuiteBeingDeleted(t *testing.T) {
 	rerun := func(t *v1alpha1.Trigger) { t.Spec.Duplicates = v1alpha1.DuplicatesRerunUnsuccessful }
 	terminating := apierrors.NewForbidden(suitesResource, "x", errors.New("namespace acme is being terminated"))
@@ -46,7 +46,7 @@ func TestSuiteBeingDeleted(t *testing.T) {
 	}{
 		"long":                     {reason: "nothing is promised", trigger: trigger("smoke"), end: "Passed", starts: "failed", says: `is being deleted, and is not gone yet. Send the notification again in a minute.`, waits: true},
 		"passed":                   {reason: "how it ended does not matter", trigger: trigger("smoke", rerun), end: "Passed", starts: "failed", says: "is being deleted", waits: true},
-		"beyond the quota":         {reason: "the quota has to be told of", trigger: trigger("smoke"), refusal: quotaUsedUp, starts: "failed", says: "The quota of the namespace is used up"},
+		"beyond the quota":         {reason: "the answer has to name the quota", trigger: trigger("smoke"), refusal: quotaUsedUp, starts: "failed", says: "The quota of the namespace is used up"},
 		"with its namespace":       {reason: "the contract has a 404 for it", trigger: trigger("smoke"), refusal: terminating, starts: "namespace_gone"},
 		"before its end":           {reason: "it will have no result", trigger: trigger("smoke"), starts: "created"},
 		"dry run":                  {reason: "the real one would wait", trigger: trigger("smoke"), change: dryRun, starts: "created"},
@@ -74,8 +74,8 @@ func TestSuiteBeingDeleted(t *testing.T) {
 	}
 }
 
-// TestSuiteOnItsWayOut is gone by the third look, and made anew, under the same name.
-func TestSuiteOnItsWayOut(t *testing.T) {
+// TestTerminatingSuite is gone by the third look, and created again under the same name.
+func TestTerminatingSuite(t *testing.T) {
 	looks := 0
 	h := start(t, setup{objects: acme(trigger("smoke")), faults: interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {

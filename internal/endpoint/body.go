@@ -14,7 +14,7 @@ import (
 
 // readBody reads a body within the limits, into no more memory than it needs.
 func (a *API) readBody(w http.ResponseWriter, r *Request) ([]byte, error) {
-	// Not every ResponseWriter has a connection; the server's ReadTimeout holds in any case.
+	// Not every ResponseWriter has a connection; the server's ReadTimeout applies in any case.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(a.Limits.BodyTimeout))
 	var body []byte
 	var err error

@@ -79,7 +79,7 @@ func (g *greenlightRequest) answer(wait time.Duration) (*greenlight.Answer, erro
 			message: "Send a URL of at most " + strconv.Itoa(maxWaitingURL) + " bytes with wait, or leave wait out."}
 	}
 	if !g.moveTo(g.waiting) {
-		return nil, overloaded("As many requests wait for runs as the server can hold, or as many of this team as leave room for others. " +
+		return nil, overloaded("As many requests wait for runs as this server allows, or as many of this team as leave room for others. " +
 			"Ask again without wait, or in a few seconds.")
 	}
 	relevant := types.NamespacedName{Namespace: g.run.Namespace, Name: first.RelevantRunID}

@@ -82,8 +82,8 @@ func TestGreenlight(t *testing.T) {
 	}
 }
 
-// Neither the body, nor the code, nor the way the answer comes about tells another team's run from
-// one that does not exist. The way stands for the time.
+// TestForeignRunIsUnknown: neither the body, nor the code, nor the look-ups, which stand for the time, distinguish
+// another team's run from one that does not exist.
 func TestForeignRunIsUnknown(t *testing.T) {
 	foreign := aRun("globex-run", 0, v1alpha1.Passed(""))
 	foreign.Namespace = "globex"
@@ -111,7 +111,7 @@ func TestForeignRunIsUnknown(t *testing.T) {
 			want = got
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%.20q is told from an unknown id:\n%s", id, diff)
+			t.Errorf("%.20q differs from an unknown id:\n%s", id, diff)
 		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/greenlight"
 )
 
-// become changes a run as the manager would, and has the cache tell of it.
+// become changes a run, as the manager and the watch would.
 func (h *harness) become(name string, change func(*v1alpha1.Suite)) {
 	h.t.Helper()
 	s := &v1alpha1.Suite{}
@@ -58,7 +58,7 @@ func receive(t *testing.T, answer <-chan *httptest.ResponseRecorder) greenlight.
 	case w := <-answer:
 		return decode[greenlight.Answer](t, w)
 	case <-time.After(10 * time.Second):
-		t.Fatal("no answer within 10s of the news")
+		t.Fatal("no answer within 10s of the change")
 		return greenlight.Answer{}
 	}
 }
@@ -66,25 +66,25 @@ func receive(t *testing.T, answer <-chan *httptest.ResponseRecorder) greenlight.
 func TestWaitingForTheEnd(t *testing.T) {
 	cases := map[string]struct {
 		reason string
-		news   func(h *harness)
+		change func(h *harness)
 		want   greenlight.Answer
 	}{
-		"passed":   {news: func(h *harness) { h.become("a", to(v1alpha1.Passed(""))) }, want: greenlight.Answer{Greenlight: true, RelevantRunID: "a", RunStage: greenlight.Completed}},
-		"failed":   {news: func(h *harness) { h.become("a", to(v1alpha1.Failed(""))) }, want: greenlight.Answer{RelevantRunID: "a", RunStage: greenlight.Completed}},
-		"canceled": {news: func(h *harness) { h.become("a", to(v1alpha1.Canceled(""))) }, want: greenlight.Answer{RelevantRunID: "a", RunStage: greenlight.Canceled}},
-		"queued, running, passed": {reason: "the first two are one stage", news: func(h *harness) {
+		"passed":   {change: func(h *harness) { h.become("a", to(v1alpha1.Passed(""))) }, want: greenlight.Answer{Greenlight: true, RelevantRunID: "a", RunStage: greenlight.Completed}},
+		"failed":   {change: func(h *harness) { h.become("a", to(v1alpha1.Failed(""))) }, want: greenlight.Answer{RelevantRunID: "a", RunStage: greenlight.Completed}},
+		"canceled": {change: func(h *harness) { h.become("a", to(v1alpha1.Canceled(""))) }, want: greenlight.Answer{RelevantRunID: "a", RunStage: greenlight.Canceled}},
+		"queued, running, passed": {reason: "the first two are one stage", change: func(h *harness) {
 			h.become("a", to(v1alpha1.Queued("At place 2.")))
 			h.become("a", to(v1alpha1.Running("")))
 			h.become("a", to(v1alpha1.Passed("")))
 		}, want: greenlight.Answer{Greenlight: true, RelevantRunID: "a", RunStage: greenlight.Completed}},
-		"superseded": {reason: "the relevant run changes", news: func(h *harness) { h.become("a", supersededBy("b")) },
+		"superseded": {reason: "the relevant run changes", change: func(h *harness) { h.become("a", supersededBy("b")) },
 			want: greenlight.Answer{RelevantRunID: "b", RunStage: greenlight.Initializing}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			h := start(t, setup{objects: acme(aRun("a", 0), aRun("b", 1, v1alpha1.Running("")))})
 			answer := h.wait("a")
-			tc.news(h)
+			tc.change(h)
 			got := receive(t, answer)
 			only := cmpopts.IgnoreFields(greenlight.Answer{}, "RootRunID", "RootRunURL", "RelevantRunURL", "RelevantRunWithBugsURL", "WorkflowsInRunCount", "Bugs")
 			if diff := cmp.Diff(tc.want, got, only); diff != "" {

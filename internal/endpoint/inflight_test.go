@@ -35,7 +35,7 @@ func TestInFlightIsBounded(t *testing.T) {
 	}
 }
 
-// TestWhoHasNoKeyTakesNoSlot: an answer that nobody reads would keep it.
+// TestWhoHasNoKeyTakesNoSlot: an answer that is never read would keep it.
 func TestWhoHasNoKeyTakesNoSlot(t *testing.T) {
 	block := &blocking{entered: make(chan struct{}), leave: make(chan struct{})}
 	h := start(t, setup{objects: acme(), triggers: block, limits: func(l *Limits) { l.InFlight = 1 }})

@@ -29,7 +29,7 @@ func (s *stalled) Read(p []byte) (int, error) {
 	return s.Reader.Read(p)
 }
 
-// TestLargeRequestsAreFew: what needs much memory is turned away beyond a few, and nothing else is.
+// TestLargeRequestsAreFew: more than a few requests that need much memory are refused, and no others.
 func TestLargeRequestsAreFew(t *testing.T) {
 	h := start(t, setup{objects: acme(trigger("smoke")), limits: func(l *Limits) { l.Large = 1 }})
 	body := &stalled{asked: make(chan struct{}), release: make(chan struct{}), Reader: strings.NewReader(largeBody)}
@@ -91,7 +91,7 @@ func TestDryRunIsWrittenBitByBit(t *testing.T) {
 	}
 }
 
-// measured knows the most that was written at once.
+// measured records the most that was written at once.
 type measured struct {
 	*httptest.ResponseRecorder
 	largest int

@@ -47,7 +47,7 @@ type Limits struct {
 
 // DefaultLimits are the limits of the HTTP contract, and those that follow from it.
 //
-// A manager at rest takes 25 MiB, and 6 KiB for each run that it knows. In the 256 MiB of its container
+// A manager at rest takes 25 MiB, and 6 KiB for each run that exists. In the 256 MiB of its container
 // there is room beside that for each of these bounds alone, and for 3,500 requests that wait together with
 // all that can be done without a key (TestFloods). With 5,000 that took 230 MiB, and answers took up to 2 s,
 // because the collector hardly rested. There is no room for all bounds at once, which takes a key and the

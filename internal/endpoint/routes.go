@@ -34,7 +34,7 @@ func (a *API) newMux(all []Route) *http.ServeMux {
 	for path, routes := range byPath {
 		handler := a.handler(func(w http.ResponseWriter, r *Request) error { return a.route(w, r, routes) })
 		mux.Handle(path, handler)
-		if strings.HasSuffix(path, "{id}") { // an id that holds an encoded slash is a wrong id, not another path
+		if strings.HasSuffix(path, "{id}") { // an id with an encoded slash is a wrong id, not another path
 			mux.Handle(path+"/{rest...}", handler)
 		}
 	}

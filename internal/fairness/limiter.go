@@ -1,5 +1,5 @@
-// Package fairness divides what a process has among teams: TeamLimiter turns away what is too much, and
-// Semaphore makes it wait.
+// Package fairness shares the capacity of a process among teams: TeamLimiter refuses what is too much, Semaphore
+// makes it wait.
 package fairness
 
 import "sync"

@@ -8,8 +8,8 @@ import (
 )
 
 // Semaphore bounds how much is computed at the same time. Callers wait in the order of their arrival, but at
-// most size-1 of each team: its others wait behind these, so that a team that asks for much waits for
-// itself.
+// most size-1 of each team compete with other teams. The rest of the team waits behind these, so a team with many
+// callers delays only itself.
 type Semaphore struct {
 	all     *semaphore.Weighted
 	perTeam int64

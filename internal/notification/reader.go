@@ -112,7 +112,7 @@ func (r *reader) end() error {
 	if errors.Is(err, io.EOF) {
 		return nil
 	}
-	return &InvalidError{Reason: "goes on after the JSON object; send one object and nothing after it"}
+	return &InvalidError{Reason: "continues after the JSON object; send one object and nothing after it"}
 }
 
 func (r *reader) next() (jsontext.Token, error) {

@@ -26,7 +26,7 @@ func Reserved(name string) bool {
 		slices.ContainsFunc(reservedPrefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) }))
 }
 
-// Allowed reports whether a Trigger's allowVariables hold the name of a variable. Nil allows all.
+// Allowed reports whether a Trigger's allowVariables include the name of a variable. Nil allows all.
 func Allowed(name string, allow []string) bool {
 	for _, entry := range allow {
 		if start, glob := strings.CutSuffix(entry, "*"); name == entry || glob && strings.HasPrefix(name, start) {
@@ -49,7 +49,7 @@ var reservedPrefixes = []string{
 	"BASH_",
 	// Folders in which programs look for settings and plug-ins.
 	"XDG_",
-	// Node.js: package managers, which can be told to run other scripts, and runtimes beside it.
+	// Node.js: package managers, which can run other scripts, and other runtimes.
 	"NPM_CONFIG_", "PNPM_", "YARN_", "COREPACK_", "TS_NODE_", "BUN_", "DENO_", "ELECTRON_",
 	// Python: modules, start-up files and warnings that import code; where packages come from;
 	// pytest's options and plug-ins.
