@@ -5,11 +5,11 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync"
 	"syscall"
@@ -212,7 +212,7 @@ func trigger(name string, change ...func(*v1alpha1.Trigger)) *v1alpha1.Trigger {
 func inNowhere(t *v1alpha1.Trigger) { t.Spec.Environment = "nowhere" }
 
 // errRefused is the error of an API server that is away.
-var errRefused = fmt.Errorf("Post \"https://10.0.0.1:6443/\": %w", syscall.ECONNREFUSED)
+var errRefused = &url.Error{Op: "Post", URL: "https://10.0.0.1:6443/", Err: syscall.ECONNREFUSED}
 
 // refuse is a create that always fails.
 func refuse(err error) func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error {
