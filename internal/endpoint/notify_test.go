@@ -179,3 +179,28 @@ func TestNeverNull(t *testing.T) {
 		t.Errorf("%s, %v", b, err)
 	}
 }
+
+func TestIdempotencyKeyReachesTheDispatcher(t *testing.T) {
+	h := start(t, setup{objects: acme(trigger("smoke"))})
+	first := h.notify(`{}`, header("Idempotency-Key", "k"), header("X-Request-Id", "one")).Results[0].CreatedSuiteID
+	if got := h.notify(`{}`, header("Idempotency-Key", "k")).Results[0]; got.DuplicateSuiteID != first || first == "" {
+		t.Errorf("the same key: %+v, want a duplicate of %q", got, first)
+	}
+	for name, change := range map[string]func(*http.Request){
+		"another key":               header("Idempotency-Key", "l"),
+		"no key, the id of another": header("X-Request-Id", "one"),
+	} {
+		if got := h.notify(`{}`, change).Results[0]; got.CreatedSuiteID == "" {
+			t.Errorf("%s: %+v, want a run of its own", name, got)
+		}
+	}
+}
+
+func TestEphemeralEnvironmentInTheAnswer(t *testing.T) {
+	h := start(t, setup{objects: acme(trigger("smoke"))})
+	got := h.notify(`{"ephemeral_environment":true,"deployment_url":"https://pr-7.example.com"}`).Environment
+	made, found := h.environments()[got.Alias]
+	if !found || made.Spec.Ephemeral == nil || got.IsStatic {
+		t.Errorf("environment %+v, want the ephemeral one", got)
+	}
+}
