@@ -18,13 +18,14 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/controllers"
 	"github.com/postflight-dev/postflight/internal/auth"
+	"github.com/postflight-dev/postflight/internal/dispatch"
 	"github.com/postflight-dev/postflight/internal/endpoint"
 	"github.com/postflight-dev/postflight/internal/inputs"
 	"github.com/postflight-dev/postflight/internal/match"
 	"github.com/postflight-dev/postflight/internal/serve"
 )
 
-// drainTimeout lets held requests finish.
+// drainTimeout lets requests end that wait for the API server.
 func drainTimeout(o options) time.Duration { return o.holdBudget + 5*time.Second }
 
 // setupHTTP adds the HTTP API, which every replica serves.
@@ -35,29 +36,20 @@ func setupHTTP(
 	if err != nil {
 		return nil, err
 	}
-	triggers := &match.Index{}
-	triggersSynced, err := controllers.WatchTriggers(ctx, mgr.GetCache(), triggers)
+	dispatcher, triggersSynced, err := setupDispatcher(ctx, mgr, o, probe, in)
 	if err != nil {
 		return nil, err
 	}
-	writer, err := newWriter(mgr)
-	if err != nil {
-		return nil, err
-	}
-	limits := endpoint.DefaultLimits()
-	limits.HoldBudget = o.holdBudget
 	api, err := endpoint.New(endpoint.Config{
+		Dispatcher:    dispatcher,
 		Cache:         mgr.GetCache(),
 		Live:          mgr.GetAPIReader(),
-		Writer:        writer,
 		Authenticate:  authenticate,
 		Authenticated: serve.Authenticated,
-		ServerTime:    probe.ServerTime,
 		Now:           in.clock.Now,
-		Triggers:      triggers,
 		Uploads:       uploads(store),
 		PublicURL:     o.publicURL,
-		Limits:        limits,
+		Limits:        endpoint.DefaultLimits(),
 		Registerer:    in.metrics,
 		Log:           ctrl.Log.WithName("http"),
 		Audit:         slog.New(slog.NewJSONHandler(os.Stdout, nil)),
@@ -65,17 +57,33 @@ func setupHTTP(
 	if err != nil {
 		return nil, err
 	}
-	suitesSynced, err := api.WatchSuites(ctx, mgr.GetCache())
+	suitesSynced, err := dispatcher.WatchSuites(ctx, mgr.GetCache(), api.SuiteChanged)
 	if err = errors.Join(err, cacheEnvironments(ctx, mgr.GetCache())); err != nil {
 		return nil, err
 	}
-	// A replica that answered earlier could miss Triggers and Suites, and store wrong times.
+	// A replica that answers sooner does not know all Triggers and Suites, and may store a wrong time.
 	synced := func() bool { return triggersSynced() && suitesSynced() && probe.Measured() }
 	return addServer(mgr, api, o, synced, ready)
 }
 
-// newWriter does not use the manager's client, whose reads wait until the cache has its writes: answers must not
-// wait for that.
+// setupDispatcher also returns whether all Triggers that existed at the start are known.
+func setupDispatcher(
+	ctx context.Context, mgr ctrl.Manager, o options, probe *auth.APIServerProbe, in surroundings,
+) (*dispatch.Dispatcher, func() bool, error) {
+	triggers := &match.Index{}
+	synced, watchErr := controllers.WatchTriggers(ctx, mgr.GetCache(), triggers)
+	writer, writerErr := newWriter(mgr)
+	if err := errors.Join(watchErr, writerErr); err != nil {
+		return nil, nil, err
+	}
+	dispatcher, err := dispatch.New(dispatch.Config{
+		Cache: mgr.GetCache(), Live: mgr.GetAPIReader(), Writer: writer, Triggers: triggers,
+		Budget: o.holdBudget, Limits: dispatch.DefaultLimits(), ServerTime: probe.ServerTime, Now: in.clock.Now,
+	})
+	return dispatcher, synced, err
+}
+
+// newWriter creates a client of its own: the manager's makes reads wait for writes, and answers must not wait.
 func newWriter(mgr ctrl.Manager) (client.Client, error) {
 	writer, err := client.New(mgr.GetConfig(), client.Options{
 		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
@@ -138,7 +146,7 @@ func addServer(mgr ctrl.Manager, api *endpoint.API, o options, synced func() boo
 	l := api.Limits
 	server := &http.Server{Addr: o.bindAddress, Handler: api}
 	server.RegisterOnShutdown(api.Drain)
-	l.Apply(server)
+	l.Apply(server, o.holdBudget)
 	s, err := serve.Listen(server, serve.Options{
 		DrainDelay:   o.drainDelay,
 		DrainTimeout: drainTimeout(o),

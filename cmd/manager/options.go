@@ -70,10 +70,13 @@ func (o *options) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster; default: $KUBECONFIG, or the cluster that the manager runs in")
 	f.BoolVar(&o.leaderElect, "leader-elect", true, "let only one of several replicas reconcile; turn it off for a single process")
 	f.StringVar(&o.leaderElectionNamespace, "leader-election-namespace", "postflight-system", "namespace of the leader's Lease")
-	f.StringVar(&o.replicaName, "replica-name", os.Getenv("POD_NAME"), "unique name of this replica, by which it recognizes its own Lease after a restart; default: $POD_NAME")
-	f.DurationVar(&o.holdBudget, "hold-budget", 45*time.Second, "how long a notification is held while the API server is away, before 503; below the clients' 60s")
+	f.StringVar(&o.replicaName, "replica-name", os.Getenv("POD_NAME"),
+		"unique name of this replica, by which it recognizes its own Lease after a restart; default: $POD_NAME")
+	f.DurationVar(&o.holdBudget, "hold-budget", 45*time.Second,
+		"how long a notification is retried while the API server is away, before 503; below the clients' 60s")
 	f.DurationVar(&o.drainDelay, "drain-delay", 3*time.Second, "how long to keep serving after readiness fails, until load balancers notice")
-	f.DurationVar(&o.podGoneAfter, "pod-gone-after", controllers.DefaultPodGoneAfter, "how long after its grace period a pod that does not stop, because its node is unreachable, counts as lost: its run ends as Error")
+	f.DurationVar(&o.podGoneAfter, "pod-gone-after", controllers.DefaultPodGoneAfter,
+		"how long after its grace period to give up a pod that does not stop because its node is unreachable: its run ends as Error")
 	o.store.addFlags(f)
 	f.TextVar(&o.logLevel, "log-level", slog.LevelInfo, "DEBUG, INFO, WARN or ERROR")
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -20,9 +21,9 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/apikey"
 	"github.com/postflight-dev/postflight/internal/auth"
+	"github.com/postflight-dev/postflight/internal/dispatch"
 	"github.com/postflight-dev/postflight/internal/endpoint"
 	"github.com/postflight-dev/postflight/internal/inputs"
-	"github.com/postflight-dev/postflight/internal/match"
 )
 
 const benchKey = "pf_37ba68a27f5fbbcfc4b6f395a83ac46aefd32121"
@@ -77,11 +78,12 @@ func BenchmarkSign(b *testing.B) {
 		Reader: oneTeam{}, Staleness: func() time.Duration { return 0 }, Used: func(*v1alpha1.APIKey) {}, Clock: clock.RealClock{},
 	}}
 	api, err := endpoint.New(endpoint.Config{
-		Cache: oneTeam{}, Live: oneTeam{}, Writer: struct{ client.Writer }{}, Triggers: &match.Index{}, Limits: endpoint.DefaultLimits(), Uploads: uploads,
+		Dispatcher: &dispatch.Dispatcher{}, Cache: oneTeam{}, Live: oneTeam{}, Limits: endpoint.DefaultLimits(), Uploads: uploads,
 		Authenticate: func(r *http.Request) (endpoint.Principal, error) {
 			p, err := authenticator.Authenticate(r.Context(), r)
 			return endpoint.Principal(p), err
 		},
+		Authenticated: func(context.Context, string) {}, Audit: slog.New(slog.DiscardHandler), Now: time.Now,
 	})
 	if err != nil {
 		b.Fatal(err)

@@ -1,23 +1,21 @@
 package endpoint
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"iter"
 	"log/slog"
-	"math/rand/v2"
 	"net/http"
-	"runtime"
 	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/match"
-	"github.com/postflight-dev/postflight/internal/notification"
-	"github.com/postflight-dev/postflight/internal/sleep"
+	"github.com/postflight-dev/postflight/internal/dispatch"
+	"github.com/postflight-dev/postflight/internal/fairness"
 )
 
 // Principal is who makes a request. Both objects are shared: read them, never change them.
@@ -26,41 +24,25 @@ type Principal struct {
 	Key  *v1alpha1.APIKey
 }
 
-// Matcher finds the Triggers of a namespace that want a notification, ordered by name.
-type Matcher interface {
-	// Match ends with a *match.StoppedError where stop says so.
-	Match(namespace string, n *notification.Notification, stop func() bool) ([]*v1alpha1.Trigger, error)
-	// Explain skips the rest once stop says so.
-	Explain(namespace string, n *notification.Notification, stop func() bool) iter.Seq[match.Explanation]
-}
-
 // Config is what the API needs.
 type Config struct {
-	// Cache reads Environments and Suites without asking the API server; it has the
-	// indexes of index.Setup.
+	// Dispatcher creates Suites.
+	Dispatcher *dispatch.Dispatcher
+
+	// Cache reads Suites without asking the API server; it has the indexes of index.Setup.
 	Cache client.Reader
 
 	// Live asks the API server.
 	Live client.Reader
 
-	// Writer creates Suites and ephemeral Environments.
-	Writer client.Writer
-
-	// Authenticate finds who makes a request. An error with a method HTTPStatus() int says what the
-	// client is told: 401, 403 or 503.
+	// Authenticate finds out who makes a request. An error with a method HTTPStatus() int is answered with
+	// that status: 401, 403 or 503.
 	Authenticate func(*http.Request) (Principal, error)
 
-	// Authenticated is told whose connection a request is on, once that is known. May be nil.
+	// Authenticated is called with the context and the team of each request that is authenticated.
 	Authenticated func(ctx context.Context, team string)
 
-	// ServerTime is the API server's time at a time of Now, for times that are stored: replicas whose
-	// clocks differ must agree on them. Nil: the clocks are the same.
-	ServerTime func(time.Time) time.Time
-
-	// Triggers finds the Triggers that a notification starts.
-	Triggers Matcher
-
-	// Uploads signs URLs to upload files; nil where no store is configured.
+	// Uploads signs URLs to upload files; nil if no store is configured.
 	Uploads Uploads
 
 	// PublicURL starts the links in answers. Without it they are paths, for the client to resolve against
@@ -78,10 +60,8 @@ type Config struct {
 	Log   logr.Logger
 	Audit *slog.Logger
 
-	// Now, Sleep and Jitter are the clock and the dice: time.Now, a timer, and a number in [0, 1).
-	Now    func() time.Time
-	Sleep  func(context.Context, time.Duration) error
-	Jitter func() float64
+	// Now is the clock.
+	Now func() time.Time
 }
 
 // API answers HTTP requests.
@@ -89,57 +69,39 @@ type API struct {
 	Config
 	metrics  *metrics
 	mux      *http.ServeMux
-	inFlight *gate
-	large    *gate
-	held     *gate
-	waiting  *gate
-	turns    *turns
-	hub      *hub
-	suites   *suiteCounter
+	inFlight *fairness.TeamLimiter
+	large    *fairness.TeamLimiter
+	waiting  *fairness.TeamLimiter
+	runs     *broadcaster
 }
 
 // New is an API with its routes; cmd/manager serves it.
 func New(c Config) (*API, error) {
-	if c.Cache == nil || c.Live == nil || c.Writer == nil || c.Authenticate == nil || c.Triggers == nil {
-		return nil, errors.New("the HTTP API needs a cache, a live reader, a writer, an authenticator and the triggers")
-	}
-	c.setDefaults()
-	m, err := newMetrics(c.Registerer)
-	if err != nil {
-		return nil, err
+	if c.Dispatcher == nil || c.Cache == nil || c.Live == nil || c.Authenticate == nil || c.Authenticated == nil ||
+		c.Audit == nil || c.Now == nil {
+		return nil, errors.New("the HTTP API needs a dispatcher, a cache, a live reader, an authenticator, an audit log and a clock")
 	}
 	a := &API{
 		Config:   c,
-		metrics:  m,
-		inFlight: newGate(c.Limits.InFlight, m.inFlight),
-		large:    newGate(c.Limits.Large, m.large),
-		held:     newGate(c.Limits.Held, m.held),
-		waiting:  newGate(c.Limits.Waiting, m.waiting),
-		turns:    newTurns(runtime.GOMAXPROCS(0)),
-		hub:      newHub(),
-		suites:   newSuiteCounter(),
+		metrics:  newMetrics(),
+		inFlight: fairness.NewTeamLimiter(c.Limits.InFlight),
+		large:    fairness.NewTeamLimiter(c.Limits.Large),
+		waiting:  fairness.NewTeamLimiter(c.Limits.Waiting),
+		runs:     newBroadcaster(),
 	}
-	a.mux = a.newMux()
-	return a, nil
+	a.mux = a.newMux(a.routes())
+	return a, a.register()
 }
 
-func (c *Config) setDefaults() {
-	if c.Authenticated == nil {
-		c.Authenticated = func(context.Context, string) {}
+// SuiteChanged wakes the requests that wait for the Suite. A new Suite has no before, a deleted one no after.
+// A change of the message, as at each step of the queue, wakes nobody.
+func (a *API) SuiteChanged(before, after *v1alpha1.Suite) {
+	s := cmp.Or(after, before)
+	if s == nil || (before != nil && after != nil && before.State() == after.State() && before.UID == after.UID) {
+		return
 	}
-	if c.ServerTime == nil {
-		c.ServerTime = func(t time.Time) time.Time { return t }
-	}
-	if c.Audit == nil {
-		c.Audit = slog.New(slog.DiscardHandler)
-	}
-	if c.Now == nil {
-		c.Now = time.Now
-	}
-	if c.Sleep == nil {
-		c.Sleep = sleep.For
-	}
-	if c.Jitter == nil {
-		c.Jitter = rand.Float64
-	}
+	a.runs.Publish(types.NamespacedName{Namespace: s.Namespace, Name: s.Name})
 }
+
+// Drain answers the requests that wait, and lets none wait any more: the server is about to stop.
+func (a *API) Drain() { a.runs.Close() }

@@ -1,29 +1,35 @@
 package endpoint
 
-import "slices"
+import "github.com/postflight-dev/postflight/internal/dispatch"
 
-// record counts what came of a notification, and adds it to the audit line. A dry run is not
-// counted: nothing came of it.
-func (a *API) record(r *Request, o *order, outcomes []outcome) {
-	counts := map[decision]int{}
+// noMatch is the decision on a notification that no Trigger matches.
+const noMatch dispatch.Decision = "no_match"
+
+// decisions are all that metrics and audit lines have.
+var decisions = []dispatch.Decision{dispatch.Created, dispatch.Duplicate, dispatch.Failed, dispatch.Unknown, dispatch.Gone, noMatch}
+
+// record counts the decisions on a notification, and adds them to the audit line. A dry run is not counted.
+func (a *API) record(r *Request, sent dispatch.Request, result dispatch.Result) {
+	counts := map[dispatch.Decision]int{}
 	var suites []string
-	for _, outcome := range outcomes {
-		counts[outcome.decision]++
-		if outcome.suiteID != "" {
-			suites = append(suites, outcome.suiteID)
+	for _, t := range result.Triggers {
+		counts[t.Decision]++
+		if t.SuiteID != "" && len(suites) < maxAuditedSuites {
+			suites = append(suites, t.SuiteID)
 		}
 	}
-	if len(outcomes) == 0 {
+	if len(result.Triggers) == 0 {
 		counts[noMatch] = 1
 	}
-	r.audit = append(r.audit, "dryRun", o.dryRun, "sha", o.notification.SHA, "branch", o.notification.Branch)
-	for _, d := range []decision{created, duplicate, failed, unknown, gone, noMatch} {
+	dryRun := sent.Mode == dispatch.DryRun
+	r.audit = append(r.audit, "dryRun", dryRun, "sha", sent.Notification.SHA, "branch", sent.Notification.Branch)
+	for _, d := range decisions {
 		if counts[d] > 0 {
 			r.audit = append(r.audit, string(d), counts[d])
 		}
-		if !o.dryRun {
+		if !dryRun {
 			a.metrics.notifications.WithLabelValues(string(d)).Add(float64(counts[d]))
 		}
 	}
-	r.audit = append(r.audit, "suites", slices.Clip(suites[:min(len(suites), maxAuditedSuites)]))
+	r.audit = append(r.audit, "suites", suites)
 }

@@ -5,10 +5,11 @@ import (
 	"net/http"
 )
 
-// refusals are what the client is told, by the status that an authenticator's error names.
-var refusals = map[int]failure{
+// authFailures are the answers by the status that the authenticator's error names.
+var authFailures = map[int]failure{
 	http.StatusUnauthorized: {code: "unauthenticated",
-		message: "The API key is missing or not valid. Send it in one header, \"Authorization: Bearer <API key>\", and check that it was not revoked."},
+		message: "The API key is missing or not valid. Send it in one header, \"Authorization: Bearer <API key>\", " +
+			"and check that it was not revoked."},
 	http.StatusForbidden: {code: "team_suspended",
 		message: "The team of this API key is suspended. Ask the operator of this service to enable it."},
 	http.StatusServiceUnavailable: {code: "unavailable",
@@ -18,19 +19,19 @@ var refusals = map[int]failure{
 func (a *API) authenticate(r *Request) error {
 	principal, err := a.Authenticate(r.Request)
 	if err != nil {
-		return refusal(err)
+		return authFailure(err)
 	}
 	r.Principal = principal
 	a.Authenticated(r.Context(), r.team())
 	return nil
 }
 
-func refusal(err error) error {
+func authFailure(err error) error {
 	var named interface{ HTTPStatus() int }
 	if !errors.As(err, &named) {
 		return err
 	}
-	f, ok := refusals[named.HTTPStatus()]
+	f, ok := authFailures[named.HTTPStatus()]
 	if !ok {
 		return err
 	}

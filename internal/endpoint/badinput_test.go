@@ -139,12 +139,12 @@ func checkProblem(t *testing.T, got problem, w *httptest.ResponseRecorder) {
 		t.Errorf("not a sentence: %s", got.FailureMessage)
 	}
 	if strings.Contains(w.Body.String(), goodKey) || strings.Contains(w.Body.String(), "goroutine") {
-		t.Errorf("the answer tells too much: %s", w.Body)
+		t.Errorf("the answer reveals too much: %s", w.Body)
 	}
 }
 
-// checkDocumentForbids holds a body that the API refuses against the document, which must forbid it
-// too, unless it says nothing of what is wrong with it.
+// checkDocumentForbids checks that the document forbids a body that the API refuses, unless it cannot express what
+// is wrong.
 func checkDocumentForbids(t *testing.T, r *http.Request, body, hidden string) {
 	t.Helper()
 	r = r.Clone(t.Context())

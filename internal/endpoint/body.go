@@ -8,11 +8,13 @@ import (
 	"net/http"
 	"os"
 	"time"
+
+	"github.com/postflight-dev/postflight/internal/dispatch"
 )
 
-// readBody reads a JSON body within the limits, into no more memory than it needs.
+// readBody reads a body within the limits, into no more memory than it needs.
 func (a *API) readBody(w http.ResponseWriter, r *Request) ([]byte, error) {
-	// Not every ResponseWriter has a connection; the server's ReadTimeout holds in any case.
+	// Not every ResponseWriter has a connection; the server's ReadTimeout applies in any case.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(a.Limits.BodyTimeout))
 	var body []byte
 	var err error
@@ -23,51 +25,49 @@ func (a *API) readBody(w http.ResponseWriter, r *Request) ([]byte, error) {
 		body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, a.Limits.BodyBytes))
 	}
 	if err != nil {
-		return nil, a.unreadable(err)
+		return nil, a.badBody(err)
 	}
 	return body, nil
 }
 
-// admit refuses a body by its headers, and bounds what needs much memory: it is among few until it is
-// answered.
-func (a *API) admit(r *Request, dryRun bool) error {
-	if err := checkContent(r.Header); err != nil {
+// admit checks the headers of a body, and admits few requests that need much memory at the same time.
+func (a *API) admit(r *Request, mediaType string, mode dispatch.Mode) error {
+	if err := checkContent(r.Header, mediaType); err != nil {
 		return err
 	}
 	if r.ContentLength > a.Limits.BodyBytes {
 		return a.tooLarge()
 	}
-	large := dryRun || r.ContentLength < 0 || r.ContentLength > a.Limits.SmallBodyBytes
-	if large && !r.enter(a.large) {
-		return &failure{code: "overloaded", message: fmt.Sprintf("The server is answering as many dry runs and notifications of more than %d bytes (or of unknown length) as it can, "+
-			"or as many of this team as leave room for others. Send the request again in a few seconds.", a.Limits.SmallBodyBytes)}
+	large := mode == dispatch.DryRun || r.ContentLength < 0 || r.ContentLength > a.Limits.SmallBodyBytes
+	if large && !r.acquire(a.large) {
+		return overloaded("The server is answering as many dry runs and notifications of more than %d bytes (or of unknown length) as it can, "+
+			"or as many of this team as leave room for others. Send the request again in a few seconds.", a.Limits.SmallBodyBytes)
 	}
 	return nil
 }
 
-func checkContent(h http.Header) error {
+func checkContent(h http.Header, mediaType string) error {
 	types := h.Values("Content-Type")
+	unsupported := &failure{code: "unsupported_media_type",
+		message: fmt.Sprintf("Send exactly one header \"Content-Type: %s\", and a body of that type.", mediaType)}
 	if len(types) != 1 {
-		return notJSON("Send exactly one header \"Content-Type: application/json\".")
+		return unsupported
 	}
-	if media, _, err := mime.ParseMediaType(types[0]); err != nil || media != "application/json" {
-		return notJSON("Send the body as JSON, with the header \"Content-Type: application/json\".")
+	if sent, _, err := mime.ParseMediaType(types[0]); err != nil || sent != mediaType {
+		return unsupported
 	}
-	if h.Get("Content-Encoding") != "" && h.Get("Content-Encoding") != "identity" {
-		return notJSON("Send the body as it is, without a Content-Encoding.")
+	if encoding := h.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
+		unsupported.message = "Send the body as it is, without a Content-Encoding."
+		return unsupported
 	}
 	return nil
-}
-
-func notJSON(message string) error {
-	return &failure{code: "unsupported_media_type", message: message}
 }
 
 func (a *API) tooLarge() error {
 	return &failure{code: "body_too_large", message: fmt.Sprintf("Send at most %d bytes; move large values into a file.", a.Limits.BodyBytes)}
 }
 
-func (a *API) unreadable(err error) error {
+func (a *API) badBody(err error) error {
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):

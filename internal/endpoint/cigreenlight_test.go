@@ -19,7 +19,6 @@ import (
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/greenlight"
 )
 
 const greenlightPath = "/api/v0/ci-greenlight/"
@@ -72,7 +71,7 @@ func TestGreenlight(t *testing.T) {
 	for id, tc := range cases {
 		t.Run(id, func(t *testing.T) {
 			w := h.exchange(ask(id, ""))
-			got := decode[greenlight.Answer](t, w)
+			got := decode[httpapi.Greenlight](t, w)
 			if w.Code != http.StatusOK || got.RootRunID != id || got.RelevantRunID != tc.relevant || got.RunStage != tc.stage || got.Greenlight != tc.green {
 				t.Errorf("status %d: %s", w.Code, w.Body)
 			}
@@ -83,8 +82,8 @@ func TestGreenlight(t *testing.T) {
 	}
 }
 
-// Neither the body, nor the code, nor the way the answer comes about tells another team's run from
-// one that does not exist. The way stands for the time.
+// TestForeignRunIsUnknown: neither the body, nor the code, nor the look-ups, which stand for the time, distinguish
+// another team's run from one that does not exist.
 func TestForeignRunIsUnknown(t *testing.T) {
 	foreign := aRun("globex-run", 0, v1alpha1.Passed(""))
 	foreign.Namespace = "globex"
@@ -112,7 +111,7 @@ func TestForeignRunIsUnknown(t *testing.T) {
 			want = got
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%.20q is told from an unknown id:\n%s", id, diff)
+			t.Errorf("%.20q differs from an unknown id:\n%s", id, diff)
 		}
 	}
 }

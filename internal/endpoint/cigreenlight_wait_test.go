@@ -13,10 +13,9 @@ import (
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/greenlight"
 )
 
-// become changes a run as the manager would, and has the cache tell of it.
+// become changes a run, as the manager and the watch would.
 func (h *harness) become(name string, change func(*v1alpha1.Suite)) {
 	h.t.Helper()
 	s := &v1alpha1.Suite{}
@@ -28,7 +27,7 @@ func (h *harness) become(name string, change func(*v1alpha1.Suite)) {
 	if err := h.cluster.Status().Update(h.t.Context(), s); err != nil {
 		h.t.Fatal(err)
 	}
-	h.suiteChanged(was, s)
+	h.SuiteChanged(was, s)
 }
 
 func to(condition metav1.Condition) func(*v1alpha1.Suite) {
@@ -38,14 +37,14 @@ func to(condition metav1.Condition) func(*v1alpha1.Suite) {
 // wait asks in the background, and returns once the request waits.
 func (h *harness) wait(id string) <-chan *httptest.ResponseRecorder {
 	h.t.Helper()
-	before := h.waiting.count()
+	before := h.waiting.InUse()
 	answer := make(chan *httptest.ResponseRecorder, 1)
 	go func() {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, ask(id, "?wait=50"))
 		answer <- w
 	}()
-	for deadline := time.Now().Add(5 * time.Second); h.waiting.count() == before; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Second); h.waiting.InUse() == before; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			h.t.Fatal("the request does not wait")
 		}
@@ -53,46 +52,46 @@ func (h *harness) wait(id string) <-chan *httptest.ResponseRecorder {
 	return answer
 }
 
-func receive(t *testing.T, answer <-chan *httptest.ResponseRecorder) greenlight.Answer {
+func receive(t *testing.T, answer <-chan *httptest.ResponseRecorder) httpapi.Greenlight {
 	t.Helper()
 	select {
 	case w := <-answer:
-		return decode[greenlight.Answer](t, w)
+		return decode[httpapi.Greenlight](t, w)
 	case <-time.After(10 * time.Second):
-		t.Fatal("no answer within 10s of the news")
-		return greenlight.Answer{}
+		t.Fatal("no answer within 10s of the change")
+		return httpapi.Greenlight{}
 	}
 }
 
 func TestWaitingForTheEnd(t *testing.T) {
 	cases := map[string]struct {
 		reason string
-		news   func(h *harness)
-		want   greenlight.Answer
+		change func(h *harness)
+		want   httpapi.Greenlight
 	}{
-		"passed":   {news: func(h *harness) { h.become("a", to(v1alpha1.Passed(""))) }, want: greenlight.Answer{Greenlight: true, RelevantRunID: "a", RunStage: httpapi.Completed}},
-		"failed":   {news: func(h *harness) { h.become("a", to(v1alpha1.Failed(""))) }, want: greenlight.Answer{RelevantRunID: "a", RunStage: httpapi.Completed}},
-		"canceled": {news: func(h *harness) { h.become("a", to(v1alpha1.Canceled(""))) }, want: greenlight.Answer{RelevantRunID: "a", RunStage: httpapi.Canceled}},
-		"queued, running, passed": {reason: "the first two are one stage", news: func(h *harness) {
+		"passed":   {change: func(h *harness) { h.become("a", to(v1alpha1.Passed(""))) }, want: httpapi.Greenlight{Greenlight: true, RelevantRunID: "a", RunStage: httpapi.Completed}},
+		"failed":   {change: func(h *harness) { h.become("a", to(v1alpha1.Failed(""))) }, want: httpapi.Greenlight{RelevantRunID: "a", RunStage: httpapi.Completed}},
+		"canceled": {change: func(h *harness) { h.become("a", to(v1alpha1.Canceled(""))) }, want: httpapi.Greenlight{RelevantRunID: "a", RunStage: httpapi.Canceled}},
+		"queued, running, passed": {reason: "the first two are one stage", change: func(h *harness) {
 			h.become("a", to(v1alpha1.Queued("At place 2.")))
 			h.become("a", to(v1alpha1.Running("")))
 			h.become("a", to(v1alpha1.Passed("")))
-		}, want: greenlight.Answer{Greenlight: true, RelevantRunID: "a", RunStage: httpapi.Completed}},
-		"superseded": {reason: "the relevant run changes", news: func(h *harness) { h.become("a", supersededBy("b")) },
-			want: greenlight.Answer{RelevantRunID: "b", RunStage: httpapi.Initializing}},
+		}, want: httpapi.Greenlight{Greenlight: true, RelevantRunID: "a", RunStage: httpapi.Completed}},
+		"superseded": {reason: "the relevant run changes", change: func(h *harness) { h.become("a", supersededBy("b")) },
+			want: httpapi.Greenlight{RelevantRunID: "b", RunStage: httpapi.Initializing}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			h := start(t, setup{objects: acme(aRun("a", 0), aRun("b", 1, v1alpha1.Running("")))})
 			answer := h.wait("a")
-			tc.news(h)
+			tc.change(h)
 			got := receive(t, answer)
-			only := cmpopts.IgnoreFields(greenlight.Answer{}, "RootRunID", "RootRunURL", "RelevantRunURL", "RelevantRunWithBugsURL", "RunState", "RunMessage", "WorkflowsInRunCount", "Bugs")
+			only := cmpopts.IgnoreFields(httpapi.Greenlight{}, "RootRunID", "RootRunURL", "RelevantRunURL", "RelevantRunWithBugsURL", "RunState", "RunMessage", "WorkflowsInRunCount", "Bugs")
 			if diff := cmp.Diff(tc.want, got, only); diff != "" {
 				t.Errorf("%s\n%s", tc.reason, diff)
 			}
-			if h.waiting.count() != 0 || h.inFlight.count() != 0 || len(h.hub.topics) != 0 {
-				t.Errorf("left behind: %d waiting, %d in flight, %d topics", h.waiting.count(), h.inFlight.count(), len(h.hub.topics))
+			if h.waiting.InUse() != 0 || h.inFlight.InUse() != 0 || len(h.runs.subscriptions) != 0 {
+				t.Errorf("left behind: %d waiting, %d in flight, %d subscriptions", h.waiting.InUse(), h.inFlight.InUse(), len(h.runs.subscriptions))
 			}
 		})
 	}
@@ -115,7 +114,7 @@ func TestWaitingForARunThatIsDeleted(t *testing.T) {
 	if err := h.cluster.Delete(t.Context(), aRun("a", 0)); err != nil {
 		t.Fatal(err)
 	}
-	h.suiteChanged(nil, aRun("a", 0))
+	h.SuiteChanged(nil, aRun("a", 0))
 	if w := <-answer; w.Code != http.StatusNotFound {
 		t.Errorf("status %d, want 404", w.Code)
 	}
@@ -125,7 +124,7 @@ func TestWaitEndsWithoutNews(t *testing.T) {
 	h := start(t, setup{objects: acme(aRun("a", 0))})
 	began := time.Now()
 	w := h.exchange(ask("a", "?wait=1"))
-	if got := decode[greenlight.Answer](t, w); got.RunStage != httpapi.Initializing {
+	if got := decode[httpapi.Greenlight](t, w); got.RunStage != httpapi.Initializing {
 		t.Errorf("stage %s", got.RunStage)
 	}
 	if took := time.Since(began); took < 900*time.Millisecond || took > 5*time.Second {

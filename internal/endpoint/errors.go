@@ -1,8 +1,10 @@
 package endpoint
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"net/http"
@@ -14,8 +16,8 @@ import (
 // problemBase starts the "type" of every problem, which ends in its code.
 const problemBase = "https://postflight.dev/problems/"
 
-// failures are all the ways in which a request can fail. The word is stable: clients may branch on
-// it, and the metrics and the documentation use it.
+// failures are all the ways in which a request can fail. The codes are stable: clients may branch on them, and
+// the documentation uses them.
 var failures = map[string]struct {
 	status int
 	title  string
@@ -39,15 +41,15 @@ var failures = map[string]struct {
 	"store_unavailable":       {http.StatusServiceUnavailable, "The store for files is unavailable"},
 }
 
-// failure is an error that the client is told about.
+// failure is an error with an answer of its own.
 type failure struct {
 	code    string // a key of failures
 	message string // a sentence that says what to do
-	field   string // the member of the body at fault, e.g. variables.FOO
+	field   string // the wrong member of the body, e.g. variables.FOO
 
 	retryAfter time.Duration // of a 503
 	allow      []string      // of a 405
-	results    []result      // what is known of a notification that failed as a whole
+	results    []result      // known results of a notification that failed as a whole
 	cause      error         // for the log of the operator, never for the client
 }
 
@@ -60,10 +62,13 @@ func (f *failure) Error() string {
 
 func (f *failure) Unwrap() error { return f.cause }
 
-// failureOf is the failure that an error stands for: an internal one unless it says otherwise.
+func overloaded(format string, args ...any) error {
+	return &failure{code: "overloaded", message: fmt.Sprintf(format, args...)}
+}
+
+// failureOf is the failure in an error; without one it is an internal error.
 func failureOf(err error) *failure {
-	var f *failure
-	if errors.As(err, &f) {
+	if f, ok := errors.AsType[*failure](err); ok {
 		return f
 	}
 	return &failure{code: "internal_error", cause: err,
@@ -81,7 +86,8 @@ func writeFailure(w http.ResponseWriter, f *failure, eventID string) {
 	case http.StatusRequestTimeout:
 		w.Header().Set("Connection", "close")
 	case http.StatusServiceUnavailable:
-		w.Header().Set("Retry-After", seconds(f.retryAfter))
+		seconds := math.Ceil(cmp.Or(f.retryAfter, retryAfter).Seconds())
+		w.Header().Set("Retry-After", strconv.Itoa(int(seconds)))
 	}
 	writeJSON(w, "application/problem+json", kind.status, problem{
 		Type:           problemBase + f.code,
@@ -96,14 +102,7 @@ func writeFailure(w http.ResponseWriter, f *failure, eventID string) {
 	})
 }
 
-func seconds(d time.Duration) string {
-	if d <= 0 {
-		d = retryAfter
-	}
-	return strconv.Itoa(int(math.Ceil(d.Seconds())))
-}
-
-// writeJSON ignores that a client went away: there is nobody left to tell.
+// writeJSON ignores errors: the client is gone.
 func writeJSON(w http.ResponseWriter, contentType string, status int, body any) {
 	beginJSON(w, contentType, status)
 	_ = encoder(w).Encode(body)
@@ -116,8 +115,8 @@ func beginJSON(w http.ResponseWriter, contentType string, status int) {
 	w.WriteHeader(status)
 }
 
-// encoder leaves <, > and & as they are, since people read answers in logs, and URLs are to be
-// readable without a parser; the content type keeps browsers from reading HTML.
+// encoder leaves <, > and & as they are, because people read answers, and URLs in them, in logs; the content
+// type keeps browsers from reading HTML.
 func encoder(w io.Writer) *json.Encoder {
 	out := json.NewEncoder(w)
 	out.SetEscapeHTML(false)

@@ -10,9 +10,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/match"
 )
 
-// writeExplained answers a dry run: the reply, with the member explanations at its end. These are
-// written one by one: all those of a large team are tens of megabytes, which would be in memory for
-// as long as the client takes to read them.
+// writeExplained answers a dry run: the reply, with the member explanations at its end. It writes these one by
+// one, because those of a large team are tens of megabytes, which a slow client would keep in memory.
 func writeExplained(w http.ResponseWriter, r *reply, explanations iter.Seq[match.Explanation]) error {
 	r.DryRun = true
 	var head bytes.Buffer
@@ -24,7 +23,7 @@ func writeExplained(w http.ResponseWriter, r *reply, explanations iter.Seq[match
 	separator := ""
 	for e := range explanations {
 		if err := writeExplanation(w, separator, e); err != nil {
-			return nil // the client went away: there is nobody left to tell
+			return nil // the client is gone
 		}
 		separator = ","
 	}

@@ -2,6 +2,7 @@ package endpoint
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,8 +10,10 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -27,6 +30,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/apikey"
 	"github.com/postflight-dev/postflight/internal/auth"
+	"github.com/postflight-dev/postflight/internal/dispatch"
 	"github.com/postflight-dev/postflight/internal/index"
 	"github.com/postflight-dev/postflight/internal/match"
 )
@@ -36,15 +40,15 @@ const (
 	sha               = "5ca1ab1e0ddba115ca1ab1e0ddba115ca1ab1e0d"
 	namespace         = "acme"
 	goodKey           = "pf_good_and_long"
+	budget            = 45 * time.Second
 )
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 123456000, time.UTC)
 
 // clock stands still but for who sleeps by it.
 type clock struct {
-	mu    sync.Mutex
-	now   time.Time
-	slept []time.Duration
+	mu  sync.Mutex
+	now time.Time
 }
 
 func (c *clock) Now() time.Time {
@@ -59,7 +63,6 @@ func (c *clock) Sleep(ctx context.Context, d time.Duration) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now = c.now.Add(d)
-	c.slept = append(c.slept, d)
 	return ctx.Err()
 }
 
@@ -77,10 +80,12 @@ type harness struct {
 }
 
 type setup struct {
-	objects []client.Object
-	faults  interceptor.Funcs
-	limits  func(*Limits)
-	config  func(*Config)
+	objects  []client.Object
+	faults   interceptor.Funcs
+	triggers dispatch.Matcher // in place of those among the objects
+	dispatch func(*dispatch.Config)
+	limits   func(*Limits)
+	config   func(*Config)
 }
 
 // start gives every object of the setup a UID, as an API server would.
@@ -110,18 +115,29 @@ func start(t *testing.T, s setup) *harness {
 	authenticator := &auth.Authenticator{Config: auth.Config{
 		Reader: h.cluster, Staleness: func() time.Duration { return 0 }, Used: func(*v1alpha1.APIKey) {}, Clock: h.clock,
 	}}
+	dispatching := dispatch.Config{
+		Cache: h.cluster, Live: faulty, Writer: faulty, Triggers: cmp.Or[dispatch.Matcher](s.triggers, h.index), Budget: budget,
+		Limits: dispatch.DefaultLimits(), Now: h.clock.Now, ServerTime: func(t time.Time) time.Time { return t }, Sleep: h.clock.Sleep, Jitter: func() float64 { return 1 },
+	}
+	if s.dispatch != nil {
+		s.dispatch(&dispatching)
+	}
+	dispatcher, err := dispatch.New(dispatching)
+	if err != nil {
+		t.Fatal(err)
+	}
 	config := Config{
-		Cache: h.cluster, Live: faulty, Writer: faulty, Triggers: h.index,
+		Dispatcher: dispatcher, Cache: h.cluster, Live: faulty,
 		Authenticate: func(r *http.Request) (Principal, error) {
 			p, err := authenticator.Authenticate(r.Context(), r)
 			return Principal(p), err
 		},
-		Limits: DefaultLimits(), Registerer: h.registry,
+		Authenticated: func(context.Context, string) {},
+		Limits:        DefaultLimits(), Registerer: h.registry,
 		Log:   funcr.NewJSON(func(line string) { h.log.WriteString(line + "\n") }, funcr.Options{Verbosity: 9}),
 		Audit: slog.New(slog.NewJSONHandler(h.audit, nil)),
-		Now:   h.clock.Now, Sleep: h.clock.Sleep, Jitter: func() float64 { return 1 },
+		Now:   h.clock.Now,
 	}
-	config.Limits.AttemptTimeout = 50 * time.Millisecond // of real time: what hangs is told by the context
 	if s.limits != nil {
 		s.limits(&config.Limits)
 	}
@@ -196,6 +212,16 @@ func trigger(name string, change ...func(*v1alpha1.Trigger)) *v1alpha1.Trigger {
 		c(t)
 	}
 	return t
+}
+
+func inNowhere(t *v1alpha1.Trigger) { t.Spec.Environment = "nowhere" }
+
+// errRefused is the error of an API server that is away.
+var errRefused = &url.Error{Op: "Post", URL: "https://10.0.0.1:6443/", Err: syscall.ECONNREFUSED}
+
+// refuse is a create that always fails.
+func refuse(err error) func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error {
+	return func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error { return err }
 }
 
 // post is a good notification with the given body.

@@ -1,18 +1,12 @@
 package endpoint
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
-	"time"
-
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
@@ -35,7 +29,7 @@ func (s *stalled) Read(p []byte) (int, error) {
 	return s.Reader.Read(p)
 }
 
-// TestLargeRequestsAreFew: what needs much memory is turned away beyond a few, and nothing else is.
+// TestLargeRequestsAreFew: more than a few requests that need much memory are refused, and no others.
 func TestLargeRequestsAreFew(t *testing.T) {
 	h := start(t, setup{objects: acme(trigger("smoke")), limits: func(l *Limits) { l.Large = 1 }})
 	body := &stalled{asked: make(chan struct{}), release: make(chan struct{}), Reader: strings.NewReader(largeBody)}
@@ -69,8 +63,8 @@ func TestLargeRequestsAreFew(t *testing.T) {
 	if code := <-done; code != 200 {
 		t.Errorf("the request before: %d, want 200", code)
 	}
-	if w := h.exchange(post(largeBody)); w.Code != 200 || h.large.count() != 0 || h.inFlight.count() != 0 {
-		t.Errorf("the request afterwards: %d, want to get in; %d large and %d in flight are left behind", w.Code, h.large.count(), h.inFlight.count())
+	if w := h.exchange(post(largeBody)); w.Code != 200 || h.large.InUse() != 0 || h.inFlight.InUse() != 0 {
+		t.Errorf("the request afterwards: %d, want to get in; %d large and %d in flight are left behind", w.Code, h.large.InUse(), h.inFlight.InUse())
 	}
 }
 
@@ -97,7 +91,7 @@ func TestDryRunIsWrittenBitByBit(t *testing.T) {
 	}
 }
 
-// measured knows the most that was written at once.
+// measured records the most that was written at once.
 type measured struct {
 	*httptest.ResponseRecorder
 	largest int
@@ -112,46 +106,5 @@ func TestDryRunWithoutTriggers(t *testing.T) {
 	h := start(t, setup{objects: acme()})
 	if w := h.exchange(post(withSHA, query("dryRun=true"))); strings.TrimSpace(w.Body.String()) != `{"results":[],"dryRun":true,"explanations":[]}` {
 		t.Errorf("got %s", w.Body)
-	}
-}
-
-// TestLargeSuitesAreCreatedFewAtOnce: each is in memory while the API server takes it.
-func TestLargeSuitesAreCreatedFewAtOnce(t *testing.T) {
-	cases := map[string]struct {
-		reason      string
-		value       string
-		least, most int
-	}{
-		"small":   {reason: "usual notifications are not slowed down", value: "x", least: 4, most: 16},
-		"medium":  {reason: "three fit", value: strings.Repeat("x", 8<<10), least: 2, most: 3},
-		"large":   {reason: "one always is", value: strings.Repeat("x", 30<<10), least: 1, most: 1},
-		"escaped": {reason: "what counts is what is sent", value: strings.Repeat("<", 6<<10), least: 1, most: 1},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			objects := acme()
-			for i := range 20 {
-				objects = append(objects, trigger(fmt.Sprintf("t%02d", i)))
-			}
-			var mu sync.Mutex
-			now, most := 0, 0
-			count := func(n int) {
-				mu.Lock()
-				defer mu.Unlock()
-				now += n
-				most = max(most, now)
-			}
-			h := start(t, setup{objects: objects, limits: func(l *Limits) { l.AttemptTimeout = time.Minute }, faults: interceptor.Funcs{
-				Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
-					count(1)
-					defer count(-1)
-					time.Sleep(5 * time.Millisecond)
-					return c.Create(ctx, o, opts...)
-				}}})
-			h.notify(fmt.Sprintf(`{"variables":{"A":%q}}`, tc.value))
-			if most < tc.least || most > tc.most {
-				t.Errorf("%s: %d Suites at once, want %d to %d", tc.reason, most, tc.least, tc.most)
-			}
-		})
 	}
 }

@@ -11,13 +11,9 @@ type metrics struct {
 	requests      *prometheus.CounterVec
 	seconds       *prometheus.HistogramVec
 	notifications *prometheus.CounterVec
-	inFlight      prometheus.Gauge
-	large         prometheus.Gauge
-	held          prometheus.Gauge
-	waiting       prometheus.Gauge
 }
 
-func newMetrics(r prometheus.Registerer) (*metrics, error) {
+func newMetrics() *metrics {
 	m := &metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "postflight_http_requests_total",
@@ -32,37 +28,33 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 			Name: "postflight_notifications_total",
 			Help: "Outcomes of notifications: one per matched Trigger, or no_match.",
 		}, []string{"decision"}),
-		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "postflight_http_requests_in_flight",
-			Help: "HTTP requests that are being answered.",
-		}),
-		held: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "postflight_http_requests_held",
-			Help: "Notifications that wait for the API server to take their Suites.",
-		}),
 	}
-	m.large = prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "postflight_http_requests_large",
-		Help: "Notifications that are being answered and have a large body, or are dry runs.",
-	})
-	m.waiting = prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "postflight_http_requests_waiting",
-		Help: "Requests that wait for a run to end.",
-	})
-	for _, d := range []decision{created, duplicate, failed, unknown, gone, noMatch} {
-		m.notifications.WithLabelValues(string(d)) // so that a rate is there from the first one on
+	for _, d := range decisions {
+		m.notifications.WithLabelValues(string(d)) // so that a rate exists from the first one on
 	}
-	return m, m.register(r)
+	return m
 }
 
-func (m *metrics) register(r prometheus.Registerer) error {
-	if r == nil {
+func (a *API) register() error {
+	if a.Registerer == nil {
 		return nil
 	}
-	for _, c := range []prometheus.Collector{m.requests, m.seconds, m.notifications, m.inFlight, m.large, m.held, m.waiting} {
-		if err := r.Register(c); err != nil {
+	m := a.metrics
+	for _, c := range []prometheus.Collector{
+		m.requests, m.seconds, m.notifications,
+		gauge("postflight_http_requests_in_flight", "HTTP requests that are being answered.", a.inFlight.InUse),
+		gauge("postflight_http_requests_large", "Notifications that are being answered and have a large body, or are dry runs.", a.large.InUse),
+		gauge("postflight_http_requests_held", "Notifications that wait for the API server to take their Suites.", a.Dispatcher.Retrying),
+		gauge("postflight_http_requests_waiting", "Requests that wait for a run to end.", a.waiting.InUse),
+	} {
+		if err := a.Registerer.Register(c); err != nil {
 			return fmt.Errorf("register the metrics of the HTTP API: %w", err)
 		}
 	}
 	return nil
+}
+
+func gauge(name, help string, value func() int) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help},
+		func() float64 { return float64(value()) })
 }

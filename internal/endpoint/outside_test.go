@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/greenlight"
 )
 
 // TestConnectionsOfWhoHasNoKey: an answer to somebody without a key is the last on its connection.
@@ -54,27 +54,9 @@ func TestLinksIgnoreTheHostHeader(t *testing.T) {
 	r.Host = "evil.example.com"
 	r.Header.Set("X-Forwarded-Host", "evil.example.com")
 	w := h.exchange(r)
-	got := decode[greenlight.Answer](t, w)
+	got := decode[httpapi.Greenlight](t, w)
 	if want := "/runs/acme/a"; got.RootRunURL != want || got.BlockingBugURLs[0] != want || strings.Contains(w.Body.String(), "evil") {
 		t.Errorf("links of %s, want %s", w.Body, want)
-	}
-}
-
-// TestStoredTimesAreTheServers: what is stored is by the API server's clock, whatever this one says.
-func TestStoredTimesAreTheServers(t *testing.T) {
-	h := start(t, setup{
-		objects: acme(trigger("smoke")),
-		config:  func(c *Config) { c.ServerTime = func(t time.Time) time.Time { return t.Add(-time.Hour) } },
-	})
-	h.notify(`{"sha":"` + sha + `","ephemeral_environment":true,"deployment_url":"https://pr-7.example.com"}`)
-	if got := h.suites()[0].Spec.ReceivedAt; !got.Time.Equal(noon.Add(-time.Hour)) {
-		t.Errorf("received at %s, want an hour before %s", got, noon)
-	}
-	for _, e := range h.environments() {
-		want := noon.Add(-time.Hour).Add(h.Limits.EphemeralFor)
-		if e.Spec.Ephemeral != nil && (e.Spec.Ephemeral.ExpiresAt.Sub(want)).Abs() > time.Second {
-			t.Errorf("expires at %s, want %s", e.Spec.Ephemeral.ExpiresAt, want)
-		}
 	}
 }
 
@@ -103,7 +85,7 @@ func TestWaitingKeepsNothing(t *testing.T) {
 func heapOfWaiting(t *testing.T, clients, bytes int) int {
 	h := start(t, setup{objects: acme(aRun("a", 0)), config: func(c *Config) { c.Now = time.Now }})
 	server := httptest.NewUnstartedServer(h.API)
-	h.Limits.Apply(server.Config)
+	h.Limits.Apply(server.Config, budget)
 	server.Start()
 	defer server.Close()
 	defer h.Drain()
@@ -120,9 +102,9 @@ func heapOfWaiting(t *testing.T, clients, bytes int) int {
 		}
 		fmt.Fprint(c, "\r\n")
 	}
-	for deadline := time.Now().Add(10 * time.Second); h.waiting.count() < clients; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(10 * time.Second); h.waiting.InUse() < clients; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("%d of %d requests wait", h.waiting.count(), clients)
+			t.Fatalf("%d of %d requests wait", h.waiting.InUse(), clients)
 		}
 	}
 	return heap() - before

@@ -1,10 +1,11 @@
 package endpoint
 
 import (
-	"slices"
+	"errors"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/dispatch"
 )
 
 // What travels over HTTP.
@@ -15,80 +16,63 @@ type (
 	problem     = httpapi.Problem
 )
 
-func named(name string) *environment { return &environment{Alias: name, IsStatic: true} }
-
-func describe(e *v1alpha1.Environment) *environment {
-	return &environment{ID: string(e.UID), Alias: e.Name, IsStatic: e.Spec.Ephemeral == nil}
+func newReply(r dispatch.Result) *reply {
+	reply := &reply{Results: make([]result, len(r.Triggers)), Environment: firstEnvironment(r)}
+	for i, t := range r.Triggers {
+		reply.Results[i] = newResult(t)
+	}
+	return reply
 }
 
-// reply makes one answer of all outcomes. A run that is known is always told: its id may be the only
-// thing that leads to it. So a notification of which some Triggers' outcome is not known fails as a
-// whole only where there is no run to tell of; otherwise those Triggers have a failure_reason, which
-// says that it is not known.
-func (o *order) reply(outcomes []outcome) (*reply, error) {
-	results := make([]result, len(outcomes))
-	for i, outcome := range outcomes {
-		results[i] = outcome.result()
-	}
-	if !has(outcomes, created) && !has(outcomes, duplicate) {
-		switch {
-		case has(outcomes, unknown):
-			return nil, o.failAsAWhole(outcomes)
-		case has(outcomes, gone):
-			return nil, &failure{code: "run_not_found",
-				message: "Run not found: the namespace of the team is missing or being deleted. Ask the operator of this service."}
-		}
-	}
-	return &reply{Results: results, Environment: firstEnvironment(outcomes)}, nil
-}
-
-// failAsAWhole tells a server that had no room from a cluster that did not answer.
-func (o *order) failAsAWhole(outcomes []outcome) error {
-	f := &failure{code: "unavailable", results: settled(outcomes), message: o.undecided()}
-	if o.hold.wasTurnedAway() {
-		f.code = "overloaded"
-	}
-	return f
-}
-
-func (o outcome) result() result {
-	r := result{TriggerID: o.trigger}
-	switch o.decision {
-	case created:
-		r.CreatedSuiteID = o.suiteID
-	case duplicate:
-		r.DuplicateSuiteID = o.suiteID
+func newResult(t dispatch.TriggerResult) result {
+	r := result{TriggerID: t.Trigger}
+	switch t.Decision {
+	case dispatch.Created:
+		r.CreatedSuiteID = t.SuiteID
+	case dispatch.Duplicate:
+		r.DuplicateSuiteID = t.SuiteID
 	default:
-		r.FailureReason = o.reason
+		r.FailureReason = t.Reason
 	}
 	return r
 }
 
-func has(outcomes []outcome, d decision) bool {
-	return slices.ContainsFunc(outcomes, func(o outcome) bool { return o.decision == d })
-}
-
-// settled are the results that are known for good, for a client that is told of a failure.
-func settled(outcomes []outcome) []result {
-	var results []result
-	for _, o := range outcomes {
-		if o.decision != unknown {
-			results = append(results, o.result())
-		}
-	}
-	return results
-}
-
 // firstEnvironment is that of the first Trigger whose Environment exists, or else of the first.
 // Clients want one; Triggers of one notification mostly share theirs.
-func firstEnvironment(outcomes []outcome) *environment {
-	for _, o := range outcomes {
-		if o.environment.ID != "" {
-			return o.environment
+func firstEnvironment(r dispatch.Result) *environment {
+	for _, t := range r.Triggers {
+		if t.Environment.UID != "" {
+			return newEnvironment(t.Environment)
 		}
 	}
-	if len(outcomes) == 0 {
+	if len(r.Triggers) == 0 {
 		return nil
 	}
-	return outcomes[0].environment
+	return newEnvironment(r.Triggers[0].Environment)
+}
+
+func newEnvironment(e *v1alpha1.Environment) *environment {
+	return &environment{ID: string(e.UID), Alias: e.Name, IsStatic: e.Spec.Ephemeral == nil}
+}
+
+// dispatchCodes are the failure codes of notifications that failed as a whole.
+var dispatchCodes = map[dispatch.ErrorKind]string{
+	dispatch.Overloaded:    "overloaded",
+	dispatch.Unavailable:   "unavailable",
+	dispatch.NamespaceGone: "run_not_found",
+}
+
+// dispatchFailure has the results that are known, unless they are gone with the namespace.
+func dispatchFailure(err error, r dispatch.Result) error {
+	whole, ok := errors.AsType[*dispatch.Error](err)
+	if !ok {
+		return err
+	}
+	f := &failure{code: dispatchCodes[whole.Kind], message: whole.Message, cause: whole.Unwrap()}
+	for _, t := range r.Triggers {
+		if t.Decision != dispatch.Unknown && whole.Kind != dispatch.NamespaceGone {
+			f.results = append(f.results, newResult(t))
+		}
+	}
+	return f
 }

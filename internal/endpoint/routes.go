@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Route is one way in. Paths are patterns of http.ServeMux without a method.
+// Route is a method and a path, which is a pattern of http.ServeMux, and their handler.
 type Route struct {
 	Method  string
 	Path    string
@@ -14,7 +14,7 @@ type Route struct {
 	Auth    bool // the handler is called only for an authenticated request
 }
 
-// routes are all there are.
+// routes are all routes of the API.
 func (a *API) routes() []Route {
 	return []Route{
 		{http.MethodPost, "/api/webhooks/deploy_success", a.deploySuccess, true},
@@ -24,29 +24,29 @@ func (a *API) routes() []Route {
 	}
 }
 
-// newMux has one handler per path, which knows the methods: ServeMux would answer a wrong one in
-// plain text.
-func (a *API) newMux() *http.ServeMux {
+// newMux has one handler per path for all methods: ServeMux would answer a wrong method in plain text.
+func (a *API) newMux(all []Route) *http.ServeMux {
 	byPath := map[string][]Route{}
-	for _, r := range a.routes() {
+	for _, r := range all {
 		byPath[r.Path] = append(byPath[r.Path], r)
 	}
 	mux := http.NewServeMux()
 	for path, routes := range byPath {
-		handler := a.handler(func(w http.ResponseWriter, r *Request) error { return a.dispatch(w, r, routes) })
+		handler := a.handler(func(w http.ResponseWriter, r *Request) error { return a.route(w, r, routes) })
 		mux.Handle(path, handler)
-		if strings.HasSuffix(path, "{id}") { // an id that holds an encoded slash is a wrong id, not another path
+		if strings.HasSuffix(path, "{id}") { // an id with an encoded slash is a wrong id, not another path
 			mux.Handle(path+"/{rest...}", handler)
 		}
 	}
 	mux.Handle("/", a.handler(func(_ http.ResponseWriter, r *Request) error {
 		r.route = "other"
-		return &failure{code: "not_found", message: "There is nothing at this path. Check the base URL; /openapi.yaml lists the paths that exist."}
+		return &failure{code: "not_found",
+			message: "There is nothing at this path. Check the base URL; /openapi.yaml lists the paths that exist."}
 	}))
 	return mux
 }
 
-func (a *API) dispatch(w http.ResponseWriter, r *Request, routes []Route) error {
+func (a *API) route(w http.ResponseWriter, r *Request, routes []Route) error {
 	i := slices.IndexFunc(routes, func(route Route) bool { return route.Method == r.Method })
 	if i < 0 {
 		return methodNotAllowed(routes)
@@ -58,7 +58,14 @@ func (a *API) dispatch(w http.ResponseWriter, r *Request, routes []Route) error 
 		return err
 	}
 	w.Header().Del("Connection")
-	return a.bounded(w, r, routes[i].Handler)
+	// Only authenticated requests are limited: otherwise anybody could take all slots, with answers that are never
+	// read.
+	if !r.acquire(a.inFlight) {
+		return overloaded("The server is answering as many requests as it can, or as many of this team as leave room for others. " +
+			"Send the request again in a few seconds.")
+	}
+	defer r.release()
+	return routes[i].Handler(w, r)
 }
 
 func methodNotAllowed(routes []Route) error {

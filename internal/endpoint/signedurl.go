@@ -16,10 +16,10 @@ type Uploads interface {
 	SignUpload(ctx context.Context, team, path string) (string, error)
 }
 
-// storeRetryAfter is long, as what is missing is configuration.
+// storeRetryAfter is long because the configuration has to change.
 const storeRetryAfter = 5 * time.Minute
 
-// signUpload never asks the store, so it answers while the store is away.
+// signUpload sends no request to the store, so it also answers while the store is away.
 func (a *API) signUpload(w http.ResponseWriter, r *Request) error {
 	path, err := fileOf(r.URL.RawQuery)
 	if err != nil {
@@ -27,7 +27,8 @@ func (a *API) signUpload(w http.ResponseWriter, r *Request) error {
 	}
 	if a.Uploads == nil {
 		return &failure{code: "store_not_configured", retryAfter: storeRetryAfter,
-			message: "No store for files is configured, so nothing can be uploaded. Ask the operator of this service to set --store-bucket and --store-endpoint."}
+			message: "No store for files is configured, so nothing can be uploaded. " +
+				"Ask the operator of this service to set --store-bucket and --store-endpoint."}
 	}
 	team := r.Principal.Team.Name
 	signed, err := a.Uploads.SignUpload(r.Context(), team, path)
@@ -44,8 +45,8 @@ func (a *API) signUpload(w http.ResponseWriter, r *Request) error {
 	return nil
 }
 
-// fileOf is the one parameter that there has to be. The query is not read by URL.Query, which drops
-// what it cannot decode: a part of a path that got lost would be another path.
+// fileOf is the one required parameter. URL.Query would drop what it cannot decode, and a path without a part
+// is another path.
 func fileOf(query string) (string, error) {
 	values, err := url.ParseQuery(query)
 	if err != nil {
@@ -64,7 +65,7 @@ func fileOf(query string) (string, error) {
 	}
 }
 
-func invalidFile(words string) error {
+func invalidFile(reason string) error {
 	return &failure{code: "invalid_file", message: fmt.Sprintf(
-		"The query parameter \"file\" %s. Accepted extensions: %s.", words, inputpath.Extensions())}
+		"The query parameter \"file\" %s. Accepted extensions: %s.", reason, inputpath.Extensions())}
 }

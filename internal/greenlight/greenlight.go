@@ -1,3 +1,7 @@
+// Package greenlight decides whether a pipeline that waits for a run may go on.
+//
+// It is pure: the run and the one that counts for it in, the answer out. Existing clients read the names of the
+// fields.
 package greenlight
 
 import (
@@ -8,13 +12,9 @@ import (
 	"github.com/postflight-dev/postflight/internal/suite"
 )
 
-// Answer is what a pipeline is told.
-type Answer = httpapi.Greenlight
-
-// Relevant is the run that counts for root: root itself, or, once it was superseded, the newest run of
-// its stream and its Trigger that came after it. A stream may have runs of several Triggers, whose tests
-// say nothing about these: where only such a run came after it, root itself counts. A run that is only
-// about to be superseded still counts: it may yet end by itself.
+// Relevant is the run that counts for root: root itself, or, once it was superseded, the newest later run of its
+// stream and its Trigger. Runs of other Triggers in the stream do not count, because their tests differ. A run
+// that is about to be superseded counts: it may still end by itself.
 func Relevant(root *v1alpha1.Suite, stream []*v1alpha1.Suite) *v1alpha1.Suite {
 	if root.State() != v1alpha1.ReasonSuperseded {
 		return root
@@ -29,9 +29,9 @@ func Relevant(root *v1alpha1.Suite, stream []*v1alpha1.Suite) *v1alpha1.Suite {
 }
 
 // Of is the answer about root, for which the relevant run counts.
-func Of(root, relevant *v1alpha1.Suite, url func(*v1alpha1.Suite) string) Answer {
+func Of(root, relevant *v1alpha1.Suite, url func(*v1alpha1.Suite) string) httpapi.Greenlight {
 	stage := stageOf(relevant)
-	answer := Answer{
+	answer := httpapi.Greenlight{
 		RootRunID:              root.Name,
 		RootRunURL:             url(root),
 		RelevantRunID:          relevant.Name,
@@ -51,9 +51,9 @@ func Of(root, relevant *v1alpha1.Suite, url func(*v1alpha1.Suite) string) Answer
 	return answer
 }
 
-// stageOf goes by whether the run has ended first, so that no word the condition may have one day
-// can make a client wait for a run that is over. A superseded run is the relevant one only where no
-// newer run of its Trigger exists; nothing more will be known.
+// stageOf first checks whether the run has ended, so that no future reason of the condition makes a client wait
+// for a run that is over. A superseded run is relevant only if no newer run of its Trigger exists; then there
+// will be no result.
 func stageOf(s *v1alpha1.Suite) httpapi.Stage {
 	switch {
 	case !s.Finished():

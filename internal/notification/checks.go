@@ -1,6 +1,7 @@
 package notification
 
 import (
+	"cmp"
 	"net/url"
 	"strconv"
 	"strings"
@@ -9,10 +10,10 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// check gives a value that is not empty the form in which it is stored, or says what is wrong.
+// check returns a value that is not empty in the form in which it is stored, or the reason why it is invalid.
 type check func(value string) (stored, reason string)
 
-// branch takes every name that git does; git allows no control characters.
+// branch accepts every name that git does; git allows no control characters.
 func branch(value string) (string, string) {
 	if strings.ContainsFunc(value, unicode.IsControl) {
 		return "", "must not hold control characters"
@@ -20,7 +21,7 @@ func branch(value string) (string, string) {
 	return value, tooLong(value, MaxBranchBytes)
 }
 
-// sha takes any printable text, since not everything that is deployed is a commit.
+// sha accepts any printable text, because not everything that is deployed is a commit.
 func sha(value string) (string, string) {
 	value = strings.TrimSpace(value)
 	if IsCommit(value) {
@@ -55,8 +56,8 @@ func hostingService(value string) (string, string) {
 
 const urlShape = "must be an absolute http or https URL, such as https://staging.example.com/shop"
 
-// httpURL takes URLs that a browser opens. One with a user name or password is refused: it would
-// show in pages, in logs and on the code host.
+// httpURL accepts URLs that a browser opens, without a user name and a password: these would show in pages, in
+// logs and on the code host.
 func httpURL(value string) (string, string) {
 	if reason := tooLong(value, MaxURLBytes); reason != "" {
 		return "", reason
@@ -67,7 +68,8 @@ func httpURL(value string) (string, string) {
 	case strings.ContainsFunc(value, odd) || err != nil || u.Scheme != "http" && u.Scheme != "https":
 		return "", urlShape
 	case u.User != nil:
-		return "", "must not hold a user name or a password; hand them to the tests as variables, better from a Secret that the Environment names in variablesFrom"
+		return "", "must not hold a user name or a password; " +
+			"pass them to the tests as variables, better from a Secret that the Environment names in variablesFrom"
 	case u.Hostname() == "" || !validPort(u.Port()):
 		return "", urlShape
 	}
@@ -75,10 +77,7 @@ func httpURL(value string) (string, string) {
 }
 
 func validPort(port string) bool {
-	if port == "" {
-		return true
-	}
-	_, err := strconv.ParseUint(port, 10, 16)
+	_, err := strconv.ParseUint(cmp.Or(port, "0"), 10, 16)
 	return err == nil
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Decode reads a notification from the body of a request. Its error is an *InvalidError.
+// Decode reads a notification in the format of the HTTP contract. Its error is an *InvalidError.
 func Decode(body []byte) (*Notification, error) {
 	r, err := newReader(body)
 	if err != nil {
@@ -70,8 +70,7 @@ func (d *decoder) member(name string) error {
 	}
 }
 
-// checked reads a string into a field, in the form that the check gives it. The empty string is
-// absent.
+// checked reads a string into a field, in the form that the check returns. The empty string means absent.
 func (d *decoder) checked(field *string, check check) error {
 	value, err := d.text()
 	if err != nil || value == "" {
@@ -99,8 +98,7 @@ func (d *decoder) ephemeralEnvironment() (err error) {
 	return err
 }
 
-// pullRequestNumber reads either of the two names: what GitLab calls a merge request is a pull
-// request to everybody else. Both are accepted together if they agree.
+// pullRequestNumber reads either of the two names, or both if they agree.
 func (d *decoder) pullRequestNumber() error {
 	written, err := d.number()
 	if err != nil || written == "" {

@@ -9,11 +9,11 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// InvalidError says why a body is not a notification, in words for who sent it.
+// InvalidError says why a body is not a notification, to the sender.
 type InvalidError struct {
-	// Field is the path of the member at fault, e.g. variables.FOO; empty for the body as a whole.
+	// Field is the path of the wrong member, e.g. variables.FOO; empty for the body as a whole.
 	Field string
-	// Reason goes on where "The field ..." or "The request body ..." starts, without a full stop.
+	// Reason completes the sentence "The field ..." or "The request body ...", without a full stop.
 	Reason string
 }
 
@@ -25,8 +25,8 @@ func (e *InvalidError) Error() string {
 	return "The field " + e.Field + " " + e.Reason + "."
 }
 
-// fieldPath renders a JSON pointer as people write paths: /variables/FOO is variables.FOO. Names
-// that would not read well there are quoted, and long ones cut.
+// fieldPath renders a JSON pointer as people write paths: /variables/FOO is variables.FOO. It quotes names with
+// special characters, and cuts long ones.
 func fieldPath(pointer jsontext.Pointer) string {
 	var path strings.Builder
 	for token := range pointer.Tokens() {
@@ -49,7 +49,7 @@ func plainOrQuoted(name string) string {
 	return cut(name)
 }
 
-// quote makes a part of the body fit for a log.
+// quote makes a part of the body safe for a log.
 func quote(s string) string {
 	return strconv.Quote(cut(s))
 }

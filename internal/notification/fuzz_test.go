@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// FuzzDecode holds Decode against the standard library, and what it accepts against the bounds.
+// FuzzDecode compares Decode with the standard library, and what it accepts with the bounds.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(typical))
 	f.Fuzz(func(t *testing.T, body []byte) {
@@ -104,7 +104,7 @@ func encode(t *testing.T, n *Notification) []byte {
 // variableName is the rule of the API type Variables, as the API server reads it.
 var variableName = regexp.MustCompile(`^[-._a-zA-Z][-._a-zA-Z0-9]*$`)
 
-// FuzzNames holds the rules for names, branches and commits against a second telling of them.
+// FuzzNames compares the rules for names, branches and commits with a second implementation.
 func FuzzNames(f *testing.F) {
 	f.Add("LD_PRELOAD")
 	f.Fuzz(func(t *testing.T, name string) {

@@ -10,23 +10,22 @@ const (
 	// and is the bound of Suite.spec.deployment.branch.
 	MaxBranchBytes = 1024
 
-	// MaxSHABytes is twice the longest commit, since other text, such as an image digest with its
-	// algorithm, is welcome too.
+	// MaxSHABytes is twice the longest commit, because other text, such as an image digest with its algorithm,
+	// is accepted too.
 	MaxSHABytes = 128
 
 	// MaxURLBytes is what browsers, proxies and code hosts take in practice.
 	MaxURLBytes = 2048
 
-	// MaxTextBytes bounds what people name: deployment types, deduplication keys, repositories.
-	// Triggers cannot hold longer ones to compare with.
+	// MaxTextBytes bounds the names that people choose: deployment types, deduplication keys, repositories.
+	// Triggers have the same bound.
 	MaxTextBytes = 256
 
-	// MaxPullRequestNumber is the largest integer that every reader of JSON keeps exactly.
+	// MaxPullRequestNumber is the largest integer that every JSON parser keeps exactly.
 	MaxPullRequestNumber = 1<<53 - 1
 
 	// MaxVariables, MaxVariableNameBytes and MaxVariableBytes are the bounds of the API type
-	// Variables. A Linux process takes at most 128 KiB as one variable, and pays for each when it
-	// starts.
+	// Variables. Linux allows at most 128 KiB per variable, and copies all of them when a process starts.
 	MaxVariables         = 128
 	MaxVariableNameBytes = 256
 	MaxVariableBytes     = 32 << 10
@@ -35,6 +34,6 @@ const (
 	// the Suite and again in its Job, and lists of both must stay small.
 	MaxVariablesBytes = 64 << 10
 
-	// maxQuoted bounds what an error repeats of a name in the body: it ends in logs.
+	// maxQuoted bounds how much of a name in the body an error repeats, because errors are logged.
 	maxQuoted = 64
 )

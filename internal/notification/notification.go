@@ -1,21 +1,18 @@
 // Package notification turns the body of a deployment notification into a validated Notification.
 //
-// It is strict about JSON and lenient about what it does not know: a name given twice, trailing
-// data, invalid UTF-8, deep nesting and a value of the wrong type are errors; unknown members are
-// skipped. Names of members are case-sensitive. A number or a boolean is never read as a string,
-// nor the other way round.
+// Decode is strict about JSON, but skips unknown members: a name given twice, trailing data, invalid UTF-8, deep
+// nesting and a value of the wrong type are errors. Names of members are case-sensitive. A number or a boolean
+// is never read as a string, nor the other way round.
 //
-// Pipelines fill a body from variables that are not always set, and clients send null for options
-// that were not given. So, for every member, null means absent; and for every string, repository
-// included, so does the empty string. Only the value of a variable may be empty: a test can tell a
-// variable that is set and empty from one that is not set.
+// Pipelines fill a body from variables that are not always set, and clients send null for missing options. So
+// null means absent for every member, and the empty string for every string, repository included. Only the
+// value of a variable may be empty: for a test, an empty variable differs from one that is not set.
 //
-// A value is stored as it was sent, apart from this: a SHA is trimmed, and lower-cased where it is
-// a commit's; the hosting service gets the spelling of the API.
+// A value is stored as it was sent, with two exceptions: a SHA is trimmed, and lower-cased if it is a commit's;
+// the hosting service gets the spelling of the API.
 //
-// The error is a sentence for the person who reads the log of the pipeline. It names the member, by
-// its path, and what to send. It never quotes a value that may hold a secret: no URL and no
-// variable.
+// The error is a sentence for the person who reads the log of the pipeline. It names the path of the member,
+// and says what to send. It never quotes a value that may hold a secret: no URL and no variable.
 package notification
 
 import (
@@ -24,10 +21,10 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// Notification says that something was deployed. Decode makes it, and checks it: the fields are
-// within the bounds of limits.go, but hostile all the same, since anybody may name a branch.
+// Notification says that something was deployed. Its fields are within the bounds of limits.go. Do not trust
+// them: anybody may name a branch.
 type Notification struct {
-	// Branch as it was sent; BranchName is what it is compared by. Empty where absent, as all are.
+	// Branch as it was sent; compare its BranchName. Every field is empty if absent.
 	Branch string
 	// SHA identifies what was deployed: a commit in lower case, or any other text.
 	SHA string
@@ -51,25 +48,13 @@ type Notification struct {
 	EphemeralEnvironment bool
 }
 
-// BranchName is a branch without "refs/heads/", which is how Triggers name branches.
+// BranchName is a branch without "refs/heads/", as Triggers name branches.
 func BranchName(branch string) string {
 	return strings.TrimPrefix(branch, "refs/heads/")
 }
 
-// IsCommit reports whether a SHA can be that of a commit: 40 hexadecimal digits, or 64 in a repository
-// that uses SHA-256. Only those get a check on the code host.
+// IsCommit reports whether a SHA can be that of a commit: 40 hexadecimal digits, or 64 in a repository that uses
+// SHA-256. Only those get a check on the code host.
 func IsCommit(sha string) bool {
-	if len(sha) != 40 && len(sha) != 64 {
-		return false
-	}
-	for i := range len(sha) {
-		if !isHex(sha[i]) {
-			return false
-		}
-	}
-	return true
-}
-
-func isHex(c byte) bool {
-	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
+	return (len(sha) == 40 || len(sha) == 64) && strings.Trim(sha, "0123456789abcdefABCDEF") == ""
 }

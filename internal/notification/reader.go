@@ -5,19 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// reader reads a body token by token. Its errors name the member that was read last.
+// reader reads a body token by token. Its errors name the last member.
 type reader struct {
 	tokens *jsontext.Decoder
 }
 
-// newReader refuses what no part of a body may hold. Invalid UTF-8 is looked for first, because the
-// tokenizer would report it together with other faults of a string.
+// newReader checks the body as a whole. It looks for invalid UTF-8 first, because the tokenizer would report it
+// together with other errors in a string.
 func newReader(body []byte) (*reader, error) {
 	switch {
 	case len(bytes.TrimSpace(body)) == 0:
@@ -30,8 +31,7 @@ func newReader(body []byte) (*reader, error) {
 	return &reader{tokens: jsontext.NewDecoder(bytes.NewBuffer(body))}, nil
 }
 
-// object reads an object, or null for an absent one. It hands each member's name to member, which
-// reads or skips the value.
+// object reads an object, or null for an absent one. It calls member with each name, to read or skip the value.
 func (r *reader) object(want string, member func(name string) error) error {
 	switch kind := r.tokens.PeekKind(); kind {
 	case jsontext.KindNull, jsontext.KindBeginObject:
@@ -67,7 +67,7 @@ func (r *reader) boolean() (bool, error) {
 	return err == nil && value.Kind() == jsontext.KindTrue, err
 }
 
-// number reads a number as it is written, or "" for null.
+// number reads a number as it was sent, or "" for null.
 func (r *reader) number() (string, error) {
 	value, err := r.scalar("a number", jsontext.KindNumber)
 	if err != nil || value.Kind() == jsontext.KindNull {
@@ -78,25 +78,22 @@ func (r *reader) number() (string, error) {
 
 // scalar reads a value of one of the kinds, or null.
 func (r *reader) scalar(want string, kinds ...jsontext.Kind) (jsontext.Token, error) {
-	kind := r.tokens.PeekKind()
-	for _, k := range append(kinds, jsontext.KindNull) {
-		if kind == k {
-			return r.next()
-		}
+	if kind := r.tokens.PeekKind(); kind == jsontext.KindNull || slices.Contains(kinds, kind) {
+		return r.next()
 	}
 	return jsontext.Token{}, r.wrongType(want)
 }
 
-// wrongType reads on to the value that is not what was wanted, so that the error can name it.
+// wrongType reads the value that has the wrong type, so that the error can name it.
 func (r *reader) wrongType(want string) error {
 	token, err := r.next()
 	if err != nil {
 		return err
 	}
-	return r.invalid(fmt.Sprintf("must be %s, not %s", want, describe(token.Kind())))
+	return r.invalid(fmt.Sprintf("must be %s, not %s", want, kindNames[token.Kind()]))
 }
 
-// skip reads over a value that means nothing here; it must be sound JSON all the same.
+// skip reads a value of any type, which must be valid JSON too.
 func (r *reader) skip() error {
 	depth := r.tokens.StackDepth()
 	for {
@@ -109,13 +106,13 @@ func (r *reader) skip() error {
 	}
 }
 
-// end makes sure that nothing follows.
+// end returns an error if anything follows.
 func (r *reader) end() error {
 	_, err := r.tokens.ReadToken()
 	if errors.Is(err, io.EOF) {
 		return nil
 	}
-	return &InvalidError{Reason: "goes on after the JSON object; send one object and nothing after it"}
+	return &InvalidError{Reason: "continues after the JSON object; send one object and nothing after it"}
 }
 
 func (r *reader) next() (jsontext.Token, error) {
@@ -129,7 +126,7 @@ func (r *reader) next() (jsontext.Token, error) {
 	return token, nil
 }
 
-// invalid is an error about the value that was read last.
+// invalid is an error about the last value.
 func (r *reader) invalid(reason string) error {
 	return &InvalidError{Field: fieldPath(r.tokens.StackPointer()), Reason: reason}
 }
@@ -147,8 +144,8 @@ func syntaxError(err error) error {
 	return &InvalidError{Reason: fmt.Sprintf("is not valid JSON at byte %d: %s", syntax.ByteOffset, cause(syntax.Err))}
 }
 
-// cause keeps of a syntax error what repeats no more of the body than one character: the rest may be
-// part of a secret.
+// cause drops the parts of a syntax error that repeat more than one character of the body: they may be part of a
+// secret.
 func cause(err error) string {
 	message := err.Error()
 	if strings.HasPrefix(message, "invalid character ") {
@@ -161,19 +158,7 @@ func cause(err error) string {
 	return message
 }
 
-func describe(kind jsontext.Kind) string {
-	switch kind {
-	case jsontext.KindString:
-		return "a string"
-	case jsontext.KindNumber:
-		return "a number"
-	case jsontext.KindTrue, jsontext.KindFalse:
-		return "a boolean"
-	case jsontext.KindBeginArray:
-		return "an array"
-	case jsontext.KindNull:
-		return "null"
-	default:
-		return "an object"
-	}
+var kindNames = map[jsontext.Kind]string{
+	jsontext.KindString: "a string", jsontext.KindNumber: "a number", jsontext.KindTrue: "a boolean", jsontext.KindFalse: "a boolean",
+	jsontext.KindBeginArray: "an array", jsontext.KindBeginObject: "an object", jsontext.KindNull: "null",
 }

@@ -11,7 +11,7 @@ import (
 const repositoryShape = `an object {"owner": ..., "name": ...} or {"namespace": ..., "name": ...}, or a string "owner/name"`
 
 // repository reads the full name of a repository. Clients send {owner, name} for GitHub and
-// {namespace, name} for GitLab, where the namespace may hold slashes; people write "owner/name".
+// {namespace, name} for GitLab, where the namespace may have slashes; people write "owner/name".
 func (d *decoder) repository() error {
 	if d.tokens.PeekKind() == jsontext.KindString {
 		return d.checked(&d.n.Repository, repository)
@@ -80,7 +80,7 @@ func repositoryPart(part string) (string, string) {
 	return part, tooLong(part, MaxTextBytes)
 }
 
-// tooLong is the reason against a value of more bytes than the limit.
+// tooLong is the reason why a value of more bytes than the limit is invalid, or empty.
 func tooLong(value string, limit int) string {
 	if len(value) <= limit {
 		return ""

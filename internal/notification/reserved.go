@@ -1,41 +1,32 @@
 package notification
 
-import "strings"
+import (
+	"slices"
+	"strings"
 
-// Reserved reports whether a notification may not set a variable of that name. A notification with
-// one is accepted all the same: the run it asks for cannot be created, which is an outcome of each
-// Trigger.
+	"k8s.io/apimachinery/pkg/util/sets"
+)
+
+// Reserved reports whether a notification may not set a variable of that name. The notification is valid; no
+// Trigger creates a run for it.
 //
-// Reserved is what the platform sets itself, and what makes a loader, a shell, a language runtime or
-// a tool of the build run code, load files, trust certificates or talk to hosts of the sender's
-// choice beside the Secrets of a pod that is not the sender's. The list holds what sudo, glibc
-// (for setuid programs) and CI systems refuse, and the same kind of settings of the tools that test
-// images have. It cannot be complete; Trigger.spec.allowVariables can.
+// Reserved are the names that the platform sets itself, and those by which the sender could make a loader, a
+// shell, a language runtime or a build tool run code, load files, trust certificates or talk to other hosts,
+// next to the Secrets of a pod. The list has what sudo, glibc (for setuid programs) and CI systems refuse, and
+// similar settings of the tools in test images. It cannot be complete; Trigger.spec.allowVariables can.
 //
-// Names that merely configure a program or a test, such as URL, GREP, BROWSER, NODE_ENV or CI, are
-// not reserved: to set such is what variables are for. Neither is ENV, although interactive shells
-// read the file that it names: those of a pod are not interactive, and pipelines call it that. A
-// Trigger or an Environment may set any name.
+// Names that merely configure a program or a test, such as URL, GREP, BROWSER, NODE_ENV or CI, are not reserved:
+// variables exist to set them. ENV is not reserved either: only interactive shells read the file that it names,
+// and pipelines use it. A Trigger or an Environment may set any name.
 //
-// Names are compared in any case: npm and yarn read their settings so, proxies are named in both,
-// and in a Windows container no name has a case.
+// Case is ignored: npm and yarn ignore it, proxies are named in both cases, and Windows has none.
 func Reserved(name string) bool {
 	name = strings.ToUpper(name)
-	if _, ok := harmlessNames[name]; ok {
-		return false
-	}
-	if _, ok := reservedNames[name]; ok {
-		return true
-	}
-	for _, prefix := range reservedPrefixes {
-		if strings.HasPrefix(name, prefix) {
-			return true
-		}
-	}
-	return false
+	return !harmlessNames.Has(name) && (reservedNames.Has(name) ||
+		slices.ContainsFunc(reservedPrefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) }))
 }
 
-// Allowed reports whether a Trigger's allowVariables hold the name of a variable. Nil allows all.
+// Allowed reports whether a Trigger's allowVariables include the name of a variable. Nil allows all.
 func Allowed(name string, allow []string) bool {
 	for _, entry := range allow {
 		if start, glob := strings.CutSuffix(entry, "*"); name == entry || glob && strings.HasPrefix(name, start) {
@@ -46,7 +37,8 @@ func Allowed(name string, allow []string) bool {
 }
 
 // harmlessNames begin like settings of git, which does not read them; pipelines pass them on.
-var harmlessNames = set("GIT_BRANCH", "GIT_COMMIT", "GIT_COMMIT_SHA", "GIT_LOCAL_BRANCH", "GIT_PREVIOUS_COMMIT", "GIT_REF", "GIT_SHA", "GIT_TAG", "GIT_URL")
+var harmlessNames = sets.New("GIT_BRANCH", "GIT_COMMIT", "GIT_COMMIT_SHA", "GIT_LOCAL_BRANCH",
+	"GIT_PREVIOUS_COMMIT", "GIT_REF", "GIT_SHA", "GIT_TAG", "GIT_URL")
 
 var reservedPrefixes = []string{
 	// Set by the platform.
@@ -57,7 +49,7 @@ var reservedPrefixes = []string{
 	"BASH_",
 	// Folders in which programs look for settings and plug-ins.
 	"XDG_",
-	// Node.js: package managers, which can be told to run other scripts, and runtimes beside it.
+	// Node.js: package managers, which can run other scripts, and other runtimes.
 	"NPM_CONFIG_", "PNPM_", "YARN_", "COREPACK_", "TS_NODE_", "BUN_", "DENO_", "ELECTRON_",
 	// Python: modules, start-up files and warnings that import code; where packages come from;
 	// pytest's options and plug-ins.
@@ -81,7 +73,7 @@ var reservedPrefixes = []string{
 	"VK_", "GST_PLUGIN_", "MAGICK_",
 }
 
-var reservedNames = set(
+var reservedNames = sets.New(
 	// Set by the platform.
 	"RUN_INPUTS_DIR", "HOSTNAME",
 	// How a process finds programs, settings, character sets, messages and terminals.
@@ -95,7 +87,8 @@ var reservedNames = set(
 	// Programs that other programs start.
 	"EDITOR", "VISUAL", "PAGER", "MANPAGER", "LESSOPEN", "LESSCLOSE", "RSYNC_RSH", "CC", "CXX",
 	// Options and settings of tools that scripts use.
-	"TAR_OPTIONS", "GREP_OPTIONS", "XZ_OPT", "XZ_DEFAULTS", "ZIPOPT", "UNZIP", "WGETRC", "CURL_HOME", "AWKPATH", "AWKLIBPATH", "VIMINIT", "EXINIT",
+	"TAR_OPTIONS", "GREP_OPTIONS", "XZ_OPT", "XZ_DEFAULTS", "ZIPOPT", "UNZIP", "WGETRC", "CURL_HOME", "AWKPATH", "AWKLIBPATH",
+	"VIMINIT", "EXINIT",
 	// Node.js. Not NODE_ENV.
 	"NODE_OPTIONS", "NODE_PATH", "NODE_REPL_EXTERNAL_MODULE", "NODE_EXTRA_CA_CERTS", "NODE_TLS_REJECT_UNAUTHORIZED",
 	// Browsers of test tools: which program, from where.
@@ -109,26 +102,23 @@ var reservedNames = set(
 	"RUBYOPT", "RUBYLIB", "RUBYPATH", "RUBYSHELL", "SPEC_OPTS", "PHPRC", "PHP_INI_SCAN_DIR", "TCLLIBPATH",
 	"R_HOME", "R_PROFILE", "R_PROFILE_USER", "R_ENVIRON", "R_ENVIRON_USER", "R_LIBS", "R_LIBS_USER", "MIX_HOME", "MIX_EXS", "MIX_ARCHIVES",
 	// Java.
-	"JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "JAVA_OPTS", "JAVA_HOME", "JRE_HOME", "JAVACMD", "CLASSPATH", "M2_HOME", "SBT_OPTS", "JVM_OPTS", "JVM_ARGS", "DEFAULT_JVM_OPTS", "CATALINA_OPTS",
+	"JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "JAVA_OPTS", "JAVA_HOME", "JRE_HOME", "JAVACMD", "CLASSPATH",
+	"M2_HOME", "SBT_OPTS", "JVM_OPTS", "JVM_ARGS", "DEFAULT_JVM_OPTS", "CATALINA_OPTS",
 	// Make, Go, Rust.
-	"MAKEFLAGS", "GNUMAKEFLAGS", "MAKEFILES", "MFLAGS", "GOFLAGS", "GOENV", "GOROOT", "GOPATH", "GOTOOLCHAIN", "GOPRIVATE", "GOINSECURE", "RUSTFLAGS", "RUSTDOCFLAGS",
+	"MAKEFLAGS", "GNUMAKEFLAGS", "MAKEFILES", "MFLAGS", "GOFLAGS", "GOENV", "GOROOT", "GOPATH", "GOTOOLCHAIN", "GOPRIVATE",
+	"GOINSECURE", "RUSTFLAGS", "RUSTDOCFLAGS",
 	// Version control and passwords.
 	"HGRCPATH", "HGMERGE", "HGEDITOR", "SVN_SSH", "GNUPGHOME", "NETRC",
 	// Clients of clouds, clusters and databases. Not AWS_REGION.
-	"KUBECONFIG", "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CA_BUNDLE", "AWS_DATA_PATH", "BOTO_CONFIG",
-	"AZURE_CONFIG_DIR", "GOOGLE_APPLICATION_CREDENTIALS", "DOCKER_CONFIG", "DOCKER_HOST", "DOCKER_CERT_PATH", "DOCKER_CONTEXT", "CONTAINER_HOST", "TF_PLUGIN_CACHE_DIR", "VAULT_ADDR",
+	"KUBECONFIG", "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CA_BUNDLE",
+	"AWS_DATA_PATH", "BOTO_CONFIG",
+	"AZURE_CONFIG_DIR", "GOOGLE_APPLICATION_CREDENTIALS", "DOCKER_CONFIG", "DOCKER_HOST", "DOCKER_CERT_PATH", "DOCKER_CONTEXT",
+	"CONTAINER_HOST", "TF_PLUGIN_CACHE_DIR", "VAULT_ADDR",
 	"PGSERVICEFILE", "PGSYSCONFDIR", "PGPASSFILE", "LIBMYSQL_PLUGINS", "LIBMYSQL_PLUGIN_DIR", "ODBCINI", "ODBCSYSINI",
 	// Whom to trust, and where to write the keys of a connection.
 	"SSL_CERT_FILE", "SSL_CERT_DIR", "SSLKEYLOGFILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SASL_PATH", "VAULT_CACERT", "PGSSLROOTCERT",
 	"GRPC_DEFAULT_SSL_ROOTS_FILE_PATH", "SUDO_ASKPASS",
 	// Libraries of desktops, which load modules by path.
-	"GTK_MODULES", "GTK_PATH", "GIO_MODULE_DIR", "GIO_EXTRA_MODULES", "GDK_PIXBUF_MODULE_FILE", "QT_PLUGIN_PATH", "QML2_IMPORT_PATH", "LIBGL_DRIVERS_PATH",
+	"GTK_MODULES", "GTK_PATH", "GIO_MODULE_DIR", "GIO_EXTRA_MODULES", "GDK_PIXBUF_MODULE_FILE", "QT_PLUGIN_PATH",
+	"QML2_IMPORT_PATH", "LIBGL_DRIVERS_PATH",
 )
-
-func set(names ...string) map[string]struct{} {
-	s := make(map[string]struct{}, len(names))
-	for _, name := range names {
-		s[name] = struct{}{}
-	}
-	return s
-}

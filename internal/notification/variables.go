@@ -35,11 +35,12 @@ func (d *decoder) variables() error {
 func variable(name, value string) string {
 	switch {
 	case !validName(name):
-		return fmt.Sprintf("is not the name of a variable: it must start with a letter, '_', '-' or '.', and go on with these or digits, %d bytes at most", MaxVariableNameBytes)
+		return fmt.Sprintf("is not the name of a variable: it must start with a letter, '_', '-' or '.', "+
+			"and go on with these or digits, %d bytes at most", MaxVariableNameBytes)
 	case len(value) > MaxVariableBytes:
 		return tooLong(value, MaxVariableBytes) + "; put larger data into a file and upload it as a run input"
 	case strings.ContainsRune(value, 0):
-		return "must not hold a NUL character, which no process can be handed"
+		return "must not hold a NUL character, which no process can receive"
 	}
 	return ""
 }
@@ -50,24 +51,16 @@ func tooMany(count, bytes int) error {
 		return &InvalidError{Field: "variables", Reason: fmt.Sprintf("holds more than %d variables; send fewer", MaxVariables)}
 	case bytes > MaxVariablesBytes:
 		return &InvalidError{Field: "variables", Reason: fmt.Sprintf(
-			"is too large: names and values together may have %d bytes; put larger data into a file and upload it as a run input", MaxVariablesBytes)}
+			"is too large: names and values together may have %d bytes; "+
+				"put larger data into a file and upload it as a run input", MaxVariablesBytes)}
 	}
 	return nil
 }
 
+const nameStarts = "-._abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
 // validName is the rule of the API type Variables: what a pod takes as the name of a variable.
 func validName(name string) bool {
-	if name == "" || len(name) > MaxVariableNameBytes {
-		return false
-	}
-	for i := range len(name) {
-		if c := name[i]; !isNameStart(c) && (i == 0 || c < '0' || c > '9') {
-			return false
-		}
-	}
-	return true
-}
-
-func isNameStart(c byte) bool {
-	return c == '-' || c == '.' || c == '_' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+	return name != "" && len(name) <= MaxVariableNameBytes &&
+		strings.Contains(nameStarts, name[:1]) && strings.Trim(name, nameStarts+"0123456789") == ""
 }

@@ -36,7 +36,7 @@ func TestStaleCommentsAreFound(t *testing.T) {
 		"It is bounded by suite.Nowhere.":                                       1,
 		"It is decided in internal/nowhere.":                                    1,
 		"It does what read" + "Whole did.":                                      1,
-		"readOrder is bounded.":                                                 1,
+		"readNotification is bounded.":                                          1,
 	} {
 		file, err := parser.ParseFile(token.NewFileSet(), "", "package endpoint\n\n// "+comment+"\nfunc readBody() {}\n", parser.ParseComments)
 		if err != nil {

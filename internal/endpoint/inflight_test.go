@@ -7,15 +7,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/prometheus/client_golang/prometheus"
-
+	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/match"
 	"github.com/postflight-dev/postflight/internal/notification"
 )
 
 func TestInFlightIsBounded(t *testing.T) {
 	block := &blocking{entered: make(chan struct{}), leave: make(chan struct{})}
-	h := start(t, setup{objects: acme(), config: func(c *Config) { c.Triggers = block }, limits: func(l *Limits) { l.InFlight = 1 }})
+	h := start(t, setup{objects: acme(), triggers: block, limits: func(l *Limits) { l.InFlight = 1 }})
 	done := make(chan int)
 	go func() {
 		w := httptest.NewRecorder()
@@ -36,10 +35,10 @@ func TestInFlightIsBounded(t *testing.T) {
 	}
 }
 
-// TestWhoHasNoKeyTakesNoSlot: an answer that nobody reads would keep it.
+// TestWhoHasNoKeyTakesNoSlot: an answer that is never read would keep it.
 func TestWhoHasNoKeyTakesNoSlot(t *testing.T) {
 	block := &blocking{entered: make(chan struct{}), leave: make(chan struct{})}
-	h := start(t, setup{objects: acme(), config: func(c *Config) { c.Triggers = block }, limits: func(l *Limits) { l.InFlight = 1 }})
+	h := start(t, setup{objects: acme(), triggers: block, limits: func(l *Limits) { l.InFlight = 1 }})
 	cases := map[string]struct {
 		request *http.Request
 		status  int
@@ -66,57 +65,10 @@ type blocking struct {
 	entered, leave chan struct{}
 }
 
-func (b *blocking) Match(string, *notification.Notification, func() bool) (matched, error) {
+func (b *blocking) Match(string, *notification.Notification, func() bool) ([]*v1alpha1.Trigger, error) {
 	b.entered <- struct{}{}
 	<-b.leave
 	return nil, nil
-}
-
-// count is how many are inside.
-func (g *gate) count() int {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.taken
-}
-
-// TestGateIsShared: whoever comes first, others get in.
-func TestGateIsShared(t *testing.T) {
-	limits := DefaultLimits()
-	cases := map[string]struct{ size, alone int }{
-		"none":      {0, 0},
-		"one":       {1, 1},
-		"in flight": {limits.InFlight, 1024},
-		"held":      {limits.Held, 900},
-		"waiting":   {limits.Waiting, 5000},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			g := newGate(tc.size, prometheus.NewGauge(prometheus.GaugeOpts{}))
-			alone := fill(g, "first")
-			if alone < tc.alone || alone > tc.alone+1 {
-				t.Errorf("a team that is alone gets %d of %d, want %d", alone, tc.size, tc.alone)
-			}
-			second, third := fill(g, "second"), fill(g, "third")
-			if tc.size > 100 && (second < tc.size/20 || third < 1) {
-				t.Errorf("then a second one gets %d, and a third %d; want room for both", second, third)
-			}
-			for team, n := range map[string]int{"first": alone, "second": second, "third": third} {
-				for range n {
-					g.leave(team)
-				}
-			}
-			if g.taken != 0 || len(g.of) != 0 || fill(g, "second") != alone {
-				t.Errorf("%d are left behind, of %v", g.taken, g.of)
-			}
-		})
-	}
-}
-
-func fill(g *gate, team string) (n int) {
-	for g.enter(team) {
-		n++
-	}
-	return n
 }
 
 // TestTeamsShareTheServer: one team's notifications do not keep another's out.

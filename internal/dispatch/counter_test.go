@@ -1,4 +1,4 @@
-package endpoint
+package dispatch
 
 import (
 	"fmt"
@@ -48,13 +48,13 @@ func TestSuiteCounter(t *testing.T) {
 		"deleted":                {"", []func(*suiteCounter){observe(nil, a), observe(a, nil)}, suiteBounds{1, 1}, ""},
 		"deleted after its end":  {"", []func(*suiteCounter){observe(nil, a), observe(a, passed), observe(passed, nil)}, suiteBounds{1, 1}, ""},
 		"replaced":               {"The watch missed that it was deleted and made again.", []func(*suiteCounter){observe(nil, passed), observe(passed, a)}, suiteBounds{2, 1}, "maxUnfinishedSuites"},
-		"being created":          {"The watch does not know it yet.", []func(*suiteCounter){reserve("a", noon)}, suiteBounds{0, 1}, "maxUnfinishedSuites"},
+		"being created":          {"The watch does not have it yet.", []func(*suiteCounter){reserve("a", noon)}, suiteBounds{0, 1}, "maxUnfinishedSuites"},
 		"created":                {"It is counted once.", []func(*suiteCounter){reserve("a", noon), observe(nil, a)}, suiteBounds{2, 2}, ""},
 		"created, counts":        {"It is counted once.", []func(*suiteCounter){reserve("a", noon), observe(nil, a)}, suiteBounds{1, 2}, "maxSuites"},
 		"tried again":            {"The same Suite.", []func(*suiteCounter){reserve("a", noon), reserve("a", noon)}, suiteBounds{2, 2}, ""},
-		"never came": {"It was deleted before the watch told of it.",
-			[]func(*suiteCounter){reserve("a", noon.Add(-creationCounts-time.Second))}, suiteBounds{1, 1}, ""},
-		"came late": {"The watch may lag.", []func(*suiteCounter){reserve("a", noon.Add(-creationCounts+time.Second))}, suiteBounds{1, 1}, "maxSuites"},
+		"never came": {"It was deleted before the watch had it.",
+			[]func(*suiteCounter){reserve("a", noon.Add(-reservationLasts-time.Second))}, suiteBounds{1, 1}, ""},
+		"came late": {"The watch may lag.", []func(*suiteCounter){reserve("a", noon.Add(-reservationLasts+time.Second))}, suiteBounds{1, 1}, "maxSuites"},
 		"released": {"It was not created.", []func(*suiteCounter){reserve("a", noon), func(c *suiteCounter) {
 			c.release(client.ObjectKeyFromObject(a))
 		}}, suiteBounds{1, 1}, ""},
@@ -109,20 +109,20 @@ func TestBeyondTheBound(t *testing.T) {
 	body := func(i int) string { return fmt.Sprintf(`{"sha":"%d","branch":"%d"}`, i, i) } // each in a stream of its own
 	var ids []string
 	for i := range 2 {
-		ids = append(ids, h.notify(body(i)).Results[0].CreatedSuiteID)
+		ids = append(ids, h.notify(body(i)).Triggers[0].created())
 	}
 	for i, id := range ids {
-		for _, change := range []string{"", "dryRun=true"} {
-			if got := h.notify(body(i), query(change)).Results[0]; got.DuplicateSuiteID != id || id == "" {
+		for _, mode := range []func(*Request){createMode, dryRun} {
+			if got := h.notify(body(i), mode).Triggers[0]; got.duplicate() != id || id == "" {
 				t.Errorf("%+v, want a duplicate of %q", got, id)
 			}
 		}
 	}
 	want := "The team has as many runs that have not ended as it may have (maxUnfinishedSuites of its Team: 2), so no run was created. " +
 		"Send the notification again once some have ended, or ask the operator of this service to raise maxUnfinishedSuites."
-	for _, change := range []string{"", "dryRun=true"} {
-		if got := h.notify(`{"sha":"one-more"}`, query(change)).Results[0]; got.FailureReason != want {
-			t.Errorf("%s: got %+v, want the reason %q", change, got, want)
+	for _, mode := range []func(*Request){createMode, dryRun} {
+		if got := h.notify(`{"sha":"one-more"}`, mode).Triggers[0]; got.Reason != want {
+			t.Errorf("got %+v, want the reason %q", got, want)
 		}
 	}
 	if n := len(h.suites()); n != 2 {
@@ -135,7 +135,7 @@ func TestBeyondTheBound(t *testing.T) {
 func TestBoundOfOneNotification(t *testing.T) {
 	h := start(t, setup{objects: bound(3, trigger("a"), trigger("b"), trigger("c"), trigger("d"))})
 	letters := map[string]int{}
-	for _, r := range h.notify(withSHA).Results {
+	for _, r := range h.notify(withSHA).Triggers {
 		letters[letter(r)]++
 	}
 	if letters["c"] != 3 || letters["f"] != 2 || len(h.suites()) != 3 {
@@ -148,11 +148,11 @@ func TestRefusedSuiteIsNotCounted(t *testing.T) {
 	f := &faults{creates: repeat(5, fault{err: quotaUsedUp})}
 	h := start(t, setup{objects: bound(1), faults: interceptor.Funcs{Create: f.create}})
 	for i := range 5 {
-		if got := h.notify(fmt.Sprintf(`{"sha":"%d"}`, i)).Results[0]; !strings.Contains(got.FailureReason, "quota") {
+		if got := h.notify(fmt.Sprintf(`{"sha":"%d"}`, i)).Triggers[0]; !strings.Contains(got.Reason, "quota") {
 			t.Fatalf("%+v, want the quota as the reason", got)
 		}
 	}
-	if got := h.notify(withSHA).Results[0]; got.CreatedSuiteID == "" {
+	if got := h.notify(withSHA).Triggers[0]; got.created() == "" {
 		t.Errorf("%+v, want a run", got)
 	}
 }
@@ -164,13 +164,13 @@ func TestBoundOfEphemeralEnvironments(t *testing.T) {
 	body := func(i int) string {
 		return fmt.Sprintf(`{"sha":"a","ephemeral_environment":true,"deployment_url":"https://pr-%d.example.com"}`, i)
 	}
-	id := h.notify(body(0)).Results[0].CreatedSuiteID
+	id := h.notify(body(0)).Triggers[0].created()
 	for i := range 3 {
-		if got := h.notify(body(1 + i)).Results[0]; !strings.Contains(got.FailureReason, "maxUnfinishedSuites") {
+		if got := h.notify(body(1 + i)).Triggers[0]; !strings.Contains(got.Reason, "maxUnfinishedSuites") {
 			t.Errorf("%+v, want a failure_reason", got)
 		}
 	}
-	if got := h.notify(body(0)).Results[0]; got.DuplicateSuiteID != id || id == "" {
+	if got := h.notify(body(0)).Triggers[0]; got.duplicate() != id || id == "" {
 		t.Errorf("%+v, want a duplicate of %q", got, id)
 	}
 	if n := len(h.environments()); n != 2 {

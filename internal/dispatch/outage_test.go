@@ -1,4 +1,4 @@
-package endpoint
+package dispatch
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus/testutil"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -79,7 +78,7 @@ var refusedConnection = &wrapped{"Post \"https://10.0.0.1:6443/\"", syscall.ECON
 
 var quotaUsedUp = apierrors.NewForbidden(suitesResource, "smoke-x", errors.New("exceeded quota: runs, requested: count/suites=1, used: 5, limited: 5"))
 
-// noRole is what a manager without a role is told, and any manager by an API server that starts.
+// noRole is the answer to a manager without a role, and that of an API server that starts.
 var noRole = status(403, metav1.StatusReasonForbidden, `suites.postflight.dev "smoke-x" is forbidden: User "system:serviceaccount:postflight-system:postflight-manager" cannot create resource "suites" in API group "postflight.dev" in the namespace "acme"`)
 
 type wrapped struct {
@@ -127,9 +126,9 @@ func TestPassingFaults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := &faults{creates: tc.faults}
 			h := start(t, setup{objects: acme(trigger("smoke")), faults: interceptor.Funcs{Create: f.create}})
-			got := h.notify(withSHA).Results[0]
+			got := h.notify(withSHA).Triggers[0]
 			suites := h.suites()
-			if len(suites) != 1 || got.CreatedSuiteID != suites[0].Name {
+			if len(suites) != 1 || got.created() != suites[0].Name {
 				t.Errorf("%s: %d Suites and %+v, want one, created", tc.reason, len(suites), got)
 			}
 			if len(f.names) != 1 {
@@ -138,10 +137,10 @@ func TestPassingFaults(t *testing.T) {
 			if waited := h.clock.now.Sub(noon); waited < tc.atLeast || waited > 10*time.Second {
 				t.Errorf("waited %s, want from %s to 10s", waited, tc.atLeast)
 			}
-			if held := testutil.ToFloat64(h.metrics.held); held != 0 {
-				t.Errorf("%v requests are held after the answer", held)
+			if n := h.Retrying(); n != 0 {
+				t.Errorf("%d notifications wait after the result", n)
 			}
-			if again := h.notify(withSHA).Results[0]; again.DuplicateSuiteID != got.CreatedSuiteID {
+			if again := h.notify(withSHA).Triggers[0]; again.duplicate() != got.created() {
 				t.Errorf("sent again: %+v, want a duplicate", again)
 			}
 		})
@@ -160,43 +159,43 @@ func TestLastingFaults(t *testing.T) {
 	noNamespace.ErrStatus.Details.Kind = "namespaces" // as the admission of a real API server has it
 	cases := map[string]struct {
 		faults []fault
-		status int
-		says   []string // the answer's parts
-		tries  int      // exactly, where it is not 0
+		starts string   // what the sender reads
+		says   []string // its parts
+		tries  int      // exactly, unless it is 0
 	}{
-		"connection refused":       {faults: forever(fault{err: refusedConnection}), status: 503, says: []string{`"unavailable"`, "did not answer within 45s", "not created twice"}},
-		"hangs":                    {faults: forever(fault{hang: true}), status: 503, says: []string{`"unavailable"`}},
-		"429 with a long wait":     {faults: forever(fault{err: tooMany(60)}), status: 503, says: []string{`"unavailable"`}, tries: 1},
-		"500":                      {faults: forever(fault{err: apierrors.NewInternalError(errors.New("broken"))}), status: 503, says: []string{`"unavailable"`}},
-		"quota":                    {faults: forever(fault{err: quotaUsedUp}), status: 200, says: []string{"The quota of the namespace is used up", "exceeded quota: runs", "limited: 5"}, tries: 1},
-		"a policy":                 {faults: forever(fault{err: forbiddenBy("no deployments on Friday.")}), status: 200, says: []string{"The API server refused the Suite: no deployments on Friday."}, tries: 1},
-		"a policy that cannot":     {faults: forever(fault{err: forbiddenBy("you cannot deploy a resource on Friday")}), status: 200, says: []string{"The API server refused the Suite: you cannot deploy a resource on Friday."}, tries: 1},
-		"no right":                 {faults: forever(fault{err: noRole}), status: 200, says: []string{"The manager may not create the Suite"}},
-		"invalid":                  {faults: forever(fault{err: status(422, metav1.StatusReasonInvalid, `Suite.postflight.dev "x" is invalid: spec.variables: Too many`)}), status: 200, says: []string{"The API server refused the Suite: spec.variables: Too many."}, tries: 1},
-		"the namespace is missing": {faults: forever(fault{err: noNamespace}), status: 404, says: []string{`"run_not_found"`, "Run not found"}},
-		"the namespace is deleted": {faults: forever(fault{err: terminating}), status: 404, says: []string{`"run_not_found"`}, tries: 1},
+		"connection refused":       {faults: forever(fault{err: refusedConnection}), starts: "unavailable", says: []string{"did not answer within 45s", "not created twice"}},
+		"hangs":                    {faults: forever(fault{hang: true}), starts: "unavailable"},
+		"429 with a long wait":     {faults: forever(fault{err: tooMany(60)}), starts: "unavailable", tries: 1},
+		"500":                      {faults: forever(fault{err: apierrors.NewInternalError(errors.New("broken"))}), starts: "unavailable"},
+		"quota":                    {faults: forever(fault{err: quotaUsedUp}), starts: "failed", says: []string{"The quota of the namespace is used up", "exceeded quota: runs", "limited: 5"}, tries: 1},
+		"a policy":                 {faults: forever(fault{err: forbiddenBy("no deployments on Friday.")}), starts: "failed", says: []string{"The API server refused the Suite: no deployments on Friday."}, tries: 1},
+		"a policy that cannot":     {faults: forever(fault{err: forbiddenBy("you cannot deploy a resource on Friday")}), starts: "failed", says: []string{"The API server refused the Suite: you cannot deploy a resource on Friday."}, tries: 1},
+		"no right":                 {faults: forever(fault{err: noRole}), starts: "failed", says: []string{"The manager may not create the Suite"}},
+		"invalid":                  {faults: forever(fault{err: status(422, metav1.StatusReasonInvalid, `Suite.postflight.dev "x" is invalid: spec.variables: Too many`)}), starts: "failed", says: []string{"The API server refused the Suite: spec.variables: Too many."}, tries: 1},
+		"the namespace is missing": {faults: forever(fault{err: noNamespace}), starts: "namespace_gone", says: []string{"Run not found"}},
+		"the namespace is deleted": {faults: forever(fault{err: terminating}), starts: "namespace_gone", tries: 1},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			f := &faults{creates: tc.faults}
 			h := start(t, setup{objects: acme(trigger("smoke")), faults: interceptor.Funcs{Create: f.create}})
-			w := h.exchange(post(withSHA))
-			if w.Code != tc.status {
-				t.Fatalf("status %d, want %d: %s", w.Code, tc.status, w.Body)
+			got := says(h.dispatch(withSHA))
+			if !strings.HasPrefix(got, tc.starts+": ") {
+				t.Fatalf("%s, want %s", got, tc.starts)
 			}
 			for _, part := range tc.says {
-				if !strings.Contains(w.Body.String(), part) {
-					t.Errorf("the answer does not say %q: %s", part, w.Body)
+				if !strings.Contains(got, part) {
+					t.Errorf("%s, want %q in it", got, part)
 				}
 			}
-			if strings.Contains(w.Body.String(), "10.0.0.1") || strings.Contains(w.Body.String(), "serviceaccount") {
-				t.Errorf("the answer tells of the inside: %s", w.Body)
+			if strings.Contains(got, "10.0.0.1") || strings.Contains(got, "serviceaccount") {
+				t.Errorf("it reveals internals: %s", got)
 			}
 			if tc.tries != 0 && f.seen != tc.tries {
 				t.Errorf("%d tries, want %d", f.seen, tc.tries)
 			}
 			if waited := h.clock.now.Sub(noon); waited > 45*time.Second {
-				t.Errorf("held for %s, want at most 45s", waited)
+				t.Errorf("waited for %s, want at most 45s", waited)
 			}
 		})
 	}

@@ -1,7 +1,6 @@
 package endpoint
 
 import (
-	"context"
 	"io"
 	"net"
 	"net/http"
@@ -9,25 +8,7 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
-
-type matched = []*v1alpha1.Trigger
-
-func inNowhere(t *v1alpha1.Trigger) { t.Spec.Environment = "nowhere" }
-
-// panicOver is a create with a bug that one Trigger's Suite meets.
-func panicOver(name string) func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error {
-	return func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
-		if o.(*v1alpha1.Suite).Spec.Trigger.Name == name {
-			panic("a bug")
-		}
-		return c.Create(ctx, o, opts...)
-	}
-}
 
 func checkLargeHeader(t *testing.T, url string) {
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/openapi.yaml", nil)

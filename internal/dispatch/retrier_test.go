@@ -1,14 +1,12 @@
-package endpoint
+package dispatch
 
 import (
 	"context"
 	"errors"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus/testutil"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -16,15 +14,6 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/sleep"
 )
-
-// TestRetryAfterIsSaid: 503 without Retry-After would make clients guess.
-func TestRetryAfterIsSaid(t *testing.T) {
-	f := &faults{creates: repeat(1000, fault{err: refusedConnection})}
-	h := start(t, setup{objects: acme(trigger("smoke")), faults: interceptor.Funcs{Create: f.create}})
-	if got := h.exchange(post(withSHA)).Header().Get("Retry-After"); got != "10" {
-		t.Errorf("Retry-After %q, want 10", got)
-	}
-}
 
 // TestUnknownBesideKnown: one Trigger's outcome is not known when the budget ends.
 func TestUnknownBesideKnown(t *testing.T) {
@@ -36,20 +25,18 @@ func TestUnknownBesideKnown(t *testing.T) {
 			return c.Create(ctx, o, opts...)
 		}}
 	}
-	nowhere := func(t *v1alpha1.Trigger) { t.Spec.Environment = "nowhere" }
 	t.Run("a run is known", func(t *testing.T) {
 		h := start(t, setup{objects: acme(trigger("a"), trigger("b")), faults: onlyFor("b", refusedConnection)})
-		got := h.notify(withSHA).Results
-		if got[0].CreatedSuiteID == "" || !strings.Contains(got[1].FailureReason, "not known whether a run was created") {
+		got := h.notify(withSHA).Triggers
+		if got[0].created() == "" || !strings.Contains(got[1].Reason, "not known whether a run was created") {
 			t.Errorf("got %+v, want the created run, and a reason that promises nothing", got)
 		}
 	})
 	t.Run("no run is known", func(t *testing.T) {
-		h := start(t, setup{objects: acme(trigger("a", nowhere), trigger("b")), faults: onlyFor("b", refusedConnection)})
-		w := h.exchange(post(withSHA))
-		got := decode[problem](t, w)
-		if w.Code != http.StatusServiceUnavailable || len(got.Results) != 1 || got.Results[0].TriggerID != "a" {
-			t.Errorf("%d %s, want 503 with the result of a", w.Code, w.Body)
+		h := start(t, setup{objects: acme(trigger("a", inNowhere), trigger("b")), faults: onlyFor("b", refusedConnection)})
+		got, err := h.dispatch(withSHA)
+		if letters := letter(got.Triggers[0]) + letter(got.Triggers[1]); !strings.HasPrefix(says(got, err), "unavailable: ") || letters != "fu" {
+			t.Errorf("%s and %s, want unavailable with both results", says(got, err), letters)
 		}
 	})
 }
@@ -58,15 +45,15 @@ func TestUnknownBesideKnown(t *testing.T) {
 func TestVanished(t *testing.T) {
 	cases := map[string]struct {
 		times  int
-		status int
-	}{"once": {1, 200}, "always": {1000, 404}}
+		starts string
+	}{"once": {1, "created"}, "always": {1000, "namespace_gone"}}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			exists := apierrors.NewAlreadyExists(suitesResource, "x")
 			f := &faults{creates: repeat(tc.times, fault{err: exists})}
 			h := start(t, setup{objects: acme(trigger("smoke")), faults: interceptor.Funcs{Create: f.create}})
-			if w := h.exchange(post(withSHA)); w.Code != tc.status {
-				t.Errorf("status %d, want %d: %s", w.Code, tc.status, w.Body)
+			if got := says(h.dispatch(withSHA)); !strings.HasPrefix(got, tc.starts+": ") {
+				t.Errorf("%s, want %s", got, tc.starts)
 			}
 		})
 	}
@@ -91,21 +78,17 @@ func TestSlow(t *testing.T) {
 				return c.Get(ctx, key, o, opts...)
 			},
 		}})
-	if got := h.notify(withSHA).Results[0]; got.CreatedSuiteID == "" || creates != 2 {
+	if got := h.notify(withSHA).Triggers[0]; got.created() == "" || creates != 2 {
 		t.Errorf("%+v after %d creates, want it created after 2", got, creates)
 	}
 }
 
-func TestHeldRequestsAreBounded(t *testing.T) {
+func TestRetriesAreBounded(t *testing.T) {
 	f := &faults{creates: repeat(1000, fault{err: refusedConnection})}
-	h := start(t, setup{objects: acme(trigger("smoke")), faults: interceptor.Funcs{Create: f.create}, limits: func(l *Limits) { l.Held = 0 }})
-	w := h.exchange(post(withSHA))
-	got := decode[problem](t, w)
-	if w.Code != http.StatusServiceUnavailable || f.seen != 1 || w.Header().Get("Retry-After") == "" {
-		t.Errorf("status %d after %d tries, want 503 after 1, with Retry-After", w.Code, f.seen)
-	}
-	if got.FailureCode != "overloaded" || strings.Contains(got.Detail, "did not answer within") {
-		t.Errorf("%s: %s; want overloaded, since nothing was waited for", got.FailureCode, got.Detail)
+	h := start(t, setup{objects: acme(trigger("smoke")), faults: interceptor.Funcs{Create: f.create}, limits: func(l *Limits) { l.Retrying = 0 }})
+	got := says(h.dispatch(withSHA))
+	if !strings.HasPrefix(got, "overloaded: ") || strings.Contains(got, "did not answer within") || f.seen != 1 {
+		t.Errorf("%s after %d tries; want overloaded after 1, since nothing was waited for", got, f.seen)
 	}
 }
 
@@ -116,12 +99,9 @@ func TestClientThatLeavesIsNotWaitedFor(t *testing.T) {
 		config: func(c *Config) {
 			c.Sleep = func(ctx context.Context, _ time.Duration) error { leave(); return ctx.Err() }
 		}})
-	h.exchange(post(withSHA).WithContext(ctx))
+	_, _ = h.dispatchIn(ctx, withSHA)
 	if f.seen != 1 {
 		t.Errorf("%d tries, want 1", f.seen)
-	}
-	if n := testutil.ToFloat64(h.metrics.requests.WithLabelValues(deploySuccessPath, "499")); n != 1 {
-		t.Errorf("%v requests counted as left by the client, want 1", n)
 	}
 }
 
@@ -139,20 +119,20 @@ func TestEnvironmentOnlyOnTheServer(t *testing.T) {
 			environmentNamed("new").DeepCopyInto(o.(*v1alpha1.Environment))
 			return nil
 		}}})
-	if got := h.notify(withSHA).Results[0]; got.CreatedSuiteID == "" || tries != 3 {
+	if got := h.notify(withSHA).Triggers[0]; got.created() == "" || tries != 3 {
 		t.Errorf("%+v after %d reads, want a created run after 3", got, tries)
 	}
 }
 
 func TestPausesGrowAndVary(t *testing.T) {
 	h := start(t, setup{})
-	hold := h.newHold(namespace, noon)
+	r := newRetrier(h.Dispatcher, namespace, noon)
 	var longest, shortest []time.Duration
 	for n := range 8 {
 		h.Jitter = func() float64 { return 1 }
-		longest = append(longest, hold.pause(n, refusedConnection))
+		longest = append(longest, r.pause(n, refusedConnection))
 		h.Jitter = func() float64 { return 0 }
-		shortest = append(shortest, hold.pause(n, refusedConnection))
+		shortest = append(shortest, r.pause(n, refusedConnection))
 	}
 	for n := range longest {
 		if shortest[n] != longest[n]/2 {

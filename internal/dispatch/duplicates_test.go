@@ -1,9 +1,8 @@
-package endpoint
+package dispatch
 
 import (
 	"context"
 	"math"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -18,10 +17,9 @@ import (
 // duplicate or failed.
 func TestDuplicates(t *testing.T) {
 	rerun := func(t *v1alpha1.Trigger) { t.Spec.Duplicates = v1alpha1.DuplicatesRerunUnsuccessful }
-	key := func(k string) func(*http.Request) { return header("Idempotency-Key", k) }
 	type step struct {
 		body   string
-		change func(*http.Request)
+		change func(*Request)
 		end    string // how the Suite of this step ends before the next one
 	}
 	cases := map[string]struct {
@@ -35,9 +33,9 @@ func TestDuplicates(t *testing.T) {
 		"same sha in another case": {reason: "is the same commit", trigger: trigger("t"), steps: []step{{body: withSHA}, {body: `{"sha":"` + strings.ToUpper(sha) + `"}`}}, want: "cd"},
 		"other sha":                {reason: "is another run", trigger: trigger("t"), steps: []step{{body: `{"sha":"a"}`}, {body: `{"sha":"b"}`}}, want: "cc"},
 		"no sha":                   {reason: "has no duplicates", trigger: trigger("t"), steps: []step{{body: `{}`}, {body: `{}`}}, want: "cc"},
-		"no sha, same request id":  {reason: "clients may repeat an id", trigger: trigger("t"), steps: []step{{body: `{}`, change: header("X-Request-Id", "one")}, {body: `{}`, change: header("X-Request-Id", "one")}}, want: "cc"},
+		"no sha, same request id":  {reason: "clients may repeat an id", trigger: trigger("t"), steps: []step{{body: `{}`, change: id("one")}, {body: `{}`, change: id("one")}}, want: "cc"},
 		"same sha, same request id": {reason: "a repeated id does not make another's run ours", trigger: trigger("t"),
-			steps: []step{{body: withSHA, change: header("X-Request-Id", "one")}, {body: withSHA, change: header("X-Request-Id", "one")}}, want: "cd"},
+			steps: []step{{body: withSHA, change: id("one")}, {body: withSHA, change: id("one")}}, want: "cd"},
 		"same idempotency key":         {reason: "takes the place of the sha", trigger: trigger("t"), steps: []step{{body: `{}`, change: key("k")}, {body: `{}`, change: key("k")}, {body: `{}`, change: key("l")}}, want: "cdc"},
 		"idempotency key with sha":     {reason: "has no effect", trigger: trigger("t"), steps: []step{{body: withSHA, change: key("k")}, {body: withSHA, change: key("l")}}, want: "cd"},
 		"idempotency key like the sha": {reason: "is not that sha", trigger: trigger("t"), steps: []step{{body: withSHA}, {body: `{}`, change: key(sha)}}, want: "cc"},
@@ -66,13 +64,12 @@ func TestDuplicates(t *testing.T) {
 			got, first := "", ""
 			for _, s := range tc.steps {
 				h.clock.now = h.clock.now.Add(time.Second)
-				r := post(s.body)
-				if s.change != nil {
-					s.change(r)
+				if s.change == nil {
+					s.change = func(*Request) {}
 				}
-				results := decode[reply](t, h.exchange(r)).Results
-				got += letter(results[0])
-				if id := results[0].CreatedSuiteID; id != "" {
+				result := h.notify(s.body, s.change).Triggers[0]
+				got += letter(result)
+				if id := result.created(); id != "" {
 					if first == "" {
 						first = id
 					}
@@ -86,16 +83,7 @@ func TestDuplicates(t *testing.T) {
 	}
 }
 
-func letter(r result) string {
-	switch {
-	case r.CreatedSuiteID != "":
-		return "c"
-	case r.DuplicateSuiteID != "":
-		return "d"
-	default:
-		return "f"
-	}
-}
+func id(id string) func(*Request) { return func(r *Request) { r.ID = id } }
 
 // finish gives the Suite a state, or deletes the first one.
 func (h *harness) finish(id, first, end string) {
@@ -124,11 +112,11 @@ func (h *harness) finish(id, first, end string) {
 func TestDuplicateBeyondTheQuota(t *testing.T) {
 	f := &faults{creates: append([]fault{{}}, repeat(10, fault{err: quotaUsedUp})...)}
 	h := start(t, setup{objects: acme(trigger("smoke")), faults: interceptor.Funcs{Create: f.create}})
-	id := h.notify(withSHA).Results[0].CreatedSuiteID
-	if got := h.notify(withSHA).Results[0]; got.DuplicateSuiteID != id {
+	id := h.notify(withSHA).Triggers[0].created()
+	if got := h.notify(withSHA).Triggers[0]; got.duplicate() != id {
 		t.Errorf("%+v, want a duplicate of %s", got, id)
 	}
-	if got := h.notify(`{"sha":"other"}`).Results[0]; !strings.Contains(got.FailureReason, "quota") {
+	if got := h.notify(`{"sha":"other"}`).Triggers[0]; !strings.Contains(got.Reason, "quota") {
 		t.Errorf("%+v, want a failure_reason", got)
 	}
 }
@@ -143,7 +131,7 @@ func TestNameOfSomethingElse(t *testing.T) {
 	for name, change := range cases {
 		t.Run(name, func(t *testing.T) {
 			h := start(t, setup{objects: acme(trigger("smoke"))})
-			id := h.notify(withSHA).Results[0].CreatedSuiteID
+			id := h.notify(withSHA).Triggers[0].created()
 			squat := h.suites()[0]
 			if err := h.cluster.Delete(t.Context(), &squat); err != nil {
 				t.Fatal(err)
@@ -153,8 +141,8 @@ func TestNameOfSomethingElse(t *testing.T) {
 			if err := h.cluster.Create(t.Context(), &squat); err != nil {
 				t.Fatal(err)
 			}
-			got := h.notify(withSHA).Results[0]
-			if !strings.Contains(got.FailureReason, id) || got.DuplicateSuiteID != "" {
+			got := h.notify(withSHA).Triggers[0]
+			if !strings.Contains(got.Reason, id) || got.duplicate() != "" {
 				t.Errorf("got %+v, want a failure_reason that names %s", got, id)
 			}
 		})
@@ -164,14 +152,14 @@ func TestNameOfSomethingElse(t *testing.T) {
 // TestAttemptsEnd: a Suite stored before there was a bound may have any number, which must not overflow.
 func TestAttemptsEnd(t *testing.T) {
 	h := start(t, setup{objects: acme(trigger("smoke"))})
-	id := h.notify(withSHA).Results[0].CreatedSuiteID
+	id := h.notify(withSHA).Triggers[0].created()
 	h.finish(id, id, "Error")
 	s := h.suites()[0]
 	s.Spec.Attempt = math.MaxInt32
 	if err := h.cluster.Update(t.Context(), &s); err != nil {
 		t.Fatal(err)
 	}
-	if got := h.notify(withSHA).Results[0].FailureReason; !strings.Contains(got, "There are 1000000 attempts of this run already") {
+	if got := h.notify(withSHA).Triggers[0].Reason; !strings.Contains(got, "There are 1000000 attempts of this run already") {
 		t.Errorf("got %q", got)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/dispatch"
 	"github.com/postflight-dev/postflight/internal/suite"
 )
 
@@ -124,27 +125,6 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-func TestManyTriggers(t *testing.T) {
-	objects := acme()
-	var want []string
-	for i := range 100 {
-		name := "t" + string(rune('a'+i/10)) + string(rune('a'+i%10))
-		objects = append(objects, trigger(name))
-		want = append(want, name)
-	}
-	h := start(t, setup{objects: objects})
-	var got []string
-	for _, r := range h.notify(withSHA).Results {
-		got = append(got, r.TriggerID)
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("not ordered by name:\n%s", diff)
-	}
-	if n := len(h.suites()); n != 100 {
-		t.Errorf("%d Suites, want 100", n)
-	}
-}
-
 func TestDryRun(t *testing.T) {
 	onRelease := func(t *v1alpha1.Trigger) { t.Spec.Match.Branches = []string{"release/**"} }
 	cases := map[string]struct {
@@ -159,7 +139,7 @@ func TestDryRun(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			h := start(t, setup{objects: acme(trigger("smoke"), trigger("release", onRelease)), config: func(c *Config) { c.Writer = forbidden{} }})
+			h := start(t, setup{objects: acme(trigger("smoke"), trigger("release", onRelease)), dispatch: func(c *dispatch.Config) { c.Writer = forbidden{} }})
 			w := h.exchange(post(tc.body, tc.change))
 			got := decode[explainedReply](t, w)
 			if !got.DryRun || len(got.Results) != 1 || got.Results[0].CreatedSuiteID == "" || got.Environment == nil {
@@ -182,16 +162,6 @@ type explainedReply = reply
 // forbidden is a Writer that dry runs must not touch: it panics.
 type forbidden struct{ client.Writer }
 
-func TestDryRunTellsTheTruth(t *testing.T) {
-	h := start(t, setup{objects: acme(trigger("smoke"))})
-	would := h.notify(withSHA, query("dryRun=true")).Results[0].CreatedSuiteID
-	did := h.notify(withSHA).Results[0].CreatedSuiteID
-	again := h.notify(withSHA, query("dryRun=true")).Results[0].DuplicateSuiteID
-	if would != did || did != again {
-		t.Errorf("would create %q, created %q, would be a duplicate of %q; want the same", would, did, again)
-	}
-}
-
 func TestRequestIDOfTheSuiteIsItsOwn(t *testing.T) {
 	h := start(t, setup{objects: acme(trigger("smoke"))})
 	h.notify(withSHA, header("X-Request-Id", "pipeline-7"))
@@ -204,5 +174,30 @@ func TestNeverNull(t *testing.T) {
 	b, err := json.Marshal(reply{Results: []result{}})
 	if err != nil || string(b) != `{"results":[]}` {
 		t.Errorf("%s, %v", b, err)
+	}
+}
+
+func TestIdempotencyKeyReachesTheDispatcher(t *testing.T) {
+	h := start(t, setup{objects: acme(trigger("smoke"))})
+	first := h.notify(`{}`, header("Idempotency-Key", "k"), header("X-Request-Id", "one")).Results[0].CreatedSuiteID
+	if got := h.notify(`{}`, header("Idempotency-Key", "k")).Results[0]; got.DuplicateSuiteID != first || first == "" {
+		t.Errorf("the same key: %+v, want a duplicate of %q", got, first)
+	}
+	for name, change := range map[string]func(*http.Request){
+		"another key":               header("Idempotency-Key", "l"),
+		"no key, the id of another": header("X-Request-Id", "one"),
+	} {
+		if got := h.notify(`{}`, change).Results[0]; got.CreatedSuiteID == "" {
+			t.Errorf("%s: %+v, want a run of its own", name, got)
+		}
+	}
+}
+
+func TestEphemeralEnvironmentInTheAnswer(t *testing.T) {
+	h := start(t, setup{objects: acme(trigger("smoke"))})
+	got := h.notify(`{"ephemeral_environment":true,"deployment_url":"https://pr-7.example.com"}`).Environment
+	made, found := h.environments()[got.Alias]
+	if !found || made.Spec.Ephemeral == nil || got.IsStatic {
+		t.Errorf("environment %+v, want the ephemeral one", got)
 	}
 }

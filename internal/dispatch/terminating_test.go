@@ -1,9 +1,8 @@
-package endpoint
+package dispatch
 
 import (
 	"context"
 	"errors"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -30,7 +29,7 @@ func (h *harness) keep(id, end string) {
 	}
 }
 
-// TestSuiteBeingDeleted is no duplicate: soon there would be no run.
+// TestSuiteBeingDeleted is no duplicate: soon there will be no run.
 func TestSuiteBeingDeleted(t *testing.T) {
 	rerun := func(t *v1alpha1.Trigger) { t.Spec.Duplicates = v1alpha1.DuplicatesRerunUnsuccessful }
 	terminating := apierrors.NewForbidden(suitesResource, "x", errors.New("namespace acme is being terminated"))
@@ -40,18 +39,18 @@ func TestSuiteBeingDeleted(t *testing.T) {
 		trigger *v1alpha1.Trigger
 		end     string
 		refusal error // of the second create, in place of that the name is taken
-		change  func(*http.Request)
-		status  int
+		change  func(*Request)
+		starts  string
 		says    string
-		held    bool
+		waits   bool
 	}{
-		"long":                     {reason: "nothing is promised", trigger: trigger("smoke"), end: "Passed", status: 200, says: `is being deleted, and is not gone yet. Send the notification again in a minute."`, held: true},
-		"passed":                   {reason: "how it ended does not matter", trigger: trigger("smoke", rerun), end: "Passed", status: 200, says: "is being deleted", held: true},
-		"beyond the quota":         {reason: "the quota has to be told of", trigger: trigger("smoke"), refusal: quotaUsedUp, status: 200, says: "The quota of the namespace is used up"},
-		"with its namespace":       {reason: "the contract has a 404 for it", trigger: trigger("smoke"), refusal: terminating, status: 404, says: `"run_not_found"`},
-		"before its end":           {reason: "it will have no result", trigger: trigger("smoke"), status: 200, says: `"created_suite_id"`},
-		"dry run":                  {reason: "the real one would wait", trigger: trigger("smoke"), change: query("dryRun=true"), status: 200, says: `"created_suite_id"`},
-		"failed, and to run again": {reason: "the next attempt has a name of its own", trigger: trigger("smoke", rerun), end: "Failed", status: 200, says: `"created_suite_id"`},
+		"long":                     {reason: "nothing is promised", trigger: trigger("smoke"), end: "Passed", starts: "failed", says: `is being deleted, and is not gone yet. Send the notification again in a minute.`, waits: true},
+		"passed":                   {reason: "how it ended does not matter", trigger: trigger("smoke", rerun), end: "Passed", starts: "failed", says: "is being deleted", waits: true},
+		"beyond the quota":         {reason: "the answer has to name the quota", trigger: trigger("smoke"), refusal: quotaUsedUp, starts: "failed", says: "The quota of the namespace is used up"},
+		"with its namespace":       {reason: "the contract has a 404 for it", trigger: trigger("smoke"), refusal: terminating, starts: "namespace_gone"},
+		"before its end":           {reason: "it will have no result", trigger: trigger("smoke"), starts: "created"},
+		"dry run":                  {reason: "the real one would wait", trigger: trigger("smoke"), change: dryRun, starts: "created"},
+		"failed, and to run again": {reason: "the next attempt has a name of its own", trigger: trigger("smoke", rerun), end: "Failed", starts: "created"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -60,24 +59,23 @@ func TestSuiteBeingDeleted(t *testing.T) {
 				f.creates = append([]fault{{}}, repeat(100, fault{err: tc.refusal})...)
 			}
 			h := start(t, setup{objects: acme(tc.trigger), faults: interceptor.Funcs{Create: f.create}})
-			h.keep(h.notify(withSHA).Results[0].CreatedSuiteID, tc.end)
-			r := post(withSHA)
-			if tc.change != nil {
-				tc.change(r)
+			h.keep(h.notify(withSHA).Triggers[0].created(), tc.end)
+			if tc.change == nil {
+				tc.change = createMode
 			}
-			w := h.exchange(r)
-			if w.Code != tc.status || !strings.Contains(w.Body.String(), tc.says) || strings.Contains(w.Body.String(), "duplicate_suite_id") {
-				t.Errorf("%s: %d %s\nwant %d %s", tc.reason, w.Code, w.Body, tc.status, tc.says)
+			got := says(h.dispatch(withSHA, tc.change))
+			if !strings.HasPrefix(got, tc.starts+": ") || !strings.Contains(got, tc.says) {
+				t.Errorf("%s: %s\nwant %s: %s", tc.reason, got, tc.starts, tc.says)
 			}
-			if waited := h.clock.now.Sub(noon); waited > 45*time.Second || (waited > 0) != tc.held {
-				t.Errorf("held for %s, want any: %v", waited, tc.held)
+			if waited := h.clock.now.Sub(noon); waited > 45*time.Second || (waited > 0) != tc.waits {
+				t.Errorf("waited for %s, want any: %v", waited, tc.waits)
 			}
 		})
 	}
 }
 
-// TestSuiteOnItsWayOut is gone by the third look, and made anew, under the same name.
-func TestSuiteOnItsWayOut(t *testing.T) {
+// TestTerminatingSuite is gone by the third look, and created again under the same name.
+func TestTerminatingSuite(t *testing.T) {
 	looks := 0
 	h := start(t, setup{objects: acme(trigger("smoke")), faults: interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
@@ -89,9 +87,9 @@ func TestSuiteOnItsWayOut(t *testing.T) {
 			}
 			return err
 		}}})
-	id := h.notify(withSHA).Results[0].CreatedSuiteID
+	id := h.notify(withSHA).Triggers[0].created()
 	h.keep(id, "Passed")
-	if got := h.notify(withSHA).Results[0].CreatedSuiteID; got != id || looks != 3 {
+	if got := h.notify(withSHA).Triggers[0].created(); got != id || looks != 3 {
 		t.Errorf("created %q after %d looks, want %q after 3", got, looks, id)
 	}
 	if s := h.suites(); len(s) != 1 || s[0].DeletionTimestamp != nil {
@@ -114,7 +112,7 @@ func TestOwnSuiteThatIsDeleted(t *testing.T) {
 			h.keep(o.GetName(), "")
 			return refusedConnection
 		}}})
-	if got := h.notify(withSHA).Results[0].CreatedSuiteID; got == "" || creates != 2 {
+	if got := h.notify(withSHA).Triggers[0].created(); got == "" || creates != 2 {
 		t.Errorf("%q after %d creates, want it created", got, creates)
 	}
 }

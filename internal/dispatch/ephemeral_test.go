@@ -1,8 +1,7 @@
-package endpoint
+package dispatch
 
 import (
 	"context"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -43,8 +42,10 @@ func TestEphemeralEnvironmentIsCreated(t *testing.T) {
 	if owner := metav1.GetControllerOf(&made); owner == nil || owner.UID != "uid-staging" {
 		t.Errorf("owner %v, want the Environment it derives from", owner)
 	}
-	if got.Environment.Alias != want.Name || got.Environment.IsStatic {
-		t.Errorf("environment %+v, want the ephemeral one", got.Environment)
+	for _, r := range got.Triggers {
+		if r.Environment.Name != want.Name || r.Environment.Spec.Ephemeral == nil {
+			t.Errorf("environment %+v, want the ephemeral one", r.Environment)
+		}
 	}
 	suites := h.suites()
 	if len(suites) != 2 {
@@ -55,7 +56,7 @@ func TestEphemeralEnvironmentIsCreated(t *testing.T) {
 			t.Errorf("the Suite %s belongs to the Environment %s, want %s", s.Name, s.Spec.Environment, want.Name)
 		}
 	}
-	if again := h.notify(preview); again.Results[0].DuplicateSuiteID == "" {
+	if again := h.notify(preview); again.Triggers[0].duplicate() == "" {
 		t.Errorf("sent again: %+v, want a duplicate", again)
 	}
 }
@@ -64,7 +65,7 @@ func TestEphemeralEnvironmentIsCreated(t *testing.T) {
 func TestEphemeralEnvironmentOfEachURL(t *testing.T) {
 	h := start(t, setup{objects: acme(trigger("smoke"))})
 	h.notify(preview)
-	if got := h.notify(strings.Replace(preview, "pr-7", "pr-8", 1)); got.Results[0].CreatedSuiteID == "" {
+	if got := h.notify(strings.Replace(preview, "pr-7", "pr-8", 1)); got.Triggers[0].created() == "" {
 		t.Errorf("the same sha elsewhere: %+v, want another run", got)
 	}
 	if n := len(h.environments()); n != 3 {
@@ -87,7 +88,7 @@ func TestEphemeralEnvironmentIsRenewed(t *testing.T) {
 			writes := 0
 			base := environmentNamed("staging")
 			base.Spec.Variables = v1alpha1.Variables{"REGION": "changed"}
-			h := start(t, setup{objects: []client.Object{team(namespace), apiKey(goodKey), base, trigger("smoke"), previewEnvironment(noon)},
+			h := start(t, setup{objects: []client.Object{team(namespace), base, trigger("smoke"), previewEnvironment(noon)},
 				faults: interceptor.Funcs{Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
 					writes++
 					return c.Patch(ctx, o, p, opts...)
@@ -110,7 +111,7 @@ func TestEphemeralEnvironmentThatCannotBe(t *testing.T) {
 	cases := map[string]struct {
 		change func(*v1alpha1.Environment)
 		says   string
-		held   bool
+		waits  bool
 	}{
 		"made by hand":    {func(e *v1alpha1.Environment) { e.Spec.Ephemeral = nil }, "was not made for this deployment URL", false},
 		"for another URL": {func(e *v1alpha1.Environment) { e.Spec.Ephemeral.DeploymentURL = "https://x.example.com" }, "was not made for this deployment URL", false},
@@ -126,11 +127,11 @@ func TestEphemeralEnvironmentThatCannotBe(t *testing.T) {
 			tc.change(taken)
 			h := start(t, setup{objects: acme(trigger("smoke"), taken)})
 			got := h.notify(preview)
-			if !strings.Contains(got.Results[0].FailureReason, tc.says) || len(h.suites()) != 0 {
+			if !strings.Contains(got.Triggers[0].Reason, tc.says) || len(h.suites()) != 0 {
 				t.Errorf("%+v and %d Suites, want a failure_reason that says %q, and none", got, len(h.suites()), tc.says)
 			}
-			if held := h.clock.now.After(noon); held != tc.held {
-				t.Errorf("held %v, want %v", held, tc.held)
+			if waits := h.clock.now.After(noon); waits != tc.waits {
+				t.Errorf("waits: %v, want %v", waits, tc.waits)
 			}
 		})
 	}
@@ -142,7 +143,7 @@ func TestNoEphemeralEnvironmentForARefusedVariable(t *testing.T) {
 	for _, name := range []string{"PATH", "TAG"} { // reserved, and not accepted by the Trigger
 		h := start(t, setup{objects: acme(onlyGrep)})
 		got := h.notify(`{"ephemeral_environment":true,"deployment_url":"` + previewURL + `","variables":{"` + name + `":"x"}}`)
-		if got.Results[0].FailureReason == "" || got.Environment.Alias != "staging" {
+		if got.Triggers[0].Reason == "" || got.Triggers[0].Environment.Name != "staging" {
 			t.Errorf("%s: %+v, want a failure in the Environment of the Trigger", name, got)
 		}
 		if made := h.environments(); len(made) != 1 {
@@ -151,8 +152,8 @@ func TestNoEphemeralEnvironmentForARefusedVariable(t *testing.T) {
 	}
 }
 
-// TestEphemeralEnvironmentOnItsWayOut is gone by the third look, and made anew.
-func TestEphemeralEnvironmentOnItsWayOut(t *testing.T) {
+// TestTerminatingEphemeralEnvironment is gone by the third look, and created again.
+func TestTerminatingEphemeralEnvironment(t *testing.T) {
 	old := previewEnvironment(noon.Add(-week))
 	old.UID = "uid-old"
 	old.Finalizers = []string{"postflight.dev/test"}
@@ -172,7 +173,7 @@ func TestEphemeralEnvironmentOnItsWayOut(t *testing.T) {
 			}
 			return c.Get(ctx, key, o, opts...)
 		}}})
-	if got := h.notify(preview); got.Results[0].CreatedSuiteID == "" {
+	if got := h.notify(preview); got.Triggers[0].created() == "" {
 		t.Errorf("%+v, want a created run", got)
 	}
 	if made := h.environments()[old.Name]; made.UID == "uid-old" || made.DeletionTimestamp != nil {
@@ -183,7 +184,7 @@ func TestEphemeralEnvironmentOnItsWayOut(t *testing.T) {
 func TestEphemeralEnvironmentThroughAnOutage(t *testing.T) {
 	f := &faults{creates: append(repeat(3, fault{err: refusedConnection}), fault{write: true, err: refusedConnection}, fault{err: refusedConnection}, fault{}, fault{write: true, hang: true})}
 	h := start(t, setup{objects: acme(trigger("smoke")), faults: interceptor.Funcs{Create: f.create}})
-	if got := h.notify(preview); got.Results[0].CreatedSuiteID == "" || len(h.suites()) != 1 || len(h.environments()) != 2 {
+	if got := h.notify(preview); got.Triggers[0].created() == "" || len(h.suites()) != 1 || len(h.environments()) != 2 {
 		t.Errorf("%+v, %d Suites, %d Environments; want created, 1, 2", got, len(h.suites()), len(h.environments()))
 	}
 }
@@ -192,19 +193,19 @@ func TestEphemeralEnvironmentThroughAnOutage(t *testing.T) {
 func TestEphemeralEnvironmentBeyondTheQuota(t *testing.T) {
 	f := &faults{creates: []fault{{err: quotaUsedUp}}}
 	h := start(t, setup{objects: acme(trigger("smoke"), previewEnvironment(noon.Add(-time.Hour))), faults: interceptor.Funcs{Create: f.create}})
-	if got := h.notify(preview); got.Results[0].CreatedSuiteID == "" {
+	if got := h.notify(preview); got.Triggers[0].created() == "" {
 		t.Errorf("renewed: %+v, want a created run", got)
 	}
 	f.creates = append(f.creates, fault{}, fault{err: quotaUsedUp})
-	if got := h.notify(strings.Replace(preview, "pr-7", "pr-8", 1)); !strings.Contains(got.Results[0].FailureReason, "the ephemeral Environment could not be created") {
+	if got := h.notify(strings.Replace(preview, "pr-7", "pr-8", 1)); !strings.Contains(got.Triggers[0].Reason, "the ephemeral Environment could not be created") {
 		t.Errorf("another one: %+v, want a failure_reason", got)
 	}
 }
 
 func TestURLAloneIsNotEphemeral(t *testing.T) {
 	h := start(t, setup{objects: acme(trigger("smoke"))})
-	w := h.exchange(post(`{"deployment_url":"` + previewURL + `"}`))
-	if w.Code != http.StatusOK || len(h.environments()) != 1 || h.suites()[0].Spec.Environment != "staging" {
-		t.Errorf("%d %s, want a run in staging", w.Code, w.Body)
+	got := h.notify(`{"deployment_url":"` + previewURL + `"}`)
+	if len(h.environments()) != 1 || h.suites()[0].Spec.Environment != "staging" {
+		t.Errorf("%+v, want a run in staging", got)
 	}
 }

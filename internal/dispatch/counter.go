@@ -1,0 +1,139 @@
+package dispatch
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+// reservationLasts is how long a Suite that this replica creates is counted before the watch has it: longer
+// than any budget and any watch that lags. One that never comes, because it was deleted meanwhile, must not be
+// counted forever.
+const reservationLasts = 2 * time.Minute
+
+// suiteBounds are how many Suites a team may have; 0 means no limit. At the defaults 10,000 Suites of about
+// 6 KiB take 60 MiB of the cache, and 1,000 unfinished ones with 64 KiB of variables another 64 MiB.
+type suiteBounds struct{ stored, unfinished int }
+
+func boundsOf(t *v1alpha1.Team) suiteBounds {
+	return suiteBounds{stored: int(t.SuiteBound()), unfinished: int(t.UnfinishedSuiteBound())}
+}
+
+// suiteCounter counts the Suites of each namespace: those in the watch of this replica, and those that this
+// replica is creating, so that a burst does not get through while the watch lags. Those of other replicas count
+// once the watch has them.
+type suiteCounter struct {
+	mu         sync.Mutex
+	namespaces map[string]*suiteCount // without those that have none
+}
+
+type suiteCount struct {
+	stored, unfinished int
+	reserved           map[string]time.Time // by name, until when it counts
+}
+
+func newSuiteCounter() *suiteCounter { return &suiteCounter{namespaces: map[string]*suiteCount{}} }
+
+// observe counts a change in the watch. A new Suite has no before, a deleted one no after.
+func (c *suiteCounter) observe(before, after *v1alpha1.Suite) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if after != nil {
+		count := c.of(after.Namespace)
+		count.add(after, 1)
+		delete(count.reserved, after.Name)
+	}
+	if before != nil {
+		c.of(before.Namespace).add(before, -1)
+		c.forget(before.Namespace)
+	}
+}
+
+// reserve counts a Suite that is about to be created, once, or rejects it if the team has as many as it may.
+func (c *suiteCounter) reserve(suite types.NamespacedName, b suiteBounds, now time.Time) error {
+	if b == (suiteBounds{}) {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	count := c.of(suite.Namespace)
+	if _, reserved := count.reserved[suite.Name]; reserved {
+		return nil
+	}
+	if err := count.exceeds(b, now); err != nil {
+		c.forget(suite.Namespace)
+		return err
+	}
+	count.reserved[suite.Name] = now.Add(reservationLasts)
+	return nil
+}
+
+// release undoes a reservation: the Suite was not created.
+func (c *suiteCounter) release(suite types.NamespacedName) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.of(suite.Namespace).reserved, suite.Name)
+	c.forget(suite.Namespace)
+}
+
+// full says why the team can have no more Suites; nil if it can.
+func (c *suiteCounter) full(namespace string, b suiteBounds, now time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer c.forget(namespace)
+	return c.of(namespace).exceeds(b, now)
+}
+
+func (c *suiteCounter) of(namespace string) *suiteCount {
+	count := c.namespaces[namespace]
+	if count == nil {
+		count = &suiteCount{reserved: map[string]time.Time{}}
+		c.namespaces[namespace] = count
+	}
+	return count
+}
+
+// forget drops a namespace that has no Suites: it may be deleted.
+func (c *suiteCounter) forget(namespace string) {
+	if count := c.of(namespace); count.stored == 0 && len(count.reserved) == 0 {
+		delete(c.namespaces, namespace)
+	}
+}
+
+func (n *suiteCount) add(s *v1alpha1.Suite, change int) {
+	n.stored += change
+	if !s.Finished() {
+		n.unfinished += change
+	}
+}
+
+// exceeds looks for reservations that have expired only if they would make a difference.
+func (n *suiteCount) exceeds(b suiteBounds, now time.Time) error {
+	if n.exceeded(b) == nil {
+		return nil
+	}
+	for name, until := range n.reserved {
+		if now.After(until) {
+			delete(n.reserved, name)
+		}
+	}
+	return n.exceeded(b)
+}
+
+func (n *suiteCount) exceeded(b suiteBounds) error {
+	switch {
+	case b.stored > 0 && n.stored+len(n.reserved) >= b.stored:
+		return reject("The team has as many runs stored as it may have (maxSuites of its Team: %d), so no run was created. "+
+			"Send the notification again once old runs are deleted. To have that sooner, shorten retention.ttlAfterFinished of the Triggers; "+
+			"or ask the operator of this service to raise maxSuites.", b.stored)
+	case b.unfinished > 0 && n.unfinished+len(n.reserved) >= b.unfinished:
+		return reject("The team has as many runs that have not ended as it may have (maxUnfinishedSuites of its Team: %d), "+
+			"so no run was created. Send the notification again once some have ended, "+
+			"or ask the operator of this service to raise maxUnfinishedSuites.", b.unfinished)
+	default:
+		return nil
+	}
+}

@@ -1,0 +1,59 @@
+package dispatch
+
+import "time"
+
+// Limits bound what one notification can ask of a replica. What a team may leave behind is bounded by its
+// Team: see counter.go.
+type Limits struct {
+	// Retrying bounds the notifications that wait for the API server to come back. One team gets at most
+	// 8/9: see fairness.TeamLimiter.
+	Retrying int
+
+	// MatchBudget bounds how long one notification is matched with Triggers, and MatchWait how long it waits
+	// for a processor to do so: no more are at work than there are processors.
+	MatchBudget, MatchWait time.Duration
+
+	// AttemptTimeout bounds the first call of the API server; retries get twice that.
+	AttemptTimeout time.Duration
+
+	// BackoffMin and BackoffMax bound the pauses between attempts.
+	BackoffMin, BackoffMax time.Duration
+
+	// TriggersAtOnce bounds the Suites that one notification creates at the same time, and
+	// SuiteBytesAtOnce the variables of these Suites, as JSON; one is created in any case.
+	TriggersAtOnce, SuiteBytesAtOnce int
+
+	// EphemeralFor is how long an ephemeral Environment lives after its last notification.
+	EphemeralFor time.Duration
+}
+
+// DefaultLimits are the limits of the HTTP contract, and those that follow from it.
+func DefaultLimits() Limits {
+	return Limits{
+		// 900 for a team that is alone: 20 notifications a second through an outage of 45 s. Fewer than
+		// requests in flight, so that those that need no API server are answered meanwhile.
+		Retrying: 1013,
+		// A thousand times what a large team needs. Expressions may take 50 ms each, and a team has as many
+		// as it likes: without an end it would have the processors for itself.
+		MatchBudget: 2 * time.Second,
+		// Ten of the slowest go first. Clients wait for 60 s, and the budget counts meanwhile.
+		MatchWait: 20 * time.Second,
+		// Three attempts within a budget of 45 s if connections hang. An answer that comes later is not
+		// lost: the next attempt finds the Suite.
+		AttemptTimeout: 10 * time.Second,
+		// The first retry comes before a person notices; the last ones find an API server that is back
+		// within two seconds, without overloading it while it starts.
+		BackoffMin: 50 * time.Millisecond,
+		BackoffMax: 2 * time.Second,
+		// Few notifications match more Triggers; one that matches thousands leaves room for others.
+		TriggersAtOnce: 16,
+		// Usual notifications, with variables of up to 2 KiB, are not slowed down.
+		SuiteBytesAtOnce: 32 << 10,
+		// A pull request that nobody deployed for a week is finished.
+		EphemeralFor: 7 * 24 * time.Hour,
+	}
+}
+
+// renewEvery is how exact the end of an ephemeral Environment is, so that a burst of notifications for one
+// deployment does not write it again and again.
+const renewEvery = time.Minute

@@ -1,0 +1,29 @@
+package dispatch
+
+import (
+	"context"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/index"
+	"github.com/postflight-dev/postflight/internal/suite"
+)
+
+// StreamOf lists the runs of a run's stream that the cache has, and shares them with it.
+func StreamOf(ctx context.Context, cache client.Reader, s *v1alpha1.Suite) ([]*v1alpha1.Suite, error) {
+	key := suite.StreamKey(s)
+	if key == "" {
+		return nil, nil
+	}
+	var list v1alpha1.SuiteList
+	err := cache.List(ctx, &list, client.InNamespace(s.Namespace), client.MatchingFields{index.Stream: key}, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return nil, err
+	}
+	stream := make([]*v1alpha1.Suite, len(list.Items))
+	for i := range list.Items {
+		stream[i] = &list.Items[i]
+	}
+	return stream, nil
+}

@@ -1,0 +1,118 @@
+package endpoint
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/postflight-dev/postflight/internal/dispatch"
+	"github.com/postflight-dev/postflight/internal/notification"
+)
+
+// format is a way to write notifications.
+type format struct {
+	mediaType string // of the Content-Type
+	// decode returns an error that is a sentence for the sender, and may be a *notification.InvalidError.
+	decode func(body []byte) (*notification.Notification, error)
+}
+
+// deploySuccess answers a notification in the format of the HTTP contract.
+func (a *API) deploySuccess(w http.ResponseWriter, r *Request) error {
+	return a.notify(w, r, format{"application/json", notification.Decode})
+}
+
+// notify decodes a notification, dispatches it and encodes the result.
+func (a *API) notify(w http.ResponseWriter, r *Request, f format) error {
+	request, err := a.readNotification(w, r, f)
+	if err != nil {
+		return err
+	}
+	result, err := a.Dispatcher.Dispatch(r.Context(), request)
+	if err == nil || len(result.Triggers) > 0 {
+		a.record(r, request, result)
+	}
+	if err != nil {
+		return dispatchFailure(err, result)
+	}
+	if request.Mode == dispatch.DryRun {
+		return writeExplained(w, newReply(result), result.Explanations)
+	}
+	writeJSON(w, "application/json", http.StatusOK, newReply(result))
+	return nil
+}
+
+// readNotification reads headers and parameters first: they are cheaper to refuse than a body.
+func (a *API) readNotification(w http.ResponseWriter, r *Request, f format) (dispatch.Request, error) {
+	mode, err := modeOf(r.Request)
+	if err != nil {
+		return dispatch.Request{}, err
+	}
+	idempotencyKey, err := idempotencyKey(r.Header)
+	if err != nil {
+		return dispatch.Request{}, err
+	}
+	if err := a.admit(r, f.mediaType, mode); err != nil {
+		return dispatch.Request{}, err
+	}
+	r.forget() // a thousand clients may take half a minute for their bodies
+	body, err := a.readBody(w, r)
+	if err != nil {
+		return dispatch.Request{}, err
+	}
+	n, err := f.decode(body)
+	if err != nil {
+		return dispatch.Request{}, invalidBody(err)
+	}
+	return dispatch.Request{
+		Team: r.Principal.Team, Notification: n, Mode: mode, IdempotencyKey: idempotencyKey, ID: r.id, ReceivedAt: r.receivedAt,
+	}, nil
+}
+
+func invalidBody(err error) error {
+	f := &failure{code: "invalid_body", message: err.Error()}
+	if invalid, ok := errors.AsType[*notification.InvalidError](err); ok {
+		f.field = invalid.Field
+	}
+	return f
+}
+
+// idempotencyKey is empty if the client sent none.
+func idempotencyKey(h http.Header) (string, error) {
+	keys := h.Values("Idempotency-Key")
+	if len(keys) == 0 {
+		return "", nil
+	}
+	unprintable := func(r rune) bool { return r < ' ' || r > '~' }
+	if len(keys) > 1 || keys[0] == "" || len(keys[0]) > maxIdempotencyKey || strings.ContainsFunc(keys[0], unprintable) {
+		return "", &failure{code: "invalid_idempotency_key",
+			message: "Send one Idempotency-Key of 1 to 255 printable ASCII characters, or none."}
+	}
+	return keys[0], nil
+}
+
+// modeOf refuses what it does not understand, because the client may believe that nothing will be created.
+func modeOf(r *http.Request) (dispatch.Mode, error) {
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return 0, &failure{code: "invalid_request", message: "The query of the URL cannot be read. Send it percent-encoded, or none."}
+	}
+	values := slices.Clone(r.Header.Values("X-Dry-Run"))
+	for name := range query {
+		if strings.EqualFold(name, "dryRun") {
+			values = append(values, query[name]...)
+		}
+	}
+	mode := dispatch.Create
+	for _, value := range values {
+		switch value {
+		case "true":
+			mode = dispatch.DryRun
+		case "false":
+		default:
+			return 0, &failure{code: "invalid_request", message: "Send dryRun (or the header X-Dry-Run) as true or false."}
+		}
+	}
+	return mode, nil
+}

@@ -1,0 +1,54 @@
+// Package fairness shares the capacity of a process among teams: TeamLimiter refuses what is too much, Semaphore
+// makes it wait.
+package fairness
+
+import "sync"
+
+// share is how much a team may take, as a multiple of what is still free. At 8, a team that is alone gets
+// 8/9, and there is always room for another; a team that has nothing yet is refused only if nothing is free.
+// It needs no configuration, and leaves little unused.
+const share = 8
+
+// TeamLimiter bounds how many slots are taken at the same time, by all teams and by each of them. It never
+// waits: clients would time out in a queue, and try again.
+type TeamLimiter struct {
+	size int
+
+	mu     sync.Mutex
+	inUse  int
+	byTeam map[string]int // without the teams that have no slot
+}
+
+// NewTeamLimiter returns a limiter of so many slots.
+func NewTeamLimiter(size int) *TeamLimiter {
+	return &TeamLimiter{size: size, byTeam: map[string]int{}}
+}
+
+// TryAcquire takes a slot, and reports whether there was one for the team.
+func (l *TeamLimiter) TryAcquire(team string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.byTeam[team] >= share*(l.size-l.inUse) {
+		return false
+	}
+	l.byTeam[team]++
+	l.inUse++
+	return true
+}
+
+// Release gives back a slot of the team.
+func (l *TeamLimiter) Release(team string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.inUse--
+	if l.byTeam[team]--; l.byTeam[team] == 0 {
+		delete(l.byTeam, team)
+	}
+}
+
+// InUse is how many slots are taken.
+func (l *TeamLimiter) InUse() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.inUse
+}

@@ -1,0 +1,45 @@
+package fairness
+
+import "testing"
+
+// TestTeamsShareALimiter: whichever team comes first, others get in.
+func TestTeamsShareALimiter(t *testing.T) {
+	cases := map[string]struct{ size, alone int }{
+		"none":   {0, 0},
+		"one":    {1, 1},
+		"a few":  {1013, 900},
+		"more":   {1152, 1024},
+		"plenty": {5625, 5000},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			l := NewTeamLimiter(tc.size)
+			alone := fill(l, "first")
+			if alone < tc.alone || alone > tc.alone+1 {
+				t.Errorf("a team that is alone gets %d of %d, want %d", alone, tc.size, tc.alone)
+			}
+			second, third := fill(l, "second"), fill(l, "third")
+			if tc.size > 100 && (second < tc.size/20 || third < 1) {
+				t.Errorf("then a second one gets %d, and a third %d; want room for both", second, third)
+			}
+			if l.InUse() != alone+second+third {
+				t.Errorf("%d are in use, want %d", l.InUse(), alone+second+third)
+			}
+			for team, n := range map[string]int{"first": alone, "second": second, "third": third} {
+				for range n {
+					l.Release(team)
+				}
+			}
+			if l.InUse() != 0 || len(l.byTeam) != 0 || fill(l, "second") != alone {
+				t.Errorf("%d are left behind, of %v", l.InUse(), l.byTeam)
+			}
+		})
+	}
+}
+
+func fill(l *TeamLimiter, team string) (n int) {
+	for l.TryAcquire(team) {
+		n++
+	}
+	return n
+}
