@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/go-logr/logr/funcr"
+	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -77,7 +78,7 @@ func start(t *testing.T, s setup) *harness {
 	}
 	h := &harness{t: t, clock: &clock{now: noon}, log: &lockedBuffer{}, team: s.objects[0].(*v1alpha1.Team)}
 	scheme := runtime.NewScheme()
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
+	if err := errors.Join(v1alpha1.AddToScheme(scheme), batchv1.AddToScheme(scheme)); err != nil {
 		t.Fatal(err)
 	}
 	indexes := &indexes{builder: fake.NewClientBuilder().WithScheme(scheme)}
