@@ -12,6 +12,25 @@ import (
 	"github.com/postflight-dev/postflight/internal/plaintext"
 )
 
+// unfinished is a run that is Starting until a container of its tests runs.
+func unfinished(j *batchv1.Job, pods []corev1.Pod) State {
+	s := running(j, pods)
+	if StoppingSince(j).IsZero() && !begun(j, pods) {
+		s.Condition.Reason = v1alpha1.ReasonStarting
+	}
+	return s
+}
+
+// begun reports whether a container of the tests runs, or has run.
+func begun(j *batchv1.Job, pods []corev1.Pod) bool {
+	return ptr.Deref(j.Status.Ready, 0) > 0 || j.Status.Succeeded > 0 || j.Status.Failed > 0 || slices.ContainsFunc(pods, func(p corev1.Pod) bool {
+		return slices.ContainsFunc(p.Status.ContainerStatuses, func(cs corev1.ContainerStatus) bool {
+			backsOff := cs.State.Waiting != nil && cs.State.Waiting.Reason == "CrashLoopBackOff"
+			return cs.State.Running != nil || cs.State.Terminated != nil || cs.RestartCount > 0 || backsOff
+		})
+	})
+}
+
 // running describes what a Job that has not ended is doing, or waiting for.
 func running(j *batchv1.Job, pods []corev1.Pod) State {
 	failing := condition(j, batchv1.JobFailureTarget)
