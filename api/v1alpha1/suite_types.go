@@ -165,7 +165,7 @@ type SuiteStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// conditions of the run. Succeeded carries its life: Unknown (Queued, Running), True (Passed),
+	// conditions of the run. Succeeded carries its life: Unknown (Queued, Starting, Running), True (Passed),
 	// False (Failed, TimedOut, Canceled, Superseded, Error). Once it is not Unknown it never changes.
 	// Reconciling is True until the end, and Stalled after an end that is not Passed, for tools that
 	// read every object that way.

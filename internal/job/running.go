@@ -98,7 +98,7 @@ func countedState(j *batchv1.Job) State {
 	case j.Status.Failed > 0:
 		return doing("A pod failed, and the Job starts another, as its backoffLimit allows.")
 	case j.Spec.ManagedBy != nil && *j.Spec.ManagedBy != batchv1.JobControllerName:
-		return doing(fmt.Sprintf("Waiting for %q, which manages the Job, to start it; while it does not, no timeout ends the run. If it is not installed, correct spec.managedBy in the jobTemplate of the Trigger and cancel the run.", plaintext.Line(*j.Spec.ManagedBy, maxName)))
+		return doing(fmt.Sprintf("Waiting for %q, which manages the Job, to start it; if it does not, the run ends by its startTimeout. If it is not installed, correct spec.managedBy in the jobTemplate of the Trigger.", plaintext.Line(*j.Spec.ManagedBy, maxName)))
 	default:
 		return doing(fmt.Sprintf("Waiting for the pod to be created. If that takes long, a quota or an admission policy refuses it: kubectl describe job -n %s %s", j.Namespace, j.Name))
 	}

@@ -47,7 +47,7 @@ func TestRunningJob(t *testing.T) {
 		"ManagedByAnother": {
 			reason: "Kubernetes leaves it alone, and so does its deadline.",
 			job:    newJob(func(j *batchv1.Job) { j.Spec.ManagedBy = new("example.com/multikueue") }),
-			want:   `Waiting for "example.com/multikueue", which manages the Job, to start it; while it does not, no timeout ends the run. If it is not installed, correct spec.managedBy in the jobTemplate of the Trigger and cancel the run.`,
+			want:   `Waiting for "example.com/multikueue", which manages the Job, to start it; if it does not, the run ends by its startTimeout. If it is not installed, correct spec.managedBy in the jobTemplate of the Trigger.`,
 		},
 		"Starting": {
 			reason: "Without its pods a Job tells little.",
