@@ -10,7 +10,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// SuiteMetrics count and time the runs. Their only label is the state, with eight values.
+// SuiteMetrics count and time the runs. Their only label is the state, with nine values.
 type SuiteMetrics struct {
 	untilJob prometheus.Histogram
 	untilEnd *prometheus.HistogramVec
@@ -62,7 +62,7 @@ var suitesByState = prometheus.NewDesc("postflight_suites",
 	"Suites that exist, by state. Queued is the length of the queue.", []string{"state"}, nil)
 
 var states = []string{
-	v1alpha1.ReasonQueued, v1alpha1.ReasonRunning, v1alpha1.ReasonPassed, v1alpha1.ReasonFailed,
+	v1alpha1.ReasonQueued, v1alpha1.ReasonStarting, v1alpha1.ReasonRunning, v1alpha1.ReasonPassed, v1alpha1.ReasonFailed,
 	v1alpha1.ReasonTimedOut, v1alpha1.ReasonCanceled, v1alpha1.ReasonSuperseded, v1alpha1.ReasonError,
 }
 

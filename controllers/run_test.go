@@ -132,7 +132,7 @@ func TestQuotaIsFull(t *testing.T) {
 		w.touch("run")
 		return complaint(w.Client.Get(context.Background(), w.key("run"), &batchv1.Job{}))
 	})
-	w.reaches("run", v1alpha1.ReasonRunning, "")
+	w.reaches("run", v1alpha1.ReasonStarting, "")
 }
 
 func TestJobIsDeletedBehindItsBack(t *testing.T) {

@@ -191,6 +191,9 @@ func (r *SuiteReconciler) report(ctx context.Context, o suite.Observation, d sui
 }
 
 func (r *SuiteReconciler) recordEvent(s *v1alpha1.Suite, d suite.Decision) {
+	if s.State() == v1alpha1.ReasonStarting {
+		return // most runs are Running within seconds, which has an event
+	}
 	kind := corev1.EventTypeNormal
 	switch d.Condition.Reason {
 	case v1alpha1.ReasonFailed, v1alpha1.ReasonTimedOut, v1alpha1.ReasonError:

@@ -115,7 +115,7 @@ func (r *SuiteReconciler) observeJob(ctx context.Context, o *suite.Observation) 
 		o.Stopping.Done = stopsLong && o.Job.DeletionTimestamp != nil && !job.AnyRunning(pods)
 	}
 	if uid := job.UnexplainedObject(o.Job, pods); uid != "" && r.Clock.Since(o.Job.CreationTimestamp.Time) >= explainAfter {
-		state = state.WithWarning(r.warnings.about(ctx, o.Job.Namespace, uid))
+		state = state.WithWarning(o.Job, r.warnings.about(ctx, o.Job.Namespace, uid))
 	}
 	setProgress(o, o.Job, state)
 	return nil
@@ -124,7 +124,7 @@ func (r *SuiteReconciler) observeJob(ctx context.Context, o *suite.Observation) 
 func setProgress(o *suite.Observation, j *batchv1.Job, state job.State) {
 	state = state.KeepProblem(o.Suite.Status.PodProblem)
 	o.Job, o.Unready = j, job.Starting(j)
-	o.Progress, o.PodProblem = state.Condition, state.PodProblem
+	o.Progress, o.PodProblem, o.HopelessSince = state.Condition, state.PodProblem, state.HopelessSince
 }
 
 // observePodsLeft reports whether pods of the run have not ended. Its Job is gone, so they are found by the

@@ -60,7 +60,7 @@ func TestJobWithoutLabel(t *testing.T) {
 	w.create(j)
 	w.startManager()
 	w.create(aSuite("next", 1))
-	s := w.reaches("run", v1alpha1.ReasonRunning, "")
+	s := w.reaches("run", v1alpha1.ReasonStarting, "")
 	if s.Status.JobName != "run" {
 		t.Errorf("the Job is not recorded: %+v", s.Status)
 	}

@@ -19,7 +19,7 @@ func TestPodRefused(t *testing.T) {
 	w := newWorld(t)
 	w.create(aSuite("run", 0))
 	j := w.hasJob("run")
-	w.reaches("run", v1alpha1.ReasonRunning, "Waiting for the pod to be created")
+	w.reaches("run", v1alpha1.ReasonStarting, "Waiting for the pod to be created")
 	const words = "The pod cannot start: exceeded quota: pods, requested: pods=1"
 	written := 0
 	for i := range 3 {
@@ -32,7 +32,7 @@ func TestPodRefused(t *testing.T) {
 			}
 			return ""
 		})
-		w.reaches("run", v1alpha1.ReasonRunning, words)
+		w.reaches("run", v1alpha1.ReasonStarting, words)
 		if i == 0 {
 			written = w.wire.count("PATCH suites/status")
 		}

@@ -34,6 +34,10 @@ const (
 	// or its Job while the Job's pods exist. Runs that need nothing more lack it.
 	ConditionObjectsFound = "ObjectsFound"
 
+	// ConditionStarted is False where the tests of a run did not start in time, or cannot start, and the run is
+	// stopped for that. Other runs lack it.
+	ConditionStarted = "Started"
+
 	// ConditionReady is True on a Team, an APIKey or a Trigger that works. If not, its reason says why.
 	ConditionReady = "Ready"
 )
@@ -41,6 +45,7 @@ const (
 // The reasons of ConditionSucceeded: the states of a run.
 const (
 	ReasonQueued     = "Queued"
+	ReasonStarting   = "Starting"
 	ReasonRunning    = "Running"
 	ReasonPassed     = "Passed"
 	ReasonFailed     = "Failed"
@@ -58,7 +63,12 @@ func Queued(message string) metav1.Condition {
 	return succeeded(metav1.ConditionUnknown, ReasonQueued, message)
 }
 
-// Running is a run whose Job exists.
+// Starting is a run whose Job exists and of which no container of the tests runs yet.
+func Starting(message string) metav1.Condition {
+	return succeeded(metav1.ConditionUnknown, ReasonStarting, message)
+}
+
+// Running is a run whose tests run, or have run and are being stopped.
 func Running(message string) metav1.Condition {
 	return succeeded(metav1.ConditionUnknown, ReasonRunning, message)
 }
@@ -118,6 +128,14 @@ const (
 // JobNotAccepted is a Job that the API server did not accept at the last attempt.
 func JobNotAccepted(reason, message string) metav1.Condition {
 	return metav1.Condition{Type: ConditionJobAccepted, Status: metav1.ConditionFalse, Reason: reason, Message: clip(message)}
+}
+
+// ReasonNotStarted is the reason of ConditionStarted.
+const ReasonNotStarted = "NotStarted"
+
+// NotStarted is why a run whose tests never ran is stopped.
+func NotStarted(message string) metav1.Condition {
+	return metav1.Condition{Type: ConditionStarted, Status: metav1.ConditionFalse, Reason: ReasonNotStarted, Message: clip(message)}
 }
 
 // ReasonMissing is the reason of ConditionObjectsFound.

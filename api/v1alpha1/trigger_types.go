@@ -114,6 +114,17 @@ type TriggerSpec struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('168h')",message="timeout must be from 1s to 168h"
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 
+	// startTimeout ends a run as Error whose tests do not start: no node has room, an image cannot be pulled, a
+	// volume is missing, or a queueing system keeps the Job suspended. It counts from the creation of the Job;
+	// from 1s to 168h.
+	// +optional
+	// +kubebuilder:default="15m"
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('168h')",message="startTimeout must be from 1s to 168h"
+	StartTimeout *metav1.Duration `json:"startTimeout,omitempty"`
+
 	// retention defines how long finished runs are kept.
 	// +optional
 	Retention Retention `json:"retention,omitempty"`
@@ -330,15 +341,28 @@ type Trigger struct {
 	Status TriggerStatus `json:"status,omitempty"`
 }
 
-// defaultTimeout is the default of the schema, for a Trigger that was stored without a timeout.
-const defaultTimeout = 30 * time.Minute
+// The defaults of the schema, for a Trigger that was stored without them.
+const (
+	defaultTimeout      = 30 * time.Minute
+	defaultStartTimeout = 15 * time.Minute
+)
 
 // RunTimeout is how long a run of the Trigger may take.
-func (t *Trigger) RunTimeout() time.Duration {
-	if t.Spec.Timeout == nil || t.Spec.Timeout.Duration <= 0 {
-		return defaultTimeout
+func (t *Trigger) RunTimeout() time.Duration { return positive(t.Spec.Timeout, defaultTimeout) }
+
+// StartTimeout is how long the tests of a run may take to start. The Trigger may be nil.
+func (t *Trigger) StartTimeout() time.Duration {
+	if t == nil {
+		return defaultStartTimeout
 	}
-	return t.Spec.Timeout.Duration
+	return positive(t.Spec.StartTimeout, defaultStartTimeout)
+}
+
+func positive(d *metav1.Duration, otherwise time.Duration) time.Duration {
+	if d == nil || d.Duration <= 0 {
+		return otherwise
+	}
+	return d.Duration
 }
 
 // TriggerList is a list of Triggers.

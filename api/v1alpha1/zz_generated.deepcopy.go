@@ -731,6 +731,11 @@ func (in *TriggerSpec) DeepCopyInto(out *TriggerSpec) {
 		*out = new(v1.Duration)
 		**out = **in
 	}
+	if in.StartTimeout != nil {
+		in, out := &in.StartTimeout, &out.StartTimeout
+		*out = new(v1.Duration)
+		**out = **in
+	}
 	in.Retention.DeepCopyInto(&out.Retention)
 	out.Variables = in.Variables.DeepCopy()
 	if in.AllowVariables != nil {

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -23,10 +24,34 @@ func blocked(p *corev1.Pod) (State, bool) {
 			return lastFailure(p, cs), true
 		}
 		if why := waiting(p, cs); why != "" {
-			return cannotStart(why), true
+			s := cannotStart(why)
+			if needsChange(cs) {
+				s.HopelessSince = waitsSince(p)
+			}
+			return s, true
 		}
 	}
 	return State{}, false
+}
+
+// needsChange reports whether a container waits for something that does not change by itself: an image name
+// that is none, or a Secret or ConfigMap, or a key of it, that does not exist.
+func needsChange(cs corev1.ContainerStatus) bool {
+	w := cs.State.Waiting
+	return w != nil && (w.Reason == "InvalidImageName" || w.Reason == "ErrImageNeverPull" || w.Reason == "CreateContainerConfigError")
+}
+
+// waitsSince is since when the node tries to start the containers of a pod that wait.
+func waitsSince(p *corev1.Pod) time.Time {
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodInitialized && c.Status == corev1.ConditionTrue {
+			return c.LastTransitionTime.Time
+		}
+	}
+	if p.Status.StartTime != nil {
+		return p.Status.StartTime.Time
+	}
+	return p.CreationTimestamp.Time
 }
 
 func unscheduled(p *corev1.Pod) string {

@@ -25,9 +25,9 @@ func TestRecorded(t *testing.T) {
 		"failed":                 `Failed: Container "test" exited with code 3: GET /cart: 500`,
 		"failed-logs":            `Failed: Container "test" exited with code 3: red; line 2`,
 		"fetch-start":            `Error: The input files could not be downloaded: failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: exec: "postflight": executable file not found in $PATH: unknown`,
-		"gated":                  "Running: The pod cannot start: its scheduling gates are closed, and whoever put them there has to open them.",
-		"image-never":            `Running: The pod cannot start: the image "nowhere:1" of container "test" is not on the node, and its imagePullPolicy is Never.`,
-		"image-pull":             `Running: The pod cannot start: the image "127.0.0.1:1/nowhere:1" of container "test" cannot be pulled: failed to do request: Head "http://127.0.0.1:1/v2/nowhere/manifests/1": dial tcp 127.0.0.1:1: connect: connection refused. Check its name and tag, and the imagePullSecrets.`,
+		"gated":                  "Starting: The pod cannot start: its scheduling gates are closed, and whoever put them there has to open them.",
+		"image-never":            `Starting: The pod cannot start: the image "nowhere:1" of container "test" is not on the node, and its imagePullPolicy is Never.`,
+		"image-pull":             `Starting: The pod cannot start: the image "127.0.0.1:1/nowhere:1" of container "test" cannot be pulled: failed to do request: Head "http://127.0.0.1:1/v2/nowhere/manifests/1": dial tcp 127.0.0.1:1: connect: connection refused. Check its name and tag, and the imagePullSecrets.`,
 		"indexed":                `Failed: Container "test" exited with code 7 (failed indexes: 1). Its log says more: kubectl logs -n demo p -c test`,
 		"init-failed":            `Failed: Init container "migrate" exited with code 4. Its log says more: kubectl logs -n demo p -c migrate`,
 		"lagging":                `Running: A container has ended, and the run goes on until container "proxy" ends too.`,
@@ -38,16 +38,17 @@ func TestRecorded(t *testing.T) {
 		"passed":                 "Passed: The tests passed in 12s: 12 checks passed",
 		"pod-deadline":           "TimedOut: The pod took longer than the activeDeadlineSeconds of its own in the jobTemplate, and was stopped.",
 		"policy":                 `Failed: Container "test" exited with code 42. Its log says more: kubectl logs -n demo p -c test`,
-		"quota":                  "Running: Waiting for the pod to be created. If that takes long, a quota or an admission policy refuses it: kubectl describe job -n demo failed",
+		"quota":                  "Starting: Waiting for the pod to be created. If that takes long, a quota or an admission policy refuses it: kubectl describe job -n demo failed",
 		"retries":                `Failed: Container "test" exited with code 5 in the last of 2 pods that failed: retries-2ntgh`,
 		"running":                "Running: The tests are running. Follow them: kubectl logs -n demo job/running -f",
-		"secret-missing":         `Running: The pod cannot start: container "test" cannot be configured: secret "shop" not found. Create what is missing, or correct the jobTemplate of the Trigger.`,
-		"secret-volume-missing":  "Running: The pod is being set up: volumes, network, images. If that takes long: kubectl describe pod -n demo p",
+		"secret-missing":         `Starting: The pod cannot start: container "test" cannot be configured: secret "shop" not found. Create what is missing, or correct the jobTemplate of the Trigger.`,
+		"secret-volume-missing":  "Starting: The pod is being set up: volumes, network, images. If that takes long: kubectl describe pod -n demo p",
 		"sidecar":                `Failed: Container "test" exited with code 3. Its log says more: kubectl logs -n demo p -c test`,
 		"start-error":            `Error: The container "test" could not be started, so check its command and its image: failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: exec: "nope": executable file not found in $PATH: unknown`,
-		"suspended":              "Running: The Job is suspended, and starts when whoever suspended it, such as a queueing system, resumes it: kubectl describe job -n demo suspended",
-		"unschedulable":          "Running: The pod cannot start: no node can take it: 0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.",
+		"suspended":              "Starting: The Job is suspended, and starts when whoever suspended it, such as a queueing system, resumes it: kubectl describe job -n demo suspended",
+		"unschedulable":          "Starting: The pod cannot start: no node can take it: 0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.",
 	}
+	hopeless := map[string]bool{"image-never": true, "secret-missing": true}
 	files, err := filepath.Glob("testdata/recorded/*.json")
 	if err != nil || len(files) != len(want) {
 		t.Fatalf("want %d files, got %d, %v", len(want), len(files), err)
@@ -56,7 +57,11 @@ func TestRecorded(t *testing.T) {
 		name := strings.TrimSuffix(filepath.Base(file), ".json")
 		t.Run(name, func(t *testing.T) {
 			j, pods := recorded(t, file)
-			c := Observe(j, pods).Condition
+			state := Observe(j, pods)
+			c := state.Condition
+			if got := !state.HopelessSince.IsZero(); got != hopeless[name] {
+				t.Errorf("hopeless: %t, want %t", got, hopeless[name])
+			}
 			if got := c.Reason + ": " + c.Message; got != want[name] {
 				t.Errorf("\nwant %s\ngot  %s", want[name], got)
 			}

@@ -12,6 +12,25 @@ import (
 	"github.com/postflight-dev/postflight/internal/plaintext"
 )
 
+// unfinished is a run that is Starting until a container of its tests runs.
+func unfinished(j *batchv1.Job, pods []corev1.Pod) State {
+	s := running(j, pods)
+	if StoppingSince(j).IsZero() && !begun(j, pods) {
+		s.Condition.Reason = v1alpha1.ReasonStarting
+	}
+	return s
+}
+
+// begun reports whether a container of the tests runs, or has run.
+func begun(j *batchv1.Job, pods []corev1.Pod) bool {
+	return ptr.Deref(j.Status.Ready, 0) > 0 || j.Status.Succeeded > 0 || j.Status.Failed > 0 || slices.ContainsFunc(pods, func(p corev1.Pod) bool {
+		return slices.ContainsFunc(p.Status.ContainerStatuses, func(cs corev1.ContainerStatus) bool {
+			backsOff := cs.State.Waiting != nil && cs.State.Waiting.Reason == "CrashLoopBackOff"
+			return cs.State.Running != nil || cs.State.Terminated != nil || cs.RestartCount > 0 || backsOff
+		})
+	})
+}
+
 // running describes what a Job that has not ended is doing, or waiting for.
 func running(j *batchv1.Job, pods []corev1.Pod) State {
 	failing := condition(j, batchv1.JobFailureTarget)
@@ -79,7 +98,7 @@ func countedState(j *batchv1.Job) State {
 	case j.Status.Failed > 0:
 		return doing("A pod failed, and the Job starts another, as its backoffLimit allows.")
 	case j.Spec.ManagedBy != nil && *j.Spec.ManagedBy != batchv1.JobControllerName:
-		return doing(fmt.Sprintf("Waiting for %q, which manages the Job, to start it; while it does not, no timeout ends the run. If it is not installed, correct spec.managedBy in the jobTemplate of the Trigger and cancel the run.", plaintext.Line(*j.Spec.ManagedBy, maxName)))
+		return doing(fmt.Sprintf("Waiting for %q, which manages the Job, to start it; if it does not, the run ends by its startTimeout. If it is not installed, correct spec.managedBy in the jobTemplate of the Trigger.", plaintext.Line(*j.Spec.ManagedBy, maxName)))
 	default:
 		return doing(fmt.Sprintf("Waiting for the pod to be created. If that takes long, a quota or an admission policy refuses it: kubectl describe job -n %s %s", j.Namespace, j.Name))
 	}

@@ -26,11 +26,12 @@ const (
 	setUp  = "The pod is being set up: volumes, network, images. If that takes long: kubectl describe pod -n acme smoke-1-x"
 )
 
-func TestOutcomeOfARunningJob(t *testing.T) {
+func TestRunningJob(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		job    *batchv1.Job
 		pods   []corev1.Pod
+		begun  bool // a container of the tests runs, or has run
 		want   string
 	}{
 		"New": {
@@ -46,7 +47,7 @@ func TestOutcomeOfARunningJob(t *testing.T) {
 		"ManagedByAnother": {
 			reason: "Kubernetes leaves it alone, and so does its deadline.",
 			job:    newJob(func(j *batchv1.Job) { j.Spec.ManagedBy = new("example.com/multikueue") }),
-			want:   `Waiting for "example.com/multikueue", which manages the Job, to start it; while it does not, no timeout ends the run. If it is not installed, correct spec.managedBy in the jobTemplate of the Trigger and cancel the run.`,
+			want:   `Waiting for "example.com/multikueue", which manages the Job, to start it; if it does not, the run ends by its startTimeout. If it is not installed, correct spec.managedBy in the jobTemplate of the Trigger.`,
 		},
 		"Starting": {
 			reason: "Without its pods a Job tells little.",
@@ -56,45 +57,53 @@ func TestOutcomeOfARunningJob(t *testing.T) {
 		"Ready": {
 			reason: "It tells that one is ready, for which the pods need not be listed.",
 			job:    newJob(active(1)),
+			begun:  true,
 			want:   follow,
 		},
 		"Running": {
 			reason: "The words are the same with the pod and without.",
 			job:    newJob(active(1)),
 			pods:   []corev1.Pod{newPod(corev1.PodRunning, container("test", runs))},
+			begun:  true,
 			want:   follow,
 		},
 		"BetweenAttempts": {
 			reason: "The next pod waits for the Job's back-off.",
 			job:    newJob(func(j *batchv1.Job) { j.Status.Failed = 1 }),
 			pods:   []corev1.Pod{newPod(corev1.PodFailed, container("test", exit(1, 9, "")))},
+			begun:  true,
 			want:   "A pod failed, and the Job starts another, as its backoffLimit allows.",
 		},
 		"Ended": {
 			reason: "The Job has not counted its pod yet.",
 			job:    newJob(active(0)),
 			pods:   []corev1.Pod{newPod(corev1.PodSucceeded, container("test", exit(0, 9, "")))},
+			begun:  true,
 			want:   "The pod has ended.",
 		},
 		"FailureTarget": {
 			reason: "A Job that is about to fail has pods that still run, so the run has not ended.",
 			job:    newJob(with(batchv1.JobFailureTarget, batchv1.JobReasonBackoffLimitExceeded, "")),
 			pods:   []corev1.Pod{newPod(corev1.PodFailed, container("test", exit(1, 9, "")))},
+			begun:  true,
 			want:   "The run did not pass; its pods are stopping.",
 		},
 		"Deadline": {
 			reason: "The same at the end of its time.",
 			job:    newJob(with(batchv1.JobFailureTarget, batchv1.JobReasonDeadlineExceeded, "")),
+			begun:  true,
 			want:   "The run took longer than its timeout of 30m; its pods are stopping.",
 		},
 		"SuccessCriteriaMet": {
 			reason: "A Job that is about to be complete has pods too.",
 			job:    newJob(with(batchv1.JobSuccessCriteriaMet, batchv1.JobReasonSuccessPolicy, "")),
+			begun:  true,
 			want:   "The tests passed; the pods are stopping.",
 		},
 		"Deleted": {
 			reason: "The Job goes when its pods have gone.",
 			job:    newJob(active(1), func(j *batchv1.Job) { j.DeletionTimestamp = new(after(9)) }),
+			begun:  true,
 			want:   "The Job is being deleted; its pods are stopping.",
 		},
 		"Suspended": {
@@ -109,7 +118,8 @@ func TestOutcomeOfARunningJob(t *testing.T) {
 				newPod(corev1.PodRunning, named("a"), container("test", runs)),
 				newPod(corev1.PodPending, named("b"), container("test", waits("ErrImageNeverPull", ""))),
 			},
-			want: `The pod cannot start: the image "acme/tests:1" of container "test" is not on the node, and its imagePullPolicy is Never.`,
+			begun: true,
+			want:  `The pod cannot start: the image "acme/tests:1" of container "test" is not on the node, and its imagePullPolicy is Never.`,
 		},
 		"OneRunning": {
 			reason: "Of several pods the one that runs is worth following.",
@@ -118,25 +128,27 @@ func TestOutcomeOfARunningJob(t *testing.T) {
 				newPod(corev1.PodPending, named("a"), container("test", waits("ContainerCreating", ""))),
 				newPod(corev1.PodRunning, named("b"), container("test", runs)),
 			},
-			want: follow,
+			begun: true,
+			want:  follow,
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			slices.Reverse(tc.pods)
-			if diff := cmp.Diff(v1alpha1.Running(tc.want), Observe(tc.job, tc.pods).Condition); diff != "" {
+			if diff := cmp.Diff(unfinishedState(tc.begun, tc.want), Observe(tc.job, tc.pods).Condition); diff != "" {
 				t.Errorf("%s\nObserve(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}
 }
 
-func TestOutcomeOfAPodThatStarts(t *testing.T) {
+func TestStartingPod(t *testing.T) {
 	backOff := `Back-off pulling image "acme/tests:1": ErrImagePull: rpc error: code = NotFound desc = failed to pull and unpack image "acme/tests:1": failed to resolve reference "acme/tests:1": not found`
 	notFound := `The pod cannot start: the image "acme/tests:1" of container "test" cannot be pulled: not found. Check its name and tag, and the imagePullSecrets.`
 	cases := map[string]struct {
 		reason string
 		pod    corev1.Pod
+		begun  bool // a container of the tests runs, or has run
 		want   string
 	}{
 		"Unscheduled": {
@@ -210,6 +222,7 @@ func TestOutcomeOfAPodThatStarts(t *testing.T) {
 		"WithSidecar": {
 			reason: "The tests run beside it.",
 			pod:    newPod(corev1.PodRunning, sidecar("proxy", runs), container("test", runs)),
+			begun:  true,
 			want:   follow,
 		},
 		"SidecarCrashes": {
@@ -220,37 +233,43 @@ func TestOutcomeOfAPodThatStarts(t *testing.T) {
 		"CrashLoopBackOff": {
 			reason: "The kubelet's message counts seconds; how the container ended does not change.",
 			pod:    newPod(corev1.PodRunning, container("test", waits("CrashLoopBackOff", "back-off 40s restarting failed container")), restarting),
+			begun:  true,
 			want:   `The container "test" fails, and is restarted. It last exited with code 5: broken`,
 		},
 		"BetweenRestarts": {
 			reason: "Between two starts the container is shown as terminated.",
 			pod:    newPod(corev1.PodRunning, container("test", exit(6, 19, "")), restarting),
+			begun:  true,
 			want:   `The container "test" fails, and is restarted. It last exited with code 6.`,
 		},
 		"CrashLoopUnknown": {
 			reason: "A kubelet that restarted has forgotten.",
 			pod:    newPod(corev1.PodRunning, container("test", waits("CrashLoopBackOff", ""))),
+			begun:  true,
 			want:   `The container "test" fails, and is restarted.`,
 		},
 		"Restarted": {
 			reason: "A container that runs again is running.",
 			pod:    newPod(corev1.PodRunning, container("test", runs), restarting),
+			begun:  true,
 			want:   follow,
 		},
 		"Lagging": {
 			reason: "A proxy that was injected as a plain container never ends by itself.",
 			pod:    newPod(corev1.PodRunning, container("test", exit(0, 9, "")), container("proxy", runs)),
+			begun:  true,
 			want:   `A container has ended, and the run goes on until container "proxy" ends too.`,
 		},
 		"Deleted": {
 			reason: "Somebody stops the pod.",
 			pod:    newPod(corev1.PodRunning, deleted(9), container("test", runs)),
+			begun:  true,
 			want:   "The pod is being deleted.",
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			want := v1alpha1.Running(tc.want)
+			want := unfinishedState(tc.begun, tc.want)
 			got := Observe(newJob(active(0)), []corev1.Pod{tc.pod}).Condition
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("%s\nObserve(...): -want, +got:\n%s", tc.reason, diff)
@@ -260,4 +279,11 @@ func TestOutcomeOfAPodThatStarts(t *testing.T) {
 			}
 		})
 	}
+}
+
+func unfinishedState(begun bool, message string) metav1.Condition {
+	if begun {
+		return v1alpha1.Running(message)
+	}
+	return v1alpha1.Starting(message)
 }

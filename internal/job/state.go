@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -21,6 +22,9 @@ type State struct {
 	// restarted it. Empty where neither is the case.
 	PodProblem string
 
+	// HopelessSince is since when the pod cannot start unless somebody acts. Zero: it may start by itself.
+	HopelessSince time.Time
+
 	// podUnknown: the message describes no pod although there was one, so an earlier problem still counts.
 	podUnknown bool
 }
@@ -31,7 +35,7 @@ type State struct {
 func Observe(j *batchv1.Job, pods []corev1.Pod) State {
 	switch end := end(j); {
 	case end == nil:
-		return running(j, pods)
+		return unfinished(j, pods)
 	case end.Type == batchv1.JobComplete:
 		return State{Condition: passed(j, pods)}
 	default:

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -47,13 +48,36 @@ func settingUp(p corev1.Pod) bool {
 }
 
 // WithWarning explains a state by the warning in an event about the UnexplainedObject, if there is one.
-func (s State) WithWarning(warning string) State {
-	warning = strings.TrimRight(plaintext.Line(withoutRandomParts(warning), maxQuote), ". ")
-	if warning == "" {
+func (s State) WithWarning(j *batchv1.Job, warning string) State {
+	text := strings.TrimRight(plaintext.Line(withoutRandomParts(warning), maxQuote), ". ")
+	if text == "" {
 		return s
 	}
-	return cannotStart(warning + ". Fix that, or the jobTemplate of the Trigger.")
+	reason := s.Condition.Reason
+	s = cannotStart(text + ". Fix that, or the jobTemplate of the Trigger.")
+	s.Condition.Reason = reason
+	if rejected.MatchString(warning) && !quota.MatchString(warning) {
+		s.HopelessSince = startTime(j)
+	}
+	return s
 }
+
+// startTime of a Job is also when it was resumed last.
+func startTime(j *batchv1.Job) time.Time {
+	if j.Status.StartTime != nil {
+		return j.Status.StartTime.Time
+	}
+	return j.CreationTimestamp.Time
+}
+
+var (
+	// rejected is how the Job controller reports that an API server refused a pod for what it is: a policy, a
+	// missing ServiceAccount, an invalid field.
+	rejected = regexp.MustCompile(`^Error creating: (.* is (forbidden|invalid): |admission webhook .* denied the request)`)
+
+	// quota is a refusal that passes when other pods end.
+	quota = regexp.MustCompile(`exceeded quota|maximum .* quota`)
+)
 
 // creating is the prefix by which the Job controller reports that the API server refused a pod. The pod's
 // name has another random suffix at each attempt.

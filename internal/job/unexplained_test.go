@@ -57,27 +57,42 @@ func TestUnexplainedJob(t *testing.T) {
 
 func TestWithWarning(t *testing.T) {
 	const fix = ". Fix that, or the jobTemplate of the Trigger."
+	j := newJob(func(j *batchv1.Job) { j.CreationTimestamp = after(0) })
 	before := doing("Waiting for the pod to be created.")
-	cases := map[string]struct{ reason, warning, want string }{
-		"none": {"Kubernetes warned of nothing", "", before.Condition.Message},
-		"quota": {"the pod's name has another end at each attempt",
-			`Error creating: pods "smoke-4kq2z-x7zkd" is forbidden: exceeded quota: pods, requested: pods=1, used: pods=2, limited: pods=2`,
-			"The pod cannot start: exceeded quota: pods, requested: pods=1, used: pods=2, limited: pods=2" + fix},
-		"policy": {"a policy's own sentence", `Error creating: admission webhook "policy.example.com" denied the request: no limits.`,
-			`The pod cannot start: admission webhook "policy.example.com" denied the request: no limits` + fix},
-		"volume": {"the kubelet's words", `MountVolume.SetUp failed for volume "shop" : secret "shop" not found`,
-			`The pod cannot start: MountVolume.SetUp failed for volume "shop" : secret "shop" not found` + fix},
-		"sandbox": {"the sandbox has another id at each attempt", `failed to setup network for sandbox "` + strings.Repeat("0a", 32) + `": no address`,
-			`The pod cannot start: failed to setup network for sandbox "…": no address` + fix},
+	cases := map[string]struct {
+		reason, warning, want string
+		hopeless              bool
+	}{
+		"none": {reason: "Kubernetes warned of nothing", want: before.Condition.Message},
+		"quota": {reason: "the pod's name has another end at each attempt", warning: `Error creating: pods "smoke-4kq2z-x7zkd" is forbidden: exceeded quota: pods, requested: pods=1, used: pods=2, limited: pods=2`,
+			want: "The pod cannot start: exceeded quota: pods, requested: pods=1, used: pods=2, limited: pods=2" + fix},
+		"policy": {reason: "a policy's own sentence", warning: `Error creating: admission webhook "policy.example.com" denied the request: no limits.`,
+			want: `The pod cannot start: admission webhook "policy.example.com" denied the request: no limits` + fix, hopeless: true},
+		"security": {reason: "a Pod Security Standard does not change by itself",
+			warning: `Error creating: pods "smoke-x" is forbidden: violates PodSecurity "restricted:latest": runAsNonRoot != true`,
+			want:    `The pod cannot start: violates PodSecurity "restricted:latest": runAsNonRoot != true` + fix, hopeless: true},
+		"account": {reason: "neither does a missing ServiceAccount",
+			warning: `Error creating: pods "smoke-x" is forbidden: error looking up service account demo/tests: serviceaccount "tests" not found`,
+			want:    `The pod cannot start: error looking up service account demo/tests: serviceaccount "tests" not found` + fix, hopeless: true},
+		"webhook down": {reason: "it may come back",
+			warning: `Error creating: Internal error occurred: failed calling webhook "policy.example.com": connection refused`,
+			want:    `The pod cannot start: Internal error occurred: failed calling webhook "policy.example.com": connection refused` + fix},
+		"volume": {reason: "the kubelet's words", warning: `MountVolume.SetUp failed for volume "shop" : secret "shop" not found`,
+			want: `The pod cannot start: MountVolume.SetUp failed for volume "shop" : secret "shop" not found` + fix},
+		"sandbox": {reason: "the sandbox has another id at each attempt", warning: `failed to setup network for sandbox "` + strings.Repeat("0a", 32) + `": no address`,
+			want: `The pod cannot start: failed to setup network for sandbox "…": no address` + fix},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			state := before.WithWarning(tc.warning)
+			state := before.WithWarning(j, tc.warning)
 			c := state.Condition
 			if c.Message != tc.want || c.Reason != v1alpha1.ReasonRunning {
 				t.Errorf("%s:\nwant %s\ngot  %s (%s)", tc.reason, tc.want, c.Message, c.Reason)
 			}
-			if again := state.WithWarning(tc.warning); again.Condition.Message != c.Message {
+			if got := !state.HopelessSince.IsZero(); got != tc.hopeless {
+				t.Errorf("hopeless: %t, want %t", got, tc.hopeless)
+			}
+			if again := state.WithWarning(j, tc.warning); again.Condition.Message != c.Message {
 				t.Errorf("the same warning twice: %s", again.Condition.Message)
 			}
 		})

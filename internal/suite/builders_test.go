@@ -79,6 +79,12 @@ func aJob(name string) *batchv1.Job {
 	return &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "demo"}}
 }
 
+func createdJob(name string, at time.Time) *batchv1.Job {
+	j := aJob(name)
+	j.CreationTimestamp = metav1.NewTime(at)
+	return j
+}
+
 func startedJob(name string, at time.Time) *batchv1.Job {
 	j := aJob(name)
 	j.Status.StartTime = &metav1.Time{Time: at}

@@ -39,6 +39,7 @@ type Decision struct {
 	Condition    metav1.Condition // the Succeeded condition to be; of a finished Suite, the one it has
 	Missing      string           // names an object that the run needs and that does not exist; empty: none is missing
 	SupersededBy string
+	NotStarted   string        // a sentence: why a run whose tests never ran is stopped; empty for others
 	RequeueAfter time.Duration // reconcile again after this, even if nothing changes; 0: no need
 }
 
@@ -79,6 +80,11 @@ func decide(o Observation, now time.Time) Decision {
 		return d
 	case o.Suite.Spec.Cancel:
 		return stop(o, v1alpha1.Canceled(canceledMessage(o.Suite)), now)
+	case notStarted(o, now) != "":
+		message := notStarted(o, now)
+		d := stop(o, v1alpha1.Error(message), now)
+		d.NotStarted = message
+		return d
 	case overdue(o, now):
 		return stop(o, v1alpha1.TimedOut(fmt.Sprintf("The run took longer than its timeout of %s, and Kubernetes did not end its Job.", plaintext.Duration(timeLimit(o)))), now)
 	case o.Job != nil:

@@ -275,6 +275,67 @@ func TestDecide(t *testing.T) {
 			after:  9 * suite.DefaultTTL,
 			want:   suite.Decision{Condition: v1alpha1.Passed("Good.")},
 		},
+		"Starting": {
+			reason: "The wait for capacity is bounded.",
+			o: ready(func(o *observation) {
+				o.Job, o.Progress = createdJob("self", t0), v1alpha1.Starting("No node has room.")
+			}),
+			after: time.Minute,
+			want:  suite.Decision{Condition: v1alpha1.Starting("No node has room."), RequeueAfter: 14 * time.Minute},
+		},
+		"NotStarted": {
+			reason: "The reason is part of the message.",
+			o: ready(func(o *observation) {
+				o.Job, o.Progress = createdJob("self", t0), v1alpha1.Starting("No node has room.")
+			}),
+			after: 15 * time.Minute,
+			want: suite.Decision{
+				Action:       suite.DeleteJob,
+				Condition:    v1alpha1.Running("The tests did not start within 15m, the startTimeout of the Trigger. No node has room. Stopping its pods."),
+				NotStarted:   "The tests did not start within 15m, the startTimeout of the Trigger. No node has room.",
+				RequeueAfter: time.Second,
+			},
+		},
+		"NotStartedAndStopped": {
+			reason: "What the Job can no longer show is in a condition.",
+			o: ready(func(o *observation) {
+				o.Suite = aSuite("self", 2, withJob, func(s *v1alpha1.Suite) {
+					s.Status.Conditions = append(s.Status.Conditions, v1alpha1.NotStarted("No room."))
+				})
+			}),
+			want: suite.Decision{Condition: v1alpha1.Error("No room."), NotStarted: "No room."},
+		},
+		"RunningAtLast": {
+			reason: "Tests that run are not stopped for their start.",
+			o: ready(func(o *observation) {
+				o.Job, o.Progress = createdJob("self", t0), v1alpha1.Running("Busy.")
+			}),
+			after: 15 * time.Minute,
+			want:  suite.Decision{Condition: v1alpha1.Running("Busy.")},
+		},
+		"Hopeless": {
+			reason: "A missing Secret may be created within a minute.",
+			o: ready(func(o *observation) {
+				o.Job, o.Progress = createdJob("self", t0), v1alpha1.Starting("The pod cannot start: no Secret.")
+				o.PodProblem, o.HopelessSince = "The pod cannot start: no Secret.", t0.Add(10*time.Second)
+			}),
+			after: time.Minute,
+			want:  suite.Decision{Condition: v1alpha1.Starting("The pod cannot start: no Secret."), RequeueAfter: 10 * time.Second},
+		},
+		"HopelessForLong": {
+			reason: "It is no use to wait for the whole timeout.",
+			o: ready(func(o *observation) {
+				o.Job, o.Progress = createdJob("self", t0), v1alpha1.Starting("The pod cannot start: no Secret.")
+				o.PodProblem, o.HopelessSince = "The pod cannot start: no Secret.", t0.Add(10*time.Second)
+			}),
+			after: 70 * time.Second,
+			want: suite.Decision{
+				Action:       suite.DeleteJob,
+				Condition:    v1alpha1.Running("The pod cannot start: no Secret. Stopping its pods."),
+				NotStarted:   "The pod cannot start: no Secret.",
+				RequeueAfter: time.Second,
+			},
+		},
 		"StoppedBehindAFinalizer": {
 			reason: "The pods count. A finalizer that keeps the Job keeps nobody waiting.",
 			o: ready(func(o *observation) {

@@ -18,14 +18,15 @@ type Observation struct {
 	Environment *v1alpha1.Environment // nil: there is none
 	Team        *v1alpha1.Team        // that owns the namespace; nil: none does, or several claim it
 
-	Job        *batchv1.Job     // nil: there is none. Where the Suite has had one, the API server was asked, not a cache
-	Unlabeled  bool             // the Job lacks the label by which the cache finds it, so that no event reports it
-	Unready    bool             // the Job should have a ready pod and has none
-	Progress   metav1.Condition // what the Job and its pods say, where there is a Job
-	PodProblem string           // see job.State
-	PodsLeft   bool             // the run has had a Job, which is gone, and not all of its pods have ended
-	GiveUpPods time.Duration    // how long to wait for pods that should stop
-	Stopping   Stopping         // of a Job whose pods should stop
+	Job           *batchv1.Job     // nil: there is none. Where the Suite has had one, the API server was asked, not a cache
+	Unlabeled     bool             // the Job lacks the label by which the cache finds it, so that no event reports it
+	Unready       bool             // the Job should have a ready pod and has none
+	Progress      metav1.Condition // what the Job and its pods say, where there is a Job
+	PodProblem    string           // see job.State, also for the next
+	HopelessSince time.Time
+	PodsLeft      bool          // the run has had a Job, which is gone, and not all of its pods have ended
+	GiveUpPods    time.Duration // how long to wait for pods that should stop
+	Stopping      Stopping      // of a Job whose pods should stop
 
 	// What the actions came to; each is unset until its action was done.
 	QueuePosition *int // RequestSlot: from 1; 0 where a slot is free

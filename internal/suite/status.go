@@ -27,6 +27,9 @@ func SetStatus(s *v1alpha1.Suite, o Observation, d Decision, now time.Time) {
 	setInputs(s, o, now)
 	setJobAccepted(s, o, d, now)
 	setObjectsFound(s, d, now)
+	if d.NotStarted != "" {
+		setCondition(s, v1alpha1.NotStarted(d.NotStarted), now)
+	}
 	if o.Job != nil {
 		s.Status.JobName = s.Name
 		s.Status.PodProblem = plaintext.Line(o.PodProblem, maxPodProblem)

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/plaintext"
 )
 
 const (
@@ -23,6 +25,10 @@ const (
 
 	// orphanGrace is the longest common grace period of pods, which passes before they are given up.
 	orphanGrace = time.Minute
+
+	// hopelessAfter is how long a pod that cannot start keeps its run: long enough for the rest of a Git commit,
+	// such as a Secret, to be applied.
+	hopelessAfter = time.Minute
 
 	// The pauses between checks of a Job that has no ready pod yet: short at first, when most causes show.
 	unreadyMin = time.Second
@@ -62,6 +68,24 @@ func stop(o Observation, end metav1.Condition, now time.Time) Decision {
 	}
 }
 
+// notStarted is a sentence: why a run is stopped whose tests have not started. It is empty for other runs. Once
+// the Job is deleted, the condition of the Suite is all that is left.
+func notStarted(o Observation, now time.Time) string {
+	if c := meta.FindStatusCondition(o.Suite.Status.Conditions, v1alpha1.ConditionStarted); c != nil {
+		return c.Message
+	}
+	if o.Job == nil || o.Progress.Reason != v1alpha1.ReasonStarting {
+		return ""
+	}
+	if since := o.HopelessSince; !since.IsZero() && now.Sub(since) >= hopelessAfter {
+		return o.PodProblem
+	}
+	if limit := o.Trigger.StartTimeout(); now.Sub(o.Job.CreationTimestamp.Time) >= limit {
+		return fmt.Sprintf("The tests did not start within %s, the startTimeout of the Trigger. %s", plaintext.Duration(limit), o.Progress.Message)
+	}
+	return ""
+}
+
 // overdue reports whether Kubernetes should have ended the Job by now. It does not if somebody removed the
 // deadline, or if the Job controller does not run. Once the Job is deleted for that, only the Suite's own start
 // time is left.
@@ -95,13 +119,33 @@ func jobPollInterval(o Observation, now time.Time) time.Duration {
 		waited := now.Sub(since)
 		return max(StopCheckAfter-waited, min(max(waited/4, time.Second), stopCheckMax))
 	}
+	if o.Progress.Reason == v1alpha1.ReasonStarting {
+		return startPollInterval(o, now)
+	}
 	if o.Unready {
-		return min(max(now.Sub(o.Job.CreationTimestamp.Time)/4, unreadyMin), unreadyMax)
+		return unreadyInterval(o, now)
 	}
 	if started := o.Job.Status.StartTime; started != nil {
 		return max(started.Add(timeLimit(o)+deadlineGrace).Sub(now), time.Second)
 	}
 	return 0
+}
+
+// startPollInterval is when to check again a run whose tests have not started: at the latest when it ends for that.
+func startPollInterval(o Observation, now time.Time) time.Duration {
+	next := o.Job.CreationTimestamp.Add(o.Trigger.StartTimeout())
+	if !o.HopelessSince.IsZero() {
+		next = o.HopelessSince.Add(hopelessAfter)
+	}
+	wait := max(next.Sub(now), unreadyMin)
+	if o.Unready {
+		return min(wait, unreadyInterval(o, now))
+	}
+	return wait
+}
+
+func unreadyInterval(o Observation, now time.Time) time.Duration {
+	return min(max(now.Sub(o.Job.CreationTimestamp.Time)/4, unreadyMin), unreadyMax)
 }
 
 // sooner is the shorter of two pauses; 0 means no pause.

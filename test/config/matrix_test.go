@@ -51,6 +51,7 @@ var fields = map[string]map[string]field{
 		"inputs.paths":                          {value: `["data/users.csv"]`, pod: "the init container fetches the files"},
 		"inputs.directory":                      {value: `"/elsewhere"`, pod: "is mounted there"},
 		"timeout":                               {value: `"2h"`, pod: "is the pod's deadline"},
+		"startTimeout":                          {value: `"2h"`, pod: "decides how long a pod may wait"},
 		"retention.ttlAfterFinished":            {value: `"1h"`, not: "but ends the memory of duplicates"},
 		"variables":                             {value: `{"NODE_OPTIONS":"-r /evil.js"}`, pod: "are in the environment of every container"},
 		"allowVariables":                        {value: `["E2E_*"]`, pod: "decides which variables of a notification do"},

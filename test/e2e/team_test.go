@@ -184,6 +184,18 @@ func timeout(d time.Duration) setting {
 	return func(t *v1alpha1.Trigger) { t.Spec.Timeout = &metav1.Duration{Duration: d} }
 }
 
+func startTimeout(d time.Duration) setting {
+	return func(t *v1alpha1.Trigger) { t.Spec.StartTimeout = &metav1.Duration{Duration: d} }
+}
+
+// configMapKey sets a variable from a ConfigMap, whether it exists or not.
+func configMapKey(configMap, key string) setting {
+	return func(t *v1alpha1.Trigger) {
+		container(t).Env = append(container(t).Env, corev1.EnvVar{Name: "FROM_CONFIG", ValueFrom: &corev1.EnvVarSource{
+			ConfigMapKeyRef: &corev1.ConfigMapKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: configMap}, Key: key}}})
+	}
+}
+
 // message of the condition that carries a Suite's life.
 func message(s *v1alpha1.Suite) string {
 	for _, c := range s.Status.Conditions {
@@ -216,4 +228,10 @@ func clip(text string, most int) string {
 		return text
 	}
 	return "[...]\n" + text[len(text)-most:]
+}
+
+func cpu(amount string) setting {
+	return func(t *v1alpha1.Trigger) {
+		container(t).Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(amount)}
+	}
 }

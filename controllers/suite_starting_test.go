@@ -1,0 +1,31 @@
+package controllers_test
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+// TestStartTimeout: a run whose pod finds no node ends, with the reason, and its successor starts.
+func TestStartTimeout(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.create(aSuite("run", 0))
+	j := w.hasJob("run")
+	w.status(j, func() { j.Status.StartTime, j.Status.Active = new(metav1.Now()), 1 })
+	w.pod(j, corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{
+		{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "0/3 nodes are available."}}})
+	w.touch("run")
+	w.reaches("run", v1alpha1.ReasonStarting, "no node can take it")
+	w.clock.moveOn(15 * time.Minute)
+	w.touch("run")
+	w.deleting("run")
+	w.stop() // what follows needs no memory
+	w.startManager()
+	w.collect("run")
+	w.reaches("run", v1alpha1.ReasonError, "The tests did not start within 15m, the startTimeout of the Trigger. The pod cannot start: no node can take it: 0/3 nodes are available.")
+}
