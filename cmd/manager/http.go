@@ -46,7 +46,7 @@ func setupHTTP(
 		Live:          mgr.GetAPIReader(),
 		Authenticate:  authenticate,
 		Authenticated: serve.Authenticated,
-		Now:           in.clock.Now,
+		Clock:         in.clock,
 		Uploads:       uploads(store),
 		PublicURL:     o.publicURL,
 		Limits:        endpoint.DefaultLimits(),
@@ -78,7 +78,7 @@ func setupDispatcher(
 	}
 	dispatcher, err := dispatch.New(dispatch.Config{
 		Cache: mgr.GetCache(), Live: mgr.GetAPIReader(), Writer: writer, Triggers: triggers,
-		Budget: o.holdBudget, Limits: dispatch.DefaultLimits(), ServerTime: probe.ServerTime, Now: in.clock.Now,
+		Budget: o.holdBudget, Limits: dispatch.DefaultLimits(), ServerTime: probe.ServerTime, Clock: in.clock,
 	})
 	return dispatcher, synced, err
 }

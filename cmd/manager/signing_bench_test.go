@@ -83,7 +83,7 @@ func BenchmarkSign(b *testing.B) {
 			p, err := authenticator.Authenticate(r.Context(), r)
 			return endpoint.Principal(p), err
 		},
-		Authenticated: func(context.Context, string) {}, Audit: slog.New(slog.DiscardHandler), Now: time.Now,
+		Authenticated: func(context.Context, string) {}, Audit: slog.New(slog.DiscardHandler), Clock: clock.RealClock{},
 	})
 	if err != nil {
 		b.Fatal(err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -15,6 +14,7 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -28,7 +28,7 @@ type cluster struct {
 	client client.Client
 	pods   kubernetes.Interface // for logs
 	user   string               // in the kubeconfig
-	now    func() time.Time
+	clock  clock.PassiveClock
 }
 
 func (c *cluster) addFlags(cmd *cobra.Command) {
@@ -72,7 +72,7 @@ func (c *cluster) connect() error {
 	if c.pods, err = kubernetes.NewForConfig(config); err != nil {
 		return err
 	}
-	c.user, c.now = userOf(loader, c.context), time.Now
+	c.user, c.clock = userOf(loader, c.context), clock.RealClock{}
 	return nil
 }
 

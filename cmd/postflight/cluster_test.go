@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	kubefake "k8s.io/client-go/kubernetes/fake"
+	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -23,8 +24,6 @@ import (
 )
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-
-func now() time.Time { return noon }
 
 // testCluster knows the user as ada, unless reviews is false, as on an API server without reviews.
 func testCluster(console *console, reviews bool, objects ...client.Object) cluster {
@@ -40,7 +39,7 @@ func testCluster(console *console, reviews bool, objects ...client.Object) clust
 			return c.Create(ctx, o, opts...)
 		},
 	}).Build()
-	return cluster{output: output{console: console}, client: c, namespace: "acme", pods: kubefake.NewClientset(), user: "admin@kubeconfig", now: now}
+	return cluster{output: output{console: console}, client: c, namespace: "acme", pods: kubefake.NewClientset(), user: "admin@kubeconfig", clock: clocktesting.NewFakePassiveClock(noon)}
 }
 
 func aRun(name string, change ...func(*v1alpha1.Suite)) *v1alpha1.Suite {

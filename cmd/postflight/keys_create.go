@@ -96,7 +96,7 @@ func (o *keysCreateOptions) run(ctx context.Context, name string) error {
 		Spec:       v1alpha1.APIKeySpec{SHA256: apikey.Digest(key), NamesNamespace: names != "", Description: o.description},
 	}
 	if o.expires > 0 {
-		object.Spec.ExpiresAt = &metav1.Time{Time: o.now().Add(o.expires)}
+		object.Spec.ExpiresAt = &metav1.Time{Time: o.clock.Now().Add(o.expires)}
 	}
 	if err := o.client.Create(ctx, object); err != nil {
 		return o.explainError(err, fmt.Sprintf("APIKey %q", name))

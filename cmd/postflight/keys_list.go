@@ -52,9 +52,9 @@ func (o *keysListOptions) run(ctx context.Context) error {
 				expires = k.Spec.ExpiresAt.UTC().Format(time.DateOnly)
 			}
 			if k.Status.LastUsedTime != nil {
-				used = age(k.Status.LastUsedTime.Time, o.now()) + " ago"
+				used = age(k.Status.LastUsedTime.Time, o.clock.Now()) + " ago"
 			}
-			rows = append(rows, []string{k.Name, o.state(&k), expires, used, age(k.CreationTimestamp.Time, o.now()), k.Spec.Description})
+			rows = append(rows, []string{k.Name, o.state(&k), expires, used, age(k.CreationTimestamp.Time, o.clock.Now()), k.Spec.Description})
 		}
 		return o.console.table(rows)
 	})
@@ -66,7 +66,7 @@ func (o *keysListOptions) state(k *v1alpha1.APIKey) string {
 	switch {
 	case k.Spec.Suspended:
 		return "suspended"
-	case k.Spec.ExpiresAt != nil && !o.now().Before(k.Spec.ExpiresAt.Time):
+	case k.Spec.ExpiresAt != nil && !o.clock.Now().Before(k.Spec.ExpiresAt.Time):
 		return "expired"
 	case ready != nil && ready.Status == metav1.ConditionFalse:
 		return "refused (" + ready.Reason + ")"

@@ -43,7 +43,7 @@ func (c *cluster) took(s *v1alpha1.Suite) string {
 	case s.Status.StartTime == nil:
 		return "-"
 	case s.Status.CompletionTime == nil:
-		return age(s.Status.StartTime.Time, c.now()) + "..."
+		return age(s.Status.StartTime.Time, c.clock.Now()) + "..."
 	default:
 		return age(s.Status.StartTime.Time, s.Status.CompletionTime.Time)
 	}

@@ -98,7 +98,7 @@ func (o *runsListOptions) rows(runs []v1alpha1.Suite) [][]string {
 	for _, s := range runs {
 		d := s.Spec.Deployment
 		rows = append(rows, []string{s.Namespace, s.Name, stateOf(&s), s.Spec.Trigger.Name, s.Spec.Environment, cmp.Or(d.Branch, "-"),
-			cmp.Or(shortSHA(d.SHA), "-"), age(s.Received().Time, o.now()), o.took(&s)})
+			cmp.Or(shortSHA(d.SHA), "-"), age(s.Received().Time, o.clock.Now()), o.took(&s)})
 	}
 	if !o.allNamespaces {
 		for i := range rows {

@@ -66,12 +66,12 @@ func (c *suiteCreation) attempt(ctx context.Context) error {
 func (c *suiteCreation) reserve(ctx context.Context) error {
 	key := client.ObjectKeyFromObject(c.desired)
 	if c.Mode == DryRun {
-		return c.suites.full(c.namespace, c.bounds, c.Now())
+		return c.suites.full(c.namespace, c.bounds, c.Clock.Now())
 	}
 	if c.Cache.Get(ctx, key, &v1alpha1.Suite{}, client.UnsafeDisableDeepCopy) == nil {
 		return nil
 	}
-	return c.suites.reserve(key, c.bounds, c.Now())
+	return c.suites.reserve(key, c.bounds, c.Clock.Now())
 }
 
 // get finds the Suite that has the name. The name of one that is terminating will be free.

@@ -19,6 +19,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"golang.org/x/sync/errgroup"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -48,9 +49,9 @@ type Config struct {
 	// Limits are DefaultLimits() or others.
 	Limits Limits
 
-	// Now is the clock of this replica. ServerTime converts its times to the API server's clock, for times that
+	// Clock is that of this replica. ServerTime converts its times to the API server's clock, for times that
 	// are stored: replicas whose clocks differ must agree on them.
-	Now        func() time.Time
+	Clock      clock.PassiveClock
 	ServerTime func(time.Time) time.Time
 
 	// Sleep and Jitter are a timer, and a random number in [0, 1). Nil: the real ones.
@@ -68,7 +69,7 @@ type Dispatcher struct {
 
 // New returns a Dispatcher. Call its WatchSuites before Dispatch.
 func New(c Config) (*Dispatcher, error) {
-	if c.Cache == nil || c.Live == nil || c.Writer == nil || c.Triggers == nil || c.Budget <= 0 || c.Now == nil || c.ServerTime == nil {
+	if c.Cache == nil || c.Live == nil || c.Writer == nil || c.Triggers == nil || c.Budget <= 0 || c.Clock == nil || c.ServerTime == nil {
 		return nil, errors.New("a Dispatcher needs a cache, a live reader, a writer, the triggers, a budget and clocks")
 	}
 	if c.Sleep == nil {
@@ -104,7 +105,7 @@ type Request struct {
 	Mode           Mode
 	IdempotencyKey string    // takes the place of an absent SHA; may be empty
 	ID             string    // for the Suite; clients may give several requests one ID
-	ReceivedAt     time.Time // by the clock of Now
+	ReceivedAt     time.Time // by Clock
 }
 
 // operation is one call of Dispatch.

@@ -44,7 +44,7 @@ func TestNewNeedsItsParts(t *testing.T) {
 		"writer":   func(c *Config) { c.Writer = nil },
 		"triggers": func(c *Config) { c.Triggers = nil },
 		"budget":   func(c *Config) { c.Budget = 0 },
-		"clock":    func(c *Config) { c.Now = nil },
+		"clock":    func(c *Config) { c.Clock = nil },
 		"server":   func(c *Config) { c.ServerTime = nil },
 	} {
 		config := h.Config

@@ -67,7 +67,7 @@ func (o *operation) ensureEphemeral(ctx context.Context, base *v1alpha1.Environm
 		return cached, nil
 	}
 	// A team that can have no more runs needs no more Environments for them.
-	if o.Mode == DryRun || (err != nil && o.suites.full(o.namespace, o.bounds, o.Now()) != nil) {
+	if o.Mode == DryRun || (err != nil && o.suites.full(o.namespace, o.bounds, o.Clock.Now()) != nil) {
 		desired.UID = cached.UID
 		return desired, nil
 	}

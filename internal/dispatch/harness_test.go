@@ -34,19 +34,21 @@ const (
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 123456000, time.UTC)
 
-// clock only moves while somebody sleeps.
-type clock struct {
+// fakeClock only moves while somebody sleeps.
+type fakeClock struct {
 	mu  sync.Mutex
 	now time.Time
 }
 
-func (c *clock) Now() time.Time {
+func (c *fakeClock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.now
 }
 
-func (c *clock) Sleep(ctx context.Context, d time.Duration) error {
+func (c *fakeClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
+
+func (c *fakeClock) Sleep(ctx context.Context, d time.Duration) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now = c.now.Add(d)
@@ -58,7 +60,7 @@ type harness struct {
 	*Dispatcher
 	t       *testing.T
 	cluster client.WithWatch // without faults
-	clock   *clock
+	clock   *fakeClock
 	team    *v1alpha1.Team
 	log     *lockedBuffer
 }
@@ -76,7 +78,7 @@ func start(t *testing.T, s setup) *harness {
 	if s.objects == nil {
 		s.objects = acme()
 	}
-	h := &harness{t: t, clock: &clock{now: noon}, log: &lockedBuffer{}, team: s.objects[0].(*v1alpha1.Team)}
+	h := &harness{t: t, clock: &fakeClock{now: noon}, log: &lockedBuffer{}, team: s.objects[0].(*v1alpha1.Team)}
 	scheme := runtime.NewScheme()
 	if err := errors.Join(v1alpha1.AddToScheme(scheme), batchv1.AddToScheme(scheme)); err != nil {
 		t.Fatal(err)
@@ -98,7 +100,7 @@ func start(t *testing.T, s setup) *harness {
 	faulty := interceptor.NewClient(h.cluster, s.faults)
 	config := Config{
 		Cache: h.cluster, Live: faulty, Writer: faulty, Triggers: triggers, Budget: 45 * time.Second, Limits: DefaultLimits(),
-		Now: h.clock.Now, ServerTime: func(t time.Time) time.Time { return t }, Sleep: h.clock.Sleep, Jitter: func() float64 { return 1 },
+		Clock: h.clock, ServerTime: func(t time.Time) time.Time { return t }, Sleep: h.clock.Sleep, Jitter: func() float64 { return 1 },
 	}
 	config.Limits.AttemptTimeout = 50 * time.Millisecond // of real time: the context ends what hangs
 	if s.limits != nil {

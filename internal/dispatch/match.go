@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/utils/clock"
+
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/match"
 	"github.com/postflight-dev/postflight/internal/notification"
@@ -79,7 +81,7 @@ func (o *operation) resume(ctx context.Context, b *timeBudget) (release func()) 
 		b.over = true
 		return func() {}
 	}
-	b.since = o.Now()
+	b.since = o.Clock.Now()
 	return release
 }
 
@@ -92,25 +94,25 @@ func (o *operation) skipped(t *v1alpha1.Trigger, matched []*v1alpha1.Trigger) ma
 // timeBudget bounds how long Triggers are looked at.
 type timeBudget struct {
 	ctx   context.Context
-	now   func() time.Time
+	clock clock.PassiveClock
 	left  time.Duration
 	since time.Time
 	over  bool
 }
 
 func (o *operation) newTimeBudget(ctx context.Context) *timeBudget {
-	return &timeBudget{ctx: ctx, now: o.Now, left: o.Limits.MatchBudget, since: o.Now()}
+	return &timeBudget{ctx: ctx, clock: o.Clock, left: o.Limits.MatchBudget, since: o.Clock.Now()}
 }
 
 // spent reports whether to stop: the time is used up, or the client is gone.
 func (b *timeBudget) spent() bool {
-	b.over = b.over || b.ctx.Err() != nil || b.now().Sub(b.since) > b.left
+	b.over = b.over || b.ctx.Err() != nil || b.clock.Since(b.since) > b.left
 	return b.over
 }
 
 // pause subtracts the time that was used; resume starts the clock again.
 func (b *timeBudget) pause() {
-	now := b.now()
+	now := b.clock.Now()
 	b.left -= now.Sub(b.since)
 	b.since = now
 }

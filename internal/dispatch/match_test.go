@@ -25,13 +25,13 @@ func costly(t *v1alpha1.Trigger) {
 
 // slowly has the clock go on whenever it is looked at.
 func slowly(h *harness, step time.Duration) {
-	h.Now = func() time.Time {
+	h.Clock = clockFunc(func() time.Time {
 		now := h.clock.Now()
 		h.clock.mu.Lock()
 		defer h.clock.mu.Unlock()
 		h.clock.now = now.Add(step)
 		return now
-	}
+	})
 }
 
 func manyCostly(n int) setup {
@@ -60,12 +60,12 @@ func TestMatchingEndsWithItsClient(t *testing.T) {
 	h := start(t, manyCostly(20))
 	ctx, leave := context.WithCancel(t.Context())
 	looks := 0
-	h.Now = func() time.Time {
+	h.Clock = clockFunc(func() time.Time {
 		if looks++; looks == 4 {
 			leave()
 		}
 		return noon
-	}
+	})
 	_, err := h.dispatchIn(ctx, `{"variables":{"A":"b"}}`)
 	var stopped *match.StoppedError
 	if !errors.As(err, &stopped) || len(h.suites()) != 0 {
@@ -80,10 +80,10 @@ func TestExplainingHasABudget(t *testing.T) {
 	h := start(t, s)
 	h.Limits.MatchBudget = 2500 * time.Millisecond
 	looks := 0
-	h.Now = func() time.Time { // matching looks once; explaining before each Trigger, and after it
+	h.Clock = clockFunc(func() time.Time { // matching looks once; explaining before each Trigger, and after it
 		looks++
 		return noon.Add(time.Duration(looks) * time.Second)
-	}
+	})
 	got := slices.Collect(h.notify(`{"variables":{"A":"b"}}`, dryRun).Explanations)
 	said := map[string]string{}
 	for _, e := range got {
@@ -129,3 +129,9 @@ func (b *blocking) Match(string, *notification.Notification, func() bool) ([]*v1
 	<-b.leave
 	return nil, nil
 }
+
+// clockFunc is a clock that a test drives.
+type clockFunc func() time.Time
+
+func (f clockFunc) Now() time.Time                  { return f() }
+func (f clockFunc) Since(t time.Time) time.Duration { return f().Sub(t) }

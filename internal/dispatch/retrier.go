@@ -52,7 +52,7 @@ func (r *retrier) do(ctx context.Context, attempt func(context.Context) error) e
 			return err
 		}
 		pause := r.pause(n, err)
-		if !r.d.Now().Add(pause).Before(r.deadline) || !r.wait() || r.d.Sleep(ctx, pause) != nil {
+		if !r.d.Clock.Now().Add(pause).Before(r.deadline) || !r.wait() || r.d.Sleep(ctx, pause) != nil {
 			return fmt.Errorf("%w: %w", errOutcomeUnknown, err)
 		}
 	}
@@ -61,7 +61,7 @@ func (r *retrier) do(ctx context.Context, attempt func(context.Context) error) e
 // try bounds one attempt, so that one that hangs leaves time for another. Retries get twice the time, because
 // the API server may be slow.
 func (r *retrier) try(ctx context.Context, n int, attempt func(context.Context) error) error {
-	timeout := min(r.d.Limits.AttemptTimeout<<min(n, 1), r.deadline.Sub(r.d.Now()))
+	timeout := min(r.d.Limits.AttemptTimeout<<min(n, 1), r.deadline.Sub(r.d.Clock.Now()))
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	return attempt(ctx)

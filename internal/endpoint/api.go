@@ -6,11 +6,11 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -60,8 +60,8 @@ type Config struct {
 	Log   logr.Logger
 	Audit *slog.Logger
 
-	// Now is the clock.
-	Now func() time.Time
+	// Clock is that of this replica.
+	Clock clock.PassiveClock
 }
 
 // API answers HTTP requests.
@@ -78,7 +78,7 @@ type API struct {
 // New is an API with its routes; cmd/manager serves it.
 func New(c Config) (*API, error) {
 	if c.Dispatcher == nil || c.Cache == nil || c.Live == nil || c.Authenticate == nil || c.Authenticated == nil ||
-		c.Audit == nil || c.Now == nil {
+		c.Audit == nil || c.Clock == nil {
 		return nil, errors.New("the HTTP API needs a dispatcher, a cache, a live reader, an authenticator, an audit log and a clock")
 	}
 	a := &API{

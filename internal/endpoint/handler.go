@@ -77,7 +77,7 @@ func cleanPath(path string) string {
 // handler adds to every route the request id, errors and panics, metrics and the audit line.
 func (a *API) handler(handle func(http.ResponseWriter, *Request) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, httpRequest *http.Request) {
-		r := &Request{Request: httpRequest, id: requestID(httpRequest.Header), receivedAt: a.Now(), route: httpRequest.Pattern}
+		r := &Request{Request: httpRequest, id: requestID(httpRequest.Header), receivedAt: a.Clock.Now(), route: httpRequest.Pattern}
 		log := a.Log.WithValues("requestID", r.id)
 		r.Request = httpRequest.WithContext(logr.NewContext(httpRequest.Context(), log))
 		response := &response{ResponseWriter: w}
@@ -148,7 +148,7 @@ func (a *API) fail(w *response, r *Request, err error) {
 
 // finish counts the request and, if it was authenticated, writes its line in the audit log.
 func (a *API) finish(w *response, r *Request) {
-	took := a.Now().Sub(r.receivedAt)
+	took := a.Clock.Since(r.receivedAt)
 	code := w.status
 	if r.Context().Err() != nil {
 		code = statusClientClosed

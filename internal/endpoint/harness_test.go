@@ -45,21 +45,21 @@ const (
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 123456000, time.UTC)
 
-// clock stands still but for who sleeps by it.
-type clock struct {
+// fakeClock only moves while somebody sleeps.
+type fakeClock struct {
 	mu  sync.Mutex
 	now time.Time
 }
 
-func (c *clock) Now() time.Time {
+func (c *fakeClock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.now
 }
 
-func (c *clock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
+func (c *fakeClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 
-func (c *clock) Sleep(ctx context.Context, d time.Duration) error {
+func (c *fakeClock) Sleep(ctx context.Context, d time.Duration) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now = c.now.Add(d)
@@ -71,7 +71,7 @@ type harness struct {
 	*API
 	t        *testing.T
 	cluster  client.WithWatch // without faults
-	clock    *clock
+	clock    *fakeClock
 	index    *match.Index
 	registry *prometheus.Registry
 	audit    *lockedBuffer
@@ -91,7 +91,7 @@ type setup struct {
 // start gives every object of the setup a UID, as an API server would.
 func start(t *testing.T, s setup) *harness {
 	t.Helper()
-	h := &harness{t: t, clock: &clock{now: noon}, index: &match.Index{}, registry: prometheus.NewRegistry(),
+	h := &harness{t: t, clock: &fakeClock{now: noon}, index: &match.Index{}, registry: prometheus.NewRegistry(),
 		audit: &lockedBuffer{}, log: &lockedBuffer{}, validate: true}
 	scheme := runtime.NewScheme()
 	if err := errors.Join(v1alpha1.AddToScheme(scheme), batchv1.AddToScheme(scheme)); err != nil {
@@ -117,7 +117,7 @@ func start(t *testing.T, s setup) *harness {
 	}}
 	dispatching := dispatch.Config{
 		Cache: h.cluster, Live: faulty, Writer: faulty, Triggers: cmp.Or[dispatch.Matcher](s.triggers, h.index), Budget: budget,
-		Limits: dispatch.DefaultLimits(), Now: h.clock.Now, ServerTime: func(t time.Time) time.Time { return t }, Sleep: h.clock.Sleep, Jitter: func() float64 { return 1 },
+		Limits: dispatch.DefaultLimits(), Clock: h.clock, ServerTime: func(t time.Time) time.Time { return t }, Sleep: h.clock.Sleep, Jitter: func() float64 { return 1 },
 	}
 	if s.dispatch != nil {
 		s.dispatch(&dispatching)
@@ -136,7 +136,7 @@ func start(t *testing.T, s setup) *harness {
 		Limits:        DefaultLimits(), Registerer: h.registry,
 		Log:   funcr.NewJSON(func(line string) { h.log.WriteString(line + "\n") }, funcr.Options{Verbosity: 9}),
 		Audit: slog.New(slog.NewJSONHandler(h.audit, nil)),
-		Now:   h.clock.Now,
+		Clock: h.clock,
 	}
 	if s.limits != nil {
 		s.limits(&config.Limits)

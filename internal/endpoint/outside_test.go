@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/utils/clock"
+
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
@@ -83,7 +85,7 @@ func TestWaitingKeepsNothing(t *testing.T) {
 
 // heapOfWaiting is how much the heap grows by so many requests that wait, in bytes.
 func heapOfWaiting(t *testing.T, clients, bytes int) int {
-	h := start(t, setup{objects: acme(aRun("a", 0)), config: func(c *Config) { c.Now = time.Now }})
+	h := start(t, setup{objects: acme(aRun("a", 0)), config: func(c *Config) { c.Clock = clock.RealClock{} }})
 	server := httptest.NewUnstartedServer(h.API)
 	h.Limits.Apply(server.Config, budget)
 	server.Start()
