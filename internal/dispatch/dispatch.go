@@ -10,11 +10,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	mathrand "math/rand/v2"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -216,19 +214,4 @@ func (o *operation) explain(ctx context.Context, err error) (Decision, string) {
 		logr.FromContextOrDiscard(ctx).Error(err, "a Suite could not be created")
 		return Failed, "The server failed to create the run. Give the operator of this service the X-Request-Id of this answer."
 	}
-}
-
-// checkVariables rejects names by which a notification would take over the process or the platform, and
-// those that the Trigger does not accept.
-func (o *operation) checkVariables(t *v1alpha1.Trigger) error {
-	for _, name := range slices.Sorted(maps.Keys(o.Notification.Variables)) {
-		switch {
-		case notification.Reserved(name):
-			return reject("The variable %s is reserved: it would change how the platform runs the tests. "+
-				"Rename it, or set it in the Trigger.", name)
-		case !notification.Allowed(name, t.Spec.AllowVariables):
-			return reject("The Trigger %s does not accept the variable %s: leave it out, or add it to allowVariables of the Trigger.", t.Name, name)
-		}
-	}
-	return nil
 }
