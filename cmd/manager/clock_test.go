@@ -55,7 +55,7 @@ func TestClocksAnHourApart(t *testing.T) {
 				t.Errorf("the first notification was received at %s, the second at %s", first.Spec.ReceivedAt, second.Spec.ReceivedAt)
 			}
 			await(t, "the older one to be superseded", func() bool {
-				return tm.state(t, first) == v1alpha1.ReasonSuperseded && tm.state(t, second) == v1alpha1.ReasonRunning
+				return tm.state(t, first) == v1alpha1.ReasonSuperseded && tm.state(t, second) == v1alpha1.ReasonStarting
 			})
 			if got := wrong.offset(t); (got - ahead).Abs() > 1500*time.Millisecond {
 				t.Errorf("postflight_clock_offset_seconds %s, want %s", got, ahead)

@@ -33,7 +33,7 @@ func TestWatchesExpire(t *testing.T) {
 	tm.awaitKnown([]*replica{r})
 	ends, goes := tm.started(r, "ends"), tm.started(r, "goes")
 	remade := tm.byHand("remade")
-	tm.awaitState(remade, v1alpha1.ReasonRunning)
+	tm.awaitState(remade, v1alpha1.ReasonStarting)
 	tm.complete(remade)
 	tm.awaitState(remade, v1alpha1.ReasonPassed)
 	tm.removeJob(remade) // whose deletion would have the Suite looked at again
@@ -57,8 +57,8 @@ func TestWatchesExpire(t *testing.T) {
 		t.Errorf("the notification that was held: %+v, want a run", a)
 	}
 	tm.awaitState(ends, v1alpha1.ReasonPassed)
-	tm.awaitState(unseen, v1alpha1.ReasonRunning)
-	tm.awaitState(remade, v1alpha1.ReasonRunning)
+	tm.awaitState(unseen, v1alpha1.ReasonStarting)
+	tm.awaitState(remade, v1alpha1.ReasonStarting)
 	await(t, "the Trigger that came meanwhile", func() bool {
 		a, err := notify(t.Context(), r.url, tm.key, alone("goes"))
 		return err == nil && len(a.Results) == 2
@@ -111,7 +111,7 @@ func TestEtcdFull(t *testing.T) {
 	}
 	answered := time.Since(room)
 	tm.awaitState(ends, v1alpha1.ReasonPassed)
-	tm.awaitState(unseen, v1alpha1.ReasonRunning)
+	tm.awaitState(unseen, v1alpha1.ReasonStarting)
 	tm.started(r, "full")
 	t.Logf("ETCD_FULL answered_after_seconds=%.1f all_runs_after_seconds=%.1f", answered.Seconds(), time.Since(room).Seconds())
 }
@@ -171,7 +171,7 @@ func (tm *team) started(r *replica, sha string) string {
 		tm.t.Fatalf("%+v, %v, want results", a, err)
 	}
 	id := cmp.Or(a.Results[len(a.Results)-1].Created, a.Results[len(a.Results)-1].Duplicate)
-	tm.awaitState(id, v1alpha1.ReasonRunning)
+	tm.awaitState(id, v1alpha1.ReasonStarting)
 	return id
 }
 

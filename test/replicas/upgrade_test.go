@@ -25,7 +25,7 @@ func TestUpgrade(t *testing.T) {
 	stored := rawSuite(trigger, "stored")
 	tm.create(stored)
 	all := replicas(t, s, kubeconfigOf(t, s.Manager(t)), 2)
-	tm.awaitState(stored.Name, v1alpha1.ReasonRunning)
+	tm.awaitState(stored.Name, v1alpha1.ReasonStarting)
 	tm.awaitAnswered(all)
 
 	over := make(chan struct{})
@@ -56,7 +56,7 @@ func TestUpgrade(t *testing.T) {
 			t.Errorf("%s is superseded by %q, want %s", run.Name, run.Status.SupersededBy, newest)
 		}
 	}
-	tm.awaitState(newest, v1alpha1.ReasonRunning)
+	tm.awaitState(newest, v1alpha1.ReasonStarting)
 }
 
 // awaitAnswered waits until every replica knows the team's key and its Trigger. What is created for that stays.
