@@ -24,6 +24,7 @@ func TestStartTimeout(t *testing.T) {
 	w.clock.moveOn(15 * time.Minute)
 	w.touch("run")
 	w.deleting("run")
+	w.reaches("run", v1alpha1.ReasonRunning, "Stopping its pods")
 	w.stop() // what follows needs no memory
 	w.startManager()
 	w.collect("run")
