@@ -36,7 +36,7 @@ func (c *cluster) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVarP(&c.namespace, "namespace", "n", "", "namespace of the team; default: that of the kubeconfig's context")
 	f.StringVar(&c.context, "context", "", "context of the kubeconfig")
-	f.StringVar(&c.kubeconfig, "kubeconfig", "", "default: $KUBECONFIG, or ~/.kube/config")
+	f.StringVar(&c.kubeconfig, "kubeconfig", "", "path of the kubeconfig; default: $KUBECONFIG, or ~/.kube/config")
 }
 
 // command returns the RunE of a command that talks to the cluster.

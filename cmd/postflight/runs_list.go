@@ -32,7 +32,7 @@ func newRunsList() *cobra.Command {
 		PreRunE: func(*cobra.Command, []string) error { return o.checkState() },
 		RunE:    o.command(func(ctx context.Context, _ []string) error { return o.run(ctx) }),
 	}
-	cmd.Flags().BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "of all teams")
+	cmd.Flags().BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "list the runs of all teams")
 	cmd.Flags().StringVar(&o.trigger, "trigger", "", "only those of the Trigger")
 	cmd.Flags().StringVar(&o.branch, "branch", "", "only those of the branch")
 	cmd.Flags().StringVar(&o.state, "state", "", "only those in the state: "+strings.Join(states, ", "))

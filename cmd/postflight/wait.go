@@ -33,7 +33,7 @@ type waitOptions struct {
 
 func (o *waitOptions) addFlags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&o.follow, "follow", false,
-		"if a run is superseded, take the result of the newer deployment: 0 then says nothing of this commit, so never promote it on that")
+		"if a run is superseded, take the result of the newer deployment: 0 then says nothing about this commit, so do not promote it")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", 2*time.Hour, "how long to wait for all runs")
 }
 
@@ -135,8 +135,8 @@ func (o *waitOptions) await(ctx context.Context, console *console, runs []runSta
 		}
 	}
 	if followed > 0 {
-		console.note("Superseded, without a result of their own: %d of %d runs. "+
-			"As --follow asks, the result is that of the newer deployment: do not promote the older one on it.",
+		console.note("Superseded: %d of %d runs, which have no result of their own. "+
+			"With --follow, the result is that of the newer deployment, so do not promote the older one.",
 			followed, len(runs))
 	}
 	return runs

@@ -83,7 +83,7 @@ func TestWaitCodes(t *testing.T) {
 			runs: map[string][]client.Greenlight{"a": {is("a", "b", httpapi.Completed, true)}}, code: 2, says: "--follow"},
 		"superseded and followed": {runs: map[string][]client.Greenlight{"a": {is("a", "b", httpapi.Initializing, false), is("a", "b", httpapi.Completed, true)}}, follow: true, code: 0, says: "superseded by b: passed"},
 		"followed, with a warning that the result is another commit's": {runs: map[string][]client.Greenlight{"a": {is("a", "b", httpapi.Completed, true)}, "c": {is("c", "c", httpapi.Completed, true)}}, follow: true, code: 0,
-			says: "1 of 2 runs. As --follow asks, the result is that of the newer deployment: do not promote the older one on it."},
+			says: "1 of 2 runs, which have no result of their own. With --follow, the result is that of the newer deployment, so do not promote the older one."},
 		"queued":     {reason: "as kubectl shows it", runs: map[string][]client.Greenlight{"a": {queued, passed}}, says: "queued  0s  Waiting for a slot, at place 3 of the queue."},
 		"unknown":    {runs: map[string][]client.Greenlight{}, code: 3, says: "run not found"},
 		"never ends": {runs: map[string][]client.Greenlight{"a": {running}}, code: 3, says: "--timeout"},
