@@ -60,6 +60,9 @@ func (c *cluster) connect() error {
 	overrides.Context.Namespace = c.namespace
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides)
 	config, err := loader.ClientConfig()
+	if clientcmd.IsEmptyConfig(err) {
+		return errors.New("there is no kubeconfig. Set KUBECONFIG or --kubeconfig")
+	}
 	if err != nil {
 		return fmt.Errorf("no cluster to talk to: %w. Set KUBECONFIG or --kubeconfig", err)
 	}
