@@ -233,6 +233,14 @@ func TestDecide(t *testing.T) {
 			want: suite.Decision{Condition: v1alpha1.Error(
 				`The Environment "staging" does not exist. Create it and notify again.`)},
 		},
+		"TriggerJustRecreated": {
+			reason: "The message does not say that the Trigger is missing, because kubectl shows one.",
+			o:      ready(func(o *observation) { o.Trigger, o.Recreated = nil, true }),
+			want: suite.Decision{
+				Condition:    v1alpha1.Queued(`The Trigger "smoke" was deleted and recreated after this notification, so the run ends as Error within 30s. Then notify again.`),
+				RequeueAfter: 5 * time.Second, Missing: `Trigger "smoke"`,
+			},
+		},
 		"TriggerRecreated": {
 			reason: "The Trigger of that name is another one, which nobody notified.",
 			o: ready(func(o *observation) {
