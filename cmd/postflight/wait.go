@@ -16,8 +16,12 @@ import (
 	"github.com/postflight-dev/postflight/internal/sleep"
 )
 
-// queuedPollInterval is how often the place of a queued run is refreshed. It changes without waking clients.
-const queuedPollInterval = 10 * time.Second
+// The state of a run and its place in the queue change without waking clients. So they are refreshed: often at
+// first, when they change most, and then every refreshMax.
+const (
+	refreshMin = time.Second
+	refreshMax = 10 * time.Second
+)
 
 // greenlighter returns the state of a run as soon as there is news.
 type greenlighter interface {
@@ -144,6 +148,7 @@ func (o *waitOptions) await(ctx context.Context, console *console, runs []runSta
 
 // awaitOne follows a run to its end.
 func (o *waitOptions) awaitOne(ctx context.Context, run string, update func(func(*runStatus))) {
+	start := time.Now()
 	for wait := time.Duration(0); ; {
 		began := time.Now()
 		answer, err := o.Greenlight(ctx, run, wait)
@@ -164,11 +169,16 @@ func (o *waitOptions) awaitOne(ctx context.Context, run string, update func(func
 		if wait > 0 && time.Since(began) < time.Second { // no result yet, or a server that does not wait
 			_ = sleep.For(ctx, time.Second) // the next request reports that the context is done
 		}
-		wait = client.MaxWait
-		if answer.RunState != v1alpha1.ReasonRunning {
-			wait = queuedPollInterval
-		}
+		wait = refreshInterval(answer.RunState, time.Since(start))
 	}
+}
+
+// refreshInterval is how long to wait for the end of a run before it is shown again.
+func refreshInterval(state string, waited time.Duration) time.Duration {
+	if state == v1alpha1.ReasonRunning {
+		return client.MaxWait
+	}
+	return min(max(waited/2, refreshMin), refreshMax)
 }
 
 func (o *waitOptions) noResult(ctx context.Context, err error) string {

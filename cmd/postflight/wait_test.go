@@ -114,6 +114,27 @@ func TestWaitCodes(t *testing.T) {
 	}
 }
 
+// A log that says for ten seconds that a run waits, although its tests run, misleads its reader.
+func TestRefreshInterval(t *testing.T) {
+	cases := map[string]struct {
+		state  string
+		waited time.Duration
+		want   time.Duration
+	}{
+		"the manager has not seen it": {"", 0, time.Second},
+		"starting":                    {v1alpha1.ReasonStarting, 4 * time.Second, 2 * time.Second},
+		"queued for long":             {v1alpha1.ReasonQueued, time.Hour, 10 * time.Second},
+		"running until its end":       {v1alpha1.ReasonRunning, time.Second, client.MaxWait},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := refreshInterval(tc.state, tc.waited); got != tc.want {
+				t.Errorf("%s, want %s", got, tc.want)
+			}
+		})
+	}
+}
+
 func TestNotifyCodes(t *testing.T) {
 	created := `{"trigger_id":"smoke","created_suite_id":"a"}`
 	duplicate := `{"trigger_id":"smoke","duplicate_suite_id":"a"}`
