@@ -135,9 +135,9 @@ func (c *cluster) explainError(err error, what string) error {
 	case err == nil:
 		return nil
 	case missingNamespace(err):
-		return fmt.Errorf("the namespace %s does not exist. Name another one with --namespace", c.namespace)
+		return fmt.Errorf("the namespace %s does not exist. Name another namespace with --namespace", c.namespace)
 	case apierrors.IsNotFound(err):
-		return fmt.Errorf("there is no %s in the namespace %s. Name another one with --namespace", what, c.namespace)
+		return fmt.Errorf("there is no %s in the namespace %s. Check the name, or name another namespace with --namespace", what, c.namespace)
 	case apierrors.IsForbidden(err):
 		return fmt.Errorf("you may not do that to %s in the namespace %s: ask for a role with these rights (%w)", what, c.namespace, err)
 	case apierrors.IsAlreadyExists(err):
