@@ -156,7 +156,7 @@ func TestSuccessorWaitsForPodsOfADeletedJob(t *testing.T) {
 	w.runs("older")
 	w.must(w.Client.Delete(context.Background(), w.hasJob("older"), client.PropagationPolicy("Background")))
 	w.create(aSuite("newer", 1, keyed("k")))
-	w.reaches("older", v1alpha1.ReasonRunning, "Superseded by newer, a newer deployment of the same stream. Stopping its pods")
+	w.reaches("older", v1alpha1.ReasonRunning, "Superseded by newer, a newer deployment of the same stream. Stopping the pods of this run")
 	w.reaches("newer", v1alpha1.ReasonQueued, "Waiting for the older run older")
 	w.hasNoJob("newer")
 	w.podStops("older")

@@ -115,7 +115,7 @@ func TestCancel(t *testing.T) {
 
 	w.cancel("running", "ada@example.com")
 	w.deleting("running")
-	w.reaches("running", v1alpha1.ReasonRunning, "Stopping its pods")
+	w.reaches("running", v1alpha1.ReasonRunning, "Stopping the pods of this run")
 	w.collect("running")
 	w.reaches("running", v1alpha1.ReasonCanceled, "Canceled by ada@example.com")
 }

@@ -119,7 +119,7 @@ func TestJobUnderAForeignFinalizer(t *testing.T) {
 	w.isCalm()
 	w.clock.moveOn(time.Minute)
 	w.touch("run")
-	w.reaches("run", v1alpha1.ReasonRunning, "Stopping its pods") // one is left
+	w.reaches("run", v1alpha1.ReasonRunning, "Stopping the pods of this run") // one is left
 	w.podStops("run")
 	w.touch("run")
 	w.reaches("run", v1alpha1.ReasonCanceled, "")
@@ -171,7 +171,7 @@ func TestOrphanedPods(t *testing.T) {
 	w.create(aSuite("run", 0), aSuite("next", 1))
 	w.runs("run")
 	w.must(w.Client.Delete(context.Background(), w.hasJob("run"), client.PropagationPolicy("Background")))
-	w.reaches("run", v1alpha1.ReasonRunning, "Stopping its pods")
+	w.reaches("run", v1alpha1.ReasonRunning, "Stopping the pods of this run")
 	w.isCalm()
 	w.clock.moveOn(12 * time.Minute)
 	w.touch("run")

@@ -6,7 +6,7 @@ type Stage string
 // The stages. Some clients accept one more, underReview, for people who look at results; here the result of
 // the test decides.
 const (
-	Initializing Stage = "initializing" // queued, running, or being stopped
+	Initializing Stage = "initializing" // queued, starting, running, or being stopped
 	Completed    Stage = "completed"    // ended by itself, whether it passed or not
 	Canceled     Stage = "canceled"     // stopped, so that nothing is known of the deployment
 )
@@ -22,7 +22,7 @@ type Greenlight struct {
 	RunStage               Stage  `json:"runStage"`
 
 	// Of a run that has not ended, as kubectl shows them. Empty before the manager has seen the run.
-	RunState   string `json:"runState,omitempty"` // Queued or Running
+	RunState   string `json:"runState,omitempty"` // Queued, Starting or Running
 	RunMessage string `json:"runMessage,omitempty"`
 
 	// A run is one workflow to the clients.

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// ConditionSucceeded is the state of a Suite: Unknown while it is queued or running, True once it
+	// ConditionSucceeded is the state of a Suite: Unknown until the run has ended, True once it
 	// passed, False once it ended in any other way. A finished state never changes.
 	ConditionSucceeded = "Succeeded"
 
@@ -54,6 +54,12 @@ const (
 	ReasonSuperseded = "Superseded"
 	ReasonError      = "Error"
 )
+
+// States are all states of a run, in the order in which a run may have them.
+var States = []string{
+	ReasonQueued, ReasonStarting, ReasonRunning,
+	ReasonPassed, ReasonFailed, ReasonTimedOut, ReasonCanceled, ReasonSuperseded, ReasonError,
+}
 
 // maxMessageBytes is the bound the API server sets on the message of a condition.
 const maxMessageBytes = 32768

@@ -36,7 +36,7 @@ func (c *cluster) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVarP(&c.namespace, "namespace", "n", "", "namespace of the team; default: that of the kubeconfig's context")
 	f.StringVar(&c.context, "context", "", "context of the kubeconfig")
-	f.StringVar(&c.kubeconfig, "kubeconfig", "", "default: $KUBECONFIG, or ~/.kube/config")
+	f.StringVar(&c.kubeconfig, "kubeconfig", "", "path of the kubeconfig; default: $KUBECONFIG, or ~/.kube/config")
 }
 
 // command returns the RunE of a command that talks to the cluster.
@@ -60,6 +60,9 @@ func (c *cluster) connect() error {
 	overrides.Context.Namespace = c.namespace
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides)
 	config, err := loader.ClientConfig()
+	if clientcmd.IsEmptyConfig(err) {
+		return errors.New("there is no kubeconfig. Set KUBECONFIG or --kubeconfig")
+	}
 	if err != nil {
 		return fmt.Errorf("no cluster to talk to: %w. Set KUBECONFIG or --kubeconfig", err)
 	}
@@ -132,9 +135,9 @@ func (c *cluster) explainError(err error, what string) error {
 	case err == nil:
 		return nil
 	case missingNamespace(err):
-		return fmt.Errorf("the namespace %s does not exist. Name another one with --namespace", c.namespace)
+		return fmt.Errorf("the namespace %s does not exist. Name another namespace with --namespace", c.namespace)
 	case apierrors.IsNotFound(err):
-		return fmt.Errorf("there is no %s in the namespace %s. Name another one with --namespace", what, c.namespace)
+		return fmt.Errorf("there is no %s in the namespace %s. Check the name, or name another namespace with --namespace", what, c.namespace)
 	case apierrors.IsForbidden(err):
 		return fmt.Errorf("you may not do that to %s in the namespace %s: ask for a role with these rights (%w)", what, c.namespace, err)
 	case apierrors.IsAlreadyExists(err):

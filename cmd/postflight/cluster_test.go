@@ -253,7 +253,7 @@ func TestKeysListShowsRefusedKeys(t *testing.T) {
 }
 
 func TestRunsListStates(t *testing.T) {
-	for state, want := range map[string]string{"": "", "Failed": "Failed", "timedout": "TimedOut", "bogus": "!"} {
+	for state, want := range map[string]string{"": "", "Failed": "Failed", "timedout": "TimedOut", "starting": "Starting", "bogus": "!"} {
 		o := &runsListOptions{state: state}
 		if err := o.checkState(); (err != nil) != (want == "!") || err == nil && o.state != want {
 			t.Errorf("%q: %q, %v, want %q", state, o.state, err, want)

@@ -15,9 +15,9 @@ import (
 const detection = `Branch, commit, repository and pull request come from the variables of GitHub Actions, GitLab CI, CircleCI,
 Jenkins or Buildkite, unless you give them.
 
-$POSTFLIGHT_BRANCH, $POSTFLIGHT_SHA, $POSTFLIGHT_DEPLOYMENT_TYPE and $POSTFLIGHT_DEPLOYMENT_URL win over
-these, and flags over all. Pass untrusted values, such as the name of a branch, in these variables: on a
-command line, a shell might run a part of them.`
+$POSTFLIGHT_BRANCH, $POSTFLIGHT_SHA, $POSTFLIGHT_DEPLOYMENT_TYPE and $POSTFLIGHT_DEPLOYMENT_URL take
+precedence over these, and flags over all of them. Pass untrusted values, such as the name of a branch, in
+these variables: on a command line, a shell might run a part of them.`
 
 // deployment says what was deployed, by flags or by the variables that replace them.
 type deployment struct {

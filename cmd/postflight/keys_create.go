@@ -68,7 +68,7 @@ their form.`,
 	})
 	cmd.Flags().StringVar(&o.description, "description", "", "who uses the key")
 	cmd.Flags().StringVar(&expires, "expires", "", "when the key stops working, e.g. 90d or 12h; default: never")
-	cmd.Flags().BoolVar(&stdin, "from-stdin", false, "keep the key on standard input")
+	cmd.Flags().BoolVar(&stdin, "from-stdin", false, "register the key on standard input, instead of making a new one")
 	o.addFlags(cmd)
 	return cmd
 }

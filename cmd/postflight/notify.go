@@ -23,8 +23,9 @@ func newNotify() *cobra.Command {
 	cmd := withTroubleExit(&cobra.Command{
 		Use:   "notify",
 		Short: "Report a deployment, which starts the runs of all Triggers that match it",
-		Long: `Reports a deployment. Every Trigger that matches it starts a run, unless the commit has a run that goes on
-or has a result. With --wait, the command waits for the runs, and its exit code gates the pipeline.
+		Long: `Reports a deployment. Every Trigger that matches it starts a run, unless the Trigger has a run of the
+same commit that goes on or has a result. With --wait, the command waits for the runs, and its exit code
+gates the pipeline.
 
 ` + detection + `
 

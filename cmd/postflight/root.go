@@ -49,7 +49,7 @@ func group(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 }
 
 // wrapCommands gives the errors of a command, and of all below it, an exit code: an error without one comes
-// from reading the command line. Groups refuse arguments, and print their help.
+// from reading the command line. Groups refuse arguments, and print their help. Wrong arguments are answered with the usage.
 func wrapCommands(cmd *cobra.Command) {
 	if !cmd.Runnable() && cmd.HasParent() {
 		cmd.Args, cmd.RunE = noArguments, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
@@ -59,8 +59,21 @@ func wrapCommands(cmd *cobra.Command) {
 			return withExitCode(exitFailed, interrupted(cmd.Context(), run(cmd, args), ""))
 		}
 	}
+	if cmd.Args != nil && !cmd.HasSubCommands() {
+		cmd.Args = withUsage(cmd.Args)
+	}
 	for _, child := range cmd.Commands() {
 		wrapCommands(child)
+	}
+}
+
+// withUsage adds to the error of wrong arguments what to write instead.
+func withUsage(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := check(cmd, args); err != nil {
+			return fmt.Errorf("%w\nUsage: %s\nSee '%s --help'", err, cmd.UseLine(), cmd.CommandPath())
+		}
+		return nil
 	}
 }
 
@@ -70,6 +83,7 @@ func noArguments(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	text := fmt.Sprintf("unknown command %q for %q", args[0], cmd.CommandPath())
+	cmd.SuggestionsMinimumDistance = 2 // what cobra sets for the root
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 		text += "\n\nDid you mean this?\n\t" + strings.Join(near, "\n\t")
 	}
@@ -79,7 +93,10 @@ func noArguments(cmd *cobra.Command, args []string) error {
 // execute runs a command and returns the exit code. A mistake on the command line must not look like a failed
 // run.
 func execute(ctx context.Context, args []string) int {
-	root := newRoot()
+	return executeRoot(ctx, newRoot(), args)
+}
+
+func executeRoot(ctx context.Context, root *cobra.Command, args []string) int {
 	root.InitDefaultCompletionCmd(args...)
 	wrapCommands(root)
 	root.SetArgs(args)

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -41,6 +43,29 @@ func TestExitCodesOfMistakes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if code := execute(t.Context(), strings.Fields(tc.args)); code != tc.code {
 				t.Errorf("postflight %s: exit code %d, want %d. %s", tc.args, code, tc.code, tc.reason)
+			}
+		})
+	}
+}
+
+// A person who mistyped a command needs the right one.
+func TestMistakesSayWhatToWrite(t *testing.T) {
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	t.Setenv("KUBERNETES_SERVICE_HOST", "")
+	cases := map[string]struct{ args, says string }{
+		"a mistyped command of a group": {"runs lst", "Did you mean this?\n\tlist"},
+		"no argument":                   {"wait", "Usage: postflight wait RUN... [flags]\nSee 'postflight wait --help'"},
+		"an argument too many":          {"notify main", "Usage: postflight notify [flags]"},
+		"no kubeconfig":                 {"runs list", "Error: there is no kubeconfig. Set KUBECONFIG or --kubeconfig\n"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			root := newRoot()
+			root.SetErr(&out)
+			executeRoot(t.Context(), root, strings.Fields(tc.args))
+			if !strings.Contains(out.String(), tc.says) {
+				t.Errorf("postflight %s printed %q, want %q", tc.args, out.String(), tc.says)
 			}
 		})
 	}

@@ -32,7 +32,7 @@ func newRunsList() *cobra.Command {
 		PreRunE: func(*cobra.Command, []string) error { return o.checkState() },
 		RunE:    o.command(func(ctx context.Context, _ []string) error { return o.run(ctx) }),
 	}
-	cmd.Flags().BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "of all teams")
+	cmd.Flags().BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "list the runs of all teams")
 	cmd.Flags().StringVar(&o.trigger, "trigger", "", "only those of the Trigger")
 	cmd.Flags().StringVar(&o.branch, "branch", "", "only those of the branch")
 	cmd.Flags().StringVar(&o.state, "state", "", "only those in the state: "+strings.Join(states, ", "))
@@ -42,8 +42,7 @@ func newRunsList() *cobra.Command {
 	return cmd
 }
 
-var states = []string{stateNew, v1alpha1.ReasonQueued, v1alpha1.ReasonRunning, v1alpha1.ReasonPassed, v1alpha1.ReasonFailed,
-	v1alpha1.ReasonTimedOut, v1alpha1.ReasonCanceled, v1alpha1.ReasonSuperseded, v1alpha1.ReasonError}
+var states = append([]string{stateNew}, v1alpha1.States...)
 
 // checkState accepts a state in any case.
 func (o *runsListOptions) checkState() error {

@@ -93,7 +93,7 @@ func (o *runsLogsOptions) pod(ctx context.Context, s *v1alpha1.Suite) (*corev1.P
 			return &pods.Items[i], nil
 		}
 		if s.Finished() || !o.follow {
-			return nil, fmt.Errorf("the run %s has no pod with a log. It is %s: %s", s.Name, stateOf(s), messageOf(s))
+			return nil, fmt.Errorf("the run %s has no pod with a log. Its state is %s: %s", s.Name, stateOf(s), messageOf(s))
 		}
 		if message := messageOf(s); message != printed {
 			o.console.note("%s: %s", stateOf(s), message)

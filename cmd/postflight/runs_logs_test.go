@@ -59,10 +59,10 @@ func TestRunsLogs(t *testing.T) {
 		"download that runs":     {pod: aPod(corev1.PodPending, runs, waiting), want: "fake logs", asked: "postflight-fetch", says: "which is running"},
 		"download begins again":  {pod: again, want: "fake logs", asked: "postflight-fetch", says: "failed with exit code 3"},
 		"download has ended":     {pod: aPod(corev1.PodPending, ended(0), waiting), want: "fake logs", asked: "postflight-fetch", says: "which has ended"},
-		"nothing has started":    {pod: aPod(corev1.PodPending, waiting, waiting), want: none, says: "has no pod with a log. It is Running: The pod runs."},
+		"nothing has started":    {pod: aPod(corev1.PodPending, waiting, waiting), want: none, says: "has no pod with a log. Its state is Running: The pod runs."},
 		"a container of no name": {pod: aPod(corev1.PodFailed, ended(0), ended(1)), logs: runsLogsOptions{container: "nope"}, says: `no container "nope", but postflight-fetch, test, browser`},
 		"a test not yet started": {pod: aPod(corev1.PodPending, runs, waiting), logs: runsLogsOptions{container: "test"}, says: "has no pod with a log"},
-		"no pod":                 {says: "It is Running: The pod runs."},
+		"no pod":                 {says: "Its state is Running: The pod runs."},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -16,8 +16,12 @@ import (
 	"github.com/postflight-dev/postflight/internal/sleep"
 )
 
-// queuedPollInterval is how often the place of a queued run is refreshed. It changes without waking clients.
-const queuedPollInterval = 10 * time.Second
+// The state of a run and its place in the queue change without waking clients. So they are refreshed: often at
+// first, when they change most, and then every refreshMax.
+const (
+	refreshMin = time.Second
+	refreshMax = 10 * time.Second
+)
 
 // greenlighter returns the state of a run as soon as there is news.
 type greenlighter interface {
@@ -33,7 +37,7 @@ type waitOptions struct {
 
 func (o *waitOptions) addFlags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&o.follow, "follow", false,
-		"if a run is superseded, take the result of the newer deployment: 0 then says nothing of this commit, so never promote it on that")
+		"if a run is superseded, take the result of the newer deployment: 0 then says nothing about this commit, so do not promote it")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", 2*time.Hour, "how long to wait for all runs")
 }
 
@@ -114,7 +118,7 @@ type runStatus struct {
 	Reason   string  `json:"reason,omitempty"`
 	Seconds  float64 `json:"seconds"` // waited
 
-	state string // while it waits: Queued or Running, as kubectl shows it
+	state string // while it waits: Queued, Starting or Running, as kubectl shows it
 }
 
 // await waits for the runs, all at once, and prints the progress of each.
@@ -135,8 +139,8 @@ func (o *waitOptions) await(ctx context.Context, console *console, runs []runSta
 		}
 	}
 	if followed > 0 {
-		console.note("Superseded, without a result of their own: %d of %d runs. "+
-			"As --follow asks, the result is that of the newer deployment: do not promote the older one on it.",
+		console.note("Superseded: %d of %d runs, which have no result of their own. "+
+			"With --follow, the result is that of the newer deployment, so do not promote the older one.",
 			followed, len(runs))
 	}
 	return runs
@@ -144,6 +148,7 @@ func (o *waitOptions) await(ctx context.Context, console *console, runs []runSta
 
 // awaitOne follows a run to its end.
 func (o *waitOptions) awaitOne(ctx context.Context, run string, update func(func(*runStatus))) {
+	start := time.Now()
 	for wait := time.Duration(0); ; {
 		began := time.Now()
 		answer, err := o.Greenlight(ctx, run, wait)
@@ -164,11 +169,16 @@ func (o *waitOptions) awaitOne(ctx context.Context, run string, update func(func
 		if wait > 0 && time.Since(began) < time.Second { // no result yet, or a server that does not wait
 			_ = sleep.For(ctx, time.Second) // the next request reports that the context is done
 		}
-		wait = client.MaxWait
-		if answer.RunState != v1alpha1.ReasonRunning {
-			wait = queuedPollInterval
-		}
+		wait = refreshInterval(answer.RunState, time.Since(start))
 	}
+}
+
+// refreshInterval is how long to wait for the end of a run before it is shown again.
+func refreshInterval(state string, waited time.Duration) time.Duration {
+	if state == v1alpha1.ReasonRunning {
+		return client.MaxWait
+	}
+	return min(max(waited/2, refreshMin), refreshMax)
 }
 
 func (o *waitOptions) noResult(ctx context.Context, err error) string {

@@ -83,7 +83,7 @@ func TestWaitCodes(t *testing.T) {
 			runs: map[string][]client.Greenlight{"a": {is("a", "b", httpapi.Completed, true)}}, code: 2, says: "--follow"},
 		"superseded and followed": {runs: map[string][]client.Greenlight{"a": {is("a", "b", httpapi.Initializing, false), is("a", "b", httpapi.Completed, true)}}, follow: true, code: 0, says: "superseded by b: passed"},
 		"followed, with a warning that the result is another commit's": {runs: map[string][]client.Greenlight{"a": {is("a", "b", httpapi.Completed, true)}, "c": {is("c", "c", httpapi.Completed, true)}}, follow: true, code: 0,
-			says: "1 of 2 runs. As --follow asks, the result is that of the newer deployment: do not promote the older one on it."},
+			says: "1 of 2 runs, which have no result of their own. With --follow, the result is that of the newer deployment, so do not promote the older one."},
 		"queued":     {reason: "as kubectl shows it", runs: map[string][]client.Greenlight{"a": {queued, passed}}, says: "queued  0s  Waiting for a slot, at place 3 of the queue."},
 		"unknown":    {runs: map[string][]client.Greenlight{}, code: 3, says: "run not found"},
 		"never ends": {runs: map[string][]client.Greenlight{"a": {running}}, code: 3, says: "--timeout"},
@@ -109,6 +109,27 @@ func TestWaitCodes(t *testing.T) {
 			}
 			if all := fmt.Sprint(log, err); !strings.Contains(all, tc.says) {
 				t.Errorf("%q is not said in\n%s", tc.says, all)
+			}
+		})
+	}
+}
+
+// A log that says for ten seconds that a run waits, although its tests run, misleads its reader.
+func TestRefreshInterval(t *testing.T) {
+	cases := map[string]struct {
+		state  string
+		waited time.Duration
+		want   time.Duration
+	}{
+		"the manager has not seen it": {"", 0, time.Second},
+		"starting":                    {v1alpha1.ReasonStarting, 4 * time.Second, 2 * time.Second},
+		"queued for long":             {v1alpha1.ReasonQueued, time.Hour, 10 * time.Second},
+		"running until its end":       {v1alpha1.ReasonRunning, time.Second, client.MaxWait},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := refreshInterval(tc.state, tc.waited); got != tc.want {
+				t.Errorf("%s, want %s", got, tc.want)
 			}
 		})
 	}

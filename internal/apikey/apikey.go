@@ -97,7 +97,7 @@ func Check(key string) error {
 	case len(key) > maxBytes:
 		return errors.New("the key has more than 4096 characters")
 	case len(key) < minOpaque:
-		return errors.New("the key has fewer than 16 characters, which can be guessed")
+		return errors.New("the key has fewer than 16 characters, which can be guessed. Make a new one, without --from-stdin")
 	case Mistyped(key):
 		return errors.New("the key was mistyped or truncated: its checksum is wrong")
 	default:

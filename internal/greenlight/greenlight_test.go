@@ -39,7 +39,7 @@ func TestStages(t *testing.T) {
 		"new":        {reason: "the manager has not seen it yet", stage: httpapi.Initializing},
 		"queued":     {condition: []metav1.Condition{v1alpha1.Queued("")}, stage: httpapi.Initializing},
 		"running":    {condition: []metav1.Condition{v1alpha1.Running("")}, stage: httpapi.Initializing},
-		"stopping":   {reason: "pods still run", condition: []metav1.Condition{v1alpha1.Running("Canceled by ada. Stopping its pods.")}, stage: httpapi.Initializing},
+		"stopping":   {reason: "pods still run", condition: []metav1.Condition{v1alpha1.Running("Canceled by ada. Stopping the pods of this run.")}, stage: httpapi.Initializing},
 		"passed":     {condition: []metav1.Condition{v1alpha1.Passed("")}, stage: httpapi.Completed, green: true},
 		"failed":     {condition: []metav1.Condition{v1alpha1.Failed("")}, stage: httpapi.Completed, bugs: 1},
 		"timed out":  {condition: []metav1.Condition{v1alpha1.TimedOut("")}, stage: httpapi.Completed, bugs: 1},

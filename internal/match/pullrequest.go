@@ -26,7 +26,7 @@ func compilePullRequest(spec *v1alpha1.TriggerSpec) (criterion, error) {
 func (p pullRequest) holds(a *activation) bool { return (a.PullRequestNumber != 0) == p.wanted }
 
 func (p pullRequest) explain(a *activation) string {
-	of := "The notification is of no pull request"
+	of := "The notification has no pull request number"
 	if a.PullRequestNumber != 0 {
 		of = fmt.Sprintf("The notification is of pull request %d", a.PullRequestNumber)
 	}
@@ -34,7 +34,7 @@ func (p pullRequest) explain(a *activation) string {
 	case p.holds(a):
 		return of + "."
 	case p.wanted:
-		return of + ", and the Trigger asks for one; send pull_request_number or merge_request_number."
+		return of + ", and the Trigger asks for one: send pull_request_number or merge_request_number."
 	default:
 		return of + ", and the Trigger asks for none."
 	}

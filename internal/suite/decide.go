@@ -173,7 +173,7 @@ func missing(o Observation, now time.Time, what string) Decision {
 	if now.Sub(since(o.Suite, v1alpha1.ConditionObjectsFound, now)) < appearWithin {
 		return Decision{
 			Missing:      what,
-			Condition:    v1alpha1.Queued(fmt.Sprintf("Waiting for the %s, which does not exist.", what)),
+			Condition:    v1alpha1.Queued(missingMessage(o, what)),
 			RequeueAfter: appearEvery,
 		}
 	}
@@ -181,6 +181,13 @@ func missing(o Observation, now time.Time, what string) Decision {
 		return Decision{Condition: v1alpha1.Error(fmt.Sprintf("The %s was deleted and recreated after this notification. Notify again.", what))}
 	}
 	return Decision{Condition: v1alpha1.Error(fmt.Sprintf("The %s does not exist. Create it and notify again.", what))}
+}
+
+func missingMessage(o Observation, what string) string {
+	if o.Recreated {
+		return fmt.Sprintf("The %s was deleted and recreated after this notification, so the run ends as Error within %s. Then notify again.", what, plaintext.Duration(appearWithin))
+	}
+	return fmt.Sprintf("Waiting for the %s, which does not exist.", what)
 }
 
 // afterEnd stops a Job that outlived the end of its Suite, and deletes the Suite once its time is up.

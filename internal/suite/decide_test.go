@@ -81,7 +81,7 @@ func TestDecide(t *testing.T) {
 			}),
 			want: suite.Decision{
 				Action:       suite.DeleteJob,
-				Condition:    v1alpha1.Running("Superseded by newer, a newer deployment of the same stream. Stopping its pods."),
+				Condition:    v1alpha1.Running("Superseded by newer, a newer deployment of the same stream. Stopping the pods of this run."),
 				SupersededBy: "newer",
 			},
 		},
@@ -92,7 +92,7 @@ func TestDecide(t *testing.T) {
 				o.Job, o.Progress = goingJob("self"), v1alpha1.Running("")
 			}),
 			want: suite.Decision{
-				Condition:    v1alpha1.Running("Superseded by newer, a newer deployment of the same stream. Stopping its pods."),
+				Condition:    v1alpha1.Running("Superseded by newer, a newer deployment of the same stream. Stopping the pods of this run."),
 				SupersededBy: "newer",
 			},
 		},
@@ -145,7 +145,7 @@ func TestDecide(t *testing.T) {
 				o.Suite = aSuite("self", 2, canceled, withJob)
 				o.Job, o.Progress = aJob("self"), v1alpha1.Running("")
 			}),
-			want: suite.Decision{Action: suite.DeleteJob, Condition: v1alpha1.Running("Canceled by setting spec.cancel. Stopping its pods.")},
+			want: suite.Decision{Action: suite.DeleteJob, Condition: v1alpha1.Running("Canceled by setting spec.cancel. Stopping the pods of this run.")},
 		},
 		"Running": {
 			reason: "What the Job says is what the Suite says.",
@@ -173,7 +173,7 @@ func TestDecide(t *testing.T) {
 			want: suite.Decision{
 				Missing: `Job "self"`,
 				Condition: v1alpha1.Running("The Job self was deleted before it ended. Notify again, or create another Suite, to repeat the run. " +
-					"Stopping its pods: kubectl get pods -n demo -l postflight.dev/suite=self"),
+					"Stopping the pods of this run: kubectl get pods -n demo -l postflight.dev/suite=self"),
 				RequeueAfter: 2 * time.Second,
 			},
 		},
@@ -186,7 +186,7 @@ func TestDecide(t *testing.T) {
 			want: suite.Decision{
 				Missing: `Job "self"`,
 				Condition: v1alpha1.Running("Superseded by newer, a newer deployment of the same stream. " +
-					"Stopping its pods: kubectl get pods -n demo -l postflight.dev/suite=self"),
+					"Stopping the pods of this run: kubectl get pods -n demo -l postflight.dev/suite=self"),
 				SupersededBy: "newer",
 				RequeueAfter: 2 * time.Second,
 			},
@@ -233,6 +233,14 @@ func TestDecide(t *testing.T) {
 			want: suite.Decision{Condition: v1alpha1.Error(
 				`The Environment "staging" does not exist. Create it and notify again.`)},
 		},
+		"TriggerJustRecreated": {
+			reason: "The message does not say that the Trigger is missing, because kubectl shows one.",
+			o:      ready(func(o *observation) { o.Trigger, o.Recreated = nil, true }),
+			want: suite.Decision{
+				Condition:    v1alpha1.Queued(`The Trigger "smoke" was deleted and recreated after this notification, so the run ends as Error within 30s. Then notify again.`),
+				RequeueAfter: 5 * time.Second, Missing: `Trigger "smoke"`,
+			},
+		},
 		"TriggerRecreated": {
 			reason: "The Trigger of that name is another one, which nobody notified.",
 			o: ready(func(o *observation) {
@@ -267,7 +275,7 @@ func TestDecide(t *testing.T) {
 				o.Suite = aSuite("self", 2, deleted)
 				o.Job, o.Progress = aJob("self"), v1alpha1.Running("")
 			}),
-			want: suite.Decision{Action: suite.DeleteJob, Condition: v1alpha1.Running("The Suite was deleted. Stopping its pods.")},
+			want: suite.Decision{Action: suite.DeleteJob, Condition: v1alpha1.Running("The Suite was deleted. Stopping the pods of this run.")},
 		},
 		"DeletedLongAgo": {
 			reason: "A Suite is not deleted twice.",
@@ -291,7 +299,7 @@ func TestDecide(t *testing.T) {
 			after: 15 * time.Minute,
 			want: suite.Decision{
 				Action:       suite.DeleteJob,
-				Condition:    v1alpha1.Running("The tests did not start within 15m, the startTimeout of the Trigger. No node has room. Stopping its pods."),
+				Condition:    v1alpha1.Running("The tests did not start within 15m, the startTimeout of the Trigger. No node has room. Stopping the pods of this run."),
 				NotStarted:   "The tests did not start within 15m, the startTimeout of the Trigger. No node has room.",
 				RequeueAfter: time.Second,
 			},
@@ -331,7 +339,7 @@ func TestDecide(t *testing.T) {
 			after: 70 * time.Second,
 			want: suite.Decision{
 				Action:       suite.DeleteJob,
-				Condition:    v1alpha1.Running("The pod cannot start: no Secret. Stopping its pods."),
+				Condition:    v1alpha1.Running("The pod cannot start: no Secret. Stopping the pods of this run."),
 				NotStarted:   "The pod cannot start: no Secret.",
 				RequeueAfter: time.Second,
 			},
@@ -352,7 +360,7 @@ func TestDecide(t *testing.T) {
 				o.Stopping = suite.Stopping{Since: t0}
 			}),
 			after: 4 * time.Second,
-			want:  suite.Decision{Condition: v1alpha1.Running("Canceled by setting spec.cancel. Stopping its pods."), RequeueAfter: 6 * time.Second},
+			want:  suite.Decision{Condition: v1alpha1.Running("Canceled by setting spec.cancel. Stopping the pods of this run."), RequeueAfter: 6 * time.Second},
 		},
 		"Lost": {
 			reason: "A node that is gone keeps neither the stream nor a slot.",
@@ -371,7 +379,7 @@ func TestDecide(t *testing.T) {
 			}),
 			after: 31 * time.Minute,
 			want: suite.Decision{Action: suite.DeleteJob, Condition: v1alpha1.Running(
-				"The run took longer than its timeout of 30m, and Kubernetes did not end its Job. Stopping its pods."), RequeueAfter: time.Second},
+				"The run took longer than its timeout of 30m, and Kubernetes did not end its Job. Stopping the pods of this run."), RequeueAfter: time.Second},
 		},
 		"OverdueAndDeleted": {
 			reason: "The Job is gone because of that, and not behind our back.",

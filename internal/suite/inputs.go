@@ -55,11 +55,11 @@ func waitForStore(o Observation, now time.Time) Decision {
 	waited, patience := now.Sub(since(o.Suite, v1alpha1.ConditionInputsReady, now)), o.Trigger.RunTimeout()
 	if waited >= patience {
 		return Decision{Condition: v1alpha1.Error(fmt.Sprintf(
-			"The input files could not be looked up for %s: the store of the files cannot be used, as %s. Notify again once it can.", plaintext.Duration(patience), o.Inputs.Unavailable))}
+			"The input files could not be looked up for %s, because the store cannot be used: %s. Notify again once it can.", plaintext.Duration(patience), o.Inputs.Unavailable))}
 	}
 	return Decision{
 		Condition: v1alpha1.Queued(fmt.Sprintf(
-			"Waiting for the store of the input files: %s. The run starts as soon as it can be used, and ends as Error if that takes longer than %s.", o.Inputs.Unavailable, plaintext.Duration(patience))),
+			"Waiting for the store of the input files: %s. The run starts as soon as the store can be used, and ends as Error if that takes longer than %s.", o.Inputs.Unavailable, plaintext.Duration(patience))),
 		RequeueAfter: min(max(waited/4, lookAgainMin), lookAgainMax, patience-waited),
 	}
 }

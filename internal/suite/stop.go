@@ -46,7 +46,7 @@ const (
 func stop(o Observation, end metav1.Condition, now time.Time) Decision {
 	switch {
 	case o.Job != nil && !o.Stopping.Done:
-		d := Decision{Condition: v1alpha1.Running(end.Message + " Stopping its pods.")}
+		d := Decision{Condition: v1alpha1.Running(end.Message + " Stopping the pods of this run.")}
 		if o.Job.DeletionTimestamp == nil {
 			d.Action = DeleteJob
 		}
@@ -59,7 +59,7 @@ func stop(o Observation, end metav1.Condition, now time.Time) Decision {
 		}
 		return Decision{
 			Missing: fmt.Sprintf("Job %q", o.Suite.Name),
-			Condition: v1alpha1.Running(fmt.Sprintf("%s Stopping its pods: kubectl get pods -n %s -l %s=%s",
+			Condition: v1alpha1.Running(fmt.Sprintf("%s Stopping the pods of this run: kubectl get pods -n %s -l %s=%s",
 				end.Message, o.Suite.Namespace, v1alpha1.LabelSuite, o.Suite.Name)),
 			RequeueAfter: min(max(waited/4, podsEvery), stopCheckMax),
 		}

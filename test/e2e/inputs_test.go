@@ -161,7 +161,7 @@ func TestStoreStopped(t *testing.T) {
 	story(t, "%s: %s", patient, message(s))
 	s = tm.awaitState(hasty, v1alpha1.ReasonError)
 	story(t, "%s: %s", hasty, message(s))
-	if want := "could not be looked up for 5s: the store of the files cannot be used, as it refuses connections"; !strings.Contains(message(s), want) {
+	if want := "could not be looked up for 5s, because the store cannot be used: it refuses connections"; !strings.Contains(message(s), want) {
 		t.Errorf("message %q does not contain %q", message(s), want)
 	}
 	m.restart() // the wait goes on where it was
