@@ -22,6 +22,9 @@ type State struct {
 	// restarted it. Empty where neither is the case.
 	PodProblem string
 
+	// StartingSince is since when Kubernetes tries to start the tests. Zero: they have started.
+	StartingSince time.Time
+
 	// HopelessSince is since when the pod cannot start unless somebody acts. Zero: it may start by itself.
 	HopelessSince time.Time
 

@@ -278,7 +278,7 @@ func TestDecide(t *testing.T) {
 		"Starting": {
 			reason: "The wait for capacity is bounded.",
 			o: ready(func(o *observation) {
-				o.Job, o.Progress = createdJob("self", t0), v1alpha1.Starting("No node has room.")
+				o.Job, o.Progress, o.StartingSince = createdJob("self", t0), v1alpha1.Starting("No node has room."), t0
 			}),
 			after: time.Minute,
 			want:  suite.Decision{Condition: v1alpha1.Starting("No node has room."), RequeueAfter: 14 * time.Minute},
@@ -286,7 +286,7 @@ func TestDecide(t *testing.T) {
 		"NotStarted": {
 			reason: "The reason is part of the message.",
 			o: ready(func(o *observation) {
-				o.Job, o.Progress = createdJob("self", t0), v1alpha1.Starting("No node has room.")
+				o.Job, o.Progress, o.StartingSince = createdJob("self", t0), v1alpha1.Starting("No node has room."), t0
 			}),
 			after: 15 * time.Minute,
 			want: suite.Decision{
@@ -305,6 +305,14 @@ func TestDecide(t *testing.T) {
 			}),
 			want: suite.Decision{Condition: v1alpha1.Error("No room."), NotStarted: "No room."},
 		},
+		"StartingAgain": {
+			reason: "The tests of a run that was interrupted get the whole time again.",
+			o: ready(func(o *observation) {
+				o.Job, o.Progress, o.StartingSince = createdJob("self", t0), v1alpha1.Starting("No node has room."), t0.Add(20*time.Minute)
+			}),
+			after: 21 * time.Minute,
+			want:  suite.Decision{Condition: v1alpha1.Starting("No node has room."), RequeueAfter: 14 * time.Minute},
+		},
 		"RunningAtLast": {
 			reason: "Tests that run are not stopped for their start.",
 			o: ready(func(o *observation) {
@@ -316,7 +324,7 @@ func TestDecide(t *testing.T) {
 		"Hopeless": {
 			reason: "A missing Secret may be created within a minute.",
 			o: ready(func(o *observation) {
-				o.Job, o.Progress = createdJob("self", t0), v1alpha1.Starting("The pod cannot start: no Secret.")
+				o.Job, o.Progress, o.StartingSince = createdJob("self", t0), v1alpha1.Starting("The pod cannot start: no Secret."), t0
 				o.PodProblem, o.HopelessSince = "The pod cannot start: no Secret.", t0.Add(10*time.Second)
 			}),
 			after: time.Minute,
@@ -325,7 +333,7 @@ func TestDecide(t *testing.T) {
 		"HopelessForLong": {
 			reason: "It is no use to wait for the whole timeout.",
 			o: ready(func(o *observation) {
-				o.Job, o.Progress = createdJob("self", t0), v1alpha1.Starting("The pod cannot start: no Secret.")
+				o.Job, o.Progress, o.StartingSince = createdJob("self", t0), v1alpha1.Starting("The pod cannot start: no Secret."), t0
 				o.PodProblem, o.HopelessSince = "The pod cannot start: no Secret.", t0.Add(10*time.Second)
 			}),
 			after: 70 * time.Second,

@@ -74,13 +74,13 @@ func notStarted(o Observation, now time.Time) string {
 	if c := meta.FindStatusCondition(o.Suite.Status.Conditions, v1alpha1.ConditionStarted); c != nil {
 		return c.Message
 	}
-	if o.Job == nil || o.Progress.Reason != v1alpha1.ReasonStarting {
+	if o.Job == nil || o.StartingSince.IsZero() {
 		return ""
 	}
 	if since := o.HopelessSince; !since.IsZero() && now.Sub(since) >= hopelessAfter {
 		return o.PodProblem
 	}
-	if limit := o.Trigger.StartTimeout(); now.Sub(o.Job.CreationTimestamp.Time) >= limit {
+	if limit := o.Trigger.StartTimeout(); now.Sub(o.StartingSince) >= limit {
 		return fmt.Sprintf("The tests did not start within %s, the startTimeout of the Trigger. %s", plaintext.Duration(limit), o.Progress.Message)
 	}
 	return ""
@@ -119,7 +119,7 @@ func jobPollInterval(o Observation, now time.Time) time.Duration {
 		waited := now.Sub(since)
 		return max(StopCheckAfter-waited, min(max(waited/4, time.Second), stopCheckMax))
 	}
-	if o.Progress.Reason == v1alpha1.ReasonStarting {
+	if !o.StartingSince.IsZero() {
 		return startPollInterval(o, now)
 	}
 	if o.Unready {
@@ -133,7 +133,7 @@ func jobPollInterval(o Observation, now time.Time) time.Duration {
 
 // startPollInterval is when to check again a run whose tests have not started: at the latest when it ends for that.
 func startPollInterval(o Observation, now time.Time) time.Duration {
-	next := o.Job.CreationTimestamp.Add(o.Trigger.StartTimeout())
+	next := o.StartingSince.Add(o.Trigger.StartTimeout())
 	if !o.HopelessSince.IsZero() {
 		next = o.HopelessSince.Add(hopelessAfter)
 	}
