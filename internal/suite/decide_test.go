@@ -284,15 +284,30 @@ func TestDecide(t *testing.T) {
 			want:  suite.Decision{Condition: v1alpha1.Starting("No node has room."), RequeueAfter: 14 * time.Minute},
 		},
 		"NotStarted": {
-			reason: "The reason is part of the message.",
+			reason: "The reason is part of the message. It is recorded before the Job is deleted, or a crash would lose it.",
 			o: ready(func(o *observation) {
 				o.Job, o.Progress, o.StartingSince = createdJob("self", t0), v1alpha1.Starting("No node has room."), t0
 			}),
 			after: 15 * time.Minute,
 			want: suite.Decision{
-				Action:       suite.DeleteJob,
 				Condition:    v1alpha1.Running("The tests did not start within 15m, the startTimeout of the Trigger. No node has room. Stopping its pods."),
 				NotStarted:   "The tests did not start within 15m, the startTimeout of the Trigger. No node has room.",
+				RequeueAfter: time.Nanosecond,
+			},
+		},
+		"NotStartedAndRecorded": {
+			reason: "Now the Job can go.",
+			o: ready(func(o *observation) {
+				o.Suite = aSuite("self", 2, withJob, func(s *v1alpha1.Suite) {
+					s.Status.Conditions = append(s.Status.Conditions, v1alpha1.NotStarted("No room."))
+				})
+				o.Job, o.Progress, o.StartingSince = createdJob("self", t0), v1alpha1.Starting("No node has room."), t0
+			}),
+			after: 15 * time.Minute,
+			want: suite.Decision{
+				Action:       suite.DeleteJob,
+				Condition:    v1alpha1.Running("No room. Stopping its pods."),
+				NotStarted:   "No room.",
 				RequeueAfter: time.Second,
 			},
 		},
@@ -338,10 +353,9 @@ func TestDecide(t *testing.T) {
 			}),
 			after: 70 * time.Second,
 			want: suite.Decision{
-				Action:       suite.DeleteJob,
 				Condition:    v1alpha1.Running("The pod cannot start: no Secret. Stopping its pods."),
 				NotStarted:   "The pod cannot start: no Secret.",
-				RequeueAfter: time.Second,
+				RequeueAfter: time.Nanosecond,
 			},
 		},
 		"StoppedBehindAFinalizer": {

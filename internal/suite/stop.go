@@ -86,6 +86,17 @@ func notStarted(o Observation, now time.Time) string {
 	return ""
 }
 
+// stopNotStarted records the reason before it deletes the Job. If the status could not be written after that, the
+// run would end as one whose Job was deleted by somebody else.
+func stopNotStarted(o Observation, message string, now time.Time) Decision {
+	d := stop(o, v1alpha1.Error(message), now)
+	d.NotStarted = message
+	if d.Action == DeleteJob && meta.FindStatusCondition(o.Suite.Status.Conditions, v1alpha1.ConditionStarted) == nil {
+		d.Action, d.RequeueAfter = Report, time.Nanosecond
+	}
+	return d
+}
+
 // overdue reports whether Kubernetes should have ended the Job by now. It does not if somebody removed the
 // deadline, or if the Job controller does not run. Once the Job is deleted for that, only the Suite's own start
 // time is left.
