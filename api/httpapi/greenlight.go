@@ -22,7 +22,7 @@ type Greenlight struct {
 	RunStage               Stage  `json:"runStage"`
 
 	// Of a run that has not ended, as kubectl shows them. Empty before the manager has seen the run.
-	RunState   string `json:"runState,omitempty"` // Queued or Running
+	RunState   string `json:"runState,omitempty"` // Queued, Starting or Running
 	RunMessage string `json:"runMessage,omitempty"`
 
 	// A run is one workflow to the clients.

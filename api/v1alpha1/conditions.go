@@ -55,6 +55,11 @@ const (
 	ReasonError      = "Error"
 )
 
+// States are all reasons of ConditionSucceeded, in the order in which a run may have them.
+func States() []string {
+	return []string{ReasonQueued, ReasonStarting, ReasonRunning, ReasonPassed, ReasonFailed, ReasonTimedOut, ReasonCanceled, ReasonSuperseded, ReasonError}
+}
+
 // maxMessageBytes is the bound the API server sets on the message of a condition.
 const maxMessageBytes = 32768
 

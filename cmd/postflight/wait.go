@@ -114,7 +114,7 @@ type runStatus struct {
 	Reason   string  `json:"reason,omitempty"`
 	Seconds  float64 `json:"seconds"` // waited
 
-	state string // while it waits: Queued or Running, as kubectl shows it
+	state string // while it waits: Queued, Starting or Running, as kubectl shows it
 }
 
 // await waits for the runs, all at once, and prints the progress of each.
