@@ -325,6 +325,27 @@ func TestStartingSince(t *testing.T) {
 	}
 }
 
+// TestHopelessContainer: what a kubelet may get over by itself does not end a run.
+func TestHopelessContainer(t *testing.T) {
+	cases := map[string]struct {
+		waits    corev1.ContainerState
+		hopeless bool
+	}{
+		"MissingKey":     {waits("CreateContainerConfigError", "couldn't find key url in ConfigMap acme/shop"), true},
+		"InvalidImage":   {waits("InvalidImageName", "couldn't parse image name"), true},
+		"CacheNotSynced": {waits("CreateContainerConfigError", "failed to sync secrets cache: timed out waiting for the condition"), false},
+		"Pulling":        {waits("ImagePullBackOff", "not found"), false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := Observe(newJob(active(0)), []corev1.Pod{newPod(corev1.PodPending, container("test", tc.waits))}).HopelessSince
+			if got.IsZero() == tc.hopeless {
+				t.Errorf("hopeless since %s, want hopeless: %t", got, tc.hopeless)
+			}
+		})
+	}
+}
+
 func unfinishedState(begun bool, message string) metav1.Condition {
 	if begun {
 		return v1alpha1.Running(message)
