@@ -57,7 +57,10 @@ const (
 
 // States are all reasons of ConditionSucceeded, in the order in which a run may have them.
 func States() []string {
-	return []string{ReasonQueued, ReasonStarting, ReasonRunning, ReasonPassed, ReasonFailed, ReasonTimedOut, ReasonCanceled, ReasonSuperseded, ReasonError}
+	return []string{
+		ReasonQueued, ReasonStarting, ReasonRunning,
+		ReasonPassed, ReasonFailed, ReasonTimedOut, ReasonCanceled, ReasonSuperseded, ReasonError,
+	}
 }
 
 // maxMessageBytes is the bound the API server sets on the message of a condition.
