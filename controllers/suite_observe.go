@@ -122,7 +122,7 @@ func (r *SuiteReconciler) observeJob(ctx context.Context, o *suite.Observation) 
 }
 
 func setProgress(o *suite.Observation, j *batchv1.Job, state job.State) {
-	state = state.KeepProblem(o.Suite.Status.PodProblem)
+	state = state.KeepProblem(o.Suite.Status.PodProblem).KeepRunning(o.Suite.State())
 	o.Job, o.Unready = j, job.Starting(j)
 	o.Progress, o.PodProblem = state.Condition, state.PodProblem
 	o.StartingSince, o.HopelessSince = state.StartingSince, state.HopelessSince

@@ -115,8 +115,8 @@ type TriggerSpec struct {
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 
 	// startTimeout ends a run as Error whose tests do not start: no node has room, an image cannot be pulled, a
-	// volume is missing, or a queueing system keeps the Job suspended. It counts from the creation of the Job,
-	// and anew after an interruption; from 1s to 168h.
+	// volume is missing, or a queueing system keeps the Job suspended. It counts from the creation of the Job;
+	// from 1s to 168h.
 	// +optional
 	// +kubebuilder:default="15m"
 	// +kubebuilder:validation:Type=string

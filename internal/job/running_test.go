@@ -325,6 +325,28 @@ func TestStartingSince(t *testing.T) {
 	}
 }
 
+// TestKeepRunning: a run does not go back to Starting, and its startTimeout does not end it, while its Job waits
+// to replace a pod.
+func TestKeepRunning(t *testing.T) {
+	fresh := Observe(newJob(func(j *batchv1.Job) { j.CreationTimestamp = after(1) }), nil)
+	if s := fresh.KeepRunning(v1alpha1.ReasonRunning); s.Condition.Reason != v1alpha1.ReasonRunning || !s.StartingSince.IsZero() {
+		t.Errorf("a run that was Running is %+v", s)
+	}
+	if s := fresh.KeepRunning(v1alpha1.ReasonQueued); s.Condition.Reason != v1alpha1.ReasonStarting || s.StartingSince.IsZero() {
+		t.Errorf("a run that was Queued is %+v", s)
+	}
+}
+
+// TestStrippedJobKeepsUncountedPods: the cache has what shows that tests have run.
+func TestStrippedJobKeepsUncountedPods(t *testing.T) {
+	j := newJob(func(j *batchv1.Job) {
+		j.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Failed: []types.UID{"uid"}}
+	})
+	if c := Observe(StripJob(j), nil).Condition; c.Reason != v1alpha1.ReasonRunning {
+		t.Errorf("a run whose failed pod is not counted yet is %s", c.Reason)
+	}
+}
+
 // TestHopelessContainer: what a kubelet may get over by itself does not end a run.
 func TestHopelessContainer(t *testing.T) {
 	cases := map[string]struct {

@@ -56,6 +56,15 @@ func (s State) KeepProblem(recorded string) State {
 	return s
 }
 
+// KeepRunning keeps a run Running of which the tests have run, as its recorded state says. If a failed pod is
+// gone and was not counted, neither the Job nor its pods show that until the next pod runs.
+func (s State) KeepRunning(recorded string) State {
+	if recorded == v1alpha1.ReasonRunning && !s.StartingSince.IsZero() {
+		s.Condition.Reason, s.StartingSince = v1alpha1.ReasonRunning, time.Time{}
+	}
+	return s
+}
+
 // CompletionTime is when the Job ended, however it did, nil while it has not.
 func CompletionTime(j *batchv1.Job) *metav1.Time {
 	end := end(j)
