@@ -122,9 +122,10 @@ func (r *SuiteReconciler) observeJob(ctx context.Context, o *suite.Observation) 
 }
 
 func setProgress(o *suite.Observation, j *batchv1.Job, state job.State) {
-	state = state.KeepProblem(o.Suite.Status.PodProblem)
+	state = state.KeepProblem(o.Suite.Status.PodProblem).KeepRunning(o.Suite.State())
 	o.Job, o.Unready = j, job.Starting(j)
-	o.Progress, o.PodProblem, o.HopelessSince = state.Condition, state.PodProblem, state.HopelessSince
+	o.Progress, o.PodProblem = state.Condition, state.PodProblem
+	o.StartingSince, o.HopelessSince = state.StartingSince, state.HopelessSince
 }
 
 // observePodsLeft reports whether pods of the run have not ended. Its Job is gone, so they are found by the

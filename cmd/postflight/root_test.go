@@ -33,6 +33,7 @@ func TestExitCodesOfMistakes(t *testing.T) {
 		"logs are no JSON":              {args: "runs logs a -o json --kubeconfig testdata/none", code: 3},
 		"a time of no use":              {args: "keys create a --expires soon --kubeconfig testdata/none", code: 3},
 		"a state of no use":             {args: "runs list --state bogus --kubeconfig testdata/none", code: 3},
+		"a run may be Starting":         {reason: "there is only no cluster", args: "runs list --state starting --kubeconfig testdata/none", code: 1},
 		"no server":                     {args: "wait a", code: 3},
 		"no cluster":                    {reason: "nothing is wrong with the command line", args: "runs list --kubeconfig testdata/none", code: 1},
 		"fetch has codes of its own":    {reason: "3 says that a file is missing", args: "fetch --patence 1s", code: 2},

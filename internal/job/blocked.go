@@ -38,8 +38,22 @@ func blocked(p *corev1.Pod) (State, bool) {
 // that is none, or a Secret or ConfigMap, or a key of it, that does not exist.
 func needsChange(cs corev1.ContainerStatus) bool {
 	w := cs.State.Waiting
-	return w != nil && (w.Reason == "InvalidImageName" || w.Reason == "ErrImageNeverPull" || w.Reason == "CreateContainerConfigError")
+	if w == nil {
+		return false
+	}
+	switch w.Reason {
+	case "InvalidImageName", "ErrImageNeverPull":
+		return true
+	case "CreateContainerConfigError":
+		return !cacheNotSynced.MatchString(w.Message)
+	default:
+		return false
+	}
 }
+
+// cacheNotSynced is a kubelet that could not read a Secret or ConfigMap in time, and tries again. After a long pull
+// of the image, the pod has waited for longer than a hopeless one may.
+var cacheNotSynced = regexp.MustCompile(`^failed to sync \S+ cache: `)
 
 // waitsSince is since when the node tries to start the containers of a pod that wait.
 func waitsSince(p *corev1.Pod) time.Time {

@@ -3,6 +3,7 @@ package job
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -17,18 +18,43 @@ func unfinished(j *batchv1.Job, pods []corev1.Pod) State {
 	s := running(j, pods)
 	if StoppingSince(j).IsZero() && !begun(j, pods) {
 		s.Condition.Reason = v1alpha1.ReasonStarting
+		s.StartingSince = startingSince(j, pods)
 	}
 	return s
 }
 
+// startingSince is when the last attempt to start the tests began. A queueing system may suspend a Job whose
+// tests run, and a node may go with a pod whose failure is not counted: nothing else shows that the tests ran.
+func startingSince(j *batchv1.Job, pods []corev1.Pod) time.Time {
+	since := j.CreationTimestamp.Time
+	for _, c := range j.Status.Conditions {
+		if c.Type == batchv1.JobSuspended && c.LastTransitionTime.After(since) {
+			since = c.LastTransitionTime.Time
+		}
+	}
+	for _, p := range pods {
+		if p.CreationTimestamp.After(since) {
+			since = p.CreationTimestamp.Time
+		}
+	}
+	return since
+}
+
 // begun reports whether a container of the tests runs, or has run.
 func begun(j *batchv1.Job, pods []corev1.Pod) bool {
-	return ptr.Deref(j.Status.Ready, 0) > 0 || j.Status.Succeeded > 0 || j.Status.Failed > 0 || slices.ContainsFunc(pods, func(p corev1.Pod) bool {
+	succeeded, failed := endedPods(j)
+	return ptr.Deref(j.Status.Ready, 0) > 0 || succeeded > 0 || failed > 0 || slices.ContainsFunc(pods, func(p corev1.Pod) bool {
 		return slices.ContainsFunc(p.Status.ContainerStatuses, func(cs corev1.ContainerStatus) bool {
 			backsOff := cs.State.Waiting != nil && cs.State.Waiting.Reason == "CrashLoopBackOff"
 			return cs.State.Running != nil || cs.State.Terminated != nil || cs.RestartCount > 0 || backsOff
 		})
 	})
+}
+
+// endedPods of a Job. Kubernetes first lists a pod that has ended as not counted, and counts it in a second write.
+func endedPods(j *batchv1.Job) (succeeded, failed int) {
+	uncounted := ptr.Deref(j.Status.UncountedTerminatedPods, batchv1.UncountedTerminatedPods{})
+	return int(j.Status.Succeeded) + len(uncounted.Succeeded), int(j.Status.Failed) + len(uncounted.Failed)
 }
 
 // running describes what a Job that has not ended is doing, or waiting for.
@@ -88,6 +114,7 @@ func podsState(j *batchv1.Job, pods []corev1.Pod) State {
 
 // countedState uses only the counts in the Job's status: a pod that is ready needs no closer look.
 func countedState(j *batchv1.Job) State {
+	_, failed := endedPods(j)
 	switch {
 	case ptr.Deref(j.Status.Ready, 0) > 0:
 		return testsRunning(j)
@@ -95,7 +122,7 @@ func countedState(j *batchv1.Job) State {
 		return noPod("The pod is starting.")
 	case HasPods(j):
 		return noPod("The pod is being deleted.")
-	case j.Status.Failed > 0:
+	case failed > 0:
 		return doing("A pod failed, and the Job starts another, as its backoffLimit allows.")
 	case j.Spec.ManagedBy != nil && *j.Spec.ManagedBy != batchv1.JobControllerName:
 		return doing(fmt.Sprintf("Waiting for %q, which manages the Job, to start it; if it does not, the run ends by its startTimeout. If it is not installed, correct spec.managedBy in the jobTemplate of the Trigger.", plaintext.Line(*j.Spec.ManagedBy, maxName)))

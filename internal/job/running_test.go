@@ -8,6 +8,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
@@ -73,6 +74,14 @@ func TestRunningJob(t *testing.T) {
 			pods:   []corev1.Pod{newPod(corev1.PodFailed, container("test", exit(1, 9, "")))},
 			begun:  true,
 			want:   "A pod failed, and the Job starts another, as its backoffLimit allows.",
+		},
+		"NotCounted": {
+			reason: "Kubernetes lists a pod that failed before it counts it.",
+			job: newJob(func(j *batchv1.Job) {
+				j.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Failed: []types.UID{"uid"}}
+			}),
+			begun: true,
+			want:  "A pod failed, and the Job starts another, as its backoffLimit allows.",
 		},
 		"Ended": {
 			reason: "The Job has not counted its pod yet.",
@@ -276,6 +285,84 @@ func TestStartingPod(t *testing.T) {
 			}
 			if got.LastTransitionTime != (metav1.Time{}) {
 				t.Error("a pure function knows no time")
+			}
+		})
+	}
+}
+
+// TestStartingSince: the time to start the tests counts from the last attempt, because a run may be interrupted.
+func TestStartingSince(t *testing.T) {
+	created := func(seconds int) func(*corev1.Pod) {
+		return func(p *corev1.Pod) { p.CreationTimestamp = after(seconds) }
+	}
+	suspended := func(status corev1.ConditionStatus, since int) func(*batchv1.Job) {
+		return func(j *batchv1.Job) {
+			j.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobSuspended, Status: status, LastTransitionTime: after(since)}}
+			j.Spec.Suspend = new(status == corev1.ConditionTrue)
+		}
+	}
+	unscheduled := func(p *corev1.Pod) { p.Spec.NodeName = "" }
+	cases := map[string]struct {
+		reason string
+		job    *batchv1.Job
+		pods   []corev1.Pod
+		want   metav1.Time
+	}{
+		"New":       {"Nothing was tried before.", newJob(), nil, after(1)},
+		"Suspended": {"A queueing system interrupted the run.", newJob(suspended(corev1.ConditionTrue, 1200)), nil, after(1200)},
+		"Resumed":   {"It goes on.", newJob(suspended(corev1.ConditionFalse, 1500)), nil, after(1500)},
+		"Replaced": {"The failure of a pod that is gone was not counted.", newJob(active(0)),
+			[]corev1.Pod{newPod(corev1.PodPending, unscheduled, created(1300))}, after(1300)},
+		"Running": {"They have started.", newJob(active(1)), nil, metav1.Time{}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			tc.job.CreationTimestamp = after(1)
+			if got := Observe(tc.job, tc.pods).StartingSince; !got.Equal(tc.want.Time) {
+				t.Errorf("%s want %s, got %s", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+// TestKeepRunning: a run does not go back to Starting, and its startTimeout does not end it, while its Job waits
+// to replace a pod.
+func TestKeepRunning(t *testing.T) {
+	fresh := Observe(newJob(func(j *batchv1.Job) { j.CreationTimestamp = after(1) }), nil)
+	if s := fresh.KeepRunning(v1alpha1.ReasonRunning); s.Condition.Reason != v1alpha1.ReasonRunning || !s.StartingSince.IsZero() {
+		t.Errorf("a run that was Running is %+v", s)
+	}
+	if s := fresh.KeepRunning(v1alpha1.ReasonQueued); s.Condition.Reason != v1alpha1.ReasonStarting || s.StartingSince.IsZero() {
+		t.Errorf("a run that was Queued is %+v", s)
+	}
+}
+
+// TestStrippedJobKeepsUncountedPods: the cache has what shows that tests have run.
+func TestStrippedJobKeepsUncountedPods(t *testing.T) {
+	j := newJob(func(j *batchv1.Job) {
+		j.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Failed: []types.UID{"uid"}}
+	})
+	if c := Observe(StripJob(j), nil).Condition; c.Reason != v1alpha1.ReasonRunning {
+		t.Errorf("a run whose failed pod is not counted yet is %s", c.Reason)
+	}
+}
+
+// TestHopelessContainer: what a kubelet may get over by itself does not end a run.
+func TestHopelessContainer(t *testing.T) {
+	cases := map[string]struct {
+		waits    corev1.ContainerState
+		hopeless bool
+	}{
+		"MissingKey":     {waits("CreateContainerConfigError", "couldn't find key url in ConfigMap acme/shop"), true},
+		"InvalidImage":   {waits("InvalidImageName", "couldn't parse image name"), true},
+		"CacheNotSynced": {waits("CreateContainerConfigError", "failed to sync secrets cache: timed out waiting for the condition"), false},
+		"Pulling":        {waits("ImagePullBackOff", "not found"), false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := Observe(newJob(active(0)), []corev1.Pod{newPod(corev1.PodPending, container("test", tc.waits))}).HopelessSince
+			if got.IsZero() == tc.hopeless {
+				t.Errorf("hopeless since %s, want hopeless: %t", got, tc.hopeless)
 			}
 		})
 	}

@@ -22,6 +22,9 @@ type State struct {
 	// restarted it. Empty where neither is the case.
 	PodProblem string
 
+	// StartingSince is since when Kubernetes tries to start the tests. Zero: they have started.
+	StartingSince time.Time
+
 	// HopelessSince is since when the pod cannot start unless somebody acts. Zero: it may start by itself.
 	HopelessSince time.Time
 
@@ -49,6 +52,15 @@ func (s State) KeepProblem(recorded string) State {
 	if s.podUnknown && s.PodProblem == "" && recorded != "" {
 		s.PodProblem = recorded
 		s.Condition.Message += " " + recorded
+	}
+	return s
+}
+
+// KeepRunning keeps a run Running of which the tests have run, as its recorded state says. If a failed pod is
+// gone and was not counted, neither the Job nor its pods show that until the next pod runs.
+func (s State) KeepRunning(recorded string) State {
+	if recorded == v1alpha1.ReasonRunning && !s.StartingSince.IsZero() {
+		s.Condition.Reason, s.StartingSince = v1alpha1.ReasonRunning, time.Time{}
 	}
 	return s
 }

@@ -28,8 +28,11 @@ func StripJob(j *batchv1.Job) *batchv1.Job {
 		},
 		Status: j.Status,
 	}
-	e.Status.UncountedTerminatedPods = nil
+	if succeeded, failed := endedPods(j); succeeded == int(j.Status.Succeeded) && failed == int(j.Status.Failed) {
+		e.Status.UncountedTerminatedPods = nil // mostly empty
+	}
 	if end := end(j); end != nil {
+		e.Status.UncountedTerminatedPods = nil
 		e.Status.Conditions = []batchv1.JobCondition{*end} // the conditions that announced it add nothing
 	}
 	if c := fetchContainer(j); c != nil {

@@ -53,9 +53,9 @@ func (s State) WithWarning(j *batchv1.Job, warning string) State {
 	if text == "" {
 		return s
 	}
-	reason := s.Condition.Reason
+	reason, since := s.Condition.Reason, s.StartingSince
 	s = cannotStart(text + ". Fix that, or the jobTemplate of the Trigger.")
-	s.Condition.Reason = reason
+	s.Condition.Reason, s.StartingSince = reason, since
 	if rejected.MatchString(warning) && !quota.MatchString(warning) {
 		s.HopelessSince = startTime(j)
 	}

@@ -81,10 +81,7 @@ func decide(o Observation, now time.Time) Decision {
 	case o.Suite.Spec.Cancel:
 		return stop(o, v1alpha1.Canceled(canceledMessage(o.Suite)), now)
 	case notStarted(o, now) != "":
-		message := notStarted(o, now)
-		d := stop(o, v1alpha1.Error(message), now)
-		d.NotStarted = message
-		return d
+		return stopNotStarted(o, notStarted(o, now), now)
 	case overdue(o, now):
 		return stop(o, v1alpha1.TimedOut(fmt.Sprintf("The run took longer than its timeout of %s, and Kubernetes did not end its Job.", plaintext.Duration(timeLimit(o)))), now)
 	case o.Job != nil:

@@ -286,21 +286,36 @@ func TestDecide(t *testing.T) {
 		"Starting": {
 			reason: "The wait for capacity is bounded.",
 			o: ready(func(o *observation) {
-				o.Job, o.Progress = createdJob("self", t0), v1alpha1.Starting("No node has room.")
+				o.Job, o.Progress, o.StartingSince = createdJob("self", t0), v1alpha1.Starting("No node has room."), t0
 			}),
 			after: time.Minute,
 			want:  suite.Decision{Condition: v1alpha1.Starting("No node has room."), RequeueAfter: 14 * time.Minute},
 		},
 		"NotStarted": {
-			reason: "The reason is part of the message.",
+			reason: "The reason is part of the message. It is recorded before the Job is deleted, or a crash would lose it.",
 			o: ready(func(o *observation) {
-				o.Job, o.Progress = createdJob("self", t0), v1alpha1.Starting("No node has room.")
+				o.Job, o.Progress, o.StartingSince = createdJob("self", t0), v1alpha1.Starting("No node has room."), t0
+			}),
+			after: 15 * time.Minute,
+			want: suite.Decision{
+				Condition:    v1alpha1.Running("The tests did not start within 15m, the startTimeout of the Trigger. No node has room. Stopping the pods of this run."),
+				NotStarted:   "The tests did not start within 15m, the startTimeout of the Trigger. No node has room.",
+				RequeueAfter: time.Nanosecond,
+			},
+		},
+		"NotStartedAndRecorded": {
+			reason: "Now the Job can go.",
+			o: ready(func(o *observation) {
+				o.Suite = aSuite("self", 2, withJob, func(s *v1alpha1.Suite) {
+					s.Status.Conditions = append(s.Status.Conditions, v1alpha1.NotStarted("No room."))
+				})
+				o.Job, o.Progress, o.StartingSince = createdJob("self", t0), v1alpha1.Starting("No node has room."), t0
 			}),
 			after: 15 * time.Minute,
 			want: suite.Decision{
 				Action:       suite.DeleteJob,
-				Condition:    v1alpha1.Running("The tests did not start within 15m, the startTimeout of the Trigger. No node has room. Stopping the pods of this run."),
-				NotStarted:   "The tests did not start within 15m, the startTimeout of the Trigger. No node has room.",
+				Condition:    v1alpha1.Running("No room. Stopping the pods of this run."),
+				NotStarted:   "No room.",
 				RequeueAfter: time.Second,
 			},
 		},
@@ -313,6 +328,14 @@ func TestDecide(t *testing.T) {
 			}),
 			want: suite.Decision{Condition: v1alpha1.Error("No room."), NotStarted: "No room."},
 		},
+		"StartingAgain": {
+			reason: "The tests of a run that was interrupted get the whole time again.",
+			o: ready(func(o *observation) {
+				o.Job, o.Progress, o.StartingSince = createdJob("self", t0), v1alpha1.Starting("No node has room."), t0.Add(20*time.Minute)
+			}),
+			after: 21 * time.Minute,
+			want:  suite.Decision{Condition: v1alpha1.Starting("No node has room."), RequeueAfter: 14 * time.Minute},
+		},
 		"RunningAtLast": {
 			reason: "Tests that run are not stopped for their start.",
 			o: ready(func(o *observation) {
@@ -324,7 +347,7 @@ func TestDecide(t *testing.T) {
 		"Hopeless": {
 			reason: "A missing Secret may be created within a minute.",
 			o: ready(func(o *observation) {
-				o.Job, o.Progress = createdJob("self", t0), v1alpha1.Starting("The pod cannot start: no Secret.")
+				o.Job, o.Progress, o.StartingSince = createdJob("self", t0), v1alpha1.Starting("The pod cannot start: no Secret."), t0
 				o.PodProblem, o.HopelessSince = "The pod cannot start: no Secret.", t0.Add(10*time.Second)
 			}),
 			after: time.Minute,
@@ -333,15 +356,14 @@ func TestDecide(t *testing.T) {
 		"HopelessForLong": {
 			reason: "It is no use to wait for the whole timeout.",
 			o: ready(func(o *observation) {
-				o.Job, o.Progress = createdJob("self", t0), v1alpha1.Starting("The pod cannot start: no Secret.")
+				o.Job, o.Progress, o.StartingSince = createdJob("self", t0), v1alpha1.Starting("The pod cannot start: no Secret."), t0
 				o.PodProblem, o.HopelessSince = "The pod cannot start: no Secret.", t0.Add(10*time.Second)
 			}),
 			after: 70 * time.Second,
 			want: suite.Decision{
-				Action:       suite.DeleteJob,
 				Condition:    v1alpha1.Running("The pod cannot start: no Secret. Stopping the pods of this run."),
 				NotStarted:   "The pod cannot start: no Secret.",
-				RequeueAfter: time.Second,
+				RequeueAfter: time.Nanosecond,
 			},
 		},
 		"StoppedBehindAFinalizer": {

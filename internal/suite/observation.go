@@ -23,6 +23,7 @@ type Observation struct {
 	Unready       bool             // the Job should have a ready pod and has none
 	Progress      metav1.Condition // what the Job and its pods say, where there is a Job
 	PodProblem    string           // see job.State, also for the next
+	StartingSince time.Time
 	HopelessSince time.Time
 	PodsLeft      bool          // the run has had a Job, which is gone, and not all of its pods have ended
 	GiveUpPods    time.Duration // how long to wait for pods that should stop

@@ -74,16 +74,27 @@ func notStarted(o Observation, now time.Time) string {
 	if c := meta.FindStatusCondition(o.Suite.Status.Conditions, v1alpha1.ConditionStarted); c != nil {
 		return c.Message
 	}
-	if o.Job == nil || o.Progress.Reason != v1alpha1.ReasonStarting {
+	if o.Job == nil || o.StartingSince.IsZero() {
 		return ""
 	}
 	if since := o.HopelessSince; !since.IsZero() && now.Sub(since) >= hopelessAfter {
 		return o.PodProblem
 	}
-	if limit := o.Trigger.StartTimeout(); now.Sub(o.Job.CreationTimestamp.Time) >= limit {
+	if limit := o.Trigger.StartTimeout(); now.Sub(o.StartingSince) >= limit {
 		return fmt.Sprintf("The tests did not start within %s, the startTimeout of the Trigger. %s", plaintext.Duration(limit), o.Progress.Message)
 	}
 	return ""
+}
+
+// stopNotStarted records the reason before it deletes the Job. If the status could not be written after that, the
+// run would end as one whose Job was deleted by somebody else.
+func stopNotStarted(o Observation, message string, now time.Time) Decision {
+	d := stop(o, v1alpha1.Error(message), now)
+	d.NotStarted = message
+	if d.Action == DeleteJob && meta.FindStatusCondition(o.Suite.Status.Conditions, v1alpha1.ConditionStarted) == nil {
+		d.Action, d.RequeueAfter = Report, time.Nanosecond
+	}
+	return d
 }
 
 // overdue reports whether Kubernetes should have ended the Job by now. It does not if somebody removed the
@@ -119,7 +130,7 @@ func jobPollInterval(o Observation, now time.Time) time.Duration {
 		waited := now.Sub(since)
 		return max(StopCheckAfter-waited, min(max(waited/4, time.Second), stopCheckMax))
 	}
-	if o.Progress.Reason == v1alpha1.ReasonStarting {
+	if !o.StartingSince.IsZero() {
 		return startPollInterval(o, now)
 	}
 	if o.Unready {
@@ -133,7 +144,7 @@ func jobPollInterval(o Observation, now time.Time) time.Duration {
 
 // startPollInterval is when to check again a run whose tests have not started: at the latest when it ends for that.
 func startPollInterval(o Observation, now time.Time) time.Duration {
-	next := o.Job.CreationTimestamp.Add(o.Trigger.StartTimeout())
+	next := o.StartingSince.Add(o.Trigger.StartTimeout())
 	if !o.HopelessSince.IsZero() {
 		next = o.HopelessSince.Add(hopelessAfter)
 	}
