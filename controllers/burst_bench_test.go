@@ -54,7 +54,7 @@ func (w *world) burst() float64 {
 	w.suites("burst", burst)
 	w.jobsExist(mgr, burst)
 	rate := burst / time.Since(began).Seconds()
-	w.suitesTell(mgr)
+	w.awaitJobNames(mgr)
 	return rate
 }
 
@@ -144,10 +144,10 @@ func (w *world) parallel(n int, do func(i int) error) {
 	workers.Wait()
 }
 
-// suitesTell waits until the words for every Job are written, so that none are left for another manager.
-func (w *world) suitesTell(mgr ctrl.Manager) {
+// awaitJobNames waits until the status of every Suite names its Job, so that the next manager has none to write.
+func (w *world) awaitJobNames(mgr ctrl.Manager) {
 	w.t.Helper()
-	w.eventually("every Suite tells of its Job", func() string {
+	w.eventually("every Suite names its Job", func() string {
 		list := &v1alpha1.SuiteList{}
 		w.must(mgr.GetCache().List(context.Background(), list, inNamespace(w), client.UnsafeDisableDeepCopy))
 		for _, s := range list.Items {

@@ -43,7 +43,7 @@ func drain(b *testing.B, waiting, finished int) (perSecond float64) {
 		name := fmt.Sprintf("waiting-%05d", i)
 		return w.Client.Create(context.Background(), aSuite(name, i, of("limited"), keyed(name), func(s *v1alpha1.Suite) { s.Namespace = w.ns }))
 	})
-	w.allTell(mgr)
+	w.awaitStates(mgr)
 	began := time.Now()
 	for ended := map[string]bool{}; len(ended) < drained; time.Sleep(time.Millisecond) {
 		w.endNew(mgr, ended)
@@ -54,8 +54,8 @@ func drain(b *testing.B, waiting, finished int) (perSecond float64) {
 	return drained / time.Since(began).Seconds()
 }
 
-// allTell waits until every Suite has a state.
-func (w *world) allTell(mgr ctrl.Manager) {
+// awaitStates waits until every Suite has a state.
+func (w *world) awaitStates(mgr ctrl.Manager) {
 	w.t.Helper()
 	w.eventually("every Suite has a state", func() string {
 		list := &v1alpha1.SuiteList{}

@@ -39,8 +39,8 @@ func (in *Inputs) problem(team *v1alpha1.Team) string {
 // The pauses between attempts to reach a store. The first are short, for a restart; the last bound how long a
 // run waits after the store is back.
 const (
-	lookAgainMin = time.Second
-	lookAgainMax = 30 * time.Second
+	storeRetryMin = time.Second
+	storeRetryMax = 30 * time.Second
 )
 
 // WaitsForInputs reports whether the store was unavailable when the files of the run were last looked for.
@@ -60,7 +60,7 @@ func waitForStore(o Observation, now time.Time) Decision {
 	return Decision{
 		Condition: v1alpha1.Queued(fmt.Sprintf(
 			"Waiting for the store of the input files: %s. The run starts as soon as it can be used, and ends as Error if that takes longer than %s.", o.Inputs.Unavailable, plaintext.Duration(patience))),
-		RequeueAfter: min(max(waited/4, lookAgainMin), lookAgainMax, patience-waited),
+		RequeueAfter: min(max(waited/4, storeRetryMin), storeRetryMax, patience-waited),
 	}
 }
 

@@ -30,7 +30,7 @@ func TestDecideWithInputs(t *testing.T) {
 		action  suite.Action
 		state   string
 		message string
-		again   time.Duration
+		retry   time.Duration
 	}{
 		"NotLookedYet":   {reason: "Nothing else is in the way, so the store is asked.", action: suite.FindInputs},
 		"OtherwiseNot":   {reason: "A run that waits for its turn does not ask.", change: func(o *suite.Observation) { o.QueuePosition = new(3) }, state: "Queued", message: "place 3"},
@@ -42,17 +42,17 @@ func TestDecideWithInputs(t *testing.T) {
 		"Limited":        {reason: "A run that needs a slot does not use the store before it has one.", change: func(o *suite.Observation) { o.Team.Spec.MaxConcurrentSuites = 1 }, action: suite.RequestSlot},
 		"SlotIsFree":     {reason: "Then it looks for its files.", change: func(o *suite.Observation) { o.Team.Spec.MaxConcurrentSuites, o.QueuePosition = 1, new(0) }, action: suite.FindInputs},
 		"SlotAgain":      {reason: "Meanwhile another run may have taken it.", change: func(o *suite.Observation) { found(o); o.Team.Spec.MaxConcurrentSuites = 1 }, action: suite.RequestSlot},
-		"StoreDown":      {reason: "It may come back.", change: down, state: "Queued", message: "it refuses connections", again: time.Second},
-		"StoreDownLong":  {reason: "The pauses grow.", suite: aSuite("self", 2, waitingSince(t0)), after: time.Minute, change: down, state: "Queued", again: 15 * time.Second},
-		"StoreDownLast":  {reason: "The last look is at the end of the patience.", suite: aSuite("self", 2, waitingSince(t0)), after: 10*time.Minute - time.Second, change: down, state: "Queued", again: time.Second},
+		"StoreDown":      {reason: "It may come back.", change: down, state: "Queued", message: "it refuses connections", retry: time.Second},
+		"StoreDownLong":  {reason: "The pauses grow.", suite: aSuite("self", 2, waitingSince(t0)), after: time.Minute, change: down, state: "Queued", retry: 15 * time.Second},
+		"StoreDownLast":  {reason: "The last look is at the end of the patience.", suite: aSuite("self", 2, waitingSince(t0)), after: 10*time.Minute - time.Second, change: down, state: "Queued", retry: time.Second},
 		"StoreDownEver":  {reason: "As long as the run might take.", suite: aSuite("self", 2, waitingSince(t0)), after: 10 * time.Minute, change: down, state: "Error", message: "could not be looked up for 10m"},
-		"QueuedForLong":  {reason: "The time in the queue is not the store's.", after: 5 * time.Hour, change: down, state: "Queued", again: time.Second},
+		"QueuedForLong":  {reason: "The time in the queue is not the store's.", after: 5 * time.Hour, change: down, state: "Queued", retry: time.Second},
 		"QueuedAndDown":  {reason: "Who waits for the store goes on to ask it, and leaves its turn to others.", suite: aSuite("self", 2, waitingSince(t0)), change: func(o *suite.Observation) { o.QueuePosition = new(3) }, action: suite.FindInputs},
-		"QueuedStill":    {reason: "And says so.", suite: aSuite("self", 2, waitingSince(t0)), after: time.Minute, change: func(o *suite.Observation) { down(o); o.QueuePosition = new(3) }, state: "Queued", message: "it refuses connections", again: 15 * time.Second},
+		"QueuedStill":    {reason: "And says so.", suite: aSuite("self", 2, waitingSince(t0)), after: time.Minute, change: func(o *suite.Observation) { down(o); o.QueuePosition = new(3) }, state: "Queued", message: "it refuses connections", retry: 15 * time.Second},
 		"QueuedAndBack":  {reason: "It has its turn again.", suite: aSuite("self", 2, waitingSince(t0)), after: time.Minute, change: func(o *suite.Observation) { found(o); o.QueuePosition = new(3) }, state: "Queued", message: "place 3"},
 		"Canceled":       {reason: "Whoever waits can be canceled.", suite: aSuite("self", 2, canceled, waitingSince(t0)), after: time.Minute, change: down, state: "Canceled"},
 		"JobExists":      {reason: "What runs is not looked up again.", change: func(o *suite.Observation) { o.Job, o.Progress = aJob("self"), v1alpha1.Running("It runs.") }, state: "Running", message: "It runs."},
-		"TriggerIsGone":  {reason: "There is nobody to ask what it needs.", change: func(o *suite.Observation) { o.Trigger = nil }, state: "Queued", message: "Waiting for the Trigger", again: 5 * time.Second},
+		"TriggerIsGone":  {reason: "There is nobody to ask what it needs.", change: func(o *suite.Observation) { o.Trigger = nil }, state: "Queued", message: "Waiting for the Trigger", retry: 5 * time.Second},
 		"StreamInTheWay": {reason: "The older run goes first.", change: func(o *suite.Observation) { o.Stream = []*v1alpha1.Suite{aSuite("older", 1)} }, state: "Queued", message: "older run"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -66,7 +66,7 @@ func TestDecideWithInputs(t *testing.T) {
 				tc.change(&o)
 			}
 			d := suite.Decide(o, t0.Add(tc.after))
-			if d.Action != tc.action || d.Condition.Reason != tc.state || d.RequeueAfter != tc.again || !strings.Contains(d.Condition.Message, tc.message) {
+			if d.Action != tc.action || d.Condition.Reason != tc.state || d.RequeueAfter != tc.retry || !strings.Contains(d.Condition.Message, tc.message) {
 				t.Errorf("%s\n%+v", tc.reason, d)
 			}
 		})

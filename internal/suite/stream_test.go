@@ -124,7 +124,7 @@ func TestSiblings(t *testing.T) {
 			// The queue must agree on who waits for whom.
 			behind := suite.Blocked(o.Stream)(tc.self)
 			if want := !tc.starts && tc.by == ""; behind != want && tc.by == "" {
-				t.Errorf("%s\nstuck: %t, want %t", tc.reason, behind, want)
+				t.Errorf("%s\nblocked: %t, want %t", tc.reason, behind, want)
 			}
 		})
 	}

@@ -138,7 +138,7 @@ func TestStoreStopped(t *testing.T) {
 	tm := newTeam(t, c)
 	tm.trigger("patient", needs(), branches("patient"))
 	tm.trigger("hasty", needs(), branches("hasty"), timeout(5*time.Second))
-	store := newGate(t, c)
+	store := newStoreProxy(t, c)
 	m := runManager(t, c, options{flags: []string{"--store-endpoint=http://" + store.address}})
 
 	content := []byte("uploaded before the store was stopped")
@@ -196,39 +196,39 @@ func (tm *team) upload(m *manager, path string, content []byte) {
 	resp.Body.Close()
 }
 
-// gate is an address, for pods too, at which nobody listens until it opens; then it is the store's.
-type gate struct {
+// storeProxy is another address of the store, which pods reach, too. It refuses connections until it is opened.
+type storeProxy struct {
 	t       testing.TB
 	address string
 	store   string
 }
 
-func newGate(t testing.TB, c *cluster) *gate {
+func newStoreProxy(t testing.TB, c *cluster) *storeProxy {
 	_, port, _ := net.SplitHostPort(freePort(t))
-	return &gate{t: t, address: net.JoinHostPort(c.env["POSTFLIGHT_BRIDGE_ADDRESS"], port), store: strings.TrimPrefix(c.env["S3_ENDPOINT"], "http://")}
+	return &storeProxy{t: t, address: net.JoinHostPort(c.env["POSTFLIGHT_BRIDGE_ADDRESS"], port), store: strings.TrimPrefix(c.env["S3_ENDPOINT"], "http://")}
 }
 
-func (g *gate) open() {
-	g.t.Helper()
-	listener, err := net.Listen("tcp", g.address)
+func (p *storeProxy) open() {
+	p.t.Helper()
+	listener, err := net.Listen("tcp", p.address)
 	if err != nil {
-		g.t.Fatal(err)
+		p.t.Fatal(err)
 	}
-	g.t.Cleanup(func() { listener.Close() })
+	p.t.Cleanup(func() { listener.Close() })
 	go func() {
 		for {
 			in, err := listener.Accept()
 			if err != nil {
 				return
 			}
-			go g.pass(in)
+			go p.forward(in)
 		}
 	}()
 }
 
-func (g *gate) pass(in net.Conn) {
+func (p *storeProxy) forward(in net.Conn) {
 	defer in.Close()
-	out, err := net.Dial("tcp", g.store)
+	out, err := net.Dial("tcp", p.store)
 	if err != nil {
 		return
 	}

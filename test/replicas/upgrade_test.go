@@ -14,8 +14,8 @@ import (
 	"github.com/postflight-dev/postflight/test/apiserver"
 )
 
-// TestUpgrade: a manager of today runs on CRDs of before, with what was stored then, and goes on running
-// while today's are applied. No notification fails meanwhile, and no run is stuck.
+// TestUpgrade: a new manager runs on the first CRDs and the objects stored under them, and keeps running while the
+// new CRDs are applied. Meanwhile no notification fails, and every run ends.
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	s := apiserver.Own(t, apiserver.Options{CRDs: olderCRDs(t)})
