@@ -154,7 +154,7 @@ func TestNodeIsGone(t *testing.T) {
 			w.hasNoJob("next")
 			w.clock.moveOn(3 * time.Minute)
 			w.touch("run")
-			w.reaches("run", v1alpha1.ReasonError, `The pod run-pod was told to stop, and its node "node" did not say within 10m that it has`)
+			w.reaches("run", v1alpha1.ReasonError, `The pod run-pod was deleted, and its node "node" did not confirm within 10m that it has stopped`)
 			w.reaches("run", v1alpha1.ReasonError, "The pod may still be running.")
 			w.runs("next")
 			w.isCalm()
@@ -174,7 +174,7 @@ func TestOrphanedPods(t *testing.T) {
 	w.isCalm()
 	w.clock.moveOn(12 * time.Minute)
 	w.touch("run")
-	w.reaches("run", v1alpha1.ReasonError, "pods of it go on that nobody stops")
+	w.reaches("run", v1alpha1.ReasonError, "its pods still run, and nothing stops them")
 	w.hasJob("next")
 }
 

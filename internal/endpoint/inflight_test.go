@@ -76,18 +76,18 @@ func TestTeamsShareTheServer(t *testing.T) {
 	otherKey := apiKey("pf_other_and_long")
 	otherKey.Namespace = "other"
 	h := start(t, setup{objects: acme(team("other"), otherKey), limits: func(l *Limits) { l.InFlight = 10 }})
-	asked, release := make(chan struct{}), make(chan struct{})
+	reading, release := make(chan struct{}), make(chan struct{})
 	defer close(release)
 	turnedAway := 0
 	for range 11 {
 		done := make(chan struct{})
 		go func() {
-			body := &stalled{asked: asked, release: release, Reader: strings.NewReader(withSHA)}
+			body := &stalled{reading: reading, release: release, Reader: strings.NewReader(withSHA)}
 			h.ServeHTTP(httptest.NewRecorder(), post(withSHA, func(r *http.Request) { r.Body = io.NopCloser(body) }))
 			close(done)
 		}()
 		select {
-		case <-asked:
+		case <-reading:
 		case <-done:
 			turnedAway++
 		}

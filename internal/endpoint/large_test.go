@@ -16,13 +16,13 @@ var largeBody = member("x", text(20<<10))
 
 // stalled is a body of which no byte comes until it is released.
 type stalled struct {
-	asked, release chan struct{}
+	reading, release chan struct{}
 	io.Reader
 }
 
 func (s *stalled) Read(p []byte) (int, error) {
 	select {
-	case s.asked <- struct{}{}:
+	case s.reading <- struct{}{}:
 	case <-s.release:
 	}
 	<-s.release
@@ -32,14 +32,14 @@ func (s *stalled) Read(p []byte) (int, error) {
 // TestLargeRequestsAreFew: more than a few requests that need much memory are refused, and no others.
 func TestLargeRequestsAreFew(t *testing.T) {
 	h := start(t, setup{objects: acme(trigger("smoke")), limits: func(l *Limits) { l.Large = 1 }})
-	body := &stalled{asked: make(chan struct{}), release: make(chan struct{}), Reader: strings.NewReader(largeBody)}
+	body := &stalled{reading: make(chan struct{}), release: make(chan struct{}), Reader: strings.NewReader(largeBody)}
 	done := make(chan int)
 	go func() {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, post(largeBody, func(r *http.Request) { r.Body = io.NopCloser(body) }))
 		done <- w.Code
 	}()
-	<-body.asked
+	<-body.reading
 	cases := map[string]struct {
 		request *http.Request
 		status  int

@@ -24,12 +24,12 @@ func TestOutcomeOfAFailedPod(t *testing.T) {
 		want   metav1.Condition
 	}{
 		"Message": {
-			reason: "What the tests wrote to their termination log says most.",
+			reason: "The termination log of the tests explains most.",
 			pod:    newPod(corev1.PodFailed, container("test", exit(3, 9, "GET /cart: 500\n"))),
 			want:   v1alpha1.Failed(`Container "test" exited with code 3: GET /cart: 500`),
 		},
 		"NoMessage": {
-			reason: "Otherwise the log does, and here is how to read it.",
+			reason: "Without it, the message says how to read the log.",
 			pod:    newPod(corev1.PodFailed, container("test", exit(1, 9, ""))),
 			want:   v1alpha1.Failed(`Container "test" exited with code 1` + logHint),
 		},
@@ -140,12 +140,12 @@ func TestOutcomeOfAFailedPod(t *testing.T) {
 			want:   v1alpha1.Error("The pod was deleted before its tests ended." + again),
 		},
 		"DeletedAfterwards": {
-			reason: "Somebody cleared up a pod whose tests had failed.",
+			reason: "The pod was deleted after its tests had failed.",
 			pod:    newPod(corev1.PodFailed, deleted(60), container("test", exit(3, 9, "assertion"))),
 			want:   v1alpha1.Failed(`Container "test" exited with code 3: assertion`),
 		},
 		"DeletedBeforeItStarted": {
-			reason: "A pod that never had a container was deleted all the same.",
+			reason: "A pod may be deleted before it has a container.",
 			pod:    newPod(corev1.PodFailed, deleted(8)),
 			want:   v1alpha1.Error("The pod was deleted before its tests ended." + again),
 		},
@@ -157,12 +157,12 @@ func TestOutcomeOfAFailedPod(t *testing.T) {
 			want: v1alpha1.Failed(`Container "test" exited with code 5: broken`),
 		},
 		"Silent": {
-			reason: "A pod that keeps its reason to itself is worth a look.",
+			reason: "If the pod gives no reason, the message says how to find it.",
 			pod:    newPod(corev1.PodFailed),
 			want:   v1alpha1.Error("The pod failed, and does not say why: kubectl describe pod -n acme smoke-1-x"),
 		},
 		"Hostile": {
-			reason: "Tests run what a deployment brought: their words are kept to one plain line.",
+			reason: "The output of tests is untrusted, and becomes one line of plain text.",
 			pod:    newPod(corev1.PodFailed, container("test", exit(1, 9, "\x1b[31mred\x1b[0m\x1b]0;title\x07\r\n\tline\u202e2\xff\x00\n"))),
 			want:   v1alpha1.Failed(`Container "test" exited with code 1: red; line2` + "\uFFFD"),
 		},

@@ -45,23 +45,23 @@ func TestRunningJob(t *testing.T) {
 			want:   "The pod is being deleted.",
 		},
 		"ManagedByAnother": {
-			reason: "Kubernetes leaves it alone, and so does its deadline.",
+			reason: "Kubernetes ignores the Job, its deadline included.",
 			job:    newJob(func(j *batchv1.Job) { j.Spec.ManagedBy = new("example.com/multikueue") }),
 			want:   `Waiting for "example.com/multikueue", which manages the Job, to start it; if it does not, the run ends by its startTimeout. If it is not installed, correct spec.managedBy in the jobTemplate of the Trigger.`,
 		},
 		"Starting": {
-			reason: "Without its pods a Job tells little.",
+			reason: "Without its pods the status of a Job says little.",
 			job:    newJob(active(0)),
 			want:   "The pod is starting.",
 		},
 		"Ready": {
-			reason: "It tells that one is ready, for which the pods need not be listed.",
+			reason: "The status counts a ready pod, so the pods need not be listed.",
 			job:    newJob(active(1)),
 			begun:  true,
 			want:   follow,
 		},
 		"Running": {
-			reason: "The words are the same with the pod and without.",
+			reason: "The message is the same with and without the pod.",
 			job:    newJob(active(1)),
 			pods:   []corev1.Pod{newPod(corev1.PodRunning, container("test", runs))},
 			begun:  true,
@@ -109,7 +109,7 @@ func TestRunningJob(t *testing.T) {
 		"Suspended": {
 			reason: "A queueing system holds the Job back.",
 			job:    newJob(with(batchv1.JobSuspended, "JobSuspended", ""), func(j *batchv1.Job) { j.Spec.Suspend = new(true) }),
-			want:   "The Job is suspended, and starts when whoever suspended it, such as a queueing system, resumes it: kubectl describe job -n acme smoke-1",
+			want:   "The Job is suspended, and starts when its owner, such as a queueing system, resumes it: kubectl describe job -n acme smoke-1",
 		},
 		"OneBlocked": {
 			reason: "Of several pods the one that cannot start holds the run up.",
@@ -152,19 +152,19 @@ func TestStartingPod(t *testing.T) {
 		want   string
 	}{
 		"Unscheduled": {
-			reason: "The scheduler has not looked at it.",
+			reason: "The scheduler has not handled it yet.",
 			pod:    newPod(corev1.PodPending, func(p *corev1.Pod) { p.Spec.NodeName = "" }),
 			want:   "Waiting for the pod to be scheduled.",
 		},
 		"Unschedulable": {
-			reason: "The scheduler knows best why.",
+			reason: "The message of the scheduler has the reason.",
 			pod:    newPod(corev1.PodPending, podCondition(corev1.PodScheduled, corev1.ConditionFalse, "Unschedulable", "0/3 nodes are available: 3 Insufficient cpu.")),
 			want:   "The pod cannot start: no node can take it: 0/3 nodes are available: 3 Insufficient cpu.",
 		},
 		"Gated": {
-			reason: "A gate says nothing but that it is closed.",
+			reason: "The pod does not say why it has the gate.",
 			pod:    newPod(corev1.PodPending, podCondition(corev1.PodScheduled, corev1.ConditionFalse, "SchedulingGated", "Scheduling is blocked due to non-empty scheduling gates")),
-			want:   "The pod cannot start: its scheduling gates are closed, and whoever put them there has to open them.",
+			want:   "The pod cannot start: its scheduling gates are closed, and only their owner can open them.",
 		},
 		"Creating": {
 			reason: "That a volume is missing is only in the pod's events.",
@@ -177,7 +177,7 @@ func TestStartingPod(t *testing.T) {
 			want:   notFound,
 		},
 		"ImagePullBackOff": {
-			reason: "A kubelet takes turns in pulling and waiting; the words stay the same, and the status is not written each time.",
+			reason: "The kubelet alternates between pulling and waiting; the message stays the same and costs no write.",
 			pod:    newPod(corev1.PodPending, container("test", waits("ImagePullBackOff", backOff))),
 			want:   notFound,
 		},
@@ -200,7 +200,7 @@ func TestStartingPod(t *testing.T) {
 			want: `The pod cannot start: the image "acme/migrate:1" of init container "migrate" cannot be pulled: denied. Check its name and tag, and the imagePullSecrets.`,
 		},
 		"MissingSecret": {
-			reason: "A Secret or ConfigMap that the container asks for is missing.",
+			reason: "A Secret or ConfigMap that the container refers to is missing.",
 			pod:    newPod(corev1.PodPending, container("test", waits("CreateContainerConfigError", `secret "shop" not found`))),
 			want:   `The pod cannot start: container "test" cannot be configured: secret "shop" not found. Create what is missing, or correct the jobTemplate of the Trigger.`,
 		},
@@ -275,7 +275,7 @@ func TestStartingPod(t *testing.T) {
 				t.Errorf("%s\nObserve(...): -want, +got:\n%s", tc.reason, diff)
 			}
 			if got.LastTransitionTime != (metav1.Time{}) {
-				t.Error("a pure function knows no time")
+				t.Error("the result must not depend on the time")
 			}
 		})
 	}

@@ -64,7 +64,7 @@ func TestOutcomeOfAnEndedJob(t *testing.T) {
 			want:   v1alpha1.TimedOut("The pod took longer than the activeDeadlineSeconds of its own in the jobTemplate, and was stopped."),
 		},
 		"PodGone": {
-			reason: "Of a pod that was deleted nobody can say that its tests failed.",
+			reason: "It is unknown whether the tests of a deleted pod failed.",
 			job:    newJob(backoffExceeded),
 			want:   v1alpha1.Error("The pod was deleted before its end was seen, by hand or with its node. Notify again, or create another Suite, to repeat the run."),
 		},
@@ -74,13 +74,13 @@ func TestOutcomeOfAnEndedJob(t *testing.T) {
 			want:   v1alpha1.Failed("Job has reached the specified backoff limit. Its pods are gone, and their logs with them; a restartPolicy of Never keeps them."),
 		},
 		"PodSucceeded": {
-			reason: "A pod that succeeded in the end does not tell why the Job failed, though it was restarted before.",
+			reason: "A pod that succeeded does not explain why the Job failed, even if it was restarted before.",
 			job:    newJob(backoffExceeded, onFailure),
 			pods:   []corev1.Pod{newPod(corev1.PodSucceeded, deleted(60), container("test", exitFor("Completed", 0, 20, "")), restarting)},
 			want:   v1alpha1.Failed("Job has reached the specified backoff limit. Its pods are gone, and their logs with them; a restartPolicy of Never keeps them."),
 		},
 		"PodFailurePolicyPodGone": {
-			reason: "The Job keeps the words for what a failure policy saw.",
+			reason: "The condition of the Job has the reason of a failure policy.",
 			job:    newJob(with(batchv1.JobFailed, batchv1.JobReasonPodFailurePolicy, "Container test for pod acme/smoke-1-x failed with exit code 42 matching FailJob rule at index 0")),
 			want:   v1alpha1.Failed("Container test for pod acme/smoke-1-x failed with exit code 42 matching FailJob rule at index 0. Its pods are gone, and their logs with them; a restartPolicy of Never keeps them."),
 		},
@@ -154,13 +154,13 @@ func TestKeepProblem(t *testing.T) {
 		keeps  string
 	}{
 		"TimedOut": {
-			reason: "Who reads that a run took too long wants to know on what.",
+			reason: "The message about a timeout also says what took so long.",
 			now:    job(deadlineExceeded), before: blocked,
 			want:  "The run took longer than its timeout of 30m and was stopped. The pod cannot start: no image.",
 			keeps: blocked,
 		},
 		"Stopping": {
-			reason: "It has to outlast the words for what comes between.",
+			reason: "The problem must survive other messages in between.",
 			now:    job(with(batchv1.JobFailureTarget, batchv1.JobReasonDeadlineExceeded, "")), before: blocked,
 			want:  "The run took longer than its timeout of 30m; its pods are stopping. The pod cannot start: no image.",
 			keeps: blocked,

@@ -65,7 +65,7 @@ func TestVariables(t *testing.T) {
 			want:    map[string]string{"URL": "https://mine"},
 		},
 		"Reserved": {
-			reason:      "Nobody can make a run look like another.",
+			reason:      "A notification cannot make its run look like another one.",
 			environment: v1alpha1.EnvironmentSpec{Variables: v1alpha1.Variables{"POSTFLIGHT_SHA": "no"}},
 			trigger:     v1alpha1.Variables{"POSTFLIGHT_BRANCH": "no"},
 			suite:       v1alpha1.Variables{"POSTFLIGHT_SUITE_ID": "no", "POSTFLIGHT_ENVIRONMENT": "no"},
@@ -162,8 +162,8 @@ func TestEveryContainer(t *testing.T) {
 	}
 }
 
-// TestByteForByte gives a container random variables, full of what Kubernetes expands, and runs them
-// through what a kubelet does.
+// TestByteForByte gives a container random variables, with many references that Kubernetes expands, and expands them
+// as the kubelet does.
 func TestByteForByte(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	parts := []string{"$", "$", "(", ")", "A", "B", "$(A)", "$$(B)", "$(", " ", "é", "\xff", "\n"}
@@ -212,7 +212,7 @@ func kubelet(env []corev1.EnvVar) map[string]string {
 	return defined
 }
 
-// expand does what a kubelet does to a value: $$ is $, $(NAME) is the value of NAME where that is
+// expand treats a value as the kubelet does: $$ is $, $(NAME) is the value of NAME where that is
 // defined and stays as it is where it is not, and any other $ stays. It goes over the value once, and
 // takes a $ with the byte or the character after it.
 func expand(value string, defined map[string]string) string {

@@ -97,7 +97,7 @@ func TestDecide(t *testing.T) {
 			},
 		},
 		"SupersededAndStopped": {
-			reason: "That its Job is gone is what was asked for, not an error.",
+			reason: "The deletion of its Job was requested, and is no error.",
 			o: ready(func(o *observation) {
 				o.Suite = aSuite("self", 2, withJob)
 				o.Stream = []*v1alpha1.Suite{self, newer}
@@ -131,7 +131,7 @@ func TestDecide(t *testing.T) {
 			want: suite.Decision{Condition: v1alpha1.Canceled("Canceled by setting spec.cancel.")},
 		},
 		"CanceledBySomebody": {
-			reason: "Who asked is said, if known.",
+			reason: "The message names who canceled the run, if known.",
 			o: ready(func(o *observation) {
 				o.Suite = aSuite("self", 2, canceled, func(s *v1alpha1.Suite) {
 					s.Annotations = map[string]string{v1alpha1.AnnotationCanceledBy: "ada@example.com"}
@@ -227,14 +227,14 @@ func TestDecide(t *testing.T) {
 			},
 		},
 		"EnvironmentNeverThere": {
-			reason: "Nothing waits for ever.",
+			reason: "The wait for a missing object ends.",
 			o:      ready(func(o *observation) { o.Suite, o.Environment = aSuite("self", 2, missing(t0)), nil }),
 			after:  time.Minute,
 			want: suite.Decision{Condition: v1alpha1.Error(
 				`The Environment "staging" does not exist. Create it and notify again.`)},
 		},
 		"TriggerRecreated": {
-			reason: "The Trigger of that name is another one, which nobody notified.",
+			reason: "The notification did not match this Trigger, which merely has the same name.",
 			o: ready(func(o *observation) {
 				o.Suite, o.Trigger, o.Recreated = aSuite("self", 2, missing(t0)), nil, true
 			}),
@@ -243,13 +243,13 @@ func TestDecide(t *testing.T) {
 				`The Trigger "smoke" was deleted and recreated after this notification. Notify again.`)},
 		},
 		"NoTeam": {
-			reason: "Without exactly one Team nobody can tell which limits count.",
+			reason: "Without exactly one Team it is unknown which limits count.",
 			o:      ready(func(o *observation) { o.Team = nil }),
 			want: suite.Decision{Condition: v1alpha1.Queued(`Waiting for the namespace "demo" to belong to exactly one Team. ` +
 				"Create the Team, or correct spec.namespace of the Teams that claim it.")},
 		},
 		"CanceledByAnything": {
-			reason: "Who canceled is text that anybody may have written.",
+			reason: "The name of who canceled is untrusted text.",
 			o: ready(func(o *observation) {
 				o.Suite = aSuite("self", 2, canceled)
 				o.Suite.Annotations = map[string]string{v1alpha1.AnnotationCanceledBy: "\x1b]0;owned\x07me\n\x00you"}
@@ -257,7 +257,7 @@ func TestDecide(t *testing.T) {
 			want: suite.Decision{Condition: v1alpha1.Canceled("Canceled by me; you.")},
 		},
 		"Deleted": {
-			reason: "A finalizer of somebody else keeps the Suite; it must not keep the stream.",
+			reason: "A finalizer of another controller keeps the Suite, but must not block the stream.",
 			o:      ready(func(o *observation) { o.Suite = aSuite("self", 2, deleted) }),
 			want:   suite.Decision{Condition: v1alpha1.Canceled("The Suite was deleted.")},
 		},
@@ -337,7 +337,7 @@ func TestDecide(t *testing.T) {
 			},
 		},
 		"StoppedBehindAFinalizer": {
-			reason: "The pods count. A finalizer that keeps the Job keeps nobody waiting.",
+			reason: "Only the pods count. A finalizer that keeps the Job delays no other run.",
 			o: ready(func(o *observation) {
 				o.Suite, o.Job, o.Progress = aSuite("self", 2, canceled), goingJob("self"), v1alpha1.Running("")
 				o.Stopping = suite.Stopping{Since: t0, Done: true}
@@ -345,8 +345,8 @@ func TestDecide(t *testing.T) {
 			after: 20 * time.Second,
 			want:  suite.Decision{Condition: v1alpha1.Canceled("Canceled by setting spec.cancel.")},
 		},
-		"StoppingIsLookedAt": {
-			reason: "No event tells that pods stopped while the Job stays.",
+		"StoppingIsChecked": {
+			reason: "No event reports that pods stopped if the Job remains.",
 			o: ready(func(o *observation) {
 				o.Suite, o.Job, o.Progress = aSuite("self", 2, canceled), goingJob("self"), v1alpha1.Running("")
 				o.Stopping = suite.Stopping{Since: t0}
@@ -355,7 +355,7 @@ func TestDecide(t *testing.T) {
 			want:  suite.Decision{Condition: v1alpha1.Running("Canceled by setting spec.cancel. Stopping its pods."), RequeueAfter: 6 * time.Second},
 		},
 		"Lost": {
-			reason: "A node that is gone keeps neither the stream nor a slot.",
+			reason: "A lost node must not block the stream or a slot.",
 			o: ready(func(o *observation) {
 				o.Stream = []*v1alpha1.Suite{self, newer}
 				o.Job, o.Progress = goingJob("self"), v1alpha1.Running("")
@@ -365,7 +365,7 @@ func TestDecide(t *testing.T) {
 			want:  suite.Decision{Condition: v1alpha1.Error("The node is gone.")},
 		},
 		"Overdue": {
-			reason: "Somebody took the deadline from the Job, or no controller runs it.",
+			reason: "The deadline of the Job was removed, or no controller runs it.",
 			o: ready(func(o *observation) {
 				o.Job, o.Progress = startedJob("self", t0), v1alpha1.Running("")
 			}),
@@ -374,7 +374,7 @@ func TestDecide(t *testing.T) {
 				"The run took longer than its timeout of 30m, and Kubernetes did not end its Job. Stopping its pods."), RequeueAfter: time.Second},
 		},
 		"OverdueAndDeleted": {
-			reason: "The Job is gone because of that, and not behind our back.",
+			reason: "The manager deleted the Job because of the deadline.",
 			o: ready(func(o *observation) {
 				o.Suite = aSuite("self", 2, withJob)
 				o.Suite.Status.StartTime = &metav1.Time{Time: t0}
@@ -383,8 +383,8 @@ func TestDecide(t *testing.T) {
 			want: suite.Decision{Condition: v1alpha1.TimedOut(
 				"The run took longer than its timeout of 30m, and Kubernetes did not end its Job.")},
 		},
-		"OverdueIsLookedFor": {
-			reason: "No event tells of a deadline that nobody keeps.",
+		"DeadlineIsChecked": {
+			reason: "No event reports a deadline that nothing enforces.",
 			o: ready(func(o *observation) {
 				o.Job, o.Progress = startedJob("self", t0), v1alpha1.Running("Busy.")
 			}),
@@ -392,16 +392,16 @@ func TestDecide(t *testing.T) {
 			want:  suite.Decision{Condition: v1alpha1.Running("Busy."), RequeueAfter: 11 * time.Minute},
 		},
 		"Orphaned": {
-			reason: "Somebody deleted the Job and kept its pods, which nobody stops.",
+			reason: "The Job was deleted without its pods, which still run.",
 			o: ready(func(o *observation) {
 				o.Suite, o.PodsLeft, o.GiveUpPods = aSuite("self", 2, withJob, canceled, missing(t0)), true, 10*time.Minute
 			}),
 			after: 11 * time.Minute,
-			want: suite.Decision{Condition: v1alpha1.Error("Canceled by setting spec.cancel. Its Job is gone, and pods of it go on that nobody stops. " +
+			want: suite.Decision{Condition: v1alpha1.Error("Canceled by setting spec.cancel. Its Job is gone, and its pods still run, and nothing stops them. " +
 				"Stop them: kubectl delete pods -n demo -l postflight.dev/suite=self")},
 		},
 		"Unlabeled": {
-			reason: "The cache does not know the Job, so it is looked at.",
+			reason: "The cache does not have the Job, so it is checked periodically.",
 			o: ready(func(o *observation) {
 				o.Job, o.Unlabeled, o.Progress = aJob("self"), true, v1alpha1.Running("Busy.")
 			}),

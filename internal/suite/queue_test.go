@@ -11,7 +11,7 @@ func TestPlace(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		active []*v1alpha1.Suite
-		queued []*v1alpha1.Suite // the last is the one asked about
+		queued []*v1alpha1.Suite // the position of the last one is tested
 		limits suite.Limits
 		want   int
 	}{
@@ -54,7 +54,7 @@ func TestPlace(t *testing.T) {
 			limits: suite.Limits{Team: 2, Trigger: map[string]int32{"smoke": 1}},
 		},
 		"TeamFull": {
-			reason: "The team's slots are taken, whoever waits for them.",
+			reason: "The slots of the team are taken.",
 			active: []*v1alpha1.Suite{aSuite("a", 1), aSuite("b", 2)},
 			queued: []*v1alpha1.Suite{aSuite("c", 3, keyed("c")), aSuite("d", 4, of("other"))},
 			limits: suite.Limits{Team: 2},

@@ -18,7 +18,7 @@ func TestStreamKey(t *testing.T) {
 		"same key":             {"", main, aSuite("b", 9), true},
 		"other key":            {"", main, aSuite("b", 9, keyed("other")), false},
 		"other Trigger":        {"Its runs test something else.", main, aSuite("b", 9, of("other")), false},
-		"other Environment":    {"A key is looked at within an Environment.", main, aSuite("b", 9, at("production")), false},
+		"other Environment":    {"A key counts within an Environment only.", main, aSuite("b", 9, at("production")), false},
 		"no key":               {"It defaults to branch/environment.", main, aSuite("b", 9, withPolicy(""), branch("main")), true},
 		"no key, policy":       {"Branch is the default.", main, aSuite("b", 9, withPolicy("Branch"), branch("refs/heads/main")), true},
 		"no key, other":        {"Its branch is another one.", main, aSuite("b", 9, withPolicy("Branch"), branch("feature")), false},
