@@ -23,7 +23,7 @@ func TestDetect(t *testing.T) {
 				CommitURL: "https://github.example.com/acme/shop/commit/abc"},
 		},
 		"GitHub Actions, pull request": {
-			reason: "GITHUB_SHA is a merge that nobody deployed",
+			reason: "GITHUB_SHA is a temporary merge commit that is never deployed",
 			env: map[string]string{"GITHUB_ACTIONS": "true", "GITHUB_REF": "refs/pull/7/merge", "GITHUB_REF_NAME": "7/merge", "GITHUB_REF_TYPE": "branch",
 				"GITHUB_HEAD_REF": "feature/x", "GITHUB_SHA": "merge", "GITHUB_REPOSITORY": "acme/shop"},
 			event: `{"pull_request":{"number":7,"head":{"ref":"feature/x","sha":"head"}}}`,

@@ -35,8 +35,8 @@ func TestInFlightIsBounded(t *testing.T) {
 	}
 }
 
-// TestWhoHasNoKeyTakesNoSlot: an answer that is never read would keep it.
-func TestWhoHasNoKeyTakesNoSlot(t *testing.T) {
+// TestNoSlotWithoutAKey: an answer that its client never reads would occupy the slot.
+func TestNoSlotWithoutAKey(t *testing.T) {
 	block := &blocking{entered: make(chan struct{}), leave: make(chan struct{})}
 	h := start(t, setup{objects: acme(), triggers: block, limits: func(l *Limits) { l.InFlight = 1 }})
 	cases := map[string]struct {
@@ -71,7 +71,7 @@ func (b *blocking) Match(string, *notification.Notification, func() bool) ([]*v1
 	return nil, nil
 }
 
-// TestTeamsShareTheServer: one team's notifications do not keep another's out.
+// TestTeamsShareTheServer: the notifications of one team do not lock out another team.
 func TestTeamsShareTheServer(t *testing.T) {
 	otherKey := apiKey("pf_other_and_long")
 	otherKey.Namespace = "other"

@@ -108,7 +108,7 @@ func TestPodCannotStart(t *testing.T) {
 	m := runManager(t, c, options{})
 
 	saysWhy := func(cause string, s *v1alpha1.Suite) bool {
-		return !slices.ContainsFunc(causes[cause].says, func(words string) bool { return !strings.Contains(message(s), words) })
+		return !slices.ContainsFunc(causes[cause].says, func(part string) bool { return !strings.Contains(message(s), part) })
 	}
 	sent := time.Now()
 	runs := tm.notify(m, notification{"branch": "main"})

@@ -33,7 +33,7 @@ func TestBoundOfUnfinishedSuites(t *testing.T) {
 	s := apiserver.New(t)
 	tm := newBoundTeam(t, s, 0, bound)
 	all := replicas(t, s, kubeconfigOf(t, s.Manager(t)), 1)
-	tm.know(all)
+	tm.awaitTeam(all)
 	made := tm.burst(all, 10*bound, "maxUnfinishedSuites")
 	if len(made)+1 != bound {
 		t.Errorf("%d runs were created beside the first, want %d in all", len(made), bound)
@@ -55,7 +55,7 @@ func TestBoundOfStoredSuites(t *testing.T) {
 	s := apiserver.New(t)
 	tm := newBoundTeam(t, s, bound, 0)
 	all := replicas(t, s, kubeconfigOf(t, s.Manager(t)), 1)
-	tm.know(all)
+	tm.awaitTeam(all)
 	made := tm.burst(all, 10*bound, "maxSuites")
 	if len(made)+1 != bound {
 		t.Errorf("%d runs were created beside the first, want %d in all", len(made), bound)
@@ -74,7 +74,7 @@ func TestBoundOfReplicas(t *testing.T) {
 	s := apiserver.New(t)
 	tm := newBoundTeam(t, s, 0, bound)
 	all := replicas(t, s, kubeconfigOf(t, s.Manager(t)), 2)
-	tm.know(all)
+	tm.awaitTeam(all)
 	made := tm.burst(all, 10*bound, "maxUnfinishedSuites")
 	t.Logf("BOUND bound=%d replicas=2 burst=%d created=%d", bound, 10*bound, len(made))
 	if n := len(made) + len(all); n < bound || n > 2*bound {
@@ -136,9 +136,9 @@ func (tm *team) endOne(made map[string]string) *v1alpha1.Suite {
 	return s
 }
 
-// know waits until every replica knows the team, by which each has created a Suite. These stay: when a
+// awaitTeam waits until every replica knows the team, by which each has created a Suite. These stay: when a
 // replica has seen the last of a Suite that is deleted, nobody could tell.
-func (tm *team) know(all []*replica) {
+func (tm *team) awaitTeam(all []*replica) {
 	tm.t.Helper()
 	for _, r := range all {
 		await(tm.t, "the team to be known", func() bool {

@@ -31,7 +31,7 @@ func TestWatchesExpire(t *testing.T) {
 	tm.create(tm.apiKey("second", "pf_second"+tm.namespace))
 	r := startLeader(t, s, p)
 	tm.awaitKnown([]*replica{r})
-	ends, goes := tm.started(r, "ends"), tm.started(r, "goes")
+	ends, deleted := tm.started(r, "ends"), tm.started(r, "deleted")
 	remade := tm.byHand("remade")
 	tm.awaitState(remade, v1alpha1.ReasonRunning)
 	tm.complete(remade)
@@ -42,8 +42,8 @@ func TestWatchesExpire(t *testing.T) {
 	held := make(chan answer, 1)
 	go func() { a, _ := notify(t.Context(), r.url, tm.key, alone("held")); held <- a }()
 	tm.complete(ends)
-	tm.removeJob(goes)
-	tm.remove(&v1alpha1.Suite{ObjectMeta: tm.meta(goes)})
+	tm.removeJob(deleted)
+	tm.remove(&v1alpha1.Suite{ObjectMeta: tm.meta(deleted)})
 	tm.remove(&v1alpha1.Suite{ObjectMeta: tm.meta(remade)})
 	tm.byHand("remade")
 	tm.remove(&v1alpha1.APIKey{ObjectMeta: tm.meta("second")})
@@ -60,14 +60,14 @@ func TestWatchesExpire(t *testing.T) {
 	tm.awaitState(unseen, v1alpha1.ReasonRunning)
 	tm.awaitState(remade, v1alpha1.ReasonRunning)
 	await(t, "the Trigger that came meanwhile", func() bool {
-		a, err := notify(t.Context(), r.url, tm.key, alone("goes"))
+		a, err := notify(t.Context(), r.url, tm.key, alone("deleted"))
 		return err == nil && len(a.Results) == 2
 	})
 	await(t, "the key that was deleted meanwhile to be refused", func() bool {
 		a, err := notify(t.Context(), r.url, "pf_second"+tm.namespace, `{}`)
 		return err == nil && a.Status == http.StatusUnauthorized
 	})
-	tm.started(r, "goes")
+	tm.started(r, "deleted")
 	t.Logf("WATCHES_EXPIRED watches=%d all_known_after_seconds=%.1f", p.expired.Load(), time.Since(back).Seconds())
 	if p.expired.Load() == 0 {
 		t.Error("no watch was too old, so this tested nothing")

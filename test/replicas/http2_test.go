@@ -63,10 +63,10 @@ func dial(t *testing.T, address string) net.Conn {
 }
 
 // talk returns all that comes until the server closes the connection, which it has to do at once.
-func talk(t *testing.T, address, words string) string {
+func talk(t *testing.T, address, text string) string {
 	t.Helper()
 	c := dial(t, address)
-	_, _ = io.WriteString(c, words)
+	_, _ = io.WriteString(c, text)
 	answer, err := io.ReadAll(c)
 	if os.IsTimeout(err) {
 		t.Fatalf("the connection is still open; it answered %q", answer)

@@ -66,15 +66,15 @@ func (r *replica) awaitStop(within time.Duration) {
 	}
 }
 
-func (r *replica) awaitLog(words string, within time.Duration) {
+func (r *replica) awaitLog(text string, within time.Duration) {
 	r.t.Helper()
 	for deadline := time.Now().Add(within); ; time.Sleep(100 * time.Millisecond) {
 		content, err := os.ReadFile(r.log)
-		if err == nil && strings.Contains(string(content), words) {
+		if err == nil && strings.Contains(string(content), text) {
 			return
 		}
 		if time.Now().After(deadline) {
-			r.t.Fatalf("%s does not say %q after %s", r.url, words, within)
+			r.t.Fatalf("%s does not say %q after %s", r.url, text, within)
 		}
 	}
 }

@@ -26,7 +26,7 @@ func TestUpgrade(t *testing.T) {
 	tm.create(stored)
 	all := replicas(t, s, kubeconfigOf(t, s.Manager(t)), 2)
 	tm.awaitState(stored.Name, v1alpha1.ReasonRunning)
-	tm.awaitAnswered(all)
+	tm.awaitNotifiable(all)
 
 	over := make(chan struct{})
 	go func() {
@@ -59,8 +59,8 @@ func TestUpgrade(t *testing.T) {
 	tm.awaitState(newest, v1alpha1.ReasonRunning)
 }
 
-// awaitAnswered waits until every replica knows the team's key and its Trigger. What is created for that stays.
-func (tm *team) awaitAnswered(all []*replica) {
+// awaitNotifiable waits until every replica knows the team's key and its Trigger. What is created for that stays.
+func (tm *team) awaitNotifiable(all []*replica) {
 	tm.t.Helper()
 	for _, r := range all {
 		await(tm.t, "the team to be known", func() bool {
