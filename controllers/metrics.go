@@ -10,7 +10,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// SuiteMetrics count and time the runs. Their only label is the state, with nine values.
+// SuiteMetrics count and time the runs. Their only label is the state.
 type SuiteMetrics struct {
 	untilJob prometheus.Histogram
 	untilEnd *prometheus.HistogramVec
@@ -61,11 +61,6 @@ type suiteCounts struct{ cache client.Reader }
 var suitesByState = prometheus.NewDesc("postflight_suites",
 	"Suites that exist, by state. Queued is the length of the queue.", []string{"state"}, nil)
 
-var states = []string{
-	v1alpha1.ReasonQueued, v1alpha1.ReasonStarting, v1alpha1.ReasonRunning, v1alpha1.ReasonPassed, v1alpha1.ReasonFailed,
-	v1alpha1.ReasonTimedOut, v1alpha1.ReasonCanceled, v1alpha1.ReasonSuperseded, v1alpha1.ReasonError,
-}
-
 func (c suiteCounts) Describe(out chan<- *prometheus.Desc) { out <- suitesByState }
 
 func (c suiteCounts) Collect(out chan<- prometheus.Metric) {
@@ -78,7 +73,7 @@ func (c suiteCounts) Collect(out chan<- prometheus.Metric) {
 	for i := range list.Items {
 		counts[list.Items[i].State()]++
 	}
-	for _, state := range states {
+	for _, state := range v1alpha1.States() {
 		out <- prometheus.MustNewConstMetric(suitesByState, prometheus.GaugeValue, float64(counts[state]), state)
 	}
 }

@@ -55,6 +55,12 @@ const (
 	ReasonError      = "Error"
 )
 
+// States are all states of a run, from its beginning to each of its ends.
+func States() []string {
+	return []string{ReasonQueued, ReasonStarting, ReasonRunning,
+		ReasonPassed, ReasonFailed, ReasonTimedOut, ReasonCanceled, ReasonSuperseded, ReasonError}
+}
+
 // maxMessageBytes is the bound the API server sets on the message of a condition.
 const maxMessageBytes = 32768
 

@@ -42,8 +42,7 @@ func newRunsList() *cobra.Command {
 	return cmd
 }
 
-var states = []string{stateNew, v1alpha1.ReasonQueued, v1alpha1.ReasonRunning, v1alpha1.ReasonPassed, v1alpha1.ReasonFailed,
-	v1alpha1.ReasonTimedOut, v1alpha1.ReasonCanceled, v1alpha1.ReasonSuperseded, v1alpha1.ReasonError}
+var states = append([]string{stateNew}, v1alpha1.States()...)
 
 // checkState accepts a state in any case.
 func (o *runsListOptions) checkState() error {
