@@ -59,7 +59,7 @@ func notAccepted(o Observation, now time.Time) Decision {
 // files could not be looked up, or its Job was not accepted. Others may overtake it until its next attempt.
 func YieldsSlot(s *v1alpha1.Suite) bool {
 	c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionJobAccepted)
-	return WaitsForInputs(s) || (c != nil && c.Reason == v1alpha1.ReasonJobRefused)
+	return waitsForInputs(s) || (c != nil && c.Reason == v1alpha1.ReasonJobRefused)
 }
 
 // setJobAccepted records since when the Job is not accepted. A run that waits for the slot of its next

@@ -144,7 +144,7 @@ func start(o Observation, now time.Time) Decision {
 func createJob(o Observation, now time.Time) Decision {
 	needsInputs := o.Trigger.Spec.Inputs != nil
 	switch in := o.Inputs; {
-	case needsInputs && in == nil && WaitsForInputs(o.Suite):
+	case needsInputs && in == nil && waitsForInputs(o.Suite):
 		return Decision{Action: FindInputs}
 	case in != nil && in.Unavailable != "":
 		return waitForStore(o, now)

@@ -2,9 +2,9 @@ package suite
 
 import "github.com/postflight-dev/postflight/api/v1alpha1"
 
-// HasResult reports whether the tests of a run came to a result. A run that was superseded or canceled, or
+// hasResult reports whether the tests of a run came to a result. A run that was superseded or canceled, or
 // that could not be executed, has none.
-func HasResult(s *v1alpha1.Suite) bool {
+func hasResult(s *v1alpha1.Suite) bool {
 	switch s.State() {
 	case v1alpha1.ReasonPassed, v1alpha1.ReasonFailed, v1alpha1.ReasonTimedOut:
 		return s.Finished()
@@ -23,7 +23,7 @@ func HasResult(s *v1alpha1.Suite) bool {
 func RunsAgain(existing, desired *v1alpha1.Suite, stream []*v1alpha1.Suite, policy v1alpha1.DuplicatePolicy) bool {
 	superseded := existing.State() == v1alpha1.ReasonSuperseded || existing.Status.SupersededBy != "" || newerThan(existing, stream) != nil
 	switch {
-	case HasResult(existing):
+	case hasResult(existing):
 		return policy == v1alpha1.DuplicatesRerunUnsuccessful && !existing.Passed()
 	case superseded:
 		return desired.Annotations[annotationIdempotencyKey] == "" || !sameKey(existing, desired)

@@ -43,8 +43,8 @@ const (
 	storeRetryMax = 30 * time.Second
 )
 
-// WaitsForInputs reports whether the store was unavailable when the files of the run were last looked for.
-func WaitsForInputs(s *v1alpha1.Suite) bool {
+// waitsForInputs reports whether the store was unavailable when the files of the run were last looked for.
+func waitsForInputs(s *v1alpha1.Suite) bool {
 	return meta.IsStatusConditionFalse(s.Status.Conditions, v1alpha1.ConditionInputsReady)
 }
 
@@ -75,7 +75,7 @@ func setInputs(s *v1alpha1.Suite, o Observation, now time.Time) {
 	case len(in.Found) > 0 && o.Job != nil:
 		s.Status.Inputs = in.Found
 		setCondition(s, v1alpha1.InputsFound("The input files were found, and are recorded in status.inputs."), now)
-	case in.problem(o.Team) == "" && WaitsForInputs(s):
+	case in.problem(o.Team) == "" && waitsForInputs(s):
 		meta.RemoveStatusCondition(&s.Status.Conditions, v1alpha1.ConditionInputsReady)
 	}
 }

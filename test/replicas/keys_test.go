@@ -11,7 +11,7 @@ import (
 	"github.com/postflight-dev/postflight/test/apiserver"
 )
 
-// TestRevoked: what ends a key is known everywhere within a second, and what undoes that too.
+// TestRevoked: every replica rejects a revoked key within a second, and accepts a restored one as soon.
 func TestRevoked(t *testing.T) {
 	s := apiserver.New(t)
 	p := newProxy(t, s.Manager(t))
@@ -60,7 +60,7 @@ func TestRevoked(t *testing.T) {
 	t.Logf("REVOKED steps=%d longest=%s", len(steps), longest.Round(time.Millisecond))
 }
 
-// TestLastUsed is written once, by whichever process saw the key.
+// TestLastUsed: the time is written once, by one of the processes.
 func TestLastUsed(t *testing.T) {
 	s := apiserver.New(t)
 	p := newProxy(t, s.Manager(t))

@@ -93,8 +93,8 @@ var olderRules = strings.NewReplacer(
 	" && has(self.ttlAfterFinished) == has(oldSelf.ttlAfterFinished)", "",
 )
 
-// olderCRDs is a folder with the CRDs of before the fields above, and with the rule that supersededBy
-// never changes, which it does by now until the run has ended.
+// olderCRDs is a folder with the CRDs without the fields above, and with the former rule that supersededBy never
+// changes.
 func olderCRDs(t *testing.T) string {
 	t.Helper()
 	files, err := filepath.Glob(crds(t, "*.yaml"))
