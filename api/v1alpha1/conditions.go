@@ -94,7 +94,7 @@ func TimedOut(message string) metav1.Condition {
 	return succeeded(metav1.ConditionFalse, ReasonTimedOut, message)
 }
 
-// Canceled is a run that somebody stopped.
+// Canceled is a run that was stopped by a person.
 func Canceled(message string) metav1.Condition {
 	return succeeded(metav1.ConditionFalse, ReasonCanceled, message)
 }

@@ -16,7 +16,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/sleep"
 )
 
-// queuedPollInterval is how often the place of a queued run is refreshed. It changes without waking clients.
+// queuedPollInterval is how often the message of a run that is not running yet, with its position in the queue, is
+// refreshed: such a change does not end a wait.
 const queuedPollInterval = 10 * time.Second
 
 // greenlighter returns the state of a run as soon as there is news.

@@ -206,7 +206,8 @@ func (tm *team) complete(name string) {
 	}
 }
 
-// removeJob deletes a Job with its finalizers, because no garbage collector runs.
+// removeJob deletes a Job at once: with background deletion there is no finalizer for a garbage collector, which
+// does not run.
 func (tm *team) removeJob(name string) {
 	tm.t.Helper()
 	j := &batchv1.Job{ObjectMeta: tm.meta(name)}
