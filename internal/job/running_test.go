@@ -26,113 +26,114 @@ const (
 	setUp  = "The pod is being set up: volumes, network, images. If that takes long: kubectl describe pod -n acme smoke-1-x"
 )
 
+var runningJobCases = map[string]struct {
+	reason string
+	job    *batchv1.Job
+	pods   []corev1.Pod
+	begun  bool // a container of the tests runs, or has run
+	want   string
+}{
+	"New": {
+		reason: "A Job whose pod does not come is refused one, which only its events tell.",
+		job:    newJob(),
+		want:   "Waiting for the pod to be created. If that takes long, a quota or an admission policy refuses it: kubectl describe job -n acme smoke-1",
+	},
+	"Replacing": {
+		reason: "A pod that is being deleted is no pod that was refused.",
+		job:    newJob(func(j *batchv1.Job) { j.Status.Terminating = new(int32(1)) }),
+		want:   "The pod is being deleted.",
+	},
+	"ManagedByAnother": {
+		reason: "Kubernetes ignores the Job, its deadline included.",
+		job:    newJob(func(j *batchv1.Job) { j.Spec.ManagedBy = new("example.com/multikueue") }),
+		want:   `Waiting for "example.com/multikueue", which manages the Job, to start it; if it does not, the run ends by its startTimeout. If it is not installed, correct spec.managedBy in the jobTemplate of the Trigger.`,
+	},
+	"Starting": {
+		reason: "Without its pods the status of a Job says little.",
+		job:    newJob(active(0)),
+		want:   "The pod is starting.",
+	},
+	"Ready": {
+		reason: "The status counts a ready pod, so the pods need not be listed.",
+		job:    newJob(active(1)),
+		begun:  true,
+		want:   follow,
+	},
+	"Running": {
+		reason: "The message is the same with and without the pod.",
+		job:    newJob(active(1)),
+		pods:   []corev1.Pod{newPod(corev1.PodRunning, container("test", runs))},
+		begun:  true,
+		want:   follow,
+	},
+	"BetweenAttempts": {
+		reason: "The next pod waits for the Job's back-off.",
+		job:    newJob(func(j *batchv1.Job) { j.Status.Failed = 1 }),
+		pods:   []corev1.Pod{newPod(corev1.PodFailed, container("test", exit(1, 9, "")))},
+		begun:  true,
+		want:   "A pod failed, and the Job starts another, as its backoffLimit allows.",
+	},
+	"Ended": {
+		reason: "The Job has not counted its pod yet.",
+		job:    newJob(active(0)),
+		pods:   []corev1.Pod{newPod(corev1.PodSucceeded, container("test", exit(0, 9, "")))},
+		begun:  true,
+		want:   "The pod has ended.",
+	},
+	"FailureTarget": {
+		reason: "A Job that is about to fail has pods that still run, so the run has not ended.",
+		job:    newJob(with(batchv1.JobFailureTarget, batchv1.JobReasonBackoffLimitExceeded, "")),
+		pods:   []corev1.Pod{newPod(corev1.PodFailed, container("test", exit(1, 9, "")))},
+		begun:  true,
+		want:   "The run did not pass; its pods are stopping.",
+	},
+	"Deadline": {
+		reason: "The same at the end of its time.",
+		job:    newJob(with(batchv1.JobFailureTarget, batchv1.JobReasonDeadlineExceeded, "")),
+		begun:  true,
+		want:   "The run took longer than its timeout of 30m; its pods are stopping.",
+	},
+	"SuccessCriteriaMet": {
+		reason: "A Job that is about to be complete has pods too.",
+		job:    newJob(with(batchv1.JobSuccessCriteriaMet, batchv1.JobReasonSuccessPolicy, "")),
+		begun:  true,
+		want:   "The tests passed; the pods are stopping.",
+	},
+	"Deleted": {
+		reason: "The Job goes when its pods have gone.",
+		job:    newJob(active(1), func(j *batchv1.Job) { j.DeletionTimestamp = new(after(9)) }),
+		begun:  true,
+		want:   "The Job is being deleted; its pods are stopping.",
+	},
+	"Suspended": {
+		reason: "A queueing system holds the Job back.",
+		job:    newJob(with(batchv1.JobSuspended, "JobSuspended", ""), func(j *batchv1.Job) { j.Spec.Suspend = new(true) }),
+		want:   "The Job is suspended, and starts when its owner, such as a queueing system, resumes it: kubectl describe job -n acme smoke-1",
+	},
+	"OneBlocked": {
+		reason: "Of several pods the one that cannot start holds the run up.",
+		job:    newJob(active(1)),
+		pods: []corev1.Pod{
+			newPod(corev1.PodRunning, named("a"), container("test", runs)),
+			newPod(corev1.PodPending, named("b"), container("test", waits("ErrImageNeverPull", ""))),
+		},
+		begun: true,
+		want:  `The pod cannot start: the image "acme/tests:1" of container "test" is not on the node, and its imagePullPolicy is Never.`,
+	},
+	"OneRunning": {
+		reason: "Of several pods the one that runs is worth following.",
+		job:    newJob(active(1)),
+		pods: []corev1.Pod{
+			newPod(corev1.PodPending, named("a"), container("test", waits("ContainerCreating", ""))),
+			newPod(corev1.PodRunning, named("b"), container("test", runs)),
+		},
+		begun: true,
+		want:  follow,
+	},
+}
+
 func TestRunningJob(t *testing.T) {
-	cases := map[string]struct {
-		reason string
-		job    *batchv1.Job
-		pods   []corev1.Pod
-		begun  bool // a container of the tests runs, or has run
-		want   string
-	}{
-		"New": {
-			reason: "A Job whose pod does not come is refused one, which only its events tell.",
-			job:    newJob(),
-			want:   "Waiting for the pod to be created. If that takes long, a quota or an admission policy refuses it: kubectl describe job -n acme smoke-1",
-		},
-		"Replacing": {
-			reason: "A pod that is being deleted is no pod that was refused.",
-			job:    newJob(func(j *batchv1.Job) { j.Status.Terminating = new(int32(1)) }),
-			want:   "The pod is being deleted.",
-		},
-		"ManagedByAnother": {
-			reason: "Kubernetes ignores the Job, its deadline included.",
-			job:    newJob(func(j *batchv1.Job) { j.Spec.ManagedBy = new("example.com/multikueue") }),
-			want:   `Waiting for "example.com/multikueue", which manages the Job, to start it; if it does not, the run ends by its startTimeout. If it is not installed, correct spec.managedBy in the jobTemplate of the Trigger.`,
-		},
-		"Starting": {
-			reason: "Without its pods the status of a Job says little.",
-			job:    newJob(active(0)),
-			want:   "The pod is starting.",
-		},
-		"Ready": {
-			reason: "The status counts a ready pod, so the pods need not be listed.",
-			job:    newJob(active(1)),
-			begun:  true,
-			want:   follow,
-		},
-		"Running": {
-			reason: "The message is the same with and without the pod.",
-			job:    newJob(active(1)),
-			pods:   []corev1.Pod{newPod(corev1.PodRunning, container("test", runs))},
-			begun:  true,
-			want:   follow,
-		},
-		"BetweenAttempts": {
-			reason: "The next pod waits for the Job's back-off.",
-			job:    newJob(func(j *batchv1.Job) { j.Status.Failed = 1 }),
-			pods:   []corev1.Pod{newPod(corev1.PodFailed, container("test", exit(1, 9, "")))},
-			begun:  true,
-			want:   "A pod failed, and the Job starts another, as its backoffLimit allows.",
-		},
-		"Ended": {
-			reason: "The Job has not counted its pod yet.",
-			job:    newJob(active(0)),
-			pods:   []corev1.Pod{newPod(corev1.PodSucceeded, container("test", exit(0, 9, "")))},
-			begun:  true,
-			want:   "The pod has ended.",
-		},
-		"FailureTarget": {
-			reason: "A Job that is about to fail has pods that still run, so the run has not ended.",
-			job:    newJob(with(batchv1.JobFailureTarget, batchv1.JobReasonBackoffLimitExceeded, "")),
-			pods:   []corev1.Pod{newPod(corev1.PodFailed, container("test", exit(1, 9, "")))},
-			begun:  true,
-			want:   "The run did not pass; its pods are stopping.",
-		},
-		"Deadline": {
-			reason: "The same at the end of its time.",
-			job:    newJob(with(batchv1.JobFailureTarget, batchv1.JobReasonDeadlineExceeded, "")),
-			begun:  true,
-			want:   "The run took longer than its timeout of 30m; its pods are stopping.",
-		},
-		"SuccessCriteriaMet": {
-			reason: "A Job that is about to be complete has pods too.",
-			job:    newJob(with(batchv1.JobSuccessCriteriaMet, batchv1.JobReasonSuccessPolicy, "")),
-			begun:  true,
-			want:   "The tests passed; the pods are stopping.",
-		},
-		"Deleted": {
-			reason: "The Job goes when its pods have gone.",
-			job:    newJob(active(1), func(j *batchv1.Job) { j.DeletionTimestamp = new(after(9)) }),
-			begun:  true,
-			want:   "The Job is being deleted; its pods are stopping.",
-		},
-		"Suspended": {
-			reason: "A queueing system holds the Job back.",
-			job:    newJob(with(batchv1.JobSuspended, "JobSuspended", ""), func(j *batchv1.Job) { j.Spec.Suspend = new(true) }),
-			want:   "The Job is suspended, and starts when its owner, such as a queueing system, resumes it: kubectl describe job -n acme smoke-1",
-		},
-		"OneBlocked": {
-			reason: "Of several pods the one that cannot start holds the run up.",
-			job:    newJob(active(1)),
-			pods: []corev1.Pod{
-				newPod(corev1.PodRunning, named("a"), container("test", runs)),
-				newPod(corev1.PodPending, named("b"), container("test", waits("ErrImageNeverPull", ""))),
-			},
-			begun: true,
-			want:  `The pod cannot start: the image "acme/tests:1" of container "test" is not on the node, and its imagePullPolicy is Never.`,
-		},
-		"OneRunning": {
-			reason: "Of several pods the one that runs is worth following.",
-			job:    newJob(active(1)),
-			pods: []corev1.Pod{
-				newPod(corev1.PodPending, named("a"), container("test", waits("ContainerCreating", ""))),
-				newPod(corev1.PodRunning, named("b"), container("test", runs)),
-			},
-			begun: true,
-			want:  follow,
-		},
-	}
-	for name, tc := range cases {
+	for name, tc := range runningJobCases {
 		t.Run(name, func(t *testing.T) {
 			slices.Reverse(tc.pods)
 			if diff := cmp.Diff(unfinishedState(tc.begun, tc.want), Observe(tc.job, tc.pods).Condition); diff != "" {
