@@ -143,132 +143,136 @@ func TestRunningJob(t *testing.T) {
 	}
 }
 
+const (
+	backOff  = `Back-off pulling image "acme/tests:1": ErrImagePull: rpc error: code = NotFound desc = failed to pull and unpack image "acme/tests:1": failed to resolve reference "acme/tests:1": not found`
+	notFound = `The pod cannot start: the image "acme/tests:1" of container "test" cannot be pulled: not found. Check its name and tag, and the imagePullSecrets.`
+)
+
+var startingPodCases = map[string]struct {
+	reason string
+	pod    corev1.Pod
+	begun  bool // a container of the tests runs, or has run
+	want   string
+}{
+	"Unscheduled": {
+		reason: "The scheduler has not handled it yet.",
+		pod:    newPod(corev1.PodPending, func(p *corev1.Pod) { p.Spec.NodeName = "" }),
+		want:   "Waiting for the pod to be scheduled.",
+	},
+	"Unschedulable": {
+		reason: "The message of the scheduler has the reason.",
+		pod:    newPod(corev1.PodPending, podCondition(corev1.PodScheduled, corev1.ConditionFalse, "Unschedulable", "0/3 nodes are available: 3 Insufficient cpu.")),
+		want:   "The pod cannot start: no node can take it: 0/3 nodes are available: 3 Insufficient cpu.",
+	},
+	"Gated": {
+		reason: "The pod does not say why it has the gate.",
+		pod:    newPod(corev1.PodPending, podCondition(corev1.PodScheduled, corev1.ConditionFalse, "SchedulingGated", "Scheduling is blocked due to non-empty scheduling gates")),
+		want:   "The pod cannot start: its scheduling gates are closed, and only their owner can open them.",
+	},
+	"Creating": {
+		reason: "That a volume is missing is only in the pod's events.",
+		pod:    newPod(corev1.PodPending, podCondition(corev1.PodScheduled, corev1.ConditionTrue, "", ""), container("test", waits("ContainerCreating", ""))),
+		want:   setUp,
+	},
+	"ErrImagePull": {
+		reason: "The image and the registry's answer, without the wrapping.",
+		pod:    newPod(corev1.PodPending, container("test", waits("ErrImagePull", `rpc error: code = NotFound desc = failed to pull and unpack image "acme/tests:1": failed to resolve reference "acme/tests:1": not found`))),
+		want:   notFound,
+	},
+	"ImagePullBackOff": {
+		reason: "The kubelet alternates between pulling and waiting; the message stays the same and costs no write.",
+		pod:    newPod(corev1.PodPending, container("test", waits("ImagePullBackOff", backOff))),
+		want:   notFound,
+	},
+	"ImagePullWithoutMessage": {
+		reason: "The reason stands in for the message.",
+		pod:    newPod(corev1.PodPending, container("test", waits("ImagePullBackOff", ""))),
+		want:   `The pod cannot start: the image "acme/tests:1" of container "test" cannot be pulled: ImagePullBackOff. Check its name and tag, and the imagePullSecrets.`,
+	},
+	"InvalidImageName": {
+		reason: "The name is the template's, though hostile.",
+		pod: newPod(corev1.PodPending, container("test", waits("InvalidImageName", "couldn't parse image name")), func(p *corev1.Pod) {
+			p.Spec.Containers[0].Image = "A\x1b[1m\n:"
+		}),
+		want: `The pod cannot start: the image "A; :" of container "test" cannot be pulled: couldn't parse image name. Check its name and tag, and the imagePullSecrets.`,
+	},
+	"InitImage": {
+		reason: "An init container comes first, and is named as one.",
+		pod: newPod(corev1.PodPending, initContainer("migrate", waits("ErrImagePull", "denied")),
+			container("test", waits("PodInitializing", ""))),
+		want: `The pod cannot start: the image "acme/migrate:1" of init container "migrate" cannot be pulled: denied. Check its name and tag, and the imagePullSecrets.`,
+	},
+	"MissingSecret": {
+		reason: "A Secret or ConfigMap that the container refers to is missing.",
+		pod:    newPod(corev1.PodPending, container("test", waits("CreateContainerConfigError", `secret "shop" not found`))),
+		want:   `The pod cannot start: container "test" cannot be configured: secret "shop" not found. Create what is missing, or correct the jobTemplate of the Trigger.`,
+	},
+	"Another": {
+		reason: "What else may keep a container from starting, and what later versions may think of.",
+		pod:    newPod(corev1.PodPending, container("test", waits("CreateContainerError", "context deadline exceeded"))),
+		want:   `The pod cannot start: container "test" waits (CreateContainerError): context deadline exceeded.`,
+	},
+	"Fetching": {
+		reason: "A large file takes its time.",
+		pod:    newPod(corev1.PodPending, initContainer(FetchContainer, runs), container("test", waits("PodInitializing", ""))),
+		want:   "The input files are being downloaded. Follow it: kubectl logs -n acme smoke-1-x -c postflight-fetch -f",
+	},
+	"Initializing": {
+		reason: "So may an init container; a sidecar that runs is no reason to wait.",
+		pod:    newPod(corev1.PodPending, sidecar("proxy", runs), initContainer("migrate", runs), container("test", waits("PodInitializing", ""))),
+		want:   `The init container "migrate" is running. Follow it: kubectl logs -n acme smoke-1-x -c migrate -f`,
+	},
+	"WithSidecar": {
+		reason: "The tests run beside it.",
+		pod:    newPod(corev1.PodRunning, sidecar("proxy", runs), container("test", runs)),
+		begun:  true,
+		want:   follow,
+	},
+	"SidecarCrashes": {
+		reason: "A sidecar that does not start keeps the tests from starting.",
+		pod:    newPod(corev1.PodPending, sidecar("proxy", exit(2, 9, "no route")), container("test", waits("PodInitializing", ""))),
+		want:   `The init container "proxy" fails, and is restarted. It last exited with code 2: no route`,
+	},
+	"CrashLoopBackOff": {
+		reason: "The kubelet's message counts seconds; how the container ended does not change.",
+		pod:    newPod(corev1.PodRunning, container("test", waits("CrashLoopBackOff", "back-off 40s restarting failed container")), restarting),
+		begun:  true,
+		want:   `The container "test" fails, and is restarted. It last exited with code 5: broken`,
+	},
+	"BetweenRestarts": {
+		reason: "Between two starts the container is shown as terminated.",
+		pod:    newPod(corev1.PodRunning, container("test", exit(6, 19, "")), restarting),
+		begun:  true,
+		want:   `The container "test" fails, and is restarted. It last exited with code 6.`,
+	},
+	"CrashLoopUnknown": {
+		reason: "A kubelet that restarted has forgotten.",
+		pod:    newPod(corev1.PodRunning, container("test", waits("CrashLoopBackOff", ""))),
+		begun:  true,
+		want:   `The container "test" fails, and is restarted.`,
+	},
+	"Restarted": {
+		reason: "A container that runs again is running.",
+		pod:    newPod(corev1.PodRunning, container("test", runs), restarting),
+		begun:  true,
+		want:   follow,
+	},
+	"Lagging": {
+		reason: "A proxy that was injected as a plain container never ends by itself.",
+		pod:    newPod(corev1.PodRunning, container("test", exit(0, 9, "")), container("proxy", runs)),
+		begun:  true,
+		want:   `A container has ended, and the run goes on until container "proxy" ends too.`,
+	},
+	"Deleted": {
+		reason: "Somebody stops the pod.",
+		pod:    newPod(corev1.PodRunning, deleted(9), container("test", runs)),
+		begun:  true,
+		want:   "The pod is being deleted.",
+	},
+}
+
 func TestStartingPod(t *testing.T) {
-	backOff := `Back-off pulling image "acme/tests:1": ErrImagePull: rpc error: code = NotFound desc = failed to pull and unpack image "acme/tests:1": failed to resolve reference "acme/tests:1": not found`
-	notFound := `The pod cannot start: the image "acme/tests:1" of container "test" cannot be pulled: not found. Check its name and tag, and the imagePullSecrets.`
-	cases := map[string]struct {
-		reason string
-		pod    corev1.Pod
-		begun  bool // a container of the tests runs, or has run
-		want   string
-	}{
-		"Unscheduled": {
-			reason: "The scheduler has not handled it yet.",
-			pod:    newPod(corev1.PodPending, func(p *corev1.Pod) { p.Spec.NodeName = "" }),
-			want:   "Waiting for the pod to be scheduled.",
-		},
-		"Unschedulable": {
-			reason: "The message of the scheduler has the reason.",
-			pod:    newPod(corev1.PodPending, podCondition(corev1.PodScheduled, corev1.ConditionFalse, "Unschedulable", "0/3 nodes are available: 3 Insufficient cpu.")),
-			want:   "The pod cannot start: no node can take it: 0/3 nodes are available: 3 Insufficient cpu.",
-		},
-		"Gated": {
-			reason: "The pod does not say why it has the gate.",
-			pod:    newPod(corev1.PodPending, podCondition(corev1.PodScheduled, corev1.ConditionFalse, "SchedulingGated", "Scheduling is blocked due to non-empty scheduling gates")),
-			want:   "The pod cannot start: its scheduling gates are closed, and only their owner can open them.",
-		},
-		"Creating": {
-			reason: "That a volume is missing is only in the pod's events.",
-			pod:    newPod(corev1.PodPending, podCondition(corev1.PodScheduled, corev1.ConditionTrue, "", ""), container("test", waits("ContainerCreating", ""))),
-			want:   setUp,
-		},
-		"ErrImagePull": {
-			reason: "The image and the registry's answer, without the wrapping.",
-			pod:    newPod(corev1.PodPending, container("test", waits("ErrImagePull", `rpc error: code = NotFound desc = failed to pull and unpack image "acme/tests:1": failed to resolve reference "acme/tests:1": not found`))),
-			want:   notFound,
-		},
-		"ImagePullBackOff": {
-			reason: "The kubelet alternates between pulling and waiting; the message stays the same and costs no write.",
-			pod:    newPod(corev1.PodPending, container("test", waits("ImagePullBackOff", backOff))),
-			want:   notFound,
-		},
-		"ImagePullWithoutMessage": {
-			reason: "The reason stands in for the message.",
-			pod:    newPod(corev1.PodPending, container("test", waits("ImagePullBackOff", ""))),
-			want:   `The pod cannot start: the image "acme/tests:1" of container "test" cannot be pulled: ImagePullBackOff. Check its name and tag, and the imagePullSecrets.`,
-		},
-		"InvalidImageName": {
-			reason: "The name is the template's, though hostile.",
-			pod: newPod(corev1.PodPending, container("test", waits("InvalidImageName", "couldn't parse image name")), func(p *corev1.Pod) {
-				p.Spec.Containers[0].Image = "A\x1b[1m\n:"
-			}),
-			want: `The pod cannot start: the image "A; :" of container "test" cannot be pulled: couldn't parse image name. Check its name and tag, and the imagePullSecrets.`,
-		},
-		"InitImage": {
-			reason: "An init container comes first, and is named as one.",
-			pod: newPod(corev1.PodPending, initContainer("migrate", waits("ErrImagePull", "denied")),
-				container("test", waits("PodInitializing", ""))),
-			want: `The pod cannot start: the image "acme/migrate:1" of init container "migrate" cannot be pulled: denied. Check its name and tag, and the imagePullSecrets.`,
-		},
-		"MissingSecret": {
-			reason: "A Secret or ConfigMap that the container refers to is missing.",
-			pod:    newPod(corev1.PodPending, container("test", waits("CreateContainerConfigError", `secret "shop" not found`))),
-			want:   `The pod cannot start: container "test" cannot be configured: secret "shop" not found. Create what is missing, or correct the jobTemplate of the Trigger.`,
-		},
-		"Another": {
-			reason: "What else may keep a container from starting, and what later versions may think of.",
-			pod:    newPod(corev1.PodPending, container("test", waits("CreateContainerError", "context deadline exceeded"))),
-			want:   `The pod cannot start: container "test" waits (CreateContainerError): context deadline exceeded.`,
-		},
-		"Fetching": {
-			reason: "A large file takes its time.",
-			pod:    newPod(corev1.PodPending, initContainer(FetchContainer, runs), container("test", waits("PodInitializing", ""))),
-			want:   "The input files are being downloaded. Follow it: kubectl logs -n acme smoke-1-x -c postflight-fetch -f",
-		},
-		"Initializing": {
-			reason: "So may an init container; a sidecar that runs is no reason to wait.",
-			pod:    newPod(corev1.PodPending, sidecar("proxy", runs), initContainer("migrate", runs), container("test", waits("PodInitializing", ""))),
-			want:   `The init container "migrate" is running. Follow it: kubectl logs -n acme smoke-1-x -c migrate -f`,
-		},
-		"WithSidecar": {
-			reason: "The tests run beside it.",
-			pod:    newPod(corev1.PodRunning, sidecar("proxy", runs), container("test", runs)),
-			begun:  true,
-			want:   follow,
-		},
-		"SidecarCrashes": {
-			reason: "A sidecar that does not start keeps the tests from starting.",
-			pod:    newPod(corev1.PodPending, sidecar("proxy", exit(2, 9, "no route")), container("test", waits("PodInitializing", ""))),
-			want:   `The init container "proxy" fails, and is restarted. It last exited with code 2: no route`,
-		},
-		"CrashLoopBackOff": {
-			reason: "The kubelet's message counts seconds; how the container ended does not change.",
-			pod:    newPod(corev1.PodRunning, container("test", waits("CrashLoopBackOff", "back-off 40s restarting failed container")), restarting),
-			begun:  true,
-			want:   `The container "test" fails, and is restarted. It last exited with code 5: broken`,
-		},
-		"BetweenRestarts": {
-			reason: "Between two starts the container is shown as terminated.",
-			pod:    newPod(corev1.PodRunning, container("test", exit(6, 19, "")), restarting),
-			begun:  true,
-			want:   `The container "test" fails, and is restarted. It last exited with code 6.`,
-		},
-		"CrashLoopUnknown": {
-			reason: "A kubelet that restarted has forgotten.",
-			pod:    newPod(corev1.PodRunning, container("test", waits("CrashLoopBackOff", ""))),
-			begun:  true,
-			want:   `The container "test" fails, and is restarted.`,
-		},
-		"Restarted": {
-			reason: "A container that runs again is running.",
-			pod:    newPod(corev1.PodRunning, container("test", runs), restarting),
-			begun:  true,
-			want:   follow,
-		},
-		"Lagging": {
-			reason: "A proxy that was injected as a plain container never ends by itself.",
-			pod:    newPod(corev1.PodRunning, container("test", exit(0, 9, "")), container("proxy", runs)),
-			begun:  true,
-			want:   `A container has ended, and the run goes on until container "proxy" ends too.`,
-		},
-		"Deleted": {
-			reason: "Somebody stops the pod.",
-			pod:    newPod(corev1.PodRunning, deleted(9), container("test", runs)),
-			begun:  true,
-			want:   "The pod is being deleted.",
-		},
-	}
-	for name, tc := range cases {
+	for name, tc := range startingPodCases {
 		t.Run(name, func(t *testing.T) {
 			want := unfinishedState(tc.begun, tc.want)
 			got := Observe(newJob(active(0)), []corev1.Pod{tc.pod}).Condition
