@@ -136,7 +136,6 @@ func TestCompileAcceptsManyAlternatives(t *testing.T) {
 }
 
 func TestExplain(t *testing.T) {
-	type n = notification.Notification
 	tests := map[string]struct {
 		reason  string
 		trigger option
