@@ -158,8 +158,11 @@ func (c *Client) retry(ctx context.Context, attempt func() error) error {
 	for backoff := time.Second; ; backoff = min(2*backoff, 15*time.Second) {
 		err := attempt()
 		var failed *Error
-		if err == nil || ctx.Err() != nil || !errors.As(err, &failed) || !failed.Temporary() {
+		if err == nil || !errors.As(err, &failed) || !failed.Temporary() {
 			return err
+		}
+		if ctx.Err() != nil { // during the attempt, which may have failed for another reason
+			return fmt.Errorf("%w (%w)", err, ctx.Err())
 		}
 		pause := max(backoff, failed.RetryAfter)
 		if time.Now().Add(pause).After(deadline) {

@@ -55,14 +55,14 @@ func TestNotifyAgain(t *testing.T) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, `{"results":[{"trigger_id":"smoke","created_suite_id":"smoke-1"}]}`)
 	})
-	told := 0
-	c := connect(t, url+"/", client.WithRetryTimeout(10*time.Second), client.OnRetry(func(error, time.Duration) { told++ }))
+	retries := 0
+	c := connect(t, url+"/", client.WithRetryTimeout(10*time.Second), client.OnRetry(func(error, time.Duration) { retries++ }))
 	result, err := c.Notify(t.Context(), client.Notification{Branch: "main"})
 	if err != nil || result.Results[0].CreatedSuiteID != "smoke-1" {
 		t.Fatalf("%+v, %v", result, err)
 	}
-	if len(keys) != 2 || keys[0] == "" || keys[0] != keys[1] || bodies[0] != bodies[1] || told != 1 {
-		t.Errorf("keys %q, bodies %q, told %d times", keys, bodies, told)
+	if len(keys) != 2 || keys[0] == "" || keys[0] != keys[1] || bodies[0] != bodies[1] || retries != 1 {
+		t.Errorf("keys %q, bodies %q, retried %d times", keys, bodies, retries)
 	}
 }
 
@@ -93,7 +93,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// What somebody has to correct is said at once, and not after two minutes.
+// An error that a person has to correct is reported at once, and not after two minutes.
 func TestMistakesAreNotRepeated(t *testing.T) {
 	page := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") })
 	trusted, plain := httptest.NewTLSServer(page), serve(t, page)

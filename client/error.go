@@ -41,7 +41,7 @@ func (e *Error) Unwrap() error { return e.cause }
 func (e *Error) Temporary() bool {
 	switch e.Status {
 	case 0:
-		return !untrusted(e.cause) && !withoutTLS(e.cause) // these stay until somebody fixes them
+		return !untrusted(e.cause) && !withoutTLS(e.cause) // these stay until a person fixes them
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return true
 	default:

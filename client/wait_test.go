@@ -64,14 +64,14 @@ func TestAwaitBehindProxies(t *testing.T) {
 		status int      // of the error; -1 for none
 	}{
 		"patient": {proxy: aProxy{timeout: time.Minute, run: 2 * time.Minute}, waits: []string{"55", "55", "55"}, most: 3, status: -1},
-		"30 seconds, 504": {reason: "what was learned is remembered", proxy: aProxy{timeout: 30 * time.Second, answer: 504, run: 10 * time.Minute},
+		"30 seconds, 504": {reason: "later waits are as short", proxy: aProxy{timeout: 30 * time.Second, answer: 504, run: 10 * time.Minute},
 			waits: []string{"55", "27", "27", "27"}, most: 24, status: -1},
 		"20 seconds, 502":               {proxy: aProxy{timeout: 20 * time.Second, answer: 502, run: 10 * time.Minute}, waits: []string{"55", "27", "13", "13"}, status: -1},
 		"30 seconds, 503":               {proxy: aProxy{timeout: 30 * time.Second, answer: 503, run: 10 * time.Minute}, waits: []string{"55", "27", "27"}, status: -1},
 		"12 seconds, cut":               {proxy: aProxy{timeout: 12 * time.Second, run: 10 * time.Minute}, waits: []string{"55", "27", "13", "10", "10"}, status: -1},
 		"8 seconds":                     {reason: "there is an end to it", proxy: aProxy{timeout: 8 * time.Second, answer: 504, run: time.Hour}, waits: []string{"55", "27", "13", "10", "10"}, status: 504},
-		"answers nothing at all":        {reason: "it is away, and held nothing", proxy: aProxy{timeout: time.Second, answer: 504, run: time.Hour}, waits: []string{"55", "55", "55"}, status: 504},
-		"connections come to no end":    {reason: "it held nothing", proxy: aProxy{timeout: 30 * time.Second, refuses: true}, waits: []string{"55", "55", "55"}, status: 0},
+		"answers nothing at all":        {reason: "it is down, and did not hold the request", proxy: aProxy{timeout: time.Second, answer: 504, run: time.Hour}, waits: []string{"55", "55", "55"}, status: 504},
+		"connections are refused":       {reason: "it did not hold the request", proxy: aProxy{timeout: 30 * time.Second, refuses: true}, waits: []string{"55", "55", "55"}, status: 0},
 		"an answer that is no time-out": {proxy: aProxy{timeout: 30 * time.Second, answer: 404, run: time.Hour}, waits: []string{"55"}, most: 1, status: 404},
 	}
 	for name, tc := range cases {
@@ -95,7 +95,7 @@ func TestAwaitBehindProxies(t *testing.T) {
 	}
 }
 
-// TestLinks: a server that does not know its own URL answers with paths.
+// TestLinks: a server without --public-url answers with paths.
 func TestLinks(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

@@ -103,8 +103,8 @@ func (r *APIKeyReconciler) keysWithSameHash(ctx context.Context, obj client.Obje
 	return r.requests(ctx, keys, err)
 }
 
-// keysAffectedBy a Team are the APIKeys of its namespace, and those elsewhere with the same hashes, which are
-// refused as long as both namespaces have a Team.
+// keysAffectedBy returns the APIKeys of the Team's namespace, and those elsewhere with the same hashes, which are
+// rejected as long as both namespaces have a Team.
 func (r *APIKeyReconciler) keysAffectedBy(ctx context.Context, obj client.Object) []ctrl.Request {
 	own := &v1alpha1.APIKeyList{}
 	err := r.List(ctx, own, client.InNamespace(obj.(*v1alpha1.Team).NamespaceName()), client.UnsafeDisableDeepCopy)

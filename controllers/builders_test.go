@@ -40,11 +40,11 @@ func keptFor(ttl time.Duration) func(*v1alpha1.Trigger) {
 	return func(t *v1alpha1.Trigger) { t.Spec.Retention.TTLAfterFinished = &metav1.Duration{Duration: ttl} }
 }
 
-// noon is when the Suites of a test start to arrive.
+// noon is the time from which the Suites of a test arrive.
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// aSuite of the Trigger "smoke", received the given seconds after noon. It is in no stream unless it gets
-// a key or another policy.
+// aSuite of the Trigger "smoke", received the given seconds after noon. It is in no stream unless an option
+// sets a key or another policy.
 func aSuite(name string, seconds int, change ...func(*v1alpha1.Suite)) *v1alpha1.Suite {
 	received := metav1.NewMicroTime(noon.Add(time.Duration(seconds) * time.Second))
 	s := &v1alpha1.Suite{

@@ -24,14 +24,13 @@ const (
 	concurrency = 16 // as many as the manager reconciles at once
 )
 
-// BenchmarkBurst measures how fast Jobs come for many Suites at once, beside what the API server does
-// without a manager, with the same objects, concurrency and rights.
+// BenchmarkBurst measures how fast the manager creates Jobs for many Suites at once, compared with creating the
+// same objects without a manager, at the same concurrency and with the same rights.
 //
-// SUITE_BACKLOG is about Suites that are all there when a manager takes the lead: its rate is that of
-// creating their Jobs, and is compared with creating these Jobs directly. In SUITE_BURST the clock runs
-// from the creation of the first Suite to the existence of the last Job. What the Suites themselves cost
-// the API server is in it, and so it is compared with creating the Suite and the Job of each run
-// directly, too.
+// In SUITE_BACKLOG all Suites exist when a manager becomes the leader: the rate is that of creating their Jobs, and
+// is compared with creating these Jobs directly. SUITE_BURST measures the time from the creation of the first Suite
+// to that of the last Job. Because this includes the creation of the Suites, it is compared with creating both the
+// Suite and the Job of each run directly.
 func BenchmarkBurst(b *testing.B) {
 	w := emptyWorld(b)
 	w.create(anEnvironment("staging"), aTrigger("smoke"))
@@ -45,7 +44,7 @@ func BenchmarkBurst(b *testing.B) {
 	}
 }
 
-// burst is how many Jobs a second come while the Suites are being created.
+// burst returns how many Jobs per second are created while the Suites are being created.
 func (w *world) burst() float64 {
 	w.t.Helper()
 	mgr := w.runManager(controllers.CacheOptions())
@@ -54,11 +53,11 @@ func (w *world) burst() float64 {
 	w.suites("burst", burst)
 	w.jobsExist(mgr, burst)
 	rate := burst / time.Since(began).Seconds()
-	w.suitesTell(mgr)
+	w.awaitJobNames(mgr)
 	return rate
 }
 
-// backlog is how many Jobs a second come for Suites that a manager finds as it takes the lead.
+// backlog returns how many Jobs per second are created for Suites that exist when a manager becomes the leader.
 func (w *world) backlog() float64 {
 	w.t.Helper()
 	w.suites("backlog", burst)
@@ -69,7 +68,7 @@ func (w *world) backlog() float64 {
 	return burst / time.Since(began).Seconds()
 }
 
-// standby is a manager whose caches were full when it took the lead, a moment ago.
+// standby is a manager that has just become the leader, with full caches.
 func (w *world) standby() ctrl.Manager {
 	w.t.Helper()
 	now := metav1.NowMicro()
@@ -89,7 +88,7 @@ func (w *world) standby() ctrl.Manager {
 	return mgr
 }
 
-// suites are created with few variables, each in a stream of its own.
+// suites creates Suites with few variables, each in a stream of its own.
 func (w *world) suites(prefix string, n int) {
 	w.t.Helper()
 	w.parallel(n, func(i int) error {
@@ -98,7 +97,7 @@ func (w *world) suites(prefix string, n int) {
 	})
 }
 
-// raw is how many times a second the API server takes what of one run is asked for.
+// raw returns how many times per second the API server can create the given objects of a run.
 func (w *world) raw(of func(*v1alpha1.Suite) []client.Object) float64 {
 	w.t.Helper()
 	c, err := client.New(w.config, client.Options{Scheme: w.Scheme})
@@ -123,7 +122,7 @@ func jobOf(run *v1alpha1.Suite) *batchv1.Job {
 	return job.Build(run, aTrigger("smoke"), anEnvironment("staging"))
 }
 
-// parallel does something n times.
+// parallel calls do n times, on several goroutines.
 func (w *world) parallel(n int, do func(i int) error) {
 	w.t.Helper()
 	numbers := make(chan int)
@@ -144,10 +143,10 @@ func (w *world) parallel(n int, do func(i int) error) {
 	workers.Wait()
 }
 
-// suitesTell waits until the words for every Job are written, so that none are left for another manager.
-func (w *world) suitesTell(mgr ctrl.Manager) {
+// awaitJobNames waits until the status of every Suite names its Job, so that the next manager has none to write.
+func (w *world) awaitJobNames(mgr ctrl.Manager) {
 	w.t.Helper()
-	w.eventually("every Suite tells of its Job", func() string {
+	w.eventually("every Suite names its Job", func() string {
 		list := &v1alpha1.SuiteList{}
 		w.must(mgr.GetCache().List(context.Background(), list, inNamespace(w), client.UnsafeDisableDeepCopy))
 		for _, s := range list.Items {
@@ -159,7 +158,7 @@ func (w *world) suitesTell(mgr ctrl.Manager) {
 	})
 }
 
-// jobsExist asks the manager's own cache, which costs the API server nothing.
+// jobsExist reads the manager's own cache, which costs the API server nothing.
 func (w *world) jobsExist(mgr ctrl.Manager, n int) {
 	w.t.Helper()
 	for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(10 * time.Millisecond) {

@@ -38,8 +38,7 @@ func stripSuite(s *v1alpha1.Suite) *v1alpha1.Suite {
 	return s
 }
 
-// transform does not touch objects of another type: the cache passes a tombstone for an object whose deletion
-// it missed.
+// transform ignores objects of another type: for an object whose deletion the cache missed, it passes a tombstone.
 func transform[T any](strip func(T) T) toolscache.TransformFunc {
 	return func(obj any) (any, error) {
 		if o, ok := obj.(T); ok {

@@ -8,8 +8,8 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// TestSlim keeps what a Job is made from until the run has ended.
-func TestSlim(t *testing.T) {
+// TestStripSuite: the cache keeps the fields that a Job is built from until the run has ended.
+func TestStripSuite(t *testing.T) {
 	cases := map[string]struct {
 		condition metav1.Condition
 		want      int

@@ -20,14 +20,14 @@ func (w *world) key(name string) client.ObjectKey {
 	return client.ObjectKey{Namespace: w.ns, Name: name}
 }
 
-// reaches waits until the Suite is in a state, with certain words in its message.
-func (w *world) reaches(name, state, words string) *v1alpha1.Suite {
+// reaches waits until the Suite is in the state, and its message contains the given text.
+func (w *world) reaches(name, state, message string) *v1alpha1.Suite {
 	w.t.Helper()
 	s := &v1alpha1.Suite{}
-	w.eventually(fmt.Sprintf("%s is %s with %q", name, state, words), func() string {
+	w.eventually(fmt.Sprintf("%s is %s with %q", name, state, message), func() string {
 		w.must(w.Client.Get(context.Background(), w.key(name), s))
 		c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionSucceeded)
-		if c != nil && c.Reason == state && strings.Contains(c.Message, words) {
+		if c != nil && c.Reason == state && strings.Contains(c.Message, message) {
 			return ""
 		}
 		return fmt.Sprintf("%+v", c)
@@ -69,7 +69,7 @@ func (w *world) gone(o client.Object, name string) {
 	})
 }
 
-// deleting waits until the Job is being deleted, which it stays until collect is called.
+// deleting waits until the Job is being deleted. It remains so until collect is called.
 func (w *world) deleting(name string) {
 	w.t.Helper()
 	w.eventually("the Job "+name+" is being deleted", func() string {
@@ -82,7 +82,7 @@ func (w *world) deleting(name string) {
 	})
 }
 
-// collect does what the garbage collector does once the pods of a Job are gone.
+// collect acts as the garbage collector once the pods of a Job are gone.
 func (w *world) collect(name string) {
 	w.t.Helper()
 	w.deleting(name)
@@ -90,7 +90,7 @@ func (w *world) collect(name string) {
 	w.drop(&batchv1.Job{}, name)
 }
 
-// podStops does what the kubelet does to a pod that is deleted.
+// podStops acts as the kubelet on a pod that is deleted.
 func (w *world) podStops(name string) {
 	w.t.Helper()
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: name + "-pod"}}
@@ -106,7 +106,7 @@ func (w *world) drop(o client.Object, name string) {
 	w.must(w.Client.Patch(ctx, o, client.MergeFrom(was)))
 }
 
-// runs has the pod of a Job run.
+// runs starts the pod of a Job.
 func (w *world) runs(name string) {
 	w.t.Helper()
 	j := w.hasJob(name)
@@ -116,7 +116,7 @@ func (w *world) runs(name string) {
 	w.reaches(name, v1alpha1.ReasonRunning, "The tests are running")
 }
 
-// passes ends a Job well.
+// passes completes a Job.
 func (w *world) passes(name string) {
 	w.t.Helper()
 	w.ends(name, func(j *batchv1.Job) {
@@ -125,14 +125,14 @@ func (w *world) passes(name string) {
 	}, "", batchv1.JobSuccessCriteriaMet, batchv1.JobComplete)
 }
 
-// exits ends a Job whose container exited with a code.
+// exits fails a Job because its container exited with a code.
 func (w *world) exits(name string, code int32) {
 	w.t.Helper()
 	w.podEnds(name, corev1.ContainerStateTerminated{ExitCode: code, Reason: "Error", FinishedAt: metav1.Now()})
 	w.ends(name, func(j *batchv1.Job) { j.Status.Failed = 1 }, batchv1.JobReasonBackoffLimitExceeded, batchv1.JobFailureTarget, batchv1.JobFailed)
 }
 
-// expires ends a Job by its deadline.
+// expires fails a Job because of its deadline.
 func (w *world) expires(name string) {
 	w.t.Helper()
 	w.ends(name, func(j *batchv1.Job) { j.Status.Failed = 1 }, batchv1.JobReasonDeadlineExceeded, batchv1.JobFailureTarget, batchv1.JobFailed)
@@ -182,7 +182,7 @@ func (w *world) podEnds(name string, how corev1.ContainerStateTerminated) {
 	})
 }
 
-// cancel is what kubectl patch does.
+// cancel patches the Suite, as a user does with kubectl.
 func (w *world) cancel(name, by string) {
 	w.t.Helper()
 	s := &v1alpha1.Suite{}
@@ -195,7 +195,7 @@ func (w *world) cancel(name, by string) {
 	w.must(w.Client.Patch(context.Background(), s, client.MergeFrom(was)))
 }
 
-// touch makes the manager look at a Suite again, as any change of it does.
+// touch changes an annotation of a Suite, so that the manager reconciles it.
 func (w *world) touch(name string) {
 	w.t.Helper()
 	s := &v1alpha1.Suite{}

@@ -18,7 +18,7 @@ import (
 // EnvironmentReconciler deletes ephemeral Environments that have expired, after it has stopped their runs.
 type EnvironmentReconciler struct {
 	client.Client
-	Live  client.Reader // asks the API server, before an action that cannot be undone
+	Live  client.Reader // reads from the API server, before an action that cannot be undone
 	Clock clock.PassiveClock
 }
 

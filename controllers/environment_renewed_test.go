@@ -14,8 +14,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// TestRenewedUnseen has a cache that does not know of a renewal yet: nothing is canceled, which could not
-// be taken back.
+// TestRenewedUnseen: the cache does not have a renewal yet. No run may be canceled, because that cannot be undone.
 func TestRenewedUnseen(t *testing.T) {
 	environment := func(left time.Duration) *v1alpha1.Environment {
 		return &v1alpha1.Environment{

@@ -48,7 +48,7 @@ func TestRenewalKeepsAnEphemeralEnvironment(t *testing.T) {
 	})
 	w.clock.moveOn(20 * time.Minute)
 	w.change(anEnvironment("pr-1"), func(o client.Object) { o.SetLabels(map[string]string{"look": "again"}) })
-	w.create(anEnvironment("pr-2", ephemeral(w.clock.Now()))) // whose end shows that the manager looked
+	w.create(anEnvironment("pr-2", ephemeral(w.clock.Now()))) // whose end shows that the manager has reconciled
 	w.gone(&v1alpha1.Environment{}, "pr-2")
 	w.must(w.Client.Get(context.Background(), w.key("pr-1"), &v1alpha1.Environment{}))
 	w.reaches("run", v1alpha1.ReasonRunning, "The tests are running")

@@ -12,7 +12,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// TestEventsAreEmittedOnce: one for each state that a run went through, whatever made the manager look.
+// TestEventsAreEmittedOnce: each state of a run has one event, however often the run is reconciled.
 func TestEventsAreEmittedOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -27,7 +27,7 @@ func TestEventsAreEmittedOnce(t *testing.T) {
 	w.passes("first")
 	w.runs("run")
 	w.stop()
-	w.startManager() // a restart tells nothing twice
+	w.startManager() // a restart must not repeat events
 	w.exits("run", 3)
 	w.reaches("run", v1alpha1.ReasonFailed, "")
 	w.touch("run")
@@ -42,7 +42,7 @@ func TestEventsAreEmittedOnce(t *testing.T) {
 	}
 }
 
-// eventsOf are the types of the events by their reasons; one that came again says so.
+// eventsOf maps the reason of each event to its type. A repeated event is marked.
 func (w *world) eventsOf(suite string) map[string]string {
 	w.t.Helper()
 	list := &eventsv1.EventList{}

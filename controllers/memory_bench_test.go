@@ -23,9 +23,9 @@ import (
 
 const stored = 10000
 
-// BenchmarkMemory fills the manager's cache of Suites and their Jobs, with its indexes, and prints by how
-// much the heap grew. The Suites are whole ones: finished, with what a notification usually says, and
-// with the longest summary that a run that passed can leave.
+// BenchmarkMemory fills the manager's cache with Suites and their Jobs, and its indexes, and prints by how much the
+// heap grew. The Suites are complete: finished, with the usual fields of a notification, and with the longest
+// summary that a passed run can have.
 func BenchmarkMemory(b *testing.B) {
 	w := emptyWorld(b)
 	w.hasTeam()
@@ -39,7 +39,7 @@ func BenchmarkMemory(b *testing.B) {
 	}
 }
 
-// usual is a Suite as a notification makes it.
+// usual is a Suite of a usual notification.
 func (w *world) usual(name string, i int) *v1alpha1.Suite {
 	return aSuite(name, i, keyed("feature/checkout-with-goats/staging"), func(s *v1alpha1.Suite) {
 		s.Namespace = w.ns
@@ -74,7 +74,7 @@ func (w *world) finished(s *v1alpha1.Suite) error {
 	return w.Client.Status().Update(ctx, s)
 }
 
-// complete ends a Job well, whatever was known of its status.
+// complete marks a Job as complete, whatever version of it the caller has.
 func (w *world) complete(j *batchv1.Job) error {
 	was := j.DeepCopy()
 	now := metav1.Now()
@@ -93,7 +93,7 @@ func (w *world) fill() cache.Cache {
 	w.t.Helper()
 	options := controllers.CacheOptions()
 	options.Scheme = w.Scheme
-	options.DefaultNamespaces = map[string]cache.Config{w.ns: {}} // and not what other benchmarks left
+	options.DefaultNamespaces = map[string]cache.Config{w.ns: {}} // without the memory of other benchmarks
 	c, err := cache.New(w.config, options)
 	w.must(err)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -114,7 +114,7 @@ func (w *world) fill() cache.Cache {
 
 func heap() uint64 {
 	var m runtime.MemStats
-	for range 3 { // what finalizers and pools hold goes with the second and the third
+	for range 3 { // the second and the third run free what finalizers and pools hold
 		runtime.GC()
 	}
 	runtime.ReadMemStats(&m)

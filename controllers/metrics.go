@@ -10,7 +10,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// SuiteMetrics count and time the runs. Their only label is the state, with nine values.
+// SuiteMetrics count and time the runs. Their only label is the state.
 type SuiteMetrics struct {
 	untilJob prometheus.Histogram
 	untilEnd *prometheus.HistogramVec
@@ -73,7 +73,7 @@ func (c suiteCounts) Collect(out chan<- prometheus.Metric) {
 	for i := range list.Items {
 		counts[list.Items[i].State()]++
 	}
-	for _, state := range v1alpha1.States {
+	for _, state := range v1alpha1.States() {
 		out <- prometheus.MustNewConstMetric(suitesByState, prometheus.GaugeValue, float64(counts[state]), state)
 	}
 }

@@ -13,8 +13,7 @@ import (
 
 func inNamespace(w *world) client.ListOption { return client.InNamespace(w.ns) }
 
-// TestSlotsAreFreedHoweverARunEnds gives one slot to one run after the other, in the order of their
-// receipt.
+// TestSlotsAreFreedHoweverARunEnds: the runs get the only slot one after another, in the order of their receipt.
 func TestSlotsAreFreedHoweverARunEnds(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -28,7 +27,7 @@ func TestSlotsAreFreedHoweverARunEnds(t *testing.T) {
 			w.must(w.Client.Delete(context.Background(), w.hasJob(name), client.PropagationPolicy("Background")))
 			w.podStops(name)
 		},
-		func(name string) { // a newer one of its stream, which waits behind the others
+		func(name string) { // a newer one of its stream, which is behind the others in the queue
 			w.create(aSuite("newer", 99, of("one"), keyed(name)))
 			w.collect(name)
 		},
@@ -54,7 +53,7 @@ func TestSlotsAreFreedHoweverARunEnds(t *testing.T) {
 	w.hasJob("newer")
 }
 
-// deleteSuite is kubectl delete, with the garbage collector's part.
+// deleteSuite acts as kubectl delete and the garbage collector.
 func (w *world) deleteSuite(name string) {
 	w.t.Helper()
 	w.must(w.Client.Delete(context.Background(), aSuiteNamed(w, name)))
@@ -91,7 +90,7 @@ func TestPlacesInTheQueue(t *testing.T) {
 	w.runs("third")
 }
 
-// change is what kubectl edit does.
+// change updates an object, as kubectl edit does.
 func (w *world) change(o client.Object, change func(client.Object)) {
 	w.t.Helper()
 	key := w.key(o.GetName())
@@ -130,8 +129,8 @@ func TestLimitOfTheTeam(t *testing.T) {
 	w.runs("d")
 }
 
-// TestManyWantOneSlot: they are reconciled at the same time, and may all see the slot free.
-func TestManyWantOneSlot(t *testing.T) {
+// TestManyRunsForOneSlot: runs that are reconciled at the same time may all see that the slot is free.
+func TestManyRunsForOneSlot(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.create(aTrigger("three", atMost(3)))

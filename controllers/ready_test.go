@@ -17,12 +17,12 @@ import (
 )
 
 // ready waits for the Ready condition of an object that exists.
-func (w *world) ready(o client.Object, status metav1.ConditionStatus, reason, words string) {
+func (w *world) ready(o client.Object, status metav1.ConditionStatus, reason, message string) {
 	w.t.Helper()
-	w.eventually(fmt.Sprintf("%T %s is Ready %s (%s) with %q", o, o.GetName(), status, reason, words), func() string {
+	w.eventually(fmt.Sprintf("%T %s is Ready %s (%s) with %q", o, o.GetName(), status, reason, message), func() string {
 		w.must(w.Client.Get(context.Background(), client.ObjectKeyFromObject(o), o))
 		c := meta.FindStatusCondition(conditionsOf(o), v1alpha1.ConditionReady)
-		if c != nil && c.Status == status && c.Reason == reason && strings.Contains(c.Message, words) && c.ObservedGeneration == o.GetGeneration() {
+		if c != nil && c.Status == status && c.Reason == reason && strings.Contains(c.Message, message) && c.ObservedGeneration == o.GetGeneration() {
 			return ""
 		}
 		return fmt.Sprintf("%+v of generation %d", c, o.GetGeneration())
@@ -53,7 +53,7 @@ func TestTriggerReady(t *testing.T) {
 		trigger *v1alpha1.Trigger
 		status  metav1.ConditionStatus
 		reason  string
-		words   string
+		message string
 	}{
 		"Good":       {aTrigger("good", matching("notification.sha != ''")), "True", "Watching", ""},
 		"Paused":     {aTrigger("paused", func(t *v1alpha1.Trigger) { t.Spec.Paused = true }), "True", "Paused", "matches no notification"},
@@ -68,7 +68,7 @@ func TestTriggerReady(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			w.create(tc.trigger)
-			w.ready(tc.trigger, tc.status, tc.reason, tc.words)
+			w.ready(tc.trigger, tc.status, tc.reason, tc.message)
 		})
 	}
 	t.Run("Event", func(t *testing.T) {
@@ -171,7 +171,7 @@ func TestAPIKeyReady(t *testing.T) {
 
 	old := aKey("old", until(3*time.Second), func(k *v1alpha1.APIKey) { k.Spec.SHA256 = good.Spec.SHA256 })
 	w.create(old)
-	w.ready(good, "False", "Revoked", "401") // once the other one has expired
+	w.ready(good, "False", "Revoked", "401") // when the other one has expired
 	w.must(w.Client.Delete(ctx, old))
 	w.ready(good, "True", "Accepted", "")
 	w.must(w.Client.Create(ctx, aTeam(w.ns+"-too", w.ns)))

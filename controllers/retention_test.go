@@ -27,8 +27,8 @@ func TestRetention(t *testing.T) {
 	w.hasJob("kept")
 }
 
-// collectSuite waits for the deletion of a Suite, does what the garbage collector does, and sees that
-// the Suite goes only with its Job.
+// collectSuite waits for the deletion of a Suite, acts as the garbage collector, and checks that the Suite is removed
+// only together with its Job.
 func (w *world) collectSuite(name string) {
 	w.t.Helper()
 	s := &v1alpha1.Suite{}
@@ -67,7 +67,7 @@ func TestRetentionSurvivesARestart(t *testing.T) {
 	w.collectSuite("run")
 }
 
-// TestRestartInTheMiddle stops the manager, lets the world go on, and starts it again.
+// TestRestartInTheMiddle stops the manager, changes Jobs and Suites meanwhile, and starts it again.
 func TestRestartInTheMiddle(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

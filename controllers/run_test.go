@@ -17,10 +17,10 @@ import (
 func TestRunEnds(t *testing.T) {
 	w := newWorld(t)
 	cases := map[string]struct {
-		reason string
-		end    func(name string)
-		state  string
-		words  string
+		reason  string
+		end     func(name string)
+		state   string
+		message string
 	}{
 		"passed":  {"the Job completed", w.passes, v1alpha1.ReasonPassed, "The tests passed"},
 		"failed":  {"the tests exited with 3", func(name string) { w.exits(name, 3) }, v1alpha1.ReasonFailed, `Container "test" exited with code 3`},
@@ -36,7 +36,7 @@ func TestRunEnds(t *testing.T) {
 				t.Errorf("status of a run: %+v", running.Status)
 			}
 			tc.end(name)
-			ended := w.reaches(name, tc.state, tc.words)
+			ended := w.reaches(name, tc.state, tc.message)
 			if ended.Status.CompletionTime == nil {
 				t.Errorf("%s: an ended run has no completionTime", tc.reason)
 			}
@@ -93,7 +93,7 @@ func TestRunOfAnotherTriggerOfTheName(t *testing.T) {
 	w.reaches("run", v1alpha1.ReasonError, `The Trigger "smoke" was deleted and recreated after this notification. Notify again.`)
 }
 
-// TestJobRefused checks the words, and that the API server is asked once and not for ever.
+// TestJobRefused checks the message, and that the manager does not try to create the Job again and again.
 func TestJobRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -105,7 +105,7 @@ func TestJobRefused(t *testing.T) {
 	w.reaches("run", v1alpha1.ReasonError, `spec.template.spec.containers[0].name: Invalid value: "Not a name"`)
 	w.touch("run")
 	w.create(aSuite("next", 1))
-	w.hasJob("next") // by now a hot loop would show
+	w.hasJob("next") // by now, a hot loop would have tried several times
 	if got := w.wire.count("POST jobs"); got != 2 {
 		t.Errorf("the manager tried %d times to create two Jobs, want 2", got)
 	}
@@ -147,8 +147,8 @@ func TestJobIsDeletedBehindItsBack(t *testing.T) {
 	w.hasNoJob("run")
 }
 
-// TestSuccessorWaitsForPodsOfADeletedJob: two runs of a stream never share the environment, however the
-// Job of the older one went.
+// TestSuccessorWaitsForPodsOfADeletedJob: two runs of a stream never share the environment, even if the Job of the
+// older one was deleted.
 func TestSuccessorWaitsForPodsOfADeletedJob(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -12,8 +12,8 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// TestJobOfAnEarlierSuiteInTheWay: a run that is deleted and notified again starts once the garbage
-// collector is through with the earlier one.
+// TestJobOfAnEarlierSuiteInTheWay: a run that is deleted and notified again starts when the garbage collector has
+// deleted the Job of the earlier one.
 func TestJobOfAnEarlierSuiteInTheWay(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -30,7 +30,7 @@ func TestJobOfAnEarlierSuiteInTheWay(t *testing.T) {
 	w.runs("run")
 }
 
-// TestPodsOfAnEarlierJob have the label of the Job's name, and no say in how the run goes.
+// TestPodsOfAnEarlierJob: such pods have the label with the Job's name, but do not affect the outcome of the run.
 func TestPodsOfAnEarlierJob(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -23,13 +23,13 @@ func supersedes(policy v1alpha1.SupersedePolicy) func(*v1alpha1.Suite) {
 	return func(s *v1alpha1.Suite) { s.Spec.Supersede = policy }
 }
 
-// notifiedBy makes Suites of several Triggers those of one notification.
+// notifiedBy sets the notification that a Suite belongs to. Suites of several Triggers may have the same one.
 func notifiedBy(request string) func(*v1alpha1.Suite) {
 	return func(s *v1alpha1.Suite) { s.Annotations = map[string]string{suite.AnnotationRequest: request} }
 }
 
-// TestEnvironmentIsBooked has runs of two Triggers and two branches take turns in one Environment, while
-// another Environment is free.
+// TestEnvironmentIsBooked: runs of two Triggers and two branches use one Environment one after another. A run in
+// another Environment does not wait.
 func TestEnvironmentIsBooked(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -52,8 +52,8 @@ func TestEnvironmentIsBooked(t *testing.T) {
 	w.hasNoJob("checkout")
 }
 
-// TestLimitOfTheEnvironmentChanges: what waits starts as soon as there is room, and a lower limit holds
-// from then on.
+// TestLimitOfTheEnvironmentChanges: with a higher limit, waiting runs start at once; a lower limit applies to the
+// runs that start later.
 func TestLimitOfTheEnvironmentChanges(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -76,7 +76,7 @@ func TestLimitOfTheEnvironmentChanges(t *testing.T) {
 	w.runs("c")
 }
 
-// TestSupersede deploys one run after the other to one Environment, by each policy.
+// TestSupersede creates one run after another in one Environment, with each policy.
 func TestSupersede(t *testing.T) {
 	const (
 		environment = v1alpha1.SupersedeEnvironment
@@ -93,11 +93,11 @@ func TestSupersede(t *testing.T) {
 			older:  aSuite("older", 0, branch("main"), supersedes("")), newer: aSuite("newer", 1, branch("feature"), supersedes("")),
 		},
 		"the same branch by default": {
-			reason: "A Suite that was made by hand belongs to the stream of its branch, as kubectl explain says.",
+			reason: "A Suite without a key belongs to the stream of its branch, as kubectl explain documents.",
 			older:  aSuite("older", 0, branch("main"), supersedes("")), newer: aSuite("newer", 1, branch("refs/heads/main"), supersedes("")), isSuperseded: true,
 		},
 		"another branch with Environment": {
-			reason: "What the older run tests is not there any more.",
+			reason: "The deployment that the older run tests was replaced.",
 			older:  aSuite("older", 0, branch("main"), supersedes(environment)),
 			newer:  aSuite("newer", 1, branch("feature"), supersedes(environment)), isSuperseded: true,
 		},
@@ -127,7 +127,7 @@ func TestSupersede(t *testing.T) {
 			newer:  aSuite("newer", 1, supersedes(environment)),
 		},
 		"None": {
-			reason: "Nothing stops, though it is the same branch.",
+			reason: "Runs of the same branch are not superseded either.",
 			older:  aSuite("older", 0, supersedes(none)), newer: aSuite("newer", 1, supersedes(none)),
 		},
 	} {
@@ -153,7 +153,7 @@ func TestSupersede(t *testing.T) {
 			}
 			w.runs("newer")
 			w.touch("older")
-			w.create(aSuite("last", 9, of("checkout"), supersedes(none))) // whose Job shows that the manager went on
+			w.create(aSuite("last", 9, of("checkout"), supersedes(none))) // whose Job shows that the manager has reconciled
 			w.hasJob("last")
 			if j := w.hasJob("older"); j.DeletionTimestamp != nil {
 				t.Errorf("%s Its Job is being deleted.", tc.reason)
@@ -162,8 +162,8 @@ func TestSupersede(t *testing.T) {
 	}
 }
 
-// TestNewestNotificationOfTheEnvironmentRuns: siblings supersede the older runs together, and wait for
-// none but those.
+// TestNewestNotificationOfTheEnvironmentRuns: the runs of one notification supersede the older runs, and wait only
+// for those, not for each other.
 func TestNewestNotificationOfTheEnvironmentRuns(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

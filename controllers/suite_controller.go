@@ -80,8 +80,8 @@ func (r *SuiteReconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r)
 }
 
-// backoff after reconciles that fail. The default grows to a quarter of an hour, so long would a run stand
-// still after the API server is back.
+// backoff after reconciles that fail. The default grows to a quarter of an hour: a run would stand still for so long
+// after the API server is back.
 func backoff() workqueue.TypedRateLimiter[ctrl.Request] {
 	return workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](5*time.Millisecond, 30*time.Second)
 }
@@ -140,7 +140,7 @@ func (r *SuiteReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl
 	return ctrl.Result{RequeueAfter: d.RequeueAfter}, nil
 }
 
-// act does one thing, and adds to the observation what it came to.
+// act does one thing, and adds its result to the observation.
 func (r *SuiteReconciler) act(ctx context.Context, o *suite.Observation, action suite.Action) error {
 	switch action {
 	case suite.RequestSlot:

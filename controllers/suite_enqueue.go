@@ -16,8 +16,8 @@ import (
 )
 
 // enqueueAffected enqueues the Suites that the arrival, end or deletion of another one affects. The Suites that
-// a manager finds when it starts are all reconciled anyway: to enqueue the others for each of them took a
-// minute with ten thousand.
+// a manager finds when it starts are all reconciled anyway: with ten thousand, to enqueue the others for each of
+// them took a minute.
 func (r *SuiteReconciler) enqueueAffected() handler.EventHandler {
 	type queue = workqueue.TypedRateLimitingInterface[ctrl.Request]
 	enqueue := func(ctx context.Context, q queue, obj client.Object, frees bool) {

@@ -8,16 +8,16 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// TestInitialListEnqueuesNobody has a reconciler without a client, which could not look at anything: a
-// manager that starts looks at all Suites anyway, and not once more at the stream of each.
-func TestInitialListEnqueuesNobody(t *testing.T) {
+// TestInitialListEnqueuesNothing: a manager that starts reconciles all Suites anyway, so the initial list must not
+// also enqueue the stream of each. The reconciler has no client, so any look-up would panic.
+func TestInitialListEnqueuesNothing(t *testing.T) {
 	r := &SuiteReconciler{}
 	s := &v1alpha1.Suite{}
 	s.Spec.SupersedeKey = "main/staging"
 	r.enqueueAffected().Create(t.Context(), event.CreateEvent{Object: s, IsInInitialList: true}, nil)
 	defer func() {
 		if recover() == nil {
-			t.Error("a Suite that arrives later enqueues nobody either, so this test proves nothing")
+			t.Error("a Suite that arrives later looks up nothing either, so this test proves nothing")
 		}
 	}()
 	r.enqueueAffected().Create(t.Context(), event.CreateEvent{Object: s}, nil)

@@ -17,7 +17,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/suite"
 )
 
-// shelf is a store with one file, which may be closed.
+// shelf is a store with one file. If it is closed, it refuses connections.
 type shelf struct {
 	closed   bool
 	lifetime time.Duration
@@ -57,14 +57,14 @@ func TestFindInputs(t *testing.T) {
 		store  Inputs
 		app    string
 		found  int
-		want   suite.Inputs // without what was found
+		want   suite.Inputs // without Found
 	}{
 		"Found":      {reason: "By its fileLocation.", store: &shelf{}, app: "acme/app.apk", found: 1},
 		"Playground": {reason: "By its path.", store: &shelf{}, app: "app.apk", found: 1},
-		"NotAsked":   {reason: "No file, no question."},
-		"Missing":    {reason: "It is named.", store: &shelf{}, app: "other.apk", want: suite.Inputs{Missing: []string{"other.apk"}}},
-		"OtherTeam":  {reason: "The key is below the own prefix.", store: &shelf{}, app: "evil/app.apk", want: suite.Inputs{Missing: []string{"evil/app.apk"}}},
-		"Traversal":  {reason: "It is refused before any question.", store: &shelf{closed: true}, app: "../evil/app.apk", want: suite.Inputs{Invalid: `The variable APP does not name an input file: "../evil/app.apk" must not contain the segment "..". Give it the fileLocation or the playgroundFileLocation of an upload.`}},
+		"NotNeeded":  {reason: "A run without files needs no store."},
+		"Missing":    {reason: "The result names the file.", store: &shelf{}, app: "other.apk", want: suite.Inputs{Missing: []string{"other.apk"}}},
+		"OtherTeam":  {reason: "The key always starts with the team's own prefix.", store: &shelf{}, app: "evil/app.apk", want: suite.Inputs{Missing: []string{"evil/app.apk"}}},
+		"Traversal":  {reason: "It is rejected before a request to the store.", store: &shelf{closed: true}, app: "../evil/app.apk", want: suite.Inputs{Invalid: `The variable APP does not name an input file: "../evil/app.apk" must not contain the segment "..". Give it the fileLocation or the playgroundFileLocation of an upload.`}},
 		"StoreDown":  {reason: "It may come back.", store: &shelf{closed: true}, app: "app.apk", want: suite.Inputs{Unavailable: "it refuses connections"}},
 		"NoStore":    {reason: "Waiting does not help.", app: "app.apk", want: suite.Inputs{NoStore: true}},
 	} {
@@ -82,7 +82,7 @@ func TestFindInputs(t *testing.T) {
 	}
 }
 
-// TestJobWithInputs: the Job downloads what was found, by URLs that outlive the run.
+// TestJobWithInputs: the Job downloads the files that were found, with URLs that are valid for as long as the run.
 func TestJobWithInputs(t *testing.T) {
 	store := &shelf{}
 	r, o := inputsWorld(store, "acme/app.apk")

@@ -15,7 +15,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/suite"
 )
 
-// requestSlot finds the place of a Suite in the queue, and creates its Job if a slot is free and nothing else
+// requestSlot finds the position of a Suite in the queue, and creates its Job if a slot is free and nothing else
 // is left to do. The queue stays locked until the cache has that Job, so that the next Suite counts it.
 func (r *SuiteReconciler) requestSlot(ctx context.Context, o *suite.Observation) error {
 	r.queues.LockKey(o.Suite.Namespace)

@@ -19,7 +19,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/suite"
 )
 
-// observe gathers what exists and bears on one Suite, but for its place in the queue and its input files.
+// observe collects the objects that matter to one Suite, except its position in the queue and its input files.
 func (r *SuiteReconciler) observe(ctx context.Context, s *v1alpha1.Suite) (o suite.Observation, err error) {
 	o.Suite, o.GiveUpPods = s, r.PodGoneAfter
 	if o.Trigger, o.Recreated, err = r.trigger(ctx, s); err != nil {
@@ -96,8 +96,8 @@ func (r *SuiteReconciler) job(ctx context.Context, s *v1alpha1.Suite) (j *batchv
 	return j, live && job.Unlabeled(j), nil
 }
 
-// observeJob reads how the Job goes. Pods and events are read only where the Job does not say enough, because
-// each read costs the API server, which matters when a thousand runs start.
+// observeJob reads the progress of the Job. It reads pods and events only if the status of the Job is not enough,
+// because each read costs the API server, which matters when a thousand runs start.
 func (r *SuiteReconciler) observeJob(ctx context.Context, o *suite.Observation) error {
 	o.Inputs = inputsOf(o.Suite, o.Job)
 	o.Stopping.Since = job.StoppingSince(o.Job)

@@ -10,7 +10,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// TestStartTimeout: a run whose pod finds no node ends, with the reason, and its successor starts.
+// TestStartTimeout: a run whose pod cannot be scheduled ends, and its message has the reason.
 func TestStartTimeout(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -24,8 +24,8 @@ func TestStartTimeout(t *testing.T) {
 	w.clock.moveOn(15 * time.Minute)
 	w.touch("run")
 	w.deleting("run")
-	w.reaches("run", v1alpha1.ReasonRunning, "Stopping its pods")
-	w.stop() // what follows needs no memory
+	w.reaches("run", v1alpha1.ReasonRunning, "Stopping the pods of this run")
+	w.stop() // the rest must not depend on the memory of the manager
 	w.startManager()
 	w.collect("run")
 	w.reaches("run", v1alpha1.ReasonError, "The tests did not start within 15m, the startTimeout of the Trigger. The pod cannot start: no node can take it: 0/3 nodes are available.")

@@ -21,7 +21,7 @@ func TestNewerSupersedesOlder(t *testing.T) {
 	w.deleting("older")
 	w.reaches("older", v1alpha1.ReasonRunning, "Superseded by newer")
 	w.reaches("newer", v1alpha1.ReasonQueued, "Waiting for the older run older")
-	w.touch("newer") // nothing but the end of the older one may start it
+	w.touch("newer") // only the end of the older one may start it
 	w.hasNoJob("newer")
 
 	w.collect("older")
@@ -34,7 +34,7 @@ func TestNewerSupersedesOlder(t *testing.T) {
 	w.reaches("newer", v1alpha1.ReasonPassed, "")
 }
 
-// TestArrivesLate: the order is that of the notifications, not that of the API server.
+// TestArrivesLate: runs are ordered by the receipt of their notifications, not by the creation of the Suites.
 func TestArrivesLate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -73,7 +73,7 @@ func TestOtherStreamsAreLeftAlone(t *testing.T) {
 	}
 }
 
-// TestBurst ends with the newest one running, and none but the newest and the first ever started.
+// TestBurst: in the end the newest run is running, and only the first and the newest ever started.
 func TestBurst(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -120,7 +120,7 @@ func TestCancel(t *testing.T) {
 	w.reaches("running", v1alpha1.ReasonCanceled, "Canceled by ada@example.com")
 }
 
-// TestCancelComesTooLate: what passed, passed.
+// TestCancelComesTooLate: a run that has passed remains Passed.
 func TestCancelComesTooLate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -129,7 +129,7 @@ func TestCancelComesTooLate(t *testing.T) {
 	w.passes("run")
 	w.reaches("run", v1alpha1.ReasonPassed, "")
 	w.cancel("run", "ada@example.com")
-	w.create(aSuite("next", 1)) // whose Job shows that the manager went on
+	w.create(aSuite("next", 1)) // whose Job shows that the manager has reconciled
 	w.hasJob("next")
 	w.reaches("run", v1alpha1.ReasonPassed, "")
 	if w.hasJob("run").DeletionTimestamp != nil {

@@ -15,12 +15,12 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// What people and controllers can do to Jobs and Suites must neither keep a run from ending, nor its slot and
-// its stream from others, nor make the manager ask more than now and then.
+// Whatever people and controllers do to Jobs and Suites: every run ends, frees its slot and its stream, and the
+// manager does not send many requests.
 
 const foreignFinalizer = "example.com/keep"
 
-// oneAtATime is a world whose Team runs one Suite at a time.
+// oneAtATime is a world whose Team may run one Suite at a time.
 func oneAtATime(t *testing.T) *world {
 	w := emptyWorld(t)
 	w.hasTeam(func(t *v1alpha1.Team) { t.Spec.MaxConcurrentSuites = 1 })
@@ -28,8 +28,7 @@ func oneAtATime(t *testing.T) *world {
 	return w
 }
 
-// isCalm waits until the manager sends few requests. It does so soon after the last change, and a manager that
-// reconciles without a pause never does.
+// isCalm waits until the manager sends few requests. A manager that reconciles without a pause never does.
 func (w *world) isCalm() {
 	w.t.Helper()
 	rate := 0.0
@@ -47,7 +46,7 @@ func (w *world) unlabel(name string) {
 		[]byte(`{"metadata":{"labels":{"postflight.dev/suite":null}}}`))))
 }
 
-// TestJobWithoutLabel was created before its name was recorded, and lost the label by which the cache finds it.
+// TestJobWithoutLabel: a Job that was created before the status named it lost the label by which the cache finds it.
 func TestJobWithoutLabel(t *testing.T) {
 	t.Parallel()
 	w := oneAtATime(t)
@@ -70,7 +69,7 @@ func TestJobWithoutLabel(t *testing.T) {
 	w.runs("next")
 }
 
-// TestLabelTakenBeforeCancel: the cache never learns of the deletion, and no worker waits for that.
+// TestLabelTakenBeforeCancel: the cache never gets the deletion of the Job, and no worker may wait for it.
 func TestLabelTakenBeforeCancel(t *testing.T) {
 	t.Parallel()
 	w := oneAtATime(t)
@@ -86,7 +85,7 @@ func TestLabelTakenBeforeCancel(t *testing.T) {
 	w.runs("next")
 }
 
-// TestSuiteUnderAForeignFinalizer is deleted, and stays.
+// TestSuiteUnderAForeignFinalizer: the Suite is being deleted, but does not disappear.
 func TestSuiteUnderAForeignFinalizer(t *testing.T) {
 	t.Parallel()
 	w := oneAtATime(t)
@@ -105,7 +104,7 @@ func TestSuiteUnderAForeignFinalizer(t *testing.T) {
 	w.isCalm()
 }
 
-// TestJobUnderAForeignFinalizer is deleted, and stays after its pods.
+// TestJobUnderAForeignFinalizer: the Job is being deleted, but does not disappear after its pods.
 func TestJobUnderAForeignFinalizer(t *testing.T) {
 	t.Parallel()
 	w := oneAtATime(t)
@@ -126,11 +125,11 @@ func TestJobUnderAForeignFinalizer(t *testing.T) {
 	w.runs("next")
 }
 
-// TestNodeIsGone under the pod of a run that is superseded, and under one that was evicted.
+// TestNodeIsGone: the node of a pod is lost after its run was superseded, or after the pod was evicted.
 func TestNodeIsGone(t *testing.T) {
 	for name, stop := range map[string]func(*world){
 		"Superseded": func(w *world) { w.create(aSuite("next", 1, keyed("k"))) },
-		"Evicted": func(w *world) { // which the Job controller takes for a failure
+		"Evicted": func(w *world) { // which the Job controller counts as a failure
 			j := w.hasJob("run")
 			w.status(j, func() {
 				j.Status.Active, j.Status.Ready, j.Status.Terminating = 0, new(int32(0)), new(int32(1))
@@ -148,14 +147,14 @@ func TestNodeIsGone(t *testing.T) {
 			w.runs("run")
 			stop(w)
 			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "run-pod", Namespace: w.ns}}
-			w.must(w.Client.Delete(context.Background(), pod)) // nobody is there to stop it
+			w.must(w.Client.Delete(context.Background(), pod)) // there is no kubelet that stops it
 			w.clock.moveOn(9 * time.Minute)
 			w.touch("run")
 			w.reaches("run", v1alpha1.ReasonRunning, "")
 			w.hasNoJob("next")
 			w.clock.moveOn(3 * time.Minute)
 			w.touch("run")
-			w.reaches("run", v1alpha1.ReasonError, `The pod run-pod was told to stop, and its node "node" did not say within 10m that it has`)
+			w.reaches("run", v1alpha1.ReasonError, `The pod run-pod was deleted, and its node "node" did not confirm within 10m that it has stopped`)
 			w.reaches("run", v1alpha1.ReasonError, "The pod may still be running.")
 			w.runs("next")
 			w.isCalm()
@@ -163,7 +162,7 @@ func TestNodeIsGone(t *testing.T) {
 	}
 }
 
-// TestOrphanedPods go on without their Job, which nobody stops.
+// TestOrphanedPods: the Job was deleted without its pods, which continue to run.
 func TestOrphanedPods(t *testing.T) {
 	t.Parallel()
 	w := oneAtATime(t)
@@ -175,11 +174,11 @@ func TestOrphanedPods(t *testing.T) {
 	w.isCalm()
 	w.clock.moveOn(12 * time.Minute)
 	w.touch("run")
-	w.reaches("run", v1alpha1.ReasonError, "pods of it go on that nobody stops")
+	w.reaches("run", v1alpha1.ReasonError, "its pods still run, and nothing stops them")
 	w.hasJob("next")
 }
 
-// TestDeadlineIsTakenAway from a Job, whose tests hang.
+// TestDeadlineIsTakenAway: the deadline of a Job was removed, and its tests hang.
 func TestDeadlineIsTakenAway(t *testing.T) {
 	t.Parallel()
 	w := oneAtATime(t)
@@ -196,7 +195,7 @@ func TestDeadlineIsTakenAway(t *testing.T) {
 	w.runs("next")
 }
 
-// TestTeamIsDeleted: without exactly one Team nobody knows the limits, so that nothing starts.
+// TestTeamIsDeleted: without exactly one Team the limits are unknown, so no run starts.
 func TestTeamIsDeleted(t *testing.T) {
 	t.Parallel()
 	w := emptyWorld(t)
@@ -218,8 +217,8 @@ func TestTeamIsDeleted(t *testing.T) {
 	w.hasJob("contested")
 }
 
-// TestRefusedJobKeepsNoSlot: a webhook is down that looks at the Jobs of one Trigger. The slot goes to others
-// meanwhile, and the run ends at last.
+// TestRefusedJobKeepsNoSlot: a webhook for the Jobs of one Trigger is down. Meanwhile its run takes no slot, and in
+// the end it fails.
 func TestRefusedJobKeepsNoSlot(t *testing.T) {
 	t.Parallel()
 	f := jobAnswer(apierrors.NewInternalError(errors.New(`failed calling webhook "w"`)))
@@ -234,7 +233,7 @@ func TestRefusedJobKeepsNoSlot(t *testing.T) {
 	w.create(aSuite("next", 1), aSuite("last", 2))
 	w.runs("next")
 	w.touch("run")
-	w.reaches("run", v1alpha1.ReasonQueued, "at place 1 of the queue") // it has its turn again
+	w.reaches("run", v1alpha1.ReasonQueued, "at place 1 of the queue") // it is its turn again
 	w.passes("next")
 	w.runs("last")
 	w.isCalm()
@@ -244,7 +243,7 @@ func TestRefusedJobKeepsNoSlot(t *testing.T) {
 	w.reaches("run", v1alpha1.ReasonError, `did not accept the Job for 30m`)
 }
 
-// TestContainerNamedLikeOurs could feed files into the status that nobody downloaded.
+// TestContainerNamedLikeOurs: such a container could put files into the status that were never downloaded.
 func TestContainerNamedLikeOurs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -257,7 +256,7 @@ func TestContainerNamedLikeOurs(t *testing.T) {
 	w.hasNoJob("run")
 }
 
-// TestRetentionIsTheSuites: the deletion of its Trigger does not make a run go earlier.
+// TestRetentionIsTheSuites: a run is not deleted earlier because its Trigger was deleted.
 func TestRetentionIsTheSuites(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -268,7 +267,7 @@ func TestRetentionIsTheSuites(t *testing.T) {
 	w.must(w.Client.Delete(context.Background(), aTriggerNamed(w, "smoke")))
 	w.clock.moveOn(30 * 24 * time.Hour)
 	w.touch("run")
-	w.create(aSuite("late", 1)) // whose end shows that the manager looked
+	w.create(aSuite("late", 1)) // whose end shows that the manager has reconciled
 	w.reaches("late", v1alpha1.ReasonQueued, "Waiting for the Trigger")
 	w.clock.moveOn(time.Minute)
 	w.touch("late")

@@ -12,40 +12,40 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// TestPodRefused has Kubernetes warn of a pod that it does not create, again and again: the run says so,
-// in words that stay the same, and still says so when it ends.
+// TestPodRefused: Kubernetes warns repeatedly that it cannot create the pod. The message of the run says so, does
+// not change with each warning, and keeps the reason when the run ends.
 func TestPodRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.create(aSuite("run", 0))
 	j := w.hasJob("run")
 	w.reaches("run", v1alpha1.ReasonStarting, "Waiting for the pod to be created")
-	const words = "The pod cannot start: exceeded quota: pods, requested: pods=1"
+	const message = "The pod cannot start: exceeded quota: pods, requested: pods=1"
 	written := 0
 	for i := range 3 {
-		w.warned(j, i, fmt.Sprintf(`Error creating: pods "run-%05d" is forbidden: exceeded quota: pods, requested: pods=1`, i))
+		w.warn(j, i, fmt.Sprintf(`Error creating: pods "run-%05d" is forbidden: exceeded quota: pods, requested: pods=1`, i))
 		w.clock.moveOn(10 * time.Second)
 		w.touch("run")
-		w.eventually("the manager asks for the events again", func() string {
-			if asked := w.wire.count("GET events"); asked <= i {
-				return fmt.Sprintf("it asked %d times", asked)
+		w.eventually("the manager to read the events again", func() string {
+			if reads := w.wire.count("GET events"); reads <= i {
+				return fmt.Sprintf("it read them %d times", reads)
 			}
 			return ""
 		})
-		w.reaches("run", v1alpha1.ReasonStarting, words)
+		w.reaches("run", v1alpha1.ReasonStarting, message)
 		if i == 0 {
 			written = w.wire.count("PATCH suites/status")
 		}
 	}
 	if more := w.wire.count("PATCH suites/status") - written; more != 0 {
-		t.Errorf("the status was written %d times more to say the same", more)
+		t.Errorf("the status was written %d more times with the same message", more)
 	}
 	w.expires("run")
-	w.reaches("run", v1alpha1.ReasonTimedOut, words)
+	w.reaches("run", v1alpha1.ReasonTimedOut, message)
 }
 
-// warned is what the Job controller does.
-func (w *world) warned(j *batchv1.Job, i int, note string) {
+// warn creates an event, as the Job controller does.
+func (w *world) warn(j *batchv1.Job, i int, note string) {
 	w.t.Helper()
 	at := metav1.NewTime(time.Now().Add(time.Duration(i) * time.Second))
 	w.create(&corev1.Event{

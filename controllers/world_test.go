@@ -27,8 +27,7 @@ import (
 	"github.com/postflight-dev/postflight/test/apiserver"
 )
 
-// patience is how long a test waits for what should happen within milliseconds, on a machine that may
-// be busy with a dozen other things.
+// patience is how long a test waits for changes that normally take milliseconds, because the machine may be busy.
 const patience = 30 * time.Second
 
 func TestMain(m *testing.M) {
@@ -36,8 +35,8 @@ func TestMain(m *testing.M) {
 	os.Exit(apiserver.Run(m))
 }
 
-// world is a namespace of a real API server, with a manager that sees no other. The test itself is
-// what else a cluster has: the Job controller, the kubelet, the garbage collector.
+// world is a namespace of a real API server, with a manager that is limited to it. The test acts as the other parts
+// of a cluster: the Job controller, the kubelet and the garbage collector.
 type world struct {
 	*apiserver.Server
 	t      testing.TB
@@ -70,7 +69,7 @@ func emptyWorld(t testing.TB) *world {
 	return w
 }
 
-// hasTeam gives the namespace to a Team of its name.
+// hasTeam creates the Team of the namespace.
 func (w *world) hasTeam(change ...func(*v1alpha1.Team)) *v1alpha1.Team {
 	w.t.Helper()
 	team := aTeam(w.ns, "", change...)
@@ -78,8 +77,8 @@ func (w *world) hasTeam(change ...func(*v1alpha1.Team)) *v1alpha1.Team {
 	return team
 }
 
-// startManager runs a manager with its real rights and its real wiring, but for what it sees: its own
-// namespaces, so that tests do not meet.
+// startManager runs a manager with its real rights and its real wiring, but only for the namespaces of this test, so
+// that tests do not disturb each other.
 func (w *world) startManager(others ...string) {
 	w.t.Helper()
 	options := controllers.CacheOptions()
@@ -122,7 +121,7 @@ func (w *world) runManager(cache cache.Options, change ...func(*ctrl.Options)) c
 	return mgr
 }
 
-// logger is silent unless asked: what the manager logs, the API server's answers explain better.
+// logger is silent by default, because failures of these tests are easier to explain from the objects.
 func (w *world) logger() logr.Logger {
 	if t, ok := w.t.(*testing.T); ok && os.Getenv("POSTFLIGHT_TEST_LOG") != "" {
 		return testr.New(t)
@@ -150,7 +149,7 @@ func (w *world) create(objects ...client.Object) {
 	}
 }
 
-// eventually waits until check has nothing to complain of.
+// eventually waits until check returns "".
 func (w *world) eventually(what string, check func() (complaint string)) {
 	w.t.Helper()
 	last := ""
@@ -162,7 +161,7 @@ func (w *world) eventually(what string, check func() (complaint string)) {
 	w.t.Fatalf("after %s still not: %s\nthe last seen: %s", patience, what, last)
 }
 
-// clockwork is the real time, and may be moved on.
+// clockwork is a real clock that the test can move forward.
 type clockwork struct {
 	mu    sync.Mutex
 	ahead time.Duration
@@ -184,7 +183,7 @@ func (c *clockwork) moveOn(d time.Duration) {
 	c.ahead += d
 }
 
-// wire counts what the manager sends to the API server.
+// wire counts the requests of the manager to the API server.
 type wire struct {
 	mu    sync.Mutex
 	sent  map[string]int // by method, resource and subresource, such as "PATCH suites/status"
@@ -228,7 +227,7 @@ func (x *wire) count(request string) int {
 	return x.sent[request]
 }
 
-// perSecond counts what the manager sends for a while, in which nothing happens.
+// perSecond counts the requests of the manager for a while in which nothing changes.
 func (x *wire) perSecond() float64 {
 	const while = 3 * time.Second
 	count := func() int {

@@ -14,7 +14,7 @@ const (
 // Greenlight says whether a pipeline may go on.
 type Greenlight struct {
 	Greenlight             bool   `json:"greenlight"`
-	RootRunID              string `json:"rootRunId"` // the run that was asked for
+	RootRunID              string `json:"rootRunId"` // the run in the request
 	RootRunURL             string `json:"rootRunUrl"`
 	RelevantRunID          string `json:"relevantRunId"` // the run that counts for it
 	RelevantRunURL         string `json:"relevantRunUrl"`

@@ -16,7 +16,7 @@ import (
 	"github.com/postflight-dev/postflight/test/apiserver"
 )
 
-// TestColumns asks as kubectl get does.
+// TestColumns requests the columns as kubectl get does.
 func TestColumns(t *testing.T) {
 	s := apiserver.New(t)
 	ns := s.Namespace(t)

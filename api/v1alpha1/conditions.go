@@ -56,9 +56,11 @@ const (
 )
 
 // States are all states of a run, in the order in which a run may have them.
-var States = []string{
-	ReasonQueued, ReasonStarting, ReasonRunning,
-	ReasonPassed, ReasonFailed, ReasonTimedOut, ReasonCanceled, ReasonSuperseded, ReasonError,
+func States() []string {
+	return []string{
+		ReasonQueued, ReasonStarting, ReasonRunning,
+		ReasonPassed, ReasonFailed, ReasonTimedOut, ReasonCanceled, ReasonSuperseded, ReasonError,
+	}
 }
 
 // maxMessageBytes is the bound the API server sets on the message of a condition.
@@ -94,7 +96,7 @@ func TimedOut(message string) metav1.Condition {
 	return succeeded(metav1.ConditionFalse, ReasonTimedOut, message)
 }
 
-// Canceled is a run that somebody stopped.
+// Canceled is a run that was stopped by a person.
 func Canceled(message string) metav1.Condition {
 	return succeeded(metav1.ConditionFalse, ReasonCanceled, message)
 }

@@ -23,9 +23,9 @@ func TestEnvironmentValidation(t *testing.T) {
 		"URL":                  {"the usual", set("spec/url", "https://staging.example.com"), ""},
 		"URLPlain":             {"http, a port, a path and a query", set("spec/url", "http://shop.default.svc:8080/a/b?c=d#e"), ""},
 		"URLIPv6":              {"an address", set("spec/url", "http://[2001:db8::1]:8080"), ""},
-		"URLEmpty":             {"left out is not the same as empty", set("spec/url", ""), "url must be an absolute http or https URL"},
+		"URLEmpty":             {"an empty value is not the same as none", set("spec/url", ""), "url must be an absolute http or https URL"},
 		"URLWithoutScheme":     {"a host is no URL", set("spec/url", "staging.example.com"), "url must be an absolute http or https URL"},
-		"URLOtherScheme":       {"nobody tests ftp here", set("spec/url", "ftp://example.com"), "url must be an absolute http or https URL"},
+		"URLOtherScheme":       {"browsers do not open ftp", set("spec/url", "ftp://example.com"), "url must be an absolute http or https URL"},
 		"URLScript":            {"it becomes a link", set("spec/url", "javascript:alert(1)"), "url must be an absolute http or https URL"},
 		"URLWithoutHost":       {"there is nowhere to go", set("spec/url", "https:///path"), "url must be an absolute http or https URL"},
 		"URLRelative":          {"to what?", set("spec/url", "/path"), "url must be an absolute http or https URL"},
@@ -42,7 +42,7 @@ func TestEnvironmentValidation(t *testing.T) {
 		"Ephemeral":            {"made by a notification", set("spec/ephemeral", fields{"deploymentURL": "https://pr-1.example.com", "expiresAt": expiry}), ""},
 		"EphemeralForever":     {"it would never be deleted", set("spec/ephemeral", fields{"deploymentURL": "https://pr-1.example.com"}), "spec.ephemeral.expiresAt: Required"},
 		"EphemeralOfNothing":   {"it stands for a deployment URL", set("spec/ephemeral", fields{"expiresAt": expiry}), "spec.ephemeral.deploymentURL: Required"},
-		"UnknownField":         {"a slip of the pen is told", set("spec/variable", fields{"A": "b"}), `unknown field "spec.variable"`},
+		"UnknownField":         {"a misspelt field is rejected", set("spec/variable", fields{"A": "b"}), `unknown field "spec.variable"`},
 	})
 }
 

@@ -38,14 +38,14 @@ func TestSuiteValidation(t *testing.T) {
 		"SupersedeBranch":       {"the default", set("spec/supersede", "Branch"), ""},
 		"SupersedeAll":          {"of the whole Environment", set("spec/supersede", "Environment"), ""},
 		"SupersedeNone":         {"nothing", set("spec/supersede", "None"), ""},
-		"SupersedeEmpty":        {"left out is not the same as empty", set("spec/supersede", ""), "spec.supersede: Unsupported value"},
+		"SupersedeEmpty":        {"an empty value is not the same as none", set("spec/supersede", ""), "spec.supersede: Unsupported value"},
 		"SupersedeElse":         {"there is no fourth", set("spec/supersede", "Trigger"), "spec.supersede: Unsupported value"},
 		"AttemptZero":           {"they count from 1", set("spec/attempt", 0), "greater than or equal to 1"},
 		"AttemptNegative":       {"they count from 1", set("spec/attempt", -1), "greater than or equal to 1"},
 		"ReceivedAtNotATime":    {"no time", set("spec/receivedAt", "yesterday"), "spec.receivedAt"},
 		"CancelAtOnce":          {"a restored backup", set("spec/cancel", true), ""},
-		"UnknownField":          {"a slip of the pen is told", set("spec/canceled", true), `unknown field "spec.canceled"`},
-		"UnknownDeployment":     {"a slip of the pen is told", set("spec/deployment/ref", "main"), `unknown field "spec.deployment.ref"`},
+		"UnknownField":          {"a misspelt field is rejected", set("spec/canceled", true), `unknown field "spec.canceled"`},
+		"UnknownDeployment":     {"a misspelt field is rejected", set("spec/deployment/ref", "main"), `unknown field "spec.deployment.ref"`},
 	}
 	for field, most := range map[string]int{"branch": 1024, "sha": 128, "type": 256, "url": 2048, "commitURL": 2048, "repository": 256} {
 		rows[field+"/Longest"] = row{"the bound", set("spec/deployment/"+field, text(most)), ""}
@@ -167,7 +167,7 @@ func TestSuiteEndNeverChanges(t *testing.T) {
 		"Waits":          {"its Job could not be created", running, queued, ""},
 		"OtherCondition": {"the report comes later", succeeded("True", "Passed"), set("status/conditions", list{condition("Reported", "True", "Posted"), condition("Succeeded", "True", "Passed")}), ""},
 		"OtherGone":      {"only the end is kept", succeeded("True", "Passed"), set("status/conditions", list{condition("Succeeded", "True", "Passed")}), ""},
-		"OtherField":     {"the inputs are told at the end", succeeded("True", "Passed"), set("status/inputs", list{fields{"path": "a.csv"}}), ""},
+		"OtherField":     {"the inputs may be recorded at the end", succeeded("True", "Passed"), set("status/inputs", list{fields{"path": "a.csv"}}), ""},
 		"TooMany":        {"conditions are few", queued, set("status/conditions", manyConditions(9)), "must have at most 8 items"},
 		"Twice":          {"one of a type", queued, set("status/conditions", list{condition("A", "True", "A"), condition("A", "True", "A")}), "Duplicate value"},
 		"StatusInvented": {"True, False or Unknown", queued, succeeded("Maybe", "Passed"), "Unsupported value"},
@@ -190,7 +190,7 @@ func TestSuiteEndNeverChanges(t *testing.T) {
 				add(other, "it ended already", succeeded(otherStatus, other), never)
 			}
 		}
-		add("OtherMessage", "the words are part of it", set("status/conditions", list{with(condition("Succeeded", status, reason), "message", "Not so.")}), never)
+		add("OtherMessage", "the message is part of the end", set("status/conditions", list{with(condition("Succeeded", status, reason), "message", "Not so.")}), never)
 		flipped := map[string]string{"True": "False", "False": "True"}[status]
 		add("Flipped", "the reason alone is not the end", succeeded(flipped, reason), never)
 	}
@@ -199,7 +199,7 @@ func TestSuiteEndNeverChanges(t *testing.T) {
 	cases["Whole/LaterTime"] = update{"a stale writer", whole, set("status/completionTime", "2026-11-20T18:00:01Z"), never}
 	cases["Whole/NoTime"] = update{"forgotten", whole, remove("status/completionTime"), never}
 	cases["Whole/ByAnother"] = update{"a stale writer", whole, set("status/supersededBy", "smoke-3"), never}
-	cases["Whole/ByNobody"] = update{"forgotten", whole, remove("status/supersededBy"), never}
+	cases["Whole/SupersededByGone"] = update{"forgotten", whole, remove("status/supersededBy"), never}
 	testUpdates(t, cases, func(s *apiserver.Server) client.SubResourceWriter { return s.Client.Status() })
 }
 

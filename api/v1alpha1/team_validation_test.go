@@ -24,13 +24,13 @@ func TestTeamValidation(t *testing.T) {
 		"NamespaceUpper":      {"not a namespace's name", set("spec/namespace", "Team"), "spec.namespace"},
 		"NamespaceDot":        {"not a namespace's name", set("spec/namespace", "a.b"), "spec.namespace"},
 		"NamespaceDash":       {"not a namespace's name", set("spec/namespace", "-a"), "spec.namespace"},
-		"NamespaceEmpty":      {"left out is not the same as empty", set("spec/namespace", ""), "spec.namespace"},
+		"NamespaceEmpty":      {"an empty value is not the same as none", set("spec/namespace", ""), "spec.namespace"},
 		"NamespaceTooLong":    {"63 is what a namespace may have", set("spec/namespace", strings.Repeat("a", 64)), "Too long"},
 		"LimitNegative":       {"there is no such limit", set("spec/maxConcurrentSuites", -1), "greater than or equal to 0"},
 		"LimitBeyond32Bits":   {"clients read 32 bits", set("spec/maxConcurrentSuites", int64(1)<<31), "spec.maxConcurrentSuites"},
 		"LimitNotWhole":       {"half a run is none", set("spec/maxConcurrentSuites", 1.5), "spec.maxConcurrentSuites"},
 		"SuspendedAsText":     {"YAML's \"yes\" in quotes is no boolean", set("spec/suspended", "yes"), "spec.suspended"},
-		"UnknownField":        {"a slip of the pen is told", set("spec/maxConcurrentSuite", 3), `unknown field "spec.maxConcurrentSuite"`},
+		"UnknownField":        {"a misspelt field is rejected", set("spec/maxConcurrentSuite", 3), `unknown field "spec.maxConcurrentSuite"`},
 		"UnknownFieldOutside": {"at the top too", set("suspended", true), `unknown field "suspended"`},
 	})
 }
@@ -56,7 +56,7 @@ func TestAPIKeyValidation(t *testing.T) {
 		"HashIsTheKey":       {"the key itself must not be stored", set("spec/sha256", "pf_secret"), "spec.sha256"},
 		"ExpiresNotATime":    {"a date is no time", set("spec/expiresAt", "2027-01-01"), "spec.expiresAt"},
 		"DescriptionTooLong": {"it is a line for people", set("spec/description", text(257)), "Too long"},
-		"UnknownField":       {"a slip of the pen is told", set("spec/expires", "2027-01-01T00:00:00Z"), `unknown field "spec.expires"`},
+		"UnknownField":       {"a misspelt field is rejected", set("spec/expires", "2027-01-01T00:00:00Z"), `unknown field "spec.expires"`},
 		"TheKeyAsAField":     {"the key itself must not be stored", set("spec/key", "pf_secret"), `unknown field "spec.key"`},
 	})
 }

@@ -23,7 +23,7 @@ func TestTriggerValidation(t *testing.T) {
 		"EnvironmentTooLong":    {"no Environment has such a name", set("spec/environment", text(64)), "Too long"},
 		"NoJob":                 {"what is it to run?", remove("spec/jobTemplate"), "spec.jobTemplate: Required"},
 		"JobWithoutContainers":  {"what is it to run?", set("spec/jobTemplate", fields{"spec": fields{"template": fields{"spec": fields{}}}}), "containers: Required"},
-		"JobFieldUnknown":       {"a slip of the pen deep down is told", set("spec/jobTemplate/spec/backofLimit", 1), `unknown field "spec.jobTemplate.spec.backofLimit"`},
+		"JobFieldUnknown":       {"a misspelt field of the template is rejected", set("spec/jobTemplate/spec/backofLimit", 1), `unknown field "spec.jobTemplate.spec.backofLimit"`},
 		"JobMetadata":           {"labels of the Job are kept", set("spec/jobTemplate/metadata", fields{"labels": fields{"a": "b"}, "annotations": fields{"c": "d"}}), ""},
 		"Paused":                {"for a while", set("spec/paused", true), ""},
 		"DuplicatesReject":      {"the default", set("spec/duplicates", "Reject"), ""},
@@ -37,7 +37,7 @@ func TestTriggerValidation(t *testing.T) {
 		"LimitZero":             {"0 is no limit", set("spec/maxConcurrentSuites", 0), ""},
 		"Repository":            {"of GitHub", set("spec/repository", fields{"name": "acme/shop", "credentials": fields{"secretRef": fields{"name": "token"}}}), ""},
 		"RepositoryOfGitLab":    {"in a subgroup", set("spec/repository", fields{"hostingService": "GitLab", "name": "group/sub/project"}), ""},
-		"RepositoryElsewhere":   {"nobody could post there", set("spec/repository", fields{"hostingService": "Bitbucket", "name": "a/b"}), "hostingService: Unsupported value"},
+		"RepositoryElsewhere":   {"there is no such code host", set("spec/repository", fields{"hostingService": "Bitbucket", "name": "a/b"}), "hostingService: Unsupported value"},
 		"RepositoryNameless":    {"where is it?", set("spec/repository", fields{}), "spec.repository.name: Required"},
 		"RepositoryOwnerless":   {"owner/name", set("spec/repository/name", "shop"), "spec.repository.name"},
 		"RepositoryHalf":        {"owner/name", set("spec/repository/name", "acme/"), "spec.repository.name"},
@@ -47,8 +47,8 @@ func TestTriggerValidation(t *testing.T) {
 		"CredentialsOfNothing":  {"a Secret is needed", set("spec/repository", fields{"name": "a/b", "credentials": fields{}}), "secretRef: Required"},
 		"CredentialsNameless":   {"a Secret has a name", set("spec/repository", fields{"name": "a/b", "credentials": fields{"secretRef": fields{"name": ""}}}), "secretRef.name"},
 		"CredentialsElsewhere":  {"never of another namespace", set("spec/repository", fields{"name": "a/b", "credentials": fields{"secretRef": fields{"name": "a", "namespace": "b"}}}), `unknown field "spec.repository.credentials.secretRef.namespace"`},
-		"UnknownField":          {"a slip of the pen is told", set("spec/match/branch", list{"main"}), `unknown field "spec.match.branch"`},
-		"UnknownFieldOutermost": {"a slip of the pen is told", set("spec/envronment", "staging"), `unknown field "spec.envronment"`},
+		"UnknownField":          {"a misspelt field is rejected", set("spec/match/branch", list{"main"}), `unknown field "spec.match.branch"`},
+		"UnknownFieldOutermost": {"a misspelt field is rejected", set("spec/envronment", "staging"), `unknown field "spec.envronment"`},
 	})
 }
 
@@ -56,18 +56,18 @@ func TestTriggerMatchValidation(t *testing.T) {
 	rows := map[string]row{
 		"Empty":             {"matches everything", set("spec/match", fields{}), ""},
 		"Whole":             {"every condition", set("spec/match", fields{"branches": list{"main", "release/**", "!release/old"}, "deploymentTypes": list{"a"}, "repositories": list{"acme/shop"}, "expression": "true"}), ""},
-		"BranchTwice":       {"order matters to nobody, and a repetition hurts nobody", set("spec/match/branches", list{"a", "a"}), ""},
+		"BranchTwice":       {"a repetition does no harm", set("spec/match/branches", list{"a", "a"}), ""},
 		"TypeTwice":         {"a set", set("spec/match/deploymentTypes", list{"a", "a"}), "Duplicate value"},
 		"RepositoryTwice":   {"a set", set("spec/match/repositories", list{"a/b", "a/b"}), "Duplicate value"},
 		"BranchesAsText":    {"one is a list too", set("spec/match/branches", "main"), "spec.match.branches"},
 		"PullRequestOnly":   {"previews", set("spec/match/pullRequest", "Only"), ""},
 		"PullRequestNever":  {"all but previews", set("spec/match/pullRequest", "Never"), ""},
 		"PullRequestElse":   {"there is no third", set("spec/match/pullRequest", "only"), "spec.match.pullRequest: Unsupported value"},
-		"PullRequestEmpty":  {"left out is not the same as empty", set("spec/match/pullRequest", ""), "spec.match.pullRequest: Unsupported value"},
+		"PullRequestEmpty":  {"an empty value is not the same as none", set("spec/match/pullRequest", ""), "spec.match.pullRequest: Unsupported value"},
 		"ExpressionEmpty":   {"it would not compile", set("spec/match/expression", ""), "spec.match.expression"},
 		"ExpressionLongest": {"4,096", set("spec/match/expression", text(4096)), ""},
 		"ExpressionTooLong": {"4,097", set("spec/match/expression", text(4097)), "Too long"},
-		"ExpressionBroken":  {"the Ready condition tells, since Git applies many objects at once", set("spec/match/expression", "((("), ""},
+		"ExpressionBroken":  {"the Ready condition reports it, because Git applies many objects at once", set("spec/match/expression", "((("), ""},
 	}
 	for _, field := range []string{"branches", "deploymentTypes", "repositories"} {
 		path := "spec/match/" + field
@@ -104,7 +104,7 @@ func TestTriggerDurations(t *testing.T) {
 		add("Number", "30 what?", 30, "must be of type string")
 		add("Days", "Go has no days", "1d", form)
 		add("Space", "not as Go has it", "1h 30m", form)
-		add("Empty", "left out is not the same as empty", "", form)
+		add("Empty", "an empty value is not the same as none", "", form)
 		add("Fast", "microseconds are for others", "1000000us", form)
 	}
 	submit(t, trigger, rows)

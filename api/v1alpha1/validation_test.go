@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(apiserver.Run(m)) }
 
-// edit changes an object, as somebody does who writes YAML by hand.
+// edit changes an object, as a person who writes YAML by hand could.
 type edit func(object map[string]any)
 
 // set gives the field at path, of keys with slashes between them, a value.

@@ -78,7 +78,7 @@ func TestLeaderAnHourAhead(t *testing.T) {
 	if err := s.Client.Create(t.Context(), early); err != nil {
 		t.Fatal(err)
 	}
-	await(t, "the run to be looked at", func() bool { return tm.state(t, early) != "" })
+	await(t, "the run to be reconciled", func() bool { return tm.state(t, early) != "" })
 	if got := tm.state(t, early); got != v1alpha1.ReasonQueued {
 		t.Errorf("the run is %s, want it to wait for its Trigger", got)
 	}

@@ -116,7 +116,7 @@ func BenchmarkSign(b *testing.B) {
 	fmt.Printf("SIGN requests_per_second=%.0f p99_ms=%.2f store_connections=%d\n",
 		float64(b.N)/b.Elapsed().Seconds(), float64(p99.Microseconds())/1000, connections.Load())
 	if connections.Load() != 0 {
-		b.Error("signing asked the store")
+		b.Error("signing sent a request to the store")
 	}
 }
 

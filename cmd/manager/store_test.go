@@ -17,7 +17,7 @@ func TestRoots(t *testing.T) {
 	if os.Getenv("POSTFLIGHT_TEST_ROOTS") != "" {
 		roots, err := x509.SystemCertPool()
 		if err != nil || roots.Equal(x509.NewCertPool()) {
-			t.Fatalf("nobody is trusted: %v", err)
+			t.Fatalf("no certificate authority is trusted: %v", err)
 		}
 		return
 	}

@@ -19,7 +19,7 @@ func harmless(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool { return r != ' ' && !unicode.IsPrint(r) }) && !strings.HasPrefix(text, "::")
 }
 
-// No text that somebody wrote may control the terminal of somebody else.
+// Untrusted text must not control the terminal.
 func TestEveryTextIsClean(t *testing.T) {
 	key := &v1alpha1.APIKey{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "ci"}, Spec: v1alpha1.APIKeySpec{Description: hostile}}
 	run := aRun("a", exitCode1, func(s *v1alpha1.Suite) {

@@ -253,7 +253,11 @@ func TestKeysListShowsRefusedKeys(t *testing.T) {
 }
 
 func TestRunsListStates(t *testing.T) {
-	for state, want := range map[string]string{"": "", "Failed": "Failed", "timedout": "TimedOut", "starting": "Starting", "bogus": "!"} {
+	cases := map[string]string{"": "", "new": "New", "timedout": "TimedOut", "bogus": "!"}
+	for _, state := range v1alpha1.States() {
+		cases[state] = state
+	}
+	for state, want := range cases {
 		o := &runsListOptions{state: state}
 		if err := o.checkState(); (err != nil) != (want == "!") || err == nil && o.state != want {
 			t.Errorf("%q: %q, %v, want %q", state, o.state, err, want)

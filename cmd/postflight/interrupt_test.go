@@ -30,7 +30,7 @@ func TestInterrupted(t *testing.T) {
 	}{
 		"no error":             {ctx: canceled, want: "<nil>"},
 		"a request":            {ctx: canceled, err: request, want: "interrupted.", code: -1},
-		"with the cause":       {reason: "net/http tells it instead of the error of the context", ctx: canceled, err: fmt.Errorf("x: %w", quit), want: "interrupted.", code: -1},
+		"with the cause":       {reason: "net/http returns the cause instead of the error of the context", ctx: canceled, err: fmt.Errorf("x: %w", quit), want: "interrupted.", code: -1},
 		"with a code":          {ctx: canceled, err: exitTroubleError(request), want: "interrupted.", code: exitTrouble},
 		"another error":        {reason: "it had come before", ctx: canceled, err: exitf(exitFailed, "failed"), want: "failed", code: exitFailed},
 		"no time left":         {ctx: late, err: context.DeadlineExceeded, want: "context deadline exceeded", code: -1},
@@ -49,7 +49,7 @@ func TestInterrupted(t *testing.T) {
 func TestNotifyInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // until then, nobody notices that the client has gone
+		_, _ = io.Copy(io.Discard, r.Body) // before that, the server does not notice that the client is gone
 		cancel()
 		<-r.Context().Done()
 	}))

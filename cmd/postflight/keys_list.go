@@ -60,7 +60,7 @@ func (o *keysListOptions) run(ctx context.Context) error {
 	})
 }
 
-// state of a key, as far as its object tells: the manager may not have seen a new one.
+// state of a key as its object shows it; the manager may not have seen a new one.
 func (o *keysListOptions) state(k *v1alpha1.APIKey) string {
 	ready := meta.FindStatusCondition(k.Status.Conditions, v1alpha1.ConditionReady)
 	switch {

@@ -41,7 +41,7 @@ func TestInterruptsEndIt(t *testing.T) {
 		"explain":      {args: []string{"explain"}, begun: "Trying again", code: 3, says: "Error: interrupted\n"},
 		"waits":        {args: []string{"wait", "a"}, begun: "Trying again", code: 3, says: "the run goes on"},
 		"key is typed": {args: []string{"keys", "create", "a", "--from-stdin", "--kubeconfig", config}, code: 1, says: "Error: interrupted\n"},
-		"nobody writes": {reason: "the first interrupt cannot end what the system does, the second does",
+		"without a writer": {reason: "the first interrupt cannot end what the system does, the second does",
 			args: []string{"upload", fifo}, code: -1},
 	}
 	for name, tc := range cases {

@@ -42,7 +42,7 @@ func newRunsList() *cobra.Command {
 	return cmd
 }
 
-var states = append([]string{stateNew}, v1alpha1.States...)
+var states = append([]string{stateNew}, v1alpha1.States()...)
 
 // checkState accepts a state in any case.
 func (o *runsListOptions) checkState() error {

@@ -39,26 +39,26 @@ func TestRunsLogs(t *testing.T) {
 	again.Status.InitContainerStatuses[0].LastTerminationState = ended(3)
 	const none, both = "", "test  fake logs\nbrowser  fake logs\n"
 	cases := map[string]struct {
-		reason string
-		pod    *corev1.Pod
-		logs   runsLogsOptions
-		want   string
-		asked  string // the containers whose logs were requested
-		says   string
+		reason    string
+		pod       *corev1.Pod
+		logs      runsLogsOptions
+		want      string
+		requested string // the containers whose logs were requested
+		says      string
 	}{
-		"tests":             {pod: aPod(corev1.PodRunning, ended(0), runs), want: both, asked: "test browser"},
-		"tests that failed": {pod: aPod(corev1.PodFailed, ended(0), ended(1)), want: both, asked: "test browser"},
-		"one of the tests":  {pod: aPod(corev1.PodRunning, ended(0), runs), logs: runsLogsOptions{container: "browser"}, want: "fake logs", asked: "browser"},
-		"download, by name": {pod: aPod(corev1.PodRunning, ended(0), runs), logs: runsLogsOptions{container: "postflight-fetch"}, want: "fake logs", asked: "postflight-fetch"},
+		"tests":             {pod: aPod(corev1.PodRunning, ended(0), runs), want: both, requested: "test browser"},
+		"tests that failed": {pod: aPod(corev1.PodFailed, ended(0), ended(1)), want: both, requested: "test browser"},
+		"one of the tests":  {pod: aPod(corev1.PodRunning, ended(0), runs), logs: runsLogsOptions{container: "browser"}, want: "fake logs", requested: "browser"},
+		"download, by name": {pod: aPod(corev1.PodRunning, ended(0), runs), logs: runsLogsOptions{container: "postflight-fetch"}, want: "fake logs", requested: "postflight-fetch"},
 		"download, by name, while it runs": {pod: aPod(corev1.PodPending, runs, waiting), logs: runsLogsOptions{container: "postflight-fetch"},
-			want: "fake logs", asked: "postflight-fetch"},
+			want: "fake logs", requested: "postflight-fetch"},
 		"download, followed by name": {pod: aPod(corev1.PodPending, runs, waiting), logs: runsLogsOptions{container: "postflight-fetch", follow: true},
-			want: "fake logs", asked: "postflight-fetch"},
-		"download that failed": {reason: "the kubelet has no log of the tests", pod: aPod(corev1.PodFailed, ended(3), waiting), want: "fake logs", asked: "postflight-fetch",
+			want: "fake logs", requested: "postflight-fetch"},
+		"download that failed": {reason: "the kubelet has no log of the tests", pod: aPod(corev1.PodFailed, ended(3), waiting), want: "fake logs", requested: "postflight-fetch",
 			says: "No test has started. This is the log of the init container postflight-fetch, which failed with exit code 3."},
-		"download that runs":     {pod: aPod(corev1.PodPending, runs, waiting), want: "fake logs", asked: "postflight-fetch", says: "which is running"},
-		"download begins again":  {pod: again, want: "fake logs", asked: "postflight-fetch", says: "failed with exit code 3"},
-		"download has ended":     {pod: aPod(corev1.PodPending, ended(0), waiting), want: "fake logs", asked: "postflight-fetch", says: "which has ended"},
+		"download that runs":     {pod: aPod(corev1.PodPending, runs, waiting), want: "fake logs", requested: "postflight-fetch", says: "which is running"},
+		"download begins again":  {pod: again, want: "fake logs", requested: "postflight-fetch", says: "failed with exit code 3"},
+		"download has ended":     {pod: aPod(corev1.PodPending, ended(0), waiting), want: "fake logs", requested: "postflight-fetch", says: "which has ended"},
 		"nothing has started":    {pod: aPod(corev1.PodPending, waiting, waiting), want: none, says: "has no pod with a log. Its state is Running: The pod runs."},
 		"a container of no name": {pod: aPod(corev1.PodFailed, ended(0), ended(1)), logs: runsLogsOptions{container: "nope"}, says: `no container "nope", but postflight-fetch, test, browser`},
 		"a test not yet started": {pod: aPod(corev1.PodPending, runs, waiting), logs: runsLogsOptions{container: "test"}, says: "has no pod with a log"},
@@ -76,8 +76,8 @@ func TestRunsLogs(t *testing.T) {
 			if out.String() != tc.want || (err == nil) != (tc.want != "") {
 				t.Errorf("%s: %v: %q, want %q", tc.reason, err, out, tc.want)
 			}
-			if got := asked(&tc.logs.cluster); got != tc.asked {
-				t.Errorf("%s: asked for logs of %q, want %q", tc.reason, got, tc.asked)
+			if got := requested(&tc.logs.cluster); got != tc.requested {
+				t.Errorf("%s: requested logs of %q, want %q", tc.reason, got, tc.requested)
 			}
 			if all := fmt.Sprint(log, err); !strings.Contains(all, tc.says) {
 				t.Errorf("%q is not said in\n%s", tc.says, all)
@@ -98,8 +98,8 @@ func TestRunsLogsFollowedWaitForTheTests(t *testing.T) {
 	}
 }
 
-// asked are the containers whose logs were requested.
-func asked(c *cluster) string {
+// requested returns the containers whose logs were requested.
+func requested(c *cluster) string {
 	var containers []string
 	for _, action := range c.pods.(*kubefake.Clientset).Actions() {
 		if options, ok := action.(clienttesting.GenericAction).GetValue().(*corev1.PodLogOptions); ok {

@@ -48,7 +48,7 @@ func (o *runsRerunOptions) run(ctx context.Context, name string) error {
 		rerun := suite.Rerun(s, trigger.UID, attempt, request)
 		err := o.client.Create(ctx, rerun)
 		if apierrors.IsAlreadyExists(err) {
-			continue // somebody else's attempt
+			continue // another user's attempt
 		}
 		if err != nil {
 			return o.explainError(err, "a run")

@@ -1,5 +1,5 @@
 // Package apierror classifies the answers of an API server where their codes are ambiguous. It is the only
-// place that looks at the text of such an error.
+// place that matches the text of such an error.
 package apierror
 
 import (
@@ -21,7 +21,7 @@ var (
 )
 
 // Starting reports whether an API server may answer so only until it has loaded its roles, quotas, policies
-// and custom resources. An answer that is not in the API server's format comes from a proxy, and says as little.
+// and custom resources. An answer that is not in the API server's format comes from a proxy, and is temporary, too.
 func Starting(err error) bool {
 	return apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) ||
 		MissingRight(err) || forbidden(err, notReady)
@@ -85,7 +85,7 @@ func NamespaceGone(err error) bool {
 	return details != nil && details.Kind == "namespaces"
 }
 
-// Message is what the API server says, without what callers put around it and without a full stop at the end.
+// Message is the API server's own message, without the context that callers add and without the final full stop.
 func Message(err error) string {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {

@@ -20,7 +20,7 @@ var jobs = schema.GroupResource{Group: "batch", Resource: "jobs"}
 
 func forbidden(why string) error { return apierrors.NewForbidden(jobs, "run", errors.New(why)) }
 
-// byProxy is what the client makes of an answer that is no object of Kubernetes.
+// byProxy is the error of the client for an answer that is no object of Kubernetes.
 func byProxy(code int) error {
 	return apierrors.NewGenericServerResponse(code, "GET", jobs, "run", "<html>", 0, true)
 }
@@ -48,7 +48,7 @@ func TestClasses(t *testing.T) {
 		"NotReady":      {"Admission has not synced yet.", forbidden("not yet ready to handle request"), is{"starting": true, "retryable": true}},
 		"QuotaUnknown":  {"The quota controller has not seen a quota yet.", forbidden("status unknown for quota: jobs, resources: count/jobs.batch"), is{"starting": true, "retryable": true}},
 		"QuotaExceeded": {"Only a deletion helps.", forbidden("exceeded quota: jobs"), is{"quota": true}},
-		"QuotaMaximum":  {"Other admission plugins use other words.", forbidden("maximum memory usage per quota"), is{"quota": true}},
+		"QuotaMaximum":  {"Other admission plugins have other messages.", forbidden("maximum memory usage per quota"), is{"quota": true}},
 		"QuotaInSpec":   {"A quota is refused as Forbidden only.", apierrors.NewBadRequest("exceeded quota"), is{"rejected": true}},
 		"Policy":        {"A policy is final.", forbidden("ValidatingAdmissionPolicy 'p' denied request"), is{"rejected": true}},
 		"NoRole": {"Roles may not be loaded yet.",
@@ -56,7 +56,7 @@ func TestClasses(t *testing.T) {
 			is{"starting": true, "missingRight": true, "retryable": true}},
 		"Gone":              {"The object does not exist.", apierrors.NewNotFound(jobs, "run"), is{"notFound": true, "rejected": true}},
 		"GoneWrapped":       {"Wrapping changes nothing.", fmt.Errorf("observe: %w", apierrors.NewNotFound(jobs, "run")), is{"notFound": true, "rejected": true}},
-		"NotFoundByProxy":   {"A load balancer knows no objects.", byProxy(http.StatusNotFound), is{"starting": true, "retryable": true}},
+		"NotFoundByProxy":   {"A load balancer has no objects.", byProxy(http.StatusNotFound), is{"starting": true, "retryable": true}},
 		"ForbiddenByProxy":  {"Nor does it know roles.", byProxy(http.StatusForbidden), is{"starting": true, "retryable": true}},
 		"Invalid":           {"The schema is final.", apierrors.NewInvalid(schema.GroupKind{Kind: "Job"}, "run", nil), is{"rejected": true}},
 		"TooLargeForServer": {"A larger limit is not coming.", apierrors.NewRequestEntityTooLargeError("limit is 3145728"), is{"tooLarge": true, "rejected": true}},
@@ -64,11 +64,11 @@ func TestClasses(t *testing.T) {
 		"TooLargeForGRPC":   {"Likewise.", apierrors.NewInternalError(errors.New("trying to send message larger than max (3 vs. 2)")), is{"tooLarge": true, "rejected": true}},
 		"Internal":          {"It may pass.", apierrors.NewInternalError(errors.New("etcdserver: leader changed")), is{"retryable": true}},
 		"Unavailable":       {"It may pass.", apierrors.NewServiceUnavailable("etcd"), is{"retryable": true}},
-		"TooMany":           {"Priority and fairness asks to wait.", apierrors.NewTooManyRequests("later", 1), is{"retryable": true}},
+		"TooMany":           {"Priority and fairness requires a pause.", apierrors.NewTooManyRequests("later", 1), is{"retryable": true}},
 		"Timeout":           {"The API server gave up.", apierrors.NewTimeoutError("slow", 1), is{"retryable": true}},
 		"Unauthorized":      {"Tokens are renewed.", apierrors.NewUnauthorized("expired"), is{"retryable": true}},
 		"Conflict":          {"Two writers met.", apierrors.NewConflict(jobs, "run", errors.New("modified")), is{"retryable": true}},
-		"AlreadyExists":     {"That is a success, or somebody else's.", apierrors.NewAlreadyExists(jobs, "run"), is{}},
+		"AlreadyExists":     {"The object may be our own, or another one.", apierrors.NewAlreadyExists(jobs, "run"), is{}},
 		"NoNamespace":       {"It was deleted.", apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "demo"), is{"notFound": true, "rejected": true, "namespaceGone": true}},
 		"Terminating":       {"It will be deleted.", terminating(), is{"rejected": true, "namespaceGone": true}},
 	} {

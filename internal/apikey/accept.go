@@ -70,7 +70,7 @@ func validity(k *v1alpha1.APIKey, now time.Time) Verdict {
 // Select finds the APIKey of a presented key; nil if none is accepted. sameHash are the APIKeys with the hash
 // of the key, in the namespace that it names, or in all namespaces if it names none.
 func Select(key string, sameHash []v1alpha1.APIKey, claims Claims, now time.Time) *v1alpha1.APIKey {
-	if len(key) < minOpaque { // it can be guessed, even if somebody created an APIKey for it
+	if len(key) < minOpaque { // it can be guessed, even if it has an APIKey
 		return nil
 	}
 	namespace := Namespace(key)

@@ -48,7 +48,7 @@ func TestJudge(t *testing.T) {
 		"copy of a Team":               {key: in("acme"), others: []v1alpha1.APIKey{in("rival")}, want: apikey.UsedTwice},
 		"younger copy of a Team":       {reason: "the older one may be the forged one", key: in("acme", older), others: []v1alpha1.APIKey{in("rival")}, want: apikey.UsedTwice},
 		"copy of a Team, suspended":    {reason: "it is still unclear whose it is", key: in("acme"), others: []v1alpha1.APIKey{in("rival", suspended)}, want: apikey.UsedTwice},
-		"copy of a claimed namespace":  {reason: "somebody owns it", key: in("acme"), others: []v1alpha1.APIKey{in("claimed")}, want: apikey.UsedTwice},
+		"copy of a claimed namespace":  {reason: "a Team owns the other namespace", key: in("acme"), others: []v1alpha1.APIKey{in("claimed")}, want: apikey.UsedTwice},
 		"copy that names":              {reason: "it is looked up there only", key: in("acme"), others: []v1alpha1.APIKey{in("rival", names)}, want: apikey.Accepted},
 		"names, copy of a Team":        {reason: "it is looked up here only", key: in("acme", names), others: []v1alpha1.APIKey{in("rival")}, want: apikey.Accepted},
 		"same namespace":               {key: in("acme"), others: []v1alpha1.APIKey{in("acme")}, want: apikey.Accepted},

@@ -42,7 +42,7 @@ func TestNewKeysAreRecognised(t *testing.T) {
 
 const random = "0123456789ABCDEFGHIJKLMNOPQRSTUV"
 
-// The forms are a promise to secret scanners and to keys in use: these must be recognised for ever.
+// Secret scanners and keys in use rely on these formats, so they must never change.
 func TestFormsAreStable(t *testing.T) {
 	for key, namespace := range map[string]string{
 		"pf_" + random + "1ggZdL":                                 "",
@@ -55,7 +55,7 @@ func TestFormsAreStable(t *testing.T) {
 	}
 }
 
-// TestNamespace: what was changed, cut or made by others names no namespace.
+// TestNamespace: a key that was changed, truncated or made by another program names no namespace.
 func TestNamespace(t *testing.T) {
 	good := apikey.New("acme")
 	cases := map[string]struct {

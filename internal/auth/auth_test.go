@@ -85,7 +85,7 @@ func (x *indexer) IndexField(_ context.Context, o client.Object, field string, e
 	return nil
 }
 
-// authenticator is at noon, and has just seen the API server.
+// authenticator has a clock that shows noon, and has just reached the API server.
 func authenticator(reader client.Reader) *Authenticator {
 	return &Authenticator{Config{
 		Reader: reader, Staleness: func() time.Duration { return 0 }, Used: func(*v1alpha1.APIKey) {}, Clock: clocktesting.NewFakePassiveClock(noon),
@@ -96,50 +96,51 @@ func request(authorization ...string) *http.Request {
 	return &http.Request{Header: http.Header{"Authorization": authorization}}
 }
 
+var authenticateCases = map[string]struct {
+	reason  string
+	objects []client.Object
+	stale   time.Duration
+	token   string // "secret-of-16-chars" by default
+	want    *Error
+	team    string
+}{
+	"good key":                      {objects: []client.Object{team("acme"), key("acme", "ci", "secret-of-16-chars")}, team: "acme"},
+	"team with another namespace":   {objects: []client.Object{team("acme", in("acme-ci")), key("acme-ci", "ci", "secret-of-16-chars")}, team: "acme"},
+	"no such key":                   {objects: []client.Object{team("acme"), key("acme", "ci", "other")}, want: ErrUnauthenticated},
+	"short key":                     {reason: "a short key can be guessed", token: "secret-of-15-ch", objects: []client.Object{team("acme"), key("acme", "ci", "secret-of-15-ch")}, want: ErrUnauthenticated},
+	"suspended key":                 {objects: []client.Object{team("acme"), key("acme", "ci", "secret-of-16-chars", suspendedKey)}, want: ErrUnauthenticated},
+	"key that expires later":        {objects: []client.Object{team("acme"), key("acme", "ci", "secret-of-16-chars", expires(noon.Add(time.Second)))}, team: "acme"},
+	"key that expires now":          {reason: "expiresAt is when it stops", objects: []client.Object{team("acme"), key("acme", "ci", "secret-of-16-chars", expires(noon))}, want: ErrUnauthenticated},
+	"expired key":                   {objects: []client.Object{team("acme"), key("acme", "ci", "secret-of-16-chars", expires(noon.Add(-time.Hour)))}, want: ErrUnauthenticated},
+	"key that is being deleted":     {reason: "to delete a key is to revoke it", objects: []client.Object{team("acme"), key("acme", "ci", "secret-of-16-chars", deletedKey)}, want: ErrUnauthenticated},
+	"suspended team":                {objects: []client.Object{team("acme", suspendedTeam), key("acme", "ci", "secret-of-16-chars")}, want: ErrTeamSuspended},
+	"suspended team, suspended key": {reason: "the answer to a wrong key reveals nothing about the team", objects: []client.Object{team("acme", suspendedTeam), key("acme", "ci", "secret-of-16-chars", suspendedKey)}, want: ErrUnauthenticated},
+	"no team":                       {objects: []client.Object{team("other"), key("acme", "ci", "secret-of-16-chars")}, want: ErrUnauthenticated},
+	"the team's namespace is another": {reason: "a team of the namespace's name does not own it", objects: []client.Object{team("acme", in("acme-ci")), key("acme", "ci", "secret-of-16-chars")},
+		want: ErrUnauthenticated},
+	"two teams claim the namespace":         {objects: []client.Object{team("acme"), team("rival", in("acme")), key("acme", "ci", "secret-of-16-chars")}, want: ErrUnauthenticated},
+	"the same key in two namespaces":        {objects: []client.Object{team("acme"), team("rival"), key("acme", "ci", "secret-of-16-chars"), key("rival", "ci", "secret-of-16-chars")}, want: ErrUnauthenticated},
+	"and one of them is suspended":          {reason: "it is still unclear whose it is", objects: []client.Object{team("acme"), team("rival"), key("acme", "ci", "secret-of-16-chars"), key("rival", "ci", "secret-of-16-chars", suspendedKey)}, want: ErrUnauthenticated},
+	"and one of them has no team":           {reason: "only namespaces of Teams count", objects: []client.Object{team("acme"), key("a", "a", "secret-of-16-chars"), key("acme", "ci", "secret-of-16-chars"), key("rival", "ci", "secret-of-16-chars")}, team: "acme"},
+	"the same key twice, one team":          {objects: []client.Object{team("acme"), key("acme", "a", "secret-of-16-chars"), key("acme", "b", "secret-of-16-chars")}, team: "acme"},
+	"and one of them is suspended, 2":       {reason: "revoking one revokes the key", objects: []client.Object{team("acme"), key("acme", "a", "secret-of-16-chars"), key("acme", "b", "secret-of-16-chars", suspendedKey)}, want: ErrUnauthenticated},
+	"named key":                             {token: named, objects: []client.Object{team("acme"), key("acme", "ci", named, names)}, team: "acme"},
+	"named key, by hand":                    {reason: "the key itself says so", token: named, objects: []client.Object{team("acme"), key("acme", "ci", named)}, team: "acme"},
+	"copies of a named key elsewhere":       {reason: "it is looked up at home", token: named, objects: []client.Object{team("acme"), team("a"), key("a", "ci", named, names), key("b", "ci", named), key("acme", "ci", named, names)}, team: "acme"},
+	"named key, suspended copy of the team": {reason: "revoking one revokes the key", token: named, objects: []client.Object{team("acme"), key("acme", "ci", named, names), key("acme", "old", named, suspendedKey)}, want: ErrUnauthenticated},
+	"named key elsewhere":                   {reason: "an earlier one must not get its notifications", token: named, objects: []client.Object{team("acme"), team("rival"), key("rival", "ci", named)}, want: ErrUnauthenticated},
+	"named key, no team":                    {token: named, objects: []client.Object{team("rival"), key("acme", "ci", named, names), key("rival", "ci", named)}, want: ErrUnauthenticated},
+	"named key, expired":                    {token: named, objects: []client.Object{team("acme"), key("acme", "ci", named, expires(noon))}, want: ErrUnauthenticated},
+	"opaque key said to be named":           {reason: "it names nothing", objects: []client.Object{team("acme"), key("acme", "ci", "secret-of-16-chars", names)}, want: ErrUnauthenticated},
+	"copy said to be named":                 {reason: "it has no effect on an opaque key", objects: []client.Object{team("acme"), team("a"), key("a", "ci", "secret-of-16-chars", names), key("acme", "ci", "secret-of-16-chars")}, team: "acme"},
+	"copy in a namespace of two Teams":      {reason: "a Team owns the other namespace", objects: []client.Object{team("acme"), team("a"), team("b", in("a")), key("a", "ci", "secret-of-16-chars"), key("acme", "ci", "secret-of-16-chars")}, want: ErrUnauthenticated},
+	"a wrong checksum":                      {reason: "that is an opaque key", token: named + "0", objects: []client.Object{team("rival"), key("rival", "ci", named+"0")}, team: "rival"},
+	"API server away for 10 minutes":        {objects: []client.Object{team("acme"), key("acme", "ci", "secret-of-16-chars")}, stale: 10 * time.Minute, team: "acme"},
+	"API server away for longer":            {objects: []client.Object{team("acme"), key("acme", "ci", "secret-of-16-chars")}, stale: 10*time.Minute + 1, want: unavailable(nil)},
+}
+
 func TestAuthenticate(t *testing.T) {
-	cases := map[string]struct {
-		reason  string
-		objects []client.Object
-		stale   time.Duration
-		token   string // "secret-of-16-chars" by default
-		want    *Error
-		team    string
-	}{
-		"good key":                      {objects: []client.Object{team("acme"), key("acme", "ci", "secret-of-16-chars")}, team: "acme"},
-		"team with another namespace":   {objects: []client.Object{team("acme", in("acme-ci")), key("acme-ci", "ci", "secret-of-16-chars")}, team: "acme"},
-		"no such key":                   {objects: []client.Object{team("acme"), key("acme", "ci", "other")}, want: ErrUnauthenticated},
-		"short key":                     {reason: "whoever made it, it can be guessed", token: "secret-of-15-ch", objects: []client.Object{team("acme"), key("acme", "ci", "secret-of-15-ch")}, want: ErrUnauthenticated},
-		"suspended key":                 {objects: []client.Object{team("acme"), key("acme", "ci", "secret-of-16-chars", suspendedKey)}, want: ErrUnauthenticated},
-		"key that expires later":        {objects: []client.Object{team("acme"), key("acme", "ci", "secret-of-16-chars", expires(noon.Add(time.Second)))}, team: "acme"},
-		"key that expires now":          {reason: "expiresAt is when it stops", objects: []client.Object{team("acme"), key("acme", "ci", "secret-of-16-chars", expires(noon))}, want: ErrUnauthenticated},
-		"expired key":                   {objects: []client.Object{team("acme"), key("acme", "ci", "secret-of-16-chars", expires(noon.Add(-time.Hour)))}, want: ErrUnauthenticated},
-		"key that is being deleted":     {reason: "to delete a key is to revoke it", objects: []client.Object{team("acme"), key("acme", "ci", "secret-of-16-chars", deletedKey)}, want: ErrUnauthenticated},
-		"suspended team":                {objects: []client.Object{team("acme", suspendedTeam), key("acme", "ci", "secret-of-16-chars")}, want: ErrTeamSuspended},
-		"suspended team, suspended key": {reason: "a wrong key learns nothing of the team", objects: []client.Object{team("acme", suspendedTeam), key("acme", "ci", "secret-of-16-chars", suspendedKey)}, want: ErrUnauthenticated},
-		"no team":                       {objects: []client.Object{team("other"), key("acme", "ci", "secret-of-16-chars")}, want: ErrUnauthenticated},
-		"the team's namespace is another": {reason: "a team of the namespace's name does not own it", objects: []client.Object{team("acme", in("acme-ci")), key("acme", "ci", "secret-of-16-chars")},
-			want: ErrUnauthenticated},
-		"two teams claim the namespace":         {objects: []client.Object{team("acme"), team("rival", in("acme")), key("acme", "ci", "secret-of-16-chars")}, want: ErrUnauthenticated},
-		"the same key in two namespaces":        {objects: []client.Object{team("acme"), team("rival"), key("acme", "ci", "secret-of-16-chars"), key("rival", "ci", "secret-of-16-chars")}, want: ErrUnauthenticated},
-		"and one of them is suspended":          {reason: "it is still unclear whose it is", objects: []client.Object{team("acme"), team("rival"), key("acme", "ci", "secret-of-16-chars"), key("rival", "ci", "secret-of-16-chars", suspendedKey)}, want: ErrUnauthenticated},
-		"and one of them has no team":           {reason: "only namespaces of Teams count", objects: []client.Object{team("acme"), key("a", "a", "secret-of-16-chars"), key("acme", "ci", "secret-of-16-chars"), key("rival", "ci", "secret-of-16-chars")}, team: "acme"},
-		"the same key twice, one team":          {objects: []client.Object{team("acme"), key("acme", "a", "secret-of-16-chars"), key("acme", "b", "secret-of-16-chars")}, team: "acme"},
-		"and one of them is suspended, 2":       {reason: "revoking one revokes the key", objects: []client.Object{team("acme"), key("acme", "a", "secret-of-16-chars"), key("acme", "b", "secret-of-16-chars", suspendedKey)}, want: ErrUnauthenticated},
-		"named key":                             {token: named, objects: []client.Object{team("acme"), key("acme", "ci", named, names)}, team: "acme"},
-		"named key, by hand":                    {reason: "the key itself says so", token: named, objects: []client.Object{team("acme"), key("acme", "ci", named)}, team: "acme"},
-		"copies of a named key elsewhere":       {reason: "it is looked up at home", token: named, objects: []client.Object{team("acme"), team("a"), key("a", "ci", named, names), key("b", "ci", named), key("acme", "ci", named, names)}, team: "acme"},
-		"named key, suspended copy of the team": {reason: "revoking one revokes the key", token: named, objects: []client.Object{team("acme"), key("acme", "ci", named, names), key("acme", "old", named, suspendedKey)}, want: ErrUnauthenticated},
-		"named key elsewhere":                   {reason: "an earlier one must not get its notifications", token: named, objects: []client.Object{team("acme"), team("rival"), key("rival", "ci", named)}, want: ErrUnauthenticated},
-		"named key, no team":                    {token: named, objects: []client.Object{team("rival"), key("acme", "ci", named, names), key("rival", "ci", named)}, want: ErrUnauthenticated},
-		"named key, expired":                    {token: named, objects: []client.Object{team("acme"), key("acme", "ci", named, expires(noon))}, want: ErrUnauthenticated},
-		"opaque key said to be named":           {reason: "it names nothing", objects: []client.Object{team("acme"), key("acme", "ci", "secret-of-16-chars", names)}, want: ErrUnauthenticated},
-		"copy said to be named":                 {reason: "it has no effect on an opaque key", objects: []client.Object{team("acme"), team("a"), key("a", "ci", "secret-of-16-chars", names), key("acme", "ci", "secret-of-16-chars")}, team: "acme"},
-		"copy in a namespace of two Teams":      {reason: "somebody owns it", objects: []client.Object{team("acme"), team("a"), team("b", in("a")), key("a", "ci", "secret-of-16-chars"), key("acme", "ci", "secret-of-16-chars")}, want: ErrUnauthenticated},
-		"a wrong checksum":                      {reason: "that is an opaque key", token: named + "0", objects: []client.Object{team("rival"), key("rival", "ci", named+"0")}, team: "rival"},
-		"API server away for 10 minutes":        {objects: []client.Object{team("acme"), key("acme", "ci", "secret-of-16-chars")}, stale: 10 * time.Minute, team: "acme"},
-		"API server away for longer":            {objects: []client.Object{team("acme"), key("acme", "ci", "secret-of-16-chars")}, stale: 10*time.Minute + 1, want: unavailable(nil)},
-	}
-	for name, tc := range cases {
+	for name, tc := range authenticateCases {
 		t.Run(name, func(t *testing.T) {
 			used := 0
 			a := authenticator(cluster(t, interceptor.Funcs{}, tc.objects...))
@@ -160,7 +161,7 @@ func TestAuthenticate(t *testing.T) {
 	}
 }
 
-// TestEveryKeyCostsTheSame: the same look-ups, whatever is wrong.
+// TestEveryKeyCostsTheSame: every wrong key causes the same look-ups.
 func TestEveryKeyCostsTheSame(t *testing.T) {
 	for _, authorization := range [][]string{nil, {"Bearer"}, {"Bearer no"}, {"Bearer expired"}, {"Bearer secret-of-16-chars"}, {"Bearer a b"}, {"Bearer " + named}, {"Bearer " + apikey.New("nowhere")}, {"Bearer orphan"}} {
 		lists := 0

@@ -71,7 +71,7 @@ func (p *APIServerProbe) Staleness() time.Duration {
 }
 
 // Lost is a check for /readyz: it fails once the API server was away for longer than a notification can be
-// held, because every new one would then be held in vain.
+// held, because a new one would time out.
 func (p *APIServerProbe) Lost(holdBudget time.Duration) func(*http.Request) error {
 	return func(*http.Request) error {
 		if stale := p.Staleness(); stale > max(holdBudget, minLost) {
@@ -143,7 +143,7 @@ func (p *APIServerProbe) interval(err error) time.Duration {
 	}
 }
 
-// Probe asks once. Start does so repeatedly; call it before if you need the offset earlier. If it fails,
+// Probe sends one request. Start does so repeatedly; call it before if you need the offset earlier. If it fails,
 // Staleness grows and the offset stays as it is.
 func (p *APIServerProbe) Probe(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)

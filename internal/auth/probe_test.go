@@ -61,7 +61,7 @@ func TestStaleness(t *testing.T) {
 	}
 }
 
-// TestLost: not ready once whatever comes would be held for nothing, and ready with the next answer.
+// TestLost: the replica is not ready once a new notification would time out, and ready again with the next answer.
 func TestLost(t *testing.T) {
 	c := newProbed()
 	_ = c.Probe(t.Context())
@@ -71,7 +71,7 @@ func TestLost(t *testing.T) {
 	}{
 		{45 * time.Second, 45 * time.Second, false},
 		{46 * time.Second, 45 * time.Second, true},
-		{10 * time.Second, time.Second, false}, // or one probe that failed would do
+		{10 * time.Second, time.Second, false}, // otherwise, one failed probe would be enough
 		{16 * time.Second, time.Second, true},
 	}
 	for _, tc := range cases {
@@ -117,8 +117,8 @@ func TestClockOffset(t *testing.T) {
 	}
 }
 
-// TestMeasuredBeforeServing: one answer is enough where the clocks agree, and several are asked for where
-// they do not, but not for ever.
+// TestMeasuredBeforeServing: one answer is enough if the clocks agree. If they do not, several are needed, for a
+// limited time.
 func TestMeasuredBeforeServing(t *testing.T) {
 	agreed, wrong, away := newProbed(), newProbed(), newProbed()
 	wrong.ours, away.err = time.Hour, errors.New("refused")

@@ -17,7 +17,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// drain writes what is queued, and no more.
+// drain writes what is queued at the moment.
 func (u *Usage) drain(ctx context.Context) {
 	for len(u.queue) > 0 {
 		u.writeOrLog(ctx, <-u.queue)
@@ -72,7 +72,7 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// TestUsageNeverBlocks: with nobody writing, and more keys than the queue holds.
+// TestUsageNeverBlocks records more keys than the queue holds while no writer runs.
 func TestUsageNeverBlocks(t *testing.T) {
 	u := NewUsage(cluster(t, interceptor.Funcs{}), clocktesting.NewFakePassiveClock(noon))
 	for i := range 2 * usageQueue {

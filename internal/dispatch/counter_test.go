@@ -21,7 +21,7 @@ func counted(name string, conditions ...metav1.Condition) *v1alpha1.Suite {
 	}
 }
 
-// TestSuiteCounter asks for one more Suite after some have come and gone.
+// TestSuiteCounter reserves one more Suite after some were created and deleted.
 func TestSuiteCounter(t *testing.T) {
 	a, passed := counted("a"), counted("a", v1alpha1.Passed(""))
 	reserve := func(name string, now time.Time) func(*suiteCounter) {
@@ -81,12 +81,12 @@ func TestSuiteCounter(t *testing.T) {
 	}
 }
 
-// TestSuiteCounterForgets namespaces in which there is nothing.
+// TestSuiteCounterForgets: the counter keeps no empty namespaces.
 func TestSuiteCounterForgets(t *testing.T) {
 	c, s := newSuiteCounter(), counted("a")
 	c.observe(nil, s)
 	c.observe(s, nil)
-	_ = c.full("asked", suiteBounds{1, 1}, noon)
+	_ = c.full("read", suiteBounds{1, 1}, noon)
 	key := types.NamespacedName{Namespace: "released", Name: "a"}
 	if err := c.reserve(key, suiteBounds{1, 1}, noon); err != nil {
 		t.Fatal(err)
@@ -143,7 +143,7 @@ func TestBoundOfOneNotification(t *testing.T) {
 	}
 }
 
-// TestRefusedSuiteIsNotCounted: what the API server did not take leaves room for others.
+// TestRefusedSuiteIsNotCounted: a Suite that the API server rejected does not count.
 func TestRefusedSuiteIsNotCounted(t *testing.T) {
 	f := &faults{creates: repeat(5, fault{err: quotaUsedUp})}
 	h := start(t, setup{objects: bound(1), faults: interceptor.Funcs{Create: f.create}})
@@ -157,8 +157,8 @@ func TestRefusedSuiteIsNotCounted(t *testing.T) {
 	}
 }
 
-// TestBoundOfEphemeralEnvironments: a team that can have no more runs gets no more Environments, whatever
-// deployment URLs it names.
+// TestBoundOfEphemeralEnvironments: a team that can have no more runs gets no more Environments either, even for new
+// deployment URLs.
 func TestBoundOfEphemeralEnvironments(t *testing.T) {
 	h := start(t, setup{objects: bound(1)})
 	body := func(i int) string {

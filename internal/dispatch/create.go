@@ -19,8 +19,8 @@ var (
 	errSuiteTerminating = errors.New("the Suite of that name is being deleted") // its Job and pods are not gone
 )
 
-// suiteCreation keeps what is known from one attempt to the next, so that a slow API server is not asked for
-// everything again.
+// suiteCreation keeps the results of earlier attempts, so that no request to a slow API server is repeated without
+// need.
 type suiteCreation struct {
 	*operation
 	trigger  *v1alpha1.Trigger
@@ -94,8 +94,8 @@ func (c *suiteCreation) get(ctx context.Context) error {
 	return errSuiteVanished
 }
 
-// terminating reports whether to wait until a Suite is deleted. One of this call is its result all the same,
-// and another attempt of the run needs no wait.
+// terminating reports whether to wait until a Suite is deleted. There is no need to wait for a Suite that this call
+// created, which is its result anyway, or for another attempt of the run.
 func (c *suiteCreation) terminating(existing *v1alpha1.Suite) bool {
 	return existing.DeletionTimestamp != nil && !c.owns(existing) &&
 		(!suite.SameRun(existing, c.desired) || !suite.RunsAgain(existing, c.desired, nil, c.trigger.Spec.Duplicates))

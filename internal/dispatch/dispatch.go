@@ -1,4 +1,4 @@
-// Package dispatch is the use case: a Notification of a Team becomes Suites, whatever way it came in.
+// Package dispatch is the use case: a Notification of a Team becomes Suites, independent of its format and transport.
 //
 // Dispatch returns when the Suites exist. While the API server is away it tries the same names again, so that
 // neither a retry nor another replica creates a second Suite: see retrier.go and create.go.
@@ -32,7 +32,7 @@ type Config struct {
 	// index.Setup.
 	Cache client.Reader
 
-	// Live asks the API server.
+	// Live reads from the API server.
 	Live client.Reader
 
 	// Writer creates Suites and ephemeral Environments.

@@ -77,7 +77,7 @@ func TestDryRunTellsTheTruth(t *testing.T) {
 	}
 }
 
-// TestPanicOverOneTrigger hides no other's result.
+// TestPanicOverOneTrigger: a panic over one Trigger must not hide the results of others.
 func TestPanicOverOneTrigger(t *testing.T) {
 	h := start(t, setup{objects: acme(trigger("a"), trigger("b")), faults: interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
@@ -95,7 +95,7 @@ func TestPanicOverOneTrigger(t *testing.T) {
 	}
 }
 
-// TestStoredTimesAreTheServers: what is stored is by the API server's clock, whatever this one says.
+// TestStoredTimesAreTheServers: stored times are by the API server's clock, even if the replica's clock is wrong.
 func TestStoredTimesAreTheServers(t *testing.T) {
 	h := start(t, setup{
 		objects: acme(trigger("smoke")),
@@ -113,7 +113,7 @@ func TestStoredTimesAreTheServers(t *testing.T) {
 	}
 }
 
-// TestLargeSuitesAreCreatedFewAtOnce: each is in memory while the API server takes it.
+// TestLargeSuitesAreCreatedFewAtOnce: each is in memory until the API server has stored it.
 func TestLargeSuitesAreCreatedFewAtOnce(t *testing.T) {
 	cases := map[string]struct {
 		reason      string

@@ -108,7 +108,7 @@ func (h *harness) finish(id, first, end string) {
 	}
 }
 
-// TestDuplicateBeyondTheQuota: quotas and policies refuse a create before the name is looked at.
+// TestDuplicateBeyondTheQuota: the API server checks quotas and policies before it checks the name.
 func TestDuplicateBeyondTheQuota(t *testing.T) {
 	f := &faults{creates: append([]fault{{}}, repeat(10, fault{err: quotaUsedUp})...)}
 	h := start(t, setup{objects: acme(trigger("smoke")), faults: interceptor.Funcs{Create: f.create}})
@@ -121,7 +121,7 @@ func TestDuplicateBeyondTheQuota(t *testing.T) {
 	}
 }
 
-// TestNameOfSomethingElse: a name that is taken by what is not this run is no duplicate.
+// TestNameOfSomethingElse: if another object has the name, the notification is no duplicate.
 func TestNameOfSomethingElse(t *testing.T) {
 	cases := map[string]func(*v1alpha1.Suite){
 		"another trigger of that name": func(s *v1alpha1.Suite) { s.Spec.Trigger.UID = "uid-before" },

@@ -40,8 +40,8 @@ func (o *operation) ensureEnvironment(ctx context.Context, t *v1alpha1.Trigger) 
 	return env, nil
 }
 
-// findEnvironment asks the API server for an Environment that the cache does not have, because it may have
-// been created a moment ago. Nil: there is none.
+// findEnvironment reads an Environment that the cache does not have from the API server, because it may have been
+// created a moment ago. Nil: there is none.
 func (o *operation) findEnvironment(ctx context.Context, name string) (*v1alpha1.Environment, error) {
 	key := client.ObjectKey{Namespace: o.namespace, Name: name}
 	env := &v1alpha1.Environment{}

@@ -21,7 +21,7 @@ const (
 	week       = 7 * 24 * time.Hour
 )
 
-// previewEnvironment is what a notification at that time makes.
+// previewEnvironment is the Environment that a notification creates at that time.
 func previewEnvironment(at time.Time) *v1alpha1.Environment {
 	base := environmentNamed("staging")
 	base.UID = "uid-staging"
@@ -61,7 +61,7 @@ func TestEphemeralEnvironmentIsCreated(t *testing.T) {
 	}
 }
 
-// TestEphemeralEnvironmentOfEachURL: the environment is a part of what a run is.
+// TestEphemeralEnvironmentOfEachURL: the Environment is part of the identity of a run.
 func TestEphemeralEnvironmentOfEachURL(t *testing.T) {
 	h := start(t, setup{objects: acme(trigger("smoke"))})
 	h.notify(preview)
@@ -106,8 +106,8 @@ func TestEphemeralEnvironmentIsRenewed(t *testing.T) {
 	}
 }
 
-// TestEphemeralEnvironmentThatCannotBe: the name is taken, or not free yet.
-func TestEphemeralEnvironmentThatCannotBe(t *testing.T) {
+// TestEphemeralEnvironmentNameInUse: another object has the name, or an Environment is being deleted.
+func TestEphemeralEnvironmentNameInUse(t *testing.T) {
 	cases := map[string]struct {
 		change func(*v1alpha1.Environment)
 		says   string
@@ -137,7 +137,7 @@ func TestEphemeralEnvironmentThatCannotBe(t *testing.T) {
 	}
 }
 
-// TestNoEphemeralEnvironmentForARefusedVariable: each would live for a week, and no bound counts them.
+// TestNoEphemeralEnvironmentForARefusedVariable: without a run, no bound would count the Environment.
 func TestNoEphemeralEnvironmentForARefusedVariable(t *testing.T) {
 	onlyGrep := trigger("smoke", func(t *v1alpha1.Trigger) { t.Spec.AllowVariables = []string{"GREP"} })
 	for _, name := range []string{"PATH", "TAG"} { // reserved, and not accepted by the Trigger
@@ -152,7 +152,7 @@ func TestNoEphemeralEnvironmentForARefusedVariable(t *testing.T) {
 	}
 }
 
-// TestTerminatingEphemeralEnvironment is gone by the third look, and created again.
+// TestTerminatingEphemeralEnvironment: the Environment is gone at the third attempt, and is created again.
 func TestTerminatingEphemeralEnvironment(t *testing.T) {
 	old := previewEnvironment(noon.Add(-week))
 	old.UID = "uid-old"
@@ -189,7 +189,7 @@ func TestEphemeralEnvironmentThroughAnOutage(t *testing.T) {
 	}
 }
 
-// TestEphemeralEnvironmentBeyondTheQuota can still be renewed.
+// TestEphemeralEnvironmentBeyondTheQuota: an existing Environment is renewed even if the quota is used up.
 func TestEphemeralEnvironmentBeyondTheQuota(t *testing.T) {
 	f := &faults{creates: []fault{{err: quotaUsedUp}}}
 	h := start(t, setup{objects: acme(trigger("smoke"), previewEnvironment(noon.Add(-time.Hour))), faults: interceptor.Funcs{Create: f.create}})

@@ -34,7 +34,7 @@ const (
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 123456000, time.UTC)
 
-// fakeClock only moves while somebody sleeps.
+// fakeClock moves only while a caller sleeps.
 type fakeClock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -223,7 +223,7 @@ func (r TriggerResult) idIf(d Decision) string {
 	return r.SuiteID
 }
 
-// says is what the sender reads: of the notification as a whole, or else of each Trigger.
+// says returns the message for the sender: that of the whole notification, or else those of the Triggers.
 func says(r Result, err error) string {
 	var whole *Error
 	if errors.As(err, &whole) {

@@ -10,7 +10,7 @@ type Limits struct {
 	Retrying int
 
 	// MatchBudget bounds how long one notification is matched with Triggers, and MatchWait how long it waits
-	// for a processor to do so: no more are at work than there are processors.
+	// for a processor to do so: at most one per processor is matched at a time.
 	MatchBudget, MatchWait time.Duration
 
 	// AttemptTimeout bounds the first call of the API server; retries get twice that.
@@ -36,7 +36,7 @@ func DefaultLimits() Limits {
 		// A thousand times what a large team needs. Expressions may take 50 ms each, and a team has as many
 		// as it likes: without an end it would have the processors for itself.
 		MatchBudget: 2 * time.Second,
-		// Ten of the slowest go first. Clients wait for 60 s, and the budget counts meanwhile.
+		// At most ten of the slowest are ahead. Clients wait for 60 s, and the budget counts meanwhile.
 		MatchWait: 20 * time.Second,
 		// Three attempts within a budget of 45 s if connections hang. An answer that comes later is not
 		// lost: the next attempt finds the Suite.
@@ -49,7 +49,7 @@ func DefaultLimits() Limits {
 		TriggersAtOnce: 16,
 		// Usual notifications, with variables of up to 2 KiB, are not slowed down.
 		SuiteBytesAtOnce: 32 << 10,
-		// A pull request that nobody deployed for a week is finished.
+		// A pull request without a deployment for a week is finished.
 		EphemeralFor: 7 * 24 * time.Hour,
 	}
 }

@@ -42,7 +42,7 @@ func (o *operation) match(ctx context.Context) ([]*v1alpha1.Trigger, error) {
 	return matched, err
 }
 
-// turn waits until the team may look at Triggers.
+// turn waits until the team may evaluate Triggers.
 func (o *operation) turn(ctx context.Context) (release func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, o.Limits.MatchWait)
 	defer cancel()
@@ -73,12 +73,12 @@ func (o *operation) explanations(ctx context.Context, matched []*v1alpha1.Trigge
 
 // resume waits for the next turn; if there is none, the budget ends.
 func (o *operation) resume(ctx context.Context, b *timeBudget) (release func()) {
-	if b.over {
+	if b.exhausted {
 		return func() {}
 	}
 	release, err := o.turn(ctx)
 	if err != nil {
-		b.over = true
+		b.exhausted = true
 		return func() {}
 	}
 	b.since = o.Clock.Now()
@@ -91,28 +91,28 @@ func (o *operation) skipped(t *v1alpha1.Trigger, matched []*v1alpha1.Trigger) ma
 		Message: fmt.Sprintf("Not explained: explaining the Triggers before this one took more than %s.", o.Limits.MatchBudget)}}}
 }
 
-// timeBudget bounds how long Triggers are looked at.
+// timeBudget bounds how long Triggers are evaluated.
 type timeBudget struct {
-	ctx   context.Context
-	clock clock.PassiveClock
-	left  time.Duration
-	since time.Time
-	over  bool
+	ctx       context.Context
+	clock     clock.PassiveClock
+	remaining time.Duration
+	since     time.Time
+	exhausted bool
 }
 
 func (o *operation) newTimeBudget(ctx context.Context) *timeBudget {
-	return &timeBudget{ctx: ctx, clock: o.Clock, left: o.Limits.MatchBudget, since: o.Clock.Now()}
+	return &timeBudget{ctx: ctx, clock: o.Clock, remaining: o.Limits.MatchBudget, since: o.Clock.Now()}
 }
 
 // spent reports whether to stop: the time is used up, or the client is gone.
 func (b *timeBudget) spent() bool {
-	b.over = b.over || b.ctx.Err() != nil || b.clock.Since(b.since) > b.left
-	return b.over
+	b.exhausted = b.exhausted || b.ctx.Err() != nil || b.clock.Since(b.since) > b.remaining
+	return b.exhausted
 }
 
 // pause subtracts the time that was used; resume starts the clock again.
 func (b *timeBudget) pause() {
 	now := b.clock.Now()
-	b.left -= now.Sub(b.since)
+	b.remaining -= now.Sub(b.since)
 	b.since = now
 }

@@ -18,12 +18,12 @@ import (
 	"github.com/postflight-dev/postflight/internal/notification"
 )
 
-// costly is an expression that a notification with a large variable takes long to be evaluated on.
+// costly is an expression whose evaluation on a large variable takes long.
 func costly(t *v1alpha1.Trigger) {
 	t.Spec.Match.Expression = "size(notification.variables) > 0"
 }
 
-// slowly has the clock go on whenever it is looked at.
+// slowly advances the clock by step at each reading.
 func slowly(h *harness, step time.Duration) {
 	h.Clock = clockFunc(func() time.Time {
 		now := h.clock.Now()
@@ -45,7 +45,7 @@ func manyCostly(n int) setup {
 // TestMatchingHasABudget: the Triggers of one team must not keep the processors forever.
 func TestMatchingHasABudget(t *testing.T) {
 	h := start(t, manyCostly(60))
-	slowly(h, 300*time.Millisecond) // it is looked at after every fourth Trigger
+	slowly(h, 300*time.Millisecond) // matching reads the clock after every fourth Trigger
 	got := says(h.dispatch(`{"variables":{"A":"b"}}`))
 	if !strings.HasPrefix(got, "overloaded: ") || len(h.suites()) != 0 {
 		t.Errorf("%s, and %d Suites; want overloaded, and none", got, len(h.suites()))
@@ -55,7 +55,7 @@ func TestMatchingHasABudget(t *testing.T) {
 	}
 }
 
-// TestMatchingEndsWithItsClient: there is nobody to answer.
+// TestMatchingEndsWithItsClient: if the client has left, matching stops.
 func TestMatchingEndsWithItsClient(t *testing.T) {
 	h := start(t, manyCostly(20))
 	ctx, leave := context.WithCancel(t.Context())
@@ -73,32 +73,32 @@ func TestMatchingEndsWithItsClient(t *testing.T) {
 	}
 }
 
-// TestExplainingHasABudget: beyond it the answer says what is known.
+// TestExplainingHasABudget: when the budget is spent, the answer has the explanations so far.
 func TestExplainingHasABudget(t *testing.T) {
 	s := manyCostly(3)
 	s.objects = append(s.objects, trigger("z", costly, func(t *v1alpha1.Trigger) { t.Spec.Match.Branches = []string{"x"} }))
 	h := start(t, s)
 	h.Limits.MatchBudget = 2500 * time.Millisecond
 	looks := 0
-	h.Clock = clockFunc(func() time.Time { // matching looks once; explaining before each Trigger, and after it
+	h.Clock = clockFunc(func() time.Time { // matching reads it once; explaining before each Trigger, and after it
 		looks++
 		return noon.Add(time.Duration(looks) * time.Second)
 	})
-	got := slices.Collect(h.notify(`{"variables":{"A":"b"}}`, dryRun).Explanations)
-	said := map[string]string{}
-	for _, e := range got {
-		said[e.Trigger.Name] = fmt.Sprintf("%v by %s", e.Matched, e.Criteria[0].Name)
+	explanations := slices.Collect(h.notify(`{"variables":{"A":"b"}}`, dryRun).Explanations)
+	got := map[string]string{}
+	for _, e := range explanations {
+		got[e.Trigger.Name] = fmt.Sprintf("%v by %s", e.Matched, e.Criteria[0].Name)
 	}
 	want := map[string]string{"t00": "true by expression", "t01": "true by limit", "t02": "true by limit", "z": "false by limit"}
-	if diff := cmp.Diff(want, said); diff != "" {
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if m := got[3].Criteria[0].Message; !strings.Contains(m, "more than 2.5s") {
-		t.Errorf("it says %q", m)
+	if m := explanations[3].Criteria[0].Message; !strings.Contains(m, "more than 2.5s") {
+		t.Errorf("the message is %q", m)
 	}
 }
 
-// TestMatchingWaitsForATurn, but not forever, and one team does not delay others.
+// TestMatchingWaitsForATurn: the wait is bounded, and one team does not delay others.
 func TestMatchingWaitsForATurn(t *testing.T) {
 	block := &blocking{entered: make(chan struct{}), leave: make(chan struct{})}
 	h := start(t, setup{objects: acme(), config: func(c *Config) { c.Triggers = block }, limits: func(l *Limits) { l.MatchWait = 50 * time.Millisecond }})
@@ -118,7 +118,7 @@ func TestMatchingWaitsForATurn(t *testing.T) {
 	release()
 }
 
-// blocking matches nothing, when it may leave.
+// blocking blocks until leave is closed, and then matches nothing.
 type blocking struct {
 	match.Index
 	entered, leave chan struct{}

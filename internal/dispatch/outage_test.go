@@ -20,8 +20,7 @@ import (
 
 var suitesResource = schema.GroupResource{Group: "postflight.dev", Resource: "suites"}
 
-// faults are what the API server does to the creates of one test, one after the other; what comes
-// later is let through.
+// faults affect the creates of one test, one after the other. Later creates succeed.
 type faults struct {
 	mu      sync.Mutex
 	creates []fault
@@ -78,7 +77,7 @@ var refusedConnection = &wrapped{"Post \"https://10.0.0.1:6443/\"", syscall.ECON
 
 var quotaUsedUp = apierrors.NewForbidden(suitesResource, "smoke-x", errors.New("exceeded quota: runs, requested: count/suites=1, used: 5, limited: 5"))
 
-// noRole is the answer to a manager without a role, and that of an API server that starts.
+// noRole is the answer if the manager lacks a role, or while the API server starts.
 var noRole = status(403, metav1.StatusReasonForbidden, `suites.postflight.dev "smoke-x" is forbidden: User "system:serviceaccount:postflight-system:postflight-manager" cannot create resource "suites" in API group "postflight.dev" in the namespace "acme"`)
 
 type wrapped struct {
@@ -89,7 +88,7 @@ type wrapped struct {
 func (w *wrapped) Error() string { return w.text + ": " + w.err.Error() }
 func (w *wrapped) Unwrap() error { return w.err }
 
-// TestPassingFaults are outages that end: the run is created, once, whatever happened before.
+// TestPassingFaults: after an outage that ends, the run is created exactly once.
 func TestPassingFaults(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
@@ -147,7 +146,7 @@ func TestPassingFaults(t *testing.T) {
 	}
 }
 
-// TestLastingFaults outlast the budget, or are final at once.
+// TestLastingFaults tests faults that last longer than the budget, or are final.
 func TestLastingFaults(t *testing.T) {
 	forever := func(f fault) []fault { return repeat(1000, f) }
 	forbiddenBy := func(message string) error {

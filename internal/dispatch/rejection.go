@@ -20,8 +20,8 @@ func reject(format string, args ...any) error { return rejectedError(fmt.Sprintf
 // errNamespaceGone says that the team's namespace is missing or being deleted.
 var errNamespaceGone = errors.New("the namespace is missing or being deleted")
 
-// rejection makes a rejectedError or errNamespaceGone of an error by which the API server refused the object
-// for good, also if that showed only when the time was over. It returns others as they are.
+// rejection converts a final error of the API server to a rejectedError or errNamespaceGone, also if the budget
+// ended with it. It returns other errors unchanged.
 func rejection(err error, object string) error {
 	var status apierrors.APIStatus
 	switch {

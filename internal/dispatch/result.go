@@ -14,7 +14,7 @@ import (
 // Result is what came of a notification.
 type Result struct {
 	Triggers     []TriggerResult             // those that match, ordered by name
-	Explanations iter.Seq[match.Explanation] // of a dry run: of all Triggers, each made when it is asked for
+	Explanations iter.Seq[match.Explanation] // of a dry run: of all Triggers, each made when it is read
 }
 
 // Decision is what came of a Trigger that matches.

@@ -13,7 +13,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/apierror"
 )
 
-// errOutcomeUnknown says that the API server did not answer in time: what was asked of it may have happened.
+// errOutcomeUnknown says that the API server did not answer in time: the request may have succeeded.
 var errOutcomeUnknown = errors.New("no answer in time")
 
 // retrier repeats calls of the API server until they succeed or fail for good, up to a deadline. The Triggers

@@ -15,7 +15,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/sleep"
 )
 
-// TestUnknownBesideKnown: one Trigger's outcome is not known when the budget ends.
+// TestUnknownBesideKnown: when the budget ends, the outcome of one Trigger is still unknown.
 func TestUnknownBesideKnown(t *testing.T) {
 	onlyFor := func(name string, err error) interceptor.Funcs {
 		return interceptor.Funcs{Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
@@ -41,7 +41,7 @@ func TestUnknownBesideKnown(t *testing.T) {
 	})
 }
 
-// TestVanished: the Suite that has the name is deleted between the create and the look at it.
+// TestVanished: the Suite that has the name is deleted between the create and the get.
 func TestVanished(t *testing.T) {
 	cases := map[string]struct {
 		times  int
@@ -59,8 +59,7 @@ func TestVanished(t *testing.T) {
 	}
 }
 
-// TestSlow: every call takes longer than the first attempt may, and the create that is cut off
-// happens all the same.
+// TestSlow: every call takes longer than the first attempt may. The create that is cut off succeeds nevertheless.
 func TestSlow(t *testing.T) {
 	const slow = 150 * time.Millisecond
 	creates := 0
@@ -113,7 +112,7 @@ func TestEnvironmentOnlyOnTheServer(t *testing.T) {
 			switch tries++; tries {
 			case 1:
 				return refusedConnection
-			case 2: // the kind is not known yet, which says nothing of the object
+			case 2: // the API server does not have the kind yet, so the object may exist
 				return apierrors.NewGenericServerResponse(404, "get", suitesResource, "new", "404 page not found", 0, true)
 			}
 			environmentNamed("new").DeepCopyInto(o.(*v1alpha1.Environment))

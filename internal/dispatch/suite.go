@@ -15,7 +15,7 @@ import (
 //
 // That the name is taken does not prove a duplicate. The Suite may be this call's own, created by an attempt
 // whose answer was lost; then this call created it. It may be something else of that name. Or it may be an
-// attempt without a result, or one that the Trigger asks to repeat.
+// attempt without a result, or one that the Trigger's policy repeats.
 func (o *operation) ensureSuite(ctx context.Context, t *v1alpha1.Trigger, environment string) (string, Decision, error) {
 	attempt, err := o.firstAttempt(ctx, t, environment)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 
 const keptFor = "postflight.dev/test"
 
-// keep deletes a Suite that stays, as one does until its Job and pods are gone.
+// keep deletes a Suite with a finalizer, so that it stays, as if its Job and pods were not gone yet.
 func (h *harness) keep(id, end string) {
 	h.t.Helper()
 	h.finish(id, id, end)
@@ -29,7 +29,7 @@ func (h *harness) keep(id, end string) {
 	}
 }
 
-// TestSuiteBeingDeleted is no duplicate: soon there will be no run.
+// TestSuiteBeingDeleted: a Suite that is being deleted is no duplicate, because soon there is no run.
 func TestSuiteBeingDeleted(t *testing.T) {
 	rerun := func(t *v1alpha1.Trigger) { t.Spec.Duplicates = v1alpha1.DuplicatesRerunUnsuccessful }
 	terminating := apierrors.NewForbidden(suitesResource, "x", errors.New("namespace acme is being terminated"))
@@ -74,7 +74,7 @@ func TestSuiteBeingDeleted(t *testing.T) {
 	}
 }
 
-// TestTerminatingSuite is gone by the third look, and created again under the same name.
+// TestTerminatingSuite: the Suite is gone at the third attempt, and is created again under the same name.
 func TestTerminatingSuite(t *testing.T) {
 	looks := 0
 	h := start(t, setup{objects: acme(trigger("smoke")), faults: interceptor.Funcs{
@@ -97,7 +97,7 @@ func TestTerminatingSuite(t *testing.T) {
 	}
 }
 
-// TestOwnSuiteThatIsDeleted was created by this request all the same.
+// TestOwnSuiteThatIsDeleted: a Suite that this request created is its result, even if it was deleted meanwhile.
 func TestOwnSuiteThatIsDeleted(t *testing.T) {
 	var h *harness
 	creates := 0

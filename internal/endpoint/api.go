@@ -32,7 +32,7 @@ type Config struct {
 	// Cache reads Suites without asking the API server; it has the indexes of index.Setup.
 	Cache client.Reader
 
-	// Live asks the API server.
+	// Live reads from the API server.
 	Live client.Reader
 
 	// Authenticate finds out who makes a request. An error with a method HTTPStatus() int is answered with
@@ -46,8 +46,8 @@ type Config struct {
 	Uploads Uploads
 
 	// PublicURL starts the links in answers. Without it they are paths, for the client to resolve against
-	// the address that it used. They never start with what a request names: whoever can choose its Host
-	// header could have a pipeline print a link to a page of theirs.
+	// the address that it used. They never start with what a request names: anyone who can choose its Host
+	// header could make a pipeline print a link to a page of their own.
 	PublicURL string
 
 	// Limits are DefaultLimits() or others.
@@ -94,7 +94,7 @@ func New(c Config) (*API, error) {
 }
 
 // SuiteChanged wakes the requests that wait for the Suite. A new Suite has no before, a deleted one no after.
-// A change of the message, as at each step of the queue, wakes nobody.
+// A change of the message only, such as the position in the queue, does not wake them.
 func (a *API) SuiteChanged(before, after *v1alpha1.Suite) {
 	s := cmp.Or(after, before)
 	if s == nil || (before != nil && after != nil && before.State() == after.State() && before.UID == after.UID) {
@@ -103,5 +103,5 @@ func (a *API) SuiteChanged(before, after *v1alpha1.Suite) {
 	a.runs.Publish(types.NamespacedName{Namespace: s.Namespace, Name: s.Name})
 }
 
-// Drain answers the requests that wait, and lets none wait any more: the server is about to stop.
+// Drain answers the requests that wait, and the later ones without a wait: the server is about to stop.
 func (a *API) Drain() { a.runs.Close() }

@@ -9,7 +9,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/apikey"
 )
 
-// badRequests are bad before anything of the body was looked at.
+// badRequests are rejected before their body is read.
 func badRequests() []bad {
 	json := "application/json"
 	return []bad{
@@ -91,7 +91,7 @@ type failingReader struct{ err error }
 
 func (r failingReader) Read([]byte) (int, error) { return 0, r.err }
 
-// badBodies are read, and refused.
+// badBodies are rejected after they were read.
 func badBodies() []bad {
 	rows := []bad{
 		badBody("white space", " \n", "", ""),

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// TestBroadcasterLosesNothing: were a change lost, a subscriber would hang here.
+// TestBroadcasterLosesNothing: if a change were lost, a subscriber would hang.
 func TestBroadcasterLosesNothing(t *testing.T) {
 	const rounds, waiters = 300, 8
 	b := newBroadcaster()

@@ -62,7 +62,7 @@ func (a *API) waitOf(r *http.Request) (time.Duration, error) {
 	return 0, bad
 }
 
-// greenlightRequest asks for the state of one run.
+// greenlightRequest is a request for the state of one run.
 type greenlightRequest struct {
 	*API
 	*Request
@@ -121,8 +121,8 @@ func (g *greenlightRequest) read() (*httpapi.Greenlight, error) {
 	return &answer, nil
 }
 
-// find reads the run in the namespace of the team only, so that another team's run is unknown. It asks the API
-// server for a run that the cache does not have, which may be new. The Suite is shared with the cache.
+// find reads the run in the namespace of the team only, so that another team's run is unknown. It reads a run
+// that the cache does not have from the API server, because it may be new. The Suite is shared with the cache.
 func (g *greenlightRequest) find() (*v1alpha1.Suite, error) {
 	s := &v1alpha1.Suite{}
 	err := g.Cache.Get(g.Context(), g.run, s, client.UnsafeDisableDeepCopy)

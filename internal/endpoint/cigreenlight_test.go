@@ -87,23 +87,23 @@ func TestGreenlight(t *testing.T) {
 func TestForeignRunIsUnknown(t *testing.T) {
 	foreign := aRun("globex-run", 0, v1alpha1.Passed(""))
 	foreign.Namespace = "globex"
-	var asked []string
+	var namespaces []string
 	h := start(t, setup{
 		objects: acme(team("globex"), foreign),
 		faults: interceptor.Funcs{Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
-			asked = append(asked, key.Namespace)
+			namespaces = append(namespaces, key.Namespace)
 			return c.Get(ctx, key, o, opts...)
 		}},
 	})
 	want := map[string]any{}
 	for _, id := range []string{"unknown", "globex-run", "Malformed", "globex.run", strings.Repeat("x", 3000), "naïve", " ", "a\x00b", "%2e",
 		"..", ".", "../acme/unknown", "a/b", "a/", "unknown/../unknown"} {
-		asked = nil
+		namespaces = nil
 		r := ask(id, "?wait=5")
 		r.Header.Set("X-Request-Id", "same")
 		w := h.exchange(r)
-		if w.Code != http.StatusNotFound || !cmp.Equal(asked, []string{namespace}) {
-			t.Errorf("%.20q: status %d; the API server was asked in %v, want once in %s", id, w.Code, asked, namespace)
+		if w.Code != http.StatusNotFound || !cmp.Equal(namespaces, []string{namespace}) {
+			t.Errorf("%.20q: status %d; the API server was read in %v, want once in %s", id, w.Code, namespaces, namespace)
 		}
 		got := map[string]any{"header": w.Header()}
 		_ = json.Unmarshal(w.Body.Bytes(), &got)

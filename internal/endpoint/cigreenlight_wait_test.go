@@ -15,7 +15,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// become changes a run, as the manager and the watch would.
+// become changes a run, and publishes the change as the watch does.
 func (h *harness) become(name string, change func(*v1alpha1.Suite)) {
 	h.t.Helper()
 	s := &v1alpha1.Suite{}
@@ -34,7 +34,7 @@ func to(condition metav1.Condition) func(*v1alpha1.Suite) {
 	return func(s *v1alpha1.Suite) { s.Status.Conditions = []metav1.Condition{condition} }
 }
 
-// wait asks in the background, and returns once the request waits.
+// wait sends a request in the background, and returns once it waits.
 func (h *harness) wait(id string) <-chan *httptest.ResponseRecorder {
 	h.t.Helper()
 	before := h.waiting.InUse()
@@ -142,7 +142,7 @@ func TestWaitersAreBoundedApart(t *testing.T) {
 	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
 		t.Errorf("the third waits, or is answered %d: %s", w.Code, w.Body)
 	}
-	h.notify(`{"sha":"` + sha + `"}`) // with one request in flight at most, which none of them is
+	h.notify(`{"sha":"` + sha + `"}`) // waiting requests do not count as in flight, of which there may be one
 	h.become("a", to(v1alpha1.Passed("")))
 	receive(t, first)
 	receive(t, second)

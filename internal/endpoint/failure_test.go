@@ -20,7 +20,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/dispatch"
 )
 
-// TestDispatchFailures: a notification that failed as a whole has a status that says what to do.
+// TestDispatchFailures: the status of a notification that failed as a whole depends on the kind of error.
 func TestDispatchFailures(t *testing.T) {
 	terminating := apierrors.NewForbidden(schema.GroupResource{Resource: "suites"}, "x", errors.New("namespace acme is being terminated"))
 	terminating.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
@@ -41,7 +41,7 @@ func TestDispatchFailures(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			tc.setup.objects = acme()
-			for _, name := range []string{"a", "b", "c", "d", "e", "f", "g"} { // the budget is looked at now and then
+			for _, name := range []string{"a", "b", "c", "d", "e", "f", "g"} { // the budget is checked after several Triggers
 				tc.setup.objects = append(tc.setup.objects, trigger(name, costly))
 			}
 			tc.setup.faults = interceptor.Funcs{Create: refuse(tc.err)}
@@ -58,10 +58,10 @@ func TestDispatchFailures(t *testing.T) {
 	}
 }
 
-// costly is an expression that a notification with a large variable takes long to be evaluated on.
+// costly is an expression whose evaluation on a large variable takes long.
 func costly(t *v1alpha1.Trigger) { t.Spec.Match.Expression = "size(notification.variables) > 0" }
 
-// TestUnknownBesideKnown: one Trigger's outcome is not known when the budget ends.
+// TestUnknownBesideKnown: when the budget ends, the outcome of one Trigger is still unknown.
 func TestUnknownBesideKnown(t *testing.T) {
 	onlyFor := func(name string, err error) interceptor.Funcs {
 		return interceptor.Funcs{Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {

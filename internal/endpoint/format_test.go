@@ -30,7 +30,7 @@ func (a *API) formRoute() Route {
 	return Route{http.MethodPost, "/api/webhooks/deploy_form", a.deployForm, true}
 }
 
-// TestSecondFormat: whatever its format, a notification is bounded, dispatched, audited and answered the same.
+// TestSecondFormat: limits, dispatching, audit line and answer do not depend on the format.
 func TestSecondFormat(t *testing.T) {
 	onMain := func(t *v1alpha1.Trigger) { t.Spec.Match.Branches = []string{"main"} }
 	h := start(t, setup{objects: acme(trigger("smoke", onMain), trigger("other", func(t *v1alpha1.Trigger) { t.Spec.Match.Branches = []string{"x"} }))})

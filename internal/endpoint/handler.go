@@ -163,7 +163,7 @@ func (a *API) finish(w *response, r *Request) {
 // statusClientClosed is the status in logs and metrics if the client left before its answer.
 const statusClientClosed = 499
 
-// auditLine says who asked for what, and the result; never a key and never a variable.
+// auditLine says who sent which request, and its result. It never contains a key or a variable.
 func (a *API) auditLine(r *Request, code int, took time.Duration) {
 	line := []any{
 		"requestID", r.id,

@@ -78,7 +78,7 @@ func TestChallenge(t *testing.T) {
 	}
 }
 
-// TestEveryWrongKeyHasTheSameAnswer but for the id of the request.
+// TestEveryWrongKeyHasTheSameAnswer: the answers differ in the id of the request only.
 func TestEveryWrongKeyHasTheSameAnswer(t *testing.T) {
 	expired, suspended := apiKey("pf_expired_and_long"), apiKey("pf_suspended_and_long")
 	expired.Spec.ExpiresAt = &metav1.Time{Time: noon.Add(-time.Hour)}
@@ -157,7 +157,7 @@ func TestAuditLine(t *testing.T) {
 	h.audit.b.Reset()
 	h.exchange(post(`{"sha":"x","branch":"main","variables":{"TOKEN":"hunter2"}}`, header("Authorization", "Bearer no")))
 	if line := h.audit.String(); line != "" {
-		t.Errorf("a request of nobody was audited: %s", line)
+		t.Errorf("an unauthenticated request was audited: %s", line)
 	}
 	got := h.notify(`{"sha":"x","branch":"main","variables":{"TOKEN":"hunter2"}}`, header("X-Request-Id", "one"))
 	line := h.audit.String()

@@ -45,7 +45,7 @@ const (
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 123456000, time.UTC)
 
-// fakeClock only moves while somebody sleeps.
+// fakeClock moves only while a caller sleeps.
 type fakeClock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -179,7 +179,7 @@ func (b *lockedBuffer) String() string {
 	return b.b.String()
 }
 
-// The objects of most tests: a team with a key, an Environment and a Trigger that wants everything.
+// The objects of most tests: a team with a key, an Environment and a Trigger that every notification matches.
 
 func acme(more ...client.Object) []client.Object {
 	return append([]client.Object{team(namespace), apiKey(goodKey), environmentNamed("staging")}, more...)
@@ -216,7 +216,7 @@ func trigger(name string, change ...func(*v1alpha1.Trigger)) *v1alpha1.Trigger {
 
 func inNowhere(t *v1alpha1.Trigger) { t.Spec.Environment = "nowhere" }
 
-// errRefused is the error of an API server that is away.
+// errRefused is the error if the API server is down.
 var errRefused = &url.Error{Op: "Post", URL: "https://10.0.0.1:6443/", Err: syscall.ECONNREFUSED}
 
 // refuse is a create that always fails.

@@ -35,8 +35,8 @@ func TestInFlightIsBounded(t *testing.T) {
 	}
 }
 
-// TestWhoHasNoKeyTakesNoSlot: an answer that is never read would keep it.
-func TestWhoHasNoKeyTakesNoSlot(t *testing.T) {
+// TestNoSlotWithoutAKey: an answer that its client never reads would occupy the slot.
+func TestNoSlotWithoutAKey(t *testing.T) {
 	block := &blocking{entered: make(chan struct{}), leave: make(chan struct{})}
 	h := start(t, setup{objects: acme(), triggers: block, limits: func(l *Limits) { l.InFlight = 1 }})
 	cases := map[string]struct {
@@ -71,23 +71,23 @@ func (b *blocking) Match(string, *notification.Notification, func() bool) ([]*v1
 	return nil, nil
 }
 
-// TestTeamsShareTheServer: one team's notifications do not keep another's out.
+// TestTeamsShareTheServer: the notifications of one team do not lock out another team.
 func TestTeamsShareTheServer(t *testing.T) {
 	otherKey := apiKey("pf_other_and_long")
 	otherKey.Namespace = "other"
 	h := start(t, setup{objects: acme(team("other"), otherKey), limits: func(l *Limits) { l.InFlight = 10 }})
-	asked, release := make(chan struct{}), make(chan struct{})
+	reading, release := make(chan struct{}), make(chan struct{})
 	defer close(release)
 	turnedAway := 0
 	for range 11 {
 		done := make(chan struct{})
 		go func() {
-			body := &stalled{asked: asked, release: release, Reader: strings.NewReader(withSHA)}
+			body := &stalled{reading: reading, release: release, Reader: strings.NewReader(withSHA)}
 			h.ServeHTTP(httptest.NewRecorder(), post(withSHA, func(r *http.Request) { r.Body = io.NopCloser(body) }))
 			close(done)
 		}()
 		select {
-		case <-asked:
+		case <-reading:
 		case <-done:
 			turnedAway++
 		}

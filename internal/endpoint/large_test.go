@@ -14,32 +14,32 @@ import (
 // largeBody is a notification beyond SmallBodyBytes.
 var largeBody = member("x", text(20<<10))
 
-// stalled is a body of which no byte comes until it is released.
+// stalled is a body that blocks until it is released.
 type stalled struct {
-	asked, release chan struct{}
+	reading, release chan struct{}
 	io.Reader
 }
 
 func (s *stalled) Read(p []byte) (int, error) {
 	select {
-	case s.asked <- struct{}{}:
+	case s.reading <- struct{}{}:
 	case <-s.release:
 	}
 	<-s.release
 	return s.Reader.Read(p)
 }
 
-// TestLargeRequestsAreFew: more than a few requests that need much memory are refused, and no others.
+// TestLargeRequestsAreFew: only requests that need much memory are rejected if there are too many of them.
 func TestLargeRequestsAreFew(t *testing.T) {
 	h := start(t, setup{objects: acme(trigger("smoke")), limits: func(l *Limits) { l.Large = 1 }})
-	body := &stalled{asked: make(chan struct{}), release: make(chan struct{}), Reader: strings.NewReader(largeBody)}
+	body := &stalled{reading: make(chan struct{}), release: make(chan struct{}), Reader: strings.NewReader(largeBody)}
 	done := make(chan int)
 	go func() {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, post(largeBody, func(r *http.Request) { r.Body = io.NopCloser(body) }))
 		done <- w.Code
 	}()
-	<-body.asked
+	<-body.reading
 	cases := map[string]struct {
 		request *http.Request
 		status  int
@@ -68,7 +68,7 @@ func TestLargeRequestsAreFew(t *testing.T) {
 	}
 }
 
-// TestBodyIsReadOnce into memory of its size: what grows while it is read takes several times that.
+// TestBodyIsReadOnce: a body is read into memory of its size, because a buffer that grows takes several times that.
 func TestBodyIsReadOnce(t *testing.T) {
 	h := start(t, setup{})
 	body, err := h.readBody(httptest.NewRecorder(), &Request{Request: post(largeBody)})
@@ -77,7 +77,7 @@ func TestBodyIsReadOnce(t *testing.T) {
 	}
 }
 
-// TestDryRunIsWrittenBitByBit: the explanations of a large team would be in memory while they are read.
+// TestDryRunIsWrittenBitByBit: otherwise, all explanations of a large team would be in memory while the client reads.
 func TestDryRunIsWrittenBitByBit(t *testing.T) {
 	objects := acme()
 	for i := range 500 {

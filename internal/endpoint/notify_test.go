@@ -69,7 +69,7 @@ func TestEveryFieldReachesTheSuite(t *testing.T) {
 	}
 }
 
-// TestAnswers are the single answers, by what is in the cluster.
+// TestAnswers tests the answer to one notification, depending on the objects in the cluster.
 func TestAnswers(t *testing.T) {
 	allow := func(names ...string) func(*v1alpha1.Trigger) {
 		return func(t *v1alpha1.Trigger) { t.Spec.AllowVariables = append([]string{}, names...) }
@@ -84,7 +84,7 @@ func TestAnswers(t *testing.T) {
 	}{
 		"no trigger":     {reason: "no match is an empty list, never null", body: withSHA, want: `{"results":[]}`},
 		"paused trigger": {reason: "a paused Trigger does not match", objects: []any{trigger("smoke", func(t *v1alpha1.Trigger) { t.Spec.Paused = true })}, body: withSHA, want: `{"results":[]}`},
-		"empty body": {reason: "{} matches what asks for nothing", objects: []any{trigger("smoke")}, body: `{}`, suites: 1,
+		"empty body": {reason: "{} matches a Trigger without conditions", objects: []any{trigger("smoke")}, body: `{}`, suites: 1,
 			want: `{"results":[{"trigger_id":"smoke","created_suite_id":"ID"}],"environment":{"id":"uid-staging","alias":"staging","isStatic":true}}`},
 		"everything null": {reason: "null is absent, as the fastlane plugin sends it", objects: []any{trigger("smoke")}, suites: 1,
 			body: `{"branch":null,"sha":null,"deployment_type":null,"deployment_url":null,"hosting_service":null,"commit_url":null,"variables":null,"deduplication_key":null,"ephemeral_environment":null,"repository":null,"pull_request_number":null,"merge_request_number":null}`,
@@ -166,7 +166,7 @@ func TestRequestIDOfTheSuiteIsItsOwn(t *testing.T) {
 	h := start(t, setup{objects: acme(trigger("smoke"))})
 	h.notify(withSHA, header("X-Request-Id", "pipeline-7"))
 	if got := h.suites()[0].Annotations[suite.AnnotationRequest]; !strings.HasPrefix(got, "pipeline-7.") {
-		t.Errorf("annotation %q, want the client's id and a part that no client knows", got)
+		t.Errorf("annotation %q, want the client's id and a random part", got)
 	}
 }
 

@@ -37,8 +37,8 @@ func document(t *testing.T) *openapi3.T {
 	return doc
 }
 
-// checkAgainstDocument fails the test where the answer is not one that the document promises, or
-// where a request that was answered with 200 is not one that it allows.
+// checkAgainstDocument fails the test if the document does not describe the answer, or does not allow a request that
+// was answered with 200.
 func checkAgainstDocument(t *testing.T, r *http.Request, body []byte, w *httptest.ResponseRecorder) {
 	t.Helper()
 	input := documented(t, r, body)
@@ -89,7 +89,7 @@ func documented(t *testing.T, r *http.Request, body []byte) *openapi3filter.Requ
 	}
 }
 
-// documentedPath is the document's word for a path, and what the path says for its parameters.
+// documentedPath is the path in the document that matches a request's path, with the values of its parameters.
 func documentedPath(path string) (string, map[string]string) {
 	if id, found := strings.CutPrefix(path, greenlightPath); found && !strings.Contains(id, "/") {
 		return greenlightPath + "{id}", map[string]string{"id": id}

@@ -16,8 +16,8 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// TestConnectionsOfWhoHasNoKey: an answer to somebody without a key is the last on its connection.
-func TestConnectionsOfWhoHasNoKey(t *testing.T) {
+// TestConnectionsWithoutAKey: the answer to a request without a valid key is the last on its connection.
+func TestConnectionsWithoutAKey(t *testing.T) {
 	suspended := team(namespace)
 	suspended.Spec.Suspended = true
 	cases := map[string]struct {
@@ -49,7 +49,7 @@ func TestConnectionsOfWhoHasNoKey(t *testing.T) {
 	}
 }
 
-// TestLinksIgnoreTheHostHeader: nobody who can choose it has a pipeline print a link to a page of theirs.
+// TestLinksIgnoreTheHostHeader: otherwise, anyone who can choose it could make a pipeline print a link to their page.
 func TestLinksIgnoreTheHostHeader(t *testing.T) {
 	h := start(t, setup{objects: acme(aRun("a", 0, v1alpha1.Failed("Exit code 1.")))})
 	r := ask("a", "")

@@ -18,7 +18,7 @@ import (
 
 const signedURLPath = "/api/v0/run-inputs-executables-signed-urls"
 
-// signer remembers what it was asked to sign.
+// signer records what it signs.
 type signer struct {
 	signed []string
 	err    error
@@ -95,7 +95,7 @@ func TestBadFile(t *testing.T) {
 	}
 	s := &signer{}
 	h := withSigner(t, s)
-	h.validate = false // the document says it in words
+	h.validate = false // the document describes it in prose only
 	for name, query := range bad {
 		t.Run(name, func(t *testing.T) {
 			w := h.exchange(get(signedURLPath + query))

@@ -2,7 +2,7 @@ package fairness
 
 import "testing"
 
-// TestTeamsShareALimiter: whichever team comes first, others get in.
+// TestTeamsShareALimiter: no team can take all slots.
 func TestTeamsShareALimiter(t *testing.T) {
 	cases := map[string]struct{ size, alone int }{
 		"none":   {0, 0},

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestTeamsShareASemaphore: of two teams, each gets every other turn, however many one of them asks for.
+// TestTeamsShareASemaphore: two teams take turns, even if one of them has many more callers.
 func TestTeamsShareASemaphore(t *testing.T) {
 	s := NewSemaphore(1)
 	first, err := s.Acquire(t.Context(), "busy")
@@ -66,7 +66,7 @@ func (s *Semaphore) isFirstOf(team string) bool {
 	return true
 }
 
-// TestAcquireEndsWithItsContext: a caller that gives up leaves nothing behind, and room for others of its team.
+// TestAcquireEndsWithItsContext: a caller that gives up frees its place for others of its team.
 func TestAcquireEndsWithItsContext(t *testing.T) {
 	s := NewSemaphore(2)
 	first, err := s.Acquire(t.Context(), "busy")

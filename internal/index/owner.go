@@ -12,7 +12,7 @@ import (
 
 // Objects that these functions return are shared with the cache: read them, never change them.
 
-// Owner is the Team that owns a namespace, as v1alpha1.Owner defines it; nil if nobody does.
+// Owner is the Team that owns a namespace, as v1alpha1.Owner defines it; nil if none does.
 func Owner(ctx context.Context, c client.Reader, namespace string) (*v1alpha1.Team, error) {
 	teams, err := Claimants(ctx, c, namespace)
 	return v1alpha1.Owner(teams), err

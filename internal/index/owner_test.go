@@ -36,11 +36,11 @@ func TestOwner(t *testing.T) {
 		teams  []client.Object
 		want   string
 	}{
-		"no team":                   {"nobody claims the namespace", nil, ""},
+		"no team":                   {"no Team claims the namespace", nil, ""},
 		"one team":                  {"it is the only one", []client.Object{acme}, "acme"},
 		"a team of another's name":  {"only spec.namespace counts", []client.Object{rival}, "rival"},
 		"another namespace":         {"the team has named another namespace", []client.Object{elsewhere}, ""},
-		"two teams":                 {"nobody can say whose limits and files count", []client.Object{acme, rival}, ""},
+		"two teams":                 {"it is unclear whose limits and files count", []client.Object{acme, rival}, ""},
 		"a team that is deleted":    {"its keys and runs end with it", []client.Object{leaving}, ""},
 		"two teams, one is deleted": {"it claims the namespace until it is gone", []client.Object{leaving, rival}, ""},
 	}

@@ -95,8 +95,8 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// FuzzKey: whatever is asked for, a key lies below the prefix of the team, also for a store or a proxy
-// that cleans paths, and a value resolves to nothing else.
+// FuzzKey: every key is below the prefix of the team, also for a store or a proxy that cleans paths, and values
+// resolve to such keys only.
 func FuzzKey(f *testing.F) {
 	for _, p := range inputpathtest.BadUploads {
 		f.Add("demo", p)

@@ -13,11 +13,11 @@ import (
 type source struct {
 	credentials.Static
 	err   error
-	asked int
+	calls int
 }
 
 func (s *source) RetrieveWithCredContext(cc *credentials.CredContext) (credentials.Value, error) {
-	s.asked++
+	s.calls++
 	value, _ := s.Static.RetrieveWithCredContext(cc)
 	return value, s.err
 }
@@ -33,19 +33,19 @@ func TestCachedProvider(t *testing.T) {
 		err    error
 		next   string // key of the source
 		want   string // empty: an error
-		asked  int
+		calls  int
 	}{
 		{"the source has credentials", 0, nil, "first", "first", 1},
 		{"the old ones have not expired", time.Second, errors.New("down"), "second", "first", 2},
-		{"a failed source is not asked for a while", 2 * time.Second, nil, "second", "first", 2},
+		{"a failed source is not called for a while", 2 * time.Second, nil, "second", "first", 2},
 		{"then it is", time.Second + credentialsPause, nil, "second", "second", 3},
 		{"the old ones have expired", 2 * time.Minute, errors.New("down"), "third", "", 4},
 	} {
 		clock.SetTime(noon.Add(step.at))
 		s.err, s.AccessKeyID = step.err, step.next
 		got, err := c.RetrieveWithCredContext(nil)
-		if got.AccessKeyID != step.want || (err != nil) != (step.want == "") || s.asked != step.asked {
-			t.Errorf("%s: %q, %v, asked %d times; want %q and %d", step.reason, got.AccessKeyID, err, s.asked, step.want, step.asked)
+		if got.AccessKeyID != step.want || (err != nil) != (step.want == "") || s.calls != step.calls {
+			t.Errorf("%s: %q, %v, %d calls; want %q and %d", step.reason, got.AccessKeyID, err, s.calls, step.want, step.calls)
 		}
 	}
 }

@@ -17,8 +17,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/job"
 )
 
-// TestConformance holds what is signed, looked up and fetched against two servers that have nothing
-// in common.
+// TestConformance signs, looks up and fetches files with two independent implementations of S3.
 func TestConformance(t *testing.T) {
 	for name, start := range map[string]func(*testing.T) server{"Rclone": startRclone, "Ceph": startCeph} {
 		t.Run(name, func(t *testing.T) {
@@ -45,7 +44,7 @@ func open(t *testing.T, s server, lifetime time.Duration) *inputs.Store {
 	return store
 }
 
-// watch creates the bucket, and waits until the store is well.
+// watch creates the bucket, and waits until the store is ready.
 func watch(t *testing.T, store *inputs.Store) {
 	t.Helper()
 	go (&inputs.Watcher{Store: store, CreateBucket: true}).Start(t.Context())
@@ -94,7 +93,7 @@ func upload(t *testing.T, store *inputs.Store, path, content string) {
 	}
 }
 
-// recorded is a file as a run's Job has it.
+// recorded is a file as the Job of a run lists it.
 func recorded(t *testing.T, store *inputs.Store, path string) job.File {
 	t.Helper()
 	size, etag, err := store.Stat(t.Context(), "demo", path)
@@ -137,7 +136,7 @@ func roundTrip(t *testing.T, store *inputs.Store) {
 	}
 }
 
-// refused: a URL is for one key, method and content type, and for its time.
+// refused: a URL is valid for one key, method and content type, and until it expires.
 func refused(t *testing.T, s server, store *inputs.Store) {
 	signed, err := store.SignUpload(t.Context(), "demo", "refused.apk")
 	if err != nil {
@@ -183,7 +182,7 @@ func refused(t *testing.T, s server, store *inputs.Store) {
 }
 
 func missing(t *testing.T, store *inputs.Store) {
-	if _, _, err := store.Stat(t.Context(), "demo", "nobody/uploaded.apk"); !errors.Is(err, fs.ErrNotExist) {
+	if _, _, err := store.Stat(t.Context(), "demo", "never/uploaded.apk"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("Stat: %v, want fs.ErrNotExist", err)
 	}
 	upload(t, store, "gone.apk", "x")
@@ -196,11 +195,11 @@ func missing(t *testing.T, store *inputs.Store) {
 	}
 }
 
-// replaced: the run gets what was there when it started, or says that it is gone.
+// replaced: a run gets the file that existed when it started, or an error.
 func replaced(t *testing.T, store *inputs.Store) {
 	upload(t, store, "replaced.apk", "first")
 	file := recorded(t, store, "replaced.apk")
-	time.Sleep(1100 * time.Millisecond) // some stores tell time in seconds
+	time.Sleep(1100 * time.Millisecond) // some stores have times in whole seconds
 	upload(t, store, "replaced.apk", "other")
 	dir := t.TempDir()
 	f := fetcher(t)

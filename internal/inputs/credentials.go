@@ -58,7 +58,7 @@ func (f *firstProvider) Retrieve() (credentials.Value, error) { return f.Retriev
 func (f *firstProvider) IsExpired() bool { return f.chosen == nil || f.chosen.IsExpired() }
 
 // cachedProvider bridges failures of a source. Sources renew credentials well before they expire: until
-// then it returns the old ones. After a failure it pauses, so that not every request asks the source.
+// then it returns the old ones. After a failure it pauses, so that not every request calls the source.
 type cachedProvider struct {
 	source credentials.Provider
 	clock  clock.PassiveClock

@@ -44,7 +44,7 @@ func TestRotation(t *testing.T) {
 			signsWith(t, store, "FIRSTKEY1234")
 			write(dir, "SECONDKEY123456")
 			signsWith(t, store, "SECONDKEY123456")
-			if name == "File" { // one that is being written, or lost, is no reason to stop
+			if name == "File" { // a file that is being written, or is missing, must not end the process
 				must(t, os.Remove(o.CredentialsPath))
 				time.Sleep(1200 * time.Millisecond)
 				signsWith(t, store, "SECONDKEY123456")

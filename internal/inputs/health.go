@@ -51,8 +51,8 @@ func (h *health) record(err error) {
 	h.silent.Store(&why)
 }
 
-// lastFailure is an error if the last request to a watched store had no answer. Then only the watcher asks
-// again: otherwise, the runs that wait for a store that hangs would occupy all workers.
+// lastFailure is an error if the last request to a watched store had no answer. Then only the watcher sends
+// requests: otherwise, the runs that wait for a store that hangs would occupy all workers.
 func (h *health) lastFailure() error {
 	if why := h.silent.Load(); why != nil && h.watched.Load() {
 		return &unavailable{text: *why}

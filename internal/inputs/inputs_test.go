@@ -90,7 +90,7 @@ func TestDownloadsAreForPods(t *testing.T) {
 	}
 }
 
-// TestNothingIsSignedForABadPath: the last line of defence, behind that of the endpoint.
+// TestNothingIsSignedForABadPath: the store rejects bad paths, too, although the endpoint does so before.
 func TestNothingIsSignedForABadPath(t *testing.T) {
 	environment(t)
 	store := newStore(t, good())
@@ -104,7 +104,7 @@ func TestNothingIsSignedForABadPath(t *testing.T) {
 	}
 }
 
-// FuzzSignedURL: whatever is asked for, the URL that comes out is for a key below the team's prefix.
+// FuzzSignedURL: every signed URL is for a key below the team's prefix.
 func FuzzSignedURL(f *testing.F) {
 	f.Setenv("AWS_ACCESS_KEY_ID", accessKey)
 	f.Setenv("AWS_SECRET_ACCESS_KEY", secretKey)
@@ -158,10 +158,10 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestStoreThatHangs: one run finds out, and the others need not wait for it; signing never does.
+// TestStoreThatHangs: only one request waits for the store. The others fail at once, and signing never waits.
 func TestStoreThatHangs(t *testing.T) {
 	environment(t)
-	listener, err := net.Listen("tcp", "127.0.0.1:0") // accepts, and says nothing
+	listener, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections, and never answers
 	must(t, err)
 	defer listener.Close()
 	o := good()
@@ -185,7 +185,7 @@ func TestStoreThatHangs(t *testing.T) {
 	}
 }
 
-// TestHealth: the detail tells, the sum of all checks never does.
+// TestHealth: the single check fails if the store is down, but the sum of all checks never does.
 func TestHealth(t *testing.T) {
 	environment(t)
 	status := http.StatusOK

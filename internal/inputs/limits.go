@@ -22,8 +22,8 @@ const (
 	// healthEvery is how old the metric and the readiness detail may be.
 	healthEvery = 15 * time.Second
 
-	// silentEvery is how often a store that does not answer is asked, on behalf of all runs that wait
-	// for it. They learn of its return that much later.
+	// silentEvery is how often a store that does not answer is checked, for all runs that wait for it. After its
+	// return they wait that much longer.
 	silentEvery = 2 * time.Second
 
 	// credentialsEvery is how often files with credentials are checked for a change: a rotation

@@ -14,7 +14,7 @@ import (
 // uploadHeaders are signed, so that the store refuses an upload of another content type.
 var uploadHeaders = http.Header{"Content-Type": {"application/octet-stream"}}
 
-// SignUpload returns a URL. Whoever has it can PUT a file to the path of the team.
+// SignUpload returns a URL with which anyone can PUT a file to the path of the team.
 func (s *Store) SignUpload(ctx context.Context, team, path string) (string, error) {
 	return s.sign(ctx, s.public, http.MethodPut, team, path, s.options.UploadLifetime, uploadHeaders)
 }

@@ -78,7 +78,7 @@ func (r *repeat) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// watchMemory samples what lives on the heap until its result is asked for the most.
+// watchMemory samples the size of the heap until the returned function is called, which returns the maximum.
 func watchMemory(ctx context.Context) func() uint64 {
 	runtime.GC()
 	ctx, stop := context.WithCancel(ctx)

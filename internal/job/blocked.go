@@ -74,7 +74,7 @@ func unscheduled(p *corev1.Pod) string {
 			continue
 		}
 		if c.Reason == corev1.PodReasonSchedulingGated {
-			return "its scheduling gates are closed, and whoever put them there has to open them."
+			return "its scheduling gates are closed, and only their owner can open them."
 		}
 		return "no node can take it: " + plaintext.Line(c.Message, maxQuote)
 	}

@@ -135,8 +135,8 @@ func TestBuildSpec(t *testing.T) {
 	}
 }
 
-// A template copied from a Job that ran has fields that would tie the run to that Job, end it behind
-// our back, or keep it from starting.
+// A template copied from a Job that ran has fields that would tie the run to that Job, end it
+// unexpectedly, or prevent its start.
 func TestBuildTakesOver(t *testing.T) {
 	trigger := newTrigger(func(t *v1alpha1.Trigger) {
 		spec := &t.Spec.JobTemplate.Spec

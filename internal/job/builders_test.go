@@ -164,7 +164,7 @@ func podReason(reason, message string) func(*corev1.Pod) {
 
 func named(name string) func(*corev1.Pod) { return func(p *corev1.Pod) { p.Name = name } }
 
-// deleted with a grace period of 30 s, asked for at the given second.
+// deleted with a grace period of 30 s, requested for at the given second.
 func deleted(second int) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		p.DeletionTimestamp, p.DeletionGracePeriodSeconds = new(after(second+30)), new(int64(30))

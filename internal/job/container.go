@@ -45,11 +45,11 @@ func endedByDeletion(p *corev1.Pod, t *corev1.ContainerStateTerminated) bool {
 	if p.DeletionTimestamp == nil {
 		return false
 	}
-	asked := p.DeletionTimestamp.Time
+	requested := p.DeletionTimestamp.Time
 	if grace := p.DeletionGracePeriodSeconds; grace != nil {
-		asked = asked.Add(-time.Duration(*grace) * time.Second)
+		requested = requested.Add(-time.Duration(*grace) * time.Second)
 	}
-	return !t.FinishedAt.Time.Before(asked)
+	return !t.FinishedAt.Time.Before(requested)
 }
 
 func containerFailed(j *batchv1.Job, p *corev1.Pod, name string, t *corev1.ContainerStateTerminated) metav1.Condition {

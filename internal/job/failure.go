@@ -42,7 +42,7 @@ func timeout(j *batchv1.Job) string {
 }
 
 // failedWithoutPod has only the Job's message. Where containers restart in place, the pod of a failed Job is
-// deleted. A pod that somebody deleted is gone too, and then it is unknown whether its tests failed.
+// deleted. If a pod was deleted for another reason, it is unknown whether its tests failed.
 func failedWithoutPod(j *batchv1.Job, end *batchv1.JobCondition) State {
 	message := strings.TrimRight(plaintext.Line(cmp.Or(end.Message, end.Reason), maxQuote), ".")
 	if end.Reason == batchv1.JobReasonPodFailurePolicy || j.Spec.Template.Spec.RestartPolicy == corev1.RestartPolicyOnFailure {

@@ -57,7 +57,7 @@ type Inputs struct {
 // which every container sees, read-only: what was checked after the download is what they all read.
 // Without files the directory is empty.
 //
-// The signed URLs are in the environment of the init container, so whoever can read the team's pods can read
+// The signed URLs are in the environment of the init container, so anyone who can read the team's pods can read
 // them: each gives access to one file of that team until it expires. A Secret would hide them better, but the
 // manager would need the right to write Secrets in every namespace, which is worth more to an attacker than
 // the files.

@@ -82,7 +82,7 @@ func TestFetchContainer(t *testing.T) {
 	}
 }
 
-// What the init container reads is what Inputs hold, whatever Kubernetes makes of a $ on the way.
+// The init container reads exactly the content of Inputs, although Kubernetes expands $(NAME) in variables.
 func TestFetchFiles(t *testing.T) {
 	env := kubelet(fetchEnv(inputs))
 	got := Inputs{Directory: env[FetchDirectoryVariable], Image: inputs.Image, Rewritten: inputs.Rewritten}
@@ -105,7 +105,7 @@ func TestWithoutFiles(t *testing.T) {
 		t.Errorf("there is nothing to download, by %v", pod.InitContainers)
 	}
 	if got := values(pod.Containers[0])["RUN_INPUTS_DIR"]; got != "/run-inputs" || len(pod.Containers[0].VolumeMounts) != 1 {
-		t.Errorf("a directory may be empty, and is there all the same: RUN_INPUTS_DIR=%q, %v", got, pod.Containers[0].VolumeMounts)
+		t.Errorf("the directory must exist even without files: RUN_INPUTS_DIR=%q, %v", got, pod.Containers[0].VolumeMounts)
 	}
 }
 

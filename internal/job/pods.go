@@ -21,6 +21,6 @@ func AnyRunning(pods []corev1.Pod) bool {
 	return slices.ContainsFunc(pods, func(p corev1.Pod) bool { return !ended(p) })
 }
 
-// Unlabeled reports whether a Job lacks the label by which the cache of Jobs is filtered: somebody, or a
-// webhook, removed it.
+// Unlabeled reports whether a Job lacks the label by which the cache of Jobs is filtered: a person or a webhook
+// removed it.
 func Unlabeled(j *batchv1.Job) bool { return j.Labels[v1alpha1.LabelSuite] == "" }

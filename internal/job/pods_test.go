@@ -20,7 +20,7 @@ func TestPodsOf(t *testing.T) {
 		}
 		return p
 	}
-	got := job.PodsOf(own, []corev1.Pod{made("of-an-earlier-run", earlier), made("of-this-run", own), made("of-nobody")})
+	got := job.PodsOf(own, []corev1.Pod{made("of-an-earlier-run", earlier), made("of-this-run", own), made("of-no-run")})
 	if len(got) != 1 || got[0].Name != "of-this-run" {
 		t.Errorf("the pods of the Job are %v, want only the one it made", got)
 	}
@@ -42,7 +42,7 @@ func TestAnyRunning(t *testing.T) {
 		"Ended":   {"What has ended touches nothing.", in(corev1.PodSucceeded, corev1.PodFailed), false},
 		"Running": {"One is enough.", in(corev1.PodFailed, corev1.PodRunning), true},
 		"Pending": {"It may still start.", in(corev1.PodPending), true},
-		"Unknown": {"Nobody hears of its node.", in(corev1.PodUnknown), true},
+		"Unknown": {"Its node does not report.", in(corev1.PodUnknown), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := job.AnyRunning(tc.pods); got != tc.want {

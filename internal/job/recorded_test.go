@@ -11,8 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// TestRecorded reads what Kubernetes 1.36 with containerd made of Jobs that did what their names say,
-// so that the other tables are not only about what we think it makes of them. The pods are named p.
+// TestRecorded reads Jobs and pods as Kubernetes 1.36 with containerd wrote them; the file names say what happened.
+// So the other tables do not depend on our assumptions only. The pods are named p.
 func TestRecorded(t *testing.T) {
 	const gone = "Error: The pod was deleted before its end was seen, by hand or with its node." + again
 	want := map[string]string{
@@ -25,7 +25,7 @@ func TestRecorded(t *testing.T) {
 		"failed":                 `Failed: Container "test" exited with code 3: GET /cart: 500`,
 		"failed-logs":            `Failed: Container "test" exited with code 3: red; line 2`,
 		"fetch-start":            `Error: The input files could not be downloaded: failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: exec: "postflight": executable file not found in $PATH: unknown`,
-		"gated":                  "Starting: The pod cannot start: its scheduling gates are closed, and whoever put them there has to open them.",
+		"gated":                  "Starting: The pod cannot start: its scheduling gates are closed, and only their owner can open them.",
 		"image-never":            `Starting: The pod cannot start: the image "nowhere:1" of container "test" is not on the node, and its imagePullPolicy is Never.`,
 		"image-pull":             `Starting: The pod cannot start: the image "127.0.0.1:1/nowhere:1" of container "test" cannot be pulled: failed to do request: Head "http://127.0.0.1:1/v2/nowhere/manifests/1": dial tcp 127.0.0.1:1: connect: connection refused. Check its name and tag, and the imagePullSecrets.`,
 		"indexed":                `Failed: Container "test" exited with code 7 (failed indexes: 1). Its log says more: kubectl logs -n demo p -c test`,
@@ -45,7 +45,7 @@ func TestRecorded(t *testing.T) {
 		"secret-volume-missing":  "Starting: The pod is being set up: volumes, network, images. If that takes long: kubectl describe pod -n demo p",
 		"sidecar":                `Failed: Container "test" exited with code 3. Its log says more: kubectl logs -n demo p -c test`,
 		"start-error":            `Error: The container "test" could not be started, so check its command and its image: failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: exec: "nope": executable file not found in $PATH: unknown`,
-		"suspended":              "Starting: The Job is suspended, and starts when whoever suspended it, such as a queueing system, resumes it: kubectl describe job -n demo suspended",
+		"suspended":              "Starting: The Job is suspended, and starts when its owner, such as a queueing system, resumes it: kubectl describe job -n demo suspended",
 		"unschedulable":          "Starting: The pod cannot start: no node can take it: 0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.",
 	}
 	hopeless := map[string]bool{"image-never": true, "secret-missing": true}

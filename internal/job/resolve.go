@@ -77,7 +77,7 @@ func (in *RequiredInputs) clash() string {
 const maxInputs = 64
 
 // InputsOf reads from the init container of a Job which files it was created with. It leaves out what would
-// not fit into the status of a Suite, because somebody may have changed the Job.
+// not fit into the status of a Suite, because the Job may have been changed.
 func InputsOf(j *batchv1.Job) []v1alpha1.SuiteInput {
 	fetch := fetchContainer(j)
 	if fetch == nil {

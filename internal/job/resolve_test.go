@@ -9,7 +9,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-func wants(in v1alpha1.Inputs) func(*v1alpha1.Trigger) {
+func needsInputs(in v1alpha1.Inputs) func(*v1alpha1.Trigger) {
 	return func(t *v1alpha1.Trigger) { t.Spec.Inputs = &in }
 }
 
@@ -17,7 +17,7 @@ func TestResolveInputs(t *testing.T) {
 	variable := func(value string) func(*v1alpha1.Suite) {
 		return func(s *v1alpha1.Suite) { s.Spec.Variables = map[string]string{"APP": value} }
 	}
-	app := wants(v1alpha1.Inputs{Variables: []string{"APP"}})
+	app := needsInputs(v1alpha1.Inputs{Variables: []string{"APP"}})
 	for name, tc := range map[string]struct {
 		reason  string
 		suite   *v1alpha1.Suite
@@ -42,7 +42,7 @@ func TestResolveInputs(t *testing.T) {
 		},
 		"OfTheTrigger": {
 			reason: "A variable may come from anywhere; the directory is the Trigger's.",
-			suite:  newSuite(), trigger: newTrigger(wants(v1alpha1.Inputs{Variables: []string{"APP"}, Directory: "/in"}),
+			suite:  newSuite(), trigger: newTrigger(needsInputs(v1alpha1.Inputs{Variables: []string{"APP"}, Directory: "/in"}),
 				func(t *v1alpha1.Trigger) { t.Spec.Variables = map[string]string{"APP": "app.apk"} }),
 			want: RequiredInputs{Directory: "/in", Paths: []string{"app.apk"}, Rewritten: map[string]string{"APP": "/in/app.apk"}},
 		},
@@ -53,12 +53,12 @@ func TestResolveInputs(t *testing.T) {
 		},
 		"PathsAndTheSameFileTwice": {
 			reason: "A file is downloaded once.",
-			suite:  newSuite(variable("acme/data/users.csv")), trigger: newTrigger(wants(v1alpha1.Inputs{Variables: []string{"APP"}, Paths: []string{"data/users.csv", "terms.pdf"}})),
+			suite:  newSuite(variable("acme/data/users.csv")), trigger: newTrigger(needsInputs(v1alpha1.Inputs{Variables: []string{"APP"}, Paths: []string{"data/users.csv", "terms.pdf"}})),
 			want: RequiredInputs{Directory: "/run-inputs", Paths: []string{"data/users.csv", "terms.pdf"}, Rewritten: map[string]string{"APP": "/run-inputs/data/users.csv"}},
 		},
 		"Traversal":     {reason: "Out of the prefix.", suite: newSuite(variable("acme/../other/app.apk")), trigger: newTrigger(app), problem: "The variable APP does not name an input file"},
-		"PathTraversal": {reason: "Out of the prefix.", suite: newSuite(), trigger: newTrigger(wants(v1alpha1.Inputs{Paths: []string{"../x.csv"}})), problem: `The path "../x.csv" in spec.inputs.paths`},
-		"Clash":         {reason: "A store has both, a pod cannot.", suite: newSuite(), trigger: newTrigger(wants(v1alpha1.Inputs{Paths: []string{"a.zip/b.csv", "a.zip"}})), problem: `"a.zip" and "a.zip/b.csv" cannot be in one directory`},
+		"PathTraversal": {reason: "Out of the prefix.", suite: newSuite(), trigger: newTrigger(needsInputs(v1alpha1.Inputs{Paths: []string{"../x.csv"}})), problem: `The path "../x.csv" in spec.inputs.paths`},
+		"Clash":         {reason: "A store has both, a pod cannot.", suite: newSuite(), trigger: newTrigger(needsInputs(v1alpha1.Inputs{Paths: []string{"a.zip/b.csv", "a.zip"}})), problem: `"a.zip" and "a.zip/b.csv" cannot be in one directory`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, problem := ResolveInputs(tc.suite, tc.trigger, newEnvironment(), "acme")
@@ -75,7 +75,7 @@ func TestResolveInputs(t *testing.T) {
 	}
 }
 
-// TestInputsOf reads back what WithInputs wrote, whatever is in the names.
+// TestInputsOf reads back what WithInputs wrote, with any characters in the names.
 func TestInputsOf(t *testing.T) {
 	j := Build(newSuite(), newTrigger(), newEnvironment())
 	if got := InputsOf(j); got != nil {

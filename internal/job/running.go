@@ -70,7 +70,7 @@ func running(j *batchv1.Job, pods []corev1.Pod) State {
 	case condition(j, batchv1.JobSuccessCriteriaMet) != nil:
 		return doing("The tests passed; the pods are stopping.")
 	case ptr.Deref(j.Spec.Suspend, false):
-		return doing(fmt.Sprintf("The Job is suspended, and starts when whoever suspended it, such as a queueing system, resumes it: kubectl describe job -n %s %s", j.Namespace, j.Name))
+		return doing(fmt.Sprintf("The Job is suspended, and starts when its owner, such as a queueing system, resumes it: kubectl describe job -n %s %s", j.Namespace, j.Name))
 	default:
 		return podsState(j, pods)
 	}
@@ -84,7 +84,7 @@ func noPod(message string) State {
 	return State{Condition: v1alpha1.Running(message), podUnknown: true}
 }
 
-// cannotStart is a run whose pod does not start until somebody acts.
+// cannotStart is a run whose pod does not start until a person acts.
 func cannotStart(why string) State {
 	problem := "The pod cannot start: " + why
 	return State{Condition: v1alpha1.Running(problem), PodProblem: problem}

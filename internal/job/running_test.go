@@ -118,7 +118,7 @@ func TestRunningJob(t *testing.T) {
 		"Suspended": {
 			reason: "A queueing system holds the Job back.",
 			job:    newJob(with(batchv1.JobSuspended, "JobSuspended", ""), func(j *batchv1.Job) { j.Spec.Suspend = new(true) }),
-			want:   "The Job is suspended, and starts when whoever suspended it, such as a queueing system, resumes it: kubectl describe job -n acme smoke-1",
+			want:   "The Job is suspended, and starts when its owner, such as a queueing system, resumes it: kubectl describe job -n acme smoke-1",
 		},
 		"OneBlocked": {
 			reason: "Of several pods the one that cannot start holds the run up.",
@@ -173,7 +173,7 @@ func TestStartingPod(t *testing.T) {
 		"Gated": {
 			reason: "A gate says nothing but that it is closed.",
 			pod:    newPod(corev1.PodPending, podCondition(corev1.PodScheduled, corev1.ConditionFalse, "SchedulingGated", "Scheduling is blocked due to non-empty scheduling gates")),
-			want:   "The pod cannot start: its scheduling gates are closed, and whoever put them there has to open them.",
+			want:   "The pod cannot start: its scheduling gates are closed, and only their owner can open them.",
 		},
 		"Creating": {
 			reason: "That a volume is missing is only in the pod's events.",

@@ -25,7 +25,7 @@ type State struct {
 	// StartingSince is since when Kubernetes tries to start the tests. Zero: they have started.
 	StartingSince time.Time
 
-	// HopelessSince is since when the pod cannot start unless somebody acts. Zero: it may start by itself.
+	// HopelessSince is since when the pod cannot start unless a person acts. Zero: it may start by itself.
 	HopelessSince time.Time
 
 	// podUnknown: the message describes no pod although there was one, so an earlier problem still counts.
@@ -93,7 +93,7 @@ func condition(j *batchv1.Job, t batchv1.JobConditionType) *batchv1.JobCondition
 	return &j.Status.Conditions[i]
 }
 
-// passed needs a pod that succeeded. A template may set completions to 0, and so may whoever can patch Jobs;
+// passed needs a pod that succeeded. A template may set completions to 0, and so may anyone who can patch Jobs;
 // such a Job completes at once and tests nothing. The message quotes the summary that the tests wrote to
 // their termination log, if any.
 func passed(j *batchv1.Job, pods []corev1.Pod) metav1.Condition {

@@ -39,7 +39,7 @@ func Lost(pods []corev1.Pod, now time.Time, after time.Duration) string {
 		return ""
 	}
 	p := left[0]
-	return fmt.Sprintf("The pod %s was told to stop, and its node %q did not say within %s that it has: the node is unreachable, or its kubelet hangs. "+
+	return fmt.Sprintf("The pod %s was deleted, and its node %q did not confirm within %s that it has stopped: the node is unreachable, or its kubelet hangs. "+
 		"The pod may still be running. Check the node; if it is gone for good: kubectl delete pod -n %s %s --force",
 		p.Name, plaintext.Line(p.Spec.NodeName, maxName), plaintext.Duration(after), p.Namespace, p.Name)
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// TestUnexplainedObject goes through what Kubernetes made of Jobs: only where neither Job nor pods say what they
-// wait for are events worth asking for.
+// TestUnexplainedObject reads the recorded Jobs: events need to be read only if neither the Job nor its pods say what
+// they wait for.
 func TestUnexplainedObject(t *testing.T) {
 	want := map[string]string{"quota": "the Job", "secret-volume-missing": "the pod"}
 	files, err := filepath.Glob("testdata/recorded/*.json")
@@ -33,7 +33,7 @@ func TestUnexplainedObject(t *testing.T) {
 	}
 }
 
-// TestUnexplainedJob is about pods that come and go.
+// TestUnexplainedJob tests a Job whose pods are created and deleted.
 func TestUnexplainedJob(t *testing.T) {
 	const uid = "the Job"
 	cases := map[string]struct {
@@ -77,7 +77,7 @@ func TestWithWarning(t *testing.T) {
 		"webhook down": {reason: "it may come back",
 			warning: `Error creating: Internal error occurred: failed calling webhook "policy.example.com": connection refused`,
 			want:    `The pod cannot start: Internal error occurred: failed calling webhook "policy.example.com": connection refused` + fix},
-		"volume": {reason: "the kubelet's words", warning: `MountVolume.SetUp failed for volume "shop" : secret "shop" not found`,
+		"volume": {reason: "the kubelet's message", warning: `MountVolume.SetUp failed for volume "shop" : secret "shop" not found`,
 			want: `The pod cannot start: MountVolume.SetUp failed for volume "shop" : secret "shop" not found` + fix},
 		"sandbox": {reason: "the sandbox has another id at each attempt", warning: `failed to setup network for sandbox "` + strings.Repeat("0a", 32) + `": no address`,
 			want: `The pod cannot start: failed to setup network for sandbox "…": no address` + fix},

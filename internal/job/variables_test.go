@@ -16,64 +16,65 @@ func secret(name string) corev1.EnvFromSource {
 	return corev1.EnvFromSource{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: name}}}
 }
 
+var variablesCases = map[string]struct {
+	reason      string
+	environment v1alpha1.EnvironmentSpec
+	trigger     v1alpha1.Variables
+	deployment  v1alpha1.Deployment
+	suite       v1alpha1.Variables
+	want        map[string]string
+}{
+	"Always": {
+		reason: "The variables that name the run are there even where there is nothing to name; URL is not.",
+		want:   map[string]string{},
+	},
+	"TriggerOverEnvironment": {
+		reason:      "A Trigger is more specific than its Environment.",
+		environment: v1alpha1.EnvironmentSpec{Variables: v1alpha1.Variables{"A": "environment", "B": "environment"}},
+		trigger:     v1alpha1.Variables{"A": "trigger"},
+		want:        map[string]string{"A": "trigger", "B": "environment"},
+	},
+	"SuiteOverTrigger": {
+		reason:  "A notification has the last word.",
+		trigger: v1alpha1.Variables{"A": "trigger"},
+		suite:   v1alpha1.Variables{"A": ""},
+		want:    map[string]string{"A": ""},
+	},
+	"URLOfEnvironment": {
+		reason:      "Without a deployment_url the Environment says where it is, whatever variables are called URL.",
+		environment: v1alpha1.EnvironmentSpec{URL: "https://staging", Variables: v1alpha1.Variables{"URL": "no"}},
+		trigger:     v1alpha1.Variables{"URL": "no"},
+		want:        map[string]string{"URL": "https://staging"},
+	},
+	"URLOfDeployment": {
+		reason:      "A deployment_url is where the deployment is.",
+		environment: v1alpha1.EnvironmentSpec{URL: "https://staging"},
+		deployment:  v1alpha1.Deployment{URL: "https://pr-7"},
+		want:        map[string]string{"URL": "https://pr-7"},
+	},
+	"URLOfSuite": {
+		reason:     "A variable URL of the notification wins even over its deployment_url.",
+		deployment: v1alpha1.Deployment{URL: "https://pr-7"},
+		suite:      v1alpha1.Variables{"URL": "https://mine"},
+		want:       map[string]string{"URL": "https://mine"},
+	},
+	"URLOfTrigger": {
+		reason:  "Where neither names a URL, a variable of that name is as good as any.",
+		trigger: v1alpha1.Variables{"URL": "https://mine"},
+		want:    map[string]string{"URL": "https://mine"},
+	},
+	"Reserved": {
+		reason:      "A notification cannot make its run look like another one.",
+		environment: v1alpha1.EnvironmentSpec{Variables: v1alpha1.Variables{"POSTFLIGHT_SHA": "no"}},
+		trigger:     v1alpha1.Variables{"POSTFLIGHT_BRANCH": "no"},
+		suite:       v1alpha1.Variables{"POSTFLIGHT_SUITE_ID": "no", "POSTFLIGHT_ENVIRONMENT": "no"},
+		deployment:  v1alpha1.Deployment{SHA: "cafe", Branch: "refs/heads/main"},
+		want:        map[string]string{"POSTFLIGHT_SHA": "cafe", "POSTFLIGHT_BRANCH": "refs/heads/main"},
+	},
+}
+
 func TestVariables(t *testing.T) {
-	cases := map[string]struct {
-		reason      string
-		environment v1alpha1.EnvironmentSpec
-		trigger     v1alpha1.Variables
-		deployment  v1alpha1.Deployment
-		suite       v1alpha1.Variables
-		want        map[string]string
-	}{
-		"Always": {
-			reason: "The variables that name the run are there even where there is nothing to name; URL is not.",
-			want:   map[string]string{},
-		},
-		"TriggerOverEnvironment": {
-			reason:      "A Trigger is more specific than its Environment.",
-			environment: v1alpha1.EnvironmentSpec{Variables: v1alpha1.Variables{"A": "environment", "B": "environment"}},
-			trigger:     v1alpha1.Variables{"A": "trigger"},
-			want:        map[string]string{"A": "trigger", "B": "environment"},
-		},
-		"SuiteOverTrigger": {
-			reason:  "A notification has the last word.",
-			trigger: v1alpha1.Variables{"A": "trigger"},
-			suite:   v1alpha1.Variables{"A": ""},
-			want:    map[string]string{"A": ""},
-		},
-		"URLOfEnvironment": {
-			reason:      "Without a deployment_url the Environment says where it is, whatever variables are called URL.",
-			environment: v1alpha1.EnvironmentSpec{URL: "https://staging", Variables: v1alpha1.Variables{"URL": "no"}},
-			trigger:     v1alpha1.Variables{"URL": "no"},
-			want:        map[string]string{"URL": "https://staging"},
-		},
-		"URLOfDeployment": {
-			reason:      "A deployment_url is where the deployment is.",
-			environment: v1alpha1.EnvironmentSpec{URL: "https://staging"},
-			deployment:  v1alpha1.Deployment{URL: "https://pr-7"},
-			want:        map[string]string{"URL": "https://pr-7"},
-		},
-		"URLOfSuite": {
-			reason:     "A variable URL of the notification wins even over its deployment_url.",
-			deployment: v1alpha1.Deployment{URL: "https://pr-7"},
-			suite:      v1alpha1.Variables{"URL": "https://mine"},
-			want:       map[string]string{"URL": "https://mine"},
-		},
-		"URLOfTrigger": {
-			reason:  "Where neither names a URL, a variable of that name is as good as any.",
-			trigger: v1alpha1.Variables{"URL": "https://mine"},
-			want:    map[string]string{"URL": "https://mine"},
-		},
-		"Reserved": {
-			reason:      "Nobody can make a run look like another.",
-			environment: v1alpha1.EnvironmentSpec{Variables: v1alpha1.Variables{"POSTFLIGHT_SHA": "no"}},
-			trigger:     v1alpha1.Variables{"POSTFLIGHT_BRANCH": "no"},
-			suite:       v1alpha1.Variables{"POSTFLIGHT_SUITE_ID": "no", "POSTFLIGHT_ENVIRONMENT": "no"},
-			deployment:  v1alpha1.Deployment{SHA: "cafe", Branch: "refs/heads/main"},
-			want:        map[string]string{"POSTFLIGHT_SHA": "cafe", "POSTFLIGHT_BRANCH": "refs/heads/main"},
-		},
-	}
-	for name, tc := range cases {
+	for name, tc := range variablesCases {
 		t.Run(name, func(t *testing.T) {
 			want := map[string]string{
 				"POSTFLIGHT_SUITE_ID": "smoke-1", "POSTFLIGHT_ENVIRONMENT": "staging",
@@ -162,8 +163,8 @@ func TestEveryContainer(t *testing.T) {
 	}
 }
 
-// TestByteForByte gives a container random variables, full of what Kubernetes expands, and runs them
-// through what a kubelet does.
+// TestByteForByte gives a container random variables, with many references that Kubernetes expands, and expands them
+// as the kubelet does.
 func TestByteForByte(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	parts := []string{"$", "$", "(", ")", "A", "B", "$(A)", "$$(B)", "$(", " ", "é", "\xff", "\n"}
@@ -212,7 +213,7 @@ func kubelet(env []corev1.EnvVar) map[string]string {
 	return defined
 }
 
-// expand does what a kubelet does to a value: $$ is $, $(NAME) is the value of NAME where that is
+// expand treats a value as the kubelet does: $$ is $, $(NAME) is the value of NAME where that is
 // defined and stays as it is where it is not, and any other $ stays. It goes over the value once, and
 // takes a $ with the byte or the character after it.
 func expand(value string, defined map[string]string) string {

@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// anyOf holds if a field of the notification has one of the wanted values. An absent field has none.
+// anyOf holds if a field of the notification has one of the values. An absent field has none.
 type anyOf struct {
 	simple
 	field  string // in the request
 	value  func(*activation) string
-	wanted []string
+	values []string
 	key    keyField
 }
 
-// compile returns nil if the Trigger wants no particular value.
+// compile returns nil if the Trigger accepts any value.
 func (c *anyOf) compile() (criterion, error) {
-	if len(c.wanted) == 0 {
+	if len(c.values) == 0 {
 		return nil, nil
 	}
 	return c, nil
@@ -25,27 +25,27 @@ func (c *anyOf) compile() (criterion, error) {
 
 func (c *anyOf) holds(a *activation) bool {
 	value := c.value(a)
-	return value != "" && slices.Contains(c.wanted, value)
+	return value != "" && slices.Contains(c.values, value)
 }
 
 func (c *anyOf) explain(a *activation) string {
 	switch {
 	case c.value(a) == "":
-		return fmt.Sprintf("The notification has no %s, and the Trigger asks for %s.", c.field, list(c.wanted))
+		return fmt.Sprintf("The notification has no %s, and the Trigger asks for %s.", c.field, list(c.values))
 	case c.holds(a):
 		return fmt.Sprintf("The %s is %q.", c.field, c.value(a))
 	default:
-		text := fmt.Sprintf("The %s is %q, and the Trigger asks for %s.", c.field, c.value(a), list(c.wanted))
-		if i := slices.IndexFunc(c.wanted, func(wanted string) bool { return strings.EqualFold(wanted, c.value(a)) }); i >= 0 {
-			text += fmt.Sprintf(" Case matters: did you mean %q?", c.wanted[i])
+		text := fmt.Sprintf("The %s is %q, and the Trigger asks for %s.", c.field, c.value(a), list(c.values))
+		if i := slices.IndexFunc(c.values, func(v string) bool { return strings.EqualFold(v, c.value(a)) }); i >= 0 {
+			text += fmt.Sprintf(" Case matters: did you mean %q?", c.values[i])
 		}
 		return text
 	}
 }
 
 func (c *anyOf) keys() [][]bucketKey {
-	keys := make([]bucketKey, 0, len(c.wanted))
-	for _, value := range c.wanted {
+	keys := make([]bucketKey, 0, len(c.values))
+	for _, value := range c.values {
 		keys = append(keys, bucketKey{field: c.key, value: value})
 	}
 	return [][]bucketKey{keys}

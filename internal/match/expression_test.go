@@ -91,7 +91,7 @@ func TestExpressionRejects(t *testing.T) {
 		"dyn list":       {reason: "nor by mixing them", expression: "notification.branch in ['a', 1]", says: "of one type"},
 		"time":           {reason: "there is no time in a notification", expression: "timestamp('2026-01-01T00:00:00Z').getHours('Europe/Berlin') == 1", says: "undeclared reference to 'timestamp'"},
 		"message":        {reason: "messages cannot be created", expression: "postflight.Notification{branch: 'x'} == notification", says: "cannot be used"},
-		"well known":     {reason: "not even what CEL knows", expression: "google.protobuf.ListValue{} == []", says: "cannot be used"},
+		"well known":     {reason: "not even the types of CEL", expression: "google.protobuf.ListValue{} == []", says: "cannot be used"},
 		"nested":         {reason: "comparing lists of lists takes exponential time", expression: "[['a']] == [['b']]", says: "list(list(string)) cannot be used"},
 		"nested map":     {reason: "so can maps", expression: "{'a': notification.variables} == {'b': notification.variables}", says: "cannot be used"},
 		"nested by loop": {reason: "also those that a loop makes", expression: "notification.variables.map(k, [k]).size() == 1", says: "cannot be used"},

@@ -14,7 +14,7 @@ import (
 
 // Index holds the compiled Triggers of all namespaces, and finds those that match a notification. The
 // zero Index is empty and ready for use. It is safe for concurrent use. It returns the Triggers that it
-// was given: nobody may change them.
+// was given: do not change them.
 type Index struct {
 	mu         sync.RWMutex
 	namespaces map[string]*namespaceIndex

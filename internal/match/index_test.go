@@ -142,8 +142,8 @@ func TestIndexCompilesOncePerGeneration(t *testing.T) {
 	}
 }
 
-// TestIndexIsSafeForConcurrentUse is for the race detector. It also checks that a Trigger that nobody
-// changes is always found.
+// TestIndexIsSafeForConcurrentUse is for the race detector. It also checks that a Trigger that does not change is
+// always found.
 func TestIndexIsSafeForConcurrentUse(t *testing.T) {
 	x := &Index{}
 	x.Set(trigger("always", branches("main")))

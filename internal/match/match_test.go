@@ -9,70 +9,72 @@ import (
 	"github.com/postflight-dev/postflight/internal/notification"
 )
 
+type n = notification.Notification
+
+var matchesCases = map[string]struct {
+	reason  string
+	trigger option
+	with    n
+	want    bool
+}{
+	"no conditions":         {reason: "a Trigger without conditions matches everything", trigger: all(), want: true},
+	"paused":                {reason: "a paused Trigger matches nothing", trigger: paused},
+	"branch":                {reason: "an equal branch", trigger: branches("main"), with: n{Branch: "main"}, want: true},
+	"branch ref":            {reason: "a ref is a branch", trigger: branches("main"), with: n{Branch: "refs/heads/main"}, want: true},
+	"branch ref in trigger": {reason: "people write refs into Triggers, too", trigger: branches("refs/heads/main", "!refs/heads/x"), with: n{Branch: "main"}, want: true},
+	"branch other":          {reason: "another branch", trigger: branches("main"), with: n{Branch: "develop"}},
+	"branch prefix":         {reason: "globs match whole names", trigger: branches("main"), with: n{Branch: "main2"}},
+	"branch case":           {reason: "branches are case-sensitive", trigger: branches("main"), with: n{Branch: "Main"}},
+	"branch absent":         {reason: "without a branch, the condition does not hold", trigger: branches("**")},
+	"branch only prefix":    {reason: "a ref without a name is no branch", trigger: branches("**"), with: n{Branch: "refs/heads/"}},
+	"branch tag":            {reason: "a tag is not taken for a branch of its name", trigger: branches("v1"), with: n{Branch: "refs/tags/v1"}},
+	"any of":                {reason: "one of several", trigger: branches("develop", "main"), with: n{Branch: "main"}, want: true},
+	"star":                  {reason: "* is within a segment", trigger: branches("release/*"), with: n{Branch: "release/1.2"}, want: true},
+	"star slash":            {reason: "* does not cross a slash", trigger: branches("release/*"), with: n{Branch: "release/1/2"}},
+	"star middle":           {reason: "* is anywhere", trigger: branches("feature/*-x"), with: n{Branch: "feature/cart-x"}, want: true},
+	"star middle other":     {reason: "what follows * counts", trigger: branches("feature/*-x"), with: n{Branch: "feature/cart-y"}},
+	"star all":              {reason: "* is one segment", trigger: branches("*"), with: n{Branch: "a/b"}},
+	"double star":           {reason: "** crosses slashes", trigger: branches("release/**"), with: n{Branch: "release/1/2"}, want: true},
+	"double star none":      {reason: "** may be nothing at all", trigger: branches("release/**"), with: n{Branch: "release"}, want: true},
+	"double star first":     {reason: "** may come first", trigger: branches("**/fix"), with: n{Branch: "a/b/fix"}, want: true},
+	"double star last":      {reason: "and be nothing there", trigger: branches("**/fix"), with: n{Branch: "fix"}, want: true},
+	"question":              {reason: "? is a character", trigger: branches("v?"), with: n{Branch: "vü"}, want: true},
+	"class":                 {reason: "a class of characters", trigger: branches("v[0-9]"), with: n{Branch: "v3"}, want: true},
+	"class not":             {reason: "a class may be negated", trigger: branches("v[^0-9]"), with: n{Branch: "v3"}},
+	"braces":                {reason: "alternatives", trigger: branches("{main,release/*}"), with: n{Branch: "release/1"}, want: true},
+	"escaped":               {reason: "a backslash removes the special meaning", trigger: branches(`a\*`), with: n{Branch: "ab"}},
+	"escaped bang":          {reason: "a branch may start with an exclamation mark", trigger: branches(`\!a`), with: n{Branch: "!a"}, want: true},
+	"excluded":              {reason: "an exclusion wins", trigger: branches("release/**", "!release/old"), with: n{Branch: "release/old"}},
+	"excluded first":        {reason: "wherever it is in the list", trigger: branches("!release/old", "release/**"), with: n{Branch: "release/old"}},
+	"excluded not":          {reason: "and excludes only what it names", trigger: branches("release/**", "!release/old"), with: n{Branch: "release/new"}, want: true},
+	"excluded glob":         {reason: "it is a glob", trigger: branches("**", "!dependabot/**"), with: n{Branch: "dependabot/npm/x"}},
+	"only exclusions":       {reason: "if there are only exclusions, everything else matches", trigger: branches("!main"), with: n{Branch: "develop"}, want: true},
+	"only exclusions hit":   {reason: "but not what they name", trigger: branches("!main"), with: n{Branch: "main"}},
+	"only exclusions none":  {reason: "and a branch is needed", trigger: branches("!main")},
+	"type":                  {reason: "an equal type", trigger: deploymentTypes("staging"), with: n{DeploymentType: "staging"}, want: true},
+	"type any of":           {reason: "one of several", trigger: deploymentTypes("production", "staging"), with: n{DeploymentType: "staging"}, want: true},
+	"type other":            {reason: "another type", trigger: deploymentTypes("staging"), with: n{DeploymentType: "production"}},
+	"type case":             {reason: "types are compared exactly", trigger: deploymentTypes("staging"), with: n{DeploymentType: "Staging"}},
+	"type no glob":          {reason: "types are no globs", trigger: deploymentTypes("*"), with: n{DeploymentType: "staging"}},
+	"type absent":           {reason: "without a type, the condition does not hold", trigger: deploymentTypes("staging")},
+	"type empty":            {reason: "not even for the empty type", trigger: deploymentTypes("")},
+	"repository":            {reason: "an equal repository", trigger: repositories("acme/shop"), with: n{Repository: "acme/shop"}, want: true},
+	"repository other":      {reason: "another repository", trigger: repositories("acme/shop"), with: n{Repository: "acme/shop2"}},
+	"repository absent":     {reason: "without a repository, the condition does not hold", trigger: repositories("acme/shop")},
+	"pull request":          {reason: "a preview", trigger: pullRequests("Only"), with: n{PullRequestNumber: 7}, want: true},
+	"pull request absent":   {reason: "without a number it is none", trigger: pullRequests("Only"), with: n{Branch: "feature/x", EphemeralEnvironment: true}},
+	"no pull request":       {reason: "everything but previews", trigger: pullRequests("Never"), with: n{Branch: "main"}, want: true},
+	"no pull request hit":   {reason: "and no preview", trigger: pullRequests("Never"), with: n{Branch: "main", PullRequestNumber: 7}},
+	"all but pull request":  {reason: "one does not", trigger: all(branches("main"), pullRequests("Never")), with: n{Branch: "main", PullRequestNumber: 7}},
+	"all":                   {reason: "all conditions hold", trigger: all(branches("main"), deploymentTypes("s"), repositories("a/b"), expressionOf("true")), with: n{Branch: "main", DeploymentType: "s", Repository: "a/b"}, want: true},
+	"all but branch":        {reason: "one does not", trigger: all(branches("main"), deploymentTypes("s")), with: n{Branch: "x", DeploymentType: "s"}},
+	"all but type":          {reason: "one does not", trigger: all(branches("main"), deploymentTypes("s")), with: n{Branch: "main", DeploymentType: "t"}},
+	"all but expression":    {reason: "one does not", trigger: all(branches("main"), expressionOf("false")), with: n{Branch: "main"}},
+	"all but not paused":    {reason: "a paused Trigger never matches", trigger: all(branches("main"), paused), with: n{Branch: "main"}},
+}
+
 func TestMatches(t *testing.T) {
-	type n = notification.Notification
-	tests := map[string]struct {
-		reason  string
-		trigger option
-		with    n
-		want    bool
-	}{
-		"no conditions":         {reason: "a Trigger without conditions matches everything", trigger: all(), want: true},
-		"paused":                {reason: "a paused Trigger matches nothing", trigger: paused},
-		"branch":                {reason: "an equal branch", trigger: branches("main"), with: n{Branch: "main"}, want: true},
-		"branch ref":            {reason: "a ref is a branch", trigger: branches("main"), with: n{Branch: "refs/heads/main"}, want: true},
-		"branch ref in trigger": {reason: "people write refs into Triggers, too", trigger: branches("refs/heads/main", "!refs/heads/x"), with: n{Branch: "main"}, want: true},
-		"branch other":          {reason: "another branch", trigger: branches("main"), with: n{Branch: "develop"}},
-		"branch prefix":         {reason: "globs match whole names", trigger: branches("main"), with: n{Branch: "main2"}},
-		"branch case":           {reason: "branches are case-sensitive", trigger: branches("main"), with: n{Branch: "Main"}},
-		"branch absent":         {reason: "without a branch, the condition does not hold", trigger: branches("**")},
-		"branch only prefix":    {reason: "a ref without a name is no branch", trigger: branches("**"), with: n{Branch: "refs/heads/"}},
-		"branch tag":            {reason: "a tag is not taken for a branch of its name", trigger: branches("v1"), with: n{Branch: "refs/tags/v1"}},
-		"any of":                {reason: "one of several", trigger: branches("develop", "main"), with: n{Branch: "main"}, want: true},
-		"star":                  {reason: "* is within a segment", trigger: branches("release/*"), with: n{Branch: "release/1.2"}, want: true},
-		"star slash":            {reason: "* does not cross a slash", trigger: branches("release/*"), with: n{Branch: "release/1/2"}},
-		"star middle":           {reason: "* is anywhere", trigger: branches("feature/*-x"), with: n{Branch: "feature/cart-x"}, want: true},
-		"star middle other":     {reason: "what follows * counts", trigger: branches("feature/*-x"), with: n{Branch: "feature/cart-y"}},
-		"star all":              {reason: "* is one segment", trigger: branches("*"), with: n{Branch: "a/b"}},
-		"double star":           {reason: "** crosses slashes", trigger: branches("release/**"), with: n{Branch: "release/1/2"}, want: true},
-		"double star none":      {reason: "** may be nothing at all", trigger: branches("release/**"), with: n{Branch: "release"}, want: true},
-		"double star first":     {reason: "** may come first", trigger: branches("**/fix"), with: n{Branch: "a/b/fix"}, want: true},
-		"double star last":      {reason: "and be nothing there", trigger: branches("**/fix"), with: n{Branch: "fix"}, want: true},
-		"question":              {reason: "? is a character", trigger: branches("v?"), with: n{Branch: "vü"}, want: true},
-		"class":                 {reason: "a class of characters", trigger: branches("v[0-9]"), with: n{Branch: "v3"}, want: true},
-		"class not":             {reason: "a class may be negated", trigger: branches("v[^0-9]"), with: n{Branch: "v3"}},
-		"braces":                {reason: "alternatives", trigger: branches("{main,release/*}"), with: n{Branch: "release/1"}, want: true},
-		"escaped":               {reason: "a backslash removes the special meaning", trigger: branches(`a\*`), with: n{Branch: "ab"}},
-		"escaped bang":          {reason: "a branch may start with an exclamation mark", trigger: branches(`\!a`), with: n{Branch: "!a"}, want: true},
-		"excluded":              {reason: "an exclusion wins", trigger: branches("release/**", "!release/old"), with: n{Branch: "release/old"}},
-		"excluded first":        {reason: "wherever it is in the list", trigger: branches("!release/old", "release/**"), with: n{Branch: "release/old"}},
-		"excluded not":          {reason: "and excludes only what it names", trigger: branches("release/**", "!release/old"), with: n{Branch: "release/new"}, want: true},
-		"excluded glob":         {reason: "it is a glob", trigger: branches("**", "!dependabot/**"), with: n{Branch: "dependabot/npm/x"}},
-		"only exclusions":       {reason: "if there are only exclusions, everything else matches", trigger: branches("!main"), with: n{Branch: "develop"}, want: true},
-		"only exclusions hit":   {reason: "but not what they name", trigger: branches("!main"), with: n{Branch: "main"}},
-		"only exclusions none":  {reason: "and a branch is needed", trigger: branches("!main")},
-		"type":                  {reason: "an equal type", trigger: deploymentTypes("staging"), with: n{DeploymentType: "staging"}, want: true},
-		"type any of":           {reason: "one of several", trigger: deploymentTypes("production", "staging"), with: n{DeploymentType: "staging"}, want: true},
-		"type other":            {reason: "another type", trigger: deploymentTypes("staging"), with: n{DeploymentType: "production"}},
-		"type case":             {reason: "types are compared exactly", trigger: deploymentTypes("staging"), with: n{DeploymentType: "Staging"}},
-		"type no glob":          {reason: "types are no globs", trigger: deploymentTypes("*"), with: n{DeploymentType: "staging"}},
-		"type absent":           {reason: "without a type, the condition does not hold", trigger: deploymentTypes("staging")},
-		"type empty":            {reason: "not even for the empty type", trigger: deploymentTypes("")},
-		"repository":            {reason: "an equal repository", trigger: repositories("acme/shop"), with: n{Repository: "acme/shop"}, want: true},
-		"repository other":      {reason: "another repository", trigger: repositories("acme/shop"), with: n{Repository: "acme/shop2"}},
-		"repository absent":     {reason: "without a repository, the condition does not hold", trigger: repositories("acme/shop")},
-		"pull request":          {reason: "a preview", trigger: pullRequests("Only"), with: n{PullRequestNumber: 7}, want: true},
-		"pull request absent":   {reason: "without a number it is none", trigger: pullRequests("Only"), with: n{Branch: "feature/x", EphemeralEnvironment: true}},
-		"no pull request":       {reason: "everything but previews", trigger: pullRequests("Never"), with: n{Branch: "main"}, want: true},
-		"no pull request hit":   {reason: "and no preview", trigger: pullRequests("Never"), with: n{Branch: "main", PullRequestNumber: 7}},
-		"all but pull request":  {reason: "one does not", trigger: all(branches("main"), pullRequests("Never")), with: n{Branch: "main", PullRequestNumber: 7}},
-		"all":                   {reason: "all conditions hold", trigger: all(branches("main"), deploymentTypes("s"), repositories("a/b"), expressionOf("true")), with: n{Branch: "main", DeploymentType: "s", Repository: "a/b"}, want: true},
-		"all but branch":        {reason: "one does not", trigger: all(branches("main"), deploymentTypes("s")), with: n{Branch: "x", DeploymentType: "s"}},
-		"all but type":          {reason: "one does not", trigger: all(branches("main"), deploymentTypes("s")), with: n{Branch: "main", DeploymentType: "t"}},
-		"all but expression":    {reason: "one does not", trigger: all(branches("main"), expressionOf("false")), with: n{Branch: "main"}},
-		"all but not paused":    {reason: "a paused Trigger never matches", trigger: all(branches("main"), paused), with: n{Branch: "main"}},
-	}
-	for name, tc := range tests {
+	for name, tc := range matchesCases {
 		t.Run(name, func(t *testing.T) {
 			m, err := Compile(trigger("t", tc.trigger))
 			if err != nil {
@@ -134,7 +136,6 @@ func TestCompileAcceptsManyAlternatives(t *testing.T) {
 }
 
 func TestExplain(t *testing.T) {
-	type n = notification.Notification
 	tests := map[string]struct {
 		reason  string
 		trigger option

@@ -6,10 +6,10 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// pullRequest holds if the notification is of a pull request, or of a merge request, as wanted.
+// pullRequest holds if the notification is of a pull or merge request, or, without only, if it is of none.
 type pullRequest struct {
 	simple
-	wanted bool
+	only bool
 }
 
 func compilePullRequest(spec *v1alpha1.TriggerSpec) (criterion, error) {
@@ -17,13 +17,13 @@ func compilePullRequest(spec *v1alpha1.TriggerSpec) (criterion, error) {
 	case "":
 		return nil, nil
 	case v1alpha1.PullRequestOnly, v1alpha1.PullRequestNever:
-		return pullRequest{wanted: policy == v1alpha1.PullRequestOnly}, nil
+		return pullRequest{only: policy == v1alpha1.PullRequestOnly}, nil
 	default:
 		return nil, fmt.Errorf("is %q; write Only or Never", policy)
 	}
 }
 
-func (p pullRequest) holds(a *activation) bool { return (a.PullRequestNumber != 0) == p.wanted }
+func (p pullRequest) holds(a *activation) bool { return (a.PullRequestNumber != 0) == p.only }
 
 func (p pullRequest) explain(a *activation) string {
 	of := "The notification has no pull request number"
@@ -33,7 +33,7 @@ func (p pullRequest) explain(a *activation) string {
 	switch {
 	case p.holds(a):
 		return of + "."
-	case p.wanted:
+	case p.only:
 		return of + ", and the Trigger asks for one: send pull_request_number or merge_request_number."
 	default:
 		return of + ", and the Trigger asks for none."

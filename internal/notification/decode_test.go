@@ -19,145 +19,146 @@ const typical = `{"branch":"main","sha":"` + commit + `","deployment_type":"stag
 	`"variables":{"GREP":"@smoke","REGION":"eu"},"deduplication_key":null,"ephemeral_environment":false,` +
 	`"repository":{"owner":"acme","name":"shop"},"pull_request_number":12}`
 
+var decodeAcceptsCases = map[string]struct {
+	reason string
+	body   string
+	want   Notification
+}{
+	"Empty": {
+		reason: "every field is optional",
+		body:   `{}`,
+	},
+	"WhiteSpace": {
+		reason: "JSON may have white space around it",
+		body:   " \r\n\t{ } \n",
+	},
+	"Typical": {
+		reason: "all fields of a body are read",
+		body:   typical,
+		want: Notification{
+			Branch: "main", SHA: commit, DeploymentType: "staging", DeploymentURL: "https://staging.example.com",
+			Variables:  map[string]string{"GREP": "@smoke", "REGION": "eu"},
+			Repository: "acme/shop", PullRequestNumber: 12,
+		},
+	},
+	"Rest": {
+		reason: "so are those that the typical body leaves out",
+		body: `{"commit_url":"http://h/c","hosting_service":"GitLab","deduplication_key":"a\nb","ephemeral_environment":true,
+			"deployment_url":"https://pr-1.example.com/","merge_request_number":7,"repository":{"namespace":"a/b","name":"c"}}`,
+		want: Notification{
+			CommitURL: "http://h/c", HostingService: v1alpha1.GitLab, DeduplicationKey: "a\nb", EphemeralEnvironment: true,
+			DeploymentURL: "https://pr-1.example.com/", PullRequestNumber: 7, Repository: "a/b/c",
+		},
+	},
+	"Nulls": {
+		reason: "null means absent, for every field",
+		body: `{"branch":null,"sha":null,"deployment_type":null,"deployment_url":null,"hosting_service":null,"commit_url":null,
+			"variables":null,"deduplication_key":null,"ephemeral_environment":null,"repository":null,"pull_request_number":null,"merge_request_number":null}`,
+	},
+	"EmptyStrings": {
+		reason: "an unset variable of a pipeline is an empty string, which means absent",
+		body: `{"branch":"","sha":" ","deployment_type":"","deployment_url":"","hosting_service":"","commit_url":"",
+			"deduplication_key":"","repository":""}`,
+	},
+	"EmptyObjects": {
+		reason: "objects without content are absent",
+		body:   `{"variables":{},"repository":{}}`,
+	},
+	"EmptyParts": {
+		reason: "so is a repository of empty or null parts",
+		body:   `{"repository":{"owner":"","namespace":null,"name":""}}`,
+	},
+	"Unknown": {
+		reason: "unknown fields are accepted, whatever they hold; those of another case are unknown",
+		body:   `{"Branch":"x","BRANCH":1,"event":{"branch":["x",{"sha":null}],"n":1e999},"repository":{"owner":"a","name":"b","id":7}}`,
+		want:   Notification{Repository: "a/b"},
+	},
+	"EscapedName": {
+		reason: "a name may be escaped",
+		body:   `{"br\u0061nch":"x"}`,
+		want:   Notification{Branch: "x"},
+	},
+	"BranchAsSent": {
+		reason: "a branch is stored as sent",
+		body:   `{"branch":" refs/heads/Fix/ü-😀 "}`,
+		want:   Notification{Branch: " refs/heads/Fix/ü-😀 "},
+	},
+	"CommitInUpperCase": {
+		reason: "a commit is trimmed and lower-cased",
+		body:   `{"sha":"\t` + strings.ToUpper(commit) + `\n"}`,
+		want:   Notification{SHA: commit},
+	},
+	"CommitOfSHA256": {
+		reason: "a commit may have 64 digits",
+		body:   `{"sha":"` + strings.Repeat("AB", 32) + `"}`,
+		want:   Notification{SHA: strings.Repeat("ab", 32)},
+	},
+	"NoCommit": {
+		reason: "any other text is trimmed, and keeps its case",
+		body:   `{"sha":" Build 2026-11/äß "}`,
+		want:   Notification{SHA: "Build 2026-11/äß"},
+	},
+	"ShortCommit": {
+		reason: "an abbreviated commit is such text",
+		body:   `{"sha":"ABCDEF1"}`,
+		want:   Notification{SHA: "ABCDEF1"},
+	},
+	"HostingServiceInAnyCase": {
+		reason: "the hosting service gets the spelling of the API",
+		body:   `{"hosting_service":"gitLAB"}`,
+		want:   Notification{HostingService: v1alpha1.GitLab},
+	},
+	"RepositoryAsText": {
+		reason: "people write owner/name",
+		body:   `{"repository":"acme/shop"}`,
+		want:   Notification{Repository: "acme/shop"},
+	},
+	"RepositoryWithBothOwners": {
+		reason: "owner and namespace may both be there if they agree",
+		body:   `{"repository":{"owner":"acme","namespace":"acme","name":"shop"}}`,
+		want:   Notification{Repository: "acme/shop"},
+	},
+	"BothNumbers": {
+		reason: "both numbers may be there if they agree",
+		body:   `{"pull_request_number":3,"merge_request_number":3}`,
+		want:   Notification{PullRequestNumber: 3},
+	},
+	"LargestNumber": {
+		reason: "numbers go up to what JSON readers keep exactly",
+		body:   `{"pull_request_number":9007199254740991}`,
+		want:   Notification{PullRequestNumber: MaxPullRequestNumber},
+	},
+	"Variables": {
+		reason: "null values are left out, whatever their names; empty ones are not; values come byte for byte",
+		body:   `{"variables":{"NULL":null,"not a name":null,"EMPTY":"","-a.b_C9":" $(X)\n\t\u0001\u20ac","LD_PRELOAD":"x"}}`,
+		want:   Notification{Variables: map[string]string{"EMPTY": "", "-a.b_C9": " $(X)\n\t\x01€", "LD_PRELOAD": "x"}},
+	},
+	"OnlyNullVariables": {
+		reason: "variables of which none is left are absent",
+		body:   `{"variables":{"A":null}}`,
+	},
+	"URLs": {
+		reason: "scheme in any case, ports, paths, queries, fragments and addresses are fine",
+		body:   `{"deployment_url":"HTTPS://Example.com:8443/a%20b?c=d@e#f","commit_url":"http://[::1]:80/"}`,
+		want:   Notification{DeploymentURL: "HTTPS://Example.com:8443/a%20b?c=d@e#f", CommitURL: "http://[::1]:80/"},
+	},
+	"Longest": {
+		reason: "the bounds themselves are allowed",
+		body: fmt.Sprintf(`{"branch":%q,"sha":%q,"deployment_type":%q,"deduplication_key":%q,"deployment_url":%q,"repository":%q}`,
+			long(MaxBranchBytes), long(MaxSHABytes), long(MaxTextBytes), long(MaxTextBytes), "http://h/"+long(MaxURLBytes-9), "o/"+long(MaxTextBytes-2)),
+		want: Notification{
+			Branch: long(MaxBranchBytes), SHA: long(MaxSHABytes), DeploymentType: long(MaxTextBytes), DeduplicationKey: long(MaxTextBytes),
+			DeploymentURL: "http://h/" + long(MaxURLBytes-9), Repository: "o/" + long(MaxTextBytes-2),
+		},
+	},
+	"DeepestNesting": {
+		reason: "nesting has a bound that no client comes near",
+		body:   `{"x":` + strings.Repeat("[", MaxNesting-1) + strings.Repeat("]", MaxNesting-1) + `}`,
+	},
+}
+
 func TestDecodeAccepts(t *testing.T) {
-	tests := map[string]struct {
-		reason string
-		body   string
-		want   Notification
-	}{
-		"Empty": {
-			reason: "every field is optional",
-			body:   `{}`,
-		},
-		"WhiteSpace": {
-			reason: "JSON may have white space around it",
-			body:   " \r\n\t{ } \n",
-		},
-		"Typical": {
-			reason: "all fields of a body are read",
-			body:   typical,
-			want: Notification{
-				Branch: "main", SHA: commit, DeploymentType: "staging", DeploymentURL: "https://staging.example.com",
-				Variables:  map[string]string{"GREP": "@smoke", "REGION": "eu"},
-				Repository: "acme/shop", PullRequestNumber: 12,
-			},
-		},
-		"Rest": {
-			reason: "so are those that the typical body leaves out",
-			body: `{"commit_url":"http://h/c","hosting_service":"GitLab","deduplication_key":"a\nb","ephemeral_environment":true,
-				"deployment_url":"https://pr-1.example.com/","merge_request_number":7,"repository":{"namespace":"a/b","name":"c"}}`,
-			want: Notification{
-				CommitURL: "http://h/c", HostingService: v1alpha1.GitLab, DeduplicationKey: "a\nb", EphemeralEnvironment: true,
-				DeploymentURL: "https://pr-1.example.com/", PullRequestNumber: 7, Repository: "a/b/c",
-			},
-		},
-		"Nulls": {
-			reason: "null means absent, for every field",
-			body: `{"branch":null,"sha":null,"deployment_type":null,"deployment_url":null,"hosting_service":null,"commit_url":null,
-				"variables":null,"deduplication_key":null,"ephemeral_environment":null,"repository":null,"pull_request_number":null,"merge_request_number":null}`,
-		},
-		"EmptyStrings": {
-			reason: "an unset variable of a pipeline is an empty string, which means absent",
-			body: `{"branch":"","sha":" ","deployment_type":"","deployment_url":"","hosting_service":"","commit_url":"",
-				"deduplication_key":"","repository":""}`,
-		},
-		"EmptyObjects": {
-			reason: "objects without content are absent",
-			body:   `{"variables":{},"repository":{}}`,
-		},
-		"EmptyParts": {
-			reason: "so is a repository of empty or null parts",
-			body:   `{"repository":{"owner":"","namespace":null,"name":""}}`,
-		},
-		"Unknown": {
-			reason: "unknown fields are accepted, whatever they hold; those of another case are unknown",
-			body:   `{"Branch":"x","BRANCH":1,"event":{"branch":["x",{"sha":null}],"n":1e999},"repository":{"owner":"a","name":"b","id":7}}`,
-			want:   Notification{Repository: "a/b"},
-		},
-		"EscapedName": {
-			reason: "a name may be escaped",
-			body:   `{"br\u0061nch":"x"}`,
-			want:   Notification{Branch: "x"},
-		},
-		"BranchAsSent": {
-			reason: "a branch is stored as sent",
-			body:   `{"branch":" refs/heads/Fix/ü-😀 "}`,
-			want:   Notification{Branch: " refs/heads/Fix/ü-😀 "},
-		},
-		"CommitInUpperCase": {
-			reason: "a commit is trimmed and lower-cased",
-			body:   `{"sha":"\t` + strings.ToUpper(commit) + `\n"}`,
-			want:   Notification{SHA: commit},
-		},
-		"CommitOfSHA256": {
-			reason: "a commit may have 64 digits",
-			body:   `{"sha":"` + strings.Repeat("AB", 32) + `"}`,
-			want:   Notification{SHA: strings.Repeat("ab", 32)},
-		},
-		"NoCommit": {
-			reason: "any other text is trimmed, and keeps its case",
-			body:   `{"sha":" Build 2026-11/äß "}`,
-			want:   Notification{SHA: "Build 2026-11/äß"},
-		},
-		"ShortCommit": {
-			reason: "an abbreviated commit is such text",
-			body:   `{"sha":"ABCDEF1"}`,
-			want:   Notification{SHA: "ABCDEF1"},
-		},
-		"HostingServiceInAnyCase": {
-			reason: "the hosting service gets the spelling of the API",
-			body:   `{"hosting_service":"gitLAB"}`,
-			want:   Notification{HostingService: v1alpha1.GitLab},
-		},
-		"RepositoryAsText": {
-			reason: "people write owner/name",
-			body:   `{"repository":"acme/shop"}`,
-			want:   Notification{Repository: "acme/shop"},
-		},
-		"RepositoryWithBothOwners": {
-			reason: "owner and namespace may both be there if they agree",
-			body:   `{"repository":{"owner":"acme","namespace":"acme","name":"shop"}}`,
-			want:   Notification{Repository: "acme/shop"},
-		},
-		"BothNumbers": {
-			reason: "both numbers may be there if they agree",
-			body:   `{"pull_request_number":3,"merge_request_number":3}`,
-			want:   Notification{PullRequestNumber: 3},
-		},
-		"LargestNumber": {
-			reason: "numbers go up to what JSON readers keep exactly",
-			body:   `{"pull_request_number":9007199254740991}`,
-			want:   Notification{PullRequestNumber: MaxPullRequestNumber},
-		},
-		"Variables": {
-			reason: "null values are left out, whatever their names; empty ones are not; values come byte for byte",
-			body:   `{"variables":{"NULL":null,"not a name":null,"EMPTY":"","-a.b_C9":" $(X)\n\t\u0001\u20ac","LD_PRELOAD":"x"}}`,
-			want:   Notification{Variables: map[string]string{"EMPTY": "", "-a.b_C9": " $(X)\n\t\x01€", "LD_PRELOAD": "x"}},
-		},
-		"OnlyNullVariables": {
-			reason: "variables of which none is left are absent",
-			body:   `{"variables":{"A":null}}`,
-		},
-		"URLs": {
-			reason: "scheme in any case, ports, paths, queries, fragments and addresses are fine",
-			body:   `{"deployment_url":"HTTPS://Example.com:8443/a%20b?c=d@e#f","commit_url":"http://[::1]:80/"}`,
-			want:   Notification{DeploymentURL: "HTTPS://Example.com:8443/a%20b?c=d@e#f", CommitURL: "http://[::1]:80/"},
-		},
-		"Longest": {
-			reason: "the bounds themselves are allowed",
-			body: fmt.Sprintf(`{"branch":%q,"sha":%q,"deployment_type":%q,"deduplication_key":%q,"deployment_url":%q,"repository":%q}`,
-				long(MaxBranchBytes), long(MaxSHABytes), long(MaxTextBytes), long(MaxTextBytes), "http://h/"+long(MaxURLBytes-9), "o/"+long(MaxTextBytes-2)),
-			want: Notification{
-				Branch: long(MaxBranchBytes), SHA: long(MaxSHABytes), DeploymentType: long(MaxTextBytes), DeduplicationKey: long(MaxTextBytes),
-				DeploymentURL: "http://h/" + long(MaxURLBytes-9), Repository: "o/" + long(MaxTextBytes-2),
-			},
-		},
-		"DeepestNesting": {
-			reason: "nesting has a bound that no client comes near",
-			body:   `{"x":` + strings.Repeat("[", MaxNesting-1) + strings.Repeat("]", MaxNesting-1) + `}`,
-		},
-	}
-	for name, tc := range tests {
+	for name, tc := range decodeAcceptsCases {
 		t.Run(name, func(t *testing.T) {
 			if tc.want.HostingService == "" {
 				tc.want.HostingService = v1alpha1.GitHub

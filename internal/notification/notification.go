@@ -44,7 +44,7 @@ type Notification struct {
 	Variables map[string]string
 	// DeduplicationKey replaces the key by which a newer run supersedes older ones.
 	DeduplicationKey string
-	// EphemeralEnvironment asks for an Environment of its own. It comes with a DeploymentURL.
+	// EphemeralEnvironment requests an Environment of its own. It comes with a DeploymentURL.
 	EphemeralEnvironment bool
 }
 

@@ -14,7 +14,7 @@ import (
 //
 // If a bound is reached, a new connection replaces one that does nothing: the oldest of the largest group.
 // Silent and unproven connections are grouped by address, idle ones by tenant. So one group may use all that
-// nobody else needs, and other groups are never locked out.
+// others do not need, and other groups are never locked out.
 type Bounds struct {
 	// Unproven bounds the connections on which nothing was authenticated, and is more than 0; Idle bounds
 	// those between two authenticated requests. How many are busy is up to the handler.

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// keyed authenticates whoever names a tenant in the query, and has everybody else leave.
+// keyed authenticates requests that name a tenant in the query, and closes the connections of others.
 func keyed(w http.ResponseWriter, r *http.Request) {
 	tenant := r.URL.Query().Get("tenant")
 	if tenant == "" {
@@ -43,8 +43,8 @@ func (r *running) dial(from string) net.Conn {
 	return c
 }
 
-// ask sends a request on the connection and returns the status, 0 where the connection was closed.
-func ask(t *testing.T, c net.Conn, path string) int {
+// get sends a request on the connection and returns the status, or 0 if the connection was closed.
+func get(t *testing.T, c net.Conn, path string) int {
 	t.Helper()
 	_ = c.SetDeadline(time.Now().Add(10 * time.Second))
 	if _, err := fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", path); err != nil {
@@ -66,8 +66,8 @@ func isClosed(c net.Conn) bool {
 	return err != nil && !errors.Is(err, os.ErrDeadlineExceeded)
 }
 
-// TestIdleConnections: many more connections than there is room for, of which none sends anything, keep nobody
-// out, from the same address or from another.
+// TestIdleConnections: silent connections, many more than there is room for, lock out no client, neither from the
+// same address nor from another.
 func TestIdleConnections(t *testing.T) {
 	r := bounded(t, keyed, Bounds{Unproven: 32, Idle: 8, Total: 64})
 	for range 100 {
@@ -75,7 +75,7 @@ func TestIdleConnections(t *testing.T) {
 	}
 	for _, from := range []string{"127.0.0.1", "127.0.0.2"} {
 		began := time.Now()
-		if status := ask(t, r.dial(from), "/?tenant=a"); status != http.StatusOK || time.Since(began) > time.Second {
+		if status := get(t, r.dial(from), "/?tenant=a"); status != http.StatusOK || time.Since(began) > time.Second {
 			t.Errorf("from %s: status %d after %s, want 200 within 1s", from, status, time.Since(began))
 		}
 	}
@@ -91,7 +91,7 @@ func TestLargestGroupMakesRoom(t *testing.T) {
 	}
 	time.Sleep(2 * gracePeriod)
 	newcomer := r.dial("127.0.0.3")
-	if status := ask(t, newcomer, "/?tenant=a"); status != http.StatusOK {
+	if status := get(t, newcomer, "/?tenant=a"); status != http.StatusOK {
 		t.Errorf("the newcomer: status %d, want 200", status)
 	}
 	if !isClosed(conns[0]) || isClosed(conns[1]) || isClosed(conns[2]) || isClosed(lone) {
@@ -105,7 +105,7 @@ func TestBurst(t *testing.T) {
 	statuses := make(chan int)
 	for range 200 {
 		c := r.dial("127.0.0.1")
-		go func() { statuses <- ask(t, c, "/?tenant=a") }()
+		go func() { statuses <- get(t, c, "/?tenant=a") }()
 	}
 	for range 200 {
 		if status := <-statuses; status != http.StatusOK {
@@ -121,7 +121,7 @@ func TestProvenStay(t *testing.T) {
 	conns := map[string]net.Conn{}
 	for _, name := range []string{"a1", "a2", "b1"} {
 		conns[name] = r.dial("127.0.0.1")
-		if status := ask(t, conns[name], "/?tenant="+name[:1]); status != http.StatusOK {
+		if status := get(t, conns[name], "/?tenant="+name[:1]); status != http.StatusOK {
 			t.Fatalf("status %d, want 200", status)
 		}
 	}
@@ -129,14 +129,14 @@ func TestProvenStay(t *testing.T) {
 		r.dial("127.0.0.1")
 	}
 	for _, name := range []string{"a1", "a2", "b1"} {
-		if status := ask(t, conns[name], "/?tenant="+name[:1]); status != http.StatusOK {
+		if status := get(t, conns[name], "/?tenant="+name[:1]); status != http.StatusOK {
 			t.Errorf("%s: status %d on the same connection, want 200", name, status)
 		}
 	}
 	conns["b2"] = r.dial("127.0.0.1")
 	conns["a3"] = r.dial("127.0.0.1")
 	for _, name := range []string{"a3", "b2"} {
-		if status := ask(t, conns[name], "/?tenant="+name[:1]); status != http.StatusOK {
+		if status := get(t, conns[name], "/?tenant="+name[:1]); status != http.StatusOK {
 			t.Errorf("%s: status %d, want 200", name, status)
 		}
 	}
@@ -165,10 +165,10 @@ func TestTotal(t *testing.T) {
 	statuses := make(chan int, 3)
 	for range 2 {
 		c := r.dial("127.0.0.1")
-		go func() { statuses <- ask(t, c, "/slow") }()
+		go func() { statuses <- get(t, c, "/slow") }()
 	}
 	time.Sleep(100 * time.Millisecond)
-	go func() { statuses <- ask(t, r.dial("127.0.0.1"), "/") }()
+	go func() { statuses <- get(t, r.dial("127.0.0.1"), "/") }()
 	select {
 	case status := <-statuses:
 		t.Errorf("a connection too many got %d", status)
@@ -212,12 +212,12 @@ func TestHeaderLines(t *testing.T) {
 	}
 }
 
-// TestAnswersAreFinished: a request without a key is answered to its end, whoever comes meanwhile.
+// TestAnswersAreFinished: the answer to a request without a key is completed, even if many connections come meanwhile.
 func TestAnswersAreFinished(t *testing.T) {
 	r := bounded(t, func(w http.ResponseWriter, _ *http.Request) { time.Sleep(10 * gracePeriod); hello(w, nil) }, Bounds{Unproven: 3, Idle: 3})
 	slow := r.dial("127.0.0.1")
 	status := make(chan int)
-	go func() { status <- ask(t, slow, "/") }()
+	go func() { status <- get(t, slow, "/") }()
 	for began := time.Now(); time.Since(began) < 8*gracePeriod; time.Sleep(gracePeriod / 5) {
 		r.dial("127.0.0.1")
 	}
@@ -226,22 +226,22 @@ func TestAnswersAreFinished(t *testing.T) {
 	}
 }
 
-// TestLargeHeads: connections that send much and do not end it make room for one another, and for those
-// that end it, with a key or without.
+// TestLargeHeads: connections with a large unfinished head are closed for each other, and for connections that
+// complete their head, with or without a key.
 func TestLargeHeads(t *testing.T) {
 	r := bounded(t, keyed, Bounds{Unproven: 100, Idle: 100, LargeHeads: 4})
 	large := "X: " + strings.Repeat("x", 2*largeHead)
 	for range 10 {
 		_, _ = io.WriteString(r.dial("127.0.0.1"), "GET / HTTP/1.1\r\n"+large)
 		proven := r.dial("127.0.0.1")
-		if status := ask(t, proven, "/?tenant=a"); status != http.StatusOK {
+		if status := get(t, proven, "/?tenant=a"); status != http.StatusOK {
 			t.Fatalf("status %d, want 200", status)
 		}
 		_, _ = io.WriteString(proven, "GET / HTTP/1.1\r\n"+large)
 	}
 	time.Sleep(2 * gracePeriod)
 	for _, path := range []string{"/?tenant=a", "/?tenant=b HTTP/1.1\r\n" + large + "\r\nY: /"} {
-		if status := ask(t, r.dial("127.0.0.1"), path); status != http.StatusOK {
+		if status := get(t, r.dial("127.0.0.1"), path); status != http.StatusOK {
 			t.Errorf("%.20s: status %d, want 200", path, status)
 		}
 	}
@@ -260,7 +260,7 @@ func TestRefusedConnections(t *testing.T) {
 		_, _ = io.WriteString(r.dial("127.0.0.1"), "GET / HTTP/1.1\r\n"+strings.Repeat("A: b\r\n", 100))
 	}
 	began := time.Now()
-	if status := ask(t, r.dial("127.0.0.1"), "/?tenant=a"); status != http.StatusOK || time.Since(began) > 2*time.Second {
+	if status := get(t, r.dial("127.0.0.1"), "/?tenant=a"); status != http.StatusOK || time.Since(began) > 2*time.Second {
 		t.Errorf("status %d after %s, want 200 within 2s", status, time.Since(began))
 	}
 }

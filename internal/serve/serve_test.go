@@ -172,7 +172,7 @@ func TestServeFails(t *testing.T) {
 	}
 }
 
-// TestAwaits: nobody is answered, and nobody refused, before the handler knows enough.
+// TestAwaits: no request is answered or rejected before Await returns true.
 func TestAwaits(t *testing.T) {
 	var known atomic.Bool
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -24,14 +24,14 @@ func TestOffset(t *testing.T) {
 		count  int
 		within time.Duration
 	}{
-		"no answer says nothing":                 {offset: 0, count: 0},
-		"clocks that agree are left alone":       {offset: 0, count: 1},
-		"clocks that agree stay alone":           {offset: 0, count: 50},
-		"one answer tells an hour to the second": {offset: time.Hour, count: 1, within: 1100 * time.Millisecond},
-		"more answers tell it better":            {offset: time.Hour, count: 20, within: 200 * time.Millisecond},
-		"an hour behind":                         {offset: -time.Hour, count: 20, within: 200 * time.Millisecond},
-		"less than the resolution, ahead":        {offset: 700 * time.Millisecond, count: 20, within: 200 * time.Millisecond},
-		"less than the resolution, behind":       {offset: -700 * time.Millisecond, count: 20, within: 200 * time.Millisecond},
+		"no answer says nothing":                    {offset: 0, count: 0},
+		"clocks that agree are left alone":          {offset: 0, count: 1},
+		"clocks that agree stay alone":              {offset: 0, count: 50},
+		"one answer measures an hour to the second": {offset: time.Hour, count: 1, within: 1100 * time.Millisecond},
+		"more answers tell it better":               {offset: time.Hour, count: 20, within: 200 * time.Millisecond},
+		"an hour behind":                            {offset: -time.Hour, count: 20, within: 200 * time.Millisecond},
+		"less than the resolution, ahead":           {offset: 700 * time.Millisecond, count: 20, within: 200 * time.Millisecond},
+		"less than the resolution, behind":          {offset: -700 * time.Millisecond, count: 20, within: 200 * time.Millisecond},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -57,7 +57,7 @@ func TestClockIsSet(t *testing.T) {
 	}
 }
 
-// TestSlowDrift: a clock that runs off slowly contradicts nothing, and is followed.
+// TestSlowDrift: the offset follows a clock that drifts slowly, because its answers do not contradict each other.
 func TestSlowDrift(t *testing.T) {
 	m := &Meter{}
 	for i := range 1000 {

@@ -18,7 +18,7 @@ func TestFor(t *testing.T) {
 		err     error
 	}{
 		"The time passes":        {"A context that lives on changes nothing.", time.Hour, time.Minute, nil},
-		"The context ends first": {"Nobody waits for the result any more.", time.Second, time.Second, context.DeadlineExceeded},
+		"The context ends first": {"The caller does not wait for the result any more.", time.Second, time.Second, context.DeadlineExceeded},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -97,7 +97,7 @@ func goingJob(name string) *batchv1.Job {
 	return j
 }
 
-// withPolicy takes the key of a Suite away, so that its policy says what its stream is.
+// withPolicy removes the key of a Suite, so that the policy defines its stream.
 func withPolicy(policy v1alpha1.SupersedePolicy) func(*v1alpha1.Suite) {
 	return func(s *v1alpha1.Suite) { s.Spec.SupersedeKey, s.Spec.Supersede = "", policy }
 }
@@ -110,7 +110,7 @@ func at(environment string) func(*v1alpha1.Suite) {
 	return func(s *v1alpha1.Suite) { s.Spec.Environment = environment }
 }
 
-// notifiedBy makes Suites those of one notification.
+// notifiedBy sets the notification that a Suite belongs to.
 func notifiedBy(request string) func(*v1alpha1.Suite) {
 	return func(s *v1alpha1.Suite) {
 		if request != "" {

@@ -14,8 +14,8 @@ import (
 const (
 	// The pauses before another attempt to create a Job that the API server did not accept. The first are
 	// short, because most causes pass within seconds; the last bound how long a run waits once it would be accepted.
-	acceptAgainMin = time.Second
-	acceptAgainMax = 15 * time.Second
+	createRetryMin = time.Second
+	createRetryMax = 15 * time.Second
 
 	// nameInUseEvery is how often to check whether the Job of an earlier Suite is gone, which no event reports.
 	nameInUseEvery = 2 * time.Second
@@ -51,7 +51,7 @@ func notAccepted(o Observation, now time.Time) Decision {
 	return Decision{
 		Condition: v1alpha1.Queued(fmt.Sprintf(
 			"Waiting for the API server to accept the Job: %s. The run ends as Error if that takes longer than %s.", why, plaintext.Duration(patience))),
-		RequeueAfter: min(max(waited/4, acceptAgainMin), acceptAgainMax, patience-waited),
+		RequeueAfter: min(max(waited/4, createRetryMin), createRetryMax, patience-waited),
 	}
 }
 
@@ -59,20 +59,20 @@ func notAccepted(o Observation, now time.Time) Decision {
 // files could not be looked up, or its Job was not accepted. Others may overtake it until its next attempt.
 func YieldsSlot(s *v1alpha1.Suite) bool {
 	c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionJobAccepted)
-	return WaitsForInputs(s) || (c != nil && c.Reason == v1alpha1.ReasonJobRefused)
+	return waitsForInputs(s) || (c != nil && c.Reason == v1alpha1.ReasonJobRefused)
 }
 
 // setJobAccepted records since when the Job is not accepted. A run that waits for the slot of its next
 // attempt keeps that time.
 func setJobAccepted(s *v1alpha1.Suite, o Observation, d Decision, now time.Time) {
-	waits := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionJobAccepted) != nil
+	waiting := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionJobAccepted) != nil
 	switch {
 	case o.Job != nil:
 		meta.RemoveStatusCondition(&s.Status.Conditions, v1alpha1.ConditionJobAccepted)
 	case Ended(d.Condition):
 	case o.Creation.Result == NotAccepted:
 		setCondition(s, v1alpha1.JobNotAccepted(v1alpha1.ReasonJobRefused, o.Creation.Detail+"."), now)
-	case waits:
+	case waiting:
 		setCondition(s, v1alpha1.JobNotAccepted(v1alpha1.ReasonJobWaiting, "The Job was not accepted, and is tried again at its turn."), now)
 	}
 }

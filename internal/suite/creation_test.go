@@ -48,7 +48,7 @@ func TestNotAccepted(t *testing.T) {
 	}
 }
 
-// TestAcceptedAfterAll: nothing is left of the wait once the Job exists.
+// TestAcceptedAfterAll: the condition about the wait is removed once the Job exists.
 func TestAcceptedAfterAll(t *testing.T) {
 	o := suite.Observation{Suite: aSuite("self", 0), Trigger: aTrigger(), Environment: anEnvironment(), Team: aTeam()}
 	o.Creation = suite.Creation{Result: suite.NotAccepted, Detail: "no"}
@@ -79,7 +79,7 @@ func TestRefusedRunHoldsNoSlot(t *testing.T) {
 	}
 }
 
-// TestNotCreated is what follows from the other reasons for which a Job was not created.
+// TestNotCreated tests the other reasons for which a Job was not created.
 func TestNotCreated(t *testing.T) {
 	for name, tc := range map[string]struct {
 		creation suite.Creation

@@ -25,7 +25,7 @@ const (
 	DefaultTTL = 7 * 24 * time.Hour
 
 	// exactPositions is up to which position of the queue the message has the number. Further back it
-	// would change often, at the price of a write each time, and help nobody.
+	// would change often, and each change would cost a write.
 	exactPositions = 20
 
 	// maxCanceledBy bounds the annotation that names who canceled a run, in bytes. It is
@@ -50,7 +50,7 @@ type Decision struct {
 //
 // These invariants hold for every interleaving, and the tests check them:
 //   - The newest Suite of a stream is never superseded, nor are its siblings: of the newest
-//     notification that a stream knows, every Suite runs.
+//     notification of a stream, every Suite runs.
 //   - A finished Suite never changes how it ended.
 //   - A Suite has at most one Job, and no Job once it is canceled or superseded.
 //   - A run starts only when every older run of its stream, but for its siblings, has ended and its pods are gone.
@@ -141,7 +141,7 @@ func start(o Observation, now time.Time) Decision {
 func createJob(o Observation, now time.Time) Decision {
 	needsInputs := o.Trigger.Spec.Inputs != nil
 	switch in := o.Inputs; {
-	case needsInputs && in == nil && WaitsForInputs(o.Suite):
+	case needsInputs && in == nil && waitsForInputs(o.Suite):
 		return Decision{Action: FindInputs}
 	case in != nil && in.Unavailable != "":
 		return waitForStore(o, now)

@@ -427,7 +427,7 @@ func TestDecide(t *testing.T) {
 				o.Suite, o.PodsLeft, o.GiveUpPods = aSuite("self", 2, withJob, canceled, missing(t0)), true, 10*time.Minute
 			}),
 			after: 11 * time.Minute,
-			want: suite.Decision{Condition: v1alpha1.Error("Canceled by setting spec.cancel. Its Job is gone, and pods of it go on that nobody stops. " +
+			want: suite.Decision{Condition: v1alpha1.Error("Canceled by setting spec.cancel. Its Job is gone, and its pods still run, and nothing stops them. " +
 				"Stop them: kubectl delete pods -n demo -l postflight.dev/suite=self")},
 		},
 		"Unlabeled": {

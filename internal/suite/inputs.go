@@ -39,12 +39,12 @@ func (in *Inputs) problem(team *v1alpha1.Team) string {
 // The pauses between attempts to reach a store. The first are short, for a restart; the last bound how long a
 // run waits after the store is back.
 const (
-	lookAgainMin = time.Second
-	lookAgainMax = 30 * time.Second
+	storeRetryMin = time.Second
+	storeRetryMax = 30 * time.Second
 )
 
-// WaitsForInputs reports whether the store was unavailable when the files of the run were last looked for.
-func WaitsForInputs(s *v1alpha1.Suite) bool {
+// waitsForInputs reports whether the store was unavailable when the files of the run were last looked for.
+func waitsForInputs(s *v1alpha1.Suite) bool {
 	return meta.IsStatusConditionFalse(s.Status.Conditions, v1alpha1.ConditionInputsReady)
 }
 
@@ -60,7 +60,7 @@ func waitForStore(o Observation, now time.Time) Decision {
 	return Decision{
 		Condition: v1alpha1.Queued(fmt.Sprintf(
 			"Waiting for the store of the input files: %s. The run starts as soon as the store can be used, and ends as Error if that takes longer than %s.", o.Inputs.Unavailable, plaintext.Duration(patience))),
-		RequeueAfter: min(max(waited/4, lookAgainMin), lookAgainMax, patience-waited),
+		RequeueAfter: min(max(waited/4, storeRetryMin), storeRetryMax, patience-waited),
 	}
 }
 
@@ -75,7 +75,7 @@ func setInputs(s *v1alpha1.Suite, o Observation, now time.Time) {
 	case len(in.Found) > 0 && o.Job != nil:
 		s.Status.Inputs = in.Found
 		setCondition(s, v1alpha1.InputsFound("The input files were found, and are recorded in status.inputs."), now)
-	case in.problem(o.Team) == "" && WaitsForInputs(s):
+	case in.problem(o.Team) == "" && waitsForInputs(s):
 		meta.RemoveStatusCondition(&s.Status.Conditions, v1alpha1.ConditionInputsReady)
 	}
 }

@@ -30,10 +30,10 @@ func TestDecideWithInputs(t *testing.T) {
 		action  suite.Action
 		state   string
 		message string
-		again   time.Duration
+		retry   time.Duration
 	}{
-		"NotLookedYet":   {reason: "Nothing else is in the way, so the store is asked.", action: suite.FindInputs},
-		"OtherwiseNot":   {reason: "A run that waits for its turn does not ask.", change: func(o *suite.Observation) { o.QueuePosition = new(3) }, state: "Queued", message: "place 3"},
+		"NotSearched":    {reason: "Nothing else prevents the run from starting, so it looks for its files.", action: suite.FindInputs},
+		"OtherwiseNot":   {reason: "A run in the queue does not use the store.", change: func(o *suite.Observation) { o.QueuePosition = new(3) }, state: "Queued", message: "place 3"},
 		"Found":          {reason: "The run starts.", change: found, action: suite.CreateJob},
 		"NoneNeeded":     {reason: "No variable names a file.", change: func(o *suite.Observation) { o.Inputs = &suite.Inputs{} }, action: suite.CreateJob},
 		"Missing":        {reason: "It will never be there.", change: func(o *suite.Observation) { o.Inputs = &suite.Inputs{Missing: []string{"app.apk", "b"}} }, state: "Error", message: `not among those of team "demo": "app.apk", "b". Upload them`},
@@ -42,17 +42,17 @@ func TestDecideWithInputs(t *testing.T) {
 		"Limited":        {reason: "A run that needs a slot does not use the store before it has one.", change: func(o *suite.Observation) { o.Team.Spec.MaxConcurrentSuites = 1 }, action: suite.RequestSlot},
 		"SlotIsFree":     {reason: "Then it looks for its files.", change: func(o *suite.Observation) { o.Team.Spec.MaxConcurrentSuites, o.QueuePosition = 1, new(0) }, action: suite.FindInputs},
 		"SlotAgain":      {reason: "Meanwhile another run may have taken it.", change: func(o *suite.Observation) { found(o); o.Team.Spec.MaxConcurrentSuites = 1 }, action: suite.RequestSlot},
-		"StoreDown":      {reason: "It may come back.", change: down, state: "Queued", message: "it refuses connections", again: time.Second},
-		"StoreDownLong":  {reason: "The pauses grow.", suite: aSuite("self", 2, waitingSince(t0)), after: time.Minute, change: down, state: "Queued", again: 15 * time.Second},
-		"StoreDownLast":  {reason: "The last look is at the end of the patience.", suite: aSuite("self", 2, waitingSince(t0)), after: 10*time.Minute - time.Second, change: down, state: "Queued", again: time.Second},
-		"StoreDownEver":  {reason: "As long as the run might take.", suite: aSuite("self", 2, waitingSince(t0)), after: 10 * time.Minute, change: down, state: "Error", message: "could not be looked up for 10m"},
-		"QueuedForLong":  {reason: "The time in the queue is not the store's.", after: 5 * time.Hour, change: down, state: "Queued", again: time.Second},
-		"QueuedAndDown":  {reason: "Who waits for the store goes on to ask it, and leaves its turn to others.", suite: aSuite("self", 2, waitingSince(t0)), change: func(o *suite.Observation) { o.QueuePosition = new(3) }, action: suite.FindInputs},
-		"QueuedStill":    {reason: "And says so.", suite: aSuite("self", 2, waitingSince(t0)), after: time.Minute, change: func(o *suite.Observation) { down(o); o.QueuePosition = new(3) }, state: "Queued", message: "it refuses connections", again: 15 * time.Second},
+		"StoreDown":      {reason: "It may come back.", change: down, state: "Queued", message: "it refuses connections", retry: time.Second},
+		"StoreDownLong":  {reason: "The pauses grow.", suite: aSuite("self", 2, waitingSince(t0)), after: time.Minute, change: down, state: "Queued", retry: 15 * time.Second},
+		"StoreDownLast":  {reason: "The last attempt is at the end of the time limit.", suite: aSuite("self", 2, waitingSince(t0)), after: 10*time.Minute - time.Second, change: down, state: "Queued", retry: time.Second},
+		"StoreDownEver":  {reason: "The time limit is the timeout of the run.", suite: aSuite("self", 2, waitingSince(t0)), after: 10 * time.Minute, change: down, state: "Error", message: "could not be looked up for 10m"},
+		"QueuedForLong":  {reason: "The time in the queue does not count.", after: 5 * time.Hour, change: down, state: "Queued", retry: time.Second},
+		"QueuedAndDown":  {reason: "A run that waits for the store continues to try, and others may overtake it.", suite: aSuite("self", 2, waitingSince(t0)), change: func(o *suite.Observation) { o.QueuePosition = new(3) }, action: suite.FindInputs},
+		"QueuedStill":    {reason: "Its message names the store.", suite: aSuite("self", 2, waitingSince(t0)), after: time.Minute, change: func(o *suite.Observation) { down(o); o.QueuePosition = new(3) }, state: "Queued", message: "it refuses connections", retry: 15 * time.Second},
 		"QueuedAndBack":  {reason: "It has its turn again.", suite: aSuite("self", 2, waitingSince(t0)), after: time.Minute, change: func(o *suite.Observation) { found(o); o.QueuePosition = new(3) }, state: "Queued", message: "place 3"},
-		"Canceled":       {reason: "Whoever waits can be canceled.", suite: aSuite("self", 2, canceled, waitingSince(t0)), after: time.Minute, change: down, state: "Canceled"},
-		"JobExists":      {reason: "What runs is not looked up again.", change: func(o *suite.Observation) { o.Job, o.Progress = aJob("self"), v1alpha1.Running("It runs.") }, state: "Running", message: "It runs."},
-		"TriggerIsGone":  {reason: "There is nobody to ask what it needs.", change: func(o *suite.Observation) { o.Trigger = nil }, state: "Queued", message: "Waiting for the Trigger", again: 5 * time.Second},
+		"Canceled":       {reason: "A waiting run can be canceled.", suite: aSuite("self", 2, canceled, waitingSince(t0)), after: time.Minute, change: down, state: "Canceled"},
+		"JobExists":      {reason: "The files of a started run are not looked up again.", change: func(o *suite.Observation) { o.Job, o.Progress = aJob("self"), v1alpha1.Running("It runs.") }, state: "Running", message: "It runs."},
+		"TriggerIsGone":  {reason: "Without the Trigger it is unknown which files the run needs.", change: func(o *suite.Observation) { o.Trigger = nil }, state: "Queued", message: "Waiting for the Trigger", retry: 5 * time.Second},
 		"StreamInTheWay": {reason: "The older run goes first.", change: func(o *suite.Observation) { o.Stream = []*v1alpha1.Suite{aSuite("older", 1)} }, state: "Queued", message: "older run"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -66,7 +66,7 @@ func TestDecideWithInputs(t *testing.T) {
 				tc.change(&o)
 			}
 			d := suite.Decide(o, t0.Add(tc.after))
-			if d.Action != tc.action || d.Condition.Reason != tc.state || d.RequeueAfter != tc.again || !strings.Contains(d.Condition.Message, tc.message) {
+			if d.Action != tc.action || d.Condition.Reason != tc.state || d.RequeueAfter != tc.retry || !strings.Contains(d.Condition.Message, tc.message) {
 				t.Errorf("%s\n%+v", tc.reason, d)
 			}
 		})
@@ -79,8 +79,7 @@ func found(o *suite.Observation) {
 
 func down(o *suite.Observation) { o.Inputs = &suite.Inputs{Unavailable: "it refuses connections"} }
 
-// TestInputsAreRecorded once the Job exists, from what the Job says; and the beginning of a wait stays
-// what it was.
+// TestInputsAreRecorded: once the Job exists, its files are recorded, and the start of a wait does not change.
 func TestInputsAreRecorded(t *testing.T) {
 	o := suite.Observation{Suite: aSuite("self", 2), Trigger: aTrigger(), Environment: anEnvironment(), Team: aTeam()}
 	o.Trigger.Spec.Inputs = &v1alpha1.Inputs{Variables: []string{"RUN_INPUT_PATH"}}

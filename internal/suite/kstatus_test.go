@@ -14,14 +14,14 @@ import (
 	"github.com/postflight-dev/postflight/internal/suite"
 )
 
-// TestKstatus reads Suites as Argo CD, Flux and kubectl's relatives do.
+// TestKstatus reads Suites as Argo CD, Flux and kubectl wait do.
 func TestKstatus(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason    string
 		condition metav1.Condition
 		want      status.Status
 	}{
-		"New":        {"A Suite nobody has looked at yet is not healthy.", metav1.Condition{}, status.InProgressStatus},
+		"New":        {"A Suite that was not reconciled yet is not healthy.", metav1.Condition{}, status.InProgressStatus},
 		"Queued":     {"It waits.", v1alpha1.Queued("Waiting."), status.InProgressStatus},
 		"Running":    {"It runs.", v1alpha1.Running("Busy."), status.InProgressStatus},
 		"Passed":     {"It is done, and well.", v1alpha1.Passed("Good."), status.CurrentStatus},

@@ -14,10 +14,9 @@ import (
 	"github.com/postflight-dev/postflight/internal/suite"
 )
 
-// TestModel plays Decide against a small API server in every order that rapid comes upon: Suites that
-// arrive late, caches of two leaders that lag behind, crashes between the writes of a reconcile, Jobs
-// that end, fail or are deleted behind our back. It holds it to the invariants after every step, and
-// to the right ends once everything has come to rest.
+// TestModel runs Decide against a small API server in random orders: Suites arrive late, the caches of two leaders
+// lag behind, a reconcile crashes between its writes, and Jobs end, fail or are deleted by others. It checks the
+// invariants after every step, and how the runs ended once nothing changes any more.
 func TestModel(t *testing.T) {
 	play(t, (*world).notify)
 }
@@ -46,7 +45,7 @@ func play(t *testing.T, notify func(*world, *rapid.T)) {
 	})
 }
 
-// world is an API server with the Suites of one stream and their Jobs, and what leaders know of it.
+// world is an API server with the Suites of one stream and their Jobs, and the caches of the leaders.
 type world struct {
 	suites  map[string]*v1alpha1.Suite
 	jobs    map[string]*modelJob
@@ -83,8 +82,7 @@ func (w *world) notify(t *rapid.T) {
 	w.store(s)
 }
 
-// notifySeveral creates one Suite of a notification, which may have others. The replica that received
-// it need not have made all at once.
+// notifySeveral creates one Suite of a notification that may have several. The replica may create the others later.
 func (w *world) notifySeveral(t *rapid.T) {
 	if len(w.suites) == 5 {
 		t.Skip("enough")
@@ -171,8 +169,8 @@ type failer interface {
 	Fatalf(format string, args ...any)
 }
 
-// reconcile is the controller in miniature: cached Suites, a Job that is asked for where the Suite
-// has had one, and a status write that fails if the Suite has changed.
+// reconcile is a small controller. It reads Suites from a cache, but a Job that the Suite has had from the API server.
+// Its write of the status fails if the Suite has changed.
 func (w *world) reconcile(t failer, leader int, name string, crash bool) {
 	cache := w.caches[leader]
 	s := cache[name]
@@ -205,7 +203,7 @@ func (w *world) reconcile(t failer, leader int, name string, crash bool) {
 	suite.SetStatus(is, o, d, t0.Add(10*time.Second))
 	if suite.StatusChanged(s, is) && w.suites[name].ResourceVersion == s.ResourceVersion {
 		w.store(is)
-		cache[name] = is // a leader sees its own writes
+		cache[name] = is // the cache of a leader has its own writes
 	}
 }
 
@@ -227,7 +225,7 @@ func (w *world) act(t failer, leader int, o *suite.Observation, action suite.Act
 		o.Creation.Result = suite.Created
 		o.Job, o.Progress = aJob(name), w.jobs[name].outcome
 	default:
-		t.Fatalf("%s: nobody expected %s", name, action)
+		t.Fatalf("%s: unexpected action %s", name, action)
 	}
 }
 
@@ -260,7 +258,7 @@ func (w *world) newest() string {
 	return newest.Name
 }
 
-// check holds the world to what must be true at any time.
+// check tests what must be true at any time.
 func (w *world) check(t *rapid.T) {
 	for name, s := range w.suites {
 		if end, ok := w.ends[name]; ok && (end.Reason != s.State()) {
@@ -284,7 +282,7 @@ func (w *world) check(t *rapid.T) {
 	}
 }
 
-// settle lets everything that can happen happen, without crashes and with fresh caches.
+// settle continues until nothing changes any more, without crashes and with current caches.
 func (w *world) settle(t *rapid.T) {
 	for range 20 {
 		for _, name := range slices.Sorted(maps.Keys(w.suites)) {
@@ -302,8 +300,8 @@ func (w *world) settle(t *rapid.T) {
 	}
 }
 
-// checkAtRest: nothing is left unfinished, no Job runs, and only the newest could run to its end
-// unless an older one had ended before the newest came.
+// checkAtRest: every run has ended, no Job runs, and only the newest ran to its end, apart from runs that had ended
+// before the newest arrived.
 func (w *world) checkAtRest(t *rapid.T) {
 	w.check(t)
 	for name, s := range w.suites {

@@ -39,7 +39,7 @@ func TestNewNames(t *testing.T) {
 		same   bool
 	}{
 		"SameNotification": {"A retry means the same run.", func(*suite.Request) {}, true},
-		"OtherRequest": {"Where there is a SHA, who asks and when makes no difference.", func(r *suite.Request) {
+		"OtherRequest": {"If there is a SHA, the request and its time do not matter.", func(r *suite.Request) {
 			r.RequestID, r.ReceivedAt, r.IdempotencyKey = "request-2", t0.Add(time.Hour), "key"
 		}, true},
 		"OtherBranch": {"The SHA is what was deployed, whatever the branch is called.", func(r *suite.Request) {
@@ -143,7 +143,7 @@ func TestNewSupersedes(t *testing.T) {
 	}
 }
 
-// FuzzNew holds every name and label to what the API server accepts, whatever the notification says.
+// FuzzNew checks that the API server accepts every name and label, whatever the notification contains.
 func FuzzNew(f *testing.F) {
 	f.Add("smoke", "staging", "4f2a90b1", "", int32(1))
 	f.Add(strings.Repeat("a-", 31)+"a", "e", "", "key", int32(2))

@@ -69,13 +69,13 @@ func New(r Request) *v1alpha1.Suite {
 	return s
 }
 
-// SameRun reports whether an existing Suite with the wanted one's name is the same run.
-func SameRun(existing, wanted *v1alpha1.Suite) bool {
-	return existing.Spec.Trigger.UID == wanted.Spec.Trigger.UID &&
-		existing.Spec.Environment == wanted.Spec.Environment &&
-		existing.Spec.Deployment.SHA == wanted.Spec.Deployment.SHA &&
-		existing.Spec.Attempt == wanted.Spec.Attempt &&
-		(wanted.Spec.Deployment.SHA != "" || sameKey(existing, wanted))
+// SameRun reports whether an existing Suite with the desired one's name is the same run.
+func SameRun(existing, desired *v1alpha1.Suite) bool {
+	return existing.Spec.Trigger.UID == desired.Spec.Trigger.UID &&
+		existing.Spec.Environment == desired.Spec.Environment &&
+		existing.Spec.Deployment.SHA == desired.Spec.Deployment.SHA &&
+		existing.Spec.Attempt == desired.Spec.Attempt &&
+		(desired.Spec.Deployment.SHA != "" || sameKey(existing, desired))
 }
 
 // sameKey reports whether the notifications of both had the same Idempotency-Key, or none.

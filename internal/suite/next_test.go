@@ -10,36 +10,36 @@ import (
 	"github.com/postflight-dev/postflight/internal/suite"
 )
 
-// told is the last place that a run is told exactly; whoever waits behind it is told just that.
-const told = 20
+// exactPositions is the last position that a message states exactly. All runs behind it have the same message.
+const exactPositions = 20
 
-// TestFront ends a run in many queues, and holds Front to this: whoever may start then, or is told
-// another place, is in it, and they are few.
-func TestFront(t *testing.T) {
+// TestNextInQueue ends a run in random queues. NextInQueue must contain every run that may start then, or whose
+// position in the message changes, and only a few others.
+func TestNextInQueue(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	concerned, cut := 0, 0
+	changed, skipped := 0, 0
 	for range 200 {
 		q := randomQueue(random)
-		before := q.places()
+		before := q.positions()
 		q.active = q.active[1:]
-		after := q.places()
-		front := suite.NextInQueue(q.waiting, suite.Blocked(q.all()), q.limits)
-		if most := (told + 1 + mostSlots) * triggers * environments; len(front) > most {
-			t.Fatalf("%d of %d are in front, want at most %d", len(front), len(q.waiting), most)
+		after := q.positions()
+		next := suite.NextInQueue(q.waiting, suite.Blocked(q.all()), q.limits)
+		if most := (exactPositions + 1 + mostSlots) * triggers * environments; len(next) > most {
+			t.Fatalf("%d of %d are next, want at most %d", len(next), len(q.waiting), most)
 		}
-		cut += len(q.waiting) - len(front)
-		for name, place := range after {
-			if was, told := before[name]; !told || place == was {
-				continue // if not told, it waited for its stream, whose end wakes it
+		skipped += len(q.waiting) - len(next)
+		for name, position := range after {
+			if was, had := before[name]; !had || position == was {
+				continue // a run without a position waited for its stream, whose end enqueues it
 			}
-			concerned++
-			if !slices.ContainsFunc(front, func(s *v1alpha1.Suite) bool { return s.Name == name }) {
-				t.Fatalf("%s went from place %d to %d, and is not in front of %d with the limits %v", name, before[name], place, len(q.waiting), q.limits)
+			changed++
+			if !slices.ContainsFunc(next, func(s *v1alpha1.Suite) bool { return s.Name == name }) {
+				t.Fatalf("%s moved from position %d to %d, and is not among the next of %d with the limits %v", name, before[name], position, len(q.waiting), q.limits)
 			}
 		}
 	}
-	if concerned == 0 || cut == 0 {
-		t.Errorf("%d places changed, and %d runs were not in front: this proves nothing", concerned, cut)
+	if changed == 0 || skipped == 0 {
+		t.Errorf("%d positions changed, and %d runs were skipped: this proves nothing", changed, skipped)
 	}
 }
 
@@ -83,18 +83,18 @@ func environmentName(i int) string { return fmt.Sprintf("environment-%d", i) }
 
 func triggerName(i int) string { return fmt.Sprintf("trigger-%d", i) }
 
-// places that the waiting runs are told. Those that are stuck are told something else.
-func (q *queue) places() map[string]int {
-	places := map[string]int{}
-	all, stuck := q.all(), suite.Blocked(q.all())
+// positions in the messages of the waiting runs. Blocked runs have another message.
+func (q *queue) positions() map[string]int {
+	positions := map[string]int{}
+	all, blocked := q.all(), suite.Blocked(q.all())
 	for _, s := range q.waiting {
-		if stuck(s) {
+		if blocked(s) {
 			continue
 		}
-		place := suite.QueuePosition(s, all, func(o *v1alpha1.Suite) bool { return slices.Contains(q.active, o) }, q.limits)
-		places[s.Name] = min(place, told+1)
+		position := suite.QueuePosition(s, all, func(o *v1alpha1.Suite) bool { return slices.Contains(q.active, o) }, q.limits)
+		positions[s.Name] = min(position, exactPositions+1)
 	}
-	return places
+	return positions
 }
 
 func (q *queue) all() []*v1alpha1.Suite { return slices.Concat(q.active, q.waiting) }

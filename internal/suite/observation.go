@@ -18,7 +18,7 @@ type Observation struct {
 	Environment *v1alpha1.Environment // nil: there is none
 	Team        *v1alpha1.Team        // that owns the namespace; nil: none does, or several claim it
 
-	Job           *batchv1.Job     // nil: there is none. Where the Suite has had one, the API server was asked, not a cache
+	Job           *batchv1.Job     // nil: there is none. If the Suite has had one, this was read from the API server, not from a cache
 	Unlabeled     bool             // the Job lacks the label by which the cache finds it, so that no event reports it
 	Unready       bool             // the Job should have a ready pod and has none
 	Progress      metav1.Condition // what the Job and its pods say, where there is a Job

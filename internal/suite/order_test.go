@@ -11,7 +11,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/suite"
 )
 
-// TestCompare: no clock of a replica, and nothing that a person writes, makes a later deployment look old.
+// TestCompare: neither the clock of a replica nor a field that a person sets can make a later deployment the older one.
 func TestCompare(t *testing.T) {
 	at := func(name string, created, received time.Duration) *v1alpha1.Suite {
 		return aSuite(name, 0, func(s *v1alpha1.Suite) {
@@ -35,7 +35,7 @@ func TestCompare(t *testing.T) {
 		"Ahead":       {"A replica 20 minutes ahead does not beat the next second.", []*v1alpha1.Suite{at("z", 0, 20*time.Minute), at("a", time.Second, time.Second)}},
 		"AheadTwice":  {"Two notifications of such a replica keep their order.", []*v1alpha1.Suite{at("z", 100*ms, 20*time.Minute+100*ms), at("a", 200*ms, 20*time.Minute+200*ms)}},
 		"Future":      {"Nor does a Suite made by hand for the year 2031.", []*v1alpha1.Suite{at("z", 0, 5*8760*time.Hour), at("a", time.Second, time.Second)}},
-		"Behind":      {"A replica an hour behind is believed no more than a minute.", []*v1alpha1.Suite{at("b", 0, 0), at("a", 66*time.Second, 66*time.Second-time.Hour)}},
+		"Behind":      {"The clock of a replica that is an hour behind moves a run by one minute at most.", []*v1alpha1.Suite{at("b", 0, 0), at("a", 66*time.Second, 66*time.Second-time.Hour)}},
 		"Held":        {"A notification that was held for the longest time keeps its place.", []*v1alpha1.Suite{at("b", 60*time.Second, 0), at("a", 10*time.Second, 5*time.Second)}},
 		"ByHand":      {"Without a time it is the last of its second.", []*v1alpha1.Suite{at("z", 0, 900*ms), byHand("a", 0)}},
 		"ByHandFirst": {"And older than all of the next.", []*v1alpha1.Suite{byHand("z", 0), at("a", time.Second, time.Second)}},

@@ -41,8 +41,8 @@ const (
 	maxTimeout = 168 * time.Hour
 )
 
-// stop ends a run once its Job is gone, and with it its pods: a successor relies on the end alone. If somebody
-// else deletes the Job, it may go before its pods; a finalizer may keep it after them.
+// stop ends a run once its Job and its pods are gone, because a successor starts at this end. If a person deletes
+// the Job, it may disappear before its pods; a finalizer may keep it after them.
 func stop(o Observation, end metav1.Condition, now time.Time) Decision {
 	switch {
 	case o.Job != nil && !o.Stopping.Done:
@@ -54,7 +54,7 @@ func stop(o Observation, end metav1.Condition, now time.Time) Decision {
 	case o.PodsLeft:
 		waited := now.Sub(since(o.Suite, v1alpha1.ConditionObjectsFound, now))
 		if waited >= o.GiveUpPods+orphanGrace {
-			return Decision{Condition: v1alpha1.Error(fmt.Sprintf("%s Its Job is gone, and pods of it go on that nobody stops. Stop them: kubectl delete pods -n %s -l %s=%s",
+			return Decision{Condition: v1alpha1.Error(fmt.Sprintf("%s Its Job is gone, and its pods still run, and nothing stops them. Stop them: kubectl delete pods -n %s -l %s=%s",
 				end.Message, o.Suite.Namespace, v1alpha1.LabelSuite, o.Suite.Name))}
 		}
 		return Decision{

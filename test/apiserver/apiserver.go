@@ -30,7 +30,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// startTimeout is for each process, on a machine that compiles at the same time.
+// startTimeout applies to each process. It is long, because the machine may compile at the same time.
 const startTimeout = 2 * time.Minute
 
 // Server is a running API server, and its administrator.

@@ -1,4 +1,4 @@
-// Package config holds the manifests in config to what a real API server says to them.
+// Package config tests the manifests in config, the docs and the integrations, mostly on a real API server.
 package config
 
 import (
@@ -26,12 +26,12 @@ func folder(t *testing.T, name string) string {
 	return filepath.Join(root, "config", name)
 }
 
-// TestApply applies as the docs say, with strict validation, and again, as Git-driven tools do all
-// day: that changes nothing. It may once where no manager runs: what a creation leaves out of the
-// status has a default, which the next write stores.
+// TestApply applies the manifests as documented, with strict validation, and then again, as Git-driven tools do all
+// day. Applying again must change nothing. It may once if no manager runs, because the next write stores the defaults
+// of the status.
 func TestApply(t *testing.T) {
 	s := apiserver.New(t)
-	for _, name := range []string{"default", "samples"} { // in this order: the samples meet the policy
+	for _, name := range []string{"default", "samples"} { // in this order, so that the policy applies to the samples
 		t.Run(name, func(t *testing.T) {
 			apply := func() string {
 				out, err := s.Kubectl(t, "apply", "--server-side", "--validate=strict", "-k", folder(t, name))
@@ -78,7 +78,7 @@ func TestSuiteSample(t *testing.T) {
 	}
 }
 
-// TestKustomizationsAreComplete: a file that nobody applies is one that nobody notices to be wrong.
+// TestKustomizationsAreComplete: errors in a file that is never applied would go unnoticed.
 func TestKustomizationsAreComplete(t *testing.T) {
 	excluded := map[string]string{
 		"samples/suite.yaml": "applying it starts a run",

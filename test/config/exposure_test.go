@@ -25,8 +25,8 @@ func get(t *testing.T, s *apiserver.Server, kind, name string, into any) {
 	}
 }
 
-// TestWhatIsOpen: everybody reaches the API, labeled namespaces the metrics, and nobody the rest. Each
-// Service has its one port.
+// TestWhatIsOpen: everybody can reach the API, only labeled namespaces the metrics, and nothing else is open. Each
+// Service has one port.
 func TestWhatIsOpen(t *testing.T) {
 	s := apiserver.New(t)
 	if _, err := s.Kubectl(t, "apply", "--server-side", "-k", folder(t, "default")); err != nil {

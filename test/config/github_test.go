@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestWorkflows lints what CI runs, and finds each action at a major version.
+// TestWorkflows checks the workflows of CI, and that each action has a major version.
 func TestWorkflows(t *testing.T) {
 	root := folder(t, "..")
 	linter, err := actionlint.NewLinter(io.Discard, &actionlint.LinterOptions{WorkingDir: root})
@@ -42,7 +42,7 @@ func TestWorkflows(t *testing.T) {
 	}
 }
 
-// issueForm is what GitHub takes as an issue form.
+// issueForm is an issue form that GitHub accepts.
 type issueForm struct {
 	Name, Description string
 	Labels            []string
@@ -57,7 +57,7 @@ type issueForm struct {
 	}
 }
 
-// TestIssueForms: GitHub takes the forms. It leaves out one that it does not, and says so to nobody.
+// TestIssueForms: GitHub silently ignores an invalid issue form.
 func TestIssueForms(t *testing.T) {
 	for _, path := range glob(t, filepath.Join(folder(t, ".."), ".github", "ISSUE_TEMPLATE", "*.yml")) {
 		form := issueForm{}

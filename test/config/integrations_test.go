@@ -9,8 +9,8 @@ import (
 	"github.com/postflight-dev/postflight/test/apiserver"
 )
 
-// TestJobsOfIntegrations puts the Jobs beside the manifests of an application, as their comments say:
-// Kustomize takes them, and the API server their outcome.
+// TestJobsOfIntegrations puts the Jobs beside the manifests of an application, as their comments say. Kustomize must
+// accept the Jobs, and the API server the result.
 func TestJobsOfIntegrations(t *testing.T) {
 	s := apiserver.New(t)
 	for name, file := range map[string]string{"argocd": "argocd/postsync.yaml", "flux": "flux/job.yaml"} {

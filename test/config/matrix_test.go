@@ -26,7 +26,7 @@ type field struct {
 	pod   string // how it reaches a pod; empty: it does not
 	not   string // why it reaches none
 
-	immutable bool // nobody may change it
+	immutable bool // no user may change it
 	free      bool // who may not create Jobs may change it
 }
 
@@ -87,14 +87,14 @@ var fields = map[string]map[string]field{
 	},
 }
 
-// least is the spec that a field is added to, where the field is not in it already.
+// least is the smallest valid spec, to which a field is added.
 var least = map[string]string{
 	"Trigger":     `{"environment":"staging","jobTemplate":` + podTemplate("test") + `}`,
 	"Environment": `{}`,
 	"Suite":       `{"trigger":{"name":"smoke"},"environment":"staging"}`,
 }
 
-// companions are fields that the schema wants beside another one.
+// companions are fields that the schema requires together with another one.
 var companions = map[string]string{
 	"Trigger repository.hostingService":             `{"repository":{"name":"acme/shop"}}`,
 	"Trigger repository.credentials.secretRef.name": `{"repository":{"name":"acme/shop"}}`,
@@ -113,7 +113,7 @@ var kinds = map[string]reflect.Type{
 	"Suite":       reflect.TypeFor[v1alpha1.SuiteSpec](),
 }
 
-// TestEveryFieldIsClassified: whoever adds a field has to say whether it reaches a pod.
+// TestEveryFieldIsClassified: a new field needs a row that says whether it reaches a pod.
 func TestEveryFieldIsClassified(t *testing.T) {
 	for kind, spec := range kinds {
 		var classified []string
@@ -125,7 +125,7 @@ func TestEveryFieldIsClassified(t *testing.T) {
 		}
 		slices.Sort(classified)
 		if diff := cmp.Diff(pathsOf(spec, ""), classified); diff != "" {
-			t.Errorf("fields of the API type %s that nobody classified (-), or that it has no longer (+):\n%s", kind, diff)
+			t.Errorf("fields of the API type %s that are missing in the table (-), or that do not exist any more (+):\n%s", kind, diff)
 		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/postflight-dev/postflight/test/apiserver"
 )
 
-// TestPolicy: nobody runs pods through Postflight that he may not run himself.
+// TestPolicy: users cannot use Postflight to run pods that they may not run themselves.
 func TestPolicy(t *testing.T) {
 	w := newPolicyWorld(t)
 	s, ns, writer, runner := w.Server, w.ns, w.writer, w.runner
@@ -77,7 +77,7 @@ func change(t *testing.T, c client.Client, o *v1alpha1.Trigger, how func(), want
 	}
 }
 
-// eventuallyActive waits: the API server takes a policy up within seconds.
+// eventuallyActive waits until the API server enforces a new policy, which takes seconds.
 func eventuallyActive(t *testing.T, active func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); !active(); time.Sleep(50 * time.Millisecond) {

@@ -46,7 +46,7 @@ func TestSecurityPage(t *testing.T) {
 	}
 }
 
-// TestRecipeForHosts takes the Trigger of docs/security.md at its word.
+// TestRecipeForHosts tries the Trigger of docs/security.md.
 func TestRecipeForHosts(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(folder(t, ".."), "docs", "security.md"))
 	if err != nil {

@@ -16,7 +16,7 @@ func BenchmarkNotification(b *testing.B) {
 	tm := newTeam(b, c)
 	tm.trigger("nothing", runs("true"))
 	m := runManager(b, c, options{})
-	measure(tm, m) // opens connections, and is not counted
+	measure(tm, m) // the first one opens connections, and does not count
 
 	const runs = 20
 	var answers, jobs, ends []time.Duration

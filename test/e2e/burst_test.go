@@ -13,20 +13,19 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// burst is how many deployments of one branch come at once, and how many are on their way at a time.
+// burst is the number of deployments of one branch, of which several are sent at a time.
 const burst, atOnce = 200, 20
 
-// TestBurst sends 200 notifications of one stream, in which a run goes on, to three replicas. The
-// newest run survives, and no two runs ever share the environment.
+// TestBurst sends 200 notifications of one stream to three replicas while a run of the stream is running. The newest
+// run must be the only one left, and no two runs may ever share the environment.
 func TestBurst(t *testing.T) {
 	b := newBurst(t)
 	b.send(nil)
 	b.check("none", 3*time.Minute)
 }
 
-// TestBurstLeaderKilled kills the leader in the middle. Restarted under its name, it takes up its own
-// lease again. At full length it stays away, so that another replica has to wait for the lease to run
-// out, which takes a minute.
+// TestBurstLeaderKilled kills the leader in the middle. Restarted under its name, it takes its own lease again. In the
+// full test it is not restarted, so that another replica has to wait until the lease expires, which takes a minute.
 func TestBurstLeaderKilled(t *testing.T) {
 	skipWithoutPods(t)
 	tests := map[string]bool{"restarted": true}
@@ -64,7 +63,7 @@ func newBurst(t *testing.T) *bursting {
 	return b
 }
 
-// send notifies all replicas in turn, and does something in the middle.
+// send notifies all replicas in turn, and calls a function in the middle.
 func (b *bursting) send(middle func()) {
 	b.t.Helper()
 	numbers := make(chan int)
@@ -108,7 +107,7 @@ func (b *bursting) sendOne(n int) {
 	b.t.Errorf("notification %d: %v", n, errors.Join(failures...))
 }
 
-// check waits until every run has ended, and looks for the one that survived.
+// check waits until every run has ended, and checks which one was not superseded.
 func (b *bursting) check(killed string, within time.Duration) {
 	b.t.Helper()
 	began := time.Now()
@@ -154,7 +153,7 @@ func (b *bursting) awaitAll(within time.Duration) []v1alpha1.Suite {
 	}
 }
 
-// overlaps counts the pods that came while another run's pod was still there.
+// overlaps counts the pods that were created while a pod of another run existed.
 func (b *bursting) overlaps(suites []v1alpha1.Suite) (count int) {
 	var lives []history
 	for i := range suites {

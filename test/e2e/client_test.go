@@ -10,7 +10,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// TestPublishedClient notifies with the client that CI jobs use, and looks at the runs that follow.
+// TestPublishedClient notifies with the client that CI jobs use, and checks the runs.
 func TestPublishedClient(t *testing.T) {
 	c := useCluster(t)
 	attemptNotifyDeploy := npmClient(t)
@@ -55,7 +55,7 @@ func TestPublishedClient(t *testing.T) {
 	})
 }
 
-// TestPublishedClientOutcomes makes the client see each answer that it documents an outcome for.
+// TestPublishedClientOutcomes tests each outcome that the client documents.
 func TestPublishedClientOutcomes(t *testing.T) {
 	c := useCluster(t)
 	attemptNotifyDeploy := npmClient(t)

@@ -198,7 +198,7 @@ func readEnv(path string) (map[string]string, error) {
 	return env, nil
 }
 
-// kubectl is what a person would type.
+// kubectl runs kubectl as the administrator.
 func (c *cluster) kubectl(args ...string) (string, error) {
 	cmd := exec.Command(c.env["POSTFLIGHT_KUBECTL"], args...)
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+c.env["KUBECONFIG"])

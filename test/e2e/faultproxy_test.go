@@ -172,7 +172,7 @@ func (d *faultProxy) spring(trap *trap, r *http.Request) error {
 	return errTrapped
 }
 
-// doAndForget forwards a request and drops the answer.
+// doAndForget forwards a request and drops its answer.
 func (d *faultProxy) doAndForget(r *http.Request) error {
 	resp, err := d.next.RoundTrip(r)
 	if err != nil {

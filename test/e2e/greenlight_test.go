@@ -19,17 +19,17 @@ import (
 
 const greenlightPath = "/api/v0/ci-greenlight/"
 
-// gated is a run that a pipeline waits for, in both ways in which pipelines do.
-type gated struct {
+// pipeline is a run that the shell script and the published client both wait for.
+type pipeline struct {
 	suite  string
 	script chan string         // what the shell script printed, its last line being the exit code
 	client chan map[string]any // what the published client returned
 }
 
-// gate starts a run by a shell script that waits for it, and has the published client wait for it too.
-func (tm *team) gate(t *testing.T, m *manager, branch string, abort bool, flags ...string) gated {
+// startPipeline starts a run with a shell script that waits for it. The published client waits for it, too.
+func (tm *team) startPipeline(t *testing.T, m *manager, branch string, abort bool, flags ...string) pipeline {
 	t.Helper()
-	g := gated{script: make(chan string, 1), client: make(chan map[string]any, 1)}
+	p := pipeline{script: make(chan string, 1), client: make(chan map[string]any, 1)}
 	script := exec.Command("sh", "-c", `"$0" notify "$@" --wait; echo "exit=$?"`, postflightBinary(t),
 		"--branch", branch, "--sha", sha())
 	script.Args = append(script.Args, flags...)
@@ -39,17 +39,17 @@ func (tm *team) gate(t *testing.T, m *manager, branch string, abort bool, flags 
 		if err != nil {
 			out = fmt.Appendf(out, "%v", err)
 		}
-		g.script <- string(out)
+		p.script <- string(out)
 	}()
-	g.suite = tm.awaitRunOf(branch)
+	p.suite = tm.awaitRunOf(branch)
 	go func() {
-		g.client <- tm.poll(t, map[string]any{"apiKey": tm.key, "serviceBase": m.url,
-			"poll": map[string]any{"runId": g.suite, "abortOnSuperseded": abort}})
+		p.client <- tm.poll(t, map[string]any{"apiKey": tm.key, "serviceBase": m.url,
+			"poll": map[string]any{"runId": p.suite, "abortOnSuperseded": abort}})
 	}()
-	return g
+	return p
 }
 
-// awaitRunOf finds the run of a branch, the first there is.
+// awaitRunOf waits for a run of the branch.
 func (tm *team) awaitRunOf(branch string) string {
 	tm.t.Helper()
 	for deadline := time.Now().Add(endWithin); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
@@ -91,49 +91,49 @@ func postflightBinary(t *testing.T) string {
 	return path
 }
 
-// TestGates follows runs to each of their ends, with the published client and with a shell script.
-func TestGates(t *testing.T) {
+// TestPipelines waits for runs that end in each way, with the published client and with a shell script.
+func TestPipelines(t *testing.T) {
 	c := useCluster(t)
 	npmClient(t)
 	tm := newTeam(t, c)
-	tm.trigger("gate", runs(`sleep "${SLEEP:-0}"; exit "${CODE:-0}"`))
+	tm.trigger("slow", runs(`sleep "${SLEEP:-0}"; exit "${CODE:-0}"`))
 	m := runManager(t, c, options{})
-	newer := func(g gated, branch, code string) {
-		tm.awaitPod(g.suite)
+	newer := func(p pipeline, branch, code string) {
+		tm.awaitPod(p.suite)
 		tm.notify(m, notification{"branch": branch, "sha": sha(), "variables": map[string]string{"SLEEP": "2", "CODE": code}})
 	}
 	tests := map[string]struct {
 		abort   bool
 		flags   []string
-		then    func(g gated, branch string)
+		then    func(p pipeline, branch string)
 		exit    string
 		outcome string // of the client
 		abortBy string
 	}{
 		"passed": {exit: "exit=0", outcome: "success"},
 		"failed": {flags: []string{"-v", "CODE=1"}, exit: "exit=1", outcome: "failed"},
-		"canceled": {flags: []string{"-v", "SLEEP=120"}, then: func(g gated, _ string) {
-			tm.awaitPod(g.suite)
-			tm.cancel(g.suite)
+		"canceled": {flags: []string{"-v", "SLEEP=120"}, then: func(p pipeline, _ string) {
+			tm.awaitPod(p.suite)
+			tm.cancel(p.suite)
 		}, exit: "exit=2", outcome: "aborted", abortBy: "run-canceled"},
-		"superseded, aborting": {abort: true, flags: []string{"-v", "SLEEP=120"}, then: func(g gated, branch string) {
-			newer(g, branch, "0")
+		"superseded, aborting": {abort: true, flags: []string{"-v", "SLEEP=120"}, then: func(p pipeline, branch string) {
+			newer(p, branch, "0")
 		}, exit: "exit=2", outcome: "aborted", abortBy: "superseded-run"},
-		"superseded by one that passes": {flags: []string{"-v", "SLEEP=120", "--follow"}, then: func(g gated, branch string) {
-			newer(g, branch, "0")
+		"superseded by one that passes": {flags: []string{"-v", "SLEEP=120", "--follow"}, then: func(p pipeline, branch string) {
+			newer(p, branch, "0")
 		}, exit: "exit=0", outcome: "success"},
-		"superseded by one that fails": {flags: []string{"-v", "SLEEP=120", "--follow"}, then: func(g gated, branch string) {
-			newer(g, branch, "1")
+		"superseded by one that fails": {flags: []string{"-v", "SLEEP=120", "--follow"}, then: func(p pipeline, branch string) {
+			newer(p, branch, "1")
 		}, exit: "exit=1", outcome: "failed"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			branch := strings.NewReplacer(" ", "-", ",", "").Replace(name)
-			g := tm.in(t).gate(t, m, branch, tc.abort, tc.flags...)
+			p := tm.in(t).startPipeline(t, m, branch, tc.abort, tc.flags...)
 			if tc.then != nil {
-				tc.then(g, branch)
+				tc.then(p, branch)
 			}
-			script, status := <-g.script, <-g.client
+			script, status := <-p.script, <-p.client
 			story(t, "%s\n%v", script, status["log"])
 			if !strings.HasSuffix(strings.TrimSpace(script), tc.exit) {
 				t.Errorf("the script printed\n%s\nwant %s", script, tc.exit)

@@ -10,7 +10,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// suspend turns a team off.
+// suspend suspends a team.
 func (tm *team) suspend() {
 	tm.t.Helper()
 	object := &v1alpha1.Team{}
@@ -23,7 +23,7 @@ func (tm *team) suspend() {
 	}
 }
 
-// TestRefusals are the answers that a wrong request gets over real HTTP.
+// TestRefusals tests the answers to wrong requests over real HTTP.
 func TestRefusals(t *testing.T) {
 	c := useCluster(t)
 	tm, suspended := newTeam(t, c), newTeam(t, c)

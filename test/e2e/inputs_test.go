@@ -31,14 +31,14 @@ func needs(paths ...string) setting {
 	}
 }
 
-// user is neither that of the image nor that of the download.
+// user is different from that of the image and that of the download.
 func user(id int64) setting {
 	return func(t *v1alpha1.Trigger) {
 		container(t).SecurityContext = &corev1.SecurityContext{RunAsUser: &id, RunAsGroup: &id}
 	}
 }
 
-// TestPublishedClientUploads is the whole way of a file: a URL, the upload, the notification, the pod.
+// TestPublishedClientUploads follows a file from the signed URL and the upload to the notification and the pod.
 func TestPublishedClientUploads(t *testing.T) {
 	c := useCluster(t)
 	attemptNotifyDeploy, upload := npmClient(t), npmUpload(t)
@@ -72,7 +72,7 @@ func TestPublishedClientUploads(t *testing.T) {
 	}
 }
 
-// noSignature looks for signed URLs where people and tools look at a run.
+// noSignature checks that no signed URL appears where people and tools can see it.
 func (tm *team) noSignature(m *manager, suite string) {
 	tm.t.Helper()
 	texts := map[string]string{}
@@ -92,7 +92,7 @@ func (tm *team) noSignature(m *manager, suite string) {
 	}
 }
 
-// TestInputsRefused are runs that can never have their files.
+// TestInputsRefused tests runs that can never have their files.
 func TestInputsRefused(t *testing.T) {
 	c := useCluster(t)
 	tm, other := newTeam(t, c), newTeam(t, c)
@@ -122,7 +122,7 @@ func TestInputsRefused(t *testing.T) {
 			}
 		})
 	}
-	t.Run("NoVariable", func(t *testing.T) { // the test decides itself what it can do without
+	t.Run("NoVariable", func(t *testing.T) { // such a file is optional
 		tm := tm.in(t)
 		s := tm.awaitState(tm.run(m, notification{"branch": "without"}), v1alpha1.ReasonFailed)
 		if !strings.Contains(message(s), "named no file") {
@@ -138,7 +138,7 @@ func TestStoreStopped(t *testing.T) {
 	tm := newTeam(t, c)
 	tm.trigger("patient", needs(), branches("patient"))
 	tm.trigger("hasty", needs(), branches("hasty"), timeout(5*time.Second))
-	store := newGate(t, c)
+	store := newStoreProxy(t, c)
 	m := runManager(t, c, options{flags: []string{"--store-endpoint=http://" + store.address}})
 
 	content := []byte("uploaded before the store was stopped")
@@ -173,7 +173,7 @@ func TestStoreStopped(t *testing.T) {
 	}
 }
 
-// upload puts a file like curl does.
+// upload sends a file with PUT, as curl does.
 func (tm *team) upload(m *manager, path string, content []byte) {
 	tm.t.Helper()
 	var signed struct{ SignedURL string }
@@ -196,39 +196,39 @@ func (tm *team) upload(m *manager, path string, content []byte) {
 	resp.Body.Close()
 }
 
-// gate is an address, for pods too, at which nobody listens until it opens; then it is the store's.
-type gate struct {
+// storeProxy is another address of the store, which pods reach, too. It refuses connections until it is opened.
+type storeProxy struct {
 	t       testing.TB
 	address string
 	store   string
 }
 
-func newGate(t testing.TB, c *cluster) *gate {
+func newStoreProxy(t testing.TB, c *cluster) *storeProxy {
 	_, port, _ := net.SplitHostPort(freePort(t))
-	return &gate{t: t, address: net.JoinHostPort(c.env["POSTFLIGHT_BRIDGE_ADDRESS"], port), store: strings.TrimPrefix(c.env["S3_ENDPOINT"], "http://")}
+	return &storeProxy{t: t, address: net.JoinHostPort(c.env["POSTFLIGHT_BRIDGE_ADDRESS"], port), store: strings.TrimPrefix(c.env["S3_ENDPOINT"], "http://")}
 }
 
-func (g *gate) open() {
-	g.t.Helper()
-	listener, err := net.Listen("tcp", g.address)
+func (p *storeProxy) open() {
+	p.t.Helper()
+	listener, err := net.Listen("tcp", p.address)
 	if err != nil {
-		g.t.Fatal(err)
+		p.t.Fatal(err)
 	}
-	g.t.Cleanup(func() { listener.Close() })
+	p.t.Cleanup(func() { listener.Close() })
 	go func() {
 		for {
 			in, err := listener.Accept()
 			if err != nil {
 				return
 			}
-			go g.pass(in)
+			go p.forward(in)
 		}
 	}()
 }
 
-func (g *gate) pass(in net.Conn) {
+func (p *storeProxy) forward(in net.Conn) {
 	defer in.Close()
-	out, err := net.Dial("tcp", g.store)
+	out, err := net.Dial("tcp", p.store)
 	if err != nil {
 		return
 	}

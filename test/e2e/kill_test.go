@@ -14,7 +14,7 @@ import (
 // killPoint is a step of a run's life at which the manager is killed with kill -9.
 type killPoint struct {
 	name    string
-	after   bool // the API server has done the step, and the manager does not hear of it
+	after   bool // the API server has handled the request, and the manager gets no answer
 	step    func(r *http.Request, body string) bool
 	victim  string // whose step it is: empty for a run that just passes, or one of those below
 	running bool   // not at a request, but while the pod runs
@@ -22,7 +22,7 @@ type killPoint struct {
 
 const (
 	superseded = "superseded" // a run that a newer one stops, which then passes
-	canceled   = "canceled"   // a run that somebody cancels
+	canceled   = "canceled"   // a run that is canceled
 )
 
 // The steps are the writes of the manager: what it does between two of them leaves no trace, so that

@@ -42,7 +42,7 @@ func cannotRunPods() string {
 	}
 }
 
-// skipWithoutPods skips a test that cannot run here, so that nobody takes silence for success.
+// skipWithoutPods skips a test that cannot run here, with a message that it has not passed.
 func skipWithoutPods(t testing.TB) {
 	t.Helper()
 	if reason := cannotRunPods(); reason != "" {
@@ -59,8 +59,8 @@ func skipLoudly(t testing.TB, reason string) {
 	t.Skipf("SKIPPED: %s", reason)
 }
 
-// figure prints a line of measurements, and keeps it beside the cluster's folder: test runners hide
-// what tests that pass have printed.
+// figure prints a line of measurements, and writes it to a file beside the cluster's folder, because test runners hide
+// the output of tests that pass.
 func figure(t testing.TB, format string, args ...any) {
 	t.Helper()
 	line := fmt.Sprintf(format+"\n", args...)

@@ -16,7 +16,7 @@ const notifyPath = "/api/webhooks/deploy_success"
 // notification is the body of a request, by the names of the contract.
 type notification map[string]any
 
-// result is what a notification says of one Trigger.
+// result is the result of a notification for one Trigger.
 type result struct {
 	Trigger   string `json:"trigger_id"`
 	Created   string `json:"created_suite_id"`
@@ -34,7 +34,7 @@ type answer struct {
 	EventID     string   `json:"eventId"`
 }
 
-// client gives up when the real ones do.
+// client has the time-out of the real clients.
 var httpClient = &http.Client{Timeout: 60 * time.Second}
 
 // send makes one request, as CI would, and never repeats it.

@@ -12,8 +12,8 @@ import (
 )
 
 // TestExactlyOnce sends identical notifications to three replicas at the same time: one of them creates
-// the Suite, and all others are told that theirs is a duplicate. Then the same, while one in
-// ten connections to the API server is cut after it has written a Suite, and before it has said so.
+// the Suite, and the answers to all others name it as a duplicate. Then it repeats this while one in ten connections
+// to the API server is cut after a Suite was written and before the answer.
 func TestExactlyOnce(t *testing.T) {
 	skipWithoutPods(t)
 	t.Run("calm", func(t *testing.T) { exactlyOnce(t, false) })

@@ -11,11 +11,11 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// tooMuch takes 256 MiB, and ends well where no limit stops it.
+// tooMuch uses 256 MiB, and succeeds if no limit stops it.
 const tooMuch = `awk 'BEGIN {s = "x"; while (length(s) < 268435456) s = s s; print length(s)}'`
 
-// TestEndings makes runs end in every way that pods can, at the same time, and reads what the Suites
-// say of it: each says what happened, and no two say the same.
+// TestEndings ends runs in every way that pods can end, at the same time, and reads the messages of the Suites: each
+// says what happened, and no two are the same.
 func TestEndings(t *testing.T) {
 	c := useCluster(t)
 	tm := newTeam(t, c)
@@ -108,12 +108,12 @@ func TestPodCannotStart(t *testing.T) {
 	m := runManager(t, c, options{})
 
 	saysWhy := func(cause string, s *v1alpha1.Suite) bool {
-		return !slices.ContainsFunc(causes[cause].says, func(words string) bool { return !strings.Contains(message(s), words) })
+		return !slices.ContainsFunc(causes[cause].says, func(part string) bool { return !strings.Contains(message(s), part) })
 	}
 	sent := time.Now()
 	runs := tm.notify(m, notification{"branch": "main"})
 	for _, r := range runs {
-		s := tm.await(r.Created, "telling why its pod cannot start", 30*time.Second, func(s *v1alpha1.Suite) bool {
+		s := tm.await(r.Created, "explaining why its pod cannot start", 30*time.Second, func(s *v1alpha1.Suite) bool {
 			return s.State() == v1alpha1.ReasonStarting && saysWhy(r.Trigger, s)
 		})
 		story(t, "after %s %s says: %s", time.Since(sent).Round(100*time.Millisecond), r.Trigger, message(s))
@@ -159,7 +159,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestJobDeleted takes the Job away behind the manager's back: the run ends, and says so.
+// TestJobDeleted deletes the Job of a run: the run ends, and its message says why.
 func TestJobDeleted(t *testing.T) {
 	c := useCluster(t)
 	tm := newTeam(t, c)
@@ -185,7 +185,7 @@ func TestJobDeleted(t *testing.T) {
 	}
 }
 
-// TestTeamsApart lets two teams use one manager with the same names, and none sees the other.
+// TestTeamsApart: two teams use one manager with the same names, and neither affects the other.
 func TestTeamsApart(t *testing.T) {
 	c := useCluster(t)
 	teams := []*team{newTeam(t, c), newTeam(t, c)}

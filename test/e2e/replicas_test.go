@@ -46,7 +46,7 @@ func (r *replicas) lease() *coordinationv1.Lease {
 	return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "postflight-system", Name: "postflight"}}
 }
 
-// freeLease takes away the lease that an earlier test's replicas did not give back.
+// freeLease deletes the lease that the replicas of an earlier test did not release.
 func (r *replicas) freeLease() {
 	r.t.Helper()
 	if err := client.IgnoreNotFound(r.Delete(r.t.Context(), r.lease())); err != nil {
@@ -73,8 +73,8 @@ func (r *replicas) leader() replica {
 	return replica{}
 }
 
-// TestHandover ends the leader in good order: it gives its lease back, so that the run goes on long
-// before the lease would have run out.
+// TestHandover stops the leader with SIGTERM: it releases its lease, so that the run continues long before the lease
+// would have expired.
 func TestHandover(t *testing.T) {
 	tm := newTeam(t, useCluster(t))
 	tm.trigger("shop", runs("sleep 3"))

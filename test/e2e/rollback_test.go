@@ -35,7 +35,7 @@ func TestRollback(t *testing.T) {
 		t.Fatal("the superseded run of A stands for the rollback to A")
 	}
 	if got := outcome(third); got != "failed" {
-		t.Errorf("A is deployed again and broken, and the client is told %v", got)
+		t.Errorf("A is deployed again and broken, and the client's outcome is %v", got)
 	}
 	s := tm.awaitState(third, v1alpha1.ReasonFailed)
 	if s.Spec.Deployment.SHA != a || s.Spec.Attempt != 2 {

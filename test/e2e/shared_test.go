@@ -74,7 +74,7 @@ func (tm *team) awaitOnePod(ids []string) {
 	}
 }
 
-// book lets one run at a time into an Environment.
+// book limits an Environment to one run at a time.
 func (tm *team) book(environment string) {
 	tm.t.Helper()
 	e := &v1alpha1.Environment{ObjectMeta: tm.meta(environment)}

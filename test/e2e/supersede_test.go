@@ -8,8 +8,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// slowToStop is a test that keeps running and stops slowly, unless the notification asks for a
-// quick one.
+// slowToStop is a test that keeps running and stops slowly, unless a variable of the notification makes it quick.
 const slowToStop = `[ "$QUICK" ] && exit 0; trap "sleep 2; exit 1" TERM; sleep 600 & wait`
 
 func grace(seconds int64) setting {
@@ -95,7 +94,7 @@ func TestSupersedingRunByRun(t *testing.T) {
 	tm.checkOneAfterTheOther(ids...)
 }
 
-// TestDeduplicationKey makes two branches one stream, because the notifications say so.
+// TestDeduplicationKey: the same deduplication_key puts two branches into one stream.
 func TestDeduplicationKey(t *testing.T) {
 	c := useCluster(t)
 	tm := newTeam(t, c)

@@ -58,7 +58,7 @@ func (tm *team) in(t testing.TB) *team {
 // remove prints the objects of the team if the test failed, and deletes them without waiting.
 func (tm *team) remove() {
 	if tm.t.Failed() {
-		tm.tell()
+		tm.logState()
 	}
 	if tm.t.Failed() && os.Getenv(envKeep) == "1" {
 		return
@@ -206,8 +206,8 @@ func message(s *v1alpha1.Suite) string {
 	return ""
 }
 
-// tell prints what a person would look at after a failure.
-func (tm *team) tell() {
+// logState logs the objects and events of the team, for the person who reads about a failure.
+func (tm *team) logState() {
 	for _, args := range [][]string{
 		{"get", "suites,jobs,pods", "-o", "wide"},
 		{"get", "suites", "-o", "yaml"},
@@ -222,7 +222,7 @@ func (tm *team) tell() {
 	}
 }
 
-// clip keeps the end, which is where a failure shows.
+// clip keeps the end of a text, which shows the failure.
 func clip(text string, most int) string {
 	if len(text) <= most {
 		return text

@@ -19,14 +19,14 @@ import (
 // maxWaiting is the bound on waiting requests.
 const maxWaiting = 5000
 
-// BenchmarkGreenlightWait ends runs that many clients wait for, and prints when they know.
+// BenchmarkGreenlightWait ends runs that many clients wait for, and prints how long their answers take.
 func BenchmarkGreenlightWait(b *testing.B) {
 	for b.Loop() {
 		measureWaiters(b)
 	}
 }
 
-// TestWaitingClients is the same with the bound that has to be kept.
+// TestWaitingClients measures the same, and fails if the answers take too long.
 func TestWaitingClients(t *testing.T) {
 	if p99 := measureWaiters(t); p99 >= time.Second {
 		t.Errorf("p99 of 1,000 clients is %s, want below 1s", p99)
@@ -79,7 +79,7 @@ func TestStopAnswersWaiters(t *testing.T) {
 	}
 }
 
-// checkFull waits with one client too many, and checks that notifications still work.
+// checkFull adds one client too many, and checks that notifications still work.
 func (tm *team) checkFull(t testing.TB, m *manager, suite string) {
 	a, err := send(http.MethodGet, m.url+greenlightPath+suite+"?wait=50", tm.key, nil)
 	if err != nil || a.status != http.StatusServiceUnavailable || a.header.Get("Retry-After") == "" {
@@ -160,7 +160,7 @@ func (w *waiters) awaitAll(t testing.TB, m *manager) {
 	t.Fatalf("%s of %d wait", m.metric(t, "postflight_http_requests_waiting"), w.count)
 }
 
-// since is how long after the end each of them knew, sorted.
+// since returns how long after the end each of them was answered, sorted.
 func (w *waiters) since(t testing.TB, ended time.Time) []time.Duration {
 	t.Helper()
 	w.answers.Wait()

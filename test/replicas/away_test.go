@@ -18,8 +18,8 @@ const (
 )
 
 // TestAway: the API server is away for 15 s while 5 notifications a second arrive. None fails, and
-// none is doubled. What is away is once the process, which refuses and errs for a while when it comes
-// back, and once only the connections to it.
+// none is duplicated. In one case the process is down, which returns errors for a while when it is back;
+// in the other only the connections to it are cut.
 func TestAway(t *testing.T) {
 	s := apiserver.New(t)
 	t.Run("process", func(t *testing.T) {
@@ -31,7 +31,7 @@ func TestAway(t *testing.T) {
 	})
 }
 
-// TestRefusing: the API server is there, and takes nothing.
+// TestRefusing: the API server runs, but answers every write with an error.
 func TestRefusing(t *testing.T) {
 	cases := map[string]http.HandlerFunc{
 		"429": func(w http.ResponseWriter, _ *http.Request) {
@@ -75,7 +75,7 @@ func testOutage(t *testing.T, s *apiserver.Server, kubeconfig string, lasts time
 	}
 }
 
-// trickle sends notifications, each of a sha of its own, until it is over and all are answered.
+// trickle sends notifications, each with its own SHA, until over is closed and all are answered.
 func (tm *team) trickle(all []*replica, over <-chan struct{}) *counts {
 	c := &counts{}
 	var wait sync.WaitGroup

@@ -28,10 +28,9 @@ const (
 	benchCrowd = 16
 )
 
-// BenchmarkAnswer sends notifications to one manager, in turns with creating the same Suites without
-// it, with the rights of the manager, at the same concurrency and on the same API server. Taking turns
-// keeps whatever else the machine does from favouring one of the two. Nobody reconciles: what a run
-// costs is the same for both.
+// BenchmarkAnswer sends notifications to one manager, and in turns creates the same Suites without it, with the same
+// rights and concurrency on the same API server. Because of the turns, other load on the machine affects both. No
+// manager reconciles, because a run costs the same in both cases.
 func BenchmarkAnswer(b *testing.B) {
 	s := apiserver.New(b)
 	holdLease(b, s)

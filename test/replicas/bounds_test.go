@@ -27,13 +27,13 @@ func newBoundTeam(t *testing.T, s *apiserver.Server, stored, unfinished int32) *
 	return tm
 }
 
-// TestBoundOfUnfinishedSuites sends a burst far beyond the bound. What exists is still a duplicate, and
-// there is room again once a run has ended.
+// TestBoundOfUnfinishedSuites sends a burst far beyond the bound. Notifications of existing runs are still duplicates,
+// and once a run has ended, another one can be created.
 func TestBoundOfUnfinishedSuites(t *testing.T) {
 	s := apiserver.New(t)
 	tm := newBoundTeam(t, s, 0, bound)
 	all := replicas(t, s, kubeconfigOf(t, s.Manager(t)), 1)
-	tm.know(all)
+	tm.awaitTeam(all)
 	made := tm.burst(all, 10*bound, "maxUnfinishedSuites")
 	if len(made)+1 != bound {
 		t.Errorf("%d runs were created beside the first, want %d in all", len(made), bound)
@@ -55,7 +55,7 @@ func TestBoundOfStoredSuites(t *testing.T) {
 	s := apiserver.New(t)
 	tm := newBoundTeam(t, s, bound, 0)
 	all := replicas(t, s, kubeconfigOf(t, s.Manager(t)), 1)
-	tm.know(all)
+	tm.awaitTeam(all)
 	made := tm.burst(all, 10*bound, "maxSuites")
 	if len(made)+1 != bound {
 		t.Errorf("%d runs were created beside the first, want %d in all", len(made), bound)
@@ -68,13 +68,12 @@ func TestBoundOfStoredSuites(t *testing.T) {
 	tm.awaitCreated(all[0])
 }
 
-// TestBoundOfReplicas: each counts for itself, so that two may create a few more, which is bounded by
-// what they do at once.
+// TestBoundOfReplicas: each replica counts for itself, so two of them may create a few more.
 func TestBoundOfReplicas(t *testing.T) {
 	s := apiserver.New(t)
 	tm := newBoundTeam(t, s, 0, bound)
 	all := replicas(t, s, kubeconfigOf(t, s.Manager(t)), 2)
-	tm.know(all)
+	tm.awaitTeam(all)
 	made := tm.burst(all, 10*bound, "maxUnfinishedSuites")
 	t.Logf("BOUND bound=%d replicas=2 burst=%d created=%d", bound, 10*bound, len(made))
 	if n := len(made) + len(all); n < bound || n > 2*bound {
@@ -136,9 +135,9 @@ func (tm *team) endOne(made map[string]string) *v1alpha1.Suite {
 	return s
 }
 
-// know waits until every replica knows the team, by which each has created a Suite. These stay: when a
-// replica has seen the last of a Suite that is deleted, nobody could tell.
-func (tm *team) know(all []*replica) {
+// awaitTeam waits until every replica knows the team, by letting each create a Suite. It does not delete these,
+// because there is no way to wait until a replica has noticed the deletion.
+func (tm *team) awaitTeam(all []*replica) {
 	tm.t.Helper()
 	for _, r := range all {
 		await(tm.t, "the team to be known", func() bool {

@@ -108,7 +108,7 @@ func (g *cgroup) number(file string) int {
 	return n
 }
 
-// kills is how often the kernel killed a process for want of memory.
+// kills is how often the kernel killed a process because memory ran out.
 func (g *cgroup) kills() (n int) {
 	file := "memory.oom_control"
 	if g.v2 {

@@ -13,7 +13,7 @@ type counts struct {
 	mu                                 sync.Mutex
 	created, duplicate, failed, errors int
 	times                              []time.Duration
-	first                              string // the first answer that is neither
+	first                              string // the first other answer
 	ids                                map[string]int
 }
 
@@ -24,7 +24,7 @@ func (c *counts) add(a answer, err error) {
 	switch {
 	case err != nil || a.Status != 200 || len(a.Results) != 1:
 		c.errors++
-		c.remember(fmt.Sprintf("%d %s %v", a.Status, a.Body, err))
+		c.setFirst(fmt.Sprintf("%d %s %v", a.Status, a.Body, err))
 	case a.Results[0].Created != "":
 		c.created++
 		c.count(a.Results[0].Created)
@@ -33,7 +33,7 @@ func (c *counts) add(a answer, err error) {
 		c.count(a.Results[0].Duplicate)
 	default:
 		c.failed++
-		c.remember(a.Body)
+		c.setFirst(a.Body)
 	}
 }
 
@@ -44,9 +44,9 @@ func (c *counts) count(id string) {
 	c.ids[id]++
 }
 
-func (c *counts) remember(what string) {
+func (c *counts) setFirst(answer string) {
 	if c.first == "" {
-		c.first = what
+		c.first = answer
 	}
 }
 

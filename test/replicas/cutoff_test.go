@@ -11,8 +11,8 @@ import (
 // held is the hold budget of the replicas of TestCutOff.
 const held = 15 * time.Second
 
-// TestCutOff: a replica that does not reach the API server any more is not ready once it would hold a
-// notification for nothing, and ready again with the next answer. The other one stays ready.
+// TestCutOff: a replica that cannot reach the API server stops being ready once a new notification would time out, and
+// is ready again with the next answer. The other one stays ready.
 func TestCutOff(t *testing.T) {
 	s := apiserver.New(t)
 	p := newProxy(t, s.Manager(t))

@@ -1,3 +1,3 @@
-// Package replicas tests what clients see: several manager processes before one real API server,
-// with a proxy between them that loses answers and goes away. No node is needed: nothing runs.
+// Package replicas tests the answers that clients get from several manager processes with one real API server, and a
+// proxy between them that loses answers and connections. No node is needed, because no pods run.
 package replicas

@@ -31,19 +31,19 @@ func TestWatchesExpire(t *testing.T) {
 	tm.create(tm.apiKey("second", "pf_second"+tm.namespace))
 	r := startLeader(t, s, p)
 	tm.awaitKnown([]*replica{r})
-	ends, goes := tm.started(r, "ends"), tm.started(r, "goes")
+	ends, deleted := tm.started(r, "ends"), tm.started(r, "deleted")
 	remade := tm.byHand("remade")
 	tm.awaitState(remade, v1alpha1.ReasonStarting)
 	tm.complete(remade)
 	tm.awaitState(remade, v1alpha1.ReasonPassed)
-	tm.removeJob(remade) // whose deletion would have the Suite looked at again
+	tm.removeJob(remade) // its deletion would cause a reconcile of the Suite
 
 	p.down()
 	held := make(chan answer, 1)
 	go func() { a, _ := notify(t.Context(), r.url, tm.key, alone("held")); held <- a }()
 	tm.complete(ends)
-	tm.removeJob(goes)
-	tm.remove(&v1alpha1.Suite{ObjectMeta: tm.meta(goes)})
+	tm.removeJob(deleted)
+	tm.remove(&v1alpha1.Suite{ObjectMeta: tm.meta(deleted)})
 	tm.remove(&v1alpha1.Suite{ObjectMeta: tm.meta(remade)})
 	tm.byHand("remade")
 	tm.remove(&v1alpha1.APIKey{ObjectMeta: tm.meta("second")})
@@ -60,14 +60,14 @@ func TestWatchesExpire(t *testing.T) {
 	tm.awaitState(unseen, v1alpha1.ReasonStarting)
 	tm.awaitState(remade, v1alpha1.ReasonStarting)
 	await(t, "the Trigger that came meanwhile", func() bool {
-		a, err := notify(t.Context(), r.url, tm.key, alone("goes"))
+		a, err := notify(t.Context(), r.url, tm.key, alone("deleted"))
 		return err == nil && len(a.Results) == 2
 	})
 	await(t, "the key that was deleted meanwhile to be refused", func() bool {
 		a, err := notify(t.Context(), r.url, "pf_second"+tm.namespace, `{}`)
 		return err == nil && a.Status == http.StatusUnauthorized
 	})
-	tm.started(r, "goes")
+	tm.started(r, "deleted")
 	t.Logf("WATCHES_EXPIRED watches=%d all_known_after_seconds=%.1f", p.expired.Load(), time.Since(back).Seconds())
 	if p.expired.Load() == 0 {
 		t.Error("no watch was too old, so this tested nothing")
@@ -77,8 +77,8 @@ func TestWatchesExpire(t *testing.T) {
 // fullHold is the hold budget while etcd is full: long enough for a busy machine to make room meanwhile.
 const fullHold = 15 * time.Second
 
-// TestEtcdFull: etcd takes no writes any more. Reads go on; notifications are held, then refused, and
-// none is answered that has no run. When etcd has room again, the manager goes on where it was.
+// TestEtcdFull: etcd accepts no writes. Reads still work; notifications are held and then rejected, and no answer names
+// a run that does not exist. When etcd has room again, the manager continues.
 func TestEtcdFull(t *testing.T) {
 	t.Parallel()
 	s := smallEtcd(t)
@@ -116,8 +116,8 @@ func TestEtcdFull(t *testing.T) {
 	t.Logf("ETCD_FULL answered_after_seconds=%.1f all_runs_after_seconds=%.1f", answered.Seconds(), time.Since(room).Seconds())
 }
 
-// TestEtcdFullForLong: so long that the leader ends. What Kubernetes starts in its place answers, and leads
-// once etcd takes writes.
+// TestEtcdFullForLong: etcd is full for so long that the leader exits. The process that replaces it answers requests,
+// and becomes the leader once etcd accepts writes.
 func TestEtcdFullForLong(t *testing.T) {
 	if os.Getenv("POSTFLIGHT_E2E_FULL") != "1" {
 		t.Skip("SKIPPED: two minutes; POSTFLIGHT_E2E_FULL=1 runs it")
@@ -143,7 +143,7 @@ func TestEtcdFullForLong(t *testing.T) {
 	tm.started(again, "next")
 }
 
-// smallEtcd is an API server whose etcd is full soon.
+// smallEtcd is an API server with a small etcd, which is soon full.
 func smallEtcd(t *testing.T) *apiserver.Server {
 	t.Helper()
 	return apiserver.Own(t, apiserver.Options{Etcd: map[string]string{"quota-backend-bytes": strconv.Itoa(16 << 20)}})
@@ -191,7 +191,7 @@ func (tm *team) inStream(trigger *v1alpha1.Trigger, sha, stream string) string {
 	return s.Name
 }
 
-// complete does as the Job controller does when the pod has ended well.
+// complete acts as the Job controller when the pod has succeeded.
 func (tm *team) complete(name string) {
 	tm.t.Helper()
 	j := &batchv1.Job{ObjectMeta: tm.meta(name)}
@@ -206,7 +206,8 @@ func (tm *team) complete(name string) {
 	}
 }
 
-// removeJob leaves nothing to the garbage collector, which does not run.
+// removeJob deletes a Job at once: with background deletion there is no finalizer for a garbage collector, which
+// does not run.
 func (tm *team) removeJob(name string) {
 	tm.t.Helper()
 	j := &batchv1.Job{ObjectMeta: tm.meta(name)}
@@ -254,7 +255,7 @@ func (tm *team) askGreenlight(r *replica, id string) int {
 	return resp.StatusCode
 }
 
-// filler is where the objects lie that fill etcd.
+// filler is the namespace of the objects that fill etcd.
 const filler = "default"
 
 func fill(t *testing.T, s *apiserver.Server) {

@@ -19,11 +19,11 @@ const (
 	containerMemory = 256 << 20 // of config/manager
 	goMemoryLimit   = "230MiB"
 
-	// promptly is how soon somebody with a key is answered, whatever the others do.
+	// promptly is how soon a client with a key must be answered during a flood.
 	promptly = time.Second
 )
 
-// visitors are connections, each of which sends something and then stays.
+// visitors are connections that send something and then stay open.
 type visitors struct {
 	connections int
 	url         string
@@ -31,8 +31,8 @@ type visitors struct {
 	send        string
 }
 
-// TestFloods runs the manager in the memory that its container has, and floods it from outside. Whoever
-// has a key is answered in time, and the process lives.
+// TestFloods runs the manager with the memory limit of its container, and floods it with requests. Clients with a key
+// must be answered in time, and the process must survive.
 func TestFloods(t *testing.T) {
 	needDescriptors(t, 10000)
 	s := apiserver.New(t)
@@ -162,7 +162,7 @@ func open(crowds []visitors, stop <-chan struct{}, opened chan<- struct{}) {
 	ended.Wait()
 }
 
-// connect returns nil where the server does not want the connection.
+// connect returns nil if the server does not accept the connection.
 func (w visitors) connect() net.Conn {
 	c, err := net.DialTimeout("tcp", strings.TrimPrefix(w.url, "http://"), 5*time.Second)
 	if err != nil {

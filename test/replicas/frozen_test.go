@@ -13,8 +13,8 @@ import (
 	"github.com/postflight-dev/postflight/test/apiserver"
 )
 
-// TestFrozen: the connections to the API server die without a word, as they do when a machine of the
-// control plane is switched off, or a firewall forgets them. New ones work.
+// TestFrozen: the connections to the API server stop without being closed, as if a machine of the control plane was
+// switched off, or a firewall dropped them. New connections work.
 func TestFrozen(t *testing.T) {
 	s := apiserver.New(t)
 	config := rest.CopyConfig(s.Manager(t))
@@ -75,7 +75,7 @@ func (tn *tunnel) pass(near net.Conn, target string) {
 	relay(far, near, frozen)
 }
 
-// relay ends with the connection; once frozen it swallows what comes.
+// relay ends with the connection. Once frozen, it drops all data.
 func relay(to, from net.Conn, frozen <-chan struct{}) {
 	buffer := make([]byte, 32<<10)
 	for {

@@ -22,8 +22,8 @@ const (
 	http2Upgrade = "GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n"
 )
 
-// TestNoHTTP2: at no port of the manager, neither at once nor by an upgrade. Whoever tries at once loses the
-// connection, however often.
+// TestNoHTTP2: no port of the manager speaks HTTP/2, neither with prior knowledge nor by an upgrade. With prior
+// knowledge, the server closes the connection.
 func TestNoHTTP2(t *testing.T) {
 	s := apiserver.New(t)
 	r := replicas(t, s, kubeconfigOf(t, s.Manager(t)), 1)[0]
@@ -63,10 +63,10 @@ func dial(t *testing.T, address string) net.Conn {
 }
 
 // talk returns all that comes until the server closes the connection, which it has to do at once.
-func talk(t *testing.T, address, words string) string {
+func talk(t *testing.T, address, text string) string {
 	t.Helper()
 	c := dial(t, address)
-	_, _ = io.WriteString(c, words)
+	_, _ = io.WriteString(c, text)
 	answer, err := io.ReadAll(c)
 	if os.IsTimeout(err) {
 		t.Fatalf("the connection is still open; it answered %q", answer)

@@ -11,7 +11,7 @@ import (
 	"github.com/postflight-dev/postflight/test/apiserver"
 )
 
-// TestRevoked: what ends a key is known everywhere within a second, and what undoes that too.
+// TestRevoked: every replica rejects a revoked key within a second, and accepts a restored one as soon.
 func TestRevoked(t *testing.T) {
 	s := apiserver.New(t)
 	p := newProxy(t, s.Manager(t))
@@ -60,7 +60,7 @@ func TestRevoked(t *testing.T) {
 	t.Logf("REVOKED steps=%d longest=%s", len(steps), longest.Round(time.Millisecond))
 }
 
-// TestLastUsed is written once, by whichever process saw the key.
+// TestLastUsed: the time is written once, by one of the processes.
 func TestLastUsed(t *testing.T) {
 	s := apiserver.New(t)
 	p := newProxy(t, s.Manager(t))
@@ -94,9 +94,9 @@ func TestEphemeralEnvironment(t *testing.T) {
 	}
 }
 
-// TestTwins: an APIKey elsewhere with the hash of a named key has no effect, whoever was first; with
-// that of an opaque key it has none in a namespace without a Team.
-func TestTwins(t *testing.T) {
+// TestKeysWithTheSameHash: an APIKey in another namespace with the hash of a named key has no effect, even if it is
+// the older one. With the hash of an opaque key it has no effect if its namespace has no Team.
+func TestKeysWithTheSameHash(t *testing.T) {
 	s := apiserver.New(t)
 	p := newProxy(t, s.Manager(t))
 	tm := newTeam(t, s)
@@ -106,18 +106,18 @@ func TestTwins(t *testing.T) {
 	rival.create(rival.apiKey("earlier", named)) // alone, it is not accepted either
 	all := replicas(t, s, p.kubeconfig(), processes)
 	tm.awaitKnown(all)
-	answers := func(key string, status int) {
+	awaitStatus := func(key string, status int) {
 		t.Helper()
 		for _, r := range all {
-			await(t, "the answer to a key with twins", func() bool {
-				a, err := notify(t.Context(), r.url, key, `{"sha":"twins"}`)
+			await(t, "the answer to a key whose hash is in two namespaces", func() bool {
+				a, err := notify(t.Context(), r.url, key, `{"sha":"same-hash"}`)
 				return err == nil && a.Status == status
 			})
 		}
 	}
-	answers(named, 401)
+	awaitStatus(named, 401)
 	tm.create(tm.apiKey("named", named))
-	answers(named, 200)
+	awaitStatus(named, 200)
 
 	later := rival.apiKey("later", named)
 	later.Spec.Suspended = true
@@ -127,8 +127,8 @@ func TestTwins(t *testing.T) {
 	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		for _, key := range []string{named, tm.key} {
 			for _, r := range all {
-				if a, err := notify(t.Context(), r.url, key, `{"sha":"twins"}`); err != nil || a.Status != 200 {
-					t.Fatalf("with twins elsewhere: %+v, %v, want 200", a, err)
+				if a, err := notify(t.Context(), r.url, key, `{"sha":"same-hash"}`); err != nil || a.Status != 200 {
+					t.Fatalf("with the same hash elsewhere: %+v, %v, want 200", a, err)
 				}
 			}
 		}

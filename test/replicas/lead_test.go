@@ -15,8 +15,8 @@ import (
 	"github.com/postflight-dev/postflight/test/apiserver"
 )
 
-// TestLeadLost: the API server is away for so long that the leader gives the lead up, 45 s, and its
-// process ends. Notifications that it holds by then are answered all the same.
+// TestLeadLost: the API server is down for so long (45 s) that the leader loses its lease and exits. It still answers
+// the notifications that it holds.
 func TestLeadLost(t *testing.T) {
 	s := apiserver.New(t)
 	p := newProxy(t, s.Manager(t))
@@ -42,7 +42,7 @@ func TestLeadLost(t *testing.T) {
 	}
 }
 
-// freeLead takes the lead from processes that were killed.
+// freeLead deletes the lease of processes that were killed.
 func freeLead(t *testing.T, s *apiserver.Server) {
 	t.Helper()
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: "postflight"}}
@@ -66,15 +66,15 @@ func (r *replica) awaitStop(within time.Duration) {
 	}
 }
 
-func (r *replica) awaitLog(words string, within time.Duration) {
+func (r *replica) awaitLog(text string, within time.Duration) {
 	r.t.Helper()
 	for deadline := time.Now().Add(within); ; time.Sleep(100 * time.Millisecond) {
 		content, err := os.ReadFile(r.log)
-		if err == nil && strings.Contains(string(content), words) {
+		if err == nil && strings.Contains(string(content), text) {
 			return
 		}
 		if time.Now().After(deadline) {
-			r.t.Fatalf("%s does not say %q after %s", r.url, words, within)
+			r.t.Fatalf("%s does not say %q after %s", r.url, text, within)
 		}
 	}
 }

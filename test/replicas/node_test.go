@@ -25,9 +25,9 @@ const (
 	podGone = 3 * time.Second
 )
 
-// TestNodeLost: the kubelet of a node does not answer any more, under runs that nothing else happens to, and
-// under some that are superseded, canceled or out of time. Kubernetes' own controllers find the node lost, and
-// evict the pods, which nobody stops. Every run ends, says so, and leaves the turn to its successor.
+// TestNodeLost: the kubelet of a node stops reporting. Some of the runs there are superseded, canceled or time out
+// meanwhile. Kubernetes' own controllers detect that the node is lost, and delete the pods, but no kubelet stops them.
+// Every run must end, say why, and let its successor start.
 func TestNodeLost(t *testing.T) {
 	t.Parallel()
 	s := apiserver.Own(t, apiserver.Options{})
@@ -35,7 +35,7 @@ func TestNodeLost(t *testing.T) {
 		"--node-monitor-period=1s", "--node-monitor-grace-period=6s")
 	tm := newTeam(t, s)
 	lose := tm.node(lostNode)
-	tm.node("other") // where no node is well, Kubernetes takes it for a fault of its own, and evicts nothing
+	tm.node("other") // if no node is ready, Kubernetes assumes a fault of its own, and evicts no pods
 	smoke, hasty := tm.runsOnLostNode()
 	r := startLeader(t, s, newProxy(t, s.Manager(t)), "sh", "-c", `exec "$@" --pod-gone-after=`+podGone.String(), "sh")
 	tm.awaitKnown([]*replica{r})
@@ -70,7 +70,7 @@ func TestNodeLost(t *testing.T) {
 	tm.awaitState(successor, v1alpha1.ReasonRunning)
 }
 
-// node is one that is well, until it is lost.
+// node is a node that is ready until it is lost.
 func (tm *team) node(name string) (lose func()) {
 	tm.t.Helper()
 	ctx, lose := context.WithCancel(tm.t.Context())
@@ -96,7 +96,7 @@ func (tm *team) isUnreachable() bool {
 	})
 }
 
-// runsOnLostNode has the pods of the Trigger run there, and adds a Trigger with little time.
+// runsOnLostNode starts runs of the Trigger on the node, and adds a Trigger with a short timeout.
 func (tm *team) runsOnLostNode() (smoke, hasty *v1alpha1.Trigger) {
 	tm.t.Helper()
 	template := func(t *v1alpha1.Trigger) {
@@ -114,7 +114,7 @@ func (tm *team) runsOnLostNode() (smoke, hasty *v1alpha1.Trigger) {
 	return smoke, hasty
 }
 
-// playPod does as the kubelet did before it was gone.
+// playPod acts as the kubelet did before the node was lost.
 func (tm *team) playPod(run string) {
 	tm.t.Helper()
 	var pod *corev1.Pod

@@ -51,7 +51,7 @@ func testOnce(t *testing.T, every int64) {
 	}
 	for id, n := range c.ids {
 		if n != crowd {
-			t.Errorf("%d clients were told of %s, want %d", n, id, crowd)
+			t.Errorf("%d clients got %s, want %d", n, id, crowd)
 		}
 	}
 	if every > 0 && p.lost.Load() == 0 {

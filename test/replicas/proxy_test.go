@@ -127,8 +127,8 @@ func (p *proxy) kubeconfig() string {
 kind: Config
 current-context: proxy
 clusters: [{name: proxy, cluster: {server: "http://%s"}}]
-contexts: [{name: proxy, context: {cluster: proxy, user: nobody}}]
-users: [{name: nobody, user: {}}]
+contexts: [{name: proxy, context: {cluster: proxy, user: none}}]
+users: [{name: none, user: {}}]
 `, p.address)
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 		p.t.Fatal(err)

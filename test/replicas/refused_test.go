@@ -16,8 +16,8 @@ import (
 
 const suiteCount = corev1.ResourceName("count/suites.postflight.dev")
 
-// TestQuota: one that is used up is the reason why there is no run. One that was not counted yet,
-// which the API server takes for a no, is waited for. A run that exists is a duplicate all the same.
+// TestQuota: if the quota is used up, no run is created, and the answer says why. While a quota is not counted yet,
+// for which the API server rejects the Suite, the notification waits. An existing run is a duplicate in any case.
 func TestQuota(t *testing.T) {
 	s := apiserver.New(t)
 	tm := newTeam(t, s)
@@ -65,8 +65,8 @@ func (tm *team) notified(r *replica, sha string) answer {
 	return a
 }
 
-// TestNamespaceGone: a namespace that is being deleted, and one that is no more, while the caches
-// still know the key and the Trigger.
+// TestNamespaceGone: the namespace is being deleted, or was deleted, while the caches still have the key and the
+// Trigger.
 func TestNamespaceGone(t *testing.T) {
 	s := apiserver.New(t)
 	tm := newTeam(t, s)

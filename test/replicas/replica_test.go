@@ -119,7 +119,7 @@ func (r *replica) awaitReady() {
 // client keeps enough connections for a crowd.
 var client = &http.Client{Timeout: time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: 200}}
 
-// answer is what a client sees.
+// answer is the answer that a client gets.
 type answer struct {
 	Status  int
 	Body    string

@@ -15,7 +15,7 @@ import (
 	"github.com/postflight-dev/postflight/test/apiserver"
 )
 
-// team is a tenant of one test: a namespace, a key, an Environment and a Trigger that wants all.
+// team is a tenant of one test: a namespace, a key, an Environment and a Trigger that every notification matches.
 type team struct {
 	t         testing.TB
 	s         *apiserver.Server

@@ -14,8 +14,8 @@ import (
 	"github.com/postflight-dev/postflight/test/apiserver"
 )
 
-// TestUpgrade: a manager of today runs on CRDs of before, with what was stored then, and goes on running
-// while today's are applied. No notification fails meanwhile, and no run is stuck.
+// TestUpgrade: a new manager runs on the first CRDs and the objects stored under them, and keeps running while the
+// new CRDs are applied. Meanwhile no notification fails, and every run ends.
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	s := apiserver.Own(t, apiserver.Options{CRDs: olderCRDs(t)})
@@ -26,7 +26,7 @@ func TestUpgrade(t *testing.T) {
 	tm.create(stored)
 	all := replicas(t, s, kubeconfigOf(t, s.Manager(t)), 2)
 	tm.awaitState(stored.Name, v1alpha1.ReasonStarting)
-	tm.awaitAnswered(all)
+	tm.awaitNotifiable(all)
 
 	over := make(chan struct{})
 	go func() {
@@ -59,8 +59,8 @@ func TestUpgrade(t *testing.T) {
 	tm.awaitState(newest, v1alpha1.ReasonStarting)
 }
 
-// awaitAnswered waits until every replica knows the team's key and its Trigger. What is created for that stays.
-func (tm *team) awaitAnswered(all []*replica) {
+// awaitNotifiable waits until every replica knows the team's key and its Trigger. What is created for that stays.
+func (tm *team) awaitNotifiable(all []*replica) {
 	tm.t.Helper()
 	for _, r := range all {
 		await(tm.t, "the team to be known", func() bool {
@@ -93,8 +93,8 @@ var olderRules = strings.NewReplacer(
 	" && has(self.ttlAfterFinished) == has(oldSelf.ttlAfterFinished)", "",
 )
 
-// olderCRDs is a folder with the CRDs of before the fields above, and with the rule that supersededBy
-// never changes, which it does by now until the run has ended.
+// olderCRDs is a folder with the CRDs without the fields above, and with the former rule that supersededBy never
+// changes.
 func olderCRDs(t *testing.T) string {
 	t.Helper()
 	files, err := filepath.Glob(crds(t, "*.yaml"))

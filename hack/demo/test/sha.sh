@@ -1,5 +1,5 @@
 #!/bin/sh
-# A test that needs a file: prints its SHA-256, for whoever wants to know that it is the right one.
+# A test that needs a file: prints its SHA-256, so that you can check that it is the right one.
 #
 #   RUN_INPUT_PATH   absolute path of the file, once Postflight has put it there
 

@@ -47,8 +47,8 @@ func TestBearer(t *testing.T) {
 	}
 }
 
-// FuzzBearer holds the parser against what it promises: a key it accepts is one word of visible
-// ASCII that stands in the header, and the same key without the odd white space is accepted too.
+// FuzzBearer: a key that the parser accepts is one word of visible ASCII in the header, and the same key without
+// unusual white space is accepted, too.
 func FuzzBearer(f *testing.F) {
 	for _, seed := range []string{"Bearer secret", "bearer\tsecret ", "Bearer", "Bearer a b", " Bearer  x", "Basic x", "Bearer \u00e9", "Bearer sec\x00ret", "BEARER ~", ""} {
 		f.Add(seed, "")

@@ -3,8 +3,7 @@ package inputpathtest
 
 import "strings"
 
-// BadUploads is every way in which the path of an upload can be wrong, for the tests of whoever has to
-// refuse them.
+// BadUploads are paths that are wrong in every possible way, for the tests of the packages that reject them.
 var BadUploads = map[string]string{
 	"Empty":                  "",
 	"OnlyDot":                ".",

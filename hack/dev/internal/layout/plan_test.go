@@ -16,7 +16,7 @@ func TestChoosePorts(t *testing.T) {
 		"free":         {reason: "the preferred base is kept", preferred: 8780, want: 8780},
 		"first taken":  {reason: "the next block is tried", preferred: 8780, taken: []int{8780}, want: 8800},
 		"middle taken": {reason: "every port of a block has to be free", preferred: 8780, taken: []int{8784, 8800}, want: 8820},
-		"unused":       {reason: "ports of the block that nobody listens on may be taken", preferred: 8780, taken: []int{8799}, want: 8780},
+		"unused":       {reason: "unused ports of the block may be taken", preferred: 8780, taken: []int{8799}, want: 8780},
 		"near the end": {reason: "the range of ephemeral ports is not entered", preferred: 32760, wantErr: true},
 	}
 	for name, tc := range cases {

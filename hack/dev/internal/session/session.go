@@ -134,7 +134,7 @@ func (s *Session) prepare(ctx context.Context) (err error) {
 	return s.writeEnv()
 }
 
-// putAside renames data that cannot be used. It does not delete them, because somebody may need them.
+// putAside renames data that cannot be used. It does not delete them, because you may need them.
 func (s *Session) putAside(name string) error {
 	data := s.layout.Path(name)
 	if _, err := os.Stat(data); err != nil {

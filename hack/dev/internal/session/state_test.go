@@ -11,7 +11,7 @@ import (
 )
 
 // A POSIX lock does not exclude its own process, so the holder is this test binary, run again.
-func TestLockTellsItsHolder(t *testing.T) {
+func TestLockNamesItsHolder(t *testing.T) {
 	if dir := os.Getenv("HOLD_LOCK"); dir != "" {
 		held, err := lock(layout.Layout{Dir: dir})
 		if err != nil {
@@ -26,7 +26,7 @@ func TestLockTellsItsHolder(t *testing.T) {
 	if got := Supervisor(l); got != 0 {
 		t.Errorf("no lock: supervisor %d", got)
 	}
-	holder := exec.Command(os.Args[0], "-test.run=^TestLockTellsItsHolder$")
+	holder := exec.Command(os.Args[0], "-test.run=^TestLockNamesItsHolder$")
 	holder.Env = append(os.Environ(), "HOLD_LOCK="+l.Dir)
 	stdin, err := holder.StdinPipe()
 	if err != nil {

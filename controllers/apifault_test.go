@@ -19,7 +19,7 @@ import (
 
 var jobs = schema.GroupResource{Group: "batch", Resource: "jobs"}
 
-// fault answers a request of the manager in the place of the API server, until it is fixed.
+// fault answers requests of the manager instead of the API server, until it is fixed.
 type fault struct {
 	method, path string // the end of it
 	within       string // the body of the request; empty: any
@@ -31,7 +31,7 @@ type fault struct {
 	met   int
 }
 
-// faultyWorld is a new world with a manager whose requests meet a fault.
+// faultyWorld is a new world whose manager gets the fault as its answer.
 func faultyWorld(t *testing.T, f *fault) *world {
 	t.Helper()
 	w := emptyWorld(t)
@@ -55,7 +55,7 @@ func (f *fault) wrap(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// bodyHas reads the body, and leaves it to be sent.
+// bodyHas reads the body, and restores it for the request.
 func bodyHas(r *http.Request, text string) bool {
 	if text == "" {
 		return true
@@ -84,7 +84,7 @@ func (f *fault) times() int {
 	return f.met
 }
 
-// jobAnswer is what an API server that is up says to the creation of a Job.
+// jobAnswer is an error with which the API server answers the creation of a Job.
 func jobAnswer(err *apierrors.StatusError) *fault {
 	status := err.Status()
 	status.Kind, status.APIVersion = "Status", "v1"
@@ -96,20 +96,20 @@ func forbidden(why string) *fault {
 	return jobAnswer(apierrors.NewForbidden(jobs, "run", errors.New(why)))
 }
 
-// TestJobRefusedInPassing: what an API server says while it starts must not end a run.
-func TestJobRefusedInPassing(t *testing.T) {
+// TestTemporaryErrorsOfCreate: an error that the API server returns only while it starts must not end a run.
+func TestTemporaryErrorsOfCreate(t *testing.T) {
 	cases := map[string]struct {
-		reason string
-		fault  *fault
-		words  string
+		reason  string
+		fault   *fault
+		message string
 	}{
 		"NotReady": {"admission has not synced", forbidden("not yet ready to handle request"), "not yet ready to handle request"},
-		"NoRoles": {"roles are not loaded, or lack one", forbidden(`User "system:serviceaccount:p:m" cannot create resource "jobs" in API group "batch"`),
+		"NoRoles": {"a role is missing, or not loaded yet", forbidden(`User "system:serviceaccount:p:m" cannot create resource "jobs" in API group "batch"`),
 			`cannot create resource "jobs"`},
 		"QuotaUnknown": {"a new quota has not been counted", forbidden("status unknown for quota: jobs"), "status unknown for quota"},
-		"Proxy": {"a load balancer has nobody to ask",
+		"Proxy": {"a load balancer has no backend",
 			&fault{method: "POST", path: "/jobs", code: http.StatusNotFound, body: []byte("<html>no backend</html>")}, "the server could not find"},
-		"Webhook": {"a webhook that has to answer does not", jobAnswer(apierrors.NewInternalError(errors.New(`failed calling webhook "w"`))),
+		"Webhook": {"a required webhook does not answer", jobAnswer(apierrors.NewInternalError(errors.New(`failed calling webhook "w"`))),
 			`failed calling webhook "w"`},
 	}
 	for name, tc := range cases {
@@ -118,22 +118,22 @@ func TestJobRefusedInPassing(t *testing.T) {
 			w := faultyWorld(t, tc.fault)
 			w.create(aSuite("run", 0))
 			w.reaches("run", v1alpha1.ReasonQueued, "Waiting for the API server to accept the Job: ")
-			w.reaches("run", v1alpha1.ReasonQueued, tc.words)
+			w.reaches("run", v1alpha1.ReasonQueued, tc.message)
 			tc.fault.fix()
-			w.hasJob("run") // and nobody had to touch the Suite
+			w.hasJob("run") // without another event of the Suite
 		})
 	}
 }
 
-// TestJobTooLarge is refused in different words, as different limits are met, and each for good.
+// TestJobTooLarge: a Job that is too large ends the run, whichever limit it exceeds.
 func TestJobTooLarge(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		fault  *fault
 	}{
-		"Etcd":      {"its limit of a request", jobAnswer(apierrors.NewInternalError(errors.New("etcdserver: request is too large")))},
-		"GRPC":      {"the limit of what is sent to it", jobAnswer(apierrors.NewInternalError(errors.New("trying to send message larger than max (2100000 vs. 2097152)")))},
-		"APIServer": {"its own limit", jobAnswer(apierrors.NewRequestEntityTooLargeError("limit is 3145728"))},
+		"Etcd":      {"the limit of etcd for a request", jobAnswer(apierrors.NewInternalError(errors.New("etcdserver: request is too large")))},
+		"GRPC":      {"the limit of the connection to etcd", jobAnswer(apierrors.NewInternalError(errors.New("trying to send message larger than max (2100000 vs. 2097152)")))},
+		"APIServer": {"the API server's own limit", jobAnswer(apierrors.NewRequestEntityTooLargeError("limit is 3145728"))},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -148,8 +148,8 @@ func TestJobTooLarge(t *testing.T) {
 	}
 }
 
-// TestJobIsGoneForAProxyOnly: a load balancer without a backend says 404 too, and no run may end for it.
-func TestJobIsGoneForAProxyOnly(t *testing.T) {
+// TestNotFoundByAProxy: a load balancer without a backend also answers 404, which must not end a run.
+func TestNotFoundByAProxy(t *testing.T) {
 	t.Parallel()
 	f := &fault{method: "GET", path: "/jobs/run", code: http.StatusNotFound, body: []byte("<html>no backend</html>")}
 	w := faultyWorld(t, f)
@@ -157,9 +157,9 @@ func TestJobIsGoneForAProxyOnly(t *testing.T) {
 	w.runs("run")
 	w.podStops("run")
 	w.must(w.Client.Delete(t.Context(), w.hasJob("run"), client.PropagationPolicy("Background")))
-	w.eventually("the manager asks for the Job", func() string {
-		if f.times() < 3 { // the first answer would do to end the run
-			return "it did not"
+	w.eventually("the manager to read the Job", func() string {
+		if f.times() < 3 { // the first answer would already end the run
+			return "it reads it too seldom"
 		}
 		return ""
 	})

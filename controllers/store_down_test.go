@@ -13,30 +13,29 @@ import (
 	"github.com/postflight-dev/postflight/controllers"
 )
 
-// warehouse is a store of which a look takes until answers is closed, and is in vain until it is open.
-type warehouse struct {
-	answers chan struct{}
-	open    atomic.Bool
+// fakeStore finds files only once open is true. Stat blocks until unblocked is closed.
+type fakeStore struct {
+	unblocked chan struct{}
+	open      atomic.Bool
 }
 
-func (x *warehouse) Stat(context.Context, string, string) (int64, string, error) {
-	<-x.answers
-	if !x.open.Load() {
+func (f *fakeStore) Stat(context.Context, string, string) (int64, string, error) {
+	<-f.unblocked
+	if !f.open.Load() {
 		return 0, "", errors.New("it refuses connections")
 	}
 	return 5, "etag", nil
 }
 
-func (x *warehouse) SignDownload(context.Context, string, string, time.Duration) (string, error) {
+func (f *fakeStore) SignDownload(context.Context, string, string, time.Duration) (string, error) {
 	return "https://s3.example.com/app.apk", nil
 }
 
-// TestStoreIsDown has a run leave its turn to others while it cannot have its files, and take it again
-// once it can.
+// TestStoreIsDown: a run that cannot get its input files lets others overtake it, until the store is back.
 func TestStoreIsDown(t *testing.T) {
 	t.Parallel()
 	w := emptyWorld(t)
-	store := &warehouse{answers: make(chan struct{})}
+	store := &fakeStore{unblocked: make(chan struct{})}
 	w.inputs = controllers.InputsConfig{Store: store, Image: "postflight"}
 	w.hasTeam(func(t *v1alpha1.Team) { t.Spec.MaxConcurrentSuites = 1 })
 	w.create(anEnvironment("staging"), aTrigger("smoke"), aTrigger("needy", func(t *v1alpha1.Trigger) {
@@ -46,8 +45,8 @@ func TestStoreIsDown(t *testing.T) {
 
 	w.create(aSuite("needy", 0, of("needy")))
 	w.create(aSuite("other", 1))
-	w.reaches("other", v1alpha1.ReasonQueued, "at place 1 of the queue") // nobody knows yet that the store is down
-	close(store.answers)
+	w.reaches("other", v1alpha1.ReasonQueued, "at place 1 of the queue") // the first request to the store has not failed yet
+	close(store.unblocked)
 	w.reaches("needy", v1alpha1.ReasonQueued, "Waiting for the store of the input files")
 	w.runs("other")
 
@@ -64,7 +63,7 @@ func TestStoreIsDown(t *testing.T) {
 	w.hasNoJob("last")
 }
 
-// TestStreamTakesOneSlot: a run behind another of its stream keeps no slot from others.
+// TestStreamTakesOneSlot: a run that waits for an older one of its stream takes no slot.
 func TestStreamTakesOneSlot(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
