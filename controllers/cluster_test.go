@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/job"
 )
 
 func (w *world) key(name string) client.ObjectKey {
@@ -69,25 +70,57 @@ func (w *world) gone(o client.Object, name string) {
 	})
 }
 
-// deleting waits until the Job is being deleted. It remains so until collect is called.
-func (w *world) deleting(name string) {
+// stopping waits until the manager stops a run: it deletes the Job of one that has not begun, and has the pods
+// of the others end.
+func (w *world) stopping(name string) (deleted bool) {
 	w.t.Helper()
-	w.eventually("the Job "+name+" is being deleted", func() string {
+	w.eventually("the run "+name+" is being stopped", func() string {
 		j := &batchv1.Job{}
 		w.must(w.Client.Get(context.Background(), w.key(name), j))
-		if j.DeletionTimestamp == nil {
+		deleted = j.DeletionTimestamp != nil
+		if deleted || !job.StopRequested(j).IsZero() && *j.Spec.BackoffLimit == 0 {
+			return ""
+		}
+		return "it is not"
+	})
+	return deleted
+}
+
+// isDeleting waits until the Job of a run is being deleted.
+func (w *world) isDeleting(name string) {
+	w.t.Helper()
+	w.eventually("the Job "+name+" is being deleted", func() string {
+		if !w.stopping(name) {
 			return "it is not"
 		}
 		return ""
 	})
 }
 
-// collect acts as the garbage collector once the pods of a Job are gone.
-func (w *world) collect(name string) {
+// stops does what Kubernetes does to a run that is being stopped.
+func (w *world) stops(name string) {
 	w.t.Helper()
-	w.deleting(name)
-	w.podStops(name)
-	w.drop(&batchv1.Job{}, name)
+	if w.stopping(name) {
+		w.podStops(name)
+		w.drop(&batchv1.Job{}, name)
+		return
+	}
+	w.podExpires(name)
+	w.ends(name, func(j *batchv1.Job) { j.Status.Failed = 1 }, batchv1.JobReasonBackoffLimitExceeded, batchv1.JobFailureTarget, batchv1.JobFailed)
+}
+
+// podExpires does what the kubelet does to a pod whose deadline has passed: it keeps the pod.
+func (w *world) podExpires(name string) {
+	w.t.Helper()
+	w.eventually("the pod of "+name+" has a deadline", func() string {
+		p := &corev1.Pod{}
+		w.must(w.Client.Get(context.Background(), w.key(name+"-pod"), p))
+		if *p.Spec.ActiveDeadlineSeconds != 1 {
+			return fmt.Sprintf("it is %d s", *p.Spec.ActiveDeadlineSeconds)
+		}
+		w.status(p, func() { p.Status.Phase, p.Status.Reason = corev1.PodFailed, "DeadlineExceeded" })
+		return ""
+	})
 }
 
 // podStops acts as the kubelet on a pod that is deleted.

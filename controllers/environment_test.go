@@ -21,9 +21,9 @@ func TestEphemeralEnvironmentExpires(t *testing.T) {
 
 	w.clock.moveOn(2 * time.Hour)
 	w.change(anEnvironment("pr-1"), func(o client.Object) { o.SetLabels(map[string]string{"look": "again"}) })
-	w.deleting("run")
+	w.stopping("run")
 	w.must(w.Client.Get(context.Background(), w.key("pr-1"), &v1alpha1.Environment{})) // as long as its run's pods
-	w.collect("run")
+	w.stops("run")
 	w.reaches("run", v1alpha1.ReasonCanceled, "because its ephemeral Environment expired")
 	w.gone(&v1alpha1.Environment{}, "pr-1")
 	w.reaches("elsewhere", v1alpha1.ReasonRunning, "The tests are running")

@@ -22,14 +22,14 @@ func TestSlotsAreFreedHoweverARunEnds(t *testing.T) {
 		w.passes,
 		func(name string) { w.exits(name, 1) },
 		w.expires,
-		func(name string) { w.cancel(name, ""); w.collect(name) },
+		func(name string) { w.cancel(name, ""); w.stops(name) },
 		func(name string) {
 			w.must(w.Client.Delete(context.Background(), w.hasJob(name), client.PropagationPolicy("Background")))
 			w.podStops(name)
 		},
 		func(name string) { // a newer one of its stream, which is behind the others in the queue
 			w.create(aSuite("newer", 99, of("one"), keyed(name)))
-			w.collect(name)
+			w.stops(name)
 		},
 		func(name string) { w.deleteSuite(name) },
 	}

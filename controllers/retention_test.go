@@ -86,8 +86,8 @@ func TestRestartInTheMiddle(t *testing.T) {
 	w.passes("first")
 	w.startManager()
 
-	w.collect("older")
-	w.collect("cancel")
+	w.stops("older")
+	w.stops("cancel")
 	w.reaches("passes", v1alpha1.ReasonPassed, "")
 	w.reaches("first", v1alpha1.ReasonPassed, "")
 	w.reaches("older", v1alpha1.ReasonSuperseded, "by newer")

@@ -146,7 +146,7 @@ func TestSupersede(t *testing.T) {
 				return
 			}
 			if tc.isSuperseded {
-				w.collect("older")
+				w.stops("older")
 				w.reaches("older", v1alpha1.ReasonSuperseded, "Superseded by newer")
 				w.runs("newer")
 				return
@@ -175,10 +175,10 @@ func TestNewestNotificationOfTheEnvironmentRuns(t *testing.T) {
 		aSuite("newer-smoke", 1, shared, notifiedBy("second"), branch("feature")),
 		aSuite("newer-checkout", 1, shared, notifiedBy("second"), branch("feature"), of("checkout")),
 	)
-	w.deleting("older")
+	w.stopping("older")
 	w.reaches("newer-smoke", v1alpha1.ReasonQueued, "Waiting for the older run older")
 	w.reaches("newer-checkout", v1alpha1.ReasonQueued, "Waiting for the older run older")
-	w.collect("older")
+	w.stops("older")
 	w.runs("newer-smoke")
 	w.runs("newer-checkout")
 	jobs := &batchv1.JobList{}

@@ -74,6 +74,6 @@ func TestStreamTakesOneSlot(t *testing.T) {
 	w.reaches("newer", v1alpha1.ReasonQueued, "Waiting for the older run older")
 	w.create(aSuite("other", 2, of("two")))
 	w.runs("other")
-	w.collect("older")
+	w.stops("older")
 	w.runs("newer")
 }

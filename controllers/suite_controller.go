@@ -63,8 +63,8 @@ type SuiteReconciler struct {
 // +kubebuilder:rbac:groups=postflight.dev,resources=suites/status,verbs=patch
 // +kubebuilder:rbac:groups=postflight.dev,resources=suites/finalizers,verbs=update
 // +kubebuilder:rbac:groups=postflight.dev,resources=teams;environments;triggers,verbs=get;list;watch
-// +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch;create;delete
-// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list
+// +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;patch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=list;create;patch
 
 // SetupWithManager registers the reconciler.
@@ -151,6 +151,8 @@ func (r *SuiteReconciler) act(ctx context.Context, o *suite.Observation, action 
 		return nil
 	case suite.CreateJob:
 		return r.createJob(ctx, o)
+	case suite.StopPods:
+		return r.stopPods(ctx, o)
 	case suite.DeleteJob:
 		return r.deleteJob(ctx, o)
 	case suite.DeleteSuite:

@@ -100,11 +100,11 @@ func (r *SuiteReconciler) job(ctx context.Context, s *v1alpha1.Suite) (j *batchv
 // because each read costs the API server, which matters when a thousand runs start.
 func (r *SuiteReconciler) observeJob(ctx context.Context, o *suite.Observation) error {
 	o.Inputs = inputsOf(o.Suite, o.Job)
-	o.Stopping.Since = job.StoppingSince(o.Job)
+	o.Stopping = suite.Stopping{Since: job.StoppingSince(o.Job), Requested: job.StopRequested(o.Job), Grace: job.GracePeriod(o.Job)}
 	stopsLong := !o.Stopping.Since.IsZero() && r.Clock.Since(o.Stopping.Since) >= suite.StopCheckAfter
 	state := job.Observe(o.Job, nil)
 	var pods []corev1.Pod
-	if suite.Ended(state.Condition) || stopsLong || (job.Starting(o.Job) && job.HasPods(o.Job)) {
+	if startUnknown := o.Suite.Status.StartTime == nil; suite.Ended(state.Condition) || stopsLong || (startUnknown || job.Starting(o.Job)) && job.HasPods(o.Job) {
 		labeled, err := r.pods(ctx, o.Job.Namespace, batchv1.JobNameLabel, o.Job.Name)
 		if err != nil {
 			return err
@@ -126,6 +126,7 @@ func setProgress(o *suite.Observation, j *batchv1.Job, state job.State) {
 	o.Job, o.Unready = j, job.Starting(j)
 	o.Progress, o.PodProblem = state.Condition, state.PodProblem
 	o.StartingSince, o.HopelessSince = state.StartingSince, state.HopelessSince
+	o.Started, o.TimeLimit = state.Started, job.TimeLimit(j)
 }
 
 // observePodsLeft reports whether pods of the run have not ended. Its Job is gone, so they are found by the

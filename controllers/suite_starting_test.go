@@ -23,10 +23,10 @@ func TestStartTimeout(t *testing.T) {
 	w.reaches("run", v1alpha1.ReasonStarting, "no node can take it")
 	w.clock.moveOn(15 * time.Minute)
 	w.touch("run")
-	w.deleting("run")
+	w.stopping("run")
 	w.reaches("run", v1alpha1.ReasonRunning, "Stopping the pods of this run")
 	w.stop() // the rest must not depend on the memory of the manager
 	w.startManager()
-	w.collect("run")
+	w.stops("run")
 	w.reaches("run", v1alpha1.ReasonError, "The tests did not start within 15m, the startTimeout of the Trigger. The pod cannot start: no node can take it: 0/3 nodes are available.")
 }

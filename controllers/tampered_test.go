@@ -78,9 +78,9 @@ func TestLabelTakenBeforeCancel(t *testing.T) {
 	w.runs("run")
 	w.unlabel("run")
 	w.cancel("run", "")
-	w.deleting("run")
+	w.stopping("run")
 	w.isCalm()
-	w.collect("run")
+	w.stops("run")
 	w.reaches("run", v1alpha1.ReasonCanceled, "")
 	w.runs("next")
 }
@@ -97,7 +97,7 @@ func TestSuiteUnderAForeignFinalizer(t *testing.T) {
 	w.must(w.Client.Delete(context.Background(), queued))
 	w.reaches("queued", v1alpha1.ReasonCanceled, "The Suite was deleted.")
 	w.must(w.Client.Delete(context.Background(), run))
-	w.collect("run")
+	w.stops("run")
 	w.reaches("run", v1alpha1.ReasonCanceled, "The Suite was deleted.")
 	w.runs("next")
 	w.hasNoJob("queued")
@@ -114,12 +114,17 @@ func TestJobUnderAForeignFinalizer(t *testing.T) {
 	w.must(w.Client.Patch(context.Background(), w.hasJob("run"), client.RawPatch("application/merge-patch+json",
 		[]byte(`{"metadata":{"finalizers":["`+foreignFinalizer+`"]}}`))))
 	w.cancel("run", "")
-	w.deleting("run")
+	w.stopping("run")
+	for range 5 { // the pod does not stop in time
+		w.clock.moveOn(20 * time.Second)
+		w.touch("run")
+		w.isCalm()
+	}
+	w.isDeleting("run")
 	w.isCalm()
-	w.clock.moveOn(time.Minute)
-	w.touch("run")
 	w.reaches("run", v1alpha1.ReasonRunning, "Stopping the pods of this run") // one is left
 	w.podStops("run")
+	w.clock.moveOn(time.Minute)
 	w.touch("run")
 	w.reaches("run", v1alpha1.ReasonCanceled, "")
 	w.runs("next")
@@ -190,7 +195,7 @@ func TestDeadlineIsTakenAway(t *testing.T) {
 		[]byte(`{"spec":{"activeDeadlineSeconds":null}}`))))
 	w.clock.moveOn(2 * time.Minute)
 	w.touch("run")
-	w.collect("run")
+	w.stops("run")
 	w.reaches("run", v1alpha1.ReasonTimedOut, "longer than its timeout of 1m")
 	w.runs("next")
 }

@@ -15,6 +15,12 @@ const (
 	// valid label value. kubectl shows it because printer columns cannot truncate.
 	LabelShortSHA = "postflight.dev/short-sha"
 
+	// AnnotationTimeout holds the time limit of a run, on its Job: its Trigger may change meanwhile.
+	AnnotationTimeout = "postflight.dev/timeout"
+
+	// AnnotationStopRequested holds when the manager began to stop the pods of a Job, in RFC 3339.
+	AnnotationStopRequested = "postflight.dev/stop-requested"
+
 	// AnnotationCanceledBy names who canceled a run; set it together with spec.cancel.
 	AnnotationCanceledBy = "postflight.dev/canceled-by"
 )

@@ -175,7 +175,7 @@ type SuiteStatus struct {
 	// +kubebuilder:validation:XValidation:rule="oldSelf.all(was, was.type != 'Succeeded' || was.status == 'Unknown' || self.exists(is, is.type == 'Succeeded' && is.status == was.status && is.reason == was.reason && is.message == was.message))",message="a finished Suite never changes how it ended"
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// startTime is when the run's Job started.
+	// startTime is when the tests of the run started.
 	// +optional
 	StartTime *metav1.Time `json:"startTime,omitempty"`
 

@@ -104,7 +104,7 @@ type TriggerSpec struct {
 	// +optional
 	Inputs *Inputs `json:"inputs,omitempty"`
 
-	// timeout ends a run that takes longer, counted from the start of its Job, e.g. 90s, 30m or
+	// timeout ends a run that takes longer, counted from the start of its first container, e.g. 90s, 30m or
 	// 1h30m; from 1s to 168h.
 	// +optional
 	// +kubebuilder:default="30m"

@@ -30,7 +30,7 @@ func Build(s *v1alpha1.Suite, t *v1alpha1.Trigger, e *v1alpha1.Environment) *bat
 			Name:        s.Name,
 			Namespace:   s.Namespace,
 			Labels:      withLabels(template.Labels, labels),
-			Annotations: template.Annotations,
+			Annotations: withTimeout(template.Annotations, runTimeout(t)),
 			OwnerReferences: []metav1.OwnerReference{
 				*metav1.NewControllerRef(s, v1alpha1.GroupVersion.WithKind("Suite")),
 			},
@@ -68,16 +68,39 @@ func withLabels(template, ours map[string]string) map[string]string {
 	return all
 }
 
-// overrideSpec sets the fields that a template cannot choose. The Trigger says how long a run may take and
-// how long it is kept; a Job that deletes itself would look as if somebody had deleted it. A selector could
+// podStopMargin is how much longer a Job may take than its pods: their grace periods, and a slow kubelet.
+const podStopMargin = 5 * time.Minute
+
+// runTimeout is that of the Trigger, or of its template if that is shorter.
+func runTimeout(t *v1alpha1.Trigger) time.Duration {
+	if own := t.Spec.JobTemplate.Spec.ActiveDeadlineSeconds; own != nil {
+		return min(t.RunTimeout(), time.Duration(*own)*time.Second)
+	}
+	return t.RunTimeout()
+}
+
+func withTimeout(template map[string]string, timeout time.Duration) map[string]string {
+	all := make(map[string]string, len(template)+1)
+	maps.Copy(all, template)
+	delete(all, v1alpha1.AnnotationStopRequested)
+	all[v1alpha1.AnnotationTimeout] = timeout.String()
+	return all
+}
+
+// overrideSpec sets the fields that a template cannot choose. The manager ends a run after its timeout, and keeps
+// its pods. If the manager is away, their own deadline ends it, which also keeps them. The deadline of the Job,
+// which deletes them, comes last.
+//
+// The Trigger says how long a run is kept; a Job that deletes itself would look as if somebody had deleted it. A selector could
 // adopt the pods of another run. A Job that starts suspended would never end, because its deadline does not
 // count; queueing systems suspend the Jobs they manage on creation.
 func overrideSpec(spec *batchv1.JobSpec, t *v1alpha1.Trigger) {
-	deadline := deadlineSeconds(t.RunTimeout())
-	if own := spec.ActiveDeadlineSeconds; own != nil {
-		deadline = min(deadline, *own)
+	longest := runTimeout(t) + t.StartTimeout()
+	spec.ActiveDeadlineSeconds = deadlineSeconds(longest + podStopMargin)
+	pod := &spec.Template.Spec
+	if own := pod.ActiveDeadlineSeconds; own == nil || *own > *deadlineSeconds(longest) {
+		pod.ActiveDeadlineSeconds = deadlineSeconds(longest)
 	}
-	spec.ActiveDeadlineSeconds = &deadline
 	spec.TTLSecondsAfterFinished = nil
 	spec.Suspend = nil
 	spec.Selector = nil
@@ -85,7 +108,7 @@ func overrideSpec(spec *batchv1.JobSpec, t *v1alpha1.Trigger) {
 }
 
 // deadlineSeconds rounds up, so that no run gets less time than its Trigger says.
-func deadlineSeconds(timeout time.Duration) int64 { return int64(math.Ceil(timeout.Seconds())) }
+func deadlineSeconds(timeout time.Duration) *int64 { return new(int64(math.Ceil(timeout.Seconds()))) }
 
 // setDefaults sets what the template leaves open: a failed test is not repeated, and a pod that tests a
 // deployment gets no token for the API server.

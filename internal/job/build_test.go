@@ -1,6 +1,7 @@
 package job
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -31,7 +32,7 @@ func TestBuild(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{
 			Name: "smoke-1", Namespace: "acme",
 			Labels:      withLabels(map[string]string{"team": "qa"}, labels),
-			Annotations: map[string]string{"owner": "qa"},
+			Annotations: map[string]string{"owner": "qa", "postflight.dev/timeout": "30m0s"},
 			OwnerReferences: []metav1.OwnerReference{{
 				APIVersion: "postflight.dev/v1alpha1", Kind: "Suite", Name: "smoke-1", UID: "suite-uid",
 				Controller: new(true), BlockOwnerDeletion: new(true),
@@ -39,10 +40,11 @@ func TestBuild(t *testing.T) {
 		},
 		Spec: batchv1.JobSpec{
 			BackoffLimit:          new(int32(0)),
-			ActiveDeadlineSeconds: new(int64(1800)),
+			ActiveDeadlineSeconds: new(int64(3000)),
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{Labels: labels, Annotations: map[string]string{"scrape": "no"}},
 				Spec: corev1.PodSpec{
+					ActiveDeadlineSeconds:        new(int64(2700)),
 					RestartPolicy:                corev1.RestartPolicyNever,
 					AutomountServiceAccountToken: new(false),
 					Containers: []corev1.Container{{
@@ -67,11 +69,11 @@ func TestBuild(t *testing.T) {
 func TestBuildSpec(t *testing.T) {
 	type spec struct {
 		BackoffLimit  *int32
-		Deadline      int64
+		Limit         time.Duration
 		RestartPolicy corev1.RestartPolicy
 		Token         bool
 	}
-	silent := spec{BackoffLimit: new(int32(0)), Deadline: 1800, RestartPolicy: "Never"}
+	silent := spec{BackoffLimit: new(int32(0)), Limit: 30 * time.Minute, RestartPolicy: "Never"}
 	cases := map[string]struct {
 		reason  string
 		timeout time.Duration
@@ -83,21 +85,21 @@ func TestBuildSpec(t *testing.T) {
 			want:   silent,
 		},
 		"RoundedUp": {
-			reason:  "A run has at least the time its Trigger says, in whole seconds.",
+			reason:  "A run has the time that its Trigger says.",
 			timeout: 1500 * time.Millisecond,
-			want:    spec{BackoffLimit: new(int32(0)), Deadline: 2, RestartPolicy: "Never"},
+			want:    spec{BackoffLimit: new(int32(0)), Limit: 1500 * time.Millisecond, RestartPolicy: "Never"},
 		},
 		"SmallerDeadline": {
 			reason:  "The smaller of the two times counts.",
 			timeout: time.Hour,
 			change:  func(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = new(int64(60)) },
-			want:    spec{BackoffLimit: new(int32(0)), Deadline: 60, RestartPolicy: "Never"},
+			want:    spec{BackoffLimit: new(int32(0)), Limit: time.Minute, RestartPolicy: "Never"},
 		},
 		"LargerDeadline": {
 			reason:  "A template cannot give a run more time than its Trigger.",
 			timeout: time.Minute,
 			change:  func(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = new(int64(3600)) },
-			want:    spec{BackoffLimit: new(int32(0)), Deadline: 60, RestartPolicy: "Never"},
+			want:    spec{BackoffLimit: new(int32(0)), Limit: time.Minute, RestartPolicy: "Never"},
 		},
 		"Chosen": {
 			reason: "What the template says about retries and tokens stays.",
@@ -106,12 +108,12 @@ func TestBuildSpec(t *testing.T) {
 				s.Template.Spec.RestartPolicy = corev1.RestartPolicyOnFailure
 				s.Template.Spec.AutomountServiceAccountToken = new(true)
 			},
-			want: spec{BackoffLimit: new(int32(2)), Deadline: 1800, RestartPolicy: "OnFailure", Token: true},
+			want: spec{BackoffLimit: new(int32(2)), Limit: 30 * time.Minute, RestartPolicy: "OnFailure", Token: true},
 		},
 		"BackoffLimitPerIndex": {
 			reason: "A limit of 0 for the whole Job would end it at the first index that fails.",
 			change: func(s *batchv1.JobSpec) { s.BackoffLimitPerIndex = new(int32(1)) },
-			want:   spec{Deadline: 1800, RestartPolicy: "Never"},
+			want:   spec{Limit: 30 * time.Minute, RestartPolicy: "Never"},
 		},
 	}
 	for name, tc := range cases {
@@ -125,11 +127,16 @@ func TestBuildSpec(t *testing.T) {
 			}
 			j := Build(newSuite(), trigger, newEnvironment())
 			got := spec{
-				BackoffLimit: j.Spec.BackoffLimit, Deadline: *j.Spec.ActiveDeadlineSeconds,
+				BackoffLimit: j.Spec.BackoffLimit, Limit: TimeLimit(j),
 				RestartPolicy: j.Spec.Template.Spec.RestartPolicy, Token: *j.Spec.Template.Spec.AutomountServiceAccountToken,
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s\nBuild(...): -want, +got:\n%s", tc.reason, diff)
+			}
+			// Without a manager, the pods end first, in whole seconds, and keep their logs.
+			longest := int64(math.Ceil((tc.want.Limit + 15*time.Minute).Seconds()))
+			if pod, job := *j.Spec.Template.Spec.ActiveDeadlineSeconds, *j.Spec.ActiveDeadlineSeconds; pod != longest || job != longest+300 {
+				t.Errorf("%s: the pod ends after %d s and the Job after %d s, want %d and %d", tc.reason, pod, job, longest, longest+300)
 			}
 		})
 	}
@@ -152,7 +159,7 @@ func TestBuildTakesOver(t *testing.T) {
 	j := Build(newSuite(), trigger, newEnvironment())
 	want := batchv1.JobSpec{
 		Parallelism: new(int32(2)), Completions: new(int32(4)),
-		BackoffLimit: new(int32(0)), ActiveDeadlineSeconds: new(int64(1800)),
+		BackoffLimit: new(int32(0)), ActiveDeadlineSeconds: new(int64(3000)),
 		Template: j.Spec.Template,
 	}
 	if diff := cmp.Diff(want, j.Spec); diff != "" {

@@ -35,8 +35,8 @@ func failed(j *batchv1.Job, end *batchv1.JobCondition, pods []corev1.Pod) State 
 
 // timeout that the Job was given, as the end of a phrase.
 func timeout(j *batchv1.Job) string {
-	if seconds := j.Spec.ActiveDeadlineSeconds; seconds != nil {
-		return " of " + plaintext.Duration(time.Duration(*seconds)*time.Second)
+	if limit := TimeLimit(j); limit > 0 {
+		return " of " + plaintext.Duration(limit)
 	}
 	return ""
 }
@@ -87,7 +87,7 @@ func podFailed(j *batchv1.Job, p *corev1.Pod) metav1.Condition {
 	cs := failedContainer(p)
 	switch disruption := disruption(p); {
 	case p.Status.Reason == batchv1.JobReasonDeadlineExceeded:
-		return v1alpha1.TimedOut("The pod took longer than the activeDeadlineSeconds of its own in the jobTemplate, and was stopped.")
+		return v1alpha1.TimedOut(podDeadline(j, p))
 	case exceededStorage(p):
 		return v1alpha1.Failed(fmt.Sprintf("The pod was stopped because it needed more disk than its limit. %s Raise that limit in the jobTemplate of the Trigger.", plaintext.Line(p.Status.Message, maxQuote)))
 	case disruption != "":
@@ -99,6 +99,16 @@ func podFailed(j *batchv1.Job, p *corev1.Pod) metav1.Condition {
 	default:
 		return containerFailed(j, p, cs.Name, termination(p, *cs))
 	}
+}
+
+// podDeadline is the message for a pod that the kubelet stopped: by the deadline in its template, or because the
+// manager was away when the run's time was up.
+func podDeadline(j *batchv1.Job, p *corev1.Pod) string {
+	own := p.Spec.ActiveDeadlineSeconds
+	if limit := TimeLimit(j); own != nil && limit > 0 && *own >= *deadlineSeconds(limit) {
+		return tookTooLong + timeout(j) + " and was stopped."
+	}
+	return "The pod took longer than the activeDeadlineSeconds of its own in the jobTemplate, and was stopped."
 }
 
 // disruption is why the cluster stopped a pod that did not fail by itself: its node went away or ran out of

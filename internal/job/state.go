@@ -28,6 +28,9 @@ type State struct {
 	// HopelessSince is since when the pod cannot start unless a person acts. Zero: it may start by itself.
 	HopelessSince time.Time
 
+	// Started is when the first container of the tests started; zero where no pod says so.
+	Started time.Time
+
 	// podUnknown: the message describes no pod although there was one, so an earlier problem still counts.
 	podUnknown bool
 }
@@ -36,14 +39,40 @@ type State struct {
 // The run has ended when the Job is complete or failed. Kubernetes sets these conditions only once the pods
 // have stopped, so nothing of an ended run still touches the environment.
 func Observe(j *batchv1.Job, pods []corev1.Pod) State {
+	var s State
 	switch end := end(j); {
 	case end == nil:
-		return unfinished(j, pods)
+		s = unfinished(j, pods)
 	case end.Type == batchv1.JobComplete:
-		return State{Condition: passed(j, pods)}
+		s = State{Condition: passed(j, pods)}
 	default:
-		return failed(j, end, pods)
+		s = failed(j, end, pods)
 	}
+	s.Started = started(pods)
+	return s
+}
+
+// started is when the first container of the tests started; zero where none has.
+func started(pods []corev1.Pod) time.Time {
+	var first time.Time
+	consider := func(at metav1.Time) {
+		if !at.IsZero() && (first.IsZero() || at.Time.Before(first)) {
+			first = at.Time
+		}
+	}
+	for _, p := range pods {
+		for _, cs := range p.Status.ContainerStatuses {
+			if cs.State.Running != nil {
+				consider(cs.State.Running.StartedAt)
+			}
+			for _, t := range []*corev1.ContainerStateTerminated{cs.State.Terminated, cs.LastTerminationState.Terminated} {
+				if t != nil {
+					consider(t.StartedAt)
+				}
+			}
+		}
+	}
+	return first
 }
 
 // KeepProblem adds the problem that status.podProblem records to a state which describes no pod. It never

@@ -8,17 +8,62 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"k8s.io/utils/ptr"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/plaintext"
 )
 
-// StoppingSince is when Kubernetes began to stop the pods of a Job: when its deletion began, or when it was
-// certain to fail or to succeed. Zero where the pods go on, or the Job has ended.
+// StopDeadlineSeconds is the activeDeadlineSeconds of a pod that has to stop now. The kubelet then gives it its
+// grace period, and keeps its logs.
+const StopDeadlineSeconds = 1
+
+// TimeLimit is the longest that the tests of a Job may run; 0 where the Job does not say. Earlier versions of
+// Postflight left it to the deadline of the Job.
+func TimeLimit(j *batchv1.Job) time.Duration {
+	limit, err := time.ParseDuration(j.Annotations[v1alpha1.AnnotationTimeout])
+	if err != nil {
+		return time.Duration(ptr.Deref(j.Spec.ActiveDeadlineSeconds, 0)) * time.Second
+	}
+	return limit
+}
+
+// StopRequested is when the manager began to stop the pods of a Job; zero where it did not.
+func StopRequested(j *batchv1.Job) time.Time {
+	at, err := time.Parse(time.RFC3339, j.Annotations[v1alpha1.AnnotationStopRequested])
+	if err != nil {
+		return time.Time{}
+	}
+	return at
+}
+
+// GracePeriod is how long the pods of a Job may take to stop.
+func GracePeriod(j *batchv1.Job) time.Duration {
+	return time.Duration(ptr.Deref(j.Spec.Template.Spec.TerminationGracePeriodSeconds, corev1.DefaultTerminationGracePeriodSeconds)) * time.Second
+}
+
+func timesOf(j *batchv1.Job) map[string]string {
+	times := map[string]string{}
+	for _, key := range []string{v1alpha1.AnnotationTimeout, v1alpha1.AnnotationStopRequested} {
+		if value, ok := j.Annotations[key]; ok {
+			times[key] = value
+		}
+	}
+	return times
+}
+
+// StoppingSince is when the pods of a Job began to stop: when the manager or Kubernetes requested it, when the
+// deletion of the Job began, or when it was certain to fail or to succeed. Zero where the pods go on, or the Job
+// has ended.
 func StoppingSince(j *batchv1.Job) time.Time {
 	if j.DeletionTimestamp != nil {
 		return j.DeletionTimestamp.Time
 	}
 	if end(j) != nil {
 		return time.Time{}
+	}
+	if at := StopRequested(j); !at.IsZero() {
+		return at
 	}
 	for _, t := range []batchv1.JobConditionType{batchv1.JobFailureTarget, batchv1.JobSuccessCriteriaMet} {
 		if c := condition(j, t); c != nil {

@@ -18,13 +18,17 @@ func StripJob(j *batchv1.Job) *batchv1.Job {
 			Name: j.Name, Namespace: unique.Make(j.Namespace).Value(), UID: j.UID,
 			ResourceVersion: j.ResourceVersion, Generation: j.Generation,
 			CreationTimestamp: j.CreationTimestamp, DeletionTimestamp: j.DeletionTimestamp,
+			Annotations:     timesOf(j),
 			OwnerReferences: j.OwnerReferences,
 		},
 		Spec: batchv1.JobSpec{
 			ActiveDeadlineSeconds: j.Spec.ActiveDeadlineSeconds,
 			Suspend:               j.Spec.Suspend,
 			ManagedBy:             j.Spec.ManagedBy,
-			Template:              corev1.PodTemplateSpec{Spec: corev1.PodSpec{RestartPolicy: j.Spec.Template.Spec.RestartPolicy}},
+			Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+				RestartPolicy:                 j.Spec.Template.Spec.RestartPolicy,
+				TerminationGracePeriodSeconds: j.Spec.Template.Spec.TerminationGracePeriodSeconds,
+			}},
 		},
 		Status: j.Status,
 	}

@@ -56,6 +56,9 @@ type Decision struct {
 //   - A run starts only when every older run of its stream, but for its siblings, has ended and its pods are gone.
 //   - A run that has not ended waits for something that its message names.
 func Decide(o Observation, now time.Time) Decision {
+	if o.Stopping.Requested.After(now.Add(time.Minute)) { // somebody wrote that, no manager did
+		o.Stopping.Requested = time.Time{}
+	}
 	d := decide(o, now)
 	if o.Job != nil && !Ended(d.Condition) && d.Action != DeleteSuite {
 		d.RequeueAfter = sooner(d.RequeueAfter, jobPollInterval(o, now))
@@ -67,7 +70,7 @@ func decide(o Observation, now time.Time) Decision {
 	switch {
 	case o.Suite.Finished():
 		return afterEnd(o, now)
-	case o.Job != nil && Ended(o.Progress) && o.Job.DeletionTimestamp == nil:
+	case o.Job != nil && Ended(o.Progress) && o.Job.DeletionTimestamp == nil && !stopped(o):
 		return Decision{Condition: o.Progress}
 	case o.Stopping.Lost != "":
 		return Decision{Condition: v1alpha1.Error(o.Stopping.Lost)}
@@ -83,7 +86,7 @@ func decide(o Observation, now time.Time) Decision {
 	case notStarted(o, now) != "":
 		return stopNotStarted(o, notStarted(o, now), now)
 	case overdue(o, now):
-		return stop(o, v1alpha1.TimedOut(fmt.Sprintf("The run took longer than its timeout of %s, and Kubernetes did not end its Job.", plaintext.Duration(timeLimit(o)))), now)
+		return stop(o, v1alpha1.TimedOut(tookTooLong(o)), now)
 	case o.Job != nil:
 		return Decision{Condition: o.Progress}
 	case o.Suite.Status.JobName != "":

@@ -80,7 +80,7 @@ func TestDecide(t *testing.T) {
 				o.Job, o.Progress = aJob("self"), v1alpha1.Running("")
 			}),
 			want: suite.Decision{
-				Action:       suite.DeleteJob,
+				Action:       suite.StopPods,
 				Condition:    v1alpha1.Running("Superseded by newer, a newer deployment of the same stream. Stopping the pods of this run."),
 				SupersededBy: "newer",
 			},
@@ -145,7 +145,7 @@ func TestDecide(t *testing.T) {
 				o.Suite = aSuite("self", 2, canceled, withJob)
 				o.Job, o.Progress = aJob("self"), v1alpha1.Running("")
 			}),
-			want: suite.Decision{Action: suite.DeleteJob, Condition: v1alpha1.Running("Canceled by setting spec.cancel. Stopping the pods of this run.")},
+			want: suite.Decision{Action: suite.StopPods, Condition: v1alpha1.Running("Canceled by setting spec.cancel. Stopping the pods of this run.")},
 		},
 		"Running": {
 			reason: "What the Job says is what the Suite says.",
@@ -275,7 +275,7 @@ func TestDecide(t *testing.T) {
 				o.Suite = aSuite("self", 2, deleted)
 				o.Job, o.Progress = aJob("self"), v1alpha1.Running("")
 			}),
-			want: suite.Decision{Action: suite.DeleteJob, Condition: v1alpha1.Running("The Suite was deleted. Stopping the pods of this run.")},
+			want: suite.Decision{Action: suite.StopPods, Condition: v1alpha1.Running("The Suite was deleted. Stopping the pods of this run.")},
 		},
 		"DeletedLongAgo": {
 			reason: "A Suite is not deleted twice.",
@@ -366,6 +366,59 @@ func TestDecide(t *testing.T) {
 				RequeueAfter: time.Nanosecond,
 			},
 		},
+		"StopRequested": {
+			reason: "The pods have their grace period.",
+			o: ready(func(o *observation) {
+				o.Suite, o.Job, o.Progress = aSuite("self", 2, canceled), aJob("self"), v1alpha1.Running("Busy.")
+				o.Stopping = suite.Stopping{Since: t0, Requested: t0, Grace: 30 * time.Second}
+			}),
+			after: 4 * time.Second,
+			want:  suite.Decision{Condition: v1alpha1.Running("Canceled by setting spec.cancel. Stopping the pods of this run."), RequeueAfter: 6 * time.Second},
+		},
+		"StopRequestedAgain": {
+			reason: "Another controller may have created a pod since.",
+			o: ready(func(o *observation) {
+				o.Suite, o.Job, o.Progress = aSuite("self", 2, canceled), aJob("self"), v1alpha1.Running("Busy.")
+				o.Stopping = suite.Stopping{Since: t0, Requested: t0, Grace: 30 * time.Second}
+			}),
+			after: 40 * time.Second,
+			want:  suite.Decision{Action: suite.StopPods, Condition: v1alpha1.Running("Canceled by setting spec.cancel. Stopping the pods of this run."), RequeueAfter: 10 * time.Second},
+		},
+		"StopRequestedInVain": {
+			reason: "The end of the run counts more than its log.",
+			o: ready(func(o *observation) {
+				o.Suite, o.Job, o.Progress = aSuite("self", 2, canceled), aJob("self"), v1alpha1.Running("Busy.")
+				o.Stopping = suite.Stopping{Since: t0, Requested: t0, Grace: 30 * time.Second}
+			}),
+			after: 90 * time.Second,
+			want:  suite.Decision{Action: suite.DeleteJob, Condition: v1alpha1.Running("Canceled by setting spec.cancel. Stopping the pods of this run."), RequeueAfter: 22500 * time.Millisecond},
+		},
+		"StopRequestedByNoManager": {
+			reason: "Whoever may write Jobs may write anything.",
+			o: ready(func(o *observation) {
+				o.Suite, o.Job, o.Progress = aSuite("self", 2, canceled), aJob("self"), v1alpha1.Running("Busy.")
+				o.Stopping = suite.Stopping{Requested: t0.Add(time.Hour), Grace: 30 * time.Second}
+			}),
+			want: suite.Decision{Action: suite.StopPods, Condition: v1alpha1.Running("Canceled by setting spec.cancel. Stopping the pods of this run.")},
+		},
+		"FailedBecauseItWasStopped": {
+			reason: "How the pods ended says nothing about the tests.",
+			o: ready(func(o *observation) {
+				o.Suite, o.Job, o.Progress = aSuite("self", 2, canceled), aJob("self"), v1alpha1.TimedOut("The pod took too long.")
+				o.Stopping = suite.Stopping{Requested: t0, Grace: 30 * time.Second}
+			}),
+			after: 4 * time.Second,
+			want:  suite.Decision{Condition: v1alpha1.Canceled("Canceled by setting spec.cancel.")},
+		},
+		"PassedAllTheSame": {
+			reason: "The tests had passed before they were stopped.",
+			o: ready(func(o *observation) {
+				o.Suite, o.Job, o.Progress = aSuite("self", 2, canceled), aJob("self"), v1alpha1.Passed("Good.")
+				o.Stopping = suite.Stopping{Requested: t0, Grace: 30 * time.Second}
+			}),
+			after: 4 * time.Second,
+			want:  suite.Decision{Condition: v1alpha1.Passed("Good.")},
+		},
 		"StoppedBehindAFinalizer": {
 			reason: "The pods count. A finalizer that keeps the Job keeps nobody waiting.",
 			o: ready(func(o *observation) {
@@ -395,13 +448,13 @@ func TestDecide(t *testing.T) {
 			want:  suite.Decision{Condition: v1alpha1.Error("The node is gone.")},
 		},
 		"Overdue": {
-			reason: "Somebody took the deadline from the Job, or no controller runs it.",
+			reason: "The time limit counts from the start of the tests.",
 			o: ready(func(o *observation) {
 				o.Job, o.Progress = startedJob("self", t0), v1alpha1.Running("")
 			}),
 			after: 31 * time.Minute,
-			want: suite.Decision{Action: suite.DeleteJob, Condition: v1alpha1.Running(
-				"The run took longer than its timeout of 30m, and Kubernetes did not end its Job. Stopping the pods of this run."), RequeueAfter: time.Second},
+			want: suite.Decision{Action: suite.StopPods, Condition: v1alpha1.Running(
+				"The run took longer than its timeout of 30m and was stopped. Stopping the pods of this run."), RequeueAfter: time.Second},
 		},
 		"OverdueAndDeleted": {
 			reason: "The Job is gone because of that, and not behind our back.",
@@ -411,15 +464,15 @@ func TestDecide(t *testing.T) {
 			}),
 			after: 32 * time.Minute,
 			want: suite.Decision{Condition: v1alpha1.TimedOut(
-				"The run took longer than its timeout of 30m, and Kubernetes did not end its Job.")},
+				"The run took longer than its timeout of 30m and was stopped.")},
 		},
 		"OverdueIsLookedFor": {
-			reason: "No event tells of a deadline that nobody keeps.",
+			reason: "No event reports that the time is up.",
 			o: ready(func(o *observation) {
 				o.Job, o.Progress = startedJob("self", t0), v1alpha1.Running("Busy.")
 			}),
 			after: 20 * time.Minute,
-			want:  suite.Decision{Condition: v1alpha1.Running("Busy."), RequeueAfter: 11 * time.Minute},
+			want:  suite.Decision{Condition: v1alpha1.Running("Busy."), RequeueAfter: 10 * time.Minute},
 		},
 		"Orphaned": {
 			reason: "Somebody deleted the Job and kept its pods, which nobody stops.",

@@ -59,8 +59,9 @@ type world struct {
 }
 
 type modelJob struct {
-	outcome metav1.Condition
-	going   bool
+	outcome  metav1.Condition
+	stopping bool // its pods were stopped
+	going    bool // it is being deleted
 }
 
 func newWorld(leaders int) *world {
@@ -183,6 +184,9 @@ func (w *world) reconcile(t failer, leader int, name string, crash bool) {
 	}
 	if j := w.jobs[name]; j != nil {
 		o.Job, o.Progress = aJob(name), j.outcome
+		if j.stopping {
+			o.Stopping.Requested = t0.Add(10 * time.Second)
+		}
 		if j.going {
 			o.Job = goingJob(name)
 		}
@@ -213,6 +217,9 @@ func (w *world) act(t failer, leader int, o *suite.Observation, action suite.Act
 	case action == suite.DeleteJob:
 		w.jobs[name].going = true
 		o.JobDeleted(t0)
+	case action == suite.StopPods:
+		w.jobs[name].stopping = true
+		o.StopRequested(t0.Add(10 * time.Second))
 	case action == suite.CreateJob && w.jobs[name] == nil:
 		if len(w.caches) == 1 && w.suites[name].Status.JobName != "" {
 			t.Fatalf("%s gets a second Job, after it was known to have had one", name)
@@ -293,6 +300,8 @@ func (w *world) settle(t *rapid.T) {
 			delete(w.pods, name)
 			if j := w.jobs[name]; j != nil && j.going {
 				delete(w.jobs, name)
+			} else if j != nil && j.stopping && !suite.Ended(j.outcome) {
+				j.outcome = v1alpha1.TimedOut("stopped")
 			} else if j != nil && w.ofNewest(name) && !suite.Ended(j.outcome) {
 				j.outcome = v1alpha1.Passed("passed")
 			}

@@ -25,6 +25,8 @@ type Observation struct {
 	PodProblem    string           // see job.State, also for the next
 	StartingSince time.Time
 	HopelessSince time.Time
+	Started       time.Time     // when the first container of the tests started, where a pod says so
+	TimeLimit     time.Duration // of the Job; 0: it does not say
 	PodsLeft      bool          // the run has had a Job, which is gone, and not all of its pods have ended
 	GiveUpPods    time.Duration // how long to wait for pods that should stop
 	Stopping      Stopping      // of a Job whose pods should stop
@@ -43,6 +45,7 @@ type Action string
 const (
 	Report      Action = ""            // nothing is left to do but to write the status
 	RequestSlot Action = "RequestSlot" // find the place in the queue. A free slot stays free only while the queue is locked
+	StopPods    Action = "StopPods"    // with their grace period, and keep them for their logs
 	FindInputs  Action = "FindInputs"  // look for the files of the run. It makes a QueuePosition stale
 	CreateJob   Action = "CreateJob"
 	DeleteJob   Action = "DeleteJob"   // with its pods, before the Job is gone
@@ -73,8 +76,21 @@ const (
 // succeeded.
 type Stopping struct {
 	Since time.Time // zero: the Job goes on
-	Done  bool      // the Job is being deleted, and all of its pods have ended
-	Lost  string    // a sentence about pods that do not stop, and may still be running; empty: there are none
+
+	Requested time.Time     // when the manager began to stop the pods; zero: it did not
+	Grace     time.Duration // how long they may take
+	Repeated  bool          // StopPods was done in this reconcile
+
+	Done bool   // the Job is being deleted, and all of its pods have ended
+	Lost string // a sentence about pods that do not stop, and may still be running; empty: there are none
+}
+
+// StopRequested records that the pods of the Job were stopped.
+func (o *Observation) StopRequested(now time.Time) {
+	o.Stopping.Repeated = true
+	if o.Stopping.Requested.IsZero() {
+		o.Stopping.Requested, o.Stopping.Since = now, now
+	}
 }
 
 // JobDeleted records that the deletion of the Job was requested.

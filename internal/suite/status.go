@@ -1,7 +1,6 @@
 package suite
 
 import (
-	"cmp"
 	"fmt"
 	"time"
 
@@ -33,7 +32,7 @@ func SetStatus(s *v1alpha1.Suite, o Observation, d Decision, now time.Time) {
 	if o.Job != nil {
 		s.Status.JobName = s.Name
 		s.Status.PodProblem = plaintext.Line(o.PodProblem, maxPodProblem)
-		s.Status.StartTime = cmp.Or(s.Status.StartTime, o.Job.Status.StartTime)
+		s.Status.StartTime = startTime(o)
 	}
 	if d.SupersededBy != "" {
 		s.Status.SupersededBy = d.SupersededBy

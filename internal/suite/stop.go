@@ -34,8 +34,9 @@ const (
 	unreadyMin = time.Second
 	unreadyMax = time.Minute
 
-	// deadlineGrace is how long after its timeout Kubernetes may take to end a Job, before it is deleted.
-	deadlineGrace = time.Minute
+	// stopGrace is how much longer than their grace period the pods of a Job may take to stop before the Job is
+	// deleted.
+	stopGrace = time.Minute
 
 	// maxTimeout is the longest timeout that a Trigger may have.
 	maxTimeout = 168 * time.Hour
@@ -45,12 +46,10 @@ const (
 // the Job, it may disappear before its pods; a finalizer may keep it after them.
 func stop(o Observation, end metav1.Condition, now time.Time) Decision {
 	switch {
+	case o.Job != nil && Ended(o.Progress):
+		return Decision{Condition: end} // Kubernetes ends a Job only after its pods
 	case o.Job != nil && !o.Stopping.Done:
-		d := Decision{Condition: v1alpha1.Running(end.Message + " Stopping the pods of this run.")}
-		if o.Job.DeletionTimestamp == nil {
-			d.Action = DeleteJob
-		}
-		return d
+		return Decision{Action: stopAction(o, now), Condition: v1alpha1.Running(end.Message + " Stopping the pods of this run.")}
 	case o.PodsLeft:
 		waited := now.Sub(since(o.Suite, v1alpha1.ConditionObjectsFound, now))
 		if waited >= o.GiveUpPods+orphanGrace {
@@ -66,6 +65,31 @@ func stop(o Observation, end metav1.Condition, now time.Time) Decision {
 	default:
 		return Decision{Condition: end}
 	}
+}
+
+// stopAction keeps the pods of tests that have begun, and their logs. It deletes the Job of a run that has none to
+// keep, and of pods that do not stop in time: other controllers may create pods again.
+func stopAction(o Observation, now time.Time) Action {
+	waited := now.Sub(o.Stopping.Requested)
+	switch requested := !o.Stopping.Requested.IsZero(); {
+	case o.Job.DeletionTimestamp != nil || o.Stopping.Repeated:
+		return Report
+	case o.Progress.Reason == v1alpha1.ReasonStarting:
+		return DeleteJob
+	case !requested:
+		return StopPods
+	case waited >= o.Stopping.Grace+stopGrace:
+		return DeleteJob
+	case waited >= StopCheckAfter:
+		return StopPods // there may be new ones
+	default:
+		return Report
+	}
+}
+
+// stopped reports whether a Job failed because its pods were stopped, so that its failure says nothing.
+func stopped(o Observation) bool {
+	return !o.Stopping.Requested.IsZero() && o.Progress.Reason != v1alpha1.ReasonPassed
 }
 
 // notStarted is a sentence: why a run is stopped whose tests have not started. It is empty for other runs. Once
@@ -86,33 +110,50 @@ func notStarted(o Observation, now time.Time) string {
 	return ""
 }
 
-// stopNotStarted records the reason before it deletes the Job. If the status could not be written after that, the
+// stopNotStarted records the reason before it stops the run. If the status could not be written after that, the
 // run would end as one whose Job was deleted by somebody else.
 func stopNotStarted(o Observation, message string, now time.Time) Decision {
 	d := stop(o, v1alpha1.Error(message), now)
 	d.NotStarted = message
-	if d.Action == DeleteJob && meta.FindStatusCondition(o.Suite.Status.Conditions, v1alpha1.ConditionStarted) == nil {
+	if d.Action != Report && meta.FindStatusCondition(o.Suite.Status.Conditions, v1alpha1.ConditionStarted) == nil {
 		d.Action, d.RequeueAfter = Report, time.Nanosecond
 	}
 	return d
 }
 
-// overdue reports whether Kubernetes should have ended the Job by now. It does not if somebody removed the
-// deadline, or if the Job controller does not run. Once the Job is deleted for that, only the Suite's own start
-// time is left.
+// overdue reports whether the tests have run for longer than they may.
 func overdue(o Observation, now time.Time) bool {
-	started := o.Suite.Status.StartTime
-	if o.Job != nil && o.Job.Status.StartTime != nil {
-		started = o.Job.Status.StartTime
+	at := startTime(o)
+	return at != nil && now.Sub(at.Time) >= timeLimit(o)
+}
+
+func tookTooLong(o Observation) string {
+	message := fmt.Sprintf("The run took longer than its timeout of %s and was stopped.", plaintext.Duration(timeLimit(o)))
+	if o.PodProblem != "" {
+		message += " " + o.PodProblem
 	}
-	return started != nil && now.Sub(started.Time) >= timeLimit(o)+deadlineGrace
+	return message
+}
+
+// startTime is when the tests started; nil where they have not. Where no pod says so, the Job does.
+func startTime(o Observation) *metav1.Time {
+	switch {
+	case o.Suite.Status.StartTime != nil:
+		return o.Suite.Status.StartTime
+	case !o.Started.IsZero():
+		return &metav1.Time{Time: o.Started}
+	case o.Job != nil && o.Progress.Reason != v1alpha1.ReasonStarting:
+		return o.Job.Status.StartTime
+	default:
+		return nil
+	}
 }
 
 // timeLimit of a run is that of its Job, because the Trigger may have changed since.
 func timeLimit(o Observation) time.Duration {
 	switch {
-	case o.Job != nil && o.Job.Spec.ActiveDeadlineSeconds != nil:
-		return min(time.Duration(*o.Job.Spec.ActiveDeadlineSeconds)*time.Second, maxTimeout)
+	case o.TimeLimit > 0:
+		return min(o.TimeLimit, maxTimeout)
 	case o.Trigger != nil:
 		return o.Trigger.RunTimeout()
 	default:
@@ -133,11 +174,8 @@ func jobPollInterval(o Observation, now time.Time) time.Duration {
 	if !o.StartingSince.IsZero() {
 		return startPollInterval(o, now)
 	}
-	if o.Unready {
-		return unreadyInterval(o, now)
-	}
-	if started := o.Job.Status.StartTime; started != nil {
-		return max(started.Add(timeLimit(o)+deadlineGrace).Sub(now), time.Second)
+	if at := startTime(o); at != nil {
+		return max(at.Add(timeLimit(o)).Sub(now), time.Second)
 	}
 	return 0
 }

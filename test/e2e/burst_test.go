@@ -163,7 +163,7 @@ func (b *bursting) overlaps(suites []v1alpha1.Suite) (count int) {
 	}
 	slices.SortFunc(lives, func(x, y history) int { return x.podSeen.Compare(y.podSeen) })
 	for i := 1; i < len(lives); i++ {
-		if lives[i-1].podsGone.IsZero() || lives[i].podSeen.Before(lives[i-1].podsGone) {
+		if lives[i-1].podsStopped.IsZero() || lives[i].podSeen.Before(lives[i-1].podsStopped) {
 			count++
 		}
 	}

@@ -36,12 +36,13 @@ var killPoints = []killPoint{
 	{name: "while-running", running: true},
 	{name: "before-end-status", step: isStatus(v1alpha1.ReasonPassed)},
 	{name: "after-end-status", after: true, step: isStatus(v1alpha1.ReasonPassed)},
-	{name: "superseding-before-job-delete", step: isJobDelete, victim: superseded},
-	{name: "superseding-after-job-delete", after: true, step: isJobDelete, victim: superseded},
+	{name: "superseding-before-stop", step: isPatch("/jobs/"), victim: superseded},
+	{name: "superseding-before-pod-stop", step: isPatch("/pods/"), victim: superseded},
+	{name: "superseding-after-pod-stop", after: true, step: isPatch("/pods/"), victim: superseded},
 	{name: "superseding-before-status", step: isStatus(v1alpha1.ReasonSuperseded), victim: superseded},
 	{name: "superseding-after-status", after: true, step: isStatus(v1alpha1.ReasonSuperseded), victim: superseded},
-	{name: "canceling-before-job-delete", step: isJobDelete, victim: canceled},
-	{name: "canceling-after-job-delete", after: true, step: isJobDelete, victim: canceled},
+	{name: "canceling-before-stop", step: isPatch("/jobs/"), victim: canceled},
+	{name: "canceling-after-pod-stop", after: true, step: isPatch("/pods/"), victim: canceled},
 	{name: "canceling-before-status", step: isStatus(v1alpha1.ReasonCanceled), victim: canceled},
 }
 
@@ -53,8 +54,10 @@ func isJobCreate(r *http.Request, _ string) bool {
 	return r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/jobs")
 }
 
-func isJobDelete(r *http.Request, _ string) bool {
-	return r.Method == http.MethodDelete && strings.Contains(r.URL.Path, "/jobs/")
+func isPatch(resource string) func(*http.Request, string) bool {
+	return func(r *http.Request, _ string) bool {
+		return r.Method == http.MethodPatch && strings.Contains(r.URL.Path, resource)
+	}
 }
 
 func isStatus(reason string) func(*http.Request, string) bool {

@@ -148,8 +148,8 @@ func TestCancel(t *testing.T) {
 	story(t, "$ kubectl patch suite %s --type=merge -p '{\"spec\":{\"cancel\":true}}'\n%s", id, out)
 	s := tm.awaitState(id, v1alpha1.ReasonCanceled)
 	story(t, "%s", message(s))
-	if pods := tm.pods(id); len(pods) != 0 {
-		t.Errorf("%d pods of the canceled run are left", len(pods))
+	if pods := tm.pods(id); len(pods) != 1 || pods[0].Status.Phase != corev1.PodFailed {
+		t.Errorf("the canceled run has pods %v, want one that has failed, for its log", pods)
 	}
 	if out, err := c.kubectl("patch", "suite", "-n", tm.name, id, "--type=merge", "-p", `{"spec":{"cancel":false}}`); err == nil {
 		t.Logf("cancel was taken back, which changes nothing: %s", out)

@@ -25,15 +25,16 @@ type recorder struct {
 
 // history is what the watches saw of one Suite.
 type history struct {
-	jobs, pods map[types.UID]bool
+	jobs map[types.UID]bool
+	pods map[types.UID]bool // whether it has stopped
 
-	jobSeen    time.Time // the Job existed
-	podSeen    time.Time // the first pod existed
-	podStarted time.Time // a pod's container ran
-	podsGone   time.Time // the last pod was deleted
-	ended      time.Time // the Suite was finished
-	states     []string  // each state it was in, once per change
-	messages   []string  // each message it had, once per change
+	jobSeen     time.Time // the Job existed
+	podSeen     time.Time // the first pod existed
+	podStarted  time.Time // a pod's container ran
+	podsStopped time.Time // the last pod had ended, or was deleted
+	ended       time.Time // the Suite was finished
+	states      []string  // each state it was in, once per change
+	messages    []string  // each message it had, once per change
 }
 
 func startRecorder(ctx context.Context, informers cache.Cache) (*recorder, error) {
@@ -124,16 +125,17 @@ func (r *recorder) recordPod(obj any, gone bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	h := r.history(types.NamespacedName{Namespace: pod.Namespace, Name: pod.Labels[v1alpha1.LabelSuite]})
-	h.pods[pod.UID] = true
 	if h.podSeen.IsZero() {
 		h.podSeen = time.Now()
 	}
 	if h.podStarted.IsZero() && started(pod) {
 		h.podStarted = time.Now()
 	}
-	if gone {
-		h.podsGone = time.Now()
+	stopped := gone || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+	if stopped && !h.pods[pod.UID] {
+		h.podsStopped = time.Now()
 	}
+	h.pods[pod.UID] = stopped || h.pods[pod.UID]
 }
 
 func started(pod *corev1.Pod) bool {

@@ -133,7 +133,7 @@ func (tm *team) checkOneAfterTheOther(ids ...string) {
 		default:
 			story(tm.t, "the pod of %s came %s after that of %s was gone", id, h.podSeen.Sub(gone).Round(time.Millisecond), before)
 		}
-		before, gone = id, h.podsGone
+		before, gone = id, h.podsStopped
 	}
 }
 

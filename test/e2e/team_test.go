@@ -184,6 +184,11 @@ func timeout(d time.Duration) setting {
 	return func(t *v1alpha1.Trigger) { t.Spec.Timeout = &metav1.Duration{Duration: d} }
 }
 
+// retries lets a Job start its pod again if it fails.
+func retries(n int32) setting {
+	return func(t *v1alpha1.Trigger) { t.Spec.JobTemplate.Spec.BackoffLimit = &n }
+}
+
 func startTimeout(d time.Duration) setting {
 	return func(t *v1alpha1.Trigger) { t.Spec.StartTimeout = &metav1.Duration{Duration: d} }
 }
@@ -233,5 +238,14 @@ func clip(text string, most int) string {
 func cpu(amount string) setting {
 	return func(t *v1alpha1.Trigger) {
 		container(t).Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(amount)}
+	}
+}
+
+// patchSuite is kubectl patch suite.
+func (tm *team) patchSuite(id, patch string) {
+	tm.t.Helper()
+	s := &v1alpha1.Suite{ObjectMeta: tm.meta(id)}
+	if err := tm.Patch(tm.t.Context(), s, client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
+		tm.t.Fatal(err)
 	}
 }
