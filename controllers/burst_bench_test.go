@@ -33,6 +33,7 @@ const (
 // Suite and the Job of each run directly.
 func BenchmarkBurst(b *testing.B) {
 	w := emptyWorld(b)
+	w.hasTeam()
 	w.create(anEnvironment("staging"), aTrigger("smoke"))
 	for b.Loop() {
 		atOnce, backlog := w.burst(), w.backlog()
