@@ -18,8 +18,8 @@ import (
 // grace period, and keeps its logs.
 const StopDeadlineSeconds = 1
 
-// TimeLimit is the longest that the tests of a Job may run; 0 where the Job does not say. Earlier versions of
-// Postflight left it to the deadline of the Job.
+// TimeLimit is the longest that the tests of a Job may run; 0 where the Job does not say. It is the deadline of
+// the Job in a stripped one, and in those of earlier versions of Postflight.
 func TimeLimit(j *batchv1.Job) time.Duration {
 	limit, err := time.ParseDuration(j.Annotations[v1alpha1.AnnotationTimeout])
 	if err != nil {
@@ -42,14 +42,13 @@ func GracePeriod(j *batchv1.Job) time.Duration {
 	return time.Duration(ptr.Deref(j.Spec.Template.Spec.TerminationGracePeriodSeconds, corev1.DefaultTerminationGracePeriodSeconds)) * time.Second
 }
 
-func timesOf(j *batchv1.Job) map[string]string {
-	times := map[string]string{}
-	for _, key := range []string{v1alpha1.AnnotationTimeout, v1alpha1.AnnotationStopRequested} {
-		if value, ok := j.Annotations[key]; ok {
-			times[key] = value
-		}
+// stopAnnotation is nil for most Jobs: a map for each would be a twentieth of what a cache holds of a run.
+func stopAnnotation(j *batchv1.Job) map[string]string {
+	at, ok := j.Annotations[v1alpha1.AnnotationStopRequested]
+	if !ok {
+		return nil
 	}
-	return times
+	return map[string]string{v1alpha1.AnnotationStopRequested: at}
 }
 
 // StoppingSince is when the pods of a Job began to stop: when the manager or Kubernetes requested it, when the

@@ -18,11 +18,11 @@ func StripJob(j *batchv1.Job) *batchv1.Job {
 			Name: j.Name, Namespace: unique.Make(j.Namespace).Value(), UID: j.UID,
 			ResourceVersion: j.ResourceVersion, Generation: j.Generation,
 			CreationTimestamp: j.CreationTimestamp, DeletionTimestamp: j.DeletionTimestamp,
-			Annotations:     timesOf(j),
+			Annotations:     stopAnnotation(j),
 			OwnerReferences: j.OwnerReferences,
 		},
 		Spec: batchv1.JobSpec{
-			ActiveDeadlineSeconds: j.Spec.ActiveDeadlineSeconds,
+			ActiveDeadlineSeconds: deadlineSeconds(TimeLimit(j)),
 			Suspend:               j.Spec.Suspend,
 			ManagedBy:             j.Spec.ManagedBy,
 			Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
