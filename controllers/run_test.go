@@ -86,7 +86,7 @@ func TestRunOfAnotherTriggerOfTheName(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.create(aSuite("run", 0, func(s *v1alpha1.Suite) { s.Spec.Trigger.UID = "of-one-that-was-deleted" }))
-	w.reaches("run", v1alpha1.ReasonQueued, "Waiting for the Trigger")
+	w.reaches("run", v1alpha1.ReasonQueued, `The Trigger "smoke" was deleted and recreated after this notification, so the run ends`)
 	w.hasNoJob("run")
 	w.clock.moveOn(time.Minute)
 	w.touch("run")
