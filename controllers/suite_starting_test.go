@@ -24,7 +24,7 @@ func TestStartTimeout(t *testing.T) {
 	w.clock.moveOn(15 * time.Minute)
 	w.touch("run")
 	w.stopping("run")
-	w.reaches("run", v1alpha1.ReasonRunning, "Stopping the pods of this run")
+	w.reaches("run", v1alpha1.ReasonStarting, "Stopping the pods of this run")
 	w.stop() // the rest must not depend on the memory of the manager
 	w.startManager()
 	w.stops("run")

@@ -298,7 +298,7 @@ func TestDecide(t *testing.T) {
 			}),
 			after: 15 * time.Minute,
 			want: suite.Decision{
-				Condition:    v1alpha1.Running("The tests did not start within 15m, the startTimeout of the Trigger. No node has room. Stopping the pods of this run."),
+				Condition:    v1alpha1.Starting("The tests did not start within 15m, the startTimeout of the Trigger. No node has room. Stopping the pods of this run."),
 				NotStarted:   "The tests did not start within 15m, the startTimeout of the Trigger. No node has room.",
 				RequeueAfter: time.Nanosecond,
 			},
@@ -314,7 +314,7 @@ func TestDecide(t *testing.T) {
 			after: 15 * time.Minute,
 			want: suite.Decision{
 				Action:       suite.DeleteJob,
-				Condition:    v1alpha1.Running("No room. Stopping the pods of this run."),
+				Condition:    v1alpha1.Starting("No room. Stopping the pods of this run."),
 				NotStarted:   "No room.",
 				RequeueAfter: time.Second,
 			},
@@ -361,7 +361,7 @@ func TestDecide(t *testing.T) {
 			}),
 			after: 70 * time.Second,
 			want: suite.Decision{
-				Condition:    v1alpha1.Running("The pod cannot start: no Secret. Stopping the pods of this run."),
+				Condition:    v1alpha1.Starting("The pod cannot start: no Secret. Stopping the pods of this run."),
 				NotStarted:   "The pod cannot start: no Secret.",
 				RequeueAfter: time.Nanosecond,
 			},

@@ -115,6 +115,9 @@ func notStarted(o Observation, now time.Time) string {
 func stopNotStarted(o Observation, message string, now time.Time) Decision {
 	d := stop(o, v1alpha1.Error(message), now)
 	d.NotStarted = message
+	if !Ended(d.Condition) {
+		d.Condition.Reason = v1alpha1.ReasonStarting // it never ran
+	}
 	if d.Action != Report && meta.FindStatusCondition(o.Suite.Status.Conditions, v1alpha1.ConditionStarted) == nil {
 		d.Action, d.RequeueAfter = Report, time.Nanosecond
 	}
