@@ -128,7 +128,7 @@ func (tm *team) checkOneAfterTheOther(ids ...string) {
 		}
 		switch {
 		case before == "":
-		case gone.IsZero() || h.podSeen.Before(gone) || h.podStarted.Before(gone):
+		case gone.IsZero() || h.podSeen.Before(gone): // a pod starts after it is seen
 			tm.t.Errorf("the pod of %s came at %s, that of %s was gone at %s", id, clock(h.podSeen), before, clock(gone))
 		default:
 			story(tm.t, "the pod of %s came %s after that of %s was gone", id, h.podSeen.Sub(gone).Round(time.Millisecond), before)
