@@ -50,7 +50,7 @@ func TestColumns(t *testing.T) {
 		"Suite": {"suites",
 			[]string{"Name", "State", "Environment", "Branch", "SHA", "Age"},
 			[]string{"subject", "Failed", "staging", "main", "5ca1ab1e0ddb", "<age>"},
-			[]string{"Message"}},
+			[]string{"Tests", "Failed", "New", "Message"}},
 		"Trigger": {"triggers",
 			[]string{"Name", "Environment", "Branches", "Types", "Paused", "Ready", "Active", "Last", "Age"},
 			[]string{"subject", "staging", `["main","release/**"]`, `["staging"]`, "true", "True", "3", "Passed", "<age>"},

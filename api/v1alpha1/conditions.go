@@ -38,6 +38,14 @@ const (
 	// stopped for that. Other runs lack it.
 	ConditionStarted = "Started"
 
+	// ConditionResultsCollected is True once the files of a run's tests were uploaded and its reports read, and False
+	// where some were not, for a reason that its message gives. Runs without results lack it.
+	ConditionResultsCollected = "ResultsCollected"
+
+	// ConditionArchived is True once the record and the logs of a finished run are in the object store; its message
+	// names logs that could not be saved. It is False while the store is unavailable. Without a store, runs lack it.
+	ConditionArchived = "Archived"
+
 	// ConditionReady is True on a Team, an APIKey or a Trigger that works. If not, its reason says why.
 	ConditionReady = "Ready"
 )

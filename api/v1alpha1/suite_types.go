@@ -171,7 +171,7 @@ type SuiteStatus struct {
 	// +optional
 	// +listType=map
 	// +listMapKey=type
-	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:XValidation:rule="oldSelf.all(was, was.type != 'Succeeded' || was.status == 'Unknown' || self.exists(is, is.type == 'Succeeded' && is.status == was.status && is.reason == was.reason && is.message == was.message))",message="a finished Suite never changes how it ended"
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
@@ -206,6 +206,133 @@ type SuiteStatus struct {
 	// +listMapKey=path
 	// +kubebuilder:validation:MaxItems=64
 	Inputs []SuiteInput `json:"inputs,omitempty"`
+
+	// results of the tests, from the JUnit reports of the run. Runs without such a report lack them.
+	// +optional
+	Results *TestResults `json:"results,omitempty"`
+
+	// artifacts are the files that the tests wrote and that were kept. Runs that keep none lack them.
+	// +optional
+	Artifacts *Artifacts `json:"artifacts,omitempty"`
+}
+
+// TestResults count the tests of a run.
+type TestResults struct {
+	// tests that the reports list: the sum of passed, failed and skipped.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	Tests int32 `json:"tests"`
+
+	// passed tests, flaky ones included.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	Passed int32 `json:"passed"`
+
+	// failed tests.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	Failed int32 `json:"failed"`
+
+	// skipped tests.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	Skipped int32 `json:"skipped"`
+
+	// flaky tests: they failed, were repeated, and passed.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Flaky int32 `json:"flaky,omitempty"`
+
+	// duration of all tests together, in whole milliseconds, which is longer than that of the run if they run in parallel.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s')",message="duration must be one that Go can read"
+	Duration *metav1.Duration `json:"duration,omitempty"`
+
+	// comparedWith names the run that the failures are compared with: the last finished one of the same
+	// Trigger and Environment that had results. Empty: there was none, or it could not be read.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	ComparedWith string `json:"comparedWith,omitempty"`
+
+	// newFailures are failed tests that did not fail in the run compared with.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	NewFailures int32 `json:"newFailures,omitempty"`
+
+	// knownFailures are failed tests that failed there, too.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	KnownFailures int32 `json:"knownFailures,omitempty"`
+
+	// fixed tests failed there, and passed in this run.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Fixed int32 `json:"fixed,omitempty"`
+
+	// failures are the first failed tests, new ones first.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=20
+	Failures []TestFailure `json:"failures,omitempty"`
+}
+
+// TestFailure is a test that failed.
+type TestFailure struct {
+	// name of the test, with that of its class or file if the report has one, at most 512 bytes.
+	// +required
+	// +kubebuilder:validation:MaxLength=512
+	Name string `json:"name"`
+
+	// file that the report names, at most 512 bytes.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	File string `json:"file,omitempty"`
+
+	// line of the file, from 1.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	Line int32 `json:"line,omitempty"`
+
+	// message of the failure: its first line, at most 1,024 bytes.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Message string `json:"message,omitempty"`
+
+	// history says whether the test failed in the run compared with, too. Empty: that is unknown.
+	// +optional
+	History FailureHistory `json:"history,omitempty"`
+}
+
+// FailureHistory says whether a test failed before.
+//
+// +kubebuilder:validation:Enum=New;Known
+type FailureHistory string
+
+// The histories of a failure.
+const (
+	FailureNew   FailureHistory = "New"
+	FailureKnown FailureHistory = "Known"
+)
+
+// Artifacts are the files of a run in the object store.
+type Artifacts struct {
+	// count of the files.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	Count int32 `json:"count"`
+
+	// bytes of all files together.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	Bytes int64 `json:"bytes"`
+
+	// prefix of their keys in the bucket, which starts with the team's id.
+	// +required
+	// +kubebuilder:validation:MaxLength=512
+	Prefix string `json:"prefix"`
 }
 
 // Suite is one run of a Trigger's tests against a deployment. Its name is the suite id.
@@ -218,6 +345,9 @@ type SuiteStatus struct {
 // +kubebuilder:printcolumn:name="Branch",type=string,JSONPath=`.spec.deployment.branch`
 // +kubebuilder:printcolumn:name="SHA",type=string,JSONPath=`.metadata.labels.postflight\.dev/short-sha`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Tests",type=integer,priority=1,JSONPath=`.status.results.tests`
+// +kubebuilder:printcolumn:name="Failed",type=integer,priority=1,JSONPath=`.status.results.failed`
+// +kubebuilder:printcolumn:name="New",type=integer,priority=1,JSONPath=`.status.results.newFailures`
 // +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=='Succeeded')].message`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z0-9]([-a-z0-9]{0,50}[a-z0-9])?$')",message="the name of a Suite must be a DNS label of at most 52 characters: a-z, 0-9 and '-', no dots"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.conditions) || (has(self.status) && has(self.status.conditions))",message="the conditions of a Suite cannot be taken away"

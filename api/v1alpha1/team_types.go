@@ -36,6 +36,23 @@ type TeamSpec struct {
 	// +kubebuilder:default=1000
 	// +kubebuilder:validation:Minimum=0
 	MaxUnfinishedSuites *int32 `json:"maxUnfinishedSuites,omitempty"`
+
+	// retention defines how long the team's records are kept.
+	// +optional
+	Retention RecordRetention `json:"retention,omitempty"`
+}
+
+// RecordRetention defines how long the object store keeps what runs leave behind.
+type RecordRetention struct {
+	// records is how long the record, the logs and the files of a run are kept, counted in whole days from the
+	// day of its creation (UTC); from 24h to 87600h.
+	// +optional
+	// +kubebuilder:default="720h"
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('24h') && duration(self) <= duration('87600h')",message="records must be from 24h to 87600h"
+	Records *metav1.Duration `json:"records,omitempty"`
 }
 
 // The defaults of the schema, for a Team that was stored without bounds.

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -104,6 +105,11 @@ type TriggerSpec struct {
 	// +optional
 	Inputs *Inputs `json:"inputs,omitempty"`
 
+	// results keeps the files that the tests write, and counts the tests of the JUnit reports among them. {} is
+	// enough. It needs an object store.
+	// +optional
+	Results *Results `json:"results,omitempty"`
+
 	// timeout ends a run that takes longer, counted from the start of its first container, e.g. 90s, 30m or
 	// 1h30m; from 1s to 168h.
 	// +optional
@@ -124,6 +130,16 @@ type TriggerSpec struct {
 	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('168h')",message="startTimeout must be from 1s to 168h"
 	StartTimeout *metav1.Duration `json:"startTimeout,omitempty"`
+
+	// ephemeralEnvironmentTTL is how long after its last notification an ephemeral Environment that this Trigger
+	// matched is deleted, with its runs; from 1m to 8760h.
+	// +optional
+	// +kubebuilder:default="168h"
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('8760h')",message="ephemeralEnvironmentTTL must be from 1m to 8760h"
+	EphemeralEnvironmentTTL *metav1.Duration `json:"ephemeralEnvironmentTTL,omitempty"`
 
 	// retention defines how long finished runs are kept.
 	// +optional
@@ -255,6 +271,25 @@ type Inputs struct {
 	// +kubebuilder:validation:Pattern=`^(/[A-Za-z0-9_.-]+)+$`
 	// +kubebuilder:validation:XValidation:rule="!self.split('/').exists(s, s == '.' || s == '..')",message="directory must be an absolute path without . and .. segments"
 	Directory string `json:"directory,omitempty"`
+}
+
+// Results are the files that the tests of a run write.
+type Results struct {
+	// directory in the pod into which the tests write, an absolute path. The variable POSTFLIGHT_RESULTS_DIR
+	// names it. Each pod has its own.
+	// +optional
+	// +kubebuilder:default="/postflight/results"
+	// +kubebuilder:validation:MaxLength=256
+	// +kubebuilder:validation:Pattern=`^(/[A-Za-z0-9_.-]+)+$`
+	// +kubebuilder:validation:XValidation:rule="!self.split('/').exists(s, s == '.' || s == '..')",message="directory must be an absolute path without . and .. segments"
+	Directory string `json:"directory,omitempty"`
+
+	// sizeLimit of the directory, from 1Mi to 1Ti. Kubernetes evicts a pod whose directory grows larger. At
+	// most 2 GiB of it are kept.
+	// +optional
+	// +kubebuilder:default="4Gi"
+	// +kubebuilder:validation:XValidation:rule="isQuantity(string(self)) && quantity(string(self)).compareTo(quantity('1Mi')) >= 0 && quantity(string(self)).compareTo(quantity('1Ti')) <= 0",message="sizeLimit must be from 1Mi to 1Ti"
+	SizeLimit *resource.Quantity `json:"sizeLimit,omitempty"`
 }
 
 // Retention defines how long finished runs are kept.

@@ -1,0 +1,98 @@
+package httpapi
+
+import "time"
+
+// Run is a run: of the cluster, or of the archive once its Suite was deleted. It is also the beginning of each
+// record in the archive.
+type Run struct {
+	ID          string `json:"id"`
+	Team        string `json:"team"`
+	Namespace   string `json:"namespace"`
+	Trigger     string `json:"trigger"`
+	Environment string `json:"environment"`
+
+	State   string `json:"state"` // Queued, Starting, Running, Passed, Failed, TimedOut, Canceled, Superseded or Error
+	Message string `json:"message,omitempty"`
+
+	Branch            string `json:"branch,omitempty"`
+	SHA               string `json:"sha,omitempty"`
+	DeploymentType    string `json:"deploymentType,omitempty"`
+	DeploymentURL     string `json:"deploymentUrl,omitempty"`
+	CommitURL         string `json:"commitUrl,omitempty"`
+	Repository        string `json:"repository,omitempty"`
+	PullRequestNumber int64  `json:"pullRequestNumber,omitempty"`
+
+	Attempt      int32  `json:"attempt"`
+	SupersededBy string `json:"supersededBy,omitempty"` // the id of a run
+
+	CreatedAt       time.Time  `json:"createdAt"`
+	ReceivedAt      *time.Time `json:"receivedAt,omitempty"`
+	StartedAt       *time.Time `json:"startedAt,omitempty"`
+	EndedAt         *time.Time `json:"endedAt,omitempty"`
+	DurationSeconds float64    `json:"durationSeconds,omitempty"` // from startedAt to endedAt
+
+	Results   *TestResults `json:"results,omitempty"`
+	Artifacts *Artifacts   `json:"artifacts,omitempty"`
+
+	// Archive is absent where no store is configured, and until the run has ended.
+	Archive *ArchiveState `json:"archive,omitempty"`
+
+	URL string `json:"url,omitempty"` // of the run's page; records lack it
+}
+
+// TestResults count the tests of a run.
+type TestResults struct {
+	Tests           int32         `json:"tests"`
+	Passed          int32         `json:"passed"`
+	Failed          int32         `json:"failed"`
+	Skipped         int32         `json:"skipped"`
+	Flaky           int32         `json:"flaky"`
+	DurationSeconds float64       `json:"durationSeconds"`
+	ComparedWith    string        `json:"comparedWith,omitempty"` // the id of a run; without it the next three mean nothing
+	NewFailures     int32         `json:"newFailures"`
+	KnownFailures   int32         `json:"knownFailures"`
+	Fixed           int32         `json:"fixed"`
+	Failures        []TestFailure `json:"failures,omitempty"` // the first 20, new ones first
+}
+
+// TestFailure is a test that failed.
+type TestFailure struct {
+	Name    string `json:"name"`
+	File    string `json:"file,omitempty"`
+	Line    int32  `json:"line,omitempty"`
+	Message string `json:"message,omitempty"`
+	History string `json:"history,omitempty"` // New or Known; absent if that is unknown
+}
+
+// Artifacts are the files that the tests of a run wrote.
+type Artifacts struct {
+	Count  int32  `json:"count"`
+	Bytes  int64  `json:"bytes"`
+	Prefix string `json:"prefix"` // of their keys in the bucket
+}
+
+// ArchiveState says whether a run outlives its Suite.
+type ArchiveState struct {
+	Done    bool   `json:"done"`
+	Message string `json:"message,omitempty"` // names logs that could not be saved
+}
+
+// Runs is a page of runs, newest first.
+type Runs struct {
+	Runs []Run  `json:"runs"`
+	Next string `json:"next,omitempty"` // cursor of the next page; absent on the last
+}
+
+// Artifact is one file.
+type Artifact struct {
+	Path  string `json:"path"`          // as the tests wrote it, below the results directory
+	Pod   string `json:"pod,omitempty"` // that wrote it
+	Bytes int64  `json:"bytes"`
+	URL   string `json:"url"` // to GET the file from; a secret while it is valid
+}
+
+// ArtifactList is a page of artifacts, ordered by pod and path.
+type ArtifactList struct {
+	Artifacts []Artifact `json:"artifacts"`
+	Next      string     `json:"next,omitempty"`
+}

@@ -1,0 +1,14 @@
+// Package record defines what the archive keeps of a run, and under which key: the record of the run, its logs, its
+// results and its artifacts.
+//
+// It is pure. All keys start with the team's id and Root, which no path of an input can name:
+//
+//	acme/postflight-runs/day=2026-11-21/T093005Z-smoke-3f9c2k7q5x/run.json
+//	                                                             /logs/POD/CONTAINER.log.gz
+//	                                                             /results/POD.json
+//	                                                             /artifacts/POD/PATH
+//	acme/postflight-runs/ids/smoke-3f9c2k7q5x/2026-11-21T093005Z
+//
+// The day and the time are those of the Suite's creation, so that every part of Postflight derives the same key at
+// any time, and a listing is in the order of time. The empty object below ids finds a run whose Suite is gone.
+package record

@@ -1,0 +1,126 @@
+package record_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/record"
+)
+
+func finished() *v1alpha1.Suite {
+	created := time.Date(2026, 11, 21, 9, 30, 5, 0, time.FixedZone("", 3600))
+	return &v1alpha1.Suite{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "smoke-3f9c", Namespace: "acme-ns", CreationTimestamp: metav1.NewTime(created),
+			ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "x"}},
+		},
+		Spec: v1alpha1.SuiteSpec{
+			Trigger: v1alpha1.TriggerReference{Name: "smoke"}, Environment: "staging",
+			Deployment: v1alpha1.Deployment{Branch: "main", SHA: "abc"},
+			Variables:  v1alpha1.Variables{"GREP": "@smoke", "NPM_TOKEN": "hunter2", "apiKey": "hunter3", "EMPTY_SECRET": ""},
+		},
+		Status: v1alpha1.SuiteStatus{
+			Conditions:     []metav1.Condition{v1alpha1.Failed("3 of 120 tests failed.")},
+			StartTime:      &metav1.Time{Time: created.Add(time.Second)},
+			CompletionTime: &metav1.Time{Time: created.Add(63 * time.Second)},
+			Results: &v1alpha1.TestResults{
+				Tests: 120, Passed: 117, Failed: 3, Duration: &metav1.Duration{Duration: 90 * time.Second},
+				Failures: []v1alpha1.TestFailure{{Name: "pays", History: v1alpha1.FailureNew}},
+			},
+			Artifacts: &v1alpha1.Artifacts{Count: 2, Bytes: 30, Prefix: "acme/x/"},
+		},
+	}
+}
+
+func TestRecord(t *testing.T) {
+	s := finished()
+	b, err := json.Marshal(record.New("acme", s, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got map[string]any
+	if err := json.Unmarshal(b, &got); err != nil {
+		t.Fatal(err)
+	}
+	for field, want := range map[string]any{
+		"id": "smoke-3f9c", "team": "acme", "namespace": "acme-ns", "state": "Failed", "message": "3 of 120 tests failed.",
+		"createdAt": "2026-11-21T08:30:05Z", "endedAt": "2026-11-21T08:31:08Z", "durationSeconds": 62.0, "attempt": 1.0,
+		"logs": []any{},
+	} {
+		if diff := cmp.Diff(want, got[field]); diff != "" {
+			t.Errorf("%s: %s", field, diff)
+		}
+	}
+	for _, secret := range []string{"hunter2", "hunter3", "managedFields"} {
+		if strings.Contains(string(b), secret) {
+			t.Errorf("the record contains %q: %s", secret, b)
+		}
+	}
+	if !strings.Contains(string(b), `"GREP":"@smoke"`) || !strings.Contains(string(b), `"kind":"Suite"`) {
+		t.Errorf("the record lacks what it should keep: %s", b)
+	}
+	if s.Spec.Variables["NPM_TOKEN"] != "hunter2" {
+		t.Error("the Suite itself was changed")
+	}
+}
+
+func TestKeys(t *testing.T) {
+	r := record.Of("acme", finished())
+	for key, want := range map[string]string{
+		r.RecordKey():                     "acme/postflight-runs/day=2026-11-21/T083005Z-smoke-3f9c/run.json",
+		r.LogKey("pod-1", "test", false):  "acme/postflight-runs/day=2026-11-21/T083005Z-smoke-3f9c/logs/pod-1/test.log.gz",
+		r.LogKey("pod-1", "test", true):   "acme/postflight-runs/day=2026-11-21/T083005Z-smoke-3f9c/logs/pod-1/test.previous.log.gz",
+		r.ResultsKey("pod-1"):             "acme/postflight-runs/day=2026-11-21/T083005Z-smoke-3f9c/results/pod-1.json",
+		r.ArtifactKey("pod-1", "a/b.png"): "acme/postflight-runs/day=2026-11-21/T083005Z-smoke-3f9c/artifacts/pod-1/a/b.png",
+		r.IndexKey():                      "acme/postflight-runs/ids/smoke-3f9c/2026-11-21T083005Z",
+	} {
+		if key != want {
+			t.Errorf("%s, want %s", key, want)
+		}
+	}
+}
+
+// TestParseKeys: each key leads back to its run, and keys of anything else to none.
+func TestParseKeys(t *testing.T) {
+	r := record.Of("acme", finished())
+	for _, key := range []string{r.Directory(), r.Directory() + "/", r.RecordKey(), r.LogKey("p", "c", true)} {
+		if got, err := record.ParseDirectory("acme", key); err != nil || got != r {
+			t.Errorf("%s: %v, %v", key, got, err)
+		}
+	}
+	if got, err := record.ParseIndexKey("acme", r.ID, r.IndexKey()); err != nil || got != r {
+		t.Errorf("the index: %v, %v", got, err)
+	}
+	if day, err := record.ParseDay("acme", record.DayPrefix("acme", r.Created)); err != nil || day.Format(time.DateOnly) != "2026-11-21" {
+		t.Errorf("the day: %v, %v", day, err)
+	}
+	for _, key := range []string{
+		"", "acme/app.apk", "other" + strings.TrimPrefix(r.RecordKey(), "acme"), "acme/postflight-runs/ids/x/y",
+		"acme/postflight-runs/day=2026-11-21", "acme/postflight-runs/day=2026-11-21/x-y", "acme/postflight-runs/day=yesterday/T083005Z-x/run.json",
+		"acme/postflight-runs/day=2026-11-21/T083005Z-/run.json",
+	} {
+		if got, err := record.ParseDirectory("acme", key); err == nil {
+			t.Errorf("%q is a key of %v", key, got)
+		}
+	}
+}
+
+// TestOrder: a listing of keys is in the order of time.
+func TestOrder(t *testing.T) {
+	at := time.Date(2026, 1, 31, 23, 59, 58, 0, time.UTC)
+	var keys []string
+	for range 5 {
+		keys = append(keys, record.Run{Team: "acme", ID: "a", Created: at}.Directory())
+		at = at.Add(time.Second)
+	}
+	if !slices.IsSorted(keys) {
+		t.Errorf("not in order: %v", keys)
+	}
+}
