@@ -7,10 +7,11 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/inputpath"
 )
 
 // Root is the first segment below a team's id of everything in the archive.
-const Root = "postflight-runs"
+const Root = inputpath.Reserved
 
 const (
 	dayLayout  = "2006-01-02"
