@@ -64,7 +64,8 @@ type SuiteReconciler struct {
 // +kubebuilder:rbac:groups=postflight.dev,resources=suites/finalizers,verbs=update
 // +kubebuilder:rbac:groups=postflight.dev,resources=teams;environments;triggers,verbs=get;list;watch
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;patch
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups="",resources=pods/log,verbs=get
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=list;create;patch
 
 // SetupWithManager registers the reconciler.
