@@ -11,6 +11,7 @@ import (
 // What it means that the log of a container cannot be read. Their texts are for users.
 var (
 	ErrLogGone         = errors.New("the log is gone, because its container, pod or node is")
+	ErrNodeGone        = fmt.Errorf("the node is gone: %w", ErrLogGone) // a case of it
 	ErrNotStarted      = errors.New("the container has not started")
 	ErrNodeUnreachable = errors.New("the node of the pod does not answer")
 )
@@ -30,6 +31,8 @@ func OfLog(err error) error {
 		return err
 	}
 	switch text := status.Status().Message; {
+	case apierrors.IsNotFound(err) && kind(status) == "nodes":
+		return fmt.Errorf("%w (%w)", ErrNodeGone, err)
 	case apierrors.IsNotFound(err), logGone.MatchString(text):
 		return fmt.Errorf("%w (%w)", ErrLogGone, err)
 	case notStarted.MatchString(text):
@@ -39,6 +42,13 @@ func OfLog(err error) error {
 	default:
 		return err
 	}
+}
+
+func kind(status apierrors.APIStatus) string {
+	if details := status.Status().Details; details != nil {
+		return details.Kind
+	}
+	return ""
 }
 
 // IsLogError reports whether the kubelet answered with an error in the place of a log, with status 200: it notices

@@ -78,7 +78,7 @@ func TestOpen(t *testing.T) {
 		"Unknown":      {"the kubelet has no such pod", "pod", "unknown", corev1.PodLogOptions{}, "", apierror.ErrLogGone},
 		"NoContainer":  {"the pod has no such container", "pod", "other", corev1.PodLogOptions{}, "", apierror.ErrLogGone},
 		"NoPod":        {"the pod is gone", "other", "says", corev1.PodLogOptions{}, "", apierror.ErrLogGone},
-		"NoNode":       {"the node is gone", "lost", "says", corev1.PodLogOptions{}, "", apierror.ErrLogGone},
+		"NoNode":       {"the node is gone", "lost", "says", corev1.PodLogOptions{}, "", apierror.ErrNodeGone},
 		"NotStarted":   {"the image is being pulled", "pod", "waits", corev1.PodLogOptions{}, "", apierror.ErrNotStarted},
 		"NotScheduled": {"the API server answers with no content", "new", "says", corev1.PodLogOptions{}, "", nil},
 		"Broken":       {"it may work again", "pod", "breaks", corev1.PodLogOptions{}, "", apierror.ErrNodeUnreachable},
