@@ -6,6 +6,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -30,6 +31,9 @@ type Request struct {
 	Trigger      *v1alpha1.Trigger
 	Environment  string // name of the Environment that is tested, the Trigger's or an ephemeral one
 	Notification *notification.Notification
+
+	// EphemeralUID is that of an ephemeral Environment, with which its runs are deleted; empty for others.
+	EphemeralUID types.UID
 
 	IdempotencyKey string // names the notification, and takes the place of an absent SHA; may be empty
 	RequestID      string // identifies the run where there is neither
@@ -62,6 +66,11 @@ func New(r Request) *v1alpha1.Suite {
 
 			TTLAfterFinished: r.Trigger.Spec.Retention.TTLAfterFinished,
 		},
+	}
+	if r.EphemeralUID != "" {
+		s.OwnerReferences = []metav1.OwnerReference{{
+			APIVersion: v1alpha1.GroupVersion.String(), Kind: "Environment", Name: r.Environment, UID: r.EphemeralUID,
+		}}
 	}
 	if r.IdempotencyKey != "" {
 		s.Annotations[annotationIdempotencyKey] = r.IdempotencyKey

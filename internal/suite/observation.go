@@ -35,6 +35,7 @@ type Observation struct {
 
 	KeepsResults bool               // the pods of the run have a directory for results
 	Collected    *results.Collected // what their pods say of these; nil where there is no such pod, or its tests have not begun
+	Unarchived   bool               // there is an object store, and the record of the finished run is not in it yet
 
 	// What the actions came to; each is unset until its action was done.
 	QueuePosition *int // RequestSlot: from 1; 0 where a slot is free
