@@ -2,6 +2,7 @@ package suite
 
 import (
 	"maps"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -25,6 +26,8 @@ func Rerun(s *v1alpha1.Suite, trigger types.UID, attempt int32, request string) 
 			Namespace:   s.Namespace,
 			Labels:      maps.Clone(s.Labels),
 			Annotations: map[string]string{AnnotationRequest: request},
+
+			OwnerReferences: slices.Clone(s.OwnerReferences),
 		},
 		Spec: *s.Spec.DeepCopy(),
 	}
