@@ -52,3 +52,7 @@ func DefaultLimits() Limits {
 // renewEvery is how exact the end of an ephemeral Environment is, so that a burst of notifications for one
 // deployment does not write it again and again. One that lives for less than ten minutes is renewed sooner.
 const renewEvery = time.Minute
+
+// maxListed bounds the ephemeral Environments that the API server is asked for if the cache does not have the one that
+// a request names. It may then lack one of a team with more, until the cache has it.
+const maxListed = 500

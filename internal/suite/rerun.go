@@ -37,3 +37,12 @@ func Rerun(s *v1alpha1.Suite, trigger types.UID, attempt int32, request string) 
 	again.Spec.Cancel = false
 	return again
 }
+
+// NewerDeployment is the newest run of the stream that was received after s and tests another deployment; nil if
+// there is none. Another attempt of s would supersede it, and its pipeline would get the result of the older commit.
+func NewerDeployment(s *v1alpha1.Suite, stream []*v1alpha1.Suite) *v1alpha1.Suite {
+	return newest(slices.DeleteFunc(slices.Clone(stream), func(other *v1alpha1.Suite) bool {
+		sha := s.Spec.Deployment.SHA
+		return Compare(other, s) <= 0 || siblings(other, s) || sha != "" && sha == other.Spec.Deployment.SHA
+	}))
+}
