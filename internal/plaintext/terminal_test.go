@@ -82,7 +82,9 @@ func FuzzCopyToTerminal(f *testing.F) {
 			t.Fatal(err)
 		}
 		rest := colours.ReplaceAllString(got.String(), "")
-		if strings.ContainsFunc(rest, func(r rune) bool { return r < ' ' && !strings.ContainsRune("\n\r\t", r) || '\x7f' <= r && r <= '\u009f' }) {
+		if strings.ContainsFunc(rest, func(r rune) bool {
+			return r < ' ' && !strings.ContainsRune("\n\r\t", r) || '\x7f' <= r && r <= '\u009f'
+		}) {
 			t.Errorf("%q became %q", text, got.String())
 		}
 	})
