@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/google/go-cmp/cmp"
@@ -28,6 +29,10 @@ func TestTypesAreDocumented(t *testing.T) {
 		"Notification": httpapi.Notification{}, "NotificationResult": httpapi.NotificationResult{}, "Result": httpapi.Result{},
 		"Environment": httpapi.Environment{}, "Explanation": httpapi.Explanation{}, "SignedURL": httpapi.SignedURL{},
 		"Problem": httpapi.Problem{}, "Greenlight": httpapi.Greenlight{}, "Bug": httpapi.Bug{},
+		"Run": httpapi.Run{}, "Runs": httpapi.Runs{}, "TestResults": httpapi.TestResults{}, "TestFailure": httpapi.TestFailure{},
+		"Artifacts": httpapi.Artifacts{}, "ArchiveState": httpapi.ArchiveState{}, "Artifact": httpapi.Artifact{},
+		"ArtifactList": httpapi.ArtifactList{}, "Termination": httpapi.Termination{},
+		"TerminationResult": httpapi.TerminationResult{}, "Terminated": httpapi.Terminated{},
 	} {
 		t.Run(name, func(t *testing.T) {
 			documented := documentedShape(schemas[name].Value)
@@ -97,6 +102,9 @@ func goShape(of reflect.Type, optional bool) shape {
 }
 
 func kindOf(of reflect.Type) string {
+	if of == reflect.TypeFor[time.Time]() {
+		return "string"
+	}
 	switch of.Kind() {
 	case reflect.Slice:
 		return "array of " + kindOf(of.Elem())
@@ -106,8 +114,10 @@ func kindOf(of reflect.Type) string {
 		return "object"
 	case reflect.Bool:
 		return "boolean"
-	case reflect.Int:
+	case reflect.Int, reflect.Int32, reflect.Int64:
 		return "integer"
+	case reflect.Float64:
+		return "number"
 	default:
 		return of.Kind().String()
 	}

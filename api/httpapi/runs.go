@@ -81,6 +81,9 @@ type ArchiveState struct {
 type Runs struct {
 	Runs []Run  `json:"runs"`
 	Next string `json:"next,omitempty"` // cursor of the next page; absent on the last
+
+	// ArchiveProblem is a sentence: why archived runs are missing from this page.
+	ArchiveProblem string `json:"archiveProblem,omitempty"`
 }
 
 // Artifact is one file.
@@ -95,4 +98,25 @@ type Artifact struct {
 type ArtifactList struct {
 	Artifacts []Artifact `json:"artifacts"`
 	Next      string     `json:"next,omitempty"`
+}
+
+// Termination names an ephemeral environment that is gone, by one of the members.
+type Termination struct {
+	DeploymentURL    string `json:"deploymentUrl,omitempty"`
+	EnvironmentID    string `json:"environmentId,omitempty"`    // UID
+	EnvironmentAlias string `json:"environmentAlias,omitempty"` // name
+}
+
+// TerminationResult answers a Termination.
+type TerminationResult struct {
+	EnvironmentID string       `json:"environmentId"` // that of the first result
+	Results       []Terminated `json:"results"`       // ordered by name
+}
+
+// Terminated is an Environment that is being deleted.
+type Terminated struct {
+	EnvironmentID    string   `json:"environmentId"`
+	EnvironmentAlias string   `json:"environmentAlias"`
+	Code             string   `json:"code"` // "terminated"
+	Runs             []string `json:"runs"` // that are being canceled, at most 100 of them
 }
