@@ -2,6 +2,7 @@ package plaintext
 
 import (
 	"bufio"
+	"errors"
 	"io"
 	"regexp"
 	"unicode"
@@ -29,7 +30,7 @@ func CopyToTerminal(terminal io.Writer, log io.Reader) error {
 		r, _, err := in.ReadRune()
 		if err != nil {
 			f.end()
-			if flushErr := out.Flush(); flushErr != nil || err == io.EOF {
+			if flushErr := out.Flush(); flushErr != nil || errors.Is(err, io.EOF) {
 				return flushErr
 			}
 			return err
