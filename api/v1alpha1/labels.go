@@ -23,4 +23,7 @@ const (
 
 	// AnnotationCanceledBy names who canceled a run; set it together with spec.cancel.
 	AnnotationCanceledBy = "postflight.dev/canceled-by"
+
+	// AnnotationTerminatedBy names who ended an ephemeral Environment before its time.
+	AnnotationTerminatedBy = "postflight.dev/terminated-by"
 )

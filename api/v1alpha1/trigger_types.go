@@ -262,6 +262,7 @@ type Inputs struct {
 	// +kubebuilder:validation:MaxItems=32
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=512
+	// +kubebuilder:validation:items:XValidation:rule="self.split('/')[0].lowerAscii() != 'postflight-runs'",message="paths must not start with postflight-runs, where Postflight keeps what runs leave behind"
 	Paths []string `json:"paths,omitempty"`
 
 	// directory in the pod, an absolute path. The variable RUN_INPUTS_DIR names it.
@@ -380,6 +381,7 @@ type Trigger struct {
 const (
 	defaultTimeout      = 30 * time.Minute
 	defaultStartTimeout = 15 * time.Minute
+	defaultEphemeralTTL = 7 * 24 * time.Hour // a pull request without a deployment for a week is finished
 )
 
 // RunTimeout is how long a run of the Trigger may take.
@@ -391,6 +393,11 @@ func (t *Trigger) StartTimeout() time.Duration {
 		return defaultStartTimeout
 	}
 	return positive(t.Spec.StartTimeout, defaultStartTimeout)
+}
+
+// EphemeralTTL is how long an ephemeral Environment outlives its last notification.
+func (t *Trigger) EphemeralTTL() time.Duration {
+	return positive(t.Spec.EphemeralEnvironmentTTL, defaultEphemeralTTL)
 }
 
 func positive(d *metav1.Duration, otherwise time.Duration) time.Duration {

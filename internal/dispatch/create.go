@@ -29,7 +29,7 @@ type suiteCreation struct {
 	existing *v1alpha1.Suite // has the name
 }
 
-// createOrGet creates the Suite, or returns the one that has its name.
+// createOrGet creates the Suite, or finds the one that has its name. It returns nil in a dry run that would create it.
 func (o *operation) createOrGet(ctx context.Context, t *v1alpha1.Trigger, desired *v1alpha1.Suite) (*v1alpha1.Suite, error) {
 	c := &suiteCreation{operation: o, trigger: t, desired: desired}
 	err := o.retrier.do(ctx, c.attempt)
@@ -53,7 +53,11 @@ func (c *suiteCreation) attempt(ctx context.Context) error {
 		c.refusal = c.reserve(ctx)
 	}
 	if c.refusal == nil && c.Mode != DryRun {
-		err := c.Writer.Create(ctx, c.desired.DeepCopy())
+		created := c.desired.DeepCopy()
+		err := c.Writer.Create(ctx, created)
+		if err == nil {
+			c.existing = created
+		}
 		if err == nil || retryable(err) {
 			return err
 		}

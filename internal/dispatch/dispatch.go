@@ -112,8 +112,9 @@ type operation struct {
 	Request
 	namespace  string
 	bounds     suiteBounds
-	serverTime time.Time // of the receipt
-	uniqueID   string    // by which this call, and no other, recognizes the Suites that it created
+	serverTime time.Time                // of the receipt
+	uniqueID   string                   // by which this call, and no other, recognizes the Suites that it created
+	ttls       map[string]time.Duration // of ephemeral Environments, by the name of the static one
 	retrier    *retrier
 }
 
@@ -138,6 +139,7 @@ func (d *Dispatcher) Dispatch(ctx context.Context, r Request) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	o.ttls = longestTTLs(triggers)
 	result := Result{Triggers: o.ensureSuites(ctx, triggers)}
 	if r.Mode == DryRun {
 		result.Explanations = o.explanations(ctx, triggers)
@@ -191,7 +193,7 @@ func (o *operation) dispatchTo(ctx context.Context, t *v1alpha1.Trigger) (result
 		err = o.checkVariables(t)
 	}
 	if err == nil {
-		result.SuiteID, result.Decision, err = o.ensureSuite(ctx, t, env.Name)
+		result.SuiteID, result.Decision, err = o.ensureSuite(ctx, t, env)
 	}
 	if err != nil {
 		result.Decision, result.Reason = o.explain(ctx, err)

@@ -3,7 +3,9 @@ package dispatch
 import (
 	"context"
 	"errors"
+	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -60,10 +62,10 @@ func (o *operation) findEnvironment(ctx context.Context, name string) (*v1alpha1
 
 // ensureEphemeral creates the Environment of the deployment URL, or prolongs its life.
 func (o *operation) ensureEphemeral(ctx context.Context, base *v1alpha1.Environment) (*v1alpha1.Environment, error) {
-	desired := suite.EphemeralEnvironment(base, o.Notification.DeploymentURL, o.serverTime.Add(o.Limits.EphemeralFor))
+	desired := suite.EphemeralEnvironment(base, o.Notification.DeploymentURL, o.serverTime.Add(o.ttls[base.Name]))
 	cached := &v1alpha1.Environment{}
 	err := o.Cache.Get(ctx, client.ObjectKeyFromObject(desired), cached)
-	if err == nil && current(cached, desired) {
+	if err == nil && o.current(cached, desired) {
 		return cached, nil
 	}
 	// A team that can have no more runs needs no more Environments for them.
@@ -104,16 +106,22 @@ func (o *operation) createOrRenew(ctx context.Context, desired *v1alpha1.Environ
 			"Delete that Environment, and send the notification again.", desired.Name)
 	case env.DeletionTimestamp != nil:
 		return nil, errEnvironmentTerminating
-	case current(env, desired):
+	case o.current(env, desired):
 		return env, nil
 	}
 	return o.renew(ctx, env, desired)
 }
 
-// renew sends no resource version: of two that renew at the same time, either end is right.
+// renew fails with a conflict, and is tried again, if another one renews at the same time: otherwise the earlier end
+// might win.
 func (o *operation) renew(ctx context.Context, env, desired *v1alpha1.Environment) (*v1alpha1.Environment, error) {
-	patch := client.MergeFrom(env.DeepCopy())
-	env.Spec = desired.Spec
+	patch := client.MergeFromWithOptions(env.DeepCopy(), client.MergeFromWithOptimisticLock{})
+	end := env.Spec.Ephemeral.ExpiresAt
+	env.Spec = *desired.Spec.DeepCopy()
+	if env.Spec.Ephemeral.ExpiresAt.Before(&end) {
+		env.Spec.Ephemeral.ExpiresAt = end
+	}
+	delete(env.Annotations, v1alpha1.AnnotationTerminatedBy)
 	if err := o.Writer.Patch(ctx, env, patch); err != nil {
 		return nil, vanished(err)
 	}
@@ -139,8 +147,23 @@ func sameEphemeral(env, desired *v1alpha1.Environment) bool {
 		metav1.GetControllerOf(env).UID == metav1.GetControllerOf(desired).UID
 }
 
-// current reports whether the Environment needs no renewal.
-func current(env, desired *v1alpha1.Environment) bool {
-	return sameEphemeral(env, desired) && env.DeletionTimestamp == nil &&
-		desired.Spec.Ephemeral.ExpiresAt.Sub(env.Spec.Ephemeral.ExpiresAt.Time) < renewEvery
+// current reports whether the Environment needs no renewal: it is like its static one, and lives long enough.
+func (o *operation) current(env, desired *v1alpha1.Environment) bool {
+	if !sameEphemeral(env, desired) || env.DeletionTimestamp != nil {
+		return false
+	}
+	wanted := *desired.Spec.DeepCopy()
+	wanted.Ephemeral = env.Spec.Ephemeral
+	late := desired.Spec.Ephemeral.ExpiresAt.Sub(env.Spec.Ephemeral.ExpiresAt.Time)
+	return late < min(renewEvery, desired.Spec.Ephemeral.ExpiresAt.Sub(o.serverTime)/10) && equality.Semantic.DeepEqual(env.Spec, wanted)
+}
+
+// longestTTLs says how long the ephemeral Environments of a notification live, by the name of the static one that
+// its Triggers share.
+func longestTTLs(triggers []*v1alpha1.Trigger) map[string]time.Duration {
+	ttls := map[string]time.Duration{}
+	for _, t := range triggers {
+		ttls[t.Spec.Environment] = max(ttls[t.Spec.Environment], t.EphemeralTTL())
+	}
+	return ttls
 }

@@ -3,11 +3,13 @@ package dispatch
 import (
 	"context"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
@@ -75,19 +77,21 @@ func TestEphemeralEnvironmentOfEachURL(t *testing.T) {
 
 func TestEphemeralEnvironmentIsRenewed(t *testing.T) {
 	cases := map[string]struct {
+		region string // of the base
 		after  time.Duration
 		writes int
 		end    time.Time
 	}{
-		"at once":      {time.Second, 0, noon.Add(week)},
-		"after a day":  {24 * time.Hour, 1, noon.Add(week + 24*time.Hour)},
-		"after a week": {week, 1, noon.Add(2 * week)},
+		"at once":             {"eu", time.Second, 0, noon.Add(week)},
+		"at once, if changed": {"changed", time.Second, 1, noon.Add(week + time.Second)},
+		"after a day":         {"changed", 24 * time.Hour, 1, noon.Add(week + 24*time.Hour)},
+		"after a week":        {"changed", week, 1, noon.Add(2 * week)},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			writes := 0
 			base := environmentNamed("staging")
-			base.Spec.Variables = v1alpha1.Variables{"REGION": "changed"}
+			base.Spec.Variables = v1alpha1.Variables{"REGION": tc.region}
 			h := start(t, setup{objects: []client.Object{team(namespace), base, trigger("smoke"), previewEnvironment(noon)},
 				faults: interceptor.Funcs{Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
 					writes++
@@ -99,10 +103,102 @@ func TestEphemeralEnvironmentIsRenewed(t *testing.T) {
 			if end := got.Spec.Ephemeral.ExpiresAt.Time; !end.Equal(tc.end.Truncate(time.Second)) || writes != tc.writes {
 				t.Errorf("ends %s after %d writes, want %s after %d", end, writes, tc.end, tc.writes)
 			}
-			if tc.writes > 0 && got.Spec.Variables["REGION"] != "changed" {
+			if got.Spec.Variables["REGION"] != tc.region {
 				t.Errorf("variables %v, want those of the base as they are now", got.Spec.Variables)
 			}
 		})
+	}
+}
+
+func ttl(d time.Duration) func(*v1alpha1.Trigger) {
+	return func(t *v1alpha1.Trigger) { t.Spec.EphemeralEnvironmentTTL = &metav1.Duration{Duration: d} }
+}
+
+func onBranch(name string) func(*v1alpha1.Trigger) {
+	return func(t *v1alpha1.Trigger) { t.Spec.Match.Branches = []string{name} }
+}
+
+// TestEphemeralEnvironmentTTL: the longest counts of the Triggers that match and share the Environment, and a later
+// shorter one shortens nothing.
+func TestEphemeralEnvironmentTTL(t *testing.T) {
+	elsewhere := func(t *v1alpha1.Trigger) { t.Spec.Environment = "production" }
+	h := start(t, setup{objects: acme(environmentNamed("production"), trigger("default", onBranch("week")),
+		trigger("day", ttl(24*time.Hour)), trigger("hour", ttl(time.Hour)), trigger("month", ttl(30*24*time.Hour), elsewhere))})
+	send := func(branch string) { h.notify(strings.Replace(preview, "{", `{"branch":"`+branch+`",`, 1)) }
+	cases := []struct {
+		reason string
+		after  time.Duration
+		branch string
+		want   time.Duration // after noon
+	}{
+		{"the day is longer than the hour", 0, "main", 24 * time.Hour},
+		{"the default is a week", time.Hour, "week", week + time.Hour},
+		{"a day is shorter than what is left", 2 * time.Hour, "main", week + time.Hour},
+	}
+	for _, tc := range cases {
+		h.clock.now = noon.Add(tc.after)
+		send(tc.branch)
+		got := h.environments()[previewEnvironment(noon).Name].Spec.Ephemeral.ExpiresAt
+		if want := noon.Add(tc.want).Truncate(time.Second); !got.Time.Equal(want) {
+			t.Errorf("%s: expires at %s, want %s", tc.reason, got, want)
+		}
+	}
+}
+
+// TestShortLivedEnvironmentIsRenewedInTime: each notification extends the time, also if that is a minute.
+func TestShortLivedEnvironmentIsRenewedInTime(t *testing.T) {
+	h := start(t, setup{objects: acme(trigger("smoke", ttl(time.Minute)))})
+	h.notify(preview)
+	h.clock.now = noon.Add(50 * time.Second)
+	h.notify(preview)
+	got := h.environments()[previewEnvironment(noon).Name].Spec.Ephemeral.ExpiresAt
+	if left := got.Sub(h.clock.now); left < 50*time.Second {
+		t.Errorf("%s left after a notification, want about a minute", left)
+	}
+}
+
+// TestConcurrentRenewals: the later end wins, in whatever order two replicas write.
+func TestConcurrentRenewals(t *testing.T) {
+	long := noon.Add(30 * 24 * time.Hour).Truncate(time.Second)
+	once := sync.Once{}
+	h := start(t, setup{objects: acme(trigger("smoke"), previewEnvironment(noon.Add(-time.Hour))),
+		faults: interceptor.Funcs{Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+			once.Do(func() {
+				other := &v1alpha1.Environment{}
+				if err := c.Get(ctx, client.ObjectKeyFromObject(o), other); err != nil {
+					t.Error(err)
+				}
+				other.Spec.Ephemeral.ExpiresAt = metav1.NewTime(long)
+				if err := c.Update(ctx, other); err != nil {
+					t.Error(err)
+				}
+			})
+			return c.Patch(ctx, o, p, opts...)
+		}}})
+	h.notify(preview)
+	if got := h.environments()[previewEnvironment(noon).Name].Spec.Ephemeral.ExpiresAt; !got.Time.Equal(long) {
+		t.Errorf("expires at %s, want %s as the other replica wrote", got, long)
+	}
+}
+
+// TestSuiteGoesWithItsEphemeralEnvironment: the garbage collector deletes it, and those of static ones stay.
+func TestSuiteGoesWithItsEphemeralEnvironment(t *testing.T) {
+	h := start(t, setup{objects: acme(trigger("smoke")), faults: interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+			o.SetUID(types.UID("uid-" + o.GetName()))
+			return c.Create(ctx, o, opts...)
+		}}})
+	h.notify(preview)
+	h.notify(`{"sha":"other"}`)
+	env := h.environments()[previewEnvironment(noon).Name]
+	for _, s := range h.suites() {
+		var want []metav1.OwnerReference
+		if s.Spec.Environment == env.Name {
+			want = []metav1.OwnerReference{{APIVersion: "postflight.dev/v1alpha1", Kind: "Environment", Name: env.Name, UID: env.UID}}
+		}
+		if diff := cmp.Diff(want, s.OwnerReferences); diff != "" {
+			t.Errorf("the Suite in %s: %s", s.Spec.Environment, diff)
+		}
 	}
 }
 

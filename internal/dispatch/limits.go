@@ -22,9 +22,6 @@ type Limits struct {
 	// TriggersAtOnce bounds the Suites that one notification creates at the same time, and
 	// SuiteBytesAtOnce the variables of these Suites, as JSON; one is created in any case.
 	TriggersAtOnce, SuiteBytesAtOnce int
-
-	// EphemeralFor is how long an ephemeral Environment lives after its last notification.
-	EphemeralFor time.Duration
 }
 
 // DefaultLimits are the limits of the HTTP contract, and those that follow from it.
@@ -49,11 +46,13 @@ func DefaultLimits() Limits {
 		TriggersAtOnce: 16,
 		// Usual notifications, with variables of up to 2 KiB, are not slowed down.
 		SuiteBytesAtOnce: 32 << 10,
-		// A pull request without a deployment for a week is finished.
-		EphemeralFor: 7 * 24 * time.Hour,
 	}
 }
 
 // renewEvery is how exact the end of an ephemeral Environment is, so that a burst of notifications for one
-// deployment does not write it again and again.
+// deployment does not write it again and again. One that lives for less than ten minutes is renewed sooner.
 const renewEvery = time.Minute
+
+// maxListed bounds the ephemeral Environments that the API server is asked for if the cache does not have the one that
+// a request names. It may then lack one of a team with more, until the cache has it.
+const maxListed = 500

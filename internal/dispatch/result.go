@@ -42,7 +42,7 @@ func newResult(t *v1alpha1.Trigger) TriggerResult {
 	return TriggerResult{Trigger: t.Name, Environment: &v1alpha1.Environment{ObjectMeta: metav1.ObjectMeta{Name: t.Spec.Environment}}}
 }
 
-// Error says why a notification failed as a whole.
+// Error says why a notification failed as a whole, or why a command did.
 type Error struct {
 	Kind    ErrorKind
 	Message string // a sentence for the sender
@@ -57,6 +57,16 @@ const (
 	Overloaded    ErrorKind = "overloaded"  // send the notification again
 	Unavailable   ErrorKind = "unavailable" // the same, when the API server is back
 	NamespaceGone ErrorKind = "namespace_gone"
+)
+
+// The kinds of errors of commands only.
+const (
+	Rejected            ErrorKind = "rejected" // the message says why
+	RunNotFound         ErrorKind = "run_not_found"
+	RunFinished         ErrorKind = "run_finished"
+	RunUnfinished       ErrorKind = "run_unfinished"
+	EnvironmentNotFound ErrorKind = "environment_not_found"
+	EnvironmentStatic   ErrorKind = "environment_static"
 )
 
 func (e *Error) Error() string {
@@ -93,14 +103,18 @@ func (r Result) Has(d Decision) bool {
 
 // unknown says why it is not known whether there is a run, and what happens if the notification is sent again.
 func (o *operation) unknown() string {
-	why := fmt.Sprintf("The API server of the cluster did not answer within %s", o.Budget)
-	if o.retrier.turnedAway.Load() {
-		why = "The API server of the cluster is away, and as many notifications wait for it as this server allows, " +
-			"or as many of this team as leave room for others"
-	}
 	again := "Send the notification again; with a sha or an Idempotency-Key, a run that exists would not be created twice."
 	if o.Notification.SHA != "" || o.IdempotencyKey != "" {
 		again = "Send the notification again: a run that exists is not created twice."
 	}
-	return why + ", so it is not known whether a run was created. " + again
+	return o.whyUnknown() + ", so it is not known whether a run was created. " + again
+}
+
+// whyUnknown begins a sentence.
+func (o *operation) whyUnknown() string {
+	if o.retrier.turnedAway.Load() {
+		return "The API server of the cluster is away, and as many requests wait for it as this server allows, " +
+			"or as many of this team as leave room for others"
+	}
+	return fmt.Sprintf("The API server of the cluster did not answer within %s", o.Budget)
 }

@@ -92,5 +92,6 @@ func (r *retrier) pause(n int, err error) time.Duration {
 // retryable reports whether the same call may succeed later.
 func retryable(err error) bool {
 	_, rejected := errors.AsType[rejectedError](err)
-	return !rejected && !errors.Is(err, errNamespaceGone) && apierror.Retryable(err)
+	_, final := errors.AsType[*Error](err)
+	return !rejected && !final && !errors.Is(err, errNamespaceGone) && apierror.Retryable(err)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -16,13 +17,13 @@ import (
 // That the name is taken does not prove a duplicate. The Suite may be this call's own, created by an attempt
 // whose answer was lost; then this call created it. It may be something else of that name. Or it may be an
 // attempt without a result, or one that the Trigger's policy repeats.
-func (o *operation) ensureSuite(ctx context.Context, t *v1alpha1.Trigger, environment string) (string, Decision, error) {
-	attempt, err := o.firstAttempt(ctx, t, environment)
+func (o *operation) ensureSuite(ctx context.Context, t *v1alpha1.Trigger, env *v1alpha1.Environment) (string, Decision, error) {
+	attempt, err := o.firstAttempt(ctx, t, env.Name)
 	if err != nil {
 		return "", "", err
 	}
 	for ; attempt <= v1alpha1.MaxAttempt; attempt++ {
-		desired := o.desired(t, environment, attempt)
+		desired := o.desired(t, env, attempt)
 		existing, err := o.createOrGet(ctx, t, desired)
 		if err != nil {
 			return "", "", err
@@ -46,10 +47,15 @@ func (o *operation) ensureSuite(ctx context.Context, t *v1alpha1.Trigger, enviro
 		"Delete its Suites, and send the notification again.", v1alpha1.MaxAttempt)
 }
 
-func (o *operation) desired(t *v1alpha1.Trigger, environment string, attempt int32) *v1alpha1.Suite {
+func (o *operation) desired(t *v1alpha1.Trigger, env *v1alpha1.Environment, attempt int32) *v1alpha1.Suite {
+	ephemeral := types.UID("")
+	if env.Spec.Ephemeral != nil {
+		ephemeral = env.UID
+	}
 	return suite.New(suite.Request{
 		Trigger:        t,
-		Environment:    environment,
+		Environment:    env.Name,
+		EphemeralUID:   ephemeral,
 		Notification:   o.Notification,
 		IdempotencyKey: o.IdempotencyKey,
 		RequestID:      o.uniqueID,

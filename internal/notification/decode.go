@@ -70,20 +70,6 @@ func (d *decoder) member(name string) error {
 	}
 }
 
-// checked reads a string into a field, in the form that the check returns. The empty string means absent.
-func (d *decoder) checked(field *string, check check) error {
-	value, err := d.text()
-	if err != nil || value == "" {
-		return err
-	}
-	value, reason := check(value)
-	if reason != "" {
-		return d.invalid(reason)
-	}
-	*field = value
-	return nil
-}
-
 func (d *decoder) hostingService() error {
 	name := string(d.n.HostingService)
 	if err := d.checked(&name, hostingService); err != nil {

@@ -61,6 +61,20 @@ func (r *reader) text() (string, error) {
 	return value.String(), nil
 }
 
+// checked reads a string into a field, in the form that the check returns. The empty string means absent.
+func (r *reader) checked(field *string, check check) error {
+	value, err := r.text()
+	if err != nil || value == "" {
+		return err
+	}
+	value, reason := check(value)
+	if reason != "" {
+		return r.invalid(reason)
+	}
+	*field = value
+	return nil
+}
+
 // boolean reads true or false, or false for null.
 func (r *reader) boolean() (bool, error) {
 	value, err := r.scalar("true or false", jsontext.KindTrue, jsontext.KindFalse)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -31,8 +32,9 @@ type Request struct {
 	Environment  string // name of the Environment that is tested, the Trigger's or an ephemeral one
 	Notification *notification.Notification
 
-	IdempotencyKey string // names the notification, and takes the place of an absent SHA; may be empty
-	RequestID      string // identifies the run where there is neither
+	EphemeralUID   types.UID // of an ephemeral Environment, with which the run goes; else empty
+	IdempotencyKey string    // names the notification, and takes the place of an absent SHA; may be empty
+	RequestID      string    // identifies the run where there is neither
 	ReceivedAt     time.Time
 	Attempt        int32 // from 1
 }
@@ -49,6 +51,8 @@ func New(r Request) *v1alpha1.Suite {
 			Namespace:   r.Trigger.Namespace,
 			Labels:      r.labels(),
 			Annotations: map[string]string{AnnotationRequest: r.RequestID},
+
+			OwnerReferences: r.ownerReferences(),
 		},
 		Spec: v1alpha1.SuiteSpec{
 			Trigger:      v1alpha1.TriggerReference{Name: r.Trigger.Name, UID: r.Trigger.UID},
@@ -117,6 +121,15 @@ func (r Request) labels() map[string]string {
 		labels[v1alpha1.LabelShortSHA] = short
 	}
 	return labels
+}
+
+func (r Request) ownerReferences() []metav1.OwnerReference {
+	if r.EphemeralUID == "" {
+		return nil
+	}
+	return []metav1.OwnerReference{
+		{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Environment", Name: r.Environment, UID: r.EphemeralUID},
+	}
 }
 
 func deployment(n *notification.Notification) v1alpha1.Deployment {

@@ -2,6 +2,7 @@ package suite
 
 import (
 	"maps"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -25,6 +26,8 @@ func Rerun(s *v1alpha1.Suite, trigger types.UID, attempt int32, request string) 
 			Namespace:   s.Namespace,
 			Labels:      maps.Clone(s.Labels),
 			Annotations: map[string]string{AnnotationRequest: request},
+
+			OwnerReferences: slices.Clone(s.OwnerReferences),
 		},
 		Spec: *s.Spec.DeepCopy(),
 	}
@@ -33,4 +36,13 @@ func Rerun(s *v1alpha1.Suite, trigger types.UID, attempt int32, request string) 
 	again.Spec.ReceivedAt = nil
 	again.Spec.Cancel = false
 	return again
+}
+
+// NewerDeployment is the newest run of the stream that was received after s and tests another deployment; nil if
+// there is none. Another attempt of s would supersede it, and its pipeline would get the result of the older commit.
+func NewerDeployment(s *v1alpha1.Suite, stream []*v1alpha1.Suite) *v1alpha1.Suite {
+	return newest(slices.DeleteFunc(slices.Clone(stream), func(other *v1alpha1.Suite) bool {
+		sha := s.Spec.Deployment.SHA
+		return Compare(other, s) <= 0 || siblings(other, s) || sha != "" && sha == other.Spec.Deployment.SHA
+	}))
 }
