@@ -10,6 +10,8 @@ import (
 	"k8s.io/utils/keymutex"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/internal/job"
 )
 
 // Config is what the reconcilers need besides a manager.
@@ -17,6 +19,7 @@ type Config struct {
 	Clock      clock.PassiveClock
 	Registerer prometheus.Registerer
 	Inputs     InputsConfig
+	Collector  *job.Collector // nil: no store is configured
 
 	// PodGoneAfter is how long after its grace period a pod that has not stopped counts as lost;
 	// 0 means DefaultPodGoneAfter.
@@ -48,6 +51,7 @@ func Setup(mgr ctrl.Manager, config Config) error {
 			Metrics:  metrics,
 			Inputs:   config.Inputs,
 
+			Collector:    config.Collector,
 			PodGoneAfter: cmp.Or(config.PodGoneAfter, DefaultPodGoneAfter),
 			queues:       keymutex.NewHashed(queueLocks),
 			warnings:     newWarnings(mgr.GetAPIReader(), config.Clock),

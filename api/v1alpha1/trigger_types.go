@@ -262,6 +262,7 @@ type Inputs struct {
 	// +kubebuilder:validation:MaxItems=32
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=512
+	// +kubebuilder:validation:items:XValidation:rule="self.split('/')[0].lowerAscii() != 'postflight-runs'",message="paths must not start with postflight-runs, where Postflight keeps what runs leave behind"
 	Paths []string `json:"paths,omitempty"`
 
 	// directory in the pod, an absolute path. The variable RUN_INPUTS_DIR names it.

@@ -20,8 +20,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/auth"
 	"github.com/postflight-dev/postflight/internal/dispatch"
 	"github.com/postflight-dev/postflight/internal/endpoint"
-	"github.com/postflight-dev/postflight/internal/inputs"
 	"github.com/postflight-dev/postflight/internal/match"
+	"github.com/postflight-dev/postflight/internal/objectstore"
 	"github.com/postflight-dev/postflight/internal/serve"
 )
 
@@ -30,7 +30,7 @@ func drainTimeout(o options) time.Duration { return o.holdBudget + 5*time.Second
 
 // setupHTTP adds the HTTP API, which every replica serves.
 func setupHTTP(
-	ctx context.Context, mgr ctrl.Manager, o options, store *inputs.Store, probe *auth.APIServerProbe, in surroundings, ready checks,
+	ctx context.Context, mgr ctrl.Manager, o options, bucket *objectstore.Bucket, probe *auth.APIServerProbe, in surroundings, ready checks,
 ) (*serve.Server, error) {
 	authenticate, err := setupAuth(mgr, probe, serverClock{in.clock, probe})
 	if err != nil {
@@ -47,7 +47,7 @@ func setupHTTP(
 		Authenticate:  authenticate,
 		Authenticated: serve.Authenticated,
 		Clock:         in.clock,
-		Uploads:       uploads(store),
+		Uploads:       uploads(bucket),
 		PublicURL:     o.publicURL,
 		Limits:        endpoint.DefaultLimits(),
 		Registerer:    in.metrics,

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/postflight-dev/postflight/internal/inputs"
+	"github.com/postflight-dev/postflight/internal/objectstore"
 	"github.com/postflight-dev/postflight/test/apiserver"
 )
 
@@ -53,7 +53,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 	o := options{
 		kubeconfig: apiserver.Kubeconfig(t, apiserver.New(t).Config), bindAddress: freeAddress(t), metricsAddress: "0", probeAddress: freeAddress(t),
 		leaderElectionNamespace: "default", holdBudget: 45 * time.Second,
-		store: storeOptions{image: "none", Options: inputs.Options{
+		store: storeOptions{image: "none", Options: objectstore.Options{
 			Endpoint: "http://" + freeAddress(t), Region: "r", Bucket: "b", UploadLifetime: time.Minute,
 		}},
 	}

@@ -58,11 +58,11 @@ func runIn(ctx context.Context, o options, in surroundings) error {
 		return fmt.Errorf("create the manager: %w", err)
 	}
 	ready := checks{}
-	store, err := setupStore(mgr, o.store, in.metrics, ready)
+	bucket, err := setupStore(mgr, o.store, in.metrics, ready)
 	if err != nil {
 		return err
 	}
-	runInputs, err := runInputs(ctx, mgr, store, o)
+	runInputs, err := runInputs(ctx, mgr, bucket, o)
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func runIn(ctx context.Context, o options, in surroundings) error {
 	if err != nil {
 		return err
 	}
-	server, err := setupHTTP(ctx, mgr, o, store, probe, in, ready)
+	server, err := setupHTTP(ctx, mgr, o, bucket, probe, in, ready)
 	if err != nil {
 		return err
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/dispatch"
 	"github.com/postflight-dev/postflight/internal/endpoint"
 	"github.com/postflight-dev/postflight/internal/inputs"
+	"github.com/postflight-dev/postflight/internal/objectstore"
 )
 
 const benchKey = "pf_37ba68a27f5fbbcfc4b6f395a83ac46aefd32121"
@@ -70,7 +71,7 @@ func BenchmarkSign(b *testing.B) {
 	b.Setenv("AWS_ACCESS_KEY_ID", "AKIAIOSFODNN7EXAMPLE")
 	b.Setenv("AWS_SECRET_ACCESS_KEY", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY")
 	address, connections := store(b)
-	uploads, err := inputs.New(inputs.Options{Endpoint: address, Region: "us-east-1", Bucket: "postflight", PathStyle: true, UploadLifetime: inputs.DefaultUploadLifetime})
+	bucket, err := objectstore.New(objectstore.Options{Endpoint: address, Region: "us-east-1", Bucket: "postflight", PathStyle: true, UploadLifetime: objectstore.DefaultUploadLifetime})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -78,7 +79,7 @@ func BenchmarkSign(b *testing.B) {
 		Reader: oneTeam{}, Staleness: func() time.Duration { return 0 }, Used: func(*v1alpha1.APIKey) {}, Clock: clock.RealClock{},
 	}}
 	api, err := endpoint.New(endpoint.Config{
-		Dispatcher: &dispatch.Dispatcher{}, Cache: oneTeam{}, Live: oneTeam{}, Limits: endpoint.DefaultLimits(), Uploads: uploads,
+		Dispatcher: &dispatch.Dispatcher{}, Cache: oneTeam{}, Live: oneTeam{}, Limits: endpoint.DefaultLimits(), Uploads: &inputs.Store{Bucket: bucket},
 		Authenticate: func(r *http.Request) (endpoint.Principal, error) {
 			p, err := authenticator.Authenticate(r.Context(), r)
 			return endpoint.Principal(p), err

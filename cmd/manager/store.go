@@ -18,19 +18,20 @@ import (
 	"github.com/postflight-dev/postflight/controllers"
 	"github.com/postflight-dev/postflight/internal/endpoint"
 	"github.com/postflight-dev/postflight/internal/inputs"
+	"github.com/postflight-dev/postflight/internal/objectstore"
 )
 
-// storeOptions are the flags of the store of run inputs. Each defaults to a variable, so that one Secret or
+// storeOptions are the flags of the object store. Each defaults to a variable, so that one Secret or
 // ConfigMap can configure a Deployment.
 type storeOptions struct {
-	inputs.Options
+	objectstore.Options
 	caFile       string
 	createBucket bool
 	image        string
 }
 
 func (o *storeOptions) addFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.Endpoint, "store-endpoint", os.Getenv("POSTFLIGHT_STORE_ENDPOINT"), "URL of the S3-compatible store of run inputs, for the manager and pods; default: $POSTFLIGHT_STORE_ENDPOINT")
+	f.StringVar(&o.Endpoint, "store-endpoint", os.Getenv("POSTFLIGHT_STORE_ENDPOINT"), "URL of the S3-compatible object store, for the manager and pods; default: $POSTFLIGHT_STORE_ENDPOINT")
 	f.StringVar(&o.PublicEndpoint, "store-public-endpoint", os.Getenv("POSTFLIGHT_STORE_PUBLIC_ENDPOINT"), "its URL for CI; default: $POSTFLIGHT_STORE_PUBLIC_ENDPOINT, or --store-endpoint")
 	f.StringVar(&o.Region, "store-region", cmp.Or(os.Getenv("POSTFLIGHT_STORE_REGION"), "us-east-1"), "its region, a part of every signature; default: $POSTFLIGHT_STORE_REGION")
 	f.StringVar(&o.Bucket, "store-bucket", os.Getenv("POSTFLIGHT_STORE_BUCKET"), "its bucket; default: $POSTFLIGHT_STORE_BUCKET")
@@ -38,7 +39,7 @@ func (o *storeOptions) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.caFile, "store-ca-file", os.Getenv("POSTFLIGHT_STORE_CA_FILE"), "PEM of the certificate authority of its TLS, for the manager and for pods; default: $POSTFLIGHT_STORE_CA_FILE, or those of the system")
 	f.StringVar(&o.CredentialsPath, "store-credentials", os.Getenv("POSTFLIGHT_STORE_CREDENTIALS"), "file like ~/.aws/credentials, or folder with files AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, such as a mounted Secret; read again when it changes; default: $POSTFLIGHT_STORE_CREDENTIALS, or variables of these names, or the cloud's own source")
 	f.BoolVar(&o.createBucket, "store-create-bucket", boolVariable("POSTFLIGHT_STORE_CREATE_BUCKET", false), "create the bucket if it does not exist; default: $POSTFLIGHT_STORE_CREATE_BUCKET")
-	f.DurationVar(&o.UploadLifetime, "signed-url-lifetime", inputs.DefaultUploadLifetime, "how long a URL to upload to is valid, from 1s to 168h")
+	f.DurationVar(&o.UploadLifetime, "signed-url-lifetime", objectstore.DefaultUploadLifetime, "how long a URL to upload to is valid, from 1s to 168h")
 	f.StringVar(&o.image, "image", os.Getenv("POSTFLIGHT_IMAGE"), "image of Postflight that downloads run inputs in pods; default: $POSTFLIGHT_IMAGE, or that of the manager's own pod")
 }
 
@@ -76,38 +77,38 @@ func (o *storeOptions) validate() error {
 }
 
 // setupStore returns nil if no store is configured.
-func setupStore(mgr ctrl.Manager, o storeOptions, metrics prometheus.Registerer, ready checks) (*inputs.Store, error) {
+func setupStore(mgr ctrl.Manager, o storeOptions, metrics prometheus.Registerer, ready checks) (*objectstore.Bucket, error) {
 	if !o.configured() {
 		return nil, nil
 	}
-	store, err := inputs.New(o.Options)
+	bucket, err := objectstore.New(o.Options)
 	if err != nil {
-		return nil, fmt.Errorf("set up the store of run inputs: %w", err)
+		return nil, fmt.Errorf("set up the object store: %w", err)
 	}
-	ready["store"] = store.Ready
-	return store, errors.Join(
-		store.Register(metrics),
-		mgr.Add(&inputs.Watcher{Store: store, CreateBucket: o.createBucket}),
+	ready["store"] = bucket.Ready
+	return bucket, errors.Join(
+		bucket.Register(metrics),
+		mgr.Add(&objectstore.Watcher{Bucket: bucket, CreateBucket: o.createBucket}),
 	)
 }
 
-// uploads and runInputs keep a nil *inputs.Store from becoming an interface that is not nil.
-func uploads(store *inputs.Store) endpoint.Uploads {
-	if store == nil {
+// uploads is nil without a store.
+func uploads(bucket *objectstore.Bucket) endpoint.Uploads {
+	if bucket == nil {
 		return nil
 	}
-	return store
+	return &inputs.Store{Bucket: bucket}
 }
 
-func runInputs(ctx context.Context, mgr ctrl.Manager, store *inputs.Store, o options) (controllers.InputsConfig, error) {
-	if store == nil {
+func runInputs(ctx context.Context, mgr ctrl.Manager, bucket *objectstore.Bucket, o options) (controllers.InputsConfig, error) {
+	if bucket == nil {
 		return controllers.InputsConfig{}, nil
 	}
 	image, err := o.store.image, error(nil)
 	if image == "" {
 		image, err = ownImage(ctx, mgr.GetAPIReader(), o)
 	}
-	return controllers.InputsConfig{Store: store, Image: image, CA: string(o.store.CA)}, err
+	return controllers.InputsConfig{Store: &inputs.Store{Bucket: bucket}, Image: image, CA: string(o.store.CA)}, err
 }
 
 // ownImage is the image of the manager's own pod, so that an overlay that changes the Deployment's image need not

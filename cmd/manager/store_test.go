@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/postflight-dev/postflight/internal/inputs"
+	"github.com/postflight-dev/postflight/internal/objectstore"
 )
 
 // TestRoots runs itself as in the image, where no file holds certificates.
@@ -40,7 +40,7 @@ func TestStoreCAFile(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			o := storeOptions{Options: inputs.Options{Endpoint: "https://s3.example.com", Bucket: "inputs"}, caFile: tc.file}
+			o := storeOptions{Options: objectstore.Options{Endpoint: "https://s3.example.com", Bucket: "inputs"}, caFile: tc.file}
 			if err := o.validate(); err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("%s: got %v, want %q", tc.reason, err, tc.want)
 			}

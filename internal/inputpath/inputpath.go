@@ -15,6 +15,10 @@ import (
 // accepts.
 const MaxBytes = 512
 
+// Reserved is the first segment below the team's id of what runs leave behind. No input has such a path, in any case
+// of its letters, because some stores keep objects as files and ignore the case of their names.
+const Reserved = "postflight-runs"
+
 // maxName is the longest file name that file systems accept, in bytes.
 const maxName = 255
 
@@ -24,7 +28,7 @@ var extensions = []string{".apk", ".aab", ".deb", ".ipa", ".zip", ".csv", ".pdf"
 // Extensions is a list for messages of those that may be uploaded: ".apk, .aab, ...".
 func Extensions() string { return strings.Join(extensions, ", ") }
 
-// Check validates the path of a file. Its error completes a sentence that starts with the path.
+// Check validates the path of any file, of an input or of what a run left behind. Its error completes a sentence that starts with the path.
 func Check(path string) error {
 	switch {
 	case path == "":
@@ -51,10 +55,20 @@ func Check(path string) error {
 	return nil
 }
 
-// CheckUpload validates a path to upload to: as Check, and it must have a name with an accepted extension, in
-// any case.
-func CheckUpload(path string) error {
+// checkInput validates the path of an input: as Check, and it must not lead to what runs left behind.
+func checkInput(path string) error {
 	if err := Check(path); err != nil {
+		return err
+	}
+	if first, _, _ := strings.Cut(path, "/"); strings.EqualFold(first, Reserved) {
+		return fmt.Errorf("must not start with %q, where Postflight keeps what runs leave behind", Reserved)
+	}
+	return nil
+}
+
+// CheckUpload validates a path to upload to: that of an input, with a name that has an accepted extension, in any case.
+func CheckUpload(path string) error {
+	if err := checkInput(path); err != nil {
 		return err
 	}
 	name := path[strings.LastIndexByte(path, '/')+1:]
@@ -74,7 +88,7 @@ func equalASCII(a, b string) bool { return len(a) == len(b) && strings.EqualFold
 
 // CheckFile validates a path to download to, in a pod.
 func CheckFile(path string) error {
-	if err := Check(path); err != nil {
+	if err := checkInput(path); err != nil {
 		return err
 	}
 	for segment := range strings.SplitSeq(path, "/") {
@@ -85,13 +99,13 @@ func CheckFile(path string) error {
 	return nil
 }
 
-// Key is the key of a team's file in the store. It always starts with the team's own prefix. An invalid team or
-// path is an error.
+// Key is the key of an input in the store. It always starts with the team's own prefix, and is never one of what runs
+// left behind. An invalid team or path is an error.
 func Key(team, path string) (string, error) {
 	if team == "" || team == "." || team == ".." || strings.ContainsAny(team, `/\`) {
 		return "", fmt.Errorf("the team id %q cannot be a prefix in the store", team)
 	}
-	if err := Check(path); err != nil {
+	if err := checkInput(path); err != nil {
 		return "", fmt.Errorf("the path %w", err)
 	}
 	return team + "/" + path, nil

@@ -49,6 +49,10 @@ func TestGoodUploads(t *testing.T) {
 		"FolderLikeDots":   "..a/b../c.apk",
 		"Colon":            "c:/app.apk",
 		"ExtensionFolder":  "app.apk/inner.csv",
+		"LikeReserved":     "postflight-runs2/app.apk",
+		"ReservedAsName":   "postflight-runs.apk",
+		"ReservedInside":   "x/postflight-runs/app.apk",
+		"ReservedEncoded":  "postflight%2druns/app.apk", // an object key is not decoded
 		"LongestInBytes":   strings.Repeat("a", 508) + ".apk",
 		"LongestInFolders": strings.Repeat("abc/", 126) + "abc.apk",
 	} {
@@ -84,6 +88,13 @@ func TestResolve(t *testing.T) {
 		"TraversalFirst":     {reason: "Out of the own prefix.", value: "../other/app.apk", bad: true},
 		"Absolute":           {reason: "A path in the pod is no location.", value: "/etc/passwd", bad: true},
 		"URL":                {reason: "A URL is no location.", value: "https://example.com/app.apk", bad: true},
+		"Archive":            {reason: "What runs leave behind is no input.", value: "demo/postflight-runs/x.apk", bad: true},
+		"ArchiveItself":      {reason: "What runs leave behind is no input.", value: "postflight-runs", bad: true},
+		"ArchiveByPath":      {reason: "What runs leave behind is no input.", value: "postflight-runs/x.apk", bad: true},
+		"ArchiveInOtherCase": {reason: "Some stores ignore the case.", value: "demo/POSTFLIGHT-runs/x.apk", bad: true},
+		"ArchiveAfterDot":    {reason: "A dot is no segment.", value: "demo/./postflight-runs/x.apk", bad: true},
+		"FolderLikeArchive":  {reason: "It is a folder in a folder of this team.", value: "demo/demo/postflight-runs/x.apk", want: "demo/postflight-runs/x.apk"},
+		"ArchiveOfOtherTeam": {reason: "It is a folder in a folder of this team.", value: "other/postflight-runs/x.apk", want: "other/postflight-runs/x.apk"},
 		"LongName":           {reason: "No file system takes it.", value: strings.Repeat("a", 256), bad: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -95,8 +106,8 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// FuzzKey: every key is below the prefix of the team, also for a store or a proxy that cleans paths, and values
-// resolve to such keys only.
+// FuzzKey: every key is below the prefix of the team, also for a store or a proxy that cleans paths, and never in the
+// archive. Values resolve to such keys only.
 func FuzzKey(f *testing.F) {
 	for _, p := range inputpathtest.BadUploads {
 		f.Add("demo", p)
@@ -114,6 +125,9 @@ func FuzzKey(f *testing.F) {
 		}
 		if key, err := inputpath.Key(team, p); err == nil {
 			inside(key)
+			if strings.HasPrefix(strings.ToLower(key), strings.ToLower(team)+"/postflight-runs/") {
+				t.Fatalf("key %q is one of the archive", key)
+			}
 		}
 		resolved, err := inputpath.Resolve(team, p)
 		if err != nil {

@@ -15,47 +15,19 @@ import (
 	"github.com/postflight-dev/postflight/internal/fetch"
 	"github.com/postflight-dev/postflight/internal/inputs"
 	"github.com/postflight-dev/postflight/internal/job"
+	"github.com/postflight-dev/postflight/test/stores"
 )
 
 // TestConformance signs, looks up and fetches files with two independent implementations of S3.
 func TestConformance(t *testing.T) {
-	for name, start := range map[string]func(*testing.T) server{"Rclone": startRclone, "Ceph": startCeph} {
-		t.Run(name, func(t *testing.T) {
-			t.Setenv("AWS_ACCESS_KEY_ID", accessKey)
-			t.Setenv("AWS_SECRET_ACCESS_KEY", secretKey)
-			s := start(t)
-			store := open(t, s, time.Minute)
-			watch(t, store)
-			t.Run("RoundTrip", func(t *testing.T) { roundTrip(t, store) })
-			t.Run("Refused", func(t *testing.T) { refused(t, s, store) })
-			t.Run("Missing", func(t *testing.T) { missing(t, store) })
-			t.Run("Replaced", func(t *testing.T) { replaced(t, store) })
-			t.Run("Stream", func(t *testing.T) { stream(t, s.name, store) })
-		})
-	}
-}
-
-func open(t *testing.T, s server, lifetime time.Duration) *inputs.Store {
-	t.Helper()
-	store, err := inputs.New(inputs.Options{Endpoint: s.address, Region: "us-east-1", Bucket: "postflight", PathStyle: true, UploadLifetime: lifetime})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return store
-}
-
-// watch creates the bucket, and waits until the store is ready.
-func watch(t *testing.T, store *inputs.Store) {
-	t.Helper()
-	go (&inputs.Watcher{Store: store, CreateBucket: true}).Start(t.Context())
-	alone, _ := http.NewRequest(http.MethodGet, "/store", nil)
-	var err error
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
-		if err = store.Ready(alone); err == nil {
-			return
-		}
-	}
-	t.Fatal(err)
+	stores.Each(t, func(t *testing.T, s stores.Server) {
+		store := &inputs.Store{Bucket: s.Bucket(t)}
+		t.Run("RoundTrip", func(t *testing.T) { roundTrip(t, store) })
+		t.Run("Refused", func(t *testing.T) { refused(t, s, store) })
+		t.Run("Missing", func(t *testing.T) { missing(t, store) })
+		t.Run("Replaced", func(t *testing.T) { replaced(t, store) })
+		t.Run("Stream", func(t *testing.T) { stream(t, s.Name, store) })
+	})
 }
 
 func put(t *testing.T, url, contentType string, body io.Reader, size int64) int {
@@ -137,7 +109,7 @@ func roundTrip(t *testing.T, store *inputs.Store) {
 }
 
 // refused: a URL is valid for one key, method and content type, and until it expires.
-func refused(t *testing.T, s server, store *inputs.Store) {
+func refused(t *testing.T, s stores.Server, store *inputs.Store) {
 	signed, err := store.SignUpload(t.Context(), "demo", "refused.apk")
 	if err != nil {
 		t.Fatal(err)
@@ -167,13 +139,15 @@ func refused(t *testing.T, s server, store *inputs.Store) {
 		}
 	})
 	t.Run("Expired", func(t *testing.T) {
-		short, err := open(t, s, time.Second).SignUpload(t.Context(), "demo", "refused.apk")
+		brief := s.Options()
+		brief.UploadLifetime = time.Second
+		short, err := (&inputs.Store{Bucket: stores.Open(t, brief)}).SignUpload(t.Context(), "demo", "refused.apk")
 		if err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(3 * time.Second)
-		if code := put(t, short, octets, strings.NewReader("x"), 1); code != s.expired {
-			t.Errorf("%d, want %d", code, s.expired)
+		if code := put(t, short, octets, strings.NewReader("x"), 1); code != s.Expired {
+			t.Errorf("%d, want %d", code, s.Expired)
 		}
 	})
 	if _, _, err := store.Stat(t.Context(), "demo", "refused.apk"); !errors.Is(err, fs.ErrNotExist) {

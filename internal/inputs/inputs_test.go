@@ -1,89 +1,34 @@
 package inputs_test
 
 import (
-	"context"
-	"fmt"
-	"net"
-	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/testutil"
-
 	"github.com/postflight-dev/postflight/internal/inputpath"
 	"github.com/postflight-dev/postflight/internal/inputpath/inputpathtest"
 	"github.com/postflight-dev/postflight/internal/inputs"
+	"github.com/postflight-dev/postflight/internal/objectstore"
+	"github.com/postflight-dev/postflight/test/stores"
 )
 
-func good() inputs.Options {
-	return inputs.Options{
+func good() objectstore.Options {
+	return objectstore.Options{
 		Endpoint: "http://store.internal:9000", PublicEndpoint: "https://files.example.com", Region: "eu-central-1",
 		Bucket: "postflight", PathStyle: true, UploadLifetime: 15 * time.Minute,
 	}
 }
 
-func environment(t *testing.T) {
+func newStore(t testing.TB) *inputs.Store {
 	t.Helper()
-	t.Setenv("AWS_ACCESS_KEY_ID", accessKey)
-	t.Setenv("AWS_SECRET_ACCESS_KEY", secretKey)
-}
-
-func newStore(t *testing.T, o inputs.Options) *inputs.Store {
-	t.Helper()
-	store, err := inputs.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return store
-}
-
-func sign(t *testing.T, store *inputs.Store, path string) *url.URL {
-	t.Helper()
-	signed, err := store.SignUpload(t.Context(), "demo", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	u, err := url.Parse(signed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return u
-}
-
-func TestSignedURLs(t *testing.T) {
-	environment(t)
-	for name, tc := range map[string]struct {
-		reason     string
-		change     func(*inputs.Options)
-		host, path string
-	}{
-		"PathStyle":    {"The bucket is in the path.", func(*inputs.Options) {}, "files.example.com", "/postflight/demo/a+b.apk"},
-		"HostStyle":    {"The bucket is in the host.", func(o *inputs.Options) { o.PathStyle = false }, "postflight.files.example.com", "/demo/a+b.apk"},
-		"OneEndpoint":  {"Without a public one, the other.", func(o *inputs.Options) { o.PublicEndpoint = "" }, "store.internal:9000", "/postflight/demo/a+b.apk"},
-		"TrailingRoot": {"A slash at the end is no path.", func(o *inputs.Options) { o.PublicEndpoint += "/" }, "files.example.com", "/postflight/demo/a+b.apk"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			o := good()
-			tc.change(&o)
-			u := sign(t, newStore(t, o), "a+b.apk")
-			if u.Host != tc.host || u.Path != tc.path {
-				t.Errorf("%s\n%s%s, want %s%s", tc.reason, u.Host, u.Path, tc.host, tc.path)
-			}
-			if q := u.Query(); q.Get("X-Amz-SignedHeaders") != "content-type;host" || q.Get("X-Amz-Expires") != "900" || !strings.Contains(q.Get("X-Amz-Credential"), "/eu-central-1/s3/") {
-				t.Errorf("%v", q)
-			}
-		})
-	}
+	stores.Credentials(t)
+	return &inputs.Store{Bucket: stores.Open(t, good())}
 }
 
 func TestDownloadsAreForPods(t *testing.T) {
-	environment(t)
 	for lifetime, want := range map[time.Duration]string{time.Hour: "3600", 0: "1", 30 * 24 * time.Hour: "604800"} {
-		signed, err := newStore(t, good()).SignDownload(t.Context(), "demo", "app.apk", lifetime)
+		signed, err := newStore(t).SignDownload(t.Context(), "demo", "app.apk", lifetime)
 		if err != nil || !strings.HasPrefix(signed, "http://store.internal:9000/postflight/demo/app.apk?") || !strings.Contains(signed, "X-Amz-Expires="+want+"&") {
 			t.Errorf("lifetime %s: %s, %v; want the internal endpoint and %s seconds", lifetime, signed, err, want)
 		}
@@ -92,8 +37,7 @@ func TestDownloadsAreForPods(t *testing.T) {
 
 // TestNothingIsSignedForABadPath: the store rejects bad paths, too, although the endpoint does so before.
 func TestNothingIsSignedForABadPath(t *testing.T) {
-	environment(t)
-	store := newStore(t, good())
+	store := newStore(t)
 	for name, path := range inputpathtest.BadUploads {
 		if inputpath.Check(path) == nil {
 			continue // only its extension is bad, which downloads need not have
@@ -106,12 +50,7 @@ func TestNothingIsSignedForABadPath(t *testing.T) {
 
 // FuzzSignedURL: every signed URL is for a key below the team's prefix.
 func FuzzSignedURL(f *testing.F) {
-	f.Setenv("AWS_ACCESS_KEY_ID", accessKey)
-	f.Setenv("AWS_SECRET_ACCESS_KEY", secretKey)
-	store, err := inputs.New(good())
-	if err != nil {
-		f.Fatal(err)
-	}
+	store := newStore(f)
 	for _, path := range inputpathtest.BadUploads {
 		f.Add(path)
 	}
@@ -129,124 +68,4 @@ func FuzzSignedURL(f *testing.F) {
 			t.Errorf("%q is signed as %q, want %q", path, u.Path, want)
 		}
 	})
-}
-
-func TestOptions(t *testing.T) {
-	for name, tc := range map[string]struct {
-		change func(*inputs.Options)
-		want   string
-	}{
-		"NoBucket":      {func(o *inputs.Options) { o.Bucket = "" }, "--store-bucket"},
-		"NoRegion":      {func(o *inputs.Options) { o.Region = "" }, "--store-region"},
-		"NoEndpoint":    {func(o *inputs.Options) { o.Endpoint = "" }, "--store-endpoint"},
-		"NoScheme":      {func(o *inputs.Options) { o.Endpoint = "store:9000" }, "--store-endpoint"},
-		"OtherScheme":   {func(o *inputs.Options) { o.PublicEndpoint = "s3://store" }, "--store-public-endpoint"},
-		"WithPath":      {func(o *inputs.Options) { o.PublicEndpoint += "/bucket" }, "--store-public-endpoint"},
-		"WithPassword":  {func(o *inputs.Options) { o.Endpoint = "http://user:hunter2@store" }, "--store-endpoint"},
-		"TooShort":      {func(o *inputs.Options) { o.UploadLifetime = time.Millisecond }, "--signed-url-lifetime"},
-		"TooLong":       {func(o *inputs.Options) { o.UploadLifetime = 8 * 24 * time.Hour }, "--signed-url-lifetime"},
-		"NoCertificate": {func(o *inputs.Options) { o.CA = []byte("x") }, "--store-ca-file"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			o := good()
-			tc.change(&o)
-			_, err := inputs.New(o)
-			if err == nil || !strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "hunter2") {
-				t.Errorf("%v, want one about %s", err, tc.want)
-			}
-		})
-	}
-}
-
-// TestStoreThatHangs: only one request waits for the store. The others fail at once, and signing never waits.
-func TestStoreThatHangs(t *testing.T) {
-	environment(t)
-	listener, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections, and never answers
-	must(t, err)
-	defer listener.Close()
-	o := good()
-	o.Endpoint, o.PublicEndpoint = "http://"+listener.Addr().String(), ""
-	store := newStore(t, o)
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	go (&inputs.Watcher{Store: store}).Start(ctx)
-	if _, _, err := store.Stat(ctx, "demo", "app.apk"); err == nil || !strings.Contains(err.Error(), "does not answer") {
-		t.Errorf("Stat: %v", err)
-	}
-	began := time.Now()
-	for range 100 {
-		if _, _, err := store.Stat(ctx, "demo", "app.apk"); err == nil {
-			t.Error("Stat found a file")
-		}
-		sign(t, store, "app.apk")
-	}
-	if took := time.Since(began); took > time.Second {
-		t.Errorf("100 further look-ups took %s", took)
-	}
-}
-
-// TestHealth: the single check fails if the store is down, but the sum of all checks never does.
-func TestHealth(t *testing.T) {
-	environment(t)
-	status := http.StatusOK
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
-	defer server.Close()
-	o := good()
-	o.Endpoint = server.URL
-	for code, want := range map[int]struct {
-		up     float64
-		detail string
-	}{
-		http.StatusOK:                  {1, ""},
-		http.StatusForbidden:           {0, "403"},
-		http.StatusNotFound:            {0, "no such bucket"},
-		http.StatusInternalServerError: {0, "500"},
-	} {
-		t.Run(http.StatusText(code), func(t *testing.T) {
-			status = code
-			store := newStore(t, o)
-			registry := prometheus.NewRegistry()
-			must(t, store.Register(registry))
-			ctx, stop := context.WithCancel(t.Context())
-			defer stop()
-			go (&inputs.Watcher{Store: store}).Start(ctx)
-			all, _ := http.NewRequest(http.MethodGet, "/", nil)
-			alone, _ := http.NewRequest(http.MethodGet, "/store", nil)
-			var detail error
-			for range 200 {
-				time.Sleep(20 * time.Millisecond)
-				if detail = store.Ready(alone); detail == nil || !strings.Contains(detail.Error(), "not been asked") {
-					break
-				}
-			}
-			if (detail == nil) != (want.detail == "") || detail != nil && !strings.Contains(detail.Error(), want.detail) {
-				t.Errorf("detail %v, want %q", detail, want.detail)
-			}
-			if err := store.Ready(all); err != nil {
-				t.Errorf("the store makes the manager not ready: %v", err)
-			}
-			expected := fmt.Sprintf("# HELP postflight_store_up 1 if the store of run inputs answers and accepts the manager's credentials, else 0.\n# TYPE postflight_store_up gauge\npostflight_store_up %g\n", want.up)
-			if err := testutil.GatherAndCompare(registry, strings.NewReader(expected)); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-}
-
-// TestErrorsHoldNoSecrets: neither an address nor a signature nor a key.
-func TestErrorsHoldNoSecrets(t *testing.T) {
-	environment(t)
-	for name, endpoint := range map[string]string{"Refused": "http://127.0.0.1:1", "NoName": "http://no-such-host.invalid:9000"} {
-		o := good()
-		o.Endpoint = endpoint
-		_, _, err := newStore(t, o).Stat(t.Context(), "demo", "app.apk")
-		if err == nil {
-			t.Fatalf("%s: Stat found a file", name)
-		}
-		for _, secret := range []string{"127.0.0.1", "invalid", "X-Amz", accessKey, secretKey} {
-			if strings.Contains(err.Error(), secret) {
-				t.Errorf("%s: %q holds %q", name, err, secret)
-			}
-		}
-	}
 }

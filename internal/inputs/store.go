@@ -1,88 +1,46 @@
 package inputs
 
 import (
-	"crypto/tls"
-	"crypto/x509"
-	"errors"
-	"fmt"
+	"context"
 	"net/http"
+	"time"
 
-	"github.com/minio/minio-go/v7"
-	"github.com/minio/minio-go/v7/pkg/credentials"
-	"k8s.io/utils/clock"
+	"github.com/postflight-dev/postflight/internal/inputpath"
+	"github.com/postflight-dev/postflight/internal/objectstore"
 )
 
-// Store is a bucket of an S3 store.
+// Store keeps the files of all teams in a bucket.
 type Store struct {
-	options Options
-	public  *minio.Client // signs for CI
-	private *minio.Client // signs for pods, and sends the manager's own requests
-	health  *health
+	Bucket *objectstore.Bucket
 }
 
-// New returns a Store. It opens no connection.
-func New(o Options) (*Store, error) {
-	if err := o.Validate(); err != nil {
-		return nil, err
-	}
-	transport, err := transport(o.CA)
+// SignUpload returns a URL with which anyone can PUT a file to the path of the team. The content type is signed, so
+// that the store refuses an upload of another one.
+func (s *Store) SignUpload(ctx context.Context, team, path string) (string, error) {
+	key, err := inputpath.Key(team, path)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	source := newCredentials(o.CredentialsPath, clock.RealClock{})
-	s := &Store{options: o, health: newHealth()}
-	if s.private, err = newClient(o.Endpoint, o, source, transport); err != nil {
-		return nil, err
-	}
-	if s.public, err = newClient(o.public(), o, source, transport); err != nil {
-		return nil, err
-	}
-	return s, nil
-}
-
-func newClient(address string, o Options, source *credentials.Credentials, transport http.RoundTripper) (*minio.Client, error) {
-	u, err := endpoint(address)
-	if err != nil {
-		return nil, err
-	}
-	lookup := minio.BucketLookupDNS
-	if o.PathStyle {
-		lookup = minio.BucketLookupPath
-	}
-	return minio.New(u.Host, &minio.Options{
-		Creds:        source,
-		Secure:       u.Scheme == "https",
-		Region:       o.Region, // with a region the client never asks the store for one
-		BucketLookup: lookup,
-		Transport:    transport,
-		MaxRetries:   askAttempts,
+	return s.Bucket.Sign(ctx, objectstore.Request{
+		Method: http.MethodPut, Key: key, Public: true, Header: http.Header{"Content-Type": {"application/octet-stream"}},
 	})
 }
 
-func transport(ca []byte) (http.RoundTripper, error) {
-	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
-	if len(ca) == 0 {
-		return t, nil
+// SignDownload returns a URL by which a pod can GET a file of the team.
+func (s *Store) SignDownload(ctx context.Context, team, path string, lifetime time.Duration) (string, error) {
+	key, err := inputpath.Key(team, path)
+	if err != nil {
+		return "", err
 	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(ca) {
-		return nil, errors.New("--store-ca-file: holds no certificate in PEM")
-	}
-	t.TLSClientConfig.RootCAs = pool
-	return t, nil
+	return s.Bucket.Sign(ctx, objectstore.Request{Method: http.MethodGet, Key: key, Lifetime: max(lifetime, objectstore.MinLifetime)})
 }
 
-// publicMessage is the part of an error that everyone may read, without addresses, keys and signatures: the
-// code of the store's answer, or why there was none.
-func publicMessage(err error) string {
-	answer := minio.ToErrorResponse(err)
-	switch {
-	case answer.StatusCode >= http.StatusBadRequest && answer.Code != "":
-		return fmt.Sprintf("it answered %d %s", answer.StatusCode, answer.Code)
-	case answer.StatusCode >= http.StatusBadRequest:
-		return fmt.Sprintf("it answered %d", answer.StatusCode)
-	default:
-		return connectionMessage(err)
+// Stat asks the store for the size and the ETag of a team's file. If there is no such file, the error is
+// fs.ErrNotExist. Any other error may pass, and completes a sentence that starts with "the store:".
+func (s *Store) Stat(ctx context.Context, team, path string) (size int64, etag string, err error) {
+	key, err := inputpath.Key(team, path)
+	if err != nil {
+		return 0, "", err
 	}
+	return s.Bucket.Stat(ctx, key)
 }

@@ -95,7 +95,7 @@ func fetch(in Inputs, pod *corev1.PodSecurityContext) corev1.Container {
 		Env:                      fetchEnv(in),
 		VolumeMounts:             []corev1.VolumeMount{{Name: inputsVolume, MountPath: in.Directory}},
 		Resources:                fetchResources(),
-		SecurityContext:          fetchSecurity(pod),
+		SecurityContext:          ownSecurity(pod),
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 	}
 }
@@ -131,9 +131,10 @@ func fetchResources() corev1.ResourceRequirements {
 	}
 }
 
-// fetchSecurity meets the restricted Pod Security Standard. The user id is that of the image, or of
-// the pod, unless that is root: platforms that hand out user ids refuse one that a pod picks itself.
-func fetchSecurity(pod *corev1.PodSecurityContext) *corev1.SecurityContext {
+// ownSecurity is that of Postflight's own containers. It meets the restricted Pod Security Standard. The user id is
+// that of the image, or of the pod, unless that is root: platforms that hand out user ids refuse one that a pod
+// picks itself.
+func ownSecurity(pod *corev1.PodSecurityContext) *corev1.SecurityContext {
 	security := &corev1.SecurityContext{
 		RunAsNonRoot:             new(true),
 		AllowPrivilegeEscalation: new(false),

@@ -2,14 +2,16 @@ package record
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/inputpath"
 )
 
 // Root is the first segment below a team's id of everything in the archive.
-const Root = "postflight-runs"
+const Root = inputpath.Reserved
 
 const (
 	dayLayout  = "2006-01-02"
@@ -33,6 +35,12 @@ func (r Run) Directory() string {
 	return DayPrefix(r.Team, r.Created) + r.Created.UTC().Format(timeLayout) + "-" + r.ID
 }
 
+// Owns reports whether a key is that of the run's record, or of one of its logs, results or artifacts.
+func (r Run) Owns(key string) bool {
+	return key == r.RecordKey() || slices.ContainsFunc([]string{r.LogsPrefix(), r.ResultsPrefix(), r.ArtifactsPrefix()},
+		func(prefix string) bool { return strings.HasPrefix(key, prefix) })
+}
+
 // RecordKey is the key of the record.
 func (r Run) RecordKey() string { return r.Directory() + "/run.json" }
 
@@ -41,11 +49,27 @@ func (r Run) LogsPrefix() string { return r.Directory() + "/logs/" }
 
 // LogKey is the key of the log of one container. Previous is the log before Kubernetes restarted it.
 func (r Run) LogKey(pod, container string, previous bool) string {
-	suffix := ".log.gz"
+	suffix := logSuffix
 	if previous {
-		suffix = ".previous.log.gz" // the names of containers have no dots
+		suffix = previousSuffix
 	}
 	return r.LogsPrefix() + pod + "/" + container + suffix
+}
+
+// The names of containers have no dots.
+const (
+	logSuffix      = ".log.gz"
+	previousSuffix = ".previous" + logSuffix
+)
+
+// ParseLogKey is the log that a key of LogKey names.
+func (r Run) ParseLogKey(key string) (Log, bool) {
+	pod, file, _ := strings.Cut(strings.TrimPrefix(key, r.LogsPrefix()), "/")
+	container, previous := strings.CutSuffix(file, previousSuffix)
+	if !previous {
+		container = strings.TrimSuffix(file, logSuffix)
+	}
+	return Log{Pod: pod, Container: container, Previous: previous}, key == r.LogKey(pod, container, previous)
 }
 
 // ResultsPrefix starts the keys of the results of all pods.

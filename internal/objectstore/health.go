@@ -1,4 +1,4 @@
-package inputs
+package objectstore
 
 import (
 	"context"
@@ -24,7 +24,7 @@ type health struct {
 func newHealth() *health {
 	h := &health{up: prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "postflight_store_up",
-		Help: "1 if the store of run inputs answers and accepts the manager's credentials, else 0.",
+		Help: "1 if the object store answers and accepts the manager's credentials, else 0.",
 	})}
 	h.set(errors.New("it has not been asked yet"))
 	return h
@@ -43,7 +43,7 @@ func (h *health) set(problem error) (changed bool) {
 
 // record notes whether there was an answer, good or bad.
 func (h *health) record(err error) {
-	if err == nil || minio.ToErrorResponse(err).StatusCode != 0 {
+	if answered(err) {
 		h.silent.Store(nil)
 		return
 	}
@@ -61,15 +61,15 @@ func (h *health) lastFailure() error {
 }
 
 // Register adds the metric.
-func (s *Store) Register(r prometheus.Registerer) error { return r.Register(s.health.up) }
+func (b *Bucket) Register(r prometheus.Registerer) error { return r.Register(b.health.up) }
 
 // Ready is a check for /readyz. Alone, at /readyz/store, it says what is wrong with the store. Among all
 // checks it always passes, because notifications are answered and URLs are signed without the store.
-func (s *Store) Ready(r *http.Request) error {
+func (b *Bucket) Ready(r *http.Request) error {
 	if path.Clean("/"+r.URL.Path) == "/" {
 		return nil
 	}
-	if problem := s.health.problem.Load(); problem != nil {
+	if problem := b.health.problem.Load(); problem != nil {
 		return errors.New("the store cannot be used: " + *problem)
 	}
 	return nil
@@ -77,7 +77,7 @@ func (s *Store) Ready(r *http.Request) error {
 
 // Watcher checks the store periodically, and creates the bucket if CreateBucket is set.
 type Watcher struct {
-	Store        *Store
+	Bucket       *Bucket
 	CreateBucket bool
 }
 
@@ -86,12 +86,12 @@ func (w *Watcher) NeedLeaderElection() bool { return false }
 
 // Start watches until the context ends.
 func (w *Watcher) Start(ctx context.Context) error {
-	w.Store.health.watched.Store(true)
-	defer w.Store.health.watched.Store(false)
+	w.Bucket.health.watched.Store(true)
+	defer w.Bucket.health.watched.Store(false)
 	ticker := time.NewTicker(silentEvery)
 	defer ticker.Stop()
 	for next := time.Now(); ; {
-		if now := time.Now(); !now.Before(next) || w.Store.health.silent.Load() != nil {
+		if now := time.Now(); !now.Before(next) || w.Bucket.health.silent.Load() != nil {
 			next = now.Add(healthEvery)
 			w.report(ctx, w.check(ctx))
 		}
@@ -104,31 +104,32 @@ func (w *Watcher) Start(ctx context.Context) error {
 }
 
 func (w *Watcher) report(ctx context.Context, problem error) {
-	changed := w.Store.health.set(problem)
+	changed := w.Bucket.health.set(problem)
 	switch log := log.FromContext(ctx); {
 	case !changed || ctx.Err() != nil:
 	case problem != nil:
-		log.Info("the store of run inputs cannot be used", "problem", problem.Error())
+		log.Info("the object store cannot be used", "problem", problem.Error())
 	default:
-		log.Info("the store of run inputs answers", "bucket", w.Store.options.Bucket)
+		log.Info("the object store answers", "bucket", w.Bucket.options.Bucket)
 	}
 }
 
 func (w *Watcher) check(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
-	s := w.Store
-	exists, err := s.private.BucketExists(ctx, s.options.Bucket)
-	s.health.record(err)
+	b := w.Bucket
+	watchdog := watch(ctx, askTimeout)
+	defer watchdog.end()
+	exists, err := b.private.BucketExists(watchdog.ctx, b.options.Bucket)
+	err = watchdog.reason(err)
+	b.health.record(err)
 	switch {
 	case err != nil:
 		return &unavailable{text: publicMessage(err), cause: err}
 	case exists:
 		return nil
 	case !w.CreateBucket:
-		return errors.New("it has no such bucket; create it, or set --store-create-bucket")
+		return errors.New(noBucket)
 	}
-	if err := s.private.MakeBucket(ctx, s.options.Bucket, minio.MakeBucketOptions{Region: s.options.Region}); err != nil {
+	if err := b.private.MakeBucket(watchdog.ctx, b.options.Bucket, minio.MakeBucketOptions{Region: b.options.Region}); err != nil {
 		return &unavailable{text: "the bucket cannot be created: " + publicMessage(err), cause: err}
 	}
 	return nil

@@ -1,4 +1,4 @@
-package inputs
+package objectstore
 
 import "time"
 
@@ -13,8 +13,14 @@ const (
 	// so short that a URL in a log is soon useless. An upload that has begun may take longer.
 	DefaultUploadLifetime = 15 * time.Minute
 
-	// askTimeout bounds one request to the store, which normally takes milliseconds.
+	// askTimeout bounds how long the store may be silent. An answer normally takes milliseconds.
 	askTimeout = 5 * time.Second
+
+	// putTimeout bounds an upload of the manager, which sends at most the log of a container, 16 MiB: 280 KB/s.
+	putTimeout = time.Minute
+
+	// deleteTimeout bounds the deletion of 1,000 objects by one request. Stores delete them one after the other.
+	deleteTimeout = time.Minute
 
 	// askAttempts of a request: the second is for the case that the store closed the idle connection.
 	askAttempts = 2

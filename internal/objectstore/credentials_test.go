@@ -1,20 +1,22 @@
-package inputs_test
+package objectstore_test
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/postflight-dev/postflight/internal/inputs"
+	"github.com/postflight-dev/postflight/internal/objectstore"
+	"github.com/postflight-dev/postflight/test/stores"
 )
 
 // TestRotation: credentials that are replaced sign the next URLs, without a restart.
 func TestRotation(t *testing.T) {
 	shared := func(id string) string {
-		return fmt.Sprintf("[default]\naws_access_key_id = %s\naws_secret_access_key = %s\n", id, secretKey)
+		return fmt.Sprintf("[default]\naws_access_key_id = %s\naws_secret_access_key = %s\n", id, stores.SecretKey)
 	}
 	for name, write := range map[string]func(dir, id string) string{
 		"File": func(dir, id string) string {
@@ -27,7 +29,7 @@ func TestRotation(t *testing.T) {
 			version := filepath.Join(dir, ".."+id)
 			must(t, os.Mkdir(version, 0o700))
 			must(t, os.WriteFile(filepath.Join(version, "AWS_ACCESS_KEY_ID"), []byte(id+"\n"), 0o600))
-			must(t, os.WriteFile(filepath.Join(version, "AWS_SECRET_ACCESS_KEY"), []byte(secretKey), 0o600))
+			must(t, os.WriteFile(filepath.Join(version, "AWS_SECRET_ACCESS_KEY"), []byte(stores.SecretKey), 0o600))
 			must(t, os.Symlink(version, filepath.Join(dir, "next")))
 			must(t, os.Rename(filepath.Join(dir, "next"), filepath.Join(dir, "..data")))
 			for _, key := range []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} {
@@ -40,7 +42,7 @@ func TestRotation(t *testing.T) {
 			dir := t.TempDir()
 			o := good()
 			o.CredentialsPath = write(dir, "FIRSTKEY1234")
-			store := newStore(t, o)
+			store := stores.Open(t, o)
 			signsWith(t, store, "FIRSTKEY1234")
 			write(dir, "SECONDKEY123456")
 			signsWith(t, store, "SECONDKEY123456")
@@ -60,11 +62,11 @@ func must(t *testing.T, err error) {
 	}
 }
 
-func signsWith(t *testing.T, store *inputs.Store, id string) {
+func signsWith(t *testing.T, store *objectstore.Bucket, id string) {
 	t.Helper()
 	var got string
 	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
-		if got = sign(t, store, "app.apk").Query().Get("X-Amz-Credential"); strings.HasPrefix(got, id+"/") {
+		if got = sign(t, store, "demo/app.apk").Query().Get("X-Amz-Credential"); strings.HasPrefix(got, id+"/") {
 			return
 		}
 	}
@@ -74,8 +76,8 @@ func signsWith(t *testing.T, store *inputs.Store, id string) {
 func TestNoCredentials(t *testing.T) {
 	o := good()
 	o.CredentialsPath = filepath.Join(t.TempDir(), "none")
-	store := newStore(t, o)
-	_, err := store.SignUpload(t.Context(), "demo", "app.apk")
+	store := stores.Open(t, o)
+	_, err := store.Sign(t.Context(), objectstore.Request{Method: http.MethodGet, Key: "demo/app.apk"})
 	if err == nil || !strings.Contains(err.Error(), "--store-credentials") {
 		t.Errorf("%v", err)
 	}

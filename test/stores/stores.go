@@ -1,4 +1,6 @@
-package inputs_test
+// Package stores gives tests two independent implementations of S3: rclone's, which keeps objects in files, and
+// Ceph's gateway.
+package stores
 
 import (
 	"context"
@@ -14,45 +16,97 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/uuid"
+
+	"github.com/postflight-dev/postflight/internal/objectstore"
+	"github.com/postflight-dev/postflight/test/apiserver"
 )
 
-// The credentials of the servers under test.
+// The credentials of all servers.
 const (
-	accessKey = "AKIAIOSFODNN7EXAMPLE"
-	secretKey = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
+	AccessKey = "AKIAIOSFODNN7EXAMPLE"
+	SecretKey = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
 )
 
-// server is an object store that a test has started.
-type server struct {
-	name    string
-	address string
-	// expired is the status for a URL that is: 403 at Amazon and Ceph, 400 at rclone.
-	expired int
+// Server is an object store that a test has started.
+type Server struct {
+	Name    string
+	Address string
+
+	// Expired is the status for a URL that is: 403 at Amazon and Ceph, 400 at rclone.
+	Expired int
 }
 
-// rootFolder is the project's, seen from this package's, which tests run in.
-func rootFolder() string { return filepath.Join("..", "..") }
+// Each runs a test on every store, which then finds the credentials in its environment.
+func Each(t *testing.T, test func(*testing.T, Server)) {
+	for name, start := range map[string]func(testing.TB) Server{"Rclone": Rclone, "Ceph": Ceph} {
+		t.Run(name, func(t *testing.T) {
+			Credentials(t)
+			test(t, start(t))
+		})
+	}
+}
+
+// Credentials puts those of all servers into the environment.
+func Credentials(t testing.TB) {
+	t.Setenv("AWS_ACCESS_KEY_ID", AccessKey)
+	t.Setenv("AWS_SECRET_ACCESS_KEY", SecretKey)
+}
+
+// Options are those of a bucket in the store.
+func (s Server) Options() objectstore.Options {
+	return objectstore.Options{Endpoint: s.Address, Region: "us-east-1", Bucket: "postflight", PathStyle: true, UploadLifetime: time.Minute}
+}
+
+// Bucket creates the bucket, and waits until it can be used.
+func (s Server) Bucket(t testing.TB) *objectstore.Bucket {
+	t.Helper()
+	bucket := Open(t, s.Options())
+	go func() { _ = (&objectstore.Watcher{Bucket: bucket, CreateBucket: true}).Start(t.Context()) }()
+	alone, _ := http.NewRequest(http.MethodGet, "/store", nil)
+	var err error
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+		if err = bucket.Ready(alone); err == nil {
+			return bucket
+		}
+	}
+	t.Fatal(err)
+	return nil
+}
+
+// Open returns a bucket, and sends no request.
+func Open(t testing.TB, o objectstore.Options) *objectstore.Bucket {
+	t.Helper()
+	bucket, err := objectstore.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bucket
+}
 
 // skipLoudly must not be taken for success.
-func skipLoudly(t *testing.T, reason string) {
+func skipLoudly(t testing.TB, reason string) {
 	t.Helper()
 	fmt.Fprintf(os.Stderr, "\n*** %s was NOT run: %s.\n\n", t.Name(), reason)
 	t.Skipf("SKIPPED: %s", reason)
 }
 
-// startRclone is the embedded store, which keeps objects in files.
-func startRclone(t *testing.T) server {
+// Rclone is the embedded store.
+func Rclone(t testing.TB) Server {
 	t.Helper()
-	binary := filepath.Join(rootFolder(), "bin", "store")
+	root, err := apiserver.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	binary := filepath.Join(root, "bin", "store")
 	if _, err := os.Stat(binary); err != nil {
 		skipLoudly(t, "there is no bin/store; make assets builds it")
 	}
 	address := freeAddress(t)
-	run(t, filepath.Join(t.TempDir(), "log"), []string{
-		`RCLONE_AUTH_KEY="` + accessKey + "," + secretKey + `"`, "RCLONE_CONFIG=" + filepath.Join(t.TempDir(), "none"),
+	start(t, filepath.Join(t.TempDir(), "log"), []string{
+		`RCLONE_AUTH_KEY="` + AccessKey + "," + SecretKey + `"`, "RCLONE_CONFIG=" + filepath.Join(t.TempDir(), "none"),
 		"RCLONE_CACHE_DIR=" + t.TempDir(),
 	}, binary, "serve", "s3", "--addr", address, t.TempDir())
-	return waitFor(t, server{name: "rclone", address: "http://" + address, expired: http.StatusBadRequest})
+	return waitFor(t, Server{Name: "rclone", Address: "http://" + address, Expired: http.StatusBadRequest})
 }
 
 // cephConfig is a cluster of one monitor and one OSD, which keeps objects in memory.
@@ -80,8 +134,8 @@ log file = %[4]s/$name.log
 keyring = %[4]s/keyring
 `
 
-// startCeph is radosgw, from the packages radosgw, ceph-mon and ceph-osd of Debian.
-func startCeph(t *testing.T) server {
+// Ceph is radosgw, from the packages radosgw, ceph-mon and ceph-osd of Debian.
+func Ceph(t testing.TB) Server {
 	t.Helper()
 	for _, program := range []string{"radosgw", "radosgw-admin", "ceph-mon", "ceph-osd", "ceph", "monmaptool", "ceph-authtool"} {
 		if _, err := exec.LookPath(program); err != nil {
@@ -93,7 +147,7 @@ func startCeph(t *testing.T) server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	fsid, v2, v1, gateway := string(uuid.NewUUID()), freeAddress(t), freeAddress(t), freeAddress(t)
 	config, keyring := filepath.Join(dir, "ceph.conf"), filepath.Join(dir, "keyring")
 	if err := os.WriteFile(config, fmt.Appendf(nil, cephConfig, fsid, v2, v1, dir), 0o600); err != nil {
@@ -122,18 +176,18 @@ func startCeph(t *testing.T) server {
 		}
 	}
 	call("ceph-mon", "-c", config, "-i", "a", "--mkfs", "--monmap", monmap, "--keyring", keyring)
-	run(t, filepath.Join(dir, "mon.out"), nil, "ceph-mon", "-c", config, "-i", "a", "-f")
+	start(t, filepath.Join(dir, "mon.out"), nil, "ceph-mon", "-c", config, "-i", "a", "-f")
 	call("ceph", "-c", config, "--connect-timeout", "30", "osd", "create")
 	call("ceph-osd", "-c", config, "-i", "0", "--mkfs")
-	run(t, filepath.Join(dir, "osd.out"), nil, "ceph-osd", "-c", config, "-i", "0", "-f")
-	run(t, filepath.Join(dir, "rgw.out"), nil, "radosgw", "-c", config, "-n", "client.rgw", "-f", "--keyring="+keyring, "--rgw-frontends", "beast endpoint="+gateway)
-	s := waitFor(t, server{name: "ceph", address: "http://" + gateway, expired: http.StatusForbidden})
-	call("radosgw-admin", "-c", config, "user", "create", "--uid=postflight", "--display-name=postflight", "--access-key="+accessKey, "--secret-key="+secretKey)
+	start(t, filepath.Join(dir, "osd.out"), nil, "ceph-osd", "-c", config, "-i", "0", "-f")
+	start(t, filepath.Join(dir, "rgw.out"), nil, "radosgw", "-c", config, "-n", "client.rgw", "-f", "--keyring="+keyring, "--rgw-frontends", "beast endpoint="+gateway)
+	s := waitFor(t, Server{Name: "ceph", Address: "http://" + gateway, Expired: http.StatusForbidden})
+	call("radosgw-admin", "-c", config, "user", "create", "--uid=postflight", "--display-name=postflight", "--access-key="+AccessKey, "--secret-key="+SecretKey)
 	return s
 }
 
-// run starts a program that ends with the test.
-func run(t *testing.T, log string, env []string, name string, args ...string) {
+// start starts a program that ends with the test.
+func start(t testing.TB, log string, env []string, name string, args ...string) {
 	t.Helper()
 	out, err := os.Create(log)
 	if err != nil {
@@ -158,7 +212,7 @@ func run(t *testing.T, log string, env []string, name string, args ...string) {
 // taken keeps two servers of one test from getting the same port.
 var taken sync.Map
 
-func freeAddress(t *testing.T) string {
+func freeAddress(t testing.TB) string {
 	t.Helper()
 	for {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -173,14 +227,14 @@ func freeAddress(t *testing.T) string {
 	}
 }
 
-func waitFor(t *testing.T, s server) server {
+func waitFor(t testing.TB, s Server) Server {
 	t.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
-		if resp, err := http.Get(s.address); err == nil {
+		if resp, err := http.Get(s.Address); err == nil {
 			resp.Body.Close()
 			return s
 		}
 	}
-	t.Fatalf("%s does not answer", s.name)
+	t.Fatalf("%s does not answer", s.Name)
 	return s
 }

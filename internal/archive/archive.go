@@ -1,0 +1,80 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/postflight-dev/postflight/internal/inputpath"
+	"github.com/postflight-dev/postflight/internal/objectstore"
+	"github.com/postflight-dev/postflight/internal/record"
+)
+
+// Archive is what runs left behind. If something is not there, the error is fs.ErrNotExist; any other error of the
+// store may pass, has a text that everyone may read, and completes a sentence that starts with "the store:".
+type Archive struct {
+	Bucket *objectstore.Bucket
+}
+
+// SaveRecord stores the record of a run, and the index object by which its id finds it.
+func (a *Archive) SaveRecord(ctx context.Context, rec record.Record) error {
+	content, err := json.Marshal(rec)
+	if err != nil {
+		return err
+	}
+	r := record.Run{Team: rec.Team, ID: rec.ID, Created: rec.CreatedAt}
+	if err := a.Bucket.Put(ctx, r.RecordKey(), "application/json", bytes.NewReader(content), int64(len(content))); err != nil {
+		return err
+	}
+	return a.Bucket.Put(ctx, r.IndexKey(), "application/octet-stream", bytes.NewReader(nil), 0)
+}
+
+// Record is the record of the newest run with this id.
+func (a *Archive) Record(ctx context.Context, team, id string) (record.Record, error) {
+	if !validName(id) {
+		return record.Record{}, fs.ErrNotExist
+	}
+	var newest record.Run
+	for object, err := range a.Bucket.List(ctx, objectstore.Listing{Prefix: record.IndexPrefix(team, id)}) {
+		if err != nil {
+			return record.Record{}, err
+		}
+		if r, err := record.ParseIndexKey(team, id, object.Key); err == nil {
+			newest = r // keys are in the order of time
+		}
+	}
+	if newest.ID == "" {
+		return record.Record{}, fs.ErrNotExist
+	}
+	return a.read(ctx, newest)
+}
+
+// read returns fs.ErrNotExist for a run that has no record yet.
+func (a *Archive) read(ctx context.Context, r record.Run) (record.Record, error) {
+	content, size, err := a.Bucket.Get(ctx, r.RecordKey())
+	if err != nil {
+		return record.Record{}, err
+	}
+	defer content.Close()
+	if size > maxRecord {
+		return record.Record{}, fmt.Errorf("the record of the run %s has %d bytes; at most %d are read", r.ID, size, maxRecord)
+	}
+	var rec record.Record
+	read, err := io.ReadAll(io.LimitReader(content, maxRecord))
+	if err == nil {
+		err = json.Unmarshal(read, &rec)
+	}
+	return rec, err
+}
+
+// validName reports whether a name that a request gave can be that of a run, a pod or a container. Any other could
+// lead to another place.
+func validName(name string) bool { return len(validation.IsDNS1123Subdomain(name)) == 0 }
+
+// validFile reports whether a pod can have stored a file under the path.
+func validFile(pod, path string) bool { return validName(pod) && inputpath.Check(path) == nil }

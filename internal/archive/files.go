@@ -1,0 +1,123 @@
+package archive
+
+import (
+	"context"
+	"io"
+	"io/fs"
+	"mime"
+	"net/http"
+	"net/url"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/postflight-dev/postflight/internal/objectstore"
+	"github.com/postflight-dev/postflight/internal/record"
+)
+
+// Artifact is a file that the tests of a run wrote.
+type Artifact struct {
+	Pod, Path string
+	Bytes     int64
+}
+
+// Artifacts are those of a run, in the order of pod and path. The next page comes after next, which is empty on the
+// last page.
+func (a *Archive) Artifacts(ctx context.Context, r record.Run, after string, limit int) (page []Artifact, next string, err error) {
+	listing := objectstore.Listing{Prefix: r.ArtifactsPrefix(), Page: min(limit+1, batch)}
+	if after != "" {
+		listing.After = r.ArtifactsPrefix() + after
+	}
+	last := ""
+	for object, err := range a.Bucket.List(ctx, listing) {
+		if err != nil {
+			return nil, "", err
+		}
+		if len(page) == limit {
+			return page, last, nil
+		}
+		last = strings.TrimPrefix(object.Key, r.ArtifactsPrefix())
+		if pod, path, ok := strings.Cut(last, "/"); ok {
+			page = append(page, Artifact{Pod: pod, Path: path, Bytes: object.Bytes})
+		}
+	}
+	return page, "", nil
+}
+
+// Stored counts the artifacts of a run.
+func (a *Archive) Stored(ctx context.Context, r record.Run) (count int, bytes int64, err error) {
+	for object, err := range a.Bucket.List(ctx, objectstore.Listing{Prefix: r.ArtifactsPrefix()}) {
+		if err != nil {
+			return 0, 0, err
+		}
+		count++
+		bytes += object.Bytes
+	}
+	return count, bytes, nil
+}
+
+// OpenArtifact opens a file of a run, and says how long it is.
+func (a *Archive) OpenArtifact(ctx context.Context, r record.Run, pod, path string) (io.ReadCloser, int64, error) {
+	if !validFile(pod, path) {
+		return nil, 0, fs.ErrNotExist
+	}
+	return a.Bucket.Get(ctx, r.ArtifactKey(pod, path))
+}
+
+// SignArtifact returns a URL for people to GET a file from. Browsers save the file and never show it: a page that
+// tests wrote must not run with the rights of the store's site.
+func (a *Archive) SignArtifact(ctx context.Context, r record.Run, pod, file string) (string, error) {
+	if !validFile(pod, file) {
+		return "", fs.ErrNotExist
+	}
+	return a.Bucket.Sign(ctx, objectstore.Request{
+		Method: http.MethodGet, Key: r.ArtifactKey(pod, file), Public: true, Lifetime: downloadLifetime,
+		Query: url.Values{
+			"response-content-type":        {octets},
+			"response-content-disposition": {mime.FormatMediaType("attachment", map[string]string{"filename": path.Base(file)})},
+		},
+	})
+}
+
+// SignCollect returns a URL with which the pod can PUT one file, of exactly this length.
+func (a *Archive) SignCollect(ctx context.Context, r record.Run, pod, path string, bytes int64) (string, error) {
+	if !validFile(pod, path) {
+		return "", fs.ErrInvalid
+	}
+	return a.signUpload(ctx, r.ArtifactKey(pod, path), bytes)
+}
+
+// SignResults returns a URL with which the pod can PUT its results, of exactly this length.
+func (a *Archive) SignResults(ctx context.Context, r record.Run, pod string, bytes int64) (string, error) {
+	if !validName(pod) {
+		return "", fs.ErrInvalid
+	}
+	return a.signUpload(ctx, r.ResultsKey(pod), bytes)
+}
+
+const octets = "application/octet-stream"
+
+func (a *Archive) signUpload(ctx context.Context, key string, bytes int64) (string, error) {
+	return a.Bucket.Sign(ctx, objectstore.Request{
+		Method: http.MethodPut, Key: key,
+		Header: http.Header{"Content-Type": {octets}, "Content-Length": {strconv.FormatInt(bytes, 10)}},
+	})
+}
+
+// SignPreviousResults returns URLs by which a pod can GET the results of all pods of an earlier run.
+func (a *Archive) SignPreviousResults(ctx context.Context, r record.Run) ([]string, error) {
+	var urls []string
+	for object, err := range a.Bucket.List(ctx, objectstore.Listing{Prefix: r.ResultsPrefix(), Page: maxPrevious}) {
+		if err != nil {
+			return nil, err
+		}
+		url, err := a.Bucket.Sign(ctx, objectstore.Request{Method: http.MethodGet, Key: object.Key})
+		if err != nil {
+			return nil, err
+		}
+		if urls = append(urls, url); len(urls) == maxPrevious {
+			break
+		}
+	}
+	return urls, nil
+}

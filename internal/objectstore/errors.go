@@ -1,0 +1,100 @@
+package objectstore
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"strings"
+	"syscall"
+
+	"github.com/minio/minio-go/v7"
+)
+
+// unavailable is an error that may pass. Everyone may read its text; the cause is for errors.Is.
+type unavailable struct {
+	text  string
+	cause error
+}
+
+func (e *unavailable) Error() string { return e.text }
+func (e *unavailable) Unwrap() error { return e.cause }
+
+// result notes whether the store answered a request, and translates its error. If the caller gave up, the store may
+// be well.
+func (b *Bucket) result(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil {
+		return &unavailable{text: "the request was given up", cause: ctx.Err()}
+	}
+	b.health.record(err)
+	answer := minio.ToErrorResponse(err)
+	switch {
+	case err == nil:
+		return nil
+	case answer.Code == minio.NoSuchBucket:
+		return &unavailable{text: noBucket, cause: err}
+	case answer.StatusCode == http.StatusNotFound:
+		return fs.ErrNotExist
+	case answer.StatusCode == http.StatusForbidden:
+		// Without the right to list, stores answer so for a missing object, too.
+		return &unavailable{text: "it refuses the request; " + neededRights, cause: err}
+	default:
+		return &unavailable{text: publicMessage(err), cause: err}
+	}
+}
+
+const (
+	noBucket     = "it has no such bucket; create it, or set --store-create-bucket"
+	neededRights = "the manager's key needs s3:GetObject, s3:PutObject, s3:DeleteObject and s3:ListBucket"
+)
+
+// answered reports whether a request got an answer, good or bad. Errors about one of several objects have no status.
+func answered(err error) bool {
+	answer := minio.ToErrorResponse(err)
+	return err == nil || answer.StatusCode != 0 || answer.Code != ""
+}
+
+// publicMessage is the part of an error that everyone may read, without addresses, keys and signatures: the
+// code of the store's answer, or why there was none.
+func publicMessage(err error) string {
+	answer := minio.ToErrorResponse(err)
+	switch {
+	case !answered(err):
+		return connectionMessage(err)
+	case answer.StatusCode == 0:
+		return "it answered " + answer.Code
+	default:
+		return strings.TrimSpace(fmt.Sprintf("it answered %d %s", answer.StatusCode, answer.Code))
+	}
+}
+
+// connectionMessage says why there was no answer. It never quotes the error, because network errors hold
+// addresses, and URL errors the signed URL.
+func connectionMessage(err error) string {
+	var (
+		dns         *net.DNSError
+		network     net.Error
+		certificate *tls.CertificateVerificationError
+		source      *credentialsError
+		silent      silentError
+	)
+	switch {
+	case errors.As(err, &silent):
+		return silent.Error()
+	case errors.As(err, &source):
+		return source.Error()
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "it refuses connections"
+	case errors.As(err, &dns):
+		return "its name cannot be resolved"
+	case errors.As(err, &certificate):
+		return "its TLS certificate is not trusted; set --store-ca-file"
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network) && network.Timeout():
+		return "it does not answer in time"
+	default:
+		return "the connection to it fails"
+	}
+}

@@ -1,0 +1,57 @@
+package objectstore
+
+import (
+	"context"
+	"iter"
+
+	"github.com/minio/minio-go/v7"
+)
+
+// Listing says which objects to list.
+type Listing struct {
+	Prefix string // of all keys
+	After  string // a key that sorts before all that are listed
+
+	// Folders lists what keys have up to the first slash after the prefix, each once.
+	Folders bool
+
+	// Page is how many keys one request lists; 0: as many as the store allows, which is 1,000.
+	Page int
+}
+
+// Object is an entry of a listing. A folder has a slash at the end of its key, and no size.
+type Object struct {
+	Key   string
+	Bytes int64
+}
+
+// List lists objects in the order of their keys, in as many requests as that takes. An error is the last entry.
+func (b *Bucket) List(ctx context.Context, l Listing) iter.Seq2[Object, error] {
+	return func(yield func(Object, error) bool) {
+		if err := b.health.lastFailure(); err != nil {
+			yield(Object{}, err)
+			return
+		}
+		w := watch(ctx, askTimeout)
+		defer w.end()
+		for entry := range b.private.ListObjectsIter(w.ctx, b.options.Bucket, minio.ListObjectsOptions{
+			Prefix: l.Prefix, StartAfter: l.After, Recursive: !l.Folders, MaxKeys: l.Page, FetchOwner: new(false),
+		}) {
+			if entry.Err != nil {
+				yield(Object{}, b.result(ctx, w.reason(entry.Err)))
+				return
+			}
+			w.pause() // while the caller is busy
+			if !yield(Object{Key: entry.Key, Bytes: entry.Size}, nil) {
+				return
+			}
+			w.resume()
+		}
+		// A canceled listing just ends.
+		if err := w.ctx.Err(); err != nil {
+			yield(Object{}, b.result(ctx, w.reason(err)))
+			return
+		}
+		b.health.record(nil)
+	}
+}

@@ -1,0 +1,42 @@
+package objectstore
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// Request is what a signed URL allows: nothing else is accepted with it.
+type Request struct {
+	Method string
+	Key    string
+
+	// Lifetime of the URL, from its signing until the request begins; 0: that of uploads.
+	Lifetime time.Duration
+
+	// Public is for CI and people. Otherwise the URL is for pods.
+	Public bool
+
+	// Header must be sent as it is.
+	Header http.Header
+
+	// Query changes what the store answers.
+	Query url.Values
+}
+
+// Sign returns a URL for the request.
+func (b *Bucket) Sign(ctx context.Context, r Request) (string, error) {
+	client := b.private
+	if r.Public {
+		client = b.public
+	}
+	lifetime := min(max(cmp.Or(r.Lifetime, b.options.UploadLifetime), MinLifetime), MaxLifetime)
+	u, err := client.PresignHeader(ctx, r.Method, b.options.Bucket, r.Key, lifetime, r.Query, r.Header)
+	if err != nil {
+		return "", &unavailable{text: fmt.Sprintf("no URL can be signed: %s", connectionMessage(err)), cause: err}
+	}
+	return u.String(), nil
+}
