@@ -216,9 +216,10 @@ func (r *Rescue) follow(ctx context.Context, run record.Run, namespace string, s
 	defer release()
 	reading, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
-	log, err := followLog(reading, r.Logs, namespace, s)
+	log := openLog(reading, r.Logs, namespace, s, s.Running)
+	defer log.Close()
+	err = log.err
 	if err == nil {
-		defer log.Close()
 		_, err = r.Archive.SaveLog(ctx, run, s.Pod, s.Container, s.Previous, log)
 	}
 	if err != nil {

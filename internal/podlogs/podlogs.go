@@ -36,7 +36,7 @@ func New(config *rest.Config) (*Client, error) {
 func (c *Client) Open(ctx context.Context, namespace, pod string, o corev1.PodLogOptions) (io.ReadCloser, error) {
 	body, err := c.pods.Pods(namespace).GetLogs(pod, &o).Stream(ctx)
 	if err != nil {
-		return nil, apierror.OfLog(err)
+		return nil, apierror.OfLog(err, pod)
 	}
 	if o.Follow {
 		return body, nil // to look at its beginning could take as long as the container runs

@@ -54,7 +54,7 @@ func TestOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	containers := []string{"says", "silent", "long", "claims", "removed", "unlinked", "waits", "once", "breaks", "unknown"}
-	create(t, s, ns, "pod", s.Node(t, http.HandlerFunc(kubelet)), containers...)
+	create(t, s, ns, "pod", s.Node(t, kubelet), containers...)
 	create(t, s, ns, "away", s.Node(t, nil), "says")
 	create(t, s, ns, "lost", "no-such-node", "says")
 	create(t, s, ns, "new", "", "says")
