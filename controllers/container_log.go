@@ -88,10 +88,11 @@ func (l *containerLog) Read(p []byte) (int, error) {
 		case errors.Is(err, io.EOF) && l.hasEnded():
 			return 0, io.EOF
 		}
-		l.err = l.resume()
-		if errors.Is(err, io.EOF) && errors.Is(l.err, apierror.ErrLogGone) {
-			l.err = io.EOF // the container had ended, and was removed
+		failure := l.resume()
+		if errors.Is(err, io.EOF) && errors.Is(failure, apierror.ErrLogGone) {
+			return 0, io.EOF // the container had ended, and was removed
 		}
+		l.err = failure
 	}
 	return 0, l.err
 }
