@@ -22,6 +22,10 @@ const (
 
 	// resumePause comes before each attempt to go on with a log whose connection broke.
 	resumePause = time.Second
+
+	// endChecks is how often, with such a pause, to look whether a container has ended whose log has: the kubelet
+	// reports the end of a container a second or two later.
+	endChecks = 5
 )
 
 // containerLog reads the log of a container until its context ends. It goes on where it was if a connection breaks.
@@ -32,15 +36,16 @@ type containerLog struct {
 
 	namespace, pod string
 	options        corev1.PodLogOptions
+	runs           func() bool // the container of a log that is followed; nil: it has ended
 
 	body io.ReadCloser // nil: it could not be opened
 	read int64
 	err  error
 }
 
-func openLog(ctx context.Context, logs PodLogs, namespace string, s record.Source, follow bool) *containerLog {
-	l := &containerLog{ctx: ctx, logs: logs, namespace: namespace, pod: s.Pod,
-		options: corev1.PodLogOptions{Container: s.Container, Previous: s.Previous, Follow: follow}}
+func openLog(ctx context.Context, logs PodLogs, namespace string, s record.Source, runs func() bool) *containerLog {
+	l := &containerLog{ctx: ctx, logs: logs, namespace: namespace, pod: s.Pod, runs: runs,
+		options: corev1.PodLogOptions{Container: s.Container, Previous: s.Previous, Follow: runs != nil}}
 	l.body, l.err = l.open()
 	return l
 }
@@ -77,12 +82,36 @@ func (l *containerLog) Read(p []byte) (int, error) {
 	for l.err == nil {
 		n, err := l.body.Read(p)
 		l.read += int64(n)
-		if n > 0 || err == nil || errors.Is(err, io.EOF) {
-			return n, err
+		switch {
+		case n > 0, err == nil:
+			return n, nil
+		case errors.Is(err, io.EOF) && l.hasEnded():
+			return 0, io.EOF
 		}
-		l.err = l.resume()
+		failure := l.resume()
+		if errors.Is(err, io.EOF) && errors.Is(failure, apierror.ErrLogGone) {
+			return 0, io.EOF // the container had ended, and was removed
+		}
+		l.err = failure
 	}
 	return 0, l.err
+}
+
+// hasEnded tells the end of a log from the end of its connection: if the kubelet closes it, or restarts, the API
+// server makes that look like the end of the log.
+func (l *containerLog) hasEnded() bool {
+	if l.runs == nil {
+		return true
+	}
+	for range endChecks {
+		if !l.runs() {
+			return true
+		}
+		if sleep.For(l.ctx, resumePause) != nil {
+			return false
+		}
+	}
+	return false
 }
 
 // resume opens the log again, and skips what was read before the connection broke.
@@ -92,20 +121,16 @@ func (l *containerLog) resume() error {
 			return err
 		}
 		body, err := l.open()
-		if errors.Is(err, apierror.ErrLogGone) {
-			return err
-		}
-		if err != nil {
-			continue
-		}
-		l.body.Close()
-		l.body = body
-		_, err = io.CopyN(io.Discard, body, l.read)
-		if errors.Is(err, io.EOF) {
-			return errors.New("the log is shorter than before: the node has begun another file")
-		}
 		if err == nil {
-			return nil
+			l.body.Close()
+			l.body = body
+			_, err = io.CopyN(io.Discard, body, l.read)
+		}
+		switch {
+		case err == nil, errors.Is(err, apierror.ErrLogGone):
+			return err
+		case errors.Is(err, io.EOF):
+			return errors.New("the log is shorter than before, because the node has begun another file")
 		}
 	}
 }
@@ -135,7 +160,7 @@ func (n *silentNodes) open(ctx context.Context, logs PodLogs, namespace string, 
 	if n.has(s.Node) {
 		return &containerLog{err: apierror.ErrNodeUnreachable}
 	}
-	l := openLog(ctx, logs, namespace, s, false)
+	l := openLog(ctx, logs, namespace, s, nil)
 	if errors.Is(l.err, apierror.ErrNodeUnreachable) {
 		n.add(s.Node)
 	}

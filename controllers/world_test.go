@@ -45,8 +45,9 @@ type world struct {
 	wire   *wire
 	config *rest.Config
 	inputs controllers.InputsConfig
-	shelf  *shelf // nil: there is no object store
-	node   string // of the pods
+	shelf  *shelf    // nil: there is no object store
+	slow   bool      // the object store
+	node   string    // of the pods
 	began  time.Time // noon of this test: so long ago that its Suites are received before they are created
 	stop   func()    // the manager
 }

@@ -16,9 +16,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/controllers"
+	"github.com/postflight-dev/postflight/internal/archive"
 	"github.com/postflight-dev/postflight/internal/endpoint"
 	"github.com/postflight-dev/postflight/internal/inputs"
 	"github.com/postflight-dev/postflight/internal/objectstore"
+	"github.com/postflight-dev/postflight/internal/podlogs"
 )
 
 // storeOptions are the flags of the object store. Each defaults to a variable, so that one Secret or
@@ -109,6 +111,15 @@ func runInputs(ctx context.Context, mgr ctrl.Manager, bucket *objectstore.Bucket
 		image, err = ownImage(ctx, mgr.GetAPIReader(), o)
 	}
 	return controllers.InputsConfig{Store: &inputs.Store{Bucket: bucket}, Image: image, CA: string(o.store.CA)}, err
+}
+
+// runArchive is empty without a store. It creates the client that reads logs of pods.
+func runArchive(mgr ctrl.Manager, bucket *objectstore.Bucket) (controllers.ArchiveConfig, error) {
+	if bucket == nil {
+		return controllers.ArchiveConfig{}, nil
+	}
+	logs, err := podlogs.New(mgr.GetConfig())
+	return controllers.ArchiveConfig{Store: &archive.Archive{Bucket: bucket}, Logs: logs}, err
 }
 
 // ownImage is the image of the manager's own pod, so that an overlay that changes the Deployment's image need not
