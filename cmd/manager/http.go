@@ -22,6 +22,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/endpoint"
 	"github.com/postflight-dev/postflight/internal/match"
 	"github.com/postflight-dev/postflight/internal/objectstore"
+	"github.com/postflight-dev/postflight/internal/podlogs"
 	"github.com/postflight-dev/postflight/internal/serve"
 )
 
@@ -44,6 +45,10 @@ func setupHTTP(
 	if err != nil {
 		return nil, err
 	}
+	logs, err := podlogs.New(mgr.GetConfig())
+	if err != nil {
+		return nil, err
+	}
 	api, err := endpoint.New(endpoint.Config{
 		Dispatcher:      dispatcher,
 		Cache:           mgr.GetCache(),
@@ -59,6 +64,8 @@ func setupHTTP(
 		Registerer:      in.metrics,
 		Log:             ctrl.Log.WithName("http"),
 		Audit:           slog.New(slog.NewJSONHandler(os.Stdout, nil)),
+		Archive:         pastRuns(bucket),
+		PodLogs:         logs,
 	})
 	if err != nil {
 		return nil, err

@@ -136,6 +136,14 @@ func artifacts(bucket *objectstore.Bucket) endpoint.Artifacts {
 	return &archive.Archive{Bucket: bucket}
 }
 
+// pastRuns is nil without a store.
+func pastRuns(bucket *objectstore.Bucket) endpoint.Archive {
+	if bucket == nil {
+		return nil
+	}
+	return &archive.Archive{Bucket: bucket}
+}
+
 // collector is nil without a store.
 func collector(in controllers.InputsConfig, o options) *job.Collector {
 	if in.Store == nil {

@@ -135,6 +135,7 @@ func start(t *testing.T, s setup) *harness {
 		},
 		AuthenticatePod: func(*http.Request) (Pod, error) { return Pod{}, auth.ErrUnauthenticated },
 		Authenticated:   func(context.Context, string) {},
+		PodLogs:         fakeNode{},
 		Limits:          DefaultLimits(), Registerer: h.registry,
 		Log:   funcr.NewJSON(func(line string) { h.log.WriteString(line + "\n") }, funcr.Options{Verbosity: 9}),
 		Audit: slog.New(slog.NewJSONHandler(h.audit, nil)),
@@ -151,6 +152,11 @@ func start(t *testing.T, s setup) *harness {
 		t.Fatal(err)
 	}
 	h.API = api
+	for _, o := range s.objects {
+		if s, ok := o.(*v1alpha1.Suite); ok {
+			h.SuiteChanged(nil, s)
+		}
+	}
 	return h
 }
 
