@@ -3,6 +3,7 @@ package controllers
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/utils/clock"
@@ -13,13 +14,16 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/apierror"
 	"github.com/postflight-dev/postflight/internal/index"
+	"github.com/postflight-dev/postflight/internal/suite"
 )
 
-// EnvironmentReconciler deletes ephemeral Environments that have expired, after it has stopped their runs.
+// EnvironmentReconciler deletes ephemeral Environments that have expired, after their runs were stopped and archived:
+// they are deleted with it.
 type EnvironmentReconciler struct {
 	client.Client
-	Live  client.Reader // reads from the API server, before an action that cannot be undone
-	Clock clock.PassiveClock
+	Live     client.Reader // reads from the API server, before an action that cannot be undone
+	Clock    clock.PassiveClock
+	Archives bool // finished runs are archived before they are deleted
 }
 
 // +kubebuilder:rbac:groups=postflight.dev,resources=environments,verbs=get;list;watch;create;patch;delete
@@ -38,7 +42,7 @@ func environmentOf(_ context.Context, obj client.Object) []ctrl.Request {
 	return []ctrl.Request{{NamespacedName: client.ObjectKey{Namespace: s.Namespace, Name: s.Spec.Environment}}}
 }
 
-// Reconcile waits until the Environment expires, cancels its runs, and deletes it once they have ended. It
+// Reconcile waits until the Environment expires, cancels its runs, and deletes it once they are archived. It
 // cancels nothing before the API server confirms the expiry, because the cache may lag behind a renewal.
 // A renewal after that makes the deletion fail, because its precondition is the old version.
 func (r *EnvironmentReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
@@ -52,6 +56,12 @@ func (r *EnvironmentReconciler) Reconcile(ctx context.Context, req ctrl.Request)
 	running, err := r.cancelRuns(ctx, e)
 	if err != nil || running {
 		return ctrl.Result{}, err // the end of each run causes a reconcile
+	}
+	if late := left + suite.ArchiveWithin; r.Archives && late > 0 {
+		unarchived, err := r.unarchived(ctx, e)
+		if err != nil || unarchived {
+			return ctrl.Result{RequeueAfter: late}, err // so does its archiving
+		}
 	}
 	version := e.ResourceVersion
 	err = r.Delete(ctx, e, client.Preconditions{ResourceVersion: &version})
@@ -88,4 +98,13 @@ func (r *EnvironmentReconciler) cancelRuns(ctx context.Context, e *v1alpha1.Envi
 		}
 	}
 	return len(list.Items) > 0, nil
+}
+
+// unarchived reports whether a run of the Environment is not archived yet.
+func (r *EnvironmentReconciler) unarchived(ctx context.Context, e *v1alpha1.Environment) (bool, error) {
+	list := &v1alpha1.SuiteList{}
+	err := r.List(ctx, list, client.InNamespace(e.Namespace), client.UnsafeDisableDeepCopy)
+	return slices.ContainsFunc(list.Items, func(s v1alpha1.Suite) bool {
+		return s.Spec.Environment == e.Name && toArchive(&s)
+	}), err
 }

@@ -51,6 +51,7 @@ type SuiteReconciler struct {
 	Clock         clock.PassiveClock
 	Metrics       *SuiteMetrics
 	Inputs        InputsConfig
+	Archives      bool          // finished runs are archived before they are deleted
 	PodGoneAfter  time.Duration // after its grace period, a pod that has not stopped is given up
 
 	// queues locks the queue of a namespace where slots are limited, so that two runs never take the same one.
@@ -70,7 +71,7 @@ type SuiteReconciler struct {
 // SetupWithManager registers the reconciler.
 func (r *SuiteReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
-		For(&v1alpha1.Suite{}, builder.WithPredicates(predicate.Or(specOrAnnotationsChanged, justEnded, replaced))).
+		For(&v1alpha1.Suite{}, builder.WithPredicates(predicate.Or(specOrAnnotationsChanged, justEnded, justArchived, replaced))).
 		Owns(&batchv1.Job{}, builder.WithPredicates(ignoreCreate)).
 		Watches(&v1alpha1.Suite{}, r.enqueueAffected()).
 		Watches(&v1alpha1.Trigger{}, handler.EnqueueRequestsFromMapFunc(r.suitesOf(index.Trigger)), specChanged).
@@ -94,10 +95,13 @@ var specChanged = builder.WithPredicates(predicate.Or(predicate.GenerationChange
 var replaced = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool { return e.ObjectOld.GetUID() != e.ObjectNew.GetUID() }}
 
 // The manager's own writes to a Suite cause no reconcile, except for its end, from which the time until its
-// deletion counts.
+// deletion counts, and for its archiving, for which its deletion waits.
 var (
 	specOrAnnotationsChanged = predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{})
 	justEnded                = predicate.Funcs{UpdateFunc: ends}
+	justArchived             = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		return !e.ObjectOld.(*v1alpha1.Suite).Archived() && e.ObjectNew.(*v1alpha1.Suite).Archived()
+	}}
 )
 
 // ignoreCreate is for Jobs, which the reconciler itself creates.

@@ -29,6 +29,7 @@ func (r *SuiteReconciler) observe(ctx context.Context, s *v1alpha1.Suite) (o sui
 		return o, err
 	}
 	if s.Finished() {
+		o.Unarchived = r.Archives && !s.Archived()
 		if o.Job != nil {
 			o.Progress = job.Observe(o.Job, nil).Condition
 		}

@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"time"
 
@@ -17,6 +18,7 @@ type Config struct {
 	Clock      clock.PassiveClock
 	Registerer prometheus.Registerer
 	Inputs     InputsConfig
+	Archive    ArchiveConfig
 
 	// PodGoneAfter is how long after its grace period a pod that has not stopped counts as lost;
 	// 0 means DefaultPodGoneAfter.
@@ -47,13 +49,14 @@ func Setup(mgr ctrl.Manager, config Config) error {
 			Clock:    config.Clock,
 			Metrics:  metrics,
 			Inputs:   config.Inputs,
+			Archives: config.Archive.Store != nil,
 
 			PodGoneAfter: cmp.Or(config.PodGoneAfter, DefaultPodGoneAfter),
 			queues:       keymutex.NewHashed(queueLocks),
 			warnings:     newWarnings(mgr.GetAPIReader(), config.Clock),
 		},
 		&TriggerReconciler{Client: c, Recorder: recorder},
-		&EnvironmentReconciler{Client: c, Live: mgr.GetAPIReader(), Clock: config.Clock},
+		&EnvironmentReconciler{Client: c, Live: mgr.GetAPIReader(), Clock: config.Clock, Archives: config.Archive.Store != nil},
 		&TeamReconciler{Client: c},
 		&APIKeyReconciler{Client: c, Clock: config.Clock},
 	} {
@@ -61,5 +64,26 @@ func Setup(mgr ctrl.Manager, config Config) error {
 			return fmt.Errorf("set up %T: %w", r, err)
 		}
 	}
-	return nil
+	return setupArchive(mgr, config)
+}
+
+// setupArchive does nothing without a store: logs then end with their pods.
+func setupArchive(mgr ctrl.Manager, config Config) error {
+	if config.Archive.Store == nil {
+		return nil
+	}
+	rescue, err := newRescue(mgr, config)
+	if err != nil {
+		return err
+	}
+	backlog := newBacklog()
+	metrics, err := newArchiveMetrics(config.Registerer, backlog)
+	if err != nil {
+		return fmt.Errorf("register the metrics of the archive: %w", err)
+	}
+	r := &ArchiveReconciler{
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Archive: config.Archive.Store, Logs: config.Archive.Logs, Clock: config.Clock,
+		Metrics: metrics, Rescue: rescue, backlog: backlog,
+	}
+	return errors.Join(mgr.Add(rescue), r.SetupWithManager(mgr))
 }

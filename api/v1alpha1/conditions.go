@@ -119,11 +119,12 @@ func Error(message string) metav1.Condition {
 	return succeeded(metav1.ConditionFalse, ReasonError, message)
 }
 
-// The reasons of ConditionInputsReady.
-const (
-	ReasonInputsFound      = "Found"
-	ReasonStoreUnavailable = "StoreUnavailable"
-)
+// ReasonInputsFound is the reason of ConditionInputsReady that is True.
+const ReasonInputsFound = "Found"
+
+// ReasonStoreUnavailable is the reason of ConditionInputsReady and ConditionArchived that are False because the store
+// cannot be used.
+const ReasonStoreUnavailable = "StoreUnavailable"
 
 // InputsFound are input files that are recorded in the status of their Suite.
 func InputsFound(message string) metav1.Condition {
@@ -162,6 +163,32 @@ func ObjectMissing(message string) metav1.Condition {
 	return metav1.Condition{Type: ConditionObjectsFound, Status: metav1.ConditionFalse, Reason: ReasonMissing, Message: clip(message)}
 }
 
+// The reasons of ConditionArchived, beside ReasonStoreUnavailable.
+const (
+	ReasonSaved           = "Saved"
+	ReasonIncomplete      = "Incomplete"      // the record is saved, and logs are lost
+	ReasonLogsUnavailable = "LogsUnavailable" // they are read again for a while
+)
+
+// Saved is a run whose record and logs are in the object store.
+func Saved() metav1.Condition {
+	return archived(metav1.ConditionTrue, ReasonSaved, "The record and the logs are in the object store.")
+}
+
+// Incomplete is a run whose record is in the object store, without all logs.
+func Incomplete(message string) metav1.Condition {
+	return archived(metav1.ConditionTrue, ReasonIncomplete, message)
+}
+
+// NotArchived is a run that is not in the object store yet.
+func NotArchived(reason, message string) metav1.Condition {
+	return archived(metav1.ConditionFalse, reason, message)
+}
+
+func archived(status metav1.ConditionStatus, reason, message string) metav1.Condition {
+	return metav1.Condition{Type: ConditionArchived, Status: status, Reason: reason, Message: clip(message)}
+}
+
 func succeeded(status metav1.ConditionStatus, reason, message string) metav1.Condition {
 	return metav1.Condition{Type: ConditionSucceeded, Status: status, Reason: reason, Message: clip(message)}
 }
@@ -190,4 +217,9 @@ func (s *Suite) Finished() bool {
 // Passed reports whether the run has passed.
 func (s *Suite) Passed() bool {
 	return meta.IsStatusConditionTrue(s.Status.Conditions, ConditionSucceeded)
+}
+
+// Archived reports whether the record of the run is in the object store.
+func (s *Suite) Archived() bool {
+	return meta.IsStatusConditionTrue(s.Status.Conditions, ConditionArchived)
 }

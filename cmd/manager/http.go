@@ -22,6 +22,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/endpoint"
 	"github.com/postflight-dev/postflight/internal/match"
 	"github.com/postflight-dev/postflight/internal/objectstore"
+	"github.com/postflight-dev/postflight/internal/podlogs"
 	"github.com/postflight-dev/postflight/internal/serve"
 )
 
@@ -40,6 +41,10 @@ func setupHTTP(
 	if err != nil {
 		return nil, err
 	}
+	logs, err := podlogs.New(mgr.GetConfig())
+	if err != nil {
+		return nil, err
+	}
 	api, err := endpoint.New(endpoint.Config{
 		Dispatcher:    dispatcher,
 		Cache:         mgr.GetCache(),
@@ -48,6 +53,8 @@ func setupHTTP(
 		Authenticated: serve.Authenticated,
 		Clock:         in.clock,
 		Uploads:       uploads(bucket),
+		Archive:       pastRuns(bucket),
+		PodLogs:       logs,
 		PublicURL:     o.publicURL,
 		Limits:        endpoint.DefaultLimits(),
 		Registerer:    in.metrics,

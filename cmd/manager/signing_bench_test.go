@@ -25,6 +25,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/endpoint"
 	"github.com/postflight-dev/postflight/internal/inputs"
 	"github.com/postflight-dev/postflight/internal/objectstore"
+	"github.com/postflight-dev/postflight/internal/podlogs"
 )
 
 const benchKey = "pf_37ba68a27f5fbbcfc4b6f395a83ac46aefd32121"
@@ -79,7 +80,7 @@ func BenchmarkSign(b *testing.B) {
 		Reader: oneTeam{}, Staleness: func() time.Duration { return 0 }, Used: func(*v1alpha1.APIKey) {}, Clock: clock.RealClock{},
 	}}
 	api, err := endpoint.New(endpoint.Config{
-		Dispatcher: &dispatch.Dispatcher{}, Cache: oneTeam{}, Live: oneTeam{}, Limits: endpoint.DefaultLimits(), Uploads: &inputs.Store{Bucket: bucket},
+		Dispatcher: &dispatch.Dispatcher{}, Cache: oneTeam{}, Live: oneTeam{}, Limits: endpoint.DefaultLimits(), Uploads: &inputs.Store{Bucket: bucket}, PodLogs: &podlogs.Client{},
 		Authenticate: func(r *http.Request) (endpoint.Principal, error) {
 			p, err := authenticator.Authenticate(r.Context(), r)
 			return endpoint.Principal(p), err

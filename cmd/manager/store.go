@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/controllers"
+	"github.com/postflight-dev/postflight/internal/archive"
 	"github.com/postflight-dev/postflight/internal/endpoint"
 	"github.com/postflight-dev/postflight/internal/inputs"
 	"github.com/postflight-dev/postflight/internal/objectstore"
@@ -98,6 +99,14 @@ func uploads(bucket *objectstore.Bucket) endpoint.Uploads {
 		return nil
 	}
 	return &inputs.Store{Bucket: bucket}
+}
+
+// pastRuns is nil without a store.
+func pastRuns(bucket *objectstore.Bucket) endpoint.Archive {
+	if bucket == nil {
+		return nil
+	}
+	return &archive.Archive{Bucket: bucket}
 }
 
 func runInputs(ctx context.Context, mgr ctrl.Manager, bucket *objectstore.Bucket, o options) (controllers.InputsConfig, error) {

@@ -78,11 +78,7 @@ func NamespaceGone(err error) bool {
 		return true
 	}
 	var status apierrors.APIStatus
-	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {
-		return false
-	}
-	details := status.Status().Details
-	return details != nil && details.Kind == "namespaces"
+	return apierrors.IsNotFound(err) && errors.As(err, &status) && kind(status) == "namespaces"
 }
 
 // Message is the API server's own message, without the context that callers add and without the final full stop.

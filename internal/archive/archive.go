@@ -51,25 +51,26 @@ func (a *Archive) Record(ctx context.Context, team, id string) (record.Record, e
 	if newest.ID == "" {
 		return record.Record{}, fs.ErrNotExist
 	}
-	return a.read(ctx, newest)
+	var rec record.Record
+	err := a.read(ctx, newest, &rec)
+	return rec, err
 }
 
-// read returns fs.ErrNotExist for a run that has no record yet.
-func (a *Archive) read(ctx context.Context, r record.Run) (record.Record, error) {
+// read decodes the record of a run. It returns fs.ErrNotExist for a run that has none yet.
+func (a *Archive) read(ctx context.Context, r record.Run, into any) error {
 	content, size, err := a.Bucket.Get(ctx, r.RecordKey())
 	if err != nil {
-		return record.Record{}, err
+		return err
 	}
 	defer content.Close()
 	if size > maxRecord {
-		return record.Record{}, fmt.Errorf("the record of the run %s has %d bytes; at most %d are read", r.ID, size, maxRecord)
+		return fmt.Errorf("the record of the run %s has %d bytes; at most %d are read", r.ID, size, maxRecord)
 	}
-	var rec record.Record
 	read, err := io.ReadAll(io.LimitReader(content, maxRecord))
-	if err == nil {
-		err = json.Unmarshal(read, &rec)
+	if err != nil {
+		return err
 	}
-	return rec, err
+	return json.Unmarshal(read, into)
 }
 
 // validName reports whether a name that a request gave can be that of a run, a pod or a container. Any other could

@@ -16,10 +16,7 @@ import (
 )
 
 // Artifact is a file that the tests of a run wrote.
-type Artifact struct {
-	Pod, Path string
-	Bytes     int64
-}
+type Artifact = record.Artifact
 
 // Artifacts are those of a run, in the order of pod and path. The next page comes after next, which is empty on the
 // last page.

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/internal/objectstore"
 	"github.com/postflight-dev/postflight/internal/record"
 )
@@ -18,7 +19,7 @@ import (
 // only if there are no more.
 func (a *Archive) Records(ctx context.Context, team string, before *record.Run, limit int) ([]record.Record, error) {
 	var all []record.Record
-	next, stop := iter.Pull2(a.runs(ctx, team, before))
+	next, stop := iter.Pull2(a.Runs(ctx, team, before))
 	defer stop()
 	for len(all) < limit {
 		var page []record.Run
@@ -35,7 +36,7 @@ func (a *Archive) Records(ctx context.Context, team string, before *record.Run, 
 		if len(page) == 0 {
 			break
 		}
-		found, err := a.readAll(ctx, page)
+		found, err := readAll[record.Record](ctx, a, page)
 		if err != nil {
 			return nil, err
 		}
@@ -44,26 +45,43 @@ func (a *Archive) Records(ctx context.Context, team string, before *record.Run, 
 	return all, nil
 }
 
-// readAll leaves out runs that have no record yet.
-func (a *Archive) readAll(ctx context.Context, runs []record.Run) ([]record.Record, error) {
-	records := make([]record.Record, len(runs))
+// Summaries are runs as the HTTP API shows them, in the order of the argument, without those that have no record yet.
+// They take much less memory than records.
+func (a *Archive) Summaries(ctx context.Context, runs []record.Run) ([]httpapi.Run, error) {
+	return readAll[httpapi.Run](ctx, a, runs)
+}
+
+// readAll reads the members of records that T has. It leaves out runs that have no record yet.
+func readAll[T any](ctx context.Context, a *Archive, runs []record.Run) ([]T, error) {
+	found := make([]*T, len(runs))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(readers)
 	for i, r := range runs {
-		group.Go(func() (err error) {
-			records[i], err = a.read(ctx, r)
+		group.Go(func() error {
+			content := new(T)
+			err := a.read(ctx, r, content)
 			if errors.Is(err, fs.ErrNotExist) {
 				return nil
 			}
+			found[i] = content
 			return err
 		})
 	}
-	err := group.Wait()
-	return slices.DeleteFunc(records, func(r record.Record) bool { return r.ID == "" }), err
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	var all []T
+	for _, content := range found {
+		if content != nil {
+			all = append(all, *content)
+		}
+	}
+	return all, nil
 }
 
-// runs are those of a team, newest first. Stores list only forwards, so each day is listed as a whole.
-func (a *Archive) runs(ctx context.Context, team string, before *record.Run) iter.Seq2[record.Run, error] {
+// Runs are those of a team, newest first; with before, only those older than it. Stores list only forwards, so each
+// day is listed as a whole, once it is reached.
+func (a *Archive) Runs(ctx context.Context, team string, before *record.Run) iter.Seq2[record.Run, error] {
 	return func(yield func(record.Run, error) bool) {
 		days, err := a.days(ctx, team)
 		if err != nil {
@@ -109,7 +127,7 @@ func (a *Archive) runsOf(ctx context.Context, team string, day time.Time, before
 		if err != nil {
 			return nil, err
 		}
-		if before != nil && folder.Key >= before.Directory() {
+		if before != nil && folder.Key >= before.Directory()+"/" {
 			break
 		}
 		if r, err := record.ParseDirectory(team, folder.Key); err == nil {

@@ -17,13 +17,13 @@ import (
 // That the name is taken does not prove a duplicate. The Suite may be this call's own, created by an attempt
 // whose answer was lost; then this call created it. It may be something else of that name. Or it may be an
 // attempt without a result, or one that the Trigger's policy repeats.
-func (o *operation) ensureSuite(ctx context.Context, t *v1alpha1.Trigger, env *v1alpha1.Environment) (string, Decision, error) {
-	attempt, err := o.firstAttempt(ctx, t, env.Name)
+func (o *operation) ensureSuite(ctx context.Context, t *v1alpha1.Trigger, environment *v1alpha1.Environment) (string, Decision, error) {
+	attempt, err := o.firstAttempt(ctx, t, environment.Name)
 	if err != nil {
 		return "", "", err
 	}
 	for ; attempt <= v1alpha1.MaxAttempt; attempt++ {
-		desired := o.desired(t, env, attempt)
+		desired := o.desired(t, environment, attempt)
 		existing, err := o.createOrGet(ctx, t, desired)
 		if err != nil {
 			return "", "", err
@@ -47,14 +47,14 @@ func (o *operation) ensureSuite(ctx context.Context, t *v1alpha1.Trigger, env *v
 		"Delete its Suites, and send the notification again.", v1alpha1.MaxAttempt)
 }
 
-func (o *operation) desired(t *v1alpha1.Trigger, env *v1alpha1.Environment, attempt int32) *v1alpha1.Suite {
-	ephemeral := types.UID("")
-	if env.Spec.Ephemeral != nil {
-		ephemeral = env.UID
+func (o *operation) desired(t *v1alpha1.Trigger, environment *v1alpha1.Environment, attempt int32) *v1alpha1.Suite {
+	var ephemeral types.UID
+	if environment.Spec.Ephemeral != nil {
+		ephemeral = environment.UID
 	}
 	return suite.New(suite.Request{
 		Trigger:        t,
-		Environment:    env.Name,
+		Environment:    environment.Name,
 		EphemeralUID:   ephemeral,
 		Notification:   o.Notification,
 		IdempotencyKey: o.IdempotencyKey,

@@ -45,6 +45,12 @@ type Config struct {
 	// Uploads signs URLs to upload files; nil if no store is configured.
 	Uploads Uploads
 
+	// Archive has what runs left behind; nil if no store is configured.
+	Archive Archive
+
+	// PodLogs reads logs of containers.
+	PodLogs PodLogs
+
 	// PublicURL starts the links in answers. Without it they are paths, for the client to resolve against
 	// the address that it used. They never start with what a request names: anyone who can choose its Host
 	// header could make a pipeline print a link to a page of their own.
@@ -72,14 +78,17 @@ type API struct {
 	inFlight *fairness.TeamLimiter
 	large    *fairness.TeamLimiter
 	waiting  *fairness.TeamLimiter
+	listing  *fairness.TeamLimiter
+	logs     *fairness.TeamLimiter
 	runs     *broadcaster
+	index    *runIndex
 }
 
 // New is an API with its routes; cmd/manager serves it.
 func New(c Config) (*API, error) {
 	if c.Dispatcher == nil || c.Cache == nil || c.Live == nil || c.Authenticate == nil || c.Authenticated == nil ||
-		c.Audit == nil || c.Clock == nil {
-		return nil, errors.New("the HTTP API needs a dispatcher, a cache, a live reader, an authenticator, an audit log and a clock")
+		c.Audit == nil || c.Clock == nil || c.PodLogs == nil {
+		return nil, errors.New("the HTTP API needs a dispatcher, a cache, a live reader, an authenticator, a reader of logs, an audit log and a clock")
 	}
 	a := &API{
 		Config:   c,
@@ -87,15 +96,20 @@ func New(c Config) (*API, error) {
 		inFlight: fairness.NewTeamLimiter(c.Limits.InFlight),
 		large:    fairness.NewTeamLimiter(c.Limits.Large),
 		waiting:  fairness.NewTeamLimiter(c.Limits.Waiting),
+		listing:  fairness.NewTeamLimiter(c.Limits.Listing),
+		logs:     fairness.NewTeamLimiter(c.Limits.Logs),
 		runs:     newBroadcaster(),
+		index:    newRunIndex(),
 	}
 	a.mux = a.newMux(a.routes())
 	return a, a.register()
 }
 
-// SuiteChanged wakes the requests that wait for the Suite. A new Suite has no before, a deleted one no after.
-// A change of the message only, such as the position in the queue, does not wake them.
+// SuiteChanged keeps the list of runs, and wakes the requests that wait for the Suite, which the cache has changed
+// before. A new Suite has no before, a deleted one no after. A change of the message only, such as the position in the
+// queue, does not wake them.
 func (a *API) SuiteChanged(before, after *v1alpha1.Suite) {
+	a.index.observe(before, after)
 	s := cmp.Or(after, before)
 	if s == nil || (before != nil && after != nil && before.State() == after.State() && before.UID == after.UID) {
 		return

@@ -6,12 +6,9 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/validation"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -21,20 +18,13 @@ import (
 	"github.com/postflight-dev/postflight/internal/suite"
 )
 
-// noSuite is too long to be the name of a Suite, but the API server can look it up.
-var noSuite = strings.Repeat("0", 64)
-
 // ciGreenlight answers whether a pipeline may go on.
 func (a *API) ciGreenlight(w http.ResponseWriter, r *Request) error {
 	wait, err := a.waitOf(r.Request)
 	if err != nil {
 		return err
 	}
-	run := types.NamespacedName{Namespace: r.Principal.Team.NamespaceName(), Name: strings.Clone(r.PathValue("id"))}
-	if len(validation.IsDNS1123Label(run.Name)) > 0 || r.PathValue("rest") != "" {
-		run.Name = noSuite // looked up as well, so that a malformed id takes as long as an unknown one
-	}
-	request := &greenlightRequest{API: a, Request: r, run: run}
+	request := &greenlightRequest{API: a, Request: r, run: r.runName()}
 	answer, err := request.answer(wait)
 	if err != nil {
 		return err
@@ -107,7 +97,7 @@ func (g *greenlightRequest) answer(wait time.Duration) (*httpapi.Greenlight, err
 
 // read makes the answer of now from the run and the one that counts for it.
 func (g *greenlightRequest) read() (*httpapi.Greenlight, error) {
-	root, err := g.find()
+	root, err := g.findSuite(g.Context(), g.run)
 	if err != nil {
 		return nil, err
 	}
@@ -119,25 +109,6 @@ func (g *greenlightRequest) read() (*httpapi.Greenlight, error) {
 		return suite.PageURL(g.PublicURL, s.Namespace, s.Name)
 	})
 	return &answer, nil
-}
-
-// find reads the run in the namespace of the team only, so that another team's run is unknown. It reads a run
-// that the cache does not have from the API server, because it may be new. The Suite is shared with the cache.
-func (g *greenlightRequest) find() (*v1alpha1.Suite, error) {
-	s := &v1alpha1.Suite{}
-	err := g.Cache.Get(g.Context(), g.run, s, client.UnsafeDisableDeepCopy)
-	if apierror.NotFound(err) {
-		err = g.getLive(g.run, s)
-	}
-	switch {
-	case err == nil:
-		return s, nil
-	case apierror.NotFound(err):
-		return nil, &failure{code: "run_not_found", message: "Run not found: this team has no run of that id. " +
-			"Check the id and the API key; finished runs are deleted after a while."}
-	default:
-		return nil, unavailable(err)
-	}
 }
 
 // streamOf lists the runs among which the relevant one is, unless it is the root itself.
@@ -155,7 +126,7 @@ func (g *greenlightRequest) streamOf(root *v1alpha1.Suite) ([]*v1alpha1.Suite, e
 	}
 	// The cache does not have it yet if it does not have the root either, and no longer if it was deleted.
 	s := &v1alpha1.Suite{}
-	switch err := g.getLive(types.NamespacedName{Namespace: root.Namespace, Name: successor}, s); {
+	switch err := g.getLive(g.Context(), types.NamespacedName{Namespace: root.Namespace, Name: successor}, s); {
 	case err == nil:
 		return append(stream, s), nil
 	case apierror.NotFound(err):
@@ -163,14 +134,4 @@ func (g *greenlightRequest) streamOf(root *v1alpha1.Suite) ([]*v1alpha1.Suite, e
 	default:
 		return nil, unavailable(err)
 	}
-}
-
-func (g *greenlightRequest) getLive(name types.NamespacedName, s *v1alpha1.Suite) error {
-	ctx, cancel := context.WithTimeout(g.Context(), g.Limits.LookupTimeout)
-	defer cancel()
-	return g.Live.Get(ctx, name, s)
-}
-
-func unavailable(err error) error {
-	return &failure{code: "unavailable", cause: err, message: "The run cannot be looked up at the moment. Ask again in a few seconds."}
 }

@@ -34,7 +34,7 @@ var failures = map[string]struct {
 	"environment_not_found":   {http.StatusNotFound, "Environment not found"},
 	"run_finished":            {http.StatusConflict, "The run has ended"},
 	"run_unfinished":          {http.StatusConflict, "The run has not ended"},
-	"rerun_refused":           {http.StatusConflict, "There can be no other attempt"},
+	"refused":                 {http.StatusConflict, "The request was refused"},
 	"environment_static":      {http.StatusConflict, "The Environment is not ephemeral"},
 	"method_not_allowed":      {http.StatusMethodNotAllowed, "Method not allowed"},
 	"body_timeout":            {http.StatusRequestTimeout, "The body did not arrive in time"},

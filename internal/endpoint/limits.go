@@ -41,8 +41,19 @@ type Limits struct {
 	// MaxWait bounds how long one of them waits.
 	MaxWait time.Duration
 
-	// LookupTimeout bounds how long the API server may take to return a run.
+	// LookupTimeout bounds how long the API server may take to return a run, and the archive to return a page.
 	LookupTimeout time.Duration
+
+	// Listing bounds the requests that list runs with those in the archive at the same time.
+	Listing int
+
+	// Logs bounds the requests that read logs at the same time, which are not among those in flight.
+	Logs int
+
+	// MaxFollow bounds how long one of them follows a run, PodPoll is how often it looks for the next container, and
+	// LogStall how long it waits for the next bytes of a log that does not grow. LogWrite bounds each write to the
+	// client.
+	MaxFollow, PodPoll, LogStall, LogWrite time.Duration
 }
 
 // DefaultLimits are the limits of the HTTP contract, and those that follow from it.
@@ -77,8 +88,12 @@ func DefaultLimits() Limits {
 		MaxWait: 55 * time.Second,
 		// Clients ask again.
 		LookupTimeout: 10 * time.Second,
+		// 16 for a team that is alone. Each reads up to 8 records at once, of 250 KiB if its variables are as
+		// large as they may be: 36 MiB at worst.
+		Listing: 18,
 	}
 	l.setConnections()
+	l.setLogs()
 	return l
 }
 
@@ -102,6 +117,20 @@ func (l *Limits) setConnections() {
 	l.LargeHeads = 256
 	// All of Unproven, Idle, InFlight and Waiting, and some that are being closed.
 	l.Connections = 8192
+}
+
+// setLogs sets what bounds requests that read logs.
+func (l *Limits) setLogs() {
+	// 200 for a team that is alone. Each costs two connections with their buffers and stacks.
+	l.Logs = 225
+	// Longer than nearly all runs. A client that finds its connection broken follows again.
+	l.MaxFollow = 4 * time.Hour
+	// A person does not notice the delay, and 200 requests that wait for pods ask the API server 100 times a second.
+	l.PodPoll = 2 * time.Second
+	// Longer than a node that works needs to read on. The run has ended, so nothing is written any more.
+	l.LogStall = 30 * time.Second
+	// 32 KiB at 1 KiB/s. A client that reads slower holds a connection to a node.
+	l.LogWrite = 30 * time.Second
 }
 
 // answerSlack is for writing an answer to a slow client.
@@ -129,6 +158,32 @@ const (
 
 	// retryAfter is the Retry-After of most answers: the pause of the clients that retry.
 	retryAfter = 10 * time.Second
+
+	// defaultRuns fit on two screens; maxRuns take 100 KiB.
+	defaultRuns, maxRuns = 50, 100
+
+	// maxArchiveVisits bounds how many archived runs a page looks at, which takes 5 requests to the store or one
+	// for each day, and maxArchiveReads how many records it reads, 8 at once. It may then be short.
+	maxArchiveVisits, maxArchiveReads = 5000, 200
+
+	// defaultArtifacts and maxArtifacts bound a page of files: a run has at most 1,000. With its URL one takes 1 KiB.
+	defaultArtifacts, maxArtifacts = 100, 1000
+
+	// maxTail is more lines than a person reads.
+	maxTail = 100_000
+
+	// maxLogBytes bounds an answer with logs, in bytes. The log of a container is at most 16 MiB in the archive, and
+	// by default 10 MiB on a node.
+	maxLogBytes = 1 << 30
+
+	// logBuffer is how much of a log is in memory, in bytes.
+	logBuffer = 32 << 10
+
+	// maxNamedLogs bounds how many logs a message names.
+	maxNamedLogs = 20
+
+	// maxTerminatedRuns bounds how many runs an answer names that end with their Environment.
+	maxTerminatedRuns = 100
 
 	// maxAuditedSuites bounds the audit line of a notification that matched very many Triggers.
 	maxAuditedSuites = 100

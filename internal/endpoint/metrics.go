@@ -46,6 +46,8 @@ func (a *API) register() error {
 		gauge("postflight_http_requests_large", "Notifications that are being answered and have a large body, or are dry runs.", a.large.InUse),
 		gauge("postflight_http_requests_held", "Notifications that wait for the API server to take their Suites.", a.Dispatcher.Retrying),
 		gauge("postflight_http_requests_waiting", "Requests that wait for a run to end.", a.waiting.InUse),
+		gauge("postflight_http_requests_listing", "Requests that list runs with those in the archive.", a.listing.InUse),
+		gauge("postflight_http_requests_logs", "Requests that read logs.", a.logs.InUse),
 	} {
 		if err := a.Registerer.Register(c); err != nil {
 			return fmt.Errorf("register the metrics of the HTTP API: %w", err)

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -89,10 +90,17 @@ func documented(t *testing.T, r *http.Request, body []byte) *openapi3filter.Requ
 	}
 }
 
+var (
+	greenlightPattern = regexp.MustCompile(`^(/api/v0/ci-greenlight/)([^/]+)$`)
+	runPattern        = regexp.MustCompile(`^(/api/v0/runs/)([^/]+)(/[a-z]+)?$`)
+)
+
 // documentedPath is the path in the document that matches a request's path, with the values of its parameters.
 func documentedPath(path string) (string, map[string]string) {
-	if id, found := strings.CutPrefix(path, greenlightPath); found && !strings.Contains(id, "/") {
-		return greenlightPath + "{id}", map[string]string{"id": id}
+	for _, pattern := range []*regexp.Regexp{greenlightPattern, runPattern} {
+		if m := pattern.FindStringSubmatch(path); m != nil {
+			return m[1] + "{id}" + strings.Join(m[3:], ""), map[string]string{"id": m[2]}
+		}
 	}
 	return path, nil
 }

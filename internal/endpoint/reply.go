@@ -55,11 +55,18 @@ func newEnvironment(e *v1alpha1.Environment) *environment {
 	return &environment{ID: string(e.UID), Alias: e.Name, IsStatic: e.Spec.Ephemeral == nil}
 }
 
-// dispatchCodes are the failure codes of notifications that failed as a whole.
+// dispatchCodes are the failure codes of notifications that failed as a whole, and of commands.
 var dispatchCodes = map[dispatch.ErrorKind]string{
 	dispatch.Overloaded:    "overloaded",
 	dispatch.Unavailable:   "unavailable",
 	dispatch.NamespaceGone: "run_not_found",
+
+	dispatch.Rejected:            "refused",
+	dispatch.RunNotFound:         "run_not_found",
+	dispatch.RunFinished:         "run_finished",
+	dispatch.RunUnfinished:       "run_unfinished",
+	dispatch.EnvironmentNotFound: "environment_not_found",
+	dispatch.EnvironmentStatic:   "environment_static",
 }
 
 // dispatchFailure has the results that are known, unless they are gone with the namespace.

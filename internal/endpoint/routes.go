@@ -18,13 +18,13 @@ type Route struct {
 func (a *API) routes() []Route {
 	return []Route{
 		{http.MethodPost, "/api/webhooks/deploy_success", a.deploySuccess, true},
-		{http.MethodPost, "/api/webhooks/environment_terminated", a.planned, true},
-		{http.MethodGet, "/api/v0/runs", a.planned, true},
-		{http.MethodGet, "/api/v0/runs/{id}", a.planned, true},
-		{http.MethodGet, "/api/v0/runs/{id}/logs", a.planned, true},
-		{http.MethodGet, "/api/v0/runs/{id}/artifacts", a.planned, true},
-		{http.MethodPost, "/api/v0/runs/{id}/cancel", a.planned, true},
-		{http.MethodPost, "/api/v0/runs/{id}/rerun", a.planned, true},
+		{http.MethodPost, "/api/webhooks/environment_terminated", a.environmentTerminated, true},
+		{http.MethodGet, "/api/v0/runs", a.listRuns, true},
+		{http.MethodGet, "/api/v0/runs/{id}", a.getRun, true},
+		{http.MethodGet, "/api/v0/runs/{id}/logs", a.readLogs, true},
+		{http.MethodGet, "/api/v0/runs/{id}/artifacts", a.listArtifacts, true},
+		{http.MethodPost, "/api/v0/runs/{id}/cancel", a.cancelRun, true},
+		{http.MethodPost, "/api/v0/runs/{id}/rerun", a.rerunRun, true},
 		{http.MethodGet, "/api/v0/ci-greenlight/{id}", a.ciGreenlight, true},
 		{http.MethodGet, "/api/v0/run-inputs-executables-signed-urls", a.signUpload, true},
 		{http.MethodGet, "/openapi.yaml", a.openAPI, false},
@@ -82,9 +82,4 @@ func methodNotAllowed(routes []Route) error {
 	}
 	slices.Sort(allow)
 	return &failure{code: "method_not_allowed", allow: allow, message: "Use " + allow[0] + " for this path."}
-}
-
-// planned answers for a route that is documented and follows.
-func (a *API) planned(http.ResponseWriter, *Request) error {
-	return &failure{code: "unavailable", message: "This version does not have this request yet. Use a later one."}
 }

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,6 +29,11 @@ type Run struct {
 // Of is the identity of a Suite of the team.
 func Of(team string, s *v1alpha1.Suite) Run {
 	return Run{Team: team, ID: s.Name, Created: s.CreationTimestamp.UTC()}
+}
+
+// Compare is the order of time, and in one second that of a listing.
+func (r Run) Compare(other Run) int {
+	return cmp.Or(r.Created.Compare(other.Created), strings.Compare(r.ID+"/", other.ID+"/"))
 }
 
 // Directory starts the keys of all objects of the run but its index; it has no slash at its end.

@@ -28,6 +28,12 @@ type Log struct {
 	Problem   string `json:"problem,omitempty"`  // a sentence: why the log could not be saved; empty: it was
 }
 
+// Artifact is a file that a pod of a run wrote.
+type Artifact struct {
+	Pod, Path string
+	Bytes     int64
+}
+
 // New is the record of a finished Suite.
 func New(team string, s *v1alpha1.Suite, logs []Log) Record {
 	if logs == nil {

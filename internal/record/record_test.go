@@ -112,15 +112,23 @@ func TestParseKeys(t *testing.T) {
 	}
 }
 
-// TestOrder: a listing of keys is in the order of time.
+// TestOrder: a listing of the directories is in the order of time, and Compare agrees with it.
 func TestOrder(t *testing.T) {
 	at := time.Date(2026, 1, 31, 23, 59, 58, 0, time.UTC)
-	var keys []string
-	for range 5 {
-		keys = append(keys, record.Run{Team: "acme", ID: "a", Created: at}.Directory())
+	var runs []record.Run
+	for range 3 {
+		for _, id := range []string{"a-b", "a", "ab", "a0"} {
+			runs = append(runs, record.Run{Team: "acme", ID: id, Created: at})
+		}
 		at = at.Add(time.Second)
 	}
-	if !slices.IsSorted(keys) {
-		t.Errorf("not in order: %v", keys)
+	byKey, byTime := slices.Clone(runs), slices.Clone(runs)
+	slices.SortFunc(byKey, func(a, b record.Run) int { return strings.Compare(a.Directory()+"/", b.Directory()+"/") })
+	slices.SortFunc(byTime, record.Run.Compare)
+	if diff := cmp.Diff(byKey, byTime); diff != "" {
+		t.Errorf("keys (-) and Compare (+):\n%s", diff)
+	}
+	if !slices.IsSortedFunc(byKey, func(a, b record.Run) int { return a.Created.Compare(b.Created) }) {
+		t.Errorf("not in the order of time: %v", byKey)
 	}
 }

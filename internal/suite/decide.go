@@ -24,6 +24,10 @@ const (
 	// DefaultTTL is how long a finished Suite is kept if neither it nor its Trigger has a TTL.
 	DefaultTTL = 7 * 24 * time.Hour
 
+	// ArchiveWithin is how much longer a finished Suite is kept if it is not archived: the store may be away for a
+	// night. After that, the records of other runs matter more than that of this one.
+	ArchiveWithin = 24 * time.Hour
+
 	// exactPositions is up to which position of the queue the message has the number. Further back it
 	// would change often, and each change would cost a write.
 	exactPositions = 20
@@ -195,7 +199,7 @@ func afterEnd(o Observation, now time.Time) Decision {
 	d := Decision{Condition: Succeeded(o.Suite), SupersededBy: o.Suite.Status.SupersededBy}
 	completed := o.Suite.Status.CompletionTime
 	if completed != nil {
-		d.RequeueAfter = max(0, completed.Add(ttl(o)).Sub(now))
+		d.RequeueAfter = max(0, completed.Add(keptFor(o)).Sub(now))
 	}
 	switch {
 	case o.Job != nil && !Ended(o.Progress) && o.Job.DeletionTimestamp == nil:
@@ -214,6 +218,14 @@ func Succeeded(s *v1alpha1.Suite) metav1.Condition {
 		}
 	}
 	return metav1.Condition{}
+}
+
+// keptFor is how long a Suite is kept after its end. Its deletion deletes the pods, from which the archive has the logs.
+func keptFor(o Observation) time.Duration {
+	if o.Unarchived {
+		return ttl(o) + ArchiveWithin
+	}
+	return ttl(o)
 }
 
 // ttl is the Suite's own, so that an existing run is not deleted earlier because its Trigger changes or is

@@ -527,6 +527,22 @@ func TestDecide(t *testing.T) {
 			after: 2*time.Second + time.Minute + suite.DefaultTTL,
 			want:  suite.Decision{Condition: v1alpha1.Passed("Good."), Action: suite.DeleteSuite},
 		},
+		"FinishedAndNotArchived": {
+			reason: "Its pods have the only copy of the logs.",
+			o: ready(func(o *observation) {
+				o.Suite, o.Unarchived = aSuite("self", 2, in(v1alpha1.Passed("Good."))), true
+			}),
+			after: 2*time.Second + time.Minute + suite.DefaultTTL,
+			want:  suite.Decision{Condition: v1alpha1.Passed("Good."), RequeueAfter: suite.ArchiveWithin},
+		},
+		"FinishedAndNeverArchived": {
+			reason: "A store that is away for ever must not fill etcd.",
+			o: ready(func(o *observation) {
+				o.Suite, o.Unarchived = aSuite("self", 2, in(v1alpha1.Passed("Good."))), true
+			}),
+			after: 2*time.Second + time.Minute + suite.DefaultTTL + suite.ArchiveWithin,
+			want:  suite.Decision{Condition: v1alpha1.Passed("Good."), Action: suite.DeleteSuite},
+		},
 		"FinishedWithAJobLeft": {
 			reason: "A leader that was slow to step down may have started it.",
 			o: ready(func(o *observation) {

@@ -39,6 +39,7 @@ func play(t *testing.T, notify func(*world, *rapid.T)) {
 			"reconcile": w.reconcileOne,
 			"work":      w.work,
 			"meddle":    w.meddle,
+			"archive":   w.archive,
 		})
 		w.settle(t)
 		w.checkAtRest(t)
@@ -54,6 +55,8 @@ type world struct {
 	created map[string]int  // Jobs ever created, by Suite
 	meddled map[string]bool
 	ends    map[string]metav1.Condition
+	saved   map[string]bool // in the archive
+	deleted map[string]bool
 	caches  []map[string]*v1alpha1.Suite
 	version int
 }
@@ -67,7 +70,7 @@ type modelJob struct {
 func newWorld(leaders int) *world {
 	w := &world{
 		suites: map[string]*v1alpha1.Suite{}, jobs: map[string]*modelJob{}, pods: map[string]bool{}, known: map[string]bool{}, created: map[string]int{},
-		meddled: map[string]bool{}, ends: map[string]metav1.Condition{},
+		meddled: map[string]bool{}, ends: map[string]metav1.Condition{}, saved: map[string]bool{}, deleted: map[string]bool{},
 	}
 	for range leaders {
 		w.caches = append(w.caches, map[string]*v1alpha1.Suite{})
@@ -108,6 +111,7 @@ func together(a, b *v1alpha1.Suite) bool {
 }
 
 func (w *world) store(s *v1alpha1.Suite) {
+	s.Spec.TTLAfterFinished = &metav1.Duration{} // its deletion waits for the archive only
 	w.version++
 	s.ResourceVersion = fmt.Sprint(w.version)
 	w.suites[s.Name] = s
@@ -159,6 +163,13 @@ func (w *world) meddle(t *rapid.T) {
 	w.meddled[s.Name] = true
 }
 
+// archive saves a run that has ended.
+func (w *world) archive(t *rapid.T) {
+	if s := w.any(t); s.Finished() {
+		w.saved[s.Name] = true
+	}
+}
+
 func (w *world) reconcileOne(t *rapid.T) {
 	s := w.any(t)
 	leader := rapid.IntRange(0, len(w.caches)-1).Draw(t, "leader")
@@ -191,6 +202,7 @@ func (w *world) reconcile(t failer, leader int, name string, crash bool) {
 			o.Job = goingJob(name)
 		}
 	}
+	o.Unarchived = !w.saved[name]
 	o.PodsLeft = o.Job == nil && s.Status.JobName != "" && w.pods[name]
 	d := suite.Decide(o, t0.Add(10*time.Second))
 	for last := suite.Report; d.Action != suite.Report; d = suite.Decide(o, t0.Add(10*time.Second)) {
@@ -199,6 +211,9 @@ func (w *world) reconcile(t failer, leader int, name string, crash bool) {
 		}
 		last = d.Action
 		w.act(t, leader, &o, d.Action)
+		if d.Action == suite.DeleteSuite {
+			return
+		}
 	}
 	if crash || o.Creation.Result == suite.Created { // the Job's name is recorded once the Job is seen
 		return
@@ -217,6 +232,11 @@ func (w *world) act(t failer, leader int, o *suite.Observation, action suite.Act
 	case action == suite.DeleteJob:
 		w.jobs[name].going = true
 		o.JobDeleted(t0)
+	case action == suite.DeleteSuite:
+		if !w.saved[name] {
+			t.Fatalf("%s is deleted, and its logs with it, before they are archived", name)
+		}
+		w.deleted[name] = true
 	case action == suite.StopPods:
 		w.jobs[name].stopping = true
 		o.StopRequested(t0.Add(10 * time.Second))
@@ -298,6 +318,7 @@ func (w *world) settle(t *rapid.T) {
 				w.reconcile(t, leader, name, false)
 			}
 			delete(w.pods, name)
+			w.saved[name] = w.suites[name].Finished()
 			if j := w.jobs[name]; j != nil && j.going {
 				delete(w.jobs, name)
 			} else if j != nil && j.stopping && !suite.Ended(j.outcome) {
@@ -319,6 +340,9 @@ func (w *world) checkAtRest(t *rapid.T) {
 		}
 		if j := w.jobs[name]; j != nil && !suite.Ended(j.outcome) {
 			t.Fatalf("%s ended as %s and its Job still runs", name, s.State())
+		}
+		if !w.deleted[name] {
+			t.Fatalf("%s is archived, its time is up, and it was not deleted", name)
 		}
 		if w.ofNewest(name) && !s.Spec.Cancel && !w.meddled[name] && !s.Passed() && s.State() != v1alpha1.ReasonFailed {
 			t.Fatalf("the newest, %s, ended as %s", name, s.State())

@@ -32,9 +32,11 @@ type Request struct {
 	Environment  string // name of the Environment that is tested, the Trigger's or an ephemeral one
 	Notification *notification.Notification
 
-	EphemeralUID   types.UID // of an ephemeral Environment, with which the run goes; else empty
-	IdempotencyKey string    // names the notification, and takes the place of an absent SHA; may be empty
-	RequestID      string    // identifies the run where there is neither
+	// EphemeralUID is that of an ephemeral Environment, with which its runs are deleted; empty for others.
+	EphemeralUID types.UID
+
+	IdempotencyKey string // names the notification, and takes the place of an absent SHA; may be empty
+	RequestID      string // identifies the run where there is neither
 	ReceivedAt     time.Time
 	Attempt        int32 // from 1
 }
@@ -51,8 +53,6 @@ func New(r Request) *v1alpha1.Suite {
 			Namespace:   r.Trigger.Namespace,
 			Labels:      r.labels(),
 			Annotations: map[string]string{AnnotationRequest: r.RequestID},
-
-			OwnerReferences: r.ownerReferences(),
 		},
 		Spec: v1alpha1.SuiteSpec{
 			Trigger:      v1alpha1.TriggerReference{Name: r.Trigger.Name, UID: r.Trigger.UID},
@@ -66,6 +66,11 @@ func New(r Request) *v1alpha1.Suite {
 
 			TTLAfterFinished: r.Trigger.Spec.Retention.TTLAfterFinished,
 		},
+	}
+	if r.EphemeralUID != "" {
+		s.OwnerReferences = []metav1.OwnerReference{{
+			APIVersion: v1alpha1.GroupVersion.String(), Kind: "Environment", Name: r.Environment, UID: r.EphemeralUID,
+		}}
 	}
 	if r.IdempotencyKey != "" {
 		s.Annotations[annotationIdempotencyKey] = r.IdempotencyKey
@@ -121,15 +126,6 @@ func (r Request) labels() map[string]string {
 		labels[v1alpha1.LabelShortSHA] = short
 	}
 	return labels
-}
-
-func (r Request) ownerReferences() []metav1.OwnerReference {
-	if r.EphemeralUID == "" {
-		return nil
-	}
-	return []metav1.OwnerReference{
-		{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Environment", Name: r.Environment, UID: r.EphemeralUID},
-	}
 }
 
 func deployment(n *notification.Notification) v1alpha1.Deployment {

@@ -31,6 +31,8 @@ type Observation struct {
 	GiveUpPods    time.Duration // how long to wait for pods that should stop
 	Stopping      Stopping      // of a Job whose pods should stop
 
+	Unarchived bool // there is an object store, and the record of the finished run is not in it yet
+
 	// What the actions came to; each is unset until its action was done.
 	QueuePosition *int // RequestSlot: from 1; 0 where a slot is free
 	Inputs        *Inputs

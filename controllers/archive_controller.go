@@ -1,0 +1,217 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/apierror"
+	"github.com/postflight-dev/postflight/internal/index"
+	"github.com/postflight-dev/postflight/internal/record"
+	"github.com/postflight-dev/postflight/internal/suite"
+)
+
+// Archive keeps what runs leave behind. An error of it may pass, and everyone may read its text.
+type Archive interface {
+	// SaveLog reads a log to its end. It saves nothing if reading fails, and returns that error.
+	SaveLog(ctx context.Context, r record.Run, pod, container string, previous bool, log io.Reader) (record.Log, error)
+
+	// Logs are those saved so far. Of each, Bytes is the size of the object.
+	Logs(ctx context.Context, r record.Run) ([]record.Log, error)
+
+	// OpenLog reads a log that was saved.
+	OpenLog(ctx context.Context, r record.Run, pod, container string, previous bool) (io.ReadCloser, error)
+
+	SaveRecord(ctx context.Context, rec record.Record) error
+}
+
+// PodLogs reads logs of containers. The errors of apierror.OfLog say why one cannot be read.
+type PodLogs interface {
+	Open(ctx context.Context, namespace, pod string, o corev1.PodLogOptions) (io.ReadCloser, error)
+}
+
+// ArchiveConfig is what saves what runs leave behind.
+type ArchiveConfig struct {
+	Store Archive // nil: none is configured
+	Logs  PodLogs
+}
+
+const (
+	// archiveWorkers is how many runs are archived at once, each with one log at a time. A log costs a processor
+	// to compress it, and 16 MiB of disk; more at once would delay the reconciling of runs.
+	archiveWorkers = 4
+
+	// archiveTimeout frees a worker. What was saved by then stays saved, and the next attempt goes on after it.
+	archiveTimeout = 5 * time.Minute
+
+	// unreadableFor is how long a log is asked for that may become readable: a node that restarts takes less.
+	unreadableFor = 5 * time.Minute
+
+	// unreadableEvery is how often.
+	unreadableEvery = 20 * time.Second
+
+	// storeRetryMin and storeRetryMax bound the time between attempts while the store is away. The upper one is how
+	// late a record may be once the store is back.
+	storeRetryMin = 2 * time.Second
+	storeRetryMax = time.Minute
+
+	// rescueInterval is how often to look whether the logs of a run are being rescued.
+	rescueInterval = 500 * time.Millisecond
+
+	// ownerInterval is how often to look for a Team that owns the namespace.
+	ownerInterval = time.Minute
+)
+
+// ArchiveReconciler saves the logs and the record of each run that has ended.
+type ArchiveReconciler struct {
+	client.Client               // reads from the cache
+	Live          client.Reader // reads from the API server: pods, and the variables of Suites, which the cache drops
+	Archive       Archive
+	Logs          PodLogs
+	Clock         clock.PassiveClock
+	Metrics       *archiveMetrics
+	Rescue        *Rescue
+
+	backlog *backlog
+}
+
+// +kubebuilder:rbac:groups="",resources=pods/log,verbs=get
+
+// SetupWithManager registers the reconciler.
+func (r *ArchiveReconciler) SetupWithManager(mgr ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("archive").
+		Watches(&v1alpha1.Suite{}, r.backlog.handler()).
+		WithOptions(controller.Options{MaxConcurrentReconciles: archiveWorkers, ReconciliationTimeout: archiveTimeout, RateLimiter: backoff()}).
+		Complete(r)
+}
+
+// toArchive reports whether there is anything left to save.
+func toArchive(s *v1alpha1.Suite) bool { return s.Finished() && !s.Archived() }
+
+// Reconcile saves what is missing, and reports it. It can be interrupted anywhere: what the archive has is not read
+// again, because it may be from a container that no longer exists.
+func (r *ArchiveReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	s, err := get[v1alpha1.Suite](ctx, r, req.Namespace, req.Name)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if s == nil || !toArchive(s) {
+		r.backlog.remove(req)
+		return ctrl.Result{}, nil
+	}
+	team, err := index.Owner(ctx, r, s.Namespace)
+	switch {
+	case err != nil:
+		return ctrl.Result{}, err
+	case team == nil:
+		return ctrl.Result{RequeueAfter: ownerInterval}, nil
+	case r.Rescue.Busy(req):
+		return ctrl.Result{RequeueAfter: rescueInterval}, nil
+	}
+	return r.archive(ctx, s, record.Of(team.Name, s))
+}
+
+// archive asks the store first: while it is away, an attempt costs the API server nothing.
+func (r *ArchiveReconciler) archive(ctx context.Context, cached *v1alpha1.Suite, run record.Run) (ctrl.Result, error) {
+	saved, err := r.Archive.Logs(ctx, run)
+	if err != nil {
+		return r.storeAway(ctx, cached, err)
+	}
+	s, err := get[v1alpha1.Suite](ctx, r.Live, cached.Namespace, cached.Name)
+	if err != nil || s == nil || s.UID != cached.UID || !toArchive(s) {
+		return ctrl.Result{}, err
+	}
+	pods, err := r.podsOf(ctx, s)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	logs, unreadable, err := r.saveLogs(ctx, s, run, unsaved(record.Sources(pods), saved))
+	if err == nil && unreadable != "" {
+		return ctrl.Result{RequeueAfter: unreadableEvery}, r.report(ctx, s, v1alpha1.NotArchived(v1alpha1.ReasonLogsUnavailable, unreadable))
+	}
+	if err == nil {
+		err = r.measure(ctx, run, saved)
+	}
+	if err != nil {
+		return r.storeAway(ctx, s, err)
+	}
+	return r.saveRecord(ctx, s, run, append(saved, logs...))
+}
+
+// podsOf lists the pods of the run that are left.
+func (r *ArchiveReconciler) podsOf(ctx context.Context, s *v1alpha1.Suite) ([]corev1.Pod, error) {
+	list := &corev1.PodList{}
+	err := r.Live.List(ctx, list, client.InNamespace(s.Namespace), client.MatchingLabels{v1alpha1.LabelSuite: s.Name})
+	return slices.DeleteFunc(list.Items, func(p corev1.Pod) bool { return !record.IsPodOf(s, &p) }), err
+}
+
+// saveRecord comes last: whoever finds a record can rely on its logs.
+func (r *ArchiveReconciler) saveRecord(ctx context.Context, s *v1alpha1.Suite, run record.Run, logs []record.Log) (ctrl.Result, error) {
+	j := &batchv1.Job{}
+	err := r.Get(ctx, client.ObjectKeyFromObject(s), j, client.DisableReadYourWritesConsistency)
+	if apierror.IgnoreNotFound(err) != nil {
+		return ctrl.Result{}, err
+	}
+	ended := record.Ended{Ran: s.Status.StartTime != nil}
+	if metav1.IsControlledBy(j, s) {
+		ended.Pods = j.Status.Succeeded + j.Status.Failed
+	}
+	condition := record.Condition(logs, ended)
+	is := s.DeepCopy()
+	setArchived(is, condition, r.Clock.Now())
+	if err := r.Archive.SaveRecord(ctx, record.New(run.Team, is, logs)); err != nil {
+		return r.storeAway(ctx, s, err)
+	}
+	if err := r.report(ctx, s, condition); err != nil {
+		return ctrl.Result{}, err
+	}
+	r.Metrics.archived(s, condition, r.Clock.Now())
+	return ctrl.Result{}, nil
+}
+
+// storeAway reports it, and waits for half as long as the store has been away.
+func (r *ArchiveReconciler) storeAway(ctx context.Context, s *v1alpha1.Suite, err error) (ctrl.Result, error) {
+	if ctx.Err() != nil {
+		return ctrl.Result{}, ctx.Err() // the manager stops, or the attempt took too long
+	}
+	ctrl.LoggerFrom(ctx).Info("the store does not take what a run leaves behind", "reason", err.Error())
+	c := v1alpha1.NotArchived(v1alpha1.ReasonStoreUnavailable, fmt.Sprintf("The store cannot be used: %s. The manager tries again.", err))
+	if err := r.report(ctx, s, c); err != nil {
+		return ctrl.Result{}, err
+	}
+	away := r.Clock.Since(meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionArchived).LastTransitionTime.Time)
+	return ctrl.Result{RequeueAfter: min(max(away/2, storeRetryMin), storeRetryMax)}, nil
+}
+
+// report sets the condition, and writes it if it is new.
+func (r *ArchiveReconciler) report(ctx context.Context, s *v1alpha1.Suite, c metav1.Condition) error {
+	was := s.DeepCopy()
+	setArchived(s, c, r.Clock.Now())
+	if !suite.StatusChanged(was, s) {
+		return nil
+	}
+	patch := client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{})
+	return apierror.IgnoreNotFound(r.Status().Patch(ctx, s, patch))
+}
+
+// setArchived makes the condition say since when its reason holds.
+func setArchived(s *v1alpha1.Suite, c metav1.Condition, now time.Time) {
+	if was := meta.FindStatusCondition(s.Status.Conditions, c.Type); was != nil && was.Reason != c.Reason {
+		meta.RemoveStatusCondition(&s.Status.Conditions, c.Type)
+	}
+	c.ObservedGeneration, c.LastTransitionTime = s.Generation, metav1.NewTime(now)
+	meta.SetStatusCondition(&s.Status.Conditions, c)
+}

@@ -1,0 +1,228 @@
+package controllers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/apierror"
+	"github.com/postflight-dev/postflight/internal/fairness"
+	"github.com/postflight-dev/postflight/internal/index"
+	"github.com/postflight-dev/postflight/internal/record"
+)
+
+const (
+	// rescueStreams is how many logs are followed at once. Each may need 16 MiB of disk. It is as many as one
+	// node has containers of tests, which a drain evicts together.
+	rescueStreams = 32
+
+	// rescueMargin is how long a container may take to end after its grace period, until its log is saved as it is.
+	rescueMargin = time.Minute
+)
+
+// Rescue saves logs that the end of their pod will delete: the kubelet removes the containers of a pod that is
+// deleted or evicted as soon as they have stopped. So their logs are followed from the moment that is known.
+type Rescue struct {
+	client.Reader               // reads from the cache
+	Live          client.Reader // reads from the API server
+	Watch         client.WithWatch
+	Archive       Archive
+	Logs          PodLogs
+	Clock         clock.PassiveClock
+
+	streams *fairness.Semaphore
+
+	mu   sync.Mutex
+	pods map[types.UID]*rescuedPod
+	all  sync.WaitGroup
+}
+
+type rescuedPod struct {
+	run  ctrl.Request
+	busy bool
+}
+
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=list;watch
+
+func newRescue(mgr ctrl.Manager, config Config) (*Rescue, error) {
+	watching, err := client.NewWithWatch(mgr.GetConfig(), client.Options{HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper()})
+	if err != nil {
+		return nil, fmt.Errorf("set up the watch of pods: %w", err)
+	}
+	return &Rescue{
+		Reader: mgr.GetCache(), Live: mgr.GetAPIReader(), Watch: watching, Archive: config.Archive.Store, Logs: config.Archive.Logs, Clock: config.Clock,
+		streams: fairness.NewSemaphore(rescueStreams), pods: map[types.UID]*rescuedPod{},
+	}, nil
+}
+
+// NeedLeaderElection is true: two replicas would follow the same logs.
+func (r *Rescue) NeedLeaderElection() bool { return true }
+
+// Start watches until ctx ends.
+func (r *Rescue) Start(ctx context.Context) error {
+	var watches sync.WaitGroup
+	watches.Go(func() { r.watchPods(ctx) })
+	watches.Go(func() { r.watchEvictions(ctx) })
+	watches.Wait()
+	r.all.Wait()
+	return nil
+}
+
+// Busy reports whether logs of a run are being followed.
+func (r *Rescue) Busy(run ctrl.Request) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, p := range r.pods {
+		if p.run == run && p.busy {
+			return true
+		}
+	}
+	return false
+}
+
+// podSeen handles a pod that the watch reports.
+func (r *Rescue) podSeen(ctx context.Context, p *metav1.PartialObjectMetadata) {
+	if p.DeletionTimestamp != nil {
+		run := ctrl.Request{NamespacedName: types.NamespacedName{Namespace: p.Namespace, Name: p.Labels[v1alpha1.LabelSuite]}}
+		r.begin(ctx, run, p.Name, p.UID)
+	}
+}
+
+// evicted handles an event of the kubelet, which says so before it stops the containers of the pod. The pod itself
+// says so only when they have stopped.
+func (r *Rescue) evicted(ctx context.Context, e *eventsv1.Event) {
+	p := &corev1.Pod{}
+	key := types.NamespacedName{Namespace: e.Regarding.Namespace, Name: e.Regarding.Name}
+	team, err := index.Owner(ctx, r, key.Namespace)
+	if err == nil && team != nil {
+		err = r.Live.Get(ctx, key, p)
+	}
+	if apierror.IgnoreNotFound(err) != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "cannot look up a pod that is evicted", "pod", key)
+	}
+	if name := p.Labels[v1alpha1.LabelSuite]; name != "" && p.UID == e.Regarding.UID {
+		r.begin(ctx, ctrl.Request{NamespacedName: types.NamespacedName{Namespace: p.Namespace, Name: name}}, p.Name, p.UID)
+	}
+}
+
+// begin rescues the logs of a pod once.
+func (r *Rescue) begin(ctx context.Context, run ctrl.Request, name string, uid types.UID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.pods[uid] != nil {
+		return
+	}
+	p := &rescuedPod{run: run, busy: true}
+	r.pods[uid] = p
+	r.all.Go(func() {
+		again := r.rescue(ctx, run, name, uid)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		p.busy = false
+		if again && r.pods[uid] == p {
+			delete(r.pods, uid) // the next change of the pod may come from a node that is back
+		}
+	})
+}
+
+// forget drops what is known of pods that are gone, or no longer run.
+func (r *Rescue) forget(gone func(types.UID) bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for uid, p := range r.pods {
+		if !p.busy && gone(uid) {
+			delete(r.pods, uid)
+		}
+	}
+}
+
+// rescue saves the logs of a pod that the archive lacks. It reports whether another attempt may save more.
+func (r *Rescue) rescue(ctx context.Context, run ctrl.Request, name string, uid types.UID) (again bool) {
+	s, team, err := r.runOf(ctx, run)
+	if err != nil || s == nil || team == nil {
+		return err != nil
+	}
+	pod, err := r.pod(ctx, team.Name, client.ObjectKey{Namespace: run.Namespace, Name: name})
+	if err != nil || pod == nil || pod.UID != uid || !record.IsPodOf(s, pod) {
+		return err != nil
+	}
+	archived := record.Of(team.Name, s)
+	saved, err := r.Archive.Logs(ctx, archived)
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "the store does not say which logs it has", "suite", run)
+	}
+	deadline := time.Now().Add(r.left(pod))
+	results := make(chan bool)
+	sources := unsaved(record.Sources([]corev1.Pod{*pod}), saved)
+	for _, source := range sources {
+		go func() { results <- r.follow(ctx, archived, run.Namespace, source, deadline) }()
+	}
+	for range sources {
+		again = <-results || again
+	}
+	return again
+}
+
+// runOf is nil for a run that is gone, or archived already.
+func (r *Rescue) runOf(ctx context.Context, run ctrl.Request) (*v1alpha1.Suite, *v1alpha1.Team, error) {
+	s, err := get[v1alpha1.Suite](ctx, r, run.Namespace, run.Name)
+	if err != nil || s == nil || s.Archived() {
+		return nil, nil, err
+	}
+	team, err := index.Owner(ctx, r, run.Namespace)
+	return s, team, err
+}
+
+// pod reads it, when it is its turn: hundreds may be deleted at once.
+func (r *Rescue) pod(ctx context.Context, team string, key client.ObjectKey) (*corev1.Pod, error) {
+	release, err := r.streams.Acquire(ctx, team)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	return get[corev1.Pod](ctx, r.Live, key.Namespace, key.Name)
+}
+
+// left is how long the containers of a pod may still run.
+func (r *Rescue) left(p *corev1.Pod) time.Duration {
+	if p.DeletionTimestamp != nil { // the end of the grace period
+		return max(0, p.DeletionTimestamp.Sub(r.Clock.Now())) + rescueMargin
+	}
+	grace := int64(corev1.DefaultTerminationGracePeriodSeconds)
+	if p.Spec.TerminationGracePeriodSeconds != nil {
+		grace = *p.Spec.TerminationGracePeriodSeconds
+	}
+	return time.Duration(grace)*time.Second + rescueMargin
+}
+
+// follow saves a log once its container has ended. It reports whether another attempt may save it.
+func (r *Rescue) follow(ctx context.Context, run record.Run, namespace string, s record.Source, deadline time.Time) (again bool) {
+	release, err := r.streams.Acquire(ctx, run.Team)
+	if err != nil {
+		return true
+	}
+	defer release()
+	reading, cancel := context.WithDeadline(ctx, deadline)
+	defer cancel()
+	log, err := followLog(reading, r.Logs, namespace, s)
+	if err == nil {
+		defer log.Close()
+		_, err = r.Archive.SaveLog(ctx, run, s.Pod, s.Container, s.Previous, log)
+	}
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Info("the log of a pod that is being deleted is not saved", "namespace", namespace, "pod", s.Pod, "container", s.Container, "reason", err.Error())
+	}
+	return err != nil && !errors.Is(err, apierror.ErrLogGone)
+}

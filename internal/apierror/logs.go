@@ -1,0 +1,56 @@
+package apierror
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// What it means that the log of a container cannot be read. Their texts are for users.
+var (
+	ErrLogGone         = errors.New("the log is gone, because its container, pod or node is")
+	ErrNodeGone        = fmt.Errorf("the node is gone: %w", ErrLogGone) // a case of it
+	ErrNotStarted      = errors.New("the container has not started")
+	ErrNodeUnreachable = errors.New("the node of the pod does not answer")
+)
+
+// These are texts of the kubelet. It has no codes for them.
+var (
+	notStarted = regexp.MustCompile(`is waiting to start|is not available`)
+	logGone    = regexp.MustCompile(`cannot be found - no logs available|previous terminated container .* not found|in pod .* is terminated|is not valid for pod`)
+	logFailed  = regexp.MustCompile(`^(unable to retrieve container logs for [a-z-]+://[0-9a-f]+|failed to try resolving symlinks in path "[^"]*": .*)$`)
+)
+
+// OfLog wraps the error of reading a log in one of the errors above, if it means one of them. An API server that
+// does not answer, or lacks the right, means none.
+func OfLog(err error) error {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || Starting(err) {
+		return err
+	}
+	switch text := status.Status().Message; {
+	case apierrors.IsNotFound(err) && kind(status) == "nodes":
+		return fmt.Errorf("%w (%w)", ErrNodeGone, err)
+	case apierrors.IsNotFound(err), logGone.MatchString(text):
+		return fmt.Errorf("%w (%w)", ErrLogGone, err)
+	case notStarted.MatchString(text):
+		return fmt.Errorf("%w (%w)", ErrNotStarted, err)
+	case status.Status().Code >= 500:
+		return fmt.Errorf("%w (%w)", ErrNodeUnreachable, err)
+	default:
+		return err
+	}
+}
+
+func kind(status apierrors.APIStatus) string {
+	if details := status.Status().Details; details != nil {
+		return details.Kind
+	}
+	return ""
+}
+
+// IsLogError reports whether the kubelet answered with an error in the place of a log, with status 200: it notices
+// late that the file of the log is gone.
+func IsLogError(body []byte) bool { return logFailed.Match(body) }

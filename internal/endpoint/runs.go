@@ -1,0 +1,48 @@
+package endpoint
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"github.com/postflight-dev/postflight/api/httpapi"
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/record"
+)
+
+// listRuns answers a page of runs.
+func (a *API) listRuns(w http.ResponseWriter, r *Request) error {
+	query, err := runsQueryOf(r.URL.RawQuery)
+	if err != nil {
+		return err
+	}
+	if a.Archive != nil && !r.acquire(a.listing) {
+		return overloaded("The server is listing runs for as many requests as it can, or for as many of this team as leave room for others. " +
+			"Send the request again in a few seconds.")
+	}
+	page := a.pageOfRuns(r.Context(), r.Principal.Team, query)
+	r.audit = append(r.audit, "runs", len(page.Runs))
+	writeJSON(w, "application/json", http.StatusOK, page)
+	return nil
+}
+
+// pageOfRuns has only Suites if the archive cannot be read, and says so.
+func (a *API) pageOfRuns(ctx context.Context, team *v1alpha1.Team, q runsQuery) httpapi.Runs {
+	suites, more := a.index.older(team.NamespaceName(), q.before, q.filter.matchesSuite, q.limit)
+	problem := ""
+	if a.Archive != nil {
+		page, err := newMerge(a, team, q, suites).page(ctx)
+		if err == nil {
+			return page
+		}
+		problem = fmt.Sprintf("Runs whose Suites were deleted are missing, because the archive cannot be read at the moment: %v.", err)
+	}
+	page := httpapi.Runs{Runs: []httpapi.Run{}, ArchiveProblem: problem}
+	for _, s := range suites {
+		page.Runs = append(page.Runs, a.withURL(record.RunOf(team.Name, s)))
+	}
+	if more {
+		page.Next = cursorOf(position(suites[len(suites)-1]))
+	}
+	return page
+}
