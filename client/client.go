@@ -44,6 +44,10 @@ type (
 	TestResults = httpapi.TestResults
 	// TestFailure is a test that failed.
 	TestFailure = httpapi.TestFailure
+	// Artifacts sum up the files of a run.
+	Artifacts = httpapi.Artifacts
+	// ArchiveState says whether a run outlives its Suite.
+	ArchiveState = httpapi.ArchiveState
 	// Artifact is a file that the tests of a run wrote.
 	Artifact = httpapi.Artifact
 	// Termination names an ephemeral environment that is gone.

@@ -54,7 +54,7 @@ func TestMistakesSayWhatToWrite(t *testing.T) {
 		"a mistyped command of a group": {"runs lst", "Did you mean this?\n\tlist"},
 		"no argument":                   {"wait", "Usage: postflight wait RUN... [flags]\nSee 'postflight wait --help'"},
 		"an argument too many":          {"notify main", "Usage: postflight notify [flags]"},
-		"no kubeconfig":                 {"runs list", "Error: there is no kubeconfig. Set KUBECONFIG or --kubeconfig\n"},
+		"no kubeconfig":                 {"runs list", "Error: there is no kubeconfig. Set KUBECONFIG or --kubeconfig, or POSTFLIGHT_URL and POSTFLIGHT_API_KEY to ask the server\n"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
