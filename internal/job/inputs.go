@@ -47,7 +47,7 @@ type File struct {
 // Inputs are the files of a run.
 type Inputs struct {
 	Directory string            // absolute path in every container
-	Image     string            // Postflight's own image, with the command postflight
+	Image     string            // Postflight's own image, with the command /collect
 	CA        string            // PEM; empty where the store's certificate needs none of its own
 	Files     []File            // in the order in which they are downloaded
 	Rewritten map[string]string // variables that named a file -> its absolute path
@@ -91,7 +91,7 @@ func fetch(in Inputs, pod *corev1.PodSecurityContext) corev1.Container {
 	return corev1.Container{
 		Name:                     FetchContainer,
 		Image:                    in.Image,
-		Command:                  []string{"postflight", "fetch"},
+		Command:                  []string{"/collect", "fetch"},
 		Env:                      fetchEnv(in),
 		VolumeMounts:             []corev1.VolumeMount{{Name: inputsVolume, MountPath: in.Directory}},
 		Resources:                fetchResources(),

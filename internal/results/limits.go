@@ -19,6 +19,28 @@ const (
 	// maxTests is how many tests of a pod are read, so that their names fit into the memory of its collector.
 	maxTests = 200_000
 
+	// maxReportBytes is how much of a report is read. Reports of 200,000 tests are smaller, unless they hold the output of
+	// programs.
+	maxReportBytes = 64 << 20
+
+	// maxProblemPath bounds the path of a file in a sentence, in bytes.
+	maxProblemPath = 200
+
+	// maxDepth bounds the nesting of elements: suites in suites, and text that is marked up.
+	maxDepth = 64
+
+	// maxText bounds each text and each value of an attribute, in bytes: more than is shown of any. The rest is skipped.
+	maxText = 8 << 10
+
+	// maxTagName and maxAttributes bound the rest of a tag. Those of reports are far smaller.
+	maxTagName, maxAttributes = 256, 64
+
+	// maxFailures bounds the failures with name and message in a document.
+	maxFailures = 1000
+
+	// maxTestMilliseconds bounds the duration of a test: a week, as that of a run.
+	maxTestMilliseconds = 7 * 24 * 3600 * 1000
+
 	// maxMilliseconds bounds the duration of all tests: a year.
 	maxMilliseconds = 365 * 24 * 3600 * 1000
 

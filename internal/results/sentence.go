@@ -18,11 +18,11 @@ func Sentence(r *v1alpha1.TestResults) string {
 	case r.Failed > 0:
 		return fmt.Sprintf("%d of %s failed%s%s.", r.Failed, tests(r.Tests), history(r), firstFailure(r))
 	default:
-		return passed(r)
+		return passedSentence(r)
 	}
 }
 
-func passed(r *v1alpha1.TestResults) string {
+func passedSentence(r *v1alpha1.TestResults) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s passed", tests(r.Passed))
 	if r.Flaky > 0 {
