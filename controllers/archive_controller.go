@@ -23,9 +23,10 @@ import (
 	"github.com/postflight-dev/postflight/internal/suite"
 )
 
-// Archive keeps what runs leave behind. An error of it may pass, and everyone may read its text.
+// Archive keeps what runs leave behind. An error of it may pass. Everyone may read its text, which completes a
+// sentence that starts with "the store:".
 type Archive interface {
-	// SaveLog reads a log to its end. It saves nothing if reading fails, and returns that error.
+	// SaveLog reads a log to its end. If reading fails, it saves what it has read, and the problem of the Log says so.
 	SaveLog(ctx context.Context, r record.Run, pod, container string, previous bool, log io.Reader) (record.Log, error)
 
 	// Logs are those saved so far. Of each, Bytes is the size of the object.
@@ -56,6 +57,9 @@ const (
 	// archiveTimeout frees a worker. What was saved by then stays saved, and the next attempt goes on after it.
 	archiveTimeout = 5 * time.Minute
 
+	// logTimeout is how long the log of a container that has ended may take.
+	logTimeout = time.Minute
+
 	// unreadableFor is how long a log is asked for that may become readable: a node that restarts takes less.
 	unreadableFor = 5 * time.Minute
 
@@ -85,6 +89,7 @@ type ArchiveReconciler struct {
 	Rescue        *Rescue
 
 	backlog *backlog
+	silent  *silentNodes
 }
 
 // +kubebuilder:rbac:groups="",resources=pods/log,verbs=get
@@ -188,7 +193,7 @@ func (r *ArchiveReconciler) storeAway(ctx context.Context, s *v1alpha1.Suite, er
 		return ctrl.Result{}, ctx.Err() // the manager stops, or the attempt took too long
 	}
 	ctrl.LoggerFrom(ctx).Info("the store does not take what a run leaves behind", "reason", err.Error())
-	c := v1alpha1.NotArchived(v1alpha1.ReasonStoreUnavailable, fmt.Sprintf("The store cannot be used: %s. The manager tries again.", err))
+	c := v1alpha1.NotArchived(v1alpha1.ReasonStoreUnavailable, fmt.Sprintf("Waiting for the store: %s.", err))
 	if err := r.report(ctx, s, c); err != nil {
 		return ctrl.Result{}, err
 	}

@@ -2,23 +2,15 @@ package controllers
 
 import (
 	"context"
-	"errors"
 	"io"
 	"slices"
-	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/apierror"
 	"github.com/postflight-dev/postflight/internal/record"
 )
-
-// logStall is how long to wait for the next bytes of a log. A node that does not answer must not hold up the logs of
-// others.
-const logStall = 30 * time.Second
 
 // unsaved are the logs that the archive does not have.
 func unsaved(sources []record.Source, saved []record.Log) []record.Source {
@@ -51,21 +43,22 @@ func (r *ArchiveReconciler) stopsAsking(s *v1alpha1.Suite) bool {
 
 // saveLog returns a log with a problem if it cannot be read. The error is the store's.
 func (r *ArchiveReconciler) saveLog(ctx context.Context, namespace string, run record.Run, s record.Source) (log record.Log, mayPass bool, err error) {
-	reader, err := openLog(ctx, r.Logs, namespace, s)
-	if err == nil {
-		defer reader.Close()
+	reading, cancel := context.WithTimeout(ctx, logTimeout)
+	defer cancel()
+	reader := r.silent.open(reading, r.Logs, namespace, s)
+	defer reader.Close()
+	if reader.err == nil {
 		log, err = r.Archive.SaveLog(ctx, run, s.Pod, s.Container, s.Previous, reader)
-		if err == nil || reader.err == nil {
-			return log, false, err
-		}
-		err = reader.err
 	}
 	if ctx.Err() != nil {
 		return log, false, ctx.Err()
 	}
-	ctrl.LoggerFrom(ctx).Info("a log cannot be read", "pod", s.Pod, "container", s.Container, "reason", err.Error())
+	if err != nil || reader.err == nil || reader.read > 0 {
+		return log, false, err
+	}
+	ctrl.LoggerFrom(ctx).Info("a log cannot be read", "pod", s.Pod, "container", s.Container, "reason", reader.err.Error())
 	log = record.Log{Pod: s.Pod, Container: s.Container, Previous: s.Previous}
-	log.Problem, mayPass = record.Unreadable(s, err)
+	log.Problem, mayPass = record.Unreadable(s, reader.err)
 	return log, mayPass, nil
 }
 
@@ -84,58 +77,4 @@ func (r *ArchiveReconciler) measure(ctx context.Context, run record.Run, logs []
 		}
 	}
 	return nil
-}
-
-// logReader reads a log that does not grow. It keeps the error of reading, to tell it from one of the store.
-type logReader struct {
-	io.ReadCloser
-	timer  *time.Timer
-	cancel context.CancelCauseFunc
-	ctx    context.Context
-	err    error
-}
-
-func openLog(ctx context.Context, logs PodLogs, namespace string, s record.Source) (*logReader, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	timer := time.AfterFunc(logStall, func() { cancel(apierror.ErrNodeUnreachable) })
-	body, err := logs.Open(ctx, namespace, s.Pod, corev1.PodLogOptions{Container: s.Container, Previous: s.Previous})
-	r := &logReader{ReadCloser: body, timer: timer, cancel: cancel, ctx: ctx}
-	if err != nil {
-		defer r.stop()
-		return nil, r.cause(err)
-	}
-	return r, nil
-}
-
-func (r *logReader) Read(p []byte) (int, error) {
-	r.timer.Reset(logStall)
-	n, err := r.ReadCloser.Read(p)
-	if err == nil {
-		return n, nil
-	}
-	r.timer.Stop()
-	if errors.Is(err, io.EOF) {
-		return n, err
-	}
-	r.err = r.cause(err)
-	return n, r.err
-}
-
-// cause is why the context ended, if that is why the reader failed.
-func (r *logReader) cause(err error) error {
-	if cause := context.Cause(r.ctx); cause != nil {
-		return cause
-	}
-	return err
-}
-
-// Close ends the connection.
-func (r *logReader) Close() error {
-	r.stop()
-	return r.ReadCloser.Close()
-}
-
-func (r *logReader) stop() {
-	r.timer.Stop()
-	r.cancel(nil)
 }

@@ -200,7 +200,7 @@ func (w *world) pod(j *batchv1.Job, status corev1.PodStatus) {
 	p := &corev1.Pod{ObjectMeta: j.Spec.Template.ObjectMeta, Spec: j.Spec.Template.Spec}
 	p.Name = j.Name + "-pod"
 	p.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(j, batchv1.SchemeGroupVersion.WithKind("Job"))}
-	p.Spec.NodeName = "node"
+	p.Spec.NodeName = w.node
 	w.create(p)
 	w.status(p, func() { p.Status = status })
 }

@@ -92,7 +92,7 @@ func (r *EnvironmentReconciler) cancelRuns(ctx context.Context, e *v1alpha1.Envi
 		if s.Annotations == nil {
 			s.Annotations = map[string]string{}
 		}
-		s.Annotations[v1alpha1.AnnotationCanceledBy] = "Postflight, because its ephemeral Environment expired"
+		s.Annotations[v1alpha1.AnnotationCanceledBy] = canceledBy(e)
 		if err := r.Patch(ctx, s, patch); apierror.IgnoreNotFound(err) != nil {
 			return true, fmt.Errorf("cancel %s: %w", s.Name, err)
 		}
@@ -107,4 +107,11 @@ func (r *EnvironmentReconciler) unarchived(ctx context.Context, e *v1alpha1.Envi
 	return slices.ContainsFunc(list.Items, func(s v1alpha1.Suite) bool {
 		return s.Spec.Environment == e.Name && toArchive(&s)
 	}), err
+}
+
+func canceledBy(e *v1alpha1.Environment) string {
+	if by := e.Annotations[v1alpha1.AnnotationTerminatedBy]; by != "" {
+		return by + ", which ended its ephemeral Environment"
+	}
+	return "Postflight, because its ephemeral Environment expired"
 }

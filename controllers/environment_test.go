@@ -30,6 +30,23 @@ func TestEphemeralEnvironmentExpires(t *testing.T) {
 	w.must(w.Client.Get(context.Background(), w.key("staging"), &v1alpha1.Environment{}))
 }
 
+// TestEphemeralEnvironmentIsTerminated as the HTTP API does it: the runs say who did.
+func TestEphemeralEnvironmentIsTerminated(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.create(anEnvironment("pr-1", ephemeral(w.clock.Now().Add(time.Hour))))
+	w.create(aSuite("run", 0, at("pr-1")))
+	w.runs("run")
+	w.change(anEnvironment("pr-1"), func(o client.Object) {
+		o.(*v1alpha1.Environment).Spec.Ephemeral.ExpiresAt = metav1.NewTime(w.clock.Now().Truncate(time.Second))
+		o.SetAnnotations(map[string]string{v1alpha1.AnnotationTerminatedBy: "the API key ci"})
+	})
+	w.stopping("run")
+	w.stops("run")
+	w.reaches("run", v1alpha1.ReasonCanceled, "Canceled by the API key ci, which ended its ephemeral Environment.")
+	w.gone(&v1alpha1.Environment{}, "pr-1")
+}
+
 func TestEphemeralEnvironmentIsDeletedOnTime(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

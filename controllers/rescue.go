@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -216,13 +217,27 @@ func (r *Rescue) follow(ctx context.Context, run record.Run, namespace string, s
 	defer release()
 	reading, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
-	log, err := followLog(reading, r.Logs, namespace, s)
+	var runs func() bool
+	if s.Running {
+		runs = func() bool { return r.stillRuns(reading, namespace, s) }
+	}
+	log := openLog(reading, r.Logs, namespace, s, runs)
+	defer log.Close()
+	err = log.err
 	if err == nil {
-		defer log.Close()
 		_, err = r.Archive.SaveLog(ctx, run, s.Pod, s.Container, s.Previous, log)
 	}
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Info("the log of a pod that is being deleted is not saved", "namespace", namespace, "pod", s.Pod, "container", s.Container, "reason", err.Error())
 	}
 	return err != nil && !errors.Is(err, apierror.ErrLogGone)
+}
+
+// stillRuns reports whether a container runs, as far as the API server knows.
+func (r *Rescue) stillRuns(ctx context.Context, namespace string, s record.Source) bool {
+	pod, err := get[corev1.Pod](ctx, r.Live, namespace, s.Pod)
+	if err != nil || pod == nil {
+		return err != nil
+	}
+	return slices.ContainsFunc(record.Sources([]corev1.Pod{*pod}), func(now record.Source) bool { return now == s })
 }

@@ -83,7 +83,7 @@ func setupArchive(mgr ctrl.Manager, config Config) error {
 	}
 	r := &ArchiveReconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Archive: config.Archive.Store, Logs: config.Archive.Logs, Clock: config.Clock,
-		Metrics: metrics, Rescue: rescue, backlog: backlog,
+		Metrics: metrics, Rescue: rescue, backlog: backlog, silent: newSilentNodes(config.Clock),
 	}
 	return errors.Join(mgr.Add(rescue), r.SetupWithManager(mgr))
 }

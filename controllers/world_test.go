@@ -45,6 +45,9 @@ type world struct {
 	wire   *wire
 	config *rest.Config
 	inputs controllers.InputsConfig
+	shelf  *shelf    // nil: there is no object store
+	slow   bool      // the object store
+	node   string    // of the pods
 	began  time.Time // noon of this test: so long ago that its Suites are received before they are created
 	stop   func()    // the manager
 }
@@ -63,7 +66,7 @@ func newWorld(t *testing.T) *world {
 func emptyWorld(t testing.TB) *world {
 	t.Helper()
 	s := apiserver.New(t)
-	w := &world{Server: s, t: t, ns: s.Namespace(t), clock: &clockwork{}, wire: &wire{}, config: s.Manager(t), began: time.Now().Add(-35 * time.Second), stop: func() {}}
+	w := &world{Server: s, t: t, ns: s.Namespace(t), clock: &clockwork{}, node: "node", wire: &wire{}, config: s.Manager(t), began: time.Now().Add(-35 * time.Second), stop: func() {}}
 	w.config.Wrap(w.wire.wrap)
 	t.Cleanup(func() { w.stop() })
 	return w
@@ -106,7 +109,7 @@ func (w *world) runManager(cache cache.Options, change ...func(*ctrl.Options)) c
 	w.must(err)
 	ctx, cancel := context.WithCancel(context.Background())
 	w.must(index.Setup(ctx, mgr.GetFieldIndexer()))
-	w.must(controllers.Setup(mgr, controllers.Config{Clock: w.clock, Registerer: prometheus.NewRegistry(), Inputs: w.inputs}))
+	w.must(controllers.Setup(mgr, controllers.Config{Clock: w.clock, Registerer: prometheus.NewRegistry(), Inputs: w.inputs, Archive: w.archive()}))
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
 	w.stop = sync.OnceFunc(func() {

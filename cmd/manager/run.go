@@ -66,15 +66,23 @@ func runIn(ctx context.Context, o options, in surroundings) error {
 	if err != nil {
 		return err
 	}
+	runArchive, err := runArchive(mgr, bucket)
+	if err != nil {
+		return err
+	}
 	probe, err := setupAPIServerProbe(ctx, mgr, o, in, ready)
 	if err != nil {
+		return err
+	}
+	if _, err := setupArchive(mgr, bucket, serverClock{in.clock, probe}, in.metrics); err != nil {
 		return err
 	}
 	if err := index.Setup(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
 	err = controllers.Setup(mgr, controllers.Config{
-		Clock: serverClock{in.clock, probe}, Registerer: in.metrics, Inputs: runInputs, PodGoneAfter: o.podGoneAfter,
+		Clock: serverClock{in.clock, probe}, Registerer: in.metrics,
+		Inputs: runInputs, Archive: runArchive, PodGoneAfter: o.podGoneAfter,
 	})
 	if err != nil {
 		return err

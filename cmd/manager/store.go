@@ -12,14 +12,17 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/controllers"
 	"github.com/postflight-dev/postflight/internal/archive"
 	"github.com/postflight-dev/postflight/internal/endpoint"
 	"github.com/postflight-dev/postflight/internal/inputs"
 	"github.com/postflight-dev/postflight/internal/objectstore"
+	"github.com/postflight-dev/postflight/internal/podlogs"
 )
 
 // storeOptions are the flags of the object store. Each defaults to a variable, so that one Secret or
@@ -93,6 +96,29 @@ func setupStore(mgr ctrl.Manager, o storeOptions, metrics prometheus.Registerer,
 	)
 }
 
+// setupArchive returns nil if there is no store.
+func setupArchive(mgr ctrl.Manager, bucket *objectstore.Bucket, clock clock.PassiveClock, metrics prometheus.Registerer) (*archive.Archive, error) {
+	if bucket == nil {
+		return nil, nil
+	}
+	a := &archive.Archive{Bucket: bucket}
+	cleaner := archive.NewCleaner(a, recordLifetimes(mgr.GetCache()), clock)
+	return a, errors.Join(cleaner.Register(metrics), mgr.Add(cleaner))
+}
+
+// recordLifetimes returns how long each Team keeps its records. What a deleted Team left behind stays.
+func recordLifetimes(cache client.Reader) func(context.Context) (map[string]time.Duration, error) {
+	return func(ctx context.Context) (map[string]time.Duration, error) {
+		teams := &v1alpha1.TeamList{}
+		err := cache.List(ctx, teams)
+		all := map[string]time.Duration{}
+		for _, t := range teams.Items {
+			all[t.Name] = t.RecordLifetime()
+		}
+		return all, err
+	}
+}
+
 // uploads is nil without a store.
 func uploads(bucket *objectstore.Bucket) endpoint.Uploads {
 	if bucket == nil {
@@ -118,6 +144,15 @@ func runInputs(ctx context.Context, mgr ctrl.Manager, bucket *objectstore.Bucket
 		image, err = ownImage(ctx, mgr.GetAPIReader(), o)
 	}
 	return controllers.InputsConfig{Store: &inputs.Store{Bucket: bucket}, Image: image, CA: string(o.store.CA)}, err
+}
+
+// runArchive is empty without a store. It creates the client that reads logs of pods.
+func runArchive(mgr ctrl.Manager, bucket *objectstore.Bucket) (controllers.ArchiveConfig, error) {
+	if bucket == nil {
+		return controllers.ArchiveConfig{}, nil
+	}
+	logs, err := podlogs.New(mgr.GetConfig())
+	return controllers.ArchiveConfig{Store: &archive.Archive{Bucket: bucket}, Logs: logs}, err
 }
 
 // ownImage is the image of the manager's own pod, so that an overlay that changes the Deployment's image need not

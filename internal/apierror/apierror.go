@@ -78,7 +78,11 @@ func NamespaceGone(err error) bool {
 		return true
 	}
 	var status apierrors.APIStatus
-	return apierrors.IsNotFound(err) && errors.As(err, &status) && kind(status) == "namespaces"
+	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {
+		return false
+	}
+	details := status.Status().Details
+	return details != nil && details.Kind == "namespaces"
 }
 
 // Message is the API server's own message, without the context that callers add and without the final full stop.

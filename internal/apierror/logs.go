@@ -23,15 +23,15 @@ var (
 	logFailed  = regexp.MustCompile(`^(unable to retrieve container logs for [a-z-]+://[0-9a-f]+|failed to try resolving symlinks in path "[^"]*": .*)$`)
 )
 
-// OfLog wraps the error of reading a log in one of the errors above, if it means one of them. An API server that
-// does not answer, or lacks the right, means none.
-func OfLog(err error) error {
+// OfLog wraps the error of reading a log of a pod in one of the errors above, if it means one of them. An API server
+// that does not answer, or a right that is missing, means none.
+func OfLog(err error, pod string) error {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || Starting(err) {
 		return err
 	}
 	switch text := status.Status().Message; {
-	case apierrors.IsNotFound(err) && kind(status) == "nodes":
+	case apierrors.IsNotFound(err) && !about(status, pod): // it gives the name of the node as that of a pod
 		return fmt.Errorf("%w (%w)", ErrNodeGone, err)
 	case apierrors.IsNotFound(err), logGone.MatchString(text):
 		return fmt.Errorf("%w (%w)", ErrLogGone, err)
@@ -44,11 +44,9 @@ func OfLog(err error) error {
 	}
 }
 
-func kind(status apierrors.APIStatus) string {
-	if details := status.Status().Details; details != nil {
-		return details.Kind
-	}
-	return ""
+func about(status apierrors.APIStatus, name string) bool {
+	details := status.Status().Details
+	return details == nil || details.Name == "" || details.Name == name
 }
 
 // IsLogError reports whether the kubelet answered with an error in the place of a log, with status 200: it notices

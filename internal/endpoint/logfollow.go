@@ -66,17 +66,15 @@ func (l *logRequest) refresh(ctx context.Context) (ended bool) {
 // soFar are the logs of now. As long as a run goes on, only those of its pods count, and a run that waits for its turn
 // has none.
 func (l *logRequest) soFar(ctx context.Context, ended bool) ([]logSource, error) {
-	state := l.run.suite.State()
-	switch {
-	case ended:
+	if ended {
 		return l.sources(ctx)
-	case state == "" || state == v1alpha1.ReasonQueued:
-		return nil, nil
-	default:
-		ctx, cancel := context.WithTimeout(ctx, l.Limits.LookupTimeout)
-		defer cancel()
-		return l.live(ctx, l.query)
 	}
+	if state := l.run.suite.State(); state == "" || state == v1alpha1.ReasonQueued {
+		return nil, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, l.Limits.LookupTimeout)
+	defer cancel()
+	return l.live(ctx, l.query)
 }
 
 // among reports whether the log was sent, up to the same restart of the container.

@@ -48,6 +48,9 @@ func (b *Bucket) Get(ctx context.Context, key string) (content io.ReadCloser, si
 
 // Delete deletes objects. Those that do not exist are no error.
 func (b *Bucket) Delete(ctx context.Context, keys ...string) error {
+	if len(keys) == 0 {
+		return nil
+	}
 	return b.ask(ctx, deleteTimeout, func(ctx context.Context) error {
 		objects := func(yield func(minio.ObjectInfo) bool) {
 			for _, key := range keys {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
@@ -31,40 +30,64 @@ func New(config *rest.Config) (*Client, error) {
 	return &Client{pods: api}, nil
 }
 
-// Open starts to read the log of the container that o names, until ctx ends. Its error is apierror.ErrLogGone,
-// ErrNotStarted or ErrNodeUnreachable if one of them is the reason.
+// Open starts to read the log of the container that o names, until ctx ends. The error is apierror.ErrLogGone,
+// ErrNotStarted or ErrNodeUnreachable if one of them is the reason. If o follows the log, the first Read may return it.
 func (c *Client) Open(ctx context.Context, namespace, pod string, o corev1.PodLogOptions) (io.ReadCloser, error) {
 	body, err := c.pods.Pods(namespace).GetLogs(pod, &o).Stream(ctx)
 	if err != nil {
-		return nil, apierror.OfLog(err)
+		return nil, apierror.OfLog(err, pod)
 	}
+	log := &checked{ReadCloser: body}
 	if o.Follow {
-		return body, nil // to look at its beginning could take as long as the container runs
+		return log, nil // the first bytes may come much later
 	}
-	return peeked(body)
+	if err := log.check(); err != nil {
+		body.Close()
+		return nil, err
+	}
+	return log, nil
 }
 
 // maxError bounds the text of an error that comes in the place of a log, in bytes.
 const maxError = 1024
 
-// peeked is the log, unless the whole of it is the text of an error.
-func peeked(body io.ReadCloser) (io.ReadCloser, error) {
-	start := make([]byte, maxError)
-	n, err := io.ReadFull(body, start)
-	start = start[:n]
-	switch {
-	case err == nil:
-	case !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF):
-		body.Close()
-		return nil, fmt.Errorf("read the log: %w", err)
-	case apierror.IsLogError(start):
-		body.Close()
-		return nil, fmt.Errorf("%w (%s)", apierror.ErrLogGone, strings.TrimSpace(string(start)))
-	}
-	return joined{io.MultiReader(bytes.NewReader(start), body), body}, nil
+// checked is a log, unless the whole of it is the text of an error.
+type checked struct {
+	io.ReadCloser
+
+	done  bool
+	start io.Reader
 }
 
-type joined struct {
-	io.Reader
-	io.Closer
+func (c *checked) Read(p []byte) (int, error) {
+	if err := c.check(); err != nil {
+		return 0, err
+	}
+	if n, err := c.start.Read(p); err == nil {
+		return n, nil
+	}
+	return c.ReadCloser.Read(p)
+}
+
+// check reads the first bytes. If they look like an error, it also reads whether anything follows: a test may write
+// what it likes.
+func (c *checked) check() error {
+	if c.done {
+		return nil
+	}
+	start := make([]byte, maxError)
+	n, err := io.ReadAtLeast(c.ReadCloser, start, 1)
+	if err == nil && apierror.IsLogError(start[:n]) {
+		var more int
+		more, err = io.ReadAtLeast(c.ReadCloser, start[n:], 1)
+		n += more
+		if errors.Is(err, io.EOF) {
+			return fmt.Errorf("%w (%s)", apierror.ErrLogGone, bytes.TrimSpace(start[:n]))
+		}
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("read the log: %w", err)
+	}
+	c.done, c.start = true, bytes.NewReader(start[:n])
+	return nil
 }

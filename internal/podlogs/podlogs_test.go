@@ -54,7 +54,7 @@ func TestOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	containers := []string{"says", "silent", "long", "claims", "removed", "unlinked", "waits", "once", "breaks", "unknown"}
-	create(t, s, ns, "pod", s.Node(t, http.HandlerFunc(kubelet)), containers...)
+	create(t, s, ns, "pod", s.Node(t, kubelet), containers...)
 	create(t, s, ns, "away", s.Node(t, nil), "says")
 	create(t, s, ns, "lost", "no-such-node", "says")
 	create(t, s, ns, "new", "", "says")
@@ -73,6 +73,7 @@ func TestOpen(t *testing.T) {
 		"Long":         {"longer than an error", "pod", "long", corev1.PodLogOptions{}, strings.Repeat("x", 3000), nil},
 		"Claims":       {"a test may write what it likes", "pod", "claims", corev1.PodLogOptions{}, "unable to retrieve container logs for containerd://0a1b: says the test\n", nil},
 		"Removed":      {"the kubelet says so with status 200", "pod", "removed", corev1.PodLogOptions{}, "", apierror.ErrLogGone},
+		"RemovedFollow": {"the first read says so", "pod", "removed", corev1.PodLogOptions{Follow: true}, "", apierror.ErrLogGone},
 		"Unlinked":     {"the kubelet says so with status 200", "pod", "unlinked", corev1.PodLogOptions{}, "", apierror.ErrLogGone},
 		"NoPrevious":   {"it was not restarted", "pod", "once", corev1.PodLogOptions{Previous: true}, "", apierror.ErrLogGone},
 		"Unknown":      {"the kubelet has no such pod", "pod", "unknown", corev1.PodLogOptions{}, "", apierror.ErrLogGone},
@@ -87,15 +88,13 @@ func TestOpen(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tc.options.Container = tc.container
 			log, err := client.Open(t.Context(), ns, tc.pod, tc.options)
-			if !errors.Is(err, tc.err) || err != nil && tc.err == nil {
-				t.Fatalf("%s: %v, want %v", tc.reason, err, tc.err)
+			var got []byte
+			if err == nil {
+				defer log.Close()
+				got, err = io.ReadAll(log)
 			}
-			if err != nil {
-				return
-			}
-			defer log.Close()
-			if got, err := io.ReadAll(log); err != nil || string(got) != tc.want {
-				t.Errorf("%s: got %.100q, %v", tc.reason, got, err)
+			if !errors.Is(err, tc.err) || err != nil && tc.err == nil || string(got) != tc.want {
+				t.Errorf("%s: got %.100q, %v, want %v", tc.reason, got, err, tc.err)
 			}
 		})
 	}

@@ -13,7 +13,7 @@ import (
 
 // Node registers a node for one test, whose kubelet is the handler: the API server asks it for logs, in a path that
 // ends in the namespace, the pod and the container. Without a handler the node does not answer.
-func (s *Server) Node(t testing.TB, kubelet http.Handler) string {
+func (s *Server) Node(t testing.TB, kubelet http.HandlerFunc) string {
 	t.Helper()
 	server := httptest.NewTLSServer(kubelet)
 	address := server.Listener.Addr().(*net.TCPAddr)

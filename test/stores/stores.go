@@ -15,7 +15,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/util/uuid"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/postflight-dev/postflight/internal/objectstore"
 	"github.com/postflight-dev/postflight/test/apiserver"
@@ -61,7 +63,8 @@ func (s Server) Options() objectstore.Options {
 func (s Server) Bucket(t testing.TB) *objectstore.Bucket {
 	t.Helper()
 	bucket := Open(t, s.Options())
-	go func() { _ = (&objectstore.Watcher{Bucket: bucket, CreateBucket: true}).Start(t.Context()) }()
+	ctx := log.IntoContext(t.Context(), logr.Discard())
+	go func() { _ = (&objectstore.Watcher{Bucket: bucket, CreateBucket: true}).Start(ctx) }()
 	alone, _ := http.NewRequest(http.MethodGet, "/store", nil)
 	var err error
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
@@ -187,9 +190,9 @@ func Ceph(t testing.TB) Server {
 }
 
 // start starts a program that ends with the test.
-func start(t testing.TB, log string, env []string, name string, args ...string) {
+func start(t testing.TB, output string, env []string, name string, args ...string) {
 	t.Helper()
-	out, err := os.Create(log)
+	out, err := os.Create(output)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +206,7 @@ func start(t testing.TB, log string, env []string, name string, args ...string) 
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 		out.Close()
-		if text, _ := os.ReadFile(log); t.Failed() && len(text) > 0 {
+		if text, _ := os.ReadFile(output); t.Failed() && len(text) > 0 {
 			t.Logf("%s:\n%s", name, text[max(0, len(text)-2000):])
 		}
 	})

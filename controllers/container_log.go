@@ -1,0 +1,187 @@
+package controllers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/clock"
+
+	"github.com/postflight-dev/postflight/internal/apierror"
+	"github.com/postflight-dev/postflight/internal/record"
+	"github.com/postflight-dev/postflight/internal/sleep"
+)
+
+const (
+	// openTimeout is how long a node may take to answer.
+	openTimeout = 15 * time.Second
+
+	// resumePause comes before each attempt to go on with a log whose connection broke.
+	resumePause = time.Second
+
+	// endChecks is how often, with such a pause, to look whether a container has ended whose log has: the kubelet
+	// reports the end of a container a second or two later.
+	endChecks = 5
+)
+
+// containerLog reads the log of a container until its context ends. It goes on where it was if a connection breaks.
+// It keeps the error of reading, which is none of the archive.
+type containerLog struct {
+	ctx  context.Context
+	logs PodLogs
+
+	namespace, pod string
+	options        corev1.PodLogOptions
+	runs           func() bool // the container of a log that is followed; nil: it has ended
+
+	body io.ReadCloser // nil: it could not be opened
+	read int64
+	err  error
+}
+
+func openLog(ctx context.Context, logs PodLogs, namespace string, s record.Source, runs func() bool) *containerLog {
+	l := &containerLog{ctx: ctx, logs: logs, namespace: namespace, pod: s.Pod, runs: runs,
+		options: corev1.PodLogOptions{Container: s.Container, Previous: s.Previous, Follow: runs != nil}}
+	l.body, l.err = l.open()
+	return l
+}
+
+// open gives up after a while, which ends only this attempt.
+func (l *containerLog) open() (io.ReadCloser, error) {
+	ctx, cancel := context.WithCancel(l.ctx)
+	timer := time.AfterFunc(openTimeout, cancel)
+	body, err := l.logs.Open(ctx, l.namespace, l.pod, l.options)
+	switch inTime := timer.Stop(); {
+	case err == nil && inTime:
+		return canceledByClose{body, cancel}, nil
+	case err == nil:
+		body.Close()
+	}
+	cancel()
+	if ctx.Err() != nil && l.ctx.Err() == nil && !errors.Is(err, apierror.ErrLogGone) {
+		err = fmt.Errorf("%w within %s", apierror.ErrNodeUnreachable, openTimeout)
+	}
+	return nil, err
+}
+
+type canceledByClose struct {
+	io.ReadCloser
+	cancel func()
+}
+
+func (c canceledByClose) Close() error {
+	defer c.cancel()
+	return c.ReadCloser.Close()
+}
+
+func (l *containerLog) Read(p []byte) (int, error) {
+	for l.err == nil {
+		n, err := l.body.Read(p)
+		l.read += int64(n)
+		switch {
+		case n > 0, err == nil:
+			return n, nil
+		case errors.Is(err, io.EOF) && l.hasEnded():
+			return 0, io.EOF
+		}
+		failure := l.resume()
+		if errors.Is(err, io.EOF) && errors.Is(failure, apierror.ErrLogGone) {
+			return 0, io.EOF // the container had ended, and was removed
+		}
+		l.err = failure
+	}
+	return 0, l.err
+}
+
+// hasEnded tells the end of a log from the end of its connection: if the kubelet closes it, or restarts, the API
+// server makes that look like the end of the log.
+func (l *containerLog) hasEnded() bool {
+	if l.runs == nil {
+		return true
+	}
+	for range endChecks {
+		if !l.runs() {
+			return true
+		}
+		if sleep.For(l.ctx, resumePause) != nil {
+			return false
+		}
+	}
+	return false
+}
+
+// resume opens the log again, and skips what was read before the connection broke.
+func (l *containerLog) resume() error {
+	for {
+		if err := sleep.For(l.ctx, resumePause); err != nil {
+			return err
+		}
+		body, err := l.open()
+		if err == nil {
+			l.body.Close()
+			l.body = body
+			_, err = io.CopyN(io.Discard, body, l.read)
+		}
+		switch {
+		case err == nil, errors.Is(err, apierror.ErrLogGone):
+			return err
+		case errors.Is(err, io.EOF):
+			return errors.New("the log is shorter than before, because the node has begun another file")
+		}
+	}
+}
+
+// Close ends the connection.
+func (l *containerLog) Close() error {
+	if l.body == nil {
+		return nil
+	}
+	return l.body.Close()
+}
+
+// silentNodes are nodes that did not answer. For a while they are not asked again, because each time costs a worker
+// the openTimeout, and a lost node may have the logs of a hundred runs.
+type silentNodes struct {
+	clock clock.PassiveClock
+
+	mu    sync.Mutex
+	until map[string]time.Time
+}
+
+func newSilentNodes(c clock.PassiveClock) *silentNodes {
+	return &silentNodes{clock: c, until: map[string]time.Time{}}
+}
+
+func (n *silentNodes) open(ctx context.Context, logs PodLogs, namespace string, s record.Source) *containerLog {
+	if n.has(s.Node) {
+		return &containerLog{err: apierror.ErrNodeUnreachable}
+	}
+	l := openLog(ctx, logs, namespace, s, nil)
+	if errors.Is(l.err, apierror.ErrNodeUnreachable) {
+		n.add(s.Node)
+	}
+	return l
+}
+
+func (n *silentNodes) has(node string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.clock.Now().Before(n.until[node])
+}
+
+// add also forgets the nodes that are asked again.
+func (n *silentNodes) add(node string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	now := n.clock.Now()
+	for other, until := range n.until {
+		if now.After(until) {
+			delete(n.until, other)
+		}
+	}
+	n.until[node] = now.Add(unreadableEvery / 2)
+}

@@ -1,0 +1,210 @@
+package controllers_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+// node is a kubelet of containers that print until they stop, and whose logs are gone then.
+type node struct {
+	mu      sync.Mutex
+	stopped chan struct{}
+	follows int  // connections that followed a log
+	breaks  int  // how many of them break
+	removed bool // the containers
+}
+
+func newNode() *node { return &node{stopped: make(chan struct{})} }
+
+// stop ends the containers. As a real kubelet does, it removes them.
+func (n *node) stop() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.removed = true
+	close(n.stopped)
+}
+
+func (n *node) following() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.follows
+}
+
+func (n *node) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	n.mu.Lock()
+	follow := r.URL.Query().Get("follow") == "true"
+	if n.removed {
+		n.mu.Unlock()
+		fmt.Fprint(rw, "unable to retrieve container logs for containerd://0a1b2c")
+		return
+	}
+	breaks := follow && n.follows < n.breaks
+	if follow {
+		n.follows++
+	}
+	n.mu.Unlock()
+	fmt.Fprintln(rw, "begun")
+	_ = http.NewResponseController(rw).Flush()
+	if breaks {
+		panic(http.ErrAbortHandler)
+	}
+	if follow {
+		select {
+		case <-n.stopped:
+		case <-r.Context().Done():
+		}
+	}
+	fmt.Fprintln(rw, "ended")
+}
+
+// running says that the container of a pod runs.
+func (w *world) running(name string) *corev1.Pod {
+	w.t.Helper()
+	p := &corev1.Pod{}
+	w.must(w.Client.Get(context.Background(), w.key(name+"-pod"), p))
+	w.status(p, func() {
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{{
+			Name: "test", Image: "test", ImageID: "test", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}},
+		}}
+	})
+	return p
+}
+
+// follows waits until a log is being followed.
+func (w *world) follows(n *node, connections int) {
+	w.t.Helper()
+	w.eventually("the log is followed", func() string {
+		if got := n.following(); got < connections {
+			return fmt.Sprintf("by %d connections", got)
+		}
+		return ""
+	})
+}
+
+// rescued checks that the archive has the whole log, although the pod is gone.
+func (w *world) rescued(name string) {
+	w.t.Helper()
+	w.archivedAs(name, v1alpha1.ReasonSaved, "")
+	if text, written := w.shelf.log(name+"-pod", "test"); text != "begun\nended\n" || written != 1 {
+		w.t.Errorf("the log of %s is %q, saved %d times", name, text, written)
+	}
+	if rec, _ := w.shelf.record(name); len(rec.Logs) != 1 || rec.Logs[0].Problem != "" || rec.Logs[0].Bytes != int64(len("begun\nended\n")) {
+		w.t.Errorf("the record of %s says %+v", name, rec.Logs)
+	}
+}
+
+// TestDeletedPod: its log is followed from the moment it is deleted, in any way, and kept.
+func TestDeletedPod(t *testing.T) {
+	t.Parallel()
+	n := newNode()
+	w := newArchiveWorld(t, n.ServeHTTP)
+	w.create(aSuite("run", 0))
+	w.runs("run")
+	p := w.running("run")
+	w.must(w.Client.Delete(context.Background(), p))
+	w.follows(n, 1)
+	n.stop()
+	w.podStops("run")
+	w.exitsWithoutPod("run")
+	w.rescued("run")
+}
+
+// exitsWithoutPod fails a Job whose pod is gone.
+func (w *world) exitsWithoutPod(name string) {
+	w.t.Helper()
+	w.must(w.Client.Delete(context.Background(), w.hasJob(name), client.PropagationPolicy(metav1.DeletePropagationBackground)))
+	w.reaches(name, v1alpha1.ReasonError, "was deleted before it ended")
+}
+
+// TestDeletedRun: the Job is deleted, and the manager is killed while the log is followed. The next one begins anew.
+func TestDeletedRun(t *testing.T) {
+	t.Parallel()
+	n := newNode()
+	w := newArchiveWorld(t, n.ServeHTTP)
+	w.create(aSuite("run", 0))
+	w.runs("run")
+	p := w.running("run")
+	w.must(w.Client.Delete(context.Background(), w.hasJob("run"), client.PropagationPolicy(metav1.DeletePropagationBackground)))
+	w.must(w.Client.Delete(context.Background(), p))
+	w.follows(n, 1)
+	w.stop()
+	w.startManager()
+	w.follows(n, 2)
+	n.stop()
+	w.podStops("run")
+	w.reaches("run", v1alpha1.ReasonError, "was deleted before it ended")
+	w.rescued("run")
+}
+
+// TestConnectionBreaks: the log goes on where it was, although the API server makes a broken connection to a kubelet
+// look like the end of the log.
+func TestConnectionBreaks(t *testing.T) {
+	t.Parallel()
+	n := newNode()
+	n.breaks = 1
+	w := newArchiveWorld(t, n.ServeHTTP)
+	w.create(aSuite("run", 0))
+	w.runs("run")
+	w.must(w.Client.Delete(context.Background(), w.running("run")))
+	w.follows(n, 2)
+	n.stop()
+	w.podStops("run")
+	w.exitsWithoutPod("run")
+	w.rescued("run")
+}
+
+// TestEvictedPod: the kubelet says so by an event alone until the containers have stopped.
+func TestEvictedPod(t *testing.T) {
+	t.Parallel()
+	n := newNode()
+	w := newArchiveWorld(t, n.ServeHTTP)
+	w.create(aSuite("run", 0))
+	w.runs("run")
+	p := w.running("run")
+	w.create(&eventsv1.Event{
+		ObjectMeta: metav1.ObjectMeta{Name: "run-pod.evicted"}, EventTime: metav1.NowMicro(), Type: corev1.EventTypeWarning,
+		Reason: "Evicted", Action: "Evicting", Note: "The node was low on resource: ephemeral-storage.",
+		ReportingController: "kubelet", ReportingInstance: w.node,
+		Regarding: corev1.ObjectReference{Kind: "Pod", Namespace: w.ns, Name: p.Name, UID: p.UID},
+	})
+	w.follows(n, 1)
+	n.stop()
+	w.exits("run", 137)
+	w.rescued("run")
+}
+
+// TestPodOfAnArchivedRun: the deletion of an old run reads nothing again.
+func TestPodOfAnArchivedRun(t *testing.T) {
+	t.Parallel()
+	n := newNode()
+	w := newArchiveWorld(t, n.ServeHTTP)
+	w.create(aSuite("old", 0), aSuite("new", 0))
+	for _, name := range []string{"old", "new"} {
+		w.runs(name)
+		w.running(name)
+	}
+	w.exits("old", 1)
+	w.archivedAs("old", v1alpha1.ReasonSaved, "")
+	old := &corev1.Pod{}
+	w.must(w.Client.Get(context.Background(), w.key("old-pod"), old))
+	w.status(old, func() { old.Status.Phase = corev1.PodRunning })
+	w.must(w.Client.Delete(context.Background(), old))
+	w.must(w.Client.Delete(context.Background(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "new-pod"}}))
+	w.follows(n, 1)
+	time.Sleep(200 * time.Millisecond)
+	if got := n.following(); got != 1 {
+		t.Errorf("%d logs are followed, want that of the new run", got)
+	}
+	n.stop()
+}

@@ -1,0 +1,128 @@
+package endpoint
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+// serveLogs serves the log of the run r, which a node hands out by open, over real connections. The deadline of the
+// server is much shorter than the answers.
+func serveLogs(t *testing.T, state func(*v1alpha1.Suite), limits func(*Limits), open func(context.Context) (io.ReadCloser, error)) (*harness, string) {
+	t.Helper()
+	h := start(t, setup{objects: acme(stored("r", 0, state), podOf("p", 1)), limits: limits,
+		config: func(c *Config) { c.PodLogs = fakeNode{"p/test": open} }})
+	server := httptest.NewUnstartedServer(h.API)
+	server.Config.WriteTimeout = 100 * time.Millisecond
+	server.Start()
+	t.Cleanup(server.Close)
+	return h, server.URL + runsPath + "/r/logs"
+}
+
+func hasEnded(*v1alpha1.Suite) {}
+
+func isRunning(s *v1alpha1.Suite) { s.Status.Conditions[0] = v1alpha1.Running("Tests.") }
+
+func fetch(t *testing.T, url string) *http.Response {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+goodKey)
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { resp.Body.Close() })
+	return resp
+}
+
+// TestSteadyReader: the deadline moves on while bytes flow.
+func TestSteadyReader(t *testing.T) {
+	const chunks, chunk = 40, 1 << 10
+	_, url := serveLogs(t, hasEnded, nil, func(context.Context) (io.ReadCloser, error) {
+		n := 0
+		return io.NopCloser(readerFunc(func(p []byte) (int, error) {
+			if n++; n > chunks {
+				return 0, io.EOF
+			}
+			time.Sleep(10 * time.Millisecond)
+			return copy(p, strings.Repeat("x", chunk)), nil
+		})), nil
+	})
+	body, err := io.ReadAll(fetch(t, url).Body)
+	if err != nil || len(body) != chunks*chunk {
+		t.Errorf("%d bytes, %v, want %d", len(body), err, chunks*chunk)
+	}
+}
+
+// TestSlowReader: a client that does not read holds neither a slot nor a connection to a node.
+func TestSlowReader(t *testing.T) {
+	closed := make(chan struct{})
+	h, url := serveLogs(t, hasEnded, func(l *Limits) { l.LogWrite = 50 * time.Millisecond }, func(context.Context) (io.ReadCloser, error) {
+		return closer{readerFunc(func(p []byte) (int, error) { return len(p), nil }), func() error { close(closed); return nil }}, nil
+	})
+	fetch(t, url) // reads the headers only
+	select {
+	case <-closed:
+	case <-time.After(5 * time.Second):
+		t.Fatal("the log is still open")
+	}
+	for deadline := time.Now().Add(5 * time.Second); h.logs.InUse() > 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the slot is taken")
+		}
+	}
+}
+
+// TestEndlessLog: an answer has a bound, and breaks off there.
+func TestEndlessLog(t *testing.T) {
+	w := &logWriter{ResponseWriter: httptest.NewRecorder(), timeout: time.Second, written: maxLogBytes - 1}
+	w.control = http.NewResponseController(w.ResponseWriter)
+	if _, err := w.Write([]byte("ab")); err != nil {
+		t.Error(err)
+	}
+	if _, err := w.Write([]byte("c")); !errors.Is(err, errLogTooLong) {
+		t.Errorf("%v, want that it is too long", err)
+	}
+}
+
+// TestManyFollowers: a team alone gets 200 at once; the others are turned away, and another team gets in.
+func TestManyFollowers(t *testing.T) {
+	h, url := serveLogs(t, isRunning, nil, func(ctx context.Context) (io.ReadCloser, error) {
+		return io.NopCloser(io.MultiReader(strings.NewReader("line\n"), readerFunc(func([]byte) (int, error) {
+			<-ctx.Done()
+			return 0, ctx.Err()
+		}))), nil
+	})
+	before := heap()
+	const all = 220
+	codes := map[int]int{}
+	for range all {
+		resp := fetch(t, url+"?follow=true")
+		codes[resp.StatusCode]++
+		if resp.StatusCode == http.StatusOK {
+			if _, err := io.ReadFull(resp.Body, make([]byte, 5)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if codes[http.StatusOK] != 200 || codes[http.StatusServiceUnavailable] != all-200 {
+		t.Errorf("status codes %v, want 200 answers", codes)
+	}
+	if !h.logs.TryAcquire("other") {
+		t.Error("there is no room for another team")
+	}
+	t.Logf("a follower takes %d KiB of the heap, with its client", (heap()-before)/200>>10)
+	if n := h.inFlight.InUse(); n != 0 {
+		t.Errorf("%d are among those in flight", n)
+	}
+}
