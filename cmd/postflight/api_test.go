@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 
 // anAPI is a server with some runs. Requests and answers are checked by the OpenAPI document.
 type anAPI struct {
+	mu        sync.Mutex // of logs
 	runs      []httpapi.Run
 	logs      map[string]string // by id
 	files     []aFile           // of every run
@@ -108,7 +110,9 @@ func (a *anAPI) serveRun(w http.ResponseWriter, r *http.Request, run httpapi.Run
 		}
 		reply(w, http.StatusOK, run)
 	case "logs":
+		a.mu.Lock()
 		log, ok := a.logs[run.ID]
+		a.mu.Unlock()
 		if !ok {
 			fail(w, http.StatusNotFound, "log_not_found", "The log ended with its pod, because no store is configured.")
 			return
@@ -136,11 +140,17 @@ func (a *anAPI) serveRerun(w http.ResponseWriter, run httpapi.Run) {
 	case !ended(&run):
 		fail(w, http.StatusConflict, "run_unfinished", "The run has not ended.")
 	case next == "":
-		fail(w, http.StatusConflict, "rerun_refused", "A newer deployment came.")
+		fail(w, http.StatusConflict, "refused", "A newer deployment came.")
 	default:
 		a.reruns++
 		reply(w, http.StatusCreated, a.runs[i])
 	}
+}
+
+func (a *anAPI) setLog(id, log string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.logs[id] = log
 }
 
 func (a *anAPI) serveArtifacts(w http.ResponseWriter, r *http.Request) {

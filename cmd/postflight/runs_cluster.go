@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/client"
+	"github.com/postflight-dev/postflight/internal/notification"
 	"github.com/postflight-dev/postflight/internal/record"
 	"github.com/postflight-dev/postflight/internal/suite"
 )
@@ -92,7 +92,7 @@ func (c *clusterRuns) list(ctx context.Context) ([]client.Run, error) {
 		runs[i] = record.RunOf(teams[list.Items[i].Namespace], &list.Items[i])
 	}
 	slices.SortFunc(runs, func(a, b client.Run) int {
-		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), strings.Compare(b.ID, a.ID))
+		return record.Run{Created: b.CreatedAt, ID: b.ID}.Compare(record.Run{Created: a.CreatedAt, ID: a.ID})
 	})
 	return runs, nil
 }
@@ -100,7 +100,9 @@ func (c *clusterRuns) list(ctx context.Context) ([]client.Run, error) {
 // matches reports whether a run has what the filter names, as the server does.
 func matches(r *client.Run, f client.RunFilter) bool {
 	return (f.Trigger == "" || r.Trigger == f.Trigger) && (f.Environment == "" || r.Environment == f.Environment) &&
-		(f.Branch == "" || r.Branch == f.Branch) && strings.HasPrefix(r.SHA, f.SHA) && (f.State == "" || r.State == f.State)
+		(f.Branch == "" || notification.BranchName(r.Branch) == notification.BranchName(f.Branch)) &&
+		(strings.HasPrefix(r.SHA, f.SHA) || notification.IsCommit(r.SHA) && strings.HasPrefix(r.SHA, strings.ToLower(f.SHA))) &&
+		(f.State == "" || r.State == f.State)
 }
 
 func (c *clusterRuns) Cancel(ctx context.Context, id string) (*client.Run, error) {

@@ -30,7 +30,7 @@ func withResults(s *v1alpha1.Suite) {
 func TestRunsByServer(t *testing.T) {
 	running := func(s *v1alpha1.Suite) {}
 	cases := map[string]struct {
-		api   anAPI
+		api   *anAPI // nil: one without faults
 		args  string
 		code  int
 		out   []string // each is in standard output
@@ -42,21 +42,22 @@ func TestRunsByServer(t *testing.T) {
 			sent: []string{"GET /api/v0/runs?branch=main&environment=staging&limit=21&sha=5ca1ab1&state=Failed&trigger=smoke"}},
 		"list of the newest": {args: "runs ls --limit 1", out: []string{"smoke-1"}, log: []string{"Showing the newest 1 runs; --limit 0 shows all."}},
 		"list of all":        {args: "runs list --limit 0", out: []string{"smoke-1", "smoke-2"}, sent: []string{"GET /api/v0/runs?limit=100"}},
-		"list of none":       {api: anAPI{runs: []httpapi.Run{}}, args: "runs list", log: []string{"There are no such runs of the team of the API key."}, empty: true},
-		"list without the archive": {api: anAPI{problem: "The store does not answer."}, args: "runs list", out: []string{"smoke-2"},
+		"list of none":       {api: &anAPI{runs: []httpapi.Run{}}, args: "runs list", log: []string{"There are no such runs of the team of the API key."}, empty: true},
+		"list without the archive": {api: &anAPI{problem: "The store does not answer."}, args: "runs list", out: []string{"smoke-2"},
 			log: []string{"Warning: archived runs are missing. The store does not answer."}},
 		"show":                {args: "runs show smoke-1", out: []string{"3 of 120 tests failed, 1 new, 2 fixed, 4 skipped", "Files:         3, 4.2 MB", "https://postflight.example.com/runs/acme/smoke-1"}},
 		"show another team's": {args: "runs show nope", code: 1, log: []string{"Error: The team has no such run. [404 run_not_found, eventId E1]"}},
 		"logs":                {args: "runs logs smoke-1 --pod p -c test --tail 5 --previous", out: []string{"hello \x1b[31mred\x1b[2J\n"}, sent: []string{"GET /api/v0/runs/smoke-1/logs?container=test&pod=p&previous=true&tail=5"}},
 		"logs that are gone":  {args: "runs logs smoke-2", code: 1, log: []string{"The log ended with its pod"}},
-		"followed logs go on after they broke off": {api: anAPI{logFaults: 1}, args: "runs logs -f smoke-1", out: []string{"begin\nhello"}, log: []string{"The log broke off."},
-			sent: []string{"GET /api/v0/runs/smoke-1/logs?follow=true", "GET /api/v0/runs/smoke-1/logs?follow=true&tail=20"}},
-		"logs that break off are incomplete": {api: anAPI{logFaults: 1}, args: "runs logs smoke-1", code: 1, out: []string{"begin\n"}, log: []string{"the log broke off"}},
+		"followed logs go on after they broke off": {api: &anAPI{logFaults: 1}, args: "runs logs -f smoke-1", out: []string{"begin\nhello"}, log: []string{"The log broke off."},
+			sent: []string{"GET /api/v0/runs/smoke-1", "GET /api/v0/runs/smoke-1/logs?follow=true", "GET /api/v0/runs/smoke-1", "GET /api/v0/runs/smoke-1/logs?follow=true&tail=20"}},
+		"logs that are followed and gone":    {args: "runs logs -f gone", code: 1, log: []string{"The log ended with its pod"}},
+		"logs that break off are incomplete": {api: &anAPI{logFaults: 1}, args: "runs logs smoke-1", code: 1, out: []string{"begin\n"}, log: []string{"the log broke off"}},
 		"cancel":                             {args: "runs cancel smoke-2", log: []string{"The run smoke-2 is being canceled."}, sent: []string{"POST /api/v0/runs/smoke-2/cancel"}},
 		"cancel too late":                    {args: "runs cancel smoke-1", code: 1, log: []string{"The run has ended already."}},
 		"rerun":                              {args: "runs rerun smoke-1", out: []string{"smoke-2\n"}, log: []string{"Attempt 1"}, sent: []string{"POST /api/v0/runs/smoke-1/rerun"}},
 		"rerun of a run that goes on":        {args: "runs rerun smoke-2", code: 1, log: []string{"The run has not ended."}},
-		"rerun after an attempt that ended": {api: anAPI{runs: []httpapi.Run{apiRun("smoke-1", exitCode1), apiRun("again", exitCode1), apiRun("third", running)},
+		"rerun after an attempt that ended": {api: &anAPI{runs: []httpapi.Run{apiRun("smoke-1", exitCode1), apiRun("again", exitCode1), apiRun("third", running)},
 			attempts: map[string]string{"smoke-1": "again", "again": "third"}}, args: "runs rerun smoke-1", out: []string{"third\n"}},
 		"results": {args: "runs results smoke-1", out: []string{"new       checkout › pays; ::error::x   tests/checkout.spec.ts:12   expected 200", "known     login"},
 			log: []string{"3 of 120 tests failed, 1 new", "--junit FILE has all"}},
@@ -74,8 +75,11 @@ func TestRunsByServer(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			api := tc.api
+			if api == nil {
+				api = &anAPI{}
+			}
 			if api.runs == nil {
-				api.runs = []httpapi.Run{apiRun("smoke-1", withResults), apiRun("smoke-2", running)}
+				api.runs = []httpapi.Run{apiRun("smoke-1", withResults), apiRun("smoke-2", running), apiRun("gone", exitCode1)}
 			}
 			if api.attempts == nil {
 				api.attempts = map[string]string{"smoke-1": "smoke-2"}
@@ -184,5 +188,17 @@ func TestFilesNeedTheServer(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "set POSTFLIGHT_URL") {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestRunsLogsWaitForTheServer: the server waits for a log for a minute only, and the command until there is one.
+func TestRunsLogsWaitForTheServer(t *testing.T) {
+	queued := apiRun("smoke-1", func(s *v1alpha1.Suite) { s.Status.Conditions = []metav1.Condition{v1alpha1.Queued("At place 2.")} })
+	api := &anAPI{runs: []httpapi.Run{queued}, logs: map[string]string{}}
+	api.start(t)
+	time.AfterFunc(500*time.Millisecond, func() { api.setLog("smoke-1", "hello\n") })
+	out, log, code := invoke(t, "runs", "logs", "-f", "smoke-1")
+	if out != "hello\n" || log != "Queued: At place 2.\n" || code != 0 {
+		t.Errorf("%q, %q, exit code %d", out, log, code)
 	}
 }
