@@ -36,6 +36,8 @@ func run(args []string, stderr io.Writer) int {
 	switch command, args := args[0], args[1:]; command {
 	case "fetch":
 		return runFetch(args, stderr)
+	case "results":
+		return runResults(args, stderr)
 	case "help", "-h", "-help", "--help":
 		fmt.Fprint(stderr, usage)
 		return 0

@@ -28,6 +28,8 @@ func TestMisuse(t *testing.T) {
 		"fetch has codes of its own":    {"fetch --patence 1s", "flag provided but not defined", 2},
 		"fetch has no arguments":        {"fetch it", `no arguments, but got ["it"]`, 2},
 		"fetch without a list of files": {"fetch", "$FETCH_DIRECTORY must be an absolute path", 2},
+		"results has no arguments":      {"results it", `no arguments, but got ["it"]`, 2},
+		"results without a manager":     {"results", "$POSTFLIGHT_COLLECT_URL must be set", 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var stderr bytes.Buffer

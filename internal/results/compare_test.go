@@ -37,7 +37,7 @@ func suite(names ...string) *results.Tests {
 func document(t *testing.T, index, from, to int, tests *results.Tests) results.Document {
 	t.Helper()
 	content, err := json.Marshal(results.Document{
-		Run: "before", Pod: fmt.Sprintf("pod-%d-%d", index, from), Index: &index,
+		Run: "before", Index: &index,
 		Started: start.Add(time.Duration(from) * time.Second), Ended: start.Add(time.Duration(to) * time.Second),
 		Counts: tests.Counts, Failures: tests.Failures,
 	})

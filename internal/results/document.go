@@ -11,7 +11,6 @@ import (
 // Document is what the collector of a pod uploads, as JSON: the tests and the files of the pod.
 type Document struct {
 	Run     string    `json:"run"`
-	Pod     string    `json:"pod"`
 	Index   *int      `json:"index,omitempty"` // completion index
 	Started time.Time `json:"started"`
 	Ended   time.Time `json:"ended"`
@@ -41,7 +40,7 @@ func ParseDocument(content []byte) (Document, error) {
 // pod is as Merge needs it. A pod whose tests failed may have been repeated by a later one.
 func (d Document) pod() Pod {
 	return Pod{
-		Name: d.Pod, Index: d.Index, Started: d.Started, Ended: d.Ended, Failed: d.Failed > 0,
+		Index: d.Index, Started: d.Started, Ended: d.Ended, Failed: d.Failed > 0,
 		Summary: Summary{Counts: d.Counts, Failures: d.Failures},
 	}
 }

@@ -4,10 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"strings"
 	"time"
-
-	"github.com/postflight-dev/postflight/internal/plaintext"
 )
 
 // Pod is a pod of a run that has a summary.
@@ -37,7 +34,7 @@ func Merge(pods []Pod) Summary {
 			problems = append(problems, p.Summary.Problem)
 		}
 	}
-	all.Problem = plaintext.Line(strings.Join(problems, " "), maxProblem)
+	all.Problem = Join(problems)
 	slices.SortStableFunc(all.Failures, newFirst)
 	return all
 }

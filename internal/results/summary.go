@@ -2,6 +2,7 @@ package results
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -73,6 +74,19 @@ func clean(s Summary) Summary {
 		s.Failures[i] = cleanFailure(f)
 	}
 	return s
+}
+
+// Join makes a summary's problem of sentences. Those that do not fit are counted.
+func Join(sentences []string) string {
+	text := ""
+	for i, sentence := range sentences {
+		longer := strings.TrimSpace(text + " " + plaintext.Line(sentence, maxProblem/2))
+		if len(longer) > maxProblem-len(" More problems: 10000.") {
+			return fmt.Sprintf("%s More problems: %d.", text, len(sentences)-i)
+		}
+		text = longer
+	}
+	return text
 }
 
 func cleanFailure(f v1alpha1.TestFailure) v1alpha1.TestFailure {
