@@ -75,6 +75,7 @@ func runIn(ctx context.Context, o options, in surroundings) error {
 	}
 	err = controllers.Setup(mgr, controllers.Config{
 		Clock: serverClock{in.clock, probe}, Registerer: in.metrics, Inputs: runInputs, PodGoneAfter: o.podGoneAfter,
+		Collector: collector(runInputs, o),
 	})
 	if err != nil {
 		return err

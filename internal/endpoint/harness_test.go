@@ -20,6 +20,7 @@ import (
 	"github.com/go-logr/logr/funcr"
 	"github.com/prometheus/client_golang/prometheus"
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -94,7 +95,7 @@ func start(t *testing.T, s setup) *harness {
 	h := &harness{t: t, clock: &fakeClock{now: noon}, index: &match.Index{}, registry: prometheus.NewRegistry(),
 		audit: &lockedBuffer{}, log: &lockedBuffer{}, validate: true}
 	scheme := runtime.NewScheme()
-	if err := errors.Join(v1alpha1.AddToScheme(scheme), batchv1.AddToScheme(scheme)); err != nil {
+	if err := errors.Join(v1alpha1.AddToScheme(scheme), batchv1.AddToScheme(scheme), corev1.AddToScheme(scheme)); err != nil {
 		t.Fatal(err)
 	}
 	indexes := &indexes{builder: fake.NewClientBuilder().WithScheme(scheme)}
@@ -132,8 +133,9 @@ func start(t *testing.T, s setup) *harness {
 			p, err := authenticator.Authenticate(r.Context(), r)
 			return Principal(p), err
 		},
-		Authenticated: func(context.Context, string) {},
-		Limits:        DefaultLimits(), Registerer: h.registry,
+		AuthenticatePod: func(*http.Request) (Pod, error) { return Pod{}, auth.ErrUnauthenticated },
+		Authenticated:   func(context.Context, string) {},
+		Limits:          DefaultLimits(), Registerer: h.registry,
 		Log:   funcr.NewJSON(func(line string) { h.log.WriteString(line + "\n") }, funcr.Options{Verbosity: 9}),
 		Audit: slog.New(slog.NewJSONHandler(h.audit, nil)),
 		Clock: h.clock,
