@@ -27,7 +27,7 @@ const (
 	// beside those of the image.
 	CollectCAVariable = "POSTFLIGHT_COLLECT_CA"
 
-	// ResultsDirectoryVariable has the path of the directory into which the tests write.
+	// ResultsDirectoryVariable has the path of the directory into which the tests write, as each container sees it.
 	ResultsDirectoryVariable = "POSTFLIGHT_RESULTS_DIR"
 
 	// TokenAudience is that of the sidecar's token: the API server does not accept such a token itself.
@@ -35,6 +35,10 @@ const (
 
 	resultsVolume = "postflight-results"
 	tokenVolume   = "postflight-token"
+
+	// collectDirectory is where the sidecar has the results. In Postflight's own image, a path that fits the tests may
+	// be taken: /postflight is a program there.
+	collectDirectory = "/results"
 
 	tokenDirectory = "/var/run/secrets/postflight"
 	tokenFile      = "token"
@@ -130,7 +134,7 @@ func collect(r Results, pod *corev1.PodSpec) corev1.Container {
 		Env:           collectEnv(r, *pod.TerminationGracePeriodSeconds),
 		RestartPolicy: new(corev1.ContainerRestartPolicyAlways),
 		VolumeMounts: []corev1.VolumeMount{
-			{Name: resultsVolume, MountPath: r.Directory, ReadOnly: true},
+			{Name: resultsVolume, MountPath: collectDirectory, ReadOnly: true},
 			{Name: tokenVolume, MountPath: tokenDirectory, ReadOnly: true},
 		},
 		Resources:       collectResources(),
@@ -143,7 +147,7 @@ func collectEnv(r Results, graceSeconds int64) []corev1.EnvVar {
 		CollectURLVariable:       r.Collector.URL,
 		CollectTokenVariable:     tokenDirectory + "/" + tokenFile,
 		CollectBudgetVariable:    collectBudget(time.Duration(graceSeconds) * time.Second).String(),
-		ResultsDirectoryVariable: r.Directory,
+		ResultsDirectoryVariable: collectDirectory,
 	}
 	if r.Collector.CA != "" {
 		variables[CollectCAVariable] = r.Collector.CA

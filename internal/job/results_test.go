@@ -89,11 +89,11 @@ func TestCollectContainer(t *testing.T) {
 			{Name: "POSTFLIGHT_COLLECT_CA", Value: "-----BEGIN CERTIFICATE-----"},
 			{Name: "POSTFLIGHT_COLLECT_TOKEN", Value: "/var/run/secrets/postflight/token"},
 			{Name: "POSTFLIGHT_COLLECT_URL", Value: "http://postflight.postflight-system.svc"},
-			{Name: "POSTFLIGHT_RESULTS_DIR", Value: "/postflight/results"},
+			{Name: "POSTFLIGHT_RESULTS_DIR", Value: "/results"},
 		},
 		RestartPolicy: new(corev1.ContainerRestartPolicyAlways),
 		VolumeMounts: []corev1.VolumeMount{
-			{Name: "postflight-results", MountPath: "/postflight/results", ReadOnly: true},
+			{Name: "postflight-results", MountPath: "/results", ReadOnly: true},
 			{Name: "postflight-token", MountPath: "/var/run/secrets/postflight", ReadOnly: true},
 		},
 		Resources: got.Resources,
