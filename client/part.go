@@ -57,7 +57,7 @@ func (d *download) fetch(ctx context.Context) error {
 		case errors.As(err, &part):
 			d.client.onRetry(part.error, partPause)
 			err = sleep.For(ctx, partPause)
-		case errors.As(err, &failed) && failed.Status == http.StatusForbidden && !d.renewed:
+		case errors.As(err, &failed) && expired(failed.Status) && !d.renewed:
 			err = d.renew(ctx)
 		default:
 			return err
@@ -67,6 +67,11 @@ func (d *download) fetch(ctx context.Context) error {
 		}
 	}
 	return fmt.Errorf("the download broke off %d times", maxParts)
+}
+
+// expired reports whether the store may say by this status that the URL has expired: most say 403, and rclone 400.
+func expired(status int) bool {
+	return status == http.StatusForbidden || status == http.StatusBadRequest
 }
 
 // renew gets another URL.
@@ -140,27 +145,35 @@ func (d *download) restart() error {
 
 // accept prepares for the body of an answer.
 func (d *download) accept(resp *http.Response) error {
+	etag := resp.Header.Get("ETag")
 	switch resp.StatusCode {
-	case http.StatusOK:
+	case http.StatusOK, http.StatusPartialContent:
+	case http.StatusPreconditionFailed, http.StatusRequestedRangeNotSatisfiable:
+		return d.changed()
+	default:
+		return storeRefused(resp)
+	}
+	switch begin := resp.Header.Get("Content-Range"); { // rclone sends ranges with status 200, and ignores If-Match
+	case begin == "" && resp.StatusCode == http.StatusOK:
 		if err := d.restart(); err != nil {
 			return err
 		}
-	case http.StatusPartialContent:
-		if !strings.HasPrefix(resp.Header.Get("Content-Range"), fmt.Sprintf("bytes %d-", d.arrived)) {
-			return fmt.Errorf("the store at %s sent another part of the file", resp.Request.URL.Host)
-		}
-	case http.StatusPreconditionFailed, http.StatusRequestedRangeNotSatisfiable:
-		return errors.Join(d.restart(), &partError{&Error{store: true, text: "The file changed meanwhile."}})
-	default:
-		return storeRefused(resp)
+	case !strings.HasPrefix(begin, fmt.Sprintf("bytes %d-", d.arrived)):
+		return fmt.Errorf("the store at %s sent another part of the file", resp.Request.URL.Host)
+	case etag != d.etag:
+		return d.changed()
 	}
 	if resp.ContentLength >= 0 && d.arrived+resp.ContentLength != d.artifact.Bytes {
 		return d.wrongSize(d.arrived + resp.ContentLength)
 	}
-	if etag := resp.Header.Get("ETag"); strings.HasPrefix(etag, `"`) { // a weak one does not promise the same bytes
+	if strings.HasPrefix(etag, `"`) { // a weak one does not promise the same bytes
 		d.etag = etag
 	}
 	return nil
+}
+
+func (d *download) changed() error {
+	return errors.Join(d.restart(), &partError{&Error{store: true, text: "The file changed meanwhile."}})
 }
 
 func (d *download) wrongSize(got int64) error {
