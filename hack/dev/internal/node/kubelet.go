@@ -38,9 +38,10 @@ func writeKubelet(l layout.Layout, p layout.Plan) error {
 		"podLogsDir":               l.Path("node", "pods"),
 		"volumePluginDir":          root + "/volume-plugins",
 
-		// A developer's disk is smaller and fuller than that of a node. Do not evict pods because of it, nor
-		// remove images, which come from tarballs and could not be pulled again.
-		"localStorageCapacityIsolation": false,
+		// A pod that uses more disk than its own limit is evicted. A developer's disk is smaller and fuller than that
+		// of a node: do not evict pods because of it, nor remove images, which come from tarballs and could not be
+		// pulled again.
+		"localStorageCapacityIsolation": true,
 		"imageGCHighThresholdPercent":   100,
 		"evictionHard": map[string]string{
 			"memory.available": "50Mi", "nodefs.available": "0%", "nodefs.inodesFree": "0%", "imagefs.available": "0%",
