@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -91,8 +92,8 @@ func notReported(p *corev1.Pod, cs corev1.ContainerStatus) string {
 	case t.ExitCode == 0:
 		return fmt.Sprintf("The collector of the results of pod %s ended without a report.", p.Name)
 	default:
-		return fmt.Sprintf("The collector of the results of pod %s was stopped before it had reported: it exited with %s%s",
-			p.Name, exitCode(t), quoted(plaintext.Line(t.Message, maxSummary), "."))
+		return fmt.Sprintf("The collector of the results of pod %s was stopped before it had reported: it exited with %s%s.",
+			p.Name, exitCode(t), strings.TrimRight(quoted(plaintext.Line(t.Message, maxSummary), ""), ". "))
 	}
 }
 

@@ -148,7 +148,7 @@ func TestPassedWithReports(t *testing.T) {
 		want   string
 	}{
 		"a sentence with the counts comes before":   {0, "The run passed in 41s."},
-		"the exit code decides, and not the report": {2, "Yet no container failed, so that the run passed in 41s."},
+		"the exit code decides, and not the report": {2, "No container failed, so the run passed in 41s."},
 	} {
 		got := Observe(newJob(complete), []corev1.Pod{newPod(corev1.PodSucceeded, passes, reports(tc.failed))})
 		if got.Condition.Message != tc.want {

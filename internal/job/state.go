@@ -146,7 +146,7 @@ func passed(j *batchv1.Job, pods []corev1.Pod, c *results.Collected) metav1.Cond
 	switch {
 	case c == nil || c.Summary.Reports == 0:
 	case c.Summary.Failed > 0:
-		subject = "Yet no container failed, so that the run" // a sentence with the counts comes before
+		subject = "No container failed, so the run" // a sentence with the counts comes before
 	default:
 		subject = "The run"
 	}
