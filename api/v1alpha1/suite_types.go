@@ -214,6 +214,10 @@ type SuiteStatus struct {
 	// artifacts are the files that the tests wrote and that were kept. Runs that keep none lack them.
 	// +optional
 	Artifacts *Artifacts `json:"artifacts,omitempty"`
+
+	// report is what was last posted to the code host about the run. Runs that are not reported lack it.
+	// +optional
+	Report *SuiteReport `json:"report,omitempty"`
 }
 
 // TestResults count the tests of a run.
