@@ -52,8 +52,8 @@ func Of(s *v1alpha1.Suite, o Options) Check {
 		State:      s.State(),
 		Title:      title(s),
 	}
-	if o.PublicURL != "" {
-		c.DetailsURL = suite.PageURL(o.PublicURL, s.Namespace, s.Name)
+	if page := suite.PageURL(o.PublicURL, s.Namespace, s.Name); o.PublicURL != "" && len(page) <= maxURL {
+		c.DetailsURL = page
 	}
 	c.Summary = summary(s, c.DetailsURL)
 	if c.Phase == v1alpha1.ReportCompleted {

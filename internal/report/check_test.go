@@ -220,8 +220,8 @@ func TestSizes(t *testing.T) {
 		s.Status.Results.Failures = append(s.Status.Results.Failures,
 			v1alpha1.TestFailure{Name: fmt.Sprint(i, strings.Repeat("`", 500)), File: strings.Repeat("f", 512), Line: 1, Message: strings.Repeat("é`", 340)})
 	}
-	c := report.Of(s, report.Options{PublicURL: "https://" + strings.Repeat("h", 200)})
-	if len(c.Summary) > 65535 || len(c.Annotations) != 50 {
+	c := report.Of(s, report.Options{PublicURL: "https://" + strings.Repeat("h", 220)})
+	if len(c.Summary) > 65535 || len(c.Annotations) != 50 || len(c.DetailsURL) > 255 {
 		t.Errorf("the summary has %d bytes, and there are %d annotations", len(c.Summary), len(c.Annotations))
 	}
 	if !strings.Contains(c.Summary, " more\n") {

@@ -28,7 +28,10 @@ type Error struct {
 	Kind       Kind
 	Message    string
 	RetryAfter time.Duration // as the host asked; 0: it did not
+	Cause      error         // for the log; may be nil
 }
+
+func (e *Error) Unwrap() error { return e.Cause }
 
 func (e *Error) Error() string { return e.Message }
 

@@ -20,6 +20,9 @@ const (
 	maxTestName    = 256
 	maxTestMessage = 512
 
+	// maxURL is the bound of the URL of a commit status on GitLab.
+	maxURL = 255
+
 	// maxPath is the bound of the file of a failure in the schema of the Suite.
 	maxPath = 512
 
