@@ -17,6 +17,7 @@ type Config struct {
 	Clock      clock.PassiveClock
 	Registerer prometheus.Registerer
 	Inputs     InputsConfig
+	Reports    ReportConfig
 
 	// PodGoneAfter is how long after its grace period a pod that has not stopped counts as lost;
 	// 0 means DefaultPodGoneAfter.
@@ -38,6 +39,10 @@ func Setup(mgr ctrl.Manager, config Config) error {
 	if err != nil {
 		return fmt.Errorf("register the metrics of Suites: %w", err)
 	}
+	reportMetrics, err := NewReportMetrics(config.Registerer)
+	if err != nil {
+		return fmt.Errorf("register the metrics of reports: %w", err)
+	}
 	c, recorder := mgr.GetClient(), mgr.GetEventRecorder("postflight")
 	for _, r := range []interface{ SetupWithManager(ctrl.Manager) error }{
 		&SuiteReconciler{
@@ -52,6 +57,7 @@ func Setup(mgr ctrl.Manager, config Config) error {
 			queues:       keymutex.NewHashed(queueLocks),
 			warnings:     newWarnings(mgr.GetAPIReader(), config.Clock),
 		},
+		&ReportReconciler{Client: c, Live: mgr.GetAPIReader(), Clock: config.Clock, Config: config.Reports, Metrics: reportMetrics},
 		&TriggerReconciler{Client: c, Recorder: recorder},
 		&EnvironmentReconciler{Client: c, Live: mgr.GetAPIReader(), Clock: config.Clock},
 		&TeamReconciler{Client: c},

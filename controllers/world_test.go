@@ -45,6 +45,7 @@ type world struct {
 	wire   *wire
 	config *rest.Config
 	inputs controllers.InputsConfig
+	hosts  controllers.ReportConfig
 	began  time.Time // noon of this test: so long ago that its Suites are received before they are created
 	stop   func()    // the manager
 }
@@ -106,7 +107,7 @@ func (w *world) runManager(cache cache.Options, change ...func(*ctrl.Options)) c
 	w.must(err)
 	ctx, cancel := context.WithCancel(context.Background())
 	w.must(index.Setup(ctx, mgr.GetFieldIndexer()))
-	w.must(controllers.Setup(mgr, controllers.Config{Clock: w.clock, Registerer: prometheus.NewRegistry(), Inputs: w.inputs}))
+	w.must(controllers.Setup(mgr, controllers.Config{Clock: w.clock, Registerer: prometheus.NewRegistry(), Inputs: w.inputs, Reports: w.hosts}))
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
 	w.stop = sync.OnceFunc(func() {

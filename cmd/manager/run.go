@@ -75,6 +75,7 @@ func runIn(ctx context.Context, o options, in surroundings) error {
 	}
 	err = controllers.Setup(mgr, controllers.Config{
 		Clock: serverClock{in.clock, probe}, Registerer: in.metrics, Inputs: runInputs, PodGoneAfter: o.podGoneAfter,
+		Reports: o.codeHosts.config(o.publicURL),
 	})
 	if err != nil {
 		return err

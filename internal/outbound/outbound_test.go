@@ -22,7 +22,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	outbound.Drain(resp.Body)
+	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusFound || requests != 1 {
 		t.Errorf("got %s after %d requests", resp.Status, requests)
 	}

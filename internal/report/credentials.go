@@ -36,15 +36,25 @@ func (c Credentials) Key() string {
 	return hex.EncodeToString(sum[:])
 }
 
+// ParseToken reads a token. The problem is a clause, which does not reveal it.
+func ParseToken(text []byte) (c Credentials, problem string) {
+	token := strings.TrimSpace(string(text))
+	if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return c, "it holds no token: it is empty, or has white space or other characters than ASCII"
+	}
+	return Credentials{Token: token}, ""
+}
+
 // ParseSecret reads credentials. The problem is a clause that says what the Secret lacks, without what it has.
 func ParseSecret(service v1alpha1.HostingService, data map[string][]byte) (c Credentials, problem string) {
-	c.Token = strings.TrimSpace(string(data[keyToken]))
 	_, hasApp := data[keyAppID]
+	token, hasToken := data[keyToken]
 	switch {
-	case c.Token != "" && strings.ContainsFunc(c.Token, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return Credentials{}, "its key token is not a token: it has white space or other characters than ASCII"
-	case c.Token != "":
-		return c, ""
+	case hasToken:
+		if c, problem = ParseToken(token); problem != "" {
+			problem = "of its key token, " + problem
+		}
+		return c, problem
 	case service == v1alpha1.GitHub && hasApp:
 		return parseApp(data)
 	case service == v1alpha1.GitHub:

@@ -30,7 +30,7 @@ type Step struct {
 // over is left out.
 func Next(o Observation, now time.Time) Step {
 	s := o.Suite
-	if settled(s, now) {
+	if Settled(s, now) {
 		return Step{}
 	}
 	target, problem := TargetOf(s, o.Trigger)
@@ -50,8 +50,8 @@ func Next(o Observation, now time.Time) Step {
 	return Step{Post: true, Target: target}
 }
 
-// settled reports whether nothing is left to do: the outcome was posted, or it is too late for that.
-func settled(s *v1alpha1.Suite, now time.Time) bool {
+// Settled reports whether nothing is left to do: the outcome was posted, or it is too late for that.
+func Settled(s *v1alpha1.Suite, now time.Time) bool {
 	c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReported)
 	if c != nil && (c.Status == metav1.ConditionTrue || c.Reason == v1alpha1.ReasonNewerAttempt) {
 		return true
