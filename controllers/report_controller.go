@@ -92,6 +92,9 @@ func (r *ReportReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctr
 		r.memory.settle(req.NamespacedName)
 		return ctrl.Result{}, nil
 	}
+	if report.Settled(s, r.Clock.Now()) {
+		return ctrl.Result{}, nil // most of the Suites that a leader finds when it starts
+	}
 	o, err := r.observe(ctx, s)
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("observe: %w", err)

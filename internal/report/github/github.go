@@ -4,6 +4,7 @@ package github
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -47,10 +48,21 @@ func (h *Host) Post(ctx context.Context, r report.Request) (v1alpha1.SuiteReport
 	}
 	shown, err := post(ctx)
 	if err != nil {
-		return v1alpha1.SuiteReport{}, h.explain(err, r)
+		err = h.explain(err, r)
+		h.forget(r, err)
+		return v1alpha1.SuiteReport{}, err
 	}
 	return shown, nil
 }
+
+// forget drops the client of an App that was refused: its token, or its installation, may have been replaced.
+func (h *Host) forget(r report.Request, err error) {
+	if failure := (*report.Error)(nil); errors.As(err, &failure) && failure.Kind == report.Rejected {
+		h.clients.Remove(clientKey(r))
+	}
+}
+
+func clientKey(r report.Request) string { return r.Credentials.Key() + r.Repository }
 
 // poster posts one check.
 type poster struct {
@@ -63,13 +75,12 @@ func (h *Host) clientFor(ctx context.Context, r report.Request) (*gh.Client, err
 	if !r.Credentials.IsApp() {
 		return h.newClient(gh.WithAuthToken(r.Credentials.Token))
 	}
-	key := r.Credentials.Key() + r.Repository
-	if known, ok := h.clients.Get(key); ok {
+	if known, ok := h.clients.Get(clientKey(r)); ok {
 		return known.(*gh.Client), nil
 	}
 	client, err := h.clientOfApp(ctx, r)
 	if err == nil {
-		h.clients.Add(key, client)
+		h.clients.Add(clientKey(r), client)
 	}
 	return client, err
 }

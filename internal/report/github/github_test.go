@@ -257,3 +257,31 @@ func TestBadKey(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 }
+
+// TestTokenOfAnAppIsReplaced: the token of an installation is used again, until GitHub refuses it.
+func TestTokenOfAnAppIsReplaced(t *testing.T) {
+	fake := codehost.GitHub(t)
+	h := github.New(fake.URL, outbound.New())
+	tokens := func() (n int) {
+		for _, request := range fake.Requests() {
+			if strings.HasSuffix(request, "/access_tokens") {
+				n++
+			}
+		}
+		return n
+	}
+	posts(t, h, request(app(), v1alpha1.ReportQueued, ""), request(app(), v1alpha1.ReportInProgress, ""))
+	if got := tokens(); got != 1 {
+		t.Errorf("asked for %d tokens", got)
+	}
+	fake.Fail(&codehost.Fault{Status: 401})
+	_, err := h.Post(t.Context(), request(app(), v1alpha1.ReportCompleted, v1alpha1.ReasonPassed))
+	if problem(t, err).Kind != report.Rejected {
+		t.Errorf("got %v", err)
+	}
+	fake.Fail(nil)
+	posts(t, h, request(app(), v1alpha1.ReportCompleted, v1alpha1.ReasonPassed))
+	if got := tokens(); got != 2 {
+		t.Errorf("asked for %d tokens", got)
+	}
+}
