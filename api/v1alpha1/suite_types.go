@@ -137,6 +137,11 @@ type Deployment struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	PullRequestNumber int64 `json:"pullRequestNumber,omitempty"`
+
+	// pipelineID of the GitLab pipeline that the check of the run belongs to.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	PipelineID int64 `json:"pipelineID,omitempty"`
 }
 
 // SuiteInput is a file that a run got.

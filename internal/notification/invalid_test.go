@@ -93,6 +93,8 @@ var decodeRejectsCases = map[string]struct {
 	"NumberExponent":  {reason: "and written out", body: `{"pull_request_number":1e3}`, field: "pull_request_number", says: "in digits only"},
 	"NumberHuge":      {reason: "and kept exactly", body: `{"pull_request_number":9007199254740992}`, field: "pull_request_number", says: "whole number from 1 to 9007199254740991"},
 	"NumberFarHuge":   {reason: "and bounded", body: `{"pull_request_number":` + strings.Repeat("9", 999) + `}`, field: "pull_request_number", says: "whole number from 1 to 9007199254740991"},
+	"PipelineText":    {reason: "a string is no number", body: `{"pipeline_id":"12"}`, field: "pipeline_id", says: "must be a number, not a string"},
+	"PipelineZero":    {reason: "numbers start at 1", body: `{"pipeline_id":0}`, field: "pipeline_id", says: "whole number from 1"},
 	"NumbersDiffer":   {reason: "one deployment is of one request", body: `{"pull_request_number":1,"merge_request_number":2}`, field: "merge_request_number", says: "send one of them"},
 	"RepoNumber":      {reason: "a number names nothing", body: `{"repository":1}`, field: "repository", says: "must be an object"},
 	"RepoArray":       {reason: "nor does an array", body: `{"repository":["a","b"]}`, field: "repository", says: "must be an object"},

@@ -18,6 +18,7 @@ type Target struct {
 	Repository string // owner/name, or group/subgroup/name; checked
 	SHA        string // 40 or 64 hexadecimal digits
 	Branch     string // without refs/heads/; may be empty
+	PipelineID int64  // on GitLab; 0: the newest of the commit and branch
 }
 
 // TargetOf is where to post the check of a Suite, or the condition that says why there is no such place. The
@@ -39,7 +40,7 @@ func TargetOf(s *v1alpha1.Suite, t *v1alpha1.Trigger) (Target, *metav1.Condition
 	}
 	target := Target{
 		Service: service(t.Spec.Repository), Repository: t.Spec.Repository.Name,
-		SHA: strings.ToLower(d.SHA), Branch: strings.TrimPrefix(d.Branch, "refs/heads/"),
+		SHA: strings.ToLower(d.SHA), Branch: strings.TrimPrefix(d.Branch, "refs/heads/"), PipelineID: d.PipelineID,
 	}
 	if !target.valid() {
 		return none(v1alpha1.ReasonNotConfigured, "Nothing is posted, because spec.repository.name of the Trigger is not the full name of a repository on %s.", target.Service)

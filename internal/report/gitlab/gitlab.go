@@ -79,8 +79,13 @@ func (p poster) post(ctx context.Context) (v1alpha1.SuiteReport, error) {
 }
 
 func (p poster) options() *gl.SetCommitStatusOptions {
+	var pipeline *int64
+	if p.PipelineID != 0 {
+		pipeline = &p.PipelineID
+	}
 	return &gl.SetCommitStatusOptions{
-		State: p.state(), Name: &p.Check.Name, Ref: optional(p.Branch), TargetURL: optional(p.Check.DetailsURL), Description: &p.Check.Title,
+		PipelineID: pipeline,
+		State:      p.state(), Name: &p.Check.Name, Ref: optional(p.Branch), TargetURL: optional(p.Check.DetailsURL), Description: &p.Check.Title,
 	}
 }
 

@@ -65,6 +65,17 @@ func TestStatuses(t *testing.T) {
 	}
 }
 
+// TestPipeline: a status belongs to the pipeline that the notification names.
+func TestPipeline(t *testing.T) {
+	fake := codehost.GitLab(t)
+	r := request(fake.Token(), v1alpha1.ReportInProgress, "")
+	r.PipelineID, r.Branch = 345, ""
+	posts(t, gitlab.New(fake.URL, outbound.New()), r)
+	if got := fake.Writes()[0].Body; got["pipeline_id"] != 345.0 || got["ref"] != nil {
+		t.Errorf("got %v", got)
+	}
+}
+
 // TestRepeatedTransitions: GitLab refuses a state that it shows already, and one that is earlier; both are as good as
 // accepted.
 func TestRepeatedTransitions(t *testing.T) {
