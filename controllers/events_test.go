@@ -26,6 +26,9 @@ func TestEventsAreEmittedOnce(t *testing.T) {
 	}
 	w.passes("first")
 	w.runs("run")
+	w.eventually("Running has an event", func() string { // events are written later than the state
+		return cmp.Diff(map[string]string{"Queued": "Normal", "Running": "Normal"}, w.eventsOf("run"))
+	})
 	w.stop()
 	w.startManager() // a restart must not repeat events
 	w.exits("run", 3)

@@ -62,7 +62,7 @@ func TestTriggerReady(t *testing.T) {
 		"Glob": {aTrigger("glob", func(t *v1alpha1.Trigger) { t.Spec.Match.Branches = []string{"release/[a"} }),
 			"False", "MatchInvalid", "release/[a"},
 		"Repository": {aTrigger("checks", func(t *v1alpha1.Trigger) { t.Spec.Repository = &v1alpha1.Repository{Name: "acme/shop"} }),
-			"True", "Watching", "spec.repository has no effect yet"},
+			"True", "Watching", ""},
 		"Environment": {aTrigger("lost", lost), "False", "EnvironmentMissing", `no Environment "nowhere"`},
 	}
 	for name, tc := range cases {

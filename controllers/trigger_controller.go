@@ -100,9 +100,6 @@ func (r *TriggerReconciler) recordStalled(was, t *v1alpha1.Trigger) {
 func setTriggerStatus(t *v1alpha1.Trigger, e *v1alpha1.Environment, runs []v1alpha1.Suite) {
 	t.Status.ObservedGeneration = t.Generation
 	is := triggerReady(t, e)
-	if t.Spec.Repository != nil && is.Status == metav1.ConditionTrue {
-		is.Message += " spec.repository has no effect yet: this version posts no checks."
-	}
 	is.ObservedGeneration = t.Generation
 	meta.SetStatusCondition(&t.Status.Conditions, is)
 	if is.Reason == reasonMatchInvalid { // only a change of the Trigger fixes it

@@ -22,6 +22,7 @@ type Config struct {
 	Inputs     InputsConfig
 	Collector  *job.Collector // nil: no store is configured
 	Archive    ArchiveConfig
+	Reports    ReportConfig
 
 	// PodGoneAfter is how long after its grace period a pod that has not stopped counts as lost;
 	// 0 means DefaultPodGoneAfter.
@@ -43,6 +44,10 @@ func Setup(mgr ctrl.Manager, config Config) error {
 	if err != nil {
 		return fmt.Errorf("register the metrics of Suites: %w", err)
 	}
+	reportMetrics, err := NewReportMetrics(config.Registerer)
+	if err != nil {
+		return fmt.Errorf("register the metrics of reports: %w", err)
+	}
 	c, recorder := mgr.GetClient(), mgr.GetEventRecorder("postflight")
 	for _, r := range []interface{ SetupWithManager(ctrl.Manager) error }{
 		&SuiteReconciler{
@@ -59,6 +64,7 @@ func Setup(mgr ctrl.Manager, config Config) error {
 			queues:       keymutex.NewHashed(queueLocks),
 			warnings:     newWarnings(mgr.GetAPIReader(), config.Clock),
 		},
+		&ReportReconciler{Client: c, Live: mgr.GetAPIReader(), Clock: config.Clock, Config: config.Reports, Metrics: reportMetrics},
 		&TriggerReconciler{Client: c, Recorder: recorder},
 		&EnvironmentReconciler{Client: c, Live: mgr.GetAPIReader(), Clock: config.Clock, Archives: config.Archive.Store != nil},
 		&TeamReconciler{Client: c},

@@ -45,9 +45,10 @@ type world struct {
 	wire   *wire
 	config *rest.Config
 	inputs controllers.InputsConfig
-	shelf  *shelf    // nil: there is no object store
-	slow   bool      // the object store
-	node   string    // of the pods
+	shelf  *shelf // nil: there is no object store
+	slow   bool   // the object store
+	node   string // of the pods
+	hosts  controllers.ReportConfig
 	began  time.Time // noon of this test: so long ago that its Suites are received before they are created
 	stop   func()    // the manager
 }
@@ -109,7 +110,7 @@ func (w *world) runManager(cache cache.Options, change ...func(*ctrl.Options)) c
 	w.must(err)
 	ctx, cancel := context.WithCancel(context.Background())
 	w.must(index.Setup(ctx, mgr.GetFieldIndexer()))
-	w.must(controllers.Setup(mgr, controllers.Config{Clock: w.clock, Registerer: prometheus.NewRegistry(), Inputs: w.inputs, Archive: w.archive()}))
+	w.must(controllers.Setup(mgr, controllers.Config{Clock: w.clock, Registerer: prometheus.NewRegistry(), Inputs: w.inputs, Archive: w.archive(), Reports: w.hosts}))
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
 	w.stop = sync.OnceFunc(func() {

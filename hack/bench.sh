@@ -22,4 +22,5 @@ figures ./test/replicas . 1x      # answers beside raw creates
 figures ./controllers Burst 1x   # Jobs for many Suites beside raw creates
 figures ./controllers Queue 1x   # starts a second in a long queue beside a short one
 figures ./controllers Memory 1x  # of a Suite and its Job, in a process without other garbage
+figures ./controllers Report 1x  # checks, after an outage of the code host
 figures ./test/e2e . 1x          # on real pods

@@ -17,6 +17,7 @@ type Notification struct {
 	EphemeralEnvironment bool              `json:"ephemeral_environment,omitempty"`
 	Repository           string            `json:"repository,omitempty"`          // owner/name, or group/subgroup/name
 	PullRequestNumber    int               `json:"pull_request_number,omitempty"` // or of the merge request
+	PipelineID           int               `json:"pipeline_id,omitempty"`         // of GitLab, that the check belongs to
 }
 
 // NotificationResult answers a notification.

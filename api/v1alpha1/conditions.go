@@ -12,7 +12,8 @@ const (
 	// passed, False once it ended in any other way. A finished state never changes.
 	ConditionSucceeded = "Succeeded"
 
-	// ConditionReported is True once the outcome of a Suite was posted to the code host.
+	// ConditionReported is True once the outcome of a Suite was posted to the code host. It is False if it was not, for
+	// a reason that its message gives, and Unknown while the run goes on.
 	ConditionReported = "Reported"
 
 	// ConditionReconciling is True on a Suite that has not ended, and absent otherwise. It and

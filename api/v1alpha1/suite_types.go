@@ -137,6 +137,11 @@ type Deployment struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	PullRequestNumber int64 `json:"pullRequestNumber,omitempty"`
+
+	// pipelineID of the GitLab pipeline that the check of the run belongs to.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	PipelineID int64 `json:"pipelineID,omitempty"`
 }
 
 // SuiteInput is a file that a run got.
@@ -215,6 +220,10 @@ type SuiteStatus struct {
 	// artifacts are the files that the tests wrote and that were kept. Runs that keep none lack them.
 	// +optional
 	Artifacts *Artifacts `json:"artifacts,omitempty"`
+
+	// report is what was last posted to the code host about the run. Runs that are not reported lack it.
+	// +optional
+	Report *SuiteReport `json:"report,omitempty"`
 }
 
 // TestResults count the tests of a run.

@@ -33,6 +33,7 @@ func TestSuiteValidation(t *testing.T) {
 		"HostingServiceUnknown": {"it is normalized before", set("spec/deployment/hostingService", "github"), "Unsupported value"},
 		"PullRequestZero":       {"they count from 1", set("spec/deployment/pullRequestNumber", 0), "greater than or equal to 1"},
 		"PullRequestText":       {"a number", set("spec/deployment/pullRequestNumber", "7"), "pullRequestNumber"},
+		"PipelineZero":          {"they count from 1", set("spec/deployment/pipelineID", 0), "greater than or equal to 1"},
 		"SupersedeKeyLongest":   {"a branch and an Environment", set("spec/supersedeKey", text(1100)), ""},
 		"SupersedeKeyTooLong":   {"1,101", set("spec/supersedeKey", text(1101)), "Too long"},
 		"SupersedeBranch":       {"the default", set("spec/supersede", "Branch"), ""},
@@ -59,7 +60,7 @@ var whole = edits(
 	set("spec/trigger/uid", "4b1c"),
 	set("spec/deployment", fields{
 		"branch": "main", "sha": "5ca1ab1e", "type": "staging", "url": "https://a.example.com", "hostingService": "GitLab",
-		"commitURL": "https://b.example.com", "repository": "acme/shop", "pullRequestNumber": 7,
+		"commitURL": "https://b.example.com", "repository": "acme/shop", "pullRequestNumber": 7, "pipelineID": 345,
 	}),
 	set("spec/variables", fields{"A": "1", "B": "2"}),
 	set("spec/supersedeKey", "main/staging"),

@@ -41,6 +41,17 @@ type TeamSpec struct {
 	// +kubebuilder:validation:Minimum=0
 	MaxUnfinishedSuites *int32 `json:"maxUnfinishedSuites,omitempty"`
 
+	// repositories on code hosts to which the manager may post with its own credentials for this team: full names
+	// such as acme/shop, or beginnings that end in "/*" such as acme/*. Without any, a Trigger of the team needs
+	// credentials of its own.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=256
+	// +kubebuilder:validation:XValidation:rule="self.all(name, name.matches('^[^/ *]+(/[^/ *]+)*/([^/ *]+|[*])$'))",message="an entry of repositories is a full name such as acme/shop, or acme/*"
+	Repositories []string `json:"repositories,omitempty"`
+
 	// retention defines how long the team's records are kept.
 	// +optional
 	Retention RecordRetention `json:"retention,omitempty"`

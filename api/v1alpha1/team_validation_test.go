@@ -30,6 +30,11 @@ func TestTeamValidation(t *testing.T) {
 		"LimitBeyond32Bits":   {"clients read 32 bits", set("spec/maxConcurrentSuites", int64(1)<<31), "spec.maxConcurrentSuites"},
 		"LimitNotWhole":       {"half a run is none", set("spec/maxConcurrentSuites", 1.5), "spec.maxConcurrentSuites"},
 		"SuspendedAsText":     {"YAML's \"yes\" in quotes is no boolean", set("spec/suspended", "yes"), "spec.suspended"},
+		"Repositories":        {"one, a whole owner, and a subgroup", set("spec/repositories", list{"acme/shop", "beta/*", "group/sub/*"}), ""},
+		"RepositoriesAll":     {"that would be those of others", set("spec/repositories", list{"*"}), "an entry of repositories"},
+		"RepositoriesEvery":   {"that would be those of others", set("spec/repositories", list{"*/*"}), "an entry of repositories"},
+		"RepositoriesPart":    {"acme-evil would match too", set("spec/repositories", list{"acme*"}), "an entry of repositories"},
+		"RepositoriesOwner":   {"is it acme/*?", set("spec/repositories", list{"acme"}), "an entry of repositories"},
 		"UnknownField":        {"a misspelt field is rejected", set("spec/maxConcurrentSuite", 3), `unknown field "spec.maxConcurrentSuite"`},
 		"UnknownFieldOutside": {"at the top too", set("suspended", true), `unknown field "suspended"`},
 	})

@@ -75,8 +75,7 @@ type TriggerSpec struct {
 	// +optional
 	Match TriggerMatch `json:"match,omitempty"`
 
-	// repository is where the outcome will be posted as a check of the commit. It has no effect yet,
-	// and the Ready condition says so: this version posts no checks.
+	// repository is where the outcome of a run is posted, as a check of its commit. Without it, nothing is posted.
 	// +optional
 	Repository *Repository `json:"repository,omitempty"`
 
@@ -210,6 +209,8 @@ type TriggerMatch struct {
 }
 
 // Repository is a repository on a code host, and the credentials to post there.
+//
+// +kubebuilder:validation:XValidation:rule="(has(self.hostingService) && self.hostingService == 'GitLab') || self.name.split('/').size() == 2",message="name of a repository on GitHub is owner/name"
 type Repository struct {
 	// hostingService is GitHub or GitLab.
 	// +optional
@@ -220,16 +221,19 @@ type Repository struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=256
 	// +kubebuilder:validation:Pattern=`^[^/\s]+(/[^/\s]+)+$`
+	// +kubebuilder:validation:XValidation:rule="!self.split('/').exists(s, s == '.' || s == '..')",message="name must be the full name of a repository, without . and .. segments"
 	Name string `json:"name"`
 
-	// credentials to post checks with.
+	// credentials to post checks with. Without them, the manager uses its own, if it has any and the Team's
+	// spec.repositories allows it.
 	// +optional
 	Credentials *RepositoryCredentials `json:"credentials,omitempty"`
 }
 
 // RepositoryCredentials name the place of a token.
 type RepositoryCredentials struct {
-	// secretRef names a Secret in the Trigger's namespace that the manager was granted to read.
+	// secretRef names a Secret in the Trigger's namespace that the manager was granted to read. It has the key
+	// token, or githubAppID and githubAppPrivateKey.
 	// +required
 	SecretRef SecretReference `json:"secretRef"`
 }

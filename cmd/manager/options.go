@@ -36,7 +36,8 @@ type options struct {
 
 	podGoneAfter time.Duration
 
-	store storeOptions
+	store     storeOptions
+	codeHosts codeHostOptions
 }
 
 func newCommand() *cobra.Command {
@@ -82,6 +83,7 @@ func (o *options) addFlags(f *pflag.FlagSet) {
 	f.DurationVar(&o.podGoneAfter, "pod-gone-after", controllers.DefaultPodGoneAfter,
 		"how long after its grace period to give up a pod that does not stop because its node is unreachable: its run ends as Error")
 	o.store.addFlags(f)
+	o.codeHosts.addFlags(f)
 	f.TextVar(&o.logLevel, "log-level", slog.LevelInfo, "DEBUG, INFO, WARN or ERROR")
 }
 
@@ -116,5 +118,5 @@ func (o *options) validate() error {
 	if o.podGoneAfter < time.Second {
 		errs = append(errs, fmt.Errorf("--pod-gone-after %s: must be at least 1s", o.podGoneAfter))
 	}
-	return errors.Join(append(errs, o.store.validate())...)
+	return errors.Join(append(errs, o.store.validate(), o.codeHosts.validate())...)
 }

@@ -83,6 +83,7 @@ func runIn(ctx context.Context, o options, in surroundings) error {
 	err = controllers.Setup(mgr, controllers.Config{
 		Clock: serverClock{in.clock, probe}, Registerer: in.metrics, PodGoneAfter: o.podGoneAfter,
 		Inputs: runInputs, Archive: runArchive, Collector: collector(runInputs, o),
+		Reports: o.codeHosts.config(o.publicURL),
 	})
 	if err != nil {
 		return err

@@ -26,6 +26,7 @@ type deployment struct {
 	commitURL              string
 	repository             string
 	pullRequest            int
+	pipeline               int
 	variables              []string // NAME=value
 	deduplicationKey       string
 	ephemeral              bool
@@ -44,6 +45,7 @@ func (d *deployment) addFlags(cmd *cobra.Command) {
 	f.StringVar(&d.repository, "repository", "", "owner/name")
 	f.StringVar(&d.hostingService, "hosting-service", "", "GitHub or GitLab")
 	f.IntVar(&d.pullRequest, "pull-request", 0, "number of the pull or merge request")
+	f.IntVar(&d.pipeline, "pipeline", 0, "id of the GitLab pipeline that the check belongs to; default: the newest of the commit and branch")
 	f.StringVar(&d.commitURL, "commit-url", "", "link to the commit")
 	f.StringVar(&d.deduplicationKey, "deduplication-key", "",
 		"newer runs stop older ones with the same key; default: branch/environment, or what the Trigger's supersede says")
@@ -86,6 +88,7 @@ func (d *deployment) notification() (client.Notification, error) {
 		EphemeralEnvironment: d.ephemeral,
 		Repository:           cmp.Or(d.repository, detected.Repository),
 		PullRequestNumber:    cmp.Or(max(d.pullRequest, 0), detected.PullRequestNumber),
+		PipelineID:           max(d.pipeline, 0),
 	}, err
 }
 

@@ -37,6 +37,7 @@ var activationFields = map[string]*types.FieldType{
 	"commit_url":            field(types.StringType, func(a *activation) string { return a.CommitURL }),
 	"repository":            field(types.StringType, func(a *activation) string { return a.Repository }),
 	"pull_request_number":   field(types.IntType, func(a *activation) int64 { return a.PullRequestNumber }),
+	"pipeline_id":           field(types.IntType, func(a *activation) int64 { return a.PipelineID }),
 	"deduplication_key":     field(types.StringType, func(a *activation) string { return a.DeduplicationKey }),
 	"ephemeral_environment": field(types.BoolType, func(a *activation) bool { return a.EphemeralEnvironment }),
 	"variables": {

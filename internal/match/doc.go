@@ -15,7 +15,7 @@
 //   - expression is CEL and must be true. Its one variable, notification, has the fields of the
 //     request's body, under the same names: branch (without refs/heads/), sha, deployment_type,
 //     deployment_url, hosting_service, commit_url, repository (as owner/name), pull_request_number
-//     (also of a merge request), deduplication_key, ephemeral_environment, and the map variables.
+//     (also of a merge request), pipeline_id, deduplication_key, ephemeral_environment, and the map variables.
 //     An expression with another name does not compile.
 //
 // In an expression, a field that is missing from the notification is "", 0, false or the empty map, and

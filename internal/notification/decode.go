@@ -65,6 +65,8 @@ func (d *decoder) member(name string) error {
 		return d.repository()
 	case "pull_request_number", "merge_request_number":
 		return d.pullRequestNumber()
+	case "pipeline_id":
+		return d.pipelineID()
 	default:
 		return d.skip()
 	}
@@ -84,15 +86,29 @@ func (d *decoder) ephemeralEnvironment() (err error) {
 	return err
 }
 
-// pullRequestNumber reads either of the two names, or both if they agree.
-func (d *decoder) pullRequestNumber() error {
+func (d *decoder) pipelineID() (err error) {
+	d.n.PipelineID, err = d.positive()
+	return err
+}
+
+// positive reads a whole number; 0 means absent.
+func (d *decoder) positive() (int64, error) {
 	written, err := d.number()
 	if err != nil || written == "" {
-		return err
+		return 0, err
 	}
 	number, err := strconv.ParseInt(written, 10, 64)
-	if err != nil || number < 1 || number > MaxPullRequestNumber {
-		return d.invalid(fmt.Sprintf("must be a whole number from 1 to %d, in digits only", int64(MaxPullRequestNumber)))
+	if err != nil || number < 1 || number > MaxNumber {
+		return 0, d.invalid(fmt.Sprintf("must be a whole number from 1 to %d, in digits only", int64(MaxNumber)))
+	}
+	return number, nil
+}
+
+// pullRequestNumber reads either of the two names, or both if they agree.
+func (d *decoder) pullRequestNumber() error {
+	number, err := d.positive()
+	if err != nil || number == 0 {
+		return err
 	}
 	if d.n.PullRequestNumber != 0 && d.n.PullRequestNumber != number {
 		return d.invalid("differs from the other of pull_request_number and merge_request_number; send one of them")

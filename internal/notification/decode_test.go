@@ -17,7 +17,7 @@ const commit = "0123456789abcdef0123456789abcdef01234567"
 const typical = `{"branch":"main","sha":"` + commit + `","deployment_type":"staging",` +
 	`"deployment_url":"https://staging.example.com","hosting_service":"GitHub","commit_url":null,` +
 	`"variables":{"GREP":"@smoke","REGION":"eu"},"deduplication_key":null,"ephemeral_environment":false,` +
-	`"repository":{"owner":"acme","name":"shop"},"pull_request_number":12}`
+	`"repository":{"owner":"acme","name":"shop"},"pull_request_number":12,"pipeline_id":345}`
 
 var decodeAcceptsCases = map[string]struct {
 	reason string
@@ -38,7 +38,7 @@ var decodeAcceptsCases = map[string]struct {
 		want: Notification{
 			Branch: "main", SHA: commit, DeploymentType: "staging", DeploymentURL: "https://staging.example.com",
 			Variables:  map[string]string{"GREP": "@smoke", "REGION": "eu"},
-			Repository: "acme/shop", PullRequestNumber: 12,
+			Repository: "acme/shop", PullRequestNumber: 12, PipelineID: 345,
 		},
 	},
 	"Rest": {
@@ -126,7 +126,7 @@ var decodeAcceptsCases = map[string]struct {
 	"LargestNumber": {
 		reason: "numbers go up to what JSON readers keep exactly",
 		body:   `{"pull_request_number":9007199254740991}`,
-		want:   Notification{PullRequestNumber: MaxPullRequestNumber},
+		want:   Notification{PullRequestNumber: MaxNumber},
 	},
 	"Variables": {
 		reason: "null values are left out, whatever their names; empty ones are not; values come byte for byte",

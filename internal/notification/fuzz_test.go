@@ -75,7 +75,7 @@ func checkBounds(t *testing.T, n *Notification) {
 			t.Fatalf("accepted a value of %s", name)
 		}
 	}
-	if total > MaxVariablesBytes || len(n.Variables) > MaxVariables || n.PullRequestNumber < 0 || n.PullRequestNumber > MaxPullRequestNumber {
+	if total > MaxVariablesBytes || len(n.Variables) > MaxVariables || n.PullRequestNumber < 0 || n.PullRequestNumber > MaxNumber {
 		t.Fatalf("accepted more than allowed: %+v", n)
 	}
 	if n.EphemeralEnvironment && n.DeploymentURL == "" {
@@ -93,6 +93,9 @@ func encode(t *testing.T, n *Notification) []byte {
 	}
 	if n.PullRequestNumber != 0 {
 		body["pull_request_number"] = n.PullRequestNumber
+	}
+	if n.PipelineID != 0 {
+		body["pipeline_id"] = n.PipelineID
 	}
 	encoded, err := json.Marshal(body)
 	if err != nil {

@@ -21,8 +21,8 @@ const (
 	// Triggers have the same bound.
 	MaxTextBytes = 256
 
-	// MaxPullRequestNumber is the largest integer that every JSON parser keeps exactly.
-	MaxPullRequestNumber = 1<<53 - 1
+	// MaxNumber is the largest integer that every JSON parser keeps exactly.
+	MaxNumber = 1<<53 - 1
 
 	// MaxVariables, MaxVariableNameBytes and MaxVariableBytes are the bounds of the API type
 	// Variables. Linux allows at most 128 KiB per variable, and copies all of them when a process starts.

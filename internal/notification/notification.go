@@ -40,6 +40,8 @@ type Notification struct {
 	Repository string
 	// PullRequestNumber of the pull request or merge request; 0 where absent.
 	PullRequestNumber int64
+	// PipelineID of the GitLab pipeline that a check belongs to; 0 where absent.
+	PipelineID int64
 	// Variables of the run, nil where there are none. Names may be reserved: see Reserved.
 	Variables map[string]string
 	// DeduplicationKey replaces the key by which a newer run supersedes older ones.

@@ -65,8 +65,9 @@ func repository(fullName string) (string, string) {
 	}
 	parts := strings.Split(fullName, "/")
 	for _, part := range parts {
-		if part == "" || len(parts) < 2 {
-			return "", "must be the full name of a repository, e.g. acme/shop"
+		// Names become parts of URLs.
+		if part == "" || part == "." || part == ".." || len(parts) < 2 {
+			return "", "must be the full name of a repository, e.g. acme/shop, without empty, . and .. segments"
 		}
 	}
 	return repositoryPart(fullName)

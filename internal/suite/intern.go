@@ -27,6 +27,9 @@ func Intern(s *v1alpha1.Suite) {
 		c := &s.Status.Conditions[i]
 		share(&c.Type, &c.Reason)
 		share(&c.Status)
+		if c.Reason == v1alpha1.ReasonNotConfigured {
+			share(&c.Message) // of every run that is not reported
+		}
 	}
 }
 

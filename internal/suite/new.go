@@ -138,5 +138,6 @@ func deployment(n *notification.Notification) v1alpha1.Deployment {
 		CommitURL:         n.CommitURL,
 		Repository:        n.Repository,
 		PullRequestNumber: n.PullRequestNumber,
+		PipelineID:        n.PipelineID,
 	}
 }

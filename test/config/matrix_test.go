@@ -80,6 +80,7 @@ var fields = map[string]map[string]field{
 		"deployment.commitURL":         {value: `"https://example.com/c"`, not: "but a Suite is a pod", immutable: true},
 		"deployment.repository":        {value: `"acme/shop"`, not: "but a Suite is a pod", immutable: true},
 		"deployment.pullRequestNumber": {value: `7`, not: "but a Suite is a pod", immutable: true},
+		"deployment.pipelineID":        {value: `345`, not: "but a Suite is a pod", immutable: true},
 		"variables":                    {value: `{"BASH_ENV":"/evil.sh"}`, pod: "are in the environment of every container", immutable: true},
 		"supersedeKey":                 {value: `"main"`, not: "but stops other pods", immutable: true},
 		"supersede":                    {value: `"Environment"`, not: "but stops other pods", immutable: true},

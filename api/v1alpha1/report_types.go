@@ -1,0 +1,61 @@
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// ReportPhase is how far the check of a run has come on the code host. It only moves forward.
+//
+// +kubebuilder:validation:Enum=Queued;InProgress;Completed
+type ReportPhase string
+
+// The phases of a check.
+const (
+	ReportQueued     ReportPhase = "Queued"
+	ReportInProgress ReportPhase = "InProgress"
+	ReportCompleted  ReportPhase = "Completed"
+)
+
+// SuiteReport is what was last posted about a run.
+type SuiteReport struct {
+	// hostingService that it was posted to.
+	// +required
+	HostingService HostingService `json:"hostingService"`
+
+	// repository that it was posted to.
+	// +required
+	// +kubebuilder:validation:MaxLength=256
+	Repository string `json:"repository"`
+
+	// phase that the code host shows.
+	// +required
+	Phase ReportPhase `json:"phase"`
+
+	// checkID is the number of the check run on GitHub. A commit status has none.
+	// +optional
+	CheckID int64 `json:"checkID,omitempty"`
+}
+
+// The reasons of ConditionReported.
+const (
+	ReasonPosted          = "Posted"          // the code host shows how the run ended
+	ReasonPending         = "Pending"         // the run goes on, or its outcome is still to be posted
+	ReasonNotConfigured   = "NotConfigured"   // nothing says where to post
+	ReasonNoCommit        = "NoCommit"        // the notification has no full SHA
+	ReasonOtherRepository = "OtherRepository" // the notification is about another repository than the Trigger's
+	ReasonNewerAttempt    = "NewerAttempt"    // another run of the commit reports now
+	ReasonReportFailed    = "Failed"          // the code host did not accept it, or could not be asked
+)
+
+// Reported is a run whose outcome the code host shows.
+func Reported(message string) metav1.Condition {
+	return metav1.Condition{Type: ConditionReported, Status: metav1.ConditionTrue, Reason: ReasonPosted, Message: clip(message)}
+}
+
+// ReportPending is a run whose outcome is still to be posted.
+func ReportPending(message string) metav1.Condition {
+	return metav1.Condition{Type: ConditionReported, Status: metav1.ConditionUnknown, Reason: ReasonPending, Message: clip(message)}
+}
+
+// NotReported is why the code host does not show the outcome of a run.
+func NotReported(reason, message string) metav1.Condition {
+	return metav1.Condition{Type: ConditionReported, Status: metav1.ConditionFalse, Reason: reason, Message: clip(message)}
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+
+	"github.com/spf13/pflag"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/controllers"
+	"github.com/postflight-dev/postflight/internal/outbound"
+	"github.com/postflight-dev/postflight/internal/report"
+	"github.com/postflight-dev/postflight/internal/report/github"
+	"github.com/postflight-dev/postflight/internal/report/gitlab"
+)
+
+// codeHostOptions are the flags of the code hosts. No request goes anywhere else, whatever a notification says.
+type codeHostOptions struct {
+	clusterName string
+
+	gitHubURL       string
+	gitHubAppID     int64
+	gitHubAppKey    string
+	gitHubTokenFile string
+
+	gitLabURL       string
+	gitLabTokenFile string
+}
+
+func (o *codeHostOptions) addFlags(f *pflag.FlagSet) {
+	f.StringVar(&o.clusterName, "cluster-name", "", "begins the names of checks, if several clusters post to the same repositories")
+	f.StringVar(&o.gitHubURL, "github-url", "https://api.github.com", "URL of GitHub's REST API; of a GitHub Enterprise Server, https://HOST/api/v3")
+	f.Int64Var(&o.gitHubAppID, "github-app-id", 0, "GitHub App of the manager itself, for Triggers without credentials whose Team lists the repository")
+	f.StringVar(&o.gitHubAppKey, "github-app-key-file", "", "PEM of its private key; read again for each check")
+	f.StringVar(&o.gitHubTokenFile, "github-token-file", "", "file with a token, instead of an App: commit statuses, no check runs")
+	f.StringVar(&o.gitLabURL, "gitlab-url", "https://gitlab.com", "URL of GitLab")
+	f.StringVar(&o.gitLabTokenFile, "gitlab-token-file", "", "file with a token of the manager itself; read again for each check")
+}
+
+// clusterName is a DNS label, like the other parts of the names of checks.
+var clusterName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
+
+// validate also reads the files, so that a wrong path fails at once.
+func (o *codeHostOptions) validate() error {
+	var errs []error
+	if o.clusterName != "" && !clusterName.MatchString(o.clusterName) {
+		errs = append(errs, fmt.Errorf("--cluster-name %q: must be at most 63 of a-z, 0-9 and '-'", o.clusterName))
+	}
+	for flag, url := range map[string]string{"--github-url": o.gitHubURL, "--gitlab-url": o.gitLabURL} {
+		if err := outbound.CheckURL(url); url != "" && err != nil {
+			errs = append(errs, fmt.Errorf("%s %q: %w", flag, url, err))
+		}
+	}
+	if (o.gitHubAppID != 0) != (o.gitHubAppKey != "") {
+		errs = append(errs, errors.New("--github-app-id and --github-app-key-file: set both, or neither"))
+	}
+	if o.gitHubAppID != 0 && o.gitHubTokenFile != "" {
+		errs = append(errs, errors.New("--github-app-id and --github-token-file: set one of them; an App can do more"))
+	}
+	for _, own := range []func() (report.Credentials, error){o.ownGitHub(), o.ownGitLab()} {
+		if own != nil {
+			_, err := own()
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (o *codeHostOptions) ownGitHub() func() (report.Credentials, error) {
+	if o.gitHubAppID == 0 {
+		return fromTokenFile("--github-token-file", o.gitHubTokenFile)
+	}
+	return func() (report.Credentials, error) {
+		key, err := os.ReadFile(o.gitHubAppKey)
+		if err != nil {
+			return report.Credentials{}, fmt.Errorf("--github-app-key-file: %w", err)
+		}
+		return report.Credentials{AppID: o.gitHubAppID, PrivateKey: key}, nil
+	}
+}
+
+func (o *codeHostOptions) ownGitLab() func() (report.Credentials, error) {
+	return fromTokenFile("--gitlab-token-file", o.gitLabTokenFile)
+}
+
+// fromTokenFile is nil without a file.
+func fromTokenFile(flag, file string) func() (report.Credentials, error) {
+	if file == "" {
+		return nil
+	}
+	return func() (report.Credentials, error) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return report.Credentials{}, fmt.Errorf("%s: %w", flag, err)
+		}
+		c, problem := report.ParseToken(text)
+		if problem != "" {
+			return c, fmt.Errorf("%s: %s", flag, problem)
+		}
+		return c, nil
+	}
+}
+
+// config connects the code hosts. The defaults of the flags are for options that tests make without them.
+func (o *codeHostOptions) config(publicURL string) controllers.ReportConfig {
+	client := outbound.New()
+	return controllers.ReportConfig{
+		Options: report.Options{PublicURL: publicURL, ClusterName: o.clusterName},
+		Hosts: map[v1alpha1.HostingService]controllers.CodeHostConfig{
+			v1alpha1.GitHub: {
+				CodeHost: github.New(cmp.Or(o.gitHubURL, "https://api.github.com"), client),
+				Limits:   report.LimitsOf(v1alpha1.GitHub), Own: o.ownGitHub(),
+			},
+			v1alpha1.GitLab: {
+				CodeHost: gitlab.New(cmp.Or(o.gitLabURL, "https://gitlab.com"), client),
+				Limits:   report.LimitsOf(v1alpha1.GitLab), Own: o.ownGitLab(),
+			},
+		},
+	}
+}

@@ -1,0 +1,224 @@
+package controllers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/utils/clock"
+	"k8s.io/utils/keymutex"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/index"
+	"github.com/postflight-dev/postflight/internal/report"
+	"github.com/postflight-dev/postflight/internal/suite"
+)
+
+const (
+	// reportWorkers is how many Suites are reported at once. They mostly wait for code hosts, and report.Limits let a
+	// host that hangs hold up few of them.
+	reportWorkers = 16
+
+	// postTimeout bounds a post, whose requests have limits of their own.
+	postTimeout = 20 * time.Second
+
+	// spread is by how much waits are varied, so that runs that wait for one host do not come back at the same instant.
+	spread = 0.1
+)
+
+// CodeHost shows checks.
+type CodeHost interface {
+	// Post makes the host show a check, and returns what it shows. The error is a *report.Error.
+	Post(ctx context.Context, r report.Request) (v1alpha1.SuiteReport, error)
+}
+
+// CodeHostConfig is a code host, and the credentials of the manager itself.
+type CodeHostConfig struct {
+	CodeHost
+	Limits report.Limits
+
+	// Own reads the manager's own credentials; nil: it has none.
+	Own func() (report.Credentials, error)
+}
+
+// ReportConfig is what the reports about runs need.
+type ReportConfig struct {
+	report.Options
+	Hosts map[v1alpha1.HostingService]CodeHostConfig
+}
+
+// ReportReconciler shows the state of Suites on code hosts. It only writes Suite.status.report and the condition
+// Reported, so that a slow host never delays a run.
+type ReportReconciler struct {
+	client.Client
+	Live    client.Reader // reads Secrets, which are not cached, and Suites before something is posted
+	Clock   clock.PassiveClock
+	Config  ReportConfig
+	Metrics *ReportMetrics
+
+	budgets report.Budgets
+	memory  reportMemory
+	checks  keymutex.KeyMutex // locks the check of a commit, which several runs share
+}
+
+// SetupWithManager registers the reconciler.
+func (r *ReportReconciler) SetupWithManager(mgr ctrl.Manager) error {
+	r.checks = keymutex.NewHashed(queueLocks)
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("report").
+		For(&v1alpha1.Suite{}, builder.WithPredicates(reportable)).
+		Watches(&v1alpha1.Trigger{}, handler.EnqueueRequestsFromMapFunc(r.unreportedOf), specChanged).
+		WithOptions(controller.Options{MaxConcurrentReconciles: reportWorkers, ReconciliationTimeout: reconcileTimeout, RateLimiter: backoff()}).
+		Complete(r)
+}
+
+// Reconcile posts what the code host does not show yet.
+func (r *ReportReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	r.memory.begin(r.Clock.Now())
+	s, err := get[v1alpha1.Suite](ctx, r, req.Namespace, req.Name)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if s == nil {
+		r.memory.settle(req.NamespacedName)
+		return ctrl.Result{}, nil
+	}
+	if report.Settled(s, r.Clock.Now()) {
+		return ctrl.Result{}, nil // most of the Suites that a leader finds when it starts
+	}
+	o, err := r.observe(ctx, s)
+	if err != nil {
+		return ctrl.Result{}, fmt.Errorf("observe: %w", err)
+	}
+	step := report.Next(o, r.Clock.Now())
+	switch {
+	case step.Post:
+		return r.post(ctx, o, step.Target)
+	case step.Condition != nil:
+		return ctrl.Result{}, r.write(ctx, s, s.Status.Report, *step.Condition)
+	default:
+		return ctrl.Result{RequeueAfter: step.After}, nil
+	}
+}
+
+func (r *ReportReconciler) observe(ctx context.Context, s *v1alpha1.Suite) (report.Observation, error) {
+	o := report.Observation{Suite: s}
+	var err error
+	if o.Trigger, err = get[v1alpha1.Trigger](ctx, r, s.Namespace, s.Spec.Trigger.Name); err != nil || s.Spec.Deployment.SHA == "" {
+		return o, err
+	}
+	attempts := &v1alpha1.SuiteList{}
+	key := index.RunKey(s.Spec.Trigger.UID, s.Spec.Environment, s.Spec.Deployment.SHA)
+	err = r.List(ctx, attempts, client.InNamespace(s.Namespace), client.MatchingFields{index.Run: key}, client.UnsafeDisableDeepCopy)
+	for i := range attempts.Items {
+		other := &attempts.Items[i]
+		if other.Spec.Trigger.Name == s.Spec.Trigger.Name && suite.Compare(other, s) > 0 {
+			o.NewerAttempt = other.Name
+		}
+	}
+	return o, err
+}
+
+// post asks for credentials and for a place in their budget, and posts.
+func (r *ReportReconciler) post(ctx context.Context, o report.Observation, target report.Target) (ctrl.Result, error) {
+	host := r.Config.Hosts[target.Service]
+	credentials, problem, err := r.credentials(ctx, o, target)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if problem != nil {
+		return r.retry(ctx, o.Suite, report.Rejected, *problem)
+	}
+	budget := r.budgets.Of(string(target.Service)+" "+credentials.Key(), host.Limits, r.Clock.Now())
+	if delay := budget.Take(report.Share(report.Of(o.Suite, r.Config.Options)), r.Clock.Now()); delay > 0 {
+		return ctrl.Result{RequeueAfter: wait.Jitter(delay, spread)}, nil
+	}
+	failure, err := r.send(ctx, o, host, credentials)
+	budget.Done(failure, r.Clock.Now())
+	if err != nil || failure == nil {
+		return ctrl.Result{}, err
+	}
+	r.Metrics.failed(failure)
+	ctrl.LoggerFrom(ctx).Info("cannot post a check", "host", target.Service, "repository", target.Repository,
+		"reason", failure.Message, "cause", failure.Cause)
+	return r.retry(ctx, o.Suite, failure.Kind, v1alpha1.NotReported(v1alpha1.ReasonReportFailed,
+		failure.Message+". Postflight tries again until a day after the end of the run."))
+}
+
+// retry writes why nothing was posted, and when to try again.
+func (r *ReportReconciler) retry(ctx context.Context, s *v1alpha1.Suite, kind report.Kind, c metav1.Condition) (ctrl.Result, error) {
+	after := wait.Jitter(report.RetryAfter(s, kind, r.Clock.Now()), spread)
+	return ctrl.Result{RequeueAfter: after}, r.write(ctx, s, s.Status.Report, c)
+}
+
+// send posts the state that the API server has now. No other run posts to the same check meanwhile, so that an older
+// state cannot follow a newer one; a leader that lost the API server cannot post at all.
+func (r *ReportReconciler) send(
+	ctx context.Context, o report.Observation, host CodeHostConfig, credentials report.Credentials,
+) (*report.Error, error) {
+	ctx, cancel := context.WithTimeout(ctx, postTimeout)
+	defer cancel()
+	key := client.ObjectKeyFromObject(o.Suite)
+	lock := report.Name(o.Suite, "") + o.Suite.Spec.Deployment.SHA
+	r.checks.LockKey(lock)
+	defer func() { _ = r.checks.UnlockKey(lock) }()
+
+	s, err := get[v1alpha1.Suite](ctx, r.Live, key.Namespace, key.Name)
+	if err != nil || s == nil || s.UID != o.Suite.UID {
+		return nil, err
+	}
+	if o, err = r.observe(ctx, s); err != nil {
+		return nil, err
+	}
+	step := report.Next(o, r.Clock.Now())
+	if !step.Post {
+		return nil, nil // what changed causes another reconcile
+	}
+	request := report.Request{
+		Target: step.Target, Credentials: credentials, Check: report.Of(s, r.Config.Options),
+		Last: report.PostedTo(s, step.Target), Unsure: r.memory.unsure(s),
+	}
+	r.memory.doubt(key) // until the result is stored
+	shown, err := host.Post(ctx, request)
+	if failure := (*report.Error)(nil); errors.As(err, &failure) {
+		if failure.Kind != report.Unavailable {
+			r.memory.settle(key)
+		}
+		return failure, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.Metrics.posted()
+	if err := r.write(ctx, s, &shown, report.Posted(request.Check, step.Target)); err != nil {
+		return nil, err
+	}
+	r.memory.settle(key)
+	return nil, nil
+}
+
+// unreportedOf are the runs of a Trigger whose reports failed, or still go on.
+func (r *ReportReconciler) unreportedOf(ctx context.Context, t client.Object) []ctrl.Request {
+	list := &v1alpha1.SuiteList{}
+	err := r.List(ctx, list, client.InNamespace(t.GetNamespace()), client.MatchingFields{index.Trigger: t.GetName()}, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "cannot list the runs of the Trigger", "trigger", t.GetName())
+		return nil
+	}
+	var keys []ctrl.Request
+	for i := range list.Items {
+		if s := &list.Items[i]; !report.Settled(s, r.Clock.Now()) {
+			keys = append(keys, ctrl.Request{NamespacedName: types.NamespacedName{Namespace: s.Namespace, Name: s.Name}})
+		}
+	}
+	return keys
+}

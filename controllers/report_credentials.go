@@ -1,0 +1,68 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/index"
+	"github.com/postflight-dev/postflight/internal/report"
+)
+
+// credentials are those that the Trigger names, or the manager's own. The problem says why there are none.
+func (r *ReportReconciler) credentials(
+	ctx context.Context, o report.Observation, target report.Target,
+) (c report.Credentials, problem *metav1.Condition, err error) {
+	if ref := o.Trigger.Spec.Repository.Credentials; ref != nil {
+		return r.secret(ctx, target.Service, client.ObjectKey{Namespace: o.Suite.Namespace, Name: ref.SecretRef.Name})
+	}
+	own := r.Config.Hosts[target.Service].Own
+	if own == nil {
+		return c, notReported(v1alpha1.ReasonNotConfigured,
+			"Nothing is posted, because spec.repository of the Trigger names no credentials, and the manager has none of its own for %s.", target.Service), nil
+	}
+	team, err := index.Owner(ctx, r, o.Suite.Namespace)
+	if err != nil {
+		return c, nil, err
+	}
+	if team == nil || !report.Allowed(target.Repository, team.Spec.Repositories) {
+		return c, notReported(v1alpha1.ReasonNotConfigured,
+			"Nothing is posted, because spec.repositories of the Team does not list %s, so that the manager's own credentials are not used. "+
+				"List it, or name credentials in the Trigger.", target.Repository), nil
+	}
+	if c, err = own(); err != nil {
+		return c, notReported(v1alpha1.ReasonReportFailed, "The manager cannot read its own credentials for %s.", target.Service), nil
+	}
+	return c, nil, nil
+}
+
+// secret reads a Secret of the Trigger's namespace. The manager has no right to: the team grants it.
+func (r *ReportReconciler) secret(
+	ctx context.Context, service v1alpha1.HostingService, key client.ObjectKey,
+) (c report.Credentials, problem *metav1.Condition, err error) {
+	secret := &corev1.Secret{}
+	err = r.Live.Get(ctx, key, secret)
+	switch {
+	case apierrors.IsForbidden(err):
+		return c, notReported(v1alpha1.ReasonReportFailed, "The manager may not read the Secret %s. "+
+			"Allow it with a RoleBinding to the ClusterRole postflight-credentials-reader, or to a Role that names the Secret.", key.Name), nil
+	case apierrors.IsNotFound(err):
+		return c, notReported(v1alpha1.ReasonReportFailed, "The Secret %s, which spec.repository of the Trigger names, does not exist. Create it.", key.Name), nil
+	case err != nil:
+		return c, nil, fmt.Errorf("read the Secret with credentials: %w", err)
+	}
+	c, missing := report.ParseSecret(service, secret.Data)
+	if missing != "" {
+		return c, notReported(v1alpha1.ReasonReportFailed, "The Secret %s cannot be used: %s.", key.Name, missing), nil
+	}
+	return c, nil, nil
+}
+
+func notReported(reason, format string, args ...any) *metav1.Condition {
+	return new(v1alpha1.NotReported(reason, fmt.Sprintf(format, args...)))
+}

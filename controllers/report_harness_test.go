@@ -1,0 +1,116 @@
+package controllers_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/controllers"
+	"github.com/postflight-dev/postflight/internal/outbound"
+	"github.com/postflight-dev/postflight/internal/report"
+	"github.com/postflight-dev/postflight/internal/report/github"
+	"github.com/postflight-dev/postflight/internal/report/gitlab"
+	"github.com/postflight-dev/postflight/test/codehost"
+)
+
+const gitHubSecret, gitLabSecret = "postflight-github", "postflight-gitlab"
+
+// reportWorld has both code hosts, their Secrets, and the grant that a team makes. The Trigger "smoke" posts to GitHub
+// as an App, "token" with a token, and "lab" to GitLab.
+type reportWorld struct {
+	*world
+	gitHub, gitLab *codehost.Host
+}
+
+func newReportWorld(t testing.TB, change ...func(*reportWorld)) *reportWorld {
+	t.Helper()
+	w := &reportWorld{world: emptyWorld(t), gitHub: codehost.GitHub(t), gitLab: codehost.GitLab(t)}
+	w.hosts = controllers.ReportConfig{
+		Options: report.Options{PublicURL: "https://ci.example.com"},
+		Hosts: map[v1alpha1.HostingService]controllers.CodeHostConfig{
+			v1alpha1.GitHub: {CodeHost: github.New(w.gitHub.URL, outbound.New()), Limits: report.LimitsOf(v1alpha1.GitHub)},
+			v1alpha1.GitLab: {CodeHost: gitlab.New(w.gitLab.URL, outbound.New()), Limits: report.LimitsOf(v1alpha1.GitLab)},
+		},
+	}
+	for _, c := range change {
+		c(w)
+	}
+	w.hasTeam()
+	w.create(anEnvironment("staging"))
+	w.create(aTrigger("smoke", reportsTo(v1alpha1.GitHub, "acme/shop", gitHubSecret)))
+	w.create(aTrigger("token", reportsTo(v1alpha1.GitHub, "acme/shop", "github-token")))
+	w.create(aTrigger("lab", reportsTo(v1alpha1.GitLab, "group/sub/project", gitLabSecret)))
+	w.create(aSecret(gitHubSecret, codehost.Secret()), aSecret("github-token", asToken(w.gitHub.Token())), aSecret(gitLabSecret, asToken(w.gitLab.Token())))
+	w.grant("ClusterRole", "postflight-credentials-reader")
+	w.create(&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "github-token"}, Rules: []rbacv1.PolicyRule{
+		{APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{"github-token", "lost"}, Verbs: []string{"get"}},
+	}})
+	w.grant("Role", "github-token")
+	w.startManager()
+	return w
+}
+
+func asToken(text string) map[string][]byte { return map[string][]byte{"token": []byte(text)} }
+
+func aSecret(name string, data map[string][]byte) *corev1.Secret {
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: data}
+}
+
+// grant binds a role to the manager in the namespace.
+func (w *reportWorld) grant(kind, name string) {
+	w.t.Helper()
+	w.create(&rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "grant-" + name},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: kind, Name: name},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: "postflight-system", Name: "postflight-manager"}},
+	})
+}
+
+func reportsTo(service v1alpha1.HostingService, repository, secret string) func(*v1alpha1.Trigger) {
+	return func(t *v1alpha1.Trigger) {
+		t.Spec.Repository = &v1alpha1.Repository{HostingService: service, Name: repository}
+		if secret != "" {
+			t.Spec.Repository.Credentials = &v1alpha1.RepositoryCredentials{SecretRef: v1alpha1.SecretReference{Name: secret}}
+		}
+	}
+}
+
+// commit is a SHA that a code host accepts: of the digit given.
+func commit(digit int) string { return strings.Repeat(fmt.Sprint(digit%10), 40) }
+
+func tests(sha string) func(*v1alpha1.Suite) {
+	return func(s *v1alpha1.Suite) { s.Spec.Deployment.SHA = sha }
+}
+
+func attempt(n int32) func(*v1alpha1.Suite) {
+	return func(s *v1alpha1.Suite) { s.Spec.Attempt = n }
+}
+
+// reports waits until the condition Reported of a run has a reason, and its message a text.
+func (w *reportWorld) reports(name, reason, message string) *v1alpha1.Suite {
+	w.t.Helper()
+	s := &v1alpha1.Suite{}
+	w.eventually(fmt.Sprintf("%s is reported as %s with %q", name, reason, message), func() string {
+		w.must(w.Client.Get(context.Background(), w.key(name), s))
+		c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReported)
+		if c != nil && c.Reason == reason && strings.Contains(c.Message, message) {
+			return ""
+		}
+		return fmt.Sprintf("%+v", c)
+	})
+	return s
+}
+
+// shows waits until a host shows the states of a commit, and no others.
+func (w *reportWorld) shows(host *codehost.Host, sha string, states ...string) {
+	w.t.Helper()
+	w.eventually(fmt.Sprintf("the host shows %q", states), func() string { return cmp.Diff(states, host.States(sha)) })
+}

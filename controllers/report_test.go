@@ -1,0 +1,253 @@
+package controllers_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/report"
+	"github.com/postflight-dev/postflight/test/codehost"
+)
+
+// TestChecks plays the courses of a run with each kind of credentials. The hosts get what is listed, and nothing else.
+func TestChecks(t *testing.T) {
+	t.Parallel()
+	w := newReportWorld(t)
+	triggers := []struct {
+		name string
+		host *codehost.Host
+
+		running, passed, failed, timedOut, canceled string
+	}{
+		{"smoke", w.gitHub, "in_progress", "success", "failure", "timed_out", "cancelled"},
+		{"token", w.gitHub, "pending", "success", "failure", "failure", "error"},
+		{"lab", w.gitLab, "running", "success", "failed", "failed", "canceled"},
+	}
+	digit := 0
+	for _, tr := range triggers {
+		course := func(name string, play func(t *testing.T, sha string), change ...func(*v1alpha1.Suite)) {
+			digit++
+			sha := commit(digit)[:38] + string("abcdef"[digit%6]) + string("abcdef"[digit/6%6])
+			t.Run(tr.name+"/"+name, func(t *testing.T) {
+				w.create(aSuite(tr.name+"-"+name, digit, append(change, of(tr.name), tests(sha))...))
+				play(t, sha)
+				w.reports(tr.name+"-"+name, v1alpha1.ReasonPosted, "shows the outcome")
+			})
+		}
+		id := func(name string) string { return tr.name + "-" + name }
+		course("pass", func(_ *testing.T, sha string) {
+			w.runs(id("pass"))
+			w.shows(tr.host, sha, tr.running)
+			w.passes(id("pass"))
+			w.shows(tr.host, sha, tr.running, tr.passed)
+		})
+		course("fail", func(_ *testing.T, sha string) {
+			w.runs(id("fail"))
+			w.shows(tr.host, sha, tr.running)
+			w.exits(id("fail"), 1)
+			w.shows(tr.host, sha, tr.running, tr.failed)
+		})
+		course("cancel", func(_ *testing.T, sha string) {
+			w.runs(id("cancel"))
+			w.shows(tr.host, sha, tr.running)
+			w.cancel(id("cancel"), "jo")
+			w.stops(id("cancel"))
+			w.shows(tr.host, sha, tr.running, tr.canceled)
+		})
+		course("supersede", func(t *testing.T, sha string) {
+			w.runs(id("supersede"))
+			w.shows(tr.host, sha, tr.running)
+			w.create(aSuite(id("newer"), digit+1, of(tr.name), tests(commit(0)[:39]+string("abcdef"[digit%6])), keyed(id("stream"))))
+			w.stops(id("supersede"))
+			w.shows(tr.host, sha, tr.running, tr.canceled)
+		}, keyed(id("stream")))
+	}
+	for _, write := range w.gitHub.Writes() {
+		if write.Repository != "acme/shop" || write.URL == "" {
+			t.Errorf("got %+v", write)
+		}
+	}
+}
+
+// TestTimedOutCheck runs out of the time of its Trigger.
+func TestTimedOutCheck(t *testing.T) {
+	t.Parallel()
+	w := newReportWorld(t)
+	w.create(aSuite("slow", 0, tests(commit(1))))
+	w.runs("slow")
+	w.shows(w.gitHub, commit(1), "in_progress")
+	w.clock.moveOn(31 * time.Minute)
+	w.touch("slow")
+	w.stops("slow")
+	w.reaches("slow", v1alpha1.ReasonTimedOut, "")
+	w.shows(w.gitHub, commit(1), "in_progress", "timed_out")
+}
+
+// TestQueuedCheck: a run that waits says so after some seconds, and a run that starts at once never does.
+func TestQueuedCheck(t *testing.T) {
+	t.Parallel()
+	w := newReportWorld(t)
+	w.create(aTrigger("one", atMost(1), reportsTo(v1alpha1.GitHub, "acme/shop", gitHubSecret)))
+	w.create(aSuite("first", 0, of("one"), tests(commit(1))))
+	w.runs("first")
+	w.create(aSuite("second", 1, of("one"), tests(commit(2))))
+	w.reaches("second", v1alpha1.ReasonQueued, "")
+	w.shows(w.gitHub, commit(2), "queued")
+	w.passes("first")
+	w.runs("second")
+	w.passes("second")
+	w.shows(w.gitHub, commit(2), "queued", "in_progress", "success")
+	w.shows(w.gitHub, commit(1), "in_progress", "success")
+	if runs := w.gitHub.CheckRuns(commit(2)); runs["completed"] != 1 || len(runs) != 1 {
+		t.Errorf("check runs: %v", runs)
+	}
+}
+
+// TestRerun: another attempt of a commit has the same check, and the end of the older attempt, reported late, does not
+// replace it.
+func TestRerun(t *testing.T) {
+	t.Parallel()
+	w := newReportWorld(t)
+	w.create(aSuite("first", 0, of("token"), tests(commit(1))))
+	w.runs("first")
+	w.shows(w.gitHub, commit(1), "pending")
+	w.gitHub.Fail(&codehost.Fault{Status: 500})
+	w.cancel("first", "")
+	w.stops("first")
+	w.reports("first", v1alpha1.ReasonReportFailed, "GitHub failed (500)")
+	w.create(aSuite("second", 1, of("token"), tests(commit(1)), attempt(2)))
+	w.runs("second")
+	w.gitHub.Fail(nil)
+	w.passes("second")
+	w.reports("second", v1alpha1.ReasonPosted, "")
+	w.reports("first", v1alpha1.ReasonNewerAttempt, "second")
+	writes := w.gitHub.Writes()
+	if last := writes[len(writes)-1]; last.State != "success" || last.URL != "https://ci.example.com/runs/"+w.ns+"/second" {
+		t.Errorf("the last write is %+v", last)
+	}
+	for _, write := range writes {
+		if write.Name != "postflight/token (staging)" {
+			t.Errorf("the name is %q", write.Name)
+		}
+	}
+}
+
+// TestNotReported: a run that cannot be reported says why, and goes on.
+func TestNotReported(t *testing.T) {
+	t.Parallel()
+	w := newReportWorld(t)
+	w.create(aSecret("ungranted", asToken("s3cret")), aSecret("postflight-gitlab-2", asToken("s3cret")))
+	w.create(
+		aTrigger("none"),
+		aTrigger("ungranted", reportsTo(v1alpha1.GitHub, "acme/shop", "ungranted")),
+		aTrigger("lost", reportsTo(v1alpha1.GitHub, "acme/shop", "lost")),
+		aTrigger("bare", reportsTo(v1alpha1.GitHub, "acme/shop", "")),
+		aTrigger("wrong", reportsTo(v1alpha1.GitLab, "group/project", gitHubSecret)),
+	)
+	for trigger, want := range map[string]struct{ reason, message string }{
+		"none":      {v1alpha1.ReasonNotConfigured, "has no spec.repository"},
+		"ungranted": {v1alpha1.ReasonReportFailed, "may not read the Secret ungranted. Allow it with a RoleBinding"},
+		"lost":      {v1alpha1.ReasonReportFailed, "The Secret lost, which spec.repository of the Trigger names, does not exist"},
+		"bare":      {v1alpha1.ReasonNotConfigured, "the manager has none of its own for GitHub"},
+		"wrong":     {v1alpha1.ReasonReportFailed, "it has no key token"},
+	} {
+		t.Run(trigger, func(*testing.T) {
+			w.create(aSuite(trigger, 0, of(trigger), tests(commit(1))))
+			w.runs(trigger)
+			w.passes(trigger)
+			w.reaches(trigger, v1alpha1.ReasonPassed, "")
+			w.reports(trigger, want.reason, want.message)
+		})
+	}
+	t.Run("short", func(*testing.T) {
+		w.create(aSuite("short", 0))
+		w.runs("short")
+		w.passes("short")
+		w.reports("short", v1alpha1.ReasonNoCommit, "full SHA")
+	})
+	t.Run("elsewhere", func(*testing.T) {
+		w.create(aSuite("elsewhere", 0, tests(commit(2)), func(s *v1alpha1.Suite) { s.Spec.Deployment.Repository = "../../evil" }))
+		w.runs("elsewhere")
+		w.passes("elsewhere")
+		w.reports("elsewhere", v1alpha1.ReasonOtherRepository, "../../evil")
+	})
+	if requests := append(w.gitHub.Requests(), w.gitLab.Requests()...); len(requests) > 0 {
+		t.Errorf("the hosts got %q", requests)
+	}
+}
+
+// TestGrantComesLater: what a Trigger lacks is looked for again when it changes.
+func TestGrantComesLater(t *testing.T) {
+	t.Parallel()
+	w := newReportWorld(t)
+	w.create(aTrigger("late", reportsTo(v1alpha1.GitHub, "acme/shop", "ungranted")))
+	w.create(aSuite("late", 0, of("late"), tests(commit(1))))
+	w.runs("late")
+	w.passes("late")
+	w.reaches("late", v1alpha1.ReasonPassed, "")
+	w.reports("late", v1alpha1.ReasonReportFailed, "may not read")
+	late := &v1alpha1.Trigger{}
+	w.must(w.Client.Get(context.Background(), w.key("late"), late))
+	was := late.DeepCopy()
+	late.Spec.Repository.Credentials.SecretRef.Name = gitHubSecret
+	w.must(w.Client.Patch(context.Background(), late, client.MergeFrom(was)))
+	w.shows(w.gitHub, commit(1), "success")
+	w.reports("late", v1alpha1.ReasonPosted, "")
+}
+
+// TestOwnCredentials: the manager posts with its own credentials only where the Team lists the repository.
+func TestOwnCredentials(t *testing.T) {
+	t.Parallel()
+	w := newReportWorld(t, func(w *reportWorld) {
+		host := w.hosts.Hosts[v1alpha1.GitHub]
+		host.Own = func() (report.Credentials, error) {
+			return report.Credentials{AppID: codehost.AppID, PrivateKey: codehost.AppKey()}, nil
+		}
+		w.hosts.Hosts[v1alpha1.GitHub] = host
+	})
+	w.create(aTrigger("own", reportsTo(v1alpha1.GitHub, "acme/shop", "")))
+	w.create(aSuite("refused", 0, of("own"), tests(commit(1))))
+	w.runs("refused")
+	w.passes("refused")
+	w.reports("refused", v1alpha1.ReasonNotConfigured, "spec.repositories of the Team does not list acme/shop")
+	if requests := w.gitHub.Requests(); len(requests) > 0 {
+		t.Fatalf("the host got %q", requests)
+	}
+	team := &v1alpha1.Team{}
+	w.must(w.Client.Get(context.Background(), client.ObjectKey{Name: w.ns}, team))
+	was := team.DeepCopy()
+	team.Spec.Repositories = []string{"acme/*"}
+	w.must(w.Client.Patch(context.Background(), team, client.MergeFrom(was)))
+	w.create(aSuite("allowed", 1, of("own"), tests(commit(2))))
+	w.runs("allowed")
+	w.passes("allowed")
+	w.reports("allowed", v1alpha1.ReasonPosted, "")
+	w.shows(w.gitHub, commit(2), "in_progress", "success")
+}
+
+// TestReporterAndRunWriteApart: the two reconcilers write one status, and each owns its fields.
+func TestReporterAndRunWriteApart(t *testing.T) {
+	t.Parallel()
+	w := newReportWorld(t)
+	w.create(aSuite("owned", 0, tests(commit(1))))
+	w.runs("owned")
+	w.passes("owned")
+	s := w.reports("owned", v1alpha1.ReasonPosted, "")
+	if s.Status.Report == nil || s.Status.Report.Phase != v1alpha1.ReportCompleted || s.Status.Report.CheckID == 0 || s.Status.Report.Repository != "acme/shop" {
+		t.Errorf("the report is %+v", s.Status.Report)
+	}
+	if !s.Passed() || s.Status.CompletionTime == nil || meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionStalled) != nil {
+		t.Errorf("the status is %+v", s.Status)
+	}
+	owners := map[string]bool{}
+	for _, f := range s.ManagedFields {
+		owners[f.Manager+"/"+f.Subresource] = true
+	}
+	if !owners["postflight-report/status"] {
+		t.Errorf("the owners are %v", owners)
+	}
+}

@@ -1,0 +1,85 @@
+// Package outbound makes the HTTP clients with which the manager calls servers outside the cluster. They follow no
+// redirect, so that a token never leaves the host that it is for, and bound time and memory.
+package outbound
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+const (
+	// Timeout of a whole request. It is shorter than the lease of a leader, so that a request of a former leader
+	// cannot arrive long after the next one has begun.
+	Timeout = 10 * time.Second
+
+	// connectTimeout leaves the rest of it for the answer.
+	connectTimeout = 5 * time.Second
+
+	// maxAnswer bounds the memory of an answer. A page of a hundred statuses has some 200 KiB.
+	maxAnswer = 4 << 20
+
+	// maxHeader bounds the header of an answer.
+	maxHeader = 64 << 10
+)
+
+// New returns a client. It uses the proxy of the environment.
+func New() *http.Client {
+	dialer := &net.Dialer{Timeout: connectTimeout}
+	return &http.Client{
+		Timeout:       Timeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Transport: boundedAnswers{&http.Transport{
+			Proxy:                  http.ProxyFromEnvironment,
+			DialContext:            dialer.DialContext,
+			ForceAttemptHTTP2:      true,
+			TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
+			TLSHandshakeTimeout:    connectTimeout,
+			MaxResponseHeaderBytes: maxHeader,
+			MaxIdleConns:           32,
+			MaxConnsPerHost:        16,
+			IdleConnTimeout:        time.Minute,
+		}},
+	}
+}
+
+type boundedAnswers struct{ next http.RoundTripper }
+
+func (b boundedAnswers) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := b.next.RoundTrip(r)
+	if err == nil {
+		resp.Body = http.MaxBytesReader(nil, resp.Body, maxAnswer)
+	}
+	return resp, err
+}
+
+// Drain reads the rest of a short answer and closes it, so that the connection can be used again.
+func Drain(body io.ReadCloser) {
+	_, _ = io.CopyN(io.Discard, body, maxHeader)
+	_ = body.Close()
+}
+
+// CheckURL returns what is wrong with the URL of a server that gets credentials. Only a server on this machine may
+// be called without TLS.
+func CheckURL(text string) error {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
+		return errors.New("must be an absolute https URL")
+	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		return errors.New("must have no user, query or fragment")
+	case u.Scheme == "http" && !onThisMachine(u.Hostname()):
+		return fmt.Errorf("must be an https URL, because credentials are sent to %s", u.Host)
+	}
+	return nil
+}
+
+func onThisMachine(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}

@@ -1,0 +1,96 @@
+package report
+
+import (
+	"sync"
+	"time"
+)
+
+// Budgets hold a Budget for each host and credential. They are in memory: after a change of the leader the host
+// enforces its limits, and the first answer that says so fills the Budget again.
+type Budgets struct {
+	mu    sync.Mutex
+	byKey map[string]*Budget
+}
+
+// Of is the Budget of a credential on a host, named by a key.
+func (b *Budgets) Of(key string, limits Limits, now time.Time) *Budget {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for other, budget := range b.byKey {
+		if other != key && budget.idleSince(now.Add(-budgetKept)) {
+			delete(b.byKey, other)
+		}
+	}
+	if b.byKey == nil {
+		b.byKey = map[string]*Budget{}
+	}
+	if b.byKey[key] == nil {
+		b.byKey[key] = &Budget{limits: limits, used: now}
+	}
+	return b.byKey[key]
+}
+
+// Budget bounds what one credential writes on one host, in any minute and in any hour.
+type Budget struct {
+	limits Limits
+
+	mu       sync.Mutex
+	writes   []time.Time // of the last hour, oldest first
+	inFlight int
+	failures int       // in a row
+	blocked  time.Time // until then, nothing is sent
+	used     time.Time
+}
+
+// Take allows a write, or returns how long to wait before asking again. A write may be allowed only while less than
+// its share of the budget is used, in percent. Each write that was allowed ends with Done.
+func (b *Budget) Take(share int, now time.Time) (wait time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.used = now
+	for len(b.writes) > 0 && now.Sub(b.writes[0]) >= time.Hour {
+		b.writes = b.writes[1:]
+	}
+	wait = max(b.blocked.Sub(now),
+		b.room(max(1, share*b.limits.PerMinute/100), time.Minute, now),
+		b.room(max(1, share*b.limits.PerHour/100), time.Hour, now))
+	switch {
+	case wait > 0:
+		return wait
+	case b.inFlight >= b.limits.InFlight || b.failures > 0 && b.inFlight > 0:
+		return busyRetry
+	}
+	b.inFlight++
+	b.writes = append(b.writes, now)
+	return 0
+}
+
+// room is how long until fewer than the allowed number of writes are within the window.
+func (b *Budget) room(allowed int, window time.Duration, now time.Time) time.Duration {
+	if len(b.writes) < allowed {
+		return 0
+	}
+	return b.writes[len(b.writes)-allowed].Add(window).Sub(now)
+}
+
+// Done ends a write. While a host is unavailable, one write at a time tries it, ever more seldom.
+func (b *Budget) Done(failure *Error, now time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.inFlight--
+	if failure == nil || failure.Kind == Rejected || failure.Kind == Conflict {
+		b.failures = 0
+		return
+	}
+	block := max(failure.RetryAfter, min(blockMax, blockMin<<min(b.failures, 10)))
+	b.failures++
+	if until := now.Add(block); until.After(b.blocked) {
+		b.blocked = until
+	}
+}
+
+func (b *Budget) idleSince(t time.Time) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.used.Before(t) && b.inFlight == 0
+}

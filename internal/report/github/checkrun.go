@@ -1,0 +1,127 @@
+package github
+
+import (
+	"context"
+	"time"
+
+	gh "github.com/google/go-github/v88/github"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+// conclusions of the states of a run. A run that was stopped is never skipped or neutral: GitHub lets a required
+// check that was skipped pass.
+var conclusions = map[string]string{
+	v1alpha1.ReasonPassed:     "success",
+	v1alpha1.ReasonFailed:     "failure",
+	v1alpha1.ReasonTimedOut:   "timed_out",
+	v1alpha1.ReasonCanceled:   "cancelled",
+	v1alpha1.ReasonSuperseded: "cancelled",
+	v1alpha1.ReasonError:      "failure",
+}
+
+var statuses = map[v1alpha1.ReportPhase]string{
+	v1alpha1.ReportQueued:     "queued",
+	v1alpha1.ReportInProgress: "in_progress",
+	v1alpha1.ReportCompleted:  "completed",
+}
+
+// checkRun creates the check run of a Suite, or updates it. Before it creates one, it looks for one that a request
+// without an answer, or another leader, has created: a second one would stay in progress for ever.
+func (p poster) checkRun(ctx context.Context) (v1alpha1.SuiteReport, error) {
+	id := p.Last.CheckID
+	if id == 0 {
+		found, err := p.findCheckRun(ctx)
+		if err != nil {
+			return v1alpha1.SuiteReport{}, err
+		}
+		if phase := phaseOf(found); found != nil && !p.Missing(phase) {
+			return p.Shown(phase, found.GetID()), nil
+		}
+		id = found.GetID()
+	}
+	if id == 0 {
+		created, _, err := p.client.Checks.CreateCheckRun(ctx, p.owner, p.name, p.newCheckRun())
+		return p.Shown(p.Check.Phase, created.GetID()), err
+	}
+	_, _, err := p.client.Checks.UpdateCheckRun(ctx, p.owner, p.name, id, p.changedCheckRun())
+	return p.Shown(p.Check.Phase, id), err
+}
+
+func (p poster) findCheckRun(ctx context.Context) (*gh.CheckRun, error) {
+	options := &gh.ListCheckRunsOptions{
+		CheckName: &p.Check.Name, AppID: &p.Credentials.AppID, Filter: new("all"), ListOptions: gh.ListOptions{PerPage: 100},
+	}
+	list, _, err := p.client.Checks.ListCheckRunsForRef(ctx, p.owner, p.name, p.SHA, options)
+	if err != nil {
+		return nil, err
+	}
+	for _, run := range list.CheckRuns {
+		if run.GetExternalID() == p.Check.ExternalID {
+			return run, nil
+		}
+	}
+	return nil, nil
+}
+
+func phaseOf(run *gh.CheckRun) v1alpha1.ReportPhase {
+	for phase, status := range statuses {
+		if run.GetStatus() == status {
+			return phase
+		}
+	}
+	return ""
+}
+
+func (p poster) newCheckRun() gh.CreateCheckRunOptions {
+	c := p.Check
+	return gh.CreateCheckRunOptions{
+		Name: c.Name, HeadSHA: p.SHA, ExternalID: &c.ExternalID, DetailsURL: optional(c.DetailsURL),
+		Status: new(statuses[c.Phase]), Conclusion: p.conclusion(), StartedAt: timestamp(c.StartedAt), CompletedAt: p.completedAt(),
+		Output: p.output(),
+	}
+}
+
+func (p poster) changedCheckRun() gh.UpdateCheckRunOptions {
+	c := p.Check
+	return gh.UpdateCheckRunOptions{
+		Name: c.Name, DetailsURL: optional(c.DetailsURL),
+		Status: new(statuses[c.Phase]), Conclusion: p.conclusion(), CompletedAt: p.completedAt(), Output: p.output(),
+	}
+}
+
+func (p poster) conclusion() *string {
+	if p.Check.Phase != v1alpha1.ReportCompleted {
+		return nil
+	}
+	if known, ok := conclusions[p.Check.State]; ok {
+		return &known
+	}
+	return new("failure") // of a state that this version does not know: never green
+}
+
+func (p poster) completedAt() *gh.Timestamp { return timestamp(p.Check.CompletedAt) }
+
+func (p poster) output() *gh.CheckRunOutput {
+	out := &gh.CheckRunOutput{Title: &p.Check.Title, Summary: &p.Check.Summary}
+	for _, a := range p.Check.Annotations {
+		out.Annotations = append(out.Annotations, &gh.CheckRunAnnotation{
+			Path: &a.Path, StartLine: &a.Line, EndLine: &a.Line, AnnotationLevel: new("failure"), Title: &a.Title, Message: &a.Message,
+		})
+	}
+	return out
+}
+
+func optional(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
+func timestamp(t time.Time) *gh.Timestamp {
+	if t.IsZero() {
+		return nil
+	}
+	return &gh.Timestamp{Time: t}
+}

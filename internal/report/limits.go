@@ -1,0 +1,80 @@
+package report
+
+import (
+	"time"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+// The bounds of a check. Lengths are in bytes.
+const (
+	// maxSummary is below GitHub's bound of 65,535 characters, and leaves room for what surrounds the failures.
+	maxSummary = 60000
+
+	// maxTitle is the bound of the description of a commit status on GitHub, which is the shorter one.
+	maxTitle = 140
+
+	// maxMessage bounds the message of a run, and maxTestName and maxTestMessage that of a test. The fields of the
+	// Suite are longer than people want to read in a list.
+	maxMessage     = 1024
+	maxTestName    = 256
+	maxTestMessage = 512
+
+	// maxURL is the bound of the URL of a commit status on GitLab.
+	maxURL = 255
+
+	// maxPath is the bound of the file of a failure in the schema of the Suite.
+	maxPath = 512
+
+	// maxShown bounds texts from a notification.
+	maxShown = 256
+
+	// maxAnnotations is what GitHub accepts in one request.
+	maxAnnotations = 50
+)
+
+// How often the code host is asked, and how patiently.
+const (
+	// queuedAfter is how long a run waits before its check says so: most runs start at once, and a write saved there
+	// is one for another run.
+	queuedAfter = 10 * time.Second
+
+	// resultsWait is how long after the end of a run its check waits for the results of the tests, so that one
+	// write shows both.
+	resultsWait = 30 * time.Second
+
+	// GiveUpAfter its end, a run is not reported any more. Outages of code hosts last hours, and nobody looks at a
+	// check that comes days late.
+	GiveUpAfter = 24 * time.Hour
+
+	// RejectedRetry is how long to wait before a request is repeated that the code host, or the API server, rejected:
+	// people change a token or a grant in minutes.
+	RejectedRetry = 2 * time.Minute
+)
+
+// Limits bound what one credential writes on one host.
+type Limits struct {
+	PerMinute, PerHour int // content-creating requests
+	InFlight           int // at once
+}
+
+// LimitsOf a code host. GitHub's documentation allows 80 content-creating requests a minute and 500 an hour, and
+// asks for few at once. GitLab.com allows 2,000 requests a minute, so that these are only a protection of small servers.
+func LimitsOf(service v1alpha1.HostingService) Limits {
+	if service == v1alpha1.GitLab {
+		return Limits{PerMinute: 300, PerHour: 6000, InFlight: 4}
+	}
+	return Limits{PerMinute: 80, PerHour: 500, InFlight: 4}
+}
+
+const (
+	// blockMin and blockMax bound how long a host is left alone after it failed, doubled each time.
+	blockMin = time.Second
+	blockMax = 30 * time.Second
+
+	// busyRetry is when to ask again for a turn while others are in flight.
+	busyRetry = time.Second
+
+	// budgetKept is how long a credential that is not used is remembered: the longest window.
+	budgetKept = time.Hour
+)

@@ -1,0 +1,119 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+// Observation is what exists.
+type Observation struct {
+	Suite        *v1alpha1.Suite
+	Trigger      *v1alpha1.Trigger // nil: it does not exist
+	NewerAttempt string            // the name of a later Suite of the same Trigger, Environment and commit; empty: none
+}
+
+// Step is what to do next about the check of a run.
+type Step struct {
+	Post      bool // the check, to the Target
+	Target    Target
+	Condition *metav1.Condition // to write instead; nil: none
+	After     time.Duration     // when to look again, if nothing changes before; 0: not
+}
+
+// Next decides what to do. A check is written at most three times, in the order of the phases, and a phase that is
+// over is left out.
+func Next(o Observation, now time.Time) Step {
+	s := o.Suite
+	if Settled(s, now) {
+		return Step{}
+	}
+	target, problem := TargetOf(s, o.Trigger)
+	posted := PostedTo(s, target)
+	if problem == nil && o.NewerAttempt != "" && posted.CheckID == 0 {
+		_, problem = none(v1alpha1.ReasonNewerAttempt, "%s, a later run of this commit, reports instead.", o.NewerAttempt)
+	}
+	switch {
+	case problem != nil && s.Finished():
+		return Step{Condition: problem} // not before: it would be one more write while a burst of runs starts
+	case problem != nil || !after(PhaseOf(s), posted.Phase):
+		return Step{}
+	}
+	if wait := delay(o, now); wait > 0 {
+		return Step{After: wait}
+	}
+	return Step{Post: true, Target: target}
+}
+
+// Settled reports whether nothing is left to do: the outcome was posted, or it is too late for that.
+func Settled(s *v1alpha1.Suite, now time.Time) bool {
+	c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReported)
+	if c != nil && (c.Status == metav1.ConditionTrue || c.Reason == v1alpha1.ReasonNewerAttempt) {
+		return true
+	}
+	return s.Finished() && now.Sub(timeOf(s.Status.CompletionTime)) > GiveUpAfter
+}
+
+// PostedTo is what a target shows of the run; empty if nothing was posted there.
+func PostedTo(s *v1alpha1.Suite, t Target) v1alpha1.SuiteReport {
+	if r := s.Status.Report; r != nil && r.HostingService == t.Service && r.Repository == t.Repository {
+		return *r
+	}
+	return v1alpha1.SuiteReport{HostingService: t.Service, Repository: t.Repository}
+}
+
+// after reports whether a phase is later than another. The empty one is before all.
+func after(a, b v1alpha1.ReportPhase) bool { return rank(a) > rank(b) }
+
+func rank(p v1alpha1.ReportPhase) int {
+	return slices.Index([]v1alpha1.ReportPhase{"", v1alpha1.ReportQueued, v1alpha1.ReportInProgress, v1alpha1.ReportCompleted}, p)
+}
+
+// delay is how long a write is worth waiting for, because it may not be needed.
+func delay(o Observation, now time.Time) time.Duration {
+	s := o.Suite
+	switch {
+	case PhaseOf(s) == v1alpha1.ReportQueued:
+		return queuedAfter - now.Sub(s.CreationTimestamp.Time)
+	case awaitsResults(o):
+		return resultsWait - now.Sub(timeOf(s.Status.CompletionTime))
+	default:
+		return 0
+	}
+}
+
+// awaitsResults reports whether the results of a run that ended may still come.
+func awaitsResults(o Observation) bool {
+	s := o.Suite
+	return s.Finished() && o.Trigger.Spec.Results != nil && s.Status.StartTime != nil && s.Status.Results == nil &&
+		meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionResultsCollected) == nil
+}
+
+// Share is how much of the budget of a credential a check may use up, in percent. What people need least is left out
+// first, so that there is room for outcomes.
+func Share(c Check) int {
+	switch {
+	case c.Phase == v1alpha1.ReportQueued:
+		return 25
+	case c.Phase == v1alpha1.ReportInProgress:
+		return 50
+	case c.State == v1alpha1.ReasonCanceled, c.State == v1alpha1.ReasonSuperseded:
+		return 75
+	default:
+		return 100
+	}
+}
+
+// Posted is the condition after a check was posted.
+func Posted(c Check, t Target) metav1.Condition {
+	where := fmt.Sprintf("The check %q of commit %.12s in %s on %s", c.Name, t.SHA, t.Repository, t.Service)
+	if c.Phase == v1alpha1.ReportCompleted {
+		return v1alpha1.Reported(where + " shows the outcome.")
+	}
+	return v1alpha1.ReportPending(where + " shows that the run goes on.")
+}

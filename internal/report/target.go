@@ -1,0 +1,88 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/notification"
+	"github.com/postflight-dev/postflight/internal/plaintext"
+)
+
+// Target is where a check is posted. The repository is the Trigger's, never the notification's.
+type Target struct {
+	Service    v1alpha1.HostingService
+	Repository string // owner/name, or group/subgroup/name; checked
+	SHA        string // 40 or 64 hexadecimal digits
+	Branch     string // without refs/heads/; may be empty
+	PipelineID int64  // on GitLab; 0: the newest of the commit and branch
+}
+
+// TargetOf is where to post the check of a Suite, or the condition that says why there is no such place. The
+// Trigger is nil if it does not exist any more.
+func TargetOf(s *v1alpha1.Suite, t *v1alpha1.Trigger) (Target, *metav1.Condition) {
+	d := s.Spec.Deployment
+	switch {
+	case t == nil || s.Spec.Trigger.UID != "" && s.Spec.Trigger.UID != t.UID:
+		return none(v1alpha1.ReasonNotConfigured, "Nothing is posted, because the Trigger %s does not exist any more.", s.Spec.Trigger.Name)
+	case t.Spec.Repository == nil:
+		return none(v1alpha1.ReasonNotConfigured,
+			"Nothing is posted, because the Trigger has no spec.repository.")
+	case !notification.IsCommit(d.SHA):
+		return none(v1alpha1.ReasonNoCommit,
+			"Nothing is posted, because only the full SHA of a commit can have a check: 40 or 64 hexadecimal digits. Send it as sha.")
+	case d.Repository != "" && !strings.EqualFold(d.Repository, t.Spec.Repository.Name):
+		return none(v1alpha1.ReasonOtherRepository, "Nothing is posted, because the notification is about the repository %s, and the Trigger's spec.repository is %s.",
+			plaintext.Line(d.Repository, maxShown), t.Spec.Repository.Name)
+	}
+	target := Target{
+		Service: service(t.Spec.Repository), Repository: t.Spec.Repository.Name,
+		SHA: strings.ToLower(d.SHA), Branch: strings.TrimPrefix(d.Branch, "refs/heads/"), PipelineID: d.PipelineID,
+	}
+	if !target.valid() {
+		return none(v1alpha1.ReasonNotConfigured, "Nothing is posted, because spec.repository.name of the Trigger is not the full name of a repository on %s.", target.Service)
+	}
+	return target, nil
+}
+
+func none(reason, format string, args ...any) (Target, *metav1.Condition) {
+	return Target{}, new(v1alpha1.NotReported(reason, fmt.Sprintf(format, args...)))
+}
+
+func service(r *v1alpha1.Repository) v1alpha1.HostingService {
+	if r.HostingService == v1alpha1.GitLab {
+		return v1alpha1.GitLab
+	}
+	return v1alpha1.GitHub
+}
+
+// valid checks the name again, although the schema does: it becomes a part of URLs that carry a token.
+func (t Target) valid() bool {
+	parts := strings.Split(t.Repository, "/")
+	if len(parts) < 2 || t.Service == v1alpha1.GitHub && len(parts) != 2 {
+		return false
+	}
+	for _, part := range parts {
+		odd := func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }
+		if part == "" || part == "." || part == ".." || strings.ContainsFunc(part, odd) {
+			return false
+		}
+	}
+	return true
+}
+
+// Allowed reports whether a repository is one of the entries of a Team: a full name, or the beginning of one and /*.
+func Allowed(repository string, entries []string) bool {
+	for _, entry := range entries {
+		if prefix, any := strings.CutSuffix(entry, "/*"); any && strings.HasPrefix(strings.ToLower(repository), strings.ToLower(prefix)+"/") {
+			return true
+		}
+		if strings.EqualFold(entry, repository) {
+			return true
+		}
+	}
+	return false
+}
