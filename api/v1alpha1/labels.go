@@ -23,4 +23,7 @@ const (
 
 	// AnnotationCanceledBy names who canceled a run; set it together with spec.cancel.
 	AnnotationCanceledBy = "postflight.dev/canceled-by"
+
+	// AnnotationRerunBy names who requested another attempt of a run, on that attempt.
+	AnnotationRerunBy = "postflight.dev/rerun-by"
 )

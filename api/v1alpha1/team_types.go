@@ -37,6 +37,16 @@ type TeamSpec struct {
 	// +kubebuilder:validation:Minimum=0
 	MaxUnfinishedSuites *int32 `json:"maxUnfinishedSuites,omitempty"`
 
+	// publicPages lets everybody who reaches the run pages read those of the team, without signing in:
+	// its runs, their logs and files, its Triggers and its Environments. Nobody can act there.
+	// +optional
+	PublicPages bool `json:"publicPages,omitempty"`
+
+	// keysMayAct lets people who signed in to the run pages with an API key of the team cancel and repeat
+	// runs. By default, a key only reads.
+	// +optional
+	KeysMayAct bool `json:"keysMayAct,omitempty"`
+
 	// retention defines how long the team's records are kept.
 	// +optional
 	Retention RecordRetention `json:"retention,omitempty"`

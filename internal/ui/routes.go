@@ -1,0 +1,66 @@
+package ui
+
+import "net/http"
+
+// newMux has all routes. Only two of them act; they are closed to other sites.
+func (u *UI) newMux() http.Handler {
+	mux := http.NewServeMux()
+	for pattern, build := range map[string]func(*request) (*page, error){
+		"GET /{$}":                             u.homePage,
+		"GET /sign-in":                         u.signInPage,
+		"GET /runs/{namespace}":                u.runsPage,
+		"GET /runs/{namespace}/{id}":           u.runPage,
+		"GET /runs/{namespace}/{id}/log":       u.logPage,
+		"GET /runs/{namespace}/{id}/artifacts": u.artifactsPage,
+		"GET /runs/{namespace}/{id}/variables": u.variablesPage,
+		"GET /runs/{namespace}/{id}/attempts":  u.attemptsPage,
+		"GET /triggers/{namespace}":            u.triggersPage,
+		"GET /triggers/{namespace}/{id}":       u.triggerPage,
+		"GET /environments/{namespace}":        u.environmentsPage,
+		"GET /board/{namespace}":               u.boardPage,
+	} {
+		mux.Handle(pattern, u.handle(u.serve(build)))
+	}
+	for _, section := range []string{"runs", "triggers", "environments", "board"} {
+		mux.Handle("GET /"+section, u.handle(u.ownTeam(section)))
+	}
+	for pattern, answer := range map[string]func(http.ResponseWriter, *request) error{
+		"GET /runs/{namespace}/{id}/log/live": u.followLog,
+		"GET /runs/{namespace}/{id}/log/text": u.downloadLog,
+		"GET /files/{grant}/{pod}/{path...}":  u.serveFile,
+		"POST /sign-in":                       u.signIn,
+		"POST /sign-out":                      u.signOut,
+		"POST /runs/{namespace}/{id}/cancel":  u.cancel,
+		"POST /runs/{namespace}/{id}/rerun":   u.rerun,
+		"/":                                   func(http.ResponseWriter, *request) error { return notFound() },
+	} {
+		mux.Handle(pattern, u.handle(answer))
+	}
+	mux.Handle("GET /assets/{hash}/{name}", http.HandlerFunc(u.serveAsset))
+	mux.Handle("GET /favicon.ico", http.HandlerFunc(u.serveFavicon))
+	return u.sameOrigin(mux)
+}
+
+// sameOrigin refuses requests by which another site would act as the reader.
+func (u *UI) sameOrigin(next http.Handler) http.Handler {
+	protection := http.NewCrossOriginProtection()
+	if origin := u.origin(); origin != "" {
+		_ = protection.AddTrustedOrigin(origin) // New has parsed it
+	}
+	protection.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		u.fail(w, &request{Request: r}, &problem{Status: http.StatusForbidden, Title: "Another site sent you here",
+			Text: "For your safety, nothing was done. Open the page here, and try again."})
+	}))
+	return protection.Handler(next)
+}
+
+// ownTeam leads from a section to that of the reader's first team.
+func (u *UI) ownTeam(section string) func(http.ResponseWriter, *request) error {
+	return func(w http.ResponseWriter, r *request) error {
+		if r.team == nil {
+			return errSignIn
+		}
+		u.redirect(w, r, "/"+section+"/"+r.namespace())
+		return nil
+	}
+}
