@@ -23,6 +23,7 @@ type options struct {
 	metricsAddress string
 	probeAddress   string
 	publicURL      string
+	pageHosts      []string
 
 	leaderElect             bool
 	leaderElectionNamespace string
@@ -66,7 +67,9 @@ func (o *options) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.bindAddress, "bind-address", ":8080", "address of the HTTP API, host:port")
 	f.StringVar(&o.metricsAddress, "metrics-bind-address", ":8081", "address of /metrics, host:port; 0 turns it off")
 	f.StringVar(&o.probeAddress, "health-probe-bind-address", ":8082", "address of /healthz and /readyz, host:port")
-	f.StringVar(&o.publicURL, "public-url", "", "URL under which people and CI reach the HTTP API, for links")
+	f.StringVar(&o.publicURL, "public-url", "", "URL under which people and CI reach the HTTP API and the run pages, for links; it may have a path")
+	f.StringSliceVar(&o.pageHosts, "page-hosts", nil,
+		"further host names under which people reach the run pages; by default that of --public-url, and any name without that")
 	f.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster; default: $KUBECONFIG, or the cluster that the manager runs in")
 	f.BoolVar(&o.leaderElect, "leader-elect", true, "let only one of several replicas reconcile; turn it off for a single process")
 	f.StringVar(&o.leaderElectionNamespace, "leader-election-namespace", "postflight-system", "namespace of the leader's Lease")

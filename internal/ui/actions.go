@@ -51,9 +51,9 @@ func (u *UI) subject(r *request) (*v1alpha1.Suite, error) {
 }
 
 func refused(err error) error {
-	var r *RefusedError
+	var r interface{ Refused() string }
 	if errors.As(err, &r) {
-		return &problem{Status: http.StatusConflict, Title: "Nothing was changed", Text: r.Message}
+		return &problem{Status: http.StatusConflict, Title: "Nothing was changed", Text: r.Refused()}
 	}
 	return err
 }

@@ -196,3 +196,9 @@ func (b *tab) picture(path string) {
 		b.t.Fatal(err)
 	}
 }
+
+// script runs a script on this page.
+func (b *tab) script(script string) {
+	b.t.Helper()
+	eval[any](b, script+"; 0")
+}

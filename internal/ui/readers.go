@@ -48,7 +48,8 @@ type Archive interface {
 	Runs(ctx context.Context, team *v1alpha1.Team, after string) (runs []*v1alpha1.Suite, next string, err error)
 }
 
-// Actions change runs, for people who may.
+// Actions change runs, for people who may. An error with a method Refused() string says why an action is not possible,
+// as a sentence for the person who asked for it.
 type Actions interface {
 	// Cancel stops a run, and records by whom.
 	Cancel(ctx context.Context, s *v1alpha1.Suite, by string) error
@@ -56,11 +57,6 @@ type Actions interface {
 	// Rerun starts another attempt of a run, records by whom, and returns its id.
 	Rerun(ctx context.Context, s *v1alpha1.Suite, by string) (id string, err error)
 }
-
-// RefusedError is why an action is not possible, as a sentence for the person who asked for it.
-type RefusedError struct{ Message string }
-
-func (e *RefusedError) Error() string { return e.Message }
 
 // Identity is who signed in. It is sealed into a cookie, and says nothing about rights: those are looked up again with
 // every request.

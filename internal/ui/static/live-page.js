@@ -37,7 +37,7 @@ customElements.define('live-page', class extends HTMLElement {
 
   update({ title, icon, html }) {
     const fresh = new DOMParser().parseFromString(`<main>${html}</main>`, 'text/html').querySelector('main');
-    morph(this.querySelector('main'), fresh);
+    morphChildren(this.querySelector('main'), fresh);
     document.title = document.title.includes(' · ') ? `${title} · Postflight` : title;
     document.querySelector('link[rel=icon]').href = icon;
     this.show(true);
@@ -51,6 +51,10 @@ function morph(old, fresh) {
   if (old.isEqualNode(fresh) || old.hasAttribute('data-keep')) return;
   for (const { name } of [...old.attributes]) if (!fresh.hasAttribute(name)) old.removeAttribute(name);
   for (const { name, value } of [...fresh.attributes]) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+  morphChildren(old, fresh);
+}
+
+function morphChildren(old, fresh) {
   const known = new Map([...old.children].filter((child) => child.id).map((child) => [child.id, child]));
   let at = old.firstChild;
   for (const child of [...fresh.childNodes]) {

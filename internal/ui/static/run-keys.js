@@ -8,7 +8,7 @@ customElements.define('run-keys', class extends HTMLElement {
   disconnectedCallback() { document.removeEventListener('keydown', this.listen); }
 
   press(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest('input, select, textarea')) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.('input, select, textarea')) return;
     const search = document.querySelector('input[type=search]');
     if (event.key === '/' && search) {
       event.preventDefault();

@@ -77,5 +77,5 @@ func Mark(line []byte, lower string) (before, match, after string, ok bool) {
 	}
 	const around = 200
 	start, end := max(0, i-around), min(len(text), i+len(lower)+around)
-	return strings.ToValidUTF8(text[start:i], ""), text[i : i+len(lower)], strings.ToValidUTF8(text[i+len(lower):end], ""), true
+	return strings.ToValidUTF8(text[start:i], ""), strings.ToValidUTF8(text[i:i+len(lower)], ""), strings.ToValidUTF8(text[i+len(lower):end], ""), true
 }
