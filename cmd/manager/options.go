@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/postflight-dev/postflight/controllers"
+	"github.com/postflight-dev/postflight/internal/signin"
 )
 
 // options are the flags of the manager, validated.
@@ -24,6 +25,8 @@ type options struct {
 	probeAddress   string
 	publicURL      string
 	pageHosts      []string
+	signInConfig   string
+	signIn         *signin.Config // that of the file
 
 	leaderElect             bool
 	leaderElectionNamespace string
@@ -70,6 +73,8 @@ func (o *options) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.publicURL, "public-url", "", "URL under which people and CI reach the HTTP API and the run pages, for links; it may have a path")
 	f.StringSliceVar(&o.pageHosts, "page-hosts", nil,
 		"further host names under which people reach the run pages; by default that of --public-url, and any name without that")
+	f.StringVar(&o.signInConfig, "sign-in-config", "",
+		"file that says who may sign in to the run pages other than with an API key: through an OpenID Connect provider or an authenticating proxy")
 	f.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster; default: $KUBECONFIG, or the cluster that the manager runs in")
 	f.BoolVar(&o.leaderElect, "leader-elect", true, "let only one of several replicas reconcile; turn it off for a single process")
 	f.StringVar(&o.leaderElectionNamespace, "leader-election-namespace", "postflight-system", "namespace of the leader's Lease")
@@ -93,6 +98,7 @@ func (o *options) validate() error {
 		}
 		o.publicURL = strings.TrimRight(o.publicURL, "/")
 	}
+	errs = append(errs, o.loadSignIn())
 	if o.holdBudget < time.Second || o.holdBudget > 55*time.Second {
 		errs = append(errs, fmt.Errorf("--hold-budget %s: must be from 1s to 55s, because clients give up at 60s", o.holdBudget))
 	}
@@ -103,4 +109,18 @@ func (o *options) validate() error {
 		errs = append(errs, fmt.Errorf("--pod-gone-after %s: must be at least 1s", o.podGoneAfter))
 	}
 	return errors.Join(append(errs, o.store.validate())...)
+}
+
+// loadSignIn reads the file of --sign-in-config, if there is one.
+func (o *options) loadSignIn() (err error) {
+	if o.signInConfig == "" {
+		return nil
+	}
+	if o.signIn, err = signin.Load(o.signInConfig); err != nil {
+		return fmt.Errorf("--sign-in-config: %w", err)
+	}
+	if o.signIn.OIDC != nil && o.publicURL == "" {
+		return errors.New("--sign-in-config: an OpenID Connect provider needs --public-url, to which it sends people back")
+	}
+	return nil
 }

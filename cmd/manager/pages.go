@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"iter"
@@ -27,35 +26,14 @@ func setupPages(mgr ctrl.Manager, o options, authenticator *auth.Authenticator, 
 	if err != nil {
 		return nil, err
 	}
+	people := newPeople(o, authenticator, mgr.GetCache(), in.clock)
 	return ui.New(ui.Config{
 		Cache: mgr.GetCache(), Live: mgr.GetAPIReader(),
-		Authenticator: keySessions{authenticator}, SealingKey: secret.Key,
+		Authenticator: people, Provider: people.provider(), SealingKey: secret.Key,
 		Explain: explainer(dispatcher, in.clock), Actions: dispatcher, Authenticated: serve.Authenticated,
 		PublicURL: o.publicURL, Hosts: o.pageHosts, Limits: ui.DefaultLimits(),
 		Log: ctrl.Log.WithName("pages"), Clock: in.clock,
 	})
-}
-
-// keySessions let people sign in with an API key.
-type keySessions struct{ *auth.Authenticator }
-
-func (k keySessions) SignIn(ctx context.Context, key string) (ui.Identity, error) {
-	if _, err := k.CheckKey(ctx, strings.TrimSpace(key)); err != nil {
-		return ui.Identity{}, err
-	}
-	c := auth.CredentialOf(strings.TrimSpace(key))
-	return ui.Identity{Namespace: c.Namespace, Digest: c.Digest}, nil
-}
-
-func (k keySessions) Access(ctx context.Context, id ui.Identity) (ui.Access, error) {
-	p, err := k.CheckAgain(ctx, auth.Credential{Namespace: id.Namespace, Digest: id.Digest})
-	if err != nil {
-		return ui.Access{}, err
-	}
-	return ui.Access{
-		Name:  "the API key " + cmp.Or(p.Key.Spec.Description, p.Key.Name),
-		Teams: []ui.TeamAccess{{Team: p.Team, Act: p.Team.Spec.KeysMayAct}},
-	}, nil
 }
 
 // explainer makes dry runs, which say what a notification would start.

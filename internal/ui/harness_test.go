@@ -3,6 +3,7 @@ package ui_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"iter"
@@ -208,23 +209,36 @@ func (e statusError) Error() string   { return http.StatusText(int(e)) }
 func (e statusError) HTTPStatus() int { return int(e) }
 
 func (k *keys) SignIn(ctx context.Context, key string) (ui.Identity, error) {
-	id := ui.Identity{Digest: key}
-	_, err := k.Access(ctx, id)
+	data, err := json.Marshal(key)
+	if err != nil {
+		return ui.Identity{}, err
+	}
+	id := ui.Identity{Kind: "key", Data: data}
+	_, err = k.Access(ctx, id)
 	return id, err
 }
 
+func (k *keys) FromProxy(r *http.Request) (ui.Identity, bool) {
+	data, err := json.Marshal(r.Header.Get("X-Key"))
+	return ui.Identity{Data: data}, err == nil && r.Header.Get("X-Key") != ""
+}
+
 func (k *keys) Access(ctx context.Context, id ui.Identity) (ui.Access, error) {
+	var key string
+	if err := json.Unmarshal(id.Data, &key); err != nil {
+		return ui.Access{}, err
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	name := map[string]string{readKey: team, actKey: team, otherKey: "rival"}[id.Digest]
-	if name == "" || k.revoked[id.Digest] {
+	name := map[string]string{readKey: team, actKey: team, otherKey: "rival"}[key]
+	if name == "" || k.revoked[key] {
 		return ui.Access{}, statusError(http.StatusUnauthorized)
 	}
 	t := &v1alpha1.Team{}
 	if err := k.client.Get(ctx, client.ObjectKey{Name: name}, t); err != nil {
 		return ui.Access{}, err
 	}
-	return ui.Access{Name: "laptop of Anna", Teams: []ui.TeamAccess{{Team: t, Act: id.Digest == actKey}}}, nil
+	return ui.Access{Name: "laptop of Anna", Teams: []ui.TeamAccess{{Team: t, Act: key == actKey}}}, nil
 }
 
 // actions record what was asked for.

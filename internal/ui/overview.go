@@ -1,8 +1,6 @@
 package ui
 
 import (
-	"net/http"
-
 	"github.com/postflight-dev/postflight/internal/match"
 	"github.com/postflight-dev/postflight/internal/ui/view"
 )
@@ -85,41 +83,4 @@ func (u *UI) boardPage(r *request) (*page, error) {
 	}
 	d := view.Board(triggers, u.runs.of(r.namespace()), u.Clock.Now())
 	return &page{template: "board", Title: "Board", Section: "board", Live: true, Wide: true, Data: d}, nil
-}
-
-// signInData is the page for signing in.
-type signInData struct {
-	Next    string
-	Problem string
-}
-
-func (u *UI) signInPage(r *request) (*page, error) {
-	return &page{template: "signin", Title: "Sign in", Data: signInData{Next: r.URL.Query().Get("next")}}, nil
-}
-
-func (u *UI) signIn(w http.ResponseWriter, r *request) error {
-	if err := u.parseForm(w, r); err != nil {
-		return err
-	}
-	next := r.PostForm.Get("next")
-	id, err := u.Authenticator.SignIn(r.Context(), r.PostForm.Get("key"))
-	switch status := statusOf(err); {
-	case status == http.StatusUnauthorized:
-		u.send(w, r, http.StatusUnauthorized, &page{template: "signin", Title: "Sign in", Data: signInData{Next: next,
-			Problem: "This key is not accepted. It may be mistyped, expired or revoked."}})
-		return nil
-	case err != nil:
-		return authProblem(status, err)
-	}
-	if err := u.startSession(r.Context(), w, id); err != nil {
-		return err
-	}
-	u.redirect(w, r, localPath(next))
-	return nil
-}
-
-func (u *UI) signOut(w http.ResponseWriter, r *request) error {
-	u.endSession(w)
-	u.redirect(w, r, "/")
-	return nil
 }

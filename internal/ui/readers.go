@@ -2,7 +2,10 @@ package ui
 
 import (
 	"context"
+	"encoding/json"
 	"io"
+	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
@@ -61,11 +64,9 @@ type Actions interface {
 // Identity is who signed in. It is sealed into a cookie, and says nothing about rights: those are looked up again with
 // every request.
 type Identity struct {
-	// Namespace and Digest identify an API key: the namespace that the key names, which may be empty, and its hash.
-	Namespace string `json:"n,omitempty"`
-	Digest    string `json:"d,omitempty"`
-
-	Expires time.Time `json:"e"`
+	Kind    string          `json:"k"` // of the way in which they signed in
+	Data    json.RawMessage `json:"d"` // for the Authenticator alone
+	Expires time.Time       `json:"e"`
 }
 
 // Access is what somebody may see and do at the moment.
@@ -85,6 +86,21 @@ type Authenticator interface {
 	// SignIn returns the identity of an API key.
 	SignIn(ctx context.Context, key string) (Identity, error)
 
+	// FromProxy returns the identity that a trusted proxy gave the request; ok is false without one.
+	FromProxy(r *http.Request) (id Identity, ok bool)
+
 	// Access is what the identity may see now.
 	Access(ctx context.Context, id Identity) (Access, error)
+}
+
+// Provider signs people in on a page of its own.
+type Provider interface {
+	// Name is what the button says.
+	Name() string
+
+	// Begin returns the URL to send the browser to, which comes back to the callback, and what to remember until then.
+	Begin(ctx context.Context, callback string) (url string, memo json.RawMessage, err error)
+
+	// Finish returns the identity that the query of the callback proves.
+	Finish(ctx context.Context, memo json.RawMessage, query url.Values) (Identity, error)
 }

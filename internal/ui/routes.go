@@ -28,6 +28,8 @@ func (u *UI) newMux() http.Handler {
 		"GET /runs/{namespace}/{id}/log/live": u.followLog,
 		"GET /runs/{namespace}/{id}/log/text": u.downloadLog,
 		"GET /files/{grant}/{pod}/{path...}":  u.serveFile,
+		"GET /sign-in/provider":               u.visitProvider,
+		"GET /sign-in/callback":               u.returnFromProvider,
 		"POST /sign-in":                       u.signIn,
 		"POST /sign-out":                      u.signOut,
 		"POST /runs/{namespace}/{id}/cancel":  u.cancel,

@@ -4,16 +4,25 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"time"
 )
 
 const (
 	sessionCookie  = "postflight_session"
 	sessionPurpose = "session"
+
+	// maxCookie is what browsers keep, in bytes, less the name and the attributes.
+	maxCookie = 3900
 )
 
 // identify finds out who makes the request. Somebody whose session has ended, whose key was revoked or who never
 // signed in is nobody.
 func (u *UI) identify(r *request) error {
+	if id, ok := u.Authenticator.FromProxy(r.Request); ok {
+		// The hour keeps the links of a page the same while it is open: see grant.
+		id.Expires = u.Clock.Now().Truncate(time.Hour).Add(u.Limits.SessionFor)
+		return u.recognize(r, id)
+	}
 	cookie, err := r.Cookie(sessionCookie)
 	if err != nil {
 		return nil
@@ -52,10 +61,16 @@ func (u *UI) recognize(r *request, id Identity) error {
 }
 
 func (u *UI) startSession(ctx context.Context, w http.ResponseWriter, id Identity) error {
-	id.Expires = u.Clock.Now().Add(u.Limits.SessionFor)
+	if latest := u.Clock.Now().Add(u.Limits.SessionFor); id.Expires.IsZero() || id.Expires.After(latest) {
+		id.Expires = latest
+	}
 	value, err := u.seal(ctx, sessionPurpose, id)
 	if err != nil {
 		return err
+	}
+	if len(value) > maxCookie {
+		return &problem{Status: http.StatusBadGateway, Title: "You cannot be signed in",
+			Text: "The token of your identity provider is too long for a cookie. Ask the operator to let it issue shorter access tokens."}
 	}
 	cookie := u.cookie(value)
 	cookie.Expires = id.Expires

@@ -28,6 +28,9 @@ type Config struct {
 	// Authenticator knows who may see what.
 	Authenticator Authenticator
 
+	// Provider is another way to sign in than an API key; nil without one. It needs a PublicURL.
+	Provider Provider
+
 	// SealingKey returns the secret with which cookies are sealed, the same in every replica.
 	SealingKey func(context.Context) ([]byte, error)
 
