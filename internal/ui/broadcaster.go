@@ -6,12 +6,13 @@ import "sync"
 type broadcaster struct {
 	mu          sync.Mutex
 	byNamespace map[string]map[chan struct{}]bool
+	changes     map[string]uint64 // how many a namespace had
 	closed      chan struct{}
 	closeOnce   sync.Once
 }
 
 func newBroadcaster() *broadcaster {
-	return &broadcaster{byNamespace: map[string]map[chan struct{}]bool{}, closed: make(chan struct{})}
+	return &broadcaster{byNamespace: map[string]map[chan struct{}]bool{}, changes: map[string]uint64{}, closed: make(chan struct{})}
 }
 
 // subscribe returns a channel that has a value after one or more changes.
@@ -37,12 +38,20 @@ func (b *broadcaster) subscribe(namespace string) (changed <-chan struct{}, unsu
 func (b *broadcaster) publish(namespace string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.changes[namespace]++
 	for c := range b.byNamespace[namespace] {
 		select {
 		case c <- struct{}{}:
 		default:
 		}
 	}
+}
+
+// count is how many changes a namespace had.
+func (b *broadcaster) count(namespace string) uint64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.changes[namespace]
 }
 
 func (b *broadcaster) close() { b.closeOnce.Do(func() { close(b.closed) }) }

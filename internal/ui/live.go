@@ -1,10 +1,8 @@
 package ui
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"hash/maphash"
 	"io"
 	"net/http"
 	"strings"
@@ -14,8 +12,8 @@ import (
 func isStream(r *request) bool { return strings.HasPrefix(r.Header.Get("Accept"), "text/event-stream") }
 
 // stream sends a page as server-sent events, again whenever it has changed, until its reader may no longer read it.
-func (u *UI) stream(w http.ResponseWriter, r *request, build func(*request) (*page, error)) error {
-	p, err := build(r)
+func (u *UI) stream(w http.ResponseWriter, r *request, kind pageKind) error {
+	p, err := kind.build(r)
 	if err != nil {
 		return err
 	}
@@ -29,7 +27,7 @@ func (u *UI) stream(w http.ResponseWriter, r *request, build func(*request) (*pa
 	recheck := time.NewTicker(u.Limits.Recheck)
 	defer recheck.Stop()
 	for {
-		if err := u.sendVersion(s, r, build); err != nil {
+		if err := u.sendVersion(s, r, kind); err != nil {
 			return nil // the browser is gone, or may not read it any more
 		}
 		if !u.awaitChange(s, r, changed, recheck.C, until) {
@@ -76,29 +74,20 @@ func (u *UI) mayStillRead(r *request) bool {
 }
 
 // sendVersion sends the page, if it is not what the browser has.
-func (u *UI) sendVersion(s *eventStream, r *request, build func(*request) (*page, error)) error {
-	p, err := build(r)
-	if err != nil {
+func (u *UI) sendVersion(s *eventStream, r *request, kind pageKind) error {
+	v, err := u.versionOf(r, kind)
+	if err != nil || v.sum == s.sum {
 		return err
 	}
-	var out bytes.Buffer
-	if err := u.render(&out, r, p, "main"); err != nil {
-		return err
-	}
-	sum := maphash.Bytes(s.seed, out.Bytes())
-	if sum == s.sum {
-		return nil
-	}
-	s.sum = sum
-	return s.send("page", map[string]string{"title": p.Title, "icon": u.icon(p.Icon), "html": out.String()})
+	s.sum = v.sum
+	return s.write(v.event)
 }
 
 // eventStream writes server-sent events. It keeps nothing of what it has sent but a hash: there may be a thousand.
 type eventStream struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
-	seed    maphash.Seed
-	sum     uint64
+	sum     uint64 // of the version that the browser has
 	last    time.Time
 	ui      *UI
 }
@@ -107,7 +96,7 @@ func (u *UI) newStream(w http.ResponseWriter) *eventStream {
 	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 	w.Header().Set("X-Accel-Buffering", "no") // nginx would hold the events back
 	w.WriteHeader(http.StatusOK)
-	return &eventStream{w: w, control: http.NewResponseController(w), seed: maphash.MakeSeed(), ui: u}
+	return &eventStream{w: w, control: http.NewResponseController(w), ui: u}
 }
 
 // send writes an event with a value as JSON, which has no line breaks.

@@ -24,6 +24,12 @@ type page struct {
 	Data        any
 }
 
+// pageKind is how a page is made.
+type pageKind struct {
+	build  func(*request) (*page, error)
+	shared bool // it is the same for all readers of a team who have the same rights
+}
+
 // document is a page with what surrounds it.
 type document struct {
 	*page
@@ -58,12 +64,12 @@ func (u *UI) origin() string {
 }
 
 // serve answers with a page: once, or again and again as it changes.
-func (u *UI) serve(build func(*request) (*page, error)) func(http.ResponseWriter, *request) error {
+func (u *UI) serve(kind pageKind) func(http.ResponseWriter, *request) error {
 	return func(w http.ResponseWriter, r *request) error {
 		if isStream(r) {
-			return u.stream(w, r, build)
+			return u.stream(w, r, kind)
 		}
-		p, err := build(r)
+		p, err := kind.build(r)
 		if err != nil {
 			return err
 		}

@@ -5,21 +5,21 @@ import "net/http"
 // newMux has all routes. Only two of them act; they are closed to other sites.
 func (u *UI) newMux() http.Handler {
 	mux := http.NewServeMux()
-	for pattern, build := range map[string]func(*request) (*page, error){
-		"GET /{$}":                             u.homePage,
-		"GET /sign-in":                         u.signInPage,
-		"GET /runs/{namespace}":                u.runsPage,
-		"GET /runs/{namespace}/{id}":           u.runPage,
-		"GET /runs/{namespace}/{id}/log":       u.logPage,
-		"GET /runs/{namespace}/{id}/artifacts": u.artifactsPage,
-		"GET /runs/{namespace}/{id}/variables": u.variablesPage,
-		"GET /runs/{namespace}/{id}/attempts":  u.attemptsPage,
-		"GET /triggers/{namespace}":            u.triggersPage,
-		"GET /triggers/{namespace}/{id}":       u.triggerPage,
-		"GET /environments/{namespace}":        u.environmentsPage,
-		"GET /board/{namespace}":               u.boardPage,
+	for pattern, kind := range map[string]pageKind{
+		"GET /{$}":                             {build: u.homePage},
+		"GET /sign-in":                         {build: u.signInPage},
+		"GET /runs/{namespace}":                {build: u.runsPage, shared: true},
+		"GET /runs/{namespace}/{id}":           {build: u.runPage}, // its links to files are the reader's own
+		"GET /runs/{namespace}/{id}/log":       {build: u.logPage},
+		"GET /runs/{namespace}/{id}/artifacts": {build: u.artifactsPage},
+		"GET /runs/{namespace}/{id}/variables": {build: u.variablesPage},
+		"GET /runs/{namespace}/{id}/attempts":  {build: u.attemptsPage},
+		"GET /triggers/{namespace}":            {build: u.triggersPage, shared: true},
+		"GET /triggers/{namespace}/{id}":       {build: u.triggerPage, shared: true},
+		"GET /environments/{namespace}":        {build: u.environmentsPage, shared: true},
+		"GET /board/{namespace}":               {build: u.boardPage, shared: true},
 	} {
-		mux.Handle(pattern, u.handle(u.serve(build)))
+		mux.Handle(pattern, u.handle(u.serve(kind)))
 	}
 	for _, section := range []string{"runs", "triggers", "environments", "board"} {
 		mux.Handle("GET /"+section, u.handle(u.ownTeam(section)))

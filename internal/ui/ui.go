@@ -68,6 +68,7 @@ type UI struct {
 	secure    bool // people reach the pages over https
 	runs      *runIndex
 	changes   *broadcaster
+	versions  *versions
 	assets    *assets
 	templates map[string]*template.Template
 	mux       http.Handler
@@ -82,7 +83,7 @@ func New(c Config) (*UI, error) {
 		return nil, errors.New("the pages need readers, an authenticator, a sealing key, an explainer, actions and a clock")
 	}
 	u := &UI{
-		Config: c, runs: newRunIndex(), changes: newBroadcaster(),
+		Config: c, runs: newRunIndex(), changes: newBroadcaster(), versions: newVersions(),
 		rendering: fairness.NewTeamLimiter(c.Limits.Rendering), streaming: fairness.NewTeamLimiter(c.Limits.Streaming),
 	}
 	if err := u.setPlace(); err != nil {
