@@ -36,11 +36,10 @@ func stopChromium() {
 // tab is a page in a browser of its own, which reports what must not happen.
 type tab struct {
 	context.Context
-	t    testing.TB
-	h    *harness
-	mu   sync.Mutex
-	bad  []string
-	seen []string // URLs
+	t   testing.TB
+	h   *harness
+	mu  sync.Mutex
+	bad []string
 }
 
 type screen struct {
@@ -184,11 +183,15 @@ func (b *tab) await(script string) {
 	b.t.Fatalf("%s is not true; the page:\n%s", script, text)
 }
 
-// picture saves the whole page.
-func (b *tab) picture(path string) {
+// picture saves the whole page, or what one sees of it at first.
+func (b *tab) picture(path string, whole bool) {
 	b.t.Helper()
 	time.Sleep(150 * time.Millisecond)
-	image, err := chromedp.Run(b.Context, chromedp.FullScreenshot(100))
+	shoot := chromedp.FullScreenshot(100)
+	if !whole {
+		shoot = chromedp.CaptureScreenshot()
+	}
+	image, err := chromedp.Run(b.Context, shoot)
 	if err == nil {
 		err = os.WriteFile(path, image, 0o644)
 	}

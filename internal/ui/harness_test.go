@@ -273,7 +273,6 @@ type logs struct {
 	mu   sync.Mutex
 	text []byte
 	more chan struct{} // closed at the next change
-	done bool
 }
 
 func (l *logs) write(text string) {

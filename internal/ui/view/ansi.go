@@ -122,10 +122,10 @@ func (s *sgr) apply(code string) {
 		if err != nil {
 			return
 		}
-		switch {
-		case n == 0:
+		switch n {
+		case 0:
 			*s = sgr{}
-		case n == 38 || n == 48:
+		case 38, 48:
 			color, used := extended(params[i+1:])
 			if i += used; n == 38 {
 				s.color = color
@@ -139,29 +139,36 @@ func (s *sgr) apply(code string) {
 }
 
 func (s *sgr) set(n int) {
-	switch {
-	case n == 1:
+	switch n {
+	case 1:
 		s.bold = true
-	case n == 2:
+	case 2:
 		s.dim = true
-	case n == 3:
+	case 3:
 		s.italic = true
-	case n == 4:
+	case 4:
 		s.underline = true
-	case n == 22:
+	case 22:
 		s.bold, s.dim = false, false
-	case n == 23:
+	case 23:
 		s.italic = false
-	case n == 24:
+	case 24:
 		s.underline = false
+	case 39:
+		s.color = 0
+	case 49:
+		s.background = 0
+	default:
+		s.setColor(n)
+	}
+}
+
+func (s *sgr) setColor(n int) {
+	switch {
 	case n >= 30 && n <= 37:
 		s.color = n - 29
-	case n == 39:
-		s.color = 0
 	case n >= 40 && n <= 47:
 		s.background = n - 39
-	case n == 49:
-		s.background = 0
 	case n >= 90 && n <= 97:
 		s.color = n - 81
 	case n >= 100 && n <= 107:

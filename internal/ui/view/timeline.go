@@ -33,7 +33,7 @@ func Timeline(s *v1alpha1.Suite, job *batchv1.Job, now time.Time) []Phase {
 		end = s.Status.CompletionTime.Time
 	}
 	var phases []Phase
-	begin := s.Received().Time.Truncate(time.Second)
+	begin := s.Received().Truncate(time.Second)
 	for _, p := range []struct {
 		Phase
 		until time.Time
