@@ -14,6 +14,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/auth"
 	"github.com/postflight-dev/postflight/internal/dispatch"
+	"github.com/postflight-dev/postflight/internal/endpoint"
 	"github.com/postflight-dev/postflight/internal/match"
 	"github.com/postflight-dev/postflight/internal/notification"
 	"github.com/postflight-dev/postflight/internal/serve"
@@ -31,6 +32,7 @@ func setupPages(mgr ctrl.Manager, o options, authenticator *auth.Authenticator, 
 		Cache: mgr.GetCache(), Live: mgr.GetAPIReader(),
 		Authenticator: people, Provider: people.provider(), SealingKey: secret.Key,
 		Explain: explainer(dispatcher, in.clock), Actions: dispatcher, Authenticated: serve.Authenticated,
+		OpenAPI:   endpoint.OpenAPI,
 		PublicURL: o.publicURL, Hosts: o.pageHosts, Limits: ui.DefaultLimits(),
 		Log: ctrl.Log.WithName("pages"), Clock: in.clock,
 	})

@@ -27,6 +27,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/auth"
+	"github.com/postflight-dev/postflight/internal/endpoint"
 	"github.com/postflight-dev/postflight/internal/index"
 	"github.com/postflight-dev/postflight/internal/match"
 	"github.com/postflight-dev/postflight/internal/notification"
@@ -85,7 +86,7 @@ func servePages(t *testing.T, config string, clock advancingClock) *httptest.Ser
 			return nil, errors.ErrUnsupported
 		},
 		Authenticated: func(context.Context, string) {}, PublicURL: "http://" + server.Listener.Addr().String() + "/ci",
-		Limits: ui.DefaultLimits(), Log: logr.Discard(), Clock: clock,
+		OpenAPI: endpoint.OpenAPI, Limits: ui.DefaultLimits(), Log: logr.Discard(), Clock: clock,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -27,6 +27,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/endpoint"
 	"github.com/postflight-dev/postflight/internal/index"
 	"github.com/postflight-dev/postflight/internal/match"
 	"github.com/postflight-dev/postflight/internal/notification"
@@ -75,7 +76,7 @@ func newHarness(t testing.TB, objects []client.Object, options ...option) *harne
 		Explain: func(_ context.Context, team *v1alpha1.Team, n *notification.Notification) (iter.Seq[match.Explanation], error) {
 			return h.triggers.Explain(team.NamespaceName(), n, func() bool { return false }), nil
 		},
-		Limits: ui.DefaultLimits(), Log: testr.New(t.(*testing.T)), Clock: clock.RealClock{},
+		OpenAPI: endpoint.OpenAPI, Limits: ui.DefaultLimits(), Log: testr.New(t.(*testing.T)), Clock: clock.RealClock{},
 	}
 	for _, o := range options {
 		o(&c)

@@ -10,6 +10,10 @@ func (u *UI) homePage(*request) (*page, error) {
 		Description: "Runs your tests against every deployment, and answers your pipeline."}, nil
 }
 
+func (u *UI) referencePage(*request) (*page, error) {
+	return &page{template: "reference", Title: "The HTTP API", Section: "docs", Data: u.reference}, nil
+}
+
 // triggersData is the list of Triggers.
 type triggersData struct {
 	Triggers []view.Trigger

@@ -7,6 +7,7 @@ func (u *UI) newMux() http.Handler {
 	mux := http.NewServeMux()
 	for pattern, kind := range map[string]pageKind{
 		"GET /{$}":                             {build: u.homePage},
+		"GET /docs":                            {build: u.referencePage},
 		"GET /sign-in":                         {build: u.signInPage},
 		"GET /runs/{namespace}":                {build: u.runsPage, shared: true},
 		"GET /runs/{namespace}/{id}":           {build: u.runPage}, // its links to files are the reader's own

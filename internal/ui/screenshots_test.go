@@ -34,6 +34,7 @@ func TestScreenshots(t *testing.T) {
 // pages are all kinds of pages, of the samples.
 var pages = map[string]string{
 	"home":         "/",
+	"reference":    "/docs",
 	"sign-in":      "/sign-in",
 	"runs":         "/runs/shop",
 	"runs-look":    "/runs/shop?state=look",

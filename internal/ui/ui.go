@@ -15,6 +15,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/fairness"
 	"github.com/postflight-dev/postflight/internal/match"
 	"github.com/postflight-dev/postflight/internal/notification"
+	"github.com/postflight-dev/postflight/internal/ui/view"
 )
 
 // Config is what the pages need. Only Actions can write.
@@ -39,6 +40,9 @@ type Config struct {
 
 	// Actions cancel and repeat runs.
 	Actions Actions
+
+	// OpenAPI describes the HTTP API.
+	OpenAPI []byte
 
 	// Logs, Artifacts and Archive are nil where they are not available.
 	Logs      Logs
@@ -71,6 +75,7 @@ type UI struct {
 	versions  *versions
 	assets    *assets
 	templates map[string]*template.Template
+	reference *view.Reference
 	mux       http.Handler
 	rendering *fairness.TeamLimiter
 	streaming *fairness.TeamLimiter
@@ -94,6 +99,9 @@ func New(c Config) (*UI, error) {
 		return nil, err
 	}
 	if u.templates, err = parseTemplates(u.functions()); err != nil {
+		return nil, err
+	}
+	if u.reference, err = view.ReferenceOf(c.OpenAPI); err != nil {
 		return nil, err
 	}
 	u.mux = u.newMux()
