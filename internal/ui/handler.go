@@ -45,11 +45,19 @@ func (u *UI) ServeHTTP(w http.ResponseWriter, httpRequest *http.Request) {
 		return
 	}
 	inner := r.Clone(r.Context())
-	inner.URL.Path, inner.URL.RawPath = strings.TrimPrefix(r.URL.Path, u.base), strings.TrimPrefix(r.URL.RawPath, u.base)
-	if !strings.HasPrefix(inner.URL.Path, "/") {
-		inner.URL.Path, inner.URL.RawPath = "/"+inner.URL.Path, ""
-	}
+	inner.URL.Path, inner.URL.RawPath = u.below(r.URL.Path), u.below(r.URL.RawPath)
 	u.mux.ServeHTTP(w, inner)
+}
+
+// below is a path without the base path.
+func (u *UI) below(path string) string {
+	if path == u.base && path != "" {
+		return "/"
+	}
+	if rest, inside := strings.CutPrefix(path, u.base+"/"); inside {
+		return "/" + rest
+	}
+	return path
 }
 
 func (u *UI) recoverPanic(w http.ResponseWriter, r *request) {
