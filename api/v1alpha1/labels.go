@@ -26,4 +26,7 @@ const (
 
 	// AnnotationTerminatedBy names who ended an ephemeral Environment before its time.
 	AnnotationTerminatedBy = "postflight.dev/terminated-by"
+
+	// AnnotationRerunBy names who requested another attempt of a run, on that attempt.
+	AnnotationRerunBy = "postflight.dev/rerun-by"
 )

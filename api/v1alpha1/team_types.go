@@ -52,6 +52,16 @@ type TeamSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(name, name.matches('^[^/ *]+(/[^/ *]+)*/([^/ *]+|[*])$'))",message="an entry of repositories is a full name such as acme/shop, or acme/*"
 	Repositories []string `json:"repositories,omitempty"`
 
+	// publicPages lets everybody who reaches the run pages read those of the team, without signing in:
+	// its runs, their logs and files, its Triggers and its Environments. Nobody can act there.
+	// +optional
+	PublicPages bool `json:"publicPages,omitempty"`
+
+	// keysMayAct lets people who signed in to the run pages with an API key of the team cancel and repeat
+	// runs. By default, a key only reads.
+	// +optional
+	KeysMayAct bool `json:"keysMayAct,omitempty"`
+
 	// retention defines how long the team's records are kept.
 	// +optional
 	Retention RecordRetention `json:"retention,omitempty"`

@@ -24,6 +24,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/objectstore"
 	"github.com/postflight-dev/postflight/internal/podlogs"
 	"github.com/postflight-dev/postflight/internal/serve"
+	"github.com/postflight-dev/postflight/internal/ui"
 )
 
 // drainTimeout lets requests end that wait for the API server.
@@ -33,7 +34,7 @@ func drainTimeout(o options) time.Duration { return o.holdBudget + 5*time.Second
 func setupHTTP(
 	ctx context.Context, mgr ctrl.Manager, o options, bucket *objectstore.Bucket, probe *auth.APIServerProbe, in surroundings, ready checks,
 ) (*serve.Server, error) {
-	authenticate, err := setupAuth(mgr, probe, serverClock{in.clock, probe})
+	authenticator, err := setupAuth(mgr, probe, serverClock{in.clock, probe})
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +54,7 @@ func setupHTTP(
 		Dispatcher:      dispatcher,
 		Cache:           mgr.GetCache(),
 		Live:            mgr.GetAPIReader(),
-		Authenticate:    authenticate,
+		Authenticate:    authenticate(authenticator),
 		AuthenticatePod: authenticatePod(writer),
 		Authenticated:   serve.Authenticated,
 		Clock:           in.clock,
@@ -70,13 +71,20 @@ func setupHTTP(
 	if err != nil {
 		return nil, err
 	}
-	suitesSynced, err := dispatcher.WatchSuites(ctx, mgr.GetCache(), api.SuiteChanged)
+	pages, err := setupPages(mgr, o, authenticator, dispatcher, in)
+	if err != nil {
+		return nil, err
+	}
+	suitesSynced, err := dispatcher.WatchSuites(ctx, mgr.GetCache(), func(before, after *v1alpha1.Suite) {
+		api.SuiteChanged(before, after)
+		pages.SuiteChanged(before, after)
+	})
 	if err = errors.Join(err, cacheEnvironments(ctx, mgr.GetCache())); err != nil {
 		return nil, err
 	}
 	// A replica that answers sooner does not know all Triggers and Suites, and may store a wrong time.
 	synced := func() bool { return triggersSynced() && suitesSynced() && probe.Measured() }
-	return addServer(mgr, api, o, synced, ready)
+	return addServer(mgr, api, pages, o, synced, ready)
 }
 
 // setupDispatcher also returns whether all Triggers that existed at the start are known.
@@ -113,20 +121,22 @@ func cacheEnvironments(ctx context.Context, c cache.Cache) error {
 	return err
 }
 
-func setupAuth(
-	mgr ctrl.Manager, probe *auth.APIServerProbe, clock clock.PassiveClock,
-) (func(*http.Request) (endpoint.Principal, error), error) {
+func setupAuth(mgr ctrl.Manager, probe *auth.APIServerProbe, clock clock.PassiveClock) (*auth.Authenticator, error) {
 	usage := auth.NewUsage(mgr.GetClient(), clock)
 	if err := mgr.Add(usage); err != nil {
 		return nil, err
 	}
-	authenticator := &auth.Authenticator{Config: auth.Config{
+	return &auth.Authenticator{Config: auth.Config{
 		Reader: mgr.GetCache(), Staleness: probe.Staleness, Used: usage.Record, Clock: clock,
-	}}
+	}}, nil
+}
+
+// authenticate is what the HTTP API needs of the authenticator.
+func authenticate(a *auth.Authenticator) func(*http.Request) (endpoint.Principal, error) {
 	return func(r *http.Request) (endpoint.Principal, error) {
-		p, err := authenticator.Authenticate(r.Context(), r)
+		p, err := a.Authenticate(r.Context(), r)
 		return endpoint.Principal(p), err
-	}, nil
+	}
 }
 
 // authenticatePod needs a client without a cache: the API server answers a token with the result of its check.
@@ -163,10 +173,13 @@ func askVersion(mgr ctrl.Manager) func(context.Context) (time.Time, error) {
 	}
 }
 
-func addServer(mgr ctrl.Manager, api *endpoint.API, o options, synced func() bool, ready checks) (*serve.Server, error) {
+func addServer(
+	mgr ctrl.Manager, api *endpoint.API, pages *ui.UI, o options, synced func() bool, ready checks,
+) (*serve.Server, error) {
 	l := api.Limits
-	server := &http.Server{Addr: o.bindAddress, Handler: api}
+	server := &http.Server{Addr: o.bindAddress, Handler: byPath(o.publicURL, api, pages)}
 	server.RegisterOnShutdown(api.Drain)
+	server.RegisterOnShutdown(pages.Drain)
 	l.Apply(server, o.holdBudget)
 	s, err := serve.Listen(server, serve.Options{
 		DrainDelay:   o.drainDelay,

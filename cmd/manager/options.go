@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/postflight-dev/postflight/controllers"
+	"github.com/postflight-dev/postflight/internal/signin"
 )
 
 // options are the flags of the manager, validated.
@@ -25,6 +26,9 @@ type options struct {
 	probeAddress   string
 	publicURL      string
 	podURL         string
+	pageHosts      []string
+	signInConfig   string
+	signIn         *signin.Config // that of the file
 
 	leaderElect             bool
 	leaderElectionNamespace string
@@ -69,9 +73,13 @@ func (o *options) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.bindAddress, "bind-address", ":8080", "address of the HTTP API, host:port")
 	f.StringVar(&o.metricsAddress, "metrics-bind-address", ":8081", "address of /metrics, host:port; 0 turns it off")
 	f.StringVar(&o.probeAddress, "health-probe-bind-address", ":8082", "address of /healthz and /readyz, host:port")
-	f.StringVar(&o.publicURL, "public-url", "", "URL under which people and CI reach the HTTP API, for links")
+	f.StringVar(&o.publicURL, "public-url", "", "URL under which people and CI reach the HTTP API and the run pages, for links; it may have a path")
 	f.StringVar(&o.podURL, "pod-url", os.Getenv("POSTFLIGHT_POD_URL"),
 		"URL under which pods reach the HTTP API, to upload what tests wrote; default: $POSTFLIGHT_POD_URL, or that of the Service in the manager's namespace")
+	f.StringSliceVar(&o.pageHosts, "page-hosts", nil,
+		"further host names under which people reach the run pages; by default that of --public-url, and any name without that")
+	f.StringVar(&o.signInConfig, "sign-in-config", "",
+		"file that says who may sign in to the run pages other than with an API key: through an OpenID Connect provider or an authenticating proxy")
 	f.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster; default: $KUBECONFIG, or the cluster that the manager runs in")
 	f.BoolVar(&o.leaderElect, "leader-elect", true, "let only one of several replicas reconcile; turn it off for a single process")
 	f.StringVar(&o.leaderElectionNamespace, "leader-election-namespace", "postflight-system", "namespace of the leader's Lease")
@@ -109,6 +117,7 @@ func (o *options) validate() error {
 	var errs []error
 	errs = append(errs, baseURL("--public-url", &o.publicURL), baseURL("--pod-url", &o.podURL))
 	o.podURL = cmp.Or(o.podURL, "http://postflight."+o.namespace()+".svc")
+	errs = append(errs, o.loadSignIn())
 	if o.holdBudget < time.Second || o.holdBudget > 55*time.Second {
 		errs = append(errs, fmt.Errorf("--hold-budget %s: must be from 1s to 55s, because clients give up at 60s", o.holdBudget))
 	}
@@ -119,4 +128,18 @@ func (o *options) validate() error {
 		errs = append(errs, fmt.Errorf("--pod-gone-after %s: must be at least 1s", o.podGoneAfter))
 	}
 	return errors.Join(append(errs, o.store.validate(), o.codeHosts.validate())...)
+}
+
+// loadSignIn reads the file of --sign-in-config, if there is one.
+func (o *options) loadSignIn() (err error) {
+	if o.signInConfig == "" {
+		return nil
+	}
+	if o.signIn, err = signin.Load(o.signInConfig); err != nil {
+		return fmt.Errorf("--sign-in-config: %w", err)
+	}
+	if o.signIn.OIDC != nil && o.publicURL == "" {
+		return errors.New("--sign-in-config: an OpenID Connect provider needs --public-url, to which it sends people back")
+	}
+	return nil
 }

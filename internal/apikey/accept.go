@@ -73,7 +73,12 @@ func Select(key string, sameHash []v1alpha1.APIKey, claims Claims, now time.Time
 	if len(key) < minOpaque { // it can be guessed, even if it has an APIKey
 		return nil
 	}
-	namespace := Namespace(key)
+	return SelectNamed(Namespace(key), sameHash, claims, now)
+}
+
+// SelectNamed finds the APIKey of a key that Select has accepted before, by the namespace that the key names, which is
+// empty if it names none.
+func SelectNamed(namespace string, sameHash []v1alpha1.APIKey, claims Claims, now time.Time) *v1alpha1.APIKey {
 	for i := range sameHash {
 		k := &sameHash[i]
 		// An opaque key names no namespace, even if its APIKey says so.

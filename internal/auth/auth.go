@@ -49,16 +49,51 @@ type Authenticator struct{ Config }
 // Every wrong key takes the same steps and ends at the same line, so that neither the answer nor
 // its timing distinguishes a missing key from an unknown, an expired or a suspended one.
 func (a *Authenticator) Authenticate(ctx context.Context, r *http.Request) (Principal, error) {
+	token, wellFormed := bearer.Token(r.Header)
+	p, err := a.CheckKey(ctx, token)
+	if err == nil && !wellFormed {
+		return Principal{}, ErrUnauthenticated
+	}
+	return p, err
+}
+
+// CheckKey finds the team of a key, however it came. The error is an *Error.
+func (a *Authenticator) CheckKey(ctx context.Context, key string) (Principal, error) {
+	return a.check(ctx, CredentialOf(key), func(keys []v1alpha1.APIKey, claims apikey.Claims) *v1alpha1.APIKey {
+		return apikey.Select(key, keys, claims, a.Clock.Now())
+	})
+}
+
+// Credential identifies a key that was accepted, without holding it.
+type Credential struct {
+	Namespace string // that the key names; empty if it names none
+	Digest    string // of the key
+}
+
+// CredentialOf identifies a key.
+func CredentialOf(key string) Credential {
+	return Credential{Namespace: apikey.Namespace(key), Digest: apikey.Digest(key)}
+}
+
+// CheckAgain finds the team of a key that CheckKey has accepted before, if it is still good. The error is an *Error.
+func (a *Authenticator) CheckAgain(ctx context.Context, c Credential) (Principal, error) {
+	return a.check(ctx, c, func(keys []v1alpha1.APIKey, claims apikey.Claims) *v1alpha1.APIKey {
+		return apikey.SelectNamed(c.Namespace, keys, claims, a.Clock.Now())
+	})
+}
+
+func (a *Authenticator) check(
+	ctx context.Context, c Credential, choose func([]v1alpha1.APIKey, apikey.Claims) *v1alpha1.APIKey,
+) (Principal, error) {
 	if stale := a.Staleness(); stale > maxStaleness {
 		return Principal{}, unavailable(fmt.Errorf("the API server was last seen %s ago", stale.Round(time.Second)))
 	}
-	token, wellFormed := bearer.Token(r.Header)
-	keys, claims, err := a.lookUp(ctx, token)
+	keys, claims, err := a.lookUp(ctx, c)
 	if err != nil {
 		return Principal{}, unavailable(err)
 	}
-	key := apikey.Select(token, keys, claims, a.Clock.Now())
-	if !wellFormed || key == nil {
+	key := choose(keys, claims)
+	if key == nil {
 		return Principal{}, ErrUnauthenticated
 	}
 	team := v1alpha1.Owner(claims[key.Namespace])
@@ -69,10 +104,10 @@ func (a *Authenticator) Authenticate(ctx context.Context, r *http.Request) (Prin
 	return Principal{Team: team, Key: key}, nil
 }
 
-// lookUp finds the APIKeys with the hash of the token, in the namespace that it names, or everywhere,
+// lookUp finds the APIKeys with the hash of a key, in the namespace that it names, or everywhere,
 // and the Teams that claim their namespaces.
-func (a *Authenticator) lookUp(ctx context.Context, token string) ([]v1alpha1.APIKey, apikey.Claims, error) {
-	keys, err := index.Keys(ctx, a.Reader, apikey.Namespace(token), apikey.Digest(token))
+func (a *Authenticator) lookUp(ctx context.Context, c Credential) ([]v1alpha1.APIKey, apikey.Claims, error) {
+	keys, err := index.Keys(ctx, a.Reader, c.Namespace, c.Digest)
 	if err != nil {
 		return nil, nil, err
 	}

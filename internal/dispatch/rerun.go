@@ -16,7 +16,7 @@ import (
 func (d *Dispatcher) Rerun(ctx context.Context, c Command, run string) (next *v1alpha1.Suite, created bool, err error) {
 	o := d.command(c)
 	defer o.retrier.release()
-	r := &rerun{operation: o}
+	r := &rerun{operation: o, by: c.By}
 	if err = o.retrier.do(ctx, func(ctx context.Context) error { return r.prepare(ctx, run) }); err == nil && r.next == nil {
 		err = r.create(ctx)
 	}
@@ -25,6 +25,7 @@ func (d *Dispatcher) Rerun(ctx context.Context, c Command, run string) (next *v1
 
 type rerun struct {
 	*operation
+	by      string
 	of      *v1alpha1.Suite
 	trigger *v1alpha1.Trigger
 	desired *v1alpha1.Suite
@@ -49,6 +50,7 @@ func (r *rerun) prepare(ctx context.Context, run string) (err error) {
 	// Without a SHA the request is part of the name: all requests to rerun this run share one.
 	r.desired = suite.Rerun(r.of, r.trigger.UID, attempt, "rerun."+run)
 	r.desired.Annotations[suite.AnnotationRequest] = r.uniqueID
+	r.desired.Annotations[v1alpha1.AnnotationRerunBy] = r.by
 	return r.findNext(ctx)
 }
 

@@ -38,6 +38,7 @@ func (s *Session) userVariables() variables {
 		{"KUBECONFIG", s.layout.Kubeconfig("admin")},
 		{"POSTFLIGHT_KUBECTL", s.layout.Bin("cluster", "kubectl")},
 		{"POSTFLIGHT_URL", s.url()},
+		{"POSTFLIGHT_UI_URL", s.url()},
 		{"POSTFLIGHT_API_KEY", s.secrets.APIKey},
 		{"POSTFLIGHT_TEAM", team},
 		{"POSTFLIGHT_METRICS_URL", "http://" + s.plan.Loopback(layout.PortMetrics) + "/metrics"},

@@ -43,6 +43,7 @@ func TestUserVariables(t *testing.T) {
 	for name, want := range map[string]string{
 		"KUBECONFIG":             "/src/.dev/kubeconfig",
 		"POSTFLIGHT_URL":         "http://127.0.0.1:8780",
+		"POSTFLIGHT_UI_URL":      "http://127.0.0.1:8780",
 		"POSTFLIGHT_API_KEY":     "pf_key",
 		"POSTFLIGHT_TEAM":        "demo",
 		"POSTFLIGHT_METRICS_URL": "http://127.0.0.1:8781/metrics",

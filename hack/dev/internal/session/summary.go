@@ -15,6 +15,7 @@ func (s *Session) summary() {
 	env := s.layout.Path("env")
 	c.Println("\n  %s\n", c.Bold("Postflight is ready."))
 	line("URL", "%s", s.url())
+	line("run pages", "%s  (opens with the API key filled in)", s.signInURL())
 	line("API key", "%s", s.secrets.APIKey)
 	line("", "with it, CI pipelines of the Team %q send notifications (only this cluster accepts it)", team)
 	line("kubeconfig", "%s", s.layout.Kubeconfig("admin"))
@@ -35,6 +36,9 @@ func (s *Session) summary() {
 		c.Warn("To install Postflight in a cluster that you have: KUBECONFIG=... kubectl apply --server-side -k config/default")
 	}
 }
+
+// signInURL opens the page for signing in to the run pages with the key filled in. Browsers do not send what follows #.
+func (s *Session) signInURL() string { return s.url() + "/sign-in#key=" + s.secrets.APIKey }
 
 func (s *Session) curl() string {
 	return fmt.Sprintf(`    curl -sS %s/api/webhooks/deploy_success \

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"iter"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/auth"
+	"github.com/postflight-dev/postflight/internal/dispatch"
+	"github.com/postflight-dev/postflight/internal/endpoint"
+	"github.com/postflight-dev/postflight/internal/match"
+	"github.com/postflight-dev/postflight/internal/notification"
+	"github.com/postflight-dev/postflight/internal/serve"
+	"github.com/postflight-dev/postflight/internal/ui"
+)
+
+// setupPages returns the run pages, which every replica serves.
+func setupPages(mgr ctrl.Manager, o options, authenticator *auth.Authenticator, dispatcher *dispatch.Dispatcher, in surroundings) (*ui.UI, error) {
+	secret, err := newSessionSecret(mgr, o)
+	if err != nil {
+		return nil, err
+	}
+	people := newPeople(o, authenticator, mgr.GetCache(), in.clock)
+	return ui.New(ui.Config{
+		Cache: mgr.GetCache(), Live: mgr.GetAPIReader(),
+		Authenticator: people, Provider: people.provider(), SealingKey: secret.Key,
+		Explain: explainer(dispatcher, in.clock), Actions: &pageActions{dispatcher, mgr.GetCache(), in.clock}, Authenticated: serve.Authenticated,
+		OpenAPI:   endpoint.OpenAPI,
+		PublicURL: o.publicURL, Hosts: o.pageHosts, Limits: ui.DefaultLimits(),
+		Log: ctrl.Log.WithName("pages"), Clock: in.clock,
+	})
+}
+
+// explainer makes dry runs, which say what a notification would start.
+func explainer(
+	d *dispatch.Dispatcher, clock clock.PassiveClock,
+) func(context.Context, *v1alpha1.Team, *notification.Notification) (iter.Seq[match.Explanation], error) {
+	return func(ctx context.Context, team *v1alpha1.Team, n *notification.Notification) (iter.Seq[match.Explanation], error) {
+		result, err := d.Dispatch(ctx, dispatch.Request{
+			Team: team, Notification: n, Mode: dispatch.DryRun, ID: "explain." + rand.Text(), ReceivedAt: clock.Now(),
+		})
+		return result.Explanations, err
+	}
+}
+
+// apiPaths are the first segments of the paths that belong to the HTTP API.
+var apiPaths = map[string]bool{"api": true, "openapi.yaml": true}
+
+// byPath sends requests to the HTTP API or to the pages. Clients of the API may call //api/v0/..., and proxies may or
+// may not remove the base path.
+func byPath(publicURL string, api, pages http.Handler) http.Handler {
+	base := ""
+	if u, err := url.Parse(publicURL); err == nil {
+		base = strings.TrimRight(u.Path, "/")
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		path := strings.TrimLeft(r.URL.Path, "/")
+		if rest, inside := strings.CutPrefix("/"+path, base+"/"); inside && base != "" {
+			path = strings.TrimLeft(rest, "/")
+		}
+		if first, _, _ := strings.Cut(path, "/"); !apiPaths[first] {
+			pages.ServeHTTP(w, r)
+			return
+		}
+		r.URL.Path, r.URL.RawPath = "/"+path, ""
+		api.ServeHTTP(w, r)
+	})
+}

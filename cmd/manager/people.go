@@ -1,0 +1,185 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/auth"
+	"github.com/postflight-dev/postflight/internal/signin"
+	"github.com/postflight-dev/postflight/internal/ui"
+)
+
+// The ways in which people sign in to the run pages.
+const (
+	byKey   = "key"
+	byProxy = "proxy"
+	byOIDC  = "oidc"
+)
+
+// people know who may see which team on the run pages.
+type people struct {
+	keys   *auth.Authenticator
+	config *signin.Config
+	oidc   *signin.OIDC // nil without a provider
+	cache  client.Reader
+	clock  clock.PassiveClock
+}
+
+func newPeople(o options, keys *auth.Authenticator, cache client.Reader, clock clock.PassiveClock) *people {
+	p := &people{keys: keys, config: o.signIn, cache: cache, clock: clock}
+	if p.config == nil {
+		p.config = &signin.Config{}
+	}
+	if p.config.OIDC != nil {
+		p.oidc = signin.NewOIDC(*p.config.OIDC)
+	}
+	return p
+}
+
+// provider is nil without one.
+func (p *people) provider() ui.Provider {
+	if p.oidc == nil {
+		return nil
+	}
+	return oidcProvider{p.oidc}
+}
+
+// SignIn returns the identity of an API key.
+func (p *people) SignIn(ctx context.Context, key string) (ui.Identity, error) {
+	key = strings.TrimSpace(key)
+	if _, err := p.keys.CheckKey(ctx, key); err != nil {
+		return ui.Identity{}, err
+	}
+	return identity(byKey, auth.CredentialOf(key))
+}
+
+// FromProxy returns the identity that a trusted proxy gave the request.
+func (p *people) FromProxy(r *http.Request) (ui.Identity, bool) {
+	if p.config.Proxy == nil {
+		return ui.Identity{}, false
+	}
+	person, ok := p.config.Proxy.Person(r)
+	if !ok {
+		return ui.Identity{}, false
+	}
+	id, err := identity(byProxy, person)
+	return id, err == nil
+}
+
+// Access is what the identity may see now.
+func (p *people) Access(ctx context.Context, id ui.Identity) (ui.Access, error) {
+	switch id.Kind {
+	case byKey:
+		return p.ofKey(ctx, id)
+	case byProxy:
+		var person signin.Person
+		if err := json.Unmarshal(id.Data, &person); err != nil || p.config.Proxy == nil {
+			return ui.Access{}, auth.ErrUnauthenticated
+		}
+		return p.ofGroups(ctx, person)
+	case byOIDC:
+		return p.ofToken(ctx, id)
+	default:
+		return ui.Access{}, auth.ErrUnauthenticated
+	}
+}
+
+func (p *people) ofKey(ctx context.Context, id ui.Identity) (ui.Access, error) {
+	var c auth.Credential
+	if err := json.Unmarshal(id.Data, &c); err != nil {
+		return ui.Access{}, auth.ErrUnauthenticated
+	}
+	principal, err := p.keys.CheckAgain(ctx, c)
+	if err != nil {
+		return ui.Access{}, err
+	}
+	return ui.Access{
+		Name:  "the API key " + cmp.Or(principal.Key.Spec.Description, principal.Key.Name),
+		Teams: []ui.TeamAccess{{Team: principal.Team, Act: principal.Team.Spec.KeysMayAct}},
+	}, nil
+}
+
+func (p *people) ofToken(ctx context.Context, id ui.Identity) (ui.Access, error) {
+	var session signin.Session
+	if err := json.Unmarshal(id.Data, &session); err != nil || p.oidc == nil {
+		return ui.Access{}, auth.ErrUnauthenticated
+	}
+	person, err := p.oidc.Check(ctx, session, p.clock.Now())
+	if errors.Is(err, signin.ErrSignedOut) {
+		return ui.Access{}, auth.ErrUnauthenticated
+	}
+	if err != nil {
+		return ui.Access{}, awayError{err}
+	}
+	return p.ofGroups(ctx, person)
+}
+
+// ofGroups are the teams that the groups of a person may see. Somebody who may see none is nobody.
+func (p *people) ofGroups(ctx context.Context, person signin.Person) (ui.Access, error) {
+	access := ui.Access{Name: person.Name}
+	for _, grant := range p.config.Teams(person) {
+		team := &v1alpha1.Team{}
+		err := p.cache.Get(ctx, client.ObjectKey{Name: grant.Team}, team)
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return ui.Access{}, awayError{err}
+		}
+		if !team.Spec.Suspended {
+			access.Teams = append(access.Teams, ui.TeamAccess{Team: team, Act: grant.Act})
+		}
+	}
+	if len(access.Teams) == 0 {
+		return ui.Access{}, auth.ErrUnauthenticated
+	}
+	return access, nil
+}
+
+// awayError is that nobody can be asked at the moment.
+type awayError struct{ error }
+
+func (awayError) HTTPStatus() int { return http.StatusServiceUnavailable }
+
+func identity(kind string, data any) (ui.Identity, error) {
+	encoded, err := json.Marshal(data)
+	return ui.Identity{Kind: kind, Data: encoded}, err
+}
+
+// oidcProvider is the provider as the pages want it.
+type oidcProvider struct{ *signin.OIDC }
+
+func (o oidcProvider) Name() string { return o.Config.Name }
+
+func (o oidcProvider) Begin(ctx context.Context, callback string) (string, json.RawMessage, error) {
+	address, attempt, err := o.OIDC.Begin(ctx, callback)
+	if err != nil {
+		return "", nil, err
+	}
+	memo, err := json.Marshal(attempt)
+	return address, memo, err
+}
+
+func (o oidcProvider) Finish(ctx context.Context, memo json.RawMessage, query url.Values) (ui.Identity, error) {
+	var attempt signin.Attempt
+	if err := json.Unmarshal(memo, &attempt); err != nil {
+		return ui.Identity{}, err
+	}
+	session, err := o.OIDC.Finish(ctx, attempt, query)
+	if err != nil {
+		return ui.Identity{}, err
+	}
+	id, err := identity(byOIDC, session)
+	id.Expires = session.Expires
+	return id, err
+}

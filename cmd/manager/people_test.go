@@ -1,0 +1,272 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"maps"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/auth"
+	"github.com/postflight-dev/postflight/internal/endpoint"
+	"github.com/postflight-dev/postflight/internal/index"
+	"github.com/postflight-dev/postflight/internal/match"
+	"github.com/postflight-dev/postflight/internal/notification"
+	"github.com/postflight-dev/postflight/internal/signin"
+	"github.com/postflight-dev/postflight/internal/ui"
+)
+
+// noActions are those of pages that only show.
+type noActions struct{}
+
+func (noActions) Cancel(context.Context, *v1alpha1.Suite, string) error          { return nil }
+func (noActions) Rerun(context.Context, *v1alpha1.Suite, string) (string, error) { return "", nil }
+
+type pageIndexer struct{ *fake.ClientBuilder }
+
+func (x *pageIndexer) IndexField(_ context.Context, o client.Object, field string, extract client.IndexerFunc) error {
+	x.WithIndex(o, field, extract)
+	return nil
+}
+
+// advancingClock is the real clock, and what a test adds to it.
+type advancingClock struct {
+	clock.RealClock
+	ahead *atomic.Int64
+}
+
+func (c advancingClock) Now() time.Time                  { return time.Now().Add(time.Duration(c.ahead.Load())) }
+func (c advancingClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
+
+// servePages serves the pages of the teams shop and rival, to people whom the configuration lets in.
+func servePages(t *testing.T, config string, clock advancingClock) *httptest.Server {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "sign-in.yaml")
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	loaded, err := signin.Load(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scheme := newScheme()
+	x := &pageIndexer{fake.NewClientBuilder().WithScheme(scheme).WithObjects(teamNamed("shop"), teamNamed("rival"))}
+	if err := index.Setup(t.Context(), x); err != nil {
+		t.Fatal(err)
+	}
+	cache := x.Build()
+	server := httptest.NewUnstartedServer(nil)
+	keys := &auth.Authenticator{Config: auth.Config{
+		Reader: cache, Staleness: func() time.Duration { return 0 }, Used: func(*v1alpha1.APIKey) {}, Clock: clock,
+	}}
+	who := newPeople(options{signIn: loaded}, keys, cache, clock)
+	pages, err := ui.New(ui.Config{
+		Cache: cache, Live: cache, Authenticator: who, Provider: who.provider(), Actions: noActions{},
+		SealingKey: func(context.Context) ([]byte, error) { return bytes.Repeat([]byte("k"), 32), nil },
+		Explain: func(context.Context, *v1alpha1.Team, *notification.Notification) (iter.Seq[match.Explanation], error) {
+			return nil, errors.ErrUnsupported
+		},
+		Authenticated: func(context.Context, string) {}, PublicURL: "http://" + server.Listener.Addr().String() + "/ci",
+		OpenAPI: endpoint.OpenAPI, Limits: ui.DefaultLimits(), Log: logr.Discard(), Clock: clock,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.Config.Handler = pages
+	server.Start()
+	t.Cleanup(server.Close)
+	return server
+}
+
+func teamNamed(name string) *v1alpha1.Team {
+	return &v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: name}}
+}
+
+// get follows redirects, and returns the last status, URL and body.
+func get(t *testing.T, c *http.Client, address string, header http.Header) (int, *url.URL, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	maps.Copy(req.Header, header)
+	resp, err := c.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, resp.Request.URL, string(body)
+}
+
+func newBrowser(t *testing.T) *http.Client {
+	t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &http.Client{Jar: jar}
+}
+
+const oidcConfig = `
+oidc: {issuer: %q, clientID: postflight, recheck: 1s}
+groups:
+  - {group: shop-devs, team: shop, act: true}
+  - {group: everyone, team: gone}
+`
+
+func TestSignInWithOIDC(t *testing.T) {
+	provider := newIdentityProvider(t, "everyone", "shop-devs")
+	now := advancingClock{ahead: &atomic.Int64{}}
+	pages := servePages(t, fmt.Sprintf(oidcConfig, provider.URL), now)
+	b := newBrowser(t)
+
+	code, at, body := get(t, b, pages.URL+"/ci/runs/shop?state=Failed", nil)
+	if code != http.StatusOK || at.Path != "/ci/sign-in" || !strings.Contains(body, "Sign in with 127.0.0.1") {
+		t.Fatalf("the page for signing in: %d at %s", code, at)
+	}
+	code, at, body = get(t, b, pages.URL+"/ci/sign-in/provider?next="+url.QueryEscape("/runs/shop?state=Failed"), nil)
+	if code != http.StatusOK || at.RequestURI() != "/ci/runs/shop?state=Failed" || !strings.Contains(body, "anna@example.com") {
+		t.Fatalf("after the provider: %d at %s", code, at)
+	}
+	if code, _, _ := get(t, b, pages.URL+"/ci/runs/rival", nil); code != http.StatusNotFound {
+		t.Errorf("another team: %d", code)
+	}
+
+	var before int
+	provider.set(func() { before = provider.asked })
+	for range 5 {
+		get(t, b, pages.URL+"/ci/runs/shop", nil)
+	}
+	provider.set(func() {
+		if provider.asked > before+1 {
+			t.Errorf("the provider was asked %d times for 5 pages", provider.asked-before)
+		}
+		provider.groups = []string{"everyone"}
+	})
+	now.ahead.Add(int64(time.Second))
+	if _, at, _ := get(t, b, pages.URL+"/ci/runs/shop", nil); at.Path != "/ci/sign-in" {
+		t.Errorf("a second after the group was lost: %s", at)
+	}
+
+	provider.set(func() { provider.groups = []string{"shop-devs"} })
+	now.ahead.Add(int64(time.Second))
+	if _, at, _ := get(t, b, pages.URL+"/ci/runs/shop", nil); at.Path != "/ci/runs/shop" {
+		t.Errorf("with the group again: %s", at)
+	}
+	provider.set(func() { provider.revoked = true })
+	now.ahead.Add(int64(time.Second))
+	if _, at, _ := get(t, b, pages.URL+"/ci/runs/shop", nil); at.Path != "/ci/sign-in" {
+		t.Errorf("after the provider ended the session: %s", at)
+	}
+}
+
+func TestSignInWithOIDCIsRefused(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		spoil  func(*identityProvider)
+		path   string
+		want   int
+	}{
+		"No group":       {"Nobody granted them a team.", func(p *identityProvider) { p.groups = nil }, "/sign-in/provider", http.StatusForbidden},
+		"Another client": {"The token is not for us.", func(p *identityProvider) { p.audience = "another" }, "/sign-in/provider", http.StatusUnauthorized},
+		"Forged answer":  {"It belongs to no attempt.", func(*identityProvider) {}, "/sign-in/callback?code=x&state=y", http.StatusBadRequest},
+		"Wrong key":      {"Somebody else signed it.", func(p *identityProvider) { p.keys.PublicKeys = nil }, "/sign-in/provider", http.StatusUnauthorized},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			provider := newIdentityProvider(t, "shop-devs")
+			provider.set(func() { tc.spoil(provider) })
+			pages := servePages(t, fmt.Sprintf(oidcConfig, provider.URL), advancingClock{ahead: &atomic.Int64{}})
+			b := newBrowser(t)
+			if code, at, _ := get(t, b, pages.URL+"/ci"+tc.path, nil); code != tc.want {
+				t.Errorf("%s: %d at %s, want %d", tc.reason, code, at, tc.want)
+			}
+			if _, at, _ := get(t, b, pages.URL+"/ci/runs/shop", nil); at.Path != "/ci/sign-in" {
+				t.Errorf("%s: there is a session", tc.reason)
+			}
+		})
+	}
+}
+
+func TestSignInByProxy(t *testing.T) {
+	const config = `
+proxy: {userHeader: X-Forwarded-User, groupsHeader: X-Forwarded-Groups, from: [%q]}
+groups: [{group: shop-devs, team: shop}]
+`
+	headers := func(user string, groups ...string) http.Header {
+		return http.Header{"X-Forwarded-User": {user}, "X-Forwarded-Groups": groups}
+	}
+	cases := map[string]struct {
+		reason string
+		from   string
+		header http.Header
+		want   string
+	}{
+		"From the proxy":    {"It has authenticated them.", "127.0.0.0/8", headers("anna", "everyone, shop-devs"), "/ci/runs/shop"},
+		"Several headers":   {"Each may name groups.", "127.0.0.0/8", headers("anna", "everyone", "shop-devs"), "/ci/runs/shop"},
+		"From elsewhere":    {"Anybody can send headers.", "10.0.0.0/8", headers("anna", "shop-devs"), "/ci/sign-in"},
+		"Without the group": {"They may see no team.", "127.0.0.0/8", headers("anna", "everyone"), "/ci/sign-in"},
+		"Without a name":    {"The proxy has not authenticated them.", "127.0.0.0/8", headers("", "shop-devs"), "/ci/sign-in"},
+		"With two names":    {"The client sent one of its own.", "127.0.0.0/8", http.Header{"X-Forwarded-User": {"anna", "root"}, "X-Forwarded-Groups": {"shop-devs"}}, "/ci/sign-in"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			pages := servePages(t, fmt.Sprintf(config, tc.from), advancingClock{ahead: &atomic.Int64{}})
+			if _, at, _ := get(t, newBrowser(t), pages.URL+"/ci/runs/shop", tc.header); at.Path != tc.want {
+				t.Errorf("%s: at %s, want %s", tc.reason, at.Path, tc.want)
+			}
+		})
+	}
+	pages := servePages(t, "groups: [{group: shop-devs, team: shop}]", advancingClock{ahead: &atomic.Int64{}})
+	if _, at, _ := get(t, newBrowser(t), pages.URL+"/ci/runs/shop", headers("anna", "shop-devs")); at.Path != "/ci/sign-in" {
+		t.Error("headers count without a proxy")
+	}
+}
+
+func TestSignInConfig(t *testing.T) {
+	cases := map[string]struct{ config, want string }{
+		"No issuer":     {"oidc: {clientID: x}", "oidc.issuer"},
+		"No client":     {"oidc: {issuer: https://dex.example.com}", "oidc.clientID"},
+		"Too often":     {"oidc: {issuer: https://dex.example.com, clientID: x, recheck: 10ms}", "oidc.recheck"},
+		"No secret":     {"oidc: {issuer: https://dex.example.com, clientID: x, clientSecretFile: /none}", "oidc.clientSecretFile"},
+		"Any proxy":     {"proxy: {userHeader: X-User, groupsHeader: X-Groups}", "proxy: needs"},
+		"Bad network":   {"proxy: {userHeader: X-User, groupsHeader: X-Groups, from: [everywhere]}", "proxy.from"},
+		"Half a grant":  {"groups: [{group: x}]", "groups[0]"},
+		"Unknown field": {"grops: []", "grops"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "sign-in.yaml")
+			if err := os.WriteFile(file, []byte(tc.config), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			o := options{signInConfig: file}
+			if err := o.loadSignIn(); err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("got %v, want %q", err, tc.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,192 @@
+package signin
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+)
+
+// providerTimeout bounds each request to the provider.
+const providerTimeout = 10 * time.Second
+
+// OIDC signs people in with an OpenID Connect provider, by the code flow with PKCE.
+type OIDC struct {
+	Config OIDCConfig
+
+	mu       sync.Mutex
+	provider *oidc.Provider
+	people   peopleCache
+}
+
+// ErrSignedOut is that the provider does not know the person any more.
+var ErrSignedOut = errors.New("the provider has ended the session")
+
+// NewOIDC returns a client of the provider, which is asked for its keys when the first person signs in.
+func NewOIDC(c OIDCConfig) *OIDC {
+	return &OIDC{Config: c, people: peopleCache{byToken: map[string]checked{}}}
+}
+
+// Attempt is what a browser has to remember while its person signs in.
+type Attempt struct {
+	State    string `json:"s"`
+	Nonce    string `json:"n"`
+	Verifier string `json:"v"`
+	Callback string `json:"c"`
+}
+
+// Session is somebody who has signed in. The token is a secret.
+type Session struct {
+	Token   string    `json:"t"`
+	Subject string    `json:"s"` // whose token it is
+	Expires time.Time `json:"-"` // of the token; zero if the provider does not say
+}
+
+// Begin returns where to send the browser, which comes back to the callback.
+func (o *OIDC) Begin(ctx context.Context, callback string) (string, Attempt, error) {
+	a := Attempt{State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier(), Callback: callback}
+	client, err := o.client(ctx, callback)
+	if err != nil {
+		return "", Attempt{}, err
+	}
+	return client.AuthCodeURL(a.State, oidc.Nonce(a.Nonce), oauth2.S256ChallengeOption(a.Verifier)), a, nil
+}
+
+// Finish exchanges what the browser brought back.
+func (o *OIDC) Finish(ctx context.Context, a Attempt, query url.Values) (Session, error) {
+	if subtle.ConstantTimeCompare([]byte(query.Get("state")), []byte(a.State)) != 1 {
+		return Session{}, errors.New("this answer belongs to another attempt")
+	}
+	if problem := query.Get("error"); problem != "" {
+		return Session{}, fmt.Errorf("the provider answered %q", problem)
+	}
+	client, err := o.client(ctx, a.Callback)
+	if err != nil {
+		return Session{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, providerTimeout)
+	defer cancel()
+	token, err := client.Exchange(ctx, query.Get("code"), oauth2.VerifierOption(a.Verifier))
+	if err != nil {
+		return Session{}, fmt.Errorf("exchange the code: %w", err)
+	}
+	subject, err := o.verify(ctx, token, a.Nonce)
+	return Session{Token: token.AccessToken, Subject: subject, Expires: token.Expiry}, err
+}
+
+// verify checks the identity token: its signature, its issuer, its audience and that it answers this attempt. It
+// returns the subject.
+func (o *OIDC) verify(ctx context.Context, token *oauth2.Token, nonce string) (string, error) {
+	raw, ok := token.Extra("id_token").(string)
+	if !ok {
+		return "", errors.New("the provider sent no id_token; is openid among the scopes?")
+	}
+	provider, err := o.discover(ctx)
+	if err != nil {
+		return "", err
+	}
+	id, err := provider.Verifier(&oidc.Config{ClientID: o.Config.ClientID}).Verify(ctx, raw)
+	if err != nil {
+		return "", fmt.Errorf("verify the id_token: %w", err)
+	}
+	if subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(nonce)) != 1 {
+		return "", errors.New("the id_token belongs to another attempt")
+	}
+	return id.Subject, nil
+}
+
+// Check is who a session belongs to now, and their groups. It asks the provider, or remembers its last answer for a
+// while. The error is ErrSignedOut if the provider refuses the token.
+func (o *OIDC) Check(ctx context.Context, s Session, now time.Time) (Person, error) {
+	if p, ok := o.people.get(s.Token, now); ok {
+		return p, nil
+	}
+	provider, err := o.discover(ctx)
+	if err != nil {
+		return Person{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, providerTimeout)
+	defer cancel()
+	info, err := provider.UserInfo(ctx, oauth2.StaticTokenSource(&oauth2.Token{AccessToken: s.Token}))
+	if err != nil {
+		o.people.forget(s.Token)
+		return Person{}, o.refusal(ctx, err)
+	}
+	if info.Subject != s.Subject {
+		return Person{}, ErrSignedOut
+	}
+	claims := map[string]any{}
+	if err := info.Claims(&claims); err != nil {
+		return Person{}, fmt.Errorf("read the claims: %w", err)
+	}
+	p := o.person(claims, info.Subject)
+	o.people.put(s.Token, p, now.Add(o.Config.recheck))
+	return p, nil
+}
+
+// refusal tells a token that is not accepted from a provider that is away: go-oidc begins the message with the status.
+func (o *OIDC) refusal(ctx context.Context, err error) error {
+	refused := fmt.Sprintf("%d ", http.StatusUnauthorized)
+	if ctx.Err() == nil && (hasPrefix(err, refused) || hasPrefix(err, fmt.Sprintf("%d ", http.StatusForbidden))) {
+		return ErrSignedOut
+	}
+	return fmt.Errorf("ask the provider: %w", err)
+}
+
+func hasPrefix(err error, prefix string) bool {
+	text := err.Error()
+	return len(text) >= len(prefix) && text[:len(prefix)] == prefix
+}
+
+func (o *OIDC) person(claims map[string]any, subject string) Person {
+	p := Person{Name: subject}
+	if name, ok := claims[o.Config.NameClaim].(string); ok && name != "" {
+		p.Name = name
+	}
+	switch groups := claims[o.Config.GroupsClaim].(type) {
+	case string:
+		p.Groups = []string{groups}
+	case []any:
+		for _, g := range groups {
+			if name, ok := g.(string); ok {
+				p.Groups = append(p.Groups, name)
+			}
+		}
+	}
+	return p
+}
+
+func (o *OIDC) client(ctx context.Context, callback string) (*oauth2.Config, error) {
+	provider, err := o.discover(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &oauth2.Config{
+		ClientID: o.Config.ClientID, ClientSecret: o.Config.secret, Endpoint: provider.Endpoint(),
+		RedirectURL: callback, Scopes: o.Config.Scopes,
+	}, nil
+}
+
+// discover asks the provider for its endpoints, once. They outlive the request.
+func (o *OIDC) discover(ctx context.Context) (*oidc.Provider, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.provider != nil {
+		return o.provider, nil
+	}
+	client := &http.Client{Timeout: providerTimeout}
+	provider, err := oidc.NewProvider(oidc.ClientContext(context.WithoutCancel(ctx), client), o.Config.Issuer)
+	if err != nil {
+		return nil, fmt.Errorf("ask the provider of identities: %w", err)
+	}
+	o.provider = provider
+	return provider, nil
+}

@@ -1,0 +1,30 @@
+package signin
+
+import (
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// Person is who the proxy says makes the request; ok is false if the request did not come from the proxy, or it says
+// nothing.
+func (c *ProxyConfig) Person(r *http.Request) (p Person, ok bool) {
+	address, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil || !slices.ContainsFunc(c.from, func(p netip.Prefix) bool { return p.Contains(address.Addr().Unmap()) }) {
+		return Person{}, false
+	}
+	names := r.Header.Values(c.UserHeader)
+	if len(names) != 1 || names[0] == "" { // a client may have sent one of its own
+		return Person{}, false
+	}
+	p.Name = names[0]
+	for _, header := range r.Header.Values(c.GroupsHeader) {
+		for group := range strings.SplitSeq(header, ",") {
+			if group = strings.TrimSpace(group); group != "" {
+				p.Groups = append(p.Groups, group)
+			}
+		}
+	}
+	return p, true
+}

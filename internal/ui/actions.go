@@ -1,0 +1,81 @@
+package ui
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+func (u *UI) cancel(w http.ResponseWriter, r *request) error {
+	s, err := u.subject(r)
+	if err == nil {
+		err = u.Actions.Cancel(r.Context(), s, r.access.Name)
+	}
+	if err != nil {
+		return refused(err)
+	}
+	u.redirect(w, r, runPath(s.Namespace, s.Name))
+	return nil
+}
+
+func (u *UI) rerun(w http.ResponseWriter, r *request) error {
+	s, err := u.subject(r)
+	if err != nil {
+		return err
+	}
+	id, err := u.Actions.Rerun(r.Context(), s, r.access.Name)
+	if err != nil {
+		return refused(err)
+	}
+	u.redirect(w, r, runPath(s.Namespace, id))
+	return nil
+}
+
+// subject is the run to act on, for those who may.
+func (u *UI) subject(r *request) (*v1alpha1.Suite, error) {
+	if !r.signedIn {
+		return nil, errSignIn
+	}
+	if !r.act {
+		return nil, &problem{Status: http.StatusForbidden, Title: "You can only read here",
+			Text: "API keys only read, unless the Team sets keysMayAct. Nothing was changed."}
+	}
+	s, err := u.suite(r)
+	if err != nil {
+		return nil, err
+	}
+	return u.withVariables(r, s)
+}
+
+func refused(err error) error {
+	var r interface{ Refused() string }
+	if errors.As(err, &r) {
+		return &problem{Status: http.StatusConflict, Title: "Nothing was changed", Text: r.Refused()}
+	}
+	return err
+}
+
+func (u *UI) parseForm(w http.ResponseWriter, r *request) error {
+	r.Body = http.MaxBytesReader(w, r.Body, u.Limits.FormBytes)
+	if err := r.ParseForm(); err != nil {
+		return badRequest("The form is too long or cannot be read.")
+	}
+	return nil
+}
+
+func runPath(namespace, id string) string {
+	return "/runs/" + url.PathEscape(namespace) + "/" + url.PathEscape(id)
+}
+
+// localPath is a path of this server to go on to; anything else leads to the runs.
+func localPath(next string) string {
+	u, err := url.Parse(next)
+	if err != nil || u.Host != "" || u.Scheme != "" || !strings.HasPrefix(next, "/") || strings.ContainsAny(next, "\\\r\n\t") ||
+		strings.HasPrefix(next, "//") {
+		return "/runs"
+	}
+	return next
+}

@@ -1,0 +1,183 @@
+package ui
+
+import (
+	"errors"
+	"mime"
+	"net/http"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/postflight-dev/postflight/api/httpapi"
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/ui/view"
+)
+
+const (
+	grantPurpose = "files"
+
+	// maxPreviews bounds the pictures on the first page of a run.
+	maxPreviews = 12
+)
+
+// grant lets a browser read the files of one run without a cookie: an HTML report runs in an origin of its own, from
+// which browsers send none. It counts only as long as its identity may see the team.
+type grant struct {
+	Namespace string   `json:"n"`
+	Run       string   `json:"r"`
+	Identity  Identity `json:"i"`
+}
+
+// kinds are the content types that a page can show, by the extension of the file. All others are downloaded.
+var kinds = map[string]struct{ kind, contentType string }{
+	".png": {"image", "image/png"}, ".jpg": {"image", "image/jpeg"}, ".jpeg": {"image", "image/jpeg"},
+	".gif": {"image", "image/gif"}, ".webp": {"image", "image/webp"}, ".avif": {"image", "image/avif"},
+	".webm": {"video", "video/webm"}, ".mp4": {"video", "video/mp4"},
+	".html": {"page", "text/html; charset=utf-8"}, ".htm": {"page", "text/html; charset=utf-8"},
+	".svg": {"page", "image/svg+xml"}, ".css": {"page", "text/css"}, ".js": {"page", "text/javascript"},
+	".txt": {"page", "text/plain; charset=utf-8"}, ".log": {"page", "text/plain; charset=utf-8"},
+	".md": {"page", "text/plain; charset=utf-8"}, ".json": {"page", "application/json"}, ".xml": {"page", "text/plain; charset=utf-8"},
+}
+
+func (u *UI) artifactsPage(r *request) (*page, error) {
+	d, s, err := u.run(r, "artifacts")
+	if err != nil {
+		return nil, err
+	}
+	if d.Files, err = u.files(r, s, r.URL.Query().Get("after")); err != nil {
+		return nil, err
+	}
+	return d.page(), nil
+}
+
+// files is a page of the files of a run; nil where there are none.
+func (u *UI) files(r *request, s *v1alpha1.Suite, after string) (*filesData, error) {
+	if u.Artifacts == nil || s.Status.Artifacts == nil {
+		return nil, nil
+	}
+	list, err := u.Artifacts.List(r.Context(), s, after)
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	sealed, err := u.seal(r.Context(), grantPurpose, grant{s.Namespace, s.Name, r.identity})
+	if err != nil {
+		return nil, err
+	}
+	d := &filesData{Next: list.Next}
+	for _, a := range list.Artifacts {
+		d.Files = append(d.Files, u.fileOf(a, sealed))
+	}
+	return d, nil
+}
+
+// previews are the pictures and videos of a run that did not pass: on a phone, they are what one looks for.
+func (u *UI) previews(r *request, s *v1alpha1.Suite) (*filesData, error) {
+	if !s.Finished() || s.Passed() {
+		return nil, nil
+	}
+	d, err := u.files(r, s, "")
+	if err != nil || d == nil {
+		return nil, err
+	}
+	d.Files = slices.DeleteFunc(d.Files, func(f file) bool { return f.Kind != "image" && f.Kind != "video" })
+	d.Files = d.Files[:min(len(d.Files), maxPreviews)]
+	return d, nil
+}
+
+func (u *UI) fileOf(a httpapi.Artifact, sealed string) file {
+	segments := []string{"/files", sealed, "pod-" + a.Pod}
+	segments = append(segments, strings.Split(a.Path, "/")...)
+	for i, s := range segments[1:] {
+		segments[i+1] = "/" + url.PathEscape(s)
+	}
+	kind := kinds[strings.ToLower(path.Ext(a.Path))].kind
+	return file{Artifact: a, Kind: kind, Size: view.Bytes(a.Bytes), Link: u.path(segments...)}
+}
+
+// serveFile sends an artifact. Its content is hostile: a page among them runs in an origin of its own, without
+// cookies, and reaches nothing but the files of its run.
+func (u *UI) serveFile(w http.ResponseWriter, r *request) error {
+	s, err := u.granted(r)
+	if err != nil {
+		return err
+	}
+	pod, name := strings.TrimPrefix(r.PathValue("pod"), "pod-"), r.PathValue("path")
+	a, err := u.Artifacts.Open(r.Context(), s, pod, name)
+	if apierrors.IsNotFound(err) {
+		return notFound()
+	}
+	if err != nil {
+		return unavailable(err)
+	}
+	defer a.Close()
+	u.setFileHeaders(w.Header(), r, name)
+	http.ServeContent(u.patient(w), r.Request, "", a.Modified, a)
+	return nil
+}
+
+// granted finds the run of a grant, if its identity may still see it.
+func (u *UI) granted(r *request) (*v1alpha1.Suite, error) {
+	var g grant
+	if err := u.unseal(r.Context(), grantPurpose, r.PathValue("grant"), &g); err != nil {
+		if errors.Is(err, errSeal) {
+			return nil, notFound()
+		}
+		return nil, err
+	}
+	if u.Artifacts == nil {
+		return nil, notFound()
+	}
+	if err := u.recognize(r, g.Identity); err != nil {
+		return nil, err
+	}
+	r.SetPathValue("namespace", g.Namespace)
+	r.SetPathValue("id", g.Run)
+	if err := u.authorize(r); err != nil {
+		return nil, notFound()
+	}
+	return u.suite(r)
+}
+
+func (u *UI) setFileHeaders(h http.Header, r *request, name string) {
+	source := u.filesOrigin(r) + u.base + "/files/" + r.PathValue("grant") + "/"
+	h.Set("Content-Security-Policy", "sandbox allow-scripts allow-popups allow-downloads; default-src "+source+
+		" data: blob: 'unsafe-inline' 'unsafe-eval'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'")
+	h.Set("Cache-Control", "private, max-age=3600")
+	h.Set("Access-Control-Allow-Origin", "null") // a report reads its own files from its opaque origin
+	kind, known := kinds[strings.ToLower(path.Ext(name))]
+	if known {
+		h.Set("Content-Type", kind.contentType)
+		return
+	}
+	h.Set("Content-Type", "application/octet-stream")
+	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": path.Base(name)}))
+}
+
+// filesOrigin is that of this request: a sandboxed page has no 'self'.
+func (u *UI) filesOrigin(r *request) string {
+	scheme := "http://"
+	if u.secure || r.TLS != nil {
+		scheme = "https://"
+	}
+	return scheme + r.Host
+}
+
+// patient returns a writer that gives the browser time for each part of a long answer.
+func (u *UI) patient(w http.ResponseWriter) http.ResponseWriter {
+	return &patientWriter{ResponseWriter: w, control: http.NewResponseController(w), timeout: u.Limits.WriteTimeout}
+}
+
+type patientWriter struct {
+	http.ResponseWriter
+	control *http.ResponseController
+	timeout time.Duration
+}
+
+func (w *patientWriter) Write(p []byte) (int, error) {
+	_ = w.control.SetWriteDeadline(time.Now().Add(w.timeout)) // tests have no connection
+	return w.ResponseWriter.Write(p)
+}

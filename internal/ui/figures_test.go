@@ -1,0 +1,99 @@
+package ui_test
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+// manyRuns are the samples, and older runs of ten Triggers in three Environments.
+func manyRuns(n int) []client.Object {
+	objects := samples()
+	for i := range n {
+		condition, results := v1alpha1.Passed("All 64 tests passed."), passed(64)
+		if i%7 == 3 {
+			condition, results = v1alpha1.Failed("2 of 120 tests failed."), failures()
+		}
+		objects = append(objects, run{
+			id: fmt.Sprintf("load-%05d", i), trigger: fmt.Sprintf("trigger-%d", i%10), environment: []string{"staging", "production", "device-lab"}[i%3],
+			branch: fmt.Sprintf("feature/%d", i%50), sha: commit(fmt.Sprintf("%07x", i)), ago: time.Duration(i+1) * 7 * minute,
+			waited: 5 * time.Second, took: 3 * minute, condition: condition, results: results,
+		}.suite())
+	}
+	return objects
+}
+
+// TestPagesOf10000Runs prints how long each page takes, and fails if one takes far longer than a person notices.
+func TestPagesOf10000Runs(t *testing.T) {
+	const n, times = 10_000, 60
+	h := newHarness(t, manyRuns(n))
+	h.logs.write(sampleLog())
+	b := h.browser(t, readKey)
+	for _, page := range []string{"/runs/shop", "/runs/shop?state=look", "/runs/shop?q=nothing+like+this", "/runs/shop?after=load-09000", failedRun, failedRun + "/log",
+		failedRun + "/variables", failedRun + "/attempts", "/triggers/shop", "/triggers/shop/checkout", "/environments/shop", "/board/shop"} {
+		var took []time.Duration
+		size := 0
+		for range times {
+			began := time.Now()
+			got := b.do(http.MethodGet, page, "", http.Header{"Accept-Encoding": {"gzip"}})
+			took = append(took, time.Since(began))
+			if size = len(got.body); got.code != http.StatusOK {
+				t.Fatalf("%s: %d", page, got.code)
+			}
+		}
+		slices.Sort(took)
+		p50, p99 := took[len(took)/2], took[len(took)*99/100]
+		t.Logf("%-32s p50 %5.1f ms, p99 %5.1f ms, %5.1f KiB compressed", page, ms(p50), ms(p99), float64(size)/1024)
+		if p50 > 100*time.Millisecond { // five times the goal, for a busy machine
+			t.Errorf("%s takes %s", page, p50)
+		}
+	}
+}
+
+func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+// TestMemoryOfLivePages prints what 1,000 open live pages take, those of one team that follow its runs. The process is
+// also the browsers, which keep about as much.
+func TestMemoryOfLivePages(t *testing.T) {
+	pages := 1000
+	if os.Getenv("POSTFLIGHT_FIGURES") == "" {
+		pages = 200
+	}
+	h := newHarness(t, samples())
+	b := h.browser(t, readKey)
+	before := memory()
+	for range pages {
+		stream := openStream(t, h, b, "/runs/shop")
+		if _, err := stream.next(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	each := (memory() - before) / uint64(pages)
+	t.Logf("%d live pages take %d KiB each, with their clients", pages, each>>10)
+	if each > 150<<10 {
+		t.Errorf("a live page takes %d KiB", each>>10)
+	}
+	began := time.Now()
+	h.set(t, run{id: "newest", trigger: "smoke", environment: "staging", condition: v1alpha1.Queued("Waiting.")}.suite())
+	if got := b.get("/runs/shop"); got.code != http.StatusOK || time.Since(began) > 5*time.Second {
+		t.Errorf("beside them a page takes %s", time.Since(began))
+	} else {
+		t.Logf("while all are sent again, a page takes %s", time.Since(began).Round(time.Millisecond))
+	}
+}
+
+// memory is what the heap and the stacks take.
+func memory() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc + m.StackInuse
+}

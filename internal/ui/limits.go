@@ -1,0 +1,63 @@
+package ui
+
+import "time"
+
+// Limits bound what browsers can ask of a replica. They are the same in every replica.
+type Limits struct {
+	// Rendering bounds the pages that are being rendered or sent. Of it and of Streaming, one team gets at most 8/9:
+	// see fairness.TeamLimiter. Visitors without a team share one part.
+	Rendering int
+
+	// Streaming bounds the live pages and the logs that are being followed.
+	Streaming int
+
+	// Interval is the shortest time between two versions of a live page.
+	Interval time.Duration
+
+	// Recheck is how often a live page checks whether its reader may still read it.
+	Recheck time.Duration
+
+	// Heartbeat is how often something is sent on a live page, so that proxies do not close it.
+	Heartbeat time.Duration
+
+	// StreamFor bounds a live page: the browser then connects again, perhaps to another replica.
+	StreamFor time.Duration
+
+	// WriteTimeout is how long a browser may take to read an answer, or a version of a live page.
+	WriteTimeout time.Duration
+
+	// SessionFor is how long somebody stays signed in.
+	SessionFor time.Duration
+
+	// FormBytes bounds a form.
+	FormBytes int64
+
+	// PageRuns is how many runs a list shows at once.
+	PageRuns int
+}
+
+// DefaultLimits are the limits, each with its reason.
+func DefaultLimits() Limits {
+	return Limits{
+		// A page of runs takes 2 ms and some 300 KiB: 64 at once are 20 MiB, and more than two cores can do.
+		Rendering: 72,
+		// 1,000 for a team that is alone. A live page keeps a connection and two stacks, and nothing of what it shows.
+		Streaming: 1125,
+		// A person cannot read faster, and a busy team has several changes a second.
+		Interval: time.Second,
+		// A key that was revoked ends its live pages within a second.
+		Recheck: 500 * time.Millisecond,
+		// Common proxies close a silent connection after 60 s.
+		Heartbeat: 20 * time.Second,
+		// Long enough to be rare, and short enough to spread live pages over replicas after a rollout.
+		StreamFor: 30 * time.Minute,
+		// A page of 100 KiB at 4 KiB/s, on the worst phone network.
+		WriteTimeout: 30 * time.Second,
+		// A day of work.
+		SessionFor: 12 * time.Hour,
+		// The longest API key has 4 KiB.
+		FormBytes: 16 << 10,
+		// Several screens, and 6 KiB compressed.
+		PageRuns: 50,
+	}
+}

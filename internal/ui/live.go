@@ -1,0 +1,130 @@
+package ui
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+)
+
+func isStream(r *request) bool { return strings.HasPrefix(r.Header.Get("Accept"), "text/event-stream") }
+
+// stream sends a page as server-sent events, again whenever it has changed, until its reader may no longer read it.
+func (u *UI) stream(w http.ResponseWriter, r *request, kind pageKind) error {
+	p, err := kind.build(r)
+	if err != nil {
+		return err
+	}
+	if !p.Live {
+		return notFound()
+	}
+	changed, unsubscribe := u.changes.subscribe(r.namespace())
+	defer unsubscribe()
+	s := u.newStream(w)
+	until := time.After(u.Limits.StreamFor)
+	recheck := time.NewTicker(u.Limits.Recheck)
+	defer recheck.Stop()
+	for {
+		if err := u.sendVersion(s, r, kind); err != nil {
+			return nil // the browser is gone, or may not read it any more
+		}
+		if !u.awaitChange(s, r, changed, recheck.C, until) {
+			return nil
+		}
+	}
+}
+
+// awaitChange is false when the stream is over. After a change it rests, so that many changes are one version.
+func (u *UI) awaitChange(s *eventStream, r *request, changed <-chan struct{}, recheck, until <-chan time.Time) bool {
+	rested := u.Clock.Now().Add(u.Limits.Interval)
+	pending := false
+	for {
+		select {
+		case <-r.Context().Done():
+			return false
+		case <-u.changes.closed:
+			return false
+		case <-until:
+			return false
+		case <-changed:
+			pending = true
+		case <-recheck:
+			if !u.mayStillRead(r) {
+				_ = s.send("gone", nil)
+				return false
+			}
+			if u.Clock.Since(s.last) > u.Limits.Heartbeat && s.comment() != nil {
+				return false
+			}
+		}
+		if pending && !u.Clock.Now().Before(rested) {
+			return true
+		}
+	}
+}
+
+// mayStillRead looks up the reader's rights again.
+func (u *UI) mayStillRead(r *request) bool {
+	if r.signedIn && u.recognize(r, r.identity) != nil {
+		return true // the cluster is away: the next check will tell
+	}
+	return u.authorize(r) == nil
+}
+
+// sendVersion sends the page, if it is not what the browser has.
+func (u *UI) sendVersion(s *eventStream, r *request, kind pageKind) error {
+	v, err := u.versionOf(r, kind)
+	if err != nil || v.sum == s.sum {
+		return err
+	}
+	s.sum = v.sum
+	return s.write(v.event)
+}
+
+// eventStream writes server-sent events. It keeps nothing of what it has sent but a hash: there may be a thousand.
+type eventStream struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	sum     uint64 // of the version that the browser has
+	last    time.Time
+	ui      *UI
+}
+
+func (u *UI) newStream(w http.ResponseWriter) *eventStream {
+	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+	w.Header().Set("X-Accel-Buffering", "no") // nginx would hold the events back
+	w.WriteHeader(http.StatusOK)
+	return &eventStream{w: w, control: http.NewResponseController(w), ui: u}
+}
+
+// send writes an event with a value as JSON, which has no line breaks.
+func (s *eventStream) send(event string, value any) error {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	return s.write(fmt.Sprintf("event: %s\ndata: %s\n\n", event, data))
+}
+
+// sendWithID sends an event from which the browser goes on if it has to connect again.
+func (s *eventStream) sendWithID(id, event string, value any) error {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	return s.write(fmt.Sprintf("id: %s\nevent: %s\ndata: %s\n\n", id, event, data))
+}
+
+// comment keeps the connection open.
+func (s *eventStream) comment() error { return s.write(": still here\n\n") }
+
+func (s *eventStream) write(text string) error {
+	s.last = s.ui.Clock.Now()
+	_ = s.control.SetWriteDeadline(s.last.Add(s.ui.Limits.WriteTimeout)) // tests have no connection
+	if _, err := io.WriteString(s.w, text); err != nil {
+		return err
+	}
+	return s.control.Flush()
+}

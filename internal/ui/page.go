@@ -1,0 +1,133 @@
+package ui
+
+import (
+	"bytes"
+	"compress/gzip"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/postflight-dev/postflight/internal/ui/view"
+)
+
+// page is what a template shows.
+type page struct {
+	template    string
+	Title       string // of the document
+	Description string // for those who paste its link somewhere
+	Section     string // of the navigation
+	Icon        string // the key of a state; empty for Postflight's own
+	Live        bool   // it changes while it is open
+	Wide        bool
+	Data        any
+}
+
+// pageKind is how a page is made.
+type pageKind struct {
+	build  func(*request) (*page, error)
+	shared bool // it is the same for all readers of a team who have the same rights
+}
+
+// document is a page with what surrounds it.
+type document struct {
+	*page
+	Namespace string
+	Team      string
+	Name      string // of the reader
+	SignedIn  bool
+	Teams     []TeamAccess
+	Act       bool
+	URL       string // of the page, if people's address of this server is known
+	Refresh   string
+}
+
+func (u *UI) document(r *request, p *page) document {
+	d := document{page: p, Namespace: r.namespace(), Name: r.access.Name, SignedIn: r.signedIn, Teams: r.access.Teams, Act: r.act}
+	if r.team != nil {
+		d.Team = r.team.Name
+	}
+	if origin := u.origin(); origin != "" {
+		d.URL = origin + u.base + r.URL.EscapedPath()
+	}
+	return d
+}
+
+// origin is scheme and host of the public URL; empty if that is unknown.
+func (u *UI) origin() string {
+	public, err := url.Parse(u.PublicURL)
+	if err != nil || public.Host == "" {
+		return ""
+	}
+	return public.Scheme + "://" + public.Host
+}
+
+// serve answers with a page: once, or again and again as it changes.
+func (u *UI) serve(kind pageKind) func(http.ResponseWriter, *request) error {
+	return func(w http.ResponseWriter, r *request) error {
+		if isStream(r) {
+			return u.stream(w, r, kind)
+		}
+		p, err := kind.build(r)
+		if err != nil {
+			return err
+		}
+		u.send(w, r, http.StatusOK, p)
+		return nil
+	}
+}
+
+// render executes a template: "layout" for the whole document, "main" for the part that changes.
+func (u *UI) render(out *bytes.Buffer, r *request, p *page, part string) error {
+	return u.templates[p.template].ExecuteTemplate(out, part, u.document(r, p))
+}
+
+// send writes a page. Templates are tested with every kind of data, so an error is a defect.
+func (u *UI) send(w http.ResponseWriter, r *request, status int, p *page) {
+	var out bytes.Buffer
+	if err := u.render(&out, r, p, "layout"); err != nil {
+		u.Log.Error(err, "a page cannot be rendered", "template", p.template)
+		http.Error(w, "This page cannot be shown.", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	writeCompressed(w, r.Request, status, out.Bytes())
+}
+
+var compressors = sync.Pool{New: func() any {
+	w, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is valid
+	return w
+}}
+
+// writeCompressed ignores errors: the browser is gone.
+func writeCompressed(w http.ResponseWriter, r *http.Request, status int, body []byte) {
+	w.Header().Add("Vary", "Accept-Encoding")
+	if !acceptsGzip(r) {
+		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+		w.WriteHeader(status)
+		_, _ = w.Write(body)
+		return
+	}
+	var out bytes.Buffer
+	z := compressors.Get().(*gzip.Writer)
+	z.Reset(&out)
+	_, _ = z.Write(body)
+	_ = z.Close()
+	compressors.Put(z)
+	w.Header().Set("Content-Encoding", "gzip")
+	w.Header().Set("Content-Length", strconv.Itoa(out.Len()))
+	w.WriteHeader(status)
+	_, _ = w.Write(out.Bytes())
+}
+
+func acceptsGzip(r *http.Request) bool {
+	return strings.Contains(r.Header.Get("Accept-Encoding"), "gzip")
+}
+
+// next is the page after this one of a list, as the filter and a cursor.
+func next(f view.Filter, cursor string) string {
+	q := f.Query()
+	q.Set("after", cursor)
+	return "?" + q.Encode()
+}

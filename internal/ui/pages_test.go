@@ -1,0 +1,341 @@
+package ui_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/ui"
+)
+
+func notFound(name string) error {
+	return apierrors.NewNotFound(schema.GroupResource{Group: "postflight.dev", Resource: "suites"}, name)
+}
+
+// eventReader reads server-sent events.
+type eventReader struct {
+	body io.ReadCloser
+	in   *bufio.Reader
+}
+
+func openStream(t testing.TB, h *harness, b *browser, path string) *eventReader {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, h.url+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Accept", "text/event-stream")
+	req.AddCookie(b.cookie)
+	resp, err := b.client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { resp.Body.Close() })
+	if resp.StatusCode != http.StatusOK || resp.Header.Get("Content-Type") != "text/event-stream; charset=utf-8" {
+		t.Fatalf("%s is no stream: %d", path, resp.StatusCode)
+	}
+	return &eventReader{resp.Body, bufio.NewReader(resp.Body)}
+}
+
+// next is the name of the next event.
+func (r *eventReader) next() (string, error) {
+	name, _, err := r.read()
+	return name, err
+}
+
+func (r *eventReader) read() (name, data string, err error) {
+	for {
+		line, err := r.in.ReadString('\n')
+		if err != nil {
+			return "", "", err
+		}
+		if value, ok := strings.CutPrefix(line, "event: "); ok {
+			name = strings.TrimSpace(value)
+		}
+		if value, ok := strings.CutPrefix(line, "data: "); ok {
+			return name, value, nil
+		}
+	}
+}
+
+func TestPagesAnswer(t *testing.T) {
+	h := newHarness(t, samples())
+	h.logs.write(sampleLog())
+	h.artifacts.files = sampleFiles()
+	b := h.browser(t, actKey)
+	for name, path := range pages {
+		got := b.get(path)
+		want := http.StatusOK
+		if name == "not-found" {
+			want = http.StatusNotFound
+		}
+		if got.code != want || !strings.HasSuffix(strings.TrimSpace(got.body), "</html>") {
+			t.Errorf("%s: %d, %d bytes", path, got.code, len(got.body))
+		}
+		if strings.Contains(got.body, "ZgotmplZ") || strings.Contains(got.body, "&lt;no value") {
+			t.Errorf("%s has a hole", path)
+		}
+		for _, header := range []string{"Content-Security-Policy", "X-Content-Type-Options", "X-Frame-Options", "Referrer-Policy"} {
+			if got.header.Get(header) == "" {
+				t.Errorf("%s lacks %s", path, header)
+			}
+		}
+	}
+}
+
+// TestStrictPolicy: pages load their own files only, and have nothing inline, so the policy needs no exception.
+func TestStrictPolicy(t *testing.T) {
+	h := newHarness(t, samples())
+	b := h.browser(t, actKey)
+	inline := regexp.MustCompile(`<script[^>]*>[^<]|<style|\sstyle=|\son[a-z]+=|(?:src|href)="(?:https?:)?//[^"]*\.(?:js|css)`)
+	for _, path := range pages {
+		got := b.get(path)
+		if found := inline.FindString(got.body); found != "" {
+			t.Errorf("%s has %q", path, found)
+		}
+		policy := got.header.Get("Content-Security-Policy")
+		if strings.Contains(policy, "unsafe") || strings.Contains(policy, "*") || !strings.Contains(policy, "default-src 'none'") {
+			t.Errorf("%s has the policy %q", path, policy)
+		}
+	}
+}
+
+// TestBasePath: with or without the prefix, a page answers, and all its links have it.
+func TestBasePath(t *testing.T) {
+	h := newHarness(t, samples(), func(c *ui.Config) { c.PublicURL = "http://localhost/tools/ci" })
+	b := h.browser(t, actKey)
+	links := regexp.MustCompile(`(?:href|src|action)="(/[^"]*)"`)
+	for _, path := range pages {
+		with, without := b.get("/tools/ci"+path), b.get(path)
+		if with.code != without.code {
+			t.Errorf("%s: %d with the base path, %d without", path, with.code, without.code)
+		}
+		for _, link := range links.FindAllStringSubmatch(with.body, -1) {
+			if !strings.HasPrefix(link[1], "/tools/ci/") {
+				t.Errorf("%s has the link %s", path, link[1])
+			}
+		}
+	}
+	if got := b.get("/tools/ci/runs"); got.header.Get("Location") != "/tools/ci/runs/shop" {
+		t.Errorf("/runs leads to %q", got.header.Get("Location"))
+	}
+}
+
+func TestAssets(t *testing.T) {
+	h := newHarness(t, samples())
+	b := h.browser(t, "")
+	page := b.get("/")
+	assets := regexp.MustCompile(`"(/assets/[^"]+)"`).FindAllStringSubmatch(page.body, -1)
+	if len(assets) < 5 {
+		t.Fatalf("only %d assets", len(assets))
+	}
+	total := 0
+	for _, asset := range append(assets, []string{"", "/assets/" + regexp.MustCompile(`/assets/(.*/state-failed.svg)`).FindStringSubmatch(h.browser(t, readKey).get(failedRun).body)[1]}) {
+		got := b.do(http.MethodGet, asset[1], "", http.Header{"Accept-Encoding": {"gzip"}})
+		if got.code != http.StatusOK || got.header.Get("Content-Encoding") != "gzip" || !strings.Contains(got.header.Get("Cache-Control"), "immutable") {
+			t.Errorf("%s: %d, %v", asset[1], got.code, got.header)
+		}
+		total += len(got.body)
+	}
+	old := b.get("/assets/000000000000/postflight.css")
+	if old.code != http.StatusOK || strings.Contains(old.header.Get("Cache-Control"), "immutable") {
+		t.Errorf("a file of another version: %d, %s", old.code, old.header.Get("Cache-Control"))
+	}
+	list := h.browser(t, readKey).do(http.MethodGet, "/runs/shop", "", http.Header{"Accept-Encoding": {"gzip"}})
+	t.Logf("the first page is %d bytes, and loads %d more", len(list.body), total)
+	if len(list.body)+total > 100<<10 {
+		t.Errorf("the first page takes %d bytes", len(list.body)+total)
+	}
+}
+
+func TestPaging(t *testing.T) {
+	h := newHarness(t, samples(), func(c *ui.Config) { c.Limits.PageRuns = 7 })
+	b := h.browser(t, readKey)
+	row, older := regexp.MustCompile(`id="run-([^"]+)"`), regexp.MustCompile(`rel="next" href="([^"]+)"`)
+	seen := map[string]int{}
+	path := "/runs/shop?trigger=checkout"
+	for pages := 1; ; pages++ {
+		got := b.get(path)
+		for _, m := range row.FindAllStringSubmatch(got.body, -1) {
+			seen[m[1]]++
+		}
+		next := older.FindStringSubmatch(got.body)
+		if next == nil {
+			if pages != 6 {
+				t.Errorf("%d pages", pages)
+			}
+			break
+		}
+		path = "/runs/shop" + strings.ReplaceAll(next[1], "&amp;", "&")
+	}
+	if len(seen) != 41 {
+		t.Errorf("%d runs were seen, want 41", len(seen))
+	}
+	for id, n := range seen {
+		if n > 1 {
+			t.Errorf("%s was listed %d times", id, n)
+		}
+	}
+}
+
+// TestLive: whoever watches a run sees it end, and a page that did not change is not sent again.
+func TestLive(t *testing.T) {
+	h := newHarness(t, samples(), func(c *ui.Config) { c.Limits.Interval, c.Limits.Recheck = 10*time.Millisecond, 20*time.Millisecond })
+	b := h.browser(t, readKey)
+	stream := openStream(t, h, b, failedRun)
+	events := make(chan string, 10)
+	go func() {
+		defer close(events)
+		for {
+			_, data, err := stream.read()
+			if err != nil {
+				return
+			}
+			events <- data
+		}
+	}()
+	if first := <-events; !strings.Contains(first, "Failed: smoke on production") {
+		t.Fatalf("the first version is %s", first)
+	}
+	h.set(t, run{id: "unrelated", trigger: "other", environment: "staging", condition: v1alpha1.Queued("")}.suite())
+	select {
+	case data := <-events:
+		t.Errorf("an unrelated run changed the page: %s", data)
+	case <-time.After(100 * time.Millisecond):
+	}
+	h.set(t, run{id: "smoke-4cplqekpnk1gtdjr", trigger: "smoke", environment: "production", ago: time.Hour, condition: v1alpha1.Passed("All is well.")}.suite())
+	select {
+	case data := <-events:
+		if !strings.Contains(data, "Passed: smoke on production") || !strings.Contains(data, "All is well.") {
+			t.Errorf("the new version is %s", data)
+		}
+	case <-time.After(5 * time.Second):
+		t.Error("the page did not change")
+	}
+	h.Drain()
+	if _, open := <-events; open {
+		t.Error("the live page goes on while the server stops")
+	}
+}
+
+func TestLimits(t *testing.T) {
+	h := newHarness(t, samples(), func(c *ui.Config) { c.Limits.Streaming = 9 })
+	b := h.browser(t, readKey)
+	for range 8 {
+		openStream(t, h, b, "/runs/shop")
+	}
+	got := b.do(http.MethodGet, "/runs/shop", "", http.Header{"Accept": {"text/event-stream"}})
+	if got.code != http.StatusServiceUnavailable || got.header.Get("Retry-After") == "" {
+		t.Errorf("a ninth live page of 9 for a team: %d", got.code)
+	}
+	if got := b.get("/runs/shop"); got.code != http.StatusOK {
+		t.Errorf("a page beside them: %d", got.code)
+	}
+}
+
+func TestExplainForm(t *testing.T) {
+	b := newHarness(t, samples()).browser(t, readKey)
+	cases := map[string]struct{ query, want string }{
+		"Matches":   {"/triggers/shop/checkout?explain=1&branch=main", "It would run."},
+		"Does not":  {"/triggers/shop/checkout?explain=1&branch=other", "It would not run."},
+		"Variables": {"/triggers/shop/load?explain=1&branch=release/4&variables=region%3Deu", "It would run."},
+		"Wrong":     {"/triggers/shop/checkout?explain=1&url=nonsense", "deployment_url"},
+	}
+	for name, tc := range cases {
+		if got := b.get(tc.query); got.code != http.StatusOK || !strings.Contains(got.body, tc.want) {
+			t.Errorf("%s: %d, without %q", name, got.code, tc.want)
+		}
+	}
+}
+
+func TestArtifacts(t *testing.T) {
+	h := newHarness(t, samples())
+	h.artifacts.files = sampleFiles()
+	b := h.browser(t, readKey)
+	links := regexp.MustCompile(`href="(/files/[^"]+)"`).FindAllStringSubmatch(b.get(failedRun+"/artifacts").body, -1)
+	byName := map[string]string{}
+	for _, l := range links {
+		byName[l[1][strings.LastIndex(l[1], "/")+1:]] = l[1]
+	}
+	stranger := h.browser(t, "") // a sandboxed page sends no cookie
+	cases := map[string]struct{ contentType, disposition string }{
+		"index.html":                 {"text/html; charset=utf-8", ""},
+		"pays-with-a-saved-card.png": {"image/png", ""},
+		"trace.zip":                  {"application/octet-stream", "attachment; filename=trace.zip"},
+		"results.xml":                {"text/plain; charset=utf-8", ""},
+	}
+	for name, want := range cases {
+		got := stranger.get(byName[name])
+		if got.code != http.StatusOK || got.header.Get("Content-Type") != want.contentType || got.header.Get("Content-Disposition") != want.disposition {
+			t.Errorf("%s: %d, %v", name, got.code, got.header)
+		}
+		policy := got.header.Get("Content-Security-Policy")
+		if !strings.HasPrefix(policy, "sandbox allow-scripts ") || strings.Contains(policy, "allow-same-origin") || strings.Contains(policy, "allow-top-navigation") {
+			t.Errorf("%s may do %q", name, policy)
+		}
+	}
+	forged := strings.Replace(byName["index.html"], "/files/", "/files/A", 1)
+	for _, path := range []string{forged, strings.Replace(byName["index.html"], "index.html", "none.html", 1)} {
+		if got := stranger.get(path); got.code != http.StatusNotFound {
+			t.Errorf("%s: %d", path, got.code)
+		}
+	}
+	h.auth.revoke(readKey)
+	if got := stranger.get(byName["index.html"]); got.code != http.StatusNotFound {
+		t.Errorf("a file after the key was revoked: %d", got.code)
+	}
+}
+
+// TestLargeLog: 16 MiB are open in under a second, from the end, and any part and any word of them is found.
+func TestLargeLog(t *testing.T) {
+	h := newHarness(t, samples())
+	var log strings.Builder
+	lines := 0
+	for log.Len() < 16<<20 {
+		lines++
+		fmt.Fprintf(&log, "\x1b[32m2026-11-21T09:30:05Z\x1b[0m line %d of a log that is rather long, as they are\n", lines)
+	}
+	h.logs.write(log.String())
+	b := h.browser(t, readKey)
+	cases := map[string]struct{ query, want string }{
+		"end":    {"", fmt.Sprintf(`id="L%d"`, lines)},
+		"middle": {"?from=100000", `id="L100000"`},
+		"search": {"?q=LINE+123456+of", `#L123456`},
+	}
+	for name, tc := range cases {
+		began := time.Now()
+		got := b.get(failedRun + "/log" + tc.query)
+		if took := time.Since(began); got.code != http.StatusOK || !strings.Contains(got.body, tc.want) || took > time.Second {
+			t.Errorf("%s: %d after %s", name, got.code, took)
+		} else {
+			t.Logf("the %s of %d lines took %s", name, lines, took)
+		}
+	}
+	if got := b.get(failedRun + "/log/text"); got.body != log.String() || !strings.HasPrefix(got.header.Get("Content-Disposition"), "attachment") {
+		t.Errorf("the download has %d bytes", len(got.body))
+	}
+}
+
+func TestFollow(t *testing.T) {
+	h := newHarness(t, samples())
+	h.logs.write("first\nsecond\n")
+	b := h.browser(t, readKey)
+	stream := openStream(t, h, b, failedRun+"/log/live?after=1")
+	for _, want := range []string{`id=\"L2\"`, `id=\"L3\"`} {
+		_, data, err := stream.read()
+		data = strings.NewReplacer(`\u003c`, "<", `\u003e`, ">").Replace(data)
+		if err != nil || !strings.Contains(data, want) || strings.Contains(data, "first") {
+			t.Errorf("got %q, %v; want %s", data, err, want)
+		}
+		h.logs.write("third\n")
+	}
+}

@@ -1,0 +1,55 @@
+package ui
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/go-logr/logr"
+)
+
+// problem is an error with a page of its own.
+type problem struct {
+	Status      int
+	Title, Text string
+	cause       error // for the log of the operator, never for the reader
+}
+
+func (p *problem) Error() string {
+	if p.cause != nil {
+		return p.Title + ": " + p.cause.Error()
+	}
+	return p.Title
+}
+
+func (p *problem) Unwrap() error { return p.cause }
+
+// notFound is the answer to everything that does not exist, or that belongs to another team.
+func notFound() error {
+	return &problem{Status: http.StatusNotFound, Title: "There is nothing here",
+		Text: "The page does not exist, its run was deleted, or it belongs to a team that you cannot see."}
+}
+
+func badRequest(text string) error {
+	return &problem{Status: http.StatusBadRequest, Title: "That did not work", Text: text}
+}
+
+func overloaded() error {
+	return &problem{Status: http.StatusServiceUnavailable, Title: "Too many people at once",
+		Text: "The server is sending as many pages as it can. Try again in a few seconds."}
+}
+
+// fail answers with the error's page.
+func (u *UI) fail(w http.ResponseWriter, r *request, err error) {
+	var p *problem
+	if !errors.As(err, &p) {
+		p = &problem{Status: http.StatusInternalServerError, Title: "Something went wrong here",
+			Text: "Try again. If it happens again, tell the operator of this service the time and the address of this page.", cause: err}
+	}
+	if p.cause != nil && p.Status != http.StatusNotFound {
+		logr.FromContextOrDiscard(r.Context()).Error(p.cause, "a page failed", "path", r.URL.Path, "status", p.Status)
+	}
+	if p.Status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", "5")
+	}
+	u.send(w, r, p.Status, &page{template: "problem", Title: p.Title, Data: p})
+}

@@ -1,0 +1,56 @@
+package ui_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestScreenshots takes a picture of every page, into the folder that POSTFLIGHT_SCREENSHOTS names, for people to look
+// at and for docs.
+func TestScreenshots(t *testing.T) {
+	folder := os.Getenv("POSTFLIGHT_SCREENSHOTS")
+	if folder == "" {
+		t.Skip("POSTFLIGHT_SCREENSHOTS names no folder")
+	}
+	h := newHarness(t, samples())
+	h.logs.write(sampleLog())
+	h.artifacts.files = sampleFiles()
+	for name, s := range map[string]screen{"light": desktop, "dark": night, "phone": phone, "phone-dark": phoneBy} {
+		b := h.open(t, s, actKey)
+		for page, path := range pages {
+			b.visit(path)
+			b.picture(filepath.Join(folder, page+"-"+name+".png"), page != "runs")
+		}
+	}
+	newcomer := newHarness(t, emptyTeams())
+	b := newcomer.open(t, desktop, actKey)
+	for page, path := range map[string]string{"empty-runs": "/runs/shop", "empty-environments": "/environments/shop", "empty-board": "/board/shop"} {
+		b.visit(path)
+		b.picture(filepath.Join(folder, page+".png"), true)
+	}
+}
+
+// pages are all kinds of pages, of the samples.
+var pages = map[string]string{
+	"home":         "/",
+	"reference":    "/docs",
+	"sign-in":      "/sign-in",
+	"runs":         "/runs/shop",
+	"runs-look":    "/runs/shop?state=look",
+	"runs-none":    "/runs/shop?q=nothing+like+this",
+	"run":          "/runs/shop/smoke-4cplqekpnk1gtdjr",
+	"run-running":  "/runs/shop/checkout-3f9c2k7q5x0a",
+	"run-passed":   "/runs/shop/smoke-1sta",
+	"run-error":    "/runs/shop/mobile-3err",
+	"log":          "/runs/shop/smoke-4cplqekpnk1gtdjr/log",
+	"log-search":   "/runs/shop/smoke-4cplqekpnk1gtdjr/log?q=saved",
+	"artifacts":    "/runs/shop/smoke-4cplqekpnk1gtdjr/artifacts",
+	"variables":    "/runs/shop/smoke-4cplqekpnk1gtdjr/variables",
+	"attempts":     "/runs/shop/smoke-4cplqekpnk1gtdjr/attempts",
+	"triggers":     "/triggers/shop",
+	"trigger":      "/triggers/shop/checkout?explain=1&branch=main#explain",
+	"environments": "/environments/shop",
+	"board":        "/board/shop",
+	"not-found":    "/runs/shop/no-such-run",
+}

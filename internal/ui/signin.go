@@ -1,0 +1,131 @@
+package ui
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+)
+
+const (
+	attemptCookie  = "postflight_sign_in"
+	attemptPurpose = "sign-in"
+
+	// attemptFor is how long somebody may take on the provider's page.
+	attemptFor = 10 * time.Minute
+)
+
+// attempt is what a browser remembers while its person signs in elsewhere.
+type attempt struct {
+	Memo json.RawMessage `json:"m"`
+	Next string          `json:"n"`
+}
+
+// signInData is the page for signing in.
+type signInData struct {
+	Next     string
+	Problem  string
+	Provider string // what its button says; empty without one
+}
+
+func (u *UI) signInPage(r *request) (*page, error) {
+	return &page{template: "signin", Title: "Sign in", Data: u.signInData(r.URL.Query().Get("next"), "")}, nil
+}
+
+func (u *UI) signInData(next, problem string) signInData {
+	d := signInData{Next: next, Problem: problem}
+	if u.Provider != nil {
+		d.Provider = u.Provider.Name()
+	}
+	return d
+}
+
+func (u *UI) signIn(w http.ResponseWriter, r *request) error {
+	if err := u.parseForm(w, r); err != nil {
+		return err
+	}
+	next := r.PostForm.Get("next")
+	id, err := u.Authenticator.SignIn(r.Context(), r.PostForm.Get("key"))
+	switch status := statusOf(err); {
+	case status == http.StatusUnauthorized:
+		u.send(w, r, http.StatusUnauthorized, &page{template: "signin", Title: "Sign in",
+			Data: u.signInData(next, "This key is not accepted. It may be mistyped, expired or revoked.")})
+		return nil
+	case err != nil:
+		return authProblem(status, err)
+	}
+	if err := u.startSession(r.Context(), w, id); err != nil {
+		return err
+	}
+	u.redirect(w, r, localPath(next))
+	return nil
+}
+
+func (u *UI) signOut(w http.ResponseWriter, r *request) error {
+	u.endSession(w)
+	u.redirect(w, r, "/")
+	return nil
+}
+
+// visitProvider sends somebody to the provider's page.
+func (u *UI) visitProvider(w http.ResponseWriter, r *request) error {
+	if u.Provider == nil {
+		return notFound()
+	}
+	address, memo, err := u.Provider.Begin(r.Context(), u.origin()+u.base+"/sign-in/callback")
+	if err != nil {
+		return providerAway(err)
+	}
+	value, err := u.seal(r.Context(), attemptPurpose, attempt{memo, r.URL.Query().Get("next")})
+	if err != nil {
+		return err
+	}
+	cookie := u.cookie(value)
+	cookie.Name, cookie.MaxAge = attemptCookie, int(attemptFor.Seconds())
+	http.SetCookie(w, cookie)
+	http.Redirect(w, r.Request, address, http.StatusSeeOther)
+	return nil
+}
+
+// returnFromProvider signs somebody in who comes back from it.
+func (u *UI) returnFromProvider(w http.ResponseWriter, r *request) error {
+	cookie, err := r.Cookie(attemptCookie)
+	if u.Provider == nil || err != nil {
+		return &problem{Status: http.StatusBadRequest, Title: "You are not signed in", Text: "You took too long, or your browser blocks cookies. Try again."}
+	}
+	var a attempt
+	if err := u.unseal(r.Context(), attemptPurpose, cookie.Value, &a); err != nil {
+		return ignoreSealOr(err, badRequest("Your browser sent what this server does not know. Try to sign in again."))
+	}
+	id, err := u.Provider.Finish(r.Context(), a.Memo, r.URL.Query())
+	if err != nil {
+		return &problem{Status: http.StatusUnauthorized, Title: "You are not signed in",
+			Text: "Your identity provider did not confirm who you are. Try again.", cause: err}
+	}
+	return u.welcome(r.Context(), w, r, id, a.Next)
+}
+
+// welcome starts a session, if its person may see anything.
+func (u *UI) welcome(ctx context.Context, w http.ResponseWriter, r *request, id Identity, next string) error {
+	if _, err := u.Authenticator.Access(ctx, id); err != nil {
+		return &problem{Status: http.StatusForbidden, Title: "None of your groups may see a team",
+			Text: "Ask the operator of this service to grant a team to one of your groups.", cause: err}
+	}
+	if err := u.startSession(ctx, w, id); err != nil {
+		return err
+	}
+	u.redirect(w, r, localPath(next))
+	return nil
+}
+
+func ignoreSealOr(err, otherwise error) error {
+	if errors.Is(err, errSeal) {
+		return otherwise
+	}
+	return err
+}
+
+func providerAway(err error) error {
+	return &problem{Status: http.StatusServiceUnavailable, Title: "Your identity provider cannot be reached", Text: "Try again in a minute.", cause: err}
+}

@@ -1,0 +1,80 @@
+// <live-page> keeps the page up to date: the server sends it again, as an event, whenever it has changed. It is
+// connected only while it can be seen, because browsers allow few connections to a server.
+customElements.define('live-page', class extends HTMLElement {
+  connectedCallback() {
+    this.toggle = () => (document.hidden ? this.disconnect() : this.connect());
+    document.addEventListener('visibilitychange', this.toggle);
+    this.toggle();
+  }
+
+  disconnectedCallback() {
+    document.removeEventListener('visibilitychange', this.toggle);
+    this.disconnect();
+  }
+
+  connect() {
+    if (this.source) return;
+    this.source = new EventSource(location.pathname + location.search);
+    this.source.addEventListener('open', () => this.show(true));
+    this.source.addEventListener('error', () => this.show(false));
+    this.source.addEventListener('page', (event) => this.update(JSON.parse(event.data)));
+    this.source.addEventListener('gone', () => location.reload());
+  }
+
+  disconnect() {
+    this.source?.close();
+    this.source = null;
+  }
+
+  show(live) {
+    this.live = live;
+    const sign = this.querySelector('[data-live]');
+    if (!sign) return;
+    sign.hidden = false;
+    sign.textContent = live ? 'Live' : 'Connecting';
+    sign.classList.toggle('lost', !live);
+  }
+
+  update({ title, icon, html }) {
+    const fresh = new DOMParser().parseFromString(`<main>${html}</main>`, 'text/html').querySelector('main');
+    morphChildren(this.querySelector('main'), fresh);
+    document.title = document.title.includes(' · ') ? `${title} · Postflight` : title;
+    document.querySelector('link[rel=icon]').href = icon;
+    this.show(true);
+    this.dispatchEvent(new CustomEvent('updated', { bubbles: true }));
+  }
+});
+
+// morph makes one element like another, and leaves alone what is the same, so that focus, selection and open menus
+// stay. data-keep marks what belongs to the reader, such as a form.
+function morph(old, fresh) {
+  if (old.isEqualNode(fresh) || old.hasAttribute('data-keep')) return;
+  for (const { name } of [...old.attributes]) if (!fresh.hasAttribute(name)) old.removeAttribute(name);
+  for (const { name, value } of [...fresh.attributes]) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+  morphChildren(old, fresh);
+}
+
+function morphChildren(old, fresh) {
+  const known = new Map([...old.children].filter((child) => child.id).map((child) => [child.id, child]));
+  let at = old.firstChild;
+  for (const child of [...fresh.childNodes]) {
+    const same = child.id ? known.get(child.id) : like(at, child) ? at : null;
+    if (!same) {
+      old.insertBefore(child, at);
+      continue;
+    }
+    if (same === at) at = at.nextSibling;
+    else old.insertBefore(same, at);
+    if (same.nodeType === Node.ELEMENT_NODE) morph(same, child);
+    else if (same.nodeValue !== child.nodeValue) same.nodeValue = child.nodeValue;
+  }
+  while (at) {
+    const rest = at.nextSibling;
+    at.remove();
+    at = rest;
+  }
+}
+
+function like(a, b) {
+  return a && a.nodeType === b.nodeType && a.nodeName === b.nodeName && !a.id;
+}

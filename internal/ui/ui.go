@@ -1,0 +1,120 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"html/template"
+	"iter"
+	"net/http"
+
+	"github.com/go-logr/logr"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/fairness"
+	"github.com/postflight-dev/postflight/internal/match"
+	"github.com/postflight-dev/postflight/internal/notification"
+	"github.com/postflight-dev/postflight/internal/ui/view"
+)
+
+// Config is what the pages need. Only Actions can write.
+type Config struct {
+	// Cache reads Teams, Triggers, Environments and Jobs; it has the indexes of index.Setup.
+	Cache client.Reader
+
+	// Live reads single Suites from the API server, with the variables that the cache drops.
+	Live client.Reader
+
+	// Authenticator knows who may see what.
+	Authenticator Authenticator
+
+	// Provider is another way to sign in than an API key; nil without one. It needs a PublicURL.
+	Provider Provider
+
+	// SealingKey returns the secret with which cookies are sealed, the same in every replica.
+	SealingKey func(context.Context) ([]byte, error)
+
+	// Explain says for each Trigger of the team why it matches a notification or not. It sends nothing.
+	Explain func(context.Context, *v1alpha1.Team, *notification.Notification) (iter.Seq[match.Explanation], error)
+
+	// Actions cancel and repeat runs.
+	Actions Actions
+
+	// OpenAPI describes the HTTP API.
+	OpenAPI []byte
+
+	// Logs, Artifacts and Archive are nil where they are not available.
+	Logs      Logs
+	Artifacts Artifacts
+	Archive   Archive
+
+	// Authenticated is called with the context and the team of each request of somebody who may read the team.
+	Authenticated func(ctx context.Context, team string)
+
+	// PublicURL is where people reach the pages; empty if that is unknown. Its path is the base path of all links.
+	PublicURL string
+
+	// Hosts are further names under which people reach the pages, without ports. If they and PublicURL are empty,
+	// every name is accepted.
+	Hosts []string
+
+	Limits Limits
+	Log    logr.Logger
+	Clock  clock.PassiveClock
+}
+
+// UI serves the pages.
+type UI struct {
+	Config
+	base      string // path, without a slash at its end
+	hosts     map[string]bool
+	secure    bool // people reach the pages over https
+	runs      *runIndex
+	changes   *broadcaster
+	versions  *versions
+	assets    *assets
+	templates map[string]*template.Template
+	reference *view.Reference
+	mux       http.Handler
+	rendering *fairness.TeamLimiter
+	streaming *fairness.TeamLimiter
+}
+
+// New returns the pages. Call SuiteChanged with every Suite before they are served.
+func New(c Config) (*UI, error) {
+	if c.Cache == nil || c.Live == nil || c.Authenticator == nil || c.SealingKey == nil || c.Explain == nil ||
+		c.Actions == nil || c.Authenticated == nil || c.Clock == nil {
+		return nil, errors.New("the pages need readers, an authenticator, a sealing key, an explainer, actions and a clock")
+	}
+	u := &UI{
+		Config: c, runs: newRunIndex(), changes: newBroadcaster(), versions: newVersions(),
+		rendering: fairness.NewTeamLimiter(c.Limits.Rendering), streaming: fairness.NewTeamLimiter(c.Limits.Streaming),
+	}
+	if err := u.setPlace(); err != nil {
+		return nil, err
+	}
+	var err error
+	if u.assets, err = loadAssets(); err != nil {
+		return nil, err
+	}
+	if u.templates, err = parseTemplates(u.functions()); err != nil {
+		return nil, err
+	}
+	if u.reference, err = view.ReferenceOf(c.OpenAPI); err != nil {
+		return nil, err
+	}
+	u.mux = u.newMux()
+	return u, nil
+}
+
+// SuiteChanged keeps the lists of runs, and wakes the pages of the namespace. A new Suite has no before, a deleted one
+// no after. Both belong to the cache.
+func (u *UI) SuiteChanged(before, after *v1alpha1.Suite) {
+	if s := u.runs.observe(before, after); s != nil {
+		u.changes.publish(s.Namespace)
+	}
+}
+
+// Drain ends the live pages, whose browsers connect again: the server is about to stop.
+func (u *UI) Drain() { u.changes.close() }

@@ -1,0 +1,129 @@
+package view
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+// maxFilterText bounds a part of a filter, in bytes: no branch is longer.
+const maxFilterText = 1024
+
+// LookState is the value of the state filter for runs that ended badly, and that no later run of the same Trigger,
+// Environment and branch followed.
+const LookState = "look"
+
+// Filter selects runs. It is the query of a list's URL.
+type Filter struct {
+	State       string // a reason, LookState or empty
+	Environment string
+	Trigger     string
+	Branch      string
+	SHA         string // or its beginning
+	Text        string // in the id, Trigger, Environment, branch, commit, pull request or message
+}
+
+// ParseFilter reads the query of a URL. It ignores what it does not know.
+func ParseFilter(q url.Values) Filter {
+	get := func(name string) string {
+		value := strings.TrimSpace(q.Get(name))
+		return strings.ToValidUTF8(value[:min(len(value), maxFilterText)], "")
+	}
+	f := Filter{
+		State: get("state"), Environment: get("environment"), Trigger: get("trigger"),
+		Branch: get("branch"), SHA: strings.ToLower(get("sha")), Text: get("q"),
+	}
+	if f.State != LookState && !slices.Contains(v1alpha1.States(), f.State) {
+		f.State = ""
+	}
+	return f
+}
+
+// Query is the filter as a URL has it, without parts that select everything.
+func (f Filter) Query() url.Values {
+	q := url.Values{}
+	for name, value := range map[string]string{
+		"state": f.State, "environment": f.Environment, "trigger": f.Trigger, "branch": f.Branch, "sha": f.SHA, "q": f.Text,
+	} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	return q
+}
+
+// Empty reports whether the filter selects all runs.
+func (f Filter) Empty() bool { return f == Filter{} }
+
+// Only is the filter with another state.
+func (f Filter) Only(state string) Filter {
+	f.State = state
+	return f
+}
+
+// Selector returns a function to call with runs from the newest to the oldest, which reports whether each is selected.
+func (f Filter) Selector() func(*v1alpha1.Suite) bool {
+	text := strings.ToLower(f.Text)
+	latest := latestOnly()
+	return func(s *v1alpha1.Suite) bool {
+		isLatest := f.State != LookState || latest(s)
+		return isLatest && f.hasState(s) &&
+			(f.Environment == "" || f.Environment == s.Spec.Environment) &&
+			(f.Trigger == "" || f.Trigger == s.Spec.Trigger.Name) &&
+			(f.Branch == "" || f.Branch == s.Spec.Deployment.Branch) &&
+			strings.HasPrefix(strings.ToLower(s.Spec.Deployment.SHA), f.SHA) &&
+			(text == "" || contains(s, text))
+	}
+}
+
+func (f Filter) hasState(s *v1alpha1.Suite) bool {
+	switch f.State {
+	case "":
+		return true
+	case LookState:
+		return StateOf(s).Bad
+	default:
+		return StateOf(s).Reason == f.State
+	}
+}
+
+// latestOnly returns a function that reports whether it sees a Trigger, Environment and branch for the first time.
+// Runs that have no result do not count: they say nothing about the run before them.
+func latestOnly() func(*v1alpha1.Suite) bool {
+	type line struct{ trigger, environment, branch string }
+	seen := map[line]bool{}
+	return func(s *v1alpha1.Suite) bool {
+		state := StateOf(s)
+		if state.Reason == v1alpha1.ReasonCanceled || state.Reason == v1alpha1.ReasonSuperseded {
+			return false
+		}
+		l := line{s.Spec.Trigger.Name, s.Spec.Environment, s.Spec.Deployment.Branch}
+		first := !seen[l]
+		seen[l] = true
+		return first
+	}
+}
+
+func contains(s *v1alpha1.Suite, lower string) bool {
+	d := &s.Spec.Deployment
+	for _, field := range []string{s.Name, s.Spec.Trigger.Name, s.Spec.Environment, d.Branch, d.SHA, d.URL, message(s)} {
+		if strings.Contains(strings.ToLower(field), lower) {
+			return true
+		}
+	}
+	pr := PullRequest(*d)
+	return pr != nil && pr.Text == lower
+}
+
+// CountLook is how many of the runs LookState selects; they come newest first.
+func CountLook(runs []*v1alpha1.Suite) (n int) {
+	selected := Filter{State: LookState}.Selector()
+	for _, s := range runs {
+		if selected(s) {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,140 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+const (
+	// historyRuns is how many runs a history looks at.
+	historyRuns = 50
+
+	// failingTests is how many of the tests that fail most often a history names.
+	failingTests = 5
+
+	// barWidth, barGap and barHeight are those of the bars of a history, in its own units.
+	barWidth, barGap, barHeight = 6.0, 2.0, 24.0
+)
+
+// History sums up the last runs of a Trigger.
+type History struct {
+	Bars     []Bar // oldest first
+	Width    float64
+	Runs     int    // that have a result
+	PassRate string // 96%; empty without a result
+	Median   string // duration; empty without a result
+	Typical  time.Duration
+	Failing  []FailingTest
+	Flaky    int // runs in which a test passed only on repetition
+}
+
+// Bar is a run in a history: its height is its duration. Runs that passed go up, others down.
+type Bar struct {
+	ID, Namespace string
+	Title         string // for the pointer
+	Key           string
+	X, Y, Height  float64
+}
+
+// FailingTest is a test that failed in several runs.
+type FailingTest struct {
+	Name      string
+	Runs      int
+	Sometimes bool // it passed in between
+}
+
+// HistoryOf is the history of runs of one Trigger, which come newest first.
+func HistoryOf(runs []*v1alpha1.Suite, now time.Time) History {
+	runs = runs[:min(len(runs), historyRuns)]
+	h := History{Width: float64(len(runs)) * (barWidth + barGap)}
+	var took []time.Duration
+	passed := 0
+	for _, s := range runs {
+		state := StateOf(s)
+		if !state.Bad && state.Reason != v1alpha1.ReasonPassed {
+			continue
+		}
+		h.Runs++
+		if state.Reason == v1alpha1.ReasonPassed {
+			passed++
+		}
+		if state.Reason != v1alpha1.ReasonError && s.Status.StartTime != nil {
+			took = append(took, Took(s, now))
+		}
+		if r := s.Status.Results; r != nil && r.Flaky > 0 {
+			h.Flaky++
+		}
+	}
+	if h.Runs > 0 {
+		h.PassRate = fmt.Sprintf("%d%%", 100*passed/h.Runs)
+	}
+	if len(took) > 0 {
+		slices.Sort(took)
+		h.Typical = took[len(took)/2]
+		h.Median = Duration(h.Typical)
+	}
+	h.Failing = failing(runs)
+	h.Bars = bars(runs, now)
+	return h
+}
+
+func bars(runs []*v1alpha1.Suite, now time.Time) []Bar {
+	longest := time.Second
+	for _, s := range runs {
+		longest = max(longest, Took(s, now))
+	}
+	all := make([]Bar, 0, len(runs))
+	for i, s := range slices.Backward(runs) {
+		state, took := StateOf(s), Took(s, now)
+		bar := Bar{ID: s.Name, Namespace: s.Namespace, Key: state.Key, X: float64(len(runs)-1-i) * (barWidth + barGap)}
+		bar.Height = 3 + (barHeight-3)*float64(took)/float64(longest)
+		if bar.Y = barHeight; !state.Bad {
+			bar.Y -= bar.Height
+		}
+		bar.Title = fmt.Sprintf("%s, %s", state.Label, Ago(s.Received().Time, now))
+		if took > 0 {
+			bar.Title = fmt.Sprintf("%s in %s, %s", state.Label, Duration(took), Ago(s.Received().Time, now))
+		}
+		all = append(all, bar)
+	}
+	return all
+}
+
+// failing are the tests that failed in more than one run, most frequent first. A test that passed between two
+// failures fails only sometimes.
+func failing(runs []*v1alpha1.Suite) []FailingTest {
+	type record struct {
+		FailingTest
+		last int // index of the run in which it failed last
+	}
+	byName := map[string]*record{}
+	index := 0 // among runs with results
+	for _, s := range runs {
+		if s.Status.Results == nil {
+			continue
+		}
+		index++
+		for _, f := range s.Status.Results.Failures {
+			r := byName[f.Name]
+			if r == nil {
+				r = &record{FailingTest: FailingTest{Name: f.Name}, last: index}
+				byName[f.Name] = r
+			}
+			r.Sometimes = r.Sometimes || index-r.last > 1
+			r.Runs++
+			r.last = index
+		}
+	}
+	var all []FailingTest
+	for _, r := range byName {
+		if r.Runs > 1 {
+			all = append(all, r.FailingTest)
+		}
+	}
+	slices.SortFunc(all, func(a, b FailingTest) int { return cmp.Or(cmp.Compare(b.Runs, a.Runs), cmp.Compare(a.Name, b.Name)) })
+	return all[:min(len(all), failingTests)]
+}

@@ -1,0 +1,104 @@
+package view
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+// Link is text that may lead somewhere. Without a URL it is only text.
+type Link struct {
+	Text string
+	URL  string // absolute http or https, or empty
+}
+
+// safeURL is the URL if it is one that a page may link to, and empty otherwise.
+func safeURL(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil || u.Host == "" || u.User != nil || (u.Scheme != "http" && u.Scheme != "https") {
+		return ""
+	}
+	return u.String()
+}
+
+// DeployedAt links to a deployment; the text is what identifies it to people.
+func DeployedAt(raw string) *Link {
+	if raw == "" {
+		return nil
+	}
+	link := &Link{Text: raw, URL: safeURL(raw)}
+	if u, err := url.Parse(link.URL); err == nil && link.URL != "" {
+		link.Text = u.Host + strings.TrimSuffix(u.EscapedPath(), "/")
+	}
+	return link
+}
+
+// Commit links to the commit of a deployment: as the notification says, or in its repository.
+func Commit(d v1alpha1.Deployment) *Link {
+	if d.SHA == "" {
+		return nil
+	}
+	link := &Link{Text: ShortSHA(d.SHA), URL: safeURL(d.CommitURL)}
+	if link.URL == "" && commitSHA.MatchString(d.SHA) {
+		if base := repositoryURL(d); base != "" {
+			link.URL = base + separator(d) + "/commit/" + d.SHA
+		}
+	}
+	return link
+}
+
+// PullRequest links to the pull or merge request of a deployment; nil without one.
+func PullRequest(d v1alpha1.Deployment) *Link {
+	if d.PullRequestNumber == 0 {
+		return nil
+	}
+	link, sign, path := &Link{}, "#", "/pull/"
+	if d.HostingService == v1alpha1.GitLab {
+		sign, path = "!", "/merge_requests/"
+	}
+	link.Text = fmt.Sprintf("%s%d", sign, d.PullRequestNumber)
+	if base := repositoryURL(d); base != "" {
+		link.URL = fmt.Sprintf("%s%s%s%d", base, separator(d), path, d.PullRequestNumber)
+	}
+	return link
+}
+
+var (
+	commitSHA  = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+	repository = regexp.MustCompile(`^[\w.-]+(/[\w.-]+)+$`)
+)
+
+// repositoryURL is the page of the repository: what the URL of the commit starts with, so that code hosts of one's
+// own work too, or the public service.
+func repositoryURL(d v1alpha1.Deployment) string {
+	if base, _, found := strings.Cut(safeURL(d.CommitURL), separator(d)+"/commit/"); found {
+		return base
+	}
+	if !repository.MatchString(d.Repository) || strings.Contains(d.Repository, "..") {
+		return ""
+	}
+	if d.HostingService == v1alpha1.GitLab {
+		return "https://gitlab.com/" + d.Repository
+	}
+	return "https://github.com/" + d.Repository
+}
+
+// separator is what GitLab writes between a repository and what belongs to it.
+func separator(d v1alpha1.Deployment) string {
+	if d.HostingService == v1alpha1.GitLab {
+		return "/-"
+	}
+	return ""
+}
+
+// ShortSHA is as much of a commit as people read. Other texts that identify a deployment stay whole.
+func ShortSHA(sha string) string {
+	const short = 8
+	if commitSHA.MatchString(sha) {
+		return sha[:short]
+	}
+	return sha
+}

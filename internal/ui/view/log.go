@@ -1,0 +1,81 @@
+package view
+
+import (
+	"regexp"
+	"strings"
+)
+
+// LogLine is a line of a log with its number, from 1.
+type LogLine struct {
+	Number int
+	Spans  []Span
+	Error  bool // it reads like a failure
+}
+
+// LogBlock is a line, or a group of lines under a title.
+type LogBlock struct {
+	LogLine
+	Group  bool
+	Lines  []LogLine // of the group
+	Open   bool      // the group has not ended, or has an error
+	Errors bool
+}
+
+var (
+	// groupStart and groupEnd are the marks of GitHub and Buildkite, and of GitLab, for groups.
+	groupStart = regexp.MustCompile(`^(?:::group::|##\[group\])(.*)|section_start:\d+:[\w.-]+(?:\[[^\]]*\])?[\r]?(?:\x1b\[0K)?(.*)`)
+	groupEnd   = regexp.MustCompile(`^(?:::endgroup::|##\[endgroup\])|section_end:\d+:`)
+
+	failureLine = regexp.MustCompile(`(?i)^\s*(?:error|fail(?:ed|ure)?|fatal|panic|exception|assertionerror|✗|✘|×)\b|^\s*(?:✗|✘|×|❌) |^##\[error\]|^::error`)
+)
+
+// Blocks are lines of a log, the first of which has this number, in their groups.
+func Blocks(first int, lines [][]byte) []LogBlock {
+	var blocks []LogBlock
+	var group *LogBlock
+	for i, raw := range lines {
+		line := LineOf(first+i, raw)
+		title, starts := groupTitle(raw)
+		switch {
+		case starts:
+			blocks = append(blocks, LogBlock{LogLine: LogLine{Number: line.Number, Spans: Spans([]byte(title))}, Group: true, Open: true})
+			group = &blocks[len(blocks)-1]
+		case groupEnd.Match(raw):
+			if group != nil {
+				group.Open = group.Errors
+			}
+			group = nil
+		case group != nil:
+			group.Lines = append(group.Lines, line)
+			group.Errors = group.Errors || line.Error
+		default:
+			blocks = append(blocks, LogBlock{LogLine: line})
+		}
+	}
+	return blocks
+}
+
+// LineOf is a line without its group.
+func LineOf(number int, raw []byte) LogLine {
+	return LogLine{Number: number, Spans: Spans(raw), Error: failureLine.MatchString(PlainText(raw))}
+}
+
+func groupTitle(raw []byte) (string, bool) {
+	m := groupStart.FindSubmatch(raw)
+	if m == nil {
+		return "", false
+	}
+	return strings.TrimSpace(string(m[1]) + string(m[2])), true
+}
+
+// Mark divides a line of a search's result around what was searched for; ok is false if it is not there.
+func Mark(line []byte, lower string) (before, match, after string, ok bool) {
+	text := PlainText(line)
+	i := strings.Index(strings.ToLower(text), lower)
+	if i < 0 || i+len(lower) > len(text) {
+		return "", "", "", false
+	}
+	const around = 200
+	start, end := max(0, i-around), min(len(text), i+len(lower)+around)
+	return strings.ToValidUTF8(text[start:i], ""), strings.ToValidUTF8(text[i:i+len(lower)], ""), strings.ToValidUTF8(text[i+len(lower):end], ""), true
+}

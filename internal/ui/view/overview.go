@@ -1,0 +1,216 @@
+package view
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+// Trigger is a Trigger with the history of its runs.
+type Trigger struct {
+	Name, Namespace, Environment string
+
+	Paused  bool
+	Problem string // why it cannot match; empty if it can
+	Matches []Condition
+	Timeout string
+	Queued  int32
+	Active  int32
+	Last    *Row
+	History History
+}
+
+// Condition is a condition of a Trigger, in words.
+type Condition struct {
+	Name   string
+	Values []string
+}
+
+// TriggersOf are all Triggers, by name. The runs come newest first.
+func TriggersOf(triggers []*v1alpha1.Trigger, runs []*v1alpha1.Suite, now time.Time) []Trigger {
+	byTrigger := groupBy(runs, func(s *v1alpha1.Suite) string { return s.Spec.Trigger.Name })
+	var all []Trigger
+	for _, t := range triggers {
+		all = append(all, TriggerOf(t, byTrigger[t.Name], now))
+	}
+	slices.SortFunc(all, func(a, b Trigger) int { return cmp.Compare(a.Name, b.Name) })
+	return all
+}
+
+// TriggerOf is a Trigger; runs are its own, newest first.
+func TriggerOf(t *v1alpha1.Trigger, runs []*v1alpha1.Suite, now time.Time) Trigger {
+	v := Trigger{
+		Name: t.Name, Namespace: t.Namespace, Environment: t.Spec.Environment, Paused: t.Spec.Paused,
+		Matches: conditionsOf(t.Spec.Match), Timeout: Duration(t.RunTimeout()),
+		Queued: t.Status.QueuedSuites, Active: t.Status.ActiveSuites, History: HistoryOf(runs, now),
+	}
+	if c := meta.FindStatusCondition(t.Status.Conditions, v1alpha1.ConditionReady); c != nil && c.Status == metav1.ConditionFalse {
+		v.Problem = c.Message
+	}
+	if len(runs) > 0 {
+		v.Last = new(RowOf(runs[0], v.History.Typical, now))
+	}
+	return v
+}
+
+func conditionsOf(m v1alpha1.TriggerMatch) []Condition {
+	var all []Condition
+	add := func(name string, values ...string) {
+		if len(values) > 0 && values[0] != "" {
+			all = append(all, Condition{name, values})
+		}
+	}
+	add("branch", m.Branches...)
+	add("type", m.DeploymentTypes...)
+	add("repository", m.Repositories...)
+	add("pull requests", strings.ToLower(string(m.PullRequest)))
+	add("expression", m.Expression)
+	return all
+}
+
+// Environment is an Environment with what was deployed there last.
+type Environment struct {
+	Name, Namespace string
+	URL             *Link
+	Ephemeral       bool
+	Expires         *Time
+	Latest          *Run  // the latest deployment's first run
+	Runs            []Row // the latest run of each Trigger, by name
+}
+
+// EnvironmentsOf are all Environments: the lasting ones by name, and then the ephemeral ones. The runs come newest first.
+func EnvironmentsOf(environments []*v1alpha1.Environment, runs []*v1alpha1.Suite, now time.Time) []Environment {
+	byEnvironment := groupBy(runs, func(s *v1alpha1.Suite) string { return s.Spec.Environment })
+	var all []Environment
+	for _, e := range environments {
+		v := Environment{Name: e.Name, Namespace: e.Namespace, URL: DeployedAt(e.Spec.URL)}
+		if e.Spec.Ephemeral != nil {
+			v.Ephemeral, v.URL = true, DeployedAt(e.Spec.Ephemeral.DeploymentURL)
+			v.Expires = timeOf(e.Spec.Ephemeral.ExpiresAt.Time, now)
+		}
+		if here := byEnvironment[e.Name]; len(here) > 0 {
+			v.Latest = new(RunOf(Subject{Suite: here[0]}, now))
+			v.Runs = latestRuns(here, now)
+		}
+		all = append(all, v)
+	}
+	slices.SortFunc(all, func(a, b Environment) int {
+		return cmp.Or(compareBool(a.Ephemeral, b.Ephemeral), cmp.Compare(a.Name, b.Name))
+	})
+	return all
+}
+
+// latestRuns has the latest run of each Trigger.
+func latestRuns(runs []*v1alpha1.Suite, now time.Time) []Row {
+	var rows []Row
+	for _, runs := range groupBy(runs, func(s *v1alpha1.Suite) string { return s.Spec.Trigger.Name }) {
+		rows = append(rows, RowOf(runs[0], 0, now))
+	}
+	slices.SortFunc(rows, func(a, b Row) int { return cmp.Compare(a.Trigger, b.Trigger) })
+	return rows
+}
+
+// Tile is an Environment and a Trigger on the board.
+type Tile struct {
+	Row
+	Since string   // how long it has been passing or failing; empty without a result
+	Trail []string // the keys of the last results, oldest first
+}
+
+// trailLength is how many results a tile shows.
+const trailLength = 12
+
+// Board has a tile for each Trigger and Environment, those that need a look first. The runs come newest first.
+func Board(triggers []*v1alpha1.Trigger, runs []*v1alpha1.Suite, now time.Time) []Tile {
+	type pair struct{ trigger, environment string }
+	byPair := groupBy(runs, func(s *v1alpha1.Suite) pair { return pair{s.Spec.Trigger.Name, s.Spec.Environment} })
+	for _, t := range triggers { // those without a run get a tile too
+		if p := (pair{t.Name, t.Spec.Environment}); byPair[p] == nil {
+			byPair[p] = []*v1alpha1.Suite{}
+		}
+	}
+	var tiles []Tile
+	for p, runs := range byPair {
+		tile := Tile{Row: Row{Trigger: p.trigger, Environment: p.environment, State: NoRun}}
+		if len(runs) > 0 {
+			tile = tileOf(runs, now)
+		}
+		tiles = append(tiles, tile)
+	}
+	slices.SortFunc(tiles, func(a, b Tile) int {
+		return cmp.Or(compareBool(b.State.Bad, a.State.Bad), cmp.Compare(a.Environment, b.Environment), cmp.Compare(a.Trigger, b.Trigger))
+	})
+	return tiles
+}
+
+func tileOf(runs []*v1alpha1.Suite, now time.Time) Tile {
+	tile := Tile{Row: RowOf(runs[0], 0, now)}
+	var last State
+	var since time.Time
+	broken := false
+	for _, s := range runs {
+		state := StateOf(s)
+		if !state.Bad && state.Reason != v1alpha1.ReasonPassed {
+			continue
+		}
+		if len(tile.Trail) < trailLength {
+			tile.Trail = append(tile.Trail, state.Key)
+		}
+		if last == (State{}) {
+			last = state
+		}
+		if broken = broken || state.Bad != last.Bad; !broken {
+			since = s.Received().Time
+		}
+	}
+	slices.Reverse(tile.Trail)
+	if !since.IsZero() {
+		tile.Since = streak(last, now.Sub(since))
+	}
+	return tile
+}
+
+func streak(state State, passed time.Duration) string {
+	word := "passing"
+	if state.Bad {
+		word = "failing"
+	}
+	return word + " for " + span(passed)
+}
+
+// span is a duration as one says it of what lasts: its largest unit.
+func span(d time.Duration) string {
+	switch {
+	case d < time.Hour:
+		return count(int(max(1, d/time.Minute)), "minute")
+	case d < day:
+		return count(int(d/time.Hour), "hour")
+	default:
+		return count(int(d/day), "day")
+	}
+}
+
+func groupBy[K comparable](runs []*v1alpha1.Suite, key func(*v1alpha1.Suite) K) map[K][]*v1alpha1.Suite {
+	groups := map[K][]*v1alpha1.Suite{}
+	for _, s := range runs {
+		groups[key(s)] = append(groups[key(s)], s)
+	}
+	return groups
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	default:
+		return 1
+	}
+}

@@ -1,0 +1,86 @@
+package view
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+// Row is a run in a list.
+type Row struct {
+	ID, Namespace        string
+	Trigger, Environment string
+	State                State
+	Why                  string // a sentence
+
+	Branch string
+	SHA    string // short
+	Tests  *Tests
+
+	Duration string // of the tests; empty before they start
+	Received *Time
+}
+
+// RowOf is the row of a run. Typical is how long runs of its Trigger take; 0 if that is unknown.
+func RowOf(s *v1alpha1.Suite, typical time.Duration, now time.Time) Row {
+	row := Row{
+		ID: s.Name, Namespace: s.Namespace, Trigger: s.Spec.Trigger.Name, Environment: s.Spec.Environment,
+		State: StateOf(s), Branch: s.Spec.Deployment.Branch, SHA: ShortSHA(s.Spec.Deployment.SHA),
+		Tests: TestsOf(s), Received: timeOf(s.Received().Time, now),
+	}
+	if s.Status.StartTime != nil {
+		row.Duration = Duration(Took(s, now))
+	}
+	row.Why = why(s, typical, now)
+	return row
+}
+
+// Took is how long the tests of a run took, or have taken so far; 0 before they started.
+func Took(s *v1alpha1.Suite, now time.Time) time.Duration {
+	if s.Status.StartTime == nil {
+		return 0
+	}
+	end := now
+	if s.Status.CompletionTime != nil {
+		end = s.Status.CompletionTime.Time
+	}
+	return max(0, end.Sub(s.Status.StartTime.Time))
+}
+
+// why is the sentence that explains the state of a run: from its tests if they say why, from its condition otherwise.
+func why(s *v1alpha1.Suite, typical time.Duration, now time.Time) string {
+	state := StateOf(s)
+	if tests := TestsOf(s); tests != nil {
+		if text := tests.sentence(state); text != "" {
+			return text
+		}
+	}
+	if state.Reason == v1alpha1.ReasonRunning && s.Status.StartTime != nil && !s.Spec.Cancel && s.Status.SupersededBy == "" {
+		return runningSentence(Took(s, now), typical)
+	}
+	return message(s)
+}
+
+func runningSentence(took, typical time.Duration) string {
+	text := fmt.Sprintf("Running for %s", Duration(took))
+	if typical > 0 {
+		text += fmt.Sprintf("; the last runs took about %s", Roughly(typical))
+	}
+	return text + "."
+}
+
+// message is that of the Succeeded condition.
+func message(s *v1alpha1.Suite) string {
+	c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionSucceeded)
+	switch {
+	case c != nil && c.Message != "":
+		return c.Message
+	case c != nil:
+		return stateOf(c.Reason).Label + "."
+	default:
+		return "Received. The run waits until Postflight's leader has seen it."
+	}
+}

@@ -1,0 +1,54 @@
+package view
+
+import (
+	"cmp"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+// State is how the pages name and draw the state of a run. Each has an icon with a shape of its own, so that colour is
+// never the only sign.
+type State struct {
+	Reason string // of the Succeeded condition
+	Label  string // as people write it
+	Key    string // names the icon and the style class
+	Ended  bool
+	Bad    bool // the run ended, and somebody should look at it
+}
+
+// NoRun is the state of something that has never run.
+var NoRun = State{Label: "No run yet", Key: "none"}
+
+var states = map[string]State{
+	v1alpha1.ReasonQueued:     {Label: "Queued", Key: "queued"},
+	v1alpha1.ReasonStarting:   {Label: "Starting", Key: "starting"},
+	v1alpha1.ReasonRunning:    {Label: "Running", Key: "running"},
+	v1alpha1.ReasonPassed:     {Label: "Passed", Key: "passed", Ended: true},
+	v1alpha1.ReasonFailed:     {Label: "Failed", Key: "failed", Ended: true, Bad: true},
+	v1alpha1.ReasonTimedOut:   {Label: "Timed out", Key: "timedout", Ended: true, Bad: true},
+	v1alpha1.ReasonCanceled:   {Label: "Canceled", Key: "canceled", Ended: true},
+	v1alpha1.ReasonSuperseded: {Label: "Superseded", Key: "superseded", Ended: true},
+	v1alpha1.ReasonError:      {Label: "Error", Key: "error", Ended: true, Bad: true},
+}
+
+// StateOf is the state of a run. One that the manager has not seen yet is queued.
+func StateOf(s *v1alpha1.Suite) State { return stateOf(s.State()) }
+
+func stateOf(reason string) State {
+	reason = cmp.Or(reason, v1alpha1.ReasonQueued)
+	state, known := states[reason]
+	if !known { // of a later version
+		state = State{Label: reason, Key: "none"}
+	}
+	state.Reason = reason
+	return state
+}
+
+// States are all states, in the order of a run's life.
+func States() []State {
+	var all []State
+	for _, reason := range v1alpha1.States() {
+		all = append(all, stateOf(reason))
+	}
+	return all
+}
