@@ -137,10 +137,14 @@ func TestCallerGivesUp(t *testing.T) {
 	store := stores.Server{Address: server.URL}.Bucket(t)
 	for name := range requests(t.Context(), store) {
 		ctx, cancel := context.WithCancel(t.Context())
-		failure := make(chan error)
+		failure := make(chan error, 1)
 		go func() { failure <- requests(ctx, store)[name]() }()
-		<-asked // also after others gave up
-		cancel()
+		select {
+		case <-asked:
+			cancel()
+		case err := <-failure:
+			t.Fatalf("%s was not sent after others gave up: %v", name, err)
+		}
 		if err := <-failure; !errors.Is(err, context.Canceled) || errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s: %v", name, err)
 		}
