@@ -3,6 +3,7 @@ package collect_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"os"
@@ -237,7 +238,7 @@ func TestFilesChange(t *testing.T) {
 		"Gone":    {os.Remove, 0, "log was not kept: not readable (no such file or directory)."},
 		"Shorter": {func(path string) error { return os.WriteFile(path, []byte("12"), 0o644) }, 0, "log was not kept: changed during the upload."},
 		"Longer":  {func(path string) error { return os.WriteFile(path, []byte("1234567"), 0o644) }, 0, "log was not kept: changed during the upload."},
-		"A link":  {func(path string) error { return os.Remove(path) }, 0, "log was not kept: not readable (no such file or directory)."},
+		"A link":  {func(path string) error { return errors.Join(os.Remove(path), os.Symlink("/etc/passwd", path)) }, 0, "log was not kept: not readable."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)

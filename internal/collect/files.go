@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/postflight-dev/postflight/internal/inputpath"
+	"github.com/postflight-dev/postflight/internal/record"
 )
 
 // file is one that the tests wrote.
@@ -96,7 +97,7 @@ func (f file) isXML() bool {
 }
 
 // choose returns the files to keep, in the order of their uploads: reports, then small before large, so that as many
-// as possible are there if the time runs out.
+// as possible are there if the time runs out. The manager counts what all pods of the run have stored.
 func choose(files []file, lost *losses) []file {
 	files = slices.SortedFunc(slices.Values(files), func(a, b file) int {
 		return cmp.Or(reportFirst(a, b), cmp.Compare(a.bytes, b.bytes), cmp.Compare(a.path, b.path))
@@ -105,11 +106,11 @@ func choose(files []file, lost *losses) []file {
 	var total int64
 	for _, f := range files {
 		switch {
-		case f.bytes > maxFileBytes:
+		case f.bytes > record.MaxArtifactBytes:
 			lost.add(f.path, "larger than 1 GiB")
-		case len(kept) == maxFiles:
+		case len(kept) == record.MaxArtifacts:
 			lost.add(f.path, "beyond the 1,000 files that are kept of a run")
-		case total+f.bytes > maxTotalBytes:
+		case total+f.bytes > record.MaxRunBytes:
 			lost.add(f.path, "beyond the 2 GiB that are kept of a run")
 		default:
 			kept = append(kept, f)

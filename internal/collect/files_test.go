@@ -1,7 +1,6 @@
 package collect
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,6 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/record"
+	"github.com/postflight-dev/postflight/internal/results"
 )
 
 func TestChoose(t *testing.T) {
@@ -60,19 +62,34 @@ func TestChoose(t *testing.T) {
 
 // TestBatch: no request is larger than the manager accepts, whatever JSON makes of the names.
 func TestBatch(t *testing.T) {
-	for _, name := range []string{strings.Repeat("n", 511), strings.Repeat(`"`, 511), strings.Repeat("é", 255), "a"} {
+	for _, name := range []string{strings.Repeat("n", 511), strings.Repeat(`"`, 511), strings.Repeat("<", 511), strings.Repeat("\u2028", 170), strings.Repeat("é", 255), "a"} {
 		files := make([]file, 1000)
 		for i := range files {
-			files[i] = file{path: fmt.Sprintf("%s%d", name[:len(name)-1], i%10), bytes: maxFileBytes}
+			files[i] = file{path: fmt.Sprintf("%s%d", name[:len(name)-1], i%10), bytes: record.MaxArtifactBytes}
 		}
 		n := batch(files)
-		request, err := json.Marshal(httpapi.CollectRequest{Files: requested(files[:n])})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if size := len(request); size > 512<<10 || n == 0 || (n < 1000 && size < 100<<10) {
+		if size := len(encode(httpapi.CollectRequest{Files: requested(files[:n])})); size > 512<<10 || n == 0 || (n < 1000 && size < 100<<10) {
 			t.Errorf("%d files of 1000 make a request of %d bytes", n, size)
 		}
+	}
+}
+
+// TestDocument: the manager signs every document, also one with the longest texts.
+func TestDocument(t *testing.T) {
+	w := &collection{Collector: &Collector{Report: func(results.Summary) {}}}
+	for i := range 1000 {
+		w.tests.Failures = append(w.tests.Failures, v1alpha1.TestFailure{
+			Name: strings.Repeat("<", 512), File: strings.Repeat(`"`, 512), Message: strings.Repeat(`\`, 1024), Line: 1 << 30, History: v1alpha1.FailureKnown,
+		})
+		w.keep(file{path: strings.Repeat("&", 508) + fmt.Sprint(i), bytes: record.MaxArtifactBytes})
+		w.lost.add(strings.Repeat("<", 512), fmt.Sprint(i))
+	}
+	content := encode(w.document("smoke-1"))
+	if len(content) > maxDocumentBytes*3/4 {
+		t.Errorf("%d bytes", len(content))
+	}
+	if d, err := results.ParseDocument(content); err != nil || len(d.Files) != 1000 || len(d.Problems) != maxProblems {
+		t.Errorf("%v, %d files, %d problems", err, len(d.Files), len(d.Problems))
 	}
 }
 

@@ -6,8 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -81,7 +81,9 @@ type endOfTest struct{}
 func serve(t *testing.T, handler http.HandlerFunc) string {
 	t.Helper()
 	s := httptest.NewUnstartedServer(handler)
-	s.Config.BaseContext = func(net.Listener) context.Context { return context.WithValue(context.Background(), endOfTest{}, t.Context()) }
+	s.Config.BaseContext = func(net.Listener) context.Context {
+		return context.WithValue(context.Background(), endOfTest{}, t.Context())
+	}
 	s.Start()
 	t.Cleanup(s.Close) // after the end of the test's context
 	return s.URL

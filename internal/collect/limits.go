@@ -3,12 +3,6 @@ package collect
 import "time"
 
 const (
-	// maxFiles, maxFileBytes and maxTotalBytes bound what is kept of a run. The manager counts all pods of the run and
-	// enforces them; here they decide which files come first.
-	maxFiles      = 1000
-	maxFileBytes  = 1 << 30
-	maxTotalBytes = 2 << 30
-
 	// maxEntries bounds the memory for a directory with more files than are ever kept.
 	maxEntries = 100_000
 
@@ -31,8 +25,7 @@ const (
 	// maxAnswerBytes bounds an answer of the manager: 1,000 signed URLs with the token of a temporary credential.
 	maxAnswerBytes = 8 << 20
 
-	// maxDocumentBytes bounds the results of an earlier pod: 1,000 failures and the paths of 1,000 files, all of them
-	// long, and escaped.
+	// maxDocumentBytes bounds the results of an earlier pod: the manager signs no larger document.
 	maxDocumentBytes = 8 << 20
 
 	// maxDocuments is how many pods of the earlier run are compared with; the manager signs no more.

@@ -17,10 +17,7 @@ import (
 
 // ask requests URLs from the manager. The token is read for each attempt, because the kubelet replaces it.
 func (w *collection) ask(ctx context.Context, request httpapi.CollectRequest) (answer httpapi.CollectAnswer, failed *failure) {
-	body, err := json.Marshal(request)
-	if err != nil {
-		return answer, &failure{text: err.Error()}
-	}
+	body := encode(request)
 	failed = retry(ctx, func(ctx context.Context) *failure {
 		var failed *failure
 		answer, failed = w.askOnce(ctx, body)
@@ -30,6 +27,15 @@ func (w *collection) ask(ctx context.Context, request httpapi.CollectRequest) (a
 		failed = &failure{text: "did not answer for the files that it was asked for"}
 	}
 	return answer, failed
+}
+
+// encode cannot fail: strings, numbers and times. Of the characters in names, none then needs more than twice its bytes.
+func encode(value any) []byte {
+	var b bytes.Buffer
+	out := json.NewEncoder(&b)
+	out.SetEscapeHTML(false)
+	_ = out.Encode(value)
+	return b.Bytes()
 }
 
 func (w *collection) askOnce(ctx context.Context, body []byte) (answer httpapi.CollectAnswer, failed *failure) {

@@ -3,7 +3,6 @@ package collect
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -189,10 +188,7 @@ func putBody(ctx context.Context, client *http.Client, url string, body io.Reade
 
 // putDocument returns why the results document could not be kept, or nothing.
 func (w *collection) putDocument(ctx context.Context, run string) string {
-	content, err := json.Marshal(w.document(run))
-	if err != nil {
-		return err.Error()
-	}
+	content := encode(w.document(run))
 	answer, failed := w.ask(ctx, httpapi.CollectRequest{ResultsBytes: int64(len(content))})
 	switch {
 	case failed != nil:

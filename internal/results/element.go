@@ -32,7 +32,7 @@ func (e *element) start(t token) {
 			e.message, e.inFailure = t.attrs["message"], true
 		}
 		e.failed = true
-	case "flakyFailure", "flakyError": // of Maven Surefire, and of Playwright with includeRetries
+	case "flakyFailure", "flakyError": // of Maven Surefire and of Playwright
 		e.flaky = true
 	case "skipped":
 		e.skipped = true

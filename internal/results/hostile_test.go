@@ -2,6 +2,7 @@ package results_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -175,7 +176,7 @@ type broken struct{ io.Reader }
 
 func (b broken) Read(p []byte) (int, error) {
 	n, err := b.Reader.Read(p)
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		err = fmt.Errorf("read /secret/path: input/output error")
 	}
 	return n, err
