@@ -1,6 +1,10 @@
 package v1alpha1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
 // TeamSpec defines the namespace and the limits of a tenant.
 type TeamSpec struct {
@@ -59,6 +63,7 @@ type RecordRetention struct {
 const (
 	defaultMaxSuites           = 10000
 	defaultMaxUnfinishedSuites = 1000
+	defaultRecords             = 720 * time.Hour
 )
 
 // TeamStatus is the observed state of the team.
@@ -111,6 +116,14 @@ func (t *Team) SuiteBound() int32 { return valueOr(t.Spec.MaxSuites, defaultMaxS
 // UnfinishedSuiteBound is how many of them may be unfinished; 0 means no limit.
 func (t *Team) UnfinishedSuiteBound() int32 {
 	return valueOr(t.Spec.MaxUnfinishedSuites, defaultMaxUnfinishedSuites)
+}
+
+// RecordLifetime is how long the records of the team's runs are kept.
+func (t *Team) RecordLifetime() time.Duration {
+	if records := t.Spec.Retention.Records; records != nil {
+		return records.Duration
+	}
+	return defaultRecords
 }
 
 func valueOr(p *int32, value int32) int32 {

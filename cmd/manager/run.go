@@ -70,6 +70,9 @@ func runIn(ctx context.Context, o options, in surroundings) error {
 	if err != nil {
 		return err
 	}
+	if _, err := setupArchive(mgr, bucket, serverClock{in.clock, probe}, in.metrics); err != nil {
+		return err
+	}
 	if err := index.Setup(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
 	}

@@ -12,9 +12,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/controllers"
 	"github.com/postflight-dev/postflight/internal/archive"
 	"github.com/postflight-dev/postflight/internal/endpoint"
@@ -92,6 +94,29 @@ func setupStore(mgr ctrl.Manager, o storeOptions, metrics prometheus.Registerer,
 		bucket.Register(metrics),
 		mgr.Add(&objectstore.Watcher{Bucket: bucket, CreateBucket: o.createBucket}),
 	)
+}
+
+// setupArchive returns nil if there is no store.
+func setupArchive(mgr ctrl.Manager, bucket *objectstore.Bucket, clock clock.PassiveClock, metrics prometheus.Registerer) (*archive.Archive, error) {
+	if bucket == nil {
+		return nil, nil
+	}
+	a := &archive.Archive{Bucket: bucket}
+	cleaner := archive.NewCleaner(a, recordLifetimes(mgr.GetCache()), clock)
+	return a, errors.Join(cleaner.Register(metrics), mgr.Add(cleaner))
+}
+
+// recordLifetimes returns how long each Team keeps its records. What a deleted Team left behind stays.
+func recordLifetimes(cache client.Reader) func(context.Context) (map[string]time.Duration, error) {
+	return func(ctx context.Context) (map[string]time.Duration, error) {
+		teams := &v1alpha1.TeamList{}
+		err := cache.List(ctx, teams)
+		all := map[string]time.Duration{}
+		for _, t := range teams.Items {
+			all[t.Name] = t.RecordLifetime()
+		}
+		return all, err
+	}
 }
 
 // uploads is nil without a store.

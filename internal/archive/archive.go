@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -54,22 +55,27 @@ func (a *Archive) Record(ctx context.Context, team, id string) (record.Record, e
 	return a.read(ctx, newest)
 }
 
+// errUnreadable means that an object is no record, or not one of this version.
+var errUnreadable = errors.New("the record of the run cannot be read")
+
 // read returns fs.ErrNotExist for a run that has no record yet.
-func (a *Archive) read(ctx context.Context, r record.Run) (record.Record, error) {
-	content, size, err := a.Bucket.Get(ctx, r.RecordKey())
+func (a *Archive) read(ctx context.Context, r record.Run) (rec record.Record, err error) {
+	object, size, err := a.Bucket.Get(ctx, r.RecordKey())
 	if err != nil {
-		return record.Record{}, err
+		return rec, err
 	}
-	defer content.Close()
+	defer object.Close()
 	if size > maxRecord {
-		return record.Record{}, fmt.Errorf("the record of the run %s has %d bytes; at most %d are read", r.ID, size, maxRecord)
+		return rec, fmt.Errorf("%w: it has %d bytes, and at most %d are read", errUnreadable, size, maxRecord)
 	}
-	var rec record.Record
-	read, err := io.ReadAll(io.LimitReader(content, maxRecord))
-	if err == nil {
-		err = json.Unmarshal(read, &rec)
+	content, err := io.ReadAll(io.LimitReader(object, maxRecord))
+	if err != nil {
+		return rec, err
 	}
-	return rec, err
+	if err := json.Unmarshal(content, &rec); err != nil {
+		return record.Record{}, fmt.Errorf("%w: %w", errUnreadable, err)
+	}
+	return rec, nil
 }
 
 // validName reports whether a name that a request gave can be that of a run, a pod or a container. Any other could

@@ -36,45 +36,48 @@ func over(days []time.Time, before time.Time) (all []time.Time) {
 }
 
 func (a *Archive) clearDay(ctx context.Context, team string, day time.Time) (runs int, err error) {
-	var last record.Run
 	d := &deletion{bucket: a.Bucket}
 	for object, err := range a.Bucket.List(ctx, objectstore.Listing{Prefix: record.DayPrefix(team, day)}) {
 		if err != nil {
-			return runs, err
+			return d.runs, err
 		}
-		r, err := record.ParseDirectory(team, object.Key)
-		if err != nil || !r.Owns(object.Key) {
-			continue
+		if r, err := record.ParseDirectory(team, object.Key); err == nil && r.Owns(object.Key) {
+			d.add(r, object.Key)
 		}
-		if r != last {
-			last, runs = r, runs+1
-			d.indexes = append(d.indexes, r.IndexKey())
-		}
-		d.objects = append(d.objects, object.Key)
 		if len(d.objects) == batch {
 			if err := d.flush(ctx); err != nil {
-				return runs, err
+				return d.runs, err
 			}
 		}
 	}
-	return runs, d.flush(ctx)
+	err = d.flush(ctx)
+	return d.runs, err
 }
 
-// deletion collects keys. Indexes go first: without the other objects, nothing would lead to them.
+// deletion collects keys of a day, so that a whole batch is deleted before the store is asked for more.
 type deletion struct {
 	bucket           *objectstore.Bucket
 	indexes, objects []string
+	last             record.Run
+	runs             int // of which something was deleted
 }
 
+func (d *deletion) add(r record.Run, key string) {
+	if r != d.last {
+		d.last = r
+		d.indexes = append(d.indexes, r.IndexKey())
+	}
+	d.objects = append(d.objects, key)
+}
+
+// flush deletes the indexes first: without the other objects, nothing would lead to them.
 func (d *deletion) flush(ctx context.Context) error {
-	for _, keys := range []*[]string{&d.indexes, &d.objects} {
-		if len(*keys) == 0 {
-			continue
-		}
-		if err := d.bucket.Delete(ctx, *keys...); err != nil {
+	for _, keys := range [][]string{d.indexes, d.objects} {
+		if err := d.bucket.Delete(ctx, keys...); err != nil {
 			return err
 		}
-		*keys = (*keys)[:0]
 	}
+	d.runs += len(d.indexes)
+	d.indexes, d.objects = nil, nil
 	return nil
 }

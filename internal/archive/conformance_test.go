@@ -2,29 +2,44 @@ package archive_test
 
 import (
 	"bytes"
-	"errors"
+	"encoding/json"
 	"io"
-	"io/fs"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/internal/archive"
+	"github.com/postflight-dev/postflight/internal/objectstore"
 	"github.com/postflight-dev/postflight/internal/record"
 	"github.com/postflight-dev/postflight/test/stores"
 )
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
+// world is an archive in a store.
+type world struct {
+	stores.Server
+	*archive.Archive
+}
+
 // TestConformance runs with two independent implementations of S3.
 func TestConformance(t *testing.T) {
 	stores.Each(t, func(t *testing.T, s stores.Server) {
-		a := &archive.Archive{Bucket: s.Bucket(t)}
-		t.Run("Logs", func(t *testing.T) { logs(t, a) })
-		t.Run("Records", func(t *testing.T) { records(t, a) })
+		w := world{s, &archive.Archive{Bucket: s.Bucket(t)}}
+		for name, test := range map[string]func(*testing.T, world){
+			"Log": savedLog, "LongLog": longLog, "BrokenLog": brokenLog, "NoLog": noLog, "GivenUp": givenUp,
+			"Records": records, "ManyRecords": manyRecords, "SameID": sameID, "NoRecord": noRecord, "NoBucket": noBucket,
+			"Collected": collected, "UploadsRefused": uploadsRefused, "UploadExpired": uploadExpired, "BadNames": badNames,
+			"ManyArtifacts": manyArtifacts, "Results": results,
+			"Clear": clearDays, "ClearMany": clearMany, "ClearInterrupted": clearInterrupted,
+			"NarrowKey": narrowKey,
+		} {
+			t.Run(name, func(t *testing.T) { test(t, w) })
+		}
 	})
 }
 
@@ -32,59 +47,72 @@ func runAt(team, id string, at time.Time) record.Run {
 	return record.Run{Team: team, ID: id, Created: at}
 }
 
-func save(t *testing.T, a *archive.Archive, r record.Run) {
+func recordOf(r record.Run) record.Record {
+	return record.Record{Run: httpapi.Run{ID: r.ID, Team: r.Team, CreatedAt: r.Created, State: "Passed"}}
+}
+
+func (w world) save(t *testing.T, runs ...record.Run) {
 	t.Helper()
-	if err := a.SaveRecord(t.Context(), record.Record{Run: httpapi.Run{ID: r.ID, Team: r.Team, CreatedAt: r.Created, State: "Passed"}}); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func ids(all []record.Record) (ids []string) {
-	for _, r := range all {
-		ids = append(ids, r.ID)
-	}
-	return ids
-}
-
-func records(t *testing.T, a *archive.Archive) {
-	runs := []record.Run{
-		runAt("acme", "third", noon.Add(time.Second)), runAt("acme", "second", noon), runAt("acme", "first", noon.AddDate(0, 0, -1)),
-	}
 	for _, r := range runs {
-		save(t, a, r)
-	}
-	save(t, a, runAt("acme-2", "other", noon))
-	got, err := a.Records(t.Context(), "acme", nil, 2)
-	if diff := cmp.Diff([]string{"third", "second"}, ids(got)); err != nil || diff != "" {
-		t.Errorf("the first page: %v %s", err, diff)
-	}
-	got, err = a.Records(t.Context(), "acme", &runs[1], 2)
-	if diff := cmp.Diff([]string{"first"}, ids(got)); err != nil || diff != "" {
-		t.Errorf("the second page: %v %s", err, diff)
-	}
-	if one, err := a.Record(t.Context(), "acme", "second"); err != nil || one.ID != "second" || !one.CreatedAt.Equal(noon) {
-		t.Errorf("by id: %v, %v", one, err)
-	}
-	for _, id := range []string{"other", "../ids/second", "", "second/"} {
-		if _, err := a.Record(t.Context(), "acme", id); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("the record of %q: %v", id, err)
-		}
+		must(t, w.SaveRecord(t.Context(), recordOf(r)))
 	}
 }
 
-func logs(t *testing.T, a *archive.Archive) {
-	r := runAt("acme", "logs", noon)
-	text := strings.Repeat("a line\n", 10000)
-	log, err := a.SaveLog(t.Context(), r, "pod-1", "test", false, strings.NewReader(text))
-	if want := (record.Log{Pod: "pod-1", Container: "test", Bytes: 70000}); err != nil || log != want {
-		t.Errorf("%v, %v; want %v", log, err, want)
+// put stores objects with this content, several at once.
+func (w world) put(t *testing.T, objects map[string][]byte) {
+	t.Helper()
+	group, ctx := errgroup.WithContext(t.Context())
+	group.SetLimit(8)
+	for key, content := range objects {
+		group.Go(func() error {
+			return w.Archive.Bucket.Put(ctx, key, "text/plain", bytes.NewReader(content), int64(len(content)))
+		})
 	}
-	content, err := a.OpenLog(t.Context(), r, "pod-1", "test", false)
+	must(t, group.Wait())
+}
+
+// keys are all in the bucket that start with the prefix.
+func (w world) keys(t *testing.T, prefix string) (keys []string) {
+	t.Helper()
+	for object, err := range w.Archive.Bucket.List(t.Context(), objectstore.Listing{Prefix: prefix}) {
+		must(t, err)
+		keys = append(keys, object.Key)
+	}
+	return keys
+}
+
+func asJSON(t *testing.T, v any) []byte {
+	t.Helper()
+	b, err := json.Marshal(v)
+	must(t, err)
+	return b
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+func all(t *testing.T, content io.ReadCloser, err error) string {
+	t.Helper()
+	must(t, err)
 	defer content.Close()
-	if got, err := io.ReadAll(content); err != nil || !bytes.Equal(got, []byte(text)) {
-		t.Errorf("%d bytes came back, %v", len(got), err)
+	text, err := io.ReadAll(content)
+	must(t, err)
+	return string(text)
+}
+
+// send sends a request as a pod or a browser does, and returns the answer with its body.
+func send(t *testing.T, method, url, contentType, body string) (*http.Response, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	must(t, err)
+	if contentType != "" {
+		r.Header.Set("Content-Type", contentType)
 	}
+	resp, err := http.DefaultClient.Do(r)
+	must(t, err)
+	return resp, all(t, resp.Body, nil)
 }

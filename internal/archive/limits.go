@@ -23,6 +23,13 @@ const (
 	// downloadLifetime is long enough to begin a download by hand, and so short that a URL in a log is soon useless.
 	downloadLifetime = 15 * time.Minute
 
-	// batch is how many objects a request deletes: as many as S3 allows.
+	// clearAfter is how long after its election a leader clears up: until then it has more urgent work.
+	clearAfter = time.Minute
+
+	// clearEvery bounds how long records outlive their lifetime, and deletions that failed. To find out that there
+	// is nothing to delete takes one request per team.
+	clearEvery = time.Hour
+
+	// batch is how many keys a request lists, as S3 allows at most, and how many are collected before they are deleted.
 	batch = 1000
 )

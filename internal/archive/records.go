@@ -44,7 +44,7 @@ func (a *Archive) Records(ctx context.Context, team string, before *record.Run, 
 	return all, nil
 }
 
-// readAll leaves out runs that have no record yet.
+// readAll leaves out runs that have no record yet, and records that cannot be read: one must not hide all others.
 func (a *Archive) readAll(ctx context.Context, runs []record.Run) ([]record.Record, error) {
 	records := make([]record.Record, len(runs))
 	group, ctx := errgroup.WithContext(ctx)
@@ -52,7 +52,7 @@ func (a *Archive) readAll(ctx context.Context, runs []record.Run) ([]record.Reco
 	for i, r := range runs {
 		group.Go(func() (err error) {
 			records[i], err = a.read(ctx, r)
-			if errors.Is(err, fs.ErrNotExist) {
+			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errUnreadable) {
 				return nil
 			}
 			return err

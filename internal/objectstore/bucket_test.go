@@ -3,7 +3,6 @@ package objectstore_test
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -90,33 +89,6 @@ func TestOptions(t *testing.T) {
 				t.Errorf("%v, want one about %s", err, tc.want)
 			}
 		})
-	}
-}
-
-// TestStoreThatHangs: only one request waits for the store. The others fail at once, and signing never waits.
-func TestStoreThatHangs(t *testing.T) {
-	stores.Credentials(t)
-	listener, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections, and never answers
-	must(t, err)
-	defer listener.Close()
-	o := good()
-	o.Endpoint, o.PublicEndpoint = "http://"+listener.Addr().String(), ""
-	store := stores.Open(t, o)
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	go (&objectstore.Watcher{Bucket: store}).Start(ctx)
-	if _, _, err := store.Stat(ctx, "demo/app.apk"); err == nil || !strings.Contains(err.Error(), "does not answer") {
-		t.Errorf("Stat: %v", err)
-	}
-	began := time.Now()
-	for range 100 {
-		if _, _, err := store.Stat(ctx, "demo/app.apk"); err == nil {
-			t.Error("Stat found a file")
-		}
-		sign(t, store, "demo/app.apk")
-	}
-	if took := time.Since(began); took > time.Second {
-		t.Errorf("100 further look-ups took %s", took)
 	}
 }
 

@@ -3,6 +3,7 @@ package objectstore
 import (
 	"context"
 	"iter"
+	"strings"
 
 	"github.com/minio/minio-go/v7"
 )
@@ -12,14 +13,14 @@ type Listing struct {
 	Prefix string // of all keys
 	After  string // a key that sorts before all that are listed
 
-	// Folders lists what keys have up to the first slash after the prefix, each once.
+	// Folders lists no objects, but the beginnings of their keys up to the first slash after the prefix, each once.
 	Folders bool
 
 	// Page is how many keys one request lists; 0: as many as the store allows, which is 1,000.
 	Page int
 }
 
-// Object is an entry of a listing. A folder has a slash at the end of its key, and no size.
+// Object is an entry of a listing. A folder has no size.
 type Object struct {
 	Key   string
 	Bytes int64
@@ -40,6 +41,9 @@ func (b *Bucket) List(ctx context.Context, l Listing) iter.Seq2[Object, error] {
 			if entry.Err != nil {
 				yield(Object{}, b.result(ctx, w.reason(entry.Err)))
 				return
+			}
+			if l.Folders && !strings.HasSuffix(entry.Key, "/") {
+				continue // of each page, all objects come before all folders
 			}
 			w.pause() // while the caller is busy
 			if !yield(Object{Key: entry.Key, Bytes: entry.Size}, nil) {

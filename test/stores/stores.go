@@ -15,7 +15,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/util/uuid"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/postflight-dev/postflight/internal/objectstore"
 	"github.com/postflight-dev/postflight/test/apiserver"
@@ -27,10 +29,19 @@ const (
 	SecretKey = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
 )
 
+// The second user of a server with policies has no rights until a policy grants some.
+const (
+	NarrowUser      = "narrow"
+	NarrowAccessKey = "AKIAI44QH8DHBEXAMPLE"
+)
+
 // Server is an object store that a test has started.
 type Server struct {
 	Name    string
 	Address string
+
+	// Policies reports whether policies grant rights to users.
+	Policies bool
 
 	// Expired is the status for a URL that is: 403 at Amazon and Ceph, 400 at rclone.
 	Expired int
@@ -61,7 +72,8 @@ func (s Server) Options() objectstore.Options {
 func (s Server) Bucket(t testing.TB) *objectstore.Bucket {
 	t.Helper()
 	bucket := Open(t, s.Options())
-	go func() { _ = (&objectstore.Watcher{Bucket: bucket, CreateBucket: true}).Start(t.Context()) }()
+	ctx := log.IntoContext(t.Context(), logr.Discard())
+	go func() { _ = (&objectstore.Watcher{Bucket: bucket, CreateBucket: true}).Start(ctx) }()
 	alone, _ := http.NewRequest(http.MethodGet, "/store", nil)
 	var err error
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
@@ -181,15 +193,17 @@ func Ceph(t testing.TB) Server {
 	call("ceph-osd", "-c", config, "-i", "0", "--mkfs")
 	start(t, filepath.Join(dir, "osd.out"), nil, "ceph-osd", "-c", config, "-i", "0", "-f")
 	start(t, filepath.Join(dir, "rgw.out"), nil, "radosgw", "-c", config, "-n", "client.rgw", "-f", "--keyring="+keyring, "--rgw-frontends", "beast endpoint="+gateway)
-	s := waitFor(t, Server{Name: "ceph", Address: "http://" + gateway, Expired: http.StatusForbidden})
-	call("radosgw-admin", "-c", config, "user", "create", "--uid=postflight", "--display-name=postflight", "--access-key="+AccessKey, "--secret-key="+SecretKey)
+	s := waitFor(t, Server{Name: "ceph", Address: "http://" + gateway, Expired: http.StatusForbidden, Policies: true})
+	for user, key := range map[string]string{"postflight": AccessKey, NarrowUser: NarrowAccessKey} {
+		call("radosgw-admin", "-c", config, "user", "create", "--uid="+user, "--display-name="+user, "--access-key="+key, "--secret-key="+SecretKey)
+	}
 	return s
 }
 
 // start starts a program that ends with the test.
-func start(t testing.TB, log string, env []string, name string, args ...string) {
+func start(t testing.TB, output string, env []string, name string, args ...string) {
 	t.Helper()
-	out, err := os.Create(log)
+	out, err := os.Create(output)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +217,7 @@ func start(t testing.TB, log string, env []string, name string, args ...string) 
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 		out.Close()
-		if text, _ := os.ReadFile(log); t.Failed() && len(text) > 0 {
+		if text, _ := os.ReadFile(output); t.Failed() && len(text) > 0 {
 			t.Logf("%s:\n%s", name, text[max(0, len(text)-2000):])
 		}
 	})
