@@ -4,6 +4,10 @@ const (
 	// maxStatusFailures is how many failures a status has, as its schema says.
 	maxStatusFailures = 20
 
+	// maxStatusBytes bounds the texts of these failures together. Each replica keeps them in memory until the Suite is
+	// deleted. One pod reports no more than half of it.
+	maxStatusBytes = 8 << 10
+
 	// maxName, maxFile and maxMessage bound the texts of a failure, in bytes, as the schema of the status does.
 	maxName, maxFile, maxMessage = 512, 512, 1024
 

@@ -1,6 +1,7 @@
 package results_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -128,5 +129,22 @@ func TestSentence(t *testing.T) {
 		if got := results.Sentence(r); got != want {
 			t.Errorf("want %q, got %q", want, got)
 		}
+	}
+}
+
+// TestStatusIsBounded: a run of many pods has no more failures in its status than each replica can keep of 10,000 runs.
+func TestStatusIsBounded(t *testing.T) {
+	s := results.Summary{Counts: results.Counts{Reports: 1, Failed: 30}}
+	for range 30 {
+		s.Failures = append(s.Failures, v1alpha1.TestFailure{Name: strings.Repeat("n", 100)})
+	}
+	if got := results.Status(s).Failures; len(got) != 20 {
+		t.Errorf("%d short failures, want 20", len(got))
+	}
+	for i := range s.Failures {
+		s.Failures[i].Message = strings.Repeat("m", 900)
+	}
+	if got := results.Status(s).Failures; len(got) != 8 {
+		t.Errorf("%d failures of 1,000 bytes, want 8", len(got))
 	}
 }

@@ -3,7 +3,6 @@ package results
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -47,8 +46,20 @@ func Status(s Summary) *v1alpha1.TestResults {
 		Tests: s.Tests, Passed: s.Passed, Failed: s.Failed, Skipped: s.Skipped, Flaky: s.Flaky,
 		Duration:     &metav1.Duration{Duration: time.Duration(min(s.Milliseconds, maxMilliseconds)) * time.Millisecond},
 		ComparedWith: s.ComparedWith, NewFailures: s.NewFailures, KnownFailures: s.KnownFailures, Fixed: s.Fixed,
-		Failures: slices.Clone(s.Failures[:min(len(s.Failures), maxStatusFailures)]),
+		Failures: first(s.Failures),
 	}
+}
+
+// first are the failures that fit into a status.
+func first(all []v1alpha1.TestFailure) (some []v1alpha1.TestFailure) {
+	bytes := 0
+	for _, f := range all[:min(len(all), maxStatusFailures)] {
+		if bytes += len(f.Name) + len(f.File) + len(f.Message); bytes > maxStatusBytes {
+			break
+		}
+		some = append(some, f)
+	}
+	return some
 }
 
 // clean makes a summary that somebody else may have written safe to use: no value is out of bounds, and the counts

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -11,12 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
@@ -116,14 +111,19 @@ func (tm *team) checkCounts(s *v1alpha1.Suite, want v1alpha1.TestResults, failur
 	}
 }
 
-// stored are the files of a run, as the store of the cluster keeps them on disk, by pod and path.
-func (tm *team) stored(s *v1alpha1.Suite) map[string][]byte {
+// storedAt is where the store of the cluster keeps the files of a run on disk.
+func (tm *team) storedAt(s *v1alpha1.Suite) string {
 	tm.t.Helper()
 	if s.Status.Artifacts == nil {
 		tm.t.Fatalf("%s has no artifacts: %s", s.Name, collectedMessage(s))
 	}
-	files := map[string][]byte{}
-	root := filepath.Join(tm.dir, "store", "postflight", filepath.FromSlash(s.Status.Artifacts.Prefix))
+	return filepath.Join(tm.dir, "store", "postflight", filepath.FromSlash(s.Status.Artifacts.Prefix))
+}
+
+// stored are the files of a run, by pod and path.
+func (tm *team) stored(s *v1alpha1.Suite) map[string][]byte {
+	tm.t.Helper()
+	files, root := map[string][]byte{}, tm.storedAt(s)
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
@@ -162,237 +162,4 @@ func collectedMessage(s *v1alpha1.Suite) string {
 		return "no condition ResultsCollected"
 	}
 	return fmt.Sprintf("%s %s: %s", c.Status, c.Reason, c.Message)
-}
-
-// billionLaughs is a small file that expands to gigabytes.
-const billionLaughs = `cat >"$POSTFLIGHT_RESULTS_DIR/laughs.xml" <<END
-<?xml version="1.0"?><!DOCTYPE lolz [<!ENTITY a "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa">
-<!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;&b;&b;"><!ENTITY d "&c;&c;&c;&c;&c;&c;&c;&c;&c;&c;">
-<!ENTITY e "&d;&d;&d;&d;&d;&d;&d;&d;&d;&d;"><!ENTITY f "&e;&e;&e;&e;&e;&e;&e;&e;&e;&e;"><!ENTITY g "&f;&f;&f;&f;&f;&f;&f;&f;&f;&f;">]>
-<testsuite name="x"><testcase name="&g;"/></testsuite>
-END
-`
-
-// oddFiles are files that nobody expects: a link out of the directory, a pipe, names that are no paths in the store,
-// and one that only its owner reads.
-const oddFiles = `cd "$POSTFLIGHT_RESULTS_DIR"; ln -s /etc/passwd link; ln -s .. up; mkfifo pipe; echo a >'back\slash'; echo b >"$(printf 'line\nbreak')"
-echo c >good.txt; echo d >..dots; exit 1`
-
-// TestResultsOfEveryEnd runs tests that end in every way: each keeps what they wrote until then, and the end of the
-// run is that of the tests.
-func TestResultsOfEveryEnd(t *testing.T) {
-	c := useCluster(t)
-	tm := newTeam(t, c)
-	const forever = `trap "exit 1" TERM; sleep 600 & wait`
-	type results = v1alpha1.TestResults
-	failed := &results{Tests: 120, Passed: 117, Failed: 3}
-	cases := map[string]struct {
-		settings []setting
-		state    string
-		counts   *results // nil: none are known
-		files    int      // -1: depends on how fast the machine is
-		says     []string // in the message of the run, or of the condition
-	}{
-		"times-out": {[]setting{runs(report + forever), timeout(6 * time.Second)}, v1alpha1.ReasonTimedOut, failed, 1, []string{"3 of 120 tests failed", "took longer than its timeout"}},
-		"canceled":  {[]setting{runs(report + forever)}, v1alpha1.ReasonCanceled, failed, 1, []string{"3 of 120 tests failed", "Canceled by"}},
-		"stubborn":  {[]setting{runs(report + `trap "" TERM; sleep 600 & wait`), timeout(6 * time.Second), grace(5)}, v1alpha1.ReasonTimedOut, failed, -1, []string{"3 of 120 tests failed"}},
-		"retried": {[]setting{retries(1), runs(`export FAILED; [ -e /shared/second ] && FAILED=; ` + report + `: >/shared/second; [ -z "$FAILED" ]`), sharedFolder(t)}, v1alpha1.ReasonPassed,
-			&results{Tests: 120, Passed: 120, Flaky: 3}, 2, []string{"120 tests passed (3 of them flaky)"}},
-		"indexed":    {[]setting{indexed(2), runs(`export FAILED; [ "$JOB_COMPLETION_INDEX" = 0 ] || FAILED=; ` + report)}, v1alpha1.ReasonPassed, &results{Tests: 240, Passed: 237, Failed: 3}, 2, []string{"3 of 240 tests failed", "No container failed, so the run passed"}},
-		"unreported": {[]setting{runs(screenshots)}, v1alpha1.ReasonPassed, nil, 5, []string{"5 files were uploaded", "None of them is a JUnit report"}},
-		"nothing":    {[]setting{runs("true")}, v1alpha1.ReasonPassed, nil, 0, []string{"left no files"}},
-		"broken":     {[]setting{runs(report + `cd "$POSTFLIGHT_RESULTS_DIR"; head -c 3000 junit.xml >half.xml; exit 1`)}, v1alpha1.ReasonFailed, nil, 2, []string{"half.xml"}},
-		"laughs":     {[]setting{runs(report + billionLaughs + "exit 1")}, v1alpha1.ReasonFailed, nil, 2, []string{"3 of 121 tests failed"}}, // no entity is expanded
-		"odd":        {[]setting{runs(oddFiles)}, v1alpha1.ReasonFailed, nil, 2, []string{"link", "False Incomplete"}},
-		"many":       {[]setting{runs(`cd "$POSTFLIGHT_RESULTS_DIR"; for i in $(seq 500); do echo $i >$i.txt; done`)}, v1alpha1.ReasonPassed, nil, 500, []string{"500 files were uploaded"}},
-		"too-many":   {[]setting{runs(`cd "$POSTFLIGHT_RESULTS_DIR"; for i in $(seq 1100); do echo $i >$i.txt; done`)}, v1alpha1.ReasonPassed, nil, 1000, []string{"1000 files were uploaded", "False Incomplete"}},
-		"too-large": {[]setting{keeps(func(r *v1alpha1.Results) { r.SizeLimit = new(resource.MustParse("1Mi")) }), runs(`head -c 9000000 /dev/zero >"$POSTFLIGHT_RESULTS_DIR/zeros"; ` + forever)}, v1alpha1.ReasonFailed, nil, -1,
-			[]string{"wrote too much into the results directory", "1Mi", "sizeLimit"}},
-	}
-	for name, tc := range cases {
-		tm.trigger(name, append([]setting{keeps(), timeout(5 * time.Minute)}, tc.settings...)...)
-	}
-	m := runManager(t, c, options{})
-	ids := map[string]string{}
-	for _, r := range tm.notify(m, notification{"branch": "main", "variables": map[string]string{"FAILED": "1 2 3"}}) {
-		ids[r.Trigger] = r.Created
-	}
-	tm.awaitPod(ids["canceled"])
-	time.Sleep(2 * time.Second) // the test writes its report
-	tm.patchSuite(ids["canceled"], `{"spec":{"cancel":true}}`)
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			tm := tm.in(t)
-			s := tm.awaitEnd(ids[name], 4*time.Minute)
-			story(t, "%s: %s\n%s", s.State(), message(s), collectedMessage(s))
-			if s.State() != tc.state {
-				t.Errorf("it ended %s, want %s", s.State(), tc.state)
-			}
-			for _, part := range tc.says {
-				if !strings.Contains(message(s)+"\n"+collectedMessage(s), part) {
-					t.Errorf("nothing says %q", part)
-				}
-			}
-			if tc.counts != nil {
-				is := results{}
-				if r := s.Status.Results; r != nil {
-					is = results{Tests: r.Tests, Passed: r.Passed, Failed: r.Failed, Skipped: r.Skipped, Flaky: r.Flaky}
-				}
-				if fmt.Sprint(is) != fmt.Sprint(*tc.counts) {
-					t.Errorf("counts %+v, want %+v", is, *tc.counts)
-				}
-			}
-			if tc.files > 0 {
-				if files := tm.stored(s); len(files) != tc.files || int(s.Status.Artifacts.Count) != tc.files {
-					t.Errorf("%d files are stored, and %+v are in the status, want %d", len(files), s.Status.Artifacts, tc.files)
-				}
-			}
-			if tc.files == 0 && s.Status.Artifacts != nil {
-				t.Errorf("files appeared: %+v", s.Status.Artifacts)
-			}
-		})
-	}
-}
-
-// sharedFolder is a folder of this machine, which is the node, at /shared.
-func sharedFolder(t testing.TB) setting {
-	t.Helper()
-	folder := t.TempDir()
-	if err := os.Chmod(folder, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	return func(t *v1alpha1.Trigger) {
-		pod := &t.Spec.JobTemplate.Spec.Template.Spec
-		pod.Volumes = append(pod.Volumes, corev1.Volume{Name: "shared", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: folder}}})
-		container(t).VolumeMounts = append(container(t).VolumeMounts, corev1.VolumeMount{Name: "shared", MountPath: "/shared"})
-	}
-}
-
-func indexed(n int32) setting {
-	return func(t *v1alpha1.Trigger) {
-		t.Spec.JobTemplate.Spec.CompletionMode = new(batchv1.IndexedCompletion)
-		t.Spec.JobTemplate.Spec.Completions, t.Spec.JobTemplate.Spec.Parallelism = &n, &n
-	}
-}
-
-// TestResultsWithoutStore: the tests find their directory, the run passes, and says that nothing is kept.
-func TestResultsWithoutStore(t *testing.T) {
-	c := useCluster(t)
-	tm := newTeam(t, c)
-	tm.trigger("browser", keeps(), runs(report+`echo written`))
-	m := runManager(t, c, options{flags: []string{"--store-endpoint=", "--store-bucket="}})
-	s := tm.awaitState(tm.failing(m, ""), v1alpha1.ReasonPassed)
-	story(t, "%s\n%s", message(s), collectedMessage(s))
-	if !strings.Contains(tm.log(s.Name), "written") || !strings.HasPrefix(collectedMessage(s), "False StoreNotConfigured: ") || s.Status.Results != nil {
-		t.Errorf("%q, %q, %+v", tm.log(s.Name), collectedMessage(s), s.Status.Results)
-	}
-}
-
-// TestResultsWithoutManager: the manager is away when the tests end, so nothing is uploaded, and the run says so once
-// the manager is back.
-func TestResultsWithoutManager(t *testing.T) {
-	c := useCluster(t)
-	tm := newTeam(t, c)
-	tm.trigger("browser", keeps(), runs(report+`sleep 5; [ -z "$FAILED" ]`))
-	m := runManager(t, c, options{})
-	id := tm.failing(m, "1 2")
-	tm.awaitPod(id)
-	m.kill()
-	for deadline := time.Now().Add(2 * time.Minute); tm.pods(id)[0].Status.Phase == corev1.PodRunning && time.Now().Before(deadline); {
-		time.Sleep(100 * time.Millisecond)
-	}
-	m.start()
-	m.awaitReady()
-	s := tm.awaitState(id, v1alpha1.ReasonFailed)
-	story(t, "%s\n%s", message(s), collectedMessage(s))
-	tm.checkCounts(s, v1alpha1.TestResults{Tests: 120, Passed: 118, Failed: 2}, "test 001", "test 002")
-	if s.Status.Artifacts != nil || !strings.HasPrefix(collectedMessage(s), "False Incomplete: ") {
-		t.Errorf("%+v, %q", s.Status.Artifacts, collectedMessage(s))
-	}
-}
-
-// TestCollectingIsNotOverdue: tests that end shortly before their time is up pass, although the upload takes longer.
-func TestCollectingIsNotOverdue(t *testing.T) {
-	c := useCluster(t)
-	tm := newTeam(t, c)
-	tm.trigger("browser", keeps(), timeout(8*time.Second), runs(report+`sleep 6`))
-	store := newStoreProxy(t, c) // it never answers, so that the collector waits for it
-	m := runManager(t, c, options{flags: []string{"--store-endpoint=http://" + store.address}})
-	s := tm.awaitState(tm.failing(m, ""), v1alpha1.ReasonPassed)
-	took := s.Status.CompletionTime.Sub(s.Status.StartTime.Time)
-	story(t, "after %s: %s\n%s", took, message(s), collectedMessage(s))
-	if took <= 8*time.Second {
-		t.Errorf("the run took %s, so that the collector took no longer than the timeout", took)
-	}
-}
-
-// TestLargeResults uploads a file of 1 GiB, and more than the 2 GiB that are kept of a run.
-func TestLargeResults(t *testing.T) {
-	if !full() {
-		t.Skip("SKIPPED: writes 3.5 GiB; set " + envFull + "=1 to run it")
-	}
-	c := useCluster(t)
-	tm := newTeam(t, c)
-	// The sizes are in KiB: two files fill the run, the third has no room, the fourth is too large by itself.
-	tm.trigger("video", keeps(), timeout(10*time.Minute), grace(300), runs(`cd "$POSTFLIGHT_RESULTS_DIR"
-for n in 1048576 524288 524289 1048577; do dd if=/dev/zero of=$n.bin bs=1024 count=0 seek=$n 2>/dev/null; done; echo small >small.txt`))
-	m := runManager(t, c, options{})
-	began := time.Now()
-	s := tm.awaitEnd(tm.failing(m, ""), 10*time.Minute)
-	story(t, "after %s: %s\n%s", time.Since(began), message(s), collectedMessage(s))
-	figure(t, "LARGE_RESULTS bytes=%d seconds=%.1f", s.Status.Artifacts.Bytes, time.Since(began).Seconds())
-	if s.State() != v1alpha1.ReasonPassed || s.Status.Artifacts.Count != 3 || s.Status.Artifacts.Bytes != 3<<29+6 {
-		t.Errorf("%s with %+v, want the files of 1 GiB, 512 MiB and 6 bytes", s.State(), *s.Status.Artifacts)
-	}
-}
-
-// BenchmarkResults measures from the end of the test to the end of the run, with results and without.
-func BenchmarkResults(b *testing.B) {
-	c := useCluster(b)
-	tm := newTeam(b, c)
-	const shots = `for i in 1 2 3 4 5 6 7 8 9; do head -c 200000 /dev/urandom >"$POSTFLIGHT_RESULTS_DIR/$i.png"; done; `
-	const sayWhen = `cut -d " " -f 1 /proc/uptime >/dev/termination-log`
-	tm.trigger("without", branches("without-*"), runs(`POSTFLIGHT_RESULTS_DIR=/tmp; `+report+shots+sayWhen), func(t *v1alpha1.Trigger) {
-		t.Spec.JobTemplate.Spec.Template.Spec.TerminationGracePeriodSeconds = nil
-	})
-	tm.trigger("with", branches("with-*"), keeps(), runs(report+shots+sayWhen))
-	m := runManager(b, c, options{})
-	took := map[string][]time.Duration{}
-	const runs = 10
-	for b.Loop() {
-		for _, kind := range []string{"without", "with"} {
-			for range runs {
-				took[kind] = append(took[kind], tm.afterTest(m, kind+"-"+random(4)))
-			}
-		}
-	}
-	figure(b, "RESULTS runs=%d files=10 bytes=1800000 median_ms_without=%.0f median_ms_with=%.0f max_ms_without=%.0f max_ms_with=%.0f", runs,
-		milliseconds(took["without"]), milliseconds(took["with"]), largest(took["without"]), largest(took["with"]))
-}
-
-// afterTest is how long after the end of its test a run ended. The test says when, in seconds since the boot of the
-// machine, which is that of the node.
-func (tm *team) afterTest(m *manager, branch string) time.Duration {
-	tm.t.Helper()
-	s := tm.awaitState(tm.run(m, notification{"branch": branch, "sha": sha()}), v1alpha1.ReasonPassed)
-	content, err := os.ReadFile("/proc/uptime")
-	now := time.Now()
-	if err != nil {
-		tm.t.Fatal(err)
-	}
-	var uptime, ended float64
-	_, said, _ := strings.Cut(message(s), "passed in ")
-	_, said, _ = strings.Cut(said, ": ")
-	if _, err := fmt.Sscan(said, &ended); err != nil {
-		tm.t.Fatalf("%q does not say when the test ended: %v", message(s), err)
-	}
-	if _, err := fmt.Fscan(bytes.NewReader(content), &uptime); err != nil {
-		tm.t.Fatal(err)
-	}
-	boot := now.Add(-time.Duration(uptime * float64(time.Second)))
-	return tm.history(s.Name).ended.Sub(boot.Add(time.Duration(ended * float64(time.Second))))
-}
-
-func largest(all []time.Duration) float64 {
-	return float64(slices.Max(all).Microseconds()) / 1000
 }

@@ -49,7 +49,7 @@ func TestFloods(t *testing.T) {
 	t.Logf("FLOOD kind=none connections=0 peak_mib=%d", memory.peakMiB())
 
 	for _, kind := range []string{
-		"headers", "many_headers", "metrics_headers", "probe_headers", "waiting", "waiting_refused", "next_headers", "bodies", "idle", "everything",
+		"headers", "many_headers", "metrics_headers", "probe_headers", "waiting", "waiting_refused", "next_headers", "bodies", "idle", "tokens", "everything",
 	} {
 		passed := t.Run(kind, func(t *testing.T) {
 			crowds := floods(r, flooding.key, suite)[kind]
@@ -81,6 +81,10 @@ func floods(r *replica, key, suite string) map[string][]visitors {
 	large := visitors{60, r.url, "", post + "262144\r\n\r\n" + strings.Repeat(" ", 262000)}
 	idle := visitors{8192, r.url, "", ""}
 	unproven := visitors{3000, r.url, "", "POST / HTTP/1.1\r\n" + host + headers(60<<10, 1000)}
+	// Each looks like the token of a pod, which the API server has to check.
+	token := strings.Repeat("eyJhbGciOiJSUzI1NiJ9", 60)
+	tokens := visitors{3000, r.url, "", "POST /api/v0/collect HTTP/1.1\r\n" + host + "Authorization: Bearer " + token + "." + token + "." + token +
+		"\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"}
 	scrapes := visitors{300, r.metrics, "", "GET /metrics HTTP/1.1\r\n" + host + headers(1<<20, 1000)}
 	probes := visitors{300, r.probes, "", "GET /readyz HTTP/1.1\r\n" + host + headers(1<<20, 1000)}
 	return map[string][]visitors{
@@ -93,6 +97,7 @@ func floods(r *replica, key, suite string) map[string][]visitors {
 		"next_headers":    {next},
 		"bodies":          {small, large},
 		"idle":            {idle},
+		"tokens":          {tokens},
 		// Many wait, and all is done that needs no key.
 		"everything": {waiting, scrapes, probes, {1000, r.url, "", unproven.send}, {3000, r.url, "", ""}},
 	}
