@@ -62,7 +62,7 @@ func (r *ArchiveReconciler) saveLog(ctx context.Context, namespace string, run r
 	return log, mayPass, nil
 }
 
-// measure finds out how many bytes of each log the archive has, of which it knows only the compressed size.
+// measure reads the logs that the archive had already. It says only how large they are when they are compressed.
 func (r *ArchiveReconciler) measure(ctx context.Context, run record.Run, logs []record.Log) error {
 	for i := range logs {
 		l := &logs[i]
@@ -70,11 +70,29 @@ func (r *ArchiveReconciler) measure(ctx context.Context, run record.Run, logs []
 		if err != nil {
 			return err
 		}
-		l.Bytes, err = io.Copy(io.Discard, reader)
+		var g gauge
+		_, err = io.Copy(&g, reader)
 		reader.Close()
 		if err != nil {
 			return err
 		}
+		l.Bytes = g.size
+		if string(g.end) == record.BrokenMark {
+			l.Problem = record.BrokenLog
+		}
 	}
 	return nil
+}
+
+// gauge measures what is written into it, and keeps the end, as long as a mark.
+type gauge struct {
+	size int64
+	end  []byte
+}
+
+func (g *gauge) Write(p []byte) (int, error) {
+	g.size += int64(len(p))
+	g.end = append(g.end, p[max(0, len(p)-len(record.BrokenMark)):]...)
+	g.end = slices.Delete(g.end, 0, max(0, len(g.end)-len(record.BrokenMark)))
+	return len(p), nil
 }

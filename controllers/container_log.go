@@ -23,8 +23,8 @@ const (
 	// resumePause comes before each attempt to go on with a log whose connection broke.
 	resumePause = time.Second
 
-	// endChecks is how often, with such a pause, to look whether a container has ended whose log has: the kubelet
-	// reports the end of a container a second or two later.
+	// endChecks is how often a log that is followed is opened again without anything new, before its end is believed:
+	// the kubelet reports the end of a container a second or two later.
 	endChecks = 5
 )
 
@@ -40,6 +40,7 @@ type containerLog struct {
 
 	body io.ReadCloser // nil: it could not be opened
 	read int64
+	ends int // of connections, since the last byte
 	err  error
 }
 
@@ -84,6 +85,7 @@ func (l *containerLog) Read(p []byte) (int, error) {
 		l.read += int64(n)
 		switch {
 		case n > 0, err == nil:
+			l.ends = 0
 			return n, nil
 		case errors.Is(err, io.EOF) && l.hasEnded():
 			return 0, io.EOF
@@ -100,18 +102,8 @@ func (l *containerLog) Read(p []byte) (int, error) {
 // hasEnded tells the end of a log from the end of its connection: if the kubelet closes it, or restarts, the API
 // server makes that look like the end of the log.
 func (l *containerLog) hasEnded() bool {
-	if l.runs == nil {
-		return true
-	}
-	for range endChecks {
-		if !l.runs() {
-			return true
-		}
-		if sleep.For(l.ctx, resumePause) != nil {
-			return false
-		}
-	}
-	return false
+	l.ends++
+	return l.runs == nil || l.ends > endChecks || !l.runs()
 }
 
 // resume opens the log again, and skips what was read before the connection broke.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -64,6 +65,7 @@ func TestContainerLog(t *testing.T) {
 		"Hidden":      {"the API server hides a break", connections{{text: "ab"}, {text: "abc", ends: broken}, {opens: apierror.ErrLogGone}}, runs, "abc", apierror.ErrLogGone},
 		"EndedLate":   {"the kubelet removed it before it reported the end", connections{{text: "abc"}, {opens: apierror.ErrLogGone}}, runs, "abc", nil},
 		"RemovedLate": {"the same, as the text of the log", connections{{text: "abc"}, {ends: apierror.ErrLogGone}}, runs, "abc", nil},
+		"EndUnknown":  {"it is believed in the end", slices.Repeat(connections{{text: "abc"}}, endChecks+1), runs, "abc", nil},
 		"Rotated":     {"another file", connections{{text: "abc", ends: broken}, {text: "c"}}, nil, "abc", errAny},
 		"NotOpened":   {"nothing was read", connections{{opens: apierror.ErrLogGone}}, nil, "", apierror.ErrLogGone},
 	} {
@@ -143,5 +145,27 @@ func TestBacklog(t *testing.T) {
 	}
 	if n := b.len(); n != 1 || len(b.runs) != 1 {
 		t.Errorf("%v runs of %d namespaces wait, want 1", n, len(b.runs))
+	}
+}
+
+func TestGauge(t *testing.T) {
+	for _, tc := range []struct {
+		reason string
+		chunks []string
+		broken bool
+	}{
+		{"a whole log", []string{"abc\n", "def\n"}, false},
+		{"nothing", nil, false},
+		{"a mark at the end", []string{strings.Repeat("x\n", 5000), record.BrokenMark}, true},
+		{"a mark in two parts", []string{"x\n" + record.BrokenMark[:10], record.BrokenMark[10:]}, true},
+		{"a mark in the middle, which a test printed", []string{record.BrokenMark, "x\n"}, false},
+	} {
+		var g gauge
+		for _, chunk := range tc.chunks {
+			fmt.Fprint(&g, chunk)
+		}
+		if got := string(g.end) == record.BrokenMark; got != tc.broken || g.size != int64(len(strings.Join(tc.chunks, ""))) {
+			t.Errorf("%s: broken %t, %d bytes", tc.reason, got, g.size)
+		}
 	}
 }

@@ -49,12 +49,11 @@ func (s *shelf) SaveLog(ctx context.Context, r record.Run, pod, container string
 	if ctx.Err() != nil {
 		return saved, ctx.Err()
 	}
-	saved.Bytes = int64(len(text))
-	if err != nil {
-		saved.Problem = "It was cut off."
-	}
-	if err != nil && len(text) == 0 {
+	if saved.Bytes = int64(len(text)); err != nil && len(text) == 0 {
 		return saved, nil
+	}
+	if err != nil {
+		saved.Problem, text = record.BrokenLog, append(text, "\n"+record.BrokenMark...)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -5,13 +5,12 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/postflight-dev/postflight/internal/record"
 )
 
-// The lines that mark where a log is not complete.
-const (
-	cutMark    = "[postflight: %d bytes were left out here]\n"
-	brokenMark = "[postflight: the rest of this log could not be read]\n"
-)
+// cutMark is the line in the place of the middle of a log.
+const cutMark = "[postflight: %d bytes were left out here]\n"
 
 // text is the log as it is stored, and how many of its bytes are left out.
 func (s *spool) text(broken bool) (text io.Reader, omitted int64, err error) {
@@ -26,7 +25,7 @@ func (s *spool) text(broken bool) (text io.Reader, omitted int64, err error) {
 		if _, err := s.raw.ReadAt(last, position(s.size-1)); err != nil {
 			return nil, 0, err
 		}
-		text = io.MultiReader(text, markAfter(last, brokenMark))
+		text = io.MultiReader(text, markAfter(last, record.BrokenMark))
 	}
 	return text, omitted, nil
 }

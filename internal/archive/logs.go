@@ -10,9 +10,6 @@ import (
 	"github.com/postflight-dev/postflight/internal/record"
 )
 
-// brokenLog is the problem of a log of which only the beginning could be read.
-const brokenLog = "The log could not be read to its end, so its last lines may be missing."
-
 // SaveLog reads a log to its end and stores it compressed, without its middle if it is too long. If reading fails
 // after a part was read, that part is stored. In any case the problem of the Log says so, and there is no error.
 func (a *Archive) SaveLog(ctx context.Context, r record.Run, pod, container string, previous bool, log io.Reader) (record.Log, error) {
@@ -29,7 +26,7 @@ func (a *Archive) SaveLog(ctx context.Context, r record.Run, pod, container stri
 	case ctx.Err() != nil:
 		return saved, ctx.Err()
 	case failure != nil:
-		saved.Problem = brokenLog
+		saved.Problem = record.BrokenLog
 	}
 	if saved.Bytes = s.size; s.size == 0 && failure != nil {
 		return saved, nil // an empty log would claim that the container wrote nothing

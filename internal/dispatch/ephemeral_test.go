@@ -63,6 +63,24 @@ func TestEphemeralEnvironmentIsCreated(t *testing.T) {
 	}
 }
 
+// TestRunsGoWithTheirEphemeralEnvironment: the ephemeral Environment owns its runs, and the one of the Trigger none.
+func TestRunsGoWithTheirEphemeralEnvironment(t *testing.T) {
+	env := previewEnvironment(noon)
+	env.UID = "uid-preview"
+	h := start(t, setup{objects: append(acme(trigger("smoke")), env)})
+	h.notify(preview)
+	h.notify(`{"sha":"` + sha + `"}`)
+	owners := map[string]string{}
+	for _, s := range h.suites() {
+		for _, o := range s.OwnerReferences {
+			owners[s.Spec.Environment] += string(o.UID)
+		}
+	}
+	if diff := cmp.Diff(map[string]string{env.Name: "uid-preview"}, owners); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // TestEphemeralEnvironmentOfEachURL: the Environment is part of the identity of a run.
 func TestEphemeralEnvironmentOfEachURL(t *testing.T) {
 	h := start(t, setup{objects: acme(trigger("smoke"))})

@@ -34,6 +34,12 @@ type Artifact struct {
 	Bytes     int64
 }
 
+// The problem of a log that could not be read to its end, and the last line of what was saved of it.
+const (
+	BrokenLog  = "The log could not be read to its end, so its last lines may be missing."
+	BrokenMark = "[postflight: the rest of this log could not be read]\n"
+)
+
 // New is the record of a finished Suite.
 func New(team string, s *v1alpha1.Suite, logs []Log) Record {
 	if logs == nil {

@@ -112,9 +112,21 @@ func TestNewSpec(t *testing.T) {
 	if diff := cmp.Diff(labels, got.Labels); diff != "" {
 		t.Errorf("labels: -want +got\n%s", diff)
 	}
+	if len(got.OwnerReferences) != 0 {
+		t.Errorf("owned by %+v, want nothing", got.OwnerReferences)
+	}
 	r.Notification.DeduplicationKey = "mine"
 	if got := suite.New(r).Spec.SupersedeKey; got != "mine" {
 		t.Errorf("supersedeKey = %q, want the deduplication_key", got)
+	}
+}
+
+// TestNewOfAnEphemeralEnvironment: the run is deleted with the Environment, and does not keep it.
+func TestNewOfAnEphemeralEnvironment(t *testing.T) {
+	r := aRequest(func(r *suite.Request) { r.Environment, r.EphemeralUID = "staging-x", "uid-x" })
+	want := []metav1.OwnerReference{{APIVersion: "postflight.dev/v1alpha1", Kind: "Environment", Name: "staging-x", UID: "uid-x"}}
+	if diff := cmp.Diff(want, suite.New(r).OwnerReferences); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -201,6 +202,37 @@ func initContainer(script string) setting {
 		c := *container(t)
 		c.Name, c.Command = "prepare", []string{"/bin/sh", "-c", script}
 		t.Spec.JobTemplate.Spec.Template.Spec.InitContainers = []corev1.Container{c}
+	}
+}
+
+// TestExpiredEnvironmentTakesItsRuns: Kubernetes deletes the runs with it, and their records stay.
+func TestExpiredEnvironmentTakesItsRuns(t *testing.T) {
+	c := useCluster(t)
+	a := openArchive(t, c)
+	tm := newTeam(t, c)
+	tm.trigger("smoke", runs("echo preview"))
+	m := runManager(t, c, options{})
+	id := tm.run(m, notification{"branch": "main", "deployment_url": c.env["DEMO_URL"], "ephemeral_environment": true})
+	s := tm.awaitState(id, v1alpha1.ReasonPassed)
+	env := &v1alpha1.Environment{ObjectMeta: tm.meta(s.Spec.Environment)}
+	expired := fmt.Sprintf(`{"spec":{"ephemeral":{"expiresAt":%q}}}`, time.Now().Add(-time.Second).UTC().Format(time.RFC3339))
+	if err := tm.Patch(t.Context(), env, client.RawPatch(types.MergePatchType, []byte(expired))); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(endWithin); ; time.Sleep(50 * time.Millisecond) {
+		err := tm.Get(t.Context(), tm.keyOf(id), s)
+		if client.IgnoreNotFound(err) != nil {
+			t.Fatal(err)
+		}
+		if err != nil {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the run is still there; its owners are %+v", s.OwnerReferences)
+		}
+	}
+	if text, rec := tm.archivedLog(a, id); text != "preview\n" || rec.State != v1alpha1.ReasonPassed {
+		t.Errorf("the log is %q, and the record says %s", text, rec.State)
 	}
 }
 
