@@ -51,7 +51,8 @@ func (a *Archive) Summaries(ctx context.Context, runs []record.Run) ([]httpapi.R
 	return readAll[httpapi.Run](ctx, a, runs)
 }
 
-// readAll reads the members of records that T has. It leaves out runs that have no record yet.
+// readAll reads the members of records that T has. It leaves out runs that have no record yet, and records that cannot
+// be read: one must not hide all others.
 func readAll[T any](ctx context.Context, a *Archive, runs []record.Run) ([]T, error) {
 	found := make([]*T, len(runs))
 	group, ctx := errgroup.WithContext(ctx)
@@ -60,7 +61,7 @@ func readAll[T any](ctx context.Context, a *Archive, runs []record.Run) ([]T, er
 		group.Go(func() error {
 			content := new(T)
 			err := a.read(ctx, r, content)
-			if errors.Is(err, fs.ErrNotExist) {
+			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errUnreadable) {
 				return nil
 			}
 			found[i] = content
@@ -79,8 +80,8 @@ func readAll[T any](ctx context.Context, a *Archive, runs []record.Run) ([]T, er
 	return all, nil
 }
 
-// Runs are those of a team, newest first; with before, of whatever team, only those older than it. Stores list only forwards, so each
-// day is listed as a whole, once it is reached.
+// Runs are those of a team, newest first; with before, of whatever team, only those older than it. Stores list only
+// forwards, so each day is listed as a whole, once it is reached.
 func (a *Archive) Runs(ctx context.Context, team string, before *record.Run) iter.Seq2[record.Run, error] {
 	return func(yield func(record.Run, error) bool) {
 		days, err := a.days(ctx, team)
