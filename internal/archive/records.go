@@ -80,8 +80,8 @@ func readAll[T any](ctx context.Context, a *Archive, runs []record.Run) ([]T, er
 	return all, nil
 }
 
-// Runs are those of a team, newest first; with before, only those older than it. Stores list only forwards, so each
-// day is listed as a whole, once it is reached.
+// Runs are those of a team, newest first; with before, of whatever team, only those older than it. Stores list only
+// forwards, so each day is listed as a whole, once it is reached.
 func (a *Archive) Runs(ctx context.Context, team string, before *record.Run) iter.Seq2[record.Run, error] {
 	return func(yield func(record.Run, error) bool) {
 		days, err := a.days(ctx, team)
@@ -128,12 +128,14 @@ func (a *Archive) runsOf(ctx context.Context, team string, day time.Time, before
 		if err != nil {
 			return nil, err
 		}
-		if before != nil && folder.Key >= before.Directory()+"/" {
+		r, err := record.ParseDirectory(team, folder.Key)
+		if err != nil {
+			continue
+		}
+		if before != nil && r.Compare(*before) >= 0 {
 			break
 		}
-		if r, err := record.ParseDirectory(team, folder.Key); err == nil {
-			runs = append(runs, r)
-		}
+		runs = append(runs, r)
 	}
 	return runs, nil
 }

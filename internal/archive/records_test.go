@@ -44,12 +44,16 @@ func records(t *testing.T, w world) {
 		"All":           {nil, 100, []string{"third", "second", "first"}},
 		"OlderThan":     {&second, 2, []string{"first"}},
 		"OlderThanLast": {&first, 2, nil},
-		"AnyTime":       {&record.Run{Team: "acme", ID: "zzz", Created: noon}, 1, []string{"second"}},
+		"AnyTime":       {&record.Run{ID: "zzz", Created: noon}, 1, []string{"second"}},
 	} {
 		got, err := w.Records(t.Context(), "acme", tc.before, tc.limit)
 		if diff := cmp.Diff(tc.want, idsOf(got)); err != nil || diff != "" {
 			t.Errorf("%s: %v %s", name, err, diff)
 		}
+	}
+	shown, err := w.Summaries(t.Context(), []record.Run{third, runAt("acme", "unfinished", noon.Add(time.Hour)), first})
+	if err != nil || len(shown) != 2 || shown[0].ID != "third" || shown[1].ID != "first" || shown[1].State != "Passed" {
+		t.Errorf("summaries: %v, %v", shown, err)
 	}
 	if one, err := w.Record(t.Context(), "acme", "second"); err != nil || !one.CreatedAt.Equal(noon) || one.State != "Passed" {
 		t.Errorf("by id: %v, %v", one, err)

@@ -70,7 +70,7 @@ func (c *fakeClock) Sleep(ctx context.Context, d time.Duration) error {
 // harness is an API on a fake API server.
 type harness struct {
 	*API
-	t        *testing.T
+	t        testing.TB
 	cluster  client.WithWatch // without faults
 	clock    *fakeClock
 	index    *match.Index
@@ -90,7 +90,7 @@ type setup struct {
 }
 
 // start gives every object of the setup a UID, as an API server would.
-func start(t *testing.T, s setup) *harness {
+func start(t testing.TB, s setup) *harness {
 	t.Helper()
 	h := &harness{t: t, clock: &fakeClock{now: noon}, index: &match.Index{}, registry: prometheus.NewRegistry(),
 		audit: &lockedBuffer{}, log: &lockedBuffer{}, validate: true}
@@ -269,7 +269,7 @@ func (h *harness) notify(body string, change ...func(*http.Request)) reply {
 	return decode[reply](h.t, w)
 }
 
-func decode[T any](t *testing.T, w *httptest.ResponseRecorder) T {
+func decode[T any](t testing.TB, w *httptest.ResponseRecorder) T {
 	t.Helper()
 	var value T
 	if err := json.Unmarshal(w.Body.Bytes(), &value); err != nil {

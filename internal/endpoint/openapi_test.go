@@ -29,7 +29,7 @@ var loadDocument = sync.OnceValues(func() (*openapi3.T, error) {
 	return doc, doc.Validate(context.Background(), openapi3.EnableSchemaFormatValidation(), openapi3.EnableExamplesValidation())
 })
 
-func document(t *testing.T) *openapi3.T {
+func document(t testing.TB) *openapi3.T {
 	t.Helper()
 	doc, err := loadDocument()
 	if err != nil {
@@ -40,7 +40,7 @@ func document(t *testing.T) *openapi3.T {
 
 // checkAgainstDocument fails the test if the document does not describe the answer, or does not allow a request that
 // was answered with 200.
-func checkAgainstDocument(t *testing.T, r *http.Request, body []byte, w *httptest.ResponseRecorder) {
+func checkAgainstDocument(t testing.TB, r *http.Request, body []byte, w *httptest.ResponseRecorder) {
 	t.Helper()
 	input := documented(t, r, body)
 	if input == nil {
@@ -63,7 +63,7 @@ func checkAgainstDocument(t *testing.T, r *http.Request, body []byte, w *httptes
 
 // documented is nil for a path that the document does not have. A wrong method is checked by
 // another operation of the path.
-func documented(t *testing.T, r *http.Request, body []byte) *openapi3filter.RequestValidationInput {
+func documented(t testing.TB, r *http.Request, body []byte) *openapi3filter.RequestValidationInput {
 	t.Helper()
 	doc := document(t)
 	path, parameters := documentedPath(cleanPath(r.URL.Path))
