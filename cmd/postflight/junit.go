@@ -66,7 +66,7 @@ func (o *junitOptions) writeJUnit(ctx context.Context, console *console, source 
 				return err
 			}
 		}
-		console.note("Wrote a report of %d tests, %d of them failed, to %s.", report.Tests, report.Failures, o.file)
+		console.note("Wrote %s: tests %d, failed %d.", o.file, report.Tests, report.Failures)
 		return report.Close()
 	})
 }

@@ -65,7 +65,7 @@ func TestJUnit(t *testing.T) {
 		says  string
 	}{
 		"reports of two pods": {run: apiRun("smoke-1", withResults), files: []aFile{{"p", "junit.xml", good}, {"q", "x/B.XML", green}, {"q", "a.png", "x"}},
-			want: []string{"cart/adds", "cart/pays failed: no", "cart/adds"}, says: "Wrote a report of 3 tests, 1 of them failed, to "},
+			want: []string{"cart/adds", "cart/pays failed: no", "cart/adds"}, says: "report.xml: tests 3, failed 1."},
 		"no files":                   {run: apiRun("smoke-1", passed), want: []string{"smoke/smoke-1"}},
 		"no files, and it timed out": {run: apiRun("smoke-1", timedOut), want: []string{"smoke/smoke-1 failed: TimedOut: It took; longer."}},
 		"reports that do not explain the end": {run: apiRun("smoke-1", withResults), files: []aFile{{"p", "junit.xml", green}},

@@ -94,7 +94,7 @@ func (o *runsListOptions) run(ctx context.Context) error {
 			return err
 		}
 		if o.limit > 0 && len(runs) == o.limit {
-			o.console.note("Showing the newest %d runs; --limit 0 shows all.", o.limit)
+			o.console.note("Showing the newest %d; --limit 0 shows all.", o.limit)
 			break
 		}
 		runs = append(runs, r)

@@ -61,9 +61,9 @@ func TestRunsLogs(t *testing.T) {
 		"download that runs":     {pod: aPod(corev1.PodPending, runs, waiting), want: "fake logs", requested: "postflight-fetch", says: "which is running"},
 		"download begins again":  {pod: again, want: "fake logs", requested: "postflight-fetch", says: "failed with exit code 3"},
 		"download has ended":     {pod: aPod(corev1.PodPending, ended(0), waiting), want: "fake logs", requested: "postflight-fetch", says: "which has ended"},
-		"nothing has started":    {pod: aPod(corev1.PodPending, waiting, waiting), want: none, says: "has no pod with such a log. Its state is Running: The pod runs."},
+		"nothing has started":    {pod: aPod(corev1.PodPending, waiting, waiting), want: none, says: "has such a log. Its state is Running: The pod runs."},
 		"a container of no name": {pod: aPod(corev1.PodFailed, ended(0), ended(1)), logs: postflight.LogOptions{Container: "nope"}, says: `no container "nope", but postflight-fetch, test, browser`},
-		"a test not yet started": {pod: aPod(corev1.PodPending, runs, waiting), logs: postflight.LogOptions{Container: "test"}, says: "has no pod with such a log"},
+		"a test not yet started": {pod: aPod(corev1.PodPending, runs, waiting), logs: postflight.LogOptions{Container: "test"}, says: "has such a log"},
 		"no pod":                 {says: "Its state is Running: The pod runs."},
 	}
 	for name, tc := range cases {

@@ -40,7 +40,7 @@ func TestRunsByServer(t *testing.T) {
 	}{
 		"list": {args: "runs list --branch main --state failed --sha 5ca1ab1 --trigger smoke --environment staging --limit 20", out: []string{"smoke-1", "Failed", "3/120", "main", "5ca1ab1e0ddb"},
 			sent: []string{"GET /api/v0/runs?branch=main&environment=staging&limit=21&sha=5ca1ab1&state=Failed&trigger=smoke"}},
-		"list of the newest": {args: "runs ls --limit 1", out: []string{"smoke-1"}, log: []string{"Showing the newest 1 runs; --limit 0 shows all."}},
+		"list of the newest": {args: "runs ls --limit 1", out: []string{"smoke-1"}, log: []string{"Showing the newest 1; --limit 0 shows all."}},
 		"list of all":        {args: "runs list --limit 0", out: []string{"smoke-1", "smoke-2"}, sent: []string{"GET /api/v0/runs?limit=100"}},
 		"list of none":       {api: &anAPI{runs: []httpapi.Run{}}, args: "runs list", log: []string{"There are no such runs of the team of the API key."}, empty: true},
 		"list without the archive": {api: &anAPI{problem: "The store does not answer."}, args: "runs list", out: []string{"smoke-2"},
