@@ -54,8 +54,8 @@ func (c *clusterRuns) copyLogs(ctx context.Context, id string, o client.LogOptio
 func withoutLog(s *v1alpha1.Suite) error {
 	archived := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionArchived)
 	if s.Finished() && archived != nil {
-		return fmt.Errorf("the run %s has no pod with such a log any more, but an archive (%s). To read it, set POSTFLIGHT_URL and "+
-			"POSTFLIGHT_API_KEY of the team, and leave out -n, --context and --kubeconfig", s.Name, archived.Message)
+		return fmt.Errorf("no pod of the run %s has such a log any more. To read it from the archive, set POSTFLIGHT_URL and "+
+			"POSTFLIGHT_API_KEY of the team, and leave out -n, --context and --kubeconfig. %s", s.Name, archived.Message)
 	}
 	return fmt.Errorf("the run %s has no pod with such a log. Its state is %s: %s", s.Name, stateOf(s), messageOf(s))
 }

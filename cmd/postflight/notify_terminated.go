@@ -37,5 +37,5 @@ func canceledOf(runs []string) string {
 	if len(runs) == 0 {
 		return "terminated"
 	}
-	return fmt.Sprintf("terminated, %d runs are being canceled: %s", len(runs), strings.Join(runs, ", "))
+	return "terminated; these runs are canceled: " + strings.Join(runs, ", ")
 }

@@ -72,7 +72,7 @@ func TestNotifyTerminated(t *testing.T) {
 		code     int
 		says     string
 	}{
-		"it is deleted":           {args: "--deployment-url https://pr-7.example.com", says: "  pr-7  terminated, 2 runs are being canceled: smoke-1, smoke-2\n"},
+		"it is deleted":           {args: "--deployment-url https://pr-7.example.com", says: "  pr-7  terminated; these runs are canceled: smoke-1, smoke-2\n"},
 		"as JSON":                 {args: "--deployment-url https://pr-7.example.com -o json", says: `"environmentAlias": "pr-7"`},
 		"it is not known":         {args: "--deployment-url https://pr-7.example.com", notFound: "environment_not_found", code: 3, says: "--allow-no-match makes this exit 0"},
 		"it is not known, ok":     {args: "--deployment-url https://pr-7.example.com --allow-no-match", notFound: "environment_not_found", says: "There is no ephemeral Environment"},
