@@ -129,7 +129,7 @@ func setProgress(o *suite.Observation, j *batchv1.Job, state job.State) {
 	o.Job, o.Unready = j, job.Starting(j)
 	o.Progress, o.PodProblem = state.Condition, state.PodProblem
 	o.StartingSince, o.HopelessSince = state.StartingSince, state.HopelessSince
-	o.Started, o.TestsEnded, o.TimeLimit = state.Started, state.TestsEnded, job.TimeLimit(j)
+	o.Started, o.NotBegun, o.TestsEnded, o.TimeLimit = state.Started, state.NotBegun, state.TestsEnded, job.TimeLimit(j)
 	o.KeepsResults, o.Collected = job.KeepsResults(j), state.Collected
 }
 

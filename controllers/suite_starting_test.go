@@ -30,3 +30,24 @@ func TestStartTimeout(t *testing.T) {
 	w.stops("run")
 	w.reaches("run", v1alpha1.ReasonError, "The tests did not start within 15m, the startTimeout of the Trigger. The pod cannot start: no node can take it: 0/3 nodes are available.")
 }
+
+// TestCancelBeforeTheTestsStart: nobody must look for logs and results of such a run.
+func TestCancelBeforeTheTestsStart(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.create(aSuite("run", 0))
+	j := w.hasJob("run")
+	w.status(j, func() { j.Status.StartTime, j.Status.Active = new(metav1.Now()), 1 })
+	w.pod(j, corev1.PodStatus{Phase: corev1.PodPending})
+	w.touch("run")
+	w.reaches("run", v1alpha1.ReasonStarting, "")
+	w.cancel("run", "")
+	w.stopping("run")
+	w.stops("run")
+	w.reaches("run", v1alpha1.ReasonCanceled, "Canceled by setting spec.cancel")
+	s := &v1alpha1.Suite{}
+	w.must(w.Client.Get(t.Context(), w.key("run"), s))
+	if s.Status.StartTime != nil {
+		t.Errorf("the tests have never run, but startTime is %s", s.Status.StartTime)
+	}
+}

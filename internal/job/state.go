@@ -32,6 +32,9 @@ type State struct {
 	// Started is when the first container of the tests started; zero where no pod says so.
 	Started time.Time
 
+	// NotBegun: neither the Job nor a pod shows that a container of the tests has run, and the Job has not ended.
+	NotBegun bool
+
 	// TestsEnded is when the last of the tests ended in pods that have not: their sidecars are stopping. Zero: tests
 	// go on, or all pods have ended.
 	TestsEnded time.Time
@@ -58,6 +61,7 @@ func Observe(j *batchv1.Job, pods []corev1.Pod) State {
 		s = failed(j, end, pods)
 	}
 	s.Started, s.TestsEnded, s.Collected = started(pods), allTestsEnded(pods), c
+	s.NotBegun = end(j) == nil && !begun(j, pods)
 	return s
 }
 

@@ -27,6 +27,7 @@ type Observation struct {
 	StartingSince time.Time
 	HopelessSince time.Time
 	Started       time.Time     // when the first container of the tests started, where a pod says so
+	NotBegun      bool          // neither the Job nor a pod shows that a container of the tests has run; the Job has not ended
 	TimeLimit     time.Duration // of the Job; 0: it does not say
 	TestsEnded    time.Time     // when the last of the tests ended in pods that have not; zero: tests go on, or there is no such pod
 	PodsLeft      bool          // the run has had a Job, which is gone, and not all of its pods have ended

@@ -150,14 +150,15 @@ func tookTooLong(o Observation) string {
 	return message
 }
 
-// startTime is when the tests started; nil where they have not. Where no pod says so, the Job does.
+// startTime is when the tests started; nil where they have not, also once their Job is deleted. Where no pod says so,
+// the Job does.
 func startTime(o Observation) *metav1.Time {
 	switch {
 	case o.Suite.Status.StartTime != nil:
 		return o.Suite.Status.StartTime
 	case !o.Started.IsZero():
 		return &metav1.Time{Time: o.Started}
-	case o.Job != nil && o.Progress.Reason != v1alpha1.ReasonStarting:
+	case o.Job != nil && !o.NotBegun && o.Progress.Reason != v1alpha1.ReasonStarting:
 		return o.Job.Status.StartTime
 	default:
 		return nil
