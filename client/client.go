@@ -3,9 +3,10 @@
 //	c, err := client.New("https://postflight.example.com", os.Getenv("POSTFLIGHT_API_KEY"))
 //	result, err := c.Notify(ctx, client.Notification{Branch: "main", SHA: sha})
 //	answer, err := c.Await(ctx, result.Results[0].RunID())
+//	for artifact, err := range c.Artifacts(ctx, answer.RelevantRunID, "") { ... }
 //
-// Its errors say what to do. It retries while the server is away or overloaded: a notification that is sent
-// again never starts a second run.
+// Its errors say what to do. It retries while the server is away or overloaded: a notification, or any other request,
+// that is sent again never starts a second run.
 package client
 
 import (
@@ -37,6 +38,22 @@ type (
 	Greenlight = httpapi.Greenlight
 	// SignedURL is where to PUT a file.
 	SignedURL = httpapi.SignedURL
+	// Run is a run, which may have ended long ago.
+	Run = httpapi.Run
+	// TestResults count the tests of a run.
+	TestResults = httpapi.TestResults
+	// TestFailure is a test that failed.
+	TestFailure = httpapi.TestFailure
+	// Artifacts sum up the files of a run.
+	Artifacts = httpapi.Artifacts
+	// ArchiveState says whether a run outlives its Suite.
+	ArchiveState = httpapi.ArchiveState
+	// Artifact is a file that the tests of a run wrote.
+	Artifact = httpapi.Artifact
+	// Termination names an ephemeral environment that is gone.
+	Termination = httpapi.Termination
+	// TerminationResult answers a Termination.
+	TerminationResult = httpapi.TerminationResult
 	// Problem is the body of an error.
 	Problem = httpapi.Problem
 )
@@ -98,30 +115,37 @@ func New(baseURL, key string, options ...Option) (*Client, error) {
 // Notify reports a deployment. All attempts have the same Idempotency-Key, so that a late one neither starts a
 // second run nor supersedes a newer deployment.
 func (c *Client) Notify(ctx context.Context, n Notification) (*NotificationResult, error) {
-	return post(ctx, c, "/api/webhooks/deploy_success", http.Header{"Idempotency-Key": {rand.Text()}}, n)
+	return request[NotificationResult](ctx, c, http.MethodPost, "/api/webhooks/deploy_success", http.Header{"Idempotency-Key": {rand.Text()}}, n)
 }
 
 // Explain returns what Notify would do, and why. It starts no run.
 func (c *Client) Explain(ctx context.Context, n Notification) (*NotificationResult, error) {
-	return post(ctx, c, "/api/webhooks/deploy_success?dryRun=true", nil, n)
+	return request[NotificationResult](ctx, c, http.MethodPost, "/api/webhooks/deploy_success?dryRun=true", nil, n)
 }
 
-func post(ctx context.Context, c *Client, path string, header http.Header, n Notification) (*NotificationResult, error) {
-	body, err := json.Marshal(n)
-	if err != nil {
-		return nil, err
-	}
-	var result NotificationResult
-	err = c.retry(ctx, func() error { return c.send(ctx, http.MethodPost, path, header, body, &result) })
-	return &result, err
+// EnvironmentTerminated reports that an ephemeral environment is gone: its runs are canceled, and it is deleted.
+func (c *Client) EnvironmentTerminated(ctx context.Context, t Termination) (*TerminationResult, error) {
+	return request[TerminationResult](ctx, c, http.MethodPost, "/api/webhooks/environment_terminated", nil, t)
 }
 
 // SignUpload returns a URL to which a file may be PUT.
 func (c *Client) SignUpload(ctx context.Context, path string) (*SignedURL, error) {
-	var signed SignedURL
 	path = "/api/v0/run-inputs-executables-signed-urls?" + url.Values{"file": {path}}.Encode()
-	err := c.retry(ctx, func() error { return c.send(ctx, http.MethodGet, path, nil, nil, &signed) })
-	return &signed, err
+	return request[SignedURL](ctx, c, http.MethodGet, path, nil, nil)
+}
+
+// request sends a request until it is answered. The body is nil, or becomes JSON.
+func request[T any](ctx context.Context, c *Client, method, path string, header http.Header, body any) (*T, error) {
+	var content []byte
+	if body != nil {
+		var err error
+		if content, err = json.Marshal(body); err != nil {
+			return nil, err
+		}
+	}
+	var result T
+	err := c.retry(ctx, func() error { return c.send(ctx, method, path, header, content, &result) })
+	return &result, err
 }
 
 // send sends one request and decodes the answer. Every error is an *Error, except that of a bad request.
@@ -146,7 +170,8 @@ func (c *Client) send(ctx context.Context, method, path string, header http.Head
 	if err != nil {
 		return unreachable(err)
 	}
-	if resp.StatusCode == http.StatusOK && isJSON(resp, "application/json") && json.Unmarshal(answer, result) == nil {
+	good := resp.StatusCode == http.StatusOK || resp.StatusCode == http.StatusCreated
+	if good && isMediaType(resp, "application/json") && json.Unmarshal(answer, result) == nil {
 		return nil
 	}
 	return problemOf(resp, answer)

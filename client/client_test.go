@@ -13,7 +13,7 @@ import (
 	"github.com/postflight-dev/postflight/client"
 )
 
-const problem = `{"type":"https://postflight.dev/problems/%c","title":"t","status":503,"detail":"d","failureCode":"unavailable","failureMessage":"Wait.","eventId":"E1"}`
+const problem = `{"type":"https://postflight.dev/problems/unavailable","title":"t","status":503,"detail":"d","failureCode":"unavailable","failureMessage":"Wait.","eventId":"E1"}`
 
 func serve(t *testing.T, handler http.HandlerFunc) string {
 	t.Helper()

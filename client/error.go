@@ -20,6 +20,7 @@ type Error struct {
 
 	text  string
 	cause error
+	store bool // the object store answered, and not Postflight
 }
 
 // Error says what failed and what to do.
@@ -44,6 +45,8 @@ func (e *Error) Temporary() bool {
 		return !untrusted(e.cause) && !withoutTLS(e.cause) // these stay until a person fixes them
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return true
+	case http.StatusInternalServerError:
+		return e.store // which may use it for what passes, as S3 does
 	default:
 		return false
 	}
@@ -87,7 +90,7 @@ func problemOf(r *http.Response, body []byte) error {
 		e.RetryAfter = time.Duration(seconds) * time.Second
 	}
 	problem := &Problem{}
-	if isJSON(r, "application/problem+json") && json.Unmarshal(body, problem) == nil && problem.FailureCode != "" {
+	if isMediaType(r, "application/problem+json") && json.Unmarshal(body, problem) == nil && problem.FailureCode != "" {
 		e.Problem = problem
 		return e
 	}
@@ -97,6 +100,6 @@ func problemOf(r *http.Response, body []byte) error {
 	return e
 }
 
-func isJSON(r *http.Response, mediaType string) bool {
+func isMediaType(r *http.Response, mediaType string) bool {
 	return strings.HasPrefix(r.Header.Get("Content-Type"), mediaType)
 }

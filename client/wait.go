@@ -68,9 +68,13 @@ func (c *Client) greenlight(ctx context.Context, id string, wait time.Duration) 
 // resolveLinks makes URLs of paths: a server without --public-url answers with paths.
 func (c *Client) resolveLinks(g *Greenlight) {
 	for _, link := range []*string{&g.RootRunURL, &g.RelevantRunURL, &g.RelevantRunWithBugsURL} {
-		if strings.HasPrefix(*link, "/") {
-			*link = c.baseURL + *link
-		}
+		c.resolveLink(link)
+	}
+}
+
+func (c *Client) resolveLink(link *string) {
+	if strings.HasPrefix(*link, "/") {
+		*link = c.baseURL + *link
 	}
 }
 

@@ -32,13 +32,13 @@ func TestEveryTextIsClean(t *testing.T) {
 			return (&keysListOptions{testCluster(c, true, key)}).run(t.Context())
 		},
 		"runs list": func(c *console) error {
-			return (&runsListOptions{cluster: testCluster(c, true, run)}).run(t.Context())
+			return (&runsListOptions{runsOptions: onCluster(testCluster(c, true, run))}).run(t.Context())
 		},
 		"runs show": func(c *console) error {
-			return (&runsShowOptions{testCluster(c, true, run)}).run(t.Context(), "a")
+			return (&runsShowOptions{onCluster(testCluster(c, true, run))}).run(t.Context(), "a")
 		},
 		"an error": func(c *console) error {
-			err := (&runsLogsOptions{cluster: testCluster(c, true, run)}).run(t.Context(), "a")
+			err := (&runsLogsOptions{runsOptions: onCluster(testCluster(c, true, run))}).run(t.Context(), "a")
 			if err == nil || !strings.Contains(err.Error(), "\x1b") {
 				t.Errorf("%v, want the message of the run", err)
 			}

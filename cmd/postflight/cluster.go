@@ -33,6 +33,10 @@ type cluster struct {
 
 func (c *cluster) addFlags(cmd *cobra.Command) {
 	c.output.addFlags(cmd)
+	c.addOwnFlags(cmd)
+}
+
+func (c *cluster) addOwnFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVarP(&c.namespace, "namespace", "n", "", "namespace of the team; default: that of the kubeconfig's context")
 	f.StringVar(&c.context, "context", "", "context of the kubeconfig")
@@ -52,6 +56,8 @@ func (c *cluster) command(run func(ctx context.Context, args []string) error) fu
 	}
 }
 
+var errNoKubeconfig = errors.New("there is no kubeconfig. Set KUBECONFIG or --kubeconfig")
+
 // connect reads the kubeconfig.
 func (c *cluster) connect() error {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
@@ -61,7 +67,7 @@ func (c *cluster) connect() error {
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides)
 	config, err := loader.ClientConfig()
 	if clientcmd.IsEmptyConfig(err) {
-		return errors.New("there is no kubeconfig. Set KUBECONFIG or --kubeconfig")
+		return errNoKubeconfig
 	}
 	if err != nil {
 		return fmt.Errorf("no cluster to talk to: %w. Set KUBECONFIG or --kubeconfig", err)

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	postflight "github.com/postflight-dev/postflight/client"
 	"github.com/postflight-dev/postflight/internal/apikey"
 )
 
@@ -42,10 +43,15 @@ func testCluster(console *console, reviews bool, objects ...client.Object) clust
 	return cluster{output: output{console: console}, client: c, namespace: "acme", pods: kubefake.NewClientset(), user: "admin@kubeconfig", clock: clocktesting.NewFakePassiveClock(noon)}
 }
 
+// onCluster are the options of a command about the runs of a cluster.
+func onCluster(c cluster) runsOptions {
+	return runsOptions{output: c.output, source: &clusterRuns{cluster: &c}, now: func() time.Time { return noon }}
+}
+
 func aRun(name string, change ...func(*v1alpha1.Suite)) *v1alpha1.Suite {
 	received := metav1.NewMicroTime(noon.Add(-time.Minute))
 	s := &v1alpha1.Suite{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: name},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: name, CreationTimestamp: metav1.NewTime(noon.Add(-time.Minute))},
 		Spec: v1alpha1.SuiteSpec{Trigger: v1alpha1.TriggerReference{Name: "smoke", UID: "old"}, Environment: "staging", Attempt: 1,
 			Deployment: v1alpha1.Deployment{Branch: "main", SHA: "5ca1ab1e0ddba115ca1ab1e0ddba115ca1ab1e0d"}, ReceivedAt: &received},
 		Status: v1alpha1.SuiteStatus{Conditions: []metav1.Condition{v1alpha1.Running("The pod runs.")}},
@@ -137,17 +143,22 @@ func TestRunsCancel(t *testing.T) {
 		reviews bool
 		want    string
 	}{{true, "ada"}, {false, "admin@kubeconfig"}} {
-		c, _, _ := newTestConsole()
+		c, _, log := newTestConsole()
 		r := testCluster(c, tc.reviews, aRun("a"), aRun("b", exitCode1))
-		if err := (&runsCancelOptions{r}).run(t.Context(), "a"); err != nil {
+		o, source := &runsCancelOptions{onCluster(r)}, &clusterRuns{cluster: &r}
+		if err := o.run(t.Context(), "a"); err != nil {
 			t.Fatal(err)
 		}
-		s, _ := r.getRun(t.Context(), "a")
+		s, _ := source.getSuite(t.Context(), "a")
 		if !s.Spec.Cancel || s.Annotations[v1alpha1.AnnotationCanceledBy] != tc.want {
 			t.Errorf("cancel %v by %q, want by %q", s.Spec.Cancel, s.Annotations[v1alpha1.AnnotationCanceledBy], tc.want)
 		}
-		if err := (&runsCancelOptions{r}).run(t.Context(), "b"); err == nil || !strings.Contains(err.Error(), "has already ended: Failed") {
+		if err := o.run(t.Context(), "b"); err == nil || !strings.Contains(err.Error(), "has already ended: Failed") {
 			t.Errorf("a run that has ended: %v", err)
+		}
+		s.Status.Conditions = []metav1.Condition{v1alpha1.Canceled("By ada.")}
+		if err := errors.Join(r.client.Update(t.Context(), s), o.run(t.Context(), "a")); err != nil || !strings.Contains(log.String(), "was canceled before") {
+			t.Errorf("a run that was canceled: %v\n%s", err, log)
 		}
 	}
 }
@@ -156,17 +167,38 @@ func TestRunsRerun(t *testing.T) {
 	c, out, _ := newTestConsole()
 	trigger := &v1alpha1.Trigger{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "smoke", UID: "new"}}
 	r := testCluster(c, true, aRun("a", exitCode1), trigger)
-	for want := int32(2); want <= 3; want++ { // the second finds the first one's name taken
+	o, source := &runsRerunOptions{onCluster(r)}, &clusterRuns{cluster: &r}
+	rerun := func(id string) *v1alpha1.Suite {
+		t.Helper()
 		out.Reset()
-		if err := (&runsRerunOptions{r}).run(t.Context(), "a"); err != nil {
+		if err := o.run(t.Context(), id); err != nil {
 			t.Fatal(err)
 		}
-		s, err := r.getRun(t.Context(), strings.TrimSpace(out.String()))
-		if err != nil || s.Spec.Attempt != want || s.Spec.Trigger.UID != "new" || s.Spec.ReceivedAt != nil || s.State() != "" {
-			t.Errorf("%v: %+v", err, s.Spec)
+		s, err := source.getSuite(t.Context(), strings.TrimSpace(out.String()))
+		if err != nil {
+			t.Fatal(err)
 		}
+		return s
 	}
-	if err := (&runsRerunOptions{r}).run(t.Context(), "nope"); err == nil || !strings.Contains(err.Error(), `there is no run "nope" in the namespace acme`) {
+	second := rerun("a")
+	if second.Spec.Attempt != 2 || second.Spec.Trigger.UID != "new" || second.Spec.ReceivedAt != nil || second.State() != "" {
+		t.Errorf("%+v", second.Spec)
+	}
+	if again := rerun("a"); again.Name != second.Name {
+		t.Errorf("%s was started while %s goes on", again.Name, second.Name)
+	}
+	exitCode1(second)
+	if err := r.client.Update(t.Context(), second); err != nil {
+		t.Fatal(err)
+	}
+	third := rerun("a")
+	if third.Spec.Attempt != 3 {
+		t.Errorf("after the end of the second attempt: %+v", third.Spec)
+	}
+	if err := o.run(t.Context(), third.Name); err == nil || !strings.Contains(err.Error(), "has not ended") {
+		t.Errorf("a run that goes on: %v", err)
+	}
+	if err := o.run(t.Context(), "nope"); err == nil || !strings.Contains(err.Error(), `there is no run "nope" in the namespace acme`) {
 		t.Errorf("%v", err)
 	}
 }
@@ -182,12 +214,12 @@ func TestRunsRerunAfterANewerDeployment(t *testing.T) {
 	other := func(s *v1alpha1.Suite) { s.Spec.SupersedeKey = "other/staging" }
 	trigger := &v1alpha1.Trigger{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "smoke", UID: "old"}}
 	c, _, _ := newTestConsole()
-	r := testCluster(c, true, trigger, aRun("a", sha("a", time.Hour)), aRun("b", sha("b", time.Minute)),
+	r := testCluster(c, true, trigger, aRun("a", sha("a", time.Hour), exitCode1), aRun("b", sha("b", time.Minute), exitCode1),
 		aRun("another-branch", sha("c", time.Second), other))
-	if err := (&runsRerunOptions{r}).run(t.Context(), "a"); err == nil || !strings.Contains(err.Error(), "the run b of a newer deployment came after a") {
+	if err := (&runsRerunOptions{onCluster(r)}).run(t.Context(), "a"); err == nil || !strings.Contains(err.Error(), "the run b of a newer deployment came after a") {
 		t.Errorf("the older one: %v", err)
 	}
-	if err := (&runsRerunOptions{r}).run(t.Context(), "b"); err != nil {
+	if err := (&runsRerunOptions{onCluster(r)}).run(t.Context(), "b"); err != nil {
 		t.Errorf("the newest one: %v", err)
 	}
 }
@@ -196,9 +228,9 @@ func TestRunsListAndShow(t *testing.T) {
 	c, out, _ := newTestConsole()
 	other := aRun("z")
 	other.Namespace = "other"
-	newer := aRun("b", exitCode1, func(s *v1alpha1.Suite) { s.Spec.ReceivedAt = &metav1.MicroTime{Time: noon} })
-	r := testCluster(c, true, aRun("a"), newer, other)
-	if err := (&runsListOptions{cluster: r}).run(t.Context()); err != nil {
+	newer := aRun("b", exitCode1, func(s *v1alpha1.Suite) { s.CreationTimestamp = metav1.NewTime(noon) })
+	r := onCluster(testCluster(c, true, aRun("a"), newer, other))
+	if err := (&runsListOptions{runsOptions: r}).run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(out.String(), "\n")
@@ -206,11 +238,26 @@ func TestRunsListAndShow(t *testing.T) {
 		t.Errorf("want b and then a:\n%s", out)
 	}
 	out.Reset()
-	if err := (&runsListOptions{cluster: r, allNamespaces: true, state: "Running", limit: 1}).run(t.Context()); err != nil || strings.Count(out.String(), "Running") != 1 {
+	r.source.(*clusterRuns).all = true
+	list := &runsListOptions{runsOptions: r, allNamespaces: true, RunFilter: postflight.RunFilter{State: "Running"}, limit: 1}
+	if err := list.run(t.Context()); err != nil || strings.Count(out.String(), "Running") != 1 {
 		t.Errorf("%v:\n%s", err, out)
 	}
+	r.source.(*clusterRuns).all = false
 	out.Reset()
 	if err := (&runsShowOptions{r}).run(t.Context(), "b"); err != nil || !strings.Contains(out.String(), "Exit code 1.") {
+		t.Errorf("%v:\n%s", err, out)
+	}
+}
+
+// The age is that from the creation, as kubectl shows it, even if the notification was received earlier.
+func TestRunsListAge(t *testing.T) {
+	c, out, _ := newTestConsole()
+	run := aRun("a", func(s *v1alpha1.Suite) {
+		s.Spec.ReceivedAt = new(metav1.NewMicroTime(noon.Add(-time.Hour)))
+		s.CreationTimestamp = metav1.NewTime(noon.Add(-3 * time.Minute))
+	})
+	if err := (&runsListOptions{runsOptions: onCluster(testCluster(c, true, run))}).run(t.Context()); err != nil || !strings.Contains(out.String(), " 3m ") {
 		t.Errorf("%v:\n%s", err, out)
 	}
 }
@@ -230,7 +277,7 @@ func TestMissingNamespace(t *testing.T) {
 	k := testCluster(c, true)
 	for name, err := range map[string]error{
 		"an error of the API server": k.explainError(missing, `APIKey "ci"`),
-		"no runs":                    (&runsListOptions{cluster: k}).run(t.Context()),
+		"no runs":                    (&runsListOptions{runsOptions: onCluster(k)}).run(t.Context()),
 		"no keys":                    (&keysListOptions{k}).run(t.Context()),
 	} {
 		if err == nil || !strings.Contains(err.Error(), "the namespace acme does not exist") {
@@ -238,7 +285,7 @@ func TestMissingNamespace(t *testing.T) {
 		}
 	}
 	k = testCluster(c, true, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "acme"}})
-	if err := (&runsListOptions{cluster: k}).run(t.Context()); err != nil {
+	if err := (&runsListOptions{runsOptions: onCluster(k)}).run(t.Context()); err != nil {
 		t.Errorf("an empty namespace: %v", err)
 	}
 }
@@ -252,16 +299,19 @@ func TestKeysListShowsRefusedKeys(t *testing.T) {
 	}
 }
 
-func TestRunsListStates(t *testing.T) {
-	cases := map[string]string{"": "", "new": "New", "timedout": "TimedOut", "bogus": "!"}
+func TestRunsListChecks(t *testing.T) {
+	cases := map[string]string{"": "", "timedout": "TimedOut", "bogus": "!"}
 	for _, state := range v1alpha1.States() {
 		cases[state] = state
 	}
 	for state, want := range cases {
-		o := &runsListOptions{state: state}
-		if err := o.checkState(); (err != nil) != (want == "!") || err == nil && o.state != want {
-			t.Errorf("%q: %q, %v, want %q", state, o.state, err, want)
+		o := &runsListOptions{RunFilter: postflight.RunFilter{State: state}}
+		if err := o.check(); (err != nil) != (want == "!") || err == nil && o.State != want {
+			t.Errorf("%q: %q, %v, want %q", state, o.State, err, want)
 		}
+	}
+	if err := (&runsListOptions{RunFilter: postflight.RunFilter{SHA: "5ca1ab"}}).check(); err == nil {
+		t.Error("a commit of 6 characters was taken")
 	}
 }
 
@@ -271,7 +321,7 @@ func TestRunsShowVariablesAndInputs(t *testing.T) {
 		s.Spec.Variables = v1alpha1.Variables{"REGION": "eu", "GITHUB_TOKEN": "hush", "apiKey": "hush"}
 		s.Status.Inputs = []v1alpha1.SuiteInput{{Path: "builds/app.apk", Size: 1_500_000}}
 	})
-	if err := (&runsShowOptions{testCluster(c, true, run)}).run(t.Context(), "a"); err != nil {
+	if err := (&runsShowOptions{onCluster(testCluster(c, true, run))}).run(t.Context(), "a"); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"REGION=eu", "GITHUB_TOKEN=***", "apiKey=***", "builds/app.apk (1.5 MB)"} {

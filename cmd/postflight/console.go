@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -11,9 +12,12 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/postflight-dev/postflight/internal/plaintext"
 )
 
 // output is the flag that every command has, and where the command prints: results to standard output, and
@@ -40,6 +44,7 @@ func (o *output) open(cmd *cobra.Command) error {
 type console struct {
 	out, err io.Writer
 	json     bool // -o json
+	terminal bool // out is a terminal
 	live     bool // err is a terminal, whose lines may be redrawn; otherwise it is a log
 
 	mu      sync.Mutex
@@ -48,9 +53,31 @@ type console struct {
 
 // newConsole is live if err is a terminal that can move its cursor, and no CI system imitates one.
 func newConsole(out, err io.Writer, getenv func(string) string) *console {
-	file, ok := err.(*os.File)
-	live := ok && term.IsTerminal(int(file.Fd())) && getenv("CI") == "" && getenv("TERM") != "dumb"
-	return &console{out: out, err: err, live: live}
+	live := isTerminal(err) && getenv("CI") == "" && getenv("TERM") != "dumb"
+	return &console{out: out, err: err, terminal: isTerminal(out), live: live}
+}
+
+func isTerminal(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
+}
+
+// untrusted lets a function print text that others wrote to standard output: unchanged, unless that is a terminal,
+// which gets the text and its colours alone.
+func (c *console) untrusted(print func(to io.Writer) error) error {
+	if !c.terminal {
+		return print(c.out)
+	}
+	from, to := io.Pipe()
+	shown := make(chan error, 1)
+	go func() {
+		err := plaintext.CopyToTerminal(c.out, from)
+		_ = from.CloseWithError(err)
+		shown <- err
+	}()
+	err := print(to)
+	_ = to.Close()
+	return errors.Join(err, <-shown)
 }
 
 // note prints a line for people. The arguments may hold any text.
@@ -110,6 +137,17 @@ func (c *console) table(rows [][]string) error {
 		fmt.Fprintln(w, strings.TrimRight(strings.Join(cells, "\t"), "\t"))
 	}
 	return w.Flush()
+}
+
+// bytesBar shows how far a transfer is. It is silent unless a person watches.
+func (c *console) bytesBar(total int64, description string) *progressbar.ProgressBar {
+	if !c.live {
+		return progressbar.DefaultBytesSilent(total)
+	}
+	return progressbar.NewOptions64(total,
+		progressbar.OptionSetWriter(c.err), progressbar.OptionShowBytes(true), progressbar.OptionFullWidth(),
+		progressbar.OptionSetDescription(clean(description)), progressbar.OptionThrottle(frameInterval),
+		progressbar.OptionOnCompletion(func() { fmt.Fprintln(c.err) }))
 }
 
 // age is how long ago something was, as kubectl prints it.

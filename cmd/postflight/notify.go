@@ -16,6 +16,8 @@ type notifyOptions struct {
 	deployment
 	waitOptions
 	wait, allowNoMatch bool
+	rerun              bool // runs that exist and have ended
+	terminated         bool // the deployment is gone
 }
 
 func newNotify() *cobra.Command {
@@ -24,8 +26,11 @@ func newNotify() *cobra.Command {
 		Use:   "notify",
 		Short: "Report a deployment, which starts the runs of all Triggers that match it",
 		Long: `Reports a deployment. Every Trigger that matches it starts a run, unless the Trigger has a run of the
-same commit that goes on or has a result. With --wait, the command waits for the runs, and its exit code
-gates the pipeline.
+same commit that goes on or has a result; --rerun starts another attempt of those that have a result.
+With --wait, the command waits for the runs and shows which tests failed, and its exit code gates the pipeline.
+
+With --terminated, it reports that the ephemeral environment at --deployment-url is gone: its runs are
+canceled, and it is deleted.
 
 ` + detection + `
 
@@ -34,24 +39,50 @@ Without --wait, 0 means that every run was started.`,
 		Example: `  # In CI: report what was deployed, and stop the pipeline unless the runs pass
   postflight notify --type staging --deployment-url https://staging.example.com --wait
 
+  # The same, with a report of all tests for the CI system to show
+  postflight notify --type staging --wait --junit report.xml
+
+  # Test the same commit again, for example in a job that somebody repeats
+  postflight notify --type staging --rerun --wait
+
+  # A preview is gone
+  postflight notify --terminated --deployment-url https://pr-7.example.com
+
   # From a shell, with a variable for the tests
   postflight notify --branch main --sha "$(git rev-parse HEAD)" -v REGION=eu
 
   # The ids of the runs, for a script
   postflight notify --type staging -o json | jq -r '.results[].created_suite_id'`,
-		Args: cobra.NoArgs,
+		Args:    cobra.NoArgs,
+		PreRunE: func(*cobra.Command, []string) error { return o.check() },
 		RunE: o.command(func(ctx context.Context, _ []string) error {
 			o.readEnvironment(os.Getenv)
-			o.greenlighter = o.client
+			o.runs = o.client
+			if o.terminated {
+				return o.runTerminated(ctx)
+			}
 			return o.run(ctx)
 		}),
 	})
 	o.deployment.addFlags(cmd)
 	cmd.Flags().BoolVarP(&o.wait, "wait", "w", false, "wait for the runs to end")
-	cmd.Flags().BoolVar(&o.allowNoMatch, "allow-no-match", false, "exit 0 if no Trigger matches")
+	cmd.Flags().BoolVar(&o.allowNoMatch, "allow-no-match", false, "exit 0 if no Trigger matches, or if the environment that is gone is not known")
+	cmd.Flags().BoolVar(&o.rerun, "rerun", false, "start another attempt of runs of the same commit that have ended")
+	cmd.Flags().BoolVar(&o.terminated, "terminated", false, "the ephemeral environment at --deployment-url is gone")
 	o.waitOptions.addFlags(cmd)
 	o.server.addFlags(cmd)
 	return cmd
+}
+
+func (o *notifyOptions) check() error {
+	switch {
+	case o.terminated && (o.wait || o.rerun):
+		return errors.New("--terminated starts no runs: leave out --wait and --rerun")
+	case o.file != "" && !o.wait:
+		return errors.New("--junit is about runs that have ended: add --wait")
+	default:
+		return o.checkJUnit()
+	}
 }
 
 // notified is what -o json prints.
@@ -75,6 +106,9 @@ func (o *notifyOptions) run(ctx context.Context) error {
 	}
 	if err != nil {
 		return interrupted(ctx, exitTroubleError(err), mayExist)
+	}
+	if o.rerun {
+		o.rerunEnded(ctx, result.Results)
 	}
 	runs, failures := o.print(result.Results)
 	answer := notified{NotificationResult: result}

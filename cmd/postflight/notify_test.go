@@ -5,9 +5,12 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/postflight-dev/postflight/api/httpapi"
 )
 
 // Integrations rely on the names of these variables, which replace flags.
@@ -31,5 +34,59 @@ func TestNotifyByVariables(t *testing.T) {
 		if diff := cmp.Diff(want, sent); diff != "" {
 			t.Errorf("%v\n%s", args, diff)
 		}
+	}
+}
+
+func TestNotifyRerun(t *testing.T) {
+	const duplicate = `{"trigger_id":"smoke","duplicate_suite_id":"smoke-1"}`
+	cases := map[string]struct {
+		deploy   string
+		runs     []httpapi.Run
+		attempts map[string]string
+		code     int
+		out, log string
+		reruns   int
+	}{
+		"a new run":          {deploy: `{"trigger_id":"smoke","created_suite_id":"smoke-1"}`, out: "  smoke  started smoke-1\n"},
+		"a run that goes on": {deploy: duplicate, runs: []httpapi.Run{apiRun("smoke-1")}, out: "  smoke  already exists: smoke-1\n"},
+		"a run that has ended": {deploy: duplicate, runs: []httpapi.Run{apiRun("smoke-1", exitCode1), apiRun("smoke-2")}, attempts: map[string]string{"smoke-1": "smoke-2"},
+			out: "  smoke  started smoke-2\n", log: "smoke-1 has ended. This is attempt 1 of it:", reruns: 1},
+		"a newer deployment": {deploy: duplicate, runs: []httpapi.Run{apiRun("smoke-1", exitCode1)}, code: exitTrouble, out: "could not start: A newer deployment came."},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			api := &anAPI{deploy: tc.deploy, runs: tc.runs, attempts: tc.attempts}
+			api.start(t)
+			out, log, code := invoke(t, strings.Fields("notify --no-detect --sha cafe --rerun")...)
+			if code != tc.code || !strings.Contains(out, tc.out) || !strings.Contains(log, tc.log) || api.reruns != tc.reruns {
+				t.Errorf("exit code %d, %d reruns, want %d, %d, %q and %q in\n%s%s", code, api.reruns, tc.code, tc.reruns, tc.out, tc.log, out, log)
+			}
+		})
+	}
+}
+
+func TestNotifyTerminated(t *testing.T) {
+	cases := map[string]struct {
+		args     string
+		notFound string
+		code     int
+		says     string
+	}{
+		"it is deleted":           {args: "--deployment-url https://pr-7.example.com", says: "  pr-7  terminated, 2 runs are being canceled: smoke-1, smoke-2\n"},
+		"as JSON":                 {args: "--deployment-url https://pr-7.example.com -o json", says: `"environmentAlias": "pr-7"`},
+		"it is not known":         {args: "--deployment-url https://pr-7.example.com", notFound: "environment_not_found", code: 3, says: "--allow-no-match makes this exit 0"},
+		"it is not known, ok":     {args: "--deployment-url https://pr-7.example.com --allow-no-match", notFound: "environment_not_found", says: "There is no ephemeral Environment"},
+		"no URL":                  {code: 3, says: "--terminated needs --deployment-url"},
+		"with what starts runs":   {args: "--deployment-url https://pr-7.example.com --wait", code: 3, says: "starts no runs"},
+		"with what starts others": {args: "--deployment-url https://pr-7.example.com --rerun", code: 3, says: "starts no runs"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			(&anAPI{notFound: tc.notFound}).start(t)
+			out, log, code := invoke(t, append(strings.Fields("notify --no-detect --terminated"), strings.Fields(tc.args)...)...)
+			if code != tc.code || !strings.Contains(out+log, tc.says) {
+				t.Errorf("exit code %d, want %d, and %q in\n%s%s", code, tc.code, tc.says, out, log)
+			}
+		})
 	}
 }

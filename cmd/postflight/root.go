@@ -30,7 +30,7 @@ cluster of the kubeconfig, as kubectl does; named kubectl-postflight, the progra
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w\nSee '%s --help'", err, cmd.CommandPath())
 	})
-	root.AddCommand(newNotify(), newWait(), newExplain(), newUpload(), newKeys(), newRuns(), newVersion(), newFetch())
+	root.AddCommand(newNotify(), newWait(), newExplain(), newUpload(), newKeys(), newRuns(), newVersion())
 	return root
 }
 

@@ -16,29 +16,26 @@ func TestExitCodesOfMistakes(t *testing.T) {
 		reason, args string
 		code         int
 	}{
-		"no command":                    {reason: "prints the help", args: ""},
-		"a group":                       {reason: "prints the help", args: "runs"},
-		"help":                          {args: "notify --help"},
-		"mistyped command":              {args: "notfy --wait", code: 3},
-		"mistyped command of a group":   {args: "runs lst", code: 3},
-		"mistyped shell":                {args: "completion bsh", code: 3},
-		"mistyped flag before":          {args: "--wiat notify", code: 3},
-		"mistyped flag of a gate":       {args: "notify --wiat", code: 3},
-		"mistyped flag elsewhere":       {args: "runs list --brunch main", code: 3},
-		"mistyped flag of a group":      {args: "keys --naem x", code: 3},
-		"no argument":                   {args: "runs show", code: 3},
-		"too many arguments":            {args: "version 2", code: 3},
-		"a value of no use":             {args: "wait a --timeout soon", code: 3},
-		"a format of no use":            {args: "version -o yaml", code: 3},
-		"logs are no JSON":              {args: "runs logs a -o json --kubeconfig testdata/none", code: 3},
-		"a time of no use":              {args: "keys create a --expires soon --kubeconfig testdata/none", code: 3},
-		"a state of no use":             {args: "runs list --state bogus --kubeconfig testdata/none", code: 3},
-		"a run may be Starting":         {reason: "there is only no cluster", args: "runs list --state starting --kubeconfig testdata/none", code: 1},
-		"no server":                     {args: "wait a", code: 3},
-		"no cluster":                    {reason: "nothing is wrong with the command line", args: "runs list --kubeconfig testdata/none", code: 1},
-		"fetch has codes of its own":    {reason: "3 says that a file is missing", args: "fetch --patence 1s", code: 2},
-		"fetch has no arguments":        {args: "fetch it", code: 2},
-		"fetch without a list of files": {args: "fetch", code: 2},
+		"no command":                  {reason: "prints the help", args: ""},
+		"a group":                     {reason: "prints the help", args: "runs"},
+		"help":                        {args: "notify --help"},
+		"mistyped command":            {args: "notfy --wait", code: 3},
+		"mistyped command of a group": {args: "runs lst", code: 3},
+		"mistyped shell":              {args: "completion bsh", code: 3},
+		"mistyped flag before":        {args: "--wiat notify", code: 3},
+		"mistyped flag of a gate":     {args: "notify --wiat", code: 3},
+		"mistyped flag elsewhere":     {args: "runs list --brunch main", code: 3},
+		"mistyped flag of a group":    {args: "keys --naem x", code: 3},
+		"no argument":                 {args: "runs show", code: 3},
+		"too many arguments":          {args: "version 2", code: 3},
+		"a value of no use":           {args: "wait a --timeout soon", code: 3},
+		"a format of no use":          {args: "version -o yaml", code: 3},
+		"logs are no JSON":            {args: "runs logs a -o json --kubeconfig testdata/none", code: 3},
+		"a time of no use":            {args: "keys create a --expires soon --kubeconfig testdata/none", code: 3},
+		"a state of no use":           {args: "runs list --state bogus --kubeconfig testdata/none", code: 3},
+		"a run may be Starting":       {reason: "there is only no cluster", args: "runs list --state starting --kubeconfig testdata/none", code: 1},
+		"no server":                   {args: "wait a", code: 3},
+		"no cluster":                  {reason: "nothing is wrong with the command line", args: "runs list --kubeconfig testdata/none", code: 1},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -57,7 +54,7 @@ func TestMistakesSayWhatToWrite(t *testing.T) {
 		"a mistyped command of a group": {"runs lst", "Did you mean this?\n\tlist"},
 		"no argument":                   {"wait", "Usage: postflight wait RUN... [flags]\nSee 'postflight wait --help'"},
 		"an argument too many":          {"notify main", "Usage: postflight notify [flags]"},
-		"no kubeconfig":                 {"runs list", "Error: there is no kubeconfig. Set KUBECONFIG or --kubeconfig\n"},
+		"no kubeconfig":                 {"runs list", "Error: there is no kubeconfig. Set KUBECONFIG or --kubeconfig, or POSTFLIGHT_URL and POSTFLIGHT_API_KEY to ask the server\n"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -1,50 +1,133 @@
 package main
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"iter"
+	"os"
+	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/api/meta"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/client"
 )
+
+const twoWays = `With $POSTFLIGHT_URL or --url, the server is asked with the key of $POSTFLIGHT_API_KEY, which also knows runs
+that were deleted. Otherwise, and always with -n, --context or --kubeconfig, the cluster of the kubeconfig is asked.`
 
 func newRuns() *cobra.Command {
 	return group(&cobra.Command{
 		Use:     "runs",
 		Aliases: []string{"run"},
-		Short:   "List, show, follow, cancel and rerun runs, through the kubeconfig",
-	}, newRunsList(), newRunsShow(), newRunsLogs(), newRunsCancel(), newRunsRerun())
+		Short:   "List, show, follow, cancel and rerun runs, and get their logs, results and files",
+		Long:    "Shows runs and what they left behind, and acts on them.\n\n" + twoWays,
+		Example: `  # In CI, or without a kubeconfig: the runs of the team of the key
+  export POSTFLIGHT_URL=https://postflight.example.com POSTFLIGHT_API_KEY=pf_...
+  postflight runs list --branch main --state Failed
+
+  # With a kubeconfig: the runs of a namespace
+  postflight runs list -n acme`,
+	}, newRunsList(), newRunsShow(), newRunsLogs(), newRunsResults(), newRunsArtifacts(), newRunsCancel(), newRunsRerun())
 }
 
-func (c *cluster) getRun(ctx context.Context, name string) (*v1alpha1.Suite, error) {
-	s := &v1alpha1.Suite{}
-	err := c.client.Get(ctx, client.ObjectKey{Namespace: c.namespace, Name: name}, s)
-	return s, c.explainError(err, fmt.Sprintf("run %q", name))
+// runSource is a way to the runs of a team. A *client.Client has most of its methods.
+type runSource interface {
+	artifactSource
+
+	// scope completes "There are no such runs".
+	scope() string
+
+	Runs(ctx context.Context, f client.RunFilter) iter.Seq2[client.Run, error]
+	Run(ctx context.Context, id string) (*client.Run, error)
+	Cancel(ctx context.Context, id string) (*client.Run, error)
+
+	// Rerun returns the next attempt of a run that has ended; that attempt may exist.
+	Rerun(ctx context.Context, id string) (*client.Run, error)
+
+	// copyLogs copies logs, each below a line that names it if there are several.
+	copyLogs(ctx context.Context, id string, o client.LogOptions, to io.Writer) error
 }
 
-// stateNew is the state of a run that the manager has not seen.
-const stateNew = "New"
+// artifactSource is a way to the files of runs.
+type artifactSource interface {
+	Artifacts(ctx context.Context, id, pod string) iter.Seq2[client.Artifact, error]
+	Download(ctx context.Context, id string, a client.Artifact, to client.Destination) error
+}
 
-func stateOf(s *v1alpha1.Suite) string { return cmp.Or(s.State(), stateNew) }
+// runsOptions are those of all commands about runs.
+type runsOptions struct {
+	output
+	server  server
+	cluster cluster
 
-func messageOf(s *v1alpha1.Suite) string {
-	if c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionSucceeded); c != nil {
-		return c.Message
+	source runSource
+	now    func() time.Time
+}
+
+func (o *runsOptions) addFlags(cmd *cobra.Command) {
+	o.output.addFlags(cmd)
+	o.cluster.addOwnFlags(cmd)
+	o.server.addOwnFlags(cmd)
+}
+
+// command returns the RunE of a command about runs.
+func (o *runsOptions) command(run func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := o.open(cmd); err != nil {
+			return err
+		}
+		if err := o.connect(cmd); err != nil {
+			return err
+		}
+		return run(cmd.Context(), args)
 	}
-	return "The manager has not seen this run. Check that the manager is up."
 }
 
-func (c *cluster) took(s *v1alpha1.Suite) string {
+// connect chooses the way: a flag that belongs to one of them decides, or else the environment.
+func (o *runsOptions) connect(cmd *cobra.Command) error {
+	byServer, byCluster := anyChanged(cmd, "url"), anyChanged(cmd, "namespace", "context", "kubeconfig", "all-namespaces")
+	if byServer && byCluster {
+		return exitf(exitTrouble, "--url asks the server, and -n, -A, --context and --kubeconfig ask the cluster: use one of them")
+	}
+	o.server.output, o.cluster.output, o.now = o.output, o.output, time.Now
+	if byServer || !byCluster && os.Getenv("POSTFLIGHT_URL") != "" {
+		err := o.server.connect()
+		o.source = &serverRuns{o.server.client, o.console}
+		return err
+	}
+	err := o.cluster.connect()
+	o.source = &clusterRuns{cluster: &o.cluster}
+	if errors.Is(err, errNoKubeconfig) {
+		return fmt.Errorf("%w, or POSTFLIGHT_URL and POSTFLIGHT_API_KEY to ask the server", err)
+	}
+	return err
+}
+
+func anyChanged(cmd *cobra.Command, flags ...string) bool {
+	for _, flag := range flags {
+		if cmd.Flags().Changed(flag) {
+			return true
+		}
+	}
+	return false
+}
+
+// ended reports whether a run has ended, in whatever state.
+func ended(r *client.Run) bool {
+	return r.State != v1alpha1.ReasonQueued && r.State != v1alpha1.ReasonStarting && r.State != v1alpha1.ReasonRunning
+}
+
+// took is how long the tests of a run took, or have taken until now.
+func took(r *client.Run, now time.Time) string {
 	switch {
-	case s.Status.StartTime == nil:
+	case r.StartedAt == nil:
 		return "-"
-	case s.Status.CompletionTime == nil:
-		return age(s.Status.StartTime.Time, c.clock.Now()) + "..."
+	case r.EndedAt == nil:
+		return age(*r.StartedAt, now) + "..."
 	default:
-		return age(s.Status.StartTime.Time, s.Status.CompletionTime.Time)
+		return age(*r.StartedAt, *r.EndedAt)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	postflight "github.com/postflight-dev/postflight/client"
 )
 
 // aPod of the run a downloads before it tests.
@@ -37,46 +39,50 @@ func TestRunsLogs(t *testing.T) {
 	}
 	again := aPod(corev1.PodPending, corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}, waiting)
 	again.Status.InitContainerStatuses[0].LastTerminationState = ended(3)
-	const none, both = "", "test  fake logs\nbrowser  fake logs\n"
+	const none, both = "", "==> a-1/test <==\nfake logs\n==> a-1/browser <==\nfake logs"
 	cases := map[string]struct {
 		reason    string
 		pod       *corev1.Pod
-		logs      runsLogsOptions
+		logs      postflight.LogOptions
 		want      string
 		requested string // the containers whose logs were requested
 		says      string
 	}{
 		"tests":             {pod: aPod(corev1.PodRunning, ended(0), runs), want: both, requested: "test browser"},
 		"tests that failed": {pod: aPod(corev1.PodFailed, ended(0), ended(1)), want: both, requested: "test browser"},
-		"one of the tests":  {pod: aPod(corev1.PodRunning, ended(0), runs), logs: runsLogsOptions{container: "browser"}, want: "fake logs", requested: "browser"},
-		"download, by name": {pod: aPod(corev1.PodRunning, ended(0), runs), logs: runsLogsOptions{container: "postflight-fetch"}, want: "fake logs", requested: "postflight-fetch"},
-		"download, by name, while it runs": {pod: aPod(corev1.PodPending, runs, waiting), logs: runsLogsOptions{container: "postflight-fetch"},
+		"one of the tests":  {pod: aPod(corev1.PodRunning, ended(0), runs), logs: postflight.LogOptions{Container: "browser"}, want: "fake logs", requested: "browser"},
+		"download, by name": {pod: aPod(corev1.PodRunning, ended(0), runs), logs: postflight.LogOptions{Container: "postflight-fetch"}, want: "fake logs", requested: "postflight-fetch"},
+		"download, by name, while it runs": {pod: aPod(corev1.PodPending, runs, waiting), logs: postflight.LogOptions{Container: "postflight-fetch"},
 			want: "fake logs", requested: "postflight-fetch"},
-		"download, followed by name": {pod: aPod(corev1.PodPending, runs, waiting), logs: runsLogsOptions{container: "postflight-fetch", follow: true},
+		"download, followed by name": {pod: aPod(corev1.PodPending, runs, waiting), logs: postflight.LogOptions{Container: "postflight-fetch", Follow: true},
 			want: "fake logs", requested: "postflight-fetch"},
 		"download that failed": {reason: "the kubelet has no log of the tests", pod: aPod(corev1.PodFailed, ended(3), waiting), want: "fake logs", requested: "postflight-fetch",
 			says: "No test has started. This is the log of the init container postflight-fetch, which failed with exit code 3."},
 		"download that runs":     {pod: aPod(corev1.PodPending, runs, waiting), want: "fake logs", requested: "postflight-fetch", says: "which is running"},
 		"download begins again":  {pod: again, want: "fake logs", requested: "postflight-fetch", says: "failed with exit code 3"},
 		"download has ended":     {pod: aPod(corev1.PodPending, ended(0), waiting), want: "fake logs", requested: "postflight-fetch", says: "which has ended"},
-		"nothing has started":    {pod: aPod(corev1.PodPending, waiting, waiting), want: none, says: "has no pod with a log. Its state is Running: The pod runs."},
-		"a container of no name": {pod: aPod(corev1.PodFailed, ended(0), ended(1)), logs: runsLogsOptions{container: "nope"}, says: `no container "nope", but postflight-fetch, test, browser`},
-		"a test not yet started": {pod: aPod(corev1.PodPending, runs, waiting), logs: runsLogsOptions{container: "test"}, says: "has no pod with a log"},
+		"nothing has started":    {pod: aPod(corev1.PodPending, waiting, waiting), want: none, says: "has no pod with such a log. Its state is Running: The pod runs."},
+		"a container of no name": {pod: aPod(corev1.PodFailed, ended(0), ended(1)), logs: postflight.LogOptions{Container: "nope"}, says: `no container "nope", but postflight-fetch, test, browser`},
+		"a test not yet started": {pod: aPod(corev1.PodPending, runs, waiting), logs: postflight.LogOptions{Container: "test"}, says: "has no pod with such a log"},
 		"no pod":                 {says: "Its state is Running: The pod runs."},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			objects := []client.Object{aRun("a")}
+			run := aRun("a")
+			if tc.logs.Follow { // until its end
+				exitCode1(run)
+			}
+			objects := []client.Object{run}
 			if tc.pod != nil {
 				objects = append(objects, tc.pod)
 			}
 			c, out, log := newTestConsole()
-			tc.logs.cluster = testCluster(c, true, objects...)
-			err := tc.logs.run(t.Context(), "a")
+			source := testCluster(c, true, objects...)
+			err := (&runsLogsOptions{onCluster(source), tc.logs}).run(t.Context(), "a")
 			if out.String() != tc.want || (err == nil) != (tc.want != "") {
 				t.Errorf("%s: %v: %q, want %q", tc.reason, err, out, tc.want)
 			}
-			if got := requested(&tc.logs.cluster); got != tc.requested {
+			if got := requested(&source); got != tc.requested {
 				t.Errorf("%s: requested logs of %q, want %q", tc.reason, got, tc.requested)
 			}
 			if all := fmt.Sprint(log, err); !strings.Contains(all, tc.says) {
@@ -92,7 +98,8 @@ func TestRunsLogsFollowedWaitForTheTests(t *testing.T) {
 	defer cancel()
 	c, out, _ := newTestConsole()
 	runs := corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
-	o := &runsLogsOptions{cluster: testCluster(c, true, aRun("a"), aPod(corev1.PodPending, runs, corev1.ContainerState{})), follow: true}
+	source := testCluster(c, true, aRun("a"), aPod(corev1.PodPending, runs, corev1.ContainerState{}))
+	o := &runsLogsOptions{onCluster(source), postflight.LogOptions{Follow: true}}
 	if err := o.run(ctx, "a"); !errors.Is(err, context.DeadlineExceeded) || out.Len() > 0 {
 		t.Errorf("%v: %q", err, out)
 	}
@@ -107,4 +114,56 @@ func requested(c *cluster) string {
 		}
 	}
 	return strings.Join(containers, " ")
+}
+
+// A terminal gets the colours of a log, and a file everything.
+func TestLogsOnATerminal(t *testing.T) {
+	const log = "\x1b[31mred\x1b[0m\x1b]0;owned\x07\x1b[2J\n"
+	for terminal, want := range map[bool]string{true: "\x1b[31mred\x1b[0m\n\x1b[0m", false: log} {
+		c, out, _ := newTestConsole()
+		c.terminal = terminal
+		failed := errors.New("broke off")
+		err := c.untrusted(func(to io.Writer) error {
+			_, err := io.WriteString(to, log)
+			return errors.Join(err, failed)
+		})
+		if out.String() != want || !errors.Is(err, failed) {
+			t.Errorf("terminal %t: %q, %v, want %q", terminal, out, err, want)
+		}
+	}
+}
+
+// Pods of a Job that is parallel or retried are all printed, oldest first, unless one is chosen.
+func TestRunsLogsOfSeveralPods(t *testing.T) {
+	ended := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1}}
+	older, newer := aPod(corev1.PodFailed, ended, ended), aPod(corev1.PodFailed, ended, ended)
+	newer.Name, newer.CreationTimestamp = "a-0", metav1.NewTime(noon.Add(time.Minute))
+	for _, pod := range []*corev1.Pod{older, newer} {
+		pod.Spec.Containers = pod.Spec.Containers[:1]
+	}
+	for chosen, want := range map[string]string{"": "==> a-1/test <==\nfake logs\n==> a-0/test <==\nfake logs", "a-0": "fake logs"} {
+		c, out, _ := newTestConsole()
+		source := testCluster(c, true, aRun("a"), newer, older)
+		if err := (&runsLogsOptions{onCluster(source), postflight.LogOptions{Pod: chosen, Tail: new(3), Previous: true}}).run(t.Context(), "a"); err != nil || out.String() != want {
+			t.Errorf("pod %q: %v, %q, want %q", chosen, err, out, want)
+		}
+		for _, action := range source.pods.(*kubefake.Clientset).Actions() {
+			options := action.(clienttesting.GenericAction).GetValue().(*corev1.PodLogOptions)
+			if *options.TailLines != 3 || !options.Previous {
+				t.Errorf("requested %+v", options)
+			}
+		}
+	}
+}
+
+// The log of a run whose pods are gone is in the archive, which needs a key.
+func TestRunsLogsOfAnArchivedRun(t *testing.T) {
+	c, _, _ := newTestConsole()
+	run := aRun("a", exitCode1, func(s *v1alpha1.Suite) {
+		s.Status.Conditions = append(s.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionArchived, Status: metav1.ConditionTrue, Message: "All logs are saved."})
+	})
+	err := (&runsLogsOptions{runsOptions: onCluster(testCluster(c, true, run))}).run(t.Context(), "a")
+	if err == nil || !strings.Contains(err.Error(), "All logs are saved.") || !strings.Contains(err.Error(), "set POSTFLIGHT_URL") {
+		t.Error(err)
+	}
 }

@@ -4,64 +4,103 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"time"
 
-	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
-	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/client"
+	"github.com/postflight-dev/postflight/internal/record"
 )
 
-type runsShowOptions struct{ cluster }
+type runsShowOptions struct{ runsOptions }
 
 func newRunsShow() *cobra.Command {
 	o := &runsShowOptions{}
 	cmd := &cobra.Command{
 		Use:   "show RUN",
 		Short: "Show a run, and why it ended as it did",
-		Long: `Shows a run with its variables and input files. Variables whose names look like those of secrets are masked,
-except with -o json.`,
-		Example: "  postflight runs show smoke-3f9c2k7q5x0a1b2c -n acme",
-		Args:    cobra.ExactArgs(1),
-		RunE:    o.command(func(ctx context.Context, args []string) error { return o.run(ctx, args[0]) }),
+		Long: `Shows a run, and why it is in its state. Through the kubeconfig it also shows variables and input files; values of
+variables that look secret by their names are masked. With -o json it prints what both ways know.
+
+` + twoWays,
+		Example: `  postflight runs show smoke-3f9c2k7q5x0a1b2c
+
+  # Its state, for a script
+  postflight runs show smoke-3f9c2k7q5x0a1b2c -o json | jq -r .state`,
+		Args: cobra.ExactArgs(1),
+		RunE: o.command(func(ctx context.Context, args []string) error { return o.run(ctx, args[0]) }),
 	}
 	o.addFlags(cmd)
 	return cmd
 }
 
-func (o *runsShowOptions) run(ctx context.Context, name string) error {
-	s, err := o.getRun(ctx, name)
+func (o *runsShowOptions) run(ctx context.Context, id string) error {
+	r, err := o.source.Run(ctx, id)
 	if err != nil {
 		return err
 	}
-	return o.console.result(s, func() error { return o.console.table(o.rows(s)) })
+	return o.console.result(r, func() error {
+		rows := o.rows(r)
+		if c, ok := o.source.(*clusterRuns); ok {
+			more, err := c.privateRows(ctx, id)
+			if err != nil {
+				return err
+			}
+			rows = append(rows, more...)
+		}
+		return o.console.table(rows)
+	})
 }
 
-func (o *runsShowOptions) rows(s *v1alpha1.Suite) [][]string {
-	d := s.Spec.Deployment
-	rows := [][]string{{"Run:", s.Name}, {"State:", stateOf(s)}, {"Why:", messageOf(s)}, {"Trigger:", s.Spec.Trigger.Name},
-		{"Environment:", s.Spec.Environment}, {"Branch:", d.Branch}, {"Commit:", d.SHA}, {"Repository:", d.Repository},
-		{"Type:", d.Type}, {"URL:", d.URL}, {"Attempt:", fmt.Sprint(max(s.Spec.Attempt, 1))}, {"Superseded by:", s.Status.SupersededBy},
-		{"Received:", s.Received().UTC().Format(time.RFC3339)}, {"Took:", o.took(s)}}
-	if d.PullRequestNumber > 0 {
-		rows = append(rows, []string{"Pull request:", fmt.Sprint(d.PullRequestNumber)})
+// unseen is the message of a run that the manager has not seen.
+const unseen = "The manager has not seen this run. Check that the manager is up."
+
+func (o *runsShowOptions) rows(r *client.Run) [][]string {
+	message := r.Message
+	if message == "" && !ended(r) {
+		message = unseen
 	}
-	for _, variable := range slices.Sorted(maps.Keys(s.Spec.Variables)) {
-		rows = append(rows, []string{"Variable:", variable + "=" + masked(variable, s.Spec.Variables[variable])})
-	}
-	for _, input := range s.Status.Inputs {
-		rows = append(rows, []string{"Input:", fmt.Sprintf("%s (%s)", input.Path, humanize.Bytes(uint64(max(input.Size, 0))))})
+	rows := [][]string{{"Run:", r.ID}, {"State:", r.State}, {"Why:", message}, {"Tests:", testsOf(r.Results)}, {"Files:", filesOf(r.Artifacts)},
+		{"Trigger:", r.Trigger}, {"Environment:", r.Environment}, {"Branch:", r.Branch}, {"Commit:", r.SHA}, {"Repository:", r.Repository},
+		{"Type:", r.DeploymentType}, {"URL:", r.DeploymentURL}, {"Attempt:", fmt.Sprint(r.Attempt)}, {"Superseded by:", r.SupersededBy},
+		{"Created:", r.CreatedAt.UTC().Format(time.RFC3339)}, {"Took:", took(r, o.now())}, {"Archive:", archiveOf(r.Archive)}, {"Page:", r.URL}}
+	if r.PullRequestNumber > 0 {
+		rows = append(rows, []string{"Pull request:", fmt.Sprint(r.PullRequestNumber)})
 	}
 	return slices.DeleteFunc(rows, func(row []string) bool { return row[1] == "" })
 }
 
-var secretName = regexp.MustCompile(`(?i)TOKEN|SECRET|PASSWORD|KEY|CREDENTIAL`)
-
-func masked(name, value string) string {
-	if secretName.MatchString(name) {
-		return "***"
+func filesOf(a *client.Artifacts) string {
+	if a == nil {
+		return ""
 	}
-	return value
+	return fmt.Sprintf("%d, %s", a.Count, size(a.Bytes))
+}
+
+func archiveOf(a *client.ArchiveState) string {
+	switch {
+	case a == nil:
+		return ""
+	case a.Done && a.Message == "":
+		return "complete"
+	default:
+		return a.Message
+	}
+}
+
+// privateRows are what only those see who may read Suites.
+func (c *clusterRuns) privateRows(ctx context.Context, id string) (rows [][]string, err error) {
+	s, err := c.getSuite(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	variables := record.Masked(s.Spec.Variables)
+	for _, name := range slices.Sorted(maps.Keys(variables)) {
+		rows = append(rows, []string{"Variable:", name + "=" + variables[name]})
+	}
+	for _, input := range s.Status.Inputs {
+		rows = append(rows, []string{"Input:", fmt.Sprintf("%s (%s)", input.Path, size(input.Size))})
+	}
+	return rows, nil
 }

@@ -30,6 +30,10 @@ type server struct {
 
 func (s *server) addFlags(cmd *cobra.Command) {
 	s.output.addFlags(cmd)
+	s.addOwnFlags(cmd)
+}
+
+func (s *server) addOwnFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&s.url, "url", "", "base URL of the server; default: $POSTFLIGHT_URL")
 	cmd.Flags().DurationVar(&s.patience, "patience", 2*time.Minute, "how long to retry while the server is away or overloaded")
 }

@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
 	"github.com/postflight-dev/postflight/internal/sleep"
@@ -129,15 +128,4 @@ func (r contextReader) Read(b []byte) (int, error) {
 		return 0, err
 	}
 	return r.Reader.Read(b)
-}
-
-// bar is silent unless a person watches.
-func (o *uploadOptions) bar(size int64) *progressbar.ProgressBar {
-	if !o.console.live {
-		return progressbar.DefaultBytesSilent(size)
-	}
-	return progressbar.NewOptions64(size,
-		progressbar.OptionSetWriter(o.console.err), progressbar.OptionShowBytes(true), progressbar.OptionFullWidth(),
-		progressbar.OptionSetDescription(clean(filepath.Base(o.file))), progressbar.OptionThrottle(frameInterval),
-		progressbar.OptionOnCompletion(func() { fmt.Fprintln(o.console.err) }))
 }

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -37,7 +38,7 @@ func (o *uploadOptions) put(ctx context.Context, file *os.File, sums checksums, 
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	bar := o.bar(sums.size)
+	bar := o.console.bytesBar(sums.size, filepath.Base(o.file))
 	defer func() { _ = bar.Close() }() // a failed redraw does no harm
 	// If the file grows meanwhile, only what the checksums cover is sent.
 	body := io.TeeReader(io.LimitReader(file, sums.size), bar)

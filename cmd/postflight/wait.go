@@ -23,14 +23,20 @@ const (
 	refreshMax = 10 * time.Second
 )
 
-// greenlighter returns the state of a run as soon as there is news.
-type greenlighter interface {
+// awaitedRuns are the runs that a command waits for.
+type awaitedRuns interface {
+	artifactSource
+
+	// Greenlight returns the state of a run as soon as there is news.
 	Greenlight(ctx context.Context, id string, wait time.Duration) (*client.Greenlight, error)
+	Run(ctx context.Context, id string) (*client.Run, error)
 }
 
 // waitOptions are those of all commands that wait.
 type waitOptions struct {
-	greenlighter
+	junitOptions
+
+	runs    awaitedRuns
 	follow  bool          // the run that supersedes counts
 	timeout time.Duration // for all runs
 }
@@ -39,6 +45,7 @@ func (o *waitOptions) addFlags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&o.follow, "follow", false,
 		"if a run is superseded, take the result of the newer deployment: 0 then says nothing about this commit, so do not promote it")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", 2*time.Hour, "how long to wait for all runs")
+	o.addJUnitFlag(cmd)
 }
 
 type waitCommandOptions struct {
@@ -52,16 +59,20 @@ func newWait() *cobra.Command {
 		Use:   "wait RUN...",
 		Short: "Wait for runs to end, and exit with their result",
 		Long: `Waits for runs, all at once, and prints their results. A terminal shows them while they run; a log gets a
-line for each change.
+line for each change. At the end, it shows which tests failed, first those that are new.
 
 ` + exitCodes,
 		Example: `  postflight wait smoke-3f9c2k7q5x0a1b2c
 
+  # With a report for the CI system to show
+  postflight wait smoke-3f9c2k7q5x0a1b2c --junit report.xml
+
   # A newer deployment may supersede the run: wait for that one instead of exiting with 2
   postflight wait --follow smoke-3f9c2k7q5x0a1b2c`,
-		Args: cobra.MinimumNArgs(1),
+		Args:    cobra.MinimumNArgs(1),
+		PreRunE: func(*cobra.Command, []string) error { return o.checkJUnit() },
 		RunE: o.command(func(ctx context.Context, ids []string) error {
-			o.greenlighter = o.client
+			o.runs = o.client
 			return o.run(ctx, ids)
 		}),
 	})
@@ -118,20 +129,15 @@ type runStatus struct {
 	Reason   string  `json:"reason,omitempty"`
 	Seconds  float64 `json:"seconds"` // waited
 
+	Results   *client.TestResults `json:"results,omitempty"` // of the run that the verdict is about
+	Artifacts *client.Artifacts   `json:"artifacts,omitempty"`
+
 	state string // while it waits: Queued, Starting or Running, as kubectl shows it
 }
 
-// await waits for the runs, all at once, and prints the progress of each.
+// await waits for the runs, all at once, and prints the progress of each, and what they left behind.
 func (o *waitOptions) await(ctx context.Context, console *console, runs []runStatus) []runStatus {
-	ctx, cancel := context.WithTimeout(ctx, o.timeout)
-	defer cancel()
-	p := startProgress(console, runs)
-	var group sync.WaitGroup
-	for i := range runs {
-		group.Go(func() { o.awaitOne(ctx, runs[i].Run, func(change func(*runStatus)) { p.update(i, change) }) })
-	}
-	group.Wait()
-	runs = p.stop()
+	runs = o.awaitEnd(ctx, console, runs)
 	followed := 0
 	for _, r := range runs {
 		if r.Followed {
@@ -143,7 +149,20 @@ func (o *waitOptions) await(ctx context.Context, console *console, runs []runSta
 			"With --follow, the result is that of the newer deployment, so do not promote the older one.",
 			followed, len(runs))
 	}
+	o.report(ctx, console, runs)
 	return runs
+}
+
+func (o *waitOptions) awaitEnd(ctx context.Context, console *console, runs []runStatus) []runStatus {
+	ctx, cancel := context.WithTimeout(ctx, o.timeout)
+	defer cancel()
+	p := startProgress(console, runs)
+	var group sync.WaitGroup
+	for i := range runs {
+		group.Go(func() { o.awaitOne(ctx, runs[i].Run, func(change func(*runStatus)) { p.update(i, change) }) })
+	}
+	group.Wait()
+	return p.stop()
 }
 
 // awaitOne follows a run to its end.
@@ -151,7 +170,7 @@ func (o *waitOptions) awaitOne(ctx context.Context, run string, update func(func
 	start := time.Now()
 	for wait := time.Duration(0); ; {
 		began := time.Now()
-		answer, err := o.Greenlight(ctx, run, wait)
+		answer, err := o.runs.Greenlight(ctx, run, wait)
 		if err != nil {
 			reason := o.noResult(ctx, err)
 			update(func(r *runStatus) { r.Verdict, r.Reason = noOutcome, reason })

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -33,6 +34,19 @@ func (r runs) Greenlight(ctx context.Context, id string, _ time.Duration) (*clie
 	next := (*answers)[0]
 	*answers = (*answers)[1:]
 	return &next, nil
+}
+
+// Run fails, like the server of an older version.
+func (r runs) Run(context.Context, string) (*client.Run, error) {
+	return nil, &client.Error{Status: http.StatusNotFound}
+}
+
+func (r runs) Artifacts(context.Context, string, string) iter.Seq2[client.Artifact, error] {
+	return func(func(client.Artifact, error) bool) {}
+}
+
+func (r runs) Download(context.Context, string, client.Artifact, client.Destination) error {
+	return errors.New("there are no files")
 }
 
 func is(root, relevant string, stage httpapi.Stage, green bool) client.Greenlight {
@@ -102,7 +116,7 @@ func TestWaitCodes(t *testing.T) {
 				ids = []string{"a"}
 			}
 			c, _, log := newTestConsole()
-			w := &waitCommandOptions{testServer(c, nil), waitOptions{r, tc.follow, 1500 * time.Millisecond}}
+			w := &waitCommandOptions{testServer(c, nil), waitOptions{runs: r, follow: tc.follow, timeout: 1500 * time.Millisecond}}
 			err := w.run(t.Context(), ids)
 			if got := codeOf(err); got != tc.code {
 				t.Errorf("%s: exit code %d (%v), want %d", tc.reason, got, err, tc.code)
@@ -179,7 +193,7 @@ func TestNotifyCodes(t *testing.T) {
 			}
 			c, out, log := newTestConsole()
 			detected := ci.Context{Branch: "other", SHA: "abc", Repository: "acme/shop"}
-			n := &notifyOptions{server: testServer(c, conn), allowNoMatch: tc.allow, wait: tc.wait != nil, waitOptions: waitOptions{tc.wait, false, time.Second},
+			n := &notifyOptions{server: testServer(c, conn), allowNoMatch: tc.allow, wait: tc.wait != nil, waitOptions: waitOptions{runs: tc.wait, timeout: time.Second},
 				deployment: deployment{branch: "main", variables: []string{"A=b=c"}, detected: detected}}
 			err = n.run(t.Context())
 			if got := codeOf(err); got != tc.code {
@@ -208,7 +222,7 @@ func TestNotifyJSON(t *testing.T) {
 	}
 	c, out, _ := newTestConsole()
 	c.json = true
-	n := &notifyOptions{server: testServer(c, conn), wait: true, waitOptions: waitOptions{runs{"a": {is("a", "a", httpapi.Completed, false)}}, false, time.Second}}
+	n := &notifyOptions{server: testServer(c, conn), wait: true, waitOptions: waitOptions{runs: runs{"a": {is("a", "a", httpapi.Completed, false)}}, timeout: time.Second}}
 	if got := codeOf(n.run(t.Context())); got != exitFailed {
 		t.Errorf("exit code %d", got)
 	}
@@ -226,7 +240,7 @@ func TestHostileText(t *testing.T) {
 	c, _, log := newTestConsole()
 	g := is("a", "a", httpapi.Completed, false)
 	g.Bugs = &httpapi.Bugs{ReproducedBugs: []httpapi.Bug{{Name: "\x1b]0;owned\x07\x1b[2J\r\n::set-output name=x::y"}}}
-	_ = (&waitCommandOptions{testServer(c, nil), waitOptions{runs{"a": {g}}, false, time.Second}}).run(t.Context(), []string{"a"})
+	_ = (&waitCommandOptions{testServer(c, nil), waitOptions{runs: runs{"a": {g}}, timeout: time.Second}}).run(t.Context(), []string{"a"})
 	if text := log.String(); strings.ContainsAny(text, "\x1b\x07\r") || strings.Contains(text, "\n::") {
 		t.Errorf("%q", text)
 	}
@@ -251,7 +265,7 @@ func TestFollowedInJSON(t *testing.T) {
 	for _, follow := range []bool{true, false} {
 		c, out, _ := newTestConsole()
 		c.json = true
-		w := &waitCommandOptions{testServer(c, nil), waitOptions{runs{"a": {is("a", "b", httpapi.Completed, true)}}, follow, time.Second}}
+		w := &waitCommandOptions{testServer(c, nil), waitOptions{runs: runs{"a": {is("a", "b", httpapi.Completed, true)}}, follow: follow, timeout: time.Second}}
 		_ = w.run(t.Context(), []string{"a"})
 		if got := strings.Contains(out.String(), `"followed": true`); got != follow {
 			t.Errorf("with Follow %t: %s", follow, out)

@@ -45,7 +45,7 @@ func (a *Archive) Records(ctx context.Context, team string, before *record.Run, 
 	return all, nil
 }
 
-// Summaries are runs as the HTTP API shows them, in the order of the argument, without those that have no record yet.
+// Summaries are runs as the HTTP API shows them, in the order of the argument, without those that have no record.
 // They take much less memory than records.
 func (a *Archive) Summaries(ctx context.Context, runs []record.Run) ([]httpapi.Run, error) {
 	return readAll[httpapi.Run](ctx, a, runs)

@@ -43,7 +43,9 @@ func newStoreFaults(t *testing.T, c *cluster) (d *faultProxy, endpoint string) {
 }
 
 func isPut(part string) func(*http.Request, string) bool {
-	return func(r *http.Request, _ string) bool { return r.Method == http.MethodPut && strings.Contains(r.URL.Path, part) }
+	return func(r *http.Request, _ string) bool {
+		return r.Method == http.MethodPut && strings.Contains(r.URL.Path, part)
+	}
 }
 
 // TestKillWhileArchiving kills the manager at each step of archiving a run. Each run must be archived in the end, once,

@@ -1,0 +1,112 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// LogOptions say which logs of a run to read. The zero value means all logs of the tests.
+type LogOptions struct {
+	Pod       string
+	Container string // which may be an init container or a sidecar
+	Previous  bool   // the log from before Kubernetes restarted the container
+	Follow    bool   // until the run has ended
+	Tail      *int   // only so many lines at the end of each log
+}
+
+func (o LogOptions) query() url.Values {
+	query := url.Values{}
+	if o.Pod != "" {
+		query.Set("pod", o.Pod)
+	}
+	if o.Container != "" {
+		query.Set("container", o.Container)
+	}
+	if o.Previous {
+		query.Set("previous", "true")
+	}
+	if o.Follow {
+		query.Set("follow", "true")
+	}
+	if o.Tail != nil {
+		query.Set("tail", strconv.Itoa(*o.Tail))
+	}
+	return query
+}
+
+// ErrLogCut is the error of reading a log that broke off: of the connection, or because the server ends logs that
+// are followed for long. It is not the end of the log.
+var ErrLogCut = errors.New("the log broke off")
+
+// Logs returns the logs of a run: from its pods, or from the archive. If there is more than one, each begins with a
+// line "==> pod/container <==". Close it.
+func (c *Client) Logs(ctx context.Context, id string, o LogOptions) (io.ReadCloser, error) {
+	path := runPath(id) + "/logs?" + o.query().Encode()
+	var log io.ReadCloser
+	err := c.retry(ctx, func() (err error) {
+		log, err = c.openLog(ctx, path, o.Follow)
+		return err
+	})
+	return log, err
+}
+
+// openLog waits for the begin of an answer. A log that is followed may begin late, when the run has a pod.
+func (c *Client) openLog(ctx context.Context, path string, follow bool) (io.ReadCloser, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.baseURL+path, nil)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	r.Header = c.header.Clone()
+	if !follow {
+		defer time.AfterFunc(requestTimeout, cancel).Stop()
+	}
+	resp, err := c.streams().Do(r)
+	if err != nil {
+		cancel()
+		return nil, unreachable(err)
+	}
+	if resp.StatusCode != http.StatusOK || !isMediaType(resp, "text/plain") {
+		defer cancel()
+		defer resp.Body.Close()
+		answer, _ := io.ReadAll(io.LimitReader(resp.Body, maxProblem))
+		return nil, problemOf(resp, answer)
+	}
+	return &logBody{resp.Body, cancel}, nil
+}
+
+// maxProblem bounds the body of an error, in bytes.
+const maxProblem = 1 << 20
+
+// streams is an HTTP client for answers of any length, which end with their context.
+func (c *Client) streams() *http.Client {
+	h := *c.http
+	h.Timeout = 0
+	return &h
+}
+
+// logBody is the body of an answer.
+type logBody struct {
+	body   io.ReadCloser
+	cancel context.CancelFunc
+}
+
+func (b *logBody) Read(p []byte) (int, error) {
+	n, err := b.body.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("%w (%w)", ErrLogCut, err)
+	}
+	return n, err
+}
+
+func (b *logBody) Close() error {
+	b.cancel()
+	return b.body.Close()
+}

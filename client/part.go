@@ -1,0 +1,227 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/postflight-dev/postflight/internal/sleep"
+)
+
+const (
+	// stallAfter ends an attempt to download when nothing arrives.
+	stallAfter = time.Minute
+
+	// maxParts bounds in how many parts a file arrives. A proxy that cuts long connections lets a part through each
+	// time.
+	maxParts = 20
+
+	// partPause is the pause before the next part.
+	partPause = time.Second
+)
+
+var (
+	errGone    = errors.New("the run does not have this file any more")
+	errStalled = errors.New("nothing arrives")
+)
+
+// download is a file on its way.
+type download struct {
+	client   *Client
+	run      string
+	artifact Artifact
+	file     *os.File
+	progress io.Writer
+
+	arrived int64  // bytes
+	etag    string // of the file, if the store can send the rest of it
+	renewed bool   // nothing has arrived since the URL was renewed
+}
+
+// partError is an attempt that ended early, but not without anything. It does not unwrap to *Error, so that the retry
+// timeout starts again.
+type partError struct{ error }
+
+func (d *download) fetch(ctx context.Context) error {
+	for range maxParts {
+		err := d.client.retry(ctx, func() error { return d.part(ctx) })
+		var failed *Error
+		var part *partError
+		switch {
+		case errors.As(err, &part):
+			d.client.onRetry(part.error, partPause)
+			err = sleep.For(ctx, partPause)
+		case errors.As(err, &failed) && expired(failed.Status) && !d.renewed:
+			err = d.renew(ctx)
+		default:
+			return err
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("the download broke off %d times", maxParts)
+}
+
+// expired reports whether the store may say by this status that the URL has expired: most say 403, and rclone 400.
+func expired(status int) bool {
+	return status == http.StatusForbidden || status == http.StatusBadRequest
+}
+
+// renew gets another URL.
+func (d *download) renew(ctx context.Context) error {
+	for a, err := range d.client.Artifacts(ctx, d.run, d.artifact.Pod) {
+		if err != nil {
+			return err
+		}
+		if a.Path == d.artifact.Path && a.Pod == d.artifact.Pod {
+			d.artifact.URL, d.renewed = a.URL, true
+			return nil
+		}
+	}
+	return errGone
+}
+
+// part requests what is missing.
+func (d *download) part(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stall := time.AfterFunc(stallAfter, func() { cancel(errStalled) })
+	defer stall.Stop()
+	r, err := d.request(ctx)
+	if err != nil {
+		return err
+	}
+	resp, err := d.client.streams().Do(r)
+	if err != nil {
+		return storeBroke(r, err)
+	}
+	defer resp.Body.Close()
+	if err := d.accept(resp); err != nil {
+		return err
+	}
+	before := d.arrived
+	broken, err := d.copy(resp.Body, func() { stall.Reset(stallAfter) })
+	switch {
+	case err != nil || d.arrived == d.artifact.Bytes:
+		return err
+	case d.arrived > d.artifact.Bytes:
+		return d.wrongSize(d.arrived)
+	case d.arrived > before:
+		d.renewed = false
+		return &partError{storeBroke(r, broken)}
+	default:
+		return storeBroke(r, broken)
+	}
+}
+
+// request does not have the API key, which is none of the store's business.
+func (d *download) request(ctx context.Context) (*http.Request, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, d.artifact.URL, nil)
+	if err != nil {
+		return nil, errors.New("the server sent an invalid URL; ask its operator to check the address of the store")
+	}
+	r.Header.Set("User-Agent", d.client.header.Get("User-Agent"))
+	r.Header.Set("Accept-Encoding", "identity") // a range of compressed bytes is no range of the file
+	if d.etag == "" {
+		return r, d.restart()
+	}
+	r.Header.Set("Range", fmt.Sprintf("bytes=%d-", d.arrived))
+	r.Header.Set("If-Match", d.etag)
+	return r, nil
+}
+
+func (d *download) restart() error {
+	d.arrived, d.etag = 0, ""
+	_, err := d.file.Seek(0, io.SeekStart)
+	return errors.Join(err, d.file.Truncate(0))
+}
+
+// accept prepares for the body of an answer.
+func (d *download) accept(resp *http.Response) error {
+	etag := resp.Header.Get("ETag")
+	switch resp.StatusCode {
+	case http.StatusOK, http.StatusPartialContent:
+	case http.StatusPreconditionFailed, http.StatusRequestedRangeNotSatisfiable:
+		return d.changed()
+	default:
+		return storeRefused(resp)
+	}
+	switch begin := resp.Header.Get("Content-Range"); { // rclone sends ranges with status 200, and ignores If-Match
+	case begin == "" && resp.StatusCode == http.StatusOK:
+		if err := d.restart(); err != nil {
+			return err
+		}
+	case !strings.HasPrefix(begin, fmt.Sprintf("bytes %d-", d.arrived)):
+		return fmt.Errorf("the store at %s sent another part of the file", resp.Request.URL.Host)
+	case etag != d.etag:
+		return d.changed()
+	}
+	if resp.ContentLength >= 0 && d.arrived+resp.ContentLength != d.artifact.Bytes {
+		return d.wrongSize(d.arrived + resp.ContentLength)
+	}
+	if strings.HasPrefix(etag, `"`) { // a weak one does not promise the same bytes
+		d.etag = etag
+	}
+	return nil
+}
+
+func (d *download) changed() error {
+	return errors.Join(d.restart(), &partError{&Error{store: true, text: "The file changed meanwhile."}})
+}
+
+func (d *download) wrongSize(got int64) error {
+	return fmt.Errorf("the store sends %d bytes or more, and not the %d that the file should have", got, d.artifact.Bytes)
+}
+
+// copy returns why the body ended early, and the error of writing.
+func (d *download) copy(body io.Reader, alive func()) (broken, err error) {
+	body = io.LimitReader(body, d.artifact.Bytes-d.arrived+1)
+	for buffer := make([]byte, 64<<10); broken == nil; alive() {
+		n := 0
+		n, broken = body.Read(buffer)
+		if _, err := d.file.Write(buffer[:n]); err != nil {
+			return nil, err
+		}
+		d.arrived += int64(n)
+		if d.progress != nil {
+			_, _ = d.progress.Write(buffer[:n]) // it only shows how far the download is
+		}
+	}
+	if errors.Is(broken, io.EOF) {
+		broken = io.ErrUnexpectedEOF
+	}
+	return broken, nil
+}
+
+// storeBroke is the error of an exchange with the store that broke off. It leaves out the URL, which is a secret.
+func storeBroke(r *http.Request, err error) error {
+	var wrapped *url.Error
+	if errors.As(err, &wrapped) {
+		err = wrapped.Err
+	}
+	if cause := context.Cause(r.Context()); errors.Is(cause, errStalled) {
+		err = errStalled
+	}
+	return &Error{cause: err, store: true, text: fmt.Sprintf("The store at %s did not send the whole file (%v). "+
+		"Check that this machine may connect to it.", r.URL.Host, err)}
+}
+
+func storeRefused(resp *http.Response) error {
+	text := fmt.Sprintf("The store at %s answered %s.", resp.Request.URL.Host, resp.Status)
+	switch {
+	case resp.StatusCode >= 300 && resp.StatusCode < 400:
+		text += " A proxy that asks people to log in, or a wrong address of the store, may be the reason."
+	case resp.StatusCode == http.StatusForbidden:
+		text += " The clock of this machine, or a proxy that changes headers, may be the reason."
+	case resp.StatusCode == http.StatusNotFound:
+		text += " The file may have been deleted with old records."
+	}
+	return &Error{Status: resp.StatusCode, text: text, store: true}
+}

@@ -1,0 +1,132 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"maps"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/postflight-dev/postflight/api/httpapi"
+)
+
+// RunFilter says which runs to list. Empty fields match every run.
+type RunFilter struct {
+	Trigger     string
+	Environment string
+	Branch      string
+	SHA         string // or its first characters, at least 7
+	State       string // such as Failed
+	PageSize    int    // how many runs to request at a time, 1 to 100; 0: the server decides
+}
+
+func (f RunFilter) query() url.Values {
+	query := url.Values{}
+	for name, value := range map[string]string{
+		"trigger": f.Trigger, "environment": f.Environment, "branch": f.Branch, "sha": f.SHA, "state": f.State,
+	} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	if f.PageSize > 0 {
+		query.Set("limit", strconv.Itoa(f.PageSize))
+	}
+	return query
+}
+
+// IncompleteError comes after all runs of a list that lacks archived ones.
+type IncompleteError struct{ Problem string }
+
+func (e *IncompleteError) Error() string { return e.Problem }
+
+// Runs returns the runs of the team, newest first, also archived ones. An error is the last element.
+func (c *Client) Runs(ctx context.Context, f RunFilter) iter.Seq2[Run, error] {
+	return func(yield func(Run, error) bool) {
+		problem := ""
+		for run, err := range pages(ctx, c, "/api/v0/runs", f.query(), func(page *httpapi.Runs) ([]Run, string) {
+			if page.ArchiveProblem != "" {
+				problem = page.ArchiveProblem
+			}
+			return page.Runs, page.Next
+		}) {
+			c.resolveLink(&run.URL)
+			if !yield(run, err) || err != nil {
+				return
+			}
+		}
+		if problem != "" {
+			yield(Run{}, &IncompleteError{problem})
+		}
+	}
+}
+
+// Run returns a run.
+func (c *Client) Run(ctx context.Context, id string) (*Run, error) {
+	return c.run(ctx, http.MethodGet, id, "")
+}
+
+// Cancel stops a run that has not ended.
+func (c *Client) Cancel(ctx context.Context, id string) (*Run, error) {
+	return c.run(ctx, http.MethodPost, id, "/cancel")
+}
+
+// Rerun starts the next attempt of a run that has ended, and returns it; or the one that exists already, which may
+// have ended, too.
+func (c *Client) Rerun(ctx context.Context, id string) (*Run, error) {
+	return c.run(ctx, http.MethodPost, id, "/rerun")
+}
+
+func (c *Client) run(ctx context.Context, method, id, action string) (*Run, error) {
+	run, err := request[Run](ctx, c, method, runPath(id)+action, nil, nil)
+	if run != nil {
+		c.resolveLink(&run.URL)
+	}
+	return run, err
+}
+
+func runPath(id string) string { return "/api/v0/runs/" + url.PathEscape(id) }
+
+// Artifacts returns the files of a run, ordered by pod and path; those of one pod, unless its name is empty. Their
+// URLs expire, after 15 minutes by default.
+func (c *Client) Artifacts(ctx context.Context, id, pod string) iter.Seq2[Artifact, error] {
+	query := url.Values{"limit": {"1000"}}
+	if pod != "" {
+		query.Set("pod", pod)
+	}
+	return pages(ctx, c, runPath(id)+"/artifacts", query, func(page *httpapi.ArtifactList) ([]Artifact, string) {
+		return page.Artifacts, page.Next
+	})
+}
+
+var errRepeats = errors.New("the server sends the same page of a list again and again. Report this as a bug")
+
+// pages returns the items of all pages of a list, each page when it is needed.
+func pages[P, T any](ctx context.Context, c *Client, path string, query url.Values, items func(*P) ([]T, string)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
+		for query := maps.Clone(query); ; { // a copy, because the sequence may be used again
+			page, err := request[P](ctx, c, http.MethodGet, path+"?"+query.Encode(), nil, nil)
+			if err != nil {
+				yield(none, err)
+				return
+			}
+			list, next := items(page)
+			for _, item := range list {
+				if !yield(item, nil) {
+					return
+				}
+			}
+			switch next {
+			case "":
+				return
+			case query.Get("cursor"):
+				yield(none, errRepeats)
+				return
+			}
+			query.Set("cursor", next)
+		}
+	}
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/client"
+	"github.com/postflight-dev/postflight/internal/junit"
+)
+
+// junitOptions write a report for the CI system.
+type junitOptions struct{ file string }
+
+func (o *junitOptions) addJUnitFlag(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&o.file, "junit", "", "write the JUnit reports of the tests to this file, as one, for the CI system to show")
+}
+
+// checkJUnit makes sure that the file can be written before anything starts.
+func (o *junitOptions) checkJUnit() error {
+	if o.file == "" {
+		return nil
+	}
+	folder := filepath.Dir(o.file)
+	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+		return fmt.Errorf("--junit %q: there is no folder %s. Create it", o.file, folder)
+	}
+	return nil
+}
+
+// writeJUnit writes the report, if there is to be one. What cannot be read is left out, with a note.
+func (o *junitOptions) writeJUnit(ctx context.Context, console *console, source artifactSource, runs []*client.Run) error {
+	if o.file == "" {
+		return nil
+	}
+	temporary, err := os.MkdirTemp("", "postflight-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(temporary) }() // what stays is the system's to clean up
+	root, err := os.OpenRoot(temporary)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }() // nothing is written to it any more
+	return replaceFile(o.file, func(to *bufio.Writer) error {
+		report, err := junit.NewWriter(to)
+		if err != nil {
+			return err
+		}
+		merger := &junitMerger{report, console, source, root}
+		for _, r := range runs {
+			prefix := ""
+			if len(runs) > 1 {
+				prefix = r.Trigger + ": "
+			}
+			if err := merger.addRun(ctx, r, prefix); err != nil {
+				return err
+			}
+		}
+		console.note("Wrote a report of %d tests, %d of them failed, to %s.", report.Tests, report.Failures, o.file)
+		return report.Close()
+	})
+}
+
+// replaceFile writes a file as a whole or not at all.
+func replaceFile(name string, write func(*bufio.Writer) error) error {
+	file, err := os.CreateTemp(filepath.Dir(name), ".postflight-*")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(file.Name()) }() // unless it was renamed
+	to := bufio.NewWriter(file)
+	if err := errors.Join(write(to), to.Flush(), file.Chmod(0o644), file.Close()); err != nil {
+		return err
+	}
+	return os.Rename(file.Name(), name)
+}
+
+// junitMerger adds the reports of runs.
+type junitMerger struct {
+	*junit.Writer
+
+	console *console
+	source  artifactSource
+	folder  *os.Root // for files on their way
+}
+
+// addRun adds the reports among the files of a run. A run without one, or whose end its reports do not explain, is a
+// test itself, so that the CI system shows it.
+func (m *junitMerger) addRun(ctx context.Context, r *client.Run, prefix string) error {
+	before := m.Report
+	if r.Artifacts != nil && r.Artifacts.Count > 0 {
+		for a, err := range m.source.Artifacts(ctx, r.ID, "") {
+			if err != nil {
+				m.console.note("Reports of the run %s are missing. %v", r.ID, err)
+				break
+			}
+			if !strings.EqualFold(path.Ext(a.Path), ".xml") {
+				continue
+			}
+			if err := m.addReport(ctx, r.ID, a, prefix); err != nil && !errors.Is(err, junit.ErrNoReport) {
+				m.console.note("The report %s of the run %s is left out: %v", a.Path, r.ID, err)
+			}
+		}
+	}
+	failure := ""
+	if r.State != v1alpha1.ReasonPassed {
+		failure = strings.TrimSuffix(r.State+": "+r.Message, ": ")
+	}
+	if m.Tests == before.Tests || failure != "" && m.Failures == before.Failures {
+		return m.AddCase(prefix+r.Trigger, r.ID, clean(failure))
+	}
+	return nil
+}
+
+func (m *junitMerger) addReport(ctx context.Context, run string, a client.Artifact, prefix string) error {
+	if a.Bytes > junit.MaxReport {
+		return fmt.Errorf("it has more than %s", size(junit.MaxReport))
+	}
+	const name = "report.xml"
+	if err := m.source.Download(ctx, run, a, client.Destination{Dir: m.folder, Name: name, Overwrite: true}); err != nil {
+		return err
+	}
+	file, err := m.folder.Open(name)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	return m.Add(file, prefix)
+}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/client"
+	"github.com/postflight-dev/postflight/internal/sleep"
+)
+
+const (
+	// reportTimeout bounds how long a command that waited looks for test results: the pipeline has its answer.
+	reportTimeout = 30 * time.Second
+
+	// replicaPause is how long to wait for a replica that has not seen the end of the run yet.
+	replicaPause = time.Second
+)
+
+// report prints the tests that failed, and writes the JUnit report. No trouble with it changes how a command ends that
+// has its answer.
+func (o *waitOptions) report(ctx context.Context, console *console, runs []runStatus) {
+	if ctx.Err() != nil {
+		return
+	}
+	ended := make([]*client.Run, len(runs))
+	for i := range runs {
+		ended[i] = o.endedRun(ctx, &runs[i])
+		runs[i].Results, runs[i].Artifacts = ended[i].Results, ended[i].Artifacts
+		console.printFailures(ended[i])
+	}
+	if err := o.writeJUnit(ctx, console, o.runs, ended); err != nil {
+		console.note("Warning: %s could not be written. %v", o.file, err)
+	}
+}
+
+// endedRun is the run that the verdict is about. Of a run without an outcome, and of a server that does not answer,
+// only what is known of the wait.
+func (o *waitOptions) endedRun(ctx context.Context, s *runStatus) *client.Run {
+	id := s.Run
+	if s.Followed {
+		id = s.Relevant
+	}
+	known := &client.Run{ID: id, Trigger: cmp.Or(s.Trigger, id), State: string(s.Verdict), Message: s.Reason, URL: s.URL}
+	switch s.Verdict {
+	case noOutcome:
+		return known
+	case passed:
+		known.State = v1alpha1.ReasonPassed
+	}
+	ctx, cancel := context.WithTimeout(ctx, reportTimeout)
+	defer cancel()
+	for {
+		r, err := o.runs.Run(ctx, id)
+		if err != nil {
+			return known
+		}
+		if ended(r) {
+			r.URL = cmp.Or(r.URL, s.URL)
+			return r
+		}
+		if err := sleep.For(ctx, replicaPause); err != nil {
+			return known
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/client"
+	"github.com/postflight-dev/postflight/internal/plaintext"
+)
+
+// testsOf sums up the tests of a run; "" if nothing is known of them.
+func testsOf(r *client.TestResults) string {
+	if r == nil {
+		return ""
+	}
+	counted := "tests"
+	if r.Tests == 1 {
+		counted = "test"
+	}
+	parts := []string{fmt.Sprintf("%d %s passed", r.Passed, counted)}
+	if r.Failed > 0 {
+		parts[0] = fmt.Sprintf("%d of %d %s failed", r.Failed, r.Tests, counted)
+	}
+	compared := r.ComparedWith != ""
+	for _, part := range []struct {
+		count int32
+		shown bool
+		what  string
+	}{
+		{r.NewFailures, compared && r.Failed > 0, "new"}, {r.Fixed, r.Fixed > 0, "fixed"},
+		{r.Skipped, r.Skipped > 0, "skipped"}, {r.Flaky, r.Flaky > 0, "flaky"},
+	} {
+		if part.shown {
+			parts = append(parts, fmt.Sprintf("%d %s", part.count, part.what))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// historyOf says whether a failure is new.
+func historyOf(f client.TestFailure) string { return orDash(strings.ToLower(f.History)) }
+
+func positionOf(f client.TestFailure) string {
+	if f.File == "" || f.Line < 1 {
+		return f.File
+	}
+	return fmt.Sprintf("%s:%d", f.File, f.Line)
+}
+
+func orDash(text string) string { return cmp.Or(text, "-") }
+
+func size(bytes int64) string { return humanize.Bytes(uint64(max(bytes, 0))) }
+
+// maxFailureMessage bounds the message of a failure in a list, in bytes: a line or two of a terminal.
+const maxFailureMessage = 160
+
+// printFailures prints the tests of a run that failed, at the end of a wait.
+func (c *console) printFailures(r *client.Run) {
+	if r.Results == nil {
+		return
+	}
+	c.note("%s: %s", r.ID, testsOf(r.Results))
+	for _, f := range r.Results.Failures {
+		line := "  " + c.failureMark(f) + clean(f.Name)
+		if position := positionOf(f); position != "" {
+			line += "  (" + clean(position) + ")"
+		}
+		if f.Message != "" {
+			line += "  " + plaintext.Line(f.Message, maxFailureMessage)
+		}
+		c.print(line)
+	}
+	if more := int(r.Results.Failed) - len(r.Results.Failures); more > 0 {
+		c.note("  and %d more", more)
+	}
+	if r.Results.Failed > 0 && r.URL != "" {
+		c.note("  %s", r.URL)
+	}
+}
+
+// failureMark starts the line of a failure: red if it is new, on a terminal.
+func (c *console) failureMark(f client.TestFailure) string {
+	mark := "✗ "
+	if f.History != "" {
+		mark += fmt.Sprintf("%-7s", clean(strings.ToLower(f.History)))
+	}
+	if c.live && f.History != string(v1alpha1.FailureKnown) {
+		return "\x1b[31m" + mark + "\x1b[0m"
+	}
+	return mark
+}

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	crclient "sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/client"
+	"github.com/postflight-dev/postflight/internal/notification"
+	"github.com/postflight-dev/postflight/internal/record"
+	"github.com/postflight-dev/postflight/internal/suite"
+)
+
+// clusterRuns are the Suites of a namespace.
+type clusterRuns struct {
+	*cluster
+
+	all bool // those of all namespaces
+}
+
+func (c *clusterRuns) scope() string {
+	if c.all {
+		return "in any namespace"
+	}
+	return "in the namespace " + c.namespace
+}
+
+func (c *clusterRuns) getSuite(ctx context.Context, name string) (*v1alpha1.Suite, error) {
+	s := &v1alpha1.Suite{}
+	err := c.client.Get(ctx, crclient.ObjectKey{Namespace: c.namespace, Name: name}, s)
+	return s, c.explainError(err, fmt.Sprintf("run %q", name))
+}
+
+func (c *clusterRuns) Run(ctx context.Context, id string) (*client.Run, error) {
+	s, err := c.getSuite(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return new(record.RunOf(c.teams(ctx)[s.Namespace], s)), nil
+}
+
+// teams are the ids of the teams by namespace. Users who may not list Teams get none.
+func (c *cluster) teams(ctx context.Context) map[string]string {
+	var list v1alpha1.TeamList
+	_ = c.client.List(ctx, &list) // without the right, the ids are not shown
+	teams := map[string]string{}
+	for _, t := range list.Items {
+		teams[t.NamespaceName()] = t.Name
+	}
+	return teams
+}
+
+func (c *clusterRuns) Runs(ctx context.Context, f client.RunFilter) iter.Seq2[client.Run, error] {
+	return func(yield func(client.Run, error) bool) {
+		runs, err := c.list(ctx)
+		if err != nil {
+			yield(client.Run{}, err)
+			return
+		}
+		for _, r := range runs {
+			if matches(&r, f) && !yield(r, nil) {
+				return
+			}
+		}
+	}
+}
+
+// list returns the runs in the order of the server.
+func (c *clusterRuns) list(ctx context.Context) ([]client.Run, error) {
+	var list v1alpha1.SuiteList
+	namespace := c.namespace
+	if c.all {
+		namespace = ""
+	}
+	if err := c.client.List(ctx, &list, crclient.InNamespace(namespace)); err != nil {
+		return nil, c.explainError(err, "runs")
+	}
+	if len(list.Items) == 0 && !c.all {
+		return nil, c.checkNamespace(ctx)
+	}
+	teams := c.teams(ctx)
+	runs := make([]client.Run, len(list.Items))
+	for i := range list.Items {
+		runs[i] = record.RunOf(teams[list.Items[i].Namespace], &list.Items[i])
+	}
+	slices.SortFunc(runs, func(a, b client.Run) int {
+		return record.Run{Created: b.CreatedAt, ID: b.ID}.Compare(record.Run{Created: a.CreatedAt, ID: a.ID})
+	})
+	return runs, nil
+}
+
+// matches reports whether a run has what the filter names, as the server does.
+func matches(r *client.Run, f client.RunFilter) bool {
+	return (f.Trigger == "" || r.Trigger == f.Trigger) && (f.Environment == "" || r.Environment == f.Environment) &&
+		(f.Branch == "" || notification.BranchName(r.Branch) == notification.BranchName(f.Branch)) &&
+		(strings.HasPrefix(r.SHA, f.SHA) || notification.IsCommit(r.SHA) && strings.HasPrefix(r.SHA, strings.ToLower(f.SHA))) &&
+		(f.State == "" || r.State == f.State)
+}
+
+func (c *clusterRuns) Cancel(ctx context.Context, id string) (*client.Run, error) {
+	s, err := c.getSuite(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if s.Finished() && s.State() != v1alpha1.ReasonCanceled {
+		return nil, fmt.Errorf("the run %s has already ended: %s", id, s.State())
+	}
+	if !s.Finished() && !s.Spec.Cancel {
+		patch := crclient.MergeFrom(s.DeepCopy())
+		s.Spec.Cancel = true
+		metav1.SetMetaDataAnnotation(&s.ObjectMeta, v1alpha1.AnnotationCanceledBy, c.userName(ctx))
+		if err := c.client.Patch(ctx, s, patch); err != nil {
+			return nil, c.explainError(err, fmt.Sprintf("run %q", id))
+		}
+	}
+	return new(record.RunOf(c.teams(ctx)[s.Namespace], s)), nil
+}
+
+func (c *clusterRuns) Rerun(ctx context.Context, id string) (*client.Run, error) {
+	s, err := c.getSuite(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if !s.Finished() {
+		return nil, fmt.Errorf("the run %s has not ended. Wait for its end, or cancel it", id)
+	}
+	trigger := &v1alpha1.Trigger{}
+	if err := c.client.Get(ctx, crclient.ObjectKey{Namespace: s.Namespace, Name: s.Spec.Trigger.Name}, trigger); err != nil {
+		return nil, c.explainError(err, fmt.Sprintf("Trigger %q", s.Spec.Trigger.Name))
+	}
+	next := suite.Rerun(s, trigger.UID, max(s.Spec.Attempt, 1)+1, "rerun."+id) // as the server names it
+	if existing, err := c.Run(ctx, next.Name); err == nil {
+		return existing, nil
+	}
+	if err := c.checkLatest(ctx, s); err != nil {
+		return nil, err
+	}
+	err = c.client.Create(ctx, next)
+	if apierrors.IsAlreadyExists(err) {
+		return c.Run(ctx, next.Name)
+	}
+	if err != nil {
+		return nil, c.explainError(err, "a run")
+	}
+	return new(record.RunOf(c.teams(ctx)[next.Namespace], next)), nil
+}
+
+// checkLatest refuses to rerun a run after a newer deployment: the new attempt would supersede that one, whose
+// pipeline would get the result of the older commit.
+func (c *clusterRuns) checkLatest(ctx context.Context, s *v1alpha1.Suite) error {
+	key := suite.StreamKey(s)
+	if key == "" {
+		return nil
+	}
+	var list v1alpha1.SuiteList
+	if err := c.client.List(ctx, &list, crclient.InNamespace(s.Namespace)); err != nil {
+		return c.explainError(err, "runs")
+	}
+	var stream []*v1alpha1.Suite
+	for i := range list.Items {
+		if suite.StreamKey(&list.Items[i]) == key {
+			stream = append(stream, &list.Items[i])
+		}
+	}
+	if newer := suite.NewerDeployment(s, stream); newer != nil {
+		return fmt.Errorf("the run %s of a newer deployment came after %s, and another attempt would supersede it. "+
+			"Rerun %s, or deploy this commit again and notify", newer.Name, s.Name, newer.Name)
+	}
+	return nil
+}
+
+var errFilesNeedServer = errors.New("a kubeconfig does not lead to the object store. To get the files of a run, set POSTFLIGHT_URL " +
+	"and POSTFLIGHT_API_KEY of its team, and leave out -n, --context and --kubeconfig")
+
+// Artifacts returns an error: the manager signs the URLs of files, for those who have a key of the team.
+func (c *clusterRuns) Artifacts(context.Context, string, string) iter.Seq2[client.Artifact, error] {
+	return func(yield func(client.Artifact, error) bool) { yield(client.Artifact{}, errFilesNeedServer) }
+}
+
+// Download returns an error, like Artifacts.
+func (c *clusterRuns) Download(context.Context, string, client.Artifact, client.Destination) error {
+	return errFilesNeedServer
+}

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/postflight-dev/postflight/api/httpapi"
+)
+
+// tree returns the files below a folder, with their contents.
+func tree(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		name, _ := filepath.Rel(dir, path)
+		files[name] = string(content)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func TestRunsArtifactsDownload(t *testing.T) {
+	files := []aFile{{"p", "report/index.html", "<html>"}, {"p", "a b+ü%.png", "picture"}, {"p", "empty", ""}}
+	cases := map[string]struct {
+		files  []aFile
+		there  map[string]string // before
+		args   string
+		code   int
+		want   map[string]string
+		says   string
+		folder string // default: out
+	}{
+		"all":             {args: "--dir out", want: map[string]string{"report/index.html": "<html>", "a b+ü%.png": "picture", "empty": ""}, says: "Downloaded 3 of 3 files, 13 B, to out"},
+		"the run's name":  {args: "report", folder: "smoke-1", want: map[string]string{"report/index.html": "<html>"}},
+		"by pattern":      {args: "--dir out *.html", want: map[string]string{"report/index.html": "<html>"}},
+		"none matches":    {args: "--dir out *.zip", code: 1, says: "no file of the run smoke-1 matches. \"postflight runs artifacts list smoke-1\" shows its 3 files"},
+		"two pods":        {files: []aFile{{"p", "a", "1"}, {"q", "a", "2"}}, args: "--dir out", want: map[string]string{"p/a": "1", "q/a": "2"}},
+		"one of two pods": {files: []aFile{{"p", "a", "1"}, {"q", "a", "2"}}, args: "--dir out --pod q", want: map[string]string{"a": "2"}},
+		"a file is there": {there: map[string]string{"empty": "mine"}, args: "--dir out empty *.html", code: 1,
+			want: map[string]string{"empty": "mine", "report/index.html": "<html>"}, says: "out/empty exists. --force replaces it"},
+		"a file is replaced": {there: map[string]string{"empty": "mine"}, args: "--dir out --force empty", want: map[string]string{"empty": ""}},
+		"a hostile path": {files: []aFile{{"p", "../../x", "1"}, {"p", "b", "2"}}, args: "--dir out", code: 1, want: map[string]string{"b": "2"},
+			says: "../../x: its path is not that of a file below a folder"},
+		"a file and a folder of one name": {files: []aFile{{"p", "a", "1"}, {"p", "a/b", "2"}}, args: "--dir out", code: 1, says: "1 of 2 files could not be downloaded"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			t.Chdir(dir)
+			out := filepath.Join(dir, "out")
+			if tc.folder != "" {
+				out = filepath.Join(dir, tc.folder)
+			}
+			for path, content := range tc.there {
+				if err := os.MkdirAll(out, 0o755); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(filepath.Join(out, path), []byte(content), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			api := &anAPI{runs: []httpapi.Run{apiRun("smoke-1", withResults)}, files: files}
+			if tc.files != nil {
+				api.files = tc.files
+			}
+			api.start(t)
+			_, log, code := invoke(t, append(strings.Fields("runs artifacts download smoke-1"), strings.Fields(tc.args)...)...)
+			if code != tc.code || !strings.Contains(log, tc.says) {
+				t.Errorf("exit code %d, want %d, and %q in\n%s", code, tc.code, tc.says, log)
+			}
+			if tc.want != nil {
+				if diff := cmp.Diff(tc.want, tree(t, out)); diff != "" {
+					t.Error(diff)
+				}
+			}
+			if entries, _ := os.ReadDir(dir); len(entries) > 1 {
+				t.Errorf("there are other files: %v", entries)
+			}
+		})
+	}
+}
+
+func TestRunsArtifactsDownloadJSON(t *testing.T) {
+	t.Chdir(t.TempDir())
+	(&anAPI{runs: []httpapi.Run{apiRun("smoke-1", withResults)}, files: []aFile{{"p", "a", "1"}, {"p", "../b", "2"}}}).start(t)
+	out, _, code := invoke(t, strings.Fields("runs artifacts download smoke-1 -o json")...)
+	var got []downloaded
+	if err := json.Unmarshal([]byte(out), &got); err != nil || code != 1 {
+		t.Fatalf("%v, exit code %d: %s", err, code, out)
+	}
+	if len(got) != 2 || got[0].File != "smoke-1/a" || got[0].Bytes != 1 || got[1].File != "" || got[1].Error == "" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// Hundreds of files come in parallel, each as a whole.
+func TestRunsArtifactsDownloadMany(t *testing.T) {
+	dir := t.TempDir()
+	api := &anAPI{runs: []httpapi.Run{apiRun("smoke-1", withResults)}}
+	want := map[string]string{}
+	for i := range 500 {
+		f := aFile{"p", filepath.Join("d"+string(rune('a'+i%7)), strings.Repeat("x", i%40+1)+"-"+string(rune('a'+i%26))+strings.Repeat("y", i/40)), strings.Repeat("z", i*10)}
+		if _, ok := want[f.path]; !ok {
+			api.files, want[f.path] = append(api.files, f), f.content
+		}
+	}
+	api.start(t)
+	if _, log, code := invoke(t, "runs", "artifacts", "download", "smoke-1", "-d", dir); code != 0 {
+		t.Fatalf("exit code %d\n%s", code, log)
+	}
+	if diff := cmp.Diff(want, tree(t, dir)); diff != "" {
+		t.Error(diff)
+	}
+}
