@@ -1,6 +1,7 @@
 package endpoint
 
 import (
+	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -217,6 +218,28 @@ func TestListingIsBounded(t *testing.T) {
 	if got, want := h.all(url.Values{"state": {"Failed"}}), " |  | r599 | "; got != want {
 		t.Errorf("the pages are %q, want %q", got, want)
 	}
+}
+
+// TestRecordOfAnotherRun: what is no record of its run is left out, and hides no other.
+func TestRecordOfAnotherRun(t *testing.T) {
+	archive := &fakeArchive{records: []record.Record{archived("a", 3), archived("b", 2), archived("c", 1)}}
+	h := start(t, setup{objects: acme(), config: func(c *Config) { c.Archive = swapped{archive} }})
+	if diff := cmp.Diff([]string{"b", "c"}, ids(h.list("").Runs)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// swapped has an empty record for a.
+type swapped struct{ *fakeArchive }
+
+func (s swapped) Summaries(ctx context.Context, runs []record.Run) ([]httpapi.Run, error) {
+	found, err := s.fakeArchive.Summaries(ctx, runs)
+	for i := range found {
+		if found[i].ID == "a" {
+			found[i] = httpapi.Run{}
+		}
+	}
+	return found, err
 }
 
 // TestSuitesAreNotReadFromTheArchive: most runs are in both, and cost nothing there.

@@ -119,21 +119,21 @@ func (m *merge) read(ctx context.Context, candidates []candidate) (matching []ht
 			toRead = append(toRead, c.run)
 		}
 	}
-	var found []httpapi.Run
+	found := map[string]httpapi.Run{}
 	if len(toRead) > 0 {
-		if found, err = m.Archive.Summaries(ctx, toRead); err != nil {
+		summaries, err := m.Archive.Summaries(ctx, toRead)
+		if err != nil {
 			return nil, err
+		}
+		for _, r := range summaries {
+			found[cursorOf(record.Run{ID: r.ID, Created: r.CreatedAt})] = r
 		}
 	}
 	for _, c := range candidates {
-		switch {
-		case c.suite != nil:
+		if c.suite != nil {
 			matching = append(matching, m.withURL(record.RunOf(m.team, c.suite)))
-		case len(found) > 0 && found[0].ID == c.run.ID && found[0].CreatedAt.Equal(c.run.Created):
-			if m.query.filter.matchesRun(found[0]) {
-				matching = append(matching, m.withURL(found[0]))
-			}
-			found = found[1:]
+		} else if r, ok := found[cursorOf(c.run)]; ok && m.query.filter.matchesRun(r) {
+			matching = append(matching, m.withURL(r))
 		}
 	}
 	return matching, nil
