@@ -34,7 +34,7 @@ func TestConformance(t *testing.T) {
 			"Log": savedLog, "LongLog": longLog, "BrokenLog": brokenLog, "NoLog": noLog, "GivenUp": givenUp,
 			"Records": records, "ManyRecords": manyRecords, "SameID": sameID, "NoRecord": noRecord, "NoBucket": noBucket,
 			"Collected": collected, "UploadsRefused": uploadsRefused, "UploadExpired": uploadExpired, "BadNames": badNames,
-			"ManyArtifacts": manyArtifacts, "Results": results,
+			"ManyArtifacts": manyArtifacts, "ArtifactsAfter": artifactsAfter, "Results": results,
 			"Clear": clearDays, "ClearMany": clearMany, "ClearInterrupted": clearInterrupted,
 			"NarrowKey": narrowKey,
 		} {

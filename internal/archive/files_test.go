@@ -188,3 +188,27 @@ func results(t *testing.T, w world) {
 		t.Errorf("without results: %q, %v", urls, err)
 	}
 }
+
+// artifactsAfter: a listing can begin after a key that no object has, such as the folder of a pod.
+func artifactsAfter(t *testing.T, w world) {
+	r := runAt("acme", "artifacts-after", noon)
+	objects := map[string][]byte{}
+	for _, file := range []string{"pod-0/a", "pod-1/a", "pod-1/d-1/x", "pod-1/d.txt", "pod-1/d/x", "pod-2/a"} {
+		objects[r.ArtifactsPrefix()+file] = []byte("x")
+	}
+	w.put(t, objects)
+	for after, want := range map[string]string{
+		"pod-1/": "pod-1/a", "pod-1/b": "pod-1/d-1/x", "pod-1/d-1/x": "pod-1/d.txt", "pod-1/d.txt": "pod-1/d/x", "pod-1/d/": "pod-1/d/x",
+		"pod-1/z": "pod-2/a", "pod-2/z": "",
+	} {
+		page, _, err := w.Artifacts(t.Context(), r, after, 1)
+		must(t, err)
+		got := ""
+		for _, f := range page {
+			got = f.Pod + "/" + f.Path
+		}
+		if got != want {
+			t.Errorf("after %q comes %q, not %q", after, got, want)
+		}
+	}
+}

@@ -45,6 +45,9 @@ func (b *Bucket) List(ctx context.Context, l Listing) iter.Seq2[Object, error] {
 			if l.Folders && !strings.HasSuffix(entry.Key, "/") {
 				continue // of each page, all objects come before all folders
 			}
+			if l.After != "" && entry.Key <= l.After {
+				continue // rclone begins with the first key if there is no object of that name
+			}
 			w.pause() // while the caller is busy
 			if !yield(Object{Key: entry.Key, Bytes: entry.Size}, nil) {
 				return
