@@ -74,7 +74,7 @@ func TestContainerLog(t *testing.T) {
 			l := openLog(t.Context(), &tc.connections, "demo", record.Source{Pod: "pod", Container: "test"}, tc.runs)
 			defer l.Close()
 			got, err := io.ReadAll(l)
-			if string(got) != tc.want || (err == nil) != (tc.err == nil) || tc.err != errAny && !errors.Is(err, tc.err) {
+			if string(got) != tc.want || (err == nil) != (tc.err == nil) || !errors.Is(tc.err, errAny) && !errors.Is(err, tc.err) {
 				t.Errorf("%s: %q, %v; want %q, %v", tc.reason, got, err, tc.want, tc.err)
 			}
 			if int64(len(got)) != l.read || (l.err == nil) != (err == nil) {

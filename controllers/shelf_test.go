@@ -149,10 +149,3 @@ func newArchiveWorld(t *testing.T, kubelet http.HandlerFunc) *world {
 func says(rw http.ResponseWriter, r *http.Request) {
 	fmt.Fprintln(rw, "the log of", r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:])
 }
-
-// kubeletFunc is a kubelet as a function of the container.
-func kubeletFunc(answers func(rw http.ResponseWriter, container string)) http.HandlerFunc {
-	return func(rw http.ResponseWriter, r *http.Request) {
-		answers(rw, r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:])
-	}
-}

@@ -83,10 +83,7 @@ func TestPod(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := &reviewer{status: tc.says, err: tc.err}
 			pod, err := NewPodAuthenticator(r).Authenticate(t.Context(), bearerRequest(tc.header))
-			got := 0
-			if err != nil {
-				got = err.(*Error).HTTPStatus()
-			}
+			got := statusOf(err)
 			if got != tc.want || (r.reviews.Load() == 1) != tc.asked {
 				t.Errorf("%s: %d after %d reviews, %v", tc.reason, got, r.reviews.Load(), err)
 			}
@@ -110,7 +107,7 @@ func TestReviewsAreBounded(t *testing.T) {
 			}()
 		}
 		for range 5 * maxReviews {
-			if err := <-failures; err == nil || err.(*Error).HTTPStatus() != http.StatusServiceUnavailable {
+			if err := <-failures; statusOf(err) != http.StatusServiceUnavailable {
 				t.Errorf("got %v, want 503", err)
 			}
 		}
@@ -118,4 +115,13 @@ func TestReviewsAreBounded(t *testing.T) {
 			t.Errorf("%d at once, want %d", r.most.Load(), maxReviews)
 		}
 	})
+}
+
+// statusOf is the HTTP status of an error; 0 for none, and for one that names none.
+func statusOf(err error) int {
+	var e *Error
+	if !errors.As(err, &e) {
+		return 0
+	}
+	return e.HTTPStatus()
 }

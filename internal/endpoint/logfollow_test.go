@@ -2,6 +2,7 @@ package endpoint
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -121,7 +122,7 @@ func (x *scene) ended() (brokenOff bool) {
 	x.t.Helper()
 	select {
 	case p := <-x.done:
-		if p != nil && p != http.ErrAbortHandler {
+		if p != nil && !isAbort(p) {
 			x.t.Fatal(p)
 		}
 		if n := x.logs.InUse(); n != 0 {
@@ -267,4 +268,10 @@ func TestFollowersLeave(t *testing.T) {
 	if n := x.logs.InUse() + x.inFlight.InUse(); n != 0 {
 		t.Errorf("%d slots are taken", n)
 	}
+}
+
+// isAbort reports whether a panic is the one by which a handler breaks off its answer.
+func isAbort(p any) bool {
+	err, ok := p.(error)
+	return ok && errors.Is(err, http.ErrAbortHandler)
 }

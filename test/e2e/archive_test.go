@@ -281,18 +281,20 @@ func TestLostNodeIsTold(t *testing.T) {
 func (tm *team) playPod(id string) *corev1.Pod {
 	tm.t.Helper()
 	for deadline := time.Now().Add(endWithin); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
-		for _, pod := range tm.pods(id) {
-			was := pod.DeepCopy()
-			now := metav1.Now()
-			pod.Status.Phase, pod.Status.StartTime = corev1.PodRunning, &now
-			pod.Status.ContainerStatuses = []corev1.ContainerStatus{{
-				Name: "test", Image: testImage, ImageID: testImage, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now}},
-			}}
-			if err := tm.Status().Patch(tm.t.Context(), &pod, client.MergeFrom(was)); err != nil {
-				tm.t.Fatal(err)
-			}
-			return &pod
+		pods := tm.pods(id)
+		if len(pods) == 0 {
+			continue
 		}
+		pod := pods[0].DeepCopy()
+		now := metav1.Now()
+		pod.Status.Phase, pod.Status.StartTime = corev1.PodRunning, &now
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{
+			Name: "test", Image: testImage, ImageID: testImage, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now}},
+		}}
+		if err := tm.Status().Patch(tm.t.Context(), pod, client.MergeFrom(&pods[0])); err != nil {
+			tm.t.Fatal(err)
+		}
+		return pod
 	}
 	tm.t.Fatalf("the run %s has no pod", id)
 	return nil
