@@ -19,8 +19,9 @@ func newRoot() *cobra.Command {
 		Long: `Tells Postflight what was deployed, waits for the runs that follow, and looks at them.
 
 notify, wait, upload and explain talk to the server of $POSTFLIGHT_URL with the key of
-$POSTFLIGHT_API_KEY, or of the file $POSTFLIGHT_API_KEY_FILE, as CI does. keys and runs talk to the
-cluster of the kubeconfig, as kubectl does; named kubectl-postflight, the program is a plugin of kubectl.`,
+$POSTFLIGHT_API_KEY, or of the file $POSTFLIGHT_API_KEY_FILE, as CI does. keys talks to the cluster of the
+kubeconfig, as kubectl does. runs does either: see its help. Named kubectl-postflight, the program is a
+plugin of kubectl.`,
 		Example: `  export POSTFLIGHT_URL=https://postflight.example.com POSTFLIGHT_API_KEY=pf_...
   postflight notify --branch main --type staging --wait`,
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: programName()},
