@@ -86,8 +86,9 @@ bench: assets manager ## Run the benchmarks; each prints a line NAME key=value .
 ##@ Code
 
 .PHONY: manager
-manager: ## Build bin/manager and bin/postflight
-	@$(BUILD) -o $(BIN)/ ./cmd/...
+manager: ## Build bin/manager, bin/postflight and bin/collect
+	@$(BUILD) -o $(BIN)/ ./cmd/manager ./cmd/postflight
+	@$(BUILD) -ldflags="-s -w" -o $(BIN)/ ./cmd/collect # every node of a cluster pulls it
 
 .PHONY: generate
 generate: $(BIN)/controller-gen ## Regenerate deep copies, CRDs and RBAC

@@ -24,6 +24,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/apierror"
 	"github.com/postflight-dev/postflight/internal/index"
+	"github.com/postflight-dev/postflight/internal/job"
 	"github.com/postflight-dev/postflight/internal/suite"
 )
 
@@ -51,8 +52,9 @@ type SuiteReconciler struct {
 	Clock         clock.PassiveClock
 	Metrics       *SuiteMetrics
 	Inputs        InputsConfig
-	Archives      bool          // finished runs are archived before they are deleted
-	PodGoneAfter  time.Duration // after its grace period, a pod that has not stopped is given up
+	Collector     *job.Collector // keeps what the tests wrote; nil: no store is configured
+	Archives      bool           // finished runs are archived before they are deleted
+	PodGoneAfter  time.Duration  // after its grace period, a pod that has not stopped is given up
 
 	// queues locks the queue of a namespace where slots are limited, so that two runs never take the same one.
 	queues keymutex.KeyMutex

@@ -67,13 +67,8 @@ func (r *SuiteReconciler) findFiles(ctx context.Context, team string, paths []st
 	return in
 }
 
-// buildJob is the Job of a run, with the files that were found. The problem is a sentence: why no Job can be
-// built.
-func (r *SuiteReconciler) buildJob(ctx context.Context, o suite.Observation) (j *batchv1.Job, problem string, err error) {
-	if problem = job.CheckTemplate(o.Trigger); problem != "" {
-		return nil, problem, nil
-	}
-	j = job.Build(o.Suite, o.Trigger, o.Environment)
+// withInputs is the Job with the files that were found. The problem is a sentence: why it cannot have them.
+func (r *SuiteReconciler) withInputs(ctx context.Context, j *batchv1.Job, o suite.Observation) (with *batchv1.Job, problem string, err error) {
 	if o.Inputs == nil {
 		return j, "", nil
 	}

@@ -63,6 +63,18 @@ func (r *SuiteReconciler) createJob(ctx context.Context, o *suite.Observation) e
 	return nil
 }
 
+// buildJob is the Job of a run. The problem is a sentence: why no Job can be built.
+func (r *SuiteReconciler) buildJob(ctx context.Context, o suite.Observation) (j *batchv1.Job, problem string, err error) {
+	if problem = job.CheckTemplate(o.Trigger); problem != "" {
+		return nil, problem, nil
+	}
+	j, problem, err = r.withInputs(ctx, job.Build(o.Suite, o.Trigger, o.Environment), o)
+	if err != nil || problem != "" || o.Trigger.Spec.Results == nil {
+		return j, problem, err
+	}
+	return job.WithResults(j, job.ResultsOf(o.Trigger, r.Collector)), "", nil
+}
+
 // adopt observes the Job that exists already, which happens after a crash between its creation and the
 // write of the status, and where it lacks the label by which the cache finds it.
 func (r *SuiteReconciler) adopt(ctx context.Context, o *suite.Observation) error {

@@ -38,16 +38,16 @@ func (r *SuiteReconciler) observe(ctx context.Context, s *v1alpha1.Suite) (o sui
 	if o.Stream, err = r.stream(ctx, s); err != nil {
 		return o, err
 	}
+	if o.Team, err = index.Owner(ctx, r, s.Namespace); err != nil {
+		return o, err
+	}
 	if o.Job != nil {
 		return o, r.observeJob(ctx, &o)
 	}
 	if s.Status.JobName != "" {
 		return o, r.observePodsLeft(ctx, &o)
 	}
-	if o.Environment, err = get[v1alpha1.Environment](ctx, r, s.Namespace, s.Spec.Environment); err != nil {
-		return o, err
-	}
-	o.Team, err = index.Owner(ctx, r, s.Namespace)
+	o.Environment, err = get[v1alpha1.Environment](ctx, r, s.Namespace, s.Spec.Environment)
 	return o, err
 }
 
@@ -104,8 +104,10 @@ func (r *SuiteReconciler) observeJob(ctx context.Context, o *suite.Observation) 
 	o.Stopping = suite.Stopping{Since: job.StoppingSince(o.Job), Requested: job.StopRequested(o.Job), Grace: job.GracePeriod(o.Job)}
 	stopsLong := !o.Stopping.Since.IsZero() && r.Clock.Since(o.Stopping.Since) >= suite.StopCheckAfter
 	state := job.Observe(o.Job, nil)
+	setProgress(o, o.Job, state)
 	var pods []corev1.Pod
-	if startUnknown := o.Suite.Status.StartTime == nil; suite.Ended(state.Condition) || stopsLong || (startUnknown || job.Starting(o.Job)) && job.HasPods(o.Job) {
+	begins := o.Suite.Status.StartTime == nil || job.Starting(o.Job)
+	if suite.Ended(state.Condition) || stopsLong || (begins || suite.TimeIsUp(*o, r.Clock.Now())) && job.HasPods(o.Job) {
 		labeled, err := r.pods(ctx, o.Job.Namespace, batchv1.JobNameLabel, o.Job.Name)
 		if err != nil {
 			return err
@@ -127,7 +129,8 @@ func setProgress(o *suite.Observation, j *batchv1.Job, state job.State) {
 	o.Job, o.Unready = j, job.Starting(j)
 	o.Progress, o.PodProblem = state.Condition, state.PodProblem
 	o.StartingSince, o.HopelessSince = state.StartingSince, state.HopelessSince
-	o.Started, o.TimeLimit = state.Started, job.TimeLimit(j)
+	o.Started, o.TestsEnded, o.TimeLimit = state.Started, state.TestsEnded, job.TimeLimit(j)
+	o.KeepsResults, o.Collected = job.KeepsResults(j), state.Collected
 }
 
 // observePodsLeft reports whether pods of the run have not ended. Its Job is gone, so they are found by the
@@ -135,6 +138,7 @@ func setProgress(o *suite.Observation, j *batchv1.Job, state job.State) {
 func (r *SuiteReconciler) observePodsLeft(ctx context.Context, o *suite.Observation) error {
 	pods, err := r.pods(ctx, o.Suite.Namespace, v1alpha1.LabelSuite, o.Suite.Name)
 	o.PodsLeft = job.AnyRunning(pods)
+	o.KeepsResults, o.Collected = o.Trigger != nil && o.Trigger.Spec.Results != nil, job.Collect(pods)
 	o.Stopping.Lost = job.Lost(pods, r.Clock.Now(), r.PodGoneAfter)
 	return err
 }

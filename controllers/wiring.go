@@ -11,6 +11,8 @@ import (
 	"k8s.io/utils/keymutex"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/internal/job"
 )
 
 // Config is what the reconcilers need besides a manager.
@@ -18,6 +20,7 @@ type Config struct {
 	Clock      clock.PassiveClock
 	Registerer prometheus.Registerer
 	Inputs     InputsConfig
+	Collector  *job.Collector // nil: no store is configured
 	Archive    ArchiveConfig
 
 	// PodGoneAfter is how long after its grace period a pod that has not stopped counts as lost;
@@ -51,6 +54,7 @@ func Setup(mgr ctrl.Manager, config Config) error {
 			Inputs:   config.Inputs,
 			Archives: config.Archive.Store != nil,
 
+			Collector:    config.Collector,
 			PodGoneAfter: cmp.Or(config.PodGoneAfter, DefaultPodGoneAfter),
 			queues:       keymutex.NewHashed(queueLocks),
 			warnings:     newWarnings(mgr.GetAPIReader(), config.Clock),

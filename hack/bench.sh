@@ -16,6 +16,8 @@ micro() { # package, benchmarks: the time of one call
 micro ./internal/notification .
 micro ./internal/match BenchmarkIndexMatch
 figures ./cmd/manager . 20000x   # signing upload URLs
+figures ./cmd/collect . 1x       # the collector of a pod: size, time and memory
+figures ./internal/archive . 1x  # memory while many logs are saved
 figures ./test/replicas . 1x      # answers beside raw creates
 figures ./controllers Burst 1x   # Jobs for many Suites beside raw creates
 figures ./controllers Queue 1x   # starts a second in a long queue beside a short one

@@ -163,6 +163,28 @@ func ObjectMissing(message string) metav1.Condition {
 	return metav1.Condition{Type: ConditionObjectsFound, Status: metav1.ConditionFalse, Reason: ReasonMissing, Message: clip(message)}
 }
 
+// The reasons of ConditionResultsCollected.
+const (
+	ReasonResultsCollected   = "Collected"
+	ReasonResultsIncomplete  = "Incomplete"
+	ReasonStoreNotConfigured = "StoreNotConfigured"
+)
+
+// ResultsCollected are results of which nothing was lost.
+func ResultsCollected(message string) metav1.Condition {
+	return metav1.Condition{Type: ConditionResultsCollected, Status: metav1.ConditionTrue, Reason: ReasonResultsCollected, Message: clip(message)}
+}
+
+// ResultsIncomplete are results of which something was lost.
+func ResultsIncomplete(message string) metav1.Condition {
+	return metav1.Condition{Type: ConditionResultsCollected, Status: metav1.ConditionFalse, Reason: ReasonResultsIncomplete, Message: clip(message)}
+}
+
+// ResultsNotKept are results that nothing keeps, because no store is configured.
+func ResultsNotKept(message string) metav1.Condition {
+	return metav1.Condition{Type: ConditionResultsCollected, Status: metav1.ConditionFalse, Reason: ReasonStoreNotConfigured, Message: message}
+}
+
 // The reasons of ConditionArchived, beside ReasonStoreUnavailable.
 const (
 	ReasonSaved           = "Saved"

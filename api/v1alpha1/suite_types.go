@@ -160,6 +160,7 @@ type SuiteInput struct {
 //
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.completionTime) || (has(self.completionTime) && has(self.supersededBy) == has(oldSelf.supersededBy) && (!has(self.supersededBy) || self.supersededBy == oldSelf.supersededBy))",message="a finished Suite never changes how it ended"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.supersededBy) || has(self.supersededBy)",message="a superseded Suite stays superseded"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.completionTime) || (has(self.results) == has(oldSelf.results) && (!has(self.results) || self.results == oldSelf.results) && has(self.artifacts) == has(oldSelf.artifacts) && (!has(self.artifacts) || self.artifacts == oldSelf.artifacts))",message="the results of a finished Suite never change"
 type SuiteStatus struct {
 	// observedGeneration is the generation of the Suite that the status describes.
 	// +optional

@@ -195,6 +195,16 @@ func TestSuiteEndNeverChanges(t *testing.T) {
 		add("Flipped", "the reason alone is not the end", succeeded(flipped, reason), never)
 	}
 	whole := edits(succeeded("False", "Superseded"), set("status/completionTime", "2026-11-20T18:00:00Z"), set("status/supersededBy", "smoke-2"))
+	counted := edits(whole, set("status/results", fields{"tests": 3, "passed": 2, "failed": 1, "skipped": 0}), set("status/artifacts", fields{"count": 1, "bytes": 9, "prefix": "acme/x/"}))
+	const lasting = "the results of a finished Suite never change"
+	cases["Counted/Same"] = update{"written again", counted, edits(), ""}
+	cases["Counted/AtTheEnd"] = update{"one write has all", queued, counted, ""}
+	cases["Counted/Archived"] = update{"a condition comes later", counted, set("status/conditions", list{condition("Archived", "True", "Saved"), condition("Succeeded", "False", "Superseded")}), ""}
+	cases["Counted/OtherCount"] = update{"a stale writer", counted, set("status/results/failed", 0), lasting}
+	cases["Counted/NoResults"] = update{"forgotten", counted, remove("status/results"), lasting}
+	cases["Counted/NoArtifacts"] = update{"forgotten", counted, remove("status/artifacts"), lasting}
+	cases["Counted/OtherPrefix"] = update{"files of something else", counted, set("status/artifacts/prefix", "other/x/"), lasting}
+	cases["Counted/Later"] = update{"its pods have reported before", whole, counted, lasting}
 	cases["Whole/Same"] = update{"written again", whole, edits(), ""}
 	cases["Whole/LaterTime"] = update{"a stale writer", whole, set("status/completionTime", "2026-11-20T18:00:01Z"), never}
 	cases["Whole/NoTime"] = update{"forgotten", whole, remove("status/completionTime"), never}

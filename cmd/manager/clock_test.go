@@ -89,11 +89,14 @@ type aManager struct{ url, metrics string }
 
 const leads, answers = true, false // what a replica does
 
-func startManager(t *testing.T, kubeconfig string, ahead time.Duration, leads bool) *aManager {
+func startManager(t *testing.T, kubeconfig string, ahead time.Duration, leads bool, change ...func(*options)) *aManager {
 	t.Helper()
 	o := options{
 		kubeconfig: kubeconfig, bindAddress: freeAddress(t), metricsAddress: freeAddress(t), probeAddress: freeAddress(t),
 		leaderElectionNamespace: "default", leaderElect: !leads, holdBudget: 45 * time.Second,
+	}
+	for _, c := range change {
+		c(&o)
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)

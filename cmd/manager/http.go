@@ -37,7 +37,11 @@ func setupHTTP(
 	if err != nil {
 		return nil, err
 	}
-	dispatcher, triggersSynced, err := setupDispatcher(ctx, mgr, o, probe, in)
+	writer, err := newWriter(mgr)
+	if err != nil {
+		return nil, err
+	}
+	dispatcher, triggersSynced, err := setupDispatcher(ctx, mgr, o, probe, in, writer)
 	if err != nil {
 		return nil, err
 	}
@@ -46,20 +50,22 @@ func setupHTTP(
 		return nil, err
 	}
 	api, err := endpoint.New(endpoint.Config{
-		Dispatcher:    dispatcher,
-		Cache:         mgr.GetCache(),
-		Live:          mgr.GetAPIReader(),
-		Authenticate:  authenticate,
-		Authenticated: serve.Authenticated,
-		Clock:         in.clock,
-		Uploads:       uploads(bucket),
-		Archive:       pastRuns(bucket),
-		PodLogs:       logs,
-		PublicURL:     o.publicURL,
-		Limits:        endpoint.DefaultLimits(),
-		Registerer:    in.metrics,
-		Log:           ctrl.Log.WithName("http"),
-		Audit:         slog.New(slog.NewJSONHandler(os.Stdout, nil)),
+		Dispatcher:      dispatcher,
+		Cache:           mgr.GetCache(),
+		Live:            mgr.GetAPIReader(),
+		Authenticate:    authenticate,
+		AuthenticatePod: authenticatePod(writer),
+		Authenticated:   serve.Authenticated,
+		Clock:           in.clock,
+		Uploads:         uploads(bucket),
+		Artifacts:       artifacts(bucket),
+		PublicURL:       o.publicURL,
+		Limits:          endpoint.DefaultLimits(),
+		Registerer:      in.metrics,
+		Log:             ctrl.Log.WithName("http"),
+		Audit:           slog.New(slog.NewJSONHandler(os.Stdout, nil)),
+		Archive:         pastRuns(bucket),
+		PodLogs:         logs,
 	})
 	if err != nil {
 		return nil, err
@@ -75,12 +81,11 @@ func setupHTTP(
 
 // setupDispatcher also returns whether all Triggers that existed at the start are known.
 func setupDispatcher(
-	ctx context.Context, mgr ctrl.Manager, o options, probe *auth.APIServerProbe, in surroundings,
+	ctx context.Context, mgr ctrl.Manager, o options, probe *auth.APIServerProbe, in surroundings, writer client.Client,
 ) (*dispatch.Dispatcher, func() bool, error) {
 	triggers := &match.Index{}
-	synced, watchErr := controllers.WatchTriggers(ctx, mgr.GetCache(), triggers)
-	writer, writerErr := newWriter(mgr)
-	if err := errors.Join(watchErr, writerErr); err != nil {
+	synced, err := controllers.WatchTriggers(ctx, mgr.GetCache(), triggers)
+	if err != nil {
 		return nil, nil, err
 	}
 	dispatcher, err := dispatch.New(dispatch.Config{
@@ -122,6 +127,15 @@ func setupAuth(
 		p, err := authenticator.Authenticate(r.Context(), r)
 		return endpoint.Principal(p), err
 	}, nil
+}
+
+// authenticatePod needs a client without a cache: the API server answers a token with the result of its check.
+func authenticatePod(c client.Client) func(*http.Request) (endpoint.Pod, error) {
+	authenticator := auth.NewPodAuthenticator(c)
+	return func(r *http.Request) (endpoint.Pod, error) {
+		p, err := authenticator.Authenticate(r.Context(), r)
+		return endpoint.Pod(p), err
+	}
 }
 
 // askVersion asks the API server for its version, which everyone may read, and takes the time from the answer. A

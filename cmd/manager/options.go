@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -23,6 +24,7 @@ type options struct {
 	metricsAddress string
 	probeAddress   string
 	publicURL      string
+	podURL         string
 
 	leaderElect             bool
 	leaderElectionNamespace string
@@ -67,6 +69,8 @@ func (o *options) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.metricsAddress, "metrics-bind-address", ":8081", "address of /metrics, host:port; 0 turns it off")
 	f.StringVar(&o.probeAddress, "health-probe-bind-address", ":8082", "address of /healthz and /readyz, host:port")
 	f.StringVar(&o.publicURL, "public-url", "", "URL under which people and CI reach the HTTP API, for links")
+	f.StringVar(&o.podURL, "pod-url", os.Getenv("POSTFLIGHT_POD_URL"),
+		"URL under which pods reach the HTTP API, to upload what tests wrote; default: $POSTFLIGHT_POD_URL, or that of the Service in the manager's namespace")
 	f.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster; default: $KUBECONFIG, or the cluster that the manager runs in")
 	f.BoolVar(&o.leaderElect, "leader-elect", true, "let only one of several replicas reconcile; turn it off for a single process")
 	f.StringVar(&o.leaderElectionNamespace, "leader-election-namespace", "postflight-system", "namespace of the leader's Lease")
@@ -81,15 +85,28 @@ func (o *options) addFlags(f *pflag.FlagSet) {
 	f.TextVar(&o.logLevel, "log-level", slog.LevelInfo, "DEBUG, INFO, WARN or ERROR")
 }
 
+// namespace is that of the manager.
+func (o *options) namespace() string {
+	return cmp.Or(os.Getenv("POD_NAMESPACE"), o.leaderElectionNamespace)
+}
+
+// baseURL checks a URL to which paths are appended, if it is set.
+func baseURL(flag string, text *string) error {
+	if *text == "" {
+		return nil
+	}
+	u, err := url.Parse(*text)
+	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+		return fmt.Errorf("%s %q: must be an absolute http or https URL", flag, *text)
+	}
+	*text = strings.TrimRight(*text, "/")
+	return nil
+}
+
 func (o *options) validate() error {
 	var errs []error
-	if o.publicURL != "" {
-		u, err := url.Parse(o.publicURL)
-		if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
-			errs = append(errs, fmt.Errorf("--public-url %q: must be an absolute http or https URL", o.publicURL))
-		}
-		o.publicURL = strings.TrimRight(o.publicURL, "/")
-	}
+	errs = append(errs, baseURL("--public-url", &o.publicURL), baseURL("--pod-url", &o.podURL))
+	o.podURL = cmp.Or(o.podURL, "http://postflight."+o.namespace()+".svc")
 	if o.holdBudget < time.Second || o.holdBudget > 55*time.Second {
 		errs = append(errs, fmt.Errorf("--hold-budget %s: must be from 1s to 55s, because clients give up at 60s", o.holdBudget))
 	}

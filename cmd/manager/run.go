@@ -81,8 +81,8 @@ func runIn(ctx context.Context, o options, in surroundings) error {
 		return err
 	}
 	err = controllers.Setup(mgr, controllers.Config{
-		Clock: serverClock{in.clock, probe}, Registerer: in.metrics,
-		Inputs: runInputs, Archive: runArchive, PodGoneAfter: o.podGoneAfter,
+		Clock: serverClock{in.clock, probe}, Registerer: in.metrics, PodGoneAfter: o.podGoneAfter,
+		Inputs: runInputs, Archive: runArchive, Collector: collector(runInputs, o),
 	})
 	if err != nil {
 		return err

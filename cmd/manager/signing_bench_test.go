@@ -85,7 +85,8 @@ func BenchmarkSign(b *testing.B) {
 			p, err := authenticator.Authenticate(r.Context(), r)
 			return endpoint.Principal(p), err
 		},
-		Authenticated: func(context.Context, string) {}, Audit: slog.New(slog.DiscardHandler), Clock: clock.RealClock{},
+		AuthenticatePod: func(*http.Request) (endpoint.Pod, error) { return endpoint.Pod{}, auth.ErrUnauthenticated },
+		Authenticated:   func(context.Context, string) {}, Audit: slog.New(slog.DiscardHandler), Clock: clock.RealClock{},
 	})
 	if err != nil {
 		b.Fatal(err)

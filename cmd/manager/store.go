@@ -21,6 +21,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/archive"
 	"github.com/postflight-dev/postflight/internal/endpoint"
 	"github.com/postflight-dev/postflight/internal/inputs"
+	"github.com/postflight-dev/postflight/internal/job"
 	"github.com/postflight-dev/postflight/internal/objectstore"
 	"github.com/postflight-dev/postflight/internal/podlogs"
 )
@@ -44,7 +45,7 @@ func (o *storeOptions) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.CredentialsPath, "store-credentials", os.Getenv("POSTFLIGHT_STORE_CREDENTIALS"), "file like ~/.aws/credentials, or folder with files AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, such as a mounted Secret; read again when it changes; default: $POSTFLIGHT_STORE_CREDENTIALS, or variables of these names, or the cloud's own source")
 	f.BoolVar(&o.createBucket, "store-create-bucket", boolVariable("POSTFLIGHT_STORE_CREATE_BUCKET", false), "create the bucket if it does not exist; default: $POSTFLIGHT_STORE_CREATE_BUCKET")
 	f.DurationVar(&o.UploadLifetime, "signed-url-lifetime", objectstore.DefaultUploadLifetime, "how long a URL to upload to is valid, from 1s to 168h")
-	f.StringVar(&o.image, "image", os.Getenv("POSTFLIGHT_IMAGE"), "image of Postflight that downloads run inputs in pods; default: $POSTFLIGHT_IMAGE, or that of the manager's own pod")
+	f.StringVar(&o.image, "image", os.Getenv("POSTFLIGHT_IMAGE"), "image of Postflight that downloads run inputs in pods, and uploads results; default: $POSTFLIGHT_IMAGE, or that of the manager's own pod")
 }
 
 // boolVariable reads the default of a flag.
@@ -127,12 +128,28 @@ func uploads(bucket *objectstore.Bucket) endpoint.Uploads {
 	return &inputs.Store{Bucket: bucket}
 }
 
+// artifacts is nil without a store.
+func artifacts(bucket *objectstore.Bucket) endpoint.Artifacts {
+	if bucket == nil {
+		return nil
+	}
+	return &archive.Archive{Bucket: bucket}
+}
+
 // pastRuns is nil without a store.
 func pastRuns(bucket *objectstore.Bucket) endpoint.Archive {
 	if bucket == nil {
 		return nil
 	}
 	return &archive.Archive{Bucket: bucket}
+}
+
+// collector is nil without a store.
+func collector(in controllers.InputsConfig, o options) *job.Collector {
+	if in.Store == nil {
+		return nil
+	}
+	return &job.Collector{Image: in.Image, URL: o.podURL, CA: in.CA}
 }
 
 func runInputs(ctx context.Context, mgr ctrl.Manager, bucket *objectstore.Bucket, o options) (controllers.InputsConfig, error) {
@@ -161,7 +178,7 @@ func ownImage(ctx context.Context, c client.Reader, o options) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	pod := &corev1.Pod{}
-	name := client.ObjectKey{Namespace: cmp.Or(os.Getenv("POD_NAMESPACE"), o.leaderElectionNamespace), Name: os.Getenv("POD_NAME")}
+	name := client.ObjectKey{Namespace: o.namespace(), Name: os.Getenv("POD_NAME")}
 	if name.Name == "" {
 		return "", errors.New("set --image, with which pods download run inputs from the store: without $POD_NAME, the manager cannot find its own image")
 	}

@@ -1,5 +1,5 @@
-// Command postflight talks to Postflight from CI and from a shell, and fetches a run's input files
-// in its pod. Named kubectl-postflight it is a plugin of kubectl.
+// Command postflight talks to Postflight from CI and from a shell. Named kubectl-postflight it is a plugin of
+// kubectl.
 package main
 
 import (

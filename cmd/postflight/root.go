@@ -31,7 +31,7 @@ plugin of kubectl.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w\nSee '%s --help'", err, cmd.CommandPath())
 	})
-	root.AddCommand(newNotify(), newWait(), newExplain(), newUpload(), newKeys(), newRuns(), newVersion(), newFetch())
+	root.AddCommand(newNotify(), newWait(), newExplain(), newUpload(), newKeys(), newRuns(), newVersion())
 	return root
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -56,21 +57,27 @@ func (a *Archive) Record(ctx context.Context, team, id string) (record.Record, e
 	return rec, err
 }
 
+// errUnreadable means that an object is no record, or not one of this version.
+var errUnreadable = errors.New("the record of the run cannot be read")
+
 // read decodes the record of a run. It returns fs.ErrNotExist for a run that has none yet.
 func (a *Archive) read(ctx context.Context, r record.Run, into any) error {
-	content, size, err := a.Bucket.Get(ctx, r.RecordKey())
+	object, size, err := a.Bucket.Get(ctx, r.RecordKey())
 	if err != nil {
 		return err
 	}
-	defer content.Close()
+	defer object.Close()
 	if size > maxRecord {
-		return fmt.Errorf("the record of the run %s has %d bytes; at most %d are read", r.ID, size, maxRecord)
+		return fmt.Errorf("%w: it has %d bytes, and at most %d are read", errUnreadable, size, maxRecord)
 	}
-	read, err := io.ReadAll(io.LimitReader(content, maxRecord))
+	content, err := io.ReadAll(io.LimitReader(object, maxRecord))
 	if err != nil {
 		return err
 	}
-	return json.Unmarshal(read, into)
+	if err := json.Unmarshal(content, into); err != nil {
+		return fmt.Errorf("%w: %w", errUnreadable, err)
+	}
+	return nil
 }
 
 // validName reports whether a name that a request gave can be that of a run, a pod or a container. Any other could

@@ -54,7 +54,7 @@ func (a *Archive) clearDay(ctx context.Context, team string, day time.Time) (run
 	return d.runs, err
 }
 
-// deletion collects the keys of a day, to delete many at once.
+// deletion collects keys of a day, so that a whole batch is deleted before the store is asked for more.
 type deletion struct {
 	bucket           *objectstore.Bucket
 	indexes, objects []string

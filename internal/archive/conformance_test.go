@@ -36,6 +36,7 @@ func TestConformance(t *testing.T) {
 			"Collected": collected, "UploadsRefused": uploadsRefused, "UploadExpired": uploadExpired, "BadNames": badNames,
 			"ManyArtifacts": manyArtifacts, "Results": results,
 			"Clear": clearDays, "ClearMany": clearMany, "ClearInterrupted": clearInterrupted,
+			"NarrowKey": narrowKey,
 		} {
 			t.Run(name, func(t *testing.T) { test(t, w) })
 		}

@@ -30,6 +30,6 @@ const (
 	// is nothing to delete takes one request per team.
 	clearEvery = time.Hour
 
-	// batch is how many objects a request deletes: as many as S3 allows.
+	// batch is how many keys a request lists, as S3 allows at most, and how many are collected before they are deleted.
 	batch = 1000
 )

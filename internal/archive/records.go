@@ -45,13 +45,14 @@ func (a *Archive) Records(ctx context.Context, team string, before *record.Run, 
 	return all, nil
 }
 
-// Summaries are runs as the HTTP API shows them, in the order of the argument, without those that have no record yet.
+// Summaries are runs as the HTTP API shows them, in the order of the argument, without those that have no record.
 // They take much less memory than records.
 func (a *Archive) Summaries(ctx context.Context, runs []record.Run) ([]httpapi.Run, error) {
 	return readAll[httpapi.Run](ctx, a, runs)
 }
 
-// readAll reads the members of records that T has. It leaves out runs that have no record yet.
+// readAll reads the members of records that T has. It leaves out runs that have no record yet, and records that cannot
+// be read: one must not hide all others.
 func readAll[T any](ctx context.Context, a *Archive, runs []record.Run) ([]T, error) {
 	found := make([]*T, len(runs))
 	group, ctx := errgroup.WithContext(ctx)
@@ -60,7 +61,7 @@ func readAll[T any](ctx context.Context, a *Archive, runs []record.Run) ([]T, er
 		group.Go(func() error {
 			content := new(T)
 			err := a.read(ctx, r, content)
-			if errors.Is(err, fs.ErrNotExist) {
+			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errUnreadable) {
 				return nil
 			}
 			found[i] = content

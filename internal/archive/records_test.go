@@ -32,6 +32,8 @@ func records(t *testing.T, w world) {
 		"acme/postflight-runs/day=x/file":       nil,
 		"acme/postflight-runs/day=2026-11-21/x": nil,
 		runAt("acme", "unfinished", noon.Add(time.Hour)).ArtifactKey("pod", "x"): nil,
+		runAt("acme", "no-json", noon.Add(time.Hour)).RecordKey():                []byte(`{"id": "no-json", `),
+		runAt("acme", "other-type", noon.Add(time.Hour)).RecordKey():             []byte(`{"id": "other-type", "attempt": "first"}`),
 	})
 	for name, tc := range map[string]struct {
 		before *record.Run

@@ -96,6 +96,7 @@ func (s *spool) compress(broken bool) (omitted int64, err error) {
 	if err != nil {
 		return 0, localError(err)
 	}
+	// The default takes twice the time for 6% fewer bytes.
 	packer, err := gzip.NewWriterLevel(s.packed, gzip.BestSpeed)
 	if err != nil {
 		return 0, err

@@ -11,16 +11,16 @@ type Error struct {
 
 var (
 	// ErrUnauthenticated is the answer to every wrong key: missing, malformed, unknown, expired,
-	// suspended, ambiguous, or of a namespace without a team.
-	ErrUnauthenticated = &Error{status: http.StatusUnauthorized, text: "missing or invalid API key"}
+	// suspended, ambiguous, or of a namespace without a team. It is also that to every wrong token of a pod.
+	ErrUnauthenticated = &Error{status: http.StatusUnauthorized, text: "missing or invalid API key or token"}
 
 	// ErrTeamSuspended is the answer to a good key of a suspended team.
 	ErrTeamSuspended = &Error{status: http.StatusForbidden, text: "the team is suspended"}
 )
 
-// unavailable means that the key cannot be checked at the moment.
+// unavailable means that the key or token cannot be checked at the moment.
 func unavailable(cause error) *Error {
-	return &Error{status: http.StatusServiceUnavailable, text: "API keys cannot be checked", cause: cause}
+	return &Error{status: http.StatusServiceUnavailable, text: "API keys and tokens cannot be checked", cause: cause}
 }
 
 func (e *Error) Error() string {

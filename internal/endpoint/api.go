@@ -16,12 +16,19 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/dispatch"
 	"github.com/postflight-dev/postflight/internal/fairness"
+	"github.com/postflight-dev/postflight/internal/index"
 )
 
 // Principal is who makes a request. Both objects are shared: read them, never change them.
 type Principal struct {
 	Team *v1alpha1.Team
-	Key  *v1alpha1.APIKey
+	Key  *v1alpha1.APIKey // nil: a pod of the team makes it
+}
+
+// Pod is a pod that makes a request.
+type Pod struct {
+	Namespace, Name string
+	UID             types.UID
 }
 
 // Config is what the API needs.
@@ -42,9 +49,14 @@ type Config struct {
 	// Authenticated is called with the context and the team of each request that is authenticated.
 	Authenticated func(ctx context.Context, team string)
 
+	// AuthenticatePod finds the pod that a request comes from. Its errors are like those of Authenticate.
+	AuthenticatePod func(*http.Request) (Pod, error)
+
 	// Uploads signs URLs to upload files; nil if no store is configured.
 	Uploads Uploads
 
+	// Artifacts signs URLs for what tests write; nil if no store is configured.
+	Artifacts Artifacts
 	// Archive has what runs left behind; nil if no store is configured.
 	Archive Archive
 
@@ -78,6 +90,8 @@ type API struct {
 	inFlight *fairness.TeamLimiter
 	large    *fairness.TeamLimiter
 	waiting  *fairness.TeamLimiter
+	collects *fairness.Semaphore
+	counted  *index.Counted
 	listing  *fairness.TeamLimiter
 	logs     *fairness.TeamLimiter
 	runs     *broadcaster
@@ -86,9 +100,9 @@ type API struct {
 
 // New is an API with its routes; cmd/manager serves it.
 func New(c Config) (*API, error) {
-	if c.Dispatcher == nil || c.Cache == nil || c.Live == nil || c.Authenticate == nil || c.Authenticated == nil ||
-		c.Audit == nil || c.Clock == nil || c.PodLogs == nil {
-		return nil, errors.New("the HTTP API needs a dispatcher, a cache, a live reader, an authenticator, a reader of logs, an audit log and a clock")
+	if c.Dispatcher == nil || c.Cache == nil || c.Live == nil || c.Authenticate == nil || c.AuthenticatePod == nil ||
+		c.Authenticated == nil || c.Audit == nil || c.Clock == nil || c.PodLogs == nil {
+		return nil, errors.New("the HTTP API needs a dispatcher, a cache, a live reader, authenticators, a reader of logs, an audit log and a clock")
 	}
 	a := &API{
 		Config:   c,
@@ -96,6 +110,8 @@ func New(c Config) (*API, error) {
 		inFlight: fairness.NewTeamLimiter(c.Limits.InFlight),
 		large:    fairness.NewTeamLimiter(c.Limits.Large),
 		waiting:  fairness.NewTeamLimiter(c.Limits.Waiting),
+		collects: fairness.NewSemaphore(c.Limits.Collecting),
+		counted:  &index.Counted{},
 		listing:  fairness.NewTeamLimiter(c.Limits.Listing),
 		logs:     fairness.NewTeamLimiter(c.Limits.Logs),
 		runs:     newBroadcaster(),
@@ -105,10 +121,11 @@ func New(c Config) (*API, error) {
 	return a, a.register()
 }
 
-// SuiteChanged keeps the list of runs, and wakes the requests that wait for the Suite, which the cache has changed
-// before. A new Suite has no before, a deleted one no after. A change of the message only, such as the position in the
-// queue, does not wake them.
+// SuiteChanged keeps the list of runs, notes which run ended last, and wakes the requests that wait for the Suite, which
+// the cache has changed before. A new Suite has no before, a deleted one no after. A change of the message only, such as
+// the position in the queue, does not wake them.
 func (a *API) SuiteChanged(before, after *v1alpha1.Suite) {
+	a.counted.Observe(before, after)
 	a.index.observe(before, after)
 	s := cmp.Or(after, before)
 	if s == nil || (before != nil && after != nil && before.State() == after.State() && before.UID == after.UID) {

@@ -19,19 +19,18 @@ var authFailures = map[int]failure{
 func (a *API) authenticate(r *Request) error {
 	principal, err := a.Authenticate(r.Request)
 	if err != nil {
-		return authFailure(err)
+		return authFailure(err, authFailures)
 	}
 	r.Principal = principal
-	a.Authenticated(r.Context(), r.team())
 	return nil
 }
 
-func authFailure(err error) error {
+func authFailure(err error, failures map[int]failure) error {
 	var named interface{ HTTPStatus() int }
 	if !errors.As(err, &named) {
 		return err
 	}
-	f, ok := authFailures[named.HTTPStatus()]
+	f, ok := failures[named.HTTPStatus()]
 	if !ok {
 		return err
 	}

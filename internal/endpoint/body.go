@@ -12,8 +12,11 @@ import (
 	"github.com/postflight-dev/postflight/internal/dispatch"
 )
 
-// readBody reads a body within the limits, into no more memory than it needs.
-func (a *API) readBody(w http.ResponseWriter, r *Request) ([]byte, error) {
+// readBody reads a body of at most so many bytes, in the time that it may take, into no more memory than it needs.
+func (a *API) readBody(w http.ResponseWriter, r *Request, limit int64) ([]byte, error) {
+	if r.ContentLength > limit {
+		return nil, tooLarge(limit)
+	}
 	// Not every ResponseWriter has a connection; the server's ReadTimeout applies in any case.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(a.Limits.BodyTimeout))
 	var body []byte
@@ -22,7 +25,7 @@ func (a *API) readBody(w http.ResponseWriter, r *Request) ([]byte, error) {
 		body = make([]byte, r.ContentLength)
 		_, err = io.ReadFull(r.Body, body)
 	} else {
-		body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, a.Limits.BodyBytes))
+		body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	}
 	if err != nil {
 		return nil, a.badBody(err)
@@ -36,7 +39,7 @@ func (a *API) admit(r *Request, mediaType string, mode dispatch.Mode) error {
 		return err
 	}
 	if r.ContentLength > a.Limits.BodyBytes {
-		return a.tooLarge()
+		return tooLarge(a.Limits.BodyBytes)
 	}
 	large := mode == dispatch.DryRun || r.ContentLength < 0 || r.ContentLength > a.Limits.SmallBodyBytes
 	if large && !r.acquire(a.large) {
@@ -63,15 +66,15 @@ func checkContent(h http.Header, mediaType string) error {
 	return nil
 }
 
-func (a *API) tooLarge() error {
-	return &failure{code: "body_too_large", message: fmt.Sprintf("Send at most %d bytes; move large values into a file.", a.Limits.BodyBytes)}
+func tooLarge(limit int64) error {
+	return &failure{code: "body_too_large", message: fmt.Sprintf("Send at most %d bytes; move large values into a file.", limit)}
 }
 
 func (a *API) badBody(err error) error {
-	var tooLarge *http.MaxBytesError
+	var exceeded *http.MaxBytesError
 	switch {
-	case errors.As(err, &tooLarge):
-		return a.tooLarge()
+	case errors.As(err, &exceeded):
+		return tooLarge(exceeded.Limit)
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return &failure{code: "body_timeout", cause: err,
 			message: fmt.Sprintf("The body has to arrive within %s. Send the request again.", a.Limits.BodyTimeout)}

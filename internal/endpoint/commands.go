@@ -81,7 +81,7 @@ func (a *API) environmentTerminated(w http.ResponseWriter, r *Request) error {
 	if err := a.admit(r, "application/json", dispatch.Create); err != nil {
 		return err
 	}
-	body, err := a.readBody(w, r)
+	body, err := a.readBody(w, r, a.Limits.BodyBytes)
 	if err != nil {
 		return err
 	}

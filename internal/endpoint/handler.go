@@ -19,6 +19,7 @@ import (
 type Request struct {
 	*http.Request
 	Principal Principal // of an authenticated request
+	pod       *podRun   // that makes the request; nil: a key does
 
 	id         string    // for logs and the client, who may have chosen it
 	receivedAt time.Time // by the clock of Now
@@ -30,6 +31,14 @@ type Request struct {
 
 // team is whose request it is, once it is authenticated.
 func (r *Request) team() string { return r.Principal.Team.Name }
+
+// sender is the kind and the name of who makes an authenticated request.
+func (r *Request) sender() (kind, name string) {
+	if r.pod != nil {
+		return "pod", r.pod.Namespace + "/" + r.pod.Name
+	}
+	return "key", r.Principal.Key.Namespace + "/" + r.Principal.Key.Name
+}
 
 // ServeHTTP answers one request.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -163,12 +172,13 @@ func (a *API) finish(w *response, r *Request) {
 // statusClientClosed is the status in logs and metrics if the client left before its answer.
 const statusClientClosed = 499
 
-// auditLine says who sent which request, and its result. It never contains a key or a variable.
+// auditLine says who sent which request, and its result. It never contains a key, a token or a variable.
 func (a *API) auditLine(r *Request, code int, took time.Duration) {
+	kind, who := r.sender()
 	line := []any{
 		"requestID", r.id,
 		"team", r.Principal.Team.Name,
-		"key", r.Principal.Key.Namespace + "/" + r.Principal.Key.Name,
+		kind, who,
 		"method", r.Method,
 		"route", r.route,
 		"code", code,

@@ -133,9 +133,10 @@ func start(t *testing.T, s setup) *harness {
 			p, err := authenticator.Authenticate(r.Context(), r)
 			return Principal(p), err
 		},
-		Authenticated: func(context.Context, string) {},
-		PodLogs:       fakeNode{},
-		Limits:        DefaultLimits(), Registerer: h.registry,
+		AuthenticatePod: func(*http.Request) (Pod, error) { return Pod{}, auth.ErrUnauthenticated },
+		Authenticated:   func(context.Context, string) {},
+		PodLogs:         fakeNode{},
+		Limits:          DefaultLimits(), Registerer: h.registry,
 		Log:   funcr.NewJSON(func(line string) { h.log.WriteString(line + "\n") }, funcr.Options{Verbosity: 9}),
 		Audit: slog.New(slog.NewJSONHandler(h.audit, nil)),
 		Clock: h.clock,

@@ -71,7 +71,7 @@ func TestLargeRequestsAreFew(t *testing.T) {
 // TestBodyIsReadOnce: a body is read into memory of its size, because a buffer that grows takes several times that.
 func TestBodyIsReadOnce(t *testing.T) {
 	h := start(t, setup{})
-	body, err := h.readBody(httptest.NewRecorder(), &Request{Request: post(largeBody)})
+	body, err := h.readBody(httptest.NewRecorder(), &Request{Request: post(largeBody)}, h.Limits.BodyBytes)
 	if err != nil || string(body) != largeBody || cap(body) != len(body) {
 		t.Errorf("%d bytes in %d, %v; want %d in as many", len(body), cap(body), err, len(largeBody))
 	}

@@ -3,6 +3,8 @@ package endpoint
 import (
 	"net/http"
 	"time"
+
+	"github.com/postflight-dev/postflight/internal/record"
 )
 
 // Limits bound what clients can ask of a replica over HTTP; dispatch.Limits bound the notifications. They are
@@ -19,6 +21,12 @@ type Limits struct {
 
 	// BodyBytes bounds a body.
 	BodyBytes int64
+
+	// CollectBytes bounds the body in which a pod lists its files. Collecting bounds how many of them are answered at
+	// the same time, and CollectWait how long the others wait, which takes no memory but that of their headers.
+	CollectBytes int64
+	Collecting   int
+	CollectWait  time.Duration
 
 	// HeaderTimeout and BodyTimeout are how long a client may take to send each.
 	HeaderTimeout, BodyTimeout time.Duration
@@ -67,6 +75,13 @@ func DefaultLimits() Limits {
 	l := Limits{
 		// Four times the largest set of variables, for their JSON escapes and for unknown members.
 		BodyBytes: 256 << 10,
+		// 1,000 files with paths of 480 bytes. The collector asks for those with longer ones in several requests.
+		CollectBytes: 512 << 10,
+		// The largest list and its signed URLs take some 5 MiB, so that all take 40 MiB. One with 500 files takes a few
+		// milliseconds, and two requests to the store.
+		Collecting: 8,
+		// Less than the time after which collectors send a request again.
+		CollectWait: 10 * time.Second,
 		// A client that needs longer is broken, or an attack.
 		HeaderTimeout: 10 * time.Second,
 		// 256 KiB at 9 KiB/s: slower than any network that CI runs in.
@@ -159,6 +174,12 @@ const (
 	// retryAfter is the Retry-After of most answers: the pause of the clients that retry.
 	retryAfter = 10 * time.Second
 
+	// maxCollectFiles bounds the files of one request of a pod: as many as a run may keep.
+	maxCollectFiles = record.MaxArtifacts
+
+	// maxResultsBytes bounds the results document of a pod: 1,000 failures and 1,000 files with the longest texts
+	// have less than 6 MiB.
+	maxResultsBytes = 8 << 20
 	// defaultRuns fit on two screens; maxRuns take 100 KiB.
 	defaultRuns, maxRuns = 50, 100
 

@@ -111,13 +111,10 @@ func (l *logRequest) followOne(ctx context.Context, s logSource, ended, titled b
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	body := &lazyLog{open: func() (io.ReadCloser, error) {
-		log, err := l.openLive(ctx, s, true)
-		if err != nil && ctx.Err() == nil {
-			return l.open(ctx, s)
-		}
-		return log, err
-	}}
+	body := &lazyLog{
+		open:      func() (io.ReadCloser, error) { return l.openLive(ctx, s, true) },
+		otherwise: func() (io.ReadCloser, error) { return l.open(ctx, s) },
+	}
 	reader := newStallReader(body, l.Limits.LogStall, func() { cancel(errStalled) })
 	defer reader.Close()
 	go l.watchEnd(ctx, reader, cancel)

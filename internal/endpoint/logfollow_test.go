@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/apierror"
 )
 
 // stream is a ResponseWriter that can be read meanwhile.
@@ -164,6 +165,30 @@ func TestFollowAnotherPod(t *testing.T) {
 	if x.ended() || x.answer.String() != "one\n==> q/test <==\ntwo\n" {
 		t.Errorf("the answer is %q", x.answer.String())
 	}
+}
+
+// TestFollowWhatIsGone: the first read says so, and the archive has the log.
+func TestFollowWhatIsGone(t *testing.T) {
+	x := newScene(t, v1alpha1.Running("Tests."), nil, podOf("p", 1))
+	x.Archive = &fakeArchive{logs: map[string]string{saved("p", "test"): "kept\n"}}
+	x.writers["p/test"].CloseWithError(apierror.ErrLogGone)
+	x.PodLogs = failing{x.PodLogs}
+	x.follow("")
+	x.shows("kept\n")
+	x.becomes(v1alpha1.Passed("0"))
+	if x.ended() {
+		t.Error("it was broken off")
+	}
+}
+
+// failing only follows.
+type failing struct{ PodLogs }
+
+func (f failing) Open(ctx context.Context, namespace, pod string, o corev1.PodLogOptions) (io.ReadCloser, error) {
+	if !o.Follow {
+		return nil, apierror.ErrLogGone
+	}
+	return f.PodLogs.Open(ctx, namespace, pod, o)
 }
 
 // TestFollowSilentContainer: the headers come at once.

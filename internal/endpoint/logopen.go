@@ -46,19 +46,25 @@ func (l *logRequest) openLive(ctx context.Context, s logSource, follow bool) (io
 	return l.PodLogs.Open(ctx, l.name.Namespace, s.pod, options)
 }
 
-// lazyLog is opened when it is read: a node answers no request to follow a log before the container writes.
+// lazyLog is opened when it is read: a node answers no request to follow a log before the container writes. If that
+// fails, it is opened otherwise.
 type lazyLog struct {
-	open func() (io.ReadCloser, error)
-	log  io.ReadCloser
+	open, otherwise func() (io.ReadCloser, error)
+	log             io.ReadCloser
 }
 
-func (z *lazyLog) Read(p []byte) (int, error) {
-	if z.log == nil {
-		log, err := z.open()
-		if err != nil {
-			return 0, err
+func (z *lazyLog) Read(p []byte) (n int, err error) {
+	if z.log != nil {
+		return z.log.Read(p)
+	}
+	if z.log, err = z.open(); err == nil {
+		if n, err = z.log.Read(p); err == nil || errors.Is(err, io.EOF) {
+			return n, err
 		}
-		z.log = log
+		z.log.Close()
+	}
+	if z.log, err = z.otherwise(); err != nil {
+		return 0, err
 	}
 	return z.log.Read(p)
 }

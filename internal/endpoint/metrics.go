@@ -11,6 +11,7 @@ type metrics struct {
 	requests      *prometheus.CounterVec
 	seconds       *prometheus.HistogramVec
 	notifications *prometheus.CounterVec
+	artifacts     *prometheus.CounterVec
 }
 
 func newMetrics() *metrics {
@@ -28,6 +29,13 @@ func newMetrics() *metrics {
 			Name: "postflight_notifications_total",
 			Help: "Outcomes of notifications: one per matched Trigger, or no_match.",
 		}, []string{"decision"}),
+		artifacts: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "postflight_artifacts_total",
+			Help: "Files that pods asked to upload: signed or refused.",
+		}, []string{"decision"}),
+	}
+	for _, d := range []string{artifactSigned, artifactRefused} {
+		m.artifacts.WithLabelValues(d)
 	}
 	for _, d := range decisions {
 		m.notifications.WithLabelValues(string(d)) // so that a rate exists from the first one on
@@ -41,7 +49,7 @@ func (a *API) register() error {
 	}
 	m := a.metrics
 	for _, c := range []prometheus.Collector{
-		m.requests, m.seconds, m.notifications,
+		m.requests, m.seconds, m.notifications, m.artifacts,
 		gauge("postflight_http_requests_in_flight", "HTTP requests that are being answered.", a.inFlight.InUse),
 		gauge("postflight_http_requests_large", "Notifications that are being answered and have a large body, or are dry runs.", a.large.InUse),
 		gauge("postflight_http_requests_held", "Notifications that wait for the API server to take their Suites.", a.Dispatcher.Retrying),

@@ -57,7 +57,7 @@ func (a *API) readNotification(w http.ResponseWriter, r *Request, f format) (dis
 		return dispatch.Request{}, err
 	}
 	r.forget() // a thousand clients may take half a minute for their bodies
-	body, err := a.readBody(w, r)
+	body, err := a.readBody(w, r, a.Limits.BodyBytes)
 	if err != nil {
 		return dispatch.Request{}, err
 	}

@@ -11,7 +11,7 @@ type Route struct {
 	Method  string
 	Path    string
 	Handler func(http.ResponseWriter, *Request) error
-	Auth    bool // the handler is called only for an authenticated request
+	Auth    bool // the handler is called only for a request with an API key
 }
 
 // routes are all routes of the API.
@@ -27,6 +27,7 @@ func (a *API) routes() []Route {
 		{http.MethodPost, "/api/v0/runs/{id}/rerun", a.rerunRun, true},
 		{http.MethodGet, "/api/v0/ci-greenlight/{id}", a.ciGreenlight, true},
 		{http.MethodGet, "/api/v0/run-inputs-executables-signed-urls", a.signUpload, true},
+		{http.MethodPost, "/api/v0/collect", a.byPod(a.collect), false},
 		{http.MethodGet, "/openapi.yaml", a.openAPI, false},
 	}
 }
@@ -64,15 +65,20 @@ func (a *API) route(w http.ResponseWriter, r *Request, routes []Route) error {
 	if err := a.authenticate(r); err != nil {
 		return err
 	}
+	return a.answer(w, r, routes[i].Handler)
+}
+
+// answer calls the handler of an authenticated request. Only these are limited: otherwise anybody could take all slots,
+// with answers that are never read.
+func (a *API) answer(w http.ResponseWriter, r *Request, handle func(http.ResponseWriter, *Request) error) error {
+	a.Authenticated(r.Context(), r.team())
 	w.Header().Del("Connection")
-	// Only authenticated requests are limited: otherwise anybody could take all slots, with answers that are never
-	// read.
 	if !r.acquire(a.inFlight) {
 		return overloaded("The server is answering as many requests as it can, or as many of this team as leave room for others. " +
 			"Send the request again in a few seconds.")
 	}
 	defer r.release()
-	return routes[i].Handler(w, r)
+	return handle(w, r)
 }
 
 func methodNotAllowed(routes []Route) error {

@@ -94,8 +94,8 @@ func waiting(p *corev1.Pod, cs corev1.ContainerStatus) string {
 		return fmt.Sprintf("the image %q of %s is not on the node, and its imagePullPolicy is Never.",
 			plaintext.Line(image(p, cs), maxName), title(p, cs.Name))
 	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ImageInspectError", "RegistryUnavailable", "SignatureValidationFailed":
-		return fmt.Sprintf("the image %q of %s cannot be pulled: %s. Check its name and tag, and the imagePullSecrets.",
-			plaintext.Line(image(p, cs), maxName), title(p, cs.Name), why)
+		return fmt.Sprintf("the image %q of %s cannot be pulled: %s. %s",
+			plaintext.Line(image(p, cs), maxName), title(p, cs.Name), why, imageHint(cs.Name))
 	case "CreateContainerConfigError":
 		return fmt.Sprintf("%s cannot be configured: %s. Create what is missing, or correct the jobTemplate of the Trigger.",
 			title(p, cs.Name), why)
@@ -104,14 +104,28 @@ func waiting(p *corev1.Pod, cs corev1.ContainerStatus) string {
 	}
 }
 
+// imageHint says who can correct the image of a container.
+func imageHint(container string) string {
+	if container == FetchContainer || container == CollectContainer {
+		return "It is Postflight's own image: its operator chooses it with --image, and the imagePullSecrets of the jobTemplate have to fit its registry."
+	}
+	return "Check its name and tag, and the imagePullSecrets."
+}
+
 // restarts reports whether a container failed and will be restarted in place. Between two starts its status
-// is terminated, or waiting.
+// is terminated, or waiting. Kubernetes restarts no sidecar once the tests have ended.
 func restarts(p *corev1.Pod, cs corev1.ContainerStatus) bool {
 	if w := cs.State.Waiting; w != nil {
 		return w.Reason == "CrashLoopBackOff"
 	}
 	t := cs.State.Terminated
-	return t != nil && t.ExitCode != 0 && (p.Spec.RestartPolicy == corev1.RestartPolicyOnFailure || isSidecar(p, cs.Name))
+	if t == nil || t.ExitCode == 0 {
+		return false
+	}
+	if isSidecar(p, cs.Name) {
+		return testsEnded(p).IsZero()
+	}
+	return p.Spec.RestartPolicy == corev1.RestartPolicyOnFailure
 }
 
 // lastFailure leaves out the kubelet's own message: it counts seconds, and each change would cost a write of

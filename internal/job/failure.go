@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -89,7 +90,7 @@ func podFailed(j *batchv1.Job, p *corev1.Pod) metav1.Condition {
 	case p.Status.Reason == batchv1.JobReasonDeadlineExceeded:
 		return v1alpha1.TimedOut(podDeadline(j, p))
 	case exceededStorage(p):
-		return v1alpha1.Failed(fmt.Sprintf("The pod was stopped because it needed more disk than its limit. %s Raise that limit in the jobTemplate of the Trigger.", plaintext.Line(p.Status.Message, maxQuote)))
+		return v1alpha1.Failed(tooMuchStorage(p))
 	case disruption != "":
 		return v1alpha1.Error(fmt.Sprintf("The cluster stopped the pod before its tests ended: %s. %s", disruption, repeat))
 	case p.DeletionTimestamp != nil && (cs == nil || endedByDeletion(p, termination(p, *cs))):
@@ -99,6 +100,14 @@ func podFailed(j *batchv1.Job, p *corev1.Pod) metav1.Condition {
 	default:
 		return containerFailed(j, p, cs.Name, termination(p, *cs))
 	}
+}
+
+func tooMuchStorage(p *corev1.Pod) string {
+	said := strings.TrimSpace(plaintext.Line(p.Status.Message, maxQuote))
+	if strings.Contains(said, strconv.Quote(resultsVolume)) {
+		return fmt.Sprintf("The pod was stopped because its tests wrote too much into the results directory. %s Write less, or raise spec.results.sizeLimit of the Trigger.", said)
+	}
+	return fmt.Sprintf("The pod was stopped because it needed more disk than its limit. %s Raise that limit in the jobTemplate of the Trigger.", said)
 }
 
 // podDeadline is the message for a pod that the kubelet stopped: by the deadline in its template, or because the

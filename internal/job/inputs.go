@@ -47,7 +47,7 @@ type File struct {
 // Inputs are the files of a run.
 type Inputs struct {
 	Directory string            // absolute path in every container
-	Image     string            // Postflight's own image, with the command postflight
+	Image     string            // Postflight's own image, with the command /collect
 	CA        string            // PEM; empty where the store's certificate needs none of its own
 	Files     []File            // in the order in which they are downloaded
 	Rewritten map[string]string // variables that named a file -> its absolute path
@@ -91,11 +91,11 @@ func fetch(in Inputs, pod *corev1.PodSecurityContext) corev1.Container {
 	return corev1.Container{
 		Name:                     FetchContainer,
 		Image:                    in.Image,
-		Command:                  []string{"postflight", "fetch"},
+		Command:                  []string{"/collect", "fetch"},
 		Env:                      fetchEnv(in),
 		VolumeMounts:             []corev1.VolumeMount{{Name: inputsVolume, MountPath: in.Directory}},
 		Resources:                fetchResources(),
-		SecurityContext:          fetchSecurity(pod),
+		SecurityContext:          ownSecurity(pod),
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 	}
 }
@@ -131,9 +131,10 @@ func fetchResources() corev1.ResourceRequirements {
 	}
 }
 
-// fetchSecurity meets the restricted Pod Security Standard. The user id is that of the image, or of
-// the pod, unless that is root: platforms that hand out user ids refuse one that a pod picks itself.
-func fetchSecurity(pod *corev1.PodSecurityContext) *corev1.SecurityContext {
+// ownSecurity is that of Postflight's own containers. It meets the restricted Pod Security Standard. The user id is
+// that of the image, or of the pod, unless that is root: platforms that hand out user ids refuse one that a pod
+// picks itself.
+func ownSecurity(pod *corev1.PodSecurityContext) *corev1.SecurityContext {
 	security := &corev1.SecurityContext{
 		RunAsNonRoot:             new(true),
 		AllowPrivilegeEscalation: new(false),

@@ -61,7 +61,7 @@ func TestWithInputs(t *testing.T) {
 func TestFetchContainer(t *testing.T) {
 	got := WithInputs(Build(newSuite(), newTrigger(), newEnvironment()), inputs).Spec.Template.Spec.InitContainers[0]
 	want := corev1.Container{
-		Name: "postflight-fetch", Image: "postflight:1", Command: []string{"postflight", "fetch"},
+		Name: "postflight-fetch", Image: "postflight:1", Command: []string{"/collect", "fetch"},
 		Env:          got.Env,
 		VolumeMounts: []corev1.VolumeMount{{Name: inputsVolume, MountPath: "/run-inputs"}},
 		Resources:    got.Resources,

@@ -28,11 +28,8 @@ type RequiredInputs struct {
 // ResolveInputs lists the files that a run needs. A variable that is not set, or empty, needs none: some runs
 // may do without it. The problem is a sentence about something that can never be a file of the team, or empty.
 func ResolveInputs(s *v1alpha1.Suite, t *v1alpha1.Trigger, e *v1alpha1.Environment, team string) (required RequiredInputs, problem string) {
-	required = RequiredInputs{Directory: defaultInputsDirectory, Rewritten: map[string]string{}}
+	required = RequiredInputs{Directory: inputsDirectory(t), Rewritten: map[string]string{}}
 	in := t.Spec.Inputs
-	if in.Directory != "" {
-		required.Directory = in.Directory
-	}
 	values := variables(s, t, e)
 	for _, name := range in.Variables {
 		value := values[name]
@@ -53,6 +50,13 @@ func ResolveInputs(s *v1alpha1.Suite, t *v1alpha1.Trigger, e *v1alpha1.Environme
 		required.add(file)
 	}
 	return required, required.clash()
+}
+
+func inputsDirectory(t *v1alpha1.Trigger) string {
+	if d := t.Spec.Inputs.Directory; d != "" {
+		return d
+	}
+	return defaultInputsDirectory
 }
 
 func (in *RequiredInputs) add(file string) {
@@ -104,14 +108,3 @@ func fileOf(entry corev1.EnvVar) (file File, ok bool) {
 
 // maxETag is the bound of the schema, in bytes.
 const maxETag = 256
-
-// CheckTemplate says why no Job can be created from a Trigger's template: a container has a name that
-// Postflight uses itself. Empty where one can.
-func CheckTemplate(t *v1alpha1.Trigger) string {
-	for c := range containers(&t.Spec.JobTemplate.Spec.Template.Spec) {
-		if c.Name == FetchContainer {
-			return fmt.Sprintf("The jobTemplate of Trigger %q has a container named %s, which is the name of Postflight's own. Rename it and notify again.", t.Name, c.Name)
-		}
-	}
-	return ""
-}

@@ -43,11 +43,15 @@ func startingSince(j *batchv1.Job, pods []corev1.Pod) time.Time {
 // begun reports whether a container of the tests runs, or has run.
 func begun(j *batchv1.Job, pods []corev1.Pod) bool {
 	succeeded, failed := endedPods(j)
-	return ptr.Deref(j.Status.Ready, 0) > 0 || succeeded > 0 || failed > 0 || slices.ContainsFunc(pods, func(p corev1.Pod) bool {
-		return slices.ContainsFunc(p.Status.ContainerStatuses, func(cs corev1.ContainerStatus) bool {
-			backsOff := cs.State.Waiting != nil && cs.State.Waiting.Reason == "CrashLoopBackOff"
-			return cs.State.Running != nil || cs.State.Terminated != nil || cs.RestartCount > 0 || backsOff
-		})
+	return ptr.Deref(j.Status.Ready, 0) > 0 || succeeded > 0 || failed > 0 ||
+		slices.ContainsFunc(pods, func(p corev1.Pod) bool { return testsBegan(&p) })
+}
+
+// testsBegan reports whether a container of the tests runs, or has run, in the pod.
+func testsBegan(p *corev1.Pod) bool {
+	return slices.ContainsFunc(p.Status.ContainerStatuses, func(cs corev1.ContainerStatus) bool {
+		backsOff := cs.State.Waiting != nil && cs.State.Waiting.Reason == "CrashLoopBackOff"
+		return cs.State.Running != nil || cs.State.Terminated != nil || cs.RestartCount > 0 || backsOff
 	})
 }
 
@@ -152,6 +156,8 @@ func podState(j *batchv1.Job, p *corev1.Pod) State {
 		return doing(fmt.Sprintf("The input files are being downloaded. Follow it: kubectl logs -n %s %s -c %s -f", p.Namespace, p.Name, init))
 	case init != "":
 		return doing(fmt.Sprintf("The init container %q is running. Follow it: kubectl logs -n %s %s -c %s -f", init, p.Namespace, p.Name, init))
+	case !testsEnded(p).IsZero():
+		return doing("The tests have ended; what they wrote is being collected, and the pod is stopping.")
 	case last != "":
 		return doing(fmt.Sprintf("A container has ended, and the run goes on until container %q ends too.", last))
 	case p.Status.Phase == corev1.PodRunning:
@@ -169,6 +175,43 @@ func initializing(p *corev1.Pod) string {
 		}
 	}
 	return ""
+}
+
+// testsEnded is when the last container of the tests ended; zero while one runs, or will be restarted. Until the pod
+// has ended too, its sidecars are stopping.
+func testsEnded(p *corev1.Pod) time.Time {
+	var last time.Time
+	for _, cs := range p.Status.ContainerStatuses {
+		t := cs.State.Terminated
+		if t == nil || restarts(p, cs) {
+			return time.Time{}
+		}
+		if t.FinishedAt.After(last) {
+			last = t.FinishedAt.Time
+		}
+	}
+	if len(p.Status.ContainerStatuses) < len(p.Spec.Containers) {
+		return time.Time{}
+	}
+	return last
+}
+
+// allTestsEnded is when the tests of all pods that have not ended did; zero if some go on, or there is no such pod.
+func allTestsEnded(pods []corev1.Pod) time.Time {
+	var last time.Time
+	for _, p := range pods {
+		if ended(p) {
+			continue
+		}
+		at := testsEnded(&p)
+		if at.IsZero() {
+			return at
+		}
+		if at.After(last) {
+			last = at
+		}
+	}
+	return last
 }
 
 // stillRunning is the name of a container that runs while another has ended: often one that was added to the

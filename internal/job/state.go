@@ -12,6 +12,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/plaintext"
+	"github.com/postflight-dev/postflight/internal/results"
 )
 
 // State is how a run goes, as its Job and pods show it.
@@ -31,6 +32,13 @@ type State struct {
 	// Started is when the first container of the tests started; zero where no pod says so.
 	Started time.Time
 
+	// TestsEnded is when the last of the tests ended in pods that have not: their sidecars are stopping. Zero: tests
+	// go on, or all pods have ended.
+	TestsEnded time.Time
+
+	// Collected is what is known of the results; nil where the run keeps none, or the tests have not begun.
+	Collected *results.Collected
+
 	// podUnknown: the message describes no pod although there was one, so an earlier problem still counts.
 	podUnknown bool
 }
@@ -40,15 +48,16 @@ type State struct {
 // have stopped, so nothing of an ended run still touches the environment.
 func Observe(j *batchv1.Job, pods []corev1.Pod) State {
 	var s State
+	c := collected(j, pods)
 	switch end := end(j); {
 	case end == nil:
 		s = unfinished(j, pods)
 	case end.Type == batchv1.JobComplete:
-		s = State{Condition: passed(j, pods)}
+		s = State{Condition: passed(j, pods, c)}
 	default:
 		s = failed(j, end, pods)
 	}
-	s.Started = started(pods)
+	s.Started, s.TestsEnded, s.Collected = started(pods), allTestsEnded(pods), c
 	return s
 }
 
@@ -125,7 +134,7 @@ func condition(j *batchv1.Job, t batchv1.JobConditionType) *batchv1.JobCondition
 // passed needs a pod that succeeded. A template may set completions to 0, and so may anyone who can patch Jobs;
 // such a Job completes at once and tests nothing. The message quotes the summary that the tests wrote to
 // their termination log, if any.
-func passed(j *batchv1.Job, pods []corev1.Pod) metav1.Condition {
+func passed(j *batchv1.Job, pods []corev1.Pod, c *results.Collected) metav1.Condition {
 	if j.Status.Succeeded == 0 {
 		return v1alpha1.Error("The Job completed without a pod that succeeded, so nothing was tested. Check completions in the jobTemplate of the Trigger, and notify again.")
 	}
@@ -133,10 +142,18 @@ func passed(j *batchv1.Job, pods []corev1.Pod) metav1.Condition {
 	if from, to := j.Status.StartTime, CompletionTime(j); from != nil && to != nil {
 		took = " in " + plaintext.Duration(to.Sub(from.Time))
 	}
-	if summary := plaintext.Line(summary(pods), maxSummary); summary != "" {
-		return v1alpha1.Passed(fmt.Sprintf("The tests passed%s: %s", took, summary))
+	subject := "The tests"
+	switch {
+	case c == nil || c.Summary.Reports == 0:
+	case c.Summary.Failed > 0:
+		subject = "No container failed, so the run" // a sentence with the counts comes before
+	default:
+		subject = "The run"
 	}
-	return v1alpha1.Passed(fmt.Sprintf("The tests passed%s.", took))
+	if summary := plaintext.Line(summary(pods), maxSummary); summary != "" {
+		return v1alpha1.Passed(fmt.Sprintf("%s passed%s: %s", subject, took, summary))
+	}
+	return v1alpha1.Passed(fmt.Sprintf("%s passed%s.", subject, took))
 }
 
 func summary(pods []corev1.Pod) string {

@@ -42,6 +42,9 @@ func StripJob(j *batchv1.Job) *batchv1.Job {
 	if c := fetchContainer(j); c != nil {
 		e.Spec.Template.Spec.InitContainers = []corev1.Container{{Name: c.Name, Env: c.Env}}
 	}
+	if KeepsResults(j) {
+		e.Spec.Template.Spec.Volumes = []corev1.Volume{{Name: resultsVolume}}
+	}
 	return e
 }
 

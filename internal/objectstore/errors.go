@@ -51,7 +51,7 @@ const (
 	neededRights = "the manager's key needs s3:GetObject, s3:PutObject, s3:DeleteObject and s3:ListBucket"
 )
 
-// answered reports whether a request got an answer, good or bad. Errors about one of several objects have no status.
+// answered reports whether a request got an answer, good or bad. What minio-go makes of a bad one may lack the status.
 func answered(err error) bool {
 	answer := minio.ToErrorResponse(err)
 	return err == nil || answer.StatusCode != 0 || answer.Code != ""

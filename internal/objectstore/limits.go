@@ -19,8 +19,8 @@ const (
 	// putTimeout bounds an upload of the manager, which sends at most the log of a container, 16 MiB: 280 KB/s.
 	putTimeout = time.Minute
 
-	// deleteTimeout bounds the deletion of 1,000 objects by one request. Stores delete them one after the other.
-	deleteTimeout = time.Minute
+	// deletesAtOnce is how many objects are deleted at once: with 10 ms each, 1,600 per second.
+	deletesAtOnce = 16
 
 	// askAttempts of a request: the second is for the case that the store closed the idle connection.
 	askAttempts = 2

@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/minio/minio-go/v7"
+	"golang.org/x/sync/errgroup"
 )
 
 // Stat is the size and the ETag of an object. If there is no such object, the error is fs.ErrNotExist. Any other
@@ -46,28 +47,24 @@ func (b *Bucket) Get(ctx context.Context, key string) (content io.ReadCloser, si
 	return &watchedBody{body: body, watchdog: w, result: result}, info.Size, nil
 }
 
-// Delete deletes objects. Those that do not exist are no error.
+// Delete deletes objects, until one cannot be deleted. Those that do not exist are no error. It sends a request for
+// each: not every store can delete many by one request, and Ceph 16 refuses that to a key that may not delete
+// everything in the bucket.
 func (b *Bucket) Delete(ctx context.Context, keys ...string) error {
-	if len(keys) == 0 {
-		return nil
+	group, failed := errgroup.WithContext(ctx)
+	group.SetLimit(deletesAtOnce)
+	for _, key := range keys {
+		if failed.Err() != nil {
+			break // requests that were sent are not canceled, so that nothing happens after the return
+		}
+		group.Go(func() error {
+			return b.ask(ctx, askTimeout, func(ctx context.Context) error {
+				return b.private.RemoveObject(ctx, b.options.Bucket, key, minio.RemoveObjectOptions{})
+			})
+		})
 	}
-	return b.ask(ctx, deleteTimeout, func(ctx context.Context) error {
-		objects := func(yield func(minio.ObjectInfo) bool) {
-			for _, key := range keys {
-				if !yield(minio.ObjectInfo{Key: key}) {
-					return
-				}
-			}
-		}
-		results, err := b.private.RemoveObjectsWithIter(ctx, b.options.Bucket, objects, minio.RemoveObjectsOptions{})
-		if err != nil {
-			return err
-		}
-		for r := range results {
-			if r.Err != nil {
-				return r.Err
-			}
-		}
-		return ctx.Err()
-	})
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	return ctx.Err()
 }

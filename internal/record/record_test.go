@@ -112,6 +112,35 @@ func TestParseKeys(t *testing.T) {
 	}
 }
 
+func TestParseLogKey(t *testing.T) {
+	r := record.Of("acme", finished())
+	for _, want := range []record.Log{{Pod: "p.q", Container: "c"}, {Pod: "p", Container: "previous", Previous: true}} {
+		if got, ok := r.ParseLogKey(r.LogKey(want.Pod, want.Container, want.Previous)); !ok || got != want {
+			t.Errorf("%v, %t, want %v", got, ok, want)
+		}
+	}
+	for _, key := range []string{"", r.LogsPrefix(), r.LogsPrefix() + "p/c.log", r.LogsPrefix() + "c.log.gz", r.RecordKey()} {
+		if got, ok := r.ParseLogKey(key); ok {
+			t.Errorf("%q is the key of %v", key, got)
+		}
+	}
+}
+
+// TestOwns: nothing but what Postflight itself puts into the directory of a run.
+func TestOwns(t *testing.T) {
+	r := record.Of("acme", finished())
+	for key, want := range map[string]bool{
+		r.RecordKey(): true, r.LogKey("p", "c", false): true, r.ResultsKey("p"): true, r.ArtifactKey("p", "a/b"): true,
+		r.IndexKey(): false, r.Directory(): false, r.Directory() + "/": false, r.RecordKey() + "x": false, r.Directory() + "/logs": false,
+		r.Directory() + "/other/run.json": false, r.Directory() + "-2/run.json": false, "x" + r.RecordKey(): false,
+		r.Directory() + "/run.json/logs/x": false,
+	} {
+		if got := r.Owns(key); got != want {
+			t.Errorf("%q: %t", key, got)
+		}
+	}
+}
+
 // TestOrder: a listing of the directories is in the order of time, and Compare agrees with it.
 func TestOrder(t *testing.T) {
 	at := time.Date(2026, 1, 31, 23, 59, 58, 0, time.UTC)

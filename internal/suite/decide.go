@@ -64,6 +64,7 @@ func Decide(o Observation, now time.Time) Decision {
 		o.Stopping.Requested = time.Time{}
 	}
 	d := decide(o, now)
+	d.Condition = withResults(o, d.Condition)
 	if o.Job != nil && !Ended(d.Condition) && d.Action != DeleteSuite {
 		d.RequeueAfter = sooner(d.RequeueAfter, jobPollInterval(o, now))
 	}

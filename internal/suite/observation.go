@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/results"
 )
 
 // Observation is everything that exists and bears on one Suite, and what the actions of this reconcile came to.
@@ -27,11 +28,14 @@ type Observation struct {
 	HopelessSince time.Time
 	Started       time.Time     // when the first container of the tests started, where a pod says so
 	TimeLimit     time.Duration // of the Job; 0: it does not say
+	TestsEnded    time.Time     // when the last of the tests ended in pods that have not; zero: tests go on, or there is no such pod
 	PodsLeft      bool          // the run has had a Job, which is gone, and not all of its pods have ended
 	GiveUpPods    time.Duration // how long to wait for pods that should stop
 	Stopping      Stopping      // of a Job whose pods should stop
 
-	Unarchived bool // there is an object store, and the record of the finished run is not in it yet
+	KeepsResults bool               // the pods of the run have a directory for results
+	Collected    *results.Collected // what their pods say of these; nil where there is no such pod, or its tests have not begun
+	Unarchived   bool               // there is an object store, and the record of the finished run is not in it yet
 
 	// What the actions came to; each is unset until its action was done.
 	QueuePosition *int // RequestSlot: from 1; 0 where a slot is free

@@ -40,6 +40,7 @@ func SetStatus(s *v1alpha1.Suite, o Observation, d Decision, now time.Time) {
 	if s.Finished() {
 		completed := metav1.NewTime(now)
 		s.Status.CompletionTime = &completed
+		setResults(s, o, now)
 	}
 }
 

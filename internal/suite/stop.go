@@ -124,10 +124,22 @@ func stopNotStarted(o Observation, message string, now time.Time) Decision {
 	return d
 }
 
-// overdue reports whether the tests have run for longer than they may.
+// overdue reports whether the tests have run for longer than they may. The time in which sidecars stop, and results
+// are uploaded, does not count.
 func overdue(o Observation, now time.Time) bool {
+	return TimeIsUp(o, now) && !endedInTime(o, now)
+}
+
+// TimeIsUp reports whether the tests of a run should have ended by now.
+func TimeIsUp(o Observation, now time.Time) bool {
 	at := startTime(o)
 	return at != nil && now.Sub(at.Time) >= timeLimit(o)
+}
+
+// endedInTime reports whether only sidecars go on, which the kubelet stops after the grace period.
+func endedInTime(o Observation, now time.Time) bool {
+	end := o.TestsEnded
+	return !end.IsZero() && end.Sub(startTime(o).Time) <= timeLimit(o) && now.Sub(end) < o.Stopping.Grace+stopGrace
 }
 
 func tookTooLong(o Observation) string {

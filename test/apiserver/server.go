@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"context"
+	"crypto/ecdsa"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/keyutil"
 )
 
 // The manager's service account in config/default.
@@ -49,6 +51,20 @@ func (s *Server) Manager(t testing.TB) *rest.Config {
 		Groups:   []string{"system:serviceaccounts", "system:serviceaccounts:" + managerNamespace, "system:authenticated"},
 	}
 	return config
+}
+
+// SigningKey is the key with which the API server signs the tokens of service accounts.
+func (s *Server) SigningKey(t testing.TB) *ecdsa.PrivateKey {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(s.process.CertDir, "sa-signer.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := keyutil.ParsePrivateKeyPEM(content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key.(*ecdsa.PrivateKey)
 }
 
 // Kubectl runs kubectl as the administrator and returns what it prints.

@@ -71,7 +71,7 @@ func startCluster() (*cluster, error) {
 	if err := os.RemoveAll(c.dir + ".figures"); err != nil {
 		return nil, err
 	}
-	if err := makeMissing("bin/dev", "bin/manager"); err != nil {
+	if err := makeMissing("bin/dev", "bin/manager", "bin/collect"); err != nil {
 		return nil, err
 	}
 	fmt.Fprintf(os.Stderr, "e2e: starting the cluster of %s\n", c.dir)
@@ -108,7 +108,10 @@ func makeMissing(binaries ...string) error {
 		if _, err := os.Stat(filepath.Join(root(), binary)); err == nil {
 			continue
 		}
-		target := strings.Replace(binary, "bin/manager", "manager", 1)
+		target := "manager"
+		if binary == "bin/dev" {
+			target = binary
+		}
 		build := exec.Command("make", "-C", root(), target)
 		if out, err := build.CombinedOutput(); err != nil {
 			return fmt.Errorf("make %s: %w\n%s", target, err, out)

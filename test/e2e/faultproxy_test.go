@@ -148,11 +148,14 @@ func (d *faultProxy) RoundTrip(r *http.Request) (*http.Response, error) {
 	if trap == nil || r.Method == http.MethodGet {
 		return d.next.RoundTrip(r)
 	}
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, err
+	var body []byte
+	if r.Body != nil {
+		var err error
+		if body, err = io.ReadAll(r.Body); err != nil {
+			return nil, err
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
 	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
 	if !trap.request(r, string(body)) {
 		return d.next.RoundTrip(r)
 	}

@@ -196,19 +196,19 @@ func (tm *team) upload(m *manager, path string, content []byte) {
 	resp.Body.Close()
 }
 
-// storeProxy is another address of the store, which pods reach, too. It refuses connections until it is opened.
-type storeProxy struct {
+// podProxy is another address of a server, which pods reach, too. It refuses connections until it is opened.
+type podProxy struct {
 	t       testing.TB
 	address string
-	store   string
+	server  string
 }
 
-func newStoreProxy(t testing.TB, c *cluster) *storeProxy {
+func newStoreProxy(t testing.TB, c *cluster) *podProxy {
 	_, port, _ := net.SplitHostPort(freePort(t))
-	return &storeProxy{t: t, address: net.JoinHostPort(c.env["POSTFLIGHT_BRIDGE_ADDRESS"], port), store: strings.TrimPrefix(c.env["S3_ENDPOINT"], "http://")}
+	return &podProxy{t: t, address: net.JoinHostPort(c.env["POSTFLIGHT_BRIDGE_ADDRESS"], port), server: strings.TrimPrefix(c.env["S3_ENDPOINT"], "http://")}
 }
 
-func (p *storeProxy) open() {
+func (p *podProxy) open() {
 	p.t.Helper()
 	listener, err := net.Listen("tcp", p.address)
 	if err != nil {
@@ -226,9 +226,9 @@ func (p *storeProxy) open() {
 	}()
 }
 
-func (p *storeProxy) forward(in net.Conn) {
+func (p *podProxy) forward(in net.Conn) {
 	defer in.Close()
-	out, err := net.Dial("tcp", p.store)
+	out, err := net.Dial("tcp", p.server)
 	if err != nil {
 		return
 	}

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -42,6 +43,8 @@ func newManager(t testing.TB, c *cluster, o options) *manager {
 	t.Helper()
 	n := managers.Add(1)
 	api, metrics, probes := freePort(t), freePort(t), freePort(t)
+	forPods := podProxy{t: t, address: net.JoinHostPort(c.env["POSTFLIGHT_BRIDGE_ADDRESS"], api[strings.LastIndexByte(api, ':')+1:]), server: api}
+	forPods.open()
 	m := &manager{
 		t: t, c: c,
 		url:    "http://" + api,
@@ -50,7 +53,7 @@ func newManager(t testing.TB, c *cluster, o options) *manager {
 		args: append([]string{
 			"--kubeconfig=" + cmp.Or(o.kubeconfig, filepath.Join(c.dir, "manager.kubeconfig")),
 			"--bind-address=" + api, "--metrics-bind-address=" + metrics, "--health-probe-bind-address=" + probes,
-			"--public-url=http://" + api,
+			"--public-url=http://" + api, "--pod-url=http://" + forPods.address,
 			"--leader-elect=" + strconv.FormatBool(o.leaderElect),
 			"--drain-delay=0s",
 		}, o.flags...),

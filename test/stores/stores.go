@@ -29,10 +29,19 @@ const (
 	SecretKey = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
 )
 
+// The second user of a server with policies has no rights until a policy grants some.
+const (
+	NarrowUser      = "narrow"
+	NarrowAccessKey = "AKIAI44QH8DHBEXAMPLE"
+)
+
 // Server is an object store that a test has started.
 type Server struct {
 	Name    string
 	Address string
+
+	// Policies reports whether policies grant rights to users.
+	Policies bool
 
 	// Expired is the status for a URL that is: 403 at Amazon and Ceph, 400 at rclone.
 	Expired int
@@ -184,8 +193,10 @@ func Ceph(t testing.TB) Server {
 	call("ceph-osd", "-c", config, "-i", "0", "--mkfs")
 	start(t, filepath.Join(dir, "osd.out"), nil, "ceph-osd", "-c", config, "-i", "0", "-f")
 	start(t, filepath.Join(dir, "rgw.out"), nil, "radosgw", "-c", config, "-n", "client.rgw", "-f", "--keyring="+keyring, "--rgw-frontends", "beast endpoint="+gateway)
-	s := waitFor(t, Server{Name: "ceph", Address: "http://" + gateway, Expired: http.StatusForbidden})
-	call("radosgw-admin", "-c", config, "user", "create", "--uid=postflight", "--display-name=postflight", "--access-key="+AccessKey, "--secret-key="+SecretKey)
+	s := waitFor(t, Server{Name: "ceph", Address: "http://" + gateway, Expired: http.StatusForbidden, Policies: true})
+	for user, key := range map[string]string{"postflight": AccessKey, NarrowUser: NarrowAccessKey} {
+		call("radosgw-admin", "-c", config, "user", "create", "--uid="+user, "--display-name="+user, "--access-key="+key, "--secret-key="+SecretKey)
+	}
 	return s
 }
 

@@ -10,8 +10,11 @@ import (
 	"github.com/postflight-dev/postflight/hack/dev/internal/console"
 )
 
+// linkerFlags leave the symbols for debuggers out of what every node of a cluster pulls.
+var linkerFlags = map[string]string{"collect": "-s -w"}
+
 // Product builds this repository's own programs into bin/: the demo shop and, unless tests do that,
-// manager and postflight. It takes a second if nothing has changed. The flags are those of `make manager`.
+// manager, postflight and collect. It takes a second if nothing has changed. The flags are those of `make manager`.
 func (b Builder) Product(ctx context.Context, manager bool) error {
 	lock, err := b.lock()
 	if err != nil {
@@ -20,14 +23,14 @@ func (b Builder) Product(ctx context.Context, manager bool) error {
 	defer lock.Close()
 	programs := map[string]string{"demo-shop": "./hack/demo/shop"}
 	if manager {
-		programs["manager"], programs["postflight"] = "./cmd/manager", "./cmd/postflight"
+		programs["manager"], programs["postflight"], programs["collect"] = "./cmd/manager", "./cmd/postflight", "./cmd/collect"
 	}
 	return b.Console.Step("Postflight", func(step *console.Step) (string, error) {
 		var built []string
 		for _, name := range slices.Sorted(maps.Keys(programs)) {
 			step.Update("compiling %s; the first time takes about 3 minutes", name)
 			// go build links only if the output is out of date, and keeps it if the sources do not compile.
-			cmd := goCommand(ctx, b.Layout.Root, "build", "-trimpath", "-buildvcs=false", "-o", b.Layout.Bin(name), programs[name])
+			cmd := goCommand(ctx, b.Layout.Root, "build", "-trimpath", "-buildvcs=false", "-ldflags="+linkerFlags[name], "-o", b.Layout.Bin(name), programs[name])
 			if out, err := cmd.CombinedOutput(); err != nil {
 				return "", fmt.Errorf("building %s: %w\n%s", name, err, strings.TrimSpace(string(out)))
 			}

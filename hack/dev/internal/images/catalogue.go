@@ -1,6 +1,7 @@
 package images
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -57,13 +58,15 @@ func Test(root, busybox string) (Image, error) {
 	return image, nil
 }
 
-// Program is an image of static binaries, the first of which is the entrypoint.
+// Program is an image of static binaries, the first of which is the entrypoint. Each has a layer of its own, so that a
+// change of one leaves the others as they are.
 func Program(ref string, binaries ...string) (Image, error) {
-	files := map[string]string{}
+	image, err := program(ref, ".", nil)
 	for _, path := range binaries {
-		files[filepath.Base(path)] = path
+		content, readErr := os.ReadFile(path)
+		err = errors.Join(err, readErr)
+		image.Layers = append(image.Layers, fstest.MapFS{filepath.Base(path): executable(content)})
 	}
-	image, err := program(ref, ".", files)
 	image.Config.Entrypoint = []string{"/" + filepath.Base(binaries[0])}
 	return image, err
 }

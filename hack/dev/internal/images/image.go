@@ -24,6 +24,7 @@ const User = "65532:65532"
 type Image struct {
 	Ref    string // with the registry's host, as containerd stores it: docker.io/postflight/x:dev
 	Files  fstest.MapFS
+	Layers []fstest.MapFS // above the files
 	Config v1.Config
 }
 
@@ -33,17 +34,17 @@ func link(target string) *fstest.MapFile {
 	return &fstest.MapFile{Data: []byte(target), Mode: fs.ModeSymlink | 0o777}
 }
 
-// build makes an image of one layer. The layer is not compressed, because it stays on this machine.
+// build makes the image. Layers are not compressed, because they stay on this machine.
 func (i Image) build() (v1.Image, error) {
-	var layer bytes.Buffer
-	out := tar.NewWriter(&layer)
-	if err := out.AddFS(i.Files); err != nil {
-		return nil, err
+	var layers []v1.Layer
+	for _, files := range append([]fstest.MapFS{i.Files}, i.Layers...) {
+		layer, err := layer(files)
+		if err != nil {
+			return nil, err
+		}
+		layers = append(layers, layer)
 	}
-	if err := out.Close(); err != nil {
-		return nil, err
-	}
-	image, err := mutate.AppendLayers(empty.Image, static.NewLayer(layer.Bytes(), types.DockerUncompressedLayer))
+	image, err := mutate.AppendLayers(empty.Image, layers...)
 	if err != nil {
 		return nil, err
 	}
@@ -54,6 +55,18 @@ func (i Image) build() (v1.Image, error) {
 	file = file.DeepCopy()
 	file.OS, file.Architecture, file.Config = "linux", runtime.GOARCH, i.Config
 	return mutate.ConfigFile(image, file)
+}
+
+func layer(files fstest.MapFS) (v1.Layer, error) {
+	var b bytes.Buffer
+	out := tar.NewWriter(&b)
+	if err := out.AddFS(files); err != nil {
+		return nil, err
+	}
+	if err := out.Close(); err != nil {
+		return nil, err
+	}
+	return static.NewLayer(b.Bytes(), types.DockerUncompressedLayer), nil
 }
 
 // Save writes the image as a tarball, in the format of docker save, and returns its digest.

@@ -60,7 +60,7 @@ func (l Loader) catalogue() ([]Image, error) {
 		binaries []string
 	}{
 		{DemoShop, []string{l.Layout.Bin("demo-shop")}},
-		{Product, []string{l.Layout.Bin("manager"), l.Layout.Bin("postflight")}},
+		{Product, []string{l.Layout.Bin("manager"), l.Layout.Bin("postflight"), l.Layout.Bin("collect")}},
 	} {
 		binaries := slices.DeleteFunc(program.binaries, func(path string) bool {
 			_, err := os.Stat(path)

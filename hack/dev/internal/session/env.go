@@ -59,6 +59,7 @@ func (s *Session) managerVariables() variables {
 		{"POSTFLIGHT_STORE_PUBLIC_ENDPOINT", "http://" + s.plan.Loopback(layout.PortStore)},
 		{"POSTFLIGHT_STORE_BUCKET", bucket},
 		{"POSTFLIGHT_STORE_REGION", "us-east-1"},
+		{"POSTFLIGHT_POD_URL", "http://" + s.forPods(layout.PortAPI)},
 		{"POSTFLIGHT_IMAGE", strings.TrimPrefix(images.Product, "docker.io/")},
 	}
 }

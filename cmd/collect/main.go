@@ -1,0 +1,76 @@
+// Command collect runs in the pods of runs: it fetches their input files, and uploads the results of their tests. It is
+// apart from the other commands, because every node pulls it.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+)
+
+const usage = `Usage: collect fetch | results
+
+For the containers that Postflight adds to the pods of runs:
+  fetch    download the input files of a run
+  results  wait for SIGTERM, then upload what the tests wrote and read their JUnit reports
+
+'collect COMMAND -h' lists the flags.
+`
+
+// defaultTerminationLog is where the kubelet reads the message of a container.
+const defaultTerminationLog = "/dev/termination-log"
+
+// exitMisuse is the exit code if nobody could have done what was asked.
+const exitMisuse = 2
+
+func main() { os.Exit(run(os.Args[1:], os.Stderr)) }
+
+// run returns the exit code.
+func run(args []string, stderr io.Writer) int {
+	if len(args) == 0 {
+		fmt.Fprint(stderr, usage)
+		return exitMisuse
+	}
+	switch command, args := args[0], args[1:]; command {
+	case "fetch":
+		return runFetch(args, stderr)
+	case "results":
+		return runResults(args, stderr)
+	case "help", "-h", "-help", "--help":
+		fmt.Fprint(stderr, usage)
+		return 0
+	default:
+		fmt.Fprintf(stderr, "Error: there is no command %q\n\n%s", command, usage)
+		return exitMisuse
+	}
+}
+
+// parse reads the flags of a command, and refuses arguments. It returns the exit code if the command ends here.
+func parse(flags *flag.FlagSet, args []string, stderr io.Writer) (code int, ok bool) {
+	flags.SetOutput(stderr)
+	err := flags.Parse(args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return 0, false
+	case err != nil:
+		return exitMisuse, false
+	case flags.NArg() > 0:
+		fmt.Fprintf(stderr, "Error: collect %s has no arguments, but got %q\n", flags.Name(), flags.Args())
+		return exitMisuse, false
+	}
+	return 0, true
+}
+
+// writeTerminationMessage writes the message for the kubelet. Outside of a pod there is no such file, and none is
+// created.
+func writeTerminationMessage(path, message string) error {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	_, err = io.WriteString(file, message)
+	return err
+}

@@ -1,0 +1,185 @@
+package collect
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/postflight-dev/postflight/internal/plaintext"
+	"github.com/postflight-dev/postflight/internal/results"
+)
+
+// Collector uploads the results of a pod.
+type Collector struct {
+	Client    *http.Client
+	Manager   string // URL of the manager's HTTP API
+	TokenFile string // by which the manager recognizes the pod
+	Directory string // into which the tests wrote
+	Index     *int   // completion index of the pod; nil if its Job has none
+	Started   time.Time
+	Budget    time.Duration // for everything
+	Patience  time.Duration // for the manager and the store to do anything
+	Log       *slog.Logger
+
+	// Report is called with what is known, several times: the process may be killed at any moment.
+	Report func(results.Summary)
+}
+
+// collection is the work of a Collector.
+type collection struct {
+	*Collector
+	root  *os.Root
+	tests results.Tests
+	lost  losses
+
+	mu       sync.Mutex
+	chosen   int
+	uploaded []results.File
+	bytes    int64
+	problems []string
+	reported time.Time
+}
+
+// Collect reads and uploads. The tests have stopped before.
+func (c *Collector) Collect(ctx context.Context) {
+	begin := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, c.Budget)
+	defer cancel()
+	w := &collection{Collector: c}
+	w.collect(ctx)
+	s := w.summary()
+	c.Report(s)
+	for _, problem := range w.sentences() {
+		c.Log.Warn(problem)
+	}
+	c.Log.Info("done", "files", s.Files, "size", plaintext.Bytes(s.Bytes), "took", time.Since(begin).Round(time.Millisecond).String())
+}
+
+func (w *collection) collect(ctx context.Context) {
+	root, err := os.OpenRoot(w.Directory)
+	if err != nil {
+		w.problem("The results directory could not be opened: " + cannotRead(err) + ".")
+		return
+	}
+	defer func() { _ = root.Close() }()
+	w.root = root
+	files := find(root, &w.lost)
+	w.read(ctx, files)
+	files = choose(files, &w.lost)
+	w.chosen = len(files)
+	w.Report(w.interim())
+	if len(files) > 0 {
+		w.upload(ctx, files)
+	}
+}
+
+// read reads the reports among the files. It takes at most half of the time, so that something is left for uploads.
+func (w *collection) read(ctx context.Context, files []file) {
+	ctx, cancel := context.WithTimeout(ctx, w.Budget/2)
+	defer cancel()
+	for i, f := range files {
+		if !f.isXML() {
+			continue
+		}
+		in, _, err := f.open(w.root)
+		if err != nil {
+			continue // the upload tells about it
+		}
+		files[i].report = w.tests.Add(f.path, whileTime{ctx, in})
+		in.Close()
+	}
+	if c := w.tests.Counts; c.Reports > 0 {
+		w.Log.Info("read the reports", "reports", c.Reports, "tests", c.Tests, "passed", c.Passed, "failed", c.Failed, "skipped", c.Skipped)
+	}
+}
+
+// whileTime is a reader that ends with its context.
+type whileTime struct {
+	ctx context.Context
+	in  io.Reader
+}
+
+func (r whileTime) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.in.Read(p)
+}
+
+func (w *collection) problem(sentence string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.problems = append(w.problems, sentence)
+}
+
+// sentences are all problems.
+func (w *collection) sentences() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	all := slices.Concat(w.problems, w.lost.sentences(), w.tests.Problems)
+	return all[:min(len(all), maxProblems)]
+}
+
+func (w *collection) summary() results.Summary {
+	problem := results.Join(w.sentences())
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return results.Summary{
+		Counts: w.tests.Counts, Failures: w.tests.Failures,
+		Files: int32(len(w.uploaded)), Bytes: w.bytes, Problem: problem,
+	}
+}
+
+// interim is the summary in case that this process is killed.
+func (w *collection) interim() results.Summary {
+	s := w.summary()
+	if int(s.Files) < w.chosen {
+		s.Problem = results.Join([]string{"The collector was stopped before it had uploaded all files.", s.Problem})
+	}
+	return s
+}
+
+// keep counts an uploaded file.
+func (w *collection) keep(f file) {
+	w.mu.Lock()
+	w.uploaded = append(w.uploaded, results.File{Path: f.path, Bytes: f.bytes})
+	w.bytes += f.bytes
+	due := time.Since(w.reported) >= reportEvery
+	if due {
+		w.reported = time.Now()
+	}
+	w.mu.Unlock()
+	if due {
+		w.Report(w.interim())
+	}
+}
+
+// document is what the store keeps of the tests and files.
+func (w *collection) document(run string) results.Document {
+	problems := w.sentences()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	slices.SortFunc(w.uploaded, func(a, b results.File) int { return strings.Compare(a.Path, b.Path) })
+	return results.Document{
+		Run: run, Index: w.Index, Started: w.Started.UTC(), Ended: time.Now().UTC(),
+		Counts: w.tests.Counts, Failures: notNil(w.tests.Failures), Files: notNil(w.uploaded), Problems: notNil(problems),
+	}
+}
+
+// notNil is never null in JSON.
+func notNil[T any](all []T) []T {
+	if all == nil {
+		return []T{}
+	}
+	return all
+}
+
+// errChanged says that a file is not the one for which the manager signed an upload.
+var errChanged = errors.New("changed during the upload")

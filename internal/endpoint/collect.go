@@ -1,0 +1,178 @@
+package endpoint
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/postflight-dev/postflight/api/httpapi"
+	"github.com/postflight-dev/postflight/internal/inputpath"
+	"github.com/postflight-dev/postflight/internal/plaintext"
+	"github.com/postflight-dev/postflight/internal/record"
+)
+
+// Artifacts is the store of what tests write.
+type Artifacts interface {
+	// Stored counts the files of a run.
+	Stored(ctx context.Context, r record.Run) (count int, bytes int64, err error)
+
+	// SignCollect signs the upload of a file of a pod, of exactly so many bytes.
+	SignCollect(ctx context.Context, r record.Run, pod, path string, bytes int64) (string, error)
+
+	// SignResults signs the upload of the results document of a pod, of exactly so many bytes.
+	SignResults(ctx context.Context, r record.Run, pod string, bytes int64) (string, error)
+
+	// SignPreviousResults signs the downloads of the results documents of an earlier run.
+	SignPreviousResults(ctx context.Context, r record.Run) ([]string, error)
+}
+
+// The decisions on files.
+const (
+	artifactSigned  = "signed"
+	artifactRefused = "refused"
+)
+
+// collect tells the collector in a pod where to upload what the tests wrote. A team that is suspended keeps it, too:
+// its runs go on.
+func (a *API) collect(w http.ResponseWriter, r *Request) error {
+	if a.Artifacts == nil {
+		return &failure{code: "store_not_configured", retryAfter: storeRetryAfter, message: "No store for files is configured, so nothing can be uploaded. " +
+			"Ask the operator of this service to set --store-bucket and --store-endpoint."}
+	}
+	release, err := a.acquireCollect(r)
+	if err != nil {
+		return err
+	}
+	defer release()
+	request, err := a.readCollect(w, r)
+	if err != nil {
+		return err
+	}
+	answer, err := a.collected(r.Context(), r.pod, request)
+	if err != nil {
+		return err
+	}
+	refused := 0
+	for _, f := range answer.Files {
+		if f.Problem != "" {
+			refused++
+		}
+	}
+	a.metrics.artifacts.WithLabelValues(artifactSigned).Add(float64(len(answer.Files) - refused))
+	a.metrics.artifacts.WithLabelValues(artifactRefused).Add(float64(refused))
+	r.audit = append(r.audit, "suite", answer.Run, "files", len(answer.Files), "refused", refused, "resultsBytes", request.ResultsBytes)
+	writeJSON(w, "application/json", http.StatusOK, answer)
+	return nil
+}
+
+// acquireCollect waits for the turn of the pod's team.
+func (a *API) acquireCollect(r *Request) (release func(), err error) {
+	ctx, cancel := context.WithTimeout(r.Context(), a.Limits.CollectWait)
+	defer cancel()
+	if release, err = a.collects.Acquire(ctx, r.team()); err != nil {
+		return nil, overloaded("The server is answering as many pods as it can. Send the request again in a few seconds.")
+	}
+	return release, nil
+}
+
+func (a *API) readCollect(w http.ResponseWriter, r *Request) (*httpapi.CollectRequest, error) {
+	if err := checkContent(r.Header, "application/json"); err != nil {
+		return nil, err
+	}
+	body, err := a.readBody(w, r, a.Limits.CollectBytes)
+	if err != nil {
+		return nil, err
+	}
+	request := &httpapi.CollectRequest{}
+	bad := &failure{code: "invalid_request", message: fmt.Sprintf(
+		"Send an object with files, a list of at most %d objects with path and bytes, or with resultsBytes from 1 to %d.", maxCollectFiles, maxResultsBytes)}
+	if !utf8.Valid(body) || json.Unmarshal(body, request) != nil || len(request.Files) > maxCollectFiles ||
+		request.ResultsBytes < 0 || request.ResultsBytes > maxResultsBytes ||
+		slices.ContainsFunc(request.Files, func(f httpapi.CollectFile) bool { return f.Bytes < 0 }) {
+		return nil, bad
+	}
+	return request, nil
+}
+
+func (a *API) collected(ctx context.Context, p *podRun, request *httpapi.CollectRequest) (*httpapi.CollectAnswer, error) {
+	answer := &httpapi.CollectAnswer{Run: p.suite.Name}
+	var err error
+	if answer.Files, err = a.signFiles(ctx, p, request.Files); err != nil {
+		return nil, storeUnavailable(err)
+	}
+	if request.ResultsBytes > 0 {
+		url, err := a.Artifacts.SignResults(ctx, p.run(), p.Name, request.ResultsBytes)
+		if err != nil {
+			return nil, storeUnavailable(err)
+		}
+		answer.Results = &httpapi.CollectURL{URL: url}
+		return answer, nil
+	}
+	answer.Previous, err = a.previousResults(ctx, p)
+	return answer, err
+}
+
+func storeUnavailable(err error) error {
+	return &failure{code: "store_unavailable", cause: err, message: "The store for files cannot be used at the moment. Send the request again."}
+}
+
+// signFiles counts what the run has stored, which takes one request to the store, and what this request adds. Pods
+// that ask at the same time do not see each other's files, so together they may store more than one pod can.
+func (a *API) signFiles(ctx context.Context, p *podRun, files []httpapi.CollectFile) ([]httpapi.CollectURL, error) {
+	if len(files) == 0 {
+		return nil, nil
+	}
+	count, bytes, err := a.Artifacts.Stored(ctx, p.run())
+	if err != nil {
+		return nil, err
+	}
+	urls := make([]httpapi.CollectURL, len(files))
+	for i, f := range files {
+		urls[i].Path = f.Path
+		if urls[i].Problem = refusal(f, count, bytes); urls[i].Problem != "" {
+			continue
+		}
+		if urls[i].URL, err = a.Artifacts.SignCollect(ctx, p.run(), p.Name, f.Path, f.Bytes); err != nil {
+			return nil, err
+		}
+		count, bytes = count+1, bytes+f.Bytes
+	}
+	return urls, nil
+}
+
+// refusal is a sentence: why a file cannot be kept beside the others of its run. It is empty where it can.
+func refusal(f httpapi.CollectFile, count int, bytes int64) string {
+	err := inputpath.Check(f.Path)
+	switch {
+	case err != nil:
+		return fmt.Sprintf("The path %s.", err)
+	case f.Bytes > record.MaxArtifactBytes:
+		return fmt.Sprintf("The file has %s, and at most %s are kept.", plaintext.Bytes(f.Bytes), plaintext.Bytes(record.MaxArtifactBytes))
+	case count >= record.MaxArtifacts:
+		return fmt.Sprintf("The run has %d files, and no more are kept.", count)
+	case bytes+f.Bytes > record.MaxRunBytes:
+		return fmt.Sprintf("With this file, the run would have more than the %s that are kept.", plaintext.Bytes(record.MaxRunBytes))
+	default:
+		return ""
+	}
+}
+
+// previousResults are those of the run that ended last with results, of the same Trigger and Environment; nil if
+// there is none that can be read.
+func (a *API) previousResults(ctx context.Context, p *podRun) (*httpapi.PreviousResults, error) {
+	last := a.counted.Last(p.suite.Namespace, p.suite.Spec.Trigger.Name, p.suite.Spec.Environment)
+	if last == nil {
+		return nil, nil
+	}
+	urls, err := a.Artifacts.SignPreviousResults(ctx, record.Of(p.team.Name, last))
+	if err != nil {
+		return nil, storeUnavailable(err)
+	}
+	if len(urls) == 0 { // its records are gone
+		return nil, nil
+	}
+	return &httpapi.PreviousResults{Run: last.Name, URLs: urls}, nil
+}

@@ -1,0 +1,108 @@
+package job
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/postflight-dev/postflight/internal/plaintext"
+	"github.com/postflight-dev/postflight/internal/results"
+)
+
+// Collect reads the reports from the pods of a run. It is nil if none of them has a directory for results, or the
+// tests of none have begun.
+func Collect(pods []corev1.Pod) *results.Collected {
+	var c *results.Collected
+	var reports []results.Pod
+	for _, p := range slices.SortedFunc(slices.Values(pods), byCreation) {
+		if !slices.ContainsFunc(p.Spec.Volumes, isResults) || !testsBegan(&p) {
+			continue
+		}
+		if c == nil {
+			c = &results.Collected{}
+		}
+		summary, missing := report(&p)
+		switch {
+		case !hasCollector(&p):
+			c.NoStore = true
+		case missing != "":
+			c.Missing = append(c.Missing, missing)
+		default:
+			reports = append(reports, reportOf(&p, summary))
+		}
+	}
+	if c != nil {
+		c.Summary = results.Merge(reports)
+	}
+	return c
+}
+
+// KeepsResults reports whether the pods of a Job have a directory for results.
+func KeepsResults(j *batchv1.Job) bool {
+	return slices.ContainsFunc(j.Spec.Template.Spec.Volumes, isResults)
+}
+
+// collected also tells about pods that are gone.
+func collected(j *batchv1.Job, pods []corev1.Pod) *results.Collected {
+	c := Collect(pods)
+	succeeded, failed := endedPods(j)
+	left := len(slices.DeleteFunc(slices.Clone(pods), func(p corev1.Pod) bool { return !ended(p) }))
+	if gone := succeeded + failed - left; gone > 0 && c != nil {
+		c.Missing = append(c.Missing, fmt.Sprintf("%d of the %d pods that ended are gone, and what they reported with them.", gone, succeeded+failed))
+	}
+	return c
+}
+
+func isResults(v corev1.Volume) bool { return v.Name == resultsVolume }
+
+func hasCollector(p *corev1.Pod) bool {
+	return slices.ContainsFunc(p.Spec.InitContainers, func(c corev1.Container) bool { return c.Name == CollectContainer })
+}
+
+// report is the termination message of a pod's collector, or a sentence why there is none. If the collector was
+// restarted before the tests ended, its last message counts.
+func report(p *corev1.Pod) (s results.Summary, missing string) {
+	i := slices.IndexFunc(p.Status.InitContainerStatuses, func(cs corev1.ContainerStatus) bool { return cs.Name == CollectContainer })
+	if i < 0 {
+		return s, fmt.Sprintf("The pod %s does not say what became of its results.", p.Name)
+	}
+	cs := p.Status.InitContainerStatuses[i]
+	for _, t := range []*corev1.ContainerStateTerminated{cs.State.Terminated, cs.LastTerminationState.Terminated} {
+		if t == nil {
+			continue
+		}
+		if s, ok := results.ParseMessage(t.Message); ok {
+			return s, ""
+		}
+	}
+	return s, notReported(p, cs)
+}
+
+func notReported(p *corev1.Pod, cs corev1.ContainerStatus) string {
+	t := cs.State.Terminated
+	switch {
+	case p.Status.Reason == "Evicted":
+		return fmt.Sprintf("The pod %s was evicted before the collector of its results had reported.", p.Name)
+	case t == nil:
+		return fmt.Sprintf("The collector of the results of pod %s has not reported; its node may be gone.", p.Name)
+	case t.ExitCode == 0:
+		return fmt.Sprintf("The collector of the results of pod %s ended without a report.", p.Name)
+	default:
+		return fmt.Sprintf("The collector of the results of pod %s was stopped before it had reported: it exited with %s%s.",
+			p.Name, exitCode(t), strings.TrimRight(quoted(plaintext.Line(t.Message, maxSummary), ""), ". "))
+	}
+}
+
+func reportOf(p *corev1.Pod, s results.Summary) results.Pod {
+	r := results.Pod{
+		Name: p.Name, Started: p.CreationTimestamp.Time, Ended: finishedAt(p), Failed: p.Status.Phase == corev1.PodFailed, Summary: s,
+	}
+	if i, err := strconv.Atoi(p.Annotations[batchv1.JobCompletionIndexAnnotation]); err == nil {
+		r.Index = &i
+	}
+	return r
+}

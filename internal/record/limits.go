@@ -1,0 +1,13 @@
+package record
+
+// Limits on the files that the tests of a run leave behind. A run counts what all of its pods have stored.
+const (
+	// MaxArtifacts bounds the files of a run: as many as one listing of a store returns.
+	MaxArtifacts = 1000
+
+	// MaxArtifactBytes bounds a file, which stores take in one request up to 5 GiB. Videos of tests are smaller.
+	MaxArtifactBytes = 1 << 30
+
+	// MaxRunBytes bounds all files of a run.
+	MaxRunBytes = 2 << 30
+)

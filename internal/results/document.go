@@ -1,0 +1,46 @@
+package results
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+// Document is what the collector of a pod uploads, as JSON: the tests and the files of the pod.
+type Document struct {
+	Run     string    `json:"run"`
+	Index   *int      `json:"index,omitempty"` // completion index
+	Started time.Time `json:"started"`
+	Ended   time.Time `json:"ended"`
+	Counts
+	Failures []v1alpha1.TestFailure `json:"failures"` // the first 1,000, new ones first
+	Files    []File                 `json:"files"`    // that were uploaded
+	Problems []string               `json:"problems"` // sentences: which files and reports were lost, and why
+}
+
+// File is an artifact.
+type File struct {
+	Path  string `json:"path"` // below the results directory, with slashes
+	Bytes int64  `json:"bytes"`
+}
+
+// ParseDocument reads a document that a container of the team may have written.
+func ParseDocument(content []byte) (Document, error) {
+	var d Document
+	if err := json.Unmarshal(content, &d); err != nil {
+		return Document{}, fmt.Errorf("the results document is not valid: %w", err)
+	}
+	s := clean(Summary{Counts: d.Counts, Failures: d.Failures[:min(len(d.Failures), maxFailures)]})
+	d.Counts, d.Failures = s.Counts, s.Failures
+	return d, nil
+}
+
+// pod is as Merge needs it. A pod whose tests failed may have been repeated by a later one.
+func (d Document) pod() Pod {
+	return Pod{
+		Index: d.Index, Started: d.Started, Ended: d.Ended, Failed: d.Failed > 0,
+		Summary: Summary{Counts: d.Counts, Failures: d.Failures},
+	}
+}

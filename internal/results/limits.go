@@ -1,0 +1,59 @@
+package results
+
+const (
+	// maxStatusFailures is how many failures a status has, as its schema says.
+	maxStatusFailures = 20
+
+	// maxName, maxFile and maxMessage bound the texts of a failure, in bytes, as the schema of the status does.
+	maxName, maxFile, maxMessage = 512, 512, 1024
+
+	// maxProblem bounds what is said about lost files and unreadable reports, in bytes: a few sentences.
+	maxProblem = 512
+
+	// maxRun bounds the name of the run compared with, in bytes.
+	maxRun = 253
+
+	// maxCount bounds each count of a pod: no more tests are read.
+	maxCount = maxTests
+
+	// maxTests is how many tests of a pod are read, so that their names fit into the memory of its collector.
+	maxTests = 200_000
+
+	// maxReportBytes is how much of a report is read. Reports of 200,000 tests are smaller, unless they hold the output of
+	// programs.
+	maxReportBytes = 64 << 20
+
+	// maxProblemPath bounds the path of a file in a sentence, in bytes.
+	maxProblemPath = 200
+
+	// maxDepth bounds the nesting of elements: suites in suites, and text that is marked up.
+	maxDepth = 64
+
+	// maxText bounds each text and each value of an attribute, in bytes: more than is shown of any. The rest is skipped.
+	maxText = 8 << 10
+
+	// maxTagName and maxAttributes bound the rest of a tag. Those of reports are far smaller.
+	maxTagName, maxAttributes = 256, 64
+
+	// maxFailures bounds the failures with name and message in a document.
+	maxFailures = 1000
+
+	// maxTestMilliseconds bounds the duration of a test: a week, as that of a run.
+	maxTestMilliseconds = 7 * 24 * 3600 * 1000
+
+	// maxMilliseconds bounds the duration of all tests: a year.
+	maxMilliseconds = 365 * 24 * 3600 * 1000
+
+	// maxBytes bounds the size of all files of a pod: far more than is ever kept.
+	maxBytes = 1 << 40
+
+	// messageBytes is how much of a termination message Kubernetes keeps of one container. Pods of more than three
+	// containers get less of it: the kubelet divides 12 KiB among all.
+	messageBytes = 4 << 10
+
+	// leastMessage is a message that is too short to be shortened, in bytes.
+	leastMessage = 16
+
+	// sentenceName bounds the name of a test in the message of a run, in bytes: it is to stay readable.
+	sentenceName = 200
+)

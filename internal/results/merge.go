@@ -1,0 +1,114 @@
+package results
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+)
+
+// Pod is a pod of a run that has a summary.
+type Pod struct {
+	Name    string
+	Index   *int      // completion index; nil if its Job has none
+	Started time.Time // or created
+	Ended   time.Time // zero: unknown
+	Failed  bool      // the pod failed, so Kubernetes may have replaced it by a later one
+	Summary Summary
+}
+
+// Merge is the summary of a run. Of pods that did the same work one after another, the last with a report counts, and
+// a test that failed in an earlier one and not in the last is flaky. The files of all pods count.
+func Merge(pods []Pod) Summary {
+	var all Summary
+	var problems []string
+	for _, attempts := range group(pods) {
+		s := lastWithReport(attempts)
+		s.Flaky = min(s.Passed, s.Flaky+recovered(attempts, s))
+		all.add(s)
+	}
+	for _, p := range pods {
+		increase(&all.Files, p.Summary.Files)
+		all.Bytes += p.Summary.Bytes
+		if p.Summary.Problem != "" && !slices.Contains(problems, p.Summary.Problem) {
+			problems = append(problems, p.Summary.Problem)
+		}
+	}
+	all.Problem = Join(problems)
+	slices.SortStableFunc(all.Failures, newFirst)
+	return all
+}
+
+// add counts the tests of another pod. What was compared with another run than the first is not counted as compared.
+func (s *Summary) add(o Summary) {
+	increase(&s.Reports, o.Reports)
+	increase(&s.Tests, o.Tests)
+	increase(&s.Passed, o.Passed)
+	increase(&s.Failed, o.Failed)
+	increase(&s.Skipped, o.Skipped)
+	increase(&s.Flaky, o.Flaky)
+	s.Milliseconds += o.Milliseconds
+	s.Failures = append(s.Failures, o.Failures...)
+	if s.ComparedWith = cmp.Or(s.ComparedWith, o.ComparedWith); s.ComparedWith == o.ComparedWith {
+		increase(&s.NewFailures, o.NewFailures)
+		increase(&s.KnownFailures, o.KnownFailures)
+		increase(&s.Fixed, o.Fixed)
+	}
+}
+
+// increase never overflows, however many pods report whatever they like.
+func increase(count *int32, by int32) { *count = int32(min(int64(*count)+int64(by), math.MaxInt32)) }
+
+// group collects the pods that did the same work, in the order in which they started: those of a completion index,
+// or else a failed pod and the one that started after it ended.
+func group(pods []Pod) [][]Pod {
+	pods = slices.SortedStableFunc(slices.Values(pods), func(a, b Pod) int {
+		return cmp.Or(a.Started.Compare(b.Started), cmp.Compare(a.Name, b.Name))
+	})
+	var groups [][]Pod
+	for _, p := range pods {
+		i := slices.IndexFunc(groups, func(g []Pod) bool { return replaces(p, g[len(g)-1]) })
+		if i < 0 {
+			groups = append(groups, []Pod{p})
+			continue
+		}
+		groups[i] = append(groups[i], p)
+	}
+	return groups
+}
+
+func replaces(p, earlier Pod) bool {
+	if p.Index != nil && earlier.Index != nil {
+		return *p.Index == *earlier.Index
+	}
+	return p.Index == nil && earlier.Index == nil && earlier.Failed && !earlier.Ended.After(p.Started)
+}
+
+func lastWithReport(attempts []Pod) Summary {
+	for _, p := range slices.Backward(attempts) {
+		if p.Summary.Reports > 0 {
+			return p.Summary
+		}
+	}
+	return attempts[len(attempts)-1].Summary
+}
+
+// recovered is how many tests failed in an earlier attempt, and not in the one that counts. A summary names only the
+// first failures: of those that it does not name, the difference of the numbers is known.
+func recovered(attempts []Pod, last Summary) int32 {
+	var least int32
+	names := map[string]bool{}
+	for _, p := range attempts {
+		least = max(least, p.Summary.Failed-last.Failed)
+		for _, f := range p.Summary.Failures {
+			names[f.Name] = true
+		}
+	}
+	for _, f := range last.Failures {
+		delete(names, f.Name)
+	}
+	if len(last.Failures) < int(last.Failed) {
+		return least
+	}
+	return max(least, int32(len(names)))
+}

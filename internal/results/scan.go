@@ -1,0 +1,231 @@
+package results
+
+import (
+	"bufio"
+	"errors"
+	"html"
+	"io"
+	"strings"
+)
+
+// scanner splits XML into tags and texts, in memory that does not depend on the file: what is longer than a limit
+// loses its end. encoding/xml keeps every text in memory whole, and refuses the control characters that test runners
+// copy from the output of programs.
+//
+// It reads no DTD: entities other than those of HTML stay as they are written.
+type scanner struct {
+	in      *bufio.Reader
+	pending *token // the end of an element without content
+}
+
+type kind int
+
+const (
+	text kind = iota
+	startTag
+	endTag
+)
+
+type token struct {
+	kind  kind
+	name  string            // of an element, without its prefix
+	attrs map[string]string // of a start tag
+	text  string
+}
+
+// errMarkup says that a file is no XML from here on.
+var errMarkup = errors.New("its XML is broken")
+
+// next returns io.EOF between two tokens, and io.ErrUnexpectedEOF in one.
+func (s *scanner) next() (token, error) {
+	if t := s.pending; t != nil {
+		s.pending = nil
+		return *t, nil
+	}
+	for {
+		content, err := s.until("<", maxText)
+		if strings.TrimSpace(content) != "" {
+			if err == nil {
+				err = s.in.UnreadByte()
+			}
+			return token{kind: text, text: html.UnescapeString(content)}, ignoreEnd(err)
+		}
+		if err != nil {
+			return token{}, betweenTokens(err)
+		}
+		t, ok, err := s.markup()
+		if ok || err != nil {
+			return t, err
+		}
+	}
+}
+
+// ignoreEnd leaves the end of the file to the next call.
+func ignoreEnd(err error) error {
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil
+	}
+	return err
+}
+
+func betweenTokens(err error) error {
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return io.EOF
+	}
+	return err
+}
+
+// markup reads what follows a "<", and reports whether it is a token.
+func (s *scanner) markup() (token, bool, error) {
+	switch {
+	case s.skip("!--"):
+		_, err := s.until("-->", 0)
+		return token{}, false, err
+	case s.skip("![CDATA["):
+		content, err := s.until("]]>", maxText)
+		return token{kind: text, text: content}, content != "", err
+	case s.skip("!"):
+		return token{}, false, s.directive()
+	case s.skip("?"):
+		_, err := s.until("?>", 0)
+		return token{}, false, err
+	case s.skip("/"):
+		name, err := s.until(">", maxTagName)
+		return token{kind: endTag, name: local(strings.TrimSpace(name))}, true, err
+	default:
+		t, err := s.start()
+		return t, true, err
+	}
+}
+
+func (s *scanner) skip(prefix string) bool {
+	if b, _ := s.in.Peek(len(prefix)); string(b) != prefix {
+		return false
+	}
+	_, _ = s.in.Discard(len(prefix))
+	return true
+}
+
+// directive skips a DTD. What an unbalanced bracket in it leaves is text before the root element.
+func (s *scanner) directive() error {
+	for depth := 1; depth > 0; {
+		b, err := s.in.ReadByte()
+		switch {
+		case err != nil:
+			return unexpected(err)
+		case b == '<':
+			depth++
+		case b == '>':
+			depth--
+		}
+	}
+	return nil
+}
+
+// start reads a start tag after its "<".
+func (s *scanner) start() (token, error) {
+	name, err := s.name()
+	if err != nil || name == "" {
+		return token{}, orMarkup(err)
+	}
+	t := token{kind: startTag, name: local(name), attrs: map[string]string{}}
+	for {
+		b, err := s.nonSpace()
+		switch {
+		case err != nil:
+			return t, err
+		case b == '>':
+			return t, nil
+		case b == '/':
+			if b, err = s.in.ReadByte(); err != nil || b != '>' {
+				return t, orMarkup(err)
+			}
+			s.pending = &token{kind: endTag, name: t.name}
+			return t, nil
+		}
+		_ = s.in.UnreadByte()
+		if err := s.attribute(t.attrs); err != nil {
+			return t, err
+		}
+	}
+}
+
+func (s *scanner) attribute(into map[string]string) error {
+	name, err := s.name()
+	if err != nil || name == "" {
+		return orMarkup(err)
+	}
+	if b, err := s.nonSpace(); err != nil || b != '=' {
+		return orMarkup(err)
+	}
+	quote, err := s.nonSpace()
+	if err != nil || (quote != '"' && quote != '\'') {
+		return orMarkup(err)
+	}
+	value, err := s.until(string(quote), maxText)
+	if err == nil && len(into) < maxAttributes {
+		into[name] = html.UnescapeString(value)
+	}
+	return err
+}
+
+// name reads up to what ends the name of an element or an attribute.
+func (s *scanner) name() (string, error) {
+	var b strings.Builder
+	for {
+		c, err := s.in.ReadByte()
+		if err != nil {
+			return "", unexpected(err)
+		}
+		if strings.IndexByte(" \t\r\n=/<>'\"", c) >= 0 {
+			return b.String(), s.in.UnreadByte()
+		}
+		if b.Len() == maxTagName {
+			return "", errMarkup
+		}
+		b.WriteByte(c)
+	}
+}
+
+func (s *scanner) nonSpace() (byte, error) {
+	for {
+		c, err := s.in.ReadByte()
+		if err != nil || strings.IndexByte(" \t\r\n", c) < 0 {
+			return c, unexpected(err)
+		}
+	}
+}
+
+// until reads up to the end mark and over it, and returns at most limit bytes of what is before it.
+func (s *scanner) until(end string, limit int) (string, error) {
+	var kept, tail []byte
+	for {
+		chunk, err := s.in.ReadSlice(end[len(end)-1])
+		kept = append(kept, chunk[:min(len(chunk), limit+len(end)-len(kept))]...)
+		tail = append(tail, chunk[max(0, len(chunk)-len(end)):]...)
+		tail = tail[max(0, len(tail)-len(end)):]
+		switch {
+		case err == nil && string(tail) == end:
+			text := strings.TrimSuffix(string(kept), end)
+			return text[:min(len(text), limit)], nil
+		case err != nil && !errors.Is(err, bufio.ErrBufferFull):
+			return string(kept[:min(len(kept), limit)]), unexpected(err)
+		}
+	}
+}
+
+func unexpected(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+func orMarkup(err error) error {
+	if err == nil {
+		return errMarkup
+	}
+	return err
+}
+
+func local(name string) string { return name[strings.LastIndexByte(name, ':')+1:] }

@@ -1,0 +1,116 @@
+package results
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/plaintext"
+)
+
+// Counts of tests.
+type Counts struct {
+	Reports      int32  `json:"reports"` // files that were read; 0: nothing is known of the tests
+	Tests        int32  `json:"tests"`   // the sum of passed, failed and skipped
+	Passed       int32  `json:"passed"`  // flaky ones included
+	Failed       int32  `json:"failed"`
+	Skipped      int32  `json:"skipped"`
+	Flaky        int32  `json:"flaky"`
+	Milliseconds int64  `json:"milliseconds"`           // of all tests together
+	ComparedWith string `json:"comparedWith,omitempty"` // the id of a run; without it the next three are 0
+
+	NewFailures   int32 `json:"newFailures"`
+	KnownFailures int32 `json:"knownFailures"`
+	Fixed         int32 `json:"fixed"`
+}
+
+// Summary is what is known of the tests and files of a pod, or of all pods of a run.
+type Summary struct {
+	Counts
+	Files    int32                  `json:"files"`             // that were uploaded
+	Bytes    int64                  `json:"bytes"`             // of these files
+	Problem  string                 `json:"problem,omitempty"` // sentences: which files and reports were lost, and why; empty: none
+	Failures []v1alpha1.TestFailure `json:"-"`                 // new ones first; of a termination message only the first
+}
+
+// Status is the summary for the status of a Suite, nil if no report was read.
+func Status(s Summary) *v1alpha1.TestResults {
+	if s.Reports == 0 {
+		return nil
+	}
+	return &v1alpha1.TestResults{
+		Tests: s.Tests, Passed: s.Passed, Failed: s.Failed, Skipped: s.Skipped, Flaky: s.Flaky,
+		Duration:     &metav1.Duration{Duration: time.Duration(min(s.Milliseconds, maxMilliseconds)) * time.Millisecond},
+		ComparedWith: s.ComparedWith, NewFailures: s.NewFailures, KnownFailures: s.KnownFailures, Fixed: s.Fixed,
+		Failures: slices.Clone(s.Failures[:min(len(s.Failures), maxStatusFailures)]),
+	}
+}
+
+// clean makes a summary that somebody else may have written safe to use: no value is out of bounds, and the counts
+// agree with each other.
+func clean(s Summary) Summary {
+	for _, count := range []*int32{
+		&s.Reports, &s.Passed, &s.Failed, &s.Skipped, &s.Flaky, &s.NewFailures, &s.KnownFailures, &s.Fixed, &s.Files,
+	} {
+		*count = min(max(*count, 0), maxCount)
+	}
+	s.Tests = s.Passed + s.Failed + s.Skipped
+	s.Flaky = min(s.Flaky, s.Passed)
+	s.Milliseconds = min(max(s.Milliseconds, 0), maxMilliseconds)
+	s.Bytes = min(max(s.Bytes, 0), maxBytes)
+	s.Problem = plaintext.Line(s.Problem, maxProblem)
+	if s.ComparedWith = plaintext.Line(s.ComparedWith, maxRun); s.ComparedWith == "" {
+		s.NewFailures, s.KnownFailures, s.Fixed = 0, 0, 0
+	}
+	s.NewFailures = min(s.NewFailures, s.Failed)
+	s.KnownFailures = min(s.KnownFailures, s.Failed-s.NewFailures)
+	s.Failures = append([]v1alpha1.TestFailure(nil), s.Failures[:min(len(s.Failures), int(s.Failed))]...)
+	for i, f := range s.Failures {
+		s.Failures[i] = cleanFailure(f)
+	}
+	return s
+}
+
+// Join makes a summary's problem of sentences. Those that do not fit are counted.
+func Join(sentences []string) string {
+	text := ""
+	for i, sentence := range sentences {
+		longer := strings.TrimSpace(text + " " + plaintext.Line(sentence, maxProblem/2))
+		if len(longer) > maxProblem-len(" More problems: 10000.") {
+			return fmt.Sprintf("%s More problems: %d.", text, len(sentences)-i)
+		}
+		text = longer
+	}
+	return text
+}
+
+func cleanFailure(f v1alpha1.TestFailure) v1alpha1.TestFailure {
+	f.Name = cmp.Or(plaintext.Line(f.Name, maxName), unnamed)
+	f.File = plaintext.Line(f.File, maxFile)
+	f.Line = max(f.Line, 0)
+	first, _, _ := strings.Cut(strings.TrimSpace(f.Message), "\n")
+	f.Message = plaintext.Line(first, maxMessage)
+	if f.History != v1alpha1.FailureNew && f.History != v1alpha1.FailureKnown {
+		f.History = ""
+	}
+	return f
+}
+
+// unnamed stands for the name of a test that has none.
+const unnamed = "(a test without a name)"
+
+// newFirst orders failures, and keeps the order of those that are alike.
+func newFirst(a, b v1alpha1.TestFailure) int {
+	rank := func(f v1alpha1.TestFailure) int {
+		if f.History == v1alpha1.FailureNew {
+			return 0
+		}
+		return 1
+	}
+	return rank(a) - rank(b)
+}

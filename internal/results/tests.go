@@ -1,0 +1,133 @@
+package results
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/plaintext"
+)
+
+// Tests are those of all reports of a pod. The zero value is empty.
+type Tests struct {
+	Counts   Counts
+	Failures []v1alpha1.TestFailure // the first 1,000; new ones first once they were compared
+	Problems []string               // sentences about reports that could not be read as a whole
+
+	// outcomes by the hash of the name, because 200,000 names would need too much memory.
+	outcomes map[nameHash]outcome
+	repeated map[nameHash]int // how many tests have the name, if more than one
+	digests  map[[sha256.Size]byte]bool
+}
+
+// found is a test in a report that is being read.
+type found struct {
+	hash    nameHash
+	outcome outcome
+	failure *v1alpha1.TestFailure // of the first failed tests
+}
+
+// Add reads a file, and reports whether it is a report in JUnit XML; other files are ignored. A copy of a report that
+// was read before does not count. Of a report that breaks off, the tests before do.
+func (t *Tests) Add(path string, r io.Reader) bool {
+	digest := sha256.New()
+	limited := &io.LimitedReader{R: io.TeeReader(r, digest), N: maxReportBytes + 1}
+	var tests []found
+	var milliseconds int64
+	err := parse(limited, func(test testCase) bool {
+		if int(t.Counts.Tests)+len(tests) == maxTests {
+			return false
+		}
+		f := found{hash: hashOf(test.name), outcome: test.outcome}
+		if test.outcome == failed && len(t.Failures) < maxFailures {
+			f.failure = &test.failure
+		}
+		tests = append(tests, f)
+		milliseconds += test.milliseconds
+		return true
+	})
+	switch {
+	case errors.Is(err, errNoReport):
+		return false
+	case limited.N == 0:
+		err = errLarge
+	}
+	if t.isCopy([sha256.Size]byte(digest.Sum(nil))) {
+		return true
+	}
+	t.count(tests)
+	t.Counts.Reports++
+	t.Counts.Milliseconds = min(t.Counts.Milliseconds+milliseconds, maxMilliseconds)
+	if err != nil {
+		t.Problems = append(t.Problems, reportProblem(path, len(tests), err))
+	}
+	return true
+}
+
+func (t *Tests) isCopy(digest [sha256.Size]byte) bool {
+	if t.digests == nil {
+		t.digests = map[[sha256.Size]byte]bool{}
+	}
+	known := t.digests[digest]
+	t.digests[digest] = true
+	return known
+}
+
+// count adds tests. Those that have the name of an earlier one are different tests, such as those of a table; they are
+// numbered, so that each is compared with its own predecessor. A test that fails is never taken for an attempt of
+// another one.
+func (t *Tests) count(tests []found) {
+	if t.outcomes == nil {
+		t.outcomes, t.repeated = map[nameHash]outcome{}, map[nameHash]int{}
+	}
+	for _, f := range tests {
+		number := ""
+		if _, exists := t.outcomes[f.hash]; exists {
+			t.repeated[f.hash]++
+			number = fmt.Sprintf(" (%d)", t.repeated[f.hash]+1)
+		}
+		t.outcomes[f.hash.and(number)] = f.outcome
+		if f.failure != nil && len(t.Failures) < maxFailures {
+			f.failure.Name += number
+			t.Failures = append(t.Failures, *f.failure)
+		}
+		t.Counts.add(f.outcome)
+	}
+}
+
+func (c *Counts) add(o outcome) {
+	c.Tests++
+	switch o {
+	case failed:
+		c.Failed++
+	case skipped:
+		c.Skipped++
+	case flaky:
+		c.Flaky++
+		c.Passed++
+	default:
+		c.Passed++
+	}
+}
+
+func reportProblem(path string, tests int, err error) string {
+	which := "No test"
+	if tests > 0 {
+		which = fmt.Sprintf("Only the first %d tests", tests)
+	}
+	return fmt.Sprintf("%s of the report %s could be read: %s.", which, plaintext.Line(path, maxProblemPath), err)
+}
+
+// nameHash is the FNV-1a hash of a name, which can be continued.
+type nameHash uint64
+
+func hashOf(name string) nameHash { return nameHash(14695981039346656037).and(name) }
+
+func (h nameHash) and(text string) nameHash {
+	for i := range len(text) {
+		h = (h ^ nameHash(text[i])) * 1099511628211
+	}
+	return h
+}

@@ -1,0 +1,198 @@
+package replicas
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	k8sclient "sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/archive"
+	"github.com/postflight-dev/postflight/internal/record"
+	"github.com/postflight-dev/postflight/internal/suite"
+	"github.com/postflight-dev/postflight/test/apiserver"
+	"github.com/postflight-dev/postflight/test/stores"
+)
+
+// logSize is more than is kept of a log, in bytes.
+const logSize = 20 << 20
+
+// TestArchiveMemory ends 200 runs at once, or 40 unless POSTFLIGHT_E2E_FULL=1, each with a log of 20 MiB, under the memory limit of the container. The
+// manager must survive, save them all, and meanwhile report the end of other runs without delay. The API server and
+// the store are real; the node is a handler of this test.
+func TestArchiveMemory(t *testing.T) {
+	s := apiserver.New(t)
+	runs := 40
+	if os.Getenv("POSTFLIGHT_E2E_FULL") == "1" {
+		runs = 200
+	}
+	memory := newCgroup(t, containerMemory)
+	store := stores.Rclone(t)
+	stores.Credentials(t)
+	a := &archive.Archive{Bucket: store.Bucket(t)}
+	for name, value := range map[string]string{
+		"POSTFLIGHT_STORE_ENDPOINT": store.Address, "POSTFLIGHT_STORE_BUCKET": store.Options().Bucket, "POSTFLIGHT_IMAGE": "none",
+		"GOMEMLIMIT": goMemoryLimit,
+	} {
+		t.Setenv(name, value)
+	}
+	busy, other := newTeam(t, s), newTeam(t, s)
+	node := s.Node(t, chatter)
+	all := busy.endedRuns(runs, node)
+	systemNamespace(t, s)
+	began := time.Now()
+	r := startReplica(t, kubeconfigOf(t, s.Manager(t)), memory.run()...)
+	r.awaitReady()
+	slowest := other.endRuns(r, 20)
+	for deadline := time.Now().Add(4 * time.Minute); busy.archived() < runs; time.Sleep(time.Second) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d of %d runs are archived", busy.archived(), runs)
+		}
+	}
+	took := time.Since(began)
+	fmt.Printf("ARCHIVE_MEMORY runs=%d log_mib=%d seconds=%.0f cgroup_peak_mib=%d process_peak_mib=%d slowest_end_of_others_ms=%d\n",
+		runs, logSize>>20, took.Seconds(), memory.peakMiB(), r.peakMiB(), slowest.Milliseconds())
+	if memory.kills() > 0 {
+		t.Error("the kernel killed the manager for its memory")
+	}
+	if slowest > promptly {
+		t.Errorf("the end of another run was reported after %s, want %s", slowest, promptly)
+	}
+	for _, run := range all[:3] {
+		checkLog(t, a, run)
+	}
+}
+
+// chatter is a kubelet with a log of logSize, which compresses to about half.
+func chatter(w http.ResponseWriter, r *http.Request) {
+	var line []byte
+	for n := 0; n < logSize; n += len(line) {
+		line = fmt.Appendf(line[:0], "%09d %x\n", n, uint64(n)*0x9e3779b97f4a7c15)
+		if _, err := w.Write(line); err != nil {
+			return
+		}
+	}
+}
+
+// endedRuns have ended, and their pods wait to be read.
+func (tm *team) endedRuns(n int, node string) []record.Run {
+	tm.t.Helper()
+	all := make([]record.Run, n)
+	var group sync.WaitGroup
+	slots := make(chan struct{}, 16)
+	for i := range n {
+		slots <- struct{}{}
+		group.Go(func() {
+			defer func() { <-slots }()
+			name := fmt.Sprintf("run-%03d", i)
+			s := &v1alpha1.Suite{ObjectMeta: tm.meta(name), Spec: v1alpha1.SuiteSpec{
+				Trigger: v1alpha1.TriggerReference{Name: "smoke"}, Environment: "staging", Supersede: v1alpha1.SupersedeNone,
+			}}
+			tm.create(s)
+			p := &corev1.Pod{ObjectMeta: tm.meta(name + "-pod"), Spec: corev1.PodSpec{
+				NodeName: node, Containers: []corev1.Container{{Name: "test", Image: "test"}},
+			}}
+			p.Labels = map[string]string{v1alpha1.LabelSuite: name}
+			p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: name, UID: types.UID(name), Controller: new(true)}}
+			tm.create(p)
+			tm.updateStatus(p, func() {
+				p.Status.Phase = corev1.PodFailed
+				p.Status.ContainerStatuses = []corev1.ContainerStatus{{
+					Name: "test", Image: "test", ImageID: "test", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1}},
+				}}
+			})
+			tm.updateStatus(s, func() {
+				suite.SetStatus(s, suite.Observation{Suite: s}, suite.Decision{Condition: v1alpha1.Failed("The tests failed.")}, time.Now())
+			})
+			all[i] = record.Of(tm.namespace, s)
+		})
+	}
+	group.Wait()
+	return all
+}
+
+func (tm *team) updateStatus(o k8sclient.Object, change func()) {
+	was := o.DeepCopyObject().(k8sclient.Object)
+	change()
+	if err := tm.s.Client.Status().Patch(context.Background(), o, k8sclient.MergeFrom(was)); err != nil {
+		tm.t.Error(err)
+	}
+}
+
+// endRuns ends runs, one after the other, and returns how long the slowest end took to be reported.
+func (tm *team) endRuns(r *replica, n int) (slowest time.Duration) {
+	tm.t.Helper()
+	for i := range n {
+		name := tm.byHand(fmt.Sprintf("other-%d", i))
+		await(tm.t, "the Job of "+name, func() bool {
+			return tm.s.Client.Get(context.Background(), types.NamespacedName{Namespace: tm.namespace, Name: name}, &batchv1.Job{}) == nil
+		})
+		tm.complete(name)
+		began := time.Now()
+		for deadline := began.Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+			s := &v1alpha1.Suite{ObjectMeta: tm.meta(name)}
+			if tm.get(s); s.Finished() {
+				break
+			}
+		}
+		slowest = max(slowest, time.Since(began))
+	}
+	return slowest
+}
+
+func (tm *team) archived() (n int) {
+	for _, s := range tm.suites() {
+		if c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionArchived); c != nil && c.Reason == v1alpha1.ReasonSaved {
+			n++
+		}
+	}
+	return n
+}
+
+// peakMiB is the most memory that the process itself has used: without the files that it wrote, which the cgroup
+// counts until they are on the disk.
+func (r *replica) peakMiB() int {
+	content, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", r.cmd.Process.Pid))
+	for line := range strings.Lines(string(content)) {
+		if peak, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			kib, _ := strconv.Atoi(strings.Fields(peak)[0])
+			return kib >> 10
+		}
+	}
+	return 0
+}
+
+// checkLog reads a log from the archive: its head and its tail.
+func checkLog(t *testing.T, a *archive.Archive, run record.Run) {
+	t.Helper()
+	log, err := a.OpenLog(t.Context(), run, run.ID+"-pod", "test", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	content, err := io.ReadAll(log)
+	if err != nil || len(content) < 16<<20-1<<18 || len(content) > 16<<20+1<<10 {
+		t.Errorf("%d bytes of the log were kept, %v", len(content), err)
+	}
+	lines := strings.Split(strings.TrimSuffix(string(content), "\n"), "\n")
+	if marks := slices.DeleteFunc(slices.Clone(lines), func(l string) bool { return !strings.HasPrefix(l, "[postflight:") }); len(marks) != 1 {
+		t.Errorf("the log has the marks %q", marks)
+	}
+	if !strings.HasPrefix(lines[0], "000000000 ") || !strings.HasPrefix(lines[len(lines)-1], "0209715") {
+		t.Errorf("the log begins with %q and ends with %q", lines[0], lines[len(lines)-1])
+	}
+}
