@@ -82,10 +82,10 @@ func TestGitHubStep(t *testing.T) {
 		"nothing given": {code: "0", args: []string{"notify", "--timeout", "2h", "-o", "json"}, outcome: "started"},
 		"all given": {
 			env: []string{"INPUT_TYPE=staging", "INPUT_DEPLOYMENT_URL=https://x", "INPUT_BRANCH=a b;$(id)", "INPUT_SHA=abc", "INPUT_DEDUPLICATION_KEY=k",
-				"INPUT_EPHEMERAL=true", "INPUT_WAIT=true", "INPUT_FOLLOW=true", "INPUT_ALLOW_NO_MATCH=true", "INPUT_TIMEOUT=5m", "INPUT_VARIABLES=A=1 2\nB=\"x\"\r\n\n"},
+				"INPUT_EPHEMERAL=true", "INPUT_WAIT=true", "INPUT_FOLLOW=true", "INPUT_ALLOW_NO_MATCH=true", "INPUT_RERUN=true", "INPUT_JUNIT=report.xml", "INPUT_TIMEOUT=5m", "INPUT_VARIABLES=A=1 2\nB=\"x\"\r\n\n"},
 			code: "0",
 			args: []string{"notify", "--timeout", "5m", "-o", "json", "--type", "staging", "--deployment-url", "https://x", "--branch", "a b;$(id)", "--sha", "abc",
-				"--deduplication-key", "k", "--ephemeral", "--wait", "--follow", "--allow-no-match", "--variable", "A=1 2", "--variable", `B="x"`},
+				"--deduplication-key", "k", "--ephemeral", "--wait", "--follow", "--allow-no-match", "--rerun", "--junit", "report.xml", "--variable", "A=1 2", "--variable", `B="x"`},
 			outcome: "passed",
 		},
 		"failed":   {env: []string{"INPUT_WAIT=true"}, code: "1", args: []string{"notify", "--timeout", "2h", "-o", "json", "--wait"}, outcome: "failed"},
@@ -290,6 +290,9 @@ func TestGitLab(t *testing.T) {
 		Script        []string          `json:"script"`
 		AllowFailure  any               `json:"allow_failure"`
 		Interruptible bool              `json:"interruptible"`
+		Artifacts     struct {
+			Reports struct{ JUnit string } `json:"reports"`
+		} `json:"artifacts"`
 	}
 	if err := yaml.UnmarshalStrict(body, &jobs); err != nil {
 		t.Fatal(err)
@@ -302,6 +305,9 @@ func TestGitLab(t *testing.T) {
 	for name, job := range jobs {
 		if job.AllowFailure != nil {
 			t.Errorf("%s: allow_failure lets the next stage start with a commit that no run has tested", name)
+		}
+		if report := job.Artifacts.Reports.JUnit; report == "" || !strings.Contains(strings.Join(job.Script, "\n"), "--junit "+report) {
+			t.Errorf("%s: GitLab shows the report %q, which the script does not write", name, report)
 		}
 		if strings.Contains(strings.Join(job.Script, "\n"), "$[[") {
 			t.Errorf("%s: an input becomes text of the script, where it can be more than a value", name)

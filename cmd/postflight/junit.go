@@ -21,7 +21,7 @@ import (
 type junitOptions struct{ file string }
 
 func (o *junitOptions) addJUnitFlag(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&o.file, "junit", "", "write the JUnit reports of the tests to this file, as one, for the CI system to show")
+	cmd.Flags().StringVar(&o.file, "junit", "", "write the JUnit reports of the tests to this `file`, as one, for the CI system to show")
 }
 
 // checkJUnit makes sure that the file can be written before anything starts.

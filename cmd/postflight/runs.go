@@ -15,8 +15,9 @@ import (
 	"github.com/postflight-dev/postflight/client"
 )
 
-const twoWays = `With $POSTFLIGHT_URL or --url, the server is asked with the key of $POSTFLIGHT_API_KEY, which also knows runs
-that were deleted. Otherwise, and always with -n, --context or --kubeconfig, the cluster of the kubeconfig is asked.`
+const twoWays = `With $POSTFLIGHT_URL or --url, it asks the server, with the key of $POSTFLIGHT_API_KEY; the server also knows runs
+whose Suites were deleted. Otherwise, and always with -n, -A, --context or --kubeconfig, it asks the cluster of the
+kubeconfig.`
 
 func newRuns() *cobra.Command {
 	return group(&cobra.Command{
@@ -95,6 +96,9 @@ func (o *runsOptions) connect(cmd *cobra.Command) error {
 	o.server.output, o.cluster.output, o.now = o.output, o.output, time.Now
 	if byServer || !byCluster && os.Getenv("POSTFLIGHT_URL") != "" {
 		err := o.server.connect()
+		if err != nil && !byServer {
+			err = fmt.Errorf("%w. To ask the cluster of the kubeconfig instead, add -n NAMESPACE", err)
+		}
 		o.source = &serverRuns{o.server.client, o.console}
 		return err
 	}

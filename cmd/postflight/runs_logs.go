@@ -25,7 +25,7 @@ func newRunsLogs() *cobra.Command {
 log. If no test has started, the kubeconfig shows the log of the step that failed or runs before them, such as the
 download of the input files.
 
-A terminal shows colours, but nothing else that a log could do to it, such as moving the cursor. A file or a pipe gets
+A terminal shows colors, but nothing else that a log could do to it, such as moving the cursor. A file or a pipe gets
 the log unchanged.
 
 ` + twoWays + `

@@ -177,6 +177,16 @@ func TestWayToRuns(t *testing.T) {
 	}
 }
 
+// TestServerWithoutAKey: whoever has a kubeconfig learns how to use it.
+func TestServerWithoutAKey(t *testing.T) {
+	t.Setenv("POSTFLIGHT_URL", "http://127.0.0.1:2")
+	t.Setenv("POSTFLIGHT_API_KEY", "")
+	t.Setenv("POSTFLIGHT_API_KEY_FILE", "")
+	if _, log, code := invoke(t, "runs", "list"); code != 1 || !strings.Contains(log, "there is no API key") || !strings.Contains(log, "add -n NAMESPACE") {
+		t.Errorf("exit code %d: %s", code, log)
+	}
+}
+
 // TestFilesNeedTheServer: the kubeconfig does not lead to the store.
 func TestFilesNeedTheServer(t *testing.T) {
 	c, _, _ := newTestConsole()

@@ -15,6 +15,8 @@ flag --ephemeral "${INPUT_EPHEMERAL:-}"
 flag --wait "${INPUT_WAIT:-}"
 flag --follow "${INPUT_FOLLOW:-}"
 flag --allow-no-match "${INPUT_ALLOW_NO_MATCH:-}"
+flag --rerun "${INPUT_RERUN:-}"
+given --junit "${INPUT_JUNIT:-}"
 while IFS= read -r line; do
   given --variable "${line%$'\r'}"
 done <<< "${INPUT_VARIABLES:-}"
