@@ -181,6 +181,9 @@ func TestRunsRerun(t *testing.T) {
 		return s
 	}
 	second := rerun("a")
+	if by := second.Annotations[v1alpha1.AnnotationRerunBy]; by != "ada" {
+		t.Errorf("the attempt says that %q requested it", by)
+	}
 	if second.Spec.Attempt != 2 || second.Spec.Trigger.UID != "new" || second.Spec.ReceivedAt != nil || second.State() != "" {
 		t.Errorf("%+v", second.Spec)
 	}

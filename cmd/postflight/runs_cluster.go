@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	crclient "sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -16,7 +15,6 @@ import (
 	"github.com/postflight-dev/postflight/client"
 	"github.com/postflight-dev/postflight/internal/notification"
 	"github.com/postflight-dev/postflight/internal/record"
-	"github.com/postflight-dev/postflight/internal/suite"
 )
 
 // clusterRuns are the Suites of a namespace.
@@ -122,59 +120,6 @@ func (c *clusterRuns) Cancel(ctx context.Context, id string) (*client.Run, error
 		}
 	}
 	return new(record.RunOf(c.teams(ctx)[s.Namespace], s)), nil
-}
-
-func (c *clusterRuns) Rerun(ctx context.Context, id string) (*client.Run, error) {
-	s, err := c.getSuite(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	if !s.Finished() {
-		return nil, fmt.Errorf("the run %s has not ended. Wait for its end, or cancel it", id)
-	}
-	trigger := &v1alpha1.Trigger{}
-	if err := c.client.Get(ctx, crclient.ObjectKey{Namespace: s.Namespace, Name: s.Spec.Trigger.Name}, trigger); err != nil {
-		return nil, c.explainError(err, fmt.Sprintf("Trigger %q", s.Spec.Trigger.Name))
-	}
-	next := suite.Rerun(s, trigger.UID, max(s.Spec.Attempt, 1)+1, "rerun."+id) // as the server names it
-	if existing, err := c.Run(ctx, next.Name); err == nil {
-		return existing, nil
-	}
-	if err := c.checkLatest(ctx, s); err != nil {
-		return nil, err
-	}
-	err = c.client.Create(ctx, next)
-	if apierrors.IsAlreadyExists(err) {
-		return c.Run(ctx, next.Name)
-	}
-	if err != nil {
-		return nil, c.explainError(err, "a run")
-	}
-	return new(record.RunOf(c.teams(ctx)[next.Namespace], next)), nil
-}
-
-// checkLatest refuses to rerun a run after a newer deployment: the new attempt would supersede that one, whose
-// pipeline would get the result of the older commit.
-func (c *clusterRuns) checkLatest(ctx context.Context, s *v1alpha1.Suite) error {
-	key := suite.StreamKey(s)
-	if key == "" {
-		return nil
-	}
-	var list v1alpha1.SuiteList
-	if err := c.client.List(ctx, &list, crclient.InNamespace(s.Namespace)); err != nil {
-		return c.explainError(err, "runs")
-	}
-	var stream []*v1alpha1.Suite
-	for i := range list.Items {
-		if suite.StreamKey(&list.Items[i]) == key {
-			stream = append(stream, &list.Items[i])
-		}
-	}
-	if newer := suite.NewerDeployment(s, stream); newer != nil {
-		return fmt.Errorf("the run %s of a newer deployment came after %s, and another attempt would supersede it. "+
-			"Rerun %s, or deploy this commit again and notify", newer.Name, s.Name, newer.Name)
-	}
-	return nil
 }
 
 var errFilesNeedServer = errors.New("a kubeconfig does not lead to the object store. To get the files of a run, set POSTFLIGHT_URL " +

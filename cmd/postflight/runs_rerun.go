@@ -61,5 +61,5 @@ func latestAttempt(ctx context.Context, c rerunner, id string) (*client.Run, err
 		}
 		of = r.ID
 	}
-	return nil, fmt.Errorf("the run %s has had %d attempts already", id, maxAttempts)
+	return nil, fmt.Errorf("more than %d attempts came after the run %s. Rerun the latest of them: \"postflight runs list\" shows it", maxAttempts, id)
 }

@@ -2,7 +2,6 @@ package dispatch
 
 import (
 	"context"
-	"fmt"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -37,29 +36,27 @@ func (r *rerun) prepare(ctx context.Context, run string) (err error) {
 	if r.of, err = r.run(ctx, run); err != nil {
 		return err
 	}
-	if !r.of.Finished() {
-		return &Error{Kind: RunUnfinished, Message: fmt.Sprintf("The run %s has not ended. Wait for its end, or cancel it.", run)}
-	}
-	attempt := max(r.of.Spec.Attempt, 1) + 1
-	if attempt > v1alpha1.MaxAttempt {
-		return reject("The run %s is attempt %d, and there can be no more. Deploy again, and notify.", run, attempt-1)
+	if problem := suite.UnfinishedProblem(r.of); problem != "" {
+		return &Error{Kind: RunUnfinished, Message: problem}
 	}
 	if r.trigger, err = r.findTrigger(ctx); err != nil {
 		return err
 	}
-	// Without a SHA the request is part of the name: all requests to rerun this run share one.
-	r.desired = suite.Rerun(r.of, r.trigger.UID, attempt, "rerun."+run)
+	next, problem := suite.NextAttempt(r.of, r.trigger, r.by)
+	if problem != "" {
+		return rejectedError(problem)
+	}
+	r.desired = next
 	r.desired.Annotations[suite.AnnotationRequest] = r.uniqueID
-	r.desired.Annotations[v1alpha1.AnnotationRerunBy] = r.by
 	return r.findNext(ctx)
 }
 
+// findTrigger returns nil if there is none.
 func (r *rerun) findTrigger(ctx context.Context) (*v1alpha1.Trigger, error) {
 	t := &v1alpha1.Trigger{}
-	name := r.of.Spec.Trigger.Name
-	err := r.Live.Get(ctx, client.ObjectKey{Namespace: r.namespace, Name: name}, t)
-	if apierror.NotFound(err) || err == nil && t.DeletionTimestamp != nil {
-		return nil, reject("The Trigger %q of the run does not exist any more. Create it again, or rerun a run of another Trigger.", name)
+	err := r.Live.Get(ctx, client.ObjectKey{Namespace: r.namespace, Name: r.of.Spec.Trigger.Name}, t)
+	if apierror.NotFound(err) {
+		return nil, nil
 	}
 	return t, err
 }
@@ -82,9 +79,8 @@ func (r *rerun) create(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if newer := suite.NewerDeployment(r.of, stream); newer != nil {
-		return reject("The run %s of a newer deployment came after %s, and another attempt would supersede it. "+
-			"Rerun %s, or deploy this commit again and notify.", newer.Name, r.of.Name, newer.Name)
+	if problem := suite.NewerProblem(r.of, stream); problem != "" {
+		return rejectedError(problem)
 	}
 	next, err := r.createOrGet(ctx, r.trigger, r.desired)
 	if err != nil {
@@ -95,11 +91,8 @@ func (r *rerun) create(ctx context.Context) error {
 
 // accept makes sure that what has the name is the next attempt.
 func (r *rerun) accept(next *v1alpha1.Suite) error {
-	switch {
-	case !suite.SameRun(next, r.desired):
-		return reject("The name %s belongs to a Suite that is not an attempt of this run. Delete that Suite, and send the request again.", next.Name)
-	case next.DeletionTimestamp != nil:
-		return reject("The next attempt, %s, is being deleted, and is not gone yet. Send the request again in a minute.", next.Name)
+	if problem := suite.NextProblem(next, r.desired); problem != "" {
+		return rejectedError(problem)
 	}
 	r.next = next
 	return nil

@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
@@ -9,6 +10,54 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
+
+// NextAttempt is the next attempt of a run that has ended, as somebody requests it. The problem is a sentence: why there
+// can be none. The Trigger is nil if it does not exist.
+func NextAttempt(s *v1alpha1.Suite, t *v1alpha1.Trigger, by string) (next *v1alpha1.Suite, problem string) {
+	attempt := max(s.Spec.Attempt, 1)
+	switch {
+	case attempt >= v1alpha1.MaxAttempt:
+		return nil, fmt.Sprintf("The run %s is attempt %d, and there can be no more. Deploy again, and notify.", s.Name, attempt)
+	case t == nil || t.DeletionTimestamp != nil:
+		return nil, fmt.Sprintf("The Trigger %q of the run does not exist any more. Create it again, or rerun a run of another Trigger.", s.Spec.Trigger.Name)
+	}
+	// Without a SHA the request is part of the name: all requests to rerun this run share one.
+	next = Rerun(s, t.UID, attempt+1, "rerun."+s.Name)
+	next.Annotations[v1alpha1.AnnotationRerunBy] = by
+	return next, ""
+}
+
+// UnfinishedProblem is a sentence: why a run has no next attempt yet. It is empty if the run has ended.
+func UnfinishedProblem(s *v1alpha1.Suite) string {
+	if s.Finished() {
+		return ""
+	}
+	return fmt.Sprintf("The run %s has not ended. Wait for its end, or cancel it.", s.Name)
+}
+
+// NextProblem is a sentence: why a Suite is not the next attempt that was desired, although it has its name. It is
+// empty if it is.
+func NextProblem(existing, desired *v1alpha1.Suite) string {
+	switch {
+	case !SameRun(existing, desired):
+		return fmt.Sprintf("The name %s belongs to a Suite that is not an attempt of this run. Delete that Suite, and send the request again.", existing.Name)
+	case existing.DeletionTimestamp != nil:
+		return fmt.Sprintf("The next attempt, %s, is being deleted, and is not gone yet. Send the request again in a minute.", existing.Name)
+	default:
+		return ""
+	}
+}
+
+// NewerProblem is a sentence: why a run is not repeated after a newer deployment of its stream. It is empty if there
+// is none.
+func NewerProblem(s *v1alpha1.Suite, stream []*v1alpha1.Suite) string {
+	newer := NewerDeployment(s, stream)
+	if newer == nil {
+		return ""
+	}
+	return fmt.Sprintf("The run %s of a newer deployment came after %s, and another attempt would supersede it. "+
+		"Rerun %s, or deploy this commit again and notify.", newer.Name, s.Name, newer.Name)
+}
 
 // Rerun is another attempt of a run, as a person requests it. Its name is that of the attempt which another
 // notification would create, so that the two are one run. Where there is no SHA, the request identifies it.

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/suite"
+)
+
+// TestRunsRerunIsRefused: the same as by the server, with the same reason.
+func TestRunsRerunIsRefused(t *testing.T) {
+	trigger := &v1alpha1.Trigger{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "smoke", UID: "new"}}
+	going := trigger.DeepCopy()
+	going.Finalizers, going.DeletionTimestamp = []string{"postflight.dev/test"}, new(metav1.NewTime(noon))
+	next, _ := suite.NextAttempt(aRun("a", exitCode1), trigger, "")
+	foreign := aRun(next.Name, func(s *v1alpha1.Suite) { s.Spec.Environment = "elsewhere" })
+	terminating := next.DeepCopy()
+	terminating.Finalizers, terminating.DeletionTimestamp = []string{"postflight.dev/test"}, new(metav1.NewTime(noon))
+	last := aRun("a", exitCode1, func(s *v1alpha1.Suite) { s.Spec.Attempt = v1alpha1.MaxAttempt })
+	for name, tc := range map[string]struct {
+		objects []client.Object
+		says    string
+	}{
+		"no Trigger":                   {[]client.Object{aRun("a", exitCode1)}, `the Trigger "smoke" of the run does not exist any more`},
+		"the Trigger is being deleted": {[]client.Object{aRun("a", exitCode1), going}, `the Trigger "smoke" of the run does not exist any more`},
+		"too many attempts":            {[]client.Object{last, trigger}, "the run a is attempt 1000000, and there can be no more"},
+		"the name is taken":            {[]client.Object{aRun("a", exitCode1), trigger, foreign}, "belongs to a Suite that is not an attempt of this run"},
+		"the attempt is being deleted": {[]client.Object{aRun("a", exitCode1), trigger, terminating}, "is being deleted, and is not gone yet"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, _, _ := newTestConsole()
+			r := testCluster(c, true, tc.objects...)
+			if err := (&runsRerunOptions{onCluster(r)}).run(t.Context(), "a"); err == nil || !strings.Contains(err.Error(), tc.says) {
+				t.Errorf("%v, want %q in it", err, tc.says)
+			}
+		})
+	}
+}
