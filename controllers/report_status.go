@@ -28,12 +28,8 @@ const reportOwner = "postflight-report"
 // reportable are the changes of a Suite that may change its check.
 var reportable = predicate.Or(replaced, predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	was, is := e.ObjectOld.(*v1alpha1.Suite), e.ObjectNew.(*v1alpha1.Suite)
-	return was.State() != is.State() || collected(was) != collected(is)
+	return was.State() != is.State()
 }})
-
-func collected(s *v1alpha1.Suite) bool {
-	return meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionResultsCollected) != nil
-}
 
 // write stores what was reported, if it changed. It writes all fields of its owner, because the API server removes
 // those that are left out.

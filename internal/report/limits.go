@@ -39,10 +39,6 @@ const (
 	// is one for another run.
 	queuedAfter = 10 * time.Second
 
-	// resultsWait is how long after the end of a run its check waits for the results of the tests, so that one
-	// write shows both.
-	resultsWait = 30 * time.Second
-
 	// GiveUpAfter its end, a run is not reported any more. Outages of code hosts last hours, and nobody looks at a
 	// check that comes days late.
 	GiveUpAfter = 24 * time.Hour
