@@ -20,6 +20,9 @@ const (
 	maxTestName    = 256
 	maxTestMessage = 512
 
+	// maxAnnotationTitle is GitHub's bound, in characters.
+	maxAnnotationTitle = 255
+
 	// maxURL is the bound of the URL of a commit status on GitLab.
 	maxURL = 255
 
