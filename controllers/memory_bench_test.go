@@ -21,21 +21,23 @@ import (
 	"github.com/postflight-dev/postflight/internal/suite"
 )
 
-const stored = 10000
-
 // BenchmarkMemory fills the manager's cache with Suites and their Jobs, and its indexes, and prints by how much the
 // heap grew. The Suites are complete: finished, with the usual fields of a notification, and with the longest
-// summary that a passed run can have.
+// summary that a passed run can have; or with tests that failed in all of them, as many as a status has.
 func BenchmarkMemory(b *testing.B) {
-	w := emptyWorld(b)
-	w.hasTeam()
-	w.parallel(stored, func(i int) error { return w.finished(w.usual(fmt.Sprintf("smoke-%016d", i), i)) })
-	for b.Loop() {
-		before := heap()
-		c := w.fill()
-		grown := heap() - before
-		fmt.Printf("SUITE_MEMORY suites=%d jobs=%d bytes_per_suite=%d\n", stored, stored, grown/stored)
-		runtime.KeepAlive(c)
+	for _, bm := range []struct{ suites, failures int }{{10000, 0}, {2000, 3}, {2000, 20}} {
+		b.Run(fmt.Sprintf("failures=%d", bm.failures), func(b *testing.B) {
+			w := emptyWorld(b)
+			w.hasTeam()
+			w.parallel(bm.suites, func(i int) error { return w.finished(w.usual(fmt.Sprintf("smoke-%016d", i), i), bm.failures) })
+			for b.Loop() {
+				before := heap()
+				c := w.fill(bm.suites)
+				grown := heap() - before
+				fmt.Printf("SUITE_MEMORY suites=%d jobs=%d failures=%d bytes_per_suite=%d\n", bm.suites, bm.suites, bm.failures, grown/uint64(bm.suites))
+				runtime.KeepAlive(c)
+			}
+		})
 	}
 }
 
@@ -56,8 +58,8 @@ func (w *world) usual(name string, i int) *v1alpha1.Suite {
 	})
 }
 
-// finished creates a Suite that has passed, and its Job.
-func (w *world) finished(s *v1alpha1.Suite) error {
+// finished creates a Suite that has passed, or of which some tests have failed, and its Job.
+func (w *world) finished(s *v1alpha1.Suite, failures int) error {
 	ctx := context.Background()
 	if err := w.Client.Create(ctx, s); err != nil {
 		return err
@@ -69,9 +71,24 @@ func (w *world) finished(s *v1alpha1.Suite) error {
 	if err := w.complete(j); err != nil {
 		return err
 	}
-	passed := v1alpha1.Passed("The tests passed in 12s: " + strings.Repeat("y", 256))
-	suite.SetStatus(s, suite.Observation{Suite: s, Job: j}, suite.Decision{Condition: passed}, time.Now())
+	end := v1alpha1.Passed("The tests passed in 12s: " + strings.Repeat("y", 256))
+	if failures > 0 {
+		end = v1alpha1.Failed(fmt.Sprintf("%d of 120 tests failed.", failures))
+		s.Status.Results = &v1alpha1.TestResults{Tests: 120, Passed: int32(120 - failures), Failed: int32(failures), Failures: failed(s.Name, failures)}
+	}
+	suite.SetStatus(s, suite.Observation{Suite: s, Job: j}, suite.Decision{Condition: end}, time.Now())
 	return w.Client.Status().Update(ctx, s)
+}
+
+// failed are the same tests for each run, with messages of its own.
+func failed(run string, tests int) (all []v1alpha1.TestFailure) {
+	for i := range tests {
+		all = append(all, v1alpha1.TestFailure{
+			Name: fmt.Sprintf("checkout.spec.ts > the cart › pays by card number %d and shows a receipt", i), File: fmt.Sprintf("tests/checkout/payment-%d.spec.ts", i),
+			Line: 42, Message: "Error: expected the receipt of the order " + run + " to be visible within 5000 ms, and it was not", History: v1alpha1.FailureKnown,
+		})
+	}
+	return all
 }
 
 // complete marks a Job as complete, whatever version of it the caller has.
@@ -89,7 +106,7 @@ func (w *world) complete(j *batchv1.Job) error {
 }
 
 // fill waits until the cache has all Suites.
-func (w *world) fill() cache.Cache {
+func (w *world) fill(stored int) cache.Cache {
 	w.t.Helper()
 	options := controllers.CacheOptions()
 	options.Scheme = w.Scheme

@@ -36,7 +36,7 @@ func drain(b *testing.B, waiting, finished int) (perSecond float64) {
 	w := emptyWorld(b)
 	w.hasTeam()
 	w.create(anEnvironment("staging"), aTrigger("smoke"), aTrigger("limited", atMost(slots)))
-	w.parallel(finished, func(i int) error { return w.finished(w.usual(fmt.Sprintf("finished-%05d", i), i)) })
+	w.parallel(finished, func(i int) error { return w.finished(w.usual(fmt.Sprintf("finished-%05d", i), i), 0) })
 	mgr := w.runManager(controllers.CacheOptions())
 	defer w.stop()
 	w.parallel(waiting, func(i int) error {

@@ -31,6 +31,18 @@ func Intern(s *v1alpha1.Suite) {
 			share(&c.Message) // of every run that is not reported
 		}
 	}
+	if r := s.Status.Results; r != nil {
+		internFailures(r.Failures)
+	}
+}
+
+// internFailures shares the names of tests, which fail in one run after the other. Their messages often differ.
+func internFailures(failures []v1alpha1.TestFailure) {
+	for i := range failures {
+		f := &failures[i]
+		share(&f.Name, &f.File)
+		share(&f.History)
+	}
 }
 
 func shared[S ~string](text S) S { return unique.Make(text).Value() }

@@ -40,7 +40,12 @@ func inMemoryOfItsOwn() *v1alpha1.Suite {
 			Deployment: v1alpha1.Deployment{Branch: own("main"), SHA: own("cafe")},
 			Variables:  v1alpha1.Variables{own("REGION"): own("eu")},
 		},
-		Status: v1alpha1.SuiteStatus{Conditions: []metav1.Condition{{Type: own(v1alpha1.ConditionSucceeded), Reason: own(v1alpha1.ReasonPassed)}}},
+		Status: v1alpha1.SuiteStatus{
+			Conditions: []metav1.Condition{{Type: own(v1alpha1.ConditionSucceeded), Reason: own(v1alpha1.ReasonFailed)}},
+			Results: &v1alpha1.TestResults{Tests: 1, Failed: 1, Failures: []v1alpha1.TestFailure{
+				{Name: own("cart > pays"), File: own("cart.spec.ts"), Message: own("no receipt"), History: v1alpha1.FailureHistory(own("Known"))},
+			}},
+		},
 	}
 }
 
@@ -49,6 +54,8 @@ func sharedTexts(s *v1alpha1.Suite) map[string]string {
 		"namespace": s.Namespace, "trigger": s.Spec.Trigger.Name, "environment": s.Spec.Environment, "key": s.Spec.SupersedeKey,
 		"branch": s.Spec.Deployment.Branch, "type": s.Status.Conditions[0].Type, "reason": s.Status.Conditions[0].Reason,
 		"label of the trigger": s.Labels[v1alpha1.LabelTrigger],
+		"failed test":          s.Status.Results.Failures[0].Name, "its file": s.Status.Results.Failures[0].File,
+		"its history": string(s.Status.Results.Failures[0].History),
 	}
 	for _, m := range []map[string]string{s.Labels, s.Annotations, s.Spec.Variables} {
 		for key := range m {
