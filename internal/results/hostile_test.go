@@ -164,6 +164,33 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// measured knows how much memory was in use when so many bytes had been read.
+type measured struct {
+	io.Reader
+	left int
+	used int64
+}
+
+func (m *measured) Read(p []byte) (int, error) {
+	n, err := m.Reader.Read(p)
+	if m.left -= n; m.left <= 0 && m.used == 0 {
+		m.used = allocated()
+	}
+	return n, err
+}
+
+// TestMemoryOfFailures: of very many failures in one report, only those that are kept take memory.
+func TestMemoryOfFailures(t *testing.T) {
+	test := `<testcase name="a"><failure message="` + strings.Repeat("no ", 100) + `"/></testcase>`
+	m := &measured{Reader: io.MultiReader(strings.NewReader("<testsuite>"), &endless{test: test}), left: 60 << 20}
+	var tests results.Tests
+	before := allocated()
+	tests.Add("x.xml", m)
+	if used := m.used - before; used > 32<<20 || m.used == 0 || len(tests.Failures) != 1000 {
+		t.Errorf("%d bytes of memory are used for %d failures", used, len(tests.Failures))
+	}
+}
+
 func allocated() int64 {
 	var m runtime.MemStats
 	runtime.GC()

@@ -36,13 +36,14 @@ func (t *Tests) Add(path string, r io.Reader) bool {
 	limited := &io.LimitedReader{R: io.TeeReader(r, digest), N: maxReportBytes + 1}
 	var tests []found
 	var milliseconds int64
+	named := len(t.Failures)
 	err := parse(limited, func(test testCase) bool {
 		if int(t.Counts.Tests)+len(tests) == maxTests {
 			return false
 		}
 		f := found{hash: hashOf(test.name), outcome: test.outcome}
-		if test.outcome == failed && len(t.Failures) < maxFailures {
-			f.failure = &test.failure
+		if test.outcome == failed && named < maxFailures {
+			f.failure, named = &test.failure, named+1
 		}
 		tests = append(tests, f)
 		milliseconds += test.milliseconds
