@@ -71,7 +71,7 @@ func setupHTTP(
 	if err != nil {
 		return nil, err
 	}
-	pages, err := setupPages(mgr, o, authenticator, dispatcher, in)
+	pages, err := setupPages(ctx, mgr, o, authenticator, dispatcher, in)
 	if err != nil {
 		return nil, err
 	}
