@@ -55,7 +55,7 @@ func setupHTTP(
 		Cache:           mgr.GetCache(),
 		Live:            mgr.GetAPIReader(),
 		Authenticate:    authenticate(authenticator),
-		AuthenticatePod: authenticatePod(writer),
+		AuthenticatePod: authenticatePod(writer, in.clock),
 		Authenticated:   serve.Authenticated,
 		Clock:           in.clock,
 		Uploads:         uploads(bucket),
@@ -71,7 +71,7 @@ func setupHTTP(
 	if err != nil {
 		return nil, err
 	}
-	pages, err := setupPages(mgr, o, authenticator, dispatcher, in)
+	pages, err := setupPages(ctx, mgr, o, authenticator, dispatcher, in)
 	if err != nil {
 		return nil, err
 	}
@@ -140,8 +140,8 @@ func authenticate(a *auth.Authenticator) func(*http.Request) (endpoint.Principal
 }
 
 // authenticatePod needs a client without a cache: the API server answers a token with the result of its check.
-func authenticatePod(c client.Client) func(*http.Request) (endpoint.Pod, error) {
-	authenticator := auth.NewPodAuthenticator(c)
+func authenticatePod(c client.Client, clock clock.PassiveClock) func(*http.Request) (endpoint.Pod, error) {
+	authenticator := auth.NewPodAuthenticator(c, clock)
 	return func(r *http.Request) (endpoint.Pod, error) {
 		p, err := authenticator.Authenticate(r.Context(), r)
 		return endpoint.Pod(p), err

@@ -28,7 +28,7 @@ type options struct {
 	podURL         string
 	pageHosts      []string
 	signInConfig   string
-	signIn         *signin.Config // that of the file
+	signIn         *signin.Source // that follows the file
 
 	leaderElect             bool
 	leaderElectionNamespace string
@@ -79,7 +79,8 @@ func (o *options) addFlags(f *pflag.FlagSet) {
 	f.StringSliceVar(&o.pageHosts, "page-hosts", nil,
 		"further host names under which people reach the run pages; by default that of --public-url, and any name without that")
 	f.StringVar(&o.signInConfig, "sign-in-config", "",
-		"file that says who may sign in to the run pages other than with an API key: through an OpenID Connect provider or an authenticating proxy")
+		"file that says who may sign in to the run pages other than with an API key: through an OpenID Connect provider or an authenticating proxy; "+
+			"changes count within a second")
 	f.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster; default: $KUBECONFIG, or the cluster that the manager runs in")
 	f.BoolVar(&o.leaderElect, "leader-elect", true, "let only one of several replicas reconcile; turn it off for a single process")
 	f.StringVar(&o.leaderElectionNamespace, "leader-election-namespace", "postflight-system", "namespace of the leader's Lease")
@@ -132,14 +133,15 @@ func (o *options) validate() error {
 
 // loadSignIn reads the file of --sign-in-config, if there is one.
 func (o *options) loadSignIn() (err error) {
-	if o.signInConfig == "" {
-		return nil
-	}
-	if o.signIn, err = signin.Load(o.signInConfig); err != nil {
+	if o.signIn, err = signin.NewSource(o.signInConfig, o.checkSignIn); err != nil {
 		return fmt.Errorf("--sign-in-config: %w", err)
 	}
-	if o.signIn.OIDC != nil && o.publicURL == "" {
-		return errors.New("--sign-in-config: an OpenID Connect provider needs --public-url, to which it sends people back")
+	return nil
+}
+
+func (o *options) checkSignIn(c *signin.Config) error {
+	if c.OIDC != nil && o.publicURL == "" {
+		return errors.New("an OpenID Connect provider needs --public-url, to which it sends people back")
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"iter"
 	"net/http"
 	"net/url"
@@ -22,15 +23,19 @@ import (
 )
 
 // setupPages returns the run pages, which every replica serves.
-func setupPages(mgr ctrl.Manager, o options, authenticator *auth.Authenticator, dispatcher *dispatch.Dispatcher, in surroundings) (*ui.UI, error) {
-	secret, err := newSessionSecret(mgr, o)
+func setupPages(
+	ctx context.Context, mgr ctrl.Manager, o options, authenticator *auth.Authenticator, dispatcher *dispatch.Dispatcher, in surroundings,
+) (*ui.UI, error) {
+	secret, err := newSessionSecret(ctx, mgr, o, in.clock)
 	if err != nil {
 		return nil, err
 	}
-	people := newPeople(o, authenticator, mgr.GetCache(), in.clock)
+	if err := errors.Join(mgr.Add(o.signIn), registerSignIn(o.signIn, in.metrics)); err != nil {
+		return nil, err
+	}
 	return ui.New(ui.Config{
 		Cache: mgr.GetCache(), Live: mgr.GetAPIReader(),
-		Authenticator: people, Provider: people.provider(), SealingKey: secret.Key,
+		Authenticator: &people{authenticator, o.signIn, secret, mgr.GetCache(), in.clock}, Provider: provider{o.signIn, secret}, SealingKey: secret.Key,
 		Explain: explainer(dispatcher, in.clock), Actions: &pageActions{dispatcher, mgr.GetCache(), in.clock}, Authenticated: serve.Authenticated,
 		OpenAPI:   endpoint.OpenAPI,
 		PublicURL: o.publicURL, Hosts: o.pageHosts, Limits: ui.DefaultLimits(),

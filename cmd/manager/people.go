@@ -6,8 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"net/url"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/utils/clock"
@@ -26,32 +26,19 @@ const (
 	byOIDC  = "oidc"
 )
 
+// endedSessions are those that a provider has ended.
+type endedSessions interface {
+	End(ctx context.Context, end signin.End) error
+	Ended(keys []string, begun time.Time) bool
+}
+
 // people know who may see which team on the run pages.
 type people struct {
 	keys   *auth.Authenticator
-	config *signin.Config
-	oidc   *signin.OIDC // nil without a provider
+	source *signin.Source
+	ended  endedSessions
 	cache  client.Reader
 	clock  clock.PassiveClock
-}
-
-func newPeople(o options, keys *auth.Authenticator, cache client.Reader, clock clock.PassiveClock) *people {
-	p := &people{keys: keys, config: o.signIn, cache: cache, clock: clock}
-	if p.config == nil {
-		p.config = &signin.Config{}
-	}
-	if p.config.OIDC != nil {
-		p.oidc = signin.NewOIDC(*p.config.OIDC)
-	}
-	return p
-}
-
-// provider is nil without one.
-func (p *people) provider() ui.Provider {
-	if p.oidc == nil {
-		return nil
-	}
-	return oidcProvider{p.oidc}
 }
 
 // SignIn returns the identity of an API key.
@@ -65,10 +52,11 @@ func (p *people) SignIn(ctx context.Context, key string) (ui.Identity, error) {
 
 // FromProxy returns the identity that a trusted proxy gave the request.
 func (p *people) FromProxy(r *http.Request) (ui.Identity, bool) {
-	if p.config.Proxy == nil {
+	proxy := p.source.Current().Proxy
+	if proxy == nil {
 		return ui.Identity{}, false
 	}
-	person, ok := p.config.Proxy.Person(r)
+	person, ok := proxy.Person(r)
 	if !ok {
 		return ui.Identity{}, false
 	}
@@ -78,17 +66,18 @@ func (p *people) FromProxy(r *http.Request) (ui.Identity, bool) {
 
 // Access is what the identity may see now.
 func (p *people) Access(ctx context.Context, id ui.Identity) (ui.Access, error) {
+	now := p.source.Current()
 	switch id.Kind {
 	case byKey:
 		return p.ofKey(ctx, id)
 	case byProxy:
 		var person signin.Person
-		if err := json.Unmarshal(id.Data, &person); err != nil || p.config.Proxy == nil {
+		if err := json.Unmarshal(id.Data, &person); err != nil || now.Proxy == nil {
 			return ui.Access{}, auth.ErrUnauthenticated
 		}
-		return p.ofGroups(ctx, person)
+		return p.ofGroups(ctx, now, person)
 	case byOIDC:
-		return p.ofToken(ctx, id)
+		return p.ofToken(ctx, now, id)
 	default:
 		return ui.Access{}, auth.ErrUnauthenticated
 	}
@@ -109,25 +98,26 @@ func (p *people) ofKey(ctx context.Context, id ui.Identity) (ui.Access, error) {
 	}, nil
 }
 
-func (p *people) ofToken(ctx context.Context, id ui.Identity) (ui.Access, error) {
+func (p *people) ofToken(ctx context.Context, now *signin.Setting, id ui.Identity) (ui.Access, error) {
 	var session signin.Session
-	if err := json.Unmarshal(id.Data, &session); err != nil || p.oidc == nil {
+	if err := json.Unmarshal(id.Data, &session); err != nil || now.Provider == nil ||
+		p.ended.Ended(now.Provider.EndKeys(session), session.Begun) {
 		return ui.Access{}, auth.ErrUnauthenticated
 	}
-	person, err := p.oidc.Check(ctx, session, p.clock.Now())
+	person, err := now.Provider.Check(ctx, session, p.clock.Now())
 	if errors.Is(err, signin.ErrSignedOut) {
 		return ui.Access{}, auth.ErrUnauthenticated
 	}
 	if err != nil {
 		return ui.Access{}, awayError{err}
 	}
-	return p.ofGroups(ctx, person)
+	return p.ofGroups(ctx, now, person)
 }
 
 // ofGroups are the teams that the groups of a person may see. Somebody who may see none is nobody.
-func (p *people) ofGroups(ctx context.Context, person signin.Person) (ui.Access, error) {
+func (p *people) ofGroups(ctx context.Context, now *signin.Setting, person signin.Person) (ui.Access, error) {
 	access := ui.Access{Name: person.Name}
-	for _, grant := range p.config.Teams(person) {
+	for _, grant := range now.Teams(person) {
 		team := &v1alpha1.Team{}
 		err := p.cache.Get(ctx, client.ObjectKey{Name: grant.Team}, team)
 		if apierrors.IsNotFound(err) {
@@ -156,30 +146,3 @@ func identity(kind string, data any) (ui.Identity, error) {
 	return ui.Identity{Kind: kind, Data: encoded}, err
 }
 
-// oidcProvider is the provider as the pages want it.
-type oidcProvider struct{ *signin.OIDC }
-
-func (o oidcProvider) Name() string { return o.Config.Name }
-
-func (o oidcProvider) Begin(ctx context.Context, callback string) (string, json.RawMessage, error) {
-	address, attempt, err := o.OIDC.Begin(ctx, callback)
-	if err != nil {
-		return "", nil, err
-	}
-	memo, err := json.Marshal(attempt)
-	return address, memo, err
-}
-
-func (o oidcProvider) Finish(ctx context.Context, memo json.RawMessage, query url.Values) (ui.Identity, error) {
-	var attempt signin.Attempt
-	if err := json.Unmarshal(memo, &attempt); err != nil {
-		return ui.Identity{}, err
-	}
-	session, err := o.OIDC.Finish(ctx, attempt, query)
-	if err != nil {
-		return ui.Identity{}, err
-	}
-	id, err := identity(byOIDC, session)
-	id.Expires = session.Expires
-	return id, err
-}

@@ -64,10 +64,12 @@ func servePages(t *testing.T, config string, clock advancingClock) *httptest.Ser
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	loaded, err := signin.Load(file)
+	source, err := signin.NewSource(file, func(*signin.Config) error { return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
+	sessions := &sessionSecret{clock: clock}
+	sessions.state.Store(&sessionState{})
 	scheme := newScheme()
 	x := &pageIndexer{fake.NewClientBuilder().WithScheme(scheme).WithObjects(teamNamed("shop"), teamNamed("rival"))}
 	if err := index.Setup(t.Context(), x); err != nil {
@@ -78,9 +80,8 @@ func servePages(t *testing.T, config string, clock advancingClock) *httptest.Ser
 	keys := &auth.Authenticator{Config: auth.Config{
 		Reader: cache, Staleness: func() time.Duration { return 0 }, Used: func(*v1alpha1.APIKey) {}, Clock: clock,
 	}}
-	who := newPeople(options{signIn: loaded}, keys, cache, clock)
 	pages, err := ui.New(ui.Config{
-		Cache: cache, Live: cache, Authenticator: who, Provider: who.provider(), Actions: noActions{},
+		Cache: cache, Live: cache, Authenticator: &people{keys, source, sessions, cache, clock}, Provider: provider{source, sessions}, Actions: noActions{},
 		SealingKey: func(context.Context) ([]byte, error) { return bytes.Repeat([]byte("k"), 32), nil },
 		Explain: func(context.Context, *v1alpha1.Team, *notification.Notification) (iter.Seq[match.Explanation], error) {
 			return nil, errors.ErrUnsupported
@@ -248,6 +249,8 @@ groups: [{group: shop-devs, team: shop}]
 
 func TestSignInConfig(t *testing.T) {
 	cases := map[string]struct{ config, want string }{
+		"Nothing":       {" \n", "is empty"},
+		"No public URL": {"oidc: {issuer: https://dex.example.com, clientID: x}", "--public-url"},
 		"No issuer":     {"oidc: {clientID: x}", "oidc.issuer"},
 		"No client":     {"oidc: {issuer: https://dex.example.com}", "oidc.clientID"},
 		"Too often":     {"oidc: {issuer: https://dex.example.com, clientID: x, recheck: 10ms}", "oidc.recheck"},

@@ -3,12 +3,19 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/fields"
+	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -22,56 +29,111 @@ const (
 	sessionKeyBytes = 32
 )
 
-// sessionSecret is the key with which the pages seal cookies. All replicas share it through one Secret, which exists
-// before the manager does and is empty at first: so the manager may read and write this Secret, and create none.
+// sessionSecret is what replicas share about the sessions of people: the key with which the pages seal cookies, and
+// which sessions have ended. It is one Secret, which exists before the manager does and is empty at first: so the manager
+// may read and write this Secret, and create none. Each replica watches it.
 type sessionSecret struct {
 	reader client.Reader
 	writer client.Writer
 	name   client.ObjectKey
+	clock  clock.PassiveClock
 
-	mu  sync.Mutex
-	key []byte
+	mu    sync.Mutex // of what asks the API server
+	own   []byte     // the key of this replica alone, until there is a Secret
+	state atomic.Pointer[sessionState]
 }
 
-func newSessionSecret(mgr ctrl.Manager, o options) (*sessionSecret, error) {
+// sessionState is what the Secret says. It is never changed.
+type sessionState struct {
+	key   []byte // nil if there is none yet
+	ended map[string]time.Time
+}
+
+func newSessionSecret(ctx context.Context, mgr ctrl.Manager, o options, clock clock.PassiveClock) (*sessionSecret, error) {
 	writer, err := newWriter(mgr)
 	if err != nil {
 		return nil, err
 	}
 	name := client.ObjectKey{Namespace: o.leaderElectionNamespace, Name: sessionSecretName}
-	return &sessionSecret{reader: mgr.GetAPIReader(), writer: writer, name: name}, nil
+	s := &sessionSecret{reader: mgr.GetAPIReader(), writer: writer, name: name, clock: clock}
+	s.state.Store(&sessionState{})
+	return s, s.watch(ctx, mgr)
 }
 
-// Key reads the key once, and makes it if no replica has.
+// watch follows the Secret, by a cache of its own: the manager may watch no other.
+func (s *sessionSecret) watch(ctx context.Context, mgr ctrl.Manager) error {
+	only := cache.ByObject{Namespaces: map[string]cache.Config{
+		s.name.Namespace: {FieldSelector: fields.OneTermEqualSelector("metadata.name", s.name.Name)},
+	}}
+	secrets, err := cache.New(mgr.GetConfig(), cache.Options{
+		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
+		ByObject: map[client.Object]cache.ByObject{&corev1.Secret{}: only},
+	})
+	if err != nil {
+		return fmt.Errorf("watch the Secret of sessions: %w", err)
+	}
+	informer, err := secrets.GetInformer(ctx, &corev1.Secret{}, cache.BlockUntilSynced(false))
+	if err != nil {
+		return fmt.Errorf("watch the Secret of sessions: %w", err)
+	}
+	_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+		AddFunc:    func(o any) { s.observe(o.(*corev1.Secret)) },
+		UpdateFunc: func(_, o any) { s.observe(o.(*corev1.Secret)) },
+		DeleteFunc: func(any) { s.observe(&corev1.Secret{}) },
+	})
+	return errors.Join(err, mgr.Add(secrets))
+}
+
+func (s *sessionSecret) observe(secret *corev1.Secret) {
+	now := &sessionState{ended: endedIn(secret)}
+	if key := secret.Data[sessionSecretField]; len(key) >= sessionKeyBytes {
+		now.key = key
+	}
+	s.state.Store(now)
+}
+
+// Key is the key, which the first replica that needs it makes.
 func (s *sessionSecret) Key(ctx context.Context) ([]byte, error) {
+	if key := s.state.Load().key; key != nil {
+		return key, nil
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.key != nil {
-		return s.key, nil
+	if s.own != nil {
+		return s.own, nil
 	}
-	key, err := s.load(ctx)
+	secret, err := s.load(ctx)
 	switch {
-	case apierrors.IsNotFound(err) || apierrors.IsForbidden(err):
+	case err == nil:
+		s.observe(secret)
+		return secret.Data[sessionSecretField], nil
+	case isMissing(err):
 		ctrl.Log.WithName("pages").Info("people have to sign in again after a restart, and at each replica, because there is no Secret for sessions. "+
 			"Apply config/rbac", "secret", s.name.String(), "cause", err.Error())
-		key = newSessionKey()
-	case err != nil:
+		s.own = newSessionKey()
+		return s.own, nil
+	default:
 		return nil, err
 	}
-	s.key = key
-	return key, nil
 }
 
-func (s *sessionSecret) load(ctx context.Context) ([]byte, error) {
+// isMissing reports whether there is no Secret, or none that the manager may use.
+func isMissing(err error) bool { return apierrors.IsNotFound(err) || apierrors.IsForbidden(err) }
+
+// load returns the Secret with its key.
+func (s *sessionSecret) load(ctx context.Context) (*corev1.Secret, error) {
 	for {
 		secret := &corev1.Secret{}
 		if err := s.reader.Get(ctx, s.name, secret); err != nil {
 			return nil, fmt.Errorf("read the Secret %s: %w", s.name, err)
 		}
-		if key := secret.Data[sessionSecretField]; len(key) >= sessionKeyBytes {
-			return key, nil
+		if len(secret.Data[sessionSecretField]) >= sessionKeyBytes {
+			return secret, nil
 		}
-		secret.Data = map[string][]byte{sessionSecretField: newSessionKey()}
+		if secret.Data == nil {
+			secret.Data = map[string][]byte{}
+		}
+		secret.Data[sessionSecretField] = newSessionKey()
 		err := s.writer.Update(ctx, secret)
 		if apierrors.IsConflict(err) {
 			continue // another replica was faster
@@ -79,7 +141,7 @@ func (s *sessionSecret) load(ctx context.Context) ([]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("write the Secret %s: %w", s.name, err)
 		}
-		return secret.Data[sessionSecretField], nil
+		return secret, nil
 	}
 }
 

@@ -2,29 +2,44 @@ package auth
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
 
+	"golang.org/x/time/rate"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/internal/auth/bearer"
 	"github.com/postflight-dev/postflight/internal/job"
 )
 
+// Anybody can make what looks like the token of a pod: these limits are what they can make the API server do.
 const (
-	// maxReviews is how many tokens the API server checks at once for this replica. Anybody can send what looks like
-	// a token: this is what they can make the API server do. A check takes a millisecond or two, so that the pods of
-	// many runs are through in a second; the others wait.
+	// maxReviews is how many tokens the API server checks at once for this replica, and maxWaiting how many more wait for
+	// that. A check takes a millisecond or two, so that the pods of many runs are through in a second. A request that waits
+	// holds a connection for which others may need the room.
 	maxReviews = 8
+	maxWaiting = 128
+
+	// reviewsPerSecond bounds the checks over a longer time, of which reviewBurst may come at once.
+	reviewsPerSecond = 200
+	reviewBurst      = 400
 
 	// reviewTimeout bounds a check, and the wait for it.
 	reviewTimeout = 5 * time.Second
+
+	// refusedFor is how long a token that was refused is not checked again, and maxRefused how many are remembered.
+	refusedFor = 10 * time.Second
+	maxRefused = 4096
 )
+
+var errManyReviews = errors.New("as many tokens are being checked as the API server is asked about at once")
 
 // Pod is a pod that makes a request.
 type Pod struct {
@@ -40,12 +55,19 @@ type TokenReviewer interface {
 // PodAuthenticator finds the pod that a request comes from, by the token of a ServiceAccount that is bound to the pod.
 type PodAuthenticator struct {
 	reviewer TokenReviewer
+	clock    clock.PassiveClock
 	slots    chan struct{}
+	waiting  chan struct{}
+	rate     *rate.Limiter
+	refused  refusedTokens
 }
 
-// NewPodAuthenticator returns a PodAuthenticator.
-func NewPodAuthenticator(r TokenReviewer) *PodAuthenticator {
-	return &PodAuthenticator{reviewer: r, slots: make(chan struct{}, maxReviews)}
+// NewPodAuthenticator returns a PodAuthenticator. The clock need not be that of the API server.
+func NewPodAuthenticator(r TokenReviewer, c clock.PassiveClock) *PodAuthenticator {
+	return &PodAuthenticator{
+		reviewer: r, clock: c, slots: make(chan struct{}, maxReviews), waiting: make(chan struct{}, maxReviews+maxWaiting),
+		rate: rate.NewLimiter(reviewsPerSecond, reviewBurst), refused: refusedTokens{until: map[[sha256.Size]byte]time.Time{}},
+	}
 }
 
 // +kubebuilder:rbac:groups=authentication.k8s.io,resources=tokenreviews,verbs=create
@@ -53,7 +75,7 @@ func NewPodAuthenticator(r TokenReviewer) *PodAuthenticator {
 // Authenticate finds the pod of the request's bearer token. The error is an *Error.
 func (a *PodAuthenticator) Authenticate(ctx context.Context, r *http.Request) (Pod, error) {
 	token, wellFormed := bearer.Token(r.Header)
-	if !wellFormed || !looksSigned(token) {
+	if !wellFormed || !mayBeGood(token, a.clock.Now()) || a.refused.has(token, a.clock.Now()) {
 		return Pod{}, ErrUnauthenticated
 	}
 	status, err := a.review(ctx, token)
@@ -62,25 +84,30 @@ func (a *PodAuthenticator) Authenticate(ctx context.Context, r *http.Request) (P
 	}
 	pod, ok := podOf(status)
 	if !ok {
+		a.refused.add(token, a.clock.Now())
 		return Pod{}, ErrUnauthenticated
 	}
 	return pod, nil
 }
 
-// looksSigned reports whether a token has the three parts of a JWT. An API key has not, and costs no review.
-func looksSigned(token string) bool {
-	parts := strings.Split(token, ".")
-	return len(parts) == 3 && !slices.Contains(parts, "")
-}
-
 func (a *PodAuthenticator) review(ctx context.Context, token string) (authenticationv1.TokenReviewStatus, error) {
+	var none authenticationv1.TokenReviewStatus
+	select {
+	case a.waiting <- struct{}{}:
+		defer func() { <-a.waiting }()
+	default:
+		return none, errManyReviews
+	}
 	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
 	defer cancel()
+	if a.rate.Wait(ctx) != nil {
+		return none, errManyReviews
+	}
 	select {
 	case a.slots <- struct{}{}:
 		defer func() { <-a.slots }()
 	case <-ctx.Done():
-		return authenticationv1.TokenReviewStatus{}, errors.New("as many tokens are being checked as the API server is asked about at once")
+		return none, errManyReviews
 	}
 	review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token, Audiences: []string{job.TokenAudience}}}
 	err := a.reviewer.Create(ctx, review)

@@ -68,7 +68,7 @@ func containerFailed(j *batchv1.Job, p *corev1.Pod, name string, t *corev1.Conta
 }
 
 func exited(j *batchv1.Job, p *corev1.Pod, name string, t *corev1.ContainerStateTerminated) string {
-	look := fmt.Sprintf(". Its log says more: kubectl logs -n %s %s -c %s", p.Namespace, p.Name, name)
+	look := ". Its log says more: " + logCommands(j, p.Name, "-c "+name)
 	return capital(title(p, name)) + " exited with " + exitCode(t) + attempts(j) + quoted(t.Message, look)
 }
 

@@ -138,7 +138,7 @@ func countedState(j *batchv1.Job) State {
 // testsRunning names the Job and not a pod, so that the message is the same for all its pods, and where none
 // was read.
 func testsRunning(j *batchv1.Job) State {
-	return doing(fmt.Sprintf("The tests are running. Follow them: kubectl logs -n %s job/%s -f", j.Namespace, j.Name))
+	return doing("The tests are running. Follow them: " + logCommands(j, "job/"+j.Name, "-f"))
 }
 
 func ended(p corev1.Pod) bool {
@@ -153,9 +153,9 @@ func podState(j *batchv1.Job, p *corev1.Pod) State {
 	case p.Spec.NodeName == "":
 		return doing("Waiting for the pod to be scheduled.")
 	case init == FetchContainer:
-		return doing(fmt.Sprintf("The input files are being downloaded. Follow it: kubectl logs -n %s %s -c %s -f", p.Namespace, p.Name, init))
+		return doing("The input files are being downloaded. Follow it: " + logCommands(j, p.Name, "-c "+init+" -f"))
 	case init != "":
-		return doing(fmt.Sprintf("The init container %q is running. Follow it: kubectl logs -n %s %s -c %s -f", init, p.Namespace, p.Name, init))
+		return doing(fmt.Sprintf("The init container %q is running. Follow it: %s", init, logCommands(j, p.Name, "-c "+init+" -f")))
 	case !testsEnded(p).IsZero():
 		return doing("The tests have ended; what they wrote is being collected, and the pod is stopping.")
 	case last != "":

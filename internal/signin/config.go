@@ -1,6 +1,7 @@
 package signin
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"sigs.k8s.io/yaml"
@@ -35,7 +37,7 @@ type OIDCConfig struct {
 	NameClaim        string   `json:"nameClaim,omitempty"`        // default: email
 	GroupsClaim      string   `json:"groupsClaim,omitempty"`      // default: groups
 
-	// Recheck is how often to ask the provider for the groups of somebody who has signed in: at least 1s, by default 1m.
+	// Recheck is how often to ask the provider for the groups of somebody who looks at pages: at least 1s, by default 10s.
 	Recheck string `json:"recheck,omitempty"`
 
 	recheck time.Duration
@@ -59,7 +61,7 @@ type Grant struct {
 }
 
 const (
-	defaultRecheck = time.Minute
+	defaultRecheck = 10 * time.Second
 	minRecheck     = time.Second
 )
 
@@ -68,6 +70,9 @@ func Load(path string) (*Config, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
+	}
+	if len(bytes.TrimSpace(content)) == 0 {
+		return nil, fmt.Errorf("%s: is empty", path) // somebody is about to write it
 	}
 	c := &Config{}
 	if err := yaml.UnmarshalStrict(content, c); err != nil {
@@ -117,7 +122,7 @@ func (c *OIDCConfig) complete() error {
 	if err != nil {
 		return fmt.Errorf("oidc.clientSecretFile: %w", err)
 	}
-	c.secret = string(trimLine(secret))
+	c.secret = strings.TrimRight(string(secret), "\r\n")
 	return nil
 }
 
@@ -156,11 +161,4 @@ func (c *Config) Teams(p Person) []Grant {
 		all[i].Act = all[i].Act || g.Act
 	}
 	return all
-}
-
-func trimLine(b []byte) []byte {
-	for len(b) > 0 && (b[len(b)-1] == '\n' || b[len(b)-1] == '\r') {
-		b = b[:len(b)-1]
-	}
-	return b
 }

@@ -8,15 +8,22 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
+	"golang.org/x/sync/singleflight"
+	"golang.org/x/time/rate"
 )
 
 // providerTimeout bounds each request to the provider.
 const providerTimeout = 10 * time.Second
+
+// retryProvider is how long a provider that is away, or that refused a token, is not asked again.
+const retryProvider = time.Second
 
 // OIDC signs people in with an OpenID Connect provider, by the code flow with PKCE.
 type OIDC struct {
@@ -24,7 +31,12 @@ type OIDC struct {
 
 	mu       sync.Mutex
 	provider *oidc.Provider
-	people   peopleCache
+	away     error     // why it could not be asked
+	retry    time.Time // when to ask it again
+
+	people  peopleCache
+	asking  singleflight.Group // by token
+	logouts *rate.Limiter
 }
 
 // ErrSignedOut is that the provider does not know the person any more.
@@ -32,7 +44,7 @@ var ErrSignedOut = errors.New("the provider has ended the session")
 
 // NewOIDC returns a client of the provider, which is asked for its keys when the first person signs in.
 func NewOIDC(c OIDCConfig) *OIDC {
-	return &OIDC{Config: c, people: peopleCache{byToken: map[string]checked{}}}
+	return &OIDC{Config: c, people: peopleCache{byToken: map[string]checked{}}, logouts: rate.NewLimiter(logoutsPerSecond, logoutBurst)}
 }
 
 // Attempt is what a browser has to remember while its person signs in.
@@ -46,8 +58,11 @@ type Attempt struct {
 // Session is somebody who has signed in. The token is a secret.
 type Session struct {
 	Token   string    `json:"t"`
-	Subject string    `json:"s"` // whose token it is
-	Expires time.Time `json:"-"` // of the token; zero if the provider does not say
+	Subject string    `json:"s"`           // whose token it is
+	ID      string    `json:"i,omitempty"` // by which the provider names the session when it ends; empty if it does not
+	Begun   time.Time `json:"b"`           // by the clock of the provider
+	Issuer  string    `json:"p"`           // that knows the token: no other gets it
+	Expires time.Time `json:"-"`           // of the token; zero if the provider does not say
 }
 
 // Begin returns where to send the browser, which comes back to the callback.
@@ -78,37 +93,65 @@ func (o *OIDC) Finish(ctx context.Context, a Attempt, query url.Values) (Session
 	if err != nil {
 		return Session{}, fmt.Errorf("exchange the code: %w", err)
 	}
-	subject, err := o.verify(ctx, token, a.Nonce)
-	return Session{Token: token.AccessToken, Subject: subject, Expires: token.Expiry}, err
+	return o.verify(ctx, token, a.Nonce)
 }
 
-// verify checks the identity token: its signature, its issuer, its audience and that it answers this attempt. It
-// returns the subject.
-func (o *OIDC) verify(ctx context.Context, token *oauth2.Token, nonce string) (string, error) {
+// verify checks the identity token: its signature, its issuer, its audience and that it answers this attempt.
+func (o *OIDC) verify(ctx context.Context, token *oauth2.Token, nonce string) (Session, error) {
 	raw, ok := token.Extra("id_token").(string)
 	if !ok {
-		return "", errors.New("the provider sent no id_token; is openid among the scopes?")
+		return Session{}, errors.New("the provider sent no id_token; is openid among the scopes?")
 	}
 	provider, err := o.discover(ctx)
 	if err != nil {
-		return "", err
+		return Session{}, err
 	}
 	id, err := provider.Verifier(&oidc.Config{ClientID: o.Config.ClientID}).Verify(ctx, raw)
 	if err != nil {
-		return "", fmt.Errorf("verify the id_token: %w", err)
+		return Session{}, fmt.Errorf("verify the id_token: %w", err)
 	}
 	if subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(nonce)) != 1 {
-		return "", errors.New("the id_token belongs to another attempt")
+		return Session{}, errors.New("the id_token belongs to another attempt")
 	}
-	return id.Subject, nil
+	var claims struct {
+		ID string `json:"sid"`
+	}
+	if err := id.Claims(&claims); err != nil {
+		return Session{}, fmt.Errorf("read the id_token: %w", err)
+	}
+	return Session{
+		Token: token.AccessToken, Subject: id.Subject, ID: claims.ID, Begun: id.IssuedAt, Issuer: o.Config.Issuer, Expires: token.Expiry,
+	}, nil
 }
 
 // Check is who a session belongs to now, and their groups. It asks the provider, or remembers its last answer for a
 // while. The error is ErrSignedOut if the provider refuses the token.
 func (o *OIDC) Check(ctx context.Context, s Session, now time.Time) (Person, error) {
-	if p, ok := o.people.get(s.Token, now); ok {
-		return p, nil
+	if s.Issuer != o.Config.Issuer {
+		return Person{}, ErrSignedOut
 	}
+	if known, ok := o.people.get(s.Token, now); ok {
+		return known.person, known.err
+	}
+	// The requests of a page come together, and the browser may give up the one that asks.
+	answer := o.asking.DoChan(s.Token, func() (any, error) {
+		p, err := o.ask(context.WithoutCancel(ctx), s)
+		until := now.Add(o.Config.recheck)
+		if err != nil {
+			until = now.Add(retryProvider)
+		}
+		o.people.put(s.Token, checked{p, err, until})
+		return p, err
+	})
+	select {
+	case <-ctx.Done():
+		return Person{}, ctx.Err()
+	case a := <-answer:
+		return a.Val.(Person), a.Err
+	}
+}
+
+func (o *OIDC) ask(ctx context.Context, s Session) (Person, error) {
 	provider, err := o.discover(ctx)
 	if err != nil {
 		return Person{}, err
@@ -117,7 +160,6 @@ func (o *OIDC) Check(ctx context.Context, s Session, now time.Time) (Person, err
 	defer cancel()
 	info, err := provider.UserInfo(ctx, oauth2.StaticTokenSource(&oauth2.Token{AccessToken: s.Token}))
 	if err != nil {
-		o.people.forget(s.Token)
 		return Person{}, o.refusal(ctx, err)
 	}
 	if info.Subject != s.Subject {
@@ -127,23 +169,17 @@ func (o *OIDC) Check(ctx context.Context, s Session, now time.Time) (Person, err
 	if err := info.Claims(&claims); err != nil {
 		return Person{}, fmt.Errorf("read the claims: %w", err)
 	}
-	p := o.person(claims, info.Subject)
-	o.people.put(s.Token, p, now.Add(o.Config.recheck))
-	return p, nil
+	return o.person(claims, info.Subject), nil
 }
 
 // refusal tells a token that is not accepted from a provider that is away: go-oidc begins the message with the status.
 func (o *OIDC) refusal(ctx context.Context, err error) error {
-	refused := fmt.Sprintf("%d ", http.StatusUnauthorized)
-	if ctx.Err() == nil && (hasPrefix(err, refused) || hasPrefix(err, fmt.Sprintf("%d ", http.StatusForbidden))) {
-		return ErrSignedOut
+	for _, status := range []int{http.StatusUnauthorized, http.StatusForbidden} {
+		if ctx.Err() == nil && strings.HasPrefix(err.Error(), strconv.Itoa(status)+" ") {
+			return ErrSignedOut
+		}
 	}
 	return fmt.Errorf("ask the provider: %w", err)
-}
-
-func hasPrefix(err error, prefix string) bool {
-	text := err.Error()
-	return len(text) >= len(prefix) && text[:len(prefix)] == prefix
 }
 
 func (o *OIDC) person(claims map[string]any, subject string) Person {
@@ -175,17 +211,21 @@ func (o *OIDC) client(ctx context.Context, callback string) (*oauth2.Config, err
 	}, nil
 }
 
-// discover asks the provider for its endpoints, once. They outlive the request.
+// discover asks the provider for its endpoints, until it has answered once. They outlive the request.
 func (o *OIDC) discover(ctx context.Context) (*oidc.Provider, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.provider != nil {
 		return o.provider, nil
 	}
+	if time.Now().Before(o.retry) {
+		return nil, o.away
+	}
 	client := &http.Client{Timeout: providerTimeout}
 	provider, err := oidc.NewProvider(oidc.ClientContext(context.WithoutCancel(ctx), client), o.Config.Issuer)
 	if err != nil {
-		return nil, fmt.Errorf("ask the provider of identities: %w", err)
+		o.away, o.retry = fmt.Errorf("ask the provider of identities: %w", err), time.Now().Add(retryProvider)
+		return nil, o.away
 	}
 	o.provider = provider
 	return provider, nil

@@ -15,31 +15,27 @@ type peopleCache struct {
 	byToken map[string]checked // by the hash of the token
 }
 
+// checked is an answer of the provider, or why there was none.
 type checked struct {
 	person Person
+	err    error
 	until  time.Time
 }
 
-func (c *peopleCache) get(token string, now time.Time) (Person, bool) {
+func (c *peopleCache) get(token string, now time.Time) (known checked, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	known, ok := c.byToken[keyOf(token)]
-	return known.person, ok && now.Before(known.until)
+	known, ok = c.byToken[keyOf(token)]
+	return known, ok && now.Before(known.until)
 }
 
-func (c *peopleCache) put(token string, p Person, until time.Time) {
+func (c *peopleCache) put(token string, answer checked) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.byToken) >= maxPeople {
 		clear(c.byToken)
 	}
-	c.byToken[keyOf(token)] = checked{p, until}
-}
-
-func (c *peopleCache) forget(token string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.byToken, keyOf(token))
+	c.byToken[keyOf(token)] = answer
 }
 
 func keyOf(token string) string {

@@ -148,6 +148,7 @@ func (u *UI) setFileHeaders(h http.Header, r *request, name string) {
 		" data: blob: 'unsafe-inline' 'unsafe-eval'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'")
 	h.Set("Cache-Control", "private, max-age=3600")
 	h.Set("Access-Control-Allow-Origin", "null") // a report reads its own files from its opaque origin
+	h.Set("Cross-Origin-Resource-Policy", "cross-origin")
 	kind, known := kinds[strings.ToLower(path.Ext(name))]
 	if known {
 		h.Set("Content-Type", kind.contentType)

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -8,6 +9,7 @@ import (
 	"net/url"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/go-logr/logr"
 
@@ -18,9 +20,11 @@ import (
 // request is an http.Request with its reader.
 type request struct {
 	*http.Request
-	signedIn bool
-	identity Identity
-	access   Access
+	signedIn  bool
+	proxied   bool // a proxy has authenticated the reader
+	identity  Identity
+	access    Access
+	confirmed time.Time // when the access was looked up
 
 	team *v1alpha1.Team // of the page; nil where it belongs to none
 	act  bool           // the reader may act on the runs of the team
@@ -78,6 +82,7 @@ func setSecurityHeaders(h http.Header) {
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
 	h.Set("Cache-Control", "no-store")
 	h.Set("Vary", "Accept, Cookie")
@@ -135,6 +140,7 @@ var errSignIn = errors.New("sign in")
 // authorize finds the team of the page, if its path names a namespace.
 func (u *UI) authorize(r *request) error {
 	namespace := r.PathValue("namespace")
+	r.team, r.act = nil, false
 	for _, t := range r.access.Teams {
 		if namespace == "" || t.Team.NamespaceName() == namespace {
 			r.team, r.act = t.Team, t.Act
@@ -164,6 +170,9 @@ func (u *UI) limited(r *request, answer func() error) error {
 	limiter, team := u.rendering, r.namespace()
 	if isStream(r) {
 		limiter = u.streaming
+		ctx, cancel := context.WithTimeout(r.Context(), u.streamFor(r))
+		defer cancel()
+		r.Request = r.WithContext(ctx)
 	}
 	if !limiter.TryAcquire(team) {
 		return overloaded()

@@ -20,8 +20,12 @@ type Limits struct {
 	// Heartbeat is how often something is sent on a live page, so that proxies do not close it.
 	Heartbeat time.Duration
 
-	// StreamFor bounds a live page: the browser then connects again, perhaps to another replica.
-	StreamFor time.Duration
+	// StreamFor bounds a live page: the browser then connects again, perhaps to another replica. ProxiedFor is the same
+	// for readers whom a proxy has authenticated.
+	StreamFor, ProxiedFor time.Duration
+
+	// UnconfirmedFor is how long a live page goes on while its reader's rights cannot be looked up.
+	UnconfirmedFor time.Duration
 
 	// WriteTimeout is how long a browser may take to read an answer, or a version of a live page.
 	WriteTimeout time.Duration
@@ -51,6 +55,10 @@ func DefaultLimits() Limits {
 		Heartbeat: 20 * time.Second,
 		// Long enough to be rare, and short enough to spread live pages over replicas after a rollout.
 		StreamFor: 30 * time.Minute,
+		// Whoever loses a group at the proxy loses open pages soon, for two requests a minute.
+		ProxiedFor: 30 * time.Second,
+		// Longer than a provider or an API server needs to restart.
+		UnconfirmedFor: time.Minute,
 		// A page of 100 KiB at 4 KiB/s, on the worst phone network.
 		WriteTimeout: 30 * time.Second,
 		// A day of work.

@@ -9,7 +9,18 @@ import (
 	"time"
 )
 
-func isStream(r *request) bool { return strings.HasPrefix(r.Header.Get("Accept"), "text/event-stream") }
+// isStream reports whether the answer goes on until something ends it.
+func isStream(r *request) bool {
+	return strings.HasPrefix(r.Header.Get("Accept"), "text/event-stream") || strings.HasSuffix(r.Pattern, "/live")
+}
+
+// streamFor is how long a stream may last. A proxy says who somebody is only when they connect.
+func (u *UI) streamFor(r *request) time.Duration {
+	if r.proxied {
+		return u.Limits.ProxiedFor
+	}
+	return u.Limits.StreamFor
+}
 
 // stream sends a page as server-sent events, again whenever it has changed, until its reader may no longer read it.
 func (u *UI) stream(w http.ResponseWriter, r *request, kind pageKind) error {
@@ -23,21 +34,25 @@ func (u *UI) stream(w http.ResponseWriter, r *request, kind pageKind) error {
 	changed, unsubscribe := u.changes.subscribe(r.namespace())
 	defer unsubscribe()
 	s := u.newStream(w)
-	until := time.After(u.Limits.StreamFor)
+	if r.proxied {
+		if err := s.write("retry: 200\n\n"); err != nil { // milliseconds, because the stream is short
+			return nil
+		}
+	}
 	recheck := time.NewTicker(u.Limits.Recheck)
 	defer recheck.Stop()
 	for {
 		if err := u.sendVersion(s, r, kind); err != nil {
 			return nil // the browser is gone, or may not read it any more
 		}
-		if !u.awaitChange(s, r, changed, recheck.C, until) {
+		if !u.awaitChange(s, r, changed, recheck.C) {
 			return nil
 		}
 	}
 }
 
 // awaitChange is false when the stream is over. After a change it rests, so that many changes are one version.
-func (u *UI) awaitChange(s *eventStream, r *request, changed <-chan struct{}, recheck, until <-chan time.Time) bool {
+func (u *UI) awaitChange(s *eventStream, r *request, changed <-chan struct{}, recheck <-chan time.Time) bool {
 	rested := u.Clock.Now().Add(u.Limits.Interval)
 	pending := false
 	for {
@@ -45,8 +60,6 @@ func (u *UI) awaitChange(s *eventStream, r *request, changed <-chan struct{}, re
 		case <-r.Context().Done():
 			return false
 		case <-u.changes.closed:
-			return false
-		case <-until:
 			return false
 		case <-changed:
 			pending = true
@@ -65,10 +78,12 @@ func (u *UI) awaitChange(s *eventStream, r *request, changed <-chan struct{}, re
 	}
 }
 
-// mayStillRead looks up the reader's rights again.
+// mayStillRead looks up the reader's rights again. While the cluster or the provider is away, they stay for a while.
 func (u *UI) mayStillRead(r *request) bool {
+	before := *r
 	if r.signedIn && u.recognize(r, r.identity) != nil {
-		return true // the cluster is away: the next check will tell
+		*r = before
+		return u.Clock.Since(r.confirmed) < u.Limits.UnconfirmedFor
 	}
 	return u.authorize(r) == nil
 }

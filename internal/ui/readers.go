@@ -95,7 +95,7 @@ type Authenticator interface {
 
 // Provider signs people in on a page of its own.
 type Provider interface {
-	// Name is what the button says.
+	// Name is what the button says; empty if there is no provider at the moment.
 	Name() string
 
 	// Begin returns the URL to send the browser to, which comes back to the callback, and what to remember until then.
@@ -103,4 +103,8 @@ type Provider interface {
 
 	// Finish returns the identity that the query of the callback proves.
 	Finish(ctx context.Context, memo json.RawMessage, query url.Values) (Identity, error)
+
+	// Logout ends the sessions that a token of the provider names. The error of a token that ends none has no method
+	// HTTPStatus.
+	Logout(ctx context.Context, token string) error
 }

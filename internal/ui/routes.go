@@ -2,10 +2,38 @@ package ui
 
 import "net/http"
 
-// newMux has all routes. Only two of them act; they are closed to other sites.
-func (u *UI) newMux() http.Handler {
-	mux := http.NewServeMux()
-	for pattern, kind := range map[string]pageKind{
+// routes are all routes, by their pattern. Only two of them act; they are closed to other sites.
+func (u *UI) routes() map[string]http.Handler {
+	all := map[string]http.Handler{
+		"GET /assets/{hash}/{name}": http.HandlerFunc(u.serveAsset),
+		"GET /favicon.ico":          http.HandlerFunc(u.serveFavicon),
+	}
+	for pattern, kind := range u.pages() {
+		all[pattern] = u.handle(u.serve(kind))
+	}
+	for _, section := range []string{"runs", "triggers", "environments", "board"} {
+		all["GET /"+section] = u.handle(u.ownTeam(section))
+	}
+	for pattern, answer := range map[string]func(http.ResponseWriter, *request) error{
+		"GET /runs/{namespace}/{id}/log/live": u.followLog,
+		"GET /runs/{namespace}/{id}/log/text": u.downloadLog,
+		"GET /files/{grant}/{pod}/{path...}":  u.serveFile,
+		"GET /sign-in/provider":               u.visitProvider,
+		"GET /sign-in/callback":               u.returnFromProvider,
+		"POST /sign-in":                       u.signIn,
+		"POST /sign-in/back-channel-logout":   u.providerLogout,
+		"POST /sign-out":                      u.signOut,
+		"POST /runs/{namespace}/{id}/cancel":  u.cancel,
+		"POST /runs/{namespace}/{id}/rerun":   u.rerun,
+		"/":                                   func(http.ResponseWriter, *request) error { return notFound() },
+	} {
+		all[pattern] = u.handle(answer)
+	}
+	return all
+}
+
+func (u *UI) pages() map[string]pageKind {
+	return map[string]pageKind{
 		"GET /{$}":                             {build: u.homePage},
 		"GET /docs":                            {build: u.referencePage},
 		"GET /sign-in":                         {build: u.signInPage},
@@ -19,28 +47,14 @@ func (u *UI) newMux() http.Handler {
 		"GET /triggers/{namespace}/{id}":       {build: u.triggerPage, shared: true},
 		"GET /environments/{namespace}":        {build: u.environmentsPage, shared: true},
 		"GET /board/{namespace}":               {build: u.boardPage, shared: true},
-	} {
-		mux.Handle(pattern, u.handle(u.serve(kind)))
 	}
-	for _, section := range []string{"runs", "triggers", "environments", "board"} {
-		mux.Handle("GET /"+section, u.handle(u.ownTeam(section)))
+}
+
+func (u *UI) newMux() http.Handler {
+	mux := http.NewServeMux()
+	for pattern, handler := range u.routes() {
+		mux.Handle(pattern, handler)
 	}
-	for pattern, answer := range map[string]func(http.ResponseWriter, *request) error{
-		"GET /runs/{namespace}/{id}/log/live": u.followLog,
-		"GET /runs/{namespace}/{id}/log/text": u.downloadLog,
-		"GET /files/{grant}/{pod}/{path...}":  u.serveFile,
-		"GET /sign-in/provider":               u.visitProvider,
-		"GET /sign-in/callback":               u.returnFromProvider,
-		"POST /sign-in":                       u.signIn,
-		"POST /sign-out":                      u.signOut,
-		"POST /runs/{namespace}/{id}/cancel":  u.cancel,
-		"POST /runs/{namespace}/{id}/rerun":   u.rerun,
-		"/":                                   func(http.ResponseWriter, *request) error { return notFound() },
-	} {
-		mux.Handle(pattern, u.handle(answer))
-	}
-	mux.Handle("GET /assets/{hash}/{name}", http.HandlerFunc(u.serveAsset))
-	mux.Handle("GET /favicon.ico", http.HandlerFunc(u.serveFavicon))
 	return u.sameOrigin(mux)
 }
 

@@ -21,6 +21,7 @@ func (u *UI) identify(r *request) error {
 	if id, ok := u.Authenticator.FromProxy(r.Request); ok {
 		// The hour keeps the links of a page the same while it is open: see grant.
 		id.Expires = u.Clock.Now().Truncate(time.Hour).Add(u.Limits.SessionFor)
+		r.proxied = true
 		return u.recognize(r, id)
 	}
 	cookie, err := r.Cookie(sessionCookie)
@@ -51,7 +52,7 @@ func (u *UI) recognize(r *request, id Identity) error {
 	access, err := u.Authenticator.Access(r.Context(), id)
 	switch status := statusOf(err); {
 	case err == nil:
-		r.signedIn, r.access, r.identity = true, access, id
+		r.signedIn, r.access, r.identity, r.confirmed = true, access, id, u.Clock.Now()
 		return nil
 	case status == http.StatusUnauthorized:
 		return nil
@@ -78,9 +79,9 @@ func (u *UI) startSession(ctx context.Context, w http.ResponseWriter, id Identit
 	return nil
 }
 
-func (u *UI) endSession(w http.ResponseWriter) {
+func (u *UI) forgetCookie(w http.ResponseWriter, name string) {
 	cookie := u.cookie("")
-	cookie.MaxAge = -1
+	cookie.Name, cookie.MaxAge = name, -1
 	http.SetCookie(w, cookie)
 }
 

@@ -18,8 +18,9 @@ const (
 
 // attempt is what a browser remembers while its person signs in elsewhere.
 type attempt struct {
-	Memo json.RawMessage `json:"m"`
-	Next string          `json:"n"`
+	Memo  json.RawMessage `json:"m"`
+	Next  string          `json:"n"`
+	Until time.Time       `json:"u"`
 }
 
 // signInData is the page for signing in.
@@ -34,11 +35,15 @@ func (u *UI) signInPage(r *request) (*page, error) {
 }
 
 func (u *UI) signInData(next, problem string) signInData {
-	d := signInData{Next: next, Problem: problem}
-	if u.Provider != nil {
-		d.Provider = u.Provider.Name()
+	return signInData{Next: next, Problem: problem, Provider: u.providerName()}
+}
+
+// providerName is empty without a provider.
+func (u *UI) providerName() string {
+	if u.Provider == nil {
+		return ""
 	}
-	return d
+	return u.Provider.Name()
 }
 
 func (u *UI) signIn(w http.ResponseWriter, r *request) error {
@@ -63,21 +68,21 @@ func (u *UI) signIn(w http.ResponseWriter, r *request) error {
 }
 
 func (u *UI) signOut(w http.ResponseWriter, r *request) error {
-	u.endSession(w)
+	u.forgetCookie(w, sessionCookie)
 	u.redirect(w, r, "/")
 	return nil
 }
 
 // visitProvider sends somebody to the provider's page.
 func (u *UI) visitProvider(w http.ResponseWriter, r *request) error {
-	if u.Provider == nil {
+	if u.providerName() == "" {
 		return notFound()
 	}
 	address, memo, err := u.Provider.Begin(r.Context(), u.origin()+u.base+"/sign-in/callback")
 	if err != nil {
 		return providerAway(err)
 	}
-	value, err := u.seal(r.Context(), attemptPurpose, attempt{memo, r.URL.Query().Get("next")})
+	value, err := u.seal(r.Context(), attemptPurpose, attempt{memo, r.URL.Query().Get("next"), u.Clock.Now().Add(attemptFor)})
 	if err != nil {
 		return err
 	}
@@ -90,13 +95,18 @@ func (u *UI) visitProvider(w http.ResponseWriter, r *request) error {
 
 // returnFromProvider signs somebody in who comes back from it.
 func (u *UI) returnFromProvider(w http.ResponseWriter, r *request) error {
+	late := &problem{Status: http.StatusBadRequest, Title: "You are not signed in", Text: "You took too long, or your browser blocks cookies. Try again."}
 	cookie, err := r.Cookie(attemptCookie)
-	if u.Provider == nil || err != nil {
-		return &problem{Status: http.StatusBadRequest, Title: "You are not signed in", Text: "You took too long, or your browser blocks cookies. Try again."}
+	if u.providerName() == "" || err != nil {
+		return late
 	}
 	var a attempt
 	if err := u.unseal(r.Context(), attemptPurpose, cookie.Value, &a); err != nil {
 		return ignoreSealOr(err, badRequest("Your browser sent what this server does not know. Try to sign in again."))
+	}
+	u.forgetCookie(w, attemptCookie)
+	if u.Clock.Now().After(a.Until) {
+		return late
 	}
 	id, err := u.Provider.Finish(r.Context(), a.Memo, r.URL.Query())
 	if err != nil {
@@ -104,6 +114,26 @@ func (u *UI) returnFromProvider(w http.ResponseWriter, r *request) error {
 			Text: "Your identity provider did not confirm who you are. Try again.", cause: err}
 	}
 	return u.welcome(r.Context(), w, r, id, a.Next)
+}
+
+// providerLogout is OpenID Connect Back-Channel Logout: the provider itself says which sessions have ended.
+func (u *UI) providerLogout(w http.ResponseWriter, r *request) error {
+	if u.providerName() == "" {
+		return notFound()
+	}
+	if err := u.parseForm(w, r); err != nil {
+		return err
+	}
+	err := u.Provider.Logout(r.Context(), r.PostForm.Get("logout_token"))
+	switch {
+	case err == nil:
+		w.WriteHeader(http.StatusOK)
+		return nil
+	case statusOf(err) == 0:
+		return &problem{Status: http.StatusBadRequest, Title: "Nothing was ended", Text: "The logout token is not one of the provider.", cause: err}
+	default:
+		return &problem{Status: http.StatusServiceUnavailable, Title: "Nothing was ended", Text: "Send the logout token again.", cause: err}
+	}
 }
 
 // welcome starts a session, if its person may see anything.

@@ -29,7 +29,7 @@ type Config struct {
 	// Authenticator knows who may see what.
 	Authenticator Authenticator
 
-	// Provider is another way to sign in than an API key; nil without one. It needs a PublicURL.
+	// Provider is another way to sign in than an API key; nil if there never is one. It needs a PublicURL.
 	Provider Provider
 
 	// SealingKey returns the secret with which cookies are sealed, the same in every replica.

@@ -1,0 +1,121 @@
+package signin
+
+import (
+	"context"
+	"crypto/sha256"
+	"os"
+	"reflect"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-logr/logr"
+)
+
+// pollEvery is how often the file is read. It follows every way in which a file can change, as notifications of the file
+// system do not, and a change counts within a second.
+const pollEvery = 250 * time.Millisecond
+
+// Setting is who may sign in at the moment, and how.
+type Setting struct {
+	*Config
+	Provider *OIDC // nil without one
+}
+
+// Source follows the file that says who may sign in. Start it, so that changes count.
+type Source struct {
+	path    string
+	accept  func(*Config) error
+	current atomic.Pointer[Setting]
+	valid   atomic.Bool
+
+	fingerprint [sha256.Size]byte // of what the current Setting was made from
+	problem     string            // with what the file says now; empty if there is none
+}
+
+// NewSource reads the file of the path, where there is one, and rejects what accept returns an error for.
+func NewSource(path string, accept func(*Config) error) (*Source, error) {
+	s := &Source{path: path, accept: accept}
+	s.current.Store(&Setting{Config: &Config{}})
+	s.valid.Store(true)
+	if path == "" {
+		return s, nil
+	}
+	_, err := s.reload()
+	return s, err
+}
+
+// Current is what the last good file said.
+func (s *Source) Current() *Setting { return s.current.Load() }
+
+// Valid reports whether that is what the file says now.
+func (s *Source) Valid() bool { return s.valid.Load() }
+
+// NeedLeaderElection is false: people sign in at every replica.
+func (s *Source) NeedLeaderElection() bool { return false }
+
+// Start follows the file until the context ends. A file that cannot be used changes nothing.
+func (s *Source) Start(ctx context.Context) error {
+	if s.path == "" {
+		return nil
+	}
+	log := logr.FromContextOrDiscard(ctx).WithValues("file", s.path)
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		before := s.problem
+		changed, err := s.reload()
+		switch {
+		case err != nil && s.problem != before:
+			log.Error(err, "the file that says who may sign in cannot be used; what it said before still counts")
+		case changed:
+			log.Info("the file that says who may sign in has changed")
+		}
+	}
+}
+
+// reload reads the file if it has changed, or could not be used the last time.
+func (s *Source) reload() (changed bool, err error) {
+	now := s.look()
+	if s.problem == "" && now == s.fingerprint {
+		return false, nil
+	}
+	c, err := Load(s.path)
+	if err == nil {
+		err = s.accept(c)
+	}
+	if s.valid.Store(err == nil); err != nil {
+		s.problem = err.Error()
+		return false, err
+	}
+	s.problem = ""
+	s.current.Store(s.Current().next(c))
+	s.fingerprint = s.look()
+	return true, nil
+}
+
+// look is a hash of the file, and of the secret that it names.
+func (s *Source) look() [sha256.Size]byte {
+	content, _ := os.ReadFile(s.path) // a file that is missing has changed, and Load says why
+	if c := s.Current().OIDC; c != nil && c.ClientSecretFile != "" {
+		secret, _ := os.ReadFile(c.ClientSecretFile)
+		content = append(append(content, 0), secret...)
+	}
+	return sha256.Sum256(content)
+}
+
+// next is the Setting of a Config. It keeps the client of a provider that is the same, with what that has learned.
+func (s *Setting) next(c *Config) *Setting {
+	switch {
+	case c.OIDC == nil:
+		return &Setting{Config: c}
+	case s.Provider != nil && reflect.DeepEqual(s.Provider.Config, *c.OIDC):
+		return &Setting{c, s.Provider}
+	default:
+		return &Setting{c, NewOIDC(*c.OIDC)}
+	}
+}
