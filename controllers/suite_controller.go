@@ -76,7 +76,7 @@ func (r *SuiteReconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&v1alpha1.Team{}, r.queues.teams(r)).
 		WatchesRawSource(r.queues.source()).
 		WithOptions(controller.Options{MaxConcurrentReconciles: suiteWorkers, ReconciliationTimeout: reconcileTimeout, RateLimiter: backoff()}).
-		Complete(r)
+		Complete(retryConflicts(r))
 }
 
 // backoff after reconciles that fail. The default grows to a quarter of an hour: a run would stand still for so long
