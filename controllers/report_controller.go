@@ -31,6 +31,9 @@ const (
 	// postTimeout bounds a post, whose requests have limits of their own.
 	postTimeout = 20 * time.Second
 
+	// checkLocks is how many checks can be locked at once: more than there are workers, because some share a lock.
+	checkLocks = 8 * reportWorkers
+
 	// spread is by how much waits are varied, so that runs that wait for one host do not come back at the same instant.
 	spread = 0.1
 )
@@ -72,7 +75,7 @@ type ReportReconciler struct {
 
 // SetupWithManager registers the reconciler.
 func (r *ReportReconciler) SetupWithManager(mgr ctrl.Manager) error {
-	r.checks = keymutex.NewHashed(queueLocks)
+	r.checks = keymutex.NewHashed(checkLocks)
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("report").
 		For(&v1alpha1.Suite{}, builder.WithPredicates(reportable)).

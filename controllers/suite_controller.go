@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -12,7 +13,6 @@ import (
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
-	"k8s.io/utils/keymutex"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -36,14 +36,6 @@ const suiteWorkers = 16
 // useful answer takes.
 const reconcileTimeout = 2 * time.Minute
 
-// queueLocks is how many queues can be locked at once: more than there are workers, because some namespaces
-// share a lock.
-const queueLocks = 8 * suiteWorkers
-
-// lastPriority is below that of the objects a manager finds when it starts: status messages come after every
-// Job that can be created.
-const lastPriority = 2 * handler.LowPriority
-
 // SuiteReconciler runs Suites as Jobs, from their creation to their end.
 type SuiteReconciler struct {
 	client.Client                      // reads from the cache, which has its own writes
@@ -56,9 +48,7 @@ type SuiteReconciler struct {
 	Archives      bool           // finished runs are archived before they are deleted
 	PodGoneAfter  time.Duration  // after its grace period, a pod that has not stopped is given up
 
-	// queues locks the queue of a namespace where slots are limited, so that two runs never take the same one.
-	queues keymutex.KeyMutex
-
+	queues   *queues
 	warnings *warnings // about runs that do not start
 }
 
@@ -73,12 +63,18 @@ type SuiteReconciler struct {
 // SetupWithManager registers the reconciler.
 func (r *SuiteReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
-		For(&v1alpha1.Suite{}, builder.WithPredicates(predicate.Or(specOrAnnotationsChanged, justEnded, justArchived, replaced))).
+		For(&v1alpha1.Suite{}, builder.WithPredicates(ignoreCreate, predicate.Or(specOrAnnotationsChanged, justEnded, justArchived, replaced))).
 		Owns(&batchv1.Job{}, builder.WithPredicates(ignoreCreate)).
-		Watches(&v1alpha1.Suite{}, r.enqueueAffected()).
-		Watches(&v1alpha1.Trigger{}, handler.EnqueueRequestsFromMapFunc(r.suitesOf(index.Trigger)), specChanged).
-		Watches(&v1alpha1.Environment{}, handler.EnqueueRequestsFromMapFunc(r.suitesOf(index.Environment)), specChanged).
-		Watches(&v1alpha1.Team{}, handler.EnqueueRequestsFromMapFunc(r.unfinishedOfTeam), specChanged).
+		Watches(&v1alpha1.Suite{}, r.enqueueStream()).
+		Watches(&v1alpha1.Trigger{}, handler.EnqueueRequestsFromMapFunc(r.suitesOf(index.Trigger)), moreThanLimitChanged).
+		Watches(&v1alpha1.Environment{}, handler.EnqueueRequestsFromMapFunc(r.suitesOf(index.Environment)), moreThanLimitChanged).
+		Watches(&v1alpha1.Team{}, handler.EnqueueRequestsFromMapFunc(r.unfinishedOfTeam), moreThanLimitChanged).
+		Watches(&v1alpha1.Suite{}, r.queues.suites()).
+		Watches(&batchv1.Job{}, r.queues.jobs()).
+		Watches(&v1alpha1.Trigger{}, r.queues.triggers()).
+		Watches(&v1alpha1.Environment{}, r.queues.environments()).
+		Watches(&v1alpha1.Team{}, r.queues.teams(r)).
+		WatchesRawSource(r.queues.source()).
 		WithOptions(controller.Options{MaxConcurrentReconciles: suiteWorkers, ReconciliationTimeout: reconcileTimeout, RateLimiter: backoff()}).
 		Complete(retryConflicts(r))
 }
@@ -106,7 +102,7 @@ var (
 	}}
 )
 
-// ignoreCreate is for Jobs, which the reconciler itself creates.
+// ignoreCreate is for Jobs, which the reconciler itself creates, and for Suites, which their queue enqueues.
 var ignoreCreate = predicate.Funcs{CreateFunc: func(event.CreateEvent) bool { return false }}
 
 func ends(e event.UpdateEvent) bool {
@@ -125,16 +121,21 @@ func (r *SuiteReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl
 	}
 	d := suite.Decide(o, r.Clock.Now())
 	for ; d.Action != suite.Report; d = suite.Decide(o, r.Clock.Now()) {
-		if err := r.act(ctx, &o, d.Action); err != nil {
+		if err := r.act(ctx, &o, d.Action); errors.Is(err, errNotQueued) {
+			return ctrl.Result{RequeueAfter: queueLag}, nil
+		} else if err != nil {
 			return ctrl.Result{}, fmt.Errorf("%s: %w", d.Action, err)
 		}
 		if d.Action == suite.DeleteSuite {
 			return ctrl.Result{}, nil
 		}
 	}
+	if o.Job == nil && !o.Creation.Unknown {
+		r.queues.release(s)
+	}
 	if o.Creation.Result == suite.Created {
 		// The Jobs of all other runs come before the status of this one, so that a burst starts fast.
-		return ctrl.Result{RequeueAfter: 1, Priority: new(lastPriority)}, nil
+		return ctrl.Result{RequeueAfter: 1, Priority: r.queues.statusPriority(s.Namespace)}, nil
 	}
 	if err := r.report(ctx, o, d); err != nil {
 		return ctrl.Result{}, fmt.Errorf("report: %w", err)
@@ -152,8 +153,7 @@ func (r *SuiteReconciler) act(ctx context.Context, o *suite.Observation, action 
 	case suite.RequestSlot:
 		return r.requestSlot(ctx, o)
 	case suite.FindInputs:
-		// Not while the queue is locked: the store may be slow, and must not hold up other runs.
-		o.Inputs, o.QueuePosition = r.findInputs(ctx, *o), nil
+		o.Inputs, o.Place = r.findInputs(ctx, *o), nil
 		return nil
 	case suite.CreateJob:
 		return r.createJob(ctx, o)

@@ -4,90 +4,95 @@ import (
 	"context"
 	"slices"
 
-	"k8s.io/client-go/util/workqueue"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/runtime"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/index"
 	"github.com/postflight-dev/postflight/internal/suite"
 )
 
-// enqueueAffected enqueues the Suites that the arrival, end or deletion of another one affects. The Suites that
+// enqueueStream enqueues the rest of a stream when one of its Suites arrives, ends or is deleted. The Suites that
 // a manager finds when it starts are all reconciled anyway: with ten thousand, to enqueue the others for each of
 // them took a minute.
-func (r *SuiteReconciler) enqueueAffected() handler.EventHandler {
-	type queue = workqueue.TypedRateLimitingInterface[ctrl.Request]
-	enqueue := func(ctx context.Context, q queue, obj client.Object, frees bool) {
-		for _, req := range r.affectedBy(ctx, obj.(*v1alpha1.Suite), frees) {
+func (r *SuiteReconciler) enqueueStream() handler.EventHandler {
+	enqueue := func(ctx context.Context, q workQueue, obj client.Object) {
+		for _, req := range r.restOfStream(ctx, obj.(*v1alpha1.Suite)) {
 			q.Add(req)
 		}
 	}
 	return handler.Funcs{
-		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) {
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q workQueue) {
 			if !e.IsInInitialList {
-				enqueue(ctx, q, e.Object, false)
+				enqueue(ctx, q, e.Object)
 			}
 		},
-		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
-			before, now := suite.YieldsSlot(e.ObjectOld.(*v1alpha1.Suite)), suite.YieldsSlot(e.ObjectNew.(*v1alpha1.Suite))
-			if ends(e) || before != now {
-				enqueue(ctx, q, e.ObjectNew, ends(e) || now)
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q workQueue) {
+			if ends(e) {
+				enqueue(ctx, q, e.ObjectNew)
 			}
 		},
-		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) {
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q workQueue) {
 			if !e.Object.(*v1alpha1.Suite).Finished() { // otherwise no run waited for it
-				enqueue(ctx, q, e.Object, true)
+				enqueue(ctx, q, e.Object)
 			}
 		},
 	}
 }
 
-// affectedBy are the rest of the stream, and those in the queue that may take a slot which s frees, or whose
-// position changes because s is ahead of them.
-func (r *SuiteReconciler) affectedBy(ctx context.Context, s *v1alpha1.Suite, frees bool) []ctrl.Request {
-	var stream, queue []*v1alpha1.Suite
-	var err error
-	if key := suite.StreamKey(s); key != "" {
-		stream, err = r.suites(ctx, s.Namespace, client.MatchingFields{index.UnfinishedStream: key})
-	}
-	if err == nil && (frees || !s.Finished()) {
-		queue, err = r.nextInQueue(ctx, s, frees)
-	}
-	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "cannot list the runs that another one affects", "suite", s.Name)
+func (r *SuiteReconciler) restOfStream(ctx context.Context, s *v1alpha1.Suite) []ctrl.Request {
+	key := suite.StreamKey(s)
+	if key == "" {
 		return nil
 	}
-	return requests(slices.DeleteFunc(append(stream, queue...), func(other *v1alpha1.Suite) bool { return other.Name == s.Name }))
+	stream, err := r.suites(ctx, s.Namespace, client.MatchingFields{index.UnfinishedStream: key})
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "cannot list the stream of a run", "suite", s.Name)
+		return nil
+	}
+	return requests(slices.DeleteFunc(stream, func(other *v1alpha1.Suite) bool { return other.Name == s.Name }))
 }
 
-// nextInQueue are the runs that wait for the slots that s uses; if s frees none, only those behind it.
-func (r *SuiteReconciler) nextInQueue(ctx context.Context, s *v1alpha1.Suite, frees bool) ([]*v1alpha1.Suite, error) {
-	team, err := index.Owner(ctx, r, s.Namespace)
-	if err != nil || team == nil {
-		return nil, err
+// moreThanLimitChanged ignores a limit that becomes another, which the queue handles: of all the runs that wait, few
+// may start for it. Without any limit, all of them start.
+var moreThanLimitChanged = builder.WithPredicates(predicate.Or(predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+	if e.ObjectOld.GetGeneration() == e.ObjectNew.GetGeneration() {
+		return false
 	}
-	t, _, err := r.trigger(ctx, s)
-	if err != nil {
-		return nil, err
+	was, is := e.ObjectOld.DeepCopyObject(), e.ObjectNew.DeepCopyObject()
+	before, now := limitOf(was), limitOf(is)
+	if *now == 0 {
+		return true
 	}
-	e, err := get[v1alpha1.Environment](ctx, r, s.Namespace, s.Spec.Environment)
-	if err != nil || (t != nil && !suite.NeedsSlot(team, t, e)) {
-		return nil, err
+	*before, *now = 0, 0
+	return !equality.Semantic.DeepEqual(specOf(was), specOf(is))
+}}, replaced))
+
+// limitOf is the field maxConcurrentSuites.
+func limitOf(o runtime.Object) *int32 {
+	switch o := o.(type) {
+	case *v1alpha1.Team:
+		return &o.Spec.MaxConcurrentSuites
+	case *v1alpha1.Trigger:
+		return &o.Spec.MaxConcurrentSuites
+	default:
+		return &o.(*v1alpha1.Environment).Spec.MaxConcurrentSuites
 	}
-	limits, err := r.limits(ctx, team, s.Namespace)
-	if err != nil {
-		return nil, err
+}
+
+func specOf(o runtime.Object) any {
+	switch o := o.(type) {
+	case *v1alpha1.Team:
+		return o.Spec
+	case *v1alpha1.Trigger:
+		return o.Spec
+	default:
+		return o.(*v1alpha1.Environment).Spec
 	}
-	unfinished, err := r.suites(ctx, s.Namespace, client.MatchingFields{index.Unfinished: "true"})
-	if err != nil {
-		return nil, err
-	}
-	blocked := suite.Blocked(unfinished)
-	waiting := slices.DeleteFunc(unfinished, func(other *v1alpha1.Suite) bool {
-		return other.Status.JobName != "" || (!frees && suite.Compare(other, s) <= 0)
-	})
-	return suite.NextInQueue(waiting, blocked, limits), nil
 }

@@ -14,11 +14,11 @@ func TestInitialListEnqueuesNothing(t *testing.T) {
 	r := &SuiteReconciler{}
 	s := &v1alpha1.Suite{}
 	s.Spec.SupersedeKey = "main/staging"
-	r.enqueueAffected().Create(t.Context(), event.CreateEvent{Object: s, IsInInitialList: true}, nil)
+	r.enqueueStream().Create(t.Context(), event.CreateEvent{Object: s, IsInInitialList: true}, nil)
 	defer func() {
 		if recover() == nil {
 			t.Error("a Suite that arrives later looks up nothing either, so this test proves nothing")
 		}
 	}()
-	r.enqueueAffected().Create(t.Context(), event.CreateEvent{Object: s}, nil)
+	r.enqueueStream().Create(t.Context(), event.CreateEvent{Object: s}, nil)
 }

@@ -3,6 +3,7 @@ package controllers
 import (
 	"context"
 	"errors"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -15,24 +16,35 @@ import (
 	"github.com/postflight-dev/postflight/internal/suite"
 )
 
-// requestSlot finds the position of a Suite in the queue, and creates its Job if a slot is free and nothing else
-// is left to do. The queue stays locked until the cache has that Job, so that the next Suite counts it.
+// errNotQueued says that the watch of the queue has not reported a Suite yet that the cache has, or has reported its
+// deletion already.
+var errNotQueued = errors.New("the queue does not have the run")
+
+// queueLag is when to try again.
+const queueLag = 20 * time.Millisecond
+
+// requestSlot finds the place of a Suite in the queue, and creates its Job if a slot is free and nothing else is left to
+// do. It claims the slot first, so that no other run can take it.
 func (r *SuiteReconciler) requestSlot(ctx context.Context, o *suite.Observation) error {
-	r.queues.LockKey(o.Suite.Namespace)
-	defer func() { _ = r.queues.UnlockKey(o.Suite.Namespace) }() // never fails
-	position, err := r.queuePosition(ctx, o.Suite, o.Team)
-	if err != nil {
+	if claimed, err := r.claim(o); err != nil || !claimed {
 		return err
 	}
-	o.QueuePosition = &position
-	if suite.Decide(*o, r.Clock.Now()).Action != suite.CreateJob {
-		return nil
-	}
-	if err := r.createJob(ctx, o); err != nil || o.Creation.Result != suite.Created {
-		return err
-	}
-	_, _, err = r.job(ctx, o.Suite)
-	return err
+	return r.createJob(ctx, o)
+}
+
+// claim reports whether the Job can be created now.
+func (r *SuiteReconciler) claim(o *suite.Observation) (claimed bool, err error) {
+	r.queues.read(o.Suite.Namespace, func(queue *suite.Queue) {
+		setLimits(queue, *o)
+		place, known := queue.Place(o.Suite.Name)
+		if !known {
+			err = errNotQueued
+			return
+		}
+		o.Place = &place
+		claimed = suite.Decide(*o, r.Clock.Now()).Action == suite.CreateJob && queue.Claim(o.Suite.Name)
+	})
+	return claimed, err
 }
 
 // createJob starts the run.
@@ -58,7 +70,7 @@ func (r *SuiteReconciler) createJob(ctx context.Context, o *suite.Observation) e
 	case apierror.Rejected(err):
 		o.Creation = suite.Creation{Result: suite.Rejected, Detail: apierror.Message(err)}
 	default:
-		o.Creation = suite.Creation{Result: suite.NotAccepted, Detail: apierror.Message(err)}
+		o.Creation = suite.Creation{Result: suite.NotAccepted, Detail: apierror.Message(err), Unknown: apierror.Unanswered(err)}
 	}
 	return nil
 }

@@ -175,50 +175,6 @@ func (r *SuiteReconciler) suites(ctx context.Context, namespace string, fields c
 	return suites, nil
 }
 
-func (r *SuiteReconciler) limits(ctx context.Context, team *v1alpha1.Team, namespace string) (suite.Limits, error) {
-	limits := suite.Limits{Team: team.Spec.MaxConcurrentSuites, Trigger: map[string]int32{}, Environment: map[string]int32{}}
-	triggers := &v1alpha1.TriggerList{}
-	if err := r.List(ctx, triggers, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
-		return limits, err
-	}
-	for i := range triggers.Items {
-		limits.Trigger[triggers.Items[i].Name] = triggers.Items[i].Spec.MaxConcurrentSuites
-	}
-	environments := &v1alpha1.EnvironmentList{}
-	err := r.List(ctx, environments, client.InNamespace(namespace), client.UnsafeDisableDeepCopy,
-		client.DisableReadYourWritesConsistency) // no run waits for an Environment that has expired
-	for i := range environments.Items {
-		if limit := environments.Items[i].Spec.MaxConcurrentSuites; limit != 0 {
-			limits.Environment[environments.Items[i].Name] = limit
-		}
-	}
-	return limits, err
-}
-
-// queuePosition replays the queue of the team.
-func (r *SuiteReconciler) queuePosition(ctx context.Context, s *v1alpha1.Suite, team *v1alpha1.Team) (int, error) {
-	limits, err := r.limits(ctx, team, s.Namespace)
-	if err != nil {
-		return 0, err
-	}
-	unfinished, err := r.suites(ctx, s.Namespace, client.MatchingFields{index.Unfinished: "true"})
-	if err != nil {
-		return 0, err
-	}
-	jobs := &batchv1.JobList{}
-	err = r.List(ctx, jobs, client.InNamespace(s.Namespace), client.MatchingFields{index.Unfinished: "true"},
-		client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency) // not to wait for the writes of other teams
-	if err != nil {
-		return 0, err
-	}
-	active := make(map[string]bool, len(jobs.Items))
-	for _, j := range jobs.Items {
-		active[j.Name] = true
-	}
-	// A run has its slot from the creation of its Job, which its status may not have yet, to its own end.
-	return suite.QueuePosition(s, unfinished, func(o *v1alpha1.Suite) bool { return active[o.Name] || o.Status.JobName != "" }, limits), nil
-}
-
 func (r *SuiteReconciler) suitesOf(field string) func(context.Context, client.Object) []ctrl.Request {
 	return func(ctx context.Context, obj client.Object) []ctrl.Request {
 		return r.enqueue(ctx, obj.GetNamespace(), client.MatchingFields{field: obj.GetName()})

@@ -8,7 +8,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/utils/clock"
-	"k8s.io/utils/keymutex"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -61,7 +60,7 @@ func Setup(mgr ctrl.Manager, config Config) error {
 
 			Collector:    config.Collector,
 			PodGoneAfter: cmp.Or(config.PodGoneAfter, DefaultPodGoneAfter),
-			queues:       keymutex.NewHashed(queueLocks),
+			queues:       newQueues(),
 			warnings:     newWarnings(mgr.GetAPIReader(), config.Clock),
 		},
 		&ReportReconciler{Client: c, Live: mgr.GetAPIReader(), Clock: config.Clock, Config: config.Reports, Metrics: reportMetrics},

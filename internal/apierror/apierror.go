@@ -61,6 +61,15 @@ func Retryable(err error) bool {
 		apierrors.IsConflict(err) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err)
 }
 
+// Unanswered reports whether nobody knows what the request came to: the API server did not answer it, or gave up on it.
+func Unanswered(err error) bool {
+	var status apierrors.APIStatus
+	if err == nil || !errors.As(err, &status) {
+		return err != nil
+	}
+	return apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err)
+}
+
 // NotFound reports whether an object does not exist, as opposed to its kind, or to a proxy's path.
 func NotFound(err error) bool { return apierrors.IsNotFound(err) && !Starting(err) }
 

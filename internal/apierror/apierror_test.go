@@ -35,6 +35,7 @@ func TestClasses(t *testing.T) {
 	classes := map[string]func(error) bool{
 		"starting": apierror.Starting, "missingRight": apierror.MissingRight, "quota": apierror.Quota, "tooLarge": apierror.TooLarge,
 		"rejected": apierror.Rejected, "retryable": apierror.Retryable, "notFound": apierror.NotFound, "namespaceGone": apierror.NamespaceGone,
+		"unanswered": apierror.Unanswered,
 	}
 	type is map[string]bool
 	for name, tc := range map[string]struct {
@@ -43,8 +44,8 @@ func TestClasses(t *testing.T) {
 		want   is
 	}{
 		"None":          {"Nothing failed.", nil, is{}},
-		"NoAnswer":      {"A refused connection is no answer.", errors.New("connection refused"), is{"retryable": true}},
-		"NoAnswerYet":   {"The request may have succeeded.", context.DeadlineExceeded, is{"retryable": true}},
+		"NoAnswer":      {"A refused connection is no answer.", errors.New("connection refused"), is{"retryable": true, "unanswered": true}},
+		"NoAnswerYet":   {"The request may have succeeded.", context.DeadlineExceeded, is{"retryable": true, "unanswered": true}},
 		"NotReady":      {"Admission has not synced yet.", forbidden("not yet ready to handle request"), is{"starting": true, "retryable": true}},
 		"QuotaUnknown":  {"The quota controller has not seen a quota yet.", forbidden("status unknown for quota: jobs, resources: count/jobs.batch"), is{"starting": true, "retryable": true}},
 		"QuotaExceeded": {"Only a deletion helps.", forbidden("exceeded quota: jobs"), is{"quota": true}},
@@ -65,7 +66,7 @@ func TestClasses(t *testing.T) {
 		"Internal":          {"It may pass.", apierrors.NewInternalError(errors.New("etcdserver: leader changed")), is{"retryable": true}},
 		"Unavailable":       {"It may pass.", apierrors.NewServiceUnavailable("etcd"), is{"retryable": true}},
 		"TooMany":           {"Priority and fairness requires a pause.", apierrors.NewTooManyRequests("later", 1), is{"retryable": true}},
-		"Timeout":           {"The API server gave up.", apierrors.NewTimeoutError("slow", 1), is{"retryable": true}},
+		"Timeout":           {"The API server gave up.", apierrors.NewTimeoutError("slow", 1), is{"retryable": true, "unanswered": true}},
 		"Unauthorized":      {"Tokens are renewed.", apierrors.NewUnauthorized("expired"), is{"retryable": true}},
 		"Conflict":          {"Two writers met.", apierrors.NewConflict(jobs, "run", errors.New("modified")), is{"retryable": true}},
 		"AlreadyExists":     {"The object may be our own, or another one.", apierrors.NewAlreadyExists(jobs, "run"), is{}},

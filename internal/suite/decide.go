@@ -155,22 +155,15 @@ func createJob(o Observation, now time.Time) Decision {
 		return waitForStore(o, now)
 	case in != nil && in.problem(o.Team) != "":
 		return Decision{Condition: v1alpha1.Error(in.problem(o.Team))}
-	case o.QueuePosition == nil && NeedsSlot(o.Team, o.Trigger, o.Environment):
+	case o.Place == nil && NeedsSlot(o.Team, o.Trigger, o.Environment):
 		return Decision{Action: RequestSlot}
-	case o.QueuePosition != nil && *o.QueuePosition > 0:
-		return Decision{Condition: v1alpha1.Queued(queueMessage(*o.QueuePosition))}
+	case o.Place != nil && o.Place.Position > 0:
+		return Decision{Condition: v1alpha1.Queued(queueMessage(*o.Place))}
 	case needsInputs && in == nil:
 		return Decision{Action: FindInputs}
 	default:
 		return Decision{Action: CreateJob}
 	}
-}
-
-func queueMessage(position int) string {
-	if position > exactPositions {
-		return fmt.Sprintf("Waiting for a slot, with more than %d runs ahead.", exactPositions)
-	}
-	return fmt.Sprintf("Waiting for a slot, at place %d of the queue.", position)
 }
 
 // missing waits a little for an object that may only be late, and then ends the run.

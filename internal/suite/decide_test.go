@@ -126,7 +126,7 @@ func TestDecide(t *testing.T) {
 		"CanceledWhileQueued": {
 			reason: "A queued run is canceled at once.",
 			o: ready(func(o *observation) {
-				o.Suite, o.QueuePosition = aSuite("self", 2, canceled), new(3)
+				o.Suite, o.Place = aSuite("self", 2, canceled), &suite.Place{Position: 3}
 			}),
 			want: suite.Decision{Condition: v1alpha1.Canceled("Canceled by setting spec.cancel.")},
 		},
@@ -198,12 +198,12 @@ func TestDecide(t *testing.T) {
 		},
 		"InTheQueue": {
 			reason: "A queued run says its place.",
-			o:      ready(func(o *observation) { o.QueuePosition = new(3) }),
+			o:      ready(func(o *observation) { o.Place = &suite.Place{Position: 3} }),
 			want:   suite.Decision{Condition: v1alpha1.Queued("Waiting for a slot, at place 3 of the queue.")},
 		},
 		"FarBackInTheQueue": {
 			reason: "A place far back is not worth a write whenever it changes.",
-			o:      ready(func(o *observation) { o.QueuePosition = new(21) }),
+			o:      ready(func(o *observation) { o.Place = &suite.Place{Position: 21} }),
 			want:   suite.Decision{Condition: v1alpha1.Queued("Waiting for a slot, with more than 20 runs ahead.")},
 		},
 		"TriggerNotThereYet": {

@@ -39,9 +39,9 @@ type Observation struct {
 	Unarchived   bool               // there is an object store, and the record of the finished run is not in it yet
 
 	// What the actions came to; each is unset until its action was done.
-	QueuePosition *int // RequestSlot: from 1; 0 where a slot is free
-	Inputs        *Inputs
-	Creation      Creation
+	Place    *Place // RequestSlot
+	Inputs   *Inputs
+	Creation Creation
 }
 
 // Action is the one thing to do about a Suite. What it came to goes into the Observation, and Decide says
@@ -51,9 +51,9 @@ type Action string
 // The actions.
 const (
 	Report      Action = ""            // nothing is left to do but to write the status
-	RequestSlot Action = "RequestSlot" // find the place in the queue. A free slot stays free only while the queue is locked
+	RequestSlot Action = "RequestSlot" // find the place in the queue
 	StopPods    Action = "StopPods"    // with their grace period, and keep them for their logs
-	FindInputs  Action = "FindInputs"  // look for the files of the run. It makes a QueuePosition stale
+	FindInputs  Action = "FindInputs"  // look for the files of the run. It makes a Place stale
 	CreateJob   Action = "CreateJob"
 	DeleteJob   Action = "DeleteJob"   // with its pods, before the Job is gone
 	DeleteSuite Action = "DeleteSuite" // and its Job
@@ -63,6 +63,8 @@ const (
 type Creation struct {
 	Result CreationResult
 	Detail string // depends on the result
+
+	Unknown bool // the API server did not answer, and may have created the Job
 }
 
 // CreationResult is one of a few.

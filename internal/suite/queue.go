@@ -1,156 +1,209 @@
 package suite
 
 import (
-	"slices"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/third_party/forked/golang/btree"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// Limits bound how many runs are active at once; 0 means no limit.
-type Limits struct {
-	Team        int32
-	Trigger     map[string]int32 // by the Trigger's name
-	Environment map[string]int32 // by the Environment's name
+// Queue is the queue of a namespace: it knows which runs may start now, and the places of those behind them. A run
+// needs a slot of the team, of its Trigger and of its Environment, first come, first served. While it waits for one
+// of these it holds none of the others, and a blocked run holds none at all.
+//
+// It is kept up to date by the changes of objects, in any order, each of which costs O(log n). All that it knows comes
+// from objects, except for claims, which last until the objects show the Job. It shares the Suites with the cache, and
+// changes none. It is not safe for concurrent use.
+type Queue struct {
+	limits  Limits
+	members map[string]*member      // the runs that have not ended, by the name of the Suite
+	jobs    map[string]bool         // the names of Jobs that have not ended
+	streams map[stream]*sorted      // the members of each stream
+	lanes   map[need]*lane          // the runs that wait for slots and are not blocked
+	taken   slots                   // by active runs
+	pass    *pass                   // what follows from the rest; nil: something changed
+	past    map[string][]finishedIn // the last runs of each Trigger, and of all under the empty name
 }
 
-// NeedsSlot reports whether anything limits how many runs of the Trigger are active at once. The Environment
-// may be nil.
-func NeedsSlot(team *v1alpha1.Team, t *v1alpha1.Trigger, e *v1alpha1.Environment) bool {
-	return team.Spec.MaxConcurrentSuites != 0 || t.Spec.MaxConcurrentSuites != 0 || (e != nil && e.Spec.MaxConcurrentSuites != 0)
+// sorted holds members in the order of Compare.
+type sorted = btree.BTree[*member]
+
+// btreeDegree is the usual one of this library.
+const btreeDegree = 32
+
+func newSorted() *sorted { return btree.New(btreeDegree, before) }
+
+// member is a run that has not ended.
+type member struct {
+	standing
+	suite *v1alpha1.Suite
+
+	claimed  bool // is about to get a Job
+	active   bool // has its slots: from the creation of its Job, or its claim, to its own end
+	released bool // gives its claim back
+	open     bool // waits for no run of its stream
+	yields   bool // see YieldsSlot
+	lane     *lane
+
+	overtakes bool // may start before runs that wait for other slots
+	announced bool // returned by Next as one that may start
+	told      int  // the position that Place returned last; 0: none
+	noted     bool // returned by Next as one that has moved since
 }
 
-// QueuePosition is the position of s in the queue, from 1, and 0 where s may start now. It replays the queue:
-// active runs hold their slots, then the waiting ones take the rest, first come, first served. A run needs a
-// slot of the team, of its Trigger and of its Environment. While it waits for one of these it holds none of
-// the others, and a blocked run holds none at all.
-func QueuePosition(s *v1alpha1.Suite, unfinished []*v1alpha1.Suite, active func(*v1alpha1.Suite) bool, limits Limits) int {
-	slots := slots{limits: limits, trigger: map[string]int32{}, environment: map[string]int32{}}
-	var waiting []*v1alpha1.Suite
-	for _, other := range unfinished {
-		if active(other) {
-			slots.take(other)
-		} else {
-			waiting = append(waiting, other)
+// standing is what the place of a run among others follows from.
+type standing struct {
+	uid                  types.UID
+	received, unclamped  int64 // in microseconds
+	name                 string
+	trigger, environment string
+	stream               stream
+	request              string
+}
+
+func standingOf(s *v1alpha1.Suite) standing {
+	received, unclamped := s.ReceivedTimes()
+	return standing{
+		uid: s.UID, received: received.UnixMicro(), unclamped: unclamped.UnixMicro(), name: s.Name,
+		trigger: s.Spec.Trigger.Name, environment: s.Spec.Environment, stream: streamOf(s), request: s.Annotations[AnnotationRequest],
+	}
+}
+
+// NewQueue is the queue of a namespace without runs and limits.
+func NewQueue() *Queue {
+	return &Queue{
+		limits:  Limits{Trigger: map[string]int32{}, Environment: map[string]int32{}},
+		members: map[string]*member{}, jobs: map[string]bool{}, streams: map[stream]*sorted{}, lanes: map[need]*lane{},
+		taken: newSlots(), past: map[string][]finishedIn{},
+	}
+}
+
+// Set adds a Suite, or takes a change of it.
+func (q *Queue) Set(s *v1alpha1.Suite) {
+	if s.Finished() {
+		q.remember(s)
+		q.Delete(s.Name)
+		return
+	}
+	is := &member{standing: standingOf(s), suite: s, yields: YieldsSlot(s)}
+	was := q.members[s.Name]
+	switch {
+	case was == nil:
+		q.add(is)
+	case was.standing != is.standing:
+		if was.uid == is.uid {
+			is.claimed, is.announced, is.told, is.noted = was.claimed, was.announced, was.told, was.noted
 		}
-	}
-	slices.SortFunc(waiting, Compare)
-	blocked := Blocked(unfinished)
-	position := 1
-	for _, other := range waiting {
-		free := slots.free(other)
-		switch {
-		case other.Name == s.Name && free:
-			return 0
-		case other.Name == s.Name:
-			return position
-		case blocked(other):
-		case free:
-			slots.take(other)
-		case slots.competes(other, s):
-			position++
-		}
-	}
-	return 0
-}
-
-// NextInQueue are the waiting runs that a free slot can concern: of those that need the same slots, as many
-// as there are slots, and those behind them whose messages have their exact position, or will. Others need no
-// reconcile: the message of those further back does not change, and blocked ones wait for something else.
-func NextInQueue(waiting []*v1alpha1.Suite, blocked func(*v1alpha1.Suite) bool, limits Limits) []*v1alpha1.Suite {
-	ahead := map[need]int32{}
-	return slices.DeleteFunc(slices.SortedFunc(slices.Values(waiting), Compare), func(s *v1alpha1.Suite) bool {
-		if blocked(s) {
-			return true
-		}
-		needs := limits.needs(s)
-		ahead[needs]++
-		return ahead[needs] > limits.of(needs)+exactPositions+1
-	})
-}
-
-// need says which slots a run needs beside one of the team. The Environment is left out where it has no limit,
-// or each of the many ephemeral ones would be counted apart.
-type need struct{ trigger, environment string }
-
-func (l Limits) needs(s *v1alpha1.Suite) need {
-	if l.Environment[s.Spec.Environment] == 0 {
-		return need{trigger: s.Spec.Trigger.Name}
-	}
-	return need{s.Spec.Trigger.Name, s.Spec.Environment}
-}
-
-// of is how many runs with a need can be active at once; 0 means no limit.
-func (l Limits) of(n need) int32 {
-	least := int32(0)
-	for _, limit := range []int32{l.Team, l.Trigger[n.trigger], l.Environment[n.environment]} {
-		if limit != 0 && (least == 0 || limit < least) {
-			least = limit
-		}
-	}
-	return least
-}
-
-// Blocked reports which of the waiting runs could not start even with a slot: those behind an unfinished run
-// of their stream, of which only the oldest may start, and those that yield their slot.
-func Blocked(unfinished []*v1alpha1.Suite) func(*v1alpha1.Suite) bool {
-	first, second := make(map[stream]*v1alpha1.Suite, len(unfinished)), map[stream]*v1alpha1.Suite{}
-	for _, s := range unfinished {
-		keepOldest(first, streamOf(s), s)
-	}
-	for _, s := range unfinished {
-		if x := streamOf(s); x.trigger == "" && s != first[x] && !siblings(s, first[x]) {
-			keepOldest(second, x, s) // for the siblings of the first, which do not wait for that one
-		}
-	}
-	return func(s *v1alpha1.Suite) bool {
-		x := streamOf(s)
-		return x != stream{} && (behind(s, first[x]) || behind(s, second[x])) || YieldsSlot(s)
+		q.remove(was)
+		q.add(is)
+	default:
+		was.suite, was.yields = s, is.yields
+		q.setActive(was)
+		q.settle(was)
 	}
 }
 
-func keepOldest(oldest map[stream]*v1alpha1.Suite, x stream, s *v1alpha1.Suite) {
-	if known := oldest[x]; known == nil || Compare(s, known) < 0 {
-		oldest[x] = s
+// Delete removes a Suite.
+func (q *Queue) Delete(name string) {
+	if m := q.members[name]; m != nil {
+		q.remove(m)
 	}
 }
 
-// behind reports whether s has to wait for the end of another run, if there is one, of its stream.
-func behind(s, other *v1alpha1.Suite) bool {
-	return other != nil && Compare(other, s) < 0 && !siblings(other, s)
+// SetJob says whether there is a Job that has not ended.
+func (q *Queue) SetJob(name string, unfinished bool) {
+	if unfinished {
+		q.jobs[name] = true
+	} else {
+		delete(q.jobs, name)
+	}
+	if m := q.members[name]; m != nil {
+		q.setActive(m)
+	}
 }
 
-type slots struct {
-	limits      Limits
-	team        int32
-	trigger     map[string]int32
-	environment map[string]int32
+// Claim takes the slots of a run that may start, before its Job is created. It reports whether the run has them.
+func (q *Queue) Claim(name string) bool {
+	place, known := q.Place(name)
+	if !known || place.Position > 0 {
+		return false
+	}
+	q.members[name].claimed = true
+	q.setActive(q.members[name])
+	return true
 }
 
-func (x *slots) take(s *v1alpha1.Suite) {
-	x.team++
-	x.trigger[s.Spec.Trigger.Name]++
-	x.environment[s.Spec.Environment]++
+// Release gives the slots back that were claimed for a run without a Job, which knows itself when to try again. It
+// reports whether there were any.
+func (q *Queue) Release(name string) bool {
+	m := q.members[name]
+	if m == nil || !m.claimed {
+		return false
+	}
+	m.claimed, m.released = false, true
+	q.setActive(m)
+	m.released = false
+	return true
 }
 
-func (x *slots) free(s *v1alpha1.Suite) bool {
-	return !x.teamFull() && !x.triggerFull(s) && !x.environmentFull(s)
+// Waiting is how many runs have no Job.
+func (q *Queue) Waiting() int { return len(q.members) - int(q.taken.team) }
+
+// Len is how many runs have not ended.
+func (q *Queue) Len() int { return len(q.members) }
+
+func (q *Queue) add(m *member) {
+	q.members[m.name] = m
+	m.active = q.hasSlots(m)
+	if m.active {
+		q.taken.add(m, 1)
+		q.pass = nil
+	}
+	q.join(m)
 }
 
-func (x *slots) teamFull() bool { return full(x.team, x.limits.Team) }
-
-func (x *slots) triggerFull(s *v1alpha1.Suite) bool {
-	return full(x.trigger[s.Spec.Trigger.Name], x.limits.Trigger[s.Spec.Trigger.Name])
+func (q *Queue) remove(m *member) {
+	delete(q.members, m.name)
+	q.quit(m)
+	if m.active {
+		q.taken.add(m, -1)
+		q.freed(m)
+	}
 }
 
-func (x *slots) environmentFull(s *v1alpha1.Suite) bool {
-	return full(x.environment[s.Spec.Environment], x.limits.Environment[s.Spec.Environment])
+func (q *Queue) hasSlots(m *member) bool {
+	return m.claimed || q.jobs[m.name] || m.suite.Status.JobName != ""
 }
 
-func full(taken, limit int32) bool { return limit > 0 && taken >= limit }
+func (q *Queue) setActive(m *member) {
+	switch is := q.hasSlots(m); {
+	case is && !m.active:
+		q.start(m)
+	case !is && m.active:
+		m.active, m.announced = false, m.announced && m.released
+		q.taken.add(m, -1)
+		q.freed(m)
+		q.settle(m)
+	}
+}
 
-// competes reports whether a waits for a slot that b waits for too.
-func (x *slots) competes(a, b *v1alpha1.Suite) bool {
-	return x.teamFull() ||
-		a.Spec.Trigger.Name == b.Spec.Trigger.Name && x.triggerFull(a) ||
-		a.Spec.Environment == b.Spec.Environment && x.environmentFull(a)
+// start gives a run its slots. If it was to have them anyway, nothing changes for the others.
+func (q *Queue) start(m *member) {
+	m.active = true
+	q.taken.add(m, 1)
+	switch {
+	case m.lane == nil:
+		q.pass = nil
+		return
+	case q.pass != nil && q.limits.of(m.lane.need) != 0 && !q.pass.started(m):
+		q.pass = nil
+	}
+	m.lane.remove(q, m)
+}
+
+// freed drops the pass if a run may wait for the slots of m.
+func (q *Queue) freed(m *member) {
+	if q.pass != nil && q.pass.refused > 0 && q.limits.of(q.limits.needs(m.trigger, m.environment)) != 0 {
+		q.pass = nil
+	}
 }

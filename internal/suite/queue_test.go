@@ -7,7 +7,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/suite"
 )
 
-var queuePositionCases = map[string]struct {
+var placeCases = map[string]struct {
 	reason string
 	active []*v1alpha1.Suite
 	queued []*v1alpha1.Suite // the position of the last one is tested
@@ -155,18 +155,38 @@ var queuePositionCases = map[string]struct {
 	},
 }
 
-func TestQueuePosition(t *testing.T) {
-	for name, tc := range queuePositionCases {
+// TestPlace tests a Queue, and the replay that it is compared with elsewhere.
+func TestPlace(t *testing.T) {
+	for name, tc := range placeCases {
 		t.Run(name, func(t *testing.T) {
-			isActive := map[string]bool{}
+			q, isActive := suite.NewQueue(), map[string]bool{}
 			for _, s := range tc.active {
 				isActive[s.Name] = true
+				q.SetJob(s.Name, true)
 			}
+			all := append(tc.active, tc.queued...)
+			for _, s := range all {
+				q.Set(s)
+			}
+			setLimits(q, tc.limits)
 			active := func(s *v1alpha1.Suite) bool { return isActive[s.Name] }
 			self := tc.queued[len(tc.queued)-1]
-			if got := suite.QueuePosition(self, append(tc.active, tc.queued...), active, tc.limits); got != tc.want {
-				t.Errorf("%s\nQueuePosition = %d, want %d", tc.reason, got, tc.want)
+			if got := suite.QueuePosition(self, all, active, tc.limits); got != tc.want {
+				t.Errorf("%s\nreplayed: %d, want %d", tc.reason, got, tc.want)
+			}
+			if got, known := q.Place(self.Name); got.Position != tc.want || !known {
+				t.Errorf("%s\nPlace = %+v, known: %t, want %d", tc.reason, got, known, tc.want)
 			}
 		})
+	}
+}
+
+func setLimits(q *suite.Queue, limits suite.Limits) {
+	q.SetTeamLimit(limits.Team)
+	for name, limit := range limits.Trigger {
+		q.SetTriggerLimit(name, limit)
+	}
+	for name, limit := range limits.Environment {
+		q.SetEnvironmentLimit(name, limit)
 	}
 }

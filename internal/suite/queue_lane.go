@@ -1,0 +1,130 @@
+package suite
+
+// lane holds the runs that wait for the same slots and are not blocked. Each of them is behind all earlier ones.
+type lane struct {
+	need    need
+	members *sorted
+}
+
+// need says which slots a run needs beside one of the team. The Environment is left out where it has no limit,
+// or each of the many ephemeral ones would have a lane of its own.
+type need struct{ trigger, environment string }
+
+// before orders members like Compare.
+func before(a, b *member) bool {
+	switch {
+	case a.received != b.received:
+		return a.received < b.received
+	case a.unclamped != b.unclamped:
+		return a.unclamped < b.unclamped
+	default:
+		return a.name < b.name
+	}
+}
+
+// settle puts a run into its lane, or takes it out.
+func (q *Queue) settle(m *member) {
+	switch waits := !m.active && m.open && !m.yields; {
+	case waits && m.lane == nil:
+		q.enter(m)
+		q.arrived(m)
+	case !waits && m.lane != nil:
+		q.left(m)
+		m.lane.remove(q, m)
+		m.announced = false
+	}
+}
+
+func (q *Queue) enter(m *member) {
+	need := q.limits.needs(m.trigger, m.environment)
+	l := q.lanes[need]
+	if l == nil {
+		l = &lane{need: need, members: newSorted()}
+		q.lanes[need] = l
+	}
+	l.members.ReplaceOrInsert(m)
+	m.lane = l
+}
+
+func (l *lane) remove(q *Queue, m *member) {
+	l.members.Delete(m)
+	m.lane = nil
+	if l.members.Len() == 0 {
+		delete(q.lanes, l.need)
+	}
+}
+
+// after is the first run of the lane behind m; nil where there is none.
+func (l *lane) after(m *member) (next *member) {
+	l.members.AscendGreaterOrEqual(m, func(other *member) bool {
+		if other == m {
+			return true
+		}
+		next = other
+		return false
+	})
+	return next
+}
+
+// arrived takes a new run into the pass, if it is behind all that the pass has seen.
+func (q *Queue) arrived(m *member) {
+	p := q.pass
+	switch {
+	case p == nil || q.limits.of(m.lane.need) == 0:
+	case p.last != nil && before(m, p.last):
+		q.pass = nil
+	case !p.parked[m.lane.need]:
+		p.add(m)
+	}
+}
+
+// left drops the pass if it has seen a run that waits no longer.
+func (q *Queue) left(m *member) {
+	if p := q.pass; p != nil && q.limits.of(m.lane.need) != 0 && p.last != nil && !before(p.last, m) {
+		q.pass = nil
+	}
+}
+
+// SetTeamLimit takes a change of Team.spec.maxConcurrentSuites, which is 0 without a Team.
+func (q *Queue) SetTeamLimit(limit int32) {
+	if q.limits.Team != limit {
+		q.limits.Team, q.pass = limit, nil
+	}
+}
+
+// SetTriggerLimit takes a change of Trigger.spec.maxConcurrentSuites, which is 0 without a Trigger.
+func (q *Queue) SetTriggerLimit(trigger string, limit int32) {
+	if setLimit(q.limits.Trigger, trigger, limit) {
+		q.pass = nil
+	}
+}
+
+// SetEnvironmentLimit takes a change of Environment.spec.maxConcurrentSuites, which is 0 without an Environment. The
+// lanes change only with the first limit, and with the last.
+func (q *Queue) SetEnvironmentLimit(environment string, limit int32) {
+	was := q.limits.Environment[environment]
+	if !setLimit(q.limits.Environment, environment, limit) {
+		return
+	}
+	q.pass = nil
+	if (was == 0) == (limit == 0) {
+		return
+	}
+	for _, m := range q.members {
+		if m.environment == environment && m.lane != nil {
+			m.lane.remove(q, m)
+			q.enter(m)
+		}
+	}
+}
+
+func setLimit(limits map[string]int32, name string, limit int32) (changed bool) {
+	if limits[name] == limit {
+		return false
+	}
+	limits[name] = limit
+	if limit == 0 {
+		delete(limits, name)
+	}
+	return true
+}

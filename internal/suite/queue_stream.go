@@ -1,0 +1,79 @@
+package suite
+
+import "slices"
+
+// join adds a run to its stream.
+func (q *Queue) join(m *member) {
+	if m.stream == (stream{}) {
+		m.open = true
+		q.settle(m)
+		return
+	}
+	members := q.streams[m.stream]
+	if members == nil {
+		members = newSorted()
+		q.streams[m.stream] = members
+	}
+	was := openOf(members)
+	members.ReplaceOrInsert(m)
+	q.reopen(was, openOf(members))
+}
+
+// quit removes a run from its stream.
+func (q *Queue) quit(m *member) {
+	if m.stream == (stream{}) {
+		m.open = false
+		q.settle(m)
+		return
+	}
+	members := q.streams[m.stream]
+	was := openOf(members)
+	members.Delete(m)
+	q.reopen(was, openOf(members))
+	if members.Len() == 0 {
+		delete(q.streams, m.stream)
+	}
+}
+
+// reopen changes which runs of a stream wait for none of it.
+func (q *Queue) reopen(was, is []*member) {
+	for _, m := range was {
+		if !slices.Contains(is, m) {
+			m.open = false
+			q.settle(m)
+		}
+	}
+	for _, m := range is {
+		m.open = true
+		q.settle(m)
+	}
+}
+
+// openOf are the runs of a stream that wait for none of it: the oldest with its siblings, but for those behind a run
+// that is a sibling of neither.
+func openOf(members *sorted) []*member {
+	first, ok := members.Min()
+	if !ok {
+		return nil
+	}
+	open := []*member{first}
+	if first.stream.trigger != "" {
+		return open // siblings have different Triggers
+	}
+	var second *member
+	members.AscendGreaterOrEqual(first, func(m *member) bool {
+		switch sibling := m.siblingOf(first); {
+		case m == first:
+		case !sibling && second == nil:
+			second = m
+		case sibling && (second == nil || m.siblingOf(second)):
+			open = append(open, m)
+		}
+		return second == nil || second.request == first.request
+	})
+	return open
+}
+
+func (m *member) siblingOf(other *member) bool {
+	return m.request != "" && m.request == other.request && m.trigger != other.trigger
+}
