@@ -7,6 +7,7 @@ into=$1
 # large for one object. Ours are shorter.
 bin/controller-gen object paths=./api/... output:object:dir="$into/api/v1alpha1"
 bin/controller-gen crd:generateEmbeddedObjectMeta=true,maxDescLen=400 paths=./api/... output:crd:dir="$into/config/crd/bases"
-# The API server must accept only what Go can decode: one other object would stop the caches of all teams.
+# The API server must accept only what Go can decode: one other object would stop the caches of all teams. And
+# kubectl must be able to apply the CRDs without --server-side.
 go run ./hack/crdtighten "$into/config/crd/bases"
 bin/controller-gen rbac:roleName=postflight-manager paths=./controllers/... paths=./internal/auth/... output:rbac:dir="$into/config/rbac"
