@@ -88,12 +88,12 @@ var ofChart = []string{"app.kubernetes.io/instance", "app.kubernetes.io/version"
 func normalize(o map[string]any) {
 	for key, value := range o {
 		child, ok := value.(map[string]any)
-		switch {
-		case key == "labels" || key == "matchLabels" || key == "selector":
+		switch key {
+		case "labels", "matchLabels", "selector":
 			for _, label := range ofChart {
 				delete(child, label)
 			}
-		case key == "annotations":
+		case "annotations":
 			delete(child, "helm.sh/resource-policy")
 		}
 		normalizeValue(value)
