@@ -12,7 +12,7 @@ export GOFLAGS := -trimpath -buildvcs=false
 BIN := bin
 BUILD := go build
 DEV := $(BIN)/dev
-MODULES := . hack/cluster hack/dev hack/store hack/tools hack/tools/lint
+MODULES := . hack/cluster hack/dev hack/store hack/tools hack/tools/crds hack/tools/helm hack/tools/helmdocs hack/tools/lint
 
 ##@ Help
 
@@ -68,7 +68,7 @@ undeploy: $(DEV) ## Run the manager as a process again
 
 # Builds everything that the tests start: the control plane, the store, the manager.
 .PHONY: test
-test: verify assets manager $(BIN)/gotestsum ## Run make verify, then every test: unit, real API server, real pods
+test: verify assets manager $(BIN)/helm $(BIN)/gotestsum ## Run make verify, then every test: unit, real API server, real pods
 	@hack/test.sh
 
 .PHONY: unit
@@ -91,11 +91,11 @@ manager: ## Build bin/manager, bin/postflight and bin/collect
 	@$(BUILD) -ldflags="-s -w" -o $(BIN)/ ./cmd/collect # every node of a cluster pulls it
 
 .PHONY: generate
-generate: $(BIN)/controller-gen ## Regenerate deep copies, CRDs and RBAC
+generate: $(BIN)/controller-gen $(BIN)/helm-docs ## Regenerate deep copies, CRDs, RBAC and what the chart has of them
 	@hack/generate.sh .
 
 .PHONY: verify
-verify: $(BIN)/controller-gen $(BIN)/golangci-lint ## Check generated files, modules, lint and import rules
+verify: $(BIN)/controller-gen $(BIN)/helm-docs $(BIN)/golangci-lint ## Check generated files, modules, lint and import rules
 	@hack/verify.sh
 
 .PHONY: tidy
@@ -109,6 +109,12 @@ $(BIN)/controller-gen: hack/tools/go.mod
 $(BIN)/gotestsum: hack/tools/go.mod
 	@echo "==> building gotestsum"
 	@$(BUILD) -C hack/tools -o ../../$@ gotest.tools/gotestsum
+$(BIN)/helm-docs: hack/tools/helmdocs/go.mod
+	@echo "==> building helm-docs"
+	@$(BUILD) -C hack/tools/helmdocs -o ../../../$@ github.com/norwoodj/helm-docs/cmd/helm-docs
+$(BIN)/helm: hack/tools/helm/go.mod
+	@echo "==> building helm (three minutes the first time)"
+	@$(BUILD) -C hack/tools/helm -o ../../../$@ helm.sh/helm/v4/cmd/helm
 $(BIN)/golangci-lint: hack/tools/lint/go.mod
 	@echo "==> building golangci-lint (two minutes the first time)"
 	@$(BUILD) -C hack/tools/lint -o ../../../$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint

@@ -41,6 +41,7 @@ type Rescue struct {
 	Archive       Archive
 	Logs          PodLogs
 	Clock         clock.PassiveClock
+	Namespaces    []string // to watch one by one; one empty name: all at once
 
 	streams *fairness.Semaphore
 
@@ -66,7 +67,7 @@ func newRescue(mgr ctrl.Manager, config Config) (*Rescue, error) {
 	}
 	return &Rescue{
 		Reader: mgr.GetCache(), Live: mgr.GetAPIReader(), Watch: watching, Archive: config.Archive.Store, Logs: config.Archive.Logs, Clock: config.Clock,
-		streams: fairness.NewSemaphore(rescueStreams), pods: map[types.UID]*rescuedPod{},
+		Namespaces: config.Scope.watched(), streams: fairness.NewSemaphore(rescueStreams), pods: map[types.UID]*rescuedPod{},
 	}, nil
 }
 
@@ -76,8 +77,10 @@ func (r *Rescue) NeedLeaderElection() bool { return true }
 // Start watches until ctx ends.
 func (r *Rescue) Start(ctx context.Context) error {
 	var watches sync.WaitGroup
-	watches.Go(func() { r.watchPods(ctx) })
-	watches.Go(func() { r.watchEvictions(ctx) })
+	for _, namespace := range r.Namespaces {
+		watches.Go(func() { r.watchPods(ctx, namespace) })
+		watches.Go(func() { r.watchEvictions(ctx, namespace) })
+	}
 	watches.Wait()
 	r.all.Wait()
 	return nil
@@ -153,13 +156,13 @@ func (r *Rescue) goesOn(uid types.UID, p *rescuedPod, again bool) bool {
 	return false
 }
 
-// forget drops what is known of pods that are gone, or no longer run.
-func (r *Rescue) forget(gone func(types.UID) bool) {
+// forget drops what is known of pods that are gone, or no longer run, of a namespace or of all.
+func (r *Rescue) forget(namespace string, gone func(types.UID) bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for uid, p := range r.pods {
 		switch {
-		case !gone(uid):
+		case namespace != "" && namespace != p.run.Namespace, !gone(uid):
 		case p.busy:
 			p.gone = true
 		default:

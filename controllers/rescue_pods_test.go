@@ -28,7 +28,7 @@ func TestRescuedPods(t *testing.T) {
 			t.Parallel()
 			const uid = types.UID("pod")
 			r := &Rescue{pods: map[types.UID]*rescuedPod{uid: &tc.pod}}
-			r.forget(func(types.UID) bool { return tc.gone })
+			r.forget("", func(types.UID) bool { return tc.gone })
 			if r.pods[uid] == nil {
 				t.Fatal("it is forgotten while its logs are saved")
 			}

@@ -16,8 +16,8 @@ import (
 )
 
 // watchPods watches the pods of runs that have not ended. It needs only their metadata, and keeps nothing of them.
-func (r *Rescue) watchPods(ctx context.Context) {
-	pods := r.listWatch(func() client.ObjectList {
+func (r *Rescue) watchPods(ctx context.Context, namespace string) {
+	pods := r.listWatch(namespace, func() client.ObjectList {
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("PodList"))
 		return list
@@ -31,11 +31,11 @@ func (r *Rescue) watchPods(ctx context.Context) {
 				uids[obj.(*metav1.PartialObjectMetadata).UID] = true
 				seen(obj)
 			}
-			r.forget(func(uid types.UID) bool { return !uids[uid] })
+			r.forget(namespace, func(uid types.UID) bool { return !uids[uid] })
 		},
 		deleted: func(obj any) {
 			gone := obj.(*metav1.PartialObjectMetadata).UID
-			r.forget(func(uid types.UID) bool { return uid == gone })
+			r.forget(namespace, func(uid types.UID) bool { return uid == gone })
 		},
 	}
 	toolscache.NewReflectorWithOptions(pods, &metav1.PartialObjectMetadata{}, watched, toolscache.ReflectorOptions{Name: "rescue-pods"}).RunWithContext(ctx)
@@ -43,8 +43,8 @@ func (r *Rescue) watchPods(ctx context.Context) {
 
 // watchEvictions watches the events of kubelets that evict a pod, because the node runs out of disk or memory, or the
 // pod has used too much disk. Earlier events are of no use.
-func (r *Rescue) watchEvictions(ctx context.Context) {
-	events := r.listWatch(func() client.ObjectList { return &eventsv1.EventList{} },
+func (r *Rescue) watchEvictions(ctx context.Context, namespace string) {
+	events := r.listWatch(namespace, func() client.ObjectList { return &eventsv1.EventList{} },
 		metav1.ListOptions{FieldSelector: "reason=Evicted,regarding.kind=Pod"})
 	watched := passing{
 		changed: func(obj any) { r.evicted(ctx, obj.(*eventsv1.Event)) },
@@ -54,11 +54,11 @@ func (r *Rescue) watchEvictions(ctx context.Context) {
 	toolscache.NewReflectorWithOptions(events, &eventsv1.Event{}, watched, toolscache.ReflectorOptions{Name: "rescue-evictions"}).RunWithContext(ctx)
 }
 
-// listWatch lists and watches what the selectors select, in all namespaces.
-func (r *Rescue) listWatch(newList func() client.ObjectList, selectors metav1.ListOptions) *toolscache.ListWatch {
+// listWatch lists and watches what the selectors select, in a namespace or in all.
+func (r *Rescue) listWatch(namespace string, newList func() client.ObjectList, selectors metav1.ListOptions) *toolscache.ListWatch {
 	with := func(o metav1.ListOptions) *client.ListOptions {
 		o.LabelSelector, o.FieldSelector = selectors.LabelSelector, selectors.FieldSelector
-		return &client.ListOptions{Raw: &o}
+		return &client.ListOptions{Namespace: namespace, Raw: &o}
 	}
 	return &toolscache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {

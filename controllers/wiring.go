@@ -22,6 +22,7 @@ type Config struct {
 	Collector  *job.Collector // nil: no store is configured
 	Archive    ArchiveConfig
 	Reports    ReportConfig
+	Scope      Scope // as it limited the options of the manager
 
 	// PodGoneAfter is how long after its grace period a pod that has not stopped counts as lost;
 	// 0 means DefaultPodGoneAfter.
@@ -48,7 +49,7 @@ func Setup(mgr ctrl.Manager, config Config) error {
 		return fmt.Errorf("register the metrics of reports: %w", err)
 	}
 	c, recorder := mgr.GetClient(), mgr.GetEventRecorder("postflight")
-	for _, r := range []interface{ SetupWithManager(ctrl.Manager) error }{
+	reconcilers := []interface{ SetupWithManager(ctrl.Manager) error }{
 		&SuiteReconciler{
 			Client:   c,
 			Live:     mgr.GetAPIReader(),
@@ -66,9 +67,12 @@ func Setup(mgr ctrl.Manager, config Config) error {
 		&ReportReconciler{Client: c, Live: mgr.GetAPIReader(), Clock: config.Clock, Config: config.Reports, Metrics: reportMetrics},
 		&TriggerReconciler{Client: c, Recorder: recorder},
 		&EnvironmentReconciler{Client: c, Live: mgr.GetAPIReader(), Clock: config.Clock, Archives: config.Archive.Store != nil},
-		&TeamReconciler{Client: c},
 		&APIKeyReconciler{Client: c, Clock: config.Clock},
-	} {
+	}
+	if !config.Scope.limited() {
+		reconcilers = append(reconcilers, &TeamReconciler{Client: c})
+	}
+	for _, r := range reconcilers {
 		if err := r.SetupWithManager(mgr); err != nil {
 			return fmt.Errorf("set up %T: %w", r, err)
 		}

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Generates deep copies, CRDs and RBAC into the tree at $1, from the code here.
+# Generates deep copies, CRDs, RBAC and parts of the chart into the tree at $1, from the code here.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 into=$1
@@ -7,6 +7,18 @@ into=$1
 # large for one object. Ours are shorter.
 bin/controller-gen object paths=./api/... output:object:dir="$into/api/v1alpha1"
 bin/controller-gen crd:generateEmbeddedObjectMeta=true,maxDescLen=400 paths=./api/... output:crd:dir="$into/config/crd/bases"
-# The API server must accept only what Go can decode: one other object would stop the caches of all teams.
+# The API server must accept only what Go can decode: one other object would stop the caches of all teams. And
+# kubectl must be able to apply the CRDs without --server-side.
 go run ./hack/crdtighten "$into/config/crd/bases"
-bin/controller-gen rbac:roleName=postflight-manager paths=./controllers/... paths=./internal/auth/... output:rbac:dir="$into/config/rbac"
+bin/controller-gen rbac:roleName=postflight-manager paths=./controllers/... paths=./internal/auth/... paths=./cmd/manager/... output:rbac:dir="$into/config/rbac"
+
+# The chart has copies of what it wraps: Helm reads no files outside a chart.
+chart=$into/charts/postflight/files
+mkdir -p "$chart/crd" "$chart/rbac" "$chart/policy"
+cp "$into"/config/crd/bases/*.yaml "$chart/crd/"
+cp "$into/config/rbac/role.yaml" "$chart/rbac/"
+for name in aggregate_roles credentials_reader_role leader_election_role metrics_reader_role role_binding session_secret; do
+  cp "config/rbac/$name.yaml" "$chart/rbac/"
+done
+cp config/policy/jobs_by_proxy.yaml "$chart/policy/"
+bin/helm-docs --dry-run --log-level=warning --chart-search-root=charts > "$chart/../README.md"

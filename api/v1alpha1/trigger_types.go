@@ -160,7 +160,7 @@ type TriggerSpec struct {
 	AllowVariables []string `json:"allowVariables,omitzero"`
 
 	// jobTemplate is the Job of a run. backoffLimit defaults to 0, restartPolicy to Never and
-	// automountServiceAccountToken to false.
+	// automountServiceAccountToken to false. "kubectl explain job" describes its fields.
 	// +required
 	JobTemplate batchv1.JobTemplateSpec `json:"jobTemplate"`
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/tls"
 	"fmt"
 	"net/http"
 	"time"
@@ -11,6 +12,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 
 	"github.com/postflight-dev/postflight/internal/serve"
 )
@@ -29,28 +31,44 @@ func setupProbes(mgr ctrl.Manager, address string, ready checks) error {
 		mux.Handle(path, http.StripPrefix(path, handler))
 		mux.Handle(path+"/", http.StripPrefix(path, handler))
 	}
-	return serveOperators(mgr, "health probe", address, mux)
+	return serveOperators(mgr, "health probe", address, mux, nil)
 }
 
 // maxScrapes bounds the concurrent scrapes: each takes about a mebibyte.
 const maxScrapes = 4
 
+// +kubebuilder:rbac:groups=authentication.k8s.io,resources=tokenreviews,verbs=create
+// +kubebuilder:rbac:groups=authorization.k8s.io,resources=subjectaccessreviews,verbs=create
+
 // setupMetrics serves /metrics, unless the address is 0.
-func setupMetrics(mgr ctrl.Manager, address string, metrics prometheus.Gatherer) error {
-	if address == "0" {
+func setupMetrics(mgr ctrl.Manager, o options, api *tls.Config, metrics prometheus.Gatherer) error {
+	if o.metricsAddress == "0" {
 		return nil
 	}
+	scrape := promhttp.HandlerFor(metrics, promhttp.HandlerOpts{ErrorHandling: promhttp.HTTPErrorOnError, MaxRequestsInFlight: maxScrapes})
+	if o.metricsAuth {
+		filter, err := filters.WithAuthenticationAndAuthorization(mgr.GetConfig(), mgr.GetHTTPClient())
+		if err != nil {
+			return fmt.Errorf("set up who may read the metrics: %w", err)
+		}
+		if scrape, err = filter(ctrl.Log.WithName("metrics"), scrape); err != nil {
+			return err
+		}
+	}
+	config, err := metricsTLS(o, api)
+	if err != nil {
+		return err
+	}
 	mux := http.NewServeMux()
-	options := promhttp.HandlerOpts{ErrorHandling: promhttp.HTTPErrorOnError, MaxRequestsInFlight: maxScrapes}
-	mux.Handle("/metrics", promhttp.HandlerFor(metrics, options))
-	return serveOperators(mgr, "metrics", address, mux)
+	mux.Handle("/metrics", scrape)
+	return serveOperators(mgr, "metrics", o.metricsAddress, mux, config)
 }
 
 // serveOperators serves the kubelet and Prometheus, which need few connections: 64 take 4 MiB at worst, and 8 MiB
 // in the kernel.
-func serveOperators(mgr ctrl.Manager, name, address string, handler http.Handler) error {
+func serveOperators(mgr ctrl.Manager, name, address string, handler http.Handler, config *tls.Config) error {
 	server := &http.Server{
-		Addr: address, Handler: handler,
+		Addr: address, Handler: handler, TLSConfig: config,
 		MaxHeaderBytes:    4 << 10, // and 4 KiB more, which net/http allows
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       5 * time.Second,

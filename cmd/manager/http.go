@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -33,6 +34,7 @@ func drainTimeout(o options) time.Duration { return o.holdBudget + 5*time.Second
 // setupHTTP adds the HTTP API, which every replica serves.
 func setupHTTP(
 	ctx context.Context, mgr ctrl.Manager, o options, bucket *objectstore.Bucket, probe *auth.APIServerProbe, in surroundings, ready checks,
+	secure *tls.Config,
 ) (*serve.Server, error) {
 	authenticator, err := setupAuth(mgr, probe, serverClock{in.clock, probe})
 	if err != nil {
@@ -84,7 +86,7 @@ func setupHTTP(
 	}
 	// A replica that answers sooner does not know all Triggers and Suites, and may store a wrong time.
 	synced := func() bool { return triggersSynced() && suitesSynced() && probe.Measured() }
-	return addServer(mgr, api, pages, o, synced, ready)
+	return addServer(mgr, api, pages, o, synced, ready, secure)
 }
 
 // setupDispatcher also returns whether all Triggers that existed at the start are known.
@@ -174,10 +176,10 @@ func askVersion(mgr ctrl.Manager) func(context.Context) (time.Time, error) {
 }
 
 func addServer(
-	mgr ctrl.Manager, api *endpoint.API, pages *ui.UI, o options, synced func() bool, ready checks,
+	mgr ctrl.Manager, api *endpoint.API, pages *ui.UI, o options, synced func() bool, ready checks, secure *tls.Config,
 ) (*serve.Server, error) {
 	l := api.Limits
-	server := &http.Server{Addr: o.bindAddress, Handler: byPath(o.publicURL, api, pages)}
+	server := &http.Server{Addr: o.bindAddress, Handler: byPath(o.publicURL, api, pages), TLSConfig: secure}
 	server.RegisterOnShutdown(api.Drain)
 	server.RegisterOnShutdown(pages.Drain)
 	l.Apply(server, o.holdBudget)

@@ -23,9 +23,12 @@ type options struct {
 
 	bindAddress    string
 	metricsAddress string
+	metricsAuth    bool
 	probeAddress   string
 	publicURL      string
 	podURL         string
+	podCAFile      string
+	podCA          string // PEM, that of the file
 	pageHosts      []string
 	signInConfig   string
 	signIn         *signin.Source // that follows the file
@@ -40,6 +43,8 @@ type options struct {
 
 	podGoneAfter time.Duration
 
+	scope     scopeOptions
+	tls       tlsOptions
 	store     storeOptions
 	codeHosts codeHostOptions
 }
@@ -72,10 +77,13 @@ func (o *options) addFlags(f *pflag.FlagSet) {
 	f.SortFlags = false
 	f.StringVar(&o.bindAddress, "bind-address", ":8080", "address of the HTTP API, host:port")
 	f.StringVar(&o.metricsAddress, "metrics-bind-address", ":8081", "address of /metrics, host:port; 0 turns it off")
+	f.BoolVar(&o.metricsAuth, "metrics-auth", true,
+		"ask the API server who may read the metrics: those who may get the non-resource URL /metrics; the port then speaks HTTPS")
 	f.StringVar(&o.probeAddress, "health-probe-bind-address", ":8082", "address of /healthz and /readyz, host:port")
 	f.StringVar(&o.publicURL, "public-url", "", "URL under which people and CI reach the HTTP API and the run pages, for links; it may have a path")
 	f.StringVar(&o.podURL, "pod-url", os.Getenv("POSTFLIGHT_POD_URL"),
 		"URL under which pods reach the HTTP API, to upload what tests wrote; default: $POSTFLIGHT_POD_URL, or that of the Service in the manager's namespace")
+	f.StringVar(&o.podCAFile, "pod-ca-file", "", "PEM of the certificate authority of --pod-url, for pods, unless a public one signed its certificate")
 	f.StringSliceVar(&o.pageHosts, "page-hosts", nil,
 		"further host names under which people reach the run pages; by default that of --public-url, and any name without that")
 	f.StringVar(&o.signInConfig, "sign-in-config", "",
@@ -91,6 +99,8 @@ func (o *options) addFlags(f *pflag.FlagSet) {
 	f.DurationVar(&o.drainDelay, "drain-delay", 3*time.Second, "how long to keep serving after readiness fails, until load balancers notice")
 	f.DurationVar(&o.podGoneAfter, "pod-gone-after", controllers.DefaultPodGoneAfter,
 		"how long after its grace period to give up a pod that does not stop because its node is unreachable: its run ends as Error")
+	o.scope.addFlags(f)
+	o.tls.addFlags(f)
 	o.store.addFlags(f)
 	o.codeHosts.addFlags(f)
 	f.TextVar(&o.logLevel, "log-level", slog.LevelInfo, "DEBUG, INFO, WARN or ERROR")
@@ -117,8 +127,8 @@ func baseURL(flag string, text *string) error {
 func (o *options) validate() error {
 	var errs []error
 	errs = append(errs, baseURL("--public-url", &o.publicURL), baseURL("--pod-url", &o.podURL))
-	o.podURL = cmp.Or(o.podURL, "http://postflight."+o.namespace()+".svc")
-	errs = append(errs, o.loadSignIn())
+	o.podURL = cmp.Or(o.podURL, o.tls.scheme()+"://postflight."+o.namespace()+".svc")
+	errs = append(errs, o.loadSignIn(), o.loadPodCA(), o.scope.load())
 	if o.holdBudget < time.Second || o.holdBudget > 55*time.Second {
 		errs = append(errs, fmt.Errorf("--hold-budget %s: must be from 1s to 55s, because clients give up at 60s", o.holdBudget))
 	}
@@ -128,7 +138,7 @@ func (o *options) validate() error {
 	if o.podGoneAfter < time.Second {
 		errs = append(errs, fmt.Errorf("--pod-gone-after %s: must be at least 1s", o.podGoneAfter))
 	}
-	return errors.Join(append(errs, o.store.validate(), o.codeHosts.validate())...)
+	return errors.Join(append(errs, o.tls.validate(), o.store.validate(), o.codeHosts.validate())...)
 }
 
 // loadSignIn reads the file of --sign-in-config, if there is one.
@@ -144,4 +154,14 @@ func (o *options) checkSignIn(c *signin.Config) error {
 		return errors.New("an OpenID Connect provider needs --public-url, to which it sends people back")
 	}
 	return nil
+}
+
+// loadPodCA reads the file of --pod-ca-file, if there is one.
+func (o *options) loadPodCA() error {
+	if o.podCAFile == "" {
+		return nil
+	}
+	ca, err := readCA("--pod-ca-file", o.podCAFile)
+	o.podCA = string(ca)
+	return err
 }

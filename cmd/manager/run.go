@@ -22,7 +22,10 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/controllers"
+	"github.com/postflight-dev/postflight/internal/auth"
 	"github.com/postflight-dev/postflight/internal/index"
+	"github.com/postflight-dev/postflight/internal/objectstore"
+	"github.com/postflight-dev/postflight/internal/serve"
 )
 
 // surroundings are what a test replaces to run several managers in one process.
@@ -83,20 +86,32 @@ func runIn(ctx context.Context, o options, in surroundings) error {
 	err = controllers.Setup(mgr, controllers.Config{
 		Clock: serverClock{in.clock, probe}, Registerer: in.metrics, PodGoneAfter: o.podGoneAfter,
 		Inputs: runInputs, Archive: runArchive, Collector: collector(runInputs, o),
-		Reports: o.codeHosts.config(o.publicURL),
+		Reports: o.codeHosts.config(o.publicURL), Scope: o.scope.Scope,
 	})
 	if err != nil {
 		return err
 	}
-	server, err := setupHTTP(ctx, mgr, o, bucket, probe, in, ready)
+	server, err := setupServers(ctx, mgr, o, bucket, probe, in, ready)
 	if err != nil {
-		return err
-	}
-	if err := errors.Join(setupMetrics(mgr, o.metricsAddress, in.metrics), setupProbes(mgr, o.probeAddress, ready)); err != nil {
 		return err
 	}
 	defer server.Wait()
 	return mgr.Start(ctx)
+}
+
+// setupServers adds all ports.
+func setupServers(
+	ctx context.Context, mgr ctrl.Manager, o options, bucket *objectstore.Bucket, probe *auth.APIServerProbe, in surroundings, ready checks,
+) (*serve.Server, error) {
+	secure, err := setupTLS(mgr, o.tls)
+	if err != nil {
+		return nil, err
+	}
+	server, err := setupHTTP(ctx, mgr, o, bucket, probe, in, ready, secure)
+	if err != nil {
+		return nil, err
+	}
+	return server, errors.Join(setupMetrics(mgr, o, secure, in.metrics), setupProbes(mgr, o.probeAddress, ready))
 }
 
 // noticeDeadConnections makes the client of the API server ping a silent connection after 5 s, and close it 5 s
@@ -126,7 +141,7 @@ func restConfig(kubeconfig string) (*rest.Config, error) {
 }
 
 func managerOptions(o options) ctrl.Options {
-	return ctrl.Options{
+	options := ctrl.Options{
 		Scheme:                  newScheme(),
 		Cache:                   controllers.CacheOptions(),
 		Client:                  controllers.ClientOptions(),
@@ -134,6 +149,8 @@ func managerOptions(o options) ctrl.Options {
 		HealthProbeBindAddress:  "0",
 		GracefulShutdownTimeout: ptr.To(o.drainDelay + drainTimeout(o) + 5*time.Second),
 	}
+	o.scope.Limit(&options)
+	return options
 }
 
 func newScheme() *runtime.Scheme {

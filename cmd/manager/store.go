@@ -3,10 +3,12 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -59,8 +61,8 @@ func boolVariable(variable string, fallback bool) bool {
 // configured reports whether there is a store at all.
 func (o *storeOptions) configured() bool { return o.Endpoint != "" || o.Bucket != "" }
 
-// maxCA bounds the CA file, in bytes: pods get it in one variable, which Linux bounds at 128 KiB.
-const maxCA = 100 << 10
+// maxCA bounds a CA file, in bytes: pods get two in one variable, which Linux bounds at 128 KiB.
+const maxCA = 60 << 10
 
 // validate also reads the CA file, so that an invalid one fails at once.
 func (o *storeOptions) validate() error {
@@ -69,16 +71,24 @@ func (o *storeOptions) validate() error {
 	}
 	var errs []error
 	if o.caFile != "" {
-		ca, err := os.ReadFile(o.caFile)
-		switch {
-		case err != nil:
-			errs = append(errs, fmt.Errorf("--store-ca-file: %w", err))
-		case len(ca) > maxCA:
-			errs = append(errs, fmt.Errorf("--store-ca-file: has %d bytes, and %d are allowed; use only the certificate that signed the store's, because those of public authorities are built in", len(ca), maxCA))
-		}
+		ca, err := readCA("--store-ca-file", o.caFile)
+		errs = append(errs, err)
 		o.CA = ca
 	}
 	return errors.Join(append(errs, o.Validate())...)
+}
+
+func readCA(flag, file string) ([]byte, error) {
+	ca, err := os.ReadFile(file)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", flag, err)
+	case len(ca) > maxCA:
+		return nil, fmt.Errorf("%s: has %d bytes, and %d are allowed; use only the certificate that signed the server's, because those of public authorities are built in", flag, len(ca), maxCA)
+	case !x509.NewCertPool().AppendCertsFromPEM(ca):
+		return nil, fmt.Errorf("%s: %s has no certificate in PEM", flag, file)
+	}
+	return ca, nil
 }
 
 // setupStore returns nil if no store is configured.
@@ -149,7 +159,7 @@ func collector(in controllers.InputsConfig, o options) *job.Collector {
 	if in.Store == nil {
 		return nil
 	}
-	return &job.Collector{Image: in.Image, URL: o.podURL, CA: in.CA}
+	return &job.Collector{Image: in.Image, URL: o.podURL, CA: strings.Trim(in.CA+"\n"+o.podCA, "\n")}
 }
 
 func runInputs(ctx context.Context, mgr ctrl.Manager, bucket *objectstore.Bucket, o options) (controllers.InputsConfig, error) {

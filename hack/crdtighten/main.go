@@ -1,6 +1,7 @@
-// Crdtighten makes the CRDs in a folder reject what Go cannot decode. For times, Quantities and numbers,
-// controller-gen writes schemas that accept more than the Go types do. One such object would fail every
-// watch and list of its kind, for all teams.
+// Crdtighten finishes the CRDs in a folder. It makes them reject what Go cannot decode: for times, Quantities and
+// numbers, controller-gen writes schemas that accept more than the Go types do, and one such object would fail every
+// watch and list of its kind, for all teams. And it drops descriptions that are not ours, so that each CRD fits into
+// the annotation of a client-side apply.
 package main
 
 import (
@@ -58,6 +59,7 @@ func rewrite(file string) error {
 	if err := tighten(crd); err != nil {
 		return err
 	}
+	shorten(crd)
 	text, err = yaml.Marshal(crd)
 	if err != nil {
 		return err

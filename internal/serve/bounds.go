@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"crypto/tls"
 	"net"
 	"net/http"
 	"time"
@@ -47,14 +48,21 @@ const (
 	largeHead = 4 << 10
 )
 
-// Bound listens on the server's address, and makes the server and the listener keep the bounds.
+// Bound listens on the server's address, and makes the server and the listener keep the bounds. With the TLSConfig of
+// the server it speaks HTTPS, on top of which there is only HTTP/1.1, as without.
 func Bound(server *http.Server, bounds Bounds) (net.Listener, error) {
 	inner, err := net.Listen("tcp", server.Addr)
 	if err != nil {
 		return nil, err
 	}
-	if bounds == (Bounds{}) {
+	secure := server.TLSConfig != nil
+	switch {
+	case bounds == (Bounds{}) && secure:
+		return tls.NewListener(inner, http1Only(server.TLSConfig)), nil
+	case bounds == (Bounds{}):
 		return inner, nil
+	case secure:
+		server.Handler = withTLSState(server.Handler)
 	}
 	server.ConnContext = func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) }
 	server.ConnState = func(c net.Conn, state http.ConnState) {
@@ -62,7 +70,7 @@ func Bound(server *http.Server, bounds Bounds) (net.Listener, error) {
 			c.setState(state)
 		}
 	}
-	return newListener(inner, newConnLimiter(bounds), server.ReadHeaderTimeout), nil
+	return newListener(inner, newConnLimiter(bounds), server.ReadHeaderTimeout, server.TLSConfig), nil
 }
 
 // Authenticated assigns the connection of a request to the tenant. Other contexts are ignored.

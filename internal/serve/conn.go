@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"crypto/tls"
 	"errors"
 	"net"
 	"net/http"
@@ -10,7 +11,9 @@ import (
 
 // conn is a connection with bounds.
 type conn struct {
-	net.Conn
+	net.Conn    // raw, or TLS over it
+	raw         net.Conn
+	tls         *tls.Conn // nil without TLS
 	limiter     *connLimiter
 	accepted    time.Time
 	buffered    []byte       // what the client sent first, until the server reads it
@@ -29,7 +32,7 @@ type conn struct {
 }
 
 func newConn(c net.Conn, l *connLimiter) *conn {
-	return &conn{Conn: c, limiter: l, accepted: time.Now(), head: head{max: l.bounds.HeaderLines, atStart: true}, leave: func() {}}
+	return &conn{Conn: c, raw: c, limiter: l, accepted: time.Now(), head: head{max: l.bounds.HeaderLines, atStart: true}, leave: func() {}}
 }
 
 // setState follows the server: a request was read, or the next one may come.
@@ -46,7 +49,7 @@ func (c *conn) setState(state http.ConnState) {
 }
 
 func (c *conn) Read(p []byte) (n int, err error) {
-	if len(c.buffered) > 0 {
+	if c.tls == nil && len(c.buffered) > 0 {
 		n = copy(p, c.buffered)
 		if c.buffered = c.buffered[n:]; len(c.buffered) == 0 {
 			c.buffered = nil

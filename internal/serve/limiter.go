@@ -75,7 +75,7 @@ func (l *connLimiter) evict(from *connSet, may func(*conn) bool) bool {
 		return false
 	}
 	l.forget(c)
-	_ = c.Conn.Close() // not c.Close, which takes the lock
+	_ = c.raw.Close() // not c.Close, which takes the lock, and with TLS would wait for the client
 	return true
 }
 

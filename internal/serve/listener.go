@@ -2,6 +2,7 @@ package serve
 
 import (
 	"cmp"
+	"crypto/tls"
 	"net"
 	"slices"
 	"sync"
@@ -18,7 +19,8 @@ const firstRead = 2 << 10
 type listener struct {
 	net.Listener
 	limiter *connLimiter
-	silence time.Duration // how long a connection may be silent
+	silence time.Duration // how long a connection may be silent, or a TLS handshake may take
+	tls     *tls.Config   // nil: without TLS
 	ready   chan accepted
 	closed  chan struct{}
 	start   sync.Once
@@ -30,8 +32,8 @@ type accepted struct {
 	err error
 }
 
-func newListener(inner net.Listener, limiter *connLimiter, silence time.Duration) *listener {
-	return &listener{Listener: inner, limiter: limiter, silence: cmp.Or(silence, defaultSilence),
+func newListener(inner net.Listener, limiter *connLimiter, silence time.Duration, config *tls.Config) *listener {
+	return &listener{Listener: inner, limiter: limiter, silence: cmp.Or(silence, defaultSilence), tls: http1Only(config),
 		ready: make(chan accepted), closed: make(chan struct{})}
 }
 
@@ -65,6 +67,7 @@ func (l *listener) run() {
 			continue // the server pauses if the error may pass, and closes the listener if not
 		}
 		c := newConn(inner, l.limiter)
+		c.secure(l.tls)
 		if !l.await(func() bool { return l.limiter.admit(c) }) {
 			_ = inner.Close()
 			return
@@ -78,17 +81,17 @@ func (l *listener) run() {
 func (l *listener) readFirst(c *conn) {
 	_ = c.SetReadDeadline(time.Now().Add(l.silence))
 	first := make([]byte, 1)
-	if _, err := c.Conn.Read(first); err != nil {
+	if _, err := c.raw.Read(first); err != nil {
 		_ = c.Close()
 		return
 	}
 	c.firstByte.Store(time.Now().UnixNano())
 	_ = c.SetReadDeadline(time.Now().Add(gracePeriod))
 	rest := make([]byte, firstRead)
-	n, _ := c.Conn.Read(rest) // the server meets the error, if it lasts
+	n, _ := c.raw.Read(rest) // the server meets the error, if it lasts
 	c.buffered = slices.Concat(first, rest[:n])
 	_ = c.SetReadDeadline(time.Time{})
-	if !l.await(func() bool { return l.limiter.promote(c) }) || !l.deliver(accepted{Conn: c}) {
+	if !l.await(func() bool { return l.limiter.promote(c) }) || c.handshake(l.silence) != nil || !l.deliver(accepted{Conn: c}) {
 		_ = c.Close()
 	}
 }

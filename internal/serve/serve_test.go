@@ -22,7 +22,12 @@ type running struct {
 
 func run(t *testing.T, handler http.Handler, options Options) *running {
 	t.Helper()
-	s, err := Listen(&http.Server{Addr: "127.0.0.1:0", Handler: handler}, options)
+	return runServer(t, &http.Server{Addr: "127.0.0.1:0", Handler: handler}, options)
+}
+
+func runServer(t *testing.T, server *http.Server, options Options) *running {
+	t.Helper()
+	s, err := Listen(server, options)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,17 +36,17 @@ func TestJobsOfIntegrations(t *testing.T) {
 	}
 }
 
-// TestInstall builds the kustomization of docs/operations.md: the manager has the image that it names.
+// TestInstall builds the kustomization of docs/install.md: the manager has the image that it names.
 func TestInstall(t *testing.T) {
 	s := apiserver.New(t)
-	docs, err := os.ReadFile(filepath.Join(folder(t, ".."), "docs", "operations.md"))
+	docs, err := os.ReadFile(filepath.Join(folder(t, ".."), "docs", "install.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, block, found := strings.Cut(string(docs), "```yaml\n# kustomization.yaml,")
 	block, _, ended := strings.Cut(block, "\n```")
 	if !found || !ended {
-		t.Fatal("docs/operations.md has no kustomization")
+		t.Fatal("docs/install.md has no kustomization")
 	}
 	dir := kustomize(t, "#"+block+"\n")
 	if err := os.Symlink(folder(t, ".."), filepath.Join(dir, "postflight")); err != nil {

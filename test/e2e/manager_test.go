@@ -52,7 +52,7 @@ func newManager(t testing.TB, c *cluster, o options) *manager {
 		log:    filepath.Join(c.dir, "logs", fmt.Sprintf("manager-%d.log", n)),
 		args: append([]string{
 			"--kubeconfig=" + cmp.Or(o.kubeconfig, filepath.Join(c.dir, "manager.kubeconfig")),
-			"--bind-address=" + api, "--metrics-bind-address=" + metrics, "--health-probe-bind-address=" + probes,
+			"--bind-address=" + api, "--metrics-bind-address=" + metrics, "--metrics-auth=false", "--health-probe-bind-address=" + probes,
 			"--public-url=http://" + api, "--pod-url=http://" + forPods.address,
 			"--leader-elect=" + strconv.FormatBool(o.leaderElect),
 			"--drain-delay=0s",

@@ -77,7 +77,7 @@ func startReplica(t testing.TB, kubeconfig string, command ...string) *replica {
 	api, probes, metrics := freeAddress(t), freeAddress(t), freeAddress(t)
 	r := &replica{t: t, url: "http://" + api, probes: "http://" + probes, metrics: "http://" + metrics, log: filepath.Join(t.TempDir(), "log")}
 	command = append(command, binary, "--kubeconfig="+kubeconfig, "--bind-address="+api, "--health-probe-bind-address="+probes,
-		"--metrics-bind-address="+metrics, "--leader-election-namespace="+system, "--drain-delay=0s")
+		"--metrics-bind-address="+metrics, "--metrics-auth=false", "--leader-election-namespace="+system, "--drain-delay=0s")
 	r.cmd = exec.Command(command[0], command[1:]...)
 	out, err := os.Create(r.log)
 	if err != nil {

@@ -125,6 +125,7 @@ func (s *Session) manager() proc.Spec {
 			"--kubeconfig=" + s.layout.Kubeconfig("manager"),
 			"--bind-address=" + s.plan.Loopback(layout.PortAPI),
 			"--metrics-bind-address=" + s.plan.Loopback(layout.PortMetrics),
+			"--metrics-auth=false", // they are on loopback
 			"--health-probe-bind-address=" + s.plan.Loopback(layout.PortProbes),
 			"--public-url=" + s.url(),
 			"--replica-name=dev", // there is only one, so after a kill it takes its own Lease again at once

@@ -72,6 +72,7 @@ func (s *Session) podPatch() string {
 	operations := []map[string]any{
 		{"op": "add", "path": "/spec/template/metadata/annotations/postflight.dev~1image", "value": string(digest)},
 		{"op": "add", "path": "/spec/template/spec/containers/0/args/-", "value": "--public-url=" + s.url()},
+		{"op": "add", "path": "/spec/template/spec/containers/0/args/-", "value": "--metrics-auth=false"}, // as for the process
 	}
 	for _, one := range s.managerVariables() {
 		operations = append(operations, map[string]any{

@@ -33,7 +33,7 @@ func (s *Session) summary() {
 	}
 	if !s.options.Node {
 		c.Warn("There is no node, so the pods of runs never start. A node needs Linux and root.")
-		c.Warn("To install Postflight in a cluster that you have: KUBECONFIG=... kubectl apply --server-side -k config/default")
+		c.Warn("To install Postflight in a cluster that you have: KUBECONFIG=... kubectl apply -k config/default")
 	}
 }
 

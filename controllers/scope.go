@@ -1,0 +1,73 @@
+package controllers
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	toolscache "k8s.io/client-go/tools/cache"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+// Scope is the part of the cluster that a manager reads and writes; the zero value is all of it.
+type Scope struct {
+	// Namespaces are the only ones; empty: all.
+	Namespaces []string
+
+	// Teams own these namespaces. The manager may not read the Teams of the cluster.
+	Teams []v1alpha1.Team
+}
+
+func (s Scope) limited() bool { return len(s.Namespaces) > 0 }
+
+// Limit makes the cache and the client of a manager leave everything else alone.
+func (s Scope) Limit(options *ctrl.Options) {
+	if !s.limited() {
+		return
+	}
+	options.Cache.DefaultNamespaces = map[string]cache.Config{}
+	for _, namespace := range s.Namespaces {
+		options.Cache.DefaultNamespaces[namespace] = cache.Config{}
+	}
+	options.Cache.NewInformer = s.newInformer
+	options.NewClient = s.newClient
+}
+
+// watched are the namespaces to watch one by one, or all at once.
+func (s Scope) watched() []string {
+	if s.limited() {
+		return s.Namespaces
+	}
+	return []string{corev1.NamespaceAll}
+}
+
+func (s Scope) newInformer(
+	source toolscache.ListerWatcher, kind runtime.Object, resync time.Duration, indexers toolscache.Indexers,
+) toolscache.SharedIndexInformer {
+	if _, ok := kind.(*v1alpha1.Team); ok {
+		source = fixedTeams(s.Teams)
+	}
+	return toolscache.NewSharedIndexInformer(source, kind, resync, indexers)
+}
+
+// fixedTeams are listed as the API server would, and never change.
+type fixedTeams []v1alpha1.Team
+
+func (f fixedTeams) List(metav1.ListOptions) (runtime.Object, error) {
+	list := &v1alpha1.TeamList{ListMeta: metav1.ListMeta{ResourceVersion: "1"}}
+	for _, team := range f {
+		team.ResourceVersion = "1"
+		list.Items = append(list.Items, team)
+	}
+	return list, nil
+}
+
+func (f fixedTeams) Watch(metav1.ListOptions) (watch.Interface, error) { return watch.NewFake(), nil }
+
+// IsWatchListSemanticsUnSupported makes a reflector call List.
+func (f fixedTeams) IsWatchListSemanticsUnSupported() bool { return true }
