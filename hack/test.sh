@@ -14,7 +14,9 @@ echo "==> fuzzing"
 hack/fuzz.sh 5000x || status=1
 echo "==> tests of the development cluster"
 run hack/dev "$PWD/.test/dev.json"
+echo "==> tests of signing in with a provider"
+run test/signin "$PWD/.test/signin.json"
 echo "==> tests (unit, real API server; real pods if this machine can run them)"
 run . "$PWD/.test/main.json"
-hack/summary.sh .test/dev.json .test/main.json
+hack/summary.sh .test/dev.json .test/signin.json .test/main.json
 exit $status

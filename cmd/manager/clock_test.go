@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/signin"
 	"github.com/postflight-dev/postflight/test/apiserver"
 )
 
@@ -92,6 +93,7 @@ const leads, answers = true, false // what a replica does
 func startManager(t *testing.T, kubeconfig string, ahead time.Duration, leads bool, change ...func(*options)) *aManager {
 	t.Helper()
 	o := options{
+		signIn:     &signin.Source{},
 		kubeconfig: kubeconfig, bindAddress: freeAddress(t), metricsAddress: freeAddress(t), probeAddress: freeAddress(t),
 		leaderElectionNamespace: "default", leaderElect: !leads, holdBudget: 45 * time.Second,
 	}

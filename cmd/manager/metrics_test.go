@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/postflight-dev/postflight/internal/objectstore"
+	"github.com/postflight-dev/postflight/internal/signin"
 	"github.com/postflight-dev/postflight/test/apiserver"
 )
 
@@ -51,6 +52,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 	}
 	r := &describing{Registry: prometheus.NewRegistry()}
 	o := options{
+		signIn:     &signin.Source{},
 		kubeconfig: apiserver.Kubeconfig(t, apiserver.New(t).Config), bindAddress: freeAddress(t), metricsAddress: "0", probeAddress: freeAddress(t),
 		leaderElectionNamespace: "default", holdBudget: 45 * time.Second,
 		store: storeOptions{image: "none", Options: objectstore.Options{

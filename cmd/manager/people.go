@@ -145,4 +145,3 @@ func identity(kind string, data any) (ui.Identity, error) {
 	encoded, err := json.Marshal(data)
 	return ui.Identity{Kind: kind, Data: encoded}, err
 }
-

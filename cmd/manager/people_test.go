@@ -68,14 +68,13 @@ func servePages(t *testing.T, config string, clock advancingClock) *httptest.Ser
 	if err != nil {
 		t.Fatal(err)
 	}
-	sessions := &sessionSecret{clock: clock}
-	sessions.state.Store(&sessionState{})
 	scheme := newScheme()
 	x := &pageIndexer{fake.NewClientBuilder().WithScheme(scheme).WithObjects(teamNamed("shop"), teamNamed("rival"))}
 	if err := index.Setup(t.Context(), x); err != nil {
 		t.Fatal(err)
 	}
 	cache := x.Build()
+	sessions := newSessions(cache)
 	server := httptest.NewUnstartedServer(nil)
 	keys := &auth.Authenticator{Config: auth.Config{
 		Reader: cache, Staleness: func() time.Duration { return 0 }, Used: func(*v1alpha1.APIKey) {}, Clock: clock,
@@ -209,41 +208,6 @@ func TestSignInWithOIDCIsRefused(t *testing.T) {
 				t.Errorf("%s: there is a session", tc.reason)
 			}
 		})
-	}
-}
-
-func TestSignInByProxy(t *testing.T) {
-	const config = `
-proxy: {userHeader: X-Forwarded-User, groupsHeader: X-Forwarded-Groups, from: [%q]}
-groups: [{group: shop-devs, team: shop}]
-`
-	headers := func(user string, groups ...string) http.Header {
-		return http.Header{"X-Forwarded-User": {user}, "X-Forwarded-Groups": groups}
-	}
-	cases := map[string]struct {
-		reason string
-		from   string
-		header http.Header
-		want   string
-	}{
-		"From the proxy":    {"It has authenticated them.", "127.0.0.0/8", headers("anna", "everyone, shop-devs"), "/ci/runs/shop"},
-		"Several headers":   {"Each may name groups.", "127.0.0.0/8", headers("anna", "everyone", "shop-devs"), "/ci/runs/shop"},
-		"From elsewhere":    {"Anybody can send headers.", "10.0.0.0/8", headers("anna", "shop-devs"), "/ci/sign-in"},
-		"Without the group": {"They may see no team.", "127.0.0.0/8", headers("anna", "everyone"), "/ci/sign-in"},
-		"Without a name":    {"The proxy has not authenticated them.", "127.0.0.0/8", headers("", "shop-devs"), "/ci/sign-in"},
-		"With two names":    {"The client sent one of its own.", "127.0.0.0/8", http.Header{"X-Forwarded-User": {"anna", "root"}, "X-Forwarded-Groups": {"shop-devs"}}, "/ci/sign-in"},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			pages := servePages(t, fmt.Sprintf(config, tc.from), advancingClock{ahead: &atomic.Int64{}})
-			if _, at, _ := get(t, newBrowser(t), pages.URL+"/ci/runs/shop", tc.header); at.Path != tc.want {
-				t.Errorf("%s: at %s, want %s", tc.reason, at.Path, tc.want)
-			}
-		})
-	}
-	pages := servePages(t, "groups: [{group: shop-devs, team: shop}]", advancingClock{ahead: &atomic.Int64{}})
-	if _, at, _ := get(t, newBrowser(t), pages.URL+"/ci/runs/shop", headers("anna", "shop-devs")); at.Path != "/ci/sign-in" {
-		t.Error("headers count without a proxy")
 	}
 }
 

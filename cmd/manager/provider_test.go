@@ -92,8 +92,8 @@ func (p *identityProvider) token(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, `{"error": "invalid_grant"}`, http.StatusBadRequest)
 		return
 	}
-	claims := fmt.Sprintf(`{"iss": %q, "aud": %q, "sub": "anna-1", "exp": %d, "nonce": %q}`,
-		p.URL, p.audience, time.Now().Add(time.Hour).Unix(), q.Get("nonce"))
+	claims := fmt.Sprintf(`{"iss": %q, "aud": %q, "sub": "anna-1", "sid": "session-1", "iat": %d, "exp": %d, "nonce": %q}`,
+		p.URL, p.audience, time.Now().Unix(), time.Now().Add(time.Hour).Unix(), q.Get("nonce"))
 	p.answer(w, map[string]any{
 		"access_token": "token of anna", "token_type": "Bearer", "expires_in": 3600,
 		"id_token": oidctest.SignIDToken(p.key, "k", "RS256", claims),

@@ -81,8 +81,13 @@ func (s *sessionSecret) watch(ctx context.Context, mgr ctrl.Manager) error {
 		UpdateFunc: func(_, o any) { s.observe(o.(*corev1.Secret)) },
 		DeleteFunc: func(any) { s.observe(&corev1.Secret{}) },
 	})
-	return errors.Join(err, mgr.Add(secrets))
+	return errors.Join(err, mgr.Add(everywhere{secrets}))
 }
+
+// everywhere runs in every replica, not only in the leader.
+type everywhere struct{ cache.Cache }
+
+func (everywhere) NeedLeaderElection() bool { return false }
 
 func (s *sessionSecret) observe(secret *corev1.Secret) {
 	now := &sessionState{ended: endedIn(secret)}

@@ -21,12 +21,12 @@ type Setting struct {
 	Provider *OIDC // nil without one
 }
 
-// Source follows the file that says who may sign in. Start it, so that changes count.
+// Source follows the file that says who may sign in. Start it, so that changes count. The zero Source lets nobody in.
 type Source struct {
 	path    string
 	accept  func(*Config) error
 	current atomic.Pointer[Setting]
-	valid   atomic.Bool
+	invalid atomic.Bool
 
 	fingerprint [sha256.Size]byte // of what the current Setting was made from
 	problem     string            // with what the file says now; empty if there is none
@@ -35,8 +35,6 @@ type Source struct {
 // NewSource reads the file of the path, where there is one, and rejects what accept returns an error for.
 func NewSource(path string, accept func(*Config) error) (*Source, error) {
 	s := &Source{path: path, accept: accept}
-	s.current.Store(&Setting{Config: &Config{}})
-	s.valid.Store(true)
 	if path == "" {
 		return s, nil
 	}
@@ -45,10 +43,15 @@ func NewSource(path string, accept func(*Config) error) (*Source, error) {
 }
 
 // Current is what the last good file said.
-func (s *Source) Current() *Setting { return s.current.Load() }
+func (s *Source) Current() *Setting {
+	if now := s.current.Load(); now != nil {
+		return now
+	}
+	return &Setting{Config: &Config{}}
+}
 
 // Valid reports whether that is what the file says now.
-func (s *Source) Valid() bool { return s.valid.Load() }
+func (s *Source) Valid() bool { return !s.invalid.Load() }
 
 // NeedLeaderElection is false: people sign in at every replica.
 func (s *Source) NeedLeaderElection() bool { return false }
@@ -88,7 +91,7 @@ func (s *Source) reload() (changed bool, err error) {
 	if err == nil {
 		err = s.accept(c)
 	}
-	if s.valid.Store(err == nil); err != nil {
+	if s.invalid.Store(err != nil); err != nil {
 		s.problem = err.Error()
 		return false, err
 	}

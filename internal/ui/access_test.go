@@ -174,6 +174,8 @@ func TestActions(t *testing.T) {
 		"By a rival":     {"They learn nothing.", otherKey, running + "/cancel", nil, http.StatusNotFound, nil},
 		"From a site":    {"A page of somebody else acts as the reader.", actKey, running + "/cancel", http.Header{"Sec-Fetch-Site": {"cross-site"}}, http.StatusForbidden, nil},
 		"Another origin": {"So does one in an old browser.", actKey, running + "/cancel", http.Header{"Origin": {"https://evil.example"}}, http.StatusForbidden, nil},
+		"Another port":   {"A page of the same site is another's as well.", actKey, running + "/cancel", http.Header{"Sec-Fetch-Site": {"same-site"}}, http.StatusForbidden, nil},
+		"No origin":      {"A sandboxed page has none.", actKey, running + "/rerun", http.Header{"Origin": {"null"}}, http.StatusForbidden, nil},
 		"No such run":    {"There is nothing to cancel.", actKey, "/runs/shop/none/cancel", nil, http.StatusNotFound, nil},
 	}
 	for name, tc := range cases {

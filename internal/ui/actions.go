@@ -41,7 +41,7 @@ func (u *UI) subject(r *request) (*v1alpha1.Suite, error) {
 	}
 	if !r.act {
 		return nil, &problem{Status: http.StatusForbidden, Title: "You can only read here",
-			Text: "API keys only read, unless the Team sets keysMayAct. Nothing was changed."}
+			Text: "An API key only reads unless the Team sets keysMayAct, and a group unless the operator of this service lets it act. Nothing was changed."}
 	}
 	s, err := u.suite(r)
 	if err != nil {

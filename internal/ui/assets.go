@@ -88,7 +88,7 @@ func (u *UI) icon(key string) string {
 func (u *UI) serveAsset(w http.ResponseWriter, r *http.Request) {
 	a, known := u.assets.byName[r.PathValue("name")]
 	if !known {
-		http.NotFound(w, r)
+		failPlainly(w, http.StatusNotFound, "There is no such file.")
 		return
 	}
 	if r.PathValue("hash") == a.hash {

@@ -45,12 +45,13 @@ func (u *UI) ServeHTTP(w http.ResponseWriter, httpRequest *http.Request) {
 	defer u.recoverPanic(w, r)
 	_ = http.NewResponseController(w).SetWriteDeadline(u.Clock.Now().Add(u.Limits.WriteTimeout)) // tests have no connection
 	if !u.knowsHost(httpRequest.Host) {
-		http.Error(w, "This server does not answer to that name. Add it to --page-hosts.", http.StatusMisdirectedRequest)
+		failPlainly(w, http.StatusMisdirectedRequest, "This server does not answer to that name. Add it to --page-hosts.")
 		return
 	}
-	inner := r.Clone(r.Context())
-	inner.URL.Path, inner.URL.RawPath = u.below(r.URL.Path), u.below(r.URL.RawPath)
-	u.mux.ServeHTTP(w, inner)
+	inner, address := *r.Request, *r.URL // the headers are shared: to copy them would double what a live page keeps
+	address.Path, address.RawPath = u.below(r.URL.Path), u.below(r.URL.RawPath)
+	inner.URL = &address
+	u.mux.ServeHTTP(w, &inner)
 }
 
 // below is a path without the base path.

@@ -11,7 +11,18 @@ import (
 
 // isStream reports whether the answer goes on until something ends it.
 func isStream(r *request) bool {
-	return strings.HasPrefix(r.Header.Get("Accept"), "text/event-stream") || strings.HasSuffix(r.Pattern, "/live")
+	return r.Method == http.MethodGet && (strings.HasPrefix(r.Header.Get("Accept"), "text/event-stream") || strings.HasSuffix(r.Pattern, "/live"))
+}
+
+// onlyGet keeps a HEAD, which ServeMux takes for a GET, from an answer that goes on: the client does not read it, and sends
+// its next request on the same connection.
+func onlyGet(answer func(http.ResponseWriter, *request) error) func(http.ResponseWriter, *request) error {
+	return func(w http.ResponseWriter, r *request) error {
+		if r.Method != http.MethodGet {
+			return notFound()
+		}
+		return answer(w, r)
+	}
 }
 
 // streamFor is how long a stream may last. A proxy says who somebody is only when they connect.

@@ -88,7 +88,7 @@ func (u *UI) send(w http.ResponseWriter, r *request, status int, p *page) {
 	var out bytes.Buffer
 	if err := u.render(&out, r, p, "layout"); err != nil {
 		u.Log.Error(err, "a page cannot be rendered", "template", p.template)
-		http.Error(w, "This page cannot be shown.", http.StatusInternalServerError)
+		failPlainly(w, http.StatusInternalServerError, "This page cannot be shown.")
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"errors"
+	"io"
 	"net/http"
 
 	"github.com/go-logr/logr"
@@ -45,11 +46,23 @@ func (u *UI) fail(w http.ResponseWriter, r *request, err error) {
 		p = &problem{Status: http.StatusInternalServerError, Title: "Something went wrong here",
 			Text: "Try again. If it happens again, tell the operator of this service the time and the address of this page.", cause: err}
 	}
-	if p.cause != nil && p.Status != http.StatusNotFound {
-		logr.FromContextOrDiscard(r.Context()).Error(p.cause, "a page failed", "path", r.URL.Path, "status", p.Status)
+	log := logr.FromContextOrDiscard(r.Context()).WithValues("path", r.URL.Path, "status", p.Status)
+	switch {
+	case p.cause == nil, p.Status == http.StatusNotFound:
+	case p.Status >= http.StatusInternalServerError:
+		log.Error(p.cause, "a page failed")
+	default:
+		log.Info("a page was refused", "cause", p.cause.Error())
 	}
 	if p.Status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", "5")
 	}
 	u.send(w, r, p.Status, &page{template: "problem", Title: p.Title, Data: p})
+}
+
+// failPlainly answers where no page can be rendered. Unlike http.Error, it keeps all headers.
+func failPlainly(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, text+"\n")
 }

@@ -15,7 +15,7 @@ func (u *UI) routes() map[string]http.Handler {
 		all["GET /"+section] = u.handle(u.ownTeam(section))
 	}
 	for pattern, answer := range map[string]func(http.ResponseWriter, *request) error{
-		"GET /runs/{namespace}/{id}/log/live": u.followLog,
+		"GET /runs/{namespace}/{id}/log/live": onlyGet(u.followLog),
 		"GET /runs/{namespace}/{id}/log/text": u.downloadLog,
 		"GET /files/{grant}/{pod}/{path...}":  u.serveFile,
 		"GET /sign-in/provider":               u.visitProvider,

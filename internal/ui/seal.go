@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"bytes"
 	"context"
 	"crypto/aes"
 	"crypto/cipher"
@@ -17,8 +18,9 @@ var errSeal = errors.New("it was not sealed here, or for another purpose")
 
 // sealer encrypts and signs values, so that a browser can keep them and neither read nor change them.
 type sealer struct {
-	aead  cipher.AEAD
-	nonce []byte // the key from which nonces are made
+	secret []byte // from which both keys are made
+	aead   cipher.AEAD
+	nonce  []byte // the key from which nonces are made
 }
 
 // seal makes a text of a value. The nonce is a function of both, so that the same page has the same links.
@@ -62,6 +64,9 @@ func (u *UI) sealer(ctx context.Context) (*sealer, error) {
 		return nil, &problem{Status: http.StatusServiceUnavailable, Title: "Signing in is not possible right now",
 			Text: "The secret that protects sessions cannot be read. Try again in a minute.", cause: err}
 	}
+	if s := u.lastSealer.Load(); s != nil && bytes.Equal(s.secret, secret) {
+		return s, nil
+	}
 	keys, err := hkdf.Key(sha256.New, secret, nil, "postflight pages", 64)
 	if err != nil {
 		return nil, err
@@ -71,5 +76,10 @@ func (u *UI) sealer(ctx context.Context) (*sealer, error) {
 		return nil, err
 	}
 	aead, err := cipher.NewGCM(block)
-	return &sealer{aead, keys[32:]}, err
+	if err != nil {
+		return nil, err
+	}
+	s := &sealer{secret, aead, keys[32:]}
+	u.lastSealer.Store(s)
+	return s, nil
 }

@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"iter"
 	"net/http"
+	"sync/atomic"
 
 	"github.com/go-logr/logr"
 	"k8s.io/utils/clock"
@@ -79,6 +80,8 @@ type UI struct {
 	mux       http.Handler
 	rendering *fairness.TeamLimiter
 	streaming *fairness.TeamLimiter
+
+	lastSealer atomic.Pointer[sealer]
 }
 
 // New returns the pages. Call SuiteChanged with every Suite before they are served.

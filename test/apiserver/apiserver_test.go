@@ -27,4 +27,11 @@ func TestManagerHasItsRightsAndNoOthers(t *testing.T) {
 	if err := c.List(t.Context(), &corev1.SecretList{}, client.InNamespace(ns)); !apierrors.IsForbidden(err) {
 		t.Errorf("the manager lists Secrets: got %v, want it to be forbidden", err)
 	}
+	if err := c.List(t.Context(), &corev1.SecretList{}, client.InNamespace("postflight-system")); !apierrors.IsForbidden(err) {
+		t.Errorf("the manager lists the Secrets of its own namespace: got %v, want it to be forbidden", err)
+	}
+	only := client.MatchingFields{"metadata.name": "postflight-sessions"}
+	if err := c.List(t.Context(), &corev1.SecretList{}, client.InNamespace("postflight-system"), only); err != nil {
+		t.Errorf("the manager watches the Secret of sessions: %v", err)
+	}
 }

@@ -7,16 +7,16 @@ import (
 	"path/filepath"
 )
 
-// Root is the directory of the module that the tests belong to.
+// Root is the directory of the repository, of which some tests are modules of their own.
 func Root() (string, error) {
 	dir, err := os.Getwd()
 	for err == nil {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+		if _, err := os.Stat(filepath.Join(dir, "PROJECT")); err == nil {
 			return dir, nil
 		}
 		parent := filepath.Dir(dir)
 		if parent == dir {
-			err = errors.New("no go.mod above the working directory")
+			err = errors.New("no PROJECT above the working directory")
 		}
 		dir = parent
 	}

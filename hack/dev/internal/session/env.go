@@ -1,7 +1,10 @@
 package session
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"strings"
 
 	"github.com/postflight-dev/postflight/hack/dev/internal/images"
@@ -67,7 +70,10 @@ func (s *Session) managerVariables() variables {
 
 func (s *Session) writeEnv() error {
 	comment := "Source this: `. " + s.layout.Path("env") + "`. Written at every start of the development cluster."
-	content := append(s.userVariables().shell(comment), s.kubectlOnPath()...)
+	if err := s.linkCommands(); err != nil {
+		return err
+	}
+	content := append(s.userVariables().shell(comment), s.commandsOnPath()...)
 	if err := layout.WriteFile(s.layout.Path("env"), content, 0o600); err != nil {
 		return err
 	}
@@ -75,9 +81,30 @@ func (s *Session) writeEnv() error {
 	return layout.WriteFile(s.layout.Path("manager.env"), s.managerVariables().shell(comment), 0o600)
 }
 
-// kubectlOnPath adds the cluster's own kubectl to PATH if there is no other.
-func (s *Session) kubectlOnPath() string {
-	return fmt.Sprintf("command -v kubectl >/dev/null || export PATH=\"$PATH\":%s\n", quote(s.layout.Bin("cluster")))
+// commands are programs of bin/ for your shell, by the name that they have there.
+var commands = map[string]string{"postflight": "postflight", "kubectl-postflight": "postflight"}
+
+// linkCommands fills a folder for PATH, because bin/ has programs with common names.
+func (s *Session) linkCommands() error {
+	if err := os.MkdirAll(s.layout.Path("path"), 0o755); err != nil {
+		return err
+	}
+	for name, program := range commands {
+		link := s.layout.Path("path", name)
+		if err := os.Remove(link); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if err := os.Symlink(s.layout.Bin(program), link); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// commandsOnPath puts them before others of their names, and adds the cluster's own kubectl if there is no other.
+func (s *Session) commandsOnPath() string {
+	return fmt.Sprintf("case \":$PATH:\" in *:%[1]s:*) ;; *) export PATH=%[1]s:\"$PATH\" ;; esac\n", quote(s.layout.Path("path"))) +
+		fmt.Sprintf("command -v kubectl >/dev/null || export PATH=\"$PATH\":%s\n", quote(s.layout.Bin("cluster")))
 }
 
 func quote(value string) string { return "'" + strings.ReplaceAll(value, "'", `'\''`) + "'" }

@@ -62,3 +62,26 @@ func TestUserVariables(t *testing.T) {
 		}
 	}
 }
+
+// TestCommandsOnPath: whoever sources the file calls the programs of this checkout, however often it is sourced.
+func TestCommandsOnPath(t *testing.T) {
+	s := &Session{layout: layout.Layout{Root: filepath.Join(t.TempDir(), "it's"), Dir: t.TempDir()}}
+	program := s.layout.Bin("postflight")
+	if err := os.MkdirAll(filepath.Dir(program), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(program, []byte("#!/bin/sh\necho of this checkout\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // at each start of the cluster
+		if err := s.writeEnv(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"postflight", "kubectl-postflight"} {
+		out, err := exec.Command("sh", "-c", `. "$1"; first=$PATH; . "$1"; [ "$first" = "$PATH" ] && "$2"`, "sh", s.layout.Path("env"), name).CombinedOutput()
+		if err != nil || string(out) != "of this checkout\n" {
+			t.Errorf("%s: %q, %v", name, out, err)
+		}
+	}
+}

@@ -23,7 +23,7 @@ func (s *Session) summary() {
 		line("demo shop", "%s", s.demoURL())
 	}
 	line("store", "http://%s, bucket %s", s.plan.Loopback(layout.PortStore), bucket)
-	line("variables", ". %s  (sets these for your shell, and adds kubectl to PATH if you have none)", env)
+	line("variables", ". %s  (sets these for your shell, and puts postflight on PATH, and kubectl if you have none)", env)
 	if ReadMode(s.layout) == ModeNone {
 		c.Println("\n  No manager runs here. Start one with the variables of %s.\n", s.layout.Path("manager.env"))
 	} else {

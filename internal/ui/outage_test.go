@@ -1,0 +1,80 @@
+package ui_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/ui"
+)
+
+// unsure is an Authenticator that cannot look anything up at times.
+type unsure struct {
+	ui.Authenticator
+	away atomic.Bool
+}
+
+func (u *unsure) Access(ctx context.Context, id ui.Identity) (ui.Access, error) {
+	if u.away.Load() {
+		return ui.Access{}, statusError(http.StatusServiceUnavailable)
+	}
+	return u.Authenticator.Access(ctx, id)
+}
+
+var asStream = http.Header{"Accept": {"text/event-stream"}}
+
+// TestOutage: while nobody can say who may read a page, open ones go on for a while, and no other is shown.
+func TestOutage(t *testing.T) {
+	for name, patient := range map[string]bool{"a short one": true, "a long one": false} {
+		t.Run(name, func(t *testing.T) {
+			auth := &unsure{}
+			h := newHarness(t, samples(), quick, func(c *ui.Config) {
+				auth.Authenticator, c.Authenticator = c.Authenticator, auth
+				if !patient {
+					c.Limits.UnconfirmedFor = 100 * time.Millisecond
+				}
+			})
+			b := h.browser(t, readKey)
+			stream := openStream(t, h, b, "/runs/shop")
+			if event, err := stream.next(); event != "page" || err != nil {
+				t.Fatalf("%q, %v", event, err)
+			}
+			auth.away.Store(true)
+			if got := b.get("/runs/shop"); got.code != http.StatusServiceUnavailable {
+				t.Errorf("a page in the outage: %d, want 503", got.code)
+			}
+			if !patient {
+				if event, err := stream.next(); event != "gone" || err != nil {
+					t.Errorf("%q, %v, want gone", event, err)
+				}
+				return
+			}
+			time.Sleep(4 * h.Limits.Recheck)
+			auth.away.Store(false)
+			time.Sleep(2 * h.Limits.Recheck)
+			r := run{id: "smoke-new", trigger: "smoke", environment: "staging", branch: "main", sha: commit("b776998c"), condition: v1alpha1.Queued("Waiting.")}
+			h.set(t, r.suite())
+			if event, err := stream.next(); event != "page" || err != nil {
+				t.Errorf("after the outage: %q, %v, want page", event, err)
+			}
+		})
+	}
+}
+
+// TestProxiedStream: a proxy says who somebody is only when they connect, so that they have to connect again soon.
+func TestProxiedStream(t *testing.T) {
+	h := newHarness(t, samples(), func(c *ui.Config) { c.Limits.ProxiedFor = 200 * time.Millisecond })
+	h.logs.write("a line\n")
+	header := asStream.Clone()
+	header.Set("X-Key", readKey)
+	for _, path := range []string{"/runs/shop", "/runs/shop/checkout-3f9c2k7q5x0a/log/live"} {
+		got := h.browser(t, "").do(http.MethodGet, path, "", header)
+		if got.code != http.StatusOK || strings.Contains(got.body, "event: gone") || !strings.Contains(got.body, "event: ") {
+			t.Errorf("%s: %d, %q", path, got.code, got.body)
+		}
+	}
+}
