@@ -51,7 +51,7 @@ func TestPagesOf10000Runs(t *testing.T) {
 		}
 		slices.Sort(took)
 		p50, p99 := took[len(took)/2], took[len(took)*99/100]
-		t.Logf("%-32s p50 %5.1f ms, p99 %5.1f ms, %5.1f KiB compressed", page, ms(p50), ms(p99), float64(size)/1024)
+		t.Logf("PAGE path=%s runs=%d p50_ms=%.1f p99_ms=%.1f bytes=%d", page, n, ms(p50), ms(p99), size)
 		if p50 > 100*time.Millisecond { // five times the goal, for a busy machine
 			t.Errorf("%s takes %s", page, p50)
 		}
@@ -77,7 +77,7 @@ func TestMemoryOfLivePages(t *testing.T) {
 		}
 	}
 	each := (memory() - before) / uint64(pages)
-	t.Logf("%d live pages take %d KiB each, with their clients", pages, each>>10)
+	t.Logf("LIVE_PAGES open=%d kib_each=%d total_mib=%d, with their clients", pages, each>>10, (memory()-before)>>20)
 	if each > 150<<10 {
 		t.Errorf("a live page takes %d KiB", each>>10)
 	}

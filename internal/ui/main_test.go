@@ -3,10 +3,12 @@ package ui_test
 import (
 	"os"
 	"testing"
+
+	"github.com/postflight-dev/postflight/test/apiserver"
 )
 
 func TestMain(m *testing.M) {
-	code := m.Run()
+	code := apiserver.Run(m)
 	stopChromium()
 	os.Exit(code)
 }

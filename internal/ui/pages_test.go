@@ -329,7 +329,7 @@ func TestFollow(t *testing.T) {
 	h := newHarness(t, samples())
 	h.logs.write("first\nsecond\n")
 	b := h.browser(t, readKey)
-	stream := openStream(t, h, b, failedRun+"/log/live?after=1")
+	stream := openStream(t, h, b, "/runs/shop/checkout-3f9c2k7q5x0a/log/live?after=1")
 	for _, want := range []string{`id=\"L2\"`, `id=\"L3\"`} {
 		_, data, err := stream.read()
 		data = strings.NewReplacer(`\u003c`, "<", `\u003e`, ">").Replace(data)

@@ -22,6 +22,7 @@ type Row struct {
 
 	Duration string // of the tests; empty before they start
 	Received *Time
+	Archived bool // its Suite was deleted
 }
 
 // RowOf is the row of a run. Typical is how long runs of its Trigger take; 0 if that is unknown.
