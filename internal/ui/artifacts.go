@@ -132,7 +132,8 @@ func (u *UI) serveFile(w http.ResponseWriter, r *request) error {
 // it: from there, the page cannot lead the browser elsewhere.
 func (u *UI) isReport(r *request, name string) bool {
 	contentType := kinds[strings.ToLower(path.Ext(name))].contentType
-	return r.Header.Get("Sec-Fetch-Dest") == "document" && (strings.HasPrefix(contentType, "text/html") || contentType == "image/svg+xml")
+	shown := r.Header.Get("Sec-Fetch-Dest") == "document" && !r.URL.Query().Has("download")
+	return shown && (strings.HasPrefix(contentType, "text/html") || contentType == "image/svg+xml")
 }
 
 // reportData is a page among the artifacts.
@@ -174,7 +175,7 @@ func (u *UI) setFileHeaders(h http.Header, r *request, name string) {
 	h.Set("Cache-Control", "private, max-age=3600")
 	h.Set("Access-Control-Allow-Origin", "null") // a report reads its own files from its opaque origin
 	kind, known := kinds[strings.ToLower(path.Ext(name))]
-	if known {
+	if known && !r.URL.Query().Has("download") {
 		h.Set("Content-Type", kind.contentType)
 		return
 	}

@@ -12,6 +12,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/record"
+	"github.com/postflight-dev/postflight/internal/runs"
 )
 
 // manyRuns are the samples, and older runs of ten Triggers in three Environments.
@@ -37,7 +39,8 @@ func TestPagesOf10000Runs(t *testing.T) {
 	h := newHarness(t, manyRuns(n))
 	h.logs.write(sampleLog())
 	b := h.browser(t, readKey)
-	for _, page := range []string{"/runs/shop", "/runs/shop?state=look", "/runs/shop?q=nothing+like+this", "/runs/shop?after=load-09000", failedRun, failedRun + "/log",
+	deep := runs.Cursor(record.Run{ID: "x", Created: time.Now().Add(-9000 * 7 * minute)})
+	for _, page := range []string{"/runs/shop", "/runs/shop?state=look", "/runs/shop?q=nothing+like+this", "/runs/shop?after=" + deep, failedRun, failedRun + "/log",
 		failedRun + "/variables", failedRun + "/attempts", "/triggers/shop", "/triggers/shop/checkout", "/environments/shop", "/board/shop"} {
 		var took []time.Duration
 		size := 0

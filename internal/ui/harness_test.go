@@ -19,6 +19,7 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/go-logr/logr/testr"
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/clock"
@@ -67,7 +68,7 @@ type option func(*ui.Config)
 func newHarness(t testing.TB, objects []client.Object, options ...option) *harness {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	if err := errors.Join(v1alpha1.AddToScheme(scheme), batchv1.AddToScheme(scheme)); err != nil {
+	if err := errors.Join(v1alpha1.AddToScheme(scheme), batchv1.AddToScheme(scheme), corev1.AddToScheme(scheme)); err != nil {
 		t.Fatal(err)
 	}
 	x := &indexer{fake.NewClientBuilder().WithScheme(scheme)}

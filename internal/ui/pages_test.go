@@ -283,6 +283,13 @@ func TestArtifacts(t *testing.T) {
 			t.Errorf("%s may do %q", name, policy)
 		}
 	}
+	if got := stranger.get(byName["index.html"] + "?download=1"); got.header.Get("Content-Disposition") != "attachment; filename=index.html" {
+		t.Errorf("to download a page: %v", got.header)
+	}
+	framed := stranger.do(http.MethodGet, byName["index.html"], "", http.Header{"Sec-Fetch-Dest": {"document"}})
+	if !strings.Contains(framed.body, `<iframe class="report" sandbox="allow-scripts allow-popups allow-downloads" src="`+byName["index.html"]) {
+		t.Errorf("a page of its own: %s", framed.body)
+	}
 	forged := strings.Replace(byName["index.html"], "/files/", "/files/A", 1)
 	for _, path := range []string{forged, strings.Replace(byName["index.html"], "index.html", "none.html", 1)} {
 		if got := stranger.get(path); got.code != http.StatusNotFound {

@@ -24,6 +24,10 @@ func TestScreenshots(t *testing.T) {
 			b.picture(filepath.Join(folder, page+"-"+name+".png"), page != "runs")
 		}
 	}
+	low := h.open(t, screen{1440, 560, false}, actKey)
+	low.visit(failedRun + "/log#L90")
+	low.await(`document.querySelector(".chosen")`)
+	low.picture(filepath.Join(folder, "log-line.png"), false)
 	h.artifacts.files = nil // the store has them
 	old := anOldRun("smoke-7h2k9s")
 	old.ago, old.log, old.files = 190*time.Minute, sampleLog(), sampleFiles()

@@ -17,7 +17,6 @@ import (
 // Run is the page of a run, without its log and its artifacts.
 type Run struct {
 	Row
-	Attempt  int32
 	Message  string // of its condition, where Why does not say it
 	Warnings []string
 
@@ -61,7 +60,7 @@ type Subject struct {
 func RunOf(o Subject, now time.Time) Run {
 	s := o.Suite
 	run := Run{
-		Row: RowOf(s, o.Typical, now), Attempt: max(s.Spec.Attempt, 1), Warnings: warnings(s),
+		Row: RowOf(s, o.Typical, now), Warnings: warnings(s),
 		Commit: Commit(s.Spec.Deployment), PullRequest: PullRequest(s.Spec.Deployment),
 		DeployedAt: DeployedAt(s.Spec.Deployment.URL),
 		CanceledBy: s.Annotations[v1alpha1.AnnotationCanceledBy], RerunBy: s.Annotations[v1alpha1.AnnotationRerunBy],
@@ -109,6 +108,9 @@ func (r *Run) relate(s *v1alpha1.Suite, runs []*v1alpha1.Suite, now time.Time) {
 		if c := r.ComparedWith; c != nil && other.Name == c.ID && other.Spec.Deployment.SHA != "" {
 			c.Label = ShortSHA(other.Spec.Deployment.SHA)
 		}
+	}
+	if !slices.ContainsFunc(r.Attempts, func(a Row) bool { return a.ID == s.Name }) { // its Suite was deleted
+		r.Attempts = append(r.Attempts, RowOf(s, 0, now))
 	}
 	r.addSuccessors(s, runs, now)
 }
