@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -24,6 +25,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/match"
 	"github.com/postflight-dev/postflight/internal/objectstore"
 	"github.com/postflight-dev/postflight/internal/podlogs"
+	"github.com/postflight-dev/postflight/internal/runs"
 	"github.com/postflight-dev/postflight/internal/serve"
 	"github.com/postflight-dev/postflight/internal/ui"
 )
@@ -48,7 +50,7 @@ func setupHTTP(
 	if err != nil {
 		return nil, err
 	}
-	logs, err := podlogs.New(mgr.GetConfig())
+	reader, err := newReader(mgr, bucket)
 	if err != nil {
 		return nil, err
 	}
@@ -67,26 +69,38 @@ func setupHTTP(
 		Registerer:      in.metrics,
 		Log:             ctrl.Log.WithName("http"),
 		Audit:           slog.New(slog.NewJSONHandler(os.Stdout, nil)),
-		Archive:         pastRuns(bucket),
-		PodLogs:         logs,
+		Runs:            reader,
 	})
 	if err != nil {
 		return nil, err
 	}
-	pages, err := setupPages(ctx, mgr, o, authenticator, dispatcher, in)
+	pages, err := setupPages(ctx, mgr, o, authenticator, dispatcher, reader, in)
 	if err != nil {
 		return nil, err
 	}
 	suitesSynced, err := dispatcher.WatchSuites(ctx, mgr.GetCache(), func(before, after *v1alpha1.Suite) {
-		api.SuiteChanged(before, after)
-		pages.SuiteChanged(before, after)
+		reader.SuiteChanged(before, after)
+		if s := cmp.Or(after, before); s != nil {
+			pages.Changed(s.Namespace)
+		}
 	})
-	if err = errors.Join(err, cacheEnvironments(ctx, mgr.GetCache())); err != nil {
+	if err = errors.Join(err, cacheEnvironments(ctx, mgr.GetCache()), watchForPages(ctx, mgr.GetCache(), pages)); err != nil {
 		return nil, err
 	}
 	// A replica that answers sooner does not know all Triggers and Suites, and may store a wrong time.
 	synced := func() bool { return triggersSynced() && suitesSynced() && probe.Measured() }
 	return addServer(mgr, api, pages, o, synced, ready, secure)
+}
+
+// newReader reads runs for the HTTP API and for the pages.
+func newReader(mgr ctrl.Manager, bucket *objectstore.Bucket) (*runs.Reader, error) {
+	logs, err := podlogs.New(mgr.GetConfig())
+	if err != nil {
+		return nil, err
+	}
+	return runs.New(runs.Config{
+		Cache: mgr.GetCache(), Live: mgr.GetAPIReader(), PodLogs: logs, Archive: pastRuns(bucket), Limits: runs.DefaultLimits(),
+	})
 }
 
 // setupDispatcher also returns whether all Triggers that existed at the start are known.

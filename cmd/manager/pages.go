@@ -4,13 +4,18 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"iter"
 	"net/http"
 	"net/url"
 	"strings"
 
+	batchv1 "k8s.io/api/batch/v1"
+	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/auth"
@@ -18,13 +23,15 @@ import (
 	"github.com/postflight-dev/postflight/internal/endpoint"
 	"github.com/postflight-dev/postflight/internal/match"
 	"github.com/postflight-dev/postflight/internal/notification"
+	"github.com/postflight-dev/postflight/internal/runs"
 	"github.com/postflight-dev/postflight/internal/serve"
 	"github.com/postflight-dev/postflight/internal/ui"
 )
 
 // setupPages returns the run pages, which every replica serves.
 func setupPages(
-	ctx context.Context, mgr ctrl.Manager, o options, authenticator *auth.Authenticator, dispatcher *dispatch.Dispatcher, in surroundings,
+	ctx context.Context, mgr ctrl.Manager, o options, authenticator *auth.Authenticator, dispatcher *dispatch.Dispatcher, reader *runs.Reader,
+	in surroundings,
 ) (*ui.UI, error) {
 	secret, err := newSessionSecret(ctx, mgr, o, in.clock)
 	if err != nil {
@@ -34,13 +41,41 @@ func setupPages(
 		return nil, err
 	}
 	return ui.New(ui.Config{
-		Cache: mgr.GetCache(), Live: mgr.GetAPIReader(),
+		Cache: mgr.GetCache(), Live: mgr.GetAPIReader(), Runs: reader,
 		Authenticator: &people{authenticator, o.signIn, secret, mgr.GetCache(), in.clock}, Provider: provider{o.signIn, secret}, SealingKey: secret.Key,
 		Explain: explainer(dispatcher, in.clock), Actions: &pageActions{dispatcher, mgr.GetCache(), in.clock}, Authenticated: serve.Authenticated,
 		OpenAPI:   endpoint.OpenAPI,
 		PublicURL: o.publicURL, Hosts: o.pageHosts, Limits: ui.DefaultLimits(),
 		Log: ctrl.Log.WithName("pages"), Clock: in.clock,
 	})
+}
+
+// watchForPages tells the pages of changes of what they show beside Suites.
+func watchForPages(ctx context.Context, objects cache.Cache, pages *ui.UI) error {
+	changed := func(o any) {
+		if object, ok := o.(client.Object); ok {
+			pages.Changed(object.GetNamespace())
+		}
+	}
+	handler := toolscache.ResourceEventHandlerFuncs{
+		AddFunc: changed, UpdateFunc: func(_, after any) { changed(after) },
+		DeleteFunc: func(o any) {
+			if gone, missed := o.(toolscache.DeletedFinalStateUnknown); missed {
+				o = gone.Obj
+			}
+			changed(o)
+		},
+	}
+	for _, kind := range []client.Object{&v1alpha1.Trigger{}, &v1alpha1.Environment{}, &batchv1.Job{}} {
+		informer, err := objects.GetInformer(ctx, kind)
+		if err != nil {
+			return fmt.Errorf("watch %T for the pages: %w", kind, err)
+		}
+		if _, err := informer.AddEventHandler(handler); err != nil {
+			return fmt.Errorf("watch %T for the pages: %w", kind, err)
+		}
+	}
+	return nil
 }
 
 // explainer makes dry runs, which say what a notification would start.

@@ -31,6 +31,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/index"
 	"github.com/postflight-dev/postflight/internal/match"
 	"github.com/postflight-dev/postflight/internal/notification"
+	"github.com/postflight-dev/postflight/internal/podlogs"
+	"github.com/postflight-dev/postflight/internal/runs"
 	"github.com/postflight-dev/postflight/internal/signin"
 	"github.com/postflight-dev/postflight/internal/ui"
 )
@@ -79,8 +81,13 @@ func servePages(t *testing.T, config string, clock advancingClock) *httptest.Ser
 	keys := &auth.Authenticator{Config: auth.Config{
 		Reader: cache, Staleness: func() time.Duration { return 0 }, Used: func(*v1alpha1.APIKey) {}, Clock: clock,
 	}}
+	reader, err := runs.New(runs.Config{Cache: cache, Live: cache, PodLogs: &podlogs.Client{}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	pages, err := ui.New(ui.Config{
-		Cache: cache, Live: cache, Authenticator: &people{keys, source, sessions, cache, clock}, Provider: provider{source, sessions}, Actions: noActions{},
+		Cache: cache, Live: cache, Runs: reader,
+		Authenticator: &people{keys, source, sessions, cache, clock}, Provider: provider{source, sessions}, Actions: noActions{},
 		SealingKey: func(context.Context) ([]byte, error) { return bytes.Repeat([]byte("k"), 32), nil },
 		Explain: func(context.Context, *v1alpha1.Team, *notification.Notification) (iter.Seq[match.Explanation], error) {
 			return nil, errors.ErrUnsupported

@@ -26,6 +26,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/inputs"
 	"github.com/postflight-dev/postflight/internal/objectstore"
 	"github.com/postflight-dev/postflight/internal/podlogs"
+	"github.com/postflight-dev/postflight/internal/runs"
 )
 
 const benchKey = "pf_37ba68a27f5fbbcfc4b6f395a83ac46aefd32121"
@@ -79,8 +80,12 @@ func BenchmarkSign(b *testing.B) {
 	authenticator := &auth.Authenticator{Config: auth.Config{
 		Reader: oneTeam{}, Staleness: func() time.Duration { return 0 }, Used: func(*v1alpha1.APIKey) {}, Clock: clock.RealClock{},
 	}}
+	reader, err := runs.New(runs.Config{Cache: oneTeam{}, Live: oneTeam{}, PodLogs: &podlogs.Client{}})
+	if err != nil {
+		b.Fatal(err)
+	}
 	api, err := endpoint.New(endpoint.Config{
-		Dispatcher: &dispatch.Dispatcher{}, Cache: oneTeam{}, Live: oneTeam{}, Limits: endpoint.DefaultLimits(), Uploads: &inputs.Store{Bucket: bucket}, PodLogs: &podlogs.Client{},
+		Dispatcher: &dispatch.Dispatcher{}, Cache: oneTeam{}, Live: oneTeam{}, Limits: endpoint.DefaultLimits(), Uploads: &inputs.Store{Bucket: bucket}, Runs: reader,
 		Authenticate: func(r *http.Request) (endpoint.Principal, error) {
 			p, err := authenticator.Authenticate(r.Context(), r)
 			return endpoint.Principal(p), err

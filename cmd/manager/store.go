@@ -26,6 +26,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/job"
 	"github.com/postflight-dev/postflight/internal/objectstore"
 	"github.com/postflight-dev/postflight/internal/podlogs"
+	"github.com/postflight-dev/postflight/internal/runs"
 )
 
 // storeOptions are the flags of the object store. Each defaults to a variable, so that one Secret or
@@ -147,7 +148,7 @@ func artifacts(bucket *objectstore.Bucket) endpoint.Artifacts {
 }
 
 // pastRuns is nil without a store.
-func pastRuns(bucket *objectstore.Bucket) endpoint.Archive {
+func pastRuns(bucket *objectstore.Bucket) runs.Archive {
 	if bucket == nil {
 		return nil
 	}

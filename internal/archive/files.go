@@ -2,7 +2,6 @@ package archive
 
 import (
 	"context"
-	"io"
 	"io/fs"
 	"mime"
 	"net/http"
@@ -53,12 +52,16 @@ func (a *Archive) Stored(ctx context.Context, r record.Run) (count int, bytes in
 	return count, bytes, nil
 }
 
-// OpenArtifact opens a file of a run, and says how long it is.
-func (a *Archive) OpenArtifact(ctx context.Context, r record.Run, pod, path string) (io.ReadCloser, int64, error) {
+// OpenArtifact opens a file of a run.
+func (a *Archive) OpenArtifact(ctx context.Context, r record.Run, pod, path string) (record.File, error) {
 	if !validFile(pod, path) {
-		return nil, 0, fs.ErrNotExist
+		return record.File{}, fs.ErrNotExist
 	}
-	return a.Bucket.Get(ctx, r.ArtifactKey(pod, path))
+	f, err := a.Bucket.Open(ctx, r.ArtifactKey(pod, path))
+	if err != nil {
+		return record.File{}, err
+	}
+	return record.File{ReadSeekCloser: f, Modified: f.Modified, ETag: f.ETag}, nil
 }
 
 // SignArtifact returns a URL for people to GET a file from. Browsers save the file and never show it: a page that

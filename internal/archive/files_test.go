@@ -3,6 +3,7 @@ package archive_test
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"mime"
 	"net/http"
@@ -39,9 +40,12 @@ func collected(t *testing.T, w world) {
 			t.Fatalf("PUT of %q: %s %s", name, resp.Status, body)
 		}
 		want = append(want, archive.Artifact{Pod: "pod-1", Path: name, Bytes: int64(len(content))})
-		file, size, err := w.OpenArtifact(t.Context(), r, "pod-1", name)
-		if got := all(t, file, err); got != content || size != int64(len(content)) {
-			t.Errorf("%q: %q came back, with size %d", name, got, size)
+		file, err := w.OpenArtifact(t.Context(), r, "pod-1", name)
+		if got := all(t, file, err); got != content || file.Modified.IsZero() || len(file.ETag) < 3 {
+			t.Errorf("%q: %q came back, of %s with ETag %s", name, got, file.Modified, file.ETag)
+		}
+		if _, err := file.Seek(-4, io.SeekEnd); len(content) >= 4 && (err != nil || all(t, file, nil) != content[len(content)-4:]) {
+			t.Errorf("%q: its end is another: %v", name, err)
 		}
 		url, err = w.SignArtifact(t.Context(), r, "pod-1", name)
 		must(t, err)
@@ -119,7 +123,7 @@ func badNames(t *testing.T, w world) {
 			if url, err := w.SignArtifact(t.Context(), r, tc.pod, tc.file); !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("SignArtifact of %q: %s, %v", tc, url, err)
 			}
-			if _, _, err := w.OpenArtifact(t.Context(), r, tc.pod, tc.file); !errors.Is(err, fs.ErrNotExist) {
+			if _, err := w.OpenArtifact(t.Context(), r, tc.pod, tc.file); !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("OpenArtifact of %q: %v", tc, err)
 			}
 		}

@@ -1,7 +1,6 @@
 package endpoint
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -16,7 +15,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/dispatch"
 	"github.com/postflight-dev/postflight/internal/fairness"
-	"github.com/postflight-dev/postflight/internal/index"
+	"github.com/postflight-dev/postflight/internal/runs"
 )
 
 // Principal is who makes a request. Both objects are shared: read them, never change them.
@@ -57,11 +56,9 @@ type Config struct {
 
 	// Artifacts signs URLs for what tests write; nil if no store is configured.
 	Artifacts Artifacts
-	// Archive has what runs left behind; nil if no store is configured.
-	Archive Archive
 
-	// PodLogs reads logs of containers.
-	PodLogs PodLogs
+	// Runs reads runs and what they left behind. It hears of every change of a Suite.
+	Runs *runs.Reader
 
 	// PublicURL starts the links in answers. Without it they are paths, for the client to resolve against
 	// the address that it used. They never start with what a request names: anyone who can choose its Host
@@ -91,18 +88,15 @@ type API struct {
 	large    *fairness.TeamLimiter
 	waiting  *fairness.TeamLimiter
 	collects *fairness.Semaphore
-	counted  *index.Counted
 	listing  *fairness.TeamLimiter
 	logs     *fairness.TeamLimiter
-	runs     *broadcaster
-	index    *runIndex
 }
 
 // New is an API with its routes; cmd/manager serves it.
 func New(c Config) (*API, error) {
 	if c.Dispatcher == nil || c.Cache == nil || c.Live == nil || c.Authenticate == nil || c.AuthenticatePod == nil ||
-		c.Authenticated == nil || c.Audit == nil || c.Clock == nil || c.PodLogs == nil {
-		return nil, errors.New("the HTTP API needs a dispatcher, a cache, a live reader, authenticators, a reader of logs, an audit log and a clock")
+		c.Authenticated == nil || c.Audit == nil || c.Clock == nil || c.Runs == nil {
+		return nil, errors.New("the HTTP API needs a dispatcher, a cache, a live reader, authenticators, a reader of runs, an audit log and a clock")
 	}
 	a := &API{
 		Config:   c,
@@ -111,28 +105,12 @@ func New(c Config) (*API, error) {
 		large:    fairness.NewTeamLimiter(c.Limits.Large),
 		waiting:  fairness.NewTeamLimiter(c.Limits.Waiting),
 		collects: fairness.NewSemaphore(c.Limits.Collecting),
-		counted:  &index.Counted{},
 		listing:  fairness.NewTeamLimiter(c.Limits.Listing),
 		logs:     fairness.NewTeamLimiter(c.Limits.Logs),
-		runs:     newBroadcaster(),
-		index:    newRunIndex(),
 	}
 	a.mux = a.newMux(a.routes())
 	return a, a.register()
 }
 
-// SuiteChanged keeps the list of runs, notes which run ended last, and wakes the requests that wait for the Suite, which
-// the cache has changed before. A new Suite has no before, a deleted one no after. A change of the message only, such as
-// the position in the queue, does not wake them.
-func (a *API) SuiteChanged(before, after *v1alpha1.Suite) {
-	a.counted.Observe(before, after)
-	a.index.observe(before, after)
-	s := cmp.Or(after, before)
-	if s == nil || (before != nil && after != nil && before.State() == after.State() && before.UID == after.UID) {
-		return
-	}
-	a.runs.Publish(types.NamespacedName{Namespace: s.Namespace, Name: s.Name})
-}
-
 // Drain answers the requests that wait, and the later ones without a wait: the server is about to stop.
-func (a *API) Drain() { a.runs.Close() }
+func (a *API) Drain() { a.Runs.Changes.Close() }

@@ -126,6 +126,10 @@ func (a *fakeArchive) Artifacts(ctx context.Context, _ record.Run, after string,
 	return page, "", nil
 }
 
+func (a *fakeArchive) OpenArtifact(context.Context, record.Run, string, string) (record.File, error) {
+	return record.File{}, fs.ErrNotExist
+}
+
 func (a *fakeArchive) SignArtifact(_ context.Context, r record.Run, pod, path string) (string, error) {
 	return "https://s3.example.com/" + r.ArtifactKey(pod, path) + "?X-Amz-Signature=secret", nil
 }
@@ -171,4 +175,4 @@ func lastLines(log string, n *int64) string {
 }
 
 // withArchive is a setup with an archive.
-func withArchive(a *fakeArchive) func(*Config) { return func(c *Config) { c.Archive = a } }
+func withArchive(a *fakeArchive) func(*Config) { return func(c *Config) { c.Runs.Archive = a } }

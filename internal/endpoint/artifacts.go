@@ -26,14 +26,14 @@ func (a *API) listArtifacts(w http.ResponseWriter, r *Request) error {
 		return err
 	}
 	page := httpapi.ArtifactList{Artifacts: []httpapi.Artifact{}}
-	if a.Archive != nil && query.podExists() {
+	if a.Runs.HasArchive() && query.podExists() {
 		ctx, cancel := context.WithTimeout(r.Context(), a.Limits.LookupTimeout)
 		defer cancel()
-		if page, err = a.pageOfArtifacts(ctx, run.id, query); err != nil {
+		if page, err = a.pageOfArtifacts(ctx, run.ID, query); err != nil {
 			return archiveAway(err)
 		}
 	}
-	r.audit = append(r.audit, "suite", run.id.ID, "artifacts", len(page.Artifacts))
+	r.audit = append(r.audit, "suite", run.ID.ID, "artifacts", len(page.Artifacts))
 	writeJSON(w, "application/json", http.StatusOK, page)
 	return nil
 }
@@ -76,7 +76,7 @@ func (q artifactsQuery) podExists() bool {
 
 func (a *API) pageOfArtifacts(ctx context.Context, run record.Run, q artifactsQuery) (httpapi.ArtifactList, error) {
 	page := httpapi.ArtifactList{Artifacts: []httpapi.Artifact{}}
-	files, next, err := a.Archive.Artifacts(ctx, run, q.start(), q.limit)
+	files, next, err := a.Runs.Archive.Artifacts(ctx, run, q.start(), q.limit)
 	if err != nil {
 		return page, err
 	}
@@ -84,7 +84,7 @@ func (a *API) pageOfArtifacts(ctx context.Context, run record.Run, q artifactsQu
 		if q.pod != "" && f.Pod != q.pod {
 			return page, nil // the files of later pods
 		}
-		url, err := a.Archive.SignArtifact(ctx, run, f.Pod, f.Path)
+		url, err := a.Runs.Archive.SignArtifact(ctx, run, f.Pod, f.Path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // no pod can have written it
 		}

@@ -62,7 +62,7 @@ type greenlightRequest struct {
 // answer is the answer of now if it is final, or else that after a change or after the wait.
 func (g *greenlightRequest) answer(wait time.Duration) (*httpapi.Greenlight, error) {
 	first, err := g.read()
-	if err != nil || wait == 0 || first.Final() || g.runs.isClosed() {
+	if err != nil || wait == 0 || first.Final() || g.Runs.Changes.Closed() {
 		return first, err
 	}
 	if len(g.RequestURI) > maxWaitingURL {
@@ -78,7 +78,7 @@ func (g *greenlightRequest) answer(wait time.Duration) (*httpapi.Greenlight, err
 	ctx, cancel := context.WithTimeout(g.Context(), wait)
 	defer cancel()
 	for {
-		changed, unsubscribe := g.runs.Subscribe(relevant)
+		changed, unsubscribe := g.Runs.Changes.Subscribe(relevant)
 		now, err := g.read()
 		if err != nil || now.Final() || !now.Same(*first) {
 			unsubscribe()
@@ -89,7 +89,7 @@ func (g *greenlightRequest) answer(wait time.Duration) (*httpapi.Greenlight, err
 		case <-ctx.Done():
 		}
 		unsubscribe()
-		if ctx.Err() != nil || g.runs.isClosed() {
+		if ctx.Err() != nil || g.Runs.Changes.Closed() {
 			return now, nil
 		}
 	}
@@ -126,7 +126,7 @@ func (g *greenlightRequest) streamOf(root *v1alpha1.Suite) ([]*v1alpha1.Suite, e
 	}
 	// The cache does not have it yet if it does not have the root either, and no longer if it was deleted.
 	s := &v1alpha1.Suite{}
-	switch err := g.getLive(g.Context(), types.NamespacedName{Namespace: root.Namespace, Name: successor}, s); {
+	switch err := g.Runs.GetLive(g.Context(), types.NamespacedName{Namespace: root.Namespace, Name: successor}, s); {
 	case err == nil:
 		return append(stream, s), nil
 	case apierror.NotFound(err):

@@ -90,8 +90,8 @@ func TestWaitingForTheEnd(t *testing.T) {
 			if diff := cmp.Diff(tc.want, got, only); diff != "" {
 				t.Errorf("%s\n%s", tc.reason, diff)
 			}
-			if h.waiting.InUse() != 0 || h.inFlight.InUse() != 0 || len(h.runs.subscriptions) != 0 {
-				t.Errorf("left behind: %d waiting, %d in flight, %d subscriptions", h.waiting.InUse(), h.inFlight.InUse(), len(h.runs.subscriptions))
+			if h.waiting.InUse() != 0 || h.inFlight.InUse() != 0 || h.Runs.Changes.InUse() != 0 {
+				t.Errorf("left behind: %d waiting, %d in flight, %d subscriptions", h.waiting.InUse(), h.inFlight.InUse(), h.Runs.Changes.InUse())
 			}
 		})
 	}

@@ -163,7 +163,7 @@ func refusal(f httpapi.CollectFile, count int, bytes int64) string {
 // previousResults are those of the run that ended last with results, of the same Trigger and Environment; nil if
 // there is none that can be read.
 func (a *API) previousResults(ctx context.Context, p *podRun) (*httpapi.PreviousResults, error) {
-	last := a.counted.Last(p.suite.Namespace, p.suite.Spec.Trigger.Name, p.suite.Spec.Environment)
+	last := a.Runs.LastWithResults(p.suite.Namespace, p.suite.Spec.Trigger.Name, p.suite.Spec.Environment)
 	if last == nil {
 		return nil, nil
 	}

@@ -34,6 +34,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/dispatch"
 	"github.com/postflight-dev/postflight/internal/index"
 	"github.com/postflight-dev/postflight/internal/match"
+	"github.com/postflight-dev/postflight/internal/runs"
 )
 
 const (
@@ -127,6 +128,10 @@ func start(t testing.TB, s setup) *harness {
 	if err != nil {
 		t.Fatal(err)
 	}
+	reader, err := runs.New(runs.Config{Cache: h.cluster, Live: faulty, PodLogs: fakeNode{}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	config := Config{
 		Dispatcher: dispatcher, Cache: h.cluster, Live: faulty,
 		Authenticate: func(r *http.Request) (Principal, error) {
@@ -135,7 +140,7 @@ func start(t testing.TB, s setup) *harness {
 		},
 		AuthenticatePod: func(*http.Request) (Pod, error) { return Pod{}, auth.ErrUnauthenticated },
 		Authenticated:   func(context.Context, string) {},
-		PodLogs:         fakeNode{},
+		Runs:            reader,
 		Limits:          DefaultLimits(), Registerer: h.registry,
 		Log:   funcr.NewJSON(func(line string) { h.log.WriteString(line + "\n") }, funcr.Options{Verbosity: 9}),
 		Audit: slog.New(slog.NewJSONHandler(h.audit, nil)),
@@ -147,6 +152,7 @@ func start(t testing.TB, s setup) *harness {
 	if s.config != nil {
 		s.config(&config)
 	}
+	config.Runs.Limits = config.Limits.Limits
 	api, err := New(config)
 	if err != nil {
 		t.Fatal(err)
@@ -159,6 +165,9 @@ func start(t testing.TB, s setup) *harness {
 	}
 	return h
 }
+
+// SuiteChanged is what the watch of the cache reports.
+func (h *harness) SuiteChanged(before, after *v1alpha1.Suite) { h.Runs.SuiteChanged(before, after) }
 
 // indexes makes the fake client have the indexes that the manager's cache has.
 type indexes struct{ builder *fake.ClientBuilder }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/internal/record"
+	"github.com/postflight-dev/postflight/internal/runs"
 )
 
 // Limits bound what clients can ask of a replica over HTTP; dispatch.Limits bound the notifications. They are
@@ -49,8 +50,8 @@ type Limits struct {
 	// MaxWait bounds how long one of them waits.
 	MaxWait time.Duration
 
-	// LookupTimeout bounds how long the API server may take to return a run, and the archive to return a page.
-	LookupTimeout time.Duration
+	// How long to wait for a run and its logs.
+	runs.Limits
 
 	// Listing bounds the requests that list runs with those in the archive at the same time.
 	Listing int
@@ -58,10 +59,9 @@ type Limits struct {
 	// Logs bounds the requests that read logs at the same time, which are not among those in flight.
 	Logs int
 
-	// MaxFollow bounds how long one of them follows a run, PodPoll is how often it looks for the next container, and
-	// LogStall how long it waits for the next bytes of a log that does not grow. LogWrite bounds each write to the
-	// client.
-	MaxFollow, PodPoll, LogStall, LogWrite time.Duration
+	// MaxFollow bounds how long one of them follows a run, and PodPoll is how often it looks for the next container.
+	// LogWrite bounds each write to the client.
+	MaxFollow, PodPoll, LogWrite time.Duration
 }
 
 // DefaultLimits are the limits of the HTTP contract, and those that follow from it.
@@ -101,8 +101,7 @@ func DefaultLimits() Limits {
 		Waiting: 5625,
 		// Below the 60 s after which clients and proxies give up on a silent connection.
 		MaxWait: 55 * time.Second,
-		// Clients ask again.
-		LookupTimeout: 10 * time.Second,
+		Limits:  runs.DefaultLimits(),
 		// 16 for a team that is alone. Each reads up to 8 records at once, of 250 KiB if its variables are as
 		// large as they may be: 36 MiB at worst.
 		Listing: 18,
@@ -142,8 +141,6 @@ func (l *Limits) setLogs() {
 	l.MaxFollow = 4 * time.Hour
 	// A person does not notice the delay, and 200 requests that wait for pods ask the API server 100 times a second.
 	l.PodPoll = 2 * time.Second
-	// Longer than a node that works needs to read on. The run has ended, so nothing is written any more.
-	l.LogStall = 30 * time.Second
 	// 32 KiB at 1 KiB/s. A client that reads slower holds a connection to a node.
 	l.LogWrite = 30 * time.Second
 }
@@ -182,10 +179,6 @@ const (
 	maxResultsBytes = 8 << 20
 	// defaultRuns fit on two screens; maxRuns take 100 KiB.
 	defaultRuns, maxRuns = 50, 100
-
-	// maxArchiveVisits bounds how many archived runs a page looks at, which takes 5 requests to the store or one
-	// for each day, and maxArchiveReads how many records it reads, 8 at once. It may then be short.
-	maxArchiveVisits, maxArchiveReads = 5000, 200
 
 	// defaultArtifacts and maxArtifacts bound a page of files: a run has at most 1,000. With its URL one takes 1 KiB.
 	defaultArtifacts, maxArtifacts = 100, 1000

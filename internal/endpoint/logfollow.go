@@ -2,7 +2,6 @@ package endpoint
 
 import (
 	"context"
-	"io"
 	"slices"
 	"time"
 
@@ -10,6 +9,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/apierror"
+	"github.com/postflight-dev/postflight/internal/runs"
 )
 
 // follow sends logs, one after the other, until the run has ended.
@@ -17,14 +17,14 @@ func (l *logRequest) follow(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, l.Limits.MaxFollow, errFollowedLong)
 	defer cancel()
 	started := time.Now()
-	var sent []logSource
+	var sent []runs.Log
 	for {
 		ended := l.refresh(ctx)
 		sources, err := l.soFar(ctx, ended)
 		if err != nil {
 			return err
 		}
-		if i := slices.IndexFunc(sources, func(s logSource) bool { return !s.among(sent) }); i >= 0 {
+		if i := slices.IndexFunc(sources, func(s runs.Log) bool { return !among(sent, s) }); i >= 0 {
 			if err := l.followOne(ctx, sources[i], ended, len(sources) > 1 || len(sent) > 0); err != nil {
 				return err
 			}
@@ -46,48 +46,49 @@ func (l *logRequest) follow(ctx context.Context) error {
 
 // refresh reads the run again, and reports whether it has ended. A Suite that is gone had.
 func (l *logRequest) refresh(ctx context.Context) (ended bool) {
-	if l.run.suite == nil {
+	if l.run.Archived() {
 		return true
 	}
 	s := &v1alpha1.Suite{}
-	err := l.Cache.Get(ctx, l.name, s, client.UnsafeDisableDeepCopy)
+	err := l.Runs.Cache.Get(ctx, l.name, s, client.UnsafeDisableDeepCopy)
 	switch {
-	case err == nil && s.UID == l.run.suite.UID:
-		l.run.suite = s
+	case err == nil && s.UID == l.run.Suite.UID:
+		l.run.Suite = s
 	case err == nil:
 		return true // a new run has its name
 	case apierror.NotFound(err):
 		return l.seen // the cache may not have it yet
 	}
 	l.seen = true
-	return l.run.suite.Finished()
+	return l.run.Suite.Finished()
 }
 
 // soFar are the logs of now. As long as a run goes on, only those of its pods count, and a run that waits for its turn
 // has none.
-func (l *logRequest) soFar(ctx context.Context, ended bool) ([]logSource, error) {
+func (l *logRequest) soFar(ctx context.Context, ended bool) ([]runs.Log, error) {
 	if ended {
 		return l.sources(ctx)
 	}
-	if state := l.run.suite.State(); state == "" || state == v1alpha1.ReasonQueued {
+	if state := l.run.Suite.State(); state == "" || state == v1alpha1.ReasonQueued {
 		return nil, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, l.Limits.LookupTimeout)
 	defer cancel()
-	return l.live(ctx, l.query)
+	logs, err := l.Runs.LiveLogs(ctx, l.run, l.query.LogQuery)
+	return logs, lookupFailure(err)
 }
 
 // among reports whether the log was sent, up to the same restart of the container.
-func (s logSource) among(sent []logSource) bool {
-	return slices.ContainsFunc(sent, func(other logSource) bool { return other.String() == s.String() && other.restarts >= s.restarts })
+func among(sent []runs.Log, l runs.Log) bool {
+	return slices.ContainsFunc(sent, func(other runs.Log) bool { return other.String() == l.String() && other.Restarts >= l.Restarts })
 }
 
 // pause waits for a change of the run, or a while: no event says that a container has started.
 func (l *logRequest) pause(ctx context.Context) error {
-	changed, unsubscribe := l.runs.Subscribe(l.name)
+	changed, unsubscribe := l.Runs.Changes.Subscribe(l.name)
 	defer unsubscribe()
-	if l.runs.isClosed() {
-		return brokenOff(errDraining)
+	if l.Runs.Changes.Closed() {
+		return brokenOff(runs.ErrDraining)
 	}
 	timer := time.NewTimer(l.Limits.PodPoll)
 	defer timer.Stop()
@@ -101,49 +102,15 @@ func (l *logRequest) pause(ctx context.Context) error {
 }
 
 // followOne sends a log until the container ends.
-func (l *logRequest) followOne(ctx context.Context, s logSource, ended, titled bool) error {
+func (l *logRequest) followOne(ctx context.Context, s runs.Log, ended, titled bool) error {
 	title := func() { l.out.title(s.String()) }
 	if !titled {
 		title = nil
 	}
-	if !s.live || ended {
+	if !s.Live || ended {
 		return l.sendOne(ctx, s, title)
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	body := &lazyLog{
-		open:      func() (io.ReadCloser, error) { return l.openLive(ctx, s, true) },
-		otherwise: func() (io.ReadCloser, error) { return l.open(ctx, s) },
-	}
-	reader := newStallReader(body, l.Limits.LogStall, func() { cancel(errStalled) })
-	defer reader.Close()
-	go l.watchEnd(ctx, reader, cancel)
-	return l.copy(ctx, reader, title)
-}
-
-// watchEnd makes the reader impatient once the run has ended: the node may hang.
-func (l *logRequest) watchEnd(ctx context.Context, reader *stallReader, cancel context.CancelCauseFunc) {
-	for {
-		changed, unsubscribe := l.runs.Subscribe(l.name)
-		s := &v1alpha1.Suite{}
-		err := l.Cache.Get(ctx, l.name, s, client.UnsafeDisableDeepCopy)
-		switch {
-		case l.runs.isClosed():
-			cancel(errDraining)
-		case apierror.NotFound(err), err == nil && s.Finished():
-			reader.watch()
-		default:
-			select {
-			case <-changed:
-			case <-ctx.Done():
-			}
-			unsubscribe()
-			if ctx.Err() == nil {
-				continue
-			}
-			return
-		}
-		unsubscribe()
-		return
-	}
+	log := l.Runs.FollowLog(ctx, l.run, s, l.query.tail)
+	defer log.Close()
+	return l.copy(ctx, log, title)
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/apierror"
+	"github.com/postflight-dev/postflight/internal/runs"
 )
 
 // stream is a ResponseWriter that can be read meanwhile.
@@ -61,7 +62,7 @@ func newScene(t *testing.T, state metav1.Condition, limits func(*Limits), pods .
 	for _, p := range pods {
 		objects = append(objects, p)
 	}
-	x.harness = start(t, setup{objects: objects, config: func(c *Config) { c.PodLogs = node }, limits: func(l *Limits) {
+	x.harness = start(t, setup{objects: objects, config: func(c *Config) { c.Runs.PodLogs = node }, limits: func(l *Limits) {
 		l.PodPoll, l.MaxWait, l.LogStall = time.Millisecond, 10*time.Second, 10*time.Second
 		if limits != nil {
 			limits(l)
@@ -171,9 +172,9 @@ func TestFollowAnotherPod(t *testing.T) {
 // TestFollowWhatIsGone: the first read says so, and the archive has the log.
 func TestFollowWhatIsGone(t *testing.T) {
 	x := newScene(t, v1alpha1.Running("Tests."), nil, podOf("p", 1))
-	x.Archive = &fakeArchive{logs: map[string]string{saved("p", "test"): "kept\n"}}
+	x.Runs.Archive = &fakeArchive{logs: map[string]string{saved("p", "test"): "kept\n"}}
 	x.writers["p/test"].CloseWithError(apierror.ErrLogGone)
-	x.PodLogs = failing{x.PodLogs}
+	x.Runs.PodLogs = failing{x.Runs.PodLogs}
 	x.follow("")
 	x.shows("kept\n")
 	x.becomes(v1alpha1.Passed("0"))
@@ -183,7 +184,7 @@ func TestFollowWhatIsGone(t *testing.T) {
 }
 
 // failing only follows.
-type failing struct{ PodLogs }
+type failing struct{ runs.PodLogs }
 
 func (f failing) Open(ctx context.Context, namespace, pod string, o corev1.PodLogOptions) (io.ReadCloser, error) {
 	if !o.Follow {

@@ -5,30 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
-	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/record"
+	"github.com/postflight-dev/postflight/internal/apierror"
+	"github.com/postflight-dev/postflight/internal/runs"
 )
-
-// PodLogs reads logs of containers. Its error wraps one of apierror.OfLog, if it is one of these.
-type PodLogs interface {
-	Open(ctx context.Context, namespace, pod string, o corev1.PodLogOptions) (io.ReadCloser, error)
-}
-
-// SavedLogs are logs in the archive.
-type SavedLogs interface {
-	// Logs have only names and compressed sizes.
-	Logs(ctx context.Context, r record.Run) ([]record.Log, error)
-	OpenLog(ctx context.Context, r record.Run, pod, container string, previous bool) (io.ReadCloser, error)
-}
 
 // readLogs answers with the logs of a run: from its pods while these exist, and else from the archive.
 func (a *API) readLogs(w http.ResponseWriter, r *Request) error {
@@ -62,7 +49,7 @@ func (a *API) readLogs(w http.ResponseWriter, r *Request) error {
 // logRequest is a request for logs of one run.
 type logRequest struct {
 	*API
-	run   *run
+	run   *runs.Run
 	name  types.NamespacedName
 	query logQuery
 	out   *logWriter
@@ -89,58 +76,25 @@ func (l *logRequest) send(ctx context.Context) error {
 	return nil
 }
 
-// sources lists the logs of now. The archive may be away as long as there are pods.
-func (l *logRequest) sources(ctx context.Context) ([]logSource, error) {
-	ctx, cancel := context.WithTimeout(ctx, l.Limits.LookupTimeout)
-	defer cancel()
-	live, err := l.live(ctx, l.query)
-	if err != nil {
-		return nil, err
-	}
-	saved, err := l.saved(ctx, l.query)
-	if err != nil && len(live) == 0 {
-		return nil, archiveAway(err)
-	}
-	return joined(saved, live), nil
-}
-
-func (l *logRequest) live(ctx context.Context, q logQuery) ([]logSource, error) {
-	s := l.run.suite
-	if s == nil {
-		return nil, nil // its pods went with it
-	}
-	var pods corev1.PodList
-	err := l.Live.List(ctx, &pods, client.InNamespace(s.Namespace), client.MatchingLabels{v1alpha1.LabelSuite: s.Name})
-	if err != nil {
-		return nil, unavailable(err)
-	}
-	return liveSources(slices.DeleteFunc(pods.Items, func(p corev1.Pod) bool { return !record.IsPodOf(s, &p) }), q), nil
-}
-
-func (l *logRequest) saved(ctx context.Context, q logQuery) ([]logSource, error) {
-	switch {
-	case l.run.record != nil:
-		return savedSources(l.run.record.Logs, q), nil
-	case l.Archive == nil:
-		return nil, nil
-	}
-	logs, err := l.Archive.Logs(ctx, l.run.id)
-	return savedSources(logs, q), err
+// sources lists the logs of now.
+func (l *logRequest) sources(ctx context.Context) ([]runs.Log, error) {
+	logs, err := l.Runs.Logs(ctx, l.run, l.query.LogQuery)
+	return logs, lookupFailure(err)
 }
 
 // nothing says why there is no log, and what to do.
 func (l *logRequest) nothing(ctx context.Context) error {
 	f := &failure{code: "log_not_found"}
-	all := logQuery{container: l.query.container, previous: l.query.previous}
+	all := logQuery{LogQuery: runs.LogQuery{Container: l.query.Container, Previous: l.query.Previous}}
 	switch others := l.named(ctx, all); {
 	case len(others) > 0:
 		f.message = fmt.Sprintf("The run has no such log. It has those of %s.", strings.Join(others, ", "))
-	case l.query.previous:
+	case l.query.Previous:
 		f.message = "The run has no log from before a restart: Kubernetes restarted no such container. Leave previous out."
-	case l.run.suite != nil && !l.run.suite.Finished():
-		f.message = fmt.Sprintf("The run has no such log yet. Its state is %s: %s Ask again later, or with follow=true.", l.run.shown().State, l.run.shown().Message)
+	case !l.run.Suite.Finished():
+		f.message = fmt.Sprintf("The run has no such log yet. Its state is %s: %s Ask again later, or with follow=true.", l.run.Shown().State, l.run.Shown().Message)
 	default:
-		f.message = fmt.Sprintf("The run has no such log. It ended as %s: %s%s", l.run.shown().State, l.run.shown().Message, l.whyGone())
+		f.message = fmt.Sprintf("The run has no such log. It ended as %s: %s%s", l.run.Shown().State, l.run.Shown().Message, l.whyGone())
 	}
 	return f
 }
@@ -149,8 +103,8 @@ func (l *logRequest) nothing(ctx context.Context) error {
 func (l *logRequest) named(ctx context.Context, q logQuery) (names []string) {
 	any := &logRequest{API: l.API, run: l.run, query: q}
 	sources, err := any.sources(ctx)
-	if len(sources) == 0 && err == nil && q.container != "" {
-		any.query.container = ""
+	if len(sources) == 0 && err == nil && q.Container != "" {
+		any.query.Container = ""
 		sources, _ = any.sources(ctx)
 	}
 	for _, s := range sources[:min(len(sources), maxNamedLogs)] {
@@ -161,26 +115,24 @@ func (l *logRequest) named(ctx context.Context, q logQuery) (names []string) {
 
 // whyGone is empty if nothing is known.
 func (l *logRequest) whyGone() string {
-	if l.Archive == nil {
+	if !l.Runs.HasArchive() {
 		return " No object store is configured, so logs end with their pods. Ask the operator of this service for one."
 	}
-	if l.run.suite == nil {
+	if l.run.Archived() {
 		return ""
 	}
-	if c := meta.FindStatusCondition(l.run.suite.Status.Conditions, v1alpha1.ConditionArchived); c != nil {
+	if c := meta.FindStatusCondition(l.run.Suite.Status.Conditions, v1alpha1.ConditionArchived); c != nil {
 		return " " + c.Message
 	}
 	return " It is being archived. Ask again in a minute."
 }
 
 // sendOne sends one log, after its title.
-func (l *logRequest) sendOne(ctx context.Context, s logSource, title func()) error {
-	if s.lost != "" {
-		return l.sendLost(s.lost, title)
+func (l *logRequest) sendOne(ctx context.Context, s runs.Log, title func()) error {
+	if s.Lost != "" {
+		return l.sendLost(s.Lost, title)
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	body, err := l.open(ctx, s)
+	log, err := l.Runs.OpenLog(ctx, l.run, s, l.query.tail)
 	if err != nil {
 		f := logFailure(err)
 		if title != nil && f.code == "log_not_found" {
@@ -188,10 +140,8 @@ func (l *logRequest) sendOne(ctx context.Context, s logSource, title func()) err
 		}
 		return f
 	}
-	reader := newStallReader(body, l.Limits.LogStall, func() { cancel(errStalled) })
-	defer reader.Close()
-	reader.watch()
-	return l.copy(ctx, reader, title)
+	defer log.Close()
+	return l.copy(ctx, log, title)
 }
 
 // sendLost says in the place of one of several logs why it is missing.
@@ -217,4 +167,18 @@ func (l *logRequest) copy(ctx context.Context, log io.Reader, title func()) erro
 
 func brokenOff(err error) error {
 	return &failure{code: "unavailable", cause: err, message: "The log broke off. Send the request again."}
+}
+
+// logFailure says why a log cannot be read, and what to do.
+func logFailure(err error) *failure {
+	switch {
+	case errors.Is(err, apierror.ErrNotStarted):
+		return &failure{code: "log_not_found", cause: err, message: "The container has not started. Ask again later, or with follow=true."}
+	case errors.Is(err, apierror.ErrLogGone), errors.Is(err, fs.ErrNotExist):
+		return &failure{code: "log_not_found", cause: err, message: "The log is gone, because its container, pod or node is, and the archive does not have it."}
+	case errors.Is(err, apierror.ErrNodeUnreachable):
+		return &failure{code: "unavailable", cause: err, message: "The node of the pod does not hand out the log. Ask again in a minute."}
+	default:
+		return &failure{code: "unavailable", cause: err, message: "The log cannot be read at the moment. Ask again in a few seconds."}
+	}
 }

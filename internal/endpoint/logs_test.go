@@ -143,9 +143,9 @@ func TestLogs(t *testing.T) {
 			}
 			t.Run(name+follow, func(t *testing.T) {
 				h := start(t, setup{objects: acme(tc.objects...), config: func(c *Config) {
-					c.PodLogs = node
+					c.Runs.PodLogs = node
 					if tc.archive != nil {
-						c.Archive = tc.archive
+						c.Runs.Archive = tc.archive
 					}
 				}})
 				w := h.exchange(get(runsPath + "/r/logs?" + tc.query + follow))
@@ -172,7 +172,7 @@ func withLogs(a *fakeArchive, logs map[string]string) *fakeArchive {
 }
 
 func TestBadLogRequests(t *testing.T) {
-	h := start(t, setup{objects: acme(theRun, podOf("p", 1)), config: func(c *Config) { c.PodLogs = fakeNode{"p/test": "hello\n"} }})
+	h := start(t, setup{objects: acme(theRun, podOf("p", 1)), config: func(c *Config) { c.Runs.PodLogs = fakeNode{"p/test": "hello\n"} }})
 	for _, query := range []string{
 		"tail=-1", "tail=1e9", "tail=1000000000", "tail=99999999999999999999", "tail=", "tail=x", "follow=yes", "previous=1", "pod=", "container=", "pods=p", "pod=a&pod=b",
 	} {
@@ -214,9 +214,9 @@ func TestHungNode(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := start(t, setup{objects: acme(theRun, podOf("p", 1)), limits: limits, config: func(c *Config) {
-				c.PodLogs = fakeNode{"p/test": tc.node}
+				c.Runs.PodLogs = fakeNode{"p/test": tc.node}
 				if tc.archive != nil {
-					c.Archive = tc.archive
+					c.Runs.Archive = tc.archive
 				}
 			}})
 			query := ""

@@ -18,13 +18,20 @@ import (
 func serveLogs(t *testing.T, state func(*v1alpha1.Suite), limits func(*Limits), open func(context.Context) (io.ReadCloser, error)) (*harness, string) {
 	t.Helper()
 	h := start(t, setup{objects: acme(stored("r", 0, state), podOf("p", 1)), limits: limits,
-		config: func(c *Config) { c.PodLogs = fakeNode{"p/test": open} }})
+		config: func(c *Config) { c.Runs.PodLogs = fakeNode{"p/test": open} }})
 	server := httptest.NewUnstartedServer(h.API)
 	server.Config.WriteTimeout = 100 * time.Millisecond
 	server.Start()
 	t.Cleanup(server.Close)
 	return h, server.URL + runsPath + "/r/logs"
 }
+
+type closer struct {
+	io.Reader
+	close func() error
+}
+
+func (c closer) Close() error { return c.close() }
 
 func hasEnded(*v1alpha1.Suite) {}
 

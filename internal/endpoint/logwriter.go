@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"sync/atomic"
 	"time"
 )
 
@@ -12,8 +11,6 @@ import (
 var (
 	errLogTooLong   = errors.New("the answer is as long as one may be")
 	errFollowedLong = errors.New("the run was followed for as long as one may be")
-	errStalled      = errors.New("the next bytes of the log did not come in time")
-	errDraining     = errors.New("the server stops")
 )
 
 // logWriter writes plain text for as long as the client reads it.
@@ -80,41 +77,4 @@ func (w *logWriter) line(text string) error {
 	}
 	_, err := io.WriteString(w, text+"\n")
 	return err
-}
-
-// stallReader gives up a log whose next bytes do not come in time, once it watches.
-type stallReader struct {
-	io.ReadCloser
-	timer    *time.Timer
-	patience time.Duration
-	watching atomic.Bool
-	cancel   func()
-}
-
-func newStallReader(log io.ReadCloser, patience time.Duration, cancel func()) *stallReader {
-	r := &stallReader{ReadCloser: log, patience: patience, cancel: cancel}
-	r.timer = time.AfterFunc(patience, cancel)
-	r.timer.Stop()
-	return r
-}
-
-// watch may be called during a Read.
-func (r *stallReader) watch() {
-	r.watching.Store(true)
-	r.timer.Reset(r.patience)
-}
-
-func (r *stallReader) Read(p []byte) (int, error) {
-	if r.watching.Load() {
-		r.timer.Reset(r.patience)
-		defer r.timer.Stop()
-	}
-	return r.ReadCloser.Read(p)
-}
-
-// Close ends the connection.
-func (r *stallReader) Close() error {
-	r.timer.Stop()
-	r.cancel()
-	return r.ReadCloser.Close()
 }

@@ -25,7 +25,7 @@ func TestGetRun(t *testing.T) {
 	theirs.Namespace = "other"
 	archive := &fakeArchive{records: []record.Record{archived("past", -9), archived("past", -20), archived("live", -9)}}
 	h := start(t, setup{objects: acme(inCluster, theirs), config: func(c *Config) {
-		c.PublicURL, c.Archive = "https://ci.example.com", archive
+		c.PublicURL, c.Runs.Archive = "https://ci.example.com", archive
 	}})
 	for id, want := range map[string]httpapi.Run{
 		"live": {URL: "https://ci.example.com/runs/acme/live", CreatedAt: created(1), SHA: sha},

@@ -7,7 +7,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/record"
+	"github.com/postflight-dev/postflight/internal/runs"
 )
 
 // listRuns answers a page of runs.
@@ -16,7 +16,7 @@ func (a *API) listRuns(w http.ResponseWriter, r *Request) error {
 	if err != nil {
 		return err
 	}
-	if a.Archive != nil && !r.acquire(a.listing) {
+	if a.Runs.HasArchive() && !r.acquire(a.listing) {
 		return overloaded("The server is listing runs for as many requests as it can, or for as many of this team as leave room for others. " +
 			"Send the request again in a few seconds.")
 	}
@@ -27,22 +27,18 @@ func (a *API) listRuns(w http.ResponseWriter, r *Request) error {
 }
 
 // pageOfRuns has only Suites if the archive cannot be read, and says so.
-func (a *API) pageOfRuns(ctx context.Context, team *v1alpha1.Team, q runsQuery) httpapi.Runs {
-	suites, more := a.index.older(team.NamespaceName(), q.before, q.filter.matchesSuite, q.limit)
-	problem := ""
-	if a.Archive != nil {
-		page, err := newMerge(a, team, q, suites).page(ctx)
-		if err == nil {
-			return page
-		}
-		problem = fmt.Sprintf("Runs whose Suites were deleted are missing, because the archive cannot be read at the moment: %v.", err)
+func (a *API) pageOfRuns(ctx context.Context, team *v1alpha1.Team, q runs.Query) httpapi.Runs {
+	found := a.Runs.List(ctx, team, q)
+	page := httpapi.Runs{Runs: []httpapi.Run{}}
+	for _, e := range found.Entries {
+		page.Runs = append(page.Runs, a.withURL(e.Shown(team.Name)))
 	}
-	page := httpapi.Runs{Runs: []httpapi.Run{}, ArchiveProblem: problem}
-	for _, s := range suites {
-		page.Runs = append(page.Runs, a.withURL(record.RunOf(team.Name, s)))
+	if found.Next != nil {
+		page.Next = runs.Cursor(*found.Next)
 	}
-	if more {
-		page.Next = cursorOf(position(suites[len(suites)-1]))
+	if found.Problem != nil {
+		page.ArchiveProblem = fmt.Sprintf(
+			"Runs whose Suites were deleted are missing, because the archive cannot be read at the moment: %v.", found.Problem)
 	}
 	return page
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/archive"
 	"github.com/postflight-dev/postflight/internal/record"
+	"github.com/postflight-dev/postflight/internal/runs"
 	"github.com/postflight-dev/postflight/test/stores"
 )
 
@@ -31,12 +32,12 @@ const (
 func BenchmarkListRuns(b *testing.B) {
 	stores.Credentials(b)
 	a := &archive.Archive{Bucket: stores.Rclone(b).Bucket(b)}
-	runs := benchRuns()
-	archiveAll(b, a, runs)
-	for name, past := range map[string]Archive{"store": a, "none": nil} {
+	month := benchRuns()
+	archiveAll(b, a, month)
+	for name, past := range map[string]runs.Archive{"store": a, "none": nil} {
 		b.Run(name, func(b *testing.B) {
-			h := start(b, setup{objects: acme(), config: func(c *Config) { c.Archive = past }})
-			for _, s := range runs[:benchSuites] {
+			h := start(b, setup{objects: acme(), config: func(c *Config) { c.Runs.Archive = past }})
+			for _, s := range month[:benchSuites] {
 				h.SuiteChanged(nil, s)
 			}
 			server := httptest.NewServer(h.API)

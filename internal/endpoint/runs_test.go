@@ -20,6 +20,7 @@ import (
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/record"
+	"github.com/postflight-dev/postflight/internal/runs"
 )
 
 const runsPath = "/api/v0/runs"
@@ -176,7 +177,7 @@ func TestForeignCursor(t *testing.T) {
 		archived("secret", 5, func(r *httpapi.Run) { r.Team = "other" }),
 	}})})
 	for _, from := range []record.Run{{Team: "other", ID: "secret", Created: created(6)}, {ID: "z", Created: time.Unix(1<<39, 0)}} {
-		page := h.list("?cursor=" + cursorOf(from))
+		page := h.list("?cursor=" + runs.Cursor(from))
 		if diff := cmp.Diff([]string{"a"}, ids(page.Runs)); diff != "" {
 			t.Error(diff)
 		}
@@ -206,14 +207,14 @@ func TestArchiveAway(t *testing.T) {
 // TestListingIsBounded: a request looks at few archived runs, and its page leads on.
 func TestListingIsBounded(t *testing.T) {
 	archive := &fakeArchive{}
-	for i := range 3 * maxArchiveReads {
+	for i := range 3 * runs.MaxArchiveReads {
 		archive.records = append(archive.records, archived(fmt.Sprintf("r%d", i), -i))
 	}
 	archive.records[len(archive.records)-1].State = v1alpha1.ReasonFailed
 	h := start(t, setup{objects: acme(), config: withArchive(archive)})
 	page := h.list("?state=Failed")
-	if len(page.Runs) != 0 || page.Next == "" || archive.read.Load() != maxArchiveReads {
-		t.Errorf("%d runs after %d records, next %q; want none after %d", len(page.Runs), archive.read.Load(), page.Next, maxArchiveReads)
+	if len(page.Runs) != 0 || page.Next == "" || archive.read.Load() != runs.MaxArchiveReads {
+		t.Errorf("%d runs after %d records, next %q; want none after %d", len(page.Runs), archive.read.Load(), page.Next, runs.MaxArchiveReads)
 	}
 	if got, want := h.all(url.Values{"state": {"Failed"}}), " |  | r599 | "; got != want {
 		t.Errorf("the pages are %q, want %q", got, want)
@@ -223,7 +224,7 @@ func TestListingIsBounded(t *testing.T) {
 // TestRecordOfAnotherRun: what is no record of its run is left out, and hides no other.
 func TestRecordOfAnotherRun(t *testing.T) {
 	archive := &fakeArchive{records: []record.Record{archived("a", 3), archived("b", 2), archived("c", 1)}}
-	h := start(t, setup{objects: acme(), config: func(c *Config) { c.Archive = swapped{archive} }})
+	h := start(t, setup{objects: acme(), config: func(c *Config) { c.Runs.Archive = swapped{archive} }})
 	if diff := cmp.Diff([]string{"b", "c"}, ids(h.list("").Runs)); diff != "" {
 		t.Error(diff)
 	}
@@ -278,7 +279,7 @@ func TestPagesOfAnyRuns(t *testing.T) {
 				archive.records = append(archive.records, asRecord(s))
 			}
 			if state.Reason == v1alpha1.ReasonFailed {
-				want = append(want, position(s))
+				want = append(want, runs.Position(s))
 			}
 		}
 		slices.SortFunc(want, func(a, b record.Run) int { return b.Compare(a) })

@@ -2,21 +2,16 @@ package endpoint
 
 import (
 	"cmp"
-	"encoding/base64"
 	"fmt"
 	"maps"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
-	"k8s.io/apimachinery/pkg/util/validation"
-
-	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/notification"
-	"github.com/postflight-dev/postflight/internal/record"
+	"github.com/postflight-dev/postflight/internal/runs"
 )
 
 // parameters are those of a query, each at most once and not empty.
@@ -69,29 +64,27 @@ func (p parameters) boolean(name string) (bool, error) {
 	}
 }
 
-// runsQuery says which runs to list.
-type runsQuery struct {
-	filter runFilter
-	limit  int
-	before *record.Run // of which the page before told; nil for the first page
-}
-
-func runsQueryOf(rawQuery string) (q runsQuery, err error) {
+func runsQueryOf(rawQuery string) (q runs.Query, err error) {
 	p, err := parametersOf(rawQuery, "trigger", "environment", "branch", "sha", "state", "limit", "cursor")
 	if err != nil {
 		return q, err
 	}
-	q.filter = runFilter{p["trigger"], p["environment"], notification.BranchName(p["branch"]), strings.TrimSpace(p["sha"]), p["state"]}
-	if state := q.filter.state; state != "" && !slices.Contains(v1alpha1.States(), state) {
+	filter := runFilter{p["trigger"], p["environment"], notification.BranchName(p["branch"]), strings.TrimSpace(p["sha"]), p["state"]}
+	if state := filter.state; state != "" && !slices.Contains(v1alpha1.States(), state) {
 		return q, invalidRequest("There is no such state. Send one of %s.", strings.Join(v1alpha1.States(), ", "))
 	}
-	if q.limit, err = p.number("limit", 1, maxRuns, defaultRuns); err != nil {
+	q.Matches = filter.matchesSuite
+	if q.Limit, err = p.number("limit", 1, maxRuns, defaultRuns); err != nil {
 		return q, err
 	}
 	if cursor, found := p["cursor"]; found {
-		q.before, err = runOfCursor(cursor)
+		before, valid := runs.ParseCursor(cursor)
+		if !valid {
+			return q, invalidCursor()
+		}
+		q.Before = before
 	}
-	return q, err
+	return q, nil
 }
 
 // runFilter has the values that a run must have; an empty one does not matter.
@@ -117,25 +110,6 @@ func same(filter, value string) bool { return filter == "" || filter == value }
 func (f runFilter) matchesSuite(s *v1alpha1.Suite) bool {
 	d := &s.Spec.Deployment
 	return f.matches(runFilter{s.Spec.Trigger.Name, s.Spec.Environment, d.Branch, d.SHA, cmp.Or(s.State(), v1alpha1.ReasonQueued)})
-}
-
-func (f runFilter) matchesRun(r httpapi.Run) bool {
-	return f.matches(runFilter{r.Trigger, r.Environment, r.Branch, r.SHA, r.State})
-}
-
-// cursorOf is the position of a run. It gives no right to anything: whatever it says, the list has the team's runs only.
-func cursorOf(r record.Run) string {
-	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(r.Created.Unix(), 10) + "/" + r.ID))
-}
-
-func runOfCursor(cursor string) (*record.Run, error) {
-	decoded, err := base64.RawURLEncoding.DecodeString(cursor)
-	seconds, id, _ := strings.Cut(string(decoded), "/")
-	created, secondsErr := strconv.ParseUint(seconds, 10, 40)
-	if err != nil || secondsErr != nil || len(validation.IsDNS1123Subdomain(id)) > 0 {
-		return nil, invalidCursor()
-	}
-	return &record.Run{ID: id, Created: time.Unix(int64(created), 0).UTC()}, nil
 }
 
 func invalidCursor() error {

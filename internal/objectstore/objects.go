@@ -33,11 +33,15 @@ func (b *Bucket) Put(ctx context.Context, key, contentType string, content io.Re
 
 // Get opens an object. Reading it may take any time, but fails while the store is silent.
 func (b *Bucket) Get(ctx context.Context, key string) (content io.ReadCloser, size int64, err error) {
+	return b.get(ctx, key, minio.GetObjectOptions{})
+}
+
+func (b *Bucket) get(ctx context.Context, key string, o minio.GetObjectOptions) (content io.ReadCloser, size int64, err error) {
 	if err := b.health.lastFailure(); err != nil {
 		return nil, 0, err
 	}
 	w := watch(ctx, askTimeout)
-	body, info, _, err := minio.Core{Client: b.private}.GetObject(w.ctx, b.options.Bucket, key, minio.GetObjectOptions{})
+	body, info, _, err := minio.Core{Client: b.private}.GetObject(w.ctx, b.options.Bucket, key, o)
 	w.pause()
 	if err := b.result(ctx, w.reason(err)); err != nil {
 		w.end()

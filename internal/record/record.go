@@ -1,7 +1,9 @@
 package record
 
 import (
+	"io"
 	"regexp"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -32,6 +34,13 @@ type Log struct {
 type Artifact struct {
 	Pod, Path string
 	Bytes     int64
+}
+
+// File is an artifact that is open.
+type File struct {
+	io.ReadSeekCloser
+	Modified time.Time
+	ETag     string // with its quotes; another content has another one
 }
 
 // The problem of a log that could not be read to its end, and the last line of what was saved of it.

@@ -39,6 +39,25 @@ func finished() *v1alpha1.Suite {
 	}
 }
 
+// TestSuiteOf: nothing that a run says of its Suite is lost.
+func TestSuiteOf(t *testing.T) {
+	waiting := finished()
+	waiting.Spec.ReceivedAt = new(metav1.NewMicroTime(waiting.CreationTimestamp.Time))
+	waiting.Status = v1alpha1.SuiteStatus{Conditions: []metav1.Condition{v1alpha1.Queued("2nd in the queue.")}}
+	saved := finished()
+	saved.Spec.Attempt = 3
+	saved.Spec.Deployment = v1alpha1.Deployment{Branch: "b", SHA: "s", Type: "t", URL: "https://u", CommitURL: "https://c", Repository: "a/b", PullRequestNumber: 7}
+	saved.Status.Conditions = append(saved.Status.Conditions, v1alpha1.Saved())
+	saved.Status.SupersededBy = "smoke-2"
+	for name, s := range map[string]*v1alpha1.Suite{"ended": finished(), "waiting": waiting, "saved": saved} {
+		run := record.RunOf("acme", s)
+		again := record.SuiteOf(run)
+		if diff := cmp.Diff(run, record.RunOf("acme", again)); diff != "" || again.Finished() != s.Finished() {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
 func TestRecord(t *testing.T) {
 	s := finished()
 	b, err := json.Marshal(record.New("acme", s, nil))

@@ -43,11 +43,22 @@ func (u *UI) subject(r *request) (*v1alpha1.Suite, error) {
 		return nil, &problem{Status: http.StatusForbidden, Title: "You can only read here",
 			Text: "An API key only reads unless the Team sets keysMayAct, and a group unless the operator of this service lets it act. Nothing was changed."}
 	}
-	s, err := u.suite(r)
+	run, err := u.find(r)
 	if err != nil {
 		return nil, err
 	}
-	return u.withVariables(r, s)
+	if run.Archived() {
+		return nil, refused(archivedRun{})
+	}
+	return u.withVariables(r, run)
+}
+
+// archivedRun is the reason why nothing can be done with a run that is only in the archive.
+type archivedRun struct{}
+
+func (archivedRun) Error() string { return "the run is archived" }
+func (archivedRun) Refused() string {
+	return "The Suite of this run was deleted, and the archive lacks the values of secret variables. Deploy the commit again, and notify."
 }
 
 func refused(err error) error {

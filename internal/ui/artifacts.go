@@ -2,6 +2,7 @@ package ui
 
 import (
 	"errors"
+	"io/fs"
 	"mime"
 	"net/http"
 	"net/url"
@@ -10,15 +11,16 @@ import (
 	"strings"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
-	"github.com/postflight-dev/postflight/api/httpapi"
-	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/record"
+	"github.com/postflight-dev/postflight/internal/runs"
 	"github.com/postflight-dev/postflight/internal/ui/view"
 )
 
 const (
 	grantPurpose = "files"
+
+	// filesAtOnce bounds a page of files, of which many are pictures.
+	filesAtOnce = 100
 
 	// maxPreviews bounds the pictures on the first page of a run.
 	maxPreviews = 12
@@ -44,42 +46,44 @@ var kinds = map[string]struct{ kind, contentType string }{
 }
 
 func (u *UI) artifactsPage(r *request) (*page, error) {
-	d, s, err := u.run(r, "artifacts")
+	d, run, err := u.run(r, "artifacts")
 	if err != nil {
 		return nil, err
 	}
-	if d.Files, err = u.files(r, s, r.URL.Query().Get("after")); err != nil {
+	d.Files, d.FilesProblem, err = u.files(r, run, r.URL.Query().Get("after"), filesAtOnce)
+	if err != nil {
 		return nil, err
 	}
 	return d.page(), nil
 }
 
-// files is a page of the files of a run; nil where there are none.
-func (u *UI) files(r *request, s *v1alpha1.Suite, after string) (*filesData, error) {
-	if u.Artifacts == nil || s.Status.Artifacts == nil {
-		return nil, nil
+// files is a page of the files of a run; nil where there are none. The problem is a sentence: why they cannot be read.
+func (u *UI) files(r *request, run *runs.Run, after string, limit int) (d *filesData, problem string, err error) {
+	if !u.Runs.HasArchive() || run.Suite.Status.Artifacts == nil {
+		return nil, "", nil
 	}
-	list, err := u.Artifacts.List(r.Context(), s, after)
+	files, next, err := u.Runs.Artifacts(r.Context(), run, after, limit)
 	if err != nil {
-		return nil, unavailable(err)
+		u.Log.Error(err, "the files of a run cannot be listed", "run", run.ID.ID)
+		return nil, "The store cannot be read at the moment. Reload the page in a minute.", nil
 	}
-	sealed, err := u.seal(r.Context(), grantPurpose, grant{s.Namespace, s.Name, r.identity})
+	sealed, err := u.seal(r.Context(), grantPurpose, grant{r.namespace(), run.ID.ID, r.identity})
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	d := &filesData{Next: list.Next}
-	for _, a := range list.Artifacts {
+	d = &filesData{Next: next}
+	for _, a := range files {
 		d.Files = append(d.Files, u.fileOf(a, sealed))
 	}
-	return d, nil
+	return d, "", nil
 }
 
 // previews are the pictures and videos of a run that did not pass: on a phone, they are what one looks for.
-func (u *UI) previews(r *request, s *v1alpha1.Suite) (*filesData, error) {
-	if !s.Finished() || s.Passed() {
+func (u *UI) previews(r *request, run *runs.Run) (*filesData, error) {
+	if !run.Suite.Finished() || run.Suite.Passed() {
 		return nil, nil
 	}
-	d, err := u.files(r, s, "")
+	d, _, err := u.files(r, run, "", record.MaxArtifacts)
 	if err != nil || d == nil {
 		return nil, err
 	}
@@ -88,7 +92,7 @@ func (u *UI) previews(r *request, s *v1alpha1.Suite) (*filesData, error) {
 	return d, nil
 }
 
-func (u *UI) fileOf(a httpapi.Artifact, sealed string) file {
+func (u *UI) fileOf(a record.Artifact, sealed string) file {
 	segments := []string{"/files", sealed, "pod-" + a.Pod}
 	segments = append(segments, strings.Split(a.Path, "/")...)
 	for i, s := range segments[1:] {
@@ -101,26 +105,47 @@ func (u *UI) fileOf(a httpapi.Artifact, sealed string) file {
 // serveFile sends an artifact. Its content is hostile: a page among them runs in an origin of its own, without
 // cookies, and reaches nothing but the files of its run.
 func (u *UI) serveFile(w http.ResponseWriter, r *request) error {
-	s, err := u.granted(r)
+	run, err := u.granted(r)
 	if err != nil {
 		return err
 	}
 	pod, name := strings.TrimPrefix(r.PathValue("pod"), "pod-"), r.PathValue("path")
-	a, err := u.Artifacts.Open(r.Context(), s, pod, name)
-	if apierrors.IsNotFound(err) {
+	f, err := u.Runs.OpenArtifact(r.Context(), run, pod, name)
+	if errors.Is(err, fs.ErrNotExist) {
 		return notFound()
 	}
 	if err != nil {
 		return unavailable(err)
 	}
-	defer a.Close()
+	defer f.Close()
+	if u.isReport(r, name) {
+		u.send(w, r, http.StatusOK, u.reportPage(r, run, name))
+		return nil
+	}
 	u.setFileHeaders(w.Header(), r, name)
-	http.ServeContent(u.patient(w), r.Request, "", a.Modified, a)
+	w.Header().Set("ETag", f.ETag)
+	http.ServeContent(u.patient(w), r.Request, "", f.Modified, f)
 	return nil
 }
 
+// isReport reports whether a browser wants to show a page among the artifacts as one of its own. It gets a frame around
+// it: from there, the page cannot lead the browser elsewhere.
+func (u *UI) isReport(r *request, name string) bool {
+	contentType := kinds[strings.ToLower(path.Ext(name))].contentType
+	shown := r.Header.Get("Sec-Fetch-Dest") == "document" && !r.URL.Query().Has("download")
+	return shown && (strings.HasPrefix(contentType, "text/html") || contentType == "image/svg+xml")
+}
+
+// reportData is a page among the artifacts.
+type reportData struct{ Namespace, Run, Path, Source string }
+
+func (u *UI) reportPage(r *request, run *runs.Run, name string) *page {
+	return &page{template: "report", Title: path.Base(name), Section: "runs", Wide: true,
+		Data: reportData{r.namespace(), run.ID.ID, name, u.base + r.URL.EscapedPath()}}
+}
+
 // granted finds the run of a grant, if its identity may still see it.
-func (u *UI) granted(r *request) (*v1alpha1.Suite, error) {
+func (u *UI) granted(r *request) (*runs.Run, error) {
 	var g grant
 	if err := u.unseal(r.Context(), grantPurpose, r.PathValue("grant"), &g); err != nil {
 		if errors.Is(err, errSeal) {
@@ -128,7 +153,7 @@ func (u *UI) granted(r *request) (*v1alpha1.Suite, error) {
 		}
 		return nil, err
 	}
-	if u.Artifacts == nil {
+	if !u.Runs.HasArchive() {
 		return nil, notFound()
 	}
 	if err := u.recognize(r, g.Identity); err != nil {
@@ -139,18 +164,19 @@ func (u *UI) granted(r *request) (*v1alpha1.Suite, error) {
 	if err := u.authorize(r); err != nil {
 		return nil, notFound()
 	}
-	return u.suite(r)
+	return u.find(r)
 }
 
 func (u *UI) setFileHeaders(h http.Header, r *request, name string) {
 	source := u.filesOrigin(r) + u.base + "/files/" + r.PathValue("grant") + "/"
 	h.Set("Content-Security-Policy", "sandbox allow-scripts allow-popups allow-downloads; default-src "+source+
-		" data: blob: 'unsafe-inline' 'unsafe-eval'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'")
+		" data: blob: 'unsafe-inline' 'unsafe-eval'; form-action 'none'; base-uri 'none'; frame-ancestors 'self'")
+	h.Set("X-Frame-Options", "SAMEORIGIN")
 	h.Set("Cache-Control", "private, max-age=3600")
 	h.Set("Access-Control-Allow-Origin", "null") // a report reads its own files from its opaque origin
 	h.Set("Cross-Origin-Resource-Policy", "cross-origin")
 	kind, known := kinds[strings.ToLower(path.Ext(name))]
-	if known {
+	if known && !r.URL.Query().Has("download") {
 		h.Set("Content-Type", kind.contentType)
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/postflight-dev/postflight/internal/runs"
 	"github.com/postflight-dev/postflight/internal/ui/view"
 )
 
@@ -26,20 +27,13 @@ type rawLine struct {
 
 // followLog sends the lines of a log after the one that the browser has, as they are written.
 func (u *UI) followLog(w http.ResponseWriter, r *request) error {
-	s, err := u.suite(r)
+	run, chosen, err := u.pickLog(r)
 	if err != nil {
 		return err
 	}
-	name, d, err := u.chooseLog(r, s)
-	if err == nil && d == nil {
-		err = notFound()
-	}
+	log, err := u.follow(r, run, chosen)
 	if err != nil {
-		return err
-	}
-	log, err := u.Logs.Open(r.Context(), s, name, true)
-	if err != nil {
-		return unavailable(err)
+		return logUnavailable(u.logProblem(err, run))
 	}
 	defer log.Close()
 	after, err := strconv.Atoi(r.Header.Get("Last-Event-ID")) // the browser connects again
@@ -47,6 +41,14 @@ func (u *UI) followLog(w http.ResponseWriter, r *request) error {
 		after, _ = strconv.Atoi(r.URL.Query().Get("after"))
 	}
 	return u.sendLines(u.newStream(w), r, readLines(r, log, after))
+}
+
+// follow waits for more of a log while its run goes on.
+func (u *UI) follow(r *request, run *runs.Run, l runs.Log) (io.ReadCloser, error) {
+	if run.Suite.Finished() || !l.Live {
+		return u.Runs.OpenLog(r.Context(), run, l, runs.AllLines)
+	}
+	return u.Runs.FollowLog(r.Context(), run, l, runs.AllLines), nil
 }
 
 // readLines reads a log in the background until the request ends. The channel is closed with the log.

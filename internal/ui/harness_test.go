@@ -2,6 +2,7 @@ package ui_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,23 +15,23 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/go-logr/logr/testr"
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
-	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/endpoint"
 	"github.com/postflight-dev/postflight/internal/index"
 	"github.com/postflight-dev/postflight/internal/match"
 	"github.com/postflight-dev/postflight/internal/notification"
+	"github.com/postflight-dev/postflight/internal/runs"
 	"github.com/postflight-dev/postflight/internal/ui"
 )
 
@@ -48,9 +49,18 @@ type harness struct {
 	client    client.Client
 	auth      *keys
 	actions   *actions
+	reader    *reader
 	logs      *logs
 	artifacts *artifacts
 	triggers  *match.Index
+}
+
+// testLog is that of a test. The log of a benchmark would be part of its result.
+func testLog(t testing.TB) logr.Logger {
+	if test, ok := t.(*testing.T); ok {
+		return testr.New(test)
+	}
+	return logr.Discard()
 }
 
 type option func(*ui.Config)
@@ -58,7 +68,7 @@ type option func(*ui.Config)
 func newHarness(t testing.TB, objects []client.Object, options ...option) *harness {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	if err := errors.Join(v1alpha1.AddToScheme(scheme), batchv1.AddToScheme(scheme)); err != nil {
+	if err := errors.Join(v1alpha1.AddToScheme(scheme), batchv1.AddToScheme(scheme), corev1.AddToScheme(scheme)); err != nil {
 		t.Fatal(err)
 	}
 	x := &indexer{fake.NewClientBuilder().WithScheme(scheme)}
@@ -66,22 +76,26 @@ func newHarness(t testing.TB, objects []client.Object, options ...option) *harne
 		t.Fatal(err)
 	}
 	h := &harness{client: x.WithObjects(objects...).Build(), actions: &actions{}, logs: &logs{}, artifacts: &artifacts{}, triggers: &match.Index{}}
+	stored, err := runs.New(runs.Config{Cache: h.client, Live: h.client, PodLogs: noPods{}, Limits: runs.DefaultLimits()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.reader = &reader{stored, h.logs, h.artifacts}
 	h.auth = &keys{client: h.client, revoked: map[string]bool{}}
 	server := httptest.NewUnstartedServer(nil)
 	h.url = "http://" + server.Listener.Addr().String()
 	c := ui.Config{
-		Cache: h.client, Live: h.client, Authenticator: h.auth, Actions: h.actions, Logs: h.logs, Artifacts: h.artifacts,
+		Cache: h.client, Live: h.client, Authenticator: h.auth, Actions: h.actions, Runs: h.reader,
 		SealingKey:    func(context.Context) ([]byte, error) { return bytes.Repeat([]byte("k"), 32), nil },
 		Authenticated: func(context.Context, string) {},
 		Explain: func(_ context.Context, team *v1alpha1.Team, n *notification.Notification) (iter.Seq[match.Explanation], error) {
 			return h.triggers.Explain(team.NamespaceName(), n, func() bool { return false }), nil
 		},
-		OpenAPI: endpoint.OpenAPI, Limits: ui.DefaultLimits(), Log: testr.New(t.(*testing.T)), Clock: clock.RealClock{},
+		OpenAPI: endpoint.OpenAPI, Limits: ui.DefaultLimits(), Log: testLog(t), Clock: clock.RealClock{},
 	}
 	for _, o := range options {
 		o(&c)
 	}
-	var err error
 	if h.UI, err = ui.New(c); err != nil {
 		t.Fatal(err)
 	}
@@ -100,6 +114,12 @@ func newHarness(t testing.TB, objects []client.Object, options ...option) *harne
 		server.Close()
 	})
 	return h
+}
+
+// SuiteChanged is what the watch of the cache reports.
+func (h *harness) SuiteChanged(before, after *v1alpha1.Suite) {
+	h.reader.SuiteChanged(before, after)
+	h.Changed(cmp.Or(after, before).Namespace)
 }
 
 // set changes a run, as the cache would see it.
@@ -268,91 +288,6 @@ func (a *actions) all() []string {
 	defer a.mu.Unlock()
 	return slices.Clone(a.done)
 }
-
-// logs has one log for all runs. Those who follow it wait for more until it is closed.
-type logs struct {
-	mu   sync.Mutex
-	text []byte
-	more chan struct{} // closed at the next change
-}
-
-func (l *logs) write(text string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.text = append(l.text, text...)
-	if l.more != nil {
-		close(l.more)
-		l.more = nil
-	}
-}
-
-func (l *logs) List(context.Context, *v1alpha1.Suite) ([]ui.LogName, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.text == nil {
-		return nil, nil
-	}
-	return []ui.LogName{{Pod: "smoke-x7k2p", Container: "tests"}, {Pod: "smoke-x7k2p", Container: "fetch-inputs"}}, nil
-}
-
-func (l *logs) Open(ctx context.Context, _ *v1alpha1.Suite, _ ui.LogName, follow bool) (io.ReadCloser, error) {
-	return io.NopCloser(&logReader{l: l, ctx: ctx, follow: follow}), nil
-}
-
-type logReader struct {
-	l      *logs
-	ctx    context.Context
-	follow bool
-	at     int
-}
-
-func (r *logReader) Read(p []byte) (int, error) {
-	for {
-		r.l.mu.Lock()
-		n := copy(p, r.l.text[r.at:])
-		if n == 0 && r.follow && r.l.more == nil {
-			r.l.more = make(chan struct{})
-		}
-		more := r.l.more
-		r.l.mu.Unlock()
-		r.at += n
-		if n > 0 || !r.follow {
-			if n == 0 {
-				return 0, io.EOF
-			}
-			return n, nil
-		}
-		select {
-		case <-more:
-		case <-r.ctx.Done():
-			return 0, io.EOF
-		}
-	}
-}
-
-// artifacts has the same files for all runs.
-type artifacts struct{ files map[string][]byte }
-
-func (a *artifacts) List(context.Context, *v1alpha1.Suite, string) (httpapi.ArtifactList, error) {
-	var list httpapi.ArtifactList
-	for name, content := range a.files {
-		list.Artifacts = append(list.Artifacts, httpapi.Artifact{Path: name, Pod: "smoke-x7k2p", Bytes: int64(len(content))})
-	}
-	slices.SortFunc(list.Artifacts, func(a, b httpapi.Artifact) int { return strings.Compare(a.Path, b.Path) })
-	return list, nil
-}
-
-func (a *artifacts) Open(_ context.Context, _ *v1alpha1.Suite, _, path string) (ui.Artifact, error) {
-	content, ok := a.files[path]
-	if !ok {
-		return ui.Artifact{}, apierrors.NewNotFound(schema.GroupResource{Resource: "files"}, path)
-	}
-	return ui.Artifact{ReadSeekCloser: readSeekNopCloser{bytes.NewReader(content)}, Modified: time.Unix(1, 0)}, nil
-}
-
-type readSeekNopCloser struct{ io.ReadSeeker }
-
-func (readSeekNopCloser) Close() error { return nil }
 
 // base is the base path of the pages.
 func (h *harness) base() string {

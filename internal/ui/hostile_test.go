@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -63,11 +64,13 @@ func TestHostileText(t *testing.T) {
 	for i, text := range hostile {
 		text = strings.ReplaceAll(text, "EVIL", evil.URL)
 		h.logs.write(text + "\n::group::" + text + "\n" + text + "\n::endgroup::\n")
-		h.artifacts.files[text+".txt"] = []byte(text)
+		for _, kind := range []string{".txt", ".png", ".webm", ".html", ".zip"} {
+			h.artifacts.files[text+kind] = []byte(text)
+		}
 		s := hostileRun(i, text)
 		h.set(t, s)
 		page := "/runs/shop/" + s.Name
-		for _, path := range []string{page, page + "/variables"} {
+		for _, path := range []string{page, page + "/variables", page + "/attempts", page + "/log/test?name=" + url.QueryEscape(text)} {
 			b.visit(path)
 			b.harmless(path, text)
 		}
@@ -81,6 +84,43 @@ func TestHostileText(t *testing.T) {
 	}
 	if n := reached.Load(); n > 0 {
 		t.Errorf("%d requests left", n)
+	}
+}
+
+// TestHostileContent: whatever an artifact is called and has in it, it runs nothing in the pages, and reaches nobody.
+func TestHostileContent(t *testing.T) {
+	var reached atomic.Int32
+	evil := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Add(1) }))
+	t.Cleanup(evil.Close)
+	h := newHarness(t, samples())
+	b := h.open(t, desktop, actKey)
+	for i, text := range hostile {
+		text = strings.ReplaceAll(text, "EVIL", evil.URL)
+		h.artifacts.files = map[string][]byte{}
+		for _, kind := range []string{".html", ".svg", ".txt"} {
+			h.artifacts.files[fmt.Sprint(i)+kind] = []byte(text)
+		}
+		b.visit(failedRun + "/artifacts")
+		links := eval[[]string](b, `[...document.querySelectorAll(".files li > a:first-child")].map(a => a.getAttribute("href"))`)
+		if len(links) != len(h.artifacts.files) {
+			t.Fatalf("%d links to %d files", len(links), len(h.artifacts.files))
+		}
+		for _, link := range links {
+			b.visit(link)
+			framed := strings.HasSuffix(link, ".html") || strings.HasSuffix(link, ".svg")
+			if origin := eval[string](b, `self.origin`); (origin == "null") == framed {
+				t.Errorf("%s with %q has the origin %s", link, text, origin)
+			}
+		}
+	}
+	time.Sleep(300 * time.Millisecond)
+	for _, bad := range b.complaints() {
+		if strings.HasPrefix(bad, "dialog") {
+			t.Error(bad)
+		}
+	}
+	if diff := cmp.Diff([]string(nil), h.actions.all()); diff != "" || reached.Load() > 0 {
+		t.Errorf("%d requests left; actions: %s", reached.Load(), diff)
 	}
 }
 
@@ -110,7 +150,9 @@ func TestHostileArtifact(t *testing.T) {
 	t.Cleanup(evil.Close)
 	h := newHarness(t, samples())
 	h.artifacts.files = map[string][]byte{"evil.html": []byte(strings.ReplaceAll(`<!doctype html><title>x</title><body><script>
-		const say = (name) => (ok) => { const p = document.createElement("p"); p.textContent = name + (ok ? " worked" : " failed"); document.body.append(p) };
+		let open = 11;
+		const worked = [];
+		const say = (name) => (ok) => { if (ok && name !== "beacon") worked.push(name); if (--open === 0) setTimeout(() => { fetch("said/" + worked.join("-")); location = "EVIL/location" }, 300) };
 		const attempt = (name, f) => { try { Promise.resolve(f()).then(() => say(name)(true), () => say(name)(false)) } catch { say(name)(false) } };
 		attempt("cookie", () => document.cookie);
 		attempt("storage", () => localStorage.length);
@@ -120,6 +162,8 @@ func TestHostileArtifact(t *testing.T) {
 		attempt("pages", () => fetch("/runs/shop", {credentials: "include"}));
 		attempt("cancel", () => fetch("/runs/shop/checkout-3f9c2k7q5x0a/cancel", {method: "POST", credentials: "include", mode: "no-cors"}));
 		attempt("opener", () => opener.document.title);
+		attempt("parent", () => parent.document.title);
+		attempt("top", () => { top.location = "EVIL/top"; throw 0 });
 		const f = document.createElement("form"); f.action = "EVIL/form"; document.body.append(f); attempt("form", () => { f.submit(); throw 0 });
 		const l = document.createElement("link"); l.rel = "stylesheet"; l.href = "EVIL/style"; document.head.append(l);
 		const i = document.createElement("iframe"); i.src = "EVIL/frame"; document.body.append(i);
@@ -127,11 +171,10 @@ func TestHostileArtifact(t *testing.T) {
 	b := h.open(t, desktop, actKey)
 	b.visit(failedRun + "/artifacts")
 	b.visit(eval[string](b, `document.querySelector('a[href$="evil.html"]').getAttribute("href")`))
-	b.await(`document.querySelectorAll("p").length >= 9`)
-	time.Sleep(300 * time.Millisecond)
-	if worked := eval[[]string](b, `[...document.querySelectorAll("p")].map(p => p.textContent).filter(t => t.endsWith("worked") && t !== "beacon worked")`); len(worked) > 0 {
-		t.Errorf("a page among the artifacts: %q", worked)
+	if said := h.artifacts.told(t, "said"); said != "said/" {
+		t.Errorf("a page among the artifacts: %q worked", said)
 	}
+	time.Sleep(300 * time.Millisecond)
 	if diff := cmp.Diff([]string(nil), h.actions.all()); diff != "" || reached.Load() > 0 {
 		t.Errorf("%d requests left; actions: %s", reached.Load(), diff)
 	}

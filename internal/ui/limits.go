@@ -11,11 +11,18 @@ type Limits struct {
 	// Streaming bounds the live pages and the logs that are being followed.
 	Streaming int
 
+	// Listing bounds the lists with runs of the archive, which read records.
+	Listing int
+
 	// Interval is the shortest time between two versions of a live page.
 	Interval time.Duration
 
 	// Recheck is how often a live page checks whether its reader may still read it.
 	Recheck time.Duration
+
+	// Refresh is how often a live page is rendered again without an event: of durations, of files that are uploaded
+	// and of logs that begin, no event tells.
+	Refresh time.Duration
 
 	// Heartbeat is how often something is sent on a live page, so that proxies do not close it.
 	Heartbeat time.Duration
@@ -47,10 +54,14 @@ func DefaultLimits() Limits {
 		Rendering: 72,
 		// 1,000 for a team that is alone. A live page keeps a connection and two stacks, and nothing of what it shows.
 		Streaming: 1125,
+		// Each reads up to 8 records at once, of 250 KiB if their variables are as large as they may be: 18 MiB at worst.
+		Listing: 9,
 		// A person cannot read faster, and a busy team has several changes a second.
 		Interval: time.Second,
 		// A key that was revoked ends its live pages within a second.
 		Recheck: 500 * time.Millisecond,
+		// People look again after a while. 1,000 live pages take 65 renderings a second, 2 ms each.
+		Refresh: 15 * time.Second,
 		// Common proxies close a silent connection after 60 s.
 		Heartbeat: 20 * time.Second,
 		// Long enough to be rare, and short enough to spread live pages over replicas after a rollout.

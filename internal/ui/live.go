@@ -64,7 +64,7 @@ func (u *UI) stream(w http.ResponseWriter, r *request, kind pageKind) error {
 
 // awaitChange is false when the stream is over. After a change it rests, so that many changes are one version.
 func (u *UI) awaitChange(s *eventStream, r *request, changed <-chan struct{}, recheck <-chan time.Time) bool {
-	rested := u.Clock.Now().Add(u.Limits.Interval)
+	rested, refresh := u.Clock.Now().Add(u.Limits.Interval), u.Clock.Now().Add(u.Limits.Refresh)
 	pending := false
 	for {
 		select {
@@ -82,6 +82,7 @@ func (u *UI) awaitChange(s *eventStream, r *request, changed <-chan struct{}, re
 			if u.Clock.Since(s.last) > u.Limits.Heartbeat && s.comment() != nil {
 				return false
 			}
+			pending = pending || u.Clock.Now().After(refresh)
 		}
 		if pending && !u.Clock.Now().Before(rested) {
 			return true

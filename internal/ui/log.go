@@ -6,12 +6,15 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/apierror"
+	"github.com/postflight-dev/postflight/internal/runs"
 	"github.com/postflight-dev/postflight/internal/ui/view"
 )
 
@@ -55,74 +58,104 @@ type hit struct {
 }
 
 func (u *UI) logPage(r *request) (*page, error) {
-	d, s, err := u.run(r, "log")
+	d, run, err := u.run(r, "log")
 	if err != nil {
 		return nil, err
 	}
-	if d.Log, err = u.readLog(r, s); err != nil {
+	if d.Log, err = u.readLog(r, run); err != nil {
 		return nil, err
 	}
 	return d.page(), nil
 }
 
 // readLog is nil where there are no logs. It reads the whole log, and keeps a part: 16 MiB take a tenth of a second.
-func (u *UI) readLog(r *request, s *v1alpha1.Suite) (*logData, error) {
-	name, d, err := u.chooseLog(r, s)
-	if err != nil || d == nil {
-		return nil, err
+func (u *UI) readLog(r *request, run *runs.Run) (*logData, error) {
+	chosen, d := u.chooseLog(r, run)
+	if d == nil || d.Problem != "" {
+		return d, nil
 	}
-	log, err := u.Logs.Open(r.Context(), s, name, false)
+	log, err := u.Runs.OpenLog(r.Context(), run, chosen, runs.AllLines)
 	if err != nil {
-		d.Problem = "This log cannot be read at the moment."
-		u.Log.Error(err, "a log cannot be read", "suite", s.Namespace+"/"+s.Name)
+		d.Problem = u.logProblem(err, run)
 		return d, nil
 	}
 	defer log.Close()
 	query := r.URL.Query()
 	if d.Search = strings.TrimSpace(query.Get("q")); d.Search != "" {
-		return d, d.search(log)
+		err = d.search(log)
+	} else {
+		from, _ := strconv.Atoi(query.Get("from"))
+		err = d.readPart(log, from)
 	}
-	from, _ := strconv.Atoi(query.Get("from"))
-	return d, d.readPart(log, from)
+	if err != nil {
+		d.Problem = u.logProblem(err, run)
+	}
+	return d, nil
 }
 
-// chooseLog finds the log that the query names, or the first one.
-func (u *UI) chooseLog(r *request, s *v1alpha1.Suite) (LogName, *logData, error) {
-	if u.Logs == nil {
-		return LogName{}, nil, nil
+// logProblem is a sentence for the reader; the operator gets the error.
+func (u *UI) logProblem(err error, run *runs.Run) string {
+	switch {
+	case errors.Is(err, apierror.ErrNotStarted):
+		return "The container has not started."
+	case errors.Is(err, apierror.ErrLogGone), errors.Is(err, fs.ErrNotExist):
+		return "This log is gone, because its container, pod or node is, and the archive does not have it."
 	}
-	names, err := u.Logs.List(r.Context(), s)
+	u.Log.Error(err, "a log cannot be read", "run", run.ID.ID)
+	return "This log cannot be read at the moment. Reload the page in a minute."
+}
+
+// logsOf are the logs of a run, those of its tests first.
+func (u *UI) logsOf(r *request, run *runs.Run) ([]runs.Log, error) {
+	logs, err := u.Runs.Logs(r.Context(), run, runs.LogQuery{All: true})
+	slices.SortStableFunc(logs, func(a, b runs.Log) int {
+		switch {
+		case a.OfTests == b.OfTests:
+			return 0
+		case a.OfTests:
+			return -1
+		default:
+			return 1
+		}
+	})
+	return logs, err
+}
+
+// chooseLog finds the log that the query names, or the first one. The data is nil if there are none.
+func (u *UI) chooseLog(r *request, run *runs.Run) (runs.Log, *logData) {
+	logs, err := u.logsOf(r, run)
 	if err != nil {
-		return LogName{}, nil, unavailable(err)
+		return runs.Log{}, &logData{Problem: u.logProblem(err, run)}
 	}
-	if len(names) == 0 {
-		return LogName{}, nil, nil
+	if len(logs) == 0 {
+		return runs.Log{}, nil
 	}
-	chosen, d := names[0], &logData{Running: !s.Finished()}
-	for _, n := range names {
-		if n.value() == r.URL.Query().Get("log") {
-			chosen = n
+	chosen := logs[0]
+	for _, l := range logs {
+		if valueOf(l) == r.URL.Query().Get("log") {
+			chosen = l
 		}
 	}
-	d.Name = chosen.value()
-	for _, n := range names {
-		d.Names = append(d.Names, logName{Value: n.value(), Label: n.label(), Current: n == chosen})
+	d := &logData{Running: !run.Suite.Finished() && chosen.Live, Name: valueOf(chosen), Problem: chosen.Lost}
+	for _, l := range logs {
+		d.Names = append(d.Names, logName{Value: valueOf(l), Label: labelOf(l), Current: l.Is(chosen)})
 	}
-	return chosen, d, nil
+	return chosen, d
 }
 
-func (n LogName) value() string {
-	if n.Previous {
-		return n.Pod + "/" + n.Container + "/previous"
+// valueOf names a log in a URL.
+func valueOf(l runs.Log) string {
+	if l.Previous {
+		return l.String() + "/previous"
 	}
-	return n.Pod + "/" + n.Container
+	return l.String()
 }
 
-func (n LogName) label() string {
-	if n.Previous {
-		return n.Container + " before its restart, in " + n.Pod
+func labelOf(l runs.Log) string {
+	if l.Previous {
+		return l.Container + " before its restart, in " + l.Pod
 	}
-	return n.Container + " in " + n.Pod
+	return l.Container + " in " + l.Pod
 }
 
 // readPart keeps the lines from a number on, or the last ones if it is 0.
@@ -200,24 +233,37 @@ func ignoreEOF(err error) error {
 
 // downloadLog sends a whole log as text.
 func (u *UI) downloadLog(w http.ResponseWriter, r *request) error {
-	s, err := u.suite(r)
+	run, chosen, err := u.pickLog(r)
 	if err != nil {
 		return err
 	}
-	name, d, err := u.chooseLog(r, s)
-	if err == nil && d == nil {
-		err = notFound()
-	}
+	log, err := u.Runs.OpenLog(r.Context(), run, chosen, runs.AllLines)
 	if err != nil {
-		return err
-	}
-	log, err := u.Logs.Open(r.Context(), s, name, false)
-	if err != nil {
-		return unavailable(err)
+		return logUnavailable(u.logProblem(err, run))
 	}
 	defer log.Close()
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	w.Header().Set("Content-Disposition", `attachment; filename="`+s.Name+"-"+name.Container+`.log"`)
+	w.Header().Set("Content-Disposition", `attachment; filename="`+run.ID.ID+"-"+chosen.Container+`.log"`)
 	_, _ = io.Copy(u.patient(w), log) // the browser is gone
 	return nil
+}
+
+// pickLog is chooseLog for those who need one.
+func (u *UI) pickLog(r *request) (*runs.Run, runs.Log, error) {
+	run, err := u.find(r)
+	if err != nil {
+		return nil, runs.Log{}, err
+	}
+	chosen, d := u.chooseLog(r, run)
+	if d == nil {
+		return nil, chosen, notFound()
+	}
+	if d.Problem != "" {
+		return nil, chosen, logUnavailable(d.Problem)
+	}
+	return run, chosen, nil
+}
+
+func logUnavailable(text string) error {
+	return &problem{Status: http.StatusServiceUnavailable, Title: "There is no log to read", Text: text}
 }

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 
 	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/runs"
 )
 
 // Objects that these functions return belong to the cache: read them, never change them.
@@ -51,40 +53,27 @@ func (u *UI) job(ctx context.Context, s *v1alpha1.Suite) (*batchv1.Job, error) {
 	return j, err
 }
 
-// suite finds a run in the cluster, or in the archive. The cache may not have a run yet that an answer has just named,
-// so the API server is asked before there is none.
-func (u *UI) suite(r *request) (*v1alpha1.Suite, error) {
-	id := r.PathValue("id")
-	s := &v1alpha1.Suite{}
-	key := client.ObjectKey{Namespace: r.namespace(), Name: id}
-	err := u.Cache.Get(r.Context(), key, s)
-	if apierrors.IsNotFound(err) {
-		err = u.Live.Get(r.Context(), key, s)
-	}
-	switch {
-	case err == nil:
-		return s, nil
-	case !apierrors.IsNotFound(err):
-		return nil, unavailable(err)
-	case u.Archive == nil:
+// find looks for the run of the path, in the cluster and in the archive.
+func (u *UI) find(r *request) (*runs.Run, error) {
+	run, err := u.Runs.Find(r.Context(), r.team, r.PathValue("id"))
+	if errors.Is(err, runs.ErrNotFound) {
 		return nil, notFound()
 	}
-	archived, err := u.Archive.Run(r.Context(), r.team, id)
-	if err == nil && archived == nil {
-		err = notFound()
+	if err != nil {
+		return nil, unavailable(err)
 	}
-	return archived, err
+	return run, nil
 }
 
-// withVariables is the run with the variables of its notification, which the cache drops at its end.
-func (u *UI) withVariables(r *request, s *v1alpha1.Suite) (*v1alpha1.Suite, error) {
-	if !s.Finished() {
-		return s, nil
+// withVariables is the Suite with the variables of its notification, which the cache drops at its end.
+func (u *UI) withVariables(r *request, run *runs.Run) (*v1alpha1.Suite, error) {
+	if !run.Suite.Finished() || run.Archived() {
+		return run.Suite, nil
 	}
 	whole := &v1alpha1.Suite{}
-	err := u.Live.Get(r.Context(), client.ObjectKeyFromObject(s), whole)
-	if apierrors.IsNotFound(err) { // it is archived
-		return s, nil
+	err := u.Live.Get(r.Context(), client.ObjectKeyFromObject(run.Suite), whole)
+	if apierrors.IsNotFound(err) { // it was deleted just now
+		return run.Suite, nil
 	}
 	if err != nil {
 		return nil, unavailable(err)
@@ -96,5 +85,9 @@ func unavailable(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err
 	}
-	return &problem{Status: 503, Title: "The cluster cannot be reached", Text: "Try again in a minute.", cause: err}
+	if away, ok := errors.AsType[*runs.ArchiveError](err); ok {
+		return &problem{Status: http.StatusServiceUnavailable, Title: "The archive cannot be read",
+			Text: "The store: " + away.Error() + ". Try again in a minute.", cause: err}
+	}
+	return &problem{Status: http.StatusServiceUnavailable, Title: "The cluster cannot be reached", Text: "Try again in a minute.", cause: err}
 }

@@ -29,7 +29,7 @@ func (u *UI) triggersPage(r *request) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	runs := u.runs.of(r.namespace())
+	runs := u.Runs.Newest(r.namespace())
 	d := &triggersData{
 		Triggers: view.TriggersOf(triggers, runs, u.Clock.Now()),
 		Steps:    view.StepsOf(len(environments) > 0, len(triggers) > 0, len(runs) > 0),
@@ -58,7 +58,7 @@ func (u *UI) triggerPage(r *request) (*page, error) {
 		if t.Name != r.PathValue("id") {
 			continue
 		}
-		runs := runsOf(u.runs.of(r.namespace()), t.Name)
+		runs := runsOf(u.Runs.Newest(r.namespace()), t.Name)
 		d := &triggerData{Trigger: view.TriggerOf(t, runs, u.Clock.Now())}
 		for _, s := range runs[:min(len(runs), triggerRows)] {
 			d.Rows = append(d.Rows, view.RowOf(s, d.History.Typical, u.Clock.Now()))
@@ -76,7 +76,7 @@ func (u *UI) environmentsPage(r *request) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := view.EnvironmentsOf(environments, u.runs.of(r.namespace()), u.Clock.Now())
+	d := view.EnvironmentsOf(environments, u.Runs.Newest(r.namespace()), u.Clock.Now())
 	return &page{template: "environments", Title: "Environments", Section: "environments", Live: true, Data: d}, nil
 }
 
@@ -85,6 +85,6 @@ func (u *UI) boardPage(r *request) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := view.Board(triggers, u.runs.of(r.namespace()), u.Clock.Now())
+	d := view.Board(triggers, u.Runs.Newest(r.namespace()), u.Clock.Now())
 	return &page{template: "board", Title: "Board", Section: "board", Live: true, Wide: true, Data: d}, nil
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/postflight-dev/postflight/internal/record"
+	"github.com/postflight-dev/postflight/internal/runs"
 	"github.com/postflight-dev/postflight/internal/ui/view"
 )
 
@@ -126,8 +128,8 @@ func acceptsGzip(r *http.Request) bool {
 }
 
 // next is the page after this one of a list, as the filter and a cursor.
-func next(f view.Filter, cursor string) string {
+func next(f view.Filter, last record.Run) string {
 	q := f.Query()
-	q.Set("after", cursor)
+	q.Set("after", runs.Cursor(last))
 	return "?" + q.Encode()
 }

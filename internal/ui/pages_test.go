@@ -283,6 +283,13 @@ func TestArtifacts(t *testing.T) {
 			t.Errorf("%s may do %q", name, policy)
 		}
 	}
+	if got := stranger.get(byName["index.html"] + "?download=1"); got.header.Get("Content-Disposition") != "attachment; filename=index.html" {
+		t.Errorf("to download a page: %v", got.header)
+	}
+	framed := stranger.do(http.MethodGet, byName["index.html"], "", http.Header{"Sec-Fetch-Dest": {"document"}})
+	if !strings.Contains(framed.body, `<iframe class="report" sandbox="allow-scripts allow-popups allow-downloads" src="`+byName["index.html"]) {
+		t.Errorf("a page of its own: %s", framed.body)
+	}
 	forged := strings.Replace(byName["index.html"], "/files/", "/files/A", 1)
 	for _, path := range []string{forged, strings.Replace(byName["index.html"], "index.html", "none.html", 1)} {
 		if got := stranger.get(path); got.code != http.StatusNotFound {
@@ -329,7 +336,7 @@ func TestFollow(t *testing.T) {
 	h := newHarness(t, samples())
 	h.logs.write("first\nsecond\n")
 	b := h.browser(t, readKey)
-	stream := openStream(t, h, b, failedRun+"/log/live?after=1")
+	stream := openStream(t, h, b, "/runs/shop/checkout-3f9c2k7q5x0a/log/live?after=1")
 	for _, want := range []string{`id=\"L2\"`, `id=\"L3\"`} {
 		_, data, err := stream.read()
 		data = strings.NewReplacer(`\u003c`, "<", `\u003e`, ">").Replace(data)

@@ -8,47 +8,37 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/record"
+	"github.com/postflight-dev/postflight/internal/runs"
 )
 
-// LogName names the log of a container.
-type LogName struct {
-	Pod, Container string
-	Previous       bool // from before Kubernetes restarted the container
-}
+// Runs reads runs and what they left behind, as a runs.Reader does.
+type Runs interface {
+	// Newest are the Suites of a namespace, newest first. They belong to the cache.
+	Newest(namespace string) []*v1alpha1.Suite
 
-// Logs reads what the containers of a run wrote, from its pods or from the archive.
-type Logs interface {
-	// List names the logs of a run, those of its tests first. There are none before its pods have started.
-	List(ctx context.Context, s *v1alpha1.Suite) ([]LogName, error)
+	// Find looks for a run in the cluster, and then in the archive.
+	Find(ctx context.Context, team *v1alpha1.Team, id string) (*runs.Run, error)
 
-	// Open reads a log from its start. If follow is true, it goes on until the container has ended or ctx is done.
-	Open(ctx context.Context, s *v1alpha1.Suite, log LogName, follow bool) (io.ReadCloser, error)
-}
+	// HasArchive reports whether runs leave anything behind.
+	HasArchive() bool
 
-// Artifacts reads the files that the tests of a run wrote.
-type Artifacts interface {
-	// List is a page of the files, ordered by pod and path; after continues an earlier one.
-	List(ctx context.Context, s *v1alpha1.Suite, after string) (httpapi.ArtifactList, error)
+	// List is a page of runs, with those whose Suites were deleted.
+	List(ctx context.Context, team *v1alpha1.Team, q runs.Query) runs.Page
 
-	// Open reads a file. An error for which IsNotFound is true says that there is none.
-	Open(ctx context.Context, s *v1alpha1.Suite, pod, path string) (Artifact, error)
-}
+	// Logs are those of containers that have run.
+	Logs(ctx context.Context, run *runs.Run, q runs.LogQuery) ([]runs.Log, error)
 
-// Artifact is an open file.
-type Artifact struct {
-	io.ReadSeekCloser
-	Modified time.Time
-}
+	// OpenLog reads a log as it is now, and FollowLog until its container has ended.
+	OpenLog(ctx context.Context, run *runs.Run, log runs.Log, tail int) (io.ReadCloser, error)
+	FollowLog(ctx context.Context, run *runs.Run, log runs.Log, tail int) io.ReadCloser
 
-// Archive reads runs whose Suites were deleted.
-type Archive interface {
-	// Run is an archived run; nil if there is none.
-	Run(ctx context.Context, team *v1alpha1.Team, id string) (*v1alpha1.Suite, error)
+	// Artifacts is a page of the files that the tests wrote, in the order of pod and path.
+	Artifacts(ctx context.Context, run *runs.Run, after string, limit int) (files []record.Artifact, next string, err error)
 
-	// Runs is a page of archived runs, newest first; after continues an earlier one, and next is empty on the last.
-	Runs(ctx context.Context, team *v1alpha1.Team, after string) (runs []*v1alpha1.Suite, next string, err error)
+	// OpenArtifact opens a file. The error is fs.ErrNotExist if there is none.
+	OpenArtifact(ctx context.Context, run *runs.Run, pod, path string) (record.File, error)
 }
 
 // Actions change runs, for people who may. An error with a method Refused() string says why an action is not possible,

@@ -17,6 +17,7 @@ func (u *UI) routes() map[string]http.Handler {
 	for pattern, answer := range map[string]func(http.ResponseWriter, *request) error{
 		"GET /runs/{namespace}/{id}/log/live": onlyGet(u.followLog),
 		"GET /runs/{namespace}/{id}/log/text": u.downloadLog,
+		"GET /runs/{namespace}/{id}/log/test": u.findTest,
 		"GET /files/{grant}/{pod}/{path...}":  u.serveFile,
 		"GET /sign-in/provider":               u.visitProvider,
 		"GET /sign-in/callback":               u.returnFromProvider,

@@ -1,8 +1,8 @@
 package ui
 
 import (
-	"github.com/postflight-dev/postflight/api/httpapi"
-	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/record"
+	"github.com/postflight-dev/postflight/internal/runs"
 	"github.com/postflight-dev/postflight/internal/ui/view"
 )
 
@@ -15,26 +15,28 @@ type runData struct {
 	Log       *logData
 	CanCancel bool
 	CanRerun  bool
-	HasLogs   bool
-	HasFiles  bool
+	Archived  bool // its Suite was deleted
+
+	FilesProblem string // a sentence: why there are no files
 }
 
 func (u *UI) runPage(r *request) (*page, error) {
-	d, s, err := u.run(r, "results")
+	d, run, err := u.run(r, "results")
 	if err != nil {
 		return nil, err
 	}
-	if d.Files, err = u.previews(r, s); err != nil {
+	if d.Files, err = u.previews(r, run); err != nil {
 		return nil, err
 	}
 	return d.page(), nil
 }
 
 func (u *UI) variablesPage(r *request) (*page, error) {
-	d, s, err := u.run(r, "variables")
-	if err == nil {
-		s, err = u.withVariables(r, s)
+	d, run, err := u.run(r, "variables")
+	if err != nil {
+		return nil, err
 	}
+	s, err := u.withVariables(r, run)
 	if err != nil {
 		return nil, err
 	}
@@ -51,29 +53,30 @@ func (u *UI) attemptsPage(r *request) (*page, error) {
 }
 
 // run is what all tabs of a run show.
-func (u *UI) run(r *request, tab string) (*runData, *v1alpha1.Suite, error) {
-	s, err := u.suite(r)
+func (u *UI) run(r *request, tab string) (*runData, *runs.Run, error) {
+	run, err := u.find(r)
 	if err != nil {
 		return nil, nil, err
 	}
+	s := run.Suite
 	job, err := u.job(r.Context(), s)
 	if err != nil {
 		return nil, nil, err
 	}
-	runs := u.runs.of(r.namespace())
-	subject := view.Subject{Suite: s, Job: job, Runs: runs, Typical: u.typicalTimes(runs)(s)}
+	others := u.Runs.Newest(r.namespace())
+	subject := view.Subject{Suite: s, Job: job, Runs: others, Typical: u.typicalTimes(others)(s)}
 	d := &runData{
 		Run: view.RunOf(subject, u.Clock.Now()), Tab: tab,
-		CanCancel: r.act && !s.Finished() && !s.Spec.Cancel, CanRerun: r.act && s.Finished(),
-		HasLogs: u.Logs != nil, HasFiles: u.Artifacts != nil && s.Status.Artifacts != nil,
+		CanCancel: r.act && !s.Finished() && !s.Spec.Cancel, CanRerun: r.act && s.Finished() && !run.Archived(),
+		Archived: run.Archived(),
 	}
-	return d, s, nil
+	return d, run, nil
 }
 
 func (d *runData) page() *page {
 	return &page{
 		template: "run", Title: d.State.Label + ": " + d.Title(), Description: d.Why,
-		Section: "runs", Icon: d.State.Key, Live: true, Data: d,
+		Section: "runs", Icon: d.State.Key, Live: !d.Archived, Data: d,
 	}
 }
 
@@ -85,7 +88,7 @@ type filesData struct {
 
 // file is an artifact, with the kind of view that shows it.
 type file struct {
-	httpapi.Artifact
+	record.Artifact
 	Kind string // image, video, page or file
 	Size string
 	Link string

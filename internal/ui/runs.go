@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/record"
+	"github.com/postflight-dev/postflight/internal/runs"
 	"github.com/postflight-dev/postflight/internal/ui/view"
 )
 
@@ -21,54 +23,91 @@ type runsData struct {
 	Later        bool   // it is not the first page
 	Any          bool   // the team has runs, whatever the filter selects
 	Steps        view.Steps
-	Archived     bool
+	Archive      bool   // there is one
+	ArchiveQuery string // of older runs, from the archive; empty where there are none to show
+	Problem      string // a sentence: why runs are missing
 }
 
 func (u *UI) runsPage(r *request) (*page, error) {
 	query := r.URL.Query()
-	d := &runsData{Filter: view.ParseFilter(query), States: view.States(), Later: query.Get("after") != ""}
-	if query.Get("from") == "archive" && u.Archive != nil {
-		return u.archivedPage(r, d)
-	}
-	runs := u.runs.of(r.namespace())
-	d.Any, d.Look = len(runs) > 0, view.CountLook(runs)
+	d := &runsData{Filter: view.ParseFilter(query), States: view.States(), Later: query.Has("after"), Archive: u.Runs.HasArchive()}
+	before, _ := runs.ParseCursor(query.Get("after"))
+	all := u.Runs.Newest(r.namespace())
+	d.Any, d.Look = len(all) > 0, view.CountLook(all)
 	lookFor := d.Filter.Only(view.LookState)
 	if d.Filter.State == view.LookState {
 		lookFor = d.Filter.Only("")
 	}
 	d.LookQuery = "?" + lookFor.Query().Encode()
-	d.Rows, d.Next = u.selectRuns(d.Filter, runs, query.Get("after"))
-	if d.Next == "" && u.Archive != nil {
-		d.Next = "?from=archive"
+	fromArchive := d.Filter.Archive && d.Archive
+	if fromArchive {
+		u.addArchived(r, d, before)
+	} else {
+		d.Rows, d.Next = u.selectRuns(d.Filter, all, before)
+		d.ArchiveQuery = d.archiveQuery(all)
 	}
 	if err := u.addChoices(r, d); err != nil {
 		return nil, err
 	}
-	return &page{template: "runs", Title: "Runs", Section: "runs", Live: true, Data: d}, nil
+	return &page{template: "runs", Title: "Runs", Section: "runs", Live: !fromArchive, Data: d}, nil
 }
 
-// selectRuns is a page of the runs that the filter selects, from the one after the cursor, which is the id of a run.
-func (u *UI) selectRuns(f view.Filter, runs []*v1alpha1.Suite, after string) (rows []view.Row, more string) {
+// archiveQuery leads from the last page of Suites to the runs of the archive.
+func (d *runsData) archiveQuery(all []*v1alpha1.Suite) string {
+	switch {
+	case !d.Archive || d.Next != "" || d.Filter.State == view.LookState:
+		return ""
+	case len(d.Rows) == 0 || len(all) == 0:
+		return "?" + d.Filter.WithArchive().Query().Encode()
+	}
+	last := d.Rows[len(d.Rows)-1]
+	i := slices.IndexFunc(all, func(s *v1alpha1.Suite) bool { return s.Name == last.ID })
+	return next(d.Filter.WithArchive(), runs.Position(all[i]))
+}
+
+// selectRuns is a page of the Suites that the filter selects, from those before the cursor on.
+func (u *UI) selectRuns(f view.Filter, all []*v1alpha1.Suite, before *record.Run) (rows []view.Row, more string) {
 	selected := f.Selector()
-	typical := u.typicalTimes(runs)
-	skipping := after != "" && slices.ContainsFunc(runs, func(s *v1alpha1.Suite) bool { return s.Name == after })
-	for _, s := range runs {
-		matches := selected(s)
-		switch {
-		case skipping:
-			skipping = s.Name != after
-		case !matches:
-		case len(rows) == u.Limits.PageRuns:
-			return rows, next(f, rows[len(rows)-1].ID)
-		default:
-			rows = append(rows, view.RowOf(s, typical(s), u.Clock.Now()))
+	typical := u.typicalTimes(all)
+	var last *v1alpha1.Suite
+	for _, s := range all {
+		if !selected(s) || before != nil && runs.Position(s).Compare(*before) >= 0 {
+			continue
 		}
+		if len(rows) == u.Limits.PageRuns {
+			return rows, next(f, runs.Position(last))
+		}
+		rows, last = append(rows, view.RowOf(s, typical(s), u.Clock.Now())), s
 	}
 	return rows, ""
 }
 
+// addArchived adds a page of runs, with those whose Suites were deleted. It takes requests to the store, so such a page
+// is not live.
+func (u *UI) addArchived(r *request, d *runsData, before *record.Run) {
+	if !u.listing.TryAcquire(r.namespace()) {
+		d.Problem = "Too many people look at archived runs right now. Reload the page in a few seconds."
+		return
+	}
+	defer u.listing.Release(r.namespace())
+	found := u.Runs.List(r.Context(), r.team, runs.Query{Matches: d.Filter.Selector(), Limit: u.Limits.PageRuns, Before: before})
+	for _, e := range found.Entries {
+		row := view.RowOf(e.Suite, 0, u.Clock.Now())
+		row.Archived = e.Archived != nil
+		d.Rows = append(d.Rows, row)
+	}
+	if found.Next != nil {
+		d.Next = next(d.Filter, *found.Next)
+	}
+	if found.Problem != nil {
+		u.Log.Error(found.Problem, "archived runs cannot be listed", "team", r.team.Name)
+		d.Problem = "Archived runs are missing, because the store cannot be read at the moment."
+	}
+	d.Any = d.Any || len(d.Rows) > 0
+}
+
 // typicalTimes returns how long runs of a Trigger take, for runs that have not ended. Few have not.
-func (u *UI) typicalTimes(runs []*v1alpha1.Suite) func(*v1alpha1.Suite) time.Duration {
+func (u *UI) typicalTimes(all []*v1alpha1.Suite) func(*v1alpha1.Suite) time.Duration {
 	known := map[string]time.Duration{}
 	return func(s *v1alpha1.Suite) time.Duration {
 		if s.Finished() {
@@ -77,7 +116,7 @@ func (u *UI) typicalTimes(runs []*v1alpha1.Suite) func(*v1alpha1.Suite) time.Dur
 		name := s.Spec.Trigger.Name
 		typical, ok := known[name]
 		if !ok {
-			typical = view.HistoryOf(runsOf(runs, name), u.Clock.Now()).Typical
+			typical = view.HistoryOf(runsOf(all, name), u.Clock.Now()).Typical
 			known[name] = typical
 		}
 		return typical
@@ -85,9 +124,9 @@ func (u *UI) typicalTimes(runs []*v1alpha1.Suite) func(*v1alpha1.Suite) time.Dur
 }
 
 // runsOf are the runs of one Trigger.
-func runsOf(runs []*v1alpha1.Suite, trigger string) []*v1alpha1.Suite {
+func runsOf(all []*v1alpha1.Suite, trigger string) []*v1alpha1.Suite {
 	var own []*v1alpha1.Suite
-	for _, s := range runs {
+	for _, s := range all {
 		if s.Spec.Trigger.Name == trigger {
 			own = append(own, s)
 		}
@@ -123,23 +162,4 @@ func choices(names []string, chosen string) []string {
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
-}
-
-// archivedPage lists runs whose Suites were deleted. The store cannot filter them.
-func (u *UI) archivedPage(r *request, d *runsData) (*page, error) {
-	runs, more, err := u.Archive.Runs(r.Context(), r.team, r.URL.Query().Get("after"))
-	if err != nil {
-		return nil, unavailable(err)
-	}
-	d.Archived, d.Later, d.Any = true, true, true
-	selected := d.Filter.Selector()
-	for _, s := range runs {
-		if selected(s) {
-			d.Rows = append(d.Rows, view.RowOf(s, 0, u.Clock.Now()))
-		}
-	}
-	if more != "" {
-		d.Next = next(d.Filter, more) + "&from=archive"
-	}
-	return &page{template: "runs", Title: "Archived runs", Section: "runs", Data: d}, u.addChoices(r, d)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"image"
 	"image/color"
+	"image/draw"
 	"image/png"
 	"time"
 
@@ -83,7 +84,7 @@ func sampleRuns() []run {
 			condition: v1alpha1.Failed("2 of 120 tests failed."), results: failures(), change: func(s *v1alpha1.Suite) {
 				s.Spec.Deployment.PullRequestNumber = 318
 				s.Spec.Attempt = 2
-				s.Status.Artifacts = &v1alpha1.Artifacts{Count: 4, Bytes: 4 << 20, Prefix: "shop/x/"}
+				s.Status.Artifacts = &v1alpha1.Artifacts{Count: 5, Bytes: 4 << 20, Prefix: "shop/x/"}
 				s.Status.Inputs = []v1alpha1.SuiteInput{{Path: "builds/app-318.apk", Size: 48 << 20, ETag: "9f86d081884c7d65"}}
 			}},
 		{id: "smoke-1sta", trigger: "smoke", environment: "staging", branch: "main", sha: b776, ago: 26 * minute, waited: 9 * time.Second, took: 3*minute + 58*time.Second,
@@ -120,6 +121,9 @@ func samples() []client.Object {
 		condition, results := v1alpha1.Passed("All 64 tests passed."), passed(64)
 		if i%9 == 4 {
 			condition, results = v1alpha1.Failed("1 of 64 tests failed."), &v1alpha1.TestResults{Tests: 64, Passed: 63, Failed: 1, Failures: []v1alpha1.TestFailure{{Name: "cart › keeps items"}}}
+		}
+		if i%11 == 6 {
+			results = &v1alpha1.TestResults{Tests: 64, Passed: 64, Flaky: 2}
 		}
 		objects = append(objects, run{id: fmt.Sprintf("checkout-old%02d", i), trigger: "checkout", environment: "staging", branch: "main",
 			sha: commit(fmt.Sprintf("e90b%04d", i)), ago: time.Duration(30+7*i) * time.Hour, waited: 4 * time.Second,
@@ -170,21 +174,35 @@ func sampleLog() string {
 // sampleFiles are what tests write.
 func sampleFiles() map[string][]byte {
 	return map[string][]byte{
-		"report/index.html":                      []byte("<!doctype html><title>Report</title><script>document.title = 'it ran'</script><p>Report"),
+		"report/index.html":                      []byte("<!doctype html><title>Report</title><style>body{font:15px sans-serif;margin:32px}</style><h1>2 of 120 failed</h1><p>checkout › pays with a saved card<p>account › deletes an address"),
 		"screenshots/pays-with-a-saved-card.png": drawing(640, 360),
+		"screenshots/deletes-an-address.png":     drawing(640, 360),
 		"trace.zip":                              []byte("PK\x05\x06" + string(make([]byte, 18))),
 		"results.xml":                            []byte("<testsuites/>"),
 	}
 }
 
-// drawing is a picture with some colours.
+// drawing is a picture that looks a bit like a shop.
 func drawing(width, height int) []byte {
 	picture := image.NewRGBA(image.Rect(0, 0, width, height))
-	for x := range width {
-		for y := range height {
-			picture.Set(x, y, color.RGBA{uint8(240 - y/4), uint8(242 - x/8), 245, 255})
-		}
+	fill := func(x0, y0, x1, y1 int, c color.RGBA) { // in percent
+		area := image.Rect(x0*width/100, y0*height/100, x1*width/100, y1*height/100)
+		draw.Draw(picture, area, image.NewUniform(c), image.Point{}, draw.Src)
 	}
+	grey := func(n uint8) color.RGBA { return color.RGBA{n, n, n + 3, 255} }
+	fill(0, 0, 100, 100, grey(248))
+	fill(0, 0, 100, 12, color.RGBA{38, 50, 84, 255})
+	fill(4, 4, 16, 8, grey(250))
+	for i := range 3 {
+		fill(4+i*20, 20, 21+i*20, 62, grey(226))
+		fill(4+i*20, 66, 17+i*20, 70, grey(200))
+		fill(4+i*20, 73, 11+i*20, 76, grey(216))
+	}
+	fill(68, 20, 96, 76, grey(252))
+	fill(71, 25, 90, 29, grey(190))
+	fill(71, 34, 93, 38, grey(224))
+	fill(71, 50, 93, 60, color.RGBA{253, 226, 224, 255})
+	fill(71, 65, 93, 73, color.RGBA{196, 52, 45, 255})
 	var out bytes.Buffer
 	_ = png.Encode(&out, picture) // into memory
 	return out.Bytes()

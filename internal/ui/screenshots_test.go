@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 // TestScreenshots takes a picture of every page, into the folder that POSTFLIGHT_SCREENSHOTS names, for people to look
@@ -23,6 +24,24 @@ func TestScreenshots(t *testing.T) {
 			b.picture(filepath.Join(folder, page+"-"+name+".png"), page != "runs")
 		}
 	}
+	low := h.open(t, screen{1440, 560, false}, actKey)
+	low.visit(failedRun + "/log#L90")
+	low.await(`document.querySelector(".chosen")`)
+	low.picture(filepath.Join(folder, "log-line.png"), false)
+	h.artifacts.files = nil // the store has them
+	old := anOldRun("smoke-7h2k9s")
+	old.ago, old.log, old.files = 190*time.Minute, sampleLog(), sampleFiles()
+	h.store(t, old)
+	archived := h.open(t, desktop, actKey)
+	for page, path := range map[string]string{
+		"runs-archived": "/runs/shop?archive=1&trigger=smoke", "run-archived": "/runs/shop/smoke-7h2k9s", "log-archived": "/runs/shop/smoke-7h2k9s/log",
+	} {
+		archived.visit(path)
+		archived.picture(filepath.Join(folder, page+".png"), true)
+	}
+	archived.visit("/runs/shop/smoke-7h2k9s/artifacts")
+	archived.visit(eval[string](archived, `document.querySelector('a[href$="index.html"]').getAttribute("href")`))
+	archived.picture(filepath.Join(folder, "report.png"), false)
 	newcomer := newHarness(t, emptyTeams())
 	b := newcomer.open(t, desktop, actKey)
 	for page, path := range map[string]string{"empty-runs": "/runs/shop", "empty-environments": "/environments/shop", "empty-board": "/board/shop"} {

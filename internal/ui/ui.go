@@ -45,10 +45,8 @@ type Config struct {
 	// OpenAPI describes the HTTP API.
 	OpenAPI []byte
 
-	// Logs, Artifacts and Archive are nil where they are not available.
-	Logs      Logs
-	Artifacts Artifacts
-	Archive   Archive
+	// Runs reads runs, their logs and their files. It hears of a change of a Suite before Changed is called.
+	Runs Runs
 
 	// Authenticated is called with the context and the team of each request of somebody who may read the team.
 	Authenticated func(ctx context.Context, team string)
@@ -71,7 +69,6 @@ type UI struct {
 	base      string // path, without a slash at its end
 	hosts     map[string]bool
 	secure    bool // people reach the pages over https
-	runs      *runIndex
 	changes   *broadcaster
 	versions  *versions
 	assets    *assets
@@ -80,19 +77,21 @@ type UI struct {
 	mux       http.Handler
 	rendering *fairness.TeamLimiter
 	streaming *fairness.TeamLimiter
+	listing   *fairness.TeamLimiter
 
 	lastSealer atomic.Pointer[sealer]
 }
 
-// New returns the pages. Call SuiteChanged with every Suite before they are served.
+// New returns the pages. Call Changed after each change of a Suite, Trigger, Environment or Job.
 func New(c Config) (*UI, error) {
-	if c.Cache == nil || c.Live == nil || c.Authenticator == nil || c.SealingKey == nil || c.Explain == nil ||
+	if c.Cache == nil || c.Live == nil || c.Runs == nil || c.Authenticator == nil || c.SealingKey == nil || c.Explain == nil ||
 		c.Actions == nil || c.Authenticated == nil || c.Clock == nil {
 		return nil, errors.New("the pages need readers, an authenticator, a sealing key, an explainer, actions and a clock")
 	}
 	u := &UI{
-		Config: c, runs: newRunIndex(), changes: newBroadcaster(), versions: newVersions(),
+		Config: c, changes: newBroadcaster(), versions: newVersions(),
 		rendering: fairness.NewTeamLimiter(c.Limits.Rendering), streaming: fairness.NewTeamLimiter(c.Limits.Streaming),
+		listing: fairness.NewTeamLimiter(c.Limits.Listing),
 	}
 	if err := u.setPlace(); err != nil {
 		return nil, err
@@ -111,13 +110,8 @@ func New(c Config) (*UI, error) {
 	return u, nil
 }
 
-// SuiteChanged keeps the lists of runs, and wakes the pages of the namespace. A new Suite has no before, a deleted one
-// no after. Both belong to the cache.
-func (u *UI) SuiteChanged(before, after *v1alpha1.Suite) {
-	if s := u.runs.observe(before, after); s != nil {
-		u.changes.publish(s.Namespace)
-	}
-}
+// Changed wakes the pages of the namespace: a Suite, or something else that they show, is not what it was.
+func (u *UI) Changed(namespace string) { u.changes.publish(namespace) }
 
 // Drain ends the live pages, whose browsers connect again: the server is about to stop.
 func (u *UI) Drain() { u.changes.close() }

@@ -22,6 +22,7 @@ type Filter struct {
 	Trigger     string
 	Branch      string
 	SHA         string // or its beginning
+	Archive     bool   // also runs whose Suites were deleted
 	Text        string // in the id, Trigger, Environment, branch, commit, pull request or message
 }
 
@@ -38,6 +39,7 @@ func ParseFilter(q url.Values) Filter {
 	if f.State != LookState && !slices.Contains(v1alpha1.States(), f.State) {
 		f.State = ""
 	}
+	f.Archive = get("archive") != "" && f.State != LookState // which is about what runs now
 	return f
 }
 
@@ -51,15 +53,24 @@ func (f Filter) Query() url.Values {
 			q.Set(name, value)
 		}
 	}
+	if f.Archive {
+		q.Set("archive", "1")
+	}
 	return q
 }
 
 // Empty reports whether the filter selects all runs.
 func (f Filter) Empty() bool { return f == Filter{} }
 
+// WithArchive is the filter for runs of the archive, too.
+func (f Filter) WithArchive() Filter {
+	f.Archive = true
+	return f
+}
+
 // Only is the filter with another state.
 func (f Filter) Only(state string) Filter {
-	f.State = state
+	f.State, f.Archive = state, f.Archive && state != LookState
 	return f
 }
 

@@ -29,7 +29,10 @@ type History struct {
 	Median   string // duration; empty without a result
 	Typical  time.Duration
 	Failing  []FailingTest
-	Flaky    int // runs in which a test passed only on repetition
+
+	Flaky     int   // runs in which tests passed only when they were repeated
+	Repeated  int32 // tests that did, counted once for each run
+	Sometimes int   // tests that failed, passed and failed again
 }
 
 // Bar is a run in a history: its height is its duration. Runs that passed go up, others down.
@@ -67,6 +70,7 @@ func HistoryOf(runs []*v1alpha1.Suite, now time.Time) History {
 		}
 		if r := s.Status.Results; r != nil && r.Flaky > 0 {
 			h.Flaky++
+			h.Repeated += r.Flaky
 		}
 	}
 	if h.Runs > 0 {
@@ -77,7 +81,7 @@ func HistoryOf(runs []*v1alpha1.Suite, now time.Time) History {
 		h.Typical = took[len(took)/2]
 		h.Median = Duration(h.Typical)
 	}
-	h.Failing = failing(runs)
+	h.addFailing(runs)
 	h.Bars = bars(runs, now)
 	return h
 }
@@ -104,14 +108,30 @@ func bars(runs []*v1alpha1.Suite, now time.Time) []Bar {
 	return all
 }
 
-// failing are the tests that failed in more than one run, most frequent first. A test that passed between two
+// addFailing finds the tests that failed in more than one run, most frequent first. A test that passed between two
 // failures fails only sometimes.
-func failing(runs []*v1alpha1.Suite) []FailingTest {
-	type record struct {
-		FailingTest
-		last int // index of the run in which it failed last
+func (h *History) addFailing(runs []*v1alpha1.Suite) {
+	var all []FailingTest
+	for _, r := range failuresByName(runs) {
+		if r.Runs > 1 {
+			all = append(all, r.FailingTest)
+		}
+		if r.Sometimes {
+			h.Sometimes++
+		}
 	}
-	byName := map[string]*record{}
+	slices.SortFunc(all, func(a, b FailingTest) int { return cmp.Or(cmp.Compare(b.Runs, a.Runs), cmp.Compare(a.Name, b.Name)) })
+	h.Failing = all[:min(len(all), failingTests)]
+}
+
+// failures are those of one test.
+type failures struct {
+	FailingTest
+	last int // index of the run in which it failed last
+}
+
+func failuresByName(runs []*v1alpha1.Suite) map[string]*failures {
+	byName := map[string]*failures{}
 	index := 0 // among runs with results
 	for _, s := range runs {
 		if s.Status.Results == nil {
@@ -121,7 +141,7 @@ func failing(runs []*v1alpha1.Suite) []FailingTest {
 		for _, f := range s.Status.Results.Failures {
 			r := byName[f.Name]
 			if r == nil {
-				r = &record{FailingTest: FailingTest{Name: f.Name}, last: index}
+				r = &failures{FailingTest: FailingTest{Name: f.Name}, last: index}
 				byName[f.Name] = r
 			}
 			r.Sometimes = r.Sometimes || index-r.last > 1
@@ -129,12 +149,5 @@ func failing(runs []*v1alpha1.Suite) []FailingTest {
 			r.last = index
 		}
 	}
-	var all []FailingTest
-	for _, r := range byName {
-		if r.Runs > 1 {
-			all = append(all, r.FailingTest)
-		}
-	}
-	slices.SortFunc(all, func(a, b FailingTest) int { return cmp.Or(cmp.Compare(b.Runs, a.Runs), cmp.Compare(a.Name, b.Name)) })
-	return all[:min(len(all), failingTests)]
+	return byName
 }

@@ -22,6 +22,8 @@ type Row struct {
 
 	Duration string // of the tests; empty before they start
 	Received *Time
+	Attempt  int32 // from 1
+	Archived bool  // its Suite was deleted
 }
 
 // RowOf is the row of a run. Typical is how long runs of its Trigger take; 0 if that is unknown.
@@ -29,7 +31,7 @@ func RowOf(s *v1alpha1.Suite, typical time.Duration, now time.Time) Row {
 	row := Row{
 		ID: s.Name, Namespace: s.Namespace, Trigger: s.Spec.Trigger.Name, Environment: s.Spec.Environment,
 		State: StateOf(s), Branch: s.Spec.Deployment.Branch, SHA: ShortSHA(s.Spec.Deployment.SHA),
-		Tests: TestsOf(s), Received: timeOf(s.Received().Time, now),
+		Attempt: max(s.Spec.Attempt, 1), Tests: TestsOf(s), Received: timeOf(s.Received().Time, now),
 	}
 	if s.Status.StartTime != nil {
 		row.Duration = Duration(Took(s, now))

@@ -17,7 +17,6 @@ import (
 // Run is the page of a run, without its log and its artifacts.
 type Run struct {
 	Row
-	Attempt  int32
 	Message  string // of its condition, where Why does not say it
 	Warnings []string
 
@@ -35,12 +34,16 @@ type Run struct {
 	Stopping bool   // it was canceled or superseded, and its pods still run
 
 	Attempts     []Row // of the same commit, newest first, this one included
-	SupersededBy *Row
-	Supersedes   []Row
-	ComparedWith *Row
+	SupersededBy *RunReference
+	Successors   []Row // what took its place, and the place of that, newest first
+	Supersedes   []Row // of what it took the place, and those of what, newest first
+	ComparedWith *RunReference
 
 	Artifacts *v1alpha1.Artifacts
 }
+
+// RunReference is another run. Of one that was deleted only the id is known.
+type RunReference struct{ ID, Label string }
 
 // Input is a file that a run got.
 type Input struct{ Path, Size, ETag string }
@@ -57,7 +60,7 @@ type Subject struct {
 func RunOf(o Subject, now time.Time) Run {
 	s := o.Suite
 	run := Run{
-		Row: RowOf(s, o.Typical, now), Attempt: max(s.Spec.Attempt, 1), Warnings: warnings(s),
+		Row: RowOf(s, o.Typical, now), Warnings: warnings(s),
 		Commit: Commit(s.Spec.Deployment), PullRequest: PullRequest(s.Spec.Deployment),
 		DeployedAt: DeployedAt(s.Spec.Deployment.URL),
 		CanceledBy: s.Annotations[v1alpha1.AnnotationCanceledBy], RerunBy: s.Annotations[v1alpha1.AnnotationRerunBy],
@@ -83,23 +86,55 @@ func RunOf(o Subject, now time.Time) Run {
 // Title is what the run is, in the words of its team.
 func (r Run) Title() string { return r.Trigger + " on " + r.Environment }
 
+// maxChain bounds the runs that took the place of each other on a page.
+const maxChain = 20
+
 // relate finds the other attempts, what superseded the run, what it superseded, and what its tests are compared with.
+// The runs come newest first, so what a run superseded comes after it.
 func (r *Run) relate(s *v1alpha1.Suite, runs []*v1alpha1.Suite, now time.Time) {
+	r.SupersededBy = referenceTo(s.Status.SupersededBy)
+	if res := s.Status.Results; res != nil {
+		r.ComparedWith = referenceTo(res.ComparedWith)
+	}
+	chain := map[string]bool{s.Name: true}
 	for _, other := range runs {
-		row := func() Row { return RowOf(other, 0, now) }
 		if sameRun(s, other) {
-			r.Attempts = append(r.Attempts, row())
+			r.Attempts = append(r.Attempts, RowOf(other, 0, now))
 		}
-		if other.Status.SupersededBy == s.Name {
-			r.Supersedes = append(r.Supersedes, row())
+		if chain[other.Status.SupersededBy] && len(chain) <= maxChain {
+			chain[other.Name] = true
+			r.Supersedes = append(r.Supersedes, RowOf(other, 0, now))
 		}
-		if other.Name == s.Status.SupersededBy {
-			r.SupersededBy = new(row())
-		}
-		if res := s.Status.Results; res != nil && other.Name == res.ComparedWith {
-			r.ComparedWith = new(row())
+		if c := r.ComparedWith; c != nil && other.Name == c.ID && other.Spec.Deployment.SHA != "" {
+			c.Label = ShortSHA(other.Spec.Deployment.SHA)
 		}
 	}
+	if !slices.ContainsFunc(r.Attempts, func(a Row) bool { return a.ID == s.Name }) { // its Suite was deleted
+		r.Attempts = append(r.Attempts, RowOf(s, 0, now))
+	}
+	r.addSuccessors(s, runs, now)
+}
+
+// addSuccessors follows what took the place of the run.
+func (r *Run) addSuccessors(s *v1alpha1.Suite, runs []*v1alpha1.Suite, now time.Time) {
+	next := s.Status.SupersededBy
+	for _, other := range slices.Backward(runs) {
+		if next == "" || len(r.Successors) == maxChain {
+			break
+		}
+		if other.Name == next {
+			r.Successors = append(r.Successors, RowOf(other, 0, now))
+			next = other.Status.SupersededBy
+		}
+	}
+	slices.Reverse(r.Successors)
+}
+
+func referenceTo(id string) *RunReference {
+	if id == "" {
+		return nil
+	}
+	return &RunReference{ID: id, Label: id}
 }
 
 // sameRun reports whether two Suites are attempts of one run.

@@ -90,6 +90,27 @@ func TestFailuresAreInOrder(t *testing.T) {
 	}
 }
 
+// TestChain: each run took the place of the one before.
+func TestChain(t *testing.T) {
+	by := func(id string) func(*v1alpha1.Suite) {
+		return func(s *v1alpha1.Suite) { s.Status.SupersededBy = id }
+	}
+	runs := []*v1alpha1.Suite{ // newest first
+		run("e", running, of("smoke", "staging", "main")), run("other", superseded, by("elsewhere")),
+		run("d", superseded, by("e")), run("c", superseded, by("d")), run("b", superseded, by("c")), run("a", superseded, by("b")),
+	}
+	names := func(rows []view.Row) (all string) {
+		for _, r := range rows {
+			all += r.ID
+		}
+		return all
+	}
+	got := view.RunOf(view.Subject{Suite: runs[3], Runs: runs}, now)
+	if names(got.Successors) != "ed" || names(got.Supersedes) != "ba" || got.SupersededBy.ID != "d" {
+		t.Errorf("after it came %q, before it %q, its successor is %+v", names(got.Successors), names(got.Supersedes), got.SupersededBy)
+	}
+}
+
 func TestHistory(t *testing.T) {
 	comesAndGoes, lasts := failure("cart", ""), failure("login", "")
 	runs := []*v1alpha1.Suite{ // newest first
@@ -101,8 +122,8 @@ func TestHistory(t *testing.T) {
 		run("0", passed, ran(0, 5*time.Minute)),
 	}
 	h := view.HistoryOf(runs, now)
-	if h.Runs != 4 || h.PassRate != "25%" || h.Median != "4m 00s" || h.Flaky != 1 {
-		t.Errorf("%d runs with a result, %s passed, the median is %s, %d were flaky", h.Runs, h.PassRate, h.Median, h.Flaky)
+	if h.Runs != 4 || h.PassRate != "25%" || h.Median != "4m 00s" || h.Flaky != 1 || h.Repeated != 1 || h.Sometimes != 1 {
+		t.Errorf("%d runs with a result, %s passed, the median is %s, %d were flaky, with %d tests; %d come and go", h.Runs, h.PassRate, h.Median, h.Flaky, h.Repeated, h.Sometimes)
 	}
 	want := []view.FailingTest{{Name: "cart", Runs: 2, Sometimes: true}, {Name: "login", Runs: 2}}
 	if diff := cmp.Diff(want, h.Failing); diff != "" {

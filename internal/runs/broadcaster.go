@@ -1,4 +1,4 @@
-package endpoint
+package runs
 
 import (
 	"sync"
@@ -6,9 +6,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// broadcaster wakes the requests that wait for a run to change. All that wait for one run share a channel,
+// Broadcaster wakes the requests that wait for a run to change. All that wait for one run share a channel,
 // which is closed at the change: this costs one map entry and no goroutine, however many wait.
-type broadcaster struct {
+type Broadcaster struct {
 	mu            sync.Mutex
 	subscriptions map[types.NamespacedName]*subscription
 	closed        bool
@@ -19,13 +19,14 @@ type subscription struct {
 	subscribers int
 }
 
-func newBroadcaster() *broadcaster {
-	return &broadcaster{subscriptions: map[types.NamespacedName]*subscription{}}
+// NewBroadcaster has no subscribers.
+func NewBroadcaster() *Broadcaster {
+	return &Broadcaster{subscriptions: map[types.NamespacedName]*subscription{}}
 }
 
 // Subscribe returns a channel that is closed by the first Publish after the call. Subscribe first, then read,
 // then wait: so you miss nothing.
-func (b *broadcaster) Subscribe(run types.NamespacedName) (changed <-chan struct{}, unsubscribe func()) {
+func (b *Broadcaster) Subscribe(run types.NamespacedName) (changed <-chan struct{}, unsubscribe func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	s := b.subscriptions[run]
@@ -41,7 +42,7 @@ func (b *broadcaster) Subscribe(run types.NamespacedName) (changed <-chan struct
 	return s.changed, func() { b.unsubscribe(run, s) }
 }
 
-func (b *broadcaster) unsubscribe(run types.NamespacedName, s *subscription) {
+func (b *Broadcaster) unsubscribe(run types.NamespacedName, s *subscription) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	s.subscribers--
@@ -51,7 +52,7 @@ func (b *broadcaster) unsubscribe(run types.NamespacedName, s *subscription) {
 }
 
 // Publish wakes all subscribers of the run.
-func (b *broadcaster) Publish(run types.NamespacedName) {
+func (b *Broadcaster) Publish(run types.NamespacedName) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if s := b.subscriptions[run]; s != nil {
@@ -61,7 +62,7 @@ func (b *broadcaster) Publish(run types.NamespacedName) {
 }
 
 // Close wakes everyone, now and from now on.
-func (b *broadcaster) Close() {
+func (b *Broadcaster) Close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.closed = true
@@ -71,8 +72,16 @@ func (b *broadcaster) Close() {
 	clear(b.subscriptions)
 }
 
-func (b *broadcaster) isClosed() bool {
+// Closed reports whether Close was called.
+func (b *Broadcaster) Closed() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.closed
+}
+
+// InUse is how many runs are waited for.
+func (b *Broadcaster) InUse() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.subscriptions)
 }

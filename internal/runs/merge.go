@@ -1,4 +1,4 @@
-package endpoint
+package runs
 
 import (
 	"context"
@@ -12,21 +12,21 @@ import (
 // merge makes one list of two, both newest first: the Suites that match, and the runs in the archive, which have to
 // be read to know whether they match. Most runs are in both.
 type merge struct {
-	*API
-	query           runsQuery
+	*Reader
+	query           Query
 	team, namespace string
 
-	suites []*v1alpha1.Suite // left to show
-	next   func() (record.Run, error, bool)
-	head   *record.Run // of those in the archive; nil if it was taken, or there is none
-	last   *record.Run // that was looked at
+	left []*v1alpha1.Suite // to show
+	next func() (record.Run, error, bool)
+	head *record.Run // of those in the archive; nil if it was taken, or there is none
+	last *record.Run // that was looked at
 
 	visited, reads int // of those in the archive
 	ended          bool
 }
 
-func newMerge(a *API, team *v1alpha1.Team, q runsQuery, suites []*v1alpha1.Suite) *merge {
-	return &merge{API: a, query: q, team: team.Name, namespace: team.NamespaceName(), suites: suites}
+func newMerge(r *Reader, team *v1alpha1.Team, q Query, suites []*v1alpha1.Suite) *merge {
+	return &merge{Reader: r, query: q, team: team.Name, namespace: team.NamespaceName(), left: suites}
 }
 
 // candidate is a run that matches if it has a Suite, and may match otherwise.
@@ -36,15 +36,15 @@ type candidate struct {
 }
 
 // page looks at a bounded number of runs, so it may be short and still have a next one.
-func (m *merge) page(ctx context.Context) (httpapi.Runs, error) {
-	ctx, cancel := context.WithTimeout(ctx, m.Limits.LookupTimeout)
+func (m *merge) page(ctx context.Context) (Page, error) {
+	ctx, cancel := context.WithTimeout(ctx, m.LookupTimeout)
 	defer cancel()
-	next, stop := iter.Pull2(m.Archive.Runs(ctx, m.team, m.query.before))
+	next, stop := iter.Pull2(m.Archive.Runs(ctx, m.team, m.query.Before))
 	defer stop()
 	m.next = next
-	page := httpapi.Runs{Runs: []httpapi.Run{}}
-	for len(page.Runs) < m.query.limit && m.within() {
-		candidates, err := m.take(m.query.limit - len(page.Runs))
+	page := Page{}
+	for len(page.Entries) < m.query.Limit && m.within() {
+		candidates, err := m.take(m.query.Limit - len(page.Entries))
 		if err != nil {
 			return page, err
 		}
@@ -52,17 +52,17 @@ func (m *merge) page(ctx context.Context) (httpapi.Runs, error) {
 		if err != nil {
 			return page, err
 		}
-		page.Runs = append(page.Runs, matching...)
+		page.Entries = append(page.Entries, matching...)
 	}
-	if !m.ended && m.last != nil {
-		page.Next = cursorOf(*m.last)
+	if !m.ended {
+		page.Next = m.last
 	}
 	return page, nil
 }
 
 // within reports whether to look further.
 func (m *merge) within() bool {
-	return !m.ended && m.visited < maxArchiveVisits && m.reads < maxArchiveReads
+	return !m.ended && m.visited < MaxArchiveVisits && m.reads < MaxArchiveReads
 }
 
 // take returns at most n candidates, the newest of both lists.
@@ -74,7 +74,7 @@ func (m *merge) take(n int) (candidates []candidate, err error) {
 			return candidates, err
 		}
 		if c.suite == nil {
-			if before != nil && c.run.Compare(*before) == 0 || m.index.has(m.namespace, c.run) {
+			if before != nil && c.run.Compare(*before) == 0 || m.suites.has(m.namespace, c.run) {
 				continue // shown as a Suite, or its Suite does not match
 			}
 			m.reads++
@@ -97,9 +97,9 @@ func (m *merge) newest() (candidate, error) {
 	}
 	var c candidate
 	switch {
-	case len(m.suites) > 0 && (m.head == nil || position(m.suites[0]).Compare(*m.head) >= 0):
-		c = candidate{position(m.suites[0]), m.suites[0]}
-		m.suites = m.suites[1:]
+	case len(m.left) > 0 && (m.head == nil || Position(m.left[0]).Compare(*m.head) >= 0):
+		c = candidate{Position(m.left[0]), m.left[0]}
+		m.left = m.left[1:]
 	case m.head != nil:
 		c.run, m.head = *m.head, nil
 		m.visited++
@@ -112,7 +112,7 @@ func (m *merge) newest() (candidate, error) {
 }
 
 // read returns the candidates that match.
-func (m *merge) read(ctx context.Context, candidates []candidate) (matching []httpapi.Run, err error) {
+func (m *merge) read(ctx context.Context, candidates []candidate) (matching []Entry, err error) {
 	var toRead []record.Run
 	for _, c := range candidates {
 		if c.suite == nil {
@@ -126,14 +126,18 @@ func (m *merge) read(ctx context.Context, candidates []candidate) (matching []ht
 			return nil, err
 		}
 		for _, r := range summaries {
-			found[cursorOf(record.Run{ID: r.ID, Created: r.CreatedAt})] = r
+			found[Cursor(record.Run{ID: r.ID, Created: r.CreatedAt})] = r
 		}
 	}
 	for _, c := range candidates {
 		if c.suite != nil {
-			matching = append(matching, m.withURL(record.RunOf(m.team, c.suite)))
-		} else if r, ok := found[cursorOf(c.run)]; ok && m.query.filter.matchesRun(r) {
-			matching = append(matching, m.withURL(r))
+			matching = append(matching, Entry{Suite: c.suite})
+			continue
+		}
+		if r, ok := found[Cursor(c.run)]; ok {
+			if s := record.SuiteOf(r); m.query.Matches(s) {
+				matching = append(matching, Entry{Suite: s, Archived: &r})
+			}
 		}
 	}
 	return matching, nil

@@ -1,4 +1,4 @@
-package endpoint
+package runs
 
 import (
 	"sync"
@@ -12,7 +12,7 @@ import (
 // TestBroadcasterLosesNothing: if a change were lost, a subscriber would hang.
 func TestBroadcasterLosesNothing(t *testing.T) {
 	const rounds, waiters = 300, 8
-	b := newBroadcaster()
+	b := NewBroadcaster()
 	run := types.NamespacedName{Namespace: "acme", Name: "a"}
 	var version atomic.Int64
 	var done sync.WaitGroup
@@ -47,7 +47,7 @@ func TestBroadcasterLosesNothing(t *testing.T) {
 }
 
 func TestPublishWakesTheSubscribersOfTheRun(t *testing.T) {
-	runs := newBroadcaster()
+	runs := NewBroadcaster()
 	a, unsubscribeA := runs.Subscribe(types.NamespacedName{Name: "a"})
 	b, unsubscribeB := runs.Subscribe(types.NamespacedName{Name: "b"})
 	defer unsubscribeB()

@@ -1,0 +1,85 @@
+package record
+
+import (
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/postflight-dev/postflight/api/httpapi"
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+// SuiteOf is a Suite of which RunOf makes the run: what lists show of a run whose Suite was deleted.
+func SuiteOf(r httpapi.Run) *v1alpha1.Suite {
+	s := &v1alpha1.Suite{
+		ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: r.ID, CreationTimestamp: metav1.NewTime(r.CreatedAt)},
+		Spec: v1alpha1.SuiteSpec{
+			Trigger: v1alpha1.TriggerReference{Name: r.Trigger}, Environment: r.Environment, Attempt: r.Attempt,
+			Deployment: v1alpha1.Deployment{
+				Branch: r.Branch, SHA: r.SHA, Type: r.DeploymentType, URL: r.DeploymentURL, CommitURL: r.CommitURL,
+				Repository: r.Repository, PullRequestNumber: r.PullRequestNumber,
+			},
+		},
+		Status: v1alpha1.SuiteStatus{
+			StartTime: timeOf(r.StartedAt), CompletionTime: timeOf(r.EndedAt), SupersededBy: r.SupersededBy, Results: testResults(r.Results),
+			Conditions: []metav1.Condition{{Type: v1alpha1.ConditionSucceeded, Status: succeeded(r.State), Reason: r.State, Message: r.Message}},
+		},
+	}
+	if r.ReceivedAt != nil {
+		s.Spec.ReceivedAt = new(metav1.NewMicroTime(*r.ReceivedAt))
+	}
+	if a := r.Artifacts; a != nil {
+		s.Status.Artifacts = &v1alpha1.Artifacts{Count: a.Count, Bytes: a.Bytes, Prefix: a.Prefix}
+	}
+	if a := r.Archive; a != nil {
+		s.Status.Conditions = append(s.Status.Conditions, archived(*a))
+	}
+	return s
+}
+
+// succeeded is the status of the condition: unknown until the run has ended.
+func succeeded(state string) metav1.ConditionStatus {
+	switch {
+	case state == v1alpha1.ReasonPassed:
+		return metav1.ConditionTrue
+	case slices.Contains([]string{v1alpha1.ReasonQueued, v1alpha1.ReasonStarting, v1alpha1.ReasonRunning}, state):
+		return metav1.ConditionUnknown
+	default:
+		return metav1.ConditionFalse
+	}
+}
+
+func archived(a httpapi.ArchiveState) metav1.Condition {
+	c := metav1.Condition{Type: v1alpha1.ConditionArchived, Status: metav1.ConditionFalse, Message: a.Message}
+	if a.Done {
+		c.Status = metav1.ConditionTrue
+	}
+	return c
+}
+
+func timeOf(t *time.Time) *metav1.Time {
+	if t == nil {
+		return nil
+	}
+	return new(metav1.NewTime(*t))
+}
+
+func testResults(r *httpapi.TestResults) *v1alpha1.TestResults {
+	if r == nil {
+		return nil
+	}
+	all := &v1alpha1.TestResults{
+		Tests: r.Tests, Passed: r.Passed, Failed: r.Failed, Skipped: r.Skipped, Flaky: r.Flaky,
+		ComparedWith: r.ComparedWith, NewFailures: r.NewFailures, KnownFailures: r.KnownFailures, Fixed: r.Fixed,
+	}
+	if r.DurationSeconds > 0 {
+		all.Duration = &metav1.Duration{Duration: time.Duration(r.DurationSeconds * float64(time.Second))}
+	}
+	for _, f := range r.Failures {
+		all.Failures = append(all.Failures, v1alpha1.TestFailure{
+			Name: f.Name, File: f.File, Line: f.Line, Message: f.Message, History: v1alpha1.FailureHistory(f.History),
+		})
+	}
+	return all
+}
