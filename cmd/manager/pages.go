@@ -37,12 +37,14 @@ func setupPages(
 	if err != nil {
 		return nil, err
 	}
+	o.signIn.Log = ctrl.Log.WithName("sign-in")
 	if err := errors.Join(mgr.Add(o.signIn), registerSignIn(o.signIn, in.metrics)); err != nil {
 		return nil, err
 	}
 	return ui.New(ui.Config{
 		Cache: mgr.GetCache(), Live: mgr.GetAPIReader(), Runs: reader,
-		Authenticator: &people{authenticator, o.signIn, secret, mgr.GetCache(), in.clock}, Provider: provider{o.signIn, secret}, SealingKey: secret.Key,
+		Authenticator: &people{authenticator, o.signIn, secret, mgr.GetCache(), in.clock},
+		Provider:      provider{o.signIn, secret}, SealingKey: secret.Key,
 		Explain: explainer(dispatcher, in.clock), Actions: &pageActions{dispatcher, mgr.GetCache(), in.clock}, Authenticated: serve.Authenticated,
 		OpenAPI:   endpoint.OpenAPI,
 		PublicURL: o.publicURL, Hosts: o.pageHosts, Limits: ui.DefaultLimits(),

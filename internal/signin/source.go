@@ -23,6 +23,9 @@ type Setting struct {
 
 // Source follows the file that says who may sign in. Start it, so that changes count. The zero Source lets nobody in.
 type Source struct {
+	// Log says when the file has changed, and when it cannot be used. It is optional.
+	Log logr.Logger
+
 	path    string
 	accept  func(*Config) error
 	current atomic.Pointer[Setting]
@@ -61,7 +64,7 @@ func (s *Source) Start(ctx context.Context) error {
 	if s.path == "" {
 		return nil
 	}
-	log := logr.FromContextOrDiscard(ctx).WithValues("file", s.path)
+	log := s.Log.WithValues("file", s.path)
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 	for {

@@ -5,8 +5,11 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/go-logr/logr/funcr"
 )
 
 const mapping = "groups: [{group: devs, team: shop}]\n"
@@ -114,14 +117,23 @@ func TestSourceIsRead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sign-in.yaml")
 	write(t, path, mapping)
 	s := newSource(t, path)
+	said := make(chan string, 100)
+	s.Log = funcr.New(func(_, line string) { said <- line }, funcr.Options{})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { ended <- s.Start(ctx) }()
+	write(t, path, "groups: [{")
+	if line := <-said; !strings.Contains(line, "cannot be used") || !strings.Contains(line, path) {
+		t.Errorf("the log of a broken file: %s", line)
+	}
 	write(t, path, "groups: []")
 	for deadline := time.Now().Add(time.Minute); len(teamsOf(s)) > 0; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("after a minute, the group still counts")
 		}
+	}
+	if line := <-said; !strings.Contains(line, "has changed") {
+		t.Errorf("the log of a good file: %s, want one line for each change", line)
 	}
 	cancel()
 	if err := <-ended; err != nil {
