@@ -52,6 +52,9 @@ clean-dev: down ## Stop the cluster and remove its data (but not the binaries)
 assets: $(DEV) ## Build the control plane and the object store, which tests need
 	@$(DEV) assets
 
+.PHONY: helm
+helm: $(BIN)/helm ## Build helm, to install the chart and to test it
+
 .PHONY: image
 image: $(DEV) ## Build the images (no registry, no Docker) and load them into the node
 	@$(DEV) image

@@ -48,7 +48,7 @@ func TestChartFlags(t *testing.T) {
 		if os.Getenv("CI") == "true" {
 			t.Fatal(err)
 		}
-		t.Skipf("SKIPPED, NOT PASSED: build helm by `make bin/helm`: %v", err)
+		t.Skipf("SKIPPED, NOT PASSED: build helm by `make helm`: %v", err)
 	}
 	rendered, err := exec.CommandContext(t.Context(), helm, "template", "postflight", "../../charts/postflight",
 		"--namespace=postflight-system", "--show-only=templates/deployment.yaml").Output()

@@ -104,7 +104,7 @@ func TestUnfinishedHandshakes(t *testing.T) {
 	r, config := secured(t, keyed, Bounds{Unproven: 4, Idle: 4, Silent: 64})
 	for range 20 {
 		c := r.dial("127.0.0.2")
-		if _, err := c.Write([]byte{22, 3, 1, 2, 0}); err != nil { // the header of a ClientHello, and no more
+		if _, err := c.Write([]byte{22, 3, 1, 2, 0}); err != nil { // the beginning of a handshake, and no more
 			t.Fatal(err)
 		}
 	}

@@ -43,7 +43,7 @@ func template(t *testing.T, name, namespace string, args ...string) (string, err
 		if os.Getenv("CI") == "true" {
 			t.Fatal(err)
 		}
-		t.Skipf("SKIPPED, NOT PASSED: build helm by `make bin/helm`: %v", err)
+		t.Skipf("SKIPPED, NOT PASSED: build helm by `make helm`: %v", err)
 	}
 	cmd := exec.CommandContext(t.Context(), helm, append([]string{"template", name, path(t, "charts", "postflight"), "--namespace", namespace}, args...)...)
 	cmd.Env = append(os.Environ(), "HELM_CACHE_HOME="+t.TempDir(), "HELM_CONFIG_HOME="+t.TempDir(), "HELM_DATA_HOME="+t.TempDir())

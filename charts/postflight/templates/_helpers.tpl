@@ -103,7 +103,7 @@ labels:
 {{- $object := fromYaml $document -}}
 {{- if $object }}
 {{- $metadata := $object.metadata -}}
-{{- if ne $object.kind "Secret" }}{{/* the manager knows its name */}}
+{{- if not (has $object.kind (list "Lease" "Secret")) }}{{/* the manager knows their names */}}
 {{- $_ := set $metadata "name" (regexReplaceAll "^postflight" $metadata.name $fullname) -}}
 {{- end -}}
 {{- if $metadata.namespace }}{{ $_ := set $metadata "namespace" $root.Release.Namespace }}{{ end -}}
