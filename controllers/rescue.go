@@ -21,6 +21,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/fairness"
 	"github.com/postflight-dev/postflight/internal/index"
 	"github.com/postflight-dev/postflight/internal/record"
+	"github.com/postflight-dev/postflight/internal/sleep"
 )
 
 const (
@@ -246,32 +247,46 @@ func (r *Rescue) left(p *corev1.Pod) time.Duration {
 	return time.Duration(grace)*time.Second + rescueMargin
 }
 
-// follow saves a log once its container has ended. It reports whether another attempt may save it.
+// follow saves a log once its container has ended. It reports whether another attempt may save it. A node does not
+// answer as long as the container has printed nothing, so it is asked until the container ends.
 func (r *Rescue) follow(ctx context.Context, run record.Run, namespace string, s record.Source, saved func() []record.Log, deadline time.Time) (again bool) {
-	release, err := r.streams.Acquire(ctx, run.Team)
-	if err != nil {
-		return true
-	}
-	defer release()
 	reading, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
+	for {
+		began := time.Now()
+		err := r.followOnce(ctx, reading, run, namespace, s, saved)
+		silent := s.Running && errors.Is(err, apierror.ErrNodeUnreachable)
+		if silent && sleep.For(reading, resumePause-time.Since(began)) == nil && r.stillRuns(reading, namespace, s) {
+			continue
+		}
+		if err != nil {
+			ctrl.LoggerFrom(ctx).Info("the log of a pod that is being deleted is not saved", "namespace", namespace, "pod", s.Pod, "container", s.Container, "reason", err.Error())
+		}
+		return err != nil && !errors.Is(err, apierror.ErrLogGone)
+	}
+}
+
+// followOnce saves what it has read when the context of reading ends.
+func (r *Rescue) followOnce(ctx, reading context.Context, run record.Run, namespace string, s record.Source, saved func() []record.Log) error {
+	release, err := r.streams.Acquire(ctx, run.Team)
+	if err != nil {
+		return err
+	}
+	defer release()
 	var runs func() bool
 	if s.Running {
 		runs = func() bool { return r.stillRuns(reading, namespace, s) }
 	}
 	log := openLog(reading, r.Logs, namespace, s, runs)
 	defer log.Close()
-	if isSaved(s, saved()) {
-		return false
+	switch {
+	case isSaved(s, saved()):
+		return nil
+	case log.err != nil:
+		return log.err
 	}
-	err = log.err
-	if err == nil {
-		_, err = r.Archive.SaveLog(ctx, run, s.Pod, s.Container, s.Previous, log)
-	}
-	if err != nil {
-		ctrl.LoggerFrom(ctx).Info("the log of a pod that is being deleted is not saved", "namespace", namespace, "pod", s.Pod, "container", s.Container, "reason", err.Error())
-	}
-	return err != nil && !errors.Is(err, apierror.ErrLogGone)
+	_, err = r.Archive.SaveLog(ctx, run, s.Pod, s.Container, s.Previous, log)
+	return err
 }
 
 // stillRuns reports whether a container runs, as far as the API server knows.

@@ -22,6 +22,7 @@ type node struct {
 	stopped chan struct{}
 	follows int  // connections that followed a log
 	breaks  int  // how many of them break
+	quiet   bool // the containers print nothing until they stop
 	removed bool // the containers
 }
 
@@ -53,9 +54,12 @@ func (n *node) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	if follow {
 		n.follows++
 	}
+	quiet := n.quiet
 	n.mu.Unlock()
-	fmt.Fprintln(rw, "begun")
-	_ = http.NewResponseController(rw).Flush()
+	if !quiet {
+		fmt.Fprintln(rw, "begun")
+		_ = http.NewResponseController(rw).Flush()
+	}
 	if breaks {
 		panic(http.ErrAbortHandler)
 	}
@@ -135,6 +139,26 @@ func TestDeletedPodAndSlowStore(t *testing.T) {
 	release()
 	w.exitsWithoutPod("run")
 	w.rescued("run")
+}
+
+// TestDeletedPodThatIsQuiet: the kubelet does not answer before the container prints something, which may take longer
+// than a node has time to answer.
+func TestDeletedPodThatIsQuiet(t *testing.T) {
+	t.Parallel()
+	n := newNode()
+	n.quiet = true
+	w := newArchiveWorld(t, n.ServeHTTP)
+	w.create(aSuite("run", 0))
+	w.runs("run")
+	w.must(w.Client.Delete(context.Background(), w.running("run")))
+	w.follows(n, 2)
+	n.stop()
+	w.eventually("the log is saved", func() string {
+		if text, _ := w.shelf.log("run-pod", "test"); text != "ended\n" {
+			return fmt.Sprintf("it is %q", text)
+		}
+		return ""
+	})
 }
 
 // TestDeletedPodThatStarts: the pod is deleted before its kubelet has said that the container runs.

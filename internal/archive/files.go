@@ -104,20 +104,22 @@ func (a *Archive) signUpload(ctx context.Context, key string, bytes int64) (stri
 	})
 }
 
-// SignPreviousResults returns URLs by which a pod can GET the results of all pods of an earlier run.
+// SignPreviousResults returns URLs by which a pod can GET the results of all pods of an earlier run. There are none for a
+// run of more pods than are compared: what failed in those left out would look new.
 func (a *Archive) SignPreviousResults(ctx context.Context, r record.Run) ([]string, error) {
 	var urls []string
-	for object, err := range a.Bucket.List(ctx, objectstore.Listing{Prefix: r.ResultsPrefix(), Page: maxPrevious}) {
+	for object, err := range a.Bucket.List(ctx, objectstore.Listing{Prefix: r.ResultsPrefix(), Page: record.MaxComparedPods + 1}) {
 		if err != nil {
 			return nil, err
+		}
+		if len(urls) == record.MaxComparedPods {
+			return nil, nil
 		}
 		url, err := a.Bucket.Sign(ctx, objectstore.Request{Method: http.MethodGet, Key: object.Key})
 		if err != nil {
 			return nil, err
 		}
-		if urls = append(urls, url); len(urls) == maxPrevious {
-			break
-		}
+		urls = append(urls, url)
 	}
 	return urls, nil
 }

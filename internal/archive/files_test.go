@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/postflight-dev/postflight/internal/archive"
+	"github.com/postflight-dev/postflight/internal/record"
 	"github.com/postflight-dev/postflight/test/stores"
 )
 
@@ -172,7 +173,7 @@ func manyArtifacts(t *testing.T, w world) {
 func results(t *testing.T, w world) {
 	r := runAt("acme", "results", noon)
 	const document = `{"tests": 3}`
-	for i := range 25 {
+	for i := range record.MaxComparedPods {
 		url, err := w.SignResults(t.Context(), r, fmt.Sprintf("pod-%d", i), int64(len(document)))
 		must(t, err)
 		if resp, body := send(t, http.MethodPut, url, octets, document); resp.StatusCode != http.StatusOK {
@@ -180,13 +181,17 @@ func results(t *testing.T, w world) {
 		}
 	}
 	urls, err := w.SignPreviousResults(t.Context(), r)
-	if err != nil || len(urls) != 20 {
-		t.Errorf("%d URLs, %v; want 20", len(urls), err)
+	if err != nil || len(urls) != record.MaxComparedPods {
+		t.Errorf("%d URLs, %v; want %d", len(urls), err, record.MaxComparedPods)
 	}
 	for _, url := range urls {
 		if resp, got := send(t, http.MethodGet, url, "", ""); got != document {
 			t.Errorf("GET: %s %q", resp.Status, got)
 		}
+	}
+	must(t, w.Archive.Bucket.Put(t.Context(), r.ResultsKey("pod-more"), "application/json", strings.NewReader(document), int64(len(document))))
+	if urls, err := w.SignPreviousResults(t.Context(), r); err != nil || len(urls) != 0 {
+		t.Errorf("of more pods than are compared: %d URLs, %v", len(urls), err)
 	}
 	if urls, err := w.SignPreviousResults(t.Context(), runAt("acme", "no-results", noon)); err != nil || len(urls) != 0 {
 		t.Errorf("without results: %q, %v", urls, err)

@@ -17,9 +17,6 @@ const (
 	// readers is how many records of a page are read at once: with 10 ms each, 100 take 125 ms.
 	readers = 8
 
-	// maxPrevious bounds the results of a run that its successor compares itself with: one object for each pod.
-	maxPrevious = 20
-
 	// downloadLifetime is long enough to begin a download by hand, and so short that a URL in a log is soon useless.
 	downloadLifetime = 15 * time.Minute
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -49,6 +50,21 @@ func body(text string) hook {
 	return func(w http.ResponseWriter, _ *http.Request, _ int) bool {
 		_, _ = io.WriteString(w, text)
 		return true
+	}
+}
+
+// TestLaterRequestFails: the list of failed tests is kept, although some files are not.
+func TestLaterRequestFails(t *testing.T) {
+	w := newWorld(t)
+	for i := range 900 { // whose names need two requests
+		w.write(fmt.Sprintf("%s/%03d.txt", strings.Repeat("x", 240), i), "x")
+	}
+	w.manager = func(rw http.ResponseWriter, r *http.Request, attempt int) bool {
+		return attempt == 2 && status(http.StatusBadRequest, 0)(rw, r, attempt)
+	}
+	s := w.collect()
+	if w.document == nil || int(s.Files) != len(w.document.Files) || !strings.Contains(s.Problem, "answered 400") {
+		t.Errorf("%d files were kept: %s; the document is %+v", s.Files, s.Problem, w.document)
 	}
 }
 

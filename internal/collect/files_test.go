@@ -85,7 +85,7 @@ func TestDocument(t *testing.T) {
 		w.lost.add(strings.Repeat("<", 512), fmt.Sprint(i))
 	}
 	content := encode(w.document("smoke-1"))
-	if len(content) > maxDocumentBytes*3/4 {
+	if len(content) > record.MaxResultsBytes*3/4 {
 		t.Errorf("%d bytes", len(content))
 	}
 	if d, err := results.ParseDocument(content); err != nil || len(d.Files) != 1000 || len(d.Problems) != maxProblems {

@@ -25,12 +25,6 @@ const (
 	// maxAnswerBytes bounds an answer of the manager: 1,000 signed URLs with the token of a temporary credential.
 	maxAnswerBytes = 8 << 20
 
-	// maxDocumentBytes bounds the results of an earlier pod: the manager signs no larger document.
-	maxDocumentBytes = 8 << 20
-
-	// maxDocuments is how many pods of the earlier run are compared with; the manager signs no more.
-	maxDocuments = 20
-
 	// maxProblems bounds the sentences in the results document.
 	maxProblems = 100
 

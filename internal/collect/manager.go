@@ -12,6 +12,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/internal/plaintext"
+	"github.com/postflight-dev/postflight/internal/record"
 	"github.com/postflight-dev/postflight/internal/results"
 )
 
@@ -89,19 +90,19 @@ func fits(request httpapi.CollectRequest, answer httpapi.CollectAnswer) bool {
 // compare finds out which failures are new, and reports that. It needs the results of all pods of the earlier run:
 // what one lacks would look new.
 func (w *collection) compare(ctx context.Context, previous *httpapi.PreviousResults) {
-	if previous == nil || w.tests.Counts.Reports == 0 {
+	if previous == nil || w.tests.Counts.Reports == 0 || len(previous.URLs) > record.MaxComparedPods {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, previousTimeout)
 	defer cancel()
 	var documents []results.Document
-	for _, url := range previous.URLs[:min(len(previous.URLs), maxDocuments)] {
+	for _, url := range previous.URLs {
 		d, failed := w.get(ctx, url)
 		if failed != nil {
 			w.Log.Warn("the tests are not compared with those of "+previous.Run, "reason", failed.text)
 			return
 		}
-		documents = append(documents, d)
+		documents = append(documents, d.ToCompare())
 	}
 	w.tests.Compare(previous.Run, documents)
 	w.Log.Info("compared with "+previous.Run, "new", w.tests.Counts.NewFailures, "known", w.tests.Counts.KnownFailures, "fixed", w.tests.Counts.Fixed)
@@ -122,7 +123,7 @@ func (w *collection) get(ctx context.Context, url string) (d results.Document, f
 		if failed != nil {
 			return &failure{"the store " + failed.text, failed.retryable}
 		}
-		content, err := io.ReadAll(io.LimitReader(response.Body, maxDocumentBytes))
+		content, err := io.ReadAll(io.LimitReader(response.Body, record.MaxResultsBytes))
 		if err != nil {
 			return &failure{"the store " + unreachable(ctx, err), true}
 		}

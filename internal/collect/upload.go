@@ -42,7 +42,7 @@ func (w *collection) uploadFiles(ctx context.Context, files []file) (run string)
 		answer, failed := w.ask(ctx, httpapi.CollectRequest{Files: requested(files[:n])})
 		if failed != nil {
 			w.lose(files, "Postflight "+failed.text)
-			return ""
+			return run
 		}
 		moved()
 		if run == "" {

@@ -88,9 +88,9 @@ func (a *API) readCollect(w http.ResponseWriter, r *Request) (*httpapi.CollectRe
 	}
 	request := &httpapi.CollectRequest{}
 	bad := &failure{code: "invalid_request", message: fmt.Sprintf(
-		"Send an object with files, a list of at most %d objects with path and bytes, or with resultsBytes from 1 to %d.", maxCollectFiles, maxResultsBytes)}
+		"Send an object with files, a list of at most %d objects with path and bytes, or with resultsBytes from 1 to %d.", maxCollectFiles, record.MaxResultsBytes)}
 	if !utf8.Valid(body) || json.Unmarshal(body, request) != nil || len(request.Files) > maxCollectFiles ||
-		request.ResultsBytes < 0 || request.ResultsBytes > maxResultsBytes ||
+		request.ResultsBytes < 0 || request.ResultsBytes > record.MaxResultsBytes ||
 		slices.ContainsFunc(request.Files, func(f httpapi.CollectFile) bool { return f.Bytes < 0 }) {
 		return nil, bad
 	}

@@ -174,9 +174,6 @@ const (
 	// maxCollectFiles bounds the files of one request of a pod: as many as a run may keep.
 	maxCollectFiles = record.MaxArtifacts
 
-	// maxResultsBytes bounds the results document of a pod: 1,000 failures and 1,000 files with the longest texts
-	// have less than 6 MiB.
-	maxResultsBytes = 8 << 20
 	// defaultRuns fit on two screens; maxRuns take 100 KiB.
 	defaultRuns, maxRuns = 50, 100
 

@@ -10,4 +10,12 @@ const (
 
 	// MaxRunBytes bounds all files of a run.
 	MaxRunBytes = 2 << 30
+
+	// MaxResultsBytes bounds the results document of a pod: 1,000 failures and 1,000 files with the longest texts have
+	// less than 6 MiB.
+	MaxResultsBytes = 8 << 20
+
+	// MaxComparedPods bounds the pods of a run with which a later run is compared. Of each, its collector reads the
+	// results document.
+	MaxComparedPods = 50
 )

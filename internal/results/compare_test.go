@@ -45,6 +45,7 @@ func document(t *testing.T, index, from, to int, tests *results.Tests) results.D
 		t.Fatal(err)
 	}
 	d, err := results.ParseDocument(content)
+	d = d.ToCompare()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,6 +37,16 @@ func ParseDocument(content []byte) (Document, error) {
 	return d, nil
 }
 
+// ToCompare is the document without what Compare does not need, which is most of it.
+func (d Document) ToCompare() Document {
+	names := make([]v1alpha1.TestFailure, len(d.Failures))
+	for i, f := range d.Failures {
+		names[i].Name = f.Name
+	}
+	d.Failures, d.Files, d.Problems = names, nil, nil
+	return d
+}
+
 // pod is as Merge needs it. A pod whose tests failed may have been repeated by a later one.
 func (d Document) pod() Pod {
 	return Pod{
