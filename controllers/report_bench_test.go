@@ -54,7 +54,9 @@ func measureReports(b *testing.B, runs int) {
 		w.reports(fmt.Sprint("run-", i), v1alpha1.ReasonPosted, "")
 	}
 	writes := w.gitHub.Writes()
-	fmt.Printf("REPORT runs=%d posts_per_run=%.2f converge_seconds=%.1f\n",
-		runs, float64(len(writes))/float64(runs), writes[len(writes)-1].At.Sub(recovered).Seconds())
+	each := func(request string) float64 { return float64(w.wire.count(request)) / float64(runs) }
+	fmt.Printf("REPORT runs=%d posts_per_run=%.2f converge_seconds=%.1f requests_per_run=%.2f get_secrets_per_run=%.2f get_suites_per_run=%.2f\n",
+		runs, float64(len(writes))/float64(runs), writes[len(writes)-1].At.Sub(recovered).Seconds(),
+		float64(len(w.gitHub.Requests()))/float64(runs), each("GET secrets"), each("GET suites"))
 	w.stop()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -68,9 +69,10 @@ type ReportReconciler struct {
 	Config  ReportConfig
 	Metrics *ReportMetrics
 
-	budgets report.Budgets
-	memory  reportMemory
-	checks  keymutex.KeyMutex // locks the check of a commit, which several runs share
+	budgets     report.Budgets
+	lastBudgets sync.Map // the *report.Budget of the credentials that were read last, by their source
+	memory      reportMemory
+	checks      keymutex.KeyMutex // locks the check of a commit, which several runs share
 }
 
 // SetupWithManager registers the reconciler.
@@ -134,6 +136,10 @@ func (r *ReportReconciler) observe(ctx context.Context, s *v1alpha1.Suite) (repo
 // post asks for credentials and for a place in their budget, and posts.
 func (r *ReportReconciler) post(ctx context.Context, o report.Observation, target report.Target) (ctrl.Result, error) {
 	host := r.Config.Hosts[target.Service]
+	share := report.Share(report.Of(o.Suite, r.Config.Options))
+	if delay := r.waits(o, target, share); delay > 0 {
+		return ctrl.Result{RequeueAfter: wait.Jitter(delay, spread)}, nil
+	}
 	credentials, problem, err := r.credentials(ctx, o, target)
 	if err != nil {
 		return ctrl.Result{}, err
@@ -142,7 +148,8 @@ func (r *ReportReconciler) post(ctx context.Context, o report.Observation, targe
 		return r.retry(ctx, o.Suite, report.Rejected, *problem)
 	}
 	budget := r.budgets.Of(string(target.Service)+" "+credentials.Key(), host.Limits, r.Clock.Now())
-	if delay := budget.Take(report.Share(report.Of(o.Suite, r.Config.Options)), r.Clock.Now()); delay > 0 {
+	r.lastBudgets.Store(source(o, target), budget)
+	if delay := budget.Take(share, r.Clock.Now()); delay > 0 {
 		return ctrl.Result{RequeueAfter: wait.Jitter(delay, spread)}, nil
 	}
 	failure, err := r.send(ctx, o, host, credentials)

@@ -3,6 +3,7 @@ package controllers
 import (
 	"context"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -39,6 +40,28 @@ func (r *ReportReconciler) credentials(
 		return c, notReported(v1alpha1.ReasonReportFailed, "The manager cannot read its own credentials for %s.", target.Service), nil
 	}
 	return c, nil, nil
+}
+
+// source is where the credentials of a run come from.
+func source(o report.Observation, target report.Target) string {
+	if ref := o.Trigger.Spec.Repository.Credentials; ref != nil {
+		return fmt.Sprintf("%s %s/%s", target.Service, o.Suite.Namespace, ref.SecretRef.Name)
+	}
+	return string(target.Service)
+}
+
+// waits is how long to wait before the credentials are read at all. While a host is down, hundreds of runs ask for a
+// turn every second, and each would read the same Secret.
+func (r *ReportReconciler) waits(o report.Observation, target report.Target, share int) time.Duration {
+	last, known := r.lastBudgets.Load(source(o, target))
+	if !known {
+		return 0
+	}
+	delay := last.(*report.Budget).Wait(share, r.Clock.Now())
+	if delay > report.ShortWait {
+		return 0
+	}
+	return delay
 }
 
 // secret reads a Secret of the Trigger's namespace. The manager has no right to: the team grants it.

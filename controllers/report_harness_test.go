@@ -11,6 +11,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/controllers"
@@ -94,11 +95,12 @@ func attempt(n int32) func(*v1alpha1.Suite) {
 	return func(s *v1alpha1.Suite) { s.Spec.Attempt = n }
 }
 
-// reports waits until the condition Reported of a run has a reason, and its message a text.
+// reports waits until the condition Reported of a run has a reason, and its message a text. The longest pause between
+// two attempts is longer than patience.
 func (w *reportWorld) reports(name, reason, message string) *v1alpha1.Suite {
 	w.t.Helper()
 	s := &v1alpha1.Suite{}
-	w.eventually(fmt.Sprintf("%s is reported as %s with %q", name, reason, message), func() string {
+	w.within(3*patience, fmt.Sprintf("%s is reported as %s with %q", name, reason, message), func() string {
 		w.must(w.Client.Get(context.Background(), w.key(name), s))
 		c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReported)
 		if c != nil && c.Reason == reason && strings.Contains(c.Message, message) {
@@ -113,4 +115,13 @@ func (w *reportWorld) reports(name, reason, message string) *v1alpha1.Suite {
 func (w *reportWorld) shows(host *codehost.Host, sha string, states ...string) {
 	w.t.Helper()
 	w.eventually(fmt.Sprintf("the host shows %q", states), func() string { return cmp.Diff(states, host.States(sha)) })
+}
+
+func (w *reportWorld) patchTrigger(name string, change func(*v1alpha1.Trigger)) {
+	w.t.Helper()
+	t := &v1alpha1.Trigger{}
+	w.must(w.Client.Get(context.Background(), w.key(name), t))
+	was := t.DeepCopy()
+	change(t)
+	w.must(w.Client.Patch(context.Background(), t, client.MergeFrom(was)))
 }

@@ -3,7 +3,6 @@ package controllers_test
 import (
 	"context"
 	"testing"
-	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -12,100 +11,6 @@ import (
 	"github.com/postflight-dev/postflight/internal/report"
 	"github.com/postflight-dev/postflight/test/codehost"
 )
-
-// TestChecks plays the courses of a run with each kind of credentials. The hosts get what is listed, and nothing else.
-func TestChecks(t *testing.T) {
-	t.Parallel()
-	w := newReportWorld(t)
-	triggers := []struct {
-		name string
-		host *codehost.Host
-
-		running, passed, failed, timedOut, canceled string
-	}{
-		{"smoke", w.gitHub, "in_progress", "success", "failure", "timed_out", "cancelled"},
-		{"token", w.gitHub, "pending", "success", "failure", "failure", "error"},
-		{"lab", w.gitLab, "running", "success", "failed", "failed", "canceled"},
-	}
-	digit := 0
-	for _, tr := range triggers {
-		course := func(name string, play func(t *testing.T, sha string), change ...func(*v1alpha1.Suite)) {
-			digit++
-			sha := commit(digit)[:38] + string("abcdef"[digit%6]) + string("abcdef"[digit/6%6])
-			t.Run(tr.name+"/"+name, func(t *testing.T) {
-				w.create(aSuite(tr.name+"-"+name, digit, append(change, of(tr.name), tests(sha))...))
-				play(t, sha)
-				w.reports(tr.name+"-"+name, v1alpha1.ReasonPosted, "shows the outcome")
-			})
-		}
-		id := func(name string) string { return tr.name + "-" + name }
-		course("pass", func(_ *testing.T, sha string) {
-			w.runs(id("pass"))
-			w.shows(tr.host, sha, tr.running)
-			w.passes(id("pass"))
-			w.shows(tr.host, sha, tr.running, tr.passed)
-		})
-		course("fail", func(_ *testing.T, sha string) {
-			w.runs(id("fail"))
-			w.shows(tr.host, sha, tr.running)
-			w.exits(id("fail"), 1)
-			w.shows(tr.host, sha, tr.running, tr.failed)
-		})
-		course("cancel", func(_ *testing.T, sha string) {
-			w.runs(id("cancel"))
-			w.shows(tr.host, sha, tr.running)
-			w.cancel(id("cancel"), "jo")
-			w.stops(id("cancel"))
-			w.shows(tr.host, sha, tr.running, tr.canceled)
-		})
-		course("supersede", func(t *testing.T, sha string) {
-			w.runs(id("supersede"))
-			w.shows(tr.host, sha, tr.running)
-			w.create(aSuite(id("newer"), digit+1, of(tr.name), tests(commit(0)[:39]+string("abcdef"[digit%6])), keyed(id("stream"))))
-			w.stops(id("supersede"))
-			w.shows(tr.host, sha, tr.running, tr.canceled)
-		}, keyed(id("stream")))
-	}
-	for _, write := range w.gitHub.Writes() {
-		if write.Repository != "acme/shop" || write.URL == "" {
-			t.Errorf("got %+v", write)
-		}
-	}
-}
-
-// TestTimedOutCheck runs out of the time of its Trigger.
-func TestTimedOutCheck(t *testing.T) {
-	t.Parallel()
-	w := newReportWorld(t)
-	w.create(aSuite("slow", 0, tests(commit(1))))
-	w.runs("slow")
-	w.shows(w.gitHub, commit(1), "in_progress")
-	w.clock.moveOn(31 * time.Minute)
-	w.touch("slow")
-	w.stops("slow")
-	w.reaches("slow", v1alpha1.ReasonTimedOut, "")
-	w.shows(w.gitHub, commit(1), "in_progress", "timed_out")
-}
-
-// TestQueuedCheck: a run that waits says so after some seconds, and a run that starts at once never does.
-func TestQueuedCheck(t *testing.T) {
-	t.Parallel()
-	w := newReportWorld(t)
-	w.create(aTrigger("one", atMost(1), reportsTo(v1alpha1.GitHub, "acme/shop", gitHubSecret)))
-	w.create(aSuite("first", 0, of("one"), tests(commit(1))))
-	w.runs("first")
-	w.create(aSuite("second", 1, of("one"), tests(commit(2))))
-	w.reaches("second", v1alpha1.ReasonQueued, "")
-	w.shows(w.gitHub, commit(2), "queued")
-	w.passes("first")
-	w.runs("second")
-	w.passes("second")
-	w.shows(w.gitHub, commit(2), "queued", "in_progress", "success")
-	w.shows(w.gitHub, commit(1), "in_progress", "success")
-	if runs := w.gitHub.CheckRuns(commit(2)); runs["completed"] != 1 || len(runs) != 1 {
-		t.Errorf("check runs: %v", runs)
-	}
-}
 
 // TestRerun: another attempt of a commit has the same check, and the end of the older attempt, reported late, does not
 // replace it.

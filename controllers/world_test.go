@@ -160,6 +160,11 @@ func (w *world) create(objects ...client.Object) {
 // eventually waits until check returns "".
 func (w *world) eventually(what string, check func() (complaint string)) {
 	w.t.Helper()
+	w.within(patience, what, check)
+}
+
+func (w *world) within(patience time.Duration, what string, check func() (complaint string)) {
+	w.t.Helper()
 	last := ""
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		if last = check(); last == "" {

@@ -47,11 +47,27 @@ type Budget struct {
 func (b *Budget) Take(share int, now time.Time) (wait time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if wait := b.wait(share, now); wait > 0 {
+		return wait
+	}
+	b.inFlight++
+	b.writes = append(b.writes, now)
+	return 0
+}
+
+// Wait is how long Take would say to wait.
+func (b *Budget) Wait(share int, now time.Time) time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.wait(share, now)
+}
+
+func (b *Budget) wait(share int, now time.Time) time.Duration {
 	b.used = now
 	for len(b.writes) > 0 && now.Sub(b.writes[0]) >= time.Hour {
 		b.writes = b.writes[1:]
 	}
-	wait = max(b.blocked.Sub(now),
+	wait := max(b.blocked.Sub(now),
 		b.room(max(1, share*b.limits.PerMinute/100), time.Minute, now),
 		b.room(max(1, share*b.limits.PerHour/100), time.Hour, now))
 	switch {
@@ -59,10 +75,9 @@ func (b *Budget) Take(share int, now time.Time) (wait time.Duration) {
 		return wait
 	case b.inFlight >= b.limits.InFlight || b.failures > 0 && b.inFlight > 0:
 		return busyRetry
+	default:
+		return 0
 	}
-	b.inFlight++
-	b.writes = append(b.writes, now)
-	return 0
 }
 
 // room is how long until fewer than the allowed number of writes are within the window.

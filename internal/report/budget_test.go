@@ -76,6 +76,9 @@ func TestBudgetAfterFailures(t *testing.T) {
 			t.Fatalf("waits for %s", wait)
 		}
 	}
+	if wait := b.Wait(100, noon); wait != time.Second {
+		t.Errorf("before a fifth request at once, Wait says %s", wait)
+	}
 	if wait := take(b, noon); wait != time.Second {
 		t.Errorf("a fifth request at once waits for %s", wait)
 	}
@@ -115,6 +118,22 @@ func TestBudgetAfterFailures(t *testing.T) {
 	b.Done(&report.Error{Kind: report.Rejected}, noon)
 	if wait := take(b, noon); wait != 0 {
 		t.Errorf("a rejected request holds up others for %s", wait)
+	}
+}
+
+// TestWaitTakesNothing: a look at a Budget is no write.
+func TestWaitTakesNothing(t *testing.T) {
+	b := (&report.Budgets{}).Of("a", report.Limits{PerMinute: 1, PerHour: 1, InFlight: 1}, noon)
+	for range 3 {
+		if wait := b.Wait(100, noon); wait != 0 {
+			t.Fatalf("waits for %s", wait)
+		}
+	}
+	if wait := b.Take(100, noon); wait != 0 {
+		t.Errorf("waits for %s", wait)
+	}
+	if wait := b.Wait(100, noon); wait != time.Hour {
+		t.Errorf("after the only write of an hour, waits for %s", wait)
 	}
 }
 

@@ -74,6 +74,10 @@ const (
 	// busyRetry is when to ask again for a turn while others are in flight.
 	busyRetry = time.Second
 
+	// ShortWait bounds the waits of which hundreds of runs share one: for a turn, and for a host that fails. Longer ones
+	// are for a limit of one credential, which somebody may replace meanwhile.
+	ShortWait = blockMax
+
 	// budgetKept is how long a credential that is not used is remembered: the longest window.
 	budgetKept = time.Hour
 )

@@ -174,6 +174,29 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// TestTheTokenStaysAtItsHost: a redirect gets no request, and so no token.
+func TestTheTokenStaysAtItsHost(t *testing.T) {
+	elsewhere := 0
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere++ }))
+	defer other.Close()
+	fake := codehost.GitLab(t)
+	for _, unsure := range []bool{false, true} { // the latter reads first
+		for _, status := range []int{301, 302, 303, 307, 308} {
+			fake.Fail(&codehost.Fault{Status: status, Header: map[string]string{"Location": other.URL}})
+			before := len(fake.Requests())
+			r := request(fake.Token(), v1alpha1.ReportInProgress, "")
+			r.Unsure = unsure
+			_, err := gitlab.New(fake.URL, outbound.New()).Post(t.Context(), r)
+			if got := problem(t, err); got.Kind != report.Rejected || len(fake.Requests()) != before+1 {
+				t.Errorf("%d: got %+v after %d requests", status, got, len(fake.Requests())-before)
+			}
+		}
+	}
+	if elsewhere > 0 {
+		t.Errorf("the target of the redirects got %d requests", elsewhere)
+	}
+}
+
 func TestNoAnswer(t *testing.T) {
 	fake := codehost.GitLab(t)
 	fake.Fail(&codehost.Fault{})

@@ -1,0 +1,67 @@
+package controllers_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/report"
+)
+
+// TestLeastUsefulFirst has a host that accepts 20 writes an hour, and runs that ask for more. What people need least is
+// left out, every write is accepted, and the last ones are outcomes.
+func TestLeastUsefulFirst(t *testing.T) {
+	t.Parallel()
+	w := newReportWorld(t, func(w *reportWorld) {
+		host := w.hosts.Hosts[v1alpha1.GitHub]
+		host.Limits = report.Limits{PerMinute: 1 << 20, PerHour: 20, InFlight: 4}
+		w.hosts.Hosts[v1alpha1.GitHub] = host
+		w.gitHub.PerMinute, w.gitHub.PerHour = 1<<20, 20
+	})
+	name := func(i int) string { return fmt.Sprint("run-", i) }
+	isShown := func(want map[string]int) {
+		t.Helper()
+		w.eventually(fmt.Sprintf("the host shows %v", want), func() string {
+			got := map[string]int{}
+			for _, write := range w.gitHub.Writes() {
+				got[write.State]++
+			}
+			return cmp.Diff(want, got)
+		})
+	}
+	for i := range 12 {
+		w.create(aSuite(name(i), i, of("token"), tests(fmt.Sprintf("%040x", i))))
+		w.runs(name(i))
+	}
+	isShown(map[string]int{"pending": 10}) // half of the budget
+	for i := range 3 {
+		w.cancel(name(i), "jo")
+		w.stops(name(i))
+	}
+	isShown(map[string]int{"pending": 10, "error": 3})
+	for i := 3; i < 8; i++ {
+		w.passes(name(i))
+	}
+	isShown(map[string]int{"pending": 10, "error": 3, "success": 5})
+	for i := 8; i < 10; i++ { // beyond three quarters
+		w.cancel(name(i), "jo")
+		w.stops(name(i))
+		w.reaches(name(i), v1alpha1.ReasonCanceled, "")
+	}
+	for i := 10; i < 12; i++ {
+		w.passes(name(i))
+	}
+	isShown(map[string]int{"pending": 10, "error": 3, "success": 7})
+	posts := 0
+	for _, request := range w.gitHub.Requests() {
+		if strings.HasPrefix(request, "POST ") {
+			posts++
+		}
+	}
+	if posts != 20 {
+		t.Errorf("%d posts, of which the host accepts 20", posts)
+	}
+}
