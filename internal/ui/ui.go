@@ -76,6 +76,7 @@ type UI struct {
 	mux       http.Handler
 	rendering *fairness.TeamLimiter
 	streaming *fairness.TeamLimiter
+	sending   *fairness.TeamLimiter
 	listing   *fairness.TeamLimiter
 }
 
@@ -88,7 +89,7 @@ func New(c Config) (*UI, error) {
 	u := &UI{
 		Config: c, changes: newBroadcaster(), versions: newVersions(),
 		rendering: fairness.NewTeamLimiter(c.Limits.Rendering), streaming: fairness.NewTeamLimiter(c.Limits.Streaming),
-		listing: fairness.NewTeamLimiter(c.Limits.Listing),
+		sending: fairness.NewTeamLimiter(c.Limits.Sending), listing: fairness.NewTeamLimiter(c.Limits.Listing),
 	}
 	if err := u.setPlace(); err != nil {
 		return nil, err
