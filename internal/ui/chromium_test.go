@@ -172,12 +172,11 @@ func eval[T any](b *tab, script string) T {
 // await waits until an expression is true, on this page or the next.
 func (b *tab) await(script string) {
 	b.t.Helper()
-	for range 400 {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(25 * time.Millisecond) {
 		done, err := chromedp.Run(b.Context, chromedp.Evaluate[bool]("!!("+script+")"))
 		if err == nil && done {
 			return
 		}
-		time.Sleep(25 * time.Millisecond)
 	}
 	text, _ := chromedp.Run(b.Context, chromedp.Evaluate[string](`document.querySelector("main")?.innerText ?? ""`))
 	b.t.Fatalf("%s is not true; the page:\n%s", script, text)

@@ -169,11 +169,14 @@ func (u *UI) authorize(r *request) error {
 // limited answers while there is room, for the team as for all.
 func (u *UI) limited(r *request, answer func() error) error {
 	limiter, team := u.rendering, r.namespace()
-	if isStream(r) {
+	switch {
+	case isStream(r):
 		limiter = u.streaming
 		ctx, cancel := context.WithTimeout(r.Context(), u.streamFor(r))
 		defer cancel()
 		r.Request = r.WithContext(ctx)
+	case strings.HasPrefix(r.URL.Path, "/files/"), strings.HasSuffix(r.URL.Path, "/log/text"):
+		limiter = u.sending
 	}
 	if !limiter.TryAcquire(team) {
 		return overloaded()

@@ -11,6 +11,9 @@ type Limits struct {
 	// Streaming bounds the live pages and the logs that are being followed.
 	Streaming int
 
+	// Sending bounds the files and logs that are being sent, which may take long.
+	Sending int
+
 	// Listing bounds the lists with runs of the archive, which read records.
 	Listing int
 
@@ -54,6 +57,8 @@ func DefaultLimits() Limits {
 		Rendering: 72,
 		// 1,000 for a team that is alone. A live page keeps a connection and two stacks, and nothing of what it shows.
 		Streaming: 1125,
+		// Each has a connection to the store and buffers of 100 KiB: 14 MiB. Browsers load six pictures at once.
+		Sending: 144,
 		// Each reads up to 8 records at once, of 250 KiB if their variables are as large as they may be: 18 MiB at worst.
 		Listing: 9,
 		// A person cannot read faster, and a busy team has several changes a second.

@@ -142,7 +142,7 @@ type artifacts struct {
 // told waits until a page among the files asks for a path that contains the text, and returns it.
 func (a *artifacts) told(t testing.TB, text string) string {
 	t.Helper()
-	for range 400 {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(25 * time.Millisecond) {
 		a.mu.Lock()
 		i := slices.IndexFunc(a.asked, func(path string) bool { return strings.Contains(path, text) })
 		if i >= 0 {
@@ -150,7 +150,6 @@ func (a *artifacts) told(t testing.TB, text string) string {
 			return a.asked[i]
 		}
 		a.mu.Unlock()
-		time.Sleep(25 * time.Millisecond)
 	}
 	t.Fatalf("no file was asked for that is called %s, but %q", text, a.asked)
 	return ""

@@ -77,6 +77,7 @@ type UI struct {
 	mux       http.Handler
 	rendering *fairness.TeamLimiter
 	streaming *fairness.TeamLimiter
+	sending   *fairness.TeamLimiter
 	listing   *fairness.TeamLimiter
 
 	lastSealer atomic.Pointer[sealer]
@@ -91,7 +92,7 @@ func New(c Config) (*UI, error) {
 	u := &UI{
 		Config: c, changes: newBroadcaster(), versions: newVersions(),
 		rendering: fairness.NewTeamLimiter(c.Limits.Rendering), streaming: fairness.NewTeamLimiter(c.Limits.Streaming),
-		listing: fairness.NewTeamLimiter(c.Limits.Listing),
+		sending: fairness.NewTeamLimiter(c.Limits.Sending), listing: fairness.NewTeamLimiter(c.Limits.Listing),
 	}
 	if err := u.setPlace(); err != nil {
 		return nil, err
