@@ -35,27 +35,24 @@ func collected(s *v1alpha1.Suite) bool {
 	return meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionResultsCollected) != nil
 }
 
-// write stores what was reported, if it changed. It writes all fields of its owner, because the API server removes
-// those that are left out.
-func (r *ReportReconciler) write(ctx context.Context, s *v1alpha1.Suite, shown *v1alpha1.SuiteReport, c metav1.Condition) error {
-	is := &v1alpha1.Suite{Status: v1alpha1.SuiteStatus{Report: shown}}
-	if was := meta.FindStatusCondition(s.Status.Conditions, c.Type); was != nil {
-		is.Status.Conditions = []metav1.Condition{*was}
+// write stores what was reported, if it changed; without a condition, that stays as it is. It writes all fields of its
+// owner, because the API server removes those that are left out.
+func (r *ReportReconciler) write(ctx context.Context, s *v1alpha1.Suite, shown *v1alpha1.SuiteReport, c *metav1.Condition) error {
+	is := v1alpha1.SuiteStatus{Report: shown}
+	if was := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReported); was != nil {
+		is.Conditions = []metav1.Condition{*was}
 	}
-	c.ObservedGeneration, c.LastTransitionTime = s.Generation, metav1.NewTime(r.Clock.Now())
-	changed := meta.SetStatusCondition(&is.Status.Conditions, c)
+	changed := false
+	if c != nil {
+		c.ObservedGeneration, c.LastTransitionTime = s.Generation, metav1.NewTime(r.Clock.Now())
+		changed = meta.SetStatusCondition(&is.Conditions, *c)
+	}
 	if !changed && equality.Semantic.DeepEqual(s.Status.Report, shown) {
 		return nil
 	}
-	condition, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&is.Status.Conditions[0])
+	status, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&is)
 	if err != nil {
 		return err
-	}
-	status := map[string]any{"conditions": []any{condition}}
-	if shown != nil {
-		if status["report"], err = runtime.DefaultUnstructuredConverter.ToUnstructured(shown); err != nil {
-			return err
-		}
 	}
 	return apierror.IgnoreNotFound(r.Status().Apply(ctx, applyStatus(s, status),
 		client.FieldOwner(reportOwner), client.ForceOwnership, client.DisableReadYourWritesConsistency))
@@ -113,7 +110,7 @@ type ReportMetrics struct{ posts *prometheus.CounterVec }
 func NewReportMetrics(registerer prometheus.Registerer) (*ReportMetrics, error) {
 	m := &ReportMetrics{posts: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "postflight_reports_total",
-		Help: "Posts of checks to code hosts, by their result.",
+		Help: "Posts of checks, deployments and comments to code hosts, by their result.",
 	}, []string{"result"})}
 	return m, registerer.Register(m.posts)
 }
