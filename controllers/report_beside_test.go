@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/test/codehost"
@@ -63,7 +62,8 @@ func (w *reportWorld) comments(host *codehost.Host, number int64, rows ...string
 		var got []string
 		for _, line := range strings.Split(comments[0], "\n") {
 			if cells := strings.Split(line, " | "); len(cells) == 4 && strings.HasPrefix(line, "| [") {
-				got = append(got, strings.TrimPrefix(cells[0][:strings.Index(cells[0], "]")], "| [")+": "+strings.TrimSuffix(cells[3], " |"))
+				name, _, _ := strings.Cut(strings.TrimPrefix(cells[0], "| ["), "]")
+				got = append(got, name+": "+strings.TrimSuffix(cells[3], " |"))
 			}
 		}
 		return cmp.Diff(rows, got)
@@ -210,82 +210,5 @@ func TestStoppedInTheQueue(t *testing.T) {
 	}
 	if writes := w.gitHub.CommentWrites(); len(writes) > 0 {
 		t.Errorf("comments were written: %+v", writes)
-	}
-}
-
-// TestNotAllowedBeside: a deployment that is refused holds up neither the check nor the comment, and the Suite says why.
-func TestNotAllowedBeside(t *testing.T) {
-	t.Parallel()
-	w := besideWorld(t)
-	w.gitHub.Open(codehost.PullRequest{Number: 5})
-	w.gitHub.Refuse("/deployments", true)
-	w.create(aSuite("one", 0, of("tok"), tests(commit(1)), func(s *v1alpha1.Suite) { s.Spec.Deployment.PullRequestNumber = 5 }))
-	w.runs("one")
-	w.passes("one")
-	w.reports("one", v1alpha1.ReasonPosted, "")
-	w.eventually("the Suite says why there is no deployment", func() string {
-		s := &v1alpha1.Suite{}
-		w.must(w.Client.Get(context.Background(), w.key("one"), s))
-		r := s.Status.Report
-		if r.PullRequest == nil || r.PullRequest.Phase != v1alpha1.ReportCompleted || r.Deployment == nil ||
-			!strings.Contains(r.Deployment.Problem, "the token needs the permission to read and write deployments there.") {
-			return fmt.Sprintf("%+v", r)
-		}
-		return ""
-	})
-	w.gitHub.Refuse("/deployments", false)
-	trigger := &v1alpha1.Trigger{}
-	w.must(w.Client.Get(context.Background(), w.key("tok"), trigger))
-	was := trigger.DeepCopy()
-	trigger.Spec.Paused = true // any change
-	w.must(w.Client.Patch(context.Background(), trigger, client.MergeFrom(was)))
-	if r := w.complete("one", 5).Status.Report.Deployment; r.Problem != "" {
-		t.Errorf("the problem is still %q", r.Problem)
-	}
-	w.deployed(w.gitHub, commit(1), "success")
-}
-
-// TestBesideAfterAnotherLeader: a leader that follows another one, and lost what the Suites knew, writes nothing twice.
-func TestBesideAfterAnotherLeader(t *testing.T) {
-	t.Parallel()
-	w := besideWorld(t)
-	w.gitHub.Open(codehost.PullRequest{Number: 5})
-	in5 := func(s *v1alpha1.Suite) { s.Spec.Deployment.PullRequestNumber = 5 }
-	w.create(aSuite("one", 0, of("app"), tests(commit(1)), in5))
-	w.runs("one")
-	w.deployed(w.gitHub, commit(1), "in_progress")
-	w.comments(w.gitHub, 5, "app: The tests are running")
-	w.stop()
-	s := &v1alpha1.Suite{}
-	w.must(w.Client.Get(context.Background(), w.key("one"), s))
-	s.Status.Report.Deployment, s.Status.Report.PullRequest = nil, nil
-	w.must(w.Client.Status().Update(context.Background(), s))
-	w.startManager()
-	w.eventually("the Suite knows it again", func() string {
-		w.must(w.Client.Get(context.Background(), w.key("one"), s))
-		if r := s.Status.Report; r.Deployment == nil || r.Deployment.Phase == "" || r.PullRequest == nil || r.PullRequest.CommentID == 0 {
-			return fmt.Sprintf("%+v", r)
-		}
-		return ""
-	})
-	if deployments, comments := len(w.gitHub.DeploymentWrites()), len(w.gitHub.CommentWrites()); deployments != 2 || comments != 1 {
-		t.Errorf("%d writes about the deployment and %d about the comment, want 2 and 1", deployments, comments)
-	}
-}
-
-// TestLeftOutFirst: when the budget is short, outcomes are still posted as checks.
-func TestLeftOutFirst(t *testing.T) {
-	t.Parallel()
-	w := newReportWorld(t, limitedTo(10))
-	w.create(aTrigger("app", reportsTo(v1alpha1.GitHub, "acme/shop", gitHubSecret), asking))
-	for i := range 4 {
-		name := fmt.Sprint("run-", i)
-		w.create(aSuite(name, i, of("app"), tests(commit(i+1))))
-		w.runs(name)
-		w.passes(name)
-		w.reports(name, v1alpha1.ReasonPosted, "")
-	}
-	if writes := w.gitHub.DeploymentWrites(); len(writes) > 0 {
-		t.Errorf("writes about deployments used up the budget: %+v", writes)
 	}
 }

@@ -1,8 +1,10 @@
 package controllers
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -18,18 +20,26 @@ func (r *ReportReconciler) sendDeployment(ctx context.Context, o report.Observat
 	if err != nil || !step.Post {
 		return sent{unspent: true}, err
 	}
-	others, err := r.others(ctx, o.Suite,
-		client.MatchingFields{index.Commit: index.CommitKey(to.SHA)}, client.MatchingFields{index.Trigger: o.Suite.Spec.Trigger.Name})
+	others, err := r.others(ctx, o.Suite, client.MatchingFields{index.Commit: index.CommitKey(to.SHA)})
 	if err != nil {
 		return sent{unspent: true}, err
 	}
-	request := report.DeploymentRequest{Request: to.Request}
-	request.Deployment, request.ID = report.DeploymentOf(report.Run{Suite: o.Suite, Trigger: o.Trigger}, others, r.Config.Options)
+	ofTrigger, err := r.others(ctx, o.Suite, client.MatchingFields{index.Trigger: o.Suite.Spec.Trigger.Name})
+	if err != nil {
+		return sent{unspent: true}, err
+	}
 	shown := report.PostedTo(o.Suite, step.Target)
 	is := report.DeploymentOn(shown)
 	shown.Deployment = &is
-	id, more, err := to.Deploy(ctx, request)
-	done, err := sentWith(err)
+	id, more := int64(0), false
+	done, err := sentWith(r.untilSettled(ctx, others, func() (err error) {
+		request := report.DeploymentRequest{Request: to.Request}
+		request.Deployment, request.ID = report.DeploymentOf(
+			report.Run{Suite: o.Suite, Trigger: o.Trigger}, slices.Concat(others, ofTrigger), r.Config.Options)
+		request.ID = cmp.Or(request.ID, id)
+		id, more, err = to.Deploy(ctx, request)
+		return err
+	}))
 	switch {
 	case err != nil:
 		return done, err
@@ -94,16 +104,54 @@ func (r *ReportReconciler) comment(ctx context.Context, o report.Observation, to
 	if err != nil {
 		return sent{unspent: true}, err
 	}
-	c := report.CommentOf(report.Run{Suite: o.Suite, Trigger: o.Trigger}, others, is.Number, r.Config.Options)
-	if !c.Shows {
-		return sent{unspent: true}, nil
+	written := false
+	done, err := sentWith(r.untilSettled(ctx, others, func() (err error) {
+		c := report.CommentOf(report.Run{Suite: o.Suite, Trigger: o.Trigger}, others, is.Number, r.Config.Options)
+		if c.Shows {
+			written = true
+			is.CommentID, err = to.Comment(ctx, report.CommentRequest{
+				Request: to.Request, Number: is.Number, ID: cmp.Or(c.ID, is.CommentID), Marker: c.Marker, Body: c.Body,
+			})
+		}
+		return err
+	}))
+	done.unspent = !written
+	return done, err
+}
+
+// maxRewrites bounds how often a text is written again because runs have ended meanwhile. Those write it as well.
+const maxRewrites = 3
+
+// untilSettled repeats a write until the other runs that it is about have not changed meanwhile. So another leader that
+// writes at the same time cannot leave an older state behind: the last one to write looks once more.
+func (r *ReportReconciler) untilSettled(ctx context.Context, others []report.Run, write func() error) error {
+	for range maxRewrites {
+		if err := write(); err != nil {
+			return err
+		}
+		changed, err := r.refresh(ctx, others)
+		if err != nil || !changed {
+			return err
+		}
 	}
-	id, err := to.Comment(ctx, report.CommentRequest{Request: to.Request, Number: is.Number, ID: c.ID, Marker: c.Marker, Body: c.Body})
-	if err != nil {
-		return sentWith(err)
+	return nil
+}
+
+// refresh replaces runs that went on by what the API server has, and reports whether any of them has another phase.
+func (r *ReportReconciler) refresh(ctx context.Context, runs []report.Run) (changed bool, err error) {
+	for i, run := range runs {
+		if run.Suite.Finished() {
+			continue
+		}
+		now, err := get[v1alpha1.Suite](ctx, r.Live, run.Suite.Namespace, run.Suite.Name)
+		if err != nil {
+			return false, err
+		}
+		if now != nil && report.PhaseOf(now) != report.PhaseOf(run.Suite) {
+			runs[i].Suite, changed = now, true
+		}
 	}
-	is.CommentID = id
-	return sent{}, nil
+	return changed, nil
 }
 
 // others are the Suites of the namespace that any of the indexes finds, besides the Suite itself, with their Triggers.

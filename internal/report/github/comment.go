@@ -25,7 +25,7 @@ func (h *Host) PullRequest(ctx context.Context, r report.Request) (found *report
 }
 
 func (p poster) pullRequest(ctx context.Context) (*report.PullRequest, error) {
-	if number := p.Target.PullRequest; number != 0 {
+	if number := p.PullRequest; number != 0 {
 		known, _, err := p.client.PullRequests.Get(ctx, p.owner, p.name, int(number))
 		if err != nil {
 			return nil, err

@@ -47,7 +47,7 @@ func TestPullRequest(t *testing.T) {
 				fake.Open(p)
 			}
 			r := commentRequest(token(fake), "", 0).Request
-			r.Target.PullRequest, r.Branch = tc.number, tc.branch
+			r.PullRequest, r.Branch = tc.number, tc.branch
 			got, err := github.New(fake.URL, outbound.New()).PullRequest(t.Context(), r)
 			if err != nil {
 				t.Fatal(err)
@@ -68,7 +68,7 @@ func TestPullRequest(t *testing.T) {
 func TestPullRequestThatDoesNotExist(t *testing.T) {
 	fake := codehost.GitHub(t)
 	r := commentRequest(token(fake), "", 0).Request
-	r.Target.PullRequest = 5
+	r.PullRequest = 5
 	_, err := github.New(fake.URL, outbound.New()).PullRequest(t.Context(), r)
 	if got := problem(t, err); got.Kind != report.Rejected || !strings.Contains(got.Message, "knows no such pull request in acme/shop") {
 		t.Errorf("got %+v", got)

@@ -23,7 +23,7 @@ func (h *Host) PullRequest(ctx context.Context, r report.Request) (found *report
 }
 
 func (p poster) mergeRequest(ctx context.Context) (*report.PullRequest, error) {
-	if number := p.Target.PullRequest; number != 0 {
+	if number := p.PullRequest; number != 0 {
 		known, _, err := p.client.MergeRequests.GetMergeRequest(p.Repository, number, nil, gl.WithContext(ctx))
 		if err != nil {
 			return nil, err
