@@ -9,63 +9,41 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/apierror"
 	"github.com/postflight-dev/postflight/internal/report"
 )
-
-// reportOwner owns the fields of a Suite's status that say what was reported. Server-side apply lets it write them
-// while the SuiteReconciler writes others, without a conflict on either side.
-const reportOwner = "postflight-report"
 
 // reportable are the changes of a Suite that may change its check.
 var reportable = predicate.Or(replaced, predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	was, is := e.ObjectOld.(*v1alpha1.Suite), e.ObjectNew.(*v1alpha1.Suite)
-	return was.State() != is.State() || collected(was) != collected(is)
+	return was.State() != is.State()
 }})
 
-func collected(s *v1alpha1.Suite) bool {
-	return meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionResultsCollected) != nil
-}
-
-// write stores what was reported, if it changed; without a condition, that stays as it is. It writes all fields of its
-// owner, because the API server removes those that are left out.
+// write stores what was reported, if it changed; without a condition, that stays as it is.
 func (r *ReportReconciler) write(ctx context.Context, s *v1alpha1.Suite, shown *v1alpha1.SuiteReport, c *metav1.Condition) error {
-	is := v1alpha1.SuiteStatus{Report: shown}
-	if was := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReported); was != nil {
-		is.Conditions = []metav1.Condition{*was}
+	is := &v1alpha1.Suite{Status: v1alpha1.SuiteStatus{Report: shown}}
+	was, changed := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReported), false
+	if was != nil {
+		is.Status.Conditions = []metav1.Condition{*was}
 	}
-	changed := false
 	if c != nil {
 		c.ObservedGeneration, c.LastTransitionTime = s.Generation, metav1.NewTime(r.Clock.Now())
-		changed = meta.SetStatusCondition(&is.Conditions, *c)
+		changed = meta.SetStatusCondition(&is.Status.Conditions, *c)
 	}
 	if !changed && equality.Semantic.DeepEqual(s.Status.Report, shown) {
 		return nil
 	}
-	status, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&is)
-	if err != nil {
-		return err
+	fields := map[string]any{}
+	if shown != nil {
+		fields["report"] = shown
 	}
-	return apierror.IgnoreNotFound(r.Status().Apply(ctx, applyStatus(s, status),
-		client.FieldOwner(reportOwner), client.ForceOwnership, client.DisableReadYourWritesConsistency))
-}
-
-// applyStatus is for exactly this object: another one of its name has another UID.
-func applyStatus(s *v1alpha1.Suite, status map[string]any) runtime.ApplyConfiguration {
-	return client.ApplyConfigurationFromUnstructured(&unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": v1alpha1.GroupVersion.String(),
-		"kind":       "Suite",
-		"metadata":   map[string]any{"namespace": s.Namespace, "name": s.Name, "uid": string(s.UID)},
-		"status":     status,
-	}})
+	reported := meta.FindStatusCondition(is.Status.Conditions, v1alpha1.ConditionReported)
+	return statusWrite{owner: reportOwner, suite: s, condition: reported, fields: fields}.apply(ctx, r)
 }
 
 // reportMemory is what a leader knows about the outcome of its requests. Losing it costs requests that read back.

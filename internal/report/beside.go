@@ -50,7 +50,7 @@ func nextBeside(o Observation, wanted bool, shown func(v1alpha1.SuiteReport) v1a
 	if problem != nil || !after(phase, shown(PostedTo(o.Suite, target))) {
 		return Step{}
 	}
-	if wait := delay(o, now); wait > 0 {
+	if wait := delay(o.Suite, now); wait > 0 {
 		return Step{After: wait}
 	}
 	return Step{Post: true, Target: target}

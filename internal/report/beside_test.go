@@ -46,12 +46,8 @@ func TestNextBeside(t *testing.T) {
 		"the end is shown once":                    {suite: aSuite(in(passed), shown(v1alpha1.ReportCompleted)), now: 2 * time.Minute},
 		"the end is shown after that of the check": {suite: aSuite(in(passed), in(v1alpha1.Reported(""))), now: 2 * time.Minute, post: true},
 		"what the check shows does not count":      {suite: aSuite(in(passed), posted(v1alpha1.ReportCompleted)), now: 2 * time.Minute, post: true},
-		"the end waits for results": {
-			suite: aSuite(in(passed)), trigger: asking(func(t *v1alpha1.Trigger) { t.Spec.Results = &v1alpha1.Results{} }),
-			now: 2*time.Minute + 10*time.Second, after: 20 * time.Second,
-		},
-		"a newer attempt is shown instead": {suite: aSuite(in(passed), shown(v1alpha1.ReportInProgress)), newer: "smoke-2", now: 2 * time.Minute},
-		"after a day it is too late":       {suite: aSuite(in(passed)), now: 25 * time.Hour},
+		"a newer attempt is shown instead":         {suite: aSuite(in(passed), shown(v1alpha1.ReportInProgress)), newer: "smoke-2", now: 2 * time.Minute},
+		"after a day it is too late":               {suite: aSuite(in(passed)), now: 25 * time.Hour},
 		"another repository starts anew": {
 			suite:   aSuite(in(v1alpha1.Running("")), shown(v1alpha1.ReportInProgress)),
 			trigger: asking(func(t *v1alpha1.Trigger) { t.Spec.Repository.Name = "acme/other" }), post: true,

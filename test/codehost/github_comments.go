@@ -92,7 +92,7 @@ func (h *Host) issueComments(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	found := []map[string]any{}
-	for _, c := range page(h.comments, r, func(c *comment) bool {
+	for _, c := range h.commentsOf(r, func(c *comment) bool {
 		return c.repository == repository(r) && strconv.FormatInt(c.number, 10) == r.PathValue("id")
 	}) {
 		found = append(found, c.asGitHub())
@@ -100,22 +100,15 @@ func (h *Host) issueComments(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, found)
 }
 
-// page are the comments that a request asks for, of those that match.
-func page(all []*comment, r *http.Request, matches func(*comment) bool) (found []*comment) {
-	for _, c := range all {
+// commentsOf are those that match, on the page that a request asks for.
+func (h *Host) commentsOf(r *http.Request, matches func(*comment) bool) []*comment {
+	var found []*comment
+	for _, c := range h.comments {
 		if matches(c) {
 			found = append(found, c)
 		}
 	}
-	number, size := 1, 20
-	if n, err := strconv.Atoi(r.URL.Query().Get("page")); err == nil {
-		number = n
-	}
-	if n, err := strconv.Atoi(r.URL.Query().Get("per_page")); err == nil {
-		size = n
-	}
-	first := min(len(found), (number-1)*size)
-	return found[first:min(len(found), first+size)]
+	return page(r, found, 30)
 }
 
 func (h *Host) createIssueComment(w http.ResponseWriter, r *http.Request) {

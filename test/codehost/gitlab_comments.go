@@ -76,7 +76,7 @@ func (h *Host) notes(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	found := []map[string]any{}
-	for _, c := range page(h.comments, r, func(c *comment) bool {
+	for _, c := range h.commentsOf(r, func(c *comment) bool {
 		return c.repository == r.PathValue("id") && strconv.FormatInt(c.number, 10) == r.PathValue("number")
 	}) {
 		found = append(found, c.asGitLab())

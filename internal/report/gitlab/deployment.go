@@ -48,7 +48,7 @@ func (d deployer) deploy(ctx context.Context, id int64) (int64, error) {
 		return 0, nil
 	}
 	created, _, err := d.client.Deployments.CreateProjectDeployment(d.Repository, &gl.CreateProjectDeploymentOptions{
-		Environment: &d.Environment, SHA: &d.SHA, Ref: new(cmp.Or(d.Branch, d.SHA)), Tag: new(false), Status: new(d.state()),
+		Environment: &d.Environment, SHA: &d.SHA, Ref: cmp.Or(d.ref(), &d.SHA), Tag: new(false), Status: new(d.state()),
 	}, gl.WithContext(ctx))
 	if err != nil {
 		return 0, err
