@@ -39,10 +39,19 @@ const (
 	spread = 0.1
 )
 
-// CodeHost shows checks.
+// CodeHost shows checks, deployments and comments. Its errors are *report.Error.
 type CodeHost interface {
-	// Post makes the host show a check, and returns what it shows. The error is a *report.Error.
+	// Post makes the host show a check, and returns what it shows.
 	Post(ctx context.Context, r report.Request) (v1alpha1.SuiteReport, error)
+
+	// Deploy makes the host show a deployment, and returns its number, and whether a further call is needed.
+	Deploy(ctx context.Context, r report.DeploymentRequest) (id int64, more bool, err error)
+
+	// PullRequest finds the pull request of a commit; nil if there is none.
+	PullRequest(ctx context.Context, r report.Request) (*report.PullRequest, error)
+
+	// Comment makes a pull request show a comment, and returns its number.
+	Comment(ctx context.Context, r report.CommentRequest) (id int64, err error)
 }
 
 // CodeHostConfig is a code host, and the credentials of the manager itself.
@@ -72,7 +81,7 @@ type ReportReconciler struct {
 	budgets     report.Budgets
 	lastBudgets sync.Map // the *report.Budget of the credentials that were read last, by their source
 	memory      reportMemory
-	checks      keymutex.KeyMutex // locks the check of a commit, which several runs share
+	checks      keymutex.KeyMutex // locks what several runs share: the check of a commit, a deployment, a comment
 }
 
 // SetupWithManager registers the reconciler.
@@ -97,19 +106,36 @@ func (r *ReportReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctr
 		r.memory.settle(req.NamespacedName)
 		return ctrl.Result{}, nil
 	}
-	if report.Settled(s, r.Clock.Now()) {
+	if report.TooLate(s, r.Clock.Now()) {
 		return ctrl.Result{}, nil // most of the Suites that a leader finds when it starts
 	}
 	o, err := r.observe(ctx, s)
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("observe: %w", err)
 	}
+	check, err := r.check(ctx, o)
+	if err != nil || !report.ShowsMore(o.Trigger) {
+		return check, err
+	}
+	more, err := r.beside(ctx, o)
+	return ctrl.Result{RequeueAfter: earlier(check.RequeueAfter, more)}, err
+}
+
+// earlier of two times to look again, of which 0 is none.
+func earlier(a, b time.Duration) time.Duration {
+	if a == 0 || b == 0 {
+		return a + b
+	}
+	return min(a, b)
+}
+
+func (r *ReportReconciler) check(ctx context.Context, o report.Observation) (ctrl.Result, error) {
 	step := report.Next(o, r.Clock.Now())
 	switch {
 	case step.Post:
 		return r.post(ctx, o, step.Target)
 	case step.Condition != nil:
-		return ctrl.Result{}, r.write(ctx, s, s.Status.Report, *step.Condition)
+		return ctrl.Result{}, r.explain(ctx, o, *step.Condition)
 	default:
 		return ctrl.Result{RequeueAfter: step.After}, nil
 	}
@@ -145,9 +171,9 @@ func (r *ReportReconciler) post(ctx context.Context, o report.Observation, targe
 		return ctrl.Result{}, err
 	}
 	if problem != nil {
-		return r.retry(ctx, o.Suite, report.Rejected, *problem)
+		return r.retry(ctx, o, report.Rejected, *problem)
 	}
-	budget := r.budgets.Of(string(target.Service)+" "+credentials.Key(), host.Limits, r.Clock.Now())
+	budget := r.budgetOf(target, credentials)
 	r.lastBudgets.Store(source(o, target), budget)
 	if delay := budget.Take(share, r.Clock.Now()); delay > 0 {
 		return ctrl.Result{RequeueAfter: wait.Jitter(delay, spread)}, nil
@@ -157,17 +183,39 @@ func (r *ReportReconciler) post(ctx context.Context, o report.Observation, targe
 	if err != nil || failure == nil {
 		return ctrl.Result{}, err
 	}
-	r.Metrics.failed(failure)
-	ctrl.LoggerFrom(ctx).Info("cannot post a check", "host", target.Service, "repository", target.Repository,
-		"reason", failure.Message, "cause", failure.Cause)
-	return r.retry(ctx, o.Suite, failure.Kind, v1alpha1.NotReported(v1alpha1.ReasonReportFailed,
+	r.failed(ctx, report.Checks, target, failure)
+	return r.retry(ctx, o, failure.Kind, v1alpha1.NotReported(v1alpha1.ReasonReportFailed,
 		failure.Message+". Postflight tries again until a day after the end of the run."))
 }
 
+func (r *ReportReconciler) budgetOf(target report.Target, credentials report.Credentials) *report.Budget {
+	return r.budgets.Of(string(target.Service)+" "+credentials.Key(), r.Config.Hosts[target.Service].Limits, r.Clock.Now())
+}
+
+func (r *ReportReconciler) failed(ctx context.Context, p report.Purpose, target report.Target, failure *report.Error) {
+	r.Metrics.failed(failure)
+	ctrl.LoggerFrom(ctx).Info("cannot post a "+p.String(), "host", target.Service, "repository", target.Repository,
+		"reason", failure.Message, "cause", failure.Cause)
+}
+
 // retry writes why nothing was posted, and when to try again.
-func (r *ReportReconciler) retry(ctx context.Context, s *v1alpha1.Suite, kind report.Kind, c metav1.Condition) (ctrl.Result, error) {
-	after := wait.Jitter(report.RetryAfter(s, kind, r.Clock.Now()), spread)
-	return ctrl.Result{RequeueAfter: after}, r.write(ctx, s, s.Status.Report, c)
+func (r *ReportReconciler) retry(ctx context.Context, o report.Observation, kind report.Kind, c metav1.Condition) (ctrl.Result, error) {
+	after := wait.Jitter(report.RetryAfter(o.Suite, kind, r.Clock.Now()), spread)
+	return ctrl.Result{RequeueAfter: after}, r.explain(ctx, o, c)
+}
+
+// explain writes the condition alone. What was posted must not be older than what this reconciler wrote last, and the
+// cache may lag.
+func (r *ReportReconciler) explain(ctx context.Context, o report.Observation, c metav1.Condition) error {
+	s := o.Suite
+	if report.ShowsMore(o.Trigger) || s.Status.Report != nil {
+		now, err := get[v1alpha1.Suite](ctx, r.Live, s.Namespace, s.Name)
+		if err != nil || now == nil || now.UID != s.UID {
+			return err
+		}
+		s = now
+	}
+	return r.write(ctx, s, s.Status.Report, &c)
 }
 
 // send posts the state that the API server has now. No other run posts to the same check meanwhile, so that an older
@@ -178,21 +226,12 @@ func (r *ReportReconciler) send(
 	ctx, cancel := context.WithTimeout(ctx, postTimeout)
 	defer cancel()
 	key := client.ObjectKeyFromObject(o.Suite)
-	lock := report.Name(o.Suite, "") + o.Suite.Spec.Deployment.SHA
-	r.checks.LockKey(lock)
-	defer func() { _ = r.checks.UnlockKey(lock) }()
-
-	s, err := get[v1alpha1.Suite](ctx, r.Live, key.Namespace, key.Name)
-	if err != nil || s == nil || s.UID != o.Suite.UID {
+	defer r.lock(report.Name(o.Suite, "") + o.Suite.Spec.Deployment.SHA)()
+	o, step, err := r.current(ctx, o, report.Next)
+	if err != nil || !step.Post {
 		return nil, err
 	}
-	if o, err = r.observe(ctx, s); err != nil {
-		return nil, err
-	}
-	step := report.Next(o, r.Clock.Now())
-	if !step.Post {
-		return nil, nil // what changed causes another reconcile
-	}
+	s := o.Suite
 	request := report.Request{
 		Target: step.Target, Credentials: credentials, Check: report.Of(s, r.Config.Options),
 		Last: report.PostedTo(s, step.Target), Unsure: r.memory.unsure(s),
@@ -209,11 +248,33 @@ func (r *ReportReconciler) send(
 		return nil, err
 	}
 	r.Metrics.posted()
-	if err := r.write(ctx, s, &shown, report.Posted(request.Check, step.Target)); err != nil {
+	shown.Deployment, shown.PullRequest = request.Last.Deployment, request.Last.PullRequest
+	if err := r.write(ctx, s, &shown, new(report.Posted(request.Check, step.Target))); err != nil {
 		return nil, err
 	}
 	r.memory.settle(key)
 	return nil, nil
+}
+
+// lock keeps others from posting to the same thing until the function is called that it returns.
+func (r *ReportReconciler) lock(key string) (unlock func()) {
+	r.checks.LockKey(key)
+	return func() { _ = r.checks.UnlockKey(key) }
+}
+
+// current is what the API server has now, and what to do about it. If nothing is to be posted any more, what changed
+// causes another reconcile.
+func (r *ReportReconciler) current(
+	ctx context.Context, o report.Observation, next func(report.Observation, time.Time) report.Step,
+) (report.Observation, report.Step, error) {
+	s, err := get[v1alpha1.Suite](ctx, r.Live, o.Suite.Namespace, o.Suite.Name)
+	if err != nil || s == nil || s.UID != o.Suite.UID {
+		return o, report.Step{}, err
+	}
+	if o, err = r.observe(ctx, s); err != nil {
+		return o, report.Step{}, err
+	}
+	return o, next(o, r.Clock.Now()), nil
 }
 
 // unreportedOf are the runs of a Trigger whose reports failed, or still go on.
@@ -226,7 +287,7 @@ func (r *ReportReconciler) unreportedOf(ctx context.Context, t client.Object) []
 	}
 	var keys []ctrl.Request
 	for i := range list.Items {
-		if s := &list.Items[i]; !report.Settled(s, r.Clock.Now()) {
+		if s := &list.Items[i]; !report.Settled(s, r.Clock.Now()) || report.ShowsMore(t.(*v1alpha1.Trigger)) && !report.TooLate(s, r.Clock.Now()) {
 			keys = append(keys, ctrl.Request{NamespacedName: types.NamespacedName{Namespace: s.Namespace, Name: s.Name}})
 		}
 	}

@@ -24,14 +24,17 @@ var reportable = predicate.Or(replaced, predicate.Funcs{UpdateFunc: func(e event
 	return was.State() != is.State()
 }})
 
-// write stores what was reported, if it changed.
-func (r *ReportReconciler) write(ctx context.Context, s *v1alpha1.Suite, shown *v1alpha1.SuiteReport, c metav1.Condition) error {
+// write stores what was reported, if it changed; without a condition, that stays as it is.
+func (r *ReportReconciler) write(ctx context.Context, s *v1alpha1.Suite, shown *v1alpha1.SuiteReport, c *metav1.Condition) error {
 	is := &v1alpha1.Suite{Status: v1alpha1.SuiteStatus{Report: shown}}
-	if was := meta.FindStatusCondition(s.Status.Conditions, c.Type); was != nil {
+	was, changed := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReported), false
+	if was != nil {
 		is.Status.Conditions = []metav1.Condition{*was}
 	}
-	c.ObservedGeneration, c.LastTransitionTime = s.Generation, metav1.NewTime(r.Clock.Now())
-	changed := meta.SetStatusCondition(&is.Status.Conditions, c)
+	if c != nil {
+		c.ObservedGeneration, c.LastTransitionTime = s.Generation, metav1.NewTime(r.Clock.Now())
+		changed = meta.SetStatusCondition(&is.Status.Conditions, *c)
+	}
 	if !changed && equality.Semantic.DeepEqual(s.Status.Report, shown) {
 		return nil
 	}
@@ -39,7 +42,8 @@ func (r *ReportReconciler) write(ctx context.Context, s *v1alpha1.Suite, shown *
 	if shown != nil {
 		fields["report"] = shown
 	}
-	return statusWrite{owner: reportOwner, suite: s, condition: &is.Status.Conditions[0], fields: fields}.apply(ctx, r)
+	reported := meta.FindStatusCondition(is.Status.Conditions, v1alpha1.ConditionReported)
+	return statusWrite{owner: reportOwner, suite: s, condition: reported, fields: fields}.apply(ctx, r)
 }
 
 // reportMemory is what a leader knows about the outcome of its requests. Losing it costs requests that read back.
@@ -84,7 +88,7 @@ type ReportMetrics struct{ posts *prometheus.CounterVec }
 func NewReportMetrics(registerer prometheus.Registerer) (*ReportMetrics, error) {
 	m := &ReportMetrics{posts: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "postflight_reports_total",
-		Help: "Posts of checks to code hosts, by their result.",
+		Help: "Posts of checks, deployments and comments to code hosts, by their result.",
 	}, []string{"result"})}
 	return m, registerer.Register(m.posts)
 }

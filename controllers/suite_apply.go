@@ -24,21 +24,15 @@ const (
 type statusWrite struct {
 	owner     string
 	suite     *v1alpha1.Suite
-	condition *metav1.Condition
-	fields    map[string]any // of the status
-	locked    bool           // fails if the object has changed since it was read
+	condition *metav1.Condition // nil: none
+	fields    map[string]any    // of the status
+	locked    bool              // fails if the object has changed since it was read
 }
 
 func (w statusWrite) apply(ctx context.Context, c client.Client) error {
-	condition, err := runtime.DefaultUnstructuredConverter.ToUnstructured(w.condition)
+	status, err := w.status()
 	if err != nil {
 		return err
-	}
-	status := map[string]any{"conditions": []any{condition}}
-	for name, value := range w.fields {
-		if status[name], err = runtime.DefaultUnstructuredConverter.ToUnstructured(value); err != nil {
-			return err
-		}
 	}
 	metadata := map[string]any{"namespace": w.suite.Namespace, "name": w.suite.Name, "uid": string(w.suite.UID)}
 	if w.locked {
@@ -49,4 +43,21 @@ func (w statusWrite) apply(ctx context.Context, c client.Client) error {
 	}})
 	err = c.Status().Apply(ctx, configuration, client.FieldOwner(w.owner), client.ForceOwnership, client.DisableReadYourWritesConsistency)
 	return apierror.IgnoreNotFound(err)
+}
+
+func (w statusWrite) status() (status map[string]any, err error) {
+	status = map[string]any{}
+	for name, value := range w.fields {
+		if status[name], err = runtime.DefaultUnstructuredConverter.ToUnstructured(value); err != nil {
+			return nil, err
+		}
+	}
+	if w.condition != nil {
+		condition, err := runtime.DefaultUnstructuredConverter.ToUnstructured(w.condition)
+		if err != nil {
+			return nil, err
+		}
+		status["conditions"] = []any{condition}
+	}
+	return status, nil
 }

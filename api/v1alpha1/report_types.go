@@ -2,12 +2,12 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// ReportPhase is how far the check of a run has come on the code host. It only moves forward.
+// ReportPhase is how far the code host knows a run. It only moves forward.
 //
 // +kubebuilder:validation:Enum=Queued;InProgress;Completed
 type ReportPhase string
 
-// The phases of a check.
+// The phases of a report.
 const (
 	ReportQueued     ReportPhase = "Queued"
 	ReportInProgress ReportPhase = "InProgress"
@@ -25,13 +25,62 @@ type SuiteReport struct {
 	// +kubebuilder:validation:MaxLength=256
 	Repository string `json:"repository"`
 
-	// phase that the code host shows.
-	// +required
-	Phase ReportPhase `json:"phase"`
+	// phase that the check shows. Without it, there is no check yet.
+	// +optional
+	Phase ReportPhase `json:"phase,omitempty"`
 
 	// checkID is the number of the check run on GitHub. A commit status has none.
 	// +optional
 	CheckID int64 `json:"checkID,omitempty"`
+
+	// deployment of the commit to the Environment, if the Trigger's spec.repository.deployments asks for it.
+	// +optional
+	Deployment *DeploymentReport `json:"deployment,omitempty"`
+
+	// pullRequest of the commit, if the Trigger's spec.repository.pullRequestComments asks for it.
+	// +optional
+	PullRequest *PullRequestReport `json:"pullRequest,omitempty"`
+}
+
+// DeploymentReport is what was last posted about a deployment.
+type DeploymentReport struct {
+	// id of the deployment on the code host.
+	// +optional
+	ID int64 `json:"id,omitempty"`
+
+	// phase of the run that the deployment shows.
+	// +optional
+	Phase ReportPhase `json:"phase,omitempty"`
+
+	// problem is why the code host did not accept the last post; empty if it did.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Problem string `json:"problem,omitempty"`
+}
+
+// PullRequestReport is a pull or merge request, and what was last posted there.
+type PullRequestReport struct {
+	// number of the pull request; 0 if the commit belongs to none.
+	// +optional
+	Number int64 `json:"number,omitempty"`
+
+	// url of its page.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	URL string `json:"url,omitempty"`
+
+	// commentID is the number of the comment on the code host.
+	// +optional
+	CommentID int64 `json:"commentID,omitempty"`
+
+	// phase of the run that the comment shows.
+	// +optional
+	Phase ReportPhase `json:"phase,omitempty"`
+
+	// problem is why the code host did not accept the last post; empty if it did.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Problem string `json:"problem,omitempty"`
 }
 
 // The reasons of ConditionReported.

@@ -228,6 +228,16 @@ type Repository struct {
 	// spec.repositories allows it.
 	// +optional
 	Credentials *RepositoryCredentials `json:"credentials,omitempty"`
+
+	// deployments also shows whether the tests passed as the state of a deployment of the commit to the Environment.
+	// On GitHub, a deployment that another program has created is used.
+	// +optional
+	Deployments bool `json:"deployments,omitempty"`
+
+	// pullRequestComments also keeps one comment up to date on the pull or merge request of the commit, with a row for
+	// each Trigger and Environment.
+	// +optional
+	PullRequestComments bool `json:"pullRequestComments,omitempty"`
 }
 
 // RepositoryCredentials name the place of a token.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/job"
+	"github.com/postflight-dev/postflight/internal/report"
 	"github.com/postflight-dev/postflight/internal/suite"
 )
 
@@ -24,6 +26,8 @@ const (
 	Environment      = "environment"      // Suite that has not ended, and Trigger: the name of its Environment
 	Trigger          = "trigger"          // Suite: the name of its Trigger
 	Run              = "run"              // Suite with a SHA: RunKey
+	Commit           = "commit"           // Suite with a SHA: CommitKey
+	PullRequest      = "pullRequest"      // Suite whose pull request is known: its number
 	claimedNamespace = "namespace"        // Team: the namespace that it claims
 	keyHash          = "hash"             // APIKey: the hash of the key
 )
@@ -38,6 +42,8 @@ func Setup(ctx context.Context, indexer client.FieldIndexer) error {
 		add(ctx, indexer, Environment, unfinished(func(s *v1alpha1.Suite) string { return s.Spec.Environment })),
 		add(ctx, indexer, Trigger, func(s *v1alpha1.Suite) string { return s.Spec.Trigger.Name }),
 		add(ctx, indexer, Run, runOf),
+		add(ctx, indexer, Commit, func(s *v1alpha1.Suite) string { return CommitKey(s.Spec.Deployment.SHA) }),
+		add(ctx, indexer, PullRequest, pullRequestOf),
 		add(ctx, indexer, Environment, func(t *v1alpha1.Trigger) string { return t.Spec.Environment }),
 		add(ctx, indexer, claimedNamespace, (*v1alpha1.Team).NamespaceName),
 		add(ctx, indexer, keyHash, func(k *v1alpha1.APIKey) string { return k.Spec.SHA256 }),
@@ -71,6 +77,19 @@ func runOf(s *v1alpha1.Suite) string {
 		return ""
 	}
 	return RunKey(s.Spec.Trigger.UID, s.Spec.Environment, s.Spec.Deployment.SHA)
+}
+
+// CommitKey is shared by the Suites that test one commit.
+func CommitKey(sha string) string { return strings.ToLower(sha) }
+
+// PullRequestKey is shared by the Suites of one pull request, perhaps of several repositories.
+func PullRequestKey(number int64) string { return strconv.FormatInt(number, 10) }
+
+func pullRequestOf(s *v1alpha1.Suite) string {
+	if number := report.PullRequestNumber(s); number != 0 {
+		return PullRequestKey(number)
+	}
+	return ""
 }
 
 // add indexes objects by the value that extract returns. It leaves out those with an empty value.

@@ -29,24 +29,31 @@ func ErrorOf(host string, r Request, status int, header Header, text string) *Er
 	case status == 401:
 		e.Message = fmt.Sprintf("%s does not accept the credentials (%s); replace them", host, said)
 	case status == 403:
-		e.Message = fmt.Sprintf("%s does not allow these credentials to write checks in %s (%s); %s", host, r.Repository, said, permission(host, r))
+		e.Message = fmt.Sprintf("%s does not allow these credentials to write %ss in %s (%s); %s", host, r.Purpose, r.Repository, said, permission(host, r))
+	case status == 404 && r.Purpose == Comments:
+		e.Message = fmt.Sprintf("%s knows no such pull request in %s, or these credentials may not see it (%s)", host, r.Repository, said)
 	case status == 404:
 		e.Message = fmt.Sprintf("%s knows no commit %.12s in %s, or these credentials may not see it (%s)", host, r.SHA, r.Repository, said)
 	default:
-		e.Message = fmt.Sprintf("%s does not accept the check (%s)", host, said)
+		e.Message = fmt.Sprintf("%s does not accept the %s (%s)", host, r.Purpose, said)
 	}
 	return e
 }
 
+// String names what is written.
+func (p Purpose) String() string { return []string{"check", "deployment", "comment"}[p] }
+
 func permission(host string, r Request) string {
+	needs := []string{"commit statuses", "deployments", "pull requests"}[r.Purpose]
 	switch {
-	case r.Credentials.IsApp():
-		return "the App needs the permission to read and write checks there"
 	case host == "GitLab":
 		return "the token needs the scope api and at least the role Developer there"
-	default:
-		return "the token needs the permission to read and write commit statuses there"
+	case !r.Credentials.IsApp():
+		return "the token needs the permission to read and write " + needs + " there"
+	case r.Purpose == Checks:
+		needs = "checks"
 	}
+	return "the App needs the permission to read and write " + needs + " there"
 }
 
 // maxRetryAfter bounds what a host may ask for: GitHub's limits are reset every hour.

@@ -104,6 +104,13 @@ func (b *Budget) Done(failure *Error, now time.Time) {
 	}
 }
 
+// Unspent takes back a write that was allowed, and was not needed.
+func (b *Budget) Unspent() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.writes = b.writes[:max(0, len(b.writes)-1)]
+}
+
 func (b *Budget) idleSince(t time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -11,7 +11,6 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/plaintext"
-	"github.com/postflight-dev/postflight/internal/suite"
 )
 
 // Check is what a code host shows about a run.
@@ -52,9 +51,7 @@ func Of(s *v1alpha1.Suite, o Options) Check {
 		State:      s.State(),
 		Title:      title(s),
 	}
-	if page := suite.PageURL(o.PublicURL, s.Namespace, s.Name); o.PublicURL != "" && len(page) <= maxURL {
-		c.DetailsURL = page
-	}
+	c.DetailsURL = pageOf(s, o)
 	c.Summary = summary(s, c.DetailsURL)
 	if c.Phase == v1alpha1.ReportCompleted {
 		c.Annotations = annotations(s.Status.Results)

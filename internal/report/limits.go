@@ -32,6 +32,16 @@ const (
 	// maxShown bounds texts from a notification.
 	maxShown = 256
 
+	// maxProblem is the bound of a problem in the schema of the Suite, and maxPullRequestURL that of the URL.
+	maxProblem        = 1024
+	maxPullRequestURL = 1024
+
+	// maxRows bounds the runs of a comment. A row has at most 1.2 KiB, and GitHub accepts 65,536 characters.
+	maxRows = 50
+
+	// maxRowMessage bounds the message of a run in a row.
+	maxRowMessage = 256
+
 	// maxAnnotations is what GitHub accepts in one request.
 	maxAnnotations = 50
 )

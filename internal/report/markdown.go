@@ -33,6 +33,9 @@ func facts(s *v1alpha1.Suite) []fact {
 		{"URL", code(d.URL, maxShown)},
 		{"Branch", code(d.Branch, maxShown)},
 	}
+	if link := pullRequestLink(s); link != "" {
+		list = append(list, fact{"Pull request", link})
+	}
 	if s.Spec.Attempt > 1 {
 		list = append(list, fact{"Attempt", fmt.Sprint(s.Spec.Attempt)})
 	}
@@ -48,6 +51,26 @@ func facts(s *v1alpha1.Suite) []fact {
 		list = append(list, fact{"Tests", counts(r)})
 	}
 	return list
+}
+
+// pullRequestLink is empty without a pull request.
+func pullRequestLink(s *v1alpha1.Suite) string {
+	number := PullRequestNumber(s)
+	if number == 0 {
+		return ""
+	}
+	r := v1alpha1.SuiteReport{HostingService: s.Spec.Deployment.HostingService}
+	if s.Status.Report != nil {
+		r = *s.Status.Report
+	}
+	text := fmt.Sprintf("#%d", number)
+	if r.HostingService == v1alpha1.GitLab {
+		text = fmt.Sprintf("!%d", number)
+	}
+	if link := PullRequestURL(PullRequestOn(r).URL); link != "" {
+		return fmt.Sprintf("[%s](<%s>)", text, link)
+	}
+	return code(text, maxShown)
 }
 
 func writeFailures(b *strings.Builder, r *v1alpha1.TestResults) {

@@ -56,6 +56,11 @@ func Settled(s *v1alpha1.Suite, now time.Time) bool {
 	if c != nil && (c.Status == metav1.ConditionTrue || c.Reason == v1alpha1.ReasonNewerAttempt) {
 		return true
 	}
+	return TooLate(s, now)
+}
+
+// TooLate reports whether a run ended so long ago that nothing is posted any more.
+func TooLate(s *v1alpha1.Suite, now time.Time) bool {
 	return s.Finished() && now.Sub(timeOf(s.Status.CompletionTime)) > GiveUpAfter
 }
 

@@ -2,10 +2,21 @@ package report
 
 import "github.com/postflight-dev/postflight/api/v1alpha1"
 
-// Request is a check to post.
+// Purpose is what a request to a code host is about.
+type Purpose int
+
+// The purposes: checks, and what is shown beside them.
+const (
+	Checks Purpose = iota
+	Deployments
+	Comments
+)
+
+// Request is a check to post, unless it has another Purpose.
 type Request struct {
 	Target
 	Credentials Credentials
+	Purpose     Purpose
 	Check       Check
 
 	// Last is what was posted before, as far as the Suite knows.
@@ -23,3 +34,23 @@ func (r Request) Shown(phase v1alpha1.ReportPhase, checkID int64) v1alpha1.Suite
 
 // Missing reports whether a phase that the code host shows is earlier than that of the check.
 func (r Request) Missing(shown v1alpha1.ReportPhase) bool { return after(r.Check.Phase, shown) }
+
+// DeploymentRequest is a deployment to show.
+type DeploymentRequest struct {
+	Request
+	Deployment Deployment
+
+	// ID of the deployment; 0: it is looked for.
+	ID int64
+}
+
+// CommentRequest is a comment on a pull request to show.
+type CommentRequest struct {
+	Request
+	Number int64 // of the pull request
+	Marker string
+	Body   string // begins with the Marker
+
+	// ID of the comment; 0: it is looked for.
+	ID int64
+}

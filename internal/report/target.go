@@ -19,6 +19,8 @@ type Target struct {
 	SHA        string // 40 or 64 hexadecimal digits
 	Branch     string // without refs/heads/; may be empty
 	PipelineID int64  // on GitLab; 0: the newest of the commit and branch
+
+	PullRequest int64 // as notified; 0: it is looked for
 }
 
 // TargetOf is where to post the check of a Suite, or the condition that says why there is no such place. The
@@ -41,6 +43,7 @@ func TargetOf(s *v1alpha1.Suite, t *v1alpha1.Trigger) (Target, *metav1.Condition
 	target := Target{
 		Service: service(t.Spec.Repository), Repository: t.Spec.Repository.Name,
 		SHA: strings.ToLower(d.SHA), Branch: strings.TrimPrefix(d.Branch, "refs/heads/"), PipelineID: d.PipelineID,
+		PullRequest: d.PullRequestNumber,
 	}
 	if !target.valid() {
 		return none(v1alpha1.ReasonNotConfigured, "Nothing is posted, because spec.repository.name of the Trigger is not the full name of a repository on %s.", target.Service)

@@ -47,6 +47,7 @@ func hostileRun(i int, text string) *v1alpha1.Suite {
 			s.Status.PodProblem, s.Status.JobName, s.Status.SupersededBy = text, text, text
 			s.Status.Inputs = []v1alpha1.SuiteInput{{Path: text, ETag: text}}
 			s.Status.Artifacts = &v1alpha1.Artifacts{Count: 1, Prefix: text}
+			s.Status.Report = &v1alpha1.SuiteReport{Repository: text, PullRequest: &v1alpha1.PullRequestReport{Number: 1, URL: text, Problem: text}}
 		},
 	}.suite()
 }

@@ -48,9 +48,10 @@ type Host struct {
 	checks   []*checkRun
 	statuses []*status
 	nextID   int64
+	beside
 }
 
-func start(t testing.TB, description []byte, routes map[string]http.HandlerFunc) *Host {
+func start(t testing.TB, description []byte, routes map[string]http.HandlerFunc, more ...map[string]func(*Host, http.ResponseWriter, *http.Request)) *Host {
 	t.Helper()
 	document, err := openapi3.NewLoader().LoadFromData(description)
 	if err == nil {
@@ -67,6 +68,15 @@ func start(t testing.TB, description []byte, routes map[string]http.HandlerFunc)
 	mux := http.NewServeMux()
 	for pattern, handler := range routes {
 		mux.HandleFunc(pattern, handler)
+	}
+	for _, routes := range more {
+		for pattern, handler := range routes {
+			mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+				if !h.forbids(w, r) {
+					handler(h, w, r)
+				}
+			})
+		}
 	}
 	h.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.serve(mux, w, r) }))
 	t.Cleanup(func() { h.CloseClientConnections(); h.Close() })

@@ -1,5 +1,5 @@
 // Package github posts checks to GitHub: check runs with an App, and commit statuses with a token, because GitHub lets
-// only Apps write check runs.
+// only Apps write check runs. Both can also write deployments, and comments on pull requests.
 package github
 
 import (
@@ -36,23 +36,34 @@ func New(apiURL string, client *http.Client) *Host {
 
 // Post makes the host show a check, and returns what it shows. The error is a *report.Error.
 func (h *Host) Post(ctx context.Context, r report.Request) (v1alpha1.SuiteReport, error) {
-	client, err := h.clientFor(ctx, r)
+	var shown v1alpha1.SuiteReport
+	err := h.with(ctx, r, func(p poster) (err error) {
+		post := p.status
+		if r.Credentials.IsApp() {
+			post = p.checkRun
+		}
+		shown, err = post(ctx)
+		return err
+	})
 	if err != nil {
-		return v1alpha1.SuiteReport{}, h.explain(err, r)
-	}
-	owner, name, _ := strings.Cut(r.Repository, "/")
-	p := poster{client: client, owner: url.PathEscape(owner), name: url.PathEscape(name), Request: r}
-	post := p.status
-	if r.Credentials.IsApp() {
-		post = p.checkRun
-	}
-	shown, err := post(ctx)
-	if err != nil {
-		err = h.explain(err, r)
-		h.forget(r, err)
 		return v1alpha1.SuiteReport{}, err
 	}
 	return shown, nil
+}
+
+// with calls a function with a poster. The error is a *report.Error.
+func (h *Host) with(ctx context.Context, r report.Request, send func(poster) error) error {
+	client, err := h.clientFor(ctx, r)
+	if err != nil {
+		return h.explain(err, r)
+	}
+	owner, name, _ := strings.Cut(r.Repository, "/")
+	if err := send(poster{client: client, owner: url.PathEscape(owner), name: url.PathEscape(name), Request: r}); err != nil {
+		err = h.explain(err, r)
+		h.forget(r, err)
+		return err
+	}
+	return nil
 }
 
 // forget drops the client of an App that was refused: its token, or its installation, may have been replaced.
@@ -64,7 +75,7 @@ func (h *Host) forget(r report.Request, err error) {
 
 func clientKey(r report.Request) string { return r.Credentials.Key() + r.Repository }
 
-// poster posts one check.
+// poster posts one thing.
 type poster struct {
 	report.Request
 	client      *gh.Client

@@ -1,4 +1,4 @@
-// Package gitlab posts commit statuses to GitLab.
+// Package gitlab posts commit statuses, deployments and comments on merge requests to GitLab.
 package gitlab
 
 import (
@@ -35,25 +35,36 @@ func New(url string, client *http.Client) *Host { return &Host{url: url, client:
 
 // Post makes the host show a check, and returns what it shows. The error is a *report.Error.
 func (h *Host) Post(ctx context.Context, r report.Request) (v1alpha1.SuiteReport, error) {
+	var shown v1alpha1.SuiteReport
+	err := h.with(r, func(p poster) (err error) {
+		shown, err = p.post(ctx)
+		return err
+	})
+	if err != nil {
+		return v1alpha1.SuiteReport{}, err
+	}
+	return shown, nil
+}
+
+// with calls a function with a poster. The error is a *report.Error.
+func (h *Host) with(r report.Request, send func(poster) error) error {
 	client, err := gl.NewClient(r.Credentials.Token,
 		gl.WithBaseURL(h.url), gl.WithHTTPClient(h.client), gl.WithoutRetries(), gl.WithUserAgent("postflight"),
 		gl.WithCustomLimiter(unlimited{})) // report.Budget counts, across requests
 	if err != nil {
-		return v1alpha1.SuiteReport{}, &report.Error{Kind: report.Unavailable, Message: "GitLab cannot be reached", Cause: err}
+		return &report.Error{Kind: report.Unavailable, Message: "GitLab cannot be reached", Cause: err}
 	}
-	p := poster{Request: r, client: client}
-	shown, err := p.post(ctx)
-	if err != nil {
-		return v1alpha1.SuiteReport{}, explain(err, r)
+	if err := send(poster{Request: r, client: client}); err != nil {
+		return explain(err, r)
 	}
-	return shown, nil
+	return nil
 }
 
 type unlimited struct{}
 
 func (unlimited) Wait(context.Context) error { return nil }
 
-// poster posts one check.
+// poster posts one thing.
 type poster struct {
 	report.Request
 	client *gl.Client

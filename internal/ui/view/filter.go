@@ -124,7 +124,7 @@ func contains(s *v1alpha1.Suite, lower string) bool {
 			return true
 		}
 	}
-	pr := PullRequest(*d)
+	pr := pullRequestOf(s)
 	return pr != nil && pr.Text == lower
 }
 

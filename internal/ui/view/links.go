@@ -66,6 +66,19 @@ func PullRequest(d v1alpha1.Deployment) *Link {
 	return link
 }
 
+// pullRequestOf also links to the one that the code host named.
+func pullRequestOf(s *v1alpha1.Suite) *Link {
+	r := s.Status.Report
+	if r == nil || r.PullRequest == nil || r.PullRequest.Number == 0 {
+		return PullRequest(s.Spec.Deployment)
+	}
+	link := PullRequest(v1alpha1.Deployment{HostingService: r.HostingService, Repository: r.Repository, PullRequestNumber: r.PullRequest.Number})
+	if found := safeURL(r.PullRequest.URL); found != "" {
+		link.URL = found
+	}
+	return link
+}
+
 var (
 	commitSHA  = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 	repository = regexp.MustCompile(`^[\w.-]+(/[\w.-]+)+$`)

@@ -57,6 +57,32 @@ func TestPullRequest(t *testing.T) {
 	}
 }
 
+func TestPullRequestThatWasFound(t *testing.T) {
+	cases := map[string]struct {
+		service    v1alpha1.HostingService
+		found      v1alpha1.PullRequestReport
+		deployment v1alpha1.Deployment
+		want       *view.Link
+	}{
+		"Found":           {v1alpha1.GitHub, v1alpha1.PullRequestReport{Number: 318, URL: "https://git.example.com/acme/shop/pull/318"}, v1alpha1.Deployment{}, &view.Link{Text: "#318", URL: "https://git.example.com/acme/shop/pull/318"}},
+		"Found on GitLab": {v1alpha1.GitLab, v1alpha1.PullRequestReport{Number: 7, URL: "https://git.example.com/acme/shop/-/merge_requests/7"}, v1alpha1.Deployment{}, &view.Link{Text: "!7", URL: "https://git.example.com/acme/shop/-/merge_requests/7"}},
+		"Not a page":      {v1alpha1.GitHub, v1alpha1.PullRequestReport{Number: 318, URL: "javascript:alert(1)"}, v1alpha1.Deployment{}, &view.Link{Text: "#318", URL: "https://github.com/acme/shop/pull/318"}},
+		"Only notified":   {v1alpha1.GitHub, v1alpha1.PullRequestReport{}, v1alpha1.Deployment{PullRequestNumber: 5}, &view.Link{Text: "#5"}},
+		"None":            {v1alpha1.GitHub, v1alpha1.PullRequestReport{}, v1alpha1.Deployment{}, nil},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := run("a", passed, func(s *v1alpha1.Suite) {
+				s.Spec.Deployment = tc.deployment
+				s.Status.Report = &v1alpha1.SuiteReport{HostingService: tc.service, Repository: "acme/shop", PullRequest: &tc.found}
+			})
+			if diff := cmp.Diff(tc.want, view.RunOf(view.Subject{Suite: s}, now).PullRequest); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
 func TestDeployedAt(t *testing.T) {
 	cases := map[string]*view.Link{
 		"":                                 nil,

@@ -61,7 +61,7 @@ func RunOf(o Subject, now time.Time) Run {
 	s := o.Suite
 	run := Run{
 		Row: RowOf(s, o.Typical, now), Warnings: warnings(s),
-		Commit: Commit(s.Spec.Deployment), PullRequest: PullRequest(s.Spec.Deployment),
+		Commit: Commit(s.Spec.Deployment), PullRequest: pullRequestOf(s),
 		DeployedAt: DeployedAt(s.Spec.Deployment.URL),
 		CanceledBy: s.Annotations[v1alpha1.AnnotationCanceledBy], RerunBy: s.Annotations[v1alpha1.AnnotationRerunBy],
 		Timeline: Timeline(s, o.Job, now), Job: s.Status.JobName, Pod: v1alpha1.LabelSuite + "=" + s.Name,

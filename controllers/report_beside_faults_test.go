@@ -1,0 +1,169 @@
+package controllers_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/codehost"
+)
+
+// TestNotAllowedBeside: a deployment that is refused holds up neither the check nor the comment, and the Suite says why.
+func TestNotAllowedBeside(t *testing.T) {
+	t.Parallel()
+	w := besideWorld(t)
+	w.gitHub.Open(codehost.PullRequest{Number: 5})
+	w.gitHub.Refuse("/deployments", true)
+	w.create(aSuite("one", 0, of("tok"), tests(commit(1)), func(s *v1alpha1.Suite) { s.Spec.Deployment.PullRequestNumber = 5 }))
+	w.runs("one")
+	w.passes("one")
+	w.reports("one", v1alpha1.ReasonPosted, "")
+	w.eventually("the Suite says why there is no deployment", func() string {
+		s := &v1alpha1.Suite{}
+		w.must(w.Client.Get(context.Background(), w.key("one"), s))
+		r := s.Status.Report
+		if r.PullRequest == nil || r.PullRequest.Phase != v1alpha1.ReportCompleted || r.Deployment == nil ||
+			!strings.Contains(r.Deployment.Problem, "the token needs the permission to read and write deployments there.") {
+			return fmt.Sprintf("%+v", r)
+		}
+		return ""
+	})
+	w.gitHub.Refuse("/deployments", false)
+	trigger := &v1alpha1.Trigger{}
+	w.must(w.Client.Get(context.Background(), w.key("tok"), trigger))
+	was := trigger.DeepCopy()
+	trigger.Spec.Paused = true // any change
+	w.must(w.Client.Patch(context.Background(), trigger, client.MergeFrom(was)))
+	if r := w.complete("one", 5).Status.Report.Deployment; r.Problem != "" {
+		t.Errorf("the problem is still %q", r.Problem)
+	}
+	w.deployed(w.gitHub, commit(1), "success")
+}
+
+// TestBesideAfterAnotherLeader: a leader that follows another one, and lost what the Suites knew, writes nothing twice.
+func TestBesideAfterAnotherLeader(t *testing.T) {
+	t.Parallel()
+	w := besideWorld(t)
+	w.gitHub.Open(codehost.PullRequest{Number: 5})
+	in5 := func(s *v1alpha1.Suite) { s.Spec.Deployment.PullRequestNumber = 5 }
+	w.create(aSuite("one", 0, of("app"), tests(commit(1)), in5))
+	w.runs("one")
+	w.deployed(w.gitHub, commit(1), "in_progress")
+	w.comments(w.gitHub, 5, "app: The tests are running")
+	w.stop()
+	s := &v1alpha1.Suite{}
+	w.must(w.Client.Get(context.Background(), w.key("one"), s))
+	s.Status.Report.Deployment, s.Status.Report.PullRequest = nil, nil
+	w.must(w.Client.Status().Update(context.Background(), s))
+	w.startManager()
+	w.eventually("the Suite knows it again", func() string {
+		w.must(w.Client.Get(context.Background(), w.key("one"), s))
+		if r := s.Status.Report; r.Deployment == nil || r.Deployment.Phase == "" || r.PullRequest == nil || r.PullRequest.CommentID == 0 {
+			return fmt.Sprintf("%+v", r)
+		}
+		return ""
+	})
+	if deployments, comments := len(w.gitHub.DeploymentWrites()), len(w.gitHub.CommentWrites()); deployments != 2 || comments != 1 {
+		t.Errorf("%d writes about the deployment and %d about the comment, want 2 and 1", deployments, comments)
+	}
+}
+
+// TestLeftOutFirst: when the budget is short, outcomes are still posted as checks.
+func TestLeftOutFirst(t *testing.T) {
+	t.Parallel()
+	w := newReportWorld(t, limitedTo(10))
+	w.create(aTrigger("app", reportsTo(v1alpha1.GitHub, "acme/shop", gitHubSecret), asking))
+	for i := range 4 {
+		name := fmt.Sprint("run-", i)
+		w.create(aSuite(name, i, of("app"), tests(commit(i+1))))
+		w.runs(name)
+		w.passes(name)
+		w.reports(name, v1alpha1.ReasonPosted, "")
+	}
+	if writes := w.gitHub.DeploymentWrites(); len(writes) > 0 {
+		t.Errorf("writes about deployments used up the budget: %+v", writes)
+	}
+}
+
+// TestTwoLeadersShare: two leaders at the same time, one of which should have stopped, leave one comment with the newest
+// row of each Trigger.
+func TestTwoLeadersShare(t *testing.T) {
+	t.Parallel()
+	w := besideWorld(t)
+	first := w.stop
+	w.startManager()
+	t.Cleanup(first)
+	w.gitHub.Open(codehost.PullRequest{Number: 5, Branch: "main", SHA: commit(1)})
+	var names []string
+	for i := range 6 {
+		name := fmt.Sprint("t", i)
+		names = append(names, name)
+		w.create(aTrigger(name, reportsTo(v1alpha1.GitHub, "acme/shop", gitHubSecret), func(t *v1alpha1.Trigger) {
+			t.Spec.Repository.PullRequestComments = true
+		}))
+		w.create(aSuite(name, i, of(name), tests(commit(1))))
+	}
+	for _, name := range names {
+		w.runs(name)
+	}
+	for _, name := range names {
+		w.passes(name)
+	}
+	w.eventually("the only comment shows that all have passed", func() string {
+		all := w.gitHub.Comments(5)
+		if len(all) != 1 || strings.Count(all[0], "| Passed") != len(names) {
+			return fmt.Sprintf("%q", all)
+		}
+		return ""
+	})
+}
+
+// TestFaultsBeside: whatever a host answers, runs go on, and there is one deployment and one comment, with the last state,
+// once the host has recovered.
+func TestFaultsBeside(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]codehost.Fault{
+		"fails":            {Status: 500},
+		"asks to wait":     {Status: 403, Header: map[string]string{"Retry-After": "2"}},
+		"loses its answer": {Status: 502, Handled: true},
+		"hangs":            {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := besideWorld(t)
+			for _, host := range []*codehost.Host{w.gitHub, w.gitLab} {
+				host.Open(codehost.PullRequest{Number: 5, Branch: "main", SHA: commit(1)})
+				host.Fail(&fault)
+			}
+			w.create(aSuite("hub", 0, of("tok"), tests(commit(1))), aSuite("lab", 1, of("pro"), tests(commit(1))))
+			w.runs("hub")
+			w.runs("lab")
+			w.passes("hub")
+			w.passes("lab")
+			w.reaches("hub", v1alpha1.ReasonPassed, "")
+			w.reaches("lab", v1alpha1.ReasonPassed, "")
+			w.eventually("both hosts were asked", func() string {
+				if len(w.gitHub.Requests()) == 0 || len(w.gitLab.Requests()) == 0 {
+					return "one of them was not"
+				}
+				return ""
+			})
+			w.gitHub.Fail(nil)
+			w.gitLab.Fail(nil)
+			for name, host := range map[string]*codehost.Host{"hub": w.gitHub, "lab": w.gitLab} {
+				w.complete(name, 5)
+				all := host.Deployments("staging", commit(1))
+				if len(all) != 1 || all[0][len(all[0])-1] != "success" {
+					t.Errorf("%s: the deployments are %q", name, all)
+				}
+				if comments := host.Comments(5); len(comments) != 1 || !strings.Contains(comments[0], "Passed") {
+					t.Errorf("%s: the comments are %q", name, comments)
+				}
+			}
+		})
+	}
+}

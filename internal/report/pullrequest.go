@@ -1,0 +1,133 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+// PullRequest is a pull or merge request of the repository.
+type PullRequest struct {
+	Number      int64
+	URL         string
+	Branch, SHA string // of its head
+	Open        bool
+}
+
+// ChoosePullRequest finds the one whose head was deployed; of several, which go to different branches, the first.
+func ChoosePullRequest(found []PullRequest, t Target) *PullRequest {
+	slices.SortFunc(found, func(a, b PullRequest) int { return int(a.Number - b.Number) })
+	for _, p := range found {
+		if p.Open && strings.EqualFold(p.SHA, t.SHA) && (t.Branch == "" || p.Branch == t.Branch) {
+			return &p
+		}
+	}
+	return nil
+}
+
+// PullRequestURL is what a Suite keeps of the URL of a pull request; empty if no page may link to it.
+func PullRequestURL(raw string) string {
+	if link := webURL(raw); len(link) <= maxPullRequestURL && !strings.ContainsAny(link, "<>|`\\ ") {
+		return link
+	}
+	return ""
+}
+
+// PullRequestNumber is that of a run, as notified or found; 0 if it is not known.
+func PullRequestNumber(s *v1alpha1.Suite) int64 {
+	if n := s.Spec.Deployment.PullRequestNumber; n != 0 || s.Status.Report == nil {
+		return n
+	}
+	return PullRequestOn(*s.Status.Report).Number
+}
+
+// Comment is the text about a pull request.
+type Comment struct {
+	Marker string
+	Body   string
+	ID     int64 // 0 if no run knows it
+
+	// Shows says whether a row is about the run that was asked for. Otherwise a later one takes its place.
+	Shows bool
+}
+
+// CommentOf is the comment that shows a run, together with the others of the pull request in its namespace.
+func CommentOf(self Run, others []Run, number int64, o Options) Comment {
+	runs := related(self, others, showsComments, func(s *v1alpha1.Suite) bool { return belongs(s, self.Suite, number) })
+	c := Comment{Marker: marker(self.Suite.Namespace, o.ClusterName)}
+	b := &strings.Builder{}
+	fmt.Fprintf(b, "%s\n| Tests | Environment | Commit | Outcome |\n|---|---|---|---|\n", c.Marker)
+	for i, r := range runs {
+		c.Shows = c.Shows || r.Suite.Name == self.Suite.Name
+		c.ID = older(c.ID, commentID(r))
+		if i < maxRows {
+			b.WriteString(row(r.Suite, o))
+		}
+	}
+	if more := len(runs) - maxRows; more > 0 {
+		fmt.Fprintf(b, "\nand %d more\n", more)
+	}
+	c.Body = b.String()
+	return c
+}
+
+func commentID(r Run) int64 {
+	target, _ := TargetOf(r.Suite, r.Trigger)
+	return PullRequestOn(PostedTo(r.Suite, target)).CommentID
+}
+
+// older is the smaller number of those that are known.
+func older(a, b int64) int64 {
+	if a == 0 || b == 0 {
+		return a + b
+	}
+	return min(a, b)
+}
+
+// belongs reports whether a run is about a pull request. One whose number is not known yet is, if it tests the same
+// commit as the run of which it is known.
+func belongs(s, known *v1alpha1.Suite, number int64) bool {
+	if s.Name == known.Name {
+		return true
+	}
+	if n := PullRequestNumber(s); n != 0 {
+		return n == number
+	}
+	a, b := s.Spec.Deployment, known.Spec.Deployment
+	return a.Branch == b.Branch && strings.EqualFold(a.SHA, b.SHA)
+}
+
+// marker tells the comments of this namespace and cluster from all others. Both are DNS labels. It is not shown.
+func marker(namespace, cluster string) string {
+	if cluster != "" {
+		namespace = cluster + "/" + namespace
+	}
+	return "<!-- postflight " + namespace + " -->"
+}
+
+// row shows a run. Triggers, Environments and namespaces have names of which no character means anything in Markdown.
+func row(s *v1alpha1.Suite, o Options) string {
+	name := s.Spec.Trigger.Name
+	if page := pageOf(s, o); page != "" {
+		name = fmt.Sprintf("[%s](<%s>)", name, page)
+	}
+	return fmt.Sprintf("| %s | %s | %s | %s |\n", name, s.Spec.Environment, cell(fmt.Sprintf("%.12s", s.Spec.Deployment.SHA), maxShown), outcome(s))
+}
+
+func outcome(s *v1alpha1.Suite) string {
+	if !s.Finished() {
+		return title(s)
+	}
+	text := ended(s)
+	if s.State() != v1alpha1.ReasonPassed && s.Status.Results == nil {
+		if m := cell(message(s), maxRowMessage); m != "" {
+			text += ": " + m
+		}
+	}
+	return text
+}
+
+// cell is untrusted text as a code span in a table. Code hosts end a cell at each bar, even in code.
+func cell(text string, limit int) string { return code(strings.ReplaceAll(text, "|", "¦"), limit) }
