@@ -174,7 +174,7 @@ func (r *ReportReconciler) post(ctx context.Context, o report.Observation, targe
 		return r.retry(ctx, o, report.Rejected, *problem)
 	}
 	budget := r.budgetOf(target, credentials)
-	r.lastBudgets.Store(source(o, target), budget)
+	r.lastBudgets.Store(credentialsSource(o, target), budget)
 	if delay := budget.Take(share, r.Clock.Now()); delay > 0 {
 		return ctrl.Result{RequeueAfter: wait.Jitter(delay, spread)}, nil
 	}

@@ -42,8 +42,8 @@ func (r *ReportReconciler) credentials(
 	return c, nil, nil
 }
 
-// source is where the credentials of a run come from.
-func source(o report.Observation, target report.Target) string {
+// credentialsSource is where the credentials of a run come from.
+func credentialsSource(o report.Observation, target report.Target) string {
 	if ref := o.Trigger.Spec.Repository.Credentials; ref != nil {
 		return fmt.Sprintf("%s %s/%s", target.Service, o.Suite.Namespace, ref.SecretRef.Name)
 	}
@@ -53,7 +53,7 @@ func source(o report.Observation, target report.Target) string {
 // waits is how long to wait before the credentials are read at all. While a host is down, hundreds of runs ask for a
 // turn every second, and each would read the same Secret.
 func (r *ReportReconciler) waits(o report.Observation, target report.Target, share int) time.Duration {
-	last, known := r.lastBudgets.Load(source(o, target))
+	last, known := r.lastBudgets.Load(credentialsSource(o, target))
 	if !known {
 		return 0
 	}
