@@ -16,29 +16,28 @@ import (
 // that is good for nothing else.
 func TestProviderEndsSession(t *testing.T) {
 	const event = `"events": {"http://schemas.openid.net/event/backchannel-logout": {}}`
-	now := time.Now()
 	cases := map[string]struct {
 		reason string
-		claims string // beside those of every token
-		at     time.Time
+		claims string        // beside those of every token
+		after  time.Duration // the session began
 		spoil  func(token string) string
 		want   int
 		ends   bool
 	}{
-		"The session":       {"It is that of the browser.", `"sid": "session-1", "sub": "anna-1", ` + event, now.Add(time.Second), nil, http.StatusOK, true},
-		"Another session":   {"It is on another machine of the person.", `"sid": "session-2", "sub": "anna-1", ` + event, now.Add(time.Second), nil, http.StatusOK, false},
-		"The person":        {"All their sessions end.", `"sub": "anna-1", ` + event, now.Add(time.Second), nil, http.StatusOK, true},
-		"Another person":    {"It is not theirs.", `"sub": "ben", ` + event, now.Add(time.Second), nil, http.StatusOK, false},
-		"An earlier logout": {"The session began later.", `"sub": "anna-1", ` + event, now.Add(-time.Minute), nil, http.StatusOK, false},
-		"An id_token":       {"It says who somebody is.", `"sub": "anna-1", "nonce": "n", ` + event, now, nil, http.StatusBadRequest, false},
-		"No event":          {"It may be for something else.", `"sub": "anna-1"`, now, nil, http.StatusBadRequest, false},
-		"Nobody":            {"It names neither.", event, now, nil, http.StatusBadRequest, false},
-		"For others":        {"It is for another client.", `"sub": "anna-1", "aud": "another", ` + event, now, nil, http.StatusBadRequest, false},
-		"Forged": {"Its claims were changed.", `"sub": "anna-1", ` + event, now, func(token string) string {
+		"The session":       {"It is that of the browser.", `"sid": "session-1", "sub": "anna-1", ` + event, time.Minute, nil, http.StatusOK, true},
+		"Another session":   {"It is on another machine of the person.", `"sid": "session-2", "sub": "anna-1", ` + event, time.Minute, nil, http.StatusOK, false},
+		"The person":        {"All their sessions end.", `"sub": "anna-1", ` + event, time.Minute, nil, http.StatusOK, true},
+		"Another person":    {"It is not theirs.", `"sub": "ben", ` + event, time.Minute, nil, http.StatusOK, false},
+		"An earlier logout": {"The session began later.", `"sub": "anna-1", ` + event, -time.Minute, nil, http.StatusOK, false},
+		"An id_token":       {"It says who somebody is.", `"sub": "anna-1", "nonce": "n", ` + event, 0, nil, http.StatusBadRequest, false},
+		"No event":          {"It may be for something else.", `"sub": "anna-1"`, 0, nil, http.StatusBadRequest, false},
+		"Nobody":            {"It names neither.", event, 0, nil, http.StatusBadRequest, false},
+		"For others":        {"It is for another client.", `"sub": "anna-1", "aud": "another", ` + event, 0, nil, http.StatusBadRequest, false},
+		"Forged": {"Its claims were changed.", `"sub": "anna-1", ` + event, 0, func(token string) string {
 			parts := strings.Split(token, ".")
 			return parts[0] + "." + strings.ToUpper(parts[1]) + "." + parts[2]
 		}, http.StatusBadRequest, false},
-		"Empty": {"It is no token.", "", now, func(string) string { return "" }, http.StatusBadRequest, false},
+		"Empty": {"It is no token.", "", 0, func(string) string { return "" }, http.StatusBadRequest, false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -48,7 +47,8 @@ func TestProviderEndsSession(t *testing.T) {
 			if _, at, _ := get(t, b, pages.URL+"/ci/sign-in/provider?next=/runs/shop", nil); at.Path != "/ci/runs/shop" {
 				t.Fatalf("signed in at %s", at)
 			}
-			claims := fmt.Sprintf(`{"iss": %q, "aud": "postflight", "jti": "j", "iat": %d, "exp": %d`, provider.URL, tc.at.Unix(), now.Add(time.Minute).Unix())
+			claims := fmt.Sprintf(`{"iss": %q, "aud": "postflight", "jti": "j", "iat": %d, "exp": %d`, provider.URL,
+				time.Now().Add(tc.after).Unix(), time.Now().Add(time.Hour).Unix())
 			if tc.claims != "" {
 				claims += ", " + tc.claims
 			}
