@@ -80,6 +80,10 @@ func TestLargeLog(t *testing.T) {
 	if got := b.get(failedRun + "/log/text"); got.body != log.String() || !strings.HasPrefix(got.header.Get("Content-Disposition"), "attachment") {
 		t.Errorf("the download has %d bytes", len(got.body))
 	}
+	packed := b.do(http.MethodGet, failedRun+"/log/text", "", http.Header{"Accept-Encoding": {"gzip"}})
+	if packed.header.Get("Content-Encoding") != "gzip" || len(packed.body) > log.Len()/4 {
+		t.Errorf("for browsers, it has %d bytes", len(packed.body))
+	}
 }
 
 func TestFollow(t *testing.T) {

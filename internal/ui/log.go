@@ -3,6 +3,7 @@ package ui
 import (
 	"bufio"
 	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"io"
@@ -244,8 +245,27 @@ func (u *UI) downloadLog(w http.ResponseWriter, r *request) error {
 	defer log.Close()
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Content-Disposition", `attachment; filename="`+run.ID.ID+"-"+chosen.Container+`.log"`)
-	_, _ = io.Copy(u.patient(w), log) // the browser is gone
+	u.copyCompressed(w, r.Request, log)
 	return nil
+}
+
+// copyCompressed breaks off the connection if the log cannot be read to its end: a part must not look like the whole.
+func (u *UI) copyCompressed(w http.ResponseWriter, r *http.Request, text io.Reader) {
+	w.Header().Add("Vary", "Accept-Encoding")
+	if !acceptsGzip(r) {
+		if _, err := io.Copy(u.patient(w), text); err != nil {
+			panic(http.ErrAbortHandler)
+		}
+		return
+	}
+	w.Header().Set("Content-Encoding", "gzip")
+	z := compressors.Get().(*gzip.Writer)
+	defer compressors.Put(z)
+	z.Reset(u.patient(w))
+	_, err := io.Copy(z, text)
+	if errors.Join(err, z.Close()) != nil {
+		panic(http.ErrAbortHandler)
+	}
 }
 
 // pickLog is chooseLog for those who need one.
