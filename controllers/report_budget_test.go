@@ -2,7 +2,6 @@ package controllers_test
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -37,31 +36,25 @@ func TestLeastUsefulFirst(t *testing.T) {
 		w.runs(name(i))
 	}
 	isShown(map[string]int{"pending": 10}) // half of the budget
-	for i := range 3 {
-		w.cancel(name(i), "jo")
-		w.stops(name(i))
+	cancel := func(from, to int) {
+		for i := from; i < to; i++ {
+			w.cancel(name(i), "jo")
+			w.stops(name(i))
+			w.reaches(name(i), v1alpha1.ReasonCanceled, "")
+		}
 	}
+	cancel(0, 3)
 	isShown(map[string]int{"pending": 10, "error": 3})
 	for i := 3; i < 8; i++ {
 		w.passes(name(i))
 	}
 	isShown(map[string]int{"pending": 10, "error": 3, "success": 5})
-	for i := 8; i < 10; i++ { // beyond three quarters
-		w.cancel(name(i), "jo")
-		w.stops(name(i))
-		w.reaches(name(i), v1alpha1.ReasonCanceled, "")
-	}
+	cancel(8, 10) // beyond three quarters
 	for i := 10; i < 12; i++ {
 		w.passes(name(i))
 	}
 	isShown(map[string]int{"pending": 10, "error": 3, "success": 7})
-	posts := 0
-	for _, request := range w.gitHub.Requests() {
-		if strings.HasPrefix(request, "POST ") {
-			posts++
-		}
-	}
-	if posts != 20 {
+	if posts := calls(w.gitHub)["POST /repos/acme/shop/statuses/SHA"]; posts != 20 {
 		t.Errorf("%d posts, of which the host accepts 20", posts)
 	}
 }

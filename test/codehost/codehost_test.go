@@ -60,8 +60,14 @@ func send(t *testing.T, h *Host, method, path string, body object) (status int, 
 	return answer.StatusCode, string(said)
 }
 
-// TestLimits: the fakes accept what is just within the limits, and refuse what is not.
-func TestLimits(t *testing.T) {
+type limit struct {
+	path   string
+	body   object
+	beyond object // nil: the path is
+}
+
+// limits are what the descriptions allow at most, and a little more.
+func limits() map[string]limit {
 	text := func(n int) string { return strings.Repeat("é", n) }
 	annotation := func(title string) object {
 		return object{"path": "a.go", "start_line": 1, "end_line": 1, "annotation_level": "failure", "message": "m", "title": title}
@@ -79,11 +85,7 @@ func TestLimits(t *testing.T) {
 	status := object{"state": "pending", "context": "c"}
 	gitLab := object{"state": "pending", "name": "n"}
 	const runs, statuses, onGitLab = "/repos/acme/shop/check-runs", "/repos/acme/shop/statuses/" + sha, "/api/v4/projects/a%2Fb/statuses/" + sha
-	for name, tc := range map[string]struct {
-		path   string
-		body   object
-		beyond object
-	}{
+	return map[string]limit{
 		"annotations":                {runs, with(run, output(object{"annotations": annotations(50)})), with(run, output(object{"annotations": annotations(51)}))},
 		"title of an annotation":     {runs, with(run, output(object{"annotations": []object{annotation(text(255))}})), with(run, output(object{"annotations": []object{annotation(text(256))}}))},
 		"summary":                    {runs, with(run, output(object{"summary": text(65535)})), with(run, output(object{"summary": text(65536)}))},
@@ -104,7 +106,12 @@ func TestLimits(t *testing.T) {
 		"the number of a pipeline":   {onGitLab, with(gitLab, object{"pipeline_id": 7}), with(gitLab, object{"pipeline_id": "seven"})},
 		"a path that is described":   {runs, run, nil},
 		"a path that GitLab has not": {onGitLab, gitLab, nil},
-	} {
+	}
+}
+
+// TestLimits: the fakes accept what is just within the limits, and refuse what is not.
+func TestLimits(t *testing.T) {
+	for name, tc := range limits() {
 		t.Run(name, func(t *testing.T) {
 			tb := &complaints{TB: t}
 			h := GitHub(tb)
