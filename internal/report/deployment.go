@@ -55,15 +55,17 @@ func (d Deployment) Stopped() bool {
 func weight(s *v1alpha1.Suite) int {
 	switch {
 	case s.State() == v1alpha1.ReasonFailed, s.State() == v1alpha1.ReasonTimedOut:
-		return 4
+		return 5
 	case !s.Finished():
-		return 3
+		return 4
 	case s.State() == v1alpha1.ReasonPassed:
 		return 0
 	case s.State() == v1alpha1.ReasonSuperseded:
 		return 1
-	default:
+	case s.State() == v1alpha1.ReasonCanceled:
 		return 2
+	default:
+		return 3
 	}
 }
 

@@ -24,20 +24,21 @@ func TestDeploymentOf(t *testing.T) {
 		says   string
 		older  bool
 	}{
-		"a run that goes on":             {self: named("a", "smoke", 0, running), state: v1alpha1.ReasonRunning, says: "smoke: The tests are running"},
-		"a run that starts":              {self: named("a", "smoke", 0, in(v1alpha1.Starting(""))), state: v1alpha1.ReasonRunning, says: "smoke: The tests are running"},
-		"a run that passed":              {self: named("a", "smoke", 0, passed), state: v1alpha1.ReasonPassed, says: "smoke: Passed in 1m30s"},
-		"a run that was stopped":         {self: named("a", "smoke", 0, in(v1alpha1.Canceled("by @jo"))), state: v1alpha1.ReasonCanceled, says: "smoke: Canceled: by (at)jo"},
-		"all have to pass":               {self: named("a", "smoke", 0, passed), others: []report.Run{named("b", "e2e", 0, running)}, state: v1alpha1.ReasonRunning, says: "e2e: The tests are running"},
-		"one that waits has to pass too": {self: named("a", "smoke", 0, passed), others: []report.Run{named("b", "e2e", 0, in(v1alpha1.Queued("")))}, state: v1alpha1.ReasonRunning, says: "e2e: Queued"},
-		"one failure is enough":          {self: named("a", "smoke", 0, passed), others: []report.Run{named("b", "e2e", 0, wrong), named("c", "load", 0, running)}, state: v1alpha1.ReasonFailed, says: "e2e: Failed: exit 1"},
-		"the newest attempt counts":      {self: named("a", "smoke", 0, passed), others: []report.Run{named("b", "e2e", 0, wrong), named("c", "e2e", 1, passed)}, state: v1alpha1.ReasonPassed, says: "e2e: Passed in 1m30s"},
-		"an error is worse than a stop":  {self: named("a", "smoke", 0, in(v1alpha1.Superseded("by b"))), others: []report.Run{named("b", "e2e", 0, in(v1alpha1.Error("no image")))}, state: v1alpha1.ReasonError, says: "e2e: Could not run: no image"},
-		"another Environment":            {self: named("a", "smoke", 0, passed), others: []report.Run{named("b", "e2e", 0, wrong, elsewhere)}, state: v1alpha1.ReasonPassed, says: "smoke: Passed in 1m30s"},
-		"a Trigger that does not ask":    {self: named("a", "smoke", 0, passed), others: []report.Run{notAsking(named("b", "e2e", 0, wrong))}, state: v1alpha1.ReasonPassed, says: "smoke: Passed in 1m30s"},
-		"a Trigger that is gone":         {self: named("a", "smoke", 0, passed), others: []report.Run{{Suite: named("b", "e2e", 0, wrong).Suite}}, state: v1alpha1.ReasonPassed, says: "smoke: Passed in 1m30s"},
-		"an earlier commit":              {self: named("a", "smoke", 1, passed), others: []report.Run{named("b", "smoke", 0, wrong, commit("a"))}, state: v1alpha1.ReasonPassed, says: "smoke: Passed in 1m30s"},
-		"a later commit":                 {self: named("a", "smoke", 0, passed), others: []report.Run{named("b", "smoke", 1, running, commit("b"))}, state: v1alpha1.ReasonPassed, says: "smoke: Passed in 1m30s", older: true},
+		"a run that goes on":              {self: named("a", "smoke", 0, running), state: v1alpha1.ReasonRunning, says: "smoke: The tests are running"},
+		"a run that starts":               {self: named("a", "smoke", 0, in(v1alpha1.Starting(""))), state: v1alpha1.ReasonRunning, says: "smoke: The tests are running"},
+		"a run that passed":               {self: named("a", "smoke", 0, passed), state: v1alpha1.ReasonPassed, says: "smoke: Passed in 1m30s"},
+		"a run that was stopped":          {self: named("a", "smoke", 0, in(v1alpha1.Canceled("by @jo"))), state: v1alpha1.ReasonCanceled, says: "smoke: Canceled: by (at)jo"},
+		"all have to pass":                {self: named("a", "smoke", 0, passed), others: []report.Run{named("b", "e2e", 0, running)}, state: v1alpha1.ReasonRunning, says: "e2e: The tests are running"},
+		"one that waits has to pass too":  {self: named("a", "smoke", 0, passed), others: []report.Run{named("b", "e2e", 0, in(v1alpha1.Queued("")))}, state: v1alpha1.ReasonRunning, says: "e2e: Queued"},
+		"one failure is enough":           {self: named("a", "smoke", 0, passed), others: []report.Run{named("b", "e2e", 0, wrong), named("c", "load", 0, running)}, state: v1alpha1.ReasonFailed, says: "e2e: Failed: exit 1"},
+		"the newest attempt counts":       {self: named("a", "smoke", 0, passed), others: []report.Run{named("b", "e2e", 0, wrong), named("c", "e2e", 1, passed)}, state: v1alpha1.ReasonPassed, says: "e2e: Passed in 1m30s"},
+		"an error is worse than a stop":   {self: named("a", "smoke", 0, in(v1alpha1.Superseded("by b"))), others: []report.Run{named("b", "e2e", 0, in(v1alpha1.Error("no image")))}, state: v1alpha1.ReasonError, says: "e2e: Could not run: no image"},
+		"an error is worse than a cancel": {self: named("a", "a", 0, in(v1alpha1.Canceled("by jo"))), others: []report.Run{named("b", "b", 0, in(v1alpha1.Error("no image")))}, state: v1alpha1.ReasonError, says: "b: Could not run: no image"},
+		"another Environment":             {self: named("a", "smoke", 0, passed), others: []report.Run{named("b", "e2e", 0, wrong, elsewhere)}, state: v1alpha1.ReasonPassed, says: "smoke: Passed in 1m30s"},
+		"a Trigger that does not ask":     {self: named("a", "smoke", 0, passed), others: []report.Run{notAsking(named("b", "e2e", 0, wrong))}, state: v1alpha1.ReasonPassed, says: "smoke: Passed in 1m30s"},
+		"a Trigger that is gone":          {self: named("a", "smoke", 0, passed), others: []report.Run{{Suite: named("b", "e2e", 0, wrong).Suite}}, state: v1alpha1.ReasonPassed, says: "smoke: Passed in 1m30s"},
+		"an earlier commit":               {self: named("a", "smoke", 1, passed), others: []report.Run{named("b", "smoke", 0, wrong, commit("a"))}, state: v1alpha1.ReasonPassed, says: "smoke: Passed in 1m30s"},
+		"a later commit":                  {self: named("a", "smoke", 0, passed), others: []report.Run{named("b", "smoke", 1, running, commit("b"))}, state: v1alpha1.ReasonPassed, says: "smoke: Passed in 1m30s", older: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
