@@ -198,9 +198,11 @@ func (r *SuiteReconciler) report(ctx context.Context, o suite.Observation, d sui
 	return nil
 }
 
+// recordEvent records an end that somebody may want to know the reason of. Every other state is in the condition, which
+// kubectl describe shows as well, and an event would cost a write for each run.
 func (r *SuiteReconciler) recordEvent(s *v1alpha1.Suite, d suite.Decision) {
-	if s.State() == v1alpha1.ReasonStarting {
-		return // most runs are Running within seconds, which has an event
+	if !s.Finished() || s.Passed() {
+		return
 	}
 	kind := corev1.EventTypeNormal
 	switch d.Condition.Reason {

@@ -3,7 +3,6 @@ package controllers
 import (
 	"context"
 	"fmt"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -23,14 +22,12 @@ import (
 	"github.com/postflight-dev/postflight/internal/suite"
 )
 
-// countInterval bounds how often a Trigger's status counts its runs: people cannot follow more than one
-// change per second, and a burst may have thousands of runs.
-const countInterval = time.Second
-
 // TriggerReconciler reports whether each Trigger can match, and counts its runs.
 type TriggerReconciler struct {
 	client.Client
 	Recorder events.EventRecorder
+
+	pace *countPace
 }
 
 // +kubebuilder:rbac:groups=postflight.dev,resources=triggers/status,verbs=patch
@@ -52,7 +49,7 @@ func triggerOf(obj client.Object) ctrl.Request {
 // enqueueDebounced delays requests, so that many events cause one reconcile.
 func enqueueDebounced(of func(client.Object) ctrl.Request) handler.EventHandler {
 	type queue = workqueue.TypedRateLimitingInterface[ctrl.Request]
-	add := func(q queue, obj client.Object) { q.AddAfter(of(obj), countInterval) }
+	add := func(q queue, obj client.Object) { q.AddAfter(of(obj), countDelay) }
 	return handler.Funcs{
 		CreateFunc: func(_ context.Context, e event.CreateEvent, q queue) { add(q, e.Object) },
 		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) { add(q, e.ObjectNew) },
@@ -60,9 +57,12 @@ func enqueueDebounced(of func(client.Object) ctrl.Request) handler.EventHandler 
 	}
 }
 
-// Reconcile writes the status.
+// Reconcile writes the status: at once if it says whether the Trigger can match, and at the pace of its counts otherwise.
 func (r *TriggerReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	was, err := get[v1alpha1.Trigger](ctx, r, req.Namespace, req.Name)
+	if was == nil && err == nil {
+		r.pace.forget(req.NamespacedName)
+	}
 	if err != nil || was == nil {
 		return ctrl.Result{}, err
 	}
@@ -70,22 +70,49 @@ func (r *TriggerReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ct
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	runs := &v1alpha1.SuiteList{}
-	err = r.List(ctx, runs, client.InNamespace(was.Namespace), client.MatchingFields{index.Trigger: was.Name}, client.UnsafeDisableDeepCopy)
-	if err != nil {
-		return ctrl.Result{}, err
-	}
 	t := was.DeepCopy()
-	setTriggerStatus(t, e, runs.Items)
-	if equality.Semantic.DeepEqual(was.Status, t.Status) {
-		return ctrl.Result{}, nil
+	setTriggerReady(t, e)
+	if wait := r.pace.wait(req.NamespacedName); wait > 0 && equality.Semantic.DeepEqual(was.Status, t.Status) {
+		return ctrl.Result{RequeueAfter: wait}, nil
+	}
+	return ctrl.Result{}, r.count(ctx, was, t)
+}
+
+// count writes the status, if it has changed.
+func (r *TriggerReconciler) count(ctx context.Context, was, t *v1alpha1.Trigger) error {
+	runs := &v1alpha1.SuiteList{}
+	err := r.List(ctx, runs, client.InNamespace(was.Namespace), client.MatchingFields{index.Trigger: was.Name}, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return err
+	}
+	countRuns(&t.Status, runs.Items)
+	if equality.Semantic.DeepEqual(was.Status, t.Status) || onlyProgress(was.Status, t.Status) {
+		return nil
 	}
 	// No reconcile reads this status, so none has to wait until the cache has it.
 	if err := r.Status().Patch(ctx, t, client.MergeFrom(was), client.DisableReadYourWritesConsistency); err != nil {
-		return ctrl.Result{}, apierror.IgnoreNotFound(err)
+		return apierror.IgnoreNotFound(err)
 	}
+	r.pace.wrote(client.ObjectKeyFromObject(t))
 	r.recordStalled(was, t)
-	return ctrl.Result{}, nil
+	return nil
+}
+
+// onlyProgress reports whether a run that goes on is in another state, and nothing else is new: that is not worth a
+// write for each run.
+func onlyProgress(was, is v1alpha1.TriggerStatus) bool {
+	if was.LastSuite == nil || is.LastSuite == nil || goesOn(was.LastSuite.State) != goesOn(is.LastSuite.State) {
+		return false
+	}
+	last := *was.LastSuite
+	last.State = is.LastSuite.State
+	was.LastSuite = &last
+	return goesOn(last.State) && equality.Semantic.DeepEqual(was, is)
+}
+
+// goesOn reports whether a run in this state has a Job that has not ended.
+func goesOn(state string) bool {
+	return state == v1alpha1.ReasonStarting || state == v1alpha1.ReasonRunning
 }
 
 // recordStalled records one event for each new reason why the Trigger cannot match.
@@ -97,7 +124,7 @@ func (r *TriggerReconciler) recordStalled(was, t *v1alpha1.Trigger) {
 	}
 }
 
-func setTriggerStatus(t *v1alpha1.Trigger, e *v1alpha1.Environment, runs []v1alpha1.Suite) {
+func setTriggerReady(t *v1alpha1.Trigger, e *v1alpha1.Environment) {
 	t.Status.ObservedGeneration = t.Generation
 	is := triggerReady(t, e)
 	is.ObservedGeneration = t.Generation
@@ -108,7 +135,6 @@ func setTriggerStatus(t *v1alpha1.Trigger, e *v1alpha1.Environment, runs []v1alp
 	} else {
 		meta.RemoveStatusCondition(&t.Status.Conditions, v1alpha1.ConditionStalled)
 	}
-	countRuns(&t.Status, runs)
 }
 
 func countRuns(status *v1alpha1.TriggerStatus, runs []v1alpha1.Suite) {

@@ -65,7 +65,7 @@ func Setup(mgr ctrl.Manager, config Config) error {
 			warnings:     newWarnings(mgr.GetAPIReader(), config.Clock),
 		},
 		&ReportReconciler{Client: c, Live: mgr.GetAPIReader(), Clock: config.Clock, Config: config.Reports, Metrics: reportMetrics},
-		&TriggerReconciler{Client: c, Recorder: recorder},
+		&TriggerReconciler{Client: c, Recorder: recorder, pace: newCountPace(config.Clock)},
 		&EnvironmentReconciler{Client: c, Live: mgr.GetAPIReader(), Clock: config.Clock, Archives: config.Archive.Store != nil},
 		&APIKeyReconciler{Client: c, Clock: config.Clock},
 	}

@@ -40,7 +40,9 @@ func (s *Suite) CompareReceived(other *Suite) int {
 }
 
 // ReceivedTimes are the two times by which CompareReceived orders Suites, the more important one first.
-func (s *Suite) ReceivedTimes() (received, unclamped metav1.MicroTime) { return s.Received(), s.unclamped() }
+func (s *Suite) ReceivedTimes() (received, unclamped metav1.MicroTime) {
+	return s.Received(), s.unclamped()
+}
 
 func (s *Suite) unclamped() metav1.MicroTime {
 	if s.Spec.ReceivedAt != nil {

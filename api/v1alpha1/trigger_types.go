@@ -327,7 +327,8 @@ type LastSuite struct {
 	// +kubebuilder:validation:MaxLength=63
 	Name string `json:"name"`
 
-	// state of the run: the reason of its Succeeded condition.
+	// state of the run: the reason of its Succeeded condition. While the run goes on, it may be Starting although the
+	// tests run.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	State string `json:"state,omitempty"`

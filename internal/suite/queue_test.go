@@ -1,6 +1,7 @@
 package suite_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -164,7 +165,7 @@ func TestPlace(t *testing.T) {
 				isActive[s.Name] = true
 				q.SetJob(s.Name, true)
 			}
-			all := append(tc.active, tc.queued...)
+			all := slices.Concat(tc.active, tc.queued)
 			for _, s := range all {
 				q.Set(s)
 			}

@@ -1,0 +1,87 @@
+package controllers_test
+
+import (
+	"context"
+	"fmt"
+	"syscall"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/controllers"
+)
+
+// BenchmarkQueueCPU prints the CPU time of a leader per Suite that arrives in a queue, with its message, and per queued
+// Suite that is deleted, in queues of several lengths behind a team limit of 1. The client of the benchmark runs in the
+// same process: what the same requests cost without a manager is subtracted.
+func BenchmarkQueueCPU(b *testing.B) {
+	for b.Loop() {
+		for _, n := range []int{0, 1000, 4000, 16000} {
+			queueCPU(b, n)
+		}
+	}
+}
+
+func queueCPU(b *testing.B, queued int) {
+	const changed = 500
+	w := emptyWorld(b)
+	w.hasTeam(func(t *v1alpha1.Team) { t.Spec.MaxConcurrentSuites = 1 })
+	w.create(anEnvironment("staging"), aTrigger("smoke"))
+	clientArrives := cpuTime(func() { w.parallel(changed, w.createQueued("raw", 0)) })
+	clientDeletes := cpuTime(func() { w.parallel(changed, w.deleteQueued("raw")) })
+	w.runManager(controllers.CacheOptions())
+	defer w.stop()
+	w.parallel(queued+1, w.createQueued("queued", 1))
+	w.awaitStatuses(queued + 1)
+	arrives := cpuTime(func() {
+		w.parallel(changed, w.createQueued("new", 2))
+		w.awaitStatuses(queued + 1 + changed)
+	})
+	deletes := cpuTime(func() {
+		w.parallel(changed, w.deleteQueued("new"))
+		time.Sleep(2 * time.Second) // until the watches have reported the last ones
+	})
+	fmt.Printf("QUEUE_CPU queued=%d ms_per_arrival=%.2f ms_per_deletion=%.2f\n", queued,
+		(arrives-clientArrives).Seconds()*1000/changed, (deletes-clientDeletes).Seconds()*1000/changed)
+}
+
+func (w *world) createQueued(prefix string, second int) func(int) error {
+	return func(i int) error {
+		s := w.usual(fmt.Sprintf("%s-%05d", prefix, i), second)
+		s.Spec.SupersedeKey, s.Spec.Deployment.SHA = s.Name, s.Name // neither a newer one, nor another attempt
+		return w.Client.Create(context.Background(), s)
+	}
+}
+
+func (w *world) deleteQueued(prefix string) func(int) error {
+	return func(i int) error {
+		return w.Client.Delete(context.Background(), aSuiteNamed(w, fmt.Sprintf("%s-%05d", prefix, i)), client.PropagationPolicy("Background"))
+	}
+}
+
+// awaitStatuses waits for as many writes to the status of Suites. To look at the Suites would cost CPU time.
+func (w *world) awaitStatuses(n int) {
+	w.t.Helper()
+	for deadline := time.Now().Add(10 * time.Minute); w.wire.count("PATCH suites/status") < n; time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			w.t.Fatalf("%d of %d Suites have a status", w.wire.count("PATCH suites/status"), n)
+		}
+	}
+}
+
+// cpuTime is how much this process uses for f.
+func cpuTime(f func()) time.Duration {
+	before := usage()
+	f()
+	return usage() - before
+}
+
+func usage() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		panic(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
