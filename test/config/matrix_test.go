@@ -44,6 +44,8 @@ var fields = map[string]map[string]field{
 		"repository.hostingService":             {value: `"GitLab"`, not: "but decides where the manager sends a token"},
 		"repository.name":                       {value: `"acme/shop"`, not: "but decides where the manager sends a token"},
 		"repository.credentials.secretRef.name": {value: `"token"`, not: "but decides which token the manager reads"},
+		"notify.slack.secretRef.name":           {value: `"postflight-slack"`, not: "but decides where the manager sends messages"},
+		"notify.slack.on":                       {value: `["Failure"]`, not: "but decides when the manager sends messages"},
 		"duplicates":                            {value: `"RerunUnsuccessful"`, not: "but starts pods again"},
 		"supersede":                             {value: `"Environment"`, not: "but stops other pods"},
 		"maxConcurrentSuites":                   {value: `1`, not: "but decides how many pods run at once"},
@@ -102,6 +104,7 @@ var least = map[string]string{
 var companions = map[string]string{
 	"Trigger repository.hostingService":             `{"repository":{"name":"acme/shop"}}`,
 	"Trigger repository.credentials.secretRef.name": `{"repository":{"name":"acme/shop"}}`,
+	"Trigger notify.slack.on":                       `{"notify":{"slack":{"secretRef":{"name":"postflight-slack"}}}}`,
 	"Trigger inputs.directory":                      `{"inputs":{"paths":["data/users.csv"]}}`,
 	"Environment ephemeral.deploymentURL":           `{"ephemeral":{"expiresAt":"2035-01-01T00:00:00Z"}}`,
 	"Environment ephemeral.expiresAt":               `{"ephemeral":{"deploymentURL":"https://pr-2.example.com"}}`,
