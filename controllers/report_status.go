@@ -23,7 +23,7 @@ import (
 
 // reportOwner owns the fields of a Suite's status that say what was reported. Server-side apply lets it write them
 // while the SuiteReconciler writes others, without a conflict on either side.
-const reportOwner = "postflight-report"
+const reportOwner = client.FieldOwner("postflight-report")
 
 // reportable are the changes of a Suite that may change its check.
 var reportable = predicate.Or(replaced, predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
@@ -35,30 +35,39 @@ func collected(s *v1alpha1.Suite) bool {
 	return meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionResultsCollected) != nil
 }
 
-// write stores what was reported, if it changed. It writes all fields of its owner, because the API server removes
-// those that are left out.
+// write stores what was reported, if it changed.
 func (r *ReportReconciler) write(ctx context.Context, s *v1alpha1.Suite, shown *v1alpha1.SuiteReport, c metav1.Condition) error {
-	is := &v1alpha1.Suite{Status: v1alpha1.SuiteStatus{Report: shown}}
-	if was := meta.FindStatusCondition(s.Status.Conditions, c.Type); was != nil {
-		is.Status.Conditions = []metav1.Condition{*was}
-	}
-	c.ObservedGeneration, c.LastTransitionTime = s.Generation, metav1.NewTime(r.Clock.Now())
-	changed := meta.SetStatusCondition(&is.Status.Conditions, c)
-	if !changed && equality.Semantic.DeepEqual(s.Status.Report, shown) {
-		return nil
-	}
-	condition, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&is.Status.Conditions[0])
-	if err != nil {
-		return err
-	}
-	status := map[string]any{"conditions": []any{condition}}
+	status := map[string]any{}
 	if shown != nil {
+		var err error
 		if status["report"], err = runtime.DefaultUnstructuredConverter.ToUnstructured(shown); err != nil {
 			return err
 		}
 	}
-	return apierror.IgnoreNotFound(r.Status().Apply(ctx, applyStatus(s, status),
-		client.FieldOwner(reportOwner), client.ForceOwnership, client.DisableReadYourWritesConsistency))
+	same := equality.Semantic.DeepEqual(s.Status.Report, shown)
+	return applyCondition(ctx, r, s, reportOwner, status, same, c, r.Clock.Now())
+}
+
+// applyCondition writes a condition and other fields of a Suite's status, unless all are the same. They must be all fields
+// of their owner, because the API server removes those that are left out.
+func applyCondition(
+	ctx context.Context, c client.Client, s *v1alpha1.Suite, owner client.FieldOwner, status map[string]any, same bool, condition metav1.Condition, now time.Time,
+) error {
+	var is []metav1.Condition
+	if was := meta.FindStatusCondition(s.Status.Conditions, condition.Type); was != nil {
+		is = []metav1.Condition{*was}
+	}
+	condition.ObservedGeneration, condition.LastTransitionTime = s.Generation, metav1.NewTime(now)
+	if changed := meta.SetStatusCondition(&is, condition); !changed && same {
+		return nil
+	}
+	applied, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&is[0])
+	if err != nil {
+		return err
+	}
+	status["conditions"] = []any{applied}
+	return apierror.IgnoreNotFound(c.Status().Apply(ctx, applyStatus(s, status),
+		owner, client.ForceOwnership, client.DisableReadYourWritesConsistency))
 }
 
 // applyStatus is for exactly this object: another one of its name has another UID.

@@ -11,12 +11,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/announce"
 	"github.com/postflight-dev/postflight/internal/apierror"
 	"github.com/postflight-dev/postflight/internal/index"
 	"github.com/postflight-dev/postflight/internal/match"
@@ -31,6 +33,7 @@ const countInterval = time.Second
 type TriggerReconciler struct {
 	client.Client
 	Recorder events.EventRecorder
+	Clock    clock.PassiveClock
 }
 
 // +kubebuilder:rbac:groups=postflight.dev,resources=triggers/status,verbs=patch
@@ -76,7 +79,7 @@ func (r *TriggerReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ct
 		return ctrl.Result{}, err
 	}
 	t := was.DeepCopy()
-	setTriggerStatus(t, e, runs.Items)
+	setTriggerStatus(t, e, runs.Items, r.Clock.Now())
 	if equality.Semantic.DeepEqual(was.Status, t.Status) {
 		return ctrl.Result{}, nil
 	}
@@ -97,7 +100,7 @@ func (r *TriggerReconciler) recordStalled(was, t *v1alpha1.Trigger) {
 	}
 }
 
-func setTriggerStatus(t *v1alpha1.Trigger, e *v1alpha1.Environment, runs []v1alpha1.Suite) {
+func setTriggerStatus(t *v1alpha1.Trigger, e *v1alpha1.Environment, runs []v1alpha1.Suite, now time.Time) {
 	t.Status.ObservedGeneration = t.Generation
 	is := triggerReady(t, e)
 	is.ObservedGeneration = t.Generation
@@ -109,6 +112,12 @@ func setTriggerStatus(t *v1alpha1.Trigger, e *v1alpha1.Environment, runs []v1alp
 		meta.RemoveStatusCondition(&t.Status.Conditions, v1alpha1.ConditionStalled)
 	}
 	countRuns(&t.Status, runs)
+	t.Status.NotifiedSince = announce.NotifiedSince(t, now)
+	if t.Spec.Notify != nil {
+		t.Status.Outcomes = announce.Outcomes(t.Status.Outcomes, runs)
+	} else {
+		t.Status.Outcomes = nil
+	}
 }
 
 func countRuns(status *v1alpha1.TriggerStatus, runs []v1alpha1.Suite) {

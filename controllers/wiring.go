@@ -23,6 +23,7 @@ type Config struct {
 	Collector  *job.Collector // nil: no store is configured
 	Archive    ArchiveConfig
 	Reports    ReportConfig
+	Announce   AnnounceConfig
 
 	// PodGoneAfter is how long after its grace period a pod that has not stopped counts as lost;
 	// 0 means DefaultPodGoneAfter.
@@ -65,16 +66,31 @@ func Setup(mgr ctrl.Manager, config Config) error {
 			warnings:     newWarnings(mgr.GetAPIReader(), config.Clock),
 		},
 		&ReportReconciler{Client: c, Live: mgr.GetAPIReader(), Clock: config.Clock, Config: config.Reports, Metrics: reportMetrics},
-		&TriggerReconciler{Client: c, Recorder: recorder},
+		&TriggerReconciler{Client: c, Recorder: recorder, Clock: config.Clock},
 		&EnvironmentReconciler{Client: c, Live: mgr.GetAPIReader(), Clock: config.Clock, Archives: config.Archive.Store != nil},
-		&TeamReconciler{Client: c},
+		&TeamReconciler{Client: c, Live: mgr.GetAPIReader(), Clock: config.Clock},
 		&APIKeyReconciler{Client: c, Clock: config.Clock},
 	} {
 		if err := r.SetupWithManager(mgr); err != nil {
 			return fmt.Errorf("set up %T: %w", r, err)
 		}
 	}
-	return setupArchive(mgr, config)
+	return errors.Join(setupAnnouncements(mgr, config), setupArchive(mgr, config))
+}
+
+func setupAnnouncements(mgr ctrl.Manager, config Config) error {
+	if config.Announce.Sender == nil {
+		return nil
+	}
+	metrics, err := NewAnnounceMetrics(config.Registerer)
+	if err != nil {
+		return fmt.Errorf("register the metrics of messages: %w", err)
+	}
+	r := &AnnounceReconciler{
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Recorder: mgr.GetEventRecorder("postflight"),
+		Clock: config.Clock, Config: config.Announce, Metrics: metrics,
+	}
+	return r.SetupWithManager(mgr)
 }
 
 // setupArchive does nothing without a store: logs then end with their pods.

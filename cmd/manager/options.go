@@ -42,6 +42,7 @@ type options struct {
 
 	store     storeOptions
 	codeHosts codeHostOptions
+	webhooks  webhookOptions
 }
 
 func newCommand() *cobra.Command {
@@ -92,6 +93,7 @@ func (o *options) addFlags(f *pflag.FlagSet) {
 		"how long after its grace period to give up a pod that does not stop because its node is unreachable: its run ends as Error")
 	o.store.addFlags(f)
 	o.codeHosts.addFlags(f)
+	o.webhooks.addFlags(f)
 	f.TextVar(&o.logLevel, "log-level", slog.LevelInfo, "DEBUG, INFO, WARN or ERROR")
 }
 
@@ -127,7 +129,7 @@ func (o *options) validate() error {
 	if o.podGoneAfter < time.Second {
 		errs = append(errs, fmt.Errorf("--pod-gone-after %s: must be at least 1s", o.podGoneAfter))
 	}
-	return errors.Join(append(errs, o.store.validate(), o.codeHosts.validate())...)
+	return errors.Join(append(errs, o.store.validate(), o.codeHosts.validate(), o.webhooks.validate())...)
 }
 
 // loadSignIn reads the file of --sign-in-config, if there is one.

@@ -83,7 +83,7 @@ func runIn(ctx context.Context, o options, in surroundings) error {
 	err = controllers.Setup(mgr, controllers.Config{
 		Clock: serverClock{in.clock, probe}, Registerer: in.metrics, PodGoneAfter: o.podGoneAfter,
 		Inputs: runInputs, Archive: runArchive, Collector: collector(runInputs, o),
-		Reports: o.codeHosts.config(o.publicURL),
+		Reports: o.codeHosts.config(o.publicURL), Announce: o.webhooks.config(o.publicURL, o.codeHosts.clusterName),
 	})
 	if err != nil {
 		return err
