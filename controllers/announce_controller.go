@@ -66,10 +66,12 @@ func (r *AnnounceReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("announce").
 		For(&v1alpha1.Suite{}, builder.WithPredicates(announceable)).
-		Watches(&v1alpha1.Trigger{}, handler.EnqueueRequestsFromMapFunc(r.unsettledOfTrigger), builder.WithPredicates(receiversChanged)).
-		Watches(&v1alpha1.Team{}, handler.EnqueueRequestsFromMapFunc(r.unsettledOfTeam), builder.WithPredicates(receiversChanged)).
-		WithOptions(controller.Options{MaxConcurrentReconciles: announceWorkers, ReconciliationTimeout: reconcileTimeout, RateLimiter: backoff()}).
-		Complete(r)
+		Watches(&v1alpha1.Trigger{}, handler.EnqueueRequestsFromMapFunc(r.unsettledOfTrigger), receiversChanged).
+		Watches(&v1alpha1.Team{}, handler.EnqueueRequestsFromMapFunc(r.unsettledOfTeam), receiversChanged).
+		WithOptions(controller.Options{
+			MaxConcurrentReconciles: announceWorkers, ReconciliationTimeout: reconcileTimeout, RateLimiter: backoff(),
+		}).
+		Complete(retryConflicts(r))
 }
 
 // announcement is an observation, and what it comes from.
@@ -172,7 +174,9 @@ func (r *AnnounceReconciler) room(namespace string, to announce.Receiver) (relea
 
 // act does a step, as the API server knows the run now: an event that was sent meanwhile is not sent again, and a leader
 // that lost the API server sends nothing.
-func (r *AnnounceReconciler) act(ctx context.Context, cached *v1alpha1.Suite, step announce.Step, release func(*report.Error)) (ctrl.Result, error) {
+func (r *AnnounceReconciler) act(
+	ctx context.Context, cached *v1alpha1.Suite, step announce.Step, release func(*report.Error),
+) (ctrl.Result, error) {
 	s, err := get[v1alpha1.Suite](ctx, r.Live, cached.Namespace, cached.Name)
 	if err != nil || s == nil || s.UID != cached.UID {
 		return ctrl.Result{}, err
@@ -199,16 +203,18 @@ func (r *AnnounceReconciler) tell(
 	ctx context.Context, a announcement, to announce.Receiver, e announce.Event, release func(*report.Error),
 ) (ctrl.Result, error) {
 	key, d := client.ObjectKeyFromObject(a.Suite), announce.DeliveryTo(a.Suite, to)
-	failure, err := r.send(ctx, a, to, e)
+	failure, err := r.sendOnce(ctx, a, to, e)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	r.Metrics.observe(to, failure)
 	if failure == nil {
 		release(nil)
 		d.Event, d.Problem = e.Name, ""
-		r.memory.succeeded(key, to.Name)
-		return r.remember(ctx, a, d)
+		result, err := r.remember(ctx, a, d)
+		if err == nil {
+			r.memory.stored(key, to.Name)
+		}
+		return result, err
 	}
 	release(&failure.Why)
 	d.Problem, d.Gone = announce.Problem(failure.Error()), failure.Gone
@@ -216,6 +222,25 @@ func (r *AnnounceReconciler) tell(
 	ctrl.LoggerFrom(ctx).Info("cannot tell a receiver about a run",
 		"receiver", to.Name, "event", e.Name, "reason", failure.Why.Message, "cause", failure.Why.Cause)
 	return r.remember(ctx, a, d)
+}
+
+// sendOnce sends nothing if the receiver accepted the event, and that could not be stored.
+func (r *AnnounceReconciler) sendOnce(
+	ctx context.Context, a announcement, to announce.Receiver, e announce.Event,
+) (*announce.Failure, error) {
+	key, id := client.ObjectKeyFromObject(a.Suite), e.ID(a.Suite.UID)
+	if r.memory.accepted(key, to.Name) == id {
+		return nil, nil
+	}
+	failure, err := r.send(ctx, a, to, e)
+	if err != nil {
+		return nil, err
+	}
+	r.Metrics.observe(to, failure)
+	if failure == nil {
+		r.memory.accept(key, to.Name, id)
+	}
+	return failure, nil
 }
 
 // send composes a message and sends it. What the Secret lacks is a failure, too.
@@ -235,7 +260,9 @@ func (r *AnnounceReconciler) send(ctx context.Context, a announcement, to announ
 }
 
 // target reads where the messages to a receiver go. The problem is a sentence that says why nowhere.
-func target(ctx context.Context, live client.Reader, namespace string, to announce.Receiver) (t announce.Target, problem string, err error) {
+func target(
+	ctx context.Context, live client.Reader, namespace string, to announce.Receiver,
+) (t announce.Target, problem string, err error) {
 	namedBy := "spec.webhooks of the Team"
 	if to.Kind == announce.Slack {
 		namedBy = "spec.notify of the Trigger"

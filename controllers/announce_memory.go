@@ -11,7 +11,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/report"
 )
 
-// announceMemory is when a leader tries receivers again that failed. Losing it costs an early request.
+// announceMemory is what a leader knows about its requests: when it tries receivers again that failed, and what they
+// accepted that is not stored yet. Losing it costs early requests, and repeats what is not stored.
 type announceMemory struct {
 	mu   sync.Mutex
 	runs map[types.NamespacedName]map[string]attempts // by receiver
@@ -21,6 +22,7 @@ type attempts struct {
 	failures int       // in a row
 	until    time.Time // the receiver is left alone
 	config   string    // with which it failed: another one is tried at once
+	accepted string    // the id of an event that is not stored; empty: none
 }
 
 // waits are until when receivers are left alone about a run.
@@ -29,7 +31,7 @@ func (m *announceMemory) waits(run types.NamespacedName, config string) map[stri
 	defer m.mu.Unlock()
 	all := map[string]time.Time{}
 	for receiver, a := range m.runs[run] {
-		if a.config == config {
+		if a.config == config && a.failures > 0 {
 			all[receiver] = a.until
 		}
 	}
@@ -39,25 +41,44 @@ func (m *announceMemory) waits(run types.NamespacedName, config string) map[stri
 func (m *announceMemory) failed(run types.NamespacedName, receiver, config string, kind report.Kind, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.runs == nil {
-		m.runs = map[types.NamespacedName]map[string]attempts{}
-	}
-	if m.runs[run] == nil {
-		m.runs[run] = map[string]attempts{}
-	}
 	a := m.runs[run][receiver]
 	if a.config != config {
 		a = attempts{config: config}
 	}
 	a.failures++
 	a.until = now.Add(wait.Jitter(announce.RetryAfter(kind, a.failures), spread))
+	m.set(run, receiver, a)
+}
+
+// set is called with the lock held.
+func (m *announceMemory) set(run types.NamespacedName, receiver string, a attempts) {
+	if m.runs == nil {
+		m.runs = map[types.NamespacedName]map[string]attempts{}
+	}
+	if m.runs[run] == nil {
+		m.runs[run] = map[string]attempts{}
+	}
 	m.runs[run][receiver] = a
 }
 
-func (m *announceMemory) succeeded(run types.NamespacedName, receiver string) {
+func (m *announceMemory) accept(run types.NamespacedName, receiver, event string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	delete(m.runs[run], receiver)
+	m.set(run, receiver, attempts{accepted: event})
+}
+
+func (m *announceMemory) accepted(run types.NamespacedName, receiver string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.runs[run][receiver].accepted
+}
+
+func (m *announceMemory) stored(run types.NamespacedName, receiver string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if delete(m.runs[run], receiver); len(m.runs[run]) == 0 {
+		delete(m.runs, run)
+	}
 }
 
 func (m *announceMemory) forget(run types.NamespacedName) {

@@ -6,8 +6,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -18,9 +18,6 @@ import (
 	"github.com/postflight-dev/postflight/internal/report"
 )
 
-// announceOwner owns the fields of a Suite's status that say what was told, as reportOwner does for what was reported.
-const announceOwner = client.FieldOwner("postflight-announce")
-
 // announceable are the changes of a Suite that receivers are told about.
 var announceable = predicate.Or(replaced, predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	was, is := e.ObjectOld.(*v1alpha1.Suite), e.ObjectNew.(*v1alpha1.Suite)
@@ -29,25 +26,26 @@ var announceable = predicate.Or(replaced, predicate.Funcs{UpdateFunc: func(e eve
 
 // receiversChanged are the changes of a Team and of a Trigger that matter to receivers: of the spec, and since when the
 // manager knows of a receiver.
-var receiversChanged = predicate.Or(predicate.GenerationChangedPredicate{}, replaced, predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+var receiversChanged = builder.WithPredicates(predicate.Or(
+	predicate.GenerationChangedPredicate{}, replaced, predicate.Funcs{UpdateFunc: sinceChanged},
+))
+
+func sinceChanged(e event.UpdateEvent) bool {
 	if was, ok := e.ObjectOld.(*v1alpha1.Trigger); ok {
 		return !was.Status.NotifiedSince.Equal(e.ObjectNew.(*v1alpha1.Trigger).Status.NotifiedSince)
 	}
-	return !equality.Semantic.DeepEqual(e.ObjectOld.(*v1alpha1.Team).Status.Webhooks, e.ObjectNew.(*v1alpha1.Team).Status.Webhooks)
-}})
+	was, is := e.ObjectOld.(*v1alpha1.Team), e.ObjectNew.(*v1alpha1.Team)
+	return !equality.Semantic.DeepEqual(was.Status.Webhooks, is.Status.Webhooks)
+}
 
 // write stores what was told, if it changed.
 func (r *AnnounceReconciler) write(ctx context.Context, s *v1alpha1.Suite, told []v1alpha1.Delivery, c metav1.Condition) error {
-	status, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&v1alpha1.SuiteStatus{Deliveries: told})
-	if err != nil {
-		return err
+	condition, changed := changedCondition(s, c, r.Clock.Now())
+	if !changed && equality.Semantic.DeepEqual(s.Status.Deliveries, told) {
+		return nil
 	}
-	own := map[string]any{}
-	if deliveries, any := status["deliveries"]; any {
-		own["deliveries"] = deliveries
-	}
-	same := equality.Semantic.DeepEqual(s.Status.Deliveries, told)
-	return applyCondition(ctx, r, s, announceOwner, own, same, c, r.Clock.Now())
+	is := v1alpha1.SuiteStatus{Deliveries: told}
+	return statusWrite{owner: announceOwner, suite: s, condition: condition, fields: is}.apply(ctx, r)
 }
 
 // unsettledOfTrigger are the runs of a Trigger about which there may be something to tell.

@@ -31,7 +31,7 @@ func (r *APIKeyReconciler) SetupWithManager(mgr ctrl.Manager) error {
 		For(&v1alpha1.APIKey{}).
 		Watches(&v1alpha1.APIKey{}, handler.EnqueueRequestsFromMapFunc(r.keysWithSameHash)).
 		Watches(&v1alpha1.Team{}, handler.EnqueueRequestsFromMapFunc(r.keysAffectedBy)).
-		Complete(r)
+		Complete(retryConflicts(r))
 }
 
 // Reconcile writes the Ready condition, and runs again when the key, or another one that revokes it, expires.

@@ -100,7 +100,7 @@ func (r *ArchiveReconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Named("archive").
 		Watches(&v1alpha1.Suite{}, r.backlog.handler()).
 		WithOptions(controller.Options{MaxConcurrentReconciles: archiveWorkers, ReconciliationTimeout: archiveTimeout, RateLimiter: backoff()}).
-		Complete(r)
+		Complete(retryConflicts(r))
 }
 
 // toArchive reports whether there is anything left to save.
@@ -201,15 +201,16 @@ func (r *ArchiveReconciler) storeAway(ctx context.Context, s *v1alpha1.Suite, er
 	return ctrl.Result{RequeueAfter: min(max(away/2, storeRetryMin), storeRetryMax)}, nil
 }
 
-// report sets the condition, and writes it if it is new.
+// report sets the condition, and writes it if it is new. What is not archived may have been meanwhile, by another leader
+// or a reconcile whose write the cache lacks.
 func (r *ArchiveReconciler) report(ctx context.Context, s *v1alpha1.Suite, c metav1.Condition) error {
 	was := s.DeepCopy()
 	setArchived(s, c, r.Clock.Now())
 	if !suite.StatusChanged(was, s) {
 		return nil
 	}
-	patch := client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{})
-	return apierror.IgnoreNotFound(r.Status().Patch(ctx, s, patch))
+	set := meta.FindStatusCondition(s.Status.Conditions, c.Type)
+	return statusWrite{owner: archiveOwner, suite: s, condition: set, locked: !s.Archived()}.apply(ctx, r)
 }
 
 // setArchived makes the condition say since when its reason holds.

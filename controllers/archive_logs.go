@@ -14,9 +14,11 @@ import (
 
 // unsaved are the logs that the archive does not have.
 func unsaved(sources []record.Source, saved []record.Log) []record.Source {
-	return slices.DeleteFunc(sources, func(s record.Source) bool {
-		return slices.ContainsFunc(saved, func(l record.Log) bool { return l.Names(s) })
-	})
+	return slices.DeleteFunc(sources, func(s record.Source) bool { return isSaved(s, saved) })
+}
+
+func isSaved(s record.Source, saved []record.Log) bool {
+	return slices.ContainsFunc(saved, func(l record.Log) bool { return l.Names(s) })
 }
 
 // saveLogs saves what can be read. If something may become readable, unreadable says what. The error is the store's.

@@ -56,14 +56,16 @@ func (l *containerLog) open() (io.ReadCloser, error) {
 	ctx, cancel := context.WithCancel(l.ctx)
 	timer := time.AfterFunc(openTimeout, cancel)
 	body, err := l.logs.Open(ctx, l.namespace, l.pod, l.options)
-	switch inTime := timer.Stop(); {
-	case err == nil && inTime:
+	inTime := timer.Stop()
+	if err == nil && inTime {
 		return canceledByClose{body, cancel}, nil
-	case err == nil:
-		body.Close()
 	}
 	cancel()
-	if ctx.Err() != nil && l.ctx.Err() == nil && !errors.Is(err, apierror.ErrLogGone) {
+	if err == nil {
+		body.Close()
+		err = ctx.Err()
+	}
+	if !inTime && l.ctx.Err() == nil && !errors.Is(err, apierror.ErrLogGone) {
 		err = fmt.Errorf("%w within %s", apierror.ErrNodeUnreachable, openTimeout)
 	}
 	return nil, err
@@ -106,6 +108,9 @@ func (l *containerLog) hasEnded() bool {
 	return l.runs == nil || l.ends > endChecks || !l.runs()
 }
 
+// errShorter is no failure of the connection: what was read before is no longer in the file that the node hands out.
+var errShorter = errors.New("the log is shorter than before, because the node has begun another file")
+
 // resume opens the log again, and skips what was read before the connection broke.
 func (l *containerLog) resume() error {
 	for {
@@ -116,15 +121,20 @@ func (l *containerLog) resume() error {
 		if err == nil {
 			l.body.Close()
 			l.body = body
-			_, err = io.CopyN(io.Discard, body, l.read)
+			err = l.skip()
 		}
-		switch {
-		case err == nil, errors.Is(err, apierror.ErrLogGone):
+		if err == nil || errors.Is(err, apierror.ErrLogGone) || errors.Is(err, errShorter) {
 			return err
-		case errors.Is(err, io.EOF):
-			return errors.New("the log is shorter than before, because the node has begun another file")
 		}
 	}
+}
+
+func (l *containerLog) skip() error {
+	_, err := io.CopyN(io.Discard, l.body, l.read)
+	if errors.Is(err, io.EOF) {
+		return errShorter
+	}
+	return err
 }
 
 // Close ends the connection.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -61,6 +62,7 @@ func TestContainerLog(t *testing.T) {
 		"WholeFollow": {"until the container has ended", connections{{text: "abc"}}, ended, "abc", nil},
 		"Broken":      {"it goes on where it was", connections{{text: "ab", ends: broken}, {text: "abc"}}, nil, "abc", nil},
 		"BrokenTwice": {"each time", connections{{text: "a", ends: broken}, {opens: broken}, {text: "ab", ends: broken}, {text: "abc"}}, nil, "abc", nil},
+		"OpenedLate":  {"a connection that ends before the answer", connections{{text: "ab", ends: broken}, {opens: &url.Error{Err: io.EOF}}, {text: "abc"}}, nil, "abc", nil},
 		"BrokenGone":  {"the rest is lost", connections{{text: "ab", ends: broken}, {opens: apierror.ErrLogGone}}, nil, "ab", apierror.ErrLogGone},
 		"Hidden":      {"the API server hides a break", connections{{text: "ab"}, {text: "abc", ends: broken}, {opens: apierror.ErrLogGone}}, runs, "abc", apierror.ErrLogGone},
 		"EndedLate":   {"the kubelet removed it before it reported the end", connections{{text: "abc"}, {opens: apierror.ErrLogGone}}, runs, "abc", nil},
@@ -113,6 +115,11 @@ func TestSilentNode(t *testing.T) {
 	}
 	if err := ask("other", connection{text: "here"}); err != nil {
 		t.Error(err)
+	}
+	for range 2 { // the API server does not allow it, which says nothing about the node
+		if err := ask("forbidden", connection{opens: errAny}); !errors.Is(err, errAny) {
+			t.Errorf("the error of opening a log is now: %v", err)
+		}
 	}
 	now.SetTime(now.Now().Add(unreadableEvery))
 	if err := ask("lost", connection{text: "back"}); err != nil {

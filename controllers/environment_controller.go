@@ -34,7 +34,7 @@ func (r *EnvironmentReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		For(&v1alpha1.Environment{}).
 		Watches(&v1alpha1.Suite{}, handler.EnqueueRequestsFromMapFunc(environmentOf)).
-		Complete(r)
+		Complete(retryConflicts(r))
 }
 
 func environmentOf(_ context.Context, obj client.Object) []ctrl.Request {

@@ -78,7 +78,7 @@ func (r *ReportReconciler) SetupWithManager(mgr ctrl.Manager) error {
 		For(&v1alpha1.Suite{}, builder.WithPredicates(reportable)).
 		Watches(&v1alpha1.Trigger{}, handler.EnqueueRequestsFromMapFunc(r.unreportedOf), specChanged).
 		WithOptions(controller.Options{MaxConcurrentReconciles: reportWorkers, ReconciliationTimeout: reconcileTimeout, RateLimiter: backoff()}).
-		Complete(r)
+		Complete(retryConflicts(r))
 }
 
 // Reconcile posts what the code host does not show yet.

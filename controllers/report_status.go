@@ -7,77 +7,30 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/apierror"
 	"github.com/postflight-dev/postflight/internal/report"
 )
-
-// reportOwner owns the fields of a Suite's status that say what was reported. Server-side apply lets it write them
-// while the SuiteReconciler writes others, without a conflict on either side.
-const reportOwner = client.FieldOwner("postflight-report")
 
 // reportable are the changes of a Suite that may change its check.
 var reportable = predicate.Or(replaced, predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	was, is := e.ObjectOld.(*v1alpha1.Suite), e.ObjectNew.(*v1alpha1.Suite)
-	return was.State() != is.State() || collected(was) != collected(is)
+	return was.State() != is.State()
 }})
-
-func collected(s *v1alpha1.Suite) bool {
-	return meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionResultsCollected) != nil
-}
 
 // write stores what was reported, if it changed.
 func (r *ReportReconciler) write(ctx context.Context, s *v1alpha1.Suite, shown *v1alpha1.SuiteReport, c metav1.Condition) error {
-	status := map[string]any{}
-	if shown != nil {
-		var err error
-		if status["report"], err = runtime.DefaultUnstructuredConverter.ToUnstructured(shown); err != nil {
-			return err
-		}
-	}
-	same := equality.Semantic.DeepEqual(s.Status.Report, shown)
-	return applyCondition(ctx, r, s, reportOwner, status, same, c, r.Clock.Now())
-}
-
-// applyCondition writes a condition and other fields of a Suite's status, unless all are the same. They must be all fields
-// of their owner, because the API server removes those that are left out.
-func applyCondition(
-	ctx context.Context, c client.Client, s *v1alpha1.Suite, owner client.FieldOwner, status map[string]any, same bool, condition metav1.Condition, now time.Time,
-) error {
-	var is []metav1.Condition
-	if was := meta.FindStatusCondition(s.Status.Conditions, condition.Type); was != nil {
-		is = []metav1.Condition{*was}
-	}
-	condition.ObservedGeneration, condition.LastTransitionTime = s.Generation, metav1.NewTime(now)
-	if changed := meta.SetStatusCondition(&is, condition); !changed && same {
+	condition, changed := changedCondition(s, c, r.Clock.Now())
+	if !changed && equality.Semantic.DeepEqual(s.Status.Report, shown) {
 		return nil
 	}
-	applied, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&is[0])
-	if err != nil {
-		return err
-	}
-	status["conditions"] = []any{applied}
-	return apierror.IgnoreNotFound(c.Status().Apply(ctx, applyStatus(s, status),
-		owner, client.ForceOwnership, client.DisableReadYourWritesConsistency))
-}
-
-// applyStatus is for exactly this object: another one of its name has another UID.
-func applyStatus(s *v1alpha1.Suite, status map[string]any) runtime.ApplyConfiguration {
-	return client.ApplyConfigurationFromUnstructured(&unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": v1alpha1.GroupVersion.String(),
-		"kind":       "Suite",
-		"metadata":   map[string]any{"namespace": s.Namespace, "name": s.Name, "uid": string(s.UID)},
-		"status":     status,
-	}})
+	is := v1alpha1.SuiteStatus{Report: shown}
+	return statusWrite{owner: reportOwner, suite: s, condition: condition, fields: is}.apply(ctx, r)
 }
 
 // reportMemory is what a leader knows about the outcome of its requests. Losing it costs requests that read back.

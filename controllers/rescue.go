@@ -50,8 +50,10 @@ type Rescue struct {
 }
 
 type rescuedPod struct {
-	run  ctrl.Request
-	busy bool
+	run     ctrl.Request
+	busy    bool
+	changed bool // since it became busy
+	gone    bool // since then
 }
 
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch
@@ -118,24 +120,37 @@ func (r *Rescue) evicted(ctx context.Context, e *eventsv1.Event) {
 	}
 }
 
-// begin rescues the logs of a pod once.
+// begin rescues the logs of a pod once, and again at its next change as long as that may save more.
 func (r *Rescue) begin(ctx context.Context, run ctrl.Request, name string, uid types.UID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.pods[uid] != nil {
+	if p := r.pods[uid]; p != nil {
+		p.changed = true
 		return
 	}
 	p := &rescuedPod{run: run, busy: true}
 	r.pods[uid] = p
 	r.all.Go(func() {
-		again := r.rescue(ctx, run, name, uid)
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		p.busy = false
-		if again && r.pods[uid] == p {
-			delete(r.pods, uid) // the next change of the pod may come from a node that is back
+		for again := true; again; {
+			again = r.goesOn(uid, p, r.rescue(ctx, run, name, uid))
 		}
 	})
+}
+
+// goesOn reports whether to begin again at once, because the pod has changed meanwhile. If it has not, a later change
+// may come from a container that starts late, or from a node that is back.
+func (r *Rescue) goesOn(uid types.UID, p *rescuedPod, again bool) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if again && p.changed && !p.gone {
+		p.changed = false
+		return true
+	}
+	p.busy = false
+	if again || p.gone {
+		delete(r.pods, uid)
+	}
+	return false
 }
 
 // forget drops what is known of pods that are gone, or no longer run.
@@ -143,13 +158,18 @@ func (r *Rescue) forget(gone func(types.UID) bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for uid, p := range r.pods {
-		if !p.busy && gone(uid) {
+		switch {
+		case !gone(uid):
+		case p.busy:
+			p.gone = true
+		default:
 			delete(r.pods, uid)
 		}
 	}
 }
 
-// rescue saves the logs of a pod that the archive lacks. It reports whether another attempt may save more.
+// rescue saves the logs of a pod that the archive lacks. It reports whether another attempt may save more. The logs
+// are opened before the store is asked which ones it has: the kubelet does not wait for a slow store.
 func (r *Rescue) rescue(ctx context.Context, run ctrl.Request, name string, uid types.UID) (again bool) {
 	s, team, err := r.runOf(ctx, run)
 	if err != nil || s == nil || team == nil {
@@ -160,20 +180,35 @@ func (r *Rescue) rescue(ctx context.Context, run ctrl.Request, name string, uid 
 		return err != nil
 	}
 	archived := record.Of(team.Name, s)
-	saved, err := r.Archive.Logs(ctx, archived)
-	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "the store does not say which logs it has", "suite", run)
-	}
+	saved := sync.OnceValue(func() []record.Log { return r.saved(ctx, archived) })
 	deadline := time.Now().Add(r.left(pod))
 	results := make(chan bool)
-	sources := unsaved(record.Sources([]corev1.Pod{*pod}), saved)
+	sources := record.Sources([]corev1.Pod{*pod})
 	for _, source := range sources {
-		go func() { results <- r.follow(ctx, archived, run.Namespace, source, deadline) }()
+		go func() { results <- r.follow(ctx, archived, run.Namespace, source, saved, deadline) }()
 	}
+	again = startsLate(pod)
 	for range sources {
 		again = <-results || again
 	}
 	return again
+}
+
+// startsLate reports whether a container has not run yet, as far as the API server knows. The kubelet may have
+// started it without having said so.
+func startsLate(p *corev1.Pod) bool {
+	return slices.ContainsFunc(slices.Concat(p.Spec.InitContainers, p.Spec.Containers), func(c corev1.Container) bool {
+		return !slices.ContainsFunc(record.Sources([]corev1.Pod{*p}), func(s record.Source) bool { return s.Container == c.Name })
+	})
+}
+
+// saved are the logs of the run that the archive has, as far as the store answers.
+func (r *Rescue) saved(ctx context.Context, run record.Run) []record.Log {
+	logs, err := r.Archive.Logs(ctx, run)
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "the store does not say which logs it has", "team", run.Team, "suite", run.ID)
+	}
+	return logs
 }
 
 // runOf is nil for a run that is gone, or archived already.
@@ -209,7 +244,7 @@ func (r *Rescue) left(p *corev1.Pod) time.Duration {
 }
 
 // follow saves a log once its container has ended. It reports whether another attempt may save it.
-func (r *Rescue) follow(ctx context.Context, run record.Run, namespace string, s record.Source, deadline time.Time) (again bool) {
+func (r *Rescue) follow(ctx context.Context, run record.Run, namespace string, s record.Source, saved func() []record.Log, deadline time.Time) (again bool) {
 	release, err := r.streams.Acquire(ctx, run.Team)
 	if err != nil {
 		return true
@@ -223,6 +258,9 @@ func (r *Rescue) follow(ctx context.Context, run record.Run, namespace string, s
 	}
 	log := openLog(reading, r.Logs, namespace, s, runs)
 	defer log.Close()
+	if isSaved(s, saved()) {
+		return false
+	}
 	err = log.err
 	if err == nil {
 		_, err = r.Archive.SaveLog(ctx, run, s.Pod, s.Container, s.Previous, log)

@@ -120,6 +120,46 @@ func TestDeletedPod(t *testing.T) {
 	w.rescued("run")
 }
 
+// TestDeletedPodAndSlowStore: the kubelet does not wait until the store has said which logs it has.
+func TestDeletedPodAndSlowStore(t *testing.T) {
+	t.Parallel()
+	n := newNode()
+	w := newArchiveWorld(t, n.ServeHTTP)
+	release := w.shelf.hold()
+	w.create(aSuite("run", 0))
+	w.runs("run")
+	w.must(w.Client.Delete(context.Background(), w.running("run")))
+	w.follows(n, 1)
+	n.stop()
+	w.podStops("run")
+	release()
+	w.exitsWithoutPod("run")
+	w.rescued("run")
+}
+
+// TestDeletedPodThatStarts: the pod is deleted before its kubelet has said that the container runs.
+func TestDeletedPodThatStarts(t *testing.T) {
+	t.Parallel()
+	n := newNode()
+	w := newArchiveWorld(t, n.ServeHTTP)
+	w.create(aSuite("run", 0))
+	w.runs("run")
+	before := w.wire.count("GET pods")
+	w.must(w.Client.Delete(context.Background(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "run-pod"}}))
+	w.eventually("the manager has read the pod", func() string {
+		if w.wire.count("GET pods") == before {
+			return "it has not"
+		}
+		return ""
+	})
+	w.running("run")
+	w.follows(n, 1)
+	n.stop()
+	w.podStops("run")
+	w.exitsWithoutPod("run")
+	w.rescued("run")
+}
+
 // exitsWithoutPod fails a Job whose pod is gone.
 func (w *world) exitsWithoutPod(name string) {
 	w.t.Helper()

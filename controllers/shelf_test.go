@@ -25,6 +25,7 @@ type shelf struct {
 	written map[string]int                   // how often each log was saved
 	records map[string]record.Record         // by id
 	order   []string                         // ids
+	held    chan struct{}                    // until it is closed, nobody learns which logs there are; nil: at once
 }
 
 var _ controllers.Archive = &shelf{}
@@ -68,7 +69,26 @@ func (s *shelf) SaveLog(ctx context.Context, r record.Run, pod, container string
 	return saved, nil
 }
 
-func (s *shelf) Logs(_ context.Context, r record.Run) (all []record.Log, err error) {
+// hold makes the store slow until release is called.
+func (s *shelf) hold() (release func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	held := make(chan struct{})
+	s.held = held
+	return func() { close(held) }
+}
+
+func (s *shelf) Logs(ctx context.Context, r record.Run) (all []record.Log, err error) {
+	s.mu.Lock()
+	held := s.held
+	s.mu.Unlock()
+	if held != nil {
+		select {
+		case <-held:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(s.logs[r])) {

@@ -80,7 +80,7 @@ func (r *SuiteReconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&v1alpha1.Environment{}, handler.EnqueueRequestsFromMapFunc(r.suitesOf(index.Environment)), specChanged).
 		Watches(&v1alpha1.Team{}, handler.EnqueueRequestsFromMapFunc(r.unfinishedOfTeam), specChanged).
 		WithOptions(controller.Options{MaxConcurrentReconciles: suiteWorkers, ReconciliationTimeout: reconcileTimeout, RateLimiter: backoff()}).
-		Complete(r)
+		Complete(retryConflicts(r))
 }
 
 // backoff after reconciles that fail. The default grows to a quarter of an hour: a run would stand still for so long

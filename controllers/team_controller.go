@@ -41,7 +41,7 @@ func (r *TeamReconciler) SetupWithManager(mgr ctrl.Manager) error {
 		For(&v1alpha1.Team{}).
 		Watches(&v1alpha1.Team{}, handler.EnqueueRequestsFromMapFunc(r.claimantsLike)).
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.claimantsOf), builder.OnlyMetadata).
-		Complete(r)
+		Complete(retryConflicts(r))
 }
 
 // Reconcile writes the Ready condition.

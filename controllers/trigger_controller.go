@@ -44,7 +44,7 @@ func (r *TriggerReconciler) SetupWithManager(mgr ctrl.Manager) error {
 		For(&v1alpha1.Trigger{}, specChanged).
 		Watches(&v1alpha1.Environment{}, handler.EnqueueRequestsFromMapFunc(r.triggersIn)).
 		Watches(&v1alpha1.Suite{}, enqueueDebounced(triggerOf)).
-		Complete(r)
+		Complete(retryConflicts(r))
 }
 
 func triggerOf(obj client.Object) ctrl.Request {

@@ -51,6 +51,7 @@ type world struct {
 	node   string // of the pods
 	hosts  controllers.ReportConfig
 	tells  controllers.AnnounceConfig // nobody, by default
+	log    logr.LogSink               // of the manager; nil: silent
 	began  time.Time                  // noon of this test: so long ago that its Suites are received before they are created
 	stop   func()                     // the manager
 }
@@ -129,6 +130,9 @@ func (w *world) runManager(cache cache.Options, change ...func(*ctrl.Options)) c
 
 // logger is silent by default, because failures of these tests are easier to explain from the objects.
 func (w *world) logger() logr.Logger {
+	if w.log != nil {
+		return logr.New(w.log)
+	}
 	if t, ok := w.t.(*testing.T); ok && os.Getenv("POSTFLIGHT_TEST_LOG") != "" {
 		return testr.New(t)
 	}

@@ -55,7 +55,8 @@ func section(text string) block {
 // headline has names of DNS labels, a word, and counts.
 func headline(s *v1alpha1.Suite) string {
 	word := map[string]string{
-		v1alpha1.ReasonPassed: "recovered", v1alpha1.ReasonFailed: "failed", v1alpha1.ReasonTimedOut: "timed out", v1alpha1.ReasonError: "could not run",
+		v1alpha1.ReasonPassed: "recovered", v1alpha1.ReasonFailed: "failed",
+		v1alpha1.ReasonTimedOut: "timed out", v1alpha1.ReasonError: "could not run",
 	}[s.State()]
 	sign := ":red_circle:"
 	if s.Passed() {

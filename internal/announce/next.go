@@ -154,7 +154,8 @@ func (o Observation) condition() metav1.Condition {
 	}
 	switch {
 	case len(problems) > 0:
-		return v1alpha1.NotNotified(v1alpha1.ReasonNotifyFailed, strings.Join(problems, " ")+" Postflight tries again until a day after the end of the run.")
+		return v1alpha1.NotNotified(v1alpha1.ReasonNotifyFailed,
+			strings.Join(problems, " ")+" Postflight tries again until a day after the end of the run.")
 	case pending || !o.Suite.Finished():
 		return v1alpha1.NotifyPending("There is more to tell about the run.")
 	case len(gone) > 0:

@@ -40,7 +40,9 @@ func newClient(next http.RoundTripper) *http.Client {
 	}
 }
 
-func transport(proxy func(*http.Request) (*url.URL, error), control func(network, address string, _ syscall.RawConn) error) *http.Transport {
+func transport(
+	proxy func(*http.Request) (*url.URL, error), control func(network, address string, _ syscall.RawConn) error,
+) *http.Transport {
 	dialer := &net.Dialer{Timeout: connectTimeout, Control: control}
 	return &http.Transport{
 		Proxy:                  proxy,

@@ -26,10 +26,10 @@ func Public(allowed []netip.Prefix) *http.Client {
 		}
 	}
 	guardian := ssrf.New(ssrf.WithAnyPort(), ssrf.WithAllowedV4Prefixes(v4...), ssrf.WithAllowedV6Prefixes(v6...))
-	return newClient(bySchemes{
-		secure: transport(nil, control(guardian.SafeAddrPort)),
-		plain:  transport(nil, control(only(allowed))),
-	})
+	secure, plain := transport(nil, control(guardian.SafeAddrPort)), transport(nil, control(only(allowed)))
+	// Teams may share a host, and one of them must not take all connections.
+	secure.MaxConnsPerHost, plain.MaxConnsPerHost = 0, 0
+	return newClient(bySchemes{secure: secure, plain: plain})
 }
 
 // bySchemes sends plain http elsewhere than https.

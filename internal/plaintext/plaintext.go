@@ -57,5 +57,8 @@ func clip(text string, max int) string {
 		return text
 	}
 	half := (max - len(gap)) / 2
+	if half <= 0 {
+		return strings.ToValidUTF8(text[:max], "") // no room for two ends
+	}
 	return strings.ToValidUTF8(text[:half], "") + gap + strings.ToValidUTF8(text[len(text)-half:], "")
 }

@@ -27,6 +27,9 @@ func TestLine(t *testing.T) {
 		"InvalidUTF8": {"The API server refuses what is not UTF-8.", "a\xff\xfeb", 1024, "a\uFFFDb"},
 		"Clipped":     {"The start and the end of a long text are kept.", strings.Repeat("a", 50) + strings.Repeat("b", 50), 25, "aaaaaaaaaa … bbbbbbbbbb"},
 		"ClippedRune": {"No character is cut in two.", strings.Repeat("é", 50), 20, "ééé … ééé"},
+		"Short":       {"A limit without room for two ends keeps the start.", "abcdefgh", 6, "abcdef"},
+		"Shorter":     {"A limit shorter than the gap is kept, too.", "abé", 3, "ab"},
+		"Nothing":     {"A limit of zero leaves nothing.", "a", 0, ""},
 		"Empty":       {"Nothing to see is nothing to say.", "\x1b[0m\n\u200b \n", 1024, ""},
 	}
 	for name, tc := range cases {
@@ -43,11 +46,12 @@ func FuzzLine(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		const max = 64
-		got := plaintext.Line(text, max)
-		unfit := func(r rune) bool { return !unicode.IsPrint(r) }
-		if len(got) > max || !utf8.ValidString(got) || strings.ContainsFunc(got, unfit) {
-			t.Errorf("plaintext.Line(%q) = %q, of %d bytes", text, got, len(got))
+		for _, max := range []int{0, 1, 4, 5, 6, 64} {
+			got := plaintext.Line(text, max)
+			unfit := func(r rune) bool { return !unicode.IsPrint(r) }
+			if len(got) > max || !utf8.ValidString(got) || strings.ContainsFunc(got, unfit) {
+				t.Errorf("plaintext.Line(%q, %d) = %q, of %d bytes", text, max, got, len(got))
+			}
 		}
 	})
 }

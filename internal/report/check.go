@@ -175,7 +175,7 @@ func annotations(r *v1alpha1.TestResults) (list []Annotation) {
 		if text == "" {
 			text = "The test failed."
 		}
-		list = append(list, Annotation{Path: file, Line: int(f.Line), Title: plaintext.Line(f.Name, maxTestName), Message: text})
+		list = append(list, Annotation{Path: file, Line: int(f.Line), Title: plaintext.Line(f.Name, maxAnnotationTitle), Message: text})
 	}
 	return list
 }

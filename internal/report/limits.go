@@ -20,6 +20,9 @@ const (
 	maxTestName    = 256
 	maxTestMessage = 512
 
+	// maxAnnotationTitle is GitHub's bound, in characters.
+	maxAnnotationTitle = 255
+
 	// maxURL is the bound of the URL of a commit status on GitLab.
 	maxURL = 255
 
@@ -38,10 +41,6 @@ const (
 	// queuedAfter is how long a run waits before its check says so: most runs start at once, and a write saved there
 	// is one for another run.
 	queuedAfter = 10 * time.Second
-
-	// resultsWait is how long after the end of a run its check waits for the results of the tests, so that one
-	// write shows both.
-	resultsWait = 30 * time.Second
 
 	// GiveUpAfter its end, a run is not reported any more. Outages of code hosts last hours, and nobody looks at a
 	// check that comes days late.

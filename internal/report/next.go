@@ -44,7 +44,7 @@ func Next(o Observation, now time.Time) Step {
 	case problem != nil || !after(PhaseOf(s), posted.Phase):
 		return Step{}
 	}
-	if wait := delay(o, now); wait > 0 {
+	if wait := delay(s, now); wait > 0 {
 		return Step{After: wait}
 	}
 	return Step{Post: true, Target: target}
@@ -74,24 +74,13 @@ func rank(p v1alpha1.ReportPhase) int {
 	return slices.Index([]v1alpha1.ReportPhase{"", v1alpha1.ReportQueued, v1alpha1.ReportInProgress, v1alpha1.ReportCompleted}, p)
 }
 
-// delay is how long a write is worth waiting for, because it may not be needed.
-func delay(o Observation, now time.Time) time.Duration {
-	s := o.Suite
-	switch {
-	case PhaseOf(s) == v1alpha1.ReportQueued:
+// delay is how long to wait with a write that may not be needed. An end waits for nothing: the write that ends a run
+// holds its results, too.
+func delay(s *v1alpha1.Suite, now time.Time) time.Duration {
+	if PhaseOf(s) == v1alpha1.ReportQueued {
 		return queuedAfter - now.Sub(s.CreationTimestamp.Time)
-	case awaitsResults(o):
-		return resultsWait - now.Sub(timeOf(s.Status.CompletionTime))
-	default:
-		return 0
 	}
-}
-
-// awaitsResults reports whether the results of a run that ended may still come.
-func awaitsResults(o Observation) bool {
-	s := o.Suite
-	return s.Finished() && o.Trigger.Spec.Results != nil && s.Status.StartTime != nil && s.Status.Results == nil &&
-		meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionResultsCollected) == nil
+	return 0
 }
 
 // Share is how much of the budget of a credential a check may use up, in percent. What people need least is left out

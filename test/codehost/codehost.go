@@ -1,23 +1,20 @@
 // Package codehost fakes GitHub and GitLab for tests. The fakes refuse every request that the descriptions of their APIs
-// do not allow, keep what is written as the real ones do, enforce their limits, and fail on demand.
+// do not allow, answer as described, keep what is written as the real ones do, enforce their limits, and fail on demand.
 package codehost
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
-	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/getkin/kin-openapi/routers"
 	"github.com/getkin/kin-openapi/routers/gorillamux"
 )
@@ -32,15 +29,6 @@ type Write struct {
 
 	Body map[string]any
 	id   int64
-}
-
-// Fault is how a host fails.
-type Fault struct {
-	Status int // of the answer; 0: none, the request hangs until its client gives up
-	Header map[string]string
-	Body   string
-
-	Handled bool // the request has its effect first
 }
 
 // Host is a fake.
@@ -131,72 +119,6 @@ func (h *Host) Saw(text string) bool {
 	return false
 }
 
-func (h *Host) serve(next http.Handler, w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return
-	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	fault := h.record(r)
-	if fault != nil && !fault.Handled {
-		fail(w, r, fault)
-		return
-	}
-	if err := h.validate(r); err != nil {
-		h.t.Errorf("a request is not as documented: %s %s: %v\n%s", r.Method, r.URL, err, body)
-		refuse(w, http.StatusBadRequest, "not as documented")
-		return
-	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	if fault != nil {
-		next.ServeHTTP(httptest.NewRecorder(), r)
-		fail(w, r, fault)
-		return
-	}
-	next.ServeHTTP(w, r)
-}
-
-func (h *Host) record(r *http.Request) *Fault {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.requests = append(h.requests, r.Method+" "+r.URL.EscapedPath())
-	for _, values := range r.Header {
-		for _, value := range values {
-			h.seen[value] = true
-		}
-	}
-	return h.fault
-}
-
-func fail(w http.ResponseWriter, r *http.Request, f *Fault) {
-	if f.Status == 0 {
-		<-r.Context().Done()
-		return
-	}
-	for name, value := range f.Header {
-		w.Header().Set(name, value)
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(f.Status)
-	_, _ = io.WriteString(w, f.Body)
-}
-
-func (h *Host) validate(r *http.Request) error {
-	route, parameters, err := h.router.FindRoute(r)
-	if err != nil {
-		return err
-	}
-	for name := range r.URL.Query() {
-		if route.Operation.Parameters.GetByInAndName("query", name) == nil {
-			return fmt.Errorf("the query parameter %s is not documented", name)
-		}
-	}
-	return openapi3filter.ValidateRequest(r.Context(), &openapi3filter.RequestValidationInput{
-		Request: r, PathParams: parameters, Route: route,
-		Options: &openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc},
-	})
-}
-
 // limited reports whether a write is beyond the limits. The lock is held.
 func (h *Host) limited(w http.ResponseWriter) bool {
 	within := func(window time.Duration) (n int) {
@@ -247,4 +169,25 @@ func answer(w http.ResponseWriter, status int, body any) {
 
 func refuse(w http.ResponseWriter, status int, message string) {
 	answer(w, status, map[string]any{"message": message})
+}
+
+// optional is null for an empty text.
+func optional(text string) any {
+	if text == "" {
+		return nil
+	}
+	return text
+}
+
+// page is the part of a list that a request asks for; both hosts count pages from 1.
+func page[T any](r *http.Request, list []T, perPage int) []T {
+	number := func(name string, value int) int {
+		if n, err := strconv.Atoi(r.URL.Query().Get(name)); err == nil {
+			return n
+		}
+		return value
+	}
+	perPage = number("per_page", perPage)
+	from := min(len(list), (number("page", 1)-1)*perPage)
+	return list[from:min(len(list), from+perPage)]
 }

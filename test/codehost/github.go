@@ -1,6 +1,7 @@
 package codehost
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/x509"
@@ -36,33 +37,8 @@ var AppKey = sync.OnceValue(func() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})
 })
 
-// checkRun is what GitHub keeps of one.
-type checkRun struct {
-	ID         int64          `json:"id"`
-	Name       string         `json:"name"`
-	HeadSHA    string         `json:"head_sha"`
-	ExternalID string         `json:"external_id"`
-	Status     string         `json:"status"`
-	Conclusion *string        `json:"conclusion"`
-	DetailsURL string         `json:"details_url"`
-	Output     map[string]any `json:"output"`
-
-	repository string
-}
-
-// status is what both hosts keep of a commit status.
-type status struct {
-	ID          int64  `json:"id"`
-	State       string `json:"state"`  // GitHub
-	Status      string `json:"status"` // GitLab
-	Context     string `json:"context"`
-	Name        string `json:"name"`
-	Ref         string `json:"ref"`
-	Description string `json:"description"`
-	TargetURL   string `json:"target_url"`
-
-	repository, sha string
-}
+// maxStatuses is how many statuses GitHub keeps of a commit and a context.
+const maxStatuses = 1000
 
 // GitHub starts a fake. It accepts one token, for commit statuses, and one App, for check runs.
 func GitHub(t testing.TB) *Host {
@@ -86,8 +62,8 @@ func (h *Host) CheckRuns(sha string) map[string]int {
 	defer h.mu.Unlock()
 	counts := map[string]int{}
 	for _, c := range h.checks {
-		if c.HeadSHA == sha {
-			counts[c.Status]++
+		if c.headSHA == sha {
+			counts[c.status]++
 		}
 	}
 	return counts
@@ -122,7 +98,7 @@ func (h *Host) installation(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusUnauthorized, "A JSON web token could not be decoded")
 		return
 	}
-	answer(w, http.StatusOK, map[string]any{"id": InstallationID, "app_id": AppID})
+	answer(w, http.StatusOK, installationView())
 }
 
 func (h *Host) accessToken(w http.ResponseWriter, r *http.Request) {
@@ -140,7 +116,7 @@ func (h *Host) createCheckRun(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	body := read(r)
-	c := &checkRun{ID: h.id(), Name: text(body, "name"), HeadSHA: text(body, "head_sha"), ExternalID: text(body, "external_id"), repository: repository(r)}
+	c := &checkRun{id: h.id(), name: text(body, "name"), headSHA: text(body, "head_sha"), externalID: text(body, "external_id"), repository: repository(r)}
 	h.checks = append(h.checks, c)
 	h.change(w, http.StatusCreated, c, body)
 }
@@ -152,7 +128,7 @@ func (h *Host) updateCheckRun(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	i := slices.IndexFunc(h.checks, func(c *checkRun) bool {
-		return strconv.FormatInt(c.ID, 10) == r.PathValue("id") && c.repository == repository(r)
+		return strconv.FormatInt(c.id, 10) == r.PathValue("id") && c.repository == repository(r)
 	})
 	if i < 0 {
 		refuse(w, http.StatusNotFound, "Not Found")
@@ -161,23 +137,25 @@ func (h *Host) updateCheckRun(w http.ResponseWriter, r *http.Request) {
 	h.change(w, http.StatusOK, h.checks[i], read(r))
 }
 
-// change also checks what the schema cannot: a conclusion completes a check run, and a completed one has one.
+// change also checks what the schema cannot: only a completed check run has a conclusion, and it stays completed.
 func (h *Host) change(w http.ResponseWriter, code int, c *checkRun, body map[string]any) {
-	state := text(body, "status")
-	conclusion, concluded := body["conclusion"].(string)
-	if concluded != (state == "completed") {
+	state, conclusion := text(body, "status"), text(body, "conclusion")
+	if (conclusion != "") != (state == "completed") {
 		h.t.Errorf("status %q with the conclusion %q", state, conclusion)
 	}
-	if c.Status == "completed" && state != "completed" {
+	if c.status == "completed" && state != "completed" {
 		h.t.Errorf("a completed check run became %s", state)
 	}
-	c.Status, c.DetailsURL = state, text(body, "details_url")
-	if concluded {
-		c.Conclusion, state = &conclusion, conclusion
-	}
-	c.Output, _ = body["output"].(map[string]any)
-	h.add(Write{Repository: c.repository, SHA: c.HeadSHA, Name: c.Name, State: state, Description: text(c.Output, "title"), URL: c.DetailsURL, Body: body, id: c.ID})
-	answer(w, code, c)
+	c.status, c.conclusion, c.detailsURL = state, conclusion, text(body, "details_url")
+	c.output, _ = body["output"].(map[string]any)
+	c.startedAt, c.completedAt = cmp.Or(text(body, "started_at"), c.startedAt), text(body, "completed_at")
+	annotations, _ := c.output["annotations"].([]any)
+	c.annotations += len(annotations) // each request adds some
+	h.add(Write{
+		Repository: c.repository, SHA: c.headSHA, Name: c.name, State: cmp.Or(conclusion, state),
+		Description: text(c.output, "title"), URL: c.detailsURL, Body: body, id: c.id,
+	})
+	answer(w, code, c.view())
 }
 
 func (h *Host) listCheckRuns(w http.ResponseWriter, r *http.Request) {
@@ -186,13 +164,17 @@ func (h *Host) listCheckRuns(w http.ResponseWriter, r *http.Request) {
 	if !h.permitted(w, r, false) {
 		return
 	}
-	found := []*checkRun{}
-	for _, c := range h.checks {
-		if c.repository == repository(r) && c.HeadSHA == r.PathValue("sha") && c.Name == r.URL.Query().Get("check_name") {
-			found = append(found, c)
+	found := []map[string]any{}
+	q := r.URL.Query()
+	for _, c := range slices.Backward(h.checks) {
+		if c.repository == repository(r) && c.headSHA == r.PathValue("sha") && (q.Get("check_name") == "" || c.name == q.Get("check_name")) {
+			found = append(found, c.view())
 		}
 	}
-	answer(w, http.StatusOK, map[string]any{"total_count": len(found), "check_runs": found})
+	if q.Get("filter") != "all" && len(found) > 1 {
+		h.t.Error("without filter=all, GitHub lists the newest check run of a name only")
+	}
+	answer(w, http.StatusOK, map[string]any{"total_count": len(found), "check_runs": page(r, found, 30)})
 }
 
 func (h *Host) createStatus(w http.ResponseWriter, r *http.Request) {
@@ -203,12 +185,24 @@ func (h *Host) createStatus(w http.ResponseWriter, r *http.Request) {
 	}
 	body := read(r)
 	s := &status{
-		ID: h.id(), State: text(body, "state"), Context: text(body, "context"), Description: text(body, "description"), TargetURL: text(body, "target_url"),
-		repository: repository(r), sha: r.PathValue("sha"),
+		id: h.id(), state: text(body, "state"), name: text(body, "context"), description: text(body, "description"), targetURL: text(body, "target_url"),
+		repository: repository(r), sha: r.PathValue("sha"), at: time.Now(),
+	}
+	kept := 0
+	for _, other := range h.statuses {
+		if other.repository == s.repository && other.sha == s.sha && strings.EqualFold(other.name, s.name) {
+			kept++
+		}
+	}
+	if kept >= maxStatuses {
+		answer(w, http.StatusUnprocessableEntity, map[string]any{"message": "Validation Failed", "errors": []any{map[string]any{
+			"resource": "Status", "code": "custom", "message": "This SHA and context has reached the maximum number of statuses.",
+		}}})
+		return
 	}
 	h.statuses = append(h.statuses, s)
-	h.add(Write{Repository: s.repository, SHA: s.sha, Name: s.Context, State: s.State, Description: s.Description, URL: s.TargetURL, Body: body, id: s.ID})
-	answer(w, http.StatusCreated, s)
+	h.add(Write{Repository: s.repository, SHA: s.sha, Name: s.name, State: s.state, Description: s.description, URL: s.targetURL, Body: body, id: s.id})
+	answer(w, http.StatusCreated, s.gitHubView())
 }
 
 func (h *Host) listStatuses(w http.ResponseWriter, r *http.Request) {
@@ -217,13 +211,13 @@ func (h *Host) listStatuses(w http.ResponseWriter, r *http.Request) {
 	if !h.permitted(w, r, false) {
 		return
 	}
-	found := []*status{}
+	found := []map[string]any{}
 	for _, s := range slices.Backward(h.statuses) {
 		if s.repository == repository(r) && s.sha == r.PathValue("sha") {
-			found = append(found, s)
+			found = append(found, s.gitHubView())
 		}
 	}
-	answer(w, http.StatusOK, found)
+	answer(w, http.StatusOK, page(r, found, 30))
 }
 
 // Secret is that of the App, as a Trigger names it.

@@ -1,11 +1,13 @@
 package codehost
 
 import (
+	"cmp"
 	_ "embed" // the description of the API
 	"fmt"
 	"net/http"
 	"slices"
 	"testing"
+	"time"
 )
 
 //go:embed gitlab.yaml
@@ -23,8 +25,17 @@ func GitLab(t testing.TB) *Host {
 	return h
 }
 
-// order of the states of a status that goes on. A later or an equal one cannot be entered again.
+// defaultBranch is the one that a status without ref belongs to.
+const defaultBranch = "main"
+
+// events lead to the states of a status that goes on, each from the state before it only. The others are entered from
+// any of them.
+var events = map[string]string{"pending": "enqueue", "running": "run"}
+
+// order of the states of a status that goes on.
 var order = []string{"", "pending", "running"}
+
+func (s *status) goesOn() bool { return slices.Contains(order, s.state) }
 
 // setStatus changes the status of this name that goes on, or creates one. GitLab refuses to repeat a state.
 func (h *Host) setStatus(w http.ResponseWriter, r *http.Request) {
@@ -38,29 +49,36 @@ func (h *Host) setStatus(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	body := read(r)
-	s := h.unfinished(r.PathValue("id"), r.PathValue("sha"), text(body, "name"), text(body, "ref"))
-	state := text(body, "state")
-	if from, to := slices.Index(order, s.Status), slices.Index(order, state); to >= 0 && to <= from {
+	s, state := h.statusOf(r, body), text(body, "state")
+	if from, to := slices.Index(order, s.state), slices.Index(order, state); to >= 0 && to <= from {
 		refuse(w, http.StatusBadRequest, fmt.Sprintf("Cannot transition status via :%s from :%s (Reason(s): Status cannot transition via %q)",
-			map[string]string{"pending": "enqueue", "running": "run"}[state], s.Status, state))
+			events[state], s.state, events[state]))
 		return
 	}
-	if s.ID == 0 {
-		s.ID = h.id()
+	if s.id == 0 {
+		s.id = h.id()
 		h.statuses = append(h.statuses, s)
 	}
-	s.Status, s.Description, s.TargetURL = state, text(body, "description"), text(body, "target_url")
-	h.add(Write{Repository: s.repository, SHA: s.sha, Name: s.Name, State: s.Status, Description: s.Description, URL: s.TargetURL, Body: body, id: s.ID})
-	answer(w, http.StatusCreated, s)
+	s.state, s.description, s.targetURL, s.at = state, text(body, "description"), text(body, "target_url"), time.Now()
+	h.add(Write{Repository: s.repository, SHA: s.sha, Name: s.name, State: s.state, Description: s.description, URL: s.targetURL, Body: body, id: s.id})
+	answer(w, http.StatusCreated, s.gitLabView())
 }
 
-func (h *Host) unfinished(project, sha, name, ref string) *status {
+// statusOf is the one that a request changes: of the same name, branch and pipeline. An ended one is followed by another.
+func (h *Host) statusOf(r *http.Request, body map[string]any) *status {
+	wanted := status{
+		repository: r.PathValue("id"), sha: r.PathValue("sha"), name: text(body, "name"), ref: cmp.Or(text(body, "ref"), defaultBranch),
+	}
+	wanted.pipeline = 1 // the newest one of the commit
+	if id, ok := body["pipeline_id"].(float64); ok {
+		wanted.pipeline = int64(id)
+	}
 	for _, s := range h.statuses {
-		if s.repository == project && s.sha == sha && s.Name == name && s.Ref == ref && slices.Contains(order, s.Status) {
+		if s.goesOn() && s.repository == wanted.repository && s.sha == wanted.sha && s.name == wanted.name && s.ref == wanted.ref && s.pipeline == wanted.pipeline {
 			return s
 		}
 	}
-	return &status{repository: project, sha: sha, Name: name, Ref: ref}
+	return &wanted
 }
 
 func (h *Host) commitStatuses(w http.ResponseWriter, r *http.Request) {
@@ -70,12 +88,19 @@ func (h *Host) commitStatuses(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusUnauthorized, "401 Unauthorized")
 		return
 	}
-	found := []*status{}
 	q := r.URL.Query()
-	for _, s := range h.statuses {
-		if s.repository == r.PathValue("id") && s.sha == r.PathValue("sha") && (q.Get("name") == "" || s.Name == q.Get("name")) && (q.Get("ref") == "" || s.Ref == q.Get("ref")) {
-			found = append(found, s)
+	is := func(parameter, value string) bool { return q.Get(parameter) == "" || q.Get(parameter) == value }
+	found, listed := []map[string]any{}, map[string]bool{}
+	for _, s := range slices.Backward(h.statuses) {
+		if s.repository != r.PathValue("id") || s.sha != r.PathValue("sha") || !is("name", s.name) || !is("ref", s.ref) || !is("pipeline_id", fmt.Sprint(s.pipeline)) {
+			continue
 		}
+		key := fmt.Sprint(s.name, s.pipeline)
+		if q.Get("all") == "true" || !listed[key] {
+			found = append(found, s.gitLabView())
+		}
+		listed[key] = true
 	}
-	answer(w, http.StatusOK, found)
+	slices.Reverse(found) // by id, the oldest first
+	answer(w, http.StatusOK, page(r, found, 20))
 }

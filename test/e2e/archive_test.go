@@ -8,9 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -72,137 +70,6 @@ func (tm *team) archivedLog(a *archive.Archive, id string) (text string, rec rec
 		text += string(content)
 	}
 	return text, rec
-}
-
-// evict asks for the eviction of a pod, as a drain of its node does.
-func (tm *team) evict(pod *corev1.Pod) {
-	tm.t.Helper()
-	if err := tm.SubResource("eviction").Create(tm.t.Context(), pod, &policyv1.Eviction{ObjectMeta: tm.meta(pod.Name)}); err != nil {
-		tm.t.Fatalf("evict %s: %v", pod.Name, err)
-	}
-}
-
-// scratch is a volume of at most 1 MiB.
-func scratch(t *v1alpha1.Trigger) {
-	pod := &t.Spec.JobTemplate.Spec.Template.Spec
-	pod.Volumes = append(pod.Volumes, corev1.Volume{Name: "scratch", VolumeSource: corev1.VolumeSource{
-		EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: new(resource.MustParse("1Mi"))},
-	}})
-	pod.Containers[0].VolumeMounts = append(pod.Containers[0].VolumeMounts, corev1.VolumeMount{Name: "scratch", MountPath: "/scratch"})
-}
-
-// TestLogsOutliveTheirPods ends runs in every way, deletes their Jobs and pods, and reads their logs from the archive.
-func TestLogsOutliveTheirPods(t *testing.T) {
-	c := useCluster(t)
-	a := openArchive(t, c)
-	tm := newTeam(t, c)
-	const (
-		polite   = `trap 'echo cleaning up; sleep 1; echo clean; exit 1' TERM; echo busy; sleep 600 & wait`
-		stubborn = `trap '' TERM; echo busy; sleep 600 & wait; sleep 600`
-	)
-	kubectl := func(args ...string) func(string) {
-		return func(id string) {
-			for i, arg := range args {
-				args[i] = strings.ReplaceAll(arg, "RUN", id)
-			}
-			if _, err := tm.kubectl(append([]string{"-n", tm.name}, args...)...); err != nil {
-				t.Error(err)
-			}
-		}
-	}
-	cancel := func(id string) { tm.patchSuite(id, `{"spec":{"cancel":true}}`) }
-	endings := map[string]struct {
-		settings []setting
-		stop     func(id string) // once its pod runs; nil: it ends by itself
-		state    string
-		log      string
-	}{
-		"passes":        {[]setting{runs("echo fine")}, nil, v1alpha1.ReasonPassed, "fine\n"},
-		"fails":         {[]setting{runs("echo broken; exit 3")}, nil, v1alpha1.ReasonFailed, "broken\n"},
-		"times-out":     {[]setting{runs(polite), timeout(8 * time.Second)}, nil, v1alpha1.ReasonTimedOut, "busy\ncleaning up\nclean\n"},
-		"canceled":      {[]setting{runs(polite), grace(10)}, cancel, v1alpha1.ReasonCanceled, "busy\ncleaning up\nclean\n"},
-		"superseded":    {[]setting{runs(polite), grace(10)}, func(string) {}, v1alpha1.ReasonSuperseded, "busy\ncleaning up\nclean\n"},
-		"stubborn":      {[]setting{runs(stubborn), grace(2)}, cancel, v1alpha1.ReasonCanceled, "busy\n"},
-		"evicted":       {[]setting{runs(polite), grace(10)}, func(id string) { tm.evict(tm.awaitPod(id)) }, v1alpha1.ReasonError, "busy\ncleaning up\nclean\n"},
-		"pod-deleted":   {[]setting{runs(polite), grace(10)}, kubectl("delete", "pod", "--wait=false", "-l", v1alpha1.LabelSuite+"=RUN"), v1alpha1.ReasonError, "busy\ncleaning up\nclean\n"},
-		"job-deleted":   {[]setting{runs(polite), grace(10)}, kubectl("delete", "job", "--wait=false", "RUN"), v1alpha1.ReasonError, "busy\ncleaning up\nclean\n"},
-		"job-cascade":   {[]setting{runs(polite), grace(10)}, kubectl("delete", "job", "--wait=false", "--cascade=foreground", "RUN"), v1alpha1.ReasonError, "busy\ncleaning up\nclean\n"},
-		"out-of-disk":   {[]setting{runs("echo busy; head -c 5000000 /dev/zero > /scratch/big; sleep 600"), scratch, grace(10)}, nil, v1alpha1.ReasonFailed, "busy\n"},
-		"init-fails":    {[]setting{runs("echo never"), initContainer("echo preparing; exit 4")}, nil, v1alpha1.ReasonFailed, "preparing\n"},
-		"is-repeated":   {[]setting{runs("echo attempt; exit 1"), retries(1)}, nil, v1alpha1.ReasonFailed, "attempt\nattempt\n"},
-		"is-restarted":  {[]setting{runs("echo attempt; exit 1"), retries(1), onFailure}, nil, v1alpha1.ReasonFailed, "attempt\n"},
-		"says-too-much": {[]setting{runs(`i=0; while [ $i -lt 20000 ]; do echo "line $i"; i=$((i+1)); done`)}, nil, v1alpha1.ReasonPassed, lines(20000)},
-	}
-	for name, e := range endings {
-		tm.trigger(name, append(e.settings, branches("main"))...)
-	}
-	m := runManager(t, c, options{})
-	began := time.Now()
-	ids := map[string]string{}
-	for _, r := range tm.notify(m, notification{"branch": "main", "sha": sha()}) {
-		ids[r.Trigger] = r.Created
-	}
-	for name, id := range ids {
-		if endings[name].stop != nil && name != "superseded" {
-			tm.awaitPod(id)
-			time.Sleep(time.Second) // so that it has printed something
-			endings[name].stop(id)
-		}
-	}
-	tm.awaitPod(ids["superseded"])
-	tm.supersede(ids["superseded"])
-	for name, id := range ids {
-		e, s := endings[name], tm.awaitEnd(id, 4*time.Minute)
-		if s.State() != e.state {
-			t.Errorf("%s ended %s, want %s: %s", name, s.State(), e.state, message(s))
-		}
-		s = tm.awaitArchived(id)
-		story(t, "%-13s %-10s %s archived after %.1f s: %s", name, s.State(), id,
-			archivedCondition(s).LastTransitionTime.Sub(s.Status.CompletionTime.Time).Seconds(), archivedCondition(s).Message)
-		if _, err := tm.kubectl("delete", "job,pod", "-n", tm.name, "-l", v1alpha1.LabelSuite+"="+id, "--force", "--grace-period=0"); err != nil {
-			t.Error(err)
-		}
-		text, rec := tm.archivedLog(a, id)
-		if name == "is-restarted" && text == e.log+e.log { // the Job deletes the pod before or after it is repeated
-			text = e.log
-		}
-		if text != e.log {
-			t.Errorf("the log of %s is %q, want %q; the record says %+v", name, clip(text, 300), clip(e.log, 300), rec.Logs)
-		}
-		if c := archivedCondition(s); c.Reason != v1alpha1.ReasonSaved || rec.State != s.State() || !rec.Archive.Done {
-			t.Errorf("%s is archived as %s: %s; the record says %s", name, c.Reason, c.Message, rec.State)
-		}
-	}
-	story(t, "all ended and archived after %s", time.Since(began).Round(time.Second))
-}
-
-// supersede creates a newer run of the same stream.
-func (tm *team) supersede(id string) {
-	tm.t.Helper()
-	older := tm.suite(id)
-	newer := &v1alpha1.Suite{ObjectMeta: tm.meta(id + "-newer"), Spec: *older.Spec.DeepCopy()}
-	newer.Spec.ReceivedAt, newer.Spec.Deployment.SHA = nil, sha()
-	tm.create(newer)
-}
-
-func lines(n int) string {
-	var all strings.Builder
-	for i := range n {
-		fmt.Fprintf(&all, "line %d\n", i)
-	}
-	return all.String()
-}
-
-func onFailure(t *v1alpha1.Trigger) {
-	t.Spec.JobTemplate.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyOnFailure
-}
-
-func initContainer(script string) setting {
-	return func(t *v1alpha1.Trigger) {
-		c := *container(t)
-		c.Name, c.Command = "prepare", []string{"/bin/sh", "-c", script}
-		t.Spec.JobTemplate.Spec.Template.Spec.InitContainers = []corev1.Container{c}
-	}
 }
 
 // TestExpiredEnvironmentTakesItsRuns: Kubernetes deletes the runs with it, and their records stay.

@@ -14,11 +14,10 @@ import (
 func TestStoppedRunsKeepTheirLogs(t *testing.T) {
 	c := useCluster(t)
 	tm := newTeam(t, c)
-	const clean = `trap 'echo cleaning up; sleep 1; echo clean; exit 1' TERM; echo busy; sleep 600 & wait`
-	tm.trigger("polite", runs(clean))
-	tm.trigger("stubborn", runs(`trap '' TERM; echo busy; sleep 600 & wait; sleep 600`), grace(3))
-	tm.trigger("repeated", runs(clean), retries(3))
-	tm.trigger("overdue", runs(clean), timeout(5*time.Second))
+	tm.trigger("polite", runs(polite), grace(10))
+	tm.trigger("stubborn", runs(stubborn), grace(3))
+	tm.trigger("repeated", runs(polite), grace(10), retries(3))
+	tm.trigger("overdue", runs(polite), grace(10), timeout(5*time.Second))
 	m := runManager(t, c, options{})
 
 	runsOf := func(branch string) map[string]string {
@@ -30,8 +29,10 @@ func TestStoppedRunsKeepTheirLogs(t *testing.T) {
 	}
 	canceled, superseded := runsOf("canceled"), runsOf("superseded")
 	for _, ids := range []map[string]string{canceled, superseded} {
-		for _, id := range ids {
-			tm.awaitPod(id)
+		for trigger, id := range ids {
+			if trigger != "overdue" {
+				tm.awaitLog(id, "busy")
+			}
 		}
 	}
 	for trigger, id := range canceled {
@@ -39,7 +40,6 @@ func TestStoppedRunsKeepTheirLogs(t *testing.T) {
 			tm.patchSuite(id, `{"spec":{"cancel":true}}`)
 		}
 	}
-	time.Sleep(2 * time.Second) // so that the overdue run of this branch is not superseded before its time is up
 	overdue := canceled["overdue"]
 	tm.awaitState(overdue, v1alpha1.ReasonTimedOut)
 	newest := runsOf("superseded")

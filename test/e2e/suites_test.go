@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -79,6 +80,19 @@ func (tm *team) awaitPod(suite string) *corev1.Pod {
 	}
 	tm.t.Fatalf("no pod of Suite %s runs after %s", suite, endWithin)
 	return nil
+}
+
+// awaitLog waits until the test of a run has printed something: from then on, it handles signals.
+func (tm *team) awaitLog(suite, text string) {
+	tm.t.Helper()
+	out := ""
+	for deadline := time.Now().Add(endWithin); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
+		out, _ = tm.kubectl("logs", "-n", tm.name, tm.awaitPod(suite).Name) // its container may not have started
+		if strings.Contains(out, text) {
+			return
+		}
+	}
+	tm.t.Fatalf("the log of %s is %q after %s, want %q in it", suite, out, endWithin, text)
 }
 
 func (tm *team) pods(suite string) []corev1.Pod {

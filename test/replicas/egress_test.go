@@ -9,6 +9,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -45,12 +46,15 @@ func (e *egress) seen() []string {
 	return slices.Clone(e.hosts)
 }
 
-// startRecorded starts a manager with flags, whose requests leave the machine through the recorder only.
-func (e *egress) startRecorded(t *testing.T, kubeconfig, flags string) *replica {
+// startRecorded starts a manager with flags, whose requests leave the machine through the recorder only. It leads at
+// once: a leader of an earlier test, which was killed, would hold its Lease for as long as this test waits.
+func (e *egress) startRecorded(t *testing.T, s *apiserver.Server, kubeconfig, flags string) *replica {
 	t.Helper()
+	freeLead(t, s)
 	script := fmt.Sprintf(`exec env HTTPS_PROXY=%[1]s HTTP_PROXY=%[1]s NO_PROXY= "$@" %[2]s`, e.URL, flags)
 	r := startReplica(t, kubeconfig, "sh", "-c", script, "sh")
 	r.awaitReady()
+	r.awaitLog("Successfully acquired lease", time.Minute)
 	return r
 }
 
@@ -68,7 +72,7 @@ func TestEgress(t *testing.T) {
 	tm.grantsToken(fake.Token())
 	tm.setRepository("smoke", "acme/shop")
 	systemNamespace(t, s)
-	r := out.startRecorded(t, kubeconfig, "--github-url="+fake.URL+" --gitlab-url="+other.URL)
+	r := out.startRecorded(t, s, kubeconfig, "--github-url="+fake.URL+" --gitlab-url="+other.URL)
 	tm.awaitKnown([]*replica{r})
 
 	evil := `"commit_url":"https://evil.example.com/c","deployment_url":"https://evil.example.com","branch":"https://evil.example.com","hosting_service":"GitLab"`
@@ -106,7 +110,7 @@ func TestEgress(t *testing.T) {
 	_ = r.cmd.Wait()
 
 	// The recorder would have seen it: without the flag, the manager asks the default host.
-	r = out.startRecorded(t, kubeconfig, "")
+	r = out.startRecorded(t, s, kubeconfig, "")
 	tm.awaitKnown([]*replica{r})
 	if _, err := notify(t.Context(), r.url, tm.key, `{"sha":"`+nextCommit+`"}`); err != nil {
 		t.Fatal(err)

@@ -47,6 +47,7 @@ func (s *Sender) Send(ctx context.Context, m announce.Message) error {
 	if err != nil {
 		return unreachable(err)
 	}
+	defer resp.Body.Close()
 	defer outbound.Drain(resp.Body)
 	if resp.StatusCode >= 200 && resp.StatusCode < 300 {
 		return nil

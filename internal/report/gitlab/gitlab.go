@@ -79,14 +79,28 @@ func (p poster) post(ctx context.Context) (v1alpha1.SuiteReport, error) {
 }
 
 func (p poster) options() *gl.SetCommitStatusOptions {
-	var pipeline *int64
-	if p.PipelineID != 0 {
-		pipeline = &p.PipelineID
-	}
 	return &gl.SetCommitStatusOptions{
-		PipelineID: pipeline,
-		State:      p.state(), Name: &p.Check.Name, Ref: optional(p.Branch), TargetURL: optional(p.Check.DetailsURL), Description: &p.Check.Title,
+		State: p.state(), Name: &p.Check.Name, Ref: p.ref(), PipelineID: p.pipeline(),
+		TargetURL: optional(p.Check.DetailsURL), Description: &p.Check.Title,
 	}
+}
+
+// maxRef is GitLab's bound. It has no longer branch, so without one, it takes a branch that has the commit.
+const maxRef = 255
+
+func (p poster) ref() *string {
+	if len(p.Branch) > maxRef {
+		return nil
+	}
+	return optional(p.Branch)
+}
+
+// pipeline is nil for the newest one of the commit and branch.
+func (p poster) pipeline() *int64 {
+	if p.PipelineID == 0 {
+		return nil
+	}
+	return &p.PipelineID
 }
 
 func (p poster) state() gl.BuildStateValue {
@@ -102,10 +116,11 @@ func (p poster) state() gl.BuildStateValue {
 	return gl.Failed // of a state that this version does not know: never green
 }
 
-// isShown reports whether the newest status of the check's name is that of this run, in this state.
+// isShown reports whether the newest status of the check's name is that of this run, in this state. GitLab lists the
+// newest one of each pipeline.
 func (p poster) isShown(ctx context.Context) (bool, error) {
 	list, _, err := p.client.Commits.GetCommitStatuses(p.Repository, p.SHA, &gl.GetCommitStatusesOptions{
-		Name: &p.Check.Name, Ref: optional(p.Branch), All: new(true), ListOptions: gl.ListOptions{PerPage: 100},
+		Name: &p.Check.Name, Ref: p.ref(), PipelineID: p.pipeline(), ListOptions: gl.ListOptions{PerPage: 100},
 	}, gl.WithContext(ctx))
 	var newest *gl.CommitStatus
 	for _, s := range list {

@@ -3,6 +3,7 @@ package gitlab_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -85,6 +86,39 @@ func TestRepeatedTransitions(t *testing.T) {
 	posts(t, h, running, running, request(fake.Token(), v1alpha1.ReportQueued, ""))
 	if diff := cmp.Diff([]string{"running"}, fake.States(sha)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestManyAttempts: what an attempt posted is found among the statuses of many others, which fill pages, and of another
+// pipeline.
+func TestManyAttempts(t *testing.T) {
+	fake := codehost.GitLab(t)
+	h := gitlab.New(fake.URL, outbound.New())
+	passed := func(attempt int, pipeline int64) report.Request {
+		r := request(fake.Token(), v1alpha1.ReportCompleted, v1alpha1.ReasonPassed)
+		r.Check.DetailsURL, r.PipelineID = fmt.Sprint("https://ci.example.com/runs/acme/smoke-", attempt), pipeline
+		return r
+	}
+	for attempt := range 130 {
+		posts(t, h, passed(attempt, 1))
+	}
+	posts(t, h, passed(130, 2))
+	again := passed(129, 1)
+	again.Unsure = true
+	posts(t, h, again)
+	if writes := fake.Writes(); len(writes) != 131 {
+		t.Errorf("%d writes, want 131", len(writes))
+	}
+}
+
+// TestLongBranch: GitLab refuses a longer ref than it can have.
+func TestLongBranch(t *testing.T) {
+	fake := codehost.GitLab(t)
+	r := request(fake.Token(), v1alpha1.ReportInProgress, "")
+	r.Branch = strings.Repeat("b", 256)
+	posts(t, gitlab.New(fake.URL, outbound.New()), r)
+	if got := fake.Writes()[0].Body; got["ref"] != nil {
+		t.Errorf("got %v", got)
 	}
 }
 

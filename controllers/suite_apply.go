@@ -1,0 +1,65 @@
+package controllers
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/apierror"
+)
+
+// Server-side apply lets these owners write some fields of a Suite's status while the SuiteReconciler writes others,
+// without a conflict on either side.
+const (
+	reportOwner   = "postflight-report"   // of what was reported
+	archiveOwner  = "postflight-archive"  // of the condition Archived
+	announceOwner = "postflight-announce" // of what receivers were told
+)
+
+// statusWrite is all that an owner says about a Suite: the API server removes what it leaves out. It is for exactly
+// this object, because another one of its name has another UID.
+type statusWrite struct {
+	owner     string
+	suite     *v1alpha1.Suite
+	condition *metav1.Condition
+	fields    v1alpha1.SuiteStatus // without conditions
+	locked    bool                 // fails if the object has changed since it was read
+}
+
+// changedCondition is a condition as it is to be stored, and whether it differs from what is.
+func changedCondition(s *v1alpha1.Suite, c metav1.Condition, now time.Time) (is *metav1.Condition, changed bool) {
+	var all []metav1.Condition
+	if was := meta.FindStatusCondition(s.Status.Conditions, c.Type); was != nil {
+		all = []metav1.Condition{*was}
+	}
+	c.ObservedGeneration, c.LastTransitionTime = s.Generation, metav1.NewTime(now)
+	changed = meta.SetStatusCondition(&all, c)
+	return &all[0], changed
+}
+
+func (w statusWrite) apply(ctx context.Context, c client.Client) error {
+	condition, err := runtime.DefaultUnstructuredConverter.ToUnstructured(w.condition)
+	if err != nil {
+		return err
+	}
+	status, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&w.fields)
+	if err != nil {
+		return err
+	}
+	status["conditions"] = []any{condition}
+	metadata := map[string]any{"namespace": w.suite.Namespace, "name": w.suite.Name, "uid": string(w.suite.UID)}
+	if w.locked {
+		metadata["resourceVersion"] = w.suite.ResourceVersion
+	}
+	configuration := client.ApplyConfigurationFromUnstructured(&unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": v1alpha1.GroupVersion.String(), "kind": "Suite", "metadata": metadata, "status": status,
+	}})
+	err = c.Status().Apply(ctx, configuration, client.FieldOwner(w.owner), client.ForceOwnership, client.DisableReadYourWritesConsistency)
+	return apierror.IgnoreNotFound(err)
+}
