@@ -21,6 +21,10 @@ func in(environment string) func(*v1alpha1.Suite) {
 	return func(s *v1alpha1.Suite) { s.Spec.Environment = environment }
 }
 
+func created(minutes int) func(*v1alpha1.Suite) {
+	return func(s *v1alpha1.Suite) { s.CreationTimestamp = at(minutes) }
+}
+
 func TestPrevious(t *testing.T) {
 	now := ended("now", "Passed", 10)
 	for name, tc := range map[string]struct {
@@ -40,6 +44,7 @@ func TestPrevious(t *testing.T) {
 		"one that goes on":                 {[]v1alpha1.Suite{*aRun("Running")}, nil, ""},
 		"one elsewhere":                    {[]v1alpha1.Suite{ended("a", "Failed", 1, in("production"))}, nil, ""},
 		"in the same second":               {[]v1alpha1.Suite{ended("a", "Failed", 10), ended("z", "Passed", 10)}, nil, "Failed"},
+		"in the same second, by receipt":   {[]v1alpha1.Suite{ended("z", "Passed", 10, created(-2)), ended("y", "Failed", 10, created(-1))}, nil, "Failed"},
 		"deleted, and not counted yet":     {nil, []v1alpha1.EnvironmentOutcome{outcome("staging", "a", "Failed", 1, "")}, "Failed"},
 		"deleted, and counted":             {[]v1alpha1.Suite{now}, []v1alpha1.EnvironmentOutcome{outcome("staging", "now", "Passed", 10, "Failed")}, "Failed"},
 		"deleted, and an older one exists": {[]v1alpha1.Suite{ended("a", "Passed", 1), now}, []v1alpha1.EnvironmentOutcome{outcome("staging", "now", "Passed", 10, "Failed")}, "Failed"},
