@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -64,22 +62,18 @@ func (r *ReportReconciler) waits(o report.Observation, target report.Target, sha
 	return delay
 }
 
-// secret reads a Secret of the Trigger's namespace. The manager has no right to: the team grants it.
+// secret reads credentials from a Secret of the Trigger's namespace.
 func (r *ReportReconciler) secret(
 	ctx context.Context, service v1alpha1.HostingService, key client.ObjectKey,
 ) (c report.Credentials, problem *metav1.Condition, err error) {
-	secret := &corev1.Secret{}
-	err = r.Live.Get(ctx, key, secret)
-	switch {
-	case apierrors.IsForbidden(err):
-		return c, notReported(v1alpha1.ReasonReportFailed, "The manager may not read the Secret %s. "+
-			"Allow it with a RoleBinding to the ClusterRole postflight-credentials-reader, or to a Role that names the Secret.", key.Name), nil
-	case apierrors.IsNotFound(err):
-		return c, notReported(v1alpha1.ReasonReportFailed, "The Secret %s, which spec.repository of the Trigger names, does not exist. Create it.", key.Name), nil
-	case err != nil:
-		return c, nil, fmt.Errorf("read the Secret with credentials: %w", err)
+	data, unreadable, err := readSecret(ctx, r.Live, key, "spec.repository of the Trigger")
+	if err != nil {
+		return c, nil, err
 	}
-	c, missing := report.ParseSecret(service, secret.Data)
+	if unreadable != "" {
+		return c, notReported(v1alpha1.ReasonReportFailed, "%s", unreadable), nil
+	}
+	c, missing := report.ParseSecret(service, data)
 	if missing != "" {
 		return c, notReported(v1alpha1.ReasonReportFailed, "The Secret %s cannot be used: %s.", key.Name, missing), nil
 	}

@@ -66,13 +66,17 @@ func aSecret(name string, data map[string][]byte) *corev1.Secret {
 }
 
 // grant binds a role to the manager in the namespace.
-func (w *reportWorld) grant(kind, name string) {
+func (w *world) grant(kind, name string) {
 	w.t.Helper()
-	w.create(&rbacv1.RoleBinding{
+	w.create(aGrant(kind, name))
+}
+
+func aGrant(kind, name string) *rbacv1.RoleBinding {
+	return &rbacv1.RoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: "grant-" + name},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: kind, Name: name},
 		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: "postflight-system", Name: "postflight-manager"}},
-	})
+	}
 }
 
 func reportsTo(service v1alpha1.HostingService, repository, secret string) func(*v1alpha1.Trigger) {

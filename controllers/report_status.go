@@ -26,24 +26,15 @@ var reportable = predicate.Or(replaced, predicate.Funcs{UpdateFunc: func(e event
 
 // write stores what was reported, if it changed; without a condition, that stays as it is.
 func (r *ReportReconciler) write(ctx context.Context, s *v1alpha1.Suite, shown *v1alpha1.SuiteReport, c *metav1.Condition) error {
-	is := &v1alpha1.Suite{Status: v1alpha1.SuiteStatus{Report: shown}}
-	was, changed := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReported), false
-	if was != nil {
-		is.Status.Conditions = []metav1.Condition{*was}
-	}
+	condition, changed := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReported), false
 	if c != nil {
-		c.ObservedGeneration, c.LastTransitionTime = s.Generation, metav1.NewTime(r.Clock.Now())
-		changed = meta.SetStatusCondition(&is.Status.Conditions, *c)
+		condition, changed = changedCondition(s, *c, r.Clock.Now())
 	}
 	if !changed && equality.Semantic.DeepEqual(s.Status.Report, shown) {
 		return nil
 	}
-	fields := map[string]any{}
-	if shown != nil {
-		fields["report"] = shown
-	}
-	reported := meta.FindStatusCondition(is.Status.Conditions, v1alpha1.ConditionReported)
-	return statusWrite{owner: reportOwner, suite: s, condition: reported, fields: fields}.apply(ctx, r)
+	is := v1alpha1.SuiteStatus{Report: shown}
+	return statusWrite{owner: reportOwner, suite: s, condition: condition, fields: is}.apply(ctx, r)
 }
 
 // reportMemory is what a leader knows about the outcome of its requests. Losing it costs requests that read back.

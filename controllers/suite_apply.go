@@ -2,7 +2,9 @@ package controllers
 
 import (
 	"context"
+	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -15,8 +17,9 @@ import (
 // Server-side apply lets these owners write some fields of a Suite's status while the SuiteReconciler writes others,
 // without a conflict on either side.
 const (
-	reportOwner  = "postflight-report"  // of what was reported
-	archiveOwner = "postflight-archive" // of the condition Archived
+	reportOwner   = "postflight-report"   // of what was reported
+	archiveOwner  = "postflight-archive"  // of the condition Archived
+	announceOwner = "postflight-announce" // of what receivers were told
 )
 
 // statusWrite is all that an owner says about a Suite: the API server removes what it leaves out. It is for exactly
@@ -24,9 +27,20 @@ const (
 type statusWrite struct {
 	owner     string
 	suite     *v1alpha1.Suite
-	condition *metav1.Condition // nil: none
-	fields    map[string]any    // of the status
-	locked    bool              // fails if the object has changed since it was read
+	condition *metav1.Condition    // nil: none
+	fields    v1alpha1.SuiteStatus // without conditions
+	locked    bool                 // fails if the object has changed since it was read
+}
+
+// changedCondition is a condition as it is to be stored, and whether it differs from what is.
+func changedCondition(s *v1alpha1.Suite, c metav1.Condition, now time.Time) (is *metav1.Condition, changed bool) {
+	var all []metav1.Condition
+	if was := meta.FindStatusCondition(s.Status.Conditions, c.Type); was != nil {
+		all = []metav1.Condition{*was}
+	}
+	c.ObservedGeneration, c.LastTransitionTime = s.Generation, metav1.NewTime(now)
+	changed = meta.SetStatusCondition(&all, c)
+	return &all[0], changed
 }
 
 func (w statusWrite) apply(ctx context.Context, c client.Client) error {
@@ -45,19 +59,12 @@ func (w statusWrite) apply(ctx context.Context, c client.Client) error {
 	return apierror.IgnoreNotFound(err)
 }
 
-func (w statusWrite) status() (status map[string]any, err error) {
-	status = map[string]any{}
-	for name, value := range w.fields {
-		if status[name], err = runtime.DefaultUnstructuredConverter.ToUnstructured(value); err != nil {
-			return nil, err
-		}
+func (w statusWrite) status() (map[string]any, error) {
+	status, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&w.fields)
+	if err != nil || w.condition == nil {
+		return status, err
 	}
-	if w.condition != nil {
-		condition, err := runtime.DefaultUnstructuredConverter.ToUnstructured(w.condition)
-		if err != nil {
-			return nil, err
-		}
-		status["conditions"] = []any{condition}
-	}
-	return status, nil
+	condition, err := runtime.DefaultUnstructuredConverter.ToUnstructured(w.condition)
+	status["conditions"] = []any{condition}
+	return status, err
 }

@@ -3,22 +3,33 @@ package controllers
 import (
 	"context"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/announce"
 	"github.com/postflight-dev/postflight/internal/apierror"
 	"github.com/postflight-dev/postflight/internal/index"
 )
 
-// TeamReconciler reports whether each Team's namespace exists and belongs to it alone.
+// webhooksEvery is how often the Secrets of webhooks are looked at, because they are not watched.
+const webhooksEvery = 5 * time.Minute
+
+// TeamReconciler reports whether each Team's namespace exists and belongs to it alone, and whether its webhooks can be used.
 type TeamReconciler struct {
 	client.Client
+	Live  client.Reader // reads Secrets, which are not cached
+	Clock clock.PassiveClock
 }
 
 // +kubebuilder:rbac:groups=postflight.dev,resources=teams/status,verbs=patch
@@ -49,7 +60,47 @@ func (r *TeamReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.
 	if apierror.IgnoreNotFound(err) != nil {
 		return ctrl.Result{}, err
 	}
-	return ctrl.Result{}, setReady(ctx, r, t, &t.Status.Conditions, teamReady(t, claims, err == nil))
+	is := teamReady(t, claims, err == nil)
+	if is.Status == metav1.ConditionTrue && len(t.Spec.Webhooks) > 0 {
+		if is, err = r.webhooksReady(ctx, t, is); err != nil {
+			return ctrl.Result{}, err
+		}
+	}
+	return ctrl.Result{RequeueAfter: recheck(t)}, r.report(ctx, t, is)
+}
+
+func recheck(t *v1alpha1.Team) time.Duration {
+	if len(t.Spec.Webhooks) == 0 {
+		return 0
+	}
+	return wait.Jitter(webhooksEvery, spread)
+}
+
+// webhooksReady is the condition of a Team that is ready but for its webhooks.
+func (r *TeamReconciler) webhooksReady(ctx context.Context, t *v1alpha1.Team, is metav1.Condition) (metav1.Condition, error) {
+	for _, w := range announce.Webhooks(t) {
+		_, problem, err := target(ctx, r.Live, t.NamespaceName(), w)
+		if err != nil {
+			return is, err
+		}
+		if problem != "" {
+			return notReady("WebhookUnusable", fmt.Sprintf("%s gets no events: %s %s", w.Title(), problem, is.Message)), nil
+		}
+	}
+	return is, nil
+}
+
+// report writes the status, if it changed.
+func (r *TeamReconciler) report(ctx context.Context, t *v1alpha1.Team, is metav1.Condition) error {
+	was := t.DeepCopy()
+	t.Status.Webhooks = announce.SeenWebhooks(t, r.Clock.Now())
+	is.ObservedGeneration = t.Generation
+	meta.SetStatusCondition(&t.Status.Conditions, is)
+	if equality.Semantic.DeepEqual(was.Status, t.Status) {
+		return nil
+	}
+	patch := client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{})
+	return apierror.IgnoreNotFound(r.Status().Patch(ctx, t, patch))
 }
 
 func teamReady(t *v1alpha1.Team, claims []v1alpha1.Team, exists bool) metav1.Condition {

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/announce"
 	"github.com/postflight-dev/postflight/internal/apierror"
 	"github.com/postflight-dev/postflight/internal/index"
 	"github.com/postflight-dev/postflight/internal/match"
@@ -72,6 +73,7 @@ func (r *TriggerReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ct
 	}
 	t := was.DeepCopy()
 	setTriggerReady(t, e)
+	t.Status.NotifiedSince = announce.NotifiedSince(t, r.pace.clock.Now())
 	if wait := r.pace.wait(req.NamespacedName); wait > 0 && equality.Semantic.DeepEqual(was.Status, t.Status) {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
@@ -86,6 +88,9 @@ func (r *TriggerReconciler) count(ctx context.Context, was, t *v1alpha1.Trigger)
 		return err
 	}
 	countRuns(&t.Status, runs.Items)
+	if t.Status.Outcomes = announce.Outcomes(t.Status.Outcomes, runs.Items); t.Spec.Notify == nil {
+		t.Status.Outcomes = nil
+	}
 	if equality.Semantic.DeepEqual(was.Status, t.Status) || onlyProgress(was.Status, t.Status) {
 		return nil
 	}

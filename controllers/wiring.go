@@ -22,6 +22,7 @@ type Config struct {
 	Collector  *job.Collector // nil: no store is configured
 	Archive    ArchiveConfig
 	Reports    ReportConfig
+	Announce   AnnounceConfig
 	Scope      Scope // as it limited the options of the manager
 
 	// PodGoneAfter is how long after its grace period a pod that has not stopped counts as lost;
@@ -70,14 +71,29 @@ func Setup(mgr ctrl.Manager, config Config) error {
 		&APIKeyReconciler{Client: c, Clock: config.Clock},
 	}
 	if !config.Scope.limited() {
-		reconcilers = append(reconcilers, &TeamReconciler{Client: c})
+		reconcilers = append(reconcilers, &TeamReconciler{Client: c, Live: mgr.GetAPIReader(), Clock: config.Clock})
 	}
 	for _, r := range reconcilers {
 		if err := r.SetupWithManager(mgr); err != nil {
 			return fmt.Errorf("set up %T: %w", r, err)
 		}
 	}
-	return setupArchive(mgr, config)
+	return errors.Join(setupAnnouncements(mgr, config), setupArchive(mgr, config))
+}
+
+func setupAnnouncements(mgr ctrl.Manager, config Config) error {
+	if config.Announce.Sender == nil {
+		return nil
+	}
+	metrics, err := NewAnnounceMetrics(config.Registerer)
+	if err != nil {
+		return fmt.Errorf("register the metrics of messages: %w", err)
+	}
+	r := &AnnounceReconciler{
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Recorder: mgr.GetEventRecorder("postflight"),
+		Clock: config.Clock, Config: config.Announce, Metrics: metrics,
+	}
+	return r.SetupWithManager(mgr)
 }
 
 // setupArchive does nothing without a store: logs then end with their pods.

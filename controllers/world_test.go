@@ -2,6 +2,7 @@ package controllers_test
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"os"
 	"strings"
@@ -49,9 +50,10 @@ type world struct {
 	slow   bool   // the object store
 	node   string // of the pods
 	hosts  controllers.ReportConfig
-	log    logr.LogSink // of the manager; nil: silent
-	began  time.Time    // noon of this test: so long ago that its Suites are received before they are created
-	stop   func()       // the manager
+	tells  controllers.AnnounceConfig // nobody, by default
+	log    logr.LogSink               // of the manager; nil: silent
+	began  time.Time                  // noon of this test: so long ago that its Suites are received before they are created
+	stop   func()                     // the manager
 }
 
 // newWorld has a Team, an Environment "staging", a Trigger "smoke", and a manager.
@@ -111,7 +113,7 @@ func (w *world) runManager(cache cache.Options, change ...func(*ctrl.Options)) c
 	w.must(err)
 	ctx, cancel := context.WithCancel(context.Background())
 	w.must(index.Setup(ctx, mgr.GetFieldIndexer()))
-	w.must(controllers.Setup(mgr, controllers.Config{Clock: w.clock, Registerer: prometheus.NewRegistry(), Inputs: w.inputs, Archive: w.archive(), Reports: w.hosts}))
+	w.must(controllers.Setup(mgr, controllers.Config{Clock: w.clock, Registerer: prometheus.NewRegistry(), Inputs: w.inputs, Archive: w.archive(), Reports: w.hosts, Announce: w.tells}))
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
 	w.stop = sync.OnceFunc(func() {
@@ -202,6 +204,15 @@ type wire struct {
 	sent  map[string]int // by method, resource and subresource, such as "PATCH suites/status"
 	total int            // of writes
 	all   int
+
+	refused string // part of the URL of requests that are not sent; empty: none
+}
+
+// refuse makes requests fail whose URL has a text.
+func (x *wire) refuse(part string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.refused = part
 }
 
 func (x *wire) wrap(next http.RoundTripper) http.RoundTripper {
@@ -215,7 +226,11 @@ func (x *wire) wrap(next http.RoundTripper) http.RoundTripper {
 		if r.Method != http.MethodGet {
 			x.total++
 		}
+		refused := x.refused != "" && strings.Contains(r.URL.String(), x.refused)
 		x.mu.Unlock()
+		if refused {
+			return nil, errors.New("refused")
+		}
 		return next.RoundTrip(r)
 	})
 }

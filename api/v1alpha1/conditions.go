@@ -16,6 +16,10 @@ const (
 	// a reason that its message gives, and Unknown while the run goes on.
 	ConditionReported = "Reported"
 
+	// ConditionNotified is True once every receiver has what it wants to know about a Suite. It is False if one lacks
+	// it, for a reason that its message gives, and Unknown while the run goes on. Suites without receivers lack it.
+	ConditionNotified = "Notified"
+
 	// ConditionReconciling is True on a Suite that has not ended, and absent otherwise. It and
 	// ConditionStalled follow kstatus, which Argo CD, Flux and others use.
 	ConditionReconciling = "Reconciling"

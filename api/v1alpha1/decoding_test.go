@@ -67,7 +67,7 @@ func TestWhatIsAcceptedDecodes(t *testing.T) {
 	s := apiserver.New(t)
 	ns := s.Namespace(t)
 	api := rawClient(t, s)
-	good := map[string]any{"spec/url": "https://staging.example.com", "spec/retention/records": "720h", "spec/repositories/[]": "acme/shop", "spec/results/sizeLimit": "4Gi"}
+	good := map[string]any{"spec/url": "https://staging.example.com", "spec/retention/records": "720h", "spec/repositories/[]": "acme/shop", "spec/webhooks/[]/url": "https://example.com", "spec/results/sizeLimit": "4Gi"}
 	withInputs := func() fields { o := asJSON(t, trigger()); set("spec/inputs/paths", list{"a"})(o); return o }
 	cases := map[string]struct {
 		base func() fields

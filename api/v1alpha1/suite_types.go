@@ -224,6 +224,14 @@ type SuiteStatus struct {
 	// report is what was last posted to the code host about the run. Runs that are not reported lack it.
 	// +optional
 	Report *SuiteReport `json:"report,omitempty"`
+
+	// deliveries are what receivers were told about the run: webhooks of its Team, and the chat of its Trigger.
+	// Runs about which nobody is told lack them.
+	// +optional
+	// +listType=map
+	// +listMapKey=receiver
+	// +kubebuilder:validation:MaxItems=16
+	Deliveries []Delivery `json:"deliveries,omitempty"`
 }
 
 // TestResults count the tests of a run.

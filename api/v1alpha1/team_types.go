@@ -52,6 +52,14 @@ type TeamSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(name, name.matches('^[^/ *]+(/[^/ *]+)*/([^/ *]+|[*])$'))",message="an entry of repositories is a full name such as acme/shop, or acme/*"
 	Repositories []string `json:"repositories,omitempty"`
 
+	// webhooks get the events of all runs of the team. The address comes from here or from their Secret, never from
+	// a notification.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=8
+	Webhooks []Webhook `json:"webhooks,omitempty"`
+
 	// publicPages lets everybody who reaches the run pages read those of the team, without signing in:
 	// its runs, their logs and files, its Triggers and its Environments. Nobody can act there.
 	// +optional
@@ -89,7 +97,15 @@ const (
 
 // TeamStatus is the observed state of the team.
 type TeamStatus struct {
-	// conditions of the team; Ready is False if its namespace is missing or claimed twice.
+	// webhooks are those that the manager has seen.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=8
+	Webhooks []WebhookStatus `json:"webhooks,omitempty"`
+
+	// conditions of the team; Ready is False if its namespace is missing or claimed twice, or if a webhook cannot be
+	// used.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

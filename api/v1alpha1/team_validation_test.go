@@ -1,6 +1,8 @@
 package v1alpha1_test
 
 import (
+	"fmt"
+	"maps"
 	"strings"
 	"testing"
 )
@@ -35,9 +37,32 @@ func TestTeamValidation(t *testing.T) {
 		"RepositoriesEvery":   {"that would be those of others", set("spec/repositories", list{"*/*"}), "an entry of repositories"},
 		"RepositoriesPart":    {"acme-evil would match too", set("spec/repositories", list{"acme*"}), "an entry of repositories"},
 		"RepositoriesOwner":   {"is it acme/*?", set("spec/repositories", list{"acme"}), "an entry of repositories"},
+		"Webhooks":            {"with an address, and with one in the Secret", set("spec/webhooks", list{webhook("a", fields{"url": "https://example.com/x?y=z", "events": list{"Queued", "Passed"}}), webhook("b", nil)}), ""},
+		"WebhookTwice":        {"the status is by name", set("spec/webhooks", list{webhook("a", nil), webhook("a", nil)}), "Duplicate value"},
+		"WebhookNameless":     {"the status is by name", set("spec/webhooks", list{fields{"secretRef": fields{"name": "s"}}}), "name: Required"},
+		"WebhookName":         {"not a label", set("spec/webhooks", list{webhook("A b", nil)}), "spec.webhooks[0].name"},
+		"WebhookUnsigned":     {"events are always signed", set("spec/webhooks", list{fields{"name": "a"}}), "secretRef: Required"},
+		"WebhookToFile":       {"not an address", set("spec/webhooks", list{webhook("a", fields{"url": "file:///etc/passwd"})}), "absolute https URL"},
+		"WebhookToNothing":    {"not an address", set("spec/webhooks", list{webhook("a", fields{"url": "https//example.com"})}), "absolute https URL"},
+		"WebhookEvents":       {"there is no such event", set("spec/webhooks", list{webhook("a", fields{"events": list{"Running"}})}), "Unsupported value"},
+		"WebhookNoEvents":     {"then remove it", set("spec/webhooks", list{webhook("a", fields{"events": list{}})}), "at least 1"},
+		"WebhooksTooMany":     {"9", set("spec/webhooks", manyWebhooks(9)), "Too many"},
 		"UnknownField":        {"a misspelt field is rejected", set("spec/maxConcurrentSuite", 3), `unknown field "spec.maxConcurrentSuite"`},
 		"UnknownFieldOutside": {"at the top too", set("suspended", true), `unknown field "suspended"`},
 	})
+}
+
+func webhook(name string, more fields) fields {
+	w := fields{"name": name, "secretRef": fields{"name": "postflight-webhook"}}
+	maps.Copy(w, more)
+	return w
+}
+
+func manyWebhooks(n int) (all list) {
+	for i := range n {
+		all = append(all, webhook(fmt.Sprint("w", i), nil))
+	}
+	return all
 }
 
 var digest = strings.Repeat("0123456789abcdef", 4)

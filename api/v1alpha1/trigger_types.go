@@ -79,6 +79,10 @@ type TriggerSpec struct {
 	// +optional
 	Repository *Repository `json:"repository,omitempty"`
 
+	// notify says whom to tell about failures. Without it, nobody is told.
+	// +optional
+	Notify *Notify `json:"notify,omitempty"`
+
 	// duplicates says what to do with a notification whose SHA already has a run. Reject: it is a
 	// duplicate, unless that run was superseded or canceled or ended as Error, and so has no result.
 	// RerunUnsuccessful: it is a duplicate, unless that run has ended without passing.
@@ -357,6 +361,18 @@ type TriggerStatus struct {
 	// lastSuite is the run whose notification was received last.
 	// +optional
 	LastSuite *LastSuite `json:"lastSuite,omitempty"`
+
+	// notifiedSince is when spec.notify was set. Earlier ends of runs are not told.
+	// +optional
+	NotifiedSince *metav1.Time `json:"notifiedSince,omitempty"`
+
+	// outcomes are how the last run in each Environment ended, of the 64 that had one last. A Trigger without
+	// spec.notify lacks them.
+	// +optional
+	// +listType=map
+	// +listMapKey=environment
+	// +kubebuilder:validation:MaxItems=64
+	Outcomes []EnvironmentOutcome `json:"outcomes,omitempty"`
 
 	// conditions of the Trigger; Ready is False if it cannot match, with the reason.
 	// +optional

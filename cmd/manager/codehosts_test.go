@@ -35,6 +35,10 @@ func TestCodeHostOptions(t *testing.T) {
 		"tokens":                     {[]string{"--github-token-file=" + token, "--gitlab-token-file=" + token}, ""},
 		"a file that does not exist": {[]string{"--gitlab-token-file=" + folder + "/none"}, "--gitlab-token-file"},
 		"an empty file":              {[]string{"--github-token-file=" + empty}, "holds no token"},
+		"networks":                   {[]string{"--webhook-allow-networks=10.20.0.0/16,fd12:3456::/48"}, ""},
+		"not a network":              {[]string{"--webhook-allow-networks=10.20.0.1"}, "--webhook-allow-networks"},
+		"an address in a network":    {[]string{"--webhook-allow-networks=10.20.0.1/16"}, "must be a network"},
+		"a mapped network":           {[]string{"--webhook-allow-networks=::ffff:10.0.0.0/104"}, "must be a network"},
 		"a name with a slash":        {[]string{"--cluster-name=eu/1"}, "--cluster-name"},
 		"a long name":                {[]string{"--cluster-name=" + strings.Repeat("a", 64)}, "--cluster-name"},
 	} {

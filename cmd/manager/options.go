@@ -47,6 +47,7 @@ type options struct {
 	tls       tlsOptions
 	store     storeOptions
 	codeHosts codeHostOptions
+	webhooks  webhookOptions
 }
 
 func newCommand() *cobra.Command {
@@ -103,6 +104,7 @@ func (o *options) addFlags(f *pflag.FlagSet) {
 	o.tls.addFlags(f)
 	o.store.addFlags(f)
 	o.codeHosts.addFlags(f)
+	o.webhooks.addFlags(f)
 	f.TextVar(&o.logLevel, "log-level", slog.LevelInfo, "DEBUG, INFO, WARN or ERROR")
 }
 
@@ -138,7 +140,7 @@ func (o *options) validate() error {
 	if o.podGoneAfter < time.Second {
 		errs = append(errs, fmt.Errorf("--pod-gone-after %s: must be at least 1s", o.podGoneAfter))
 	}
-	return errors.Join(append(errs, o.tls.validate(), o.store.validate(), o.codeHosts.validate())...)
+	return errors.Join(append(errs, o.tls.validate(), o.store.validate(), o.codeHosts.validate(), o.webhooks.validate())...)
 }
 
 // loadSignIn reads the file of --sign-in-config, if there is one.

@@ -86,7 +86,7 @@ func runIn(ctx context.Context, o options, in surroundings) error {
 	err = controllers.Setup(mgr, controllers.Config{
 		Clock: serverClock{in.clock, probe}, Registerer: in.metrics, PodGoneAfter: o.podGoneAfter,
 		Inputs: runInputs, Archive: runArchive, Collector: collector(runInputs, o),
-		Reports: o.codeHosts.config(o.publicURL), Scope: o.scope.Scope,
+		Reports: o.codeHosts.config(o.publicURL), Announce: o.webhooks.config(o.publicURL, o.codeHosts.clusterName), Scope: o.scope.Scope,
 	})
 	if err != nil {
 		return err

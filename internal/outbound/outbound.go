@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"syscall"
 	"time"
 )
 
@@ -28,23 +29,31 @@ const (
 	maxHeader = 64 << 10
 )
 
-// New returns a client. It uses the proxy of the environment.
-func New() *http.Client {
-	dialer := &net.Dialer{Timeout: connectTimeout}
+// New returns a client for addresses of the operator. It uses the proxy of the environment.
+func New() *http.Client { return newClient(transport(http.ProxyFromEnvironment, nil)) }
+
+func newClient(next http.RoundTripper) *http.Client {
 	return &http.Client{
 		Timeout:       Timeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		Transport: boundedAnswers{&http.Transport{
-			Proxy:                  http.ProxyFromEnvironment,
-			DialContext:            dialer.DialContext,
-			ForceAttemptHTTP2:      true,
-			TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
-			TLSHandshakeTimeout:    connectTimeout,
-			MaxResponseHeaderBytes: maxHeader,
-			MaxIdleConns:           32,
-			MaxConnsPerHost:        16,
-			IdleConnTimeout:        time.Minute,
-		}},
+		Transport:     boundedAnswers{next},
+	}
+}
+
+func transport(
+	proxy func(*http.Request) (*url.URL, error), control func(network, address string, _ syscall.RawConn) error,
+) *http.Transport {
+	dialer := &net.Dialer{Timeout: connectTimeout, Control: control}
+	return &http.Transport{
+		Proxy:                  proxy,
+		DialContext:            dialer.DialContext,
+		ForceAttemptHTTP2:      true,
+		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout:    connectTimeout,
+		MaxResponseHeaderBytes: maxHeader,
+		MaxIdleConns:           32,
+		MaxConnsPerHost:        16,
+		IdleConnTimeout:        time.Minute,
 	}
 }
 

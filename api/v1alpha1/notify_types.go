@@ -1,0 +1,162 @@
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// RunEvent is something that happens to a run: it is queued, its tests start, or it ends in one of its states.
+//
+// +kubebuilder:validation:Enum=Queued;Started;Passed;Failed;TimedOut;Canceled;Superseded;Error
+type RunEvent string
+
+// The events that are not states. An end has the name of its state.
+const (
+	EventQueued  RunEvent = "Queued"
+	EventStarted RunEvent = "Started"
+)
+
+// Webhook is an HTTP endpoint that gets the events of all runs of a team, as signed CloudEvents.
+type Webhook struct {
+	// name of the webhook, unique within the team: at most 63 of a-z, 0-9 and '-'.
+	// +required
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	Name string `json:"name"`
+
+	// url that the events are sent to, https. If it is left out, the key url of the Secret has it.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=2048
+	// +kubebuilder:validation:XValidation:rule="isURL(self) && (self.startsWith('https://') || self.startsWith('http://'))",message="url must be an absolute https URL"
+	URL string `json:"url,omitempty"`
+
+	// secretRef names a Secret in the namespace of the team that the manager was granted to read. Its key secret
+	// signs the events: whsec_ and 24 to 64 bytes in base64. While you replace it, it has several, one a line.
+	// +required
+	SecretRef SecretReference `json:"secretRef"`
+
+	// events that are sent. Left out: all.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=8
+	Events []RunEvent `json:"events,omitempty"`
+}
+
+// Notify says whom a Trigger tells about its runs.
+type Notify struct {
+	// slack is an incoming webhook of Slack, or of a chat that understands its messages, such as Mattermost.
+	// +required
+	Slack SlackNotify `json:"slack"`
+}
+
+// NotifyOn is a kind of end that people are told about.
+//
+// +kubebuilder:validation:Enum=Failure;Recovery
+type NotifyOn string
+
+// The ends that people are told about.
+const (
+	NotifyFailure  NotifyOn = "Failure"
+	NotifyRecovery NotifyOn = "Recovery"
+)
+
+// SlackNotify is an incoming webhook of Slack.
+type SlackNotify struct {
+	// secretRef names a Secret in the Trigger's namespace that the manager was granted to read. Its key url is that
+	// of the incoming webhook.
+	// +required
+	SecretRef SecretReference `json:"secretRef"`
+
+	// on says what is told. Failure: a run ended as Failed, TimedOut or Error. Recovery: a run passed, and the one
+	// before it in the same Environment had failed. Left out: both.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=2
+	On []NotifyOn `json:"on,omitempty"`
+}
+
+// Delivery is what a receiver was told about a run.
+type Delivery struct {
+	// receiver is slack, or webhook/ and the name of a webhook.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=80
+	Receiver string `json:"receiver"`
+
+	// event that the receiver accepted last.
+	// +optional
+	Event RunEvent `json:"event,omitempty"`
+
+	// problem is why the receiver does not have the next one yet, as a sentence.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	Problem string `json:"problem,omitempty"`
+
+	// gone is true after the receiver answered 410: it gets nothing more about this run.
+	// +optional
+	Gone bool `json:"gone,omitempty"`
+}
+
+// WebhookStatus is the observed state of a webhook.
+type WebhookStatus struct {
+	// name of the webhook.
+	// +required
+	// +kubebuilder:validation:MaxLength=63
+	Name string `json:"name"`
+
+	// since is when the webhook was added. Earlier events are not sent.
+	// +required
+	Since metav1.Time `json:"since"`
+}
+
+// EnvironmentOutcome is how the last run of a Trigger in an Environment ended. Runs that were canceled or superseded do
+// not count.
+type EnvironmentOutcome struct {
+	// environment of the run.
+	// +required
+	// +kubebuilder:validation:MaxLength=63
+	Environment string `json:"environment"`
+
+	// suite is the name of the run.
+	// +required
+	// +kubebuilder:validation:MaxLength=253
+	Suite string `json:"suite"`
+
+	// state in which it ended.
+	// +required
+	// +kubebuilder:validation:MaxLength=64
+	State string `json:"state"`
+
+	// completionTime is when it ended.
+	// +required
+	CompletionTime metav1.Time `json:"completionTime"`
+
+	// previousState is how the run before it ended.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	PreviousState string `json:"previousState,omitempty"`
+}
+
+// The reasons of ConditionNotified, beside ReasonPending.
+const (
+	ReasonDelivered     = "Delivered"     // every receiver has what it wants
+	ReasonNothingToSend = "NothingToSend" // no receiver wants to know how the run ended
+	ReasonNotifyFailed  = "Failed"        // a receiver did not accept it, or could not be asked
+	ReasonGone          = "Gone"          // a receiver wants no more
+	ReasonGaveUp        = "GaveUp"        // it is too late
+)
+
+// Notified is a run of which every receiver has what it wants.
+func Notified(reason, message string) metav1.Condition {
+	return metav1.Condition{Type: ConditionNotified, Status: metav1.ConditionTrue, Reason: reason, Message: clip(message)}
+}
+
+// NotifyPending is a run of which there will be more to say.
+func NotifyPending(message string) metav1.Condition {
+	return metav1.Condition{Type: ConditionNotified, Status: metav1.ConditionUnknown, Reason: ReasonPending, Message: clip(message)}
+}
+
+// NotNotified is why a receiver lacks an event.
+func NotNotified(reason, message string) metav1.Condition {
+	return metav1.Condition{Type: ConditionNotified, Status: metav1.ConditionFalse, Reason: reason, Message: clip(message)}
+}

@@ -1,0 +1,253 @@
+package controllers_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+// TestEvents: a webhook hears of each run in order, once, and a chat of failures and recovery.
+func TestEvents(t *testing.T) {
+	t.Parallel()
+	w := newAnnounceWorld(t)
+	w.create(aSuite("passes", 0))
+	w.runs("passes")
+	w.hears("passes", "queued", "started")
+	w.passes("passes")
+	w.hears("passes", "queued", "started", "passed")
+	w.notified("passes", v1alpha1.ReasonDelivered, "told to: webhook events.")
+	w.create(aSuite("fails", 1))
+	w.runs("fails")
+	w.exits("fails", 1)
+	w.hears("fails", "queued", "started", "failed")
+	w.notified("fails", v1alpha1.ReasonDelivered, "told to: webhook events, Slack.")
+	w.create(aSuite("canceled", 2))
+	w.runs("canceled")
+	w.cancel("canceled", "jo")
+	w.stops("canceled")
+	w.hears("canceled", "queued", "started", "canceled")
+	w.create(aSuite("recovers", 3))
+	w.runs("recovers")
+	w.passes("recovers")
+	w.create(aSuite("stays", 4))
+	w.reaches("recovers", v1alpha1.ReasonPassed, "")
+	w.notified("recovers", v1alpha1.ReasonDelivered, "told to: webhook events, Slack.")
+	w.runs("stays")
+	w.passes("stays")
+	w.notified("stays", v1alpha1.ReasonDelivered, "told to: webhook events.")
+	w.chatHears("smoke failed in staging", "smoke recovered in staging")
+	if _, repeats := w.hook.got("stays"); repeats > 0 {
+		t.Errorf("%d events came again", repeats)
+	}
+	s := w.notified("fails", v1alpha1.ReasonDelivered, "")
+	want := []v1alpha1.Delivery{{Receiver: "webhook/events", Event: "Failed"}, {Receiver: "slack", Event: "Failed"}}
+	if s.Status.Deliveries[0].Receiver == "slack" {
+		want[0], want[1] = want[1], want[0]
+	}
+	if diff := cmp.Diff(want, s.Status.Deliveries); diff != "" {
+		t.Errorf("deliveries (-want +got):\n%s", diff)
+	}
+	owners := map[string]bool{}
+	for _, f := range s.ManagedFields {
+		owners[f.Manager+"/"+f.Subresource] = true
+	}
+	if !owners["postflight-announce/status"] {
+		t.Errorf("the owners are %v", owners)
+	}
+}
+
+// TestRecoveryOfADeletedRun: the run that failed was deleted before the next one passes.
+func TestRecoveryOfADeletedRun(t *testing.T) {
+	t.Parallel()
+	w := newAnnounceWorld(t)
+	w.create(aSuite("fails", 0))
+	w.runs("fails")
+	w.exits("fails", 1)
+	w.chatHears("failed")
+	w.eventually("the Trigger remembers it", func() string {
+		tr := &v1alpha1.Trigger{}
+		w.must(w.Client.Get(context.Background(), w.key("smoke"), tr))
+		if len(tr.Status.Outcomes) == 1 && tr.Status.Outcomes[0].State == v1alpha1.ReasonFailed {
+			return ""
+		}
+		return fmt.Sprintf("%+v", tr.Status.Outcomes)
+	})
+	w.must(w.Client.Delete(context.Background(), &v1alpha1.Suite{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "fails"}}))
+	w.gone(&v1alpha1.Suite{}, "fails")
+	w.create(aSuite("passes", 1))
+	w.runs("passes")
+	w.passes("passes")
+	w.chatHears("failed", "recovered")
+}
+
+// TestFaultsOfReceivers: whatever a receiver answers, runs go on, the message says what is wrong, and all events arrive in
+// order once it has recovered.
+func TestFaultsOfReceivers(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		fault   func(*listener) http.HandlerFunc
+		message string
+	}{
+		"fails":       {func(*listener) http.HandlerFunc { return answers(500) }, "It failed (500)."},
+		"is too busy": {func(*listener) http.HandlerFunc { return answers(429, "Retry-After", "1") }, "It asks to send less."},
+		"rejects":     {func(*listener) http.HandlerFunc { return answers(401) }, "It did not accept the message (401)."},
+		"redirects":   {func(*listener) http.HandlerFunc { return answers(307, "Location", "/elsewhere") }, "redirect (307), which is not followed"},
+		"hangs":       {func(l *listener) http.HandlerFunc { return l.hangs }, "It does not answer."},
+		"ends rudely": {func(*listener) http.HandlerFunc {
+			return func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
+		}, "It cannot be reached."},
+		"says too much": {func(*listener) http.HandlerFunc {
+			return func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(500)
+				for range 1000 {
+					_, _ = w.Write(make([]byte, 1<<16))
+				}
+			}
+		}, "It failed (500)."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newAnnounceWorld(t)
+			w.hook.failing(tc.fault(w.hook))
+			w.create(aSuite("run", 0))
+			w.runs("run")
+			w.exits("run", 1)
+			w.reaches("run", v1alpha1.ReasonFailed, "")
+			w.notified("run", v1alpha1.ReasonNotifyFailed, "The webhook events lacks the event Queued: ")
+			s := w.notified("run", v1alpha1.ReasonNotifyFailed, tc.message)
+			w.eventually("an event says so", func() string {
+				for _, e := range w.notes(s.Name) {
+					if strings.Contains(e, tc.message) {
+						return ""
+					}
+				}
+				return fmt.Sprint(w.notes(s.Name))
+			})
+			w.hook.failing(nil)
+			w.hears("run", "queued", "started", "failed")
+			w.chatHears("smoke failed in staging")
+			w.notified("run", v1alpha1.ReasonDelivered, "")
+			w.hidesSecrets("run")
+		})
+	}
+}
+
+// TestGone: a receiver that wants no more is left alone about that run, and hears of the next one.
+func TestGone(t *testing.T) {
+	t.Parallel()
+	w := newAnnounceWorld(t)
+	w.hook.failing(answers(410))
+	w.create(aSuite("first", 0))
+	w.notified("first", v1alpha1.ReasonPending, "")
+	asked := w.hook.asked()
+	w.hook.failing(nil)
+	w.runs("first")
+	w.passes("first")
+	w.notified("first", v1alpha1.ReasonGone, "The webhook events answered 410 Gone")
+	if n := w.hook.asked() - asked; n > 0 {
+		t.Errorf("it got %d more requests", n)
+	}
+	w.create(aSuite("second", 1))
+	w.hears("second", "queued")
+}
+
+// TestHangingReceiver: while the receivers of one team hang, those of another hear of their runs.
+func TestHangingReceiver(t *testing.T) {
+	t.Parallel()
+	w := newAnnounceWorld(t)
+	its := listen(t)
+	other := w.otherTeam(its)
+	w.hook.failing(w.hook.hangs)
+	for i := range 50 {
+		w.create(aSuite(fmt.Sprint("run-", i), i))
+	}
+	w.eventually("the webhook hangs", func() string {
+		if w.hook.asked() > 0 {
+			return ""
+		}
+		return "nobody asked"
+	})
+	w.create(aSuite("run", 0, func(s *v1alpha1.Suite) { s.Namespace = other }))
+	w.eventually("the other team hears of its run", func() string {
+		got, _ := its.got("run")
+		return cmp.Diff([]string{"queued"}, got)
+	})
+	if asked := w.hook.asked(); asked > 4 {
+		t.Errorf("%d requests went to the webhook that hangs", asked)
+	}
+}
+
+// TestAnotherLeaderTells: a leader that follows another one tells what is missing, and nothing twice.
+func TestAnotherLeaderTells(t *testing.T) {
+	t.Parallel()
+	w := newAnnounceWorld(t)
+	for i := range 5 {
+		w.create(aSuite(fmt.Sprint("run-", i), i))
+		w.runs(fmt.Sprint("run-", i))
+		w.hears(fmt.Sprint("run-", i), "queued", "started")
+	}
+	w.stop()
+	for i := range 5 {
+		w.exits(fmt.Sprint("run-", i), 1)
+	}
+	w.startManager()
+	for i := range 5 {
+		w.hears(fmt.Sprint("run-", i), "queued", "started", "failed")
+		w.notified(fmt.Sprint("run-", i), v1alpha1.ReasonDelivered, "")
+	}
+	if _, repeats := w.hook.got(""); repeats > 0 || len(w.hook.said()) != 5 {
+		t.Errorf("%d events came again, and the chat has %q", repeats, w.hook.said())
+	}
+}
+
+// TestLeaderIsKilled: a leader that ends after a message was accepted, and before that is stored, repeats that message.
+func TestLeaderIsKilled(t *testing.T) {
+	t.Parallel()
+	w := newAnnounceWorld(t)
+	w.create(aSuite("run", 0))
+	w.runs("run")
+	w.hears("run", "queued", "started")
+	w.wire.refuse("fieldManager=postflight-announce")
+	w.passes("run")
+	w.hears("run", "queued", "started", "passed")
+	w.stop()
+	w.wire.refuse("")
+	w.startManager()
+	w.notified("run", v1alpha1.ReasonDelivered, "")
+	got, repeats := w.hook.got("run")
+	if diff := cmp.Diff([]string{"queued", "started", "passed"}, got); diff != "" || repeats != 1 {
+		t.Errorf("%d repeats, and the events (-want +got):\n%s", repeats, diff)
+	}
+}
+
+// TestReceiverIsAddedLater: it hears of what happens from then on.
+func TestReceiverIsAddedLater(t *testing.T) {
+	t.Parallel()
+	w := newAnnounceWorld(t)
+	w.create(aTrigger("late"))
+	w.create(aSuite("before", 0, of("late")))
+	w.runs("before")
+	w.exits("before", 1)
+	w.notified("before", v1alpha1.ReasonDelivered, "told to: webhook events.")
+	time.Sleep(4 * time.Second) // times in a status are whole seconds
+	late := &v1alpha1.Trigger{}
+	w.must(w.Client.Get(context.Background(), w.key("late"), late))
+	was := late.DeepCopy()
+	tellsChat(late)
+	w.must(w.Client.Patch(context.Background(), late, client.MergeFrom(was)))
+	w.knowsReceivers("late")
+	w.create(aSuite("after", 1, of("late")))
+	w.runs("after")
+	w.exits("after", 1)
+	w.notified("after", v1alpha1.ReasonDelivered, "Slack")
+	w.chatHears("late failed in staging")
+}

@@ -1,0 +1,135 @@
+package announce
+
+import (
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+// Kind is what a receiver understands.
+type Kind string
+
+// The kinds of receivers.
+const (
+	Webhook Kind = "webhook" // signed CloudEvents
+	Slack   Kind = "slack"   // messages for people
+)
+
+// Receiver is told about runs.
+type Receiver struct {
+	Kind   Kind
+	Name   string // in the status of a Suite
+	Secret string // in the namespace of the run
+	URL    string // empty: the Secret has it
+
+	// Since is when the manager saw it first; zero: it has not. It is not told about what happened before.
+	Since time.Time
+
+	events []v1alpha1.RunEvent
+	on     []v1alpha1.NotifyOn
+}
+
+// Title names the receiver at the beginning of a sentence.
+func (r Receiver) Title() string {
+	if r.Kind == Slack {
+		return "Slack"
+	}
+	return "The " + r.short()
+}
+
+func (r Receiver) short() string {
+	if r.Kind == Slack {
+		return "Slack"
+	}
+	return "webhook " + r.Name[len("webhook/"):]
+}
+
+// Receivers are the webhooks of a Team, and the chat of a Trigger. Both may be nil.
+func Receivers(team *v1alpha1.Team, t *v1alpha1.Trigger) (all []Receiver) {
+	if team != nil {
+		for _, w := range team.Spec.Webhooks {
+			all = append(all, webhook(team, w))
+		}
+	}
+	if t != nil && t.Spec.Notify != nil {
+		slack := t.Spec.Notify.Slack
+		all = append(all, Receiver{Kind: Slack, Name: "slack", Secret: slack.SecretRef.Name, Since: timeOf(t.Status.NotifiedSince), on: slack.On})
+	}
+	return all
+}
+
+// Webhooks are those of a Team.
+func Webhooks(team *v1alpha1.Team) []Receiver { return Receivers(team, nil) }
+
+func webhook(team *v1alpha1.Team, w v1alpha1.Webhook) Receiver {
+	r := Receiver{Kind: Webhook, Name: "webhook/" + w.Name, Secret: w.SecretRef.Name, URL: w.URL, events: w.Events}
+	for _, seen := range team.Status.Webhooks {
+		if seen.Name == w.Name {
+			r.Since = seen.Since.Time
+		}
+	}
+	return r
+}
+
+// SeenWebhooks is what the status of a Team says about its webhooks: since when each exists. Those that a Team is
+// created with exist as long as the Team.
+func SeenWebhooks(team *v1alpha1.Team, now time.Time) (seen []v1alpha1.WebhookStatus) {
+	for _, w := range team.Spec.Webhooks {
+		i := slices.IndexFunc(team.Status.Webhooks, func(s v1alpha1.WebhookStatus) bool { return s.Name == w.Name })
+		switch {
+		case i >= 0:
+			seen = append(seen, team.Status.Webhooks[i])
+		case len(team.Status.Conditions) == 0:
+			seen = append(seen, v1alpha1.WebhookStatus{Name: w.Name, Since: team.CreationTimestamp})
+		default:
+			seen = append(seen, v1alpha1.WebhookStatus{Name: w.Name, Since: inSeconds(now)})
+		}
+	}
+	return seen
+}
+
+// NotifiedSince is what the status of a Trigger says about its spec.notify.
+func NotifiedSince(t *v1alpha1.Trigger, now time.Time) *metav1.Time {
+	switch {
+	case t.Spec.Notify == nil:
+		return nil
+	case t.Status.NotifiedSince != nil:
+		return t.Status.NotifiedSince
+	case t.Generation == 1:
+		return &t.CreationTimestamp
+	default:
+		return new(inSeconds(now))
+	}
+}
+
+func inSeconds(t time.Time) metav1.Time { return metav1.NewTime(t.Truncate(time.Second)) }
+
+// wants reports whether the receiver is to be told about an event, after a run that ended in the previous state.
+func (r Receiver) wants(e Event, previous string) bool {
+	if r.Kind == Webhook {
+		return len(r.events) == 0 || slices.Contains(r.events, e.Name)
+	}
+	on := func(kind v1alpha1.NotifyOn) bool { return len(r.on) == 0 || slices.Contains(r.on, kind) }
+	return failed(string(e.Name)) && on(v1alpha1.NotifyFailure) ||
+		recovered(e, previous) && on(v1alpha1.NotifyRecovery)
+}
+
+// failed reports whether people have to look at a run that ended in a state. They know of those that they canceled,
+// and a newer run tells more than one that it superseded.
+func failed(state string) bool {
+	return state == v1alpha1.ReasonFailed || state == v1alpha1.ReasonTimedOut || state == v1alpha1.ReasonError
+}
+
+func recovered(e Event, previous string) bool {
+	return string(e.Name) == v1alpha1.ReasonPassed && failed(previous)
+}
+
+func timeOf(t *metav1.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return t.Time
+}

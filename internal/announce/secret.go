@@ -1,0 +1,68 @@
+package announce
+
+import (
+	"encoding/base64"
+	"net/url"
+	"strings"
+)
+
+// The keys of a Secret.
+const (
+	keyURL    = "url"
+	keySecret = "secret"
+)
+
+// Target is where messages go, and what signs them.
+type Target struct {
+	URL  string
+	Keys [][]byte // none for a chat
+}
+
+// ParseSecret reads where the messages to a receiver go. The problem is a clause, without what the Secret has.
+func ParseSecret(r Receiver, data map[string][]byte) (to Target, problem string) {
+	to.URL = r.URL
+	if to.URL == "" {
+		to.URL = strings.TrimSpace(string(data[keyURL]))
+	}
+	if problem = urlProblem(to.URL, r.URL == ""); problem != "" {
+		return Target{}, problem
+	}
+	if r.Kind == Webhook {
+		if to.Keys, problem = parseKeys(string(data[keySecret])); problem != "" {
+			return Target{}, problem
+		}
+	}
+	return to, ""
+}
+
+func urlProblem(text string, inSecret bool) string {
+	u, err := url.Parse(text)
+	switch {
+	case text == "" && inSecret:
+		return "it has no key url"
+	case err != nil, u.Host == "", u.Scheme != "https" && u.Scheme != "http", len(text) > maxURL, u.User != nil, u.Fragment != "":
+		return "its url is not an https URL without user and fragment"
+	default:
+		return ""
+	}
+}
+
+// parseKeys reads keys in the form of Standard Webhooks.
+func parseKeys(text string) (keys [][]byte, problem string) {
+	words := strings.Fields(text)
+	if len(words) == 0 {
+		return nil, "it has no key secret"
+	}
+	if len(words) > maxKeys {
+		return nil, "its key secret has more than 4 lines"
+	}
+	for _, word := range words {
+		encoded, isKey := strings.CutPrefix(word, "whsec_")
+		key, err := base64.StdEncoding.DecodeString(encoded)
+		if !isKey || err != nil || len(key) < minKeyBytes || len(key) > maxKeyBytes {
+			return nil, "a line of its key secret is not whsec_ and 24 to 64 bytes in base64"
+		}
+		keys = append(keys, key)
+	}
+	return keys, ""
+}
