@@ -234,6 +234,19 @@ func (w *announceWorld) notified(name, reason, message string) *v1alpha1.Suite {
 	return s
 }
 
+// remembers waits until the status of a run says that the webhook accepted an event.
+func (w *announceWorld) remembers(name string, event v1alpha1.RunEvent) {
+	w.t.Helper()
+	s := &v1alpha1.Suite{}
+	w.eventually(fmt.Sprintf("the status of %s says %s", name, event), func() string {
+		w.must(w.Client.Get(context.Background(), w.key(name), s))
+		if slices.ContainsFunc(s.Status.Deliveries, func(d v1alpha1.Delivery) bool { return d.Event == event }) {
+			return ""
+		}
+		return fmt.Sprintf("%+v", s.Status.Deliveries)
+	})
+}
+
 // notes are those of the events about a run.
 func (w *announceWorld) notes(run string) (notes []string) {
 	w.t.Helper()
