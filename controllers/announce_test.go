@@ -194,7 +194,7 @@ func TestAnotherLeaderTells(t *testing.T) {
 		w.create(aSuite(fmt.Sprint("run-", i), i))
 		w.runs(fmt.Sprint("run-", i))
 		w.hears(fmt.Sprint("run-", i), "queued", "started")
-		w.remembers(fmt.Sprint("run-", i), "started")
+		w.remembers(fmt.Sprint("run-", i), v1alpha1.EventStarted)
 	}
 	w.stop()
 	for i := range 5 {
@@ -216,7 +216,7 @@ func TestLeaderIsKilled(t *testing.T) {
 	w := newAnnounceWorld(t)
 	w.create(aSuite("run", 0))
 	w.runs("run")
-	w.hears("run", "queued", "started")
+	w.remembers("run", v1alpha1.EventStarted)
 	w.wire.refuse("fieldManager=postflight-announce")
 	w.passes("run")
 	w.hears("run", "queued", "started", "passed")
