@@ -139,10 +139,18 @@ users: [{name: none, user: {}}]
 // freeAddress was free a moment ago.
 func freeAddress(t testing.TB) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		address := listener.Addr().String()
+		listener.Close()
+		if _, used := taken.LoadOrStore(address, true); !used {
+			return address
+		}
 	}
-	defer listener.Close()
-	return listener.Addr().String()
 }
+
+// taken are the addresses of this process: one that nobody listens at yet must not be given to another replica.
+var taken sync.Map

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -36,13 +37,21 @@ func await(t *testing.T, what string, done func() bool) {
 
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		address := l.Addr().String()
+		l.Close()
+		if _, used := taken.LoadOrStore(address, true); !used {
+			return address
+		}
 	}
-	defer l.Close()
-	return l.Addr().String()
 }
+
+// taken are the addresses of this process: one that nobody listens at yet must not be given to another replica.
+var taken sync.Map
 
 // startManager starts a replica with exactly the rights of the shipped manifests, and waits until it is ready.
 func startManager(t *testing.T, s *apiserver.Server, address, publicURL, signIn string) {
