@@ -131,7 +131,7 @@ func TestLostNodeIsTold(t *testing.T) {
 	}
 	s := tm.awaitState(id, v1alpha1.ReasonError)
 	story(t, "%s", message(s))
-	s = tm.await(id, "waiting for its node", 4*time.Minute, func(s *v1alpha1.Suite) bool {
+	s = tm.await(id, "waiting for its node", time.Minute, func(s *v1alpha1.Suite) bool {
 		return archivedCondition(s).Reason == v1alpha1.ReasonLogsUnavailable
 	})
 	story(t, "%s", archivedCondition(s).Message)

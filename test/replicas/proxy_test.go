@@ -16,6 +16,8 @@ import (
 	"testing"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/postflight-dev/postflight/test/freeport"
 )
 
 // proxy stands between managers and the API server. What passes has the rights of the manager.
@@ -46,7 +48,7 @@ func newProxy(t testing.TB, config *rest.Config) *proxy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &proxy{t: t, address: freeAddress(t)}
+	p := &proxy{t: t, address: freeport.Address(t)}
 	pass := &httputil.ReverseProxy{
 		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(target) },
 		Transport:      transport,
@@ -135,22 +137,3 @@ users: [{name: none, user: {}}]
 	}
 	return path
 }
-
-// freeAddress was free a moment ago.
-func freeAddress(t testing.TB) string {
-	t.Helper()
-	for {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		address := listener.Addr().String()
-		listener.Close()
-		if _, used := taken.LoadOrStore(address, true); !used {
-			return address
-		}
-	}
-}
-
-// taken are the addresses of this process: one that nobody listens at yet must not be given to another replica.
-var taken sync.Map

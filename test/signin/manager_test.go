@@ -3,12 +3,10 @@ package signin
 import (
 	"cmp"
 	"errors"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"sync"
 	"testing"
 	"time"
 
@@ -20,6 +18,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/test/apiserver"
+	"github.com/postflight-dev/postflight/test/freeport"
 )
 
 const system = "postflight-system"
@@ -35,24 +34,6 @@ func await(t *testing.T, what string, done func() bool) {
 	t.Fatalf("after a minute: no %s", what)
 }
 
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	for {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		address := l.Addr().String()
-		l.Close()
-		if _, used := taken.LoadOrStore(address, true); !used {
-			return address
-		}
-	}
-}
-
-// taken are the addresses of this process: one that nobody listens at yet must not be given to another replica.
-var taken sync.Map
-
 // startManager starts a replica with exactly the rights of the shipped manifests, and waits until it is ready.
 func startManager(t *testing.T, s *apiserver.Server, address, publicURL, signIn string) {
 	t.Helper()
@@ -64,7 +45,7 @@ func startManager(t *testing.T, s *apiserver.Server, address, publicURL, signIn 
 	if _, err := os.Stat(binary); err != nil {
 		missing(t, "there is no manager to test; build it by `make manager`: "+err.Error())
 	}
-	probes := freeAddress(t)
+	probes := freeport.Address(t)
 	out, err := os.Create(filepath.Join(t.TempDir(), "log"))
 	if err != nil {
 		t.Fatal(err)
