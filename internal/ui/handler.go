@@ -28,6 +28,9 @@ type request struct {
 
 	team *v1alpha1.Team // of the page; nil where it belongs to none
 	act  bool           // the reader may act on the runs of the team
+
+	// logRead is the log of the page, without its lines, and logSent that of a live page that was sent.
+	logRead, logSent *logData
 }
 
 // namespace is that of the page; empty where it belongs to no team.

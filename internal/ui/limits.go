@@ -17,6 +17,9 @@ type Limits struct {
 	// Listing bounds the lists with runs of the archive, which read records.
 	Listing int
 
+	// Reading bounds the logs that are being read for a page or searched.
+	Reading int
+
 	// Interval is the shortest time between two versions of a live page.
 	Interval time.Duration
 
@@ -64,6 +67,8 @@ func DefaultLimits() Limits {
 		// A person cannot read faster, and a busy team has several changes a second.
 		Interval: time.Second,
 		// A key that was revoked ends its live pages within a second.
+		// Each reads up to 16 MiB, which takes a tenth of a second, and keeps 4 MiB, which take some 20 MiB as a page.
+		Reading: 9,
 		Recheck: 500 * time.Millisecond,
 		// People look again after a while. 1,000 live pages take 65 renderings a second, 2 ms each.
 		Refresh: 15 * time.Second,

@@ -106,7 +106,7 @@ func (u *UI) sendVersion(s *eventStream, r *request, kind pageKind) error {
 	if err != nil || v.sum == s.sum {
 		return err
 	}
-	s.sum = v.sum
+	s.sum, r.logSent = v.sum, r.logRead
 	return s.write(v.event)
 }
 
