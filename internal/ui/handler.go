@@ -173,13 +173,15 @@ func (u *UI) authorize(r *request) error {
 func (u *UI) limited(r *request, answer func() error) error {
 	limiter, team := u.rendering, r.namespace()
 	switch {
+	case strings.HasPrefix(r.URL.Path, "/files/"):
+		limiter, team = u.sending, u.namespaceOfGrant(r) // often there is no cookie
+	case strings.HasSuffix(r.URL.Path, "/log/text"):
+		limiter = u.sending
 	case isStream(r):
 		limiter = u.streaming
 		ctx, cancel := context.WithTimeout(r.Context(), u.streamFor(r))
 		defer cancel()
 		r.Request = r.WithContext(ctx)
-	case strings.HasPrefix(r.URL.Path, "/files/"), strings.HasSuffix(r.URL.Path, "/log/text"):
-		limiter = u.sending
 	}
 	if !limiter.TryAcquire(team) {
 		return overloaded()
