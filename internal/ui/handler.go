@@ -124,6 +124,9 @@ func (u *UI) handle(answer func(http.ResponseWriter, *request) error) http.Handl
 	return http.HandlerFunc(func(w http.ResponseWriter, httpRequest *http.Request) {
 		r := &request{Request: httpRequest}
 		err := u.identify(r)
+		if strings.HasPrefix(r.URL.Path, "/sign-") {
+			err = nil // whoever cannot be recognized may sign out, and in again
+		}
 		if err == nil {
 			err = u.authorize(r)
 		}
