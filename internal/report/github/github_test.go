@@ -128,6 +128,27 @@ func TestAfterAnUnknownOutcome(t *testing.T) {
 	}
 }
 
+// TestEndIsReadBack: an end whose answer was lost is not posted again: GitHub would show its annotations twice.
+func TestEndIsReadBack(t *testing.T) {
+	fake := codehost.GitHub(t)
+	h := github.New(fake.URL, outbound.New())
+	last, err := h.Post(t.Context(), request(app(), v1alpha1.ReportInProgress, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := request(app(), v1alpha1.ReportCompleted, v1alpha1.ReasonFailed)
+	end.Last, end.Unsure = last, true
+	for range 2 {
+		shown, err := h.Post(t.Context(), end)
+		if err != nil || shown.Phase != v1alpha1.ReportCompleted || shown.CheckID != last.CheckID {
+			t.Fatalf("got %+v, %v", shown, err)
+		}
+	}
+	if diff := cmp.Diff([]string{"in_progress", "failure"}, fake.States(sha)); diff != "" {
+		t.Errorf("writes (-want +got):\n%s", diff)
+	}
+}
+
 // TestAnotherRunsStatus: the status of an earlier run of the same name is not taken for this run's.
 func TestAnotherRunsStatus(t *testing.T) {
 	fake := codehost.GitHub(t)
