@@ -61,12 +61,16 @@ func (r *ReportReconciler) run(ctx context.Context, o report.Observation, e erra
 	retry := func(k report.Kind) time.Duration {
 		return wait.Jitter(report.RetryBeside(o.Suite, k, r.Clock.Now()), spread)
 	}
+	share := report.ShareBeside(e.purpose, o.Suite)
+	if delay := r.waits(o, step.Target, share); delay > 0 {
+		return wait.Jitter(delay, spread), nil
+	}
 	credentials, problem, err := r.credentials(ctx, o, step.Target)
 	if err != nil || problem != nil {
 		return retry(report.Rejected), err // the condition of the check says what is missing
 	}
-	budget := r.budgetOf(step.Target, credentials)
-	if delay := budget.Take(report.ShareBeside(e.purpose, o.Suite), r.Clock.Now()); delay > 0 {
+	budget := r.budgetOf(o, step.Target, credentials)
+	if delay := budget.Take(share, r.Clock.Now()); delay > 0 {
 		return wait.Jitter(delay, spread), nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, postTimeout)

@@ -173,8 +173,7 @@ func (r *ReportReconciler) post(ctx context.Context, o report.Observation, targe
 	if problem != nil {
 		return r.retry(ctx, o, report.Rejected, *problem)
 	}
-	budget := r.budgetOf(target, credentials)
-	r.lastBudgets.Store(credentialsSource(o, target), budget)
+	budget := r.budgetOf(o, target, credentials)
 	if delay := budget.Take(share, r.Clock.Now()); delay > 0 {
 		return ctrl.Result{RequeueAfter: wait.Jitter(delay, spread)}, nil
 	}
@@ -186,10 +185,6 @@ func (r *ReportReconciler) post(ctx context.Context, o report.Observation, targe
 	r.failed(ctx, report.Checks, target, failure)
 	return r.retry(ctx, o, failure.Kind, v1alpha1.NotReported(v1alpha1.ReasonReportFailed,
 		failure.Message+". Postflight tries again until a day after the end of the run."))
-}
-
-func (r *ReportReconciler) budgetOf(target report.Target, credentials report.Credentials) *report.Budget {
-	return r.budgets.Of(string(target.Service)+" "+credentials.Key(), r.Config.Hosts[target.Service].Limits, r.Clock.Now())
 }
 
 func (r *ReportReconciler) failed(ctx context.Context, p report.Purpose, target report.Target, failure *report.Error) {
