@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/clock"
@@ -135,7 +134,7 @@ func (r *ReportReconciler) check(ctx context.Context, o report.Observation) (ctr
 	case step.Post:
 		return r.post(ctx, o, step.Target)
 	case step.Condition != nil:
-		return ctrl.Result{}, r.explain(ctx, o, *step.Condition)
+		return r.conclude(ctx, o, *step.Condition)
 	default:
 		return ctrl.Result{RequeueAfter: step.After}, nil
 	}
@@ -193,26 +192,6 @@ func (r *ReportReconciler) failed(ctx context.Context, p report.Purpose, target 
 		"reason", failure.Message, "cause", failure.Cause)
 }
 
-// retry writes why nothing was posted, and when to try again.
-func (r *ReportReconciler) retry(ctx context.Context, o report.Observation, kind report.Kind, c metav1.Condition) (ctrl.Result, error) {
-	after := wait.Jitter(report.RetryAfter(o.Suite, kind, r.Clock.Now()), spread)
-	return ctrl.Result{RequeueAfter: after}, r.explain(ctx, o, c)
-}
-
-// explain writes the condition alone. What was posted must not be older than what this reconciler wrote last, and the
-// cache may lag.
-func (r *ReportReconciler) explain(ctx context.Context, o report.Observation, c metav1.Condition) error {
-	s := o.Suite
-	if report.ShowsMore(o.Trigger) || s.Status.Report != nil {
-		now, err := get[v1alpha1.Suite](ctx, r.Live, s.Namespace, s.Name)
-		if err != nil || now == nil || now.UID != s.UID {
-			return err
-		}
-		s = now
-	}
-	return r.write(ctx, s, s.Status.Report, &c)
-}
-
 // send posts the state that the API server has now. No other run posts to the same check meanwhile, so that an older
 // state cannot follow a newer one; a leader that lost the API server cannot post at all.
 func (r *ReportReconciler) send(
@@ -223,6 +202,9 @@ func (r *ReportReconciler) send(
 	key := client.ObjectKeyFromObject(o.Suite)
 	defer r.lock(report.Name(o.Suite, "") + o.Suite.Spec.Deployment.SHA)()
 	o, step, err := r.current(ctx, o, report.Next)
+	if err == nil && step.Condition != nil { // a newer attempt has come meanwhile
+		return nil, r.explain(ctx, o, *step.Condition)
+	}
 	if err != nil || !step.Post {
 		return nil, err
 	}
