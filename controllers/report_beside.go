@@ -69,8 +69,7 @@ func (r *ReportReconciler) run(ctx context.Context, o report.Observation, e erra
 	if err != nil || problem != nil {
 		return retry(report.Rejected), err // the condition of the check says what is missing
 	}
-	budget := r.budgetOf(step.Target, credentials)
-	r.lastBudgets.Store(credentialsSource(o, step.Target), budget)
+	budget := r.budgetOf(o, step.Target, credentials)
 	if delay := budget.Take(share, r.Clock.Now()); delay > 0 {
 		return wait.Jitter(delay, spread), nil
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -188,5 +189,27 @@ func TestFaultsBeside(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestSecretsWhileAHostHangs: runs that wait for a host to show their deployments and comments do not read its
+// credentials all the time.
+func TestSecretsWhileAHostHangs(t *testing.T) {
+	t.Parallel()
+	w := besideWorld(t)
+	w.gitHub.Fail(&codehost.Fault{})
+	const runs = 20
+	for i := range runs {
+		w.create(aSuite(fmt.Sprint("run-", i), i, of("app"), tests(fmt.Sprintf("%040x", i+1))))
+	}
+	for i := range runs {
+		w.hasJob(fmt.Sprint("run-", i))
+	}
+	w.areAsked(w.gitHub)
+	time.Sleep(10 * time.Second)
+	got := w.wire.count("GET secrets")
+	fmt.Printf("REPORT hanging_runs=%d get_secrets_per_run=%.2f\n", runs, float64(got)/runs)
+	if got > 6*runs {
+		t.Errorf("the manager read Secrets %d times for %d runs", got, runs)
 	}
 }

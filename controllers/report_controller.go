@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/clock"
@@ -135,7 +134,7 @@ func (r *ReportReconciler) check(ctx context.Context, o report.Observation) (ctr
 	case step.Post:
 		return r.post(ctx, o, step.Target)
 	case step.Condition != nil:
-		return ctrl.Result{}, r.explain(ctx, o, *step.Condition)
+		return r.conclude(ctx, o, *step.Condition)
 	default:
 		return ctrl.Result{RequeueAfter: step.After}, nil
 	}
@@ -173,8 +172,7 @@ func (r *ReportReconciler) post(ctx context.Context, o report.Observation, targe
 	if problem != nil {
 		return r.retry(ctx, o, report.Rejected, *problem)
 	}
-	budget := r.budgetOf(target, credentials)
-	r.lastBudgets.Store(credentialsSource(o, target), budget)
+	budget := r.budgetOf(o, target, credentials)
 	if delay := budget.Take(share, r.Clock.Now()); delay > 0 {
 		return ctrl.Result{RequeueAfter: wait.Jitter(delay, spread)}, nil
 	}
@@ -188,34 +186,10 @@ func (r *ReportReconciler) post(ctx context.Context, o report.Observation, targe
 		failure.Message+". Postflight tries again until a day after the end of the run."))
 }
 
-func (r *ReportReconciler) budgetOf(target report.Target, credentials report.Credentials) *report.Budget {
-	return r.budgets.Of(string(target.Service)+" "+credentials.Key(), r.Config.Hosts[target.Service].Limits, r.Clock.Now())
-}
-
 func (r *ReportReconciler) failed(ctx context.Context, p report.Purpose, target report.Target, failure *report.Error) {
 	r.Metrics.failed(failure)
 	ctrl.LoggerFrom(ctx).Info("cannot post a "+p.String(), "host", target.Service, "repository", target.Repository,
 		"reason", failure.Message, "cause", failure.Cause)
-}
-
-// retry writes why nothing was posted, and when to try again.
-func (r *ReportReconciler) retry(ctx context.Context, o report.Observation, kind report.Kind, c metav1.Condition) (ctrl.Result, error) {
-	after := wait.Jitter(report.RetryAfter(o.Suite, kind, r.Clock.Now()), spread)
-	return ctrl.Result{RequeueAfter: after}, r.explain(ctx, o, c)
-}
-
-// explain writes the condition alone. What was posted must not be older than what this reconciler wrote last, and the
-// cache may lag.
-func (r *ReportReconciler) explain(ctx context.Context, o report.Observation, c metav1.Condition) error {
-	s := o.Suite
-	if report.ShowsMore(o.Trigger) || s.Status.Report != nil {
-		now, err := get[v1alpha1.Suite](ctx, r.Live, s.Namespace, s.Name)
-		if err != nil || now == nil || now.UID != s.UID {
-			return err
-		}
-		s = now
-	}
-	return r.write(ctx, s, s.Status.Report, &c)
 }
 
 // send posts the state that the API server has now. No other run posts to the same check meanwhile, so that an older
@@ -228,6 +202,9 @@ func (r *ReportReconciler) send(
 	key := client.ObjectKeyFromObject(o.Suite)
 	defer r.lock(report.Name(o.Suite, "") + o.Suite.Spec.Deployment.SHA)()
 	o, step, err := r.current(ctx, o, report.Next)
+	if err == nil && step.Condition != nil { // a newer attempt has come meanwhile
+		return nil, r.explain(ctx, o, *step.Condition)
+	}
 	if err != nil || !step.Post {
 		return nil, err
 	}

@@ -62,6 +62,14 @@ func (r *ReportReconciler) waits(o report.Observation, target report.Target, sha
 	return delay
 }
 
+// budgetOf is the Budget of credentials, which waits looks at from then on.
+func (r *ReportReconciler) budgetOf(o report.Observation, target report.Target, credentials report.Credentials) *report.Budget {
+	limits := r.Config.Hosts[target.Service].Limits
+	budget := r.budgets.Of(string(target.Service)+" "+credentials.Key(), limits, r.Clock.Now())
+	r.lastBudgets.Store(credentialsSource(o, target), budget)
+	return budget
+}
+
 // secret reads credentials from a Secret of the Trigger's namespace.
 func (r *ReportReconciler) secret(
 	ctx context.Context, service v1alpha1.HostingService, key client.ObjectKey,

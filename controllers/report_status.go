@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -35,6 +37,39 @@ func (r *ReportReconciler) write(ctx context.Context, s *v1alpha1.Suite, shown *
 	}
 	is := v1alpha1.SuiteStatus{Report: shown}
 	return statusWrite{owner: reportOwner, suite: s, condition: condition, fields: is}.apply(ctx, r)
+}
+
+// retry writes why nothing was posted, and when to try again.
+func (r *ReportReconciler) retry(ctx context.Context, o report.Observation, kind report.Kind, c metav1.Condition) (ctrl.Result, error) {
+	after := wait.Jitter(report.RetryAfter(o.Suite, kind, r.Clock.Now()), spread)
+	return ctrl.Result{RequeueAfter: after}, r.explain(ctx, o, c)
+}
+
+// conclude writes why nothing is posted about a run that has ended. If a newer attempt is why, the check run of this one
+// may be too new for the cache. It must not stay in progress.
+func (r *ReportReconciler) conclude(ctx context.Context, o report.Observation, c metav1.Condition) (ctrl.Result, error) {
+	if o.NewerAttempt == "" {
+		return ctrl.Result{}, r.explain(ctx, o, c)
+	}
+	o, step, err := r.current(ctx, o, report.Next)
+	if err != nil || step.Condition == nil {
+		return ctrl.Result{RequeueAfter: staleRetry}, err
+	}
+	return ctrl.Result{}, r.explain(ctx, o, *step.Condition)
+}
+
+// explain writes the condition alone. What was posted must not be older than what this reconciler wrote last, and the
+// cache may lag.
+func (r *ReportReconciler) explain(ctx context.Context, o report.Observation, c metav1.Condition) error {
+	s := o.Suite
+	if s.Status.Report != nil || o.Trigger != nil && o.Trigger.Spec.Repository != nil {
+		now, err := get[v1alpha1.Suite](ctx, r.Live, s.Namespace, s.Name)
+		if err != nil || now == nil || now.UID != s.UID {
+			return err
+		}
+		s = now
+	}
+	return r.write(ctx, s, s.Status.Report, &c)
 }
 
 // reportMemory is what a leader knows about the outcome of its requests. Losing it costs requests that read back.

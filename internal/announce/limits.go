@@ -27,6 +27,9 @@ const (
 	// maxTests is how many failed tests a chat lists. The run's page has all.
 	maxTests = 5
 
+	// maxDeliveries is the bound of the schema of the Suite. A Team and a Trigger have fewer receivers.
+	maxDeliveries = 16
+
 	// maxOutcomes is the bound of the schema of the Trigger.
 	maxOutcomes = 64
 )

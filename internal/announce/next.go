@@ -119,7 +119,15 @@ func WithDelivery(o Observation, d v1alpha1.Delivery) (*v1alpha1.Suite, metav1.C
 	} else {
 		*list = append(*list, d)
 	}
+	if len(*list) > maxDeliveries {
+		*list = slices.DeleteFunc(*list, o.isRemoved)
+	}
 	return o.Suite, o.condition()
+}
+
+// isRemoved reports whether a receiver that was told something does not exist any more.
+func (o Observation) isRemoved(d v1alpha1.Delivery) bool {
+	return !slices.ContainsFunc(o.Receivers, func(r Receiver) bool { return r.Name == d.Receiver })
 }
 
 // conclusion is the condition of a run about which nothing is pending, if it is to be written now.

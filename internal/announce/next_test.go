@@ -150,6 +150,26 @@ func TestWithDelivery(t *testing.T) {
 	}
 }
 
+// TestManyFormerReceivers: a Suite has room for all receivers, however many were replaced while it ran. What the others
+// were told is not forgotten, so that nothing comes twice.
+func TestManyFormerReceivers(t *testing.T) {
+	run := aRun("Running", told("slack", "Queued"))
+	for i := range 15 {
+		told(fmt.Sprint("webhook/former-", i), "Started")(run)
+	}
+	o := announce.Observation{Suite: run, Receivers: announce.Receivers(aTeam(aWebhook("a")), aTrigger())}
+	s, _ := announce.WithDelivery(o, v1alpha1.Delivery{Receiver: "slack", Event: "Started"})
+	if len(s.Status.Deliveries) != 16 {
+		t.Errorf("%d deliveries are left, and there was room for 16", len(s.Status.Deliveries))
+	}
+	o.Suite = s
+	s, _ = announce.WithDelivery(o, v1alpha1.Delivery{Receiver: "webhook/a", Event: "Queued"})
+	want := []v1alpha1.Delivery{{Receiver: "slack", Event: "Started"}, {Receiver: "webhook/a", Event: "Queued"}}
+	if diff := cmp.Diff(want, s.Status.Deliveries); diff != "" {
+		t.Errorf("deliveries (-want +got):\n%s", diff)
+	}
+}
+
 // TestSince: a receiver is told nothing that happened before it was added, and misses nothing from the creation of the
 // object that names it.
 func TestSince(t *testing.T) {

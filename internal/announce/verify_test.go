@@ -117,6 +117,8 @@ func try(t *testing.T, command []string) {
 	old.At = m.At.Add(-time.Hour)
 	early := m
 	early.At = m.At.Add(time.Hour)
+	unsigned := m // by a key that everybody knows
+	unsigned.Keys = [][]byte{{}}
 	signatures := strings.Fields(m.Signature())
 	for name, tc := range map[string]struct {
 		id, stamp, signature, body, secret string
@@ -132,6 +134,8 @@ func try(t *testing.T, command []string) {
 		"another time":                   {m.ID, strconv.FormatInt(m.At.Unix()+1, 10), m.Signature(), string(m.Body), aKey(32), false},
 		"an old event, sent again":       {m.ID, strconv.FormatInt(old.At.Unix(), 10), old.Signature(), string(m.Body), aKey(32), false},
 		"an event of the future":         {m.ID, strconv.FormatInt(early.At.Unix(), 10), early.Signature(), string(m.Body), aKey(32), false},
+		"an empty secret":                {m.ID, stamp, unsigned.Signature(), string(m.Body), "", false},
+		"a secret without a key":         {m.ID, stamp, unsigned.Signature(), string(m.Body), "whsec_", false},
 		"no signature":                   {m.ID, stamp, "", string(m.Body), aKey(32), false},
 		"another version":                {m.ID, stamp, strings.Replace(signatures[0], "v1,", "v2,", 1), string(m.Body), aKey(32), false},
 		"no time":                        {m.ID, "", m.Signature(), string(m.Body), aKey(32), false},

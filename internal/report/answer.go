@@ -56,8 +56,8 @@ func permission(host string, r Request) string {
 	return "the App needs the permission to read and write " + needs + " there"
 }
 
-// maxRetryAfter bounds what a host may ask for: GitHub's limits are reset every hour.
-const maxRetryAfter = time.Hour
+// MaxRetryAfter bounds what a host may ask for: GitHub's limits are reset every hour.
+const MaxRetryAfter = time.Hour
 
 // retryAfter reads seconds. The other form of the header, a date, is used by none of the hosts.
 func retryAfter(header Header) time.Duration {
@@ -65,7 +65,7 @@ func retryAfter(header Header) time.Duration {
 	if err != nil || seconds < 0 {
 		return 0
 	}
-	return min(time.Duration(seconds)*time.Second, maxRetryAfter)
+	return time.Duration(min(seconds, int(MaxRetryAfter/time.Second))) * time.Second
 }
 
 // NoAnswer is the error of a request that got no answer. The cause is for the log: it may name internal addresses.

@@ -27,12 +27,15 @@ type Deployment struct {
 // DeploymentOf is the deployment that shows a run, together with the runs of other Triggers. The number of the
 // deployment is 0 if no run knows it.
 func DeploymentOf(self Run, others []Run, o Options) (d Deployment, id int64) {
-	runs := related(self, others, showsDeployments, func(s *v1alpha1.Suite) bool {
+	same := func(s *v1alpha1.Suite) bool {
 		return s.Spec.Environment == self.Suite.Spec.Environment && strings.EqualFold(s.Spec.Deployment.SHA, self.Suite.Spec.Deployment.SHA)
-	})
-	for _, r := range runs {
-		target, _ := TargetOf(r.Suite, r.Trigger)
-		id = max(id, DeploymentOn(PostedTo(r.Suite, target)).ID)
+	}
+	runs := related(self, others, showsDeployments, same)
+	target, _ := TargetOf(self.Suite, self.Trigger)
+	for _, r := range append([]Run{self}, others...) { // an earlier attempt may be the only one that knows it
+		if same(r.Suite) {
+			id = max(id, DeploymentOn(PostedTo(r.Suite, target)).ID)
+		}
 	}
 	decides := slices.MaxFunc(runs, func(a, b Run) int { return weight(a.Suite) - weight(b.Suite) }).Suite
 	d = Deployment{

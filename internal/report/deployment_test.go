@@ -59,6 +59,22 @@ func TestDeploymentIsShared(t *testing.T) {
 	}
 }
 
+// TestDeploymentOfAnEarlierAttempt: the end of an attempt that never started is shown in the deployment of the one before
+// it, which would stay in progress for ever.
+func TestDeploymentOfAnEarlierAttempt(t *testing.T) {
+	before := named("b", "smoke", 0, in(v1alpha1.Canceled("by jo")), shown(v1alpha1.ReportInProgress))
+	elsewhere := named("c", "smoke", 0, shown(v1alpha1.ReportInProgress), func(s *v1alpha1.Suite) {
+		s.Spec.Environment, s.Status.Report.Deployment.ID = "production", 9
+	})
+	moved := named("d", "smoke", 0, shown(v1alpha1.ReportInProgress), func(s *v1alpha1.Suite) {
+		s.Status.Report.Repository, s.Status.Report.Deployment.ID = "acme/other", 9
+	})
+	d, id := report.DeploymentOf(named("a", "smoke", 1, in(v1alpha1.Canceled("by jo"))), []report.Run{before, elsewhere, moved}, report.Options{})
+	if id != 3 || d.State != v1alpha1.ReasonCanceled {
+		t.Errorf("got the number %d and %+v", id, d)
+	}
+}
+
 func TestDeploymentURL(t *testing.T) {
 	for raw, want := range map[string]string{
 		"": "", "https://a.example.com/x?y=z": "https://a.example.com/x?y=z", "http://a.example.com": "http://a.example.com",

@@ -1,6 +1,7 @@
 package github
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -27,10 +28,11 @@ var statuses = map[v1alpha1.ReportPhase]string{
 }
 
 // checkRun creates the check run of a Suite, or updates it. Before it creates one, it looks for one that a request
-// without an answer, or another leader, has created: a second one would stay in progress for ever.
+// without an answer, or another leader, has created: a second one would stay in progress for ever. An end that is shown
+// is not posted again, because GitHub would add its annotations a second time.
 func (p poster) checkRun(ctx context.Context) (v1alpha1.SuiteReport, error) {
 	id := p.Last.CheckID
-	if id == 0 {
+	if id == 0 || p.Unsure {
 		found, err := p.findCheckRun(ctx)
 		if err != nil {
 			return v1alpha1.SuiteReport{}, err
@@ -38,7 +40,7 @@ func (p poster) checkRun(ctx context.Context) (v1alpha1.SuiteReport, error) {
 		if phase := phaseOf(found); found != nil && !p.Missing(phase) {
 			return p.Shown(phase, found.GetID()), nil
 		}
-		id = found.GetID()
+		id = cmp.Or(id, found.GetID())
 	}
 	if id == 0 {
 		created, _, err := p.client.Checks.CreateCheckRun(ctx, p.owner, p.name, p.newCheckRun())
@@ -57,7 +59,8 @@ func (p poster) findCheckRun(ctx context.Context) (*gh.CheckRun, error) {
 		return nil, err
 	}
 	for _, run := range list.CheckRuns {
-		if run.GetExternalID() == p.Check.ExternalID {
+		known := p.Last.CheckID == 0 || p.Last.CheckID == run.GetID()
+		if known && run.GetExternalID() == p.Check.ExternalID {
 			return run, nil
 		}
 	}

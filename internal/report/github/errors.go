@@ -30,13 +30,13 @@ func (h *Host) explain(err error, r report.Request) error {
 	case errors.As(err, &own):
 		return own
 	case errors.As(err, &primary):
-		return &report.Error{Kind: report.Limited, Message: "GitHub's rate limit is used up", RetryAfter: time.Until(primary.Rate.Reset.Time)}
+		return limited("GitHub's rate limit is used up", time.Until(primary.Rate.Reset.Time))
 	case errors.As(err, &secondary):
 		wait := secondaryWait
 		if secondary.RetryAfter != nil {
 			wait = *secondary.RetryAfter
 		}
-		return &report.Error{Kind: report.Limited, Message: "GitHub's secondary rate limit is used up", RetryAfter: wait}
+		return limited("GitHub's secondary rate limit is used up", wait)
 	case errors.As(err, &redirect):
 		return &report.Error{Kind: report.Rejected, Message: fmt.Sprintf(
 			"GitHub redirects requests for %s, and Postflight follows no redirect; if it was renamed, change spec.repository.name of the Trigger", r.Repository)}
@@ -48,4 +48,9 @@ func (h *Host) explain(err error, r report.Request) error {
 	default:
 		return report.NoAnswer("GitHub", err)
 	}
+}
+
+// limited is bounded, because the clocks of a server and of this machine may differ by years.
+func limited(message string, wait time.Duration) *report.Error {
+	return &report.Error{Kind: report.Limited, Message: message, RetryAfter: min(wait, report.MaxRetryAfter)}
 }

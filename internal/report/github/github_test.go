@@ -128,6 +128,27 @@ func TestAfterAnUnknownOutcome(t *testing.T) {
 	}
 }
 
+// TestEndIsReadBack: an end whose answer was lost is not posted again: GitHub would show its annotations twice.
+func TestEndIsReadBack(t *testing.T) {
+	fake := codehost.GitHub(t)
+	h := github.New(fake.URL, outbound.New())
+	last, err := h.Post(t.Context(), request(app(), v1alpha1.ReportInProgress, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := request(app(), v1alpha1.ReportCompleted, v1alpha1.ReasonFailed)
+	end.Last, end.Unsure = last, true
+	for range 2 {
+		shown, err := h.Post(t.Context(), end)
+		if err != nil || shown.Phase != v1alpha1.ReportCompleted || shown.CheckID != last.CheckID {
+			t.Fatalf("got %+v, %v", shown, err)
+		}
+	}
+	if diff := cmp.Diff([]string{"in_progress", "failure"}, fake.States(sha)); diff != "" {
+		t.Errorf("writes (-want +got):\n%s", diff)
+	}
+}
+
 // TestAnotherRunsStatus: the status of an earlier run of the same name is not taken for this run's.
 func TestAnotherRunsStatus(t *testing.T) {
 	fake := codehost.GitHub(t)
@@ -153,6 +174,9 @@ func TestErrors(t *testing.T) {
 		"overloaded":       {codehost.Fault{Status: 503, Header: map[string]string{"Retry-After": "7"}}, report.Unavailable, 7 * time.Second, "GitHub failed (503)"},
 		"secondary limit":  {codehost.Fault{Status: 403, Header: map[string]string{"Retry-After": "30"}, Body: `{"message":"x","documentation_url":"` + limits + `"}`}, report.Limited, 30 * time.Second, "secondary rate limit"},
 		"without a time":   {codehost.Fault{Status: 403, Body: `{"message":"x","documentation_url":"` + limits + `"}`}, report.Limited, time.Minute, "secondary rate limit"},
+		"for ever":         {codehost.Fault{Status: 403, Header: map[string]string{"Retry-After": "99999999"}, Body: `{"message":"x","documentation_url":"` + limits + `"}`}, report.Limited, time.Hour, "secondary rate limit"},
+		"for this century": {codehost.Fault{Status: 403, Header: map[string]string{"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "4102444800"}}, report.Limited, time.Hour, "GitHub's rate limit"},
+		"for longer":       {codehost.Fault{Status: 429, Header: map[string]string{"Retry-After": "10000000000"}}, report.Limited, time.Hour, "asks to send less"},
 		"without its page": {codehost.Fault{Status: 403, Header: map[string]string{"Retry-After": "30"}}, report.Limited, 30 * time.Second, "asks to send less"},
 		"too many":         {codehost.Fault{Status: 429, Header: map[string]string{"Retry-After": "99999999"}}, report.Limited, time.Hour, "asks to send less"},
 		"forbidden":        {codehost.Fault{Status: 403, Body: `{"message":"Resource not accessible"}`}, report.Rejected, 0, "needs the permission"},

@@ -1,0 +1,143 @@
+package controllers_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/controllers"
+	"github.com/postflight-dev/postflight/internal/report"
+)
+
+// slowHost answers the first check that it gets only when it is released, and refuses ends on demand.
+type slowHost struct {
+	controllers.CodeHost
+	asked    atomic.Bool
+	began    chan struct{} // closed once the first check is shown
+	released chan struct{}
+	release  func()
+	refuses  atomic.Bool
+}
+
+func (h *slowHost) Post(ctx context.Context, r report.Request) (v1alpha1.SuiteReport, error) {
+	if r.Check.Phase == v1alpha1.ReportCompleted && h.refuses.Load() {
+		return v1alpha1.SuiteReport{}, &report.Error{Kind: report.Rejected, Message: "GitHub is closed"}
+	}
+	shown, err := h.CodeHost.Post(ctx, r)
+	if h.asked.CompareAndSwap(false, true) {
+		close(h.began)
+		<-h.released
+	}
+	return shown, err
+}
+
+// newSlowWorld has a run "first" that goes on, and whose check is shown, but the manager waits for the answer.
+func newSlowWorld(t *testing.T) (*reportWorld, *slowHost, *link) {
+	t.Helper()
+	slow := &slowHost{began: make(chan struct{}), released: make(chan struct{})}
+	slow.release = sync.OnceFunc(func() { close(slow.released) })
+	var way *link
+	w := newReportWorld(t, func(w *reportWorld) {
+		way = newLink(w.config)
+		host := w.hosts.Hosts[v1alpha1.GitHub]
+		slow.CodeHost, host.CodeHost = host.CodeHost, slow
+		w.hosts.Hosts[v1alpha1.GitHub] = host
+	})
+	t.Cleanup(func() { way.set(false, false); slow.release() })
+	w.create(aSuite("first", 0, tests(commit(1))))
+	w.runs("first")
+	awaitClosed(t, slow.began)
+	return w, slow, way
+}
+
+func awaitClosed(t *testing.T, c <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-c:
+	case <-time.After(2 * patience):
+		t.Fatal("the manager did not ask")
+	}
+}
+
+// looksAgain releases the answer about the first run while the cache stands still, which has its end and not what was
+// posted. It ends when the manager has looked at the run, or cannot, because the cache lacks another write of its own.
+func (w *reportWorld) looksAgain(slow *slowHost, way *link) {
+	w.t.Helper()
+	w.runs("second") // which was created after the end of the first
+	way.set(true, false)
+	slow.release()
+	for deadline := time.Now().Add(5 * time.Second); !way.read("first") && time.Now().Before(deadline); {
+		time.Sleep(20 * time.Millisecond)
+	}
+	way.set(false, false)
+}
+
+// TestNewerAttemptInAStaleCache: a run ends, and a newer attempt begins, before the cache has the number of its check run.
+// That is completed nevertheless.
+func TestNewerAttemptInAStaleCache(t *testing.T) {
+	t.Parallel()
+	w, slow, way := newSlowWorld(t)
+	w.cancel("first", "")
+	w.stops("first")
+	w.reaches("first", v1alpha1.ReasonCanceled, "")
+	w.create(aSuite("second", 1, tests(commit(1)), attempt(2)))
+	w.looksAgain(slow, way)
+	w.reports("first", v1alpha1.ReasonPosted, "shows the outcome")
+	w.eventually("only the second check run goes on", func() string {
+		if runs := w.gitHub.CheckRuns(commit(1)); runs["completed"] != 1 || runs["in_progress"] != 1 {
+			return fmt.Sprint(runs)
+		}
+		return ""
+	})
+}
+
+// TestFailureInAStaleCache: what was posted is not forgotten if the next post fails before the cache has it.
+func TestFailureInAStaleCache(t *testing.T) {
+	t.Parallel()
+	w, slow, way := newSlowWorld(t)
+	slow.refuses.Store(true)
+	w.passes("first")
+	w.reaches("first", v1alpha1.ReasonPassed, "")
+	w.create(aSuite("second", 1, of("lab"), tests(commit(2))))
+	w.looksAgain(slow, way)
+	s := w.reports("first", v1alpha1.ReasonReportFailed, "GitHub is closed")
+	if r := s.Status.Report; r == nil || r.CheckID == 0 || r.Phase != v1alpha1.ReportInProgress {
+		t.Errorf("the report is %+v", r)
+	}
+}
+
+// TestNewerAttemptMeanwhile: a newer attempt begins while the manager prepares to post the end of the older one.
+func TestNewerAttemptMeanwhile(t *testing.T) {
+	t.Parallel()
+	var holds atomic.Bool
+	arrived, released := make(chan struct{}), make(chan struct{})
+	arrive, release := sync.OnceFunc(func() { close(arrived) }), sync.OnceFunc(func() { close(released) })
+	w := newReportWorld(t, func(w *reportWorld) {
+		w.config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+			return roundTripper(func(r *http.Request) (*http.Response, error) {
+				if holds.Load() && strings.HasSuffix(r.URL.Path, "/secrets/github-token") {
+					arrive()
+					<-released
+				}
+				return next.RoundTrip(r)
+			})
+		})
+	})
+	t.Cleanup(release)
+	w.create(aSuite("first", 0, of("token"), tests(commit(1))))
+	w.runs("first")
+	w.reports("first", v1alpha1.ReasonPending, "goes on")
+	holds.Store(true)
+	w.passes("first")
+	awaitClosed(t, arrived)
+	w.create(aSuite("second", 1, of("token"), tests(commit(1)), attempt(2)))
+	w.hasJob("second")
+	release()
+	w.reports("first", v1alpha1.ReasonNewerAttempt, "second")
+}
