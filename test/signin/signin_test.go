@@ -134,8 +134,11 @@ func TestSessionsEnd(t *testing.T) {
 		}
 		return time.Since(began)
 	}
-	back := func() {
-		elsewhere.visit(s.runs(s.second))
+	back := func() { // each replica looks at the file by itself
+		await(t, "runs at the other replica", func() bool {
+			elsewhere.visit(s.runs(s.second))
+			return elsewhere.is(`document.querySelector("#run-smoke-1")`)
+		})
 		elsewhere.await(`document.querySelector("#run-smoke-1") && document.querySelector("[data-live]")?.innerText === "Live"`)
 	}
 	back()
