@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-logr/logr/funcr"
 
+	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/archive"
 	"github.com/postflight-dev/postflight/internal/ui"
 	"github.com/postflight-dev/postflight/test/stores"
@@ -76,6 +77,18 @@ func TestSlowReadersOfFiles(t *testing.T) {
 	}
 	if got := stranger.get("/files/another/pod-x/file.png"); got.code != http.StatusNotFound {
 		t.Errorf("somebody else: %d, want 404", got.code)
+	}
+}
+
+// TestVisitorsCannotExplain: that takes the turns of the team's notifications.
+func TestVisitorsCannotExplain(t *testing.T) {
+	public := samples()
+	public[0].(*v1alpha1.Team).Spec.PublicPages = true
+	h := newHarness(t, public)
+	for key, want := range map[string]string{"": "Sign in to find out.", readKey: "It would run."} {
+		if got := h.browser(t, key).get("/triggers/shop/checkout?explain=1&branch=main"); got.code != http.StatusOK || !strings.Contains(got.body, want) {
+			t.Errorf("with the key %q: %d, without %q", key, got.code, want)
+		}
 	}
 }
 

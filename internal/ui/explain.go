@@ -14,13 +14,18 @@ type notificationForm struct {
 	Branch, SHA, Type, URL, Repository, PullRequest, Variables string
 }
 
-// explain says why the Trigger matches what the query of the page describes, or not. Nothing is sent.
+// explain says why the Trigger matches what the query of the page describes, or not. Nothing is sent. It takes the turns of
+// the team's notifications, so not everybody may ask on public pages.
 func (u *UI) explain(r *request, d *triggerData) error {
 	query := r.URL.Query()
 	if !query.Has("explain") {
 		return nil
 	}
 	d.Form = formOf(query)
+	if !r.signedIn {
+		d.FormProblem = "Sign in to find out."
+		return nil
+	}
 	n, err := d.Form.notification()
 	if err != nil {
 		d.FormProblem = err.Error()
