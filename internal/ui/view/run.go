@@ -75,7 +75,7 @@ func RunOf(o Subject, now time.Time) Run {
 	}
 	run.relate(s, o.Runs, now)
 	if m := message(s); s.Finished() && !strings.HasPrefix(run.Why, strings.TrimSuffix(m, ".")) {
-		run.Message = m
+		run.Message = strings.TrimSpace(strings.TrimPrefix(m, run.Why))
 	}
 	if d := s.Spec.Deployment; d.Type != s.Spec.Environment {
 		run.Type = d.Type

@@ -48,6 +48,7 @@ func TestMessageIsNotSaidTwice(t *testing.T) {
 		want      string
 	}{
 		"the same in other words": {v1alpha1.Failed("3 of 9 tests failed."), ""},
+		"the same and more":       {v1alpha1.Failed("3 of 9 tests failed. Container \"test\" exited with code 1."), `Container "test" exited with code 1.`},
 		"something else":          {v1alpha1.Failed("The tests failed with exit code 1: assertion failed."), "The tests failed with exit code 1: assertion failed."},
 	}
 	for name, tc := range cases {
