@@ -39,7 +39,7 @@ func (c *Client) Open(ctx context.Context, namespace, pod string, o corev1.PodLo
 	}
 	log := &checked{ReadCloser: body}
 	if o.Follow {
-		return log, nil // the first bytes may come much later
+		return &withoutNotice{ReadCloser: log}, nil // the first bytes may come much later
 	}
 	if err := log.check(); err != nil {
 		body.Close()
