@@ -234,6 +234,19 @@ func (w *announceWorld) notified(name, reason, message string) *v1alpha1.Suite {
 	return s
 }
 
+// remembers waits until the status of a run has the last event that the webhook accepted.
+func (w *announceWorld) remembers(name string, event v1alpha1.RunEvent) {
+	w.t.Helper()
+	w.eventually(fmt.Sprintf("%s has the event %s as delivered", name, event), func() string {
+		s := &v1alpha1.Suite{}
+		w.must(w.Client.Get(context.Background(), w.key(name), s))
+		if slices.ContainsFunc(s.Status.Deliveries, func(d v1alpha1.Delivery) bool { return d.Event == event }) {
+			return ""
+		}
+		return fmt.Sprintf("%+v", s.Status.Deliveries)
+	})
+}
+
 // notes are those of the events about a run.
 func (w *announceWorld) notes(run string) (notes []string) {
 	w.t.Helper()

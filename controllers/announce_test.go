@@ -194,6 +194,7 @@ func TestAnotherLeaderTells(t *testing.T) {
 		w.create(aSuite(fmt.Sprint("run-", i), i))
 		w.runs(fmt.Sprint("run-", i))
 		w.hears(fmt.Sprint("run-", i), "queued", "started")
+		w.remembers(fmt.Sprint("run-", i), v1alpha1.EventStarted)
 	}
 	w.stop()
 	for i := range 5 {
