@@ -234,13 +234,13 @@ func (w *announceWorld) notified(name, reason, message string) *v1alpha1.Suite {
 	return s
 }
 
-// remembers waits until the status of a run has the last event that the webhook accepted.
+// remembers waits until the status of a run says that the webhook accepted an event.
 func (w *announceWorld) remembers(name string, event v1alpha1.RunEvent) {
 	w.t.Helper()
-	w.eventually(fmt.Sprintf("%s has the event %s as delivered", name, event), func() string {
-		s := &v1alpha1.Suite{}
+	s := &v1alpha1.Suite{}
+	w.eventually(fmt.Sprintf("the status of %s says %s", name, event), func() string {
 		w.must(w.Client.Get(context.Background(), w.key(name), s))
-		if slices.ContainsFunc(s.Status.Deliveries, func(d v1alpha1.Delivery) bool { return d.Event == event }) {
+		if announce.DeliveryTo(s, announce.Receiver{Name: "webhook/events"}).Event == event {
 			return ""
 		}
 		return fmt.Sprintf("%+v", s.Status.Deliveries)

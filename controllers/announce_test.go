@@ -216,7 +216,7 @@ func TestLeaderIsKilled(t *testing.T) {
 	w := newAnnounceWorld(t)
 	w.create(aSuite("run", 0))
 	w.runs("run")
-	w.hears("run", "queued", "started")
+	w.remembers("run", v1alpha1.EventStarted)
 	w.wire.refuse("fieldManager=postflight-announce")
 	w.passes("run")
 	w.hears("run", "queued", "started", "passed")

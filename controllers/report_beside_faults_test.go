@@ -123,6 +123,29 @@ func TestTwoLeadersShare(t *testing.T) {
 	})
 }
 
+// TestCredentialsInAnOutage: while a host asks to be left alone, runs that wait for it do not read the Secret, neither for
+// checks nor for what is beside them.
+func TestCredentialsInAnOutage(t *testing.T) {
+	t.Parallel()
+	const runs = 10
+	w := besideWorld(t)
+	w.gitHub.Fail(&codehost.Fault{Status: 403, Header: map[string]string{"Retry-After": "30"}})
+	w.create(aSuite("first", 0, of("tok"), tests(commit(0))))
+	w.runs("first")
+	w.reports("first", v1alpha1.ReasonReportFailed, "")
+	before := w.wire.count("GET secrets")
+	for i := range runs {
+		w.create(aSuite(fmt.Sprint("run-", i), i+1, of("tok"), tests(fmt.Sprintf("%040x", i+1))))
+	}
+	for i := range runs {
+		w.runs(fmt.Sprint("run-", i))
+		w.reaches(fmt.Sprint("run-", i), v1alpha1.ReasonRunning, "")
+	}
+	if reads := w.wire.count("GET secrets") - before; reads >= runs {
+		t.Errorf("%d runs read the Secret %d times", runs, reads)
+	}
+}
+
 // TestFaultsBeside: whatever a host answers, runs go on, and there is one deployment and one comment, with the last state,
 // once the host has recovered.
 func TestFaultsBeside(t *testing.T) {

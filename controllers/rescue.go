@@ -248,7 +248,7 @@ func (r *Rescue) left(p *corev1.Pod) time.Duration {
 }
 
 // follow saves a log once its container has ended. It reports whether another attempt may save it. A node does not
-// answer as long as the container has printed nothing, so it is asked until the container ends.
+// answer as long as the container has printed nothing, so it is asked until the container ends, or the node is lost.
 func (r *Rescue) follow(ctx context.Context, run record.Run, namespace string, s record.Source, saved func() []record.Log, deadline time.Time) (again bool) {
 	reading, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
@@ -256,7 +256,7 @@ func (r *Rescue) follow(ctx context.Context, run record.Run, namespace string, s
 		began := time.Now()
 		err := r.followOnce(ctx, reading, run, namespace, s, saved)
 		silent := s.Running && errors.Is(err, apierror.ErrNodeUnreachable)
-		if silent && sleep.For(reading, resumePause-time.Since(began)) == nil && r.stillRuns(reading, namespace, s) {
+		if silent && sleep.For(reading, resumePause-time.Since(began)) == nil && !r.lost(reading, namespace, run) && r.stillRuns(reading, namespace, s) {
 			continue
 		}
 		if err != nil {
@@ -287,6 +287,12 @@ func (r *Rescue) followOnce(ctx, reading context.Context, run record.Run, namesp
 	}
 	_, err = r.Archive.SaveLog(ctx, run, s.Pod, s.Container, s.Previous, log)
 	return err
+}
+
+// lost reports whether the run has ended, which it does while a container runs only if the node does not answer.
+func (r *Rescue) lost(ctx context.Context, namespace string, run record.Run) bool {
+	s, err := get[v1alpha1.Suite](ctx, r, namespace, run.ID)
+	return err == nil && (s == nil || s.Finished())
 }
 
 // stillRuns reports whether a container runs, as far as the API server knows.

@@ -159,6 +159,7 @@ func newArchiveWorld(t *testing.T, kubelet http.HandlerFunc) *world {
 	w := emptyWorld(t)
 	w.shelf = newShelf()
 	w.node = w.Node(t, kubelet)
+	w.tells = toLoopback() // as every manager does, if there is somebody to tell
 	w.hasTeam()
 	w.create(anEnvironment("staging"), aTrigger("smoke"))
 	w.startManager()

@@ -3,6 +3,7 @@ package controllers
 import (
 	"context"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -58,7 +59,8 @@ func enqueueDebounced(of func(client.Object) ctrl.Request) handler.EventHandler 
 	}
 }
 
-// Reconcile writes the status: at once if it says whether the Trigger can match, and at the pace of its counts otherwise.
+// Reconcile writes the status: at once if it says whether the Trigger can match, or remembers outcomes, and at the pace
+// of its counts otherwise.
 func (r *TriggerReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	was, err := get[v1alpha1.Trigger](ctx, r, req.Namespace, req.Name)
 	if was == nil && err == nil {
@@ -74,10 +76,19 @@ func (r *TriggerReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ct
 	t := was.DeepCopy()
 	setTriggerReady(t, e)
 	t.Status.NotifiedSince = announce.NotifiedSince(t, r.pace.clock.Now())
-	if wait := r.pace.wait(req.NamespacedName); wait > 0 && equality.Semantic.DeepEqual(was.Status, t.Status) {
+	if wait := r.wait(was, t); wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
 	return ctrl.Result{}, r.count(ctx, was, t)
+}
+
+// wait is how long the status may wait for its counts. One that remembers outcomes does not wait: the run that failed may
+// be deleted meanwhile, and nobody would be told of the recovery.
+func (r *TriggerReconciler) wait(was, t *v1alpha1.Trigger) time.Duration {
+	if t.Spec.Notify != nil || !equality.Semantic.DeepEqual(was.Status, t.Status) {
+		return 0
+	}
+	return r.pace.wait(client.ObjectKeyFromObject(t))
 }
 
 // count writes the status, if it has changed.

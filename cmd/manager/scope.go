@@ -85,6 +85,8 @@ func (o *scopeOptions) check() error {
 			return fmt.Errorf("the Teams %q and %q claim the same namespace %q", owners[namespace], t.Name, namespace)
 		case t.RecordLifetime() < 24*time.Hour || t.SuiteBound() < 0 || t.UnfinishedSuiteBound() < 0 || t.Spec.MaxConcurrentSuites < 0:
 			return fmt.Errorf("the Team %q keeps records for less than 24h, or has a limit below 0", t.Name)
+		case len(t.Spec.Webhooks) > 0: // the status of a Team says since when each exists, and these have none
+			return fmt.Errorf("the Team %q has webhooks, which only Teams of the cluster can have; Triggers can tell a chat, with spec.notify", t.Name)
 		}
 		owners[namespace], names[t.Name] = t.Name, true
 	}

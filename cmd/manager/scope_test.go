@@ -24,17 +24,20 @@ func TestScopeOptions(t *testing.T) {
 		teams      string // the items
 		problem    string // empty: none
 	}{
-		"the whole cluster":            {nil, "", ""},
-		"one namespace":                {[]string{"acme"}, "[{metadata: {name: acme}}]", ""},
-		"no Teams":                     {[]string{"acme"}, "", "set both, or neither"},
-		"no namespaces":                {nil, "[{metadata: {name: acme}}]", "set both, or neither"},
-		"an unknown field":             {[]string{"acme"}, "[{metadata: {name: acme}, spec: {a: b}}]", "unknown field"},
-		"a Team of another namespace":  {[]string{"acme"}, "[{metadata: {name: other}}]", "not one of --watch-namespaces"},
-		"a namespace with two owners":  {[]string{"acme"}, "[{metadata: {name: acme}}, {metadata: {name: b}, spec: {namespace: acme}}]", "claim the same namespace"},
-		"a Team twice":                 {[]string{"a", "b"}, "[{metadata: {name: a}}, {metadata: {name: a}, spec: {namespace: b}}]", "two Teams"},
-		"a name that is no label":      {[]string{"acme"}, "[{metadata: {name: a.b}, spec: {namespace: acme}}]", "DNS label"},
-		"records that end at once":     {[]string{"acme"}, "[{metadata: {name: acme}, spec: {retention: {records: 1s}}}]", "less than 24h"},
-		"a limit that is no limit":     {[]string{"acme"}, "[{metadata: {name: acme}, spec: {maxSuites: -1}}]", "below 0"},
+		"the whole cluster":           {nil, "", ""},
+		"one namespace":               {[]string{"acme"}, "[{metadata: {name: acme}}]", ""},
+		"no Teams":                    {[]string{"acme"}, "", "set both, or neither"},
+		"no namespaces":               {nil, "[{metadata: {name: acme}}]", "set both, or neither"},
+		"an unknown field":            {[]string{"acme"}, "[{metadata: {name: acme}, spec: {a: b}}]", "unknown field"},
+		"a Team of another namespace": {[]string{"acme"}, "[{metadata: {name: other}}]", "not one of --watch-namespaces"},
+		"a namespace with two owners": {[]string{"acme"}, "[{metadata: {name: acme}}, {metadata: {name: b}, spec: {namespace: acme}}]", "claim the same namespace"},
+		"a Team twice":                {[]string{"a", "b"}, "[{metadata: {name: a}}, {metadata: {name: a}, spec: {namespace: b}}]", "two Teams"},
+		"a name that is no label":     {[]string{"acme"}, "[{metadata: {name: a.b}, spec: {namespace: acme}}]", "DNS label"},
+		"records that end at once":    {[]string{"acme"}, "[{metadata: {name: acme}, spec: {retention: {records: 1s}}}]", "less than 24h"},
+		"a limit that is no limit":    {[]string{"acme"}, "[{metadata: {name: acme}, spec: {maxSuites: -1}}]", "below 0"},
+		"webhooks": {
+			[]string{"acme"}, "[{metadata: {name: acme}, spec: {webhooks: [{name: events, secretRef: {name: postflight-webhook}}]}}]", "has webhooks",
+		},
 		"a Team without its namespace": {[]string{"acme"}, "[{metadata: {name: a}, spec: {namespace: acme}}]", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

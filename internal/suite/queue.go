@@ -146,9 +146,6 @@ func (q *Queue) Release(name string) bool {
 	return true
 }
 
-// Waiting is how many runs have no Job.
-func (q *Queue) Waiting() int { return len(q.members) - int(q.taken.team) }
-
 // Len is how many runs have not ended.
 func (q *Queue) Len() int { return len(q.members) }
 

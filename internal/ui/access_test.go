@@ -3,6 +3,7 @@ package ui_test
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -148,9 +149,12 @@ func TestSignInGoesOn(t *testing.T) {
 		"//evil.example":          "/runs",
 		"/\\evil.example":         "/runs",
 		"javascript:alert(1)":     "/runs",
+		"/../another-app":         "/runs",
+		"/%2e%2e/another-app":     "/runs",
+		"/runs/../..//evil":       "/runs",
 	}
 	for next, want := range cases {
-		got := h.browser(t, "").post("/sign-in", "key="+strings.ReplaceAll(readKey, " ", "+")+"&next="+strings.ReplaceAll(next, "?", "%3F"))
+		got := h.browser(t, "").post("/sign-in", "key="+strings.ReplaceAll(readKey, " ", "+")+"&next="+url.QueryEscape(next))
 		if got.code != http.StatusSeeOther || got.header.Get("Location") != want {
 			t.Errorf("next=%q: %d to %q, want %q", next, got.code, got.header.Get("Location"), want)
 		}

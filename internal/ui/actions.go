@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"path"
 	"strings"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -81,11 +82,11 @@ func runPath(namespace, id string) string {
 	return "/runs/" + url.PathEscape(namespace) + "/" + url.PathEscape(id)
 }
 
-// localPath is a path of this server to go on to; anything else leads to the runs.
+// localPath is a path of this server, below its base path, to go on to; anything else leads to the runs.
 func localPath(next string) string {
 	u, err := url.Parse(next)
 	if err != nil || u.Host != "" || u.Scheme != "" || !strings.HasPrefix(next, "/") || strings.ContainsAny(next, "\\\r\n\t") ||
-		strings.HasPrefix(next, "//") {
+		strings.HasPrefix(next, "//") || path.Clean(u.Path) != u.Path {
 		return "/runs"
 	}
 	return next

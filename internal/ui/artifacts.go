@@ -124,6 +124,9 @@ func (u *UI) serveFile(w http.ResponseWriter, r *request) error {
 	}
 	u.setFileHeaders(w.Header(), r, name)
 	w.Header().Set("ETag", f.ETag)
+	if strings.Contains(r.Header.Get("Range"), ",") {
+		r.Header.Del("Range") // each of many ranges would be a request to the store
+	}
 	http.ServeContent(u.patient(w), r.Request, "", f.Modified, f)
 	return nil
 }
@@ -165,6 +168,15 @@ func (u *UI) granted(r *request) (*runs.Run, error) {
 		return nil, notFound()
 	}
 	return u.find(r)
+}
+
+// namespaceOfGrant is whose file the request is for; empty if it is forged.
+func (u *UI) namespaceOfGrant(r *request) string {
+	var g grant
+	if err := u.unseal(r.Context(), grantPurpose, r.PathValue("grant"), &g); err != nil {
+		return ""
+	}
+	return g.Namespace
 }
 
 func (u *UI) setFileHeaders(h http.Header, r *request, name string) {

@@ -1,10 +1,10 @@
 package ui
 
 import (
-	"bytes"
 	"io"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/postflight-dev/postflight/internal/runs"
@@ -15,14 +15,18 @@ const (
 	// followPause is how long lines of a log are collected before they are sent.
 	followPause = 200 * time.Millisecond
 
-	// followLines bounds what is sent at once: of a log that is faster, the page leaves the rest to its next version.
+	// followLines and followBytes bound what is sent at once, and what of a log is in memory for each who follows it.
 	followLines = 500
+	followBytes = 64 << 10
+
+	// followAhead is how many lines are read before they can be sent.
+	followAhead = 16
 )
 
-// rawLine is a line of a log that is being followed.
-type rawLine struct {
-	number int
-	text   []byte
+// followedLine is a line of a log that is being followed. The bytes are those of the log.
+type followedLine struct {
+	view.LogLine
+	bytes int
 }
 
 // followLog sends the lines of a log after the one that the browser has, as they are written.
@@ -52,8 +56,8 @@ func (u *UI) follow(r *request, run *runs.Run, l runs.Log) (io.ReadCloser, error
 }
 
 // readLines reads a log in the background until the request ends. The channel is closed with the log.
-func readLines(r *request, log io.Reader, after int) <-chan rawLine {
-	lines := make(chan rawLine, followLines)
+func readLines(r *request, log io.Reader, after int) <-chan followedLine {
+	lines := make(chan followedLine, followAhead)
 	go func() {
 		defer close(lines)
 		_ = eachLine(log, func(number int, text []byte) bool { // the browser asks again
@@ -61,7 +65,7 @@ func readLines(r *request, log io.Reader, after int) <-chan rawLine {
 				return true
 			}
 			select {
-			case lines <- rawLine{number, bytes.Clone(text)}:
+			case lines <- followedLine{view.LineOf(number, text), len(text)}:
 				return true
 			case <-r.Context().Done():
 				return false
@@ -71,10 +75,11 @@ func readLines(r *request, log io.Reader, after int) <-chan rawLine {
 	return lines
 }
 
-func (u *UI) sendLines(s *eventStream, r *request, lines <-chan rawLine) error {
+func (u *UI) sendLines(s *eventStream, r *request, lines <-chan followedLine) error {
 	pause := time.NewTicker(followPause)
 	defer pause.Stop()
-	var pending []rawLine
+	var pending []followedLine
+	bytes := 0
 	for {
 		select {
 		case <-r.Context().Done():
@@ -83,7 +88,8 @@ func (u *UI) sendLines(s *eventStream, r *request, lines <-chan rawLine) error {
 			return nil
 		case line, ok := <-lines:
 			if ok {
-				if pending = append(pending, line); len(pending) < followLines {
+				pending, bytes = append(pending, line), bytes+line.bytes
+				if len(pending) < followLines && bytes < followBytes {
 					continue
 				}
 			}
@@ -91,7 +97,7 @@ func (u *UI) sendLines(s *eventStream, r *request, lines <-chan rawLine) error {
 				_ = s.send("end", nil)
 				return nil
 			}
-			pending = nil
+			pending, bytes = nil, 0
 		case <-pause.C:
 			if !u.mayStillRead(r) {
 				return nil
@@ -99,24 +105,24 @@ func (u *UI) sendLines(s *eventStream, r *request, lines <-chan rawLine) error {
 			if err := u.sendBatch(s, pending); err != nil {
 				return nil
 			}
-			pending = nil
+			pending, bytes = nil, 0
 		}
 	}
 }
 
 // sendBatch sends lines as HTML, with the number of the last as the event's id.
-func (u *UI) sendBatch(s *eventStream, lines []rawLine) error {
+func (u *UI) sendBatch(s *eventStream, lines []followedLine) error {
 	if len(lines) == 0 {
 		if u.Clock.Since(s.last) < u.Limits.Heartbeat {
 			return nil
 		}
 		return s.comment()
 	}
-	var html bytes.Buffer
+	var html strings.Builder
 	for _, line := range lines {
-		if err := u.templates["run"].ExecuteTemplate(&html, "log-line", view.LineOf(line.number, line.text)); err != nil {
+		if err := u.templates["run"].ExecuteTemplate(&html, "log-line", line.LogLine); err != nil {
 			return err
 		}
 	}
-	return s.sendWithID(strconv.Itoa(lines[len(lines)-1].number), "lines", html.String())
+	return s.sendWithID(strconv.Itoa(lines[len(lines)-1].Number), "lines", html.String())
 }

@@ -28,6 +28,9 @@ type request struct {
 
 	team *v1alpha1.Team // of the page; nil where it belongs to none
 	act  bool           // the reader may act on the runs of the team
+
+	// logRead is the log of the page, without its lines, and logSent that of a live page that was sent.
+	logRead, logSent *logData
 }
 
 // namespace is that of the page; empty where it belongs to no team.
@@ -121,6 +124,9 @@ func (u *UI) handle(answer func(http.ResponseWriter, *request) error) http.Handl
 	return http.HandlerFunc(func(w http.ResponseWriter, httpRequest *http.Request) {
 		r := &request{Request: httpRequest}
 		err := u.identify(r)
+		if strings.HasPrefix(r.URL.Path, "/sign-") {
+			err = nil // whoever cannot be recognized may sign out, and in again
+		}
 		if err == nil {
 			err = u.authorize(r)
 		}
@@ -170,13 +176,15 @@ func (u *UI) authorize(r *request) error {
 func (u *UI) limited(r *request, answer func() error) error {
 	limiter, team := u.rendering, r.namespace()
 	switch {
+	case strings.HasPrefix(r.URL.Path, "/files/"):
+		limiter, team = u.sending, u.namespaceOfGrant(r) // often there is no cookie
+	case strings.HasSuffix(r.URL.Path, "/log/text"):
+		limiter = u.sending
 	case isStream(r):
 		limiter = u.streaming
 		ctx, cancel := context.WithTimeout(r.Context(), u.streamFor(r))
 		defer cancel()
 		r.Request = r.WithContext(ctx)
-	case strings.HasPrefix(r.URL.Path, "/files/"), strings.HasSuffix(r.URL.Path, "/log/text"):
-		limiter = u.sending
 	}
 	if !limiter.TryAcquire(team) {
 		return overloaded()

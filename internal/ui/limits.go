@@ -17,6 +17,9 @@ type Limits struct {
 	// Listing bounds the lists with runs of the archive, which read records.
 	Listing int
 
+	// Reading bounds the logs that are being read for a page or searched.
+	Reading int
+
 	// Interval is the shortest time between two versions of a live page.
 	Interval time.Duration
 
@@ -33,6 +36,9 @@ type Limits struct {
 	// StreamFor bounds a live page: the browser then connects again, perhaps to another replica. ProxiedFor is the same
 	// for readers whom a proxy has authenticated.
 	StreamFor, ProxiedFor time.Duration
+
+	// ProxiedFilesFor is how long, from the full hour on, they can open links to files: nobody says what became of them.
+	ProxiedFilesFor time.Duration
 
 	// UnconfirmedFor is how long a live page goes on while its reader's rights cannot be looked up.
 	UnconfirmedFor time.Duration
@@ -61,6 +67,8 @@ func DefaultLimits() Limits {
 		Sending: 144,
 		// Each reads up to 8 records at once, of 250 KiB if their variables are as large as they may be: 18 MiB at worst.
 		Listing: 9,
+		// Each reads up to 16 MiB, which takes a tenth of a second, and keeps 4 MiB, which take some 20 MiB as a page.
+		Reading: 9,
 		// A person cannot read faster, and a busy team has several changes a second.
 		Interval: time.Second,
 		// A key that was revoked ends its live pages within a second.
@@ -73,6 +81,8 @@ func DefaultLimits() Limits {
 		StreamFor: 30 * time.Minute,
 		// Whoever loses a group at the proxy loses open pages soon, for two requests a minute.
 		ProxiedFor: 30 * time.Second,
+		// At least an hour, for a report that loads its parts when they are looked at.
+		ProxiedFilesFor: 2 * time.Hour,
 		// Longer than a provider or an API server needs to restart.
 		UnconfirmedFor: time.Minute,
 		// A page of 100 KiB at 4 KiB/s, on the worst phone network.

@@ -93,11 +93,18 @@ func (u *UI) awaitChange(s *eventStream, r *request, changed <-chan struct{}, re
 // mayStillRead looks up the reader's rights again. While the cluster or the provider is away, they stay for a while.
 func (u *UI) mayStillRead(r *request) bool {
 	before := *r
-	if r.signedIn && u.recognize(r, r.identity) != nil {
+	if !r.signedIn {
+		return u.authorize(r) == nil
+	}
+	switch err := u.recognize(r, r.identity); {
+	case err == nil:
+		return u.authorize(r) == nil
+	case statusOf(err) == http.StatusForbidden: // their team was suspended
+		return false
+	default:
 		*r = before
 		return u.Clock.Since(r.confirmed) < u.Limits.UnconfirmedFor
 	}
-	return u.authorize(r) == nil
 }
 
 // sendVersion sends the page, if it is not what the browser has.
@@ -106,7 +113,7 @@ func (u *UI) sendVersion(s *eventStream, r *request, kind pageKind) error {
 	if err != nil || v.sum == s.sum {
 		return err
 	}
-	s.sum = v.sum
+	s.sum, r.logSent = v.sum, r.logRead
 	return s.write(v.event)
 }
 

@@ -2,7 +2,6 @@ package ui
 
 import (
 	"bufio"
-	"bytes"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -69,12 +68,21 @@ func (u *UI) logPage(r *request) (*page, error) {
 	return d.page(), nil
 }
 
-// readLog is nil where there are no logs. It reads the whole log, and keeps a part: 16 MiB take a tenth of a second.
+// readLog is nil where there are no logs. It reads the whole log, and keeps a part: 16 MiB take a tenth of a second. A live
+// page keeps the log that it has, so that it is read for it once.
 func (u *UI) readLog(r *request, run *runs.Run) (*logData, error) {
+	if r.logSent != nil {
+		return r.logSent, nil
+	}
 	chosen, d := u.chooseLog(r, run)
 	if d == nil || d.Problem != "" {
 		return d, nil
 	}
+	if !u.reading.TryAcquire(r.namespace()) {
+		d.Problem = "Too many people read logs right now. Reload the page in a few seconds."
+		return d, nil
+	}
+	defer u.reading.Release(r.namespace())
 	log, err := u.Runs.OpenLog(r.Context(), run, chosen, runs.AllLines)
 	if err != nil {
 		d.Problem = u.logProblem(err, run)
@@ -90,7 +98,9 @@ func (u *UI) readLog(r *request, run *runs.Run) (*logData, error) {
 	}
 	if err != nil {
 		d.Problem = u.logProblem(err, run)
+		return d, nil
 	}
+	r.logRead = &logData{Names: d.Names, Name: d.Name}
 	return d, nil
 }
 
@@ -157,35 +167,6 @@ func labelOf(l runs.Log) string {
 		return l.Container + " before its restart, in " + l.Pod
 	}
 	return l.Container + " in " + l.Pod
-}
-
-// readPart keeps the lines from a number on, or the last ones if it is 0.
-func (d *logData) readPart(log io.Reader, from int) error {
-	var kept [][]byte
-	err := eachLine(log, func(number int, line []byte) bool {
-		d.Total = number
-		switch {
-		case from <= 0 && len(kept) >= 2*logLines: // forget a thousand at a time
-			kept = append(kept[:0:0], kept[logLines:]...)
-			fallthrough
-		case from <= 0, number >= from && number < from+logLines:
-			kept = append(kept, bytes.Clone(line))
-		}
-		return true
-	})
-	if from <= 0 {
-		kept = kept[max(0, len(kept)-logLines):]
-		from = d.Total - len(kept) + 1
-	}
-	d.First, d.Last = from, from+len(kept)-1
-	d.Blocks = view.Blocks(d.First, kept)
-	if d.First > 1 {
-		d.Older = max(1, d.First-logLines)
-	}
-	if d.Last < d.Total {
-		d.Newer = d.Last + 1
-	}
-	return err
 }
 
 // search finds a text in any case.

@@ -1,12 +1,16 @@
 package ui_test
 
 import (
+	"cmp"
 	"context"
 	"net/http"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/ui"
@@ -15,12 +19,13 @@ import (
 // unsure is an Authenticator that cannot look anything up at times.
 type unsure struct {
 	ui.Authenticator
-	away atomic.Bool
+	away   atomic.Bool
+	status int // 503 if it is 0
 }
 
 func (u *unsure) Access(ctx context.Context, id ui.Identity) (ui.Access, error) {
 	if u.away.Load() {
-		return ui.Access{}, statusError(http.StatusServiceUnavailable)
+		return ui.Access{}, statusError(cmp.Or(u.status, http.StatusServiceUnavailable))
 	}
 	return u.Authenticator.Access(ctx, id)
 }
@@ -65,9 +70,53 @@ func TestOutage(t *testing.T) {
 	}
 }
 
+// TestSuspendedWhileReading: a suspended team is no outage. Open pages end, and whoever wants to can sign out.
+func TestSuspendedWhileReading(t *testing.T) {
+	auth := &unsure{status: http.StatusForbidden}
+	h := newHarness(t, samples(), quick, func(c *ui.Config) { auth.Authenticator, c.Authenticator = c.Authenticator, auth })
+	b := h.browser(t, readKey)
+	stream := openStream(t, h, b, "/runs/shop")
+	if event, err := stream.next(); event != "page" || err != nil {
+		t.Fatalf("%q, %v", event, err)
+	}
+	auth.away.Store(true)
+	suspended := time.Now()
+	if event, err := stream.next(); event != "gone" || err != nil || time.Since(suspended) > h.Limits.UnconfirmedFor/2 {
+		t.Errorf("%q after %s, %v, want gone", event, time.Since(suspended), err)
+	}
+	for path, want := range map[string]int{"/runs/shop": http.StatusForbidden, "/sign-in": http.StatusOK} {
+		if got := b.get(path); got.code != want {
+			t.Errorf("%s: %d, want %d", path, got.code, want)
+		}
+	}
+	if got := b.post("/sign-out", ""); got.code != http.StatusSeeOther || len(got.cookies) != 1 {
+		t.Errorf("to sign out: %d", got.code)
+	}
+}
+
+// TestProxiedFiles: nobody says what became of somebody whom a proxy has authenticated, so their links do not last.
+func TestProxiedFiles(t *testing.T) {
+	now := clocktesting.NewFakePassiveClock(time.Now())
+	h := newHarness(t, samples(), func(c *ui.Config) { c.Clock = now })
+	h.artifacts.files = sampleFiles()
+	stranger := h.browser(t, "")
+	page := stranger.do(http.MethodGet, failedRun+"/artifacts", "", http.Header{"X-Key": {readKey}})
+	link := regexp.MustCompile(`href="(/files/[^"]+)"`).FindStringSubmatch(page.body)
+	if link == nil {
+		t.Fatalf("no link: %d", page.code)
+	}
+	if got := stranger.get(link[1]); got.code != http.StatusOK {
+		t.Errorf("the link: %d", got.code)
+	}
+	now.SetTime(now.Now().Add(h.Limits.ProxiedFilesFor))
+	if got := stranger.get(link[1]); got.code != http.StatusNotFound {
+		t.Errorf("the link later: %d", got.code)
+	}
+}
+
 // TestProxiedStream: a proxy says who somebody is only when they connect, so that they have to connect again soon.
 func TestProxiedStream(t *testing.T) {
-	h := newHarness(t, samples(), func(c *ui.Config) { c.Limits.ProxiedFor = 200 * time.Millisecond })
+	h := newHarness(t, samples(), func(c *ui.Config) { c.Limits.ProxiedFor = 2 * time.Second })
 	h.logs.write("a line\n")
 	header := asStream.Clone()
 	header.Set("X-Key", readKey)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strings"
 
 	"github.com/go-logr/logr"
 )
@@ -46,7 +47,7 @@ func (u *UI) fail(w http.ResponseWriter, r *request, err error) {
 		p = &problem{Status: http.StatusInternalServerError, Title: "Something went wrong here",
 			Text: "Try again. If it happens again, tell the operator of this service the time and the address of this page.", cause: err}
 	}
-	log := logr.FromContextOrDiscard(r.Context()).WithValues("path", r.URL.Path, "status", p.Status)
+	log := logr.FromContextOrDiscard(r.Context()).WithValues("path", withoutGrant(u.below(r.URL.Path)), "status", p.Status)
 	switch {
 	case p.cause == nil, p.Status == http.StatusNotFound:
 	case p.Status >= http.StatusInternalServerError:
@@ -58,6 +59,16 @@ func (u *UI) fail(w http.ResponseWriter, r *request, err error) {
 		w.Header().Set("Retry-After", "5")
 	}
 	u.send(w, r, p.Status, &page{template: "problem", Title: p.Title, Data: p})
+}
+
+// withoutGrant is a path for the log: whoever reads that must not be able to open the file.
+func withoutGrant(path string) string {
+	rest, isFile := strings.CutPrefix(path, "/files/")
+	if !isFile {
+		return path
+	}
+	_, file, _ := strings.Cut(rest, "/")
+	return "/files/***/" + file
 }
 
 // failPlainly answers where no page can be rendered. Unlike http.Error, it keeps all headers.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,6 +24,8 @@ type logs struct {
 	mu   sync.Mutex
 	text []byte
 	more chan struct{} // closed at the next change
+
+	asked atomic.Int32 // how often somebody lists or opens logs
 }
 
 func (l *logs) write(text string) {
@@ -36,6 +39,7 @@ func (l *logs) write(text string) {
 }
 
 func (l *logs) Logs(context.Context, *runs.Run, runs.LogQuery) ([]runs.Log, error) {
+	l.asked.Add(1)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.text == nil {
@@ -45,6 +49,7 @@ func (l *logs) Logs(context.Context, *runs.Run, runs.LogQuery) ([]runs.Log, erro
 }
 
 func (l *logs) OpenLog(ctx context.Context, _ *runs.Run, _ runs.Log, _ int) (io.ReadCloser, error) {
+	l.asked.Add(1)
 	return io.NopCloser(&logReader{l: l, ctx: ctx}), nil
 }
 

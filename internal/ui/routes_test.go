@@ -120,7 +120,8 @@ func TestHeadersOfEveryRoute(t *testing.T) {
 	}
 }
 
-// checkHeaders knows that a file runs in an origin of its own, from which it must be able to load others.
+// checkHeaders knows that a file runs in an origin of its own, from which it must be able to load others, and in a frame
+// of the pages.
 func checkHeaders(t *testing.T, what string, code int, got http.Header) {
 	t.Helper()
 	want := map[string]string{
@@ -128,16 +129,16 @@ func checkHeaders(t *testing.T, what string, code int, got http.Header) {
 		"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin",
 	}
 	policy := got.Get("Content-Security-Policy")
-	isFile := strings.HasPrefix(policy, "sandbox ")
+	isFile, framedBy := strings.HasPrefix(policy, "sandbox "), "'none'"
 	if isFile {
-		want["Cross-Origin-Resource-Policy"] = "cross-origin"
+		want["Cross-Origin-Resource-Policy"], want["X-Frame-Options"], framedBy = "cross-origin", "SAMEORIGIN", "'self'"
 	}
 	for name, value := range want {
 		if len(got.Values(name)) != 1 || got.Get(name) != value {
 			t.Errorf("%s: %d with %s %q, want %q", what, code, name, got.Values(name), value)
 		}
 	}
-	if !strings.Contains(policy, "frame-ancestors 'none'") || !strings.Contains(policy, "base-uri 'none'") || strings.Contains(policy, "allow-same-origin") {
+	if !strings.Contains(policy, "frame-ancestors "+framedBy) || !strings.Contains(policy, "base-uri 'none'") || strings.Contains(policy, "allow-same-origin") {
 		t.Errorf("%s: %d with the policy %q", what, code, policy)
 	}
 	if !isFile && (strings.Contains(policy, "unsafe") || !strings.HasPrefix(policy, "default-src 'none';")) {

@@ -20,7 +20,7 @@ const (
 func (u *UI) identify(r *request) error {
 	if id, ok := u.Authenticator.FromProxy(r.Request); ok {
 		// The hour keeps the links of a page the same while it is open: see grant.
-		id.Expires = u.Clock.Now().Truncate(time.Hour).Add(u.Limits.SessionFor)
+		id.Expires = u.Clock.Now().Truncate(time.Hour).Add(u.Limits.ProxiedFilesFor)
 		r.proxied = true
 		return u.recognize(r, id)
 	}

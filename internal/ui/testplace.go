@@ -24,6 +24,10 @@ func (u *UI) findTest(w http.ResponseWriter, r *request) error {
 		u.redirect(w, r, page) // which says why
 		return nil
 	}
+	if !u.reading.TryAcquire(r.namespace()) {
+		return overloaded()
+	}
+	defer u.reading.Release(r.namespace())
 	name := r.URL.Query().Get("name")
 	for _, l := range logs[:min(len(logs), maxTestLogs)] {
 		if line := u.placeOf(r, run, l, name); line > 0 {

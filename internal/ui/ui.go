@@ -79,6 +79,7 @@ type UI struct {
 	streaming *fairness.TeamLimiter
 	sending   *fairness.TeamLimiter
 	listing   *fairness.TeamLimiter
+	reading   *fairness.TeamLimiter
 
 	lastSealer atomic.Pointer[sealer]
 }
@@ -93,6 +94,7 @@ func New(c Config) (*UI, error) {
 		Config: c, changes: newBroadcaster(), versions: newVersions(),
 		rendering: fairness.NewTeamLimiter(c.Limits.Rendering), streaming: fairness.NewTeamLimiter(c.Limits.Streaming),
 		sending: fairness.NewTeamLimiter(c.Limits.Sending), listing: fairness.NewTeamLimiter(c.Limits.Listing),
+		reading: fairness.NewTeamLimiter(c.Limits.Reading),
 	}
 	if err := u.setPlace(); err != nil {
 		return nil, err

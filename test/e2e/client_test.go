@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/freeport"
 )
 
 // TestPublishedClient notifies with the client that CI jobs use, and checks the runs.
@@ -95,7 +96,7 @@ func TestPublishedClientOutcomes(t *testing.T) {
 			map[string]any{"outcome": "aborted", "abortReason": "4XX-client-error", "httpStatus": 400.0}},
 		"503": {"The API server is away for longer than notifications are held.", tm.key, m.url, map[string]any{"branch": "main"}, true,
 			map[string]any{"outcome": "aborted", "abortReason": "5XX-server-error", "httpStatus": 503.0}},
-		"Nobody there": {"No manager listens.", tm.key, "http://" + freePort(t), map[string]any{"branch": "main"}, false,
+		"Nobody there": {"No manager listens.", tm.key, "http://" + freeport.Address(t), map[string]any{"branch": "main"}, false,
 			map[string]any{"outcome": "aborted", "abortReason": "network-error"}},
 	}
 	for name, tc := range tests {

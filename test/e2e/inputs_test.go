@@ -19,6 +19,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/freeport"
 )
 
 const signPath = "/api/v0/run-inputs-executables-signed-urls"
@@ -204,7 +205,7 @@ type podProxy struct {
 }
 
 func newStoreProxy(t testing.TB, c *cluster) *podProxy {
-	_, port, _ := net.SplitHostPort(freePort(t))
+	_, port, _ := net.SplitHostPort(freeport.Address(t))
 	return &podProxy{t: t, address: net.JoinHostPort(c.env["POSTFLIGHT_BRIDGE_ADDRESS"], port), server: strings.TrimPrefix(c.env["S3_ENDPOINT"], "http://")}
 }
 

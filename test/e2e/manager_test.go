@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/postflight-dev/postflight/test/freeport"
 )
 
 // manager is one process of Postflight, that a test may kill and start again.
@@ -42,7 +44,7 @@ var managers atomic.Int32
 func newManager(t testing.TB, c *cluster, o options) *manager {
 	t.Helper()
 	n := managers.Add(1)
-	api, metrics, probes := freePort(t), freePort(t), freePort(t)
+	api, metrics, probes := freeport.Address(t), freeport.Address(t), freeport.Address(t)
 	forPods := podProxy{t: t, address: net.JoinHostPort(c.env["POSTFLIGHT_BRIDGE_ADDRESS"], api[strings.LastIndexByte(api, ':')+1:]), server: api}
 	forPods.open()
 	m := &manager{
@@ -156,21 +158,4 @@ func (m *manager) ready() bool {
 	defer resp.Body.Close()
 	_, _ = io.Copy(io.Discard, resp.Body)
 	return resp.StatusCode == http.StatusOK
-}
-
-var nextPort atomic.Int32
-
-// freePort is an address below the ports that the kernel hands out, so that it is still free when a
-// manager that was killed starts again.
-func freePort(t testing.TB) string {
-	t.Helper()
-	for range 2000 {
-		address := fmt.Sprintf("127.0.0.1:%d", 21000+nextPort.Add(1))
-		if listener, err := net.Listen("tcp", address); err == nil {
-			listener.Close()
-			return address
-		}
-	}
-	t.Fatal("no free port")
-	return ""
 }

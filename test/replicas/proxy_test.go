@@ -16,6 +16,8 @@ import (
 	"testing"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/postflight-dev/postflight/test/freeport"
 )
 
 // proxy stands between managers and the API server. What passes has the rights of the manager.
@@ -46,7 +48,7 @@ func newProxy(t testing.TB, config *rest.Config) *proxy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &proxy{t: t, address: freeAddress(t)}
+	p := &proxy{t: t, address: freeport.Address(t)}
 	pass := &httputil.ReverseProxy{
 		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(target) },
 		Transport:      transport,
@@ -134,15 +136,4 @@ users: [{name: none, user: {}}]
 		p.t.Fatal(err)
 	}
 	return path
-}
-
-// freeAddress was free a moment ago.
-func freeAddress(t testing.TB) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().String()
 }

@@ -20,6 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/test/apiserver"
+	"github.com/postflight-dev/postflight/test/freeport"
 )
 
 var quiet = log.New(io.Discard, "", 0)
@@ -74,7 +75,7 @@ func startReplica(t testing.TB, kubeconfig string, command ...string) *replica {
 		}
 		missing("SKIPPED, NOT PASSED: there is no manager to test; build it by `make manager`: %v", err)
 	}
-	api, probes, metrics := freeAddress(t), freeAddress(t), freeAddress(t)
+	api, probes, metrics := freeport.Address(t), freeport.Address(t), freeport.Address(t)
 	r := &replica{t: t, url: "http://" + api, probes: "http://" + probes, metrics: "http://" + metrics, log: filepath.Join(t.TempDir(), "log")}
 	command = append(command, binary, "--kubeconfig="+kubeconfig, "--bind-address="+api, "--health-probe-bind-address="+probes,
 		"--metrics-bind-address="+metrics, "--metrics-auth=false", "--leader-election-namespace="+system, "--drain-delay=0s")

@@ -3,7 +3,6 @@ package signin
 import (
 	"cmp"
 	"errors"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/test/apiserver"
+	"github.com/postflight-dev/postflight/test/freeport"
 )
 
 const system = "postflight-system"
@@ -34,16 +34,6 @@ func await(t *testing.T, what string, done func() bool) {
 	t.Fatalf("after a minute: no %s", what)
 }
 
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
 // startManager starts a replica with exactly the rights of the shipped manifests, and waits until it is ready.
 func startManager(t *testing.T, s *apiserver.Server, address, publicURL, signIn string) {
 	t.Helper()
@@ -55,7 +45,7 @@ func startManager(t *testing.T, s *apiserver.Server, address, publicURL, signIn 
 	if _, err := os.Stat(binary); err != nil {
 		missing(t, "there is no manager to test; build it by `make manager`: "+err.Error())
 	}
-	probes := freeAddress(t)
+	probes := freeport.Address(t)
 	out, err := os.Create(filepath.Join(t.TempDir(), "log"))
 	if err != nil {
 		t.Fatal(err)

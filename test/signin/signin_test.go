@@ -14,6 +14,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/test/apiserver"
+	"github.com/postflight-dev/postflight/test/freeport"
 )
 
 func TestMain(m *testing.M) { os.Exit(apiserver.Run(m)) }
@@ -36,7 +37,7 @@ func newScene(t *testing.T) *scene {
 	s := &scene{T: t, server: apiserver.New(t), file: filepath.Join(t.TempDir(), "sign-in.yaml"), browser: newBrowser(t)}
 	sessionSecret(t, s.server)
 	s.namespace, s.other = newTeam(t, s.server), newTeam(t, s.server)
-	addresses := []string{freeAddress(t), freeAddress(t)}
+	addresses := []string{freeport.Address(t), freeport.Address(t)}
 	s.first, s.second = "http://"+addresses[0]+"/ci", "http://"+addresses[1]+"/ci"
 	s.provider = newProvider(t, s.first, "everyone", "shop-devs")
 	s.grant("1h", "shop-devs")
@@ -133,8 +134,11 @@ func TestSessionsEnd(t *testing.T) {
 		}
 		return time.Since(began)
 	}
-	back := func() {
-		elsewhere.visit(s.runs(s.second))
+	back := func() { // each replica looks at the file by itself
+		await(t, "runs at the other replica", func() bool {
+			elsewhere.visit(s.runs(s.second))
+			return elsewhere.is(`document.querySelector("#run-smoke-1")`)
+		})
 		elsewhere.await(`document.querySelector("#run-smoke-1") && document.querySelector("[data-live]")?.innerText === "Live"`)
 	}
 	back()

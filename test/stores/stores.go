@@ -5,13 +5,11 @@ package stores
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -21,6 +19,7 @@ import (
 
 	"github.com/postflight-dev/postflight/internal/objectstore"
 	"github.com/postflight-dev/postflight/test/apiserver"
+	"github.com/postflight-dev/postflight/test/freeport"
 )
 
 // The credentials of all servers.
@@ -113,7 +112,7 @@ func Rclone(t testing.TB) Server {
 	if _, err := os.Stat(binary); err != nil {
 		skipLoudly(t, "there is no bin/store; make assets builds it")
 	}
-	address := freeAddress(t)
+	address := freeport.Address(t)
 	start(t, filepath.Join(t.TempDir(), "log"), []string{
 		`RCLONE_AUTH_KEY="` + AccessKey + "," + SecretKey + `"`, "RCLONE_CONFIG=" + filepath.Join(t.TempDir(), "none"),
 		"RCLONE_CACHE_DIR=" + t.TempDir(),
@@ -160,7 +159,7 @@ func Ceph(t testing.TB) Server {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	fsid, v2, v1, gateway := string(uuid.NewUUID()), freeAddress(t), freeAddress(t), freeAddress(t)
+	fsid, v2, v1, gateway := string(uuid.NewUUID()), freeport.Address(t), freeport.Address(t), freeport.Address(t)
 	config, keyring := filepath.Join(dir, "ceph.conf"), filepath.Join(dir, "keyring")
 	if err := os.WriteFile(config, fmt.Appendf(nil, cephConfig, fsid, v2, v1, dir), 0o600); err != nil {
 		t.Fatal(err)
@@ -221,24 +220,6 @@ func start(t testing.TB, output string, env []string, name string, args ...strin
 			t.Logf("%s:\n%s", name, text[max(0, len(text)-2000):])
 		}
 	})
-}
-
-// taken keeps two servers of one test from getting the same port.
-var taken sync.Map
-
-func freeAddress(t testing.TB) string {
-	t.Helper()
-	for {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		address := listener.Addr().String()
-		listener.Close()
-		if _, used := taken.LoadOrStore(address, true); !used {
-			return address
-		}
-	}
 }
 
 func waitFor(t testing.TB, s Server) Server {

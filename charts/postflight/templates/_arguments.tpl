@@ -64,6 +64,9 @@
 {{- end -}}
 
 {{- define "postflight.codeHostArguments" -}}
+{{- with .Values.webhooks.allowNetworks }}
+- --webhook-allow-networks={{ join "," . }}
+{{- end }}
 {{- with .Values.clusterName }}
 - --cluster-name={{ . }}
 {{- end }}

@@ -13,6 +13,9 @@ type Span struct{ Class, Text string }
 // maxLineBytes bounds what is shown of a line; the rest can be downloaded.
 const maxLineBytes = 4 << 10
 
+// maxSpans bounds the styles of a line: each takes far more than its text. What follows is plain.
+const maxSpans = 64
+
 // Spans are a line of a log as a terminal would show it, in the terminal's 16 colours: a page without inline styles
 // has no others. A terminal emulator would do more, but it joins and moves lines, and here each line keeps its number.
 func Spans(line []byte) []Span {
@@ -24,6 +27,12 @@ func Spans(line []byte) []Span {
 	var spans []Span
 	style := sgr{}
 	for len(line) > 0 {
+		if len(spans) == maxSpans-1 {
+			if text := PlainText(line); text != "" {
+				spans = append(spans, Span{"", text})
+			}
+			break
+		}
 		text, code, rest := nextCode(line)
 		if text = clean(text); text != "" {
 			spans = append(spans, Span{style.class(), text})
@@ -76,15 +85,23 @@ func nextCode(line []byte) (text, code string, rest []byte) {
 		}
 		return text, code, line[2+end:]
 	case ']', 'P', 'X', '^', '_': // titles and links, which end with a bell or a string terminator
-		if end := bytes.IndexByte(line, 0x07); end >= 0 {
-			return text, "", line[end+1:]
-		}
-		if end := bytes.Index(line, []byte("\x1b\\")); end >= 0 {
-			return text, "", line[end+2:]
-		}
-		return text, "", nil
+		return text, "", afterString(line)
 	default:
 		return text, "", line[1:]
+	}
+}
+
+// afterString is what follows the string that a line begins with. Another code ends it, too, as it does in terminals: so a
+// line is read once, however many strings begin in it.
+func afterString(line []byte) []byte {
+	end := bytes.IndexAny(line, "\a\x1b")
+	switch {
+	case end < 0:
+		return nil
+	case line[end] == '\a':
+		return line[end+1:]
+	default:
+		return bytes.TrimPrefix(line[end:], []byte("\x1b\\"))
 	}
 }
 

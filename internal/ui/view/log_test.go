@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -28,6 +29,7 @@ func TestSpans(t *testing.T) {
 		"Title":         {"a\x1b]0;owned\x07b\x1b]8;;http://x\x1b\\c", []view.Span{{Class: "", Text: "a"}, {Class: "", Text: "b"}, {Class: "", Text: "c"}}},
 		"Invisible":     {"a\u202eb\x00c\x08\x7f", []view.Span{{Class: "", Text: "abc"}}},
 		"Invalid UTF-8": {"a\xff\xfeb", []view.Span{{Class: "", Text: "ab"}}},
+		"Title cut off": {"a\x1b]0;owned\x1b[31mb", []view.Span{{Class: "", Text: "a"}, {Class: "t-1", Text: "b"}}},
 		"Unfinished":    {"a\x1b[31", []view.Span{{Class: "", Text: "a"}}},
 		"Huge number":   {"\x1b[99999999999999999999mx", []view.Span{{Class: "", Text: "x"}}},
 		"Tab":           {"a\tb", []view.Span{{Class: "", Text: "a\tb"}}},
@@ -46,6 +48,25 @@ func TestLongLine(t *testing.T) {
 	spans := view.Spans([]byte(strings.Repeat("x", 1<<20)))
 	if len(spans) != 2 || len(spans[0].Text) != 4096 || spans[1].Text != " … 1020 KiB more" {
 		t.Errorf("%d spans, of %d bytes and %q", len(spans), len(spans[0].Text), spans[1].Text)
+	}
+}
+
+// TestHostileLines: no line takes much longer, or much more memory, than its length.
+func TestHostileLines(t *testing.T) {
+	spans := view.Spans([]byte(strings.Repeat("\x1b[31mx\x1b[1;4;44my", 200)))
+	text := ""
+	for _, s := range spans {
+		text += s.Text
+	}
+	if len(spans) > 64 || text != strings.Repeat("xy", 200) {
+		t.Errorf("%d spans of %q", len(spans), text)
+	}
+	began := time.Now()
+	if got := view.PlainText([]byte(strings.Repeat("\x1b]\x1b\\", 2<<20) + "end")); got != "end" {
+		t.Errorf("%d bytes are left", len(got))
+	}
+	if took := time.Since(began); took > time.Minute { // it was several minutes as long as each title looked for its end in the whole line
+		t.Errorf("8 MiB took %s", took)
 	}
 }
 

@@ -1,0 +1,93 @@
+package ui_test
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+// longLines is a log of lines that are almost as long as one is read.
+func longLines(n int) string {
+	var log strings.Builder
+	for i := range n {
+		fmt.Fprintf(&log, "line %d %s\n", i+1, strings.Repeat("x", 60<<10))
+	}
+	return log.String()
+}
+
+// TestLogOfLongLines: a page has as much of it as fits into memory many times over, and leads to the rest.
+func TestLogOfLongLines(t *testing.T) {
+	h := newHarness(t, samples())
+	h.logs.write(longLines(200))
+	b := h.browser(t, readKey)
+	number := regexp.MustCompile(`id="L(\d+)"`)
+	seen := map[string]bool{}
+	for path := failedRun + "/log?from=1"; path != ""; {
+		got := b.get(path)
+		lines := number.FindAllStringSubmatch(got.body, -1)
+		if len(lines) == 0 || len(lines) > 70 {
+			t.Fatalf("%s has %d lines", path, len(lines))
+		}
+		for _, l := range lines {
+			seen[l[1]] = true
+		}
+		path = ""
+		if newer := regexp.MustCompile(`data-newer href="[^"]*from=(\d+)"`).FindStringSubmatch(got.body); newer != nil {
+			path = failedRun + "/log?from=" + newer[1]
+		}
+	}
+	if len(seen) != 200 {
+		t.Errorf("%d of 200 lines are on a page", len(seen))
+	}
+	if end := b.get(failedRun + "/log").body; !strings.Contains(end, `id="L200"`) || strings.Contains(end, `id="L100"`) || !strings.Contains(end, "data-older") {
+		t.Error("the page lacks the end, has too much, or leads to no older lines")
+	}
+}
+
+// TestFollowLongLines: they come one after another, and few at once.
+func TestFollowLongLines(t *testing.T) {
+	const lines = 100
+	h := newHarness(t, samples())
+	h.logs.write(longLines(lines))
+	stream := openStream(t, h, h.browser(t, readKey), "/runs/shop/checkout-3f9c2k7q5x0a/log/live")
+	for next := 1; next <= lines; {
+		_, data, err := stream.read()
+		numbers := regexp.MustCompile(`id=\\"L(\d+)\\"`).FindAllStringSubmatch(data, -1)
+		if err != nil || len(numbers) == 0 || len(numbers) > 2 {
+			t.Fatalf("%d lines at once: %v", len(numbers), err)
+		}
+		for _, n := range numbers {
+			if n[1] != fmt.Sprint(next) {
+				t.Fatalf("line %s comes in the place of %d", n[1], next)
+			}
+			next++
+		}
+	}
+}
+
+// TestLivePageReadsItsLogOnce: however often a run changes.
+func TestLivePageReadsItsLogOnce(t *testing.T) {
+	h := newHarness(t, samples(), quick)
+	h.logs.write(sampleLog())
+	const id = "watched"
+	r := run{id: id, trigger: "smoke", environment: "staging", branch: "main", condition: v1alpha1.Running("The tests are running.")}
+	h.set(t, r.suite())
+	stream := openStream(t, h, h.browser(t, readKey), "/runs/shop/"+id+"/log")
+	if event, data, err := stream.read(); event != "page" || !strings.Contains(data, "117 passed") {
+		t.Fatalf("%q, %v; want a page with the log", event, err)
+	}
+	asked := h.logs.asked.Load()
+	for i := range 3 {
+		r.branch = fmt.Sprintf("changed/%d", i)
+		h.set(t, r.suite())
+		if event, data, err := stream.read(); event != "page" || !strings.Contains(data, r.branch) || !strings.Contains(data, "log-view") {
+			t.Fatalf("%q after a change, %v; want a page", event, err)
+		}
+	}
+	if got := h.logs.asked.Load(); got != asked {
+		t.Errorf("the log was asked for %d times more", got-asked)
+	}
+}
