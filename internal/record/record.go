@@ -2,7 +2,6 @@ package record
 
 import (
 	"io"
-	"regexp"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -123,26 +122,4 @@ func artifacts(a *v1alpha1.Artifacts) *httpapi.Artifacts {
 		return nil
 	}
 	return &httpapi.Artifacts{Count: a.Count, Bytes: a.Bytes, Prefix: a.Prefix}
-}
-
-// secretName matches names of variables whose values people expect to be secret.
-var secretName = regexp.MustCompile(`(?i)token|secret|passw|pwd|credential|private|api_?key|access_?key|auth|cookie|session|signature`)
-
-// mask replaces a value.
-const mask = "***"
-
-// Masked are variables without the values that look secret by the name of their variable. Notifications should not
-// have any, because everybody who may read Suites can read them; a record lives longer, and elsewhere.
-func Masked(all v1alpha1.Variables) v1alpha1.Variables {
-	if all == nil {
-		return nil
-	}
-	masked := make(v1alpha1.Variables, len(all))
-	for name, value := range all {
-		if secretName.MatchString(name) && value != "" {
-			value = mask
-		}
-		masked[name] = value
-	}
-	return masked
 }

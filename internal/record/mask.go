@@ -1,0 +1,39 @@
+package record
+
+import (
+	"regexp"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+var (
+	// secretName matches names of variables whose values people expect to be secret.
+	secretName = regexp.MustCompile(`(?i)token|secret|passw|pwd|credential|private|api_?key|access_?key|auth|cookie|session|signature`)
+
+	// secretValue matches values that are made to be recognized as credentials: of GitHub, GitLab, Slack, AWS, Google,
+	// Stripe, npm and Postflight, JSON Web Tokens, and private keys.
+	secretValue = regexp.MustCompile(`\b(gh[pousr]_\w{20,}|github_pat_\w{20,}|gl[a-z]{2,6}-[\w-]{20,}|xox[a-z]-[\w-]{10,}|A[KS]IA[0-9A-Z]{16}` +
+		`|AIza[\w-]{35}|[sr]k_live_\w{16,}|npm_\w{36}|pf_[0-9a-f]{40}|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*)|-----BEGIN [A-Z ]*PRIVATE KEY-----`)
+
+	// password is that of a URL, after the name of the user.
+	password = regexp.MustCompile(`(://[^\s/?#:@]*:)[^\s/?#]+@`)
+)
+
+// mask replaces a value.
+const mask = "***"
+
+// Masked are variables without what looks secret, by the name of a variable or by its value. Notifications should not
+// have any of it, because everybody who may read Suites can read them; a record lives longer, and elsewhere.
+func Masked(all v1alpha1.Variables) v1alpha1.Variables {
+	if all == nil {
+		return nil
+	}
+	masked := make(v1alpha1.Variables, len(all))
+	for name, value := range all {
+		if value != "" && (secretName.MatchString(name) || secretValue.MatchString(value)) {
+			value = mask
+		}
+		masked[name] = password.ReplaceAllString(value, "${1}"+mask+"@")
+	}
+	return masked
+}
