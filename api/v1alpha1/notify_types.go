@@ -48,15 +48,15 @@ type Notify struct {
 	Slack SlackNotify `json:"slack"`
 }
 
-// NotifyOn is a kind of end that people are told about.
+// NotifyWhen is a kind of end that people are told about.
 //
 // +kubebuilder:validation:Enum=Failure;Recovery
-type NotifyOn string
+type NotifyWhen string
 
 // The ends that people are told about.
 const (
-	NotifyFailure  NotifyOn = "Failure"
-	NotifyRecovery NotifyOn = "Recovery"
+	NotifyFailure  NotifyWhen = "Failure"
+	NotifyRecovery NotifyWhen = "Recovery"
 )
 
 // SlackNotify is an incoming webhook of Slack.
@@ -66,13 +66,13 @@ type SlackNotify struct {
 	// +required
 	SecretRef SecretReference `json:"secretRef"`
 
-	// on says what is told. Failure: a run ended as Failed, TimedOut or Error. Recovery: a run passed, and the one
+	// when says what is told. Failure: a run ended as Failed, TimedOut or Error. Recovery: a run passed, and the one
 	// before it in the same Environment had failed. Left out: both.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=2
-	On []NotifyOn `json:"on,omitempty"`
+	When []NotifyWhen `json:"when,omitempty"`
 }
 
 // Delivery is what a receiver was told about a run.

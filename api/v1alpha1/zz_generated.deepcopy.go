@@ -502,9 +502,9 @@ func (in *SecretReference) DeepCopy() *SecretReference {
 func (in *SlackNotify) DeepCopyInto(out *SlackNotify) {
 	*out = *in
 	out.SecretRef = in.SecretRef
-	if in.On != nil {
-		in, out := &in.On, &out.On
-		*out = make([]NotifyOn, len(*in))
+	if in.When != nil {
+		in, out := &in.When, &out.When
+		*out = make([]NotifyWhen, len(*in))
 		copy(*out, *in)
 	}
 }

@@ -75,9 +75,9 @@ func aWebhook(name string, events ...v1alpha1.RunEvent) v1alpha1.Webhook {
 	return v1alpha1.Webhook{Name: name, URL: "https://" + name + ".example.com", SecretRef: v1alpha1.SecretReference{Name: "postflight-webhook"}, Events: events}
 }
 
-func aTrigger(on ...v1alpha1.NotifyOn) *v1alpha1.Trigger {
+func aTrigger(on ...v1alpha1.NotifyWhen) *v1alpha1.Trigger {
 	return &v1alpha1.Trigger{
-		Spec:   v1alpha1.TriggerSpec{Notify: &v1alpha1.Notify{Slack: v1alpha1.SlackNotify{SecretRef: v1alpha1.SecretReference{Name: "postflight-slack"}, On: on}}},
+		Spec:   v1alpha1.TriggerSpec{Notify: &v1alpha1.Notify{Slack: v1alpha1.SlackNotify{SecretRef: v1alpha1.SecretReference{Name: "postflight-slack"}, When: on}}},
 		Status: v1alpha1.TriggerStatus{NotifiedSince: new(at(-60))},
 	}
 }

@@ -29,7 +29,7 @@ type Receiver struct {
 	Since time.Time
 
 	events []v1alpha1.RunEvent
-	on     []v1alpha1.NotifyOn
+	on     []v1alpha1.NotifyWhen
 }
 
 // Title names the receiver at the beginning of a sentence.
@@ -56,7 +56,7 @@ func Receivers(team *v1alpha1.Team, t *v1alpha1.Trigger) (all []Receiver) {
 	}
 	if t != nil && t.Spec.Notify != nil {
 		slack := t.Spec.Notify.Slack
-		all = append(all, Receiver{Kind: Slack, Name: "slack", Secret: slack.SecretRef.Name, Since: timeOf(t.Status.NotifiedSince), on: slack.On})
+		all = append(all, Receiver{Kind: Slack, Name: "slack", Secret: slack.SecretRef.Name, Since: timeOf(t.Status.NotifiedSince), on: slack.When})
 	}
 	return all
 }
@@ -112,7 +112,7 @@ func (r Receiver) wants(e Event, previous string) bool {
 	if r.Kind == Webhook {
 		return len(r.events) == 0 || slices.Contains(r.events, e.Name)
 	}
-	on := func(kind v1alpha1.NotifyOn) bool { return len(r.on) == 0 || slices.Contains(r.on, kind) }
+	on := func(kind v1alpha1.NotifyWhen) bool { return len(r.on) == 0 || slices.Contains(r.on, kind) }
 	return failed(string(e.Name)) && on(v1alpha1.NotifyFailure) ||
 		recovered(e, previous) && on(v1alpha1.NotifyRecovery)
 }
