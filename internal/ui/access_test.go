@@ -88,11 +88,10 @@ func TestRevokedKeyEndsTheSession(t *testing.T) {
 	}
 	select {
 	case err := <-resp:
-		if err != nil {
-			t.Errorf("the live page: %v", err)
+		if took := time.Since(revoked); err != nil || took > time.Second {
+			t.Errorf("the live page ended after %s: %v", took, err)
 		}
-		t.Logf("it ended after %s", time.Since(revoked))
-	case <-time.After(5 * time.Second): // a second, on processors that no other test uses
+	case <-time.After(5 * time.Second):
 		t.Error("the live page goes on")
 	}
 }
