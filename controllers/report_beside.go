@@ -29,7 +29,7 @@ type sender struct {
 	report.Request // without a check
 }
 
-// sent is what became of an errand.
+// sent is what became of a write.
 type sent struct {
 	failure *report.Error // nil: none
 	more    bool          // another request is needed
@@ -79,7 +79,7 @@ func (r *ReportReconciler) run(ctx context.Context, o report.Observation, e erra
 		CodeHost: r.Config.Hosts[step.Target.Service],
 		Request:  report.Request{Target: step.Target, Credentials: credentials, Purpose: e.purpose},
 	})
-	budget.Done(done.failure, r.Clock.Now())
+	r.finish(budget, done)
 	switch {
 	case err != nil:
 		return 0, err
@@ -87,7 +87,6 @@ func (r *ReportReconciler) run(ctx context.Context, o report.Observation, e erra
 		r.failed(ctx, e.purpose, step.Target, done.failure)
 		return retry(done.failure.Kind), nil
 	case done.unspent:
-		budget.Unspent()
 		return 0, nil
 	}
 	r.Metrics.posted()

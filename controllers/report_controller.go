@@ -2,7 +2,6 @@ package controllers
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -176,14 +175,22 @@ func (r *ReportReconciler) post(ctx context.Context, o report.Observation, targe
 	if delay := budget.Take(share, r.Clock.Now()); delay > 0 {
 		return ctrl.Result{RequeueAfter: wait.Jitter(delay, spread)}, nil
 	}
-	failure, err := r.send(ctx, o, host, credentials)
-	budget.Done(failure, r.Clock.Now())
-	if err != nil || failure == nil {
+	done, err := r.send(ctx, o, host, credentials)
+	r.finish(budget, done)
+	if err != nil || done.failure == nil {
 		return ctrl.Result{}, err
 	}
-	r.failed(ctx, report.Checks, target, failure)
-	return r.retry(ctx, o, failure.Kind, v1alpha1.NotReported(v1alpha1.ReasonReportFailed,
-		failure.Message+". Postflight tries again until a day after the end of the run."))
+	r.failed(ctx, report.Checks, target, done.failure)
+	return r.retry(ctx, o, done.failure.Kind, v1alpha1.NotReported(v1alpha1.ReasonReportFailed,
+		done.failure.Message+". Postflight tries again until a day after the end of the run."))
+}
+
+// finish ends a write that was allowed. One that was not needed, because the cache was behind, costs nothing.
+func (r *ReportReconciler) finish(b *report.Budget, done sent) {
+	b.Done(done.failure, r.Clock.Now())
+	if done.unspent {
+		b.Unspent()
+	}
 }
 
 func (r *ReportReconciler) failed(ctx context.Context, p report.Purpose, target report.Target, failure *report.Error) {
@@ -196,17 +203,17 @@ func (r *ReportReconciler) failed(ctx context.Context, p report.Purpose, target 
 // state cannot follow a newer one; a leader that lost the API server cannot post at all.
 func (r *ReportReconciler) send(
 	ctx context.Context, o report.Observation, host CodeHostConfig, credentials report.Credentials,
-) (*report.Error, error) {
+) (sent, error) {
 	ctx, cancel := context.WithTimeout(ctx, postTimeout)
 	defer cancel()
 	key := client.ObjectKeyFromObject(o.Suite)
 	defer r.lock(report.Name(o.Suite, "") + o.Suite.Spec.Deployment.SHA)()
 	o, step, err := r.current(ctx, o, report.Next)
 	if err == nil && step.Condition != nil { // a newer attempt has come meanwhile
-		return nil, r.explain(ctx, o, *step.Condition)
+		return sent{unspent: true}, r.explain(ctx, o, *step.Condition)
 	}
 	if err != nil || !step.Post {
-		return nil, err
+		return sent{unspent: true}, err
 	}
 	s := o.Suite
 	request := report.Request{
@@ -215,22 +222,20 @@ func (r *ReportReconciler) send(
 	}
 	r.memory.doubt(key) // until the result is stored
 	shown, err := host.Post(ctx, request)
-	if failure := (*report.Error)(nil); errors.As(err, &failure) {
-		if failure.Kind != report.Unavailable {
-			r.memory.settle(key)
-		}
-		return failure, nil
+	done, err := sentWith(err)
+	if done.failure != nil && done.failure.Kind != report.Unavailable {
+		r.memory.settle(key)
 	}
-	if err != nil {
-		return nil, err
+	if err != nil || done.failure != nil {
+		return done, err
 	}
 	r.Metrics.posted()
 	shown.Deployment, shown.PullRequest = request.Last.Deployment, request.Last.PullRequest
 	if err := r.write(ctx, s, &shown, new(report.Posted(request.Check, step.Target))); err != nil {
-		return nil, err
+		return done, err
 	}
 	r.memory.settle(key)
-	return nil, nil
+	return done, nil
 }
 
 // lock keeps others from posting to the same thing until the function is called that it returns.

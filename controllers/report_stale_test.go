@@ -112,7 +112,8 @@ func TestFailureInAStaleCache(t *testing.T) {
 	}
 }
 
-// TestNewerAttemptMeanwhile: a newer attempt begins while the manager prepares to post the end of the older one.
+// TestNewerAttemptMeanwhile: a newer attempt begins while the manager prepares to post the end of the older one. What is
+// not posted for that reason uses up nothing of the budget, half of which is for runs that go on.
 func TestNewerAttemptMeanwhile(t *testing.T) {
 	t.Parallel()
 	var holds atomic.Bool
@@ -128,6 +129,9 @@ func TestNewerAttemptMeanwhile(t *testing.T) {
 				return next.RoundTrip(r)
 			})
 		})
+		host := w.hosts.Hosts[v1alpha1.GitHub]
+		host.Limits = report.Limits{PerMinute: 4, PerHour: 4, InFlight: 4}
+		w.hosts.Hosts[v1alpha1.GitHub] = host
 	})
 	t.Cleanup(release)
 	w.create(aSuite("first", 0, of("token"), tests(commit(1))))
@@ -140,4 +144,6 @@ func TestNewerAttemptMeanwhile(t *testing.T) {
 	w.hasJob("second")
 	release()
 	w.reports("first", v1alpha1.ReasonNewerAttempt, "second")
+	w.runs("second")
+	w.reports("second", v1alpha1.ReasonPending, "goes on")
 }
