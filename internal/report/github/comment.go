@@ -12,9 +12,6 @@ import (
 	"github.com/postflight-dev/postflight/internal/report"
 )
 
-// maxPages bounds how far a comment is looked for, at 100 comments a page.
-const maxPages = 10
-
 // PullRequest finds the pull request of a commit; nil if there is none. The error is a *report.Error.
 func (h *Host) PullRequest(ctx context.Context, r report.Request) (found *report.PullRequest, err error) {
 	err = h.with(ctx, r, func(p poster) (err error) {
@@ -55,16 +52,17 @@ func pullRequestOf(p *gh.PullRequest) report.PullRequest {
 // Comment makes a pull request show a comment, and returns its number. The error is a *report.Error.
 func (h *Host) Comment(ctx context.Context, r report.CommentRequest) (id int64, err error) {
 	err = h.with(ctx, r.Request, func(p poster) (err error) {
-		id, err = commenter{poster: p, want: r}.comment(ctx)
+		id, err = r.Show(ctx, &comments{poster: p, number: r.Number})
 		return err
 	})
 	return id, err
 }
 
-// commenter keeps one comment. Only those of its own are considered: anybody can write the marker.
-type commenter struct {
+// comments are those of one pull request.
+type comments struct {
 	poster
-	want report.CommentRequest
+	number int64
+	me     int64 // who has the token; 0: not known yet
 }
 
 // comment is a comment with what go-github does not know.
@@ -80,90 +78,67 @@ type comment struct {
 	} `json:"performed_via_github_app"`
 }
 
-func (c commenter) comment(ctx context.Context) (int64, error) {
-	if c.want.ID != 0 {
-		known := &comment{}
-		err := c.get(ctx, fmt.Sprintf("repos/%s/%s/issues/comments/%d", c.owner, c.name, c.want.ID), known)
-		if err == nil {
-			return known.ID, c.edit(ctx, known)
-		}
-		if !isNotFound(err) {
-			return 0, err
-		}
+func (c *comment) posted() report.PostedComment {
+	p := report.PostedComment{ID: c.ID, Body: c.Body, AuthorID: c.User.ID}
+	if c.App != nil && c.User.Type == "Bot" { // and not a person by way of the App
+		p.AppID = c.App.ID
 	}
-	found, err := c.find(ctx, nil)
-	switch {
-	case err != nil:
-		return 0, err
-	case found != nil:
-		return found.ID, c.edit(ctx, found)
-	default:
-		return c.create(ctx)
-	}
+	return p
 }
 
-// create also looks for a comment that another leader created at the same time. Both keep the older one.
-func (c commenter) create(ctx context.Context) (int64, error) {
-	created, _, err := c.client.Issues.CreateComment(ctx, c.owner, c.name, int(c.want.Number), &gh.IssueComment{Body: &c.want.Body})
+func (c *comments) Get(ctx context.Context, id int64) (*report.PostedComment, error) {
+	known := &comment{}
+	err := c.get(ctx, fmt.Sprintf("repos/%s/%s/issues/comments/%d", c.owner, c.name, id), known)
+	if err != nil {
+		return nil, ignoreNotFound(err)
+	}
+	return new(known.posted()), nil
+}
+
+func (c *comments) List(ctx context.Context, page int) ([]report.PostedComment, error) {
+	var list []*comment
+	err := c.get(ctx, fmt.Sprintf("repos/%s/%s/issues/%d/comments?per_page=%d&page=%d", c.owner, c.name, c.number, report.CommentsPerPage, page), &list)
+	var posted []report.PostedComment
+	for _, known := range list {
+		posted = append(posted, known.posted())
+	}
+	return posted, err
+}
+
+func (c *comments) IsOwn(ctx context.Context, p report.PostedComment) (bool, error) {
+	if c.Credentials.IsApp() {
+		return p.AppID == c.Credentials.AppID, nil
+	}
+	if c.me == 0 {
+		me, _, err := c.client.Users.Get(ctx, "")
+		if err != nil {
+			return false, err
+		}
+		c.me = me.GetID()
+	}
+	return p.AuthorID == c.me, nil
+}
+
+func (c *comments) Create(ctx context.Context, body string) (int64, error) {
+	created, _, err := c.client.Issues.CreateComment(ctx, c.owner, c.name, int(c.number), &gh.IssueComment{Body: &body})
 	if err != nil {
 		return 0, err
 	}
-	oldest, err := c.find(ctx, created.GetUser())
-	if err != nil || oldest == nil || oldest.ID >= created.GetID() {
-		return created.GetID(), err
-	}
-	if _, err := c.client.Issues.DeleteComment(ctx, c.owner, c.name, created.GetID()); err != nil && !isNotFound(err) {
-		return 0, err
-	}
-	return oldest.ID, c.edit(ctx, oldest)
+	c.me = created.GetUser().GetID()
+	return created.GetID(), nil
 }
 
-func (c commenter) edit(ctx context.Context, shown *comment) error {
-	if sameText(shown.Body, c.want.Body) {
-		return nil
-	}
-	_, _, err := c.client.Issues.EditComment(ctx, c.owner, c.name, shown.ID, &gh.IssueComment{Body: &c.want.Body})
+func (c *comments) Edit(ctx context.Context, id int64, body string) error {
+	_, _, err := c.client.Issues.EditComment(ctx, c.owner, c.name, id, &gh.IssueComment{Body: &body})
 	return err
 }
 
-// find is the oldest comment with the marker of this author. Whoever has the credentials is asked for only if a
-// comment has the marker.
-func (c commenter) find(ctx context.Context, author *gh.User) (*comment, error) {
-	for page := 1; page <= maxPages; page++ {
-		var list []*comment
-		err := c.get(ctx, fmt.Sprintf("repos/%s/%s/issues/%d/comments?per_page=100&page=%d", c.owner, c.name, c.want.Number, page), &list)
-		if err != nil {
-			return nil, err
-		}
-		for _, candidate := range list {
-			if !strings.HasPrefix(candidate.Body, c.want.Marker) {
-				continue
-			}
-			if own, err := c.isOwn(ctx, candidate, &author); own || err != nil {
-				return candidate, err
-			}
-		}
-		if len(list) < 100 {
-			return nil, nil
-		}
-	}
-	return nil, nil
+func (c *comments) Delete(ctx context.Context, id int64) error {
+	_, err := c.client.Issues.DeleteComment(ctx, c.owner, c.name, id)
+	return ignoreNotFound(err)
 }
 
-// isOwn reports whether the credentials wrote a comment.
-func (c commenter) isOwn(ctx context.Context, candidate *comment, author **gh.User) (own bool, err error) {
-	if c.Credentials.IsApp() {
-		return candidate.App != nil && candidate.App.ID == c.Credentials.AppID && candidate.User.Type == "Bot", nil
-	}
-	if *author == nil {
-		if *author, _, err = c.client.Users.Get(ctx, ""); err != nil {
-			return false, err
-		}
-	}
-	return candidate.User.ID == (*author).GetID(), nil
-}
-
-func (c commenter) get(ctx context.Context, path string, into any) error {
+func (c *comments) get(ctx context.Context, path string, into any) error {
 	r, err := c.client.NewRequest(ctx, http.MethodGet, path, nil)
 	if err != nil {
 		return err
@@ -172,13 +147,10 @@ func (c commenter) get(ctx context.Context, path string, into any) error {
 	return err
 }
 
-// sameText ignores what code hosts change about the ends of lines.
-func sameText(a, b string) bool {
-	plain := func(text string) string { return strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n")) }
-	return plain(a) == plain(b)
-}
-
-func isNotFound(err error) bool {
+func ignoreNotFound(err error) error {
 	var answer *gh.ErrorResponse
-	return errors.As(err, &answer) && (answer.Response.StatusCode == http.StatusNotFound || answer.Response.StatusCode == http.StatusGone)
+	if errors.As(err, &answer) && (answer.Response.StatusCode == http.StatusNotFound || answer.Response.StatusCode == http.StatusGone) {
+		return nil
+	}
+	return err
 }

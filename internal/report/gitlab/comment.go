@@ -3,15 +3,11 @@ package gitlab
 import (
 	"context"
 	"errors"
-	"strings"
 
 	gl "gitlab.com/gitlab-org/api/client-go/v2"
 
 	"github.com/postflight-dev/postflight/internal/report"
 )
-
-// maxPages bounds how far a comment is looked for, at 100 comments a page.
-const maxPages = 10
 
 // PullRequest finds the merge request of a commit; nil if there is none. The error is a *report.Error.
 func (h *Host) PullRequest(ctx context.Context, r report.Request) (found *report.PullRequest, err error) {
@@ -48,97 +44,77 @@ func pullRequestOf(m *gl.BasicMergeRequest) report.PullRequest {
 // Comment makes a merge request show a comment, and returns its number. The error is a *report.Error.
 func (h *Host) Comment(ctx context.Context, r report.CommentRequest) (id int64, err error) {
 	err = h.with(r.Request, func(p poster) (err error) {
-		id, err = commenter{poster: p, want: r}.comment(ctx)
+		id, err = r.Show(ctx, &comments{poster: p, number: r.Number})
 		return err
 	})
 	return id, err
 }
 
-// commenter keeps one comment. Only those of its own are considered: anybody can write the marker.
-type commenter struct {
+// comments are those of one merge request.
+type comments struct {
 	poster
-	want report.CommentRequest
+	number int64
+	me     int64 // who has the token; 0: not known yet
 }
 
-func (c commenter) comment(ctx context.Context) (int64, error) {
-	if c.want.ID != 0 {
-		known, _, err := c.client.Notes.GetMergeRequestNote(c.Repository, c.want.Number, c.want.ID, gl.WithContext(ctx))
-		if err == nil {
-			return known.ID, c.edit(ctx, known)
-		}
-		if !errors.Is(err, gl.ErrNotFound) {
-			return 0, err
-		}
-	}
-	found, err := c.find(ctx, 0)
-	switch {
-	case err != nil:
-		return 0, err
-	case found != nil:
-		return found.ID, c.edit(ctx, found)
-	default:
-		return c.create(ctx)
-	}
+func postedComment(n *gl.Note) report.PostedComment {
+	return report.PostedComment{ID: n.ID, Body: n.Body, AuthorID: n.Author.ID}
 }
 
-// create also looks for a comment that another leader created at the same time. Both keep the older one.
-func (c commenter) create(ctx context.Context) (int64, error) {
-	created, _, err := c.client.Notes.CreateMergeRequestNote(c.Repository, c.want.Number,
-		&gl.CreateMergeRequestNoteOptions{Body: &c.want.Body}, gl.WithContext(ctx))
+func (c *comments) Get(ctx context.Context, id int64) (*report.PostedComment, error) {
+	known, _, err := c.client.Notes.GetMergeRequestNote(c.Repository, c.number, id, gl.WithContext(ctx))
 	if err != nil {
-		return 0, err
+		return nil, ignoreNotFound(err)
 	}
-	oldest, err := c.find(ctx, created.Author.ID)
-	if err != nil || oldest == nil || oldest.ID >= created.ID {
-		return created.ID, err
-	}
-	_, err = c.client.Notes.DeleteMergeRequestNote(c.Repository, c.want.Number, created.ID, gl.WithContext(ctx))
-	if err != nil && !errors.Is(err, gl.ErrNotFound) {
-		return 0, err
-	}
-	return oldest.ID, c.edit(ctx, oldest)
+	return new(postedComment(known)), nil
 }
 
-func (c commenter) edit(ctx context.Context, shown *gl.Note) error {
-	if strings.TrimSpace(shown.Body) == strings.TrimSpace(c.want.Body) {
-		return nil
+func (c *comments) List(ctx context.Context, page int) ([]report.PostedComment, error) {
+	list, _, err := c.client.Notes.ListMergeRequestNotes(c.Repository, c.number, &gl.ListMergeRequestNotesOptions{
+		ListOptions: gl.ListOptions{PerPage: report.CommentsPerPage, Page: int64(page)}, OrderBy: new("created_at"), Sort: new("asc"),
+	}, gl.WithContext(ctx))
+	var posted []report.PostedComment
+	for _, known := range list {
+		posted = append(posted, postedComment(known))
 	}
-	_, _, err := c.client.Notes.UpdateMergeRequestNote(c.Repository, c.want.Number, shown.ID,
-		&gl.UpdateMergeRequestNoteOptions{Body: &c.want.Body}, gl.WithContext(ctx))
-	return err
+	return posted, err
 }
 
-// find is the oldest comment with the marker of an author, or of whoever has the credentials.
-func (c commenter) find(ctx context.Context, author int64) (*gl.Note, error) {
-	for page := int64(1); page <= maxPages; page++ {
-		list, _, err := c.client.Notes.ListMergeRequestNotes(c.Repository, c.want.Number, &gl.ListMergeRequestNotesOptions{
-			ListOptions: gl.ListOptions{PerPage: 100, Page: page}, OrderBy: new("created_at"), Sort: new("asc"),
-		}, gl.WithContext(ctx))
-		if err != nil {
-			return nil, err
-		}
-		for _, candidate := range list {
-			if !strings.HasPrefix(candidate.Body, c.want.Marker) {
-				continue
-			}
-			if own, err := c.isOwn(ctx, candidate, &author); own || err != nil {
-				return candidate, err
-			}
-		}
-		if len(list) < 100 {
-			return nil, nil
-		}
-	}
-	return nil, nil
-}
-
-func (c commenter) isOwn(ctx context.Context, candidate *gl.Note, author *int64) (bool, error) {
-	if *author == 0 {
+func (c *comments) IsOwn(ctx context.Context, p report.PostedComment) (bool, error) {
+	if c.me == 0 {
 		me, _, err := c.client.Users.CurrentUser(gl.WithContext(ctx))
 		if err != nil {
 			return false, err
 		}
-		*author = me.ID
+		c.me = me.ID
 	}
-	return candidate.Author.ID == *author, nil
+	return p.AuthorID == c.me, nil
+}
+
+func (c *comments) Create(ctx context.Context, body string) (int64, error) {
+	created, _, err := c.client.Notes.CreateMergeRequestNote(c.Repository, c.number,
+		&gl.CreateMergeRequestNoteOptions{Body: &body}, gl.WithContext(ctx))
+	if err != nil {
+		return 0, err
+	}
+	c.me = created.Author.ID
+	return created.ID, nil
+}
+
+func (c *comments) Edit(ctx context.Context, id int64, body string) error {
+	_, _, err := c.client.Notes.UpdateMergeRequestNote(c.Repository, c.number, id,
+		&gl.UpdateMergeRequestNoteOptions{Body: &body}, gl.WithContext(ctx))
+	return err
+}
+
+func (c *comments) Delete(ctx context.Context, id int64) error {
+	_, err := c.client.Notes.DeleteMergeRequestNote(c.Repository, c.number, id, gl.WithContext(ctx))
+	return ignoreNotFound(err)
+}
+
+func ignoreNotFound(err error) error {
+	if errors.Is(err, gl.ErrNotFound) {
+		return nil
+	}
+	return err
 }
