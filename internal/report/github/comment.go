@@ -10,6 +10,7 @@ import (
 	gh "github.com/google/go-github/v88/github"
 
 	"github.com/postflight-dev/postflight/internal/report"
+	"github.com/postflight-dev/postflight/internal/report/thread"
 )
 
 // PullRequest finds the pull request of a commit; nil if there is none. The error is a *report.Error.
@@ -52,7 +53,7 @@ func pullRequestOf(p *gh.PullRequest) report.PullRequest {
 // Comment makes a pull request show a comment, and returns its number. The error is a *report.Error.
 func (h *Host) Comment(ctx context.Context, r report.CommentRequest) (id int64, err error) {
 	err = h.with(ctx, r.Request, func(p poster) (err error) {
-		id, err = r.Show(ctx, &comments{poster: p, number: r.Number})
+		id, err = thread.Show(ctx, r, &comments{poster: p, number: r.Number})
 		return err
 	})
 	return id, err
@@ -78,15 +79,15 @@ type comment struct {
 	} `json:"performed_via_github_app"`
 }
 
-func (c *comment) posted() report.PostedComment {
-	p := report.PostedComment{ID: c.ID, Body: c.Body, AuthorID: c.User.ID}
+func (c *comment) posted() thread.Comment {
+	p := thread.Comment{ID: c.ID, Body: c.Body, AuthorID: c.User.ID}
 	if c.App != nil && c.User.Type == "Bot" { // and not a person by way of the App
 		p.AppID = c.App.ID
 	}
 	return p
 }
 
-func (c *comments) Get(ctx context.Context, id int64) (*report.PostedComment, error) {
+func (c *comments) Get(ctx context.Context, id int64) (*thread.Comment, error) {
 	known := &comment{}
 	err := c.get(ctx, fmt.Sprintf("repos/%s/%s/issues/comments/%d", c.owner, c.name, id), known)
 	if err != nil {
@@ -95,17 +96,17 @@ func (c *comments) Get(ctx context.Context, id int64) (*report.PostedComment, er
 	return new(known.posted()), nil
 }
 
-func (c *comments) List(ctx context.Context, page int) ([]report.PostedComment, error) {
+func (c *comments) List(ctx context.Context, page int) ([]thread.Comment, error) {
 	var list []*comment
-	err := c.get(ctx, fmt.Sprintf("repos/%s/%s/issues/%d/comments?per_page=%d&page=%d", c.owner, c.name, c.number, report.CommentsPerPage, page), &list)
-	var posted []report.PostedComment
+	err := c.get(ctx, fmt.Sprintf("repos/%s/%s/issues/%d/comments?per_page=%d&page=%d", c.owner, c.name, c.number, thread.PerPage, page), &list)
+	var posted []thread.Comment
 	for _, known := range list {
 		posted = append(posted, known.posted())
 	}
 	return posted, err
 }
 
-func (c *comments) IsOwn(ctx context.Context, p report.PostedComment) (bool, error) {
+func (c *comments) IsOwn(ctx context.Context, p thread.Comment) (bool, error) {
 	if c.Credentials.IsApp() {
 		return p.AppID == c.Credentials.AppID, nil
 	}

@@ -7,6 +7,7 @@ import (
 	gl "gitlab.com/gitlab-org/api/client-go/v2"
 
 	"github.com/postflight-dev/postflight/internal/report"
+	"github.com/postflight-dev/postflight/internal/report/thread"
 )
 
 // PullRequest finds the merge request of a commit; nil if there is none. The error is a *report.Error.
@@ -44,7 +45,7 @@ func pullRequestOf(m *gl.BasicMergeRequest) report.PullRequest {
 // Comment makes a merge request show a comment, and returns its number. The error is a *report.Error.
 func (h *Host) Comment(ctx context.Context, r report.CommentRequest) (id int64, err error) {
 	err = h.with(r.Request, func(p poster) (err error) {
-		id, err = r.Show(ctx, &comments{poster: p, number: r.Number})
+		id, err = thread.Show(ctx, r, &comments{poster: p, number: r.Number})
 		return err
 	})
 	return id, err
@@ -57,11 +58,11 @@ type comments struct {
 	me     int64 // who has the token; 0: not known yet
 }
 
-func postedComment(n *gl.Note) report.PostedComment {
-	return report.PostedComment{ID: n.ID, Body: n.Body, AuthorID: n.Author.ID}
+func postedComment(n *gl.Note) thread.Comment {
+	return thread.Comment{ID: n.ID, Body: n.Body, AuthorID: n.Author.ID}
 }
 
-func (c *comments) Get(ctx context.Context, id int64) (*report.PostedComment, error) {
+func (c *comments) Get(ctx context.Context, id int64) (*thread.Comment, error) {
 	known, _, err := c.client.Notes.GetMergeRequestNote(c.Repository, c.number, id, gl.WithContext(ctx))
 	if err != nil {
 		return nil, ignoreNotFound(err)
@@ -69,18 +70,18 @@ func (c *comments) Get(ctx context.Context, id int64) (*report.PostedComment, er
 	return new(postedComment(known)), nil
 }
 
-func (c *comments) List(ctx context.Context, page int) ([]report.PostedComment, error) {
+func (c *comments) List(ctx context.Context, page int) ([]thread.Comment, error) {
 	list, _, err := c.client.Notes.ListMergeRequestNotes(c.Repository, c.number, &gl.ListMergeRequestNotesOptions{
-		ListOptions: gl.ListOptions{PerPage: report.CommentsPerPage, Page: int64(page)}, OrderBy: new("created_at"), Sort: new("asc"),
+		ListOptions: gl.ListOptions{PerPage: thread.PerPage, Page: int64(page)}, OrderBy: new("created_at"), Sort: new("asc"),
 	}, gl.WithContext(ctx))
-	var posted []report.PostedComment
+	var posted []thread.Comment
 	for _, known := range list {
 		posted = append(posted, postedComment(known))
 	}
 	return posted, err
 }
 
-func (c *comments) IsOwn(ctx context.Context, p report.PostedComment) (bool, error) {
+func (c *comments) IsOwn(ctx context.Context, p thread.Comment) (bool, error) {
 	if c.me == 0 {
 		me, _, err := c.client.Users.CurrentUser(gl.WithContext(ctx))
 		if err != nil {

@@ -1,34 +1,37 @@
-package report
+// Package thread keeps one comment on a pull request, on any code host.
+package thread
 
 import (
 	"context"
 	"strings"
+
+	"github.com/postflight-dev/postflight/internal/report"
 )
 
-// CommentsPerPage is how many comments a code host lists at once, and maxPages bounds how far one is looked for.
+// PerPage is how many comments a code host lists at once, and maxPages bounds how far one is looked for.
 const (
-	CommentsPerPage = 100
-	maxPages        = 10
+	PerPage  = 100
+	maxPages = 10
 )
 
-// PostedComment is a comment as a code host shows it.
-type PostedComment struct {
+// Comment is a comment as a code host shows it.
+type Comment struct {
 	ID       int64
 	Body     string
 	AuthorID int64
 	AppID    int64 // the App that wrote it; 0: none
 }
 
-// CommentThread is the comments of one pull request.
-type CommentThread interface {
+// Thread is the comments of one pull request.
+type Thread interface {
 	// Get returns nil if the comment is gone.
-	Get(ctx context.Context, id int64) (*PostedComment, error)
+	Get(ctx context.Context, id int64) (*Comment, error)
 
-	// List returns a page of CommentsPerPage or, if it is the last one, fewer. The oldest is first on page 1.
-	List(ctx context.Context, page int) ([]PostedComment, error)
+	// List returns a page of PerPage or, if it is the last one, fewer. The oldest is first on page 1.
+	List(ctx context.Context, page int) ([]Comment, error)
 
 	// IsOwn reports whether the credentials that are used here wrote the comment.
-	IsOwn(ctx context.Context, c PostedComment) (bool, error)
+	IsOwn(ctx context.Context, c Comment) (bool, error)
 
 	Create(ctx context.Context, body string) (id int64, err error)
 	Edit(ctx context.Context, id int64, body string) error
@@ -36,41 +39,41 @@ type CommentThread interface {
 }
 
 // Show keeps one comment, and returns its number. Only those of its own are considered: anybody can write the marker.
-func (r CommentRequest) Show(ctx context.Context, on CommentThread) (id int64, err error) {
-	var shown *PostedComment
+func Show(ctx context.Context, r report.CommentRequest, on Thread) (id int64, err error) {
+	var shown *Comment
 	if r.ID != 0 {
 		shown, err = on.Get(ctx, r.ID)
 	}
 	if shown == nil && err == nil {
-		shown, err = r.oldest(ctx, on)
+		shown, err = oldest(ctx, r, on)
 	}
 	switch {
 	case err != nil:
 		return 0, err
 	case shown != nil:
-		return shown.ID, r.edit(ctx, on, *shown)
+		return shown.ID, edit(ctx, r, on, *shown)
 	default:
-		return r.create(ctx, on)
+		return create(ctx, r, on)
 	}
 }
 
 // create also looks for a comment that another leader created at the same time. Both keep the older one.
-func (r CommentRequest) create(ctx context.Context, on CommentThread) (int64, error) {
+func create(ctx context.Context, r report.CommentRequest, on Thread) (int64, error) {
 	id, err := on.Create(ctx, r.Body)
 	if err != nil {
 		return 0, err
 	}
-	oldest, err := r.oldest(ctx, on)
-	if err != nil || oldest == nil || oldest.ID >= id {
+	first, err := oldest(ctx, r, on)
+	if err != nil || first == nil || first.ID >= id {
 		return id, err
 	}
 	if err := on.Delete(ctx, id); err != nil {
 		return 0, err
 	}
-	return oldest.ID, r.edit(ctx, on, *oldest)
+	return first.ID, edit(ctx, r, on, *first)
 }
 
-func (r CommentRequest) edit(ctx context.Context, on CommentThread, shown PostedComment) error {
+func edit(ctx context.Context, r report.CommentRequest, on Thread, shown Comment) error {
 	if sameText(shown.Body, r.Body) {
 		return nil
 	}
@@ -79,7 +82,7 @@ func (r CommentRequest) edit(ctx context.Context, on CommentThread, shown Posted
 
 // oldest is the first own comment with the marker; nil if there is none. Whoever has the credentials is asked for only
 // if a comment has the marker.
-func (r CommentRequest) oldest(ctx context.Context, on CommentThread) (*PostedComment, error) {
+func oldest(ctx context.Context, r report.CommentRequest, on Thread) (*Comment, error) {
 	for page := 1; page <= maxPages; page++ {
 		list, err := on.List(ctx, page)
 		if err != nil {
@@ -93,7 +96,7 @@ func (r CommentRequest) oldest(ctx context.Context, on CommentThread) (*PostedCo
 				return &c, err
 			}
 		}
-		if len(list) < CommentsPerPage {
+		if len(list) < PerPage {
 			return nil, nil
 		}
 	}
