@@ -38,9 +38,9 @@ func (r *describing) Register(c prometheus.Collector) error {
 	return r.Registry.Register(c)
 }
 
-// TestMetricsAreDocumented compares the table in docs/operations.md with the metrics of a manager.
+// TestMetricsAreDocumented compares the table in docs/operations/metrics.md with the metrics of a manager.
 func TestMetricsAreDocumented(t *testing.T) {
-	page, err := os.ReadFile("../../docs/operations.md")
+	page, err := os.ReadFile("../../docs/operations/metrics.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,6 +67,6 @@ func TestMetricsAreDocumented(t *testing.T) {
 	slices.Sort(documented)
 	slices.Sort(r.metrics)
 	if diff := cmp.Diff(r.metrics, documented); diff != "" || len(documented) == 0 {
-		t.Errorf("docs/operations.md (-metrics +documented):\n%s", diff)
+		t.Errorf("docs/operations/metrics.md (-metrics +documented):\n%s", diff)
 	}
 }
