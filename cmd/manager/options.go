@@ -15,6 +15,7 @@ import (
 
 	"github.com/postflight-dev/postflight/controllers"
 	"github.com/postflight-dev/postflight/internal/signin"
+	"github.com/postflight-dev/postflight/internal/version"
 )
 
 // options are the flags of the manager, validated.
@@ -60,6 +61,7 @@ runs the Suites.
 
 Inside a cluster it needs no flags. Outside, it uses the cluster of --kubeconfig or $KUBECONFIG.`,
 		Example:       "  manager --kubeconfig ~/.kube/config --leader-elect=false --public-url http://localhost:8080",
+		Version:       version.Get().String(),
 		Args:          cobra.NoArgs,
 		SilenceUsage:  true,
 		SilenceErrors: false,

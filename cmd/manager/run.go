@@ -26,6 +26,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/index"
 	"github.com/postflight-dev/postflight/internal/objectstore"
 	"github.com/postflight-dev/postflight/internal/serve"
+	"github.com/postflight-dev/postflight/internal/version"
 )
 
 // surroundings are what a test replaces to run several managers in one process.
@@ -136,6 +137,8 @@ func restConfig(kubeconfig string) (*rest.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("no cluster to connect to (name one with --kubeconfig, or run inside one): %w", err)
 	}
+	// The part before the slash is the field manager of what it writes.
+	config.UserAgent = version.UserAgent("manager")
 	config.QPS = -1 // the API server's priority and fairness protects it better than a client can
 	return config, nil
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/postflight-dev/postflight/client"
 	"github.com/postflight-dev/postflight/internal/apikey"
+	"github.com/postflight-dev/postflight/internal/version"
 )
 
 // server is how commands reach the HTTP API. There is no flag for the key: a command line is visible to
@@ -68,7 +69,7 @@ func (s *server) connect() error {
 		s.console.note("Warning: the API key goes to %s over plain http, so that anyone on the way can read it. "+
 			"Use https, or set POSTFLIGHT_ALLOW_HTTP=1 if you trust the network.", address)
 	}
-	s.client, err = client.New(address, key, client.WithRetryTimeout(s.patience), client.WithUserAgent("postflight/"+version()),
+	s.client, err = client.New(address, key, client.WithRetryTimeout(s.patience), client.WithUserAgent(version.UserAgent("postflight")),
 		client.OnRetry(func(err error, pause time.Duration) { s.console.aside("%v Trying again in %s.", err, pause) }))
 	return err
 }

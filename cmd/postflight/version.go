@@ -2,25 +2,11 @@ package main
 
 import (
 	"fmt"
-	"runtime"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/postflight-dev/postflight/internal/version"
 )
-
-// release is set by the linker: -ldflags "-X main.release=v1.2.3".
-var release string
-
-// version is the release, or else the version that Go recorded in the binary.
-func version() string {
-	if release != "" {
-		return release
-	}
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
-		return info.Main.Version
-	}
-	return "devel"
-}
 
 func newVersion() *cobra.Command {
 	var o output
@@ -32,9 +18,9 @@ func newVersion() *cobra.Command {
 			if err := o.open(cmd); err != nil {
 				return err
 			}
-			platform := runtime.GOOS + "/" + runtime.GOARCH
-			return o.console.result(map[string]string{"version": version(), "go": runtime.Version(), "platform": platform}, func() error {
-				_, err := fmt.Fprintf(o.console.out, "postflight %s %s\n", version(), platform)
+			build := version.Get()
+			return o.console.result(build, func() error {
+				_, err := fmt.Fprintf(o.console.out, "postflight %s\n", build)
 				return err
 			})
 		},

@@ -14,6 +14,7 @@ import (
 
 	"github.com/postflight-dev/postflight/internal/announce"
 	"github.com/postflight-dev/postflight/internal/outbound"
+	"github.com/postflight-dev/postflight/internal/version"
 )
 
 const (
@@ -37,7 +38,7 @@ func (s *Sender) Send(ctx context.Context, m announce.Message) error {
 		return announce.Unreachable(false, errors.New("the address is not valid"))
 	}
 	r.Header.Set("Content-Type", m.ContentType)
-	r.Header.Set("User-Agent", "postflight")
+	r.Header.Set("User-Agent", version.UserAgent("postflight"))
 	if len(m.Keys) > 0 {
 		r.Header.Set("Webhook-Id", m.ID)
 		r.Header.Set("Webhook-Timestamp", strconv.FormatInt(m.At.Unix(), 10))

@@ -18,6 +18,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/announce/webhook"
 	"github.com/postflight-dev/postflight/internal/outbound"
 	"github.com/postflight-dev/postflight/internal/report"
+	"github.com/postflight-dev/postflight/internal/version"
 )
 
 var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -65,8 +66,9 @@ func TestRequest(t *testing.T) {
 		t.Fatal(failure)
 	}
 	request := []string{"POST", "/x?token=s3cret", `{"a":"b"}`}
-	want := append([]string{"application/cloudevents+json", "postflight", "u1-queued", "1795176000", aMessage("").Signature()}, request...)
-	want = append(want, append([]string{"application/cloudevents+json", "postflight", "", "", ""}, request...)...)
+	agent := version.UserAgent("postflight")
+	want := append([]string{"application/cloudevents+json", agent, "u1-queued", "1795176000", aMessage("").Signature()}, request...)
+	want = append(want, append([]string{"application/cloudevents+json", agent, "", "", ""}, request...)...)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("requests (-want +got):\n%s", diff)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/report"
+	"github.com/postflight-dev/postflight/internal/version"
 )
 
 // maxClients bounds how many clients of Apps are kept, with their tokens. Each is for one repository.
@@ -98,7 +99,7 @@ func (h *Host) clientFor(ctx context.Context, r report.Request) (*gh.Client, err
 
 func (h *Host) newClient(options ...gh.ClientOptionsFunc) (*gh.Client, error) {
 	options = append([]gh.ClientOptionsFunc{
-		gh.WithHTTPClient(h.client), gh.WithURLs(&h.url, nil), gh.WithUserAgent("postflight"),
+		gh.WithHTTPClient(h.client), gh.WithURLs(&h.url, nil), gh.WithUserAgent(version.UserAgent("postflight")),
 		gh.WithDisableRateLimitCheck(), // report.Budget counts, across the clients of one credential
 	}, options...)
 	client, err := gh.NewClient(options...)

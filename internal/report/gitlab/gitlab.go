@@ -12,6 +12,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/report"
+	"github.com/postflight-dev/postflight/internal/version"
 )
 
 // states of a commit status. A run that was stopped is never skipped.
@@ -49,7 +50,7 @@ func (h *Host) Post(ctx context.Context, r report.Request) (v1alpha1.SuiteReport
 // with calls a function with a poster. The error is a *report.Error.
 func (h *Host) with(r report.Request, send func(poster) error) error {
 	client, err := gl.NewClient(r.Credentials.Token,
-		gl.WithBaseURL(h.url), gl.WithHTTPClient(h.client), gl.WithoutRetries(), gl.WithUserAgent("postflight"),
+		gl.WithBaseURL(h.url), gl.WithHTTPClient(h.client), gl.WithoutRetries(), gl.WithUserAgent(version.UserAgent("postflight")),
 		gl.WithCustomLimiter(unlimited{})) // report.Budget counts, across requests
 	if err != nil {
 		return &report.Error{Kind: report.Unavailable, Message: "GitLab cannot be reached", Cause: err}
