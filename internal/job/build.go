@@ -92,8 +92,8 @@ func withTimeout(template map[string]string, timeout time.Duration) map[string]s
 // which deletes them, comes last.
 //
 // The Trigger says how long a run is kept; a Job that deletes itself would look as if somebody had deleted it. A selector could
-// adopt the pods of another run. A Job that starts suspended would never end, because its deadline does not
-// count; queueing systems suspend the Jobs they manage on creation.
+// adopt the pods of another run. A Job that starts suspended without a queue would wait for nobody, and its deadline
+// does not count.
 func overrideSpec(spec *batchv1.JobSpec, t *v1alpha1.Trigger) {
 	longest := runTimeout(t) + t.StartTimeout()
 	spec.ActiveDeadlineSeconds = deadlineSeconds(longest + podStopMargin)
@@ -102,7 +102,7 @@ func overrideSpec(spec *batchv1.JobSpec, t *v1alpha1.Trigger) {
 		pod.ActiveDeadlineSeconds = deadlineSeconds(longest)
 	}
 	spec.TTLSecondsAfterFinished = nil
-	spec.Suspend = nil
+	spec.Suspend = initialSuspend(&t.Spec.JobTemplate)
 	spec.Selector = nil
 	spec.ManualSelector = nil
 }

@@ -45,7 +45,7 @@ func TestRecorded(t *testing.T) {
 		"secret-volume-missing":  "Starting: The pod is being set up: volumes, network, images. If that takes long: kubectl describe pod -n demo p",
 		"sidecar":                `Failed: Container "test" exited with code 3. Its log says more: postflight runs logs sidecar -c test, or kubectl logs -n demo p -c test`,
 		"start-error":            `Error: The container "test" could not be started, so check its command and its image: failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: exec: "nope": executable file not found in $PATH: unknown`,
-		"suspended":              "Starting: The Job is suspended, and starts when its owner, such as a queueing system, resumes it: kubectl describe job -n demo suspended",
+		"suspended":              "Queued: The Job is suspended, and starts when its owner, such as a queueing system, resumes it: kubectl describe job -n demo suspended",
 		"unschedulable":          "Starting: The pod cannot start: no node can take it: 0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.",
 	}
 	hopeless := map[string]bool{"image-never": true, "secret-missing": true}

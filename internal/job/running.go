@@ -13,11 +13,14 @@ import (
 	"github.com/postflight-dev/postflight/internal/plaintext"
 )
 
-// unfinished is a run that is Starting until a container of its tests runs.
+// unfinished is a run that is Starting until a container of its tests runs, and Queued while its Job is suspended.
 func unfinished(j *batchv1.Job, pods []corev1.Pod) State {
 	s := running(j, pods)
 	if StoppingSince(j).IsZero() && !begun(j, pods) {
 		s.Condition.Reason = v1alpha1.ReasonStarting
+		if suspended(j) {
+			s.Condition.Reason = v1alpha1.ReasonQueued
+		}
 		s.StartingSince = startingSince(j, pods)
 	}
 	return s
@@ -73,8 +76,8 @@ func running(j *batchv1.Job, pods []corev1.Pod) State {
 		return noPod("The run did not pass; its pods are stopping.")
 	case condition(j, batchv1.JobSuccessCriteriaMet) != nil:
 		return doing("The tests passed; the pods are stopping.")
-	case ptr.Deref(j.Spec.Suspend, false):
-		return doing(fmt.Sprintf("The Job is suspended, and starts when its owner, such as a queueing system, resumes it: kubectl describe job -n %s %s", j.Namespace, j.Name))
+	case suspended(j):
+		return doing(suspendedMessage(j))
 	default:
 		return podsState(j, pods)
 	}

@@ -115,11 +115,6 @@ func TestRunningJob(t *testing.T) {
 			begun:  true,
 			want:   "The Job is being deleted; its pods are stopping.",
 		},
-		"Suspended": {
-			reason: "A queueing system holds the Job back.",
-			job:    newJob(with(batchv1.JobSuspended, "JobSuspended", ""), func(j *batchv1.Job) { j.Spec.Suspend = new(true) }),
-			want:   "The Job is suspended, and starts when its owner, such as a queueing system, resumes it: kubectl describe job -n acme smoke-1",
-		},
 		"OneBlocked": {
 			reason: "Of several pods the one that cannot start holds the run up.",
 			job:    newJob(active(1)),

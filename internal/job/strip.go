@@ -39,6 +39,9 @@ func StripJob(j *batchv1.Job) *batchv1.Job {
 		e.Status.UncountedTerminatedPods = nil
 		e.Status.Conditions = []batchv1.JobCondition{*end} // the conditions that announced it add nothing
 	}
+	if queue := j.Labels[QueueLabel]; queue != "" {
+		e.Labels = map[string]string{QueueLabel: queue}
+	}
 	if c := fetchContainer(j); c != nil {
 		e.Spec.Template.Spec.InitContainers = []corev1.Container{{Name: c.Name, Env: c.Env}}
 	}

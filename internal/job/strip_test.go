@@ -5,8 +5,22 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
+
+// TestStripKeepsQueue: the message of a Job that waits names its queue.
+func TestStripKeepsQueue(t *testing.T) {
+	j := newJob(isSuspended, func(j *batchv1.Job) {
+		j.Labels = map[string]string{QueueLabel: "tests", "app": "shop"}
+	})
+	if diff := cmp.Diff(Observe(j, nil).Condition, Observe(StripJob(j), nil).Condition); diff != "" {
+		t.Errorf("the state differs:\n%s", diff)
+	}
+	if len(StripJob(j).Labels) != 1 {
+		t.Errorf("got the labels %v, want only that of the queue", StripJob(j).Labels)
+	}
+}
 
 // TestStripJob reads every recorded Job with and without its template: the results are the same.
 func TestStripJob(t *testing.T) {

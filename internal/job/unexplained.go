@@ -17,7 +17,7 @@ import (
 // Starting reports whether no pod of a Job is ready, though it may have some.
 func Starting(j *batchv1.Job) bool {
 	return j.DeletionTimestamp == nil && end(j) == nil && condition(j, batchv1.JobFailureTarget) == nil &&
-		!ptr.Deref(j.Spec.Suspend, false) && ptr.Deref(j.Status.Ready, 0) == 0
+		!suspended(j) && ptr.Deref(j.Status.Ready, 0) == 0
 }
 
 // HasPods reports whether pods of a Job have not ended, those that are being deleted included.

@@ -328,6 +328,15 @@ func TestDecide(t *testing.T) {
 			}),
 			want: suite.Decision{Condition: v1alpha1.Error("No room."), NotStarted: "No room."},
 		},
+		"CanceledInAnotherQueue": {
+			reason: "The Job waits in a queue of Kueue, and has no pods whose logs are worth keeping.",
+			o: ready(func(o *observation) {
+				o.Job, o.Progress, o.NotBegun = createdJob("self", t0), v1alpha1.Queued("Waiting in the queue."), true
+				o.Suite = aSuite("self", 2, canceled)
+			}),
+			want: suite.Decision{Action: suite.DeleteJob,
+				Condition: v1alpha1.Running("Canceled by setting spec.cancel. Stopping the pods of this run.")},
+		},
 		"StartingAgain": {
 			reason: "The tests of a run that was interrupted get the whole time again.",
 			o: ready(func(o *observation) {

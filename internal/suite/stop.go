@@ -74,7 +74,7 @@ func stopAction(o Observation, now time.Time) Action {
 	switch requested := !o.Stopping.Requested.IsZero(); {
 	case o.Job.DeletionTimestamp != nil || o.Stopping.Repeated:
 		return Report
-	case o.Progress.Reason == v1alpha1.ReasonStarting:
+	case beforeTests(o.Progress):
 		return DeleteJob
 	case !requested:
 		return StopPods
@@ -85,6 +85,11 @@ func stopAction(o Observation, now time.Time) Action {
 	default:
 		return Report
 	}
+}
+
+// beforeTests reports whether the Job of a run waits for its tests to start.
+func beforeTests(progress metav1.Condition) bool {
+	return progress.Reason == v1alpha1.ReasonStarting || progress.Reason == v1alpha1.ReasonQueued
 }
 
 // stopped reports whether a Job failed because its pods were stopped, so that its failure says nothing.
@@ -158,7 +163,7 @@ func startTime(o Observation) *metav1.Time {
 		return o.Suite.Status.StartTime
 	case !o.Started.IsZero():
 		return &metav1.Time{Time: o.Started}
-	case o.Job != nil && !o.NotBegun && o.Progress.Reason != v1alpha1.ReasonStarting:
+	case o.Job != nil && !o.NotBegun && !beforeTests(o.Progress):
 		return o.Job.Status.StartTime
 	default:
 		return nil
