@@ -19,6 +19,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -27,12 +28,6 @@ import (
 )
 
 func TestMain(m *testing.M) { os.Exit(apiserver.Run(m)) }
-
-// wrongClock is ahead of the machine's.
-type wrongClock struct{ ahead time.Duration }
-
-func (c wrongClock) Now() time.Time                  { return time.Now().Add(c.ahead) }
-func (c wrongClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 
 // TestClocksAnHourApart: a notification that a replica with a wrong clock receives, and a later one of
 // another replica, are stored in this order, with times that the API server agrees with.
@@ -92,6 +87,11 @@ const leads, answers = true, false // what a replica does
 
 func startManager(t *testing.T, kubeconfig string, ahead time.Duration, leads bool, change ...func(*options)) *aManager {
 	t.Helper()
+	return startManagerBy(t, kubeconfig, newWrongClock(ahead), leads, change...)
+}
+
+func startManagerBy(t *testing.T, kubeconfig string, machine clock.PassiveClock, leads bool, change ...func(*options)) *aManager {
+	t.Helper()
 	o := options{
 		signIn:     &signin.Source{},
 		kubeconfig: kubeconfig, bindAddress: freeAddress(t), metricsAddress: freeAddress(t), probeAddress: freeAddress(t),
@@ -103,7 +103,7 @@ func startManager(t *testing.T, kubeconfig string, ahead time.Duration, leads bo
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- runIn(ctx, o, surroundings{clock: wrongClock{ahead}, metrics: prometheus.NewRegistry(), shared: true})
+		ended <- runIn(ctx, o, surroundings{clock: machine, metrics: prometheus.NewRegistry(), shared: true})
 	}()
 	t.Cleanup(func() {
 		stop()

@@ -38,7 +38,7 @@ func setupHTTP(
 	ctx context.Context, mgr ctrl.Manager, o options, bucket *objectstore.Bucket, probe *auth.APIServerProbe, in surroundings, ready checks,
 	secure *tls.Config,
 ) (*serve.Server, error) {
-	authenticator, err := setupAuth(mgr, probe, serverClock{in.clock, probe})
+	authenticator, err := setupAuth(mgr, probe, serverClock{in.steady, probe})
 	if err != nil {
 		return nil, err
 	}
@@ -59,9 +59,9 @@ func setupHTTP(
 		Cache:           mgr.GetCache(),
 		Live:            mgr.GetAPIReader(),
 		Authenticate:    authenticate(authenticator),
-		AuthenticatePod: authenticatePod(writer, in.clock),
+		AuthenticatePod: authenticatePod(writer, in.steady),
 		Authenticated:   serve.Authenticated,
-		Clock:           in.clock,
+		Clock:           in.steady,
 		Uploads:         uploads(bucket),
 		Artifacts:       artifacts(bucket),
 		PublicURL:       o.publicURL,
@@ -114,7 +114,7 @@ func setupDispatcher(
 	}
 	dispatcher, err := dispatch.New(dispatch.Config{
 		Cache: mgr.GetCache(), Live: mgr.GetAPIReader(), Writer: writer, Triggers: triggers,
-		Budget: o.holdBudget, Limits: dispatch.DefaultLimits(), ServerTime: probe.ServerTime, Clock: in.clock,
+		Budget: o.holdBudget, Limits: dispatch.DefaultLimits(), ServerTime: probe.ServerTime, Clock: in.steady,
 	})
 	return dispatcher, synced, err
 }

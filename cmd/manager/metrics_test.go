@@ -61,7 +61,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel() // everything is registered before the manager starts
-	if err := runIn(ctx, o, surroundings{clock: wrongClock{}, metrics: r, shared: true}); err != nil {
+	if err := runIn(ctx, o, surroundings{clock: newWrongClock(0), metrics: r, shared: true}); err != nil {
 		t.Fatal(err)
 	}
 	slices.Sort(documented)

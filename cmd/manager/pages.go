@@ -45,7 +45,7 @@ func setupPages(
 		Cache: mgr.GetCache(), Live: mgr.GetAPIReader(), Runs: reader,
 		Authenticator: &people{authenticator, o.signIn, secret, mgr.GetCache(), in.clock},
 		Provider:      provider{o.signIn, secret}, SealingKey: secret.Key,
-		Explain: explainer(dispatcher, in.clock), Actions: &pageActions{dispatcher, mgr.GetCache(), in.clock}, Authenticated: serve.Authenticated,
+		Explain: explainer(dispatcher, in.steady), Actions: &pageActions{dispatcher, mgr.GetCache(), in.steady}, Authenticated: serve.Authenticated,
 		OpenAPI:   endpoint.OpenAPI,
 		PublicURL: o.publicURL, Hosts: o.pageHosts, Limits: ui.DefaultLimits(),
 		Log: ctrl.Log.WithName("pages"), Clock: in.clock,

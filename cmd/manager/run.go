@@ -31,19 +31,25 @@ import (
 
 // surroundings are what a test replaces to run several managers in one process.
 type surroundings struct {
-	clock   clock.PassiveClock
+	clock   clock.PassiveClock // of the machine
+	steady  clock.PassiveClock // agrees with clock at the start, and is never set
 	metrics metrics.RegistererGatherer
 	shared  bool // with another manager: names of controllers and labels of metrics are not unique
 }
 
 // run wires the manager and runs it until the context ends.
 func run(ctx context.Context, o options) error {
-	return runIn(ctx, o, surroundings{clock: clock.RealClock{}, metrics: metrics.Registry})
+	machine, err := machineClock()
+	if err != nil {
+		return err
+	}
+	return runIn(ctx, o, surroundings{clock: machine, metrics: metrics.Registry})
 }
 
 func runIn(ctx context.Context, o options, in surroundings) error {
 	log := slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: o.logLevel}))
 	ctrl.SetLogger(logr.FromSlogHandler(log.Handler()))
+	in.steady = newSteadyClock(in.clock)
 
 	if err := noticeDeadConnections(); err != nil {
 		return err
@@ -78,14 +84,14 @@ func runIn(ctx context.Context, o options, in surroundings) error {
 	if err != nil {
 		return err
 	}
-	if _, err := setupArchive(mgr, bucket, serverClock{in.clock, probe}, in.metrics); err != nil {
+	if _, err := setupArchive(mgr, bucket, serverClock{in.steady, probe}, in.metrics); err != nil {
 		return err
 	}
 	if err := index.Setup(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
 	err = controllers.Setup(mgr, controllers.Config{
-		Clock: serverClock{in.clock, probe}, Registerer: in.metrics, PodGoneAfter: o.podGoneAfter,
+		Clock: serverClock{in.steady, probe}, Registerer: in.metrics, PodGoneAfter: o.podGoneAfter,
 		Inputs: runInputs, Archive: runArchive, Collector: collector(runInputs, o),
 		Reports: o.codeHosts.config(o.publicURL), Announce: o.webhooks.config(o.publicURL, o.codeHosts.clusterName), Scope: o.scope.Scope,
 	})

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/apiserver"
+)
+
+// wrongClock is ahead of the machine's, and may be set.
+type wrongClock struct{ ahead *atomic.Int64 } // nanoseconds
+
+func newWrongClock(ahead time.Duration) wrongClock {
+	c := wrongClock{&atomic.Int64{}}
+	c.set(ahead)
+	return c
+}
+
+func (c wrongClock) set(ahead time.Duration) { c.ahead.Store(int64(ahead)) }
+
+func (c wrongClock) Now() time.Time                  { return time.Now().Add(time.Duration(c.ahead.Load())) }
+func (c wrongClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
+
+// TestSteadyClock: what is elapsed counts, and not what the machine shows meanwhile.
+func TestSteadyClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		machine := newWrongClock(time.Minute)
+		c := newSteadyClock(machine)
+		began := c.Now()
+		if ahead := time.Until(began); ahead != time.Minute {
+			t.Errorf("it starts %s ahead, want a minute, as the clock of the machine", ahead)
+		}
+		for _, step := range []time.Duration{-time.Hour, time.Hour} {
+			machine.set(step)
+			before := c.Now()
+			time.Sleep(time.Second)
+			if elapsed := c.Since(before); elapsed != time.Second {
+				t.Errorf("after a step of %s, a second took %s", step, elapsed)
+			}
+		}
+	})
+}
+
+// TestClockIsSet: the clock of a machine is set between two notifications, before the API server is asked again for the
+// time. The later one must still be the newer one.
+func TestClockIsSet(t *testing.T) {
+	s := apiserver.New(t)
+	machine := newWrongClock(0)
+	m := startManagerBy(t, apiserver.Kubeconfig(t, s.Manager(t)), machine, leads)
+	for name, step := range map[string]time.Duration{"back": -time.Hour, "forward": time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			tm := newTenant(t, s)
+			machine.set(0)
+			first := tm.deploy(t, m.url, "first")
+			machine.set(step)
+			second := tm.deploy(t, m.url, "second")
+			if !first.Spec.ReceivedAt.Time.Before(second.Spec.ReceivedAt.Time) {
+				t.Errorf("the first notification was received at %s, the second at %s", first.Spec.ReceivedAt, second.Spec.ReceivedAt)
+			}
+			await(t, "the older one to be superseded", func() bool {
+				return tm.state(t, first) == v1alpha1.ReasonSuperseded && tm.state(t, second) == v1alpha1.ReasonStarting
+			})
+		})
+	}
+}
+
+func TestMachineClock(t *testing.T) {
+	t.Setenv(clockAheadVariable, "-1h")
+	c, err := machineClock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if behind := time.Since(c.Now()).Round(time.Minute); behind != time.Hour {
+		t.Errorf("the clock is %s behind, want an hour", behind)
+	}
+	t.Setenv(clockAheadVariable, "soon")
+	if _, err := machineClock(); err == nil {
+		t.Error("a wrong duration is no error")
+	}
+}
