@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -14,9 +15,10 @@ import (
 type archiveMetrics struct {
 	runs    *prometheus.CounterVec
 	seconds prometheus.Histogram
+	backlog atomic.Pointer[backlog] // of this term; nil: another replica leads
 }
 
-func newArchiveMetrics(registerer prometheus.Registerer, backlog *backlog) (*archiveMetrics, error) {
+func newArchiveMetrics(registerer prometheus.Registerer) (*archiveMetrics, error) {
 	m := &archiveMetrics{
 		runs: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "postflight_archive_runs_total",
@@ -31,7 +33,7 @@ func newArchiveMetrics(registerer prometheus.Registerer, backlog *backlog) (*arc
 	pending := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "postflight_archive_pending",
 		Help: "Runs that have ended and are not in the object store yet.",
-	}, backlog.len)
+	}, m.pending)
 	for _, c := range []prometheus.Collector{m.runs, m.seconds, pending} {
 		if err := registerer.Register(c); err != nil {
 			return nil, err
@@ -41,6 +43,13 @@ func newArchiveMetrics(registerer prometheus.Registerer, backlog *backlog) (*arc
 		m.runs.WithLabelValues(strings.ToLower(reason)) // to be 0 from the start
 	}
 	return m, nil
+}
+
+func (m *archiveMetrics) pending() float64 {
+	if b := m.backlog.Load(); b != nil {
+		return b.len()
+	}
+	return 0
 }
 
 // archived observes a run whose record was saved.

@@ -2,6 +2,8 @@ package controllers
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -9,6 +11,30 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
+
+// Metrics are registered once, and outlive the terms in which the process leads.
+type Metrics struct {
+	suites   *SuiteMetrics
+	reports  *ReportMetrics
+	messages *AnnounceMetrics
+	archive  *archiveMetrics
+}
+
+// NewMetrics registers the metrics. The cache is that of the manager.
+func NewMetrics(registerer prometheus.Registerer, cache client.Reader) (*Metrics, error) {
+	m, errs := &Metrics{}, [4]error{}
+	m.suites, errs[0] = NewSuiteMetrics(registerer, cache)
+	m.reports, errs[1] = NewReportMetrics(registerer)
+	m.messages, errs[2] = NewAnnounceMetrics(registerer)
+	m.archive, errs[3] = newArchiveMetrics(registerer)
+	if err := errors.Join(errs[:]...); err != nil {
+		return nil, fmt.Errorf("register the metrics of runs: %w", err)
+	}
+	return m, nil
+}
+
+// EndTerm resets what only a leader knows.
+func (m *Metrics) EndTerm() { m.archive.backlog.Store(nil) }
 
 // SuiteMetrics count and time the runs. Their only label is the state.
 type SuiteMetrics struct {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -16,14 +15,14 @@ import (
 
 // Config is what the reconcilers need besides a manager.
 type Config struct {
-	Clock      clock.PassiveClock
-	Registerer prometheus.Registerer
-	Inputs     InputsConfig
-	Collector  *job.Collector // nil: no store is configured
-	Archive    ArchiveConfig
-	Reports    ReportConfig
-	Announce   AnnounceConfig
-	Scope      Scope // as it limited the options of the manager
+	Clock     clock.PassiveClock
+	Metrics   *Metrics
+	Inputs    InputsConfig
+	Collector *job.Collector // nil: no store is configured
+	Archive   ArchiveConfig
+	Reports   ReportConfig
+	Announce  AnnounceConfig
+	Scope     Scope // as it limited the options of the manager
 
 	// PodGoneAfter is how long after its grace period a pod that has not stopped counts as lost;
 	// 0 means DefaultPodGoneAfter.
@@ -39,16 +38,9 @@ func ClientOptions() client.Options {
 	return client.Options{Cache: &client.CacheOptions{EnableReadYourWritesConsistency: new(true)}}
 }
 
-// Setup registers all reconcilers with the manager, which must have the options above and the indexes of index.Setup.
+// Setup registers all reconcilers with the manager, which must have the options above and the indexes of index.Setup. A
+// process that leads for several terms calls it for each, with a manager of the term and the same metrics.
 func Setup(mgr ctrl.Manager, config Config) error {
-	metrics, err := NewSuiteMetrics(config.Registerer, mgr.GetCache())
-	if err != nil {
-		return fmt.Errorf("register the metrics of Suites: %w", err)
-	}
-	reportMetrics, err := NewReportMetrics(config.Registerer)
-	if err != nil {
-		return fmt.Errorf("register the metrics of reports: %w", err)
-	}
 	c, recorder := mgr.GetClient(), mgr.GetEventRecorder("postflight")
 	reconcilers := []interface{ SetupWithManager(ctrl.Manager) error }{
 		&SuiteReconciler{
@@ -56,7 +48,7 @@ func Setup(mgr ctrl.Manager, config Config) error {
 			Live:     mgr.GetAPIReader(),
 			Recorder: recorder,
 			Clock:    config.Clock,
-			Metrics:  metrics,
+			Metrics:  config.Metrics.suites,
 			Inputs:   config.Inputs,
 			Archives: config.Archive.Store != nil,
 
@@ -65,7 +57,7 @@ func Setup(mgr ctrl.Manager, config Config) error {
 			queues:       newQueues(),
 			warnings:     newWarnings(mgr.GetAPIReader(), config.Clock),
 		},
-		&ReportReconciler{Client: c, Live: mgr.GetAPIReader(), Clock: config.Clock, Config: config.Reports, Metrics: reportMetrics},
+		&ReportReconciler{Client: c, Live: mgr.GetAPIReader(), Clock: config.Clock, Config: config.Reports, Metrics: config.Metrics.reports},
 		&TriggerReconciler{Client: c, Recorder: recorder, pace: newCountPace(config.Clock)},
 		&EnvironmentReconciler{Client: c, Live: mgr.GetAPIReader(), Clock: config.Clock, Archives: config.Archive.Store != nil},
 		&APIKeyReconciler{Client: c, Clock: config.Clock},
@@ -85,13 +77,9 @@ func setupAnnouncements(mgr ctrl.Manager, config Config) error {
 	if config.Announce.Sender == nil {
 		return nil
 	}
-	metrics, err := NewAnnounceMetrics(config.Registerer)
-	if err != nil {
-		return fmt.Errorf("register the metrics of messages: %w", err)
-	}
 	r := &AnnounceReconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Recorder: mgr.GetEventRecorder("postflight"),
-		Clock: config.Clock, Config: config.Announce, Metrics: metrics,
+		Clock: config.Clock, Config: config.Announce, Metrics: config.Metrics.messages,
 	}
 	return r.SetupWithManager(mgr)
 }
@@ -106,13 +94,10 @@ func setupArchive(mgr ctrl.Manager, config Config) error {
 		return err
 	}
 	backlog := newBacklog()
-	metrics, err := newArchiveMetrics(config.Registerer, backlog)
-	if err != nil {
-		return fmt.Errorf("register the metrics of the archive: %w", err)
-	}
+	config.Metrics.archive.backlog.Store(backlog)
 	r := &ArchiveReconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Archive: config.Archive.Store, Logs: config.Archive.Logs, Clock: config.Clock,
-		Metrics: metrics, Rescue: rescue, backlog: backlog, silent: newSilentNodes(config.Clock),
+		Metrics: config.Metrics.archive, Rescue: rescue, backlog: backlog, silent: newSilentNodes(config.Clock),
 	}
 	return errors.Join(mgr.Add(rescue), r.SetupWithManager(mgr))
 }

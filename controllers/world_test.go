@@ -89,15 +89,35 @@ func (w *world) hasTeam(change ...func(*v1alpha1.Team)) *v1alpha1.Team {
 // that tests do not disturb each other.
 func (w *world) startManager(others ...string) {
 	w.t.Helper()
+	w.runManager(w.cacheOptions(others...))
+}
+
+func (w *world) cacheOptions(others ...string) cache.Options {
 	options := controllers.CacheOptions()
 	options.DefaultNamespaces = map[string]cache.Config{w.ns: {}}
 	for _, ns := range others {
 		options.DefaultNamespaces[ns] = cache.Config{}
 	}
-	w.runManager(options)
+	return options
+}
+
+// controllers is what they are set up with.
+func (w *world) controllers(mgr ctrl.Manager) controllers.Config {
+	metrics, err := controllers.NewMetrics(prometheus.NewRegistry(), mgr.GetCache())
+	w.must(err)
+	return controllers.Config{Clock: w.clock, Metrics: metrics, Inputs: w.inputs, Archive: w.archive(), Reports: w.hosts, Announce: w.tells}
 }
 
 func (w *world) runManager(cache cache.Options, change ...func(*ctrl.Options)) ctrl.Manager {
+	w.t.Helper()
+	mgr := w.newManager(cache, change...)
+	w.must(controllers.Setup(mgr, w.controllers(mgr)))
+	w.run(mgr)
+	return mgr
+}
+
+// newManager has no controllers yet.
+func (w *world) newManager(cache cache.Options, change ...func(*ctrl.Options)) ctrl.Manager {
 	w.t.Helper()
 	options := ctrl.Options{
 		Scheme:     w.Scheme,
@@ -112,9 +132,14 @@ func (w *world) runManager(cache cache.Options, change ...func(*ctrl.Options)) c
 	}
 	mgr, err := ctrl.NewManager(w.config, options)
 	w.must(err)
+	w.must(index.Setup(context.Background(), mgr.GetFieldIndexer()))
+	return mgr
+}
+
+// run returns when the caches of the manager are full.
+func (w *world) run(mgr ctrl.Manager) {
+	w.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	w.must(index.Setup(ctx, mgr.GetFieldIndexer()))
-	w.must(controllers.Setup(mgr, controllers.Config{Clock: w.clock, Registerer: prometheus.NewRegistry(), Inputs: w.inputs, Archive: w.archive(), Reports: w.hosts, Announce: w.tells}))
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
 	w.stop = sync.OnceFunc(func() {
@@ -126,7 +151,6 @@ func (w *world) runManager(cache cache.Options, change ...func(*ctrl.Options)) c
 	if !mgr.GetCache().WaitForCacheSync(ctx) {
 		w.t.Fatal("the caches of the manager did not fill")
 	}
-	return mgr
 }
 
 // logger is silent by default, because failures of these tests are easier to explain from the objects.

@@ -95,7 +95,7 @@ func startManagerBy(t *testing.T, kubeconfig string, machine clock.PassiveClock,
 	o := options{
 		signIn:     &signin.Source{},
 		kubeconfig: kubeconfig, bindAddress: freeAddress(t), metricsAddress: freeAddress(t), probeAddress: freeAddress(t),
-		leaderElectionNamespace: "default", leaderElect: !leads, holdBudget: 45 * time.Second,
+		leader: leaderOptions{namespace: "default", elect: !leads, lease: defaultLease}, holdBudget: 45 * time.Second,
 	}
 	for _, c := range change {
 		c(&o)
@@ -103,7 +103,7 @@ func startManagerBy(t *testing.T, kubeconfig string, machine clock.PassiveClock,
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- runIn(ctx, o, surroundings{clock: machine, metrics: prometheus.NewRegistry(), shared: true})
+		ended <- runIn(ctx, o, surroundings{clock: machine, metrics: prometheus.NewRegistry()})
 	}()
 	t.Cleanup(func() {
 		stop()

@@ -37,22 +37,22 @@ func drainTimeout(o options) time.Duration { return o.holdBudget + 5*time.Second
 func setupHTTP(
 	ctx context.Context, mgr ctrl.Manager, o options, bucket *objectstore.Bucket, probe *auth.APIServerProbe, in surroundings, ready checks,
 	secure *tls.Config,
-) (*serve.Server, error) {
+) error {
 	authenticator, err := setupAuth(mgr, probe, serverClock{in.steady, probe})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	writer, err := newWriter(mgr)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	dispatcher, triggersSynced, err := setupDispatcher(ctx, mgr, o, probe, in, writer)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	reader, err := newReader(mgr, bucket)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	api, err := endpoint.New(endpoint.Config{
 		Dispatcher:      dispatcher,
@@ -72,11 +72,11 @@ func setupHTTP(
 		Runs:            reader,
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	pages, err := setupPages(ctx, mgr, o, authenticator, dispatcher, reader, in)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	suitesSynced, err := dispatcher.WatchSuites(ctx, mgr.GetCache(), func(before, after *v1alpha1.Suite) {
 		reader.SuiteChanged(before, after)
@@ -85,7 +85,7 @@ func setupHTTP(
 		}
 	})
 	if err = errors.Join(err, cacheEnvironments(ctx, mgr.GetCache()), watchForPages(ctx, mgr.GetCache(), pages)); err != nil {
-		return nil, err
+		return err
 	}
 	// A replica that answers sooner does not know all Triggers and Suites, and may store a wrong time.
 	synced := func() bool { return triggersSynced() && suitesSynced() && probe.Measured() }
@@ -191,7 +191,7 @@ func askVersion(mgr ctrl.Manager) func(context.Context) (time.Time, error) {
 
 func addServer(
 	mgr ctrl.Manager, api *endpoint.API, pages *ui.UI, o options, synced func() bool, ready checks, secure *tls.Config,
-) (*serve.Server, error) {
+) error {
 	l := api.Limits
 	server := &http.Server{Addr: o.bindAddress, Handler: byPath(o.publicURL, api, pages), TLSConfig: secure}
 	server.RegisterOnShutdown(api.Drain)
@@ -207,8 +207,8 @@ func addServer(
 		Await: synced,
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	ready["http"] = s.Ready
-	return s, mgr.Add(s)
+	return mgr.Add(s)
 }

@@ -1,39 +1,87 @@
 package main
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"fmt"
+	"os"
 	"time"
 
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/postflight-dev/postflight/controllers"
+	"github.com/postflight-dev/postflight/internal/lead"
 )
 
 const (
 	leaseName = "postflight"
 
-	// Long enough for a slow API server: a leader should not step down without a reason.
-	leaseDuration = 60 * time.Second
-	renewDeadline = 45 * time.Second
-	retryPeriod   = 5 * time.Second
+	// defaultLease replaces a leader that was killed within 20 s.
+	defaultLease = 14 * time.Second
 )
 
-// electLeader lets one of several replicas reconcile. A replica with a name resumes its own lease after its
-// container was killed and restarted, instead of waiting until the lease expires.
-func electLeader(options *ctrl.Options, config *rest.Config, o options) error {
-	options.LeaderElection = o.leaderElect
-	options.LeaderElectionID = leaseName
-	options.LeaderElectionNamespace = o.leaderElectionNamespace
-	options.LeaderElectionReleaseOnCancel = true
-	options.LeaseDuration, options.RenewDeadline, options.RetryPeriod = new(leaseDuration), new(renewDeadline), new(retryPeriod)
-	if !o.leaderElect || o.replicaName == "" {
-		return nil
+// leaderOptions are the flags of the election of a leader.
+type leaderOptions struct {
+	elect       bool
+	namespace   string
+	replicaName string
+	lease       time.Duration
+}
+
+func (o *leaderOptions) addFlags(f *pflag.FlagSet) {
+	f.BoolVar(&o.elect, "leader-elect", true, "let only one of several replicas reconcile; turn it off for a single process")
+	f.StringVar(&o.namespace, "leader-election-namespace", "postflight-system", "namespace of the leader's Lease")
+	f.DurationVar(&o.lease, "leader-elect-lease-duration", defaultLease,
+		"how long the other replicas wait for a leader that does not answer, in whole seconds from 3s to 5m; "+
+			"a leader stops reconciling after 3/4 of it without the API server")
+	f.StringVar(&o.replicaName, "replica-name", os.Getenv("POD_NAME"),
+		"unique name of this replica, by which it recognizes its own Lease after a restart; default: $POD_NAME")
+}
+
+func (o *leaderOptions) validate() error {
+	if err := lead.NewTiming(o.lease).Validate(); o.elect && err != nil {
+		return fmt.Errorf("--leader-elect-lease-duration %s: %w", o.lease, err)
 	}
-	lock, err := resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, o.leaderElectionNamespace, leaseName,
-		resourcelock.ResourceLockConfig{Identity: o.replicaName}, config, renewDeadline)
-	if err != nil {
-		return fmt.Errorf("create the leader's lock: %w", err)
-	}
-	options.LeaderElectionResourceLockInterface = lock
 	return nil
+}
+
+// lock is nil if there is no election. A replica with a name resumes its own lease after its container was killed and
+// restarted, instead of waiting until the lease expires.
+func (o *leaderOptions) lock(config *rest.Config) (resourcelock.Interface, error) {
+	if !o.elect {
+		return nil, nil
+	}
+	identity := resourcelock.ResourceLockConfig{Identity: cmp.Or(o.replicaName, string(uuid.NewUUID()))}
+	lock, err := resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, o.namespace, leaseName, identity, config, lead.NewTiming(o.lease).Renew)
+	if err != nil {
+		return nil, fmt.Errorf("create the leader's lock: %w", err)
+	}
+	return lock, nil
+}
+
+// setupLead adds what one of the replicas does: in each of its terms it sets up the controllers anew, and runs them and
+// the others.
+func setupLead(mgr ctrl.Manager, o leaderOptions, config controllers.Config, others ...manager.Runnable) error {
+	lock, err := o.lock(mgr.GetConfig())
+	if err != nil {
+		return err
+	}
+	return mgr.Add(&lead.Candidate{Lock: lock, Name: leaseName, Timing: lead.NewTiming(o.lease), Lead: func(ctx context.Context) error {
+		defer config.Metrics.EndTerm()
+		term := lead.NewTerm(mgr)
+		errs := []error{controllers.Setup(term, config)}
+		for _, r := range others {
+			errs = append(errs, term.Add(r))
+		}
+		if err := errors.Join(errs...); err != nil {
+			return err
+		}
+		return term.Run(ctx)
+	}})
 }

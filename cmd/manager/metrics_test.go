@@ -54,14 +54,14 @@ func TestMetricsAreDocumented(t *testing.T) {
 	o := options{
 		signIn:     &signin.Source{},
 		kubeconfig: apiserver.Kubeconfig(t, apiserver.New(t).Config), bindAddress: freeAddress(t), metricsAddress: "0", probeAddress: freeAddress(t),
-		leaderElectionNamespace: "default", holdBudget: 45 * time.Second,
+		leader: leaderOptions{namespace: "default"}, holdBudget: 45 * time.Second,
 		store: storeOptions{image: "none", Options: objectstore.Options{
 			Endpoint: "http://" + freeAddress(t), Region: "r", Bucket: "b", UploadLifetime: time.Minute,
 		}},
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel() // everything is registered before the manager starts
-	if err := runIn(ctx, o, surroundings{clock: newWrongClock(0), metrics: r, shared: true}); err != nil {
+	if err := runIn(ctx, o, surroundings{clock: newWrongClock(0), metrics: r}); err != nil {
 		t.Fatal(err)
 	}
 	slices.Sort(documented)

@@ -34,16 +34,13 @@ type options struct {
 	signInConfig   string
 	signIn         *signin.Source // that follows the file
 
-	leaderElect             bool
-	leaderElectionNamespace string
-	replicaName             string
-
 	holdBudget time.Duration
 	drainDelay time.Duration
 	logLevel   slog.Level
 
 	podGoneAfter time.Duration
 
+	leader    leaderOptions
 	scope     scopeOptions
 	tls       tlsOptions
 	store     storeOptions
@@ -93,10 +90,7 @@ func (o *options) addFlags(f *pflag.FlagSet) {
 		"file that says who may sign in to the run pages other than with an API key: through an OpenID Connect provider or an authenticating proxy; "+
 			"changes count within a second")
 	f.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster; default: $KUBECONFIG, or the cluster that the manager runs in")
-	f.BoolVar(&o.leaderElect, "leader-elect", true, "let only one of several replicas reconcile; turn it off for a single process")
-	f.StringVar(&o.leaderElectionNamespace, "leader-election-namespace", "postflight-system", "namespace of the leader's Lease")
-	f.StringVar(&o.replicaName, "replica-name", os.Getenv("POD_NAME"),
-		"unique name of this replica, by which it recognizes its own Lease after a restart; default: $POD_NAME")
+	o.leader.addFlags(f)
 	f.DurationVar(&o.holdBudget, "hold-budget", 45*time.Second,
 		"how long a notification is retried while the API server is away, before 503; below the clients' 60s")
 	f.DurationVar(&o.drainDelay, "drain-delay", 3*time.Second, "how long to keep serving after readiness fails, until load balancers notice")
@@ -112,7 +106,7 @@ func (o *options) addFlags(f *pflag.FlagSet) {
 
 // namespace is that of the manager.
 func (o *options) namespace() string {
-	return cmp.Or(os.Getenv("POD_NAMESPACE"), o.leaderElectionNamespace)
+	return cmp.Or(os.Getenv("POD_NAMESPACE"), o.leader.namespace)
 }
 
 // baseURL checks a URL to which paths are appended, if it is set.
@@ -142,7 +136,7 @@ func (o *options) validate() error {
 	if o.podGoneAfter < time.Second {
 		errs = append(errs, fmt.Errorf("--pod-gone-after %s: must be at least 1s", o.podGoneAfter))
 	}
-	return errors.Join(append(errs, o.tls.validate(), o.store.validate(), o.codeHosts.validate(), o.webhooks.validate())...)
+	return errors.Join(append(errs, o.leader.validate(), o.tls.validate(), o.store.validate(), o.codeHosts.validate(), o.webhooks.validate())...)
 }
 
 // loadSignIn reads the file of --sign-in-config, if there is one.

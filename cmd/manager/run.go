@@ -24,8 +24,8 @@ import (
 	"github.com/postflight-dev/postflight/controllers"
 	"github.com/postflight-dev/postflight/internal/auth"
 	"github.com/postflight-dev/postflight/internal/index"
+	"github.com/postflight-dev/postflight/internal/lead"
 	"github.com/postflight-dev/postflight/internal/objectstore"
-	"github.com/postflight-dev/postflight/internal/serve"
 	"github.com/postflight-dev/postflight/internal/version"
 )
 
@@ -34,7 +34,6 @@ type surroundings struct {
 	clock   clock.PassiveClock // of the machine
 	steady  clock.PassiveClock // agrees with clock at the start, and is never set
 	metrics metrics.RegistererGatherer
-	shared  bool // with another manager: names of controllers and labels of metrics are not unique
 }
 
 // run wires the manager and runs it until the context ends.
@@ -58,12 +57,7 @@ func runIn(ctx context.Context, o options, in surroundings) error {
 	if err != nil {
 		return err
 	}
-	options := managerOptions(o)
-	options.Controller.SkipNameValidation = &in.shared
-	if err := electLeader(&options, config, o); err != nil {
-		return err
-	}
-	mgr, err := ctrl.NewManager(config, options)
+	mgr, err := ctrl.NewManager(config, managerOptions(o))
 	if err != nil {
 		return fmt.Errorf("create the manager: %w", err)
 	}
@@ -84,41 +78,43 @@ func runIn(ctx context.Context, o options, in surroundings) error {
 	if err != nil {
 		return err
 	}
-	if _, err := setupArchive(mgr, bucket, serverClock{in.steady, probe}, in.metrics); err != nil {
+	cleaners, err := newCleaners(mgr, bucket, serverClock{in.steady, probe}, in.metrics)
+	if err != nil {
 		return err
 	}
 	if err := index.Setup(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
-	err = controllers.Setup(mgr, controllers.Config{
-		Clock: serverClock{in.steady, probe}, Registerer: in.metrics, PodGoneAfter: o.podGoneAfter,
+	metrics, err := controllers.NewMetrics(in.metrics, mgr.GetCache())
+	if err != nil {
+		return err
+	}
+	err = setupLead(mgr, o.leader, controllers.Config{
+		Clock: serverClock{in.steady, probe}, Metrics: metrics, PodGoneAfter: o.podGoneAfter,
 		Inputs: runInputs, Archive: runArchive, Collector: collector(runInputs, o),
 		Reports: o.codeHosts.config(o.publicURL), Announce: o.webhooks.config(o.publicURL, o.codeHosts.clusterName), Scope: o.scope.Scope,
-	})
+	}, cleaners...)
 	if err != nil {
 		return err
 	}
-	server, err := setupServers(ctx, mgr, o, bucket, probe, in, ready)
-	if err != nil {
+	if err := setupServers(ctx, mgr, o, bucket, probe, in, ready); err != nil {
 		return err
 	}
-	defer server.Wait()
 	return mgr.Start(ctx)
 }
 
 // setupServers adds all ports.
 func setupServers(
 	ctx context.Context, mgr ctrl.Manager, o options, bucket *objectstore.Bucket, probe *auth.APIServerProbe, in surroundings, ready checks,
-) (*serve.Server, error) {
+) error {
 	secure, err := setupTLS(mgr, o.tls)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	server, err := setupHTTP(ctx, mgr, o, bucket, probe, in, ready, secure)
-	if err != nil {
-		return nil, err
+	if err := setupHTTP(ctx, mgr, o, bucket, probe, in, ready, secure); err != nil {
+		return err
 	}
-	return server, errors.Join(setupMetrics(mgr, o, secure, in.metrics), setupProbes(mgr, o.probeAddress, ready))
+	return errors.Join(setupMetrics(mgr, o, secure, in.metrics), setupProbes(mgr, o.probeAddress, ready))
 }
 
 // noticeDeadConnections makes the client of the API server ping a silent connection after 5 s, and close it 5 s
@@ -145,6 +141,7 @@ func restConfig(kubeconfig string) (*rest.Config, error) {
 	}
 	// The part before the slash is the field manager of what it writes.
 	config.UserAgent = version.UserAgent("manager")
+	config.Wrap(lead.Fence)
 	config.QPS = -1 // the API server's priority and fairness protects it better than a client can
 	return config, nil
 }

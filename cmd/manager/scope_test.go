@@ -81,7 +81,7 @@ func TestScope(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := startManager(t, apiserver.Kubeconfig(t, config), 0, leads, func(o *options) {
-		o.scope, o.leaderElect, o.leaderElectionNamespace = scope, true, system
+		o.scope, o.leader.elect, o.leader.namespace = scope, true, system
 	})
 	for _, tn := range []*tenant{one, two} {
 		suite := tn.deploy(t, m.url, "b776998cc8c72edf8dbdd61479865271c29f66d4")

@@ -54,7 +54,7 @@ func newSessionSecret(ctx context.Context, mgr ctrl.Manager, o options, clock cl
 	if err != nil {
 		return nil, err
 	}
-	name := client.ObjectKey{Namespace: o.leaderElectionNamespace, Name: sessionSecretName}
+	name := client.ObjectKey{Namespace: o.leader.namespace, Name: sessionSecretName}
 	s := &sessionSecret{reader: mgr.GetAPIReader(), writer: writer, name: name, clock: clock}
 	s.state.Store(&sessionState{})
 	return s, s.watch(ctx, mgr)

@@ -17,6 +17,7 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/controllers"
@@ -108,14 +109,13 @@ func setupStore(mgr ctrl.Manager, o storeOptions, metrics prometheus.Registerer,
 	)
 }
 
-// setupArchive returns nil if there is no store.
-func setupArchive(mgr ctrl.Manager, bucket *objectstore.Bucket, clock clock.PassiveClock, metrics prometheus.Registerer) (*archive.Archive, error) {
+// newCleaners returns what deletes old records: nothing if there is no store.
+func newCleaners(mgr ctrl.Manager, bucket *objectstore.Bucket, clock clock.PassiveClock, metrics prometheus.Registerer) ([]manager.Runnable, error) {
 	if bucket == nil {
 		return nil, nil
 	}
-	a := &archive.Archive{Bucket: bucket}
-	cleaner := archive.NewCleaner(a, recordLifetimes(mgr.GetCache()), clock)
-	return a, errors.Join(cleaner.Register(metrics), mgr.Add(cleaner))
+	cleaner := archive.NewCleaner(&archive.Archive{Bucket: bucket}, recordLifetimes(mgr.GetCache()), clock)
+	return []manager.Runnable{cleaner}, cleaner.Register(metrics)
 }
 
 // recordLifetimes returns how long each Team keeps its records. What a deleted Team left behind stays.

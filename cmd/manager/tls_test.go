@@ -100,7 +100,7 @@ func TestMetricsAuthentication(t *testing.T) {
 	ns := s.Namespace(t)
 	grantMetrics(t, s, ns, "prometheus")
 	m := startManager(t, apiserver.Kubeconfig(t, s.Manager(t)), 0, answers, func(o *options) {
-		o.metricsAuth, o.leaderElectionNamespace = true, "postflight-system"
+		o.metricsAuth, o.leader.namespace = true, "postflight-system"
 	})
 	url := strings.Replace(m.metrics, "http:", "https:", 1)
 	for name, tc := range map[string]struct {

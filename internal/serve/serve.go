@@ -42,7 +42,6 @@ type Server struct {
 	listener net.Listener
 	options  Options
 	state    atomic.Int32
-	stopped  chan struct{}
 }
 
 // awaitInterval is how often Await is called.
@@ -61,7 +60,7 @@ func Listen(server *http.Server, options Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen for HTTP requests: %w", err)
 	}
-	return &Server{server: server, listener: listener, options: options, stopped: make(chan struct{})}, nil
+	return &Server{server: server, listener: listener, options: options}, nil
 }
 
 // Addr is the address that the server listens on.
@@ -84,7 +83,6 @@ func (s *Server) Ready(*http.Request) error {
 
 // Start serves until ctx is done. It returns when the last request was answered or cut off.
 func (s *Server) Start(ctx context.Context) error {
-	defer close(s.stopped)
 	if err := s.await(ctx); err != nil {
 		return s.listener.Close()
 	}
@@ -98,14 +96,6 @@ func (s *Server) Start(ctx context.Context) error {
 		return fmt.Errorf("serve HTTP: %w", err)
 	case <-ctx.Done():
 		return s.drain()
-	}
-}
-
-// Wait returns when the server has stopped, or at once if it did not serve. A manager that lost the lead
-// does not wait for its Runnables, so the requests in flight would end with the process.
-func (s *Server) Wait() {
-	if s.state.Load() != starting {
-		<-s.stopped
 	}
 }
 

@@ -206,35 +206,11 @@ func TestAwaits(t *testing.T) {
 	}
 }
 
-// TestWaitsForTheLastAnswer: a manager that lost the lead returns at once, and its process must not.
-func TestWaitsForTheLastAnswer(t *testing.T) {
-	entered, leave := make(chan struct{}), make(chan struct{})
-	r := run(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { close(entered); <-leave; hello(w, r) }), Options{DrainTimeout: 10 * time.Second})
-	answered := make(chan string, 1)
-	go func() {
-		body, _ := r.get()
-		answered <- body
-	}()
-	<-entered
-	r.stop()
-	time.AfterFunc(50*time.Millisecond, func() { close(leave) })
-	r.Wait()
-	select {
-	case got := <-answered:
-		if got != "hello" {
-			t.Errorf("got %q", got)
-		}
-	case <-time.After(time.Second):
-		t.Error("it did not wait for the answer")
-	}
-}
-
-func TestNothingToWaitFor(t *testing.T) {
+func TestStoppedBeforeItServes(t *testing.T) {
 	s, err := Listen(&http.Server{Addr: "127.0.0.1:0"}, Options{Await: func() bool { return false }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Wait()
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
 	if err := s.Start(ctx); err != nil {

@@ -25,7 +25,7 @@ func TestBurst(t *testing.T) {
 }
 
 // TestBurstLeaderKilled kills the leader in the middle. Restarted under its name, it takes its own lease again. In the
-// full test it is not restarted, so that another replica has to wait until the lease expires, which takes a minute.
+// full test it is not restarted, so that another replica has to wait until the lease expires.
 func TestBurstLeaderKilled(t *testing.T) {
 	skipWithoutPods(t)
 	tests := map[string]bool{"restarted": true}

@@ -71,7 +71,7 @@ func isStatus(reason string) func(*http.Request, string) bool {
 // to end as it would have, with one Job and one pod.
 //
 // A single manager without leader election: what is tested is that nothing but the API server holds
-// the state, and a killed leader's lease would only add a minute to each round.
+// the state, and a killed leader's lease would only add seconds to each round.
 func TestKillAtEachStep(t *testing.T) {
 	c := useCluster(t)
 	rounds := 1

@@ -34,7 +34,7 @@ type manager struct {
 // options of a manager in a test.
 type options struct {
 	kubeconfig  string // default: the manager's own, straight to the API server
-	leaderElect bool   // a single process needs none, and after kill -9 its lease would cost a minute
+	leaderElect bool   // a single process needs none, and after kill -9 its lease would cost seconds
 	flags       []string
 }
 

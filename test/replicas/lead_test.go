@@ -2,9 +2,9 @@ package replicas
 
 import (
 	"fmt"
-	"net/http"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -12,57 +12,105 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	crclient "sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/test/apiserver"
 )
 
-// TestLeadLost: the API server is down for so long (45 s) that the leader loses its lease and exits. It still answers
-// the notifications that it holds.
+// testLease is short, so that the tests are. BenchmarkLead has the default.
+const testLease = 4 * time.Second
+
+// TestLeadLost: the API server is away for so long that the leader loses the lead. The process does not end: it answers
+// the notification that it holds, leads again, and starts the run.
 func TestLeadLost(t *testing.T) {
 	s := apiserver.New(t)
 	p := newProxy(t, s.Manager(t))
 	tm := newTeam(t, s)
-	freeLead(t, s)
-	r := replicas(t, s, p.kubeconfig(), 1)[0]
+	r := startLeader(t, s, p, "sh", "-c", `exec "$@" --leader-elect-lease-duration=`+testLease.String(), "sh")
 	tm.awaitKnown([]*replica{r})
-	r.awaitLog("Successfully acquired lease", 10*time.Second)
 
 	p.down()
-	time.Sleep(25 * time.Second)
 	c := &counts{}
 	answered := make(chan struct{})
 	go func() {
 		defer close(answered)
-		c.add(notify(t.Context(), r.url, tm.key, fmt.Sprintf(`{"branch":"main","sha":"%s"}`, "held")))
+		c.add(notify(t.Context(), r.url, tm.key, alone("held")))
 	}()
-	r.awaitStop(40 * time.Second)
+	r.awaitLog("has lost the lead", time.Minute)
 	p.up()
+	up := time.Now()
 	<-answered
-	if suites := len(tm.suites()); c.created != 1 || suites != 1 {
-		t.Errorf("%s and %d Suites, want one created; e.g. %s", c, suites, c.first)
+	suites := tm.suites()
+	if c.created != 1 || len(suites) != 1 {
+		t.Fatalf("%s and %d Suites, want one created; e.g. %s", c, len(suites), c.first)
+	}
+	tm.awaitState(suites[0].Name, v1alpha1.ReasonStarting)
+	t.Logf("LEAD_LOST lease=%s held_seconds=%.1f started_after_seconds=%.1f", testLease, c.percentile(1).Seconds(), time.Since(up).Seconds())
+}
+
+// TestLeadTakenOver: a leader is killed, and the next one is stopped. Each time another replica starts the next run.
+func TestLeadTakenOver(t *testing.T) {
+	s := apiserver.New(t)
+	takenOver(t, s, testLease)
+}
+
+// BenchmarkLead takes the default lease.
+func BenchmarkLead(b *testing.B) {
+	s := apiserver.New(b)
+	for b.Loop() {
+		takenOver(b, s, 14*time.Second)
 	}
 }
 
+func takenOver(t testing.TB, s *apiserver.Server, lease time.Duration) {
+	t.Helper()
+	tm := newTeam(t, s)
+	systemNamespace(t, s)
+	freeLead(t, s)
+	kubeconfig := kubeconfigOf(t, s.Manager(t))
+	all := map[string]*replica{}
+	for i := range 3 {
+		name := fmt.Sprintf("replica-%d", i)
+		all[name] = startReplica(t, kubeconfig, "sh", "-c", fmt.Sprintf(`exec "$@" --replica-name=%s --leader-elect-lease-duration=%s`, name, lease), "sh")
+	}
+	for _, r := range all {
+		r.awaitReady()
+		tm.awaitKnown([]*replica{r})
+	}
+	took := map[syscall.Signal]time.Duration{}
+	for _, signal := range []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM} {
+		leader := tm.awaitLeader(all)
+		if err := all[leader].cmd.Process.Signal(signal); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		delete(all, leader)
+		run := tm.byHand(fmt.Sprintf("after-%d", signal))
+		tm.awaitState(run, v1alpha1.ReasonStarting)
+		took[signal] = time.Since(began)
+	}
+	fmt.Printf("TAKE_OVER lease=%s killed_seconds=%.1f stopped_seconds=%.1f\n", lease, took[syscall.SIGKILL].Seconds(), took[syscall.SIGTERM].Seconds())
+}
+
+// awaitLeader returns the name of the replica that holds the lease.
+func (tm *team) awaitLeader(all map[string]*replica) (leader string) {
+	tm.t.Helper()
+	await(tm.t, "a leader", func() bool {
+		lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: "postflight"}}
+		tm.get(lease)
+		if lease.Spec.HolderIdentity != nil {
+			leader = *lease.Spec.HolderIdentity
+		}
+		return all[leader] != nil
+	})
+	return leader
+}
+
 // freeLead deletes the lease of processes that were killed.
-func freeLead(t *testing.T, s *apiserver.Server) {
+func freeLead(t testing.TB, s *apiserver.Server) {
 	t.Helper()
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: "postflight"}}
 	if err := s.Client.Delete(t.Context(), lease); crclient.IgnoreNotFound(err) != nil {
 		t.Fatal(err)
-	}
-}
-
-// awaitStop waits until it takes no new requests.
-func (r *replica) awaitStop(within time.Duration) {
-	r.t.Helper()
-	for deadline := time.Now().Add(within); ; time.Sleep(100 * time.Millisecond) {
-		resp, err := http.Get(r.url)
-		if err != nil {
-			return
-		}
-		resp.Body.Close()
-		if time.Now().After(deadline) {
-			r.t.Fatalf("%s still serves after %s", r.url, within)
-		}
 	}
 }
 

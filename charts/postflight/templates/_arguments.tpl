@@ -2,6 +2,7 @@
 {{- define "postflight.arguments" -}}
 - --leader-election-namespace={{ .Release.Namespace }}
 - --leader-elect={{ .Values.leaderElect }}
+- --leader-elect-lease-duration={{ .Values.leaderElectLeaseDuration }}
 - --pod-url={{ include "postflight.podURL" . }}
 {{- with include "postflight.publicURL" . }}
 - --public-url={{ . }}

@@ -1,0 +1,109 @@
+package lead
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+	toolscache "k8s.io/client-go/tools/cache"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+)
+
+// Term is the manager that the controllers of one term are set up with. It shares the caches and clients of the
+// manager of the process, and leaves nothing behind: controller-runtime's controllers never take their handlers off
+// the informers, so it does.
+type Term struct {
+	ctrl.Manager
+	cache     *termCache
+	runnables []manager.Runnable
+}
+
+// NewTerm returns one without controllers.
+func NewTerm(mgr ctrl.Manager) *Term {
+	return &Term{Manager: mgr, cache: &termCache{Cache: mgr.GetCache()}}
+}
+
+// Add adds what Run runs.
+func (t *Term) Add(r manager.Runnable) error {
+	t.runnables = append(t.runnables, r)
+	return nil
+}
+
+// GetCache returns the cache of the process.
+func (t *Term) GetCache() cache.Cache { return t.cache }
+
+// GetControllerOptions allow the controllers of each term the same names.
+func (t *Term) GetControllerOptions() config.Controller {
+	options := t.Manager.GetControllerOptions()
+	options.SkipNameValidation = new(true)
+	return options
+}
+
+// Run returns when everything has stopped, because the context has ended or something failed. A controller that is
+// stopped while it starts fails, which is no error.
+func (t *Term) Run(ctx context.Context) error {
+	all, running := errgroup.WithContext(ctx)
+	for _, r := range t.runnables {
+		all.Go(func() error { return r.Start(running) })
+	}
+	err := all.Wait()
+	if ctx.Err() != nil {
+		err = nil
+	}
+	return errors.Join(err, t.cache.end())
+}
+
+// termCache remembers which handlers were added through it.
+type termCache struct {
+	cache.Cache
+	mu       sync.Mutex
+	ended    bool
+	handlers []func() error // that remove them
+}
+
+func (c *termCache) GetInformer(ctx context.Context, obj client.Object, opts ...cache.InformerGetOption) (cache.Informer, error) {
+	informer, err := c.Cache.GetInformer(ctx, obj, opts...)
+	if err != nil {
+		return nil, err
+	}
+	return termInformer{informer, c}, nil
+}
+
+// end removes the handlers, and those that come later at once.
+func (c *termCache) end() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ended = true
+	var errs []error
+	for _, remove := range c.handlers {
+		errs = append(errs, remove())
+	}
+	c.handlers = nil
+	return errors.Join(errs...)
+}
+
+type termInformer struct {
+	cache.Informer
+	term *termCache
+}
+
+// AddEventHandlerWithOptions is how controllers add theirs.
+func (i termInformer) AddEventHandlerWithOptions(
+	handler toolscache.ResourceEventHandler, options toolscache.HandlerOptions,
+) (toolscache.ResourceEventHandlerRegistration, error) {
+	i.term.mu.Lock()
+	defer i.term.mu.Unlock()
+	if i.term.ended {
+		return nil, ErrTermOver
+	}
+	registration, err := i.Informer.AddEventHandlerWithOptions(handler, options)
+	if err == nil {
+		i.term.handlers = append(i.term.handlers, func() error { return i.RemoveEventHandler(registration) })
+	}
+	return registration, err
+}

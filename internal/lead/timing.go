@@ -1,0 +1,43 @@
+package lead
+
+import (
+	"fmt"
+	"time"
+)
+
+// Timing says how long a leader that is silent stays the leader.
+type Timing struct {
+	// Lease is how long the others wait for a leader that does not renew it.
+	Lease time.Duration
+
+	// Renew is how long a leader tries to renew its lease until it ends its term.
+	Renew time.Duration
+
+	// Retry is the pause between two attempts to acquire or to renew. That of an acquisition is up to 2.2 times as long.
+	Retry time.Duration
+}
+
+// Leases that the API server can store, in whole seconds, and that an ordinary pause of a process does not cost.
+const (
+	MinLease = 3 * time.Second
+	MaxLease = 5 * time.Minute
+)
+
+// NewTiming replaces a leader that was killed within 1.4 times the lease: others see its last renewal up to 2.2
+// retries late, wait for the lease, and ask up to 2.2 retries later. A leader stops a retry before others can begin.
+func NewTiming(lease time.Duration) Timing {
+	retry := lease / 12
+	return Timing{Lease: lease, Renew: lease - 3*retry, Retry: retry}
+}
+
+// Validate reports a lease that is too short or too long.
+func (t Timing) Validate() error {
+	if t.Lease < MinLease || t.Lease > MaxLease || t.Lease%time.Second != 0 {
+		return fmt.Errorf("must be from %s to %s, in whole seconds", MinLease, MaxLease)
+	}
+	return nil
+}
+
+// fenced is how long after a renewal a leader may write: a request that is on its way then has a retry to arrive
+// before the next leader begins.
+func (t Timing) fenced() time.Duration { return t.Lease - t.Retry }
