@@ -20,5 +20,5 @@ cp "$into/config/rbac/role.yaml" "$chart/rbac/"
 for name in aggregate_roles credentials_reader_role leader_election_role metrics_reader_role role_binding session_secret; do
   cp "config/rbac/$name.yaml" "$chart/rbac/"
 done
-cp config/policy/jobs_by_proxy.yaml "$chart/policy/"
+cp config/policy/{jobs_by_proxy,manager}.yaml "$chart/policy/"
 bin/helm-docs --dry-run --log-level=warning --chart-search-root=charts > "$chart/../README.md"

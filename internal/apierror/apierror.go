@@ -14,17 +14,18 @@ import (
 
 // The API server has no codes of its own for these. Kubernetes' own controllers match the text, too.
 var (
-	missingRight  = regexp.MustCompile(`User ".*" cannot [a-z]+ resource "`)
-	notReady      = regexp.MustCompile(`not yet ready to handle request|status unknown for quota`)
-	quotaExceeded = regexp.MustCompile(`exceeded quota|maximum .* quota`)
-	tooLarge      = regexp.MustCompile(`request is too large|message larger than max`) // for etcd, or for the connection to it
+	missingRight   = regexp.MustCompile(`User ".*" cannot [a-z]+ resource "`)
+	notReady       = regexp.MustCompile(`not yet ready to handle request|status unknown for quota`)
+	policyNotReady = regexp.MustCompile(`denied request: failed to configure (policy|binding): `) // it may lack its parameters yet
+	quotaExceeded  = regexp.MustCompile(`exceeded quota|maximum .* quota`)
+	tooLarge       = regexp.MustCompile(`request is too large|message larger than max`) // for etcd, or for the connection to it
 )
 
 // Starting reports whether an API server may answer so only until it has loaded its roles, quotas, policies
 // and custom resources. An answer that is not in the API server's format comes from a proxy, and is temporary, too.
 func Starting(err error) bool {
 	return apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) ||
-		MissingRight(err) || forbidden(err, notReady)
+		MissingRight(err) || forbidden(err, notReady) || apierrors.IsInvalid(err) && policyNotReady.MatchString(err.Error())
 }
 
 // MissingRight reports whether a role is missing, or not loaded yet: the answers are the same.

@@ -25,6 +25,13 @@ func byProxy(code int) error {
 	return apierrors.NewGenericServerResponse(code, "GET", jobs, "run", "<html>", 0, true)
 }
 
+// policyInvalid is a refusal by a policy that names no reason.
+func policyInvalid(why string) error {
+	err := apierrors.NewInvalid(schema.GroupKind{Kind: "Job"}, "run", nil)
+	err.ErrStatus.Message = "ValidatingAdmissionPolicy 'p' with binding 'b' denied request: " + why
+	return err
+}
+
 func terminating() error {
 	err := apierrors.NewForbidden(jobs, "run", errors.New("unable to create new content in namespace demo because it is being terminated"))
 	err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
@@ -52,6 +59,9 @@ func TestClasses(t *testing.T) {
 		"QuotaMaximum":  {"Other admission plugins have other messages.", forbidden("maximum memory usage per quota"), is{"quota": true}},
 		"QuotaInSpec":   {"A quota is refused as Forbidden only.", apierrors.NewBadRequest("exceeded quota"), is{"rejected": true}},
 		"Policy":        {"A policy is final.", forbidden("ValidatingAdmissionPolicy 'p' denied request"), is{"rejected": true}},
+		"PolicyNotReady": {"The API server may not have seen the Trigger yet that the policy looks for.",
+			policyInvalid("failed to configure binding: no params found for policy binding"), is{"starting": true, "retryable": true}},
+		"PolicyInvalid": {"A policy may answer with another code.", policyInvalid("no"), is{"rejected": true}},
 		"NoRole": {"Roles may not be loaded yet.",
 			forbidden(`User "system:serviceaccount:p:manager" cannot create resource "jobs" in API group "batch" in the namespace "demo"`),
 			is{"starting": true, "missingRight": true, "retryable": true}},

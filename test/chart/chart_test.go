@@ -167,6 +167,9 @@ func TestSecondRelease(t *testing.T) {
 			t.Errorf("%s belongs to the first release", name)
 		}
 	}
+	if account := "username == 'system:serviceaccount:elsewhere:other-postflight-manager'"; !strings.Contains(second, account) {
+		t.Errorf("no policy bounds the account of the second release, by %s", account)
+	}
 	if strings.Contains(second, namespace) {
 		t.Errorf("the second release names the namespace of the first:\n%s", second)
 	}

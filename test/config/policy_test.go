@@ -82,7 +82,7 @@ func eventuallyActive(t *testing.T, active func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); !active(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatal("the policy does not deny a Trigger to a user who may not create Jobs")
+			t.Fatal("the API server does not act on the policies")
 		}
 	}
 }

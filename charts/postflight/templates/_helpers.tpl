@@ -99,6 +99,7 @@ labels:
 {{- define "postflight.shipped" -}}
 {{- $root := index . 0 -}}
 {{- $fullname := include "postflight.fullname" $root -}}
+{{- $account := printf "system:serviceaccount:%s:%s" $root.Release.Namespace (include "postflight.serviceAccountName" $root) -}}
 {{- range $document := splitList "\n---\n" (print "\n" ($root.Files.Get (index . 1))) -}}
 {{- $object := fromYaml $document -}}
 {{- if $object }}
@@ -116,7 +117,7 @@ labels:
 {{- end -}}
 {{- if eq $object.kind "ValidatingAdmissionPolicyBinding" }}{{ $_ := set $object.spec "policyName" $metadata.name }}{{ end }}
 ---
-{{ toYaml $object }}
+{{ toYaml $object | replace "system:serviceaccount:postflight-system:postflight-manager" $account | replace "'postflight-system'" (squote $root.Release.Namespace) }}
 {{- end -}}
 {{- end -}}
 {{- end -}}
