@@ -10,11 +10,13 @@ import (
 	"os"
 )
 
-const usage = `Usage: collect fetch | results
+const usage = `Usage: collect fetch | results | reach
 
 For the containers that Postflight adds to the pods of runs:
   fetch    download the input files of a run
   results  wait for SIGTERM, then upload what the tests wrote and read their JUnit reports
+For a pod of postflight doctor:
+  reach    try to reach addresses
 
 'collect COMMAND -h' lists the flags.
 `
@@ -38,6 +40,8 @@ func run(args []string, stderr io.Writer) int {
 		return runFetch(args, stderr)
 	case "results":
 		return runResults(args, stderr)
+	case "reach":
+		return runReach(args, stderr)
 	case "help", "-h", "-help", "--help":
 		fmt.Fprint(stderr, usage)
 		return 0

@@ -49,7 +49,7 @@ func (c steadyClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 // does so once before anything runs: a leader must never decide by a wrong clock.
 func setupAPIServerProbe(ctx context.Context, mgr ctrl.Manager, o options, in surroundings, ready checks) (*auth.APIServerProbe, error) {
 	probe := &auth.APIServerProbe{Ask: askVersion(mgr), Clock: in.steady, Log: ctrl.Log.WithName("clock")}
-	ready["apiserver"] = probe.Lost(o.holdBudget)
+	ready["apiserver"], ready["clock"] = probe.Lost(o.holdBudget), probe.ClockAgrees
 	_ = probe.Probe(ctx) // without an answer, the clocks are taken to agree
 	return probe, errors.Join(mgr.Add(probe), probe.Register(in.metrics))
 }

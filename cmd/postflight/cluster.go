@@ -6,9 +6,13 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	appsv1 "k8s.io/api/apps/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	batchv1 "k8s.io/api/batch/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -72,6 +76,7 @@ func (c *cluster) connect() error {
 	if err != nil {
 		return fmt.Errorf("no cluster to talk to: %w. Set KUBECONFIG or --kubeconfig", err)
 	}
+	config.QPS = -1 // the API server's priority and fairness protects it better than a client can
 	if c.namespace, _, err = loader.Namespace(); err != nil {
 		return err
 	}
@@ -88,7 +93,8 @@ func (c *cluster) connect() error {
 // newScheme has the kinds that the commands use.
 func newScheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
-	add := runtime.NewSchemeBuilder(corev1.AddToScheme, batchv1.AddToScheme, authenticationv1.AddToScheme, v1alpha1.AddToScheme)
+	add := runtime.NewSchemeBuilder(corev1.AddToScheme, batchv1.AddToScheme, authenticationv1.AddToScheme, v1alpha1.AddToScheme,
+		appsv1.AddToScheme, authorizationv1.AddToScheme, coordinationv1.AddToScheme, apiextensions.AddToScheme)
 	utilruntime.Must(add.AddToScheme(scheme))
 	return scheme
 }

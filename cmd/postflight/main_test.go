@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/postflight-dev/postflight/test/apiserver"
 )
 
 // TestMain lets tests run the program as a process of its own.
@@ -18,7 +20,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("POSTFLIGHT_TEST_AS_PROGRAM") != "" {
 		main()
 	}
-	os.Exit(m.Run())
+	os.Exit(apiserver.Run(m))
 }
 
 const kubeconfig = `{"apiVersion": "v1", "kind": "Config", "current-context": "c",

@@ -19,8 +19,8 @@ func newRoot() *cobra.Command {
 		Long: `Tells Postflight what was deployed, waits for the runs that follow, and looks at them.
 
 notify, wait, upload and explain talk to the server of $POSTFLIGHT_URL with the key of
-$POSTFLIGHT_API_KEY, or of the file $POSTFLIGHT_API_KEY_FILE, as CI does. keys talks to the cluster of the
-kubeconfig, as kubectl does. runs talks to the server if $POSTFLIGHT_URL is set, and to the cluster otherwise.
+$POSTFLIGHT_API_KEY, or of the file $POSTFLIGHT_API_KEY_FILE, as CI does. keys and doctor talk to the cluster of
+the kubeconfig, as kubectl does. runs talks to the server if $POSTFLIGHT_URL is set, and to the cluster otherwise.
 Named kubectl-postflight, the program is a plugin of kubectl.`,
 		Example: `  export POSTFLIGHT_URL=https://postflight.example.com POSTFLIGHT_API_KEY=pf_...
   postflight notify --branch main --type staging --wait`,
@@ -31,7 +31,7 @@ Named kubectl-postflight, the program is a plugin of kubectl.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w\nSee '%s --help'", err, cmd.CommandPath())
 	})
-	root.AddCommand(newNotify(), newWait(), newExplain(), newUpload(), newKeys(), newRuns(), newVersion())
+	root.AddCommand(newNotify(), newWait(), newExplain(), newUpload(), newKeys(), newRuns(), newDoctor(), newVersion())
 	return root
 }
 

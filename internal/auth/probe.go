@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"path"
 	"sync"
 	"time"
 
@@ -79,6 +80,20 @@ func (p *APIServerProbe) Lost(holdBudget time.Duration) func(*http.Request) erro
 		}
 		return nil
 	}
+}
+
+// ClockAgrees is a check for /readyz. Alone, at /readyz/clock, it says how wrong the clock is. Among all checks it
+// always passes, because times are corrected.
+func (p *APIServerProbe) ClockAgrees(r *http.Request) error {
+	offset := p.Offset()
+	if path.Clean("/"+r.URL.Path) == "/" || offset.Abs() <= notableOffset {
+		return nil
+	}
+	relation := "ahead of"
+	if offset < 0 {
+		relation = "behind"
+	}
+	return fmt.Errorf("the clock of this replica is %s %s the API server's", offset.Abs().Round(time.Second), relation)
 }
 
 // Offset is how far the clock is known to be ahead of the API server's.

@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"errors"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -164,5 +165,29 @@ func TestClockIsReported(t *testing.T) {
 		if (step.want == "") != (got == "") || !strings.Contains(got, step.want) || len(c.log) > 1 {
 			t.Errorf("step %d: logged %q, want one line with %q", i, got, step.want)
 		}
+	}
+}
+
+// TestClockAgrees: a wrong clock is a problem of its own, and no reason to take the replica out of service.
+func TestClockAgrees(t *testing.T) {
+	for name, tc := range map[string]struct {
+		ours time.Duration
+		path string
+		says string // empty: it passes
+	}{
+		"the clock agrees":            {0, "/clock", ""},
+		"the clock is ahead":          {30 * time.Second, "/clock", "30s ahead of the API server's"},
+		"the clock is behind":         {-30 * time.Second, "/clock", "30s behind the API server's"},
+		"it is one of several checks": {30 * time.Second, "/", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newProbed()
+			c.ours = tc.ours
+			c.probes(t, 10)
+			err := c.ClockAgrees(httptest.NewRequest("GET", tc.path, nil))
+			if (err == nil) != (tc.says == "") || err != nil && !strings.Contains(err.Error(), tc.says) {
+				t.Errorf("%v, want %q", err, tc.says)
+			}
+		})
 	}
 }

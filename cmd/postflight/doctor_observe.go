@@ -1,0 +1,192 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/doctor"
+	"github.com/postflight-dev/postflight/internal/version"
+)
+
+// manager finds the installation. Its Deployment has the label of its component, whatever the chart calls it.
+func (o *doctorOptions) manager(ctx context.Context) (in installation, found []doctor.Finding, err error) {
+	deployments := &appsv1.DeploymentList{}
+	if err := o.client.List(ctx, deployments, client.InNamespace(o.namespace), client.MatchingLabels{"app.kubernetes.io/component": "manager"}); err != nil {
+		return in, nil, err
+	}
+	i := slices.IndexFunc(deployments.Items, func(d appsv1.Deployment) bool { return slices.Equal(doctor.Container(&d).Command, []string{"manager"}) })
+	if i < 0 {
+		return in, []doctor.Finding{doctor.NoManager(o.namespace)}, nil
+	}
+	in.deployment = &deployments.Items[i]
+	selector, err := metav1.LabelSelectorAsSelector(in.deployment.Spec.Selector)
+	if err != nil {
+		return in, nil, err
+	}
+	pods := &corev1.PodList{}
+	if err := o.client.List(ctx, pods, client.InNamespace(o.namespace), client.MatchingLabelsSelector{Selector: selector}); err != nil {
+		return in, nil, err
+	}
+	in.pods = pods.Items
+	return in, doctor.Manager(in.deployment, in.pods, version.Get().Version), nil
+}
+
+func (o *doctorOptions) crds(ctx context.Context, _ installation) ([]doctor.Finding, error) {
+	list := &apiextensions.CustomResourceDefinitionList{}
+	if err := o.client.List(ctx, list); err != nil {
+		return nil, err
+	}
+	return doctor.CRDs(list.Items), nil
+}
+
+func (o *doctorOptions) rights(ctx context.Context, in installation) ([]doctor.Finding, error) {
+	if in.deployment == nil {
+		return nil, nil
+	}
+	account := cmp.Or(in.deployment.Spec.Template.Spec.ServiceAccountName, "default")
+	questions := doctor.Rights(o.namespace, watched(in.deployment))
+	var denied []authorizationv1.ResourceAttributes
+	for _, q := range questions {
+		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+			ResourceAttributes: &q,
+			User:               "system:serviceaccount:" + o.namespace + ":" + account,
+			Groups:             []string{"system:serviceaccounts", "system:serviceaccounts:" + o.namespace, "system:authenticated"},
+		}}
+		if err := o.client.Create(ctx, review); err != nil {
+			return nil, err
+		}
+		if !review.Status.Allowed {
+			denied = append(denied, q)
+		}
+	}
+	return []doctor.Finding{doctor.MissingRights("The account "+account, len(questions), denied)}, nil
+}
+
+// watched are the only namespaces that the manager watches; without any, it watches all.
+func watched(d *appsv1.Deployment) []string {
+	return strings.FieldsFunc(doctor.Flag(d, "watch-namespaces"), func(r rune) bool { return r == ',' })
+}
+
+func (o *doctorOptions) leader(ctx context.Context, in installation) ([]doctor.Finding, error) {
+	if in.deployment == nil || doctor.Flag(in.deployment, "leader-elect") == "false" {
+		return nil, nil
+	}
+	lease := &coordinationv1.Lease{}
+	namespace := cmp.Or(doctor.Flag(in.deployment, "leader-election-namespace"), o.namespace)
+	err := o.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "postflight"}, lease)
+	if apierrors.IsNotFound(err) {
+		lease, err = nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return []doctor.Finding{doctor.Leader(lease, in.pods, o.clock.Now())}, nil
+}
+
+// replicas asks each pod, through the API server.
+func (o *doctorOptions) replicas(ctx context.Context, in installation) (found []doctor.Finding, err error) {
+	for _, p := range in.pods {
+		if p.Status.Phase != corev1.PodRunning || p.DeletionTimestamp != nil {
+			continue
+		}
+		for _, c := range doctor.Checks {
+			status, body, err := o.ask(ctx, &p, c.Path)
+			if err != nil {
+				return found, fmt.Errorf("%w. The API server may not reach the port of the probes, because of a NetworkPolicy: "+
+					"`kubectl port-forward -n %s %s 8082`, and open http://localhost:8082/readyz/store", err, p.Namespace, p.Name)
+			}
+			found = append(found, doctor.Replica(p.Name, c, status, body))
+		}
+	}
+	return found, nil
+}
+
+// ask returns an error if the pod did not answer.
+func (o *doctorOptions) ask(ctx context.Context, p *corev1.Pod, path string) (status int, body string, err error) {
+	err = o.pods.CoreV1().RESTClient().Get().Namespace(p.Namespace).Resource("pods").Name(fmt.Sprintf("%s:%d", p.Name, probesPort(p))).
+		SubResource("proxy").Suffix("readyz" + path).Do(ctx).Error()
+	var answer apierrors.APIStatus
+	if cause, ok := apierrors.StatusCause(err, metav1.CauseTypeUnexpectedServerResponse); ok && errors.As(err, &answer) {
+		return int(answer.Status().Code), cause.Message, nil // the API server itself would answer with a Status
+	}
+	return http.StatusOK, "", err
+}
+
+func probesPort(p *corev1.Pod) int32 {
+	for _, c := range p.Spec.Containers {
+		for _, port := range c.Ports {
+			if port.Name == "probes" {
+				return port.ContainerPort
+			}
+		}
+	}
+	return 8082
+}
+
+// certificates looks at the Secrets that the manager mounts.
+func (o *doctorOptions) certificates(ctx context.Context, in installation) (found []doctor.Finding, err error) {
+	if in.deployment == nil || doctor.Flag(in.deployment, "tls-cert-file") == "" {
+		return nil, nil
+	}
+	for _, v := range in.deployment.Spec.Template.Spec.Volumes {
+		if v.Secret == nil {
+			continue
+		}
+		secret := &corev1.Secret{}
+		if err := o.client.Get(ctx, client.ObjectKey{Namespace: o.namespace, Name: v.Secret.SecretName}, secret); err != nil {
+			return found, err
+		}
+		if content, has := secret.Data[corev1.TLSCertKey]; has && len(v.Secret.Items) == 0 {
+			found = append(found, doctor.Certificate(secret.Name, content, o.clock.Now()))
+		}
+	}
+	return found, nil
+}
+
+// teams does not look at Teams that come from the values of the chart.
+func (o *doctorOptions) teams(ctx context.Context, in installation) ([]doctor.Finding, error) {
+	keys := &v1alpha1.APIKeyList{}
+	if err := o.client.List(ctx, keys); err != nil {
+		return nil, err
+	}
+	found := doctor.Keys(keys.Items, o.clock.Now())
+	if in.deployment != nil && len(watched(in.deployment)) > 0 {
+		return found, nil
+	}
+	teams := &v1alpha1.TeamList{}
+	if err := o.client.List(ctx, teams); err != nil {
+		return found, err
+	}
+	return append(doctor.Teams(teams.Items, keys.Items, o.clock.Now()), found...), nil
+}
+
+func (o *doctorOptions) triggers(ctx context.Context, _ installation) ([]doctor.Finding, error) {
+	list := &v1alpha1.TriggerList{}
+	if err := o.client.List(ctx, list); err != nil {
+		return nil, err
+	}
+	return doctor.Triggers(list.Items), nil
+}
+
+func (o *doctorOptions) queue(ctx context.Context, _ installation) ([]doctor.Finding, error) {
+	list := &v1alpha1.SuiteList{}
+	if err := o.client.List(ctx, list); err != nil {
+		return nil, err
+	}
+	return doctor.Queue(list.Items, o.clock.Now()), nil
+}

@@ -1,0 +1,103 @@
+package doctor
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+)
+
+const checkRights = "rights"
+
+// right is a rule of the manager's roles.
+type right struct {
+	group, resources, verbs string // separated by spaces
+	name                    string // of the only object; empty: all
+	scope                   scope
+}
+
+type scope int
+
+const (
+	teams     scope = iota // namespaces of teams
+	ownOnly                // the namespace of the manager
+	clustered              // the cluster; an installation for a few namespaces lacks it
+	reviews                // the cluster
+)
+
+// rights are those of config/rbac, with which a test compares them.
+var rights = []right{
+	{"", "namespaces", "get list watch", "", clustered},
+	{"", "pods", "get list patch watch", "", teams},
+	{"", "pods/log", "get", "", teams},
+	{"authentication.k8s.io", "tokenreviews", "create", "", reviews},
+	{"authorization.k8s.io", "subjectaccessreviews", "create", "", reviews},
+	{"batch", "jobs", "create delete get list patch watch", "", teams},
+	{"events.k8s.io", "events", "create list patch watch", "", teams},
+	{"postflight.dev", "teams", "get list watch", "", clustered},
+	{"postflight.dev", "teams/status", "patch", "", clustered},
+	{"postflight.dev", "apikeys triggers", "get list watch", "", teams},
+	{"postflight.dev", "apikeys/status suites/status triggers/status", "patch", "", teams},
+	{"postflight.dev", "environments suites", "create delete get list patch watch", "", teams},
+	{"postflight.dev", "environments/finalizers suites/finalizers", "update", "", teams},
+	{"coordination.k8s.io", "leases", "create", "", ownOnly},
+	{"coordination.k8s.io", "leases", "get update patch", "postflight", ownOnly},
+	{"events.k8s.io", "events", "create patch", "", ownOnly},
+	{"", "secrets", "get list watch update", "postflight-sessions", ownOnly},
+}
+
+// Rights are what the manager must be allowed, as questions to the API server. Watched are the only namespaces of
+// teams; without any, it needs the rights everywhere.
+func Rights(own string, watched []string) (questions []authorizationv1.ResourceAttributes) {
+	for _, r := range rights {
+		for _, namespace := range r.namespaces(own, watched) {
+			for resource := range strings.FieldsSeq(r.resources) {
+				for verb := range strings.FieldsSeq(r.verbs) {
+					resource, subresource, _ := strings.Cut(resource, "/")
+					questions = append(questions, authorizationv1.ResourceAttributes{
+						Namespace: namespace, Group: r.group, Resource: resource, Subresource: subresource, Verb: verb, Name: r.name,
+					})
+				}
+			}
+		}
+	}
+	return questions
+}
+
+// namespaces are those in which the right is needed; "" is the cluster.
+func (r right) namespaces(own string, watched []string) []string {
+	switch {
+	case r.scope == ownOnly:
+		return []string{own}
+	case r.scope == teams && len(watched) > 0:
+		return watched
+	case r.scope == clustered && len(watched) > 0:
+		return nil
+	default:
+		return []string{""}
+	}
+}
+
+// MissingRights says which of the rights the account lacks.
+func MissingRights(account string, asked int, denied []authorizationv1.ResourceAttributes) Finding {
+	if len(denied) == 0 {
+		return ok(checkRights, "%s may do all of the %d things that the manager does.", account, asked)
+	}
+	var names []string
+	for _, d := range denied {
+		names = append(names, sentenceOf(d))
+	}
+	slices.Sort(names)
+	return failure(checkRights, "Apply the roles of the manager's version: upgrade the chart with rbac.create=true, or `kubectl apply -k config/rbac`.",
+		"%s may not %s.", account, list(slices.Compact(names)))
+}
+
+func sentenceOf(a authorizationv1.ResourceAttributes) string {
+	resource := strings.TrimSuffix(a.Resource+"/"+a.Subresource, "/")
+	if a.Group != "" {
+		resource += "." + a.Group
+	}
+	text := strings.Join(strings.Fields(a.Verb+" "+resource+" "+a.Name), " ")
+	return text + " in " + cmp.Or(a.Namespace, "the cluster")
+}

@@ -1,0 +1,43 @@
+// Package reach is what a pod found out about addresses: it travels from the pod to the command line in the pod's
+// termination message.
+package reach
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/postflight-dev/postflight/internal/plaintext"
+)
+
+// MaxURLs is how many addresses a pod tries: so many results fit into a termination message, which the kubelet cuts
+// after 4,096 bytes.
+const MaxURLs = 8
+
+// maxProblem bounds the text of a problem, in bytes.
+const maxProblem = 200
+
+// Result is what one URL came to.
+type Result struct {
+	URL       string        `json:"url"`
+	Addresses []string      `json:"addresses,omitempty"` // at most two
+	Status    int           `json:"status,omitempty"`    // of HTTP; 0: there was no answer
+	Ahead     time.Duration `json:"ahead,omitempty"`     // how far the clock of the pod is ahead of the server's, in whole seconds
+	Problem   string        `json:"problem,omitempty"`   // why there was no answer
+	Untrusted bool          `json:"untrusted,omitempty"` // there was a server, whose certificate the pod does not trust
+}
+
+// Message is the termination message.
+func Message(results []Result) (string, error) {
+	for i := range results {
+		r := &results[i]
+		r.URL, r.Problem = plaintext.Line(r.URL, maxProblem), plaintext.Line(r.Problem, maxProblem)
+		r.Addresses = r.Addresses[:min(len(r.Addresses), 2)]
+	}
+	text, err := json.Marshal(results)
+	return string(text), err
+}
+
+// Parse reads a termination message.
+func Parse(message string) (results []Result, err error) {
+	return results, json.Unmarshal([]byte(message), &results)
+}
