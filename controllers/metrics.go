@@ -66,7 +66,7 @@ func NewSuiteMetrics(registerer prometheus.Registerer, cache client.Reader) (*Su
 
 // started observes a run whose Job was created.
 func (m *SuiteMetrics) started(s *v1alpha1.Suite, now time.Time) {
-	m.untilJob.Observe(sinceReceipt(s, now))
+	observe(m.untilJob, sinceReceipt(s, now), s)
 }
 
 // sinceReceipt is not negative even if the clocks of the leader and the API server differ.
@@ -77,7 +77,7 @@ func sinceReceipt(s *v1alpha1.Suite, now time.Time) float64 {
 // moved observes a run whose state changed. The time is an argument because the status has whole seconds only.
 func (m *SuiteMetrics) moved(s *v1alpha1.Suite, now time.Time) {
 	if s.Finished() {
-		m.untilEnd.WithLabelValues(s.State()).Observe(sinceReceipt(s, now))
+		observe(m.untilEnd.WithLabelValues(s.State()), sinceReceipt(s, now), s)
 	}
 }
 

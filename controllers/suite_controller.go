@@ -47,6 +47,7 @@ type SuiteReconciler struct {
 	Collector     *job.Collector // keeps what the tests wrote; nil: no store is configured
 	Archives      bool           // finished runs are archived before they are deleted
 	PodGoneAfter  time.Duration  // after its grace period, a pod that has not stopped is given up
+	Trace         SendTrace      // nil: traces are off
 
 	queues   *queues
 	warnings *warnings // about runs that do not start
@@ -194,6 +195,7 @@ func (r *SuiteReconciler) report(ctx context.Context, o suite.Observation, d sui
 	if was.State() != s.State() {
 		r.Metrics.moved(s, r.Clock.Now())
 		r.recordEvent(s, d)
+		r.trace(s, o.Job)
 	}
 	return nil
 }

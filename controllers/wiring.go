@@ -22,7 +22,8 @@ type Config struct {
 	Archive   ArchiveConfig
 	Reports   ReportConfig
 	Announce  AnnounceConfig
-	Scope     Scope // as it limited the options of the manager
+	Scope     Scope     // as it limited the options of the manager
+	Trace     SendTrace // nil: traces are off
 
 	// PodGoneAfter is how long after its grace period a pod that has not stopped counts as lost;
 	// 0 means DefaultPodGoneAfter.
@@ -53,6 +54,7 @@ func Setup(mgr ctrl.Manager, config Config) error {
 			Archives: config.Archive.Store != nil,
 
 			Collector:    config.Collector,
+			Trace:        config.Trace,
 			PodGoneAfter: cmp.Or(config.PodGoneAfter, DefaultPodGoneAfter),
 			queues:       newQueues(),
 			warnings:     newWarnings(mgr.GetAPIReader(), config.Clock),

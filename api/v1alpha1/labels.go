@@ -29,4 +29,8 @@ const (
 
 	// AnnotationRerunBy names who requested another attempt of a run, on that attempt.
 	AnnotationRerunBy = "postflight.dev/rerun-by"
+
+	// AnnotationTraceparent holds the trace that a Suite belongs to, as a W3C traceparent: its run becomes a
+	// child of that span.
+	AnnotationTraceparent = "postflight.dev/traceparent"
 )

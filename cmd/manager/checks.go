@@ -45,7 +45,10 @@ func setupMetrics(mgr ctrl.Manager, o options, api *tls.Config, metrics promethe
 	if o.metricsAddress == "0" {
 		return nil
 	}
-	scrape := promhttp.HandlerFor(metrics, promhttp.HandlerOpts{ErrorHandling: promhttp.HTTPErrorOnError, MaxRequestsInFlight: maxScrapes})
+	scrape := promhttp.HandlerFor(metrics, promhttp.HandlerOpts{
+		ErrorHandling: promhttp.HTTPErrorOnError, MaxRequestsInFlight: maxScrapes,
+		EnableOpenMetrics: true, // only this format has exemplars
+	})
 	if o.metricsAuth {
 		filter, err := filters.WithAuthenticationAndAuthorization(mgr.GetConfig(), mgr.GetHTTPClient())
 		if err != nil {

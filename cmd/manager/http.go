@@ -70,6 +70,7 @@ func setupHTTP(
 		Log:             ctrl.Log.WithName("http"),
 		Audit:           slog.New(slog.NewJSONHandler(os.Stdout, nil)),
 		Runs:            reader,
+		Tracer:          in.traces.Tracer(),
 	})
 	if err != nil {
 		return err
@@ -115,6 +116,7 @@ func setupDispatcher(
 	dispatcher, err := dispatch.New(dispatch.Config{
 		Cache: mgr.GetCache(), Live: mgr.GetAPIReader(), Writer: writer, Triggers: triggers,
 		Budget: o.holdBudget, Limits: dispatch.DefaultLimits(), ServerTime: probe.ServerTime, Clock: in.steady,
+		Tracer: in.traces.Tracer(),
 	})
 	return dispatcher, synced, err
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/index"
 	"github.com/postflight-dev/postflight/internal/lead"
 	"github.com/postflight-dev/postflight/internal/objectstore"
+	"github.com/postflight-dev/postflight/internal/tracing"
 	"github.com/postflight-dev/postflight/internal/version"
 )
 
@@ -34,6 +35,7 @@ type surroundings struct {
 	clock   clock.PassiveClock // of the machine
 	steady  clock.PassiveClock // agrees with clock at the start, and is never set
 	metrics metrics.RegistererGatherer
+	traces  *tracing.Tracing // nil: off
 }
 
 // run wires the manager and runs it until the context ends.
@@ -57,6 +59,10 @@ func runIn(ctx context.Context, o options, in surroundings) error {
 	if err != nil {
 		return err
 	}
+	if in.traces, err = setupTraces(ctx, o); err != nil {
+		return err
+	}
+	defer flush(in.traces)
 	mgr, err := ctrl.NewManager(config, managerOptions(o))
 	if err != nil {
 		return fmt.Errorf("create the manager: %w", err)
@@ -93,6 +99,7 @@ func runIn(ctx context.Context, o options, in surroundings) error {
 		Clock: serverClock{in.steady, probe}, Metrics: metrics, PodGoneAfter: o.podGoneAfter,
 		Inputs: runInputs, Archive: runArchive, Collector: collector(runInputs, o),
 		Reports: o.codeHosts.config(o.publicURL), Announce: o.webhooks.config(o.publicURL, o.codeHosts.clusterName), Scope: o.scope.Scope,
+		Trace: in.traces.Send,
 	}, cleaners...)
 	if err != nil {
 		return err

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
 	"golang.org/x/sync/errgroup"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -52,6 +54,9 @@ type Config struct {
 	Clock      clock.PassiveClock
 	ServerTime func(time.Time) time.Time
 
+	// Tracer starts spans; nil: none.
+	Tracer trace.Tracer
+
 	// Sleep and Jitter are a timer, and a random number in [0, 1). Nil: the real ones.
 	Sleep  func(context.Context, time.Duration) error
 	Jitter func() float64
@@ -69,6 +74,9 @@ type Dispatcher struct {
 func New(c Config) (*Dispatcher, error) {
 	if c.Cache == nil || c.Live == nil || c.Writer == nil || c.Triggers == nil || c.Budget <= 0 || c.Clock == nil || c.ServerTime == nil {
 		return nil, errors.New("a Dispatcher needs a cache, a live reader, a writer, the triggers, a budget and clocks")
+	}
+	if c.Tracer == nil {
+		c.Tracer = noop.Tracer{}
 	}
 	if c.Sleep == nil {
 		c.Sleep = sleep.For
@@ -180,6 +188,8 @@ func (o *operation) atOnce() int {
 // dispatchTo keeps a panic over one Trigger from ending the process, or hiding the results of others.
 func (o *operation) dispatchTo(ctx context.Context, t *v1alpha1.Trigger) (result TriggerResult) {
 	result = newResult(t)
+	ctx, span := o.Tracer.Start(ctx, "create suite")
+	defer func() { endCreate(span, result) }()
 	defer func() {
 		if p := recover(); p != nil {
 			result.Decision, result.Reason = o.explain(ctx, fmt.Errorf("panic over the Trigger %s: %v\n%s", t.Name, p, debug.Stack()))

@@ -25,7 +25,9 @@ type Matcher interface {
 
 // match finds the Triggers that match the notification, in a turn of the team's. It stops if the client leaves,
 // or the time budget is spent.
-func (o *operation) match(ctx context.Context) ([]*v1alpha1.Trigger, error) {
+func (o *operation) match(ctx context.Context) (triggers []*v1alpha1.Trigger, err error) {
+	ctx, span := o.Tracer.Start(ctx, "match")
+	defer func() { endMatch(span, triggers, err) }()
 	release, err := o.turn(ctx)
 	if err != nil {
 		return nil, &Error{Kind: Overloaded, cause: err,

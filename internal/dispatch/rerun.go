@@ -48,6 +48,9 @@ func (r *rerun) prepare(ctx context.Context, run string) (err error) {
 	}
 	r.desired = next
 	r.desired.Annotations[suite.AnnotationRequest] = r.uniqueID
+	if parent := traceparent(ctx); parent != "" {
+		r.desired.Annotations[v1alpha1.AnnotationTraceparent] = parent
+	}
 	return r.findNext(ctx)
 }
 

@@ -23,7 +23,7 @@ func (o *operation) ensureSuite(ctx context.Context, t *v1alpha1.Trigger, enviro
 		return "", "", err
 	}
 	for ; attempt <= v1alpha1.MaxAttempt; attempt++ {
-		desired := o.desired(t, environment, attempt)
+		desired := o.desired(ctx, t, environment, attempt)
 		existing, err := o.createOrGet(ctx, t, desired)
 		if err != nil {
 			return "", "", err
@@ -47,7 +47,7 @@ func (o *operation) ensureSuite(ctx context.Context, t *v1alpha1.Trigger, enviro
 		"Delete its Suites, and send the notification again.", v1alpha1.MaxAttempt)
 }
 
-func (o *operation) desired(t *v1alpha1.Trigger, environment *v1alpha1.Environment, attempt int32) *v1alpha1.Suite {
+func (o *operation) desired(ctx context.Context, t *v1alpha1.Trigger, environment *v1alpha1.Environment, attempt int32) *v1alpha1.Suite {
 	var ephemeral types.UID
 	if environment.Spec.Ephemeral != nil {
 		ephemeral = environment.UID
@@ -61,6 +61,7 @@ func (o *operation) desired(t *v1alpha1.Trigger, environment *v1alpha1.Environme
 		RequestID:      o.uniqueID,
 		ReceivedAt:     o.serverTime,
 		Attempt:        attempt,
+		Traceparent:    traceparent(ctx),
 	})
 }
 

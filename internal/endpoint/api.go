@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -70,6 +71,9 @@ type Config struct {
 
 	// Registerer takes the metrics.
 	Registerer prometheus.Registerer
+
+	// Tracer starts the spans of requests that create runs; nil: traces are off, and the sender's trace is ignored.
+	Tracer trace.Tracer
 
 	// Log is for operators. Audit gets one line per authenticated request.
 	Log   logr.Logger

@@ -46,6 +46,7 @@ func (a *API) cancelArchived(w http.ResponseWriter, r *Request, name string) err
 
 // rerunRun starts the next attempt of a run.
 func (a *API) rerunRun(w http.ResponseWriter, r *Request) error {
+	a.startSpan(r)
 	name := r.runName().Name
 	next, created, err := a.Dispatcher.Rerun(r.Context(), r.command(), name)
 	if isKind(err, dispatch.RunNotFound) {

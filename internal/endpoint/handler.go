@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/postflight-dev/postflight/internal/fairness"
 )
@@ -21,10 +22,11 @@ type Request struct {
 	Principal Principal // of an authenticated request
 	pod       *podRun   // that makes the request; nil: a key does
 
-	id         string    // for logs and the client, who may have chosen it
-	receivedAt time.Time // by the clock of Now
-	route      string    // for metrics: of few values
-	audit      []any     // keys and values that the handler adds to the audit line
+	id         string     // for logs and the client, who may have chosen it
+	receivedAt time.Time  // by the clock of Now
+	route      string     // for metrics: of few values
+	audit      []any      // keys and values that the handler adds to the audit line
+	span       trace.Span // nil: the request is not traced
 
 	acquired []*fairness.TeamLimiter // to release when the request is answered
 }
@@ -163,7 +165,7 @@ func (a *API) finish(w *response, r *Request) {
 		code = statusClientClosed
 	}
 	a.metrics.requests.WithLabelValues(r.route, strconv.Itoa(code)).Inc()
-	a.metrics.seconds.WithLabelValues(r.route).Observe(took.Seconds())
+	observe(a.metrics.seconds.WithLabelValues(r.route), took.Seconds(), r.endSpan(code))
 	if r.Principal.Team != nil {
 		a.auditLine(r, code, took)
 	}

@@ -25,6 +25,7 @@ func (a *API) deploySuccess(w http.ResponseWriter, r *Request) error {
 
 // notify decodes a notification, dispatches it and encodes the result.
 func (a *API) notify(w http.ResponseWriter, r *Request, f format) error {
+	a.startSpan(r)
 	request, err := a.readNotification(w, r, f)
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/runtrace"
 )
 
 // The variables that every container of a run has, whatever else it is given.
@@ -20,6 +21,9 @@ const (
 	variableSHA         = "POSTFLIGHT_SHA"
 	variableEnvironment = "POSTFLIGHT_ENVIRONMENT"
 )
+
+// variableTraceparent is what tools of OpenTelemetry read.
+const variableTraceparent = "TRACEPARENT"
 
 // variables of a run; what is copied later wins.
 func variables(s *v1alpha1.Suite, t *v1alpha1.Trigger, e *v1alpha1.Environment) map[string]string {
@@ -34,6 +38,9 @@ func variables(s *v1alpha1.Suite, t *v1alpha1.Trigger, e *v1alpha1.Environment) 
 	all[variableBranch] = s.Spec.Deployment.Branch
 	all[variableSHA] = s.Spec.Deployment.SHA
 	all[variableEnvironment] = s.Spec.Environment
+	if parent := runtrace.ContextOfTests(s); parent != "" {
+		all[variableTraceparent] = parent
+	}
 	return all
 }
 

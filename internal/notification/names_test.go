@@ -8,7 +8,7 @@ func TestReserved(t *testing.T) {
 		names  []string
 		want   bool
 	}{
-		"Platform":  {reason: "the platform sets them", names: []string{"KUBERNETES_SERVICE_HOST", "KUBERNETES_", "POSTFLIGHT_SHA", "RUN_INPUTS_DIR"}, want: true},
+		"Platform":  {reason: "the platform sets them", names: []string{"KUBERNETES_SERVICE_HOST", "KUBERNETES_", "POSTFLIGHT_SHA", "RUN_INPUTS_DIR", "TRACEPARENT"}, want: true},
 		"Loader":    {reason: "the loader runs what they name", names: []string{"LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT", "DYLD_INSERT_LIBRARIES", "GLIBC_TUNABLES", "GCONV_PATH"}, want: true},
 		"Shell":     {reason: "shells run what they name or hold", names: []string{"BASH_ENV", "BASH_FUNC_ls%%", "PATH", "SHELLOPTS", "PS4", "PROMPT_COMMAND", "IFS", "FPATH"}, want: true},
 		"Runtime":   {reason: "runtimes load what they name", names: []string{"NODE_OPTIONS", "PYTHONSTARTUP", "RUBYOPT", "PERL5OPT", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "LUA_INIT_5_4", "DOTNET_STARTUP_HOOKS"}, want: true},

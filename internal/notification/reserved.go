@@ -75,7 +75,7 @@ var reservedPrefixes = []string{
 
 var reservedNames = sets.New(
 	// Set by the platform.
-	"RUN_INPUTS_DIR", "HOSTNAME",
+	"RUN_INPUTS_DIR", "HOSTNAME", "TRACEPARENT", "TRACESTATE",
 	// How a process finds programs, settings, character sets, messages and terminals.
 	"PATH", "HOME", "SHELL", "GCONV_PATH", "GETCONF_DIR", "LOCPATH", "NLSPATH", "TZDIR", "TERMINFO", "TERMINFO_DIRS", "TERMCAP", "TERMPATH",
 	// How it finds hosts.

@@ -39,6 +39,8 @@ type Request struct {
 	RequestID      string // identifies the run where there is neither
 	ReceivedAt     time.Time
 	Attempt        int32 // from 1
+
+	Traceparent string // of the span that creates the Suite; empty: there is no trace
 }
 
 // New is the Suite that answers a Request. Its name is a function of (trigger UID, environment, SHA,
@@ -74,6 +76,9 @@ func New(r Request) *v1alpha1.Suite {
 	}
 	if r.IdempotencyKey != "" {
 		s.Annotations[annotationIdempotencyKey] = r.IdempotencyKey
+	}
+	if r.Traceparent != "" {
+		s.Annotations[v1alpha1.AnnotationTraceparent] = r.Traceparent
 	}
 	return s
 }

@@ -190,6 +190,7 @@ func TestValues(t *testing.T) {
 		"an App without its key":       {"github.appID=1", "github.existingSecret"},
 		"namespaces without Teams":     {"watchNamespaces={acme}", "needs teams"},
 		"several without a leader":     {"leaderElect=false", "leaderElect"},
+		"a collector without scheme":   {"tracing.endpoint=collector:4318", "tracing/endpoint"},
 		"an address, not a network":    {"webhooks.allowNetworks={10.20.0.1}", "allowNetworks"},
 		"a route without a Gateway":    {"httpRoute.enabled=true", "httpRoute.parentRefs"},
 		"a certificate without issuer": {"tls.enabled=true,tls.certManager.enabled=true", "issuerRef.name"},

@@ -1,0 +1,170 @@
+// Package runtrace is what a trace says about a run. Its spans follow from the Suite alone, their ids too, so that it does
+// not matter which leader sends them.
+package runtrace
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+// Span is one step of a run.
+type Span struct {
+	Name       string
+	ID, Parent trace.SpanID
+	Start, End time.Time
+	Attributes []attribute.KeyValue
+	Error      string // a sentence: why the run did not pass; empty if it did
+}
+
+// The steps of a run, one after the other.
+const (
+	queueStep = "queue" // until there is a Job
+	startStep = "start" // until the tests run: scheduling, images, input files
+	testsStep = "tests"
+)
+
+// Parse reads a W3C traceparent.
+func Parse(traceparent string) (sc trace.SpanContext, ok bool) {
+	parts := strings.Split(traceparent, "-")
+	if len(parts) != 4 || parts[0] != "00" || len(parts[3]) != 2 {
+		return sc, false
+	}
+	traceID, _ := trace.TraceIDFromHex(parts[1]) // of an error, the id is invalid
+	spanID, _ := trace.SpanIDFromHex(parts[2])
+	flags, err := strconv.ParseUint(parts[3], 16, 8)
+	sc = trace.NewSpanContext(trace.SpanContextConfig{
+		TraceID: traceID, SpanID: spanID, TraceFlags: trace.TraceFlags(flags) & trace.FlagsSampled, Remote: true,
+	})
+	return sc, err == nil && sc.IsValid()
+}
+
+// Format writes a W3C traceparent; empty if there is no trace.
+func Format(sc trace.SpanContext) string {
+	if !sc.IsValid() {
+		return ""
+	}
+	return fmt.Sprintf("00-%s-%s-%s", sc.TraceID(), sc.SpanID(), sc.TraceFlags()&trace.FlagsSampled)
+}
+
+// ContextOf is the trace that a Suite belongs to, with the span that created the Suite.
+func ContextOf(s *v1alpha1.Suite) (sc trace.SpanContext, ok bool) {
+	return Parse(s.Annotations[v1alpha1.AnnotationTraceparent])
+}
+
+// ContextOfTests is the traceparent for the tests of a run, whose spans become children of its step; empty if the Suite
+// has no trace.
+func ContextOfTests(s *v1alpha1.Suite) string {
+	sc, ok := ContextOf(s)
+	if !ok {
+		return ""
+	}
+	return Format(sc.WithSpanID(spanID(s, testsStep)))
+}
+
+// Spans are those of a run that has ended, parents first. The time of its Job is zero if it had none.
+func Spans(s *v1alpha1.Suite, jobCreated time.Time) []Span {
+	sc, ok := ContextOf(s)
+	if !ok || s.Status.CompletionTime == nil {
+		return nil
+	}
+	received := s.Received().Time
+	end := later(s.Status.CompletionTime.Time, received)
+	run := Span{
+		Name: "run " + s.Spec.Trigger.Name, ID: spanID(s, "run"), Parent: sc.SpanID(), Start: received, End: end, Attributes: attributes(s),
+	}
+	if !s.Passed() {
+		run.Error = message(s)
+	}
+	return append([]Span{run}, steps(s, run, jobCreated)...)
+}
+
+// steps cut the time of a run where its Job was created and where its tests started. Kubernetes rounds both down to
+// seconds, so neither may come before the step before it.
+func steps(s *v1alpha1.Suite, run Span, jobCreated time.Time) []Span {
+	step := func(name string, start, end time.Time) Span {
+		return Span{Name: name, ID: spanID(s, name), Parent: run.ID, Start: start, End: end}
+	}
+	if jobCreated.IsZero() {
+		return []Span{step(queueStep, run.Start, run.End)}
+	}
+	created := earlier(later(jobCreated, run.Start), run.End)
+	queue := step(queueStep, run.Start, created)
+	if s.Status.StartTime == nil {
+		return []Span{queue, step(startStep, created, run.End)}
+	}
+	started := earlier(later(s.Status.StartTime.Time, created), run.End)
+	return []Span{queue, step(startStep, created, started), step(testsStep, started, run.End)}
+}
+
+// spanID is the same for every leader.
+func spanID(s *v1alpha1.Suite, step string) (id trace.SpanID) {
+	sum := sha256.Sum256([]byte(string(s.UID) + "/" + step))
+	copy(id[:], sum[:])
+	return id
+}
+
+// attributes have the names of OpenTelemetry's conventions where there are any.
+func attributes(s *v1alpha1.Suite) []attribute.KeyValue {
+	all := []attribute.KeyValue{
+		semconv.CICDPipelineName(s.Spec.Trigger.Name),
+		semconv.CICDPipelineRunID(s.Name),
+		attribute.String("deployment.environment.name", s.Spec.Environment),
+		semconv.K8SNamespaceName(s.Namespace),
+		attribute.String("postflight.state", s.State()),
+		attribute.Int("postflight.attempt", int(max(s.Spec.Attempt, 1))),
+	}
+	if result, ok := results[s.State()]; ok {
+		all = append(all, result)
+	}
+	if s.Status.JobName != "" {
+		all = append(all, semconv.K8SJobName(s.Status.JobName))
+	}
+	if sha := s.Spec.Deployment.SHA; sha != "" {
+		all = append(all, semconv.VCSRefHeadRevision(sha))
+	}
+	if branch := s.Spec.Deployment.Branch; branch != "" {
+		all = append(all, semconv.VCSRefHeadName(branch))
+	}
+	return all
+}
+
+var results = map[string]attribute.KeyValue{
+	v1alpha1.ReasonPassed:     semconv.CICDPipelineResultSuccess,
+	v1alpha1.ReasonFailed:     semconv.CICDPipelineResultFailure,
+	v1alpha1.ReasonTimedOut:   semconv.CICDPipelineResultTimeout,
+	v1alpha1.ReasonError:      semconv.CICDPipelineResultError,
+	v1alpha1.ReasonCanceled:   semconv.CICDPipelineResultCancellation,
+	v1alpha1.ReasonSuperseded: semconv.CICDPipelineResultSkip,
+}
+
+func message(s *v1alpha1.Suite) string {
+	for _, c := range s.Status.Conditions {
+		if c.Type == v1alpha1.ConditionSucceeded {
+			return c.Message
+		}
+	}
+	return ""
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
