@@ -6,9 +6,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 
+	"github.com/postflight-dev/postflight/hack/dev/image"
 	"github.com/postflight-dev/postflight/hack/dev/internal/layout"
 	"github.com/postflight-dev/postflight/hack/dev/internal/node"
 )
@@ -59,23 +59,30 @@ func (l Loader) catalogue() ([]Image, error) {
 		ref      string
 		binaries []string
 	}{
-		{DemoShop, []string{l.Layout.Bin("demo-shop")}},
-		{Product, []string{l.Layout.Bin("manager"), l.Layout.Bin("postflight"), l.Layout.Bin("collect")}},
+		{DemoShop, []string{"demo-shop"}},
+		{Product, image.Programs},
 	} {
-		binaries := slices.DeleteFunc(program.binaries, func(path string) bool {
-			_, err := os.Stat(path)
-			return err != nil
-		})
+		var binaries []string
+		for _, name := range program.binaries {
+			if path := l.Layout.Bin(name); exists(path) {
+				binaries = append(binaries, path)
+			}
+		}
 		if len(binaries) == 0 {
 			continue
 		}
-		image, err := Program(program.ref, binaries...)
+		built, err := image.Program(binaries...)
 		if err != nil {
 			return nil, err
 		}
-		images = append(images, image)
+		images = append(images, Image{Ref: program.ref, Image: built})
 	}
 	return images, nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 func (l Loader) load(ctx context.Context, image Image) error {
@@ -103,6 +110,5 @@ func (l Loader) load(ctx context.Context, image Image) error {
 
 // NodeRuns reports whether there is a container runtime to load images into.
 func (l Loader) NodeRuns() bool {
-	_, err := os.Stat(l.Layout.ContainerdSocket())
-	return err == nil
+	return exists(l.Layout.ContainerdSocket())
 }
