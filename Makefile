@@ -12,7 +12,7 @@ export GOFLAGS := -trimpath -buildvcs=false
 BIN := bin
 BUILD := go build
 DEV := $(BIN)/dev
-MODULES := . hack/cluster hack/dev hack/store hack/tools hack/tools/crds hack/tools/helm hack/tools/helmdocs hack/tools/lint test/signin
+MODULES := . hack/cluster hack/dev hack/release hack/store hack/tools hack/tools/crds hack/tools/helm hack/tools/helmdocs hack/tools/lint test/signin
 
 ##@ Help
 
@@ -85,6 +85,22 @@ fuzz: ## Fuzz each target for FUZZTIME (10s)
 .PHONY: bench
 bench: assets manager ## Run the benchmarks; each prints a line NAME key=value ...
 	@hack/bench.sh
+
+##@ Release (see docs/operations/release.md)
+
+IMAGE ?= ghcr.io/postflight-dev/postflight
+
+.PHONY: release
+release: $(BIN)/release ## Build VERSION, such as v1.2.3, for all platforms into dist/
+	@$(BIN)/release build --image $(IMAGE) $(or $(VERSION),$(error set VERSION, such as VERSION=v1.2.3))
+
+.PHONY: $(BIN)/release
+$(BIN)/release:
+	@$(BUILD) -C hack/release -o ../../$@ .
+
+.PHONY: release-check
+release-check: $(BIN)/helm ## Build a release twice, apart, for all platforms, and compare (an hour)
+	@POSTFLIGHT_E2E_FULL=1 go test -C hack/release -count=1 -v -timeout 120m -run 'TestRelease$$|TestGoInstall' .
 
 ##@ Code
 

@@ -14,11 +14,13 @@ echo "==> fuzzing"
 hack/fuzz.sh 5000x || status=1
 echo "==> tests of the development cluster"
 run hack/dev "$PWD/.test/dev.json"
+echo "==> tests of a release"
+run hack/release "$PWD/.test/release.json"
 echo "==> tests of signing in with a provider"
 run test/signin "$PWD/.test/signin.json"
 echo "==> tests (unit, real API server; real pods if this machine can run them)"
 # The longest begin first, or the others would leave them a processor at the end. Pods of test/e2e change the network of
 # this machine, for which Chromium breaks off what it loads: internal/ui ends before.
 run . "$PWD/.test/main.json" ./internal/ui ./controllers ./test/e2e ./test/replicas
-hack/summary.sh .test/dev.json .test/signin.json .test/main.json
+hack/summary.sh .test/dev.json .test/release.json .test/signin.json .test/main.json
 exit $status

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+const checksumsName = "checksums.txt"
+
+// writeChecksums writes the hash of every file for `sha256sum --check`, and returns the hash of that file. Everything in
+// the layout of the image follows from the hash of its index.
+func (r release) writeChecksums() (string, error) {
+	entries, err := os.ReadDir(r.Output)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	for _, entry := range entries {
+		name := entry.Name()
+		if entry.IsDir() {
+			name += "/index.json"
+		}
+		sum, err := sha256File(r.path(name))
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&b, "%s  %s\n", sum, name)
+	}
+	if err := os.WriteFile(r.path(checksumsName), []byte(b.String()), 0o644); err != nil {
+		return "", err
+	}
+	return sha256File(r.path(checksumsName))
+}
+
+func sha256File(path string) (string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	hash := sha256.New()
+	if _, err := io.Copy(hash, file); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(hash.Sum(nil)), nil
+}

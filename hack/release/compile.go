@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/postflight-dev/postflight/hack/dev/image"
+)
+
+// platform is what a program is built for.
+type platform struct{ OS, Architecture string }
+
+// cliPlatforms are those of the command line.
+var cliPlatforms = []platform{
+	{"darwin", "amd64"}, {"darwin", "arm64"}, {"linux", "amd64"}, {"linux", "arm64"}, {"windows", "amd64"}, {"windows", "arm64"},
+}
+
+func (p platform) String() string { return p.OS + "_" + p.Architecture }
+
+// executable is the name of a program's file.
+func (p platform) executable(name string) string {
+	if p.OS == "windows" {
+		return name + ".exe"
+	}
+	return name
+}
+
+const versionPackage = "github.com/postflight-dev/postflight/internal/version"
+
+// linkerFlags stamp the version, and leave out what only debuggers need.
+func (r release) linkerFlags() string {
+	stamp := func(name, value string) string { return " -X " + versionPackage + "." + name + "=" + value }
+	return "-s -w" + stamp("version", r.Version) + stamp("commit", r.Source.Commit) + stamp("date", r.Source.Date.Format(time.RFC3339))
+}
+
+// buildVariables are all that changes what Go builds, beside the sources and its version.
+func buildVariables(p platform) []string {
+	return []string{
+		"GOOS=" + p.OS, "GOARCH=" + p.Architecture, "CGO_ENABLED=0",
+		"GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT=", "GOFLAGS=", "GOWORK=off",
+	}
+}
+
+// compileAll builds every program into a folder per platform.
+func (r release) compileAll(ctx context.Context, work string) error {
+	programs := map[platform][]string{}
+	for _, p := range r.Platforms {
+		programs[p] = []string{"postflight"}
+	}
+	for _, architecture := range r.Architectures {
+		programs[platform{"linux", architecture}] = image.Programs
+	}
+	for p, names := range programs {
+		if err := r.compile(ctx, work, p, names); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r release) compile(ctx context.Context, work string, p platform, names []string) error {
+	folder := filepath.Join(work, p.String())
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	args := []string{"build", "-trimpath", "-buildvcs=false", "-ldflags=" + r.linkerFlags(), "-o", folder + string(filepath.Separator)}
+	for _, name := range names {
+		args = append(args, "./cmd/"+name)
+	}
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = r.Root
+	cmd.Env = append(os.Environ(), buildVariables(p)...)
+	fmt.Fprintf(os.Stderr, "==> %s for %s\n", strings.Join(names, ", "), p)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("building for %s: %w\n%s", p, err, out)
+	}
+	return nil
+}
+
+// binaries are the programs of the image for an architecture.
+func binaries(work, architecture string) []string {
+	folder := filepath.Join(work, platform{"linux", architecture}.String())
+	paths := slices.Clone(image.Programs)
+	for i, name := range paths {
+		paths[i] = filepath.Join(folder, name)
+	}
+	return paths
+}
