@@ -22,7 +22,7 @@ type APIKeyReconciler struct {
 	Clock clock.PassiveClock
 }
 
-// +kubebuilder:rbac:groups=postflight.dev,resources=apikeys,verbs=get;list;watch
+// +kubebuilder:rbac:groups=postflight.dev,resources=apikeys,verbs=list;watch
 // +kubebuilder:rbac:groups=postflight.dev,resources=apikeys/status,verbs=patch
 
 // SetupWithManager registers the reconciler.

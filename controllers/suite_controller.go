@@ -56,10 +56,11 @@ type SuiteReconciler struct {
 // +kubebuilder:rbac:groups=postflight.dev,resources=suites,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=postflight.dev,resources=suites/status,verbs=patch
 // +kubebuilder:rbac:groups=postflight.dev,resources=suites/finalizers,verbs=update
-// +kubebuilder:rbac:groups=postflight.dev,resources=teams;environments;triggers,verbs=get;list;watch
+// +kubebuilder:rbac:groups=postflight.dev,resources=environments;triggers,verbs=get;list;watch
+// +kubebuilder:rbac:groups=postflight.dev,resources=teams,verbs=list;watch
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;patch
-// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=list;create;patch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=list;create
 
 // SetupWithManager registers the reconciler.
 func (r *SuiteReconciler) SetupWithManager(mgr ctrl.Manager) error {

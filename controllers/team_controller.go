@@ -33,7 +33,7 @@ type TeamReconciler struct {
 }
 
 // +kubebuilder:rbac:groups=postflight.dev,resources=teams/status,verbs=patch
-// +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=namespaces,verbs=list;watch
 
 // SetupWithManager registers the reconciler. Only the metadata of Namespaces is cached.
 func (r *TeamReconciler) SetupWithManager(mgr ctrl.Manager) error {

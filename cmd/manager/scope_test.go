@@ -73,7 +73,7 @@ func TestScope(t *testing.T) {
 		grantIn(t, s, tn.namespace, config.Impersonate.UserName, rulesInNamespaces(t))
 	}
 	grantIn(t, s, system, config.Impersonate.UserName, []rbacv1.PolicyRule{
-		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"create", "get", "update", "patch"}},
+		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"create", "get", "update"}},
 	})
 	scope := scopeOptions{Scope: controllers.Scope{Namespaces: []string{one.namespace, two.namespace}}}
 	scope.teamsFile = teamsFile(t, "[{metadata: {name: one}, spec: {namespace: "+one.namespace+"}}, {metadata: {name: "+two.namespace+"}}]")

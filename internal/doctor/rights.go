@@ -28,22 +28,22 @@ const (
 
 // rights are those of config/rbac, with which a test compares them.
 var rights = []right{
-	{"", "namespaces", "get list watch", "", clustered},
+	{"", "namespaces", "list watch", "", clustered},
 	{"", "pods", "get list patch watch", "", teams},
 	{"", "pods/log", "get", "", teams},
 	{"authentication.k8s.io", "tokenreviews", "create", "", reviews},
 	{"authorization.k8s.io", "subjectaccessreviews", "create", "", reviews},
 	{"batch", "jobs", "create delete get list patch watch", "", teams},
-	{"events.k8s.io", "events", "create list patch watch", "", teams},
-	{"postflight.dev", "teams", "get list watch", "", clustered},
+	{"events.k8s.io", "events", "create list watch", "", teams},
+	{"postflight.dev", "teams", "list watch", "", clustered},
 	{"postflight.dev", "teams/status", "patch", "", clustered},
-	{"postflight.dev", "apikeys triggers", "get list watch", "", teams},
+	{"postflight.dev", "apikeys", "list watch", "", teams},
+	{"postflight.dev", "triggers", "get list watch", "", teams},
 	{"postflight.dev", "apikeys/status suites/status triggers/status", "patch", "", teams},
 	{"postflight.dev", "environments suites", "create delete get list patch watch", "", teams},
 	{"postflight.dev", "environments/finalizers suites/finalizers", "update", "", teams},
 	{"coordination.k8s.io", "leases", "create", "", ownOnly},
-	{"coordination.k8s.io", "leases", "get update patch", "postflight", ownOnly},
-	{"events.k8s.io", "events", "create patch", "", ownOnly},
+	{"coordination.k8s.io", "leases", "get update", "postflight", ownOnly},
 	{"", "secrets", "get list watch update", "postflight-sessions", ownOnly},
 }
 
