@@ -102,6 +102,16 @@ $(BIN)/release:
 release-check: $(BIN)/helm ## Build a release twice, apart, for all platforms, and compare (an hour)
 	@POSTFLIGHT_E2E_FULL=1 go test -C hack/release -count=1 -v -timeout 120m -run 'TestRelease$$|TestGoInstall' .
 
+##@ Docs
+
+.PHONY: docs
+docs: hack/docs/node_modules ## Build the documentation site in dist/docs; a broken link fails
+	@npm --prefix hack/docs run --silent build
+
+hack/docs/node_modules: hack/docs/package-lock.json
+	@npm --prefix hack/docs ci --silent
+	@touch $@
+
 ##@ Code
 
 .PHONY: manager

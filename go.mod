@@ -2,6 +2,9 @@ module github.com/postflight-dev/postflight
 
 go 1.26.0
 
+// Packages of npm may have Go files.
+ignore ./hack/docs/node_modules
+
 require (
 	code.dny.dev/ssrf v0.3.0
 	github.com/bmatcuk/doublestar/v4 v4.10.4

@@ -1,0 +1,5 @@
+import DefaultTheme from 'vitepress/theme-without-fonts'
+import Diagram from './Diagram.vue'
+import './postflight.css'
+
+export default { extends: DefaultTheme, enhanceApp: ({ app }) => app.component('Diagram', Diagram) }
