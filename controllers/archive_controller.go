@@ -88,8 +88,9 @@ type ArchiveReconciler struct {
 	Metrics       *archiveMetrics
 	Rescue        *Rescue
 
-	backlog *backlog
-	silent  *silentNodes
+	backlog   *backlog
+	handovers *handovers
+	silent    *silentNodes
 }
 
 // +kubebuilder:rbac:groups="",resources=pods/log,verbs=get
@@ -135,12 +136,8 @@ func (r *ArchiveReconciler) archive(ctx context.Context, cached *v1alpha1.Suite,
 	if err != nil {
 		return r.storeAway(ctx, cached, err)
 	}
-	s, err := get[v1alpha1.Suite](ctx, r.Live, cached.Namespace, cached.Name)
-	if err != nil || s == nil || s.UID != cached.UID || !toArchive(s) {
-		return ctrl.Result{}, err
-	}
-	pods, err := r.podsOf(ctx, s)
-	if err != nil {
+	s, pods, err := r.left(ctx, cached)
+	if err != nil || s == nil {
 		return ctrl.Result{}, err
 	}
 	logs, unreadable, err := r.saveLogs(ctx, s, run, unsaved(record.Sources(pods), saved))
@@ -156,11 +153,26 @@ func (r *ArchiveReconciler) archive(ctx context.Context, cached *v1alpha1.Suite,
 	return r.saveRecord(ctx, s, run, append(saved, logs...))
 }
 
-// podsOf lists the pods of the run that are left.
-func (r *ArchiveReconciler) podsOf(ctx context.Context, s *v1alpha1.Suite) ([]corev1.Pod, error) {
+// left is the Suite with its variables and the pods that are left, as they were handed over, or else as the API server has
+// them. The Suite is nil if there is nothing to archive.
+func (r *ArchiveReconciler) left(ctx context.Context, cached *v1alpha1.Suite) (s *v1alpha1.Suite, pods []corev1.Pod, err error) {
+	if given, ok := r.handovers.take(cached); ok {
+		s = cached.DeepCopy()
+		s.Spec.Variables = given.variables
+		return s, podsOf(s, given.pods), nil
+	}
+	s, err = get[v1alpha1.Suite](ctx, r.Live, cached.Namespace, cached.Name)
+	if err != nil || s == nil || s.UID != cached.UID || !toArchive(s) {
+		return nil, nil, err
+	}
 	list := &corev1.PodList{}
-	err := r.Live.List(ctx, list, client.InNamespace(s.Namespace), client.MatchingLabels{v1alpha1.LabelSuite: s.Name})
-	return slices.DeleteFunc(list.Items, func(p corev1.Pod) bool { return !record.IsPodOf(s, &p) }), err
+	err = r.Live.List(ctx, list, client.InNamespace(s.Namespace), client.MatchingLabels{v1alpha1.LabelSuite: s.Name})
+	return s, podsOf(s, list.Items), err
+}
+
+// podsOf are those of the run. It overwrites the slice.
+func podsOf(s *v1alpha1.Suite, pods []corev1.Pod) []corev1.Pod {
+	return slices.DeleteFunc(pods, func(p corev1.Pod) bool { return !record.IsPodOf(s, &p) })
 }
 
 // saveRecord comes last: whoever finds a record can rely on its logs.

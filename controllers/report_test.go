@@ -47,14 +47,12 @@ func TestNotReported(t *testing.T) {
 	w := newReportWorld(t)
 	w.create(aSecret("ungranted", asToken("s3cret")), aSecret("postflight-gitlab-2", asToken("s3cret")))
 	w.create(
-		aTrigger("none"),
 		aTrigger("ungranted", reportsTo(v1alpha1.GitHub, "acme/shop", "ungranted")),
 		aTrigger("lost", reportsTo(v1alpha1.GitHub, "acme/shop", "lost")),
 		aTrigger("bare", reportsTo(v1alpha1.GitHub, "acme/shop", "")),
 		aTrigger("wrong", reportsTo(v1alpha1.GitLab, "group/project", gitHubSecret)),
 	)
 	for trigger, want := range map[string]struct{ reason, message string }{
-		"none":      {v1alpha1.ReasonNotConfigured, "has no spec.repository"},
 		"ungranted": {v1alpha1.ReasonReportFailed, "may not read the Secret ungranted. Allow it with a RoleBinding"},
 		"lost":      {v1alpha1.ReasonReportFailed, "The Secret lost, which spec.repository of the Trigger names, does not exist"},
 		"bare":      {v1alpha1.ReasonNotConfigured, "the manager has none of its own for GitHub"},

@@ -49,8 +49,10 @@ type SuiteReconciler struct {
 	PodGoneAfter  time.Duration  // after its grace period, a pod that has not stopped is given up
 	Trace         SendTrace      // nil: traces are off
 
-	queues   *queues
-	warnings *warnings // about runs that do not start
+	queues    *queues
+	starts    *starts
+	handovers *handovers // to the archive
+	warnings  *warnings  // about runs that do not start
 }
 
 // +kubebuilder:rbac:groups=postflight.dev,resources=suites,verbs=get;list;watch;create;patch;delete
@@ -115,6 +117,7 @@ func ends(e event.UpdateEvent) bool {
 func (r *SuiteReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	s := &v1alpha1.Suite{}
 	if err := r.Get(ctx, req.NamespacedName, s); err != nil {
+		r.starts.forget(req.NamespacedName)
 		return ctrl.Result{}, apierror.IgnoreNotFound(err)
 	}
 	o, err := r.observe(ctx, s)

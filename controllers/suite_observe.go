@@ -103,17 +103,19 @@ func (r *SuiteReconciler) observeJob(ctx context.Context, o *suite.Observation) 
 	o.Inputs = inputsOf(o.Suite, o.Job)
 	o.Stopping = suite.Stopping{Since: job.StoppingSince(o.Job), Requested: job.StopRequested(o.Job), Grace: job.GracePeriod(o.Job)}
 	stopsLong := !o.Stopping.Since.IsZero() && r.Clock.Since(o.Stopping.Since) >= suite.StopCheckAfter
-	state := job.Observe(o.Job, nil)
+	state := r.observeStart(o)
 	setProgress(o, o.Job, state)
 	var pods []corev1.Pod
-	begins := o.Suite.Status.StartTime == nil || job.Starting(o.Job)
-	if suite.Ended(state.Condition) || stopsLong || (begins || suite.TimeIsUp(*o, r.Clock.Now())) && job.HasPods(o.Job) {
+	if ended := suite.Ended(state.Condition); ended || stopsLong || job.HasPods(o.Job) && (r.looksAtStart(*o) || suite.TimeIsUp(*o, r.Clock.Now())) {
 		labeled, err := r.pods(ctx, o.Job.Namespace, batchv1.JobNameLabel, o.Job.Name)
 		if err != nil {
 			return err
 		}
 		pods = job.PodsOf(o.Job, labeled)
 		state = job.Observe(o.Job, pods)
+		if ended && r.Archives {
+			r.handovers.put(o.Suite, pods)
+		}
 		o.Stopping.Lost = job.Lost(pods, r.Clock.Now(), r.PodGoneAfter)
 		o.Stopping.Done = stopsLong && o.Job.DeletionTimestamp != nil && !job.AnyRunning(pods)
 	}
@@ -122,6 +124,36 @@ func (r *SuiteReconciler) observeJob(ctx context.Context, o *suite.Observation) 
 	}
 	setProgress(o, o.Job, state)
 	return nil
+}
+
+// observeStart is what the status of the Job says. The first seconds of a Job are not worth a write of what it waits for.
+func (r *SuiteReconciler) observeStart(o *suite.Observation) job.State {
+	state := job.Observe(o.Job, nil)
+	switch {
+	case r.isNew(o.Job) && o.Suite.State() == v1alpha1.ReasonStarting && o.Suite.Status.PodProblem == "" && state.Condition.Reason == v1alpha1.ReasonStarting:
+		state.Condition = suite.Succeeded(o.Suite)
+	case o.Suite.Status.StartTime == nil && job.Ready(o.Job) && r.starts.noted(o.Suite):
+		state.Started = r.Clock.Now()
+	}
+	if job.Starting(o.Job) {
+		r.starts.note(o.Suite)
+	} else {
+		r.starts.forget(client.ObjectKeyFromObject(o.Suite))
+	}
+	return state
+}
+
+// looksAtStart reports whether pods have to be read to know whether the tests have started, and when.
+func (r *SuiteReconciler) looksAtStart(o suite.Observation) bool {
+	if job.Starting(o.Job) {
+		return !r.isNew(o.Job)
+	}
+	return o.Suite.Status.StartTime == nil && o.Started.IsZero()
+}
+
+// isNew reports whether a Job may yet start without ado.
+func (r *SuiteReconciler) isNew(j *batchv1.Job) bool {
+	return job.Starting(j) && r.Clock.Since(j.CreationTimestamp.Time) < lookAfter
 }
 
 func setProgress(o *suite.Observation, j *batchv1.Job, state job.State) {

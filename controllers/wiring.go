@@ -42,6 +42,7 @@ func ClientOptions() client.Options {
 // Setup registers all reconcilers with the manager, which must have the options above and the indexes of index.Setup. A
 // process that leads for several terms calls it for each, with a manager of the term and the same metrics.
 func Setup(mgr ctrl.Manager, config Config) error {
+	handovers := newHandovers()
 	c, recorder := mgr.GetClient(), mgr.GetEventRecorder("postflight")
 	reconcilers := []interface{ SetupWithManager(ctrl.Manager) error }{
 		&SuiteReconciler{
@@ -57,6 +58,8 @@ func Setup(mgr ctrl.Manager, config Config) error {
 			Trace:        config.Trace,
 			PodGoneAfter: cmp.Or(config.PodGoneAfter, DefaultPodGoneAfter),
 			queues:       newQueues(),
+			starts:       newStarts(),
+			handovers:    handovers,
 			warnings:     newWarnings(mgr.GetAPIReader(), config.Clock),
 		},
 		&ReportReconciler{Client: c, Live: mgr.GetAPIReader(), Clock: config.Clock, Config: config.Reports, Metrics: config.Metrics.reports},
@@ -72,7 +75,7 @@ func Setup(mgr ctrl.Manager, config Config) error {
 			return fmt.Errorf("set up %T: %w", r, err)
 		}
 	}
-	return errors.Join(setupAnnouncements(mgr, config), setupArchive(mgr, config))
+	return errors.Join(setupAnnouncements(mgr, config), setupArchive(mgr, config, handovers))
 }
 
 func setupAnnouncements(mgr ctrl.Manager, config Config) error {
@@ -87,7 +90,7 @@ func setupAnnouncements(mgr ctrl.Manager, config Config) error {
 }
 
 // setupArchive does nothing without a store: logs then end with their pods.
-func setupArchive(mgr ctrl.Manager, config Config) error {
+func setupArchive(mgr ctrl.Manager, config Config, handovers *handovers) error {
 	if config.Archive.Store == nil {
 		return nil
 	}
@@ -99,7 +102,7 @@ func setupArchive(mgr ctrl.Manager, config Config) error {
 	config.Metrics.archive.backlog.Store(backlog)
 	r := &ArchiveReconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Archive: config.Archive.Store, Logs: config.Archive.Logs, Clock: config.Clock,
-		Metrics: config.Metrics.archive, Rescue: rescue, backlog: backlog, silent: newSilentNodes(config.Clock),
+		Metrics: config.Metrics.archive, Rescue: rescue, backlog: backlog, handovers: handovers, silent: newSilentNodes(config.Clock),
 	}
 	return errors.Join(mgr.Add(rescue), r.SetupWithManager(mgr))
 }

@@ -17,8 +17,11 @@ import (
 // Starting reports whether no pod of a Job is ready, though it may have some.
 func Starting(j *batchv1.Job) bool {
 	return j.DeletionTimestamp == nil && end(j) == nil && condition(j, batchv1.JobFailureTarget) == nil &&
-		!suspended(j) && ptr.Deref(j.Status.Ready, 0) == 0
+		!suspended(j) && !Ready(j)
 }
+
+// Ready reports whether a pod of a Job is ready.
+func Ready(j *batchv1.Job) bool { return ptr.Deref(j.Status.Ready, 0) > 0 }
 
 // HasPods reports whether pods of a Job have not ended, those that are being deleted included.
 func HasPods(j *batchv1.Job) bool {

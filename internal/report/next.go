@@ -33,6 +33,9 @@ func Next(o Observation, now time.Time) Step {
 	if Settled(s, now) {
 		return Step{}
 	}
+	if o.Trigger != nil && o.Trigger.Spec.Repository == nil && s.Status.Report == nil {
+		return Step{} // nobody expects a check, so a condition would be a write for each run
+	}
 	target, problem := TargetOf(s, o.Trigger)
 	posted := PostedTo(s, target)
 	if problem == nil && o.NewerAttempt != "" && posted.CheckID == 0 {

@@ -26,7 +26,7 @@ type Observation struct {
 	PodProblem    string           // see job.State, also for the next
 	StartingSince time.Time
 	HopelessSince time.Time
-	Started       time.Time     // when the first container of the tests started, where a pod says so
+	Started       time.Time     // when the first container of the tests started, where a pod says so, or its Job just did
 	NotBegun      bool          // neither the Job nor a pod shows that a container of the tests has run; the Job has not ended
 	TimeLimit     time.Duration // of the Job; 0: it does not say
 	TestsEnded    time.Time     // when the last of the tests ended in pods that have not; zero: tests go on, or there is no such pod

@@ -156,13 +156,14 @@ func tookTooLong(o Observation) string {
 }
 
 // startTime is when the tests started; nil where they have not, also once their Job is deleted. Where no pod says so,
-// the Job does.
+// the Job does. What is recorded may be when the Job said that its pod is ready, which is a little later.
 func startTime(o Observation) *metav1.Time {
+	recorded := o.Suite.Status.StartTime
 	switch {
-	case o.Suite.Status.StartTime != nil:
-		return o.Suite.Status.StartTime
-	case !o.Started.IsZero():
+	case !o.Started.IsZero() && (recorded == nil || o.Started.Before(recorded.Time)):
 		return &metav1.Time{Time: o.Started}
+	case recorded != nil:
+		return recorded
 	case o.Job != nil && !o.NotBegun && !beforeTests(o.Progress):
 		return o.Job.Status.StartTime
 	default:
