@@ -12,7 +12,7 @@ export GOFLAGS := -trimpath -buildvcs=false
 BIN := bin
 BUILD := go build
 DEV := $(BIN)/dev
-MODULES := . hack/cluster hack/dev hack/release hack/store hack/tools hack/tools/crds hack/tools/helm hack/tools/helmdocs hack/tools/lint test/signin
+MODULES := . hack/cluster hack/coredns hack/dev hack/release hack/store hack/tools hack/tools/crds hack/tools/helm hack/tools/helmdocs hack/tools/lint test/signin
 
 ##@ Help
 

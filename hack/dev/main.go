@@ -103,6 +103,9 @@ func (t *tool) prepare(ctx context.Context) error {
 		if _, err := builder.NodeTools(ctx); err != nil {
 			return err
 		}
+		if err := builder.DNS(ctx); err != nil {
+			return err
+		}
 	}
 	return builder.Product(ctx, !t.noManager)
 }

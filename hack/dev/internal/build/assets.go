@@ -39,7 +39,7 @@ func (b Builder) Assets(ctx context.Context) error {
 	err = b.asset(ctx, "cluster", compilation{
 		name:     "Kubernetes " + KubernetesVersion,
 		hint:     "the first time takes 7 to 12 minutes",
-		programs: []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kubectl"},
+		programs: []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy", "kubelet", "kubectl"},
 		flags: []string{"-ldflags", "-s -w " +
 			stamp + "gitVersion=" + KubernetesVersion + " " + stamp + "gitMajor=1 " + stamp + "gitMinor=36"},
 	})
@@ -49,6 +49,20 @@ func (b Builder) Assets(ctx context.Context) error {
 	return b.asset(ctx, "store", compilation{
 		name:  "object store",
 		hint:  "the first time takes half a minute",
+		flags: []string{"-ldflags", "-s -w"},
+	})
+}
+
+// DNS builds CoreDNS, which only a cluster with a node needs.
+func (b Builder) DNS(ctx context.Context) error {
+	lock, err := b.lock()
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	return b.asset(ctx, "coredns", compilation{
+		name:  "CoreDNS",
+		hint:  "the first time takes a minute",
 		flags: []string{"-ldflags", "-s -w"},
 	})
 }

@@ -18,6 +18,11 @@ import (
 // installed, so that the machine stays as it is and no system service starts.
 var packages = []string{"containerd", "runc", "containernetworking-plugins", "busybox-static"}
 
+// nftPackages are for kube-proxy: nft, and those of its libraries that not every machine has.
+var nftPackages = []string{
+	"nftables", "libnftables1", "libnftnl11", "libmnl0", "libjansson4", "libxtables12", "libgmp10", "libedit2", "libbsd0", "libmd0",
+}
+
 // NodeTools finds the programs of the node, and downloads the packages if necessary.
 func (b Builder) NodeTools(ctx context.Context) (node.Tools, error) {
 	if _, err := exec.LookPath("apt-get"); err != nil {
@@ -28,14 +33,9 @@ func (b Builder) NodeTools(ctx context.Context) (node.Tools, error) {
 		return node.Tools{}, err
 	}
 	defer lock.Close()
-	folder := b.Layout.Bin("node")
-	if !exists(folder) {
-		err := b.Console.Step("node packages", func(step *console.Step) (string, error) {
-			return strings.Join(packages, ", ") + ", unpacked into bin/node (nothing is installed)", b.unpack(ctx, step, folder)
-		})
-		if err != nil {
-			return node.Tools{}, err
-		}
+	folder, nft := b.Layout.Bin("node"), b.Layout.Bin("nft")
+	if err := errors.Join(b.unpackOnce(ctx, folder, packages), b.unpackOnce(ctx, nft, nftPackages)); err != nil {
+		return node.Tools{}, err
 	}
 	tools := node.Tools{
 		Containerd: filepath.Join(folder, "usr/bin/containerd"),
@@ -43,6 +43,10 @@ func (b Builder) NodeTools(ctx context.Context) (node.Tools, error) {
 		Runc:       filepath.Join(folder, "usr/sbin/runc"),
 		CNI:        filepath.Join(folder, "usr/lib/cni"),
 		Busybox:    firstExisting(filepath.Join(folder, "bin/busybox"), filepath.Join(folder, "usr/bin/busybox")),
+		Nft:        filepath.Join(nft, "usr/sbin/nft"),
+	}
+	if libraries, _ := filepath.Glob(filepath.Join(nft, "usr/lib/*-linux-gnu*")); len(libraries) > 0 {
+		tools.NftLibraries = libraries[0]
 	}
 	if out, err := exec.CommandContext(ctx, tools.Runc, "--version").CombinedOutput(); err != nil {
 		return tools, fmt.Errorf("runc does not start (%w): %s; its only dependency is libseccomp2", err, strings.TrimSpace(string(out)))
@@ -50,9 +54,19 @@ func (b Builder) NodeTools(ctx context.Context) (node.Tools, error) {
 	return tools, nil
 }
 
+func (b Builder) unpackOnce(ctx context.Context, folder string, packages []string) error {
+	if exists(folder) {
+		return nil
+	}
+	return b.Console.Step("node packages", func(step *console.Step) (string, error) {
+		where := strings.TrimPrefix(folder, b.Layout.Root+"/")
+		return strings.Join(packages, ", ") + ", unpacked into " + where + " (nothing is installed)", b.unpack(ctx, step, folder, packages)
+	})
+}
+
 // unpack downloads the packages, which apt verifies, and extracts them. The folder appears only when it
 // is complete.
-func (b Builder) unpack(ctx context.Context, step *console.Step, folder string) error {
+func (b Builder) unpack(ctx context.Context, step *console.Step, folder string, packages []string) error {
 	step.Update("%s from the distribution", strings.Join(packages, ", "))
 	partial, err := os.MkdirTemp(b.Layout.Bin(), ".node-")
 	if err != nil {
@@ -102,7 +116,7 @@ func systemTools() (node.Tools, error) {
 		}
 		return path
 	}
-	tools := node.Tools{Containerd: look("containerd"), Ctr: look("ctr"), Runc: look("runc"), Busybox: look("busybox")}
+	tools := node.Tools{Containerd: look("containerd"), Ctr: look("ctr"), Runc: look("runc"), Busybox: look("busybox"), Nft: look("nft")}
 	tools.CNI = filepath.Dir(firstExisting("/usr/lib/cni/bridge", "/usr/libexec/cni/bridge", "/opt/cni/bin/bridge"))
 	if !exists(tools.CNI) {
 		missing = append(missing, "the CNI plugins")

@@ -83,6 +83,9 @@ func (l Layout) ID() string {
 // Bridge is the name of the network bridge (at most 15 characters).
 func (l Layout) Bridge() string { return "pf-" + l.ID() }
 
+// ServiceInterface is the name of the bridge's port to the router of cluster IPs.
+func (l Layout) ServiceInterface() string { return l.Bridge() + "-s" }
+
 // Cgroup is the cgroup, below the root of each hierarchy, that holds all pods.
 func (l Layout) Cgroup() string { return "postflight-" + l.ID() }
 

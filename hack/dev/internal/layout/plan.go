@@ -51,14 +51,23 @@ func (p Plan) OnBridge(offset int) string {
 // BridgeIP is the address of the node, and of this machine for pods.
 func (p Plan) BridgeIP() string { return fmt.Sprintf("10.%d.0.1", p.Subnet) }
 
+// ServiceRouterIP is the address on the bridge of the router to cluster IPs.
+func (p Plan) ServiceRouterIP() string { return fmt.Sprintf("10.%d.0.2", p.Subnet) }
+
+// PodBits is the length of the prefix of PodCIDR.
+func (p Plan) PodBits() int { return 17 }
+
 // PodCIDR is the network of the bridge.
-func (p Plan) PodCIDR() string { return fmt.Sprintf("10.%d.0.0/17", p.Subnet) }
+func (p Plan) PodCIDR() string { return fmt.Sprintf("10.%d.0.0/%d", p.Subnet, p.PodBits()) }
 
 // ServiceCIDR is the network of cluster IPs.
 func (p Plan) ServiceCIDR() string { return fmt.Sprintf("10.%d.128.0/24", p.Subnet) }
 
 // KubernetesIP is the cluster IP of the API server: always the first of the service network.
 func (p Plan) KubernetesIP() string { return fmt.Sprintf("10.%d.128.1", p.Subnet) }
+
+// DNSIP is the cluster IP of kube-dns, in the part that Kubernetes keeps for addresses that are chosen.
+func (p Plan) DNSIP() string { return fmt.Sprintf("10.%d.128.10", p.Subnet) }
 
 func (p Plan) network() netip.Prefix {
 	return netip.MustParsePrefix(fmt.Sprintf("10.%d.0.0/16", p.Subnet))

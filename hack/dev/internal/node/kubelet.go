@@ -2,7 +2,9 @@ package node
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
+	"strings"
 
 	"github.com/postflight-dev/postflight/hack/dev/internal/layout"
 )
@@ -38,6 +40,10 @@ func writeKubelet(l layout.Layout, p layout.Plan) error {
 		"podLogsDir":               l.Path("node", "pods"),
 		"volumePluginDir":          root + "/volume-plugins",
 
+		"clusterDNS":    []string{p.DNSIP()},
+		"clusterDomain": ClusterDomain,
+		"resolvConf":    l.Path("node", "resolv.conf"),
+
 		// A pod that uses more disk than its own limit is evicted. A developer's disk is smaller and fuller than that
 		// of a node: do not evict pods because of it, nor remove images, which come from tarballs and could not be
 		// pulled again.
@@ -60,5 +66,20 @@ func writeKubelet(l layout.Layout, p layout.Plan) error {
 	if err := os.MkdirAll(root, 0o755); err != nil {
 		return err
 	}
-	return layout.WriteFile(l.Path("node", "kubelet.json"), content, 0o644)
+	return errors.Join(writeResolvConf(l), layout.WriteFile(l.Path("node", "kubelet.json"), content, 0o644))
+}
+
+// writeResolvConf copies the machine's, except the domains that its programs search in: pods would, too.
+func writeResolvConf(l layout.Layout) error {
+	content, err := os.ReadFile("/etc/resolv.conf")
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	var kept strings.Builder
+	for line := range strings.Lines(string(content)) {
+		if !strings.HasPrefix(line, "search") && !strings.HasPrefix(line, "domain") {
+			kept.WriteString(line)
+		}
+	}
+	return layout.WriteFile(l.Path("node", "resolv.conf"), []byte(kept.String()), 0o644)
 }

@@ -39,8 +39,7 @@ func TakenNetworks() ([]netip.Prefix, error) {
 	return taken, nil
 }
 
-// CreateBridge makes the network of the node and its pods. The bridge also has the cluster IP of the API
-// server, where the supervisor listens, so that pods reach it without a kube-proxy.
+// CreateBridge makes the network of the node and its pods.
 func CreateBridge(l layout.Layout, p layout.Plan) error {
 	bridge := &netlink.Bridge{LinkAttrs: netlink.LinkAttrs{Name: l.Bridge()}}
 	if err := netlink.LinkAdd(bridge); err != nil {
@@ -54,11 +53,8 @@ func CreateBridge(l layout.Layout, p layout.Plan) error {
 		return err
 	}
 	pods.IP = net.ParseIP(p.BridgeIP())
-	kubernetes := &net.IPNet{IP: net.ParseIP(p.KubernetesIP()), Mask: net.CIDRMask(32, 32)}
-	for _, network := range []*net.IPNet{pods, kubernetes} {
-		if err := netlink.AddrAdd(bridge, &netlink.Addr{IPNet: network}); err != nil {
-			return fmt.Errorf("adding the address %s to the bridge: %w", network, err)
-		}
+	if err := netlink.AddrAdd(bridge, &netlink.Addr{IPNet: pods}); err != nil {
+		return fmt.Errorf("adding the address %s to the bridge: %w", pods, err)
 	}
 	return netlink.LinkSetUp(bridge)
 }
@@ -103,11 +99,11 @@ func writeCNI(l layout.Layout, p layout.Plan) error {
       "type": "host-local",
       "dataDir": %[2]q,
       "ranges": [[{"subnet": %[3]q, "rangeStart": "10.%[5]d.1.0", "gateway": %[4]q}]],
-      "routes": [{"dst": "0.0.0.0/0"}]
+      "routes": [{"dst": "0.0.0.0/0"}, {"dst": %[6]q, "gw": %[7]q}]
     }
   }]
 }
-`, l.Bridge(), l.Path("node", "ipam"), p.PodCIDR(), p.BridgeIP(), p.Subnet)
+`, l.Bridge(), l.Path("node", "ipam"), p.PodCIDR(), p.BridgeIP(), p.Subnet, p.ServiceCIDR(), p.ServiceRouterIP())
 	if err := os.MkdirAll(l.Path("node", "cni"), 0o755); err != nil {
 		return err
 	}

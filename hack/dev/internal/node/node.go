@@ -1,9 +1,8 @@
-// Package node is the part of a development cluster that runs pods: a bridge, containerd, runc, CNI
-// and kubelet. It needs Linux and root, and leaves the machine's own containerd alone.
+// Package node is the part of a development cluster that runs pods: a bridge, containerd, runc, CNI,
+// kubelet, kube-proxy and CoreDNS. It needs Linux and root, and leaves the machine's own containerd alone.
 package node
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -19,11 +18,13 @@ type Tools struct {
 	Containerd, Ctr, Runc string
 	CNI                   string // folder of plugins
 	Busybox               string // static, for the pause image and the demo test image
+	Nft                   string // for kube-proxy
+	NftLibraries          string // folder, or empty if the system has them
 }
 
 // Prepare writes all configuration of the node.
 func Prepare(l layout.Layout, p layout.Plan, tools Tools) error {
-	if err := errors.Join(writeCNI(l, p), writeContainerd(l, tools), writeKubelet(l, p), createCgroup(l)); err != nil {
+	if err := errors.Join(writeCNI(l, p), writeContainerd(l, tools), writeKubelet(l, p), writeCorefile(l, p), createCgroup(l)); err != nil {
 		return fmt.Errorf("preparing the node: %w", err)
 	}
 	return nil
@@ -42,7 +43,7 @@ func Containerd(l layout.Layout, tools Tools) proc.Spec {
 }
 
 // Kubelet is the node agent. It is ready when the node is.
-func Kubelet(l layout.Layout, p layout.Plan, ready func(context.Context) error) proc.Spec {
+func Kubelet(l layout.Layout, p layout.Plan, ready proc.Check) proc.Spec {
 	return proc.Spec{
 		Name: "kubelet",
 		Path: l.Bin("cluster", "kubelet"),

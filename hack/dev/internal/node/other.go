@@ -21,6 +21,9 @@ func CreateBridge(layout.Layout, layout.Plan) error { return errLinuxOnly }
 // Clean removes the pid files and the state of the supervisor.
 func Clean(l layout.Layout) error { return os.RemoveAll(l.Path("run")) }
 
+// CreateServiceNetwork fails, too.
+func CreateServiceNetwork(layout.Layout, layout.Plan) (func() error, error) { return nil, errLinuxOnly }
+
 func writeCNI(layout.Layout, layout.Plan) error { return errLinuxOnly }
 func createCgroup(layout.Layout) error          { return errLinuxOnly }
 func onOverlay(string) bool                     { return false }

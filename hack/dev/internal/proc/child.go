@@ -31,6 +31,9 @@ const (
 // ErrCrashed says that a child ended before it was ready.
 var ErrCrashed = errors.New("crashed")
 
+// Check returns nil if something is ready.
+type Check func(ctx context.Context) error
+
 // Spec describes a long-running part of the cluster.
 type Spec struct {
 	Name    string
@@ -39,8 +42,10 @@ type Spec struct {
 	Env     []string
 	Log     string // file
 	PIDFile string
+	// Enter, unless it is nil, is called on the thread that starts the child, which inherits what it changes.
+	Enter func() error
 	// Ready is polled until it returns nil.
-	Ready func(ctx context.Context) error
+	Ready Check
 	// Grace is the time between SIGTERM and SIGKILL when the child is stopped.
 	Grace time.Duration
 }
@@ -103,6 +108,11 @@ func (c *Child) run(ctx context.Context) error {
 		return err
 	}
 	defer log.Close()
+	if c.Enter != nil {
+		if err := c.Enter(); err != nil {
+			return err
+		}
+	}
 	cmd := exec.CommandContext(ctx, c.Path, c.Args...)
 	cmd.Env, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = c.Env, log, log, childAttributes()
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
@@ -151,7 +161,7 @@ func (c *Child) WaitReady(ctx context.Context, timeout time.Duration) error {
 }
 
 // Dials is a readiness check: it returns nil if something listens at the address.
-func Dials(network, address string) func(context.Context) error {
+func Dials(network, address string) Check {
 	return func(ctx context.Context) error {
 		connection, err := (&net.Dialer{}).DialContext(ctx, network, address)
 		if err != nil {

@@ -38,6 +38,9 @@ func (s *Session) choose() error {
 	if err := node.CreateBridge(s.layout, s.plan); err != nil {
 		return err
 	}
+	if s.enterRouter, err = node.CreateServiceNetwork(s.layout, s.plan); err != nil {
+		return err
+	}
 	return node.Prepare(s.layout, s.plan, s.tools)
 }
 

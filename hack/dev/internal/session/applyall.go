@@ -79,7 +79,7 @@ func (s *Session) rollout(ctx context.Context) error {
 	return s.console.Step("manager pods", func(*console.Step) (string, error) {
 		err := s.kubectl(ctx, "rollout", "status", "deployment/"+managerName, "--namespace", systemNamespace, "--timeout=120s")
 		if err == nil && s.serviceProxy == nil {
-			err = s.forwardService()
+			err = s.forwardService(ctx)
 		}
 		return s.url(), err
 	})

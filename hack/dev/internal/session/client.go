@@ -13,10 +13,14 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/hack/dev/internal/node"
+	"github.com/postflight-dev/postflight/hack/dev/internal/proc"
 )
 
 // httpClient sends GET requests to the parts of the cluster.
 type httpClient struct{ http *http.Client }
+
+// direct uses no proxy: everything is on this machine.
+var direct = &http.Client{Transport: &http.Transport{}}
 
 // newClient uses a client certificate and trusts the given authority.
 func newClient(authority, cert, key string) (httpClient, error) {
@@ -36,7 +40,7 @@ func newClient(authority, cert, key string) (httpClient, error) {
 }
 
 // get returns a readiness check: the URL must answer 200.
-func (c httpClient) get(url string) func(context.Context) error {
+func (c httpClient) get(url string) proc.Check {
 	return func(ctx context.Context) error { return c.fetch(ctx, url, nil) }
 }
 
@@ -46,7 +50,7 @@ func (c httpClient) fetch(ctx context.Context, url string, result any) error {
 	if err != nil {
 		return err
 	}
-	response, err := cmp.Or(c.http, http.DefaultClient).Do(request)
+	response, err := cmp.Or(c.http, direct).Do(request)
 	if err != nil {
 		return err
 	}
@@ -62,7 +66,7 @@ func (c httpClient) fetch(ctx context.Context, url string, result any) error {
 }
 
 // nodeReady returns a readiness check: the node accepts pods, and has reported so since this start.
-func (s *Session) nodeReady(since time.Time) func(context.Context) error {
+func (s *Session) nodeReady(since time.Time) proc.Check {
 	return func(ctx context.Context) error {
 		var object struct {
 			Spec struct {

@@ -74,6 +74,11 @@ func (s *Session) issue() error {
 			return err
 		}
 	}
+	for _, name := range []string{"kube-proxy", "coredns"} { // loopback is not this machine's where they run
+		if err := authority.WriteKubeconfig(s.layout.Kubeconfig(name), "https://"+s.plan.OnBridge(layout.PortAPIServer), name); err != nil {
+			return err
+		}
+	}
 	return s.makeClients()
 }
 
@@ -87,6 +92,8 @@ func (s *Session) identities() map[string]pki.Identity {
 		"kubelet-client":     {User: "kube-apiserver-kubelet-client", Groups: admins},
 		"admin":              {User: "admin", Groups: admins},
 		"controller-manager": {User: "system:kube-controller-manager"},
+		"kube-proxy":         {User: "system:kube-proxy"},
+		"coredns":            {User: "system:coredns"},
 		"scheduler":          {User: "system:kube-scheduler"},
 		"node":               {User: "system:node:" + node.Name, Groups: []string{"system:nodes"}, Hosts: []string{s.plan.BridgeIP(), node.Name}},
 		// The manager as a process has exactly the rights that the manifests give to its pod.

@@ -2,9 +2,7 @@ package session
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"strconv"
 	"time"
@@ -25,7 +23,6 @@ func (s *Session) forward() error {
 	if !s.options.Node {
 		return nil
 	}
-	s.podProxy.AddRoute(net.JoinHostPort(s.plan.KubernetesIP(), "443"), quietly(tcpproxy.To(s.plan.Loopback(layout.PortAPIServer))))
 	for _, port := range []int{layout.PortAPIServer, layout.PortStore, layout.PortAPI} {
 		s.podProxy.AddRoute(s.plan.OnBridge(port), quietly(&tcpproxy.DialProxy{Addr: s.plan.Loopback(port)}))
 	}
@@ -35,12 +32,15 @@ func (s *Session) forward() error {
 	return nil
 }
 
-// forwardService makes the deployed manager reachable at the addresses of the process. There is no
-// kube-proxy, so each connection goes to one of the Service's ready pods.
-func (s *Session) forwardService() error {
+// forwardService makes the deployed manager reachable at the addresses of the process.
+func (s *Session) forwardService(ctx context.Context) error {
 	proxy := &tcpproxy.Proxy{}
-	for name, port := range map[string]int{"http": layout.PortAPI, "metrics": layout.PortMetrics} {
-		dial := func(ctx context.Context, _, _ string) (net.Conn, error) { return s.dialPod(ctx, name) }
+	for service, port := range map[string]int{serviceName: layout.PortAPI, metricsServiceName: layout.PortMetrics} {
+		address, err := s.clusterAddress(ctx, service)
+		if err != nil {
+			return err
+		}
+		dial := func(ctx context.Context, _, _ string) (net.Conn, error) { return dialPatiently(ctx, address) }
 		proxy.AddRoute(s.plan.Loopback(port), quietly(&tcpproxy.DialProxy{DialTimeout: servicePatience, DialContext: dial}))
 	}
 	if err := proxy.Start(); err != nil {
@@ -63,50 +63,26 @@ func (s *Session) stopForwardingService() {
 	s.serviceProxy = nil
 }
 
-// dialPod connects to a port of any ready pod behind the manager's Service, and retries until ctx ends.
-func (s *Session) dialPod(ctx context.Context, portName string) (connection net.Conn, err error) {
-	err = wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(ctx context.Context) (bool, error) {
-		attempt, cancel := context.WithTimeout(ctx, 5*time.Second)
-		defer cancel()
-		address, err := s.readyPod(attempt, portName)
-		if err == nil {
-			connection, err = (&net.Dialer{Timeout: time.Second}).DialContext(attempt, "tcp", address)
-		}
+// dialPatiently connects to a cluster IP, and retries until ctx ends: there may be no pod, or one of before a restart.
+func dialPatiently(ctx context.Context, address string) (connection net.Conn, err error) {
+	dialer := &net.Dialer{Timeout: time.Second}
+	_ = wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+		connection, err = dialer.DialContext(ctx, "tcp", address)
 		return err == nil, nil
 	})
 	return connection, err
 }
 
-func (s *Session) readyPod(ctx context.Context, portName string) (string, error) {
-	var slices struct {
-		Items []struct {
-			Endpoints []struct {
-				Addresses  []string
-				Conditions struct{ Ready bool }
-			}
-			Ports []struct {
-				Name string
-				Port int
-			}
+// clusterAddress is the cluster IP of a Service of the manager, and its first port.
+func (s *Session) clusterAddress(ctx context.Context, name string) (string, error) {
+	var service struct {
+		Spec struct {
+			ClusterIP string
+			Ports     []struct{ Port int }
 		}
 	}
-	err := s.client.fetch(ctx, s.server()+"/apis/discovery.k8s.io/v1/namespaces/"+systemNamespace+
-		"/endpointslices?labelSelector=kubernetes.io/service-name="+serviceName, &slices)
-	if err != nil {
+	if err := s.client.fetch(ctx, s.server()+"/api/v1/namespaces/"+systemNamespace+"/services/"+name, &service); err != nil {
 		return "", err
 	}
-	var addresses []string
-	for _, slice := range slices.Items {
-		for _, port := range slice.Ports {
-			for _, endpoint := range slice.Endpoints {
-				if port.Name == portName && endpoint.Conditions.Ready {
-					addresses = append(addresses, net.JoinHostPort(endpoint.Addresses[0], strconv.Itoa(port.Port)))
-				}
-			}
-		}
-	}
-	if len(addresses) == 0 {
-		return "", errors.New("no pod of the manager is ready")
-	}
-	return addresses[rand.IntN(len(addresses))], nil
+	return net.JoinHostPort(service.Spec.ClusterIP, strconv.Itoa(service.Spec.Ports[0].Port)), nil
 }

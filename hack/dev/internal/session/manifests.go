@@ -39,6 +39,8 @@ const (
 	systemNamespace = "postflight-system"
 	managerName     = "postflight-manager"
 	serviceName     = "postflight"
+
+	metricsServiceName = "postflight-metrics"
 )
 
 // applyManifests applies config/default, so that the rights in use are the shipped ones. The Deployment is

@@ -40,6 +40,8 @@ type Session struct {
 	client     httpClient
 	etcdClient httpClient
 
+	enterRouter func() error // moves a thread into the network namespace of kube-proxy and DNS
+
 	state        State
 	children     []*proc.Child   // in the order of their start
 	podProxy     tcpproxy.Proxy  // from pods to servers
@@ -196,13 +198,22 @@ func (s *Session) startNode(ctx context.Context, begin time.Time) error {
 	}
 	return s.console.Step("node", func(step *console.Step) (string, error) {
 		kubelet := s.keep(node.Kubelet(s.layout, s.plan, s.nodeReady(begin)))
+		services, err := s.startServices(ctx)
+		if err != nil {
+			return "", err
+		}
 		// Images first, because a pod without its image retries late.
 		step.Update("building and loading images")
 		if err := s.loadImages(ctx); err != nil {
 			return "", err
 		}
 		step.Update("waiting for the kubelet")
-		return node.Name + ", pods in " + s.plan.PodCIDR(), kubelet.WaitReady(ctx, time.Minute)
+		for _, child := range append(services, kubelet) {
+			if err := child.WaitReady(ctx, time.Minute); err != nil {
+				return "", err
+			}
+		}
+		return node.Name + ", pods in " + s.plan.PodCIDR() + ", Services in " + s.plan.ServiceCIDR(), nil
 	})
 }
 
@@ -220,7 +231,7 @@ func (s *Session) stop(cause error) error {
 		for _, group := range [][]string{
 			{"manager"},
 			{"kubelet", "kube-scheduler", "kube-controller-manager"},
-			{"containerd", "kube-apiserver"},
+			{"containerd", "kube-apiserver", "kube-proxy", "coredns"},
 			{"etcd", "store"},
 		} {
 			s.stopGroup(group)
