@@ -104,8 +104,9 @@ func (r *ArchiveReconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(retryConflicts(r))
 }
 
-// toArchive reports whether there is anything left to save.
-func toArchive(s *v1alpha1.Suite) bool { return s.Finished() && !s.Archived() }
+// toArchive reports whether there is anything left to save. The record of a run that was restored from a backup is that
+// of before.
+func toArchive(s *v1alpha1.Suite) bool { return s.Finished() && !s.Archived() && !s.Restored() }
 
 // Reconcile saves what is missing, and reports it. It can be interrupted anywhere: what the archive has is not read
 // again, because it may be from a container that no longer exists.

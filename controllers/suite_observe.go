@@ -29,7 +29,7 @@ func (r *SuiteReconciler) observe(ctx context.Context, s *v1alpha1.Suite) (o sui
 		return o, err
 	}
 	if s.Finished() {
-		o.Unarchived = r.Archives && !s.Archived()
+		o.Unarchived = r.Archives && toArchive(s)
 		if o.Job != nil {
 			o.Progress = job.Observe(o.Job, nil).Condition
 		}

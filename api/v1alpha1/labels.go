@@ -1,6 +1,15 @@
 package v1alpha1
 
 const (
+	// LabelRestored marks a Suite that was restored from a backup. It has any value.
+	LabelRestored = "postflight.dev/restored"
+
+	// LabelRestoredByVelero is the label that Velero gives to what it restores. It holds the name of the restore.
+	LabelRestoredByVelero = "velero.io/restore-name"
+
+	// LabelNotBackedUp is "true" on what Velero should leave out of backups: Jobs and pods, which would run again.
+	LabelNotBackedUp = "velero.io/exclude-from-backup"
+
 	// LabelTrigger holds the name of the Trigger, on a Suite, its Job and its pods.
 	LabelTrigger = "postflight.dev/trigger"
 

@@ -70,8 +70,11 @@ func soonest(a, b time.Duration) time.Duration {
 	return min(a, b)
 }
 
-// Settled reports whether nothing is left to do.
+// Settled reports whether nothing is left to do. Nobody is told about a run again that was restored from a backup.
 func Settled(s *v1alpha1.Suite, now time.Time) bool {
+	if s.Restored() {
+		return true
+	}
 	c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionNotified)
 	if c == nil {
 		return late(s, now)

@@ -55,6 +55,7 @@ func labels(s *v1alpha1.Suite) map[string]string {
 		v1alpha1.LabelSuite:       s.Name,
 		v1alpha1.LabelTrigger:     s.Spec.Trigger.Name,
 		v1alpha1.LabelEnvironment: s.Spec.Environment,
+		v1alpha1.LabelNotBackedUp: "true",
 	}
 }
 

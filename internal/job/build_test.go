@@ -25,7 +25,7 @@ func TestBuild(t *testing.T) {
 	})
 	labels := map[string]string{
 		v1alpha1.LabelSuite: "smoke-1", v1alpha1.LabelTrigger: "smoke",
-		v1alpha1.LabelEnvironment: "staging",
+		v1alpha1.LabelEnvironment: "staging", v1alpha1.LabelNotBackedUp: "true",
 	}
 	want := &batchv1.Job{
 		TypeMeta: metav1.TypeMeta{APIVersion: "batch/v1", Kind: "Job"},
@@ -167,6 +167,7 @@ func TestBuildTakesOver(t *testing.T) {
 	}
 	wantLabels := map[string]string{
 		"app": "tests", v1alpha1.LabelSuite: "smoke-1", v1alpha1.LabelTrigger: "smoke", v1alpha1.LabelEnvironment: "staging",
+		v1alpha1.LabelNotBackedUp: "true",
 	}
 	if diff := cmp.Diff(wantLabels, j.Spec.Template.Labels); diff != "" {
 		t.Errorf("labels of the pods: -want, +got:\n%s", diff)

@@ -62,9 +62,10 @@ func Settled(s *v1alpha1.Suite, now time.Time) bool {
 	return TooLate(s, now)
 }
 
-// TooLate reports whether a run ended so long ago that nothing is posted any more.
+// TooLate reports whether a run ended so long ago that nothing is posted any more. What was restored from a backup must
+// not replace what was posted before.
 func TooLate(s *v1alpha1.Suite, now time.Time) bool {
-	return s.Finished() && now.Sub(timeOf(s.Status.CompletionTime)) > GiveUpAfter
+	return s.Restored() || s.Finished() && now.Sub(timeOf(s.Status.CompletionTime)) > GiveUpAfter
 }
 
 // PostedTo is what a target shows of the run; empty if nothing was posted there.

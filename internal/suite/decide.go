@@ -57,6 +57,7 @@ type Decision struct {
 //     notification of a stream, every Suite runs.
 //   - A finished Suite never changes how it ended.
 //   - A Suite has at most one Job, and no Job once it is canceled or superseded.
+//   - A Suite that was restored from a backup never gets a Job.
 //   - A run starts only when every older run of its stream, but for its siblings, has ended and its pods are gone.
 //   - A run that has not ended waits for something that its message names.
 func Decide(o Observation, now time.Time) Decision {
@@ -79,6 +80,8 @@ func decide(o Observation, now time.Time) Decision {
 		return Decision{Condition: o.Progress}
 	case o.Stopping.Lost != "":
 		return Decision{Condition: v1alpha1.Error(o.Stopping.Lost)}
+	case o.Job == nil && o.Suite.Restored():
+		return Decision{Condition: v1alpha1.Canceled(restoredMessage)}
 	case o.Suite.DeletionTimestamp != nil:
 		return stop(o, v1alpha1.Canceled("The Suite was deleted."), now)
 	case supersededBy(o) != "":
@@ -101,6 +104,10 @@ func decide(o Observation, now time.Time) Decision {
 		return start(o, now)
 	}
 }
+
+// restoredMessage is for people who restored a cluster, and for those who applied an old Suite.
+const restoredMessage = "Received long before this Suite was created, as after a restore from a backup: it does not run again. " +
+	"Notify again, or create a Suite without receivedAt, to test the deployment."
 
 // Ended reports whether a Succeeded condition is final.
 func Ended(c metav1.Condition) bool { return c.Status != "" && c.Status != metav1.ConditionUnknown }

@@ -11,6 +11,15 @@ import (
 	"github.com/postflight-dev/postflight/internal/suite"
 )
 
+const restoredMessage = "Received long before this Suite was created, as after a restore from a backup: it does not run again. " +
+	"Notify again, or create a Suite without receivedAt, to test the deployment."
+
+// restored is what Velero does to a Suite.
+func restored(s *v1alpha1.Suite) {
+	s.Labels = map[string]string{v1alpha1.LabelRestoredByVelero: "nightly"}
+	s.Spec.ReceivedAt = new(metav1.NewMicroTime(s.CreationTimestamp.Add(-5 * time.Minute)))
+}
+
 func TestDecide(t *testing.T) {
 	older, self, newer := aSuite("older", 1), aSuite("self", 2), aSuite("newer", 3)
 	type observation = suite.Observation
@@ -37,6 +46,39 @@ func TestDecide(t *testing.T) {
 			reason: "An earlier status is not believed over what exists.",
 			o:      ready(func(o *observation) { o.Suite = aSuite("self", 2, in(v1alpha1.Running("The Job is being created."))) }),
 			want:   suite.Decision{Action: suite.CreateJob},
+		},
+		"Restored": {
+			reason: "A backup starts nothing again.",
+			o:      ready(func(o *observation) { o.Suite = aSuite("self", 2, restored) }),
+			want:   suite.Decision{Condition: v1alpha1.Canceled(restoredMessage)},
+		},
+		"RestoredWithAnOldStatus": {
+			reason: "The Job of before is in another cluster.",
+			o: ready(func(o *observation) {
+				o.Suite = aSuite("self", 2, restored, in(v1alpha1.Running("")), func(s *v1alpha1.Suite) { s.Status.JobName = "self" })
+			}),
+			want: suite.Decision{Condition: v1alpha1.Canceled(restoredMessage)},
+		},
+		"LabeledWhileItRuns": {
+			reason: "A run with a Job of its own was not restored.",
+			o: ready(func(o *observation) {
+				o.Suite, o.Job, o.Progress = aSuite("self", 2, restored), aJob("self"), v1alpha1.Running("")
+			}),
+			want: suite.Decision{Condition: v1alpha1.Running("")},
+		},
+		"RestoredLater": {
+			reason: "What a backup brings back is no newer deployment, and ends at once.",
+			o: ready(func(o *observation) {
+				o.Stream = []*v1alpha1.Suite{self, aSuite("later", 600, restored)}
+			}),
+			want: suite.Decision{Condition: v1alpha1.Queued("Waiting for the older run later of the same stream to stop.")},
+		},
+		"RestoredBefore": {
+			reason: "Nor does it supersede anything once it has ended.",
+			o: ready(func(o *observation) {
+				o.Stream = []*v1alpha1.Suite{self, aSuite("later", 600, restored, in(v1alpha1.Canceled("")))}
+			}),
+			want: suite.Decision{Action: suite.CreateJob},
 		},
 		"OnlyItselfInTheStream": {
 			reason: "A Suite does not wait for itself.",

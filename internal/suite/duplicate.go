@@ -28,6 +28,6 @@ func RunsAgain(existing, desired *v1alpha1.Suite, stream []*v1alpha1.Suite, poli
 	case superseded:
 		return desired.Annotations[annotationIdempotencyKey] == "" || !sameKey(existing, desired)
 	default:
-		return existing.Finished() || existing.Spec.Cancel || existing.DeletionTimestamp != nil
+		return existing.Finished() || existing.Restored() || existing.Spec.Cancel || existing.DeletionTimestamp != nil
 	}
 }

@@ -19,9 +19,17 @@ func StreamKey(s *v1alpha1.Suite) string {
 }
 
 // Compare orders Suites by when they were received, and by name: a total order on which every replica
-// agrees, whatever the order in which the API server stored them.
+// agrees, whatever the order in which the API server stored them. Those that were restored from a backup come
+// before all others: they supersede no run of a living stream.
 func Compare(a, b *v1alpha1.Suite) int {
-	return cmp.Or(a.CompareReceived(b), strings.Compare(a.Name, b.Name))
+	return cmp.Or(cmp.Compare(rank(a), rank(b)), a.CompareReceived(b), strings.Compare(a.Name, b.Name))
+}
+
+func rank(s *v1alpha1.Suite) int {
+	if s.Restored() {
+		return 0
+	}
+	return 1
 }
 
 // newest of a stream; nil where there is none.

@@ -25,6 +25,11 @@ func TestCompare(t *testing.T) {
 		s.Spec.ReceivedAt = nil
 		return s
 	}
+	restored := func(name string, received time.Duration) *v1alpha1.Suite {
+		s := at(name, 0, received)
+		s.Labels = map[string]string{v1alpha1.LabelRestoredByVelero: "nightly"}
+		return s
+	}
 	const ms = time.Millisecond
 	for name, tc := range map[string]struct {
 		reason string
@@ -39,6 +44,9 @@ func TestCompare(t *testing.T) {
 		"Held":        {"A notification that was held for the longest time keeps its place.", []*v1alpha1.Suite{at("b", 60*time.Second, 0), at("a", 10*time.Second, 5*time.Second)}},
 		"ByHand":      {"Without a time it is the last of its second.", []*v1alpha1.Suite{at("z", 0, 900*ms), byHand("a", 0)}},
 		"ByHandFirst": {"And older than all of the next.", []*v1alpha1.Suite{byHand("z", 0), at("a", time.Second, time.Second)}},
+		"Restored":    {"What was restored is older than what lives.", []*v1alpha1.Suite{restored("z", -3*time.Minute), at("a", -2*time.Minute, -2*time.Minute)}},
+		"AllRestored": {"And keeps its own order.", []*v1alpha1.Suite{restored("z", -4*time.Minute), restored("a", -3*time.Minute)}},
+		"LabeledLate": {"Velero also labels a run that lives.", []*v1alpha1.Suite{at("z", -time.Minute, -time.Minute), restored("a", -time.Second)}},
 		"SameTime":    {"The name decides at last.", []*v1alpha1.Suite{at("a", 0, 0), at("b", 0, 0)}},
 	} {
 		t.Run(name, func(t *testing.T) {
