@@ -120,7 +120,7 @@ manager: ## Build bin/manager, bin/postflight and bin/collect
 	@$(BUILD) -ldflags="-s -w" -o $(BIN)/ ./cmd/collect # every node of a cluster pulls it
 
 .PHONY: generate
-generate: $(BIN)/controller-gen $(BIN)/helm-docs ## Regenerate deep copies, CRDs, RBAC and what the chart has of them
+generate: $(BIN)/controller-gen $(BIN)/helm-docs ## Regenerate deep copies, CRDs, RBAC, what the chart has of them, and docs/reference
 	@hack/generate.sh .
 
 .PHONY: verify

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Generates deep copies, CRDs, RBAC and parts of the chart into the tree at $1, from the code here.
+# Generates deep copies, CRDs, RBAC, docs/reference and parts of the chart into the tree at $1, from the code here.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 into=$1
@@ -11,6 +11,8 @@ bin/controller-gen crd:generateEmbeddedObjectMeta=true,maxDescLen=400 paths=./ap
 # kubectl must be able to apply the CRDs without --server-side.
 go run ./hack/crdtighten "$into/config/crd/bases"
 bin/controller-gen rbac:roleName=postflight-manager paths=./controllers/... paths=./internal/auth/... paths=./cmd/manager/... output:rbac:dir="$into/config/rbac"
+
+go run ./hack/reference "$into"
 
 # The chart has copies of what it wraps: Helm reads no files outside a chart.
 chart=$into/charts/postflight/files

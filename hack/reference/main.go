@@ -1,0 +1,46 @@
+// Reference writes docs/reference of the tree at its argument: the flags of the programs as their --help prints them, the
+// fields of the objects as the CRDs of that tree have them, and the HTTP API as its OpenAPI document describes it.
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+func main() {
+	if err := run(os.Args[1]); err != nil {
+		fmt.Fprintln(os.Stderr, "reference:", err)
+		os.Exit(1)
+	}
+}
+
+func run(tree string) error {
+	programs, err := os.MkdirTemp("", "reference")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(programs) }()
+	if err := build(programs); err != nil {
+		return err
+	}
+	folder := filepath.Join(tree, "docs/reference")
+	if err := os.MkdirAll(folder, 0o755); err != nil { //nolint:gosec // pages are public
+		return err
+	}
+	for name, page := range map[string]func() (string, error){
+		"manager.md":    func() (string, error) { return managerPage(programs) },
+		"postflight.md": func() (string, error) { return commandLinePage(programs) },
+		"objects.md":    func() (string, error) { return objectsPage(filepath.Join(tree, "config/crd/bases")) },
+		"http.md":       func() (string, error) { return httpPage("internal/endpoint/openapi.yaml") },
+	} {
+		text, err := page()
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil { //nolint:gosec // a page is public
+			return err
+		}
+	}
+	return nil
+}
