@@ -29,7 +29,7 @@ func TestGoInstall(t *testing.T) {
 	proxy, bin := t.TempDir(), t.TempDir()
 	writeProxy(t, root, proxy)
 	commands, installed := "/cmd/collect", []string{"collect"} // the others take minutes
-	if full() {
+	if *full {
 		commands, installed = "/cmd/...", []string{"collect", "manager", "postflight"}
 	}
 	cmd := exec.CommandContext(t.Context(), "go", "install", modulePath+commands+"@"+testVersion)

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"io/fs"
@@ -22,30 +23,29 @@ import (
 
 const testVersion = "v0.1.0-test.1"
 
-// full reports whether the tests take their time, as `make release-check` lets them.
-func full() bool { return os.Getenv("POSTFLIGHT_E2E_FULL") == "1" }
+// full lets the tests take their time, as `make release-check` does.
+var full = flag.Bool("full", false, "build twice for all platforms, and install the release in a cluster")
 
-// testRelease is a release for this machine's platform, or, in full, for all.
-func testRelease(t *testing.T) release {
+// hostRelease is a release for this machine's platform alone.
+func hostRelease(t *testing.T) release {
 	t.Helper()
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := release{
+	return release{
 		Root: root, Output: filepath.Join(t.TempDir(), "dist"), Version: testVersion, Image: "registry.example.com/team/postflight",
 		Source:        source{"0123456789abcdef0123456789abcdef01234567", time.Date(2026, 1, 2, 3, 4, 6, 0, time.UTC)},
 		Architectures: []string{runtime.GOARCH}, Platforms: []platform{{runtime.GOOS, runtime.GOARCH}},
 	}
-	if full() {
-		r.Architectures, r.Platforms = imageArchitectures, cliPlatforms
-	}
-	return r
 }
 
 // TestRelease builds a release and looks at everything in it.
 func TestRelease(t *testing.T) {
-	r := testRelease(t)
+	r := hostRelease(t)
+	if *full {
+		r.Architectures, r.Platforms = imageArchitectures, cliPlatforms
+	}
 	began := time.Now()
 	built, err := r.build(t.Context())
 	if err != nil {
@@ -64,7 +64,7 @@ func TestRelease(t *testing.T) {
 	t.Run("the notes name the image", func(t *testing.T) { checkNotes(t, r, built) })
 	t.Run("registries with referrers", func(t *testing.T) { checkRegistry(t, r, built, true) })
 	t.Run("registries without referrers", func(t *testing.T) { checkRegistry(t, r, built, false) })
-	if full() {
+	if *full {
 		t.Run("another clone and an empty cache make the same bytes", func(t *testing.T) { checkReproducible(t, r) })
 	}
 }
