@@ -1,0 +1,234 @@
+package replicas
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	k8sclient "sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/apiserver"
+)
+
+const (
+	queuedTurns = 4     // of benchTurn answers each
+	longQueue   = 16000 // of ANSWER_QUEUED
+	otherQueue  = 10000 // of OTHER_TEAM
+	otherRuns   = 100   // of the team that is measured, at least, in each phase
+	otherPause  = 20 * time.Millisecond
+)
+
+// benchSize is smaller with POSTFLIGHT_BENCH_SMALL=1, which shows that a benchmark works, and no figure.
+func benchSize(n int) int {
+	if os.Getenv("POSTFLIGHT_BENCH_SMALL") == "1" {
+		return n / 40
+	}
+	return n
+}
+
+// BenchmarkAnswerQueued compares the answers of a manager that leads, to a team whose runs wait for one slot: while hardly
+// any wait, and while many do.
+func BenchmarkAnswerQueued(b *testing.B) {
+	s := apiserver.New(b)
+	tm := newTeam(b, s)
+	r := tm.queueLeader()
+	answer := func(sha string) error { return created(notify(b.Context(), r.url, tm.key, alone(sha))) }
+	for b.Loop() {
+		var few, many sample
+		for turn := range queuedTurns {
+			few.measure(b, fmt.Sprintf("few-%d", turn), answer)
+		}
+		queued := benchSize(longQueue)
+		tm.fillQueue(queued)
+		r.awaitQueued(queued)
+		for turn := range queuedTurns {
+			many.measure(b, fmt.Sprintf("many-%d", turn), answer)
+		}
+		fmt.Printf("ANSWER_QUEUED queued=%d concurrency=%d per_second=%.0f empty_per_second=%.0f ratio=%.2f p99_ms=%.1f empty_p99_ms=%.1f\n",
+			queued, benchCrowd, many.rate(), few.rate(), many.rate()/few.rate(), many.percentile(.99), few.percentile(.99))
+	}
+}
+
+// BenchmarkOtherTeam measures how long the Jobs of a team take, from its notification on: alone, while another team
+// notifies thousands of times, of which one run at a time may start, and while those wait.
+func BenchmarkOtherTeam(b *testing.B) {
+	s := apiserver.New(b)
+	busy := newTeam(b, s)
+	r := busy.queueLeader()
+	other := newTeam(b, s)
+	other.unbind()
+	other.awaitKnown([]*replica{r})
+	jobs := other.watchJobs()
+	for b.Loop() {
+		queued := benchSize(otherQueue)
+		before := other.untilJobs(r, jobs, "alone", enough(otherRuns))
+		arrived := make(chan struct{})
+		go func() {
+			defer close(arrived)
+			busy.notifyMany(r, queued)
+		}()
+		arriving := other.untilJobs(r, jobs, "arriving", func(n int) bool {
+			select {
+			case <-arrived:
+				return n >= otherRuns
+			default:
+				return false
+			}
+		})
+		r.awaitQueued(queued - 1)
+		waiting := other.untilJobs(r, jobs, "waiting", enough(otherRuns))
+		fmt.Printf("OTHER_TEAM queued=%d alone_runs=%d alone_p99_ms=%.0f arriving_runs=%d arriving_p99_ms=%.0f waiting_runs=%d waiting_p99_ms=%.0f\n", queued,
+			len(before.times), before.percentile(.99), len(arriving.times), arriving.percentile(.99), len(waiting.times), waiting.percentile(.99))
+	}
+}
+
+func enough(runs int) func(int) bool { return func(n int) bool { return n >= runs } }
+
+// queueLeader is a manager that leads; of the runs of the team, it starts one at a time.
+func (tm *team) queueLeader() *replica {
+	tm.t.Helper()
+	tm.unbind()
+	owner := &v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: tm.namespace}}
+	tm.update(owner, func() { owner.Spec.MaxConcurrentSuites = 1 })
+	systemNamespace(tm.t, tm.s)
+	freeLead(tm.t, tm.s)
+	r := startReplica(tm.t, kubeconfigOf(tm.t, tm.s.Manager(tm.t)))
+	r.awaitReady()
+	r.awaitLog("this replica leads", time.Minute)
+	tm.awaitKnown([]*replica{r})
+	return r
+}
+
+// fillQueue creates Suites directly, each in a stream of its own.
+func (tm *team) fillQueue(n int) {
+	tm.t.Helper()
+	trigger := tm.trigger("smoke")
+	tm.get(trigger)
+	inCrowd(n, func(i int) {
+		s := rawSuite(trigger, fmt.Sprintf("queued-%d", i))
+		s.Spec.SupersedeKey = s.Name
+		if err := tm.s.Client.Create(tm.t.Context(), s); err != nil {
+			tm.t.Error(err)
+		}
+	})
+}
+
+func (tm *team) notifyMany(r *replica, n int) {
+	inCrowd(n, func(i int) {
+		if err := created(notify(tm.t.Context(), r.url, tm.key, alone(fmt.Sprintf("busy-%d", i)))); err != nil {
+			tm.t.Error(err)
+		}
+	})
+}
+
+// inCrowd calls f for 0 to n-1, as many times at once as clients answer.
+func inCrowd(n int, f func(int)) {
+	var all sync.WaitGroup
+	next := atomic.Int64{}
+	for range benchCrowd {
+		all.Go(func() {
+			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
+				f(int(i))
+			}
+		})
+	}
+	all.Wait()
+}
+
+var queuedSuites = regexp.MustCompile(`(?m)^postflight_suites\{state="Queued"\} (\d+)`)
+
+// awaitQueued waits until the leader has told so many runs that they wait.
+func (r *replica) awaitQueued(n int) {
+	r.t.Helper()
+	is := 0
+	for deadline := time.Now().Add(10 * time.Minute); is < n; time.Sleep(200 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			r.t.Fatalf("%d of %d runs are queued", is, n)
+		}
+		resp, err := http.Get(r.metrics + "/metrics")
+		if err != nil {
+			continue
+		}
+		text, _ := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if m := queuedSuites.FindSubmatch(text); m != nil {
+			is, _ = strconv.Atoi(string(m[1]))
+		}
+	}
+}
+
+// jobTimes are when Jobs were seen.
+type jobTimes struct {
+	mu   sync.Mutex
+	seen map[string]time.Time
+}
+
+func (j *jobTimes) of(name string) (time.Time, bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	at, ok := j.seen[name]
+	return at, ok
+}
+
+func (tm *team) watchJobs() *jobTimes {
+	tm.t.Helper()
+	c, err := k8sclient.NewWithWatch(tm.s.Config, k8sclient.Options{Scheme: tm.s.Scheme})
+	if err != nil {
+		tm.t.Fatal(err)
+	}
+	events, err := c.Watch(tm.t.Context(), &batchv1.JobList{}, k8sclient.InNamespace(tm.namespace))
+	if err != nil {
+		tm.t.Fatal(err)
+	}
+	tm.t.Cleanup(events.Stop)
+	j := &jobTimes{seen: map[string]time.Time{}}
+	go func() {
+		for e := range events.ResultChan() {
+			if job, ok := e.Object.(*batchv1.Job); ok && e.Type == watch.Added {
+				j.mu.Lock()
+				j.seen[job.Name] = time.Now()
+				j.mu.Unlock()
+			}
+		}
+	}()
+	return j
+}
+
+// untilJobs notifies one after the other until that is enough, and measures from each notification to its Job.
+func (tm *team) untilJobs(r *replica, jobs *jobTimes, phase string, enough func(int) bool) *sample {
+	tm.t.Helper()
+	sent := map[string]time.Time{}
+	for n := 0; !enough(n); n++ {
+		began := time.Now()
+		a, err := notify(tm.t.Context(), r.url, tm.key, alone(fmt.Sprintf("%s-%d", phase, n)))
+		if err := created(a, err); err != nil {
+			tm.t.Fatal(err)
+		}
+		sent[a.Results[0].Created] = began
+		time.Sleep(otherPause)
+	}
+	all := &sample{}
+	for name, began := range sent {
+		await(tm.t, "the Job "+name, func() bool {
+			at, ok := jobs.of(name)
+			if ok {
+				all.times = append(all.times, at.Sub(began))
+			}
+			return ok
+		})
+	}
+	slices.Sort(all.times)
+	return all
+}
