@@ -15,6 +15,7 @@ micro() { # package, benchmarks: the time of one call
 
 micro ./internal/notification .
 micro ./internal/match BenchmarkIndexMatch
+figures ./internal/suite Queue 1x # a change of the queue, in memory
 figures ./cmd/manager . 20000x   # signing upload URLs
 figures ./internal/endpoint ListRuns 1x # pages of runs, with and without an archive
 figures ./internal/ui Pages 1x    # the run pages of a team with 10,000 runs
