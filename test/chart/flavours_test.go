@@ -51,7 +51,8 @@ func TestFlavours(t *testing.T) {
 	s := apiserver.New(t)
 	applyForeignCRDs(t, s)
 	for _, name := range []string{namespace, "acme-web", "acme-app"} {
-		restricted := map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}
+		// The API server warns of Deployments whose pods it would refuse.
+		restricted := map[string]string{"pod-security.kubernetes.io/enforce": "restricted", "pod-security.kubernetes.io/warn": "restricted"}
 		if err := s.Client.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: restricted}}); err != nil {
 			t.Fatal(err)
 		}
@@ -66,6 +67,7 @@ func TestFlavours(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			checkHardened(t, objects(t, rendered))
 			manifests := filepath.Join(t.TempDir(), "manifests.yaml")
 			if err := os.WriteFile(manifests, []byte(rendered), 0o600); err != nil {
 				t.Fatal(err)

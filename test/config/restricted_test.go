@@ -1,0 +1,134 @@
+package config
+
+import (
+	"cmp"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/job"
+	"github.com/postflight-dev/postflight/test/apiserver"
+)
+
+// restricted is a namespace that enforces the Pod Security Standard restricted.
+type restricted struct {
+	*apiserver.Server
+	ns string
+}
+
+func newRestricted(t *testing.T) *restricted {
+	t.Helper()
+	s := apiserver.New(t)
+	r := &restricted{Server: s, ns: s.Namespace(t)}
+	label := `{"metadata":{"labels":{"pod-security.kubernetes.io/enforce":"restricted"}}}`
+	_, err := s.Kubectl(t, "patch", "namespace", r.ns, "--patch", label)
+	must(t, err)
+	eventuallyActive(t, func() bool {
+		return r.try(t, corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}) != nil
+	})
+	return r
+}
+
+// try asks the API server whether it accepts such a pod.
+func (r *restricted) try(t *testing.T, spec corev1.PodSpec) error {
+	spec.ServiceAccountName = cmp.Or(spec.ServiceAccountName, "default") // as an admission plugin does that is off here
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: r.ns, Name: "tried"}, Spec: spec}
+	return r.Client.Create(t.Context(), p, client.DryRunAll)
+}
+
+func (r *restricted) accepts(t *testing.T, name string, spec corev1.PodSpec) {
+	t.Run(name, func(t *testing.T) {
+		if err := r.try(t, spec); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestPodsAreRestricted: every pod that this repository ships meets the Pod Security Standard restricted: those of the
+// manager, of the samples and the first team, with the containers that the manager adds, and of the integrations.
+func TestPodsAreRestricted(t *testing.T) {
+	r := newRestricted(t)
+	for _, name := range []string{"default", "samples"} {
+		_, err := r.Kubectl(t, "apply", "--server-side", "--force-conflicts", "-k", folder(t, name))
+		must(t, err)
+	}
+	var manager appsv1.Deployment
+	get(t, r.Server, "deployment", "postflight-manager", &manager)
+	r.accepts(t, "the manager", manager.Spec.Template.Spec)
+
+	var samples v1alpha1.TriggerList
+	must(t, r.Client.List(t.Context(), &samples, client.InNamespace("demo")))
+	if len(samples.Items) < 5 {
+		t.Errorf("%d samples of Triggers", len(samples.Items))
+	}
+	for _, trigger := range samples.Items {
+		r.accepts(t, "the sample "+trigger.Name, runOf(&trigger))
+	}
+	r.accepts(t, "the first Trigger of a team", runOf(triggerOf(t, "docs/first-team.md")))
+	r.accepts(t, "a template that sets nothing for the whole pod", runOf(onlyContainers(&samples.Items[0])))
+
+	for _, file := range []string{"argocd/postsync.yaml", "flux/job.yaml"} {
+		j := &batchv1.Job{}
+		must(t, yaml.UnmarshalStrict(read(t, filepath.Join(folder(t, ".."), "integrations", file)), j))
+		r.accepts(t, file, j.Spec.Template.Spec)
+	}
+	r.accepts(t, "tekton/task.yaml", stepsOf(t, "tekton/task.yaml"))
+}
+
+// runOf is the pod of a run of a Trigger, with everything that the manager may add to it.
+func runOf(trigger *v1alpha1.Trigger) corev1.PodSpec {
+	trigger.Spec.Results = &v1alpha1.Results{}
+	j := job.Build(aSuite(trigger.Namespace, "run"), trigger, anEnvironment(trigger.Namespace, "staging"))
+	j = job.WithInputs(j, job.Inputs{Directory: "/inputs", Image: "postflight", Files: []job.File{{Path: "a", URL: "https://a"}}})
+	j = job.WithResults(j, job.ResultsOf(trigger, &job.Collector{Image: "postflight", URL: "https://postflight"}))
+	return j.Spec.Template.Spec
+}
+
+// onlyContainers moves what the template says about the security of all containers to each of its own.
+func onlyContainers(trigger *v1alpha1.Trigger) *v1alpha1.Trigger {
+	pod := &trigger.Spec.JobTemplate.Spec.Template.Spec
+	for i := range pod.Containers {
+		c := pod.Containers[i].SecurityContext
+		c.RunAsNonRoot, c.RunAsUser, c.SeccompProfile = pod.SecurityContext.RunAsNonRoot, pod.SecurityContext.RunAsUser, pod.SecurityContext.SeccompProfile
+	}
+	pod.SecurityContext = nil
+	return trigger
+}
+
+// triggerOf is the one in the manifests of a page.
+func triggerOf(t *testing.T, page string) *v1alpha1.Trigger {
+	t.Helper()
+	for block := range strings.SplitSeq(string(read(t, filepath.Join(folder(t, ".."), page))), "```") {
+		manifests, isYAML := strings.CutPrefix(block, "yaml\n")
+		for manifest := range strings.SplitSeq(manifests, "\n---\n") {
+			trigger := &v1alpha1.Trigger{}
+			if isYAML && strings.Contains(manifest, "kind: Trigger\n") && yaml.UnmarshalStrict([]byte(manifest), trigger) == nil {
+				return trigger
+			}
+		}
+	}
+	t.Fatalf("no Trigger in %s", page)
+	return nil
+}
+
+// stepsOf are the steps of a task of Tekton, which sets nothing for the whole pod by default.
+func stepsOf(t *testing.T, file string) (pod corev1.PodSpec) {
+	t.Helper()
+	var task struct {
+		Spec struct{ Steps []corev1.Container }
+	}
+	must(t, yaml.Unmarshal(read(t, filepath.Join(folder(t, ".."), "integrations", file)), &task))
+	pod.Containers = task.Spec.Steps
+	for i := range pod.Containers {
+		pod.Containers[i].Env = nil // it has parameters of the task
+	}
+	return pod
+}
