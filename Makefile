@@ -86,6 +86,11 @@ fuzz: ## Fuzz each target for FUZZTIME (10s)
 bench: assets manager ## Run the benchmarks; each prints a line NAME key=value ...
 	@hack/bench.sh
 
+.PHONY: chaos
+chaos: assets manager ## Inject faults for DURATION (10m), by SEED, while clients notify; then check what they saw
+	@POSTFLIGHT_CHAOS_DURATION=$${DURATION:-10m} POSTFLIGHT_CHAOS_SEED=$${SEED:-} \
+	  go test ./test/replicas -run 'TestChaos$$' -count=1 -v -timeout 0
+
 ##@ Release (see docs/operations/release.md)
 
 IMAGE ?= ghcr.io/postflight-dev/postflight

@@ -1,12 +1,14 @@
 package apiserver
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // Outage kills the API server, calls during, and starts the API server again at the same address with the
@@ -22,9 +24,36 @@ func (s *Server) Outage(t testing.TB, during func()) {
 	}
 }
 
-// kill uses SIGKILL, because an orderly end of all watches would take longer than the outage.
+// kill uses SIGKILL, because an orderly end of all watches would take longer than the outage. It waits until the port is
+// free.
 func (s *Server) kill() error {
-	content, err := os.ReadFile(filepath.Join(filepath.Dir(s.kubeconfig), "kube-apiserver.pid"))
+	if err := s.signal("kube-apiserver", syscall.SIGKILL); err != nil {
+		return err
+	}
+	for deadline := time.Now().Add(startTimeout); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		if s.signal("kube-apiserver", 0) != nil {
+			return nil
+		}
+	}
+	return errors.New("it does not end")
+}
+
+// FreezeEtcd stops etcd for a while: requests to the API server that need it hang meanwhile. It affects tests that run at
+// the same time.
+func (s *Server) FreezeEtcd(t testing.TB, d time.Duration) {
+	t.Helper()
+	if err := s.signal("etcd", syscall.SIGSTOP); err != nil {
+		t.Errorf("stop etcd: %v", err)
+	}
+	time.Sleep(d)
+	if err := s.signal("etcd", syscall.SIGCONT); err != nil {
+		t.Errorf("continue etcd: %v", err)
+	}
+}
+
+// signal sends a signal to a process of this server.
+func (s *Server) signal(process string, signal syscall.Signal) error {
+	content, err := os.ReadFile(filepath.Join(filepath.Dir(s.kubeconfig), process+".pid"))
 	if err != nil {
 		return err
 	}
@@ -32,5 +61,5 @@ func (s *Server) kill() error {
 	if err != nil {
 		return err
 	}
-	return syscall.Kill(pid, syscall.SIGKILL)
+	return syscall.Kill(pid, signal)
 }

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"k8s.io/client-go/rest"
 
@@ -33,6 +34,7 @@ type proxy struct {
 	lost   atomic.Int64 // answers to them that were lost
 
 	expired atomic.Int64 // watches that the API server ended since they were too old
+	lags    atomic.Bool  // watches report nothing meanwhile
 
 	mu     sync.Mutex
 	server *http.Server
@@ -71,21 +73,24 @@ func newProxy(t testing.TB, config *rest.Config) *proxy {
 
 func (p *proxy) passBack(r *http.Response) error {
 	if r.Request.URL.Query().Get("watch") != "" {
-		r.Body = &watched{r.Body, &p.expired}
+		r.Body = &watched{r.Body, p}
 	}
 	return p.loseSome(r)
 }
 
-// watched is a watch, of which it counts the end that says that it is too old.
+// watched is a watch, of which it counts the end that says that it is too old. It may be held up.
 type watched struct {
 	io.ReadCloser
-	expired *atomic.Int64
+	p *proxy
 }
 
 func (w *watched) Read(b []byte) (int, error) {
 	n, err := w.ReadCloser.Read(b)
 	if bytes.Contains(b[:n], []byte(`"code":410`)) {
-		w.expired.Add(1)
+		w.p.expired.Add(1)
+	}
+	for w.p.lags.Load() {
+		time.Sleep(20 * time.Millisecond)
 	}
 	return n, err
 }

@@ -1,0 +1,171 @@
+package history
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+
+func at(seconds int) time.Time { return noon.Add(time.Duration(seconds) * time.Second) }
+
+// kept is a history in which every promise is kept: the first run is superseded by the second, whose answer was lost
+// once. The third fails, and the node of the fourth is lost.
+func kept() History {
+	attempt := func(identity string, sent int) Attempt {
+		return Attempt{Identity: identity, Stream: "main", Sent: at(sent), Answered: at(sent + 1), Status: 200, Created: "run-" + identity}
+	}
+	run := func(identity, state string, tests Tests, began int) Run {
+		return Run{
+			ID: "run-" + identity, Identity: identity, Stream: "main", State: state, Message: "So it is.", Ends: []string{state},
+			Jobs: 1, Tests: tests, Began: at(began), Stopped: at(began + 5),
+		}
+	}
+	lost := attempt("b", 10)
+	lost.Status, lost.Created = 0, ""
+	again := attempt("b", 12)
+	again.Created, again.Known = "", "run-b"
+	superseded := run("a", v1alpha1.ReasonSuperseded, Stopped, 1)
+	superseded.SupersededBy = "run-b"
+	gone := run("d", v1alpha1.ReasonError, Lost, 50)
+	gone.Stopped = time.Time{}
+	return History{
+		Attempts: []Attempt{attempt("a", 0), lost, again, attempt("c", 30), attempt("d", 45)},
+		Runs: []Run{
+			superseded, run("b", v1alpha1.ReasonPassed, Passed, 15), run("c", v1alpha1.ReasonFailed, Failed, 31), gone,
+		},
+		Inquiries: []Inquiry{{Run: "run-b"}, {Run: "run-b", Over: true, Green: true}, {Run: "run-c", Over: true}, {Run: "run-a", Over: true, Canceled: true}},
+	}
+}
+
+func TestKeptPromises(t *testing.T) {
+	if got := Check(kept()); len(got) > 0 {
+		t.Errorf("got %v, want no violation", got)
+	}
+}
+
+func TestBrokenPromises(t *testing.T) {
+	cases := map[string]struct {
+		breaks func(h *History)
+		want   []string
+	}{
+		"a notification has two runs": {
+			func(h *History) {
+				twin := h.Runs[1]
+				twin.ID, twin.Began = "twin", time.Time{}
+				h.Runs = append(h.Runs, twin)
+			},
+			[]string{"one run: b: has 2 runs, such as run-b and twin"},
+		},
+		"a run that was promised is missing": {
+			func(h *History) { h.Runs, h.Inquiries = h.Runs[:3], nil },
+			[]string{"one run: d: was accepted, and has no run", "truthful answers: d: was told of run-d, which does not exist"},
+		},
+		"a Job was created twice": {
+			func(h *History) { h.Runs[1].Jobs = 2 },
+			[]string{"one job: run-b: has had 2 Jobs"},
+		},
+		"a run does not end": {
+			func(h *History) { h.Runs[3].State = v1alpha1.ReasonRunning },
+			[]string{"every run ends: run-d: is Running: So it is."},
+		},
+		"a run has no state": {
+			func(h *History) { h.Runs[3].State = "" },
+			[]string{"every run ends: run-d: is without a state: So it is."},
+		},
+		"an end changes": {
+			func(h *History) { h.Runs[1].Ends = []string{v1alpha1.ReasonError, v1alpha1.ReasonPassed} },
+			[]string{`ends are final: run-b: has ended as ["Error" "Passed"]`},
+		},
+		"an end says nothing": {
+			func(h *History) { h.Runs[1].Message = "" },
+			[]string{"ends explained: run-b: is Passed without a message"},
+		},
+		"a run passed whose tests did not": {
+			func(h *History) { h.Runs[1].Tests = Stopped },
+			[]string{`ends explained: run-b: is Passed, but its tests were "stopped": So it is.`},
+		},
+		"a run ends as Error without a fault": {
+			func(h *History) { h.Runs[3].Tests, h.Runs[3].Stopped = Passed, at(55) },
+			[]string{`ends explained: run-d: is Error, but its tests were "passed": So it is.`},
+		},
+		"a run was canceled by nobody": {
+			func(h *History) { h.Runs[3].State = v1alpha1.ReasonCanceled },
+			[]string{`ends explained: run-d: is Canceled, but its tests were "lost": So it is.`},
+		},
+		"an older deployment supersedes a newer one": {
+			func(h *History) { h.Runs[3].SupersededBy = "run-c" },
+			[]string{"right supersede: run-d: was superseded by run-c, which is older"},
+		},
+		"a run was superseded by one that does not exist": {
+			func(h *History) { h.Runs[0].SupersededBy = "nobody" },
+			[]string{"right supersede: run-a: was superseded by nobody, which does not exist"},
+		},
+		"a run was superseded by one of another stream": {
+			func(h *History) { h.Runs[1].Stream = "other" },
+			[]string{"right supersede: run-a: was superseded by run-b of another stream"},
+		},
+		"two runs of a stream run at once": {
+			func(h *History) { h.Runs[2].Began = at(17) },
+			[]string{"one at a time: run-c: began before run-b had stopped"},
+		},
+		"an answer names the run of another notification": {
+			func(h *History) { h.Attempts[2].Known = "run-a" },
+			[]string{"truthful answers: b: was told of run-a, which is the run of a"},
+		},
+		"two clients were told that they created a run": {
+			func(h *History) {
+				h.Attempts[1].Created = "run-b"
+				h.Attempts[2].Created, h.Attempts[2].Known = "run-b", ""
+			},
+			[]string{"truthful answers: run-b: was created according to 2 answers"},
+		},
+		"a client was told that there is no run": {
+			func(h *History) { h.Attempts[1].Failure = "no" },
+			[]string{"truthful answers: b: has a run, but was told that it has none: no"},
+		},
+		"a pipeline was told that a failed run passed": {
+			func(h *History) { h.Inquiries[2].Green = true },
+			[]string{`truthful gates: run-c: is "Failed", but a pipeline was told green=true canceled=false`},
+		},
+		"a pipeline was told that a run that passed has no result": {
+			func(h *History) { h.Inquiries[1].Green, h.Inquiries[1].Canceled = false, true },
+			[]string{`truthful gates: run-b: is "Passed", but a pipeline was told green=false canceled=true`},
+		},
+	}
+	broken := map[string]bool{}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			h := kept()
+			tc.breaks(&h)
+			var got []string
+			for _, v := range Check(h) {
+				broken[v.Rule] = true
+				got = append(got, v.String())
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("-want, +got:\n%s", diff)
+			}
+		})
+	}
+	for rule := range rules {
+		if !broken[rule] {
+			t.Errorf("no case breaks the rule %q", rule)
+		}
+	}
+}
+
+// TestOrderNeedsCertainty: two notifications that were sent at about the same time may be in any order.
+func TestOrderNeedsCertainty(t *testing.T) {
+	h := kept()
+	h.Attempts[4].Sent, h.Attempts[4].Answered = at(31), at(32)
+	h.Runs[3].SupersededBy = "run-c"
+	if got := slices.DeleteFunc(Check(h), func(v Violation) bool { return v.Rule != "right supersede" }); len(got) > 0 {
+		t.Errorf("got %v, want no violation", got)
+	}
+}

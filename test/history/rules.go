@@ -1,0 +1,167 @@
+package history
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+// oneRun: equal notifications have exactly one run, if one of them was accepted, and at most one otherwise.
+func oneRun(v *view) (all []Violation) {
+	for identity, runs := range v.runs {
+		if len(runs) > 1 {
+			all = append(all, violation(identity, "has %d runs, such as %s and %s", len(runs), runs[0].ID, runs[1].ID))
+		}
+	}
+	for identity, attempts := range v.attempts {
+		if len(v.runs[identity]) == 0 && slices.ContainsFunc(attempts, Attempt.accepted) {
+			all = append(all, violation(identity, "was accepted, and has no run"))
+		}
+	}
+	return all
+}
+
+func (a Attempt) accepted() bool { return a.Created != "" || a.Known != "" }
+
+func oneJob(v *view) (all []Violation) {
+	for _, r := range v.Runs {
+		if r.Jobs > 1 {
+			all = append(all, violation(r.ID, "has had %d Jobs", r.Jobs))
+		}
+	}
+	return all
+}
+
+func everyRunEnds(v *view) (all []Violation) {
+	for _, r := range v.Runs {
+		if !r.ended() {
+			all = append(all, violation(r.ID, "is %s: %s", cmp.Or(r.State, "without a state"), r.Message))
+		}
+	}
+	return all
+}
+
+// ended reports whether the state is an end. A state that this package does not know is none.
+func (r Run) ended() bool {
+	switch r.State {
+	case v1alpha1.ReasonPassed, v1alpha1.ReasonFailed, v1alpha1.ReasonTimedOut, v1alpha1.ReasonCanceled,
+		v1alpha1.ReasonSuperseded, v1alpha1.ReasonError:
+		return true
+	default:
+		return false
+	}
+}
+
+func endsAreFinal(v *view) (all []Violation) {
+	for _, r := range v.Runs {
+		if len(r.Ends) > 1 {
+			all = append(all, violation(r.ID, "has ended as %q", r.Ends))
+		}
+	}
+	return all
+}
+
+// endsExplained: each end has a message, and follows from what happened to the tests.
+func endsExplained(v *view) (all []Violation) {
+	for _, r := range v.Runs {
+		switch {
+		case !r.ended():
+		case r.Message == "":
+			all = append(all, violation(r.ID, "is %s without a message", r.State))
+		case !explained(r):
+			all = append(all, violation(r.ID, "is %s, but its tests were %q: %s", r.State, r.Tests, r.Message))
+		}
+	}
+	return all
+}
+
+// explained reports whether an end follows from what happened to the tests. Nobody cancels runs in a History. A run may be
+// superseded although its tests have just ended.
+func explained(r Run) bool {
+	switch r.State {
+	case v1alpha1.ReasonPassed:
+		return r.Tests == Passed
+	case v1alpha1.ReasonFailed:
+		return r.Tests == Failed
+	case v1alpha1.ReasonSuperseded:
+		return r.SupersededBy != "" && r.Tests != Lost
+	case v1alpha1.ReasonTimedOut, v1alpha1.ReasonError:
+		return r.Tests == Lost
+	default:
+		return false
+	}
+}
+
+// rightSupersede: only a run of the same stream, and not an earlier one, supersedes another.
+func rightSupersede(v *view) (all []Violation) {
+	for _, r := range v.Runs {
+		if r.SupersededBy == "" {
+			continue
+		}
+		switch by, exists := v.run[r.SupersededBy]; {
+		case !exists:
+			all = append(all, violation(r.ID, "was superseded by %s, which does not exist", r.SupersededBy))
+		case by.Stream != r.Stream:
+			all = append(all, violation(r.ID, "was superseded by %s of another stream", by.ID))
+		case v.before(by.Identity, r.Identity):
+			all = append(all, violation(r.ID, "was superseded by %s, which is older", by.ID))
+		}
+	}
+	return all
+}
+
+// oneAtATime: the tests of two runs of a stream never run at once. Nobody knows when tests on a lost node stop.
+func oneAtATime(v *view) (all []Violation) {
+	for _, stream := range v.streams {
+		ran := slices.DeleteFunc(slices.Clone(stream), func(r Run) bool { return r.Began.IsZero() || r.Tests == Lost })
+		slices.SortFunc(ran, func(a, b Run) int { return a.Began.Compare(b.Began) })
+		for i := 1; i < len(ran); i++ {
+			if earlier := ran[i-1]; earlier.Stopped.IsZero() || ran[i].Began.Before(earlier.Stopped) {
+				all = append(all, violation(ran[i].ID, "began before %s had stopped", earlier.ID))
+			}
+		}
+	}
+	return all
+}
+
+// truthfulAnswers: an answer names a run of this notification. One answer says that it was created, and none if
+// another says that there is no run.
+func truthfulAnswers(v *view) (all []Violation) {
+	created := map[string]int{}
+	for _, a := range v.Attempts {
+		id := cmp.Or(a.Created, a.Known)
+		if r, exists := v.run[id]; id != "" && exists && r.Identity != a.Identity {
+			all = append(all, violation(a.Identity, "was told of %s, which is the run of %s", id, r.Identity))
+		} else if id != "" && !exists {
+			all = append(all, violation(a.Identity, "was told of %s, which does not exist", id))
+		}
+		if a.Created != "" {
+			created[a.Created]++
+		}
+		if a.Failure != "" && len(v.runs[a.Identity]) > 0 {
+			all = append(all, violation(a.Identity, "has a run, but was told that it has none: %s", a.Failure))
+		}
+	}
+	for id, n := range created {
+		if n > 1 {
+			all = append(all, violation(id, "was created according to %d answers", n))
+		}
+	}
+	return all
+}
+
+// truthfulGates: a pipeline that was told an end was told the one that the run has.
+func truthfulGates(v *view) (all []Violation) {
+	for _, q := range v.Inquiries {
+		if !q.Over {
+			continue
+		}
+		r, exists := v.run[q.Run]
+		canceled := r.State == v1alpha1.ReasonCanceled || r.State == v1alpha1.ReasonSuperseded
+		if !exists || q.Green != (r.State == v1alpha1.ReasonPassed) || q.Canceled != canceled {
+			all = append(all, violation(q.Run, "is %q, but a pipeline was told green=%v canceled=%v", r.State, q.Green, q.Canceled))
+		}
+	}
+	return all
+}

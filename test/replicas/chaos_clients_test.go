@@ -1,0 +1,130 @@
+package replicas
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/postflight-dev/postflight/api/httpapi"
+	"github.com/postflight-dev/postflight/test/history"
+)
+
+// pipelines send notifications, each in a stream of its own, and record all answers.
+type pipelines struct {
+	tm   *team
+	urls func() []string // of the replicas that there are
+
+	mu        sync.Mutex
+	attempts  []history.Attempt
+	inquiries []history.Inquiry
+	told      []string // ids of runs
+}
+
+// run notifies until ctx is done. A notification that was sent is repeated until it is answered.
+func (c *pipelines) run(ctx context.Context, branch string, random *rand.Rand) {
+	for n := 0; ctx.Err() == nil; n++ {
+		sha := fmt.Sprintf("%s-%04d", branch, n)
+		var twins sync.WaitGroup
+		for range 1 + random.IntN(2) { // a pipeline that was started twice
+			seed := random.Uint64()
+			twins.Go(func() { c.notify(branch, sha, rand.New(rand.NewPCG(seed, 0))) })
+		}
+		twins.Wait()
+		c.inquire(random)
+		pause := time.Duration(random.IntN(800)) * time.Millisecond
+		if random.IntN(5) == 0 {
+			pause = history.Tolerance + 100*time.Millisecond // so that the order is certain
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
+	}
+}
+
+// answerWithin bounds how long a client repeats a notification.
+const answerWithin = 3 * time.Minute
+
+func (c *pipelines) notify(branch, sha string, random *rand.Rand) {
+	for deadline := time.Now().Add(answerWithin); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		a := c.attempt(branch, sha, c.pick(random))
+		c.mu.Lock()
+		c.attempts = append(c.attempts, a)
+		if id := cmp.Or(a.Created, a.Known); id != "" {
+			c.told = append(c.told, id)
+		}
+		c.mu.Unlock()
+		if a.Status == http.StatusOK {
+			return
+		}
+	}
+	c.tm.t.Errorf("%s was not answered within %s", sha, answerWithin)
+}
+
+func (c *pipelines) pick(random *rand.Rand) string {
+	urls := c.urls()
+	return urls[random.IntN(len(urls))]
+}
+
+func (c *pipelines) attempt(branch, sha, url string) history.Attempt {
+	a := history.Attempt{Identity: sha, Stream: branch, Sent: time.Now()}
+	var reply answer
+	a.Status = c.call(http.MethodPost, url+"/api/webhooks/deploy_success", sha, fmt.Sprintf(`{"branch":%q,"sha":%q}`, branch, sha), &reply)
+	a.Answered = time.Now()
+	if a.Status != http.StatusOK || len(reply.Results) == 0 {
+		a.Status = 0 // an answer without a result is none: the replica does not know the Trigger
+		return a
+	}
+	result := reply.Results[0]
+	a.Created, a.Known, a.Failure = result.Created, result.Duplicate, result.Failure
+	return a
+}
+
+// call returns the status, and 0 where there is no whole answer.
+func (c *pipelines) call(method, url, key, body string, reply any) int {
+	r, err := http.NewRequest(method, url, strings.NewReader(body))
+	if err != nil {
+		c.tm.t.Error(err)
+		return 0
+	}
+	r.Header.Set("Authorization", "Bearer "+c.tm.key)
+	r.Header.Set("Content-Type", "application/json")
+	if key != "" {
+		r.Header.Set("Idempotency-Key", key)
+	}
+	resp, err := client.Do(r)
+	if err != nil {
+		return 0
+	}
+	defer resp.Body.Close()
+	if err := json.NewDecoder(resp.Body).Decode(reply); err != nil {
+		return 0
+	}
+	return resp.StatusCode
+}
+
+// inquire asks how some run goes.
+func (c *pipelines) inquire(random *rand.Rand) {
+	c.mu.Lock()
+	if len(c.told) == 0 {
+		c.mu.Unlock()
+		return
+	}
+	id := c.told[random.IntN(len(c.told))]
+	c.mu.Unlock()
+	var g httpapi.Greenlight
+	if c.call(http.MethodGet, c.pick(random)+"/api/v0/ci-greenlight/"+id, "", "", &g) != http.StatusOK {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.inquiries = append(c.inquiries, history.Inquiry{
+		Run: g.RelevantRunID, Over: g.RunStage != httpapi.Initializing, Green: g.Greenlight, Canceled: g.RunStage == httpapi.Canceled,
+	})
+}

@@ -1,0 +1,201 @@
+package replicas
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/apiserver"
+	"github.com/postflight-dev/postflight/test/history"
+)
+
+const (
+	briefly  = 700 * time.Millisecond // how long a fault lasts in the short form
+	streams  = 4
+	testTime = 400 * time.Millisecond // at most, of a run
+
+	// endWithin is after the last fault: a lost node alone takes a quarter of a minute.
+	endWithin = 3 * time.Minute
+)
+
+// TestChaos injects faults while pipelines send notifications, and then checks what they were told, and what happened to
+// the runs. The short form injects each fault once; `make chaos` goes on for long. docs/chaos.md explains both.
+func TestChaos(t *testing.T) {
+	seed, duration := chaosSeed(t), chaosDuration(t)
+	random := rand.New(rand.NewPCG(seed, 0))
+	s := apiserver.New(t)
+	f := startCluster(t, s, &fakeCluster{tests: chaosTests, pods: true})
+	tm := newTeam(t, s)
+	tm.unbind()
+	fl := startFleet(t, s, f, 2, random)
+	tm.awaitKnown([]*replica{fl.members[0].replica, fl.members[1].replica})
+
+	c := &pipelines{tm: tm, urls: fl.urls}
+	ctx, over := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	for i := range streams {
+		all.Go(func() { c.run(ctx, fmt.Sprintf("stream-%d", i), rand.New(rand.NewPCG(seed, uint64(i)+1))) })
+	}
+	began := time.Now()
+	injected := fl.inject(duration)
+	lasted := time.Since(began)
+	over()
+	all.Wait()
+	h := tm.history(c, f, time.Now().Add(endWithin))
+	violations := history.Check(h)
+	fmt.Printf("CHAOS seed=%d seconds=%.0f faults=%d notifications=%d attempts=%d inquiries=%d runs=%d violations=%d%s%s\n",
+		seed, lasted.Seconds(), total(injected), len(notifications(h)), len(h.Attempts), len(h.Inquiries), len(h.Runs), len(violations),
+		counted(states(h)), counted(injected))
+	if len(violations) > 0 {
+		t.Errorf("seed %d broke promises; the history is in %s", seed, save(t, h, seed))
+	}
+	for _, v := range violations {
+		t.Error(v)
+	}
+	if n := states(h)[v1alpha1.ReasonPassed]; n < 5 {
+		t.Errorf("%d runs passed, so this tested little", n)
+	}
+}
+
+// chaosSeed chooses the faults, the pauses and what clients send. Timing differs between two tests of one seed.
+func chaosSeed(t *testing.T) uint64 {
+	t.Helper()
+	set := os.Getenv("POSTFLIGHT_CHAOS_SEED")
+	if set == "" {
+		return rand.Uint64() >> 32
+	}
+	seed, err := strconv.ParseUint(set, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return seed
+}
+
+// chaosDuration is 0 in the short form.
+func chaosDuration(t *testing.T) time.Duration {
+	t.Helper()
+	d, err := time.ParseDuration(cmp.Or(os.Getenv("POSTFLIGHT_CHAOS_DURATION"), "0s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// chaosTests end as the name of their run decides, which is a hash.
+func chaosTests(j *batchv1.Job) (history.Tests, time.Duration) {
+	last := j.Name[len(j.Name)-1]
+	takes := testTime / time.Duration(1+last%4)
+	if last%5 == 0 {
+		return history.Failed, takes
+	}
+	return history.Passed, takes
+}
+
+// inject injects each fault once, or random ones for a while. It returns how often each was.
+func (fl *fleet) inject(duration time.Duration) map[string]int {
+	injected := map[string]int{}
+	do := func(f fault, lasts time.Duration) {
+		fl.t.Logf("%s: %s for %s", time.Now().Format(time.TimeOnly), f.name, lasts)
+		injected[f.name]++
+		f.inject(fl, lasts)
+	}
+	if duration == 0 {
+		for _, f := range faults {
+			do(f, briefly)
+		}
+		return injected
+	}
+	for end := time.Now().Add(duration); time.Now().Before(end); {
+		do(faults[fl.random.IntN(len(faults))], briefly+time.Duration(fl.random.Int64N(int64(15*time.Second))))
+		time.Sleep(time.Duration(fl.random.Int64N(int64(5 * time.Second))))
+	}
+	return injected
+}
+
+// history waits until all runs have ended, and puts together what was recorded.
+func (tm *team) history(c *pipelines, f *fakeCluster, deadline time.Time) history.History {
+	tm.t.Helper()
+	suites := tm.suites()
+	for ; !allFinished(suites) && time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
+		suites = tm.suites()
+	}
+	h := history.History{Attempts: c.attempts, Inquiries: c.inquiries}
+	for _, s := range suites {
+		run := history.Run{
+			ID: s.Name, Identity: s.Spec.Deployment.SHA, Stream: s.Spec.Deployment.Branch, State: s.State(), SupersededBy: s.Status.SupersededBy,
+		}
+		if end := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionSucceeded); end != nil {
+			run.Message = end.Message
+		}
+		f.play(s.Namespace, s.Name, func(p *played) {
+			run.Ends, run.Jobs, run.Tests, run.Began, run.Stopped = p.ends, len(p.jobs), p.end, p.began, p.stopped
+		})
+		h.Runs = append(h.Runs, run)
+	}
+	return h
+}
+
+func allFinished(suites []v1alpha1.Suite) bool {
+	return !slices.ContainsFunc(suites, func(s v1alpha1.Suite) bool { return !s.Finished() })
+}
+
+func notifications(h history.History) map[string]int {
+	all := map[string]int{}
+	for _, a := range h.Attempts {
+		all[a.Identity]++
+	}
+	return all
+}
+
+func states(h history.History) map[string]int {
+	all := map[string]int{}
+	for _, r := range h.Runs {
+		all[r.State]++
+	}
+	return all
+}
+
+func total(counts map[string]int) (n int) {
+	for _, count := range counts {
+		n += count
+	}
+	return n
+}
+
+// counted is a part of a figure.
+func counted(counts map[string]int) string {
+	text := ""
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		text += fmt.Sprintf(" %s=%d", strings.ReplaceAll(strings.ToLower(name), "-", "_"), counts[name])
+	}
+	return text
+}
+
+// save writes the history to a file that stays.
+func save(t *testing.T, h history.History, seed uint64) string {
+	t.Helper()
+	path := filepath.Join(os.TempDir(), fmt.Sprintf("postflight-chaos-%d.json", seed))
+	content, err := json.MarshalIndent(h, "", "  ")
+	if err == nil {
+		err = os.WriteFile(path, content, 0o644)
+	}
+	if err != nil {
+		t.Error(err)
+	}
+	return path
+}
