@@ -53,13 +53,17 @@ func (s *Server) FreezeEtcd(t testing.TB, d time.Duration) {
 
 // signal sends a signal to a process of this server.
 func (s *Server) signal(process string, signal syscall.Signal) error {
-	content, err := os.ReadFile(filepath.Join(filepath.Dir(s.kubeconfig), process+".pid"))
-	if err != nil {
-		return err
-	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(content)))
+	pid, err := s.pid(process)
 	if err != nil {
 		return err
 	}
 	return syscall.Kill(pid, signal)
+}
+
+func (s *Server) pid(process string) (int, error) {
+	content, err := os.ReadFile(filepath.Join(filepath.Dir(s.kubeconfig), process+".pid"))
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(strings.TrimSpace(string(content)))
 }

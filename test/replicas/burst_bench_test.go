@@ -1,0 +1,199 @@
+package replicas
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	k8sclient "sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/job"
+	"github.com/postflight-dev/postflight/test/apiserver"
+)
+
+const (
+	burstSize  = 1000
+	burstTurns = 2
+)
+
+// BenchmarkNotificationBurst measures the time from the first of a thousand notifications to the last of their Jobs. One
+// process answers and leads. In turns it creates the same Suites and Jobs without a manager, with the same rights and at
+// the same concurrency.
+func BenchmarkNotificationBurst(b *testing.B) {
+	s := apiserver.New(b)
+	tm := newTeam(b, s)
+	tm.unbind()
+	w := newBurstWorld(b, s, tm)
+	for b.Loop() {
+		var raw, burst spent
+		for turn := range burstTurns {
+			raw.add(w.raw(fmt.Sprintf("raw-%d", turn)))
+			burst.add(w.notified(fmt.Sprintf("burst-%d", turn)))
+		}
+		fmt.Printf("NOTIFICATION_BURST notifications=%d turns=%d concurrency=%d seconds=%.2f raw_seconds=%.2f ratio=%.2f answered_seconds=%.2f "+
+			"manager_cpu_ms_per_run=%.2f api_server_cpu_ms_per_run=%.2f raw_api_server_cpu_ms_per_run=%.2f etcd_cpu_ms_per_run=%.2f\n",
+			burstSize, burstTurns, benchCrowd, burst.total.Seconds(), raw.total.Seconds(), raw.total.Seconds()/burst.total.Seconds(),
+			burst.answered.Seconds(), perRun(burst.manager), perRun(burst.apiServer), perRun(raw.apiServer), perRun(burst.etcd))
+	}
+}
+
+// spent is what bursts cost: until the last Job exists.
+type spent struct {
+	total, answered          time.Duration
+	manager, apiServer, etcd time.Duration
+}
+
+func (s *spent) add(more spent) {
+	s.total += more.total
+	s.answered += more.answered
+	s.manager += more.manager
+	s.apiServer += more.apiServer
+	s.etcd += more.etcd
+}
+
+func perRun(d time.Duration) float64 { return d.Seconds() * 1000 / (burstSize * burstTurns) }
+
+// burstWorld counts the Jobs of all namespaces.
+type burstWorld struct {
+	b          *testing.B
+	s          *apiserver.Server
+	tm         *team
+	c          k8sclient.Client // with the rights of the manager
+	kubeconfig string
+}
+
+func newBurstWorld(b *testing.B, s *apiserver.Server, tm *team) *burstWorld {
+	b.Helper()
+	systemNamespace(b, s)
+	c, err := k8sclient.New(s.Manager(b), k8sclient.Options{Scheme: s.Scheme})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return &burstWorld{b: b, s: s, tm: tm, c: c, kubeconfig: kubeconfigOf(b, s.Manager(b))}
+}
+
+// raw creates what becomes of the notifications.
+func (w *burstWorld) raw(prefix string) spent {
+	w.b.Helper()
+	trigger := w.tm.trigger("smoke")
+	w.tm.get(trigger)
+	environment := &v1alpha1.Environment{ObjectMeta: w.tm.meta("staging")}
+	w.tm.get(environment)
+	defer w.clear()
+	return w.measure(0, func() (answered time.Duration) {
+		inParallel(benchCrowd, burstSize, func(i int) {
+			run := rawSuite(trigger, fmt.Sprintf("%s-%d", prefix, i))
+			if err := w.c.Create(w.b.Context(), run); err != nil {
+				w.b.Error(err)
+				return
+			}
+			if err := w.c.Create(w.b.Context(), job.Build(run, trigger, environment)); err != nil {
+				w.b.Error(err)
+			}
+		})
+		return 0
+	})
+}
+
+// notified starts a manager for the burst, so that the other turn has none.
+func (w *burstWorld) notified(prefix string) spent {
+	w.b.Helper()
+	freeLead(w.b, w.s)
+	r := startReplica(w.b, w.kubeconfig)
+	defer r.end()
+	defer w.clear()
+	r.awaitReady()
+	r.awaitLog("Successfully acquired lease", 20*time.Second)
+	w.tm.awaitKnown([]*replica{r})
+	w.clear()
+	return w.measure(r.cmd.Process.Pid, func() time.Duration {
+		began := time.Now()
+		inParallel(benchCrowd, burstSize, func(i int) {
+			if err := created(notify(w.b.Context(), r.url, w.tm.key, benchBodyOf(fmt.Sprintf("%s-%d", prefix, i)))); err != nil {
+				w.b.Error(err)
+			}
+		})
+		return time.Since(began)
+	})
+}
+
+// benchBodyOf is a notification in a stream of its own, so that no run supersedes another.
+func benchBodyOf(sha string) string {
+	return fmt.Sprintf(`{"branch":%[1]q,"sha":%[1]q,"variables":{"REGION":"eu"}}`, sha)
+}
+
+// measure runs a burst until as many Jobs exist.
+func (w *burstWorld) measure(pid int, burst func() time.Duration) (s spent) {
+	w.b.Helper()
+	apiServer, etcd := w.s.CPU(w.b)
+	manager := w.cpuOf(pid)
+	began := time.Now()
+	s.answered = burst()
+	w.awaitJobs(burstSize)
+	s.total = time.Since(began)
+	s.apiServer, s.etcd = w.s.CPU(w.b)
+	s.apiServer, s.etcd, s.manager = s.apiServer-apiServer, s.etcd-etcd, w.cpuOf(pid)-manager
+	return s
+}
+
+func (w *burstWorld) cpuOf(pid int) time.Duration {
+	if pid == 0 {
+		return 0
+	}
+	used, err := apiserver.CPUOf(pid)
+	if err != nil {
+		w.b.Fatal(err)
+	}
+	return used
+}
+
+// awaitJobs asks for one object and the number of the others, which costs the API server little.
+func (w *burstWorld) awaitJobs(n int) {
+	w.b.Helper()
+	for deadline := time.Now().Add(10 * time.Minute); w.jobs() < n; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			w.b.Fatalf("there are %d Jobs, want %d", w.jobs(), n)
+		}
+	}
+}
+
+func (w *burstWorld) jobs() int {
+	list := &batchv1.JobList{}
+	if err := w.s.Client.List(context.Background(), list, k8sclient.Limit(1)); err != nil {
+		w.b.Fatal(err)
+	}
+	if list.RemainingItemCount == nil {
+		return len(list.Items)
+	}
+	return len(list.Items) + int(*list.RemainingItemCount)
+}
+
+// clear deletes all runs. Nobody collects garbage, so Jobs are deleted too.
+func (w *burstWorld) clear() {
+	w.b.Helper()
+	for _, o := range []k8sclient.Object{&v1alpha1.Suite{}, &batchv1.Job{}} {
+		err := w.s.Client.DeleteAllOf(context.Background(), o, k8sclient.InNamespace(w.tm.namespace), k8sclient.PropagationPolicy("Background"))
+		if err != nil {
+			w.b.Fatal(err)
+		}
+	}
+}
+
+// inParallel calls do n times on so many goroutines.
+func inParallel(goroutines, n int, do func(i int)) {
+	var next atomic.Int64
+	var all sync.WaitGroup
+	for range goroutines {
+		all.Go(func() {
+			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
+				do(int(i))
+			}
+		})
+	}
+	all.Wait()
+}
