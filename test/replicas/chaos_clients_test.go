@@ -37,7 +37,7 @@ func (c *pipelines) run(ctx context.Context, branch string, random *rand.Rand) {
 		}
 		twins.Wait()
 		c.inquire(random)
-		pause := time.Duration(random.IntN(800)) * time.Millisecond
+		pause := time.Duration(random.IntN(1200)) * time.Millisecond
 		if random.IntN(5) == 0 {
 			pause = history.Tolerance + 100*time.Millisecond // so that the order is certain
 		}

@@ -67,8 +67,8 @@ func TestChaos(t *testing.T) {
 	for _, v := range violations {
 		t.Error(v)
 	}
-	if n := states(h)[v1alpha1.ReasonPassed]; n < 5 {
-		t.Errorf("%d runs passed, so this tested little", n)
+	if len(h.Runs) < 2*streams {
+		t.Errorf("there were %d runs, so this tested little", len(h.Runs))
 	}
 }
 
