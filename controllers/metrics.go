@@ -1,7 +1,6 @@
 package controllers
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -10,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/teamlabel"
 )
 
 // Metrics are registered once, and outlive the terms in which the process leads.
@@ -18,45 +18,62 @@ type Metrics struct {
 	reports  *ReportMetrics
 	messages *AnnounceMetrics
 	archive  *archiveMetrics
+	leader   prometheus.Gauge
 }
 
 // NewMetrics registers the metrics. The cache is that of the manager.
-func NewMetrics(registerer prometheus.Registerer, cache client.Reader) (*Metrics, error) {
-	m, errs := &Metrics{}, [4]error{}
-	m.suites, errs[0] = NewSuiteMetrics(registerer, cache)
+func NewMetrics(registerer prometheus.Registerer, cache client.Reader, teams *teamlabel.Bound) (*Metrics, error) {
+	m, errs := &Metrics{leader: prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "postflight_leader", Help: "1 while this replica leads, 0 otherwise.",
+	})}, [5]error{}
+	m.suites, errs[0] = NewSuiteMetrics(registerer, cache, teams)
 	m.reports, errs[1] = NewReportMetrics(registerer)
 	m.messages, errs[2] = NewAnnounceMetrics(registerer)
 	m.archive, errs[3] = newArchiveMetrics(registerer)
+	errs[4] = registerer.Register(m.leader)
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, fmt.Errorf("register the metrics of runs: %w", err)
 	}
 	return m, nil
 }
 
-// EndTerm resets what only a leader knows.
-func (m *Metrics) EndTerm() { m.archive.backlog.Store(nil) }
+// BeginTerm says that this process leads.
+func (m *Metrics) BeginTerm() { m.leader.Set(1) }
 
-// SuiteMetrics count and time the runs. Their only label is the state.
+// EndTerm resets what only a leader knows.
+func (m *Metrics) EndTerm() {
+	m.leader.Set(0)
+	m.archive.backlog.Store(nil)
+}
+
+// SuiteMetrics count and time the runs.
 type SuiteMetrics struct {
 	untilJob prometheus.Histogram
 	untilEnd *prometheus.HistogramVec
+	ended    *prometheus.CounterVec
+	teams    *teamlabel.Bound
 }
 
 // NewSuiteMetrics registers the metrics. Each scrape counts the Suites in the cache.
-func NewSuiteMetrics(registerer prometheus.Registerer, cache client.Reader) (*SuiteMetrics, error) {
+func NewSuiteMetrics(registerer prometheus.Registerer, cache client.Reader, teams *teamlabel.Bound) (*SuiteMetrics, error) {
 	m := &SuiteMetrics{
+		teams: teams,
 		untilJob: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "postflight_suite_start_seconds",
 			Help:    "Seconds from the receipt of a notification to the Job of its run.",
-			Buckets: prometheus.ExponentialBuckets(0.01, 3, 12), // 10 ms to 30 min
+			Buckets: []float64{.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 900, 1800},
 		}),
 		untilEnd: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "postflight_suite_seconds",
 			Help:    "Seconds from the receipt of a notification to the end of its run, by how it ended.",
-			Buckets: prometheus.ExponentialBuckets(1, 2.5, 11), // 1 s to 2.6 h
+			Buckets: []float64{1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400},
 		}, []string{"state"}),
+		ended: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "postflight_team_runs_total",
+			Help: "Runs that have ended, by team and by how they ended.",
+		}, []string{"team", "state"}),
 	}
-	for _, c := range []prometheus.Collector{m.untilJob, m.untilEnd, suiteCounts{cache}} {
+	for _, c := range []prometheus.Collector{m.untilJob, m.untilEnd, m.ended, suiteCounts{cache, teams}} {
 		if err := registerer.Register(c); err != nil {
 			return nil, err
 		}
@@ -75,31 +92,17 @@ func sinceReceipt(s *v1alpha1.Suite, now time.Time) float64 {
 }
 
 // moved observes a run whose state changed. The time is an argument because the status has whole seconds only.
-func (m *SuiteMetrics) moved(s *v1alpha1.Suite, now time.Time) {
+func (m *SuiteMetrics) moved(s *v1alpha1.Suite, team *v1alpha1.Team, now time.Time) {
 	if s.Finished() {
 		observe(m.untilEnd.WithLabelValues(s.State()), sinceReceipt(s, now), s)
+		m.ended.WithLabelValues(m.teams.Of(nameOf(team)), s.State()).Inc()
 	}
 }
 
-// suiteCounts counts the cached Suites by state at each scrape.
-type suiteCounts struct{ cache client.Reader }
-
-var suitesByState = prometheus.NewDesc("postflight_suites",
-	"Suites that exist, by state. Queued is the length of the queue.", []string{"state"}, nil)
-
-func (c suiteCounts) Describe(out chan<- *prometheus.Desc) { out <- suitesByState }
-
-func (c suiteCounts) Collect(out chan<- prometheus.Metric) {
-	list := &v1alpha1.SuiteList{}
-	if err := c.cache.List(context.Background(), list, client.UnsafeDisableDeepCopy); err != nil {
-		out <- prometheus.NewInvalidMetric(suitesByState, err)
-		return
+// nameOf is empty if a namespace has no Team.
+func nameOf(t *v1alpha1.Team) string {
+	if t == nil {
+		return ""
 	}
-	counts := map[string]int{}
-	for i := range list.Items {
-		counts[list.Items[i].State()]++
-	}
-	for _, state := range v1alpha1.States() {
-		out <- prometheus.MustNewConstMetric(suitesByState, prometheus.GaugeValue, float64(counts[state]), state)
-	}
+	return t.Name
 }

@@ -197,7 +197,7 @@ func (r *SuiteReconciler) report(ctx context.Context, o suite.Observation, d sui
 		return apierror.IgnoreNotFound(err)
 	}
 	if was.State() != s.State() {
-		r.Metrics.moved(s, r.Clock.Now())
+		r.Metrics.moved(s, o.Team, r.Clock.Now())
 		r.recordEvent(s, d)
 		r.trace(s, o.Job)
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/controllers"
 	"github.com/postflight-dev/postflight/internal/index"
+	"github.com/postflight-dev/postflight/internal/teamlabel"
 	"github.com/postflight-dev/postflight/test/apiserver"
 )
 
@@ -103,7 +104,7 @@ func (w *world) cacheOptions(others ...string) cache.Options {
 
 // controllers is what they are set up with.
 func (w *world) controllers(mgr ctrl.Manager) controllers.Config {
-	metrics, err := controllers.NewMetrics(prometheus.NewRegistry(), mgr.GetCache())
+	metrics, err := controllers.NewMetrics(prometheus.NewRegistry(), mgr.GetCache(), teamlabel.New(2))
 	w.must(err)
 	return controllers.Config{Clock: w.clock, Metrics: metrics, Inputs: w.inputs, Archive: w.archive(), Reports: w.hosts, Announce: w.tells}
 }

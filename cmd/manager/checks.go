@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 
 	"github.com/postflight-dev/postflight/internal/serve"
+	"github.com/postflight-dev/postflight/internal/version"
 )
 
 // checks are those of /readyz. The manager's own server is not used, because it accepts a mebibyte of headers
@@ -65,6 +66,16 @@ func setupMetrics(mgr ctrl.Manager, o options, api *tls.Config, metrics promethe
 	mux := http.NewServeMux()
 	mux.Handle("/metrics", scrape)
 	return serveOperators(mgr, "metrics", o.metricsAddress, mux, config)
+}
+
+// registerBuild says which build this is.
+func registerBuild(metrics prometheus.Registerer) error {
+	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "postflight_build_info", Help: "Always 1; the labels say which build of the manager this is.",
+	}, []string{"version", "commit", "go"})
+	info := version.Get()
+	build.WithLabelValues(info.Version, info.Commit, info.Go).Set(1)
+	return metrics.Register(build)
 }
 
 // serveOperators serves the kubelet and Prometheus, which need few connections: 64 take 4 MiB at worst, and 8 MiB

@@ -67,6 +67,7 @@ func setupHTTP(
 		PublicURL:       o.publicURL,
 		Limits:          endpoint.DefaultLimits(),
 		Registerer:      in.metrics,
+		TeamLabel:       in.teams.Of,
 		Log:             ctrl.Log.WithName("http"),
 		Audit:           slog.New(slog.NewJSONHandler(os.Stdout, nil)),
 		Runs:            reader,

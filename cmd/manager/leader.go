@@ -73,6 +73,7 @@ func setupLead(mgr ctrl.Manager, o leaderOptions, config controllers.Config, oth
 		return err
 	}
 	return mgr.Add(&lead.Candidate{Lock: lock, Name: leaseName, Timing: lead.NewTiming(o.lease), Lead: func(ctx context.Context) error {
+		config.Metrics.BeginTerm()
 		defer config.Metrics.EndTerm()
 		term := lead.NewTerm(mgr)
 		errs := []error{controllers.Setup(term, config)}

@@ -59,6 +59,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 			Endpoint: "http://" + freeAddress(t), Region: "r", Bucket: "b", UploadLifetime: time.Minute,
 		}},
 	}
+	o.tls, _ = certificateFiles(t, t.TempDir())
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel() // everything is registered before the manager starts
 	if err := runIn(ctx, o, surroundings{clock: newWrongClock(0), metrics: r}); err != nil {

@@ -25,6 +25,7 @@ type options struct {
 	bindAddress    string
 	metricsAddress string
 	metricsAuth    bool
+	metricsTeams   int
 	probeAddress   string
 	publicURL      string
 	podURL         string
@@ -79,6 +80,8 @@ func (o *options) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.metricsAddress, "metrics-bind-address", ":8081", "address of /metrics, host:port; 0 turns it off")
 	f.BoolVar(&o.metricsAuth, "metrics-auth", true,
 		"ask the API server who may read the metrics: those who may get the non-resource URL /metrics; the port then speaks HTTPS")
+	f.IntVar(&o.metricsTeams, "metrics-teams", 50,
+		"how many teams the metrics tell apart, from 0 to 1000: the first that send or run something; the others are together")
 	f.StringVar(&o.probeAddress, "health-probe-bind-address", ":8082", "address of /healthz and /readyz, host:port")
 	f.StringVar(&o.publicURL, "public-url", "", "URL under which people and CI reach the HTTP API and the run pages, for links; it may have a path")
 	f.StringVar(&o.podURL, "pod-url", os.Getenv("POSTFLIGHT_POD_URL"),
@@ -132,6 +135,9 @@ func (o *options) validate() error {
 	}
 	if o.drainDelay < 0 {
 		errs = append(errs, fmt.Errorf("--drain-delay %s: must not be negative", o.drainDelay))
+	}
+	if o.metricsTeams < 0 || o.metricsTeams > 1000 {
+		errs = append(errs, fmt.Errorf("--metrics-teams %d: must be from 0 to 1000", o.metricsTeams))
 	}
 	if o.podGoneAfter < time.Second {
 		errs = append(errs, fmt.Errorf("--pod-gone-after %s: must be at least 1s", o.podGoneAfter))

@@ -26,6 +26,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/index"
 	"github.com/postflight-dev/postflight/internal/lead"
 	"github.com/postflight-dev/postflight/internal/objectstore"
+	"github.com/postflight-dev/postflight/internal/teamlabel"
 	"github.com/postflight-dev/postflight/internal/tracing"
 	"github.com/postflight-dev/postflight/internal/version"
 )
@@ -36,6 +37,7 @@ type surroundings struct {
 	steady  clock.PassiveClock // agrees with clock at the start, and is never set
 	metrics metrics.RegistererGatherer
 	traces  *tracing.Tracing // nil: off
+	teams   *teamlabel.Bound // that metrics tell apart
 }
 
 // run wires the manager and runs it until the context ends.
@@ -63,6 +65,10 @@ func runIn(ctx context.Context, o options, in surroundings) error {
 		return err
 	}
 	defer flush(in.traces)
+	in.teams = teamlabel.New(o.metricsTeams)
+	if err := registerBuild(in.metrics); err != nil {
+		return err
+	}
 	mgr, err := ctrl.NewManager(config, managerOptions(o))
 	if err != nil {
 		return fmt.Errorf("create the manager: %w", err)
@@ -91,7 +97,7 @@ func runIn(ctx context.Context, o options, in surroundings) error {
 	if err := index.Setup(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
-	metrics, err := controllers.NewMetrics(in.metrics, mgr.GetCache())
+	metrics, err := controllers.NewMetrics(in.metrics, mgr.GetCache(), in.teams)
 	if err != nil {
 		return err
 	}
@@ -114,7 +120,7 @@ func runIn(ctx context.Context, o options, in surroundings) error {
 func setupServers(
 	ctx context.Context, mgr ctrl.Manager, o options, bucket *objectstore.Bucket, probe *auth.APIServerProbe, in surroundings, ready checks,
 ) error {
-	secure, err := setupTLS(mgr, o.tls)
+	secure, err := setupTLS(mgr, o.tls, in.metrics)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/pflag"
 	certutil "k8s.io/client-go/util/cert"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -53,7 +54,7 @@ func (o *tlsOptions) validate() error {
 }
 
 // setupTLS watches the files of the certificate. It returns nil without any.
-func setupTLS(mgr ctrl.Manager, o tlsOptions) (*tls.Config, error) {
+func setupTLS(mgr ctrl.Manager, o tlsOptions, metrics prometheus.Registerer) (*tls.Config, error) {
 	if !o.configured() {
 		return nil, nil
 	}
@@ -61,7 +62,22 @@ func setupTLS(mgr ctrl.Manager, o tlsOptions) (*tls.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("watch the certificate of the HTTP API: %w", err)
 	}
-	return &tls.Config{MinVersion: tlsVersions[o.minVersion], GetCertificate: watcher.GetCertificate}, mgr.Add(watcher)
+	config := &tls.Config{MinVersion: tlsVersions[o.minVersion], GetCertificate: watcher.GetCertificate}
+	return config, errors.Join(mgr.Add(watcher), registerExpiry(config, metrics))
+}
+
+// registerExpiry tells operators until when the certificate is valid that is being served.
+func registerExpiry(config *tls.Config, metrics prometheus.Registerer) error {
+	return metrics.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "postflight_tls_certificate_expiry_timestamp_seconds",
+		Help: "Until when the certificate of the HTTP API is valid, in seconds since 1970; absent without one.",
+	}, func() float64 {
+		certificate, err := config.GetCertificate(nil)
+		if err != nil || certificate.Leaf == nil {
+			return 0 // long ago, so that somebody looks
+		}
+		return float64(certificate.Leaf.NotAfter.Unix())
+	}))
 }
 
 // metricsTLS is that of the HTTP API. Without it, the tokens of those who read the metrics still need encryption, so

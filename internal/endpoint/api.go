@@ -69,8 +69,9 @@ type Config struct {
 	// Limits are DefaultLimits() or others.
 	Limits Limits
 
-	// Registerer takes the metrics.
+	// Registerer takes the metrics. TeamLabel is how they name a team, with few values.
 	Registerer prometheus.Registerer
+	TeamLabel  func(team string) string
 
 	// Tracer starts the spans of requests that create runs; nil: traces are off, and the sender's trace is ignored.
 	Tracer trace.Tracer
@@ -101,6 +102,9 @@ func New(c Config) (*API, error) {
 	if c.Dispatcher == nil || c.Cache == nil || c.Live == nil || c.Authenticate == nil || c.AuthenticatePod == nil ||
 		c.Authenticated == nil || c.Audit == nil || c.Clock == nil || c.Runs == nil {
 		return nil, errors.New("the HTTP API needs a dispatcher, a cache, a live reader, authenticators, a reader of runs, an audit log and a clock")
+	}
+	if c.TeamLabel == nil {
+		c.TeamLabel = func(string) string { return "" }
 	}
 	a := &API{
 		Config:   c,

@@ -167,6 +167,7 @@ func (a *API) finish(w *response, r *Request) {
 	a.metrics.requests.WithLabelValues(r.route, strconv.Itoa(code)).Inc()
 	observe(a.metrics.seconds.WithLabelValues(r.route), took.Seconds(), r.endSpan(code))
 	if r.Principal.Team != nil {
+		a.metrics.ofTeams.WithLabelValues(a.TeamLabel(r.team()), strconv.Itoa(code/100)+"xx").Inc()
 		a.auditLine(r, code, took)
 	}
 }

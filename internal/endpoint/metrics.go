@@ -6,12 +6,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// metrics have labels of few values only: routes from the table, status codes, decisions.
+// metrics have labels of few values only: routes from the table, status codes, decisions, some teams.
 type metrics struct {
 	requests      *prometheus.CounterVec
 	seconds       *prometheus.HistogramVec
 	notifications *prometheus.CounterVec
 	artifacts     *prometheus.CounterVec
+	ofTeams       *prometheus.CounterVec
 }
 
 func newMetrics() *metrics {
@@ -34,6 +35,10 @@ func newMetrics() *metrics {
 			Help: "Files that pods asked to upload: signed or refused.",
 		}, []string{"decision"}),
 	}
+	m.ofTeams = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "postflight_team_requests_total",
+		Help: "HTTP requests with a valid key, by team and class of the status code.",
+	}, []string{"team", "class"})
 	for _, d := range []string{artifactSigned, artifactRefused} {
 		m.artifacts.WithLabelValues(d)
 	}
@@ -49,7 +54,7 @@ func (a *API) register() error {
 	}
 	m := a.metrics
 	for _, c := range []prometheus.Collector{
-		m.requests, m.seconds, m.notifications, m.artifacts,
+		m.requests, m.seconds, m.notifications, m.artifacts, m.ofTeams,
 		gauge("postflight_http_requests_in_flight", "HTTP requests that are being answered.", a.inFlight.InUse),
 		gauge("postflight_http_requests_large", "Notifications that are being answered and have a large body, or are dry runs.", a.large.InUse),
 		gauge("postflight_http_requests_held", "Notifications that wait for the API server to take their Suites.", a.Dispatcher.Retrying),

@@ -16,6 +16,7 @@
 - --pod-gone-after={{ .Values.podGoneAfter }}
 {{- if .Values.metrics.enabled }}
 - --metrics-auth={{ .Values.metrics.auth }}
+- --metrics-teams={{ .Values.metrics.teams }}
 {{- else }}
 - --metrics-bind-address=0
 {{- end }}
