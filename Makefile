@@ -12,7 +12,7 @@ export GOFLAGS := -trimpath -buildvcs=false
 BIN := bin
 BUILD := go build
 DEV := $(BIN)/dev
-MODULES := . hack/cluster hack/coredns hack/dev hack/release hack/store hack/tools hack/tools/crds hack/tools/helm hack/tools/helmdocs hack/tools/lint test/signin
+MODULES := . hack/cluster hack/coredns hack/dev hack/release hack/store hack/tools hack/tools/crds hack/tools/helm hack/tools/helmdocs hack/tools/lint hack/tools/prometheus test/signin
 
 ##@ Help
 
@@ -71,7 +71,7 @@ undeploy: $(DEV) ## Run the manager as a process again
 
 # Builds everything that the tests start: the control plane, the store, the manager.
 .PHONY: test
-test: verify assets manager $(BIN)/helm $(BIN)/gotestsum ## Run make verify, then every test: unit, real API server, real pods
+test: verify assets manager $(BIN)/helm $(BIN)/prometheus $(BIN)/promtool $(BIN)/gotestsum ## Run make verify, then every test: unit, real API server, real pods
 	@hack/test.sh
 
 .PHONY: unit
@@ -149,6 +149,11 @@ $(BIN)/helm-docs: hack/tools/helmdocs/go.mod
 $(BIN)/helm: hack/tools/helm/go.mod
 	@echo "==> building helm (three minutes the first time)"
 	@$(BUILD) -C hack/tools/helm -o ../../../$@ helm.sh/helm/v4/cmd/helm
+# Without service discoveries, which would be most of it.
+$(BIN)/prometheus $(BIN)/promtool &: hack/tools/prometheus/go.mod
+	@echo "==> building prometheus and promtool (three minutes the first time)"
+	@$(BUILD) -C hack/tools/prometheus -tags remove_all_sd -o ../../../$(BIN)/ \
+	  github.com/prometheus/prometheus/cmd/prometheus github.com/prometheus/prometheus/cmd/promtool
 $(BIN)/golangci-lint: hack/tools/lint/go.mod
 	@echo "==> building golangci-lint (two minutes the first time)"
 	@$(BUILD) -C hack/tools/lint -o ../../../$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
