@@ -82,6 +82,10 @@ unit: $(BIN)/gotestsum ## Run the tests that need no server
 fuzz: ## Fuzz each target for FUZZTIME (10s)
 	@hack/fuzz.sh $${FUZZTIME:-10s}
 
+.PHONY: install-check
+install-check: assets manager $(BIN)/helm ## Install every flavour on a cluster, and run a test through it (four minutes)
+	@POSTFLIGHT_E2E_FULL=1 go test -count=1 -v -timeout 20m ./test/e2e -run '^TestInstall$$'
+
 .PHONY: bench
 bench: assets manager ## Run the benchmarks; each prints a line NAME key=value ...
 	@hack/bench.sh

@@ -16,6 +16,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -33,6 +34,7 @@ const portBase = "9100"
 // tests start and kill managers themselves.
 type cluster struct {
 	client.Client
+	config   *rest.Config
 	dir      string
 	env      map[string]string // for its users
 	manager  map[string]string // for its managers
@@ -74,13 +76,30 @@ func startCluster() (*cluster, error) {
 	if err := makeMissing("bin/dev", "bin/manager", "bin/collect"); err != nil {
 		return nil, err
 	}
+	if err := c.up(); err != nil {
+		return nil, err
+	}
+	return c, errors.Join(c.sweep(), c.record())
+}
+
+// up starts the cluster, or brings it up to date, and connects to it.
+func (c *cluster) up() error {
 	fmt.Fprintf(os.Stderr, "e2e: starting the cluster of %s\n", c.dir)
 	up := exec.Command(filepath.Join(root(), "bin", "dev"), "up", "--no-manager", "--dir", c.dir, "--port-base", portBase)
 	up.Dir = root()
 	if out, err := up.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("%s: %w\n%s", up, err, out)
+		return fmt.Errorf("%s: %w\n%s", up, err, out)
 	}
-	return c, c.connect()
+	return c.connect()
+}
+
+func (c *cluster) down() error {
+	down := exec.Command(filepath.Join(root(), "bin", "dev"), "down", "--dir", c.dir)
+	down.Dir = root()
+	if out, err := down.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w\n%s", err, out)
+	}
+	return nil
 }
 
 // lockCluster keeps two runs of these tests from killing each other's managers.
@@ -109,7 +128,7 @@ func makeMissing(binaries ...string) error {
 			continue
 		}
 		target := "manager"
-		if binary == "bin/dev" {
+		if binary == "bin/dev" || binary == "bin/helm" {
 			target = binary
 		}
 		build := exec.Command("make", "-C", root(), target)
@@ -127,22 +146,20 @@ func (c *cluster) connect() (err error) {
 	if c.manager, err = readEnv(filepath.Join(c.dir, "manager.env")); err != nil {
 		return err
 	}
-	config, err := clientcmd.BuildConfigFromFlags("", c.env["KUBECONFIG"])
-	if err != nil {
+	if c.config, err = clientcmd.BuildConfigFromFlags("", c.env["KUBECONFIG"]); err != nil {
 		return err
 	}
-	config.QPS = -1
+	c.config.QPS = -1
 	scheme := runtime.NewScheme()
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
 		return err
 	}
-	if c.Client, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
-		return err
-	}
-	if err := c.sweep(); err != nil {
-		return err
-	}
-	informers, err := cache.New(config, cache.Options{Scheme: scheme})
+	c.Client, err = client.New(c.config, client.Options{Scheme: scheme})
+	return err
+}
+
+func (c *cluster) record() error {
+	informers, err := cache.New(c.config, cache.Options{Scheme: c.Scheme()})
 	if err != nil {
 		return err
 	}
@@ -177,12 +194,7 @@ func stopCluster() error {
 		fmt.Fprintf(os.Stderr, "e2e: the cluster of %s is left running\n", shared.cluster.dir)
 		return nil
 	}
-	down := exec.Command(filepath.Join(root(), "bin", "dev"), "down", "--dir", shared.cluster.dir)
-	down.Dir = root()
-	if out, err := down.CombinedOutput(); err != nil {
-		return fmt.Errorf("%w\n%s", err, out)
-	}
-	return nil
+	return shared.cluster.down()
 }
 
 // readEnv reads a file of `export NAME='value'` lines, as the development cluster writes it.

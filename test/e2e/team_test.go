@@ -37,15 +37,21 @@ type team struct {
 func newTeam(t testing.TB, c *cluster) *team {
 	t.Helper()
 	tm := &team{cluster: c, t: t, name: teamPrefix + random(4), key: "pf_" + random(20)}
-	digest := sha256.Sum256([]byte(tm.key))
 	tm.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: tm.name}})
 	tm.create(&v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: tm.name}})
-	tm.create(&v1alpha1.APIKey{ObjectMeta: tm.meta("ci"), Spec: v1alpha1.APIKeySpec{SHA256: hex.EncodeToString(digest[:])}})
-	for _, name := range []string{"staging", "production"} {
-		tm.create(&v1alpha1.Environment{ObjectMeta: tm.meta(name), Spec: v1alpha1.EnvironmentSpec{URL: c.env["DEMO_URL"]}})
-	}
+	tm.furnish()
 	t.Cleanup(tm.remove)
 	return tm
+}
+
+// furnish makes what the namespace of a team needs.
+func (tm *team) furnish() {
+	tm.t.Helper()
+	digest := sha256.Sum256([]byte(tm.key))
+	tm.create(&v1alpha1.APIKey{ObjectMeta: tm.meta("ci"), Spec: v1alpha1.APIKeySpec{SHA256: hex.EncodeToString(digest[:])}})
+	for _, name := range []string{"staging", "production"} {
+		tm.create(&v1alpha1.Environment{ObjectMeta: tm.meta(name), Spec: v1alpha1.EnvironmentSpec{URL: tm.env["DEMO_URL"]}})
+	}
 }
 
 // in is the team in a subtest, which has to fail itself and not its parent.
