@@ -95,6 +95,11 @@ chaos: assets manager ## Inject faults for DURATION (10m), by SEED, while client
 	@POSTFLIGHT_CHAOS_DURATION=$${DURATION:-10m} POSTFLIGHT_CHAOS_SEED=$${SEED:-} \
 	  go test ./test/replicas -run 'TestChaos$$' -count=1 -v -timeout 0
 
+.PHONY: soak
+soak: assets manager ## Run RATE (1000) notifications a minute for DURATION (1h); memory, latency and objects must not grow
+	@POSTFLIGHT_SOAK_DURATION=$${DURATION:-1h} POSTFLIGHT_SOAK_RATE=$${RATE:-1000} \
+	  go test ./test/replicas -run 'TestSoak$$' -count=1 -v -timeout 0
+
 ##@ Release (see docs/operations/release.md)
 
 IMAGE ?= ghcr.io/postflight-dev/postflight

@@ -56,3 +56,20 @@ func (s *Server) callEtcd(t testing.TB, method string, body any) []byte {
 	}
 	return answer
 }
+
+// Objects is how many objects etcd has.
+func (s *Server) Objects(t testing.TB) int {
+	t.Helper()
+	var counted struct {
+		Count json.Number `json:"count"`
+	}
+	prefix := map[string]any{"key": []byte("/registry/"), "range_end": []byte("/registry0"), "count_only": true}
+	if err := json.Unmarshal(s.callEtcd(t, "kv/range", prefix), &counted); err != nil {
+		t.Fatal(err)
+	}
+	n, err := counted.Count.Int64()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return int(n)
+}

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -165,16 +164,7 @@ func (tm *team) archived() (n int) {
 
 // peakMiB is the most memory that the process itself has used: without the files that it wrote, which the cgroup
 // counts until they are on the disk.
-func (r *replica) peakMiB() int {
-	content, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", r.cmd.Process.Pid))
-	for line := range strings.Lines(string(content)) {
-		if peak, ok := strings.CutPrefix(line, "VmHWM:"); ok {
-			kib, _ := strconv.Atoi(strings.Fields(peak)[0])
-			return kib >> 10
-		}
-	}
-	return 0
-}
+func (r *replica) peakMiB() int { return r.memoryMiB("VmHWM:") }
 
 // checkLog reads a log from the archive: its head and its tail.
 func checkLog(t *testing.T, a *archive.Archive, run record.Run) {

@@ -82,8 +82,7 @@ func (w *burstWorld) raw(prefix string) spent {
 	w.b.Helper()
 	trigger := w.tm.trigger("smoke")
 	w.tm.get(trigger)
-	environment := &v1alpha1.Environment{ObjectMeta: w.tm.meta("staging")}
-	w.tm.get(environment)
+	environment := w.tm.environment()
 	defer w.clear()
 	return w.measure(0, func() (answered time.Duration) {
 		inParallel(benchCrowd, burstSize, func(i int) {
@@ -162,9 +161,9 @@ func (w *burstWorld) awaitJobs(n int) {
 	}
 }
 
-func (w *burstWorld) jobs() int {
+func (w *burstWorld) jobs(options ...k8sclient.ListOption) int {
 	list := &batchv1.JobList{}
-	if err := w.s.Client.List(context.Background(), list, k8sclient.Limit(1)); err != nil {
+	if err := w.s.Client.List(context.Background(), list, append(options, k8sclient.Limit(1))...); err != nil {
 		w.b.Fatal(err)
 	}
 	if list.RemainingItemCount == nil {

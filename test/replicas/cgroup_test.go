@@ -17,7 +17,7 @@ type cgroup struct {
 }
 
 // newCgroup needs the rights to make one. Where they are missing the test is skipped, and fails in CI.
-func newCgroup(t *testing.T, bytes int) *cgroup {
+func newCgroup(t testing.TB, bytes int) *cgroup {
 	t.Helper()
 	var failures []string
 	for _, parent := range cgroupParents() {

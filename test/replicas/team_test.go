@@ -29,7 +29,7 @@ func newTeam(t testing.TB, s *apiserver.Server) *team {
 	tm := &team{t: t, s: s, namespace: ns, key: "pf_" + ns}
 	tm.create(&v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: ns}})
 	tm.create(tm.apiKey("ci", tm.key))
-	tm.create(&v1alpha1.Environment{ObjectMeta: tm.meta("staging"), Spec: v1alpha1.EnvironmentSpec{URL: "https://staging.example.com"}})
+	tm.create(tm.environment())
 	tm.create(tm.trigger("smoke"))
 	return tm
 }
@@ -41,6 +41,10 @@ func (tm *team) meta(name string) metav1.ObjectMeta {
 func (tm *team) apiKey(name, key string) *v1alpha1.APIKey {
 	sum := sha256.Sum256([]byte(key))
 	return &v1alpha1.APIKey{ObjectMeta: tm.meta(name), Spec: v1alpha1.APIKeySpec{SHA256: hex.EncodeToString(sum[:])}}
+}
+
+func (tm *team) environment() *v1alpha1.Environment {
+	return &v1alpha1.Environment{ObjectMeta: tm.meta("staging"), Spec: v1alpha1.EnvironmentSpec{URL: "https://staging.example.com"}}
 }
 
 func (tm *team) trigger(name string) *v1alpha1.Trigger {
