@@ -16,7 +16,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/notification"
 )
 
-// TestSecurityPage: each test that docs/security.md names exists, and its regular expression finds keys.
+// TestSecurityPage: each test that the pages on security name exists, and the regular expression finds keys.
 func TestSecurityPage(t *testing.T) {
 	root := folder(t, "..")
 	page, err := os.ReadFile(filepath.Join(root, "docs", "security.md"))
@@ -24,13 +24,16 @@ func TestSecurityPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	declared := testsIn(t, root)
-	named := regexp.MustCompile("`((?:Test|Fuzz)[A-Z][A-Za-z0-9]*)`").FindAllStringSubmatch(string(page), -1)
-	if len(named) < 20 {
-		t.Errorf("only %d tests are named; is the page written otherwise?", len(named))
-	}
-	for _, name := range named {
-		if !declared[name[1]] {
-			t.Errorf("docs/security.md names %s, which does not exist", name[1])
+	for _, file := range []string{"security.md", "threat-model.md"} {
+		text := string(read(t, filepath.Join(root, "docs", file)))
+		named := regexp.MustCompile("`((?:Test|Fuzz)[A-Z][A-Za-z0-9]*)`").FindAllStringSubmatch(text, -1)
+		if len(named) < 20 {
+			t.Errorf("docs/%s names only %d tests; is it written otherwise?", file, len(named))
+		}
+		for _, name := range named {
+			if !declared[name[1]] {
+				t.Errorf("docs/%s names %s, which does not exist", file, name[1])
+			}
 		}
 	}
 
