@@ -60,7 +60,20 @@ func Listen(server *http.Server, options Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen for HTTP requests: %w", err)
 	}
-	return &Server{server: server, listener: listener, options: options}, nil
+	s := &Server{server: server, listener: listener, options: options}
+	server.Handler = s.releaseClients(server.Handler)
+	return s, nil
+}
+
+// releaseClients closes each connection after its next answer once the server stops. A load balancer chooses a server for
+// a new connection only, so a client with an open one would send its next request to a server that is gone.
+func (s *Server) releaseClients(handler http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.state.Load() == draining {
+			w.Header().Set("Connection", "close")
+		}
+		handler.ServeHTTP(w, r)
+	})
 }
 
 // Addr is the address that the server listens on.

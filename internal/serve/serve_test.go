@@ -154,6 +154,27 @@ func TestDrains(t *testing.T) {
 	}
 }
 
+// TestDrainReleasesClients: a client that keeps its connection learns in time that it needs another one.
+func TestDrainReleasesClients(t *testing.T) {
+	r := run(t, http.HandlerFunc(hello), Options{DrainDelay: 2 * time.Second, DrainTimeout: 10 * time.Second})
+	closes := func() bool {
+		resp, err := http.Get("http://" + r.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		return resp.Close
+	}
+	if closes() {
+		t.Error("a server that goes on closes connections")
+	}
+	r.stop()
+	waitUntil(t, func() bool { return r.Ready(nil) != nil })
+	if !closes() {
+		t.Error("a server that stops keeps connections")
+	}
+}
+
 func TestDrainEnds(t *testing.T) {
 	entered, leave := make(chan struct{}), make(chan struct{})
 	r := run(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { close(entered); <-leave }), Options{DrainTimeout: 50 * time.Millisecond})
