@@ -105,7 +105,7 @@ soak: assets manager ## Run RATE (1000) notifications a minute for DURATION (1h)
 IMAGE ?= ghcr.io/postflight-dev/postflight
 
 .PHONY: release
-release: $(BIN)/release ## Build VERSION, such as v1.2.3, for all platforms into dist/
+release: $(BIN)/release ## Build VERSION, such as v1.2.3, for all platforms into dist/release
 	@$(BIN)/release build --image $(IMAGE) $(or $(VERSION),$(error set VERSION, such as VERSION=v1.2.3))
 
 .PHONY: $(BIN)/release

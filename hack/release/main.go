@@ -47,7 +47,7 @@ func newBuild() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&r.Root, "root", ".", "checkout of the repository")
-	cmd.Flags().StringVar(&r.Output, "output", "dist", "folder to write; what is in it is deleted")
+	cmd.Flags().StringVar(&r.Output, "output", filepath.Join("dist", "release"), "folder to write; a release that is there is deleted")
 	cmd.Flags().StringVar(&r.Image, "image", defaultImage, "repository that the image will be pushed to")
 	cmd.Flags().BoolVar(&allowDirty, "allow-dirty", false, "build even if files differ from the commit")
 	return cmd
@@ -71,7 +71,7 @@ func newPush() *cobra.Command {
 	return &cobra.Command{
 		Use:     "push DIST IMAGE:TAG",
 		Short:   "Push the image, its SBOMs and its provenance, with the credentials of docker login",
-		Example: "  release push dist ghcr.io/postflight-dev/postflight:v0.1.0",
+		Example: "  release push dist/release ghcr.io/postflight-dev/postflight:v0.1.0",
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			digest, err := push(args[0], args[1], remote.WithContext(cmd.Context()), remote.WithAuthFromKeychain(authn.DefaultKeychain))

@@ -1,6 +1,34 @@
 package main
 
-import "testing"
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestOutput: a mistyped folder keeps its files.
+func TestOutput(t *testing.T) {
+	dir := t.TempDir()
+	kept := filepath.Join(dir, "kept")
+	if err := os.WriteFile(kept, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := (release{Output: dir}).clearOutput(); err == nil {
+		t.Error("a folder with other files is cleared")
+	}
+	if _, err := os.Stat(kept); err != nil {
+		t.Error(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, imageFolder), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := (release{Output: dir}).clearOutput(); err != nil {
+		t.Errorf("a release is not cleared: %v", err)
+	}
+	if _, err := os.Stat(kept); err == nil {
+		t.Error("files of the release before are kept")
+	}
+}
 
 func TestChanges(t *testing.T) {
 	const changelog = "# Changes\n\n## Unreleased\n\n- new\n\n" +

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -57,7 +58,7 @@ func (r release) build(ctx context.Context) (result built, err error) {
 		return result, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
-	if err := errors.Join(os.RemoveAll(r.Output), os.MkdirAll(r.Output, 0o755)); err != nil {
+	if err := r.clearOutput(); err != nil {
 		return result, err
 	}
 	if err := r.compileAll(ctx, work); err != nil {
@@ -84,6 +85,18 @@ func (r release) build(ctx context.Context) (result built, err error) {
 	result.Compressed, result.Unpacked = images.compressed, images.unpacked
 	result.Checksum, err = r.writeChecksums()
 	return result, err
+}
+
+// clearOutput deletes the release of before, but nothing else.
+func (r release) clearOutput() error {
+	entries, err := os.ReadDir(r.Output)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if _, err := os.Stat(r.path(imageFolder)); len(entries) > 0 && err != nil {
+		return fmt.Errorf("%s has files, but no release: choose another folder", r.Output)
+	}
+	return errors.Join(os.RemoveAll(r.Output), os.MkdirAll(r.Output, 0o755))
 }
 
 func (r release) path(name string) string { return filepath.Join(r.Output, name) }
