@@ -2,6 +2,7 @@ package replicas
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"strings"
 	"syscall"
@@ -20,7 +21,7 @@ import (
 const testLease = 4 * time.Second
 
 // TestLeadLost: the API server is away for so long that the leader loses the lead. The process does not end: it answers
-// the notification that it holds, leads again, and starts the run.
+// the notification that it holds and the client that waits for a run, leads again, and starts the next run.
 func TestLeadLost(t *testing.T) {
 	s := apiserver.New(t)
 	p := newProxy(t, s.Manager(t))
@@ -28,6 +29,15 @@ func TestLeadLost(t *testing.T) {
 	r := startLeader(t, s, p, "sh", "-c", `exec "$@" --leader-elect-lease-duration=`+testLease.String(), "sh")
 	tm.awaitKnown([]*replica{r})
 
+	run := tm.started(r, "run")
+	waited := make(chan time.Duration, 1)
+	go func() {
+		began := time.Now()
+		if status := tm.askGreenlight(r, run+"?wait=50"); status != http.StatusOK {
+			t.Errorf("the client that waited got %d", status)
+		}
+		waited <- time.Since(began)
+	}()
 	p.down()
 	c := &counts{}
 	answered := make(chan struct{})
@@ -39,12 +49,18 @@ func TestLeadLost(t *testing.T) {
 	p.up()
 	up := time.Now()
 	<-answered
-	suites := tm.suites()
-	if c.created != 1 || len(suites) != 1 {
-		t.Fatalf("%s and %d Suites, want one created; e.g. %s", c, len(suites), c.first)
+	if suites := len(tm.suites()); c.created != 1 || suites != 2 {
+		t.Fatalf("%s and %d Suites, want one created, and two; e.g. %s", c, suites, c.first)
 	}
-	tm.awaitState(suites[0].Name, v1alpha1.ReasonStarting)
+	for id := range c.ids {
+		tm.awaitState(id, v1alpha1.ReasonStarting)
+	}
 	t.Logf("LEAD_LOST lease=%s held_seconds=%.1f started_after_seconds=%.1f", testLease, c.percentile(1).Seconds(), time.Since(up).Seconds())
+	tm.complete(run)
+	tm.awaitState(run, v1alpha1.ReasonPassed)
+	if took := <-waited; took > 49*time.Second {
+		t.Errorf("the client was not told of the end: it waited for %s", took)
+	}
 }
 
 // TestLeadTakenOver: a leader is killed, and the next one is stopped. Each time another replica starts the next run.
