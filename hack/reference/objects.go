@@ -41,7 +41,7 @@ func objectSection(crd apiextensions.CustomResourceDefinition) string {
 		map[apiextensions.ResourceScope]string{"Cluster": "cluster-scoped", "Namespaced": "namespaced"}[crd.Spec.Scope], prose(schema.Description))
 	for _, part := range []string{"spec", "status"} {
 		if props, ok := schema.Properties[part]; ok {
-			section += fmt.Sprintf("\n| `%s` of a %s | Type | Meaning |\n|---|---|---|\n", part, crd.Spec.Names.Kind) + fields(part, props)
+			section += fmt.Sprintf("\n| Field of `%s` | Type | Meaning |\n|---|---|---|\n", part) + fields(part, props)
 			section += rules(part, props)
 		}
 	}

@@ -35,7 +35,7 @@ export default defineConfig({
     plugins: [vueOfThisFolder],
     build: { chunkSizeWarningLimit: 2000 }, // kB; Mermaid is large, and loaded by pages with a diagram only
   },
-  markdown: { config: (md) => md.use(linksOfTheRepository).use(diagrams) },
+  markdown: { anchor: { slugify: slugOfGitHub }, config: (md) => md.use(linksOfTheRepository).use(diagrams) },
   themeConfig: {
     logo,
     sidebar,
@@ -52,6 +52,11 @@ export default defineConfig({
     footer: { message: 'Apache-2.0' },
   },
 })
+
+// slugOfGitHub is the anchor of a heading in the repository, which links use.
+function slugOfGitHub(heading) {
+  return heading.toLowerCase().replace(/[^\p{L}\p{N} _-]/gu, '').replaceAll(' ', '-')
+}
 
 function linksOfTheRepository(md) {
   md.core.ruler.push('links-of-the-repository', ({ tokens, env }) => {
