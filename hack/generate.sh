@@ -16,11 +16,12 @@ go run ./hack/reference "$into"
 
 # The chart has copies of what it wraps: Helm reads no files outside a chart.
 chart=$into/charts/postflight/files
-mkdir -p "$chart/crd" "$chart/rbac" "$chart/policy"
+mkdir -p "$chart/crd" "$chart/rbac" "$chart/policy" "$chart/monitoring"
 cp "$into"/config/crd/bases/*.yaml "$chart/crd/"
 cp "$into/config/rbac/role.yaml" "$chart/rbac/"
 for name in aggregate_roles credentials_reader_role leader_election_role metrics_reader_role role_binding session_secret; do
   cp "config/rbac/$name.yaml" "$chart/rbac/"
 done
 cp config/policy/{jobs_by_proxy,manager}.yaml "$chart/policy/"
+cp config/monitoring/prometheus_rule.yaml "$chart/monitoring/"
 bin/helm-docs --dry-run --log-level=warning --chart-search-root=charts > "$chart/../README.md"

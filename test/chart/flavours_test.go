@@ -20,6 +20,7 @@ import (
 var foreignCRDs = map[string][]string{
 	"sigs.k8s.io/gateway-api": {"config/crd/standard/gateway.networking.k8s.io_httproutes.yaml"},
 	"github.com/prometheus-operator/prometheus-operator": {
+		"example/prometheus-operator-crd/monitoring.coreos.com_prometheusrules.yaml",
 		"example/prometheus-operator-crd/monitoring.coreos.com_servicemonitors.yaml",
 	},
 	"github.com/cert-manager/cert-manager": {"deploy/crds/cert-manager.io_certificates.yaml"},
@@ -83,7 +84,8 @@ func TestFlavours(t *testing.T) {
 // TestKustomizeComponents: an API server accepts the parts of config that an installation may add.
 func TestKustomizeComponents(t *testing.T) {
 	s := apiserver.New(t)
-	for _, name := range []string{"tls"} {
+	applyForeignCRDs(t, s)
+	for _, name := range []string{"tls", "monitoring"} {
 		dir := t.TempDir()
 		kustomization := "resources: [config/default]\ncomponents: [config/" + name + "]\n"
 		if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(kustomization), 0o600); err != nil {
@@ -150,4 +152,27 @@ func rights(role map[string]any) []string {
 	}
 	slices.Sort(all)
 	return all
+}
+
+// TestAlertsOfTheChart: the chart has the alerts of config/monitoring, with its own bound on the queue.
+func TestAlertsOfTheChart(t *testing.T) {
+	rendered, err := template(t, "x", namespace, "--set", "prometheusRule.enabled=true,prometheusRule.oldestQueuedSeconds=600", "--show-only", "templates/prometheus_rule.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shipped, err := os.ReadFile(path(t, "config", "monitoring", "prometheus_rule.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Count(string(shipped), "> 3600\n") != 1 {
+		t.Fatal("the chart cannot find the bound on the queue")
+	}
+	want := objects(t, strings.Replace(string(shipped), "> 3600\n", "> 600\n", 1))["PrometheusRule postflight"]
+	got := objects(t, rendered)["PrometheusRule x-postflight"]
+	if got == nil {
+		t.Fatal(rendered)
+	}
+	if diff := cmp.Diff(want.Object["spec"], got.Object["spec"]); diff != "" {
+		t.Errorf("(-config +chart):\n%s", diff)
+	}
 }
