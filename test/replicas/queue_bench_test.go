@@ -52,7 +52,7 @@ func BenchmarkAnswerQueued(b *testing.B) {
 		}
 		queued := benchSize(longQueue)
 		tm.fillQueue(queued)
-		r.awaitQueued(queued)
+		r.awaitQueued(queued + queuedTurns*benchTurn - 1)
 		for turn := range queuedTurns {
 			many.measure(b, fmt.Sprintf("many-%d", turn), answer)
 		}
