@@ -12,7 +12,7 @@ export GOFLAGS := -trimpath -buildvcs=false
 BIN := bin
 BUILD := go build
 DEV := $(BIN)/dev
-MODULES := . hack/cluster hack/coredns hack/dev hack/release hack/store hack/tools hack/tools/crds hack/tools/helm hack/tools/helmdocs hack/tools/lint hack/tools/prometheus test/signin
+MODULES := . hack/cluster hack/coredns hack/dev hack/release hack/store hack/tools hack/tools/crds hack/tools/helm hack/tools/helmdocs hack/tools/lint hack/tools/prometheus hack/tools/vuln test/signin
 
 ##@ Help
 
@@ -141,6 +141,11 @@ generate: $(BIN)/controller-gen $(BIN)/helm-docs ## Regenerate deep copies, CRDs
 verify: $(BIN)/controller-gen $(BIN)/helm-docs $(BIN)/golangci-lint ## Check generated files, modules, lint and import rules
 	@hack/verify.sh
 
+# It needs the database at vuln.go.dev, or another by VULNDB=https://... or file:///...
+.PHONY: vulncheck
+vulncheck: $(BIN)/govulncheck ## Check what the code calls for known vulnerabilities (online)
+	@$(BIN)/govulncheck $(if $(VULNDB),-db $(VULNDB)) ./...
+
 .PHONY: tidy
 tidy: ## Tidy every module
 	@for mod in $(MODULES); do (echo $$mod; cd $$mod && go mod tidy); done
@@ -163,6 +168,9 @@ $(BIN)/prometheus $(BIN)/promtool &: hack/tools/prometheus/go.mod
 	@echo "==> building prometheus and promtool (three minutes the first time)"
 	@$(BUILD) -C hack/tools/prometheus -tags remove_all_sd -o ../../../$(BIN)/ \
 	  github.com/prometheus/prometheus/cmd/prometheus github.com/prometheus/prometheus/cmd/promtool
+$(BIN)/govulncheck: hack/tools/vuln/go.mod
+	@echo "==> building govulncheck"
+	@$(BUILD) -C hack/tools/vuln -o ../../../$@ golang.org/x/vuln/cmd/govulncheck
 $(BIN)/golangci-lint: hack/tools/lint/go.mod
 	@echo "==> building golangci-lint (two minutes the first time)"
 	@$(BUILD) -C hack/tools/lint -o ../../../$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint

@@ -12,7 +12,7 @@ hack/generate.sh "$scratch"
 done
 
 echo "==> modules"
-for mod in . hack/cluster hack/coredns hack/dev hack/release hack/store hack/tools hack/tools/crds hack/tools/helm hack/tools/helmdocs hack/tools/lint hack/tools/prometheus test/signin; do
+for mod in . hack/cluster hack/coredns hack/dev hack/release hack/store hack/tools hack/tools/crds hack/tools/helm hack/tools/helmdocs hack/tools/lint hack/tools/prometheus hack/tools/vuln test/signin; do
   (cd "$mod" && go mod tidy -diff) || { echo "verify: $mod/go.mod is not tidy: run make tidy" >&2; exit 1; }
 done
 
