@@ -35,8 +35,7 @@ func path(t *testing.T, names ...string) string {
 	return filepath.Join(append([]string{root}, names...)...)
 }
 
-// template renders the chart as a release of another name and namespace would be, and returns what helm prints.
-func template(t *testing.T, name, namespace string, args ...string) (string, error) {
+func helmBinary(t *testing.T) string {
 	t.Helper()
 	helm := path(t, "bin", "helm")
 	if _, err := os.Stat(helm); err != nil {
@@ -45,7 +44,13 @@ func template(t *testing.T, name, namespace string, args ...string) (string, err
 		}
 		t.Skipf("SKIPPED, NOT PASSED: build helm by `make helm`: %v", err)
 	}
-	cmd := exec.CommandContext(t.Context(), helm, append([]string{"template", name, path(t, "charts", "postflight"), "--namespace", namespace}, args...)...)
+	return helm
+}
+
+// template renders the chart as a release of another name and namespace would be, and returns what helm prints.
+func template(t *testing.T, name, namespace string, args ...string) (string, error) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), helmBinary(t), append([]string{"template", name, path(t, "charts", "postflight"), "--namespace", namespace}, args...)...)
 	cmd.Env = append(os.Environ(), "HELM_CACHE_HOME="+t.TempDir(), "HELM_CONFIG_HOME="+t.TempDir(), "HELM_DATA_HOME="+t.TempDir())
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
