@@ -81,6 +81,11 @@ func NewAnnounceMetrics(registerer prometheus.Registerer) (*AnnounceMetrics, err
 		Name: "postflight_messages_total",
 		Help: "Messages about runs to webhooks and chats, by the kind of the receiver and their result.",
 	}, []string{"kind", "result"})}
+	for _, kind := range []announce.Kind{announce.Webhook, announce.Slack} {
+		for _, result := range []string{"delivered", "gone", "limited", "unavailable", "rejected"} {
+			m.messages.WithLabelValues(string(kind), result) // to be 0 from the start
+		}
+	}
 	return m, registerer.Register(m.messages)
 }
 

@@ -116,6 +116,9 @@ func NewReportMetrics(registerer prometheus.Registerer) (*ReportMetrics, error) 
 		Name: "postflight_reports_total",
 		Help: "Posts of checks, deployments and comments to code hosts, by their result.",
 	}, []string{"result"})}
+	for _, result := range []string{"posted", "rejected", "conflict", "unavailable", "limited"} {
+		m.posts.WithLabelValues(result) // to be 0 from the start
+	}
 	return m, registerer.Register(m.posts)
 }
 

@@ -92,6 +92,11 @@ func startManager(t *testing.T, kubeconfig string, ahead time.Duration, leads bo
 
 func startManagerBy(t *testing.T, kubeconfig string, machine clock.PassiveClock, leads bool, change ...func(*options)) *aManager {
 	t.Helper()
+	return startManagerIn(t, kubeconfig, surroundings{clock: machine, metrics: prometheus.NewRegistry()}, leads, change...)
+}
+
+func startManagerIn(t *testing.T, kubeconfig string, in surroundings, leads bool, change ...func(*options)) *aManager {
+	t.Helper()
 	o := options{
 		signIn:     &signin.Source{},
 		kubeconfig: kubeconfig, bindAddress: freeAddress(t), metricsAddress: freeAddress(t), probeAddress: freeAddress(t),
@@ -103,7 +108,7 @@ func startManagerBy(t *testing.T, kubeconfig string, machine clock.PassiveClock,
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- runIn(ctx, o, surroundings{clock: machine, metrics: prometheus.NewRegistry()})
+		ended <- runIn(ctx, o, in)
 	}()
 	t.Cleanup(func() {
 		stop()

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+	batchv1 "k8s.io/api/batch/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/postflight-dev/postflight/test/apiserver"
+	"github.com/postflight-dev/postflight/test/stores"
+)
+
+const dashboardFile = "../../charts/postflight/files/monitoring/dashboard.json"
+
+// dashboard is what Grafana reads of the file.
+type dashboard struct {
+	Panels []struct {
+		Title   string
+		Type    string
+		Targets []struct{ Expr string }
+	}
+}
+
+// ofProcess has the metrics of a manager, and those that controller-runtime registers by itself.
+type ofProcess struct {
+	*prometheus.Registry
+	all prometheus.Gatherers
+}
+
+func newOfProcess() ofProcess {
+	own := prometheus.NewRegistry()
+	return ofProcess{own, prometheus.Gatherers{own, metrics.Registry}}
+}
+
+func (r ofProcess) Gather() ([]*dto.MetricFamily, error) { return r.all.Gather() }
+
+// TestDashboard: each panel of the dashboard has data once a manager has had something to do, according to the real
+// Prometheus.
+func TestDashboard(t *testing.T) {
+	binary, err := filepath.Abs("../../bin/prometheus")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(binary); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal(err)
+		}
+		t.Skipf("SKIPPED, NOT PASSED: build it by `make bin/prometheus`: %v", err)
+	}
+	stores.Credentials(t)
+	s, store, registry := apiserver.New(t), stores.Rclone(t), newOfProcess()
+	certificate, _ := certificateFiles(t, t.TempDir())
+	pair, err := tls.LoadX509KeyPair(certificate.certFile, certificate.keyFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &pair, nil }}
+	if err := registerExpiry(served, registry); err != nil {
+		t.Fatal(err)
+	}
+	m := startManagerIn(t, apiserver.Kubeconfig(t, s.Manager(t)), surroundings{clock: newWrongClock(0), metrics: registry}, leads, func(o *options) {
+		o.metricsTeams, o.store.image = 50, "postflight:test"
+		o.store.Options, o.store.createBucket = store.Options(), true
+	})
+	prom := startPrometheus(t, binary, m.metrics)
+	tn, n := newTenant(t, s), 0
+	var empty []string
+	await(t, "all panels to have data", func() bool {
+		n++
+		tn.runs(t, m.url, fmt.Sprintf("sha-%d", n))
+		empty = prom.emptyPanels(t)
+		if n%20 == 0 {
+			t.Logf("still empty: %q", empty)
+		}
+		return len(empty) == 0
+	})
+}
+
+// runs is a run from its notification to its end, and one that waits.
+func (tn *tenant) runs(t *testing.T, url, sha string) {
+	t.Helper()
+	run, j := tn.deploy(t, url, sha), &batchv1.Job{}
+	await(t, "the Job of the run", func() bool { return tn.s.Client.Get(t.Context(), client.ObjectKeyFromObject(run), j) == nil })
+	passes(t, tn.s.Client, j)
+	await(t, "the end of the run", func() bool { return tn.state(t, run) == "Passed" })
+}
+
+// aPrometheus is a process that scrapes a manager every second.
+type aPrometheus struct{ url string }
+
+func startPrometheus(t *testing.T, binary, scraped string) aPrometheus {
+	t.Helper()
+	dir, address := t.TempDir(), freeAddress(t)
+	target := strings.TrimSuffix(strings.TrimPrefix(scraped, "http://"), "/metrics")
+	config := fmt.Sprintf("global: {scrape_interval: 1s}\nscrape_configs: [{job_name: postflight, static_configs: [{targets: [%q]}]}]\n", target)
+	file := filepath.Join(dir, "prometheus.yml")
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	log, err := os.Create(filepath.Join(dir, "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), binary, "--config.file="+file, "--storage.tsdb.path="+filepath.Join(dir, "data"),
+		"--web.listen-address="+address, "--enable-feature=exemplar-storage")
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // it was killed
+	})
+	p := aPrometheus{url: "http://" + address}
+	await(t, "Prometheus to be ready", func() bool {
+		resp, err := http.Get(p.url + "/-/ready")
+		if err != nil {
+			return false
+		}
+		resp.Body.Close()
+		return resp.StatusCode == http.StatusOK
+	})
+	return p
+}
+
+// emptyPanels are those of which a query finds nothing, or no number.
+func (p aPrometheus) emptyPanels(t *testing.T) (empty []string) {
+	t.Helper()
+	text, err := os.ReadFile(dashboardFile)
+	var d dashboard
+	if err == nil {
+		err = json.Unmarshal(text, &d)
+	}
+	if err != nil || len(d.Panels) < 20 {
+		t.Fatalf("%d panels: %v", len(d.Panels), err)
+	}
+	for _, panel := range d.Panels {
+		if panel.Type != "row" && len(panel.Targets) == 0 {
+			t.Errorf("the panel %q has no query", panel.Title)
+		}
+		for _, target := range panel.Targets {
+			if !p.hasNumber(t, strings.NewReplacer("$namespace", ".*", "$__rate_interval", "30s").Replace(target.Expr)) {
+				empty = append(empty, panel.Title)
+			}
+		}
+	}
+	return empty
+}
+
+func (p aPrometheus) hasNumber(t *testing.T, expr string) bool {
+	t.Helper()
+	resp, err := http.Get(p.url + "/api/v1/query?query=" + url.QueryEscape(expr))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var answer struct {
+		Status, Error string
+		Data          struct{ Result []struct{ Value [2]any } }
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil || answer.Status != "success" {
+		t.Fatalf("%s: %v, %+v", expr, err, answer)
+	}
+	for _, r := range answer.Data.Result {
+		if r.Value[1] != "NaN" {
+			return true
+		}
+	}
+	return false
+}
