@@ -102,3 +102,24 @@ func TestPlanSurvives(t *testing.T) {
 		t.Errorf("a broken file: got %v, %v; want an empty plan", plan, err)
 	}
 }
+
+// TestAddressesDoNotCollide: what pods get by chance is apart from what is chosen.
+func TestAddressesDoNotCollide(t *testing.T) {
+	p := Plan{Subnet: 90}
+	pods, services := netip.MustParsePrefix(p.PodCIDR()), netip.MustParsePrefix(p.ServiceCIDR())
+	if pods.Overlaps(services) {
+		t.Errorf("pods %s overlap services %s", pods, services)
+	}
+	for name, address := range map[string]string{"the node": p.BridgeIP(), "the router": p.ServiceRouterIP()} {
+		if ip := netip.MustParseAddr(address); !pods.Contains(ip) || p.BridgeIP() == p.ServiceRouterIP() {
+			t.Errorf("%s has %s, which is not on the bridge, or taken", name, ip)
+		}
+	}
+	// Kubernetes gives out the upper addresses first, and of a /24 the lower 16 only if no others are left.
+	lower := netip.PrefixFrom(services.Addr(), 28)
+	for name, address := range map[string]string{"the API server": p.KubernetesIP(), "DNS": p.DNSIP()} {
+		if ip := netip.MustParseAddr(address); !lower.Contains(ip) {
+			t.Errorf("%s has the cluster IP %s, which another Service may get", name, ip)
+		}
+	}
+}

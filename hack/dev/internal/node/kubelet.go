@@ -75,11 +75,16 @@ func writeResolvConf(l layout.Layout) error {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
+	return layout.WriteFile(l.Path("node", "resolv.conf"), []byte(withoutDomains(string(content))), 0o644)
+}
+
+func withoutDomains(resolvConf string) string {
 	var kept strings.Builder
-	for line := range strings.Lines(string(content)) {
-		if !strings.HasPrefix(line, "search") && !strings.HasPrefix(line, "domain") {
+	for line := range strings.Lines(resolvConf) {
+		words := strings.Fields(line)
+		if len(words) == 0 || (words[0] != "search" && words[0] != "domain") {
 			kept.WriteString(line)
 		}
 	}
-	return layout.WriteFile(l.Path("node", "resolv.conf"), []byte(kept.String()), 0o644)
+	return kept.String()
 }
