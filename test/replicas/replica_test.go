@@ -134,6 +134,10 @@ type answer struct {
 
 // notify sends a notification once, as the clients do.
 func notify(ctx context.Context, url, key, body string) (answer, error) {
+	return notifyBy(ctx, client, url, key, body)
+}
+
+func notifyBy(ctx context.Context, by *http.Client, url, key, body string) (answer, error) {
 	start := time.Now()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/api/webhooks/deploy_success", strings.NewReader(body))
 	if err != nil {
@@ -141,7 +145,7 @@ func notify(ctx context.Context, url, key, body string) (answer, error) {
 	}
 	r.Header.Set("Authorization", "Bearer "+key)
 	r.Header.Set("Content-Type", "application/json")
-	resp, err := client.Do(r)
+	resp, err := by.Do(r)
 	if err != nil {
 		return answer{}, err
 	}

@@ -145,8 +145,15 @@ func (b *balancer) next() *replica {
 	return b.all[b.turn%len(b.all)]
 }
 
-// load sends notifications, each with a commit of its own, until over is closed and all are answered.
+// load sends notifications, each with a commit of its own.
 func (b *balancer) load(over <-chan struct{}) *counts {
+	return loadAtRate(over, func(n int) (answer, error) {
+		return notify(b.tm.t.Context(), b.next().url, b.tm.key, fmt.Sprintf(`{"branch":"main","sha":"rolling-%d"}`, n))
+	})
+}
+
+// loadAtRate sends something rollingRate times a second, until over is closed and all are answered.
+func loadAtRate(over <-chan struct{}, send func(n int) (answer, error)) *counts {
 	c := &counts{}
 	var wait sync.WaitGroup
 	defer wait.Wait()
@@ -158,9 +165,7 @@ func (b *balancer) load(over <-chan struct{}) *counts {
 			return c
 		case <-ticker.C:
 		}
-		wait.Go(func() {
-			c.add(notify(b.tm.t.Context(), b.next().url, b.tm.key, fmt.Sprintf(`{"branch":"main","sha":"rolling-%d"}`, n)))
-		})
+		wait.Go(func() { c.add(send(n)) })
 	}
 }
 
