@@ -92,7 +92,7 @@ bench: assets manager ## Run the benchmarks; each prints a line NAME key=value .
 
 .PHONY: chaos
 chaos: assets manager ## Inject faults for DURATION (10m), by SEED, while clients notify; then check what they saw
-	@POSTFLIGHT_CHAOS_DURATION=$${DURATION:-10m} POSTFLIGHT_CHAOS_SEED=$${SEED:-} \
+	@POSTFLIGHT_CHAOS_DURATION=$${DURATION:-10m} POSTFLIGHT_CHAOS_SEED=$${SEED:-} POSTFLIGHT_CHAOS_FAULT=$${FAULT:-} \
 	  go test ./test/replicas -run 'TestChaos$$' -count=1 -v -timeout 0
 
 .PHONY: soak

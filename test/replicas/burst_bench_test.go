@@ -83,7 +83,7 @@ func (w *burstWorld) raw(prefix string) spent {
 	trigger := w.tm.trigger("smoke")
 	w.tm.get(trigger)
 	environment := w.tm.environment()
-	defer w.clear()
+	defer w.clear(w.tm)
 	return w.measure(0, func() (answered time.Duration) {
 		inParallel(benchCrowd, burstSize, func(i int) {
 			run := rawSuite(trigger, fmt.Sprintf("%s-%d", prefix, i))
@@ -105,11 +105,11 @@ func (w *burstWorld) notified(prefix string) spent {
 	freeLead(w.b, w.s)
 	r := startReplica(w.b, w.kubeconfig)
 	defer r.end()
-	defer w.clear()
+	defer w.clear(w.tm)
 	r.awaitReady()
 	r.awaitLog("Successfully acquired lease", 20*time.Second)
 	w.tm.awaitKnown([]*replica{r})
-	w.clear()
+	w.clear(w.tm)
 	return w.measure(r.cmd.Process.Pid, func() time.Duration {
 		began := time.Now()
 		inParallel(benchCrowd, burstSize, func(i int) {
@@ -172,13 +172,12 @@ func (w *burstWorld) jobs(options ...k8sclient.ListOption) int {
 	return len(list.Items) + int(*list.RemainingItemCount)
 }
 
-// clear deletes all runs. Nobody collects garbage, so Jobs are deleted too.
-func (w *burstWorld) clear() {
-	w.b.Helper()
+// clear deletes all runs of a team. Nobody collects garbage, so Jobs are deleted too.
+func (w *burstWorld) clear(tm *team) {
 	for _, o := range []k8sclient.Object{&v1alpha1.Suite{}, &batchv1.Job{}} {
-		err := w.s.Client.DeleteAllOf(context.Background(), o, k8sclient.InNamespace(w.tm.namespace), k8sclient.PropagationPolicy("Background"))
+		err := w.s.Client.DeleteAllOf(context.Background(), o, k8sclient.InNamespace(tm.namespace), k8sclient.PropagationPolicy("Background"))
 		if err != nil {
-			w.b.Fatal(err)
+			w.b.Error(err)
 		}
 	}
 }
