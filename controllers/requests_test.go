@@ -6,9 +6,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
@@ -50,7 +52,14 @@ func (w *world) passesArchived(name string) {
 		p.Status.Phase = corev1.PodSucceeded
 		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "test", Image: "test", ImageID: "test", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}}}
 	})
-	w.ends(name, func(j *batchv1.Job) { j.Status.Succeeded = 1; j.Status.CompletionTime = j.Status.StartTime }, "", batchv1.JobSuccessCriteriaMet, batchv1.JobComplete)
+	w.ends(name, func(j *batchv1.Job) { // as the Job controller does, before it counts the pod
+		j.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Succeeded: []types.UID{p.UID}}
+	}, "", batchv1.JobSuccessCriteriaMet)
+	time.Sleep(500 * time.Millisecond) // for a write that must not come
+	w.ends(name, func(j *batchv1.Job) {
+		j.Status.UncountedTerminatedPods = nil
+		j.Status.Succeeded, j.Status.CompletionTime = 1, j.Status.StartTime
+	}, "", batchv1.JobComplete)
 	w.archivedAs(name, v1alpha1.ReasonSaved, "")
 }
 

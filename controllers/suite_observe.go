@@ -126,11 +126,14 @@ func (r *SuiteReconciler) observeJob(ctx context.Context, o *suite.Observation) 
 	return nil
 }
 
-// observeStart is what the status of the Job says. The first seconds of a Job are not worth a write of what it waits for.
+// observeStart is what the status of the Job says. The first seconds of a Job are not worth a write of what it waits for, nor
+// are those in which Kubernetes completes it.
 func (r *SuiteReconciler) observeStart(o *suite.Observation) job.State {
 	state := job.Observe(o.Job, nil)
 	switch {
 	case r.isNew(o.Job) && o.Suite.State() == v1alpha1.ReasonStarting && o.Suite.Status.PodProblem == "" && state.Condition.Reason == v1alpha1.ReasonStarting:
+		state.Condition = suite.Succeeded(o.Suite)
+	case o.Suite.State() == v1alpha1.ReasonRunning && job.Completing(o.Job) && r.Clock.Since(o.Stopping.Since) < lookAfter:
 		state.Condition = suite.Succeeded(o.Suite)
 	case o.Suite.Status.StartTime == nil && job.Ready(o.Job) && r.starts.noted(o.Suite):
 		state.Started = r.Clock.Now()

@@ -51,6 +51,13 @@ func stopAnnotation(j *batchv1.Job) map[string]string {
 	return map[string]string{v1alpha1.AnnotationStopRequested: at}
 }
 
+// Completing reports whether the tests of a Job passed, and nothing but the end of its pods is left. Kubernetes says so in a
+// write of its own before it completes any Job.
+func Completing(j *batchv1.Job) bool {
+	return j.DeletionTimestamp == nil && end(j) == nil && StopRequested(j).IsZero() &&
+		condition(j, batchv1.JobFailureTarget) == nil && condition(j, batchv1.JobSuccessCriteriaMet) != nil
+}
+
 // StoppingSince is when the pods of a Job began to stop: when the manager or Kubernetes requested it, when the
 // deletion of the Job began, or when it was certain to fail or to succeed. Zero where the pods go on, or the Job
 // has ended.
