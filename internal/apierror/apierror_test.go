@@ -59,7 +59,7 @@ func TestClasses(t *testing.T) {
 		"QuotaMaximum":  {"Other admission plugins have other messages.", forbidden("maximum memory usage per quota"), is{"quota": true}},
 		"QuotaInSpec":   {"A quota is refused as Forbidden only.", apierrors.NewBadRequest("exceeded quota"), is{"rejected": true}},
 		"Policy":        {"A policy is final.", forbidden("ValidatingAdmissionPolicy 'p' denied request"), is{"rejected": true}},
-		"PolicyNotReady": {"The API server may not have seen the Trigger yet that the policy looks for.",
+		"PolicyNotReady": {"The API server may not have seen the object yet that the policy looks for.",
 			policyInvalid("failed to configure binding: no params found for policy binding"), is{"starting": true, "retryable": true}},
 		"PolicyInvalid": {"A policy may answer with another code.", policyInvalid("no"), is{"rejected": true}},
 		"NoRole": {"Roles may not be loaded yet.",

@@ -34,7 +34,7 @@ func newTakenOver(t *testing.T) *takenOver {
 	manager, err := client.New(w.Manager(t), client.Options{Scheme: w.Scheme})
 	must(t, err)
 	w.manager, w.suite, w.trigger, w.static = manager, aSuite(w.ns, "run"), aTrigger(w.ns), anEnvironment(w.ns, "staging")
-	for _, o := range []client.Object{w.static, w.trigger, w.suite, aTrigger("kube-system"), aTrigger("postflight-system")} {
+	for _, o := range []client.Object{w.static, w.trigger, w.suite, aKey(w.ns), aKey("kube-system"), aKey("postflight-system")} {
 		must(t, w.Client.Create(t.Context(), o))
 		t.Cleanup(func() { _ = w.Client.Delete(context.Background(), o) })
 	}
@@ -55,6 +55,10 @@ func must(t *testing.T, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+func aKey(ns string) *v1alpha1.APIKey {
+	return &v1alpha1.APIKey{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "ci"}, Spec: v1alpha1.APIKeySpec{SHA256: strings.Repeat("a", 64)}}
 }
 
 // job is what the manager creates for the run, or would in another namespace.
@@ -123,7 +127,7 @@ func (w *takenOver) privilegedNamespace(t *testing.T) {
 	ns := w.Namespace(t)
 	label := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"pod-security.kubernetes.io/enforce":"privileged"}}}`))
 	must(t, w.Client.Patch(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}, label))
-	must(t, w.Client.Create(t.Context(), aTrigger(ns)))
+	must(t, w.Client.Create(t.Context(), aKey(ns)))
 	j := w.job(ns)
 	j.Spec.Template.Spec.HostNetwork = true
 	eventuallyActive(t, func() bool { return w.manager.Create(t.Context(), j.DeepCopy(), client.DryRunAll) == nil }) // of namespaces it has a cache
@@ -138,7 +142,7 @@ func (w *takenOver) jobsElsewhere(t *testing.T) {
 	}{
 		"in kube-system":                          {"kube-system", nil, "namespaces of the system"},
 		"in the namespace of the manager":         {"postflight-system", nil, "namespaces of the system"},
-		"in a namespace without Triggers":         {stray, nil, "no params found"},
+		"in a namespace without a key":            {stray, nil, "no params found"},
 		"without a label in such a namespace":     {stray, func(j *batchv1.Job) { j.Labels = map[string]string{"a": "b"} }, "the label postflight.dev/suite"},
 		"with the label of another run":           {w.ns, func(j *batchv1.Job) { j.Labels[v1alpha1.LabelSuite] = "other" }, "the label postflight.dev/suite"},
 		"owned by nobody":                         {w.ns, func(j *batchv1.Job) { j.OwnerReferences = nil }, "controller is the Suite"},
@@ -246,7 +250,7 @@ func (w *takenOver) suspend(t *testing.T, j *batchv1.Job) {
 func (w *takenOver) noRight(t *testing.T) {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "p"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}}
 	binding := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "own"}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"}}
-	key := &v1alpha1.APIKey{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "k"}, Spec: v1alpha1.APIKeySpec{SHA256: strings.Repeat("a", 64)}}
+	key := aKey(w.ns)
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "default"}}
 	nothing := client.RawPatch(types.MergePatchType, []byte(`{}`))
 	for name, err := range map[string]error{
