@@ -211,9 +211,9 @@ func (w *usualWays) passes() {
 	})
 	w.complete(id)
 	w.awaitState(id, v1alpha1.ReasonPassed)
-	if status := w.call(http.MethodPost, w.r.url+"/api/v0/runs/"+id+"/rerun", "", nil); status != http.StatusCreated {
-		w.t.Errorf("run it again: status %d", status)
-	}
+	await(w.t, "the end to be known, so that it can run again", func() bool {
+		return w.call(http.MethodPost, w.r.url+"/api/v0/runs/"+id+"/rerun", "", nil) == http.StatusCreated
+	})
 }
 
 // isCanceled is a run that is canceled with a pod, and one without, whose Job exists for long enough to be explained.
