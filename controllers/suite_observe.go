@@ -146,10 +146,11 @@ func (r *SuiteReconciler) observeStart(o *suite.Observation) job.State {
 	return state
 }
 
-// looksAtStart reports whether pods have to be read to know whether the tests have started, and when.
+// looksAtStart reports whether pods have to be read to know whether the tests have started, and when. The pods of a run
+// that is to be stopped are deleted only if its tests have not begun, and the Job may not say so yet.
 func (r *SuiteReconciler) looksAtStart(o suite.Observation) bool {
 	if job.Starting(o.Job) {
-		return !r.isNew(o.Job)
+		return !r.isNew(o.Job) || suite.Unwanted(o)
 	}
 	return o.Suite.Status.StartTime == nil && o.Started.IsZero()
 }

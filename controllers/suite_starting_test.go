@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -50,4 +51,28 @@ func TestCancelBeforeTheTestsStart(t *testing.T) {
 	if s.Status.StartTime != nil {
 		t.Errorf("the tests have never run, but startTime is %s", s.Status.StartTime)
 	}
+}
+
+// TestCancelWhileTheTestsBegin: the pods of tests that have begun are kept, though the Job does not say so yet.
+func TestCancelWhileTheTestsBegin(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.create(aSuite("run", 0))
+	j := w.hasJob("run")
+	w.pod(j, corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{
+		{Name: "test", Image: "test", ImageID: "test", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}}}}})
+	w.status(j, func() { j.Status.StartTime, j.Status.Active = new(metav1.Now()), 1 })
+	w.reaches("run", v1alpha1.ReasonStarting, "")
+	w.cancel("run", "")
+	w.eventually("the pods are told to stop", func() string {
+		now := &batchv1.Job{}
+		w.must(w.Client.Get(t.Context(), w.key("run"), now))
+		if now.DeletionTimestamp != nil {
+			t.Fatal("the Job is deleted, and with it the pods and their logs")
+		}
+		if now.Annotations[v1alpha1.AnnotationStopRequested] == "" {
+			return "they are not"
+		}
+		return ""
+	})
 }

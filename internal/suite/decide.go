@@ -122,6 +122,11 @@ func supersededBy(o Observation) string {
 	return o.Suite.Status.SupersededBy
 }
 
+// Unwanted reports whether a run is to be stopped, whatever its Job does.
+func Unwanted(o Observation) bool {
+	return o.Suite.DeletionTimestamp != nil || o.Suite.Spec.Cancel || supersededBy(o) != ""
+}
+
 func canceledMessage(s *v1alpha1.Suite) string {
 	if who := plaintext.Line(s.Annotations[v1alpha1.AnnotationCanceledBy], maxCanceledBy); who != "" {
 		return fmt.Sprintf("Canceled by %s.", who)
