@@ -73,7 +73,7 @@ func Rerun(s *v1alpha1.Suite, trigger types.UID, attempt int32, request string) 
 		ObjectMeta: metav1.ObjectMeta{
 			Name:        id.name(s.Spec.Trigger.Name),
 			Namespace:   s.Namespace,
-			Labels:      maps.Clone(s.Labels),
+			Labels:      labelsOfRun(s),
 			Annotations: map[string]string{AnnotationRequest: request},
 
 			OwnerReferences: slices.Clone(s.OwnerReferences),
@@ -85,6 +85,14 @@ func Rerun(s *v1alpha1.Suite, trigger types.UID, attempt int32, request string) 
 	again.Spec.ReceivedAt = nil
 	again.Spec.Cancel = false
 	return again
+}
+
+// labelsOfRun are the labels of a run, which also apply to its next attempt. That one was not restored, even if this was.
+func labelsOfRun(s *v1alpha1.Suite) map[string]string {
+	labels := maps.Clone(s.Labels)
+	delete(labels, v1alpha1.LabelRestored)
+	delete(labels, v1alpha1.LabelRestoredByVelero)
+	return labels
 }
 
 // NewerDeployment is the newest run of the stream that was received after s and tests another deployment; nil if

@@ -24,6 +24,20 @@ func TestRerunIsTheNextAttempt(t *testing.T) {
 	}
 }
 
+func TestRerunOfWhatWasRestored(t *testing.T) {
+	s := aSuite("smoke-1", 0, restored, func(s *v1alpha1.Suite) {
+		s.Labels[v1alpha1.LabelRestored], s.Labels[v1alpha1.LabelTrigger] = "true", "smoke"
+	})
+	again := suite.Rerun(s, "uid-smoke", 2, "by-hand")
+	again.CreationTimestamp = s.CreationTimestamp // as the API server sets it
+	if again.Restored() || again.Labels[v1alpha1.LabelTrigger] != "smoke" {
+		t.Errorf("the next attempt counts as restored, or lacks a label: %v", again.Labels)
+	}
+	if !s.Restored() {
+		t.Error("the first attempt has lost its labels")
+	}
+}
+
 func TestRerunWithoutSHA(t *testing.T) {
 	s := aSuite("smoke-1", 0, func(s *v1alpha1.Suite) { s.Spec.Deployment.SHA = "" })
 	a, b := suite.Rerun(s, "uid-smoke", 2, "one"), suite.Rerun(s, "uid-smoke", 2, "two")
