@@ -158,10 +158,10 @@ func tookTooLong(o Observation) string {
 // startTime is when the tests started; nil where they have not, also once their Job is deleted. Where no pod says so,
 // the Job does. What is recorded may be when the Job said that its pod is ready, which is a little later.
 func startTime(o Observation) *metav1.Time {
-	recorded := o.Suite.Status.StartTime
+	recorded, started := o.Suite.Status.StartTime, notBeforeJob(o)
 	switch {
-	case !o.Started.IsZero() && (recorded == nil || o.Started.Before(recorded.Time)):
-		return &metav1.Time{Time: o.Started}
+	case !started.IsZero() && (recorded == nil || started.Before(recorded.Time)):
+		return &metav1.Time{Time: started}
 	case recorded != nil:
 		return recorded
 	case o.Job != nil && !o.NotBegun && !beforeTests(o.Progress):
@@ -169,6 +169,14 @@ func startTime(o Observation) *metav1.Time {
 	default:
 		return nil
 	}
+}
+
+// notBeforeJob is when a pod says that the tests started. The clock of a node may be wrong, and must not end a run early.
+func notBeforeJob(o Observation) time.Time {
+	if o.Job != nil && !o.Started.IsZero() && o.Started.Before(o.Job.CreationTimestamp.Time) {
+		return o.Job.CreationTimestamp.Time
+	}
+	return o.Started
 }
 
 // timeLimit of a run is that of its Job, because the Trigger may have changed since.
