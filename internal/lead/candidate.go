@@ -2,6 +2,7 @@ package lead
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -78,11 +79,14 @@ func (c *Candidate) stand(ctx context.Context) error {
 		return nil
 	}
 	err = c.awaitEnd(ctx, ended)
-	if ctx.Err() != nil || err != nil {
+	if (ctx.Err() != nil || err != nil) && !errors.Is(err, errStillWorking) {
 		release(c.Lock)
 	}
 	return err
 }
+
+// errStillWorking ends the process. Its lease has to expire, since nobody else may begin before the work has stopped.
+var errStillWorking = errors.New("the leader's work did not stop")
 
 // awaitEnd waits for the end of a term, which is no error unless it ends by itself.
 func (c *Candidate) awaitEnd(ctx context.Context, ended <-chan error) error {
@@ -97,7 +101,7 @@ func (c *Candidate) awaitEnd(ctx context.Context, ended <-chan error) error {
 	case err := <-ended:
 		return err
 	case <-time.After(patience):
-		return fmt.Errorf("the leader's work did not stop within %s", patience)
+		return fmt.Errorf("%w within %s", errStillWorking, patience)
 	}
 }
 

@@ -260,8 +260,13 @@ func TestTermDoesNotStop(t *testing.T) {
 		r := e.join("first")
 		e.await("first")
 		r.set(func() { r.away = true })
+		time.Sleep(lease) // the lead is lost, and its work goes on
+		r.set(func() { r.away = false })
 		if err := <-r.ended; err == nil || !strings.Contains(err.Error(), "did not stop within 30s") {
 			t.Errorf("got %v", err)
+		}
+		if holder := e.lease.record.HolderIdentity; holder != "first" {
+			t.Errorf("the lease was given to %q while the work went on", holder)
 		}
 		time.Sleep(time.Hour)
 	})
