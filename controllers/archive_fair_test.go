@@ -50,7 +50,7 @@ func TestTeamsShareTheArchive(t *testing.T) {
 // ended creates a Suite that has ended without pods.
 func (w *world) ended(s *v1alpha1.Suite, namespace string) error {
 	s.Namespace = namespace
-	if err := w.Client.Create(context.Background(), s); err != nil {
+	if err := w.Client.Create(context.Background(), w.arrives(s)); err != nil {
 		return err
 	}
 	suite.SetStatus(s, suite.Observation{Suite: s}, suite.Decision{Condition: v1alpha1.Canceled("It was canceled.")}, time.Now())

@@ -94,7 +94,7 @@ func (w *world) suites(prefix string, n int) {
 	w.t.Helper()
 	w.parallel(n, func(i int) error {
 		name := fmt.Sprintf("%s-%05d", prefix, i)
-		return w.Client.Create(context.Background(), aSuite(name, i, keyed(name), func(s *v1alpha1.Suite) { s.Namespace = w.ns }))
+		return w.Client.Create(context.Background(), w.arrives(aSuite(name, i, keyed(name), func(s *v1alpha1.Suite) { s.Namespace = w.ns })))
 	})
 }
 

@@ -61,7 +61,7 @@ func (w *world) usual(name string, i int) *v1alpha1.Suite {
 // finished creates a Suite that has passed, or of which some tests have failed, and its Job.
 func (w *world) finished(s *v1alpha1.Suite, failures int) error {
 	ctx := context.Background()
-	if err := w.Client.Create(ctx, s); err != nil {
+	if err := w.Client.Create(ctx, w.arrives(s)); err != nil {
 		return err
 	}
 	j := jobOf(s)

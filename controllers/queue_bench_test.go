@@ -41,7 +41,7 @@ func drain(b *testing.B, waiting, finished int) (perSecond float64) {
 	defer w.stop()
 	w.parallel(waiting, func(i int) error {
 		name := fmt.Sprintf("waiting-%05d", i)
-		return w.Client.Create(context.Background(), aSuite(name, i, of("limited"), keyed(name), func(s *v1alpha1.Suite) { s.Namespace = w.ns }))
+		return w.Client.Create(context.Background(), w.arrives(aSuite(name, i, of("limited"), keyed(name), func(s *v1alpha1.Suite) { s.Namespace = w.ns })))
 	})
 	w.awaitStates(mgr)
 	began := time.Now()

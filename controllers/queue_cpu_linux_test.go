@@ -62,7 +62,7 @@ func (w *world) createQueued(prefix string, second int) func(int) error {
 	return func(i int) error {
 		s := w.usual(fmt.Sprintf("%s-%05d", prefix, i), second)
 		s.Spec.SupersedeKey, s.Spec.Deployment.SHA = s.Name, s.Name // neither a newer one, nor another attempt
-		return w.Client.Create(context.Background(), s)
+		return w.Client.Create(context.Background(), w.arrives(s))
 	}
 }
 

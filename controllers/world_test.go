@@ -13,7 +13,6 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/go-logr/logr/testr"
 	"github.com/prometheus/client_golang/prometheus"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -178,8 +177,8 @@ func (w *world) create(objects ...client.Object) {
 		if o.GetNamespace() == "" {
 			o.SetNamespace(w.ns)
 		}
-		if s, ok := o.(*v1alpha1.Suite); ok && s.Spec.ReceivedAt != nil {
-			s.Spec.ReceivedAt = new(metav1.NewMicroTime(s.Spec.ReceivedAt.Add(w.began.Sub(noon))))
+		if s, ok := o.(*v1alpha1.Suite); ok {
+			w.arrives(s)
 		}
 		w.must(w.Client.Create(context.Background(), o))
 	}
