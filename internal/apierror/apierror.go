@@ -17,6 +17,7 @@ var (
 	missingRight   = regexp.MustCompile(`User ".*" cannot [a-z]+ resource "`)
 	notReady       = regexp.MustCompile(`not yet ready to handle request|status unknown for quota`)
 	policyNotReady = regexp.MustCompile(`denied request: failed to configure (policy|binding): `) // it may lack its parameters yet
+	missingKey     = regexp.MustCompile(`-jobs-of-teams' .*failed to configure binding: no params found`)
 	quotaExceeded  = regexp.MustCompile(`exceeded quota|maximum .* quota`)
 	tooLarge       = regexp.MustCompile(`request is too large|message larger than max`) // for etcd, or for the connection to it
 )
@@ -95,11 +96,14 @@ func NamespaceGone(err error) bool {
 	return details != nil && details.Kind == "namespaces"
 }
 
-// Message is the API server's own message, without the context that callers add and without the final full stop.
+// Message is the API server's own message, or one that says what to do, without the context that callers add and without the final full stop.
 func Message(err error) string {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {
 		err = errors.New(status.Status().Message)
+	}
+	if missingKey.MatchString(err.Error()) { // of a policy that cannot say so itself
+		return "its namespace has no APIKey, so no Team runs tests there: create one with `postflight keys create`"
 	}
 	return strings.TrimRight(strings.TrimSpace(err.Error()), ".")
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -97,6 +98,21 @@ func TestClasses(t *testing.T) {
 				t.Errorf("%s\n%v: ignored is %t", tc.reason, tc.err, ignored)
 			}
 		})
+	}
+}
+
+func TestMessageOfAMissingKey(t *testing.T) {
+	err := policyInvalid("failed to configure binding: no params found for policy binding with `Deny` parameterNotFoundAction")
+	if got := apierror.Message(err); !strings.Contains(got, "no params found") {
+		t.Errorf("another policy: %q", got)
+	}
+	status := &apierrors.StatusError{}
+	if !errors.As(err, &status) {
+		t.Fatal(err)
+	}
+	status.ErrStatus.Message = strings.Replace(status.ErrStatus.Message, "'p'", "'ci-postflight-jobs-of-teams'", 1)
+	if got := apierror.Message(err); !strings.Contains(got, "`postflight keys create`") || strings.Contains(got, "params") {
+		t.Errorf("%q does not say what to do", got)
 	}
 }
 
