@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -69,17 +71,11 @@ func (o *doctorOptions) addresses(ctx context.Context, d *appsv1.Deployment) ([]
 	if doctor.Flag(d, "gitlab-token-file") != "" {
 		urls = append(urls, cmp.Or(doctor.Flag(d, "gitlab-url"), "https://gitlab.com"))
 	}
-	if len(watched(d)) == 0 {
-		teams := &v1alpha1.TeamList{}
-		if err := o.client.List(ctx, teams); err != nil {
-			return nil, err
-		}
-		for _, t := range teams.Items {
-			for _, w := range t.Spec.Webhooks {
-				urls = append(urls, w.URL)
-			}
-		}
+	webhooks, err := o.webhooks(ctx, d)
+	if err != nil {
+		return nil, err
 	}
+	urls = append(urls, webhooks...)
 	urls = slices.DeleteFunc(urls, func(url string) bool { return url == "" })
 	if len(urls) > reach.MaxURLs {
 		o.console.note("Only the first %d of %d addresses are tried.", reach.MaxURLs, len(urls))
@@ -87,15 +83,48 @@ func (o *doctorOptions) addresses(ctx context.Context, d *appsv1.Deployment) ([]
 	return urls[:min(len(urls), reach.MaxURLs)], nil
 }
 
+// webhooks are where those of the Team of the namespace go, or, in the namespace of the manager, those of all Teams: no team
+// may learn the receivers of another one.
+func (o *doctorOptions) webhooks(ctx context.Context, d *appsv1.Deployment) (urls []string, err error) {
+	if len(watched(d)) > 0 {
+		return nil, nil
+	}
+	teams := &v1alpha1.TeamList{}
+	if err := o.client.List(ctx, teams); err != nil {
+		return nil, err
+	}
+	for _, t := range teams.Items {
+		if o.podIn != o.namespace && o.podIn != t.NamespaceName() {
+			continue
+		}
+		for _, w := range t.Spec.Webhooks {
+			urls = append(urls, origin(w.URL))
+		}
+	}
+	slices.Sort(urls)
+	return slices.Compact(urls), nil
+}
+
+// origin is all of a URL that a connection needs. The rest may be secret, and a Job can be read by many.
+func origin(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Scheme + "://" + u.Host
+}
+
 // reachJob is a Job that every namespace accepts, with the image that pods of runs have.
 func reachJob(namespace string, d *appsv1.Deployment, urls []string) *batchv1.Job {
 	limit, never, kept, no, yes, user := int64(podWithin.Seconds()), int32(0), int32(300), false, true, int64(65532)
+	little := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m"), corev1.ResourceMemory: resource.MustParse("64Mi")}
 	spec := corev1.PodSpec{
 		RestartPolicy: corev1.RestartPolicyNever, AutomountServiceAccountToken: &no,
 		SecurityContext: &corev1.PodSecurityContext{RunAsNonRoot: &yes, RunAsUser: &user, SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
 		Containers: []corev1.Container{{
 			Name: "reach", Image: doctor.Container(d).Image, ImagePullPolicy: doctor.Container(d).ImagePullPolicy,
-			Command: append([]string{"/collect", "reach"}, urls...),
+			Command:   append([]string{"/collect", "reach"}, urls...),
+			Resources: corev1.ResourceRequirements{Requests: little, Limits: little}, // for quotas that want them
 			SecurityContext: &corev1.SecurityContext{
 				AllowPrivilegeEscalation: &no, ReadOnlyRootFilesystem: &yes, Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
 			},

@@ -13,8 +13,12 @@ import (
 // after 4,096 bytes.
 const MaxURLs = 8
 
-// maxProblem bounds the text of a problem, in bytes.
-const maxProblem = 200
+const (
+	// maxURL and maxProblem bound texts, in bytes, so that the results of all addresses fit even if every byte is escaped
+	// once.
+	maxURL     = 100
+	maxProblem = 100
+)
 
 // Result is what one URL came to.
 type Result struct {
@@ -30,7 +34,7 @@ type Result struct {
 func Message(results []Result) (string, error) {
 	for i := range results {
 		r := &results[i]
-		r.URL, r.Problem = plaintext.Line(r.URL, maxProblem), plaintext.Line(r.Problem, maxProblem)
+		r.URL, r.Problem = plaintext.Line(r.URL, maxURL), plaintext.Line(r.Problem, maxProblem)
 		r.Addresses = r.Addresses[:min(len(r.Addresses), 2)]
 	}
 	text, err := json.Marshal(results)
