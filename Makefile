@@ -119,10 +119,10 @@ release-check: assets $(BIN)/helm ## Build a release twice, apart, for all platf
 ##@ Docs
 
 .PHONY: docs
-docs: hack/docs/node_modules ## Build the documentation site in dist/docs; a broken link fails
+docs: hack/docs/node_modules/.package-lock.json ## Build the documentation site in dist/docs; a broken link fails
 	@npm --prefix hack/docs run --silent build
 
-hack/docs/node_modules: hack/docs/package-lock.json
+hack/docs/node_modules/.package-lock.json: hack/docs/package-lock.json # npm writes it last
 	@npm --prefix hack/docs ci --silent
 	@touch $@
 

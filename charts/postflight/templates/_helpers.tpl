@@ -47,6 +47,7 @@ labels:
 
 {{- define "postflight.image" -}}
 {{- if .Values.image.digest -}}
+{{- if .Values.image.tag }}{{ fail "image.tag has no effect beside image.digest: unset one of them" }}{{ end -}}
 {{ .Values.image.repository }}@{{ .Values.image.digest }}
 {{- else -}}
 {{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
