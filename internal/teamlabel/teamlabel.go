@@ -17,8 +17,11 @@ type Bound struct {
 // New is a Bound of so many teams.
 func New(most int) *Bound { return &Bound{most: most, names: map[string]bool{}} }
 
-// Of is the value for a team.
+// Of is the value for a team. Where the team is not known, it is Other, and takes no place.
 func (b *Bound) Of(team string) string {
+	if team == "" {
+		return Other
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.names[team] && len(b.names) >= b.most {

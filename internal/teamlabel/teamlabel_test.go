@@ -11,9 +11,10 @@ func TestBound(t *testing.T) {
 		most        int
 		teams, want []string
 	}{
-		"few":  {"There is room for all.", 2, []string{"a", "b", "a"}, []string{"a", "b", "a"}},
-		"many": {"The first ones keep their names.", 2, []string{"a", "b", "c", "a", "d", "b"}, []string{"a", "b", Other, "a", Other, "b"}},
-		"none": {"Nobody is told apart.", 0, []string{"a", "b"}, []string{Other, Other}},
+		"few":     {"There is room for all.", 2, []string{"a", "b", "a"}, []string{"a", "b", "a"}},
+		"many":    {"The first ones keep their names.", 2, []string{"a", "b", "c", "a", "d", "b"}, []string{"a", "b", Other, "a", Other, "b"}},
+		"unknown": {"What belongs to no team takes no place.", 1, []string{"", "a", "", "b"}, []string{Other, "a", Other, Other}},
+		"none":    {"Nobody is told apart.", 0, []string{"a", "b"}, []string{Other, Other}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := New(tc.most)

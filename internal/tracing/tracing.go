@@ -4,7 +4,6 @@ package tracing
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -114,7 +113,7 @@ func (t *Tracing) Shutdown() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
 	defer cancel()
-	if err := t.provider.Shutdown(ctx); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+	if err := t.provider.Shutdown(ctx); err != nil {
 		return fmt.Errorf("send the last traces: %w", err)
 	}
 	return nil
