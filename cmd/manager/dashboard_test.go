@@ -7,8 +7,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -19,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/postflight-dev/postflight/test/apiserver"
+	startprometheus "github.com/postflight-dev/postflight/test/prometheus"
 	"github.com/postflight-dev/postflight/test/stores"
 )
 
@@ -49,16 +48,6 @@ func (r ofProcess) Gather() ([]*dto.MetricFamily, error) { return r.all.Gather()
 // TestDashboard: each panel of the dashboard has data once a manager has had something to do, according to the real
 // Prometheus.
 func TestDashboard(t *testing.T) {
-	binary, err := filepath.Abs("../../bin/prometheus")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(binary); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal(err)
-		}
-		t.Skipf("SKIPPED, NOT PASSED: build it by `make bin/prometheus`: %v", err)
-	}
 	stores.Credentials(t)
 	s, store, registry := apiserver.New(t), stores.Rclone(t), newOfProcess()
 	certificate, _ := certificateFiles(t, t.TempDir())
@@ -74,7 +63,7 @@ func TestDashboard(t *testing.T) {
 		o.metricsTeams, o.store.image = 50, "postflight:test"
 		o.store.Options, o.store.createBucket = store.Options(), true
 	})
-	prom := startPrometheus(t, binary, m.metrics)
+	prom := aPrometheus{startprometheus.Start(t, "../../bin/prometheus", m.metrics)}
 	tn, n := newTenant(t, s), 0
 	var empty []string
 	await(t, "all panels to have data", func() bool {
@@ -97,43 +86,8 @@ func (tn *tenant) runs(t *testing.T, url, sha string) {
 	await(t, "the end of the run", func() bool { return tn.state(t, run) == "Passed" })
 }
 
-// aPrometheus is a process that scrapes a manager every second.
+// aPrometheus answers queries.
 type aPrometheus struct{ url string }
-
-func startPrometheus(t *testing.T, binary, scraped string) aPrometheus {
-	t.Helper()
-	dir, address := t.TempDir(), freeAddress(t)
-	target := strings.TrimSuffix(strings.TrimPrefix(scraped, "http://"), "/metrics")
-	config := fmt.Sprintf("global: {scrape_interval: 1s}\nscrape_configs: [{job_name: postflight, static_configs: [{targets: [%q]}]}]\n", target)
-	file := filepath.Join(dir, "prometheus.yml")
-	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	log, err := os.Create(filepath.Join(dir, "log"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), binary, "--config.file="+file, "--storage.tsdb.path="+filepath.Join(dir, "data"),
-		"--web.listen-address="+address, "--enable-feature=exemplar-storage")
-	cmd.Stdout, cmd.Stderr = log, log
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait() // it was killed
-	})
-	p := aPrometheus{url: "http://" + address}
-	await(t, "Prometheus to be ready", func() bool {
-		resp, err := http.Get(p.url + "/-/ready")
-		if err != nil {
-			return false
-		}
-		resp.Body.Close()
-		return resp.StatusCode == http.StatusOK
-	})
-	return p
-}
 
 // emptyPanels are those of which a query finds nothing, or no number.
 func (p aPrometheus) emptyPanels(t *testing.T) (empty []string) {

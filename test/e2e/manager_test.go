@@ -21,14 +21,15 @@ import (
 
 // manager is one process of Postflight, that a test may kill and start again.
 type manager struct {
-	t      testing.TB
-	c      *cluster
-	url    string
-	probes string
-	args   []string
-	log    string // file that all its lives write to
-	cmd    *exec.Cmd
-	ended  chan struct{}
+	t       testing.TB
+	c       *cluster
+	url     string
+	probes  string
+	metrics string
+	args    []string
+	log     string // file that all its lives write to
+	cmd     *exec.Cmd
+	ended   chan struct{}
 }
 
 // options of a manager in a test.
@@ -49,9 +50,10 @@ func newManager(t testing.TB, c *cluster, o options) *manager {
 	forPods.open()
 	m := &manager{
 		t: t, c: c,
-		url:    "http://" + api,
-		probes: "http://" + probes,
-		log:    filepath.Join(c.dir, "logs", fmt.Sprintf("manager-%d.log", n)),
+		url:     "http://" + api,
+		probes:  "http://" + probes,
+		metrics: "http://" + metrics,
+		log:     filepath.Join(c.dir, "logs", fmt.Sprintf("manager-%d.log", n)),
 		args: append([]string{
 			"--kubeconfig=" + cmp.Or(o.kubeconfig, filepath.Join(c.dir, "manager.kubeconfig")),
 			"--bind-address=" + api, "--metrics-bind-address=" + metrics, "--metrics-auth=false", "--health-probe-bind-address=" + probes,
