@@ -55,7 +55,7 @@ func TestGrowing(t *testing.T) {
 		"memory grows by 10% a minute":   {func(i int, r *row) { r.rssMiB += 10 * i }, 1},
 		"objects are left":               {func(i int, r *row) { r.objects += 100 * i }, 1},
 		"goroutines are left":            {func(i int, r *row) { r.goroutines += 20 * i }, 1},
-		"answers and Jobs become slower": {func(i int, r *row) { r.p50 += 5 * float64(i); r.toJob += 200 * float64(i) }, 2},
+		"answers and Jobs become slower": {func(i int, r *row) { r.p50 += 10 * float64(i); r.toJob += 100 * float64(i*i) }, 2},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
