@@ -43,7 +43,7 @@ func (r release) linkerFlags() string {
 func buildVariables(p platform) []string {
 	return []string{
 		"GOOS=" + p.OS, "GOARCH=" + p.Architecture, "CGO_ENABLED=0",
-		"GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT=", "GOFLAGS=", "GOWORK=off",
+		"GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT=", "GOFIPS140=off", "GOFLAGS=", "GOWORK=off",
 	}
 }
 
