@@ -81,8 +81,11 @@ func (b *backlog) handler() handler.EventHandler {
 			}
 		},
 		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) {
-			if toArchive(e.ObjectNew.(*v1alpha1.Suite)) && !toArchive(e.ObjectOld.(*v1alpha1.Suite)) {
+			switch before, now := toArchive(e.ObjectOld.(*v1alpha1.Suite)), toArchive(e.ObjectNew.(*v1alpha1.Suite)); {
+			case now && !before:
 				enqueue(q, e.ObjectNew)
+			case before && !now:
+				b.remove(ctrl.Request{NamespacedName: client.ObjectKeyFromObject(e.ObjectNew)})
 			}
 		},
 		DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ queue) {
