@@ -14,6 +14,9 @@ import (
 	"testing"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -79,7 +82,7 @@ func startCluster() (*cluster, error) {
 	if err := c.up(); err != nil {
 		return nil, err
 	}
-	return c, errors.Join(c.sweep(), c.record())
+	return c, errors.Join(c.sweep(), c.awaitPolicies(), c.record())
 }
 
 // up starts the cluster, or brings it up to date, and connects to it.
@@ -91,6 +94,26 @@ func (c *cluster) up() error {
 		return fmt.Errorf("%s: %w\n%s", up, err, out)
 	}
 	return c.connect()
+}
+
+// awaitPolicies waits until the API server knows the kinds that policies look for. It looks for new ones every half minute, and
+// refuses all Jobs of runs until then, which a run with a timeout of seconds does not survive.
+func (c *cluster) awaitPolicies() error {
+	j := &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "policies", Labels: map[string]string{v1alpha1.LabelSuite: "policies"}},
+		Spec: batchv1.JobSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+			RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "test", Image: testImage}},
+		}}},
+	}
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(500 * time.Millisecond) {
+		err := c.Create(context.Background(), j.DeepCopy(), client.DryRunAll)
+		if err != nil && strings.Contains(err.Error(), "no params found") { // there is no APIKey: the policy works
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("the policies do not work after two minutes: %w", err)
+		}
+	}
 }
 
 func (c *cluster) down() error {
