@@ -17,6 +17,7 @@ var (
 	missingRight   = regexp.MustCompile(`User ".*" cannot [a-z]+ resource "`)
 	notReady       = regexp.MustCompile(`not yet ready to handle request|status unknown for quota`)
 	policyNotReady = regexp.MustCompile(`denied request: failed to configure (policy|binding): `) // it may lack its parameters yet
+	kindUnknown    = regexp.MustCompile(`-jobs-of-teams' .*failed to find resource referenced by paramKind`)
 	missingKey     = regexp.MustCompile(`-jobs-of-teams' .*failed to configure binding: no params found`)
 	quotaExceeded  = regexp.MustCompile(`exceeded quota|maximum .* quota`)
 	tooLarge       = regexp.MustCompile(`request is too large|message larger than max`) // for etcd, or for the connection to it
@@ -102,8 +103,11 @@ func Message(err error) string {
 	if errors.As(err, &status) {
 		err = errors.New(status.Status().Message)
 	}
-	if missingKey.MatchString(err.Error()) { // of a policy that cannot say so itself
+	switch text := err.Error(); { // of a policy that cannot say so itself
+	case missingKey.MatchString(text):
 		return "its namespace has no APIKey, so no Team runs tests there: create one with `postflight keys create`"
+	case kindUnknown.MatchString(text):
+		return "it has not loaded the policies of Postflight yet, which takes up to half a minute after an installation"
 	}
 	return strings.TrimRight(strings.TrimSpace(err.Error()), ".")
 }
