@@ -33,6 +33,7 @@ echo c >good.txt; echo d >..dots; exit 1`
 func TestResultsOfEveryEnd(t *testing.T) {
 	c := useCluster(t)
 	tm := newTeam(t, c)
+	tm.label(podSecurity, "privileged") // for the folder of the node that the two pods of a case share
 	const forever = `trap "exit 1" TERM; sleep 600 & wait`
 	type results = v1alpha1.TestResults
 	failed := &results{Tests: 120, Passed: 117, Failed: 3}

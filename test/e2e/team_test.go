@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -51,6 +53,19 @@ func (tm *team) furnish() {
 	tm.create(&v1alpha1.APIKey{ObjectMeta: tm.meta("ci"), Spec: v1alpha1.APIKeySpec{SHA256: hex.EncodeToString(digest[:])}})
 	for _, name := range []string{"staging", "production"} {
 		tm.create(&v1alpha1.Environment{ObjectMeta: tm.meta(name), Spec: v1alpha1.EnvironmentSpec{URL: tm.env["DEMO_URL"]}})
+	}
+}
+
+// podSecurity is the label of namespaces whose pods may use their node.
+const podSecurity = "pod-security.kubernetes.io/enforce"
+
+// label changes a label of the team's namespace.
+func (tm *team) label(name, value string) {
+	tm.t.Helper()
+	patch := fmt.Sprintf(`{"metadata": {"labels": {%q: %q}}}`, name, value)
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: tm.name}}
+	if err := tm.Patch(tm.t.Context(), ns, client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
+		tm.t.Fatal(err)
 	}
 }
 
