@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"regexp"
 	"sort"
 	"strconv"
 	"strings"
@@ -96,13 +97,15 @@ func query(t testing.TB, prometheus, expr, legend string, since time.Time) (line
 	return lines
 }
 
+// unset matches a label that a series lacks.
+var unset = regexp.MustCompile(`{{\w+}}`)
+
 // nameOf fills the labels into a legend, as Grafana does.
 func nameOf(legend string, labels map[string]string) string {
 	for name, value := range labels {
 		legend = strings.ReplaceAll(legend, "{{"+name+"}}", value)
 	}
-	legend = strings.TrimSpace(strings.ReplaceAll(legend, "{{pod}}", ""))
-	return legend
+	return strings.TrimSpace(unset.ReplaceAllString(legend, ""))
 }
 
 // scale turns values into points of the chart, from zero to the greatest value.
