@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -39,12 +40,38 @@ func (r release) linkerFlags() string {
 	return "-s -w" + stamp("version", r.Version) + stamp("commit", r.Source.Commit) + stamp("date", r.Source.Date.Format(time.RFC3339))
 }
 
-// buildVariables are all that changes what Go builds, beside the sources and its version.
+// buildVariables are all that changes what Go builds, beside the sources and its version. An empty variable counts as
+// missing, and then one of `go env -w` would count.
 func buildVariables(p platform) []string {
 	return []string{
-		"GOOS=" + p.OS, "GOARCH=" + p.Architecture, "CGO_ENABLED=0",
+		"GOENV=off", "GOOS=" + p.OS, "GOARCH=" + p.Architecture, "CGO_ENABLED=0",
 		"GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT=", "GOFIPS140=off", "GOFLAGS=", "GOWORK=off",
 	}
+}
+
+// kept are variables that may come from `go env -w`: where modules and the toolchain come from, and where they are
+// cached. go.sum says what they are.
+var kept = []string{
+	"GOAUTH", "GOCACHE", "GOINSECURE", "GOMODCACHE", "GONOPROXY", "GONOSUMDB", "GOPATH", "GOPRIVATE", "GOPROXY", "GOSUMDB", "GOTOOLCHAIN",
+}
+
+// environment is that of a build for a platform.
+func environment(ctx context.Context, root string, p platform) ([]string, error) {
+	cmd := exec.CommandContext(ctx, "go", append([]string{"env", "-json"}, kept...)...)
+	cmd.Dir = root
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go env: %w", err)
+	}
+	values := map[string]string{}
+	if err := json.Unmarshal(out, &values); err != nil {
+		return nil, fmt.Errorf("go env: %w", err)
+	}
+	variables := os.Environ()
+	for name, value := range values {
+		variables = append(variables, name+"="+value)
+	}
+	return append(variables, buildVariables(p)...), nil
 }
 
 // compileAll builds every program into a folder per platform.
@@ -75,7 +102,11 @@ func (r release) compile(ctx context.Context, work string, p platform, names []s
 	}
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = r.Root
-	cmd.Env = append(os.Environ(), buildVariables(p)...)
+	variables, err := environment(ctx, r.Root, p)
+	if err != nil {
+		return err
+	}
+	cmd.Env = variables
 	fmt.Fprintf(os.Stderr, "==> %s for %s\n", strings.Join(names, ", "), p)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("building for %s: %w\n%s", p, err, out)

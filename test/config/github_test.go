@@ -14,7 +14,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestWorkflows checks the workflows of CI, and that each action has a major version.
+// pinned is an action at a commit, which nobody can move as they can a tag, and the version that it is.
+var pinned = regexp.MustCompile(`(uses: *\S+)@[0-9a-f]{40} # (v\d+)\.\d+\.\d+\n`)
+
+// TestWorkflows checks the workflows of CI, and that each action is pinned. The linter knows the inputs of major versions.
 func TestWorkflows(t *testing.T) {
 	root := folder(t, "..")
 	linter, err := actionlint.NewLinter(io.Discard, &actionlint.LinterOptions{WorkingDir: root})
@@ -23,6 +26,10 @@ func TestWorkflows(t *testing.T) {
 	}
 	for _, path := range glob(t, filepath.Join(root, ".github", "workflows", "*.yml")) {
 		text := read(t, path)
+		if uses, pins := strings.Count(string(text), "uses:"), len(pinned.FindAll(text, -1)); uses != pins {
+			t.Errorf("%s: of %d actions, %d are at a commit with its version behind it", path, uses, pins)
+		}
+		text = pinned.ReplaceAll(text, []byte("$1@$2\n"))
 		problems, err := linter.Lint(path, text, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -30,16 +37,49 @@ func TestWorkflows(t *testing.T) {
 		for _, p := range problems {
 			t.Error(p)
 		}
-		for _, use := range regexp.MustCompile(`uses: *(\S+)`).FindAllSubmatch(text, -1) {
-			if !regexp.MustCompile(`@v\d+$`).Match(use[1]) {
-				t.Errorf("%s: %s is not at a major version", path, use[1])
+		for right, wrong := range map[string]string{"runs-on:": "run-on:", "persist-credentials:": "persist-credential:"} {
+			broken := strings.Replace(string(text), right, wrong, 1)
+			if problems, err := linter.Lint(path, []byte(broken), nil); err != nil || len(problems) == 0 {
+				t.Errorf("%s: the linter accepts %s (%v): it did not read the workflow, or does not know the action", path, wrong, err)
 			}
 		}
-		broken := strings.Replace(string(text), "runs-on:", "run-on:", 1)
-		if problems, err := linter.Lint(path, []byte(broken), nil); err != nil || len(problems) == 0 {
-			t.Errorf("%s: the linter accepts run-on (%v): it did not read the workflow", path, err)
+	}
+}
+
+// TestReleaseIsSignedApart: what builds a release runs much code of others, and has no identity that could sign.
+func TestReleaseIsSignedApart(t *testing.T) {
+	var workflow struct {
+		Permissions map[string]string
+		Jobs        map[string]struct {
+			Permissions map[string]string
+			Steps       []struct{ Run string }
 		}
 	}
+	if err := yaml.Unmarshal(read(t, filepath.Join(folder(t, ".."), ".github", "workflows", "release.yml")), &workflow); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]string{"contents": "read"}, workflow.Permissions); diff != "" {
+		t.Errorf("permissions of every job (-want +got):\n%s", diff)
+	}
+	building, signing := 0, 0
+	for name, job := range workflow.Jobs {
+		builds := slices.ContainsFunc(job.Steps, func(s struct{ Run string }) bool { return strings.Contains(s.Run, "make release ") })
+		signs := job.Permissions["id-token"] == "write"
+		if builds && len(job.Permissions) > 0 {
+			t.Errorf("%s builds, and has the permissions %v", name, job.Permissions)
+		}
+		building, signing = building+count(builds), signing+count(signs)
+	}
+	if building != 1 || signing != 1 {
+		t.Errorf("%d jobs build and %d sign, want one of each", building, signing)
+	}
+}
+
+func count(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // issueForm is an issue form that GitHub accepts.
