@@ -81,3 +81,35 @@ func copyFile(t *testing.T, from, to string) {
 		t.Fatal(err)
 	}
 }
+
+// TestCommitFromTag builds the kustomization of docs/ci.md, Argo CD: the Job reports the commit that the image names.
+func TestCommitFromTag(t *testing.T) {
+	s := apiserver.New(t)
+	docs, err := os.ReadFile(filepath.Join(folder(t, ".."), "docs", "ci.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, block, found := strings.Cut(string(docs), "```yaml\n# kustomization.yaml, beside postsync.yaml")
+	block, _, ended := strings.Cut(block, "\n```")
+	if !found || !ended {
+		t.Fatal("docs/ci.md has no kustomization")
+	}
+	dir := kustomize(t, "#"+block+"\n")
+	copyFile(t, filepath.Join(folder(t, ".."), "integrations", "argocd", "postsync.yaml"), filepath.Join(dir, "postsync.yaml"))
+	deployment := "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: shop}\nspec: {template: {spec: {containers: [{name: shop, image: shop}]}}}\n"
+	if err := os.WriteFile(filepath.Join(dir, "shop.yaml"), []byte(deployment), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	built, err := s.Kubectl(t, "kustomize", dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, tag, _ := strings.Cut(built, "image: registry.example.com/shop:")
+	tag, _, _ = strings.Cut(tag, "\n")
+	if tag == "" || !strings.Contains(built, "- name: POSTFLIGHT_SHA\n          value: "+tag+"\n") {
+		t.Errorf("the Job does not report the tag %q of the image:\n%s", tag, built)
+	}
+	if !strings.Contains(built, "image: registry.example.com/postflight:1\n") {
+		t.Errorf("the image of the Job is not replaced:\n%s", built)
+	}
+}
