@@ -27,7 +27,8 @@ type analysisTemplate struct {
 	}
 }
 
-// TestArgoRollouts compares the metrics with the API. What Argo Rollouts makes of them was tried by hand.
+// TestArgoRollouts compares the metrics with the API. What their conditions make of its answers is tested in
+// internal/endpoint.
 func TestArgoRollouts(t *testing.T) {
 	openapi, err := os.ReadFile(filepath.Join("..", "internal", "endpoint", "openapi.yaml"))
 	if err != nil {
