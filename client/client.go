@@ -66,6 +66,7 @@ type Client struct {
 	http         *http.Client
 	baseURL      string
 	header       http.Header
+	trace        http.Header // of requests that start runs
 	retryTimeout time.Duration
 	onRetry      func(error, time.Duration)
 	maxWait      atomic.Int64 // how long a request may wait, in nanoseconds
@@ -79,6 +80,18 @@ func WithHTTPClient(h *http.Client) Option { return func(c *Client) { c.http = h
 
 // WithUserAgent names the program in the server's logs.
 func WithUserAgent(name string) Option { return func(c *Client) { c.header.Set("User-Agent", name) } }
+
+// WithTrace makes the runs that the client starts part of a trace, by the headers of W3C Trace Context. An empty one is not
+// sent. Requests that start no run do not have them: a pipeline that waits would fill its trace with them.
+func WithTrace(traceparent, tracestate string) Option {
+	return func(c *Client) {
+		for name, value := range map[string]string{"Traceparent": traceparent, "Tracestate": tracestate} {
+			if value != "" {
+				c.trace.Set(name, value)
+			}
+		}
+	}
+}
 
 // WithRetryTimeout says how long to retry while the server is away or overloaded. The default is 2 minutes;
 // 0 turns retries off.
@@ -99,6 +112,7 @@ func New(baseURL, key string, options ...Option) (*Client, error) {
 	c := &Client{
 		http: &http.Client{Timeout: requestTimeout}, baseURL: strings.TrimRight(baseURL, "/"), retryTimeout: 2 * time.Minute,
 		header:  http.Header{"Authorization": {"Bearer " + strings.TrimSpace(key)}, "User-Agent": {"postflight-go"}},
+		trace:   http.Header{},
 		onRetry: func(error, time.Duration) {},
 	}
 	for _, option := range options {
@@ -115,7 +129,9 @@ func New(baseURL, key string, options ...Option) (*Client, error) {
 // Notify reports a deployment. All attempts have the same Idempotency-Key, so that a late one neither starts a
 // second run nor supersedes a newer deployment.
 func (c *Client) Notify(ctx context.Context, n Notification) (*NotificationResult, error) {
-	return request[NotificationResult](ctx, c, http.MethodPost, "/api/webhooks/deploy_success", http.Header{"Idempotency-Key": {rand.Text()}}, n)
+	header := c.trace.Clone()
+	header.Set("Idempotency-Key", rand.Text())
+	return request[NotificationResult](ctx, c, http.MethodPost, "/api/webhooks/deploy_success", header, n)
 }
 
 // Explain returns what Notify would do, and why. It starts no run.

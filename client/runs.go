@@ -65,22 +65,22 @@ func (c *Client) Runs(ctx context.Context, f RunFilter) iter.Seq2[Run, error] {
 
 // Run returns a run.
 func (c *Client) Run(ctx context.Context, id string) (*Run, error) {
-	return c.run(ctx, http.MethodGet, id, "")
+	return c.run(ctx, http.MethodGet, id, "", nil)
 }
 
 // Cancel stops a run that has not ended.
 func (c *Client) Cancel(ctx context.Context, id string) (*Run, error) {
-	return c.run(ctx, http.MethodPost, id, "/cancel")
+	return c.run(ctx, http.MethodPost, id, "/cancel", nil)
 }
 
 // Rerun starts the next attempt of a run that has ended, and returns it; or the one that exists already, which may
 // have ended, too.
 func (c *Client) Rerun(ctx context.Context, id string) (*Run, error) {
-	return c.run(ctx, http.MethodPost, id, "/rerun")
+	return c.run(ctx, http.MethodPost, id, "/rerun", c.trace)
 }
 
-func (c *Client) run(ctx context.Context, method, id, action string) (*Run, error) {
-	run, err := request[Run](ctx, c, method, runPath(id)+action, nil, nil)
+func (c *Client) run(ctx context.Context, method, id, action string, header http.Header) (*Run, error) {
+	run, err := request[Run](ctx, c, method, runPath(id)+action, header, nil)
 	if run != nil {
 		c.resolveLink(&run.URL)
 	}

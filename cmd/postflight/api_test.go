@@ -31,6 +31,7 @@ type anAPI struct {
 	attempts  map[string]string // the next attempt of a run
 	notFound  string            // failure code of environment_terminated
 	requests  []string
+	traces    map[string][]string // requests by traceparent and tracestate
 	reruns    int
 	logFaults int // logs that break off
 }
@@ -42,6 +43,7 @@ const apiProblem = `{"type":"https://postflight.dev/problems/%s","title":"t","st
 // start sets the variables of the environment that lead to the server.
 func (a *anAPI) start(t *testing.T) string {
 	t.Helper()
+	a.traces = map[string][]string{}
 	checked := openapi.Check(t, http.HandlerFunc(a.serve))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/store" {
@@ -51,6 +53,8 @@ func (a *anAPI) start(t *testing.T) string {
 		if a.requests = append(a.requests, r.Method+" "+r.URL.RequestURI()); r.Header.Get("Authorization") != "Bearer qawolf_0123456789abcdef" {
 			t.Errorf("%s with %q", r.URL, r.Header.Get("Authorization"))
 		}
+		trace := r.Header.Get("Traceparent") + " " + r.Header.Get("Tracestate")
+		a.traces[trace] = append(a.traces[trace], r.Method+" "+r.URL.RequestURI())
 		if a.logFaults > 0 && strings.HasSuffix(r.URL.Path, "/logs") {
 			a.logFaults--
 			w.Header().Set("Content-Type", "text/plain; charset=utf-8")

@@ -32,6 +32,8 @@ With --wait, the command waits for the runs and shows which tests failed, and it
 With --terminated, it reports that the ephemeral environment at --deployment-url is gone: its runs are
 canceled, and it is deleted.
 
+If $TRACEPARENT is set, as tools for OpenTelemetry do, the runs continue that trace.
+
 ` + detection + `
 
 ` + exitCodes + `

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"go.opentelemetry.io/otel/propagation"
 
 	"github.com/postflight-dev/postflight/client"
 	"github.com/postflight-dev/postflight/internal/apikey"
@@ -70,8 +71,17 @@ func (s *server) connect() error {
 			"Use https, or set POSTFLIGHT_ALLOW_HTTP=1 if you trust the network.", address)
 	}
 	s.client, err = client.New(address, key, client.WithRetryTimeout(s.patience), client.WithUserAgent(version.UserAgent("postflight")),
-		client.OnRetry(func(err error, pause time.Duration) { s.console.aside("%v Trying again in %s.", err, pause) }))
+		client.WithTrace(traceContext(os.Getenv)), client.OnRetry(func(err error, pause time.Duration) { s.console.aside("%v Trying again in %s.", err, pause) }))
 	return err
+}
+
+// traceContext reads the trace of the pipeline, as W3C Trace Context. Both are empty if there is none, or if it is not valid.
+func traceContext(getenv func(string) string) (traceparent, tracestate string) {
+	format := propagation.TraceContext{}
+	ctx := format.Extract(context.Background(), propagation.MapCarrier{"traceparent": getenv("TRACEPARENT"), "tracestate": getenv("TRACESTATE")})
+	valid := propagation.MapCarrier{}
+	format.Inject(ctx, valid)
+	return valid["traceparent"], valid["tracestate"]
 }
 
 // inTheClear reports whether requests to the server leave this machine without TLS.

@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/internal/apikey"
 )
 
@@ -105,5 +108,55 @@ func TestWarnsOfPlainHTTP(t *testing.T) {
 				t.Errorf("%d warnings, want %d:\n%s", got, tc.want, log.String())
 			}
 		})
+	}
+}
+
+func TestTraceContext(t *testing.T) {
+	const ids = "-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	cases := map[string]struct{ parent, state, wantParent, wantState string }{
+		"both":                {parent: "00" + ids, state: "vendor=1,other=2", wantParent: "00" + ids, wantState: "vendor=1,other=2"},
+		"no state":            {parent: "00" + ids, wantParent: "00" + ids},
+		"a later version":     {parent: "01" + ids + "-more", wantParent: "00" + ids},
+		"a wrong state":       {parent: "00" + ids, state: "a\nb", wantParent: "00" + ids},
+		"neither":             {},
+		"a state alone":       {state: "vendor=1"},
+		"version ff":          {parent: "ff" + ids},
+		"more than version 0": {parent: "00" + ids + "-more"},
+		"no trace":            {parent: "00-00000000000000000000000000000000-b7ad6b7169203331-01"},
+		"no span":             {parent: "00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01"},
+		"capital letters":     {parent: "00" + strings.ToUpper(ids)},
+		"another header":      {parent: "00" + ids + "\r\nX-Other: 1"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			env := map[string]string{"TRACEPARENT": tc.parent, "TRACESTATE": tc.state}
+			if parent, state := traceContext(func(name string) string { return env[name] }); parent != tc.wantParent || state != tc.wantState {
+				t.Errorf("%q, %q; want %q, %q", parent, state, tc.wantParent, tc.wantState)
+			}
+		})
+	}
+}
+
+// TestTraceOfThePipeline: what starts runs continues it, and nothing else.
+func TestTraceOfThePipeline(t *testing.T) {
+	const parent, state = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "vendor=1"
+	api := &anAPI{deploy: `{"trigger_id":"smoke","duplicate_suite_id":"smoke-1"}`, runs: []httpapi.Run{apiRun("smoke-1", exitCode1), apiRun("smoke-2")},
+		attempts: map[string]string{"smoke-1": "smoke-2"}}
+	api.start(t)
+	t.Setenv("TRACEPARENT", parent)
+	t.Setenv("TRACESTATE", state)
+	for args, want := range map[string]int{"notify --no-detect --sha cafe --rerun": exitPassed, "wait smoke-1": exitFailed, "runs show smoke-1": exitPassed} {
+		if out, log, code := invoke(t, strings.Fields(args)...); code != want {
+			t.Errorf("%s: exit code %d: %s%s", args, code, out, log)
+		}
+	}
+	want := map[string][]string{parent + " " + state: {"POST /api/webhooks/deploy_success", "POST /api/v0/runs/smoke-1/rerun"}}
+	for _, r := range api.requests {
+		if strings.HasPrefix(r, "GET ") {
+			want[" "] = append(want[" "], r)
+		}
+	}
+	if diff := cmp.Diff(want, api.traces); diff != "" || len(want[" "]) == 0 {
+		t.Errorf("requests by their trace, want (-), got (+):\n%s", diff)
 	}
 }
