@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -94,7 +95,7 @@ func (c *cluster) connect() error {
 func newScheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	add := runtime.NewSchemeBuilder(corev1.AddToScheme, batchv1.AddToScheme, authenticationv1.AddToScheme, v1alpha1.AddToScheme,
-		appsv1.AddToScheme, authorizationv1.AddToScheme, coordinationv1.AddToScheme, apiextensions.AddToScheme)
+		appsv1.AddToScheme, authorizationv1.AddToScheme, coordinationv1.AddToScheme, apiextensions.AddToScheme, admissionv1.AddToScheme)
 	utilruntime.Must(add.AddToScheme(scheme))
 	return scheme
 }

@@ -23,8 +23,8 @@ func newDoctor() *cobra.Command {
 	cmd := withTroubleExit(&cobra.Command{
 		Use:   "doctor",
 		Short: "Check an installation, and say what to do",
-		Long: `Checks the installation of Postflight in a cluster: its CRDs, replicas, rights, leader, object store, clocks,
-certificates, Teams, keys, Triggers and queue. Only --pod-in changes something: it starts a pod for a moment.
+		Long: `Checks the installation of Postflight in a cluster: its CRDs, replicas, rights, policies, leader, object store,
+clocks, certificates, Teams, keys, Triggers and queue. Only --pod-in changes something: it starts a pod for a moment.
 
 Exit codes: 0 everything works (or there are only warnings), 1 something does not work, 3 there is no cluster.`,
 		Example: `  postflight doctor
@@ -56,7 +56,7 @@ type check struct {
 
 func (o *doctorOptions) checks() []check {
 	return []check{
-		{"CRDs", o.crds}, {"rights", o.rights}, {"leader", o.leader}, {"replicas", o.replicas}, {"certificates", o.certificates},
+		{"CRDs", o.crds}, {"rights", o.rights}, {"policies", o.policies}, {"leader", o.leader}, {"replicas", o.replicas}, {"certificates", o.certificates},
 		{"teams", o.teams}, {"triggers", o.triggers}, {"queue", o.queue}, {"reach", o.reach},
 	}
 }

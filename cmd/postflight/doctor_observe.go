@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -68,13 +69,13 @@ func (o *doctorOptions) rights(ctx context.Context, in installation) ([]doctor.F
 	if in.deployment == nil {
 		return nil, nil
 	}
-	account := cmp.Or(in.deployment.Spec.Template.Spec.ServiceAccountName, "default")
+	account := accountOf(in.deployment)
 	questions := doctor.Rights(o.namespace, watched(in.deployment))
 	var denied []authorizationv1.ResourceAttributes
 	for _, q := range questions {
 		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 			ResourceAttributes: &q,
-			User:               "system:serviceaccount:" + o.namespace + ":" + account,
+			User:               o.userOfAccount(account),
 			Groups:             []string{"system:serviceaccounts", "system:serviceaccounts:" + o.namespace, "system:authenticated"},
 		}}
 		if err := o.client.Create(ctx, review); err != nil {
@@ -85,6 +86,27 @@ func (o *doctorOptions) rights(ctx context.Context, in installation) ([]doctor.F
 		}
 	}
 	return []doctor.Finding{doctor.MissingRights("The account "+account, len(questions), denied)}, nil
+}
+
+// accountOf is that of the manager.
+func accountOf(d *appsv1.Deployment) string {
+	return cmp.Or(d.Spec.Template.Spec.ServiceAccountName, "default")
+}
+
+// userOfAccount is how the API server calls an account of the installation.
+func (o *doctorOptions) userOfAccount(account string) string {
+	return "system:serviceaccount:" + o.namespace + ":" + account
+}
+
+func (o *doctorOptions) policies(ctx context.Context, in installation) ([]doctor.Finding, error) {
+	if in.deployment == nil {
+		return nil, nil
+	}
+	policies, bindings := &admissionv1.ValidatingAdmissionPolicyList{}, &admissionv1.ValidatingAdmissionPolicyBindingList{}
+	if err := errors.Join(o.client.List(ctx, policies), o.client.List(ctx, bindings)); err != nil {
+		return nil, err
+	}
+	return doctor.Policies(o.userOfAccount(accountOf(in.deployment)), policies.Items, bindings.Items), nil
 }
 
 // watched are the only namespaces that the manager watches; without any, it watches all.
