@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/teamlabel"
@@ -22,17 +24,18 @@ type Metrics struct {
 }
 
 // NewMetrics registers the metrics. The cache is that of the manager.
-func NewMetrics(registerer prometheus.Registerer, cache client.Reader, teams *teamlabel.Bound) (*Metrics, error) {
+func NewMetrics(registerer prometheus.Registerer, cache client.Reader, teams *teamlabel.Bound, clock clock.PassiveClock) (*Metrics, error) {
 	m, errs := &Metrics{leader: prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "postflight_leader", Help: "1 while this replica leads, 0 otherwise.",
-	})}, [5]error{}
+	})}, [6]error{}
 	m.suites, errs[0] = NewSuiteMetrics(registerer, cache, teams)
 	m.reports, errs[1] = NewReportMetrics(registerer)
 	m.messages, errs[2] = NewAnnounceMetrics(registerer)
 	m.archive, errs[3] = newArchiveMetrics(registerer)
 	errs[4] = registerer.Register(m.leader)
+	errs[5] = registerer.Register(keyExpiry{cache, teams, clock})
 	if err := errors.Join(errs[:]...); err != nil {
-		return nil, fmt.Errorf("register the metrics of runs: %w", err)
+		return nil, fmt.Errorf("register the metrics: %w", err)
 	}
 	return m, nil
 }
@@ -44,6 +47,19 @@ func (m *Metrics) BeginTerm() { m.leader.Set(1) }
 func (m *Metrics) EndTerm() {
 	m.leader.Set(0)
 	m.archive.backlog.Store(nil)
+	forgetQueues()
+}
+
+// forgetQueues resets workqueue_depth, in which the queues of a term leave what they still held when they stopped. The way to
+// a metric of controller-runtime is to register another one like it.
+func forgetQueues() {
+	like := prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "workqueue_depth", Help: "Current depth of workqueue by workqueue and priority",
+	}, []string{"name", "controller", "priority"})
+	var taken prometheus.AlreadyRegisteredError
+	if errors.As(crmetrics.Registry.Register(like), &taken) {
+		taken.ExistingCollector.(*prometheus.GaugeVec).Reset()
+	}
 }
 
 // SuiteMetrics count and time the runs.

@@ -11,8 +11,6 @@ import (
 	"os"
 	"time"
 
-	"k8s.io/client-go/rest"
-	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -33,33 +31,64 @@ import (
 // drainTimeout lets requests end that wait for the API server.
 func drainTimeout(o options) time.Duration { return o.holdBudget + 5*time.Second }
 
-// setupHTTP adds the HTTP API, which every replica serves.
+// setupHTTP adds the HTTP API and the pages, which every replica serves.
 func setupHTTP(
 	ctx context.Context, mgr ctrl.Manager, o options, bucket *objectstore.Bucket, probe *auth.APIServerProbe, in surroundings, ready checks,
 	secure *tls.Config,
 ) error {
-	authenticator, err := setupAuth(mgr, probe, serverClock{in.steady, probe})
+	b, err := newBackend(ctx, mgr, o, bucket, probe, in)
 	if err != nil {
 		return err
 	}
-	writer, err := newWriter(mgr)
+	api, err := newAPI(mgr, o, bucket, in, b)
 	if err != nil {
 		return err
 	}
-	dispatcher, triggersSynced, err := setupDispatcher(ctx, mgr, o, probe, in, writer)
+	pages, err := setupPages(ctx, mgr, o, b.authenticator, b.dispatcher, b.reader, in)
 	if err != nil {
 		return err
 	}
-	reader, err := newReader(mgr, bucket)
+	suitesSynced, err := b.watch(ctx, mgr.GetCache(), pages)
 	if err != nil {
 		return err
 	}
-	api, err := endpoint.New(endpoint.Config{
-		Dispatcher:      dispatcher,
+	// A replica that answers sooner does not know all Triggers and Suites, and may store a wrong time.
+	synced := func() bool { return b.triggersSynced() && suitesSynced() && probe.Measured() }
+	return addServer(mgr, api, pages, o, synced, ready, secure)
+}
+
+// backend is what the HTTP API and the pages share.
+type backend struct {
+	authenticator  *auth.Authenticator
+	writer         client.Client
+	dispatcher     *dispatch.Dispatcher
+	triggersSynced func() bool // all Triggers that existed at the start are known
+	reader         *runs.Reader
+}
+
+func newBackend(
+	ctx context.Context, mgr ctrl.Manager, o options, bucket *objectstore.Bucket, probe *auth.APIServerProbe, in surroundings,
+) (b backend, err error) {
+	if b.authenticator, err = setupAuth(mgr, probe, serverClock{in.steady, probe}); err != nil {
+		return b, err
+	}
+	if b.writer, err = newWriter(mgr); err != nil {
+		return b, err
+	}
+	if b.dispatcher, b.triggersSynced, err = setupDispatcher(ctx, mgr, o, probe, in, b.writer); err != nil {
+		return b, err
+	}
+	b.reader, err = newReader(mgr, bucket)
+	return b, err
+}
+
+func newAPI(mgr ctrl.Manager, o options, bucket *objectstore.Bucket, in surroundings, b backend) (*endpoint.API, error) {
+	return endpoint.New(endpoint.Config{
+		Dispatcher:      b.dispatcher,
 		Cache:           mgr.GetCache(),
 		Live:            mgr.GetAPIReader(),
-		Authenticate:    authenticate(authenticator),
-		AuthenticatePod: authenticatePod(writer, in.steady),
+		Authenticate:    authenticate(b.authenticator),
+		AuthenticatePod: authenticatePod(b.writer, in.steady),
 		Authenticated:   serve.Authenticated,
 		Clock:           in.steady,
 		Uploads:         uploads(bucket),
@@ -70,28 +99,20 @@ func setupHTTP(
 		TeamLabel:       in.teams.Of,
 		Log:             ctrl.Log.WithName("http"),
 		Audit:           slog.New(slog.NewJSONHandler(os.Stdout, nil)),
-		Runs:            reader,
+		Runs:            b.reader,
 		Tracer:          in.traces.Tracer(),
 	})
-	if err != nil {
-		return err
-	}
-	pages, err := setupPages(ctx, mgr, o, authenticator, dispatcher, reader, in)
-	if err != nil {
-		return err
-	}
-	suitesSynced, err := dispatcher.WatchSuites(ctx, mgr.GetCache(), func(before, after *v1alpha1.Suite) {
-		reader.SuiteChanged(before, after)
+}
+
+// watch tells those who wait about changes. It returns whether all Suites that existed at the start are known.
+func (b backend) watch(ctx context.Context, c cache.Cache, pages *ui.UI) (synced func() bool, err error) {
+	synced, err = b.dispatcher.WatchSuites(ctx, c, func(before, after *v1alpha1.Suite) {
+		b.reader.SuiteChanged(before, after)
 		if s := cmp.Or(after, before); s != nil {
 			pages.Changed(s.Namespace)
 		}
 	})
-	if err = errors.Join(err, cacheEnvironments(ctx, mgr.GetCache()), watchForPages(ctx, mgr.GetCache(), pages)); err != nil {
-		return err
-	}
-	// A replica that answers sooner does not know all Triggers and Suites, and may store a wrong time.
-	synced := func() bool { return triggersSynced() && suitesSynced() && probe.Measured() }
-	return addServer(mgr, api, pages, o, synced, ready, secure)
+	return synced, errors.Join(err, cacheEnvironments(ctx, c), watchForPages(ctx, c, pages))
 }
 
 // newReader reads runs for the HTTP API and for the pages.
@@ -138,58 +159,6 @@ func newWriter(mgr ctrl.Manager) (client.Client, error) {
 func cacheEnvironments(ctx context.Context, c cache.Cache) error {
 	_, err := c.GetInformer(ctx, &v1alpha1.Environment{}, cache.BlockUntilSynced(false))
 	return err
-}
-
-func setupAuth(mgr ctrl.Manager, probe *auth.APIServerProbe, clock clock.PassiveClock) (*auth.Authenticator, error) {
-	usage := auth.NewUsage(mgr.GetClient(), clock)
-	if err := mgr.Add(usage); err != nil {
-		return nil, err
-	}
-	return &auth.Authenticator{Config: auth.Config{
-		Reader: mgr.GetCache(), Staleness: probe.Staleness, Used: usage.Record, Clock: clock,
-	}}, nil
-}
-
-// authenticate is what the HTTP API needs of the authenticator.
-func authenticate(a *auth.Authenticator) func(*http.Request) (endpoint.Principal, error) {
-	return func(r *http.Request) (endpoint.Principal, error) {
-		p, err := a.Authenticate(r.Context(), r)
-		return endpoint.Principal(p), err
-	}
-}
-
-// authenticatePod needs a client without a cache: the API server answers a token with the result of its check.
-func authenticatePod(c client.Client, clock clock.PassiveClock) func(*http.Request) (endpoint.Pod, error) {
-	authenticator := auth.NewPodAuthenticator(c, clock)
-	return func(r *http.Request) (endpoint.Pod, error) {
-		p, err := authenticator.Authenticate(r.Context(), r)
-		return endpoint.Pod(p), err
-	}
-}
-
-// askVersion asks the API server for its version, which everyone may read, and takes the time from the answer. A
-// time that cannot be parsed is no failure: the API server answered.
-func askVersion(mgr ctrl.Manager) func(context.Context) (time.Time, error) {
-	server, _, urlErr := rest.DefaultServerUrlFor(mgr.GetConfig()) // a kubeconfig may contain a host without a scheme
-	return func(ctx context.Context) (time.Time, error) {
-		if urlErr != nil {
-			return time.Time{}, urlErr
-		}
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, server.JoinPath("version").String(), nil)
-		if err != nil {
-			return time.Time{}, err
-		}
-		resp, err := mgr.GetHTTPClient().Do(req)
-		if err != nil {
-			return time.Time{}, err
-		}
-		defer resp.Body.Close()
-		if resp.StatusCode != http.StatusOK {
-			return time.Time{}, fmt.Errorf("the API server answered %s", resp.Status)
-		}
-		date, _ := http.ParseTime(resp.Header.Get("Date"))
-		return date, nil
-	}
 }
 
 func addServer(

@@ -52,7 +52,7 @@ func run(ctx context.Context, o options) error {
 func runIn(ctx context.Context, o options, in surroundings) error {
 	log := slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: o.logLevel}))
 	ctrl.SetLogger(logr.FromSlogHandler(log.Handler()))
-	in.steady = newSteadyClock(in.clock)
+	in.steady = newSteadyClock(in.clock, bootClock())
 
 	if err := noticeDeadConnections(); err != nil {
 		return err
@@ -78,42 +78,49 @@ func runIn(ctx context.Context, o options, in surroundings) error {
 	if err != nil {
 		return err
 	}
-	runInputs, err := runInputs(ctx, mgr, bucket, o)
-	if err != nil {
-		return err
-	}
-	runArchive, err := runArchive(mgr, bucket)
-	if err != nil {
-		return err
-	}
 	probe, err := setupAPIServerProbe(ctx, mgr, o, in, ready)
 	if err != nil {
 		return err
 	}
-	cleaners, err := newCleaners(mgr, bucket, serverClock{in.steady, probe}, in.metrics)
-	if err != nil {
-		return err
-	}
-	if err := index.Setup(ctx, mgr.GetFieldIndexer()); err != nil {
-		return err
-	}
-	metrics, err := controllers.NewMetrics(in.metrics, mgr.GetCache(), in.teams)
-	if err != nil {
-		return err
-	}
-	err = setupLead(mgr, o.leader, controllers.Config{
-		Clock: serverClock{in.steady, probe}, Metrics: metrics, PodGoneAfter: o.podGoneAfter,
-		Inputs: runInputs, Archive: runArchive, Collector: collector(runInputs, o),
-		Reports: o.codeHosts.config(o.publicURL), Announce: o.webhooks.config(o.publicURL, o.codeHosts.clusterName), Scope: o.scope.Scope,
-		Trace: in.traces.Send,
-	}, cleaners...)
-	if err != nil {
+	if err := setupReconciling(ctx, mgr, o, bucket, probe, in); err != nil {
 		return err
 	}
 	if err := setupServers(ctx, mgr, o, bucket, probe, in, ready); err != nil {
 		return err
 	}
 	return mgr.Start(ctx)
+}
+
+// setupReconciling adds what only the leader does.
+func setupReconciling(
+	ctx context.Context, mgr ctrl.Manager, o options, bucket *objectstore.Bucket, probe *auth.APIServerProbe, in surroundings,
+) error {
+	now := serverClock{in.steady, probe}
+	inputs, err := runInputs(ctx, mgr, bucket, o)
+	if err != nil {
+		return err
+	}
+	records, err := runArchive(mgr, bucket)
+	if err != nil {
+		return err
+	}
+	cleaners, err := newCleaners(mgr, bucket, now, in.metrics)
+	if err != nil {
+		return err
+	}
+	if err := index.Setup(ctx, mgr.GetFieldIndexer()); err != nil {
+		return err
+	}
+	metrics, err := controllers.NewMetrics(in.metrics, mgr.GetCache(), in.teams, now)
+	if err != nil {
+		return err
+	}
+	return setupLead(mgr, o.leader, controllers.Config{
+		Clock: now, Metrics: metrics, PodGoneAfter: o.podGoneAfter,
+		Inputs: inputs, Archive: records, Collector: collector(inputs, o),
+		Reports: o.codeHosts.config(o.publicURL), Announce: o.webhooks.config(o.publicURL, o.codeHosts.clusterName), Scope: o.scope.Scope,
+		Trace: in.traces.Send,
+	}, cleaners...)
 }
 
 // setupServers adds all ports.

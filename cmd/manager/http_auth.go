@@ -1,0 +1,39 @@
+package main
+
+import (
+	"net/http"
+
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/internal/auth"
+	"github.com/postflight-dev/postflight/internal/endpoint"
+)
+
+func setupAuth(mgr ctrl.Manager, probe *auth.APIServerProbe, clock clock.PassiveClock) (*auth.Authenticator, error) {
+	usage := auth.NewUsage(mgr.GetClient(), clock)
+	if err := mgr.Add(usage); err != nil {
+		return nil, err
+	}
+	return &auth.Authenticator{Config: auth.Config{
+		Reader: mgr.GetCache(), Staleness: probe.Staleness, Used: usage.Record, Clock: clock,
+	}}, nil
+}
+
+// authenticate is what the HTTP API needs of the authenticator.
+func authenticate(a *auth.Authenticator) func(*http.Request) (endpoint.Principal, error) {
+	return func(r *http.Request) (endpoint.Principal, error) {
+		p, err := a.Authenticate(r.Context(), r)
+		return endpoint.Principal(p), err
+	}
+}
+
+// authenticatePod needs a client without a cache: the API server answers a token with the result of its check.
+func authenticatePod(c client.Client, clock clock.PassiveClock) func(*http.Request) (endpoint.Pod, error) {
+	authenticator := auth.NewPodAuthenticator(c, clock)
+	return func(r *http.Request) (endpoint.Pod, error) {
+		p, err := authenticator.Authenticate(r.Context(), r)
+		return endpoint.Pod(p), err
+	}
+}
