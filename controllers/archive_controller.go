@@ -137,11 +137,11 @@ func (r *ArchiveReconciler) archive(ctx context.Context, cached *v1alpha1.Suite,
 	if err != nil {
 		return r.storeAway(ctx, cached, err)
 	}
-	s, pods, err := r.left(ctx, cached)
+	s, sources, err := r.left(ctx, cached)
 	if err != nil || s == nil {
 		return ctrl.Result{}, err
 	}
-	logs, unreadable, err := r.saveLogs(ctx, s, run, unsaved(record.Sources(pods), saved))
+	logs, unreadable, err := r.saveLogs(ctx, s, run, unsaved(sources, saved))
 	if err == nil && unreadable != "" {
 		return ctrl.Result{RequeueAfter: unreadableEvery}, r.report(ctx, s, v1alpha1.NotArchived(v1alpha1.ReasonLogsUnavailable, unreadable))
 	}
@@ -154,13 +154,12 @@ func (r *ArchiveReconciler) archive(ctx context.Context, cached *v1alpha1.Suite,
 	return r.saveRecord(ctx, s, run, append(saved, logs...))
 }
 
-// left is the Suite with its variables and the pods that are left, as they were handed over, or else as the API server has
-// them. The Suite is nil if there is nothing to archive.
-func (r *ArchiveReconciler) left(ctx context.Context, cached *v1alpha1.Suite) (s *v1alpha1.Suite, pods []corev1.Pod, err error) {
+// left is the Suite with its variables and the logs that its pods have left, as they were handed over, or else as the API
+// server has them. The Suite is nil if there is nothing to archive.
+func (r *ArchiveReconciler) left(ctx context.Context, cached *v1alpha1.Suite) (s *v1alpha1.Suite, sources []record.Source, err error) {
 	if given, ok := r.handovers.take(cached); ok {
-		s = cached.DeepCopy()
-		s.Spec.Variables = given.variables
-		return s, podsOf(s, given.pods), nil
+		cached.Spec.Variables = given.variables
+		return cached, given.sources, nil
 	}
 	s, err = get[v1alpha1.Suite](ctx, r.Live, cached.Namespace, cached.Name)
 	if err != nil || s == nil || s.UID != cached.UID || !toArchive(s) {
@@ -168,12 +167,8 @@ func (r *ArchiveReconciler) left(ctx context.Context, cached *v1alpha1.Suite) (s
 	}
 	list := &corev1.PodList{}
 	err = r.Live.List(ctx, list, client.InNamespace(s.Namespace), client.MatchingLabels{v1alpha1.LabelSuite: s.Name})
-	return s, podsOf(s, list.Items), err
-}
-
-// podsOf are those of the run. It overwrites the slice.
-func podsOf(s *v1alpha1.Suite, pods []corev1.Pod) []corev1.Pod {
-	return slices.DeleteFunc(pods, func(p corev1.Pod) bool { return !record.IsPodOf(s, &p) })
+	pods := slices.DeleteFunc(list.Items, func(p corev1.Pod) bool { return !record.IsPodOf(s, &p) })
+	return s, record.Sources(pods), err
 }
 
 // saveRecord comes last: whoever finds a record can rely on its logs.

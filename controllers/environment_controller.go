@@ -8,8 +8,10 @@ import (
 
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/apierror"
@@ -33,7 +35,7 @@ type EnvironmentReconciler struct {
 func (r *EnvironmentReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		For(&v1alpha1.Environment{}).
-		Watches(&v1alpha1.Suite{}, handler.EnqueueRequestsFromMapFunc(environmentOf)).
+		Watches(&v1alpha1.Suite{}, handler.EnqueueRequestsFromMapFunc(environmentOf), builder.WithPredicates(predicate.Or(justEnded, justArchived))).
 		Complete(retryConflicts(r))
 }
 

@@ -7,9 +7,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/record"
 )
 
-// maxHandovers bounds the memory: at 64 KiB of variables and 64 KiB of pods, they take 16 MiB.
+// maxHandovers bounds the memory: at 64 KiB of variables, they take 8 MiB.
 const maxHandovers = 128
 
 // handovers pass what was read to end a run on to those that archive it, so that they need not read it again. It is
@@ -21,7 +22,7 @@ type handovers struct {
 
 type handover struct {
 	variables map[string]string // which the cache drops when the run ends
-	pods      []corev1.Pod
+	sources   []record.Source   // of its pods, which have the variables once more in each container
 }
 
 func newHandovers() *handovers { return &handovers{byRun: map[types.UID]handover{}} }
@@ -36,10 +37,7 @@ func (h *handovers) put(s *v1alpha1.Suite, pods []corev1.Pod) {
 		}
 		delete(h.byRun, old)
 	}
-	for i := range pods {
-		pods[i].ManagedFields = nil
-	}
-	h.byRun[s.UID] = handover{s.Spec.Variables, pods}
+	h.byRun[s.UID] = handover{s.Spec.Variables, record.Sources(pods)}
 }
 
 func (h *handovers) take(s *v1alpha1.Suite) (handover, bool) {

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/record"
 )
 
 func runWith(uid string, variables map[string]string) *v1alpha1.Suite {
@@ -22,14 +23,18 @@ func runWith(uid string, variables map[string]string) *v1alpha1.Suite {
 func TestHandoverIsTakenOnce(t *testing.T) {
 	h := newHandovers()
 	variables := map[string]string{"REGION": "eu"}
-	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "run-pod", ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubelet"}}}}
+	pod := corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "run-pod"},
+		Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{
+			{Name: "test", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}},
+		}},
+	}
 	h.put(runWith("one", variables), []corev1.Pod{pod})
 	if _, ok := h.take(runWith("another", nil)); ok {
 		t.Error("a run of the same name got it")
 	}
 	got, ok := h.take(runWith("one", nil)) // as the cache has it after the end
-	pod.ManagedFields = nil
-	want := handover{variables: variables, pods: []corev1.Pod{pod}}
+	want := handover{variables: variables, sources: []record.Source{{Pod: "run-pod", Container: "test"}}}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(handover{})); diff != "" || !ok {
 		t.Errorf("taken=%t (-want +got):\n%s", ok, diff)
 	}

@@ -71,10 +71,10 @@ func (q *queues) change(requests workQueue, namespace string, f func(*suite.Queu
 		ready = queue.Ready()
 	})
 	for _, s := range start {
-		enqueue(requests, s, priorityqueue.AddOpts{Priority: startPriority(ready)})
+		enqueue(requests, requestOf(s), priorityqueue.AddOpts{Priority: startPriority(ready)})
 	}
 	for i, s := range moved {
-		enqueue(requests, s, priorityqueue.AddOpts{After: time.Duration(i+1) * placeInterval, Priority: new(lastPriority)})
+		enqueue(requests, requestOf(s), priorityqueue.AddOpts{After: time.Duration(i+1) * placeInterval, Priority: new(lastPriority)})
 	}
 }
 
@@ -100,7 +100,7 @@ func (q *queues) arrive(requests workQueue, s *v1alpha1.Suite) {
 	if !starts && !s.Finished() {
 		priority = q.statusPriority(s.Namespace)
 	}
-	enqueue(requests, s, priorityqueue.AddOpts{Priority: priority})
+	enqueue(requests, requestOf(s), priorityqueue.AddOpts{Priority: priority})
 }
 
 // release gives back the slots of a run that has no Job after all.
@@ -113,11 +113,14 @@ func (q *queues) release(s *v1alpha1.Suite) {
 }
 
 // enqueue ignores the options if the manager has no queue with priorities.
-func enqueue(requests workQueue, s *v1alpha1.Suite, options priorityqueue.AddOpts) {
-	req := ctrl.Request{NamespacedName: client.ObjectKeyFromObject(s)}
+func enqueue(requests workQueue, req ctrl.Request, options priorityqueue.AddOpts) {
 	if q, ok := requests.(priorityqueue.PriorityQueue[ctrl.Request]); ok {
 		q.AddWithOpts(options, req)
 		return
 	}
 	requests.AddAfter(req, options.After)
+}
+
+func requestOf(s *v1alpha1.Suite) ctrl.Request {
+	return ctrl.Request{NamespacedName: client.ObjectKeyFromObject(s)}
 }

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -53,6 +54,7 @@ type SuiteReconciler struct {
 	starts    *starts
 	handovers *handovers // to the archive
 	warnings  *warnings  // about runs that do not start
+	turns     *statusTurns
 }
 
 // +kubebuilder:rbac:groups=postflight.dev,resources=suites,verbs=get;list;watch;create;patch;delete
@@ -115,6 +117,7 @@ func ends(e event.UpdateEvent) bool {
 
 // Reconcile observes, acts until nothing is left to do, and reports.
 func (r *SuiteReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	defer r.nextStatus(req)
 	s := &v1alpha1.Suite{}
 	if err := r.Get(ctx, req.NamespacedName, s); err != nil {
 		r.starts.forget(req.NamespacedName)
@@ -192,6 +195,9 @@ func (r *SuiteReconciler) report(ctx context.Context, o suite.Observation, d sui
 	if !suite.StatusChanged(was, s) {
 		return nil
 	}
+	if !s.Finished() && !r.turns.take(requestOf(s)) {
+		return nil // and later again
+	}
 	patch := client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{})
 	if err := r.Status().Patch(ctx, s, patch); err != nil {
 		return apierror.IgnoreNotFound(err)
@@ -202,6 +208,13 @@ func (r *SuiteReconciler) report(ctx context.Context, o suite.Observation, d sui
 		r.trace(s, o.Job)
 	}
 	return nil
+}
+
+// nextStatus ends a reconcile, and enqueues the run that may write its status now.
+func (r *SuiteReconciler) nextStatus(req ctrl.Request) {
+	if next, more := r.turns.leave(req); more {
+		enqueue(r.queues.requests, next, priorityqueue.AddOpts{Priority: r.queues.statusPriority(next.Namespace)})
+	}
 }
 
 // recordEvent records an end that somebody may want to know the reason of. Every other state is in the condition, which

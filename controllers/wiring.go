@@ -59,6 +59,7 @@ func Setup(mgr ctrl.Manager, config Config) error {
 			PodGoneAfter: cmp.Or(config.PodGoneAfter, DefaultPodGoneAfter),
 			queues:       newQueues(),
 			starts:       newStarts(),
+			turns:        newStatusTurns(),
 			handovers:    handovers,
 			warnings:     newWarnings(mgr.GetAPIReader(), config.Clock),
 		},

@@ -2,10 +2,7 @@ package controllers_test
 
 import (
 	"context"
-	"errors"
-	"net/http"
 	"os"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -14,7 +11,6 @@ import (
 	"github.com/go-logr/logr/testr"
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/rest"
-	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -103,7 +99,7 @@ func (w *world) cacheOptions(others ...string) cache.Options {
 
 // controllers is what they are set up with.
 func (w *world) controllers(mgr ctrl.Manager) controllers.Config {
-	metrics, err := controllers.NewMetrics(prometheus.NewRegistry(), mgr.GetCache(), teamlabel.New(2))
+	metrics, err := controllers.NewMetrics(prometheus.NewRegistry(), mgr.GetCache(), teamlabel.New(2), w.clock)
 	w.must(err)
 	return controllers.Config{Clock: w.clock, Metrics: metrics, Inputs: w.inputs, Archive: w.archive(), Reports: w.hosts, Announce: w.tells}
 }
@@ -200,105 +196,3 @@ func (w *world) within(patience time.Duration, what string, check func() (compla
 	}
 	w.t.Fatalf("after %s still not: %s\nthe last seen: %s", patience, what, last)
 }
-
-// clockwork is a real clock that the test can move forward.
-type clockwork struct {
-	mu    sync.Mutex
-	ahead time.Duration
-}
-
-var _ clock.PassiveClock = &clockwork{}
-
-func (c *clockwork) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return time.Now().Add(c.ahead)
-}
-
-func (c *clockwork) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
-
-func (c *clockwork) moveOn(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.ahead += d
-}
-
-// wire counts the requests of the manager to the API server. It leaves out those about other namespaces: the Teams of other
-// tests are in the same cluster.
-type wire struct {
-	namespace string
-
-	mu   sync.Mutex
-	sent map[string]int // by method, resource and subresource, such as "PATCH suites/status"
-	all  int
-
-	refused string // part of the URL of requests that are not sent; empty: none
-}
-
-// refuse makes requests fail whose URL has a text.
-func (x *wire) refuse(part string) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.refused = part
-}
-
-func (x *wire) wrap(next http.RoundTripper) http.RoundTripper {
-	return roundTripper(func(r *http.Request) (*http.Response, error) {
-		if x.takes(r) {
-			return nil, errors.New("refused")
-		}
-		return next.RoundTrip(r)
-	})
-}
-
-// takes counts a request, and reports whether it is refused.
-func (x *wire) takes(r *http.Request) (refused bool) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	_, rest, namespaced := strings.Cut(r.URL.Path, "/namespaces/")
-	if !namespaced || strings.HasPrefix(rest, x.namespace+"/") {
-		if x.sent == nil {
-			x.sent = map[string]int{}
-		}
-		x.sent[r.Method+" "+resourceOf(r.URL.Path)]++
-		x.all++
-	}
-	return x.refused != "" && strings.Contains(r.URL.String(), x.refused)
-}
-
-// resourceOf is the resource, and the subresource, in the path of a request about namespaced objects.
-func resourceOf(path string) string {
-	_, rest, _ := strings.Cut(path, "/namespaces/")
-	parts := strings.Split(rest, "/") // the namespace, the resource, the name, the subresource
-	switch {
-	case len(parts) < 2:
-		return path
-	case len(parts) > 3:
-		return parts[1] + "/" + parts[3]
-	default:
-		return parts[1]
-	}
-}
-
-func (x *wire) count(request string) int {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.sent[request]
-}
-
-// perSecond counts the requests of the manager for a while in which nothing changes.
-func (x *wire) perSecond() float64 {
-	const while = 3 * time.Second
-	count := func() int {
-		x.mu.Lock()
-		defer x.mu.Unlock()
-		return x.all
-	}
-	before := count()
-	time.Sleep(while)
-	return float64(count()-before) / while.Seconds()
-}
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
