@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 )
 
@@ -55,7 +56,11 @@ func (t *Term) Run(ctx context.Context) error {
 	if ctx.Err() != nil {
 		err = nil
 	}
-	return errors.Join(err, t.cache.end())
+	err = errors.Join(err, t.cache.end())
+	if problem := clearQueues(); problem != nil {
+		log.FromContext(ctx).Info("the metrics of the queues keep what waited in this term", "problem", problem.Error())
+	}
+	return err
 }
 
 // termCache remembers which handlers were added through it.
