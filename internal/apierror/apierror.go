@@ -97,7 +97,8 @@ func NamespaceGone(err error) bool {
 	return details != nil && details.Kind == "namespaces"
 }
 
-// Message is the API server's own message, or one that says what to do, without the context that callers add and without the final full stop.
+// Message is the API server's own message, or one that says what to do, without the context that callers add and without
+// the final full stop.
 func Message(err error) string {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {

@@ -33,8 +33,8 @@ func Next(o Observation, now time.Time) Step {
 	if Settled(s, now) {
 		return Step{}
 	}
-	if o.Trigger != nil && o.Trigger.Spec.Repository == nil && s.Status.Report == nil {
-		return Step{} // nobody expects a check, so a condition would be a write for each run
+	if !Expected(s, o.Trigger) {
+		return Step{} // a condition would be a write for each run
 	}
 	target, problem := TargetOf(s, o.Trigger)
 	posted := PostedTo(s, target)
@@ -51,6 +51,11 @@ func Next(o Observation, now time.Time) Step {
 		return Step{After: wait}
 	}
 	return Step{Post: true, Target: target}
+}
+
+// Expected reports whether anybody looks for a check of a run, or may see one that was posted before its Trigger changed.
+func Expected(s *v1alpha1.Suite, t *v1alpha1.Trigger) bool {
+	return t == nil || t.Spec.Repository != nil || s.Status.Report != nil
 }
 
 // Settled reports whether nothing is left to do: the outcome was posted, or it is too late for that.

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
+	"sync"
 )
 
 // The linker sets these in a release: -X github.com/postflight-dev/postflight/internal/version.version=v1.2.3
@@ -24,13 +25,17 @@ type Info struct {
 }
 
 // Get describes this build.
-func Get() Info {
+func Get() Info { return current() }
+
+// current parses what Go recorded only once: it has a line for each module, and each request to another server names the
+// version.
+var current = sync.OnceValue(func() Info {
 	build, ok := debug.ReadBuildInfo()
 	if !ok {
 		build = &debug.BuildInfo{}
 	}
 	return describe(build)
-}
+})
 
 // describe prefers what the linker set to what Go recorded.
 func describe(build *debug.BuildInfo) Info {

@@ -2,7 +2,6 @@ package replicas
 
 import (
 	"cmp"
-	"crypto/tls"
 	"fmt"
 	"maps"
 	"net/http"
@@ -12,20 +11,12 @@ import (
 	"testing"
 	"time"
 
-	authenticationv1 "k8s.io/api/authentication/v1"
-	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
-	eventsv1 "k8s.io/api/events/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apiserver/pkg/endpoints/request"
 	k8sclient "sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/test/apiserver"
-	"github.com/postflight-dev/postflight/test/codehost"
-	"github.com/postflight-dev/postflight/test/stores"
 )
 
 // usedOtherwise are the rights that no request of this test shows, each with the test that needs it.
@@ -156,157 +147,4 @@ func expand(namespace string, rule rbacv1.PolicyRule) (all []right) {
 		}
 	}
 	return all
-}
-
-// usualWays are what makes a manager do everything that it can.
-type usualWays struct {
-	*team
-	r    *replica
-	node string
-}
-
-func startUsualWays(t *testing.T, s *apiserver.Server, kubeconfig string) *usualWays {
-	t.Helper()
-	store := stores.Rclone(t)
-	stores.Credentials(t)
-	store.Bucket(t)
-	for name, value := range map[string]string{
-		"POSTFLIGHT_STORE_ENDPOINT": store.Address, "POSTFLIGHT_STORE_BUCKET": store.Options().Bucket, "POSTFLIGHT_IMAGE": "none",
-	} {
-		t.Setenv(name, value)
-	}
-	t.Setenv("KUBE_FEATURE_WatchListClient", "false") // lists, as API servers before 1.34 need them
-	freeLead(t, s)                                    // so that it has to create the Lease
-	fake := codehost.GitHub(t)
-	w := &usualWays{team: newTeam(t, s), node: s.Node(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "a line of a log") })}
-	w.grantsToken(fake.Token())
-	w.setRepository("smoke", "acme/shop")
-	w.tellsOthers()
-	w.r = startReplica(t, kubeconfig, "sh", "-c", `exec "$@" --metrics-auth=true --github-url=`+fake.URL, "sh")
-	w.r.awaitReady()
-	w.awaitKnown([]*replica{w.r})
-	return w
-}
-
-func (w *usualWays) goAll() {
-	w.passes()
-	w.isCanceled()
-	w.isInTheWay()
-	w.endsEphemeral()
-	w.signsIn()
-	w.scrapes()
-}
-
-// passes is a run whose pod is evicted in the end, and that is run again.
-func (w *usualWays) passes() {
-	id := w.started(w.r, goodCommit)
-	p := w.runsOn(id)
-	w.create(&eventsv1.Event{
-		ObjectMeta: w.meta("evicted"), EventTime: metav1.NowMicro(), Reason: "Evicted", Action: "Evicting", Type: corev1.EventTypeWarning,
-		ReportingController: "kubelet", ReportingInstance: w.node,
-		Regarding: corev1.ObjectReference{Kind: "Pod", APIVersion: "v1", Namespace: w.namespace, Name: p.Name, UID: p.UID},
-	})
-	w.updateStatus(p, func() {
-		p.Status.Phase, p.Status.ContainerStatuses[0].State = corev1.PodSucceeded, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}
-	})
-	w.complete(id)
-	w.awaitState(id, v1alpha1.ReasonPassed)
-	await(w.t, "the end to be known, so that it can run again", func() bool {
-		return w.call(http.MethodPost, w.r.url+"/api/v0/runs/"+id+"/rerun", "", nil) == http.StatusCreated
-	})
-}
-
-// isCanceled is a run that is canceled with a pod, and one without, whose Job exists for long enough to be explained.
-func (w *usualWays) isCanceled() {
-	running, waiting := w.started(w.r, "running"), w.started(w.r, "waiting")
-	w.runsOn(running)
-	for _, id := range []string{running, waiting} {
-		if status := w.call(http.MethodPost, w.r.url+"/api/v0/runs/"+id+"/cancel", "", nil); status != http.StatusOK {
-			w.t.Errorf("cancel: status %d", status)
-		}
-	}
-}
-
-// tellsOthers names Secrets of all kinds, which do not exist.
-func (w *usualWays) tellsOthers() {
-	secret := func(name string) v1alpha1.SecretReference {
-		return v1alpha1.SecretReference{Name: "postflight-" + name}
-	}
-	chatty := w.trigger("chatty")
-	chatty.Spec.Match.Branches = []string{"none"} // its run is made by hand
-	chatty.Spec.Notify = &v1alpha1.Notify{Slack: v1alpha1.SlackNotify{SecretRef: secret("slack")}}
-	chatty.Spec.Repository = &v1alpha1.Repository{
-		Name: "acme/shop", HostingService: v1alpha1.GitLab, Credentials: &v1alpha1.RepositoryCredentials{SecretRef: secret("gitlab")},
-	}
-	w.create(chatty)
-	owner := &v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}
-	w.update(owner, func() {
-		owner.Spec.Webhooks = []v1alpha1.Webhook{{Name: "hook", URL: "https://hook.example.com", SecretRef: secret("webhook")}}
-	})
-}
-
-// isInTheWay is a Job of somebody else with the name of a run, which ends and is deleted.
-func (w *usualWays) isInTheWay() {
-	trigger := w.trigger("chatty")
-	w.get(trigger)
-	s := rawSuite(trigger, nextCommit)
-	s.Spec.TTLAfterFinished = &metav1.Duration{Duration: time.Second}
-	w.create(&batchv1.Job{ObjectMeta: w.meta(s.Name), Spec: trigger.Spec.JobTemplate.Spec})
-	w.create(s)
-}
-
-func (w *usualWays) endsEphemeral() {
-	const url = "https://pr-7.example.com"
-	body := `{"sha":"pr","ephemeral_environment":true,"deployment_url":"` + url + `"}`
-	if a, err := notify(w.t.Context(), w.r.url, w.key, body); err != nil || len(a.Results) != 1 || a.Results[0].Created == "" {
-		w.t.Fatalf("%v: %+v", err, a)
-	}
-	await(w.t, "the Environment to be known", func() bool {
-		return w.call(http.MethodPost, w.r.url+"/api/webhooks/environment_terminated", `{"deploymentUrl":"`+url+`"}`, nil) == http.StatusOK
-	})
-}
-
-// signsIn makes the manager seal a cookie.
-func (w *usualWays) signsIn() {
-	(&pageReader{t: w.t.(*testing.T), tm: w.team}).signIn(w.r)
-}
-
-// scrapes asks for the metrics with a token, which the API server has to check.
-func (w *usualWays) scrapes() {
-	token := &authenticationv1.TokenRequest{}
-	account := &corev1.ServiceAccount{ObjectMeta: w.meta("prometheus")}
-	w.create(account)
-	if err := w.s.Client.SubResource("token").Create(w.t.Context(), account, token); err != nil {
-		w.t.Fatal(err)
-	}
-	r, err := http.NewRequestWithContext(w.t.Context(), http.MethodGet, strings.Replace(w.r.metrics, "http:", "https:", 1)+"/metrics", nil)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	r.Header.Set("Authorization", "Bearer "+token.Status.Token)
-	scraper := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}}
-	resp, err := scraper.Do(r)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	resp.Body.Close()
-}
-
-// runsOn acts as the Job controller and the kubelet do when the pod of a run starts.
-func (w *usualWays) runsOn(run string) *corev1.Pod {
-	w.t.Helper()
-	j := &batchv1.Job{ObjectMeta: w.meta(run)}
-	w.get(j)
-	p := &corev1.Pod{ObjectMeta: j.Spec.Template.ObjectMeta, Spec: j.Spec.Template.Spec}
-	p.Namespace, p.Name, p.Spec.NodeName = w.namespace, run+"-pod", w.node
-	p.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(j, batchv1.SchemeGroupVersion.WithKind("Job"))}
-	w.create(p)
-	w.updateStatus(p, func() {
-		p.Status.Phase = corev1.PodRunning
-		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "test", Image: "test", ImageID: "test",
-			State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}}}}
-	})
-	w.updateStatus(j, func() { j.Status.StartTime, j.Status.Active, j.Status.Ready = new(metav1.Now()), 1, new(int32(1)) })
-	w.awaitState(run, v1alpha1.ReasonRunning)
-	return p
 }
