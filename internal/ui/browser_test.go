@@ -3,6 +3,7 @@ package ui_test
 import (
 	"encoding/base64"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -54,6 +55,48 @@ func TestWatchARun(t *testing.T) {
 			b.await(`document.querySelector("h1").innerText.includes("Passed") && document.title.startsWith("Passed: smoke on staging")`)
 			b.await(`document.querySelector("link[rel=icon]").href.includes("state-passed") && document.querySelector("#why").innerText.includes("12 tests passed.")`)
 			b.calm()
+		})
+	}
+}
+
+// TestConnectAgain: a server that refuses a live page for a while does not end it, as a browser alone would. A reader who may
+// not see it any more gets the page that says so.
+func TestConnectAgain(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		status int
+		after  string
+	}{
+		"busy": {
+			reason: "The page goes on when the server does.",
+			status: http.StatusServiceUnavailable,
+			after:  `document.querySelector("[data-live]")?.innerText === "Live"`,
+		},
+		"signed out": {
+			reason: "The stream had ended before it could tell.",
+			status: http.StatusUnauthorized,
+			after:  `location.pathname === "/sign-in"`,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			auth := &unsure{status: tc.status}
+			h := newHarness(t, samples(), func(c *ui.Config) {
+				auth.Authenticator, c.Authenticator = c.Authenticator, auth
+				c.Limits.Recheck, c.Limits.StreamFor = time.Hour, time.Second
+			})
+			b := h.open(t, desktop, readKey)
+			b.visit("/runs/shop")
+			b.await(`document.querySelector("[data-live]")?.innerText === "Live"`)
+			auth.away.Store(true)
+			b.await(`document.querySelector("[data-live]")?.innerText !== "Live"`)
+			for began := time.Now(); auth.refused.Load() < 2; time.Sleep(10 * time.Millisecond) { // the stream, and whoever asks why
+				if time.Since(began) > time.Minute {
+					t.Fatal("the page does not ask why it was refused")
+				}
+			}
+			auth.away.Store(tc.status == http.StatusUnauthorized)
+			b.await(tc.after)
 		})
 	}
 }

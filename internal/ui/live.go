@@ -54,7 +54,7 @@ func (u *UI) stream(w http.ResponseWriter, r *request, kind pageKind) error {
 	defer recheck.Stop()
 	for {
 		if err := u.sendVersion(s, r, kind); err != nil {
-			return nil // the browser is gone, or may not read it any more
+			return nil // the browser connects again, if it is there, and learns why
 		}
 		if !u.awaitChange(s, r, changed, recheck.C) {
 			return nil

@@ -19,12 +19,14 @@ import (
 // unsure is an Authenticator that cannot look anything up at times.
 type unsure struct {
 	ui.Authenticator
-	away   atomic.Bool
-	status int // 503 if it is 0
+	away    atomic.Bool
+	refused atomic.Int32
+	status  int // 503 if it is 0
 }
 
 func (u *unsure) Access(ctx context.Context, id ui.Identity) (ui.Access, error) {
 	if u.away.Load() {
+		u.refused.Add(1)
 		return ui.Access{}, statusError(cmp.Or(u.status, http.StatusServiceUnavailable))
 	}
 	return u.Authenticator.Access(ctx, id)

@@ -16,14 +16,34 @@ customElements.define('live-page', class extends HTMLElement {
     if (this.source) return;
     this.source = new EventSource(location.pathname + location.search);
     this.source.addEventListener('open', () => this.show(true));
-    this.source.addEventListener('error', () => this.show(false));
+    this.source.addEventListener('error', () => this.lose());
     this.source.addEventListener('page', (event) => this.update(JSON.parse(event.data)));
     this.source.addEventListener('gone', () => location.reload());
   }
 
   disconnect() {
+    clearTimeout(this.waiting);
     this.source?.close();
     this.source = null;
+  }
+
+  lose() {
+    this.show(false);
+    if (this.source?.readyState !== EventSource.CLOSED) return; // the browser connects again by itself
+    this.disconnect();
+    this.waiting = setTimeout(() => this.ask(), askAfter);
+  }
+
+  // ask finds out why the server refused a connection. Whoever may not see the page any more learns that from the page.
+  // Otherwise the server, or a proxy before it, is busy or away.
+  async ask() {
+    const control = new AbortController();
+    const wanted = { headers: { Accept: 'text/event-stream' }, redirect: 'manual', signal: control.signal };
+    const answer = await fetch(location.pathname + location.search, wanted).catch(() => null);
+    control.abort();
+    if (!this.isConnected || document.hidden) return;
+    if (answer && refuses(answer)) location.reload();
+    else this.connect();
   }
 
   show(live) {
@@ -44,6 +64,13 @@ customElements.define('live-page', class extends HTMLElement {
     this.dispatchEvent(new CustomEvent('updated', { bubbles: true }));
   }
 });
+
+// askAfter is how long a refused page waits, in milliseconds: as long as a browser whose connection has ended.
+const askAfter = 3000;
+
+function refuses({ type, status }) {
+  return type === 'opaqueredirect' || (status >= 400 && status < 500 && status !== 429);
+}
 
 // morph makes one element like another, and leaves alone what is the same, so that focus, selection and open menus
 // stay. data-keep marks what belongs to the reader, such as a form.

@@ -12,11 +12,18 @@ customElements.define('log-view', class extends HTMLElement {
 
   disconnectedCallback() {
     window.removeEventListener('hashchange', this.hash);
+    clearTimeout(this.waiting);
     this.source?.close();
   }
 
   follow() {
-    this.source = new EventSource(this.dataset.follow);
+    const url = new URL(this.dataset.follow, location.href);
+    const last = [...this.lines.querySelectorAll('[id^=L]')].at(-1);
+    if (last) url.searchParams.set('after', last.id.slice(1));
+    this.source = new EventSource(url);
+    this.source.addEventListener('error', () => {
+      if (this.source.readyState === EventSource.CLOSED) this.waiting = setTimeout(() => this.follow(), followAgain);
+    });
     this.source.addEventListener('lines', (event) => this.append(JSON.parse(event.data)));
     this.source.addEventListener('end', () => {
       this.source.close();
@@ -82,3 +89,6 @@ customElements.define('log-view', class extends HTMLElement {
     line.scrollIntoView({ block: 'center' });
   }
 });
+
+// followAgain is how long to wait, in milliseconds, after the server refused to send more of the log, such as when it is busy.
+const followAgain = 5000;
