@@ -56,6 +56,7 @@ func TestIsPodOf(t *testing.T) {
 func TestSources(t *testing.T) {
 	ended, running := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}, corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
 	waiting := corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "PodInitializing"}}
+	unknown := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "ContainerStatusUnknown", ExitCode: 137}}
 	for name, tc := range map[string]struct {
 		reason string
 		status corev1.ContainerStatus
@@ -68,6 +69,8 @@ func TestSources(t *testing.T) {
 		"Restarted":      {"both logs", corev1.ContainerStatus{State: running, LastTerminationState: ended, RestartCount: 3}, []record.Source{{Running: true}, {Previous: true}}},
 		"RestartedEnded": {"both logs", corev1.ContainerStatus{State: ended, LastTerminationState: ended, RestartCount: 1}, []record.Source{{}, {Previous: true}}},
 		"BackOff":        {"the kubelet hands out the log from before as that of the container", corev1.ContainerStatus{State: waiting, LastTerminationState: ended, RestartCount: 1}, []record.Source{{}}},
+		"Evicted":        {"there is no other log", corev1.ContainerStatus{State: ended, LastTerminationState: unknown, RestartCount: 1}, []record.Source{{}}},
+		"EvictedEarly":   {"it ran, and its log may be left", corev1.ContainerStatus{State: waiting, LastTerminationState: unknown, RestartCount: 1}, []record.Source{{}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "pod"}, Spec: corev1.PodSpec{NodeName: "node"}}
