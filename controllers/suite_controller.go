@@ -55,6 +55,7 @@ type SuiteReconciler struct {
 	handovers *handovers // to the archive
 	warnings  *warnings  // about runs that do not start
 	turns     *statusTurns
+	streams   *streams
 }
 
 // +kubebuilder:rbac:groups=postflight.dev,resources=suites,verbs=get;list;watch;create;patch;delete
@@ -195,7 +196,7 @@ func (r *SuiteReconciler) report(ctx context.Context, o suite.Observation, d sui
 	if !suite.StatusChanged(was, s) {
 		return nil
 	}
-	if !s.Finished() && !r.turns.take(requestOf(s)) {
+	if s.State() == v1alpha1.ReasonQueued && !r.turns.take(requestOf(s)) {
 		return nil // and later again
 	}
 	patch := client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{})
@@ -210,10 +211,10 @@ func (r *SuiteReconciler) report(ctx context.Context, o suite.Observation, d sui
 	return nil
 }
 
-// nextStatus ends a reconcile, and enqueues the run that may write its status now.
+// nextStatus ends a reconcile, and enqueues the run that may write its status now: before those that would wait for a turn.
 func (r *SuiteReconciler) nextStatus(req ctrl.Request) {
 	if next, more := r.turns.leave(req); more {
-		enqueue(r.queues.requests, next, priorityqueue.AddOpts{Priority: r.queues.statusPriority(next.Namespace)})
+		enqueue(r.queues.requests, next, priorityqueue.AddOpts{Priority: new(lastPriority)})
 	}
 }
 

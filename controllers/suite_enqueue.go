@@ -15,12 +15,11 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/index"
-	"github.com/postflight-dev/postflight/internal/suite"
 )
 
-// enqueueStream enqueues the rest of a stream when one of its Suites arrives, ends or is deleted. The Suites that
-// a manager finds when it starts are all reconciled anyway: with ten thousand, to enqueue the others for each of
-// them took a minute.
+// enqueueStream enqueues the rest of a stream when one of its Suites arrives, ends or is deleted, after the streams know of
+// it. The Suites that a manager finds when it starts are all reconciled anyway: with ten thousand, to enqueue the others for
+// each of them took a minute.
 func (r *SuiteReconciler) enqueueStream() handler.EventHandler {
 	enqueue := func(ctx context.Context, q workQueue, obj client.Object) {
 		for _, req := range r.restOfStream(ctx, obj.(*v1alpha1.Suite)) {
@@ -29,16 +28,19 @@ func (r *SuiteReconciler) enqueueStream() handler.EventHandler {
 	}
 	return handler.Funcs{
 		CreateFunc: func(ctx context.Context, e event.CreateEvent, q workQueue) {
+			r.streams.change(nil, e.Object.(*v1alpha1.Suite))
 			if !e.IsInInitialList {
 				enqueue(ctx, q, e.Object)
 			}
 		},
 		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q workQueue) {
+			r.streams.change(e.ObjectOld.(*v1alpha1.Suite), e.ObjectNew.(*v1alpha1.Suite))
 			if ends(e) {
 				enqueue(ctx, q, e.ObjectNew)
 			}
 		},
 		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q workQueue) {
+			r.streams.change(e.Object.(*v1alpha1.Suite), nil)
 			if !e.Object.(*v1alpha1.Suite).Finished() { // otherwise no run waited for it
 				enqueue(ctx, q, e.Object)
 			}
@@ -47,11 +49,11 @@ func (r *SuiteReconciler) enqueueStream() handler.EventHandler {
 }
 
 func (r *SuiteReconciler) restOfStream(ctx context.Context, s *v1alpha1.Suite) []ctrl.Request {
-	key := suite.StreamKey(s)
-	if key == "" {
+	id := streamIDOf(s)
+	if id.key == "" {
 		return nil
 	}
-	stream, err := r.suites(ctx, s.Namespace, client.MatchingFields{index.UnfinishedStream: key})
+	stream, err := r.suites(ctx, id.namespace, client.MatchingFields{index.UnfinishedStream: id.key})
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "cannot list the stream of a run", "suite", s.Name)
 		return nil

@@ -3,6 +3,7 @@ package controllers
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -186,13 +187,27 @@ func (r *SuiteReconciler) pods(ctx context.Context, namespace, label, value stri
 	return list.Items, err
 }
 
-// stream lists the Suites of the same stream, shared with the cache: read-only.
+// stream lists the Suites of the same stream that bear on this one, shared with the cache: read-only.
 func (r *SuiteReconciler) stream(ctx context.Context, s *v1alpha1.Suite) ([]*v1alpha1.Suite, error) {
-	key := suite.StreamKey(s)
-	if key == "" {
+	id := streamIDOf(s)
+	if id.key == "" {
 		return nil, nil
 	}
-	return r.suites(ctx, s.Namespace, client.MatchingFields{index.Stream: key})
+	all := func() ([]*v1alpha1.Suite, error) {
+		return r.suites(ctx, id.namespace, client.MatchingFields{index.Stream: id.key})
+	}
+	newest, err := r.streams.newestOf(id, all)
+	if err != nil {
+		return nil, err
+	}
+	if newest != nil && suite.SameCommit(newest, s) {
+		return all() // the newest of another commit counts
+	}
+	stream, err := r.suites(ctx, id.namespace, client.MatchingFields{index.UnfinishedStream: id.key})
+	if newest != nil && !slices.ContainsFunc(stream, func(other *v1alpha1.Suite) bool { return other.Name == newest.Name }) {
+		stream = append(stream, newest)
+	}
+	return stream, err
 }
 
 // suites does not wait until the cache has the writes of the other workers: a run whose end it does not have

@@ -7,12 +7,12 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 )
 
-// statusWriters is how many statuses of unfinished runs are written at once. Each run that waits costs such a write: with
-// as many at once as there are workers, a team that queued thousands of runs kept the API server so busy that it reported
-// the runs of other teams seconds late. Four write hundreds a second.
+// statusWriters is how many statuses of runs that wait in a queue are written at once. Each such run costs one: with as many
+// at once as there are workers, a team that queued thousands of runs kept the API server so busy that it reported the runs of
+// other teams seconds late. Four write hundreds a second.
 const statusWriters = 4
 
-// statusTurns bound how many statuses are written at once. A run without a turn is reconciled again when it has one, so that
+// statusTurns bound how many statuses of Queued runs are written at once. A run without a turn is reconciled again when it has one, so that
 // no worker waits. Namespaces take turns.
 type statusTurns struct {
 	mu      sync.Mutex

@@ -60,6 +60,7 @@ func Setup(mgr ctrl.Manager, config Config) error {
 			queues:       newQueues(),
 			starts:       newStarts(),
 			turns:        newStatusTurns(),
+			streams:      newStreams(),
 			handovers:    handovers,
 			warnings:     newWarnings(mgr.GetAPIReader(), config.Clock),
 		},

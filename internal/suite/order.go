@@ -46,7 +46,7 @@ func newerThan(s *v1alpha1.Suite, stream []*v1alpha1.Suite) *v1alpha1.Suite {
 	if n := newest(stream); n == nil || Compare(n, s) <= 0 || siblings(n, s) {
 		return nil
 	}
-	n := newest(slices.DeleteFunc(slices.Clone(stream), func(other *v1alpha1.Suite) bool { return sameCommit(other, s) }))
+	n := newest(slices.DeleteFunc(slices.Clone(stream), func(other *v1alpha1.Suite) bool { return SameCommit(other, s) }))
 	if n == nil || Compare(n, s) <= 0 {
 		return nil
 	}

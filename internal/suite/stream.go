@@ -30,9 +30,9 @@ func branchKey(branch, environment string) string {
 	return notification.BranchName(branch) + "/" + environment
 }
 
-// sameCommit reports whether two Suites of different Triggers test one commit: another attempt of one of them
+// SameCommit reports whether two Suites of different Triggers test one commit: another attempt of one of them
 // is no newer deployment.
-func sameCommit(a, b *v1alpha1.Suite) bool {
+func SameCommit(a, b *v1alpha1.Suite) bool {
 	return a.Spec.Deployment.SHA != "" && a.Spec.Deployment.SHA == b.Spec.Deployment.SHA && a.Spec.Trigger.Name != b.Spec.Trigger.Name
 }
 

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"testing"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -31,7 +32,20 @@ func newTeam(t testing.TB, s *apiserver.Server) *team {
 	tm.create(tm.apiKey("ci", tm.key))
 	tm.create(tm.environment())
 	tm.create(tm.trigger("smoke"))
+	t.Cleanup(tm.clear)
 	return tm
+}
+
+// clear deletes the runs and their Jobs: the managers of the next tests, on the same server, would go on with them.
+func (tm *team) clear() {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	for _, o := range []k8sclient.Object{&v1alpha1.Suite{}, &batchv1.Job{}} {
+		err := tm.s.Client.DeleteAllOf(ctx, o, k8sclient.InNamespace(tm.namespace), k8sclient.PropagationPolicy(metav1.DeletePropagationBackground))
+		if err != nil {
+			tm.t.Logf("what is left of %s stays: %v", tm.namespace, err) // such as if the test has stopped its server
+		}
+	}
 }
 
 func (tm *team) meta(name string) metav1.ObjectMeta {
@@ -113,6 +127,7 @@ func newTeamNamed(tm *team, name string) *team {
 	other := &team{t: tm.t, s: tm.s, namespace: tm.s.Namespace(tm.t)}
 	other.key = "pf_" + name + other.namespace
 	other.create(&v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: other.namespace}})
+	tm.t.Cleanup(other.clear)
 	return other
 }
 
