@@ -24,6 +24,7 @@ figures ./internal/archive . 1x  # memory while many logs are saved
 figures ./test/replicas . 1x      # answers beside raw creates and in a long queue, another team's Jobs, and a change of the leader
 figures ./controllers Burst 1x   # Jobs for many Suites beside raw creates
 figures ./controllers Queue 1x   # starts a second in a long queue beside a short one, and the leader's CPU time per run
+figures ./controllers Stream 1x  # the leader's CPU time per run of a branch that has had many
 figures ./controllers Memory 1x  # of a Suite and its Job, in a process without other garbage
 figures ./controllers Report 1x  # checks, after an outage of the code host
 figures ./test/e2e . 1x          # on real pods

@@ -1,0 +1,82 @@
+package controllers_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/controllers"
+	"github.com/postflight-dev/postflight/internal/index"
+)
+
+// BenchmarkStreamCPU prints the CPU time of a leader per Suite that arrives in a stream, waits, and is superseded by the
+// next, after several numbers of runs of the stream have ended, such as those of a branch that is deployed often. As in
+// BenchmarkQueueCPU, what the same requests cost without a manager is subtracted.
+func BenchmarkStreamCPU(b *testing.B) {
+	for b.Loop() {
+		for _, n := range []int{0, 1000, 4000} {
+			streamCPU(b, benchSize(n))
+		}
+	}
+}
+
+func streamCPU(b *testing.B, ended int) {
+	arriving := benchSize(1000)
+	w := emptyWorld(b)
+	w.hasTeam(func(t *v1alpha1.Team) { t.Spec.MaxConcurrentSuites = 1 })
+	w.create(anEnvironment("staging"), aTrigger("smoke"))
+	unmanaged := cpuTime(func() { w.parallel(arriving, w.createInStream("raw", "raw", 0)) })
+	w.parallel(ended, w.createInStream("ended", "main", 1))
+	w.parallel(ended, w.supersede("ended"))
+	mgr := w.runManager(controllers.CacheOptions())
+	defer w.stop()
+	w.parallel(1, w.createInStream("blocker", "blocker", 0))
+	w.awaitUnfinished(mgr, 2) // and the newest of the raw ones
+	arrive := cpuTime(func() {
+		w.parallel(arriving, w.createInStream("new", "main", 2))
+		w.awaitUnfinished(mgr, 3)
+	})
+	fmt.Printf("STREAM_CPU ended=%d ms_per_arrival=%.2f\n", ended, msPer(arriving, arrive-unmanaged))
+}
+
+// createInStream creates a Suite of a commit of its own.
+func (w *world) createInStream(prefix, stream string, second int) func(int) error {
+	return func(i int) error {
+		s := w.usual(fmt.Sprintf("%s-%05d", prefix, i), second)
+		s.Spec.SupersedeKey, s.Spec.Deployment.SHA = stream, s.Name
+		return w.Client.Create(context.Background(), w.arrives(s))
+	}
+}
+
+func (w *world) supersede(prefix string) func(int) error {
+	return func(i int) error {
+		s := aSuiteNamed(w, fmt.Sprintf("%s-%05d", prefix, i))
+		if err := w.Client.Get(context.Background(), client.ObjectKeyFromObject(s), s); err != nil {
+			return err
+		}
+		s.Status.Conditions = append(s.Status.Conditions, v1alpha1.Superseded("newer"))
+		s.Status.Conditions[0].LastTransitionTime = s.CreationTimestamp
+		s.Status.SupersededBy = "newer"
+		return w.Client.Status().Update(context.Background(), s)
+	}
+}
+
+// awaitUnfinished waits until so many Suites have not ended. It looks at these alone, in the cache of the manager.
+func (w *world) awaitUnfinished(mgr ctrl.Manager, n int) {
+	w.t.Helper()
+	list := &v1alpha1.SuiteList{}
+	for deadline := time.Now().Add(10 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		w.must(mgr.GetCache().List(context.Background(), list, inNamespace(w), client.MatchingFields{index.Unfinished: "true"}, client.UnsafeDisableDeepCopy))
+		if len(list.Items) == n {
+			return
+		}
+		if time.Now().After(deadline) {
+			w.t.Fatalf("%d Suites have not ended, want %d", len(list.Items), n)
+		}
+	}
+}
