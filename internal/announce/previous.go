@@ -16,24 +16,42 @@ import (
 // Runs that were canceled or superseded do not count. The run may have been deleted since: then the outcomes that the
 // Trigger remembers say how it ended.
 func Previous(s *v1alpha1.Suite, runs []v1alpha1.Suite, outcomes []v1alpha1.EnvironmentOutcome) string {
-	var last v1alpha1.EnvironmentOutcome
-	all := ended(runs)
-	for _, r := range all {
-		if sameTest(r, s) && order(r, s) < 0 {
-			last = outcomeOf(r)
-		}
-	}
+	last := outcomeBefore(s, runs)
 	for _, o := range outcomes {
-		deleted := !slices.ContainsFunc(all, func(r *v1alpha1.Suite) bool { return r.Name == o.Suite })
 		switch {
 		case o.Environment != s.Spec.Environment:
 		case o.Suite == s.Name && o.PreviousState != "":
 			return o.PreviousState
-		case o.Suite != s.Name && deleted && !endOf(s).Before(o.CompletionTime.Time) && o.CompletionTime.After(last.CompletionTime.Time):
+		case o.Suite != s.Name && !endOf(s).Before(o.CompletionTime.Time) && o.CompletionTime.After(last.CompletionTime.Time) && deleted(o, runs):
 			last = o
 		}
 	}
 	return last.State
+}
+
+// outcomeBefore is that of the run of the same test that ended last before a run. There may be thousands of runs, so they are
+// not sorted.
+func outcomeBefore(s *v1alpha1.Suite, runs []v1alpha1.Suite) v1alpha1.EnvironmentOutcome {
+	var last *v1alpha1.Suite
+	for i := range runs {
+		if r := &runs[i]; counts(r) && sameTest(r, s) && order(r, s) < 0 && (last == nil || order(r, last) > 0) {
+			last = r
+		}
+	}
+	if last == nil {
+		return v1alpha1.EnvironmentOutcome{}
+	}
+	return outcomeOf(last)
+}
+
+// deleted reports whether the run that is remembered is not among those that count.
+func deleted(o v1alpha1.EnvironmentOutcome, runs []v1alpha1.Suite) bool {
+	for i := range runs {
+		if runs[i].Name == o.Suite && counts(&runs[i]) {
+			return false
+		}
+	}
+	return true
 }
 
 // Outcomes are what a Trigger remembers: how the last run in each Environment ended. What it remembers already stays

@@ -12,21 +12,22 @@ type Budgets struct {
 	byKey map[string]*Budget
 }
 
-// Of is the Budget of a credential on a host, named by a key.
+// Of is the Budget of a credential on a host, named by a key. Those that nobody has used for long go when a new one comes.
 func (b *Budgets) Of(key string, limits Limits, now time.Time) *Budget {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if budget := b.byKey[key]; budget != nil {
+		return budget
+	}
 	for other, budget := range b.byKey {
-		if other != key && budget.idleSince(now.Add(-budgetKept)) {
+		if budget.idleSince(now.Add(-budgetKept)) {
 			delete(b.byKey, other)
 		}
 	}
 	if b.byKey == nil {
 		b.byKey = map[string]*Budget{}
 	}
-	if b.byKey[key] == nil {
-		b.byKey[key] = &Budget{limits: limits, used: now}
-	}
+	b.byKey[key] = &Budget{limits: limits, used: now}
 	return b.byKey[key]
 }
 
