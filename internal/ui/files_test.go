@@ -80,6 +80,9 @@ func TestLargeLog(t *testing.T) {
 	if got := b.get(failedRun + "/log/text"); got.body != log.String() || !strings.HasPrefix(got.header.Get("Content-Disposition"), "attachment") {
 		t.Errorf("the download has %d bytes", len(got.body))
 	}
+	if got := b.get(failedRun + "/log/text?log=another/tests"); got.code != http.StatusNotFound {
+		t.Errorf("a log that is gone, beside one that is left: %d, want 404", got.code)
+	}
 	packed := b.do(http.MethodGet, failedRun+"/log/text", "", http.Header{"Accept-Encoding": {"gzip"}})
 	if packed.header.Get("Content-Encoding") != "gzip" || len(packed.body) > log.Len()/4 {
 		t.Errorf("for browsers, it has %d bytes", len(packed.body))

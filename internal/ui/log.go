@@ -256,8 +256,8 @@ func (u *UI) pickLog(r *request) (*runs.Run, runs.Log, error) {
 		return nil, runs.Log{}, err
 	}
 	chosen, d := u.chooseLog(r, run)
-	if d == nil {
-		return nil, chosen, notFound()
+	if want := r.URL.Query().Get("log"); d == nil || want != "" && d.Problem == "" && d.Name != want {
+		return nil, chosen, notFound() // the lines of another log are no continuation
 	}
 	if d.Problem != "" {
 		return nil, chosen, logUnavailable(d.Problem)

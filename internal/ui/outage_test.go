@@ -51,8 +51,8 @@ func TestOutage(t *testing.T) {
 				t.Fatalf("%q, %v", event, err)
 			}
 			auth.away.Store(true)
-			if got := b.get("/runs/shop"); got.code != http.StatusServiceUnavailable {
-				t.Errorf("a page in the outage: %d, want 503", got.code)
+			if got := b.get("/runs/shop"); got.code != http.StatusServiceUnavailable || got.header.Get("Refresh") == "" {
+				t.Errorf("a page in the outage: %d, want 503, and to be loaded again", got.code)
 			}
 			if !patient {
 				if event, err := stream.next(); event != "gone" || err != nil {

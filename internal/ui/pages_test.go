@@ -233,7 +233,7 @@ func TestLimits(t *testing.T) {
 		openStream(t, h, b, "/runs/shop")
 	}
 	got := b.do(http.MethodGet, "/runs/shop", "", http.Header{"Accept": {"text/event-stream"}})
-	if got.code != http.StatusServiceUnavailable || got.header.Get("Retry-After") == "" {
+	if got.code != http.StatusServiceUnavailable || got.header.Get("Retry-After") == "" || got.header.Get("Refresh") != "" {
 		t.Errorf("a ninth live page of 9 for a team: %d", got.code)
 	}
 	if got := b.get("/runs/shop"); got.code != http.StatusOK {

@@ -57,6 +57,9 @@ func (u *UI) fail(w http.ResponseWriter, r *request, err error) {
 	}
 	if p.Status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", "5")
+		if r.Method == http.MethodGet && !isStream(r) {
+			w.Header().Set("Refresh", "5") // as a live page would have gone on
+		}
 	}
 	u.send(w, r, p.Status, &page{template: "problem", Title: p.Title, Data: p})
 }

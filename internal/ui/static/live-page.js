@@ -15,7 +15,10 @@ customElements.define('live-page', class extends HTMLElement {
   connect() {
     if (this.source) return;
     this.source = new EventSource(location.pathname + location.search);
-    this.source.addEventListener('open', () => this.show(true));
+    this.source.addEventListener('open', () => {
+      this.show(true);
+      this.dispatchEvent(new CustomEvent('connected'));
+    });
     this.source.addEventListener('error', () => this.lose());
     this.source.addEventListener('page', (event) => this.update(JSON.parse(event.data)));
     this.source.addEventListener('gone', () => location.reload());
@@ -42,7 +45,7 @@ customElements.define('live-page', class extends HTMLElement {
     const answer = await fetch(location.pathname + location.search, wanted).catch(() => null);
     control.abort();
     if (!this.isConnected || document.hidden) return;
-    if (answer && refuses(answer)) location.reload();
+    if (answer && refuses(answer) && mayReload()) location.reload();
     else this.connect();
   }
 
@@ -68,8 +71,18 @@ customElements.define('live-page', class extends HTMLElement {
 // askAfter is how long a refused page waits, in milliseconds: as long as a browser whose connection has ended.
 const askAfter = 3000;
 
-function refuses({ type, status }) {
-  return type === 'opaqueredirect' || (status >= 400 && status < 500 && status !== 429);
+// refuses is about the reader or the page. What a proxy says to a page that Postflight would show is no reason to leave it.
+function refuses({ type, status, headers }) {
+  const own = headers.has('Content-Security-Policy');
+  return type === 'opaqueredirect' || status === 401 || status === 403 || (own && status >= 400 && status < 500);
+}
+
+// mayReload is true once a minute: something before the server may refuse only connections that stay open.
+function mayReload() {
+  const last = Number(sessionStorage.getItem('reloaded'));
+  if (Date.now() - last < 60_000) return false;
+  sessionStorage.setItem('reloaded', Date.now());
+  return true;
 }
 
 // morph makes one element like another, and leaves alone what is the same, so that focus, selection and open menus

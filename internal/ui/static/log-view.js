@@ -7,26 +7,29 @@ customElements.define('log-view', class extends HTMLElement {
     this.addEventListener('click', (event) => this.click(event));
     window.addEventListener('hashchange', this.hash = () => this.reveal());
     this.reveal();
-    if (this.dataset.follow) this.follow();
+    if (!this.dataset.follow) return;
+    this.follow();
+    this.closest('live-page')?.addEventListener('connected', () => this.source?.readyState === EventSource.CLOSED && this.follow());
   }
 
   disconnectedCallback() {
     window.removeEventListener('hashchange', this.hash);
-    clearTimeout(this.waiting);
     this.source?.close();
   }
 
+  // follow asks for what comes after the lines that are shown.
   follow() {
     const url = new URL(this.dataset.follow, location.href);
     const last = [...this.lines.querySelectorAll('[id^=L]')].at(-1);
-    if (last) url.searchParams.set('after', last.id.slice(1));
+    url.searchParams.set('after', Math.max(this.dataset.last, last ? last.id.slice(1) : 0));
     this.source = new EventSource(url);
     this.source.addEventListener('error', () => {
-      if (this.source.readyState === EventSource.CLOSED) this.waiting = setTimeout(() => this.follow(), followAgain);
+      if (this.source?.readyState === EventSource.CLOSED) this.say('The server sends no more of the log. Load the page again.');
     });
     this.source.addEventListener('lines', (event) => this.append(JSON.parse(event.data)));
     this.source.addEventListener('end', () => {
       this.source.close();
+      this.source = null;
       this.say('The log has ended.');
     });
     this.say('Following the log.');
@@ -79,6 +82,7 @@ customElements.define('log-view', class extends HTMLElement {
       const lines = part.querySelector('.log');
       if (!lines?.querySelector(`#L${number}`)) return;
       this.source?.close();
+      this.source = null;
       this.querySelector('.log').replaceWith(lines);
       this.lines = this.querySelector('[data-lines]');
     }
@@ -89,6 +93,3 @@ customElements.define('log-view', class extends HTMLElement {
     line.scrollIntoView({ block: 'center' });
   }
 });
-
-// followAgain is how long to wait, in milliseconds, after the server refused to send more of the log, such as when it is busy.
-const followAgain = 5000;
