@@ -55,7 +55,7 @@ func sourcesOf(p corev1.Pod, c corev1.ContainerStatus) []Source {
 		return nil // it never ran
 	case c.State.Running == nil && c.State.Terminated == nil:
 		return []Source{s} // it waits to be restarted: its log is that from before
-	case before && !lostTrack(c):
+	case before && !lostTrack(p, c):
 		previous := s
 		previous.Previous, previous.Running = true, false
 		return []Source{s, previous}
@@ -64,10 +64,11 @@ func sourcesOf(p corev1.Pod, c corev1.ContainerStatus) []Source {
 	}
 }
 
-// lostTrack reports whether the kubelet did not find the container of a pod that it evicted. It then says that one has ended
-// before, though there is only one.
-func lostTrack(c corev1.ContainerStatus) bool {
-	return c.LastTerminationState.Terminated.Reason == "ContainerStatusUnknown"
+// lostTrack reports whether the kubelet did not find the container of a pod that it evicted, or of one that never restarts. It
+// then says that one has ended before, though there was only one.
+func lostTrack(p corev1.Pod, c corev1.ContainerStatus) bool {
+	once := p.Spec.RestartPolicy == corev1.RestartPolicyNever || p.Status.Reason == "Evicted"
+	return once && c.LastTerminationState.Terminated.Reason == "ContainerStatusUnknown"
 }
 
 // Unreadable is a sentence that says why a log cannot be read. Kubernetes may hand it out later, if mayPass.

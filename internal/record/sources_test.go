@@ -61,21 +61,23 @@ func TestSources(t *testing.T) {
 		reason string
 		status corev1.ContainerStatus
 		want   []record.Source
+		pod    string // why it ended
 	}{
-		"Ended":          {"the usual one", corev1.ContainerStatus{State: ended}, []record.Source{{}}},
-		"Running":        {"it still writes", corev1.ContainerStatus{State: running}, []record.Source{{Running: true}}},
-		"NeverRan":       {"it has no log", corev1.ContainerStatus{State: waiting}, nil},
-		"Unknown":        {"the kubelet has not said anything", corev1.ContainerStatus{}, nil},
-		"Restarted":      {"both logs", corev1.ContainerStatus{State: running, LastTerminationState: ended, RestartCount: 3}, []record.Source{{Running: true}, {Previous: true}}},
-		"RestartedEnded": {"both logs", corev1.ContainerStatus{State: ended, LastTerminationState: ended, RestartCount: 1}, []record.Source{{}, {Previous: true}}},
-		"BackOff":        {"the kubelet hands out the log from before as that of the container", corev1.ContainerStatus{State: waiting, LastTerminationState: ended, RestartCount: 1}, []record.Source{{}}},
-		"Evicted":        {"there is no other log", corev1.ContainerStatus{State: ended, LastTerminationState: unknown, RestartCount: 1}, []record.Source{{}}},
-		"EvictedEarly":   {"it ran, and its log may be left", corev1.ContainerStatus{State: waiting, LastTerminationState: unknown, RestartCount: 1}, []record.Source{{}}},
+		"Ended":          {"the usual one", corev1.ContainerStatus{State: ended}, []record.Source{{}}, ""},
+		"Running":        {"it still writes", corev1.ContainerStatus{State: running}, []record.Source{{Running: true}}, ""},
+		"NeverRan":       {"it has no log", corev1.ContainerStatus{State: waiting}, nil, ""},
+		"Unknown":        {"the kubelet has not said anything", corev1.ContainerStatus{}, nil, ""},
+		"Restarted":      {"both logs", corev1.ContainerStatus{State: running, LastTerminationState: ended, RestartCount: 3}, []record.Source{{Running: true}, {Previous: true}}, ""},
+		"RestartedEnded": {"both logs", corev1.ContainerStatus{State: ended, LastTerminationState: ended, RestartCount: 1}, []record.Source{{}, {Previous: true}}, ""},
+		"BackOff":        {"the kubelet hands out the log from before as that of the container", corev1.ContainerStatus{State: waiting, LastTerminationState: ended, RestartCount: 1}, []record.Source{{}}, ""},
+		"Evicted":        {"there is no other log", corev1.ContainerStatus{State: ended, LastTerminationState: unknown, RestartCount: 1}, []record.Source{{}}, "Evicted"},
+		"LostTrack":      {"the first log is gone", corev1.ContainerStatus{State: running, LastTerminationState: unknown, RestartCount: 1}, []record.Source{{Running: true}, {Previous: true}}, ""},
+		"EvictedEarly":   {"it ran, and its log may be left", corev1.ContainerStatus{State: waiting, LastTerminationState: unknown, RestartCount: 1}, []record.Source{{}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "pod"}, Spec: corev1.PodSpec{NodeName: "node"}}
 			tc.status.Name = "test"
-			p.Status.ContainerStatuses = []corev1.ContainerStatus{tc.status}
+			p.Status.ContainerStatuses, p.Status.Reason = []corev1.ContainerStatus{tc.status}, tc.pod
 			for i := range tc.want {
 				tc.want[i].Pod, tc.want[i].Node, tc.want[i].Container = "pod", "node", "test"
 			}
