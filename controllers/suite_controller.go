@@ -196,7 +196,7 @@ func (r *SuiteReconciler) report(ctx context.Context, o suite.Observation, d sui
 	if !suite.StatusChanged(was, s) {
 		return nil
 	}
-	if s.State() == v1alpha1.ReasonQueued && !r.turns.take(requestOf(s)) {
+	if waits := o.Place != nil && o.Place.Position > 0; waits && !r.turns.take(requestOf(s)) {
 		return nil // and later again
 	}
 	patch := client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{})

@@ -11,7 +11,7 @@ import (
 // TestInitialListEnqueuesNothing: a manager that starts reconciles all Suites anyway, so the initial list must not
 // also enqueue the stream of each. The reconciler has no client, so any look-up would panic.
 func TestInitialListEnqueuesNothing(t *testing.T) {
-	r := &SuiteReconciler{}
+	r := &SuiteReconciler{streams: newStreams()}
 	s := &v1alpha1.Suite{}
 	s.Spec.SupersedeKey = "main/staging"
 	r.enqueueStream().Create(t.Context(), event.CreateEvent{Object: s, IsInInitialList: true}, nil)

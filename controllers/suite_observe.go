@@ -200,7 +200,7 @@ func (r *SuiteReconciler) stream(ctx context.Context, s *v1alpha1.Suite) ([]*v1a
 	if err != nil {
 		return nil, err
 	}
-	if newest != nil && suite.SameCommit(newest, s) {
+	if newest != nil && suite.SameCommit(newest, s) && !suite.Siblings(newest, s) {
 		return all() // the newest of another commit counts
 	}
 	stream, err := r.suites(ctx, id.namespace, client.MatchingFields{index.UnfinishedStream: id.key})

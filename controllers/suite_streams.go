@@ -33,8 +33,9 @@ func (x *streams) newestOf(id streamID, list func() ([]*v1alpha1.Suite, error)) 
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
-	x.newest[id] = slices.MaxFunc(all, suite.Compare)
-	return x.newest[id], nil
+	newest := *slices.MaxFunc(all, suite.Compare) // a copy: the list would stay in memory with it
+	x.newest[id] = &newest
+	return &newest, nil
 }
 
 // change notes what became of a run. One of both is nil if it is new or gone.

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
@@ -54,8 +55,8 @@ func TestStreamsRememberTheNewest(t *testing.T) {
 				if runs := in(key); len(runs) > 0 {
 					want = slices.MaxFunc(runs, suite.Compare)
 				}
-				if got != want || err != nil {
-					t.Errorf("of %s: %v, want %v: %v", key, got, want, err)
+				if diff := cmp.Diff(want, got); diff != "" || err != nil {
+					t.Errorf("of %s: %v (-want +got):\n%s", key, err, diff)
 				}
 			},
 		})

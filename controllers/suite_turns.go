@@ -12,7 +12,7 @@ import (
 // other teams seconds late. Four write hundreds a second.
 const statusWriters = 4
 
-// statusTurns bound how many statuses of Queued runs are written at once. A run without a turn is reconciled again when it has one, so that
+// statusTurns bound how many statuses of runs in a queue are written at once. A run without a turn is reconciled again when it has one, so that
 // no worker waits. Namespaces take turns.
 type statusTurns struct {
 	mu      sync.Mutex

@@ -13,7 +13,7 @@ import (
 // Observation is everything that exists and bears on one Suite, and what the actions of this reconcile came to.
 type Observation struct {
 	Suite       *v1alpha1.Suite
-	Stream      []*v1alpha1.Suite     // known Suites of the same stream, at least those that have not ended and the newest, of all and of other commits
+	Stream      []*v1alpha1.Suite     // at least those of the same stream that have not ended, and the newest, of all and of other commits
 	Trigger     *v1alpha1.Trigger     // nil: there is none of that name and UID
 	Recreated   bool                  // there is a Trigger of that name, with another UID
 	Environment *v1alpha1.Environment // nil: there is none

@@ -43,7 +43,7 @@ func newest(stream []*v1alpha1.Suite) *v1alpha1.Suite {
 // newerThan s is the newest Suite of its stream that is newer than s and tests another deployment; nil where
 // there is none, or where s answers the newest notification.
 func newerThan(s *v1alpha1.Suite, stream []*v1alpha1.Suite) *v1alpha1.Suite {
-	if n := newest(stream); n == nil || Compare(n, s) <= 0 || siblings(n, s) {
+	if n := newest(stream); n == nil || Compare(n, s) <= 0 || Siblings(n, s) {
 		return nil
 	}
 	n := newest(slices.DeleteFunc(slices.Clone(stream), func(other *v1alpha1.Suite) bool { return SameCommit(other, s) }))
@@ -57,7 +57,7 @@ func newerThan(s *v1alpha1.Suite, stream []*v1alpha1.Suite) *v1alpha1.Suite {
 func unfinishedBefore(s *v1alpha1.Suite, stream []*v1alpha1.Suite) *v1alpha1.Suite {
 	var older []*v1alpha1.Suite
 	for _, other := range stream {
-		if !other.Finished() && Compare(other, s) < 0 && !siblings(other, s) {
+		if !other.Finished() && Compare(other, s) < 0 && !Siblings(other, s) {
 			older = append(older, other)
 		}
 	}

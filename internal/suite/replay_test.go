@@ -48,7 +48,7 @@ func Blocked(unfinished []*v1alpha1.Suite) func(*v1alpha1.Suite) bool {
 		keepOldest(first, streamOf(s), s)
 	}
 	for _, s := range unfinished {
-		if x := streamOf(s); x.trigger == "" && s != first[x] && !siblings(s, first[x]) {
+		if x := streamOf(s); x.trigger == "" && s != first[x] && !Siblings(s, first[x]) {
 			keepOldest(second, x, s) // for the siblings of the first, which do not wait for that one
 		}
 	}
@@ -66,7 +66,7 @@ func keepOldest(oldest map[stream]*v1alpha1.Suite, x stream, s *v1alpha1.Suite) 
 
 // behind reports whether s has to wait for the end of another run, if there is one, of its stream.
 func behind(s, other *v1alpha1.Suite) bool {
-	return other != nil && Compare(other, s) < 0 && !siblings(other, s)
+	return other != nil && Compare(other, s) < 0 && !Siblings(other, s)
 }
 
 type replayed struct {

@@ -36,10 +36,10 @@ func SameCommit(a, b *v1alpha1.Suite) bool {
 	return a.Spec.Deployment.SHA != "" && a.Spec.Deployment.SHA == b.Spec.Deployment.SHA && a.Spec.Trigger.Name != b.Spec.Trigger.Name
 }
 
-// siblings reports whether two Suites answer the same notification, for different Triggers. They test
+// Siblings reports whether two Suites answer the same notification, for different Triggers. They test
 // the same deployment, so that in the stream of an Environment neither supersedes the other nor waits
 // for it. A Trigger has one Suite per notification; another one is a copy made by hand.
-func siblings(a, b *v1alpha1.Suite) bool {
+func Siblings(a, b *v1alpha1.Suite) bool {
 	request := a.Annotations[AnnotationRequest]
 	return request != "" && request == b.Annotations[AnnotationRequest] && a.Spec.Trigger.Name != b.Spec.Trigger.Name
 }
