@@ -8,7 +8,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/teamlabel"
@@ -47,19 +46,6 @@ func (m *Metrics) BeginTerm() { m.leader.Set(1) }
 func (m *Metrics) EndTerm() {
 	m.leader.Set(0)
 	m.archive.backlog.Store(nil)
-	forgetQueues()
-}
-
-// forgetQueues resets workqueue_depth, in which the queues of a term leave what they still held when they stopped. The way to
-// a metric of controller-runtime is to register another one like it.
-func forgetQueues() {
-	like := prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "workqueue_depth", Help: "Current depth of workqueue by workqueue and priority",
-	}, []string{"name", "controller", "priority"})
-	var taken prometheus.AlreadyRegisteredError
-	if errors.As(crmetrics.Registry.Register(like), &taken) {
-		taken.ExistingCollector.(*prometheus.GaugeVec).Reset()
-	}
 }
 
 // SuiteMetrics count and time the runs.

@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -45,6 +46,21 @@ func TestBacklogEndsWithItsTerm(t *testing.T) {
 	other.Add("waits, too")
 	if got := gauge(t, "workqueue_depth", "of-no-controller"); got != 2 {
 		t.Errorf("a queue that goes on has the depth %g, want 2", got)
+	}
+}
+
+// TestQueuesEndWithTheTerm: what waits when the lead is lost waits in the queue of the next leader, and not in two.
+func TestQueuesEndWithTheTerm(t *testing.T) {
+	const name = "of-a-term-that-ends"
+	q := priorityqueue.New[ctrl.Request](name)
+	q.Add(ctrl.Request{})
+	awaitGauge(t, "workqueue_depth", name, func(depth float64) bool { return depth == 1 })
+	q.ShutDown()
+	if err := clearQueues(); err != nil {
+		t.Error(err)
+	}
+	if depth := gauge(t, "workqueue_depth", name); depth != 0 {
+		t.Errorf("after the term, %v wait in its queue", depth)
 	}
 }
 
