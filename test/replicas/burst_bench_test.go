@@ -11,7 +11,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	k8sclient "sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/job"
 	"github.com/postflight-dev/postflight/test/apiserver"
 )
@@ -172,13 +171,10 @@ func (w *burstWorld) jobs(options ...k8sclient.ListOption) int {
 	return len(list.Items) + int(*list.RemainingItemCount)
 }
 
-// clear deletes all runs of a team. Nobody collects garbage, so Jobs are deleted too.
+// clear deletes all runs of a team.
 func (w *burstWorld) clear(tm *team) {
-	for _, o := range []k8sclient.Object{&v1alpha1.Suite{}, &batchv1.Job{}} {
-		err := w.s.Client.DeleteAllOf(context.Background(), o, k8sclient.InNamespace(tm.namespace), k8sclient.PropagationPolicy("Background"))
-		if err != nil {
-			w.b.Error(err)
-		}
+	if err := tm.deleteRuns(context.Background()); err != nil {
+		w.b.Error(err)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"testing"
 	"time"
 
@@ -36,16 +37,22 @@ func newTeam(t testing.TB, s *apiserver.Server) *team {
 	return tm
 }
 
-// clear deletes the runs and their Jobs: the managers of the next tests, on the same server, would go on with them.
+// clear deletes the runs at the end of a test: the managers of the next ones, on the same server, would go on with them.
 func (tm *team) clear() {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	for _, o := range []k8sclient.Object{&v1alpha1.Suite{}, &batchv1.Job{}} {
-		err := tm.s.Client.DeleteAllOf(ctx, o, k8sclient.InNamespace(tm.namespace), k8sclient.PropagationPolicy(metav1.DeletePropagationBackground))
-		if err != nil {
-			tm.t.Logf("what is left of %s stays: %v", tm.namespace, err) // such as if the test has stopped its server
-		}
+	if err := tm.deleteRuns(ctx); err != nil {
+		tm.t.Logf("what is left of %s stays: %v", tm.namespace, err) // such as if the test has stopped its server
 	}
+}
+
+// deleteRuns also deletes their Jobs: nobody collects garbage.
+func (tm *team) deleteRuns(ctx context.Context) error {
+	var errs []error
+	for _, o := range []k8sclient.Object{&v1alpha1.Suite{}, &batchv1.Job{}} {
+		errs = append(errs, tm.s.Client.DeleteAllOf(ctx, o, k8sclient.InNamespace(tm.namespace), k8sclient.PropagationPolicy(metav1.DeletePropagationBackground)))
+	}
+	return errors.Join(errs...)
 }
 
 func (tm *team) meta(name string) metav1.ObjectMeta {
