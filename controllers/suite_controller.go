@@ -48,6 +48,7 @@ type SuiteReconciler struct {
 	Collector     *job.Collector // keeps what the tests wrote; nil: no store is configured
 	Archives      bool           // finished runs are archived before they are deleted
 	PodGoneAfter  time.Duration  // after its grace period, a pod that has not stopped is given up
+	UntouchedFor  time.Duration  // a new Job is reported by then, even if Kubernetes has not changed it yet
 	Trace         SendTrace      // nil: traces are off
 
 	queues    *queues
@@ -143,8 +144,9 @@ func (r *SuiteReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl
 		r.queues.release(s)
 	}
 	if o.Creation.Result == suite.Created {
-		// The Jobs of all other runs come before the status of this one, so that a burst starts fast.
-		return ctrl.Result{RequeueAfter: 1, Priority: r.queues.statusPriority(s.Namespace)}, nil
+		// Kubernetes changes the Job at once, which is reported with this status in one write. In a burst, the Jobs of
+		// all other runs come first.
+		return ctrl.Result{RequeueAfter: r.UntouchedFor, Priority: r.queues.statusPriority(s.Namespace)}, nil
 	}
 	if err := r.report(ctx, o, d); err != nil {
 		return ctrl.Result{}, fmt.Errorf("report: %w", err)

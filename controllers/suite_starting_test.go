@@ -11,6 +11,28 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
+// TestFirstStatus: a burst creates its Jobs without a status each; the first status is that with which Kubernetes takes up the
+// Job.
+func TestFirstStatus(t *testing.T) {
+	t.Parallel()
+	w := emptyWorld(t)
+	w.late = time.Hour
+	w.hasTeam()
+	w.create(anEnvironment("staging"))
+	w.create(aTrigger("smoke"))
+	w.startManager()
+	w.create(aSuite("run", 0))
+	j := w.hasJob("run")
+	time.Sleep(300 * time.Millisecond) // a status that is written at once takes a few
+	if n := w.wire.count("PATCH suites/status"); n != 0 {
+		t.Errorf("the status was written %d times before the Job changed, want never", n)
+	}
+	w.status(j, func() { j.Status.StartTime, j.Status.Active = new(metav1.Now()), 1 })
+	if s := w.reaches("run", v1alpha1.ReasonStarting, ""); s.Status.JobName != "run" {
+		t.Errorf("the status names the Job %q", s.Status.JobName)
+	}
+}
+
 // TestStartTimeout: a run whose pod cannot be scheduled ends, and its message has the reason.
 func TestStartTimeout(t *testing.T) {
 	t.Parallel()

@@ -28,7 +28,14 @@ type Config struct {
 	// PodGoneAfter is how long after its grace period a pod that has not stopped counts as lost;
 	// 0 means DefaultPodGoneAfter.
 	PodGoneAfter time.Duration
+
+	// UntouchedFor is how long a new Job that Kubernetes has not changed yet may stay unreported; 0 means untouchedFor.
+	UntouchedFor time.Duration
 }
+
+// untouchedFor is longer than a burst of a thousand runs takes: statuses would compete with its Jobs. Kubernetes mostly changes
+// a Job within a tenth of a second.
+const untouchedFor = 10 * time.Second
 
 // DefaultPodGoneAfter is longer than a node takes to reboot, and shorter than people want to wait for the test of
 // a deployment.
@@ -57,6 +64,7 @@ func Setup(mgr ctrl.Manager, config Config) error {
 			Collector:    config.Collector,
 			Trace:        config.Trace,
 			PodGoneAfter: cmp.Or(config.PodGoneAfter, DefaultPodGoneAfter),
+			UntouchedFor: cmp.Or(config.UntouchedFor, untouchedFor),
 			queues:       newQueues(),
 			starts:       newStarts(),
 			turns:        newStatusTurns(),

@@ -1,6 +1,7 @@
 package controllers_test
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"sync"
@@ -47,6 +48,7 @@ type world struct {
 	node   string // of the pods
 	hosts  controllers.ReportConfig
 	tells  controllers.AnnounceConfig // nobody, by default
+	late   time.Duration              // at which a Job that no controller has changed is reported; 0: at once
 	log    logr.LogSink               // of the manager; nil: silent
 	began  time.Time                  // noon of this test: so long ago that its Suites are received before they are created
 	stop   func()                     // the manager
@@ -101,7 +103,10 @@ func (w *world) cacheOptions(others ...string) cache.Options {
 func (w *world) controllers(mgr ctrl.Manager) controllers.Config {
 	metrics, err := controllers.NewMetrics(prometheus.NewRegistry(), mgr.GetCache(), teamlabel.New(2), w.clock)
 	w.must(err)
-	return controllers.Config{Clock: w.clock, Metrics: metrics, Inputs: w.inputs, Archive: w.archive(), Reports: w.hosts, Announce: w.tells}
+	return controllers.Config{
+		Clock: w.clock, Metrics: metrics, Inputs: w.inputs, Archive: w.archive(), Reports: w.hosts, Announce: w.tells,
+		UntouchedFor: cmp.Or(w.late, time.Nanosecond),
+	}
 }
 
 func (w *world) runManager(cache cache.Options, change ...func(*ctrl.Options)) ctrl.Manager {
