@@ -65,13 +65,27 @@ type AnnounceReconciler struct {
 func (r *AnnounceReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("announce").
-		For(&v1alpha1.Suite{}, builder.WithPredicates(announceable)).
+		For(&v1alpha1.Suite{}, builder.WithPredicates(announceable, concerning(r.hasReceivers(mgr.GetCache())))).
 		Watches(&v1alpha1.Trigger{}, handler.EnqueueRequestsFromMapFunc(r.unsettledOfTrigger), receiversChanged).
 		Watches(&v1alpha1.Team{}, handler.EnqueueRequestsFromMapFunc(r.unsettledOfTeam), receiversChanged).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: announceWorkers, ReconciliationTimeout: reconcileTimeout, RateLimiter: backoff(),
 		}).
 		Complete(retryConflicts(r))
+}
+
+// hasReceivers reports whether anybody is told about a run, or may be as far as the cache knows. A later change of the Team
+// or the Trigger enqueues its runs.
+func (r *AnnounceReconciler) hasReceivers(cache client.Reader) func(*v1alpha1.Suite) bool {
+	return func(s *v1alpha1.Suite) bool {
+		ctx := context.Background()
+		team, err := index.Owner(ctx, cache, s.Namespace)
+		if err != nil || team == nil {
+			return true
+		}
+		t, err := shared[v1alpha1.Trigger](ctx, cache, s.Namespace, s.Spec.Trigger.Name)
+		return err != nil || t == nil || len(announce.Receivers(team, t)) > 0
+	}
 }
 
 // announcement is an observation, and what it comes from.
@@ -83,7 +97,7 @@ type announcement struct {
 
 // Reconcile tells one receiver about one event.
 func (r *AnnounceReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	s, err := get[v1alpha1.Suite](ctx, r, req.Namespace, req.Name)
+	s, err := shared[v1alpha1.Suite](ctx, r, req.Namespace, req.Name)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -109,7 +123,7 @@ func (r *AnnounceReconciler) observe(ctx context.Context, s *v1alpha1.Suite) (a 
 	if err != nil {
 		return a, err
 	}
-	t, err := get[v1alpha1.Trigger](ctx, r, s.Namespace, s.Spec.Trigger.Name)
+	t, err := shared[v1alpha1.Trigger](ctx, r, s.Namespace, s.Spec.Trigger.Name)
 	if err != nil {
 		return a, err
 	}

@@ -87,16 +87,25 @@ func (r *ReportReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	r.checks = keymutex.NewHashed(checkLocks)
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("report").
-		For(&v1alpha1.Suite{}, builder.WithPredicates(reportable)).
+		For(&v1alpha1.Suite{}, builder.WithPredicates(reportable, concerning(r.isExpected(mgr.GetCache())))).
 		Watches(&v1alpha1.Trigger{}, handler.EnqueueRequestsFromMapFunc(r.unreportedOf), specChanged).
 		WithOptions(controller.Options{MaxConcurrentReconciles: reportWorkers, ReconciliationTimeout: reconcileTimeout, RateLimiter: backoff()}).
 		Complete(retryConflicts(r))
 }
 
+// isExpected reports whether the code host shows a run, as far as the cache knows. A later change of the Trigger enqueues its
+// runs.
+func (r *ReportReconciler) isExpected(cache client.Reader) func(*v1alpha1.Suite) bool {
+	return func(s *v1alpha1.Suite) bool {
+		t, err := shared[v1alpha1.Trigger](context.Background(), cache, s.Namespace, s.Spec.Trigger.Name)
+		return err != nil || report.Expected(s, t)
+	}
+}
+
 // Reconcile posts what the code host does not show yet.
 func (r *ReportReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	r.memory.begin(r.Clock.Now())
-	s, err := get[v1alpha1.Suite](ctx, r, req.Namespace, req.Name)
+	s, err := shared[v1alpha1.Suite](ctx, r, req.Namespace, req.Name)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -142,7 +151,7 @@ func (r *ReportReconciler) check(ctx context.Context, o report.Observation) (ctr
 func (r *ReportReconciler) observe(ctx context.Context, s *v1alpha1.Suite) (report.Observation, error) {
 	o := report.Observation{Suite: s}
 	var err error
-	o.Trigger, err = get[v1alpha1.Trigger](ctx, r, s.Namespace, s.Spec.Trigger.Name)
+	o.Trigger, err = shared[v1alpha1.Trigger](ctx, r, s.Namespace, s.Spec.Trigger.Name)
 	if err != nil || s.Spec.Deployment.SHA == "" || !report.Expected(s, o.Trigger) {
 		return o, err // without a list of all runs of a commit, which would be slow for a commit that has many
 	}

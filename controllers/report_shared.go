@@ -172,7 +172,7 @@ func (r *ReportReconciler) others(ctx context.Context, s *v1alpha1.Suite, by ...
 				continue
 			}
 			if _, known := triggers[name]; !known {
-				t, err := get[v1alpha1.Trigger](ctx, r, s.Namespace, name)
+				t, err := shared[v1alpha1.Trigger](ctx, r, s.Namespace, name)
 				if err != nil {
 					return nil, err
 				}

@@ -76,6 +76,14 @@ var moreThanLimitChanged = builder.WithPredicates(predicate.Or(predicate.Funcs{U
 	return !equality.Semantic.DeepEqual(specOf(was), specOf(is))
 }}, replaced))
 
+// concerning ignores runs that a controller has nothing to do for. It sees the end of all of them, with which it forgets them.
+func concerning(concerns func(*v1alpha1.Suite) bool) predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc: func(e event.CreateEvent) bool { return concerns(e.Object.(*v1alpha1.Suite)) },
+		UpdateFunc: func(e event.UpdateEvent) bool { return concerns(e.ObjectNew.(*v1alpha1.Suite)) },
+	}
+}
+
 // limitOf is the field maxConcurrentSuites.
 func limitOf(o runtime.Object) *int32 {
 	switch o := o.(type) {

@@ -48,7 +48,7 @@ func (r *SuiteReconciler) observe(ctx context.Context, s *v1alpha1.Suite) (o sui
 	if s.Status.JobName != "" {
 		return o, r.observePodsLeft(ctx, &o)
 	}
-	o.Environment, err = get[v1alpha1.Environment](ctx, r, s.Namespace, s.Spec.Environment)
+	o.Environment, err = shared[v1alpha1.Environment](ctx, r, s.Namespace, s.Spec.Environment)
 	return o, err
 }
 
@@ -57,8 +57,23 @@ func get[T any, P interface {
 	*T
 	client.Object
 }](ctx context.Context, c client.Reader, namespace, name string) (P, error) {
+	return read[T, P](ctx, c, namespace, name)
+}
+
+// shared reads an object that the cache keeps: never change it.
+func shared[T any, P interface {
+	*T
+	client.Object
+}](ctx context.Context, c client.Reader, namespace, name string) (P, error) {
+	return read[T, P](ctx, c, namespace, name, client.UnsafeDisableDeepCopy)
+}
+
+func read[T any, P interface {
+	*T
+	client.Object
+}](ctx context.Context, c client.Reader, namespace, name string, options ...client.GetOption) (P, error) {
 	obj := P(new(T))
-	err := c.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, obj)
+	err := c.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, obj, options...)
 	if err != nil {
 		return nil, apierror.IgnoreNotFound(err)
 	}
@@ -67,7 +82,7 @@ func get[T any, P interface {
 
 // trigger is the Trigger of the Suite. It reports a later one of the same name as recreated.
 func (r *SuiteReconciler) trigger(ctx context.Context, s *v1alpha1.Suite) (t *v1alpha1.Trigger, recreated bool, err error) {
-	t, err = get[v1alpha1.Trigger](ctx, r, s.Namespace, s.Spec.Trigger.Name)
+	t, err = shared[v1alpha1.Trigger](ctx, r, s.Namespace, s.Spec.Trigger.Name)
 	if err != nil || t == nil {
 		return nil, false, err
 	}

@@ -18,6 +18,8 @@ echo "==> tests of a release"
 run hack/release "$PWD/.test/release.json"
 echo "==> tests of signing in with a provider"
 run test/signin "$PWD/.test/signin.json"
+# Managers of tests end if anything changes an object that their cache keeps.
+export KUBE_CACHE_MUTATION_DETECTOR=true
 echo "==> tests (unit, real API server; real pods if this machine can run them)"
 # The longest begin first, or the others would leave them a processor at the end. Pods of test/e2e change the network of
 # this machine, for which Chromium breaks off what it loads: internal/ui ends before.
