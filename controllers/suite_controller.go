@@ -144,8 +144,8 @@ func (r *SuiteReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl
 		r.queues.release(s)
 	}
 	if o.Creation.Result == suite.Created {
-		// Kubernetes changes the Job at once, which is reported with this status in one write. In a burst, the Jobs of
-		// all other runs come first.
+		// Kubernetes soon changes the Job, which is reported with this status in one write. Meanwhile, the Jobs of other
+		// runs are created.
 		return ctrl.Result{RequeueAfter: r.UntouchedFor, Priority: r.queues.statusPriority(s.Namespace)}, nil
 	}
 	if err := r.report(ctx, o, d); err != nil {

@@ -76,7 +76,8 @@ var moreThanLimitChanged = builder.WithPredicates(predicate.Or(predicate.Funcs{U
 	return !equality.Semantic.DeepEqual(specOf(was), specOf(is))
 }}, replaced))
 
-// concerning ignores runs that a controller has nothing to do for. It sees the end of all of them, with which it forgets them.
+// concerning ignores runs that a controller has nothing to do for. It sees the deletion of all of them, with which it forgets
+// them.
 func concerning(concerns func(*v1alpha1.Suite) bool) predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool { return concerns(e.Object.(*v1alpha1.Suite)) },
