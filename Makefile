@@ -69,14 +69,25 @@ undeploy: $(DEV) ## Run the manager as a process again
 
 ##@ Tests
 
-# Builds everything that the tests start: the control plane, the store, the manager.
+# When make was started: building counts.
+export BEGAN := $(shell date +%s)
+
 .PHONY: test
-test: verify assets manager $(BIN)/helm $(BIN)/prometheus $(BIN)/promtool $(BIN)/gotestsum ## Run make verify, then every test: unit, real API server, real pods
-	@hack/test.sh
+test: ## Run the gate: verify, unit tests, tests on a real API server, and a dozen on real pods (8 minutes; 20 the first time)
+	@$(MAKE) $(BIN)/gotestsum manager $(BIN)/servers
+	@$(MAKE) -j 2 assets $(DEV) $(VERIFIERS)
+	@$(BIN)/servers hack/test.sh
+
+PARTS ?=
+
+.PHONY: test-all
+test-all: ## Run all tests, or PARTS="chart release": also floods, outages, chaos, memory, figures, a release (docs/development.md)
+	@$(MAKE) $(BIN)/gotestsum manager $(BIN)/servers
+	@hack/test-all.sh $(PARTS)
 
 .PHONY: unit
 unit: $(BIN)/gotestsum ## Run the tests that need no server
-	@$(BIN)/gotestsum --format pkgname --format-hide-empty-pkg -- ./internal/... ./client/...
+	@$(BIN)/gotestsum --format pkgname --format-hide-empty-pkg -- -short ./internal/... ./client/...
 
 .PHONY: fuzz
 fuzz: ## Fuzz each target for FUZZTIME (10s)
@@ -108,6 +119,10 @@ IMAGE ?= ghcr.io/postflight-dev/postflight
 release: $(BIN)/release ## Build VERSION, such as v1.2.3, for all platforms into dist/release
 	@$(BIN)/release build --image $(IMAGE) $(or $(VERSION),$(error set VERSION, such as VERSION=v1.2.3))
 
+.PHONY: $(BIN)/servers
+$(BIN)/servers:
+	@$(BUILD) -o $(BIN)/ ./test/servers
+
 .PHONY: $(BIN)/release
 $(BIN)/release:
 	@$(BUILD) -C hack/release -o ../../$@ .
@@ -135,11 +150,17 @@ manager: ## Build bin/manager, bin/postflight and bin/collect
 
 .PHONY: generate
 generate: $(BIN)/controller-gen $(BIN)/helm-docs ## Regenerate deep copies, CRDs, RBAC, what the chart has of them, and docs/reference
-	@hack/generate.sh .
+	@hack/generate.sh . all
+
+VERIFIERS := $(BIN)/controller-gen $(BIN)/golangci-lint $(BIN)/shellcheck
 
 .PHONY: verify
-verify: $(BIN)/controller-gen $(BIN)/helm-docs $(BIN)/golangci-lint ## Check generated files, modules, lint and import rules
+verify: $(VERIFIERS) ## Check generated files, modules, scripts, lint and import rules
 	@hack/verify.sh
+
+.PHONY: verify-all
+verify-all: $(VERIFIERS) $(BIN)/helm-docs ## Check the modules of tools and of long tests, too
+	@hack/verify.sh all
 
 # It needs the database at vuln.go.dev, or another by VULNDB=https://... or file:///...
 .PHONY: vulncheck
@@ -168,6 +189,8 @@ $(BIN)/prometheus $(BIN)/promtool &: hack/tools/prometheus/go.mod
 	@echo "==> building prometheus and promtool (three minutes the first time)"
 	@$(BUILD) -C hack/tools/prometheus -tags remove_all_sd -o ../../../$(BIN)/ \
 	  github.com/prometheus/prometheus/cmd/prometheus github.com/prometheus/prometheus/cmd/promtool
+$(BIN)/shellcheck:
+	@hack/shellcheck.sh
 $(BIN)/govulncheck: hack/tools/vuln/go.mod
 	@echo "==> building govulncheck"
 	@$(BUILD) -C hack/tools/vuln -o ../../../$@ golang.org/x/vuln/cmd/govulncheck

@@ -35,6 +35,7 @@ type tool struct {
 	portBase  int
 	noManager bool
 	noNode    bool
+	noDNS     bool
 
 	layout  layout.Layout
 	console *console.Console
@@ -75,11 +76,12 @@ func (t *tool) startFlags(cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().IntVar(&t.portBase, "port-base", 8780, "first of 20 ports; if they are in use, the next free ones")
 	cmd.Flags().BoolVar(&t.noManager, "no-manager", false, "start only the cluster and the store, for tests that start managers")
 	cmd.Flags().BoolVar(&t.noNode, "no-node", false, "start no containerd and no kubelet: pods do not run")
+	cmd.Flags().BoolVar(&t.noDNS, "no-dns", false, "neither build nor start CoreDNS: pods find no Service by its name")
 	return cmd
 }
 
 func (t *tool) options() session.Options {
-	return session.Options{PortBase: t.portBase, Node: t.withNode()}
+	return session.Options{PortBase: t.portBase, Node: t.withNode(), DNS: !t.noDNS}
 }
 
 // withNode reports whether pods can run, and are wanted.
@@ -103,6 +105,8 @@ func (t *tool) prepare(ctx context.Context) error {
 		if _, err := builder.NodeTools(ctx); err != nil {
 			return err
 		}
+	}
+	if t.withNode() && !t.noDNS {
 		if err := builder.DNS(ctx); err != nil {
 			return err
 		}

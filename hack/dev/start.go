@@ -72,7 +72,7 @@ func (t *tool) start(ctx context.Context) error {
 		return err
 	}
 	run := exec.Command(self, "run", "--prepared", "--dir", t.layout.Dir,
-		fmt.Sprintf("--port-base=%d", t.portBase), fmt.Sprintf("--no-node=%t", t.noNode))
+		fmt.Sprintf("--port-base=%d", t.portBase), fmt.Sprintf("--no-node=%t", t.noNode), fmt.Sprintf("--no-dns=%t", t.noDNS))
 	run.Dir = t.layout.Root
 	// Without a mark that a test may have inherited, because the supervisor would kill itself as a leftover.
 	run.Env = slices.DeleteFunc(os.Environ(), func(entry string) bool {

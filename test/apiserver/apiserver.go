@@ -1,5 +1,5 @@
-// Package apiserver gives tests a real API server: etcd and kube-apiserver with Postflight's CRDs, one
-// of each per test binary. Nothing else of a cluster runs: no controller, no node.
+// Package apiserver gives tests a real API server: etcd and kube-apiserver with Postflight's CRDs. Nothing else of a cluster
+// runs: no controller, no node.
 //
 //	func TestMain(m *testing.M) { os.Exit(apiserver.Run(m)) }
 //
@@ -8,6 +8,8 @@
 //		ns := s.Namespace(t)
 //		…
 //	}
+//
+// The tests of all packages share the server of New in the gate (test/servers), so each keeps to namespaces of its own.
 package apiserver
 
 import (
@@ -39,22 +41,25 @@ type Server struct {
 	Client client.Client
 	Scheme *runtime.Scheme
 
-	process    *envtest.APIServer
-	etcd       *envtest.Etcd
-	assets     string // directory of the binaries
-	kubeconfig string // path of the administrator's
+	dir     string                // of all its files
+	assets  string                // directory of the binaries
+	process *envtest.ControlPlane // nil: another process has started it
 
 	rbac   sync.Once
 	policy error // of applying config/rbac
 }
 
+// single starts a server at the first call.
+type single struct {
+	sync.Mutex
+	server *Server
+	err    error
+	stop   func() error
+}
+
 var (
-	shared struct {
-		sync.Mutex
-		server *Server
-		err    error
-		stop   func() error
-	}
+	ofBinary  single // no other test binary uses it
+	ofAll     single // that of Shared, or else ofBinary
 	errNotRun = errors.New("TestMain must call apiserver.Run")
 	running   bool
 )
@@ -64,12 +69,12 @@ var (
 func Run(m *testing.M) (code int) {
 	running = true
 	defer func() {
-		shared.Lock()
-		defer shared.Unlock()
-		if shared.stop == nil {
+		ofBinary.Lock()
+		defer ofBinary.Unlock()
+		if ofBinary.stop == nil {
 			return
 		}
-		if err := shared.stop(); err != nil {
+		if err := ofBinary.stop(); err != nil {
 			fmt.Fprintln(os.Stderr, "stop the API server:", err)
 			code = max(code, 1)
 		}
@@ -77,23 +82,43 @@ func Run(m *testing.M) (code int) {
 	return m.Run()
 }
 
-// New returns the API server of this test binary. The first call starts it. If its binaries are missing, the
-// test is skipped, or fails if CI=true.
+// New returns the API server of the gate, or else that of this test binary. If its binaries are missing, the test is skipped, or
+// fails if CI=true.
 func New(t testing.TB) *Server {
+	t.Helper()
+	dir := Shared()
+	if dir == "" {
+		return Alone(t)
+	}
+	return ofAll.get(t, func(assets string) (*Server, func() error, error) {
+		s, err := connect(assets, dir)
+		return s, nil, err
+	})
+}
+
+// Alone returns the API server of this test binary, for tests whose managers act on all namespaces, or which change what all
+// namespaces share.
+func Alone(t testing.TB) *Server {
+	t.Helper()
+	_ = Shared() // so that Go never takes a result of an earlier gate for that of this one
+	return ofBinary.get(t, func(assets string) (*Server, func() error, error) { return start(assets, Options{}) })
+}
+
+func (o *single) get(t testing.TB, start func(assets string) (*Server, func() error, error)) *Server {
 	t.Helper()
 	assets, err := findAssets()
 	if err != nil {
 		missing(t, err)
 	}
-	shared.Lock()
-	defer shared.Unlock()
-	if shared.server == nil && shared.err == nil {
-		shared.server, shared.stop, shared.err = start(assets, Options{})
+	o.Lock()
+	defer o.Unlock()
+	if o.server == nil && o.err == nil {
+		o.server, o.stop, o.err = start(assets)
 	}
-	if shared.err != nil {
-		t.Fatalf("start the API server: %v", shared.err)
+	if o.err != nil {
+		t.Fatalf("start the API server: %v", o.err)
 	}
-	return shared.server
+	return o.server
 }
 
 func missing(t testing.TB, err error) {
@@ -122,19 +147,20 @@ func start(assets string, o Options) (*Server, func() error, error) {
 		env.ControlPlane.Etcd.Configure().Set(flag, value)
 	}
 	stop := func() error { return errors.Join(env.Stop(), keeper.release()) }
-	config, err := env.Start()
+	if _, err := env.Start(); err != nil {
+		return nil, stop, err
+	}
+	for name, content := range map[string][]byte{kubeconfigFile: env.KubeConfig, etcdFile: []byte(env.ControlPlane.Etcd.URL.String())} {
+		if err := os.WriteFile(keeper.path(name), content, 0o600); err != nil {
+			return nil, stop, err
+		}
+	}
+	s, err := connect(assets, keeper.dir)
 	if err != nil {
 		return nil, stop, err
 	}
-	config.QPS = -1
-	s := &Server{
-		Config: config, Scheme: scheme(), process: env.ControlPlane.GetAPIServer(), etcd: env.ControlPlane.Etcd,
-		assets: assets, kubeconfig: keeper.path("kubeconfig"),
-	}
-	if s.Client, err = client.New(config, client.Options{Scheme: s.Scheme}); err != nil {
-		return nil, stop, err
-	}
-	return s, stop, os.WriteFile(s.kubeconfig, env.KubeConfig, 0o600)
+	s.process = &env.ControlPlane
+	return s, stop, nil
 }
 
 func environment(k *keeper, crds string) *envtest.Environment {
@@ -146,7 +172,7 @@ func environment(k *keeper, crds string) *envtest.Environment {
 	env.ControlPlane.Etcd = &envtest.Etcd{Path: k.wrapper("etcd"), DataDir: k.path("etcd-data")}
 	server := env.ControlPlane.GetAPIServer()
 	server.Path = k.wrapper("kube-apiserver")
-	server.CertDir = k.path("certificates")
+	server.CertDir = k.path(certificates)
 	// Some distributions enable this plugin, so the manager must have all rights that it needs under it.
 	server.Configure().Append("enable-admission-plugins", "OwnerReferencesPermissionEnforcement")
 	return env

@@ -16,12 +16,12 @@ func (s *Server) RunControllers(t testing.TB, names string, flags ...string) {
 	if _, err := os.Stat(binary); err != nil {
 		missing(t, err)
 	}
-	flags = append(flags, "--kubeconfig="+s.kubeconfig, "--leader-elect=false", "--secure-port=0", "--controllers="+names)
+	flags = append(flags, "--kubeconfig="+s.path(kubeconfigFile), "--leader-elect=false", "--secure-port=0", "--controllers="+names)
 	cmd := exec.Command(binary, flags...)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	pid := filepath.Join(filepath.Dir(s.kubeconfig), "kube-controller-manager.pid") // for the keeper
+	pid := s.path("kube-controller-manager.pid") // for the keeper
 	if err := os.WriteFile(pid, []byte(strconv.Itoa(cmd.Process.Pid)), 0o600); err != nil {
 		t.Error(err)
 	}

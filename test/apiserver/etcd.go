@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"os"
 	"testing"
 )
 
@@ -45,7 +46,11 @@ func (s *Server) callEtcd(t testing.TB, method string, body any) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	resp, err := http.Post(s.etcd.URL.JoinPath("v3", method).String(), "application/json", bytes.NewReader(content))
+	at, err := os.ReadFile(s.path(etcdFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.Post(string(at)+"/v3/"+method, "application/json", bytes.NewReader(content))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,9 @@ import (
 	"path/filepath"
 )
 
+// certificates is the directory of the API server's certificates and keys.
+const certificates = "certificates"
+
 // keeper ensures that no process outlives the test binary, however that ends: a panic, os.Exit, the
 // timeout of go test, Ctrl-C, kill -9. envtest stops its processes only on request. A shell reads from a
 // pipe whose other end only the test binary holds. When that ends, the shell kills what is left, and
@@ -47,7 +50,7 @@ func newKeeper(assets string) (*keeper, error) {
 			return nil, err
 		}
 	}
-	for _, name := range []string{"etcd-data", "certificates"} {
+	for _, name := range []string{"etcd-data", certificates} {
 		if err := os.Mkdir(k.path(name), 0o700); err != nil {
 			return nil, err
 		}

@@ -3,7 +3,6 @@ package apiserver
 import (
 	"errors"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -15,12 +14,21 @@ import (
 // same data. It affects tests that run at the same time.
 func (s *Server) Outage(t testing.TB, during func()) {
 	t.Helper()
+	s.mustBeOurs(t)
 	if err := s.kill(); err != nil {
 		t.Errorf("kill the API server: %v", err)
 	}
 	during()
-	if err := s.process.Start(); err != nil {
+	if err := s.process.GetAPIServer().Start(); err != nil {
 		t.Errorf("start the API server again: %v", err)
+	}
+}
+
+// mustBeOurs keeps a test from stopping what other packages use.
+func (s *Server) mustBeOurs(t testing.TB) {
+	t.Helper()
+	if s.process == nil {
+		t.Fatal("other packages use this API server, too: take that of apiserver.Alone")
 	}
 }
 
@@ -42,6 +50,7 @@ func (s *Server) kill() error {
 // the same time.
 func (s *Server) FreezeEtcd(t testing.TB, d time.Duration) {
 	t.Helper()
+	s.mustBeOurs(t)
 	if err := s.signal("etcd", syscall.SIGSTOP); err != nil {
 		t.Errorf("stop etcd: %v", err)
 	}
@@ -61,7 +70,7 @@ func (s *Server) signal(process string, signal syscall.Signal) error {
 }
 
 func (s *Server) pid(process string) (int, error) {
-	content, err := os.ReadFile(filepath.Join(filepath.Dir(s.kubeconfig), process+".pid"))
+	content, err := os.ReadFile(s.path(process + ".pid"))
 	if err != nil {
 		return 0, err
 	}

@@ -56,7 +56,7 @@ func (s *Server) Manager(t testing.TB) *rest.Config {
 // SigningKey is the key with which the API server signs the tokens of service accounts.
 func (s *Server) SigningKey(t testing.TB) *ecdsa.PrivateKey {
 	t.Helper()
-	content, err := os.ReadFile(filepath.Join(s.process.CertDir, "sa-signer.key"))
+	content, err := os.ReadFile(filepath.Join(s.path(certificates), "sa-signer.key"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,13 +75,15 @@ func (s *Server) Kubectl(t testing.TB, args ...string) (string, error) {
 
 func (s *Server) run(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, filepath.Join(s.assets, "kubectl"), args...)
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+s.kubeconfig)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+s.path(kubeconfigFile))
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return string(out), fmt.Errorf("kubectl %s: %w\n%s", strings.Join(args, " "), err, out)
 	}
 	return string(out), nil
 }
+
+func (s *Server) path(file string) string { return filepath.Join(s.dir, file) }
 
 func mustRoot(t testing.TB) string {
 	t.Helper()

@@ -2,9 +2,13 @@
 package freeport
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"os"
+	"path/filepath"
+	"strconv"
 	"sync"
 	"testing"
 )
@@ -18,27 +22,42 @@ const (
 
 var (
 	mu    sync.Mutex
-	given = map[string]bool{}
+	given []*os.File // the locks of the ports that this process has given; they last as long as the process
 )
 
-// Address is one of this machine that nobody listens on. It is no other test's of this process, and hardly one of
-// another process.
+// Address is one of this machine that nobody listens on. No other test is given it, of this process or of another.
 func Address(t testing.TB) string {
 	t.Helper()
+	address, err := Find()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return address
+}
+
+// Find is Address for programs.
+func Find() (string, error) {
 	mu.Lock()
 	defer mu.Unlock()
+	claims := filepath.Join(os.TempDir(), "postflight-ports")
+	if err := os.MkdirAll(claims, 0o777); err != nil {
+		return "", err
+	}
 	for range 1000 {
-		address := fmt.Sprintf("127.0.0.1:%d", first+rand.IntN(end-first))
+		port := first + rand.IntN(end-first)
+		claim, err := claim(filepath.Join(claims, strconv.Itoa(port)))
+		if err != nil {
+			continue // another process has it
+		}
+		address := fmt.Sprintf("127.0.0.1:%d", port)
 		listener, err := net.Listen("tcp", address)
 		if err != nil {
+			claim.Close()
 			continue
 		}
 		listener.Close()
-		if !given[address] {
-			given[address] = true
-			return address
-		}
+		given = append(given, claim)
+		return address, nil
 	}
-	t.Fatal("no port is free")
-	return ""
+	return "", errors.New("no port is free")
 }

@@ -20,6 +20,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/objectstore"
 	"github.com/postflight-dev/postflight/test/apiserver"
 	"github.com/postflight-dev/postflight/test/freeport"
+	"github.com/postflight-dev/postflight/test/poll"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 // The credentials of all servers.
@@ -44,16 +46,21 @@ type Server struct {
 
 	// Expired is the status for a URL that is: 403 at Amazon and Ceph, 400 at rclone.
 	Expired int
+
+	bucket string
 }
 
 // Each runs a test on every store, which then finds the credentials in its environment.
 func Each(t *testing.T, test func(*testing.T, Server)) {
-	for name, start := range map[string]func(testing.TB) Server{"Rclone": Rclone, "Ceph": Ceph} {
-		t.Run(name, func(t *testing.T) {
-			Credentials(t)
-			test(t, start(t))
-		})
-	}
+	t.Run("Rclone", func(t *testing.T) {
+		Credentials(t)
+		test(t, Rclone(t))
+	})
+	t.Run("Ceph", func(t *testing.T) {
+		tier.All(t, "the gate has one store")
+		Credentials(t)
+		test(t, Ceph(t))
+	})
 }
 
 // Credentials puts those of all servers into the environment.
@@ -64,7 +71,7 @@ func Credentials(t testing.TB) {
 
 // Options are those of a bucket in the store.
 func (s Server) Options() objectstore.Options {
-	return objectstore.Options{Endpoint: s.Address, Region: "us-east-1", Bucket: "postflight", PathStyle: true, UploadLifetime: time.Minute}
+	return objectstore.Options{Endpoint: s.Address, Region: "us-east-1", Bucket: s.bucket, PathStyle: true, UploadLifetime: time.Minute}
 }
 
 // Bucket creates the bucket, and waits until it can be used.
@@ -74,14 +81,13 @@ func (s Server) Bucket(t testing.TB) *objectstore.Bucket {
 	ctx := log.IntoContext(t.Context(), logr.Discard())
 	go func() { _ = (&objectstore.Watcher{Bucket: bucket, CreateBucket: true}).Start(ctx) }()
 	alone, _ := http.NewRequest(http.MethodGet, "/store", nil)
-	var err error
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
-		if err = bucket.Ready(alone); err == nil {
-			return bucket
+	poll.Until(t, "the bucket can be used", func() string {
+		if err := bucket.Ready(alone); err != nil {
+			return err.Error()
 		}
-	}
-	t.Fatal(err)
-	return nil
+		return ""
+	})
+	return bucket
 }
 
 // Open returns a bucket, and sends no request.
@@ -101,23 +107,26 @@ func skipLoudly(t testing.TB, reason string) {
 	t.Skipf("SKIPPED: %s", reason)
 }
 
-// Rclone is the embedded store.
+// Rclone is the embedded store: that of the gate, which all packages share, or one of the test's own.
 func Rclone(t testing.TB) Server {
 	t.Helper()
-	root, err := apiserver.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	binary := filepath.Join(root, "bin", "store")
-	if _, err := os.Stat(binary); err != nil {
-		skipLoudly(t, "there is no bin/store; make assets builds it")
+	s := Server{Name: "rclone", Expired: http.StatusBadRequest, bucket: "postflight"}
+	if dir := apiserver.Shared(); dir != "" {
+		address, err := os.ReadFile(filepath.Join(dir, addressFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Address, s.bucket = string(address), "test-"+string(uuid.NewUUID())
+		return s
 	}
 	address := freeport.Address(t)
-	start(t, filepath.Join(t.TempDir(), "log"), []string{
-		`RCLONE_AUTH_KEY="` + AccessKey + "," + SecretKey + `"`, "RCLONE_CONFIG=" + filepath.Join(t.TempDir(), "none"),
-		"RCLONE_CACHE_DIR=" + t.TempDir(),
-	}, binary, "serve", "s3", "--addr", address, t.TempDir())
-	return waitFor(t, Server{Name: "rclone", Address: "http://" + address, Expired: http.StatusBadRequest})
+	cmd, err := rclone(address, t.TempDir())
+	if err != nil {
+		skipLoudly(t, err.Error())
+	}
+	run(t, filepath.Join(t.TempDir(), "log"), cmd)
+	s.Address = "http://" + address
+	return waitFor(t, s)
 }
 
 // cephConfig is a cluster of one monitor and one OSD, which keeps objects in memory.
@@ -187,12 +196,12 @@ func Ceph(t testing.TB) Server {
 		}
 	}
 	call("ceph-mon", "-c", config, "-i", "a", "--mkfs", "--monmap", monmap, "--keyring", keyring)
-	start(t, filepath.Join(dir, "mon.out"), nil, "ceph-mon", "-c", config, "-i", "a", "-f")
+	start(t, filepath.Join(dir, "mon.out"), "ceph-mon", "-c", config, "-i", "a", "-f")
 	call("ceph", "-c", config, "--connect-timeout", "30", "osd", "create")
 	call("ceph-osd", "-c", config, "-i", "0", "--mkfs")
-	start(t, filepath.Join(dir, "osd.out"), nil, "ceph-osd", "-c", config, "-i", "0", "-f")
-	start(t, filepath.Join(dir, "rgw.out"), nil, "radosgw", "-c", config, "-n", "client.rgw", "-f", "--keyring="+keyring, "--rgw-frontends", "beast endpoint="+gateway)
-	s := waitFor(t, Server{Name: "ceph", Address: "http://" + gateway, Expired: http.StatusForbidden, Policies: true})
+	start(t, filepath.Join(dir, "osd.out"), "ceph-osd", "-c", config, "-i", "0", "-f")
+	start(t, filepath.Join(dir, "rgw.out"), "radosgw", "-c", config, "-n", "client.rgw", "-f", "--keyring="+keyring, "--rgw-frontends", "beast endpoint="+gateway)
+	s := waitFor(t, Server{Name: "ceph", Address: "http://" + gateway, Expired: http.StatusForbidden, Policies: true, bucket: "postflight"})
 	for user, key := range map[string]string{"postflight": AccessKey, NarrowUser: NarrowAccessKey} {
 		call("radosgw-admin", "-c", config, "user", "create", "--uid="+user, "--display-name="+user, "--access-key="+key, "--secret-key="+SecretKey)
 	}
@@ -200,14 +209,17 @@ func Ceph(t testing.TB) Server {
 }
 
 // start starts a program that ends with the test.
-func start(t testing.TB, output string, env []string, name string, args ...string) {
+func start(t testing.TB, output string, name string, args ...string) {
+	t.Helper()
+	run(t, output, exec.Command(name, args...))
+}
+
+func run(t testing.TB, output string, cmd *exec.Cmd) {
 	t.Helper()
 	out, err := os.Create(output)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(name, args...)
-	cmd.Env = append(os.Environ(), env...)
 	cmd.Stdout, cmd.Stderr = out, out
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -217,19 +229,22 @@ func start(t testing.TB, output string, env []string, name string, args ...strin
 		_ = cmd.Wait()
 		out.Close()
 		if text, _ := os.ReadFile(output); t.Failed() && len(text) > 0 {
-			t.Logf("%s:\n%s", name, text[max(0, len(text)-2000):])
+			t.Logf("%s:\n%s", cmd.Path, text[max(0, len(text)-2000):])
 		}
 	})
 }
 
 func waitFor(t testing.TB, s Server) Server {
 	t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
-		if resp, err := http.Get(s.Address); err == nil {
-			resp.Body.Close()
-			return s
-		}
-	}
-	t.Fatalf("%s does not answer", s.Name)
+	poll.True(t, s.Name+" answers", func() bool { return answers(s.Address) })
 	return s
+}
+
+func answers(address string) bool {
+	resp, err := http.Get(address)
+	if err != nil {
+		return false
+	}
+	resp.Body.Close()
+	return true
 }

@@ -18,13 +18,14 @@ var dnsTemplate = template.Must(template.New("dns").Parse(dnsManifest))
 
 // startServices starts what makes cluster IPs and names of Services work.
 func (s *Session) startServices(ctx context.Context) ([]*proc.Child, error) {
+	services := []*proc.Child{s.keep(node.Proxy(s.layout, s.plan, s.tools, s.enterRouter, httpClient{}.get))}
+	if !s.options.DNS {
+		return services, nil
+	}
 	if err := s.applyDNS(ctx); err != nil {
 		return nil, err
 	}
-	return []*proc.Child{
-		s.keep(node.Proxy(s.layout, s.plan, s.tools, s.enterRouter, httpClient{}.get)),
-		s.keep(node.DNS(s.layout, s.plan, s.enterRouter, httpClient{}.get)),
-	}, nil
+	return append(services, s.keep(node.DNS(s.layout, s.plan, s.enterRouter, httpClient{}.get))), nil
 }
 
 func (s *Session) applyDNS(ctx context.Context) error {

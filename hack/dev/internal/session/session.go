@@ -26,6 +26,7 @@ import (
 type Options struct {
 	PortBase int  // preferred first port
 	Node     bool // run pods
+	DNS      bool // start CoreDNS, if pods run
 }
 
 // Session is one running cluster.

@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# Runs all tests, or the parts of them that are named. hack/parts.txt says which files are of which part.
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit
+mkdir -p .test
+rm -f .test/all-*.json
+status=0
+parts=("$@")
+[ $# -gt 0 ] || parts=(modules fuzz packages cluster release signin monitoring chart pages pods replicas)
+
+build() { make "$@" || exit; }
+
+run() { # part, folder of the module, packages
+  (cd "$2" && "$OLDPWD/bin/gotestsum" --format pkgname --format-hide-empty-pkg --jsonfile "$OLDPWD/.test/all-$1.json" -- \
+    -count=1 -timeout 60m "${@:3}") || status=1
+}
+
+# Everything that no other part has.
+packages() {
+  local all
+  mapfile -t all < <(go list ./... | grep -vE '/(internal/ui|test/(e2e|replicas|chart|monitoring))$')
+  run packages . "${all[@]}"
+}
+
+# Managers of tests end if anything changes an object that their cache keeps.
+export KUBE_CACHE_MUTATION_DETECTOR=true
+for part in "${parts[@]}"; do
+  echo "==> $part"
+  case $part in
+    modules) make verify-all || status=1 ;;
+    fuzz) hack/fuzz.sh 5000x || status=1 ;;
+    packages) build assets bin/helm && packages ;;
+    cluster) build assets && run cluster hack/dev ./... ;;
+    release) build assets bin/helm && run release hack/release ./... ;;
+    signin) build assets && run signin test/signin ./... ;;
+    monitoring) build assets bin/prometheus bin/promtool && run monitoring . ./test/monitoring ;;
+    chart) build assets bin/helm && run chart . ./test/chart ;;
+    # Pods change the network of this machine, for which Chromium breaks off what it loads, so these are not run at once.
+    pages) build assets && run pages . ./internal/ui ;;
+    pods) build assets bin/dev && run pods . ./test/e2e ;;
+    replicas) build assets && run replicas . ./test/replicas ;;
+    *)
+      echo "test-all: there is no part $part" >&2
+      exit 2
+      ;;
+  esac
+done
+shopt -s nullglob
+hack/summary.sh ALL "$status" .test/all-*.json /dev/null
+exit "$status"
