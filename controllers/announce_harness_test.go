@@ -39,6 +39,8 @@ type listener struct {
 	fail     http.HandlerFunc
 	end      chan struct{} // closed when the test ends
 	requests int
+	hanging  int                 // requests at present
+	most     int                 // of these, so far
 	events   map[string][]string // accepted types, without their beginning, by run
 	ids      map[string]int
 	chat     []string
@@ -76,10 +78,26 @@ func answers(status int, header ...string) http.HandlerFunc {
 
 // hangs until the client gives up.
 func (l *listener) hangs(_ http.ResponseWriter, r *http.Request) {
+	l.hang(1)
+	defer l.hang(-1)
 	select {
 	case <-r.Context().Done():
 	case <-l.end:
 	}
+}
+
+func (l *listener) hang(more int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.hanging += more
+	l.most = max(l.most, l.hanging)
+}
+
+// mostHanging is how many requests hung at the same time.
+func (l *listener) mostHanging() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.most
 }
 
 func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -269,7 +287,7 @@ func (w *announceWorld) otherTeam(its *listener) string {
 	for _, o := range objects {
 		o.SetNamespace(ns)
 	}
-	w.must(w.Client.Create(context.Background(), aTeam(ns, "", withWebhook("events", "postflight-webhook"))))
+	w.create(aTeam(ns, "", withWebhook("events", "postflight-webhook")))
 	w.create(objects...)
 	w.stop()
 	w.startManager(ns)

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 // TestEvents: a webhook hears of each run in order, once, and a chat of failures and recovery.
@@ -115,6 +116,9 @@ func TestFaultsOfReceivers(t *testing.T) {
 		}, "It failed (500)."},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name != "fails" && name != "redirects" {
+				tier.All(t, "other faults have the same consequences")
+			}
 			t.Parallel()
 			w := newAnnounceWorld(t)
 			w.hook.failing(tc.fault(w.hook))
@@ -163,11 +167,11 @@ func TestGone(t *testing.T) {
 // TestHangingReceiver: while the receivers of one team hang, those of another hear of their runs.
 func TestHangingReceiver(t *testing.T) {
 	t.Parallel()
-	w := newAnnounceWorld(t)
+	w := newAnnounceWorld(t, func(t *v1alpha1.Team) { t.Spec.Suspended = true }) // so that its runs stay in the queue
 	its := listen(t)
 	other := w.otherTeam(its)
 	w.hook.failing(w.hook.hangs)
-	for i := range 50 {
+	for i := range 40 { // more than the manager has workers
 		w.create(aSuite(fmt.Sprint("run-", i), i))
 	}
 	w.eventually("the webhook hangs", func() string {
@@ -181,31 +185,32 @@ func TestHangingReceiver(t *testing.T) {
 		got, _ := its.got("run")
 		return cmp.Diff([]string{"queued"}, got)
 	})
-	if asked := w.hook.asked(); asked > 4 {
-		t.Errorf("%d requests went to the webhook that hangs", asked)
+	if most := w.hook.mostHanging(); most > 2*4 { // of which it may not know yet that the manager has given up half
+		t.Errorf("%d requests went to the webhook that hangs", most)
 	}
 }
 
 // TestAnotherLeaderTells: a leader that follows another one tells what is missing, and nothing twice.
 func TestAnotherLeaderTells(t *testing.T) {
 	t.Parallel()
+	const runs = 3
 	w := newAnnounceWorld(t)
-	for i := range 5 {
+	for i := range runs {
 		w.create(aSuite(fmt.Sprint("run-", i), i))
 		w.runs(fmt.Sprint("run-", i))
 		w.hears(fmt.Sprint("run-", i), "queued", "started")
 		w.remembers(fmt.Sprint("run-", i), v1alpha1.EventStarted)
 	}
 	w.stop()
-	for i := range 5 {
+	for i := range runs {
 		w.exits(fmt.Sprint("run-", i), 1)
 	}
 	w.startManager()
-	for i := range 5 {
+	for i := range runs {
 		w.hears(fmt.Sprint("run-", i), "queued", "started", "failed")
 		w.notified(fmt.Sprint("run-", i), v1alpha1.ReasonDelivered, "")
 	}
-	if _, repeats := w.hook.got(""); repeats > 0 || len(w.hook.said()) != 5 {
+	if _, repeats := w.hook.got(""); repeats > 0 || len(w.hook.said()) != runs {
 		t.Errorf("%d events came again, and the chat has %q", repeats, w.hook.said())
 	}
 }
@@ -239,7 +244,7 @@ func TestReceiverIsAddedLater(t *testing.T) {
 	w.runs("before")
 	w.exits("before", 1)
 	w.notified("before", v1alpha1.ReasonDelivered, "told to: webhook events.")
-	time.Sleep(4 * time.Second) // times in a status are whole seconds
+	w.clock.moveOn(4 * time.Second) // times in a status are whole seconds
 	late := &v1alpha1.Trigger{}
 	w.must(w.Client.Get(context.Background(), w.key("late"), late))
 	was := late.DeepCopy()

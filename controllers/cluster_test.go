@@ -3,7 +3,6 @@ package controllers_test
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/job"
+	"github.com/postflight-dev/postflight/test/fakecluster"
 )
 
 func (w *world) key(name string) client.ObjectKey {
@@ -106,7 +106,7 @@ func (w *world) stops(name string) {
 		return
 	}
 	w.podExpires(name)
-	w.ends(name, func(j *batchv1.Job) { j.Status.Failed = 1 }, batchv1.JobReasonBackoffLimitExceeded, batchv1.JobFailureTarget, batchv1.JobFailed)
+	w.fails(name, batchv1.JobReasonBackoffLimitExceeded)
 }
 
 // podExpires does what the kubelet does to a pod whose deadline has passed: it keeps the pod.
@@ -114,11 +114,11 @@ func (w *world) podExpires(name string) {
 	w.t.Helper()
 	w.eventually("the pod of "+name+" has a deadline", func() string {
 		p := &corev1.Pod{}
-		w.must(w.Client.Get(context.Background(), w.key(name+"-pod"), p))
+		w.must(w.Client.Get(context.Background(), w.key(fakecluster.PodName(name)), p))
 		if *p.Spec.ActiveDeadlineSeconds != 1 {
 			return fmt.Sprintf("it is %d s", *p.Spec.ActiveDeadlineSeconds)
 		}
-		w.status(p, func() { p.Status.Phase, p.Status.Reason = corev1.PodFailed, "DeadlineExceeded" })
+		w.status(p, func() { fakecluster.ExpirePod(p) })
 		return ""
 	})
 }
@@ -126,16 +126,17 @@ func (w *world) podExpires(name string) {
 // podStops acts as the kubelet on a pod that is deleted.
 func (w *world) podStops(name string) {
 	w.t.Helper()
-	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: name + "-pod"}}
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: fakecluster.PodName(name)}}
 	w.must(client.IgnoreNotFound(w.Client.Delete(context.Background(), p, client.GracePeriodSeconds(0))))
 }
 
+// drop acts as the garbage collector on an object that is deleted.
 func (w *world) drop(o client.Object, name string) {
 	w.t.Helper()
 	ctx := context.Background()
 	w.must(w.Client.Get(ctx, w.key(name), o))
 	was := o.DeepCopyObject().(client.Object)
-	o.SetFinalizers(slices.DeleteFunc(o.GetFinalizers(), func(f string) bool { return f == metav1.FinalizerDeleteDependents }))
+	fakecluster.Finalize(o)
 	w.must(w.Client.Patch(ctx, o, client.MergeFrom(was)))
 }
 
@@ -143,47 +144,48 @@ func (w *world) drop(o client.Object, name string) {
 func (w *world) runs(name string) {
 	w.t.Helper()
 	j := w.hasJob(name)
-	w.status(j, func() { j.Status.StartTime, j.Status.Active = new(metav1.Now()), 1 })
-	w.pod(j, corev1.PodStatus{Phase: corev1.PodRunning})
-	w.status(j, func() { j.Status.Ready = new(int32(1)) })
+	w.status(j, func() { fakecluster.StartJob(j) })
+	p := fakecluster.NewPod(j, w.node)
+	fakecluster.RunPod(p)
+	w.pod(j, p.Status)
+	w.status(j, func() { fakecluster.ReadyJob(j) })
 	w.reaches(name, v1alpha1.ReasonRunning, "The tests are running")
 }
 
 // passes completes a Job.
 func (w *world) passes(name string) {
 	w.t.Helper()
-	w.ends(name, func(j *batchv1.Job) {
-		now := metav1.Now()
-		j.Status.Succeeded, j.Status.CompletionTime = 1, &now
-	}, "", batchv1.JobSuccessCriteriaMet, batchv1.JobComplete)
+	j := w.hasJob(name)
+	w.status(j, func() { fakecluster.CompleteJob(j) })
 }
 
 // exits fails a Job because its container exited with a code.
 func (w *world) exits(name string, code int32) {
 	w.t.Helper()
-	w.podEnds(name, corev1.ContainerStateTerminated{ExitCode: code, Reason: "Error", FinishedAt: metav1.Now()})
-	w.ends(name, func(j *batchv1.Job) { j.Status.Failed = 1 }, batchv1.JobReasonBackoffLimitExceeded, batchv1.JobFailureTarget, batchv1.JobFailed)
+	p := &corev1.Pod{}
+	w.must(w.Client.Get(context.Background(), w.key(fakecluster.PodName(name)), p))
+	w.status(p, func() { fakecluster.EndPod(p, code) })
+	w.fails(name, batchv1.JobReasonBackoffLimitExceeded)
 }
 
 // expires fails a Job because of its deadline.
 func (w *world) expires(name string) {
 	w.t.Helper()
-	w.ends(name, func(j *batchv1.Job) { j.Status.Failed = 1 }, batchv1.JobReasonDeadlineExceeded, batchv1.JobFailureTarget, batchv1.JobFailed)
+	w.fails(name, batchv1.JobReasonDeadlineExceeded)
 }
 
+func (w *world) fails(name, reason string) {
+	w.t.Helper()
+	j := w.hasJob(name)
+	w.status(j, func() { fakecluster.FailJob(j, reason) })
+}
+
+// ends is for ends that only one test has.
 func (w *world) ends(name string, how func(*batchv1.Job), reason string, conditions ...batchv1.JobConditionType) {
 	w.t.Helper()
 	j := w.hasJob(name)
 	w.status(j, func() {
-		now := metav1.Now()
-		j.Status.Active, j.Status.Ready = 0, new(int32(0))
-		if j.Status.StartTime == nil {
-			j.Status.StartTime = &now
-		}
-		for _, c := range conditions {
-			j.Status.Conditions = append(j.Status.Conditions,
-				batchv1.JobCondition{Type: c, Status: corev1.ConditionTrue, Reason: reason, LastTransitionTime: now})
-		}
+		fakecluster.EndJob(j, reason, conditions...)
 		how(j)
 	})
 }
@@ -197,22 +199,9 @@ func (w *world) status(o client.Object, change func()) {
 
 func (w *world) pod(j *batchv1.Job, status corev1.PodStatus) {
 	w.t.Helper()
-	p := &corev1.Pod{ObjectMeta: j.Spec.Template.ObjectMeta, Spec: j.Spec.Template.Spec}
-	p.Name = j.Name + "-pod"
-	p.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(j, batchv1.SchemeGroupVersion.WithKind("Job"))}
-	p.Spec.NodeName = w.node
+	p := fakecluster.NewPod(j, w.node)
 	w.create(p)
 	w.status(p, func() { p.Status = status })
-}
-
-func (w *world) podEnds(name string, how corev1.ContainerStateTerminated) {
-	w.t.Helper()
-	p := &corev1.Pod{}
-	w.must(w.Client.Get(context.Background(), w.key(name+"-pod"), p))
-	w.status(p, func() {
-		p.Status.Phase = corev1.PodFailed
-		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "test", Image: "test", ImageID: "test", State: corev1.ContainerState{Terminated: &how}}}
-	})
 }
 
 // cancel patches the Suite, as a user does with kubectl.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -48,7 +49,6 @@ type failing struct{ err error }
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
 func TestContainerLog(t *testing.T) {
-	t.Parallel()
 	broken := errors.New("connection reset")
 	runs, ended := func() bool { return true }, func() bool { return false }
 	for name, tc := range map[string]struct {
@@ -72,16 +72,17 @@ func TestContainerLog(t *testing.T) {
 		"NotOpened":   {"nothing was read", connections{{opens: apierror.ErrLogGone}}, nil, "", apierror.ErrLogGone},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			l := openLog(t.Context(), &tc.connections, "demo", record.Source{Pod: "pod", Container: "test"}, tc.runs)
-			defer l.Close()
-			got, err := io.ReadAll(l)
-			if string(got) != tc.want || (err == nil) != (tc.err == nil) || !errors.Is(tc.err, errAny) && !errors.Is(err, tc.err) {
-				t.Errorf("%s: %q, %v; want %q, %v", tc.reason, got, err, tc.want, tc.err)
-			}
-			if int64(len(got)) != l.read || (l.err == nil) != (err == nil) {
-				t.Errorf("%s: it says %d bytes, %v", tc.reason, l.read, l.err)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				l := openLog(t.Context(), &tc.connections, "demo", record.Source{Pod: "pod", Container: "test"}, tc.runs)
+				defer l.Close()
+				got, err := io.ReadAll(l)
+				if string(got) != tc.want || (err == nil) != (tc.err == nil) || !errors.Is(tc.err, errAny) && !errors.Is(err, tc.err) {
+					t.Errorf("%s: %q, %v; want %q, %v", tc.reason, got, err, tc.want, tc.err)
+				}
+				if int64(len(got)) != l.read || (l.err == nil) != (err == nil) {
+					t.Errorf("%s: it says %d bytes, %v", tc.reason, l.read, l.err)
+				}
+			})
 		})
 	}
 }
@@ -90,13 +91,14 @@ var errAny = errors.New("any")
 
 // TestContainerLogEndsWithItsTime: what was read until then is not lost.
 func TestContainerLogEndsWithItsTime(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	l := openLog(ctx, &connections{{text: "abc", ends: errors.New("broken")}}, "demo", record.Source{}, nil)
-	if got, err := io.ReadAll(l); string(got) != "abc" || !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("%q, %v", got, err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), resumePause/2)
+		defer cancel()
+		l := openLog(ctx, &connections{{text: "abc", ends: errors.New("broken")}}, "demo", record.Source{}, nil)
+		if got, err := io.ReadAll(l); string(got) != "abc" || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%q, %v", got, err)
+		}
+	})
 }
 
 // TestSilentNode: a node that does not answer is asked again after a while, and others at once.

@@ -3,7 +3,6 @@ package controllers_test
 import (
 	"context"
 	"testing"
-	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -24,13 +23,13 @@ func TestKueue(t *testing.T) {
 	const waiting = `Waiting in the queue "tests" of Kueue`
 	w.reaches("first", v1alpha1.ReasonQueued, waiting)
 	w.reaches("second", v1alpha1.ReasonQueued, waiting)
-	w.admitOneAtATime()
 	first, second := w.admitted()
 	w.reaches(first, v1alpha1.ReasonStarting, "")
 	w.reaches(second, v1alpha1.ReasonQueued, waiting)
 	w.runs(first)
 	w.passes(first)
 	w.reaches(first, v1alpha1.ReasonPassed, "")
+	w.admitNext()
 	w.runs(second)
 	w.cancel(second, "")
 	w.stops(second)
@@ -53,29 +52,12 @@ func TestCancelInKueue(t *testing.T) {
 	w.reaches("run", v1alpha1.ReasonCanceled, "")
 }
 
-// admitOneAtATime acts as Kueue with room for one Job.
-func (w *world) admitOneAtATime() {
-	w.t.Helper()
-	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		for ctx.Err() == nil {
-			if err := w.admitNext(ctx); err != nil && ctx.Err() == nil {
-				w.t.Error(err)
-			}
-			time.Sleep(20 * time.Millisecond)
-		}
-	}()
-	w.t.Cleanup(func() { stop(); <-ended })
-}
-
 // admitNext resumes a Job if none goes on.
-func (w *world) admitNext(ctx context.Context) error {
+func (w *world) admitNext() {
+	w.t.Helper()
+	ctx := context.Background()
 	jobs := &batchv1.JobList{}
-	if err := w.Client.List(ctx, jobs, inNamespace(w), client.HasLabels{job.QueueLabel}); err != nil {
-		return err
-	}
+	w.must(w.Client.List(ctx, jobs, inNamespace(w), client.HasLabels{job.QueueLabel}))
 	var next *batchv1.Job
 	for i := range jobs.Items {
 		switch j := &jobs.Items[i]; {
@@ -83,21 +65,22 @@ func (w *world) admitNext(ctx context.Context) error {
 		case *j.Spec.Suspend:
 			next = j
 		default:
-			return nil
+			return
 		}
 	}
 	if next == nil {
-		return nil
+		return
 	}
 	was := next.DeepCopy()
 	next.Spec.Suspend = new(false)
-	return client.IgnoreNotFound(w.Client.Patch(ctx, next, client.MergeFrom(was)))
+	w.must(w.Client.Patch(ctx, next, client.MergeFrom(was)))
 }
 
-// admitted waits until one of two runs may start, and returns it, and the other.
+// admitted acts as Kueue with room for one Job until one of two runs may start, and returns it, and the other.
 func (w *world) admitted() (first, second string) {
 	w.t.Helper()
 	w.eventually("one of the Jobs is resumed", func() string {
+		w.admitNext()
 		for name, other := range map[string]string{"first": "second", "second": "first"} {
 			if !*w.hasJob(name).Spec.Suspend {
 				first, second = name, other

@@ -12,6 +12,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/controllers"
+	"github.com/postflight-dev/postflight/test/poll"
 )
 
 // BenchmarkQueueCPU prints the CPU time of a leader per Suite that arrives in a queue, with its message, and per queued
@@ -75,11 +76,12 @@ func (w *world) deleteQueued(prefix string) func(int) error {
 // awaitStatuses waits for as many writes to the status of Suites. To look at the Suites would cost CPU time.
 func (w *world) awaitStatuses(n int) {
 	w.t.Helper()
-	for deadline := time.Now().Add(10 * time.Minute); w.wire.count("PATCH suites/status") < n; time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			w.t.Fatalf("%d of %d Suites have a status", w.wire.count("PATCH suites/status"), n)
+	w.must(poll.Wait(10*time.Minute, "the Suites have a status", func() string {
+		if got := w.wire.count("PATCH suites/status"); got < n {
+			return fmt.Sprintf("%d of %d", got, n)
 		}
-	}
+		return ""
+	}))
 }
 
 // cpuTime is how much this process uses for f.

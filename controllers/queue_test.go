@@ -134,7 +134,7 @@ func TestManyRunsForOneSlot(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.create(aTrigger("three", atMost(3)))
-	const runs = 30
+	const runs = 20
 	for i := range runs {
 		w.create(aSuite(fmt.Sprintf("run-%02d", i), i, of("three")))
 	}

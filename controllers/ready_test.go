@@ -106,14 +106,14 @@ func TestTeamReady(t *testing.T) {
 		return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	}
 
-	w.must(w.Client.Create(ctx, missing))
+	w.create(missing)
 	w.ready(missing, "False", "NamespaceMissing", w.ns+"-of-it")
 	w.must(w.Client.Create(ctx, of(w.ns+"-of-it")))
 	w.ready(missing, "True", "Active", "")
 
-	w.must(w.Client.Create(ctx, first))
+	w.create(first)
 	w.ready(first, "True", "Active", "")
-	w.must(w.Client.Create(ctx, second))
+	w.create(second)
 	w.ready(first, "False", "NamespaceClaimedTwice", second.Name)
 	w.ready(second, "False", "NamespaceClaimedTwice", first.Name)
 	w.change(second, func(client.Object) { second.Spec.Namespace = w.ns + "-of-it" })
@@ -123,7 +123,7 @@ func TestTeamReady(t *testing.T) {
 	w.ready(missing, "True", "Active", "")
 
 	w.must(w.Client.Create(ctx, of(w.ns+"-of-suspended")))
-	w.must(w.Client.Create(ctx, suspended))
+	w.create(suspended)
 	w.ready(suspended, "True", "Suspended", "403")
 }
 
@@ -149,7 +149,7 @@ func TestAPIKeyReady(t *testing.T) {
 	suspended := aKey("a4", func(k *v1alpha1.APIKey) { k.Spec.Suspended = true })
 	w.create(good, expired, expiring, suspended)
 	w.ready(good, "False", "NoTeam", w.ns)
-	w.must(w.Client.Create(ctx, aTeam(w.ns, "")))
+	w.create(aTeam(w.ns, ""))
 	w.ready(good, "True", "Accepted", w.ns)
 	w.ready(expired, "False", "Expired", "401")
 	w.ready(suspended, "False", "Suspended", "401")
@@ -161,7 +161,7 @@ func TestAPIKeyReady(t *testing.T) {
 	w.create(copied, named, namedCopy)
 	w.ready(copied, "False", "NoTeam", other)
 	w.ready(good, "True", "Accepted", "") // a namespace without a Team affects no other
-	w.must(w.Client.Create(ctx, aTeam(other, "")))
+	w.create(aTeam(other, ""))
 	w.ready(copied, "False", "UsedTwice", "postflight keys create")
 	w.ready(good, "False", "UsedTwice", "postflight keys create")
 	w.ready(named, "True", "Accepted", "if it names the namespace")
@@ -174,6 +174,6 @@ func TestAPIKeyReady(t *testing.T) {
 	w.ready(good, "False", "Revoked", "401") // when the other one has expired
 	w.must(w.Client.Delete(ctx, old))
 	w.ready(good, "True", "Accepted", "")
-	w.must(w.Client.Create(ctx, aTeam(w.ns+"-too", w.ns)))
+	w.create(aTeam(w.ns+"-too", w.ns))
 	w.ready(good, "False", "NamespaceClaimedTwice", "Several Teams")
 }

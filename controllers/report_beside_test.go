@@ -10,6 +10,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/test/codehost"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 // besideWorld has Triggers that ask for deployments and comments: "app", "more" and "tok" on GitHub, "pro" on GitLab.
@@ -70,15 +71,15 @@ func (w *reportWorld) comments(host *codehost.Host, number int64, rows ...string
 	})
 }
 
-// TestBesideChecks plays the courses of a run with each kind of credentials. The hosts get what is listed, and nothing
-// else.
+// TestBesideChecks plays the courses of a run with each kind of credentials, or in the gate each course with one of them. The
+// hosts get what is listed, and nothing else.
 func TestBesideChecks(t *testing.T) {
 	t.Parallel()
 	w := besideWorld(t)
 	hosts := map[string]*codehost.Host{"app": w.gitHub, "tok": w.gitHub, "pro": w.gitLab}
 	running := map[string]string{"app": "in_progress", "tok": "in_progress", "pro": "running"}
-	number := int64(0)
-	for _, tc := range []struct {
+	number, want := int64(0), map[*codehost.Host]int{}
+	for i, tc := range []struct {
 		course string
 		play   func(name string)
 		states map[string]string // of the deployment at the end
@@ -88,8 +89,12 @@ func TestBesideChecks(t *testing.T) {
 		{"fail", func(name string) { w.exits(name, 1) }, map[string]string{"app": "failure", "tok": "failure", "pro": "failed"}, "Failed"},
 		{"cancel", func(name string) { w.cancel(name, "jo"); w.stops(name) }, map[string]string{"app": "error", "tok": "error", "pro": "canceled"}, "Canceled"},
 	} {
-		for _, trigger := range []string{"app", "tok", "pro"} {
+		for j, trigger := range []string{"app", "tok", "pro"} {
+			if tier.Gate() && i != j {
+				continue
+			}
 			number++
+			want[hosts[trigger]] += map[string]int{"app": 3 + 2, "tok": 3 + 2, "pro": 2 + 2}[trigger]
 			n, sha, name, host := number, fmt.Sprintf("%040x", number), trigger+"-"+tc.course, hosts[trigger]
 			t.Run(name, func(t *testing.T) {
 				host.Open(codehost.PullRequest{Number: n, Branch: name, SHA: sha})
@@ -109,7 +114,7 @@ func TestBesideChecks(t *testing.T) {
 			})
 		}
 	}
-	for host, writes := range map[*codehost.Host]int{w.gitHub: 6 * (3 + 2), w.gitLab: 3 * (2 + 2)} {
+	for host, writes := range want {
 		if deployments, comments := len(host.DeploymentWrites()), len(host.CommentWrites()); deployments+comments != writes {
 			t.Errorf("%d writes about deployments and %d about comments, want %d together", deployments, comments, writes)
 		}

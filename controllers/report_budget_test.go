@@ -10,15 +10,15 @@ import (
 	"github.com/postflight-dev/postflight/internal/report"
 )
 
-// TestLeastUsefulFirst has a host that accepts 20 writes an hour, and runs that ask for more. What people need least is
+// TestLeastUsefulFirst has a host that accepts 8 writes an hour, and runs that ask for more. What people need least is
 // left out, every write is accepted, and the last ones are outcomes.
 func TestLeastUsefulFirst(t *testing.T) {
 	t.Parallel()
 	w := newReportWorld(t, func(w *reportWorld) {
 		host := w.hosts.Hosts[v1alpha1.GitHub]
-		host.Limits = report.Limits{PerMinute: 1 << 20, PerHour: 20, InFlight: 4}
+		host.Limits = report.Limits{PerMinute: 1 << 20, PerHour: 8, InFlight: 4}
 		w.hosts.Hosts[v1alpha1.GitHub] = host
-		w.gitHub.PerMinute, w.gitHub.PerHour = 1<<20, 20
+		w.gitHub.PerMinute, w.gitHub.PerHour = 1<<20, 8
 	})
 	name := func(i int) string { return fmt.Sprint("run-", i) }
 	isShown := func(want map[string]int) {
@@ -31,30 +31,25 @@ func TestLeastUsefulFirst(t *testing.T) {
 			return cmp.Diff(want, got)
 		})
 	}
-	for i := range 12 {
+	for i := range 5 {
 		w.create(aSuite(name(i), i, of("token"), tests(fmt.Sprintf("%040x", i))))
 		w.runs(name(i))
 	}
-	isShown(map[string]int{"pending": 10}) // half of the budget
-	cancel := func(from, to int) {
-		for i := from; i < to; i++ {
-			w.cancel(name(i), "jo")
-			w.stops(name(i))
-			w.reaches(name(i), v1alpha1.ReasonCanceled, "")
-		}
+	isShown(map[string]int{"pending": 4}) // half of the budget
+	cancel := func(i int) {
+		w.cancel(name(i), "jo")
+		w.stops(name(i))
+		w.reaches(name(i), v1alpha1.ReasonCanceled, "")
 	}
-	cancel(0, 3)
-	isShown(map[string]int{"pending": 10, "error": 3})
-	for i := 3; i < 8; i++ {
-		w.passes(name(i))
-	}
-	isShown(map[string]int{"pending": 10, "error": 3, "success": 5})
-	cancel(8, 10) // beyond three quarters
-	for i := 10; i < 12; i++ {
-		w.passes(name(i))
-	}
-	isShown(map[string]int{"pending": 10, "error": 3, "success": 7})
-	if posts := calls(w.gitHub)["POST /repos/acme/shop/statuses/SHA"]; posts != 20 {
-		t.Errorf("%d posts, of which the host accepts 20", posts)
+	cancel(0)
+	isShown(map[string]int{"pending": 4, "error": 1})
+	w.passes(name(1))
+	w.passes(name(2))
+	isShown(map[string]int{"pending": 4, "error": 1, "success": 2})
+	cancel(3) // beyond three quarters
+	w.passes(name(4))
+	isShown(map[string]int{"pending": 4, "error": 1, "success": 3})
+	if posts := calls(w.gitHub)["POST /repos/acme/shop/statuses/SHA"]; posts != 8 {
+		t.Errorf("%d posts, of which the host accepts 8", posts)
 	}
 }

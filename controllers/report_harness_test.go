@@ -99,12 +99,11 @@ func attempt(n int32) func(*v1alpha1.Suite) {
 	return func(s *v1alpha1.Suite) { s.Spec.Attempt = n }
 }
 
-// reports waits until the condition Reported of a run has a reason, and its message a text. The longest pause between
-// two attempts is longer than patience.
+// reports waits until the condition Reported of a run has a reason, and its message a text.
 func (w *reportWorld) reports(name, reason, message string) *v1alpha1.Suite {
 	w.t.Helper()
 	s := &v1alpha1.Suite{}
-	w.within(3*patience, fmt.Sprintf("%s is reported as %s with %q", name, reason, message), func() string {
+	w.eventually(fmt.Sprintf("%s is reported as %s with %q", name, reason, message), func() string {
 		w.must(w.Client.Get(context.Background(), w.key(name), s))
 		c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReported)
 		if c != nil && c.Reason == reason && strings.Contains(c.Message, message) {

@@ -3,7 +3,6 @@ package controllers_test
 import (
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/test/codehost"
@@ -42,7 +41,7 @@ func TestFormerLeader(t *testing.T) {
 	before := len(w.gitHub.Writes()) + len(w.gitLab.Writes())
 	former.set(true, false)
 	for trigger := range all {
-		w.within(2*time.Minute, "the former leader looks at "+trigger, func() string {
+		w.eventually("the former leader looks at "+trigger, func() string {
 			if !former.read(trigger) {
 				return "it does not"
 			}

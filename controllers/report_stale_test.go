@@ -13,6 +13,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/controllers"
 	"github.com/postflight-dev/postflight/internal/report"
+	"github.com/postflight-dev/postflight/test/poll"
 )
 
 // slowHost answers the first check that it gets only when it is released, and refuses ends on demand.
@@ -60,7 +61,7 @@ func awaitClosed(t *testing.T, c <-chan struct{}) {
 	t.Helper()
 	select {
 	case <-c:
-	case <-time.After(2 * patience):
+	case <-time.After(poll.Limit):
 		t.Fatal("the manager did not ask")
 	}
 }
@@ -72,9 +73,12 @@ func (w *reportWorld) looksAgain(slow *slowHost, way *link) {
 	w.runs("second") // which was created after the end of the first
 	way.set(true, false)
 	slow.release()
-	for deadline := time.Now().Add(5 * time.Second); !way.read("first") && time.Now().Before(deadline); {
-		time.Sleep(20 * time.Millisecond)
-	}
+	_ = poll.Wait(5*time.Second, "the manager looks again", func() string {
+		if !way.read("first") {
+			return "it does not"
+		}
+		return ""
+	})
 	way.set(false, false)
 }
 

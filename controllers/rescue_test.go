@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"sync"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
@@ -266,9 +265,14 @@ func TestPodOfAnArchivedRun(t *testing.T) {
 	w.must(w.Client.Delete(context.Background(), old))
 	w.must(w.Client.Delete(context.Background(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "new-pod"}}))
 	w.follows(n, 1)
-	time.Sleep(200 * time.Millisecond)
-	if got := n.following(); got != 1 {
-		t.Errorf("%d logs are followed, want that of the new run", got)
-	}
 	n.stop()
+	w.podStops("new")
+	w.exitsWithoutPod("new")
+	w.rescued("new") // long after the manager has seen that the old one is deleted
+	if got := n.following(); got != 1 {
+		t.Errorf("%d logs were followed, want that of the new run", got)
+	}
+	if _, written := w.shelf.log("old-pod", "test"); written != 1 {
+		t.Errorf("the log of the old run was saved %d times", written)
+	}
 }

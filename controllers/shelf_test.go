@@ -147,9 +147,6 @@ func (w *world) archive() controllers.ArchiveConfig {
 	}
 	logs, err := podlogs.New(w.config)
 	w.must(err)
-	if w.slow {
-		return controllers.ArchiveConfig{Store: slowShelf{w.shelf}, Logs: logs}
-	}
 	return controllers.ArchiveConfig{Store: w.shelf, Logs: logs}
 }
 

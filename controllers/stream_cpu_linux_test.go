@@ -12,6 +12,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/controllers"
 	"github.com/postflight-dev/postflight/internal/index"
+	"github.com/postflight-dev/postflight/test/poll"
 )
 
 // BenchmarkStreamCPU prints the CPU time of a leader per Suite that arrives in a stream, waits, and is superseded by the
@@ -70,13 +71,11 @@ func (w *world) supersede(prefix string) func(int) error {
 func (w *world) awaitUnfinished(mgr ctrl.Manager, n int) {
 	w.t.Helper()
 	list := &v1alpha1.SuiteList{}
-	for deadline := time.Now().Add(10 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
+	w.must(poll.Wait(10*time.Minute, fmt.Sprintf("all Suites but %d have ended", n), func() string {
 		w.must(mgr.GetCache().List(context.Background(), list, inNamespace(w), client.MatchingFields{index.Unfinished: "true"}, client.UnsafeDisableDeepCopy))
-		if len(list.Items) == n {
-			return
+		if len(list.Items) != n {
+			return fmt.Sprintf("%d have not", len(list.Items))
 		}
-		if time.Now().After(deadline) {
-			w.t.Fatalf("%d Suites have not ended, want %d", len(list.Items), n)
-		}
-	}
+		return ""
+	}))
 }

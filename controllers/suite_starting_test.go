@@ -23,7 +23,8 @@ func TestFirstStatus(t *testing.T) {
 	w.startManager()
 	w.create(aSuite("run", 0))
 	j := w.hasJob("run")
-	time.Sleep(300 * time.Millisecond) // a status that is written at once takes a few
+	w.create(aSuite("next", 1))
+	w.hasJob("next") // by now, a status that is written at once would be there
 	if n := w.wire.count("PATCH suites/status"); n != 0 {
 		t.Errorf("the status was written %d times before the Job changed, want never", n)
 	}

@@ -13,10 +13,12 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/suite"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 // TestStreamsRememberTheNewest: whatever happens to runs, and whenever somebody asks, the answer is what a list of all says.
 func TestStreamsRememberTheNewest(t *testing.T) {
+	tier.PinRapid(t)
 	rapid.Check(t, func(t *rapid.T) {
 		x, exist := newStreams(), map[string]*v1alpha1.Suite{}
 		in := func(key string) (runs []*v1alpha1.Suite) {

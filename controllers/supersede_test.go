@@ -79,7 +79,7 @@ func TestOtherStreamsAreLeftAlone(t *testing.T) {
 func TestBurst(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	const runs = 20
+	const runs = 10
 	name := func(i int) string { return fmt.Sprintf("run-%02d", i) }
 	w.create(aSuite(name(0), 0, keyed("k")))
 	w.runs(name(0))

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 // Whatever people and controllers do to Jobs and Suites: every run ends, frees its slot and its stream, and the
@@ -28,9 +29,12 @@ func oneAtATime(t *testing.T) *world {
 	return w
 }
 
-// isCalm waits until the manager sends few requests. A manager that reconciles without a pause never does.
+// isCalm waits until the manager sends few requests, which takes seconds. A manager that reconciles without a pause never does.
 func (w *world) isCalm() {
 	w.t.Helper()
+	if tier.Gate() {
+		return
+	}
 	rate := 0.0
 	for range 5 {
 		if rate = w.wire.perSecond(); rate < 5 {
@@ -211,10 +215,10 @@ func TestTeamIsDeleted(t *testing.T) {
 	w.reaches("run", v1alpha1.ReasonQueued, "The team is suspended")
 	w.must(w.Client.Delete(context.Background(), suspended))
 	w.reaches("run", v1alpha1.ReasonQueued, "to belong to exactly one Team")
-	w.must(w.Client.Create(context.Background(), aTeam(w.ns+"-a", w.ns)))
+	w.create(aTeam(w.ns+"-a", w.ns))
 	other := aTeam(w.ns+"-b", w.ns)
 	w.hasJob("run")
-	w.must(w.Client.Create(context.Background(), other))
+	w.create(other)
 	w.create(aSuite("contested", 1))
 	w.reaches("contested", v1alpha1.ReasonQueued, "to belong to exactly one Team")
 	w.isCalm()

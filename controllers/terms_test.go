@@ -8,12 +8,16 @@ import (
 
 	"github.com/postflight-dev/postflight/controllers"
 	"github.com/postflight-dev/postflight/internal/lead"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 // TestTermsLeaveNothing: a process leads again and again. In each term it starts a run, and what its terms leave behind
 // does not grow.
 func TestTermsLeaveNothing(t *testing.T) { // not parallel: it counts the goroutines of the process
-	const terms = 20
+	terms := 20
+	if tier.Gate() {
+		terms = 6
+	}
 	w := emptyWorld(t)
 	w.shelf, w.tells = newShelf(), toLoopback() // so that there are all controllers
 	w.hasTeam()

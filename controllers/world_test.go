@@ -11,6 +11,7 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/go-logr/logr/testr"
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -23,10 +24,11 @@ import (
 	"github.com/postflight-dev/postflight/internal/index"
 	"github.com/postflight-dev/postflight/internal/teamlabel"
 	"github.com/postflight-dev/postflight/test/apiserver"
+	"github.com/postflight-dev/postflight/test/poll"
 )
 
-// patience is how long a test waits for changes that normally take milliseconds, because the machine may be busy.
-const patience = time.Minute
+// labelTest has the namespace of its test on each Team, which is in no namespace. Managers of other tests ignore it.
+const labelTest = "postflight.dev/test"
 
 func TestMain(m *testing.M) {
 	ctrl.SetLogger(logr.Discard())
@@ -37,21 +39,21 @@ func TestMain(m *testing.M) {
 // of a cluster: the Job controller, the kubelet and the garbage collector.
 type world struct {
 	*apiserver.Server
-	t      testing.TB
-	ns     string
-	clock  *clockwork
-	wire   *wire
-	config *rest.Config
-	inputs controllers.InputsConfig
-	shelf  *shelf // nil: there is no object store
-	slow   bool   // the object store
-	node   string // of the pods
-	hosts  controllers.ReportConfig
-	tells  controllers.AnnounceConfig // nobody, by default
-	late   time.Duration              // at which a Job that no controller has changed is reported; 0: at once
-	log    logr.LogSink               // of the manager; nil: silent
-	began  time.Time                  // noon of this test: so long ago that its Suites are received before they are created
-	stop   func()                     // the manager
+	t       testing.TB
+	ns      string
+	clock   *clockwork
+	wire    *wire
+	config  *rest.Config
+	inputs  controllers.InputsConfig
+	shelf   *shelf // nil: there is no object store
+	node    string // of the pods
+	hosts   controllers.ReportConfig
+	tells   controllers.AnnounceConfig // nobody, by default
+	late    time.Duration              // at which a Job that no controller has changed is reported; 0: at once
+	log     logr.LogSink               // of the manager; nil: silent
+	metrics *prometheus.Registry       // of the manager
+	began   time.Time                  // noon of this test: so long ago that its Suites are received before they are created
+	stop    func()                     // the manager
 }
 
 // newWorld has a Team, an Environment "staging", a Trigger "smoke", and a manager.
@@ -79,7 +81,7 @@ func emptyWorld(t testing.TB) *world {
 func (w *world) hasTeam(change ...func(*v1alpha1.Team)) *v1alpha1.Team {
 	w.t.Helper()
 	team := aTeam(w.ns, "", change...)
-	w.must(w.Client.Create(context.Background(), team))
+	w.create(team)
 	return team
 }
 
@@ -92,6 +94,7 @@ func (w *world) startManager(others ...string) {
 
 func (w *world) cacheOptions(others ...string) cache.Options {
 	options := controllers.CacheOptions()
+	options.ByObject[&v1alpha1.Team{}] = cache.ByObject{Label: labels.SelectorFromSet(labels.Set{labelTest: w.ns})}
 	options.DefaultNamespaces = map[string]cache.Config{w.ns: {}}
 	for _, ns := range others {
 		options.DefaultNamespaces[ns] = cache.Config{}
@@ -101,7 +104,8 @@ func (w *world) cacheOptions(others ...string) cache.Options {
 
 // controllers is what they are set up with.
 func (w *world) controllers(mgr ctrl.Manager) controllers.Config {
-	metrics, err := controllers.NewMetrics(prometheus.NewRegistry(), mgr.GetCache(), teamlabel.New(2), w.clock)
+	w.metrics = prometheus.NewRegistry()
+	metrics, err := controllers.NewMetrics(w.metrics, mgr.GetCache(), teamlabel.New(2), w.clock)
 	w.must(err)
 	return controllers.Config{
 		Clock: w.clock, Metrics: metrics, Inputs: w.inputs, Archive: w.archive(), Reports: w.hosts, Announce: w.tells,
@@ -175,7 +179,9 @@ func (w *world) must(err error) {
 func (w *world) create(objects ...client.Object) {
 	w.t.Helper()
 	for _, o := range objects {
-		if o.GetNamespace() == "" {
+		if _, ofCluster := o.(*v1alpha1.Team); ofCluster {
+			o.SetLabels(map[string]string{labelTest: w.ns})
+		} else if o.GetNamespace() == "" {
 			o.SetNamespace(w.ns)
 		}
 		if s, ok := o.(*v1alpha1.Suite); ok {
@@ -188,16 +194,5 @@ func (w *world) create(objects ...client.Object) {
 // eventually waits until check returns "".
 func (w *world) eventually(what string, check func() (complaint string)) {
 	w.t.Helper()
-	w.within(patience, what, check)
-}
-
-func (w *world) within(patience time.Duration, what string, check func() (complaint string)) {
-	w.t.Helper()
-	last := ""
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		if last = check(); last == "" {
-			return
-		}
-	}
-	w.t.Fatalf("after %s still not: %s\nthe last seen: %s", patience, what, last)
+	poll.Until(w.t, what, check)
 }

@@ -10,10 +10,11 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// clockwork is a real clock that the test can move forward.
+// clockwork is a real clock that the test can move forward, and stop.
 type clockwork struct {
-	mu    sync.Mutex
-	ahead time.Duration
+	mu      sync.Mutex
+	ahead   time.Duration
+	stopped time.Time // zero: it runs
 }
 
 var _ clock.PassiveClock = &clockwork{}
@@ -21,7 +22,18 @@ var _ clock.PassiveClock = &clockwork{}
 func (c *clockwork) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if !c.stopped.IsZero() {
+		return c.stopped
+	}
 	return time.Now().Add(c.ahead)
+}
+
+// stop makes it always the same time, so that no pause of the manager ends, however slow the machine is.
+func (c *clockwork) stop() {
+	now := c.Now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stopped = now
 }
 
 func (c *clockwork) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
@@ -32,8 +44,8 @@ func (c *clockwork) moveOn(d time.Duration) {
 	c.ahead += d
 }
 
-// wire counts the requests of the manager to the API server. It leaves out those about other namespaces: the Teams of other
-// tests are in the same cluster.
+// wire counts the requests of the manager to the API server. It leaves out watches, which a manager begins when it starts, and
+// those about other namespaces: other tests use the same cluster.
 type wire struct {
 	namespace string
 
@@ -65,7 +77,7 @@ func (x *wire) takes(r *http.Request) (refused bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	_, rest, namespaced := strings.Cut(r.URL.Path, "/namespaces/")
-	if !namespaced || strings.HasPrefix(rest, x.namespace+"/") {
+	if watches := r.URL.Query().Has("watch"); !watches && (!namespaced || strings.HasPrefix(rest, x.namespace+"/")) {
 		if x.sent == nil {
 			x.sent = map[string]int{}
 		}
