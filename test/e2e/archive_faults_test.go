@@ -15,6 +15,8 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/archive"
+	"github.com/postflight-dev/postflight/test/poll"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 // newStoreFaults is a proxy in front of the store, with the traps of the one in front of the API server.
@@ -51,6 +53,7 @@ func isPut(part string) func(*http.Request, string) bool {
 // TestKillWhileArchiving kills the manager at each step of archiving a run. Each run must be archived in the end, once,
 // with its whole log.
 func TestKillWhileArchiving(t *testing.T) {
+	tier.All(t, "it kills the manager seven times, and TestKillAtEachStep once")
 	c := useCluster(t)
 	a := openArchive(t, c)
 	points := map[string]struct {
@@ -83,7 +86,7 @@ func TestKillWhileArchiving(t *testing.T) {
 			id := tm.run(m, notification{"branch": "main"})
 			select {
 			case <-trap.sprung:
-			case <-time.After(endWithin):
+			case <-time.After(poll.Limit):
 				t.Fatal("the manager never got there")
 			}
 			m.kill()
@@ -108,12 +111,10 @@ func TestKillWhileArchiving(t *testing.T) {
 // TestStoreAwayAtTheEnd: the store is away while many runs end. None ends later for that, and all are archived once
 // it is back.
 func TestStoreAwayAtTheEnd(t *testing.T) {
+	tier.All(t, "it measures how long many runs take to end")
 	c := useCluster(t)
 	a := openArchive(t, c)
-	many := 12
-	if full() {
-		many = 50
-	}
+	const many = 50
 	for _, away := range []bool{false, true} {
 		t.Run(fmt.Sprintf("Away=%t", away), func(t *testing.T) {
 			tm := newTeam(t, c)
@@ -128,7 +129,7 @@ func TestStoreAwayAtTheEnd(t *testing.T) {
 			results := tm.notify(m, notification{"branch": "main", "sha": sha()})
 			var late []time.Duration
 			for _, r := range results {
-				tm.awaitEnd(r.Created, 3*time.Minute)
+				tm.awaitEnd(r.Created)
 				h := tm.history(r.Created)
 				late = append(late, h.ended.Sub(h.podsStopped))
 			}
@@ -136,7 +137,7 @@ func TestStoreAwayAtTheEnd(t *testing.T) {
 			back := time.Now()
 			if away {
 				for _, r := range results {
-					tm.await(r.Created, "waiting for the store", endWithin, func(s *v1alpha1.Suite) bool {
+					tm.await(r.Created, "waiting for the store", func(s *v1alpha1.Suite) bool {
 						return archivedCondition(s).Reason == v1alpha1.ReasonStoreUnavailable
 					})
 				}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -17,14 +18,14 @@ import (
 	"github.com/postflight-dev/postflight/internal/archive"
 	"github.com/postflight-dev/postflight/internal/objectstore"
 	"github.com/postflight-dev/postflight/internal/record"
+	"github.com/postflight-dev/postflight/test/poll"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 // openArchive opens the archive of the cluster's managers.
 func openArchive(t *testing.T, c *cluster) *archive.Archive {
 	t.Helper()
-	for name, value := range c.manager {
-		t.Setenv(name, value)
-	}
+	t.Helper()
 	bucket, err := objectstore.New(objectstore.Options{
 		Endpoint: c.manager["POSTFLIGHT_STORE_ENDPOINT"], Bucket: c.manager["POSTFLIGHT_STORE_BUCKET"],
 		Region: c.manager["POSTFLIGHT_STORE_REGION"], PathStyle: true, UploadLifetime: time.Minute,
@@ -45,7 +46,7 @@ func archivedCondition(s *v1alpha1.Suite) metav1.Condition {
 // awaitArchived waits for the record of a run.
 func (tm *team) awaitArchived(id string) *v1alpha1.Suite {
 	tm.t.Helper()
-	return tm.await(id, "archived", endWithin, (*v1alpha1.Suite).Archived)
+	return tm.await(id, "archived", (*v1alpha1.Suite).Archived)
 }
 
 // archivedLog is the log of the containers of a run, in the archive.
@@ -74,11 +75,13 @@ func (tm *team) archivedLog(a *archive.Archive, id string) (text string, rec rec
 
 // TestExpiredEnvironmentTakesItsRuns: Kubernetes deletes the runs with it, and their records stay.
 func TestExpiredEnvironmentTakesItsRuns(t *testing.T) {
+	tier.All(t, "TestLogsOutliveTheirPods reads an archived log, too")
+	t.Parallel()
 	c := useCluster(t)
 	a := openArchive(t, c)
 	tm := newTeam(t, c)
 	tm.trigger("smoke", runs(drained+"echo preview"))
-	m := runManager(t, c, options{})
+	m := tm.sharedManager()
 	id := tm.run(m, notification{"branch": "main", "deployment_url": c.env["DEMO_URL"], "ephemeral_environment": true})
 	s := tm.awaitState(id, v1alpha1.ReasonPassed)
 	env := &v1alpha1.Environment{ObjectMeta: tm.meta(s.Spec.Environment)}
@@ -86,18 +89,13 @@ func TestExpiredEnvironmentTakesItsRuns(t *testing.T) {
 	if err := tm.Patch(t.Context(), env, client.RawPatch(types.MergePatchType, []byte(expired))); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(endWithin); ; time.Sleep(50 * time.Millisecond) {
+	poll.Until(t, "the run is gone", func() string {
 		err := tm.Get(t.Context(), tm.keyOf(id), s)
-		if client.IgnoreNotFound(err) != nil {
-			t.Fatal(err)
+		if apierrors.IsNotFound(err) {
+			return ""
 		}
-		if err != nil {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the run is still there; its owners are %+v", s.OwnerReferences)
-		}
-	}
+		return fmt.Sprintf("%v, its owners are %+v", err, s.OwnerReferences)
+	})
 	if text, rec := tm.archivedLog(a, id); text != "preview\n" || rec.State != v1alpha1.ReasonPassed {
 		t.Errorf("the log is %q, and the record says %s", text, rec.State)
 	}
@@ -105,6 +103,7 @@ func TestExpiredEnvironmentTakesItsRuns(t *testing.T) {
 
 // TestLostNodeIsTold runs on a node that does not answer any more: nobody can read the log, and the record says so.
 func TestLostNodeIsTold(t *testing.T) {
+	tier.All(t, "it waits for what a manager does seconds after a node is lost")
 	c := useCluster(t)
 	a := openArchive(t, c)
 	tm := newTeam(t, c)
@@ -131,7 +130,7 @@ func TestLostNodeIsTold(t *testing.T) {
 	}
 	s := tm.awaitState(id, v1alpha1.ReasonError)
 	story(t, "%s", message(s))
-	s = tm.await(id, "waiting for its node", time.Minute, func(s *v1alpha1.Suite) bool {
+	s = tm.await(id, "waiting for its node", func(s *v1alpha1.Suite) bool {
 		return archivedCondition(s).Reason == v1alpha1.ReasonLogsUnavailable
 	})
 	story(t, "%s", archivedCondition(s).Message)
@@ -147,22 +146,19 @@ func TestLostNodeIsTold(t *testing.T) {
 // playPod acts as the kubelet did before its node was lost.
 func (tm *team) playPod(id string) *corev1.Pod {
 	tm.t.Helper()
-	for deadline := time.Now().Add(endWithin); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
-		pods := tm.pods(id)
-		if len(pods) == 0 {
-			continue
-		}
-		pod := pods[0].DeepCopy()
-		now := metav1.Now()
-		pod.Status.Phase, pod.Status.StartTime = corev1.PodRunning, &now
-		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{
-			Name: "test", Image: testImage, ImageID: testImage, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now}},
-		}}
-		if err := tm.Status().Patch(tm.t.Context(), pod, client.MergeFrom(&pods[0])); err != nil {
-			tm.t.Fatal(err)
-		}
-		return pod
+	var pods []corev1.Pod
+	poll.True(tm.t, "the run has a pod", func() bool {
+		pods = tm.pods(id)
+		return len(pods) > 0
+	})
+	pod := pods[0].DeepCopy()
+	now := metav1.Now()
+	pod.Status.Phase, pod.Status.StartTime = corev1.PodRunning, &now
+	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{
+		Name: "test", Image: testImage, ImageID: testImage, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now}},
+	}}
+	if err := tm.Status().Patch(tm.t.Context(), pod, client.MergeFrom(&pods[0])); err != nil {
+		tm.t.Fatal(err)
 	}
-	tm.t.Fatalf("the run %s has no pod", id)
-	return nil
+	return pod
 }

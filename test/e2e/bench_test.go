@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/poll"
 )
 
 // BenchmarkNotification measures what a pipeline waits for: from the request to the answer, to the
@@ -40,11 +41,10 @@ func measure(tm *team, m *manager) (answer, job, end time.Duration) {
 	answer = time.Since(began)
 	tm.awaitState(id, v1alpha1.ReasonPassed)
 	var h history
-	for deadline := time.Now().Add(time.Minute); h.ended.IsZero() || h.jobSeen.IsZero(); time.Sleep(time.Millisecond) {
-		if h = tm.history(id); time.Now().After(deadline) {
-			tm.t.Fatalf("the watches do not tell of %s", id)
-		}
-	}
+	poll.True(tm.t, "the watches tell of the run", func() bool {
+		h = tm.history(id)
+		return !h.ended.IsZero() && !h.jobSeen.IsZero()
+	})
 	return answer, h.jobSeen.Sub(began), h.ended.Sub(began)
 }
 

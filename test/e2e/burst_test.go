@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/poll"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 // burst is the number of deployments of one branch, of which several are sent at a time.
@@ -19,20 +21,18 @@ const burst, atOnce = 200, 20
 // TestBurst sends 200 notifications of one stream to three replicas while a run of the stream is running. The newest
 // run must be the only one left, and no two runs may ever share the environment.
 func TestBurst(t *testing.T) {
+	tier.All(t, "it is a flood of notifications")
 	b := newBurst(t)
 	b.send(nil)
 	b.check("none", 3*time.Minute)
 }
 
-// TestBurstLeaderKilled kills the leader in the middle. Restarted under its name, it takes its own lease again. In the
-// full test it is not restarted, so that another replica has to wait until the lease expires.
+// TestBurstLeaderKilled kills the leader in the middle. Restarted under its name, it takes its own lease again. If it is
+// gone, another replica has to wait until the lease expires.
 func TestBurstLeaderKilled(t *testing.T) {
+	tier.All(t, "it is a flood of notifications")
 	skipWithoutPods(t)
-	tests := map[string]bool{"restarted": true}
-	if full() {
-		tests["gone"] = false
-	}
-	for name, restart := range tests {
+	for name, restart := range map[string]bool{"restarted": true, "gone": false} {
 		t.Run(name, func(t *testing.T) {
 			b := newBurst(t)
 			b.send(func() {
@@ -136,21 +136,18 @@ func (b *bursting) check(killed string, within time.Duration) {
 
 func (b *bursting) awaitAll(within time.Duration) []v1alpha1.Suite {
 	b.t.Helper()
-	for deadline := time.Now().Add(within); ; time.Sleep(500 * time.Millisecond) {
-		suites := b.suites()
-		left := 0
-		for i := range suites {
-			if !suites[i].Finished() {
-				left++
+	for _, s := range b.suites() {
+		err := poll.Wait(within, s.Name+" ended", func() string {
+			if last := b.seen(s.Name); last == nil || !last.Finished() {
+				return "it has not"
 			}
-		}
-		if left == 0 {
-			return suites
-		}
-		if time.Now().After(deadline) {
-			b.t.Fatalf("%d of %d Suites have not ended after %s", left, len(suites), within)
+			return ""
+		})
+		if err != nil {
+			b.t.Fatal(err)
 		}
 	}
+	return b.suites()
 }
 
 // overlaps counts the pods that were created while a pod of another run existed.

@@ -9,15 +9,17 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/test/freeport"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 // TestPublishedClient notifies with the client that CI jobs use, and checks the runs.
 func TestPublishedClient(t *testing.T) {
+	t.Parallel()
 	c := useCluster(t)
 	attemptNotifyDeploy := npmClient(t)
 	tm := newTeam(t, c)
-	tm.trigger("smoke", branches("main"))
-	m := runManager(t, c, options{})
+	tm.trigger("smoke", branches("main"), runs(drained+"/bin/smoke"))
+	m := tm.sharedManager()
 
 	notify := func(t *testing.T, deployment map[string]any) string {
 		t.Helper()
@@ -39,7 +41,7 @@ func TestPublishedClient(t *testing.T) {
 	t.Run("deploymentUrl overrides the Environment's", func(t *testing.T) {
 		url := c.env["DEMO_URL"] + "/?preview=1"
 		id := notify(t, map[string]any{"branch": "main", "sha": sha(), "deploymentUrl": url, "variables": map[string]string{"PATHS": "", "EXPECT_TEXT": ""}})
-		tm.in(t).awaitEnd(id, endWithin)
+		tm.in(t).awaitEnd(id)
 		if log := tm.in(t).log(id); !strings.Contains(log, "Testing "+url) {
 			t.Errorf("the pod's log does not show %s:\n%s", url, log)
 		}
@@ -58,6 +60,7 @@ func TestPublishedClient(t *testing.T) {
 
 // TestPublishedClientOutcomes tests each outcome that the client documents.
 func TestPublishedClientOutcomes(t *testing.T) {
+	tier.All(t, "TestPublishedClient runs the client, and each of these needs a process of it")
 	c := useCluster(t)
 	attemptNotifyDeploy := npmClient(t)
 	tm, suspended := newTeam(t, c), newTeam(t, c)

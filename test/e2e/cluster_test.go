@@ -5,14 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -28,6 +29,8 @@ import (
 	"github.com/go-logr/logr"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/poll"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 // portBase is where the cluster's ports are looked for, away from those of `make dev`.
@@ -38,18 +41,24 @@ const portBase = "9100"
 type cluster struct {
 	client.Client
 	config   *rest.Config
+	http     *http.Client // with the rights of config
 	dir      string
 	env      map[string]string // for its users
 	manager  map[string]string // for its managers
 	recorder *recorder
 }
 
+// shared is what the tests have in common.
 var shared struct {
 	sync.Once
 	cluster *cluster
 	lock    *os.File
 	stop    context.CancelFunc
 	err     error
+
+	start   sync.Once // of the manager
+	manager *manager  // nil: it did not start
+	cleanup []func()  // once all tests have ended
 }
 
 // useCluster starts the cluster at the first call, or takes over the one that runs.
@@ -88,7 +97,11 @@ func startCluster() (*cluster, error) {
 // up starts the cluster, or brings it up to date, and connects to it.
 func (c *cluster) up() error {
 	fmt.Fprintf(os.Stderr, "e2e: starting the cluster of %s\n", c.dir)
-	up := exec.Command(filepath.Join(root(), "bin", "dev"), "up", "--no-manager", "--dir", c.dir, "--port-base", portBase)
+	args := []string{"up", "--no-manager", "--dir", c.dir, "--port-base", portBase}
+	if tier.Gate() {
+		args = append(args, "--no-dns") // whose build takes longer than all of these tests
+	}
+	up := exec.Command(filepath.Join(root(), "bin", "dev"), args...)
 	up.Dir = root()
 	if out, err := up.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w\n%s", up, err, out)
@@ -105,15 +118,13 @@ func (c *cluster) awaitPolicies() error {
 			RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "test", Image: testImage}},
 		}}},
 	}
-	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(500 * time.Millisecond) {
+	return poll.Wait(poll.Limit, "the policies work", func() string {
 		err := c.Create(context.Background(), j.DeepCopy(), client.DryRunAll)
 		if err != nil && strings.Contains(err.Error(), "no params found") { // there is no APIKey: the policy works
-			return nil
+			return ""
 		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("the policies do not work after two minutes: %w", err)
-		}
-	}
+		return fmt.Sprint(err)
+	})
 }
 
 func (c *cluster) down() error {
@@ -135,13 +146,11 @@ func lockCluster(dir string) error {
 		return err
 	}
 	shared.lock = file // kept open, and so locked, until the process ends
-	for deadline := time.Now().Add(20 * time.Minute); time.Now().Before(deadline); time.Sleep(time.Second) {
-		err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if !errors.Is(err, syscall.EWOULDBLOCK) {
+	for {
+		if err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX); !errors.Is(err, syscall.EINTR) {
 			return err
 		}
 	}
-	return fmt.Errorf("other tests use %s: %w", dir, err)
 }
 
 // makeMissing builds binaries for a `go test` that runs without `make test`.
@@ -173,12 +182,30 @@ func (c *cluster) connect() (err error) {
 		return err
 	}
 	c.config.QPS = -1
+	if c.http, err = rest.HTTPClientFor(c.config); err != nil {
+		return err
+	}
+	if err := c.useStore(); err != nil {
+		return err
+	}
 	scheme := runtime.NewScheme()
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
 		return err
 	}
 	c.Client, err = client.New(c.config, client.Options{Scheme: scheme})
 	return err
+}
+
+// useStore gives the tests the credentials of the managers.
+func (c *cluster) useStore() error {
+	for name, value := range c.manager {
+		if strings.HasPrefix(name, "AWS_") {
+			if err := os.Setenv(name, value); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func (c *cluster) record() error {
@@ -209,6 +236,9 @@ func (c *cluster) sweep() error {
 func stopCluster() error {
 	if shared.cluster == nil {
 		return nil
+	}
+	for _, f := range slices.Backward(shared.cleanup) {
+		f()
 	}
 	if shared.stop != nil {
 		shared.stop()

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/poll"
 )
 
 const (
@@ -28,9 +29,7 @@ const (
 // TestDayTwo: 33 notifications a second go to the Service while helm upgrades the release, and while the pod of the leader
 // is evicted, as a drain of its node does. Each is answered with 200, and has a run of its own.
 func TestDayTwo(t *testing.T) {
-	if !full() {
-		t.Skip("SKIPPED: it takes two minutes, and POSTFLIGHT_E2E_FULL=1 runs it; TestUpgradeAndDowngrade in test/replicas has a shorter form")
-	}
+	skipUnlessFull(t, "it takes two minutes; TestUpgradeAndDowngrade in test/replicas has a shorter form")
 	c := useCluster(t)
 	tm := newTeam(t, c)
 	owner := &v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: tm.name}}
@@ -50,14 +49,12 @@ func TestDayTwo(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := &manager{url: "http://" + service.Spec.ClusterIP}
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
-		if a, err := tm.tryNotify(m, notification{"sha": sha()}); err == nil && len(a.Results) == 1 {
-			break
+	poll.Until(t, "the release knows the team", func() string {
+		if a, err := tm.tryNotify(m, notification{"sha": sha()}); err != nil || len(a.Results) != 1 {
+			return fmt.Sprintf("%s, %v", a.body, err)
 		}
-		if time.Now().After(deadline) {
-			t.Fatal("the release does not know the team after a minute")
-		}
-	}
+		return ""
+	})
 	tm.during("upgrade", m, func() {
 		tm.helm("upgrade", dayTwo, "charts/postflight", "--reuse-values", "--set-string", "podAnnotations.again=true", "--wait")
 	})

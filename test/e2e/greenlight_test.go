@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 const greenlightPath = "/api/v0/ci-greenlight/"
@@ -41,26 +41,12 @@ func (tm *team) startPipeline(t *testing.T, m *manager, branch string, abort boo
 		}
 		p.script <- string(out)
 	}()
-	p.suite = tm.awaitRunOf(branch)
+	p.suite = tm.awaitRunOf(func(d v1alpha1.Deployment) bool { return d.Branch == branch })
 	go func() {
 		p.client <- tm.poll(t, map[string]any{"apiKey": tm.key, "serviceBase": m.url,
 			"poll": map[string]any{"runId": p.suite, "abortOnSuperseded": abort}})
 	}()
 	return p
-}
-
-// awaitRunOf waits for a run of the branch.
-func (tm *team) awaitRunOf(branch string) string {
-	tm.t.Helper()
-	for deadline := time.Now().Add(endWithin); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
-		for _, s := range tm.suites() {
-			if s.Spec.Deployment.Branch == branch {
-				return s.Name
-			}
-		}
-	}
-	tm.t.Fatalf("no run of the branch %s", branch)
-	return ""
 }
 
 // poll waits with the published client.
@@ -93,11 +79,13 @@ func postflightBinary(t *testing.T) string {
 
 // TestPipelines waits for runs that end in each way, with the published client and with a shell script.
 func TestPipelines(t *testing.T) {
+	tier.All(t, "it takes a pod and two clients for each way to end")
+	t.Parallel()
 	c := useCluster(t)
 	npmClient(t)
 	tm := newTeam(t, c)
 	tm.trigger("slow", runs(`sleep "${SLEEP:-0}"; exit "${CODE:-0}"`))
-	m := runManager(t, c, options{})
+	m := tm.sharedManager()
 	newer := func(p pipeline, branch, code string) {
 		tm.awaitPod(p.suite)
 		tm.notify(m, notification{"branch": branch, "sha": sha(), "variables": map[string]string{"SLEEP": "2", "CODE": code}})
@@ -154,37 +142,58 @@ func (tm *team) cancel(suite string) {
 	}
 }
 
-// TestForeignRunIsUnknown requests another team's run, for one that never existed, and with an invalid name.
+// TestForeignRunIsUnknown requests another team's run, one that never existed, and one with an invalid name: nothing in the
+// answers tells them apart.
 func TestForeignRunIsUnknown(t *testing.T) {
+	t.Parallel()
+	c := useCluster(t)
+	tm, other := newTeam(t, c), newTeam(t, c)
+	other.trigger("smoke", runs("true"))
+	ids := foreignRuns(other.run(other.sharedManager(), notification{"branch": "main", "sha": sha()}))
+	m := tm.sharedManager()
+	bodies := map[string]string{}
+	for name, id := range ids {
+		bodies[name] = tm.unknownRun(m, id)
+	}
+	if bodies["foreign"] != bodies["unknown"] || bodies["malformed"] != bodies["unknown"] {
+		t.Errorf("the bodies differ: %v", bodies)
+	}
+}
+
+// TestForeignRunTakesAsLong: the time of the answers does not tell them apart either.
+func TestForeignRunTakesAsLong(t *testing.T) {
+	tier.All(t, "it measures times")
 	c := useCluster(t)
 	tm, other := newTeam(t, c), newTeam(t, c)
 	other.trigger("smoke", runs("true"))
 	m := runManager(t, c, options{})
 	foreign := other.run(m, notification{"branch": "main", "sha": sha()})
-	other.awaitEnd(foreign, endWithin)
-
-	ids := map[string]string{"foreign": foreign, "unknown": "smoke-0000000000000000", "malformed": "Not-A-Run"}
-	bodies, took := map[string]string{}, map[string][]time.Duration{}
+	other.awaitEnd(foreign)
+	took := map[string][]time.Duration{}
 	for range 200 {
-		for name, id := range ids {
+		for name, id := range foreignRuns(foreign) {
 			began := time.Now()
-			a, err := send(http.MethodGet, m.url+greenlightPath+id, tm.key, nil)
-			if err != nil || a.status != http.StatusNotFound {
-				t.Fatalf("%s: %d, %v", name, a.status, err)
-			}
+			tm.unknownRun(m, id)
 			took[name] = append(took[name], time.Since(began))
-			bodies[name] = strings.ReplaceAll(string(a.body), a.EventID, "")
 		}
 	}
-	if bodies["foreign"] != bodies["unknown"] || bodies["malformed"] != bodies["unknown"] {
-		t.Errorf("the bodies differ: %v", bodies)
-	}
-	median := func(name string) float64 {
-		slices.Sort(took[name])
-		return float64(took[name][len(took[name])/2].Microseconds()) / 1000
-	}
-	figure(t, "GREENLIGHT_404 foreign_ms=%.2f unknown_ms=%.2f malformed_ms=%.2f", median("foreign"), median("unknown"), median("malformed"))
-	if ratio := median("foreign") / median("unknown"); ratio < 0.5 || ratio > 2 {
+	figure(t, "GREENLIGHT_404 foreign_ms=%.2f unknown_ms=%.2f malformed_ms=%.2f",
+		milliseconds(took["foreign"]), milliseconds(took["unknown"]), milliseconds(took["malformed"]))
+	if ratio := milliseconds(took["foreign"]) / milliseconds(took["unknown"]); ratio < 0.5 || ratio > 2 {
 		t.Errorf("another team's run takes %.2f times as long as an unknown one", ratio)
 	}
+}
+
+func foreignRuns(foreign string) map[string]string {
+	return map[string]string{"foreign": foreign, "unknown": "smoke-0000000000000000", "malformed": "Not-A-Run"}
+}
+
+// unknownRun requests a run that the team does not have, and returns the answer without what identifies the request.
+func (tm *team) unknownRun(m *manager, id string) string {
+	tm.t.Helper()
+	a, err := send(http.MethodGet, m.url+greenlightPath+id, tm.key, nil)
+	if err != nil || a.status != http.StatusNotFound {
+		tm.t.Fatalf("%s: %d, %v", id, a.status, err)
+	}
+	return strings.ReplaceAll(string(a.body), a.EventID, "")
 }

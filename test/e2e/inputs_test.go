@@ -20,6 +20,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/test/freeport"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 const signPath = "/api/v0/run-inputs-executables-signed-urls"
@@ -28,7 +29,7 @@ const signPath = "/api/v0/run-inputs-executables-signed-urls"
 func needs(paths ...string) setting {
 	return func(t *v1alpha1.Trigger) {
 		t.Spec.Inputs = &v1alpha1.Inputs{Variables: []string{"RUN_INPUT_PATH"}, Paths: paths}
-		container(t).Command = []string{"/bin/sha"}
+		runs(drained + "/bin/sha")(t)
 	}
 }
 
@@ -41,14 +42,20 @@ func user(id int64) setting {
 
 // TestPublishedClientUploads follows a file from the signed URL and the upload to the notification and the pod.
 func TestPublishedClientUploads(t *testing.T) {
+	t.Parallel()
 	c := useCluster(t)
 	attemptNotifyDeploy, upload := npmClient(t), npmUpload(t)
 	tm := newTeam(t, c)
 	tm.trigger("mobile", needs(), user(12345))
-	m := runManager(t, c, options{})
+	m := tm.sharedManager()
 
-	file, sum := randomFile(t, 50<<20)
-	for name, destination := range map[string]string{"Plain": "app.apk", "Odd": "builds/größe 100%/a+b.apk"} {
+	size, destinations := int64(50<<20), map[string]string{"Plain": "app.apk", "Odd": "builds/größe 100%/a+b.apk"}
+	if tier.Gate() {
+		size = 1 << 20
+		delete(destinations, "Plain")
+	}
+	file, sum := randomFile(t, size)
+	for name, destination := range destinations {
 		t.Run(name, func(t *testing.T) {
 			tm := tm.in(t)
 			began := time.Now()
@@ -61,11 +68,11 @@ func TestPublishedClientUploads(t *testing.T) {
 			}})
 			id, _ := status["runId"].(string)
 			s := tm.awaitState(id, v1alpha1.ReasonPassed)
-			figure(t, "INPUT bytes=%d seconds=%.1f", 50<<20, time.Since(began).Seconds())
+			figure(t, "INPUT bytes=%d seconds=%.1f", size, time.Since(began).Seconds())
 			if want := sum + " of /run-inputs/" + destination; !strings.Contains(message(s), want) || !strings.Contains(tm.log(id), want) {
 				t.Errorf("message %q does not show %q", message(s), want)
 			}
-			if len(s.Status.Inputs) != 1 || s.Status.Inputs[0].Path != destination || s.Status.Inputs[0].Size != 50<<20 || s.Status.Inputs[0].ETag == "" {
+			if len(s.Status.Inputs) != 1 || s.Status.Inputs[0].Path != destination || s.Status.Inputs[0].Size != size || s.Status.Inputs[0].ETag == "" {
 				t.Errorf("status.inputs: %+v", s.Status.Inputs)
 			}
 			tm.noSignature(m, id)
@@ -95,11 +102,12 @@ func (tm *team) noSignature(m *manager, suite string) {
 
 // TestInputsRefused tests runs that can never have their files.
 func TestInputsRefused(t *testing.T) {
+	t.Parallel()
 	c := useCluster(t)
 	tm, other := newTeam(t, c), newTeam(t, c)
 	tm.trigger("mobile", needs())
-	m := runManager(t, c, options{})
-	other.upload(m, "secret.apk", []byte("of the other team"))
+	m := tm.sharedManager()
+	other.upload(other.sharedManager(), "secret.apk", []byte("of the other team"))
 
 	for name, tc := range map[string]struct {
 		value string
@@ -135,6 +143,7 @@ func TestInputsRefused(t *testing.T) {
 // TestStoreStopped: URLs are signed and notifications answered; a run waits for the store, or says why
 // it gave up.
 func TestStoreStopped(t *testing.T) {
+	tier.All(t, "it waits for time-outs")
 	c := useCluster(t)
 	tm := newTeam(t, c)
 	tm.trigger("patient", needs(), branches("patient"))
@@ -158,7 +167,7 @@ func TestStoreStopped(t *testing.T) {
 	waits := func(s *v1alpha1.Suite) bool {
 		return s.State() == v1alpha1.ReasonQueued && strings.Contains(message(s), "Waiting for the store of the input files")
 	}
-	s := tm.await(patient, "waiting for the store", 30*time.Second, waits)
+	s := tm.await(patient, "waiting for the store", waits)
 	story(t, "%s: %s", patient, message(s))
 	s = tm.awaitState(hasty, v1alpha1.ReasonError)
 	story(t, "%s: %s", hasty, message(s))

@@ -17,6 +17,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/test/poll"
 )
 
 const systemNamespace = "postflight-system"
@@ -65,19 +67,17 @@ func (c *installCluster) install(t *testing.T, flavour, service string, config *
 	}
 	i := &installation{installCluster: c, t: t, url: scheme + "://" + c.forward(t, service)}
 	browser := &http.Client{Transport: &http.Transport{TLSClientConfig: config}, Timeout: 2 * time.Second}
-	for deadline := begin.Add(3 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
+	poll.Until(t, "an answer of "+i.url, func() string {
 		resp, err := browser.Get(i.url + "/openapi.yaml")
-		if err == nil {
-			_ = resp.Body.Close()
+		if err != nil {
+			return err.Error()
 		}
-		if err == nil && resp.StatusCode == http.StatusOK {
-			break
+		_ = resp.Body.Close()
+		if resp.StatusCode != http.StatusOK {
+			return resp.Status
 		}
-		if time.Now().After(deadline) {
-			pods, _ := c.kubectl("get", "pods", "-A", "-o", "wide")
-			t.Fatalf("no answer: %v\n%s", err, pods)
-		}
-	}
+		return ""
+	})
 	figure(t, "INSTALL flavour=%s install_seconds=%.1f first_answer_seconds=%.1f", flavour, installed.Seconds(), time.Since(begin).Seconds())
 	return i
 }

@@ -18,9 +18,7 @@ import (
 // TestInstall installs Postflight as its users do, on a cluster of its own. In each flavour, a notification of the
 // published client reaches the Service, and its run passes.
 func TestInstall(t *testing.T) {
-	if !full() {
-		t.Skipf("SKIPPED: it takes minutes and a cluster of its own; %s=1 or make install-check runs it", envFull)
-	}
+	skipUnlessFull(t, "it takes four minutes and a cluster of its own, and make install-check runs it, too")
 	c := newInstallCluster(t)
 	t.Run("kubectl apply", c.testManifest)
 	t.Run("helm install, upgrade, rollback, uninstall", c.testDefaults)

@@ -6,19 +6,22 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 // TestStoppedRunsKeepTheirLogs reads the logs of runs that timed out, were canceled and were superseded, after
 // their end. The tests get SIGTERM, and time to write what they have. One of them ignores it, and one would be
 // started again by its Job.
 func TestStoppedRunsKeepTheirLogs(t *testing.T) {
+	tier.All(t, "it runs twelve pods, and TestLogsOutliveTheirPods reads the log of a stopped one")
+	t.Parallel()
 	c := useCluster(t)
 	tm := newTeam(t, c)
 	tm.trigger("polite", runs(polite), grace(10))
 	tm.trigger("stubborn", runs(stubborn), grace(3))
 	tm.trigger("repeated", runs(polite), grace(10), retries(3))
 	tm.trigger("overdue", runs(polite), grace(10), timeout(5*time.Second))
-	m := runManager(t, c, options{})
+	m := tm.sharedManager()
 
 	runsOf := func(branch string) map[string]string {
 		ids := map[string]string{}

@@ -1,12 +1,16 @@
 package e2e
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
 	"testing"
 )
+
+// together is how many tests run at the same time unless -parallel says otherwise: they mostly wait for pods.
+const together = "8"
 
 // Variables that steer the tests; README.md says what each is for.
 const (
@@ -17,6 +21,10 @@ const (
 )
 
 func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := runTogether(); err != nil {
+		panic(err)
+	}
 	code := m.Run()
 	if err := stopCluster(); err != nil {
 		fmt.Fprintln(os.Stderr, "e2e: the cluster does not stop:", err)
@@ -25,8 +33,24 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// full says whether the long tests run at their full length.
+func runTogether() error {
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if given {
+		return nil
+	}
+	return flag.Set("test.parallel", together)
+}
+
+// full reports whether to run what takes minutes more than `make test-all` should.
 func full() bool { return os.Getenv(envFull) == "1" }
+
+func skipUnlessFull(t testing.TB, why string) {
+	t.Helper()
+	if !full() {
+		t.Skipf("SKIPPED: only %s=1 runs this, because %s", envFull, why)
+	}
+}
 
 func inCI() bool { return os.Getenv("CI") == "true" }
 
@@ -47,9 +71,6 @@ func skipWithoutPods(t testing.TB) {
 	t.Helper()
 	if reason := cannotRunPods(); reason != "" {
 		skipLoudly(t, reason)
-	}
-	if testing.Short() && !inCI() {
-		t.Skip("SKIPPED: -short leaves out whatever needs a cluster")
 	}
 }
 

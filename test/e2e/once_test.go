@@ -9,12 +9,14 @@ import (
 	"testing"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 // TestExactlyOnce sends identical notifications to three replicas at the same time: one of them creates
 // the Suite, and the answers to all others name it as a duplicate. Then it repeats this while one in ten connections
 // to the API server is cut after a Suite was written and before the answer.
 func TestExactlyOnce(t *testing.T) {
+	tier.All(t, "it is a flood of notifications")
 	skipWithoutPods(t)
 	t.Run("calm", func(t *testing.T) { exactlyOnce(t, false) })
 	t.Run("cut", func(t *testing.T) { exactlyOnce(t, true) })

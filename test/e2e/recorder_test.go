@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -25,8 +26,10 @@ type recorder struct {
 
 // history is what the watches saw of one Suite.
 type history struct {
-	jobs map[types.UID]bool
-	pods map[types.UID]bool // whether it has stopped
+	suite *v1alpha1.Suite // as it was last; nil: it was not seen yet
+	jobs  map[types.UID]bool
+	pods  map[types.UID]bool        // whether it has stopped
+	live  map[types.UID]*corev1.Pod // those that exist, as they were last
 
 	jobSeen     time.Time // the Job existed
 	podSeen     time.Time // the first pod existed
@@ -63,11 +66,12 @@ func startRecorder(ctx context.Context, informers cache.Cache) (*recorder, error
 	return r, nil
 }
 
-// of returns a copy of a Suite's history so far.
+// of returns a copy of a Suite's history so far. Its objects are shared.
 func (r *recorder) of(key types.NamespacedName) history {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	h := *r.history(key)
+	h.jobs, h.pods, h.live = maps.Clone(h.jobs), maps.Clone(h.pods), maps.Clone(h.live)
 	h.states, h.messages = slices.Clone(h.states), slices.Clone(h.messages)
 	return h
 }
@@ -75,7 +79,7 @@ func (r *recorder) of(key types.NamespacedName) history {
 func (r *recorder) history(key types.NamespacedName) *history {
 	h := r.suites[key]
 	if h == nil {
-		h = &history{jobs: map[types.UID]bool{}, pods: map[types.UID]bool{}}
+		h = &history{jobs: map[types.UID]bool{}, pods: map[types.UID]bool{}, live: map[types.UID]*corev1.Pod{}}
 		r.suites[key] = h
 	}
 	return h
@@ -89,6 +93,7 @@ func (r *recorder) recordSuite(obj any, _ bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	h := r.history(client.ObjectKeyFromObject(s))
+	h.suite = s
 	if s.Finished() && h.ended.IsZero() {
 		h.ended = time.Now()
 	}
@@ -132,6 +137,10 @@ func (r *recorder) recordPod(obj any, gone bool) {
 		h.podStarted = time.Now()
 	}
 	stopped := gone || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+	h.live[pod.UID] = pod
+	if gone {
+		delete(h.live, pod.UID)
+	}
 	if stopped && !h.pods[pod.UID] {
 		h.podsStopped = time.Now()
 	}

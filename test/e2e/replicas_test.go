@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -10,6 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/poll"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 // replica is a manager with the name by which it holds the lease.
@@ -57,25 +60,26 @@ func (r *replicas) freeLease() {
 // leader waits for the replica that holds the lease.
 func (r *replicas) leader() replica {
 	r.t.Helper()
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+	var leader replica
+	poll.True(r.t, "a replica holds the lease", func() bool {
 		lease := r.lease()
 		err := r.Get(r.t.Context(), client.ObjectKeyFromObject(lease), lease)
 		if err != nil || lease.Spec.HolderIdentity == nil {
-			continue
+			return false
 		}
-		for _, one := range r.all {
-			if one.name == *lease.Spec.HolderIdentity {
-				return one
-			}
+		i := slices.IndexFunc(r.all, func(one replica) bool { return one.name == *lease.Spec.HolderIdentity })
+		if i >= 0 {
+			leader = r.all[i]
 		}
-	}
-	r.t.Fatal("no replica holds the lease")
-	return replica{}
+		return i >= 0
+	})
+	return leader
 }
 
 // TestHandover stops the leader with SIGTERM: it releases its lease, so that the run continues long before the lease
 // would have expired.
 func TestHandover(t *testing.T) {
+	tier.All(t, "it measures how long a handover takes")
 	tm := newTeam(t, useCluster(t))
 	tm.trigger("shop", runs("sleep 3"))
 	r := runReplicas(tm, 2, "")

@@ -7,11 +7,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/poll"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 // TestKillAfterAnswer kills the manager right after it has answered, and again and again while the run
 // goes on: an acknowledged notification is never lost, and runs once.
 func TestKillAfterAnswer(t *testing.T) {
+	tier.All(t, "it kills the manager again and again, and TestKillAtEachStep once")
 	c := useCluster(t)
 	tm := newTeam(t, c)
 	tm.trigger("passes", runs("sleep 6; echo fine"))
@@ -31,7 +34,7 @@ func TestKillAfterAnswer(t *testing.T) {
 
 	got := map[string]string{}
 	for _, r := range results {
-		got[r.Trigger] = tm.awaitEnd(r.Created, endWithin).State()
+		got[r.Trigger] = tm.awaitEnd(r.Created).State()
 		h := tm.history(r.Created)
 		story(t, "%s went %v", r.Created, h.states)
 		if len(h.jobs) != 1 || len(h.pods) != 1 {
@@ -46,6 +49,7 @@ func TestKillAfterAnswer(t *testing.T) {
 
 // TestManagerAwayAtTheEnd lets the run end while no manager is there to see it.
 func TestManagerAwayAtTheEnd(t *testing.T) {
+	tier.All(t, "TestKillAtEachStep is without a manager, too")
 	c := useCluster(t)
 	tm := newTeam(t, c)
 	tm.trigger("exits", runs("sleep 2; echo 2 of 5 failed >/dev/termination-log; exit 5"))
@@ -54,14 +58,10 @@ func TestManagerAwayAtTheEnd(t *testing.T) {
 	id := tm.run(m, notification{"branch": "main", "sha": sha()})
 	tm.awaitPod(id)
 	m.kill()
-	for deadline := time.Now().Add(endWithin); ; time.Sleep(100 * time.Millisecond) {
-		if jobs := tm.jobs(); len(jobs) == 1 && jobs[0].Status.Failed == 1 {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("the Job does not fail")
-		}
-	}
+	poll.True(t, "the Job has failed", func() bool {
+		jobs := tm.jobs()
+		return len(jobs) == 1 && jobs[0].Status.Failed == 1
+	})
 	story(t, "the Job has failed while no manager ran; starting one")
 	m.start()
 	s := tm.awaitState(id, v1alpha1.ReasonFailed)

@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/poll"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 // billionLaughs is a small file that expands to gigabytes.
@@ -31,6 +33,8 @@ echo c >good.txt; echo d >..dots; exit 1`
 // TestResultsOfEveryEnd runs tests that end in every way: each keeps what they wrote until then, and the end of the
 // run is that of the tests.
 func TestResultsOfEveryEnd(t *testing.T) {
+	tier.All(t, "it runs a pod for each of many ends, and TestResults three")
+	t.Parallel()
 	c := useCluster(t)
 	tm := newTeam(t, c)
 	tm.label(podSecurity, "privileged") // for the folder of the node that the two pods of a case share
@@ -45,7 +49,7 @@ func TestResultsOfEveryEnd(t *testing.T) {
 		says     []string // in the message of the run, or of the condition
 	}{
 		"times-out": {[]setting{runs(report + forever), timeout(6 * time.Second)}, v1alpha1.ReasonTimedOut, failed, 1, []string{"3 of 120 tests failed", "took longer than its timeout"}},
-		"canceled":  {[]setting{runs(report + forever)}, v1alpha1.ReasonCanceled, failed, 1, []string{"3 of 120 tests failed", "Canceled by"}},
+		"canceled":  {[]setting{runs(`trap "exit 1" TERM; ` + report + `echo written; sleep 600 & wait`)}, v1alpha1.ReasonCanceled, failed, 1, []string{"3 of 120 tests failed", "Canceled by"}},
 		"stubborn":  {[]setting{runs(report + `trap "" TERM; sleep 600 & wait`), timeout(6 * time.Second), grace(5)}, v1alpha1.ReasonTimedOut, failed, -1, []string{"3 of 120 tests failed"}},
 		"retried": {[]setting{retries(1), runs(`export FAILED; [ -e /shared/second ] && FAILED=; ` + report + `: >/shared/second; [ -z "$FAILED" ]`), sharedFolder(t)}, v1alpha1.ReasonPassed,
 			&results{Tests: 120, Passed: 120, Flaky: 3}, 2, []string{"120 tests passed (3 of them flaky)"}},
@@ -63,18 +67,17 @@ func TestResultsOfEveryEnd(t *testing.T) {
 	for name, tc := range cases {
 		tm.trigger(name, append([]setting{keeps(), timeout(5 * time.Minute)}, tc.settings...)...)
 	}
-	m := runManager(t, c, options{})
+	m := tm.sharedManager()
 	ids := map[string]string{}
 	for _, r := range tm.notify(m, notification{"branch": "main", "variables": map[string]string{"FAILED": "1 2 3"}}) {
 		ids[r.Trigger] = r.Created
 	}
-	tm.awaitPod(ids["canceled"])
-	time.Sleep(2 * time.Second) // the test writes its report
+	tm.awaitLog(ids["canceled"], "written")
 	tm.patchSuite(ids["canceled"], `{"spec":{"cancel":true}}`)
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			tm := tm.in(t)
-			s := tm.awaitEnd(ids[name], 4*time.Minute)
+			s := tm.awaitFor(2*poll.Limit, ids[name], "ended", (*v1alpha1.Suite).Finished)
 			story(t, "%s: %s\n%s", s.State(), message(s), collectedMessage(s))
 			if s.State() != tc.state {
 				t.Errorf("it ended %s, want %s", s.State(), tc.state)

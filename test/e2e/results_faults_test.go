@@ -8,10 +8,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/poll"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 // TestResultsWithoutStore: the tests find their directory, the run passes, and says that nothing is kept.
 func TestResultsWithoutStore(t *testing.T) {
+	tier.All(t, "it needs a manager of its own, and TestResults shows that results are kept")
 	c := useCluster(t)
 	tm := newTeam(t, c)
 	tm.trigger("browser", keeps(), runs(report+`echo written`))
@@ -26,6 +29,7 @@ func TestResultsWithoutStore(t *testing.T) {
 // TestResultsWithoutManager: the manager is away when the tests end, so nothing is uploaded, and the run says so once
 // the manager is back.
 func TestResultsWithoutManager(t *testing.T) {
+	tier.All(t, "it needs a manager of its own, and TestResults shows that results are kept")
 	c := useCluster(t)
 	tm := newTeam(t, c)
 	tm.trigger("browser", keeps(), runs(report+`sleep 5; [ -z "$FAILED" ]`))
@@ -33,9 +37,7 @@ func TestResultsWithoutManager(t *testing.T) {
 	id := tm.failing(m, "1 2")
 	tm.awaitPod(id)
 	m.kill()
-	for deadline := time.Now().Add(2 * time.Minute); tm.pods(id)[0].Status.Phase == corev1.PodRunning && time.Now().Before(deadline); {
-		time.Sleep(100 * time.Millisecond)
-	}
+	poll.True(t, "the pod has ended", func() bool { return tm.pods(id)[0].Status.Phase != corev1.PodRunning })
 	m.start()
 	m.awaitReady()
 	s := tm.awaitState(id, v1alpha1.ReasonFailed)
@@ -48,6 +50,7 @@ func TestResultsWithoutManager(t *testing.T) {
 
 // TestCollectingIsNotOverdue: tests that end shortly before their time is up pass, although the upload takes longer.
 func TestCollectingIsNotOverdue(t *testing.T) {
+	tier.All(t, "it needs a manager of its own, and TestResults shows that results are kept")
 	c := useCluster(t)
 	tm := newTeam(t, c)
 	tm.trigger("browser", keeps(), timeout(8*time.Second), runs(report+`sleep 6`))

@@ -11,10 +11,12 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 // TestLargeResults uploads as much as a run may keep, in files of as much as a file may have. The rest is told.
 func TestLargeResults(t *testing.T) {
+	tier.All(t, "it uploads 2 GiB")
 	c := useCluster(t)
 	tm := newTeam(t, c)
 	// Of two files of 1 GiB, one has room beside a small file and one that leaves 6 bytes. The last is too large.
@@ -23,7 +25,7 @@ write() { dd if=/dev/zero of="$1" bs=1 count=0 seek="$2" 2>/dev/null; }
 write a.bin 1073741818; write b.bin 1073741824; write c.bin 1073741824; write d.bin 1073741825`))
 	m := runManager(t, c, options{})
 	began := time.Now()
-	s := tm.awaitEnd(tm.failing(m, ""), 10*time.Minute)
+	s := tm.awaitFor(10*time.Minute, tm.failing(m, ""), "ended", (*v1alpha1.Suite).Finished)
 	t.Cleanup(func() { _ = os.RemoveAll(tm.storedAt(s)) }) // 2 GiB
 	story(t, "after %s: %s\n%s", time.Since(began), message(s), collectedMessage(s))
 	figure(t, "LARGE_RESULTS bytes=%d seconds=%.1f", s.Status.Artifacts.Bytes, time.Since(began).Seconds())

@@ -46,10 +46,11 @@ for i in 1 2 3; do head -c 300000 /dev/urandom >"shots/ünï $i+%.png"; done; : 
 // TestResults counts 3 of 120 tests that failed, names them, says on the second run which of them are new, and
 // returns all files byte for byte.
 func TestResults(t *testing.T) {
+	t.Parallel()
 	c := useCluster(t)
 	tm := newTeam(t, c)
-	tm.trigger("browser", keeps(), runs(report+screenshots+`[ -z "$FAILED" ]`))
-	m := runManager(t, c, options{})
+	tm.trigger("browser", keeps(), runs(drained+report+screenshots+`[ -z "$FAILED" ]`))
+	m := tm.sharedManager()
 
 	first := tm.awaitState(tm.failing(m, "7 8 9"), v1alpha1.ReasonFailed)
 	story(t, "%s\n%s", message(first), collectedMessage(first))

@@ -4,16 +4,19 @@ import (
 	"testing"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 // TestRollback deploys A, B and A again. The first run of A is superseded and has no result; the second must
 // be a run of A, and what the published client reports must be the result of A and not of B.
 func TestRollback(t *testing.T) {
+	tier.All(t, "TestSuperseding supersedes, and what stands for a rollback is decided in internal/suite")
+	t.Parallel()
 	c := useCluster(t)
 	npmClient(t)
 	tm := newTeam(t, c)
 	tm.trigger("shop", runs(`[ "$SLOW" ] && sleep 600; exit "${CODE:-0}"`), grace(1))
-	m := runManager(t, c, options{})
+	m := tm.sharedManager()
 	a, b := sha(), sha()
 	of := func(sha string, variables map[string]string) notification {
 		return notification{"branch": "main", "sha": sha, "variables": variables}

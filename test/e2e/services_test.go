@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -10,6 +11,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/test/poll"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 // asAPod looks at the cluster's network as any pod sees it. Each line that fails ends it.
@@ -25,6 +29,8 @@ echo all seen`
 // TestServices: pods and this machine reach a Service, pods by its name too. Other clusters of this machine have their
 // own, at the same time.
 func TestServices(t *testing.T) {
+	tier.All(t, "the cluster of the gate has no DNS, which takes long to build")
+	t.Parallel()
 	c := useCluster(t)
 	tm := newTeam(t, c)
 	tm.create(tm.pod("web", "mkdir /tmp/www && hostname >/tmp/www/hostname && exec httpd -f -p 8080 -h /tmp/www"))
@@ -37,12 +43,13 @@ func TestServices(t *testing.T) {
 
 	tm.create(tm.pod("client", asAPod))
 	pod := &corev1.Pod{}
-	for deadline := time.Now().Add(time.Minute); pod.Status.Phase != corev1.PodSucceeded; time.Sleep(50 * time.Millisecond) {
+	poll.True(t, "the pod has ended", func() bool {
 		err := tm.Get(t.Context(), client.ObjectKey{Namespace: tm.name, Name: "client"}, pod)
-		if err != nil || pod.Status.Phase == corev1.PodFailed || time.Now().After(deadline) {
-			log, _ := tm.kubectl("logs", "-n", tm.name, "client")
-			t.Fatalf("the pod is %s: %v\n%s", pod.Status.Phase, err, log)
-		}
+		return err == nil && (pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed)
+	})
+	if pod.Status.Phase == corev1.PodFailed {
+		log, _ := tm.kubectl("logs", "-n", tm.name, "client")
+		t.Errorf("the pod failed:\n%s", log)
 	}
 }
 
@@ -68,17 +75,16 @@ func (tm *team) pod(name, script string) *corev1.Pod {
 func (tm *team) awaitPage(url, want string) {
 	tm.t.Helper()
 	browser := &http.Client{Transport: &http.Transport{}, Timeout: 5 * time.Second}
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+	poll.Until(tm.t, url+" shows "+want, func() string {
 		resp, err := browser.Get(url)
-		if err == nil {
-			body, _ := io.ReadAll(resp.Body)
-			_ = resp.Body.Close()
-			if strings.TrimSpace(string(body)) == want {
-				return
-			}
+		if err != nil {
+			return err.Error()
 		}
-		if time.Now().After(deadline) {
-			tm.t.Fatalf("%s: %v", url, err)
+		defer resp.Body.Close()
+		body, err := io.ReadAll(resp.Body)
+		if strings.TrimSpace(string(body)) != want {
+			return fmt.Sprintf("%s: %q, %v", resp.Status, body, err)
 		}
-	}
+		return ""
+	})
 }

@@ -1,18 +1,21 @@
 package e2e
 
 import (
+	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/poll"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 // TestSharedEnvironment deploys three branches to one Environment, which two Triggers test. The runs of
 // what was deployed before are stopped, and those of the last deployment take turns.
 func TestSharedEnvironment(t *testing.T) {
+	tier.All(t, "it runs six pods one after the other, and who comes next is decided in internal/suite")
 	c := useCluster(t)
 	tm := newTeam(t, c)
 	tm.book("staging")
@@ -67,11 +70,7 @@ func (tm *team) ids(m *manager, n notification) []string {
 func (tm *team) awaitOnePod(ids []string) {
 	tm.t.Helper()
 	hasPod := func(id string) bool { return len(tm.history(id).pods) > 0 }
-	for deadline := time.Now().Add(time.Minute); !slices.ContainsFunc(ids, hasPod); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			tm.t.Fatalf("none of %v has a pod after a minute", ids)
-		}
-	}
+	poll.True(tm.t, fmt.Sprintf("one of %v has a pod", ids), func() bool { return slices.ContainsFunc(ids, hasPod) })
 }
 
 // book limits an Environment to one run at a time.

@@ -1,6 +1,9 @@
 package e2e
 
 import (
+	"fmt"
+	"io"
+	"net/http"
 	"strings"
 	"time"
 
@@ -10,10 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/poll"
 )
-
-// endWithin is how long a short run may take: seconds on an idle machine, more on one that compiles.
-const endWithin = 2 * time.Minute
 
 func (tm *team) keyOf(suite string) types.NamespacedName {
 	return types.NamespacedName{Namespace: tm.name, Name: suite}
@@ -38,61 +39,111 @@ func (tm *team) suites() []v1alpha1.Suite {
 	return list.Items
 }
 
-// await waits until a Suite is as it should be, and fails the test when that takes too long.
-func (tm *team) await(name, what string, within time.Duration, is func(*v1alpha1.Suite) bool) *v1alpha1.Suite {
+// await waits until a Suite is as it should be, and fails the test when it never is.
+func (tm *team) await(name, what string, is func(*v1alpha1.Suite) bool) *v1alpha1.Suite {
 	tm.t.Helper()
-	for deadline := time.Now().Add(within); ; time.Sleep(50 * time.Millisecond) {
-		s := tm.suite(name)
-		if is(s) {
-			return s
+	return tm.awaitFor(poll.Limit, name, what, is)
+}
+
+// awaitFor is await for runs that take longer than others.
+func (tm *team) awaitFor(limit time.Duration, name, what string, is func(*v1alpha1.Suite) bool) *v1alpha1.Suite {
+	tm.t.Helper()
+	var s *v1alpha1.Suite
+	err := poll.Wait(limit, "Suite "+name+" "+what, func() string {
+		switch s = tm.seen(name); {
+		case s == nil:
+			return "there is no such Suite"
+		case !is(s):
+			return s.State() + ": " + message(s)
 		}
-		if time.Now().After(deadline) {
-			tm.t.Fatalf("Suite %s is not %s after %s, but %s: %s", name, what, within, s.State(), message(s))
-		}
+		return ""
+	})
+	if err != nil {
+		tm.t.Fatal(err)
 	}
+	return s.DeepCopy()
+}
+
+// seen is a Suite as the watches saw it last, which costs the API server nothing.
+func (tm *team) seen(name string) *v1alpha1.Suite {
+	if tm.recorder == nil {
+		return tm.suite(name)
+	}
+	return tm.history(name).suite
 }
 
 // awaitEnd waits for the end of a run, whatever it is.
-func (tm *team) awaitEnd(name string, within time.Duration) *v1alpha1.Suite {
+func (tm *team) awaitEnd(name string) *v1alpha1.Suite {
 	tm.t.Helper()
-	return tm.await(name, "ended", within, (*v1alpha1.Suite).Finished)
+	return tm.await(name, "ended", (*v1alpha1.Suite).Finished)
 }
 
 // awaitState waits for the end of a run, and fails the test if it is another one.
 func (tm *team) awaitState(name, state string) *v1alpha1.Suite {
 	tm.t.Helper()
-	s := tm.awaitEnd(name, endWithin)
+	s := tm.awaitEnd(name)
 	if s.State() != state {
 		tm.t.Fatalf("Suite %s ended %s, want %s: %s", name, s.State(), state, message(s))
 	}
 	return s
 }
 
-// awaitPod waits until a pod of the run has a container that runs.
-func (tm *team) awaitPod(suite string) *corev1.Pod {
+// awaitRunOf waits for the run of a deployment, which is found by its branch or its commit.
+func (tm *team) awaitRunOf(is func(v1alpha1.Deployment) bool) (name string) {
 	tm.t.Helper()
-	for deadline := time.Now().Add(endWithin); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
-		for _, pod := range tm.pods(suite) {
-			if pod.Status.Phase == corev1.PodRunning {
-				return &pod
+	poll.True(tm.t, "a run of the deployment", func() bool {
+		for _, s := range tm.suites() {
+			if is(s.Spec.Deployment) {
+				name = s.Name
+				return true
 			}
 		}
-	}
-	tm.t.Fatalf("no pod of Suite %s runs after %s", suite, endWithin)
-	return nil
+		return false
+	})
+	return name
+}
+
+// awaitPod waits until a pod of the run has a container that runs.
+func (tm *team) awaitPod(suite string) (running *corev1.Pod) {
+	tm.t.Helper()
+	poll.Until(tm.t, "a running pod of Suite "+suite, func() string {
+		phases := "no pod"
+		for _, pod := range tm.history(suite).live {
+			if phases = string(pod.Status.Phase); pod.Status.Phase == corev1.PodRunning {
+				running = pod
+				return ""
+			}
+		}
+		return phases
+	})
+	return running
 }
 
 // awaitLog waits until the test of a run has printed something: from then on, it handles signals.
 func (tm *team) awaitLog(suite, text string) {
 	tm.t.Helper()
-	out := ""
-	for deadline := time.Now().Add(endWithin); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
-		out, _ = tm.kubectl("logs", "-n", tm.name, tm.awaitPod(suite).Name) // its container may not have started
+	pod := tm.awaitPod(suite).Name
+	poll.Until(tm.t, fmt.Sprintf("%q in the log of %s", text, suite), func() string {
+		out, err := tm.podLog(pod) // its container may not have started
 		if strings.Contains(out, text) {
-			return
+			return ""
 		}
+		return fmt.Sprintf("%q, %v", out, err)
+	})
+}
+
+// podLog is what the test of a pod has printed until now.
+func (tm *team) podLog(pod string) (string, error) {
+	resp, err := tm.http.Get(tm.config.Host + "/api/v1/namespaces/" + tm.name + "/pods/" + pod + "/log?container=test")
+	if err != nil {
+		return "", err
 	}
-	tm.t.Fatalf("the log of %s is %q after %s, want %q in it", suite, out, endWithin, text)
+	defer resp.Body.Close()
+	content, err := io.ReadAll(resp.Body)
+	if resp.StatusCode != http.StatusOK {
+		return "", fmt.Errorf("%s: %s", resp.Status, content)
+	}
+	return string(content), err
 }
 
 func (tm *team) pods(suite string) []corev1.Pod {

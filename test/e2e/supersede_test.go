@@ -1,11 +1,14 @@
 package e2e
 
 import (
+	"maps"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/poll"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 // slowToStop is a test that keeps running and stops slowly, unless a variable of the notification makes it quick.
@@ -34,11 +37,12 @@ func deploy(branch, kind string, quick bool) notification {
 
 // TestSuperseding deploys one branch three times in a row while runs of two other streams go on.
 func TestSuperseding(t *testing.T) {
+	t.Parallel()
 	c := useCluster(t)
 	tm := newTeam(t, c)
 	tm.trigger("shop", deploymentTypes("staging"), runs(slowToStop), grace(10))
 	tm.trigger("nightly", deploymentTypes("nightly"), environment("production"), runs(slowToStop), grace(10))
-	m := runManager(t, c, options{})
+	m := tm.sharedManager()
 
 	bystanders := []string{
 		tm.run(m, deploy("feature/cart", "staging", false)), // another branch
@@ -72,10 +76,12 @@ func TestSuperseding(t *testing.T) {
 
 // TestSupersedingRunByRun lets each run get as far as a running pod before the next one comes.
 func TestSupersedingRunByRun(t *testing.T) {
+	tier.All(t, "TestSuperseding supersedes running pods, too")
+	t.Parallel()
 	c := useCluster(t)
 	tm := newTeam(t, c)
 	tm.trigger("shop", runs(slowToStop), grace(10))
-	m := runManager(t, c, options{})
+	m := tm.sharedManager()
 
 	var ids []string
 	for i := range 3 {
@@ -96,10 +102,12 @@ func TestSupersedingRunByRun(t *testing.T) {
 
 // TestDeduplicationKey: the same deduplication_key puts two branches into one stream.
 func TestDeduplicationKey(t *testing.T) {
+	tier.All(t, "TestSuperseding supersedes running pods, too")
+	t.Parallel()
 	c := useCluster(t)
 	tm := newTeam(t, c)
 	tm.trigger("shop", runs(slowToStop), grace(10))
-	m := runManager(t, c, options{})
+	m := tm.sharedManager()
 
 	older, newer := deploy("one", "staging", false), deploy("two", "staging", true)
 	older["deduplication_key"], newer["deduplication_key"] = "preview-7", "preview-7"
@@ -115,6 +123,9 @@ func TestDeduplicationKey(t *testing.T) {
 // stream never share the environment. The times are those of one watch, whose events are in order.
 func (tm *team) checkOneAfterTheOther(ids ...string) {
 	tm.t.Helper()
+	for _, id := range ids[:len(ids)-1] {
+		poll.True(tm.t, "the watch saw the end of the pods of "+id, func() bool { return !slices.Contains(slices.Collect(maps.Values(tm.history(id).pods)), false) })
+	}
 	var before string
 	var gone time.Time
 	for _, id := range ids {

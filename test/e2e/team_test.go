@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/poll"
 )
 
 // testImage has a shell and the demo's test suite, and is loaded into the node.
@@ -186,11 +187,9 @@ func (tm *team) quota(name, extended, amount string) {
 	q := &corev1.ResourceQuota{ObjectMeta: tm.meta(name)}
 	q.Spec.Hard = corev1.ResourceList{corev1.ResourceName("requests." + extended): resource.MustParse(amount)}
 	tm.create(q)
-	for deadline := time.Now().Add(30 * time.Second); len(q.Status.Hard) == 0; time.Sleep(50 * time.Millisecond) {
-		if err := tm.Get(tm.t.Context(), client.ObjectKeyFromObject(q), q); err != nil || time.Now().After(deadline) {
-			tm.t.Fatalf("the quota is not in force: %v", err)
-		}
-	}
+	poll.True(tm.t, "the quota is in force", func() bool {
+		return tm.Get(tm.t.Context(), client.ObjectKeyFromObject(q), q) == nil && len(q.Status.Hard) > 0
+	})
 }
 
 func branches(globs ...string) setting {
@@ -245,6 +244,9 @@ func (tm *team) logState() {
 			out = err.Error()
 		}
 		tm.t.Logf("--- kubectl -n %s %s\n%s", tm.name, strings.Join(args, " "), clip(out, 12000))
+	}
+	if shared.manager != nil {
+		tm.t.Logf("--- what the shared manager logged of %s\n%s", tm.name, clip(shared.manager.logged(tm.name), 6000))
 	}
 }
 

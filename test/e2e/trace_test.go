@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -9,7 +10,9 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/test/otlp"
 	"github.com/postflight-dev/postflight/test/picture"
+	"github.com/postflight-dev/postflight/test/poll"
 	"github.com/postflight-dev/postflight/test/prometheus"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 // envPictures names the folder for pictures for docs.
@@ -32,6 +35,7 @@ func runTracedManager(t *testing.T, c *cluster) (*manager, *otlp.Collector) {
 // TestTrace follows a deployment from the pipeline's notification to the end of its tests in a real pod, which know the
 // trace.
 func TestTrace(t *testing.T) {
+	tier.All(t, "it needs a manager that traces, and a pod of some seconds")
 	c := useCluster(t)
 	m, collector := runTracedManager(t, c)
 	tm := newTeam(t, c)
@@ -42,7 +46,7 @@ func TestTrace(t *testing.T) {
 	}
 	run := a.Results[0].Created
 	tm.awaitLog(run, "parent=00-"+pipelineTrace+"-")
-	if s := tm.awaitEnd(run, endWithin); s.State() != v1alpha1.ReasonPassed {
+	if s := tm.awaitEnd(run); s.State() != v1alpha1.ReasonPassed {
 		t.Fatalf("%s: %s", s.State(), message(s))
 	}
 	spans := awaitTrace(t, collector, 7)
@@ -55,16 +59,15 @@ func TestTrace(t *testing.T) {
 	}
 }
 
-func awaitTrace(t *testing.T, collector *otlp.Collector, spans int) map[string]otlp.Span {
+func awaitTrace(t *testing.T, collector *otlp.Collector, spans int) (got map[string]otlp.Span) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
-		switch got := collector.Trace(pipelineTrace); {
-		case len(got) >= spans:
-			return got
-		case time.Now().After(deadline):
-			t.Fatalf("after a minute, there are %d spans, want %d: %+v", len(got), spans, got)
+	poll.Until(t, fmt.Sprintf("the collector has %d spans", spans), func() string {
+		if got = collector.Trace(pipelineTrace); len(got) < spans {
+			return fmt.Sprintf("%+v", got)
 		}
-	}
+		return ""
+	})
+	return got
 }
 
 // TestDashboardPicture draws the dashboard after two minutes of runs in real pods, for docs.

@@ -14,6 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/poll"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 // maxWaiting is the bound on waiting requests.
@@ -28,6 +30,7 @@ func BenchmarkGreenlightWait(b *testing.B) {
 
 // TestWaitingClients measures the same, and fails if the answers take too long.
 func TestWaitingClients(t *testing.T) {
+	tier.All(t, "it is a flood of clients, and measures times")
 	if p99 := measureWaiters(t); p99 >= time.Second {
 		t.Errorf("p99 of 1,000 clients is %s, want below 1s", p99)
 	}
@@ -59,6 +62,7 @@ func measureWaiters(t testing.TB) time.Duration {
 
 // TestStopAnswersWaiters stops a manager that clients wait on: they are answered, and it ends.
 func TestStopAnswersWaiters(t *testing.T) {
+	tier.All(t, "it measures how long an end takes")
 	c := useCluster(t)
 	tm := newTeam(t, c)
 	tm.trigger("long", runs("sleep 600"))
@@ -152,12 +156,12 @@ func waitOnce(transport http.RoundTripper, url, key string) error {
 // awaitAll returns when the manager says that all of them wait.
 func (w *waiters) awaitAll(t testing.TB, m *manager) {
 	t.Helper()
-	for deadline := time.Now().Add(40 * time.Second); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
-		if m.metric(t, "postflight_http_requests_waiting") == fmt.Sprint(w.count) {
-			return
+	poll.Until(t, fmt.Sprintf("%d clients wait", w.count), func() string {
+		if waiting := m.metric(t, "postflight_http_requests_waiting"); waiting != fmt.Sprint(w.count) {
+			return "they are " + waiting
 		}
-	}
-	t.Fatalf("%s of %d wait", m.metric(t, "postflight_http_requests_waiting"), w.count)
+		return ""
+	})
 }
 
 // since returns how long after the end each of them was answered, sorted.

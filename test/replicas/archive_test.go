@@ -24,17 +24,22 @@ import (
 	"github.com/postflight-dev/postflight/internal/record"
 	"github.com/postflight-dev/postflight/internal/suite"
 	"github.com/postflight-dev/postflight/test/apiserver"
+	"github.com/postflight-dev/postflight/test/fakecluster"
+	"github.com/postflight-dev/postflight/test/managers"
+	"github.com/postflight-dev/postflight/test/poll"
 	"github.com/postflight-dev/postflight/test/stores"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 // logSize is more than is kept of a log, in bytes.
 const logSize = 20 << 20
 
-// TestArchiveMemory ends 200 runs at once, or 40 unless POSTFLIGHT_E2E_FULL=1, each with a log of 20 MiB, under the memory limit of the container. The
-// manager must survive, save them all, and meanwhile report the end of other runs without delay. The API server and
-// the store are real; the node is a handler of this test.
+// TestArchiveMemory ends 200 runs at once, or 40 unless POSTFLIGHT_E2E_FULL=1, each with a log of 20 MiB, under the memory
+// limit of the container. The manager must survive, save them all, and meanwhile report the end of other runs without delay.
+// The API server and the store are real; the node is a handler of this test.
 func TestArchiveMemory(t *testing.T) {
-	s := apiserver.New(t)
+	tier.All(t, "it archives gigabytes, and compares times with a bound")
+	s := apiserver.Alone(t)
 	runs := 40
 	if os.Getenv("POSTFLIGHT_E2E_FULL") == "1" {
 		runs = 200
@@ -49,18 +54,28 @@ func TestArchiveMemory(t *testing.T) {
 	} {
 		t.Setenv(name, value)
 	}
-	busy, other := newTeam(t, s), newTeam(t, s)
-	node := s.Node(t, chatter)
-	all := busy.endedRuns(runs, node)
 	systemNamespace(t, s)
+	atMost(t, "the end of another run", promptly, func() time.Duration { return archiveBeside(t, s, a, memory, runs) })
+}
+
+// archiveBeside archives runs, and returns how long the slowest end of another one took to be reported meanwhile.
+func archiveBeside(t *testing.T, s *apiserver.Server, a *archive.Archive, memory *cgroup, runs int) (slowest time.Duration) {
+	busy, other := newTeam(t, s), newTeam(t, s)
+	all := busy.endedRuns(runs, s.Node(t, chatter))
 	began := time.Now()
-	r := startReplica(t, kubeconfigOf(t, s.Manager(t)), memory.run()...)
-	r.awaitReady()
-	slowest := other.endRuns(r, 20)
-	for deadline := time.Now().Add(4 * time.Minute); busy.archived() < runs; time.Sleep(time.Second) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%d of %d runs are archived", busy.archived(), runs)
+	r := startWith(t, managers.Options{Kubeconfig: kubeconfigOf(t, s.Manager(t)), Within: memory.run()})
+	defer r.Kill()
+	r.AwaitReady()
+	slowest = other.endRuns(r, 20)
+	err := poll.Wait(10*time.Minute, "all runs are archived", func() string {
+		time.Sleep(time.Second) // a list of runs costs the API server much
+		if n := busy.archived(); n < runs {
+			return fmt.Sprintf("%d of %d", n, runs)
 		}
+		return ""
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 	took := time.Since(began)
 	fmt.Printf("ARCHIVE_MEMORY runs=%d log_mib=%d seconds=%.0f cgroup_peak_mib=%d process_peak_mib=%d slowest_end_of_others_ms=%d\n",
@@ -68,12 +83,10 @@ func TestArchiveMemory(t *testing.T) {
 	if memory.kills() > 0 {
 		t.Error("the kernel killed the manager for its memory")
 	}
-	if slowest > promptly {
-		t.Errorf("the end of another run was reported after %s, want %s", slowest, promptly)
-	}
 	for _, run := range all[:3] {
 		checkLog(t, a, run)
 	}
+	return slowest
 }
 
 // chatter is a kubelet with a log of logSize, which compresses to about half.
@@ -108,12 +121,7 @@ func (tm *team) endedRuns(n int, node string) []record.Run {
 			p.Labels = map[string]string{v1alpha1.LabelSuite: name}
 			p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: name, UID: types.UID(name), Controller: new(true)}}
 			tm.create(p)
-			tm.updateStatus(p, func() {
-				p.Status.Phase = corev1.PodFailed
-				p.Status.ContainerStatuses = []corev1.ContainerStatus{{
-					Name: "test", Image: "test", ImageID: "test", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1}},
-				}}
-			})
+			tm.updateStatus(p, func() { fakecluster.EndPod(p, 1) })
 			tm.updateStatus(s, func() {
 				suite.SetStatus(s, suite.Observation{Suite: s}, suite.Decision{Condition: v1alpha1.Failed("The tests failed.")}, time.Now())
 			})
@@ -137,17 +145,16 @@ func (tm *team) endRuns(r *replica, n int) (slowest time.Duration) {
 	tm.t.Helper()
 	for i := range n {
 		name := tm.byHand(fmt.Sprintf("other-%d", i))
-		await(tm.t, "the Job of "+name, func() bool {
+		poll.True(tm.t, "the Job of "+name, func() bool {
 			return tm.s.Client.Get(context.Background(), types.NamespacedName{Namespace: tm.namespace, Name: name}, &batchv1.Job{}) == nil
 		})
 		tm.complete(name)
 		began := time.Now()
-		for deadline := began.Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		poll.True(tm.t, "the end of "+name, func() bool {
 			s := &v1alpha1.Suite{ObjectMeta: tm.meta(name)}
-			if tm.get(s); s.Finished() {
-				break
-			}
-		}
+			tm.get(s)
+			return s.Finished()
+		})
 		slowest = max(slowest, time.Since(began))
 	}
 	return slowest

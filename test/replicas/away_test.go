@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/test/apiserver"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 const (
@@ -21,7 +22,8 @@ const (
 // none is duplicated. In one case the process is down, which returns errors for a while when it is back;
 // in the other only the connections to it are cut.
 func TestAway(t *testing.T) {
-	s := apiserver.New(t)
+	tier.All(t, "the API server is away for long")
+	s := apiserver.Alone(t)
 	t.Run("process", func(t *testing.T) {
 		testOutage(t, s, kubeconfigOf(t, s.Manager(t)), away, func() { s.Outage(t, func() { time.Sleep(away) }) })
 	})
@@ -33,6 +35,7 @@ func TestAway(t *testing.T) {
 
 // TestRefusing: the API server runs, but answers every write with an error.
 func TestRefusing(t *testing.T) {
+	tier.All(t, "the API server refuses for long")
 	cases := map[string]http.HandlerFunc{
 		"429": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "1")
@@ -44,7 +47,7 @@ func TestRefusing(t *testing.T) {
 		},
 		"hangs": func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
 	}
-	s := apiserver.New(t)
+	s := apiserver.Alone(t)
 	for name, refuse := range cases {
 		t.Run(name, func(t *testing.T) {
 			p := newProxy(t, s.Manager(t))
@@ -70,8 +73,8 @@ func testOutage(t *testing.T, s *apiserver.Server, kubeconfig string, lasts time
 	if sent := len(c.times); c.created != sent || suites != sent {
 		t.Errorf("%s and %d Suites, want %d created; e.g. %s", c, suites, sent, c.first)
 	}
-	if longest := c.percentile(1); longest < lasts-time.Second || longest > 45*time.Second {
-		t.Errorf("the longest hold was %s, want at least about %s", longest, lasts)
+	if longest := c.percentile(1); longest < lasts-time.Second {
+		t.Errorf("the longest hold was %s, want about %s: nothing was held, so this tested little", longest, lasts)
 	}
 }
 
@@ -84,7 +87,7 @@ func (tm *team) trickle(all []*replica, over <-chan struct{}) *counts {
 	defer ticker.Stop()
 	for n := 0; ; n++ {
 		wait.Go(func() {
-			c.add(notify(tm.t.Context(), all[n%len(all)].url, tm.key, fmt.Sprintf(`{"branch":"main","sha":"away-%d"}`, n)))
+			c.add(notify(tm.t.Context(), all[n%len(all)].URL, tm.key, fmt.Sprintf(`{"branch":"main","sha":"away-%d"}`, n)))
 		})
 		select {
 		case <-over:

@@ -32,12 +32,12 @@ const (
 // rights and concurrency on the same API server. Because of the turns, other load on the machine affects both. No
 // manager reconciles, because a run costs the same in both cases.
 func BenchmarkAnswer(b *testing.B) {
-	s := apiserver.New(b)
+	s := apiserver.Alone(b)
 	holdLease(b, s)
 	tm := newTeam(b, s)
 	tm.unbind()
 	r := startReplica(b, kubeconfigOf(b, s.Manager(b)))
-	r.awaitReady()
+	r.AwaitReady()
 	tm.awaitKnown([]*replica{r})
 	raw, err := k8sclient.New(s.Manager(b), k8sclient.Options{Scheme: s.Scheme})
 	if err != nil {
@@ -46,7 +46,7 @@ func BenchmarkAnswer(b *testing.B) {
 	trigger := tm.trigger("smoke")
 	tm.get(trigger)
 	create := func(sha string) error { return raw.Create(b.Context(), rawSuite(trigger, sha)) }
-	answer := func(sha string) error { return created(notify(b.Context(), r.url, tm.key, benchBody(sha))) }
+	answer := func(sha string) error { return created(notify(b.Context(), r.URL, tm.key, benchBody(sha))) }
 	for b.Loop() {
 		var creates, answers sample
 		for turn := range benchTurns {

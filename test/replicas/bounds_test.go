@@ -12,9 +12,19 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/test/apiserver"
+	"github.com/postflight-dev/postflight/test/poll"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 const bound = 20
+
+// beyond is how many notifications are sent at once.
+func beyond() int {
+	if tier.Gate() {
+		return 3 * bound
+	}
+	return 10 * bound
+}
 
 // newBoundTeam has few Suites, none of which supersedes another.
 func newBoundTeam(t *testing.T, s *apiserver.Server, stored, unfinished int32) *team {
@@ -30,11 +40,11 @@ func newBoundTeam(t *testing.T, s *apiserver.Server, stored, unfinished int32) *
 // TestBoundOfUnfinishedSuites sends a burst far beyond the bound. Notifications of existing runs are still duplicates,
 // and once a run has ended, another one can be created.
 func TestBoundOfUnfinishedSuites(t *testing.T) {
-	s := apiserver.New(t)
+	s := apiserver.Alone(t)
 	tm := newBoundTeam(t, s, 0, bound)
 	all := replicas(t, s, kubeconfigOf(t, s.Manager(t)), 1)
 	tm.awaitTeam(all)
-	made := tm.burst(all, 10*bound, "maxUnfinishedSuites")
+	made := tm.burst(all, beyond(), "maxUnfinishedSuites")
 	if len(made)+1 != bound {
 		t.Errorf("%d runs were created beside the first, want %d in all", len(made), bound)
 	}
@@ -52,11 +62,11 @@ func TestBoundOfUnfinishedSuites(t *testing.T) {
 
 // TestBoundOfStoredSuites counts runs that have ended, too, until they are deleted.
 func TestBoundOfStoredSuites(t *testing.T) {
-	s := apiserver.New(t)
+	s := apiserver.Alone(t)
 	tm := newBoundTeam(t, s, bound, 0)
 	all := replicas(t, s, kubeconfigOf(t, s.Manager(t)), 1)
 	tm.awaitTeam(all)
-	made := tm.burst(all, 10*bound, "maxSuites")
+	made := tm.burst(all, beyond(), "maxSuites")
 	if len(made)+1 != bound {
 		t.Errorf("%d runs were created beside the first, want %d in all", len(made), bound)
 	}
@@ -70,12 +80,12 @@ func TestBoundOfStoredSuites(t *testing.T) {
 
 // TestBoundOfReplicas: each replica counts for itself, so two of them may create a few more.
 func TestBoundOfReplicas(t *testing.T) {
-	s := apiserver.New(t)
+	s := apiserver.Alone(t)
 	tm := newBoundTeam(t, s, 0, bound)
 	all := replicas(t, s, kubeconfigOf(t, s.Manager(t)), 2)
 	tm.awaitTeam(all)
-	made := tm.burst(all, 10*bound, "maxUnfinishedSuites")
-	t.Logf("BOUND bound=%d replicas=2 burst=%d created=%d", bound, 10*bound, len(made))
+	made := tm.burst(all, beyond(), "maxUnfinishedSuites")
+	t.Logf("BOUND bound=%d replicas=2 burst=%d created=%d", bound, beyond(), len(made))
 	if n := len(made) + len(all); n < bound || n > 2*bound {
 		t.Errorf("there are %d runs, want from %d to %d", n, bound, 2*bound)
 	}
@@ -93,7 +103,7 @@ func (tm *team) burst(all []*replica, n int, field string) map[string]string {
 	answers := make([]answer, n)
 	for i := range n {
 		wait.Go(func() {
-			a, err := notify(tm.t.Context(), all[i%len(all)].url, tm.key, fmt.Sprintf(`{"branch":"main","sha":"burst-%d"}`, i))
+			a, err := notify(tm.t.Context(), all[i%len(all)].URL, tm.key, fmt.Sprintf(`{"branch":"main","sha":"burst-%d"}`, i))
 			if err != nil || len(a.Results) != 1 {
 				tm.t.Errorf("%+v, %v, want one result", a, err)
 				return
@@ -140,8 +150,8 @@ func (tm *team) endOne(made map[string]string) *v1alpha1.Suite {
 func (tm *team) awaitTeam(all []*replica) {
 	tm.t.Helper()
 	for _, r := range all {
-		await(tm.t, "the team to be known", func() bool {
-			a, err := notify(tm.t.Context(), r.url, tm.key, `{"sha":"first-of-`+r.url+`"}`)
+		poll.True(tm.t, "the team is known", func() bool {
+			a, err := notify(tm.t.Context(), r.URL, tm.key, `{"sha":"first-of-`+r.URL+`"}`)
 			return err == nil && len(a.Results) == 1
 		})
 	}
@@ -150,7 +160,7 @@ func (tm *team) awaitTeam(all []*replica) {
 // awaitCreated waits until the replica knows that there is room for a run.
 func (tm *team) awaitCreated(r *replica) {
 	tm.t.Helper()
-	await(tm.t, "room for a run", func() bool {
+	poll.True(tm.t, "room for a run", func() bool {
 		return tm.notified(r, "room-again").Results[0].Created != ""
 	})
 }

@@ -24,7 +24,7 @@ const (
 // process answers and leads. In turns, of which either is the first, it creates the same Suites and Jobs without a manager,
 // with the same rights and at the same concurrency.
 func BenchmarkNotificationBurst(b *testing.B) {
-	s := apiserver.New(b)
+	s := apiserver.Alone(b)
 	tm := newTeam(b, s)
 	tm.unbind()
 	w := newBurstWorld(b, s, tm)
@@ -108,16 +108,16 @@ func (w *burstWorld) notified(prefix string) spent {
 	w.b.Helper()
 	freeLead(w.b, w.s)
 	r := startReplica(w.b, w.kubeconfig)
-	defer r.end()
+	defer r.Kill()
 	defer w.clear(w.tm)
-	r.awaitReady()
-	r.awaitLog("Successfully acquired lease", 20*time.Second)
+	r.AwaitReady()
+	r.AwaitLog("Successfully acquired lease")
 	w.tm.awaitKnown([]*replica{r})
 	w.clear(w.tm)
-	return w.measure(r.cmd.Process.Pid, func() time.Duration {
+	return w.measure(r.PID(), func() time.Duration {
 		began := time.Now()
 		inParallel(benchCrowd, burstSize, func(i int) {
-			if err := created(notify(w.b.Context(), r.url, w.tm.key, benchBodyOf(fmt.Sprintf("%s-%d", prefix, i)))); err != nil {
+			if err := created(notify(w.b.Context(), r.URL, w.tm.key, benchBodyOf(fmt.Sprintf("%s-%d", prefix, i)))); err != nil {
 				w.b.Error(err)
 			}
 		})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/test/history"
+	"github.com/postflight-dev/postflight/test/poll"
 )
 
 // pipelines send notifications, each in a stream of its own, and record all answers.
@@ -52,19 +53,22 @@ func (c *pipelines) run(ctx context.Context, branch string, random *rand.Rand) {
 const answerWithin = 3 * time.Minute
 
 func (c *pipelines) notify(branch, sha string, random *rand.Rand) {
-	for deadline := time.Now().Add(answerWithin); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	err := poll.Wait(answerWithin, "the answer to "+sha, func() string {
 		a := c.attempt(branch, sha, c.pick(random))
 		c.mu.Lock()
+		defer c.mu.Unlock()
 		c.attempts = append(c.attempts, a)
 		if id := cmp.Or(a.Created, a.Known); id != "" {
 			c.told = append(c.told, id)
 		}
-		c.mu.Unlock()
-		if a.Status == http.StatusOK {
-			return
+		if a.Status != http.StatusOK {
+			return fmt.Sprintf("status %d", a.Status)
 		}
+		return ""
+	})
+	if err != nil {
+		c.tm.t.Error(err)
 	}
-	c.tm.t.Errorf("%s was not answered within %s", sha, answerWithin)
 }
 
 func (c *pipelines) pick(random *rand.Rand) string {

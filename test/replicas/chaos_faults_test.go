@@ -16,6 +16,9 @@ import (
 	k8sclient "sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/test/apiserver"
+	"github.com/postflight-dev/postflight/test/fakecluster"
+	"github.com/postflight-dev/postflight/test/managers"
+	"github.com/postflight-dev/postflight/test/poll"
 	"github.com/postflight-dev/postflight/test/stores"
 )
 
@@ -23,7 +26,8 @@ import (
 type fleet struct {
 	t      *testing.T
 	s      *apiserver.Server
-	f      *fakeCluster
+	f      *fakecluster.Cluster
+	hold   time.Duration
 	store  *gate
 	random *rand.Rand
 
@@ -41,11 +45,12 @@ type member struct {
 // replicaClocks are how much the clocks of replicas are ahead when they start.
 var replicaClocks = []time.Duration{0, time.Hour, -time.Hour, 3 * time.Second, -3 * time.Second}
 
-func startFleet(t *testing.T, s *apiserver.Server, f *fakeCluster, size int, random *rand.Rand) *fleet {
+// startFleet starts two replicas.
+func startFleet(t *testing.T, s *apiserver.Server, f *fakecluster.Cluster, random *rand.Rand, hold time.Duration) *fleet {
 	t.Helper()
 	stores.Credentials(t)
 	store := stores.Rclone(t)
-	fl := &fleet{t: t, s: s, f: f, random: random, store: newGate(t, store.Address)}
+	fl := &fleet{t: t, s: s, f: f, hold: hold, random: random, store: newGate(t, store.Address)}
 	for name, value := range map[string]string{
 		"POSTFLIGHT_STORE_ENDPOINT": fl.store.url, "POSTFLIGHT_STORE_BUCKET": store.Options().Bucket,
 		"POSTFLIGHT_STORE_CREATE_BUCKET": "true", "POSTFLIGHT_IMAGE": "none",
@@ -54,27 +59,29 @@ func startFleet(t *testing.T, s *apiserver.Server, f *fakeCluster, size int, ran
 	}
 	systemNamespace(t, s)
 	freeLead(t, s)
-	for i := range size {
+	for i := range 2 {
 		m := &member{name: fmt.Sprintf("replica-%d", i), proxy: newProxy(t, s.Manager(t))}
 		m.replica = fl.start(m, replicaClocks[i%len(replicaClocks)])
 		fl.members = append(fl.members, m)
 	}
 	for _, m := range fl.members {
-		m.awaitReady()
+		m.AwaitReady()
 	}
 	return fl
 }
 
 func (fl *fleet) start(m *member, ahead time.Duration) *replica {
-	return startReplica(fl.t, m.proxy.kubeconfig(), "env", "POSTFLIGHT_TEST_CLOCK_AHEAD="+ahead.String(), "sh", "-c",
-		`exec "$@" --hold-budget=5s --pod-gone-after=`+podGone.String()+" --replica-name="+m.name, "sh")
+	return startWith(fl.t, managers.Options{
+		Kubeconfig: m.proxy.kubeconfig(), Env: []string{"POSTFLIGHT_TEST_CLOCK_AHEAD=" + ahead.String()},
+		Flags: []string{"--hold-budget=" + fl.hold.String(), "--pod-gone-after=" + podGone.String(), "--replica-name=" + m.name},
+	})
 }
 
 func (fl *fleet) urls() (all []string) {
 	fl.mu.Lock()
 	defer fl.mu.Unlock()
 	for _, m := range fl.members {
-		all = append(all, m.url)
+		all = append(all, m.URL)
 	}
 	return all
 }
@@ -107,10 +114,13 @@ var faults = []fault{
 		fl.restart(fl.any(), replicaClocks[fl.random.IntN(len(replicaClocks))])
 	}},
 	{"node-lost", func(fl *fleet, _ time.Duration) {
-		node, lost := nodes[fl.random.IntN(len(nodes))], 0
-		for end := time.Now().Add(10 * time.Second); lost == 0 && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-			lost = fl.f.loseNode(node)
-		}
+		node := fakecluster.Nodes[fl.random.IntN(len(fakecluster.Nodes))]
+		_ = poll.Wait(10*time.Second, "something runs on "+node, func() string { // or the fault has no effect
+			if fl.f.LoseNode(node) == 0 {
+				return "nothing does"
+			}
+			return ""
+		})
 	}},
 	{"leader-cut-off", func(fl *fleet, lasts time.Duration) {
 		p := fl.leader().proxy
@@ -155,9 +165,9 @@ var faults = []fault{
 
 // restart kills a member, and starts it with another clock.
 func (fl *fleet) restart(m *member, ahead time.Duration) {
-	m.end()
+	m.Kill()
 	next := fl.start(m, ahead)
-	next.awaitReady()
+	next.AwaitReady()
 	fl.mu.Lock()
 	defer fl.mu.Unlock()
 	m.replica = next

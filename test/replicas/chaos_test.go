@@ -21,7 +21,10 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/test/apiserver"
+	"github.com/postflight-dev/postflight/test/fakecluster"
 	"github.com/postflight-dev/postflight/test/history"
+	"github.com/postflight-dev/postflight/test/poll"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 const (
@@ -38,11 +41,12 @@ const (
 func TestChaos(t *testing.T) {
 	seed, duration := chaosSeed(t), chaosDuration(t)
 	random := rand.New(rand.NewPCG(seed, 0))
-	s := apiserver.New(t)
-	f := startCluster(t, s, &fakeCluster{tests: chaosTests, pods: true})
+	s := apiserver.Alone(t)
+	f := &fakecluster.Cluster{Tests: chaosTests, Pods: true}
+	f.Start(t, s)
 	tm := newTeam(t, s)
 	tm.unbind()
-	fl := startFleet(t, s, f, 2, random)
+	fl := startFleet(t, s, f, random, chaosHold(duration))
 	tm.awaitKnown([]*replica{fl.members[0].replica, fl.members[1].replica})
 
 	c := &pipelines{tm: tm, urls: fl.urls}
@@ -56,7 +60,7 @@ func TestChaos(t *testing.T) {
 	lasted := time.Since(began)
 	over()
 	all.Wait()
-	h := tm.history(c, f, time.Now().Add(endWithin))
+	h := tm.history(c, f)
 	violations := history.Check(h)
 	fmt.Printf("CHAOS seed=%d seconds=%.0f faults=%d notifications=%d attempts=%d inquiries=%d runs=%d violations=%d%s%s\n",
 		seed, lasted.Seconds(), total(injected), len(notifications(h)), len(h.Attempts), len(h.Inquiries), len(h.Runs), len(violations),
@@ -82,7 +86,7 @@ func chaosSeed(t *testing.T) uint64 {
 	t.Helper()
 	set := os.Getenv("POSTFLIGHT_CHAOS_SEED")
 	if set == "" {
-		return rand.Uint64() >> 32
+		return tier.Random(t).Uint64() >> 32
 	}
 	seed, err := strconv.ParseUint(set, 10, 64)
 	if err != nil {
@@ -99,6 +103,15 @@ func chaosDuration(t *testing.T) time.Duration {
 		t.Fatal(err)
 	}
 	return d
+}
+
+// chaosHold is how long replicas hold a notification. The short form has the default, with which an API server that starts
+// again is no failure. In the long one, in which faults may last longer than that, clients have to send again.
+func chaosHold(duration time.Duration) time.Duration {
+	if duration == 0 {
+		return 45 * time.Second
+	}
+	return 5 * time.Second
 }
 
 // chaosTests end as the name of their run decides, which is a hash.
@@ -134,12 +147,15 @@ func (fl *fleet) inject(duration time.Duration) map[string]int {
 }
 
 // history waits until all runs have ended, and puts together what was recorded.
-func (tm *team) history(c *pipelines, f *fakeCluster, deadline time.Time) history.History {
+func (tm *team) history(c *pipelines, f *fakecluster.Cluster) history.History {
 	tm.t.Helper()
-	suites := tm.suites()
-	for ; !allFinished(suites) && time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
-		suites = tm.suites()
-	}
+	var suites []v1alpha1.Suite
+	_ = poll.Wait(endWithin, "all runs have ended", func() string { // or else the check says which have not
+		if suites = tm.suites(); !allFinished(suites) {
+			return "some have not"
+		}
+		return ""
+	})
 	h := history.History{Attempts: c.attempts, Inquiries: c.inquiries}
 	for _, s := range suites {
 		run := history.Run{
@@ -148,9 +164,8 @@ func (tm *team) history(c *pipelines, f *fakeCluster, deadline time.Time) histor
 		if end := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionSucceeded); end != nil {
 			run.Message = end.Message
 		}
-		f.play(s.Namespace, s.Name, func(p *played) {
-			run.Ends, run.Jobs, run.Tests, run.Began, run.Stopped = p.ends, len(p.jobs), p.end, p.began, p.stopped
-		})
+		played := f.Run(s.Namespace, s.Name)
+		run.Ends, run.Jobs, run.Tests, run.Began, run.Stopped = played.Ends, played.Jobs, played.Tests, played.Began, played.Stopped
 		h.Runs = append(h.Runs, run)
 	}
 	return h

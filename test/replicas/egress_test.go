@@ -1,15 +1,12 @@
 package replicas
 
 import (
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -17,6 +14,8 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/test/apiserver"
 	"github.com/postflight-dev/postflight/test/codehost"
+	"github.com/postflight-dev/postflight/test/managers"
+	"github.com/postflight-dev/postflight/test/poll"
 )
 
 // egress records where a manager connects to, other than to this machine: it is the proxy of its environment, and
@@ -48,13 +47,14 @@ func (e *egress) seen() []string {
 
 // startRecorded starts a manager with flags, whose requests leave the machine through the recorder only. It leads at
 // once: a leader of an earlier test, which was killed, would hold its Lease for as long as this test waits.
-func (e *egress) startRecorded(t *testing.T, s *apiserver.Server, kubeconfig, flags string) *replica {
+func (e *egress) startRecorded(t *testing.T, s *apiserver.Server, kubeconfig string, flags ...string) *replica {
 	t.Helper()
 	freeLead(t, s)
-	script := fmt.Sprintf(`exec env HTTPS_PROXY=%[1]s HTTP_PROXY=%[1]s NO_PROXY= "$@" %[2]s`, e.URL, flags)
-	r := startReplica(t, kubeconfig, "sh", "-c", script, "sh")
-	r.awaitReady()
-	r.awaitLog("Successfully acquired lease", time.Minute)
+	r := startWith(t, managers.Options{
+		Kubeconfig: kubeconfig, Flags: flags, Env: []string{"HTTPS_PROXY=" + e.URL, "HTTP_PROXY=" + e.URL, "NO_PROXY="},
+	})
+	r.AwaitReady()
+	r.AwaitLog("Successfully acquired lease")
 	return r
 }
 
@@ -66,13 +66,13 @@ const (
 // TestEgress: notifications that name other hosts, or repositories that lead out of a path, cause no request, and no
 // host but the configured one ever sees a token.
 func TestEgress(t *testing.T) {
-	s := apiserver.New(t)
+	s := apiserver.Alone(t)
 	kubeconfig := newProxy(t, s.Manager(t)).kubeconfig()
 	tm, fake, other, out := newTeam(t, s), codehost.GitHub(t), codehost.GitLab(t), recordEgress(t)
 	tm.grantsToken(fake.Token())
 	tm.setRepository("smoke", "acme/shop")
 	systemNamespace(t, s)
-	r := out.startRecorded(t, s, kubeconfig, "--github-url="+fake.URL+" --gitlab-url="+other.URL)
+	r := out.startRecorded(t, s, kubeconfig, "--github-url="+fake.URL, "--gitlab-url="+other.URL)
 	tm.awaitKnown([]*replica{r})
 
 	evil := `"commit_url":"https://evil.example.com/c","deployment_url":"https://evil.example.com","branch":"https://evil.example.com","hosting_service":"GitLab"`
@@ -88,14 +88,17 @@ func TestEgress(t *testing.T) {
 		{`{"sha":"../../../evil",` + evil + `}`, 200},
 		{`{"sha":"` + strings.Repeat("a", 40) + `","repository":"evil/other",` + evil + `}`, 200},
 		{`{"sha":"` + strings.Repeat("b", 40) + `","repository":"acme/shop%2f..%2f..",` + evil + `}`, 200},
-		{`{"sha":"` + goodCommit + `","repository":"acme/shop",` + evil + `}`, 200},
+		{`{"sha":"` + goodCommit + `","repository":"acme/shop",` + strings.ReplaceAll(evil, "evil.example.com", "good.evil.example.com") + `}`, 200},
 	} {
-		a, err := notify(t.Context(), r.url, tm.key, tc.body)
+		a, err := notify(t.Context(), r.URL, tm.key, tc.body)
 		if err != nil || a.Status != tc.status {
 			t.Errorf("notification %d: got %d %s, %v, want %d", i, a.Status, a.Body, err, tc.status)
 		}
+		for _, result := range a.Results {
+			tm.awaitState(result.Created, v1alpha1.ReasonStarting)
+		}
 	}
-	await(t, "the check of the good notification", func() bool { return len(fake.States(goodCommit)) > 0 })
+	poll.True(t, "the check of the good notification", func() bool { return len(fake.States(goodCommit)) > 0 })
 	for _, request := range fake.Requests() {
 		if !strings.HasPrefix(request, "POST /repos/acme/shop/statuses/"+goodCommit) && !strings.HasPrefix(request, "GET /repos/acme/shop/commits/"+goodCommit) {
 			t.Errorf("GitHub got %s", request)
@@ -104,18 +107,13 @@ func TestEgress(t *testing.T) {
 	if hosts, requests := out.seen(), other.Requests(); len(hosts) > 0 || len(requests) > 0 {
 		t.Errorf("the manager connected to %q, and asked GitLab for %q", hosts, requests)
 	}
-	if err := r.cmd.Process.Signal(syscall.SIGTERM); err != nil { // gives up its lease
-		t.Fatal(err)
-	}
-	_ = r.cmd.Wait()
+	r.Stop()
 
 	// The recorder would have seen it: without the flag, the manager asks the default host.
-	r = out.startRecorded(t, s, kubeconfig, "")
+	r = out.startRecorded(t, s, kubeconfig)
 	tm.awaitKnown([]*replica{r})
-	if _, err := notify(t.Context(), r.url, tm.key, `{"sha":"`+nextCommit+`"}`); err != nil {
-		t.Fatal(err)
-	}
-	await(t, "a request to the default host", func() bool { return len(out.seen()) > 0 })
+	tm.started(r, nextCommit)
+	poll.True(t, "a request to the default host", func() bool { return len(out.seen()) > 0 })
 	for _, host := range out.seen() {
 		if host != "api.github.com:443" {
 			t.Errorf("the manager connected to %s", host)

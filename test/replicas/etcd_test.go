@@ -18,13 +18,17 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/test/apiserver"
+	"github.com/postflight-dev/postflight/test/fakecluster"
+	"github.com/postflight-dev/postflight/test/poll"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 // TestWatchesExpire: while a manager is cut off, much changes, etcd is compacted, and the API server
 // starts anew. It refuses the watches that the manager had (410), which then has to list, and to notice
 // all that it missed.
 func TestWatchesExpire(t *testing.T) {
-	s := apiserver.New(t)
+	tier.All(t, "it compacts etcd, and starts the API server again")
+	s := apiserver.Alone(t)
 	p := newProxy(t, s.Manager(t))
 	tm := newTeam(t, s)
 	tm.create(tm.apiKey("second", "pf_second"+tm.namespace))
@@ -39,7 +43,7 @@ func TestWatchesExpire(t *testing.T) {
 
 	p.down()
 	held := make(chan answer, 1)
-	go func() { a, _ := notify(t.Context(), r.url, tm.key, alone("held")); held <- a }()
+	go func() { a, _ := notify(t.Context(), r.URL, tm.key, alone("held")); held <- a }()
 	tm.complete(ends)
 	tm.removeJob(deleted)
 	tm.remove(&v1alpha1.Suite{ObjectMeta: tm.meta(deleted)})
@@ -58,12 +62,12 @@ func TestWatchesExpire(t *testing.T) {
 	tm.awaitState(ends, v1alpha1.ReasonPassed)
 	tm.awaitState(unseen, v1alpha1.ReasonStarting)
 	tm.awaitState(remade, v1alpha1.ReasonStarting)
-	await(t, "the Trigger that came meanwhile", func() bool {
-		a, err := notify(t.Context(), r.url, tm.key, alone("deleted"))
+	poll.True(t, "the Trigger that came meanwhile", func() bool {
+		a, err := notify(t.Context(), r.URL, tm.key, alone("deleted"))
 		return err == nil && len(a.Results) == 2
 	})
-	await(t, "the key that was deleted meanwhile to be refused", func() bool {
-		a, err := notify(t.Context(), r.url, "pf_second"+tm.namespace, `{}`)
+	poll.True(t, "the key that was deleted meanwhile is refused", func() bool {
+		a, err := notify(t.Context(), r.URL, "pf_second"+tm.namespace, `{}`)
 		return err == nil && a.Status == http.StatusUnauthorized
 	})
 	tm.started(r, "deleted")
@@ -79,11 +83,12 @@ const fullHold = 15 * time.Second
 // TestEtcdFull: etcd accepts no writes. Reads still work; notifications are held and then rejected, and no answer names
 // a run that does not exist. When etcd has room again, the manager continues.
 func TestEtcdFull(t *testing.T) {
+	tier.All(t, "it fills an etcd of its own, and waits until a notification is given up")
 	t.Parallel()
 	s := smallEtcd(t)
 	p := newProxy(t, s.Manager(t))
 	tm := newTeam(t, s)
-	r := startLeader(t, s, p, "sh", "-c", `exec "$@" --hold-budget=`+fullHold.String(), "sh")
+	r := startLeader(t, s, p, "--hold-budget="+fullHold.String())
 	tm.awaitKnown([]*replica{r})
 	ends, spare := tm.started(r, "ends"), tm.started(r, "spare")
 	p.down() // so that the manager learns of these only when it can do nothing about them
@@ -94,14 +99,14 @@ func TestEtcdFull(t *testing.T) {
 
 	tm.expectUnavailable(r, "full")
 	tm.remove(&v1alpha1.Suite{ObjectMeta: tm.meta(spare)}) // which has no finalizer, so that this makes room
-	if !r.isReady() {
+	if !r.Ready() {
 		t.Error("it is not ready, though other replicas would do no better")
 	}
 	if status := tm.askGreenlight(r, ends); status != http.StatusOK {
 		t.Errorf("a question about a run got %d, want 200", status)
 	}
 	held := make(chan answer, 1)
-	go func() { a, _ := notify(t.Context(), r.url, tm.key, alone("held")); held <- a }()
+	go func() { a, _ := notify(t.Context(), r.URL, tm.key, alone("held")); held <- a }()
 	time.Sleep(time.Second)
 	makeRoom(t, s)
 	room := time.Now()
@@ -118,15 +123,16 @@ func TestEtcdFull(t *testing.T) {
 // TestEtcdFullForLong: etcd is full for so long that the leader cannot renew its lease. The process answers requests, and
 // leads again once etcd accepts writes.
 func TestEtcdFullForLong(t *testing.T) {
+	tier.All(t, "it fills an etcd of its own, and waits until the lead is lost")
 	t.Parallel()
 	s := smallEtcd(t)
 	p := newProxy(t, s.Manager(t))
 	tm := newTeam(t, s)
-	r := startLeader(t, s, p, "sh", "-c", `exec "$@" --leader-elect-lease-duration=`+testLease.String(), "sh")
+	r := startLeader(t, s, p, "--leader-elect-lease-duration="+testLease.String())
 	tm.awaitKnown([]*replica{r})
 	run := tm.started(r, "run")
 	fill(t, s)
-	r.awaitLog("has lost the lead", time.Minute)
+	r.AwaitLog("has lost the lead")
 	if status := tm.askGreenlight(r, run); status != http.StatusOK {
 		t.Errorf("a question about a run got %d, want 200", status)
 	}
@@ -142,14 +148,14 @@ func smallEtcd(t *testing.T) *apiserver.Server {
 	return apiserver.Own(t, apiserver.Options{Etcd: map[string]string{"quota-backend-bytes": strconv.Itoa(16 << 20)}})
 }
 
-// startLeader starts a replica behind the proxy, by the command, which reconciles.
-func startLeader(t *testing.T, s *apiserver.Server, p *proxy, command ...string) *replica {
+// startLeader starts a replica behind the proxy, which reconciles.
+func startLeader(t *testing.T, s *apiserver.Server, p *proxy, flags ...string) *replica {
 	t.Helper()
 	systemNamespace(t, s)
 	freeLead(t, s)
-	r := startReplica(t, p.kubeconfig(), command...)
-	r.awaitReady()
-	r.awaitLog("Successfully acquired lease", 10*time.Second)
+	r := startReplica(t, p.kubeconfig(), flags...)
+	r.AwaitReady()
+	r.AwaitLog("Successfully acquired lease")
 	return r
 }
 
@@ -159,7 +165,7 @@ func alone(sha string) string { return fmt.Sprintf(`{"branch":%[1]q,"sha":%[1]q}
 // started is a run of the sha that was created just now, and has its Job.
 func (tm *team) started(r *replica, sha string) string {
 	tm.t.Helper()
-	a, err := notify(tm.t.Context(), r.url, tm.key, alone(sha))
+	a, err := notify(tm.t.Context(), r.URL, tm.key, alone(sha))
 	if err != nil || len(a.Results) == 0 {
 		tm.t.Fatalf("%+v, %v, want results", a, err)
 	}
@@ -189,14 +195,7 @@ func (tm *team) complete(name string) {
 	tm.t.Helper()
 	j := &batchv1.Job{ObjectMeta: tm.meta(name)}
 	tm.get(j)
-	now := metav1.Now()
-	j.Status = batchv1.JobStatus{StartTime: cmp.Or(j.Status.StartTime, &now), CompletionTime: &now, Succeeded: 1, Conditions: []batchv1.JobCondition{
-		{Type: batchv1.JobSuccessCriteriaMet, Status: corev1.ConditionTrue, LastTransitionTime: now},
-		{Type: batchv1.JobComplete, Status: corev1.ConditionTrue, LastTransitionTime: now},
-	}}
-	if err := tm.s.Client.Status().Update(context.Background(), j); err != nil {
-		tm.t.Fatal(err)
-	}
+	tm.updateStatus(j, func() { fakecluster.CompleteJob(j) })
 }
 
 // touch acts as the Job controller when it first sees a Job.
@@ -205,7 +204,7 @@ func (tm *team) touch(name string) {
 	j := &batchv1.Job{}
 	err := tm.s.Client.Get(tm.t.Context(), k8sclient.ObjectKey{Namespace: tm.namespace, Name: name}, j)
 	if err == nil && j.Status.StartTime == nil {
-		tm.updateStatus(j, func() { j.Status.StartTime = new(metav1.Now()) })
+		tm.updateStatus(j, func() { fakecluster.SeeJob(j) })
 	}
 }
 
@@ -222,23 +221,20 @@ func (tm *team) removeJob(name string) {
 func (tm *team) awaitState(name, state string) {
 	tm.t.Helper()
 	s := &v1alpha1.Suite{ObjectMeta: tm.meta(name)}
-	defer func() {
-		if tm.t.Failed() {
-			tm.t.Logf("%s is %+v", name, s.Status)
-		}
-	}()
-	await(tm.t, name+" to be "+state, func() bool {
+	poll.Until(tm.t, name+" is "+state, func() string {
 		if state == v1alpha1.ReasonStarting {
 			tm.touch(name)
 		}
-		tm.get(s)
-		return s.State() == state
+		if tm.get(s); s.State() != state {
+			return fmt.Sprintf("%+v", s.Status)
+		}
+		return ""
 	})
 }
 
 func (tm *team) expectUnavailable(r *replica, sha string) {
 	tm.t.Helper()
-	a, err := notify(tm.t.Context(), r.url, tm.key, alone(sha))
+	a, err := notify(tm.t.Context(), r.URL, tm.key, alone(sha))
 	if err != nil || a.Status != http.StatusServiceUnavailable || !strings.Contains(a.Body, `"unavailable"`) || a.Took < fullHold/2 {
 		tm.t.Errorf("%+v, %v, want 503 after it was held", a, err)
 	}
@@ -251,7 +247,7 @@ func (tm *team) expectUnavailable(r *replica, sha string) {
 
 func (tm *team) askGreenlight(r *replica, id string) int {
 	tm.t.Helper()
-	req, err := http.NewRequestWithContext(tm.t.Context(), http.MethodGet, r.url+"/api/v0/ci-greenlight/"+id, nil)
+	req, err := http.NewRequestWithContext(tm.t.Context(), http.MethodGet, r.URL+"/api/v0/ci-greenlight/"+id, nil)
 	if err != nil {
 		tm.t.Fatal(err)
 	}

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/test/apiserver"
+	"github.com/postflight-dev/postflight/test/managers"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 const (
@@ -36,14 +38,15 @@ type visitors struct {
 // TestFloods runs the manager with the memory limit of its container, and floods it with requests. Clients with a key
 // must be answered in time, and the process must survive.
 func TestFloods(t *testing.T) {
+	tier.All(t, "it is a flood")
 	needDescriptors(t, 10000)
-	s := apiserver.New(t)
+	s := apiserver.Alone(t)
 	memory := newCgroup(t, containerMemory)
 	flooding, other := newTeam(t, s), newTeam(t, s)
 	systemNamespace(t, s)
 	t.Setenv("GOMEMLIMIT", goMemoryLimit)
-	r := startReplica(t, kubeconfigOf(t, s.Manager(t)), memory.run()...)
-	r.awaitReady()
+	r := startWith(t, managers.Options{Kubeconfig: kubeconfigOf(t, s.Manager(t)), Within: memory.run()})
+	r.AwaitReady()
 	flooding.awaitKnown([]*replica{r})
 	other.awaitKnown([]*replica{r})
 	suite := flooding.notified(r, "waited-for").Results[0].Created
@@ -53,17 +56,24 @@ func TestFloods(t *testing.T) {
 		"headers", "many_headers", "metrics_headers", "probe_headers", "waiting", "waiting_refused", "next_headers", "bodies", "idle", "tokens", "everything",
 	} {
 		passed := t.Run(kind, func(t *testing.T) {
-			crowds := floods(r, flooding.key, suite)[kind]
-			took := run(t, crowds, func(n int) (answer, error) {
-				return notifyOnce(t, r.url, other.key, fmt.Sprintf(`{"branch":"%s","sha":"flood-%s-%d"}`, kind, kind, n))
-			})
-			slices.Sort(took)
-			median := took[len(took)/2]
-			t.Logf("FLOOD kind=%s connections=%d peak_mib=%d notifications=%d median_ms=%d slowest_ms=%d",
-				kind, size(crowds), memory.peakMiB(), len(took), median.Milliseconds(), took[len(took)-1].Milliseconds())
-			if median > promptly {
-				t.Errorf("half of the notifications took %s and more, want %s at most", median, promptly)
+			crowds, slowest := floods(r, flooding.key, suite)[kind], time.Duration(0)
+			flood := func() (median time.Duration) {
+				took := run(t, crowds, func(n int) (answer, error) {
+					return notifyOnce(t, r.URL, other.key, fmt.Sprintf(`{"branch":"%s","sha":"flood-%s-%d"}`, kind, kind, n))
+				})
+				slices.Sort(took)
+				median, slowest = took[len(took)/2], took[len(took)-1]
+				t.Logf("FLOOD kind=%s connections=%d peak_mib=%d notifications=%d median_ms=%d slowest_ms=%d",
+					kind, size(crowds), memory.peakMiB(), len(took), median.Milliseconds(), slowest.Milliseconds())
+				return median
 			}
+			atMost(t, "half of the notifications", promptly, flood)
+			atMost(t, "the slowest notification", atLast, func() time.Duration {
+				if slowest > atLast && flood() > promptly {
+					t.Error("half of the notifications were slow at the second time")
+				}
+				return slowest
+			})
 			if memory.kills() > 0 {
 				t.Error("the kernel killed the manager for its memory")
 			}
@@ -72,7 +82,7 @@ func TestFloods(t *testing.T) {
 			t.FailNow() // the next one would meet a dead process, and take minutes
 		}
 	}
-	r.awaitReady()
+	r.AwaitReady()
 }
 
 // floods are the visitors by what they do. Some have a key.
@@ -81,31 +91,31 @@ func floods(r *replica, key, suite string) map[string][]visitors {
 	bearer := host + "Authorization: Bearer " + key + "\r\n"
 	ask := "GET /api/v0/ci-greenlight/" + suite
 	post := "POST /api/webhooks/deploy_success HTTP/1.1\r\n" + bearer + "Content-Type: application/json\r\nContent-Length: "
-	waiting := visitors{3500, r.url, "", ask + "?wait=55 HTTP/1.1\r\n" + bearer + headers(15<<10, 1000) + "\r\n\r\n"}
-	next := visitors{3000, r.url, ask + " HTTP/1.1\r\n" + bearer + "\r\n", "GET / HTTP/1.1\r\n" + host + headers(15<<10, 1000)}
-	small := visitors{1000, r.url, "", post + "16384\r\n" + headers(14<<10, 1000) + "\r\n\r\n" + strings.Repeat(" ", 16000)}
-	large := visitors{60, r.url, "", post + "262144\r\n\r\n" + strings.Repeat(" ", 262000)}
-	idle := visitors{8192, r.url, "", ""}
-	unproven := visitors{3000, r.url, "", "POST / HTTP/1.1\r\n" + host + headers(60<<10, 1000)}
+	waiting := visitors{3500, r.URL, "", ask + "?wait=55 HTTP/1.1\r\n" + bearer + headers(15<<10, 1000) + "\r\n\r\n"}
+	next := visitors{3000, r.URL, ask + " HTTP/1.1\r\n" + bearer + "\r\n", "GET / HTTP/1.1\r\n" + host + headers(15<<10, 1000)}
+	small := visitors{1000, r.URL, "", post + "16384\r\n" + headers(14<<10, 1000) + "\r\n\r\n" + strings.Repeat(" ", 16000)}
+	large := visitors{60, r.URL, "", post + "262144\r\n\r\n" + strings.Repeat(" ", 262000)}
+	idle := visitors{8192, r.URL, "", ""}
+	unproven := visitors{3000, r.URL, "", "POST / HTTP/1.1\r\n" + host + headers(60<<10, 1000)}
 	// Each looks like the token of a pod, which the API server has to check.
 	token := strings.Repeat("eyJhbGciOiJSUzI1NiJ9", 60)
-	tokens := visitors{3000, r.url, "", "POST /api/v0/collect HTTP/1.1\r\n" + host + "Authorization: Bearer " + token + "." + token + "." + token +
+	tokens := visitors{3000, r.URL, "", "POST /api/v0/collect HTTP/1.1\r\n" + host + "Authorization: Bearer " + token + "." + token + "." + token +
 		"\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"}
-	scrapes := visitors{300, r.metrics, "", "GET /metrics HTTP/1.1\r\n" + host + headers(1<<20, 1000)}
-	probes := visitors{300, r.probes, "", "GET /readyz HTTP/1.1\r\n" + host + headers(1<<20, 1000)}
+	scrapes := visitors{300, r.Metrics, "", "GET /metrics HTTP/1.1\r\n" + host + headers(1<<20, 1000)}
+	probes := visitors{300, r.Probes, "", "GET /readyz HTTP/1.1\r\n" + host + headers(1<<20, 1000)}
 	return map[string][]visitors{
 		"headers":         {unproven},
-		"many_headers":    {{3000, r.url, "", "POST / HTTP/1.1\r\n" + host + headers(15<<10, 4)}},
+		"many_headers":    {{3000, r.URL, "", "POST / HTTP/1.1\r\n" + host + headers(15<<10, 4)}},
 		"metrics_headers": {scrapes},
 		"probe_headers":   {probes},
 		"waiting":         {waiting},
-		"waiting_refused": {{3500, r.url, "", ask + "?wait=55 HTTP/1.1\r\n" + bearer + headers(60<<10, 1000) + "\r\n\r\n"}},
+		"waiting_refused": {{3500, r.URL, "", ask + "?wait=55 HTTP/1.1\r\n" + bearer + headers(60<<10, 1000) + "\r\n\r\n"}},
 		"next_headers":    {next},
 		"bodies":          {small, large},
 		"idle":            {idle},
 		"tokens":          {tokens},
 		// Many wait, and all is done that needs no key.
-		"everything": {waiting, scrapes, probes, {1000, r.url, "", unproven.send}, {3000, r.url, "", ""}},
+		"everything": {waiting, scrapes, probes, {1000, r.URL, "", unproven.send}, {3000, r.URL, "", ""}},
 	}
 }
 
@@ -136,8 +146,8 @@ func run(t *testing.T, crowds []visitors, notify func(n int) (answer, error)) (t
 	for after := 0; after < 4; time.Sleep(200 * time.Millisecond) {
 		a, err := notify(len(took))
 		took = append(took, a.Took)
-		if err != nil || a.Status != http.StatusOK || a.Took > atLast {
-			t.Errorf("notification %d: status %d after %s, %v, want 200 within %s", len(took), a.Status, a.Took, err, atLast)
+		if err != nil || a.Status != http.StatusOK {
+			t.Errorf("notification %d: status %d after %s, %v, want 200", len(took), a.Status, a.Took, err)
 			return took
 		}
 		select {

@@ -3,8 +3,6 @@ package replicas
 import (
 	"fmt"
 	"net/http"
-	"os"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -13,8 +11,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	crclient "sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/test/apiserver"
+	"github.com/postflight-dev/postflight/test/poll"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 // testLease is short, so that the tests are. BenchmarkLead has the default.
@@ -23,29 +24,23 @@ const testLease = 4 * time.Second
 // TestLeadLost: the API server is away for so long that the leader loses the lead. The process does not end: it answers
 // the notification that it holds and the client that waits for a run, leads again, and starts the next run.
 func TestLeadLost(t *testing.T) {
-	s := apiserver.New(t)
+	s := apiserver.Alone(t)
 	p := newProxy(t, s.Manager(t))
 	tm := newTeam(t, s)
-	r := startLeader(t, s, p, "sh", "-c", `exec "$@" --leader-elect-lease-duration=`+testLease.String(), "sh")
+	r := startLeader(t, s, p, "--leader-elect-lease-duration="+testLease.String())
 	tm.awaitKnown([]*replica{r})
 
 	run := tm.started(r, "run")
-	waited := make(chan time.Duration, 1)
-	go func() {
-		began := time.Now()
-		if status := tm.askGreenlight(r, run+"?wait=50"); status != http.StatusOK {
-			t.Errorf("the client that waited got %d", status)
-		}
-		waited <- time.Since(began)
-	}()
+	waited := make(chan int, 1)
+	go func() { waited <- tm.awaitGreenlight(r, run) }()
 	p.down()
 	c := &counts{}
 	answered := make(chan struct{})
 	go func() {
 		defer close(answered)
-		c.add(notify(t.Context(), r.url, tm.key, alone("held")))
+		c.add(notify(t.Context(), r.URL, tm.key, alone("held")))
 	}()
-	r.awaitLog("has lost the lead", time.Minute)
+	r.AwaitLog("has lost the lead")
 	p.up()
 	up := time.Now()
 	<-answered
@@ -58,20 +53,39 @@ func TestLeadLost(t *testing.T) {
 	t.Logf("LEAD_LOST lease=%s held_seconds=%.1f started_after_seconds=%.1f", testLease, c.percentile(1).Seconds(), time.Since(up).Seconds())
 	tm.complete(run)
 	tm.awaitState(run, v1alpha1.ReasonPassed)
-	if took := <-waited; took > 49*time.Second {
-		t.Errorf("the client was not told of the end: it waited for %s", took)
+	if asked := <-waited; asked > 1 && !tier.Gate() {
+		t.Errorf("the client that waited was told of the end after %d questions, want 1", asked)
 	}
+}
+
+// awaitGreenlight asks until the run is over, by requests that wait for that. It returns how many it took.
+func (tm *team) awaitGreenlight(r *replica, run string) (asked int) {
+	err := poll.Wait(poll.Limit, "the client that waits is told of the end", func() string {
+		var g httpapi.Greenlight
+		asked++
+		if status := tm.call(http.MethodGet, r.URL+"/api/v0/ci-greenlight/"+run+"?wait=50", "", &g); status != http.StatusOK {
+			tm.t.Errorf("the client that waits got %d", status)
+		}
+		if g.RunStage == httpapi.Initializing {
+			return "it is " + string(g.RunStage)
+		}
+		return ""
+	})
+	if err != nil {
+		tm.t.Error(err)
+	}
+	return asked
 }
 
 // TestLeadTakenOver: a leader is killed, and the next one is stopped. Each time another replica starts the next run.
 func TestLeadTakenOver(t *testing.T) {
-	s := apiserver.New(t)
+	s := apiserver.Alone(t)
 	takenOver(t, s, testLease)
 }
 
 // BenchmarkLead takes the default lease.
 func BenchmarkLead(b *testing.B) {
-	s := apiserver.New(b)
+	s := apiserver.Alone(b)
 	for b.Loop() {
 		takenOver(b, s, 14*time.Second)
 	}
@@ -86,16 +100,16 @@ func takenOver(t testing.TB, s *apiserver.Server, lease time.Duration) {
 	all := map[string]*replica{}
 	for i := range 3 {
 		name := fmt.Sprintf("replica-%d", i)
-		all[name] = startReplica(t, kubeconfig, "sh", "-c", fmt.Sprintf(`exec "$@" --replica-name=%s --leader-elect-lease-duration=%s`, name, lease), "sh")
+		all[name] = startReplica(t, kubeconfig, "--replica-name="+name, "--leader-elect-lease-duration="+lease.String())
 	}
 	for _, r := range all {
-		r.awaitReady()
+		r.AwaitReady()
 		tm.awaitKnown([]*replica{r})
 	}
 	took := map[syscall.Signal]time.Duration{}
 	for _, signal := range []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM} {
 		leader := tm.awaitLeader(all)
-		if err := all[leader].cmd.Process.Signal(signal); err != nil {
+		if err := all[leader].Cmd().Process.Signal(signal); err != nil {
 			t.Fatal(err)
 		}
 		began := time.Now()
@@ -110,7 +124,7 @@ func takenOver(t testing.TB, s *apiserver.Server, lease time.Duration) {
 // awaitLeader returns the name of the replica that holds the lease.
 func (tm *team) awaitLeader(all map[string]*replica) (leader string) {
 	tm.t.Helper()
-	await(tm.t, "a leader", func() bool {
+	poll.True(tm.t, "a leader", func() bool {
 		lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: "postflight"}}
 		tm.get(lease)
 		if lease.Spec.HolderIdentity != nil {
@@ -127,18 +141,5 @@ func freeLead(t testing.TB, s *apiserver.Server) {
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: "postflight"}}
 	if err := s.Client.Delete(t.Context(), lease); crclient.IgnoreNotFound(err) != nil {
 		t.Fatal(err)
-	}
-}
-
-func (r *replica) awaitLog(text string, within time.Duration) {
-	r.t.Helper()
-	for deadline := time.Now().Add(within); ; time.Sleep(100 * time.Millisecond) {
-		content, err := os.ReadFile(r.log)
-		if err == nil && strings.Contains(string(content), text) {
-			return
-		}
-		if time.Now().After(deadline) {
-			r.t.Fatalf("%s does not say %q after %s", r.url, text, within)
-		}
 	}
 }

@@ -16,6 +16,9 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/test/apiserver"
+	"github.com/postflight-dev/postflight/test/fakecluster"
+	"github.com/postflight-dev/postflight/test/poll"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 const (
@@ -29,6 +32,7 @@ const (
 // meanwhile. Kubernetes' own controllers detect that the node is lost, and delete the pods, but no kubelet stops them.
 // Every run must end, say why, and let its successor start.
 func TestNodeLost(t *testing.T) {
+	tier.All(t, "it waits until the controllers of Kubernetes know that a node is lost")
 	t.Parallel()
 	s := apiserver.Own(t, apiserver.Options{})
 	s.RunControllers(t, "job-controller,node-lifecycle-controller,taint-eviction-controller,garbage-collector-controller",
@@ -37,7 +41,7 @@ func TestNodeLost(t *testing.T) {
 	lose := tm.node(lostNode)
 	tm.node("other") // if no node is ready, Kubernetes assumes a fault of its own, and evicts no pods
 	smoke, hasty := tm.runsOnLostNode()
-	r := startLeader(t, s, newProxy(t, s.Manager(t)), "sh", "-c", `exec "$@" --pod-gone-after=`+podGone.String(), "sh")
+	r := startLeader(t, s, newProxy(t, s.Manager(t)), "--pod-gone-after="+podGone.String())
 	tm.awaitKnown([]*replica{r})
 
 	runs := map[string]string{"out of time": tm.inStream(hasty, "out of time", "out of time")}
@@ -49,7 +53,7 @@ func TestNodeLost(t *testing.T) {
 	}
 	lose()
 	began := time.Now()
-	await(t, "the node to be unreachable", tm.isUnreachable)
+	poll.True(t, "the node is unreachable", tm.isUnreachable)
 	successor := tm.inStream(smoke, "newer", "superseded")
 	canceled := &v1alpha1.Suite{ObjectMeta: tm.meta(runs["canceled"])}
 	tm.update(canceled, func() { canceled.Spec.Cancel = true })
@@ -118,11 +122,8 @@ func (tm *team) runsOnLostNode() (smoke, hasty *v1alpha1.Trigger) {
 func (tm *team) playPod(run string) {
 	tm.t.Helper()
 	var pod *corev1.Pod
-	await(tm.t, "the pod of "+run, func() bool { pod = tm.podOf(run); return pod != nil })
-	patch := k8sclient.RawPatch(types.MergePatchType, []byte(`{"status":{"phase":"Running"}}`))
-	if err := tm.s.Client.Status().Patch(context.Background(), pod, patch); err != nil {
-		tm.t.Fatal(err)
-	}
+	poll.True(tm.t, "the pod of "+run, func() bool { pod = tm.podOf(run); return pod != nil })
+	tm.updateStatus(pod, func() { fakecluster.RunPod(pod) })
 }
 
 // forceDelete deletes the pod as an operator does after the node is lost.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/test/apiserver"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 const (
@@ -20,25 +21,26 @@ const (
 // which one client gets as created and all others as a duplicate; also where every
 // tenth answer of the API server is lost after the write.
 func TestOnce(t *testing.T) {
+	s := apiserver.Alone(t)
+	p := newProxy(t, s.Manager(t))
+	all := replicas(t, s, p.kubeconfig(), processes)
 	for name, every := range map[string]int64{"direct": 0, "every tenth answer is lost": 10} {
-		t.Run(name, func(t *testing.T) { testOnce(t, every) })
+		t.Run(name, func(t *testing.T) { testOnce(t, s, p, all, every) })
 	}
 }
 
-func testOnce(t *testing.T, every int64) {
-	s := apiserver.New(t)
-	p := newProxy(t, s.Manager(t))
+func testOnce(t *testing.T, s *apiserver.Server, p *proxy, all []*replica, every int64) {
 	tm := newTeam(t, s)
 	tm.unbind()
-	all := replicas(t, s, p.kubeconfig(), processes)
 	tm.awaitKnown(all)
-	p.every = every
+	p.every.Store(every)
+	defer p.every.Store(0)
 	c, rounds, start := &counts{}, rounds(t), time.Now()
 	for round := range rounds {
 		var wait sync.WaitGroup
 		for i := range crowd {
 			wait.Go(func() {
-				c.add(notify(t.Context(), all[i%processes].url, tm.key, fmt.Sprintf(`{"branch":"main","sha":"round-%d"}`, round)))
+				c.add(notify(t.Context(), all[i%processes].URL, tm.key, fmt.Sprintf(`{"branch":"main","sha":"round-%d"}`, round)))
 			})
 		}
 		wait.Wait()
@@ -59,7 +61,7 @@ func testOnce(t *testing.T, every int64) {
 	}
 }
 
-// rounds are 200, or POSTFLIGHT_TEST_ROUNDS.
+// rounds are 200, 5 in the gate, or POSTFLIGHT_TEST_ROUNDS.
 func rounds(t *testing.T) int {
 	t.Helper()
 	if set := os.Getenv("POSTFLIGHT_TEST_ROUNDS"); set != "" {
@@ -68,6 +70,9 @@ func rounds(t *testing.T) int {
 			t.Fatal(err)
 		}
 		return n
+	}
+	if tier.Gate() {
+		return 5
 	}
 	return 200
 }

@@ -9,12 +9,14 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/test/apiserver"
+	"github.com/postflight-dev/postflight/test/poll"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 // TestSessionOnEveryReplica: who signs in at one replica is signed in at the other, acts there if the team lets keys act,
-// and is signed out of both within a second of the key's end.
+// and is signed out of both when the key ends. In test-all, that takes a second at most.
 func TestSessionOnEveryReplica(t *testing.T) {
-	s := apiserver.New(t)
+	s := apiserver.Alone(t)
 	p := newProxy(t, s.Manager(t))
 	tm := newTeam(t, s)
 	all := replicas(t, s, p.kubeconfig(), 2)
@@ -23,9 +25,9 @@ func TestSessionOnEveryReplica(t *testing.T) {
 	b := &pageReader{t: t, tm: tm}
 	b.signIn(all[0])
 	for _, r := range all {
-		await(t, "the page of the run", func() bool { return b.get(r, "/runs/"+tm.namespace+"/"+run) == http.StatusOK })
+		poll.True(t, "the page of the run", func() bool { return b.get(r, "/runs/"+tm.namespace+"/"+run) == http.StatusOK })
 		if got := b.get(r, "/runs/elsewhere"); got != http.StatusNotFound {
-			t.Errorf("another team's runs on %s: %d", r.url, got)
+			t.Errorf("another team's runs on %s: %d", r.URL, got)
 		}
 	}
 
@@ -36,7 +38,7 @@ func TestSessionOnEveryReplica(t *testing.T) {
 	owner := &v1alpha1.Team{}
 	owner.Name = tm.namespace
 	tm.update(owner, func() { owner.Spec.KeysMayAct = true })
-	await(t, "the right to cancel", func() bool { return b.post(all[1], cancel, nil) == http.StatusSeeOther })
+	poll.True(t, "the right to cancel", func() bool { return b.post(all[1], cancel, nil) == http.StatusSeeOther })
 	suite := &v1alpha1.Suite{}
 	suite.Name, suite.Namespace = run, tm.namespace
 	tm.get(suite)
@@ -44,14 +46,24 @@ func TestSessionOnEveryReplica(t *testing.T) {
 		t.Errorf("canceled: %v, by %q", suite.Spec.Cancel, suite.Annotations[v1alpha1.AnnotationCanceledBy])
 	}
 
-	tm.remove(tm.apiKey("ci", tm.key))
-	ended := time.Now()
-	for _, r := range all {
-		await(t, "the end of the session", func() bool { return b.get(r, "/runs/"+tm.namespace) == http.StatusSeeOther })
+	endSession := func() time.Duration {
+		tm.remove(tm.apiKey("ci", tm.key))
+		ended := time.Now()
+		for _, r := range all {
+			poll.True(t, "the session has ended", func() bool { return b.get(r, "/runs/"+tm.namespace) == http.StatusSeeOther })
+		}
+		return time.Since(ended)
 	}
-	if took := time.Since(ended); took > time.Second {
-		t.Errorf("the session ended after %s", took)
+	if tier.Gate() {
+		endSession()
+		return
 	}
+	atMost(t, "the end of the session", time.Second, func() time.Duration {
+		defer tm.create(tm.apiKey("ci", tm.key))
+		tm.awaitKnown(all)
+		b.signIn(all[0])
+		return endSession()
+	})
 }
 
 // pageReader is a browser, without a page.
@@ -74,12 +86,12 @@ func (b *pageReader) signIn(r *replica) {
 }
 
 func (b *pageReader) get(r *replica, path string) int {
-	resp, err := b.client.Get(r.url + path) // cookies know no ports
+	resp, err := b.client.Get(r.URL + path) // cookies know no ports
 	return b.status(resp, err)
 }
 
 func (b *pageReader) post(r *replica, path string, form url.Values) int {
-	resp, err := b.client.PostForm(r.url+path, form)
+	resp, err := b.client.PostForm(r.URL+path, form)
 	return b.status(resp, err)
 }
 

@@ -15,7 +15,7 @@ import (
 // cpu is how much the process has used.
 func (r *replica) cpu() time.Duration {
 	r.t.Helper()
-	used, err := apiserver.CPUOf(r.cmd.Process.Pid)
+	used, err := apiserver.CPUOf(r.PID())
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func (r *replica) rssMiB() int { return r.memoryMiB("VmRSS:") }
 
 // memoryMiB reads a field of /proc/PID/status.
 func (r *replica) memoryMiB(field string) int {
-	content, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", r.cmd.Process.Pid))
+	content, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", r.PID()))
 	for line := range strings.Lines(string(content)) {
 		if value, ok := strings.CutPrefix(line, field); ok {
 			kib, _ := strconv.Atoi(strings.Fields(value)[0])
@@ -40,7 +40,7 @@ func (r *replica) memoryMiB(field string) int {
 // metric reads one that has no labels.
 func (r *replica) metric(name string) int {
 	r.t.Helper()
-	resp, err := http.Get(r.metrics + "/metrics")
+	resp, err := http.Get(r.Metrics + "/metrics")
 	if err != nil {
 		r.t.Error(err)
 		return 0

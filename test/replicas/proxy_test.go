@@ -29,7 +29,7 @@ type proxy struct {
 
 	refuse atomic.Pointer[http.HandlerFunc] // answers requests for Suites, in place of the API server
 
-	every  int64        // of that many creates of a Suite the last one's answer is lost; 0: none is
+	every  atomic.Int64 // of that many creates of a Suite the last one's answer is lost; 0: none is
 	writes atomic.Int64 // creates of Suites that passed
 	lost   atomic.Int64 // answers to them that were lost
 
@@ -100,7 +100,7 @@ func (p *proxy) loseSome(r *http.Response) error {
 	if r.Request.Method != http.MethodPost || !strings.HasSuffix(r.Request.URL.Path, "/suites") {
 		return nil
 	}
-	if n := p.writes.Add(1); p.every == 0 || n%p.every != 0 {
+	if n, every := p.writes.Add(1), p.every.Load(); every == 0 || n%every != 0 {
 		return nil
 	}
 	p.lost.Add(1)

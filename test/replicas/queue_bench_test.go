@@ -20,6 +20,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/test/apiserver"
+	"github.com/postflight-dev/postflight/test/poll"
 )
 
 const (
@@ -41,10 +42,10 @@ func benchSize(n int) int {
 // BenchmarkAnswerQueued compares the answers of a manager that leads, to a team whose runs wait for one slot: while hardly
 // any wait, and while many do.
 func BenchmarkAnswerQueued(b *testing.B) {
-	s := apiserver.New(b)
+	s := apiserver.Alone(b)
 	tm := newTeam(b, s)
 	r := tm.queueLeader()
-	answer := func(sha string) error { return created(notify(b.Context(), r.url, tm.key, alone(sha))) }
+	answer := func(sha string) error { return created(notify(b.Context(), r.URL, tm.key, alone(sha))) }
 	for b.Loop() {
 		var few, many sample
 		for turn := range queuedTurns {
@@ -64,7 +65,7 @@ func BenchmarkAnswerQueued(b *testing.B) {
 // BenchmarkOtherTeam measures how long the Jobs of a team take, from its notification on: alone, while another team
 // notifies thousands of times, of which one run at a time may start, and while those wait.
 func BenchmarkOtherTeam(b *testing.B) {
-	s := apiserver.New(b)
+	s := apiserver.Alone(b)
 	busy := newTeam(b, s)
 	r := busy.queueLeader()
 	other := newTeam(b, s)
@@ -105,8 +106,8 @@ func (tm *team) queueLeader() *replica {
 	systemNamespace(tm.t, tm.s)
 	freeLead(tm.t, tm.s)
 	r := startReplica(tm.t, kubeconfigOf(tm.t, tm.s.Manager(tm.t)))
-	r.awaitReady()
-	r.awaitLog("this replica leads", time.Minute)
+	r.AwaitReady()
+	r.AwaitLog("this replica leads")
 	tm.awaitKnown([]*replica{r})
 	return r
 }
@@ -127,7 +128,7 @@ func (tm *team) fillQueue(n int) {
 
 func (tm *team) notifyMany(r *replica, n int) {
 	inCrowd(n, func(i int) {
-		if err := created(notify(tm.t.Context(), r.url, tm.key, alone(fmt.Sprintf("busy-%d", i)))); err != nil {
+		if err := created(notify(tm.t.Context(), r.URL, tm.key, alone(fmt.Sprintf("busy-%d", i)))); err != nil {
 			tm.t.Error(err)
 		}
 	})
@@ -157,7 +158,7 @@ func (r *replica) awaitQueued(n int) {
 		if time.Now().After(deadline) {
 			r.t.Fatalf("%d of %d runs are queued", is, n)
 		}
-		resp, err := http.Get(r.metrics + "/metrics")
+		resp, err := http.Get(r.Metrics + "/metrics")
 		if err != nil {
 			continue
 		}
@@ -212,7 +213,7 @@ func (tm *team) untilJobs(r *replica, jobs *jobTimes, phase string, enough func(
 	sent := map[string]time.Time{}
 	for n := 0; !enough(n); n++ {
 		began := time.Now()
-		a, err := notify(tm.t.Context(), r.url, tm.key, alone(fmt.Sprintf("%s-%d", phase, n)))
+		a, err := notify(tm.t.Context(), r.URL, tm.key, alone(fmt.Sprintf("%s-%d", phase, n)))
 		if err := created(a, err); err != nil {
 			tm.t.Fatal(err)
 		}
@@ -221,7 +222,7 @@ func (tm *team) untilJobs(r *replica, jobs *jobTimes, phase string, enough func(
 	}
 	all := &sample{}
 	for name, began := range sent {
-		await(tm.t, "the Job "+name, func() bool {
+		poll.True(tm.t, "the Job "+name, func() bool {
 			at, ok := jobs.of(name)
 			if ok {
 				all.times = append(all.times, at.Sub(began))

@@ -2,15 +2,11 @@ package replicas
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"io"
 	"log"
 	"net/http"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -20,7 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/test/apiserver"
-	"github.com/postflight-dev/postflight/test/freeport"
+	"github.com/postflight-dev/postflight/test/managers"
 )
 
 var quiet = log.New(io.Discard, "", 0)
@@ -29,12 +25,8 @@ const system = "postflight-system"
 
 // replica is a process of the manager.
 type replica struct {
-	t       testing.TB
-	url     string
-	probes  string
-	metrics string
-	log     string
-	cmd     *exec.Cmd
+	*managers.Process
+	t testing.TB
 }
 
 // replicas are n processes that reach the API server by the kubeconfig; they elect one leader.
@@ -46,7 +38,7 @@ func replicas(t testing.TB, s *apiserver.Server, kubeconfig string, n int) []*re
 		all[i] = startReplica(t, kubeconfig)
 	}
 	for _, r := range all {
-		r.awaitReady()
+		r.AwaitReady()
 	}
 	return all
 }
@@ -60,61 +52,14 @@ func systemNamespace(t testing.TB, s *apiserver.Server) {
 	}
 }
 
-// startReplica starts one by the command, which ends in the manager's own, or without one.
-func startReplica(t testing.TB, kubeconfig string, command ...string) *replica {
+func startReplica(t testing.TB, kubeconfig string, flags ...string) *replica {
 	t.Helper()
-	root, err := apiserver.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	binary := cmp.Or(os.Getenv("POSTFLIGHT_MANAGER"), filepath.Join(root, "bin", "manager"))
-	if _, err := os.Stat(binary); err != nil {
-		missing := t.Skipf
-		if os.Getenv("CI") == "true" {
-			missing = t.Fatalf
-		}
-		missing("SKIPPED, NOT PASSED: there is no manager to test; build it by `make manager`: %v", err)
-	}
-	api, probes, metrics := freeport.Address(t), freeport.Address(t), freeport.Address(t)
-	r := &replica{t: t, url: "http://" + api, probes: "http://" + probes, metrics: "http://" + metrics, log: filepath.Join(t.TempDir(), "log")}
-	command = append(command, binary, "--kubeconfig="+kubeconfig, "--bind-address="+api, "--health-probe-bind-address="+probes,
-		"--metrics-bind-address="+metrics, "--metrics-auth=false", "--leader-election-namespace="+system, "--drain-delay=0s")
-	r.cmd = exec.Command(command[0], command[1:]...)
-	out, err := os.Create(r.log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer out.Close()
-	r.cmd.Stdout, r.cmd.Stderr = out, out
-	if err := r.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(r.end)
-	return r
+	return startWith(t, managers.Options{Kubeconfig: kubeconfig, Flags: flags})
 }
 
-func (r *replica) end() {
-	_ = r.cmd.Process.Kill()
-	_ = r.cmd.Wait()
-	if r.t.Failed() {
-		content, _ := os.ReadFile(r.log)
-		r.t.Logf("--- the end of the log of %s\n%s", r.url, content[max(0, len(content)-3000):])
-	}
-}
-
-func (r *replica) awaitReady() {
-	r.t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
-		resp, err := http.Get(r.probes + "/readyz")
-		if err != nil {
-			continue
-		}
-		resp.Body.Close()
-		if resp.StatusCode == http.StatusOK {
-			return
-		}
-	}
-	r.t.Fatalf("%s is not ready after 2 minutes", r.url)
+func startWith(t testing.TB, o managers.Options) *replica {
+	t.Helper()
+	return &replica{managers.Start(t, o), t}
 }
 
 // client keeps enough connections for a crowd.

@@ -11,6 +11,8 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/test/apiserver"
+	"github.com/postflight-dev/postflight/test/poll"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 // backedUp are kinds in the order in which Velero restores them.
@@ -26,7 +28,8 @@ var backedUp = []schema.GroupVersionKind{
 // TestRestore: a backup of all objects starts nothing again, neither in an empty cluster nor in one that lives, and
 // keys work at once.
 func TestRestore(t *testing.T) {
-	s := apiserver.New(t)
+	tier.All(t, "it needs a second API server")
+	s := apiserver.Alone(t)
 	tm := newTeam(t, s)
 	all := replicas(t, s, kubeconfigOf(t, s.Manager(t)), 1)
 	tm.awaitNotifiable(all)
@@ -70,7 +73,7 @@ func TestRestore(t *testing.T) {
 	tm.awaitState(lost.Name, v1alpha1.ReasonCanceled)
 	next := tm.awaitRun(all[0], "living", "next") // its end shows that the stream was looked at after the restore
 	superseded := &v1alpha1.Suite{ObjectMeta: tm.meta(living)}
-	await(t, "the end of "+living, func() bool { tm.get(superseded); return superseded.Status.SupersededBy != "" })
+	poll.True(t, "the end of "+living, func() bool { tm.get(superseded); return superseded.Status.SupersededBy != "" })
 	if superseded.Status.SupersededBy != next || len(tm.jobs()) > before+1 {
 		t.Errorf("%s is superseded by %q, want %s; %d Jobs, had %d", living, superseded.Status.SupersededBy, next, len(tm.jobs()), before)
 	}
@@ -83,8 +86,8 @@ const backupAge = 5 * time.Minute
 // awaitRun sends a notification until the replica knows the key and the Trigger.
 func (tm *team) awaitRun(r *replica, branch, sha string) (name string) {
 	tm.t.Helper()
-	await(tm.t, "a run of "+branch, func() bool {
-		a, err := notify(tm.t.Context(), r.url, tm.key, `{"branch":"`+branch+`","sha":"`+sha+`"}`)
+	poll.True(tm.t, "a run of "+branch, func() bool {
+		a, err := notify(tm.t.Context(), r.URL, tm.key, `{"branch":"`+branch+`","sha":"`+sha+`"}`)
 		if err != nil || a.Status != 200 || len(a.Results) != 1 || a.Results[0].Created == "" {
 			return false
 		}

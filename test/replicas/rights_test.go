@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -17,6 +16,8 @@ import (
 	k8sclient "sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/test/apiserver"
+	"github.com/postflight-dev/postflight/test/poll"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 // usedOtherwise are the rights that no request of this test shows, each with the test that needs it.
@@ -84,6 +85,7 @@ func (a *audit) unused(all []right) []string {
 // TestEveryRightIsUsed: the usual ways of a manager need every right that its roles give, and no other. The policies, which
 // bound it further, are in force.
 func TestEveryRightIsUsed(t *testing.T) {
+	tier.All(t, "it installs everything on an API server of its own")
 	s := apiserver.Own(t, apiserver.Options{})
 	if _, err := s.Kubectl(t, "apply", "--server-side", "-k", "../../config/default"); err != nil {
 		t.Fatal(err)
@@ -94,11 +96,15 @@ func TestEveryRightIsUsed(t *testing.T) {
 	w := startUsualWays(t, s, newProxy(t, config).kubeconfig())
 	w.goAll()
 	expected := slices.Sorted(maps.Keys(usedOtherwise))
-	for deadline := time.Now().Add(time.Minute); !slices.Equal(seen.unused(shipped), expected); time.Sleep(100 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Errorf("no request needs these rights:\n%s\nbut these are expected:\n%s", strings.Join(seen.unused(shipped), "\n"), strings.Join(expected, "\n"))
-			break
+	err := poll.Wait(poll.Limit, "every right is used, but for the expected ones", func() string {
+		if unused := seen.unused(shipped); !slices.Equal(unused, expected) {
+			return fmt.Sprintf("no request needs these rights:\n%s\nbut these are expected:\n%s",
+				strings.Join(unused, "\n"), strings.Join(expected, "\n"))
 		}
+		return ""
+	})
+	if err != nil {
+		t.Error(err)
 	}
 	for _, refused := range slices.Sorted(maps.Keys(seen.refused)) {
 		t.Errorf("the API server refuses to %s", refused)

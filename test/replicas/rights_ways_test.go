@@ -17,6 +17,8 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/test/apiserver"
 	"github.com/postflight-dev/postflight/test/codehost"
+	"github.com/postflight-dev/postflight/test/fakecluster"
+	"github.com/postflight-dev/postflight/test/poll"
 	"github.com/postflight-dev/postflight/test/stores"
 )
 
@@ -44,8 +46,8 @@ func startUsualWays(t *testing.T, s *apiserver.Server, kubeconfig string) *usual
 	w.grantsToken(fake.Token())
 	w.setRepository("smoke", "acme/shop")
 	w.tellsOthers()
-	w.r = startReplica(t, kubeconfig, "sh", "-c", `exec "$@" --metrics-auth=true --github-url=`+fake.URL, "sh")
-	w.r.awaitReady()
+	w.r = startReplica(t, kubeconfig, "--metrics-auth=true", "--github-url="+fake.URL)
+	w.r.AwaitReady()
 	w.awaitKnown([]*replica{w.r})
 	return w
 }
@@ -68,13 +70,11 @@ func (w *usualWays) passes() {
 		ReportingController: "kubelet", ReportingInstance: w.node,
 		Regarding: corev1.ObjectReference{Kind: "Pod", APIVersion: "v1", Namespace: w.namespace, Name: p.Name, UID: p.UID},
 	})
-	w.updateStatus(p, func() {
-		p.Status.Phase, p.Status.ContainerStatuses[0].State = corev1.PodSucceeded, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}
-	})
+	w.updateStatus(p, func() { fakecluster.EndPod(p, 0) })
 	w.complete(id)
 	w.awaitState(id, v1alpha1.ReasonPassed)
-	await(w.t, "the end to be known, so that it can run again", func() bool {
-		return w.call(http.MethodPost, w.r.url+"/api/v0/runs/"+id+"/rerun", "", nil) == http.StatusCreated
+	poll.True(w.t, "the end is known, so that it can run again", func() bool {
+		return w.call(http.MethodPost, w.r.URL+"/api/v0/runs/"+id+"/rerun", "", nil) == http.StatusCreated
 	})
 }
 
@@ -83,7 +83,7 @@ func (w *usualWays) isCanceled() {
 	running, waiting := w.started(w.r, "running"), w.started(w.r, "waiting")
 	w.runsOn(running)
 	for _, id := range []string{running, waiting} {
-		if status := w.call(http.MethodPost, w.r.url+"/api/v0/runs/"+id+"/cancel", "", nil); status != http.StatusOK {
+		if status := w.call(http.MethodPost, w.r.URL+"/api/v0/runs/"+id+"/cancel", "", nil); status != http.StatusOK {
 			w.t.Errorf("cancel: status %d", status)
 		}
 	}
@@ -120,11 +120,11 @@ func (w *usualWays) isInTheWay() {
 func (w *usualWays) endsEphemeral() {
 	const url = "https://pr-7.example.com"
 	body := `{"sha":"pr","ephemeral_environment":true,"deployment_url":"` + url + `"}`
-	if a, err := notify(w.t.Context(), w.r.url, w.key, body); err != nil || len(a.Results) != 1 || a.Results[0].Created == "" {
+	if a, err := notify(w.t.Context(), w.r.URL, w.key, body); err != nil || len(a.Results) != 1 || a.Results[0].Created == "" {
 		w.t.Fatalf("%v: %+v", err, a)
 	}
-	await(w.t, "the Environment to be known", func() bool {
-		return w.call(http.MethodPost, w.r.url+"/api/webhooks/environment_terminated", `{"deploymentUrl":"`+url+`"}`, nil) == http.StatusOK
+	poll.True(w.t, "the Environment is known", func() bool {
+		return w.call(http.MethodPost, w.r.URL+"/api/webhooks/environment_terminated", `{"deploymentUrl":"`+url+`"}`, nil) == http.StatusOK
 	})
 }
 
@@ -141,7 +141,7 @@ func (w *usualWays) scrapes() {
 	if err := w.s.Client.SubResource("token").Create(w.t.Context(), account, token); err != nil {
 		w.t.Fatal(err)
 	}
-	r, err := http.NewRequestWithContext(w.t.Context(), http.MethodGet, strings.Replace(w.r.metrics, "http:", "https:", 1)+"/metrics", nil)
+	r, err := http.NewRequestWithContext(w.t.Context(), http.MethodGet, strings.Replace(w.r.Metrics, "http:", "https:", 1)+"/metrics", nil)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -159,16 +159,10 @@ func (w *usualWays) runsOn(run string) *corev1.Pod {
 	w.t.Helper()
 	j := &batchv1.Job{ObjectMeta: w.meta(run)}
 	w.get(j)
-	p := &corev1.Pod{ObjectMeta: j.Spec.Template.ObjectMeta, Spec: j.Spec.Template.Spec}
-	p.Namespace, p.Name, p.Spec.NodeName = w.namespace, run+"-pod", w.node
-	p.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(j, batchv1.SchemeGroupVersion.WithKind("Job"))}
+	p := fakecluster.NewPod(j, w.node)
 	w.create(p)
-	w.updateStatus(p, func() {
-		p.Status.Phase = corev1.PodRunning
-		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "test", Image: "test", ImageID: "test",
-			State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}}}}
-	})
-	w.updateStatus(j, func() { j.Status.StartTime, j.Status.Active, j.Status.Ready = new(metav1.Now()), 1, new(int32(1)) })
+	w.updateStatus(p, func() { fakecluster.RunPod(p) })
+	w.updateStatus(j, func() { fakecluster.StartJob(j); fakecluster.ReadyJob(j) })
 	w.awaitState(run, v1alpha1.ReasonRunning)
 	return p
 }

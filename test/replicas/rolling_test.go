@@ -7,12 +7,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/test/apiserver"
+	"github.com/postflight-dev/postflight/test/managers"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 const (
@@ -28,7 +29,8 @@ const (
 // set: then it is built from $POSTFLIGHT_PREVIOUS, by default the last commit, and its CRDs are those at the beginning and
 // at the end.
 func TestUpgradeAndDowngrade(t *testing.T) {
-	s, old := apiserver.New(t), version{}
+	tier.All(t, "it sends 33 notifications a second while replicas are replaced")
+	s, old := apiserver.Alone(t), version{}
 	if os.Getenv("POSTFLIGHT_E2E_FULL") == "1" {
 		old = previous(t)
 		s = apiserver.Own(t, apiserver.Options{CRDs: old.crds})
@@ -109,13 +111,9 @@ type balancer struct {
 // add starts a replica, which gets notifications once it is ready.
 func (b *balancer) add(v version) {
 	b.tm.t.Helper()
-	script := `exec "$@"`
-	if v.manager != "" {
-		script = `shift; exec ` + v.manager + ` "$@"`
-	}
-	script += fmt.Sprintf(" --drain-delay=%s", 3*unnoticed)
-	r := startReplica(b.tm.t, b.kubeconfig, "sh", "-c", script, "sh")
-	r.awaitReady()
+	drain := 3 * unnoticed
+	r := startWith(b.tm.t, managers.Options{Kubeconfig: b.kubeconfig, Binary: v.manager, Flags: []string{"--drain-delay=" + drain.String()}})
+	r.AwaitReady()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.all = append(b.all, r)
@@ -126,16 +124,12 @@ func (b *balancer) replace(by version) {
 	b.tm.t.Helper()
 	b.add(by)
 	oldest := b.all[0]
-	if err := oldest.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		b.tm.t.Fatal(err)
-	}
+	oldest.Terminate()
 	time.Sleep(unnoticed)
 	b.mu.Lock()
 	b.all = b.all[1:]
 	b.mu.Unlock()
-	if err := oldest.cmd.Wait(); err != nil {
-		b.tm.t.Errorf("%s did not stop properly: %v", oldest.url, err)
-	}
+	oldest.Wait()
 }
 
 func (b *balancer) next() *replica {
@@ -148,7 +142,7 @@ func (b *balancer) next() *replica {
 // load sends notifications, each with a commit of its own.
 func (b *balancer) load(over <-chan struct{}) *counts {
 	return loadAtRate(over, func(n int) (answer, error) {
-		return notify(b.tm.t.Context(), b.next().url, b.tm.key, fmt.Sprintf(`{"branch":"main","sha":"rolling-%d"}`, n))
+		return notify(b.tm.t.Context(), b.next().URL, b.tm.key, fmt.Sprintf(`{"branch":"main","sha":"rolling-%d"}`, n))
 	})
 }
 

@@ -6,19 +6,20 @@ import (
 
 	"github.com/postflight-dev/postflight/internal/apikey"
 	"github.com/postflight-dev/postflight/test/apiserver"
+	"github.com/postflight-dev/postflight/test/poll"
 )
 
 // TestRotation follows "Rotate a key" of docs/teams.md while every replica gets notifications: none is refused.
 func TestRotation(t *testing.T) {
-	s := apiserver.New(t)
+	s := apiserver.Alone(t)
 	tm := newTeam(t, s)
 	all := replicas(t, s, kubeconfigOf(t, s.Manager(t)), processes)
 	tm.awaitKnown(all)
 	awaitStatus := func(key string, status int) {
 		t.Helper()
 		for _, r := range all {
-			await(t, "the answer to a key that is being replaced", func() bool {
-				a, err := notify(t.Context(), r.url, key, `{"sha":"rotation"}`)
+			poll.True(t, "the answer to a key that is being replaced", func() bool {
+				a, err := notify(t.Context(), r.URL, key, `{"sha":"rotation"}`)
 				return err == nil && a.Status == status
 			})
 		}
@@ -64,7 +65,7 @@ func (p *rotation) send(t *testing.T, r *replica) {
 			return
 		default:
 			p.mu.RLock()
-			p.counts.add(notify(t.Context(), r.url, p.key, `{"sha":"rotation"}`))
+			p.counts.add(notify(t.Context(), r.URL, p.key, `{"sha":"rotation"}`))
 			p.mu.RUnlock()
 		}
 	}

@@ -15,7 +15,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/test/apiserver"
+	"github.com/postflight-dev/postflight/test/fakecluster"
 	"github.com/postflight-dev/postflight/test/history"
+	"github.com/postflight-dev/postflight/test/poll"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 // soak is a load that goes on for long, and what is measured meanwhile.
@@ -28,7 +31,7 @@ type soak struct {
 	flat     bool          // the rows must not grow
 
 	tm *team
-	f  *fakeCluster
+	f  *fakecluster.Cluster
 	r  *replica
 
 	mu   sync.Mutex
@@ -46,27 +49,29 @@ type sentNotification struct {
 // finished runs are deleted soon. All that was created must be gone in the end. The short form takes seconds; `make soak`
 // goes on for long, and also fails if memory, latency or the number of objects grow.
 func TestSoak(t *testing.T) {
+	tier.All(t, "it is a steady load")
 	s := newSoak(t)
-	server := apiserver.New(t)
+	server := apiserver.Alone(t)
 	s.tm = newTeam(t, server)
 	s.tm.unbind()
 	trigger := s.tm.trigger("smoke")
 	s.tm.update(trigger, func() { trigger.Spec.Retention.TTLAfterFinished = &metav1.Duration{Duration: s.ttl} })
-	s.f = startCluster(t, server, &fakeCluster{tests: soakTests})
+	s.f = &fakecluster.Cluster{Tests: soakTests}
+	s.f.Start(t, server)
 	systemNamespace(t, server)
 	freeLead(t, server)
 	s.r = startReplica(t, kubeconfigOf(t, server.Manager(t)))
-	s.r.awaitReady()
-	s.r.awaitLog("Successfully acquired lease", time.Minute)
+	s.r.AwaitReady()
+	s.r.AwaitLog("Successfully acquired lease")
 	s.tm.awaitKnown([]*replica{s.r})
-	await(t, "the runs of the warm-up to be gone", func() bool { return len(s.tm.suites()) == 0 })
+	poll.True(t, "the runs of the warm-up are gone", func() bool { return len(s.tm.suites()) == 0 })
 
 	before := server.Objects(t)
 	apiServer, etcd := server.CPU(t)
 	manager := s.r.cpu()
 	rows := s.run(server)
 	apiServerAfter, etcdAfter := server.CPU(t)
-	await(t, "all runs to be deleted", func() bool { return len(s.tm.suites()) == 0 })
+	poll.True(t, "all runs are deleted", func() bool { return len(s.tm.suites()) == 0 })
 	n := float64(s.all)
 	fmt.Printf("SOAK_TOTAL rate=%d seconds=%.0f runs=%d manager_cpu_ms_per_run=%.1f api_server_cpu_ms_per_run=%.1f etcd_cpu_ms_per_run=%.1f objects_left=%d\n",
 		s.rate, s.duration.Seconds(), s.all, 1000*(s.r.cpu()-manager).Seconds()/n, 1000*(apiServerAfter-apiServer).Seconds()/n,
@@ -131,7 +136,7 @@ func (s *soak) run(server *apiserver.Server) (rows []row) {
 
 func (s *soak) notify(sha string) {
 	at := time.Now()
-	a, err := notify(context.Background(), s.r.url, s.tm.key, alone(sha))
+	a, err := notify(context.Background(), s.r.URL, s.tm.key, alone(sha))
 	if err := created(a, err); err != nil {
 		s.t.Error(err)
 		return
@@ -157,11 +162,9 @@ func (s *soak) measure(server *apiserver.Server, n int) row {
 	var answers, jobs []float64
 	for _, x := range sent {
 		answers = append(answers, x.took.Seconds()*1000)
-		s.f.play(s.tm.namespace, x.run, func(p *played) {
-			if !p.began.IsZero() {
-				jobs = append(jobs, max(0, p.began.Sub(x.at).Seconds()*1000))
-			}
-		})
+		if began := s.f.Run(s.tm.namespace, x.run).Began; !began.IsZero() {
+			jobs = append(jobs, max(0, began.Sub(x.at).Seconds()*1000))
+		}
 	}
 	r := row{
 		notifications: len(sent), p50: quantile(answers, .5), p99: quantile(answers, .99), toJob: quantile(jobs, .99),

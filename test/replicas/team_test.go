@@ -15,6 +15,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/test/apiserver"
+	"github.com/postflight-dev/postflight/test/poll"
 )
 
 // team is a tenant of one test: a namespace, a key, an Environment and a Trigger that every notification matches.
@@ -116,8 +117,8 @@ func (tm *team) suites() []v1alpha1.Suite {
 func (tm *team) awaitKnown(all []*replica) {
 	tm.t.Helper()
 	for _, r := range all {
-		await(tm.t, "the team to be known", func() bool {
-			a, err := notify(tm.t.Context(), r.url+"/", tm.key, `{"sha":"warm-up-`+r.url+`"}`)
+		poll.True(tm.t, "the team is known", func() bool {
+			a, err := notify(tm.t.Context(), r.URL+"/", tm.key, `{"sha":"warm-up-`+r.URL+`"}`)
 			return err == nil && a.Status == 200 && len(a.Results) == 1
 		})
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/postflight-dev/postflight/internal/job"
 	"github.com/postflight-dev/postflight/test/apiserver"
+	"github.com/postflight-dev/postflight/test/managers"
 )
 
 const (
@@ -26,7 +27,7 @@ const (
 // the shipped container. Nothing may be lost. It is compared with the same Suites and Jobs made without a manager, before and
 // after it, because the speed of a machine changes meanwhile.
 func BenchmarkTeamBurst(b *testing.B) {
-	s := apiserver.New(b)
+	s := apiserver.Alone(b)
 	w := newBurstWorld(b, s, newTeam(b, s))
 	teams := make([]*team, burstTeams)
 	for i := range teams {
@@ -90,11 +91,11 @@ type teamBurst struct {
 func (w *burstWorld) notifiedTeams(teams []*team, n int, memory *cgroup) teamBurst {
 	w.b.Helper()
 	freeLead(w.b, w.s)
-	r := startReplica(w.b, w.kubeconfig, memory.run()...)
-	defer r.end()
+	r := startWith(w.b, managers.Options{Kubeconfig: w.kubeconfig, Within: memory.run()})
+	defer r.Kill()
 	defer w.clearAll(teams)
-	r.awaitReady()
-	r.awaitLog("Successfully acquired lease", 20*time.Second)
+	r.AwaitReady()
+	r.AwaitLog("Successfully acquired lease")
 	teams[len(teams)-1].awaitKnown([]*replica{r})
 	w.clearAll(teams)
 	memory.peakMiB() // of the start
@@ -109,7 +110,7 @@ func (w *burstWorld) notifiedTeams(teams []*team, n int, memory *cgroup) teamBur
 	inParallel(burstCrowd, n, func(i int) {
 		tm := teams[i%len(teams)]
 		for tries := 0; ; tries++ {
-			a, err := notify(w.b.Context(), r.url, tm.key, benchBodyOf(fmt.Sprintf("burst-%d", i)))
+			a, err := notify(w.b.Context(), r.URL, tm.key, benchBodyOf(fmt.Sprintf("burst-%d", i)))
 			if err == nil && a.Status == http.StatusOK {
 				return
 			}

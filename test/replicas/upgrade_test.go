@@ -12,11 +12,14 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/test/apiserver"
+	"github.com/postflight-dev/postflight/test/poll"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 // TestUpgrade: a new manager runs on the first CRDs and the objects stored under them, and keeps running while the
 // new CRDs are applied. Meanwhile no notification fails, and every run ends.
 func TestUpgrade(t *testing.T) {
+	tier.All(t, "it needs an API server of its own, and a load for seconds")
 	t.Parallel()
 	s := apiserver.Own(t, apiserver.Options{CRDs: olderCRDs(t)})
 	tm := newTeam(t, s)
@@ -42,7 +45,7 @@ func TestUpgrade(t *testing.T) {
 	if sent := len(c.times); c.created != sent {
 		t.Errorf("%s, want %d created; e.g. %s", c, sent, c.first)
 	}
-	a, err := notify(t.Context(), all[0].url, tm.key, `{"branch":"main","sha":"newest"}`)
+	a, err := notify(t.Context(), all[0].URL, tm.key, `{"branch":"main","sha":"newest"}`)
 	if err != nil || len(a.Results) != 1 {
 		t.Fatalf("%+v, %v, want a run", a, err)
 	}
@@ -63,8 +66,8 @@ func TestUpgrade(t *testing.T) {
 func (tm *team) awaitNotifiable(all []*replica) {
 	tm.t.Helper()
 	for _, r := range all {
-		await(tm.t, "the team to be known", func() bool {
-			a, err := notify(tm.t.Context(), r.url, tm.key, `{"branch":"main","sha":"known"}`)
+		poll.True(tm.t, "the team is known", func() bool {
+			a, err := notify(tm.t.Context(), r.URL, tm.key, `{"branch":"main","sha":"known"}`)
 			return err == nil && a.Status == 200 && len(a.Results) == 1
 		})
 	}

@@ -1,0 +1,52 @@
+package fakecluster
+
+import (
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// PodName is that of the pod of a Job.
+func PodName(job string) string { return job + "-pod" }
+
+// NewPod is the pod of a Job on a node.
+func NewPod(j *batchv1.Job, node string) *corev1.Pod {
+	template := j.Spec.Template.DeepCopy()
+	p := &corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec}
+	p.Namespace, p.Name, p.Spec.NodeName = j.Namespace, PodName(j.Name), node
+	p.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(j, batchv1.SchemeGroupVersion.WithKind("Job"))}
+	return p
+}
+
+// RunPod starts all containers.
+func RunPod(p *corev1.Pod) {
+	p.Status.Phase = corev1.PodRunning
+	setContainers(p, corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}})
+}
+
+// EndPod ends all containers with an exit code.
+func EndPod(p *corev1.Pod, exit int32) {
+	ended := &corev1.ContainerStateTerminated{ExitCode: exit, Reason: "Completed", FinishedAt: metav1.Now()}
+	p.Status.Phase = corev1.PodSucceeded
+	if exit != 0 {
+		p.Status.Phase, ended.Reason = corev1.PodFailed, "Error"
+	}
+	setContainers(p, corev1.ContainerState{Terminated: ended})
+}
+
+// ExpirePod is what a kubelet does to a pod whose deadline has passed. It keeps the pod.
+func ExpirePod(p *corev1.Pod) {
+	p.Status.Phase, p.Status.Reason = corev1.PodFailed, batchv1.JobReasonDeadlineExceeded
+}
+
+func setContainers(p *corev1.Pod, state corev1.ContainerState) {
+	p.Status.ContainerStatuses = nil
+	for _, c := range p.Spec.Containers {
+		p.Status.ContainerStatuses = append(p.Status.ContainerStatuses, ContainerStatus(c.Name, state))
+	}
+}
+
+// ContainerStatus has the fields that an API server requires.
+func ContainerStatus(name string, state corev1.ContainerState) corev1.ContainerStatus {
+	return corev1.ContainerStatus{Name: name, Image: "test", ImageID: "test", State: state, Ready: state.Running != nil}
+}
