@@ -41,6 +41,7 @@ func unavailable(w http.ResponseWriter) {
 // A notification without a SHA has the same Idempotency-Key in all attempts, so that the second makes
 // no second run.
 func TestNotifyAgain(t *testing.T) {
+	t.Parallel()
 	var keys, bodies []string
 	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)

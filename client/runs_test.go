@@ -9,12 +9,14 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/client"
+	"github.com/postflight-dev/postflight/test/inmemory"
 	"github.com/postflight-dev/postflight/test/openapi"
 )
 
@@ -99,6 +101,7 @@ func TestListsThatRepeatEnd(t *testing.T) {
 }
 
 func TestRunActions(t *testing.T) {
+	t.Parallel()
 	var requests []string
 	url := serveDocumented(t, func(w http.ResponseWriter, r *http.Request) {
 		requests = append(requests, r.Method+" "+r.URL.EscapedPath())
@@ -156,6 +159,7 @@ func TestEnvironmentTerminated(t *testing.T) {
 }
 
 func TestLogs(t *testing.T) {
+	t.Parallel()
 	query, tries := "", 0
 	c := connect(t, serveDocumented(t, func(w http.ResponseWriter, r *http.Request) {
 		query = r.URL.RawQuery
@@ -222,19 +226,26 @@ func TestLogsBreakOff(t *testing.T) {
 
 // TestLogsOutlastRequests: a log may take longer than the HTTP client lets a request take.
 func TestLogsOutlastRequests(t *testing.T) {
-	url := serve(t, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/plain")
-		_ = http.NewResponseController(w).Flush()
-		time.Sleep(300 * time.Millisecond)
-		_, _ = io.WriteString(w, "late")
+	synctest.Test(t, func(t *testing.T) {
+		listener := inmemory.Listen("server:80")
+		server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/plain")
+			_ = http.NewResponseController(w).Flush()
+			time.Sleep(time.Hour)
+			_, _ = io.WriteString(w, "late")
+		})}
+		go func() { _ = server.Serve(listener) }()
+		defer server.Close()
+		transport := &http.Transport{DialContext: listener.Dial}
+		defer transport.CloseIdleConnections()
+		c := connect(t, "http://server", client.WithHTTPClient(&http.Client{Timeout: time.Second, Transport: transport}))
+		log, err := c.Logs(t.Context(), "a", client.LogOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer log.Close()
+		if text, err := io.ReadAll(log); err != nil || string(text) != "late" {
+			t.Errorf("%q, %v", text, err)
+		}
 	})
-	c := connect(t, url, client.WithHTTPClient(&http.Client{Timeout: 100 * time.Millisecond}))
-	log, err := c.Logs(t.Context(), "a", client.LogOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer log.Close()
-	if text, err := io.ReadAll(log); err != nil || string(text) != "late" {
-		t.Errorf("%q, %v", text, err)
-	}
 }

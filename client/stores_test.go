@@ -15,6 +15,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/objectstore"
 	"github.com/postflight-dev/postflight/internal/record"
 	"github.com/postflight-dev/postflight/test/openapi"
+	"github.com/postflight-dev/postflight/test/poll"
 	"github.com/postflight-dev/postflight/test/stores"
 )
 
@@ -52,7 +53,17 @@ func TestDownloadFromStores(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(objectstore.MinLifetime + 1500*time.Millisecond) // stores count whole seconds
+		poll.Until(t, "the URL has expired", func() string {
+			resp, err := http.Get(stale)
+			if err != nil {
+				return err.Error()
+			}
+			defer resp.Body.Close()
+			if resp.StatusCode != s.Expired {
+				return resp.Status
+			}
+			return ""
+		})
 		fresh, err := a.SignArtifact(t.Context(), run, "p", path)
 		if err != nil {
 			t.Fatal(err)

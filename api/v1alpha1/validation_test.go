@@ -149,11 +149,15 @@ func check(t *testing.T, err error, want, reason string) {
 	}
 }
 
-// store creates the object in a namespace of its own.
+// store creates the object in a namespace of its own. A Team has a name of its own.
 func store(t *testing.T, s *apiserver.Server, u *unstructured.Unstructured) *unstructured.Unstructured {
 	t.Helper()
 	if u.GetNamespace() == "" && u.GetKind() != "Team" {
 		u.SetNamespace(s.Namespace(t))
+	}
+	if u.GetKind() == "Team" {
+		u.SetGenerateName(u.GetName() + "-")
+		u.SetName("")
 	}
 	if err := s.Client.Create(t.Context(), u, client.FieldValidation("Strict")); err != nil {
 		t.Fatal(err)

@@ -20,6 +20,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/internal/results"
+	"github.com/postflight-dev/postflight/test/poll"
 )
 
 // maxBinaryBytes is the promise to those who pull the image.
@@ -93,11 +94,12 @@ func startSidecar(tb testing.TB, program, url string, env ...string) *sidecar {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { _ = s.Process.Kill() })
-	for deadline := time.Now().Add(20 * time.Second); !strings.Contains(s.log.String(), "waiting for the tests"); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			tb.Fatalf("it does not wait: %s", s.log)
+	poll.Until(tb, "the sidecar waits for the tests", func() string {
+		if log := s.log.String(); !strings.Contains(log, "waiting for the tests") {
+			return "its log is: " + log
 		}
-	}
+		return ""
+	})
 	return s
 }
 

@@ -12,6 +12,8 @@ import (
 	"github.com/spf13/pflag"
 	appsv1 "k8s.io/api/apps/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 // TestChartHasAllFlags: every flag of the manager can be set by a value of the chart.
@@ -43,6 +45,7 @@ func TestChartHasAllFlags(t *testing.T) {
 
 // TestChartFlags: with its default values, the chart gives the manager the options that config/default does.
 func TestChartFlags(t *testing.T) {
+	tier.All(t, "the gate builds no helm")
 	const helm = "../../bin/helm"
 	if _, err := os.Stat(helm); err != nil {
 		if os.Getenv("CI") == "true" {

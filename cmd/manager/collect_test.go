@@ -23,6 +23,7 @@ import (
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/test/apiserver"
+	"github.com/postflight-dev/postflight/test/poll"
 	"github.com/postflight-dev/postflight/test/stores"
 )
 
@@ -30,7 +31,7 @@ import (
 // goes on gets any.
 func TestCollect(t *testing.T) {
 	stores.Credentials(t)
-	s, store := apiserver.New(t), stores.Rclone(t)
+	s, store := apiserver.Alone(t), stores.Rclone(t)
 	m := startManager(t, apiserver.Kubeconfig(t, s.Manager(t)), 0, leads, func(o *options) {
 		o.store.Options, o.store.createBucket, o.store.image, o.podURL = store.Options(), true, "postflight:test", "http://postflight.example.com"
 	})
@@ -56,7 +57,7 @@ func newCollectWorld(t *testing.T, s *apiserver.Server, m *aManager) *collectWor
 	w.must(s.Client.Patch(t.Context(), trigger, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"results":{}}}`))))
 	w.create(&corev1.ServiceAccount{ObjectMeta: w.meta("tests")})
 	w.suite = w.deploy(t, m.url, "first")
-	await(t, "the Job of the run", func() bool { return s.Client.Get(t.Context(), client.ObjectKeyFromObject(w.suite), w.job) == nil })
+	poll.True(t, "the run has a Job", func() bool { return s.Client.Get(t.Context(), client.ObjectKeyFromObject(w.suite), w.job) == nil })
 	if init := w.job.Spec.Template.Spec.InitContainers; len(init) != 1 || init[0].Name != "postflight-collect" || init[0].Image != "postflight:test" {
 		t.Fatalf("the Job has no collector: %+v", init)
 	}
@@ -142,7 +143,7 @@ func (w *collectWorld) collects(p *corev1.Pod) {
 	w.t.Helper()
 	var status int
 	var body string
-	await(w.t, "the store to be known", func() bool {
+	poll.True(w.t, "the store is known", func() bool {
 		status, body = w.ask("/api/v0/collect", w.token(p, "postflight"), collectBody)
 		return status != http.StatusServiceUnavailable
 	})
@@ -208,7 +209,7 @@ func (w *collectWorld) refuses(good *corev1.Pod) {
 		w.t.Errorf("a notification with the token of a pod: %d %s", status, body)
 	}
 	w.end()
-	await(w.t, "the end of the run to be known", func() bool {
+	poll.True(w.t, "the end of the run is known", func() bool {
 		status, _ := w.ask("/api/v0/collect", w.token(good, "postflight"), collectBody)
 		return status == 404
 	})

@@ -17,8 +17,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/postflight-dev/postflight/test/apiserver"
+	"github.com/postflight-dev/postflight/test/poll"
 	startprometheus "github.com/postflight-dev/postflight/test/prometheus"
 	"github.com/postflight-dev/postflight/test/stores"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 const dashboardFile = "../../charts/postflight/files/monitoring/dashboard.json"
@@ -48,8 +50,9 @@ func (r ofProcess) Gather() ([]*dto.MetricFamily, error) { return r.all.Gather()
 // TestDashboard: each panel of the dashboard has data once a manager has had something to do, according to the real
 // Prometheus.
 func TestDashboard(t *testing.T) {
+	tier.All(t, "the gate builds no Prometheus")
 	stores.Credentials(t)
-	s, store, registry := apiserver.New(t), stores.Rclone(t), newOfProcess()
+	s, store, registry := apiserver.Alone(t), stores.Rclone(t), newOfProcess()
 	certificate, _ := certificateFiles(t, t.TempDir())
 	pair, err := tls.LoadX509KeyPair(certificate.certFile, certificate.keyFile)
 	if err != nil {
@@ -66,7 +69,7 @@ func TestDashboard(t *testing.T) {
 	prom := aPrometheus{startprometheus.Start(t, "../../bin/prometheus", m.metrics)}
 	tn, n := newTenant(t, s), 0
 	var empty []string
-	await(t, "all panels to have data", func() bool {
+	poll.True(t, "all panels have data", func() bool {
 		n++
 		tn.runs(t, m.url, fmt.Sprintf("sha-%d", n))
 		empty = prom.emptyPanels(t)
@@ -81,9 +84,9 @@ func TestDashboard(t *testing.T) {
 func (tn *tenant) runs(t *testing.T, url, sha string) {
 	t.Helper()
 	run, j := tn.deploy(t, url, sha), &batchv1.Job{}
-	await(t, "the Job of the run", func() bool { return tn.s.Client.Get(t.Context(), client.ObjectKeyFromObject(run), j) == nil })
+	poll.True(t, "the run has a Job", func() bool { return tn.s.Client.Get(t.Context(), client.ObjectKeyFromObject(run), j) == nil })
 	passes(t, tn.s.Client, j)
-	await(t, "the end of the run", func() bool { return tn.state(t, run) == "Passed" })
+	poll.True(t, "the run has passed", func() bool { return tn.state(t, run) == "Passed" })
 }
 
 // aPrometheus answers queries.

@@ -14,6 +14,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/objectstore"
 	"github.com/postflight-dev/postflight/internal/signin"
 	"github.com/postflight-dev/postflight/test/apiserver"
+	"github.com/postflight-dev/postflight/test/freeport"
 )
 
 // describing records what metrics there may be, many of which are served only once they have a value.
@@ -53,10 +54,10 @@ func TestMetricsAreDocumented(t *testing.T) {
 	r := &describing{Registry: prometheus.NewRegistry()}
 	o := options{
 		signIn:     &signin.Source{},
-		kubeconfig: apiserver.Kubeconfig(t, apiserver.New(t).Config), bindAddress: freeAddress(t), metricsAddress: "0", probeAddress: freeAddress(t),
+		kubeconfig: apiserver.Kubeconfig(t, apiserver.New(t).Config), bindAddress: freeport.Address(t), metricsAddress: "0", probeAddress: freeport.Address(t),
 		leader: leaderOptions{namespace: "default"}, holdBudget: 45 * time.Second,
 		store: storeOptions{image: "none", Options: objectstore.Options{
-			Endpoint: "http://" + freeAddress(t), Region: "r", Bucket: "b", UploadLifetime: time.Minute,
+			Endpoint: "http://" + freeport.Address(t), Region: "r", Bucket: "b", UploadLifetime: time.Minute,
 		}},
 	}
 	o.tls, _ = certificateFiles(t, t.TempDir())

@@ -14,13 +14,14 @@ import (
 	"github.com/postflight-dev/postflight/internal/archive"
 	"github.com/postflight-dev/postflight/internal/record"
 	"github.com/postflight-dev/postflight/test/apiserver"
+	"github.com/postflight-dev/postflight/test/poll"
 	"github.com/postflight-dev/postflight/test/stores"
 )
 
 // TestPagesReadTheStore: the pages of a manager show runs of the cluster, and those that only its store has.
 func TestPagesReadTheStore(t *testing.T) {
 	stores.Credentials(t)
-	s, store := apiserver.New(t), stores.Rclone(t)
+	s, store := apiserver.Alone(t), stores.Rclone(t)
 	past := &archive.Archive{Bucket: store.Bucket(t)}
 	m := startManager(t, apiserver.Kubeconfig(t, s.Manager(t)), 0, answers, func(o *options) {
 		o.store.Options, o.store.image = store.Options(), "postflight:test"
@@ -48,7 +49,7 @@ func TestPagesReadTheStore(t *testing.T) {
 		"/runs/NS/smoke-old/log": "it did not work", "/runs/NS/" + live.Name: "Queued",
 	} {
 		path = strings.ReplaceAll(path, "NS", tn.namespace)
-		await(t, path+" to show "+want, func() bool {
+		poll.True(t, path+" shows "+want, func() bool {
 			code, _, body := get(t, http.DefaultClient, m.url+path, nil)
 			return code == http.StatusOK && strings.Contains(body, want)
 		})

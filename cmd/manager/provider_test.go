@@ -32,9 +32,12 @@ type identityProvider struct {
 	asked    int // how often, for the person's groups
 }
 
+// providerKey is the same for all, because it takes long to make one.
+var providerKey = sync.OnceValues(func() (*rsa.PrivateKey, error) { return rsa.GenerateKey(rand.Reader, 2048) })
+
 func newIdentityProvider(t *testing.T, groups ...string) *identityProvider {
 	t.Helper()
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	key, err := providerKey()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/postflight-dev/postflight/controllers"
 	"github.com/postflight-dev/postflight/test/apiserver"
+	"github.com/postflight-dev/postflight/test/poll"
 )
 
 func TestScopeOptions(t *testing.T) {
@@ -65,7 +66,7 @@ func teamsFile(t *testing.T, items string) string {
 // TestScope: a manager with rights in two namespaces alone runs the Suites there, for the Teams of its file, and
 // touches nothing elsewhere.
 func TestScope(t *testing.T) {
-	s := apiserver.New(t)
+	s := apiserver.Alone(t)
 	system, one, two, other := s.Namespace(t), newTenant(t, s), newTenant(t, s), newTenant(t, s)
 	config := rest.CopyConfig(s.Config)
 	config.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:" + system + ":scoped", Groups: []string{"system:authenticated"}}
@@ -85,7 +86,7 @@ func TestScope(t *testing.T) {
 	})
 	for _, tn := range []*tenant{one, two} {
 		suite := tn.deploy(t, m.url, "b776998cc8c72edf8dbdd61479865271c29f66d4")
-		await(t, "a Job", func() bool {
+		poll.True(t, "the run has a Job", func() bool {
 			return s.Client.Get(t.Context(), client.ObjectKeyFromObject(suite), &batchv1.Job{}) == nil
 		})
 		if got := suite.Spec.Environment; got != "staging" {

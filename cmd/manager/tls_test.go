@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -19,6 +18,7 @@ import (
 	certutil "k8s.io/client-go/util/cert"
 
 	"github.com/postflight-dev/postflight/test/apiserver"
+	"github.com/postflight-dev/postflight/test/poll"
 )
 
 // certificateFiles writes a new certificate for 127.0.0.1 into a folder, and returns the pool that trusts it.
@@ -67,11 +67,11 @@ func TestHTTPS(t *testing.T) {
 	folder := t.TempDir()
 	files, roots := certificateFiles(t, folder)
 	files.minVersion = "1.3"
-	m := startManager(t, apiserver.Kubeconfig(t, apiserver.New(t).Config), 0, answers, func(o *options) { o.tls = files })
+	m := startManager(t, apiserver.Kubeconfig(t, apiserver.Alone(t).Config), 0, answers, func(o *options) { o.tls = files })
 	get := func(roots *x509.CertPool, newest uint16) error {
 		client := &http.Client{
 			Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MaxVersion: newest}, DisableKeepAlives: true},
-			Timeout:   10 * time.Second,
+			Timeout:   poll.Limit,
 		}
 		resp, err := client.Get(strings.Replace(m.url, "http:", "https:", 1) + "/openapi.yaml")
 		if err == nil {
@@ -82,12 +82,12 @@ func TestHTTPS(t *testing.T) {
 		}
 		return err
 	}
-	await(t, "the API to answer", func() bool { return get(roots, 0) == nil })
+	poll.True(t, "the API answers", func() bool { return get(roots, 0) == nil })
 	if err := get(roots, tls.VersionTLS12); err == nil || !strings.Contains(err.Error(), "protocol version") {
 		t.Errorf("with TLS 1.2: %v, want its version to be refused", err)
 	}
 	_, renewed := certificateFiles(t, folder)
-	await(t, "the new certificate to be served", func() bool { return get(renewed, 0) == nil })
+	poll.True(t, "the new certificate is served", func() bool { return get(renewed, 0) == nil })
 	if err := get(roots, 0); err == nil {
 		t.Error("the old certificate is still served")
 	}
@@ -96,7 +96,7 @@ func TestHTTPS(t *testing.T) {
 // TestMetricsAuthentication: with the rights that are shipped, the manager lets those read the metrics whom the
 // API server lets, by their tokens, which nobody can read on the way.
 func TestMetricsAuthentication(t *testing.T) {
-	s := apiserver.New(t)
+	s := apiserver.Alone(t)
 	ns := s.Namespace(t)
 	grantMetrics(t, s, ns, "prometheus")
 	m := startManager(t, apiserver.Kubeconfig(t, s.Manager(t)), 0, answers, func(o *options) {
@@ -128,7 +128,7 @@ func TestMetricsAuthentication(t *testing.T) {
 
 func scrape(t *testing.T, url, token string) int {
 	t.Helper()
-	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}, Timeout: time.Minute}
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}, Timeout: poll.Limit}
 	defer client.CloseIdleConnections()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
 	if err != nil {

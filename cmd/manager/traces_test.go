@@ -16,6 +16,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/test/apiserver"
 	"github.com/postflight-dev/postflight/test/otlp"
+	"github.com/postflight-dev/postflight/test/poll"
 )
 
 const (
@@ -29,18 +30,18 @@ func TestTraces(t *testing.T) {
 	collector := otlp.HTTP(t)
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.URL)
 	t.Setenv("OTEL_BSP_SCHEDULE_DELAY", "20")
-	s := apiserver.New(t)
+	s := apiserver.Alone(t)
 	m := startManager(t, apiserver.Kubeconfig(t, s.Manager(t)), 0, leads)
 	tn := newTenant(t, s)
 	run := tn.deployTraced(t, m.url)
 	j := &batchv1.Job{}
-	await(t, "the Job of the run", func() bool { return s.Client.Get(t.Context(), client.ObjectKeyFromObject(run), j) == nil })
+	poll.True(t, "the run has a Job", func() bool { return s.Client.Get(t.Context(), client.ObjectKeyFromObject(run), j) == nil })
 	passes(t, s.Client, j)
 	want := map[string]string{ // the parents by name
 		"POST /api/webhooks/deploy_success": "", "match": "POST /api/webhooks/deploy_success", "create suite": "POST /api/webhooks/deploy_success",
 		"run smoke": "create suite", "queue": "run smoke", "start": "run smoke",
 	}
-	await(t, "the trace", func() bool { return len(collector.Trace(traceOfCI)) >= len(want) })
+	poll.True(t, "the trace is complete", func() bool { return len(collector.Trace(traceOfCI)) >= len(want) })
 	spans := collector.Trace(traceOfCI)
 	for name, parent := range want {
 		span, parentID := spans[name], spanOfCI

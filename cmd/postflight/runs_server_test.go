@@ -204,9 +204,8 @@ func TestFilesNeedTheServer(t *testing.T) {
 // TestRunsLogsWaitForTheServer: the server waits for a log for a minute only, and the command until there is one.
 func TestRunsLogsWaitForTheServer(t *testing.T) {
 	queued := apiRun("smoke-1", func(s *v1alpha1.Suite) { s.Status.Conditions = []metav1.Condition{v1alpha1.Queued("At place 2.")} })
-	api := &anAPI{runs: []httpapi.Run{queued}, logs: map[string]string{}}
+	api := &anAPI{runs: []httpapi.Run{queued}, logs: map[string]string{"smoke-1": "hello\n"}, logMissing: 1}
 	api.start(t)
-	time.AfterFunc(500*time.Millisecond, func() { api.setLog("smoke-1", "hello\n") })
 	out, log, code := invoke(t, "runs", "logs", "-f", "smoke-1")
 	if out != "hello\n" || log != "Queued: At place 2.\n" || code != 0 {
 		t.Errorf("%q, %q, exit code %d", out, log, code)

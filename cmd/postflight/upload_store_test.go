@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/client"
+	"github.com/postflight-dev/postflight/test/poll"
 )
 
 // An upload to a store that hangs ends with an error.
@@ -28,6 +30,7 @@ func TestUploadToAStoreThatHangs(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			release := make(chan struct{})
 			store := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 				if tc.reads {
@@ -46,18 +49,24 @@ func TestUploadToAStoreThatHangs(t *testing.T) {
 	}
 }
 
-// A slow store has time as long as it accepts data.
+// A slow store has time as long as it accepts data, twice as long as one that takes none. A busy machine may take none in a
+// short time.
 func TestUploadToASlowStore(t *testing.T) {
-	store := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		for n := int64(1); n > 0; time.Sleep(100 * time.Millisecond) {
-			n, _ = io.CopyN(io.Discard, r.Body, 4<<20)
-		}
-	}))
-	defer store.Close()
-	c, _, _ := newTestConsole()
-	u := &uploadOptions{server: testServer(c, signs(t, store.URL)), file: fileOf(t, 64<<20), attempts: 1, stallAfter: time.Second}
-	if err := u.run(t.Context()); err != nil {
-		t.Errorf("%v", err)
+	t.Parallel()
+	err := errors.New("not tried")
+	for stall := 500 * time.Millisecond; stall < poll.Limit && err != nil; stall *= 8 {
+		store := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			for n := int64(1); n > 0; time.Sleep(stall / 8) {
+				n, _ = io.CopyN(io.Discard, r.Body, 4<<20)
+			}
+		}))
+		c, _, _ := newTestConsole()
+		u := &uploadOptions{server: testServer(c, signs(t, store.URL)), file: fileOf(t, 64<<20), attempts: 1, stallAfter: stall}
+		err = u.run(t.Context())
+		store.Close()
+	}
+	if err != nil {
+		t.Error(err)
 	}
 }
 

@@ -107,6 +107,7 @@ func TestUpload(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			file := filepath.Join(t.TempDir(), "app.apk")
 			content := strings.Repeat("x", tc.size)
 			if err := os.WriteFile(file, []byte(content), 0o600); err != nil {

@@ -11,12 +11,14 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/client"
 	"github.com/postflight-dev/postflight/internal/ci"
+	"github.com/postflight-dev/postflight/test/poll"
 )
 
 // runs answers for each run with the next of its answers, and then with the last.
@@ -108,22 +110,24 @@ func TestWaitCodes(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			r, ids := runs{}, []string{}
-			for id, answers := range tc.runs {
-				r[id], ids = &answers, append(ids, id)
-			}
-			if len(ids) == 0 {
-				ids = []string{"a"}
-			}
-			c, _, log := newTestConsole()
-			w := &waitCommandOptions{testServer(c, nil), waitOptions{runs: r, follow: tc.follow, timeout: 1500 * time.Millisecond}}
-			err := w.run(t.Context(), ids)
-			if got := codeOf(err); got != tc.code {
-				t.Errorf("%s: exit code %d (%v), want %d", tc.reason, got, err, tc.code)
-			}
-			if all := fmt.Sprint(log, err); !strings.Contains(all, tc.says) {
-				t.Errorf("%q is not said in\n%s", tc.says, all)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				r, ids := runs{}, []string{}
+				for id, answers := range tc.runs {
+					r[id], ids = &answers, append(ids, id)
+				}
+				if len(ids) == 0 {
+					ids = []string{"a"}
+				}
+				c, _, log := newTestConsole()
+				w := &waitCommandOptions{testServer(c, nil), waitOptions{runs: r, follow: tc.follow, timeout: 1500 * time.Millisecond}}
+				err := w.run(t.Context(), ids)
+				if got := codeOf(err); got != tc.code {
+					t.Errorf("%s: exit code %d (%v), want %d", tc.reason, got, err, tc.code)
+				}
+				if all := fmt.Sprint(log, err); !strings.Contains(all, tc.says) {
+					t.Errorf("%q is not said in\n%s", tc.says, all)
+				}
+			})
 		})
 	}
 }
@@ -193,7 +197,7 @@ func TestNotifyCodes(t *testing.T) {
 			}
 			c, out, log := newTestConsole()
 			detected := ci.Context{Branch: "other", SHA: "abc", Repository: "acme/shop"}
-			n := &notifyOptions{server: testServer(c, conn), allowNoMatch: tc.allow, wait: tc.wait != nil, waitOptions: waitOptions{runs: tc.wait, timeout: time.Second},
+			n := &notifyOptions{server: testServer(c, conn), allowNoMatch: tc.allow, wait: tc.wait != nil, waitOptions: waitOptions{runs: tc.wait, timeout: poll.Limit},
 				deployment: deployment{branch: "main", variables: []string{"A=b=c"}, detected: detected}}
 			err = n.run(t.Context())
 			if got := codeOf(err); got != tc.code {
@@ -222,7 +226,7 @@ func TestNotifyJSON(t *testing.T) {
 	}
 	c, out, _ := newTestConsole()
 	c.json = true
-	n := &notifyOptions{server: testServer(c, conn), wait: true, waitOptions: waitOptions{runs: runs{"a": {is("a", "a", httpapi.Completed, false)}}, timeout: time.Second}}
+	n := &notifyOptions{server: testServer(c, conn), wait: true, waitOptions: waitOptions{runs: runs{"a": {is("a", "a", httpapi.Completed, false)}}, timeout: poll.Limit}}
 	if got := codeOf(n.run(t.Context())); got != exitFailed {
 		t.Errorf("exit code %d", got)
 	}
@@ -240,24 +244,26 @@ func TestHostileText(t *testing.T) {
 	c, _, log := newTestConsole()
 	g := is("a", "a", httpapi.Completed, false)
 	g.Bugs = &httpapi.Bugs{ReproducedBugs: []httpapi.Bug{{Name: "\x1b]0;owned\x07\x1b[2J\r\n::set-output name=x::y"}}}
-	_ = (&waitCommandOptions{testServer(c, nil), waitOptions{runs: runs{"a": {g}}, timeout: time.Second}}).run(t.Context(), []string{"a"})
+	_ = (&waitCommandOptions{testServer(c, nil), waitOptions{runs: runs{"a": {g}}, timeout: poll.Limit}}).run(t.Context(), []string{"a"})
 	if text := log.String(); strings.ContainsAny(text, "\x1b\x07\r") || strings.Contains(text, "\n::") {
 		t.Errorf("%q", text)
 	}
 }
 
 func TestLiveFramesReplaceEachOther(t *testing.T) {
-	c, _, log := newTestConsole()
-	c.live = true
-	p := startProgress(c, []runStatus{{Run: "a", Verdict: waiting}})
-	p.update(0, func(o *runStatus) { o.URL = "https://x" })
-	time.Sleep(250 * time.Millisecond)
-	p.update(0, func(o *runStatus) { o.Verdict, o.Reason = failed, "why" })
-	p.stop()
-	text := log.String()
-	if !strings.Contains(text, "\x1b[2A") || !strings.Contains(text, "failed") || !strings.HasSuffix(text, "    https://x\n") {
-		t.Errorf("%q", text)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		c, _, log := newTestConsole()
+		c.live = true
+		p := startProgress(c, []runStatus{{Run: "a", Verdict: waiting}})
+		p.update(0, func(o *runStatus) { o.URL = "https://x" })
+		time.Sleep(2*frameInterval + frameInterval/2)
+		p.update(0, func(o *runStatus) { o.Verdict, o.Reason = failed, "why" })
+		p.stop()
+		text := log.String()
+		if !strings.Contains(text, "\x1b[2A") || !strings.Contains(text, "failed") || !strings.HasSuffix(text, "    https://x\n") {
+			t.Errorf("%q", text)
+		}
+	})
 }
 
 // With --follow, a script can see that the result is that of another run.
@@ -265,7 +271,7 @@ func TestFollowedInJSON(t *testing.T) {
 	for _, follow := range []bool{true, false} {
 		c, out, _ := newTestConsole()
 		c.json = true
-		w := &waitCommandOptions{testServer(c, nil), waitOptions{runs: runs{"a": {is("a", "b", httpapi.Completed, true)}}, follow: follow, timeout: time.Second}}
+		w := &waitCommandOptions{testServer(c, nil), waitOptions{runs: runs{"a": {is("a", "b", httpapi.Completed, true)}}, follow: follow, timeout: poll.Limit}}
 		_ = w.run(t.Context(), []string{"a"})
 		if got := strings.Contains(out.String(), `"followed": true`); got != follow {
 			t.Errorf("with Follow %t: %s", follow, out)

@@ -17,6 +17,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/archive"
 	"github.com/postflight-dev/postflight/internal/record"
 	"github.com/postflight-dev/postflight/test/stores"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 // everything that a run leaves behind.
@@ -80,6 +81,7 @@ func clearDays(t *testing.T, w world) {
 
 // clearMany deletes more than a store lists and deletes at once.
 func clearMany(t *testing.T, w world) {
+	tier.All(t, "1500 objects are stored")
 	r := runAt("clear-many", "run", noon)
 	objects := everything(r)
 	for i := range 1500 {

@@ -17,7 +17,9 @@ import (
 
 	"github.com/postflight-dev/postflight/internal/archive"
 	"github.com/postflight-dev/postflight/internal/record"
+	"github.com/postflight-dev/postflight/test/poll"
 	"github.com/postflight-dev/postflight/test/stores"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 const octets = "application/octet-stream"
@@ -107,8 +109,13 @@ func uploadExpired(t *testing.T, w world) {
 	a := &archive.Archive{Bucket: stores.Open(t, brief)}
 	signed, err := a.SignCollect(t.Context(), r, "pod", "file.txt", 4)
 	must(t, err)
-	time.Sleep(3 * time.Second)
-	if resp, body := send(t, http.MethodPut, signed, octets, "1234"); resp.StatusCode != w.Expired {
+	var resp *http.Response
+	var body string
+	poll.True(t, "the URL expires", func() bool {
+		resp, body = send(t, http.MethodPut, signed, octets, "1234")
+		return resp.StatusCode != http.StatusOK
+	})
+	if resp.StatusCode != w.Expired {
 		t.Errorf("%s %s, want %d", resp.Status, body, w.Expired)
 	}
 }
@@ -134,24 +141,28 @@ func badNames(t *testing.T, w world) {
 	}
 }
 
-// manyArtifacts are more than a store lists at once.
+// manyArtifacts are more than a store lists at once. In the gate, they are more than a page.
 func manyArtifacts(t *testing.T, w world) {
+	count, limits := 1100, []int{137, 550, 1000, 1100}
+	if tier.Gate() {
+		count, limits = 22, []int{3, 11, 20, 22}
+	}
 	r := runAt("acme", "many-artifacts", noon)
 	objects := map[string][]byte{
 		runAt("acme", "many-artifacts-2", noon).ArtifactKey("pod", "x"): nil, // not of this run
 	}
 	var want []string
-	for i := range 1100 {
+	for i := range count {
 		name := fmt.Sprintf("shots/%d %%+ü.png", i)
 		objects[r.ArtifactKey("pod", name)] = []byte("123")
 		want = append(want, name)
 	}
 	w.put(t, objects)
 	slices.Sort(want)
-	if count, bytes, err := w.Stored(t.Context(), r); err != nil || count != 1100 || bytes != 3300 {
-		t.Errorf("Stored: %d files, %d bytes, %v", count, bytes, err)
+	if files, bytes, err := w.Stored(t.Context(), r); err != nil || files != count || bytes != int64(3*count) {
+		t.Errorf("Stored: %d files, %d bytes, %v", files, bytes, err)
 	}
-	for _, limit := range []int{137, 550, 1000, 1100} {
+	for _, limit := range limits {
 		var got []string
 		for next, pages := "", 0; next != "" || pages == 0; pages++ {
 			page, after, err := w.Artifacts(t.Context(), r, next, limit)

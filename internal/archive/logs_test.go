@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/postflight-dev/postflight/internal/record"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 func savedLog(t *testing.T, w world) {
@@ -51,7 +52,7 @@ func savedLog(t *testing.T, w world) {
 // longLog: nothing in it can be compressed, so this is the largest object that there can be.
 func longLog(t *testing.T, w world) {
 	r := runAt("acme", "long-log", noon)
-	log, err := w.SaveLog(t.Context(), r, "pod", "test", false, io.LimitReader(&noise{rand.NewPCG(1, 2)}, 40<<20))
+	log, err := w.SaveLog(t.Context(), r, "pod", "test", false, io.LimitReader(&noise{tier.Random(t)}, 40<<20))
 	must(t, err)
 	content, err := w.OpenLog(t.Context(), r, "pod", "test", false)
 	text := all(t, content, err)
@@ -64,7 +65,7 @@ func longLog(t *testing.T, w world) {
 }
 
 // noise is text without end that cannot be compressed.
-type noise struct{ source *rand.PCG }
+type noise struct{ source *rand.Rand }
 
 func (n *noise) Read(b []byte) (int, error) {
 	for i := range b {

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -22,12 +21,11 @@ import (
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/internal/collect"
 	"github.com/postflight-dev/postflight/internal/results"
+	"github.com/postflight-dev/postflight/test/poll"
 )
 
 const (
-	token    = "the-token-of-the-pod"
-	patience = 1500 * time.Millisecond // longer than a few pauses between attempts
-
+	token     = "the-token-of-the-pod"
 	bodyLimit = 512 << 10 // of the manager
 )
 
@@ -53,18 +51,30 @@ type world struct {
 	log      strings.Builder
 }
 
+// newWorld has all the time that a busy machine takes.
 func newWorld(t *testing.T) *world {
 	t.Helper()
+	return newWorldOn(t, func(t *testing.T) net.Listener {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	})
+}
+
+func newWorldOn(t *testing.T, listen func(*testing.T) net.Listener) *world {
+	t.Helper()
 	w := &world{t: t, dir: t.TempDir(), objects: map[string][sha256.Size]byte{}, attempts: map[string]int{}, refuse: map[string]string{}}
-	store := serve(t, w.serveStore)
-	manager := serve(t, func(rw http.ResponseWriter, r *http.Request) { w.serveManager(rw, r, store) })
+	store := serve(t, listen(t), w.serveStore)
+	manager := serve(t, listen(t), func(rw http.ResponseWriter, r *http.Request) { w.serveManager(rw, r, store) })
 	tokenFile := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(tokenFile, []byte(token+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	w.collector = &collect.Collector{
 		Client: &http.Client{}, Manager: manager + "/", TokenFile: tokenFile, Directory: w.dir,
-		Started: time.Now(), Budget: 30 * time.Second, Patience: patience,
+		Started: time.Now(), Budget: 2 * poll.Limit, Patience: poll.Limit,
 		Log: slog.New(slog.NewTextHandler(&w.log, nil)),
 		Report: func(s results.Summary) {
 			w.mu.Lock()
@@ -78,15 +88,14 @@ func newWorld(t *testing.T) *world {
 // endOfTest is the key of a context that ends with the test.
 type endOfTest struct{}
 
-func serve(t *testing.T, handler http.HandlerFunc) string {
+func serve(t *testing.T, l net.Listener, handler http.HandlerFunc) string {
 	t.Helper()
-	s := httptest.NewUnstartedServer(handler)
-	s.Config.BaseContext = func(net.Listener) context.Context {
+	s := &http.Server{Handler: handler, BaseContext: func(net.Listener) context.Context {
 		return context.WithValue(context.Background(), endOfTest{}, t.Context())
-	}
-	s.Start()
-	t.Cleanup(s.Close) // after the end of the test's context
-	return s.URL
+	}}
+	go func() { _ = s.Serve(l) }()
+	t.Cleanup(func() { s.Close() }) // after the end of the test's context
+	return "http://" + l.Addr().String()
 }
 
 func (w *world) serveManager(rw http.ResponseWriter, r *http.Request, store string) {

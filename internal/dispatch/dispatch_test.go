@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -127,29 +128,31 @@ func TestLargeSuitesAreCreatedFewAtOnce(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			objects := acme()
-			for i := range 20 {
-				objects = append(objects, trigger(fmt.Sprintf("t%02d", i)))
-			}
-			var mu sync.Mutex
-			now, most := 0, 0
-			count := func(n int) {
-				mu.Lock()
-				defer mu.Unlock()
-				now += n
-				most = max(most, now)
-			}
-			h := start(t, setup{objects: objects, limits: func(l *Limits) { l.AttemptTimeout = time.Minute }, faults: interceptor.Funcs{
-				Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
-					count(1)
-					defer count(-1)
-					time.Sleep(5 * time.Millisecond)
-					return c.Create(ctx, o, opts...)
-				}}})
-			h.notify(fmt.Sprintf(`{"variables":{"A":%q}}`, tc.value))
-			if most < tc.least || most > tc.most {
-				t.Errorf("%s: %d Suites at once, want %d to %d", tc.reason, most, tc.least, tc.most)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				objects := acme()
+				for i := range 20 {
+					objects = append(objects, trigger(fmt.Sprintf("t%02d", i)))
+				}
+				var mu sync.Mutex
+				now, most := 0, 0
+				count := func(n int) {
+					mu.Lock()
+					defer mu.Unlock()
+					now += n
+					most = max(most, now)
+				}
+				h := start(t, setup{objects: objects, limits: func(l *Limits) { l.AttemptTimeout = time.Minute }, faults: interceptor.Funcs{
+					Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+						count(1)
+						defer count(-1)
+						time.Sleep(5 * time.Millisecond)
+						return c.Create(ctx, o, opts...)
+					}}})
+				h.notify(fmt.Sprintf(`{"variables":{"A":%q}}`, tc.value))
+				if most < tc.least || most > tc.most {
+					t.Errorf("%s: %d Suites at once, want %d to %d", tc.reason, most, tc.least, tc.most)
+				}
+			})
 		})
 	}
 }

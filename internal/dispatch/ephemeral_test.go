@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -296,11 +297,13 @@ func TestTerminatingEphemeralEnvironment(t *testing.T) {
 }
 
 func TestEphemeralEnvironmentThroughAnOutage(t *testing.T) {
-	f := &faults{creates: append(repeat(3, fault{err: refusedConnection}), fault{write: true, err: refusedConnection}, fault{err: refusedConnection}, fault{}, fault{write: true, hang: true})}
-	h := start(t, setup{objects: acme(trigger("smoke")), faults: interceptor.Funcs{Create: f.create}})
-	if got := h.notify(preview); got.Triggers[0].created() == "" || len(h.suites()) != 1 || len(h.environments()) != 2 {
-		t.Errorf("%+v, %d Suites, %d Environments; want created, 1, 2", got, len(h.suites()), len(h.environments()))
-	}
+	synctest.Test(t, func(t *testing.T) {
+		f := &faults{creates: append(repeat(3, fault{err: refusedConnection}), fault{write: true, err: refusedConnection}, fault{err: refusedConnection}, fault{}, fault{write: true, hang: true})}
+		h := start(t, setup{objects: acme(trigger("smoke")), faults: interceptor.Funcs{Create: f.create}})
+		if got := h.notify(preview); got.Triggers[0].created() == "" || len(h.suites()) != 1 || len(h.environments()) != 2 {
+			t.Errorf("%+v, %d Suites, %d Environments; want created, 1, 2", got, len(h.suites()), len(h.environments()))
+		}
+	})
 }
 
 // TestEphemeralEnvironmentBeyondTheQuota: an existing Environment is renewed even if the quota is used up.

@@ -102,7 +102,7 @@ func start(t *testing.T, s setup) *harness {
 		Cache: h.cluster, Live: faulty, Writer: faulty, Triggers: triggers, Budget: 45 * time.Second, Limits: DefaultLimits(),
 		Clock: h.clock, ServerTime: func(t time.Time) time.Time { return t }, Sleep: h.clock.Sleep, Jitter: func() float64 { return 1 },
 	}
-	config.Limits.AttemptTimeout = 50 * time.Millisecond // of real time: the context ends what hangs
+	config.Limits.AttemptTimeout = time.Minute // of the clock of synctest: the context ends what hangs
 	if s.limits != nil {
 		s.limits(&config.Limits)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -100,22 +101,24 @@ func TestExplainingHasABudget(t *testing.T) {
 
 // TestMatchingWaitsForATurn: the wait is bounded, and one team does not delay others.
 func TestMatchingWaitsForATurn(t *testing.T) {
-	block := &blocking{entered: make(chan struct{}), leave: make(chan struct{})}
-	h := start(t, setup{objects: acme(), config: func(c *Config) { c.Triggers = block }, limits: func(l *Limits) { l.MatchWait = 50 * time.Millisecond }})
-	h.matching = fairness.NewSemaphore(2)
-	var all sync.WaitGroup
-	defer all.Wait()
-	all.Go(func() { h.notify(withSHA) })
-	<-block.entered
-	defer close(block.leave)
-	if got := says(h.dispatch(withSHA)); !strings.HasPrefix(got, "overloaded: ") {
-		t.Errorf("%s, want overloaded for the team that uses up its turns", got)
-	}
-	release, err := h.matching.Acquire(t.Context(), "other")
-	if err != nil {
-		t.Fatal(err)
-	}
-	release()
+	synctest.Test(t, func(t *testing.T) {
+		block := &blocking{entered: make(chan struct{}), leave: make(chan struct{})}
+		h := start(t, setup{objects: acme(), config: func(c *Config) { c.Triggers = block }, limits: func(l *Limits) { l.MatchWait = 50 * time.Millisecond }})
+		h.matching = fairness.NewSemaphore(2)
+		var all sync.WaitGroup
+		defer all.Wait()
+		all.Go(func() { h.notify(withSHA) })
+		<-block.entered
+		defer close(block.leave)
+		if got := says(h.dispatch(withSHA)); !strings.HasPrefix(got, "overloaded: ") {
+			t.Errorf("%s, want overloaded for the team that uses up its turns", got)
+		}
+		release, err := h.matching.Acquire(t.Context(), "other")
+		if err != nil {
+			t.Fatal(err)
+		}
+		release()
+	})
 }
 
 // blocking blocks until leave is closed, and then matches nothing.

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -123,25 +124,27 @@ func TestPassingFaults(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			f := &faults{creates: tc.faults}
-			h := start(t, setup{objects: acme(trigger("smoke")), faults: interceptor.Funcs{Create: f.create}})
-			got := h.notify(withSHA).Triggers[0]
-			suites := h.suites()
-			if len(suites) != 1 || got.created() != suites[0].Name {
-				t.Errorf("%s: %d Suites and %+v, want one, created", tc.reason, len(suites), got)
-			}
-			if len(f.names) != 1 {
-				t.Errorf("%d names were tried, want the same one always", len(f.names))
-			}
-			if waited := h.clock.now.Sub(noon); waited < tc.atLeast || waited > 10*time.Second {
-				t.Errorf("waited %s, want from %s to 10s", waited, tc.atLeast)
-			}
-			if n := h.Retrying(); n != 0 {
-				t.Errorf("%d notifications wait after the result", n)
-			}
-			if again := h.notify(withSHA).Triggers[0]; again.duplicate() != got.created() {
-				t.Errorf("sent again: %+v, want a duplicate", again)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				f := &faults{creates: tc.faults}
+				h := start(t, setup{objects: acme(trigger("smoke")), faults: interceptor.Funcs{Create: f.create}})
+				got := h.notify(withSHA).Triggers[0]
+				suites := h.suites()
+				if len(suites) != 1 || got.created() != suites[0].Name {
+					t.Errorf("%s: %d Suites and %+v, want one, created", tc.reason, len(suites), got)
+				}
+				if len(f.names) != 1 {
+					t.Errorf("%d names were tried, want the same one always", len(f.names))
+				}
+				if waited := h.clock.now.Sub(noon); waited < tc.atLeast || waited > 10*time.Second {
+					t.Errorf("waited %s, want from %s to 10s", waited, tc.atLeast)
+				}
+				if n := h.Retrying(); n != 0 {
+					t.Errorf("%d notifications wait after the result", n)
+				}
+				if again := h.notify(withSHA).Triggers[0]; again.duplicate() != got.created() {
+					t.Errorf("sent again: %+v, want a duplicate", again)
+				}
+			})
 		})
 	}
 }
@@ -176,26 +179,28 @@ func TestLastingFaults(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			f := &faults{creates: tc.faults}
-			h := start(t, setup{objects: acme(trigger("smoke")), faults: interceptor.Funcs{Create: f.create}})
-			got := says(h.dispatch(withSHA))
-			if !strings.HasPrefix(got, tc.starts+": ") {
-				t.Fatalf("%s, want %s", got, tc.starts)
-			}
-			for _, part := range tc.says {
-				if !strings.Contains(got, part) {
-					t.Errorf("%s, want %q in it", got, part)
+			synctest.Test(t, func(t *testing.T) {
+				f := &faults{creates: tc.faults}
+				h := start(t, setup{objects: acme(trigger("smoke")), faults: interceptor.Funcs{Create: f.create}})
+				got := says(h.dispatch(withSHA))
+				if !strings.HasPrefix(got, tc.starts+": ") {
+					t.Fatalf("%s, want %s", got, tc.starts)
 				}
-			}
-			if strings.Contains(got, "10.0.0.1") || strings.Contains(got, "serviceaccount") {
-				t.Errorf("it reveals internals: %s", got)
-			}
-			if tc.tries != 0 && f.seen != tc.tries {
-				t.Errorf("%d tries, want %d", f.seen, tc.tries)
-			}
-			if waited := h.clock.now.Sub(noon); waited > 45*time.Second {
-				t.Errorf("waited for %s, want at most 45s", waited)
-			}
+				for _, part := range tc.says {
+					if !strings.Contains(got, part) {
+						t.Errorf("%s, want %q in it", got, part)
+					}
+				}
+				if strings.Contains(got, "10.0.0.1") || strings.Contains(got, "serviceaccount") {
+					t.Errorf("it reveals internals: %s", got)
+				}
+				if tc.tries != 0 && f.seen != tc.tries {
+					t.Errorf("%d tries, want %d", f.seen, tc.tries)
+				}
+				if waited := h.clock.now.Sub(noon); waited > 45*time.Second {
+					t.Errorf("waited for %s, want at most 45s", waited)
+				}
+			})
 		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -61,25 +62,27 @@ func TestVanished(t *testing.T) {
 
 // TestSlow: every call takes longer than the first attempt may. The create that is cut off succeeds nevertheless.
 func TestSlow(t *testing.T) {
-	const slow = 150 * time.Millisecond
-	creates := 0
-	h := start(t, setup{objects: acme(trigger("smoke")), limits: func(l *Limits) { l.AttemptTimeout = 100 * time.Millisecond },
-		faults: interceptor.Funcs{
-			Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
-				creates++
-				err := c.Create(context.WithoutCancel(ctx), o, opts...)
-				return errors.Join(sleep.For(ctx, slow), err)
-			},
-			Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
-				if err := sleep.For(ctx, slow); err != nil {
-					return err
-				}
-				return c.Get(ctx, key, o, opts...)
-			},
-		}})
-	if got := h.notify(withSHA).Triggers[0]; got.created() == "" || creates != 2 {
-		t.Errorf("%+v after %d creates, want it created after 2", got, creates)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		const slow = 150 * time.Millisecond
+		creates := 0
+		h := start(t, setup{objects: acme(trigger("smoke")), limits: func(l *Limits) { l.AttemptTimeout = 100 * time.Millisecond },
+			faults: interceptor.Funcs{
+				Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+					creates++
+					err := c.Create(context.WithoutCancel(ctx), o, opts...)
+					return errors.Join(sleep.For(ctx, slow), err)
+				},
+				Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+					if err := sleep.For(ctx, slow); err != nil {
+						return err
+					}
+					return c.Get(ctx, key, o, opts...)
+				},
+			}})
+		if got := h.notify(withSHA).Triggers[0]; got.created() == "" || creates != 2 {
+			t.Errorf("%+v after %d creates, want it created after 2", got, creates)
+		}
+	})
 }
 
 func TestRetriesAreBounded(t *testing.T) {

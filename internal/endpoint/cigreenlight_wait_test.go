@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/poll"
 )
 
 // become changes a run, and publishes the change as the watch does.
@@ -44,11 +46,7 @@ func (h *harness) wait(id string) <-chan *httptest.ResponseRecorder {
 		h.ServeHTTP(w, ask(id, "?wait=50"))
 		answer <- w
 	}()
-	for deadline := time.Now().Add(5 * time.Second); h.waiting.InUse() == before; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			h.t.Fatal("the request does not wait")
-		}
-	}
+	poll.True(h.t, "the request waits", func() bool { return h.waiting.InUse() > before })
 	return answer
 }
 
@@ -57,8 +55,8 @@ func receive(t *testing.T, answer <-chan *httptest.ResponseRecorder) httpapi.Gre
 	select {
 	case w := <-answer:
 		return decode[httpapi.Greenlight](t, w)
-	case <-time.After(10 * time.Second):
-		t.Fatal("no answer within 10s of the change")
+	case <-time.After(poll.Limit):
+		t.Fatal("no answer after the change")
 		return httpapi.Greenlight{}
 	}
 }
@@ -121,15 +119,17 @@ func TestWaitingForARunThatIsDeleted(t *testing.T) {
 }
 
 func TestWaitEndsWithoutNews(t *testing.T) {
-	h := start(t, setup{objects: acme(aRun("a", 0))})
-	began := time.Now()
-	w := h.exchange(ask("a", "?wait=1"))
-	if got := decode[httpapi.Greenlight](t, w); got.RunStage != httpapi.Initializing {
-		t.Errorf("stage %s", got.RunStage)
-	}
-	if took := time.Since(began); took < 900*time.Millisecond || took > 5*time.Second {
-		t.Errorf("it took %s, want 1s", took)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		h := start(t, setup{objects: acme(aRun("a", 0))})
+		began := time.Now()
+		w := h.exchange(ask("a", "?wait=1"))
+		if got := decode[httpapi.Greenlight](t, w); got.RunStage != httpapi.Initializing {
+			t.Errorf("stage %s", got.RunStage)
+		}
+		if took := time.Since(began); took != time.Second {
+			t.Errorf("it took %s, want 1s", took)
+		}
+	})
 }
 
 func TestWaitersAreBoundedApart(t *testing.T) {
@@ -149,14 +149,16 @@ func TestWaitersAreBoundedApart(t *testing.T) {
 }
 
 func TestDrainAnswersWhoWaits(t *testing.T) {
-	h := start(t, setup{objects: acme(aRun("a", 0))})
-	answer := h.wait("a")
-	h.Drain()
-	if got := receive(t, answer); got.RunStage != httpapi.Initializing {
-		t.Errorf("stage %s", got.RunStage)
-	}
-	began := time.Now()
-	if w := h.exchange(ask("a", "?wait=50")); w.Code != http.StatusOK || time.Since(began) > 10*time.Second {
-		t.Errorf("status %d after %s, want 200 at once", w.Code, time.Since(began))
-	}
+	synctest.Test(t, func(t *testing.T) {
+		h := start(t, setup{objects: acme(aRun("a", 0))})
+		answer := h.wait("a")
+		h.Drain()
+		if got := receive(t, answer); got.RunStage != httpapi.Initializing {
+			t.Errorf("stage %s", got.RunStage)
+		}
+		began := time.Now()
+		if w := h.exchange(ask("a", "?wait=50")); w.Code != http.StatusOK || time.Since(began) > 0 {
+			t.Errorf("status %d after %s, want 200 at once", w.Code, time.Since(began))
+		}
+	})
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/postflight-dev/postflight/test/poll"
 )
 
 func checkLargeHeader(t *testing.T, url string) {
@@ -34,7 +36,7 @@ func raw(t *testing.T, server *httptest.Server, request string) string {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(poll.Limit)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := io.WriteString(conn, request); err != nil {

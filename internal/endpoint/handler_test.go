@@ -223,21 +223,30 @@ postflight_notifications_total{decision="unknown"} 0
 
 // TestServerLimits are those that come before any handler, on a real connection.
 func TestServerLimits(t *testing.T) {
-	h := start(t, setup{objects: acme(), limits: func(l *Limits) { l.BodyTimeout = 200 * time.Millisecond; l.HeaderTimeout = 200 * time.Millisecond }})
-	server := httptest.NewUnstartedServer(h)
-	h.Limits.Apply(server.Config, budget)
-	server.Start()
-	defer server.Close()
-	t.Run("headers of 100 KB", func(t *testing.T) { checkLargeHeader(t, server.URL) })
+	const short = 200 * time.Millisecond
+	t.Run("headers of 100 KB", func(t *testing.T) { checkLargeHeader(t, limited(t, func(*Limits) {}).URL) })
 	t.Run("a body that does not come", func(t *testing.T) {
-		answer := raw(t, server, "POST "+deploySuccessPath+" HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "+goodKey+"\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{")
+		answer := raw(t, limited(t, func(l *Limits) { l.BodyTimeout = short }),
+			"POST "+deploySuccessPath+" HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "+goodKey+"\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{")
 		if !strings.HasPrefix(answer, "HTTP/1.1 408 ") || !strings.Contains(answer, "body_timeout") || !strings.Contains(answer, "Connection: close") {
 			t.Errorf("got %q, want 408 and a closed connection", answer)
 		}
 	})
 	t.Run("headers that do not come", func(t *testing.T) {
-		if answer := raw(t, server, "POST "+deploySuccessPath+" HTTP/1.1\r\nHost"); strings.HasPrefix(answer, "HTTP/1.1 2") {
+		answer := raw(t, limited(t, func(l *Limits) { l.HeaderTimeout = short }), "POST "+deploySuccessPath+" HTTP/1.1\r\nHost")
+		if strings.HasPrefix(answer, "HTTP/1.1 2") {
 			t.Errorf("got %q, want a closed connection, at most with a complaint", answer)
 		}
 	})
+}
+
+// limited is a server with the limits of an API.
+func limited(t *testing.T, limits func(*Limits)) *httptest.Server {
+	t.Helper()
+	h := start(t, setup{objects: acme(), limits: limits})
+	server := httptest.NewUnstartedServer(h)
+	h.Limits.Apply(server.Config, budget)
+	server.Start()
+	t.Cleanup(server.Close)
+	return server
 }

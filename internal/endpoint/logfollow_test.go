@@ -3,12 +3,14 @@ package endpoint
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -18,6 +20,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/apierror"
 	"github.com/postflight-dev/postflight/internal/runs"
+	"github.com/postflight-dev/postflight/test/poll"
 )
 
 // stream is a ResponseWriter that can be read meanwhile.
@@ -63,7 +66,7 @@ func newScene(t *testing.T, state metav1.Condition, limits func(*Limits), pods .
 		objects = append(objects, p)
 	}
 	x.harness = start(t, setup{objects: objects, config: func(c *Config) { c.Runs.PodLogs = node }, limits: func(l *Limits) {
-		l.PodPoll, l.MaxWait, l.LogStall = time.Millisecond, 10*time.Second, 10*time.Second
+		l.PodPoll, l.MaxWait, l.LogStall = time.Millisecond, 2*poll.Limit, 2*poll.Limit
 		if limits != nil {
 			limits(l)
 		}
@@ -111,11 +114,12 @@ func (x *scene) creates(o client.Object) {
 
 func (x *scene) shows(want string) {
 	x.t.Helper()
-	for deadline := time.Now().Add(5 * time.Second); x.answer.String() != want; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			x.t.Fatalf("the answer is %q, want %q", x.answer.String(), want)
+	poll.Until(x.t, fmt.Sprintf("the answer is %q", want), func() string {
+		if got := x.answer.String(); got != want {
+			return fmt.Sprintf("%q", got)
 		}
-	}
+		return ""
+	})
 }
 
 // ended waits for the end of the answer, and reports whether it was broken off.
@@ -130,7 +134,7 @@ func (x *scene) ended() (brokenOff bool) {
 			x.t.Errorf("%d slots are taken", n)
 		}
 		return p != nil
-	case <-time.After(5 * time.Second):
+	case <-time.After(poll.Limit):
 		x.t.Fatalf("the answer does not end: %q", x.answer.String())
 		return false
 	}
@@ -197,11 +201,7 @@ func (f failing) Open(ctx context.Context, namespace, pod string, o corev1.PodLo
 func TestFollowSilentContainer(t *testing.T) {
 	x := newScene(t, v1alpha1.Running("Tests."), nil, podOf("p", 1))
 	x.follow("")
-	for deadline := time.Now().Add(5 * time.Second); x.answer.status.Load() != http.StatusOK; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("no headers")
-		}
-	}
+	poll.True(t, "the headers are there", func() bool { return x.answer.status.Load() == http.StatusOK })
 	x.ends("p/test")
 	x.becomes(v1alpha1.Passed("0"))
 	if x.ended() || x.answer.String() != "" {
@@ -210,11 +210,13 @@ func TestFollowSilentContainer(t *testing.T) {
 }
 
 func TestFollowWhatDoesNotStart(t *testing.T) {
-	x := newScene(t, v1alpha1.Queued("2nd in the queue."), func(l *Limits) { l.MaxWait = 20 * time.Millisecond })
-	x.follow("")
-	if x.ended() || x.answer.status.Load() != http.StatusNotFound || !strings.Contains(x.answer.String(), "Its state is Queued: 2nd in the queue. Ask again later") {
-		t.Errorf("status %d: %s", x.answer.status.Load(), x.answer.String())
-	}
+	synctest.Test(t, func(t *testing.T) {
+		x := newScene(t, v1alpha1.Queued("2nd in the queue."), func(l *Limits) { l.MaxWait = 20 * time.Millisecond })
+		x.follow("")
+		if x.ended() || x.answer.status.Load() != http.StatusNotFound || !strings.Contains(x.answer.String(), "Its state is Queued: 2nd in the queue. Ask again later") {
+			t.Errorf("status %d: %s", x.answer.status.Load(), x.answer.String())
+		}
+	})
 }
 
 // TestFollowEndsBadly: the connection breaks off, so that a client can tell.
@@ -229,14 +231,16 @@ func TestFollowEndsBadly(t *testing.T) {
 		"the node breaks":              {nil, func(x *scene) { x.writers["p/test"].CloseWithError(io.ErrUnexpectedEOF) }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			x := newScene(t, v1alpha1.Running("Tests."), tc.limits, podOf("p", 1))
-			x.follow("")
-			x.writes("p/test", "one\n")
-			x.shows("one\n")
-			tc.do(x)
-			if !x.ended() || x.answer.String() != "one\n" {
-				t.Errorf("the answer is %q, and was not broken off", x.answer.String())
-			}
+			synctest.Test(t, func(t *testing.T) {
+				x := newScene(t, v1alpha1.Running("Tests."), tc.limits, podOf("p", 1))
+				x.follow("")
+				x.writes("p/test", "one\n")
+				x.shows("one\n")
+				tc.do(x)
+				if !x.ended() || x.answer.String() != "one\n" {
+					t.Errorf("the answer is %q, and was not broken off", x.answer.String())
+				}
+			})
 		})
 	}
 }
@@ -259,11 +263,7 @@ func TestFollowersLeave(t *testing.T) {
 	for range 20 {
 		all.Go(func() { x.ServeHTTP(newStream(), get(runsPath+"/r/logs?follow=true").WithContext(ctx)) })
 	}
-	for deadline := time.Now().Add(5 * time.Second); x.logs.InUse() < 20; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%d follow, want 20", x.logs.InUse())
-		}
-	}
+	poll.True(t, "20 follow", func() bool { return x.logs.InUse() == 20 })
 	leave()
 	all.Wait()
 	if n := x.logs.InUse() + x.inFlight.InUse(); n != 0 {

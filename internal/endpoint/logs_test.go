@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -213,22 +214,24 @@ func TestHungNode(t *testing.T) {
 		"before the log, while ended": {hung, nil, "status 503"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := start(t, setup{objects: acme(theRun, podOf("p", 1)), limits: limits, config: func(c *Config) {
-				c.Runs.PodLogs = fakeNode{"p/test": tc.node}
-				if tc.archive != nil {
-					c.Runs.Archive = tc.archive
+			synctest.Test(t, func(t *testing.T) {
+				h := start(t, setup{objects: acme(theRun, podOf("p", 1)), limits: limits, config: func(c *Config) {
+					c.Runs.PodLogs = fakeNode{"p/test": tc.node}
+					if tc.archive != nil {
+						c.Runs.Archive = tc.archive
+					}
+				}})
+				query := ""
+				if strings.Contains(name, "followed") {
+					query = "?follow=true"
 				}
-			}})
-			query := ""
-			if strings.Contains(name, "followed") {
-				query = "?follow=true"
-			}
-			if got := h.read(query); got != tc.want {
-				t.Errorf("%q, want %q", got, tc.want)
-			}
-			if n := h.logs.InUse(); n != 0 {
-				t.Errorf("%d slots are taken", n)
-			}
+				if got := h.read(query); got != tc.want {
+					t.Errorf("%q, want %q", got, tc.want)
+				}
+				if n := h.logs.InUse(); n != 0 {
+					t.Errorf("%d slots are taken", n)
+				}
+			})
 		})
 	}
 }

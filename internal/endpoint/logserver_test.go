@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/poll"
 )
 
 // serveLogs serves the log of the run r, which a node hands out by open, over real connections. The deadline of the
@@ -80,14 +81,10 @@ func TestSlowReader(t *testing.T) {
 	fetch(t, url) // reads the headers only
 	select {
 	case <-closed:
-	case <-time.After(5 * time.Second):
+	case <-time.After(poll.Limit):
 		t.Fatal("the log is still open")
 	}
-	for deadline := time.Now().Add(5 * time.Second); h.logs.InUse() > 0; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("the slot is taken")
-		}
-	}
+	poll.True(t, "the slot is free", func() bool { return h.logs.InUse() == 0 })
 }
 
 // TestEndlessLog: an answer has a bound, and breaks off there.

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -135,14 +136,18 @@ func TestWithoutAKey(t *testing.T) {
 // TestArchiveAwayForOneRun: nobody knows whether the run exists.
 func TestArchiveAwayForOneRun(t *testing.T) {
 	for name, archive := range map[string]*fakeArchive{"refuses": {err: errors.New("it refuses connections")}, "hangs": {hang: true}} {
-		h := start(t, setup{objects: acme(stored("a", 1)), config: withArchive(archive), limits: func(l *Limits) { l.LookupTimeout = 20 * time.Millisecond }})
-		for verb, r := range requestsOfARun("unknown") {
-			if w := h.exchange(r); w.Code != http.StatusServiceUnavailable || decode[problem](t, w).FailureCode != "store_unavailable" {
-				t.Errorf("%s, %s: status %d: %s", name, verb, w.Code, w.Body)
-			}
-		}
-		if w := h.exchange(get(runsPath + "/a")); w.Code != http.StatusOK {
-			t.Errorf("%s: a run of the cluster: status %d", name, w.Code)
-		}
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := start(t, setup{objects: acme(stored("a", 1)), config: withArchive(archive), limits: func(l *Limits) { l.LookupTimeout = 20 * time.Millisecond }})
+				for verb, r := range requestsOfARun("unknown") {
+					if w := h.exchange(r); w.Code != http.StatusServiceUnavailable || decode[problem](t, w).FailureCode != "store_unavailable" {
+						t.Errorf("%s, %s: status %d: %s", name, verb, w.Code, w.Body)
+					}
+				}
+				if w := h.exchange(get(runsPath + "/a")); w.Code != http.StatusOK {
+					t.Errorf("%s: a run of the cluster: status %d", name, w.Code)
+				}
+			})
+		})
 	}
 }

@@ -5,13 +5,13 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -21,6 +21,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/record"
 	"github.com/postflight-dev/postflight/internal/runs"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 const runsPath = "/api/v0/runs"
@@ -188,18 +189,20 @@ func TestForeignCursor(t *testing.T) {
 func TestArchiveAway(t *testing.T) {
 	for name, archive := range map[string]*fakeArchive{"refuses": {err: errors.New("it refuses connections")}, "hangs": {hang: true}} {
 		t.Run(name, func(t *testing.T) {
-			h := start(t, setup{objects: acme(stored("b", 2), stored("a", 1)), config: withArchive(archive),
-				limits: func(l *Limits) { l.LookupTimeout = 20 * time.Millisecond }})
-			first := h.list("?limit=1")
-			second := h.list("?limit=1&cursor=" + first.Next)
-			if got := fmt.Sprint(ids(first.Runs), ids(second.Runs)); got != "[b] [a]" || second.Next != "" {
-				t.Errorf("%s, and then %q", got, second.Next)
-			}
-			for _, page := range []httpapi.Runs{first, second} {
-				if !strings.Contains(page.ArchiveProblem, "the archive cannot be read at the moment: ") {
-					t.Errorf("the problem is %q", page.ArchiveProblem)
+			synctest.Test(t, func(t *testing.T) {
+				h := start(t, setup{objects: acme(stored("b", 2), stored("a", 1)), config: withArchive(archive),
+					limits: func(l *Limits) { l.LookupTimeout = 20 * time.Millisecond }})
+				first := h.list("?limit=1")
+				second := h.list("?limit=1&cursor=" + first.Next)
+				if got := fmt.Sprint(ids(first.Runs), ids(second.Runs)); got != "[b] [a]" || second.Next != "" {
+					t.Errorf("%s, and then %q", got, second.Next)
 				}
-			}
+				for _, page := range []httpapi.Runs{first, second} {
+					if !strings.Contains(page.ArchiveProblem, "the archive cannot be read at the moment: ") {
+						t.Errorf("the problem is %q", page.ArchiveProblem)
+					}
+				}
+			})
 		})
 	}
 }
@@ -262,8 +265,11 @@ func TestSuitesAreNotReadFromTheArchive(t *testing.T) {
 
 // TestPagesOfAnyRuns: whatever is in the cluster, in the archive or in both, the pages have each run once, newest first.
 func TestPagesOfAnyRuns(t *testing.T) {
-	random := rand.New(rand.NewPCG(7, 7))
-	for round := range 200 {
+	random, rounds := tier.Random(t), 200
+	if tier.Gate() {
+		rounds = 50
+	}
+	for round := range rounds {
 		archive := &fakeArchive{}
 		objects := acme()
 		var want []record.Run

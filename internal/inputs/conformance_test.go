@@ -15,6 +15,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/fetch"
 	"github.com/postflight-dev/postflight/internal/inputs"
 	"github.com/postflight-dev/postflight/internal/job"
+	"github.com/postflight-dev/postflight/test/poll"
 	"github.com/postflight-dev/postflight/test/stores"
 )
 
@@ -115,12 +116,13 @@ func refused(t *testing.T, s stores.Server, store *inputs.Store) {
 		t.Fatal(err)
 	}
 	const octets = "application/octet-stream"
-	path := "/postflight/demo/refused.apk"
+	bucket := "/" + s.Options().Bucket
+	path := bucket + "/demo/refused.apk"
 	for name, tc := range map[string]struct {
 		method, url, contentType string
 	}{
-		"OtherKey":         {http.MethodPut, strings.Replace(signed, path, "/postflight/demo/other.apk", 1), octets},
-		"OtherTeam":        {http.MethodPut, strings.Replace(signed, path, "/postflight/other/refused.apk", 1), octets},
+		"OtherKey":         {http.MethodPut, strings.Replace(signed, path, bucket+"/demo/other.apk", 1), octets},
+		"OtherTeam":        {http.MethodPut, strings.Replace(signed, path, bucket+"/other/refused.apk", 1), octets},
 		"Longer":           {http.MethodPut, strings.Replace(signed, "X-Amz-Expires=60", "X-Amz-Expires=6000", 1), octets},
 		"OtherMethodGet":   {http.MethodGet, signed, octets},
 		"OtherMethodDel":   {http.MethodDelete, signed, octets},
@@ -141,12 +143,16 @@ func refused(t *testing.T, s stores.Server, store *inputs.Store) {
 	t.Run("Expired", func(t *testing.T) {
 		brief := s.Options()
 		brief.UploadLifetime = time.Second
-		short, err := (&inputs.Store{Bucket: stores.Open(t, brief)}).SignUpload(t.Context(), "demo", "refused.apk")
+		short, err := (&inputs.Store{Bucket: stores.Open(t, brief)}).SignUpload(t.Context(), "demo", "expired.apk")
 		if err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(3 * time.Second)
-		if code := put(t, short, octets, strings.NewReader("x"), 1); code != s.Expired {
+		var code int
+		poll.True(t, "the URL expires", func() bool {
+			code = put(t, short, octets, strings.NewReader("x"), 1)
+			return code != http.StatusOK
+		})
+		if code != s.Expired {
 			t.Errorf("%d, want %d", code, s.Expired)
 		}
 	})
@@ -173,8 +179,10 @@ func missing(t *testing.T, store *inputs.Store) {
 func replaced(t *testing.T, store *inputs.Store) {
 	upload(t, store, "replaced.apk", "first")
 	file := recorded(t, store, "replaced.apk")
-	time.Sleep(1100 * time.Millisecond) // some stores have times in whole seconds
-	upload(t, store, "replaced.apk", "other")
+	poll.True(t, "the store takes it for another file", func() bool { // some stores have times in whole seconds
+		upload(t, store, "replaced.apk", "other")
+		return recorded(t, store, "replaced.apk").ETag != file.ETag
+	})
 	dir := t.TempDir()
 	f := fetcher(t)
 	err := f.Fetch(t.Context(), fetch.List{Directory: dir, Files: []job.File{file}})

@@ -18,10 +18,12 @@ import (
 	"github.com/postflight-dev/postflight/internal/fetch"
 	"github.com/postflight-dev/postflight/internal/inputs"
 	"github.com/postflight-dev/postflight/internal/job"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 // stream: POSTFLIGHT_INPUTS_FULL=1 makes it 1 GiB.
 func stream(t *testing.T, name string, store *inputs.Store) {
+	tier.All(t, "it measures memory, for which it moves 64 MiB")
 	size := int64(64 << 20)
 	if os.Getenv("POSTFLIGHT_INPUTS_FULL") == "1" {
 		size = 1 << 30

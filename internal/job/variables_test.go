@@ -1,7 +1,6 @@
 package job
 
 import (
-	"math/rand/v2"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -10,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 func secret(name string) corev1.EnvFromSource {
@@ -166,7 +166,7 @@ func TestEveryContainer(t *testing.T) {
 // TestByteForByte gives a container random variables, with many references that Kubernetes expands, and expands them
 // as the kubelet does.
 func TestByteForByte(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 2))
+	random := tier.Random(t)
 	parts := []string{"$", "$", "(", ")", "A", "B", "$(A)", "$$(B)", "$(", " ", "é", "\xff", "\n"}
 	value := func() string {
 		var b strings.Builder

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
@@ -17,6 +16,8 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/postflight-dev/postflight/test/poll"
 )
 
 // TestBacklogEndsWithItsTerm: a term ends while a request is worked on and others wait. The metrics of the queue show that
@@ -28,6 +29,7 @@ func TestBacklogEndsWithItsTerm(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	before := gauge(t, "workqueue_depth", "of-no-controller") // of earlier runs of this test
 	other := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[string]{Name: "of-no-controller"})
 	defer other.ShutDown()
 	other.Add("waits")
@@ -44,8 +46,8 @@ func TestBacklogEndsWithItsTerm(t *testing.T) {
 		}
 	}
 	other.Add("waits, too")
-	if got := gauge(t, "workqueue_depth", "of-no-controller"); got != 2 {
-		t.Errorf("a queue that goes on has the depth %g, want 2", got)
+	if got := gauge(t, "workqueue_depth", "of-no-controller"); got != before+2 {
+		t.Errorf("a queue that goes on has the depth %g, want 2", got-before)
 	}
 }
 
@@ -67,15 +69,21 @@ func TestQueuesEndWithTheTerm(t *testing.T) {
 // beginTerm has a controller that never gets through with the first of its requests.
 func beginTerm(t *testing.T, term *Term, backlog int) (end func()) {
 	t.Helper()
+	var waiting workqueue.TypedRateLimitingInterface[reconcile.Request]
 	c, err := controller.New("backlog", term, controller.Options{Reconciler: reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
 		<-ctx.Done()
-		time.Sleep(50 * time.Millisecond) // until the queue has ended, so that nobody takes the others
-		return reconcile.Result{}, nil
+		return reconcile.Result{}, poll.Wait(poll.Limit, "the queue has ended, so that nobody takes the others", func() string {
+			if waiting.ShuttingDown() {
+				return ""
+			}
+			return "it goes on"
+		})
 	})})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Watch(source.Func(func(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		waiting = queue
 		for i := range backlog + 1 {
 			request := reconcile.Request{}
 			request.Name = fmt.Sprint(i)
@@ -99,11 +107,12 @@ func beginTerm(t *testing.T, term *Term, backlog int) (end func()) {
 
 func awaitGauge(t *testing.T, name, queue string, good func(float64) bool) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !good(gauge(t, name, queue)); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%s is %g", name, gauge(t, name, queue))
+	poll.Until(t, name+" is as expected", func() string {
+		if value := gauge(t, name, queue); !good(value) {
+			return fmt.Sprintf("it is %g", value)
 		}
-	}
+		return ""
+	})
 }
 
 // gauge adds up the values of a metric of a queue.

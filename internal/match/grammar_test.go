@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/postflight-dev/postflight/internal/notification"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 // The grammar generates expressions, which compile far more often than those of a fuzzer. %s stands for
@@ -51,6 +52,7 @@ func expressionFrom(t *rapid.T, kind byte, depth int) string {
 // TestExpressionsOfGrammar checks of many expressions what FuzzExpression does, over notifications as
 // large as they may be.
 func TestExpressionsOfGrammar(t *testing.T) {
+	tier.PinRapid(t)
 	large := &notification.Notification{Branch: fmt.Sprintf("%01024d", 7), SHA: "a", Variables: map[string]string{"a": fmt.Sprintf("%032000d", 7)}}
 	for i := range 120 {
 		large.Variables[fmt.Sprintf("%0200d", i)] = "x"

@@ -12,6 +12,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/notification"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 func TestIndex(t *testing.T) {
@@ -168,7 +169,10 @@ func TestIndexIsSafeForConcurrentUse(t *testing.T) {
 // TestIndexTriesFew counts the candidates. Few of them make a team of 10,000 Triggers as fast as one of 10,
 // on any machine.
 func TestIndexTriesFew(t *testing.T) {
-	const count = 2000
+	count := 2000
+	if tier.Gate() {
+		count = 500
+	}
 	for name, mix := range mixes {
 		t.Run(name, func(t *testing.T) {
 			x := &Index{}

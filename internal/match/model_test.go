@@ -10,6 +10,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/notification"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 // The values that the model draws from are few, so that Triggers and notifications meet often.
@@ -63,6 +64,7 @@ var anyNotification = rapid.Custom(func(t *rapid.T) *notification.Notification {
 // TestIndexAgreesWithScan compares the index, after any series of changes, with a scan of all Triggers
 // that compiles each of them.
 func TestIndexAgreesWithScan(t *testing.T) {
+	tier.PinRapid(t)
 	names := []string{"a", "b", "c", "d", "e"}
 	rapid.Check(t, func(t *rapid.T) {
 		x, model := &Index{}, map[string]*v1alpha1.Trigger{}

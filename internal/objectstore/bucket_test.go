@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/postflight-dev/postflight/internal/objectstore"
+	"github.com/postflight-dev/postflight/test/poll"
 	"github.com/postflight-dev/postflight/test/stores"
 )
 
@@ -120,12 +121,10 @@ func TestHealth(t *testing.T) {
 			all, _ := http.NewRequest(http.MethodGet, "/", nil)
 			alone, _ := http.NewRequest(http.MethodGet, "/store", nil)
 			var detail error
-			for range 200 {
-				time.Sleep(20 * time.Millisecond)
-				if detail = store.Ready(alone); detail == nil || !strings.Contains(detail.Error(), "not been asked") {
-					break
-				}
-			}
+			poll.True(t, "the store was asked", func() bool {
+				detail = store.Ready(alone)
+				return detail == nil || !strings.Contains(detail.Error(), "not been asked")
+			})
 			if (detail == nil) != (want.detail == "") || detail != nil && !strings.Contains(detail.Error(), want.detail) {
 				t.Errorf("detail %v, want %q", detail, want.detail)
 			}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/postflight-dev/postflight/internal/objectstore"
@@ -39,18 +40,21 @@ func TestRotation(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			o := good()
-			o.CredentialsPath = write(dir, "FIRSTKEY1234")
-			store := stores.Open(t, o)
-			signsWith(t, store, "FIRSTKEY1234")
-			write(dir, "SECONDKEY123456")
-			signsWith(t, store, "SECONDKEY123456")
-			if name == "File" { // a file that is being written, or is missing, must not end the process
-				must(t, os.Remove(o.CredentialsPath))
-				time.Sleep(1200 * time.Millisecond)
+			synctest.Test(t, func(t *testing.T) {
+				dir := t.TempDir()
+				o := good()
+				o.CredentialsPath = write(dir, "FIRSTKEY1234")
+				store := stores.Open(t, o)
+				signsWith(t, store, "FIRSTKEY1234")
+				write(dir, "SECONDKEY123456")
+				time.Sleep(time.Second)
 				signsWith(t, store, "SECONDKEY123456")
-			}
+				if name == "File" { // a file that is being written, or is missing, must not end the process
+					must(t, os.Remove(o.CredentialsPath))
+					time.Sleep(time.Second)
+					signsWith(t, store, "SECONDKEY123456")
+				}
+			})
 		})
 	}
 }
@@ -64,13 +68,9 @@ func must(t *testing.T, err error) {
 
 func signsWith(t *testing.T, store *objectstore.Bucket, id string) {
 	t.Helper()
-	var got string
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
-		if got = sign(t, store, "demo/app.apk").Query().Get("X-Amz-Credential"); strings.HasPrefix(got, id+"/") {
-			return
-		}
+	if got := sign(t, store, "demo/app.apk").Query().Get("X-Amz-Credential"); !strings.HasPrefix(got, id+"/") {
+		t.Fatalf("signed with %s, want %s", got, id)
 	}
-	t.Fatalf("signed with %s, want %s", got, id)
 }
 
 func TestNoCredentials(t *testing.T) {

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/postflight-dev/postflight/test/poll"
 )
 
 // TestBroadcasterLosesNothing: if a change were lost, a subscriber would hang.
@@ -27,7 +29,7 @@ func TestBroadcasterLosesNothing(t *testing.T) {
 				}
 				select {
 				case <-changed:
-				case <-time.After(20 * time.Second):
+				case <-time.After(poll.Limit):
 					t.Error("a waiter missed a change")
 					unsubscribe()
 					return

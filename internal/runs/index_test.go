@@ -2,7 +2,6 @@ package runs
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -12,11 +11,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 // TestIndex: whatever happens in whatever order, the index has the runs that exist, newest first.
 func TestIndex(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 2))
+	random := tier.Random(t)
 	x, exist := newIndex(), map[string]*v1alpha1.Suite{}
 	start := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	for step := range 5000 {

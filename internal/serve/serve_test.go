@@ -7,9 +7,10 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/postflight-dev/postflight/test/poll"
 )
 
 // running is a server in its own goroutine.
@@ -37,21 +38,12 @@ func runServer(t *testing.T, server *http.Server, options Options) *running {
 		t.Error("ready before the start")
 	}
 	go func() { r.done <- s.Start(ctx) }()
-	waitUntil(t, func() bool { return s.Ready(nil) == nil })
+	poll.True(t, "the server is ready", func() bool { return s.Ready(nil) == nil })
 	return r
 }
 
-func waitUntil(t *testing.T, condition func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !condition(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("it did not happen in 10s")
-		}
-	}
-}
-
 func (r *running) get() (string, error) {
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: poll.Limit}
 	resp, err := client.Get("http://" + r.Addr().String())
 	if err != nil {
 		return "", err
@@ -112,70 +104,8 @@ func TestConnectionsWaitForTheStart(t *testing.T) {
 	}
 }
 
-// TestDrains: readiness fails at once, new requests are still taken for the delay, and a request
-// that is being answered is answered to its end.
-func TestDrains(t *testing.T) {
-	entered, leave := make(chan struct{}), make(chan struct{})
-	var first atomic.Bool
-	slow := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if first.CompareAndSwap(false, true) {
-			close(entered)
-			<-leave
-		}
-		if r.Context().Err() != nil {
-			t.Error("the request was canceled by the stop")
-		}
-		hello(w, r)
-	})
-	r := run(t, slow, Options{DrainDelay: 500 * time.Millisecond, DrainTimeout: 10 * time.Second})
-	answered := make(chan string)
-	go func() {
-		body, _ := r.get()
-		answered <- body
-	}()
-	<-entered
-	r.stop()
-	waitUntil(t, func() bool { return r.Ready(nil) != nil })
-	if got, err := r.get(); got != "hello" || err != nil {
-		t.Errorf("while readiness spreads: %q, %v, want an answer", got, err)
-	}
-	waitUntil(t, func() bool { _, err := r.get(); return err != nil })
-	select {
-	case err := <-r.done:
-		t.Errorf("it ended before the last answer: %v", err)
-	default:
-	}
-	close(leave)
-	if got := <-answered; got != "hello" {
-		t.Errorf("the request that was being answered got %q", got)
-	}
-	if err := <-r.done; err != nil {
-		t.Error(err)
-	}
-}
-
-// TestDrainReleasesClients: a client that keeps its connection learns in time that it needs another one.
-func TestDrainReleasesClients(t *testing.T) {
-	r := run(t, http.HandlerFunc(hello), Options{DrainDelay: 2 * time.Second, DrainTimeout: 10 * time.Second})
-	closes := func() bool {
-		resp, err := http.Get("http://" + r.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp.Body.Close()
-		return resp.Close
-	}
-	if closes() {
-		t.Error("a server that goes on closes connections")
-	}
-	r.stop()
-	waitUntil(t, func() bool { return r.Ready(nil) != nil })
-	if !closes() {
-		t.Error("a server that stops keeps connections")
-	}
-}
-
 func TestDrainEnds(t *testing.T) {
+	t.Parallel()
 	entered, leave := make(chan struct{}), make(chan struct{})
 	r := run(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { close(entered); <-leave }), Options{DrainTimeout: 50 * time.Millisecond})
 	defer close(leave)
@@ -195,35 +125,6 @@ func TestServeFails(t *testing.T) {
 	_ = s.listener.Close()
 	if err := s.Start(t.Context()); err == nil || s.Ready(nil) == nil {
 		t.Errorf("%v, want an error, and not to be ready", err)
-	}
-}
-
-// TestAwaits: no request is answered or rejected before Await returns true.
-func TestAwaits(t *testing.T) {
-	var known atomic.Bool
-	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !known.Load() {
-			t.Error("answered too early")
-		}
-		hello(w, r)
-	})
-	s, err := Listen(&http.Server{Addr: "127.0.0.1:0", Handler: handler}, Options{DrainTimeout: time.Second, Await: known.Load})
-	if err != nil {
-		t.Fatal(err)
-	}
-	go func() { _ = s.Start(t.Context()) }()
-	answered := make(chan string)
-	go func() {
-		body, _ := (&running{Server: s}).get()
-		answered <- body
-	}()
-	time.Sleep(50 * time.Millisecond)
-	if s.Ready(nil) == nil {
-		t.Error("ready too early")
-	}
-	known.Store(true)
-	if got := <-answered; got != "hello" {
-		t.Errorf("got %q", got)
 	}
 }
 

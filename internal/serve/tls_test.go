@@ -12,6 +12,8 @@ import (
 	"time"
 
 	certutil "k8s.io/client-go/util/cert"
+
+	"github.com/postflight-dev/postflight/test/poll"
 )
 
 // testCertificate is for 127.0.0.1, with the pool that trusts it.
@@ -35,7 +37,7 @@ func secured(t *testing.T, handler http.HandlerFunc, b Bounds) (*running, *tls.C
 	t.Helper()
 	certificate, roots := testCertificate(t)
 	server := &http.Server{
-		Addr: "127.0.0.1:0", Handler: handler, ReadHeaderTimeout: 10 * time.Second,
+		Addr: "127.0.0.1:0", Handler: handler, ReadHeaderTimeout: 2 * poll.Limit,
 		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{certificate}},
 	}
 	r := runServer(t, server, Options{DrainTimeout: time.Second, Bounds: b})
@@ -44,7 +46,7 @@ func secured(t *testing.T, handler http.HandlerFunc, b Bounds) (*running, *tls.C
 
 func (r *running) dialTLS(config *tls.Config) net.Conn {
 	r.t.Helper()
-	c, err := tls.DialWithDialer(&net.Dialer{Timeout: 10 * time.Second}, "tcp", r.Addr().String(), config)
+	c, err := tls.DialWithDialer(&net.Dialer{Timeout: poll.Limit}, "tcp", r.Addr().String(), config)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -54,6 +56,7 @@ func (r *running) dialTLS(config *tls.Config) net.Conn {
 
 // TestTLS: the handler sees the TLS of its connection, and no client gets HTTP/2.
 func TestTLS(t *testing.T) {
+	t.Parallel()
 	protocol := func(w http.ResponseWriter, r *http.Request) {
 		if r.TLS != nil {
 			_, _ = fmt.Fprintf(w, "%s over TLS %t", r.Proto, r.TLS.HandshakeComplete)
@@ -62,7 +65,7 @@ func TestTLS(t *testing.T) {
 	for name, bounds := range map[string]Bounds{"with bounds": {Unproven: 8, HeaderLines: 64}, "without bounds": {}} {
 		t.Run(name, func(t *testing.T) {
 			r, config := secured(t, protocol, bounds)
-			client := &http.Client{Transport: &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: true}, Timeout: 10 * time.Second}
+			client := &http.Client{Transport: &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: true}, Timeout: poll.Limit}
 			defer client.CloseIdleConnections()
 			resp, err := client.Get("https://" + r.Addr().String())
 			if err != nil {
@@ -79,6 +82,7 @@ func TestTLS(t *testing.T) {
 
 // TestHeadOverTLS: the bound on lines counts what the client says, not its encryption.
 func TestHeadOverTLS(t *testing.T) {
+	t.Parallel()
 	r, config := secured(t, keyed, Bounds{Unproven: 8, Idle: 8, HeaderLines: 16})
 	c := r.dialTLS(config)
 	for range 200 { // some of their bytes look like line ends
@@ -93,6 +97,7 @@ func TestHeadOverTLS(t *testing.T) {
 
 // TestPlainHTTPOverTLS: somebody who uses the wrong scheme learns it.
 func TestPlainHTTPOverTLS(t *testing.T) {
+	t.Parallel()
 	r, _ := secured(t, keyed, Bounds{Unproven: 8})
 	if status := get(t, r.dial("127.0.0.1"), "/"); status != http.StatusBadRequest {
 		t.Errorf("plain HTTP: status %d, want 400", status)
@@ -101,6 +106,7 @@ func TestPlainHTTPOverTLS(t *testing.T) {
 
 // TestUnfinishedHandshakes make room for others.
 func TestUnfinishedHandshakes(t *testing.T) {
+	t.Parallel()
 	r, config := secured(t, keyed, Bounds{Unproven: 4, Idle: 4, Silent: 64})
 	for range 20 {
 		c := r.dial("127.0.0.2")
@@ -115,6 +121,7 @@ func TestUnfinishedHandshakes(t *testing.T) {
 
 // TestIdleOverTLS: a client that does not read cannot delay the others, for which its connection is closed.
 func TestIdleOverTLS(t *testing.T) {
+	t.Parallel()
 	r, config := secured(t, keyed, Bounds{Unproven: 8, Idle: 1})
 	first := r.dialTLS(config)
 	for i, c := range []net.Conn{first, r.dialTLS(config)} {
@@ -122,5 +129,5 @@ func TestIdleOverTLS(t *testing.T) {
 			t.Errorf("connection %d: status %d, want 200", i, status)
 		}
 	}
-	waitUntil(t, func() bool { return isClosed(first) })
+	awaitClosed(t, first)
 }

@@ -7,9 +7,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/go-logr/logr/funcr"
+
+	"github.com/postflight-dev/postflight/test/poll"
 )
 
 const mapping = "groups: [{group: devs, team: shop}]\n"
@@ -127,11 +128,7 @@ func TestSourceIsRead(t *testing.T) {
 		t.Errorf("the log of a broken file: %s", line)
 	}
 	write(t, path, "groups: []")
-	for deadline := time.Now().Add(time.Minute); len(teamsOf(s)) > 0; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("after a minute, the group still counts")
-		}
-	}
+	poll.True(t, "the group does not count any more", func() bool { return len(teamsOf(s)) == 0 })
 	if line := <-said; !strings.Contains(line, "has changed") {
 		t.Errorf("the log of a good file: %s, want one line for each change", line)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/suite"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 // TestModel runs Decide against a small API server in random orders: Suites arrive late, the caches of two leaders
@@ -28,6 +29,7 @@ func TestModelOfAnEnvironment(t *testing.T) {
 }
 
 func play(t *testing.T, notify func(*world, *rapid.T)) {
+	tier.PinRapid(t)
 	rapid.Check(t, func(t *rapid.T) {
 		leaders := rapid.IntRange(1, 2).Draw(t, "leaders")
 		w := newWorld(leaders)

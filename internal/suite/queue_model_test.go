@@ -10,6 +10,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/suite"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 // exactPositions is the last position that is exact. All runs behind it have the same message.
@@ -32,6 +33,7 @@ type queueModel struct {
 // TestQueueModel changes a queue in random ways, and compares it with the replay after each of them. Next must return
 // every run that may start, and every run near the front with another place than the one it was told.
 func TestQueueModel(t *testing.T) {
+	tier.PinRapid(t)
 	rapid.Check(t, func(t *rapid.T) {
 		m := &queueModel{
 			queue: suite.NewQueue(), suites: map[string]*v1alpha1.Suite{}, jobs: map[string]bool{}, claimed: map[string]bool{},

@@ -10,9 +10,7 @@ import (
 	"github.com/go-logr/logr/funcr"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/archive"
 	"github.com/postflight-dev/postflight/internal/ui"
-	"github.com/postflight-dev/postflight/test/stores"
 )
 
 // fileLinks are those on the page of a run's files.
@@ -120,8 +118,7 @@ func TestGrantsStayOutOfTheLog(t *testing.T) {
 	if links == nil {
 		t.Fatal("there are no files")
 	}
-	stores.Credentials(t)
-	h.reader.Archive = &archive.Archive{Bucket: stores.Open(t, stores.Server{Address: "http://127.0.0.1:1"}.Options())}
+	h.loseStore(t)
 	if got := b.get(links[1]); got.code != http.StatusServiceUnavailable {
 		t.Fatalf("without the store: %d", got.code)
 	}

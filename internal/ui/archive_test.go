@@ -58,6 +58,15 @@ func (h *harness) store(t testing.TB, all ...past) {
 	h.reader.Archive = a
 }
 
+// loseStore gives the harness a store that does not answer.
+func (h *harness) loseStore(t testing.TB) {
+	t.Helper()
+	stores.Credentials(t)
+	o := stores.Server{Address: "http://127.0.0.1:1"}.Options()
+	o.Bucket = "gone"
+	h.reader.Archive = &archive.Archive{Bucket: stores.Open(t, o)}
+}
+
 // TestArchivedRuns: runs of the archive are listed between those of the cluster, and have all their pages.
 func TestArchivedRuns(t *testing.T) {
 	h := newHarness(t, samples())
@@ -100,8 +109,7 @@ func TestArchivedRuns(t *testing.T) {
 // TestStoreAway: what is in the cluster can be seen, and the page says what is missing.
 func TestStoreAway(t *testing.T) {
 	h := newHarness(t, samples())
-	stores.Credentials(t)
-	h.reader.Archive = &archive.Archive{Bucket: stores.Open(t, stores.Server{Address: "http://127.0.0.1:1"}.Options())}
+	h.loseStore(t)
 	b := h.browser(t, readKey)
 	for path, want := range map[string]string{
 		"/runs/shop": "smoke-1sta", "/runs/shop?archive=1": "Archived runs are missing", failedRun: "2 of 120 tests failed",

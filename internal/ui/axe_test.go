@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 // axe is the script of axe-core, which npm installs into a folder that Git ignores.
@@ -48,6 +50,7 @@ func axe(t *testing.T) string {
 
 // TestNoBarriers: axe-core finds nothing on any page, by day, at night and on a phone.
 func TestNoBarriers(t *testing.T) {
+	tier.All(t, "a browser opens each page six times")
 	script := axe(t)
 	full, empty := newHarness(t, samples()), newHarness(t, emptyTeams())
 	full.logs.write(sampleLog())

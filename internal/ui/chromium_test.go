@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
@@ -18,6 +17,8 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"github.com/postflight-dev/postflight/test/poll"
 )
 
 // chromium starts one headless Chromium of the distribution for all tests of this package.
@@ -172,20 +173,19 @@ func eval[T any](b *tab, script string) T {
 // await waits until an expression is true, on this page or the next.
 func (b *tab) await(script string) {
 	b.t.Helper()
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(25 * time.Millisecond) {
-		done, err := chromedp.Run(b.Context, chromedp.Evaluate[bool]("!!("+script+")"))
-		if err == nil && done {
-			return
+	poll.Until(b.t, script, func() string {
+		if done, err := chromedp.Run(b.Context, chromedp.Evaluate[bool]("!!("+script+")")); err == nil && done {
+			return ""
 		}
-	}
-	text, _ := chromedp.Run(b.Context, chromedp.Evaluate[string](`document.querySelector("main")?.innerText ?? ""`))
-	b.t.Fatalf("%s is not true; the page:\n%s", script, text)
+		text, _ := chromedp.Run(b.Context, chromedp.Evaluate[string](`document.querySelector("main")?.innerText ?? ""`))
+		return "the page " + text
+	})
 }
 
 // picture saves the whole page, or what one sees of it at first.
 func (b *tab) picture(path string, whole bool) {
 	b.t.Helper()
-	time.Sleep(150 * time.Millisecond)
+	eval[any](b, `document.fonts.ready.then(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(() => drawn(0)))))`)
 	shoot := chromedp.FullScreenshot(100)
 	if !whole {
 		shoot = chromedp.CaptureScreenshot()

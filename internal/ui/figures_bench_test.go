@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -48,15 +47,12 @@ func BenchmarkPages(b *testing.B) {
 // measure asks for a page again and again. The times are sorted.
 func measure(b *testing.B, reader *browser, page string, times int) (took []time.Duration, size int) {
 	b.Helper()
-	for range times {
-		began := time.Now()
+	took = timesOf(times, func() {
 		got := reader.do(http.MethodGet, page, "", http.Header{"Accept-Encoding": {"gzip"}})
-		took = append(took, time.Since(began))
 		if size = len(got.body); got.code != http.StatusOK {
 			b.Fatalf("%s: %d", page, got.code)
 		}
-	}
-	slices.Sort(took)
+	})
 	return took, size
 }
 
@@ -137,6 +133,6 @@ func fromCluster(b *testing.B, server *apiserver.Server) option {
 	}
 	return func(c *ui.Config) {
 		c.Cache, c.Live = objects, server.Client
-		c.Runs = &reader{stored, &logs{}, &artifacts{}}
+		c.Runs = &reader{Reader: stored, logs: &logs{}, files: &artifacts{}}
 	}
 }

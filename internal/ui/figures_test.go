@@ -14,6 +14,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/record"
 	"github.com/postflight-dev/postflight/internal/runs"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 // manyRuns are the samples, and older runs of ten Triggers in three Environments.
@@ -33,8 +34,9 @@ func manyRuns(n int) []client.Object {
 	return objects
 }
 
-// TestPagesOf10000Runs prints how long each page takes, and fails if one takes far longer than a person notices.
+// TestPagesOf10000Runs prints how long each page takes, and fails if one takes much longer than to copy all the runs.
 func TestPagesOf10000Runs(t *testing.T) {
+	tier.All(t, "it measures how long pages take")
 	const n, times = 10_000, 60
 	h := newHarness(t, manyRuns(n))
 	h.logs.write(sampleLog())
@@ -42,23 +44,41 @@ func TestPagesOf10000Runs(t *testing.T) {
 	deep := runs.Cursor(record.Run{ID: "x", Created: time.Now().Add(-9000 * 7 * minute)})
 	for _, page := range []string{"/runs/shop", "/runs/shop?state=look", "/runs/shop?q=nothing+like+this", "/runs/shop?after=" + deep, failedRun, failedRun + "/log",
 		failedRun + "/variables", failedRun + "/attempts", "/triggers/shop", "/triggers/shop/checkout", "/environments/shop", "/board/shop"} {
-		var took []time.Duration
 		size := 0
-		for range times {
-			began := time.Now()
+		var copied []time.Duration
+		took := timesOf(times, func() {
 			got := b.do(http.MethodGet, page, "", http.Header{"Accept-Encoding": {"gzip"}})
-			took = append(took, time.Since(began))
 			if size = len(got.body); got.code != http.StatusOK {
 				t.Fatalf("%s: %d", page, got.code)
 			}
-		}
-		slices.Sort(took)
+		}, func() {
+			copied = append(copied, timesOf(1, func() {
+				for _, s := range h.reader.Newest(team) {
+					_ = s.DeepCopy()
+				}
+			})...)
+		})
+		slices.Sort(copied)
 		p50, p99 := took[len(took)/2], took[len(took)*99/100]
-		t.Logf("PAGE path=%s runs=%d p50_ms=%.1f p99_ms=%.1f bytes=%d", page, n, ms(p50), ms(p99), size)
-		if p50 > 100*time.Millisecond { // five times the goal, for a busy machine
-			t.Errorf("%s takes %s", page, p50)
+		t.Logf("PAGE path=%s runs=%d p50_ms=%.1f p99_ms=%.1f bytes=%d copy_ms=%.1f", page, n, ms(p50), ms(p99), size, ms(copied[times/2]))
+		if p50 > 4*copied[times/2] {
+			t.Errorf("%s takes %s, and to copy all runs %s", page, p50, copied[times/2])
 		}
 	}
+}
+
+// timesOf are how long something takes, the shortest first. Between is not measured.
+func timesOf(n int, something func(), between ...func()) (took []time.Duration) {
+	for range n {
+		began := time.Now()
+		something()
+		took = append(took, time.Since(began))
+		for _, f := range between {
+			f()
+		}
+	}
+	slices.Sort(took)
+	return took
 }
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
@@ -66,6 +86,7 @@ func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 // TestMemoryOfLivePages prints what 1,000 open live pages take, those of one team that follow its runs. The process is
 // also the browsers, which keep about as much.
 func TestMemoryOfLivePages(t *testing.T) {
+	tier.All(t, "it measures memory")
 	pages := 1000
 	if os.Getenv("POSTFLIGHT_FIGURES") == "" {
 		pages = 200
@@ -86,11 +107,10 @@ func TestMemoryOfLivePages(t *testing.T) {
 	}
 	began := time.Now()
 	h.set(t, run{id: "newest", trigger: "smoke", environment: "staging", condition: v1alpha1.Queued("Waiting.")}.suite())
-	if got := b.get("/runs/shop"); got.code != http.StatusOK || time.Since(began) > time.Minute {
-		t.Errorf("beside them a page takes %s", time.Since(began))
-	} else {
-		t.Logf("while all are sent again, a page takes %s", time.Since(began).Round(time.Millisecond))
+	if got := b.get("/runs/shop"); got.code != http.StatusOK {
+		t.Errorf("a page beside them: %d", got.code)
 	}
+	t.Logf("while all are sent again, a page takes %s", time.Since(began).Round(time.Millisecond))
 }
 
 // memory is what the heap and the stacks take.

@@ -6,11 +6,14 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 // TestForgedRequests: pages of somebody else, on another site or at another port of this one, make the browser of a
 // reader who may act send what they like. Nothing happens.
 func TestForgedRequests(t *testing.T) {
+	tier.All(t, "a browser sends each request; TestActions needs none")
 	h := newHarness(t, samples())
 	target := h.url + "/runs/shop/checkout-3f9c2k7q5x0a/cancel"
 	attacks := map[string]string{

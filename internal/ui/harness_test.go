@@ -80,7 +80,7 @@ func newHarness(t testing.TB, objects []client.Object, options ...option) *harne
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.reader = &reader{stored, h.logs, h.artifacts}
+	h.reader = &reader{Reader: stored, logs: h.logs, files: h.artifacts}
 	h.auth = &keys{client: h.client, revoked: map[string]bool{}}
 	server := httptest.NewUnstartedServer(nil)
 	h.url = "http://" + server.Listener.Addr().String()

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 // hostile are texts that would run a script, load something or lead away, if a page did not escape them. EVIL is the
@@ -53,6 +54,7 @@ func hostileRun(i int, text string) *v1alpha1.Suite {
 }
 
 func TestHostileText(t *testing.T) {
+	tier.All(t, "a browser opens hundreds of pages; TestHostileTextIsEscaped needs none")
 	if len(hostile) < 40 {
 		t.Fatalf("only %d texts", len(hostile))
 	}
@@ -90,6 +92,7 @@ func TestHostileText(t *testing.T) {
 
 // TestHostileContent: whatever an artifact is called and has in it, it runs nothing in the pages, and reaches nobody.
 func TestHostileContent(t *testing.T) {
+	tier.All(t, "a browser opens hundreds of pages; TestHostileTextIsEscaped needs none")
 	var reached atomic.Int32
 	evil := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Add(1) }))
 	t.Cleanup(evil.Close)
@@ -146,6 +149,7 @@ func (b *tab) harmless(path, text string) {
 // TestHostileArtifact: a page among the artifacts has its scripts, and reaches nobody with them: neither other servers,
 // nor the pages around it, nor the reader's session.
 func TestHostileArtifact(t *testing.T) {
+	tier.All(t, "a browser opens hundreds of pages; TestHostileTextIsEscaped needs none")
 	var reached atomic.Int32
 	evil := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Add(1) }))
 	t.Cleanup(evil.Close)

@@ -3,6 +3,7 @@ package ui_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"io/fs"
 	"slices"
@@ -14,9 +15,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/apierror"
 	"github.com/postflight-dev/postflight/internal/record"
 	"github.com/postflight-dev/postflight/internal/runs"
+	"github.com/postflight-dev/postflight/test/poll"
 )
 
 // logs has one log for all runs. Those who follow it wait for more until it is closed.
@@ -62,6 +65,8 @@ type reader struct {
 	*runs.Reader
 	logs  *logs
 	files *artifacts
+
+	listed atomic.Int32 // how often a page lists the runs
 }
 
 // noPods has no logs.
@@ -69,6 +74,11 @@ type noPods struct{}
 
 func (noPods) Open(context.Context, string, string, corev1.PodLogOptions) (io.ReadCloser, error) {
 	return nil, apierror.ErrLogGone
+}
+
+func (r *reader) Newest(namespace string) []*v1alpha1.Suite {
+	r.listed.Add(1)
+	return r.Reader.Newest(namespace)
 }
 
 func (r *reader) HasArchive() bool { return r.Archive != nil || r.files.files != nil }
@@ -147,17 +157,18 @@ type artifacts struct {
 // told waits until a page among the files asks for a path that contains the text, and returns it.
 func (a *artifacts) told(t testing.TB, text string) string {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(25 * time.Millisecond) {
+	var found string
+	poll.Until(t, "a request for a file that is called "+text, func() string {
 		a.mu.Lock()
+		defer a.mu.Unlock()
 		i := slices.IndexFunc(a.asked, func(path string) bool { return strings.Contains(path, text) })
-		if i >= 0 {
-			defer a.mu.Unlock()
-			return a.asked[i]
+		if i < 0 {
+			return fmt.Sprintf("requests for %q", a.asked)
 		}
-		a.mu.Unlock()
-	}
-	t.Fatalf("no file was asked for that is called %s, but %q", text, a.asked)
-	return ""
+		found = a.asked[i]
+		return ""
+	})
+	return found
 }
 
 func (a *artifacts) list() (all []record.Artifact) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/test/apiserver"
+	"github.com/postflight-dev/postflight/test/poll"
 )
 
 func TestMain(m *testing.M) { os.Exit(apiserver.Run(m)) }
@@ -21,9 +22,12 @@ func TestManagerHasItsRightsAndNoOthers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.List(t.Context(), &v1alpha1.SuiteList{}, client.InNamespace(ns)); err != nil {
-		t.Errorf("the manager lists Suites: %v", err)
-	}
+	poll.Until(t, "the manager lists Suites", func() string { // the API server acts on roles a moment after they have changed
+		if err := c.List(t.Context(), &v1alpha1.SuiteList{}, client.InNamespace(ns)); err != nil {
+			return err.Error()
+		}
+		return ""
+	})
 	if err := c.List(t.Context(), &corev1.SecretList{}, client.InNamespace(ns)); !apierrors.IsForbidden(err) {
 		t.Errorf("the manager lists Secrets: got %v, want it to be forbidden", err)
 	}
@@ -31,7 +35,10 @@ func TestManagerHasItsRightsAndNoOthers(t *testing.T) {
 		t.Errorf("the manager lists the Secrets of its own namespace: got %v, want it to be forbidden", err)
 	}
 	only := client.MatchingFields{"metadata.name": "postflight-sessions"}
-	if err := c.List(t.Context(), &corev1.SecretList{}, client.InNamespace("postflight-system"), only); err != nil {
-		t.Errorf("the manager watches the Secret of sessions: %v", err)
-	}
+	poll.Until(t, "the manager watches the Secret of sessions", func() string {
+		if err := c.List(t.Context(), &corev1.SecretList{}, client.InNamespace("postflight-system"), only); err != nil {
+			return err.Error()
+		}
+		return ""
+	})
 }

@@ -4,16 +4,19 @@ package apiserver_test
 
 import (
 	"bufio"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/postflight-dev/postflight/test/apiserver"
+	"github.com/postflight-dev/postflight/test/poll"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 const (
@@ -26,12 +29,13 @@ func TestVictim(t *testing.T) {
 	if os.Getenv(victim) == "" {
 		t.Skip("only TestNothingOutlivesTheTests runs this, in a binary of its own")
 	}
-	apiserver.New(t)
+	apiserver.Alone(t)
 	_, _ = os.Stdout.WriteString(started + "\n")
 	select {}
 }
 
 func TestNothingOutlivesTheTests(t *testing.T) {
+	tier.All(t, "it starts an API server, only to kill it")
 	apiserver.New(t) // or skip
 	temp := t.TempDir()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestVictim$")
@@ -54,7 +58,7 @@ func TestNothingOutlivesTheTests(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait()
-	eventuallyGone(t, temp, pids)
+	poll.Until(t, "after the test binary was killed, nothing of it is left", func() string { return left(temp, pids) })
 }
 
 func pidsIn(t *testing.T, temp string) (pids []int) {
@@ -77,21 +81,12 @@ func pidsIn(t *testing.T, temp string) (pids []int) {
 	return pids
 }
 
-func eventuallyGone(t *testing.T, temp string, pids []int) {
-	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
-		var left []int
-		for _, pid := range pids {
-			if syscall.Kill(pid, 0) == nil {
-				left = append(left, pid)
-			}
-		}
-		files, _ := filepath.Glob(filepath.Join(temp, "postflight-*"))
-		if len(left) == 0 && len(files) == 0 {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("after the test binary was killed, the processes %v and the directories %v are left", left, files)
-		}
+// left are the processes and the directories that have not gone.
+func left(temp string, pids []int) string {
+	pids = slices.DeleteFunc(slices.Clone(pids), func(pid int) bool { return syscall.Kill(pid, 0) != nil })
+	files, _ := filepath.Glob(filepath.Join(temp, "postflight-*"))
+	if len(pids) == 0 && len(files) == 0 {
+		return ""
 	}
+	return fmt.Sprintf("the processes %v and the directories %v", pids, files)
 }

@@ -17,6 +17,7 @@ import (
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/postflight-dev/postflight/test/apiserver"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 func TestMain(m *testing.M) { os.Exit(apiserver.Run(m)) }
@@ -125,6 +126,7 @@ func normalizeValue(value any) {
 // TestSameAsKustomize: with its default values, the chart installs what config/default installs, but for the
 // namespace, which Helm creates if it is asked to.
 func TestSameAsKustomize(t *testing.T) {
+	tier.All(t, "the gate builds no helm")
 	built, err := apiserver.New(t).Kubectl(t, "kustomize", path(t, "config", "default"))
 	if err != nil {
 		t.Fatal(err)
@@ -155,6 +157,7 @@ func TestSameAsKustomize(t *testing.T) {
 
 // TestSecondRelease: a release of another name, elsewhere, shares no object with the first but the CRDs.
 func TestSecondRelease(t *testing.T) {
+	tier.All(t, "the gate builds no helm")
 	first, err := template(t, release, namespace)
 	if err != nil {
 		t.Fatal(err)
@@ -182,6 +185,7 @@ func TestSecondRelease(t *testing.T) {
 
 // TestValues: wrong values are refused, with a reason.
 func TestValues(t *testing.T) {
+	tier.All(t, "the gate builds no helm")
 	for name, tc := range map[string]struct{ set, reason string }{
 		"unknown":                      {"replicaCount=2", "replicaCount"},
 		"wrong type":                   {"replicas=two", "replicas"},

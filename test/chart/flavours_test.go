@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/test/apiserver"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 // foreignCRDs are those of other projects that manifests of the chart need, in the modules that hack/tools/crds pins.
@@ -49,7 +50,8 @@ func applyForeignCRDs(t *testing.T, s *apiserver.Server) {
 
 // TestFlavours: an API server accepts every manifest, with all kinds of values, and knows every field of it.
 func TestFlavours(t *testing.T) {
-	s := apiserver.New(t)
+	tier.All(t, "the gate builds no helm")
+	s := apiserver.Alone(t)
 	applyForeignCRDs(t, s)
 	for _, name := range []string{namespace, "acme-web", "acme-app"} {
 		// The API server warns of Deployments whose pods it would refuse.
@@ -83,7 +85,8 @@ func TestFlavours(t *testing.T) {
 
 // TestKustomizeComponents: an API server accepts the parts of config that an installation may add.
 func TestKustomizeComponents(t *testing.T) {
-	s := apiserver.New(t)
+	tier.All(t, "it downloads the CRDs of other projects")
+	s := apiserver.Alone(t)
 	applyForeignCRDs(t, s)
 	for _, name := range []string{"tls", "monitoring"} {
 		dir := t.TempDir()
@@ -107,6 +110,7 @@ func TestKustomizeComponents(t *testing.T) {
 // TestWatchedNamespaces: with named namespaces, the manager gets no right on the objects of the cluster, and in each
 // namespace those of the ClusterRole.
 func TestWatchedNamespaces(t *testing.T) {
+	tier.All(t, "the gate builds no helm")
 	rendered, err := template(t, "x", namespace, "--values", path(t, "charts", "postflight", "ci", "watch-namespaces-values.yaml"))
 	if err != nil {
 		t.Fatal(err)
@@ -156,6 +160,7 @@ func rights(role map[string]any) []string {
 
 // TestAlertsOfTheChart: the chart has the alerts of config/monitoring, with its own bound on the queue.
 func TestAlertsOfTheChart(t *testing.T) {
+	tier.All(t, "the gate builds no helm")
 	rendered, err := template(t, "x", namespace, "--set", "prometheusRule.enabled=true,prometheusRule.oldestQueuedSeconds=600", "--show-only", "templates/prometheus_rule.yaml")
 	if err != nil {
 		t.Fatal(err)

@@ -13,11 +13,13 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/test/apiserver"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 // TestUninstall: what the page says about uninstalling leaves nothing behind. CRDs and what people wrote stay until they
 // are deleted, and no finalizer keeps anything.
 func TestUninstall(t *testing.T) {
+	tier.All(t, "the gate builds no helm")
 	s := apiserver.Own(t, apiserver.Options{CRDs: t.TempDir()}) // without CRDs
 	kubeconfig := apiserver.Kubeconfig(t, s.Config)
 	helm(t, kubeconfig, "install", release, path(t, "charts", "postflight"), "--namespace", namespace, "--create-namespace")

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/postflight-dev/postflight/test/apiserver"
@@ -31,11 +32,20 @@ type code struct {
 // made are folders that a clone does not have.
 var made = []string{".git", "bin", "dist", "node_modules", ".dev", ".test"}
 
+// readCode is read once, and must not be changed.
 func readCode(t *testing.T) *code {
 	t.Helper()
-	root, err := apiserver.Root()
+	c, err := theCode()
 	if err != nil {
 		t.Fatal(err)
+	}
+	return c
+}
+
+var theCode = sync.OnceValues(func() (*code, error) {
+	root, err := apiserver.Root()
+	if err != nil {
+		return nil, err
 	}
 	c := &code{
 		root: root, files: map[string]*ast.File{}, names: map[string]bool{},
@@ -52,13 +62,14 @@ func readCode(t *testing.T) *code {
 		return cmp.Or(err, c.add(path))
 	})
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	for _, m := range regexp.MustCompile(`(?m)^([a-z-]+):`).FindAllStringSubmatch(c.text(t, "Makefile"), -1) {
+	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
+	for _, m := range regexp.MustCompile(`(?m)^([a-z-]+):`).FindAllStringSubmatch(string(makefile), -1) {
 		c.targets[m[1]] = true
 	}
-	return c
-}
+	return c, err
+})
 
 func (c *code) add(path string) error {
 	switch filepath.Ext(path) {

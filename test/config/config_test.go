@@ -7,12 +7,14 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
 	"github.com/postflight-dev/postflight/test/apiserver"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 func TestMain(m *testing.M) { os.Exit(apiserver.Run(m)) }
@@ -26,14 +28,39 @@ func folder(t *testing.T, name string) string {
 	return filepath.Join(root, "config", name)
 }
 
+// installed is an API server that config/default and the samples were applied to.
+func installed(t *testing.T) *apiserver.Server {
+	t.Helper()
+	s := apiserver.Alone(t)
+	install.Do(func() {
+		for _, name := range []string{"default", "samples"} { // in this order, so that the policy applies to the samples
+			if install.err == nil {
+				_, install.err = s.Kubectl(t, "apply", "--server-side", "--force-conflicts", "-k", folder(t, name))
+			}
+		}
+	})
+	must(t, install.err)
+	return s
+}
+
+var install struct {
+	sync.Once
+	err error
+}
+
 // TestApply applies the manifests as documented, with strict validation, and then again, as Git-driven tools do all
 // day. Applying again must change nothing. It may once if no manager runs, because the next write stores the defaults
-// of the status.
+// of the status. The gate applies each in one of the ways.
 func TestApply(t *testing.T) {
-	s := apiserver.New(t)
+	s := apiserver.Alone(t)
 	for _, name := range []string{"default", "samples"} { // in this order, so that the policy applies to the samples
 		for how, flags := range map[string][]string{"client side": nil, "server side": {"--server-side", "--force-conflicts"}} {
-			t.Run(name+", "+how, func(t *testing.T) { applyTwice(t, s, folder(t, name), flags) })
+			t.Run(name+", "+how, func(t *testing.T) {
+				if (name == "default") == (flags == nil) {
+					tier.All(t, "it takes seconds")
+				}
+				applyTwice(t, s, folder(t, name), flags)
+			})
 		}
 	}
 }
@@ -76,10 +103,7 @@ func versions(t *testing.T, s *apiserver.Server, folder string) string {
 
 // TestSuiteSample is the one sample that is created, not applied.
 func TestSuiteSample(t *testing.T) {
-	s := apiserver.New(t)
-	if _, err := s.Kubectl(t, "apply", "--server-side", "-k", folder(t, "samples")); err != nil {
-		t.Fatal(err)
-	}
+	s := installed(t)
 	if _, err := s.Kubectl(t, "create", "--validate=strict", "--dry-run=server", "-f", filepath.Join(folder(t, "samples"), "suite.yaml")); err != nil {
 		t.Fatal(err)
 	}
@@ -134,14 +158,18 @@ func manifests(t *testing.T, folder string) (files []string) {
 	return files
 }
 
-// TestExplain: every field of our own is documented where kubectl explain looks.
+// TestExplain: every field of our own is documented where kubectl explain looks. The gate looks at two.
 func TestExplain(t *testing.T) {
 	s := apiserver.New(t)
 	undocumented := regexp.MustCompile(`(?m)^  \S.*\n    <no description>`)
-	for _, resource := range []string{
-		"teams.spec", "apikeys.spec", "environments.spec", "environments.spec.ephemeral", "triggers.spec", "triggers.spec.match",
-		"triggers.spec.inputs", "triggers.spec.repository", "triggers.spec.retention", "suites.spec", "suites.spec.deployment", "suites.status",
-	} {
+	resources := []string{
+		"triggers.spec", "suites.status", "teams.spec", "apikeys.spec", "environments.spec", "environments.spec.ephemeral", "triggers.spec.match",
+		"triggers.spec.inputs", "triggers.spec.repository", "triggers.spec.retention", "suites.spec", "suites.spec.deployment",
+	}
+	if tier.Gate() {
+		resources = resources[:2]
+	}
+	for _, resource := range resources {
 		out, err := s.Kubectl(t, "explain", resource)
 		if err != nil {
 			t.Fatal(err)

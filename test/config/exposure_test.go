@@ -28,10 +28,7 @@ func get(t *testing.T, s *apiserver.Server, kind, name string, into any) {
 // TestWhatIsOpen: everybody can reach the API, only labeled namespaces the metrics, and nothing else is open. Each
 // Service has one port.
 func TestWhatIsOpen(t *testing.T) {
-	s := apiserver.New(t)
-	if _, err := s.Kubectl(t, "apply", "--server-side", "-k", folder(t, "default")); err != nil {
-		t.Fatal(err)
-	}
+	s := installed(t)
 	var deployment appsv1.Deployment
 	get(t, s, "deployment", "postflight-manager", &deployment)
 	var policy networkingv1.NetworkPolicy
@@ -65,10 +62,7 @@ func TestWhatIsOpen(t *testing.T) {
 
 // TestContainerMemory: the floods are tested in this memory.
 func TestContainerMemory(t *testing.T) {
-	s := apiserver.New(t)
-	if _, err := s.Kubectl(t, "apply", "--server-side", "-k", folder(t, "default")); err != nil {
-		t.Fatal(err)
-	}
+	s := installed(t)
 	var deployment appsv1.Deployment
 	get(t, s, "deployment", "postflight-manager", &deployment)
 	manager := deployment.Spec.Template.Spec.Containers[0]

@@ -18,6 +18,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/test/apiserver"
+	"github.com/postflight-dev/postflight/test/poll"
 )
 
 // field is how a field of a spec is judged.
@@ -179,15 +180,22 @@ type policyWorld struct {
 
 func newPolicyWorld(t *testing.T) *policyWorld {
 	t.Helper()
-	s := apiserver.New(t)
-	if _, err := s.Kubectl(t, "apply", "--server-side", "-k", folder(t, "default")); err != nil {
-		t.Fatal(err)
-	}
+	s := installed(t)
 	w := &policyWorld{Server: s, ns: s.Namespace(t), writer: as(t, s, "writer"), runner: as(t, s, "runner")}
 	grant(t, s, w.ns, "writer", "postflight.dev", "triggers", "environments", "suites")
 	grant(t, s, w.ns, "runner", "postflight.dev", "triggers", "environments", "suites")
 	grant(t, s, w.ns, "runner", "batch", "jobs")
-	eventuallyActive(t, func() bool { return denied(w.writer.Create(t.Context(), aTrigger(w.ns), client.DryRunAll)) })
+	poll.Until(t, "the rights and the policies are in force", func() string {
+		for _, o := range []client.Object{aTrigger(w.ns), anEnvironment(w.ns, "tried"), aSuite(w.ns, "tried")} {
+			if err := w.runner.Create(t.Context(), o, client.DryRunAll); err != nil {
+				return err.Error()
+			}
+			if err := w.writer.Create(t.Context(), o, client.DryRunAll); !denied(err) {
+				return fmt.Sprintf("%T by the writer: %v", o, err)
+			}
+		}
+		return ""
+	})
 	return w
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/job"
+	"github.com/postflight-dev/postflight/test/poll"
 )
 
 // takenOver is the account of the manager in the hands of somebody else, in a cluster with config/default.
@@ -41,7 +42,7 @@ func newTakenOver(t *testing.T) *takenOver {
 	stray, ownerless := w.job(w.Namespace(t)), w.job(w.ns)
 	ownerless.OwnerReferences = nil
 	other := w.podOf(t, "ReplicaSet", "other")
-	eventuallyActive(t, func() bool {
+	poll.True(t, "the policies are in force", func() bool {
 		return w.manager.Create(t.Context(), stray.DeepCopy(), client.DryRunAll) != nil &&
 			w.manager.Create(t.Context(), ownerless.DeepCopy(), client.DryRunAll) != nil &&
 			w.manager.Create(t.Context(), anEnvironment(w.ns, "plain"), client.DryRunAll) != nil &&
@@ -130,7 +131,7 @@ func (w *takenOver) privilegedNamespace(t *testing.T) {
 	must(t, w.Client.Create(t.Context(), aKey(ns)))
 	j := w.job(ns)
 	j.Spec.Template.Spec.HostNetwork = true
-	eventuallyActive(t, func() bool { return w.manager.Create(t.Context(), j.DeepCopy(), client.DryRunAll) == nil }) // of namespaces it has a cache
+	poll.True(t, "the label is seen", func() bool { return w.manager.Create(t.Context(), j.DeepCopy(), client.DryRunAll) == nil }) // of namespaces it has a cache
 }
 
 func (w *takenOver) jobsElsewhere(t *testing.T) {

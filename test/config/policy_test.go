@@ -3,7 +3,6 @@ package config
 import (
 	"context"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -74,16 +73,6 @@ func change(t *testing.T, c client.Client, o *v1alpha1.Trigger, how func(), want
 	how()
 	if err := c.Patch(t.Context(), o, client.MergeFrom(was)); !want(err) {
 		t.Errorf("change a Trigger: unexpected answer %v", err)
-	}
-}
-
-// eventuallyActive waits until the API server enforces a new policy, which takes seconds.
-func eventuallyActive(t *testing.T, active func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !active(); time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("the API server does not act on the policies")
-		}
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/job"
 	"github.com/postflight-dev/postflight/test/apiserver"
+	"github.com/postflight-dev/postflight/test/poll"
 )
 
 // restricted is a namespace that enforces the Pod Security Standard restricted.
@@ -26,12 +27,12 @@ type restricted struct {
 
 func newRestricted(t *testing.T) *restricted {
 	t.Helper()
-	s := apiserver.New(t)
+	s := installed(t)
 	r := &restricted{Server: s, ns: s.Namespace(t)}
 	label := `{"metadata":{"labels":{"pod-security.kubernetes.io/enforce":"restricted"}}}`
 	_, err := s.Kubectl(t, "patch", "namespace", r.ns, "--patch", label)
 	must(t, err)
-	eventuallyActive(t, func() bool {
+	poll.True(t, "the standard is in force", func() bool {
 		return r.try(t, corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}) != nil
 	})
 	return r
@@ -56,10 +57,6 @@ func (r *restricted) accepts(t *testing.T, name string, spec corev1.PodSpec) {
 // manager, of the samples and the first team, with the containers that the manager adds, and of the integrations.
 func TestPodsAreRestricted(t *testing.T) {
 	r := newRestricted(t)
-	for _, name := range []string{"default", "samples"} {
-		_, err := r.Kubectl(t, "apply", "--server-side", "--force-conflicts", "-k", folder(t, name))
-		must(t, err)
-	}
 	var manager appsv1.Deployment
 	get(t, r.Server, "deployment", "postflight-manager", &manager)
 	r.accepts(t, "the manager", manager.Spec.Template.Spec)

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/postflight-dev/postflight/test/apiserver"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 // rules are the alerts as Prometheus reads them, and as the operator does.
@@ -70,6 +71,7 @@ func readRules(t *testing.T) rules {
 
 // TestAlerts runs the tests of the alerts with promtool.
 func TestAlerts(t *testing.T) {
+	tier.All(t, "the gate builds no Prometheus")
 	promtool, dir := tool(t, "promtool"), t.TempDir()
 	var rule struct{ Spec any }
 	if err := yaml.Unmarshal([]byte(read(t, "config", "monitoring", "prometheus_rule.yaml")), &rule); err != nil {

@@ -4,9 +4,10 @@ import (
 	"context"
 	"os/exec"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/postflight-dev/postflight/test/poll"
 )
 
 // browser is a headless Chromium, whose tabs share its cookies.
@@ -63,14 +64,16 @@ func (p *tab) script(script string) {
 // await waits until an expression is true, on this page or the next.
 func (p *tab) await(script string) {
 	p.t.Helper()
-	began := time.Now()
-	for ; time.Since(began) < time.Minute; time.Sleep(20 * time.Millisecond) {
+	err := poll.Wait(poll.Limit, script, func() string {
 		if p.is(script) {
-			return
+			return ""
 		}
+		return "another page"
+	})
+	if err != nil {
+		text, _ := chromedp.Run(p.ctx, chromedp.Evaluate[string](`location.href + "\n" + document.body.innerText`))
+		p.t.Fatalf("%v; the page:\n%s", err, text)
 	}
-	text, _ := chromedp.Run(p.ctx, chromedp.Evaluate[string](`location.href + "\n" + document.body.innerText`))
-	p.t.Fatalf("after a minute, %s is not true; the page:\n%s", script, text)
 }
 
 // is reports whether an expression is true now.

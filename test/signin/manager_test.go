@@ -1,14 +1,9 @@
 package signin
 
 import (
-	"cmp"
 	"errors"
-	"net/http"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
-	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -18,60 +13,18 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/test/apiserver"
-	"github.com/postflight-dev/postflight/test/freeport"
+	"github.com/postflight-dev/postflight/test/managers"
 )
 
 const system = "postflight-system"
 
-// await waits for what a busy machine may take long to do.
-func await(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		if done() {
-			return
-		}
-	}
-	t.Fatalf("after a minute: no %s", what)
-}
-
 // startManager starts a replica with exactly the rights of the shipped manifests, and waits until it is ready.
 func startManager(t *testing.T, s *apiserver.Server, address, publicURL, signIn string) {
 	t.Helper()
-	root, err := apiserver.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	binary := cmp.Or(os.Getenv("POSTFLIGHT_MANAGER"), filepath.Join(root, "bin", "manager"))
-	if _, err := os.Stat(binary); err != nil {
-		missing(t, "there is no manager to test; build it by `make manager`: "+err.Error())
-	}
-	probes := freeport.Address(t)
-	out, err := os.Create(filepath.Join(t.TempDir(), "log"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer out.Close()
-	cmd := exec.Command(binary, "--kubeconfig="+apiserver.Kubeconfig(t, s.Manager(t)), "--bind-address="+address, "--health-probe-bind-address="+probes,
-		"--metrics-bind-address=0", "--leader-election-namespace="+system, "--drain-delay=0s", "--public-url="+publicURL, "--sign-in-config="+signIn)
-	cmd.Stdout, cmd.Stderr = out, out
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-		if content, err := os.ReadFile(out.Name()); err == nil && t.Failed() {
-			t.Logf("--- the end of the log of %s\n%s", address, content[max(0, len(content)-3000):])
-		}
-	})
-	await(t, "replica that is ready", func() bool {
-		resp, err := http.Get("http://" + probes + "/readyz")
-		if err != nil {
-			return false
-		}
-		resp.Body.Close()
-		return resp.StatusCode == http.StatusOK
-	})
+	managers.Start(t, managers.Options{
+		Kubeconfig: apiserver.Kubeconfig(t, s.Manager(t)), Address: address,
+		Flags: []string{"--leader-election-namespace=" + system, "--public-url=" + publicURL, "--sign-in-config=" + signIn},
+	}).AwaitReady()
 }
 
 func missing(t *testing.T, message string) {

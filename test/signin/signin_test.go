@@ -15,6 +15,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/test/apiserver"
 	"github.com/postflight-dev/postflight/test/freeport"
+	"github.com/postflight-dev/postflight/test/poll"
 )
 
 func TestMain(m *testing.M) { os.Exit(apiserver.Run(m)) }
@@ -135,7 +136,7 @@ func TestSessionsEnd(t *testing.T) {
 		return time.Since(began)
 	}
 	back := func() { // each replica looks at the file by itself
-		await(t, "runs at the other replica", func() bool {
+		poll.True(t, "the runs are shown at the other replica", func() bool {
 			elsewhere.visit(s.runs(s.second))
 			return elsewhere.is(`document.querySelector("#run-smoke-1")`)
 		})
@@ -146,7 +147,7 @@ func TestSessionsEnd(t *testing.T) {
 	s.grant("1h", "nobody")
 	t.Logf("SESSION_ENDS by=mapping milliseconds=%d", both().Milliseconds())
 	s.grant("1h", "shop-devs")
-	await(t, "runs with the group again", func() bool {
+	poll.True(t, "the runs are shown to the group again", func() bool {
 		page.visit(s.runs(s.first))
 		return page.is(`document.querySelector("#run-smoke-1")`)
 	})

@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/prometheus/procfs"
 )
@@ -42,7 +41,7 @@ func TestOwns(t *testing.T) {
 func TestKillAll(t *testing.T) {
 	owner := Owner{Mark: "POSTFLIGHT_DEV_DIR=" + t.TempDir(), Cgroup: "postflight-none"}
 	start := func(env ...string) *exec.Cmd {
-		cmd := exec.Command("sleep", "60")
+		cmd := exec.Command("sleep", "600")
 		cmd.Env = append(os.Environ(), env...)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
@@ -54,10 +53,8 @@ func TestKillAll(t *testing.T) {
 	ended := make(chan error, 2)
 	go func() { ended <- ours.Wait() }()
 	// Until exec, a child shows its parent's environment.
-	for deadline := time.Now().Add(5 * time.Second); len(owner.List()) == 0 && time.Now().Before(deadline); {
-		time.Sleep(5 * time.Millisecond)
-	}
-	if killed := owner.KillAll(5 * time.Second); killed != 1 {
+	await(t, "the process has its mark", func() bool { return len(owner.List()) > 0 })
+	if killed := owner.KillAll(limit); killed != 1 {
 		t.Errorf("killed %d processes, want 1", killed)
 	}
 	if err := <-ended; err == nil {
