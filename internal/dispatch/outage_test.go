@@ -173,6 +173,7 @@ func TestLastingFaults(t *testing.T) {
 		"a policy":                 {faults: forever(fault{err: forbiddenBy("no deployments on Friday.")}), starts: "failed", says: []string{"The API server refused the Suite: no deployments on Friday."}, tries: 1},
 		"a policy that cannot":     {faults: forever(fault{err: forbiddenBy("you cannot deploy a resource on Friday")}), starts: "failed", says: []string{"The API server refused the Suite: you cannot deploy a resource on Friday."}, tries: 1},
 		"no right":                 {faults: forever(fault{err: noRole}), starts: "failed", says: []string{"The manager may not create the Suite"}},
+		"no roles after an outage": {faults: append(repeat(1, fault{err: refusedConnection}), forever(fault{err: noRole})...), starts: "unavailable"},
 		"invalid":                  {faults: forever(fault{err: status(422, metav1.StatusReasonInvalid, `Suite.postflight.dev "x" is invalid: spec.variables: Too many`)}), starts: "failed", says: []string{"The API server refused the Suite: spec.variables: Too many."}, tries: 1},
 		"the namespace is missing": {faults: forever(fault{err: noNamespace}), starts: "namespace_gone", says: []string{"Run not found"}},
 		"the namespace is deleted": {faults: forever(fault{err: terminating}), starts: "namespace_gone", tries: 1},

@@ -46,15 +46,21 @@ func (r *retrier) release() {
 // do calls attempt until it succeeds or fails for good. Its error is that of the last attempt, or wraps it
 // and errOutcomeUnknown. The attempt must bear repetition, because it may have happened although it failed.
 func (r *retrier) do(ctx context.Context, attempt func(context.Context) error) error {
+	unanswered := false
 	for n := 0; ; n++ {
 		err := r.try(ctx, n, attempt)
 		if err == nil || !retryable(err) {
 			return err
 		}
 		pause := r.pause(n, err)
-		if !r.d.Clock.Now().Add(pause).Before(r.deadline) || !r.wait() || r.d.Sleep(ctx, pause) != nil {
-			return fmt.Errorf("%w: %w", errOutcomeUnknown, err)
+		if r.d.Clock.Now().Add(pause).Before(r.deadline) && r.wait() && r.d.Sleep(ctx, pause) == nil {
+			unanswered = unanswered || apierror.Unanswered(err)
+			continue
 		}
+		if unanswered && apierror.Starting(err) { // after an outage, "forbidden" means that the roles are not loaded yet
+			return fmt.Errorf("%w: %s", errOutcomeUnknown, err)
+		}
+		return fmt.Errorf("%w: %w", errOutcomeUnknown, err)
 	}
 }
 
