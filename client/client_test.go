@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/client"
+	"github.com/postflight-dev/postflight/test/poll"
 )
 
 const problem = `{"type":"https://postflight.dev/problems/unavailable","title":"t","status":503,"detail":"d","failureCode":"unavailable","failureMessage":"Wait.","eventId":"E1"}`
@@ -57,7 +58,7 @@ func TestNotifyAgain(t *testing.T) {
 		_, _ = io.WriteString(w, `{"results":[{"trigger_id":"smoke","created_suite_id":"smoke-1"}]}`)
 	})
 	retries := 0
-	c := connect(t, url+"/", client.WithRetryTimeout(10*time.Second), client.OnRetry(func(error, time.Duration) { retries++ }))
+	c := connect(t, url+"/", client.WithRetryTimeout(poll.Limit), client.OnRetry(func(error, time.Duration) { retries++ }))
 	result, err := c.Notify(t.Context(), client.Notification{Branch: "main"})
 	if err != nil || result.Results[0].CreatedSuiteID != "smoke-1" {
 		t.Fatalf("%+v, %v", result, err)

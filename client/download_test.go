@@ -17,6 +17,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/client"
+	"github.com/postflight-dev/postflight/test/openapi"
 )
 
 // aStore serves one file, in a way of its own for each of the first requests.
@@ -123,44 +124,44 @@ func TestDownload(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			fresh := 0
-			files := httptest.NewServer(tc.store)
-			defer files.Close()
-			a := httpapi.Artifact{Path: "a/b.bin", Pod: "p", Bytes: int64(len(tc.store.content)), URL: files.URL + "/f?X-Amz-Signature=secret"}
-			if tc.bytes != 0 {
-				a.Bytes = tc.bytes
-			}
-			url := serveDocumented(t, func(w http.ResponseWriter, _ *http.Request) {
-				fresh++
-				answer(w, http.StatusOK, httpapi.ArtifactList{Artifacts: []httpapi.Artifact{{Path: "other", Pod: "p", URL: "http://x"}, a}})
+			synctest.Test(t, func(t *testing.T) {
+				fresh := 0
+				a := httpapi.Artifact{Path: "a/b.bin", Pod: "p", Bytes: int64(len(tc.store.content)), URL: "http://files/f?X-Amz-Signature=secret"}
+				if tc.bytes != 0 {
+					a.Bytes = tc.bytes
+				}
+				c := inMemory(t, map[string]http.Handler{"files": tc.store, "server": openapi.Check(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+					fresh++
+					answer(w, http.StatusOK, httpapi.ArtifactList{Artifacts: []httpapi.Artifact{{Path: "other", Pod: "p", URL: "http://x"}, a}})
+				}))})
+				dir := t.TempDir()
+				root := openRoot(t, dir)
+				var seen bytes.Buffer
+				destination := client.Destination{Dir: root, Name: "x/y", Progress: &seen}
+				err := connect(t, "http://server", client.WithHTTPClient(c), client.WithRetryTimeout(20*time.Second)).Download(t.Context(), "run", a, destination)
+				if (err != nil) != (tc.says != "") || err != nil && (!strings.Contains(err.Error(), tc.says) || strings.Contains(err.Error(), "secret")) {
+					t.Errorf("%s: %v, want %q and no URL", tc.reason, err, tc.says)
+				}
+				var ranges []string
+				for _, h := range tc.store.requests {
+					if h.Get("Authorization") != "" {
+						t.Error("the store got the API key")
+					}
+					if ranges = append(ranges, h.Get("Range")); ranges[len(ranges)-1] == "" {
+						ranges[len(ranges)-1] = "-"
+					}
+				}
+				if got := strings.Join(ranges, " "); got != tc.ranges || fresh != tc.fresh {
+					t.Errorf("%s: requested %q and %d other URLs, want %q and %d", tc.reason, got, fresh, tc.ranges, tc.fresh)
+				}
+				got, readErr := os.ReadFile(filepath.Join(dir, "x/y"))
+				if err == nil && (readErr != nil || !bytes.Equal(got, tc.store.content) || seen.Len() < len(got)) {
+					t.Errorf("%s: got %d bytes, %v; progress of %d", tc.reason, len(got), readErr, seen.Len())
+				}
+				if files, _ := filepath.Glob(filepath.Join(dir, "x", ".*")); len(files) > 0 || err != nil && !errors.Is(readErr, fs.ErrNotExist) {
+					t.Errorf("%s: left %q, %v", tc.reason, files, readErr)
+				}
 			})
-			dir := t.TempDir()
-			root := openRoot(t, dir)
-			var seen bytes.Buffer
-			err := connect(t, url, client.WithRetryTimeout(20*time.Second)).Download(t.Context(), "run", a, client.Destination{Dir: root, Name: "x/y", Progress: &seen})
-			if (err != nil) != (tc.says != "") || err != nil && (!strings.Contains(err.Error(), tc.says) || strings.Contains(err.Error(), "secret")) {
-				t.Errorf("%s: %v, want %q and no URL", tc.reason, err, tc.says)
-			}
-			var ranges []string
-			for _, h := range tc.store.requests {
-				if h.Get("Authorization") != "" {
-					t.Error("the store got the API key")
-				}
-				if ranges = append(ranges, h.Get("Range")); ranges[len(ranges)-1] == "" {
-					ranges[len(ranges)-1] = "-"
-				}
-			}
-			if got := strings.Join(ranges, " "); got != tc.ranges || fresh != tc.fresh {
-				t.Errorf("%s: requested %q and %d other URLs, want %q and %d", tc.reason, got, fresh, tc.ranges, tc.fresh)
-			}
-			got, readErr := os.ReadFile(filepath.Join(dir, "x/y"))
-			if err == nil && (readErr != nil || !bytes.Equal(got, tc.store.content) || seen.Len() < len(got)) {
-				t.Errorf("%s: got %d bytes, %v; progress of %d", tc.reason, len(got), readErr, seen.Len())
-			}
-			if files, _ := filepath.Glob(filepath.Join(dir, "x", ".*")); len(files) > 0 || err != nil && !errors.Is(readErr, fs.ErrNotExist) {
-				t.Errorf("%s: left %q, %v", tc.reason, files, readErr)
-			}
 		})
 	}
 }

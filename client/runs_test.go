@@ -16,7 +16,6 @@ import (
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/client"
-	"github.com/postflight-dev/postflight/test/inmemory"
 	"github.com/postflight-dev/postflight/test/openapi"
 )
 
@@ -227,19 +226,14 @@ func TestLogsBreakOff(t *testing.T) {
 // TestLogsOutlastRequests: a log may take longer than the HTTP client lets a request take.
 func TestLogsOutlastRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		listener := inmemory.Listen("server:80")
-		server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		c := inMemory(t, map[string]http.Handler{"server": http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/plain")
 			_ = http.NewResponseController(w).Flush()
 			time.Sleep(time.Hour)
 			_, _ = io.WriteString(w, "late")
-		})}
-		go func() { _ = server.Serve(listener) }()
-		defer server.Close()
-		transport := &http.Transport{DialContext: listener.Dial}
-		defer transport.CloseIdleConnections()
-		c := connect(t, "http://server", client.WithHTTPClient(&http.Client{Timeout: time.Second, Transport: transport}))
-		log, err := c.Logs(t.Context(), "a", client.LogOptions{})
+		})})
+		c.Timeout = time.Second
+		log, err := connect(t, "http://server", client.WithHTTPClient(c)).Logs(t.Context(), "a", client.LogOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

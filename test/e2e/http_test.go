@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -16,12 +18,8 @@ import (
 // suspend suspends a team.
 func (tm *team) suspend() {
 	tm.t.Helper()
-	object := &v1alpha1.Team{}
-	if err := tm.Get(tm.t.Context(), client.ObjectKey{Name: tm.name}, object); err != nil {
-		tm.t.Fatal(err)
-	}
-	object.Spec.Suspended = true
-	if err := tm.Update(tm.t.Context(), object); err != nil {
+	object := &v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: tm.name}}
+	if err := tm.Patch(tm.t.Context(), object, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"suspended":true}}`))); err != nil {
 		tm.t.Fatal(err)
 	}
 }
@@ -34,13 +32,7 @@ func TestRefusals(t *testing.T) {
 	tm.trigger("smoke", runs("true"))
 	suspended.suspend()
 	m := tm.sharedManager()
-	poll.Until(t, "the manager knows that a team is suspended", func() string {
-		a, err := send(http.MethodPost, m.url+notifyPath, suspended.key, []byte("{}"))
-		if err != nil || a.status != http.StatusForbidden {
-			return fmt.Sprintf("status %d, %v", a.status, err)
-		}
-		return ""
-	})
+	suspended.awaitStatus(m, http.StatusForbidden)
 
 	tests := map[string]struct {
 		method, key, body string
@@ -109,12 +101,18 @@ func (tm *team) revokeKey(m *manager) time.Duration {
 		tm.t.Fatal(err)
 	}
 	revoked := time.Now()
-	poll.Until(tm.t, "the key is refused", func() string {
+	tm.awaitStatus(m, http.StatusUnauthorized)
+	return time.Since(revoked)
+}
+
+// awaitStatus waits until notifications of the team get a status.
+func (tm *team) awaitStatus(m *manager, want int) {
+	tm.t.Helper()
+	poll.Until(tm.t, fmt.Sprintf("the team %s gets status %d", tm.name, want), func() string {
 		a, err := send(http.MethodPost, m.url+notifyPath, tm.key, []byte("{}"))
-		if err != nil || a.status != http.StatusUnauthorized {
+		if err != nil || a.status != want {
 			return fmt.Sprintf("status %d, %v", a.status, err)
 		}
 		return ""
 	})
-	return time.Since(revoked)
 }

@@ -101,7 +101,6 @@ func skipMemory(t *testing.T) {
 // says why. It ends by its startTimeout, and within about a minute where nothing would change.
 func TestPodCannotStart(t *testing.T) {
 	tier.All(t, "it waits a minute for pods that cannot start")
-	t.Parallel()
 	c := useCluster(t)
 	tm := newTeam(t, c)
 	// A registry that refuses connections: the node really tries, and nothing leaves the machine.
@@ -128,7 +127,7 @@ func TestPodCannotStart(t *testing.T) {
 		}
 		tm.trigger(name, settings...)
 	}
-	m := tm.sharedManager()
+	m := runManager(t, c, options{})
 
 	saysWhy := func(cause string, s *v1alpha1.Suite) bool {
 		return !slices.ContainsFunc(causes[cause].says, func(part string) bool { return !strings.Contains(message(s), part) })

@@ -69,6 +69,7 @@ func TestEgress(t *testing.T) {
 	s := apiserver.Alone(t)
 	kubeconfig := newProxy(t, s.Manager(t)).kubeconfig()
 	tm, fake, other, out := newTeam(t, s), codehost.GitHub(t), codehost.GitLab(t), recordEgress(t)
+	startCluster(t, s)
 	tm.grantsToken(fake.Token())
 	tm.setRepository("smoke", "acme/shop")
 	systemNamespace(t, s)
@@ -88,14 +89,11 @@ func TestEgress(t *testing.T) {
 		{`{"sha":"../../../evil",` + evil + `}`, 200},
 		{`{"sha":"` + strings.Repeat("a", 40) + `","repository":"evil/other",` + evil + `}`, 200},
 		{`{"sha":"` + strings.Repeat("b", 40) + `","repository":"acme/shop%2f..%2f..",` + evil + `}`, 200},
-		{`{"sha":"` + goodCommit + `","repository":"acme/shop",` + strings.ReplaceAll(evil, "evil.example.com", "good.evil.example.com") + `}`, 200},
+		{`{"sha":"` + goodCommit + `","repository":"acme/shop",` + evil + `}`, 200},
 	} {
 		a, err := notify(t.Context(), r.URL, tm.key, tc.body)
 		if err != nil || a.Status != tc.status {
 			t.Errorf("notification %d: got %d %s, %v, want %d", i, a.Status, a.Body, err, tc.status)
-		}
-		for _, result := range a.Results {
-			tm.awaitState(result.Created, v1alpha1.ReasonStarting)
 		}
 	}
 	poll.True(t, "the check of the good notification", func() bool { return len(fake.States(goodCommit)) > 0 })
@@ -112,7 +110,9 @@ func TestEgress(t *testing.T) {
 	// The recorder would have seen it: without the flag, the manager asks the default host.
 	r = out.startRecorded(t, s, kubeconfig)
 	tm.awaitKnown([]*replica{r})
-	tm.started(r, nextCommit)
+	if _, err := notify(t.Context(), r.URL, tm.key, `{"sha":"`+nextCommit+`"}`); err != nil {
+		t.Fatal(err)
+	}
 	poll.True(t, "a request to the default host", func() bool { return len(out.seen()) > 0 })
 	for _, host := range out.seen() {
 		if host != "api.github.com:443" {

@@ -15,6 +15,8 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/test/apiserver"
+	"github.com/postflight-dev/postflight/test/fakecluster"
+	"github.com/postflight-dev/postflight/test/history"
 	"github.com/postflight-dev/postflight/test/poll"
 )
 
@@ -54,6 +56,13 @@ func (tm *team) deleteRuns(ctx context.Context) error {
 		errs = append(errs, tm.s.Client.DeleteAllOf(ctx, o, k8sclient.InNamespace(tm.namespace), k8sclient.PropagationPolicy(metav1.DeletePropagationBackground)))
 	}
 	return errors.Join(errs...)
+}
+
+// startCluster acts as the rest of a cluster. No test ends by itself.
+func startCluster(t *testing.T, s *apiserver.Server) {
+	t.Helper()
+	c := &fakecluster.Cluster{Tests: func(*batchv1.Job) (history.Tests, time.Duration) { return history.Passed, time.Hour }}
+	c.Start(t, s)
 }
 
 func (tm *team) meta(name string) metav1.ObjectMeta {
