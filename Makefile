@@ -74,15 +74,15 @@ export BEGAN := $(shell date +%s)
 
 .PHONY: test
 test: ## Run the gate: verify, unit tests, tests on a real API server, and a dozen on real pods (8 minutes; 20 the first time)
-	@$(MAKE) $(BIN)/gotestsum manager $(BIN)/servers
-	@$(MAKE) -j 2 assets $(DEV) $(VERIFIERS)
+	@$(MAKE) -s $(BIN)/gotestsum manager $(BIN)/servers
+	@$(MAKE) -s -j 2 assets $(DEV) $(VERIFIERS)
 	@$(BIN)/servers hack/test.sh
 
 PARTS ?=
 
 .PHONY: test-all
 test-all: ## Run all tests, or PARTS="chart release": also floods, outages, chaos, memory, figures, a release (docs/development.md)
-	@$(MAKE) $(BIN)/gotestsum manager $(BIN)/servers
+	@$(MAKE) -s $(BIN)/gotestsum manager $(BIN)/servers
 	@hack/test-all.sh $(PARTS)
 
 .PHONY: unit

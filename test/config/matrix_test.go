@@ -187,11 +187,11 @@ func newPolicyWorld(t *testing.T) *policyWorld {
 	grant(t, s, w.ns, "runner", "batch", "jobs")
 	poll.Until(t, "the rights and the policies are in force", func() string {
 		for _, o := range []client.Object{aTrigger(w.ns), anEnvironment(w.ns, "tried"), aSuite(w.ns, "tried")} {
-			if err := w.runner.Create(t.Context(), o, client.DryRunAll); err != nil {
-				return err.Error()
-			}
 			if err := w.writer.Create(t.Context(), o, client.DryRunAll); !denied(err) {
 				return fmt.Sprintf("%T by the writer: %v", o, err)
+			}
+			if err := w.runner.Create(t.Context(), o, client.DryRunAll); err != nil {
+				return err.Error()
 			}
 		}
 		return ""

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -51,25 +52,52 @@ func TestParts(t *testing.T) {
 	}
 }
 
-var (
-	testFunc = regexp.MustCompile(`(?m)^func Test[A-Z]\w*\(t \*testing\.T\) \{\n(.*)`)
-	onlyAll  = regexp.MustCompile(`^\ttier\.All\(t, `)
-)
+// testFunc is a test and its first line.
+var testFunc = regexp.MustCompile(`(?m)^func (Test[A-Z]\w*)\(t \*testing\.T\) \{\n(.*)`)
 
-// leftOut are the modules of their own, which the gate does not run, and the packages all of whose tests it skips.
-func leftOut(t *testing.T, c *code) (dirs []string) {
+// inGate are the tests of each package of the main module: does the gate run them?
+func inGate(t *testing.T, c *code) map[string]map[string]bool {
 	t.Helper()
-	runs := map[string]bool{} // by package: does the gate run a test of it?
+	packages := map[string]map[string]bool{}
 	for file := range c.files {
 		if !strings.HasSuffix(file, "_test.go") {
 			continue
 		}
-		for _, first := range testFunc.FindAllStringSubmatch(c.text(t, file), -1) {
-			runs[path.Dir(file)] = runs[path.Dir(file)] || !onlyAll.MatchString(first[1])
+		dir := path.Dir(file)
+		for _, test := range testFunc.FindAllStringSubmatch(c.text(t, file), -1) {
+			if packages[dir] == nil {
+				packages[dir] = map[string]bool{}
+			}
+			packages[dir][test[1]] = !strings.HasPrefix(test[2], "\ttier.All(t, ")
 		}
 	}
-	for dir, run := range runs {
-		if !run {
+	return packages
+}
+
+// TestPromises: the gate runs the tests that docs/development.md names as proofs.
+func TestPromises(t *testing.T) {
+	c := readCode(t)
+	packages := inGate(t, c)
+	_, table, _ := strings.Cut(c.text(t, "docs/development.md"), "\n## What proves what\n")
+	table, _, _ = strings.Cut(table, "\n## ")
+	proofs := regexp.MustCompile("((?:`Test\\w+`,? )+)\\(`([\\w/]+)`\\)").FindAllStringSubmatch(table, -1)
+	if len(proofs) < 20 {
+		t.Fatalf("only %d proofs were found", len(proofs))
+	}
+	for _, proof := range proofs {
+		for _, test := range regexp.MustCompile(`Test\w+`).FindAllString(proof[1], -1) {
+			if !packages[proof[2]][test] {
+				t.Errorf("docs/development.md: the gate runs no %s in %s", test, proof[2])
+			}
+		}
+	}
+}
+
+// leftOut are the modules of their own, which the gate does not run, and the packages all of whose tests it skips.
+func leftOut(t *testing.T, c *code) (dirs []string) {
+	t.Helper()
+	for dir, tests := range inGate(t, c) {
+		if !slices.Contains(slices.Collect(maps.Values(tests)), true) {
 			dirs = append(dirs, dir)
 		}
 	}

@@ -43,7 +43,8 @@ func newTakenOver(t *testing.T) *takenOver {
 	ownerless.OwnerReferences = nil
 	other := w.podOf(t, "ReplicaSet", "other")
 	poll.True(t, "the policies are in force", func() bool {
-		return w.manager.Create(t.Context(), stray.DeepCopy(), client.DryRunAll) != nil &&
+		return w.manager.Create(t.Context(), w.job(w.ns), client.DryRunAll) == nil &&
+			w.manager.Create(t.Context(), stray.DeepCopy(), client.DryRunAll) != nil &&
 			w.manager.Create(t.Context(), ownerless.DeepCopy(), client.DryRunAll) != nil &&
 			w.manager.Create(t.Context(), anEnvironment(w.ns, "plain"), client.DryRunAll) != nil &&
 			w.patch(t, other, `{"spec":{"activeDeadlineSeconds":1}}`) != nil
