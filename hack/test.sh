@@ -19,11 +19,12 @@ run() { # results, packages
 # Managers of tests end if anything changes an object that their cache keeps.
 export KUBE_CACHE_MUTATION_DETECTOR=true
 echo "==> tests, and beside them make verify"
-# Pods change the network of this machine, for which Chromium breaks off what it loads: internal/ui ends before. The longest
-# begin first.
-run pages ./internal/ui
-mapfile -t rest < <(go list ./... | grep -vE '/(internal/ui|test/e2e|controllers|test/replicas)$')
-run others ./test/e2e ./controllers ./test/replicas "${rest[@]}"
+# Pods change the network of this machine, for which Chromium breaks off what it loads: internal/ui ends before.
+waiting='/(test/e2e|controllers|test/replicas)$'
+mapfile -t packages < <(go list ./... | grep -vE "$waiting")
+run first ./internal/ui "${packages[@]}"
+mapfile -t packages < <(go list ./... | grep -E "$waiting")
+run last "${packages[@]}"
 
 wait "$verify" || status=1
 echo "==> make verify"

@@ -58,7 +58,7 @@ func (r *retrier) do(ctx context.Context, attempt func(context.Context) error) e
 			continue
 		}
 		if unanswered && apierror.Starting(err) { // after an outage, "forbidden" means that the roles are not loaded yet
-			return fmt.Errorf("%w: %s", errOutcomeUnknown, err)
+			return fmt.Errorf("%w: %s", errOutcomeUnknown, err.Error())
 		}
 		return fmt.Errorf("%w: %w", errOutcomeUnknown, err)
 	}
