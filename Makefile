@@ -149,17 +149,17 @@ manager: ## Build bin/manager, bin/postflight and bin/collect
 	@$(BUILD) -ldflags="-s -w" -o $(BIN)/ ./cmd/collect # every node of a cluster pulls it
 
 .PHONY: generate
-generate: $(BIN)/controller-gen $(BIN)/helm-docs ## Regenerate deep copies, CRDs, RBAC, what the chart has of them, and docs/reference
+generate: manager $(BIN)/controller-gen $(BIN)/helm-docs ## Regenerate deep copies, CRDs, RBAC, what the chart has of them, and docs/reference
 	@hack/generate.sh . all
 
 VERIFIERS := $(BIN)/controller-gen $(BIN)/golangci-lint $(BIN)/shellcheck
 
 .PHONY: verify
-verify: $(VERIFIERS) ## Check generated files, modules, scripts, lint and import rules
+verify: manager $(VERIFIERS) ## Check generated files, modules, scripts, lint and import rules
 	@hack/verify.sh
 
 .PHONY: verify-all
-verify-all: $(VERIFIERS) $(BIN)/helm-docs ## Check the modules of tools and of long tests, too
+verify-all: manager $(VERIFIERS) $(BIN)/helm-docs ## Check the modules of tools and of long tests, too
 	@hack/verify.sh all
 
 # It needs the database at vuln.go.dev, or another by VULNDB=https://... or file:///...

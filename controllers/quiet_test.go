@@ -23,6 +23,7 @@ func TestNoErrorsOnTheUsualWay(t *testing.T) {
 	var mu sync.Mutex
 	var errors []string
 	w := newReportWorld(t, func(w *reportWorld) {
+		w.clock.stop() // on a slow machine, the manager would look why a pod does not start
 		w.shelf, w.node = newShelf(), w.Node(t, says)
 		w.log = funcr.New(func(_, line string) {
 			mu.Lock()

@@ -97,7 +97,7 @@ func TestTriggerReady(t *testing.T) {
 func TestTeamReady(t *testing.T) {
 	t.Parallel()
 	w := emptyWorld(t)
-	w.startManager()
+	w.startManager(w.ns+"-of-it", w.ns+"-of-suspended")
 	ctx := context.Background()
 	missing := aTeam(w.ns+"-missing", w.ns+"-of-it")
 	first, second := aTeam(w.ns+"-first", w.ns), aTeam(w.ns+"-second", w.ns)

@@ -21,21 +21,27 @@ import (
 func TestRequestsOfARun(t *testing.T) {
 	t.Parallel()
 	w := newArchiveWorld(t, says)
+	w.clock.stop() // on a slow machine there would be more counts, and reads of events
 	w.create(aTrigger("one", atMost(1)))
-	w.awaitTrigger("one", func(s v1alpha1.TriggerStatus) bool { return s.ObservedGeneration > 0 })
+	for _, trigger := range []string{"smoke", "one"} {
+		w.awaitTrigger(trigger, func(s v1alpha1.TriggerStatus) bool { return s.ObservedGeneration > 0 })
+	}
 	before := w.wire.snapshot()
 	w.create(aSuite("first", 0, of("one"))) // as the HTTP API does, whose write is counted
 	w.runs("first")
-	w.awaitActive("one") // so that both writes of its counts happen
+	const pause = 2 * time.Second // before the first write of counts; that before the second is twice as long
+	w.clock.moveOn(pause)
+	w.awaitActive("one")
 	w.passesArchived("first")
+	w.clock.moveOn(2 * pause)
 	w.awaitCounts("one")
 	first := w.wire.since(before)
 	first.add("POST suites", 1)
 	first.within(t, "passed", 8, 2)
 
+	w.clock.moveOn(-3 * pause)
 	w.create(aSuite("second", 1, of("one")))
 	w.runs("second")
-	w.awaitActive("one")
 	before = w.wire.snapshot()
 	w.create(aSuite("third", 2, of("one")))
 	w.reaches("third", v1alpha1.ReasonQueued, "at place 1")

@@ -37,7 +37,8 @@ func TestPodRefused(t *testing.T) {
 			written = w.wire.count("PATCH suites/status")
 		}
 	}
-	if more := w.wire.count("PATCH suites/status") - written; more != 0 {
+	slow := w.wire.countLost("GET events") // each of which changes the message, and the next one changes it back
+	if more := w.wire.count("PATCH suites/status") - written; more > 2*slow {
 		t.Errorf("the status was written %d more times with the same message", more)
 	}
 	w.expires("run")

@@ -11,7 +11,9 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/go-logr/logr/testr"
 	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -93,8 +95,11 @@ func (w *world) startManager(others ...string) {
 }
 
 func (w *world) cacheOptions(others ...string) cache.Options {
+	own, err := labels.NewRequirement(corev1.LabelMetadataName, selection.In, append(others, w.ns))
+	w.must(err)
 	options := controllers.CacheOptions()
 	options.ByObject[&v1alpha1.Team{}] = cache.ByObject{Label: labels.SelectorFromSet(labels.Set{labelTest: w.ns})}
+	options.ByObject[&corev1.Namespace{}] = cache.ByObject{Label: labels.NewSelector().Add(*own)}
 	options.DefaultNamespaces = map[string]cache.Config{w.ns: {}}
 	for _, ns := range others {
 		options.DefaultNamespaces[ns] = cache.Config{}

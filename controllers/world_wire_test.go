@@ -28,7 +28,7 @@ func (c *clockwork) Now() time.Time {
 	return time.Now().Add(c.ahead)
 }
 
-// stop makes it always the same time, so that no pause of the manager ends, however slow the machine is.
+// stop makes it the same time until moveOn, so that no pause of the manager ends early because the machine is slow.
 func (c *clockwork) stop() {
 	now := c.Now()
 	c.mu.Lock()
@@ -42,6 +42,9 @@ func (c *clockwork) moveOn(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ahead += d
+	if !c.stopped.IsZero() {
+		c.stopped = c.stopped.Add(d)
+	}
 }
 
 // wire counts the requests of the manager to the API server. It leaves out watches, which a manager begins when it starts, and
@@ -51,6 +54,7 @@ type wire struct {
 
 	mu   sync.Mutex
 	sent map[string]int // by method, resource and subresource, such as "PATCH suites/status"
+	lost map[string]int // those of sent that got no answer in time
 	all  int
 
 	refused string // part of the URL of requests that are not sent; empty: none
@@ -68,8 +72,21 @@ func (x *wire) wrap(next http.RoundTripper) http.RoundTripper {
 		if x.takes(r) {
 			return nil, errors.New("refused")
 		}
-		return next.RoundTrip(r)
+		answer, err := next.RoundTrip(r)
+		if err != nil {
+			x.loses(r)
+		}
+		return answer, err
 	})
+}
+
+func (x *wire) loses(r *http.Request) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.lost == nil {
+		x.lost = map[string]int{}
+	}
+	x.lost[r.Method+" "+resourceOf(r.URL.Path)]++
 }
 
 // takes counts a request, and reports whether it is refused.
@@ -105,6 +122,12 @@ func (x *wire) count(request string) int {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.sent[request]
+}
+
+func (x *wire) countLost(request string) int {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.lost[request]
 }
 
 // perSecond counts the requests of the manager for a while in which nothing changes.

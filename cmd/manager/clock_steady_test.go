@@ -9,6 +9,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/test/apiserver"
 	"github.com/postflight-dev/postflight/test/poll"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 // wrongClock is ahead of the machine's, and may be set.
@@ -69,6 +70,7 @@ func TestBootClock(t *testing.T) {
 // TestClockIsSet: the clock of a machine is set between two notifications, before the API server is asked again for the
 // time. The later one must still be the newer one.
 func TestClockIsSet(t *testing.T) {
+	tier.All(t, "it waits until replicas have measured a clock, twice")
 	s := apiserver.Alone(t)
 	machine := newWrongClock(0)
 	m := startManagerBy(t, apiserver.Kubeconfig(t, s.Manager(t)), machine, leads)

@@ -20,10 +20,12 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/doctor"
 	"github.com/postflight-dev/postflight/test/apiserver"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 // TestDoctor breaks one thing after the other, and doctor says which.
 func TestDoctor(t *testing.T) {
+	tier.All(t, "it installs all of Postflight on a server of its own")
 	p := newPatient(t)
 	found, code := p.finds("nothing but ✓", func(found []doctor.Finding) bool { return doctor.Worst(found) == doctor.OK })
 	if code != exitPassed {
@@ -97,6 +99,7 @@ func TestDoctor(t *testing.T) {
 
 // TestDoctorOfOneWithFewRights: what may not be read is said, and is no reason to say that it is missing.
 func TestDoctorOfOneWithFewRights(t *testing.T) {
+	tier.All(t, "it installs all of Postflight on a server of its own")
 	p := newPatient(t)
 	name := metav1.ObjectMeta{Name: p.namespace}
 	p.must(p.Create(t.Context(), &rbacv1.ClusterRole{ObjectMeta: name, Rules: []rbacv1.PolicyRule{
@@ -146,6 +149,7 @@ func TestDoctorWithoutACluster(t *testing.T) {
 
 // TestDoctorOfPods: a pod in the namespace of a team tries addresses, and is gone afterwards.
 func TestDoctorOfPods(t *testing.T) {
+	tier.All(t, "it installs all of Postflight on a server of its own")
 	p := newPatient(t)
 	t.Cleanup(p.feignKubelet())
 	p.changed(p.deployment(), func(o client.Object) {

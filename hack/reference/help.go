@@ -9,13 +9,6 @@ import (
 	"strings"
 )
 
-func build(into string) error {
-	if out, err := exec.Command("go", "build", "-o", into, "./cmd/manager", "./cmd/postflight").CombinedOutput(); err != nil { //nolint:gosec // a folder of ours
-		return fmt.Errorf("%w\n%s", err, out)
-	}
-	return nil
-}
-
 // help is what a command prints, on every machine the same: some defaults depend on the home of the user.
 func help(programs string, command ...string) (string, error) {
 	cmd := exec.Command(filepath.Join(programs, command[0]), append(command[1:], "--help")...) //nolint:gosec // programs of ours

@@ -1,4 +1,4 @@
-// Reference writes docs/reference of the tree at its argument: the flags of the programs as their --help prints them, the
+// Reference writes docs/reference of the tree at its argument: the flags of the programs in bin as their --help prints them, the
 // fields of the objects as the CRDs of that tree have them, and the HTTP API as its OpenAPI document describes it.
 package main
 
@@ -16,14 +16,7 @@ func main() {
 }
 
 func run(tree string) error {
-	programs, err := os.MkdirTemp("", "reference")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.RemoveAll(programs) }()
-	if err := build(programs); err != nil {
-		return err
-	}
+	const programs = "bin"
 	folder := filepath.Join(tree, "docs/reference")
 	if err := os.MkdirAll(folder, 0o755); err != nil { //nolint:gosec // pages are public
 		return err

@@ -13,7 +13,8 @@ import (
 )
 
 // patience is that of the worlds in memory, in which it costs nothing.
-const patience = 1500 * time.Millisecond // longer than a few pauses between attempts
+// It is longer than a few pauses between attempts, of which it is no multiple: else, it would end together with one.
+const patience = 1400 * time.Millisecond
 
 // inMemory runs a test by the clock of synctest, in a world whose connections are no sockets.
 func inMemory(t *testing.T, test func(t *testing.T, w *world)) {

@@ -126,12 +126,13 @@ func TestLargestGroupMakesRoom(t *testing.T) {
 	}
 	r.awaitSilent(4)
 	r.age()
-	for name, c := range map[string]net.Conn{"the newcomer": r.dial("127.0.0.3"), "the lone one": lone, "the second": conns[1], "the third": conns[2]} {
+	newcomer := r.dial("127.0.0.3")
+	awaitClosed(t, conns[0])
+	for name, c := range map[string]net.Conn{"the newcomer": newcomer, "the lone one": lone, "the second": conns[1], "the third": conns[2]} {
 		if status := get(t, c, "/?tenant=a"); status != http.StatusOK {
 			t.Errorf("%s: status %d, want 200", name, status)
 		}
 	}
-	awaitClosed(t, conns[0])
 }
 
 // TestProvenStay: connections that wait between two requests of a tenant are not closed for newcomers that

@@ -50,15 +50,13 @@ var install struct {
 
 // TestApply applies the manifests as documented, with strict validation, and then again, as Git-driven tools do all
 // day. Applying again must change nothing. It may once if no manager runs, because the next write stores the defaults
-// of the status. The gate applies each in one of the ways.
+// of the status.
 func TestApply(t *testing.T) {
+	tier.All(t, "every manifest is applied eight times; TestPolicy and others apply each once")
 	s := apiserver.Alone(t)
 	for _, name := range []string{"default", "samples"} { // in this order, so that the policy applies to the samples
 		for how, flags := range map[string][]string{"client side": nil, "server side": {"--server-side", "--force-conflicts"}} {
 			t.Run(name+", "+how, func(t *testing.T) {
-				if (name == "default") == (flags == nil) {
-					tier.All(t, "it takes seconds")
-				}
 				applyTwice(t, s, folder(t, name), flags)
 			})
 		}

@@ -3,6 +3,7 @@
 package stores
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -71,7 +72,7 @@ func Credentials(t testing.TB) {
 
 // Options are those of a bucket in the store.
 func (s Server) Options() objectstore.Options {
-	return objectstore.Options{Endpoint: s.Address, Region: "us-east-1", Bucket: s.bucket, PathStyle: true, UploadLifetime: time.Minute}
+	return objectstore.Options{Endpoint: s.Address, Region: "us-east-1", Bucket: cmp.Or(s.bucket, "postflight"), PathStyle: true, UploadLifetime: time.Minute}
 }
 
 // Bucket creates the bucket, and waits until it can be used.
@@ -110,7 +111,7 @@ func skipLoudly(t testing.TB, reason string) {
 // Rclone is the embedded store: that of the gate, which all packages share, or one of the test's own.
 func Rclone(t testing.TB) Server {
 	t.Helper()
-	s := Server{Name: "rclone", Expired: http.StatusBadRequest, bucket: "postflight"}
+	s := Server{Name: "rclone", Expired: http.StatusBadRequest}
 	if dir := apiserver.Shared(); dir != "" {
 		address, err := os.ReadFile(filepath.Join(dir, addressFile))
 		if err != nil {
@@ -201,7 +202,7 @@ func Ceph(t testing.TB) Server {
 	call("ceph-osd", "-c", config, "-i", "0", "--mkfs")
 	start(t, filepath.Join(dir, "osd.out"), "ceph-osd", "-c", config, "-i", "0", "-f")
 	start(t, filepath.Join(dir, "rgw.out"), "radosgw", "-c", config, "-n", "client.rgw", "-f", "--keyring="+keyring, "--rgw-frontends", "beast endpoint="+gateway)
-	s := waitFor(t, Server{Name: "ceph", Address: "http://" + gateway, Expired: http.StatusForbidden, Policies: true, bucket: "postflight"})
+	s := waitFor(t, Server{Name: "ceph", Address: "http://" + gateway, Expired: http.StatusForbidden, Policies: true})
 	for user, key := range map[string]string{"postflight": AccessKey, NarrowUser: NarrowAccessKey} {
 		call("radosgw-admin", "-c", config, "user", "create", "--uid="+user, "--display-name="+user, "--access-key="+key, "--secret-key="+SecretKey)
 	}
