@@ -2,6 +2,7 @@
 # Runs all tests, or the parts of them that are named. hack/parts.txt says which files are of which part.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
+{ # read whole, so that an edit does not change a run
 mkdir -p .test
 rm -f .test/all-*.json
 status=0
@@ -48,3 +49,4 @@ done
 shopt -s nullglob
 hack/summary.sh ALL "$status" .test/all-*.json /dev/null
 exit "$status"
+}

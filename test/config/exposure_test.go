@@ -1,7 +1,6 @@
 package config
 
 import (
-	"encoding/json"
 	"slices"
 	"testing"
 
@@ -9,20 +8,15 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/test/apiserver"
 )
 
 // get reads an object of the manager's namespace once config/default was applied.
-func get(t *testing.T, s *apiserver.Server, kind, name string, into any) {
+func get(t *testing.T, s *apiserver.Server, name string, into client.Object) {
 	t.Helper()
-	out, err := s.Kubectl(t, "get", kind, name, "--namespace", "postflight-system", "-o", "json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal([]byte(out), into); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Client.Get(t.Context(), client.ObjectKey{Namespace: "postflight-system", Name: name}, into))
 }
 
 // TestWhatIsOpen: everybody can reach the API, only labeled namespaces the metrics, and nothing else is open. Each
@@ -30,9 +24,9 @@ func get(t *testing.T, s *apiserver.Server, kind, name string, into any) {
 func TestWhatIsOpen(t *testing.T) {
 	s := installed(t)
 	var deployment appsv1.Deployment
-	get(t, s, "deployment", "postflight-manager", &deployment)
+	get(t, s, "postflight-manager", &deployment)
 	var policy networkingv1.NetworkPolicy
-	get(t, s, "networkpolicy", "postflight-manager", &policy)
+	get(t, s, "postflight-manager", &policy)
 	if diff := cmp.Diff(deployment.Spec.Selector.MatchLabels, policy.Spec.PodSelector.MatchLabels); diff != "" {
 		t.Errorf("the policy is for other pods than the manager's:\n%s", diff)
 	}
@@ -50,7 +44,7 @@ func TestWhatIsOpen(t *testing.T) {
 	}
 	for name, want := range map[string]string{"postflight": "http", "postflight-metrics": "metrics"} {
 		var service corev1.Service
-		get(t, s, "service", name, &service)
+		get(t, s, name, &service)
 		if ports := service.Spec.Ports; len(ports) != 1 || ports[0].TargetPort.String() != want {
 			t.Errorf("Service %s has ports %v, want %s alone", name, ports, want)
 		}
@@ -64,7 +58,7 @@ func TestWhatIsOpen(t *testing.T) {
 func TestContainerMemory(t *testing.T) {
 	s := installed(t)
 	var deployment appsv1.Deployment
-	get(t, s, "deployment", "postflight-manager", &deployment)
+	get(t, s, "postflight-manager", &deployment)
 	manager := deployment.Spec.Template.Spec.Containers[0]
 	if got := manager.Resources.Limits.Memory().String(); got != "256Mi" {
 		t.Errorf("the limit is %s, and test/replicas floods a manager of 256Mi", got)

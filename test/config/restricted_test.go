@@ -10,6 +10,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -30,8 +31,8 @@ func newRestricted(t *testing.T) *restricted {
 	s := installed(t)
 	r := &restricted{Server: s, ns: s.Namespace(t)}
 	label := `{"metadata":{"labels":{"pod-security.kubernetes.io/enforce":"restricted"}}}`
-	_, err := s.Kubectl(t, "patch", "namespace", r.ns, "--patch", label)
-	must(t, err)
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: r.ns}}
+	must(t, s.Client.Patch(t.Context(), namespace, client.RawPatch(types.MergePatchType, []byte(label))))
 	poll.True(t, "the standard is in force", func() bool {
 		return r.try(t, corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}) != nil
 	})
@@ -58,7 +59,7 @@ func (r *restricted) accepts(t *testing.T, name string, spec corev1.PodSpec) {
 func TestPodsAreRestricted(t *testing.T) {
 	r := newRestricted(t)
 	var manager appsv1.Deployment
-	get(t, r.Server, "deployment", "postflight-manager", &manager)
+	get(t, r.Server, "postflight-manager", &manager)
 	r.accepts(t, "the manager", manager.Spec.Template.Spec)
 
 	var samples v1alpha1.TriggerList
