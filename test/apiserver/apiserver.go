@@ -45,8 +45,9 @@ type Server struct {
 	assets  string                // directory of the binaries
 	process *envtest.ControlPlane // nil: another process has started it
 
-	rbac   sync.Once
-	policy error // of applying config/rbac
+	granted bool // config/rbac, by who started the server
+	rbac    sync.Once
+	rbacErr error
 }
 
 // single starts a server at the first call.
@@ -92,6 +93,9 @@ func New(t testing.TB) *Server {
 	}
 	return ofAll.get(t, func(assets string) (*Server, func() error, error) {
 		s, err := connect(assets, dir)
+		if err == nil {
+			s.granted = true
+		}
 		return s, nil, err
 	})
 }

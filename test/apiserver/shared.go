@@ -32,7 +32,7 @@ func Serve() (dir string, stop func() error, err error) {
 	if err != nil {
 		return "", stop, err
 	}
-	return s.dir, stop, nil
+	return s.dir, stop, s.grant()
 }
 
 // connect returns the server whose files are in the directory.

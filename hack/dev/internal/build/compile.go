@@ -49,8 +49,8 @@ func (c compilation) run(ctx context.Context, step *console.Step) error {
 	}
 	packages, _ := goCommand(ctx, c.source, "list", "-deps", ".").Output() // go build reports errors
 	partial := c.output + ".partial"
-	// These flags override GOFLAGS of the caller, so that Go's cache is used.
-	args := append([]string{"build", "-v", "-buildvcs=false", "-trimpath=false", "-o", partial}, c.flags...)
+	// The flags of the Makefile, whoever calls: so what was compiled for tests is not compiled again.
+	args := append([]string{"build", "-v", "-buildvcs=false", "-trimpath", "-o", partial}, c.flags...)
 	cmd := goCommand(ctx, c.source, append(args, ".")...)
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
