@@ -200,6 +200,9 @@ func TestSignInWithOIDCIsRefused(t *testing.T) {
 		"No group":       {"Nobody granted them a team.", func(p *identityProvider) { p.groups = nil }, "/sign-in/provider", http.StatusForbidden},
 		"Another client": {"The token is not for us.", func(p *identityProvider) { p.audience = "another" }, "/sign-in/provider", http.StatusUnauthorized},
 		"Forged answer":  {"It belongs to no attempt.", func(*identityProvider) {}, "/sign-in/callback?code=x&state=y", http.StatusBadRequest},
+		"Another nonce":  {"The token was issued for another attempt.", func(p *identityProvider) { p.nonce = "another" }, "/sign-in/provider", http.StatusUnauthorized},
+		"Another state":  {"Somebody else began the attempt.", func(p *identityProvider) { p.state = "another" }, "/sign-in/provider", http.StatusUnauthorized},
+		"Expired":        {"The token is an old one.", func(p *identityProvider) { p.lifetime = -time.Minute }, "/sign-in/provider", http.StatusUnauthorized},
 		"Wrong key":      {"Somebody else signed it.", func(p *identityProvider) { p.keys.PublicKeys = nil }, "/sign-in/provider", http.StatusUnauthorized},
 	}
 	for name, tc := range cases {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/sha256"
@@ -27,7 +28,10 @@ type identityProvider struct {
 	mu       sync.Mutex
 	groups   []string
 	revoked  bool
-	audience string // of the next id_token
+	audience string        // of the next id_token
+	nonce    string        // of it; empty: that of the attempt
+	lifetime time.Duration // of it
+	state    string        // of the next answer; empty: that of the attempt
 	codes    map[string]url.Values
 	asked    int // how often, for the person's groups
 }
@@ -41,7 +45,7 @@ func newIdentityProvider(t *testing.T, groups ...string) *identityProvider {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &identityProvider{t: t, key: key, groups: groups, audience: "postflight", codes: map[string]url.Values{}}
+	p := &identityProvider{t: t, key: key, groups: groups, audience: "postflight", lifetime: time.Hour, codes: map[string]url.Values{}}
 	p.keys.PublicKeys = []oidctest.PublicKey{{PublicKey: key.Public(), KeyID: "k", Algorithm: "RS256"}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /.well-known/openid-configuration", p.discovery)
@@ -81,8 +85,12 @@ func (p *identityProvider) authorize(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	code := rand.Text()
-	p.set(func() { p.codes[code] = q })
-	http.Redirect(w, r, q.Get("redirect_uri")+"?"+url.Values{"code": {code}, "state": {q.Get("state")}}.Encode(), http.StatusFound)
+	answer := url.Values{"code": {code}}
+	p.set(func() {
+		p.codes[code] = q
+		answer.Set("state", cmp.Or(p.state, q.Get("state")))
+	})
+	http.Redirect(w, r, q.Get("redirect_uri")+"?"+answer.Encode(), http.StatusFound)
 }
 
 func (p *identityProvider) token(w http.ResponseWriter, r *http.Request) {
@@ -96,7 +104,7 @@ func (p *identityProvider) token(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	claims := fmt.Sprintf(`{"iss": %q, "aud": %q, "sub": "anna-1", "sid": "session-1", "iat": %d, "exp": %d, "nonce": %q}`,
-		p.URL, p.audience, time.Now().Unix(), time.Now().Add(time.Hour).Unix(), q.Get("nonce"))
+		p.URL, p.audience, time.Now().Unix(), time.Now().Add(p.lifetime).Unix(), cmp.Or(p.nonce, q.Get("nonce")))
 	p.answer(w, map[string]any{
 		"access_token": "token of anna", "token_type": "Bearer", "expires_in": 3600,
 		"id_token": oidctest.SignIDToken(p.key, "k", "RS256", claims),
