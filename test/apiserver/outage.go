@@ -1,13 +1,14 @@
 package apiserver
 
 import (
-	"errors"
 	"os"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/postflight-dev/postflight/test/poll"
 )
 
 // Outage kills the API server, calls during, and starts the API server again at the same address with the
@@ -38,12 +39,12 @@ func (s *Server) kill() error {
 	if err := s.signal("kube-apiserver", syscall.SIGKILL); err != nil {
 		return err
 	}
-	for deadline := time.Now().Add(startTimeout); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		if s.signal("kube-apiserver", 0) != nil {
-			return nil
+	return poll.Wait(startTimeout, "the API server has ended", func() string {
+		if s.signal("kube-apiserver", 0) == nil {
+			return "it runs"
 		}
-	}
-	return errors.New("it does not end")
+		return ""
+	})
 }
 
 // FreezeEtcd stops etcd for a while: requests to the API server that need it hang meanwhile. It affects tests that run at

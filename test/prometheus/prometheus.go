@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/postflight-dev/postflight/test/freeport"
+	"github.com/postflight-dev/postflight/test/poll"
 )
 
 // Start scrapes the metrics at a URL every second until the test ends, and returns the URL of its API. The binary is
@@ -53,16 +53,15 @@ func Start(t testing.TB, binary, metrics string) (url string) {
 
 func awaitReady(t testing.TB, url, log string) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	poll.Until(t, "Prometheus is ready", func() string {
 		resp, err := http.Get(url + "/-/ready")
-		if err != nil {
-			continue
+		if err == nil {
+			resp.Body.Close()
+			if resp.StatusCode == http.StatusOK {
+				return ""
+			}
 		}
-		resp.Body.Close()
-		if resp.StatusCode == http.StatusOK {
-			return
-		}
-	}
-	text, _ := os.ReadFile(log)
-	t.Fatalf("Prometheus is not ready after a minute:\n%s", text)
+		text, _ := os.ReadFile(log)
+		return string(text)
+	})
 }
