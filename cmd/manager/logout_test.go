@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -42,7 +41,7 @@ func TestProviderEndsSession(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			provider := newIdentityProvider(t, "shop-devs")
-			pages := servePages(t, fmt.Sprintf(oidcConfig, provider.URL), advancingClock{ahead: &atomic.Int64{}})
+			pages := servePages(t, fmt.Sprintf(oidcConfig, provider.URL), newClock())
 			b := newBrowser(t)
 			if _, at, _ := get(t, b, pages.URL+"/ci/sign-in/provider?next=/runs/shop", nil); at.Path != "/ci/runs/shop" {
 				t.Fatalf("signed in at %s", at)

@@ -50,13 +50,16 @@ func (x *pageIndexer) IndexField(_ context.Context, o client.Object, field strin
 	return nil
 }
 
-// advancingClock is the real clock, and what a test adds to it.
+// advancingClock stands still, however slow the machine is, until a test moves it. Its timers are real.
 type advancingClock struct {
 	clock.RealClock
+	began time.Time
 	ahead *atomic.Int64
 }
 
-func (c advancingClock) Now() time.Time                  { return time.Now().Add(time.Duration(c.ahead.Load())) }
+func newClock() advancingClock { return advancingClock{began: time.Now(), ahead: &atomic.Int64{}} }
+
+func (c advancingClock) Now() time.Time                  { return c.began.Add(time.Duration(c.ahead.Load())) }
 func (c advancingClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 
 // servePages serves the pages of the teams shop and rival, to people whom the configuration lets in.
@@ -146,7 +149,7 @@ groups:
 
 func TestSignInWithOIDC(t *testing.T) {
 	provider := newIdentityProvider(t, "everyone", "shop-devs")
-	now := advancingClock{ahead: &atomic.Int64{}}
+	now := newClock()
 	pages := servePages(t, fmt.Sprintf(oidcConfig, provider.URL), now)
 	b := newBrowser(t)
 
@@ -209,7 +212,7 @@ func TestSignInWithOIDCIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			provider := newIdentityProvider(t, "shop-devs")
 			provider.set(func() { tc.spoil(provider) })
-			pages := servePages(t, fmt.Sprintf(oidcConfig, provider.URL), advancingClock{ahead: &atomic.Int64{}})
+			pages := servePages(t, fmt.Sprintf(oidcConfig, provider.URL), newClock())
 			b := newBrowser(t)
 			if code, at, _ := get(t, b, pages.URL+"/ci"+tc.path, nil); code != tc.want {
 				t.Errorf("%s: %d at %s, want %d", tc.reason, code, at, tc.want)

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"net/http"
-	"sync/atomic"
 	"testing"
 )
 
@@ -32,13 +31,13 @@ groups: [{group: shop-devs, team: shop}]
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			pages := servePages(t, fmt.Sprintf(config, tc.from), advancingClock{ahead: &atomic.Int64{}})
+			pages := servePages(t, fmt.Sprintf(config, tc.from), newClock())
 			if _, at, _ := get(t, newBrowser(t), pages.URL+"/ci/runs/shop", tc.header); at.Path != tc.want {
 				t.Errorf("%s: at %s, want %s", tc.reason, at.Path, tc.want)
 			}
 		})
 	}
-	pages := servePages(t, "groups: [{group: shop-devs, team: shop}]", advancingClock{ahead: &atomic.Int64{}})
+	pages := servePages(t, "groups: [{group: shop-devs, team: shop}]", newClock())
 	if _, at, _ := get(t, newBrowser(t), pages.URL+"/ci/runs/shop", headers("anna", "shop-devs")); at.Path != "/ci/sign-in" {
 		t.Error("headers count without a proxy")
 	}
@@ -59,7 +58,7 @@ func TestActByGroup(t *testing.T) {
 proxy: {userHeader: X-User, groupsHeader: X-Groups, from: [127.0.0.0/8]}
 groups: [{group: readers, team: shop}, {group: devs, team: shop, act: true}, {group: devs, team: rival}]
 `
-	pages := servePages(t, config, advancingClock{ahead: &atomic.Int64{}})
+	pages := servePages(t, config, newClock())
 	cases := map[string]struct {
 		reason string
 		groups string
