@@ -47,7 +47,7 @@ func TestBacklogEndsWithItsTerm(t *testing.T) {
 	}
 	other.Add("waits, too")
 	if got := gauge(t, "workqueue_depth", "of-no-controller"); got != before+2 {
-		t.Errorf("a queue that goes on has the depth %g, want 2", got-before)
+		t.Errorf("a queue that continues has the depth %g, want 2", got-before)
 	}
 }
 
@@ -76,7 +76,7 @@ func beginTerm(t *testing.T, term *Term, backlog int) (end func()) {
 			if waiting.ShuttingDown() {
 				return ""
 			}
-			return "it goes on"
+			return "it has not ended"
 		})
 	})})
 	if err != nil {

@@ -106,7 +106,7 @@ func TestDrainReleasesClients(t *testing.T) {
 		s, m := inMemory(t, hello, Options{DrainDelay: 2 * time.Second, DrainTimeout: 10 * time.Second})
 		stop, ended := s.inBackground(t)
 		if _, closes, err := request(m); closes || err != nil {
-			t.Errorf("a server that goes on closes connections: %t, %v", closes, err)
+			t.Errorf("a server that continues closes connections: %t, %v", closes, err)
 		}
 		stop()
 		synctest.Wait()

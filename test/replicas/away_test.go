@@ -22,7 +22,7 @@ const (
 // none is duplicated. In one case the process is down, which returns errors for a while when it is back;
 // in the other only the connections to it are cut.
 func TestAway(t *testing.T) {
-	tier.All(t, "the API server is away for long")
+	tier.All(t, "the API server is unavailable for long")
 	s := apiserver.Alone(t)
 	t.Run("process", func(t *testing.T) {
 		testOutage(t, s, kubeconfigOf(t, s.Manager(t)), away, func() { s.Outage(t, func() { time.Sleep(away) }) })
