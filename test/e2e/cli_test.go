@@ -16,6 +16,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/archive"
 	"github.com/postflight-dev/postflight/internal/record"
+	"github.com/postflight-dev/postflight/test/managers"
 	"github.com/postflight-dev/postflight/test/poll"
 	"github.com/postflight-dev/postflight/test/tier"
 )
@@ -44,7 +45,7 @@ func (c *commandLine) start(args ...string) (*exec.Cmd, *bytes.Buffer, *bytes.Bu
 	c.t.Helper()
 	var out, log bytes.Buffer
 	cmd := exec.Command(postflightBinary(c.t), args...)
-	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = c.dir, c.env, &out, &log, dieWithParent()
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = c.dir, c.env, &out, &log, managers.DieWithParent()
 	if err := cmd.Start(); err != nil {
 		c.t.Fatal(err)
 	}

@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 
 	"github.com/postflight-dev/postflight/test/freeport"
@@ -25,7 +23,6 @@ type manager struct {
 	args    []string
 	log     string // file that all its lives write to
 	process *managers.Process
-	cmd     *exec.Cmd // of its last life
 }
 
 // options of a manager in a test.
@@ -70,10 +67,7 @@ func runManager(t testing.TB, c *cluster, o options) *manager {
 	return m
 }
 
-func (m *manager) start() {
-	m.process.Start()
-	m.cmd = m.process.Cmd()
-}
+func (m *manager) start() { m.process.Start() }
 
 // kill is kill -9: nothing is written, closed or handed over any more.
 func (m *manager) kill() { m.process.Kill() }
@@ -81,15 +75,8 @@ func (m *manager) kill() { m.process.Kill() }
 // stop is an orderly end.
 func (m *manager) stop() { m.process.Stop() }
 
-func (m *manager) restart() {
-	m.kill()
-	m.start()
-	m.awaitReady()
-}
+func (m *manager) restart() { m.process.Restart() }
 
 func (m *manager) awaitReady() { m.process.AwaitReady() }
 
 func (m *manager) ready() bool { return m.process.Ready() }
-
-// dieWithParent keeps a process from outliving tests that were killed.
-func dieWithParent() *syscall.SysProcAttr { return managers.DieWithParent() }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -44,11 +43,11 @@ func measureWaiters(t testing.TB) time.Duration {
 	m := runManager(t, c, options{})
 	var p99 []time.Duration
 	for _, clients := range []int{1000, maxWaiting} {
-		before := m.residentMiB(t)
+		before := m.process.RSSMiB()
 		suite := tm.run(m, notification{"branch": fmt.Sprint(clients), "sha": sha()})
 		w := tm.startWaiters(m, suite, clients)
 		w.awaitAll(t, m)
-		grown := m.residentMiB(t) - before
+		grown := m.process.RSSMiB() - before
 		if clients == maxWaiting {
 			tm.checkFull(t, m, suite)
 		}
@@ -203,21 +202,4 @@ func (m *manager) metric(t testing.TB, name string) string {
 		}
 	}
 	return ""
-}
-
-// residentMiB is the memory of the manager's process.
-func (m *manager) residentMiB(t testing.TB) int {
-	t.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", m.cmd.Process.Pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(status)) {
-		if value, ok := strings.CutPrefix(line, "VmRSS:"); ok {
-			kib := 0
-			_, _ = fmt.Sscan(value, &kib)
-			return kib / 1024
-		}
-	}
-	return 0
 }

@@ -132,7 +132,13 @@ func (p *Process) Kill() {
 // Terminate asks for an orderly end.
 func (p *Process) Terminate() {
 	p.t.Helper()
-	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+	p.Signal(syscall.SIGTERM)
+}
+
+// Signal does not wait for what it causes.
+func (p *Process) Signal(signal syscall.Signal) {
+	p.t.Helper()
+	if err := p.cmd.Process.Signal(signal); err != nil {
 		p.t.Error(err)
 	}
 }
@@ -166,9 +172,6 @@ func (p *Process) Restart() {
 	p.Start()
 	p.AwaitReady()
 }
-
-// Cmd is its last life.
-func (p *Process) Cmd() *exec.Cmd { return p.cmd }
 
 // PID is the id of the process.
 func (p *Process) PID() int { return p.cmd.Process.Pid }

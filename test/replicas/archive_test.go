@@ -171,7 +171,7 @@ func (tm *team) archived() (n int) {
 
 // peakMiB is the most memory that the process itself has used: without the files that it wrote, which the cgroup
 // counts until they are on the disk.
-func (r *replica) peakMiB() int { return r.memoryMiB("VmHWM:") }
+func (r *replica) peakMiB() int { return r.MemoryMiB("VmHWM:") }
 
 // checkLog reads a log from the archive: its head and its tail.
 func checkLog(t *testing.T, a *archive.Archive, run record.Run) {

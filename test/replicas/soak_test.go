@@ -68,13 +68,13 @@ func TestSoak(t *testing.T) {
 
 	before := server.Objects(t)
 	apiServer, etcd := server.CPU(t)
-	manager := s.r.cpu()
+	manager := s.r.CPU()
 	rows := s.run(server)
 	apiServerAfter, etcdAfter := server.CPU(t)
 	poll.True(t, "all runs are deleted", func() bool { return len(s.tm.suites()) == 0 })
 	n := float64(s.all)
 	fmt.Printf("SOAK_TOTAL rate=%d seconds=%.0f runs=%d manager_cpu_ms_per_run=%.1f api_server_cpu_ms_per_run=%.1f etcd_cpu_ms_per_run=%.1f objects_left=%d\n",
-		s.rate, s.duration.Seconds(), s.all, 1000*(s.r.cpu()-manager).Seconds()/n, 1000*(apiServerAfter-apiServer).Seconds()/n,
+		s.rate, s.duration.Seconds(), s.all, 1000*(s.r.CPU()-manager).Seconds()/n, 1000*(apiServerAfter-apiServer).Seconds()/n,
 		1000*(etcdAfter-etcd).Seconds()/n, server.Objects(t)-before)
 	if left := server.Objects(t) - before; left > soakSlack {
 		t.Errorf("%d objects are left in etcd, want at most %d", left, soakSlack)
@@ -168,7 +168,7 @@ func (s *soak) measure(server *apiserver.Server, n int) row {
 	}
 	r := row{
 		notifications: len(sent), p50: quantile(answers, .5), p99: quantile(answers, .99), toJob: quantile(jobs, .99),
-		rssMiB: s.r.rssMiB(), goroutines: s.r.metric("go_goroutines"), objects: server.Objects(s.t),
+		rssMiB: s.r.RSSMiB(), goroutines: s.r.metric("go_goroutines"), objects: server.Objects(s.t),
 	}
 	fmt.Printf("SOAK interval=%d notifications=%d p50_ms=%.0f p99_ms=%.0f to_job_p99_ms=%.0f rss_mib=%d goroutines=%d etcd_objects=%d\n",
 		n, r.notifications, r.p50, r.p99, r.toJob, r.rssMiB, r.goroutines, r.objects)

@@ -99,7 +99,7 @@ func (w *burstWorld) notifiedTeams(teams []*team, n int, memory *cgroup) teamBur
 	teams[len(teams)-1].awaitKnown([]*replica{r})
 	w.clearAll(teams)
 	memory.peakMiB() // of the start
-	used := r.cpu()
+	used := r.CPU()
 	began := time.Now()
 	half := make(chan []int, 1)
 	go func() {
@@ -123,7 +123,7 @@ func (w *burstWorld) notifiedTeams(teams []*team, n int, memory *cgroup) teamBur
 		}
 	})
 	w.awaitJobs(n)
-	return teamBurst{time.Since(began), <-half, again.Load(), r.cpu() - used}
+	return teamBurst{time.Since(began), <-half, again.Load(), r.CPU() - used}
 }
 
 func jobsOf(w *burstWorld, teams []*team) []int {
