@@ -1,8 +1,6 @@
 package client_test
 
 import (
-	"context"
-	"net"
 	"net/http"
 	"testing"
 	"time"
@@ -15,17 +13,13 @@ import (
 func inMemory(t *testing.T, servers map[string]http.Handler) *http.Client {
 	t.Helper()
 	t.Cleanup(func() { time.Sleep(time.Second) }) // the servers wait half a second for clients that still send
-	listeners := map[string]*inmemory.Listener{}
+	network := inmemory.Network{}
 	for host, handler := range servers {
-		address := host + ":80"
-		listeners[address] = inmemory.Listen(address)
-		server := &http.Server{Handler: handler}
-		go func() { _ = server.Serve(listeners[address]) }()
+		server, listener := &http.Server{Handler: handler}, network.Listen(host+":80")
+		go func() { _ = server.Serve(listener) }()
 		t.Cleanup(func() { server.Close() })
 	}
-	transport := &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-		return listeners[address].Dial(ctx, network, address)
-	}}
+	transport := &http.Transport{DialContext: network.Dial}
 	t.Cleanup(transport.CloseIdleConnections)
 	return &http.Client{Transport: transport}
 }

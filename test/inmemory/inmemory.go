@@ -62,6 +62,23 @@ func (l *Listener) Close() error {
 // Addr is the name of the listener.
 func (l *Listener) Addr() net.Addr { return address(l.name) }
 
+// Network is servers by their hosts and ports.
+type Network map[string]*Listener
+
+// Listen adds one.
+func (n Network) Listen(name string) *Listener {
+	n[name] = Listen(name)
+	return n[name]
+}
+
+// Dial is the DialContext of an http.Transport.
+func (n Network) Dial(ctx context.Context, network, address string) (net.Conn, error) {
+	if l := n[address]; l != nil {
+		return l.Dial(ctx, network, address)
+	}
+	return nil, refused(network)
+}
+
 type address string
 
 func (address) Network() string  { return "memory" }
