@@ -10,7 +10,8 @@ export CGO_ENABLED := 0
 export GOFLAGS := -trimpath -buildvcs=false
 
 BIN := bin
-BUILD := go build
+# Compilers that collect no garbage below a limit are a fifth faster.
+BUILD := GOGC=off GOMEMLIMIT=2GiB go build
 DEV := $(BIN)/dev
 MODULES := . hack/cluster hack/coredns hack/dev hack/release hack/store hack/tools hack/tools/crds hack/tools/helm hack/tools/helmdocs hack/tools/lint hack/tools/prometheus hack/tools/vuln test/signin
 

