@@ -14,12 +14,12 @@ import (
 func TestEphemeralEnvironmentExpires(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.create(anEnvironment("pr-1", ephemeral(w.clock.Now().Add(time.Hour))))
+	w.create(anEnvironment("pr-1", ephemeral(w.clock.Now().Add(10*time.Minute))))
 	w.create(aSuite("run", 0, at("pr-1")), aSuite("elsewhere", 0))
 	w.runs("run")
 	w.runs("elsewhere")
 
-	w.clock.moveOn(2 * time.Hour)
+	w.clock.moveOn(20 * time.Minute) // less than the timeout of the runs
 	w.change(anEnvironment("pr-1"), func(o client.Object) { o.SetLabels(map[string]string{"look": "again"}) })
 	w.stopping("run")
 	w.must(w.Client.Get(context.Background(), w.key("pr-1"), &v1alpha1.Environment{})) // as long as its run's pods
