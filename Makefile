@@ -5,13 +5,13 @@ SHELL := bash
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
-# All builds and tests use the same flags, so that they share one cache and nothing is compiled twice.
+# All builds and tests use the same flags, so that they share one cache and nothing is compiled twice. Two of them save a fifth of
+# the time: there is no debug information, and compilers collect no garbage below a limit.
 export CGO_ENABLED := 0
-export GOFLAGS := -trimpath -buildvcs=false
+export GOFLAGS := -trimpath -buildvcs=false -gcflags=all=-dwarf=false '-toolexec=env GOGC=off GOMEMLIMIT=2GiB'
 
 BIN := bin
-# Compilers that collect no garbage below a limit are a fifth faster.
-BUILD := GOGC=off GOMEMLIMIT=2GiB go build
+BUILD := go build
 DEV := $(BIN)/dev
 MODULES := . hack/cluster hack/coredns hack/dev hack/release hack/store hack/tools hack/tools/crds hack/tools/helm hack/tools/helmdocs hack/tools/lint hack/tools/prometheus hack/tools/vuln test/signin
 

@@ -40,11 +40,8 @@ func (b Builder) Assets(ctx context.Context) error {
 		name:     "Kubernetes " + KubernetesVersion,
 		hint:     "the first time takes 7 to 12 minutes",
 		programs: []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy", "kubelet", "kubectl"},
-		flags: []string{
-			"-ldflags", "-s -w " + stamp + "gitVersion=" + KubernetesVersion + " " + stamp + "gitMajor=1 " + stamp + "gitMinor=37",
-			// What no other program has is compiled without debug information, which the linker would drop.
-			"-gcflags", "k8s.io/kubernetes/...=-dwarf=false", "-gcflags", "k8s.io/kubectl/...=-dwarf=false", "-gcflags", "go.etcd.io/...=-dwarf=false",
-		},
+		flags: []string{"-ldflags", "-s -w " +
+			stamp + "gitVersion=" + KubernetesVersion + " " + stamp + "gitMajor=1 " + stamp + "gitMinor=37"},
 	})
 	if err != nil {
 		return err

@@ -49,8 +49,7 @@ func (c compilation) run(ctx context.Context, step *console.Step) error {
 	}
 	packages, _ := goCommand(ctx, c.source, "list", "-deps", ".").Output() // go build reports errors
 	partial := c.output + ".partial"
-	// The flags of the Makefile, whoever calls: so what was compiled for tests is not compiled again.
-	args := append([]string{"build", "-v", "-buildvcs=false", "-trimpath", "-o", partial}, c.flags...)
+	args := append([]string{"build", "-v", "-o", partial}, c.flags...)
 	cmd := goCommand(ctx, c.source, append(args, ".")...)
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
@@ -86,10 +85,12 @@ func follow(stderr io.Reader, progress func(compiled int)) string {
 	return messages.String()
 }
 
+// flags are those of the Makefile, whoever calls: so what was compiled for tests is not compiled again.
+const flags = "-trimpath -buildvcs=false -gcflags=all=-dwarf=false '-toolexec=env GOGC=off GOMEMLIMIT=2GiB'"
+
 func goCommand(ctx context.Context, dir string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir
-	// Compilers that collect no garbage below a limit are a fifth faster.
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOGC=off", "GOMEMLIMIT=2GiB")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS="+flags)
 	return cmd
 }

@@ -30,7 +30,7 @@ func (b Builder) Product(ctx context.Context, manager bool) error {
 		for _, name := range slices.Sorted(maps.Keys(programs)) {
 			step.Update("compiling %s; the first time takes about 3 minutes", name)
 			// go build links only if the output is out of date, and keeps it if the sources do not compile.
-			cmd := goCommand(ctx, b.Layout.Root, "build", "-trimpath", "-buildvcs=false", "-ldflags="+linkerFlags[name], "-o", b.Layout.Bin(name), programs[name])
+			cmd := goCommand(ctx, b.Layout.Root, "build", "-ldflags="+linkerFlags[name], "-o", b.Layout.Bin(name), programs[name])
 			if out, err := cmd.CombinedOutput(); err != nil {
 				return "", fmt.Errorf("building %s: %w\n%s", name, err, strings.TrimSpace(string(out)))
 			}
