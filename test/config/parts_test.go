@@ -29,6 +29,9 @@ func readParts(t *testing.T, c *code) (all []coverage) {
 	return all
 }
 
+// servers are modules that have no tests, but which the gate runs: its control plane with a node, and its object store.
+var servers = []string{"hack/cluster", "hack/store"}
+
 // TestParts: hack/parts.txt names what exists, and misses no module and no package that the gate leaves out.
 func TestParts(t *testing.T) {
 	c := readCode(t)
@@ -46,6 +49,9 @@ func TestParts(t *testing.T) {
 		}
 	}
 	for _, dir := range leftOut(t, c) {
+		if slices.Contains(servers, dir) {
+			continue
+		}
 		if !slices.ContainsFunc(table, func(line coverage) bool { return strings.HasPrefix(dir+"/", line.path) }) {
 			t.Errorf("the gate runs no test of %s, and hack/parts.txt names no part that does", dir)
 		}
