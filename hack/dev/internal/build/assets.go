@@ -18,7 +18,7 @@ import (
 
 // KubernetesVersion is the one that hack/cluster/go.mod requires. It has to be stamped, because clients
 // refuse a server without a version.
-const KubernetesVersion = "v1.37.2"
+const KubernetesVersion = "v1.36.1"
 
 const stamp = "-X k8s.io/component-base/version."
 
@@ -41,7 +41,7 @@ func (b Builder) Assets(ctx context.Context) error {
 		hint:     "the first time takes 7 to 12 minutes",
 		programs: []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy", "kubelet", "kubectl"},
 		flags: []string{"-ldflags", "-s -w " +
-			stamp + "gitVersion=" + KubernetesVersion + " " + stamp + "gitMajor=1 " + stamp + "gitMinor=37"},
+			stamp + "gitVersion=" + KubernetesVersion + " " + stamp + "gitMajor=1 " + stamp + "gitMinor=36"},
 	})
 	if err != nil {
 		return err
