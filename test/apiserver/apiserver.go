@@ -152,7 +152,7 @@ func start(assets string, o Options) (*Server, func() error, error) {
 	}
 	stop := func() error { return errors.Join(env.Stop(), keeper.release()) }
 	if _, err := env.Start(); err != nil {
-		return nil, stop, err
+		return nil, stop, fmt.Errorf("%w\n%s\n%s", err, endOfLog(keeper.dir, "etcd"), endOfLog(keeper.dir, "kube-apiserver"))
 	}
 	for name, content := range map[string][]byte{kubeconfigFile: env.KubeConfig, etcdFile: []byte(env.ControlPlane.Etcd.URL.String())} {
 		if err := os.WriteFile(keeper.path(name), content, 0o600); err != nil {

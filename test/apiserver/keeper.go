@@ -29,10 +29,10 @@ for pid in "$0"/*.pid; do
 done
 rm -rf "$0" || { sleep 1; rm -rf "$0"; }`
 
-// run writes the process id, and becomes the binary.
+// run writes the process id, and becomes the binary. What that logs is read if it does not start.
 const run = `#!/bin/sh
 echo $$ >'%s'
-exec '%s' "$@"
+exec '%s' "$@" 2>>"$0.log"
 `
 
 func newKeeper(assets string) (*keeper, error) {
@@ -61,6 +61,16 @@ func newKeeper(assets string) (*keeper, error) {
 func (k *keeper) path(name string) string { return filepath.Join(k.dir, name) }
 
 func (k *keeper) wrapper(name string) string { return k.path("run-" + name) }
+
+// endOfLog is what a process of the directory logged last.
+func endOfLog(dir, process string) string {
+	log, err := os.ReadFile(filepath.Join(dir, "run-"+process+".log"))
+	if err != nil {
+		return err.Error()
+	}
+	const enough = 4 << 10 // 20 lines or so
+	return fmt.Sprintf("%s logged last:\n%s", process, log[max(0, len(log)-enough):])
+}
 
 // release follows the end of the processes. It removes their ids, which may now belong to others.
 func (k *keeper) release() error {

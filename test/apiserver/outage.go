@@ -21,7 +21,7 @@ func (s *Server) Outage(t testing.TB, during func()) {
 	}
 	during()
 	if err := s.process.GetAPIServer().Start(); err != nil {
-		t.Errorf("start the API server again: %v", err)
+		t.Errorf("start the API server again: %v\n%s", err, endOfLog(s.dir, "kube-apiserver"))
 	}
 }
 
