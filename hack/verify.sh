@@ -29,7 +29,7 @@ mapfile -t scripts < <(git ls-files '*.sh' .ci/run)
 bin/shellcheck "${scripts[@]}"
 
 echo "==> lint and import rules"
-export GOGC=off GOMEMLIMIT=3GiB # the first time takes a third less
+export GOGC=off GOMEMLIMIT=3GiB # as for compilers in the Makefile; it holds all packages at once
 bin/golangci-lint run ./...
 for mod in "${linted[@]}"; do
   (cd "$mod" && ../../bin/golangci-lint run --config ../../.golangci.yml ./...)
