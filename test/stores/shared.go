@@ -23,12 +23,12 @@ func Serve(dir, address string) (stop func() error, err error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
+	pid := filepath.Join(dir, "store.pid") // for the keeper of the directory
 	stop = func() error {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
-		return nil
+		return os.Remove(pid) // it may soon be that of another process
 	}
-	pid := filepath.Join(dir, "store.pid") // for the keeper of the directory
 	return stop, errors.Join(
 		os.WriteFile(pid, fmt.Append(nil, cmd.Process.Pid), 0o600),
 		os.WriteFile(filepath.Join(dir, addressFile), []byte("http://"+address), 0o600),
