@@ -8,7 +8,7 @@ figures=$(grep -hoE '"Output":"[A-Z][A-Z0-9_]+ [a-z_]+=[^"\\]*' "$@" | sed 's/^"
 
 printf '\n==> the five slowest packages, in seconds\n'
 grep -hE '"Action":"(pass|fail)"' "$@" | grep -vF '"Test":"' |
-  sed -nE 's|.*"Package":"[^"]*/postflight/([^"]*)".*"Elapsed":([0-9.]+).*|\2 \1|p' | sort -rn | head -n 5
+  sed -nE 's|.*"Package":"[^"]*/postflight/([^"]*)".*"Elapsed":([0-9.]+).*|\2 \1|p' | sort -rn | head -n 5 || true # of parts without Go tests, there are none
 
 count() { cat "${@:2}" | grep -F "\"Action\":\"$1\"" | grep -cF '"Test":"' || true; }
 result=passed

@@ -9,7 +9,7 @@ status=0
 parts=("$@")
 [ $# -gt 0 ] || parts=(modules fuzz packages cluster release signin monitoring chart pages pods replicas)
 
-build() { make "$@" || exit; }
+build() { make "$@" || { status=1; return 1; }; }
 
 run() { # part, folder of the module, packages
   (cd "$2" && "$OLDPWD/bin/gotestsum" --format pkgname --format-hide-empty-pkg --jsonfile "$OLDPWD/.test/all-$1.json" -- \
@@ -23,6 +23,7 @@ packages() {
   run packages . "${all[@]}"
 }
 
+trap 'exit 130' INT TERM
 # Managers of tests end if anything changes an object that their cache keeps.
 export KUBE_CACHE_MUTATION_DETECTOR=true
 for part in "${parts[@]}"; do

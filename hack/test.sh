@@ -7,8 +7,9 @@ mkdir -p .test
 rm -f .test/gate-*.json
 status=0
 
-hack/verify.sh >.test/verify.log 2>&1 &
+setsid hack/verify.sh >.test/verify.log 2>&1 &
 verify=$!
+trap 'kill -- "-$verify"; exit 130' INT TERM
 
 # golangci-lint has the checks of go vet. Most tests wait most of the time, so more run at once than there are processors; the
 # limit of a package ends one that hangs.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Fails where a generated file, a go.mod, a script or the code is wrong, and says how to fix it. With `all`, it also looks at the
-# modules that the gate does not build.
+# modules that the gate does not check.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

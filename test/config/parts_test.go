@@ -36,15 +36,12 @@ var servers = []string{"hack/cluster", "hack/store"}
 func TestParts(t *testing.T) {
 	c := readCode(t)
 	table := readParts(t, c)
-	cases := regexp.MustCompile(`(?m)^    ([a-z]+)\)`).FindAllStringSubmatch(c.text(t, "hack/test-all.sh"), -1)
-	if len(cases) < 5 {
-		t.Fatalf("hack/test-all.sh has only %d parts", len(cases))
-	}
+	parts := partsOf(t, c)
 	for _, line := range table {
 		if _, err := os.Stat(filepath.Join(c.root, line.path)); err != nil {
 			t.Errorf("hack/parts.txt: %v", err)
 		}
-		if !slices.ContainsFunc(cases, func(known []string) bool { return known[1] == line.part }) {
+		if !slices.Contains(parts, line.part) {
 			t.Errorf("hack/parts.txt: hack/test-all.sh has no part %s", line.part)
 		}
 	}
@@ -58,23 +55,49 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// testFunc is a test and its first line.
-var testFunc = regexp.MustCompile(`(?m)^func (Test[A-Z]\w*)\(t \*testing\.T\) \{\n(.*)`)
+// partsOf are the parts of `make test-all`, which runs all of them by default.
+func partsOf(t *testing.T, c *code) []string {
+	t.Helper()
+	script := c.text(t, "hack/test-all.sh")
+	_, list, _ := strings.Cut(script, "parts=(")
+	list, _, _ = strings.Cut(strings.TrimPrefix(list, "\"$@\")\n[ $# -gt 0 ] || parts=("), ")")
+	parts := strings.Fields(list)
+	for what, pattern := range map[string]struct{ file, rows string }{
+		"cases of hack/test-all.sh":   {script, `(?m)^    ([a-z]+)\)`},
+		"rows in docs/development.md": {c.text(t, "docs/development.md"), "(?m)^\\| `([a-z]+)` \\| "},
+	} {
+		var named []string
+		for _, row := range regexp.MustCompile(pattern.rows).FindAllStringSubmatch(pattern.file, -1) {
+			named = append(named, row[1])
+		}
+		if !slices.Equal(named, parts) {
+			t.Errorf("the default of hack/test-all.sh is %v, and the %s are %v", parts, what, named)
+		}
+	}
+	return parts
+}
+
+// testFunc is a test and its body.
+var testFunc = regexp.MustCompile(`(?ms)^func (Test[A-Z]\w*)\(t \*testing\.T\) \{$(.*?)^\}`)
+
+// notInGate is a statement by which the gate skips a test.
+var notInGate = regexp.MustCompile(`(?m)^\t(tier\.All|skipUnlessFull)\(t, `)
 
 // inGate are the tests of each package of the main module: does the gate run them?
-func inGate(t *testing.T, c *code) map[string]map[string]bool {
+func inGate(t *testing.T, c *code, nested []string) map[string]map[string]bool {
 	t.Helper()
 	packages := map[string]map[string]bool{}
 	for file := range c.files {
-		if !strings.HasSuffix(file, "_test.go") {
+		dir := path.Dir(file)
+		ofOther := func(module string) bool { return strings.HasPrefix(dir+"/", module+"/") }
+		if !strings.HasSuffix(file, "_test.go") || slices.ContainsFunc(nested, ofOther) {
 			continue
 		}
-		dir := path.Dir(file)
 		for _, test := range testFunc.FindAllStringSubmatch(c.text(t, file), -1) {
 			if packages[dir] == nil {
 				packages[dir] = map[string]bool{}
 			}
-			packages[dir][test[1]] = !strings.HasPrefix(test[2], "\ttier.All(t, ")
+			packages[dir][test[1]] = !notInGate.MatchString(test[2])
 		}
 	}
 	return packages
@@ -83,7 +106,7 @@ func inGate(t *testing.T, c *code) map[string]map[string]bool {
 // TestPromises: the gate runs the tests that docs/development.md names as proofs.
 func TestPromises(t *testing.T) {
 	c := readCode(t)
-	packages := inGate(t, c)
+	packages := inGate(t, c, nestedModules(t, c))
 	_, table, _ := strings.Cut(c.text(t, "docs/development.md"), "\n## What proves what\n")
 	table, _, _ = strings.Cut(table, "\n## ")
 	proofs := regexp.MustCompile("((?:`Test\\w+`,? )+)\\(`([\\w/]+)`\\)").FindAllStringSubmatch(table, -1)
@@ -102,11 +125,18 @@ func TestPromises(t *testing.T) {
 // leftOut are the modules of their own, which the gate does not run, and the packages all of whose tests it skips.
 func leftOut(t *testing.T, c *code) (dirs []string) {
 	t.Helper()
-	for dir, tests := range inGate(t, c) {
+	dirs = nestedModules(t, c)
+	for dir, tests := range inGate(t, c, dirs) {
 		if !slices.Contains(slices.Collect(maps.Values(tests)), true) {
 			dirs = append(dirs, dir)
 		}
 	}
+	return dirs
+}
+
+// nestedModules are the folders of the modules in this one.
+func nestedModules(t *testing.T, c *code) (dirs []string) {
+	t.Helper()
 	err := filepath.WalkDir(c.root, func(file string, d os.DirEntry, err error) error {
 		switch {
 		case err != nil:
