@@ -17,6 +17,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/controllers"
 	"github.com/postflight-dev/postflight/internal/job"
+	"github.com/postflight-dev/postflight/test/poll"
 )
 
 const (
@@ -165,14 +166,17 @@ func (w *world) parallel(n int, do func(i int) error) {
 // jobsExist reads the manager's own cache, which costs the API server nothing.
 func (w *world) jobsExist(mgr ctrl.Manager, n int) {
 	w.t.Helper()
-	for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
+	w.must(poll.Wait(5*time.Minute, fmt.Sprintf("%d Jobs exist", n), func() string {
 		jobs := &batchv1.JobList{}
 		w.must(mgr.GetCache().List(context.Background(), jobs, inNamespace(w), client.UnsafeDisableDeepCopy))
-		if len(jobs.Items) >= n {
-			return
-		}
-		if time.Now().After(deadline) {
-			w.t.Fatalf("%d Jobs exist, want %d", len(jobs.Items), n)
-		}
+		return fewer(len(jobs.Items), n)
+	}))
+}
+
+// fewer returns how many there are, or "" if they are enough.
+func fewer(are, want int) string {
+	if are >= want {
+		return ""
 	}
+	return fmt.Sprintf("there are %d", are)
 }

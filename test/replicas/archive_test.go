@@ -55,7 +55,7 @@ func TestArchiveMemory(t *testing.T) {
 		t.Setenv(name, value)
 	}
 	systemNamespace(t, s)
-	atMost(t, "the end of another run", promptly, func() time.Duration { return archiveBeside(t, s, a, memory, runs) })
+	tier.AtMost(t, "the end of another run", promptly, func() time.Duration { return archiveBeside(t, s, a, memory, runs) })
 }
 
 // archiveBeside archives runs, and returns how long the slowest end of another one took to be reported meanwhile.

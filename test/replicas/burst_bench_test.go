@@ -13,6 +13,7 @@ import (
 
 	"github.com/postflight-dev/postflight/internal/job"
 	"github.com/postflight-dev/postflight/test/apiserver"
+	"github.com/postflight-dev/postflight/test/poll"
 )
 
 const (
@@ -158,10 +159,14 @@ func (w *burstWorld) cpuOf(pid int) time.Duration {
 // awaitJobs asks for one object and the number of the others, which costs the API server little.
 func (w *burstWorld) awaitJobs(n int) {
 	w.b.Helper()
-	for deadline := time.Now().Add(10 * time.Minute); w.jobs() < n; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			w.b.Fatalf("there are %d Jobs, want %d", w.jobs(), n)
+	err := poll.Wait(10*time.Minute, fmt.Sprintf("there are %d Jobs", n), func() string {
+		if jobs := w.jobs(); jobs < n {
+			return fmt.Sprintf("there are %d", jobs)
 		}
+		return ""
+	})
+	if err != nil {
+		w.b.Fatal(err)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"testing"
 	"time"
 )
 
@@ -54,20 +53,6 @@ func (c *counts) setFirst(answer string) {
 func (c *counts) percentile(p float64) time.Duration {
 	slices.Sort(c.times)
 	return c.times[int(p*float64(len(c.times)-1))]
-}
-
-// atMost compares a time with a bound, which only make test-all does. It measures once more, and says so, because something
-// else may have used the machine.
-func atMost(t *testing.T, what string, bound time.Duration, measure func() time.Duration) {
-	t.Helper()
-	took := measure()
-	if took > bound {
-		fmt.Printf("REPEATED test=%s what=%q milliseconds=%d bound_milliseconds=%d\n", t.Name(), what, took.Milliseconds(), bound.Milliseconds())
-		took = measure()
-	}
-	if took > bound {
-		t.Errorf("%s took %s, want %s at most", what, took, bound)
-	}
 }
 
 func (c *counts) String() string {

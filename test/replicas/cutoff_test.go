@@ -25,7 +25,7 @@ func TestCutOff(t *testing.T) {
 	cut.AwaitReady()
 	other.AwaitReady()
 
-	atMost(t, "a replica that is cut off stops being ready", held+time.Second, func() time.Duration {
+	tier.AtMost(t, "a replica that is cut off stops being ready", held+time.Second, func() time.Duration {
 		p.down()
 		lost := cut.awaitReadiness(false)
 		if !other.Ready() {

@@ -67,8 +67,8 @@ func TestFloods(t *testing.T) {
 					kind, size(crowds), memory.peakMiB(), len(took), median.Milliseconds(), slowest.Milliseconds())
 				return median
 			}
-			atMost(t, "half of the notifications", promptly, flood)
-			atMost(t, "the slowest notification", atLast, func() time.Duration {
+			tier.AtMost(t, "half of the notifications", promptly, flood)
+			tier.AtMost(t, "the slowest notification", atLast, func() time.Duration {
 				if slowest > atLast && flood() > promptly {
 					t.Error("half of the notifications were slow at the second time")
 				}

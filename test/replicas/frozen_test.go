@@ -27,7 +27,7 @@ func TestFrozen(t *testing.T) {
 	all := replicas(t, s, kubeconfigOf(t, config), 1)
 	tm.awaitKnown(all)
 	turn := 0
-	atMost(t, "a notification", 30*time.Second, func() time.Duration {
+	tier.AtMost(t, "a notification", 30*time.Second, func() time.Duration {
 		turn++
 		tunnel.freeze()
 		a := tm.notified(all[0], fmt.Sprintf("frozen-%d", turn))

@@ -42,7 +42,7 @@ func TestRevoked(t *testing.T) {
 		revoke()
 		return
 	}
-	atMost(t, "the longest step", time.Second, revoke)
+	tier.AtMost(t, "the longest step", time.Second, revoke)
 }
 
 // revocation changes something on which a key depends, after which it gets the status.

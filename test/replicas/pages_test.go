@@ -58,7 +58,7 @@ func TestSessionOnEveryReplica(t *testing.T) {
 		endSession()
 		return
 	}
-	atMost(t, "the end of the session", time.Second, func() time.Duration {
+	tier.AtMost(t, "the end of the session", time.Second, func() time.Duration {
 		defer tm.create(tm.apiKey("ci", tm.key))
 		tm.awaitKnown(all)
 		b.signIn(all[0])

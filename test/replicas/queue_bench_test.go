@@ -153,20 +153,25 @@ var queuedSuites = regexp.MustCompile(`(?m)^postflight_suites\{state="Queued"\} 
 // awaitQueued waits until the leader has told so many runs that they wait.
 func (r *replica) awaitQueued(n int) {
 	r.t.Helper()
-	is := 0
-	for deadline := time.Now().Add(10 * time.Minute); is < n; time.Sleep(200 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			r.t.Fatalf("%d of %d runs are queued", is, n)
-		}
+	err := poll.Wait(10*time.Minute, fmt.Sprintf("%d runs are queued", n), func() string {
+		time.Sleep(200 * time.Millisecond) // the metrics cost the leader something
 		resp, err := http.Get(r.Metrics + "/metrics")
 		if err != nil {
-			continue
+			return err.Error()
 		}
 		text, _ := io.ReadAll(resp.Body)
 		resp.Body.Close()
-		if m := queuedSuites.FindSubmatch(text); m != nil {
-			is, _ = strconv.Atoi(string(m[1]))
+		m := queuedSuites.FindSubmatch(text)
+		if m == nil {
+			return "no figure"
 		}
+		if is, _ := strconv.Atoi(string(m[1])); is < n {
+			return fmt.Sprintf("%d are", is)
+		}
+		return ""
+	})
+	if err != nil {
+		r.t.Fatal(err)
 	}
 }
 

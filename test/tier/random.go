@@ -3,25 +3,43 @@ package tier
 import (
 	"flag"
 	"math/rand/v2"
+	"os"
+	"strconv"
 	"testing"
 )
 
 // pinned is the seed of the gate, in which the same values are tried each time. `make test-all` draws others.
 const pinned = 20261123
 
+// seedVariable holds the seed that a failed test printed, to repeat it.
+const seedVariable = "POSTFLIGHT_TEST_SEED"
+
 // Random is a source of random values, whose seed a failed test prints.
 func Random(t testing.TB) *rand.Rand {
 	t.Helper()
-	seed := rand.Uint64()
-	if Gate() {
-		seed = pinned
-	}
+	seed := seed(t)
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("the seed was %d", seed)
+			t.Logf("%s=%d repeats the random values", seedVariable, seed)
 		}
 	})
 	return rand.New(rand.NewPCG(seed, seed))
+}
+
+func seed(t testing.TB) uint64 {
+	t.Helper()
+	set := os.Getenv(seedVariable)
+	switch {
+	case set == "" && Gate():
+		return pinned
+	case set == "":
+		return rand.Uint64()
+	}
+	seed, err := strconv.ParseUint(set, 10, 64)
+	if err != nil {
+		t.Fatalf("%s: %v", seedVariable, err)
+	}
+	return seed
 }
 
 // PinRapid gives rapid, which prints the seed of a failure itself, that of the gate.
@@ -32,7 +50,7 @@ func PinRapid(t testing.TB) {
 		t.Fatal("this test binary does not use rapid")
 	}
 	if Gate() && seed.Value.String() == "0" { // unless it was given
-		if err := seed.Value.Set("20261123"); err != nil {
+		if err := seed.Value.Set(strconv.Itoa(pinned)); err != nil {
 			t.Fatal(err)
 		}
 	}
