@@ -87,7 +87,7 @@ test-all: ## Run all tests, or PARTS="chart release": also floods, outages, chao
 	@hack/test-all.sh $(PARTS)
 
 .PHONY: unit
-unit: $(BIN)/gotestsum ## Run the tests that need no server
+unit: $(BIN)/gotestsum ## Run the short tests of internal and client, of which few need a server
 	@$(BIN)/gotestsum --format pkgname --format-hide-empty-pkg -- -short ./internal/... ./client/...
 
 .PHONY: fuzz
