@@ -117,8 +117,11 @@ func TestLimitOfTheTeam(t *testing.T) {
 	w.reaches("d", v1alpha1.ReasonQueued, "at place 2 of the queue")
 
 	w.change(team, func(o client.Object) { o.(*v1alpha1.Team).Spec.Suspended = true })
+	w.reaches("c", v1alpha1.ReasonQueued, "The team is suspended")
+	w.reaches("d", v1alpha1.ReasonQueued, "The team is suspended")
 	w.passes("a")
 	w.reaches("a", v1alpha1.ReasonPassed, "")
+	w.touch("c")
 	w.reaches("c", v1alpha1.ReasonQueued, "The team is suspended")
 	w.hasNoJob("c")
 

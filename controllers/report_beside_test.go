@@ -154,7 +154,7 @@ func TestSharedDeploymentAndComment(t *testing.T) {
 	w.passes("one")
 	w.eventually("the comment shows the first end", func() string {
 		if text := w.gitHub.Comments(5)[0]; !strings.Contains(text, "Passed") {
-			return text
+			return "it shows: " + text
 		}
 		return ""
 	})

@@ -111,7 +111,7 @@ func TestOwnCredentials(t *testing.T) {
 			return report.Credentials{AppID: codehost.AppID, PrivateKey: codehost.AppKey()}, nil
 		}
 		w.hosts.Hosts[v1alpha1.GitHub] = host
-	})
+	}, beganEarly)
 	w.create(aTrigger("own", reportsTo(v1alpha1.GitHub, "acme/shop", "")))
 	w.create(aSuite("refused", 0, of("own"), tests(commit(1))))
 	w.runs("refused")

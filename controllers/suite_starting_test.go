@@ -80,6 +80,7 @@ func TestCancelBeforeTheTestsStart(t *testing.T) {
 func TestCancelWhileTheTestsBegin(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
+	w.clock.stop() // the manager does not look at the pods of a Job that is new
 	w.create(aSuite("run", 0))
 	j := w.hasJob("run")
 	w.pod(j, corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{

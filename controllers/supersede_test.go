@@ -86,12 +86,13 @@ func TestBurst(t *testing.T) {
 	for i := 1; i < runs; i++ {
 		w.create(aSuite(name(i), i, keyed("k")))
 	}
+	for i := 1; i < runs-1; i++ { // each would run if the first one stopped before the next was known
+		w.reaches(name(i), v1alpha1.ReasonSuperseded, "")
+	}
 	w.stops(name(0))
 	newest := name(runs - 1)
 	w.hasJob(newest)
-	for i := range runs - 1 {
-		w.reaches(name(i), v1alpha1.ReasonSuperseded, "")
-	}
+	w.reaches(name(0), v1alpha1.ReasonSuperseded, "")
 	jobs := &batchv1.JobList{}
 	w.must(w.Client.List(context.Background(), jobs, inNamespace(w)))
 	unfinished := slices.DeleteFunc(jobs.Items, func(j batchv1.Job) bool { return job.CompletionTime(&j) != nil })

@@ -54,7 +54,7 @@ type world struct {
 	late    time.Duration              // at which a Job that no controller has changed is reported; 0: at once
 	log     logr.LogSink               // of the manager; nil: silent
 	metrics *prometheus.Registry       // of the manager
-	began   time.Time                  // noon of this test: so long ago that its Suites are received before they are created
+	began   time.Time                  // when the first Suite of this test was received
 	stop    func()                     // the manager
 }
 
@@ -66,13 +66,17 @@ func newWorld(t *testing.T) *world {
 	w.create(anEnvironment("staging"))
 	w.create(aTrigger("smoke"))
 	w.startManager()
+	w.began = longEnoughAgo()
 	return w
 }
+
+// longEnoughAgo is when Suites are received, so that it is before they are created.
+func longEnoughAgo() time.Time { return time.Now().Add(-35 * time.Second) }
 
 func emptyWorld(t testing.TB) *world {
 	t.Helper()
 	s := apiserver.New(t)
-	w := &world{Server: s, t: t, ns: s.Namespace(t), clock: &clockwork{}, node: "node", config: s.Manager(t), began: time.Now().Add(-35 * time.Second), stop: func() {}}
+	w := &world{Server: s, t: t, ns: s.Namespace(t), clock: &clockwork{}, node: "node", config: s.Manager(t), began: longEnoughAgo(), stop: func() {}}
 	w.wire = &wire{namespace: w.ns}
 	w.config.Wrap(w.wire.wrap)
 	t.Cleanup(func() { w.stop() })

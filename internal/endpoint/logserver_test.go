@@ -3,6 +3,7 @@ package endpoint
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -14,14 +15,13 @@ import (
 	"github.com/postflight-dev/postflight/test/poll"
 )
 
-// serveLogs serves the log of the run r, which a node hands out by open, over real connections. The deadline of the
-// server is much shorter than the answers.
-func serveLogs(t *testing.T, state func(*v1alpha1.Suite), limits func(*Limits), open func(context.Context) (io.ReadCloser, error)) (*harness, string) {
+// serveLogs serves the log of the run r, which a node hands out by open, over real connections.
+func serveLogs(t *testing.T, deadline time.Duration, state func(*v1alpha1.Suite), limits func(*Limits), open func(context.Context) (io.ReadCloser, error)) (*harness, string) {
 	t.Helper()
 	h := start(t, setup{objects: acme(stored("r", 0, state), podOf("p", 1)), limits: limits,
 		config: func(c *Config) { c.Runs.PodLogs = fakeNode{"p/test": open} }})
 	server := httptest.NewUnstartedServer(h.API)
-	server.Config.WriteTimeout = 100 * time.Millisecond
+	server.Config.WriteTimeout = deadline
 	server.Start()
 	t.Cleanup(server.Close)
 	return h, server.URL + runsPath + "/r/logs"
@@ -38,7 +38,7 @@ func hasEnded(*v1alpha1.Suite) {}
 
 func isRunning(s *v1alpha1.Suite) { s.Status.Conditions[0] = v1alpha1.Running("Tests.") }
 
-func fetch(t *testing.T, url string) *http.Response {
+func tryFetch(t *testing.T, url string) (*http.Response, error) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
 	if err != nil {
@@ -46,39 +46,67 @@ func fetch(t *testing.T, url string) *http.Response {
 	}
 	r.Header.Set("Authorization", "Bearer "+goodKey)
 	resp, err := http.DefaultClient.Do(r)
+	if err == nil {
+		t.Cleanup(func() { resp.Body.Close() })
+	}
+	return resp, err
+}
+
+func fetch(t *testing.T, url string) *http.Response {
+	t.Helper()
+	resp, err := tryFetch(t, url)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { resp.Body.Close() })
 	return resp
 }
 
-// TestSteadyReader: the deadline moves on while bytes flow.
+// TestSteadyReader: the deadline of the server moves on while bytes flow, so that an answer may take longer. A machine that
+// is busy for longer than a deadline gets a longer one.
 func TestSteadyReader(t *testing.T) {
+	for deadline := 100 * time.Millisecond; ; deadline *= 2 {
+		err := readSteadily(t, deadline)
+		if err == nil {
+			return
+		}
+		if deadline > 10*time.Second {
+			t.Fatal(err)
+		}
+	}
+}
+
+// readSteadily reads an answer that takes four times as long as the deadline.
+func readSteadily(t *testing.T, deadline time.Duration) error {
+	t.Helper()
 	const chunks, chunk = 40, 1 << 10
-	_, url := serveLogs(t, hasEnded, nil, func(context.Context) (io.ReadCloser, error) {
+	_, url := serveLogs(t, deadline, hasEnded, nil, func(context.Context) (io.ReadCloser, error) {
 		n := 0
 		return io.NopCloser(readerFunc(func(p []byte) (int, error) {
 			if n++; n > chunks {
 				return 0, io.EOF
 			}
-			time.Sleep(10 * time.Millisecond)
+			time.Sleep(deadline / 10)
 			return copy(p, strings.Repeat("x", chunk)), nil
 		})), nil
 	})
-	body, err := io.ReadAll(fetch(t, url).Body)
-	if err != nil || len(body) != chunks*chunk {
-		t.Errorf("%d bytes, %v, want %d", len(body), err, chunks*chunk)
+	resp, err := tryFetch(t, url)
+	if err != nil {
+		return err
 	}
+	body, err := io.ReadAll(resp.Body)
+	if err != nil || len(body) != chunks*chunk {
+		return fmt.Errorf("%d bytes, %w, want %d", len(body), err, chunks*chunk)
+	}
+	return nil
 }
 
 // TestSlowReader: a client that does not read holds neither a slot nor a connection to a node.
 func TestSlowReader(t *testing.T) {
 	closed := make(chan struct{})
-	h, url := serveLogs(t, hasEnded, func(l *Limits) { l.LogWrite = 50 * time.Millisecond }, func(context.Context) (io.ReadCloser, error) {
+	h, url := serveLogs(t, 0, hasEnded, func(l *Limits) { l.LogWrite = 50 * time.Millisecond }, func(context.Context) (io.ReadCloser, error) {
 		return closer{readerFunc(func(p []byte) (int, error) { return len(p), nil }), func() error { close(closed); return nil }}, nil
 	})
-	fetch(t, url) // reads the headers only
+	_, _ = tryFetch(t, url) // reads the headers only, if they come in time
 	select {
 	case <-closed:
 	case <-time.After(poll.Limit):
@@ -101,7 +129,7 @@ func TestEndlessLog(t *testing.T) {
 
 // TestManyFollowers: a team alone gets 200 at once; the others are turned away, and another team gets in.
 func TestManyFollowers(t *testing.T) {
-	h, url := serveLogs(t, isRunning, nil, func(ctx context.Context) (io.ReadCloser, error) {
+	h, url := serveLogs(t, 0, isRunning, nil, func(ctx context.Context) (io.ReadCloser, error) {
 		return io.NopCloser(io.MultiReader(strings.NewReader("line\n"), readerFunc(func([]byte) (int, error) {
 			<-ctx.Done()
 			return 0, ctx.Err()

@@ -67,7 +67,7 @@ func (h *harness) open(t testing.TB, s screen, key string) *tab {
 		t.Skip("SKIPPED, NOT PASSED: " + message)
 	}
 	chromium.Do(func() {
-		ctx, cancel := chromedp.NewContext(context.Background(), chromedp.WithAllocatorOptions(
+		ctx, cancel := chromedp.NewContext(context.Background(), chromedp.WithAllocatorOptions(chromedp.WSURLReadTimeout(poll.Limit),
 			chromedp.ExecPath(path), chromedp.Flag("no-sandbox", true), chromedp.Flag("hide-scrollbars", true)))
 		chromium.ctx, chromium.stop = ctx, cancel
 		if err := chromedp.Do(ctx); err != nil {

@@ -172,6 +172,8 @@ func environment(k *keeper, crds string) *envtest.Environment {
 		CRDDirectoryPaths:        []string{crds},
 		ErrorIfCRDPathMissing:    true,
 		ControlPlaneStartTimeout: startTimeout,
+		ControlPlaneStopTimeout:  startTimeout,
+		CRDInstallOptions:        envtest.CRDInstallOptions{MaxTime: startTimeout},
 	}
 	env.ControlPlane.Etcd = &envtest.Etcd{Path: k.wrapper("etcd"), DataDir: k.path("etcd-data")}
 	server := env.ControlPlane.GetAPIServer()

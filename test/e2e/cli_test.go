@@ -184,7 +184,7 @@ func (cli *cliTest) terminate(t *testing.T) {
 	poll.Until(t, "the Environment is gone", func() string {
 		cmd, _, log := cli.key.start("notify", "--no-detect", "--terminated", "--deployment-url", url)
 		if _ = cmd.Wait(); cmd.ProcessState.ExitCode() != 3 {
-			return log.String()
+			return "there is still one: " + log.String()
 		}
 		contains(t, log.String(), "--allow-no-match")
 		return ""

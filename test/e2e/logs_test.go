@@ -17,7 +17,7 @@ func TestStoppedRunsKeepTheirLogs(t *testing.T) {
 	t.Parallel()
 	c := useCluster(t)
 	tm := newTeam(t, c)
-	tm.trigger("polite", runs(polite), grace(10))
+	tm.trigger("polite", runs(polite), grace(60))
 	tm.trigger("stubborn", runs(stubborn), grace(3))
 	tm.trigger("repeated", runs(polite), grace(10), retries(3))
 	tm.trigger("overdue", runs(polite), grace(10), timeout(5*time.Second))

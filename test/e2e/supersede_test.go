@@ -60,8 +60,9 @@ func TestSuperseding(t *testing.T) {
 	for _, id := range []string{first, second} {
 		s := tm.awaitState(id, v1alpha1.ReasonSuperseded)
 		story(t, "%s %v: %s", id, tm.history(id).states, message(s))
-		if s.Status.SupersededBy != third {
-			t.Errorf("%s was superseded by %s, want %s", id, s.Status.SupersededBy, third)
+		// The first one may have stopped before the third notification came.
+		if by := s.Status.SupersededBy; by != third && (id != first || by != second) {
+			t.Errorf("%s was superseded by %s, want %s", id, by, third)
 		}
 	}
 	tm.checkOneAfterTheOther(first, second, third)

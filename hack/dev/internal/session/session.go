@@ -22,6 +22,9 @@ import (
 	"github.com/postflight-dev/postflight/hack/dev/internal/proc"
 )
 
+// startWithin ends the wait for a part of the cluster that hangs. A busy machine needs a minute for what takes seconds.
+const startWithin = 5 * time.Minute
+
 // Options are what the flags say.
 type Options struct {
 	PortBase int  // preferred first port
@@ -155,20 +158,20 @@ func (s *Session) startStores(ctx context.Context) error {
 		if err := s.startEtcd(ctx); err != nil {
 			return "", err
 		}
-		return "http://" + s.plan.Loopback(layout.PortStore), store.WaitReady(ctx, 20*time.Second)
+		return "http://" + s.plan.Loopback(layout.PortStore), store.WaitReady(ctx, startWithin)
 	})
 }
 
 func (s *Session) startControlPlane(ctx context.Context) error {
 	err := s.console.Step("API server", func(*console.Step) (string, error) {
-		return s.server(), s.keep(s.apiserver()).WaitReady(ctx, time.Minute)
+		return s.server(), s.keep(s.apiserver()).WaitReady(ctx, startWithin)
 	})
 	if err != nil {
 		return err
 	}
 	err = s.console.Step("controllers", func(*console.Step) (string, error) {
 		s.keep(s.scheduler())
-		return "controller-manager, scheduler", s.keep(s.controllerManager()).WaitReady(ctx, time.Minute)
+		return "controller-manager, scheduler", s.keep(s.controllerManager()).WaitReady(ctx, startWithin)
 	})
 	if err != nil {
 		return err
@@ -180,7 +183,7 @@ func (s *Session) startControlPlane(ctx context.Context) error {
 // of the machine, because etcd does not sync here.
 func (s *Session) startEtcd(ctx context.Context) error {
 	etcd := s.keep(s.etcd())
-	err := etcd.WaitReady(ctx, 20*time.Second)
+	err := etcd.WaitReady(ctx, startWithin)
 	if !errors.Is(err, proc.ErrCrashed) {
 		return err
 	}
@@ -190,7 +193,7 @@ func (s *Session) startEtcd(ctx context.Context) error {
 		return err
 	}
 	s.console.Warn("etcd cannot start from its data. They are now in %s.old, and the cluster starts empty.\n%v", s.layout.Path("etcd"), err)
-	return s.keep(s.etcd()).WaitReady(ctx, 20*time.Second)
+	return s.keep(s.etcd()).WaitReady(ctx, startWithin)
 }
 
 func (s *Session) startNode(ctx context.Context, begin time.Time) error {
@@ -210,7 +213,7 @@ func (s *Session) startNode(ctx context.Context, begin time.Time) error {
 		}
 		step.Update("waiting for the kubelet")
 		for _, child := range append(services, kubelet) {
-			if err := child.WaitReady(ctx, time.Minute); err != nil {
+			if err := child.WaitReady(ctx, startWithin); err != nil {
 				return "", err
 			}
 		}
