@@ -20,6 +20,7 @@ run() { # part, folder of the module, packages
 packages() {
   local all
   mapfile -t all < <(go list ./... | grep -vE '/(internal/ui|test/(e2e|replicas|chart|monitoring))$')
+  [ ${#all[@]} -gt 0 ] || status=1
   run packages . "${all[@]}"
 }
 
@@ -31,7 +32,7 @@ for part in "${parts[@]}"; do
   case $part in
     modules) make verify-all || status=1 ;;
     fuzz) hack/fuzz.sh 5000x || status=1 ;;
-    packages) build assets bin/helm && packages ;;
+    packages) build assets bin/helm bin/prometheus bin/promtool && packages ;;
     cluster) build assets && run cluster hack/dev ./... ;;
     release) build assets bin/helm && run release hack/release ./... ;;
     signin) build assets && run signin test/signin ./... ;;

@@ -24,14 +24,16 @@ echo "==> tests, and beside them make verify"
 # Pods change the network of this machine, for which Chromium breaks off what it loads: internal/ui ends before. The
 # longest begin first.
 waiting='/(test/e2e|controllers|test/replicas)$'
-mapfile -t packages < <(go list ./... | grep -vE "$waiting")
+all=$(go list ./...) || exit
+mapfile -t packages < <(grep -vE "$waiting" <<<"$all")
 run first ./internal/ui ./cmd/manager ./api/v1alpha1 "${packages[@]}"
-mapfile -t packages < <(go list ./... | grep -E "$waiting")
+mapfile -t packages < <(grep -E "$waiting" <<<"$all")
 run last "${packages[@]}"
 
 wait "$verify" || status=1
 echo "==> make verify"
 cat .test/verify.log
+hack/promises.sh .test/gate-*.json || status=1
 hack/summary.sh GATE "$status" .test/gate-*.json
 exit "$status"
 }

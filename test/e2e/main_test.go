@@ -69,7 +69,10 @@ func cannotRunPods() string {
 // skipWithoutPods skips a test that cannot run here, with a message that it has not passed.
 func skipWithoutPods(t testing.TB) {
 	t.Helper()
-	if reason := cannotRunPods(); reason != "" {
+	switch reason := cannotRunPods(); {
+	case reason != "" && inCI():
+		t.Fatal(reason)
+	case reason != "":
 		skipLoudly(t, reason)
 	}
 }
