@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Checks that the gate has run the tests which docs/development.md names as proofs, and that they passed. Arguments are the JSON files
 # of the runner. A machine that cannot run all of them is told so; in CI, that is a failure.
+# shellcheck disable=SC2016 # the backticks are those of Markdown
 set -euo pipefail
 passed=$(grep -hF '"Action":"pass"' "$@" | sed -nE 's|.*"Package":"[^"]*/postflight/([^"]*)","Test":"(Test[A-Za-z0-9_]*)".*|\1 \2|p' | sort -u)
 proofs=$(sed -n '/^## What proves what$/,/^## The documentation/p' docs/development.md |
