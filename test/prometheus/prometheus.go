@@ -62,6 +62,6 @@ func awaitReady(t testing.TB, url, log string) {
 			}
 		}
 		text, _ := os.ReadFile(log)
-		return string(text)
+		return "it does not answer, and logged:\n" + string(text)
 	})
 }
