@@ -139,6 +139,11 @@ func (r *SuiteReconciler) observeJob(ctx context.Context, o *suite.Observation) 
 		state = state.WithWarning(o.Job, r.warnings.about(ctx, o.Job.Namespace, uid))
 	}
 	setProgress(o, o.Job, state)
+	if o.Progress.Reason == v1alpha1.ReasonPassed && o.DecidedBy == v1alpha1.DecidedByTests {
+		runs, err := r.suites(ctx, o.Suite.Namespace, client.MatchingFields{index.Trigger: o.Suite.Spec.Trigger.Name})
+		o.PassedBefore = suite.LastPassed(o.Suite, runs)
+		return err
+	}
 	return nil
 }
 
@@ -180,6 +185,7 @@ func setProgress(o *suite.Observation, j *batchv1.Job, state job.State) {
 	state = state.KeepProblem(o.Suite.Status.PodProblem).KeepRunning(o.Suite.State())
 	o.Job, o.Unready = j, job.Starting(j)
 	o.Progress, o.PodProblem = state.Condition, state.PodProblem
+	o.DecidedBy, o.Judged = state.DecidedBy, state.Judged
 	o.StartingSince, o.HopelessSince = state.StartingSince, state.HopelessSince
 	o.Started, o.NotBegun, o.TestsEnded, o.TimeLimit = state.Started, state.NotBegun, state.TestsEnded, job.TimeLimit(j)
 	o.KeepsResults, o.Collected = job.KeepsResults(j), state.Collected

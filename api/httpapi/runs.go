@@ -31,6 +31,9 @@ type Run struct {
 	EndedAt         *time.Time `json:"endedAt,omitempty"`
 	DurationSeconds float64    `json:"durationSeconds,omitempty"` // from startedAt to endedAt
 
+	// DecidedBy is what decided that the run passed or failed: Tests, Report or ExitCode. Other ends lack it.
+	DecidedBy string `json:"decidedBy,omitempty"`
+
 	Results   *TestResults `json:"results,omitempty"`
 	Artifacts *Artifacts   `json:"artifacts,omitempty"`
 

@@ -94,7 +94,7 @@ func Running(message string) metav1.Condition {
 	return succeeded(metav1.ConditionUnknown, ReasonRunning, message)
 }
 
-// Passed is a run whose Job completed.
+// Passed is a run whose Job completed, and whose reports show what its Trigger requires.
 func Passed(message string) metav1.Condition {
 	return succeeded(metav1.ConditionTrue, ReasonPassed, message)
 }

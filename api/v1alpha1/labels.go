@@ -27,6 +27,13 @@ const (
 	// AnnotationTimeout holds the time limit of a run, on its Job: its Trigger may change meanwhile.
 	AnnotationTimeout = "postflight.dev/timeout"
 
+	// AnnotationRequire holds results.require of the Trigger, on the Job of a run, unless it is Tests. The Trigger may change
+	// meanwhile, as for the next.
+	AnnotationRequire = "postflight.dev/require"
+
+	// AnnotationMinTests holds results.minTests of the Trigger, on the Job of a run, if it is set.
+	AnnotationMinTests = "postflight.dev/min-tests"
+
 	// AnnotationStopRequested holds when the manager began to stop the pods of a Job, in RFC 3339.
 	AnnotationStopRequested = "postflight.dev/stop-requested"
 

@@ -166,6 +166,7 @@ type SuiteInput struct {
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.completionTime) || (has(self.completionTime) && has(self.supersededBy) == has(oldSelf.supersededBy) && (!has(self.supersededBy) || self.supersededBy == oldSelf.supersededBy))",message="a finished Suite never changes how it ended"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.supersededBy) || has(self.supersededBy)",message="a superseded Suite stays superseded"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.completionTime) || (has(self.results) == has(oldSelf.results) && (!has(self.results) || self.results == oldSelf.results) && has(self.artifacts) == has(oldSelf.artifacts) && (!has(self.artifacts) || self.artifacts == oldSelf.artifacts))",message="the results of a finished Suite never change"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.completionTime) || (has(self.decidedBy) == has(oldSelf.decidedBy) && (!has(self.decidedBy) || self.decidedBy == oldSelf.decidedBy))",message="a finished Suite never changes what decided its end"
 type SuiteStatus struct {
 	// observedGeneration is the generation of the Suite that the status describes.
 	// +optional
@@ -189,6 +190,11 @@ type SuiteStatus struct {
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a finished Suite never changes how it ended"
 	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
+
+	// decidedBy is what decided that the run passed or failed. Tests: the tests in its reports. Report: its reports, which may
+	// list no test that ran. ExitCode: the exit codes of its containers alone. Other ends lack it.
+	// +optional
+	DecidedBy DecidedBy `json:"decidedBy,omitempty"`
 
 	// jobName names the Job of the run.
 	// +optional
@@ -233,6 +239,18 @@ type SuiteStatus struct {
 	// +kubebuilder:validation:MaxItems=16
 	Deliveries []Delivery `json:"deliveries,omitempty"`
 }
+
+// DecidedBy is what decided that a run passed or failed.
+//
+// +kubebuilder:validation:Enum=Tests;Report;ExitCode
+type DecidedBy string
+
+// What may decide.
+const (
+	DecidedByTests    DecidedBy = "Tests"
+	DecidedByReport   DecidedBy = "Report"
+	DecidedByExitCode DecidedBy = "ExitCode"
+)
 
 // TestResults count the tests of a run.
 type TestResults struct {

@@ -206,6 +206,14 @@ func TestSuiteEndNeverChanges(t *testing.T) {
 	cases["Counted/NoArtifacts"] = update{"forgotten", counted, remove("status/artifacts"), lasting}
 	cases["Counted/OtherPrefix"] = update{"files of something else", counted, set("status/artifacts/prefix", "other/x/"), lasting}
 	cases["Counted/Later"] = update{"its pods have reported before", whole, counted, lasting}
+	const decided = "a finished Suite never changes what decided its end"
+	judged := edits(whole, set("status/decidedBy", "Tests"))
+	cases["Judged/AtTheEnd"] = update{"one write has all", queued, judged, ""}
+	cases["Judged/Same"] = update{"written again", judged, edits(), ""}
+	cases["Judged/Otherwise"] = update{"a stale writer", judged, set("status/decidedBy", "ExitCode"), decided}
+	cases["Judged/Forgotten"] = update{"forgotten", judged, remove("status/decidedBy"), decided}
+	cases["Judged/Later"] = update{"its pods have reported before", whole, judged, decided}
+	cases["Judged/Invented"] = update{"there is no such rule", queued, set("status/decidedBy", "Coverage"), "Unsupported value"}
 	cases["Whole/Same"] = update{"written again", whole, edits(), ""}
 	cases["Whole/LaterTime"] = update{"a stale writer", whole, set("status/completionTime", "2026-11-20T18:00:01Z"), never}
 	cases["Whole/NoTime"] = update{"forgotten", whole, remove("status/completionTime"), never}

@@ -231,8 +231,37 @@ type Inputs struct {
 	Directory string `json:"directory,omitempty"`
 }
 
-// Results are the files that the tests of a run write.
+// ResultsRequirement is what a run needs in order to pass, besides exit code 0.
+//
+// +kubebuilder:validation:Enum=Tests;Report;Nothing
+type ResultsRequirement string
+
+// The requirements.
+const (
+	RequireTests   ResultsRequirement = "Tests"
+	RequireReport  ResultsRequirement = "Report"
+	RequireNothing ResultsRequirement = "Nothing"
+)
+
+// Results are the files that the tests of a run write, and what their reports must show.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.minTests) || !has(self.require) || self.require == 'Tests'",message="minTests needs require: Tests"
 type Results struct {
+	// require is what a run needs in order to pass, besides exit code 0 of all containers. Tests, the default: the JUnit
+	// reports of its pods could be read whole, no test in them failed, and at least minTests were not skipped. Report:
+	// the same, but all tests may be skipped, and the reports may be empty. Nothing: the exit code alone decides, and the
+	// message of the run says so.
+	// +optional
+	// +kubebuilder:default=Tests
+	Require ResultsRequirement `json:"require,omitempty"`
+
+	// minTests is how many tests that were not skipped the reports of all pods must have together, from 1 to 1,000,000.
+	// Defaults to 1.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000000
+	MinTests int32 `json:"minTests,omitempty"`
+
 	// directory in the pod into which the tests write, an absolute path. The variable POSTFLIGHT_RESULTS_DIR
 	// names it. Each pod has its own.
 	// +optional

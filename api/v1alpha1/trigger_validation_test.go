@@ -56,6 +56,12 @@ func TestTriggerValidation(t *testing.T) {
 		"NotifyWhen":            {"there is no such end", set("spec/notify", fields{"slack": fields{"secretRef": fields{"name": "s"}, "when": list{"Success"}}}), "Unsupported value"},
 		"NotifyWhenNothing":     {"then remove it", set("spec/notify", fields{"slack": fields{"secretRef": fields{"name": "s"}, "when": list{}}}), "at least 1"},
 		"CredentialsElsewhere":  {"never of another namespace", set("spec/repository", fields{"name": "a/b", "credentials": fields{"secretRef": fields{"name": "a", "namespace": "b"}}}), `unknown field "spec.repository.credentials.secretRef.namespace"`},
+		"RequireTests":          {"the default", set("spec/results", fields{"require": "Tests", "minTests": 20}), ""},
+		"RequireByDefault":      {"so many of them", set("spec/results", fields{"minTests": 1}), ""},
+		"RequireNothing":        {"the exit code decides", set("spec/results", fields{"require": "Nothing"}), ""},
+		"RequireElse":           {"there is no fourth", set("spec/results", fields{"require": "Coverage"}), "spec.results.require: Unsupported value"},
+		"MinTestsOfReport":      {"an empty report is enough", set("spec/results", fields{"require": "Report", "minTests": 1}), "minTests needs require: Tests"},
+		"MinTestsNegative":      {"there is no such number", set("spec/results", fields{"minTests": -1}), "greater than or equal to 1"},
 		"UnknownField":          {"a misspelt field is rejected", set("spec/match/branch", list{"main"}), `unknown field "spec.match.branch"`},
 		"UnknownFieldOutermost": {"a misspelt field is rejected", set("spec/envronment", "staging"), `unknown field "spec.envronment"`},
 	})

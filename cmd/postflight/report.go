@@ -27,7 +27,7 @@ func (o *waitOptions) report(ctx context.Context, console *console, runs []runSt
 	ended := make([]*client.Run, len(runs))
 	for i := range runs {
 		ended[i] = o.endedRun(ctx, &runs[i])
-		runs[i].Results, runs[i].Artifacts = ended[i].Results, ended[i].Artifacts
+		runs[i].Results, runs[i].Artifacts, runs[i].DecidedBy = ended[i].Results, ended[i].Artifacts, ended[i].DecidedBy
 		console.printFailures(ended[i])
 	}
 	if err := o.writeJUnit(ctx, console, o.runs, ended); err != nil {

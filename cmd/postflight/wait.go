@@ -129,7 +129,8 @@ type runStatus struct {
 	Reason   string  `json:"reason,omitempty"`
 	Seconds  float64 `json:"seconds"` // waited
 
-	Results   *client.TestResults `json:"results,omitempty"` // of the run that the verdict is about
+	DecidedBy string              `json:"decidedBy,omitempty"` // Tests, Report or ExitCode, of the run that the verdict is about
+	Results   *client.TestResults `json:"results,omitempty"`   // of that run, too
 	Artifacts *client.Artifacts   `json:"artifacts,omitempty"`
 
 	state string // while it waits: Queued, Starting or Running, as kubectl shows it

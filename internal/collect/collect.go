@@ -70,7 +70,8 @@ func (w *collection) collect(ctx context.Context) {
 	}
 	defer func() { _ = root.Close() }()
 	w.root = root
-	files := find(root, &w.lost)
+	files, unread := find(root, &w.lost)
+	w.tests.Counts.Unread += unread
 	w.read(ctx, files)
 	files = choose(files, &w.lost)
 	w.chosen = len(files)
@@ -90,7 +91,8 @@ func (w *collection) read(ctx context.Context, files []file) {
 		}
 		in, _, err := f.open(w.root)
 		if err != nil {
-			continue // the upload tells about it
+			w.tests.Counts.Unread++ // the upload tells about it
+			continue
 		}
 		files[i].report = w.tests.Add(f.path, whileTime{ctx, in})
 		in.Close()
@@ -133,7 +135,7 @@ func (w *collection) summary() results.Summary {
 	defer w.mu.Unlock()
 	return results.Summary{
 		Counts: w.tests.Counts, Failures: w.tests.Failures,
-		Files: int32(len(w.uploaded)), Bytes: w.bytes, Problem: problem,
+		Files: int32(len(w.uploaded)), Bytes: w.bytes, Unkept: int32(w.chosen - len(w.uploaded)), Problem: problem,
 	}
 }
 

@@ -113,9 +113,10 @@ func TestReports(t *testing.T) {
 	w.write("cut.XML", report()[:2000])
 	w.write("coverage.xml", "<coverage/>")
 	w.write("junit.json", report())
+	w.write("empty.xml", "")
 	w.write("laughs.xml", `<!DOCTYPE x [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]><testsuite><testcase name="&b;"><failure/></testcase></testsuite>`)
 	s := w.collect()
-	if s.Reports != 3 || s.Files != 6 || s.Failed != 2 || !strings.Contains(s.Problem, "tests of the report cut.XML could be read: its end is missing.") {
+	if s.Reports != 3 || s.Unread != 2 || s.Files != 7 || s.Failed != 2 || !strings.Contains(s.Problem, "tests of the report cut.XML could be read: its end is missing.") {
 		t.Errorf("%+v", s)
 	}
 }

@@ -20,14 +20,18 @@ type file struct {
 	report bool // in JUnit XML
 }
 
-// find lists the regular files of a directory, in the order of their paths. It follows no links.
-func find(root *os.Root, lost *losses) []file {
-	var files []file
+// find lists the regular files of a directory, in the order of their paths. It follows no links. There may be reports among
+// what is unread: a folder, or what comes after the last name.
+func find(root *os.Root, lost *losses) (files []file, unread int32) {
 	entries := 0
 	_ = fs.WalkDir(root.FS(), ".", func(path string, entry fs.DirEntry, err error) error {
 		if entries++; entries > maxEntries {
 			lost.add(path, "beyond the first 100,000 names in the results directory")
+			unread++
 			return fs.SkipAll
+		}
+		if err != nil {
+			unread++
 		}
 		f, reason := look(path, entry, err)
 		switch {
@@ -38,7 +42,7 @@ func find(root *os.Root, lost *losses) []file {
 		}
 		return nil // a folder that cannot be read has no entries
 	})
-	return files
+	return files, unread
 }
 
 // look returns the file of an entry, nil for a folder, or the reason why it is not kept.

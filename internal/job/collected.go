@@ -31,6 +31,9 @@ func Collect(pods []corev1.Pod) *results.Collected {
 			c.NoStore = true
 		case missing != "":
 			c.Missing = append(c.Missing, missing)
+			if p.Status.Phase == corev1.PodSucceeded {
+				c.Lost = append(c.Lost, missing)
+			}
 		default:
 			reports = append(reports, reportOf(&p, summary))
 		}
@@ -53,6 +56,10 @@ func collected(j *batchv1.Job, pods []corev1.Pod) *results.Collected {
 	left := len(slices.DeleteFunc(slices.Clone(pods), func(p corev1.Pod) bool { return !ended(p) }))
 	if gone := succeeded + failed - left; gone > 0 && c != nil {
 		c.Missing = append(c.Missing, fmt.Sprintf("%d of the %d pods that ended are gone, and what they reported with them.", gone, succeeded+failed))
+	}
+	passed := len(slices.DeleteFunc(slices.Clone(pods), func(p corev1.Pod) bool { return p.Status.Phase != corev1.PodSucceeded }))
+	if gone := succeeded - passed; gone > 0 && c != nil {
+		c.Lost = append(c.Lost, fmt.Sprintf("%d of the %d pods that succeeded are gone.", gone, succeeded))
 	}
 	return c
 }

@@ -125,36 +125,51 @@ func TestCollectedOfGonePods(t *testing.T) {
 	}
 }
 
-// TestCollectorDecidesNothing: however the collector ends, the outcome is that of the tests.
-func TestCollectorDecidesNothing(t *testing.T) {
-	for name, state := range map[string]corev1.ContainerState{
-		"Good": exitFor("Completed", 0, 50, ""), "Killed": exit(137, 30, "no time"), "OutOfMemory": exitFor("OOMKilled", 137, 30, ""),
+// TestJudged: a Job that is complete is a run that passed only if the reports of its pods show it.
+func TestJudged(t *testing.T) {
+	const exited = `Container "test" exited with 0, but `
+	twoSucceeded := func(j *batchv1.Job) { j.Status.Succeeded = 2 }
+	for name, tc := range map[string]struct {
+		reason string
+		job    *batchv1.Job
+		pods   []corev1.Pod
+		state  string
+		by     v1alpha1.DecidedBy
+		says   string
+	}{
+		"Passed":           {"no test failed", newJob(complete, keepsResults), []corev1.Pod{newPod(corev1.PodSucceeded, passes, reports(0))}, "Passed", "Tests", "The run passed in 41s."},
+		"Failed test":      {"the report counts", newJob(complete, keepsResults), []corev1.Pod{newPod(corev1.PodSucceeded, passes, reports(2))}, "Failed", "Tests", exited + "2 of 10 tests failed, the first: a."},
+		"Nothing":          {"the Trigger wants it so", newJob(complete, keepsResults, requires(v1alpha1.RequireNothing)), []corev1.Pod{newPod(corev1.PodSucceeded, passes, reports(2))}, "Passed", "ExitCode", "No container failed, so the run passed in 41s (exit code only)."},
+		"No results":       {"the Trigger wants none", newJob(complete), []corev1.Pod{newPod(corev1.PodSucceeded, passes)}, "Passed", "ExitCode", "The tests passed in 41s (exit code only)."},
+		"No report":        {"nothing shows that tests ran", newJob(complete, keepsResults), []corev1.Pod{newPod(corev1.PodSucceeded, passes, left(results.Summary{}))}, "Failed", "Report", exited + "its tests left no JUnit report"},
+		"Collector killed": {"nobody knows what it would have said", newJob(complete, keepsResults), []corev1.Pod{newPod(corev1.PodSucceeded, passes, collects(exit(137, 30, "no time")))}, "Error", "", exited + "what its tests reported is lost"},
+		"Pods gone":        {"nobody knows what they reported", newJob(complete, keepsResults), nil, "Error", "", "Every container exited with 0, but what its tests reported is lost"},
+		"One pod gone":     {"nobody knows what it reported", newJob(complete, keepsResults, twoSucceeded), []corev1.Pod{newPod(corev1.PodSucceeded, passes, index("0"), reports(0))}, "Error", "", "1 of the 2 pods that succeeded are gone."},
+		"No store":         {"nothing read the report", newJob(complete, keepsResults), []corev1.Pod{newPod(corev1.PodSucceeded, passes, func(p *corev1.Pod) { p.Spec.Volumes = []corev1.Volume{{Name: resultsVolume}} })}, "Error", "", "no store for files is configured"},
+		"Shard":            {"one of two wrote no report", newJob(complete, keepsResults, twoSucceeded), []corev1.Pod{newPod(corev1.PodSucceeded, named("a"), index("0"), passes, reports(0)), newPod(corev1.PodSucceeded, named("b"), index("1"), passes, left(results.Summary{Files: 1}))}, "Failed", "Report", exited + "the tests of one pod, b, left no JUnit report"},
+		"Retried":          {"the last attempt counts", newJob(complete, keepsResults), []corev1.Pod{newPod(corev1.PodFailed, named("a"), fails, reports(2)), newPod(corev1.PodSucceeded, named("b"), created(60), passes, reports(0))}, "Passed", "Tests", "The run passed"},
+		"Retried, silent":  {"the report of an earlier attempt is none of the last", newJob(complete, keepsResults), []corev1.Pod{newPod(corev1.PodFailed, named("a"), fails, reports(0)), newPod(corev1.PodSucceeded, named("b"), created(60), passes, left(results.Summary{}))}, "Failed", "Report", "the tests of one pod, b, left no JUnit report"},
+		"Evicted before":   {"the attempt that counts has reported", newJob(complete, keepsResults), []corev1.Pod{newPod(corev1.PodFailed, named("a"), podReason("Evicted", "out of disk"), fails, collects(exit(137, 50, ""))), newPod(corev1.PodSucceeded, named("b"), created(60), passes, reports(0))}, "Passed", "Tests", "The run passed"},
+		"Failed by itself": {"the exit code is enough", newJob(backoffExceeded, keepsResults), []corev1.Pod{newPod(corev1.PodFailed, fails, collects(exit(137, 50, "")))}, "Failed", "ExitCode", `Container "test" exited with code 1`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := Observe(newJob(complete), []corev1.Pod{newPod(corev1.PodSucceeded, passes, collects(state))}).Condition; got != v1alpha1.Passed("The tests passed in 41s.") {
-				t.Errorf("tests that passed: %+v", got)
-			}
-			pods := []corev1.Pod{newPod(corev1.PodFailed, fails, collects(state))}
-			if got := Observe(newJob(backoffExceeded), pods).Condition; got != v1alpha1.Failed(`Container "test" exited with code 1`+logHint) {
-				t.Errorf("tests that failed: %+v", got)
+			for _, j := range []*batchv1.Job{tc.job, StripJob(tc.job)} {
+				got := Observe(j, tc.pods)
+				if got.Condition.Reason != tc.state || got.DecidedBy != tc.by || !strings.Contains(got.Condition.Message, tc.says) {
+					t.Errorf("%s: %s by %q: %s", tc.reason, got.Condition.Reason, got.DecidedBy, got.Condition.Message)
+				}
 			}
 		})
 	}
 }
 
-func TestPassedWithReports(t *testing.T) {
-	for reason, tc := range map[string]struct {
-		failed int32
-		want   string
-	}{
-		"a sentence with the counts comes before":   {0, "The run passed in 41s."},
-		"the exit code decides, and not the report": {2, "No container failed, so the run passed in 41s."},
-	} {
-		got := Observe(newJob(complete), []corev1.Pod{newPod(corev1.PodSucceeded, passes, reports(tc.failed))})
-		if got.Condition.Message != tc.want {
-			t.Errorf("%s: %q, want %q", reason, got.Condition.Message, tc.want)
-		}
-	}
+func requires(policy v1alpha1.ResultsRequirement) func(*batchv1.Job) {
+	return func(j *batchv1.Job) { require(j, results.Requirement{Policy: policy}) }
+}
+
+// left is a pod whose collector ended with a summary.
+func left(s results.Summary) func(*corev1.Pod) {
+	return collects(exitFor("Completed", 0, 50, results.Message(s)))
 }
 
 func TestTestsEnded(t *testing.T) {

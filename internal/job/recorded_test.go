@@ -35,7 +35,7 @@ func TestRecorded(t *testing.T) {
 		"onfailure-backoff":      `Running: The container "test" fails, and is restarted. It last exited with code 5: broken`,
 		"oom":                    `Failed: The container "test" was killed because it needed more memory than its limit of 32Mi. Raise resources.limits.memory in the jobTemplate of the Trigger.`,
 		"parallel":               `Failed: Container "test" exited with code 7 in the last of 2 pods that failed. Its log says more: postflight runs logs parallel -c test, or kubectl logs -n demo p -c test`,
-		"passed":                 "Passed: The tests passed in 12s: 12 checks passed",
+		"passed":                 "Passed: The tests passed in 12s (exit code only): 12 checks passed",
 		"pod-deadline":           "TimedOut: The pod took longer than the activeDeadlineSeconds of its own in the jobTemplate, and was stopped.",
 		"policy":                 `Failed: Container "test" exited with code 42. Its log says more: postflight runs logs policy -c test, or kubectl logs -n demo p -c test`,
 		"quota":                  "Starting: Waiting for the pod to be created. If that takes long, a quota or an admission policy refuses it: kubectl describe job -n demo failed",

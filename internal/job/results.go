@@ -1,13 +1,16 @@
 package job
 
 import (
+	"strconv"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/results"
 )
 
 const (
@@ -62,6 +65,7 @@ const (
 type Results struct {
 	Directory string // absolute path in every container
 	SizeLimit resource.Quantity
+	Required  results.Requirement
 	Collector *Collector // nil: nothing is kept
 }
 
@@ -78,7 +82,27 @@ func ResultsOf(t *v1alpha1.Trigger, c *Collector) Results {
 	if limit := t.Spec.Results.SizeLimit; limit != nil {
 		r.SizeLimit = *limit
 	}
+	r.Required = results.Requirement{Policy: t.Spec.Results.Require, MinTests: t.Spec.Results.MinTests}
 	return r
+}
+
+// requirement of the Job of a run with results.
+func requirement(j *batchv1.Job) results.Requirement {
+	least, err := strconv.ParseInt(j.Annotations[v1alpha1.AnnotationMinTests], 10, 32)
+	if err != nil { // there is none
+		least = 0
+	}
+	return results.Requirement{Policy: v1alpha1.ResultsRequirement(j.Annotations[v1alpha1.AnnotationRequire]), MinTests: int32(least)}
+}
+
+// require notes what a Job without notes does not have: most have none, and so a small cache.
+func require(j *batchv1.Job, r results.Requirement) {
+	if r.Policy != "" && r.Policy != v1alpha1.RequireTests {
+		metav1.SetMetaDataAnnotation(&j.ObjectMeta, v1alpha1.AnnotationRequire, string(r.Policy))
+	}
+	if r.MinTests > 0 {
+		metav1.SetMetaDataAnnotation(&j.ObjectMeta, v1alpha1.AnnotationMinTests, strconv.Itoa(int(r.MinTests)))
+	}
 }
 
 func resultsDirectory(t *v1alpha1.Trigger) string {
@@ -95,6 +119,7 @@ func resultsDirectory(t *v1alpha1.Trigger) string {
 // other sidecars wrote, too. It alone has the token.
 func WithResults(j *batchv1.Job, r Results) *batchv1.Job {
 	j = j.DeepCopy()
+	require(j, r.Required)
 	pod := &j.Spec.Template.Spec
 	directory := map[string]string{ResultsDirectoryVariable: r.Directory}
 	for c := range containers(pod) {

@@ -75,7 +75,7 @@ func running(j *batchv1.Job, pods []corev1.Pod) State {
 	case failing != nil:
 		return noPod("The run did not pass; its pods are stopping.")
 	case condition(j, batchv1.JobSuccessCriteriaMet) != nil:
-		return doing("The tests passed; the pods are stopping.")
+		return doing("Every container exited with 0; the pods are stopping.")
 	case suspended(j):
 		return doing(suspendedMessage(j))
 	default:

@@ -107,7 +107,7 @@ func TestRunningJob(t *testing.T) {
 			reason: "A Job that is about to be complete has pods too.",
 			job:    newJob(with(batchv1.JobSuccessCriteriaMet, batchv1.JobReasonSuccessPolicy, "")),
 			begun:  true,
-			want:   "The tests passed; the pods are stopping.",
+			want:   "Every container exited with 0; the pods are stopping.",
 		},
 		"Deleted": {
 			reason: "The Job goes when its pods have gone.",

@@ -19,6 +19,13 @@ import (
 type State struct {
 	Condition metav1.Condition // the Succeeded condition of the run
 
+	// DecidedBy is what decided that the run passed or failed; "" for other conditions.
+	DecidedBy v1alpha1.DecidedBy
+
+	// Judged: the containers exited with 0, and the run does not pass because of what its tests reported. The condition says
+	// how they did.
+	Judged bool
+
 	// PodProblem is a sentence: why a pod cannot start, or how its container last exited before Kubernetes
 	// restarted it. Empty where neither is the case.
 	PodProblem string
@@ -56,9 +63,12 @@ func Observe(j *batchv1.Job, pods []corev1.Pod) State {
 	case end == nil:
 		s = unfinished(j, pods)
 	case end.Type == batchv1.JobComplete:
-		s = State{Condition: passed(j, pods, c)}
+		s = completed(j, pods, c)
 	default:
 		s = failed(j, end, pods)
+		if s.Condition.Reason == v1alpha1.ReasonFailed {
+			s.DecidedBy = v1alpha1.DecidedByExitCode
+		}
 	}
 	s.Started, s.TestsEnded, s.Collected = started(pods), allTestsEnded(pods), c
 	s.NotBegun = end(j) == nil && !begun(j, pods)
@@ -135,16 +145,52 @@ func condition(j *batchv1.Job, t batchv1.JobConditionType) *batchv1.JobCondition
 	return &j.Status.Conditions[i]
 }
 
-// passed needs a pod that succeeded. A template may set completions to 0, and so may anyone who can patch Jobs;
-// such a Job completes at once and tests nothing. The message quotes the summary that the tests wrote to
-// their termination log, if any.
-func passed(j *batchv1.Job, pods []corev1.Pod, c *results.Collected) metav1.Condition {
+// completed is the state of a run whose Job is complete. It needs a pod that succeeded: a template may set completions to 0,
+// and so may anyone who can patch Jobs; such a Job completes at once and tests nothing. Then what the tests reported decides.
+func completed(j *batchv1.Job, pods []corev1.Pod, c *results.Collected) State {
 	if j.Status.Succeeded == 0 {
-		return v1alpha1.Error("The Job completed without a pod that succeeded, so nothing was tested. Check completions in the jobTemplate of the Trigger, and notify again.")
+		return State{Condition: v1alpha1.Error("The Job completed without a pod that succeeded, so nothing was tested. Check completions in the jobTemplate of the Trigger, and notify again.")}
 	}
-	took := ""
+	judgment := results.Judgment{By: v1alpha1.DecidedByExitCode}
+	if KeepsResults(j) {
+		judgment = c.Judge(requirement(j))
+	}
+	problem := fmt.Sprintf("%s exited with 0, but %s", testContainer(pods), judgment.Problem)
+	switch {
+	case judgment.Problem == "":
+		return State{Condition: passed(j, pods, c, judgment.By), DecidedBy: judgment.By}
+	case judgment.Lost:
+		return State{Condition: v1alpha1.Error(problem), Judged: true}
+	default:
+		return State{Condition: v1alpha1.Failed(problem), DecidedBy: judgment.By, Judged: true}
+	}
+}
+
+// testContainer names the container of the tests, if there is one.
+func testContainer(pods []corev1.Pod) string {
+	names := map[string]bool{}
+	for _, p := range pods {
+		for _, cs := range p.Status.ContainerStatuses {
+			names[cs.Name] = true
+		}
+	}
+	if len(names) != 1 {
+		return "Every container"
+	}
+	for name := range names {
+		return fmt.Sprintf("Container %q", name)
+	}
+	return ""
+}
+
+// passed quotes the summary that the tests wrote to their termination log, if any.
+func passed(j *batchv1.Job, pods []corev1.Pod, c *results.Collected, by v1alpha1.DecidedBy) metav1.Condition {
+	how := ""
 	if from, to := j.Status.StartTime, CompletionTime(j); from != nil && to != nil {
-		took = " in " + plaintext.Duration(to.Sub(from.Time))
+		how = " in " + plaintext.Duration(to.Sub(from.Time))
+	}
+	if by == v1alpha1.DecidedByExitCode {
+		how += " (exit code only)"
 	}
 	subject := "The tests"
 	switch {
@@ -155,9 +201,9 @@ func passed(j *batchv1.Job, pods []corev1.Pod, c *results.Collected) metav1.Cond
 		subject = "The run"
 	}
 	if summary := plaintext.Line(summary(pods), maxSummary); summary != "" {
-		return v1alpha1.Passed(fmt.Sprintf("%s passed%s: %s", subject, took, summary))
+		return v1alpha1.Passed(fmt.Sprintf("%s passed%s: %s", subject, how, summary))
 	}
-	return v1alpha1.Passed(fmt.Sprintf("%s passed%s.", subject, took))
+	return v1alpha1.Passed(fmt.Sprintf("%s passed%s.", subject, how))
 }
 
 func summary(pods []corev1.Pod) string {

@@ -23,7 +23,7 @@ var outcomeOfAnEndedJobCases = map[string]struct {
 	"Passed": {
 		reason: "A Job that is complete is a run that passed, whether its pods are still there or not.",
 		job:    newJob(complete),
-		want:   v1alpha1.Passed("The tests passed in 41s."),
+		want:   v1alpha1.Passed("The tests passed in 41s (exit code only)."),
 	},
 	"NoPodSucceeded": {
 		reason: "A Job of no completions is complete at once, and nothing was tested.",
@@ -34,7 +34,7 @@ var outcomeOfAnEndedJobCases = map[string]struct {
 		reason: "Tests may say in their termination log what they did.",
 		job:    newJob(complete),
 		pods:   []corev1.Pod{newPod(corev1.PodSucceeded, container("test", exitFor("Completed", 0, 40, "12 checks\n")))},
-		want:   v1alpha1.Passed("The tests passed in 41s: 12 checks"),
+		want:   v1alpha1.Passed("The tests passed in 41s (exit code only): 12 checks"),
 	},
 	"PassedAtLast": {
 		reason: "A pod that failed before is not the one to quote.",
@@ -43,7 +43,7 @@ var outcomeOfAnEndedJobCases = map[string]struct {
 			newPod(corev1.PodFailed, named("a"), container("test", exit(1, 10, "broken"))),
 			newPod(corev1.PodSucceeded, named("b"), container("test", exitFor("Completed", 0, 40, "12 checks"))),
 		},
-		want: v1alpha1.Passed("The tests passed in 41s: 12 checks"),
+		want: v1alpha1.Passed("The tests passed in 41s (exit code only): 12 checks"),
 	},
 	"Deadline": {
 		reason: "The pods are gone when a Job has run out of time.",
@@ -203,7 +203,7 @@ func TestKeepProblem(t *testing.T) {
 		"Passed": {
 			reason: "What went well needs no explanation.",
 			now:    job(complete), before: blocked,
-			want: "The tests passed in 41s.",
+			want: "The tests passed in 41s (exit code only).",
 		},
 	}
 	for name, tc := range cases {

@@ -42,15 +42,6 @@ func GracePeriod(j *batchv1.Job) time.Duration {
 	return time.Duration(ptr.Deref(j.Spec.Template.Spec.TerminationGracePeriodSeconds, corev1.DefaultTerminationGracePeriodSeconds)) * time.Second
 }
 
-// stopAnnotation is nil for most Jobs: a map for each would be a twentieth of what a cache holds of a run.
-func stopAnnotation(j *batchv1.Job) map[string]string {
-	at, ok := j.Annotations[v1alpha1.AnnotationStopRequested]
-	if !ok {
-		return nil
-	}
-	return map[string]string{v1alpha1.AnnotationStopRequested: at}
-}
-
 // Completing reports whether the tests of a Job passed, and nothing but the end of its pods is left. Kubernetes says so in a
 // write of its own before it completes any Job.
 func Completing(j *batchv1.Job) bool {

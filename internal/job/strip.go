@@ -7,6 +7,8 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
 // StripJob keeps of a Job only what Postflight reads again: how it goes, and not its template, which is most
@@ -18,7 +20,7 @@ func StripJob(j *batchv1.Job) *batchv1.Job {
 			Name: j.Name, Namespace: unique.Make(j.Namespace).Value(), UID: j.UID,
 			ResourceVersion: j.ResourceVersion, Generation: j.Generation,
 			CreationTimestamp: j.CreationTimestamp, DeletionTimestamp: j.DeletionTimestamp,
-			Annotations:     stopAnnotation(j),
+			Annotations:     keptAnnotations(j),
 			OwnerReferences: j.OwnerReferences,
 		},
 		Spec: batchv1.JobSpec{
@@ -59,4 +61,19 @@ func fetchContainer(j *batchv1.Job) *corev1.Container {
 		return nil
 	}
 	return &init[i]
+}
+
+// keptAnnotations are nil for most Jobs: a map for each would be a twentieth of what a cache holds of a run.
+func keptAnnotations(j *batchv1.Job) (kept map[string]string) {
+	for _, name := range []string{v1alpha1.AnnotationStopRequested, v1alpha1.AnnotationRequire, v1alpha1.AnnotationMinTests} {
+		value, ok := j.Annotations[name]
+		if !ok {
+			continue
+		}
+		if kept == nil {
+			kept = map[string]string{}
+		}
+		kept[name] = value
+	}
+	return kept
 }

@@ -91,7 +91,7 @@ func title(s *v1alpha1.Suite) string {
 			v1alpha1.ReportQueued:     "Queued",
 			v1alpha1.ReportInProgress: "The tests are running",
 		}[PhaseOf(s)]
-	case s.State() == v1alpha1.ReasonPassed, s.State() == v1alpha1.ReasonFailed && s.Status.Results != nil:
+	case s.State() == v1alpha1.ReasonPassed, s.State() == v1alpha1.ReasonFailed && hasFailures(s.Status.Results):
 		return ended(s)
 	default:
 		return mute(words[s.State()]+": "+message(s), maxTitle)
@@ -117,8 +117,14 @@ func ended(s *v1alpha1.Suite) string {
 	if d := duration(s); d > 0 {
 		text += " in " + plaintext.Duration(d)
 	}
+	if s.Passed() && s.Status.DecidedBy == v1alpha1.DecidedByExitCode {
+		text += " (exit code only)"
+	}
 	return text
 }
+
+// hasFailures reports whether the counts explain why a run failed.
+func hasFailures(r *v1alpha1.TestResults) bool { return r != nil && r.Failed > 0 }
 
 func counts(r *v1alpha1.TestResults) string {
 	text := fmt.Sprintf("%d of %s passed", r.Passed, plural(r.Tests, "test"))

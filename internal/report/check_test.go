@@ -13,6 +13,10 @@ import (
 	"github.com/postflight-dev/postflight/internal/report"
 )
 
+func decidedBy(what v1alpha1.DecidedBy) func(*v1alpha1.Suite) {
+	return func(s *v1alpha1.Suite) { s.Status.DecidedBy = what }
+}
+
 func TestPhaseAndTitle(t *testing.T) {
 	cases := map[string]struct {
 		suite *v1alpha1.Suite
@@ -24,6 +28,9 @@ func TestPhaseAndTitle(t *testing.T) {
 		"a run with a Job is in progress":    {aSuite(in(v1alpha1.Starting(""))), v1alpha1.ReportInProgress, "The tests are running"},
 		"a run that runs is in progress":     {aSuite(in(v1alpha1.Running(""))), v1alpha1.ReportInProgress, "The tests are running"},
 		"passed without results":             {aSuite(in(v1alpha1.Passed("ok"))), v1alpha1.ReportCompleted, "Passed in 1m30s"},
+		"passed by its exit code":            {aSuite(in(v1alpha1.Passed("ok")), decidedBy(v1alpha1.DecidedByExitCode)), v1alpha1.ReportCompleted, "Passed in 1m30s (exit code only)"},
+		"passed by its tests":                {aSuite(in(v1alpha1.Passed("ok")), failed(40, 0), decidedBy(v1alpha1.DecidedByTests)), v1alpha1.ReportCompleted, "Passed: 40 of 40 tests passed in 1m30s"},
+		"failed, and no test did":            {aSuite(in(v1alpha1.Failed("One pod left no report.")), failed(40, 0)), v1alpha1.ReportCompleted, "Failed: One pod left no report."},
 		"passed with results":                {aSuite(in(v1alpha1.Passed("ok")), failed(40, 0)), v1alpha1.ReportCompleted, "Passed: 40 of 40 tests passed in 1m30s"},
 		"failed with results":                {aSuite(in(v1alpha1.Failed("exit 1")), failed(40, 2)), v1alpha1.ReportCompleted, "Failed: 38 of 40 tests passed, 2 failed (1 new) in 1m30s"},
 		"failed without results":             {aSuite(in(v1alpha1.Failed("Container \"test\" exited with code 1."))), v1alpha1.ReportCompleted, `Failed: Container "test" exited with code 1.`},

@@ -14,6 +14,7 @@ import (
 type Collected struct {
 	Summary Summary
 	Missing []string // sentences: which pods have not reported, and why
+	Lost    []string // those of them about pods that succeeded
 	NoStore bool     // the tests have a directory for their results, and nothing keeps it
 }
 

@@ -83,12 +83,12 @@ func TestHostileReports(t *testing.T) {
 		"Endless name":        {reason: "No tag is so long.", report: `<testsuite><testcase name="a"/><` + strings.Repeat("n", 1_000_000), passed: 1, end: "its XML is broken."},
 		"A suite and no test": {reason: "It is a report.", report: `<testsuite/>`},
 
-		"Empty":         {reason: "An empty file is no report.", none: true},
+		"Empty":         {reason: "It may have become a report.", none: true, end: "it ends before its first element."},
 		"HTML":          {reason: "It is something else.", report: `<!DOCTYPE html><html><body><testsuite></body></html>`, none: true},
 		"Other XML":     {reason: "It is something else.", report: `<?xml version="1.0"?><coverage><testcase name="a"/></coverage>`, none: true},
 		"Binary":        {reason: "It is something else.", report: "PK\x03\x04\x00<\x00\xff", none: true},
-		"Only a prolog": {reason: "There is no root.", report: `<?xml version="1.0"?><!-- testsuite -->`, none: true},
-		"Endless DTD":   {reason: "There is no root.", report: "<!DOCTYPE x [" + strings.Repeat("<!ENTITY a 'b'>", 100_000), none: true},
+		"Only a prolog": {reason: "There is no root.", report: `<?xml version="1.0"?><!-- testsuite -->`, none: true, end: "it ends before its first element."},
+		"Endless DTD":   {reason: "There is no root.", report: "<!DOCTYPE x [" + strings.Repeat("<!ENTITY a 'b'>", 100_000), none: true, end: "it ends before its first element."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var tests results.Tests

@@ -23,12 +23,16 @@ func Merge(pods []Pod) Summary {
 	var all Summary
 	var problems []string
 	for _, attempts := range group(pods) {
+		if last := attempts[len(attempts)-1]; !last.Failed && last.Summary.Reports == 0 {
+			all.Silent = append(all.Silent, last.Name)
+		}
 		s := lastWithReport(attempts)
 		s.Flaky = min(s.Passed, s.Flaky+recovered(attempts, s))
 		all.add(s)
 	}
 	for _, p := range pods {
 		increase(&all.Files, p.Summary.Files)
+		increase(&all.Unkept, p.Summary.Unkept)
 		all.Bytes += p.Summary.Bytes
 		if p.Summary.Problem != "" && !slices.Contains(problems, p.Summary.Problem) {
 			problems = append(problems, p.Summary.Problem)
@@ -42,6 +46,7 @@ func Merge(pods []Pod) Summary {
 // add counts the tests of another pod. What was compared with another run than the first is not counted as compared.
 func (s *Summary) add(o Summary) {
 	increase(&s.Reports, o.Reports)
+	increase(&s.Unread, o.Unread)
 	increase(&s.Tests, o.Tests)
 	increase(&s.Passed, o.Passed)
 	increase(&s.Failed, o.Failed)

@@ -35,6 +35,7 @@ var (
 	errDepth = errors.New("its elements are nested too deeply")
 	errTests = errors.New("there are too many tests")
 	errCut   = errors.New("its end is missing")
+	errEmpty = errors.New("it ends before its first element")
 	errLarge = errors.New("it is larger than 64 MiB")
 	errRead  = errors.New("reading it failed")
 )
@@ -47,20 +48,29 @@ func parse(r io.Reader, emit func(testCase) bool) error {
 		if err == nil {
 			err = p.token(t)
 		}
-		switch {
+		switch content := isContent(err); {
 		case err == nil:
+		case !content:
+			return errRead // its text may hold a path of the pod
+		case !p.found && !p.other && (errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)):
+			return errEmpty
 		case !p.found:
 			return errNoReport
 		case errors.Is(err, io.EOF) && len(p.stack) == 0:
 			return nil
 		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 			return errCut
-		case errors.Is(err, errMarkup), errors.Is(err, errDepth), errors.Is(err, errTests):
-			return err
 		default:
-			return errRead // its text may hold a path of the pod
+			return err
 		}
 	}
+}
+
+// isContent reports whether an error is one of what a file holds, and not of reading it.
+func isContent(err error) bool {
+	return slices.ContainsFunc([]error{errNoReport, errMarkup, errDepth, errTests, io.EOF, io.ErrUnexpectedEOF}, func(known error) bool {
+		return errors.Is(err, known)
+	})
 }
 
 // parser follows the elements of a report.
@@ -68,6 +78,7 @@ type parser struct {
 	scanner scanner
 	emit    func(testCase) bool
 	found   bool // the root element of a report
+	other   bool // text before any element
 	stack   []string
 	suites  []suite
 	test    *element // the test case that is open
@@ -93,6 +104,7 @@ func (p *parser) token(t token) error {
 		p.stack = p.stack[:len(p.stack)-1]
 		return p.end(t)
 	default:
+		p.other = p.other || len(p.stack) == 0
 		if p.test != nil {
 			p.test.text(t.text)
 		}

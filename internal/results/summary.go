@@ -15,6 +15,7 @@ import (
 // Counts of tests.
 type Counts struct {
 	Reports      int32  `json:"reports"` // files that were read; 0: nothing is known of the tests
+	Unread       int32  `json:"unread"`  // reports, or files that may be, that could not be read whole
 	Tests        int32  `json:"tests"`   // the sum of passed, failed and skipped
 	Passed       int32  `json:"passed"`  // flaky ones included
 	Failed       int32  `json:"failed"`
@@ -31,8 +32,10 @@ type Counts struct {
 // Summary is what is known of the tests and files of a pod, or of all pods of a run.
 type Summary struct {
 	Counts
+	Silent   []string               `json:"-"`                 // names of the pods that did not fail and have no report
 	Files    int32                  `json:"files"`             // that were uploaded
 	Bytes    int64                  `json:"bytes"`             // of these files
+	Unkept   int32                  `json:"unkept"`            // files that should have been uploaded, and were not
 	Problem  string                 `json:"problem,omitempty"` // sentences: which files and reports were lost, and why; empty: none
 	Failures []v1alpha1.TestFailure `json:"-"`                 // new ones first; of a termination message only the first
 }
@@ -66,7 +69,7 @@ func first(all []v1alpha1.TestFailure) (some []v1alpha1.TestFailure) {
 // agree with each other.
 func clean(s Summary) Summary {
 	for _, count := range []*int32{
-		&s.Reports, &s.Passed, &s.Failed, &s.Skipped, &s.Flaky, &s.NewFailures, &s.KnownFailures, &s.Fixed, &s.Files,
+		&s.Reports, &s.Unread, &s.Passed, &s.Failed, &s.Skipped, &s.Flaky, &s.NewFailures, &s.KnownFailures, &s.Fixed, &s.Files, &s.Unkept,
 	} {
 		*count = min(max(*count, 0), maxCount)
 	}

@@ -50,6 +50,9 @@ func (t *Tests) Add(path string, r io.Reader) bool {
 		return true
 	})
 	switch {
+	case errors.Is(err, errEmpty): // a report of which nothing was written, or something else
+		t.unreadable(path, 0, err)
+		return false
 	case errors.Is(err, errNoReport):
 		return false
 	case limited.N == 0:
@@ -62,9 +65,15 @@ func (t *Tests) Add(path string, r io.Reader) bool {
 	t.Counts.Reports++
 	t.Counts.Milliseconds = min(t.Counts.Milliseconds+milliseconds, maxMilliseconds)
 	if err != nil {
-		t.Problems = append(t.Problems, reportProblem(path, len(tests), err))
+		t.unreadable(path, len(tests), err)
 	}
 	return true
+}
+
+// unreadable tells about a report of which only the first tests could be read.
+func (t *Tests) unreadable(path string, tests int, err error) {
+	t.Counts.Unread++
+	t.Problems = append(t.Problems, reportProblem(path, tests, err))
 }
 
 func (t *Tests) isCopy(digest [sha256.Size]byte) bool {

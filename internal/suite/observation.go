@@ -19,11 +19,13 @@ type Observation struct {
 	Environment *v1alpha1.Environment // nil: there is none
 	Team        *v1alpha1.Team        // that owns the namespace; nil: none does, or several claim it
 
-	Job           *batchv1.Job     // nil: there is none. If the Suite has had one, this was read from the API server, not from a cache
-	Unlabeled     bool             // the Job lacks the label by which the cache finds it, so that no event reports it
-	Unready       bool             // the Job should have a ready pod and has none
-	Progress      metav1.Condition // what the Job and its pods say, where there is a Job
-	PodProblem    string           // see job.State, also for the next
+	Job           *batchv1.Job       // nil: there is none. If the Suite has had one, this was read from the API server, not from a cache
+	Unlabeled     bool               // the Job lacks the label by which the cache finds it, so that no event reports it
+	Unready       bool               // the Job should have a ready pod and has none
+	Progress      metav1.Condition   // what the Job and its pods say, where there is a Job
+	DecidedBy     v1alpha1.DecidedBy // what decided that Progress is Passed or Failed
+	Judged        bool               // Progress says how the tests of an ended Job did
+	PodProblem    string             // see job.State, also for the next
 	StartingSince time.Time
 	HopelessSince time.Time
 	Started       time.Time     // when the first container of the tests started, where a pod says so, or its Job just did
@@ -36,6 +38,7 @@ type Observation struct {
 
 	KeepsResults bool               // the pods of the run have a directory for results
 	Collected    *results.Collected // what their pods say of these; nil where there is no such pod, or its tests have not begun
+	PassedBefore *v1alpha1.Suite    // the run of the Trigger that passed last; nil: none did, or this run does not pass by its tests
 	Unarchived   bool               // there is an object store, and the record of the finished run is not in it yet
 
 	// What the actions came to; each is unset until its action was done.

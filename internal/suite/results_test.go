@@ -1,6 +1,7 @@
 package suite_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -32,6 +33,7 @@ func TestEndsWithResults(t *testing.T) {
 	}{
 		"Failed":     {"the tests", func(o *suite.Observation) { o.Progress = v1alpha1.Failed("Exited.") }, v1alpha1.Failed(counts + "Exited.")},
 		"Passed":     {"the exit code decides", func(o *suite.Observation) { o.Progress = v1alpha1.Passed("The run passed.") }, v1alpha1.Passed(counts + "The run passed.")},
+		"Judged":     {"it says how many failed", func(o *suite.Observation) { o.Progress, o.Judged = v1alpha1.Failed("3 failed."), true }, v1alpha1.Failed("3 failed.")},
 		"Canceled":   {"a stopped run keeps its report", func(o *suite.Observation) { o.Suite.Spec.Cancel, o.Progress = true, v1alpha1.Failed("143") }, v1alpha1.Failed(counts + "143")},
 		"Superseded": {"a stopped run keeps its report", func(o *suite.Observation) { stoppedFor(o); o.Stream = []*v1alpha1.Suite{aSuite("newer", 9)} }, v1alpha1.Superseded(counts + "Superseded by newer, a newer deployment of the same stream.")},
 		"TimedOut":   {"a stopped run keeps its report", func(o *suite.Observation) { stoppedFor(o); o.Started = t0.Add(-time.Hour) }, v1alpha1.TimedOut(counts + "The run took longer than its timeout of 30m and was stopped.")},
@@ -138,5 +140,78 @@ func TestCollectingIsNotOverdue(t *testing.T) {
 				t.Error("the time is up after the limit, and not before")
 			}
 		})
+	}
+}
+
+// TestDecidedBy: what decided is kept of a run that passed or failed, and not of one that was stopped meanwhile.
+func TestDecidedBy(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		change func(*suite.Observation)
+		want   v1alpha1.DecidedBy
+	}{
+		"Passed":   {"its tests decided", func(o *suite.Observation) { o.Progress = v1alpha1.Passed("") }, v1alpha1.DecidedByTests},
+		"Failed":   {"its tests decided", func(o *suite.Observation) { o.Progress = v1alpha1.Failed("") }, v1alpha1.DecidedByTests},
+		"TimedOut": {"its time limit decided", func(o *suite.Observation) { stoppedFor(o); o.Started = t0.Add(-time.Hour) }, ""},
+		"Error":    {"nothing decided", func(o *suite.Observation) { o.Progress = v1alpha1.Error("") }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := suite.Observation{Suite: aSuite("self", 0), Trigger: aTrigger(), Team: aTeam(), Job: aJob("self"), DecidedBy: v1alpha1.DecidedByTests}
+			tc.change(&o)
+			s := o.Suite.DeepCopy()
+			suite.SetStatus(s, o, suite.Decide(o, t0), t0)
+			if !s.Finished() || s.Status.DecidedBy != tc.want {
+				t.Errorf("%s: %s by %q, want %q", tc.reason, s.State(), s.Status.DecidedBy, tc.want)
+			}
+		})
+	}
+}
+
+// TestFewerTests: a run that passes with a fifth fewer tests than the last one that passed says so.
+func TestFewerTests(t *testing.T) {
+	ran := func(name string, minute int, end metav1.Condition, tests, skipped int32) *v1alpha1.Suite {
+		s := aSuite(name, minute)
+		o := suite.Observation{Suite: s, Collected: &results.Collected{Summary: results.Summary{Counts: results.Counts{Reports: 1, Tests: tests + skipped, Passed: tests, Skipped: skipped}}}}
+		suite.SetStatus(s, o, suite.Decision{Condition: end}, t0.Add(time.Duration(minute)*time.Minute))
+		return s
+	}
+	passed := v1alpha1.Passed("")
+	for name, tc := range map[string]struct {
+		reason string
+		before []*v1alpha1.Suite
+		ran    int32
+		want   string
+	}{
+		"First":   {"there is nothing to compare with", nil, 1, ""},
+		"AsMany":  {"nothing is missing", []*v1alpha1.Suite{ran("a", 1, passed, 100, 0)}, 100, ""},
+		"Few":     {"tests come and go", []*v1alpha1.Suite{ran("a", 1, passed, 100, 0)}, 81, ""},
+		"AFifth":  {"a filter may be wrong", []*v1alpha1.Suite{ran("a", 1, passed, 100, 0)}, 80, " Only 80 tests ran; in a, the run that passed before, 100 did. Is that as you want it?"},
+		"Skipped": {"they did not run before either", []*v1alpha1.Suite{ran("a", 1, passed, 10, 90)}, 10, ""},
+		"Last":    {"an older one does not count", []*v1alpha1.Suite{ran("b", 2, passed, 50, 0), ran("a", 1, passed, 100, 0)}, 50, ""},
+		"Failed":  {"only what passed counts", []*v1alpha1.Suite{ran("b", 2, v1alpha1.Failed(""), 50, 0), ran("a", 1, passed, 100, 0)}, 50, " Only 50 tests ran; in a, the run that passed before, 100 did. Is that as you want it?"},
+		"Itself":  {"it is no other run", []*v1alpha1.Suite{ran("self", 2, passed, 100, 0)}, 50, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			self := aSuite("self", 0)
+			d := suite.Decide(suite.Observation{
+				Suite: self, Trigger: aTrigger(), Team: aTeam(), Job: aJob("self"), Progress: v1alpha1.Passed("The run passed."), PassedBefore: suite.LastPassed(self, tc.before),
+				Collected: &results.Collected{Summary: results.Summary{Counts: results.Counts{Reports: 1, Tests: tc.ran, Passed: tc.ran}}},
+			}, t0)
+			_, got, _ := strings.Cut(d.Condition.Message, "The run passed.")
+			if got != tc.want {
+				t.Errorf("%s: %q, want %q", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
+
+// TestLostFiles: a run whose reports were read passes although its files could not be uploaded, and says what to do.
+func TestLostFiles(t *testing.T) {
+	c := &results.Collected{Summary: results.Summary{Counts: results.Counts{Reports: 1, Tests: 2, Passed: 2}, Unkept: 3, Problem: "a.png and 2 more were not kept: the store did not answer."}}
+	d := suite.Decide(suite.Observation{Suite: aSuite("self", 0), Team: aTeam(), Job: aJob("self"), Progress: v1alpha1.Passed("The run passed."), Collected: c}, t0)
+	want := v1alpha1.Passed("2 tests passed. The run passed. Not uploaded, and lost: 3 files (a.png and 2 more were not kept: the store did not answer.) " +
+		"To have them, repeat the run: postflight runs rerun self")
+	if diff := cmp.Diff(want, d.Condition); diff != "" {
+		t.Error(diff)
 	}
 }

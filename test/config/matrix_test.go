@@ -57,6 +57,8 @@ var fields = map[string]map[string]field{
 		"inputs.directory":                      {value: `"/elsewhere"`, pod: "is mounted there"},
 		"results.directory":                     {value: `"/elsewhere"`, pod: "is mounted there"},
 		"results.sizeLimit":                     {value: `"1Gi"`, pod: "bounds a volume of the pod"},
+		"results.require":                       {value: `"Nothing"`, not: "but decides what is green"},
+		"results.minTests":                      {value: `7`, not: "but decides what is green"},
 		"timeout":                               {value: `"2h"`, pod: "is the pod's deadline"},
 		"startTimeout":                          {value: `"2h"`, pod: "decides how long a pod may wait"},
 		"ephemeralEnvironmentTTL":               {value: `"1h"`, not: "but decides when an Environment and its runs are deleted"},

@@ -53,14 +53,22 @@ func TestResultsOfEveryEnd(t *testing.T) {
 		"stubborn":  {[]setting{runs(report + `trap "" TERM; sleep 600 & wait`), timeout(6 * time.Second), grace(5)}, v1alpha1.ReasonTimedOut, failed, -1, []string{"3 of 120 tests failed"}},
 		"retried": {[]setting{retries(1), runs(`export FAILED; [ -e /shared/second ] && FAILED=; ` + report + `: >/shared/second; [ -z "$FAILED" ]`), sharedFolder(t)}, v1alpha1.ReasonPassed,
 			&results{Tests: 120, Passed: 120, Flaky: 3}, 2, []string{"120 tests passed (3 of them flaky)"}},
-		"indexed":    {[]setting{indexed(2), runs(`export FAILED; [ "$JOB_COMPLETION_INDEX" = 0 ] || FAILED=; ` + report)}, v1alpha1.ReasonPassed, &results{Tests: 240, Passed: 237, Failed: 3}, 2, []string{"3 of 240 tests failed", "No container failed, so the run passed"}},
-		"unreported": {[]setting{runs(screenshots)}, v1alpha1.ReasonPassed, nil, 5, []string{"5 files were uploaded", "None of them is a JUnit report"}},
-		"nothing":    {[]setting{runs("true")}, v1alpha1.ReasonPassed, nil, 0, []string{"left no files"}},
+		"indexed":    {[]setting{indexed(2), runs(`export FAILED; [ "$JOB_COMPLETION_INDEX" = 0 ] || FAILED=; ` + report)}, v1alpha1.ReasonFailed, &results{Tests: 240, Passed: 237, Failed: 3}, 2, []string{`Container "test" exited with 0, but 3 of 240 tests failed`}},
+		"one-shard":  {[]setting{indexed(4), runs(`[ "$JOB_COMPLETION_INDEX" = 2 ] || { export FAILED=; ` + report + `}`)}, v1alpha1.ReasonFailed, &results{Tests: 360, Passed: 360}, 3, []string{"the tests of one pod, ", "left no JUnit report"}},
+		"exit-code":  {[]setting{keeps(nothing), runs(report)}, v1alpha1.ReasonPassed, failed, 1, []string{"3 of 120 tests failed", "No container failed, so the run passed", "(exit code only)"}},
+		"empty":      {[]setting{runs(`: >"$POSTFLIGHT_RESULTS_DIR/junit.xml"`)}, v1alpha1.ReasonFailed, nil, 1, []string{"a report could not be read whole", "junit.xml", "it ends before its first element"}},
+		"no-tests":   {[]setting{runs(`echo "<testsuites/>" >"$POSTFLIGHT_RESULTS_DIR/junit.xml"`)}, v1alpha1.ReasonFailed, &results{}, 1, []string{"its reports list no tests"}},
+		"skipped":    {[]setting{runs(`echo '<testsuite><testcase name="a"><skipped/></testcase></testsuite>' >"$POSTFLIGHT_RESULTS_DIR/junit.xml"`)}, v1alpha1.ReasonFailed, &results{Tests: 1, Skipped: 1}, 1, []string{"all of its tests were skipped (1)"}},
+		"unread":     {[]setting{runs(`export FAILED=; ` + report + `chmod 0 "$POSTFLIGHT_RESULTS_DIR"/*.xml`), runAsRoot}, v1alpha1.ReasonFailed, nil, -1, []string{"a report could not be read whole", "not readable by the user of the collector"}},
+		"cut":        {[]setting{runs(`export FAILED=; ` + report + `cd "$POSTFLIGHT_RESULTS_DIR"; head -c 3000 junit.xml >half.xml`)}, v1alpha1.ReasonFailed, nil, 2, []string{"a report could not be read whole", "half.xml could be read: its end is missing"}},
+		"too-few":    {[]setting{keeps(func(r *v1alpha1.Results) { r.MinTests = 121 }), runs(`export FAILED=; ` + report)}, v1alpha1.ReasonFailed, &results{Tests: 120, Passed: 120}, 1, []string{"only 120 tests ran, and results.minTests of the Trigger is 121"}},
+		"unreported": {[]setting{runs(screenshots)}, v1alpha1.ReasonFailed, nil, 5, []string{"none of the files in the results directory is a JUnit report", "5 files were uploaded"}},
+		"nothing":    {[]setting{runs("true")}, v1alpha1.ReasonFailed, nil, 0, []string{"its tests left no JUnit report", "left no files"}},
 		"broken":     {[]setting{runs(report + `cd "$POSTFLIGHT_RESULTS_DIR"; head -c 3000 junit.xml >half.xml; exit 1`)}, v1alpha1.ReasonFailed, nil, 2, []string{"half.xml"}},
 		"laughs":     {[]setting{runs(report + billionLaughs + "exit 1")}, v1alpha1.ReasonFailed, nil, 2, []string{"3 of 121 tests failed"}}, // no entity is expanded
 		"odd":        {[]setting{runs(oddFiles)}, v1alpha1.ReasonFailed, nil, 2, []string{"link", "False Incomplete"}},
-		"many":       {[]setting{runs(`cd "$POSTFLIGHT_RESULTS_DIR"; for i in $(seq 500); do echo $i >$i.txt; done`)}, v1alpha1.ReasonPassed, nil, 500, []string{"500 files were uploaded"}},
-		"too-many":   {[]setting{runs(`cd "$POSTFLIGHT_RESULTS_DIR"; for i in $(seq 1100); do echo $i >$i.txt; done`)}, v1alpha1.ReasonPassed, nil, 1000, []string{"1000 files were uploaded", "False Incomplete"}},
+		"many":       {[]setting{keeps(nothing), runs(`cd "$POSTFLIGHT_RESULTS_DIR"; for i in $(seq 500); do echo $i >$i.txt; done`)}, v1alpha1.ReasonPassed, nil, 500, []string{"500 files were uploaded"}},
+		"too-many":   {[]setting{keeps(nothing), runs(`cd "$POSTFLIGHT_RESULTS_DIR"; for i in $(seq 1100); do echo $i >$i.txt; done`)}, v1alpha1.ReasonPassed, nil, 1000, []string{"1000 files were uploaded", "False Incomplete"}},
 		"too-large": {[]setting{keeps(func(r *v1alpha1.Results) { r.SizeLimit = new(resource.MustParse("1Mi")) }), runs(`head -c 9000000 /dev/zero >"$POSTFLIGHT_RESULTS_DIR/zeros"; ` + forever)}, v1alpha1.ReasonFailed, nil, -1,
 			[]string{"wrote too much into the results directory", "1Mi", "sizeLimit"}},
 	}
@@ -106,6 +114,14 @@ func TestResultsOfEveryEnd(t *testing.T) {
 			}
 		})
 	}
+}
+
+// nothing has the exit code alone decide.
+func nothing(r *v1alpha1.Results) { r.Require = v1alpha1.RequireNothing }
+
+// runAsRoot, so that the collector, which does not, cannot read what only its owner can.
+func runAsRoot(t *v1alpha1.Trigger) {
+	container(t).SecurityContext = &corev1.SecurityContext{RunAsUser: new(int64(0)), RunAsNonRoot: new(false)}
 }
 
 // sharedFolder is a folder of this machine, which is the node, at /shared.

@@ -12,15 +12,16 @@ import (
 	"github.com/postflight-dev/postflight/test/tier"
 )
 
-// TestResultsWithoutStore: the tests find their directory, the run passes, and says that nothing is kept.
+// TestResultsWithoutStore: the tests find their directory, and the run does not pass, because nothing reads their reports.
 func TestResultsWithoutStore(t *testing.T) {
 	tier.All(t, "it needs a manager of its own, and TestResults shows that results are kept")
 	c := useCluster(t)
 	tm := newTeam(t, c)
 	tm.trigger("browser", keeps(), runs(report+`echo written`))
 	m := runManager(t, c, options{flags: []string{"--store-endpoint=", "--store-bucket="}})
-	s := tm.awaitState(tm.failing(m, ""), v1alpha1.ReasonPassed)
+	s := tm.awaitState(tm.failing(m, ""), v1alpha1.ReasonError)
 	story(t, "%s\n%s", message(s), collectedMessage(s))
+	tm.checkMessage(s, "nothing reads its reports", "--store-bucket", "results.require")
 	if !strings.Contains(tm.log(s.Name), "written") || !strings.HasPrefix(collectedMessage(s), "False StoreNotConfigured: ") || s.Status.Results != nil {
 		t.Errorf("%q, %q, %+v", tm.log(s.Name), collectedMessage(s), s.Status.Results)
 	}
@@ -59,6 +60,7 @@ func TestCollectingIsNotOverdue(t *testing.T) {
 	s := tm.awaitState(tm.failing(m, ""), v1alpha1.ReasonPassed)
 	took := s.Status.CompletionTime.Sub(s.Status.StartTime.Time)
 	story(t, "after %s: %s\n%s", took, message(s), collectedMessage(s))
+	tm.checkMessage(s, "120 tests passed", "Not uploaded, and lost: 1 file", "postflight runs rerun "+s.Name)
 	if took <= 8*time.Second {
 		t.Errorf("the run took %s, so that the collector took no longer than the timeout", took)
 	}

@@ -20,7 +20,7 @@ func TestLargeResults(t *testing.T) {
 	c := useCluster(t)
 	tm := newTeam(t, c)
 	// Of two files of 1 GiB, one has room beside a small file and one that leaves 6 bytes. The last is too large.
-	tm.trigger("video", keeps(), timeout(10*time.Minute), grace(300), runs(`cd "$POSTFLIGHT_RESULTS_DIR"; echo small >small.txt
+	tm.trigger("video", keeps(nothing), timeout(10*time.Minute), grace(300), runs(`cd "$POSTFLIGHT_RESULTS_DIR"; echo small >small.txt
 write() { dd if=/dev/zero of="$1" bs=1 count=0 seek="$2" 2>/dev/null; }
 write a.bin 1073741818; write b.bin 1073741824; write c.bin 1073741824; write d.bin 1073741825`))
 	m := runManager(t, c, options{})

@@ -1,0 +1,94 @@
+package results
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+// Requirement is what the reports of a run must show, besides exit code 0 of its containers.
+type Requirement struct {
+	Policy   v1alpha1.ResultsRequirement // "" is that of a Job that has none: Tests
+	MinTests int32                       // that were not skipped; 0: one
+}
+
+// Judgment is whether a run passes whose containers exited with 0.
+type Judgment struct {
+	By      v1alpha1.DecidedBy
+	Problem string // completes the sentence "..., but"; "" if the run passes
+	Lost    bool   // what the tests reported is lost: the run has no result
+}
+
+const (
+	writeReport = "Write one, or set results.require of the Trigger to Nothing, with which the exit code alone decides."
+	lost        = "what its tests reported is lost, so nothing shows that they passed. "
+	repeat      = " Notify again, or create another Suite, to repeat the run."
+)
+
+// Judge decides. A failed test counts, whatever else is known.
+func (c *Collected) Judge(r Requirement) Judgment {
+	if r.Policy == v1alpha1.RequireNothing {
+		return Judgment{By: v1alpha1.DecidedByExitCode}
+	}
+	if c != nil && c.Summary.Failed > 0 {
+		return Judgment{By: v1alpha1.DecidedByTests, Problem: cmp.Or(Sentence(Status(c.Summary)), tests(c.Summary.Failed)+" failed.")}
+	}
+	if problem, lost := c.reportProblem(); problem != "" {
+		return Judgment{By: v1alpha1.DecidedByReport, Problem: problem, Lost: lost}
+	}
+	if r.Policy == v1alpha1.RequireReport {
+		return Judgment{By: v1alpha1.DecidedByReport}
+	}
+	return Judgment{By: v1alpha1.DecidedByTests, Problem: tooFew(c.Summary.Counts, max(r.MinTests, 1))}
+}
+
+// reportProblem is why the reports are not all there.
+func (c *Collected) reportProblem() (problem string, isLost bool) {
+	switch {
+	case c == nil:
+		return lost + "Its pods are gone." + repeat, true
+	case c.NoStore:
+		return "nothing reads its reports, because no store for files is configured. Ask the operator of Postflight to set " +
+			"--store-bucket and --store-endpoint, or set results.require of the Trigger to Nothing.", true
+	case len(c.Lost) > 0:
+		return lost + strings.Join(c.Lost[:min(len(c.Lost), maxMissing)], " ") + repeat, true
+	case c.Summary.Unread == 1:
+		return strings.TrimSpace("a report could not be read whole. " + c.Summary.Problem), false
+	case c.Summary.Unread > 1:
+		return strings.TrimSpace(fmt.Sprintf("%d reports could not be read whole. %s", c.Summary.Unread, c.Summary.Problem)), false
+	default:
+		return silent(c.Summary), false
+	}
+}
+
+// silent names the pods that left no report.
+func silent(s Summary) string {
+	switch n := len(s.Silent); {
+	case n == 0:
+		return ""
+	case s.Reports == 0 && s.Files == 0:
+		return "its tests left no JUnit report in the results directory. " + writeReport
+	case s.Reports == 0:
+		return "none of the files in the results directory is a JUnit report. " + writeReport
+	case n == 1:
+		return fmt.Sprintf("the tests of one pod, %s, left no JUnit report. %s", s.Silent[0], writeReport)
+	default:
+		return fmt.Sprintf("the tests of %d pods left no JUnit report, the first: %s. %s", n, s.Silent[0], writeReport)
+	}
+}
+
+func tooFew(c Counts, least int32) string {
+	ran := c.Tests - c.Skipped
+	switch {
+	case ran >= least:
+		return ""
+	case c.Tests == 0:
+		return "its reports list no tests. Check which tests it selects; results.require: Report of the Trigger accepts empty reports."
+	case ran == 0:
+		return fmt.Sprintf("all of its tests were skipped (%d). Check which tests it selects; results.require: Report of the Trigger accepts that.", c.Skipped)
+	default:
+		return fmt.Sprintf("only %s ran, and results.minTests of the Trigger is %d.", tests(ran), least)
+	}
+}
