@@ -111,19 +111,23 @@ func overrideSpec(spec *batchv1.JobSpec, t *v1alpha1.Trigger) {
 // deadlineSeconds rounds up, so that no run gets less time than its Trigger says.
 func deadlineSeconds(timeout time.Duration) *int64 { return new(int64(math.Ceil(timeout.Seconds()))) }
 
-// setDefaults sets what the template leaves open: a failed test is not repeated, and a pod that tests a
-// deployment gets no token for the API server.
+// setDefaults sets what the template leaves open: a failed test is not repeated, a shard that fails does not stop the others, whose
+// tests may fail, too, and a pod that tests a deployment gets no token for the API server.
 //
 // The termination message policy keeps Kubernetes' default, File. FallbackToLogsOnError gives better
 // messages, but the end of a log may hold a secret, and the message is shown where the log is not: in the
 // Suite's status, on the code host, in the check of a public repository. A template can choose it.
 func setDefaults(spec *batchv1.JobSpec) {
-	if spec.BackoffLimit == nil && spec.BackoffLimitPerIndex == nil {
-		spec.BackoffLimit = new(int32(0))
-	}
 	pod := &spec.Template.Spec
 	if pod.RestartPolicy == "" {
 		pod.RestartPolicy = corev1.RestartPolicyNever
+	}
+	switch {
+	case spec.BackoffLimit != nil || spec.BackoffLimitPerIndex != nil:
+	case isIndexed(spec) && pod.RestartPolicy == corev1.RestartPolicyNever: // Kubernetes has it for no other
+		spec.BackoffLimitPerIndex = new(int32(0))
+	default:
+		spec.BackoffLimit = new(int32(0))
 	}
 	if pod.AutomountServiceAccountToken == nil {
 		pod.AutomountServiceAccountToken = new(false)

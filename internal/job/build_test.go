@@ -69,6 +69,7 @@ func TestBuild(t *testing.T) {
 func TestBuildSpec(t *testing.T) {
 	type spec struct {
 		BackoffLimit  *int32
+		PerIndex      *int32
 		Limit         time.Duration
 		RestartPolicy corev1.RestartPolicy
 		Token         bool
@@ -113,7 +114,26 @@ func TestBuildSpec(t *testing.T) {
 		"BackoffLimitPerIndex": {
 			reason: "A limit of 0 for the whole Job would end it at the first index that fails.",
 			change: func(s *batchv1.JobSpec) { s.BackoffLimitPerIndex = new(int32(1)) },
-			want:   spec{Limit: 30 * time.Minute, RestartPolicy: "Never"},
+			want:   spec{PerIndex: new(int32(1)), Limit: 30 * time.Minute, RestartPolicy: "Never"},
+		},
+		"Indexed": {
+			reason: "A shard that fails does not stop the others.",
+			change: func(s *batchv1.JobSpec) { s.CompletionMode = new(batchv1.IndexedCompletion) },
+			want:   spec{PerIndex: new(int32(0)), Limit: 30 * time.Minute, RestartPolicy: "Never"},
+		},
+		"IndexedChosen": {
+			reason: "The template says that the first failure ends the Job.",
+			change: func(s *batchv1.JobSpec) {
+				s.CompletionMode, s.BackoffLimit = new(batchv1.IndexedCompletion), new(int32(0))
+			},
+			want: spec{BackoffLimit: new(int32(0)), Limit: 30 * time.Minute, RestartPolicy: "Never"},
+		},
+		"IndexedOnFailure": {
+			reason: "Kubernetes has no limit per index for containers that restart in place.",
+			change: func(s *batchv1.JobSpec) {
+				s.CompletionMode, s.Template.Spec.RestartPolicy = new(batchv1.IndexedCompletion), corev1.RestartPolicyOnFailure
+			},
+			want: spec{BackoffLimit: new(int32(0)), Limit: 30 * time.Minute, RestartPolicy: "OnFailure"},
 		},
 	}
 	for name, tc := range cases {
@@ -127,7 +147,7 @@ func TestBuildSpec(t *testing.T) {
 			}
 			j := Build(newSuite(), trigger, newEnvironment())
 			got := spec{
-				BackoffLimit: j.Spec.BackoffLimit, Limit: TimeLimit(j),
+				BackoffLimit: j.Spec.BackoffLimit, PerIndex: j.Spec.BackoffLimitPerIndex, Limit: TimeLimit(j),
 				RestartPolicy: j.Spec.Template.Spec.RestartPolicy, Token: *j.Spec.Template.Spec.AutomountServiceAccountToken,
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {

@@ -100,7 +100,7 @@ func attempts(j *batchv1.Job) string {
 	switch {
 	case j.Status.FailedIndexes != nil && *j.Status.FailedIndexes != "":
 		return fmt.Sprintf(" (failed indexes: %s)", plaintext.Line(*j.Status.FailedIndexes, maxName))
-	case j.Status.Failed > 1:
+	case j.Status.Failed > 1 && !isIndexed(&j.Spec):
 		return fmt.Sprintf(" in the last of %d pods that failed", j.Status.Failed)
 	default:
 		return ""

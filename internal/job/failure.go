@@ -29,7 +29,11 @@ func failed(j *batchv1.Job, end *batchv1.JobCondition, pods []corev1.Pod) State 
 		return State{Condition: v1alpha1.TimedOut(tookTooLong + timeout(j) + " and was stopped."), podUnknown: true}
 	}
 	if p := failedPod(pods); p != nil {
-		return State{Condition: podFailed(j, p)}
+		c := podFailed(j, p)
+		if c.Reason == v1alpha1.ReasonFailed {
+			c.Message = shards(j, pods) + c.Message
+		}
+		return State{Condition: c}
 	}
 	return failedWithoutPod(j, end)
 }

@@ -95,8 +95,11 @@ func requirement(j *batchv1.Job) results.Requirement {
 	return results.Requirement{Policy: v1alpha1.ResultsRequirement(j.Annotations[v1alpha1.AnnotationRequire]), MinTests: int32(least)}
 }
 
-// require notes what a Job without notes does not have: most have none, and so a small cache.
+// require notes what a Job without notes does not have: most have none, and so a small cache. The notes of a template do not
+// count.
 func require(j *batchv1.Job, r results.Requirement) {
+	delete(j.Annotations, v1alpha1.AnnotationRequire)
+	delete(j.Annotations, v1alpha1.AnnotationMinTests)
 	if r.Policy != "" && r.Policy != v1alpha1.RequireTests {
 		metav1.SetMetaDataAnnotation(&j.ObjectMeta, v1alpha1.AnnotationRequire, string(r.Policy))
 	}

@@ -99,6 +99,23 @@ var outcomeOfAnEndedJobCases = map[string]struct {
 		pods:   []corev1.Pod{newPod(corev1.PodFailed, container("test", exit(7, 9, "no")))},
 		want:   v1alpha1.Failed(`Container "test" exited with code 7 (failed indexes: 1,3-5): no`),
 	},
+	"Shards": {
+		reason: "Each shard runs to its end.",
+		job: newJob(with(batchv1.JobFailed, batchv1.JobReasonFailedIndexes, ""), shardsOf(4), func(j *batchv1.Job) {
+			j.Status.FailedIndexes, j.Status.Succeeded = new("1,3"), 2
+		}),
+		pods: []corev1.Pod{newPod(corev1.PodFailed, index("3"), container("test", exit(7, 9, "no")))},
+		want: v1alpha1.Failed(`2 of 4 shards failed. Container "test" exited with code 7 (failed indexes: 1,3): no`),
+	},
+	"StoppedShards": {
+		reason: "The template says that the first failure ends the Job.",
+		job:    newJob(backoffExceeded, shardsOf(4), func(j *batchv1.Job) { j.Status.Failed = 4 }),
+		pods: []corev1.Pod{
+			newPod(corev1.PodFailed, named("a"), index("0"), container("test", exit(3, 10, "assertion"))),
+			newPod(corev1.PodFailed, named("b"), index("1"), deleted(11), container("test", exit(143, 12, ""))),
+		},
+		want: v1alpha1.Failed(`1 of 4 shards failed; 3 were stopped. Container "test" exited with code 3: assertion`),
+	},
 	"Parallel": {
 		reason: "A pod that the Job deleted because another failed ends last, and is not the cause.",
 		job:    newJob(backoffExceeded),
@@ -218,5 +235,11 @@ func TestKeepProblem(t *testing.T) {
 				t.Errorf("%s: the problem is %q, want %q", tc.reason, got.PodProblem, tc.keeps)
 			}
 		})
+	}
+}
+
+func shardsOf(n int32) func(*batchv1.Job) {
+	return func(j *batchv1.Job) {
+		j.Spec.CompletionMode, j.Spec.Completions = new(batchv1.IndexedCompletion), &n
 	}
 }

@@ -27,6 +27,8 @@ func StripJob(j *batchv1.Job) *batchv1.Job {
 			ActiveDeadlineSeconds: deadlineSeconds(TimeLimit(j)),
 			Suspend:               j.Spec.Suspend,
 			ManagedBy:             j.Spec.ManagedBy,
+			CompletionMode:        j.Spec.CompletionMode,
+			Completions:           j.Spec.Completions,
 			Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
 				RestartPolicy:                 j.Spec.Template.Spec.RestartPolicy,
 				TerminationGracePeriodSeconds: j.Spec.Template.Spec.TerminationGracePeriodSeconds,

@@ -54,6 +54,7 @@ func TestResultsOfEveryEnd(t *testing.T) {
 		"retried": {[]setting{retries(1), runs(`export FAILED; [ -e /shared/second ] && FAILED=; ` + report + `: >/shared/second; [ -z "$FAILED" ]`), sharedFolder(t)}, v1alpha1.ReasonPassed,
 			&results{Tests: 120, Passed: 120, Flaky: 3}, 2, []string{"120 tests passed (3 of them flaky)"}},
 		"indexed":    {[]setting{indexed(2), runs(`export FAILED; [ "$JOB_COMPLETION_INDEX" = 0 ] || FAILED=; ` + report)}, v1alpha1.ReasonFailed, &results{Tests: 240, Passed: 237, Failed: 3}, 2, []string{`Container "test" exited with 0, but 3 of 240 tests failed`}},
+		"bad-shard":  {[]setting{indexed(4), runs(`export FAILED; [ "$JOB_COMPLETION_INDEX" = 0 ] || FAILED=; ` + report + `[ -z "$FAILED" ]`)}, v1alpha1.ReasonFailed, &results{Tests: 480, Passed: 477, Failed: 3}, 4, []string{"3 of 480 tests failed", "1 of 4 shards failed. Container"}},
 		"one-shard":  {[]setting{indexed(4), runs(`[ "$JOB_COMPLETION_INDEX" = 2 ] || { export FAILED=; ` + report + `}`)}, v1alpha1.ReasonFailed, &results{Tests: 360, Passed: 360}, 3, []string{"the tests of one pod, ", "left no JUnit report"}},
 		"exit-code":  {[]setting{keeps(nothing), runs(report)}, v1alpha1.ReasonPassed, failed, 1, []string{"3 of 120 tests failed", "No container failed, so the run passed", "(exit code only)"}},
 		"empty":      {[]setting{runs(`: >"$POSTFLIGHT_RESULTS_DIR/junit.xml"`)}, v1alpha1.ReasonFailed, nil, 1, []string{"a report could not be read whole", "junit.xml", "it ends before its first element"}},

@@ -1,0 +1,59 @@
+package job
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+)
+
+func isIndexed(spec *batchv1.JobSpec) bool {
+	return ptr.Deref(spec.CompletionMode, batchv1.NonIndexedCompletion) == batchv1.IndexedCompletion
+}
+
+// shards is a sentence about an indexed Job that failed: how many of its indexes did. It is empty for other Jobs.
+func shards(j *batchv1.Job, pods []corev1.Pod) string {
+	all := int(ptr.Deref(j.Spec.Completions, 1))
+	failed := max(countIndexes(ptr.Deref(j.Status.FailedIndexes, "")), failedShards(pods))
+	if !isIndexed(&j.Spec) || all < 2 || failed == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("%d of %d shards failed", failed, all)
+	switch stopped := all - failed - int(j.Status.Succeeded); {
+	case stopped == 1:
+		text += "; 1 was stopped"
+	case stopped > 1:
+		text += fmt.Sprintf("; %d were stopped", stopped)
+	}
+	return text + ". "
+}
+
+// countIndexes counts those of a list such as "1,3-5", as the status of a Job has it.
+func countIndexes(list string) (n int) {
+	for part := range strings.SplitSeq(list, ",") {
+		from, to, isRange := strings.Cut(part, "-")
+		first, err := strconv.Atoi(from)
+		if err != nil {
+			continue
+		}
+		n++
+		if last, err := strconv.Atoi(to); isRange && err == nil && last > first {
+			n += last - first
+		}
+	}
+	return n
+}
+
+// failedShards counts the indexes of pods that failed by themselves, and were not deleted because the Job had failed.
+func failedShards(pods []corev1.Pod) int {
+	indexes := map[string]bool{}
+	for _, p := range pods {
+		if index := p.Annotations[batchv1.JobCompletionIndexAnnotation]; index != "" && p.Status.Phase == corev1.PodFailed && p.DeletionTimestamp == nil {
+			indexes[index] = true
+		}
+	}
+	return len(indexes)
+}
