@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -86,11 +87,11 @@ func decide(o Observation, now time.Time) Decision {
 		return stop(o, v1alpha1.Canceled("The Suite was deleted."), now)
 	case supersededBy(o) != "":
 		by := supersededBy(o)
-		d := stop(o, v1alpha1.Superseded(fmt.Sprintf("Superseded by %s, a newer deployment of the same stream.", by)), now)
+		d := stop(o, v1alpha1.Superseded(fmt.Sprintf("Superseded by %s, a newer deployment of the same stream.%s", by, stuck(o))), now)
 		d.SupersededBy = by
 		return d
 	case o.Suite.Spec.Cancel:
-		return stop(o, v1alpha1.Canceled(canceledMessage(o.Suite)), now)
+		return stop(o, v1alpha1.Canceled(canceledMessage(o.Suite)+stuck(o)), now)
 	case notStarted(o, now) != "":
 		return stopNotStarted(o, notStarted(o, now), now)
 	case overdue(o, now):
@@ -132,6 +133,15 @@ func canceledMessage(s *v1alpha1.Suite) string {
 		return fmt.Sprintf("Canceled by %s.", who)
 	}
 	return "Canceled by setting spec.cancel."
+}
+
+// stuck is a sentence: why the tests of a run did not start that is stopped. It is empty if they did, or nothing kept them.
+func stuck(o Observation) string {
+	problem := cmp.Or(o.PodProblem, o.Suite.Status.PodProblem)
+	if problem == "" || o.Suite.Status.StartTime != nil || !o.Started.IsZero() {
+		return ""
+	}
+	return " Until then, its tests could not start: " + problem
 }
 
 // start creates the Job, or reports what the run waits for.

@@ -181,6 +181,30 @@ func TestDecide(t *testing.T) {
 			}),
 			want: suite.Decision{Condition: v1alpha1.Canceled("Canceled by ada@example.com.")},
 		},
+		"CanceledWhileStuck": {
+			reason: "Why it was stuck stays known, though its Job and its pods are gone.",
+			o: ready(func(o *observation) {
+				o.Suite = aSuite("self", 2, canceled, func(s *v1alpha1.Suite) { s.Status.PodProblem = "The image cannot be pulled." })
+			}),
+			want: suite.Decision{Condition: v1alpha1.Canceled("Canceled by setting spec.cancel. Until then, its tests could not start: The image cannot be pulled.")},
+		},
+		"CanceledAfterTheStart": {
+			reason: "What kept the tests from starting is over.",
+			o: ready(func(o *observation) {
+				o.Suite = aSuite("self", 2, canceled, func(s *v1alpha1.Suite) {
+					s.Status.PodProblem, s.Status.StartTime = "The container was restarted.", new(metav1.NewTime(t0))
+				})
+			}),
+			want: suite.Decision{Condition: v1alpha1.Canceled("Canceled by setting spec.cancel.")},
+		},
+		"SupersededWhileStuck": {
+			reason: "The newer run may get stuck as well.",
+			o: ready(func(o *observation) {
+				o.Suite = aSuite("self", 2, func(s *v1alpha1.Suite) { s.Status.PodProblem = "The image cannot be pulled." })
+				o.Stream = []*v1alpha1.Suite{aSuite("newer", 9)}
+			}),
+			want: suite.Decision{SupersededBy: "newer", Condition: v1alpha1.Superseded("Superseded by newer, a newer deployment of the same stream. Until then, its tests could not start: The image cannot be pulled.")},
+		},
 		"CanceledWhileRunning": {
 			reason: "The Job goes first.",
 			o: ready(func(o *observation) {
