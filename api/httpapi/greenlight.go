@@ -1,5 +1,7 @@
 package httpapi
 
+import "time"
+
 // Stage is how far a run is. Clients treat any other word as an error.
 type Stage string
 
@@ -30,7 +32,9 @@ type Greenlight struct {
 	WorkflowsUnderInvestigationCount int `json:"workflowsUnderInvestigationCount"`
 	WorkflowsDisabledAfterRunCount   int `json:"workflowsDisabledAfterRunCount"`
 
-	*Bugs // of a completed run
+	// Of a completed run.
+	CompletedAt *time.Time `json:"completedAt,omitempty"` // how old its result is
+	*Bugs
 }
 
 // Bugs are what a completed run found: nothing, or that it did not pass. Clients iterate over the lists,

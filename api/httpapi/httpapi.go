@@ -4,6 +4,8 @@
 // Clients look at which keys an answer has: an absent value is never null.
 package httpapi
 
+import "time"
+
 // Notification says what was deployed. Every field is optional.
 type Notification struct {
 	Branch               string            `json:"branch,omitempty"`
@@ -28,12 +30,13 @@ type NotificationResult struct {
 	Explanations []Explanation `json:"explanations,omitzero"` // of a dry run: one per Trigger, ordered by name
 }
 
-// Result is what came of one Trigger that matched. Besides TriggerID, exactly one field is set.
+// Result is what came of one Trigger that matched. Of CreatedSuiteID, DuplicateSuiteID and FailureReason, exactly one is set.
 type Result struct {
-	TriggerID        string `json:"trigger_id"`
-	CreatedSuiteID   string `json:"created_suite_id,omitempty"`
-	DuplicateSuiteID string `json:"duplicate_suite_id,omitempty"`
-	FailureReason    string `json:"failure_reason,omitempty"`
+	TriggerID        string     `json:"trigger_id"`
+	CreatedSuiteID   string     `json:"created_suite_id,omitempty"`
+	DuplicateSuiteID string     `json:"duplicate_suite_id,omitempty"`
+	DuplicateEndedAt *time.Time `json:"duplicate_ended_at,omitempty"` // nil: the run has not ended
+	FailureReason    string     `json:"failure_reason,omitempty"`
 }
 
 // RunID is the run that was created or existed before; empty if there is none.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -133,7 +134,7 @@ func (o *notifyOptions) print(results []client.Result) (runs []runStatus, failur
 		case r.CreatedSuiteID != "":
 			what = "started " + r.CreatedSuiteID
 		case r.DuplicateSuiteID != "":
-			what = "already exists: " + r.DuplicateSuiteID
+			what = "already exists: " + r.DuplicateSuiteID + resultOf(r, time.Now())
 		default:
 			what = "could not start: " + r.FailureReason
 			failures++
@@ -148,6 +149,14 @@ func (o *notifyOptions) print(results []client.Result) (runs []runStatus, failur
 		}
 	}
 	return runs, failures
+}
+
+// resultOf says how old the result of a run is that existed already; "" if it has none yet.
+func resultOf(r client.Result, now time.Time) string {
+	if r.DuplicateEndedAt == nil {
+		return ""
+	}
+	return fmt.Sprintf(" (the result of a run %s ago; nothing ran now)", age(*r.DuplicateEndedAt, now))
 }
 
 // exitError gates the pipeline: by default, a release must not go on if nothing tested it.

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -88,5 +89,16 @@ func TestNotifyTerminated(t *testing.T) {
 				t.Errorf("exit code %d, want %d, and %q in\n%s%s", code, tc.code, tc.says, out, log)
 			}
 		})
+	}
+}
+
+// TestOldResult: the result of a run that existed already says how old it is.
+func TestOldResult(t *testing.T) {
+	ended := time.Now().Add(-25 * time.Minute).UTC().Format(time.RFC3339)
+	api := &anAPI{deploy: `{"trigger_id":"smoke","duplicate_suite_id":"smoke-1","duplicate_ended_at":"` + ended + `"}`}
+	api.start(t)
+	out, _, _ := invoke(t, "notify", "--no-detect", "--sha", "cafe")
+	if want := "  smoke  already exists: smoke-1 (the result of a run 25m ago; nothing ran now)\n"; out != want {
+		t.Errorf("%q, want %q", out, want)
 	}
 }

@@ -203,7 +203,7 @@ func (o *operation) dispatchTo(ctx context.Context, t *v1alpha1.Trigger) (result
 		err = o.checkVariables(t)
 	}
 	if err == nil {
-		result.SuiteID, result.Decision, err = o.ensureSuite(ctx, t, env)
+		err = o.ensureSuite(ctx, t, env, &result)
 	}
 	if err != nil {
 		result.Decision, result.Reason = o.explain(ctx, err)

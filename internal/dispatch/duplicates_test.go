@@ -108,6 +108,24 @@ func (h *harness) finish(id, first, end string) {
 	}
 }
 
+// TestEndOfADuplicate: a duplicate of a run that has ended says when, so that nobody takes an old result for a new one.
+func TestEndOfADuplicate(t *testing.T) {
+	h := start(t, setup{objects: acme(trigger("smoke"))})
+	h.notify(withSHA)
+	if got := h.notify(withSHA).Triggers[0]; got.Decision != Duplicate || got.EndedAt != nil {
+		t.Errorf("of a run that goes on: %+v", got)
+	}
+	s := h.suites()[0]
+	ended := metav1.NewTime(time.Date(2026, 11, 20, 18, 0, 0, 0, time.UTC))
+	s.Status.Conditions, s.Status.CompletionTime = []metav1.Condition{v1alpha1.Passed("")}, &ended
+	if err := h.cluster.Status().Update(t.Context(), &s); err != nil {
+		t.Fatal(err)
+	}
+	if got := h.notify(withSHA).Triggers[0]; got.Decision != Duplicate || !got.EndedAt.Equal(&ended) {
+		t.Errorf("of a run that has ended: %+v", got)
+	}
+}
+
 // TestDuplicateBeyondTheQuota: the API server checks quotas and policies before it checks the name.
 func TestDuplicateBeyondTheQuota(t *testing.T) {
 	f := &faults{creates: append([]fault{{}}, repeat(10, fault{err: quotaUsedUp})...)}

@@ -34,6 +34,7 @@ type TriggerResult struct {
 	Trigger     string
 	Decision    Decision
 	SuiteID     string                // of Created and Duplicate
+	EndedAt     *metav1.Time          // of a Duplicate; nil if it has not ended
 	Reason      string                // of the others, as a sentence
 	Environment *v1alpha1.Environment // of the run; it has no UID if it does not exist
 }

@@ -17,33 +17,35 @@ import (
 // That the name is taken does not prove a duplicate. The Suite may be this call's own, created by an attempt
 // whose answer was lost; then this call created it. It may be something else of that name. Or it may be an
 // attempt without a result, or one that the Trigger's policy repeats.
-func (o *operation) ensureSuite(ctx context.Context, t *v1alpha1.Trigger, environment *v1alpha1.Environment) (string, Decision, error) {
+func (o *operation) ensureSuite(ctx context.Context, t *v1alpha1.Trigger, environment *v1alpha1.Environment, result *TriggerResult) error {
 	attempt, err := o.firstAttempt(ctx, t, environment.Name)
 	if err != nil {
-		return "", "", err
+		return err
 	}
 	for ; attempt <= v1alpha1.MaxAttempt; attempt++ {
 		desired := o.desired(ctx, t, environment, attempt)
 		existing, err := o.createOrGet(ctx, t, desired)
 		if err != nil {
-			return "", "", err
+			return err
 		}
 		if existing == nil || o.owns(existing) {
-			return desired.Name, Created, nil
+			result.SuiteID, result.Decision = desired.Name, Created
+			return nil
 		}
 		if !suite.SameRun(existing, desired) {
-			return "", "", reject("The name %s belongs to a Suite that is not a run of this notification. "+
+			return reject("The name %s belongs to a Suite that is not a run of this notification. "+
 				"Delete that Suite, and send the notification again.", desired.Name)
 		}
 		stream, err := StreamOf(ctx, o.Cache, existing)
 		if err != nil {
-			return "", "", err
+			return err
 		}
 		if !suite.RunsAgain(existing, desired, stream, t.Spec.Duplicates) {
-			return desired.Name, Duplicate, nil
+			result.SuiteID, result.Decision, result.EndedAt = desired.Name, Duplicate, existing.Status.CompletionTime
+			return nil
 		}
 	}
-	return "", "", reject("There are %d attempts of this run already, which is as many as can be counted. "+
+	return reject("There are %d attempts of this run already, which is as many as can be counted. "+
 		"Delete its Suites, and send the notification again.", v1alpha1.MaxAttempt)
 }
 

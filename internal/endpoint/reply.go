@@ -31,6 +31,9 @@ func newResult(t dispatch.TriggerResult) result {
 		r.CreatedSuiteID = t.SuiteID
 	case dispatch.Duplicate:
 		r.DuplicateSuiteID = t.SuiteID
+		if t.EndedAt != nil {
+			r.DuplicateEndedAt = new(t.EndedAt.UTC())
+		}
 	default:
 		r.FailureReason = t.Reason
 	}

@@ -45,6 +45,9 @@ func Of(root, relevant *v1alpha1.Suite, url func(*v1alpha1.Suite) string) httpap
 	case stage == httpapi.Completed:
 		answer.Greenlight = relevant.Passed()
 		answer.Bugs = bugs(relevant, url(relevant))
+		if at := relevant.Status.CompletionTime; at != nil {
+			answer.CompletedAt = new(at.UTC())
+		}
 	case stage == httpapi.Initializing && condition != nil:
 		answer.RunState, answer.RunMessage = condition.Reason, condition.Message
 	}

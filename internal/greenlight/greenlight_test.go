@@ -114,6 +114,20 @@ func of(trigger string, s *v1alpha1.Suite) *v1alpha1.Suite {
 	return s
 }
 
+// TestCompletedAt: how old a result is is known of the run that counts, and only once it has completed.
+func TestCompletedAt(t *testing.T) {
+	at := time.Date(2026, 11, 20, 18, 0, 0, 0, time.UTC)
+	for end, want := range map[*v1alpha1.Suite]*time.Time{
+		run("passed", 0, v1alpha1.Passed("")): &at, run("failed", 0, v1alpha1.Failed("")): &at,
+		run("canceled", 0, v1alpha1.Canceled("")): nil, run("running", 0, v1alpha1.Running("")): nil,
+	} {
+		end.Status.CompletionTime = new(metav1.NewTime(at))
+		if got := greenlight.Of(run("root", 0), end, url).CompletedAt; (got == nil) != (want == nil) || got != nil && !got.Equal(*want) {
+			t.Errorf("%s: %v, want %v", end.Name, got, want)
+		}
+	}
+}
+
 // The bytes are what clients in the wild read: a member that is missing, renamed or null breaks them.
 func TestBytes(t *testing.T) {
 	root := run("a", 0, v1alpha1.Superseded("Superseded by b."))
