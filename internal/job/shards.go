@@ -17,7 +17,10 @@ func isIndexed(spec *batchv1.JobSpec) bool {
 // shards is a sentence about an indexed Job that failed: how many of its indexes did. It is empty for other Jobs.
 func shards(j *batchv1.Job, pods []corev1.Pod) string {
 	all := int(ptr.Deref(j.Spec.Completions, 1))
-	failed := max(countIndexes(ptr.Deref(j.Status.FailedIndexes, "")), failedShards(pods))
+	failed := countIndexes(ptr.Deref(j.Status.FailedIndexes, ""))
+	if failed == 0 { // the first failure ended the Job
+		failed = failedShards(pods)
+	}
 	if !isIndexed(&j.Spec) || all < 2 || failed == 0 {
 		return ""
 	}

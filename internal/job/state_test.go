@@ -104,7 +104,11 @@ var outcomeOfAnEndedJobCases = map[string]struct {
 		job: newJob(with(batchv1.JobFailed, batchv1.JobReasonFailedIndexes, ""), shardsOf(4), func(j *batchv1.Job) {
 			j.Status.FailedIndexes, j.Status.Succeeded = new("1,3"), 2
 		}),
-		pods: []corev1.Pod{newPod(corev1.PodFailed, index("3"), container("test", exit(7, 9, "no")))},
+		pods: []corev1.Pod{
+			newPod(corev1.PodFailed, named("a"), index("0"), container("test", exit(7, 5, "not yet"))), // and was repeated
+			newPod(corev1.PodFailed, named("b"), index("1"), container("test", exit(7, 6, "no"))),
+			newPod(corev1.PodFailed, named("c"), index("3"), container("test", exit(7, 9, "no"))),
+		},
 		want: v1alpha1.Failed(`2 of 4 shards failed. Container "test" exited with code 7 (failed indexes: 1,3): no`),
 	},
 	"StoppedShards": {
