@@ -125,7 +125,7 @@ func (w *collection) problem(sentence string) {
 func (w *collection) sentences() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	all := slices.Concat(w.problems, w.lost.sentences(), w.tests.Problems)
+	all := slices.Concat(w.problems, w.tests.Problems, w.lost.sentences())
 	return all[:min(len(all), maxProblems)]
 }
 

@@ -21,7 +21,7 @@ type file struct {
 }
 
 // find lists the regular files of a directory, in the order of their paths. It follows no links. There may be reports among
-// what is unread: a folder, or what comes after the last name.
+// what is unread: folders, files with names of reports that cannot be kept, and what comes after the last name.
 func find(root *os.Root, lost *losses) (files []file, unread int32) {
 	entries := 0
 	_ = fs.WalkDir(root.FS(), ".", func(path string, entry fs.DirEntry, err error) error {
@@ -30,10 +30,10 @@ func find(root *os.Root, lost *losses) (files []file, unread int32) {
 			unread++
 			return fs.SkipAll
 		}
-		if err != nil {
+		f, reason := look(path, entry, err)
+		if reason != "" && (err != nil || file{path: path}.isXML()) {
 			unread++
 		}
-		f, reason := look(path, entry, err)
 		switch {
 		case reason != "":
 			lost.add(path, reason)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -20,6 +21,9 @@ func Collect(pods []corev1.Pod) *results.Collected {
 	var reports []results.Pod
 	for _, p := range slices.SortedFunc(slices.Values(pods), byCreation) {
 		if !slices.ContainsFunc(p.Spec.Volumes, isResults) || !testsBegan(&p) {
+			if c != nil && p.Status.Phase == corev1.PodSucceeded {
+				c.Lost = append(c.Lost, fmt.Sprintf("The pod %s does not say what became of its results.", p.Name))
+			}
 			continue
 		}
 		if c == nil {
@@ -79,7 +83,7 @@ func report(p *corev1.Pod) (s results.Summary, missing string) {
 	}
 	cs := p.Status.InitContainerStatuses[i]
 	for _, t := range []*corev1.ContainerStateTerminated{cs.State.Terminated, cs.LastTerminationState.Terminated} {
-		if t == nil {
+		if t == nil || t.FinishedAt.Time.Before(testsFinished(p)) { // it was stopped before, and has not seen everything
 			continue
 		}
 		if s, ok := results.ParseMessage(t.Message); ok {
@@ -87,6 +91,16 @@ func report(p *corev1.Pod) (s results.Summary, missing string) {
 		}
 	}
 	return s, notReported(p, cs)
+}
+
+// testsFinished is when the last container of the tests ended; zero if none says so.
+func testsFinished(p *corev1.Pod) (last time.Time) {
+	for _, cs := range p.Status.ContainerStatuses {
+		if t := cs.State.Terminated; t != nil && t.FinishedAt.After(last) {
+			last = t.FinishedAt.Time
+		}
+	}
+	return last
 }
 
 func notReported(p *corev1.Pod, cs corev1.ContainerStatus) string {

@@ -150,6 +150,11 @@ func TestJudged(t *testing.T) {
 		"Retried":          {"the last attempt counts", newJob(complete, keepsResults), []corev1.Pod{newPod(corev1.PodFailed, named("a"), fails, reports(2)), newPod(corev1.PodSucceeded, named("b"), created(60), passes, reports(0))}, "Passed", "Tests", "The run passed"},
 		"Retried, silent":  {"the report of an earlier attempt is none of the last", newJob(complete, keepsResults), []corev1.Pod{newPod(corev1.PodFailed, named("a"), fails, reports(0)), newPod(corev1.PodSucceeded, named("b"), created(60), passes, left(results.Summary{}))}, "Failed", "Report", "the tests of one pod, b, left no JUnit report"},
 		"Evicted before":   {"the attempt that counts has reported", newJob(complete, keepsResults), []corev1.Pod{newPod(corev1.PodFailed, named("a"), podReason("Evicted", "out of disk"), fails, collects(exit(137, 50, ""))), newPod(corev1.PodSucceeded, named("b"), created(60), passes, reports(0))}, "Passed", "Tests", "The run passed"},
+		"Stopped early": {"the collector has not seen what the tests wrote after its report", newJob(complete, keepsResults), []corev1.Pod{newPod(corev1.PodSucceeded, passes, collects(exit(137, 50, "")), func(p *corev1.Pod) {
+			early := exitFor("Completed", 0, 20, results.Message(results.Summary{Counts: results.Counts{Reports: 1, Tests: 1, Passed: 1}}))
+			p.Status.InitContainerStatuses[0].LastTerminationState = early
+		})}, "Error", "", "what its tests reported is lost"},
+		"No volume":        {"a webhook removed the directory of one pod", newJob(complete, keepsResults, twoSucceeded), []corev1.Pod{newPod(corev1.PodSucceeded, named("a"), passes, reports(0)), newPod(corev1.PodSucceeded, named("b"), passes)}, "Error", "", "what its tests reported is lost"},
 		"Failed by itself": {"the exit code is enough", newJob(backoffExceeded, keepsResults), []corev1.Pod{newPod(corev1.PodFailed, fails, collects(exit(137, 50, "")))}, "Failed", "ExitCode", `Container "test" exited with code 1`},
 	} {
 		t.Run(name, func(t *testing.T) {

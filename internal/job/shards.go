@@ -54,7 +54,8 @@ func countIndexes(list string) (n int) {
 func failedShards(pods []corev1.Pod) int {
 	indexes := map[string]bool{}
 	for _, p := range pods {
-		if index := p.Annotations[batchv1.JobCompletionIndexAnnotation]; index != "" && p.Status.Phase == corev1.PodFailed && p.DeletionTimestamp == nil {
+		index := p.Annotations[batchv1.JobCompletionIndexAnnotation]
+		if index != "" && p.Status.Phase == corev1.PodFailed && p.DeletionTimestamp == nil {
 			indexes[index] = true
 		}
 	}

@@ -149,7 +149,8 @@ func condition(j *batchv1.Job, t batchv1.JobConditionType) *batchv1.JobCondition
 // and so may anyone who can patch Jobs; such a Job completes at once and tests nothing. Then what the tests reported decides.
 func completed(j *batchv1.Job, pods []corev1.Pod, c *results.Collected) State {
 	if j.Status.Succeeded == 0 {
-		return State{Condition: v1alpha1.Error("The Job completed without a pod that succeeded, so nothing was tested. Check completions in the jobTemplate of the Trigger, and notify again.")}
+		return State{Condition: v1alpha1.Error("The Job completed without a pod that succeeded, so nothing was tested. " +
+			"Check completions in the jobTemplate of the Trigger, and notify again.")}
 	}
 	judgment := results.Judgment{By: v1alpha1.DecidedByExitCode}
 	if KeepsResults(j) {

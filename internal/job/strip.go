@@ -27,8 +27,6 @@ func StripJob(j *batchv1.Job) *batchv1.Job {
 			ActiveDeadlineSeconds: deadlineSeconds(TimeLimit(j)),
 			Suspend:               j.Spec.Suspend,
 			ManagedBy:             j.Spec.ManagedBy,
-			CompletionMode:        j.Spec.CompletionMode,
-			Completions:           j.Spec.Completions,
 			Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
 				RestartPolicy:                 j.Spec.Template.Spec.RestartPolicy,
 				TerminationGracePeriodSeconds: j.Spec.Template.Spec.TerminationGracePeriodSeconds,
@@ -45,6 +43,9 @@ func StripJob(j *batchv1.Job) *batchv1.Job {
 	}
 	if queue := j.Labels[QueueLabel]; queue != "" {
 		e.Labels = map[string]string{QueueLabel: queue}
+	}
+	if isIndexed(&j.Spec) {
+		e.Spec.CompletionMode, e.Spec.Completions = j.Spec.CompletionMode, j.Spec.Completions
 	}
 	if c := fetchContainer(j); c != nil {
 		e.Spec.Template.Spec.InitContainers = []corev1.Container{{Name: c.Name, Env: c.Env}}

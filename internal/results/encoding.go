@@ -24,6 +24,9 @@ func utf8Reader(r io.Reader) io.Reader {
 		from = unicode.UTF16(unicode.LittleEndian, unicode.UseBOM)
 	case bytes.HasPrefix(head, []byte("\xfe\xff")), bytes.HasPrefix(head, []byte("\x00<")):
 		from = unicode.UTF16(unicode.BigEndian, unicode.UseBOM)
+	case bytes.HasPrefix(head, []byte("\xef\xbb\xbf")):
+		_, _ = in.Discard(3)
+		return in
 	case western.Match(head):
 		from = charmap.Windows1252
 	default:

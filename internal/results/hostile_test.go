@@ -83,6 +83,9 @@ func TestHostileReports(t *testing.T) {
 		"Endless name":        {reason: "No tag is so long.", report: `<testsuite><testcase name="a"/><` + strings.Repeat("n", 1_000_000), passed: 1, end: "its XML is broken."},
 		"A suite and no test": {reason: "It is a report.", report: `<testsuite/>`},
 
+		"Other root":    {reason: "It is no XML from there on.", report: oneFailed + `<coverage/>`, passed: 1, failed: 1, firstName: "s > b", end: "its XML is broken."},
+		"Only a mark":   {reason: "It may have become a report.", report: "\ufeff", none: true, end: "it ends before its first element."},
+		"Mark, prolog":  {reason: "It may have become a report.", report: "\ufeff<?xml version=\"1.0\"?>", none: true, end: "it ends before its first element."},
 		"Empty":         {reason: "It may have become a report.", none: true, end: "it ends before its first element."},
 		"HTML":          {reason: "It is something else.", report: `<!DOCTYPE html><html><body><testsuite></body></html>`, none: true},
 		"Other XML":     {reason: "It is something else.", report: `<?xml version="1.0"?><coverage><testcase name="a"/></coverage>`, none: true},

@@ -38,7 +38,7 @@ func (c *Collected) Judge(r Requirement) Judgment {
 	if problem, lost := c.reportProblem(); problem != "" {
 		return Judgment{By: v1alpha1.DecidedByReport, Problem: problem, Lost: lost}
 	}
-	if r.Policy == v1alpha1.RequireReport {
+	if r.Policy == v1alpha1.RequireReport && c.Summary.Reports > 0 {
 		return Judgment{By: v1alpha1.DecidedByReport}
 	}
 	return Judgment{By: v1alpha1.DecidedByTests, Problem: tooFew(c.Summary.Counts, max(r.MinTests, 1))}
@@ -48,7 +48,7 @@ func (c *Collected) Judge(r Requirement) Judgment {
 func (c *Collected) reportProblem() (problem string, isLost bool) {
 	switch {
 	case c == nil:
-		return lost + "Its pods are gone." + repeat, true
+		return lost + "Its pods are gone, by hand or with their nodes." + repeat, true
 	case c.NoStore:
 		return "nothing reads its reports, because no store for files is configured. Ask the operator of Postflight to set " +
 			"--store-bucket and --store-endpoint, or set results.require of the Trigger to Nothing.", true
@@ -85,10 +85,11 @@ func tooFew(c Counts, least int32) string {
 	case ran >= least:
 		return ""
 	case c.Tests == 0:
-		return "its reports list no tests. Check which tests it selects; results.require: Report of the Trigger accepts empty reports."
+		return "its reports list no tests. Check which tests it selects; results.require: Report of the Trigger accepts that."
 	case ran == 0:
-		return fmt.Sprintf("all of its tests were skipped (%d). Check which tests it selects; results.require: Report of the Trigger accepts that.", c.Skipped)
+		return fmt.Sprintf("all of its tests were skipped (%d). Check which tests it selects; "+
+			"results.require: Report of the Trigger accepts that.", c.Skipped)
 	default:
-		return fmt.Sprintf("only %s ran, and results.minTests of the Trigger is %d.", tests(ran), least)
+		return fmt.Sprintf("only %s ran, and results.minTests of the Trigger is %d. Check which tests it selects, or lower minTests.", tests(ran), least)
 	}
 }

@@ -56,6 +56,8 @@ func parse(r io.Reader, emit func(testCase) bool) error {
 			return errEmpty
 		case !p.found:
 			return errNoReport
+		case errors.Is(err, errNoReport): // a second root element
+			return errMarkup
 		case errors.Is(err, io.EOF) && len(p.stack) == 0:
 			return nil
 		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):

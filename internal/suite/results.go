@@ -13,7 +13,7 @@ import (
 
 // withResults puts how many tests failed before the message of a run that ends, unless that says so.
 func withResults(o Observation, end metav1.Condition) metav1.Condition {
-	if o.Suite.Finished() || o.Collected == nil || o.Judged || !Ended(end) {
+	if o.Suite.Finished() || o.Collected == nil || !Ended(end) || o.Judged && end == o.Progress {
 		return end
 	}
 	if counts := results.Sentence(results.Status(o.Collected.Summary)); counts != "" {
@@ -35,7 +35,8 @@ func fewerTests(c results.Counts, before *v1alpha1.Suite) string {
 	if int64(now)*5 > int64(then)*4 {
 		return ""
 	}
-	return fmt.Sprintf(" Only %d tests ran; in %s, the run that passed before, %d did. Is that as you want it?", now, before.Name, then)
+	return fmt.Sprintf(" Only %s ran; in %s, the run that passed before, %d did. If that is wrong, check which tests are selected.",
+		plural(now, "test"), before.Name, then)
 }
 
 // unkept is a sentence about files that could not be uploaded. They change nothing of how a run ends.
@@ -43,7 +44,8 @@ func unkept(s results.Summary, run string) string {
 	if s.Unkept == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" Not uploaded, and lost: %s (%s) To have them, repeat the run: postflight runs rerun %s", plural(s.Unkept, "file"), s.Problem, run)
+	return fmt.Sprintf(" Not uploaded, and lost: %s (%s) To have them, repeat the run: postflight runs rerun %s",
+		plural(s.Unkept, "file"), s.Problem, run)
 }
 
 func plural(n int32, what string) string {
