@@ -17,7 +17,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/index"
 )
 
-// enqueueStream enqueues the rest of a stream when one of its Suites arrives, ends or is deleted, after the streams know of
+// enqueueStream enqueues the rest of a stream when one of its Suites arrives, is notified again, ends or is deleted, after the streams know of
 // it. The Suites that a manager finds when it starts are all reconciled anyway: with ten thousand, to enqueue the others for
 // each of them took a minute.
 func (r *SuiteReconciler) enqueueStream() handler.EventHandler {
@@ -35,7 +35,7 @@ func (r *SuiteReconciler) enqueueStream() handler.EventHandler {
 		},
 		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q workQueue) {
 			r.streams.change(e.ObjectOld.(*v1alpha1.Suite), e.ObjectNew.(*v1alpha1.Suite))
-			if ends(e) {
+			if ends(e) || notifiedAgain(e) {
 				enqueue(ctx, q, e.ObjectNew)
 			}
 		},
@@ -46,6 +46,10 @@ func (r *SuiteReconciler) enqueueStream() handler.EventHandler {
 			}
 		},
 	}
+}
+
+func notifiedAgain(e event.UpdateEvent) bool {
+	return !e.ObjectOld.(*v1alpha1.Suite).Status.NotifiedAgainAt.Equal(e.ObjectNew.(*v1alpha1.Suite).Status.NotifiedAgainAt)
 }
 
 func (r *SuiteReconciler) restOfStream(ctx context.Context, s *v1alpha1.Suite) []ctrl.Request {

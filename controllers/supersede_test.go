@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/job"
@@ -46,6 +48,30 @@ func TestArrivesLate(t *testing.T) {
 	w.reaches("late", v1alpha1.ReasonSuperseded, "Superseded by newest")
 	w.hasNoJob("late")
 	w.reaches("newest", v1alpha1.ReasonRunning, "The tests are running")
+}
+
+// TestNotifiedAgain: a run whose deployment is notified again is the newest of its stream, also if a Suite of an older notification
+// appears afterwards.
+func TestNotifiedAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.create(aSuite("deployed", 0, keyed("k")))
+	w.runs("deployed")
+	w.notifiedAgain("deployed", 5)
+	w.create(aSuite("held", 3, keyed("k")))
+	w.reaches("held", v1alpha1.ReasonSuperseded, "Superseded by deployed")
+	w.hasNoJob("held")
+	w.reaches("deployed", v1alpha1.ReasonRunning, "The tests are running")
+	w.passes("deployed")
+	w.reaches("deployed", v1alpha1.ReasonPassed, "")
+}
+
+func (w *world) notifiedAgain(name string, seconds int) {
+	w.t.Helper()
+	s := &v1alpha1.Suite{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: name}}
+	w.status(s, func() {
+		s.Status.NotifiedAgainAt = new(metav1.NewMicroTime(w.began.Add(time.Duration(seconds) * time.Second).UTC()))
+	})
 }
 
 func TestOtherStreamsAreLeftAlone(t *testing.T) {

@@ -31,15 +31,25 @@ func (s *Suite) Received() metav1.MicroTime {
 	return *s.Spec.ReceivedAt
 }
 
-// CompareReceived orders Suites by Received. If that is equal because it was clamped, receivedAt decides.
-func (s *Suite) CompareReceived(other *Suite) int {
-	if c := s.Received().Compare(other.Received().Time); c != 0 {
+// LastNotified is when the deployment was last notified: at Received, or again while the run continued.
+func (s *Suite) LastNotified() metav1.MicroTime {
+	received := s.Received()
+	if again := s.Status.NotifiedAgainAt; again != nil && again.After(received.Time) {
+		return *again
+	}
+	return received
+}
+
+// CompareNotified orders Suites by LastNotified. If that is equal because it was clamped, receivedAt decides.
+func (s *Suite) CompareNotified(other *Suite) int {
+	if c := s.LastNotified().Compare(other.LastNotified().Time); c != 0 {
 		return c
 	}
 	return s.unclamped().Compare(other.unclamped().Time)
 }
 
-// ReceivedTimes are the two times by which CompareReceived orders Suites, the more important one first.
+// ReceivedTimes are the two times that order a queue, the more important one first. A repeated notification does not send its run
+// back to the end of the queue.
 func (s *Suite) ReceivedTimes() (received, unclamped metav1.MicroTime) {
 	return s.Received(), s.unclamped()
 }

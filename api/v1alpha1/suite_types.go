@@ -165,6 +165,8 @@ type SuiteInput struct {
 //
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.completionTime) || (has(self.completionTime) && has(self.supersededBy) == has(oldSelf.supersededBy) && (!has(self.supersededBy) || self.supersededBy == oldSelf.supersededBy))",message="a finished Suite never changes how it ended"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.supersededBy) || has(self.supersededBy)",message="a superseded Suite stays superseded"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.notifiedAgainAt) || has(self.notifiedAgainAt)",message="notifiedAgainAt never goes back"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.completionTime) && !has(oldSelf.supersededBy) || has(self.notifiedAgainAt) == has(oldSelf.notifiedAgainAt) && (!has(self.notifiedAgainAt) || self.notifiedAgainAt == oldSelf.notifiedAgainAt)",message="a Suite that has ended, or was superseded, is not notified again"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.completionTime) || (has(self.results) == has(oldSelf.results) && (!has(self.results) || self.results == oldSelf.results) && has(self.artifacts) == has(oldSelf.artifacts) && (!has(self.artifacts) || self.artifacts == oldSelf.artifacts))",message="the results of a finished Suite never change"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.completionTime) || (has(self.decidedBy) == has(oldSelf.decidedBy) && (!has(self.decidedBy) || self.decidedBy == oldSelf.decidedBy))",message="a finished Suite never changes what decided its end"
 type SuiteStatus struct {
@@ -211,6 +213,14 @@ type SuiteStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	SupersededBy string `json:"supersededBy,omitempty"`
+
+	// notifiedAgainAt is when a notification of the same deployment was last received while the run continued. A stream is
+	// ordered by it: the run supersedes others that were notified in between. It has six digits after the second.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$`
+	// +kubebuilder:validation:XValidation:rule="self >= oldSelf",message="notifiedAgainAt never goes back"
+	NotifiedAgainAt *metav1.MicroTime `json:"notifiedAgainAt,omitempty"`
 
 	// inputs are the files that the run got.
 	// +optional

@@ -663,6 +663,10 @@ func (in *SuiteStatus) DeepCopyInto(out *SuiteStatus) {
 		in, out := &in.CompletionTime, &out.CompletionTime
 		*out = (*in).DeepCopy()
 	}
+	if in.NotifiedAgainAt != nil {
+		in, out := &in.NotifiedAgainAt, &out.NotifiedAgainAt
+		*out = (*in).DeepCopy()
+	}
 	if in.Inputs != nil {
 		in, out := &in.Inputs, &out.Inputs
 		*out = make([]SuiteInput, len(*in))

@@ -37,8 +37,8 @@ type Config struct {
 	// Live reads from the API server.
 	Live client.Reader
 
-	// Writer creates Suites and ephemeral Environments.
-	Writer client.Writer
+	// Writer creates Suites and ephemeral Environments, and notes in a Suite that it was notified again.
+	Writer Writer
 
 	// Triggers finds the Triggers that a notification starts.
 	Triggers Matcher
@@ -60,6 +60,12 @@ type Config struct {
 	// Sleep and Jitter are a timer, and a random number in [0, 1). Nil: the real ones.
 	Sleep  func(context.Context, time.Duration) error
 	Jitter func() float64
+}
+
+// Writer changes objects of the API server.
+type Writer interface {
+	client.Writer
+	client.StatusClient
 }
 
 // Dispatcher makes Suites of notifications.

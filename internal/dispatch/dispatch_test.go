@@ -57,7 +57,7 @@ func TestNewNeedsItsParts(t *testing.T) {
 }
 
 // forbidden is a Writer that dry runs must not touch: it panics.
-type forbidden struct{ client.Writer }
+type forbidden struct{ Writer }
 
 func TestDryRunWritesNothing(t *testing.T) {
 	h := start(t, setup{objects: acme(trigger("smoke")), config: func(c *Config) { c.Writer = forbidden{} }})

@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/dispatch"
@@ -160,7 +159,7 @@ func TestDryRun(t *testing.T) {
 type explainedReply = reply
 
 // forbidden is a Writer that dry runs must not touch: it panics.
-type forbidden struct{ client.Writer }
+type forbidden struct{ dispatch.Writer }
 
 func TestRequestIDOfTheSuiteIsItsOwn(t *testing.T) {
 	h := start(t, setup{objects: acme(trigger("smoke"))})

@@ -87,9 +87,7 @@ func decide(o Observation, now time.Time) Decision {
 		return stop(o, v1alpha1.Canceled("The Suite was deleted."), now)
 	case supersededBy(o) != "":
 		by := supersededBy(o)
-		d := stop(o, v1alpha1.Superseded(fmt.Sprintf("Superseded by %s, a newer deployment of the same stream.%s", by, stuck(o))), now)
-		d.SupersededBy = by
-		return d
+		return stopSuperseded(o, by, now)
 	case o.Suite.Spec.Cancel:
 		return stop(o, v1alpha1.Canceled(canceledMessage(o.Suite)+stuck(o)), now)
 	case notStarted(o, now) != "":

@@ -116,8 +116,20 @@ func TestDecide(t *testing.T) {
 			},
 		},
 		"SupersededWhileRunning": {
+			reason: "It is recorded first: the write fails if the run was notified again meanwhile.",
+			o: ready(func(o *observation) {
+				o.Stream = []*v1alpha1.Suite{self, newer}
+				o.Job, o.Progress = aJob("self"), v1alpha1.Running("")
+			}),
+			want: suite.Decision{
+				Condition:    v1alpha1.Running("Superseded by newer, a newer deployment of the same stream. Stopping the pods of this run."),
+				SupersededBy: "newer", RequeueAfter: time.Nanosecond,
+			},
+		},
+		"RecordedAsSuperseded": {
 			reason: "The Job goes first; the run has ended only when its pods are gone.",
 			o: ready(func(o *observation) {
+				o.Suite = aSuite("self", 2, withJob, func(s *v1alpha1.Suite) { s.Status.SupersededBy = "newer" })
 				o.Stream = []*v1alpha1.Suite{self, newer}
 				o.Job, o.Progress = aJob("self"), v1alpha1.Running("")
 			}),

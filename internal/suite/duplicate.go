@@ -1,6 +1,10 @@
 package suite
 
-import "github.com/postflight-dev/postflight/api/v1alpha1"
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
 
 // hasResult reports whether the tests of a run came to a result. A run that was superseded or canceled, or
 // that could not be executed, has none.
@@ -30,4 +34,16 @@ func RunsAgain(existing, desired *v1alpha1.Suite, stream []*v1alpha1.Suite, poli
 	default:
 		return existing.Finished() || existing.Restored() || existing.Spec.Cancel || existing.DeletionTimestamp != nil
 	}
+}
+
+// NotifyAgain notes that the deployment of a run was notified again, and reports whether that is news: the run continues, and may
+// be superseded. A client that repeats a notification for lack of an answer does not make it newer.
+func NotifyAgain(existing, desired *v1alpha1.Suite) bool {
+	at := desired.Received()
+	if existing.Finished() || StreamKey(existing) == "" || !at.After(existing.LastNotified().Time) ||
+		desired.Annotations[annotationIdempotencyKey] != "" && sameKey(existing, desired) {
+		return false
+	}
+	existing.Status.NotifiedAgainAt = new(metav1.NewMicroTime(at.UTC()))
+	return true
 }

@@ -2,6 +2,7 @@ package suite_test
 
 import (
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -48,6 +49,46 @@ func TestRunsAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if got := suite.RunsAgain(tc.existing, aSuite("next", 5, key(tc.key)), tc.stream, tc.policy); got != tc.want {
 				t.Errorf("got %t", got)
+			}
+		})
+	}
+}
+
+func TestNotifyAgain(t *testing.T) {
+	key := func(k string) func(*v1alpha1.Suite) {
+		return func(s *v1alpha1.Suite) { s.Annotations = map[string]string{"postflight.dev/idempotency-key": k} }
+	}
+	again := func(seconds int) func(*v1alpha1.Suite) {
+		return func(s *v1alpha1.Suite) {
+			s.Status.NotifiedAgainAt = new(metav1.NewMicroTime(t0.Add(time.Duration(seconds) * time.Second)))
+		}
+	}
+	for name, tc := range map[string]struct {
+		reason   string
+		existing *v1alpha1.Suite
+		key      string // of the notification, which is received at 5
+		want     bool
+	}{
+		"running":            {"It is the newest deployment again.", aSuite("run", 1), "", true},
+		"with another key":   {"Another notification has another key.", aSuite("run", 1, key("k")), "l", true},
+		"with the same key":  {"The client repeats a notification that it had no answer to.", aSuite("run", 1, key("k")), "k", false},
+		"noted before":       {"A third notification counts as the second did.", aSuite("run", 1, again(3)), "", true},
+		"noted later":        {"The two overlapped, and the later one counts.", aSuite("run", 1, again(6)), "", false},
+		"received later":     {"The existing run is of a later notification.", aSuite("run", 6), "", false},
+		"ended":              {"The end of a run never changes, and nothing supersedes it.", aSuite("run", 1, in(v1alpha1.Passed(""))), "", false},
+		"without a stream":   {"Nothing supersedes it.", aSuite("run", 1, withPolicy(v1alpha1.SupersedeNone)), "", false},
+		"in an Environment":  {"Others may supersede it.", aSuite("run", 1, withPolicy(v1alpha1.SupersedeEnvironment)), "", true},
+		"about to be queued": {"It is as good as running.", aSuite("run", 1, in(v1alpha1.Queued(""))), "", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			desired := aSuite("run", 5, key(tc.key))
+			desired.CreationTimestamp = metav1.Time{}
+			newer := aSuite("newer", 4)
+			if got := suite.NotifyAgain(tc.existing, desired); got != tc.want {
+				t.Fatalf("%s got %t", tc.reason, got)
+			}
+			if tc.want && suite.Compare(tc.existing, newer) <= 0 {
+				t.Errorf("a run of an older notification counts as newer")
 			}
 		})
 	}

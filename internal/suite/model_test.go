@@ -36,6 +36,7 @@ func play(t *testing.T, notify func(*world, *rapid.T)) {
 		t.Repeat(map[string]func(*rapid.T){
 			"":          w.check,
 			"notify":    func(t *rapid.T) { notify(w, t) },
+			"again":     w.notifyAgain,
 			"cancel":    w.cancel,
 			"sync":      w.sync,
 			"reconcile": w.reconcileOne,
@@ -59,8 +60,10 @@ type world struct {
 	ends    map[string]metav1.Condition
 	saved   map[string]bool // in the archive
 	deleted map[string]bool
-	caches  []map[string]*v1alpha1.Suite
-	version int
+
+	replaced map[string]bool // by another attempt, when their deployment was notified again
+	caches   []map[string]*v1alpha1.Suite
+	version  int
 }
 
 type modelJob struct {
@@ -73,6 +76,7 @@ func newWorld(leaders int) *world {
 	w := &world{
 		suites: map[string]*v1alpha1.Suite{}, jobs: map[string]*modelJob{}, pods: map[string]bool{}, known: map[string]bool{}, created: map[string]int{},
 		meddled: map[string]bool{}, ends: map[string]metav1.Condition{}, saved: map[string]bool{}, deleted: map[string]bool{},
+		replaced: map[string]bool{},
 	}
 	for range leaders {
 		w.caches = append(w.caches, map[string]*v1alpha1.Suite{})
@@ -104,6 +108,24 @@ func (w *world) notifySeveral(t *rapid.T) {
 	received := map[string]int{"first": 0, "second": 2, "third": 4, "": 2*rapid.IntRange(0, 2).Draw(t, "received") + 1}
 	w.store(aSuite(fmt.Sprintf("s%d", len(w.suites)), received[request],
 		withPolicy(v1alpha1.SupersedeEnvironment), notifiedBy(request), of(trigger)))
+}
+
+// notifyAgain repeats a notification, as a replica does whose cache lags behind. A run that is to be repeated is replaced by a Suite
+// for which notify stands.
+func (w *world) notifyAgain(t *rapid.T) {
+	first := w.any(t)
+	repeated := aSuite("repeated", rapid.IntRange(0, 5).Draw(t, "received again"))
+	repeated.CreationTimestamp = metav1.Time{}
+	stream := slices.Collect(maps.Values(w.caches[rapid.IntRange(0, len(w.caches)-1).Draw(t, "replica")]))
+	for _, name := range slices.Sorted(maps.Keys(w.suites)) {
+		switch is := w.suites[name].DeepCopy(); {
+		case !together(is, first):
+		case suite.RunsAgain(is, repeated, stream, v1alpha1.DuplicatesReject):
+			w.replaced[name] = true
+		case suite.NotifyAgain(is, repeated):
+			w.store(is)
+		}
+	}
 }
 
 // together reports whether two Suites answer one notification.
@@ -275,7 +297,9 @@ func (w *world) checkAlone(t failer, leader int, name string) {
 }
 
 // ofNewest reports whether a Suite answers the newest notification.
-func (w *world) ofNewest(name string) bool { return together(w.suites[name], w.suites[w.newest()]) }
+func (w *world) ofNewest(name string) bool {
+	return name == w.newest() || !w.replaced[name] && together(w.suites[name], w.suites[w.newest()])
+}
 
 func (w *world) newest() string {
 	var newest *v1alpha1.Suite
@@ -325,7 +349,7 @@ func (w *world) settle(t *rapid.T) {
 				delete(w.jobs, name)
 			} else if j != nil && j.stopping && !suite.Ended(j.outcome) {
 				j.outcome = v1alpha1.TimedOut("stopped")
-			} else if j != nil && w.ofNewest(name) && !suite.Ended(j.outcome) {
+			} else if j != nil && (w.ofNewest(name) || w.replaced[name]) && !suite.Ended(j.outcome) {
 				j.outcome = v1alpha1.Passed("passed")
 			}
 		}

@@ -18,11 +18,11 @@ func StreamKey(s *v1alpha1.Suite) string {
 	return hash(x.trigger, x.environment, x.key)
 }
 
-// Compare orders Suites by when they were received, and by name: a total order on which every replica
+// Compare orders Suites by when their deployments were last notified, and by name: a total order on which every replica
 // agrees, whatever the order in which the API server stored them. Those that were restored from a backup come
 // before all others: they supersede no run of a living stream.
 func Compare(a, b *v1alpha1.Suite) int {
-	return cmp.Or(cmp.Compare(rank(a), rank(b)), a.CompareReceived(b), strings.Compare(a.Name, b.Name))
+	return cmp.Or(cmp.Compare(rank(a), rank(b)), a.CompareNotified(b), strings.Compare(a.Name, b.Name))
 }
 
 func rank(s *v1alpha1.Suite) int {

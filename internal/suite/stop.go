@@ -129,6 +129,17 @@ func stopNotStarted(o Observation, message string, now time.Time) Decision {
 	return d
 }
 
+// stopSuperseded records the newer run before it stops this one. The write fails if this one was notified again meanwhile: then it
+// is the newer deployment, and must not be stopped.
+func stopSuperseded(o Observation, by string, now time.Time) Decision {
+	d := stop(o, v1alpha1.Superseded(fmt.Sprintf("Superseded by %s, a newer deployment of the same stream.%s", by, stuck(o))), now)
+	d.SupersededBy = by
+	if d.Action != Report && o.Suite.Status.SupersededBy == "" {
+		d.Action, d.RequeueAfter = Report, time.Nanosecond
+	}
+	return d
+}
+
 // overdue reports whether the tests have run for longer than they may. The time in which sidecars stop, and results
 // are uploaded, does not count.
 func overdue(o Observation, now time.Time) bool {
