@@ -129,9 +129,18 @@ func New(baseURL, key string, options ...Option) (*Client, error) {
 // Notify reports a deployment. All attempts have the same Idempotency-Key, so that a late one neither starts a
 // second run nor supersedes a newer deployment.
 func (c *Client) Notify(ctx context.Context, n Notification) (*NotificationResult, error) {
+	return c.notify(ctx, n, "")
+}
+
+// NotifyRerun reports a deployment, and starts another attempt of runs of its commit that have a result.
+func (c *Client) NotifyRerun(ctx context.Context, n Notification) (*NotificationResult, error) {
+	return c.notify(ctx, n, "?rerun=true")
+}
+
+func (c *Client) notify(ctx context.Context, n Notification, query string) (*NotificationResult, error) {
 	header := c.trace.Clone()
 	header.Set("Idempotency-Key", rand.Text())
-	return request[NotificationResult](ctx, c, http.MethodPost, "/api/webhooks/deploy_success", header, n)
+	return request[NotificationResult](ctx, c, http.MethodPost, "/api/webhooks/deploy_success"+query, header, n)
 }
 
 // Explain returns what Notify would do, and why. It starts no run.

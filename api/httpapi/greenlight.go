@@ -23,6 +23,10 @@ type Greenlight struct {
 	RelevantRunWithBugsURL string `json:"relevantRunWithBugsUrl"`
 	RunStage               Stage  `json:"runStage"`
 
+	// What the run that counts tests, according to its notification.
+	URL             string `json:"url,omitempty"`
+	VariablesDigest string `json:"variablesDigest,omitempty"` // "sha256:" and 64 hexadecimal digits
+
 	// Of a run that has not ended, as kubectl shows them. Empty before the manager has seen the run.
 	RunState   string `json:"runState,omitempty"` // Queued, Starting or Running
 	RunMessage string `json:"runMessage,omitempty"`

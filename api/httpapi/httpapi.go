@@ -32,12 +32,24 @@ type NotificationResult struct {
 
 // Result is what came of one Trigger that matched. Of CreatedSuiteID, DuplicateSuiteID and FailureReason, exactly one is set.
 type Result struct {
-	TriggerID        string     `json:"trigger_id"`
-	CreatedSuiteID   string     `json:"created_suite_id,omitempty"`
-	DuplicateSuiteID string     `json:"duplicate_suite_id,omitempty"`
-	DuplicateEndedAt *time.Time `json:"duplicate_ended_at,omitempty"` // nil: the run has not ended
-	FailureReason    string     `json:"failure_reason,omitempty"`
+	TriggerID        string       `json:"trigger_id"`
+	CreatedSuiteID   string       `json:"created_suite_id,omitempty"`
+	DuplicateSuiteID string       `json:"duplicate_suite_id,omitempty"`
+	DuplicateEndedAt *time.Time   `json:"duplicate_ended_at,omitempty"` // nil: the run has not ended
+	DuplicateDiffers []Difference `json:"duplicate_differs,omitempty"`  // empty: the run tests the same deployment
+	FailureReason    string       `json:"failure_reason,omitempty"`
 }
+
+// Difference is what distinguishes a deployment from the one that an existing run of its commit tests.
+type Difference string
+
+// The differences.
+const (
+	DifferentURL       Difference = "deployment_url"
+	DifferentVariables Difference = "variables"
+	DifferentInputs    Difference = "inputs"         // an input file was uploaded again or deleted since
+	UnknownInputs      Difference = "inputs_unknown" // the store could not say whether one was
+)
 
 // RunID is the run that was created or existed before; empty if there is none.
 func (r Result) RunID() string { return r.CreatedSuiteID + r.DuplicateSuiteID }

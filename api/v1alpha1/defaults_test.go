@@ -18,7 +18,7 @@ func TestDefaults(t *testing.T) {
 	}{
 		"Attempt":          {suite, edits(), []string{"spec", "attempt"}, int64(1)},
 		"Timeout":          {trigger, edits(), []string{"spec", "timeout"}, "30m"},
-		"Duplicates":       {trigger, edits(), []string{"spec", "duplicates"}, "Reject"},
+		"Duplicates":       {trigger, edits(), []string{"spec", "duplicates"}, "Commit"},
 		"Supersede":        {trigger, edits(), []string{"spec", "supersede"}, "Branch"},
 		"SuitesOfATeam":    {team, set("metadata/name", "team-stored"), []string{"spec", "maxSuites"}, int64(10000)},
 		"UnfinishedSuites": {team, set("metadata/name", "team-unfinished"), []string{"spec", "maxUnfinishedSuites"}, int64(1000)},

@@ -24,6 +24,10 @@ const (
 	// valid label value. kubectl shows it because printer columns cannot truncate.
 	LabelShortSHA = "postflight.dev/short-sha"
 
+	// AnnotationVariablesDigest holds the digest of the variables of the notification, on a Suite. The manager does not keep the
+	// variables of finished Suites in memory.
+	AnnotationVariablesDigest = "postflight.dev/variables-digest"
+
 	// AnnotationTimeout holds the time limit of a run, on its Job: its Trigger may change meanwhile.
 	AnnotationTimeout = "postflight.dev/timeout"
 

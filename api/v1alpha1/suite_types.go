@@ -222,6 +222,11 @@ type SuiteStatus struct {
 	// +kubebuilder:validation:XValidation:rule="self >= oldSelf",message="notifiedAgainAt never goes back"
 	NotifiedAgainAt *metav1.MicroTime `json:"notifiedAgainAt,omitempty"`
 
+	// answeredOther is the last notification that was answered with this run although it was of another deployment of its
+	// SHA: the result of the run says nothing about that one.
+	// +optional
+	AnsweredOther *OtherDeployment `json:"answeredOther,omitempty"`
+
 	// inputs are the files that the run got.
 	// +optional
 	// +listType=map
@@ -248,6 +253,37 @@ type SuiteStatus struct {
 	// +listMapKey=receiver
 	// +kubebuilder:validation:MaxItems=16
 	Deliveries []Delivery `json:"deliveries,omitempty"`
+}
+
+// Difference is what distinguishes two deployments of one SHA.
+//
+// +kubebuilder:validation:Enum=DeploymentURL;Variables;Inputs;InputsUnknown
+type Difference string
+
+// The differences.
+const (
+	DifferentURL       Difference = "DeploymentURL"
+	DifferentVariables Difference = "Variables"
+	DifferentInputs    Difference = "Inputs"        // a file that the run got was uploaded again or deleted
+	UnknownInputs      Difference = "InputsUnknown" // the store could not say whether one was
+)
+
+// OtherDeployment is a notification of another deployment of a run's SHA.
+type OtherDeployment struct {
+	// notifiedAt is when the notification was received.
+	// +required
+	NotifiedAt metav1.Time `json:"notifiedAt"`
+
+	// url is the deployment_url of the notification.
+	// +optional
+	// +kubebuilder:validation:MaxLength=2048
+	URL string `json:"url,omitempty"`
+
+	// differs is what distinguishes that deployment from the one that the run tests.
+	// +required
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=8
+	Differs []Difference `json:"differs"`
 }
 
 // DecidedBy is what decided that a run passed or failed.

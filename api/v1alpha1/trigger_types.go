@@ -10,12 +10,14 @@ import (
 
 // DuplicatePolicy decides when a notification for a SHA that already has a run is a duplicate.
 //
-// +kubebuilder:validation:Enum=Reject;RerunUnsuccessful
+// +kubebuilder:validation:Enum=Commit;Deployment;RerunUnsuccessful
 type DuplicatePolicy string
 
 const (
-	// DuplicatesReject means that one run per SHA is enough, while it goes on and once it has a result.
-	DuplicatesReject DuplicatePolicy = "Reject"
+	// DuplicatesCommit means that one run per SHA is enough, while it continues and once it has a result.
+	DuplicatesCommit DuplicatePolicy = "Commit"
+	// DuplicatesDeployment means that each deployment of a SHA is tested.
+	DuplicatesDeployment DuplicatePolicy = "Deployment"
 	// DuplicatesRerunUnsuccessful starts another attempt if the run ended and did not pass.
 	DuplicatesRerunUnsuccessful DuplicatePolicy = "RerunUnsuccessful"
 )
@@ -71,12 +73,23 @@ type TriggerSpec struct {
 	// +optional
 	Notify *Notify `json:"notify,omitempty"`
 
-	// duplicates says what to do with a notification whose SHA already has a run. Reject: it is a
+	// duplicates says what to do with a notification whose SHA already has a run. Commit: it is a
 	// duplicate, unless that run was superseded or canceled or ended as Error, and so has no result.
+	// Deployment: it is a duplicate only of the same deployment, with the same deployment_url and variables, whose
+	// input files were not uploaded again, and after which no other SHA was deployed to its stream or Environment.
 	// RerunUnsuccessful: it is a duplicate, unless that run has ended without passing.
 	// +optional
-	// +kubebuilder:default=Reject
+	// +kubebuilder:default=Commit
 	Duplicates DuplicatePolicy `json:"duplicates,omitempty"`
+
+	// duplicatesMaxAge is how old the result of a run may be that answers a later notification of its SHA, from 1s to
+	// 8760h. An older one is repeated. Results do not age if it is left out.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('8760h')",message="duplicatesMaxAge must be from 1s to 8760h"
+	DuplicatesMaxAge *metav1.Duration `json:"duplicatesMaxAge,omitempty"`
 
 	// supersede says which older runs a newer run stops. Branch: those of this Trigger, Environment
 	// and branch. Environment: all in the Environment, of every Trigger with this policy; use it if

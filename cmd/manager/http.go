@@ -75,7 +75,7 @@ func newBackend(
 	if b.writer, err = newWriter(mgr); err != nil {
 		return b, err
 	}
-	if b.dispatcher, b.triggersSynced, err = setupDispatcher(ctx, mgr, o, probe, in, b.writer); err != nil {
+	if b.dispatcher, b.triggersSynced, err = setupDispatcher(ctx, mgr, o, probe, in, b.writer, inputsOfRuns(bucket)); err != nil {
 		return b, err
 	}
 	b.reader, err = newReader(mgr, bucket)
@@ -128,7 +128,7 @@ func newReader(mgr ctrl.Manager, bucket *objectstore.Bucket) (*runs.Reader, erro
 
 // setupDispatcher also returns whether all Triggers that existed at the start are known.
 func setupDispatcher(
-	ctx context.Context, mgr ctrl.Manager, o options, probe *auth.APIServerProbe, in surroundings, writer client.Client,
+	ctx context.Context, mgr ctrl.Manager, o options, probe *auth.APIServerProbe, in surroundings, writer client.Client, inputs dispatch.Inputs,
 ) (*dispatch.Dispatcher, func() bool, error) {
 	triggers := &match.Index{}
 	synced, err := controllers.WatchTriggers(ctx, mgr.GetCache(), triggers)
@@ -136,7 +136,7 @@ func setupDispatcher(
 		return nil, nil, err
 	}
 	dispatcher, err := dispatch.New(dispatch.Config{
-		Cache: mgr.GetCache(), Live: mgr.GetAPIReader(), Writer: writer, Triggers: triggers,
+		Cache: mgr.GetCache(), Live: mgr.GetAPIReader(), Writer: writer, Inputs: inputs, Triggers: triggers,
 		Budget: o.holdBudget, Limits: dispatch.DefaultLimits(), ServerTime: probe.ServerTime, Clock: in.steady,
 		Tracer: in.traces.Tracer(),
 	})

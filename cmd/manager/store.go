@@ -22,6 +22,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/controllers"
 	"github.com/postflight-dev/postflight/internal/archive"
+	"github.com/postflight-dev/postflight/internal/dispatch"
 	"github.com/postflight-dev/postflight/internal/endpoint"
 	"github.com/postflight-dev/postflight/internal/inputs"
 	"github.com/postflight-dev/postflight/internal/job"
@@ -133,6 +134,14 @@ func recordLifetimes(cache client.Reader) func(context.Context) (map[string]time
 
 // uploads is nil without a store.
 func uploads(bucket *objectstore.Bucket) endpoint.Uploads {
+	if bucket == nil {
+		return nil
+	}
+	return &inputs.Store{Bucket: bucket}
+}
+
+// inputsOfRuns is nil without a store.
+func inputsOfRuns(bucket *objectstore.Bucket) dispatch.Inputs {
 	if bucket == nil {
 		return nil
 	}

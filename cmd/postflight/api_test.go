@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -28,10 +29,10 @@ type anAPI struct {
 	problem   string            // of the archive
 	attempts  map[string]string // the next attempt of a run
 	notFound  string            // failure code of environment_terminated
+	mu        sync.Mutex        // of the rest
 	requests  []string
 	traces    map[string][]string // requests by traceparent and tracestate
-	reruns    int
-	logFaults int // logs that break off
+	logFaults int                 // logs that break off
 
 	logMissing int // how often there is no log yet
 }
@@ -50,13 +51,10 @@ func (a *anAPI) start(t *testing.T) string {
 			a.serveFile(t, w, r, r.URL.Query().Get("file"))
 			return
 		}
-		if a.requests = append(a.requests, r.Method+" "+r.URL.RequestURI()); r.Header.Get("Authorization") != "Bearer qawolf_0123456789abcdef" {
+		if r.Header.Get("Authorization") != "Bearer qawolf_0123456789abcdef" {
 			t.Errorf("%s with %q", r.URL, r.Header.Get("Authorization"))
 		}
-		trace := r.Header.Get("Traceparent") + " " + r.Header.Get("Tracestate")
-		a.traces[trace] = append(a.traces[trace], r.Method+" "+r.URL.RequestURI())
-		if a.logFaults > 0 && strings.HasSuffix(r.URL.Path, "/logs") {
-			a.logFaults--
+		if a.record(r) {
 			w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 			_, _ = io.WriteString(w, "begin\n")
 			_ = http.NewResponseController(w).Flush()
@@ -68,6 +66,21 @@ func (a *anAPI) start(t *testing.T) string {
 	t.Setenv("POSTFLIGHT_URL", server.URL)
 	t.Setenv("POSTFLIGHT_API_KEY", "qawolf_0123456789abcdef")
 	return server.URL
+}
+
+// record notes a request, and reports whether its answer is to break off. Commands wait for several runs at once.
+func (a *anAPI) record(r *http.Request) (breakOff bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	what := r.Method + " " + r.URL.RequestURI()
+	a.requests = append(a.requests, what)
+	trace := r.Header.Get("Traceparent") + " " + r.Header.Get("Tracestate")
+	a.traces[trace] = append(a.traces[trace], what)
+	if a.logFaults == 0 || !strings.HasSuffix(r.URL.Path, "/logs") {
+		return false
+	}
+	a.logFaults--
+	return true
 }
 
 func (a *anAPI) serveFile(t *testing.T, w http.ResponseWriter, r *http.Request, path string) {
@@ -144,7 +157,6 @@ func (a *anAPI) serveRerun(w http.ResponseWriter, run httpapi.Run) {
 	case next == "":
 		fail(w, http.StatusConflict, "refused", "A newer deployment came.")
 	default:
-		a.reruns++
 		reply(w, http.StatusCreated, a.runs[i])
 	}
 }

@@ -6,18 +6,21 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"github.com/postflight-dev/postflight/client"
 )
 
 // The exit codes of commands that gate a pipeline. A typing error is trouble and not a failed run.
 const (
-	exitPassed   = 0
-	exitFailed   = 1 // a run ended without passing
-	exitCanceled = 2 // a run was canceled or superseded: nothing is known of the deployment
-	exitTrouble  = 3 // there is no result: no run, no server, no key, no time left
+	exitPassed    = 0
+	exitFailed    = 1 // a run ended without passing
+	exitCanceled  = 2 // a run was canceled or superseded: nothing is known of the deployment
+	exitTrouble   = 3 // there is no result: no run, no server, no key, no time left
+	exitDifferent = 4 // a run tests another deployment of the commit
 )
 
 const exitCodes = `Exit codes: 0 every run passed, 1 a run did not pass, 2 a run was canceled or superseded,
-3 trouble: no run, no server, no key, no time left.`
+3 trouble: no run, no server, no key, no time left, 4 a run tests another deployment of the commit.`
 
 // exitError is an error with the code that the process exits with.
 type exitError struct {
@@ -61,4 +64,13 @@ func interrupted(ctx context.Context, err error, hint string) error {
 		return &exitError{exit.code, replaced}
 	}
 	return replaced
+}
+
+// failureCode is the stable word of an error of the server; "" if there is none.
+func failureCode(err error) string {
+	var failed *client.Error
+	if errors.As(err, &failed) && failed.Problem != nil {
+		return failed.Problem.FailureCode
+	}
+	return ""
 }

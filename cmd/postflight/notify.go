@@ -18,6 +18,7 @@ type notifyOptions struct {
 	waitOptions
 	wait, allowNoMatch bool
 	rerun              bool // runs that exist and have ended
+	acceptDifferent    bool // a run of another deployment of the commit
 	terminated         bool // the deployment is gone
 }
 
@@ -27,8 +28,10 @@ func newNotify() *cobra.Command {
 		Use:   "notify",
 		Short: "Report a deployment, which starts the runs of all Triggers that match it",
 		Long: `Reports a deployment. Every Trigger that matches it starts a run, unless the Trigger has a run of the
-same commit that goes on or has a result; --rerun starts another attempt of those that have a result.
-With --wait, the command waits for the runs and shows which tests failed, and its exit code gates the pipeline.
+same commit that continues or has a result; --rerun starts another attempt of those that have a result.
+With --wait, the command waits for the runs and shows which tests failed, and its exit code gates the pipeline. A run
+that tests another deployment of the commit, with another URL, other variables or other input files, is no result of this
+one: the exit code is then 4, unless you --accept-different.
 
 With --terminated, it reports that the ephemeral environment at --deployment-url is gone: its runs are
 canceled, and it is deleted.
@@ -45,7 +48,7 @@ Without --wait, 0 means that every run was started.`,
   # The same, with a report of all tests for the CI system to show
   postflight notify --type staging --wait --junit report.xml
 
-  # Test the same commit again, for example in a job that somebody repeats
+  # The same commit was deployed again, for example by a job that somebody repeats: test it again
   postflight notify --type staging --rerun --wait
 
   # A preview is gone
@@ -70,7 +73,9 @@ Without --wait, 0 means that every run was started.`,
 	o.deployment.addFlags(cmd)
 	cmd.Flags().BoolVarP(&o.wait, "wait", "w", false, "wait for the runs to end")
 	cmd.Flags().BoolVar(&o.allowNoMatch, "allow-no-match", false, "exit 0 if no Trigger matches, or if the environment that is gone is not known")
-	cmd.Flags().BoolVar(&o.rerun, "rerun", false, "start another attempt of runs of the same commit that have ended")
+	cmd.Flags().BoolVar(&o.rerun, "rerun", false, "start another attempt of runs of the same commit that have a result")
+	cmd.Flags().BoolVar(&o.acceptDifferent, "accept-different", false,
+		"with --wait, take the result of a run that tests another deployment of the commit: another URL, other variables or input files")
 	cmd.Flags().BoolVar(&o.terminated, "terminated", false, "the ephemeral environment at --deployment-url is gone")
 	o.waitOptions.addFlags(cmd)
 	o.server.addFlags(cmd)
@@ -103,15 +108,12 @@ func (o *notifyOptions) run(ctx context.Context) error {
 		return err
 	}
 	o.console.note("Reporting %s", o.describe(n))
-	result, err := o.client.Notify(ctx, n)
+	result, err := o.send(ctx, n)
 	if failed := (*client.Error)(nil); errors.As(err, &failed) && failed.Problem != nil {
 		o.print(failed.Problem.Results) // these runs exist, although the request failed as a whole
 	}
 	if err != nil {
 		return interrupted(ctx, exitTroubleError(err), mayExist)
-	}
-	if o.rerun {
-		o.rerunEnded(ctx, result.Results)
 	}
 	runs, failures := o.print(result.Results)
 	answer := notified{NotificationResult: result}
@@ -126,6 +128,13 @@ func (o *notifyOptions) run(ctx context.Context) error {
 	return o.exitError(len(result.Results), failures, answer.Runs)
 }
 
+func (o *notifyOptions) send(ctx context.Context, n client.Notification) (*client.NotificationResult, error) {
+	if o.rerun {
+		return o.client.NotifyRerun(ctx, n)
+	}
+	return o.client.Notify(ctx, n)
+}
+
 // print prints a line per Trigger, and returns the runs to wait for.
 func (o *notifyOptions) print(results []client.Result) (runs []runStatus, failures int) {
 	for _, r := range results {
@@ -134,13 +143,13 @@ func (o *notifyOptions) print(results []client.Result) (runs []runStatus, failur
 		case r.CreatedSuiteID != "":
 			what = "started " + r.CreatedSuiteID
 		case r.DuplicateSuiteID != "":
-			what = "already exists: " + r.DuplicateSuiteID + resultOf(r, time.Now())
+			what = "already exists: " + r.DuplicateSuiteID + aboutDuplicate(r, time.Now())
 		default:
 			what = "could not start: " + r.FailureReason
 			failures++
 		}
 		if id := r.RunID(); id != "" {
-			runs = append(runs, runStatus{Run: id, Trigger: r.TriggerID, Verdict: waiting})
+			runs = append(runs, o.statusOf(r))
 		}
 		if o.console.json {
 			o.console.note("  %s  %s", r.TriggerID, what)
@@ -149,14 +158,6 @@ func (o *notifyOptions) print(results []client.Result) (runs []runStatus, failur
 		}
 	}
 	return runs, failures
-}
-
-// resultOf says how old the result of a run is that existed already; "" if it has none yet.
-func resultOf(r client.Result, now time.Time) string {
-	if r.DuplicateEndedAt == nil {
-		return ""
-	}
-	return fmt.Sprintf(" (the result of a run %s ago; nothing ran now)", age(*r.DuplicateEndedAt, now))
 }
 
 // exitError gates the pipeline: by default, a release must not go on if nothing tested it.

@@ -10,8 +10,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
+	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
 // Integrations rely on the names of these variables, which replace flags.
@@ -38,29 +40,49 @@ func TestNotifyByVariables(t *testing.T) {
 	}
 }
 
+// TestNotifyRerun: the deployment is real, so the server is told of it, and decides.
 func TestNotifyRerun(t *testing.T) {
-	const duplicate = `{"trigger_id":"smoke","duplicate_suite_id":"smoke-1"}`
-	cases := map[string]struct {
-		deploy   string
-		runs     []httpapi.Run
-		attempts map[string]string
-		code     int
-		out, log string
-		reruns   int
-	}{
-		"a new run":          {deploy: `{"trigger_id":"smoke","created_suite_id":"smoke-1"}`, out: "  smoke  started smoke-1\n"},
-		"a run that goes on": {deploy: duplicate, runs: []httpapi.Run{apiRun("smoke-1")}, out: "  smoke  already exists: smoke-1\n"},
-		"a run that has ended": {deploy: duplicate, runs: []httpapi.Run{apiRun("smoke-1", exitCode1), apiRun("smoke-2")}, attempts: map[string]string{"smoke-1": "smoke-2"},
-			out: "  smoke  started smoke-2\n", log: "smoke-1 has ended. This is attempt 1 of it:", reruns: 1},
-		"a newer deployment": {deploy: duplicate, runs: []httpapi.Run{apiRun("smoke-1", exitCode1)}, code: exitTrouble, out: "could not start: A newer deployment came."},
+	for args, want := range map[string]string{
+		"notify --no-detect --sha cafe":         "POST /api/webhooks/deploy_success",
+		"notify --no-detect --sha cafe --rerun": "POST /api/webhooks/deploy_success?rerun=true",
+	} {
+		api := &anAPI{deploy: `{"trigger_id":"smoke","created_suite_id":"smoke-2"}`}
+		api.start(t)
+		out, log, code := invoke(t, strings.Fields(args)...)
+		if code != 0 || out != "  smoke  started smoke-2\n" || !cmp.Equal(api.requests, []string{want}) {
+			t.Errorf("%s: exit code %d, requests %v, want %s: %s%s", args, code, api.requests, want, out, log)
+		}
 	}
-	for name, tc := range cases {
+}
+
+// TestDifferentDeployment: the result of a run of another deployment does not gate this one, unless the caller says so.
+func TestDifferentDeployment(t *testing.T) {
+	const duplicate = `{"trigger_id":"smoke","duplicate_suite_id":"smoke-1","duplicate_differs":["deployment_url","variables"]}`
+	const failed = `,{"trigger_id":"visual","created_suite_id":"smoke-2"}`
+	passed := apiRun("smoke-1", func(s *v1alpha1.Suite) {
+		s.Status.Conditions, s.Status.CompletionTime = []metav1.Condition{v1alpha1.Passed("")}, new(metav1.Now())
+	})
+	for name, tc := range map[string]struct {
+		deploy, args string
+		code         int
+		says         []string
+	}{
+		"not waiting":      {duplicate, "", exitPassed, []string{"already exists: smoke-1 (it tests a deployment with another URL and other variables)"}},
+		"waiting":          {duplicate, "--wait", exitDifferent, []string{"1 of 1 runs tested another deployment: smoke-1", "To test this one, notify with --rerun", "--accept-different"}},
+		"as JSON":          {duplicate, "--wait -o json", exitDifferent, []string{`"verdict": "different"`, `"duplicate_differs": [`}},
+		"accepted":         {duplicate, "--wait --accept-different", exitPassed, []string{"passed"}},
+		"beside a failure": {duplicate + failed, "--wait", exitFailed, []string{"1 of 2 runs failed: smoke-2"}},
+	} {
 		t.Run(name, func(t *testing.T) {
-			api := &anAPI{deploy: tc.deploy, runs: tc.runs, attempts: tc.attempts}
-			api.start(t)
-			out, log, code := invoke(t, strings.Fields("notify --no-detect --sha cafe --rerun")...)
-			if code != tc.code || !strings.Contains(out, tc.out) || !strings.Contains(log, tc.log) || api.reruns != tc.reruns {
-				t.Errorf("exit code %d, %d reruns, want %d, %d, %q and %q in\n%s%s", code, api.reruns, tc.code, tc.reruns, tc.out, tc.log, out, log)
+			(&anAPI{deploy: tc.deploy, runs: []httpapi.Run{passed, apiRun("smoke-2", exitCode1)}}).start(t)
+			out, log, code := invoke(t, append(strings.Fields("notify --no-detect --sha cafe"), strings.Fields(tc.args)...)...)
+			if code != tc.code {
+				t.Errorf("exit code %d, want %d", code, tc.code)
+			}
+			for _, want := range tc.says {
+				if !strings.Contains(out+log, want) {
+					t.Errorf("nothing says %q in\n%s%s", want, out, log)
+				}
 			}
 		})
 	}
@@ -100,5 +122,18 @@ func TestOldResult(t *testing.T) {
 	out, _, _ := invoke(t, "notify", "--no-detect", "--sha", "cafe")
 	if want := "  smoke  already exists: smoke-1 (the result of a run 25m ago; nothing ran now)\n"; out != want {
 		t.Errorf("%q, want %q", out, want)
+	}
+}
+
+// TestOtherDeployment: a newer server may know more differences.
+func TestOtherDeployment(t *testing.T) {
+	for want, differs := range map[string][]httpapi.Difference{
+		"":            nil,
+		"another URL": {httpapi.DifferentURL},
+		"another URL, other variables and another moon_phase": {httpapi.DifferentURL, httpapi.DifferentVariables, "moon_phase"},
+	} {
+		if got := otherDeployment(httpapi.Result{DuplicateDiffers: differs}); got != want {
+			t.Errorf("%v: %q, want %q", differs, got, want)
+		}
 	}
 }

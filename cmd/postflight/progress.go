@@ -21,7 +21,7 @@ var (
 	frames = []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"}
 	marks  = map[verdict]string{
 		passed: "\x1b[32m✓\x1b[0m", failed: "\x1b[31m✗\x1b[0m", noOutcome: "\x1b[31m!\x1b[0m",
-		canceled: "\x1b[33m■\x1b[0m", superseded: "\x1b[33m↷\x1b[0m",
+		canceled: "\x1b[33m■\x1b[0m", superseded: "\x1b[33m↷\x1b[0m", different: "\x1b[33m≠\x1b[0m",
 	}
 )
 
@@ -40,6 +40,11 @@ type progress struct {
 func startProgress(console *console, runs []runStatus) *progress {
 	p := &progress{console: console, began: time.Now(), ended: make(chan struct{}), runs: slices.Clone(runs)}
 	console.setDrawing(true)
+	for _, r := range runs {
+		if r.Verdict != waiting && !console.live {
+			console.print(p.line(r, timestamp()))
+		}
+	}
 	interval := reminderInterval
 	if console.live {
 		interval = frameInterval

@@ -44,7 +44,7 @@ func (o *waitOptions) endedRun(ctx context.Context, s *runStatus) *client.Run {
 	}
 	known := &client.Run{ID: id, Trigger: cmp.Or(s.Trigger, id), State: string(s.Verdict), Message: s.Reason, URL: s.URL}
 	switch s.Verdict {
-	case noOutcome:
+	case noOutcome, different:
 		return known
 	case passed:
 		known.State = v1alpha1.ReasonPassed

@@ -140,17 +140,16 @@ func TestTraceContext(t *testing.T) {
 // TestTraceOfThePipeline: what starts runs continues it, and nothing else.
 func TestTraceOfThePipeline(t *testing.T) {
 	const parent, state = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "vendor=1"
-	api := &anAPI{deploy: `{"trigger_id":"smoke","duplicate_suite_id":"smoke-1"}`, runs: []httpapi.Run{apiRun("smoke-1", exitCode1), apiRun("smoke-2")},
-		attempts: map[string]string{"smoke-1": "smoke-2"}}
+	api := &anAPI{deploy: `{"trigger_id":"smoke","duplicate_suite_id":"smoke-1"}`, runs: []httpapi.Run{apiRun("smoke-1", exitCode1)}}
 	api.start(t)
 	t.Setenv("TRACEPARENT", parent)
 	t.Setenv("TRACESTATE", state)
-	for args, want := range map[string]int{"notify --no-detect --sha cafe --rerun": exitPassed, "wait smoke-1": exitFailed, "runs show smoke-1": exitPassed} {
+	for args, want := range map[string]int{"notify --no-detect --sha cafe": exitPassed, "wait smoke-1": exitFailed, "runs show smoke-1": exitPassed} {
 		if out, log, code := invoke(t, strings.Fields(args)...); code != want {
 			t.Errorf("%s: exit code %d: %s%s", args, code, out, log)
 		}
 	}
-	want := map[string][]string{parent + " " + state: {"POST /api/webhooks/deploy_success", "POST /api/v0/runs/smoke-1/rerun"}}
+	want := map[string][]string{parent + " " + state: {"POST /api/webhooks/deploy_success"}}
 	for _, r := range api.requests {
 		if strings.HasPrefix(r, "GET ") {
 			want[" "] = append(want[" "], r)

@@ -104,6 +104,7 @@ const (
 	failed     verdict = "failed"
 	canceled   verdict = "canceled"
 	superseded verdict = "superseded"
+	different  verdict = "different" // the run is of another deployment of the commit
 	noOutcome  verdict = "no outcome"
 )
 
@@ -114,7 +115,7 @@ var codes = []struct {
 	code    int
 	text    string
 }{
-	{failed, exitFailed, "failed"}, {noOutcome, exitTrouble, "had no result"},
+	{failed, exitFailed, "failed"}, {noOutcome, exitTrouble, "had no result"}, {different, exitDifferent, "tested another deployment"},
 	{canceled, exitCanceled, "canceled"}, {superseded, exitCanceled, "superseded"},
 }
 
@@ -160,6 +161,9 @@ func (o *waitOptions) awaitEnd(ctx context.Context, console *console, runs []run
 	p := startProgress(console, runs)
 	var group sync.WaitGroup
 	for i := range runs {
+		if runs[i].Verdict != waiting {
+			continue
+		}
 		group.Go(func() { o.awaitOne(ctx, runs[i].Run, func(change func(*runStatus)) { p.update(i, change) }) })
 	}
 	group.Wait()

@@ -16,6 +16,7 @@ flag --wait "${INPUT_WAIT:-}"
 flag --follow "${INPUT_FOLLOW:-}"
 flag --allow-no-match "${INPUT_ALLOW_NO_MATCH:-}"
 flag --rerun "${INPUT_RERUN:-}"
+flag --accept-different "${INPUT_ACCEPT_DIFFERENT:-}"
 given --junit "${INPUT_JUNIT:-}"
 while IFS= read -r line; do
   given --variable "${line%$'\r'}"
@@ -29,6 +30,7 @@ case "$code:${INPUT_WAIT:-}" in
   0:*) outcome=started ;;
   1:*) outcome=failed ;;
   2:*) outcome=canceled ;;
+  4:*) outcome=different ;;
   *) outcome=trouble ;;
 esac
 

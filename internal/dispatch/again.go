@@ -7,56 +7,90 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/apierror"
+	"github.com/postflight-dev/postflight/internal/index"
 	"github.com/postflight-dev/postflight/internal/suite"
 )
 
-// repetition is a notification of a run that exists.
-type repetition struct {
+// duplicate is a notification of a commit that has a run.
+type duplicate struct {
 	*operation
 	trigger  *v1alpha1.Trigger
 	desired  *v1alpha1.Suite
 	existing *v1alpha1.Suite
+	differs  []v1alpha1.Difference
 	changed  bool // the existing run may differ from what is known of it
 	again    bool // the desired attempt is to be created beside it
 }
 
-// resolve decides whether the run is repeated. If not, and it continues, its status notes the notification, so that no run of an
-// older one, which the API server may not have yet, supersedes it. That write fails if the run changed meanwhile: it may be about to
-// be superseded.
-func (r *repetition) resolve(ctx context.Context) error {
-	return changeRejection(r.retrier.do(ctx, r.attempt), "change the status of the Suite")
+// resolve decides whether the run is repeated. If not, its status notes the notification, so that no run of an older one, which the
+// API server may not have yet, supersedes it. That write fails if the run changed meanwhile: it may be about to be superseded.
+func (d *duplicate) resolve(ctx context.Context) error {
+	return changeRejection(d.retrier.do(ctx, d.attempt), "change the status of the Suite")
 }
 
-func (r *repetition) attempt(ctx context.Context) error {
-	if err := r.refresh(ctx); err != nil || r.again {
+func (d *duplicate) attempt(ctx context.Context) error {
+	if err := d.refresh(ctx); err != nil || d.again {
 		return err
 	}
-	stream, err := StreamOf(ctx, r.Cache, r.existing)
-	if err != nil {
+	if err := d.decide(ctx); err != nil || d.again {
 		return err
 	}
-	r.again = !suite.SameRun(r.existing, r.desired) || suite.RunsAgain(r.existing, r.desired, stream, r.trigger.Spec.Duplicates)
-	was := r.existing.DeepCopy()
-	if r.again || r.Mode == DryRun || !suite.NotifyAgain(r.existing, r.desired) {
+	was := d.existing.DeepCopy()
+	if d.Mode == DryRun || !suite.NoteDuplicate(d.existing, d.desired, d.differs) {
 		return nil
 	}
-	err = r.Writer.Status().Patch(ctx, r.existing, client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{}))
-	r.changed = err != nil
-	return r.unlessGone(err)
+	err := d.Writer.Status().Patch(ctx, d.existing, client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{}))
+	d.changed = err != nil
+	return d.unlessGone(err)
 }
 
-func (r *repetition) refresh(ctx context.Context) error {
-	if !r.changed {
+// decide looks at input files last, because that may take a while.
+func (d *duplicate) decide(ctx context.Context) (err error) {
+	r := d.repetition(d.trigger)
+	if r.Stream, err = StreamOf(ctx, d.Cache, d.existing); err != nil {
+		return err
+	}
+	if r.Policy == v1alpha1.DuplicatesDeployment {
+		if r.Environment, err = d.runsIn(ctx, d.existing.Spec.Environment); err != nil {
+			return err
+		}
+	}
+	r.Differences = suite.Differences(d.existing, d.desired)
+	d.again = !suite.SameRun(d.existing, d.desired) || suite.RunsAgain(d.existing, d.desired, r)
+	if !d.again {
+		r.Differences = append(r.Differences, d.inputDifferences(ctx, d.existing)...)
+		d.again = suite.RunsAgain(d.existing, d.desired, r)
+	}
+	d.differs = r.Differences
+	return nil
+}
+
+// repetition is what the Trigger and the sender say.
+func (o *operation) repetition(t *v1alpha1.Trigger) suite.Repetition {
+	r := suite.Repetition{Policy: t.Spec.Duplicates, ReceivedAt: o.serverTime, Rerun: o.Repeat}
+	if t.Spec.DuplicatesMaxAge != nil {
+		r.MaxAge = t.Spec.DuplicatesMaxAge.Duration
+	}
+	return r
+}
+
+// runsIn lists the runs in an Environment that the cache has, and shares them with it.
+func (o *operation) runsIn(ctx context.Context, environment string) ([]*v1alpha1.Suite, error) {
+	return listSuites(ctx, o.Cache, o.namespace, index.Deployed, environment)
+}
+
+func (d *duplicate) refresh(ctx context.Context) error {
+	if !d.changed {
 		return nil
 	}
 	is := &v1alpha1.Suite{}
-	err := r.Live.Get(ctx, client.ObjectKeyFromObject(r.existing), is)
-	r.existing = is
-	return r.unlessGone(err)
+	err := d.Live.Get(ctx, client.ObjectKeyFromObject(d.existing), is)
+	d.existing = is
+	return d.unlessGone(err)
 }
 
 // unlessGone repeats a run that was deleted just now.
-func (r *repetition) unlessGone(err error) error {
-	r.again = r.again || apierror.NotFound(err)
+func (d *duplicate) unlessGone(err error) error {
+	d.again = d.again || apierror.NotFound(err)
 	return apierror.IgnoreNotFound(err)
 }

@@ -102,5 +102,5 @@ func (c *suiteCreation) get(ctx context.Context) error {
 // created, which is its result anyway, or for another attempt of the run.
 func (c *suiteCreation) terminating(existing *v1alpha1.Suite) bool {
 	return existing.DeletionTimestamp != nil && !c.owns(existing) &&
-		(!suite.SameRun(existing, c.desired) || !suite.RunsAgain(existing, c.desired, nil, c.trigger.Spec.Duplicates))
+		(!suite.SameRun(existing, c.desired) || !suite.RunsAgain(existing, c.desired, c.repetition(c.trigger)))
 }

@@ -40,6 +40,9 @@ type Config struct {
 	// Writer creates Suites and ephemeral Environments, and notes in a Suite that it was notified again.
 	Writer Writer
 
+	// Inputs finds the files that runs got; nil: no store is configured.
+	Inputs Inputs
+
 	// Triggers finds the Triggers that a notification starts.
 	Triggers Matcher
 
@@ -66,6 +69,12 @@ type Config struct {
 type Writer interface {
 	client.Writer
 	client.StatusClient
+}
+
+// Inputs is the store of the files that runs get.
+type Inputs interface {
+	// Stat finds a file of a team. The error is fs.ErrNotExist where there is none.
+	Stat(ctx context.Context, team, path string) (size int64, etag string, err error)
 }
 
 // Dispatcher makes Suites of notifications.
@@ -115,6 +124,7 @@ type Request struct {
 	Team           *v1alpha1.Team
 	Notification   *notification.Notification
 	Mode           Mode
+	Repeat         bool      // start another attempt of runs with a result
 	IdempotencyKey string    // takes the place of an absent SHA; may be empty
 	ID             string    // for the Suite; clients may give several requests one ID
 	ReceivedAt     time.Time // by Clock

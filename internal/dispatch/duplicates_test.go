@@ -2,11 +2,14 @@ package dispatch
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"math"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
@@ -17,6 +20,10 @@ import (
 // duplicate or failed.
 func TestDuplicates(t *testing.T) {
 	rerun := func(t *v1alpha1.Trigger) { t.Spec.Duplicates = v1alpha1.DuplicatesRerunUnsuccessful }
+	deployment := func(t *v1alpha1.Trigger) { t.Spec.Duplicates = v1alpha1.DuplicatesDeployment }
+	aging := func(t *v1alpha1.Trigger) { t.Spec.DuplicatesMaxAge = &metav1.Duration{Duration: 2 * time.Second} }
+	again := func(r *Request) { r.Repeat = true }
+	const blue, green = `{"sha":"a","deployment_url":"https://blue"}`, `{"sha":"a","deployment_url":"https://green"}`
 	type step struct {
 		body   string
 		change func(*Request)
@@ -56,6 +63,15 @@ func TestDuplicates(t *testing.T) {
 		"rerun a running run":          {reason: "it has not ended", trigger: trigger("t", rerun), steps: []step{{body: withSHA, end: "Running"}, {body: withSHA}}, want: "cd"},
 		"rerun four times":             {reason: "each ended without passing", trigger: trigger("t", rerun), steps: []step{{body: withSHA, end: "Failed"}, {body: withSHA, end: "TimedOut"}, {body: withSHA, end: "Canceled"}, {body: withSHA, end: "Error"}, {body: withSHA, end: "Passed"}, {body: withSHA}}, want: "cccccd"},
 		"rerun without sha":            {reason: "the key takes its place", trigger: trigger("t", rerun), steps: []step{{body: `{}`, change: key("k"), end: "Failed"}, {body: `{}`, change: key("k")}, {body: `{}`, change: key("k")}}, want: "ccd"},
+		"another URL":                  {reason: "is the commit, by default", trigger: trigger("t"), steps: []step{{body: blue, end: "Passed"}, {body: green}}, want: "cd"},
+		"another URL, tested":          {reason: "is another deployment", trigger: trigger("t", deployment), steps: []step{{body: blue, end: "Passed"}, {body: green}, {body: green}, {body: blue}}, want: "ccdc"},
+		"rollback, tested":             {reason: "is a deployment of its own", trigger: trigger("t", deployment), steps: []step{{body: `{"sha":"a"}`, end: "Passed"}, {body: `{"sha":"b"}`, end: "Passed"}, {body: `{"sha":"a"}`}, {body: `{"sha":"a"}`}}, want: "cccd"},
+		"other branch, tested":         {reason: "was deployed to the same place", trigger: trigger("t", deployment), steps: []step{{body: `{"sha":"a","branch":"x"}`, end: "Passed"}, {body: `{"sha":"b","branch":"y"}`, end: "Passed"}, {body: `{"sha":"a","branch":"x"}`}}, want: "ccc"},
+		"the same, tested":             {reason: "is one deployment", trigger: trigger("t", deployment), steps: []step{{body: blue, end: "Passed"}, {body: blue}}, want: "cd"},
+		"an old result":                {reason: "is too old", trigger: trigger("t", aging), steps: []step{{body: blue, end: "Passed"}, {body: blue}, {body: blue}}, want: "cdc"},
+		"a rerun":                      {reason: "the sender asks for it", trigger: trigger("t"), steps: []step{{body: blue, end: "Passed"}, {body: blue, change: again}, {body: blue, change: again}}, want: "ccd"},
+		"a rerun, sent again":          {reason: "has one attempt", trigger: trigger("t"), steps: []step{{body: blue, end: "Passed"}, {body: blue, change: func(r *Request) { again(r); key("k")(r) }, end: "Failed"}, {body: blue, change: func(r *Request) { again(r); key("k")(r) }}}, want: "ccd"},
+		"a rerun after a newer":        {reason: "the deployment is real", trigger: trigger("t"), steps: []step{{body: `{"sha":"a"}`, end: "Failed"}, {body: `{"sha":"b"}`, end: "Passed"}, {body: `{"sha":"a"}`, change: again}}, want: "ccc"},
 		"rerun, first attempt deleted": {reason: "a later attempt still counts", trigger: trigger("t", rerun), steps: []step{{body: withSHA, end: "Failed"}, {body: withSHA, end: "delete the first"}, {body: withSHA}}, want: "ccd"},
 	}
 	for name, tc := range cases {
@@ -101,6 +117,9 @@ func (h *harness) finish(id, first, end string) {
 			}
 		case s.Name == id && ends[end] != nil:
 			s.Status.Conditions = []metav1.Condition{ends[end]("because")}
+			if s.Finished() {
+				s.Status.CompletionTime = new(metav1.NewTime(h.clock.now))
+			}
 			if err := h.cluster.Status().Update(context.Background(), &s); err != nil {
 				h.t.Fatal(err)
 			}
@@ -123,6 +142,49 @@ func TestEndOfADuplicate(t *testing.T) {
 	}
 	if got := h.notify(withSHA).Triggers[0]; got.Decision != Duplicate || !got.EndedAt.Equal(&ended) {
 		t.Errorf("of a run that has ended: %+v", got)
+	}
+}
+
+// stats answers for the file of a run.
+type stats func() (size int64, etag string, err error)
+
+func (s stats) Stat(context.Context, string, string) (int64, string, error) { return s() }
+
+// TestOtherInputs: a file that the run got was uploaded again. A store that cannot say so must not make an old result count.
+func TestOtherInputs(t *testing.T) {
+	const policy = v1alpha1.DuplicatesDeployment
+	for name, tc := range map[string]struct {
+		store   Inputs
+		differs v1alpha1.Difference
+	}{
+		"the same file":  {stats(func() (int64, string, error) { return 3, "etag", nil }), ""},
+		"another file":   {stats(func() (int64, string, error) { return 3, "other", nil }), v1alpha1.DifferentInputs},
+		"another size":   {stats(func() (int64, string, error) { return 4, "etag", nil }), v1alpha1.DifferentInputs},
+		"no file":        {stats(func() (int64, string, error) { return 0, "", fs.ErrNotExist }), v1alpha1.DifferentInputs},
+		"no answer":      {stats(func() (int64, string, error) { return 0, "", errors.New("the store is unavailable") }), v1alpha1.UnknownInputs},
+		"no store today": {nil, v1alpha1.UnknownInputs},
+	} {
+		t.Run(name, func(t *testing.T) {
+			smoke := trigger("smoke")
+			h := start(t, setup{objects: acme(smoke), config: func(c *Config) { c.Inputs = tc.store }})
+			h.notify(withSHA)
+			s := h.suites()[0]
+			s.Status.Conditions, s.Status.CompletionTime = []metav1.Condition{v1alpha1.Passed("")}, new(metav1.NewTime(noon))
+			s.Status.Inputs = []v1alpha1.SuiteInput{{Path: "app.apk", Size: 3, ETag: "etag"}}
+			h.updateStatus(&s)
+			var want []v1alpha1.Difference
+			if tc.differs != "" {
+				want = append(want, tc.differs)
+			}
+			got := h.notify(withSHA).Triggers[0]
+			if diff := cmp.Diff(want, got.Differs); diff != "" || got.Decision != Duplicate {
+				t.Errorf("%s: %s", got.Decision, diff)
+			}
+			smoke.Spec.Duplicates = policy
+			if got := h.notify(withSHA).Triggers[0].Decision; (got == Created) != (tc.differs != "") {
+				t.Errorf("with duplicates: %s, it is %s", policy, got)
+			}
+		})
 	}
 }
 

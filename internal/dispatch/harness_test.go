@@ -162,7 +162,7 @@ func environmentNamed(name string) *v1alpha1.Environment {
 func trigger(name string, change ...func(*v1alpha1.Trigger)) *v1alpha1.Trigger {
 	t := &v1alpha1.Trigger{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
-		Spec:       v1alpha1.TriggerSpec{Environment: "staging", Duplicates: v1alpha1.DuplicatesReject},
+		Spec:       v1alpha1.TriggerSpec{Environment: "staging", Duplicates: v1alpha1.DuplicatesCommit},
 	}
 	for _, c := range change {
 		c(t)

@@ -16,6 +16,9 @@ type Limits struct {
 	// AttemptTimeout bounds the first call of the API server; retries get twice that.
 	AttemptTimeout time.Duration
 
+	// InputsTimeout bounds the search for the input files of a run that a notification repeats.
+	InputsTimeout time.Duration
+
 	// BackoffMin and BackoffMax bound the pauses between attempts.
 	BackoffMin, BackoffMax time.Duration
 
@@ -38,6 +41,8 @@ func DefaultLimits() Limits {
 		// Three attempts within a budget of 45 s if connections hang. An answer that comes later is not
 		// lost: the next attempt finds the Suite.
 		AttemptTimeout: 10 * time.Second,
+		// A store that works answers for 64 files in less than a second. One that does not is no reason to keep a client.
+		InputsTimeout: 5 * time.Second,
 		// The first retry comes before a person notices; the last ones find an API server that is back
 		// within two seconds, without overloading it while it starts.
 		BackoffMin: 50 * time.Millisecond,

@@ -35,6 +35,7 @@ type TriggerResult struct {
 	Decision    Decision
 	SuiteID     string                // of Created and Duplicate
 	EndedAt     *metav1.Time          // of a Duplicate; nil if it has not ended
+	Differs     []v1alpha1.Difference // of a Duplicate: how the deployment that it tests is another one
 	Reason      string                // of the others, as a sentence
 	Environment *v1alpha1.Environment // of the run; it has no UID if it does not exist
 }

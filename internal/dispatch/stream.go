@@ -16,14 +16,18 @@ func StreamOf(ctx context.Context, cache client.Reader, s *v1alpha1.Suite) ([]*v
 	if key == "" {
 		return nil, nil
 	}
+	return listSuites(ctx, cache, s.Namespace, index.Stream, key)
+}
+
+func listSuites(ctx context.Context, cache client.Reader, namespace, field, value string) ([]*v1alpha1.Suite, error) {
 	var list v1alpha1.SuiteList
-	err := cache.List(ctx, &list, client.InNamespace(s.Namespace), client.MatchingFields{index.Stream: key}, client.UnsafeDisableDeepCopy)
+	err := cache.List(ctx, &list, client.InNamespace(namespace), client.MatchingFields{field: value}, client.UnsafeDisableDeepCopy)
 	if err != nil {
 		return nil, err
 	}
-	stream := make([]*v1alpha1.Suite, len(list.Items))
+	suites := make([]*v1alpha1.Suite, len(list.Items))
 	for i := range list.Items {
-		stream[i] = &list.Items[i]
+		suites[i] = &list.Items[i]
 	}
-	return stream, nil
+	return suites, nil
 }

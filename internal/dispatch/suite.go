@@ -36,12 +36,12 @@ func (o *operation) ensureSuite(ctx context.Context, t *v1alpha1.Trigger, enviro
 			return reject("The name %s belongs to a Suite that is not a run of this notification. "+
 				"Delete that Suite, and send the notification again.", desired.Name)
 		}
-		r := &repetition{operation: o, trigger: t, desired: desired, existing: existing}
-		if err := r.resolve(ctx); err != nil {
+		d := &duplicate{operation: o, trigger: t, desired: desired, existing: existing}
+		if err := d.resolve(ctx); err != nil {
 			return err
 		}
-		if !r.again {
-			result.SuiteID, result.Decision, result.EndedAt = desired.Name, Duplicate, r.existing.Status.CompletionTime
+		if !d.again {
+			result.SuiteID, result.Decision, result.EndedAt, result.Differs = desired.Name, Duplicate, d.existing.Status.CompletionTime, d.differs
 			return nil
 		}
 	}

@@ -76,6 +76,7 @@ func badRequests() []bad {
 		{reason: "dryRun=All, as kubectl has it", request: query("dryRun=All"), status: 400, code: "invalid_request"},
 		{reason: "dryRun twice, one wrong", request: query("dryRun=true&dryRun=yes"), status: 400, code: "invalid_request"},
 		{reason: "dryrun in another case", request: query("dryrun=on"), status: 400, code: "invalid_request"},
+		{reason: "rerun=1", request: query("rerun=1"), status: 400, code: "invalid_request"},
 		{reason: "a query that cannot be read", request: query("dryRun=true;x=%zz"), status: 400, code: "invalid_request"},
 		{reason: "an X-Dry-Run that is neither", request: header("X-Dry-Run", "yes"), status: 400, code: "invalid_request"},
 

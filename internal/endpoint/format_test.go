@@ -3,6 +3,7 @@ package endpoint
 import (
 	"net/http"
 	"net/url"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -43,7 +44,7 @@ func TestSecondFormat(t *testing.T) {
 	if len(created) != 1 || created[0].TriggerID != "smoke" || created[0].CreatedSuiteID == "" {
 		t.Fatalf("%+v, want a run of smoke", created)
 	}
-	if would.Results[0] != created[0] || len(would.Explanations) != 2 {
+	if !reflect.DeepEqual(would.Results[0], created[0]) || len(would.Explanations) != 2 {
 		t.Errorf("the dry run said %+v, want the same run, and two explanations", would)
 	}
 	if again := h.notify(withSHA).Results[0]; again.DuplicateSuiteID != created[0].CreatedSuiteID {

@@ -46,7 +46,7 @@ func (a *API) notify(w http.ResponseWriter, r *Request, f format) error {
 
 // readNotification reads headers and parameters first: they are cheaper to refuse than a body.
 func (a *API) readNotification(w http.ResponseWriter, r *Request, f format) (dispatch.Request, error) {
-	mode, err := modeOf(r.Request)
+	o, err := optionsOf(r.Request)
 	if err != nil {
 		return dispatch.Request{}, err
 	}
@@ -54,7 +54,7 @@ func (a *API) readNotification(w http.ResponseWriter, r *Request, f format) (dis
 	if err != nil {
 		return dispatch.Request{}, err
 	}
-	if err := a.admit(r, f.mediaType, mode); err != nil {
+	if err := a.admit(r, f.mediaType, o.mode); err != nil {
 		return dispatch.Request{}, err
 	}
 	r.forget() // a thousand clients may take half a minute for their bodies
@@ -67,7 +67,7 @@ func (a *API) readNotification(w http.ResponseWriter, r *Request, f format) (dis
 		return dispatch.Request{}, invalidBody(err)
 	}
 	return dispatch.Request{
-		Team: r.Principal.Team, Notification: n, Mode: mode, IdempotencyKey: idempotencyKey, ID: r.id, ReceivedAt: r.receivedAt,
+		Team: r.Principal.Team, Notification: n, Mode: o.mode, Repeat: o.rerun, IdempotencyKey: idempotencyKey, ID: r.id, ReceivedAt: r.receivedAt,
 	}, nil
 }
 
@@ -93,27 +93,43 @@ func idempotencyKey(h http.Header) (string, error) {
 	return keys[0], nil
 }
 
-// modeOf refuses what it does not understand, because the client may believe that nothing will be created.
-func modeOf(r *http.Request) (dispatch.Mode, error) {
+// options are what the query and the headers of a notification say.
+type options struct {
+	mode  dispatch.Mode
+	rerun bool
+}
+
+// optionsOf refuses what it does not understand, because the client may believe that nothing will be created.
+func optionsOf(r *http.Request) (o options, err error) {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return 0, &failure{code: "invalid_request", message: "The query of the URL cannot be read. Send it percent-encoded, or none."}
+		return o, &failure{code: "invalid_request", message: "The query of the URL cannot be read. Send it percent-encoded, or none."}
 	}
-	values := slices.Clone(r.Header.Values("X-Dry-Run"))
-	for name := range query {
-		if strings.EqualFold(name, "dryRun") {
-			values = append(values, query[name]...)
-		}
+	values := map[string][]string{"dryrun": r.Header.Values("X-Dry-Run")}
+	for name, sent := range query {
+		name = strings.ToLower(name)
+		values[name] = slices.Concat(values[name], sent)
 	}
-	mode := dispatch.Create
+	dryRun, ok := flag(values["dryrun"])
+	if !ok {
+		return o, &failure{code: "invalid_request", message: "Send dryRun (or the header X-Dry-Run) as true or false."}
+	}
+	if dryRun {
+		o.mode = dispatch.DryRun
+	}
+	if o.rerun, ok = flag(values["rerun"]); !ok {
+		return o, &failure{code: "invalid_request", message: "Send rerun as true or false."}
+	}
+	return o, nil
+}
+
+// flag is true if any of the values is. All must be true or false.
+func flag(values []string) (is, ok bool) {
 	for _, value := range values {
-		switch value {
-		case "true":
-			mode = dispatch.DryRun
-		case "false":
-		default:
-			return 0, &failure{code: "invalid_request", message: "Send dryRun (or the header X-Dry-Run) as true or false."}
+		if value != "true" && value != "false" {
+			return false, false
 		}
+		is = is || value == "true"
 	}
-	return mode, nil
+	return is, true
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/dispatch"
 	"github.com/postflight-dev/postflight/internal/suite"
@@ -198,5 +199,35 @@ func TestEphemeralEnvironmentInTheAnswer(t *testing.T) {
 	made, found := h.environments()[got.Alias]
 	if !found || made.Spec.Ephemeral == nil || got.IsStatic {
 		t.Errorf("environment %+v, want the ephemeral one", got)
+	}
+}
+
+// TestOtherDeployments: the answer says that a run tests another deployment, and rerun starts an attempt for this one. The gate of
+// each run has what that run tests.
+func TestOtherDeployments(t *testing.T) {
+	h := start(t, setup{objects: acme(trigger("smoke"))})
+	const blue = `{"sha":"` + sha + `","deployment_url":"https://blue.example.com","variables":{"REGION":"eu"}}`
+	green := strings.ReplaceAll(strings.ReplaceAll(blue, "blue", "green"), "eu", "us")
+	first := h.notify(blue).Results[0].CreatedSuiteID
+	h.become(first, to(v1alpha1.Passed("")))
+	want := []httpapi.Difference{httpapi.DifferentURL, httpapi.DifferentVariables}
+	if got := h.notify(green).Results[0]; got.DuplicateSuiteID != first || !cmp.Equal(got.DuplicateDiffers, want) {
+		t.Errorf("%+v, want a duplicate of %s that differs by %v", got, first, want)
+	}
+	if got := h.notify(blue).Results[0]; got.DuplicateSuiteID != first || got.DuplicateDiffers != nil {
+		t.Errorf("%+v, want a duplicate of %s", got, first)
+	}
+	second := h.notify(green, query("rerun=true")).Results[0].CreatedSuiteID
+	if second == "" || second == first {
+		t.Fatalf("rerun answers %q", second)
+	}
+	for id, tested := range map[string][2]string{
+		first:  {"https://blue.example.com", suite.VariablesDigest(map[string]string{"REGION": "eu"})},
+		second: {"https://green.example.com", suite.VariablesDigest(map[string]string{"REGION": "us"})},
+	} {
+		got := decode[httpapi.Greenlight](t, h.exchange(ask(id, "")))
+		if got.URL != tested[0] || got.VariablesDigest != tested[1] {
+			t.Errorf("%s tests %q with %q, want %v", id, got.URL, got.VariablesDigest, tested)
+		}
 	}
 }

@@ -16,6 +16,14 @@ type (
 	problem     = httpapi.Problem
 )
 
+// differences are the words of the HTTP API for them.
+var differences = map[v1alpha1.Difference]httpapi.Difference{
+	v1alpha1.DifferentURL:       httpapi.DifferentURL,
+	v1alpha1.DifferentVariables: httpapi.DifferentVariables,
+	v1alpha1.DifferentInputs:    httpapi.DifferentInputs,
+	v1alpha1.UnknownInputs:      httpapi.UnknownInputs,
+}
+
 func newReply(r dispatch.Result) *reply {
 	reply := &reply{Results: make([]result, len(r.Triggers)), Environment: firstEnvironment(r)}
 	for i, t := range r.Triggers {
@@ -33,6 +41,9 @@ func newResult(t dispatch.TriggerResult) result {
 		r.DuplicateSuiteID = t.SuiteID
 		if t.EndedAt != nil {
 			r.DuplicateEndedAt = new(t.EndedAt.UTC())
+		}
+		for _, d := range t.Differs {
+			r.DuplicateDiffers = append(r.DuplicateDiffers, differences[d])
 		}
 	default:
 		r.FailureReason = t.Reason

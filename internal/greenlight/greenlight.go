@@ -38,6 +38,8 @@ func Of(root, relevant *v1alpha1.Suite, url func(*v1alpha1.Suite) string) httpap
 		RelevantRunURL:         url(relevant),
 		RelevantRunWithBugsURL: url(relevant),
 		RunStage:               stage,
+		URL:                    relevant.Spec.Deployment.URL,
+		VariablesDigest:        relevant.Annotations[v1alpha1.AnnotationVariablesDigest],
 		WorkflowsInRunCount:    1,
 	}
 	condition := meta.FindStatusCondition(relevant.Status.Conditions, v1alpha1.ConditionSucceeded)

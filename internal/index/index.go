@@ -24,6 +24,7 @@ const (
 	UnfinishedStream = "unfinishedStream" // Suite that has not ended: suite.StreamKey
 	Unfinished       = "unfinished"       // Suite and Job that have not ended: "true"
 	Environment      = "environment"      // Suite that has not ended, and Trigger: the name of its Environment
+	Deployed         = "deployed"         // Suite: the name of its Environment
 	Trigger          = "trigger"          // Suite: the name of its Trigger
 	Run              = "run"              // Suite with a SHA: RunKey
 	Commit           = "commit"           // Suite with a SHA: CommitKey
@@ -40,6 +41,7 @@ func Setup(ctx context.Context, indexer client.FieldIndexer) error {
 		add(ctx, indexer, Unfinished, unfinished(func(*v1alpha1.Suite) string { return "true" })),
 		add(ctx, indexer, Unfinished, unfinishedJob),
 		add(ctx, indexer, Environment, unfinished(func(s *v1alpha1.Suite) string { return s.Spec.Environment })),
+		add(ctx, indexer, Deployed, func(s *v1alpha1.Suite) string { return s.Spec.Environment }),
 		add(ctx, indexer, Trigger, func(s *v1alpha1.Suite) string { return s.Spec.Trigger.Name }),
 		add(ctx, indexer, Run, runOf),
 		add(ctx, indexer, Commit, func(s *v1alpha1.Suite) string { return CommitKey(s.Spec.Deployment.SHA) }),

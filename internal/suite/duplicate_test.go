@@ -1,9 +1,13 @@
 package suite_test
 
 import (
+	"crypto/sha256"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -18,7 +22,7 @@ func TestRunsAgain(t *testing.T) {
 	stopping := func(s *v1alpha1.Suite) { s.Status.SupersededBy = "newer" }
 	newer := []*v1alpha1.Suite{aSuite("newer", 3)}
 	ended := func(c metav1.Condition) *v1alpha1.Suite { return aSuite("run", 1, sha, in(c)) }
-	const reject, unsuccessful = v1alpha1.DuplicatesReject, v1alpha1.DuplicatesRerunUnsuccessful
+	const reject, unsuccessful = v1alpha1.DuplicatesCommit, v1alpha1.DuplicatesRerunUnsuccessful
 	for name, tc := range map[string]struct {
 		existing *v1alpha1.Suite
 		key      string // of the notification
@@ -47,10 +51,112 @@ func TestRunsAgain(t *testing.T) {
 		"canceled, and sent again":                {existing: aSuite("run", 1, key("k"), in(v1alpha1.Canceled(""))), key: "k", policy: reject, want: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := suite.RunsAgain(tc.existing, aSuite("next", 5, key(tc.key)), tc.stream, tc.policy); got != tc.want {
+			if got := suite.RunsAgain(tc.existing, aSuite("next", 5, key(tc.key)), suite.Repetition{Stream: tc.stream, Policy: tc.policy}); got != tc.want {
 				t.Errorf("got %t", got)
 			}
 		})
+	}
+}
+
+// TestOtherDeploymentRunsAgain: what each policy says about a result that another notification finds.
+func TestOtherDeploymentRunsAgain(t *testing.T) {
+	const commitOnly, deployment, unsuccessful = v1alpha1.DuplicatesCommit, v1alpha1.DuplicatesDeployment, v1alpha1.DuplicatesRerunUnsuccessful
+	key := func(k string) func(*v1alpha1.Suite) {
+		return func(s *v1alpha1.Suite) { s.Annotations = map[string]string{"postflight.dev/idempotency-key": k} }
+	}
+	a := commit("a")
+	passed, running := aSuite("run", 1, a, in(v1alpha1.Passed(""))), aSuite("run", 1, a) // it ended at 61
+	other, same := []*v1alpha1.Suite{passed, aSuite("newer", 2, commit("b"))}, []*v1alpha1.Suite{passed, aSuite("newer", 2, a, of("checkout"))}
+	differs := []v1alpha1.Difference{v1alpha1.DifferentURL}
+	for name, tc := range map[string]struct {
+		existing *v1alpha1.Suite
+		r        suite.Repetition
+		key      string // of both notifications
+		want     bool
+	}{
+		"another URL":                             {existing: passed, r: suite.Repetition{Policy: commitOnly, Differences: differs}},
+		"another URL, which counts":               {existing: passed, r: suite.Repetition{Policy: deployment, Differences: differs}, want: true},
+		"another URL, after a failure":            {existing: passed, r: suite.Repetition{Policy: unsuccessful, Differences: differs}},
+		"another URL while it runs":               {existing: running, r: suite.Repetition{Policy: commitOnly, Differences: differs}},
+		"another URL while it runs, which counts": {existing: running, r: suite.Repetition{Policy: deployment, Differences: differs}, want: true},
+		"the same deployment":                     {existing: passed, r: suite.Repetition{Policy: deployment}},
+		"the same deployment while it runs":       {existing: running, r: suite.Repetition{Policy: deployment}},
+		"rollback":                                {existing: passed, r: suite.Repetition{Policy: commitOnly, Stream: other}},
+		"rollback, after a failure":               {existing: passed, r: suite.Repetition{Policy: unsuccessful, Stream: other}},
+		"rollback, which counts":                  {existing: passed, r: suite.Repetition{Policy: deployment, Stream: other}, want: true},
+		"rollback in another stream":              {existing: passed, r: suite.Repetition{Policy: deployment, Environment: other}, want: true},
+		"the commit, of another Trigger":          {existing: passed, r: suite.Repetition{Policy: deployment, Environment: same}},
+		"rollback, sent again":                    {existing: passed, r: suite.Repetition{Policy: deployment, Stream: other}, key: "k"},
+		"a rerun":                                 {existing: passed, r: suite.Repetition{Policy: commitOnly, Rerun: true}, want: true},
+		"a rerun, sent again":                     {existing: passed, r: suite.Repetition{Policy: commitOnly, Rerun: true}, key: "k"},
+		"a rerun while it runs":                   {existing: running, r: suite.Repetition{Policy: commitOnly, Rerun: true}},
+		"of an age":                               {existing: passed, r: suite.Repetition{MaxAge: time.Hour, ReceivedAt: t0.Add(time.Hour + 61*time.Second)}},
+		"too old":                                 {existing: passed, r: suite.Repetition{MaxAge: time.Hour, ReceivedAt: t0.Add(time.Hour + 62*time.Second)}, want: true},
+		"too old, and the key is an old one":      {existing: passed, r: suite.Repetition{MaxAge: time.Hour, ReceivedAt: t0.Add(time.Hour + 62*time.Second)}, key: "k", want: true},
+		"running for long":                        {existing: running, r: suite.Repetition{MaxAge: time.Second, ReceivedAt: t0.Add(time.Hour)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			existing, desired := tc.existing.DeepCopy(), aSuite("next", 5, a)
+			if tc.key != "" {
+				key(tc.key)(existing)
+				key(tc.key)(desired)
+			}
+			if got := suite.RunsAgain(existing, desired, tc.r); got != tc.want {
+				t.Errorf("got %t", got)
+			}
+		})
+	}
+}
+
+func TestDifferences(t *testing.T) {
+	url := func(u string) func(*v1alpha1.Suite) { return func(s *v1alpha1.Suite) { s.Spec.Deployment.URL = u } }
+	variables := func(v map[string]string) func(*v1alpha1.Suite) {
+		return func(s *v1alpha1.Suite) { s.Spec.Variables = v }
+	}
+	run := aSuite("run", 1, url("https://a"), variables(map[string]string{"A": "1"}))
+	for name, tc := range map[string]struct {
+		desired *v1alpha1.Suite
+		want    []v1alpha1.Difference
+	}{
+		"the same":        {aSuite("run", 5, url("https://a"), variables(map[string]string{"A": "1"}), branch("x")), nil},
+		"another URL":     {aSuite("run", 5, url("https://b"), variables(map[string]string{"A": "1"})), []v1alpha1.Difference{"DeploymentURL"}},
+		"no URL":          {aSuite("run", 5, variables(map[string]string{"A": "1"})), []v1alpha1.Difference{"DeploymentURL"}},
+		"another value":   {aSuite("run", 5, url("https://a"), variables(map[string]string{"A": "2"})), []v1alpha1.Difference{"Variables"}},
+		"another name":    {aSuite("run", 5, url("https://a"), variables(map[string]string{"B": "1"})), []v1alpha1.Difference{"Variables"}},
+		"one more, empty": {aSuite("run", 5, url("https://a"), variables(map[string]string{"A": "1", "B": ""})), []v1alpha1.Difference{"Variables"}},
+		"both":            {aSuite("run", 5), []v1alpha1.Difference{"DeploymentURL", "Variables"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := suite.Differences(run, tc.desired)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Fatal(diff)
+			}
+			existing := run.DeepCopy()
+			if noted := suite.NoteDuplicate(existing, tc.desired, got) && existing.Status.AnsweredOther != nil; noted != (len(got) > 0) {
+				t.Errorf("noted: %+v", existing.Status.AnsweredOther)
+			}
+			if again := existing.DeepCopy(); suite.NoteDuplicate(again, tc.desired, got) {
+				t.Errorf("an equal notification is noted again: %+v", again.Status)
+			}
+		})
+	}
+	if empty, none := (aSuite("run", 1, variables(map[string]string{}))), aSuite("run", 5); len(suite.Differences(empty, none)) > 0 {
+		t.Error("no variables differ from none")
+	}
+}
+
+// TestVariablesDigest: the digest is that of jq -cSj . | sha256sum.
+func TestVariablesDigest(t *testing.T) {
+	for want, variables := range map[string]map[string]string{
+		"sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a": nil,
+		"sha256:%x": {"B": "<&>", "A": "ü"},
+	} {
+		if strings.Contains(want, "%x") {
+			want = fmt.Sprintf(want, sha256.Sum256([]byte(`{"A":"ü","B":"<&>"}`)))
+		}
+		if got := suite.VariablesDigest(variables); got != want {
+			t.Errorf("%v: %s, want %s", variables, got, want)
+		}
 	}
 }
 
@@ -84,7 +190,7 @@ func TestNotifyAgain(t *testing.T) {
 			desired := aSuite("run", 5, key(tc.key))
 			desired.CreationTimestamp = metav1.Time{}
 			newer := aSuite("newer", 4)
-			if got := suite.NotifyAgain(tc.existing, desired); got != tc.want {
+			if got := suite.NoteDuplicate(tc.existing, desired, nil); got != tc.want {
 				t.Fatalf("%s got %t", tc.reason, got)
 			}
 			if tc.want && suite.Compare(tc.existing, newer) <= 0 {

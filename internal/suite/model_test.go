@@ -120,9 +120,9 @@ func (w *world) notifyAgain(t *rapid.T) {
 	for _, name := range slices.Sorted(maps.Keys(w.suites)) {
 		switch is := w.suites[name].DeepCopy(); {
 		case !together(is, first):
-		case suite.RunsAgain(is, repeated, stream, v1alpha1.DuplicatesReject):
+		case suite.RunsAgain(is, repeated, suite.Repetition{Stream: stream}):
 			w.replaced[name] = true
-		case suite.NotifyAgain(is, repeated):
+		case suite.NoteDuplicate(is, repeated, nil):
 			w.store(is)
 		}
 	}

@@ -54,7 +54,7 @@ func New(r Request) *v1alpha1.Suite {
 			Name:        id.name(r.Trigger.Name),
 			Namespace:   r.Trigger.Namespace,
 			Labels:      r.labels(),
-			Annotations: map[string]string{AnnotationRequest: r.RequestID},
+			Annotations: map[string]string{AnnotationRequest: r.RequestID, v1alpha1.AnnotationVariablesDigest: VariablesDigest(r.Notification.Variables)},
 		},
 		Spec: v1alpha1.SuiteSpec{
 			Trigger:      v1alpha1.TriggerReference{Name: r.Trigger.Name, UID: r.Trigger.UID},

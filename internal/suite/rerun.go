@@ -56,7 +56,7 @@ func NewerProblem(s *v1alpha1.Suite, stream []*v1alpha1.Suite) string {
 		return ""
 	}
 	return fmt.Sprintf("The run %s of a newer deployment came after %s, and another attempt would supersede it. "+
-		"Rerun %s, or deploy this commit again and notify.", newer.Name, s.Name, newer.Name)
+		"Rerun %s. If this commit is deployed again, notify and request a rerun: postflight notify --rerun.", newer.Name, s.Name, newer.Name)
 }
 
 // Rerun is another attempt of a run, as a person requests it. Its name is that of the attempt which another
@@ -74,7 +74,7 @@ func Rerun(s *v1alpha1.Suite, trigger types.UID, attempt int32, request string) 
 			Name:        id.name(s.Spec.Trigger.Name),
 			Namespace:   s.Namespace,
 			Labels:      labelsOfRun(s),
-			Annotations: map[string]string{AnnotationRequest: request},
+			Annotations: map[string]string{AnnotationRequest: request, v1alpha1.AnnotationVariablesDigest: VariablesDigest(s.Spec.Variables)},
 
 			OwnerReferences: slices.Clone(s.OwnerReferences),
 		},

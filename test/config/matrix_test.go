@@ -50,6 +50,7 @@ var fields = map[string]map[string]field{
 		"notify.slack.secretRef.name":           {value: `"postflight-slack"`, not: "but decides where the manager sends messages"},
 		"notify.slack.when":                     {value: `["Failure"]`, not: "but decides when the manager sends messages"},
 		"duplicates":                            {value: `"RerunUnsuccessful"`, not: "but starts pods again"},
+		"duplicatesMaxAge":                      {value: `"24h"`, not: "but starts pods again"},
 		"supersede":                             {value: `"Environment"`, not: "but stops other pods"},
 		"maxConcurrentSuites":                   {value: `1`, not: "but decides how many pods run at once"},
 		"inputs.variables":                      {value: `["APK"]`, pod: "the init container fetches the files, and the variable becomes a path"},

@@ -27,6 +27,8 @@ type Run struct {
 	CanceledBy  string
 	RerunBy     string
 
+	Other *OtherDeployment // a notification that was answered with this run
+
 	Ended    *Time
 	Timeline []Phase
 	Inputs   []Input
@@ -66,6 +68,9 @@ func RunOf(o Subject, now time.Time) Run {
 		CanceledBy: s.Annotations[v1alpha1.AnnotationCanceledBy], RerunBy: s.Annotations[v1alpha1.AnnotationRerunBy],
 		Timeline: Timeline(s, o.Job, now), Job: s.Status.JobName, Pod: v1alpha1.LabelSuite + "=" + s.Name,
 		Stopping: !s.Finished() && (s.Spec.Cancel || s.Status.SupersededBy != ""), Artifacts: s.Status.Artifacts,
+	}
+	if other := s.Status.AnsweredOther; other != nil {
+		run.Other = otherDeployment(*other, now)
 	}
 	if s.Status.CompletionTime != nil {
 		run.Ended = timeOf(s.Status.CompletionTime.Time, now)

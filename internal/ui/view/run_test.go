@@ -41,6 +41,21 @@ func TestRelations(t *testing.T) {
 	}
 }
 
+// TestOtherDeployment: a run that answered a notification of another deployment says so.
+func TestOtherDeployment(t *testing.T) {
+	if got := view.RunOf(view.Subject{Suite: run("a", passed)}, now).Other; got != nil {
+		t.Errorf("%+v", got)
+	}
+	other := run("a", passed, func(s *v1alpha1.Suite) {
+		s.Status.AnsweredOther = &v1alpha1.OtherDeployment{URL: "javascript:alert(1)", NotifiedAt: metav1.NewTime(now),
+			Differs: []v1alpha1.Difference{v1alpha1.DifferentURL, v1alpha1.UnknownInputs}}
+	})
+	got := view.RunOf(view.Subject{Suite: other}, now).Other
+	if got == nil || got.With != "another URL and perhaps other input files" || got.At.URL != "" || got.At.Text != "javascript:alert(1)" {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestMessageIsNotSaidTwice(t *testing.T) {
 	three := results(v1alpha1.TestResults{Tests: 9, Passed: 6, Failed: 3})
 	cases := map[string]struct {
