@@ -21,7 +21,9 @@ type result struct {
 	Trigger   string `json:"trigger_id"`
 	Created   string `json:"created_suite_id"`
 	Duplicate string `json:"duplicate_suite_id"`
-	Failure   string `json:"failure_reason"`
+
+	Differs []string `json:"duplicate_differs"`
+	Failure string   `json:"failure_reason"`
 }
 
 type answer struct {
