@@ -59,7 +59,7 @@ func runResults(args []string, stderr io.Writer) int {
 func collector(getenv func(string) string) (*collect.Collector, error) {
 	c := &collect.Collector{
 		Manager: getenv(job.CollectURLVariable), TokenFile: getenv(job.CollectTokenVariable),
-		Directory: getenv(job.ResultsDirectoryVariable), Started: time.Now(), Patience: collect.DefaultPatience,
+		Directory: getenv(job.ResultsDirectoryVariable), Started: time.Now(),
 	}
 	for _, name := range []string{job.CollectURLVariable, job.CollectTokenVariable, job.ResultsDirectoryVariable} {
 		if getenv(name) == "" {
@@ -73,6 +73,7 @@ func collector(getenv func(string) string) (*collect.Collector, error) {
 	if c.Budget, err = time.ParseDuration(getenv(job.CollectBudgetVariable)); err != nil || c.Budget <= 0 {
 		return nil, fmt.Errorf("$%s must be a duration, such as 55s", job.CollectBudgetVariable)
 	}
+	c.Patience = collect.Patience(c.Budget)
 	if index, err := strconv.Atoi(getenv(completionIndexVariable)); err == nil {
 		c.Index = &index
 	}

@@ -9,9 +9,6 @@ const (
 	// uploadsAtOnce is enough to fill a network with small files, and few enough not to starve a large one.
 	uploadsAtOnce = 4
 
-	// DefaultPatience is how long the manager or the store may do nothing before the collector gives up.
-	DefaultPatience = 10 * time.Second
-
 	// previousTimeout bounds the reading of the results to compare with, which are worth less than the files.
 	previousTimeout = 5 * time.Second
 
@@ -34,6 +31,10 @@ const (
 	// reportEvery is how often the termination message is brought up to date during uploads, in case of a SIGKILL.
 	reportEvery = time.Second
 )
+
+// Patience is how long the manager or the store may do nothing before the collector gives up. Files are worth waiting for while a
+// replica restarts, or is busy; the other half of the time is for their uploads.
+func Patience(budget time.Duration) time.Duration { return budget / 2 }
 
 // reserve is what uploads leave of the time for the results document.
 func reserve(budget time.Duration) time.Duration { return min(budget/10, 3*time.Second) }
