@@ -47,7 +47,7 @@ func (d Document) ToCompare() Document {
 	for i, f := range d.Failures {
 		names[i].Name = f.Name
 	}
-	d.Failures, d.FlakyTests, d.Files, d.Problems = names, nil, nil, nil
+	d.Failures, d.Files, d.Problems = names, nil, nil
 	return d
 }
 
