@@ -115,10 +115,10 @@ func (o *runsResultsOptions) printDetails(r *client.RunResults) error {
 			fmt.Fprintf(&text, "  File: %s\n", clean(a.Path))
 		}
 	}
+	_, err := io.WriteString(o.console.out, text.String())
 	if files {
 		o.console.note("To get the files: postflight runs artifacts download %s", r.Run)
 	}
-	_, err := io.WriteString(o.console.out, text.String())
 	return err
 }
 

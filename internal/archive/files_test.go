@@ -204,7 +204,7 @@ func results(t *testing.T, w world) {
 		must(t, w.Archive.Bucket.Put(t.Context(), r.ResultsPrefix()+name, "application/json", strings.NewReader(content), int64(len(content))))
 	}
 	pods := 0
-	for d, err := range w.Archive.Results(t.Context(), r) {
+	for d, err := range w.Results(t.Context(), r) {
 		if pods++; err != nil || !strings.HasPrefix(d.Pod, "pod-") || string(d.Content) != document {
 			t.Errorf("%q of %q, %v", d.Content, d.Pod, err)
 		}
