@@ -3,6 +3,7 @@ package results
 import (
 	"cmp"
 	"maps"
+	"regexp"
 	"slices"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -40,7 +41,7 @@ type earlier struct {
 // add makes an attempt an earlier one.
 func (e *earlier) add(s Summary) {
 	failed, unnamed := failedIn(s)
-	e.ran = max(e.ran, s.Tests-s.Skipped)
+	e.ran = max(e.ran, ran(s))
 	e.unread = min(e.unread+s.Unread, maxCount)
 	e.unnamed = min(e.unnamed+unnamed, maxCount)
 	if e.failed == nil {
@@ -57,7 +58,7 @@ func (e *earlier) repeat(s Summary) {
 	for name := range now {
 		delete(e.recovered, name)
 	}
-	if s.Tests-s.Skipped >= e.ran {
+	if ran(s) >= e.ran {
 		for name, f := range e.failed {
 			if _, again := now[name]; !again && unnamed == 0 {
 				e.recovered[name] = f.Name
@@ -67,8 +68,12 @@ func (e *earlier) repeat(s Summary) {
 		e.failed, e.unnamed, e.unread = nil, 0, 0
 		return
 	}
+	passes := map[string]bool{}
 	for _, name := range s.PassedTests.names() {
-		if f, found := e.failed[name]; found {
+		passes[name] = true
+	}
+	for name, f := range e.failed {
+		if passes[name] || f.Name != "" && passes[hashOf(number.ReplaceAllString(f.Name, "")).encode()] {
 			e.recovered[name] = f.Name
 			delete(e.failed, name)
 		}
@@ -77,6 +82,12 @@ func (e *earlier) repeat(s Summary) {
 		delete(e.failed, name) // it counts there
 	}
 }
+
+// number is what distinguishes tests with the same name. Some tools list each attempt, and errors after a test, in this way.
+var number = regexp.MustCompile(` \([0-9]+\)$`)
+
+// ran is how many tests an attempt ran. What fails outside of tests is absent once it works.
+func ran(s Summary) int32 { return s.Tests - s.Skipped - s.Outside }
 
 // with returns the attempt that counts with what it did not repeat.
 func (e *earlier) with(s Summary) Summary {

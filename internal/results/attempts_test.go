@@ -52,6 +52,9 @@ func TestRepeatedWithFewerTests(t *testing.T) {
 		"A whole attempt later":     {reason: "It repeats everything.", attempts: []results.Pod{attempt(0, full...), attempt(1, "x"), attempt(2, append(numbered("", 117), "x", "y", "z")...)}, passed: 120, flaky: 3, flakyTests: "x y z"},
 		"Passed and failed again":   {reason: "It is not flaky.", attempts: []results.Pod{attempt(0, "!x", "a"), attempt(1, "x"), attempt(2, "!x", "a")}, passed: 1, failed: 1, failures: "x"},
 		"A setup that failed":       {reason: "It is no test once it works.", attempts: []results.Pod{attempt(0, "!setup", "a"), attempt(1, "a", "b", "c")}, passed: 3, flaky: 1, flakyTests: "setup"},
+		"A teardown that failed":    {reason: "It is no test once it works.", attempts: []results.Pod{outside(attempt(0, "!after all", "a", "b")), attempt(1, "a", "b")}, passed: 2, flaky: 1, flakyTests: "after all"},
+		"Listed attempts":           {reason: "Their numbers do not matter.", attempts: []results.Pod{attempt(0, "a", "!x", "!x", "!x"), attempt(1, "a", "x")}, passed: 2, flaky: 2},
+		"Listed attempts, left out": {reason: "Nothing shows that it passes.", attempts: []results.Pod{attempt(0, "a", "!x", "!x"), attempt(1, "a")}, passed: 1, failed: 2, failures: "x x (2)", unrepeated: 2},
 		"More than fit, all":        {reason: "It ran as many.", attempts: []results.Pod{attempt(0, many...), attempt(1, append(numbered("", 1000), numbered("failed ", 30)...)...)}, passed: 1030, flaky: 30},
 		"More than fit, failed":     {reason: "All failed ones are known by their hashes.", attempts: []results.Pod{attempt(0, many...), attempt(1, numbered("failed ", 30)...)}, passed: 30, flaky: 30},
 		"More than fit, others":     {reason: "Names of 999 tests do not fit, so nothing shows that they pass.", attempts: []results.Pod{attempt(0, many...), attempt(1, numbered("", 999)...)}, passed: 999, failed: 30, unrepeated: 30, unrepeatedWithoutNames: 18},
@@ -74,6 +77,22 @@ func TestRepeatedWithFewerTests(t *testing.T) {
 				t.Errorf("%s\nflaky: %s", tc.reason, flaky)
 			}
 		})
+	}
+}
+
+// outside makes the failure of a pod one of a suite.
+func outside(p results.Pod) results.Pod {
+	p.Summary.Outside = 1
+	return p
+}
+
+// TestOutside: failures of suites are counted, also in what a pod says.
+func TestOutside(t *testing.T) {
+	var tests results.Tests
+	tests.Add("x.xml", strings.NewReader(`<testsuite name="cart"><failure/><testcase name="a"><failure/></testcase><testcase/><error/></testsuite>`))
+	s, _ := results.ParseMessage(results.Message(tests.Summary()))
+	if diff := cmp.Diff(results.Counts{Reports: 1, Tests: 4, Passed: 1, Failed: 3, Outside: 2}, s.Counts); diff != "" {
+		t.Error(diff)
 	}
 }
 

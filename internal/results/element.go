@@ -70,7 +70,7 @@ func (e *element) text(t token) {
 }
 
 func (e *element) testCase() testCase {
-	t := testCase{name: e.name(), outcome: e.outcome(), milliseconds: milliseconds(e.attrs["time"])}
+	t := testCase{name: e.name(), outcome: e.outcome(), milliseconds: milliseconds(e.attrs["time"]), outside: e.attrs == nil}
 	if t.outcome == failed {
 		t.failure = e.failure(t.name)
 	}

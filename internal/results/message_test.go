@@ -75,6 +75,25 @@ func TestMessage(t *testing.T) {
 	}
 }
 
+// TestMessageHasRoom: names of tests never make a message too long, nor take all of the room of failures.
+func TestMessageHasRoom(t *testing.T) {
+	for _, passes := range []int{0, 1, 100, 230, 400, 401, 5000} {
+		for _, fails := range []int{0, 1, 20, 230, 400, 401} {
+			tests := suite(append(numbered("", passes), numbered("!failed ", fails)...)...)
+			s := tests.Summary()
+			s.Problem, s.ComparedWith = strings.Repeat("ö", 256), strings.Repeat("x", 253)
+			text := results.Message(s)
+			got, ok := results.ParseMessage(text)
+			if !ok || len(text) > kept || len(got.Failures) < min(fails, 18) || got.Passed != int32(passes) || got.Failed != int32(fails) {
+				t.Errorf("%d passed, %d failed: %d bytes, %d failures", passes, fails, len(text), len(got.Failures))
+			}
+			if fails == 0 && passes <= 230 && got.PassedTests != s.PassedTests || passes > 400 && got.PassedTests != "" {
+				t.Errorf("%d passed: %d bytes of names", passes, len(got.PassedTests))
+			}
+		}
+	}
+}
+
 // TestMessageIsCut: whatever number of bytes Kubernetes keeps, the counts arrive.
 func TestMessageIsCut(t *testing.T) {
 	whole := failed(20, strings.Repeat("€", 300))

@@ -23,6 +23,7 @@ type testCase struct {
 	outcome      outcome
 	milliseconds int64
 	failure      Failure // if it failed
+	outside      bool    // it is a failure of a suite
 }
 
 // errNoReport says that a file is something else than a report in JUnit XML.

@@ -21,6 +21,7 @@ type Counts struct {
 	Failed       int32  `json:"failed"`
 	Skipped      int32  `json:"skipped"`
 	Flaky        int32  `json:"flaky"`
+	Outside      int32  `json:"outside,omitempty"`      // failures of suites, outside of tests; failed counts them, too
 	Milliseconds int64  `json:"milliseconds"`           // of all tests together
 	ComparedWith string `json:"comparedWith,omitempty"` // the id of a run; without it the next three are 0
 
@@ -89,12 +90,12 @@ func firstNames(all []string, room int) (some []string) {
 // agree with each other.
 func clean(s Summary) Summary {
 	for _, count := range []*int32{
-		&s.Reports, &s.Unread, &s.Passed, &s.Failed, &s.Skipped, &s.Flaky, &s.NewFailures, &s.KnownFailures, &s.Fixed, &s.Files, &s.Unkept,
+		&s.Reports, &s.Unread, &s.Passed, &s.Failed, &s.Skipped, &s.Flaky, &s.Outside, &s.NewFailures, &s.KnownFailures, &s.Fixed, &s.Files, &s.Unkept,
 	} {
 		*count = min(max(*count, 0), maxCount)
 	}
 	s.Tests = s.Passed + s.Failed + s.Skipped
-	s.Flaky = min(s.Flaky, s.Passed)
+	s.Flaky, s.Outside = min(s.Flaky, s.Passed), min(s.Outside, s.Failed)
 	s.Milliseconds = min(max(s.Milliseconds, 0), maxMilliseconds)
 	s.Bytes = min(max(s.Bytes, 0), maxBytes)
 	s.Problem = plaintext.Line(s.Problem, maxProblem)

@@ -28,6 +28,7 @@ type found struct {
 	outcome outcome
 	failure *Failure // of the first failed tests
 	flaky   string   // name of one of the first flaky tests
+	outside bool     // it is a failure of a suite
 }
 
 // Add reads a file, and reports whether it is a report in JUnit XML; other files are ignored. A copy of a report that
@@ -42,7 +43,7 @@ func (t *Tests) Add(path string, r io.Reader) bool {
 		if int(t.Counts.Tests)+len(tests) == maxTests {
 			return false
 		}
-		f := found{hash: hashOf(test.name), outcome: test.outcome}
+		f := found{hash: hashOf(test.name), outcome: test.outcome, outside: test.outside}
 		if test.outcome == failed && named < maxFailures {
 			test.failure.locate(path)
 			f.failure, named = &test.failure, named+1
@@ -112,6 +113,9 @@ func (t *Tests) count(tests []found) {
 			t.Flaky = append(t.Flaky, f.flaky+number)
 		}
 		t.Counts.add(f.outcome)
+		if f.outside {
+			t.Counts.Outside++
+		}
 	}
 }
 
