@@ -2,6 +2,7 @@ package results_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -82,6 +83,7 @@ func TestMessageHasRoom(t *testing.T) {
 			tests := suite(append(numbered("", passes), numbered("!failed ", fails)...)...)
 			s := tests.Summary()
 			s.Problem, s.ComparedWith = strings.Repeat("ö", 256), strings.Repeat("x", 253)
+			s.Flaky, s.FlakyTests = int32(min(passes, 5)), slices.Repeat([]string{strings.Repeat("f", 500)}, 5)
 			text := results.Message(s)
 			got, ok := results.ParseMessage(text)
 			if !ok || len(text) > kept || len(got.Failures) < min(fails, 18) || got.Passed != int32(passes) || got.Failed != int32(fails) {
