@@ -44,6 +44,8 @@ type (
 	TestResults = httpapi.TestResults
 	// TestFailure is a test that failed.
 	TestFailure = httpapi.TestFailure
+	// RunResults are the tests of a run, with what their reports say of each failure.
+	RunResults = httpapi.RunResults
 	// Artifacts sum up the files of a run.
 	Artifacts = httpapi.Artifacts
 	// ArchiveState says whether a run outlives its Suite.

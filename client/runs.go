@@ -68,6 +68,23 @@ func (c *Client) Run(ctx context.Context, id string) (*Run, error) {
 	return c.run(ctx, http.MethodGet, id, "", nil)
 }
 
+// Results returns the tests of a run, with what their reports say of each failure. Servers of an earlier version do not know that:
+// then the tests are those of Run.
+func (c *Client) Results(ctx context.Context, id string) (*RunResults, error) {
+	all, err := request[RunResults](ctx, c, http.MethodGet, runPath(id)+"/results", nil, nil)
+	if failed, ok := errors.AsType[*Error](err); ok && failed.Status == http.StatusNotFound {
+		r, err := c.Run(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		return ResultsOf(r), nil
+	}
+	return all, err
+}
+
+// ResultsOf are the tests of a run, without what only Results returns.
+func ResultsOf(r *Run) *RunResults { return &RunResults{Run: r.ID, State: r.State, Results: r.Results} }
+
 // Cancel stops a run that has not ended.
 func (c *Client) Cancel(ctx context.Context, id string) (*Run, error) {
 	return c.run(ctx, http.MethodPost, id, "/cancel", nil)

@@ -30,7 +30,8 @@ func TestTypesAreDocumented(t *testing.T) {
 		"Environment": httpapi.Environment{}, "Explanation": httpapi.Explanation{}, "SignedURL": httpapi.SignedURL{},
 		"Problem": httpapi.Problem{}, "Greenlight": httpapi.Greenlight{}, "Bug": httpapi.Bug{},
 		"Run": httpapi.Run{}, "Runs": httpapi.Runs{}, "TestResults": httpapi.TestResults{}, "TestFailure": httpapi.TestFailure{},
-		"Artifacts": httpapi.Artifacts{}, "ArchiveState": httpapi.ArchiveState{}, "Artifact": httpapi.Artifact{},
+		"RunResults": httpapi.RunResults{},
+		"Artifacts":  httpapi.Artifacts{}, "ArchiveState": httpapi.ArchiveState{}, "Artifact": httpapi.Artifact{},
 		"ArtifactList": httpapi.ArtifactList{}, "Termination": httpapi.Termination{},
 		"TerminationResult": httpapi.TerminationResult{}, "Terminated": httpapi.Terminated{},
 	} {

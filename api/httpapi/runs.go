@@ -55,7 +55,8 @@ type TestResults struct {
 	NewFailures     int32         `json:"newFailures"`
 	KnownFailures   int32         `json:"knownFailures"`
 	Fixed           int32         `json:"fixed"`
-	Failures        []TestFailure `json:"failures,omitempty"` // the first 20, new ones first
+	Failures        []TestFailure `json:"failures,omitempty"`   // the first 20, new ones first
+	FlakyTests      []string      `json:"flakyTests,omitempty"` // names of the first 5; of RunResults, the first 20
 }
 
 // TestFailure is a test that failed.
@@ -65,6 +66,19 @@ type TestFailure struct {
 	Line    int32  `json:"line,omitempty"`
 	Message string `json:"message,omitempty"`
 	History string `json:"history,omitempty"` // New or Known; absent if that is unknown
+
+	// Only RunResults have these.
+	Text        string     `json:"text,omitempty"`        // of the failure in the report: its first 4 KiB
+	TextCut     bool       `json:"textCut,omitempty"`     // the rest of the text is missing, or all of it
+	Attachments []Artifact `json:"attachments,omitempty"` // files that the report names for the test
+}
+
+// RunResults are the tests of a run, with what their reports say of each failure.
+type RunResults struct {
+	Run     string       `json:"run"`
+	State   string       `json:"state"`
+	Results *TestResults `json:"results,omitempty"`
+	Problem string       `json:"problem,omitempty"` // a sentence: why texts and attachments are missing
 }
 
 // Artifacts are the files that the tests of a run wrote.

@@ -359,6 +359,13 @@ type TestResults struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=20
 	Failures []TestFailure `json:"failures,omitempty"`
+
+	// flakyTests are the names of the first flaky tests, each at most 512 bytes.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=5
+	// +kubebuilder:validation:items:MaxLength=512
+	FlakyTests []string `json:"flakyTests,omitempty"`
 }
 
 // TestFailure is a test that failed.

@@ -23,13 +23,14 @@ import (
 // anAPI is a server with some runs. Requests and answers are checked by the OpenAPI document.
 type anAPI struct {
 	runs      []httpapi.Run
-	logs      map[string]string // by id
-	files     []aFile           // of every run
-	deploy    string            // the results of a notification, as JSON
-	problem   string            // of the archive
-	attempts  map[string]string // the next attempt of a run
-	notFound  string            // failure code of environment_terminated
-	mu        sync.Mutex        // of the rest
+	logs      map[string]string   // by id
+	files     []aFile             // of every run
+	deploy    string              // the results of a notification, as JSON
+	problem   string              // of the archive
+	results   *httpapi.RunResults // of every run; nil: the server is of an earlier version
+	attempts  map[string]string   // the next attempt of a run
+	notFound  string              // failure code of environment_terminated
+	mu        sync.Mutex          // of the rest
 	requests  []string
 	traces    map[string][]string // requests by traceparent and tracestate
 	logFaults int                 // logs that break off
@@ -135,6 +136,12 @@ func (a *anAPI) serveRun(w http.ResponseWriter, r *http.Request, run httpapi.Run
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		_, _ = io.WriteString(w, log)
+	case "results":
+		if a.results == nil {
+			fail(w, http.StatusNotFound, "run_not_found", "The team has no such run.")
+			return
+		}
+		reply(w, http.StatusOK, a.results)
 	case "artifacts":
 		a.serveArtifacts(w, r)
 	case "cancel":

@@ -43,6 +43,7 @@ type runSource interface {
 
 	Runs(ctx context.Context, f client.RunFilter) iter.Seq2[client.Run, error]
 	Run(ctx context.Context, id string) (*client.Run, error)
+	Results(ctx context.Context, id string) (*client.RunResults, error)
 	Cancel(ctx context.Context, id string) (*client.Run, error)
 
 	// Rerun returns the next attempt of a run that has ended; that attempt may exist.

@@ -45,6 +45,15 @@ func (c *clusterRuns) Run(ctx context.Context, id string) (*client.Run, error) {
 	return new(record.RunOf(c.teams(ctx)[s.Namespace], s)), nil
 }
 
+// Results lack what is in the object store.
+func (c *clusterRuns) Results(ctx context.Context, id string) (*client.RunResults, error) {
+	r, err := c.Run(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return client.ResultsOf(r), nil
+}
+
 // teams are the ids of the teams by namespace. Users who may not list Teams get none.
 func (c *cluster) teams(ctx context.Context) map[string]string {
 	var list v1alpha1.TeamList

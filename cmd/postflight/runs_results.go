@@ -2,6 +2,9 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -20,7 +23,8 @@ func newRunsResults() *cobra.Command {
 		Use:   "results RUN",
 		Short: "Show which tests of a run failed, the new failures first",
 		Long: `Shows how many tests of a run passed and failed, and the first 20 that failed: first those that did not fail in the
-last run of the same Trigger and Environment. --junit writes the whole report.
+last run of the same Trigger and Environment. Below, it shows what the report says of each failure, at most 4 KiB, and the
+files that belong to it; these are in the object store, which only the server reads. --junit writes the whole report.
 
 The exit code is 0, whatever the results are; "postflight wait" has one that gates a pipeline.
 
@@ -29,6 +33,9 @@ The exit code is 0, whatever the results are; "postflight wait" has one that gat
 
   # The new failures, for a script
   postflight runs results smoke-3f9c2k7q5x0a1b2c -o json | jq -r '.results.failures[]? | select(.history == "New") | .name'
+
+  # What the report says of the first failure
+  postflight runs results smoke-3f9c2k7q5x0a1b2c -o json | jq -r '.results.failures[0].text'
 
   # All results, for a viewer of JUnit reports
   postflight runs results smoke-3f9c2k7q5x0a1b2c --junit report.xml`,
@@ -41,38 +48,103 @@ The exit code is 0, whatever the results are; "postflight wait" has one that gat
 	return cmd
 }
 
-// runResults is what -o json prints.
-type runResults struct {
-	Run     string              `json:"run"`
-	State   string              `json:"state"`
-	Results *client.TestResults `json:"results,omitempty"`
-}
-
 func (o *runsResultsOptions) run(ctx context.Context, id string) error {
-	r, err := o.source.Run(ctx, id)
+	if o.file != "" {
+		r, err := o.source.Run(ctx, id)
+		if err != nil {
+			return err
+		}
+		if err := o.writeJUnit(ctx, o.console, o.source, []*client.Run{r}); err != nil {
+			return err
+		}
+	}
+	r, err := o.source.Results(ctx, id)
 	if err != nil {
 		return err
 	}
-	if err := o.writeJUnit(ctx, o.console, o.source, []*client.Run{r}); err != nil {
-		return err
-	}
-	return o.console.result(runResults{r.ID, r.State, r.Results}, func() error {
+	return o.console.result(r, func() error {
 		if r.Results == nil {
 			o.console.note("The run %s has no results. Its state is %s. A Trigger with \"results: {}\" and tests that write JUnit reports "+
 				"into $POSTFLIGHT_RESULTS_DIR have them.", id, r.State)
 			return nil
 		}
-		o.console.note("%s.", testsOf(r.Results))
-		if len(r.Results.Failures) == 0 {
-			return nil
-		}
-		rows := [][]string{{"HISTORY", "TEST", "FILE", "MESSAGE"}}
-		for _, f := range r.Results.Failures {
-			rows = append(rows, []string{historyOf(f), f.Name, orDash(positionOf(f)), orDash(plaintext.Line(f.Message, maxFailureMessage))})
-		}
-		if more := int(r.Results.Failed) - len(r.Results.Failures); more > 0 {
-			o.console.note("The first %d failed tests; --junit FILE has all.", len(r.Results.Failures))
-		}
-		return o.console.table(rows)
+		return o.print(r)
 	})
+}
+
+func (o *runsResultsOptions) print(r *client.RunResults) error {
+	all := r.Results
+	o.console.note("%s.", testsOf(all))
+	if len(all.FlakyTests) > 0 {
+		o.console.note("Flaky: %s.", andMore(all.FlakyTests, int(all.Flaky)))
+	}
+	if r.Problem != "" {
+		o.console.note("%s", r.Problem)
+	}
+	if len(all.Failures) == 0 {
+		return nil
+	}
+	rows := [][]string{{"HISTORY", "TEST", "FILE", "MESSAGE"}}
+	for _, f := range all.Failures {
+		rows = append(rows, []string{historyOf(f), f.Name, orDash(positionOf(f)), orDash(plaintext.Line(f.Message, maxFailureMessage))})
+	}
+	if more := int(all.Failed) - len(all.Failures); more > 0 {
+		o.console.note("The first %d failed tests; --junit FILE has all.", len(all.Failures))
+	}
+	if err := o.console.table(rows); err != nil {
+		return err
+	}
+	return o.printDetails(r)
+}
+
+// printDetails prints what the reports say of each failure.
+func (o *runsResultsOptions) printDetails(r *client.RunResults) error {
+	var text strings.Builder
+	files := false
+	for _, f := range r.Results.Failures {
+		if f.Text == "" && !f.TextCut && len(f.Attachments) == 0 {
+			continue
+		}
+		fmt.Fprintf(&text, "\n%s\n", clean(f.Name))
+		if f.Message != "" && !strings.Contains(f.Text, f.Message) {
+			fmt.Fprintf(&text, "  %s\n", clean(f.Message))
+		}
+		text.WriteString(bodyOf(f))
+		for _, a := range f.Attachments {
+			files = true
+			fmt.Fprintf(&text, "  File: %s\n", clean(a.Path))
+		}
+	}
+	_, err := io.WriteString(o.console.out, text.String())
+	if files {
+		o.console.note("To get the files: postflight runs artifacts download %s", r.Run)
+	}
+	return err
+}
+
+// maxFailureText bounds the text of a failure, in bytes. Servers send 4 KiB.
+const maxFailureText = 8 << 10
+
+// bodyOf is the text of a failure, indented. No line of it begins like a command to a CI system, which skips spaces.
+func bodyOf(f client.TestFailure) string {
+	var b strings.Builder
+	body, _ := plaintext.Block(f.Text, maxFailureText)
+	for line := range strings.Lines(body) {
+		b.WriteString(strings.TrimRight("  | "+line, " \n") + "\n")
+	}
+	switch {
+	case f.TextCut && body == "":
+		b.WriteString("  (The text was left out: the run has too many long ones. Its report has it.)\n")
+	case f.TextCut:
+		b.WriteString("  (The text was cut here. The report has the rest.)\n")
+	}
+	return b.String()
+}
+
+func andMore(names []string, all int) string {
+	text := strings.Join(names, ", ")
+	if more := all - len(names); more > 0 {
+		text += fmt.Sprintf(", and %d more", more)
+	}
+	return text
 }

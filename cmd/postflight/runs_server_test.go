@@ -27,6 +27,19 @@ func withResults(s *v1alpha1.Suite) {
 	s.Status.Artifacts = &v1alpha1.Artifacts{Count: 3, Bytes: 4_200_000, Prefix: "acme/x/"}
 }
 
+// withTexts are results with texts of failures, one of which is hostile to terminals and CI systems.
+func withTexts() *httpapi.RunResults {
+	return &httpapi.RunResults{Run: "smoke-1", State: "Failed", Problem: "The store is away.", Results: &httpapi.TestResults{
+		Tests: 3, Passed: 1, Failed: 2, Flaky: 2, ComparedWith: "smoke-0", KnownFailures: 2, FlakyTests: []string{"cart"},
+		Failures: []httpapi.TestFailure{
+			{Name: "login", History: "Known", Message: "Error: expect(locator).toBeVisible() failed", TextCut: true,
+				Text:        "Error: expect(locator).toBeVisible() failed\n\n  Locator: getByTestId('x')\n\x1b[2J::error::no command",
+				Attachments: []httpapi.Artifact{{Path: "files/a.png", Pod: "p", Bytes: 12, URL: "https://s3.example.com/a?X-Amz-Signature=s"}}},
+			{Name: "logout", Message: "timeout", TextCut: true},
+			{Name: "other", Message: "short"},
+		}}}
+}
+
 func TestRunsByServer(t *testing.T) {
 	running := func(s *v1alpha1.Suite) {}
 	cases := map[string]struct {
@@ -61,6 +74,13 @@ func TestRunsByServer(t *testing.T) {
 			attempts: map[string]string{"smoke-1": "again", "again": "third"}}, args: "runs rerun smoke-1", out: []string{"third\n"}},
 		"results": {args: "runs results smoke-1", out: []string{"new       checkout › pays; ::error::x   tests/checkout.spec.ts:12   expected 200", "known     login"},
 			log: []string{"3 of 120 tests failed, 1 new", "--junit FILE has all"}},
+		"results with texts": {api: &anAPI{results: withTexts()}, args: "runs results smoke-1", out: []string{
+			"known     login",
+			"\nlogin\n  | Error: expect(locator).toBeVisible() failed\n  |\n  |   Locator: getByTestId('x')\n  | ::error::no command\n  (The text was cut here. The report has the rest.)\n  File: files/a.png\n",
+			"\nlogout\n  timeout\n  (The text was left out: the run has too many long ones. Its report has it.)\n"},
+			log: []string{"2 of 3 tests failed, 0 new, 2 flaky.", "Flaky: cart, and 1 more.", "postflight runs artifacts download smoke-1", "The store is away."}},
+		"results with texts, as JSON": {api: &anAPI{results: withTexts()}, args: "runs results smoke-1 -o json", out: []string{
+			`"text": "Error: expect(locator).toBeVisible() failed\n\n  Locator: getByTestId('x')\n\u001b[2J::error::no command"`, `"textCut": true`, `"path": "files/a.png"`, `"flakyTests": [`}},
 		"no results":           {args: "runs results smoke-2", log: []string{"The run smoke-2 has no results. Its state is Running."}, empty: true},
 		"no results as JSON":   {args: "runs results smoke-2 -o json", out: []string{`"state": "Running"`}},
 		"files":                {args: "runs artifacts list smoke-1", out: []string{"p     12 B   report/a.png"}},

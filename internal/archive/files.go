@@ -2,7 +2,9 @@ package archive
 
 import (
 	"context"
+	"io"
 	"io/fs"
+	"iter"
 	"mime"
 	"net/http"
 	"net/url"
@@ -102,6 +104,37 @@ func (a *Archive) signUpload(ctx context.Context, key string, bytes int64) (stri
 		Method: http.MethodPut, Key: key,
 		Header: http.Header{"Content-Type": {octets}, "Content-Length": {strconv.FormatInt(bytes, 10)}},
 	})
+}
+
+// Results are the results documents of the pods of a run, in the order of their names, without those that no pod can have
+// stored.
+func (a *Archive) Results(ctx context.Context, r record.Run) iter.Seq2[record.Results, error] {
+	return func(yield func(record.Results, error) bool) {
+		for object, err := range a.Bucket.List(ctx, objectstore.Listing{Prefix: r.ResultsPrefix(), Page: record.MaxComparedPods}) {
+			if err != nil {
+				yield(record.Results{}, err)
+				return
+			}
+			pod, ok := r.ParseResultsKey(object.Key)
+			if !ok || !validName(pod) || object.Bytes > record.MaxResultsBytes {
+				continue
+			}
+			content, err := a.content(ctx, object.Key)
+			if !yield(record.Results{Pod: pod, Content: content}, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// content of an object that is no larger than a results document.
+func (a *Archive) content(ctx context.Context, key string) ([]byte, error) {
+	object, _, err := a.Bucket.Get(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	defer object.Close()
+	return io.ReadAll(io.LimitReader(object, record.MaxResultsBytes))
 }
 
 // SignPreviousResults returns URLs by which a pod can GET the results of all pods of an earlier run. There are none for a

@@ -200,6 +200,19 @@ func results(t *testing.T, w world) {
 			t.Errorf("GET: %s %q", resp.Status, got)
 		}
 	}
+	for name, content := range map[string]string{"not a pod!.json": document, "pod-0.txt": document, "pod-large.json": strings.Repeat(" ", record.MaxResultsBytes+1)} {
+		must(t, w.Archive.Bucket.Put(t.Context(), r.ResultsPrefix()+name, "application/json", strings.NewReader(content), int64(len(content))))
+	}
+	pods := 0
+	for d, err := range w.Results(t.Context(), r) {
+		if pods++; err != nil || !strings.HasPrefix(d.Pod, "pod-") || string(d.Content) != document {
+			t.Errorf("%q of %q, %v", d.Content, d.Pod, err)
+		}
+	}
+	if pods != record.MaxComparedPods {
+		t.Errorf("%d documents, want %d", pods, record.MaxComparedPods)
+	}
+	must(t, w.Archive.Bucket.Delete(t.Context(), r.ResultsPrefix()+"not a pod!.json", r.ResultsPrefix()+"pod-0.txt", r.ResultsPrefix()+"pod-large.json"))
 	must(t, w.Archive.Bucket.Put(t.Context(), r.ResultsKey("pod-more"), "application/json", strings.NewReader(document), int64(len(document))))
 	if urls, err := w.SignPreviousResults(t.Context(), r); err != nil || len(urls) != 0 {
 		t.Errorf("of more pods than are compared: %d URLs, %v", len(urls), err)

@@ -133,10 +133,9 @@ func (w *collection) summary() results.Summary {
 	problem := results.Join(w.sentences())
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return results.Summary{
-		Counts: w.tests.Counts, Failures: w.tests.Failures,
-		Files: int32(len(w.uploaded)), Bytes: w.bytes, Unkept: int32(w.chosen - len(w.uploaded)), Problem: problem,
-	}
+	s := w.tests.Summary()
+	s.Files, s.Bytes, s.Unkept, s.Problem = int32(len(w.uploaded)), w.bytes, int32(w.chosen-len(w.uploaded)), problem
+	return s
 }
 
 // interim is the summary in case that this process is killed.
@@ -171,7 +170,9 @@ func (w *collection) document(run string) results.Document {
 	slices.SortFunc(w.uploaded, func(a, b results.File) int { return strings.Compare(a.Path, b.Path) })
 	return results.Document{
 		Run: run, Index: w.Index, Started: w.Started.UTC(), Ended: time.Now().UTC(),
-		Counts: w.tests.Counts, Failures: notNil(w.tests.Failures), Files: notNil(w.uploaded), Problems: notNil(problems),
+		Counts: w.tests.Counts, Failures: notNil(results.Detailed(w.tests.Failures, w.uploaded)),
+		FlakyTests: w.tests.Flaky, PassedTests: w.tests.Summary().PassedTests,
+		Files: notNil(w.uploaded), Problems: notNil(problems),
 	}
 }
 

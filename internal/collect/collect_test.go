@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/results"
 	"github.com/postflight-dev/postflight/test/tier"
 )
@@ -56,6 +57,27 @@ func TestCollect(t *testing.T) {
 	want := []string{"empty 0", fmt.Sprintf("junit.xml %d", len(report(1, 5, 7))), "report/index.html 7", "screenshots/größe 100%.png 5000"}
 	if diff := cmp.Diff(want, files); diff != "" || w.document.Run != "smoke-2" || len(w.document.Failures) != 3 || w.document.Problems == nil {
 		t.Errorf("the document: %s\n%+v", diff, w.document)
+	}
+}
+
+// TestDocumentExplains: the document has the text of each failure, the attachments that were uploaded, and flaky tests by name.
+func TestDocumentExplains(t *testing.T) {
+	w := newWorld(t)
+	w.write("reports/junit.xml", `<testsuite name="shop"><testcase name="pays"><failure message="expect(locator).toBeVisible() failed">`+
+		"Error: expect(locator).toBeVisible() failed\n\n    Locator: getByTestId('x')</failure>"+
+		"<system-out>[[ATTACHMENT|../files/a.png]]\n[[ATTACHMENT|../files/gone.png]]</system-out></testcase>"+
+		`<testcase name="recovers"><flakyFailure/></testcase></testsuite>`)
+	w.write("files/a.png", "png")
+	s := w.collect()
+	want := results.Failure{
+		TestFailure: v1alpha1.TestFailure{Name: "shop > pays", Message: "expect(locator).toBeVisible() failed"},
+		Text:        "Error: expect(locator).toBeVisible() failed\n\n    Locator: getByTestId('x')", Attachments: []string{"files/a.png"},
+	}
+	if diff := cmp.Diff([]results.Failure{want}, w.document.Failures) + cmp.Diff([]string{"shop > recovers"}, w.document.FlakyTests); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"shop > recovers"}, s.FlakyTests); diff != "" || len(w.document.PassedTests) != 8 || w.document.PassedTests != s.PassedTests {
+		t.Errorf("%s%+v", diff, s)
 	}
 }
 

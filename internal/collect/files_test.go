@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -78,14 +79,16 @@ func TestBatch(t *testing.T) {
 func TestDocument(t *testing.T) {
 	w := &collection{Collector: &Collector{Report: func(results.Summary) {}}}
 	for i := range 1000 {
-		w.tests.Failures = append(w.tests.Failures, v1alpha1.TestFailure{
+		w.tests.Failures = append(w.tests.Failures, results.Failure{TestFailure: v1alpha1.TestFailure{
 			Name: strings.Repeat("<", 512), File: strings.Repeat(`"`, 512), Message: strings.Repeat(`\`, 1024), Line: 1 << 30, History: v1alpha1.FailureKnown,
-		})
+		}, Text: strings.Repeat(`"`, 4096), Attachments: slices.Repeat([]string{strings.Repeat("&", 508) + "1"}, 8)})
+		w.tests.Flaky = append(w.tests.Flaky, strings.Repeat(`"`, 512))
 		w.keep(file{path: strings.Repeat("&", 508) + fmt.Sprint(i), bytes: record.MaxArtifactBytes})
 		w.lost.add(strings.Repeat("<", 512), fmt.Sprint(i))
 	}
+	w.tests.Flaky = w.tests.Flaky[:20]
 	content := encode(w.document("smoke-1"))
-	if len(content) > record.MaxResultsBytes*3/4 {
+	if len(content) > record.MaxResultsBytes*15/16 {
 		t.Errorf("%d bytes", len(content))
 	}
 	if d, err := results.ParseDocument(content); err != nil || len(d.Files) != 1000 || len(d.Problems) != maxProblems {

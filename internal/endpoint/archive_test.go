@@ -25,8 +25,9 @@ type fakeArchive struct {
 	records   []record.Record // in any order
 	logs      map[string]string
 	artifacts []record.Artifact // in the order of pod and path
-	err       error             // of everything
-	hang      bool              // until the caller gives up
+	documents []record.Results
+	err       error // of everything
+	hang      bool  // until the caller gives up
 
 	asked, read atomic.Int32 // requests, and records
 }
@@ -128,6 +129,20 @@ func (a *fakeArchive) Artifacts(ctx context.Context, _ record.Run, after string,
 
 func (a *fakeArchive) OpenArtifact(context.Context, record.Run, string, string) (record.File, error) {
 	return record.File{}, fs.ErrNotExist
+}
+
+func (a *fakeArchive) Results(ctx context.Context, _ record.Run) iter.Seq2[record.Results, error] {
+	return func(yield func(record.Results, error) bool) {
+		if err := a.ask(ctx); err != nil {
+			yield(record.Results{}, err)
+			return
+		}
+		for _, d := range a.documents {
+			if !yield(d, nil) {
+				return
+			}
+		}
+	}
 }
 
 func (a *fakeArchive) SignArtifact(_ context.Context, r record.Run, pod, path string) (string, error) {

@@ -22,6 +22,7 @@ func (a *API) routes() []Route {
 		{http.MethodGet, "/api/v0/runs", a.listRuns, true},
 		{http.MethodGet, "/api/v0/runs/{id}", a.getRun, true},
 		{http.MethodGet, "/api/v0/runs/{id}/logs", a.readLogs, true},
+		{http.MethodGet, "/api/v0/runs/{id}/results", a.getResults, true},
 		{http.MethodGet, "/api/v0/runs/{id}/artifacts", a.listArtifacts, true},
 		{http.MethodPost, "/api/v0/runs/{id}/cancel", a.cancelRun, true},
 		{http.MethodPost, "/api/v0/runs/{id}/rerun", a.rerunRun, true},

@@ -47,7 +47,7 @@ func TestGetRun(t *testing.T) {
 func requestsOfARun(id string) map[string]*http.Request {
 	path := runsPath + "/" + id
 	return map[string]*http.Request{
-		"get": get(path), "logs": get(path + "/logs"), "artifacts": get(path + "/artifacts"),
+		"get": get(path), "logs": get(path + "/logs"), "artifacts": get(path + "/artifacts"), "results": get(path + "/results"),
 		"cancel": keyed(http.MethodPost, path+"/cancel", ""), "rerun": keyed(http.MethodPost, path+"/rerun", ""),
 	}
 }
@@ -106,7 +106,7 @@ func TestSlashInAnID(t *testing.T) {
 func TestWrongMethodsOfRuns(t *testing.T) {
 	h := start(t, setup{objects: acme(stored("a", 1))})
 	for path, allow := range map[string]string{
-		"": "GET", "/a": "GET", "/a/logs": "GET", "/a/artifacts": "GET", "/a/cancel": "POST", "/a/rerun": "POST",
+		"": "GET", "/a": "GET", "/a/logs": "GET", "/a/artifacts": "GET", "/a/results": "GET", "/a/cancel": "POST", "/a/rerun": "POST",
 	} {
 		w := h.exchange(keyed(http.MethodDelete, runsPath+path, ""))
 		if w.Code != http.StatusMethodNotAllowed || w.Header().Get("Allow") != allow {

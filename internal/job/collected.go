@@ -16,7 +16,10 @@ import (
 
 // Collect reads the reports from the pods of a run. It is nil if none of them has a directory for results, or the
 // tests of none have begun.
-func Collect(pods []corev1.Pod) *results.Collected {
+func Collect(pods []corev1.Pod) *results.Collected { return collectFrom(pods, false) }
+
+// collectFrom reads the reports from the pods of a run. Workers of a queue that failed have taken work from it.
+func collectFrom(pods []corev1.Pod, workers bool) *results.Collected {
 	var c *results.Collected
 	var reports []results.Pod
 	for _, p := range slices.SortedFunc(slices.Values(pods), byCreation) {
@@ -37,10 +40,15 @@ func Collect(pods []corev1.Pod) *results.Collected {
 			c.Missing = append(c.Missing, missing)
 			if p.Status.Phase == corev1.PodSucceeded {
 				c.Lost = append(c.Lost, missing)
+			} else if workers {
+				reports = append(reports, reportOf(&p, results.Summary{}))
 			}
 		default:
 			reports = append(reports, reportOf(&p, summary))
 		}
+	}
+	for i := range reports {
+		reports[i].Worker = workers
 	}
 	if c != nil {
 		c.Summary = results.Merge(reports)
@@ -55,7 +63,7 @@ func KeepsResults(j *batchv1.Job) bool {
 
 // collected also tells about pods that are gone.
 func collected(j *batchv1.Job, pods []corev1.Pod) *results.Collected {
-	c := Collect(pods)
+	c := collectFrom(pods, isQueue(&j.Spec))
 	succeeded, failed := endedPods(j)
 	left := len(slices.DeleteFunc(slices.Clone(pods), func(p corev1.Pod) bool { return !ended(p) }))
 	if gone := succeeded + failed - left; gone > 0 && c != nil {

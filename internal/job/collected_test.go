@@ -154,8 +154,12 @@ func TestJudged(t *testing.T) {
 			early := exitFor("Completed", 0, 20, results.Message(results.Summary{Counts: results.Counts{Reports: 1, Tests: 1, Passed: 1}}))
 			p.Status.InitContainerStatuses[0].LastTerminationState = early
 		})}, "Error", "", "what its tests reported is lost"},
-		"No volume":        {"a webhook removed the directory of one pod", newJob(complete, keepsResults, twoSucceeded), []corev1.Pod{newPod(corev1.PodSucceeded, named("a"), passes, reports(0)), newPod(corev1.PodSucceeded, named("b"), passes)}, "Error", "", "what its tests reported is lost"},
-		"Failed by itself": {"the exit code is enough", newJob(backoffExceeded, keepsResults), []corev1.Pod{newPod(corev1.PodFailed, fails, collects(exit(137, 50, "")))}, "Failed", "ExitCode", `Container "test" exited with code 1`},
+		"No volume":           {"a webhook removed the directory of one pod", newJob(complete, keepsResults, twoSucceeded), []corev1.Pod{newPod(corev1.PodSucceeded, named("a"), passes, reports(0)), newPod(corev1.PodSucceeded, named("b"), passes)}, "Error", "", "what its tests reported is lost"},
+		"Worker that crashed": {"nothing replaced it, and it had work from the queue", newJob(complete, keepsResults, queueOf(3), twoSucceeded), []corev1.Pod{newPod(corev1.PodSucceeded, named("a"), passes, reports(0)), newPod(corev1.PodSucceeded, named("b"), passes, reports(0)), newPod(corev1.PodFailed, named("c"), fails, left(results.Summary{Files: 1}))}, "Failed", "Report", exited + "the tests of one pod, c, left no JUnit report"},
+		"Worker evicted":      {"its collector said nothing at all", newJob(complete, keepsResults, queueOf(3), twoSucceeded), []corev1.Pod{newPod(corev1.PodSucceeded, named("a"), passes, reports(0)), newPod(corev1.PodSucceeded, named("b"), passes, reports(0)), newPod(corev1.PodFailed, named("c"), podReason("Evicted", "out of disk"), fails, collects(exit(137, 50, "")))}, "Failed", "Report", exited + "the tests of one pod, c, left no JUnit report"},
+		"Worker replaced":     {"another one did its work", newJob(complete, keepsResults, queueOf(2), twoSucceeded), []corev1.Pod{newPod(corev1.PodSucceeded, named("a"), passes, reports(0)), newPod(corev1.PodFailed, named("b"), fails, collects(exit(137, 50, ""))), newPod(corev1.PodSucceeded, named("c"), created(60), passes, reports(0))}, "Passed", "Tests", "The run passed"},
+		"Worker not begun":    {"it took no work", newJob(complete, keepsResults, queueOf(2)), []corev1.Pod{newPod(corev1.PodSucceeded, named("a"), passes, reports(0)), newPod(corev1.PodFailed, named("b"), collects(exitFor("Completed", 0, 9, "")), container("test", waits("PodInitializing", "")))}, "Passed", "Tests", "The run passed"},
+		"Failed by itself":    {"the exit code is enough", newJob(backoffExceeded, keepsResults), []corev1.Pod{newPod(corev1.PodFailed, fails, collects(exit(137, 50, "")))}, "Failed", "ExitCode", `Container "test" exited with code 1`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, j := range []*batchv1.Job{tc.job, StripJob(tc.job)} {
@@ -166,6 +170,11 @@ func TestJudged(t *testing.T) {
 			}
 		})
 	}
+}
+
+// queueOf is a Job whose pods take their work from a queue.
+func queueOf(workers int32) func(*batchv1.Job) {
+	return func(j *batchv1.Job) { j.Spec.Parallelism = &workers }
 }
 
 func requires(policy v1alpha1.ResultsRequirement) func(*batchv1.Job) {

@@ -14,6 +14,11 @@ func isIndexed(spec *batchv1.JobSpec) bool {
 	return ptr.Deref(spec.CompletionMode, batchv1.NonIndexedCompletion) == batchv1.IndexedCompletion
 }
 
+// isQueue reports whether pods take their work from a queue: Kubernetes does not repeat one that fails after another succeeded.
+func isQueue(spec *batchv1.JobSpec) bool {
+	return !isIndexed(spec) && spec.Completions == nil && ptr.Deref(spec.Parallelism, 1) > 1
+}
+
 // shards is a sentence about an indexed Job that failed: how many of its indexes did. It is empty for other Jobs.
 func shards(j *batchv1.Job, pods []corev1.Pod) string {
 	all := int(ptr.Deref(j.Spec.Completions, 1))

@@ -47,6 +47,9 @@ func StripJob(j *batchv1.Job) *batchv1.Job {
 	if isIndexed(&j.Spec) {
 		e.Spec.CompletionMode, e.Spec.Completions = j.Spec.CompletionMode, j.Spec.Completions
 	}
+	if isQueue(&j.Spec) {
+		e.Spec.Parallelism = j.Spec.Parallelism
+	}
 	if c := fetchContainer(j); c != nil {
 		e.Spec.Template.Spec.InitContainers = []corev1.Container{{Name: c.Name, Env: c.Env}}
 	}

@@ -30,6 +30,35 @@ func Line(text string, max int) string {
 	return clip(strings.Join(lines, "; "), max)
 }
 
+// Block makes untrusted text of several lines safe to show: valid UTF-8 without terminal codes and invisible characters. Lines
+// keep their indentation. It has at most max bytes, from the start of the text; cut reports whether the rest is missing.
+func Block(text string, max int) (block string, cut bool) {
+	text = terminalCodes.ReplaceAllString(strings.ToValidUTF8(text, "\uFFFD"), "")
+	lines := strings.Split(strings.Map(inBlock, strings.ReplaceAll(text, "\r\n", "\n")), "\n")
+	for i, line := range lines {
+		lines[i] = strings.TrimRight(line, " \t")
+	}
+	text = strings.Trim(strings.Join(lines, "\n"), "\n")
+	if len(text) <= max {
+		return text, false
+	}
+	return strings.ToValidUTF8(text[:max], ""), true
+}
+
+// inBlock is a character as Block shows it.
+func inBlock(r rune) rune {
+	switch {
+	case isLineEnd(r):
+		return '\n'
+	case r == '\t' || unicode.IsPrint(r):
+		return r
+	case unicode.IsSpace(r):
+		return ' '
+	default:
+		return -1
+	}
+}
+
 func isLineEnd(r rune) bool {
 	return r == '\n' || r == '\r' || r == '\v' || r == '\f' || r == '\u0085' || r == '\u2028' || r == '\u2029'
 }

@@ -41,6 +41,32 @@ func TestLine(t *testing.T) {
 	}
 }
 
+func TestBlock(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		text   string
+		max    int
+		want   string
+		cut    bool
+	}{
+		"Code":        {"Lines keep their indentation, and empty ones stay.", "\n  a\n\n\tb  \n> c\n\n", 99, "  a\n\n\tb\n> c", false},
+		"Line ends":   {"There are many.", "a\r\nb\rc\u2028d\ve", 99, "a\nb\nc\nd\ne", false},
+		"Colours":     {"Playwright writes them into reports.", "\x1b[31mExpected\x1b[39m: \u009b1m1\x1b]0;t\x07\x1b", 99, "Expected: 1", false},
+		"Invisible":   {"Nothing turns or hides text.", "a\u202eb\u200bc\x00d\x08e\u00a0f", 99, "abcde f", false},
+		"InvalidUTF8": {"The API server refuses what is not UTF-8.", "a\xff\xfeb", 99, "a\uFFFDb", false},
+		"As long":     {"Nothing is missing.", "abc\n", 3, "abc", false},
+		"Longer":      {"The start is kept.", "abcd", 3, "abc", true},
+		"Rune":        {"No character is cut in two.", "ab日", 4, "ab", true},
+		"Nothing":     {"There is nothing to see.", "\x1b[0m\n \n", 99, "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got, cut := plaintext.Block(tc.text, tc.max); got != tc.want || cut != tc.cut {
+				t.Errorf("%s\nplaintext.Block(%q): want %q, cut %v; got %q, %v", tc.reason, tc.text, tc.want, tc.cut, got, cut)
+			}
+		})
+	}
+}
+
 func FuzzLine(f *testing.F) {
 	for _, text := range []string{"", "a\nb", "\x1b[31mred", "\x1b]0;t\x07", "\x9b1m", "\u202e", "\xff", strings.Repeat("é\n", 99)} {
 		f.Add(text)
@@ -51,6 +77,10 @@ func FuzzLine(f *testing.F) {
 			unfit := func(r rune) bool { return !unicode.IsPrint(r) }
 			if len(got) > max || !utf8.ValidString(got) || strings.ContainsFunc(got, unfit) {
 				t.Errorf("plaintext.Line(%q, %d) = %q, of %d bytes", text, max, got, len(got))
+			}
+			unfit = func(r rune) bool { return !unicode.IsPrint(r) && r != '\n' && r != '\t' }
+			if got, _ := plaintext.Block(text, max); len(got) > max || !utf8.ValidString(got) || strings.ContainsFunc(got, unfit) {
+				t.Errorf("plaintext.Block(%q, %d) = %q, of %d bytes", text, max, got, len(got))
 			}
 		}
 	})

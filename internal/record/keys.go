@@ -84,6 +84,12 @@ func (r Run) ResultsPrefix() string { return r.Directory() + "/results/" }
 // ResultsKey is the key of the results of one pod.
 func (r Run) ResultsKey(pod string) string { return r.ResultsPrefix() + pod + ".json" }
 
+// ParseResultsKey is the pod that a key of ResultsKey names.
+func (r Run) ParseResultsKey(key string) (pod string, ok bool) {
+	pod = strings.TrimSuffix(strings.TrimPrefix(key, r.ResultsPrefix()), ".json")
+	return pod, key == r.ResultsKey(pod)
+}
+
 // ArtifactsPrefix starts the keys of all artifacts.
 func (r Run) ArtifactsPrefix() string { return r.Directory() + "/artifacts/" }
 

@@ -35,6 +35,12 @@ type Artifact struct {
 	Bytes     int64
 }
 
+// Results are the results document of a pod.
+type Results struct {
+	Pod     string
+	Content []byte
+}
+
 // File is an artifact that is open.
 type File struct {
 	io.ReadSeekCloser
@@ -105,6 +111,7 @@ func results(r *v1alpha1.TestResults) *httpapi.TestResults {
 	all := &httpapi.TestResults{
 		Tests: r.Tests, Passed: r.Passed, Failed: r.Failed, Skipped: r.Skipped, Flaky: r.Flaky,
 		ComparedWith: r.ComparedWith, NewFailures: r.NewFailures, KnownFailures: r.KnownFailures, Fixed: r.Fixed,
+		FlakyTests: r.FlakyTests,
 	}
 	if r.Duration != nil {
 		all.DurationSeconds = r.Duration.Seconds()

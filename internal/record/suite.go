@@ -73,6 +73,7 @@ func testResults(r *httpapi.TestResults) *v1alpha1.TestResults {
 	all := &v1alpha1.TestResults{
 		Tests: r.Tests, Passed: r.Passed, Failed: r.Failed, Skipped: r.Skipped, Flaky: r.Flaky,
 		ComparedWith: r.ComparedWith, NewFailures: r.NewFailures, KnownFailures: r.KnownFailures, Fixed: r.Fixed,
+		FlakyTests: r.FlakyTests,
 	}
 	if r.DurationSeconds > 0 {
 		all.Duration = &metav1.Duration{Duration: time.Duration(r.DurationSeconds * float64(time.Second))}

@@ -36,7 +36,7 @@ func (t *Tests) Compare(run string, previous []Document) {
 	for i, f := range t.Failures {
 		t.Failures[i].History = history(hashOf(f.Name))
 	}
-	slices.SortStableFunc(t.Failures, newFirst)
+	slices.SortStableFunc(t.Failures, func(a, b Failure) int { return newFirst(a.TestFailure, b.TestFailure) })
 }
 
 func (t *Tests) countHistories(failedBefore map[nameHash]bool, history func(nameHash) v1alpha1.FailureHistory) {

@@ -39,7 +39,7 @@ func document(t *testing.T, index, from, to int, tests *results.Tests) results.D
 	content, err := json.Marshal(results.Document{
 		Run: "before", Index: &index,
 		Started: start.Add(time.Duration(from) * time.Second), Ended: start.Add(time.Duration(to) * time.Second),
-		Counts: tests.Counts, Failures: tests.Failures,
+		Counts: tests.Counts, Failures: tests.Failures, PassedTests: tests.Summary().PassedTests,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -121,7 +121,7 @@ func TestParseDocument(t *testing.T) {
 func TestFromReportToStatus(t *testing.T) {
 	tests := read(t, "playwright-retries.xml")
 	tests.Compare("run-1", []results.Document{document(t, 0, 0, 9, suite("!checkout.spec.js > checkout › breaks"))})
-	s, ok := results.ParseMessage(results.Message(results.Summary{Counts: tests.Counts, Failures: tests.Failures, Files: 1, Bytes: 14615}))
+	s, ok := results.ParseMessage(results.Message(tests.Summary()))
 	if !ok {
 		t.Fatal("the message is not read")
 	}
@@ -132,5 +132,8 @@ func TestFromReportToStatus(t *testing.T) {
 	last := v1alpha1.TestFailure{Name: "checkout.spec.js > checkout › breaks", File: "checkout.spec.js", Line: 6, Message: "no database", History: v1alpha1.FailureKnown}
 	if diff := cmp.Diff(last, status.Failures[len(status.Failures)-1]); diff != "" || status.Flaky != 2 || len(status.Failures) != 5 {
 		t.Errorf("%s\n%+v", diff, status)
+	}
+	if diff := cmp.Diff([]string{"checkout.spec.js > checkout › recovers", "checkout.spec.js > checkout › recovers (2)"}, status.FlakyTests); diff != "" {
+		t.Error(diff)
 	}
 }

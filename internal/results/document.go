@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
-
-	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
 // Document is what the collector of a pod uploads, as JSON: the tests and the files of the pod.
@@ -15,9 +13,11 @@ type Document struct {
 	Started time.Time `json:"started"`
 	Ended   time.Time `json:"ended"`
 	Counts
-	Failures []v1alpha1.TestFailure `json:"failures"` // the first 1,000, new ones first
-	Files    []File                 `json:"files"`    // that were uploaded
-	Problems []string               `json:"problems"` // sentences: which files and reports were lost, and why
+	Failures    []Failure `json:"failures"`              // the first 1,000, new ones first
+	FlakyTests  []string  `json:"flakyTests,omitempty"`  // names of the first 20
+	PassedTests NameSet   `json:"passedTests,omitempty"` // of at most 400; empty: they are too many
+	Files       []File    `json:"files"`                 // that were uploaded
+	Problems    []string  `json:"problems"`              // sentences: which files and reports were lost, and why
 }
 
 // File is an artifact.
@@ -32,14 +32,18 @@ func ParseDocument(content []byte) (Document, error) {
 	if err := json.Unmarshal(content, &d); err != nil {
 		return Document{}, fmt.Errorf("the results document is not valid: %w", err)
 	}
-	s := clean(Summary{Counts: d.Counts, Failures: d.Failures[:min(len(d.Failures), maxFailures)]})
-	d.Counts, d.Failures = s.Counts, s.Failures
+	s := clean(Summary{Counts: d.Counts, FlakyTests: d.FlakyTests, PassedTests: d.PassedTests})
+	d.Counts, d.FlakyTests, d.PassedTests = s.Counts, s.FlakyTests, s.PassedTests
+	d.Failures = d.Failures[:min(len(d.Failures), maxFailures, int(d.Failed))]
+	for i, f := range d.Failures {
+		d.Failures[i] = cleanDetails(f)
+	}
 	return d, nil
 }
 
 // ToCompare is the document without what Compare does not need, which is most of it.
 func (d Document) ToCompare() Document {
-	names := make([]v1alpha1.TestFailure, len(d.Failures))
+	names := make([]Failure, len(d.Failures))
 	for i, f := range d.Failures {
 		names[i].Name = f.Name
 	}
@@ -51,6 +55,6 @@ func (d Document) ToCompare() Document {
 func (d Document) pod() Pod {
 	return Pod{
 		Index: d.Index, Started: d.Started, Ended: d.Ended, Failed: d.Failed > 0,
-		Summary: Summary{Counts: d.Counts, Failures: d.Failures},
+		Summary: Summary{Counts: d.Counts, Failures: Brief(d.Failures), FlakyTests: d.FlakyTests, PassedTests: d.PassedTests},
 	}
 }

@@ -12,18 +12,24 @@ import (
 	"github.com/postflight-dev/postflight/internal/plaintext"
 )
 
-// element is a test case that is being read.
+// element is a test case that is being read. A failure of a suite is one that has the name of the suite.
 type element struct {
 	attrs  map[string]string
 	suites []suite
+	depth  int // in the report
 
 	failed, flaky, skipped bool
 	message                string // attribute of the first failure
 	body                   strings.Builder
+	bodyCut                bool
 	inFailure              bool // its text is that of the first failure
+	inOutput               bool
+	attachments            []string // paths as the report has them
 }
 
-func newElement(t token, suites []suite) *element { return &element{attrs: t.attrs, suites: suites} }
+func newElement(t token, suites []suite, depth int) *element {
+	return &element{attrs: t.attrs, suites: suites, depth: depth}
+}
 
 func (e *element) start(t token) {
 	switch t.name {
@@ -36,23 +42,35 @@ func (e *element) start(t token) {
 		e.flaky = true
 	case "skipped":
 		e.skipped = true
+	case "system-out":
+		e.inOutput = true
 	}
 }
 
 func (e *element) end(t token) {
-	if t.name == "failure" || t.name == "error" {
+	switch t.name {
+	case "failure", "error":
 		e.inFailure = false
+	case "system-out":
+		e.inOutput = false
 	}
 }
 
-func (e *element) text(text string) {
-	if e.inFailure && e.body.Len() < maxText {
-		e.body.WriteString(text)
+func (e *element) text(t token) {
+	switch {
+	case e.inFailure && e.body.Len() < maxText:
+		e.body.WriteString(t.text)
+		e.bodyCut = t.rest != ""
+	case e.inFailure:
+		e.bodyCut = true
+	case e.inOutput:
+		e.attach(t.text)
+		e.attach(t.rest)
 	}
 }
 
 func (e *element) testCase() testCase {
-	t := testCase{name: e.name(), outcome: e.outcome(), milliseconds: milliseconds(e.attrs["time"])}
+	t := testCase{name: e.name(), outcome: e.outcome(), milliseconds: milliseconds(e.attrs["time"]), outside: e.attrs == nil}
 	if t.outcome == failed {
 		t.failure = e.failure(t.name)
 	}
@@ -94,7 +112,7 @@ func suitePath(suites []suite) string {
 	return strings.Join(names, " > ")
 }
 
-func (e *element) failure(name string) v1alpha1.TestFailure {
+func (e *element) failure(name string) Failure {
 	message, body := lines(e.message), lines(e.body.String())
 	f := v1alpha1.TestFailure{Name: name, File: cmp.Or(e.attrs["file"], e.suiteFile()), Line: lineNumber(e.attrs["line"])}
 	file, line := location(append(message[:min(len(message), 1)], body...))
@@ -102,7 +120,23 @@ func (e *element) failure(name string) v1alpha1.TestFailure {
 		f.File, f.Line = file, line
 	}
 	f.Message = e.reason(message, body)
-	return cleanFailure(f)
+	detailed := Failure{TestFailure: cleanFailure(f), Attachments: e.attachments}
+	detailed.Text, detailed.TextCut = e.details(detailed.Message)
+	return detailed
+}
+
+// details are the text of the failure, after a longer message that is no part of it; nothing if they say no more than a line.
+func (e *element) details(line string) (text string, cut bool) {
+	message, _ := plaintext.Block(terminalCodes(e.message), maxText)
+	text, cut = plaintext.Block(terminalCodes(e.body.String()), maxBody)
+	long := strings.Contains(message, "\n") || len(message) > maxMessage
+	if end := message[strings.LastIndexByte(message, '\n')+1:]; long && !strings.Contains(text, strings.TrimSpace(end)) {
+		text, cut = plaintext.Block(message+"\n\n"+text, maxBody)
+	}
+	if strings.TrimSpace(text) == line {
+		text = ""
+	}
+	return text, cut || e.bodyCut
 }
 
 func (e *element) suiteFile() string {
@@ -149,15 +183,17 @@ func isTitle(message, name string) bool {
 
 // lines of a text that are not empty, without space around them.
 func lines(text string) []string {
-	text = strings.ReplaceAll(text, "#x1B[", "\x1b[") // pytest writes terminal codes in this way
 	var all []string
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(terminalCodes(text)) {
 		if line = strings.TrimSpace(line); line != "" {
 			all = append(all, line)
 		}
 	}
 	return all
 }
+
+// terminalCodes are as terminals know them: pytest writes them in its own way.
+func terminalCodes(text string) string { return strings.ReplaceAll(text, "#x1B[", "\x1b[") }
 
 // place is a file and a line at the start of a line, or after the arrows of Playwright and Vitest.
 var place = regexp.MustCompile(`(?:^|[›❯] )([^\s:›]+\.[A-Za-z]+):([1-9][0-9]{0,8})(?::[0-9]+)?(?:[: ]|$)`)

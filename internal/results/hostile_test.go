@@ -67,6 +67,9 @@ func TestHostileReports(t *testing.T) {
 		"Disabled":                  {reason: "GoogleTest lists tests that it does not run.", report: `<testsuite><testcase name="a" status="notrun"/></testsuite>`, skipped: 1},
 		"Empty names":               {reason: "A test without a name is a test.", report: `<testsuite><testcase/><testcase name="" classname=""><failure/></testcase></testsuite>`, passed: 1, failed: 1, firstName: "(a test without a name) (2)"},
 		"The same name":             {reason: "Those of a table are different tests.", report: `<testsuite><testcase name="a"/><testcase name="a"><failure/></testcase></testsuite>`, passed: 1, failed: 1, firstName: "a (2)"},
+		"Failure of a suite":        {reason: "What comes before all tests of a suite failed.", report: `<testsuites><testsuite name="cart"><error message="beforeAll: no database"/><testcase name="a"/></testsuite></testsuites>`, passed: 1, failed: 1, firstName: "cart", firstMessage: "beforeAll: no database"},
+		"Failure of an inner suite": {reason: "Its path names it.", report: `<testsuite name="a"><testsuite name="b"><failure>first<failure/></failure><failure>second</failure></testsuite></testsuite>`, failed: 2, firstName: "a > b", firstMessage: "first"},
+		"Failure of all suites":     {reason: "It has no name.", report: `<testsuites><error message="no config"/></testsuites>`, failed: 1, firstName: "(a test without a name)", firstMessage: "no config"},
 		"Strange times":             {reason: "They are no time.", report: `<testsuite><testcase name="a" time="-1"/><testcase name="b" time="NaN"/><testcase name="c" time="1e999"/><testcase name="d" time="soon"/></testsuite>`, passed: 4},
 		"Wrong totals":              {reason: "Test cases are counted, not believed.", report: `<testsuites tests="9" failures="9"><testsuite tests="-1"><testcase name="a"/></testsuite></testsuites>`, passed: 1},
 		"Huge line":                 {reason: "It fits no line.", report: `<testsuite><testcase name="a" file="f" line="99999999999"><failure/></testcase></testsuite>`, failed: 1, firstName: "a"},
@@ -239,6 +242,7 @@ func FuzzReport(f *testing.F) {
 		f.Add(content)
 	}
 	f.Add([]byte("")) // it may have become a report
+	f.Add([]byte("<testsuite name='s'><failure>a\n\x1b[1mb</failure><testcase name='c'><failure/><system-out>[[ATTACHMENT|../d.png]]\n</system-out></testcase></testsuite>"))
 	f.Add([]byte("<!DOCTYPE a [<!ENTITY b '&c;'>]><testsuite><testcase name='&b;'><![CDATA[x]]></testcase></testsuite>"))
 	f.Fuzz(func(t *testing.T, report []byte) {
 		var tests results.Tests
@@ -256,6 +260,10 @@ func FuzzReport(f *testing.F) {
 			return len(text) > limit || !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) })
 		}
 		for _, f := range tests.Failures {
+			inBlock := strings.NewReplacer("\n", "", "\t", "").Replace(f.Text)
+			if len(f.Text) > 4096 || unfit(inBlock, 4096) || len(f.Attachments) > 8 {
+				t.Errorf("not fit for a document: %+v", f)
+			}
 			if f.Name == "" || unfit(f.Name, 512) || unfit(f.File, 512) || unfit(f.Message, 1024) || f.Line < 0 {
 				t.Errorf("not fit for a status: %+v", f)
 			}

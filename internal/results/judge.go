@@ -33,7 +33,8 @@ func (c *Collected) Judge(r Requirement) Judgment {
 		return Judgment{By: v1alpha1.DecidedByExitCode}
 	}
 	if c != nil && c.Summary.Failed > 0 {
-		return Judgment{By: v1alpha1.DecidedByTests, Problem: cmp.Or(Sentence(Status(c.Summary)), tests(c.Summary.Failed)+" failed.")}
+		problem := cmp.Or(Sentence(Status(c.Summary)), tests(c.Summary.Failed)+" failed.")
+		return Judgment{By: v1alpha1.DecidedByTests, Problem: problem + unrepeated(c.Summary)}
 	}
 	if problem, lost := c.reportProblem(); problem != "" {
 		return Judgment{By: v1alpha1.DecidedByReport, Problem: problem, Lost: lost}
@@ -54,6 +55,9 @@ func (c *Collected) reportProblem() (problem string, isLost bool) {
 			"--store-bucket and --store-endpoint, or set results.require of the Trigger to Nothing.", true
 	case len(c.Lost) > 0:
 		return lost + strings.Join(c.Lost[:min(len(c.Lost), maxMissing)], " ") + repeat, true
+	case c.Summary.Older && c.Summary.Problem != "":
+		return "the collector in its pod is of an earlier version of Postflight, which does not say whether all reports could be read " +
+			"whole. It says: " + c.Summary.Problem + repeat, true
 	case c.Summary.Unread == 1:
 		return strings.TrimSpace("a report could not be read whole. " + c.Summary.Problem), false
 	case c.Summary.Unread > 1:
@@ -61,6 +65,15 @@ func (c *Collected) reportProblem() (problem string, isLost bool) {
 	default:
 		return silent(c.Summary), false
 	}
+}
+
+// unrepeated is a sentence about tests that failed before the attempt that counts.
+func unrepeated(s Summary) string {
+	if s.Unrepeated == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" Of them, %d failed in an earlier pod, and the later one, which ran fewer tests, does not show that they pass. "+
+		"Repeat all tests, or only the failed ones under the same names.", s.Unrepeated)
 }
 
 // silent names the pods that left no report.

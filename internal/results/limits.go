@@ -36,6 +36,25 @@ const (
 	// maxText bounds each text and each value of an attribute, in bytes: more than is shown of any. The rest is skipped.
 	maxText = 8 << 10
 
+	// maxRest bounds what is kept of the end of a longer text, in bytes: test runners name attachments after the output of a test.
+	maxRest = 4 << 10
+
+	// maxBody bounds the text of a failure in a document, in bytes.
+	maxBody = 4 << 10
+
+	// maxDetails bounds the texts and attachments of all failures of a document, in bytes. It has less than 6 MiB without
+	// them, and JSON escapes some characters with another one.
+	maxDetails = 1 << 20
+
+	// maxAttachments bounds the attachments of a failure.
+	maxAttachments = 8
+
+	// maxFlaky and maxStatusFlaky bound the names of flaky tests in a document and in a status.
+	maxFlaky, maxStatusFlaky = 20, 5
+
+	// maxSet bounds the names in a set, so that it fits into a message beside the counts.
+	maxSet = 400
+
 	// maxTagName and maxAttributes bound the rest of a tag. Those of reports are far smaller.
 	maxTagName, maxAttributes = 256, 64
 

@@ -14,21 +14,20 @@ type Pod struct {
 	Started time.Time // or created
 	Ended   time.Time // zero: unknown
 	Failed  bool      // the pod failed, so Kubernetes may have replaced it by a later one
+	Worker  bool      // of a work queue: Kubernetes does not replace it once another pod has succeeded
 	Summary Summary
 }
 
-// Merge is the summary of a run. Of pods that did the same work one after another, the last with a report counts, and
-// a test that failed in an earlier one and not in the last is flaky. The files of all pods count.
+// Merge is the summary of a run. Of pods that did the same work one after another, the last with a report counts, with what
+// failed in an earlier one and was not repeated since. The files of all pods count.
 func Merge(pods []Pod) Summary {
 	var all Summary
 	var problems []string
 	for _, attempts := range group(pods) {
-		if last := attempts[len(attempts)-1]; !last.Failed && last.Summary.Reports == 0 {
+		if last := attempts[len(attempts)-1]; (!last.Failed || last.Worker) && last.Summary.Reports == 0 {
 			all.Silent = append(all.Silent, last.Name)
 		}
-		s := lastWithReport(attempts)
-		s.Flaky = min(s.Passed, s.Flaky+recovered(attempts, s))
-		all.add(s)
+		all.add(together(attempts))
 	}
 	for _, p := range pods {
 		increase(&all.Files, p.Summary.Files)
@@ -53,7 +52,10 @@ func (s *Summary) add(o Summary) {
 	increase(&s.Skipped, o.Skipped)
 	increase(&s.Flaky, o.Flaky)
 	s.Milliseconds += o.Milliseconds
+	increase(&s.Unrepeated, o.Unrepeated)
+	s.Older = s.Older || o.Older
 	s.Failures = append(s.Failures, o.Failures...)
+	s.FlakyTests = append(s.FlakyTests, o.FlakyTests[:min(len(o.FlakyTests), maxFlaky-len(s.FlakyTests))]...)
 	if s.ComparedWith = cmp.Or(s.ComparedWith, o.ComparedWith); s.ComparedWith == o.ComparedWith {
 		increase(&s.NewFailures, o.NewFailures)
 		increase(&s.KnownFailures, o.KnownFailures)
@@ -87,33 +89,4 @@ func replaces(p, earlier Pod) bool {
 		return *p.Index == *earlier.Index
 	}
 	return p.Index == nil && earlier.Index == nil && earlier.Failed && !earlier.Ended.After(p.Started)
-}
-
-func lastWithReport(attempts []Pod) Summary {
-	for _, p := range slices.Backward(attempts) {
-		if p.Summary.Reports > 0 {
-			return p.Summary
-		}
-	}
-	return attempts[len(attempts)-1].Summary
-}
-
-// recovered is how many tests failed in an earlier attempt, and not in the one that counts. A summary names only the
-// first failures: of those that it does not name, the difference of the numbers is known.
-func recovered(attempts []Pod, last Summary) int32 {
-	var least int32
-	names := map[string]bool{}
-	for _, p := range attempts {
-		least = max(least, p.Summary.Failed-last.Failed)
-		for _, f := range p.Summary.Failures {
-			names[f.Name] = true
-		}
-	}
-	for _, f := range last.Failures {
-		delete(names, f.Name)
-	}
-	if len(last.Failures) < int(last.Failed) {
-		return least
-	}
-	return max(least, int32(len(names)))
 }

@@ -117,6 +117,8 @@ func TestSentence(t *testing.T) {
 		"120 tests passed.":          {Tests: 120, Passed: 120},
 		"1 test passed.":             {Tests: 1, Passed: 1},
 		"120 tests passed (2 of them flaky), 4 skipped.":                                 {Tests: 124, Passed: 120, Flaky: 2, Skipped: 4},
+		"9 tests passed (1 of them flaky: cart > pays).":                                 {Tests: 9, Passed: 9, Flaky: 1, FlakyTests: []string{"cart > pays"}},
+		"9 tests passed (2 of them flaky, the first: cart > pays).":                      {Tests: 9, Passed: 9, Flaky: 2, FlakyTests: []string{"cart > pays", "x"}},
 		"0 tests passed, 4 skipped.":                                                     {Tests: 4, Skipped: 4},
 		"3 of 120 tests failed, 1 of them new, the first: checkout > pays with card.":    {Tests: 120, Failed: 3, ComparedWith: "r", NewFailures: 1, Failures: first},
 		"3 of 120 tests failed, none of them new, the first: checkout > pays with card.": {Tests: 120, Failed: 3, ComparedWith: "r", Failures: first},
@@ -146,5 +148,15 @@ func TestStatusIsBounded(t *testing.T) {
 	}
 	if got := results.Status(s).Failures; len(got) != 8 {
 		t.Errorf("%d failures of 1,000 bytes, want 8", len(got))
+	}
+	for range 20 {
+		s.FlakyTests = append(s.FlakyTests, strings.Repeat("n", 150))
+	}
+	if got := results.Status(s).FlakyTests; len(got) != 1 {
+		t.Errorf("%d names in 192 bytes, want 1", len(got))
+	}
+	s.Failures = nil
+	if got := results.Status(s).FlakyTests; len(got) != 5 {
+		t.Errorf("%d names, want 5", len(got))
 	}
 }

@@ -2,6 +2,7 @@ package results_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -75,6 +76,26 @@ func TestMessage(t *testing.T) {
 	}
 }
 
+// TestMessageHasRoom: names of tests never make a message too long, nor take all of the room of failures.
+func TestMessageHasRoom(t *testing.T) {
+	for _, passes := range []int{0, 1, 100, 230, 400, 401, 5000} {
+		for _, fails := range []int{0, 1, 20, 230, 400, 401} {
+			tests := suite(append(numbered("", passes), numbered("!failed ", fails)...)...)
+			s := tests.Summary()
+			s.Problem, s.ComparedWith = strings.Repeat("ö", 256), strings.Repeat("x", 253)
+			s.Flaky, s.FlakyTests = int32(min(passes, 5)), slices.Repeat([]string{strings.Repeat("f", 500)}, 5)
+			text := results.Message(s)
+			got, ok := results.ParseMessage(text)
+			if !ok || len(text) > kept || len(got.Failures) < min(fails, 18) || got.Passed != int32(passes) || got.Failed != int32(fails) {
+				t.Errorf("%d passed, %d failed: %d bytes, %d failures", passes, fails, len(text), len(got.Failures))
+			}
+			if fails == 0 && passes <= 230 && got.PassedTests != s.PassedTests || passes > 400 && got.PassedTests != "" {
+				t.Errorf("%d passed: %d bytes of names", passes, len(got.PassedTests))
+			}
+		}
+	}
+}
+
 // TestMessageIsCut: whatever number of bytes Kubernetes keeps, the counts arrive.
 func TestMessageIsCut(t *testing.T) {
 	whole := failed(20, strings.Repeat("€", 300))
@@ -99,19 +120,25 @@ func TestParseMessage(t *testing.T) {
 		"Foreign":     {reason: "Any program can write a message.", text: "signal: killed", foreign: true},
 		"OtherTypes":  {reason: "It is not ours.", text: `{"tests":"many"}`, foreign: true},
 		"HugeNumber":  {reason: "It fits no count.", text: `{"passed":1e99}`, foreign: true},
-		"Negative":    {reason: "Counts start at 0.", text: `{"reports":1,"passed":-5,"failed":2,"bytes":-1,"milliseconds":-1}`, want: results.Summary{Counts: results.Counts{Reports: 1, Tests: 2, Failed: 2}}},
-		"TooLarge":    {reason: "Counts of all pods must add up.", text: `{"reports":1,"passed":2147483647,"flaky":2147483647,"bytes":9223372036854775807}`, want: results.Summary{Counts: results.Counts{Reports: 1, Tests: 200_000, Passed: 200_000, Flaky: 200_000}, Bytes: 1 << 40}},
-		"WrongSum":    {reason: "The sum is made here.", text: `{"reports":1,"tests":7,"passed":1}`, want: results.Summary{Counts: results.Counts{Reports: 1, Tests: 1, Passed: 1}}},
-		"NotCompared": {reason: "Without a run, nothing is new.", text: `{"reports":1,"failed":1,"newFailures":1,"fixed":1}`, want: results.Summary{Counts: results.Counts{Reports: 1, Tests: 1, Failed: 1}}},
+		"Negative":    {reason: "Counts start at 0.", text: `{"unread":0,"reports":1,"passed":-5,"failed":2,"bytes":-1,"milliseconds":-1}`, want: results.Summary{Counts: results.Counts{Reports: 1, Tests: 2, Failed: 2}}},
+		"TooLarge":    {reason: "Counts of all pods must add up.", text: `{"unread":0,"reports":1,"passed":2147483647,"flaky":2147483647,"bytes":9223372036854775807}`, want: results.Summary{Counts: results.Counts{Reports: 1, Tests: 200_000, Passed: 200_000, Flaky: 200_000}, Bytes: 1 << 40}},
+		"WrongSum":    {reason: "The sum is made here.", text: `{"unread":0,"reports":1,"tests":7,"passed":1}`, want: results.Summary{Counts: results.Counts{Reports: 1, Tests: 1, Passed: 1}}},
+		"NotCompared": {reason: "Without a run, nothing is new.", text: `{"unread":0,"reports":1,"failed":1,"newFailures":1,"fixed":1}`, want: results.Summary{Counts: results.Counts{Reports: 1, Tests: 1, Failed: 1}}},
 		"ControlCodes": {
 			reason: "What is shown in a status and a terminal is text.",
-			text:   `{"reports":1,"failed":1,"problem":"a\u0007\u001b[31mb\u202e"}` + "\n" + `{"name":"\u0000\u001b]0;title\u0007n","message":"m\r\nsecond","line":-3,"history":"Old"}`,
+			text:   `{"unread":0,"reports":1,"failed":1,"problem":"a\u0007\u001b[31mb\u202e"}` + "\n" + `{"name":"\u0000\u001b]0;title\u0007n","message":"m\r\nsecond","line":-3,"history":"Old"}`,
 			want: results.Summary{Counts: results.Counts{Reports: 1, Tests: 1, Failed: 1}, Problem: "ab",
 				Failures: []v1alpha1.TestFailure{{Name: "n", Message: "m"}}},
 		},
-		"MoreFailuresThanCounted": {reason: "The count counts.", text: `{"reports":1,"passed":1}` + "\n" + `{"name":"n"}`, want: results.Summary{Counts: results.Counts{Reports: 1, Tests: 1, Passed: 1}}},
-		"NoName":                  {reason: "The schema demands a name.", text: `{"reports":1,"failed":1}` + "\n{}", want: results.Summary{Counts: results.Counts{Reports: 1, Tests: 1, Failed: 1}, Failures: []v1alpha1.TestFailure{{Name: "(a test without a name)"}}}},
-		"InvalidUTF8":             {reason: "The API server refuses it.", text: "{\"reports\":1,\"failed\":1}\n{\"name\":\"a\xff\"}", want: results.Summary{Counts: results.Counts{Reports: 1, Tests: 1, Failed: 1}, Failures: []v1alpha1.TestFailure{{Name: "a\uFFFD"}}}},
+		"MoreFailuresThanCounted": {reason: "The count counts.", text: `{"unread":0,"reports":1,"passed":1}` + "\n" + `{"name":"n"}`, want: results.Summary{Counts: results.Counts{Reports: 1, Tests: 1, Passed: 1}}},
+		"Older": {reason: "An earlier version did not count what it could not read.", text: `{"reports":1,"passed":1}`,
+			want: results.Summary{Counts: results.Counts{Reports: 1, Tests: 1, Passed: 1}, Older: true}},
+		"Names": {reason: "They are cleaned like those of failures.", text: `{"unread":0,"reports":1,"passed":2,"flaky":1}` + "\n" + `["flaky","a\u0007"]` + "\n" + `["flaky","b"]` + "\n" + `["new","x"]` + "\n" + `["passed","AAAAAAAABBBBBBBB"]`,
+			want: results.Summary{Counts: results.Counts{Reports: 1, Tests: 2, Passed: 2, Flaky: 1}, FlakyTests: []string{"a"}, PassedTests: "AAAAAAAABBBBBBBB"}},
+		"WrongSet": {reason: "A set that lacks names proves nothing.", text: `{"unread":0,"reports":1,"passed":3}` + "\n" + `["passed","AAAAAAAABBBBBBBB"]`,
+			want: results.Summary{Counts: results.Counts{Reports: 1, Tests: 3, Passed: 3}}},
+		"NoName":      {reason: "The schema demands a name.", text: `{"unread":0,"reports":1,"failed":1}` + "\n{}", want: results.Summary{Counts: results.Counts{Reports: 1, Tests: 1, Failed: 1}, Failures: []v1alpha1.TestFailure{{Name: "(a test without a name)"}}}},
+		"InvalidUTF8": {reason: "The API server refuses it.", text: "{\"unread\":0,\"reports\":1,\"failed\":1}\n{\"name\":\"a\xff\"}", want: results.Summary{Counts: results.Counts{Reports: 1, Tests: 1, Failed: 1}, Failures: []v1alpha1.TestFailure{{Name: "a\uFFFD"}}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, ok := results.ParseMessage(tc.text)

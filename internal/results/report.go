@@ -5,8 +5,6 @@ import (
 	"errors"
 	"io"
 	"slices"
-
-	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
 // outcome of a test.
@@ -24,7 +22,8 @@ type testCase struct {
 	name         string
 	outcome      outcome
 	milliseconds int64
-	failure      v1alpha1.TestFailure // if it failed
+	failure      Failure // if it failed
+	outside      bool    // it is a failure of a suite
 }
 
 // errNoReport says that a file is something else than a report in JUnit XML.
@@ -83,7 +82,7 @@ type parser struct {
 	other   bool // text before any element
 	stack   []string
 	suites  []suite
-	test    *element // the test case that is open
+	test    *element // the test case that is open, or the failure of a suite
 }
 
 type suite struct {
@@ -108,7 +107,7 @@ func (p *parser) token(t token) error {
 	default:
 		p.other = p.other || len(p.stack) == 0
 		if p.test != nil {
-			p.test.text(t.text)
+			p.test.text(t)
 		}
 		return nil
 	}
@@ -125,14 +124,17 @@ func (p *parser) start(t token) error {
 	case t.name == "testsuite":
 		p.suites = append(p.suites, suite{len(p.stack), t.attrs["name"], t.attrs["file"]})
 	case t.name == "testcase":
-		p.test = newElement(t, p.suites)
+		p.test = newElement(t, p.suites, len(p.stack))
+	case t.name == "failure", t.name == "error": // of what comes before or after all tests of a suite
+		p.test = newElement(token{}, p.suites, len(p.stack))
+		p.test.start(t)
 	}
 	return nil
 }
 
 func (p *parser) end(t token) error {
 	switch {
-	case p.test != nil && t.name == "testcase":
+	case p.test != nil && p.test.depth > len(p.stack):
 		test := p.test.testCase()
 		p.test = nil
 		if !p.emit(test) {

@@ -2,6 +2,7 @@ package results
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"html"
 	"io"
@@ -16,6 +17,7 @@ import (
 type scanner struct {
 	in      *bufio.Reader
 	pending *token // the end of an element without content
+	rest    string // the last bytes of the last text, if that was cut
 }
 
 type kind int
@@ -31,6 +33,7 @@ type token struct {
 	name  string            // of an element, without its prefix
 	attrs map[string]string // of a start tag
 	text  string
+	rest  string // the last bytes of a text that was cut; empty: it was not
 }
 
 // errMarkup says that a file is no XML from here on.
@@ -48,7 +51,7 @@ func (s *scanner) next() (token, error) {
 			if err == nil {
 				err = s.in.UnreadByte()
 			}
-			return token{kind: text, text: html.UnescapeString(content)}, ignoreEnd(err)
+			return token{kind: text, text: html.UnescapeString(content), rest: html.UnescapeString(s.rest)}, ignoreEnd(err)
 		}
 		if err != nil {
 			return token{}, betweenTokens(err)
@@ -83,7 +86,7 @@ func (s *scanner) markup() (token, bool, error) {
 		return token{}, false, err
 	case s.skip("![CDATA["):
 		content, err := s.until("]]>", maxText)
-		return token{kind: text, text: content}, content != "", err
+		return token{kind: text, text: content, rest: s.rest}, content != "", err
 	case s.skip("!"):
 		return token{}, false, s.directive()
 	case s.skip("?"):
@@ -199,14 +202,18 @@ func (s *scanner) nonSpace() (byte, error) {
 // until reads up to the end mark and over it, and returns at most limit bytes of what is before it.
 func (s *scanner) until(end string, limit int) (string, error) {
 	var kept, tail []byte
+	s.rest = ""
 	for {
 		chunk, err := s.in.ReadSlice(end[len(end)-1])
 		kept = append(kept, chunk[:min(len(chunk), limit+len(end)-len(kept))]...)
-		tail = append(tail, chunk[max(0, len(chunk)-len(end)):]...)
-		tail = tail[max(0, len(tail)-len(end)):]
+		tail = append(tail, chunk[max(0, len(chunk)-maxRest):]...)
+		tail = tail[max(0, len(tail)-maxRest):]
 		switch {
-		case err == nil && string(tail) == end:
+		case err == nil && bytes.HasSuffix(tail, []byte(end)):
 			text := strings.TrimSuffix(string(kept), end)
+			if len(text) > limit && limit > 0 {
+				s.rest = strings.TrimSuffix(string(tail), end)
+			}
 			return text[:min(len(text), limit)], nil
 		case err != nil && !errors.Is(err, bufio.ErrBufferFull):
 			return string(kept[:min(len(kept), limit)]), unexpected(err)

@@ -26,12 +26,23 @@ func passedSentence(r *v1alpha1.TestResults) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s passed", tests(r.Passed))
 	if r.Flaky > 0 {
-		fmt.Fprintf(&b, " (%d of them flaky)", r.Flaky)
+		fmt.Fprintf(&b, " (%d of them flaky%s)", r.Flaky, firstFlaky(r))
 	}
 	if r.Skipped > 0 {
 		fmt.Fprintf(&b, ", %d skipped", r.Skipped)
 	}
 	return b.String() + "."
+}
+
+func firstFlaky(r *v1alpha1.TestResults) string {
+	if len(r.FlakyTests) == 0 {
+		return ""
+	}
+	name := plaintext.Line(r.FlakyTests[0], sentenceName)
+	if r.Flaky == 1 {
+		return ": " + name
+	}
+	return ", the first: " + name
 }
 
 func history(r *v1alpha1.TestResults) string {

@@ -21,6 +21,7 @@ type Counts struct {
 	Failed       int32  `json:"failed"`
 	Skipped      int32  `json:"skipped"`
 	Flaky        int32  `json:"flaky"`
+	Outside      int32  `json:"outside,omitempty"`      // failures of suites, outside of tests; failed counts them, too
 	Milliseconds int64  `json:"milliseconds"`           // of all tests together
 	ComparedWith string `json:"comparedWith,omitempty"` // the id of a run; without it the next three are 0
 
@@ -38,6 +39,13 @@ type Summary struct {
 	Unkept   int32                  `json:"unkept"`            // files that should have been uploaded, and were not
 	Problem  string                 `json:"problem,omitempty"` // sentences: which files and reports were lost, and why; empty: none
 	Failures []v1alpha1.TestFailure `json:"-"`                 // new ones first; of a termination message only the first
+
+	FlakyTests  []string `json:"-"` // the names of some
+	PassedTests NameSet  `json:"-"`
+	FailedTests NameSet  `json:"-"`
+
+	Unrepeated int32 `json:"-"` // failed tests of earlier attempts, of which no later one shows that they pass
+	Older      bool  `json:"-"` // a collector of an earlier version wrote it, which does not count unread reports
 }
 
 // Status is the summary for the status of a Suite, nil if no report was read.
@@ -45,22 +53,35 @@ func Status(s Summary) *v1alpha1.TestResults {
 	if s.Reports == 0 {
 		return nil
 	}
+	failures, room := first(s.Failures)
 	return &v1alpha1.TestResults{
 		Tests: s.Tests, Passed: s.Passed, Failed: s.Failed, Skipped: s.Skipped, Flaky: s.Flaky,
 		Duration:     &metav1.Duration{Duration: time.Duration(min(s.Milliseconds, maxMilliseconds)) * time.Millisecond},
 		ComparedWith: s.ComparedWith, NewFailures: s.NewFailures, KnownFailures: s.KnownFailures, Fixed: s.Fixed,
-		Failures: first(s.Failures),
+		Failures: failures, FlakyTests: firstNames(s.FlakyTests, room),
 	}
 }
 
-// first are the failures that fit into a status.
-func first(all []v1alpha1.TestFailure) (some []v1alpha1.TestFailure) {
-	bytes := 0
+// first are the failures that fit into a status, and how many bytes they leave.
+func first(all []v1alpha1.TestFailure) (some []v1alpha1.TestFailure, room int) {
+	room = maxStatusBytes
 	for _, f := range all[:min(len(all), maxStatusFailures)] {
-		if bytes += len(f.Name) + len(f.File) + len(f.Message); bytes > maxStatusBytes {
+		size := len(f.Name) + len(f.File) + len(f.Message)
+		if size > room {
 			break
 		}
+		room -= size
 		some = append(some, f)
+	}
+	return some, room
+}
+
+func firstNames(all []string, room int) (some []string) {
+	for _, name := range all[:min(len(all), maxStatusFlaky)] {
+		if room -= len(name); room < 0 {
+			break
+		}
+		some = append(some, name)
 	}
 	return some
 }
@@ -69,12 +90,12 @@ func first(all []v1alpha1.TestFailure) (some []v1alpha1.TestFailure) {
 // agree with each other.
 func clean(s Summary) Summary {
 	for _, count := range []*int32{
-		&s.Reports, &s.Unread, &s.Passed, &s.Failed, &s.Skipped, &s.Flaky, &s.NewFailures, &s.KnownFailures, &s.Fixed, &s.Files, &s.Unkept,
+		&s.Reports, &s.Unread, &s.Passed, &s.Failed, &s.Skipped, &s.Flaky, &s.Outside, &s.NewFailures, &s.KnownFailures, &s.Fixed, &s.Files, &s.Unkept,
 	} {
 		*count = min(max(*count, 0), maxCount)
 	}
 	s.Tests = s.Passed + s.Failed + s.Skipped
-	s.Flaky = min(s.Flaky, s.Passed)
+	s.Flaky, s.Outside = min(s.Flaky, s.Passed), min(s.Outside, s.Failed)
 	s.Milliseconds = min(max(s.Milliseconds, 0), maxMilliseconds)
 	s.Bytes = min(max(s.Bytes, 0), maxBytes)
 	s.Problem = plaintext.Line(s.Problem, maxProblem)
@@ -87,6 +108,11 @@ func clean(s Summary) Summary {
 	for i, f := range s.Failures {
 		s.Failures[i] = cleanFailure(f)
 	}
+	s.FlakyTests = append([]string(nil), s.FlakyTests[:min(len(s.FlakyTests), maxFlaky, int(s.Flaky))]...)
+	for i, name := range s.FlakyTests {
+		s.FlakyTests[i] = cmp.Or(plaintext.Line(name, maxName), unnamed)
+	}
+	s.PassedTests, s.FailedTests = s.PassedTests.known(s.Passed), s.FailedTests.known(s.Failed)
 	return s
 }
 

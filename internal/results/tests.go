@@ -6,15 +6,15 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/plaintext"
 )
 
 // Tests are those of all reports of a pod. The zero value is empty.
 type Tests struct {
 	Counts   Counts
-	Failures []v1alpha1.TestFailure // the first 1,000; new ones first once they were compared
-	Problems []string               // sentences about reports that could not be read as a whole
+	Failures []Failure // the first 1,000; new ones first once they were compared
+	Flaky    []string  // names of the first 20 flaky tests
+	Problems []string  // sentences about reports that could not be read as a whole
 
 	// outcomes by the hash of the name, because 200,000 names would need too much memory.
 	outcomes map[nameHash]outcome
@@ -26,7 +26,9 @@ type Tests struct {
 type found struct {
 	hash    nameHash
 	outcome outcome
-	failure *v1alpha1.TestFailure // of the first failed tests
+	failure *Failure // of the first failed tests
+	flaky   string   // name of one of the first flaky tests
+	outside bool     // it is a failure of a suite
 }
 
 // Add reads a file, and reports whether it is a report in JUnit XML; other files are ignored. A copy of a report that
@@ -36,14 +38,18 @@ func (t *Tests) Add(path string, r io.Reader) bool {
 	limited := &io.LimitedReader{R: io.TeeReader(r, digest), N: maxReportBytes + 1}
 	var tests []found
 	var milliseconds int64
-	named := len(t.Failures)
+	named, flakes := len(t.Failures), len(t.Flaky)
 	err := parse(limited, func(test testCase) bool {
 		if int(t.Counts.Tests)+len(tests) == maxTests {
 			return false
 		}
-		f := found{hash: hashOf(test.name), outcome: test.outcome}
+		f := found{hash: hashOf(test.name), outcome: test.outcome, outside: test.outside}
 		if test.outcome == failed && named < maxFailures {
+			test.failure.locate(path)
 			f.failure, named = &test.failure, named+1
+		}
+		if test.outcome == flaky && flakes < maxFlaky {
+			f.flaky, flakes = test.name, flakes+1
 		}
 		tests = append(tests, f)
 		milliseconds += test.milliseconds
@@ -103,7 +109,13 @@ func (t *Tests) count(tests []found) {
 			f.failure.Name += number
 			t.Failures = append(t.Failures, *f.failure)
 		}
+		if f.flaky != "" {
+			t.Flaky = append(t.Flaky, f.flaky+number)
+		}
 		t.Counts.add(f.outcome)
+		if f.outside {
+			t.Counts.Outside++
+		}
 	}
 }
 

@@ -46,6 +46,11 @@ func TestTools(t *testing.T) {
 			"checkout.spec.js > checkout › pays with card (2) | checkout.spec.js:4 | expect(received).toEqual(expected) // deep equality",
 			"checkout.spec.js > checkout › breaks (2) | checkout.spec.js:6 | no database",
 		}},
+		"playwright-visible": {1, 3, 0, 0, []string{
+			"checkout.spec.ts > checkout › pays with card | checkout.spec.ts:11 | Error: expect(locator).toBeVisible() failed",
+			"checkout.spec.ts > checkout › shows the total | checkout.spec.ts:21 | Error: expect(locator).toBeVisible() failed",
+			"checkout.spec.ts > checkout › says thanks | checkout.spec.ts:31 | Error: expect(locator).toBeVisible() failed",
+		}},
 		"jest": {3, 2, 1, 0, []string{
 			"cart pays with card | :0 | Error: expect(received).toEqual(expected) // deep equality",
 			"cart same title (2) | :0 | Error: expect(received).toBe(expected) // Object.is equality",

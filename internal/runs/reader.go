@@ -34,6 +34,8 @@ type Archive interface {
 	// Artifacts are in the order of pod and path. Those after next are on the next page.
 	Artifacts(ctx context.Context, r record.Run, after string, limit int) (page []record.Artifact, next string, err error)
 	OpenArtifact(ctx context.Context, r record.Run, pod, path string) (record.File, error)
+	// Results are the results documents of the pods.
+	Results(ctx context.Context, r record.Run) iter.Seq2[record.Results, error]
 	// SignArtifact returns a URL to GET the file from.
 	SignArtifact(ctx context.Context, r record.Run, pod, path string) (string, error)
 }
@@ -80,6 +82,7 @@ type Reader struct {
 
 	suites *index
 	files  *fileLists
+	tests  *explanations
 }
 
 // New returns a Reader. Call SuiteChanged with every Suite.
@@ -87,7 +90,7 @@ func New(c Config) (*Reader, error) {
 	if c.Cache == nil || c.Live == nil || c.PodLogs == nil {
 		return nil, errors.New("to read runs takes a cache, a live reader and a reader of logs")
 	}
-	return &Reader{Config: c, Changes: NewBroadcaster(), suites: newIndex(), files: newFileLists()}, nil
+	return &Reader{Config: c, Changes: NewBroadcaster(), suites: newIndex(), files: newFileLists(), tests: newExplanations()}, nil
 }
 
 // SuiteChanged keeps the list of runs, and wakes those who wait for the Suite, which the cache has changed before. A

@@ -33,6 +33,9 @@ func Intern(s *v1alpha1.Suite) {
 	}
 	if r := s.Status.Results; r != nil {
 		internFailures(r.Failures)
+		for i := range r.FlakyTests {
+			share(&r.FlakyTests[i])
+		}
 	}
 }
 

@@ -9,6 +9,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/results"
+	"github.com/postflight-dev/postflight/internal/runs"
 )
 
 var (
@@ -69,6 +73,11 @@ func TestHostileTextIsEscaped(t *testing.T) {
 			h.artifacts.files[text+kind] = []byte(text)
 		}
 		h.set(t, hostileRun(i, text))
+		failure := results.Failure{TestFailure: v1alpha1.TestFailure{Name: text, File: text, Line: 1, Message: text}, Text: text, TextCut: true}
+		h.reader.explain = func(*runs.Run) (results.Explanation, error) {
+			explained := results.Explained{Failure: failure, Pod: text, Files: []results.File{{Path: text + ".png"}, {Path: text}}}
+			return results.Explanation{Failures: []results.Explained{explained}, Flaky: []string{text}}, nil
+		}
 	}
 	known := map[string]bool{}
 	for i, harmless := range []string{"plain", "https://plain.example/a"} {

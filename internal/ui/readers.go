@@ -10,6 +10,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/record"
+	"github.com/postflight-dev/postflight/internal/results"
 	"github.com/postflight-dev/postflight/internal/runs"
 )
 
@@ -33,6 +34,9 @@ type Runs interface {
 	// OpenLog reads a log as it is now, and FollowLog until its container has ended.
 	OpenLog(ctx context.Context, run *runs.Run, log runs.Log, tail int) (io.ReadCloser, error)
 	FollowLog(ctx context.Context, run *runs.Run, log runs.Log, tail int) io.ReadCloser
+
+	// Explain returns the failures of a run with what its reports say of them. With an error, they are as in the status.
+	Explain(ctx context.Context, run *runs.Run) (results.Explanation, error)
 
 	// Artifacts is a page of the files that the tests wrote, in the order of pod and path.
 	Artifacts(ctx context.Context, run *runs.Run, after string, limit int) (files []record.Artifact, next string, err error)

@@ -18,6 +18,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/apierror"
 	"github.com/postflight-dev/postflight/internal/record"
+	"github.com/postflight-dev/postflight/internal/results"
 	"github.com/postflight-dev/postflight/internal/runs"
 	"github.com/postflight-dev/postflight/test/poll"
 )
@@ -66,6 +67,8 @@ type reader struct {
 	logs  *logs
 	files *artifacts
 
+	explain func(*runs.Run) (results.Explanation, error) // nil: as the Reader does
+
 	listed atomic.Int32 // how often a page lists the runs
 }
 
@@ -99,6 +102,13 @@ func (r *reader) OpenLog(ctx context.Context, run *runs.Run, log runs.Log, tail 
 
 func (r *reader) FollowLog(ctx context.Context, run *runs.Run, log runs.Log, tail int) io.ReadCloser {
 	return r.logs.FollowLog(ctx, run, log, tail)
+}
+
+func (r *reader) Explain(ctx context.Context, run *runs.Run) (results.Explanation, error) {
+	if r.explain != nil {
+		return r.explain(run)
+	}
+	return r.Reader.Explain(ctx, run)
 }
 
 func (r *reader) Artifacts(ctx context.Context, run *runs.Run, after string, limit int) ([]record.Artifact, string, error) {

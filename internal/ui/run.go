@@ -1,7 +1,10 @@
 package ui
 
 import (
+	"slices"
+
 	"github.com/postflight-dev/postflight/internal/record"
+	"github.com/postflight-dev/postflight/internal/results"
 	"github.com/postflight-dev/postflight/internal/runs"
 	"github.com/postflight-dev/postflight/internal/ui/view"
 )
@@ -18,6 +21,7 @@ type runData struct {
 	Archived  bool // its Suite was deleted
 
 	FilesProblem string // a sentence: why there are no files
+	TestsProblem string // a sentence: why the failures have no texts
 }
 
 func (u *UI) runPage(r *request) (*page, error) {
@@ -25,10 +29,36 @@ func (u *UI) runPage(r *request) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := u.explainFailures(r, run, d); err != nil {
+		return nil, err
+	}
 	if d.Files, err = u.previews(r, run); err != nil {
 		return nil, err
 	}
 	return d.page(), nil
+}
+
+// explainFailures adds what the reports say of the failures.
+func (u *UI) explainFailures(r *request, run *runs.Run, d *runData) error {
+	if d.Tests == nil {
+		return nil
+	}
+	explanation, err := u.Runs.Explain(r.Context(), run)
+	if err != nil {
+		u.Log.Error(err, "the results of a run cannot be read", "run", run.ID.ID)
+		d.TestsProblem = "What the reports say of the failures cannot be read at the moment. Reload the page in a minute."
+	}
+	sealed := ""
+	if slices.ContainsFunc(explanation.Failures, func(f results.Explained) bool { return len(f.Files) > 0 }) {
+		if sealed, err = u.seal(r.Context(), grantPurpose, grant{r.namespace(), run.ID.ID, r.identity}); err != nil {
+			return err
+		}
+	}
+	d.Tests.Explain(explanation, func(pod string, f results.File) view.AttachedFile {
+		shown := u.fileOf(record.Artifact{Pod: pod, Path: f.Path, Bytes: f.Bytes}, sealed)
+		return view.AttachedFile{Path: f.Path, Size: shown.Size, Link: shown.Link}
+	})
+	return nil
 }
 
 func (u *UI) variablesPage(r *request) (*page, error) {

@@ -52,7 +52,7 @@ func TestResultsOfEveryEnd(t *testing.T) {
 		"canceled":  {[]setting{runs(`trap "exit 1" TERM; ` + report + `echo written; sleep 600 & wait`)}, v1alpha1.ReasonCanceled, failed, 1, []string{"3 of 120 tests failed", "Canceled by"}},
 		"stubborn":  {[]setting{runs(report + `trap "" TERM; sleep 600 & wait`), timeout(6 * time.Second), grace(5)}, v1alpha1.ReasonTimedOut, failed, -1, []string{"3 of 120 tests failed"}},
 		"retried": {[]setting{retries(1), runs(`export FAILED; [ -e /shared/second ] && FAILED=; ` + report + `: >/shared/second; [ -z "$FAILED" ]`), sharedFolder(t)}, v1alpha1.ReasonPassed,
-			&results{Tests: 120, Passed: 120, Flaky: 3}, 2, []string{"120 tests passed (3 of them flaky)"}},
+			&results{Tests: 120, Passed: 120, Flaky: 3}, 2, []string{"120 tests passed (3 of them flaky, the first: "}},
 		"indexed":    {[]setting{indexed(2), runs(`export FAILED; [ "$JOB_COMPLETION_INDEX" = 0 ] || FAILED=; ` + report)}, v1alpha1.ReasonFailed, &results{Tests: 240, Passed: 237, Failed: 3}, 2, []string{`Container "test" exited with 0, but 3 of 240 tests failed`}},
 		"bad-shard":  {[]setting{indexed(4), runs(`export FAILED; [ "$JOB_COMPLETION_INDEX" = 0 ] || FAILED=; ` + report + `[ -z "$FAILED" ]`)}, v1alpha1.ReasonFailed, &results{Tests: 480, Passed: 477, Failed: 3}, 4, []string{"3 of 480 tests failed", "1 of 4 shards failed. Container"}},
 		"one-shard":  {[]setting{indexed(4), runs(`[ "$JOB_COMPLETION_INDEX" = 2 ] || { export FAILED=; ` + report + `}`)}, v1alpha1.ReasonFailed, &results{Tests: 360, Passed: 360}, 3, []string{"the tests of one pod, ", "left no JUnit report"}},

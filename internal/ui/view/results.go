@@ -2,17 +2,21 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/results"
 )
 
 // Tests are the results of a run's tests.
 type Tests struct {
 	Total, Passed, Failed, Skipped, Flaky, Fixed int32
 
-	Failures []Failure // new ones first
-	More     int32     // that failed and are not among Failures
+	Failures   []Failure // new ones first
+	More       int32     // that failed and are not among Failures
+	FlakyTests []string  // names of the first
+	MoreFlaky  int32
 
 	// PassedPercent and FailedPercent are the parts of the bar.
 	PassedPercent, FailedPercent float64
@@ -25,7 +29,14 @@ type Failure struct {
 	Message  string
 	New      bool
 	Known    bool
+
+	Text  string // what the report says; empty: no more than the message, or it is not known
+	Cut   bool   // the rest of the text is missing, or all of it
+	Files []AttachedFile
 }
+
+// AttachedFile is a file that the report names for a test.
+type AttachedFile struct{ Path, Size, Link string }
 
 // TestsOf is nil for a run without results.
 func TestsOf(s *v1alpha1.Suite) *Tests {
@@ -46,7 +57,29 @@ func TestsOf(s *v1alpha1.Suite) *Tests {
 		}
 	}
 	t.More = max(0, r.Failed-int32(len(t.Failures)))
+	t.setFlaky(r.FlakyTests)
 	return t
+}
+
+func (t *Tests) setFlaky(names []string) {
+	t.FlakyTests, t.MoreFlaky = names, max(0, t.Flaky-int32(len(names)))
+}
+
+// Explain adds what is known of the failures besides the status.
+func (t *Tests) Explain(e results.Explanation, fileOf func(pod string, f results.File) AttachedFile) {
+	t.setFlaky(e.Flaky)
+	for _, known := range e.Failures {
+		i := slices.IndexFunc(t.Failures, func(f Failure) bool { return f.Name == known.Name && f.Text == "" })
+		if i < 0 {
+			continue
+		}
+		f := failureOf(known.TestFailure)
+		f.Text, f.Cut = known.Text, known.TextCut
+		for _, file := range known.Files {
+			f.Files = append(f.Files, fileOf(known.Pod, file))
+		}
+		t.Failures[i] = f
+	}
 }
 
 func failureOf(f v1alpha1.TestFailure) Failure {

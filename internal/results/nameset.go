@@ -1,0 +1,72 @@
+package results
+
+import (
+	"encoding/base64"
+	"slices"
+	"strings"
+)
+
+// NameSet is a set of names of tests, or empty if they are not known: 48 bits of the hash of each, in base64. Of two sets of
+// 400, one name is taken for another once in a billion runs.
+type NameSet string
+
+const (
+	hashBytes = 6
+	nameBytes = hashBytes * 8 / 6 // in base64
+)
+
+func newNameSet(names []nameHash) NameSet {
+	var b strings.Builder
+	for _, name := range names {
+		b.WriteString(name.encode())
+	}
+	return NameSet(b.String())
+}
+
+func (h nameHash) encode() string {
+	var bits [hashBytes]byte
+	for i := range bits {
+		bits[i] = byte(h >> (8 * i))
+	}
+	return base64.RawURLEncoding.EncodeToString(bits[:])
+}
+
+// names are as encode returns them.
+func (s NameSet) names() []string {
+	var all []string
+	for name := range slices.Chunk([]byte(s), nameBytes) {
+		all = append(all, string(name))
+	}
+	return all
+}
+
+// known returns the set, or an empty one if it does not have exactly so many names.
+func (s NameSet) known(count int32) NameSet {
+	if len(s) != int(count)*nameBytes || count > maxSet {
+		return ""
+	}
+	return s
+}
+
+// sets are the names of the tests that passed, and of those that failed.
+func (t *Tests) sets() (passedTests, failedTests NameSet) {
+	var passes, failures []nameHash
+	for name, outcome := range t.outcomes {
+		switch {
+		case outcome == failed && t.Counts.Failed <= maxSet:
+			failures = append(failures, name)
+		case (outcome == passed || outcome == flaky) && t.Counts.Passed <= maxSet:
+			passes = append(passes, name)
+		}
+	}
+	slices.Sort(passes)
+	slices.Sort(failures)
+	return newNameSet(passes), newNameSet(failures)
+}
+
+// Summary is that of the tests, without files.
+func (t *Tests) Summary() Summary {
+	s := Summary{Counts: t.Counts, Failures: Brief(t.Failures), FlakyTests: t.Flaky}
+	s.PassedTests, s.FailedTests = t.sets()
+	return s
+}
