@@ -84,8 +84,10 @@ func (d *duplicate) refresh(ctx context.Context) error {
 		return nil
 	}
 	is := &v1alpha1.Suite{}
-	err := d.Live.Get(ctx, client.ObjectKeyFromObject(d.existing), is)
-	d.existing = is
+	err := d.Live.Get(ctx, client.ObjectKeyFromObject(d.desired), is)
+	if err == nil {
+		d.existing, d.changed = is, false
+	}
 	return d.unlessGone(err)
 }
 

@@ -41,6 +41,8 @@ func TestRunsAgain(t *testing.T) {
 		"canceled":                             {existing: ended(v1alpha1.Canceled("")), policy: reject, want: true},
 		"could not be run":                     {existing: ended(v1alpha1.Error("")), policy: reject, want: true},
 		"about to be superseded":               {existing: aSuite("run", 1, sha), stream: newer, policy: reject, want: true},
+		"notified again, as the cache knows":   {existing: aSuite("run", 1, sha), stream: []*v1alpha1.Suite{aSuite("run", 1, sha, notifiedAgain(3))}, policy: reject},
+		"without a SHA, notified again":        {existing: aSuite("run", 1, key("k")), key: "l", stream: []*v1alpha1.Suite{aSuite("run", 1, key("k"), notifiedAgain(3))}, policy: v1alpha1.DuplicatesDeployment},
 		"being superseded, by a run that is not seen": {existing: aSuite("run", 1, sha, stopping), policy: reject, want: true},
 		"being canceled":                          {existing: aSuite("run", 1, sha, canceled), policy: reject, want: true},
 		"being deleted":                           {existing: aSuite("run", 1, sha, deleted), policy: reject, want: true},
@@ -164,11 +166,6 @@ func TestNotifyAgain(t *testing.T) {
 	key := func(k string) func(*v1alpha1.Suite) {
 		return func(s *v1alpha1.Suite) { s.Annotations = map[string]string{"postflight.dev/idempotency-key": k} }
 	}
-	again := func(seconds int) func(*v1alpha1.Suite) {
-		return func(s *v1alpha1.Suite) {
-			s.Status.NotifiedAgainAt = new(metav1.NewMicroTime(t0.Add(time.Duration(seconds) * time.Second)))
-		}
-	}
 	for name, tc := range map[string]struct {
 		reason   string
 		existing *v1alpha1.Suite
@@ -178,8 +175,8 @@ func TestNotifyAgain(t *testing.T) {
 		"running":            {"It is the newest deployment again.", aSuite("run", 1), "", true},
 		"with another key":   {"Another notification has another key.", aSuite("run", 1, key("k")), "l", true},
 		"with the same key":  {"The client repeats a notification that it had no answer to.", aSuite("run", 1, key("k")), "k", false},
-		"noted before":       {"A third notification counts as the second did.", aSuite("run", 1, again(3)), "", true},
-		"noted later":        {"The two overlapped, and the later one counts.", aSuite("run", 1, again(6)), "", false},
+		"noted before":       {"A third notification counts as the second did.", aSuite("run", 1, notifiedAgain(3)), "", true},
+		"noted later":        {"The two overlapped, and the later one counts.", aSuite("run", 1, notifiedAgain(6)), "", false},
 		"received later":     {"The existing run is of a later notification.", aSuite("run", 6), "", false},
 		"ended":              {"The end of a run never changes, and nothing supersedes it.", aSuite("run", 1, in(v1alpha1.Passed(""))), "", false},
 		"without a stream":   {"Nothing supersedes it.", aSuite("run", 1, withPolicy(v1alpha1.SupersedeNone)), "", false},
@@ -197,5 +194,11 @@ func TestNotifyAgain(t *testing.T) {
 				t.Errorf("a run of an older notification counts as newer")
 			}
 		})
+	}
+}
+
+func notifiedAgain(seconds int) func(*v1alpha1.Suite) {
+	return func(s *v1alpha1.Suite) {
+		s.Status.NotifiedAgainAt = new(metav1.NewMicroTime(t0.Add(time.Duration(seconds) * time.Second)))
 	}
 }

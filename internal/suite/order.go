@@ -20,8 +20,12 @@ func StreamKey(s *v1alpha1.Suite) string {
 
 // Compare orders Suites by when their deployments were last notified, and by name: a total order on which every replica
 // agrees, whatever the order in which the API server stored them. Those that were restored from a backup come
-// before all others: they supersede no run of a living stream.
+// before all others: they supersede no run of a living stream. Two copies of one Suite are equal: one that was read later may have
+// been notified again.
 func Compare(a, b *v1alpha1.Suite) int {
+	if a.Name == b.Name {
+		return 0
+	}
 	return cmp.Or(cmp.Compare(rank(a), rank(b)), a.CompareNotified(b), strings.Compare(a.Name, b.Name))
 }
 
