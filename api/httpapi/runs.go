@@ -31,7 +31,8 @@ type Run struct {
 	EndedAt         *time.Time `json:"endedAt,omitempty"`
 	DurationSeconds float64    `json:"durationSeconds,omitempty"` // from startedAt to endedAt
 
-	// DecidedBy is what decided that the run passed or failed: Tests, Report or ExitCode. Other ends lack it.
+	// DecidedBy is what decided how the run ended: Tests, Report or ExitCode if it passed or failed, and one of the constants
+	// below for other ends. Runs that have not ended, and those that passed or failed before Postflight recorded it, lack it.
 	DecidedBy string `json:"decidedBy,omitempty"`
 
 	Results   *TestResults `json:"results,omitempty"`
@@ -42,6 +43,14 @@ type Run struct {
 
 	URL string `json:"url,omitempty"` // of the run's page; records lack it
 }
+
+// What decides an end other than Passed and Failed.
+const (
+	DecidedByTimeout      = "Timeout"
+	DecidedByCancellation = "Cancellation"
+	DecidedBySupersession = "Supersession" // a newer deployment of its stream
+	DecidedByError        = "Error"        // the tests could not be run or judged
+)
 
 // TestResults count the tests of a run.
 type TestResults struct {

@@ -130,7 +130,7 @@ type runStatus struct {
 	Reason   string  `json:"reason,omitempty"`
 	Seconds  float64 `json:"seconds"` // waited
 
-	DecidedBy string              `json:"decidedBy,omitempty"` // Tests, Report or ExitCode, of the run that the verdict is about
+	DecidedBy string              `json:"decidedBy,omitempty"` // as in the HTTP API, of the run that the verdict is about
 	Results   *client.TestResults `json:"results,omitempty"`   // of that run, too
 	Artifacts *client.Artifacts   `json:"artifacts,omitempty"`
 

@@ -74,7 +74,7 @@ func RunOf(team string, s *v1alpha1.Suite) httpapi.Run {
 		State:  v1alpha1.ReasonQueued,
 		Branch: d.Branch, SHA: d.SHA, DeploymentType: d.Type, DeploymentURL: d.URL, CommitURL: d.CommitURL,
 		Repository: d.Repository, PullRequestNumber: d.PullRequestNumber,
-		Attempt: max(s.Spec.Attempt, 1), SupersededBy: s.Status.SupersededBy, DecidedBy: string(s.Status.DecidedBy),
+		Attempt: max(s.Spec.Attempt, 1), SupersededBy: s.Status.SupersededBy, DecidedBy: decidedBy(s),
 		CreatedAt: s.CreationTimestamp.UTC(), Results: results(s.Status.Results), Artifacts: artifacts(s.Status.Artifacts),
 		Archive: archiveState(s),
 	}
@@ -94,6 +94,22 @@ func RunOf(team string, s *v1alpha1.Suite) httpapi.Run {
 		}
 	}
 	return r
+}
+
+// decidedBy derives from the state what decided an end that did not come of the tests. The Suite does not repeat it.
+func decidedBy(s *v1alpha1.Suite) string {
+	switch s.State() {
+	case v1alpha1.ReasonTimedOut:
+		return httpapi.DecidedByTimeout
+	case v1alpha1.ReasonCanceled:
+		return httpapi.DecidedByCancellation
+	case v1alpha1.ReasonSuperseded:
+		return httpapi.DecidedBySupersession
+	case v1alpha1.ReasonError:
+		return httpapi.DecidedByError
+	default:
+		return string(s.Status.DecidedBy)
+	}
 }
 
 func archiveState(s *v1alpha1.Suite) *httpapi.ArchiveState {

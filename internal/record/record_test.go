@@ -58,6 +58,37 @@ func TestSuiteOf(t *testing.T) {
 	}
 }
 
+// TestDecidedBy: each end names what decided it, which a Suite says only of those that came of its tests.
+func TestDecidedBy(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		end    metav1.Condition
+		suite  v1alpha1.DecidedBy
+		want   string
+	}{
+		"Passed":     {"its tests decided", v1alpha1.Passed(""), v1alpha1.DecidedByTests, "Tests"},
+		"Failed":     {"its exit code decided", v1alpha1.Failed(""), v1alpha1.DecidedByExitCode, "ExitCode"},
+		"Unknown":    {"an earlier version did not record it", v1alpha1.Passed(""), "", ""},
+		"TimedOut":   {"its time limit decided", v1alpha1.TimedOut(""), "", "Timeout"},
+		"Canceled":   {"a person decided", v1alpha1.Canceled(""), "", "Cancellation"},
+		"Superseded": {"a newer deployment decided", v1alpha1.Superseded(""), "", "Supersession"},
+		"Error":      {"there is no result", v1alpha1.Error(""), "", "Error"},
+		"Running":    {"nothing is decided", v1alpha1.Running(""), "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := finished()
+			s.Status.Conditions, s.Status.DecidedBy = []metav1.Condition{tc.end}, tc.suite
+			run := record.RunOf("acme", s)
+			if run.DecidedBy != tc.want {
+				t.Errorf("%s: %q, want %q", tc.reason, run.DecidedBy, tc.want)
+			}
+			if again := record.SuiteOf(run); again.Status.DecidedBy != tc.suite || record.RunOf("acme", again).DecidedBy != tc.want {
+				t.Errorf("%s: read again, it is %q", tc.reason, again.Status.DecidedBy)
+			}
+		})
+	}
+}
+
 func TestRecord(t *testing.T) {
 	s := finished()
 	b, err := json.Marshal(record.New("acme", s, nil))

@@ -23,7 +23,7 @@ func SuiteOf(r httpapi.Run) *v1alpha1.Suite {
 		},
 		Status: v1alpha1.SuiteStatus{
 			StartTime: timeOf(r.StartedAt), CompletionTime: timeOf(r.EndedAt), SupersededBy: r.SupersededBy, Results: testResults(r.Results),
-			DecidedBy:  v1alpha1.DecidedBy(r.DecidedBy),
+			DecidedBy:  decidedByTests(r),
 			Conditions: []metav1.Condition{{Type: v1alpha1.ConditionSucceeded, Status: succeeded(r.State), Reason: r.State, Message: r.Message}},
 		},
 	}
@@ -37,6 +37,14 @@ func SuiteOf(r httpapi.Run) *v1alpha1.Suite {
 		s.Status.Conditions = append(s.Status.Conditions, archived(*a))
 	}
 	return s
+}
+
+// decidedByTests is empty where the state alone says what decided.
+func decidedByTests(r httpapi.Run) v1alpha1.DecidedBy {
+	if r.State == v1alpha1.ReasonPassed || r.State == v1alpha1.ReasonFailed {
+		return v1alpha1.DecidedBy(r.DecidedBy)
+	}
+	return ""
 }
 
 // succeeded is the status of the condition: unknown until the run has ended.
