@@ -1,10 +1,11 @@
 package e2e
 
 import (
-	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/test/tier"
 	"slices"
 	"testing"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 // TestEvidence: the published client gets no green for a failed test behind exit code 0, and, where the Trigger tests each
