@@ -160,7 +160,7 @@ func (r *ReportReconciler) observe(ctx context.Context, s *v1alpha1.Suite) (repo
 	err = r.List(ctx, attempts, client.InNamespace(s.Namespace), client.MatchingFields{index.Run: key}, client.UnsafeDisableDeepCopy)
 	for i := range attempts.Items {
 		other := &attempts.Items[i]
-		if other.Spec.Trigger.Name == s.Spec.Trigger.Name && suite.Compare(other, s) > 0 {
+		if other.Name != s.Name && other.Spec.Trigger.Name == s.Spec.Trigger.Name && suite.Compare(other, s) > 0 {
 			o.NewerAttempt = other.Name
 		}
 	}

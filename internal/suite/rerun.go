@@ -98,7 +98,7 @@ func labelsOfRun(s *v1alpha1.Suite) map[string]string {
 // NewerDeployment is the newest run of the stream that was received after s and tests another deployment; nil if
 // there is none. Another attempt of s would supersede it, and its pipeline would get the result of the older commit.
 func NewerDeployment(s *v1alpha1.Suite, stream []*v1alpha1.Suite) *v1alpha1.Suite {
-	return newest(slices.DeleteFunc(slices.Clone(stream), func(other *v1alpha1.Suite) bool {
+	return newest(slices.DeleteFunc(others(s, stream), func(other *v1alpha1.Suite) bool {
 		sha := s.Spec.Deployment.SHA
 		return Compare(other, s) <= 0 || Siblings(other, s) || sha != "" && sha == other.Spec.Deployment.SHA
 	}))
