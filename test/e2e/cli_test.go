@@ -171,7 +171,10 @@ func (cli *cliTest) rerun(t *testing.T) {
 	_, all := cli.key.run(1, "notify", "--no-detect", "--branch", "main", "--sha", cli.sha, "--wait")
 	contains(t, all, "already exists: "+cli.id)
 	_, all = cli.key.run(1, "notify", "--no-detect", "--branch", "main", "--sha", cli.sha, "--rerun", "--wait")
-	contains(t, all, cli.id+" has ended. This is attempt 2 of it", "started smoke-")
+	contains(t, all, "started smoke-")
+	if attempt := cli.suite(cli.key.idOf("smoke")).Spec.Attempt; attempt != 2 {
+		t.Errorf("the run that the notification started is attempt %d of %s", attempt, cli.id)
+	}
 }
 
 func (cli *cliTest) terminate(t *testing.T) {

@@ -94,6 +94,7 @@ func TestRevokedKeyAtOnce(t *testing.T) {
 // revokeKey returns how long the manager still accepts the key that it deletes.
 func (tm *team) revokeKey(m *manager) time.Duration {
 	tm.t.Helper()
+	tm.awaitKnown(m)
 	tm.notify(m, notification{})
 	if err := tm.Delete(tm.t.Context(), &v1alpha1.APIKey{ObjectMeta: tm.meta("ci")}); err != nil {
 		tm.t.Fatal(err)

@@ -37,9 +37,9 @@ func runTracedManager(t *testing.T, c *cluster) (*manager, *otlp.Collector) {
 func TestTrace(t *testing.T) {
 	tier.All(t, "it needs a manager that traces, and a pod of some seconds")
 	c := useCluster(t)
-	m, collector := runTracedManager(t, c)
 	tm := newTeam(t, c)
 	tm.trigger("smoke", runs(`echo "parent=$TRACEPARENT"; sleep 3`))
+	m, collector := runTracedManager(t, c)
 	a, err := tm.tryNotify(m, notification{"sha": sha(), "branch": "main"}, "Traceparent", pipelineParent)
 	if err != nil || len(a.Results) != 1 {
 		t.Fatalf("%v: %s", err, a.body)
