@@ -222,6 +222,12 @@ type SuiteStatus struct {
 	// +kubebuilder:validation:XValidation:rule="self >= oldSelf",message="notifiedAgainAt never goes back"
 	NotifiedAgainAt *metav1.MicroTime `json:"notifiedAgainAt,omitempty"`
 
+	// notifiedAgainBy is the Idempotency-Key of the notification that was received at notifiedAgainAt, if it had one: the same
+	// key once more is the same notification, and changes nothing.
+	// +optional
+	// +kubebuilder:validation:MaxLength=255
+	NotifiedAgainBy string `json:"notifiedAgainBy,omitempty"`
+
 	// answeredOther is the last notification that was answered with this run although it was of another deployment of its
 	// SHA: the result of the run says nothing about that one.
 	// +optional

@@ -22,8 +22,9 @@ type duplicate struct {
 	again    bool // the desired attempt is to be created beside it
 }
 
-// resolve decides whether the run is repeated. If not, its status notes the notification, so that no run of an older one, which the
-// API server may not have yet, supersedes it. That write fails if the run changed meanwhile: it may be about to be superseded.
+// resolve decides whether the run is repeated, and writes into its status what other replicas must know of that: that it was notified
+// again, so that no run of an older notification, which the API server may not have yet, supersedes it; or else that it is
+// superseded. The write fails if the run changed meanwhile: then it is decided again.
 func (d *duplicate) resolve(ctx context.Context) error {
 	return changeRejection(d.retrier.do(ctx, d.attempt), "change the status of the Suite")
 }
@@ -32,37 +33,48 @@ func (d *duplicate) attempt(ctx context.Context) error {
 	if err := d.refresh(ctx); err != nil || d.again {
 		return err
 	}
-	if err := d.decide(ctx); err != nil || d.again {
+	if !suite.SameRun(d.existing, d.desired) {
+		d.again = true
+		return nil
+	}
+	r, err := d.decide(ctx)
+	if err != nil {
 		return err
 	}
 	was := d.existing.DeepCopy()
-	if d.Mode == DryRun || !suite.NoteDuplicate(d.existing, d.desired, d.differs) {
+	if d.Mode == DryRun || !d.note(r) {
 		return nil
 	}
-	err := d.Writer.Status().Patch(ctx, d.existing, client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{}))
+	err = d.Writer.Status().Patch(ctx, d.existing, client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{}))
 	d.changed = err != nil
 	return d.unlessGone(err)
 }
 
+func (d *duplicate) note(r suite.Repetition) bool {
+	if d.again {
+		return suite.NoteSuperseded(d.existing, r.Stream)
+	}
+	return suite.NoteDuplicate(d.existing, d.desired, d.differs)
+}
+
 // decide looks at input files last, because that may take a while.
-func (d *duplicate) decide(ctx context.Context) (err error) {
-	r := d.repetition(d.trigger)
+func (d *duplicate) decide(ctx context.Context) (r suite.Repetition, err error) {
+	r = d.repetition(d.trigger)
 	if r.Stream, err = StreamOf(ctx, d.Cache, d.existing); err != nil {
-		return err
+		return r, err
 	}
 	if r.Policy == v1alpha1.DuplicatesDeployment {
 		if r.Environment, err = d.runsIn(ctx, d.existing.Spec.Environment); err != nil {
-			return err
+			return r, err
 		}
 	}
 	r.Differences = suite.Differences(d.existing, d.desired)
-	d.again = !suite.SameRun(d.existing, d.desired) || suite.RunsAgain(d.existing, d.desired, r)
-	if !d.again {
+	if d.again = suite.RunsAgain(d.existing, d.desired, r); !d.again {
 		r.Differences = append(r.Differences, d.inputDifferences(ctx, d.existing)...)
 		d.again = suite.RunsAgain(d.existing, d.desired, r)
 	}
 	d.differs = r.Differences
-	return nil
+	return r, nil
 }
 
 // repetition is what the Trigger and the sender say.
@@ -83,6 +95,7 @@ func (d *duplicate) refresh(ctx context.Context) error {
 	if !d.changed {
 		return nil
 	}
+	d.again = false
 	is := &v1alpha1.Suite{}
 	err := d.Live.Get(ctx, client.ObjectKeyFromObject(d.desired), is)
 	if err == nil {

@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -38,6 +39,83 @@ func TestNotifiedAgain(t *testing.T) {
 	}
 	if suite.Compare(a, b) <= 0 {
 		t.Errorf("%s, notified again at %v, counts as older than %s, received at %v", a.Name, a.LastNotified(), b.Name, b.LastNotified())
+	}
+}
+
+// TestOneNotification: a client that got no answer sends the same notification again, possibly to a replica that knows less or more
+// than the first. Whatever happens between the two requests, there is one run.
+func TestOneNotification(t *testing.T) {
+	const a, b = `{"branch":"main","sha":"a"}`, `{"branch":"main","sha":"b"}`
+	for name, tc := range map[string]struct {
+		reason  string
+		between func(h *harness) // the requests of the second notification of a
+		want    string           // a letter for each of the two requests
+	}{
+		"nothing happened":        {reason: "The run continues.", want: "dd"},
+		"another commit followed": {reason: "It is the older notification.", between: func(h *harness) { h.notify(b) }, want: "dd"},
+		"a third followed":        {reason: "It has an attempt of its own.", between: func(h *harness) { h.notify(b); h.notify(a, key("third")) }, want: "dd"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := start(t, setup{objects: acme(trigger("smoke"))})
+			h.notify(a, key("first"))
+			h.clock.now = h.clock.now.Add(time.Second)
+			one := h.notify(a, key("second")).Triggers[0]
+			h.clock.now = h.clock.now.Add(time.Second)
+			if tc.between != nil {
+				tc.between(h)
+			}
+			h.clock.now = h.clock.now.Add(time.Second)
+			two := h.notify(a, key("second")).Triggers[0]
+			if got := letter(one) + letter(two); got != tc.want || one.SuiteID != two.SuiteID {
+				t.Errorf("%s got %s: %+v and %+v", tc.reason, got, one, two)
+			}
+		})
+	}
+}
+
+// TestReplicasAgreeOnAttempt: one replica has seen the newer run, and starts another attempt. One that has not comes to the same.
+func TestReplicasAgreeOnAttempt(t *testing.T) {
+	lagging := &lagging{}
+	h := start(t, setup{objects: acme(trigger("smoke")), config: func(c *Config) { lagging.Reader, c.Cache = c.Cache, lagging }})
+	h.notify(`{"branch":"main","sha":"a"}`, key("first"))
+	h.clock.now = h.clock.now.Add(time.Second)
+	h.notify(`{"branch":"main","sha":"b"}`)
+	h.clock.now = h.clock.now.Add(time.Second)
+	second := h.notify(`{"branch":"main","sha":"a"}`, key("second")).Triggers[0].created()
+	lagging.only = "a"
+	if got := h.notify(`{"branch":"main","sha":"a"}`, key("second")).Triggers[0]; second == "" || got.duplicate() != second {
+		t.Errorf("%+v, want a duplicate of %q", got, second)
+	}
+}
+
+// lagging is a cache that has only the first attempt of one commit.
+type lagging struct {
+	client.Reader
+	only string
+}
+
+func (l *lagging) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	if err := l.Reader.List(ctx, list, options...); err != nil || l.only == "" {
+		return err
+	}
+	if suites, ok := list.(*v1alpha1.SuiteList); ok {
+		suites.Items = slices.DeleteFunc(suites.Items, func(s v1alpha1.Suite) bool {
+			return s.Spec.Deployment.SHA != l.only || s.Spec.Attempt > 1
+		})
+	}
+	return nil
+}
+
+// TestSentAgainLate: the first notification of a commit is sent again after the second has got an attempt.
+func TestSentAgainLate(t *testing.T) {
+	h := start(t, setup{objects: acme(trigger("smoke"))})
+	first := h.notify(`{"branch":"main","sha":"a"}`, key("first")).Triggers[0].created()
+	for _, sha := range []string{"b", "a", "c"} {
+		h.clock.now = h.clock.now.Add(time.Second)
+		h.notify(`{"branch":"main","sha":"`+sha+`"}`, key("later "+sha))
+	}
+	if got := h.notify(`{"branch":"main","sha":"a"}`, key("first")).Triggers[0]; got.duplicate() != first {
+		t.Errorf("%+v, want a duplicate of %s", got, first)
 	}
 }
 

@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -72,8 +73,8 @@ func (o *operation) owns(s *v1alpha1.Suite) bool {
 	return s.Annotations[suite.AnnotationRequest] == o.uniqueID
 }
 
-// firstAttempt is the latest attempt in the cache: earlier ones may have been deleted after their time, which
-// makes their names free. A cache that lags costs one step more.
+// firstAttempt is the one in the cache that answers this notification already, or else the latest: earlier ones may have been
+// deleted after their time, which makes their names free. A cache that lags costs one step more.
 func (o *operation) firstAttempt(ctx context.Context, t *v1alpha1.Trigger, environment string) (int32, error) {
 	if o.Notification.SHA == "" {
 		return 1, nil
@@ -83,9 +84,12 @@ func (o *operation) firstAttempt(ctx context.Context, t *v1alpha1.Trigger, envir
 	if err := o.Cache.List(ctx, &suites, client.InNamespace(o.namespace), key, client.UnsafeDisableDeepCopy); err != nil {
 		return 0, fmt.Errorf("look up earlier attempts: %w", err)
 	}
-	latest := int32(1)
+	own, latest := int32(0), int32(1)
 	for _, s := range suites.Items {
 		latest = max(latest, s.Spec.Attempt)
+		if suite.NotifiedBy(&s, o.IdempotencyKey) {
+			own = max(own, s.Spec.Attempt)
+		}
 	}
-	return latest, nil
+	return cmp.Or(own, latest), nil
 }

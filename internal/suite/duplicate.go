@@ -77,7 +77,13 @@ func hasResult(s *v1alpha1.Suite) bool {
 
 // sameNotification reports whether the desired Suite is of a notification that a client sent again for lack of an answer.
 func sameNotification(existing, desired *v1alpha1.Suite) bool {
-	return desired.Annotations[annotationIdempotencyKey] != "" && sameKey(existing, desired)
+	return NotifiedBy(existing, desired.Annotations[annotationIdempotencyKey])
+}
+
+// NotifiedBy reports whether a run answers the notification with an Idempotency-Key: it was created for it, or continued when it
+// was notified again by it.
+func NotifiedBy(s *v1alpha1.Suite, key string) bool {
+	return key != "" && (s.Annotations[annotationIdempotencyKey] == key || s.Status.NotifiedAgainBy == key)
 }
 
 // Differences are what distinguishes the deployment of a notification from that of an existing run of its commit, apart from
@@ -105,6 +111,18 @@ func notifyAgain(existing, desired *v1alpha1.Suite) bool {
 		return false
 	}
 	existing.Status.NotifiedAgainAt = new(metav1.NewMicroTime(at.UTC()))
+	existing.Status.NotifiedAgainBy = desired.Annotations[annotationIdempotencyKey]
+	return true
+}
+
+// NoteSuperseded changes the status of a run that another attempt replaces because a newer one of the stream supersedes it, and
+// reports whether there is any news. A replica that has not seen the newer one must come to the same attempt.
+func NoteSuperseded(existing *v1alpha1.Suite, stream []*v1alpha1.Suite) bool {
+	newer := newerThan(existing, stream)
+	if existing.Finished() || existing.Status.SupersededBy != "" || newer == nil {
+		return false
+	}
+	existing.Status.SupersededBy = newer.Name
 	return true
 }
 

@@ -175,6 +175,7 @@ func TestNotifyAgain(t *testing.T) {
 		"running":            {"It is the newest deployment again.", aSuite("run", 1), "", true},
 		"with another key":   {"Another notification has another key.", aSuite("run", 1, key("k")), "l", true},
 		"with the same key":  {"The client repeats a notification that it had no answer to.", aSuite("run", 1, key("k")), "k", false},
+		"noted with its key": {"The client repeats a notification that was noted.", aSuite("run", 1, key("k"), notifiedAgain(3), func(s *v1alpha1.Suite) { s.Status.NotifiedAgainBy = "l" }), "l", false},
 		"noted before":       {"A third notification counts as the second did.", aSuite("run", 1, notifiedAgain(3)), "", true},
 		"noted later":        {"The two overlapped, and the later one counts.", aSuite("run", 1, notifiedAgain(6)), "", false},
 		"received later":     {"The existing run is of a later notification.", aSuite("run", 6), "", false},
@@ -189,6 +190,9 @@ func TestNotifyAgain(t *testing.T) {
 			newer := aSuite("newer", 4)
 			if got := suite.NoteDuplicate(tc.existing, desired, nil); got != tc.want {
 				t.Fatalf("%s got %t", tc.reason, got)
+			}
+			if tc.want && tc.existing.Status.NotifiedAgainBy != tc.key {
+				t.Errorf("the key %q is noted as %q", tc.key, tc.existing.Status.NotifiedAgainBy)
 			}
 			if tc.want && suite.Compare(tc.existing, newer) <= 0 {
 				t.Errorf("a run of an older notification counts as newer")

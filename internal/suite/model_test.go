@@ -58,6 +58,7 @@ type world struct {
 	created map[string]int  // Jobs ever created, by Suite
 	meddled map[string]bool
 	ends    map[string]metav1.Condition
+	tested  map[string]bool // a Job has passed
 	saved   map[string]bool // in the archive
 	deleted map[string]bool
 
@@ -76,7 +77,7 @@ func newWorld(leaders int) *world {
 	w := &world{
 		suites: map[string]*v1alpha1.Suite{}, jobs: map[string]*modelJob{}, pods: map[string]bool{}, known: map[string]bool{}, created: map[string]int{},
 		meddled: map[string]bool{}, ends: map[string]metav1.Condition{}, saved: map[string]bool{}, deleted: map[string]bool{},
-		replaced: map[string]bool{},
+		replaced: map[string]bool{}, tested: map[string]bool{},
 	}
 	for range leaders {
 		w.caches = append(w.caches, map[string]*v1alpha1.Suite{})
@@ -122,6 +123,11 @@ func (w *world) notifyAgain(t *rapid.T) {
 		case !together(is, first):
 		case suite.RunsAgain(is, repeated, suite.Repetition{Stream: stream}):
 			w.replaced[name] = true
+			if suite.NoteSuperseded(is, stream) {
+				w.store(is)
+			}
+		case is.Finished() && (is.Status.CompletionTime == nil || !is.Passed() && is.State() != v1alpha1.ReasonFailed):
+			t.Fatalf("%s, which is %s, answers a notification as if it were the result of its commit", name, is.State())
 		case suite.NoteDuplicate(is, repeated, nil):
 			w.store(is)
 		}
@@ -173,6 +179,7 @@ func (w *world) work(t *rapid.T) {
 		delete(w.jobs, s.Name)
 	default:
 		j.outcome = rapid.SampledFrom([]metav1.Condition{v1alpha1.Passed("passed"), v1alpha1.Failed("failed")}).Draw(t, "outcome")
+		w.tested[s.Name] = w.tested[s.Name] || j.outcome.Status == metav1.ConditionTrue
 	}
 }
 
@@ -321,6 +328,9 @@ func (w *world) check(t *rapid.T) {
 			continue
 		}
 		w.ends[name] = s.Status.Conditions[0]
+		if s.Passed() && !w.tested[name] {
+			t.Fatalf("%s passed, and no tests of it did", name)
+		}
 		if s.State() == v1alpha1.ReasonSuperseded && w.ofNewest(name) {
 			t.Fatalf("%s is of the newest notification and superseded by %s", name, s.Status.SupersededBy)
 		}
@@ -351,6 +361,7 @@ func (w *world) settle(t *rapid.T) {
 				j.outcome = v1alpha1.TimedOut("stopped")
 			} else if j != nil && (w.ofNewest(name) || w.replaced[name]) && !suite.Ended(j.outcome) {
 				j.outcome = v1alpha1.Passed("passed")
+				w.tested[name] = true
 			}
 		}
 	}
