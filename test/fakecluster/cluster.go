@@ -25,7 +25,7 @@ import (
 // Cluster is the rest of a cluster for all runs of an API server, and records what it does. Faults of a manager do not reach it.
 type Cluster struct {
 	Tests func(j *batchv1.Job) (end history.Tests, takes time.Duration)
-	Pods  bool // the Jobs have pods
+	Pods  bool // the Jobs have pods, whose collectors report what the tests came to
 
 	client client.Client
 	mu     sync.Mutex
@@ -38,6 +38,7 @@ type Run struct {
 	Tests          history.Tests
 	Began, Stopped time.Time // of the tests
 	Ends           []string  // of the Suite, which are different
+	Ended          time.Time // of the Suite: when the first was seen
 }
 
 type run struct {

@@ -26,6 +26,9 @@ func (c *Cluster) watchSuite(ctx context.Context, r ctrl.Request) (time.Duration
 	}
 	if s.Finished() {
 		c.record(s.Namespace, s.Name, func(r *run) {
+			if r.Ended.IsZero() {
+				r.Ended = time.Now()
+			}
 			if !slices.Contains(r.Ends, s.State()) {
 				r.Ends = append(r.Ends, s.State())
 			}
@@ -117,12 +120,12 @@ func (c *Cluster) status(ctx context.Context, o client.Object, change func()) er
 func (c *Cluster) end(ctx context.Context, j *batchv1.Job, end history.Tests) error {
 	c.stopped(j, end)
 	exit := int32(1)
-	if end == history.Passed {
+	if end == history.Passed || end == history.Reported {
 		exit = 0
 	}
 	if c.Pods {
 		p := NewPod(j, nodeOf(j))
-		if err := c.status(ctx, p, func() { EndPod(p, exit) }); err != nil {
+		if err := c.status(ctx, p, func() { EndPod(p, exit); Collect(p, end) }); err != nil {
 			return err
 		}
 	}

@@ -1,9 +1,15 @@
 package fakecluster
 
 import (
+	"slices"
+
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/postflight-dev/postflight/internal/job"
+	"github.com/postflight-dev/postflight/internal/results"
+	"github.com/postflight-dev/postflight/test/history"
 )
 
 // PodName is that of the pod of a Job.
@@ -13,6 +19,9 @@ func PodName(job string) string { return job + "-pod" }
 func NewPod(j *batchv1.Job, node string) *corev1.Pod {
 	template := j.Spec.Template.DeepCopy()
 	p := &corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec}
+	if p.Spec.ServiceAccountName == "" {
+		p.Spec.ServiceAccountName = "default" // as an admission plugin does, which tests leave out
+	}
 	p.Namespace, p.Name, p.Spec.NodeName = j.Namespace, PodName(j.Name), node
 	p.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(j, batchv1.SchemeGroupVersion.WithKind("Job"))}
 	return p
@@ -32,6 +41,23 @@ func EndPod(p *corev1.Pod, exit int32) {
 		p.Status.Phase, ended.Reason = corev1.PodFailed, "Error"
 	}
 	setContainers(p, corev1.ContainerState{Terminated: ended})
+}
+
+// Collect ends the collector of a pod, if it has one, with a report of what the tests came to. Others than Passed and Reported leave
+// none.
+func Collect(p *corev1.Pod, end history.Tests) {
+	i := slices.IndexFunc(p.Spec.InitContainers, func(c corev1.Container) bool { return c.Name == job.CollectContainer })
+	if i < 0 {
+		return
+	}
+	ended := &corev1.ContainerStateTerminated{Reason: "Completed", FinishedAt: metav1.Now()}
+	switch end {
+	case history.Passed:
+		ended.Message = results.Message(results.Summary{Counts: results.Counts{Reports: 1, Tests: 2, Passed: 2}})
+	case history.Reported:
+		ended.Message = results.Message(results.Summary{Counts: results.Counts{Reports: 1, Tests: 2, Passed: 1, Failed: 1}})
+	}
+	p.Status.InitContainerStatuses = []corev1.ContainerStatus{ContainerStatus(job.CollectContainer, corev1.ContainerState{Terminated: ended})}
 }
 
 // ExpirePod is what a kubelet does to a pod whose deadline has passed. It keeps the pod.

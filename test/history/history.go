@@ -23,12 +23,14 @@ type History struct {
 // Attempt is one request of a notification, which clients repeat until it is answered.
 type Attempt struct {
 	Identity string // what makes notifications equal: team and Idempotency-Key. They have one run
+	Commit   string // that was deployed. A notification of one that has a run may be answered with that
 	Stream   string
 	Sent     time.Time
 	Answered time.Time // or failed
 	Status   int       // 0: there was no answer
 	Created  string    // the id of the run, if the answer says that it was created
 	Known    string    // if it says that it is a duplicate
+	Ended    time.Time // if it says that this is a result of before; to the second
 	Failure  string    // why the answer says that there is no run
 }
 
@@ -43,7 +45,8 @@ type Inquiry struct {
 // Run is a Suite at the end, and what was seen of it before.
 type Run struct {
 	ID           string
-	Identity     string
+	Identity     string // of the notification that created it
+	Commit       string
 	Stream       string
 	State        string
 	Message      string
@@ -51,8 +54,12 @@ type Run struct {
 	Ends         []string // the different ends that it has had; one, if all is well
 	Jobs         int      // that were created for it
 	Tests        Tests
+	DecidedBy    string    // what it says made it pass or fail
+	PassedTests  int32     // that it counts in its reports
 	Began        time.Time // of the tests; zero: they did not begin
 	Stopped      time.Time // of the tests; zero: they did not stop, such as on a node that is lost
+	Ended        time.Time // when it was first seen to have ended
+	CompletedAt  time.Time // what it says about that, by the clock of its leader; to the second
 }
 
 // Tests are what the node did with the tests of a run.
@@ -60,11 +67,12 @@ type Tests string
 
 // The ends of tests.
 const (
-	NotRun  Tests = ""
-	Passed  Tests = "passed"
-	Failed  Tests = "failed"
-	Stopped Tests = "stopped" // because the manager asked for it
-	Lost    Tests = "lost"    // with their node
+	NotRun   Tests = ""
+	Passed   Tests = "passed"
+	Failed   Tests = "failed"
+	Reported Tests = "reported" // a failed test, although their container exited with 0
+	Stopped  Tests = "stopped"  // because the manager asked for it
+	Lost     Tests = "lost"     // with their node
 )
 
 // Violation is a promise that was not kept.
@@ -74,15 +82,17 @@ func (v Violation) String() string { return v.Rule + ": " + v.Subject + ": " + v
 
 // rules by their names, which docs/chaos.md explains.
 var rules = map[string]func(*view) []Violation{
-	"one run":          oneRun,
-	"one job":          oneJob,
-	"every run ends":   everyRunEnds,
-	"ends are final":   endsAreFinal,
-	"ends explained":   endsExplained,
-	"right supersede":  rightSupersede,
-	"one at a time":    oneAtATime,
-	"truthful answers": truthfulAnswers,
-	"truthful gates":   truthfulGates,
+	"one run":           oneRun,
+	"one job":           oneJob,
+	"every run ends":    everyRunEnds,
+	"ends are final":    endsAreFinal,
+	"ends explained":    endsExplained,
+	"right supersede":   rightSupersede,
+	"one at a time":     oneAtATime,
+	"green is evidence": greenIsEvidence,
+	"old is announced":  oldIsAnnounced,
+	"truthful answers":  truthfulAnswers,
+	"truthful gates":    truthfulGates,
 }
 
 // Check returns the broken promises, in a fixed order.
@@ -107,18 +117,26 @@ type view struct {
 	run      map[string]Run       // by ID
 	runs     map[string][]Run     // by identity
 	attempts map[string][]Attempt // by identity
+	notified map[string][]string  // identities by the ID of the run that answers them, or was created for them
 	streams  map[string][]Run
 }
 
 func newView(h History) *view {
-	v := &view{History: h, run: map[string]Run{}, runs: map[string][]Run{}, attempts: map[string][]Attempt{}, streams: map[string][]Run{}}
+	v := &view{
+		History: h, run: map[string]Run{}, runs: map[string][]Run{}, attempts: map[string][]Attempt{}, notified: map[string][]string{},
+		streams: map[string][]Run{},
+	}
 	for _, r := range h.Runs {
 		v.run[r.ID] = r
 		v.runs[r.Identity] = append(v.runs[r.Identity], r)
 		v.streams[r.Stream] = append(v.streams[r.Stream], r)
+		v.notified[r.ID] = append(v.notified[r.ID], r.Identity)
 	}
 	for _, a := range h.Attempts {
 		v.attempts[a.Identity] = append(v.attempts[a.Identity], a)
+		if a.Known != "" {
+			v.notified[a.Known] = append(v.notified[a.Known], a.Identity)
+		}
 	}
 	return v
 }
@@ -141,6 +159,13 @@ func (v *view) before(a, b string) bool {
 	_, answered := v.span(a)
 	sent, _ := v.span(b)
 	return !answered.IsZero() && !sent.IsZero() && answered.Add(Tolerance).Before(sent)
+}
+
+// older reports whether a run was certainly notified for the last time before another one was.
+func (v *view) older(a, b string) bool {
+	return slices.ContainsFunc(v.notified[b], func(later string) bool {
+		return !slices.ContainsFunc(v.notified[a], func(earlier string) bool { return !v.before(earlier, later) })
+	})
 }
 
 func violation(subject, format string, args ...any) Violation {

@@ -15,15 +15,15 @@ var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 func at(seconds int) time.Time { return noon.Add(time.Duration(seconds) * time.Second) }
 
 // kept is a history in which every promise is kept: the first run is superseded by the second, whose answer was lost
-// once. The third fails, and the node of the fourth is lost.
+// once, and which is deployed again after it has passed. The third fails, and the node of the fourth is lost.
 func kept() History {
 	attempt := func(identity string, sent int) Attempt {
-		return Attempt{Identity: identity, Stream: "main", Sent: at(sent), Answered: at(sent + 1), Status: 200, Created: "run-" + identity}
+		return Attempt{Identity: identity, Commit: identity, Stream: "main", Sent: at(sent), Answered: at(sent + 1), Status: 200, Created: "run-" + identity}
 	}
 	run := func(identity, state string, tests Tests, began int) Run {
 		return Run{
-			ID: "run-" + identity, Identity: identity, Stream: "main", State: state, Message: "So it is.", Ends: []string{state},
-			Jobs: 1, Tests: tests, Began: at(began), Stopped: at(began + 5),
+			ID: "run-" + identity, Identity: identity, Commit: identity, Stream: "main", State: state, Message: "So it is.", Ends: []string{state},
+			Jobs: 1, Tests: tests, Began: at(began), Stopped: at(began + 5), Ended: at(began + 7), CompletedAt: at(began + 6),
 		}
 	}
 	lost := attempt("b", 10)
@@ -32,12 +32,16 @@ func kept() History {
 	again.Created, again.Known = "", "run-b"
 	superseded := run("a", v1alpha1.ReasonSuperseded, Stopped, 1)
 	superseded.SupersededBy = "run-b"
+	passed := run("b", v1alpha1.ReasonPassed, Passed, 15)
+	passed.DecidedBy, passed.PassedTests = "Tests", 2
+	redeployed := attempt("b again", 40)
+	redeployed.Commit, redeployed.Created, redeployed.Known, redeployed.Ended = "b", "", "run-b", passed.CompletedAt
 	gone := run("d", v1alpha1.ReasonError, Lost, 50)
 	gone.Stopped = time.Time{}
 	return History{
-		Attempts: []Attempt{attempt("a", 0), lost, again, attempt("c", 30), attempt("d", 45)},
+		Attempts: []Attempt{attempt("a", 0), lost, again, attempt("c", 30), attempt("d", 45), redeployed},
 		Runs: []Run{
-			superseded, run("b", v1alpha1.ReasonPassed, Passed, 15), run("c", v1alpha1.ReasonFailed, Failed, 31), gone,
+			superseded, passed, run("c", v1alpha1.ReasonFailed, Failed, 31), gone,
 		},
 		Inquiries: []Inquiry{{Run: "run-b"}, {Run: "run-b", Over: true, Green: true}, {Run: "run-c", Over: true}, {Run: "run-a", Over: true, Canceled: true}},
 	}
@@ -116,7 +120,10 @@ func TestBrokenPromises(t *testing.T) {
 		},
 		"an answer names the run of another notification": {
 			func(h *History) { h.Attempts[2].Known = "run-a" },
-			[]string{"truthful answers: b: was told of run-a, which is the run of a"},
+			[]string{
+				"old is announced: b: was told of run-a as if it continued, which had ended",
+				"truthful answers: b: was told of run-a, which is a run of a",
+			},
 		},
 		"two clients were told that they created a run": {
 			func(h *History) {
@@ -128,6 +135,41 @@ func TestBrokenPromises(t *testing.T) {
 		"a client was told that there is no run": {
 			func(h *History) { h.Attempts[1].Failure = "no" },
 			[]string{"truthful answers: b: has a run, but was told that it has none: no"},
+		},
+		"a notification has two runs in its answers": {
+			func(h *History) {
+				second := h.Runs[1]
+				second.ID, second.Identity, second.Began = "second", "b again", time.Time{}
+				h.Runs = append(h.Runs, second)
+				more := h.Attempts[5]
+				more.Known, more.Created, more.Ended = "", "second", time.Time{}
+				h.Attempts = append(h.Attempts, more)
+			},
+			[]string{"truthful answers: b again: was told of run-b, and of second"},
+		},
+		"a deployment between two notifications of another supersedes that": {
+			func(h *History) { h.Runs[1].SupersededBy = "run-c" },
+			[]string{"right supersede: run-b: was superseded by run-c, which is older"},
+		},
+		"a run passed without a test that did": {
+			func(h *History) { h.Runs[1].PassedTests = 0 },
+			[]string{`green is evidence: run-b: passed with 0 passed tests, by "Tests"`},
+		},
+		"a run with a report passed by its exit code": {
+			func(h *History) { h.Runs[1].DecidedBy = "ExitCode" },
+			[]string{`green is evidence: run-b: passed with 2 passed tests, by "ExitCode"`},
+		},
+		"a run passed over a failed test": {
+			func(h *History) { h.Runs[1].Tests = Reported },
+			[]string{`ends explained: run-b: is Passed, but its tests were "reported": So it is.`},
+		},
+		"an old result looks like a new one": {
+			func(h *History) { h.Attempts[5].Ended = time.Time{} },
+			[]string{"old is announced: b again: was told of run-b as if it continued, which had ended"},
+		},
+		"the time of an old result is wrong": {
+			func(h *History) { h.Attempts[5].Ended = at(22) },
+			[]string{"old is announced: b again: was told that run-b had ended at 2026-11-22 12:00:22 +0000 UTC, and it says 2026-11-22 12:00:21 +0000 UTC"},
 		},
 		"a pipeline was told that a failed run passed": {
 			func(h *History) { h.Inquiries[2].Green = true },

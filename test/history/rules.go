@@ -7,7 +7,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// oneRun: equal notifications have exactly one run, if one of them was accepted, and at most one otherwise.
+// oneRun: equal notifications have exactly one run, if one of them was accepted and no other run answers them, and at most one otherwise.
 func oneRun(v *view) (all []Violation) {
 	for identity, runs := range v.runs {
 		if len(runs) > 1 {
@@ -15,14 +15,18 @@ func oneRun(v *view) (all []Violation) {
 		}
 	}
 	for identity, attempts := range v.attempts {
-		if len(v.runs[identity]) == 0 && slices.ContainsFunc(attempts, Attempt.accepted) {
+		if len(v.runs[identity]) == 0 && slices.ContainsFunc(attempts, v.accepted) {
 			all = append(all, violation(identity, "was accepted, and has no run"))
 		}
 	}
 	return all
 }
 
-func (a Attempt) accepted() bool { return a.Created != "" || a.Known != "" }
+// accepted reports whether there must be a run of the notification: none of before answers it.
+func (v *view) accepted(a Attempt) bool {
+	_, exists := v.run[a.Known]
+	return a.Created != "" || a.Known != "" && !exists
+}
 
 func oneJob(v *view) (all []Violation) {
 	for _, r := range v.Runs {
@@ -83,7 +87,7 @@ func explained(r Run) bool {
 	case v1alpha1.ReasonPassed:
 		return r.Tests == Passed
 	case v1alpha1.ReasonFailed:
-		return r.Tests == Failed
+		return r.Tests == Failed || r.Tests == Reported
 	case v1alpha1.ReasonSuperseded:
 		return r.SupersededBy != "" && r.Tests != Lost
 	case v1alpha1.ReasonTimedOut, v1alpha1.ReasonError:
@@ -91,6 +95,32 @@ func explained(r Run) bool {
 	default:
 		return false
 	}
+}
+
+// greenIsEvidence: a run that passed names tests that passed. Every run of a History has a report.
+func greenIsEvidence(v *view) (all []Violation) {
+	for _, r := range v.Runs {
+		if r.State == v1alpha1.ReasonPassed && (r.PassedTests == 0 || r.DecidedBy != string(v1alpha1.DecidedByTests)) {
+			all = append(all, violation(r.ID, "passed with %d passed tests, by %q", r.PassedTests, r.DecidedBy))
+		}
+	}
+	return all
+}
+
+// oldIsAnnounced: an answer that names a run which ended before the notification was sent says when that was, and no other answer
+// does.
+func oldIsAnnounced(v *view) (all []Violation) {
+	for _, a := range v.Attempts {
+		r, exists := v.run[a.Known]
+		switch {
+		case !exists:
+		case a.Ended.IsZero() && !r.Ended.IsZero() && r.Ended.Before(a.Sent.Add(-Tolerance)):
+			all = append(all, violation(a.Identity, "was told of %s as if it continued, which had ended", r.ID))
+		case !a.Ended.IsZero() && !a.Ended.Equal(r.CompletedAt):
+			all = append(all, violation(a.Identity, "was told that %s had ended at %s, and it says %s", r.ID, a.Ended.UTC(), r.CompletedAt.UTC()))
+		}
+	}
+	return all
 }
 
 // rightSupersede: only a run of the same stream, and not an earlier one, supersedes another.
@@ -104,7 +134,7 @@ func rightSupersede(v *view) (all []Violation) {
 			all = append(all, violation(r.ID, "was superseded by %s, which does not exist", r.SupersededBy))
 		case by.Stream != r.Stream:
 			all = append(all, violation(r.ID, "was superseded by %s of another stream", by.ID))
-		case v.before(by.Identity, r.Identity):
+		case v.older(by.ID, r.ID):
 			all = append(all, violation(r.ID, "was superseded by %s, which is older", by.ID))
 		}
 	}
@@ -125,16 +155,24 @@ func oneAtATime(v *view) (all []Violation) {
 	return all
 }
 
-// truthfulAnswers: an answer names a run of this notification. One answer says that it was created, and none if
-// another says that there is no run.
+// truthfulAnswers: all answers to a notification name one run, which is of its commit. One answer says that it was created, and none
+// if another says that there is no run.
 func truthfulAnswers(v *view) (all []Violation) {
-	created := map[string]int{}
+	created, told := map[string]int{}, map[string]string{}
 	for _, a := range v.Attempts {
 		id := cmp.Or(a.Created, a.Known)
-		if r, exists := v.run[id]; id != "" && exists && r.Identity != a.Identity {
-			all = append(all, violation(a.Identity, "was told of %s, which is the run of %s", id, r.Identity))
-		} else if id != "" && !exists {
+		r, exists := v.run[id]
+		switch {
+		case id == "":
+		case !exists:
 			all = append(all, violation(a.Identity, "was told of %s, which does not exist", id))
+		case r.Commit != a.Commit:
+			all = append(all, violation(a.Identity, "was told of %s, which is a run of %s", id, r.Commit))
+		case told[a.Identity] != "" && told[a.Identity] != id:
+			all = append(all, violation(a.Identity, "was told of %s, and of %s", told[a.Identity], id))
+		}
+		if id != "" {
+			told[a.Identity] = id
 		}
 		if a.Created != "" {
 			created[a.Created]++

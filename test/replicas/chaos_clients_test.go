@@ -31,13 +31,12 @@ type pipelines struct {
 func (c *pipelines) run(ctx context.Context, branch string, random *rand.Rand) {
 	for n := 0; ctx.Err() == nil; n++ {
 		sha := fmt.Sprintf("%s-%04d", branch, n)
-		var twins sync.WaitGroup
-		for range 1 + random.IntN(2) { // a pipeline that was started twice
-			seed := random.Uint64()
-			twins.Go(func() { c.notify(branch, sha, rand.New(rand.NewPCG(seed, 0))) })
-		}
-		twins.Wait()
+		c.notifyTwice(notified{branch, sha, sha}, random)
 		c.inquire(random)
+		if random.IntN(3) == 0 { // an earlier commit, or this one, is deployed again
+			earlier := fmt.Sprintf("%s-%04d", branch, max(0, n-random.IntN(3)))
+			c.notifyTwice(notified{branch, earlier, fmt.Sprintf("%s-again-%04d", earlier, n)}, random)
+		}
 		pause := time.Duration(random.IntN(1200)) * time.Millisecond
 		if random.IntN(5) == 0 {
 			pause = history.Tolerance + 100*time.Millisecond // so that the order is certain
@@ -52,9 +51,22 @@ func (c *pipelines) run(ctx context.Context, branch string, random *rand.Rand) {
 // answerWithin bounds how long a client repeats a notification.
 const answerWithin = 3 * time.Minute
 
-func (c *pipelines) notify(branch, sha string, random *rand.Rand) {
-	err := poll.Wait(answerWithin, "the answer to "+sha, func() string {
-		a := c.attempt(branch, sha, c.pick(random))
+// notified is a notification.
+type notified struct{ branch, sha, key string }
+
+// notifyTwice is a pipeline that may have been started twice.
+func (c *pipelines) notifyTwice(n notified, random *rand.Rand) {
+	var twins sync.WaitGroup
+	for range 1 + random.IntN(2) {
+		seed := random.Uint64()
+		twins.Go(func() { c.notify(n, rand.New(rand.NewPCG(seed, 0))) })
+	}
+	twins.Wait()
+}
+
+func (c *pipelines) notify(n notified, random *rand.Rand) {
+	err := poll.Wait(answerWithin, "the answer to "+n.key, func() string {
+		a := c.attempt(n, c.pick(random))
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.attempts = append(c.attempts, a)
@@ -76,10 +88,10 @@ func (c *pipelines) pick(random *rand.Rand) string {
 	return urls[random.IntN(len(urls))]
 }
 
-func (c *pipelines) attempt(branch, sha, url string) history.Attempt {
-	a := history.Attempt{Identity: sha, Stream: branch, Sent: time.Now()}
+func (c *pipelines) attempt(n notified, url string) history.Attempt {
+	a := history.Attempt{Identity: n.key, Commit: n.sha, Stream: n.branch, Sent: time.Now()}
 	var reply answer
-	a.Status = c.call(http.MethodPost, url+"/api/webhooks/deploy_success", sha, fmt.Sprintf(`{"branch":%q,"sha":%q}`, branch, sha), &reply)
+	a.Status = c.call(http.MethodPost, url+"/api/webhooks/deploy_success", n.key, fmt.Sprintf(`{"branch":%q,"sha":%q}`, n.branch, n.sha), &reply)
 	a.Answered = time.Now()
 	if a.Status != http.StatusOK || len(reply.Results) == 0 {
 		a.Status = 0 // an answer without a result is none: the replica does not know the Trigger
@@ -87,6 +99,7 @@ func (c *pipelines) attempt(branch, sha, url string) history.Attempt {
 	}
 	result := reply.Results[0]
 	a.Created, a.Known, a.Failure = result.Created, result.Duplicate, result.Failure
+	a.Ended = result.EndedAt
 	return a
 }
 

@@ -46,6 +46,8 @@ func TestChaos(t *testing.T) {
 	f.Start(t, s)
 	tm := newTeam(t, s)
 	tm.unbind()
+	smoke := tm.trigger("smoke")
+	tm.update(smoke, func() { smoke.Spec.Results = &v1alpha1.Results{} })
 	fl := startFleet(t, s, f, random, chaosHold(duration))
 	tm.awaitKnown([]*replica{fl.members[0].replica, fl.members[1].replica})
 
@@ -114,12 +116,15 @@ func chaosHold(duration time.Duration) time.Duration {
 	return 5 * time.Second
 }
 
-// chaosTests end as the name of their run decides, which is a hash.
+// chaosTests end as the name of their run decides, which is a hash. Some exit with 0 although a test failed.
 func chaosTests(j *batchv1.Job) (history.Tests, time.Duration) {
 	last := j.Name[len(j.Name)-1]
 	takes := testTime / time.Duration(1+last%4)
-	if last%5 == 0 {
+	switch last % 10 {
+	case 0:
 		return history.Failed, takes
+	case 5:
+		return history.Reported, takes
 	}
 	return history.Passed, takes
 }
@@ -159,13 +164,20 @@ func (tm *team) history(c *pipelines, f *fakecluster.Cluster) history.History {
 	h := history.History{Attempts: c.attempts, Inquiries: c.inquiries}
 	for _, s := range suites {
 		run := history.Run{
-			ID: s.Name, Identity: s.Spec.Deployment.SHA, Stream: s.Spec.Deployment.Branch, State: s.State(), SupersededBy: s.Status.SupersededBy,
+			ID: s.Name, Identity: s.Annotations["postflight.dev/idempotency-key"], Commit: s.Spec.Deployment.SHA, Stream: s.Spec.Deployment.Branch, State: s.State(), SupersededBy: s.Status.SupersededBy,
 		}
+		if s.Status.Results != nil {
+			run.PassedTests = s.Status.Results.Passed
+		}
+		if at := s.Status.CompletionTime; at != nil {
+			run.CompletedAt = at.Time
+		}
+		run.DecidedBy = string(s.Status.DecidedBy)
 		if end := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionSucceeded); end != nil {
 			run.Message = end.Message
 		}
 		played := f.Run(s.Namespace, s.Name)
-		run.Ends, run.Jobs, run.Tests, run.Began, run.Stopped = played.Ends, played.Jobs, played.Tests, played.Began, played.Stopped
+		run.Ends, run.Jobs, run.Tests, run.Began, run.Stopped, run.Ended = played.Ends, played.Jobs, played.Tests, played.Began, played.Stopped, played.Ended
 		h.Runs = append(h.Runs, run)
 	}
 	return h

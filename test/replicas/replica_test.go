@@ -71,9 +71,10 @@ type answer struct {
 	Body    string
 	Took    time.Duration
 	Results []struct {
-		Created   string `json:"created_suite_id"`
-		Duplicate string `json:"duplicate_suite_id"`
-		Failure   string `json:"failure_reason"`
+		Created   string    `json:"created_suite_id"`
+		Duplicate string    `json:"duplicate_suite_id"`
+		EndedAt   time.Time `json:"duplicate_ended_at"`
+		Failure   string    `json:"failure_reason"`
 	} `json:"results"`
 }
 
