@@ -117,7 +117,7 @@ type view struct {
 	run      map[string]Run       // by ID
 	runs     map[string][]Run     // by identity
 	attempts map[string][]Attempt // by identity
-	notified map[string][]string  // identities by the ID of the run that answers them, or was created for them
+	notified map[string][]string  // identities by the ID of the run that was created for them, or continued when it answered them
 	streams  map[string][]Run
 }
 
@@ -134,7 +134,7 @@ func newView(h History) *view {
 	}
 	for _, a := range h.Attempts {
 		v.attempts[a.Identity] = append(v.attempts[a.Identity], a)
-		if a.Known != "" {
+		if a.Known != "" && a.Ended.IsZero() {
 			v.notified[a.Known] = append(v.notified[a.Known], a.Identity)
 		}
 	}

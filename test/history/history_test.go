@@ -148,7 +148,10 @@ func TestBrokenPromises(t *testing.T) {
 			[]string{"truthful answers: b again: was told of run-b, and of second"},
 		},
 		"a deployment between two notifications of another supersedes that": {
-			func(h *History) { h.Runs[1].SupersededBy = "run-c" },
+			func(h *History) {
+				h.Runs[1].SupersededBy, h.Runs[1].Ended = "run-c", at(50)
+				h.Attempts[5].Ended = time.Time{}
+			},
 			[]string{"right supersede: run-b: was superseded by run-c, which is older"},
 		},
 		"a run passed without a test that did": {
@@ -199,6 +202,15 @@ func TestBrokenPromises(t *testing.T) {
 		if !broken[rule] {
 			t.Errorf("no case breaks the rule %q", rule)
 		}
+	}
+}
+
+// TestEndedIsNotRenewed: the run ended after a newer one had begun to supersede it, and before it was notified again.
+func TestEndedIsNotRenewed(t *testing.T) {
+	h := kept()
+	h.Runs[1].SupersededBy = "run-c"
+	if got := Check(h); len(got) > 0 {
+		t.Errorf("got %v, want no violation", got)
 	}
 }
 
