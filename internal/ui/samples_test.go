@@ -15,6 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/results"
+	"github.com/postflight-dev/postflight/internal/runs"
 )
 
 // run describes a run of the samples.
@@ -61,7 +63,7 @@ func failures() *v1alpha1.TestResults {
 		Failures: []v1alpha1.TestFailure{
 			{Name: "account › deletes an address", File: "account.spec.ts", Line: 88, History: v1alpha1.FailureKnown, Message: "Timed out 5000ms waiting for expect(locator).toBeHidden()"},
 			{Name: "checkout › pays with a saved card", File: "checkout.spec.ts", Line: 31, History: v1alpha1.FailureNew,
-				Message: "Error: expected \"Paid\" to be visible\n  44 |   await expect(page.getByText(\"Paid\")).toBeVisible()"},
+				Message: "Error: expect(locator).toBeVisible() failed"},
 		},
 	}
 }
@@ -88,7 +90,11 @@ func sampleRuns() []run {
 				s.Status.Inputs = []v1alpha1.SuiteInput{{Path: "builds/app-318.apk", Size: 48 << 20, ETag: "9f86d081884c7d65"}}
 			}},
 		{id: "smoke-1sta", trigger: "smoke", environment: "staging", branch: "main", sha: b776, ago: 26 * minute, waited: 9 * time.Second, took: 3*minute + 58*time.Second,
-			condition: v1alpha1.Passed("All 120 tests passed."), results: &v1alpha1.TestResults{Tests: 120, Passed: 119, Skipped: 1, Fixed: 1}},
+			condition: v1alpha1.Passed("The run passed in 3m58s."), results: &v1alpha1.TestResults{Tests: 120, Passed: 119, Skipped: 1, Fixed: 1},
+			change: func(s *v1alpha1.Suite) {
+				s.Status.AnsweredOther = &v1alpha1.OtherDeployment{NotifiedAt: metav1.NewTime(time.Now().Add(-4 * minute)),
+					URL: "https://canary.shop.example.com", Differs: []v1alpha1.Difference{v1alpha1.DifferentURL}}
+			}},
 		{id: "smoke-2sup", trigger: "smoke", environment: "staging", branch: "main", sha: commit("41aa90c2"), ago: 31 * minute, waited: 5 * time.Second, took: 48 * time.Second,
 			condition: v1alpha1.Superseded("Superseded by smoke-1sta, a newer deployment of main to staging."), change: func(s *v1alpha1.Suite) { s.Status.SupersededBy = "smoke-1sta" }},
 		{id: "load-9ttt", trigger: "load", environment: "staging", branch: "release/4.2", sha: d77d, ago: 2 * time.Hour, waited: 5 * time.Second, took: 30 * minute,
@@ -97,7 +103,7 @@ func sampleRuns() []run {
 		{id: "mobile-3err", trigger: "mobile", environment: "device-lab", branch: "main", sha: b776, ago: 3 * time.Hour,
 			condition: v1alpha1.Error("The image registry.example.com/e2e:41 does not exist. Fix the jobTemplate of Trigger mobile.")},
 		{id: "smoke-8pr3", trigger: "smoke", environment: "pr-318", branch: "fix/cart-badge", sha: commit("0d4c77e1"), ago: 4 * time.Hour, waited: 7 * time.Second, took: 4*minute + 11*time.Second,
-			condition: v1alpha1.Passed("All 120 tests passed."), results: passed(120)},
+			condition: v1alpha1.Passed("The run passed in 4m11s (exit code only).")},
 		{id: "release-acceptance-6c", trigger: "release-acceptance", environment: "staging", branch: "release/4.2", sha: d77d, ago: 5 * time.Hour, waited: 4 * time.Second, took: 2*minute + 40*time.Second,
 			condition: v1alpha1.Canceled("Canceled by anna@example.com."), change: func(s *v1alpha1.Suite) {
 				s.Spec.Cancel = true
@@ -167,8 +173,23 @@ func sampleLog() string {
 		log += fmt.Sprintf("  \x1b[32m✓\x1b[0m  %d \x1b[2mcatalog.spec.ts:%d › catalog › shows product %d\x1b[0m (0.%ds)\n", i+1, i+3, i, i%9+1)
 	}
 	return log + "  \x1b[31m✘\x1b[0m  84 checkout.spec.ts:31 › checkout › pays with a saved card \x1b[2m(12.4s)\x1b[0m\n" +
-		"    \x1b[31mError: expected \"Paid\" to be visible\x1b[39m\n      \x1b[90mat checkout.spec.ts:44:33\x1b[0m\n" +
+		"    \x1b[31mError: expect(locator).toBeVisible() failed\x1b[39m\n      \x1b[90mat checkout.spec.ts:44:33\x1b[0m\n" +
 		"  \x1b[33m⚠\x1b[0m  85 cart.spec.ts:12 › cart › keeps items \x1b[2mpassed on retry\x1b[0m\n\x1b[1m2 failed\x1b[22m, 117 passed, 1 skipped\n"
+}
+
+// sampleExplanation is what the reports of the failed run say.
+func sampleExplanation(*runs.Run) (results.Explanation, error) {
+	of := failures().Failures
+	text := "Error: expect(locator).toBeVisible() failed\n\nLocator:  getByText('Paid')\nExpected: visible\nReceived: <element(s) not found>\nTimeout:  5000ms\n\n" +
+		"  42 |   await page.getByRole('button', { name: 'Pay' }).click();\n  43 |\n> 44 |   await expect(page.getByText('Paid')).toBeVisible();\n     |                                        ^\n" +
+		"    at checkout.spec.ts:44:40\n"
+	return results.Explanation{
+		Failures: []results.Explained{
+			{Failure: results.Failure{TestFailure: of[0]}},
+			{Failure: results.Failure{TestFailure: of[1], Text: text}, Files: []results.File{{Path: "screenshots/pays-with-a-saved-card.png", Bytes: 7 << 10}, {Path: "trace.zip", Bytes: 2 << 20}}},
+		},
+		Flaky: []string{"cart › keeps items"},
+	}, nil
 }
 
 // sampleFiles are what tests write.

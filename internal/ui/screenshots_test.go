@@ -17,6 +17,7 @@ func TestScreenshots(t *testing.T) {
 	h := newHarness(t, samples())
 	h.logs.write(sampleLog())
 	h.artifacts.files = sampleFiles()
+	h.reader.explain = sampleExplanation
 	for name, s := range map[string]screen{"light": desktop, "dark": night, "phone": phone, "phone-dark": phoneBy} {
 		b := h.open(t, s, actKey)
 		for page, path := range pages {
@@ -62,6 +63,7 @@ var pages = map[string]string{
 	"run-running":  "/runs/shop/checkout-3f9c2k7q5x0a",
 	"run-passed":   "/runs/shop/smoke-1sta",
 	"run-error":    "/runs/shop/mobile-3err",
+	"run-exit":     "/runs/shop/smoke-8pr3",
 	"log":          "/runs/shop/smoke-4cplqekpnk1gtdjr/log",
 	"log-search":   "/runs/shop/smoke-4cplqekpnk1gtdjr/log?q=saved",
 	"artifacts":    "/runs/shop/smoke-4cplqekpnk1gtdjr/artifacts",
