@@ -28,7 +28,7 @@ func (o *waitOptions) report(ctx context.Context, console *console, runs []runSt
 	for i := range runs {
 		ended[i] = o.endedRun(ctx, &runs[i])
 		runs[i].Results, runs[i].Artifacts, runs[i].DecidedBy = ended[i].Results, ended[i].Artifacts, ended[i].DecidedBy
-		console.printFailures(ended[i])
+		console.printEnd(ended[i])
 	}
 	if err := o.writeJUnit(ctx, console, o.runs, ended); err != nil {
 		console.note("Warning: %s could not be written. %v", o.file, err)

@@ -58,12 +58,36 @@ func size(bytes int64) string { return humanize.Bytes(uint64(max(bytes, 0))) }
 // maxFailureMessage bounds the message of a failure in a list, in bytes: a line or two of a terminal.
 const maxFailureMessage = 160
 
-// printFailures prints the tests of a run that failed, at the end of a wait.
-func (c *console) printFailures(r *client.Run) {
-	if r.Results == nil {
-		return
+// maxEnd bounds the message of a run, in bytes: it may quote what somebody wrote into an annotation.
+const maxEnd = 1024
+
+// printEnd prints what there is to say about the end of a run at the end of a wait: what became of its tests, or why there are none.
+func (c *console) printEnd(r *client.Run) {
+	if said := endOf(r); said != "" {
+		c.note("%s: %s", r.ID, said)
 	}
-	c.note("%s: %s", r.ID, testsOf(r.Results))
+	if r.Results != nil {
+		c.printFailures(r)
+	}
+}
+
+// endOf says what only the tests themselves, or whoever canceled them, know.
+func endOf(r *client.Run) string {
+	tests := testsOf(r.Results)
+	exitOnly := r.State == v1alpha1.ReasonPassed && r.DecidedBy == string(v1alpha1.DecidedByExitCode)
+	switch {
+	case exitOnly && tests != "":
+		return tests + "; it passed by its exit code only, because results.require of the Trigger is Nothing"
+	case exitOnly:
+		return "passed by its exit code only, because the Trigger asks for no results of its tests"
+	case r.State == v1alpha1.ReasonCanceled:
+		return strings.TrimSpace(plaintext.Line(r.Message, maxEnd) + " " + tests)
+	default:
+		return tests
+	}
+}
+
+func (c *console) printFailures(r *client.Run) {
 	for _, f := range r.Results.Failures {
 		line := "  " + c.failureMark(f) + clean(f.Name)
 		if position := positionOf(f); position != "" {
