@@ -55,28 +55,34 @@ func Bound(server *http.Server, bounds Bounds) (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
+	return bind(server, inner, bounds), nil
+}
+
+func bind(server *http.Server, inner net.Listener, bounds Bounds) net.Listener {
 	secure := server.TLSConfig != nil
 	switch {
 	case bounds == (Bounds{}) && secure:
-		return tls.NewListener(inner, http1Only(server.TLSConfig)), nil
+		return tls.NewListener(inner, http1Only(server.TLSConfig))
 	case bounds == (Bounds{}):
-		return inner, nil
+		return inner
 	case secure:
 		server.Handler = withTLSState(server.Handler)
 	}
+	server.Handler = limitUnproven(server)
 	server.ConnContext = func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) }
 	server.ConnState = func(c net.Conn, state http.ConnState) {
 		if c, ok := c.(*conn); ok {
 			c.setState(state)
 		}
 	}
-	return newListener(inner, newConnLimiter(bounds), server.ReadHeaderTimeout, server.TLSConfig), nil
+	return newListener(inner, newConnLimiter(bounds), server.ReadHeaderTimeout, server.TLSConfig)
 }
 
-// Authenticated assigns the connection of a request to the tenant. Other contexts are ignored.
+// Authenticated assigns the connection of a request to the tenant, before its body is read. Other contexts are ignored.
 func Authenticated(ctx context.Context, tenant string) {
 	if c, ok := ctx.Value(connKey{}).(*conn); ok {
 		c.limiter.authenticated(c, tenant)
+		c.unlimitBody()
 	}
 }
 

@@ -20,8 +20,12 @@ type conn struct {
 	firstByte   atomic.Int64 // when the client sent it, in nanoseconds since 1970; 0 while it is silent
 	reading     atomic.Bool  // a Read waits for the client
 	requestRead atomic.Bool  // and is being answered
-	answered    atomic.Bool  // the last answer was sent
+	released    atomic.Int64 // when the request needed it no more, in nanoseconds since 1970; 0 while it is being answered
 	head        head         // of the request that is being read
+
+	// Of the handler of a request.
+	bodyLimited bool      // to less than readUntil
+	readUntil   time.Time // zero: for any time
 
 	// The limiter's lock guards these.
 	open   bool
@@ -39,11 +43,13 @@ func newConn(c net.Conn, l *connLimiter) *conn {
 func (c *conn) setState(state http.ConnState) {
 	switch state {
 	case http.StateActive:
+		c.released.Store(0)
 		c.requestRead.Store(true)
 		c.limiter.requestStarted(c)
 	case http.StateIdle:
 		c.head = head{max: c.head.max, atStart: true}
 		c.requestRead.Store(false)
+		c.released.Store(0)
 		c.limiter.requestEnded(c)
 	}
 }
@@ -76,7 +82,7 @@ func (c *conn) Close() error {
 // CloseWrite is called if the client sends more than the server accepts: the server then gives it half a second
 // to read the answer. Meanwhile, the connection may be closed for others.
 func (c *conn) CloseWrite() error {
-	c.answered.Store(true)
+	c.released.Store(time.Now().UnixNano())
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
 	}

@@ -55,9 +55,16 @@ func (l *connLimiter) promote(c *conn) bool {
 func isSlow(c *conn) bool { return time.Since(c.accepted) >= gracePeriod && c.firstByte.Load() == 0 }
 
 // mayClose is false for connections whose request is being answered, and for those that may be about to send
-// the rest of it. The server reads ahead while it answers.
+// the rest of it, or whose answer may be about to be sent. The server reads ahead while it answers.
 func mayClose(c *conn) bool {
-	return time.Since(time.Unix(0, c.firstByte.Load())) >= gracePeriod && (c.answered.Load() || c.reading.Load() && !c.requestRead.Load())
+	switch {
+	case time.Since(time.Unix(0, c.firstByte.Load())) < gracePeriod:
+		return false
+	case c.released.Load() != 0:
+		return time.Since(time.Unix(0, c.released.Load())) >= gracePeriod
+	default:
+		return c.reading.Load() && !c.requestRead.Load()
+	}
 }
 
 // closeSilent closes the connections that the server has not accepted yet.

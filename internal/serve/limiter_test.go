@@ -46,17 +46,19 @@ func TestTotal(t *testing.T) {
 
 func TestMayClose(t *testing.T) {
 	for name, tc := range map[string]struct {
-		age                        time.Duration // since the first byte
-		reading, request, answered bool
-		want                       bool
+		age, released    time.Duration // since the first byte, and since the handler returned, if it has
+		reading, request bool
+		want             bool
 	}{
 		"It has just begun.":             {age: 0, reading: true, want: false},
 		"The rest does not come.":        {age: gracePeriod, reading: true, want: true},
 		"The server has not read it.":    {age: time.Hour, want: false},
 		"It is being answered.":          {age: time.Hour, request: true, want: false},
 		"The server reads ahead.":        {age: time.Hour, request: true, reading: true, want: false},
-		"The client may read the error.": {age: time.Hour, answered: true, want: true},
-		"It has just been refused.":      {age: 0, answered: true, want: false},
+		"The client may read the error.": {age: time.Hour, released: gracePeriod, want: true},
+		"It has just been refused.":      {age: 0, released: 1, want: false},
+		"Its handler has just returned.": {age: time.Hour, released: 1, request: true, want: false},
+		"The rest of its body is slow.":  {age: time.Hour, released: gracePeriod, request: true, reading: true, want: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -64,7 +66,9 @@ func TestMayClose(t *testing.T) {
 				c.firstByte.Store(time.Now().Add(-tc.age).UnixNano())
 				c.reading.Store(tc.reading)
 				c.requestRead.Store(tc.request)
-				c.answered.Store(tc.answered)
+				if tc.released > 0 {
+					c.released.Store(time.Now().Add(-tc.released).UnixNano())
+				}
 				if got := mayClose(c); got != tc.want {
 					t.Errorf("it may be closed: %t, want %t", got, tc.want)
 				}

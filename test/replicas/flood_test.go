@@ -33,6 +33,7 @@ type visitors struct {
 	url         string
 	first       string // answered, where there is one, before the rest is sent
 	send        string
+	again       bool // another one takes the place of a connection that is closed
 }
 
 // TestFloods runs the manager with the memory limit of its container, and floods it with requests. Clients with a key
@@ -53,7 +54,7 @@ func TestFloods(t *testing.T) {
 	t.Logf("FLOOD kind=none connections=0 peak_mib=%d", memory.peakMiB())
 
 	for _, kind := range []string{
-		"headers", "many_headers", "metrics_headers", "probe_headers", "waiting", "waiting_refused", "next_headers", "bodies", "idle", "tokens", "everything",
+		"headers", "many_headers", "metrics_headers", "probe_headers", "waiting", "waiting_refused", "next_headers", "bodies", "idle", "tokens", "unfinished", "everything",
 	} {
 		passed := t.Run(kind, func(t *testing.T) {
 			crowds, slowest := floods(r, flooding.key, suite)[kind], time.Duration(0)
@@ -91,31 +92,34 @@ func floods(r *replica, key, suite string) map[string][]visitors {
 	bearer := host + "Authorization: Bearer " + key + "\r\n"
 	ask := "GET /api/v0/ci-greenlight/" + suite
 	post := "POST /api/webhooks/deploy_success HTTP/1.1\r\n" + bearer + "Content-Type: application/json\r\nContent-Length: "
-	waiting := visitors{3500, r.URL, "", ask + "?wait=55 HTTP/1.1\r\n" + bearer + headers(15<<10, 1000) + "\r\n\r\n"}
-	next := visitors{3000, r.URL, ask + " HTTP/1.1\r\n" + bearer + "\r\n", "GET / HTTP/1.1\r\n" + host + headers(15<<10, 1000)}
-	small := visitors{1000, r.URL, "", post + "16384\r\n" + headers(14<<10, 1000) + "\r\n\r\n" + strings.Repeat(" ", 16000)}
-	large := visitors{60, r.URL, "", post + "262144\r\n\r\n" + strings.Repeat(" ", 262000)}
-	idle := visitors{8192, r.URL, "", ""}
-	unproven := visitors{3000, r.URL, "", "POST / HTTP/1.1\r\n" + host + headers(60<<10, 1000)}
+	waiting := visitors{connections: 3500, url: r.URL, send: ask + "?wait=55 HTTP/1.1\r\n" + bearer + headers(15<<10, 1000) + "\r\n\r\n"}
+	next := visitors{connections: 3000, url: r.URL, first: ask + " HTTP/1.1\r\n" + bearer + "\r\n", send: "GET / HTTP/1.1\r\n" + host + headers(15<<10, 1000)}
+	small := visitors{connections: 1000, url: r.URL, send: post + "16384\r\n" + headers(14<<10, 1000) + "\r\n\r\n" + strings.Repeat(" ", 16000)}
+	large := visitors{connections: 60, url: r.URL, send: post + "262144\r\n\r\n" + strings.Repeat(" ", 262000)}
+	idle := visitors{connections: 8192, url: r.URL, send: ""}
+	unproven := visitors{connections: 3000, url: r.URL, send: "POST / HTTP/1.1\r\n" + host + headers(60<<10, 1000)}
 	// Each looks like the token of a pod, which the API server has to check.
 	token := strings.Repeat("eyJhbGciOiJSUzI1NiJ9", 60)
-	tokens := visitors{3000, r.URL, "", "POST /api/v0/collect HTTP/1.1\r\n" + host + "Authorization: Bearer " + token + "." + token + "." + token +
+	tokens := visitors{connections: 3000, url: r.URL, send: "POST /api/v0/collect HTTP/1.1\r\n" + host + "Authorization: Bearer " + token + "." + token + "." + token +
 		"\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"}
-	scrapes := visitors{300, r.Metrics, "", "GET /metrics HTTP/1.1\r\n" + host + headers(1<<20, 1000)}
-	probes := visitors{300, r.Probes, "", "GET /readyz HTTP/1.1\r\n" + host + headers(1<<20, 1000)}
+	// Each announces a body that never comes.
+	unfinished := visitors{connections: 1500, url: r.URL, again: true, send: "POST /api/v0/runs HTTP/1.1\r\n" + host + "Content-Length: 1000\r\n\r\n"}
+	scrapes := visitors{connections: 300, url: r.Metrics, send: "GET /metrics HTTP/1.1\r\n" + host + headers(1<<20, 1000)}
+	probes := visitors{connections: 300, url: r.Probes, send: "GET /readyz HTTP/1.1\r\n" + host + headers(1<<20, 1000)}
 	return map[string][]visitors{
 		"headers":         {unproven},
-		"many_headers":    {{3000, r.URL, "", "POST / HTTP/1.1\r\n" + host + headers(15<<10, 4)}},
+		"many_headers":    {{connections: 3000, url: r.URL, send: "POST / HTTP/1.1\r\n" + host + headers(15<<10, 4)}},
 		"metrics_headers": {scrapes},
 		"probe_headers":   {probes},
 		"waiting":         {waiting},
-		"waiting_refused": {{3500, r.URL, "", ask + "?wait=55 HTTP/1.1\r\n" + bearer + headers(60<<10, 1000) + "\r\n\r\n"}},
+		"waiting_refused": {{connections: 3500, url: r.URL, send: ask + "?wait=55 HTTP/1.1\r\n" + bearer + headers(60<<10, 1000) + "\r\n\r\n"}},
 		"next_headers":    {next},
 		"bodies":          {small, large},
 		"idle":            {idle},
 		"tokens":          {tokens},
+		"unfinished":      {unfinished},
 		// Many wait, and all is done that needs no key.
-		"everything": {waiting, scrapes, probes, {1000, r.URL, "", unproven.send}, {3000, r.URL, "", ""}},
+		"everything": {waiting, scrapes, probes, unfinished, {connections: 1000, url: r.URL, send: unproven.send}, {connections: 3000, url: r.URL, send: ""}},
 	}
 }
 
@@ -171,16 +175,35 @@ func open(crowds []visitors, stop <-chan struct{}, opened chan<- struct{}) {
 				c := crowd.connect()
 				<-slots
 				ready.Done()
-				<-stop
-				if c != nil {
-					c.Close()
-				}
+				crowd.stay(c, stop)
 			})
 		}
 	}
 	ready.Wait()
 	close(opened)
 	ended.Wait()
+}
+
+// stay holds a connection, nil if there is none, until the flood stops.
+func (w visitors) stay(c net.Conn, stop <-chan struct{}) {
+	for c != nil {
+		var closed chan struct{} // nil if that does not matter
+		if w.again {
+			closed = make(chan struct{})
+			go func() {
+				_, _ = io.Copy(io.Discard, c)
+				close(closed)
+			}()
+		}
+		select {
+		case <-stop:
+			c.Close()
+			return
+		case <-closed:
+			c.Close()
+			c = w.connect()
+		}
+	}
 }
 
 // connect returns nil if the server does not accept the connection.
