@@ -6,10 +6,12 @@ import (
 	"encoding/base32"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/time/rate"
 )
 
 // End is that sessions have ended, as a provider says by OpenID Connect Back-Channel Logout.
@@ -21,24 +23,26 @@ type End struct {
 // ErrLogoutToken is that a token ends nothing, because the provider did not make it, or not for this.
 var ErrLogoutToken = errors.New("not a logout token of the provider")
 
-// Everybody can send tokens, and for one that names an unknown key, the provider is asked for its keys.
+// Everybody can send tokens. For one that none of the known keys has signed, the provider is asked for its keys, this often at most.
+// Tokens of the known keys do not count, so that nobody can keep the provider's own from ending sessions; and a key that the provider
+// has begun to use is known after the next request, whoever caused it.
 const (
-	logoutsPerSecond = 20
-	logoutBurst      = 40
+	keyRequestsPerSecond = 1
+	keyRequestBurst      = 5
 )
 
 // Logout verifies what the provider sent: a token that ends one session, or all of a person.
 func (o *OIDC) Logout(ctx context.Context, raw string) (End, error) {
-	if !o.logouts.Allow() {
-		return End{}, errors.New("too many logout tokens came at once")
-	}
 	provider, err := o.discover(ctx)
 	if err != nil {
 		return End{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, providerTimeout)
 	defer cancel()
-	token, err := provider.Verifier(&oidc.Config{ClientID: o.Config.ClientID}).VerifyLogout(ctx, raw)
+	token, err := o.logoutVerifier(provider).VerifyLogout(ctx, raw)
+	if err != nil && strings.Contains(err.Error(), "fetching keys") { // as go-oidc says
+		return End{}, fmt.Errorf("ask the provider for its keys: %w", err)
+	}
 	if err != nil {
 		return End{}, fmt.Errorf("%w: %w", ErrLogoutToken, err)
 	}
@@ -46,6 +50,26 @@ func (o *OIDC) Logout(ctx context.Context, raw string) (End, error) {
 		return End{o.endKey("sid", token.SessionID), token.IssuedAt}, nil
 	}
 	return End{o.endKey("sub", token.Subject), token.IssuedAt}, nil
+}
+
+// logoutVerifier has the keys that it has seen, and asks for others within limits.
+func (o *OIDC) logoutVerifier(provider *oidc.Provider) *oidc.IDTokenVerifier {
+	o.logoutOnce.Do(func() {
+		client := &http.Client{Timeout: providerTimeout, Transport: &limitedTransport{rate.NewLimiter(keyRequestsPerSecond, keyRequestBurst)}}
+		ctx := oidc.ClientContext(context.Background(), client)
+		o.logouts = provider.VerifierContext(ctx, &oidc.Config{ClientID: o.Config.ClientID})
+	})
+	return o.logouts
+}
+
+// limitedTransport refuses requests beyond its limit.
+type limitedTransport struct{ limit *rate.Limiter }
+
+func (l *limitedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if !l.limit.Allow() {
+		return nil, errors.New("it was asked too often")
+	}
+	return http.DefaultTransport.RoundTrip(r)
 }
 
 // EndKeys are the keys of the Ends that end a session.

@@ -16,7 +16,6 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
 	"golang.org/x/sync/singleflight"
-	"golang.org/x/time/rate"
 )
 
 // providerTimeout bounds each request to the provider.
@@ -34,9 +33,11 @@ type OIDC struct {
 	away     error     // why it could not be asked
 	retry    time.Time // when to ask it again
 
-	people  peopleCache
-	asking  singleflight.Group // by token
-	logouts *rate.Limiter
+	people peopleCache
+	asking singleflight.Group // by token
+
+	logoutOnce sync.Once
+	logouts    *oidc.IDTokenVerifier
 }
 
 // ErrSignedOut is that the provider does not know the person any more.
@@ -44,7 +45,7 @@ var ErrSignedOut = errors.New("the provider has ended the session")
 
 // NewOIDC returns a client of the provider, which is asked for its keys when the first person signs in.
 func NewOIDC(c OIDCConfig) *OIDC {
-	return &OIDC{Config: c, people: peopleCache{byToken: map[string]checked{}}, logouts: rate.NewLimiter(logoutsPerSecond, logoutBurst)}
+	return &OIDC{Config: c, people: peopleCache{byToken: map[string]checked{}}}
 }
 
 // Attempt is what a browser has to remember while its person signs in.
