@@ -42,16 +42,11 @@ func (a *API) collect(w http.ResponseWriter, r *Request) error {
 		return &failure{code: "store_not_configured", retryAfter: storeRetryAfter, message: "No store for files is configured, so nothing can be uploaded. " +
 			"Ask the operator of this service to set --store-bucket and --store-endpoint."}
 	}
-	release, err := a.acquireCollect(r)
-	if err != nil {
-		return err
-	}
-	defer release()
 	request, err := a.readCollect(w, r)
 	if err != nil {
 		return err
 	}
-	answer, err := a.collected(r.Context(), r.pod, request)
+	answer, err := a.collectInTurn(r, request)
 	if err != nil {
 		return err
 	}
@@ -68,19 +63,25 @@ func (a *API) collect(w http.ResponseWriter, r *Request) error {
 	return nil
 }
 
-// acquireCollect waits for the turn of the pod's team.
-func (a *API) acquireCollect(r *Request) (release func(), err error) {
+// collectInTurn waits for the turn of the pod's team. The pod cannot make it longer: its request was read, and its answer is sent later.
+func (a *API) collectInTurn(r *Request, request *httpapi.CollectRequest) (*httpapi.CollectAnswer, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), a.Limits.CollectWait)
 	defer cancel()
-	if release, err = a.collects.Acquire(ctx, r.team()); err != nil {
+	release, err := a.collects.Acquire(ctx, r.team())
+	if err != nil {
 		return nil, overloaded("The server is answering as many pods as it can. Send the request again in a few seconds.")
 	}
-	return release, nil
+	defer release()
+	return a.collected(r.Context(), r.pod, request)
 }
 
 func (a *API) readCollect(w http.ResponseWriter, r *Request) (*httpapi.CollectRequest, error) {
 	if err := checkContent(r.Header, "application/json"); err != nil {
 		return nil, err
+	}
+	if large := r.ContentLength < 0 || r.ContentLength > a.Limits.SmallBodyBytes; large && !r.acquire(a.large) {
+		return nil, overloaded("The server is reading as many requests of more than %d bytes (or of unknown length) as it can, "+
+			"or as many of this team as leave room for others. Send the request again in a few seconds.", a.Limits.SmallBodyBytes)
 	}
 	body, err := a.readBody(w, r, a.Limits.CollectBytes)
 	if err != nil {

@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -177,6 +179,36 @@ func TestCollect(t *testing.T) {
 }
 
 // TestCollectLimits: what is beyond a limit gets a sentence, and the other files are signed.
+// TestCollectReadsFirst: requests that never come whole are in the way of no other pod.
+func TestCollectReadsFirst(t *testing.T) {
+	h := collecting(t, &artifactStore{}, setup{limits: func(l *Limits) { l.CollectWait = time.Millisecond }})
+	var all sync.WaitGroup
+	defer all.Wait()
+	never := make(chan struct{})
+	defer close(never)
+	for range 2 * h.Limits.Collecting {
+		waits := make(chan struct{}, 1)
+		all.Go(func() {
+			r := collectRequest("", func(r *http.Request) { r.Body, r.ContentLength = io.NopCloser(unfinished{waits, never}), 100 })
+			h.ServeHTTP(httptest.NewRecorder(), r)
+			close(waits)
+		})
+		<-waits
+	}
+	if w := h.exchange(collectRequest(`{"resultsBytes":99}`)); w.Code != http.StatusOK {
+		t.Errorf("status %d, want 200: %s", w.Code, w.Body)
+	}
+}
+
+// unfinished is a body of which nothing comes.
+type unfinished struct{ waits, never chan struct{} }
+
+func (u unfinished) Read([]byte) (int, error) {
+	u.waits <- struct{}{}
+	<-u.never
+	return 0, io.ErrUnexpectedEOF
+}
+
 func TestCollectLimits(t *testing.T) {
 	type file = httpapi.CollectFile
 	const gib = 1 << 30

@@ -39,8 +39,8 @@ type Limits struct {
 	// Waiting, one team gets at most 8/9: see fairness.TeamLimiter.
 	InFlight int
 
-	// Large bounds those of them that have a body of more than SmallBodyBytes, or of unknown length, or are
-	// dry runs.
+	// Large bounds those of them, and of pods, that have a body of more than SmallBodyBytes, or of unknown length, or
+	// are dry runs.
 	Large          int
 	SmallBodyBytes int64
 

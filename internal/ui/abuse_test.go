@@ -1,7 +1,9 @@
 package ui_test
 
 import (
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"strings"
 	"sync"
@@ -45,6 +47,35 @@ func TestNoWayAroundLimits(t *testing.T) {
 	if got := b.get(failedRun + "/log"); !strings.Contains(got.body, "Too many people read logs") {
 		t.Error("a log is read beyond the limit")
 	}
+}
+
+// TestUnfinishedForms: forms that never come take nobody's place.
+func TestUnfinishedForms(t *testing.T) {
+	h := newHarness(t, samples(), func(c *ui.Config) { c.Limits.Rendering = 9 })
+	var all sync.WaitGroup
+	defer all.Wait()
+	never := make(chan struct{})
+	defer close(never)
+	for range 20 {
+		waits := make(chan struct{}, 1)
+		all.Go(func() {
+			r := httptest.NewRequest(http.MethodPost, h.url+"/sign-in", unfinished{waits, never})
+			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+			h.ServeHTTP(httptest.NewRecorder(), r)
+			close(waits)
+		})
+		<-waits
+	}
+	h.browser(t, readKey)
+}
+
+// unfinished is a body of which nothing comes.
+type unfinished struct{ waits, never chan struct{} }
+
+func (u unfinished) Read([]byte) (int, error) {
+	u.waits <- struct{}{}
+	<-u.never
+	return 0, io.ErrUnexpectedEOF
 }
 
 // TestSlowReadersOfFiles: those of a team, who come without a cookie from a report, are in the way of no other.

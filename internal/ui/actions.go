@@ -70,14 +70,6 @@ func refused(err error) error {
 	return err
 }
 
-func (u *UI) parseForm(w http.ResponseWriter, r *request) error {
-	r.Body = http.MaxBytesReader(w, r.Body, u.Limits.FormBytes)
-	if err := r.ParseForm(); err != nil {
-		return badRequest("The form is too long or cannot be read.")
-	}
-	return nil
-}
-
 func runPath(namespace, id string) string {
 	return "/runs/" + url.PathEscape(namespace) + "/" + url.PathEscape(id)
 }

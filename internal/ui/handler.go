@@ -130,6 +130,9 @@ func (u *UI) handle(answer func(http.ResponseWriter, *request) error) http.Handl
 		if err == nil {
 			err = u.authorize(r)
 		}
+		if err == nil && r.Method == http.MethodPost {
+			err = u.parseForm(w, r) // which may be slow, before it takes anybody's place
+		}
 		if err == nil {
 			err = u.limited(r, func() error { return answer(w, r) })
 		}
@@ -172,6 +175,14 @@ func (u *UI) authorize(r *request) error {
 	}
 }
 
+func (u *UI) parseForm(w http.ResponseWriter, r *request) error {
+	r.Body = http.MaxBytesReader(w, r.Body, u.Limits.FormBytes)
+	if err := r.ParseForm(); err != nil {
+		return badRequest("The form is too long or cannot be read.")
+	}
+	return nil
+}
+
 // limited answers while there is room, for the team as for all.
 func (u *UI) limited(r *request, answer func() error) error {
 	limiter, team := u.rendering, r.namespace()
@@ -180,6 +191,8 @@ func (u *UI) limited(r *request, answer func() error) error {
 		limiter, team = u.sending, u.namespaceOfGrant(r) // often there is no cookie
 	case strings.HasSuffix(r.URL.Path, "/log/text"):
 		limiter = u.sending
+	case strings.HasPrefix(r.URL.Path, "/sign-in/"):
+		limiter = u.visiting
 	case isStream(r):
 		limiter = u.streaming
 		ctx, cancel := context.WithTimeout(r.Context(), u.streamFor(r))

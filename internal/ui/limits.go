@@ -20,6 +20,9 @@ type Limits struct {
 	// Reading bounds the logs that are being read for a page or searched.
 	Reading int
 
+	// Visiting bounds the requests that wait for the provider of identities.
+	Visiting int
+
 	// Interval is the shortest time between two versions of a live page.
 	Interval time.Duration
 
@@ -69,6 +72,8 @@ func DefaultLimits() Limits {
 		Listing: 9,
 		// Each reads up to 16 MiB, which takes a tenth of a second, and keeps 4 MiB, which take some 20 MiB as a page.
 		Reading: 9,
+		// Each may wait for 10 s, and costs a connection to the provider. Who signs in with a key waits for none of them.
+		Visiting: 72,
 		// A person cannot read faster, and a busy team has several changes a second.
 		Interval: time.Second,
 		// A key that was revoked ends its live pages within a second.

@@ -47,9 +47,6 @@ func (u *UI) providerName() string {
 }
 
 func (u *UI) signIn(w http.ResponseWriter, r *request) error {
-	if err := u.parseForm(w, r); err != nil {
-		return err
-	}
 	next := r.PostForm.Get("next")
 	id, err := u.Authenticator.SignIn(r.Context(), r.PostForm.Get("key"))
 	switch status := statusOf(err); {
@@ -120,9 +117,6 @@ func (u *UI) returnFromProvider(w http.ResponseWriter, r *request) error {
 func (u *UI) providerLogout(w http.ResponseWriter, r *request) error {
 	if u.providerName() == "" {
 		return notFound()
-	}
-	if err := u.parseForm(w, r); err != nil {
-		return err
 	}
 	err := u.Provider.Logout(r.Context(), r.PostForm.Get("logout_token"))
 	switch {

@@ -80,6 +80,7 @@ type UI struct {
 	sending   *fairness.TeamLimiter
 	listing   *fairness.TeamLimiter
 	reading   *fairness.TeamLimiter
+	visiting  *fairness.TeamLimiter
 
 	lastSealer atomic.Pointer[sealer]
 }
@@ -94,7 +95,7 @@ func New(c Config) (*UI, error) {
 		Config: c, changes: newBroadcaster(), versions: newVersions(),
 		rendering: fairness.NewTeamLimiter(c.Limits.Rendering), streaming: fairness.NewTeamLimiter(c.Limits.Streaming),
 		sending: fairness.NewTeamLimiter(c.Limits.Sending), listing: fairness.NewTeamLimiter(c.Limits.Listing),
-		reading: fairness.NewTeamLimiter(c.Limits.Reading),
+		reading: fairness.NewTeamLimiter(c.Limits.Reading), visiting: fairness.NewTeamLimiter(c.Limits.Visiting),
 	}
 	if err := u.setPlace(); err != nil {
 		return nil, err
