@@ -90,7 +90,7 @@ func (u *UI) readLog(r *request, run *runs.Run) (*logData, error) {
 	}
 	defer log.Close()
 	query := r.URL.Query()
-	if d.Search = strings.TrimSpace(query.Get("q")); d.Search != "" {
+	if d.Search = view.SearchText(query.Get("q")); d.Search != "" {
 		err = d.search(log)
 	} else {
 		from, _ := strconv.Atoi(query.Get("from"))

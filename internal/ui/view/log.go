@@ -68,6 +68,14 @@ func groupTitle(raw []byte) (string, bool) {
 	return strings.TrimSpace(string(m[1]) + string(m[2])), true
 }
 
+// maxSearch bounds what is searched for, in bytes: each hit shows it.
+const maxSearch = 1024
+
+// SearchText is what to search for in a log.
+func SearchText(query string) string {
+	return strings.TrimSpace(strings.ToValidUTF8(query[:min(len(query), maxSearch)], ""))
+}
+
 // Mark divides a line of a search's result around what was searched for; ok is false if it is not there.
 func Mark(line []byte, lower string) (before, match, after string, ok bool) {
 	text := PlainText(line)

@@ -27,12 +27,19 @@ var (
 	failing = regexp.MustCompile(`(?i)\b(?:fail(?:ed|ure|s)?|error|not ok)\b|[✗✘×✕❌]`)
 )
 
+// A name comes with the address of a page, and each line of the log is compared with each of its parts. Reports have names of at most
+// 512 bytes, and few have more than five parts. The last ones say most.
+const (
+	maxTestName  = 512
+	maxTestParts = 16
+)
+
 // minPart is the length from which a part of a name says enough, in bytes.
 const minPart = 3
 
 // TestPlaceOf looks for the test of this name.
 func TestPlaceOf(name string) *TestPlace {
-	name = numbered.ReplaceAllString(strings.TrimSpace(name), "")
+	name = numbered.ReplaceAllString(strings.TrimSpace(strings.ToValidUTF8(name[max(0, len(name)-maxTestName):], "")), "")
 	parts := nameSeparator.Split(name, -1)
 	if last := parts[len(parts)-1]; !strings.ContainsRune(last, ' ') { // an identifier
 		parts = append(parts[:len(parts)-1], wordSeparator.Split(last, -1)...)
@@ -43,6 +50,7 @@ func TestPlaceOf(name string) *TestPlace {
 			p.parts = append(p.parts, part)
 		}
 	}
+	p.parts = p.parts[max(0, len(p.parts)-maxTestParts):]
 	if len(p.parts) > 0 {
 		p.last = []byte(p.parts[len(p.parts)-1])
 	}

@@ -3,8 +3,10 @@ package view_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/postflight-dev/postflight/internal/ui/view"
+	"github.com/postflight-dev/postflight/test/tier"
 )
 
 func TestTestPlace(t *testing.T) {
@@ -24,6 +26,7 @@ func TestTestPlace(t *testing.T) {
 		"No failure":         {"The name is better than nothing.", "cart > adds one", "adds one\n", 1, "adds one"},
 		"Part of a word":     {"Another test is no place.", "cart > adds", "FAIL addsMore and madds\n", 0, "adds"},
 		"Not there":          {"There is no place.", "cart > adds", "all is well\n", 0, "adds"},
+		"Very long":          {"The end of it says most.", strings.Repeat("suite › ", 1000) + "adds one", "suite › other\nadds one\n", 2, "adds one"},
 		"Nothing to look at": {"No name says nothing.", " › ", "FAIL ›\n", 0, ""},
 	}
 	for name, tc := range cases {
@@ -37,4 +40,23 @@ func TestTestPlace(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestLongNamesOfTests: what a line costs does not grow with the name, which anybody can make long.
+func TestLongNamesOfTests(t *testing.T) {
+	tier.All(t, "it compares times")
+	line := []byte(strings.Repeat("a", 60000) + " last FAILED")
+	look := func(name string) time.Duration {
+		began := time.Now()
+		p := view.TestPlaceOf(name)
+		for n := range 10 {
+			p.Look(n+1, line)
+		}
+		if p.Line != 1 {
+			t.Errorf("the test %.20s... is in line %d, want 1", name, p.Line)
+		}
+		return time.Since(began)
+	}
+	few := look(strings.Repeat("aab.", 15) + "last")
+	tier.AtMost(t, "a name of 2,501 parts", 3*few, func() time.Duration { return look(strings.Repeat("aab.", 2500) + "last") })
 }
