@@ -29,6 +29,13 @@ const (
 	// node has containers of tests, which a drain evicts together.
 	rescueStreams = 32
 
+	// rescueTeamStreams is how many of them one team has: its pods decide how long they take to stop.
+	rescueTeamStreams = rescueStreams / 4
+
+	// rescueWithin is how long a log is followed at most. A team may set a grace period of any length; few containers need
+	// more than five minutes to stop.
+	rescueWithin = 15 * time.Minute
+
 	// rescueMargin is how long a container may take to end after its grace period, until its log is saved as it is.
 	rescueMargin = time.Minute
 )
@@ -68,8 +75,12 @@ func newRescue(mgr ctrl.Manager, config Config) (*Rescue, error) {
 	}
 	return &Rescue{
 		Reader: mgr.GetCache(), Live: mgr.GetAPIReader(), Watch: watching, Archive: config.Archive.Store, Logs: config.Archive.Logs, Clock: config.Clock,
-		Namespaces: config.Scope.watched(), streams: fairness.NewSemaphore(rescueStreams), pods: map[types.UID]*rescuedPod{},
+		Namespaces: config.Scope.watched(), streams: newRescueStreams(), pods: map[types.UID]*rescuedPod{},
 	}, nil
+}
+
+func newRescueStreams() *fairness.Semaphore {
+	return fairness.NewSharedSemaphore(rescueStreams, rescueTeamStreams)
 }
 
 // NeedLeaderElection is true: two replicas would follow the same logs.
@@ -235,16 +246,16 @@ func (r *Rescue) pod(ctx context.Context, team string, key client.ObjectKey) (*c
 	return get[corev1.Pod](ctx, r.Live, key.Namespace, key.Name)
 }
 
-// left is how long the containers of a pod may still run.
+// left is how long to wait for the containers of a pod to stop. What they print later is lost.
 func (r *Rescue) left(p *corev1.Pod) time.Duration {
 	if p.DeletionTimestamp != nil { // the end of the grace period
-		return max(0, p.DeletionTimestamp.Sub(r.Clock.Now())) + rescueMargin
+		return min(max(0, p.DeletionTimestamp.Sub(r.Clock.Now()))+rescueMargin, rescueWithin)
 	}
 	grace := int64(corev1.DefaultTerminationGracePeriodSeconds)
 	if p.Spec.TerminationGracePeriodSeconds != nil {
-		grace = *p.Spec.TerminationGracePeriodSeconds
+		grace = min(*p.Spec.TerminationGracePeriodSeconds, int64(rescueWithin/time.Second))
 	}
-	return time.Duration(grace)*time.Second + rescueMargin
+	return min(time.Duration(grace)*time.Second+rescueMargin, rescueWithin)
 }
 
 // follow saves a log once its container has ended. It reports whether another attempt may save it. A node does not

@@ -1,9 +1,16 @@
 package controllers
 
 import (
+	"context"
+	"math"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 )
 
 // TestRescuedPods: a pod that changes while its logs are saved is looked at again if that may save more, and nothing
@@ -38,4 +45,37 @@ func TestRescuedPods(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestRescueIsShared: pods of one team that take long to stop leave most streams to others, and none follows its log for long.
+func TestRescueIsShared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		streams := newRescueStreams()
+		acquire := func(team string) (n int) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			for ; n < rescueStreams; n++ {
+				if _, err := streams.Acquire(ctx, team); err != nil {
+					break
+				}
+			}
+			return n
+		}
+		for team, want := range map[string]int{"a": rescueStreams / 4, "b": rescueStreams / 4} {
+			if n := acquire(team); n != want {
+				t.Errorf("team %s has %d streams, want %d", team, n, want)
+			}
+		}
+		r := &Rescue{Clock: clock.RealClock{}}
+		days := int64(7 * 24 * 3600)
+		for name, p := range map[string]*corev1.Pod{
+			"evicted": {Spec: corev1.PodSpec{TerminationGracePeriodSeconds: new(days)}},
+			"deleted": {ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: new(metav1.NewTime(time.Now().Add(time.Duration(days) * time.Second)))}},
+			"absurd":  {Spec: corev1.PodSpec{TerminationGracePeriodSeconds: new(int64(math.MaxInt64))}},
+		} {
+			if left := r.left(p); left != rescueWithin {
+				t.Errorf("the log of a pod that is %s is followed for %s, want %s", name, left, rescueWithin)
+			}
+		}
+	})
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // Semaphore bounds how much is computed at the same time. Callers wait in the order of their arrival, but at
-// most size-1 of each team compete with other teams. The rest of the team waits behind these, so a team with many
+// most perTeam of each team compete with other teams. The rest of the team waits behind these, so a team with many
 // callers delays only itself.
 type Semaphore struct {
 	all     *semaphore.Weighted
@@ -23,9 +23,12 @@ type teamSemaphore struct {
 	callers int // that wait or compute
 }
 
-// NewSemaphore returns a semaphore that lets size callers through at the same time.
-func NewSemaphore(size int) *Semaphore {
-	return &Semaphore{all: semaphore.NewWeighted(int64(size)), perTeam: max(1, int64(size)-1), teams: map[string]*teamSemaphore{}}
+// NewSemaphore returns a semaphore that lets size callers through at the same time, of which one team leaves one to others.
+func NewSemaphore(size int) *Semaphore { return NewSharedSemaphore(size, max(1, size-1)) }
+
+// NewSharedSemaphore returns a semaphore that lets size callers through at the same time, and so many of one team.
+func NewSharedSemaphore(size, perTeam int) *Semaphore {
+	return &Semaphore{all: semaphore.NewWeighted(int64(size)), perTeam: int64(perTeam), teams: map[string]*teamSemaphore{}}
 }
 
 // Acquire waits until the context is done. The caller must call release, once.
