@@ -83,12 +83,16 @@ func newBackend(
 }
 
 func newAPI(mgr ctrl.Manager, o options, bucket *objectstore.Bucket, in surroundings, b backend) (*endpoint.API, error) {
+	keys, err := clusterKeys(mgr)
+	if err != nil {
+		return nil, err
+	}
 	return endpoint.New(endpoint.Config{
 		Dispatcher:      b.dispatcher,
 		Cache:           mgr.GetCache(),
 		Live:            mgr.GetAPIReader(),
 		Authenticate:    authenticate(b.authenticator),
-		AuthenticatePod: authenticatePod(b.writer, in.steady),
+		AuthenticatePod: authenticatePod(b.writer, keys, in.steady),
 		Authenticated:   serve.Authenticated,
 		Clock:           in.steady,
 		Uploads:         uploads(bucket),

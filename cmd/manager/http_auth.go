@@ -1,8 +1,11 @@
 package main
 
 import (
+	"context"
+	"fmt"
 	"net/http"
 
+	"k8s.io/client-go/discovery"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -30,10 +33,19 @@ func authenticate(a *auth.Authenticator) func(*http.Request) (endpoint.Principal
 }
 
 // authenticatePod needs a client without a cache: the API server answers a token with the result of its check.
-func authenticatePod(c client.Client, clock clock.PassiveClock) func(*http.Request) (endpoint.Pod, error) {
-	authenticator := auth.NewPodAuthenticator(c, clock)
+func authenticatePod(c client.Client, keys func(context.Context) ([]byte, error), clock clock.PassiveClock) func(*http.Request) (endpoint.Pod, error) {
+	authenticator := auth.NewPodAuthenticator(c, keys, clock)
 	return func(r *http.Request) (endpoint.Pod, error) {
 		p, err := authenticator.Authenticate(r.Context(), r)
 		return endpoint.Pod(p), err
 	}
+}
+
+// clusterKeys reads the keys that the API server publishes, which Kubernetes lets every ServiceAccount do.
+func clusterKeys(mgr ctrl.Manager) (func(context.Context) ([]byte, error), error) {
+	d, err := discovery.NewDiscoveryClientForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
+	if err != nil {
+		return nil, fmt.Errorf("set up the client of the API server's keys: %w", err)
+	}
+	return func(ctx context.Context) ([]byte, error) { return d.RESTClient().Get().AbsPath("/openid/v1/jwks").DoRaw(ctx) }, nil
 }

@@ -39,6 +39,8 @@ const (
 	maxRefused = 4096
 )
 
+var errNewKey = errors.New("the token names a key that the API server has not published, or not yet")
+
 var errManyReviews = errors.New("as many tokens are being checked as the API server is asked about at once")
 
 // Pod is a pod that makes a request.
@@ -60,13 +62,16 @@ type PodAuthenticator struct {
 	waiting  chan struct{}
 	rate     *rate.Limiter
 	refused  refusedTokens
+	keys     clusterKeys
 }
 
-// NewPodAuthenticator returns a PodAuthenticator. The clock need not be that of the API server.
-func NewPodAuthenticator(r TokenReviewer, c clock.PassiveClock) *PodAuthenticator {
+// NewPodAuthenticator returns a PodAuthenticator. The keys are those of the API server, as a JSON Web Key Set; nil if they cannot be
+// read. The clock need not be that of the API server.
+func NewPodAuthenticator(r TokenReviewer, keys func(context.Context) ([]byte, error), c clock.PassiveClock) *PodAuthenticator {
 	return &PodAuthenticator{
 		reviewer: r, clock: c, slots: make(chan struct{}, maxReviews), waiting: make(chan struct{}, maxReviews+maxWaiting),
 		rate: rate.NewLimiter(reviewsPerSecond, reviewBurst), refused: refusedTokens{until: map[[sha256.Size]byte]time.Time{}},
+		keys: clusterKeys{read: keys, clock: c},
 	}
 }
 
@@ -77,6 +82,12 @@ func (a *PodAuthenticator) Authenticate(ctx context.Context, r *http.Request) (P
 	token, wellFormed := bearer.Token(r.Header)
 	if !wellFormed || !mayBeGood(token, a.clock.Now()) || a.refused.has(token, a.clock.Now()) {
 		return Pod{}, ErrUnauthenticated
+	}
+	switch a.keys.check(ctx, token) {
+	case forgedSignature:
+		return Pod{}, ErrUnauthenticated
+	case unclearSignature:
+		return Pod{}, unavailable(errNewKey)
 	}
 	status, err := a.review(ctx, token)
 	if err != nil {

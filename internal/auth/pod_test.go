@@ -107,7 +107,7 @@ func TestPod(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := &reviewer{status: tc.says, err: tc.err}
-			pod, err := NewPodAuthenticator(r, clock.RealClock{}).Authenticate(t.Context(), bearerRequest(tc.header))
+			pod, err := NewPodAuthenticator(r, nil, clock.RealClock{}).Authenticate(t.Context(), bearerRequest(tc.header))
 			got := statusOf(err)
 			if got != tc.want || (r.reviews.Load() == 1) != tc.asked {
 				t.Errorf("%s: %d after %d reviews, %v", tc.reason, got, r.reviews.Load(), err)
@@ -124,7 +124,7 @@ func TestPod(t *testing.T) {
 func TestReviewsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &reviewer{hangs: true}
-		a := NewPodAuthenticator(r, clock.RealClock{})
+		a := NewPodAuthenticator(r, nil, clock.RealClock{})
 		began := time.Now()
 		took := make(chan time.Duration)
 		const all = 2 * (maxReviews + maxWaiting)
@@ -153,7 +153,7 @@ func TestReviewsAreBounded(t *testing.T) {
 func TestReviewsPerSecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &reviewer{status: authenticationv1.TokenReviewStatus{Error: "invalid bearer token"}}
-		a := NewPodAuthenticator(r, clock.RealClock{})
+		a := NewPodAuthenticator(r, nil, clock.RealClock{})
 		const seconds = 3
 		began := time.Now()
 		for i := 0; time.Since(began) < seconds*time.Second; i++ {
@@ -172,7 +172,7 @@ func TestReviewsPerSecond(t *testing.T) {
 func TestRefusedTokenIsRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &reviewer{status: authenticationv1.TokenReviewStatus{Error: "invalid bearer token"}}
-		a, token := NewPodAuthenticator(r, clock.RealClock{}), plausible()
+		a, token := NewPodAuthenticator(r, nil, clock.RealClock{}), plausible()
 		for _, want := range []int32{1, 1, 2} {
 			if _, err := a.Authenticate(t.Context(), bearerRequest(token)); statusOf(err) != http.StatusUnauthorized || r.reviews.Load() != want {
 				t.Errorf("%v after %d reviews, want 401 after %d", err, r.reviews.Load(), want)

@@ -1,0 +1,110 @@
+package auth
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	"k8s.io/utils/clock"
+)
+
+const (
+	// keysEvery is how often the API server is asked for its keys at most, if tokens name one that is not known: a new key is used
+	// after a restart, and a pod repeats its request.
+	keysEvery = 10 * time.Second
+
+	// keysTimeout bounds the request.
+	keysTimeout = 5 * time.Second
+)
+
+// serviceAccountAlgorithms are those of tokens of ServiceAccounts.
+var serviceAccountAlgorithms = []jose.SignatureAlgorithm{jose.RS256, jose.RS384, jose.RS512, jose.ES256, jose.ES384, jose.ES512}
+
+// signature is what is known of the signature of a token.
+type signature int
+
+const (
+	unknownSignature signature = iota // the keys cannot be read
+	goodSignature
+	forgedSignature
+	unclearSignature // its key may be newer than the keys that are known
+)
+
+// clusterKeys are those with which the API server signs tokens, as it publishes them. They tell forged tokens without a request.
+type clusterKeys struct {
+	read  func(context.Context) ([]byte, error) // a JSON Web Key Set; nil if there is none
+	clock clock.PassiveClock
+
+	mu    sync.Mutex
+	keys  *jose.JSONWebKeySet // nil if they were never read
+	asked time.Time
+}
+
+// check does not wait for a request of another token.
+func (k *clusterKeys) check(ctx context.Context, token string) signature {
+	if k.read == nil {
+		return unknownSignature
+	}
+	parsed, err := jose.ParseSignedCompact(token, serviceAccountAlgorithms)
+	if err != nil {
+		return forgedSignature
+	}
+	keys, mayAsk := k.known(parsed)
+	if mayAsk {
+		keys = k.refresh(ctx)
+	}
+	switch {
+	case keys == nil:
+		return unknownSignature
+	case verifies(parsed, keys):
+		return goodSignature
+	case !mayAsk && !hasKeyOf(parsed, keys):
+		return unclearSignature
+	default:
+		return forgedSignature
+	}
+}
+
+// known also reports whether to ask for newer keys, for one caller at a time.
+func (k *clusterKeys) known(token *jose.JSONWebSignature) (keys *jose.JSONWebKeySet, mayAsk bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.keys != nil && hasKeyOf(token, k.keys) || !k.asked.IsZero() && k.clock.Since(k.asked) < keysEvery {
+		return k.keys, false
+	}
+	k.asked = k.clock.Now()
+	return k.keys, true
+}
+
+// refresh keeps the keys that are known if there are no others to have.
+func (k *clusterKeys) refresh(ctx context.Context) *jose.JSONWebKeySet {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keysTimeout)
+	defer cancel()
+	keys := &jose.JSONWebKeySet{}
+	content, err := k.read(ctx)
+	if err == nil {
+		err = json.Unmarshal(content, keys)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if err == nil && len(keys.Keys) > 0 {
+		k.keys = keys
+	}
+	return k.keys
+}
+
+// hasKeyOf reports whether the key that a token names is among the keys.
+func hasKeyOf(token *jose.JSONWebSignature, keys *jose.JSONWebKeySet) bool {
+	return len(keys.Key(token.Signatures[0].Header.KeyID)) > 0
+}
+
+func verifies(token *jose.JSONWebSignature, keys *jose.JSONWebKeySet) bool {
+	for _, key := range keys.Key(token.Signatures[0].Header.KeyID) {
+		if _, err := token.Verify(key); err == nil {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,146 @@
+package auth
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// issuer signs tokens as the API server does.
+type issuer struct {
+	t    *testing.T
+	id   string
+	key  *ecdsa.PrivateKey
+	jobs int
+}
+
+func newIssuer(t *testing.T, id string) *issuer {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &issuer{t: t, id: id, key: key}
+}
+
+// token is another one each time.
+func (i *issuer) token() string {
+	i.t.Helper()
+	i.jobs++
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: jose.JSONWebKey{Key: i.key, KeyID: i.id}}, nil)
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	signed, err := signer.Sign(fmt.Appendf(nil, `{"aud":["postflight"],"exp":9e9,"jti":"%d"}`, i.jobs))
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	text, err := signed.CompactSerialize()
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	return "Bearer " + text
+}
+
+// published are the keys of issuers.
+func published(issuers ...*issuer) []byte {
+	var set jose.JSONWebKeySet
+	for _, i := range issuers {
+		set.Keys = append(set.Keys, jose.JSONWebKey{Key: i.key.Public(), KeyID: i.id, Algorithm: "ES256", Use: "sig"})
+	}
+	content, _ := json.Marshal(set) // of keys that were just made
+	return content
+}
+
+// counter knows all tokens, and counts them.
+type counter struct{ reviews int }
+
+func (c *counter) Create(_ context.Context, o client.Object, _ ...client.CreateOption) error {
+	c.reviews++
+	o.(*authenticationv1.TokenReview).Status = boundTo()
+	return nil
+}
+
+// TestForgedTokens: tokens that the API server has not signed cost it nothing, and are in nobody's way.
+func TestForgedTokens(t *testing.T) {
+	own, forger := newIssuer(t, "own"), newIssuer(t, "forged")
+	impostor := newIssuer(t, "own")
+	r, asked := &counter{}, 0
+	a := NewPodAuthenticator(r, func(context.Context) ([]byte, error) { asked++; return published(own), nil }, clock.RealClock{})
+	for n := range 1000 {
+		for name, token := range map[string]string{"another key": forger.token(), "the key's name": impostor.token(), "no signature": plausible()} {
+			if _, err := a.Authenticate(t.Context(), bearerRequest(token)); err == nil {
+				t.Fatalf("a token with %s is accepted", name)
+			}
+		}
+		if n%100 == 0 {
+			if _, err := a.Authenticate(t.Context(), bearerRequest(own.token())); err != nil {
+				t.Fatalf("after %d forged tokens: %v", 3*n, err)
+			}
+		}
+	}
+	if r.reviews != 10 || asked > 10 {
+		t.Errorf("%d reviews, want 10; asked %d times for keys", r.reviews, asked)
+	}
+}
+
+// TestNewKey: a token of a key that was published later is accepted soon, and not refused for good until then.
+func TestNewKey(t *testing.T) {
+	old, next := newIssuer(t, "old"), newIssuer(t, "next")
+	synctest.Test(t, func(t *testing.T) {
+		current := published(old)
+		a := NewPodAuthenticator(&counter{}, func(context.Context) ([]byte, error) { return current, nil }, clock.RealClock{})
+		for _, step := range []struct {
+			token string
+			want  int // HTTP status; 0: it is accepted
+		}{{old.token(), 0}, {next.token(), http.StatusServiceUnavailable}} {
+			if _, err := a.Authenticate(t.Context(), bearerRequest(step.token)); statusOf(err) != step.want {
+				t.Errorf("got %v, want %d", err, step.want)
+			}
+		}
+		current = published(old, next)
+		time.Sleep(keysEvery)
+		for _, i := range []*issuer{next, old} {
+			if _, err := a.Authenticate(t.Context(), bearerRequest(i.token())); err != nil {
+				t.Errorf("the key %s: %v", i.id, err)
+			}
+		}
+	})
+}
+
+// TestWithoutPublishedKeys: where the keys cannot be read, the API server is asked about each token, as far as limits allow.
+func TestWithoutPublishedKeys(t *testing.T) {
+	own := newIssuer(t, "own")
+	for name, read := range map[string]func(context.Context) ([]byte, error){
+		"none":      nil,
+		"forbidden": func(context.Context) ([]byte, error) { return nil, errors.New("forbidden") },
+		"no keys":   func(context.Context) ([]byte, error) { return []byte(`{"keys":[]}`), nil },
+		"no JSON":   func(context.Context) ([]byte, error) { return []byte(`<html>`), nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := &counter{}
+			a := NewPodAuthenticator(r, read, clock.RealClock{})
+			for range 3 {
+				if _, err := a.Authenticate(t.Context(), bearerRequest(own.token())); err != nil {
+					t.Error(err)
+				}
+			}
+			if r.reviews != 3 {
+				t.Errorf("%d reviews, want 3", r.reviews)
+			}
+		})
+	}
+}
