@@ -14,16 +14,14 @@ func (c *ProxyConfig) Person(r *http.Request) (p Person, ok bool) {
 	if err != nil || !slices.ContainsFunc(c.from, func(p netip.Prefix) bool { return p.Contains(address.Addr().Unmap()) }) {
 		return Person{}, false
 	}
-	names := r.Header.Values(c.UserHeader)
-	if len(names) != 1 || names[0] == "" { // a client may have sent one of its own
+	names, groups := r.Header.Values(c.UserHeader), r.Header.Values(c.GroupsHeader)
+	if len(names) != 1 || names[0] == "" || len(groups) > 1 { // a client may have sent one of its own
 		return Person{}, false
 	}
 	p.Name = names[0]
-	for _, header := range r.Header.Values(c.GroupsHeader) {
-		for group := range strings.SplitSeq(header, ",") {
-			if group = strings.TrimSpace(group); group != "" {
-				p.Groups = append(p.Groups, group)
-			}
+	for group := range strings.SplitSeq(strings.Join(groups, ""), ",") {
+		if group = strings.TrimSpace(group); group != "" {
+			p.Groups = append(p.Groups, group)
 		}
 	}
 	return p, true
