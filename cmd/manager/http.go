@@ -6,9 +6,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
-	"os"
 	"time"
 
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -102,7 +100,7 @@ func newAPI(mgr ctrl.Manager, o options, bucket *objectstore.Bucket, in surround
 		Registerer:      in.metrics,
 		TeamLabel:       in.teams.Of,
 		Log:             ctrl.Log.WithName("http"),
-		Audit:           slog.New(slog.NewJSONHandler(os.Stdout, nil)),
+		Audit:           in.audit,
 		Runs:            b.reader,
 		Tracer:          in.traces.Tracer(),
 	})

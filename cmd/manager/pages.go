@@ -48,7 +48,7 @@ func setupPages(
 		Explain: explainer(dispatcher, in.steady), Actions: &pageActions{dispatcher, mgr.GetCache(), in.steady}, Authenticated: serve.Authenticated,
 		OpenAPI:   endpoint.OpenAPI,
 		PublicURL: o.publicURL, Hosts: o.pageHosts, Limits: ui.DefaultLimits(),
-		Log: ctrl.Log.WithName("pages"), Clock: in.clock,
+		Log: ctrl.Log.WithName("pages"), Audit: in.audit, Clock: in.clock,
 	})
 }
 

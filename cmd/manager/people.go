@@ -94,6 +94,7 @@ func (p *people) ofKey(ctx context.Context, id ui.Identity) (ui.Access, error) {
 	}
 	return ui.Access{
 		Name:  "the API key " + cmp.Or(principal.Key.Spec.Description, principal.Key.Name),
+		Key:   principal.Key.Namespace + "/" + principal.Key.Name,
 		Teams: []ui.TeamAccess{{Team: principal.Team, Act: principal.Team.Spec.KeysMayAct}},
 	}, nil
 }

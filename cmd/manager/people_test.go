@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"log/slog"
 	"maps"
 	"net/http"
 	"net/http/cookiejar"
@@ -96,7 +97,7 @@ func servePages(t *testing.T, config string, clock advancingClock) *httptest.Ser
 			return nil, errors.ErrUnsupported
 		},
 		Authenticated: func(context.Context, string) {}, PublicURL: "http://" + server.Listener.Addr().String() + "/ci",
-		OpenAPI: endpoint.OpenAPI, Limits: ui.DefaultLimits(), Log: logr.Discard(), Clock: clock,
+		OpenAPI: endpoint.OpenAPI, Limits: ui.DefaultLimits(), Log: logr.Discard(), Audit: slog.New(slog.DiscardHandler), Clock: clock,
 	})
 	if err != nil {
 		t.Fatal(err)

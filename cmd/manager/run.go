@@ -38,6 +38,7 @@ type surroundings struct {
 	metrics metrics.RegistererGatherer
 	traces  *tracing.Tracing // nil: off
 	teams   *teamlabel.Bound // that metrics tell apart
+	audit   *slog.Logger     // of requests to the HTTP API and the pages
 }
 
 // run wires the manager and runs it until the context ends.
@@ -66,6 +67,7 @@ func runIn(ctx context.Context, o options, in surroundings) error {
 	}
 	defer flush(in.traces)
 	in.teams = teamlabel.New(o.metricsTeams)
+	in.audit = slog.New(slog.NewJSONHandler(os.Stdout, nil))
 	if err := registerBuild(in.metrics); err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 func (u *UI) cancel(w http.ResponseWriter, r *request) error {
 	s, err := u.subject(r)
 	if err == nil {
+		r.audit = []any{"suite", s.Name}
 		err = u.Actions.Cancel(r.Context(), s, r.access.Name)
 	}
 	if err != nil {
@@ -27,10 +28,12 @@ func (u *UI) rerun(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
+	r.audit = []any{"suite", s.Name}
 	id, err := u.Actions.Rerun(r.Context(), s, r.access.Name)
 	if err != nil {
 		return refused(err)
 	}
+	r.audit = append(r.audit, "next", id)
 	u.redirect(w, r, runPath(s.Namespace, id))
 	return nil
 }

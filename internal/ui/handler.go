@@ -29,6 +29,9 @@ type request struct {
 	team *v1alpha1.Team // of the page; nil where it belongs to none
 	act  bool           // the reader may act on the runs of the team
 
+	// audit is what the request has done, as attributes of its line in the audit log; nil: nothing.
+	audit []any
+
 	// logRead is the log of the page, without its lines, and logSent that of a live page that was sent.
 	logRead, logSent *logData
 }
@@ -136,6 +139,7 @@ func (u *UI) handle(answer func(http.ResponseWriter, *request) error) http.Handl
 		if err == nil {
 			err = u.limited(r, func() error { return answer(w, r) })
 		}
+		u.auditLine(r, err)
 		if errors.Is(err, errSignIn) {
 			u.redirect(w, r, "/sign-in?next="+url.QueryEscape(r.URL.RequestURI()))
 		} else if err != nil {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -91,7 +92,7 @@ func newHarness(t testing.TB, objects []client.Object, options ...option) *harne
 		Explain: func(_ context.Context, team *v1alpha1.Team, n *notification.Notification) (iter.Seq[match.Explanation], error) {
 			return h.triggers.Explain(team.NamespaceName(), n, func() bool { return false }), nil
 		},
-		OpenAPI: endpoint.OpenAPI, Limits: ui.DefaultLimits(), Log: testLog(t), Clock: clock.RealClock{},
+		OpenAPI: endpoint.OpenAPI, Limits: ui.DefaultLimits(), Log: testLog(t), Audit: slog.New(slog.DiscardHandler), Clock: clock.RealClock{},
 	}
 	for _, o := range options {
 		o(&c)
@@ -259,7 +260,7 @@ func (k *keys) Access(ctx context.Context, id ui.Identity) (ui.Access, error) {
 	if err := k.client.Get(ctx, client.ObjectKey{Name: name}, t); err != nil {
 		return ui.Access{}, err
 	}
-	return ui.Access{Name: "laptop of Anna", Teams: []ui.TeamAccess{{Team: t, Act: key == actKey}}}, nil
+	return ui.Access{Name: "laptop of Anna", Key: map[string]string{actKey: "shop/act"}[key], Teams: []ui.TeamAccess{{Team: t, Act: key == actKey}}}, nil
 }
 
 // actions record what was asked for.

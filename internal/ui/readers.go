@@ -66,6 +66,7 @@ type Identity struct {
 // Access is what somebody may see and do at the moment.
 type Access struct {
 	Name  string // of the person or the key
+	Key   string // namespace/name of the key; empty for a person
 	Teams []TeamAccess
 }
 

@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -57,14 +56,16 @@ func (u *UI) signIn(w http.ResponseWriter, r *request) error {
 	case err != nil:
 		return authProblem(status, err)
 	}
-	if err := u.startSession(r.Context(), w, id); err != nil {
-		return err
+	if r.access, err = u.Authenticator.Access(r.Context(), id); err != nil {
+		return authProblem(statusOf(err), err)
 	}
-	u.redirect(w, r, localPath(next))
-	return nil
+	return u.welcome(w, r, id, next)
 }
 
 func (u *UI) signOut(w http.ResponseWriter, r *request) error {
+	if r.signedIn {
+		r.audit = []any{}
+	}
 	u.forgetCookie(w, sessionCookie)
 	u.redirect(w, r, "/")
 	return nil
@@ -110,7 +111,11 @@ func (u *UI) returnFromProvider(w http.ResponseWriter, r *request) error {
 		return &problem{Status: http.StatusUnauthorized, Title: "You are not signed in",
 			Text: "Your identity provider did not confirm who you are. Try again.", cause: err}
 	}
-	return u.welcome(r.Context(), w, r, id, a.Next)
+	if r.access, err = u.Authenticator.Access(r.Context(), id); err != nil {
+		return &problem{Status: http.StatusForbidden, Title: "None of your groups may see a team",
+			Text: "Ask the operator of this service to grant a team to one of your groups.", cause: err}
+	}
+	return u.welcome(w, r, id, a.Next)
 }
 
 // providerLogout is OpenID Connect Back-Channel Logout: the provider itself says which sessions have ended.
@@ -130,13 +135,10 @@ func (u *UI) providerLogout(w http.ResponseWriter, r *request) error {
 	}
 }
 
-// welcome starts a session, if its person may see anything.
-func (u *UI) welcome(ctx context.Context, w http.ResponseWriter, r *request, id Identity, next string) error {
-	if _, err := u.Authenticator.Access(ctx, id); err != nil {
-		return &problem{Status: http.StatusForbidden, Title: "None of your groups may see a team",
-			Text: "Ask the operator of this service to grant a team to one of your groups.", cause: err}
-	}
-	if err := u.startSession(ctx, w, id); err != nil {
+// welcome starts a session of somebody whose access is known.
+func (u *UI) welcome(w http.ResponseWriter, r *request, id Identity, next string) error {
+	r.identity, r.audit = id, []any{}
+	if err := u.startSession(r.Context(), w, id); err != nil {
 		return err
 	}
 	u.redirect(w, r, localPath(next))

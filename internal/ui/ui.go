@@ -5,6 +5,7 @@ import (
 	"errors"
 	"html/template"
 	"iter"
+	"log/slog"
 	"net/http"
 	"sync/atomic"
 
@@ -60,6 +61,7 @@ type Config struct {
 
 	Limits Limits
 	Log    logr.Logger
+	Audit  *slog.Logger // gets a line when somebody signs in or out, cancels or repeats a run
 	Clock  clock.PassiveClock
 }
 
@@ -88,8 +90,8 @@ type UI struct {
 // New returns the pages. Call Changed after each change of a Suite, Trigger, Environment or Job.
 func New(c Config) (*UI, error) {
 	if c.Cache == nil || c.Live == nil || c.Runs == nil || c.Authenticator == nil || c.SealingKey == nil || c.Explain == nil ||
-		c.Actions == nil || c.Authenticated == nil || c.Clock == nil {
-		return nil, errors.New("the pages need readers, an authenticator, a sealing key, an explainer, actions and a clock")
+		c.Actions == nil || c.Audit == nil || c.Authenticated == nil || c.Clock == nil {
+		return nil, errors.New("the pages need readers, an authenticator, a sealing key, an explainer, actions, an audit log and a clock")
 	}
 	u := &UI{
 		Config: c, changes: newBroadcaster(), versions: newVersions(),
