@@ -51,20 +51,7 @@ func TestSecurityPage(t *testing.T) {
 
 // TestRecipeForHosts tries the Trigger of docs/security.md.
 func TestRecipeForHosts(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join(folder(t, ".."), "docs", "security.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, block, found := strings.Cut(string(page), "```yaml\nspec:\n  match:")
-	block, _, ended := strings.Cut(block, "```")
-	trigger := &v1alpha1.Trigger{}
-	if err := yaml.UnmarshalStrict([]byte("spec:\n  match:"+block), trigger); err != nil || !found || !ended {
-		t.Fatalf("docs/security.md has no Trigger: %v", err)
-	}
-	matcher, err := match.Compile(trigger)
-	if err != nil {
-		t.Fatal(err)
-	}
+	trigger, matcher := recipe(t, "### Anyone with a CI key")
 	if notification.Allowed("URL", trigger.Spec.AllowVariables) {
 		t.Error("a notification may set URL, which wins over deployment_url")
 	}
@@ -85,6 +72,46 @@ func TestRecipeForHosts(t *testing.T) {
 			t.Errorf("%q matches: %t, want %t", url, got, want)
 		}
 	}
+}
+
+// TestRecipeForForks: with the Trigger of the page, only pull requests of the repository's own branches start a run.
+func TestRecipeForForks(t *testing.T) {
+	_, matcher := recipe(t, "### The author of a pull request from a fork")
+	for name, tc := range map[string]struct {
+		n    notification.Notification
+		want bool
+	}{
+		"own branch":      {notification.Notification{Repository: "acme/shop", PullRequestNumber: 1, Variables: map[string]string{"HEAD_REPOSITORY": "acme/shop"}}, true},
+		"fork":            {notification.Notification{Repository: "acme/shop", PullRequestNumber: 1, Variables: map[string]string{"HEAD_REPOSITORY": "eve/shop"}}, false},
+		"not said":        {notification.Notification{Repository: "acme/shop", PullRequestNumber: 1}, false},
+		"no repository":   {notification.Notification{PullRequestNumber: 1, Variables: map[string]string{"HEAD_REPOSITORY": ""}}, false},
+		"no pull request": {notification.Notification{Repository: "acme/shop", Variables: map[string]string{"HEAD_REPOSITORY": "acme/shop"}}, false},
+	} {
+		if got := matcher.Matches(&tc.n); got != tc.want {
+			t.Errorf("%s matches: %t, want %t", name, got, tc.want)
+		}
+	}
+}
+
+// recipe is the Trigger in a section of docs/security.md.
+func recipe(t *testing.T, section string) (*v1alpha1.Trigger, *match.Matcher) {
+	t.Helper()
+	page, err := os.ReadFile(filepath.Join(folder(t, ".."), "docs", "security.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, found := strings.Cut(string(page), section+"\n")
+	_, block, hasBlock := strings.Cut(text, "```yaml\nspec:\n  match:")
+	block, _, ended := strings.Cut(block, "```")
+	trigger := &v1alpha1.Trigger{}
+	if err := yaml.UnmarshalStrict([]byte("spec:\n  match:"+block), trigger); err != nil || !found || !hasBlock || !ended {
+		t.Fatalf("docs/security.md has no Trigger after %q: %v", section, err)
+	}
+	matcher, err := match.Compile(trigger)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return trigger, matcher
 }
 
 // testsIn are the tests of the module.
