@@ -23,6 +23,9 @@ type Limits struct {
 	// Visiting bounds the requests that wait for the provider of identities.
 	Visiting int
 
+	// Renders bounds how often a second the live pages of one team are rendered, at first or again.
+	Renders int
+
 	// Interval is the shortest time between two versions of a live page.
 	Interval time.Duration
 
@@ -74,11 +77,13 @@ func DefaultLimits() Limits {
 		Reading: 9,
 		// Each may wait for 10 s, and costs a connection to the provider. Who signs in with a key waits for none of them.
 		Visiting: 72,
+		// At 2 ms each, a tenth of a core. A page of a busy team that many watch comes a little later.
+		Renders: 50,
 		// A person cannot read faster, and a busy team has several changes a second.
 		Interval: time.Second,
 		// A key that was revoked ends its live pages within a second.
 		Recheck: 500 * time.Millisecond,
-		// People look again after a while. 1,000 live pages take 65 renderings a second, 2 ms each.
+		// People look again after a while.
 		Refresh: 15 * time.Second,
 		// Common proxies close a silent connection after 60 s.
 		Heartbeat: 20 * time.Second,

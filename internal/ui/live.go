@@ -35,6 +35,11 @@ func (u *UI) streamFor(r *request) time.Duration {
 
 // stream sends a page as server-sent events, again whenever it has changed, until its reader may no longer read it.
 func (u *UI) stream(w http.ResponseWriter, r *request, kind pageKind) error {
+	turn, leave := u.paces.join(r.namespace())
+	defer leave()
+	if turn(r.Context()) != nil {
+		return overloaded()
+	}
 	p, err := kind.build(r)
 	if err != nil {
 		return err
@@ -53,8 +58,16 @@ func (u *UI) stream(w http.ResponseWriter, r *request, kind pageKind) error {
 	recheck := time.NewTicker(u.Limits.Recheck)
 	defer recheck.Stop()
 	for {
-		if err := u.sendVersion(s, r, kind); err != nil {
+		if turn(r.Context()) != nil {
+			return nil
+		}
+		settled, err := u.sendVersion(s, r, kind)
+		if err != nil {
 			return nil // the browser connects again, if it is there, and learns why
+		}
+		if settled {
+			_ = s.send("settled", nil)
+			return nil
 		}
 		if !u.awaitChange(s, r, changed, recheck.C) {
 			return nil
@@ -107,14 +120,14 @@ func (u *UI) mayStillRead(r *request) bool {
 	}
 }
 
-// sendVersion sends the page, if it is not what the browser has.
-func (u *UI) sendVersion(s *eventStream, r *request, kind pageKind) error {
+// sendVersion sends the page, if it is not what the browser has. It is settled if it will not change any more.
+func (u *UI) sendVersion(s *eventStream, r *request, kind pageKind) (settled bool, err error) {
 	v, err := u.versionOf(r, kind)
 	if err != nil || v.sum == s.sum {
-		return err
+		return v.settled, err
 	}
 	s.sum, r.logSent = v.sum, r.logRead
-	return s.write(v.event)
+	return v.settled, s.write(v.event)
 }
 
 // eventStream writes server-sent events. It keeps nothing of what it has sent but a hash: there may be a thousand.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -214,13 +215,42 @@ func TestLive(t *testing.T) {
 		h.set(t, run{id: id, trigger: "other", environment: "staging", condition: v1alpha1.Queued("")}.suite())
 		poll.True(t, "the page is rendered again", func() bool { return h.reader.listed.Load() > listed })
 	}
-	h.set(t, run{id: "smoke-4cplqekpnk1gtdjr", trigger: "smoke", environment: "production", ago: time.Hour, condition: v1alpha1.Passed("All is well.")}.suite())
+	h.set(t, run{id: "smoke-4cplqekpnk1gtdjr", trigger: "smoke", environment: "production", ago: time.Minute, condition: v1alpha1.Passed("All is well.")}.suite())
 	if data := <-events; !strings.Contains(data, "Passed: smoke on production") || !strings.Contains(data, "All is well.") {
 		t.Errorf("the new version is %s", data)
 	}
 	h.Drain()
 	if _, open := <-events; open {
 		t.Error("the live page goes on while the server stops")
+	}
+}
+
+// TestSettled: a run that ended long ago is not followed, and a page that has followed it to its end stays.
+func TestSettled(t *testing.T) {
+	h := newHarness(t, samples(), func(c *ui.Config) { c.Limits.Interval, c.Limits.Recheck = 10*time.Millisecond, 20*time.Millisecond })
+	b := h.browser(t, readKey)
+	const ended = "/runs/shop/load-9ttt"
+	if got := b.get(ended); strings.Contains(got.body, "<live-page>") || !strings.Contains(b.get(failedRun).body, "<live-page>") {
+		t.Error("want a live page of the run that has just ended, and of no other")
+	}
+	if code, _ := b.head(http.MethodGet, ended, http.Header{"Accept": {"text/event-stream"}}); code != http.StatusNotFound {
+		t.Errorf("its live page is %d, want 404", code)
+	}
+	stream := openStream(t, h, b, failedRun)
+	if _, _, err := stream.read(); err != nil {
+		t.Fatal(err)
+	}
+	h.set(t, run{id: "smoke-4cplqekpnk1gtdjr", trigger: "smoke", environment: "production", ago: time.Hour, condition: v1alpha1.Passed("All is well.")}.suite())
+	var events []string
+	for {
+		event, _, err := stream.read()
+		if err != nil {
+			break
+		}
+		events = append(events, event)
+	}
+	if want := []string{"page", "settled"}; !slices.Equal(events, want) {
+		t.Errorf("the events are %q, want %q", events, want)
 	}
 }
 

@@ -2,7 +2,9 @@ package ui
 
 import (
 	"slices"
+	"time"
 
+	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/record"
 	"github.com/postflight-dev/postflight/internal/results"
 	"github.com/postflight-dev/postflight/internal/runs"
@@ -19,6 +21,8 @@ type runData struct {
 	CanCancel bool
 	CanRerun  bool
 	Archived  bool // its Suite was deleted
+
+	settled bool // it will not change any more
 
 	FilesProblem string // a sentence: why there are no files
 	TestsProblem string // a sentence: why the failures have no texts
@@ -98,15 +102,23 @@ func (u *UI) run(r *request, tab string) (*runData, *runs.Run, error) {
 	d := &runData{
 		Run: view.RunOf(subject, u.Clock.Now()), Tab: tab,
 		CanCancel: r.act && !s.Finished() && !s.Spec.Cancel, CanRerun: r.act && s.Finished() && !run.Archived(),
-		Archived: run.Archived(),
+		Archived: run.Archived(), settled: run.Archived() || u.settled(s),
 	}
 	return d, run, nil
+}
+
+// settleFor is how long after its end a run may still change: files, results and checks come within minutes.
+const settleFor = 10 * time.Minute
+
+func (u *UI) settled(s *v1alpha1.Suite) bool {
+	end := s.Status.CompletionTime
+	return s.Finished() && end != nil && u.Clock.Since(end.Time) > settleFor
 }
 
 func (d *runData) page() *page {
 	return &page{
 		template: "run", Title: d.State.Label + ": " + d.Title(), Description: d.Why,
-		Section: "runs", Icon: d.State.Key, Live: !d.Archived, Data: d,
+		Section: "runs", Icon: d.State.Key, Live: !d.settled, Data: d,
 	}
 }
 

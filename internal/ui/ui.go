@@ -73,6 +73,7 @@ type UI struct {
 	secure    bool // people reach the pages over https
 	changes   *broadcaster
 	versions  *versions
+	paces     *paces
 	assets    *assets
 	templates map[string]*template.Template
 	reference *view.Reference
@@ -94,7 +95,7 @@ func New(c Config) (*UI, error) {
 		return nil, errors.New("the pages need readers, an authenticator, a sealing key, an explainer, actions, an audit log and a clock")
 	}
 	u := &UI{
-		Config: c, changes: newBroadcaster(), versions: newVersions(),
+		Config: c, changes: newBroadcaster(), versions: newVersions(), paces: newPaces(c.Limits.Renders),
 		rendering: fairness.NewTeamLimiter(c.Limits.Rendering), streaming: fairness.NewTeamLimiter(c.Limits.Streaming),
 		sending: fairness.NewTeamLimiter(c.Limits.Sending), listing: fairness.NewTeamLimiter(c.Limits.Listing),
 		reading: fairness.NewTeamLimiter(c.Limits.Reading), visiting: fairness.NewTeamLimiter(c.Limits.Visiting),

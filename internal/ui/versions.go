@@ -20,6 +20,8 @@ const versionFor = 2 * time.Second
 type version struct {
 	event string
 	sum   uint64 // of what changes; the same sum is the same page
+
+	settled bool // the page will not change any more
 }
 
 // versions are the latest versions of pages that are the same for all readers of a team. However many watch a list, it
@@ -82,5 +84,5 @@ func (u *UI) renderVersion(r *request, kind pageKind) (version, error) {
 	if err != nil {
 		return version{}, err
 	}
-	return version{event: fmt.Sprintf("event: page\ndata: %s\n\n", data), sum: maphash.Bytes(u.versions.seed, out.Bytes())}, nil
+	return version{event: fmt.Sprintf("event: page\ndata: %s\n\n", data), sum: maphash.Bytes(u.versions.seed, out.Bytes()), settled: !p.Live}, nil
 }

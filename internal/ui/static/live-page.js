@@ -13,7 +13,7 @@ customElements.define('live-page', class extends HTMLElement {
   }
 
   connect() {
-    if (this.source) return;
+    if (this.source || this.settled) return;
     this.source = new EventSource(location.pathname + location.search);
     this.source.addEventListener('open', () => {
       this.show(true);
@@ -22,12 +22,21 @@ customElements.define('live-page', class extends HTMLElement {
     this.source.addEventListener('error', () => this.lose());
     this.source.addEventListener('page', (event) => this.update(JSON.parse(event.data)));
     this.source.addEventListener('gone', () => location.reload());
+    this.source.addEventListener('settled', () => this.settle());
   }
 
   disconnect() {
     clearTimeout(this.waiting);
     this.source?.close();
     this.source = null;
+  }
+
+  // settle stays with a page that will not change any more.
+  settle() {
+    this.settled = true;
+    this.disconnect();
+    const sign = this.querySelector('[data-live]');
+    if (sign) sign.hidden = true;
   }
 
   lose() {
