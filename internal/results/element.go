@@ -19,6 +19,7 @@ type element struct {
 	depth  int // in the report
 
 	failed, flaky, skipped bool
+	failures               int    // elements: a test may fail, and so may what comes after it
 	message                string // attribute of the first failure
 	body                   strings.Builder
 	bodyCut                bool
@@ -38,8 +39,12 @@ func (e *element) start(t token) {
 			e.message, e.inFailure = t.attrs["message"], true
 		}
 		e.failed = true
+		e.failures++
 	case "flakyFailure", "flakyError": // of Maven Surefire and of Playwright
 		e.flaky = true
+		e.failures++
+	case "rerunFailure", "rerunError":
+		e.failures++
 	case "skipped":
 		e.skipped = true
 	case "system-out":

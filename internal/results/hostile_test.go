@@ -71,7 +71,11 @@ func TestHostileReports(t *testing.T) {
 		"Failure of an inner suite": {reason: "Its path names it.", report: `<testsuite name="a"><testsuite name="b"><failure>first<failure/></failure><failure>second</failure></testsuite></testsuite>`, failed: 2, firstName: "a > b", firstMessage: "first"},
 		"Failure of all suites":     {reason: "It has no name.", report: `<testsuites><error message="no config"/></testsuites>`, failed: 1, firstName: "(a test without a name)", firstMessage: "no config"},
 		"Strange times":             {reason: "They are no time.", report: `<testsuite><testcase name="a" time="-1"/><testcase name="b" time="NaN"/><testcase name="c" time="1e999"/><testcase name="d" time="soon"/></testsuite>`, passed: 4},
-		"Wrong totals":              {reason: "Test cases are counted, not believed.", report: `<testsuites tests="9" failures="9"><testsuite tests="-1"><testcase name="a"/></testsuite></testsuites>`, passed: 1},
+		"Wrong totals":              {reason: "Tests are counted, not believed.", report: `<testsuites tests="9" failures="-9"><testsuite tests="-1" errors="x"><testcase name="a"/></testsuite></testsuites>`, passed: 1},
+		"Failures that are missing": {reason: "Something cut them out.", report: `<testsuites tests="9" failures="9"><testsuite tests="1"><testcase name="a"/></testsuite></testsuites>`, passed: 1, failed: 1, firstName: "the report", firstMessage: "The report announces 9 failures that it does not list."},
+		"One of them missing":       {reason: "Each suite says so, and it counts once.", report: `<testsuites failures="2"><testsuite name="s" failures="1" errors="1"><testcase name="a"><failure/></testcase></testsuite></testsuites>`, failed: 2, firstName: "s > a"},
+		"Failures of one test":      {reason: "It failed, and so did its teardown.", report: `<testsuite failures="1" errors="1"><testcase name="a"><failure/><error/></testcase></testsuite>`, failed: 1, firstName: "a"},
+		"Announced and repeated":    {reason: "It passed in the end.", report: `<testsuite failures="1"><testcase name="a"><flakyFailure/></testcase></testsuite>`, passed: 1},
 		"Huge line":                 {reason: "It fits no line.", report: `<testsuite><testcase name="a" file="f" line="99999999999"><failure/></testcase></testsuite>`, failed: 1, firstName: "a"},
 		"Long name":                 {reason: "A name is bounded.", report: `<testsuite><testcase name="` + strings.Repeat("n", 100_000) + `"/></testsuite>`, passed: 1},
 

@@ -3,8 +3,10 @@ package results
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
+	"strconv"
 )
 
 // outcome of a test.
@@ -81,13 +83,15 @@ type parser struct {
 	found   bool // the root element of a report
 	other   bool // text before any element
 	stack   []string
-	suites  []suite
+	suites  []suite  // that are open, in the root element, which is one of them
 	test    *element // the test case that is open, or the failure of a suite
 }
 
 type suite struct {
 	depth      int // of its element
 	name, file string
+
+	announced, listed int // failures, also of suites in it
 }
 
 func (p *parser) token(t token) error {
@@ -121,8 +125,12 @@ func (p *parser) start(t token) error {
 	switch {
 	case p.test != nil:
 		p.test.start(t)
-	case t.name == "testsuite":
-		p.suites = append(p.suites, suite{len(p.stack), t.attrs["name"], t.attrs["file"]})
+	case t.name == "testsuite", t.name == "testsuites":
+		failures := announced(t.attrs["failures"]) + announced(t.attrs["errors"])
+		p.suites = append(p.suites, suite{depth: len(p.stack), name: t.attrs["name"], file: t.attrs["file"], announced: failures})
+		if t.name == "testsuites" { // its name is the tool's
+			p.suites[len(p.suites)-1].name = ""
+		}
 	case t.name == "testcase":
 		p.test = newElement(t, p.suites, len(p.stack))
 	case t.name == "failure", t.name == "error": // of what comes before or after all tests of a suite
@@ -136,6 +144,7 @@ func (p *parser) end(t token) error {
 	switch {
 	case p.test != nil && p.test.depth > len(p.stack):
 		test := p.test.testCase()
+		p.list(p.test.failures)
 		p.test = nil
 		if !p.emit(test) {
 			return errTests
@@ -143,7 +152,53 @@ func (p *parser) end(t token) error {
 	case p.test != nil:
 		p.test.end(t)
 	case len(p.suites) > 0 && p.suites[len(p.suites)-1].depth > len(p.stack):
-		p.suites = slices.Delete(p.suites, len(p.suites)-1, len(p.suites))
+		return p.endSuite()
 	}
 	return nil
+}
+
+// list counts failures of the suites that are open.
+func (p *parser) list(failures int) {
+	for i := range p.suites {
+		p.suites[i].listed += failures
+	}
+}
+
+// endSuite makes a failure of those that the suite announces and does not list: the report was cut, filtered or put together by hand.
+func (p *parser) endSuite() error {
+	s := p.suites[len(p.suites)-1]
+	missing := s.announced - s.listed
+	if missing > 0 {
+		p.list(missing)
+		test := missingTest(p.suites, missing)
+		if !p.emit(test) {
+			return errTests
+		}
+	}
+	p.suites = p.suites[:len(p.suites)-1]
+	return nil
+}
+
+func missingTest(suites []suite, missing int) testCase {
+	said := "The report announces a failure that it does not list."
+	if missing > 1 {
+		said = fmt.Sprintf("The report announces %d failures that it does not list.", missing)
+	}
+	e := newElement(token{}, suites, 0)
+	e.start(token{name: "failure", attrs: map[string]string{"message": said}})
+	test := e.testCase()
+	if test.name == unnamed {
+		test.name = "the report"
+		test.failure.Name = test.name
+	}
+	return test
+}
+
+// announced is what an attribute counts, at most as many as there are tests; 0 for anything else.
+func announced(attribute string) int {
+	n, err := strconv.Atoi(attribute)
+	if err != nil || n < 0 {
+		return 0
+	}
+	return min(n, maxCount)
 }
