@@ -41,7 +41,7 @@ func authenticatePod(c client.Client, keys func(context.Context) ([]byte, error)
 	}
 }
 
-// clusterKeys reads the keys that the API server publishes, which Kubernetes lets every ServiceAccount do.
+// clusterKeys reads the keys that the API server publishes, which Kubernetes lets every service account do.
 func clusterKeys(mgr ctrl.Manager) (func(context.Context) ([]byte, error), error) {
 	d, err := discovery.NewDiscoveryClientForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {

@@ -19,7 +19,7 @@ const (
 	keysTimeout = 5 * time.Second
 )
 
-// serviceAccountAlgorithms are those of tokens of ServiceAccounts.
+// serviceAccountAlgorithms are those of tokens of service accounts.
 var serviceAccountAlgorithms = []jose.SignatureAlgorithm{jose.RS256, jose.RS384, jose.RS512, jose.ES256, jose.ES384, jose.ES512}
 
 // signature is what is known of the signature of a token.
