@@ -47,5 +47,7 @@ func clusterKeys(mgr ctrl.Manager) (func(context.Context) ([]byte, error), error
 	if err != nil {
 		return nil, fmt.Errorf("set up the client of the API server's keys: %w", err)
 	}
-	return func(ctx context.Context) ([]byte, error) { return d.RESTClient().Get().AbsPath("/openid/v1/jwks").DoRaw(ctx) }, nil
+	return func(ctx context.Context) ([]byte, error) {
+		return d.RESTClient().Get().AbsPath("/openid/v1/jwks").DoRaw(ctx)
+	}, nil
 }
