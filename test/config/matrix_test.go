@@ -175,6 +175,40 @@ func TestPolicyMatrix(t *testing.T) {
 	}
 }
 
+// TestMarksOfSuites: who may change Suites, but not create Jobs, changes nothing that decides what runs.
+func TestMarksOfSuites(t *testing.T) {
+	w := newPolicyWorld(t)
+	s := aSuite(w.ns, "marked")
+	s.Annotations, s.Labels = map[string]string{"postflight.dev/request-id": "one"}, map[string]string{v1alpha1.LabelTrigger: "smoke", v1alpha1.LabelRestored: ""}
+	if err := w.runner.Create(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		patch  string
+		denied bool
+	}{
+		"another request":         {`{"metadata":{"annotations":{"postflight.dev/request-id":"two"}}}`, true},
+		"no request":              {`{"metadata":{"annotations":{"postflight.dev/request-id":null}}}`, true},
+		"no annotations":          {`{"metadata":{"annotations":null}}`, true},
+		"an idempotency key":      {`{"metadata":{"annotations":{"postflight.dev/idempotency-key":"k"}}}`, true},
+		"no longer restored":      {`{"metadata":{"labels":{"postflight.dev/restored":null}}}`, true},
+		"restored by Velero":      {`{"metadata":{"labels":{"velero.io/restore-name":"r"}}}`, true},
+		"another Trigger":         {`{"metadata":{"labels":{"postflight.dev/trigger":"other"}}}`, true},
+		"canceled":                {`{"metadata":{"annotations":{"postflight.dev/canceled-by":"anna"}},"spec":{"cancel":true}}`, false},
+		"an annotation of others": {`{"metadata":{"annotations":{"team.example.com/note":"x"},"labels":{"a":"b"}}}`, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			patch := client.RawPatch(types.MergePatchType, []byte(tc.patch))
+			if err := w.writer.Patch(t.Context(), s.DeepCopy(), patch, client.DryRunAll); denied(err) != tc.denied || !tc.denied && err != nil {
+				t.Errorf("without the right to create Jobs: %v", err)
+			}
+			if err := w.runner.Patch(t.Context(), s.DeepCopy(), patch, client.DryRunAll); err != nil {
+				t.Errorf("with the right to create Jobs: %v", err)
+			}
+		})
+	}
+}
+
 type policyWorld struct {
 	*apiserver.Server
 	ns             string
