@@ -50,6 +50,10 @@ const (
 	// AnnotationRerunBy names who requested another attempt of a run, on that attempt.
 	AnnotationRerunBy = "postflight.dev/rerun-by"
 
+	// AnnotationRecordsSince of a Team is from when on the records in the store are its own, in the format of RFC 3339: earlier than
+	// its creation, after it was restored from a backup.
+	AnnotationRecordsSince = "postflight.dev/records-since"
+
 	// AnnotationTraceparent holds the trace that a Suite belongs to, as a W3C traceparent: its run becomes a
 	// child of that span.
 	AnnotationTraceparent = "postflight.dev/traceparent"

@@ -9,10 +9,11 @@ import (
 // TeamSpec defines the namespace and the limits of a tenant.
 type TeamSpec struct {
 	// namespace that belongs to the team; a namespace belongs to one team only.
-	// Defaults to the name of the team.
+	// Defaults to the name of the team, and cannot change.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec.namespace cannot change, because the records of the team would belong to another namespace; create another Team"
 	Namespace string `json:"namespace,omitempty"`
 
 	// suspended disables the team: its API keys are refused with 403, and its runs do not start.
@@ -121,6 +122,7 @@ type TeamStatus struct {
 // +kubebuilder:printcolumn:name="Suspended",type=boolean,JSONPath=`.spec.suspended`
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=='Ready')].status`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:validation:XValidation:rule="(has(self.spec) && has(self.spec.namespace)) == (has(oldSelf.spec) && has(oldSelf.spec.namespace))",message="spec.namespace cannot change, because the records of the team would belong to another namespace; create another Team"
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$')",message="the name of a Team must be a DNS label: at most 63 of a-z, 0-9 and '-', no dots"
 type Team struct {
 	metav1.TypeMeta   `json:",inline"`
@@ -136,6 +138,16 @@ func (t *Team) NamespaceName() string {
 		return t.Spec.Namespace
 	}
 	return t.Name
+}
+
+// Owns reports whether what was created at some time under the name of the team is its own, and not that of an earlier Team of this
+// name, which may have belonged to other people.
+func (t *Team) Owns(created time.Time) bool {
+	since := t.CreationTimestamp.Time
+	if earlier, err := time.Parse(time.RFC3339, t.Annotations[AnnotationRecordsSince]); err == nil {
+		since = earlier
+	}
+	return !created.Before(since)
 }
 
 // Owner is the Team that owns a namespace, given those that claim it. Nobody owns a namespace that several Teams

@@ -5,6 +5,10 @@ import (
 	"maps"
 	"strings"
 	"testing"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/test/apiserver"
 )
 
 var team = kind("Team", fields{})
@@ -89,4 +93,27 @@ func TestAPIKeyValidation(t *testing.T) {
 		"UnknownField":       {"a misspelt field is rejected", set("spec/expires", "2027-01-01T00:00:00Z"), `unknown field "spec.expires"`},
 		"TheKeyAsAField":     {"the key itself must not be stored", set("spec/key", "pf_secret"), `unknown field "spec.key"`},
 	})
+}
+
+// TestTeamKeepsItsNamespace: the records of the team would belong to another one.
+func TestTeamKeepsItsNamespace(t *testing.T) {
+	s := apiserver.New(t)
+	for name, tc := range map[string]struct {
+		is, change edit
+		want       string
+	}{
+		"another":        {set("spec/namespace", "team-a"), set("spec/namespace", "team-b"), "spec.namespace cannot change"},
+		"from its name":  {edits(), set("spec/namespace", "team-b"), "spec.namespace cannot change"},
+		"to its name":    {set("spec/namespace", "team-a"), remove("spec/namespace"), "spec.namespace cannot change"},
+		"no spec":        {set("spec/namespace", "team-a"), remove("spec"), "spec.namespace cannot change"},
+		"something else": {set("spec/namespace", "team-a"), set("spec/suspended", true), ""},
+		"without any":    {edits(), set("spec/suspended", true), ""},
+		"without a spec": {remove("spec"), set("metadata/labels", fields{"a": "b"}), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			u := store(t, s, object(t, team, tc.is))
+			change(t, u, tc.change)
+			check(t, s.Client.Update(t.Context(), u, client.FieldValidation("Strict")), tc.want, "its records stay where they are")
+		})
+	}
 }

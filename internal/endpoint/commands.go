@@ -31,7 +31,7 @@ func (a *API) cancelRun(w http.ResponseWriter, r *Request) error {
 
 // cancelArchived answers as for a Suite: what is in the archive has ended.
 func (a *API) cancelArchived(w http.ResponseWriter, r *Request, name string) error {
-	rec, err := a.findRecord(r.Context(), r.team(), name)
+	rec, err := a.findRecord(r.Context(), r.Principal.Team, name)
 	switch {
 	case err != nil:
 		return err
@@ -50,7 +50,7 @@ func (a *API) rerunRun(w http.ResponseWriter, r *Request) error {
 	name := r.runName().Name
 	next, created, err := a.Dispatcher.Rerun(r.Context(), r.command(), name)
 	if isKind(err, dispatch.RunNotFound) {
-		return a.rerunArchived(r.Context(), r.team(), name)
+		return a.rerunArchived(r.Context(), r.Principal.Team, name)
 	}
 	if err != nil {
 		return dispatchFailure(err, dispatch.Result{})
@@ -64,7 +64,7 @@ func (a *API) rerunRun(w http.ResponseWriter, r *Request) error {
 }
 
 // rerunArchived says why a run without a Suite has no other attempt.
-func (a *API) rerunArchived(ctx context.Context, team, name string) error {
+func (a *API) rerunArchived(ctx context.Context, team *v1alpha1.Team, name string) error {
 	rec, err := a.findRecord(ctx, team, name)
 	switch {
 	case err != nil:

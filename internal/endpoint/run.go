@@ -32,7 +32,7 @@ func (a *API) findRun(r *Request) (*runs.Run, error) {
 }
 
 // findRecord is nil if the archive has none.
-func (a *API) findRecord(ctx context.Context, team, id string) (*record.Record, error) {
+func (a *API) findRecord(ctx context.Context, team *v1alpha1.Team, id string) (*record.Record, error) {
 	rec, err := a.Runs.FindRecord(ctx, team, id)
 	return rec, lookupFailure(err)
 }

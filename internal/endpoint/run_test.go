@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
@@ -87,6 +88,39 @@ func TestUnknownRuns(t *testing.T) {
 				t.Errorf("%s %s: a header was injected", verb, id)
 			}
 		}
+	}
+}
+
+// TestRecordsOfAnEarlierTeam: a Team that was deleted and made anew, for other people, has nothing of what the earlier one left.
+func TestRecordsOfAnEarlierTeam(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change func(*v1alpha1.Team)
+		status int // of what the earlier one left
+		listed string
+	}{
+		"new":                    {func(*v1alpha1.Team) {}, http.StatusNotFound, "own "},
+		"restored from a backup": {func(t *v1alpha1.Team) { t.Annotations = map[string]string{v1alpha1.AnnotationRecordsSince: "2020-01-01T00:00:00Z"} }, 0, "own theirs "},
+		"restored, and no time":  {func(t *v1alpha1.Team) { t.Annotations = map[string]string{v1alpha1.AnnotationRecordsSince: "always"} }, http.StatusNotFound, "own "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			objects := acme()
+			team := objects[0].(*v1alpha1.Team)
+			team.CreationTimestamp = metav1.NewTime(created(0))
+			tc.change(team)
+			h := start(t, setup{objects: objects, config: withArchive(&fakeArchive{records: []record.Record{archived("own", 0), archived("theirs", -1)}})})
+			for verb, r := range requestsOfARun("theirs") {
+				if w := h.exchange(r); tc.status != 0 && w.Code != tc.status || tc.status == 0 && verb == "get" && w.Code != http.StatusOK {
+					t.Errorf("%s: status %d: %s", verb, w.Code, w.Body)
+				}
+			}
+			listed := ""
+			for _, id := range ids(h.list("").Runs) {
+				listed += id + " "
+			}
+			if listed != tc.listed {
+				t.Errorf("the list is %q, want %q", listed, tc.listed)
+			}
+		})
 	}
 }
 

@@ -71,7 +71,7 @@ func (r *Reader) Find(ctx context.Context, team *v1alpha1.Team, id string) (*Run
 	if !errors.Is(err, ErrNotFound) {
 		return nil, err
 	}
-	rec, archiveErr := r.FindRecord(ctx, team.Name, id)
+	rec, archiveErr := r.FindRecord(ctx, team, id)
 	if archiveErr != nil {
 		return nil, archiveErr
 	}
@@ -89,15 +89,15 @@ func suiteOf(rec *record.Record) *v1alpha1.Suite {
 	return record.SuiteOf(rec.Run)
 }
 
-// FindRecord is nil if the archive has none.
-func (r *Reader) FindRecord(ctx context.Context, team, id string) (*record.Record, error) {
+// FindRecord is nil if the archive has none of this team. An earlier Team may have had its name.
+func (r *Reader) FindRecord(ctx context.Context, team *v1alpha1.Team, id string) (*record.Record, error) {
 	if r.Archive == nil || len(validation.IsDNS1123Label(id)) > 0 {
 		return nil, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.LookupTimeout)
 	defer cancel()
-	rec, err := r.Archive.Record(ctx, team, id)
-	if errors.Is(err, fs.ErrNotExist) {
+	rec, err := r.Archive.Record(ctx, team.Name, id)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !team.Owns(rec.CreatedAt) {
 		return nil, nil
 	}
 	return &rec, archiveError(err)

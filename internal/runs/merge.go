@@ -3,6 +3,7 @@ package runs
 import (
 	"context"
 	"iter"
+	"time"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -15,6 +16,7 @@ type merge struct {
 	*Reader
 	query           Query
 	team, namespace string
+	owns            func(created time.Time) bool
 
 	left []*v1alpha1.Suite // to show
 	next func() (record.Run, error, bool)
@@ -26,7 +28,7 @@ type merge struct {
 }
 
 func newMerge(r *Reader, team *v1alpha1.Team, q Query, suites []*v1alpha1.Suite) *merge {
-	return &merge{Reader: r, query: q, team: team.Name, namespace: team.NamespaceName(), left: suites}
+	return &merge{Reader: r, query: q, team: team.Name, namespace: team.NamespaceName(), owns: team.Owns, left: suites}
 }
 
 // candidate is a run that matches if it has a Suite, and may match otherwise.
@@ -90,6 +92,9 @@ func (m *merge) newest() (candidate, error) {
 		r, err, more := m.next()
 		if err != nil {
 			return candidate{}, err
+		}
+		if more && !m.owns(r.Created) { // nor the others, which are older
+			m.next, more = func() (r record.Run, err error, more bool) { return }, false
 		}
 		if more {
 			m.head = &r

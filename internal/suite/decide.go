@@ -152,7 +152,7 @@ func start(o Observation, now time.Time) Decision {
 		return missing(o, now, fmt.Sprintf("Environment %q", o.Suite.Spec.Environment))
 	case o.Team == nil:
 		return Decision{Condition: v1alpha1.Queued(fmt.Sprintf(
-			"Waiting for the namespace %q to belong to exactly one Team. Create the Team, or correct spec.namespace of the Teams that claim it.", o.Suite.Namespace))}
+			"Waiting for the namespace %q to belong to exactly one Team. Create the Team, or delete those that claim it wrongly.", o.Suite.Namespace))}
 	case o.Team.Spec.Suspended:
 		return Decision{Condition: v1alpha1.Queued("The team is suspended; the run starts when it no longer is.")}
 	case older != nil:

@@ -332,7 +332,7 @@ func TestDecide(t *testing.T) {
 			reason: "Without exactly one Team nobody can tell which limits count.",
 			o:      ready(func(o *observation) { o.Team = nil }),
 			want: suite.Decision{Condition: v1alpha1.Queued(`Waiting for the namespace "demo" to belong to exactly one Team. ` +
-				"Create the Team, or correct spec.namespace of the Teams that claim it.")},
+				"Create the Team, or delete those that claim it wrongly.")},
 		},
 		"CanceledByAnything": {
 			reason: "Who canceled is text that anybody may have written.",
