@@ -98,9 +98,11 @@ func TestRecordsOfAnEarlierTeam(t *testing.T) {
 		status int // of what the earlier one left
 		listed string
 	}{
-		"new":                    {func(*v1alpha1.Team) {}, http.StatusNotFound, "own "},
-		"restored from a backup": {func(t *v1alpha1.Team) { t.Annotations = map[string]string{v1alpha1.AnnotationRecordsSince: "2020-01-01T00:00:00Z"} }, 0, "own theirs "},
-		"restored, and no time":  {func(t *v1alpha1.Team) { t.Annotations = map[string]string{v1alpha1.AnnotationRecordsSince: "always"} }, http.StatusNotFound, "own "},
+		"new": {func(*v1alpha1.Team) {}, http.StatusNotFound, "own "},
+		"restored from a backup": {func(t *v1alpha1.Team) {
+			t.Annotations = map[string]string{v1alpha1.AnnotationRecordsSince: "2020-01-01T00:00:00Z"}
+		}, 0, "own theirs "},
+		"restored, and no time": {func(t *v1alpha1.Team) { t.Annotations = map[string]string{v1alpha1.AnnotationRecordsSince: "always"} }, http.StatusNotFound, "own "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			objects := acme()
