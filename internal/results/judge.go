@@ -23,6 +23,7 @@ type Judgment struct {
 
 const (
 	writeReport = "Write one, or set results.require of the Trigger to Nothing, with which the exit code alone decides."
+	wholeReport = " See to it that the tests write their reports to the end, and readable for others, and nothing else that ends in .xml."
 	lost        = "what its tests reported is lost, so nothing shows that they passed. "
 	repeat      = " Notify again, or create another Suite, to repeat the run."
 )
@@ -59,9 +60,9 @@ func (c *Collected) reportProblem() (problem string, isLost bool) {
 		return "the collector in its pod is of an earlier version of Postflight, which does not say whether all reports could be read " +
 			"whole. It says: " + c.Summary.Problem + repeat, true
 	case c.Summary.Unread == 1:
-		return strings.TrimSpace("a report could not be read whole. " + c.Summary.Problem), false
+		return strings.TrimSpace("a report could not be read whole. "+c.Summary.Problem) + wholeReport, false
 	case c.Summary.Unread > 1:
-		return strings.TrimSpace(fmt.Sprintf("%d reports could not be read whole. %s", c.Summary.Unread, c.Summary.Problem)), false
+		return strings.TrimSpace(fmt.Sprintf("%d reports could not be read whole. %s", c.Summary.Unread, c.Summary.Problem)) + wholeReport, false
 	default:
 		return silent(c.Summary), false
 	}
