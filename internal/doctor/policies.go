@@ -16,6 +16,7 @@ const (
 // policies are those of config/policy, with which a test compares them. The chart replaces "postflight".
 var policies = []string{
 	"postflight-jobs-by-proxy", "postflight-jobs-of-teams", "postflight-manager-environments", "postflight-manager-jobs", "postflight-manager-pods",
+	"postflight-marks-of-suites",
 }
 
 // Policies says whether the API server denies what the shipped ones are against. Account is the user name of the manager's.
