@@ -28,7 +28,7 @@ func TestPagesReadTheStore(t *testing.T) {
 	})
 	tn := newTenant(t, s)
 	public := &v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: tn.namespace}}
-	if err := s.Client.Patch(t.Context(), public, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"publicPages":true}}`))); err != nil {
+	if err := s.Client.Patch(t.Context(), public, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"postflight.dev/records-since":"2020-01-01T00:00:00Z"}},"spec":{"publicPages":true}}`))); err != nil {
 		t.Fatal(err)
 	}
 	old := &v1alpha1.Suite{

@@ -23,13 +23,16 @@ type Repetition struct {
 
 // RunsAgain reports whether a repeated notification starts another attempt, the desired one, beside an existing
 // run of the same commit. It does if that run has no result, or will have none: its commit must be tested, and
-// must not borrow the result of the run that superseded it. If there is a result, the Trigger decides, or the sender.
+// must not borrow the result of the run that superseded it. If there is a result, the Trigger decides, or the sender; but
+// once superseding has begun, a result that the run still came to changes no answer.
 //
 // A client that got no answer sends the same notification again, with the same Idempotency-Key. That does not
 // make it newer: if a newer deployment superseded its run meanwhile, it supersedes nothing.
 func RunsAgain(existing, desired *v1alpha1.Suite, r Repetition) bool {
 	superseded := existing.State() == v1alpha1.ReasonSuperseded || existing.Status.SupersededBy != "" || newerThan(existing, r.Stream) != nil
 	switch {
+	case hasResult(existing) && existing.Status.SupersededBy != "": // just before its end, another request may have started an attempt
+		return !sameNotification(existing, desired) || resultRepeats(existing, desired, r)
 	case hasResult(existing):
 		return resultRepeats(existing, desired, r)
 	case superseded:
