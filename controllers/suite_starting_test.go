@@ -37,7 +37,14 @@ func TestFirstStatus(t *testing.T) {
 // TestStartTimeout: a run whose pod cannot be scheduled ends, and its message has the reason.
 func TestStartTimeout(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := emptyWorld(t)
+	w.hasTeam()
+	w.create(anEnvironment("staging"))
+	trigger := aTrigger("smoke")
+	// Less than the 10 minutes after which a pod that is being deleted counts as lost: the API server stamps that by its own clock.
+	trigger.Spec.StartTimeout = &metav1.Duration{Duration: 5 * time.Minute}
+	w.create(trigger)
+	w.startManager()
 	w.create(aSuite("run", 0))
 	j := w.hasJob("run")
 	w.status(j, func() { j.Status.StartTime, j.Status.Active = new(metav1.Now()), 1 })
@@ -45,14 +52,14 @@ func TestStartTimeout(t *testing.T) {
 		{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "0/3 nodes are available."}}})
 	w.touch("run")
 	w.reaches("run", v1alpha1.ReasonStarting, "no node can take it")
-	w.clock.moveOn(15 * time.Minute)
+	w.clock.moveOn(5 * time.Minute)
 	w.touch("run")
 	w.stopping("run")
 	w.reaches("run", v1alpha1.ReasonStarting, "Stopping the pods of this run")
 	w.stop() // the rest must not depend on the memory of the manager
 	w.startManager()
 	w.stops("run")
-	w.reaches("run", v1alpha1.ReasonError, "The tests did not start within 15m, the startTimeout of the Trigger. The pod cannot start: no node can take it: 0/3 nodes are available.")
+	w.reaches("run", v1alpha1.ReasonError, "The tests did not start within 5m, the startTimeout of the Trigger. The pod cannot start: no node can take it: 0/3 nodes are available.")
 }
 
 // TestCancelBeforeTheTestsStart: nobody must look for logs and results of such a run.
