@@ -42,7 +42,7 @@ func setupPages(
 		return nil, err
 	}
 	return ui.New(ui.Config{
-		Cache: mgr.GetCache(), Live: mgr.GetAPIReader(), Runs: reader,
+		Cache: mgr.GetCache(), Live: mgr.GetAPIReader(), Runs: reader, SendingLogs: reader.Sending,
 		Authenticator: &people{authenticator, o.signIn, secret, mgr.GetCache(), in.clock},
 		Provider:      provider{o.signIn, secret}, SealingKey: secret.Key,
 		Explain: explainer(dispatcher, in.steady), Actions: &pageActions{dispatcher, mgr.GetCache(), in.steady}, Authenticated: serve.Authenticated,

@@ -85,12 +85,12 @@ func servePages(t *testing.T, config string, clock advancingClock) *httptest.Ser
 	keys := &auth.Authenticator{Config: auth.Config{
 		Reader: cache, Staleness: func() time.Duration { return 0 }, Used: func(*v1alpha1.APIKey) {}, Clock: clock,
 	}}
-	reader, err := runs.New(runs.Config{Cache: cache, Live: cache, PodLogs: &podlogs.Client{}})
+	reader, err := runs.New(runs.Config{Cache: cache, Live: cache, PodLogs: &podlogs.Client{}, Limits: runs.DefaultLimits()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	pages, err := ui.New(ui.Config{
-		Cache: cache, Live: cache, Runs: reader,
+		Cache: cache, Live: cache, Runs: reader, SendingLogs: reader.Sending,
 		Authenticator: &people{keys, source, sessions, cache, clock}, Provider: provider{source, sessions}, Actions: noActions{},
 		SealingKey: func(context.Context) ([]byte, error) { return bytes.Repeat([]byte("k"), 32), nil },
 		Explain: func(context.Context, *v1alpha1.Team, *notification.Notification) (iter.Seq[match.Explanation], error) {

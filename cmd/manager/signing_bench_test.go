@@ -80,7 +80,7 @@ func BenchmarkSign(b *testing.B) {
 	authenticator := &auth.Authenticator{Config: auth.Config{
 		Reader: oneTeam{}, Staleness: func() time.Duration { return 0 }, Used: func(*v1alpha1.APIKey) {}, Clock: clock.RealClock{},
 	}}
-	reader, err := runs.New(runs.Config{Cache: oneTeam{}, Live: oneTeam{}, PodLogs: &podlogs.Client{}})
+	reader, err := runs.New(runs.Config{Cache: oneTeam{}, Live: oneTeam{}, PodLogs: &podlogs.Client{}, Limits: runs.DefaultLimits()})
 	if err != nil {
 		b.Fatal(err)
 	}

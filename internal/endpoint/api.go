@@ -94,7 +94,6 @@ type API struct {
 	waiting  *fairness.TeamLimiter
 	collects *fairness.Semaphore
 	listing  *fairness.TeamLimiter
-	logs     *fairness.TeamLimiter
 }
 
 // New is an API with its routes; cmd/manager serves it.
@@ -114,7 +113,6 @@ func New(c Config) (*API, error) {
 		waiting:  fairness.NewTeamLimiter(c.Limits.Waiting),
 		collects: fairness.NewSemaphore(c.Limits.Collecting),
 		listing:  fairness.NewTeamLimiter(c.Limits.Listing),
-		logs:     fairness.NewTeamLimiter(c.Limits.Logs),
 	}
 	a.mux = a.newMux(a.routes())
 	return a, a.register()

@@ -128,7 +128,11 @@ func start(t testing.TB, s setup) *harness {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reader, err := runs.New(runs.Config{Cache: h.cluster, Live: faulty, PodLogs: fakeNode{}})
+	limits := DefaultLimits()
+	if s.limits != nil {
+		s.limits(&limits)
+	}
+	reader, err := runs.New(runs.Config{Cache: h.cluster, Live: faulty, PodLogs: fakeNode{}, Limits: limits.Limits})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,18 +145,14 @@ func start(t testing.TB, s setup) *harness {
 		AuthenticatePod: func(*http.Request) (Pod, error) { return Pod{}, auth.ErrUnauthenticated },
 		Authenticated:   func(context.Context, string) {},
 		Runs:            reader,
-		Limits:          DefaultLimits(), Registerer: h.registry,
+		Limits:          limits, Registerer: h.registry,
 		Log:   funcr.NewJSON(func(line string) { h.log.WriteString(line + "\n") }, funcr.Options{Verbosity: 9}),
 		Audit: slog.New(slog.NewJSONHandler(h.audit, nil)),
 		Clock: h.clock,
 	}
-	if s.limits != nil {
-		s.limits(&config.Limits)
-	}
 	if s.config != nil {
 		s.config(&config)
 	}
-	config.Runs.Limits = config.Limits.Limits
 	api, err := New(config)
 	if err != nil {
 		t.Fatal(err)

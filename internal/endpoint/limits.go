@@ -50,14 +50,11 @@ type Limits struct {
 	// MaxWait bounds how long one of them waits.
 	MaxWait time.Duration
 
-	// How long to wait for a run and its logs.
+	// How long to wait for a run and its logs, and how many logs are sent at once. Those are not among the requests in flight.
 	runs.Limits
 
 	// Listing bounds the requests that list runs with those in the archive at the same time.
 	Listing int
-
-	// Logs bounds the requests that read logs at the same time, which are not among those in flight.
-	Logs int
 
 	// MaxFollow bounds how long one of them follows a run, and PodPoll is how often it looks for the next container.
 	// LogWrite bounds each write to the client.
@@ -135,8 +132,6 @@ func (l *Limits) setConnections() {
 
 // setLogs sets what bounds requests that read logs.
 func (l *Limits) setLogs() {
-	// 200 for a team that is alone. Each costs two connections with their buffers and stacks.
-	l.Logs = 225
 	// Longer than nearly all runs. A client that finds its connection broken follows again.
 	l.MaxFollow = 4 * time.Hour
 	// A person does not notice the delay, and 200 requests that wait for pods ask the API server 100 times a second.

@@ -130,7 +130,7 @@ func (x *scene) ended() (brokenOff bool) {
 		if p != nil && !isAbort(p) {
 			x.t.Fatal(p)
 		}
-		if n := x.logs.InUse(); n != 0 {
+		if n := x.Runs.Sending.InUse(); n != 0 {
 			x.t.Errorf("%d slots are taken", n)
 		}
 		return p != nil
@@ -263,10 +263,10 @@ func TestFollowersLeave(t *testing.T) {
 	for range 20 {
 		all.Go(func() { x.ServeHTTP(newStream(), get(runsPath+"/r/logs?follow=true").WithContext(ctx)) })
 	}
-	poll.True(t, "20 follow", func() bool { return x.logs.InUse() == 20 })
+	poll.True(t, "20 follow", func() bool { return x.Runs.Sending.InUse() == 20 })
 	leave()
 	all.Wait()
-	if n := x.logs.InUse() + x.inFlight.InUse(); n != 0 {
+	if n := x.Runs.Sending.InUse() + x.inFlight.InUse(); n != 0 {
 		t.Errorf("%d slots are taken", n)
 	}
 }

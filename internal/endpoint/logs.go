@@ -28,7 +28,7 @@ func (a *API) readLogs(w http.ResponseWriter, r *Request) error {
 	if err != nil {
 		return err
 	}
-	if !r.moveTo(a.logs) {
+	if !r.moveTo(a.Runs.Sending) {
 		return overloaded("The server is sending logs for as many requests as it can, or for as many of this team as leave room for others. " +
 			"Send the request again in a few seconds.")
 	}

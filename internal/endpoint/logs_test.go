@@ -228,7 +228,7 @@ func TestHungNode(t *testing.T) {
 				if got := h.read(query); got != tc.want {
 					t.Errorf("%q, want %q", got, tc.want)
 				}
-				if n := h.logs.InUse(); n != 0 {
+				if n := h.Runs.Sending.InUse(); n != 0 {
 					t.Errorf("%d slots are taken", n)
 				}
 			})

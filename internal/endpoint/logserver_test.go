@@ -112,7 +112,7 @@ func TestSlowReader(t *testing.T) {
 	case <-time.After(poll.Limit):
 		t.Fatal("the log is still open")
 	}
-	poll.True(t, "the slot is free", func() bool { return h.logs.InUse() == 0 })
+	poll.True(t, "the slot is free", func() bool { return h.Runs.Sending.InUse() == 0 })
 }
 
 // TestEndlessLog: an answer has a bound, and breaks off there.
@@ -150,7 +150,7 @@ func TestManyFollowers(t *testing.T) {
 	if codes[http.StatusOK] != 200 || codes[http.StatusServiceUnavailable] != all-200 {
 		t.Errorf("status codes %v, want 200 answers", codes)
 	}
-	if !h.logs.TryAcquire("other") {
+	if !h.Runs.Sending.TryAcquire("other") {
 		t.Error("there is no room for another team")
 	}
 	t.Logf("a follower takes %d KiB of the heap, with its client", (heap()-before)/200>>10)

@@ -60,7 +60,7 @@ func (a *API) register() error {
 		gauge("postflight_http_requests_held", "Notifications that wait for the API server to take their Suites.", a.Dispatcher.Retrying),
 		gauge("postflight_http_requests_waiting", "Requests that wait for a run to end.", a.waiting.InUse),
 		gauge("postflight_http_requests_listing", "Requests that list runs with those in the archive.", a.listing.InUse),
-		gauge("postflight_http_requests_logs", "Requests that read logs.", a.logs.InUse),
+		gauge("postflight_http_requests_logs", "Logs that are being sent, by the API and to pages that follow them.", a.Runs.Sending.InUse),
 	} {
 		if err := a.Registerer.Register(c); err != nil {
 			return fmt.Errorf("register the metrics of the HTTP API: %w", err)

@@ -25,23 +25,29 @@ func NewTeamLimiter(size int) *TeamLimiter {
 }
 
 // TryAcquire takes a slot, and reports whether there was one for the team.
-func (l *TeamLimiter) TryAcquire(team string) bool {
+func (l *TeamLimiter) TryAcquire(team string) bool { return l.TryAcquireN(team, 1) }
+
+// TryAcquireN takes n slots or none.
+func (l *TeamLimiter) TryAcquireN(team string, n int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.byTeam[team] >= share*(l.size-l.inUse) {
+	if l.byTeam[team]+n > share*(l.size-l.inUse-n+1) {
 		return false
 	}
-	l.byTeam[team]++
-	l.inUse++
+	l.byTeam[team] += n
+	l.inUse += n
 	return true
 }
 
 // Release gives back a slot of the team.
-func (l *TeamLimiter) Release(team string) {
+func (l *TeamLimiter) Release(team string) { l.ReleaseN(team, 1) }
+
+// ReleaseN gives back n slots of the team.
+func (l *TeamLimiter) ReleaseN(team string, n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.inUse--
-	if l.byTeam[team]--; l.byTeam[team] == 0 {
+	l.inUse -= n
+	if l.byTeam[team] -= n; l.byTeam[team] == 0 {
 		delete(l.byTeam, team)
 	}
 }

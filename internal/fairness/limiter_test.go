@@ -37,6 +37,22 @@ func TestTeamsShareALimiter(t *testing.T) {
 	}
 }
 
+// TestTakeMany: who takes many slots at once gets as many as somebody who takes them one by one, or none.
+func TestTakeMany(t *testing.T) {
+	l := NewTeamLimiter(900)
+	if l.TryAcquireN("first", 801) || !l.TryAcquireN("first", 800) || l.TryAcquire("first") {
+		t.Errorf("a team that is alone has %d", l.InUse())
+	}
+	if l.TryAcquireN("second", 90) || !l.TryAcquireN("second", 89) || l.TryAcquireN("third", 11) {
+		t.Errorf("two have %d", l.InUse())
+	}
+	l.ReleaseN("first", 800)
+	l.ReleaseN("second", 89)
+	if l.InUse() != 0 || len(l.byTeam) != 0 {
+		t.Errorf("%d are left behind, of %v", l.InUse(), l.byTeam)
+	}
+}
+
 func fill(l *TeamLimiter, team string) (n int) {
 	for l.TryAcquire(team) {
 		n++

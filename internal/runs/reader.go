@@ -14,6 +14,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/fairness"
 	"github.com/postflight-dev/postflight/internal/record"
 )
 
@@ -45,13 +46,16 @@ type PodLogs interface {
 	Open(ctx context.Context, namespace, pod string, o corev1.PodLogOptions) (io.ReadCloser, error)
 }
 
-// Limits bound how long a reader waits.
+// Limits bound how long a reader waits, and how many logs it sends.
 type Limits struct {
 	// LookupTimeout bounds how long the API server may take to return a run, and the archive to return a page.
 	LookupTimeout time.Duration
 
 	// LogStall is how long it waits for the next bytes of a log that does not grow.
 	LogStall time.Duration
+
+	// Logs bounds the logs that are being sent, by the HTTP API and to pages that follow them.
+	Logs int
 }
 
 // DefaultLimits are the limits, each with its reason.
@@ -61,6 +65,9 @@ func DefaultLimits() Limits {
 		LookupTimeout: 10 * time.Second,
 		// Longer than a node that works needs to read on. The run has ended, so nothing is written any more.
 		LogStall: 30 * time.Second,
+		// 200 for a team that is alone. Each costs two connections with their buffers and stacks, and lines that a browser
+		// does not read.
+		Logs: 225,
 	}
 }
 
@@ -80,6 +87,9 @@ type Reader struct {
 	// Changes wakes those who wait for a run.
 	Changes *Broadcaster
 
+	// Sending has a place for each log that is being sent.
+	Sending *fairness.TeamLimiter
+
 	suites *index
 	files  *fileLists
 	tests  *explanations
@@ -90,7 +100,10 @@ func New(c Config) (*Reader, error) {
 	if c.Cache == nil || c.Live == nil || c.PodLogs == nil {
 		return nil, errors.New("to read runs takes a cache, a live reader and a reader of logs")
 	}
-	return &Reader{Config: c, Changes: NewBroadcaster(), suites: newIndex(), files: newFileLists(), tests: newExplanations()}, nil
+	return &Reader{
+		Config: c, Changes: NewBroadcaster(), Sending: fairness.NewTeamLimiter(c.Logs),
+		suites: newIndex(), files: newFileLists(), tests: newExplanations(),
+	}, nil
 }
 
 // SuiteChanged keeps the list of runs, and wakes those who wait for the Suite, which the cache has changed before. A

@@ -20,6 +20,7 @@ type conn struct {
 	firstByte   atomic.Int64 // when the client sent it, in nanoseconds since 1970; 0 while it is silent
 	reading     atomic.Bool  // a Read waits for the client
 	requestRead atomic.Bool  // and is being answered
+	readingBody atomic.Bool  // of a request that may have no accepted key
 	released    atomic.Int64 // when the request needed it no more, in nanoseconds since 1970; 0 while it is being answered
 	head        head         // of the request that is being read
 

@@ -63,7 +63,7 @@ func mayClose(c *conn) bool {
 	case c.released.Load() != 0:
 		return time.Since(time.Unix(0, c.released.Load())) >= gracePeriod
 	default:
-		return c.reading.Load() && !c.requestRead.Load()
+		return c.reading.Load() && (!c.requestRead.Load() || c.readingBody.Load())
 	}
 }
 

@@ -55,7 +55,9 @@ type limitedBody struct {
 }
 
 func (b *limitedBody) Read(p []byte) (int, error) {
+	b.conn.readingBody.Store(true)
 	n, err := b.ReadCloser.Read(p)
+	b.conn.readingBody.Store(false)
 	if err == io.EOF {
 		b.conn.unlimitBody()
 	}

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"bufio"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -41,6 +42,34 @@ func TestUnfinishedBodies(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestUnfinishedForms: the connection of a form that does not come may be closed for another, although its handler reads it.
+func TestUnfinishedForms(t *testing.T) {
+	t.Parallel()
+	ended := make(chan error, 20)
+	reading := func(w http.ResponseWriter, r *http.Request) {
+		if r.ContentLength > 0 {
+			_, err := io.Copy(io.Discard, r.Body)
+			ended <- err
+			return
+		}
+		Authenticated(r.Context(), "a")
+		hello(w, r)
+	}
+	s := bounded(t, reading, Bounds{Unproven: 4, Idle: 4, Total: 8})
+	for range 20 {
+		_, _ = io.WriteString(s.dial("127.0.0.1"), "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n")
+	}
+	if status := get(t, s.dial("127.0.0.1"), "/"); status != http.StatusOK {
+		t.Errorf("status %d, want 200", status)
+	}
+	for range 4 { // the first ones, with which there was no room
+		if err := <-ended; errors.Is(err, net.ErrClosed) {
+			return
+		}
+	}
+	t.Error("each form had all the time that a form may take")
 }
 
 // TestBodyWithoutKey: only the body of a request whose key was accepted may take long.

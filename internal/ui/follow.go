@@ -15,19 +15,10 @@ const (
 	// followPause is how long lines of a log are collected before they are sent.
 	followPause = 200 * time.Millisecond
 
-	// followLines and followBytes bound what is sent at once, and what of a log is in memory for each who follows it.
-	followLines = 500
-	followBytes = 64 << 10
-
-	// followAhead is how many lines are read before they can be sent.
-	followAhead = 16
+	// followBytes is how much HTML is sent at once. It is in memory for as long as the browser does not read it. One line
+	// more comes with it: at most 25 KiB, if all of it has to be escaped.
+	followBytes = 32 << 10
 )
-
-// followedLine is a line of a log that is being followed. The bytes are those of the log.
-type followedLine struct {
-	view.LogLine
-	bytes int
-}
 
 // followLog sends the lines of a log after the one that the browser has, as they are written.
 func (u *UI) followLog(w http.ResponseWriter, r *request) error {
@@ -44,7 +35,7 @@ func (u *UI) followLog(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		after, _ = strconv.Atoi(r.URL.Query().Get("after"))
 	}
-	return u.sendLines(u.newStream(w), r, readLines(r, log, after))
+	return u.sendLines(u.newStream(w, r), r, readLines(r, log, after))
 }
 
 // follow waits for more of a log while its run goes on.
@@ -55,9 +46,10 @@ func (u *UI) follow(r *request, run *runs.Run, l runs.Log) (io.ReadCloser, error
 	return u.Runs.FollowLog(r.Context(), run, l, runs.AllLines), nil
 }
 
-// readLines reads a log in the background until the request ends. The channel is closed with the log.
-func readLines(r *request, log io.Reader, after int) <-chan followedLine {
-	lines := make(chan followedLine, followAhead)
+// readLines reads a log in the background until the request ends. The channel is closed with the log. It keeps no lines: none
+// is read before the last one was taken.
+func readLines(r *request, log io.Reader, after int) <-chan view.LogLine {
+	lines := make(chan view.LogLine)
 	go func() {
 		defer close(lines)
 		_ = eachLine(log, func(number int, text []byte) bool { // the browser asks again
@@ -65,7 +57,7 @@ func readLines(r *request, log io.Reader, after int) <-chan followedLine {
 				return true
 			}
 			select {
-			case lines <- followedLine{view.LineOf(number, text), len(text)}:
+			case lines <- view.LineOf(number, text):
 				return true
 			case <-r.Context().Done():
 				return false
@@ -75,11 +67,23 @@ func readLines(r *request, log io.Reader, after int) <-chan followedLine {
 	return lines
 }
 
-func (u *UI) sendLines(s *eventStream, r *request, lines <-chan followedLine) error {
+// sendLines sends lines as HTML, many at once, with the number of the last as the event's id.
+func (u *UI) sendLines(s *eventStream, r *request, lines <-chan view.LogLine) error {
 	pause := time.NewTicker(followPause)
 	defer pause.Stop()
-	var pending []followedLine
-	bytes := 0
+	var html strings.Builder
+	last := 0
+	send := func() error {
+		if html.Len() == 0 {
+			return s.keepAlive()
+		}
+		event, err := eventOf("lines", html.String())
+		if err != nil {
+			return err
+		}
+		html.Reset() // a browser may take its time to read the event
+		return s.write("id: " + strconv.Itoa(last) + "\n" + event)
+	}
 	for {
 		select {
 		case <-r.Context().Done():
@@ -87,42 +91,25 @@ func (u *UI) sendLines(s *eventStream, r *request, lines <-chan followedLine) er
 		case <-u.changes.closed:
 			return nil
 		case line, ok := <-lines:
-			if ok {
-				pending, bytes = append(pending, line), bytes+line.bytes
-				if len(pending) < followLines && bytes < followBytes {
-					continue
+			if !ok {
+				if send() == nil {
+					_ = s.send("end")
 				}
-			}
-			if err := u.sendBatch(s, pending); err != nil || !ok {
-				_ = s.send("end", nil)
 				return nil
 			}
-			pending, bytes = nil, 0
+			if err := u.templates["run"].ExecuteTemplate(&html, "log-line", line); err != nil {
+				return err
+			}
+			if last = line.Number; html.Len() < followBytes {
+				continue
+			}
 		case <-pause.C:
 			if !u.mayStillRead(r) {
 				return nil
 			}
-			if err := u.sendBatch(s, pending); err != nil {
-				return nil
-			}
-			pending, bytes = nil, 0
+		}
+		if send() != nil {
+			return nil // the browser connects again
 		}
 	}
-}
-
-// sendBatch sends lines as HTML, with the number of the last as the event's id.
-func (u *UI) sendBatch(s *eventStream, lines []followedLine) error {
-	if len(lines) == 0 {
-		if u.Clock.Since(s.last) < u.Limits.Heartbeat {
-			return nil
-		}
-		return s.comment()
-	}
-	var html strings.Builder
-	for _, line := range lines {
-		if err := u.templates["run"].ExecuteTemplate(&html, "log-line", line.LogLine); err != nil {
-			return err
-		}
-	}
-	return s.sendWithID(strconv.Itoa(lines[len(lines)-1].Number), "lines", html.String())
 }

@@ -199,6 +199,9 @@ func (u *UI) limited(r *request, answer func() error) error {
 		limiter = u.visiting
 	case isStream(r):
 		limiter = u.streaming
+		if strings.HasSuffix(r.URL.Path, "/log/live") {
+			limiter = u.SendingLogs
+		}
 		ctx, cancel := context.WithTimeout(r.Context(), u.streamFor(r))
 		defer cancel()
 		r.Request = r.WithContext(ctx)
@@ -207,6 +210,9 @@ func (u *UI) limited(r *request, answer func() error) error {
 		return overloaded()
 	}
 	defer limiter.Release(team)
+	if !r.signedIn && r.team != nil {
+		u.Authenticated(r.Context(), r.team.Name) // the place bounds the connections of those who read public pages
+	}
 	return answer()
 }
 

@@ -8,8 +8,11 @@ type Limits struct {
 	// see fairness.TeamLimiter. Visitors without a team share one part.
 	Rendering int
 
-	// Streaming bounds the live pages and the logs that are being followed.
+	// Streaming bounds the live pages. Logs that are being followed have runs.Limits.Logs.
 	Streaming int
+
+	// Unsent bounds, in bytes, what has been rendered and not been read by the browsers that it is for.
+	Unsent int
 
 	// Sending bounds the files and logs that are being sent, which may take long.
 	Sending int
@@ -67,13 +70,15 @@ func DefaultLimits() Limits {
 	return Limits{
 		// A page of runs takes 2 ms and some 300 KiB: 64 at once are 20 MiB, and more than two cores can do.
 		Rendering: 72,
-		// 1,000 for a team that is alone. A live page keeps a connection and two stacks, and nothing of what it shows.
+		// 1,000 for a team that is alone. A live page keeps a connection and two stacks, and what it shows only until it is read.
 		Streaming: 1125,
+		// A live page or page of 50 KiB for 500 browsers that do not read, or lines of a log for all who follow one.
+		Unsent: 32 << 20,
 		// Each has a connection to the store and buffers of 100 KiB: 14 MiB. Browsers load six pictures at once.
 		Sending: 144,
 		// Each reads up to 8 records at once, of 250 KiB if their variables are as large as they may be: 18 MiB at worst.
 		Listing: 9,
-		// Each reads up to 16 MiB, which takes a tenth of a second, and keeps 4 MiB, which take some 20 MiB as a page.
+		// Each reads up to 16 MiB, which takes a tenth of a second, and keeps 1 MiB of it.
 		Reading: 9,
 		// Each may wait for 10 s, and costs a connection to the provider. Who signs in with a key waits for none of them.
 		Visiting: 72,

@@ -2,7 +2,6 @@ package ui
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -49,7 +48,7 @@ func (u *UI) stream(w http.ResponseWriter, r *request, kind pageKind) error {
 	}
 	changed, unsubscribe := u.changes.subscribe(r.namespace())
 	defer unsubscribe()
-	s := u.newStream(w)
+	s := u.newStream(w, r)
 	if r.proxied {
 		if err := s.write("retry: 200\n\n"); err != nil { // milliseconds, because the stream is short
 			return nil
@@ -66,7 +65,7 @@ func (u *UI) stream(w http.ResponseWriter, r *request, kind pageKind) error {
 			return nil // the browser connects again, if it is there, and learns why
 		}
 		if settled {
-			_ = s.send("settled", nil)
+			_ = s.send("settled")
 			return nil
 		}
 		if !u.awaitChange(s, r, changed, recheck.C) {
@@ -89,10 +88,10 @@ func (u *UI) awaitChange(s *eventStream, r *request, changed <-chan struct{}, re
 			pending = true
 		case <-recheck:
 			if !u.mayStillRead(r) {
-				_ = s.send("gone", nil)
+				_ = s.send("gone")
 				return false
 			}
-			if u.Clock.Since(s.last) > u.Limits.Heartbeat && s.comment() != nil {
+			if s.keepAlive() != nil {
 				return false
 			}
 			pending = pending || u.Clock.Now().After(refresh)
@@ -137,37 +136,53 @@ type eventStream struct {
 	sum     uint64 // of the version that the browser has
 	last    time.Time
 	ui      *UI
+	team    string
 }
 
-func (u *UI) newStream(w http.ResponseWriter) *eventStream {
+func (u *UI) newStream(w http.ResponseWriter, r *request) *eventStream {
 	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 	w.Header().Set("X-Accel-Buffering", "no") // nginx would hold the events back
 	w.WriteHeader(http.StatusOK)
-	return &eventStream{w: w, control: http.NewResponseController(w), ui: u}
+	return &eventStream{w: w, control: http.NewResponseController(w), ui: u, team: r.namespace()}
 }
 
-// send writes an event with a value as JSON, which has no line breaks.
-func (s *eventStream) send(event string, value any) error {
-	data, err := json.Marshal(value)
+// send writes an event without data.
+func (s *eventStream) send(event string) error {
+	text, err := eventOf(event, nil)
 	if err != nil {
 		return err
 	}
-	return s.write(fmt.Sprintf("event: %s\ndata: %s\n\n", event, data))
+	return s.write(text)
 }
 
-// sendWithID sends an event from which the browser goes on if it has to connect again.
-func (s *eventStream) sendWithID(id, event string, value any) error {
-	data, err := json.Marshal(value)
-	if err != nil {
-		return err
+// eventOf is an event with a value as JSON, which has no line breaks. The angle brackets of HTML stay as they are: escaped
+// for a page in which no event ever is, they would be most of it.
+func eventOf(name string, value any) (string, error) {
+	var event strings.Builder
+	event.WriteString("event: " + name + "\ndata: ")
+	out := json.NewEncoder(&event)
+	out.SetEscapeHTML(false)
+	if err := out.Encode(value); err != nil {
+		return "", err
 	}
-	return s.write(fmt.Sprintf("id: %s\nevent: %s\ndata: %s\n\n", id, event, data))
+	event.WriteByte('\n')
+	return event.String(), nil
 }
 
-// comment keeps the connection open.
-func (s *eventStream) comment() error { return s.write(": still here\n\n") }
+// keepAlive sends something if nothing was sent for long.
+func (s *eventStream) keepAlive() error {
+	if s.ui.Clock.Since(s.last) < s.ui.Limits.Heartbeat {
+		return nil
+	}
+	return s.write(": still here\n\n")
+}
 
+// write fails if too much waits to be read by other browsers: this one connects again after a while.
 func (s *eventStream) write(text string) error {
+	if !s.ui.unsent.TryAcquireN(s.team, len(text)) {
+		return overloaded()
+	}
+	defer s.ui.unsent.ReleaseN(s.team, len(text))
 	s.last = s.ui.Clock.Now()
 	_ = s.control.SetWriteDeadline(time.Now().Add(s.ui.Limits.WriteTimeout)) // tests have no connection
 	if _, err := io.WriteString(s.w, text); err != nil {

@@ -36,9 +36,9 @@ type logData struct {
 	Blocks  []view.LogBlock
 	First   int // number of the first line that is shown
 	Last    int
-	Total   int // lines so far
-	Older   int // number of the first line of the part before; 0 if there is none
-	Newer   int
+	Total   int  // lines so far
+	Older   bool // there are lines before the first
+	Newer   int  // number of the first line of the part after this; 0 if there is none
 	Search  string
 	Hits    []hit
 	More    bool // there are more hits
@@ -94,7 +94,8 @@ func (u *UI) readLog(r *request, run *runs.Run) (*logData, error) {
 		err = d.search(log)
 	} else {
 		from, _ := strconv.Atoi(query.Get("from"))
-		err = d.readPart(log, from)
+		before, _ := strconv.Atoi(query.Get("before"))
+		err = d.readPart(log, from, before)
 	}
 	if err != nil {
 		d.Problem = u.logProblem(err, run)

@@ -93,8 +93,23 @@ func (u *UI) send(w http.ResponseWriter, r *request, status int, p *page) {
 		failPlainly(w, http.StatusInternalServerError, "This page cannot be shown.")
 		return
 	}
+	w.Header().Add("Vary", "Accept-Encoding")
+	body := out.Bytes()
+	if acceptsGzip(r.Request) {
+		w.Header().Set("Content-Encoding", "gzip")
+		body = compressed(body)
+	}
+	if !u.unsent.TryAcquireN(r.namespace(), len(body)) {
+		w.Header().Del("Content-Encoding")
+		w.Header().Set("Refresh", "5")
+		failPlainly(w, http.StatusServiceUnavailable, busy)
+		return
+	}
+	defer u.unsent.ReleaseN(r.namespace(), len(body))
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	writeCompressed(w, r.Request, status, out.Bytes())
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // if it fails, the browser is gone
 }
 
 var compressors = sync.Pool{New: func() any {
@@ -102,25 +117,14 @@ var compressors = sync.Pool{New: func() any {
 	return w
 }}
 
-// writeCompressed ignores errors: the browser is gone.
-func writeCompressed(w http.ResponseWriter, r *http.Request, status int, body []byte) {
-	w.Header().Add("Vary", "Accept-Encoding")
-	if !acceptsGzip(r) {
-		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-		w.WriteHeader(status)
-		_, _ = w.Write(body)
-		return
-	}
+func compressed(body []byte) []byte {
 	var out bytes.Buffer
 	z := compressors.Get().(*gzip.Writer)
+	defer compressors.Put(z)
 	z.Reset(&out)
-	_, _ = z.Write(body)
+	_, _ = z.Write(body) // a buffer takes everything
 	_ = z.Close()
-	compressors.Put(z)
-	w.Header().Set("Content-Encoding", "gzip")
-	w.Header().Set("Content-Length", strconv.Itoa(out.Len()))
-	w.WriteHeader(status)
-	_, _ = w.Write(out.Bytes())
+	return out.Bytes()
 }
 
 func acceptsGzip(r *http.Request) bool {

@@ -36,9 +36,10 @@ func badRequest(text string) error {
 }
 
 func overloaded() error {
-	return &problem{Status: http.StatusServiceUnavailable, Title: "Too many people at once",
-		Text: "The server is sending as many pages as it can. Try again in a few seconds."}
+	return &problem{Status: http.StatusServiceUnavailable, Title: "Too many people at once", Text: busy}
 }
+
+const busy = "The server is sending as many pages as it can. Try again in a few seconds."
 
 // fail answers with the error's page.
 func (u *UI) fail(w http.ResponseWriter, r *request, err error) {
@@ -49,7 +50,7 @@ func (u *UI) fail(w http.ResponseWriter, r *request, err error) {
 	}
 	log := logr.FromContextOrDiscard(r.Context()).WithValues("path", withoutGrant(u.below(r.URL.Path)), "status", p.Status)
 	switch {
-	case p.cause == nil, p.Status == http.StatusNotFound:
+	case p.cause == nil, p.Status == http.StatusNotFound, r.Context().Err() != nil: // the browser is gone
 	case p.Status >= http.StatusInternalServerError:
 		log.Error(p.cause, "a page failed")
 	default:

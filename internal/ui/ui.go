@@ -49,7 +49,8 @@ type Config struct {
 	// Runs reads runs, their logs and their files. It hears of a change of a Suite before Changed is called.
 	Runs Runs
 
-	// Authenticated is called with the context and the team of each request of somebody who may read the team.
+	// Authenticated is called with the context and the team of each request of somebody who may read the team: if everybody
+	// may, only once the request has its place.
 	Authenticated func(ctx context.Context, team string)
 
 	// PublicURL is where people reach the pages; empty if that is unknown. Its path is the base path of all links.
@@ -58,6 +59,9 @@ type Config struct {
 	// Hosts are further names under which people reach the pages, without ports. If they and PublicURL are empty,
 	// every name is accepted.
 	Hosts []string
+
+	// SendingLogs has a place for each log that is being sent, here and by the HTTP API.
+	SendingLogs *fairness.TeamLimiter
 
 	Limits Limits
 	Log    logr.Logger
@@ -80,6 +84,7 @@ type UI struct {
 	mux       http.Handler
 	rendering *fairness.TeamLimiter
 	streaming *fairness.TeamLimiter
+	unsent    *fairness.TeamLimiter
 	sending   *fairness.TeamLimiter
 	listing   *fairness.TeamLimiter
 	reading   *fairness.TeamLimiter
@@ -91,13 +96,13 @@ type UI struct {
 // New returns the pages. Call Changed after each change of a Suite, Trigger, Environment or Job.
 func New(c Config) (*UI, error) {
 	if c.Cache == nil || c.Live == nil || c.Runs == nil || c.Authenticator == nil || c.SealingKey == nil || c.Explain == nil ||
-		c.Actions == nil || c.Audit == nil || c.Authenticated == nil || c.Clock == nil {
-		return nil, errors.New("the pages need readers, an authenticator, a sealing key, an explainer, actions, an audit log and a clock")
+		c.Actions == nil || c.Audit == nil || c.Authenticated == nil || c.Clock == nil || c.SendingLogs == nil {
+		return nil, errors.New("the pages need readers, an authenticator, a sealing key, an explainer, actions, an audit log, a clock and a limiter of logs")
 	}
 	u := &UI{
 		Config: c, changes: newBroadcaster(), versions: newVersions(), paces: newPaces(c.Limits.Renders),
 		rendering: fairness.NewTeamLimiter(c.Limits.Rendering), streaming: fairness.NewTeamLimiter(c.Limits.Streaming),
-		sending: fairness.NewTeamLimiter(c.Limits.Sending), listing: fairness.NewTeamLimiter(c.Limits.Listing),
+		unsent: fairness.NewTeamLimiter(c.Limits.Unsent), sending: fairness.NewTeamLimiter(c.Limits.Sending), listing: fairness.NewTeamLimiter(c.Limits.Listing),
 		reading: fairness.NewTeamLimiter(c.Limits.Reading), visiting: fairness.NewTeamLimiter(c.Limits.Visiting),
 	}
 	if err := u.setPlace(); err != nil {

@@ -2,8 +2,6 @@ package ui
 
 import (
 	"bytes"
-	"encoding/json"
-	"fmt"
 	"hash/maphash"
 	"strconv"
 	"sync"
@@ -80,9 +78,9 @@ func (u *UI) renderVersion(r *request, kind pageKind) (version, error) {
 	if err := u.render(&out, r, p, "main"); err != nil {
 		return version{}, err
 	}
-	data, err := json.Marshal(map[string]string{"title": p.Title, "icon": u.icon(p.Icon), "html": out.String()})
+	event, err := eventOf("page", map[string]string{"title": p.Title, "icon": u.icon(p.Icon), "html": out.String()})
 	if err != nil {
 		return version{}, err
 	}
-	return version{event: fmt.Sprintf("event: page\ndata: %s\n\n", data), sum: maphash.Bytes(u.versions.seed, out.Bytes()), settled: !p.Live}, nil
+	return version{event: event, sum: maphash.Bytes(u.versions.seed, out.Bytes()), settled: !p.Live}, nil
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/test/apiserver"
 	"github.com/postflight-dev/postflight/test/managers"
 	"github.com/postflight-dev/postflight/test/tier"
@@ -44,6 +45,8 @@ func TestFloods(t *testing.T) {
 	s := apiserver.Alone(t)
 	memory := newCgroup(t, containerMemory)
 	flooding, other := newTeam(t, s), newTeam(t, s)
+	flooding.publish()
+	watched := flooding.endedRuns(1, s.Node(t, painter))[0]
 	systemNamespace(t, s)
 	t.Setenv("GOMEMLIMIT", goMemoryLimit)
 	r := startWith(t, managers.Options{Kubeconfig: kubeconfigOf(t, s.Manager(t)), Within: memory.run()})
@@ -54,10 +57,11 @@ func TestFloods(t *testing.T) {
 	t.Logf("FLOOD kind=none connections=0 peak_mib=%d", memory.peakMiB())
 
 	for _, kind := range []string{
-		"headers", "many_headers", "metrics_headers", "probe_headers", "waiting", "waiting_refused", "next_headers", "bodies", "idle", "tokens", "unfinished", "everything",
+		"headers", "many_headers", "metrics_headers", "probe_headers", "waiting", "waiting_refused", "next_headers", "bodies", "idle", "tokens", "unfinished", "forms",
+		"followed", "logs", "live", "names", "pages", "everything",
 	} {
 		passed := t.Run(kind, func(t *testing.T) {
-			crowds, slowest := floods(r, flooding.key, suite)[kind], time.Duration(0)
+			crowds, slowest := floods(r, flooding.key, suite, "/runs/"+flooding.namespace, watched.ID)[kind], time.Duration(0)
 			flood := func() (median time.Duration) {
 				took := run(t, crowds, func(n int) (answer, error) {
 					return notifyOnce(t, r.URL, other.key, fmt.Sprintf(`{"branch":"%s","sha":"flood-%s-%d"}`, kind, kind, n))
@@ -86,8 +90,26 @@ func TestFloods(t *testing.T) {
 	r.AwaitReady()
 }
 
-// floods are the visitors by what they do. Some have a key.
-func floods(r *replica, key, suite string) map[string][]visitors {
+// publish lets everybody see the team's pages.
+func (tm *team) publish() {
+	tm.t.Helper()
+	owner := &v1alpha1.Team{}
+	owner.Name = tm.namespace
+	tm.update(owner, func() { owner.Spec.PublicPages = true })
+}
+
+// painter is a kubelet with a log of dense colours: each letter has a style, and has to be escaped.
+func painter(w http.ResponseWriter, _ *http.Request) {
+	line := strings.Repeat("\x1b[1;3;4;97;107m<\x1b[2;3;4;31;41m&", 40) + "\n"
+	for n := 0; n < logSize; n += len(line) {
+		if _, err := io.WriteString(w, line); err != nil {
+			return
+		}
+	}
+}
+
+// floods are the visitors by what they do. Some have a key. The runs are the path of a public page, and watched is one of them.
+func floods(r *replica, key, suite, runs, watched string) map[string][]visitors {
 	host := "Host: x\r\n"
 	bearer := host + "Authorization: Bearer " + key + "\r\n"
 	ask := "GET /api/v0/ci-greenlight/" + suite
@@ -104,6 +126,19 @@ func floods(r *replica, key, suite string) map[string][]visitors {
 		"\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"}
 	// Each announces a body that never comes.
 	unfinished := visitors{connections: 1500, url: r.URL, again: true, send: "POST /api/v0/runs HTTP/1.1\r\n" + host + "Content-Length: 1000\r\n\r\n"}
+	forms := visitors{connections: 1500, url: r.URL, again: true, send: "POST /sign-in HTTP/1.1\r\n" + host +
+		"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 1000\r\n\r\n"}
+	// These read nothing of what they asked for.
+	get := func(connections int, path string) visitors {
+		return visitors{connections: connections, url: r.URL, send: "GET " + runs + path + " HTTP/1.1\r\n" + host + "\r\n"}
+	}
+	followed := get(1200, "/"+watched+"/log/live")
+	logs := get(200, "/"+watched+"/log")
+	names := get(200, "/"+watched+"/log/test?name="+strings.Repeat("a+%E2%80%BA+", 1200))
+	var live []visitors
+	for i := range 100 {
+		live = append(live, visitors{connections: 10, url: r.URL, send: fmt.Sprintf("GET %s?branch=%d HTTP/1.1\r\n%sAccept: text/event-stream\r\n\r\n", runs, i, host)})
+	}
 	scrapes := visitors{connections: 300, url: r.Metrics, send: "GET /metrics HTTP/1.1\r\n" + host + headers(1<<20, 1000)}
 	probes := visitors{connections: 300, url: r.Probes, send: "GET /readyz HTTP/1.1\r\n" + host + headers(1<<20, 1000)}
 	return map[string][]visitors{
@@ -118,6 +153,13 @@ func floods(r *replica, key, suite string) map[string][]visitors {
 		"idle":            {idle},
 		"tokens":          {tokens},
 		"unfinished":      {unfinished},
+		"forms":           {forms},
+		"followed":        {followed},
+		"logs":            {logs},
+		"live":            live,
+		"names":           {names},
+		// All that the pages can be asked for, and bodies that never come.
+		"pages": append(live, unfinished, forms, followed, logs, names),
 		// Many wait, and all is done that needs no key.
 		"everything": {waiting, scrapes, probes, unfinished, {connections: 1000, url: r.URL, send: unproven.send}, {connections: 3000, url: r.URL, send: ""}},
 	}

@@ -60,6 +60,21 @@ func LineOf(number int, raw []byte) LogLine {
 	return LogLine{Number: number, Spans: Spans(raw), Error: failureLine.MatchString(PlainText(raw))}
 }
 
+// HTMLBytes is what the line takes as HTML, or a little more.
+func (l LogLine) HTMLBytes() int {
+	const line, span, escaped = 150, 32, len("&#34;")
+	n := line
+	for _, s := range l.Spans {
+		n += span + len(s.Class) + len(s.Text)
+		for _, c := range []byte(s.Text) {
+			if strings.IndexByte("\"'&<>+", c) >= 0 {
+				n += escaped - 1
+			}
+		}
+	}
+	return n
+}
+
 func groupTitle(raw []byte) (string, bool) {
 	m := groupStart.FindSubmatch(raw)
 	if m == nil {
