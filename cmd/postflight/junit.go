@@ -3,10 +3,11 @@ package main
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"os"
-	"path"
 	"path/filepath"
 	"strings"
 
@@ -56,7 +57,7 @@ func (o *junitOptions) writeJUnit(ctx context.Context, console *console, source 
 		if err != nil {
 			return err
 		}
-		merger := &junitMerger{report, console, source, root}
+		merger := &junitMerger{report, console, source, root, map[string]bool{}}
 		for _, r := range runs {
 			prefix := ""
 			if len(runs) > 1 {
@@ -91,7 +92,8 @@ type junitMerger struct {
 
 	console *console
 	source  artifactSource
-	folder  *os.Root // for files on their way
+	folder  *os.Root        // for files on their way
+	seen    map[string]bool // reports, by pod and digest
 }
 
 // addRun adds the reports among the files of a run. A run without one, or whose end its reports do not explain, is a
@@ -104,11 +106,11 @@ func (m *junitMerger) addRun(ctx context.Context, r *client.Run, prefix string) 
 				m.console.note("Reports of the run %s are missing. %v", r.ID, err)
 				break
 			}
-			if !strings.EqualFold(path.Ext(a.Path), ".xml") {
+			if !junit.IsReport(a.Path) {
 				continue
 			}
-			if err := m.addReport(ctx, r.ID, a, prefix); err != nil && !errors.Is(err, junit.ErrNoReport) {
-				m.console.note("The report %s of the run %s is left out: %v", a.Path, r.ID, err)
+			if err := m.addReport(ctx, r.ID, a, prefix); err != nil {
+				return err
 			}
 		}
 	}
@@ -122,18 +124,37 @@ func (m *junitMerger) addRun(ctx context.Context, r *client.Run, prefix string) 
 	return nil
 }
 
+// addReport adds a report, and notes what could not be read of it. A copy of another report of the same pod adds nothing.
 func (m *junitMerger) addReport(ctx context.Context, run string, a client.Artifact, prefix string) error {
-	if a.Bytes > junit.MaxReport {
-		return fmt.Errorf("it has more than %s", size(junit.MaxReport))
-	}
 	const name = "report.xml"
 	if err := m.source.Download(ctx, run, a, client.Destination{Dir: m.folder, Name: name, Overwrite: true}); err != nil {
-		return err
+		m.console.note("The report %s of the run %s is left out: %v", a.Path, run, err)
+		return nil
 	}
 	file, err := m.folder.Open(name)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	return m.Add(file, prefix)
+	known, err := m.isCopy(a.Pod, file)
+	if known || err != nil {
+		return err
+	}
+	added, err := m.Add(file, prefix)
+	if err != nil && !errors.Is(err, junit.ErrNoReport) {
+		m.console.note("Run %s: %s", run, junit.Problem(a.Path, added.Tests, err))
+	}
+	return nil
+}
+
+func (m *junitMerger) isCopy(pod string, file io.ReadSeeker) (bool, error) {
+	digest := sha256.New()
+	if _, err := io.Copy(digest, file); err != nil {
+		return false, err
+	}
+	key := pod + "/" + string(digest.Sum(nil))
+	known := m.seen[key]
+	m.seen[key] = true
+	_, err := file.Seek(0, io.SeekStart)
+	return known, err
 }

@@ -72,7 +72,11 @@ func TestJUnit(t *testing.T) {
 			want: []string{"cart/adds", "smoke/smoke-1 failed: Failed: 3 of 120 tests failed."}},
 		"other XML": {run: apiRun("smoke-1", withResults), files: []aFile{{"p", "a.xml", "<coverage/>"}}, want: []string{"smoke/smoke-1 failed: Failed: 3 of 120 tests failed."}},
 		"a broken report": {run: apiRun("smoke-1", withResults), files: []aFile{{"p", "a.xml", "<testsuite><testcase"}, {"p", "b.xml", good}},
-			want: []string{"cart/adds", "cart/pays failed: no"}, says: "The report a.xml of the run smoke-1 is left out: XML syntax error"},
+			want: []string{"cart/adds", "cart/pays failed: no"}, says: "Run smoke-1: No test of the report a.xml could be read: its end is missing."},
+		"a report that was cut": {run: apiRun("smoke-1", withResults), files: []aFile{{"p", "a.xml", strings.TrimSuffix(good, "</testsuite></testsuites>")}},
+			want: []string{"cart/adds", "cart/pays failed: no"}, says: "Run smoke-1: Only the first 2 tests of the report a.xml could be read: its end is missing."},
+		"copies": {run: apiRun("smoke-1", withResults), files: []aFile{{"p", "a.xml", good}, {"p", "b.xml", good}, {"q", "a.xml", green}, {"p", "c.xml", green}},
+			want: []string{"cart/adds", "cart/pays failed: no", "cart/adds", "cart/adds"}, says: "tests 4, failed 1."},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/postflight-dev/postflight/internal/junit"
 	"github.com/postflight-dev/postflight/internal/plaintext"
 	"github.com/postflight-dev/postflight/internal/results"
 )
@@ -86,7 +87,7 @@ func (w *collection) read(ctx context.Context, files []file) {
 	ctx, cancel := context.WithTimeout(ctx, w.Budget/2)
 	defer cancel()
 	for i, f := range files {
-		if !f.isXML() {
+		if !junit.IsReport(f.path) {
 			continue
 		}
 		in, _, err := f.open(w.root)

@@ -6,10 +6,10 @@ import (
 	"io/fs"
 	"os"
 	"slices"
-	"strings"
 	"syscall"
 
 	"github.com/postflight-dev/postflight/internal/inputpath"
+	"github.com/postflight-dev/postflight/internal/junit"
 	"github.com/postflight-dev/postflight/internal/record"
 )
 
@@ -31,7 +31,7 @@ func find(root *os.Root, lost *losses) (files []file, unread int32) {
 			return fs.SkipAll
 		}
 		f, reason := look(path, entry, err)
-		if reason != "" && (err != nil || file{path: path}.isXML()) {
+		if reason != "" && (err != nil || junit.IsReport(path)) {
 			unread++
 		}
 		switch {
@@ -93,11 +93,6 @@ func (f file) open(root *os.Root) (*os.File, int64, error) {
 		return nil, 0, err
 	}
 	return in, info.Size(), nil
-}
-
-// isXML reports whether a file may be a report.
-func (f file) isXML() bool {
-	return len(f.path) > len(".xml") && strings.EqualFold(f.path[len(f.path)-len(".xml"):], ".xml")
 }
 
 // choose returns the files to keep, in the order of their uploads: reports, then small before large, so that as many

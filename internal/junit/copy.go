@@ -2,110 +2,242 @@ package junit
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
 )
 
-// maxDepth bounds how deep the elements of a report are nested: suites may hold suites.
-const maxDepth = 100
-
-// copier copies the suites of one report. Declarations, comments and namespaces are left out, so that the copy means
-// the same in another document. The decoder knows no entities but the standard ones, so that nothing expands.
+// copier copies the suites of one report, and of a report that breaks off what is whole. Declarations, comments and namespaces are
+// left out, so that the copy means the same in another document. CI systems show test cases in suites, and failures in these:
+// whatever counts as one becomes one.
 type copier struct {
 	Report
 
-	out    *bytes.Buffer
-	prefix string   // of the names of the outermost suites
-	open   []string // elements
+	to     io.Writer
+	prefix string // of the names of the outermost suites
+
+	part   bytes.Buffer // of the copy that is not written yet: an element of a suite that is open
+	opened []opened
+	depth  int   // how many of these are in the copy
+	suites int   // how many are suites in the copy
+	added  bool  // a suite is open for tests that are in none
+	err    error // of writing
+
+	test          int  // the depth of the test that is open; 0: none
+	failed, shown bool // in this test is a failure; CI systems will see it
+}
+
+// opened is an element that is open.
+type opened struct {
+	end   string // of the copy; empty: it is not in it
+	suite bool
 }
 
 func (c *copier) copy(report io.Reader) error {
-	limited := &io.LimitedReader{R: report, N: MaxReport + 1}
-	in := xml.NewDecoder(limited)
+	r := NewReader(report, MaxTests, MaxReport)
 	for {
-		token, err := in.Token()
-		switch {
-		case limited.N == 0:
-			return fmt.Errorf("it has more than %d MiB", MaxReport>>20)
-		case errors.Is(err, io.EOF) && len(c.open) == 0: // there is no element at all
-			return ErrNoReport
-		case err != nil:
-			return err
+		t, err := r.Next()
+		if err != nil {
+			if errors.Is(err, io.EOF) {
+				err = nil
+			}
+			c.finish()
+			return errors.Join(err, c.err)
 		}
-		if ended, err := c.token(token); ended || err != nil {
-			return err
+		c.token(t)
+		if c.depth == c.suites {
+			c.write()
 		}
 	}
 }
 
-// token copies a token. It reports whether the document has ended.
-func (c *copier) token(token xml.Token) (ended bool, err error) {
-	switch token := token.(type) {
-	case xml.StartElement:
-		return false, c.start(token)
-	case xml.EndElement:
-		c.end()
-		return len(c.open) == 0, nil
-	case xml.CharData:
-		if c.inSuite() {
-			_ = xml.EscapeText(c.out, token) // a buffer takes everything
+// finish ends the suites that are open.
+func (c *copier) finish() {
+	c.part.Reset()
+	for _, e := range slices.Backward(c.opened) {
+		if e.suite {
+			c.part.WriteString(e.end)
 		}
 	}
-	return false, nil
+	c.endAdded()
+	c.write()
 }
 
-func (c *copier) start(e xml.StartElement) error {
-	name := e.Name.Local
-	if len(c.open) == 0 && name != "testsuites" && name != "testsuite" {
-		return ErrNoReport
+func (c *copier) write() {
+	if _, err := c.part.WriteTo(c.to); err != nil {
+		c.err = err
 	}
-	if len(c.open) == maxDepth {
-		return fmt.Errorf("its elements are nested more than %d deep", maxDepth)
-	}
-	outermost := !c.inSuite()
-	c.open = append(c.open, name)
-	if !c.inSuite() {
-		return nil
-	}
-	c.count(name)
-	fmt.Fprintf(c.out, "<%s", name)
-	written := map[string]bool{}
-	for _, a := range e.Attr {
-		if a.Name.Space != "" || a.Name.Local == "xmlns" || written[a.Name.Local] {
-			continue
+}
+
+func (c *copier) token(t Token) {
+	switch t.Kind {
+	case Start:
+		c.start(t)
+	case End:
+		c.end(t)
+	default:
+		if c.depth > 0 && c.opened[len(c.opened)-1].end != "" {
+			c.part.WriteString(escaped(t.Text))
 		}
-		written[a.Name.Local] = true
-		if outermost && a.Name.Local == "name" {
-			a.Value = c.prefix + a.Value
+	}
+}
+
+func (c *copier) start(t Token) {
+	switch {
+	case t.Role == TestElement:
+		c.onlySuites()
+		c.startTest(t)
+	case t.Role == SuiteElement:
+		c.onlySuites()
+		c.startSuite(t)
+	case c.depth == 0 || !validName.MatchString(t.Name):
+		c.open(opened{})
+	default:
+		c.element(t.Name, t.Attrs)
+		c.open(opened{end: "</" + t.Name + ">"})
+	}
+	if c.test > 0 && IsFailure(t.Name) {
+		c.failed = true
+		c.shown = c.shown || c.depth == c.test+1
+	}
+}
+
+// onlySuites leaves out the other elements that are open.
+func (c *copier) onlySuites() {
+	for i := range c.opened {
+		if e := &c.opened[i]; !e.suite && e.end != "" {
+			e.end = ""
+			c.depth--
+			c.part.Reset()
 		}
-		fmt.Fprintf(c.out, ` %s="%s"`, a.Name.Local, escaped(a.Value))
-	}
-	c.out.WriteByte('>')
-	return nil
-}
-
-func (c *copier) end() {
-	inside, last := c.inSuite(), len(c.open)-1
-	if inside {
-		fmt.Fprintf(c.out, "</%s>", c.open[last])
-	}
-	if c.open = c.open[:last]; inside && !c.inSuite() {
-		c.out.WriteByte('\n')
 	}
 }
 
-// inSuite reports whether the innermost element is a suite of the document, or in one.
-func (c *copier) inSuite() bool {
-	return len(c.open) > 0 && c.open[0] == "testsuite" || len(c.open) > 1 && c.open[1] == "testsuite"
+func (c *copier) startSuite(t Token) {
+	if t.Name == "testsuites" && len(c.opened) == 0 {
+		c.open(opened{})
+		return
+	}
+	c.endAdded()
+	end := "</testsuite>"
+	if c.depth == 0 {
+		end += "\n"
+		if name, exists := t.Attrs["name"]; exists {
+			t.Attrs["name"] = c.prefix + name
+		}
+	}
+	c.element("testsuite", t.Attrs)
+	c.open(opened{end: end, suite: true})
 }
 
-func (c *copier) count(element string) {
-	switch parent := c.open[max(0, len(c.open)-2)]; {
-	case element == "testcase":
-		c.Tests++
-	case parent == "testcase" && (element == "failure" || element == "error"):
+func (c *copier) startTest(t Token) {
+	c.inSuite()
+	c.failed, c.shown = false, false
+	c.test = c.depth + 1
+	if t.Name == "testcase" {
+		c.element(t.Name, t.Attrs)
+		c.open(opened{end: "</testcase>"})
+		return
+	}
+	c.shown = true // a failure outside of tests
+	c.element("testcase", map[string]string{"name": cmp.Or(Path(t.Suites), Unnamed)})
+	c.element(t.Name, t.Attrs)
+	c.open(opened{end: "</" + t.Name + "></testcase>"})
+}
+
+func (c *copier) end(t Token) {
+	last := c.opened[len(c.opened)-1]
+	switch {
+	case t.Role == TestElement:
+		c.endTest()
+	case t.Missing > 0:
+		name, message := t.MissingTest()
+		c.inSuite()
+		c.element("testcase", map[string]string{"name": name})
+		c.failure(message)
+		c.part.WriteString("</testcase>")
+		c.count(true)
+	}
+	c.opened = c.opened[:len(c.opened)-1]
+	if last.end != "" {
+		c.part.WriteString(last.end)
+		c.depth--
+	}
+	if last.suite {
+		c.suites--
+	}
+	if len(c.opened) == 0 {
+		c.endAdded()
+	}
+}
+
+func (c *copier) endTest() {
+	if c.failed && !c.shown {
+		c.failure("The failure is in another element of the test.")
+	}
+	c.count(c.failed)
+	c.test = 0
+}
+
+func (c *copier) count(failed bool) {
+	c.Tests++
+	if failed {
 		c.Failures++
 	}
+}
+
+func (c *copier) failure(message string) {
+	c.element("failure", map[string]string{"message": message})
+	c.part.WriteString("</failure>")
+}
+
+// inSuite makes sure that a test is in a suite of the copy.
+func (c *copier) inSuite() {
+	if c.depth == 0 && !c.added {
+		c.element("testsuite", map[string]string{"name": strings.TrimRight(c.prefix, ": ")})
+		c.added = true
+		c.write()
+	}
+}
+
+func (c *copier) endAdded() {
+	if c.added {
+		c.part.WriteString("</testsuite>\n")
+		c.added = false
+	}
+}
+
+func (c *copier) open(e opened) {
+	c.opened = append(c.opened, e)
+	if e.end != "" {
+		c.depth++
+	}
+	if e.suite {
+		c.suites++
+	}
+}
+
+// validName matches the names that elements and attributes of reports have. What has another one is left out.
+var validName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9._-]*$`)
+
+func (c *copier) element(name string, attrs map[string]string) {
+	c.part.WriteString("<" + name)
+	for _, attr := range slices.Sorted(maps.Keys(attrs)) {
+		if attr != "xmlns" && validName.MatchString(attr) {
+			fmt.Fprintf(&c.part, ` %s="%s"`, attr, escaped(attrs[attr]))
+		}
+	}
+	c.part.WriteByte('>')
+}
+
+func escaped(text string) string {
+	var b bytes.Buffer
+	_ = xml.EscapeText(&b, []byte(text)) // a buffer takes everything
+	return b.String()
 }

@@ -1,27 +1,36 @@
-// Package junit merges JUnit reports of tests into one, for the CI system to show.
+// Package junit reads reports of tests in JUnit XML, and merges them into one for the CI system to show.
 //
-// It is pure. Reports come from the containers of the tests: what is copied is well-formed, whatever they hold.
+// It is pure. Reports come from the containers of the tests: reading is bounded, and a copy is well-formed, whatever they hold.
 package junit
 
 import (
 	"bytes"
 	"encoding/xml"
-	"errors"
 	"fmt"
 	"io"
+	"strings"
+
+	"github.com/postflight-dev/postflight/internal/plaintext"
 )
-
-// MaxReport bounds a report, in bytes. It is in memory while it is read. One with the output of thousands of tests
-// has a few MiB.
-const MaxReport = 32 << 20
-
-// ErrNoReport is the error of a file that is no JUnit report, such as one about coverage.
-var ErrNoReport = errors.New("it is no JUnit report")
 
 // Report is what is known of a report, or of several.
 type Report struct {
 	Tests    int
 	Failures int // and errors
+}
+
+// IsReport reports whether the path of a file is that of a report.
+func IsReport(path string) bool {
+	return len(path) > len(".xml") && strings.EqualFold(path[len(path)-len(".xml"):], ".xml")
+}
+
+// Problem is a sentence about a report of which only the first tests could be read.
+func Problem(path string, tests int, err error) string {
+	which := "No test"
+	if tests > 0 {
+		which = fmt.Sprintf("Only the first %d tests", tests)
+	}
+	return fmt.Sprintf("%s of the report %s could be read: %v.", which, plaintext.Line(path, maxPath), err)
 }
 
 // Writer writes one report. Close it at the end.
@@ -39,16 +48,13 @@ func NewWriter(to io.Writer) (*Writer, error) {
 	return w, w.flush()
 }
 
-// Add copies the test suites of a report, whose names get the prefix. A report that cannot be read adds nothing.
-func (w *Writer) Add(report io.Reader, prefix string) error {
-	w.out.Reset()
-	c := copier{out: w.out, prefix: prefix}
-	if err := c.copy(report); err != nil {
-		return err
-	}
+// Add copies the test suites of a report, whose names get the prefix. Of a report that breaks off, it copies the tests before.
+func (w *Writer) Add(report io.Reader, prefix string) (added Report, err error) {
+	c := copier{to: w.to, prefix: prefix}
+	err = c.copy(report)
 	w.Tests += c.Tests
 	w.Failures += c.Failures
-	return w.flush()
+	return c.Report, err
 }
 
 // AddCase adds a suite with one test. An empty failure means that it passed.
@@ -76,10 +82,4 @@ func (w *Writer) Close() error {
 func (w *Writer) flush() error {
 	_, err := w.to.Write(w.out.Bytes())
 	return err
-}
-
-func escaped(text string) string {
-	var b bytes.Buffer
-	_ = xml.EscapeText(&b, []byte(text)) // a buffer takes everything
-	return b.String()
 }

@@ -29,7 +29,8 @@ func merge(t *testing.T, prefix string, reports ...string) (string, junit.Report
 	}
 	var all []error
 	for _, report := range reports {
-		all = append(all, w.Add(strings.NewReader(report), prefix))
+		_, err := w.Add(strings.NewReader(report), prefix)
+		all = append(all, err)
 	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
@@ -38,6 +39,7 @@ func merge(t *testing.T, prefix string, reports ...string) (string, junit.Report
 }
 
 func TestAdd(t *testing.T) {
+	long := strings.Repeat("output ", 100_000)
 	cases := map[string]struct {
 		reports []string
 		prefix  string
@@ -62,28 +64,50 @@ func TestAdd(t *testing.T) {
 			reports: []string{`<testsuite name="&lt;&quot;a&amp;"><system-out><![CDATA[</testsuite><b>&]]></system-out></testsuite>`},
 			want:    "<testsuite name=\"&lt;&#34;a&amp;\"><system-out>&lt;/testsuite&gt;&lt;b&gt;&amp;</system-out></testsuite>\n",
 		},
-		"an error counts as a failure, and one elsewhere does not": {
-			reports: []string{`<testsuite><error/><testcase name="x"><error/></testcase></testsuite>`},
-			want:    "<testsuite><error></error><testcase name=\"x\"><error></error></testcase></testsuite>\n",
-			counts:  junit.Report{Tests: 1, Failures: 1},
+		"a failure outside of tests": {
+			reports: []string{`<testsuite name="a"><error/><testcase name="x"><error/></testcase></testsuite>`},
+			want:    "<testsuite name=\"a\"><testcase name=\"a\"><error></error></testcase><testcase name=\"x\"><error></error></testcase></testsuite>\n",
+			counts:  junit.Report{Tests: 2, Failures: 2},
+		},
+		"failures that are announced": {
+			reports: []string{`<testsuites failures="3"><testsuite name="a" failures="1"/></testsuites>`}, prefix: "smoke: ",
+			want: "<testsuite failures=\"1\" name=\"smoke: a\"><testcase name=\"a\"><failure message=\"The report announces a failure that it does not list.\"></failure></testcase></testsuite>\n" +
+				"<testsuite name=\"smoke\"><testcase name=\"the report\"><failure message=\"The report announces 2 failures that it does not list.\"></failure></testcase></testsuite>\n",
+			counts: junit.Report{Tests: 2, Failures: 2},
+		},
+		"tests without a suite": {
+			reports: []string{`<testsuites name="tool"><testcase name="x"/><testsuite name="a"/><testcase name="y"/></testsuites>`}, prefix: "smoke: ",
+			want: "<testsuite name=\"smoke\"><testcase name=\"x\"></testcase></testsuite>\n<testsuite name=\"smoke: a\"></testsuite>\n" +
+				"<testsuite name=\"smoke\"><testcase name=\"y\"></testcase></testsuite>\n",
+			counts: junit.Report{Tests: 2},
+		},
+		"a failure in the output of a test": {
+			reports: []string{`<testsuite><testcase name="x"><system-out>a<failure/></system-out></testcase></testsuite>`},
+			want: "<testsuite><testcase name=\"x\"><system-out>a<failure></failure></system-out>" +
+				"<failure message=\"The failure is in another element of the test.\"></failure></testcase></testsuite>\n",
+			counts: junit.Report{Tests: 1, Failures: 1},
 		},
 		"namespaces, comments and instructions": {
 			reports: []string{`<testsuites xmlns="urn:x" xmlns:y="urn:y"><!-- c --><properties><a/></properties>` +
-				`<testsuite y:name="n" name="a" name="b"><?php x?><y:testcase name="x"/></testsuite></testsuites>`},
-			want:   "<testsuite name=\"a\"><testcase name=\"x\"></testcase></testsuite>\n",
+				`<testsuite y:name="n" name="a" z="b"><?php x?><properties><property name="k"/></properties><y:testcase name="x"/></testsuite></testsuites>`},
+			want:   "<testsuite name=\"a\" z=\"b\"><properties><property name=\"k\"></property></properties><testcase name=\"x\"></testcase></testsuite>\n",
 			counts: junit.Report{Tests: 1},
 		},
-		"a broken report adds nothing": {
-			reports: []string{`<testsuite name="a"><testcase name="x">`, `<testsuite name="b"></testsuite>`},
-			want:    "<testsuite name=\"b\"></testsuite>\n", says: "unexpected EOF",
+		"of a report that is cut, the tests before": {
+			reports: []string{`<testsuite name="a"><testcase name="x"/><testcase name="y">`, `<testsuite name="b"></testsuite>`},
+			want:    "<testsuite name=\"a\"><testcase name=\"x\"></testcase></testsuite>\n<testsuite name=\"b\"></testsuite>\n", says: "its end is missing",
+			counts: junit.Report{Tests: 1},
 		},
-		"another document":   {reports: []string{`<coverage line-rate="1"/>`}, says: junit.ErrNoReport.Error()},
-		"an empty file":      {reports: []string{""}, says: junit.ErrNoReport.Error()},
-		"no XML":             {reports: []string{"hello"}, says: junit.ErrNoReport.Error()},
-		"billion laughs":     {reports: []string{laughs}, says: "invalid character entity"},
-		"too deep":           {reports: []string{"<testsuite>" + strings.Repeat("<a>", 200)}, says: "more than 100 deep"},
-		"too large":          {reports: []string{"<testsuite>" + strings.Repeat(" ", junit.MaxReport)}, says: "more than 32 MiB"},
-		"control characters": {reports: []string{"<testsuite name='a\x1b[2J'/>"}, says: "illegal character"},
+		"another document": {reports: []string{`<coverage line-rate="1"/>`}, says: junit.ErrNoReport.Error()},
+		"an empty file":    {reports: []string{""}, says: junit.ErrEmpty.Error()},
+		"no XML":           {reports: []string{"hello"}, says: junit.ErrNoReport.Error()},
+		"billion laughs":   {reports: []string{laughs}, want: "<testsuite name=\"&amp;lol2;\"></testsuite>\n"},
+		"too deep": {reports: []string{"<testsuite>" + strings.Repeat("<a>", 200)}, want: "<testsuite></testsuite>\n",
+			says: "nested too deeply"},
+		"too large": {reports: []string{"<testsuite>" + strings.Repeat(" ", junit.MaxReport)}, want: "<testsuite></testsuite>\n",
+			says: "larger than 64 MiB"},
+		"control characters": {reports: []string{"<testsuite name='a\x1b[2J'/>"}, want: "<testsuite name=\"a\uFFFD[2J\"></testsuite>\n"},
+		"a long text":        {reports: []string{"<testsuite><system-out>" + long + "</system-out></testsuite>"}, want: "<testsuite><system-out>" + long + "</system-out></testsuite>\n"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -9,17 +9,16 @@ import (
 	"strings"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/junit"
 	"github.com/postflight-dev/postflight/internal/plaintext"
 )
 
 // element is a test case that is being read. A failure of a suite is one that has the name of the suite.
 type element struct {
 	attrs  map[string]string
-	suites []suite
-	depth  int // in the report
+	suites []junit.Suite
 
 	failed, flaky, skipped bool
-	failures               int    // elements: a test may fail, and so may what comes after it
 	message                string // attribute of the first failure
 	body                   strings.Builder
 	bodyCut                bool
@@ -28,23 +27,36 @@ type element struct {
 	attachments            []string // paths as the report has them
 }
 
-func newElement(t token, suites []suite, depth int) *element {
-	return &element{attrs: t.attrs, suites: suites, depth: depth}
+// newElement returns the element of a test.
+func newElement(t junit.Token) *element {
+	if t.Name == "testcase" {
+		return &element{attrs: t.Attrs, suites: t.Suites}
+	}
+	e := &element{suites: t.Suites}
+	e.start(t)
+	return e
 }
 
-func (e *element) start(t token) {
-	switch t.name {
+func (e *element) token(t junit.Token) {
+	switch t.Kind {
+	case junit.Start:
+		e.start(t)
+	case junit.End:
+		e.end(t)
+	default:
+		e.text(t)
+	}
+}
+
+func (e *element) start(t junit.Token) {
+	switch t.Name {
 	case "failure", "error":
 		if !e.failed {
-			e.message, e.inFailure = t.attrs["message"], true
+			e.message, e.inFailure = t.Attrs["message"], true
 		}
 		e.failed = true
-		e.failures++
 	case "flakyFailure", "flakyError": // of Maven Surefire and of Playwright
 		e.flaky = true
-		e.failures++
-	case "rerunFailure", "rerunError":
-		e.failures++
 	case "skipped":
 		e.skipped = true
 	case "system-out":
@@ -52,8 +64,8 @@ func (e *element) start(t token) {
 	}
 }
 
-func (e *element) end(t token) {
-	switch t.name {
+func (e *element) end(t junit.Token) {
+	switch t.Name {
 	case "failure", "error":
 		e.inFailure = false
 	case "system-out":
@@ -61,16 +73,16 @@ func (e *element) end(t token) {
 	}
 }
 
-func (e *element) text(t token) {
+func (e *element) text(t junit.Token) {
 	switch {
 	case e.inFailure && e.body.Len() < maxText:
-		e.body.WriteString(t.text)
-		e.bodyCut = t.rest != ""
+		e.body.WriteString(t.Text)
+		e.bodyCut = t.Rest != ""
 	case e.inFailure:
 		e.bodyCut = true
 	case e.inOutput:
-		e.attach(t.text)
-		e.attach(t.rest)
+		e.attach(t.Text)
+		e.attach(t.Rest)
 	}
 }
 
@@ -99,22 +111,17 @@ func (e *element) outcome() outcome {
 func (e *element) name() string {
 	name, class := e.attrs["name"], cmp.Or(e.attrs["classname"], e.attrs["class"])
 	if class == "" || class == "test" { // the test runner of Node.js says test for all
-		class = suitePath(e.suites)
+		class = junit.Path(e.suites)
 	}
 	if class != "" && !strings.Contains(name, class) {
 		name = class + " > " + name
 	}
-	return cmp.Or(plaintext.Line(strings.TrimSuffix(name, " > "), maxName-len(" (200000)")), unnamed)
+	return lineName(name)
 }
 
-func suitePath(suites []suite) string {
-	var names []string
-	for _, s := range suites {
-		if s.name != "" {
-			names = append(names, s.name)
-		}
-	}
-	return strings.Join(names, " > ")
+// lineName bounds a name, with room for a number.
+func lineName(name string) string {
+	return cmp.Or(plaintext.Line(strings.TrimSuffix(name, " > "), maxName-len(" (200000)")), junit.Unnamed)
 }
 
 func (e *element) failure(name string) Failure {
@@ -146,8 +153,8 @@ func (e *element) details(line string) (text string, cut bool) {
 
 func (e *element) suiteFile() string {
 	for _, s := range slices.Backward(e.suites) {
-		if s.file != "" {
-			return s.file
+		if s.File != "" {
+			return s.File
 		}
 	}
 	return ""

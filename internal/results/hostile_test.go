@@ -57,6 +57,13 @@ func TestHostileReports(t *testing.T) {
 		"External entity":           {reason: "Nothing else is read.", report: external, failed: 1, firstName: "a", firstMessage: "&xxe;"},
 		"Control characters": {reason: "Test runners copy them from programs.",
 			report: "<testsuite><testcase name='a\x00\x1b[31m'><error message='&#27;[1mb&#0;\x07'/><system-out>\x01\xff</system-out></testcase></testsuite>", failed: 1, firstName: "a", firstMessage: "b\uFFFD"},
+		"Strange names":             {reason: "A copy has to be well-formed.", report: "<testsuite a&b='1' 2='3' xml:lang='de'><testcase name='a'><x&y z;='1'>text</x&y><größe>text</größe></testcase></testsuite>", passed: 1},
+		"Tests without a suite":     {reason: "Node.js writes them.", report: `<testsuites name="tool"><testcase name="a"><failure/></testcase><testsuite name="s"><testcase name="b"/></testsuite><testcase name="c"/></testsuites>`, passed: 2, failed: 1, firstName: "a"},
+		"Tests in tests":            {reason: "They are content.", report: `<testsuite><testcase name="a"><testcase name="b"><failure/></testcase></testcase></testsuite>`, failed: 1, firstName: "a"},
+		"Suites in other elements":  {reason: "They are suites.", report: `<testsuites><group><testsuite name="s"><group><testcase name="a"/></group><testsuites><testcase name="b"/></testsuites></testsuite></group></testsuites>`, passed: 2},
+		"Tests in other elements":   {reason: "They are tests.", report: `<testsuites><group><testcase name="a"/></group><error/></testsuites>`, passed: 1, failed: 1, firstName: "(a test without a name)"},
+		"Cut after a group":         {reason: "What is open ends.", report: `<testsuites><testsuite name="s"><a><testsuite><testcase name="a"/></testsuite></a><b>text`, passed: 1, end: "its end is missing."},
+		"Cut without a suite":       {reason: "What is open ends.", report: `<testsuites><testcase name="a"/><testcase name="b"><error>`, passed: 1, end: "its end is missing."},
 		"Prefixes":                  {reason: "A name space does not matter.", report: `<j:testsuite xmlns:j="urn:j"><j:testcase name="a"/></j:testsuite>`, passed: 1},
 		"Nested suites":             {reason: "PHPUnit nests them.", report: `<testsuites><testsuite name="a"><testsuite name="b"><testcase name="c"><error/></testcase></testsuite><testcase name="d"/></testsuite></testsuites>`, passed: 1, failed: 1, firstName: "a > b > c"},
 		"Two roots":                 {reason: "Some tools append.", report: `<testsuite><testcase name="a"/></testsuite><testsuite><testcase name="b"/></testsuite>`, passed: 2},
@@ -118,6 +125,7 @@ func TestHostileReports(t *testing.T) {
 			if tc.failed > 0 && (tests.Failures[0].Name != tc.firstName || (tc.firstMessage != "" && tests.Failures[0].Message != tc.firstMessage)) {
 				t.Errorf("%s\n%+v", tc.reason, tests.Failures[0])
 			}
+			agree(t, strings.NewReader(tc.report), &tests)
 		})
 	}
 }
@@ -171,6 +179,7 @@ func TestLimits(t *testing.T) {
 				t.Errorf("%+v, %d failures, %q", tests.Counts, len(tests.Failures), tests.Problems)
 			}
 			runtime.KeepAlive(&tests)
+			agree(t, io.MultiReader(strings.NewReader("<testsuite>"), &endless{test: tc.test}), &tests)
 		})
 	}
 }
@@ -250,7 +259,9 @@ func FuzzReport(f *testing.F) {
 	f.Add([]byte("<!DOCTYPE a [<!ENTITY b '&c;'>]><testsuite><testcase name='&b;'><![CDATA[x]]></testcase></testsuite>"))
 	f.Fuzz(func(t *testing.T, report []byte) {
 		var tests results.Tests
-		if !tests.Add("x.xml", bytes.NewReader(report)) {
+		isReport := tests.Add("x.xml", bytes.NewReader(report))
+		agree(t, bytes.NewReader(report), &tests)
+		if !isReport {
 			if c := tests.Counts; c != (results.Counts{Unread: c.Unread}) || len(tests.Problems) != int(c.Unread) || c.Unread > 1 {
 				t.Errorf("what is no report counts: %+v, %q", c, tests.Problems)
 			}

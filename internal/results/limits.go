@@ -1,5 +1,7 @@
 package results
 
+import "github.com/postflight-dev/postflight/internal/junit"
+
 const (
 	// maxStatusFailures is how many failures a status has, as its schema says.
 	maxStatusFailures = 20
@@ -18,26 +20,10 @@ const (
 	maxRun = 253
 
 	// maxCount bounds each count of a pod: no more tests are read.
-	maxCount = maxTests
-
-	// maxTests is how many tests of a pod are read, so that their names fit into the memory of its collector.
-	maxTests = 200_000
-
-	// maxReportBytes is how much of a report is read. Reports of 200,000 tests are smaller, unless they hold the output of
-	// programs.
-	maxReportBytes = 64 << 20
-
-	// maxProblemPath bounds the path of a file in a sentence, in bytes.
-	maxProblemPath = 200
-
-	// maxDepth bounds the nesting of elements: suites in suites, and text that is marked up.
-	maxDepth = 64
+	maxCount = junit.MaxTests
 
 	// maxText bounds each text and each value of an attribute, in bytes: more than is shown of any. The rest is skipped.
 	maxText = 8 << 10
-
-	// maxRest bounds what is kept of the end of a longer text, in bytes: test runners name attachments after the output of a test.
-	maxRest = 4 << 10
 
 	// maxBody bounds the text of a failure in a document, in bytes.
 	maxBody = 4 << 10
@@ -54,9 +40,6 @@ const (
 
 	// maxSet bounds the names in a set, so that it fits into a message beside the counts.
 	maxSet = 400
-
-	// maxTagName and maxAttributes bound the rest of a tag. Those of reports are far smaller.
-	maxTagName, maxAttributes = 256, 64
 
 	// maxFailures bounds the failures with name and message in a document.
 	maxFailures = 1000

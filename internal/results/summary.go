@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/junit"
 	"github.com/postflight-dev/postflight/internal/plaintext"
 )
 
@@ -110,7 +111,7 @@ func clean(s Summary) Summary {
 	}
 	s.FlakyTests = append([]string(nil), s.FlakyTests[:min(len(s.FlakyTests), maxFlaky, int(s.Flaky))]...)
 	for i, name := range s.FlakyTests {
-		s.FlakyTests[i] = cmp.Or(plaintext.Line(name, maxName), unnamed)
+		s.FlakyTests[i] = cmp.Or(plaintext.Line(name, maxName), junit.Unnamed)
 	}
 	s.PassedTests, s.FailedTests = s.PassedTests.known(s.Passed), s.FailedTests.known(s.Failed)
 	return s
@@ -130,7 +131,7 @@ func Join(sentences []string) string {
 }
 
 func cleanFailure(f v1alpha1.TestFailure) v1alpha1.TestFailure {
-	f.Name = cmp.Or(plaintext.Line(f.Name, maxName), unnamed)
+	f.Name = cmp.Or(plaintext.Line(f.Name, maxName), junit.Unnamed)
 	f.File = plaintext.Line(f.File, maxFile)
 	f.Line = max(f.Line, 0)
 	first, _, _ := strings.Cut(strings.TrimSpace(f.Message), "\n")
@@ -140,9 +141,6 @@ func cleanFailure(f v1alpha1.TestFailure) v1alpha1.TestFailure {
 	}
 	return f
 }
-
-// unnamed stands for the name of a test that has none.
-const unnamed = "(a test without a name)"
 
 // newFirst orders failures, and keeps the order of those that are alike.
 func newFirst(a, b v1alpha1.TestFailure) int {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/postflight-dev/postflight/internal/plaintext"
+	"github.com/postflight-dev/postflight/internal/junit"
 )
 
 // Tests are those of all reports of a pod. The zero value is empty.
@@ -35,14 +35,11 @@ type found struct {
 // was read before does not count. Of a report that breaks off, the tests before do.
 func (t *Tests) Add(path string, r io.Reader) bool {
 	digest := sha256.New()
-	limited := &io.LimitedReader{R: io.TeeReader(r, digest), N: maxReportBytes + 1}
+	report := junit.NewReader(io.TeeReader(r, digest), junit.MaxTests-int(t.Counts.Tests), maxText)
 	var tests []found
 	var milliseconds int64
 	named, flakes := len(t.Failures), len(t.Flaky)
-	err := parse(limited, func(test testCase) bool {
-		if int(t.Counts.Tests)+len(tests) == maxTests {
-			return false
-		}
+	err := parse(report, func(test testCase) {
 		f := found{hash: hashOf(test.name), outcome: test.outcome, outside: test.outside}
 		if test.outcome == failed && named < maxFailures {
 			test.failure.locate(path)
@@ -53,16 +50,13 @@ func (t *Tests) Add(path string, r io.Reader) bool {
 		}
 		tests = append(tests, f)
 		milliseconds += test.milliseconds
-		return true
 	})
 	switch {
-	case errors.Is(err, errEmpty): // a report of which nothing was written, or something else
+	case errors.Is(err, junit.ErrEmpty): // a report of which nothing was written, or something else
 		t.unreadable(path, 0, err)
 		return false
-	case errors.Is(err, errNoReport):
+	case errors.Is(err, junit.ErrNoReport):
 		return false
-	case limited.N == 0:
-		err = errLarge
 	}
 	if t.isCopy([sha256.Size]byte(digest.Sum(nil))) {
 		return true
@@ -79,7 +73,7 @@ func (t *Tests) Add(path string, r io.Reader) bool {
 // unreadable tells about a report of which only the first tests could be read.
 func (t *Tests) unreadable(path string, tests int, err error) {
 	t.Counts.Unread++
-	t.Problems = append(t.Problems, reportProblem(path, tests, err))
+	t.Problems = append(t.Problems, junit.Problem(path, tests, err))
 }
 
 func (t *Tests) isCopy(digest [sha256.Size]byte) bool {
@@ -132,14 +126,6 @@ func (c *Counts) add(o outcome) {
 	default:
 		c.Passed++
 	}
-}
-
-func reportProblem(path string, tests int, err error) string {
-	which := "No test"
-	if tests > 0 {
-		which = fmt.Sprintf("Only the first %d tests", tests)
-	}
-	return fmt.Sprintf("%s of the report %s could be read: %s.", which, plaintext.Line(path, maxProblemPath), err)
 }
 
 // nameHash is the FNV-1a hash of a name, which can be continued.

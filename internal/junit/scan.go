@@ -1,4 +1,4 @@
-package results
+package junit
 
 import (
 	"bufio"
@@ -10,51 +10,43 @@ import (
 )
 
 // scanner splits XML into tags and texts, in memory that does not depend on the file: what is longer than a limit
-// loses its end. encoding/xml keeps every text in memory whole, and refuses the control characters that test runners
+// loses its end. Names of elements and attributes are taken as they are. encoding/xml keeps every text in memory whole, and refuses the control characters that test runners
 // copy from the output of programs.
 //
 // It reads no DTD: entities other than those of HTML stay as they are written.
 type scanner struct {
 	in      *bufio.Reader
-	pending *token // the end of an element without content
+	maxText int    // bytes that are kept of each text and of each value of an attribute
+	pending *Token // the end of an element without content
 	rest    string // the last bytes of the last text, if that was cut
 }
 
-type kind int
+// Kind of a token.
+type Kind int
 
+// The kinds. An element without content has both tags.
 const (
-	text kind = iota
-	startTag
-	endTag
+	Text Kind = iota
+	Start
+	End
 )
 
-type token struct {
-	kind  kind
-	name  string            // of an element, without its prefix
-	attrs map[string]string // of a start tag
-	text  string
-	rest  string // the last bytes of a text that was cut; empty: it was not
-}
-
-// errMarkup says that a file is no XML from here on.
-var errMarkup = errors.New("its XML is broken")
-
 // next returns io.EOF between two tokens, and io.ErrUnexpectedEOF in one.
-func (s *scanner) next() (token, error) {
+func (s *scanner) next() (Token, error) {
 	if t := s.pending; t != nil {
 		s.pending = nil
 		return *t, nil
 	}
 	for {
-		content, err := s.until("<", maxText)
+		content, err := s.until("<", s.maxText)
 		if strings.TrimSpace(content) != "" {
 			if err == nil {
 				err = s.in.UnreadByte()
 			}
-			return token{kind: text, text: html.UnescapeString(content), rest: html.UnescapeString(s.rest)}, ignoreEnd(err)
+			return Token{Kind: Text, Text: html.UnescapeString(content), Rest: html.UnescapeString(s.rest)}, ignoreEnd(err)
 		}
 		if err != nil {
-			return token{}, betweenTokens(err)
+			return Token{}, betweenTokens(err)
 		}
 		t, ok, err := s.markup()
 		if ok || err != nil {
@@ -79,22 +71,22 @@ func betweenTokens(err error) error {
 }
 
 // markup reads what follows a "<", and reports whether it is a token.
-func (s *scanner) markup() (token, bool, error) {
+func (s *scanner) markup() (Token, bool, error) {
 	switch {
 	case s.skip("!--"):
 		_, err := s.until("-->", 0)
-		return token{}, false, err
+		return Token{}, false, err
 	case s.skip("![CDATA["):
-		content, err := s.until("]]>", maxText)
-		return token{kind: text, text: content, rest: s.rest}, content != "", err
+		content, err := s.until("]]>", s.maxText)
+		return Token{Kind: Text, Text: content, Rest: s.rest}, content != "", err
 	case s.skip("!"):
-		return token{}, false, s.directive()
+		return Token{}, false, s.directive()
 	case s.skip("?"):
 		_, err := s.until("?>", 0)
-		return token{}, false, err
+		return Token{}, false, err
 	case s.skip("/"):
 		name, err := s.until(">", maxTagName)
-		return token{kind: endTag, name: local(strings.TrimSpace(name))}, true, err
+		return Token{Kind: End, Name: local(strings.TrimSpace(name))}, true, err
 	default:
 		t, err := s.start()
 		return t, true, err
@@ -126,12 +118,12 @@ func (s *scanner) directive() error {
 }
 
 // start reads a start tag after its "<".
-func (s *scanner) start() (token, error) {
+func (s *scanner) start() (Token, error) {
 	name, err := s.name()
 	if err != nil || name == "" {
-		return token{}, orMarkup(err)
+		return Token{}, orMarkup(err)
 	}
-	t := token{kind: startTag, name: local(name), attrs: map[string]string{}}
+	t := Token{Kind: Start, Name: local(name), Attrs: map[string]string{}}
 	for {
 		b, err := s.nonSpace()
 		switch {
@@ -143,11 +135,11 @@ func (s *scanner) start() (token, error) {
 			if b, err = s.in.ReadByte(); err != nil || b != '>' {
 				return t, orMarkup(err)
 			}
-			s.pending = &token{kind: endTag, name: t.name}
+			s.pending = &Token{Kind: End, Name: t.Name}
 			return t, nil
 		}
 		_ = s.in.UnreadByte()
-		if err := s.attribute(t.attrs); err != nil {
+		if err := s.attribute(t.Attrs); err != nil {
 			return t, err
 		}
 	}
@@ -165,7 +157,7 @@ func (s *scanner) attribute(into map[string]string) error {
 	if err != nil || (quote != '"' && quote != '\'') {
 		return orMarkup(err)
 	}
-	value, err := s.until(string(quote), maxText)
+	value, err := s.until(string(quote), s.maxText)
 	if err == nil && len(into) < maxAttributes {
 		into[name] = html.UnescapeString(value)
 	}

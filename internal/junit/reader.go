@@ -1,0 +1,260 @@
+package junit
+
+import (
+	"bufio"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Role is what an element is in a report.
+type Role int
+
+// The roles. What is in a test is content, whatever its name.
+const (
+	Content Role = iota
+	SuiteElement
+	TestElement // a test case, or a failure outside of test cases, which counts as one
+)
+
+// Suite is one that is open. Its name is empty if it is the root of several: that is the name of a tool.
+type Suite struct{ Name, File string }
+
+// Path names suites, the outermost first.
+func Path(suites []Suite) string {
+	var names []string
+	for _, s := range suites {
+		if s.Name != "" {
+			names = append(names, s.Name)
+		}
+	}
+	return strings.Join(names, " > ")
+}
+
+// Token is a tag or a text of a report.
+type Token struct {
+	Kind    Kind
+	Role    Role              // of the element that it starts or ends
+	Name    string            // of this element, without its prefix
+	Attrs   map[string]string // of a start tag; names have their prefixes
+	Text    string            // its first bytes, if it is longer than the reader was told to keep
+	Rest    string            // the last bytes of a text that was cut; empty: it was not
+	Suites  []Suite           // that it is in, at the start and the end of suites and tests, until the next token is read
+	Missing int               // at the end of a suite: failures that it announces and does not list, inner suites included
+}
+
+// Unnamed stands for the name of a test that has none.
+const Unnamed = "(a test without a name)"
+
+// MissingTest is the failed test that the end of a suite makes of what is missing.
+func (t *Token) MissingTest() (name, message string) {
+	name = cmp.Or(Path(t.Suites), "the report")
+	if t.Missing == 1 {
+		return name, "The report announces a failure that it does not list."
+	}
+	return name, fmt.Sprintf("The report announces %d failures that it does not list.", t.Missing)
+}
+
+// ErrNoReport is the error of a file that is no JUnit report, such as one about coverage.
+var ErrNoReport = errors.New("it is not a JUnit report")
+
+// ErrEmpty is the error of a file that may have become a report.
+var ErrEmpty = errors.New("it ends before its first element")
+
+// What ends the reading of a report. The tests before count.
+var (
+	errMarkup = errors.New("its XML is broken")
+	errDepth  = errors.New("its elements are nested too deeply")
+	errTests  = errors.New("there are too many tests")
+	errCut    = errors.New("its end is missing")
+	errLarge  = errors.New("it is larger than 64 MiB")
+	errRead   = errors.New("reading it failed")
+)
+
+// Reader reads a report. It decides what a report is, which of its elements are tests, and how much of it counts.
+type Reader struct {
+	limited *io.LimitedReader
+	scanner scanner
+	tests   int      // that may still come
+	found   bool     // the root element of a report
+	other   bool     // text before any element
+	stack   []string // elements that are open
+	suites  []Suite  // that are open, in the root element, which is one of them
+	counts  []suiteCounts
+	closed  bool // the innermost suite has ended with the last token
+	test    int  // depth of the test that is open; 0: none
+	failed  int  // elements in this test
+}
+
+type suiteCounts struct{ depth, announced, listed int }
+
+// NewReader returns a reader of the first tests of a report, which keeps so many bytes of each text.
+func NewReader(report io.Reader, tests, text int) *Reader {
+	limited := &io.LimitedReader{R: report, N: MaxReport + 1}
+	return &Reader{limited: limited, tests: tests, scanner: scanner{in: bufio.NewReaderSize(utf8Reader(limited), 32<<10), maxText: text}}
+}
+
+// Next returns the next token, io.EOF at the end of a whole report, and another error where a report breaks off. Its sentence
+// has nothing of the file.
+func (r *Reader) Next() (Token, error) {
+	if r.closed {
+		last := len(r.suites) - 1
+		r.suites, r.counts, r.closed = r.suites[:last], r.counts[:last], false
+	}
+	t, err := r.scanner.next()
+	if err == nil {
+		err = r.token(&t)
+	}
+	if err != nil {
+		return Token{}, r.end(err)
+	}
+	return t, nil
+}
+
+// end says why there are no more tokens.
+func (r *Reader) end(err error) error {
+	ended := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+	switch {
+	case !ended && !isContent(err):
+		return errRead // its text may hold a path of the pod
+	case !r.found && !r.other && ended:
+		return ErrEmpty
+	case !r.found:
+		return ErrNoReport
+	case r.limited.N == 0:
+		return errLarge
+	case errors.Is(err, ErrNoReport): // a second root element
+		return errMarkup
+	case errors.Is(err, io.EOF) && len(r.stack) == 0:
+		return io.EOF
+	case ended:
+		return errCut
+	default:
+		return err
+	}
+}
+
+// isContent reports whether an error is one of what a file holds, and not of reading it.
+func isContent(err error) bool {
+	return slices.ContainsFunc([]error{ErrNoReport, errMarkup, errDepth, errTests}, func(known error) bool {
+		return errors.Is(err, known)
+	})
+}
+
+func (r *Reader) token(t *Token) error {
+	switch t.Kind {
+	case Start:
+		if len(r.stack) == maxDepth {
+			return errDepth
+		}
+		r.stack = append(r.stack, t.Name)
+		return r.start(t)
+	case End:
+		depth := len(r.stack)
+		if depth == 0 || r.stack[depth-1] != t.Name {
+			return errMarkup
+		}
+		r.stack = r.stack[:depth-1]
+		return r.close(t, depth)
+	default:
+		r.other = r.other || len(r.stack) == 0
+		return nil
+	}
+}
+
+func (r *Reader) start(t *Token) error {
+	if len(r.stack) == 1 && t.Name != "testsuites" && t.Name != "testsuite" {
+		return ErrNoReport
+	}
+	r.found = true
+	failure := IsFailure(t.Name)
+	switch {
+	case r.test > 0:
+	case t.Name == "testsuite", t.Name == "testsuites":
+		t.Role = SuiteElement
+		r.open(t)
+	case t.Name == "testcase", failure:
+		t.Role = TestElement
+		r.test, r.failed = len(r.stack), 0
+		if r.tests--; r.tests < 0 {
+			return errTests
+		}
+	}
+	if r.test > 0 && (failure || isRepeated(t.Name)) {
+		r.failed++
+	}
+	t.Suites = r.suites
+	return nil
+}
+
+func (r *Reader) open(t *Token) {
+	s := Suite{Name: t.Attrs["name"], File: t.Attrs["file"]}
+	if t.Name == "testsuites" {
+		s.Name = ""
+	}
+	r.suites = append(r.suites, s)
+	failures := announced(t.Attrs["failures"]) + announced(t.Attrs["errors"])
+	r.counts = append(r.counts, suiteCounts{depth: len(r.stack), announced: failures})
+}
+
+// close is called at the end of the element that had the depth.
+func (r *Reader) close(t *Token, depth int) error {
+	t.Suites = r.suites
+	last := len(r.counts) - 1
+	switch {
+	case r.test == depth:
+		t.Role = TestElement
+		r.list(r.failed)
+		r.test = 0
+	case r.test == 0 && last >= 0 && r.counts[last].depth == depth:
+		t.Role = SuiteElement
+		r.closed = true
+		return r.missing(t, r.counts[last])
+	}
+	return nil
+}
+
+// missing counts as a failed test: the report was cut, filtered or put together by hand.
+func (r *Reader) missing(t *Token, s suiteCounts) error {
+	if s.announced <= s.listed {
+		return nil
+	}
+	if r.tests--; r.tests < 0 {
+		return errTests
+	}
+	t.Missing = s.announced - s.listed
+	r.list(t.Missing)
+	return nil
+}
+
+// list counts failures of the suites that are open.
+func (r *Reader) list(failures int) {
+	for i := range r.counts {
+		r.counts[i].listed += failures
+	}
+}
+
+// IsFailure reports whether an element says that its test failed.
+func IsFailure(element string) bool { return element == "failure" || element == "error" }
+
+// isRepeated reports whether an element says that an attempt at its test failed. Maven Surefire and Playwright write them.
+func isRepeated(element string) bool {
+	switch element {
+	case "flakyFailure", "flakyError", "rerunFailure", "rerunError":
+		return true
+	}
+	return false
+}
+
+// announced is what an attribute counts, at most as many as there are tests; 0 for anything else.
+func announced(attribute string) int {
+	n, err := strconv.Atoi(attribute)
+	if err != nil || n < 0 {
+		return 0
+	}
+	return min(n, MaxTests)
+}
