@@ -55,6 +55,7 @@ type CodeHost interface {
 // CodeHostConfig is a code host, and the credentials of the manager itself.
 type CodeHostConfig struct {
 	CodeHost
+	Name   string // as Teams name the host of repositories
 	Limits report.Limits
 
 	// Own reads the manager's own credentials; nil: it has none.

@@ -29,15 +29,33 @@ func (r *ReportReconciler) credentials(
 	if err != nil {
 		return c, nil, err
 	}
-	if team == nil || !report.Allowed(target.Repository, team.Spec.Repositories) {
-		return c, notReported(v1alpha1.ReasonNotConfigured,
-			"Nothing is posted, because spec.repositories of the Team does not list %s, so that the manager's own credentials are not used. "+
-				"List it, or name credentials in the Trigger.", target.Repository), nil
+	if problem := refused(target, r.Config.Hosts[target.Service].Name, team); problem != nil {
+		return c, problem, nil
 	}
 	if c, err = own(); err != nil {
 		return c, notReported(v1alpha1.ReasonReportFailed, "The manager cannot read its own credentials for %s.", target.Service), nil
 	}
 	return c, nil, nil
+}
+
+// refused says why the manager's own credentials of a host are not for the repository of a target; nil: they are.
+func refused(target report.Target, host string, team *v1alpha1.Team) *metav1.Condition {
+	var entries []string
+	if team != nil {
+		entries = team.Spec.Repositories
+	}
+	switch {
+	case report.Allowed(target, host, entries):
+		return nil
+	case report.Bare(target, entries):
+		return notReported(v1alpha1.ReasonNotConfigured,
+			"Nothing is posted, because spec.repositories of the Team lists %s without its host, which means GitHub. "+
+				"List %s/%[1]s, or name credentials in the Trigger.", target.Repository, host)
+	default:
+		return notReported(v1alpha1.ReasonNotConfigured,
+			"Nothing is posted, because spec.repositories of the Team does not list %s/%s, so that the manager's own credentials are not used. "+
+				"List it, or name credentials in the Trigger.", host, target.Repository)
+	}
 }
 
 // credentialsSource is where the credentials of a run come from.

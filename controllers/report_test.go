@@ -2,6 +2,7 @@ package controllers_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -102,34 +103,51 @@ func TestGrantComesLater(t *testing.T) {
 	w.reports("late", v1alpha1.ReasonPosted, "")
 }
 
-// TestOwnCredentials: the manager posts with its own credentials only where the Team lists the repository.
+// TestOwnCredentials: the manager posts with its own credentials of a host only where the Team lists the repository on this host.
 func TestOwnCredentials(t *testing.T) {
 	t.Parallel()
-	w := newReportWorld(t, func(w *reportWorld) {
-		host := w.hosts.Hosts[v1alpha1.GitHub]
-		host.Own = func() (report.Credentials, error) {
-			return report.Credentials{AppID: codehost.AppID, PrivateKey: codehost.AppKey()}, nil
-		}
-		w.hosts.Hosts[v1alpha1.GitHub] = host
-	}, beganEarly)
-	w.create(aTrigger("own", reportsTo(v1alpha1.GitHub, "acme/shop", "")))
-	w.create(aSuite("refused", 0, of("own"), tests(commit(1))))
-	w.runs("refused")
-	w.passes("refused")
-	w.reports("refused", v1alpha1.ReasonNotConfigured, "spec.repositories of the Team does not list acme/shop")
-	if requests := w.gitHub.Requests(); len(requests) > 0 {
-		t.Fatalf("the host got %q", requests)
+	app := func() (report.Credentials, error) {
+		return report.Credentials{AppID: codehost.AppID, PrivateKey: codehost.AppKey()}, nil
 	}
-	team := &v1alpha1.Team{}
-	w.must(w.Client.Get(context.Background(), client.ObjectKey{Name: w.ns}, team))
-	was := team.DeepCopy()
-	team.Spec.Repositories = []string{"acme/*"}
-	w.must(w.Client.Patch(context.Background(), team, client.MergeFrom(was)))
-	w.create(aSuite("allowed", 1, of("own"), tests(commit(2))))
-	w.runs("allowed")
-	w.passes("allowed")
-	w.reports("allowed", v1alpha1.ReasonPosted, "")
-	w.shows(w.gitHub, commit(2), "in_progress", "success")
+	w := newReportWorld(t, func(w *reportWorld) {
+		token := func() (report.Credentials, error) { return report.Credentials{Token: w.gitLab.Token()}, nil }
+		for service, own := range map[v1alpha1.HostingService]func() (report.Credentials, error){v1alpha1.GitHub: app, v1alpha1.GitLab: token} {
+			host := w.hosts.Hosts[service]
+			host.Own = own
+			w.hosts.Hosts[service] = host
+		}
+	}, beganEarly)
+	gitHub, gitLab := report.HostOf(w.gitHub.URL), report.HostOf(w.gitLab.URL)
+	w.create(aTrigger("own", reportsTo(v1alpha1.GitHub, "acme/shop", "")))
+	w.create(aTrigger("own-lab", reportsTo(v1alpha1.GitLab, "group/sub/project", "")))
+	runs := 0
+	ends := func(trigger, reason, says string, listed ...string) {
+		t.Helper()
+		team := &v1alpha1.Team{}
+		w.must(w.Client.Get(context.Background(), client.ObjectKey{Name: w.ns}, team))
+		was := team.DeepCopy()
+		team.Spec.Repositories = listed
+		w.must(w.Client.Patch(context.Background(), team, client.MergeFrom(was)))
+		name := fmt.Sprintf("run-%d", runs)
+		w.create(aSuite(name, runs, of(trigger), tests(commit(runs))))
+		w.runs(name)
+		w.passes(name)
+		w.reports(name, reason, says)
+		runs++
+	}
+	ends("own", v1alpha1.ReasonNotConfigured, "spec.repositories of the Team does not list "+gitHub+"/acme/shop")
+	ends("own", v1alpha1.ReasonNotConfigured, "does not list "+gitHub+"/acme/shop", gitLab+"/acme/shop")
+	ends("own-lab", v1alpha1.ReasonNotConfigured, "does not list "+gitLab+"/group/sub/project", gitHub+"/group/*")
+	ends("own-lab", v1alpha1.ReasonNotConfigured, "lists group/sub/project without its host, which means GitHub. List "+gitLab+"/group/sub/project", "group/*")
+	if requests := append(w.gitHub.Requests(), w.gitLab.Requests()...); len(requests) > 0 {
+		t.Fatalf("the hosts got %q", requests)
+	}
+	ends("own", v1alpha1.ReasonPosted, "", "acme/*")
+	w.shows(w.gitHub, commit(runs-1), "in_progress", "success")
+	ends("own", v1alpha1.ReasonPosted, "", gitHub+"/acme/*")
+	w.shows(w.gitHub, commit(runs-1), "in_progress", "success")
+	ends("own-lab", v1alpha1.ReasonPosted, "", gitLab+"/group/*")
+	w.shows(w.gitLab, commit(runs-1), "running", "success")
 }
 
 // TestReporterAndRunWriteApart: the two reconcilers write one status, and each owns its fields.

@@ -24,7 +24,7 @@ type Repository struct {
 	// name is the full name, e.g. acme/shop or group/subgroup/project.
 	// +required
 	// +kubebuilder:validation:MaxLength=256
-	// +kubebuilder:validation:Pattern=`^[^/\s]+(/[^/\s]+)+$`
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)+$`
 	// +kubebuilder:validation:XValidation:rule="!self.split('/').exists(s, s == '.' || s == '..')",message="name must be the full name of a repository, without . and .. segments"
 	Name string `json:"name"`
 

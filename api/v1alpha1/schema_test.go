@@ -43,7 +43,7 @@ func (s *schema) kind() string {
 // matching are values for the patterns of this API's own fields, and of annotations in pods.
 var matching = map[string]string{
 	`^[0-9a-f]{64}$`:                           digest,
-	`^[^/\s]+(/[^/\s]+)+$`:                     "acme/shop",
+	`^[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)+$`:     "acme/shop",
 	`^(/[A-Za-z0-9_.-]+)+$`:                    "/run-inputs",
 	`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`:         "1h",
 	`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`:          "shop",

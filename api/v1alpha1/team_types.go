@@ -42,15 +42,17 @@ type TeamSpec struct {
 	// +kubebuilder:validation:Minimum=0
 	MaxUnfinishedSuites *int32 `json:"maxUnfinishedSuites,omitempty"`
 
-	// repositories on code hosts to which the manager may post with its own credentials for this team: full names
-	// such as acme/shop, or beginnings that end in "/*" such as acme/*. Without any, a Trigger of the team needs
-	// credentials of its own.
+	// repositories on code hosts to which the manager may post with its own credentials for this team: full names with
+	// their host, such as github.com/acme/shop, or beginnings that end in "/*" such as gitlab.com/acme/*. An entry
+	// without a host means the manager's GitHub, never GitLab. Without any, a Trigger of the team needs credentials of
+	// its own.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=256
-	// +kubebuilder:validation:XValidation:rule="self.all(name, name.matches('^[^/ *]+(/[^/ *]+)*/([^/ *]+|[*])$'))",message="an entry of repositories is a full name such as acme/shop, or acme/*"
+	// +kubebuilder:validation:XValidation:rule="self.all(name, name.matches('^[A-Za-z0-9._:-]+(/[A-Za-z0-9._-]+)*/([A-Za-z0-9._-]+|[*])$'))",message="an entry of repositories is a full name with its host such as github.com/acme/shop, or github.com/acme/*"
+	// +kubebuilder:validation:XValidation:rule="!self.exists(name, name.matches('^[^/]*[.:][^/]*/[^/]+$'))",message="an entry of repositories that begins with a host names an owner or a group, too, such as github.com/acme/*"
 	Repositories []string `json:"repositories,omitempty"`
 
 	// webhooks get the events of all runs of the team. The address comes from here or from their Secret, never from

@@ -46,6 +46,8 @@ func TestTriggerValidation(t *testing.T) {
 		"RepositoryHalf":        {"owner/name", set("spec/repository/name", "acme/"), "spec.repository.name"},
 		"RepositoryGap":         {"owner/name", set("spec/repository/name", "acme//shop"), "spec.repository.name"},
 		"RepositorySpace":       {"not a name", set("spec/repository/name", "acme/the shop"), "spec.repository.name"},
+		"RepositoryEscaped":     {"the name becomes part of a URL", set("spec/repository/name", "acme/%2e%2e%2fother%2fshop"), "spec.repository.name"},
+		"RepositoryQuery":       {"the name becomes part of a URL", set("spec/repository/name", "acme/shop?x"), "spec.repository.name"},
 		"RepositoryUp":          {"the name becomes part of a URL", set("spec/repository/name", "../shop"), "without . and .. segments"},
 		"RepositoryHere":        {"the name becomes part of a URL", set("spec/repository", fields{"hostingService": "GitLab", "name": "group/./project"}), "without . and .. segments"},
 		"RepositoryDeep":        {"GitHub has no subgroups", set("spec/repository/name", "acme/sub/shop"), "is owner/name"},

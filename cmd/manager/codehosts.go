@@ -107,16 +107,17 @@ func fromTokenFile(flag, file string) func() (report.Credentials, error) {
 // config connects the code hosts. The defaults of the flags are for options that tests make without them.
 func (o *codeHostOptions) config(publicURL string) controllers.ReportConfig {
 	client := outbound.New()
+	gitHubURL, gitLabURL := cmp.Or(o.gitHubURL, "https://api.github.com"), cmp.Or(o.gitLabURL, "https://gitlab.com")
 	return controllers.ReportConfig{
 		Options: report.Options{PublicURL: publicURL, ClusterName: o.clusterName},
 		Hosts: map[v1alpha1.HostingService]controllers.CodeHostConfig{
 			v1alpha1.GitHub: {
-				CodeHost: github.New(cmp.Or(o.gitHubURL, "https://api.github.com"), client),
-				Limits:   report.LimitsOf(v1alpha1.GitHub), Own: o.ownGitHub(),
+				CodeHost: github.New(gitHubURL, client), Name: report.HostOf(gitHubURL),
+				Limits: report.LimitsOf(v1alpha1.GitHub), Own: o.ownGitHub(),
 			},
 			v1alpha1.GitLab: {
-				CodeHost: gitlab.New(cmp.Or(o.gitLabURL, "https://gitlab.com"), client),
-				Limits:   report.LimitsOf(v1alpha1.GitLab), Own: o.ownGitLab(),
+				CodeHost: gitlab.New(gitLabURL, client), Name: report.HostOf(gitLabURL),
+				Limits: report.LimitsOf(v1alpha1.GitLab), Own: o.ownGitLab(),
 			},
 		},
 	}

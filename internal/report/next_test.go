@@ -118,6 +118,9 @@ func TestTargetOf(t *testing.T) {
 		"no owner":                                 {of(sha, ""), gitHub("shop"), v1alpha1.ReasonNotConfigured},
 		"white space":                              {of(sha, ""), gitHub("acme/the shop"), v1alpha1.ReasonNotConfigured},
 		"a control character":                      {of(sha, ""), gitHub("acme/shop\x00"), v1alpha1.ReasonNotConfigured},
+		"an escaped slash":                         {of(sha, ""), gitHub("acme/..%2f..%2fother%2fshop"), v1alpha1.ReasonNotConfigured},
+		"a query":                                  {of(sha, ""), gitLab("acme/shop?a=b"), v1alpha1.ReasonNotConfigured},
+		"a letter that folds to a k":               {of(sha, ""), gitHub("acme/tan\u212a"), v1alpha1.ReasonNotConfigured},
 		"a short SHA":                              {of("5ca1ab1e", ""), gitHub("acme/shop"), v1alpha1.ReasonNoCommit},
 		"no SHA":                                   {of("", ""), gitHub("acme/shop"), v1alpha1.ReasonNoCommit},
 		"a digest":                                 {of("sha256:"+strings.Repeat("a", 64), ""), gitHub("acme/shop"), v1alpha1.ReasonNoCommit},
@@ -144,21 +147,6 @@ func TestTargetOf(t *testing.T) {
 	}
 	if target, _ := report.TargetOf(of(sha, ""), gitHub("acme/shop")); target.Branch != "release/1" || target.Service != v1alpha1.GitHub {
 		t.Errorf("got %+v", target)
-	}
-}
-
-func TestAllowed(t *testing.T) {
-	entries := []string{"acme/shop", "beta/*", "group/sub/*"}
-	for repository, want := range map[string]bool{
-		"acme/shop": true, "Acme/Shop": true, "acme/shop2": false, "acme/other": false, "beta/any": true, "BETA/any": true,
-		"betax/any": false, "group/sub/project": true, "group/sub/deeper/project": true, "group/other": false, "": false,
-	} {
-		if got := report.Allowed(repository, entries); got != want {
-			t.Errorf("%q: got %t", repository, got)
-		}
-	}
-	if report.Allowed("acme/shop", nil) {
-		t.Error("without entries, nothing is allowed")
 	}
 }
 

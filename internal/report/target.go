@@ -2,8 +2,9 @@ package report
 
 import (
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
-	"unicode"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -68,24 +69,8 @@ func (t Target) valid() bool {
 	if len(parts) < 2 || t.Service == v1alpha1.GitHub && len(parts) != 2 {
 		return false
 	}
-	for _, part := range parts {
-		odd := func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }
-		if part == "" || part == "." || part == ".." || strings.ContainsFunc(part, odd) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(parts, func(part string) bool { return part == "." || part == ".." || !segment.MatchString(part) })
 }
 
-// Allowed reports whether a repository is one of the entries of a Team: a full name, or the beginning of one and /*.
-func Allowed(repository string, entries []string) bool {
-	for _, entry := range entries {
-		if prefix, any := strings.CutSuffix(entry, "/*"); any && strings.HasPrefix(strings.ToLower(repository), strings.ToLower(prefix)+"/") {
-			return true
-		}
-		if strings.EqualFold(entry, repository) {
-			return true
-		}
-	}
-	return false
-}
+// segment matches a part of the name of a repository. Others would mean something in a URL: %2F, ? and #.
+var segment = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)

@@ -1,0 +1,50 @@
+package report
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+// HostOf is the host of the repositories behind the URL of a code host's API, as entries of a Team name it: in lower case, with a
+// port only if it is not that of the scheme. "" if the URL has none.
+func HostOf(apiURL string) string {
+	u, err := url.Parse(apiURL)
+	if err != nil {
+		return ""
+	}
+	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
+	if !strings.HasSuffix(strings.TrimRight(u.Path, "/"), "/api/v3") { // a GitHub Enterprise Server has both on one host
+		host = strings.TrimPrefix(host, "api.")
+	}
+	port := u.Port()
+	if port == "" || host == "" || u.Scheme == "https" && port == "443" || u.Scheme == "http" && port == "80" {
+		return host
+	}
+	return host + ":" + port
+}
+
+// Allowed reports whether the entries of a Team allow the manager's own credentials of a host for the repository of a target. An
+// entry is HOST/owner/name, or the beginning of one and /*. Without a host, it means GitHub.
+func Allowed(t Target, host string, entries []string) bool {
+	for _, entry := range entries {
+		if rest, found := strings.CutPrefix(strings.ToLower(entry), host+"/"); found && host != "" && covers(rest, t.Repository) {
+			return true
+		}
+	}
+	return t.Service == v1alpha1.GitHub && Bare(t, entries)
+}
+
+// Bare reports whether an entry without a host names the repository of a target.
+func Bare(t Target, entries []string) bool {
+	return slices.ContainsFunc(entries, func(entry string) bool { return covers(entry, t.Repository) })
+}
+
+// covers reports whether an entry without its host is a repository, or the beginning of one and /*.
+func covers(entry, repository string) bool {
+	entry, repository = strings.ToLower(entry), strings.ToLower(repository)
+	prefix, all := strings.CutSuffix(entry, "/*")
+	return entry == repository || all && strings.HasPrefix(repository, prefix+"/")
+}
