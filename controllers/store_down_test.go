@@ -19,12 +19,12 @@ type fakeStore struct {
 	open      atomic.Bool
 }
 
-func (f *fakeStore) Stat(context.Context, string, string) (int64, string, error) {
+func (f *fakeStore) Stat(_ context.Context, _ *v1alpha1.Team, path string) (v1alpha1.SuiteInput, error) {
 	<-f.unblocked
 	if !f.open.Load() {
-		return 0, "", errors.New("it refuses connections")
+		return v1alpha1.SuiteInput{}, errors.New("it refuses connections")
 	}
-	return 5, "etag", nil
+	return v1alpha1.SuiteInput{Path: path, Size: 5, ETag: "etag"}, nil
 }
 
 func (f *fakeStore) SignDownload(context.Context, string, string, time.Duration) (string, error) {

@@ -18,7 +18,7 @@ import (
 type Inputs interface {
 	// Stat finds a file of a team. The error is fs.ErrNotExist where there is none; any other is temporary,
 	// and a clause that says why the store cannot be used.
-	Stat(ctx context.Context, team, path string) (size int64, etag string, err error)
+	Stat(ctx context.Context, team *v1alpha1.Team, path string) (v1alpha1.SuiteInput, error)
 
 	// SignDownload makes a URL by which pods get a file.
 	SignDownload(ctx context.Context, team, path string, lifetime time.Duration) (string, error)
@@ -27,6 +27,7 @@ type Inputs interface {
 // InputsConfig is what Jobs with input files need.
 type InputsConfig struct {
 	Store Inputs // nil: none is configured
+	Limit int64  // of a file, in bytes; 0: none
 	Image string // of the init container that downloads
 	CA    string // PEM that the download trusts beside the image's own
 }
@@ -45,23 +46,23 @@ func (r *SuiteReconciler) findInputs(ctx context.Context, o suite.Observation) *
 	case r.Inputs.Store == nil:
 		return &suite.Inputs{NoStore: true}
 	default:
-		return r.findFiles(ctx, o.Team.Name, required.Paths)
+		return r.findFiles(ctx, o.Team, required.Paths)
 	}
 }
 
 // findFiles stops at a store that does not answer, but not at a file that is missing, so that the message
 // names all of these.
-func (r *SuiteReconciler) findFiles(ctx context.Context, team string, paths []string) *suite.Inputs {
-	in := &suite.Inputs{}
+func (r *SuiteReconciler) findFiles(ctx context.Context, team *v1alpha1.Team, paths []string) *suite.Inputs {
+	in := &suite.Inputs{Limit: r.Inputs.Limit}
 	for _, path := range paths {
-		size, etag, err := r.Inputs.Store.Stat(ctx, team, path)
+		file, err := r.Inputs.Store.Stat(ctx, team, path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			in.Missing = append(in.Missing, path)
 		case err != nil:
 			return &suite.Inputs{Unavailable: err.Error()}
 		default:
-			in.Found = append(in.Found, v1alpha1.SuiteInput{Path: path, Size: size, ETag: etag})
+			in.Found = append(in.Found, file)
 		}
 	}
 	return in

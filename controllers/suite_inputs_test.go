@@ -23,14 +23,14 @@ type shelf struct {
 	lifetime time.Duration
 }
 
-func (s *shelf) Stat(_ context.Context, team, path string) (int64, string, error) {
+func (s *shelf) Stat(_ context.Context, team *v1alpha1.Team, path string) (v1alpha1.SuiteInput, error) {
 	switch {
 	case s.closed:
-		return 0, "", errors.New("it refuses connections")
-	case team+"/"+path != "acme/app.apk":
-		return 0, "", fs.ErrNotExist
+		return v1alpha1.SuiteInput{}, errors.New("it refuses connections")
+	case team.Name+"/"+path != "acme/app.apk":
+		return v1alpha1.SuiteInput{}, fs.ErrNotExist
 	default:
-		return 5, "etag", nil
+		return v1alpha1.SuiteInput{Path: path, Size: 5, ETag: "etag"}, nil
 	}
 }
 
@@ -74,7 +74,7 @@ func TestFindInputs(t *testing.T) {
 			if len(got.Found) != tc.found {
 				t.Errorf("%s\nfound %+v", tc.reason, got.Found)
 			}
-			got.Found = nil
+			got.Found, got.Limit = nil, 0
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
 			}

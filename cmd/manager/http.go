@@ -85,6 +85,8 @@ func newAPI(mgr ctrl.Manager, o options, bucket *objectstore.Bucket, in surround
 	if err != nil {
 		return nil, err
 	}
+	limits := endpoint.DefaultLimits()
+	limits.InputBytes, limits.InputSizeRequired = o.store.maxInputSize.Value(), o.store.requireInputSize
 	return endpoint.New(endpoint.Config{
 		Dispatcher:      b.dispatcher,
 		Cache:           mgr.GetCache(),
@@ -96,7 +98,7 @@ func newAPI(mgr ctrl.Manager, o options, bucket *objectstore.Bucket, in surround
 		Uploads:         uploads(bucket),
 		Artifacts:       artifacts(bucket),
 		PublicURL:       o.publicURL,
-		Limits:          endpoint.DefaultLimits(),
+		Limits:          limits,
 		Registerer:      in.metrics,
 		TeamLabel:       in.teams.Of,
 		Log:             ctrl.Log.WithName("http"),

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -38,6 +39,9 @@ type storeOptions struct {
 	caFile       string
 	createBucket bool
 	image        string
+
+	maxInputSize     resource.QuantityValue
+	requireInputSize bool
 }
 
 func (o *storeOptions) addFlags(f *pflag.FlagSet) {
@@ -50,6 +54,9 @@ func (o *storeOptions) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.CredentialsPath, "store-credentials", os.Getenv("POSTFLIGHT_STORE_CREDENTIALS"), "file like ~/.aws/credentials, or folder with files AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, such as a mounted Secret; read again when it changes; default: $POSTFLIGHT_STORE_CREDENTIALS, or variables of these names, or the cloud's own source")
 	f.BoolVar(&o.createBucket, "store-create-bucket", boolVariable("POSTFLIGHT_STORE_CREATE_BUCKET", false), "create the bucket if it does not exist; default: $POSTFLIGHT_STORE_CREATE_BUCKET")
 	f.DurationVar(&o.UploadLifetime, "signed-url-lifetime", objectstore.DefaultUploadLifetime, "how long a URL to upload to is valid, from 1s to 168h")
+	o.maxInputSize.Quantity = resource.MustParse("5Gi") // what stores take in one request
+	f.Var(&o.maxInputSize, "max-input-size", "how large an input file may be, such as 500Mi")
+	f.BoolVar(&o.requireInputSize, "require-input-size", false, "sign uploads only if the request says how large the file is, as postflight upload does; otherwise a run finds out")
 	f.StringVar(&o.image, "image", os.Getenv("POSTFLIGHT_IMAGE"), "image of Postflight that downloads run inputs in pods, and uploads results; default: $POSTFLIGHT_IMAGE, or that of the manager's own pod")
 }
 
@@ -73,6 +80,9 @@ func (o *storeOptions) validate() error {
 		return nil
 	}
 	var errs []error
+	if o.maxInputSize.Sign() <= 0 {
+		errs = append(errs, fmt.Errorf("--max-input-size %s: must be more than 0", o.maxInputSize.String()))
+	}
 	if o.caFile != "" {
 		ca, err := readCA("--store-ca-file", o.caFile)
 		errs = append(errs, err)
@@ -180,7 +190,9 @@ func runInputs(ctx context.Context, mgr ctrl.Manager, bucket *objectstore.Bucket
 	if image == "" {
 		image, err = ownImage(ctx, mgr.GetAPIReader(), o)
 	}
-	return controllers.InputsConfig{Store: &inputs.Store{Bucket: bucket}, Image: image, CA: string(o.store.CA)}, err
+	return controllers.InputsConfig{
+		Store: &inputs.Store{Bucket: bucket}, Limit: o.store.maxInputSize.Value(), Image: image, CA: string(o.store.CA),
+	}, err
 }
 
 // runArchive is empty without a store. It creates the client that reads logs of pods.

@@ -78,7 +78,7 @@ func (o *uploadOptions) run(ctx context.Context) error {
 		return err
 	}
 	for attempt := 1; ; attempt++ {
-		signed, err := o.client.SignUpload(ctx, cmp.Or(o.as, filepath.Base(o.file)))
+		signed, err := o.client.SignUpload(ctx, cmp.Or(o.as, filepath.Base(o.file)), sums.size)
 		if err != nil {
 			return err
 		}

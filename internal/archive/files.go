@@ -42,16 +42,20 @@ func (a *Archive) Artifacts(ctx context.Context, r record.Run, after string, lim
 	return page, "", nil
 }
 
-// Stored counts the artifacts of a run.
-func (a *Archive) Stored(ctx context.Context, r record.Run) (count int, bytes int64, err error) {
-	for object, err := range a.Bucket.List(ctx, objectstore.Listing{Prefix: r.ArtifactsPrefix()}) {
-		if err != nil {
-			return 0, 0, err
+// Stored are all artifacts of a run.
+func (a *Archive) Stored(ctx context.Context, r record.Run) iter.Seq2[Artifact, error] {
+	return func(yield func(Artifact, error) bool) {
+		for object, err := range a.Bucket.List(ctx, objectstore.Listing{Prefix: r.ArtifactsPrefix()}) {
+			if err != nil {
+				yield(Artifact{}, err)
+				return
+			}
+			pod, path, _ := strings.Cut(strings.TrimPrefix(object.Key, r.ArtifactsPrefix()), "/")
+			if !yield(Artifact{Pod: pod, Path: path, Bytes: object.Bytes}, nil) {
+				return
+			}
 		}
-		count++
-		bytes += object.Bytes
 	}
-	return count, bytes, nil
 }
 
 // OpenArtifact opens a file of a run.

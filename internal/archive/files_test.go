@@ -159,8 +159,15 @@ func manyArtifacts(t *testing.T, w world) {
 	}
 	w.put(t, objects)
 	slices.Sort(want)
-	if files, bytes, err := w.Stored(t.Context(), r); err != nil || files != count || bytes != int64(3*count) {
-		t.Errorf("Stored: %d files, %d bytes, %v", files, bytes, err)
+	var stored []string
+	for f, err := range w.Stored(t.Context(), r) {
+		if err != nil || f.Pod != "pod" || f.Bytes != 3 {
+			t.Fatalf("Stored: %+v, %v", f, err)
+		}
+		stored = append(stored, f.Path)
+	}
+	if !slices.Equal(stored, want) {
+		t.Errorf("Stored: %d files, want %d", len(stored), count)
 	}
 	for _, limit := range limits {
 		var got []string

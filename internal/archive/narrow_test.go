@@ -10,6 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/archive"
 	"github.com/postflight-dev/postflight/internal/inputs"
 	"github.com/postflight-dev/postflight/internal/objectstore"
@@ -49,12 +52,12 @@ func narrowKey(t *testing.T, w world) {
 		t.Errorf("Records: %v, %v", got, err)
 	}
 	store := &inputs.Store{Bucket: a.Bucket}
-	signed, err := store.SignUpload(t.Context(), "narrow", "app.apk")
+	signed, err := store.SignUpload(t.Context(), "narrow", "app.apk", -1)
 	must(t, err)
 	if resp, body := send(t, http.MethodPut, signed, octets, "x"); resp.StatusCode != http.StatusOK {
 		t.Errorf("upload: %s %s", resp.Status, body)
 	}
-	if _, _, err := store.Stat(t.Context(), "narrow", "never.apk"); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := store.Stat(t.Context(), &v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: "narrow"}}, "never.apk"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a missing file: %v", err)
 	}
 	if err := a.Bucket.Delete(t.Context(), "narrow/app.apk"); err == nil {

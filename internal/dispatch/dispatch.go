@@ -74,7 +74,7 @@ type Writer interface {
 // Inputs is the store of the files that runs get.
 type Inputs interface {
 	// Stat finds a file of a team. The error is fs.ErrNotExist where there is none.
-	Stat(ctx context.Context, team, path string) (size int64, etag string, err error)
+	Stat(ctx context.Context, team *v1alpha1.Team, path string) (v1alpha1.SuiteInput, error)
 }
 
 // Dispatcher makes Suites of notifications.

@@ -148,7 +148,10 @@ func TestEndOfADuplicate(t *testing.T) {
 // stats answers for the file of a run.
 type stats func() (size int64, etag string, err error)
 
-func (s stats) Stat(context.Context, string, string) (int64, string, error) { return s() }
+func (s stats) Stat(_ context.Context, _ *v1alpha1.Team, path string) (v1alpha1.SuiteInput, error) {
+	size, etag, err := s()
+	return v1alpha1.SuiteInput{Path: path, Size: size, ETag: etag}, err
+}
 
 // TestOtherInputs: a file that the run got was uploaded again. A store that cannot say so must not make an old result count.
 func TestOtherInputs(t *testing.T) {

@@ -30,9 +30,9 @@ func (o *operation) sameInput(ctx context.Context, in v1alpha1.SuiteInput) (same
 	if o.Inputs == nil {
 		return false, false
 	}
-	size, etag, err := o.Inputs.Stat(ctx, o.Team.Name, in.Path)
+	file, err := o.Inputs.Stat(ctx, o.Team, in.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, true
 	}
-	return size == in.Size && etag == in.ETag, err == nil
+	return file == in, err == nil
 }

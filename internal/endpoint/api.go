@@ -94,6 +94,7 @@ type API struct {
 	waiting  *fairness.TeamLimiter
 	collects *fairness.Semaphore
 	listing  *fairness.TeamLimiter
+	signed   *signedFiles
 }
 
 // New is an API with its routes; cmd/manager serves it.
@@ -113,6 +114,7 @@ func New(c Config) (*API, error) {
 		waiting:  fairness.NewTeamLimiter(c.Limits.Waiting),
 		collects: fairness.NewSemaphore(c.Limits.Collecting),
 		listing:  fairness.NewTeamLimiter(c.Limits.Listing),
+		signed:   newSignedFiles(),
 	}
 	a.mux = a.newMux(a.routes())
 	return a, a.register()

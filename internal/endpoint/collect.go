@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"net/http"
 	"slices"
 	"unicode/utf8"
@@ -16,8 +17,8 @@ import (
 
 // Artifacts is the store of what tests write.
 type Artifacts interface {
-	// Stored counts the files of a run.
-	Stored(ctx context.Context, r record.Run) (count int, bytes int64, err error)
+	// Stored are the files of a run. It ends with an error.
+	Stored(ctx context.Context, r record.Run) iter.Seq2[record.Artifact, error]
 
 	// SignCollect signs the upload of a file of a pod, of exactly so many bytes.
 	SignCollect(ctx context.Context, r record.Run, pod, path string, bytes int64) (string, error)
@@ -120,41 +121,59 @@ func storeUnavailable(err error) error {
 	return &failure{code: "store_unavailable", cause: err, message: "The store for files cannot be used at the moment. Send the request again."}
 }
 
-// signFiles counts what the run has stored, which takes one request to the store, and what this request adds. Pods
-// that ask at the same time do not see each other's files, so together they may store more than one pod can.
+// signFiles counts what the run has stored, which takes one request to the store, and what was signed for the pod. Pods that ask at
+// the same time do not see each other's files, so together they may store more than one pod can.
 func (a *API) signFiles(ctx context.Context, p *podRun, files []httpapi.CollectFile) ([]httpapi.CollectURL, error) {
 	if len(files) == 0 {
 		return nil, nil
 	}
-	count, bytes, err := a.Artifacts.Stored(ctx, p.run())
-	if err != nil {
-		return nil, err
+	var own []record.Artifact
+	var others usage
+	for f, err := range a.Artifacts.Stored(ctx, p.run()) {
+		switch {
+		case err != nil:
+			return nil, err
+		case f.Pod == p.Name:
+			own = append(own, f)
+		default:
+			others = others.plus(usage{1, f.Bytes})
+		}
 	}
 	urls := make([]httpapi.CollectURL, len(files))
+	a.signed.of(p.UID, func(pod *podFiles) {
+		for _, f := range own {
+			pod.add(f.Path, f.Bytes)
+		}
+		for i, f := range files {
+			urls[i].Path = f.Path
+			if urls[i].Problem = refusal(f, pod.beside(f.Path).plus(others)); urls[i].Problem == "" {
+				pod.add(f.Path, f.Bytes)
+			}
+		}
+	})
+	var err error
 	for i, f := range files {
-		urls[i].Path = f.Path
-		if urls[i].Problem = refusal(f, count, bytes); urls[i].Problem != "" {
+		if urls[i].Problem != "" {
 			continue
 		}
 		if urls[i].URL, err = a.Artifacts.SignCollect(ctx, p.run(), p.Name, f.Path, f.Bytes); err != nil {
 			return nil, err
 		}
-		count, bytes = count+1, bytes+f.Bytes
 	}
 	return urls, nil
 }
 
 // refusal is a sentence: why a file cannot be kept beside the others of its run. It is empty where it can.
-func refusal(f httpapi.CollectFile, count int, bytes int64) string {
+func refusal(f httpapi.CollectFile, beside usage) string {
 	err := inputpath.Check(f.Path)
 	switch {
 	case err != nil:
 		return fmt.Sprintf("The path %s.", err)
 	case f.Bytes > record.MaxArtifactBytes:
 		return fmt.Sprintf("The file has %s, and at most %s are kept.", plaintext.Bytes(f.Bytes), plaintext.Bytes(record.MaxArtifactBytes))
-	case count >= record.MaxArtifacts:
-		return fmt.Sprintf("The run has %d files, and no more are kept.", count)
-	case bytes+f.Bytes > record.MaxRunBytes:
+	case beside.count >= record.MaxArtifacts:
+		return fmt.Sprintf("The run has %d files, and no more are kept.", beside.count)
+	case beside.bytes+f.Bytes > record.MaxRunBytes:
 		return fmt.Sprintf("With this file, the run would have more than the %s that are kept.", plaintext.Bytes(record.MaxRunBytes))
 	default:
 		return ""

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -34,8 +35,7 @@ const (
 
 // artifactStore has stored some files, and records what it signs.
 type artifactStore struct {
-	count  int
-	bytes  int64
+	stored []record.Artifact
 	signed []string
 	err    error
 	none   bool // the results of earlier runs are gone
@@ -46,8 +46,28 @@ func (s *artifactStore) sign(what string) (string, error) {
 	return "https://s3.example.com/" + fmt.Sprint(len(s.signed)), s.err
 }
 
-func (s *artifactStore) Stored(context.Context, record.Run) (int, int64, error) {
-	return s.count, s.bytes, s.err
+func (s *artifactStore) Stored(context.Context, record.Run) iter.Seq2[record.Artifact, error] {
+	return func(yield func(record.Artifact, error) bool) {
+		if s.err != nil {
+			yield(record.Artifact{}, s.err)
+			return
+		}
+		for _, f := range s.stored {
+			if !yield(f, nil) {
+				return
+			}
+		}
+	}
+}
+
+// otherPods have stored so many files, with so many bytes.
+func otherPods(count int, bytes int64) artifactStore {
+	all := make([]record.Artifact, count)
+	for i := range all {
+		all[i] = record.Artifact{Pod: fmt.Sprint("smoke-1-", i), Path: "a"}
+	}
+	all[0].Bytes = bytes
+	return artifactStore{stored: all}
 }
 
 func (s *artifactStore) SignCollect(_ context.Context, r record.Run, pod, path string, bytes int64) (string, error) {
@@ -178,7 +198,6 @@ func TestCollect(t *testing.T) {
 	}
 }
 
-// TestCollectLimits: what is beyond a limit gets a sentence, and the other files are signed.
 // TestCollectReadsFirst: requests that never come whole are in the way of no other pod.
 func TestCollectReadsFirst(t *testing.T) {
 	h := collecting(t, &artifactStore{}, setup{limits: func(l *Limits) { l.CollectWait = time.Millisecond }})
@@ -209,6 +228,43 @@ func (u unfinished) Read([]byte) (int, error) {
 	return 0, io.ErrUnexpectedEOF
 }
 
+// TestCollectCountsWhatWasSigned: a pod that uploads nothing until it has all URLs gets no more of them than one that uploads at
+// once.
+func TestCollectCountsWhatWasSigned(t *testing.T) {
+	const gib = 1 << 30
+	store := &artifactStore{}
+	h := collecting(t, store, setup{})
+	ask := func(files ...httpapi.CollectFile) (problems string) {
+		t.Helper()
+		for _, f := range decode[httpapi.CollectAnswer](t, h.exchange(collectRequest(asBody(httpapi.CollectRequest{Files: files})))).Files {
+			problems += f.Problem
+		}
+		return problems
+	}
+	big := func(path string) httpapi.CollectFile { return httpapi.CollectFile{Path: path, Bytes: gib} }
+	for range 3 { // after a lost answer, a collector asks again for the same files
+		if problem := ask(big("a"), big("b")); problem != "" {
+			t.Fatalf("the same two files: %s", problem)
+		}
+	}
+	if problem := ask(big("c")); !strings.Contains(problem, "more than the 2.0 GiB") {
+		t.Errorf("a third file: %q", problem)
+	}
+	store.stored = []record.Artifact{{Pod: "smoke-1-x", Path: "a", Bytes: gib}, {Pod: "smoke-1-y", Path: "a", Bytes: 0}}
+	if problem := ask(big("c")); !strings.Contains(problem, "more than the 2.0 GiB") {
+		t.Errorf("a third file, after one is stored: %q", problem)
+	}
+	for i := range record.MaxArtifacts - 3 {
+		if problem := ask(httpapi.CollectFile{Path: fmt.Sprint(i)}); problem != "" {
+			t.Fatalf("empty file %d: %s", i, problem)
+		}
+	}
+	if problem := ask(httpapi.CollectFile{Path: "one more"}); !strings.Contains(problem, "The run has 1000 files") {
+		t.Errorf("one file more than are kept: %q", problem)
+	}
+}
+
+// TestCollectLimits: what is beyond a limit gets a sentence, and the other files are signed.
 func TestCollectLimits(t *testing.T) {
 	type file = httpapi.CollectFile
 	const gib = 1 << 30
@@ -223,8 +279,8 @@ func TestCollectLimits(t *testing.T) {
 		}, []string{`segment ".."`, "must be relative", "empty segment", `segment "."`, "not by", "control characters", "must not be empty", "512 bytes", ""}},
 		"OneGiB":     {"a file may have as much", artifactStore{}, []file{{Path: "a", Bytes: gib}, {Path: "b", Bytes: gib + 1}}, []string{"", "The file has 1.0 GiB, and at most 1.0 GiB are kept."}},
 		"TwoGiB":     {"a smaller file may still fit", artifactStore{}, []file{{Path: "a", Bytes: gib}, {Path: "b", Bytes: gib - 1}, {Path: "c", Bytes: 2}, {Path: "d", Bytes: 1}}, []string{"", "", "more than the 2.0 GiB", ""}},
-		"OtherPods":  {"what they stored counts", artifactStore{count: 999, bytes: 2*gib - 5}, []file{{Path: "a", Bytes: 6}, {Path: "b", Bytes: 5}, {Path: "c"}}, []string{"more than the 2.0 GiB", "", "The run has 1000 files"}},
-		"NothingFit": {"the run is full", artifactStore{count: 1000}, []file{{Path: "a"}}, []string{"The run has 1000 files"}},
+		"OtherPods":  {"what they stored counts", otherPods(999, 2*gib-5), []file{{Path: "a", Bytes: 6}, {Path: "b", Bytes: 5}, {Path: "c"}}, []string{"more than the 2.0 GiB", "", "The run has 1000 files"}},
+		"NothingFit": {"the run is full", otherPods(1000, 0), []file{{Path: "a"}}, []string{"The run has 1000 files"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := collecting(t, &tc.stored, setup{})

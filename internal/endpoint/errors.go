@@ -38,6 +38,7 @@ var failures = map[string]struct {
 	"environment_static":      {http.StatusConflict, "The Environment is not ephemeral"},
 	"method_not_allowed":      {http.StatusMethodNotAllowed, "Method not allowed"},
 	"body_timeout":            {http.StatusRequestTimeout, "The body did not arrive in time"},
+	"file_too_large":          {http.StatusRequestEntityTooLarge, "The file is too large"},
 	"body_too_large":          {http.StatusRequestEntityTooLarge, "The body is too large"},
 	"unsupported_media_type":  {http.StatusUnsupportedMediaType, "The body must be JSON"},
 	"internal_error":          {http.StatusInternalServerError, "Internal server error"},

@@ -23,6 +23,11 @@ type Limits struct {
 	// BodyBytes bounds a body.
 	BodyBytes int64
 
+	// InputBytes bounds a file that is to be uploaded, if the request says how large it is; 0: no limit. InputSizeRequired refuses
+	// requests that do not.
+	InputBytes        int64
+	InputSizeRequired bool
+
 	// CollectBytes bounds the body in which a pod lists its files. Collecting bounds how many of them are answered at
 	// the same time, and CollectWait how long the others wait, which takes no memory but that of their headers.
 	CollectBytes int64

@@ -3,6 +3,7 @@ package endpoint
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -24,8 +25,8 @@ type signer struct {
 	err    error
 }
 
-func (s *signer) SignUpload(_ context.Context, team, path string) (string, error) {
-	s.signed = append(s.signed, team+"/"+path)
+func (s *signer) SignUpload(_ context.Context, team, path string, bytes int64) (string, error) {
+	s.signed = append(s.signed, fmt.Sprintf("%s/%s %d", team, path, bytes))
 	return "https://s3.example.com/bucket?X-Amz-Signature=secret&a=b", s.err
 }
 
@@ -107,6 +108,46 @@ func TestBadFile(t *testing.T) {
 	}
 	if len(s.signed) > 0 {
 		t.Errorf("signed: %q", s.signed)
+	}
+}
+
+// TestSizeOfInput: a size is signed, and one that is too large is refused before anything is uploaded.
+func TestSizeOfInput(t *testing.T) {
+	for name, tc := range map[string]struct {
+		query    string
+		required bool
+		status   int
+		code     string
+		signed   string
+	}{
+		"a size":                  {query: "&bytes=5", status: 200, signed: "acme/app.apk 5"},
+		"nothing":                 {query: "&bytes=0", status: 200, signed: "acme/app.apk 0"},
+		"the limit":               {query: "&bytes=100", status: 200, signed: "acme/app.apk 100"},
+		"one more":                {query: "&bytes=101", status: 413, code: "file_too_large"},
+		"far more":                {query: "&bytes=9223372036854775807", status: 413, code: "file_too_large"},
+		"more than a number has":  {query: "&bytes=9223372036854775808", status: 400, code: "invalid_file"},
+		"less than nothing":       {query: "&bytes=-1", status: 400, code: "invalid_file"},
+		"an empty one":            {query: "&bytes=", status: 400, code: "invalid_file"},
+		"a unit":                  {query: "&bytes=5Mi", status: 400, code: "invalid_file"},
+		"two":                     {query: "&bytes=5&bytes=5", status: 400, code: "invalid_file"},
+		"none, as clients do":     {status: 200, signed: "acme/app.apk -1"},
+		"none where one must be":  {required: true, status: 400, code: "invalid_file"},
+		"a size where it must be": {query: "&bytes=5", required: true, status: 200, signed: "acme/app.apk 5"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &signer{}
+			h := start(t, setup{objects: acme(), config: func(c *Config) { c.Uploads = s }, limits: func(l *Limits) {
+				l.InputBytes, l.InputSizeRequired = 100, tc.required
+			}})
+			h.validate = tc.status != http.StatusBadRequest
+			w := h.exchange(get(signedURLPath + "?file=app.apk" + tc.query))
+			if w.Code != tc.status || strings.Join(s.signed, " ") != tc.signed {
+				t.Fatalf("status %d, signed %q: %s", w.Code, s.signed, w.Body)
+			}
+			if tc.code != "" && decode[problem](t, w).FailureCode != tc.code {
+				t.Errorf("%s, want %s", w.Body, tc.code)
+			}
+		})
 	}
 }
 

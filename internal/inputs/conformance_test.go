@@ -12,12 +12,17 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/fetch"
 	"github.com/postflight-dev/postflight/internal/inputs"
 	"github.com/postflight-dev/postflight/internal/job"
 	"github.com/postflight-dev/postflight/test/poll"
 	"github.com/postflight-dev/postflight/test/stores"
 )
+
+var demo = &v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: "demo"}}
 
 // TestConformance signs, looks up and fetches files with two independent implementations of S3.
 func TestConformance(t *testing.T) {
@@ -27,6 +32,8 @@ func TestConformance(t *testing.T) {
 		t.Run("Refused", func(t *testing.T) { refused(t, s, store) })
 		t.Run("Missing", func(t *testing.T) { missing(t, store) })
 		t.Run("Replaced", func(t *testing.T) { replaced(t, store) })
+		t.Run("Sized", func(t *testing.T) { sized(t, store) })
+		t.Run("EarlierTeam", func(t *testing.T) { earlierTeam(t, store) })
 		t.Run("Stream", func(t *testing.T) { stream(t, s.Name, store) })
 	})
 }
@@ -57,7 +64,7 @@ func send(t *testing.T, method, url, contentType string, body io.Reader, size in
 
 func upload(t *testing.T, store *inputs.Store, path, content string) {
 	t.Helper()
-	url, err := store.SignUpload(t.Context(), "demo", path)
+	url, err := store.SignUpload(t.Context(), "demo", path, -1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +76,7 @@ func upload(t *testing.T, store *inputs.Store, path, content string) {
 // recorded is a file as the Job of a run lists it.
 func recorded(t *testing.T, store *inputs.Store, path string) job.File {
 	t.Helper()
-	size, etag, err := store.Stat(t.Context(), "demo", path)
+	found, err := store.Stat(t.Context(), demo, path)
 	if err != nil {
 		t.Fatalf("Stat of %q: %v", path, err)
 	}
@@ -77,7 +84,7 @@ func recorded(t *testing.T, store *inputs.Store, path string) job.File {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return job.File{Path: path, URL: url, ETag: etag, Size: size}
+	return job.File{Path: path, URL: url, ETag: found.ETag, Size: found.Size}
 }
 
 func fetcher(t *testing.T) fetch.Fetcher {
@@ -111,7 +118,7 @@ func roundTrip(t *testing.T, store *inputs.Store) {
 
 // refused: a URL is valid for one key, method and content type, and until it expires.
 func refused(t *testing.T, s stores.Server, store *inputs.Store) {
-	signed, err := store.SignUpload(t.Context(), "demo", "refused.apk")
+	signed, err := store.SignUpload(t.Context(), "demo", "refused.apk", -1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +150,7 @@ func refused(t *testing.T, s stores.Server, store *inputs.Store) {
 	t.Run("Expired", func(t *testing.T) {
 		brief := s.Options()
 		brief.UploadLifetime = time.Second
-		short, err := (&inputs.Store{Bucket: stores.Open(t, brief)}).SignUpload(t.Context(), "demo", "expired.apk")
+		short, err := (&inputs.Store{Bucket: stores.Open(t, brief)}).SignUpload(t.Context(), "demo", "expired.apk", -1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -156,13 +163,13 @@ func refused(t *testing.T, s stores.Server, store *inputs.Store) {
 			t.Errorf("%d, want %d", code, s.Expired)
 		}
 	})
-	if _, _, err := store.Stat(t.Context(), "demo", "refused.apk"); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := store.Stat(t.Context(), demo, "refused.apk"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("after the refusals: %v, want no file", err)
 	}
 }
 
 func missing(t *testing.T, store *inputs.Store) {
-	if _, _, err := store.Stat(t.Context(), "demo", "never/uploaded.apk"); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := store.Stat(t.Context(), demo, "never/uploaded.apk"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("Stat: %v, want fs.ErrNotExist", err)
 	}
 	upload(t, store, "gone.apk", "x")
@@ -191,5 +198,42 @@ func replaced(t *testing.T, store *inputs.Store) {
 	}
 	if _, err := os.Stat(filepath.Join(dir, "replaced.apk")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the file is there: %v", err)
+	}
+}
+
+// sized: a URL that was signed for a size takes a file of this size alone.
+func sized(t *testing.T, store *inputs.Store) {
+	signed, err := store.SignUpload(t.Context(), "demo", "sized.apk", 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, content := range []string{"", "1234", "123456"} {
+		if code := put(t, signed, "application/octet-stream", strings.NewReader(content), int64(len(content))); code != http.StatusForbidden {
+			t.Errorf("%d bytes with a URL for 5: %d, want 403", len(content), code)
+		}
+	}
+	if code := put(t, signed, "application/octet-stream", io.MultiReader(strings.NewReader("12345")), -1); code < 400 {
+		t.Errorf("an upload that does not say its size: %d", code)
+	}
+	if _, err := store.Stat(t.Context(), demo, "sized.apk"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("after the refusals: %v, want no file", err)
+	}
+	if code := put(t, signed, "application/octet-stream", strings.NewReader("12345"), 5); code != http.StatusOK {
+		t.Errorf("5 bytes: %d, want 200", code)
+	}
+}
+
+// earlierTeam: what was stored before a Team existed may belong to other people who had its name.
+func earlierTeam(t *testing.T, store *inputs.Store) {
+	upload(t, store, "theirs.apk", "x")
+	found := recorded(t, store, "theirs.apk")
+	later := demo.DeepCopy()
+	later.CreationTimestamp = metav1.NewTime(time.Now().Add(time.Hour))
+	if _, err := store.Stat(t.Context(), later, "theirs.apk"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a file from before the Team: %v, want no file", err)
+	}
+	later.Annotations = map[string]string{v1alpha1.AnnotationRecordsSince: time.Now().Add(-time.Hour).Format(time.RFC3339)}
+	if got, err := store.Stat(t.Context(), later, "theirs.apk"); err != nil || got.ETag != found.ETag {
+		t.Errorf("after a restore: %+v, %v", got, err)
 	}
 }

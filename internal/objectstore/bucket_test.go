@@ -145,7 +145,7 @@ func TestErrorsHoldNoSecrets(t *testing.T) {
 	for name, endpoint := range map[string]string{"Refused": "http://127.0.0.1:1", "NoName": "http://no-such-host.invalid:9000"} {
 		o := good()
 		o.Endpoint = endpoint
-		_, _, err := stores.Open(t, o).Stat(t.Context(), "demo/app.apk")
+		_, err := stores.Open(t, o).Stat(t.Context(), "demo/app.apk")
 		if err == nil {
 			t.Fatalf("%s: Stat found a file", name)
 		}

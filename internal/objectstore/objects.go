@@ -3,20 +3,28 @@ package objectstore
 import (
 	"context"
 	"io"
+	"time"
 
 	"github.com/minio/minio-go/v7"
 	"golang.org/x/sync/errgroup"
 )
 
-// Stat is the size and the ETag of an object. If there is no such object, the error is fs.ErrNotExist. Any other
-// error may pass, and completes a sentence that starts with "the store:". This holds for all methods.
-func (b *Bucket) Stat(ctx context.Context, key string) (size int64, etag string, err error) {
+// Info is what the store knows of an object.
+type Info struct {
+	Bytes    int64
+	ETag     string
+	Modified time.Time // when it was stored, in whole seconds of the store's clock
+}
+
+// Stat looks up an object. If there is no such object, the error is fs.ErrNotExist. Any other error may pass, and completes a
+// sentence that starts with "the store:". This holds for all methods.
+func (b *Bucket) Stat(ctx context.Context, key string) (found Info, err error) {
 	err = b.ask(ctx, askTimeout, func(ctx context.Context) error {
 		info, err := b.private.StatObject(ctx, b.options.Bucket, key, minio.StatObjectOptions{})
-		size, etag = info.Size, info.ETag
+		found = Info{info.Size, info.ETag, info.LastModified}
 		return err
 	})
-	return size, etag, err
+	return found, err
 }
 
 // Put stores an object, or replaces it. If the first attempt fails, it reads the content again.

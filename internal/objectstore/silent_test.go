@@ -24,7 +24,7 @@ import (
 // requests are all that the manager sends.
 func requests(ctx context.Context, b *objectstore.Bucket) map[string]func() error {
 	return map[string]func() error{
-		"Stat":   func() error { _, _, err := b.Stat(ctx, "key"); return err },
+		"Stat":   func() error { _, err := b.Stat(ctx, "key"); return err },
 		"Put":    func() error { return b.Put(ctx, "key", "text/plain", strings.NewReader("x"), 1) },
 		"Get":    func() error { _, _, err := b.Get(ctx, "key"); return err },
 		"Delete": func() error { return b.Delete(ctx, "key") },
@@ -60,7 +60,7 @@ func TestStoreThatHangs(t *testing.T) {
 	silent(t, hang, func(t *testing.T, store *objectstore.Bucket) {
 		ctx := log.IntoContext(t.Context(), logr.Discard())
 		go (&objectstore.Watcher{Bucket: store}).Start(ctx)
-		if _, _, err := store.Stat(ctx, "demo/app.apk"); err == nil || !strings.Contains(err.Error(), "does not answer within 5s") {
+		if _, err := store.Stat(ctx, "demo/app.apk"); err == nil || !strings.Contains(err.Error(), "does not answer within 5s") {
 			t.Errorf("Stat: %v", err)
 		}
 		began := time.Now()

@@ -18,6 +18,7 @@ type Inputs struct {
 	Unavailable string   // a clause: why the store cannot be used at the moment
 	Missing     []string // paths that the store does not have
 	Found       []v1alpha1.SuiteInput
+	Limit       int64 // of a file, in bytes; 0: none
 }
 
 // problem is a sentence: why the run cannot have its files. It is empty where it has them.
@@ -31,9 +32,23 @@ func (in *Inputs) problem(team *v1alpha1.Team) string {
 			quoted[i] = fmt.Sprintf("%q", path)
 		}
 		return fmt.Sprintf("These input files are not among those of team %q: %s. Upload them before the notification, and notify again.", team.Name, strings.Join(quoted, ", "))
-	default:
+	case in.Invalid != "":
 		return in.Invalid
+	default:
+		return in.tooLarge()
 	}
+}
+
+// tooLarge is a sentence about the first file that is larger than the limit. The store could not refuse it: whoever asked for its
+// URL did not say how large it is.
+func (in *Inputs) tooLarge() string {
+	for _, f := range in.Found {
+		if in.Limit > 0 && f.Size > in.Limit {
+			return fmt.Sprintf("The input file %q has %s, and at most %s are accepted. Upload a smaller one, or ask the operator of Postflight for a larger "+
+				"--max-input-size, and notify again.", f.Path, plaintext.Bytes(f.Size), plaintext.Bytes(in.Limit))
+		}
+	}
+	return ""
 }
 
 // The pauses between attempts to reach a store. The first are short, for a restart; the last bound how long a

@@ -37,6 +37,8 @@ func TestDecideWithInputs(t *testing.T) {
 		"Found":          {reason: "The run starts.", change: found, action: suite.CreateJob},
 		"NoneNeeded":     {reason: "No variable names a file.", change: func(o *suite.Observation) { o.Inputs = &suite.Inputs{} }, action: suite.CreateJob},
 		"Missing":        {reason: "It will never be there.", change: func(o *suite.Observation) { o.Inputs = &suite.Inputs{Missing: []string{"app.apk", "b"}} }, state: "Error", message: `not among those of team "demo": "app.apk", "b". Upload them`},
+		"AsLarge":        {reason: "It is not larger than the limit.", change: largeInput(6 << 30), action: suite.CreateJob},
+		"TooLarge":       {reason: "Nobody said so when the URL was signed.", change: largeInput(6<<30 - 1), state: "Error", message: `"app.apk" has 6.0 GiB, and at most`},
 		"Invalid":        {reason: "The variable names no file.", change: func(o *suite.Observation) { o.Inputs = &suite.Inputs{Invalid: "Not a file."} }, state: "Error", message: "Not a file."},
 		"NoStore":        {reason: "The operator has to act.", change: func(o *suite.Observation) { o.Inputs = &suite.Inputs{NoStore: true} }, state: "Error", message: "no store for files is configured"},
 		"Limited":        {reason: "A run that needs a slot does not use the store before it has one.", change: func(o *suite.Observation) { o.Team.Spec.MaxConcurrentSuites = 1 }, action: suite.RequestSlot},
@@ -103,5 +105,12 @@ func TestInputsAreRecorded(t *testing.T) {
 	}
 	if diff := cmp.Diff([]v1alpha1.SuiteInput{{Path: "app.apk", ETag: "e", Size: 5}}, s.Status.Inputs); diff != "" {
 		t.Errorf("with a Job: %s", diff)
+	}
+}
+
+// largeInput is a file of 6 GiB.
+func largeInput(limit int64) func(*suite.Observation) {
+	return func(o *suite.Observation) {
+		o.Inputs = &suite.Inputs{Found: []v1alpha1.SuiteInput{{Path: "app.apk", Size: 6 << 30, ETag: "etag"}}, Limit: limit}
 	}
 }

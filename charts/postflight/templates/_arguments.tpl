@@ -52,6 +52,8 @@
 - --store-path-style={{ .pathStyle }}
 - --store-create-bucket={{ .createBucket }}
 - --signed-url-lifetime={{ .signedURLLifetime }}
+- --max-input-size={{ .maxInputSize }}
+- --require-input-size={{ .requireInputSize }}
 {{- with .publicEndpoint }}
 - --store-public-endpoint={{ . }}
 {{- end }}

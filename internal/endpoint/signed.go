@@ -1,0 +1,70 @@
+package endpoint
+
+import (
+	"hash/maphash"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/lru"
+)
+
+// signedFiles are the files for which pods got URLs, so that a pod cannot ask for far more than it may upload, and then upload
+// all of it. Each replica knows what it has signed itself.
+type signedFiles struct {
+	mu   sync.Mutex
+	seed maphash.Seed
+	pods *lru.Cache // *podFiles by UID
+}
+
+// maxSigningPods bounds the pods that are remembered: a pod asks during its last minute. They take up to 40 KiB each.
+const maxSigningPods = 256
+
+func newSignedFiles() *signedFiles {
+	return &signedFiles{seed: maphash.MakeSeed(), pods: lru.New(maxSigningPods)}
+}
+
+// of lets nobody else look at the files of a pod meanwhile.
+func (s *signedFiles) of(pod types.UID, do func(*podFiles)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	files, known := s.pods.Get(pod)
+	if !known {
+		files = &podFiles{seed: s.seed, bytes: map[uint64]int64{}}
+		s.pods.Add(pod, files)
+	}
+	do(files.(*podFiles))
+}
+
+// podFiles are what a pod has stored, and what it may still store.
+type podFiles struct {
+	seed  maphash.Seed
+	bytes map[uint64]int64 // by the hash of the path
+	total int64
+}
+
+// add adds a file. One that is uploaded again replaces the earlier one.
+func (p *podFiles) add(path string, bytes int64) {
+	key := maphash.String(p.seed, path)
+	known, exists := p.bytes[key]
+	if !exists || bytes > known {
+		p.bytes[key] = bytes
+		p.total += bytes - known
+	}
+}
+
+// beside is what all other files of the pod take.
+func (p *podFiles) beside(path string) usage {
+	known, exists := p.bytes[maphash.String(p.seed, path)]
+	if !exists {
+		return usage{len(p.bytes), p.total}
+	}
+	return usage{len(p.bytes) - 1, p.total - known}
+}
+
+// usage is what files take together.
+type usage struct {
+	count int
+	bytes int64
+}
+
+func (u usage) plus(other usage) usage { return usage{u.count + other.count, u.bytes + other.bytes} }
