@@ -9,6 +9,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/mask"
 	"github.com/postflight-dev/postflight/internal/record"
 )
 
@@ -25,7 +26,7 @@ func isSaved(s record.Source, saved []record.Log) bool {
 func (r *ArchiveReconciler) saveLogs(ctx context.Context, s *v1alpha1.Suite, run record.Run, sources []record.Source) (logs []record.Log, unreadable string, err error) {
 	final := r.stopsAsking(s)
 	for _, source := range sources {
-		log, mayPass, err := r.saveLog(ctx, s.Namespace, run, source)
+		log, mayPass, err := r.saveLog(ctx, s, run, source)
 		if err != nil {
 			return nil, "", err
 		}
@@ -44,13 +45,13 @@ func (r *ArchiveReconciler) stopsAsking(s *v1alpha1.Suite) bool {
 }
 
 // saveLog returns a log with a problem if it cannot be read. The error is the store's.
-func (r *ArchiveReconciler) saveLog(ctx context.Context, namespace string, run record.Run, s record.Source) (log record.Log, mayPass bool, err error) {
+func (r *ArchiveReconciler) saveLog(ctx context.Context, suite *v1alpha1.Suite, run record.Run, s record.Source) (log record.Log, mayPass bool, err error) {
 	reading, cancel := context.WithTimeout(ctx, logTimeout)
 	defer cancel()
-	reader := r.silent.open(reading, r.Logs, namespace, s)
+	reader := r.silent.open(reading, r.Logs, suite.Namespace, s)
 	defer reader.Close()
 	if reader.err == nil {
-		log, err = r.Archive.SaveLog(ctx, run, s.Pod, s.Container, s.Previous, reader)
+		log, err = r.Archive.SaveLog(ctx, run, s.Pod, s.Container, s.Previous, mask.Of(suite.Spec.Variables).Reader(reader))
 	}
 	if ctx.Err() != nil {
 		return log, false, ctx.Err()

@@ -3,6 +3,7 @@ package controllers_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -68,6 +69,38 @@ func TestRunIsArchived(t *testing.T) {
 	}
 	if s.State() != v1alpha1.ReasonFailed {
 		t.Errorf("the run is now %s", s.State())
+	}
+}
+
+// TestSecretsInSavedLogs: what the variables of a run have as a secret is not in what is saved of its logs, however they are saved.
+func TestSecretsInSavedLogs(t *testing.T) {
+	t.Parallel()
+	secret := func(s *v1alpha1.Suite) {
+		s.Spec.Variables = v1alpha1.Variables{"API_TOKEN": "log of test", "DB_PASSWORD": "begun\nsecret-2"}
+	}
+	n := newNode()
+	n.prints = "secret-2 and more"
+	w := newArchiveWorld(t, func(rw http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.URL.Path, "/deleted-pod/") {
+			n.ServeHTTP(rw, r)
+			return
+		}
+		says(rw, r)
+	})
+	w.create(aSuite("kept", 0, secret), aSuite("deleted", 1, secret))
+	w.runs("kept")
+	w.exits("kept", 1)
+	w.runs("deleted")
+	w.must(w.Client.Delete(context.Background(), w.running("deleted")))
+	w.follows(n, 1)
+	n.stop()
+	w.podStops("deleted")
+	w.exitsWithoutPod("deleted")
+	for name, want := range map[string]string{"kept": "the ***\n", "deleted": "*** and more\nended\n"} {
+		w.archivedAs(name, v1alpha1.ReasonSaved, "")
+		if text, _ := w.shelf.log(name+"-pod", "test"); text != want {
+			t.Errorf("the log of %s is saved as %q, want %q", name, text, want)
+		}
 	}
 }
 

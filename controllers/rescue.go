@@ -20,6 +20,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/apierror"
 	"github.com/postflight-dev/postflight/internal/fairness"
 	"github.com/postflight-dev/postflight/internal/index"
+	"github.com/postflight-dev/postflight/internal/mask"
 	"github.com/postflight-dev/postflight/internal/record"
 	"github.com/postflight-dev/postflight/internal/sleep"
 )
@@ -200,7 +201,7 @@ func (r *Rescue) rescue(ctx context.Context, run ctrl.Request, name string, uid 
 	results := make(chan bool)
 	sources := record.Sources([]corev1.Pod{*pod})
 	for _, source := range sources {
-		go func() { results <- r.follow(ctx, archived, run.Namespace, source, saved, deadline) }()
+		go func() { results <- r.follow(ctx, archived, s, source, saved, deadline) }()
 	}
 	again = startsLate(pod)
 	for range sources {
@@ -232,6 +233,11 @@ func (r *Rescue) runOf(ctx context.Context, run ctrl.Request) (*v1alpha1.Suite, 
 	if err != nil || s == nil || s.Archived() {
 		return nil, nil, err
 	}
+	if s.Finished() { // the cache has dropped its variables
+		if s, err = get[v1alpha1.Suite](ctx, r.Live, run.Namespace, run.Name); err != nil || s == nil {
+			return nil, nil, err
+		}
+	}
 	team, err := index.Owner(ctx, r, run.Namespace)
 	return s, team, err
 }
@@ -260,12 +266,13 @@ func (r *Rescue) left(p *corev1.Pod) time.Duration {
 
 // follow saves a log once its container has ended. It reports whether another attempt may save it. A node does not
 // answer as long as the container has printed nothing, so it is asked until the container ends, or the node is lost.
-func (r *Rescue) follow(ctx context.Context, run record.Run, namespace string, s record.Source, saved func() []record.Log, deadline time.Time) (again bool) {
+func (r *Rescue) follow(ctx context.Context, run record.Run, of *v1alpha1.Suite, s record.Source, saved func() []record.Log, deadline time.Time) (again bool) {
+	namespace := of.Namespace
 	reading, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
 	for {
 		began := time.Now()
-		err := r.followOnce(ctx, reading, run, namespace, s, saved)
+		err := r.followOnce(ctx, reading, run, of, s, saved)
 		silent := s.Running && errors.Is(err, apierror.ErrNodeUnreachable)
 		if silent && sleep.For(reading, resumePause-time.Since(began)) == nil && !r.lost(reading, namespace, run) && r.stillRuns(reading, namespace, s) {
 			continue
@@ -278,7 +285,7 @@ func (r *Rescue) follow(ctx context.Context, run record.Run, namespace string, s
 }
 
 // followOnce saves what it has read when the context of reading ends.
-func (r *Rescue) followOnce(ctx, reading context.Context, run record.Run, namespace string, s record.Source, saved func() []record.Log) error {
+func (r *Rescue) followOnce(ctx, reading context.Context, run record.Run, of *v1alpha1.Suite, s record.Source, saved func() []record.Log) error {
 	release, err := r.streams.Acquire(ctx, run.Team)
 	if err != nil {
 		return err
@@ -286,9 +293,9 @@ func (r *Rescue) followOnce(ctx, reading context.Context, run record.Run, namesp
 	defer release()
 	var runs func() bool
 	if s.Running {
-		runs = func() bool { return r.stillRuns(reading, namespace, s) }
+		runs = func() bool { return r.stillRuns(reading, of.Namespace, s) }
 	}
-	log := openLog(reading, r.Logs, namespace, s, runs)
+	log := openLog(reading, r.Logs, of.Namespace, s, runs)
 	defer log.Close()
 	switch {
 	case isSaved(s, saved()):
@@ -296,7 +303,7 @@ func (r *Rescue) followOnce(ctx, reading context.Context, run record.Run, namesp
 	case log.err != nil:
 		return log.err
 	}
-	_, err = r.Archive.SaveLog(ctx, run, s.Pod, s.Container, s.Previous, log)
+	_, err = r.Archive.SaveLog(ctx, run, s.Pod, s.Container, s.Previous, mask.Of(of.Spec.Variables).Reader(log))
 	return err
 }
 

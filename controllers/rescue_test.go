@@ -23,9 +23,10 @@ type node struct {
 	breaks  int  // how many of them break
 	quiet   bool // the containers print nothing until they stop
 	removed bool // the containers
+	prints  string
 }
 
-func newNode() *node { return &node{stopped: make(chan struct{})} }
+func newNode() *node { return &node{stopped: make(chan struct{}), prints: "begun"} }
 
 // stop ends the containers. As a real kubelet does, it removes them.
 func (n *node) stop() {
@@ -56,7 +57,7 @@ func (n *node) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	quiet := n.quiet
 	n.mu.Unlock()
 	if !quiet {
-		fmt.Fprintln(rw, "begun")
+		fmt.Fprintln(rw, n.prints)
 		_ = http.NewResponseController(rw).Flush()
 	}
 	if breaks {

@@ -13,6 +13,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/apierror"
 	"github.com/postflight-dev/postflight/internal/job"
+	"github.com/postflight-dev/postflight/internal/mask"
 	"github.com/postflight-dev/postflight/internal/suite"
 )
 
@@ -84,7 +85,9 @@ func (r *SuiteReconciler) buildJob(ctx context.Context, o suite.Observation) (j 
 	if err != nil || problem != "" || o.Trigger.Spec.Results == nil {
 		return j, problem, err
 	}
-	return job.WithResults(j, job.ResultsOf(o.Trigger, r.Collector)), "", nil
+	results := job.ResultsOf(o.Trigger, r.Collector)
+	results.Secrets = mask.Of(o.Suite.Spec.Variables)
+	return job.WithResults(j, results), "", nil
 }
 
 // adopt observes the Job that exists already, which happens after a crash between its creation and the

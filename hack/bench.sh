@@ -20,6 +20,7 @@ figures ./cmd/manager . 20000x   # signing upload URLs
 figures ./internal/endpoint ListRuns 1x # pages of runs, with and without an archive
 figures ./internal/ui Pages 1x    # the run pages of a team with 10,000 runs
 figures ./cmd/collect . 1x       # the collector of a pod: size, time and memory
+figures ./internal/mask . 1s      # masking beside compressing, for each byte of a log
 figures ./internal/archive . 1x  # memory while many logs are saved
 figures ./test/replicas . 1x      # answers beside raw creates and in a long queue, another team's Jobs, and a change of the leader
 figures ./controllers Burst 1x   # Jobs for many Suites beside raw creates

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
@@ -16,6 +17,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/collect"
 	"github.com/postflight-dev/postflight/internal/fetch"
 	"github.com/postflight-dev/postflight/internal/job"
+	"github.com/postflight-dev/postflight/internal/mask"
 	"github.com/postflight-dev/postflight/internal/results"
 )
 
@@ -76,6 +78,13 @@ func collector(getenv func(string) string) (*collect.Collector, error) {
 	c.Patience = collect.Patience(c.Budget)
 	if index, err := strconv.Atoi(getenv(completionIndexVariable)); err == nil {
 		c.Index = &index
+	}
+	if list := getenv(job.CollectMaskVariable); list != "" {
+		var texts []string
+		if json.Unmarshal([]byte(list), &texts) != nil {
+			return nil, fmt.Errorf("$%s must be a list of texts in JSON", job.CollectMaskVariable)
+		}
+		c.Secrets = mask.NewValues(texts)
 	}
 	c.Client, err = fetch.NewClient(getenv(job.CollectCAVariable))
 	return c, err

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/postflight-dev/postflight/client"
-	"github.com/postflight-dev/postflight/internal/record"
+	"github.com/postflight-dev/postflight/internal/mask"
 )
 
 type runsShowOptions struct{ runsOptions }
@@ -95,7 +95,7 @@ func (c *clusterRuns) privateRows(ctx context.Context, id string) (rows [][]stri
 	if err != nil {
 		return nil, err
 	}
-	variables := record.Masked(s.Spec.Variables)
+	variables := mask.Variables(s.Spec.Variables)
 	for _, name := range slices.Sorted(maps.Keys(variables)) {
 		rows = append(rows, []string{"Variable:", name + "=" + variables[name]})
 	}

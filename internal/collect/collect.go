@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/internal/junit"
+	"github.com/postflight-dev/postflight/internal/mask"
 	"github.com/postflight-dev/postflight/internal/plaintext"
 	"github.com/postflight-dev/postflight/internal/results"
 )
@@ -24,6 +25,7 @@ type Collector struct {
 	TokenFile string // by which the manager recognizes the pod
 	Directory string // into which the tests wrote
 	Index     *int   // completion index of the pod; nil if its Job has none
+	Secrets   mask.Values
 	Started   time.Time
 	Budget    time.Duration // for everything
 	Patience  time.Duration // for the manager and the store to do anything
@@ -53,7 +55,7 @@ func (c *Collector) Collect(ctx context.Context) {
 	begin := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, c.Budget)
 	defer cancel()
-	w := &collection{Collector: c}
+	w := &collection{Collector: c, tests: results.Tests{Secrets: c.Secrets}}
 	w.collect(ctx)
 	s := w.summary()
 	c.Report(s)

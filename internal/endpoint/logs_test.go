@@ -189,6 +189,28 @@ func TestBadLogRequests(t *testing.T) {
 	}
 }
 
+// TestSecretsInLogs: what the variables of a run have as a secret is not in its logs, whether it goes on or has ended.
+func TestSecretsInLogs(t *testing.T) {
+	secret := func(s *v1alpha1.Suite) {
+		s.Spec.Variables = v1alpha1.Variables{"DB_PASSWORD": "hunter2", "BRANCH": "feature"}
+	}
+	goesOn := func(s *v1alpha1.Suite) { s.Status.Conditions = []metav1.Condition{v1alpha1.Running("")} }
+	for name, run := range map[string]*v1alpha1.Suite{"goes on": stored("r", 0, secret, goesOn), "has ended": stored("r", 0, secret)} {
+		for _, query := range []string{"", "?follow=true", "?tail=1"} {
+			if query == "?follow=true" && !run.Finished() {
+				continue // it waits for the next container
+			}
+			h := start(t, setup{objects: acme(run, podOf("p", 1)), config: func(c *Config) {
+				c.Runs.PodLogs = fakeNode{"p/test": "connecting to feature with password=hunter2\n"}
+			}})
+			const want = "connecting to feature with password=***\n"
+			if w := h.exchange(get(runsPath + "/r/logs" + query)); w.Code != http.StatusOK || !strings.HasSuffix(w.Body.String(), want) {
+				t.Errorf("the run %s, %q: status %d: %q", name, query, w.Code, w.Body)
+			}
+		}
+	}
+}
+
 // TestHungNode: what hangs is given up, before the log and within it.
 func TestHungNode(t *testing.T) {
 	hung := func(ctx context.Context) (io.ReadCloser, error) {

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"encoding/json"
 	"strconv"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/mask"
 	"github.com/postflight-dev/postflight/internal/results"
 )
 
@@ -29,6 +31,9 @@ const (
 	// CollectCAVariable holds certificates in PEM that the TLS of the store and of the manager is checked against,
 	// beside those of the image.
 	CollectCAVariable = "POSTFLIGHT_COLLECT_CA"
+
+	// CollectMaskVariable has the texts that are masked in what is read of reports, as a list in JSON.
+	CollectMaskVariable = "POSTFLIGHT_COLLECT_MASK"
 
 	// ResultsDirectoryVariable has the path of the directory into which the tests write, as each container sees it.
 	ResultsDirectoryVariable = "POSTFLIGHT_RESULTS_DIR"
@@ -66,6 +71,7 @@ type Results struct {
 	Directory string // absolute path in every container
 	SizeLimit resource.Quantity
 	Required  results.Requirement
+	Secrets   mask.Values
 	Collector *Collector // nil: nothing is kept
 }
 
@@ -179,6 +185,10 @@ func collectEnv(r Results, graceSeconds int64) []corev1.EnvVar {
 	}
 	if r.Collector.CA != "" {
 		variables[CollectCAVariable] = r.Collector.CA
+	}
+	if len(r.Secrets) > 0 {
+		list, _ := json.Marshal(r.Secrets) // a list of strings
+		variables[CollectMaskVariable] = string(list)
 	}
 	return withVariables(nil, variables)
 }

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/mask"
 )
 
 var collector = Collector{Image: "postflight:1", URL: "http://postflight.postflight-system.svc", CA: "-----BEGIN CERTIFICATE-----"}
@@ -110,6 +112,18 @@ func TestCollectContainer(t *testing.T) {
 		if got.Resources.Requests.Name(name, "").IsZero() || got.Resources.Limits.Name(name, "").IsZero() {
 			t.Errorf("a quota on %s refuses the container: %+v", name, got.Resources)
 		}
+	}
+}
+
+// TestSecretsOfResults: the collector masks what the variables of the run have as a secret. The value arrives byte for byte.
+func TestSecretsOfResults(t *testing.T) {
+	trigger := newTrigger(wantsResults)
+	r := ResultsOf(trigger, &collector)
+	r.Secrets = mask.NewValues([]string{`quo"te$(HOME)`, "hunter2"})
+	env := WithResults(Build(newSuite(), trigger, newEnvironment()), r).Spec.Template.Spec.InitContainers[0].Env
+	want := corev1.EnvVar{Name: "POSTFLIGHT_COLLECT_MASK", Value: `["quo\"te$$(HOME)","hunter2"]`}
+	if !slices.Contains(env, want) {
+		t.Errorf("%+v, want %+v", env, want)
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/postflight-dev/postflight/internal/mask"
 )
 
 // Role is what an element is in a report.
@@ -77,6 +79,8 @@ var (
 
 // Reader reads a report. It decides what a report is, which of its elements are tests, and how much of it counts.
 type Reader struct {
+	Secrets mask.Values // that are masked in texts and attributes
+
 	limited *io.LimitedReader
 	scanner scanner
 	tests   int      // that may still come
@@ -107,12 +111,23 @@ func (r *Reader) Next() (Token, error) {
 	}
 	t, err := r.scanner.next()
 	if err == nil {
+		r.hide(&t)
 		err = r.token(&t)
 	}
 	if err != nil {
 		return Token{}, r.end(err)
 	}
 	return t, nil
+}
+
+func (r *Reader) hide(t *Token) {
+	if len(r.Secrets) == 0 {
+		return
+	}
+	t.Text, t.Rest = r.Secrets.Text(t.Text), r.Secrets.Text(t.Rest)
+	for name, value := range t.Attrs {
+		t.Attrs[name] = r.Secrets.Text(value)
+	}
 }
 
 // end says why there are no more tokens.

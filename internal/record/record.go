@@ -9,6 +9,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/mask"
 )
 
 // Record is what the archive keeps of a run, as JSON: the run as the HTTP API shows it, its logs, and the Suite.
@@ -62,7 +63,7 @@ func New(team string, s *v1alpha1.Suite, logs []Log) Record {
 	kept := s.DeepCopy()
 	kept.TypeMeta = metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Suite"}
 	kept.ManagedFields = nil
-	kept.Spec.Variables = Masked(kept.Spec.Variables)
+	kept.Spec.Variables = mask.Variables(kept.Spec.Variables)
 	return Record{Run: RunOf(team, s), Logs: logs, Suite: kept}
 }
 

@@ -7,10 +7,13 @@ import (
 	"io"
 
 	"github.com/postflight-dev/postflight/internal/junit"
+	"github.com/postflight-dev/postflight/internal/mask"
 )
 
 // Tests are those of all reports of a pod. The zero value is empty.
 type Tests struct {
+	Secrets mask.Values // that are masked in names and texts
+
 	Counts   Counts
 	Failures []Failure // the first 1,000; new ones first once they were compared
 	Flaky    []string  // names of the first 20 flaky tests
@@ -36,6 +39,7 @@ type found struct {
 func (t *Tests) Add(path string, r io.Reader) bool {
 	digest := sha256.New()
 	report := junit.NewReader(io.TeeReader(r, digest), junit.MaxTests-int(t.Counts.Tests), maxText)
+	report.Secrets = t.Secrets
 	var tests []found
 	var milliseconds int64
 	named, flakes := len(t.Failures), len(t.Flaky)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/apierror"
+	"github.com/postflight-dev/postflight/internal/mask"
 )
 
 // AllLines of a log, in the place of the number of the last ones.
@@ -79,7 +80,31 @@ func (r *Reader) openLive(ctx context.Context, run *Run, l Log, tail int, follow
 	if tail >= 0 {
 		options.TailLines = new(int64(tail))
 	}
-	return r.PodLogs.Open(ctx, run.Suite.Namespace, l.Pod, options)
+	secrets, err := r.secrets(ctx, run.Suite)
+	if err != nil {
+		return nil, err
+	}
+	body, err := r.PodLogs.Open(ctx, run.Suite.Namespace, l.Pod, options)
+	if err != nil {
+		return nil, err
+	}
+	return closer{secrets.Reader(body), body.Close}, nil
+}
+
+// secrets are masked in the logs of a run. The cache drops the variables of runs that have ended.
+func (r *Reader) secrets(ctx context.Context, s *v1alpha1.Suite) (mask.Values, error) {
+	if s.Finished() {
+		whole := &v1alpha1.Suite{}
+		err := r.Live.Get(ctx, client.ObjectKeyFromObject(s), whole)
+		switch {
+		case apierror.NotFound(err), err == nil && whole.UID != s.UID:
+			return nil, apierror.ErrLogGone
+		case err != nil:
+			return nil, err
+		}
+		s = whole
+	}
+	return mask.Of(s.Spec.Variables), nil
 }
 
 // watchEnd makes the reader impatient once the run has ended: the node may hang.

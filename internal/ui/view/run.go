@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/record"
+	"github.com/postflight-dev/postflight/internal/mask"
 )
 
 // Run is the page of a run, without its log and its artifacts.
@@ -172,7 +172,7 @@ type Variable struct{ Name, Value string }
 // VariablesOf are the variables of the notification, by name.
 func VariablesOf(s *v1alpha1.Suite) []Variable {
 	var all []Variable
-	for name, value := range record.Masked(s.Spec.Variables) {
+	for name, value := range mask.Variables(s.Spec.Variables) {
 		all = append(all, Variable{name, value})
 	}
 	slices.SortFunc(all, func(a, b Variable) int { return cmp.Compare(a.Name, b.Name) })

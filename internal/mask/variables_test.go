@@ -1,14 +1,14 @@
-package record_test
+package mask_test
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/record"
+	"github.com/postflight-dev/postflight/internal/mask"
 )
 
-func TestMasked(t *testing.T) {
+func TestVariables(t *testing.T) {
 	for reason, tc := range map[string]struct{ name, value, want string }{
 		"a secret name":             {"DB_PASSWORD", "hunter2", "***"},
 		"an empty value":            {"DB_PASSWORD", "", ""},
@@ -24,10 +24,12 @@ func TestMasked(t *testing.T) {
 		"a named key of Postflight": {"X", "pf_acme-shop_" + strings.Repeat("aZ", 19), "***"},
 		"a JSON Web Token":          {"X", "eyJhbGciOiJI.eyJzdWIiOiIx.c2lnbmF0dXJl", "***"},
 		"a private key":             {"X", "-----BEGIN RSA PRIVATE KEY-----\nMIIE", "***"},
+		"a header":                  {"AUTHORIZATION", "Basic YTpi", "***"},
+		"an author":                 {"COMMIT_AUTHOR", "Ada Lovelace", "Ada Lovelace"},
 		"a commit":                  {"SHA", strings.Repeat("5ca1ab1e", 5), strings.Repeat("5ca1ab1e", 5)},
 		"a word that begins alike":  {"X", "ghp_short", "ghp_short"},
 	} {
-		if got := record.Masked(v1alpha1.Variables{tc.name: tc.value})[tc.name]; got != tc.want {
+		if got := mask.Variables(v1alpha1.Variables{tc.name: tc.value})[tc.name]; got != tc.want {
 			t.Errorf("%s: got %q, want %q", reason, got, tc.want)
 		}
 	}

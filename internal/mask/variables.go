@@ -1,4 +1,4 @@
-package record
+package mask
 
 import (
 	"regexp"
@@ -8,7 +8,7 @@ import (
 
 var (
 	// secretName matches names of variables whose values people expect to be secret.
-	secretName = regexp.MustCompile(`(?i)token|secret|passw|pwd|credential|private|api_?key|access_?key|auth|cookie|session|signature`)
+	secretName = regexp.MustCompile(`(?i)token|secret|passw|pwd|credential|private|api_?key|access_?key|auth($|[^o]|oriz)|cookie|session|signature`)
 
 	// secretValue matches values that are made to be recognized as credentials: of GitHub, GitLab, Slack, AWS, Google,
 	// Stripe, npm and Postflight, JSON Web Tokens, and private keys.
@@ -22,18 +22,22 @@ var (
 // mask replaces a value.
 const mask = "***"
 
-// Masked are variables without what looks secret, by the name of a variable or by its value. Notifications should not
+// Variables are variables without what looks secret, by the name of a variable or by its value. Notifications should not
 // have any of it, because everybody who may read Suites can read them; a record lives longer, and elsewhere.
-func Masked(all v1alpha1.Variables) v1alpha1.Variables {
+func Variables(all v1alpha1.Variables) v1alpha1.Variables {
 	if all == nil {
 		return nil
 	}
 	masked := make(v1alpha1.Variables, len(all))
 	for name, value := range all {
-		if value != "" && (secretName.MatchString(name) || secretValue.MatchString(value)) {
+		if isSecret(name, value) {
 			value = mask
 		}
 		masked[name] = password.ReplaceAllString(value, "${1}"+mask+"@")
 	}
 	return masked
+}
+
+func isSecret(name, value string) bool {
+	return value != "" && (secretName.MatchString(name) || secretValue.MatchString(value))
 }
