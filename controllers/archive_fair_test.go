@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/suite"
 	"github.com/postflight-dev/postflight/test/tier"
@@ -61,12 +63,13 @@ func (w *world) arePending(runs float64) {
 	})
 }
 
-// ended creates a Suite that has ended without pods.
+// ended creates a Suite that has ended without pods. It replaces what a manager that runs may have written meanwhile.
 func (w *world) ended(s *v1alpha1.Suite, namespace string) error {
 	s.Namespace = namespace
 	if err := w.Client.Create(context.Background(), w.arrives(s)); err != nil {
 		return err
 	}
+	created := s.DeepCopy()
 	suite.SetStatus(s, suite.Observation{Suite: s}, suite.Decision{Condition: v1alpha1.Canceled("It was canceled.")}, time.Now())
-	return w.Client.Status().Update(context.Background(), s)
+	return w.Client.Status().Patch(context.Background(), s, client.MergeFrom(created))
 }

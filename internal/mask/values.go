@@ -3,6 +3,7 @@ package mask
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"io"
 	"slices"
 	"strings"
@@ -79,7 +80,8 @@ func (v Values) Text(text string) string {
 	return string(masked)
 }
 
-// Reader masks the values in a stream. It delays no more than the beginning of a value at the end of what has come.
+// Reader masks the values in a stream. It delays no more than the beginning of a value at the end of what has come. If the stream
+// breaks there, that is left out.
 func (v Values) Reader(in io.Reader) io.Reader {
 	if len(v) == 0 {
 		return in
@@ -105,7 +107,7 @@ func (r *reader) Read(p []byte) (int, error) {
 		n, err := r.in.Read(r.buffer)
 		r.err = err
 		r.rest = append(r.rest, r.buffer[:n]...)
-		masked, used := r.values.replace(r.masked[:0], r.rest, err != nil)
+		masked, used := r.values.replace(r.masked[:0], r.rest, errors.Is(err, io.EOF))
 		r.masked, r.ready = masked, masked
 		r.rest = append(r.rest[:0], r.rest[used:]...)
 		if n == 0 && err == nil {

@@ -96,7 +96,7 @@ func TestMaskDelaysNothing(t *testing.T) {
 	in, out := io.Pipe()
 	log := mask.NewValues([]string{"hunter2"}).Reader(in)
 	buffer := make([]byte, 100)
-	for _, step := range []struct{ write, want string }{{"one\n", "one\n"}, {"two hun", "two "}, {"ter", ""}, {"2!\nth", "***!\nt"}, {"ree", "hree"}} {
+	for _, step := range []struct{ write, want string }{{"one\n", "one\n"}, {"two hun", "two "}, {"ter", ""}, {"2!\nth", "***!\nt"}, {"ree hunt", "hree "}} {
 		go func() { _, _ = out.Write([]byte(step.write)) }()
 		if step.want == "" {
 			continue
