@@ -156,7 +156,7 @@ func (c *Client) EnvironmentTerminated(ctx context.Context, t Termination) (*Ter
 	return request[TerminationResult](ctx, c, http.MethodPost, "/api/webhooks/environment_terminated", nil, t)
 }
 
-// SignUpload returns a URL to which a file of so many bytes may be PUT.
+// SignUpload returns a URL to which a file of exactly so many bytes may be PUT.
 func (c *Client) SignUpload(ctx context.Context, path string, size int64) (*SignedURL, error) {
 	path = "/api/v0/run-inputs-executables-signed-urls?" + url.Values{"file": {path}, "bytes": {strconv.FormatInt(size, 10)}}.Encode()
 	return request[SignedURL](ctx, c, http.MethodGet, path, nil, nil)

@@ -47,9 +47,9 @@ func refused(target report.Target, host string, team *v1alpha1.Team) *metav1.Con
 	switch {
 	case report.Allowed(target, host, entries):
 		return nil
-	case report.Bare(target, entries):
+	case report.ListedWithoutHost(target, entries):
 		return notReported(v1alpha1.ReasonNotConfigured,
-			"Nothing is posted, because spec.repositories of the Team lists %s without its host, which means GitHub. "+
+			"Nothing is posted, because spec.repositories of the Team allows %s only without its host, which means GitHub. "+
 				"List %s/%[1]s, or name credentials in the Trigger.", target.Repository, host)
 	default:
 		return notReported(v1alpha1.ReasonNotConfigured,

@@ -37,8 +37,8 @@ func newReportWorld(t testing.TB, change ...func(*reportWorld)) *reportWorld {
 	w.hosts = controllers.ReportConfig{
 		Options: report.Options{PublicURL: "https://ci.example.com"},
 		Hosts: map[v1alpha1.HostingService]controllers.CodeHostConfig{
-			v1alpha1.GitHub: {CodeHost: github.New(w.gitHub.URL, outbound.New()), Name: report.HostOf(w.gitHub.URL), Limits: report.LimitsOf(v1alpha1.GitHub)},
-			v1alpha1.GitLab: {CodeHost: gitlab.New(w.gitLab.URL, outbound.New()), Name: report.HostOf(w.gitLab.URL), Limits: report.LimitsOf(v1alpha1.GitLab)},
+			v1alpha1.GitHub: {CodeHost: github.New(w.gitHub.URL, outbound.New()), Name: report.HostOf(v1alpha1.GitHub, w.gitHub.URL), Limits: report.LimitsOf(v1alpha1.GitHub)},
+			v1alpha1.GitLab: {CodeHost: gitlab.New(w.gitLab.URL, outbound.New()), Name: report.HostOf(v1alpha1.GitLab, w.gitLab.URL), Limits: report.LimitsOf(v1alpha1.GitLab)},
 		},
 	}
 	for _, c := range change {

@@ -117,7 +117,7 @@ func TestOwnCredentials(t *testing.T) {
 			w.hosts.Hosts[service] = host
 		}
 	}, beganEarly)
-	gitHub, gitLab := report.HostOf(w.gitHub.URL), report.HostOf(w.gitLab.URL)
+	gitHub, gitLab := report.HostOf(v1alpha1.GitHub, w.gitHub.URL), report.HostOf(v1alpha1.GitLab, w.gitLab.URL)
 	w.create(aTrigger("own", reportsTo(v1alpha1.GitHub, "acme/shop", "")))
 	w.create(aTrigger("own-lab", reportsTo(v1alpha1.GitLab, "group/sub/project", "")))
 	runs := 0
@@ -138,7 +138,7 @@ func TestOwnCredentials(t *testing.T) {
 	ends("own", v1alpha1.ReasonNotConfigured, "spec.repositories of the Team does not list "+gitHub+"/acme/shop")
 	ends("own", v1alpha1.ReasonNotConfigured, "does not list "+gitHub+"/acme/shop", gitLab+"/acme/shop")
 	ends("own-lab", v1alpha1.ReasonNotConfigured, "does not list "+gitLab+"/group/sub/project", gitHub+"/group/*")
-	ends("own-lab", v1alpha1.ReasonNotConfigured, "lists group/sub/project without its host, which means GitHub. List "+gitLab+"/group/sub/project", "group/*")
+	ends("own-lab", v1alpha1.ReasonNotConfigured, "allows group/sub/project only without its host, which means GitHub. List "+gitLab+"/group/sub/project", "group/*")
 	if requests := append(w.gitHub.Requests(), w.gitLab.Requests()...); len(requests) > 0 {
 		t.Fatalf("the hosts got %q", requests)
 	}

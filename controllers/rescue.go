@@ -266,13 +266,13 @@ func (r *Rescue) left(p *corev1.Pod) time.Duration {
 
 // follow saves a log once its container has ended. It reports whether another attempt may save it. A node does not
 // answer as long as the container has printed nothing, so it is asked until the container ends, or the node is lost.
-func (r *Rescue) follow(ctx context.Context, run record.Run, of *v1alpha1.Suite, s record.Source, saved func() []record.Log, deadline time.Time) (again bool) {
-	namespace := of.Namespace
+func (r *Rescue) follow(ctx context.Context, run record.Run, suite *v1alpha1.Suite, s record.Source, saved func() []record.Log, deadline time.Time) (again bool) {
+	namespace := suite.Namespace
 	reading, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
 	for {
 		began := time.Now()
-		err := r.followOnce(ctx, reading, run, of, s, saved)
+		err := r.followOnce(ctx, reading, run, suite, s, saved)
 		silent := s.Running && errors.Is(err, apierror.ErrNodeUnreachable)
 		if silent && sleep.For(reading, resumePause-time.Since(began)) == nil && !r.lost(reading, namespace, run) && r.stillRuns(reading, namespace, s) {
 			continue
@@ -285,7 +285,7 @@ func (r *Rescue) follow(ctx context.Context, run record.Run, of *v1alpha1.Suite,
 }
 
 // followOnce saves what it has read when the context of reading ends.
-func (r *Rescue) followOnce(ctx, reading context.Context, run record.Run, of *v1alpha1.Suite, s record.Source, saved func() []record.Log) error {
+func (r *Rescue) followOnce(ctx, reading context.Context, run record.Run, suite *v1alpha1.Suite, s record.Source, saved func() []record.Log) error {
 	release, err := r.streams.Acquire(ctx, run.Team)
 	if err != nil {
 		return err
@@ -293,9 +293,9 @@ func (r *Rescue) followOnce(ctx, reading context.Context, run record.Run, of *v1
 	defer release()
 	var runs func() bool
 	if s.Running {
-		runs = func() bool { return r.stillRuns(reading, of.Namespace, s) }
+		runs = func() bool { return r.stillRuns(reading, suite.Namespace, s) }
 	}
-	log := openLog(reading, r.Logs, of.Namespace, s, runs)
+	log := openLog(reading, r.Logs, suite.Namespace, s, runs)
 	defer log.Close()
 	switch {
 	case isSaved(s, saved()):
@@ -303,7 +303,7 @@ func (r *Rescue) followOnce(ctx, reading context.Context, run record.Run, of *v1
 	case log.err != nil:
 		return log.err
 	}
-	_, err = r.Archive.SaveLog(ctx, run, s.Pod, s.Container, s.Previous, mask.Of(of.Spec.Variables).Reader(log))
+	_, err = r.Archive.SaveLog(ctx, run, s.Pod, s.Container, s.Previous, mask.Of(suite.Spec.Variables).Reader(log))
 	return err
 }
 

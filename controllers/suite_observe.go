@@ -123,7 +123,7 @@ func (r *SuiteReconciler) observeJob(ctx context.Context, o *suite.Observation) 
 	setProgress(o, o.Job, state)
 	var pods []corev1.Pod
 	if ended := suite.Ended(state.Condition); ended || stopsLong || job.HasPods(o.Job) && (r.looksAtStart(*o) || suite.TimeIsUp(*o, r.Clock.Now())) {
-		labeled, err := r.pods(ctx, o.Job.Namespace, batchv1.JobNameLabel, o.Job.Name)
+		labeled, err := r.pods(ctx, o.Suite, batchv1.JobNameLabel, o.Job.Name)
 		if err != nil {
 			return err
 		}
@@ -194,7 +194,7 @@ func setProgress(o *suite.Observation, j *batchv1.Job, state job.State) {
 // observePodsLeft reports whether pods of the run have not ended. Its Job is gone, so they are found by the
 // label that names their Suite.
 func (r *SuiteReconciler) observePodsLeft(ctx context.Context, o *suite.Observation) error {
-	pods, err := r.pods(ctx, o.Suite.Namespace, v1alpha1.LabelSuite, o.Suite.Name)
+	pods, err := r.pods(ctx, o.Suite, v1alpha1.LabelSuite, o.Suite.Name)
 	o.PodsLeft = job.AnyRunning(pods)
 	o.KeepsResults, o.Collected = o.Trigger != nil && o.Trigger.Spec.Results != nil, job.Collect(pods)
 	o.Stopping.Lost = job.Lost(pods, r.Clock.Now(), r.PodGoneAfter)
@@ -202,9 +202,10 @@ func (r *SuiteReconciler) observePodsLeft(ctx context.Context, o *suite.Observat
 }
 
 // pods lists those with a label, from the API server.
-func (r *SuiteReconciler) pods(ctx context.Context, namespace, label, value string) ([]corev1.Pod, error) {
+func (r *SuiteReconciler) pods(ctx context.Context, s *v1alpha1.Suite, label, value string) ([]corev1.Pod, error) {
 	list := &corev1.PodList{}
-	err := r.Live.List(ctx, list, client.InNamespace(namespace), client.MatchingLabels{label: value})
+	err := r.Live.List(ctx, list, client.InNamespace(s.Namespace), client.MatchingLabels{label: value})
+	hideSecrets(s, list.Items)
 	return list.Items, err
 }
 

@@ -38,7 +38,7 @@ func (r *SuiteReconciler) stopPods(ctx context.Context, o *suite.Observation) er
 	case err != nil:
 		return err
 	}
-	pods, err := r.pods(ctx, o.Job.Namespace, v1alpha1.LabelSuite, o.Suite.Name)
+	pods, err := r.pods(ctx, o.Suite, v1alpha1.LabelSuite, o.Suite.Name)
 	if err != nil {
 		return err
 	}

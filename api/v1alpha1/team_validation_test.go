@@ -37,7 +37,7 @@ func TestTeamValidation(t *testing.T) {
 		"LimitNotWhole":       {"half a run is none", set("spec/maxConcurrentSuites", 1.5), "spec.maxConcurrentSuites"},
 		"SuspendedAsText":     {"YAML's \"yes\" in quotes is no boolean", set("spec/suspended", "yes"), "spec.suspended"},
 		"Repositories":        {"one, a whole owner, and a subgroup", set("spec/repositories", list{"github.com/acme/shop", "git.acme.example:8443/beta/*", "gitlab.com/group/sub/*"}), ""},
-		"RepositoriesBare":    {"Teams of earlier versions have them", set("spec/repositories", list{"acme/shop", "beta/*", "group/sub/*"}), ""},
+		"RepositoriesBare":    {"they are for GitHub", set("spec/repositories", list{"acme/shop", "beta/*", "group/sub/*"}), ""},
 		"RepositoriesHost":    {"that would be those of others", set("spec/repositories", list{"gitlab.com/*"}), "names an owner or a group, too"},
 		"RepositoriesName":    {"whose?", set("spec/repositories", list{"gitlab.com/shop"}), "names an owner or a group, too"},
 		"RepositoriesScheme":  {"not a name", set("spec/repositories", list{"https://github.com/acme/shop"}), "an entry of repositories"},

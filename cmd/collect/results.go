@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
@@ -79,13 +78,7 @@ func collector(getenv func(string) string) (*collect.Collector, error) {
 	if index, err := strconv.Atoi(getenv(completionIndexVariable)); err == nil {
 		c.Index = &index
 	}
-	if list := getenv(job.CollectMaskVariable); list != "" {
-		var texts []string
-		if json.Unmarshal([]byte(list), &texts) != nil {
-			return nil, fmt.Errorf("$%s must be a list of texts in JSON", job.CollectMaskVariable)
-		}
-		c.Secrets = mask.NewValues(texts)
-	}
+	c.Secrets = mask.NewValues(strings.Split(getenv(job.CollectMaskVariable), "\n"))
 	c.Client, err = fetch.NewClient(getenv(job.CollectCAVariable))
 	return c, err
 }

@@ -165,7 +165,7 @@ func TestSidecarWithoutManager(t *testing.T) {
 func TestEnvironment(t *testing.T) {
 	good := map[string]string{
 		"POSTFLIGHT_COLLECT_URL": "http://manager", "POSTFLIGHT_COLLECT_TOKEN": "/token", "POSTFLIGHT_RESULTS_DIR": "/results",
-		"POSTFLIGHT_COLLECT_BUDGET": "55s", "JOB_COMPLETION_INDEX": "7", "POSTFLIGHT_COLLECT_MASK": `["hunter2"]`,
+		"POSTFLIGHT_COLLECT_BUDGET": "55s", "JOB_COMPLETION_INDEX": "7", "POSTFLIGHT_COLLECT_MASK": "swordfish\nhunter2",
 	}
 	c, err := collector(func(name string) string { return good[name] })
 	if err != nil || c.Budget != 55*time.Second || c.Index == nil || *c.Index != 7 || c.Secrets.Text("a hunter2") != "a ***" || c.Directory != "/results" {
@@ -173,7 +173,7 @@ func TestEnvironment(t *testing.T) {
 	}
 	for name, bad := range map[string]string{
 		"POSTFLIGHT_COLLECT_URL": "", "POSTFLIGHT_COLLECT_TOKEN": "", "POSTFLIGHT_RESULTS_DIR": "results",
-		"POSTFLIGHT_COLLECT_BUDGET": "-1s", "POSTFLIGHT_COLLECT_CA": "no certificate", "POSTFLIGHT_COLLECT_MASK": "hunter2",
+		"POSTFLIGHT_COLLECT_BUDGET": "-1s", "POSTFLIGHT_COLLECT_CA": "no certificate",
 	} {
 		_, err := collector(func(asked string) string {
 			if asked == name {

@@ -60,6 +60,10 @@ func (o *codeHostOptions) validate() error {
 	if o.gitHubAppID != 0 && o.gitHubTokenFile != "" {
 		errs = append(errs, errors.New("--github-app-id and --github-token-file: set one of them; an App can do more"))
 	}
+	if name := report.HostOf(v1alpha1.GitHub, o.gitHubURL); name != "" && o.ownGitHub() != nil && o.ownGitLab() != nil && name == report.HostOf(v1alpha1.GitLab, o.gitLabURL) {
+		errs = append(errs, fmt.Errorf("--github-url and --gitlab-url: both are on the host %s, so that entries of Teams would mean both; "+
+			"give the manager credentials for one of them", name))
+	}
 	for _, own := range []func() (report.Credentials, error){o.ownGitHub(), o.ownGitLab()} {
 		if own != nil {
 			_, err := own()
@@ -112,11 +116,11 @@ func (o *codeHostOptions) config(publicURL string) controllers.ReportConfig {
 		Options: report.Options{PublicURL: publicURL, ClusterName: o.clusterName},
 		Hosts: map[v1alpha1.HostingService]controllers.CodeHostConfig{
 			v1alpha1.GitHub: {
-				CodeHost: github.New(gitHubURL, client), Name: report.HostOf(gitHubURL),
+				CodeHost: github.New(gitHubURL, client), Name: report.HostOf(v1alpha1.GitHub, gitHubURL),
 				Limits: report.LimitsOf(v1alpha1.GitHub), Own: o.ownGitHub(),
 			},
 			v1alpha1.GitLab: {
-				CodeHost: gitlab.New(gitLabURL, client), Name: report.HostOf(gitLabURL),
+				CodeHost: gitlab.New(gitLabURL, client), Name: report.HostOf(v1alpha1.GitLab, gitLabURL),
 				Limits: report.LimitsOf(v1alpha1.GitLab), Own: o.ownGitLab(),
 			},
 		},

@@ -56,7 +56,7 @@ func (o *storeOptions) addFlags(f *pflag.FlagSet) {
 	f.DurationVar(&o.UploadLifetime, "signed-url-lifetime", objectstore.DefaultUploadLifetime, "how long a URL to upload to is valid, from 1s to 168h")
 	o.maxInputSize.Quantity = resource.MustParse("5Gi") // what stores take in one request
 	f.Var(&o.maxInputSize, "max-input-size", "how large an input file may be, such as 500Mi")
-	f.BoolVar(&o.requireInputSize, "require-input-size", false, "sign uploads only if the request says how large the file is, as postflight upload does; otherwise a run finds out")
+	f.BoolVar(&o.requireInputSize, "require-input-size", false, "sign uploads only if the request says how large the file is, as postflight upload does; otherwise only the run refuses a file that is too large")
 	f.StringVar(&o.image, "image", os.Getenv("POSTFLIGHT_IMAGE"), "image of Postflight that downloads run inputs in pods, and uploads results; default: $POSTFLIGHT_IMAGE, or that of the manager's own pod")
 }
 

@@ -21,7 +21,7 @@ func newRunsShow() *cobra.Command {
 		Use:   "show RUN",
 		Short: "Show a run, and why it ended as it did",
 		Long: `Shows a run, and why it is in its state. Through the kubeconfig it also shows variables and input files; values of
-variables that look secret by their names are masked. With -o json it prints what both ways know.
+variables that look secret, by their names or by the values, are masked. With -o json it prints what both ways know.
 
 ` + twoWays,
 		Example: `  postflight runs show smoke-3f9c2k7q5x0a1b2c

@@ -21,11 +21,11 @@ import (
 // Collector uploads the results of a pod.
 type Collector struct {
 	Client    *http.Client
-	Manager   string // URL of the manager's HTTP API
-	TokenFile string // by which the manager recognizes the pod
-	Directory string // into which the tests wrote
-	Index     *int   // completion index of the pod; nil if its Job has none
-	Secrets   mask.Values
+	Manager   string      // URL of the manager's HTTP API
+	TokenFile string      // by which the manager recognizes the pod
+	Directory string      // into which the tests wrote
+	Index     *int        // completion index of the pod; nil if its Job has none
+	Secrets   mask.Values // of secret variables, which are masked in what is read of reports
 	Started   time.Time
 	Budget    time.Duration // for everything
 	Patience  time.Duration // for the manager and the store to do anything

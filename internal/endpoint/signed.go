@@ -23,7 +23,7 @@ func newSignedFiles() *signedFiles {
 	return &signedFiles{seed: maphash.MakeSeed(), pods: lru.New(maxSigningPods)}
 }
 
-// of lets nobody else look at the files of a pod meanwhile.
+// of calls do with the files of a pod, and lets nobody else look at any meanwhile.
 func (s *signedFiles) of(pod types.UID, do func(*podFiles)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -35,30 +35,30 @@ func (s *signedFiles) of(pod types.UID, do func(*podFiles)) {
 	do(files.(*podFiles))
 }
 
-// podFiles are what a pod has stored, and what it may still store.
+// podFiles are the files that a pod has stored, or has URLs for.
 type podFiles struct {
 	seed  maphash.Seed
 	bytes map[uint64]int64 // by the hash of the path
 	total int64
 }
 
-// add adds a file. One that is uploaded again replaces the earlier one.
+// add adds a file. One that was signed for two sizes counts with the larger one, because both URLs are valid.
 func (p *podFiles) add(path string, bytes int64) {
 	key := maphash.String(p.seed, path)
-	known, exists := p.bytes[key]
-	if !exists || bytes > known {
+	earlier, exists := p.bytes[key]
+	if !exists || bytes > earlier {
 		p.bytes[key] = bytes
-		p.total += bytes - known
+		p.total += bytes - earlier
 	}
 }
 
 // beside is what all other files of the pod take.
 func (p *podFiles) beside(path string) usage {
-	known, exists := p.bytes[maphash.String(p.seed, path)]
+	bytes, exists := p.bytes[maphash.String(p.seed, path)]
 	if !exists {
 		return usage{len(p.bytes), p.total}
 	}
-	return usage{len(p.bytes) - 1, p.total - known}
+	return usage{len(p.bytes) - 1, p.total - bytes}
 }
 
 // usage is what files take together.

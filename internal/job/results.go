@@ -1,8 +1,8 @@
 package job
 
 import (
-	"encoding/json"
 	"strconv"
+	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -32,7 +32,7 @@ const (
 	// beside those of the image.
 	CollectCAVariable = "POSTFLIGHT_COLLECT_CA"
 
-	// CollectMaskVariable has the texts that are masked in what is read of reports, as a list in JSON.
+	// CollectMaskVariable has the texts that are masked in what is read of reports, each on a line.
 	CollectMaskVariable = "POSTFLIGHT_COLLECT_MASK"
 
 	// ResultsDirectoryVariable has the path of the directory into which the tests write, as each container sees it.
@@ -71,8 +71,8 @@ type Results struct {
 	Directory string // absolute path in every container
 	SizeLimit resource.Quantity
 	Required  results.Requirement
-	Secrets   mask.Values
-	Collector *Collector // nil: nothing is kept
+	Secrets   mask.Values // of secret variables of the run
+	Collector *Collector  // nil: nothing is kept
 }
 
 // Collector is the sidecar that keeps the files of the directory.
@@ -187,8 +187,7 @@ func collectEnv(r Results, graceSeconds int64) []corev1.EnvVar {
 		variables[CollectCAVariable] = r.Collector.CA
 	}
 	if len(r.Secrets) > 0 {
-		list, _ := json.Marshal(r.Secrets) // a list of strings
-		variables[CollectMaskVariable] = string(list)
+		variables[CollectMaskVariable] = strings.Join(r.Secrets, "\n")
 	}
 	return withVariables(nil, variables)
 }

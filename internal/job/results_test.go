@@ -121,7 +121,7 @@ func TestSecretsOfResults(t *testing.T) {
 	r := ResultsOf(trigger, &collector)
 	r.Secrets = mask.NewValues([]string{`quo"te$(HOME)`, "hunter2"})
 	env := WithResults(Build(newSuite(), trigger, newEnvironment()), r).Spec.Template.Spec.InitContainers[0].Env
-	want := corev1.EnvVar{Name: "POSTFLIGHT_COLLECT_MASK", Value: `["quo\"te$$(HOME)","hunter2"]`}
+	want := corev1.EnvVar{Name: "POSTFLIGHT_COLLECT_MASK", Value: "quo\"te$$(HOME)\nhunter2"}
 	if !slices.Contains(env, want) {
 		t.Errorf("%+v, want %+v", env, want)
 	}

@@ -40,7 +40,7 @@ type opened struct {
 }
 
 func (c *copier) copy(report io.Reader) error {
-	r := NewReader(report, MaxTests, MaxReport)
+	r := NewReader(report, MaxTests, maxCopied)
 	for {
 		t, err := r.Next()
 		if err != nil {
@@ -83,10 +83,19 @@ func (c *copier) token(t Token) {
 		c.end(t)
 	default:
 		if c.depth > 0 && c.opened[len(c.opened)-1].end != "" {
-			c.part.WriteString(escaped(t.Text))
+			c.text(t.Text)
+			if t.Rest != "" {
+				c.text(leftOut)
+				c.text(t.Rest)
+			}
 		}
 	}
 }
+
+// leftOut stands in a copy for the middle of a text that is too long.
+const leftOut = "\n[postflight: the middle of this text was left out]\n"
+
+func (c *copier) text(text string) { _ = xml.EscapeText(&c.part, []byte(text)) } // a buffer takes everything
 
 func (c *copier) start(t Token) {
 	switch {

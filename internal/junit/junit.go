@@ -19,7 +19,7 @@ type Report struct {
 	Failures int // and errors
 }
 
-// IsReport reports whether the path of a file is that of a report.
+// IsReport reports whether a file may be a report, by its name.
 func IsReport(path string) bool {
 	return len(path) > len(".xml") && strings.EqualFold(path[len(path)-len(".xml"):], ".xml")
 }

@@ -40,6 +40,7 @@ func merge(t *testing.T, prefix string, reports ...string) (string, junit.Report
 
 func TestAdd(t *testing.T) {
 	long := strings.Repeat("output ", 100_000)
+	huge := strings.Repeat("x", 2<<20)
 	cases := map[string]struct {
 		reports []string
 		prefix  string
@@ -107,6 +108,7 @@ func TestAdd(t *testing.T) {
 		"too large": {reports: []string{"<testsuite>" + strings.Repeat(" ", junit.MaxReport)}, want: "<testsuite></testsuite>\n",
 			says: "larger than 64 MiB"},
 		"control characters": {reports: []string{"<testsuite name='a\x1b[2J'/>"}, want: "<testsuite name=\"a\uFFFD[2J\"></testsuite>\n"},
+		"a longer text":      {reports: []string{"<testsuite><system-out>" + huge + "the end</system-out></testsuite>"}, want: "<testsuite><system-out>" + huge[:1<<20] + "&#xA;[postflight: the middle of this text was left out]&#xA;" + huge[:4<<10-8] + "the end</system-out></testsuite>\n"},
 		"a long text":        {reports: []string{"<testsuite><system-out>" + long + "</system-out></testsuite>"}, want: "<testsuite><system-out>" + long + "</system-out></testsuite>\n"},
 	}
 	for name, tc := range cases {
@@ -122,6 +124,16 @@ func TestAdd(t *testing.T) {
 				t.Errorf("%v, want %q", err, tc.says)
 			}
 		})
+	}
+}
+
+// TestCopiesAreBounded: a report cannot make a copy that is much larger than itself of a name that its failures repeat.
+func TestCopiesAreBounded(t *testing.T) {
+	for name, again := range map[string]string{"failures of a suite": "<error/>", "announced failures": `<testsuite failures="1"/>`} {
+		report := `<testsuite name="` + strings.Repeat("n", 400_000) + `">` + strings.Repeat(again, 4000) + `</testsuite>`
+		if got, counts, err := merge(t, "", report); len(got) > 10*len(report) || counts.Failures != 4000 || err != nil {
+			t.Errorf("%s: %d bytes became %d, %+v, %v", name, len(report), len(got), counts, err)
+		}
 	}
 }
 

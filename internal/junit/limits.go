@@ -12,6 +12,16 @@ const (
 	// maxDepth bounds the nesting of elements: suites in suites, and text that is marked up.
 	maxDepth = 64
 
+	// maxSuite bounds what is kept of the name and of the file of a suite, in bytes: its tests and failures repeat them.
+	maxSuite = 512
+
+	// maxNumber bounds a number, in bytes. A longer one may have been cut, and would mean another one.
+	maxNumber = 20
+
+	// maxCopied bounds each text and each value of an attribute of a copy, in bytes: more than anybody reads, and little enough for the
+	// memory of a container in a pipeline.
+	maxCopied = 1 << 20
+
 	// maxRest bounds what is kept of the end of a longer text, in bytes: test runners name attachments after the output of a test.
 	maxRest = 4 << 10
 

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/postflight-dev/postflight/internal/mask"
 )
 
 // Role is what an element is in a report.
@@ -26,15 +24,19 @@ const (
 // Suite is one that is open. Its name is empty if it is the root of several: that is the name of a tool.
 type Suite struct{ Name, File string }
 
-// Path names suites, the outermost first.
+// Path names suites, the outermost first, as far as there is room for names: a report may repeat it for each test.
 func Path(suites []Suite) string {
-	var names []string
+	path := ""
 	for _, s := range suites {
-		if s.Name != "" {
-			names = append(names, s.Name)
+		if s.Name == "" || len(path) >= maxSuite {
+			continue
 		}
+		if path != "" {
+			path += " > "
+		}
+		path += s.Name
 	}
-	return strings.Join(names, " > ")
+	return path
 }
 
 // Token is a tag or a text of a report.
@@ -45,6 +47,7 @@ type Token struct {
 	Attrs   map[string]string // of a start tag; names have their prefixes
 	Text    string            // its first bytes, if it is longer than the reader was told to keep
 	Rest    string            // the last bytes of a text that was cut; empty: it was not
+	Cut     bool              // the text, or an attribute, has lost its end
 	Suites  []Suite           // that it is in, at the start and the end of suites and tests, until the next token is read
 	Missing int               // at the end of a suite: failures that it announces and does not list, inner suites included
 }
@@ -73,14 +76,12 @@ var (
 	errDepth  = errors.New("its elements are nested too deeply")
 	errTests  = errors.New("there are too many tests")
 	errCut    = errors.New("its end is missing")
-	errLarge  = errors.New("it is larger than 64 MiB")
+	errLarge  = fmt.Errorf("it is larger than %d MiB", MaxReport>>20)
 	errRead   = errors.New("reading it failed")
 )
 
 // Reader reads a report. It decides what a report is, which of its elements are tests, and how much of it counts.
 type Reader struct {
-	Secrets mask.Values // that are masked in texts and attributes
-
 	limited *io.LimitedReader
 	scanner scanner
 	tests   int      // that may still come
@@ -91,7 +92,7 @@ type Reader struct {
 	counts  []suiteCounts
 	closed  bool // the innermost suite has ended with the last token
 	test    int  // depth of the test that is open; 0: none
-	failed  int  // elements in this test
+	failed  int  // elements of this test that count in the totals of its suites
 }
 
 type suiteCounts struct{ depth, announced, listed int }
@@ -99,7 +100,8 @@ type suiteCounts struct{ depth, announced, listed int }
 // NewReader returns a reader of the first tests of a report, which keeps so many bytes of each text.
 func NewReader(report io.Reader, tests, text int) *Reader {
 	limited := &io.LimitedReader{R: report, N: MaxReport + 1}
-	return &Reader{limited: limited, tests: tests, scanner: scanner{in: bufio.NewReaderSize(utf8Reader(limited), 32<<10), maxText: text}}
+	in := bufio.NewReaderSize(utf8Reader(limited), 32<<10)
+	return &Reader{limited: limited, tests: tests, scanner: scanner{in: in, maxText: text}}
 }
 
 // Next returns the next token, io.EOF at the end of a whole report, and another error where a report breaks off. Its sentence
@@ -111,23 +113,12 @@ func (r *Reader) Next() (Token, error) {
 	}
 	t, err := r.scanner.next()
 	if err == nil {
-		r.hide(&t)
 		err = r.token(&t)
 	}
 	if err != nil {
 		return Token{}, r.end(err)
 	}
 	return t, nil
-}
-
-func (r *Reader) hide(t *Token) {
-	if len(r.Secrets) == 0 {
-		return
-	}
-	t.Text, t.Rest = r.Secrets.Text(t.Text), r.Secrets.Text(t.Rest)
-	for name, value := range t.Attrs {
-		t.Attrs[name] = r.Secrets.Text(value)
-	}
 }
 
 // end says why there are no more tokens.
@@ -207,13 +198,21 @@ func (r *Reader) start(t *Token) error {
 }
 
 func (r *Reader) open(t *Token) {
-	s := Suite{Name: t.Attrs["name"], File: t.Attrs["file"]}
+	s := Suite{Name: beginning(t.Attrs["name"]), File: beginning(t.Attrs["file"])}
 	if t.Name == "testsuites" {
 		s.Name = ""
 	}
 	r.suites = append(r.suites, s)
 	failures := announced(t.Attrs["failures"]) + announced(t.Attrs["errors"])
 	r.counts = append(r.counts, suiteCounts{depth: len(r.stack), announced: failures})
+}
+
+// beginning of a text is as much as names need, in whole characters.
+func beginning(text string) string {
+	if len(text) <= maxSuite {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxSuite], "")
 }
 
 // close is called at the end of the element that had the depth.
@@ -268,7 +267,7 @@ func isRepeated(element string) bool {
 // announced is what an attribute counts, at most as many as there are tests; 0 for anything else.
 func announced(attribute string) int {
 	n, err := strconv.Atoi(attribute)
-	if err != nil || n < 0 {
+	if err != nil || n < 0 || len(attribute) > maxNumber {
 		return 0
 	}
 	return min(n, MaxTests)

@@ -43,7 +43,7 @@ func (s *scanner) next() (Token, error) {
 			if err == nil {
 				err = s.in.UnreadByte()
 			}
-			return Token{Kind: Text, Text: html.UnescapeString(content), Rest: html.UnescapeString(s.rest)}, ignoreEnd(err)
+			return Token{Kind: Text, Text: html.UnescapeString(content), Rest: html.UnescapeString(s.rest), Cut: s.rest != ""}, ignoreEnd(err)
 		}
 		if err != nil {
 			return Token{}, betweenTokens(err)
@@ -78,7 +78,7 @@ func (s *scanner) markup() (Token, bool, error) {
 		return Token{}, false, err
 	case s.skip("![CDATA["):
 		content, err := s.until("]]>", s.maxText)
-		return Token{Kind: Text, Text: content, Rest: s.rest}, content != "", err
+		return Token{Kind: Text, Text: content, Rest: s.rest, Cut: s.rest != ""}, content != "", err
 	case s.skip("!"):
 		return Token{}, false, s.directive()
 	case s.skip("?"):
@@ -139,13 +139,13 @@ func (s *scanner) start() (Token, error) {
 			return t, nil
 		}
 		_ = s.in.UnreadByte()
-		if err := s.attribute(t.Attrs); err != nil {
+		if err := s.attribute(&t); err != nil {
 			return t, err
 		}
 	}
 }
 
-func (s *scanner) attribute(into map[string]string) error {
+func (s *scanner) attribute(of *Token) error {
 	name, err := s.name()
 	if err != nil || name == "" {
 		return orMarkup(err)
@@ -158,8 +158,9 @@ func (s *scanner) attribute(into map[string]string) error {
 		return orMarkup(err)
 	}
 	value, err := s.until(string(quote), s.maxText)
-	if err == nil && len(into) < maxAttributes {
-		into[name] = html.UnescapeString(value)
+	if err == nil && len(of.Attrs) < maxAttributes {
+		of.Attrs[name] = html.UnescapeString(value)
+		of.Cut = of.Cut || s.rest != ""
 	}
 	return err
 }

@@ -5,8 +5,10 @@ import (
 	"cmp"
 	"errors"
 	"io"
+	"maps"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
@@ -15,10 +17,11 @@ const (
 	// minValue is the shortest value that is looked for, in bytes: a shorter one is a part of many words.
 	minValue = 6
 
-	// maxValue bounds a value that is looked for, in bytes. A longer one is looked for in parts.
-	maxValue = 1 << 10
+	// maxValue bounds a value that is looked for, in bytes, because looking for the beginning of one takes time for each byte of it. A
+	// longer one is looked for in parts.
+	maxValue = 256
 
-	// maxValues bounds the values that are looked for: each costs time for each byte of a log.
+	// maxValues bounds the values that are looked for: each costs time for each byte of a log. Few notifications have five.
 	maxValues = 64
 
 	// chunk is how much of a stream is in memory, in bytes.
@@ -28,47 +31,68 @@ const (
 // Values are secret texts, the longest first, and none with a line break: a log has lines.
 type Values []string
 
-// Of are the values that Variables masks. A value of several lines, such as a private key, becomes one for each.
+// Of returns the values that Variables masks. A value of several lines, such as a private key, becomes one for each. If they are too
+// many, those are left out that are last in their variable, so that a long key does not use up what a short password needs.
 func Of(variables v1alpha1.Variables) Values {
-	var all []string
-	for name, value := range variables {
-		for _, secret := range secrets(name, value) {
-			for line := range strings.Lines(secret) {
-				all = append(all, parts(strings.TrimSpace(line))...)
+	var all [][]string // of each variable
+	longest := 0
+	for _, name := range slices.Sorted(maps.Keys(variables)) {
+		var found []string
+		for _, secret := range secrets(name, variables[name]) {
+			for _, line := range strings.FieldsFunc(secret, func(r rune) bool { return r == '\n' || r == '\r' }) {
+				found = append(found, parts(strings.TrimSpace(line))...)
+			}
+		}
+		all = append(all, slices.DeleteFunc(found, func(text string) bool { return len(text) < minValue }))
+		longest = max(longest, len(found))
+	}
+	var inTurn []string
+	for i := range longest {
+		for _, found := range all {
+			if i < len(found) {
+				inTurn = append(inTurn, found[i])
 			}
 		}
 	}
-	return NewValues(all)
+	return NewValues(inTurn)
 }
 
-// secrets are the parts of a value that Variables masks.
+// secrets are the value, or the parts of it, that Variables masks. A program may print the token of a header alone.
 func secrets(name, value string) []string {
-	if isSecret(name, value) {
-		return []string{value}
-	}
 	var all []string
+	if isSecret(name, value) {
+		all = append(all, value)
+	}
+	all = append(all, secretValue.FindAllString(value, -1)...)
 	for _, found := range password.FindAllStringSubmatch(value, -1) {
 		all = append(all, strings.TrimSuffix(strings.TrimPrefix(found[0], found[1]), "@"))
 	}
 	return all
 }
 
+// parts are whole characters each. The last one is as long as the others, so that no short rest is left.
 func parts(value string) (all []string) {
 	for len(value) > maxValue {
-		all = append(all, value[:maxValue])
-		value = value[maxValue:]
+		part := strings.ToValidUTF8(value[:maxValue], "")
+		all = append(all, part)
+		value = value[max(1, min(len(part), len(value)-maxValue)):]
+		for len(value) > 0 && !utf8.RuneStart(value[0]) {
+			value = value[1:]
+		}
 	}
 	return append(all, value)
 }
 
-// NewValues are those of the texts that are long enough to be looked for.
+// NewValues returns the first of the texts that are long enough to be looked for.
 func NewValues(texts []string) Values {
-	all := slices.DeleteFunc(slices.Clone(texts), func(text string) bool {
-		return len(text) < minValue || len(text) > maxValue || strings.ContainsAny(text, "\r\n")
-	})
+	var all Values
+	for _, text := range texts {
+		if len(text) >= minValue && len(text) <= maxValue && !strings.ContainsAny(text, "\r\n") && !slices.Contains(all, text) && len(all) < maxValues {
+			all = append(all, text)
+		}
+	}
 	slices.SortFunc(all, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
-	all = slices.Compact(all)
-	return Values(all[:min(len(all), maxValues)])
+	return all
 }
 
 // Text masks the values in a text.
@@ -80,8 +104,14 @@ func (v Values) Text(text string) string {
 	return string(masked)
 }
 
+// Beginning masks the values in the beginning of a longer text, and leaves out what may be the beginning of one at its end.
+func (v Values) Beginning(text string) string {
+	masked, _ := v.replace(nil, []byte(text), false)
+	return string(masked)
+}
+
 // Reader masks the values in a stream. It delays no more than the beginning of a value at the end of what has come. If the stream
-// breaks there, that is left out.
+// breaks off there, these bytes are dropped.
 func (v Values) Reader(in io.Reader) io.Reader {
 	if len(v) == 0 {
 		return in
@@ -163,7 +193,8 @@ func (v Values) beginning(text []byte) int {
 		return len(text)
 	}
 	longest := len(v[0]) - 1
-	for i := max(0, len(text)-longest); i < len(text); i++ {
+	line := bytes.LastIndexByte(text, '\n') + 1 // no value has a line break
+	for i := max(line, len(text)-longest); i < len(text); i++ {
 		for _, value := range v {
 			if rest := text[i:]; value[0] == rest[0] && len(rest) < len(value) && value[:len(rest)] == string(rest) {
 				return i

@@ -17,7 +17,7 @@ import (
 )
 
 func TestOf(t *testing.T) {
-	long := strings.Repeat("0123456789abcdef", 100) // 1,600 bytes
+	long := strings.Repeat("0123456789abcdef", 18)[:280]
 	for reason, tc := range map[string]struct {
 		variables v1alpha1.Variables
 		want      []string
@@ -26,7 +26,11 @@ func TestOf(t *testing.T) {
 		"short values are a part of many words": {v1alpha1.Variables{"PIN_SECRET": "12345", "A_TOKEN": "true"}, nil},
 		"the password of a URL":                 {v1alpha1.Variables{"URL": "postgres://shop:hunter2@db/shop redis://:hunter3@cache"}, []string{"hunter2", "hunter3"}},
 		"the lines of a key":                    {v1alpha1.Variables{"X": "-----BEGIN PRIVATE KEY-----\r\nMIIEvQIBADAN\nabc\n"}, []string{"-----BEGIN PRIVATE KEY-----", "MIIEvQIBADAN"}},
-		"parts of a long one":                   {v1alpha1.Variables{"TOKEN": long}, []string{long[:1024], long[1024:]}},
+		"parts of a long one":                   {v1alpha1.Variables{"TOKEN": long}, []string{long[:256], long[24:]}},
+		"parts of many bytes each":              {v1alpha1.Variables{"TOKEN": strings.Repeat("é", 150)}, []string{strings.Repeat("é", 128)}},
+		"the token in a header":                 {v1alpha1.Variables{"HEADER": "Bearer ghp_" + strings.Repeat("a1", 18)}, []string{"Bearer ghp_" + strings.Repeat("a1", 18), "ghp_" + strings.Repeat("a1", 18)}},
+		"the password of a secret URL":          {v1alpha1.Variables{"SESSION_DB": "db://u:hunter2@db/x"}, []string{"db://u:hunter2@db/x", "hunter2"}},
+		"lines of old systems":                  {v1alpha1.Variables{"TOKEN": "hunter2\rhunter3"}, []string{"hunter2", "hunter3"}},
 		"the same value twice":                  {v1alpha1.Variables{"TOKEN": "hunter2", "SECRET": "hunter2"}, []string{"hunter2"}},
 		"nothing":                               {nil, nil},
 	} {
@@ -40,6 +44,15 @@ func TestOf(t *testing.T) {
 	}
 	if got := mask.Of(many); len(got) != 64 {
 		t.Errorf("%d values are looked for, want 64", len(got))
+	}
+	keys := v1alpha1.Variables{"Z_PASSWORD": "hunter2"}
+	for i := range 3 {
+		for line := range 50 {
+			keys[fmt.Sprintf("KEY_%d_SECRET", i)] += fmt.Sprintf("a long line of a key %d-%d\n", i, line)
+		}
+	}
+	if got := mask.Of(keys); len(got) != 64 || !slices.Contains(got, "hunter2") {
+		t.Errorf("beside long keys, %q are looked for", got)
 	}
 }
 
@@ -95,27 +108,20 @@ func TestMaskAtChunks(t *testing.T) {
 func TestMaskDelaysNothing(t *testing.T) {
 	in, out := io.Pipe()
 	log := mask.NewValues([]string{"hunter2"}).Reader(in)
-	buffer := make([]byte, 100)
-	for _, step := range []struct{ write, want string }{{"one\n", "one\n"}, {"two hun", "two "}, {"ter", ""}, {"2!\nth", "***!\nt"}, {"ree hunt", "hree "}} {
-		go func() { _, _ = out.Write([]byte(step.write)) }()
-		if step.want == "" {
-			continue
+	go func() {
+		for _, text := range []string{"one\n", "two hun", "ter", "2!\nth", "ree hunt"} {
+			_, _ = out.Write([]byte(text))
 		}
-		done := make(chan string, 1)
-		go func() {
-			n, _ := log.Read(buffer)
-			done <- string(buffer[:n])
-		}()
-		select {
-		case got := <-done:
-			if got != step.want {
-				t.Errorf("after %q: %q, want %q", step.write, got, step.want)
-			}
-		case <-time.After(time.Minute):
-			t.Fatalf("nothing comes after %q", step.write)
+		_ = out.CloseWithError(errors.New("the node is gone"))
+	}()
+	timer := time.AfterFunc(time.Minute, func() { _ = in.CloseWithError(errors.New("nothing comes")) })
+	defer timer.Stop()
+	buffer := make([]byte, 100)
+	for _, want := range []string{"one\n", "two ", "***!\nt", "hree "} {
+		if n, err := log.Read(buffer); err != nil || string(buffer[:n]) != want {
+			t.Fatalf("%q, %v, want %q", buffer[:n], err, want)
 		}
 	}
-	_ = out.CloseWithError(errors.New("the node is gone"))
 	if _, err := log.Read(buffer); err == nil || err.Error() != "the node is gone" {
 		t.Errorf("the end is %v", err)
 	}

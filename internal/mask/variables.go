@@ -22,7 +22,7 @@ var (
 // mask replaces a value.
 const mask = "***"
 
-// Variables are variables without what looks secret, by the name of a variable or by its value. Notifications should not
+// Variables returns a copy in which what looks secret is masked, by the name of a variable or by its value. Notifications should not
 // have any of it, because everybody who may read Suites can read them; a record lives longer, and elsewhere.
 func Variables(all v1alpha1.Variables) v1alpha1.Variables {
 	if all == nil {

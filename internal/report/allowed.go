@@ -10,13 +10,14 @@ import (
 
 // HostOf is the host of the repositories behind the URL of a code host's API, as entries of a Team name it: in lower case, with a
 // port only if it is not that of the scheme. "" if the URL has none.
-func HostOf(apiURL string) string {
+func HostOf(service v1alpha1.HostingService, apiURL string) string {
 	u, err := url.Parse(apiURL)
 	if err != nil {
 		return ""
 	}
 	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
-	if !strings.HasSuffix(strings.TrimRight(u.Path, "/"), "/api/v3") { // a GitHub Enterprise Server has both on one host
+	server := strings.HasSuffix(strings.TrimRight(u.Path, "/"), "/api/v3") // GitHub Enterprise Server has API and repositories on one host
+	if service == v1alpha1.GitHub && !server {
 		host = strings.TrimPrefix(host, "api.")
 	}
 	port := u.Port()
@@ -34,11 +35,11 @@ func Allowed(t Target, host string, entries []string) bool {
 			return true
 		}
 	}
-	return t.Service == v1alpha1.GitHub && Bare(t, entries)
+	return t.Service == v1alpha1.GitHub && ListedWithoutHost(t, entries)
 }
 
-// Bare reports whether an entry without a host names the repository of a target.
-func Bare(t Target, entries []string) bool {
+// ListedWithoutHost reports whether an entry without a host names the repository of a target.
+func ListedWithoutHost(t Target, entries []string) bool {
 	return slices.ContainsFunc(entries, func(entry string) bool { return covers(entry, t.Repository) })
 }
 

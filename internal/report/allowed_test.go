@@ -14,7 +14,15 @@ func TestHostOf(t *testing.T) {
 		"https://gitlab.com:443": "gitlab.com", "http://gitlab.acme:80/gitlab": "gitlab.acme", "https://gitlab.acme:8443/": "gitlab.acme:8443",
 		"http://[::1": "", "https://": "", "https://:443": "",
 	} {
-		if got := report.HostOf(url); got != want {
+		if got := report.HostOf(v1alpha1.GitHub, url); got != want {
+			t.Errorf("%q: got %q, want %q", url, got, want)
+		}
+	}
+}
+
+func TestHostOfGitLab(t *testing.T) {
+	for url, want := range map[string]string{"https://gitlab.com": "gitlab.com", "https://api.acme.example/gitlab": "api.acme.example"} {
+		if got := report.HostOf(v1alpha1.GitLab, url); got != want {
 			t.Errorf("%q: got %q, want %q", url, got, want)
 		}
 	}

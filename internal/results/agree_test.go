@@ -16,23 +16,28 @@ import (
 type shownTests struct {
 	Suites []shownTests `xml:"testsuite"`
 	Cases  []struct {
+		Status   string     `xml:"status,attr"`
 		Failures []struct{} `xml:"failure"`
 		Errors   []struct{} `xml:"error"`
+		Skipped  []struct{} `xml:"skipped"`
 	} `xml:"testcase"`
 }
 
-func (s shownTests) counts() (tests, failed int32) {
+func (s shownTests) counts() (tests, failed, skipped int32) {
 	for _, inner := range s.Suites {
-		t, f := inner.counts()
-		tests, failed = tests+t, failed+f
+		t, f, skip := inner.counts()
+		tests, failed, skipped = tests+t, failed+f, skipped+skip
 	}
 	for _, c := range s.Cases {
 		tests++
-		if len(c.Failures)+len(c.Errors) > 0 {
+		switch {
+		case len(c.Failures)+len(c.Errors) > 0:
 			failed++
+		case len(c.Skipped) > 0, c.Status == "notrun", c.Status == "disabled":
+			skipped++
 		}
 	}
-	return tests, failed
+	return tests, failed, skipped
 }
 
 // copied is a report as --junit writes it.
@@ -58,13 +63,14 @@ func agree(t *testing.T, report io.Reader, read *results.Tests) {
 	if err := xml.Unmarshal(document, &shown); err != nil {
 		t.Fatalf("the copy is not well-formed: %v\n%.2000s", err, document)
 	}
-	tests, failed := shown.counts()
-	if c := read.Counts; tests != c.Tests || failed != c.Failed || said != (junit.Report{Tests: int(tests), Failures: int(failed)}) {
-		t.Errorf("%d tests were read, of which %d failed; the copy has %d and %d, and is said to have %+v\n%.2000s", c.Tests, c.Failed, tests, failed, said, document)
+	tests, failed, skipped := shown.counts()
+	if c := read.Counts; tests != c.Tests || failed != c.Failed || skipped != c.Skipped || said != (junit.Report{Tests: int(tests), Failures: int(failed)}) {
+		t.Errorf("%d tests were read, of which %d failed and %d were skipped; the copy has %d, %d and %d, and is said to have %+v\n%.2000s",
+			c.Tests, c.Failed, c.Skipped, tests, failed, skipped, said, document)
 	}
 }
 
-// TestToolsAgree: CI systems show the tests that the page of the run counts, by the same names.
+// TestToolsAgree: CI systems show the tests that the page of the run counts, and those that failed have the same names.
 func TestToolsAgree(t *testing.T) {
 	all, err := filepath.Glob("testdata/*.xml")
 	if err != nil || len(all) == 0 {

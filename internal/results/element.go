@@ -22,6 +22,7 @@ type element struct {
 	message                string // attribute of the first failure
 	body                   strings.Builder
 	bodyCut                bool
+	cut                    bool // some text has lost its end
 	inFailure              bool // its text is that of the first failure
 	inOutput               bool
 	attachments            []string // paths as the report has them
@@ -30,14 +31,15 @@ type element struct {
 // newElement returns the element of a test.
 func newElement(t junit.Token) *element {
 	if t.Name == "testcase" {
-		return &element{attrs: t.Attrs, suites: t.Suites}
+		return &element{attrs: t.Attrs, suites: t.Suites, cut: t.Cut}
 	}
-	e := &element{suites: t.Suites}
+	e := &element{suites: t.Suites, cut: t.Cut}
 	e.start(t)
 	return e
 }
 
 func (e *element) token(t junit.Token) {
+	e.cut = e.cut || t.Cut
 	switch t.Kind {
 	case junit.Start:
 		e.start(t)
@@ -49,12 +51,14 @@ func (e *element) token(t junit.Token) {
 }
 
 func (e *element) start(t junit.Token) {
-	switch t.Name {
-	case "failure", "error":
+	if junit.IsFailure(t.Name) {
 		if !e.failed {
 			e.message, e.inFailure = t.Attrs["message"], true
 		}
 		e.failed = true
+		return
+	}
+	switch t.Name {
 	case "flakyFailure", "flakyError": // of Maven Surefire and of Playwright
 		e.flaky = true
 	case "skipped":
@@ -65,10 +69,10 @@ func (e *element) start(t junit.Token) {
 }
 
 func (e *element) end(t junit.Token) {
-	switch t.Name {
-	case "failure", "error":
+	switch {
+	case junit.IsFailure(t.Name):
 		e.inFailure = false
-	case "system-out":
+	case t.Name == "system-out":
 		e.inOutput = false
 	}
 }

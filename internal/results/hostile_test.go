@@ -81,6 +81,8 @@ func TestHostileReports(t *testing.T) {
 		"Wrong totals":              {reason: "Tests are counted, not believed.", report: `<testsuites tests="9" failures="-9"><testsuite tests="-1" errors="x"><testcase name="a"/></testsuite></testsuites>`, passed: 1},
 		"Failures that are missing": {reason: "Something cut them out.", report: `<testsuites tests="9" failures="9"><testsuite tests="1"><testcase name="a"/></testsuite></testsuites>`, passed: 1, failed: 1, firstName: "the report", firstMessage: "The report announces 9 failures that it does not list."},
 		"One of them missing":       {reason: "Each suite says so, and it counts once.", report: `<testsuites failures="2"><testsuite name="s" failures="1" errors="1"><testcase name="a"><failure/></testcase></testsuite></testsuites>`, failed: 2, firstName: "s > a"},
+		"A number that is cut":      {reason: "It might mean another one.", report: `<testsuite failures="` + strings.Repeat("0", 8191) + `5x"><testcase name="x"/></testsuite>`, passed: 1},
+		"A number that is long":     {reason: "It might have been cut.", report: `<testsuite failures="` + strings.Repeat("0", 8191) + `05"><testcase name="x"/></testsuite>`, passed: 1},
 		"Failures of one test":      {reason: "It failed, and so did its teardown.", report: `<testsuite failures="1" errors="1"><testcase name="a"><failure/><error/></testcase></testsuite>`, failed: 1, firstName: "a"},
 		"Announced and repeated":    {reason: "It passed in the end.", report: `<testsuite failures="1"><testcase name="a"><flakyFailure/></testcase></testsuite>`, passed: 1},
 		"Huge line":                 {reason: "It fits no line.", report: `<testsuite><testcase name="a" file="f" line="99999999999"><failure/></testcase></testsuite>`, failed: 1, firstName: "a"},

@@ -5,6 +5,8 @@ import (
 	"io"
 
 	"github.com/postflight-dev/postflight/internal/junit"
+	"github.com/postflight-dev/postflight/internal/mask"
+	"github.com/postflight-dev/postflight/internal/plaintext"
 )
 
 // outcome of a test.
@@ -26,8 +28,8 @@ type testCase struct {
 	outside      bool    // it is a failure of a suite
 }
 
-// parse calls emit for each test of a report, in order. A report that breaks off has an error.
-func parse(report *junit.Reader, emit func(testCase)) error {
+// parse calls emit for each test of a report, in order, without secrets. A report that breaks off has an error.
+func parse(report *junit.Reader, secrets mask.Values, emit func(testCase)) error {
 	var test *element // that is open
 	for {
 		t, err := report.Next()
@@ -39,18 +41,20 @@ func parse(report *junit.Reader, emit func(testCase)) error {
 		case t.Role == junit.TestElement && t.Kind == junit.Start:
 			test = newElement(t)
 		case t.Role == junit.TestElement:
+			test.mask(secrets)
 			emit(test.testCase())
 			test = nil
 		case t.Missing > 0:
-			emit(missingTest(t))
+			emit(missingTest(t, secrets))
 		case test != nil:
 			test.token(t)
 		}
 	}
 }
 
-func missingTest(t junit.Token) testCase {
+func missingTest(t junit.Token, secrets mask.Values) testCase {
 	name, message := t.MissingTest()
+	name = withoutSecrets(secrets, plaintext.Line(name, maxText), false)
 	e := &element{}
 	e.start(junit.Token{Name: "failure", Attrs: map[string]string{"message": message}})
 	name = lineName(name)

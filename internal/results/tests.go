@@ -39,11 +39,10 @@ type found struct {
 func (t *Tests) Add(path string, r io.Reader) bool {
 	digest := sha256.New()
 	report := junit.NewReader(io.TeeReader(r, digest), junit.MaxTests-int(t.Counts.Tests), maxText)
-	report.Secrets = t.Secrets
 	var tests []found
 	var milliseconds int64
 	named, flakes := len(t.Failures), len(t.Flaky)
-	err := parse(report, func(test testCase) {
+	err := parse(report, t.Secrets, func(test testCase) {
 		f := found{hash: hashOf(test.name), outcome: test.outcome, outside: test.outside}
 		if test.outcome == failed && named < maxFailures {
 			test.failure.locate(path)
