@@ -189,13 +189,13 @@ func TestBadLogRequests(t *testing.T) {
 	}
 }
 
-// TestSecretsInLogs: what the variables of a run have as a secret is not in its logs, whether it goes on or has ended.
+// TestSecretsInLogs: values of secret variables are masked in the logs of runs, before and after they end.
 func TestSecretsInLogs(t *testing.T) {
 	secret := func(s *v1alpha1.Suite) {
 		s.Spec.Variables = v1alpha1.Variables{"DB_PASSWORD": "hunter2", "BRANCH": "feature"}
 	}
-	goesOn := func(s *v1alpha1.Suite) { s.Status.Conditions = []metav1.Condition{v1alpha1.Running("")} }
-	for name, run := range map[string]*v1alpha1.Suite{"goes on": stored("r", 0, secret, goesOn), "has ended": stored("r", 0, secret)} {
+	running := func(s *v1alpha1.Suite) { s.Status.Conditions = []metav1.Condition{v1alpha1.Running("")} }
+	for name, run := range map[string]*v1alpha1.Suite{"running": stored("r", 0, secret, running), "ended": stored("r", 0, secret)} {
 		for _, query := range []string{"", "?follow=true", "?tail=1"} {
 			if query == "?follow=true" && !run.Finished() {
 				continue // it waits for the next container
@@ -205,7 +205,7 @@ func TestSecretsInLogs(t *testing.T) {
 			}})
 			const want = "connecting to feature with password=***\n"
 			if w := h.exchange(get(runsPath + "/r/logs" + query)); w.Code != http.StatusOK || !strings.HasSuffix(w.Body.String(), want) {
-				t.Errorf("the run %s, %q: status %d: %q", name, query, w.Code, w.Body)
+				t.Errorf("%s, %q: status %d: %q", name, query, w.Code, w.Body)
 			}
 		}
 	}

@@ -10,8 +10,8 @@ import (
 )
 
 // scanner splits XML into tags and texts, in memory that does not depend on the file: what is longer than a limit
-// loses its end. Names of elements and attributes are taken as they are. encoding/xml keeps every text in memory whole, and refuses the control characters that test runners
-// copy from the output of programs.
+// loses its end. Names of elements and attributes are taken as they are. encoding/xml keeps every text in memory whole, and
+// refuses the control characters that test runners copy from the output of programs.
 //
 // It reads no DTD: entities other than those of HTML stay as they are written.
 type scanner struct {
