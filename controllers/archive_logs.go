@@ -45,7 +45,9 @@ func (r *ArchiveReconciler) stopsAsking(s *v1alpha1.Suite) bool {
 }
 
 // saveLog returns a log with a problem if it cannot be read. The error is the store's.
-func (r *ArchiveReconciler) saveLog(ctx context.Context, suite *v1alpha1.Suite, run record.Run, s record.Source) (log record.Log, mayPass bool, err error) {
+func (r *ArchiveReconciler) saveLog(
+	ctx context.Context, suite *v1alpha1.Suite, run record.Run, s record.Source,
+) (log record.Log, mayPass bool, err error) {
 	reading, cancel := context.WithTimeout(ctx, logTimeout)
 	defer cancel()
 	reader := r.silent.open(reading, r.Logs, suite.Namespace, s)

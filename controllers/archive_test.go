@@ -72,7 +72,7 @@ func TestRunIsArchived(t *testing.T) {
 	}
 }
 
-// TestSecretsInSavedLogs: what the variables of a run have as a secret is not in what is saved of its logs, however they are saved.
+// TestSecretsInSavedLogs: values of secret variables are masked in saved logs, also in those of pods that were deleted.
 func TestSecretsInSavedLogs(t *testing.T) {
 	t.Parallel()
 	secret := func(s *v1alpha1.Suite) {
@@ -90,12 +90,7 @@ func TestSecretsInSavedLogs(t *testing.T) {
 	w.create(aSuite("kept", 0, secret), aSuite("deleted", 1, secret))
 	w.runs("kept")
 	w.exits("kept", 1)
-	w.runs("deleted")
-	w.must(w.Client.Delete(context.Background(), w.running("deleted")))
-	w.follows(n, 1)
-	n.stop()
-	w.podStops("deleted")
-	w.exitsWithoutPod("deleted")
+	w.losesPod("deleted", n, 1)
 	for name, want := range map[string]string{"kept": "the ***\n", "deleted": "*** and more\nended\n"} {
 		w.archivedAs(name, v1alpha1.ReasonSaved, "")
 		if text, _ := w.shelf.log(name+"-pod", "test"); text != want {

@@ -266,7 +266,9 @@ func (r *Rescue) left(p *corev1.Pod) time.Duration {
 
 // follow saves a log once its container has ended. It reports whether another attempt may save it. A node does not
 // answer as long as the container has printed nothing, so it is asked until the container ends, or the node is lost.
-func (r *Rescue) follow(ctx context.Context, run record.Run, suite *v1alpha1.Suite, s record.Source, saved func() []record.Log, deadline time.Time) (again bool) {
+func (r *Rescue) follow(
+	ctx context.Context, run record.Run, suite *v1alpha1.Suite, s record.Source, saved func() []record.Log, deadline time.Time,
+) (again bool) {
 	namespace := suite.Namespace
 	reading, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
@@ -285,7 +287,9 @@ func (r *Rescue) follow(ctx context.Context, run record.Run, suite *v1alpha1.Sui
 }
 
 // followOnce saves what it has read when the context of reading ends.
-func (r *Rescue) followOnce(ctx, reading context.Context, run record.Run, suite *v1alpha1.Suite, s record.Source, saved func() []record.Log) error {
+func (r *Rescue) followOnce(
+	ctx, reading context.Context, run record.Run, suite *v1alpha1.Suite, s record.Source, saved func() []record.Log,
+) error {
 	release, err := r.streams.Acquire(ctx, run.Team)
 	if err != nil {
 		return err

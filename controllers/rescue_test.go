@@ -96,6 +96,17 @@ func (w *world) follows(n *node, connections int) {
 	})
 }
 
+// losesPod deletes the pod of a run while it prints, and waits until so many connections have followed its log.
+func (w *world) losesPod(name string, n *node, connections int) {
+	w.t.Helper()
+	w.runs(name)
+	w.must(w.Client.Delete(context.Background(), w.running(name)))
+	w.follows(n, connections)
+	n.stop()
+	w.podStops(name)
+	w.exitsWithoutPod(name)
+}
+
 // rescued checks that the archive has the whole log, although the pod is gone.
 func (w *world) rescued(name string) {
 	w.t.Helper()
@@ -114,13 +125,7 @@ func TestDeletedPod(t *testing.T) {
 	n := newNode()
 	w := newArchiveWorld(t, n.ServeHTTP)
 	w.create(aSuite("run", 0))
-	w.runs("run")
-	p := w.running("run")
-	w.must(w.Client.Delete(context.Background(), p))
-	w.follows(n, 1)
-	n.stop()
-	w.podStops("run")
-	w.exitsWithoutPod("run")
+	w.losesPod("run", n, 1)
 	w.rescued("run")
 }
 
@@ -219,12 +224,7 @@ func TestConnectionBreaks(t *testing.T) {
 	n.breaks = 1
 	w := newArchiveWorld(t, n.ServeHTTP)
 	w.create(aSuite("run", 0))
-	w.runs("run")
-	w.must(w.Client.Delete(context.Background(), w.running("run")))
-	w.follows(n, 2)
-	n.stop()
-	w.podStops("run")
-	w.exitsWithoutPod("run")
+	w.losesPod("run", n, 2)
 	w.rescued("run")
 }
 

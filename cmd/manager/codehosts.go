@@ -60,7 +60,9 @@ func (o *codeHostOptions) validate() error {
 	if o.gitHubAppID != 0 && o.gitHubTokenFile != "" {
 		errs = append(errs, errors.New("--github-app-id and --github-token-file: set one of them; an App can do more"))
 	}
-	if name := report.HostOf(v1alpha1.GitHub, o.gitHubURL); name != "" && o.ownGitHub() != nil && o.ownGitLab() != nil && name == report.HostOf(v1alpha1.GitLab, o.gitLabURL) {
+	name := report.HostOf(v1alpha1.GitHub, o.gitHubURL)
+	sameHost := name != "" && name == report.HostOf(v1alpha1.GitLab, o.gitLabURL)
+	if sameHost && o.ownGitHub() != nil && o.ownGitLab() != nil {
 		errs = append(errs, fmt.Errorf("--github-url and --gitlab-url: both are on the host %s, so that entries of Teams would mean both; "+
 			"give the manager credentials for one of them", name))
 	}

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"path"
-	"strconv"
 	"strings"
 
 	"github.com/postflight-dev/postflight/internal/objectstore"
@@ -35,7 +34,7 @@ func (a *Archive) Artifacts(ctx context.Context, r record.Run, after string, lim
 			return page, last, nil
 		}
 		last = strings.TrimPrefix(object.Key, r.ArtifactsPrefix())
-		if pod, path, ok := strings.Cut(last, "/"); ok {
+		if pod, path, ok := r.ParseArtifactKey(object.Key); ok {
 			page = append(page, Artifact{Pod: pod, Path: path, Bytes: object.Bytes})
 		}
 	}
@@ -50,7 +49,7 @@ func (a *Archive) Stored(ctx context.Context, r record.Run) iter.Seq2[Artifact, 
 				yield(Artifact{}, err)
 				return
 			}
-			pod, path, _ := strings.Cut(strings.TrimPrefix(object.Key, r.ArtifactsPrefix()), "/")
+			pod, path, _ := r.ParseArtifactKey(object.Key)
 			if !yield(Artifact{Pod: pod, Path: path, Bytes: object.Bytes}, nil) {
 				return
 			}
@@ -79,7 +78,7 @@ func (a *Archive) SignArtifact(ctx context.Context, r record.Run, pod, file stri
 	return a.Bucket.Sign(ctx, objectstore.Request{
 		Method: http.MethodGet, Key: r.ArtifactKey(pod, file), Public: true, Lifetime: downloadLifetime,
 		Query: url.Values{
-			"response-content-type":        {octets},
+			"response-content-type":        {"application/octet-stream"},
 			"response-content-disposition": {mime.FormatMediaType("attachment", map[string]string{"filename": path.Base(file)})},
 		},
 	})
@@ -90,7 +89,7 @@ func (a *Archive) SignCollect(ctx context.Context, r record.Run, pod, path strin
 	if !validFile(pod, path) {
 		return "", fs.ErrInvalid
 	}
-	return a.signUpload(ctx, r.ArtifactKey(pod, path), bytes)
+	return a.Bucket.Sign(ctx, objectstore.Upload(r.ArtifactKey(pod, path), bytes))
 }
 
 // SignResults returns a URL with which the pod can PUT its results, of exactly this length.
@@ -98,16 +97,7 @@ func (a *Archive) SignResults(ctx context.Context, r record.Run, pod string, byt
 	if !validName(pod) {
 		return "", fs.ErrInvalid
 	}
-	return a.signUpload(ctx, r.ResultsKey(pod), bytes)
-}
-
-const octets = "application/octet-stream"
-
-func (a *Archive) signUpload(ctx context.Context, key string, bytes int64) (string, error) {
-	return a.Bucket.Sign(ctx, objectstore.Request{
-		Method: http.MethodPut, Key: key,
-		Header: http.Header{"Content-Type": {octets}, "Content-Length": {strconv.FormatInt(bytes, 10)}},
-	})
+	return a.Bucket.Sign(ctx, objectstore.Upload(r.ResultsKey(pod), bytes))
 }
 
 // Results are the results documents of the pods of a run, in the order of their names, without those that no pod can have

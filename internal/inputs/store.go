@@ -4,7 +4,6 @@ import (
 	"context"
 	"io/fs"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -24,11 +23,9 @@ func (s *Store) SignUpload(ctx context.Context, team, path string, bytes int64) 
 	if err != nil {
 		return "", err
 	}
-	header := http.Header{"Content-Type": {"application/octet-stream"}}
-	if bytes >= 0 {
-		header.Set("Content-Length", strconv.FormatInt(bytes, 10))
-	}
-	return s.Bucket.Sign(ctx, objectstore.Request{Method: http.MethodPut, Key: key, Public: true, Header: header})
+	upload := objectstore.Upload(key, bytes)
+	upload.Public = true
+	return s.Bucket.Sign(ctx, upload)
 }
 
 // SignDownload returns a URL by which a pod can GET a file of the team.

@@ -43,7 +43,7 @@ func Of(variables v1alpha1.Variables) Values {
 				found = append(found, parts(strings.TrimSpace(line))...)
 			}
 		}
-		all = append(all, slices.DeleteFunc(found, func(text string) bool { return len(text) < minValue }))
+		all = append(all, found)
 		longest = max(longest, len(found))
 	}
 	var inTurn []string

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"time"
 )
 
@@ -25,6 +26,15 @@ type Request struct {
 
 	// Query changes what the store answers.
 	Query url.Values
+}
+
+// Upload is the request that stores a file of exactly so many bytes; negative: of any number.
+func Upload(key string, bytes int64) Request {
+	header := http.Header{"Content-Type": {"application/octet-stream"}}
+	if bytes >= 0 {
+		header.Set("Content-Length", strconv.FormatInt(bytes, 10))
+	}
+	return Request{Method: http.MethodPut, Key: key, Header: header}
 }
 
 // Sign returns a URL for the request.

@@ -96,6 +96,11 @@ func (r Run) ArtifactsPrefix() string { return r.Directory() + "/artifacts/" }
 // ArtifactKey is the key of a file that a pod wrote; its path has been checked.
 func (r Run) ArtifactKey(pod, path string) string { return r.ArtifactsPrefix() + pod + "/" + path }
 
+// ParseArtifactKey is the file that a key of ArtifactKey names.
+func (r Run) ParseArtifactKey(key string) (pod, path string, ok bool) {
+	return strings.Cut(strings.TrimPrefix(key, r.ArtifactsPrefix()), "/")
+}
+
 // IndexPrefix starts the keys of the index of all runs of this id.
 func (r Run) IndexPrefix() string { return IndexPrefix(r.Team, r.ID) }
 
