@@ -25,7 +25,7 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
-	"github.com/postflight-dev/postflight/internal/sleep"
+	"github.com/postflight-dev/postflight/internal/transfer"
 )
 
 type (
@@ -222,7 +222,7 @@ func (c *Client) retry(ctx context.Context, attempt func() error) error {
 			return err
 		}
 		c.onRetry(err, pause)
-		if err := sleep.For(ctx, pause); err != nil {
+		if err := transfer.Sleep(ctx, pause); err != nil {
 			return err
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/postflight-dev/postflight/internal/sleep"
+	"github.com/postflight-dev/postflight/internal/transfer"
 )
 
 const (
@@ -56,7 +56,7 @@ func (d *download) fetch(ctx context.Context) error {
 		switch {
 		case errors.As(err, &part):
 			d.client.onRetry(part.error, partPause)
-			err = sleep.For(ctx, partPause)
+			err = transfer.Sleep(ctx, partPause)
 		case errors.As(err, &failed) && expired(failed.Status) && !d.renewed:
 			err = d.renew(ctx)
 		default:

@@ -11,9 +11,9 @@ import (
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/client"
-	"github.com/postflight-dev/postflight/internal/archive"
-	"github.com/postflight-dev/postflight/internal/objectstore"
-	"github.com/postflight-dev/postflight/internal/record"
+	"github.com/postflight-dev/postflight/internal/core/record"
+	"github.com/postflight-dev/postflight/internal/store/archive"
+	"github.com/postflight-dev/postflight/internal/store/objectstore"
 	"github.com/postflight-dev/postflight/test/openapi"
 	"github.com/postflight-dev/postflight/test/poll"
 	"github.com/postflight-dev/postflight/test/stores"

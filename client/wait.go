@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/postflight-dev/postflight/internal/sleep"
+	"github.com/postflight-dev/postflight/internal/transfer"
 )
 
 const (
@@ -95,7 +95,7 @@ func (c *Client) Await(ctx context.Context, id string) (*Greenlight, error) {
 		if err != nil || answer.Final() {
 			return answer, err
 		}
-		if err := sleep.For(ctx, time.Second); err != nil { // in case a server does not wait
+		if err := transfer.Sleep(ctx, time.Second); err != nil { // in case a server does not wait
 			return answer, err
 		}
 	}

@@ -17,9 +17,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/announce"
-	"github.com/postflight-dev/postflight/internal/index"
-	"github.com/postflight-dev/postflight/internal/report"
+	"github.com/postflight-dev/postflight/internal/core/announce"
+	"github.com/postflight-dev/postflight/internal/core/report"
+	"github.com/postflight-dev/postflight/internal/kube/index"
 )
 
 const (

@@ -23,9 +23,9 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/controllers"
-	"github.com/postflight-dev/postflight/internal/announce"
-	"github.com/postflight-dev/postflight/internal/announce/webhook"
+	"github.com/postflight-dev/postflight/internal/core/announce"
 	"github.com/postflight-dev/postflight/internal/outbound"
+	"github.com/postflight-dev/postflight/internal/webhook"
 )
 
 // listener is a webhook of a team, and at /chat one of Slack. It checks every signature, fails on demand, and keeps what it

@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 
-	"github.com/postflight-dev/postflight/internal/announce"
-	"github.com/postflight-dev/postflight/internal/report"
+	"github.com/postflight-dev/postflight/internal/core/announce"
+	"github.com/postflight-dev/postflight/internal/core/report"
 )
 
 // announceMemory is what a leader knows about its requests: when it tries receivers again that failed, and what they

@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/apikey"
-	"github.com/postflight-dev/postflight/internal/index"
+	"github.com/postflight-dev/postflight/internal/core/apikey"
+	"github.com/postflight-dev/postflight/internal/kube/index"
 )
 
 // APIKeyReconciler reports whether each APIKey is accepted.

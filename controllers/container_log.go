@@ -11,9 +11,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/clock"
 
-	"github.com/postflight-dev/postflight/internal/apierror"
-	"github.com/postflight-dev/postflight/internal/record"
-	"github.com/postflight-dev/postflight/internal/sleep"
+	"github.com/postflight-dev/postflight/internal/core/apierror"
+	"github.com/postflight-dev/postflight/internal/core/record"
+	"github.com/postflight-dev/postflight/internal/transfer"
 )
 
 const (
@@ -114,7 +114,7 @@ var errShorter = errors.New("the log is shorter than before, because the node ha
 // resume opens the log again, and skips what was read before the connection broke.
 func (l *containerLog) resume() error {
 	for {
-		if err := sleep.For(l.ctx, resumePause); err != nil {
+		if err := transfer.Sleep(l.ctx, resumePause); err != nil {
 			return err
 		}
 		body, err := l.open()

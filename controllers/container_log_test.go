@@ -18,8 +18,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/postflight-dev/postflight/internal/apierror"
-	"github.com/postflight-dev/postflight/internal/record"
+	"github.com/postflight-dev/postflight/internal/core/apierror"
+	"github.com/postflight-dev/postflight/internal/core/record"
 )
 
 // connections are what each attempt to open a log comes to, in order.

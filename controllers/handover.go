@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/record"
+	"github.com/postflight-dev/postflight/internal/core/record"
 )
 
 // maxHandovers bounds the memory: at 64 KiB of variables, they take 8 MiB.

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/record"
+	"github.com/postflight-dev/postflight/internal/core/record"
 )
 
 func runWith(uid string, variables map[string]string) *v1alpha1.Suite {

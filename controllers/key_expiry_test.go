@@ -17,8 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/index"
-	"github.com/postflight-dev/postflight/internal/teamlabel"
+	"github.com/postflight-dev/postflight/internal/fairness"
+	"github.com/postflight-dev/postflight/internal/kube/index"
 )
 
 // TestKeyExpiry: the next end of a key is known by team, if the key works until then.
@@ -51,7 +51,7 @@ func TestKeyExpiry(t *testing.T) {
 		key("shop", "ci", 200), key("late", "ci", 700), key("calm", "ci", 1, func(k *v1alpha1.APIKey) { k.Spec.ExpiresAt = nil }),
 		key("nobody", "ci", 50),
 	).Build()
-	teams := teamlabel.New(1)
+	teams := fairness.NewLabels(1)
 	teams.Of("acme")
 	collector := keyExpiry{reader, teams, clocktesting.NewFakePassiveClock(now)}
 	want := `# HELP postflight_team_key_expiry_timestamp_seconds When the next of the team's API keys that work stops working, in seconds since 1970; absent if none will.

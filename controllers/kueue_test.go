@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/job"
+	"github.com/postflight-dev/postflight/internal/core/job"
 )
 
 // TestKueue: the Jobs of a Trigger with a queue wait in it, one runs at a time, and a run that waits there is Queued.

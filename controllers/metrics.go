@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/teamlabel"
+	"github.com/postflight-dev/postflight/internal/fairness"
 )
 
 // Metrics are registered once, and outlive the terms in which the process leads.
@@ -23,7 +23,7 @@ type Metrics struct {
 }
 
 // NewMetrics registers the metrics. The cache is that of the manager.
-func NewMetrics(registerer prometheus.Registerer, cache client.Reader, teams *teamlabel.Bound, clock clock.PassiveClock) (*Metrics, error) {
+func NewMetrics(registerer prometheus.Registerer, cache client.Reader, teams *fairness.Labels, clock clock.PassiveClock) (*Metrics, error) {
 	m, errs := &Metrics{leader: prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "postflight_leader", Help: "1 while this replica leads, 0 otherwise.",
 	})}, [6]error{}
@@ -53,11 +53,11 @@ type SuiteMetrics struct {
 	untilJob prometheus.Histogram
 	untilEnd *prometheus.HistogramVec
 	ended    *prometheus.CounterVec
-	teams    *teamlabel.Bound
+	teams    *fairness.Labels
 }
 
 // NewSuiteMetrics registers the metrics. Each scrape counts the Suites in the cache.
-func NewSuiteMetrics(registerer prometheus.Registerer, cache client.Reader, teams *teamlabel.Bound) (*SuiteMetrics, error) {
+func NewSuiteMetrics(registerer prometheus.Registerer, cache client.Reader, teams *fairness.Labels) (*SuiteMetrics, error) {
 	m := &SuiteMetrics{
 		teams: teams,
 		untilJob: prometheus.NewHistogram(prometheus.HistogramOpts{

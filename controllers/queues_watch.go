@@ -11,9 +11,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/index"
-	"github.com/postflight-dev/postflight/internal/job"
-	"github.com/postflight-dev/postflight/internal/suite"
+	"github.com/postflight-dev/postflight/internal/core/job"
+	"github.com/postflight-dev/postflight/internal/core/suite"
+	"github.com/postflight-dev/postflight/internal/kube/index"
 )
 
 // source makes known where to enqueue runs, before the first of them is reconciled.

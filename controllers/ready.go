@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/apierror"
+	"github.com/postflight-dev/postflight/internal/core/apierror"
 )
 
 func ready(reason, message string) metav1.Condition {

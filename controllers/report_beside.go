@@ -7,7 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/wait"
 
-	"github.com/postflight-dev/postflight/internal/report"
+	"github.com/postflight-dev/postflight/internal/core/report"
 )
 
 // errand is something that a code host shows beside a check, and that runs of several Triggers share.

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/report"
+	"github.com/postflight-dev/postflight/internal/core/report"
 )
 
 // TestLeastUsefulFirst has a host that accepts 8 writes an hour, and runs that ask for more. What people need least is

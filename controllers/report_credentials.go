@@ -9,8 +9,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/index"
-	"github.com/postflight-dev/postflight/internal/report"
+	"github.com/postflight-dev/postflight/internal/core/report"
+	"github.com/postflight-dev/postflight/internal/kube/index"
 )
 
 // credentials are those that the Trigger names, or the manager's own. The problem says why there are none.

@@ -9,8 +9,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/index"
-	"github.com/postflight-dev/postflight/internal/report"
+	"github.com/postflight-dev/postflight/internal/core/report"
+	"github.com/postflight-dev/postflight/internal/kube/index"
 )
 
 // sendDeployment shows the deployment of the commit to the Environment.

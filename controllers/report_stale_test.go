@@ -12,7 +12,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/controllers"
-	"github.com/postflight-dev/postflight/internal/report"
+	"github.com/postflight-dev/postflight/internal/core/report"
 	"github.com/postflight-dev/postflight/test/poll"
 	"github.com/postflight-dev/postflight/test/tier"
 )

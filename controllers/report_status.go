@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/report"
+	"github.com/postflight-dev/postflight/internal/core/report"
 )
 
 // reportable are the changes of a Suite that may change its check.

@@ -17,12 +17,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/apierror"
+	"github.com/postflight-dev/postflight/internal/core/apierror"
+	"github.com/postflight-dev/postflight/internal/core/mask"
+	"github.com/postflight-dev/postflight/internal/core/record"
 	"github.com/postflight-dev/postflight/internal/fairness"
-	"github.com/postflight-dev/postflight/internal/index"
-	"github.com/postflight-dev/postflight/internal/mask"
-	"github.com/postflight-dev/postflight/internal/record"
-	"github.com/postflight-dev/postflight/internal/sleep"
+	"github.com/postflight-dev/postflight/internal/kube/index"
+	"github.com/postflight-dev/postflight/internal/transfer"
 )
 
 const (
@@ -276,7 +276,7 @@ func (r *Rescue) follow(
 		began := time.Now()
 		err := r.followOnce(ctx, reading, run, suite, s, saved)
 		silent := s.Running && errors.Is(err, apierror.ErrNodeUnreachable)
-		if silent && sleep.For(reading, resumePause-time.Since(began)) == nil && !r.lost(reading, namespace, run) && r.stillRuns(reading, namespace, s) {
+		if silent && transfer.Sleep(reading, resumePause-time.Since(began)) == nil && !r.lost(reading, namespace, run) && r.stillRuns(reading, namespace, s) {
 			continue
 		}
 		if err != nil {

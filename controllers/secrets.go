@@ -4,9 +4,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/job"
-	"github.com/postflight-dev/postflight/internal/mask"
-	"github.com/postflight-dev/postflight/internal/plaintext"
+	"github.com/postflight-dev/postflight/internal/core/job"
+	"github.com/postflight-dev/postflight/internal/core/mask"
+	"github.com/postflight-dev/postflight/internal/core/plaintext"
 )
 
 // maxTermination is as much as Kubernetes keeps of what a container says at its end, in bytes.

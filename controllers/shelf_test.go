@@ -13,8 +13,8 @@ import (
 	"testing"
 
 	"github.com/postflight-dev/postflight/controllers"
-	"github.com/postflight-dev/postflight/internal/podlogs"
-	"github.com/postflight-dev/postflight/internal/record"
+	"github.com/postflight-dev/postflight/internal/core/record"
+	"github.com/postflight-dev/postflight/internal/kube/podlogs"
 )
 
 // shelf is an archive in memory, which a test may close.

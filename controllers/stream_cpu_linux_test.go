@@ -11,7 +11,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/controllers"
-	"github.com/postflight-dev/postflight/internal/index"
+	"github.com/postflight-dev/postflight/internal/kube/index"
 	"github.com/postflight-dev/postflight/test/poll"
 )
 

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/apierror"
+	"github.com/postflight-dev/postflight/internal/core/apierror"
 )
 
 // Server-side apply lets these owners write some fields of a Suite's status while the SuiteReconciler writes others,

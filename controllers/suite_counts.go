@@ -8,14 +8,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/index"
-	"github.com/postflight-dev/postflight/internal/teamlabel"
+	"github.com/postflight-dev/postflight/internal/fairness"
+	"github.com/postflight-dev/postflight/internal/kube/index"
 )
 
 // suiteCounts counts the cached Suites at each scrape.
 type suiteCounts struct {
 	cache client.Reader
-	teams *teamlabel.Bound
+	teams *fairness.Labels
 }
 
 var (

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/index"
+	"github.com/postflight-dev/postflight/internal/kube/index"
 )
 
 // enqueueStream enqueues the rest of a stream when one of its Suites arrives, is notified again, ends or is deleted, after the streams know of

@@ -11,10 +11,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/apierror"
-	"github.com/postflight-dev/postflight/internal/job"
-	"github.com/postflight-dev/postflight/internal/mask"
-	"github.com/postflight-dev/postflight/internal/suite"
+	"github.com/postflight-dev/postflight/internal/core/apierror"
+	"github.com/postflight-dev/postflight/internal/core/job"
+	"github.com/postflight-dev/postflight/internal/core/mask"
+	"github.com/postflight-dev/postflight/internal/core/suite"
 )
 
 // errNotQueued says that the watch of the queue has not reported a Suite yet that the cache has, or has reported its

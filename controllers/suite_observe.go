@@ -14,10 +14,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/apierror"
-	"github.com/postflight-dev/postflight/internal/index"
-	"github.com/postflight-dev/postflight/internal/job"
-	"github.com/postflight-dev/postflight/internal/suite"
+	"github.com/postflight-dev/postflight/internal/core/apierror"
+	"github.com/postflight-dev/postflight/internal/core/job"
+	"github.com/postflight-dev/postflight/internal/core/suite"
+	"github.com/postflight-dev/postflight/internal/kube/index"
 )
 
 // observe collects the objects that matter to one Suite, except its position in the queue and its input files.

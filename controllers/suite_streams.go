@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/suite"
+	"github.com/postflight-dev/postflight/internal/core/suite"
 )
 
 // streams remember the newest run of each stream, so that a reconcile need not look at all that have ended: a branch may

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/suite"
+	"github.com/postflight-dev/postflight/internal/core/suite"
 	"github.com/postflight-dev/postflight/test/tier"
 )
 

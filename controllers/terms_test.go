@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/postflight-dev/postflight/controllers"
-	"github.com/postflight-dev/postflight/internal/lead"
+	"github.com/postflight-dev/postflight/internal/kube/lead"
 	"github.com/postflight-dev/postflight/test/tier"
 )
 

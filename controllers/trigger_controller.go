@@ -17,11 +17,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/announce"
-	"github.com/postflight-dev/postflight/internal/apierror"
-	"github.com/postflight-dev/postflight/internal/index"
-	"github.com/postflight-dev/postflight/internal/match"
-	"github.com/postflight-dev/postflight/internal/suite"
+	"github.com/postflight-dev/postflight/internal/core/announce"
+	"github.com/postflight-dev/postflight/internal/core/apierror"
+	"github.com/postflight-dev/postflight/internal/core/match"
+	"github.com/postflight-dev/postflight/internal/core/suite"
+	"github.com/postflight-dev/postflight/internal/kube/index"
 )
 
 // TriggerReconciler reports whether each Trigger can match, and counts its runs.

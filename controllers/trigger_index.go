@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/match"
+	"github.com/postflight-dev/postflight/internal/core/match"
 )
 
 // WatchTriggers updates the index that notifications are matched with from the cache. It runs in every

@@ -10,7 +10,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/postflight-dev/postflight/internal/job"
+	"github.com/postflight-dev/postflight/internal/core/job"
 )
 
 // Config is what the reconcilers need besides a manager.

@@ -23,8 +23,8 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/controllers"
-	"github.com/postflight-dev/postflight/internal/index"
-	"github.com/postflight-dev/postflight/internal/teamlabel"
+	"github.com/postflight-dev/postflight/internal/fairness"
+	"github.com/postflight-dev/postflight/internal/kube/index"
 	"github.com/postflight-dev/postflight/test/apiserver"
 	"github.com/postflight-dev/postflight/test/poll"
 )
@@ -114,7 +114,7 @@ func (w *world) cacheOptions(others ...string) cache.Options {
 // controllers is what they are set up with.
 func (w *world) controllers(mgr ctrl.Manager) controllers.Config {
 	w.metrics = prometheus.NewRegistry()
-	metrics, err := controllers.NewMetrics(w.metrics, mgr.GetCache(), teamlabel.New(2), w.clock)
+	metrics, err := controllers.NewMetrics(w.metrics, mgr.GetCache(), fairness.NewLabels(2), w.clock)
 	w.must(err)
 	return controllers.Config{
 		Clock: w.clock, Metrics: metrics, Inputs: w.inputs, Archive: w.archive(), Reports: w.hosts, Announce: w.tells,

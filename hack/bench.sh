@@ -13,15 +13,15 @@ micro() { # package, benchmarks: the time of one call
   go test "$1" -run '^$' -bench "$2" -benchtime 1s | grep -E '^Benchmark'
 }
 
-micro ./internal/notification .
-micro ./internal/match BenchmarkIndexMatch
-figures ./internal/suite Queue 1x # a change of the queue, in memory
+micro ./internal/core/notification .
+micro ./internal/core/match BenchmarkIndexMatch
+figures ./internal/core/suite Queue 1x # a change of the queue, in memory
 figures ./cmd/manager . 20000x   # signing upload URLs
-figures ./internal/endpoint ListRuns 1x # pages of runs, with and without an archive
-figures ./internal/ui Pages 1x    # the run pages of a team with 10,000 runs
+figures ./internal/server/api ListRuns 1x # pages of runs, with and without an archive
+figures ./internal/server/pages Pages 1x    # the run pages of a team with 10,000 runs
 figures ./cmd/collect . 1x       # the collector of a pod: size, time and memory
-figures ./internal/mask . 1s      # masking beside compressing, for each byte of a log
-figures ./internal/archive . 1x  # memory while many logs are saved
+figures ./internal/core/mask . 1s      # masking beside compressing, for each byte of a log
+figures ./internal/store/archive . 1x  # memory while many logs are saved
 figures ./test/replicas . 1x      # answers beside raw creates and in a long queue, another team's Jobs, and a change of the leader
 figures ./controllers Burst 1x   # Jobs for many Suites beside raw creates
 figures ./controllers Queue 1x   # starts a second in a long queue beside a short one, and the leader's CPU time per run

@@ -19,7 +19,7 @@ run() { # part, folder of the module, packages
 # Everything that no other part has.
 packages() {
   local all
-  mapfile -t all < <(go list ./... | grep -vE '/(internal/ui|test/(e2e|replicas|chart|monitoring))$')
+  mapfile -t all < <(go list ./... | grep -vE '/(internal/server/pages|test/(e2e|replicas|chart|monitoring))$')
   [ ${#all[@]} -gt 0 ] || status=1
   run packages . "${all[@]}"
 }
@@ -39,7 +39,7 @@ for part in "${parts[@]}"; do
     monitoring) build assets bin/prometheus bin/promtool && run monitoring . ./test/monitoring ;;
     chart) build assets bin/helm && run chart . ./test/chart ;;
     # Pods change the network of this machine, for which Chromium breaks off what it loads, so these are not run at once.
-    pages) build assets && run pages . ./internal/ui ;;
+    pages) build assets && run pages . ./internal/server/pages ;;
     pods) build assets bin/dev && run pods . ./test/e2e ;;
     replicas) build assets && run replicas . ./test/replicas ;;
     *)

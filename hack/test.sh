@@ -21,12 +21,12 @@ run() { # results, packages
 # Managers of tests end if anything changes an object that their cache keeps.
 export KUBE_CACHE_MUTATION_DETECTOR=true
 echo "==> tests, and beside them make verify"
-# Pods change the network of this machine, for which Chromium breaks off what it loads: internal/ui ends before. The
+# Pods change the network of this machine, for which Chromium breaks off what it loads: internal/server/pages ends before. The
 # longest begin first.
 waiting='/(test/e2e|controllers|test/replicas)$'
 all=$(go list ./...) || exit
 mapfile -t packages < <(grep -vE "$waiting" <<<"$all")
-run first ./internal/ui ./cmd/manager ./api/v1alpha1 "${packages[@]}"
+run first ./internal/server/pages ./cmd/manager ./api/v1alpha1 "${packages[@]}"
 mapfile -t packages < <(grep -E "$waiting" <<<"$all")
 run last "${packages[@]}"
 

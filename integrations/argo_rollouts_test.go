@@ -28,9 +28,9 @@ type analysisTemplate struct {
 }
 
 // TestArgoRollouts compares the metrics with the API. What their conditions make of its answers is tested in
-// internal/endpoint.
+// internal/server/api.
 func TestArgoRollouts(t *testing.T) {
-	openapi, err := os.ReadFile(filepath.Join("..", "internal", "endpoint", "openapi.yaml"))
+	openapi, err := os.ReadFile(filepath.Join("..", "internal", "server", "api", "openapi.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ type shape map[string]string
 var synonyms = []string{"merge_request_number"}
 
 func TestTypesAreDocumented(t *testing.T) {
-	doc, err := openapi3.NewLoader().LoadFromFile("../../internal/endpoint/openapi.yaml")
+	doc, err := openapi3.NewLoader().LoadFromFile("../../internal/server/api/openapi.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/postflight-dev/postflight/internal/fetch"
+	"github.com/postflight-dev/postflight/internal/pod/fetch"
 )
 
 const fetchUsage = `Usage: collect fetch [flags]

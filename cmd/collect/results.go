@@ -13,11 +13,11 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/postflight-dev/postflight/internal/collect"
-	"github.com/postflight-dev/postflight/internal/fetch"
-	"github.com/postflight-dev/postflight/internal/job"
-	"github.com/postflight-dev/postflight/internal/mask"
-	"github.com/postflight-dev/postflight/internal/results"
+	"github.com/postflight-dev/postflight/internal/core/job"
+	"github.com/postflight-dev/postflight/internal/core/mask"
+	"github.com/postflight-dev/postflight/internal/core/results"
+	"github.com/postflight-dev/postflight/internal/pod/collect"
+	"github.com/postflight-dev/postflight/internal/pod/fetch"
 )
 
 const resultsUsage = `Usage: collect results [flags]

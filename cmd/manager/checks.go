@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 
-	"github.com/postflight-dev/postflight/internal/serve"
-	"github.com/postflight-dev/postflight/internal/version"
+	"github.com/postflight-dev/postflight/internal/core/version"
+	"github.com/postflight-dev/postflight/internal/server/listen"
 )
 
 // checks are those of /readyz. The manager's own server is not used, because it accepts a mebibyte of headers
@@ -89,7 +89,7 @@ func serveOperators(mgr ctrl.Manager, name, address string, handler http.Handler
 		WriteTimeout:      30 * time.Second,
 		IdleTimeout:       90 * time.Second, // longer than the minute between two scrapes
 	}
-	listener, err := serve.Bound(server, serve.Bounds{Unproven: 64, HeaderLines: 64})
+	listener, err := listen.Bound(server, listen.Bounds{Unproven: 64, HeaderLines: 64})
 	if err != nil {
 		return fmt.Errorf("listen for %s requests: %w", name, err)
 	}

@@ -11,7 +11,7 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	"github.com/postflight-dev/postflight/internal/auth"
+	"github.com/postflight-dev/postflight/internal/server/auth"
 )
 
 // setupAPIServerProbe adds the probe, which measures how far this replica's clock is from the API server's. It

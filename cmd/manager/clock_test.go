@@ -22,7 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/signin"
+	"github.com/postflight-dev/postflight/internal/server/signin"
 	"github.com/postflight-dev/postflight/test/apiserver"
 	"github.com/postflight-dev/postflight/test/freeport"
 	"github.com/postflight-dev/postflight/test/poll"

@@ -11,10 +11,10 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/controllers"
+	"github.com/postflight-dev/postflight/internal/codehost/github"
+	"github.com/postflight-dev/postflight/internal/codehost/gitlab"
+	"github.com/postflight-dev/postflight/internal/core/report"
 	"github.com/postflight-dev/postflight/internal/outbound"
-	"github.com/postflight-dev/postflight/internal/report"
-	"github.com/postflight-dev/postflight/internal/report/github"
-	"github.com/postflight-dev/postflight/internal/report/gitlab"
 )
 
 // codeHostOptions are the flags of the code hosts. No request goes anywhere else, whatever a notification says.

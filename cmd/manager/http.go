@@ -15,15 +15,15 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/controllers"
-	"github.com/postflight-dev/postflight/internal/auth"
-	"github.com/postflight-dev/postflight/internal/dispatch"
-	"github.com/postflight-dev/postflight/internal/endpoint"
-	"github.com/postflight-dev/postflight/internal/match"
-	"github.com/postflight-dev/postflight/internal/objectstore"
-	"github.com/postflight-dev/postflight/internal/podlogs"
-	"github.com/postflight-dev/postflight/internal/runs"
-	"github.com/postflight-dev/postflight/internal/serve"
-	"github.com/postflight-dev/postflight/internal/ui"
+	"github.com/postflight-dev/postflight/internal/core/match"
+	"github.com/postflight-dev/postflight/internal/kube/podlogs"
+	"github.com/postflight-dev/postflight/internal/server/api"
+	"github.com/postflight-dev/postflight/internal/server/auth"
+	"github.com/postflight-dev/postflight/internal/server/listen"
+	"github.com/postflight-dev/postflight/internal/server/pages"
+	"github.com/postflight-dev/postflight/internal/store/objectstore"
+	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
+	"github.com/postflight-dev/postflight/internal/usecase/runs"
 )
 
 // drainTimeout lets requests end that wait for the API server.
@@ -80,20 +80,20 @@ func newBackend(
 	return b, err
 }
 
-func newAPI(mgr ctrl.Manager, o options, bucket *objectstore.Bucket, in surroundings, b backend) (*endpoint.API, error) {
+func newAPI(mgr ctrl.Manager, o options, bucket *objectstore.Bucket, in surroundings, b backend) (*api.API, error) {
 	keys, err := clusterKeys(mgr)
 	if err != nil {
 		return nil, err
 	}
-	limits := endpoint.DefaultLimits()
+	limits := api.DefaultLimits()
 	limits.InputBytes, limits.InputSizeRequired = o.store.maxInputSize.Value(), o.store.requireInputSize
-	return endpoint.New(endpoint.Config{
+	return api.New(api.Config{
 		Dispatcher:      b.dispatcher,
 		Cache:           mgr.GetCache(),
 		Live:            mgr.GetAPIReader(),
 		Authenticate:    authenticate(b.authenticator),
 		AuthenticatePod: authenticatePod(b.writer, keys, in.steady),
-		Authenticated:   serve.Authenticated,
+		Authenticated:   listen.Authenticated,
 		Clock:           in.steady,
 		Uploads:         uploads(bucket),
 		Artifacts:       artifacts(bucket),
@@ -109,7 +109,7 @@ func newAPI(mgr ctrl.Manager, o options, bucket *objectstore.Bucket, in surround
 }
 
 // watch tells those who wait about changes. It returns whether all Suites that existed at the start are known.
-func (b backend) watch(ctx context.Context, c cache.Cache, pages *ui.UI) (synced func() bool, err error) {
+func (b backend) watch(ctx context.Context, c cache.Cache, pages *pages.UI) (synced func() bool, err error) {
 	synced, err = b.dispatcher.WatchSuites(ctx, c, func(before, after *v1alpha1.Suite) {
 		b.reader.SuiteChanged(before, after)
 		if s := cmp.Or(after, before); s != nil {
@@ -166,17 +166,17 @@ func cacheEnvironments(ctx context.Context, c cache.Cache) error {
 }
 
 func addServer(
-	mgr ctrl.Manager, api *endpoint.API, pages *ui.UI, o options, synced func() bool, ready checks, secure *tls.Config,
+	mgr ctrl.Manager, api *api.API, pages *pages.UI, o options, synced func() bool, ready checks, secure *tls.Config,
 ) error {
 	l := api.Limits
 	server := &http.Server{Addr: o.bindAddress, Handler: byPath(o.publicURL, api, pages), TLSConfig: secure}
 	server.RegisterOnShutdown(api.Drain)
 	server.RegisterOnShutdown(pages.Drain)
 	l.Apply(server, o.holdBudget)
-	s, err := serve.Listen(server, serve.Options{
+	s, err := listen.Listen(server, listen.Options{
 		DrainDelay:   o.drainDelay,
 		DrainTimeout: drainTimeout(o),
-		Bounds: serve.Bounds{
+		Bounds: listen.Bounds{
 			Silent:   l.Silent,
 			Unproven: l.Unproven, Idle: l.Idle, LargeHeads: l.LargeHeads, Total: l.Connections, HeaderLines: l.HeaderLines,
 		},

@@ -10,8 +10,8 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/postflight-dev/postflight/internal/auth"
-	"github.com/postflight-dev/postflight/internal/endpoint"
+	"github.com/postflight-dev/postflight/internal/server/api"
+	"github.com/postflight-dev/postflight/internal/server/auth"
 )
 
 func setupAuth(mgr ctrl.Manager, probe *auth.APIServerProbe, clock clock.PassiveClock) (*auth.Authenticator, error) {
@@ -25,19 +25,19 @@ func setupAuth(mgr ctrl.Manager, probe *auth.APIServerProbe, clock clock.Passive
 }
 
 // authenticate is what the HTTP API needs of the authenticator.
-func authenticate(a *auth.Authenticator) func(*http.Request) (endpoint.Principal, error) {
-	return func(r *http.Request) (endpoint.Principal, error) {
+func authenticate(a *auth.Authenticator) func(*http.Request) (api.Principal, error) {
+	return func(r *http.Request) (api.Principal, error) {
 		p, err := a.Authenticate(r.Context(), r)
-		return endpoint.Principal(p), err
+		return api.Principal(p), err
 	}
 }
 
 // authenticatePod needs a client without a cache: the API server answers a token with the result of its check.
-func authenticatePod(c client.Client, keys func(context.Context) ([]byte, error), clock clock.PassiveClock) func(*http.Request) (endpoint.Pod, error) {
+func authenticatePod(c client.Client, keys func(context.Context) ([]byte, error), clock clock.PassiveClock) func(*http.Request) (api.Pod, error) {
 	authenticator := auth.NewPodAuthenticator(c, keys, clock)
-	return func(r *http.Request) (endpoint.Pod, error) {
+	return func(r *http.Request) (api.Pod, error) {
 		p, err := authenticator.Authenticate(r.Context(), r)
-		return endpoint.Pod(p), err
+		return api.Pod(p), err
 	}
 }
 

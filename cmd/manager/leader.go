@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/postflight-dev/postflight/controllers"
-	"github.com/postflight-dev/postflight/internal/lead"
+	"github.com/postflight-dev/postflight/internal/kube/lead"
 )
 
 const (

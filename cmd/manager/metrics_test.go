@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/postflight-dev/postflight/internal/objectstore"
-	"github.com/postflight-dev/postflight/internal/signin"
+	"github.com/postflight-dev/postflight/internal/server/signin"
+	"github.com/postflight-dev/postflight/internal/store/objectstore"
 	"github.com/postflight-dev/postflight/test/apiserver"
 	"github.com/postflight-dev/postflight/test/freeport"
 )

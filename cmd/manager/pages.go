@@ -18,21 +18,21 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/auth"
-	"github.com/postflight-dev/postflight/internal/dispatch"
-	"github.com/postflight-dev/postflight/internal/endpoint"
-	"github.com/postflight-dev/postflight/internal/match"
-	"github.com/postflight-dev/postflight/internal/notification"
-	"github.com/postflight-dev/postflight/internal/runs"
-	"github.com/postflight-dev/postflight/internal/serve"
-	"github.com/postflight-dev/postflight/internal/ui"
+	"github.com/postflight-dev/postflight/internal/core/match"
+	"github.com/postflight-dev/postflight/internal/core/notification"
+	"github.com/postflight-dev/postflight/internal/server/api"
+	"github.com/postflight-dev/postflight/internal/server/auth"
+	"github.com/postflight-dev/postflight/internal/server/listen"
+	"github.com/postflight-dev/postflight/internal/server/pages"
+	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
+	"github.com/postflight-dev/postflight/internal/usecase/runs"
 )
 
 // setupPages returns the run pages, which every replica serves.
 func setupPages(
 	ctx context.Context, mgr ctrl.Manager, o options, authenticator *auth.Authenticator, dispatcher *dispatch.Dispatcher, reader *runs.Reader,
 	in surroundings,
-) (*ui.UI, error) {
+) (*pages.UI, error) {
 	secret, err := newSessionSecret(ctx, mgr, o, in.clock)
 	if err != nil {
 		return nil, err
@@ -41,19 +41,19 @@ func setupPages(
 	if err := errors.Join(mgr.Add(o.signIn), registerSignIn(o.signIn, in.metrics)); err != nil {
 		return nil, err
 	}
-	return ui.New(ui.Config{
+	return pages.New(pages.Config{
 		Cache: mgr.GetCache(), Live: mgr.GetAPIReader(), Runs: reader, SendingLogs: reader.Sending,
 		Authenticator: &people{authenticator, o.signIn, secret, mgr.GetCache(), in.clock},
 		Provider:      provider{o.signIn, secret}, SealingKey: secret.Key,
-		Explain: explainer(dispatcher, in.steady), Actions: &pageActions{dispatcher, mgr.GetCache(), in.steady}, Authenticated: serve.Authenticated,
-		OpenAPI:   endpoint.OpenAPI,
-		PublicURL: o.publicURL, Hosts: o.pageHosts, Limits: ui.DefaultLimits(),
+		Explain: explainer(dispatcher, in.steady), Actions: &pageActions{dispatcher, mgr.GetCache(), in.steady}, Authenticated: listen.Authenticated,
+		OpenAPI:   api.OpenAPI,
+		PublicURL: o.publicURL, Hosts: o.pageHosts, Limits: pages.DefaultLimits(),
 		Log: ctrl.Log.WithName("pages"), Audit: in.audit, Clock: in.clock,
 	})
 }
 
 // watchForPages tells the pages of changes of what they show beside Suites.
-func watchForPages(ctx context.Context, objects cache.Cache, pages *ui.UI) error {
+func watchForPages(ctx context.Context, objects cache.Cache, pages *pages.UI) error {
 	changed := func(o any) {
 		if object, ok := o.(client.Object); ok {
 			pages.Changed(object.GetNamespace())

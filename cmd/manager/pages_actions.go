@@ -9,8 +9,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/dispatch"
-	"github.com/postflight-dev/postflight/internal/index"
+	"github.com/postflight-dev/postflight/internal/kube/index"
+	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
 )
 
 // pageActions are what people can do on the run pages.

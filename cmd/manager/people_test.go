@@ -27,15 +27,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/auth"
-	"github.com/postflight-dev/postflight/internal/endpoint"
-	"github.com/postflight-dev/postflight/internal/index"
-	"github.com/postflight-dev/postflight/internal/match"
-	"github.com/postflight-dev/postflight/internal/notification"
-	"github.com/postflight-dev/postflight/internal/podlogs"
-	"github.com/postflight-dev/postflight/internal/runs"
-	"github.com/postflight-dev/postflight/internal/signin"
-	"github.com/postflight-dev/postflight/internal/ui"
+	"github.com/postflight-dev/postflight/internal/core/match"
+	"github.com/postflight-dev/postflight/internal/core/notification"
+	"github.com/postflight-dev/postflight/internal/kube/index"
+	"github.com/postflight-dev/postflight/internal/kube/podlogs"
+	"github.com/postflight-dev/postflight/internal/server/api"
+	"github.com/postflight-dev/postflight/internal/server/auth"
+	"github.com/postflight-dev/postflight/internal/server/pages"
+	"github.com/postflight-dev/postflight/internal/server/signin"
+	"github.com/postflight-dev/postflight/internal/usecase/runs"
 )
 
 // noActions are those of pages that only show.
@@ -89,7 +89,7 @@ func servePages(t *testing.T, config string, clock advancingClock) *httptest.Ser
 	if err != nil {
 		t.Fatal(err)
 	}
-	pages, err := ui.New(ui.Config{
+	pages, err := pages.New(pages.Config{
 		Cache: cache, Live: cache, Runs: reader, SendingLogs: reader.Sending,
 		Authenticator: &people{keys, source, sessions, cache, clock}, Provider: provider{source, sessions}, Actions: noActions{},
 		SealingKey: func(context.Context) ([]byte, error) { return bytes.Repeat([]byte("k"), 32), nil },
@@ -97,7 +97,7 @@ func servePages(t *testing.T, config string, clock advancingClock) *httptest.Ser
 			return nil, errors.ErrUnsupported
 		},
 		Authenticated: func(context.Context, string) {}, PublicURL: "http://" + server.Listener.Addr().String() + "/ci",
-		OpenAPI: endpoint.OpenAPI, Limits: ui.DefaultLimits(), Log: logr.Discard(), Audit: slog.New(slog.DiscardHandler), Clock: clock,
+		OpenAPI: api.OpenAPI, Limits: pages.DefaultLimits(), Log: logr.Discard(), Audit: slog.New(slog.DiscardHandler), Clock: clock,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -8,8 +8,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/postflight-dev/postflight/internal/signin"
-	"github.com/postflight-dev/postflight/internal/ui"
+	"github.com/postflight-dev/postflight/internal/server/pages"
+	"github.com/postflight-dev/postflight/internal/server/signin"
 )
 
 // provider is the OpenID Connect provider as the pages want it: the one that the file names at the moment.
@@ -38,18 +38,18 @@ func (p provider) Begin(ctx context.Context, callback string) (string, json.RawM
 	return address, memo, err
 }
 
-func (p provider) Finish(ctx context.Context, memo json.RawMessage, query url.Values) (ui.Identity, error) {
+func (p provider) Finish(ctx context.Context, memo json.RawMessage, query url.Values) (pages.Identity, error) {
 	var attempt signin.Attempt
 	if err := json.Unmarshal(memo, &attempt); err != nil {
-		return ui.Identity{}, err
+		return pages.Identity{}, err
 	}
 	o, err := p.current()
 	if err != nil {
-		return ui.Identity{}, err
+		return pages.Identity{}, err
 	}
 	session, err := o.Finish(ctx, attempt, query)
 	if err != nil {
-		return ui.Identity{}, err
+		return pages.Identity{}, err
 	}
 	id, err := identity(byOIDC, session)
 	id.Expires = session.Expires

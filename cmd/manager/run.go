@@ -22,13 +22,13 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/controllers"
-	"github.com/postflight-dev/postflight/internal/auth"
-	"github.com/postflight-dev/postflight/internal/index"
-	"github.com/postflight-dev/postflight/internal/lead"
-	"github.com/postflight-dev/postflight/internal/objectstore"
-	"github.com/postflight-dev/postflight/internal/teamlabel"
-	"github.com/postflight-dev/postflight/internal/tracing"
-	"github.com/postflight-dev/postflight/internal/version"
+	"github.com/postflight-dev/postflight/internal/core/version"
+	"github.com/postflight-dev/postflight/internal/fairness"
+	"github.com/postflight-dev/postflight/internal/kube/index"
+	"github.com/postflight-dev/postflight/internal/kube/lead"
+	"github.com/postflight-dev/postflight/internal/outbound/tracing"
+	"github.com/postflight-dev/postflight/internal/server/auth"
+	"github.com/postflight-dev/postflight/internal/store/objectstore"
 )
 
 // surroundings are what a test replaces to run several managers in one process.
@@ -37,7 +37,7 @@ type surroundings struct {
 	steady  clock.PassiveClock // agrees with clock at the start, and is never set
 	metrics metrics.RegistererGatherer
 	traces  *tracing.Tracing // nil: off
-	teams   *teamlabel.Bound // that metrics tell apart
+	teams   *fairness.Labels // that metrics tell apart
 	audit   *slog.Logger     // of requests to the HTTP API and the pages
 }
 
@@ -66,7 +66,7 @@ func runIn(ctx context.Context, o options, in surroundings) error {
 		return err
 	}
 	defer flush(in.traces)
-	in.teams = teamlabel.New(o.metricsTeams)
+	in.teams = fairness.NewLabels(o.metricsTeams)
 	in.audit = slog.New(slog.NewJSONHandler(os.Stdout, nil))
 	if err := registerBuild(in.metrics); err != nil {
 		return err

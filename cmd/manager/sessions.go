@@ -10,8 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/postflight-dev/postflight/internal/signin"
-	"github.com/postflight-dev/postflight/internal/ui"
+	"github.com/postflight-dev/postflight/internal/server/pages"
+	"github.com/postflight-dev/postflight/internal/server/signin"
 )
 
 const (
@@ -94,7 +94,7 @@ func withEnd(data map[string][]byte, end signin.End, now time.Time) map[string][
 	ended := endedIn(&corev1.Secret{Data: data})
 	oldest := slices.SortedFunc(maps.Keys(ended), func(a, b string) int { return ended[a].Compare(ended[b]) })
 	for i, key := range oldest {
-		if tooMany := len(oldest)-i >= maxEnded; tooMany || now.Sub(ended[key]) > sessionSlack+ui.DefaultLimits().SessionFor {
+		if tooMany := len(oldest)-i >= maxEnded; tooMany || now.Sub(ended[key]) > sessionSlack+pages.DefaultLimits().SessionFor {
 			delete(data, endedPrefix+key)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
-	"github.com/postflight-dev/postflight/internal/signin"
+	"github.com/postflight-dev/postflight/internal/server/signin"
 )
 
 // newSessions is a replica, and what it shares with others.

@@ -19,14 +19,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/apikey"
-	"github.com/postflight-dev/postflight/internal/auth"
-	"github.com/postflight-dev/postflight/internal/dispatch"
-	"github.com/postflight-dev/postflight/internal/endpoint"
-	"github.com/postflight-dev/postflight/internal/inputs"
-	"github.com/postflight-dev/postflight/internal/objectstore"
-	"github.com/postflight-dev/postflight/internal/podlogs"
-	"github.com/postflight-dev/postflight/internal/runs"
+	"github.com/postflight-dev/postflight/internal/core/apikey"
+	"github.com/postflight-dev/postflight/internal/kube/podlogs"
+	"github.com/postflight-dev/postflight/internal/server/api"
+	"github.com/postflight-dev/postflight/internal/server/auth"
+	"github.com/postflight-dev/postflight/internal/store/inputs"
+	"github.com/postflight-dev/postflight/internal/store/objectstore"
+	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
+	"github.com/postflight-dev/postflight/internal/usecase/runs"
 )
 
 const benchKey = "pf_37ba68a27f5fbbcfc4b6f395a83ac46aefd32121"
@@ -84,13 +84,13 @@ func BenchmarkSign(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	api, err := endpoint.New(endpoint.Config{
-		Dispatcher: &dispatch.Dispatcher{}, Cache: oneTeam{}, Live: oneTeam{}, Limits: endpoint.DefaultLimits(), Uploads: &inputs.Store{Bucket: bucket}, Runs: reader,
-		Authenticate: func(r *http.Request) (endpoint.Principal, error) {
+	api, err := api.New(api.Config{
+		Dispatcher: &dispatch.Dispatcher{}, Cache: oneTeam{}, Live: oneTeam{}, Limits: api.DefaultLimits(), Uploads: &inputs.Store{Bucket: bucket}, Runs: reader,
+		Authenticate: func(r *http.Request) (api.Principal, error) {
 			p, err := authenticator.Authenticate(r.Context(), r)
-			return endpoint.Principal(p), err
+			return api.Principal(p), err
 		},
-		AuthenticatePod: func(*http.Request) (endpoint.Pod, error) { return endpoint.Pod{}, auth.ErrUnauthenticated },
+		AuthenticatePod: func(*http.Request) (api.Pod, error) { return api.Pod{}, auth.ErrUnauthenticated },
 		Authenticated:   func(context.Context, string) {}, Audit: slog.New(slog.DiscardHandler), Clock: clock.RealClock{},
 	})
 	if err != nil {

@@ -22,14 +22,14 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/controllers"
-	"github.com/postflight-dev/postflight/internal/archive"
-	"github.com/postflight-dev/postflight/internal/dispatch"
-	"github.com/postflight-dev/postflight/internal/endpoint"
-	"github.com/postflight-dev/postflight/internal/inputs"
-	"github.com/postflight-dev/postflight/internal/job"
-	"github.com/postflight-dev/postflight/internal/objectstore"
-	"github.com/postflight-dev/postflight/internal/podlogs"
-	"github.com/postflight-dev/postflight/internal/runs"
+	"github.com/postflight-dev/postflight/internal/core/job"
+	"github.com/postflight-dev/postflight/internal/kube/podlogs"
+	"github.com/postflight-dev/postflight/internal/server/api"
+	"github.com/postflight-dev/postflight/internal/store/archive"
+	"github.com/postflight-dev/postflight/internal/store/inputs"
+	"github.com/postflight-dev/postflight/internal/store/objectstore"
+	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
+	"github.com/postflight-dev/postflight/internal/usecase/runs"
 )
 
 // storeOptions are the flags of the object store. Each defaults to a variable, so that one Secret or
@@ -143,7 +143,7 @@ func recordLifetimes(cache client.Reader) func(context.Context) (map[string]time
 }
 
 // uploads is nil without a store.
-func uploads(bucket *objectstore.Bucket) endpoint.Uploads {
+func uploads(bucket *objectstore.Bucket) api.Uploads {
 	if bucket == nil {
 		return nil
 	}
@@ -159,7 +159,7 @@ func inputsOfRuns(bucket *objectstore.Bucket) dispatch.Inputs {
 }
 
 // artifacts is nil without a store.
-func artifacts(bucket *objectstore.Bucket) endpoint.Artifacts {
+func artifacts(bucket *objectstore.Bucket) api.Artifacts {
 	if bucket == nil {
 		return nil
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/postflight-dev/postflight/internal/objectstore"
+	"github.com/postflight-dev/postflight/internal/store/objectstore"
 )
 
 // TestRoots runs itself as in the image, where no file holds certificates.

@@ -7,8 +7,8 @@ import (
 
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	"github.com/postflight-dev/postflight/internal/tracing"
-	"github.com/postflight-dev/postflight/internal/version"
+	"github.com/postflight-dev/postflight/internal/core/version"
+	"github.com/postflight-dev/postflight/internal/outbound/tracing"
 )
 
 // setupTraces returns nil if the variables of OpenTelemetry name no collector.

@@ -8,9 +8,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/postflight-dev/postflight/controllers"
-	"github.com/postflight-dev/postflight/internal/announce"
-	"github.com/postflight-dev/postflight/internal/announce/webhook"
+	"github.com/postflight-dev/postflight/internal/core/announce"
 	"github.com/postflight-dev/postflight/internal/outbound"
+	"github.com/postflight-dev/postflight/internal/webhook"
 )
 
 // webhookOptions are the flags of webhooks and chats, whose addresses teams choose.

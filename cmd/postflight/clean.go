@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/postflight-dev/postflight/internal/plaintext"
+	"github.com/postflight-dev/postflight/internal/core/plaintext"
 )
 
 // maxText bounds what a terminal shows of one text, in bytes: twice a URL, the longest of them.

@@ -15,7 +15,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/client"
-	"github.com/postflight-dev/postflight/internal/sleep"
+	"github.com/postflight-dev/postflight/internal/transfer"
 )
 
 // podPollInterval is how often logs that are followed look for a pod.
@@ -44,7 +44,7 @@ func (c *clusterRuns) copyLogs(ctx context.Context, id string, o client.LogOptio
 			c.console.note("%s: %s", stateOf(s), message)
 			printed = message
 		}
-		if err := sleep.For(ctx, podPollInterval); err != nil {
+		if err := transfer.Sleep(ctx, podPollInterval); err != nil {
 			return err
 		}
 	}

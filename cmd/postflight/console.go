@@ -17,7 +17,7 @@ import (
 	"golang.org/x/term"
 	"k8s.io/apimachinery/pkg/util/duration"
 
-	"github.com/postflight-dev/postflight/internal/plaintext"
+	"github.com/postflight-dev/postflight/internal/core/plaintext"
 )
 
 // output is the flag that every command has, and where the command prints: results to standard output, and

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/postflight-dev/postflight/internal/ci"
+	"github.com/postflight-dev/postflight/internal/core/ci"
 )
 
 func TestWhatIsReported(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/postflight-dev/postflight/internal/doctor"
-	"github.com/postflight-dev/postflight/internal/version"
+	"github.com/postflight-dev/postflight/internal/core/doctor"
+	"github.com/postflight-dev/postflight/internal/core/version"
 )
 
 type doctorOptions struct {

@@ -21,9 +21,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/doctor"
-	"github.com/postflight-dev/postflight/internal/sleep"
-	"github.com/postflight-dev/postflight/internal/version"
+	"github.com/postflight-dev/postflight/internal/core/doctor"
+	"github.com/postflight-dev/postflight/internal/core/version"
+	"github.com/postflight-dev/postflight/internal/transfer"
 )
 
 const (
@@ -142,7 +142,7 @@ func (o *doctorOptions) renewed(ctx context.Context, lease *coordinationv1.Lease
 	}
 	again := &coordinationv1.Lease{}
 	for range leaseLooks {
-		if sleep.For(ctx, leaseRenewal/leaseLooks) != nil {
+		if transfer.Sleep(ctx, leaseRenewal/leaseLooks) != nil {
 			return nil
 		}
 		if o.client.Get(ctx, client.ObjectKeyFromObject(lease), again) == nil && again.Spec.RenewTime != nil && !again.Spec.RenewTime.Equal(lease.Spec.RenewTime) {

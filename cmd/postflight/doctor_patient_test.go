@@ -24,8 +24,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/doctor"
-	"github.com/postflight-dev/postflight/internal/reach"
+	"github.com/postflight-dev/postflight/internal/core/doctor"
+	"github.com/postflight-dev/postflight/internal/core/job"
 	"github.com/postflight-dev/postflight/test/apiserver"
 	"github.com/postflight-dev/postflight/test/poll"
 )
@@ -202,15 +202,15 @@ func (p *patient) runPod(j *batchv1.Job) {
 		p.Error(err)
 		return
 	}
-	var results []reach.Result
+	var results []job.Reached
 	for i, url := range j.Spec.Template.Spec.Containers[0].Command[2:] {
-		r := reach.Result{URL: url, Addresses: []string{"10.0.0.1"}, Status: http.StatusOK}
+		r := job.Reached{URL: url, Addresses: []string{"10.0.0.1"}, Status: http.StatusOK}
 		if i > 0 {
-			r = reach.Result{URL: url, Problem: "no such host"}
+			r = job.Reached{URL: url, Problem: "no such host"}
 		}
 		results = append(results, r)
 	}
-	message, err := reach.Message(results)
+	message, err := job.ReachMessage(results)
 	if err != nil {
 		p.Error(err)
 		return

@@ -19,8 +19,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/doctor"
-	"github.com/postflight-dev/postflight/internal/reach"
+	"github.com/postflight-dev/postflight/internal/core/doctor"
+	"github.com/postflight-dev/postflight/internal/core/job"
 )
 
 const (
@@ -51,7 +51,7 @@ func (o *doctorOptions) reach(ctx context.Context, in installation) ([]doctor.Fi
 	if err != nil {
 		return []doctor.Finding{doctor.NoReach(o.podIn, err.Error())}, nil
 	}
-	results, err := reach.Parse(message)
+	results, err := job.ParseReach(message)
 	if err != nil {
 		return nil, fmt.Errorf("the pod left no results, but %q", message)
 	}
@@ -77,10 +77,10 @@ func (o *doctorOptions) addresses(ctx context.Context, d *appsv1.Deployment) ([]
 	}
 	urls = append(urls, webhooks...)
 	urls = slices.DeleteFunc(urls, func(url string) bool { return url == "" })
-	if len(urls) > reach.MaxURLs {
-		o.console.note("Only the first %d of %d addresses are tried.", reach.MaxURLs, len(urls))
+	if len(urls) > job.MaxReachURLs {
+		o.console.note("Only the first %d of %d addresses are tried.", job.MaxReachURLs, len(urls))
 	}
-	return urls[:min(len(urls), reach.MaxURLs)], nil
+	return urls[:min(len(urls), job.MaxReachURLs)], nil
 }
 
 // webhooks are where those of the Team of the namespace go, or, in the namespace of the manager, those of all Teams: no team

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/doctor"
+	"github.com/postflight-dev/postflight/internal/core/doctor"
 	"github.com/postflight-dev/postflight/test/apiserver"
 	"github.com/postflight-dev/postflight/test/tier"
 )

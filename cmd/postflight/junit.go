@@ -15,7 +15,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/client"
-	"github.com/postflight-dev/postflight/internal/junit"
+	"github.com/postflight-dev/postflight/internal/core/junit"
 )
 
 // junitOptions write a report for the CI system.

@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/apikey"
+	"github.com/postflight-dev/postflight/internal/core/apikey"
 )
 
 type keysCreateOptions struct {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/client"
-	"github.com/postflight-dev/postflight/internal/sleep"
+	"github.com/postflight-dev/postflight/internal/transfer"
 )
 
 const (
@@ -60,7 +60,7 @@ func (o *waitOptions) endedRun(ctx context.Context, s *runStatus) *client.Run {
 			r.URL = cmp.Or(r.URL, s.URL)
 			return r
 		}
-		if err := sleep.For(ctx, replicaPause); err != nil {
+		if err := transfer.Sleep(ctx, replicaPause); err != nil {
 			return known
 		}
 	}

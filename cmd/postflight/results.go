@@ -9,7 +9,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/client"
-	"github.com/postflight-dev/postflight/internal/plaintext"
+	"github.com/postflight-dev/postflight/internal/core/plaintext"
 )
 
 // testsOf sums up the tests of a run; "" if nothing is known of them.

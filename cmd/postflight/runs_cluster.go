@@ -13,8 +13,8 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/client"
-	"github.com/postflight-dev/postflight/internal/notification"
-	"github.com/postflight-dev/postflight/internal/record"
+	"github.com/postflight-dev/postflight/internal/core/notification"
+	"github.com/postflight-dev/postflight/internal/core/record"
 )
 
 // clusterRuns are the Suites of a namespace.

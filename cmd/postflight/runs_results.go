@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/postflight-dev/postflight/client"
-	"github.com/postflight-dev/postflight/internal/plaintext"
+	"github.com/postflight-dev/postflight/internal/core/plaintext"
 )
 
 type runsResultsOptions struct {

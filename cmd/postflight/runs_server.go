@@ -9,7 +9,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/client"
-	"github.com/postflight-dev/postflight/internal/sleep"
+	"github.com/postflight-dev/postflight/internal/transfer"
 )
 
 // serverRuns are the runs of the team of an API key.
@@ -43,7 +43,7 @@ func (s *serverRuns) copyLogs(ctx context.Context, id string, o client.LogOption
 		case !goesOn || failureCode(err) != "log_not_found":
 			return err
 		}
-		if err := sleep.For(ctx, time.Second-time.Since(began)); err != nil {
+		if err := transfer.Sleep(ctx, time.Second-time.Since(began)); err != nil {
 			return err
 		}
 	}

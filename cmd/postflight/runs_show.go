@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/postflight-dev/postflight/client"
-	"github.com/postflight-dev/postflight/internal/mask"
+	"github.com/postflight-dev/postflight/internal/core/mask"
 )
 
 type runsShowOptions struct{ runsOptions }

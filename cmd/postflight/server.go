@@ -17,8 +17,8 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 
 	"github.com/postflight-dev/postflight/client"
-	"github.com/postflight-dev/postflight/internal/apikey"
-	"github.com/postflight-dev/postflight/internal/version"
+	"github.com/postflight-dev/postflight/internal/core/apikey"
+	"github.com/postflight-dev/postflight/internal/core/version"
 )
 
 // server is how commands reach the HTTP API. There is no flag for the key: a command line is visible to

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
-	"github.com/postflight-dev/postflight/internal/apikey"
+	"github.com/postflight-dev/postflight/internal/core/apikey"
 )
 
 func TestAPIKey(t *testing.T) {

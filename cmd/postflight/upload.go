@@ -15,7 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/postflight-dev/postflight/internal/sleep"
+	"github.com/postflight-dev/postflight/internal/transfer"
 )
 
 type uploadOptions struct {
@@ -90,7 +90,7 @@ func (o *uploadOptions) run(ctx context.Context) error {
 			return err
 		}
 		o.console.note("The upload broke off (%v). Trying again, %d of %d.", err, attempt+1, o.attempts)
-		if err := sleep.For(ctx, time.Duration(attempt)*time.Second); err != nil {
+		if err := transfer.Sleep(ctx, time.Duration(attempt)*time.Second); err != nil {
 			return err
 		}
 	}

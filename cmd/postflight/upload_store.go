@@ -17,7 +17,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/postflight-dev/postflight/internal/fetch"
+	"github.com/postflight-dev/postflight/internal/pod/fetch"
 )
 
 const (

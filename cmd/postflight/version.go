@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/postflight-dev/postflight/internal/version"
+	"github.com/postflight-dev/postflight/internal/core/version"
 )
 
 func newVersion() *cobra.Command {

@@ -13,7 +13,7 @@ import (
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/client"
-	"github.com/postflight-dev/postflight/internal/sleep"
+	"github.com/postflight-dev/postflight/internal/transfer"
 )
 
 // The state of a run and its place in the queue change without waking clients. So they are refreshed: often at
@@ -191,7 +191,7 @@ func (o *waitOptions) awaitOne(ctx context.Context, run string, update func(func
 			return
 		}
 		if wait > 0 && time.Since(began) < time.Second { // no result yet, or a server that does not wait
-			_ = sleep.For(ctx, time.Second) // the next request reports that the context is done
+			_ = transfer.Sleep(ctx, time.Second) // the next request reports that the context is done
 		}
 		wait = refreshInterval(answer.RunState, time.Since(start))
 	}

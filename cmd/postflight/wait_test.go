@@ -17,7 +17,7 @@ import (
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/client"
-	"github.com/postflight-dev/postflight/internal/ci"
+	"github.com/postflight-dev/postflight/internal/core/ci"
 	"github.com/postflight-dev/postflight/test/poll"
 )
 

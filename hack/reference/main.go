@@ -25,7 +25,7 @@ func run(tree string) error {
 		"manager.md":    func() (string, error) { return managerPage(programs) },
 		"postflight.md": func() (string, error) { return commandLinePage(programs) },
 		"objects.md":    func() (string, error) { return objectsPage(filepath.Join(tree, "config/crd/bases")) },
-		"http.md":       func() (string, error) { return httpPage("internal/endpoint/openapi.yaml") },
+		"http.md":       func() (string, error) { return httpPage("internal/server/api/openapi.yaml") },
 	} {
 		text, err := page()
 		if err != nil {

@@ -1,36 +1,84 @@
 package config
 
 import (
-	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/bmatcuk/doublestar/v4"
+	"sigs.k8s.io/yaml"
 )
 
-// TestImportRules: each package that .golangci.yml names exists, so that renaming one does not switch off its
-// rules, and docs/architecture.md says of each what it is for.
-func TestImportRules(t *testing.T) {
-	code := readCode(t)
-	rules := regexp.MustCompile(`(?m)"\*\*/((?:internal|controllers|api)[\w/]*?)(?:/\*\*)?/\*\.go"|postflight-dev/postflight/([\w/]+),`).
-		FindAllStringSubmatch(code.text(t, ".golangci.yml"), -1)
-	if len(rules) < 20 {
-		t.Errorf("only %d rules were found", len(rules))
-	}
-	for _, rule := range rules {
-		if found, err := filepath.Glob(filepath.Join(code.root, rule[1]+rule[2])); err != nil || len(found) == 0 {
-			t.Errorf(".golangci.yml has a rule for %s, which does not exist", rule[1]+rule[2])
+// layers are the rules of depguard by their name, without the one about libraries.
+func layers(t *testing.T, code *code) map[string][]string {
+	t.Helper()
+	var config struct {
+		Linters struct {
+			Settings struct {
+				Depguard struct {
+					Rules map[string]struct{ Files []string }
+				}
+			}
 		}
 	}
-
-	page := code.text(t, "docs/architecture.md")
-	packages, err := os.ReadDir(filepath.Join(code.root, "internal"))
-	if err != nil {
+	if err := yaml.Unmarshal([]byte(code.text(t, ".golangci.yml")), &config); err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range packages {
-		if !strings.Contains(page, "`internal/"+p.Name()+"`") {
-			t.Errorf("docs/architecture.md does not say what internal/%s is for", p.Name())
+	files := map[string][]string{}
+	for name, rule := range config.Linters.Settings.Depguard.Rules {
+		files[name] = rule.Files
+	}
+	delete(files, "libraries")
+	return files
+}
+
+// covers reports whether a rule with these patterns is about a file.
+func covers(t *testing.T, patterns []string, file string) (is bool) {
+	t.Helper()
+	for _, pattern := range patterns {
+		if pattern == "!$test" {
+			continue
+		}
+		matched, err := doublestar.Match(strings.TrimPrefix(pattern, "!"), "/checkout/"+file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if matched {
+			is = !strings.HasPrefix(pattern, "!")
+		}
+	}
+	return is
+}
+
+// TestLayers: every package has one layer, every layer has packages, and docs/architecture.md says what each package is for.
+func TestLayers(t *testing.T) {
+	code := readCode(t)
+	rules, page := layers(t, code), code.text(t, "docs/architecture.md")
+	used := map[string]bool{}
+	for path := range code.files {
+		folder := filepath.Dir(path)
+		root, _, _ := strings.Cut(folder, "/")
+		switch root {
+		case "api", "client", "controllers", "internal":
+		default:
+			continue
+		}
+		var of []string
+		for name, patterns := range rules {
+			if covers(t, patterns, path) {
+				of, used[name] = append(of, name), true
+			}
+		}
+		if len(of) != 1 {
+			t.Errorf("%s falls under the rules %q of .golangci.yml, want one", path, of)
+		}
+		if !strings.HasSuffix(folder, "test") && !strings.Contains(page, "`"+folder+"`") {
+			t.Errorf("docs/architecture.md does not say what %s is for", folder)
+		}
+	}
+	for name := range rules {
+		if !used[name] {
+			t.Errorf("the rule %s of .golangci.yml covers no package", name)
 		}
 	}
 }

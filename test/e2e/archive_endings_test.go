@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/archive"
+	"github.com/postflight-dev/postflight/internal/store/archive"
 	"github.com/postflight-dev/postflight/test/tier"
 )
 

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/archive"
+	"github.com/postflight-dev/postflight/internal/store/archive"
 	"github.com/postflight-dev/postflight/test/poll"
 	"github.com/postflight-dev/postflight/test/tier"
 )

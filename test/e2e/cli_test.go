@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/archive"
-	"github.com/postflight-dev/postflight/internal/record"
+	"github.com/postflight-dev/postflight/internal/core/record"
+	"github.com/postflight-dev/postflight/internal/store/archive"
 	"github.com/postflight-dev/postflight/test/managers"
 	"github.com/postflight-dev/postflight/test/poll"
 	"github.com/postflight-dev/postflight/test/tier"

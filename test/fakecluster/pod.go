@@ -7,8 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/postflight-dev/postflight/internal/job"
-	"github.com/postflight-dev/postflight/internal/results"
+	"github.com/postflight-dev/postflight/internal/core/job"
+	"github.com/postflight-dev/postflight/internal/core/results"
 	"github.com/postflight-dev/postflight/test/history"
 )
 

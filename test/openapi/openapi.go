@@ -14,10 +14,10 @@ import (
 	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/getkin/kin-openapi/routers"
 
-	"github.com/postflight-dev/postflight/internal/endpoint"
+	"github.com/postflight-dev/postflight/internal/server/api"
 )
 
-var load = sync.OnceValues(func() (*openapi3.T, error) { return openapi3.NewLoader().LoadFromData(endpoint.OpenAPI) })
+var load = sync.OnceValues(func() (*openapi3.T, error) { return openapi3.NewLoader().LoadFromData(api.OpenAPI) })
 
 // Check returns a handler that answers like another one, and fails the test if the document does not allow a request
 // or its answer. Answers are sent at once, so they must end.

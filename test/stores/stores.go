@@ -18,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/postflight-dev/postflight/internal/objectstore"
+	"github.com/postflight-dev/postflight/internal/store/objectstore"
 	"github.com/postflight-dev/postflight/test/apiserver"
 	"github.com/postflight-dev/postflight/test/freeport"
 	"github.com/postflight-dev/postflight/test/poll"

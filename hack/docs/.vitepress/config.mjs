@@ -16,7 +16,7 @@ const vueOfThisFolder = {
   },
 }
 
-const logo = 'data:image/svg+xml;base64,' + readFileSync(join(root, 'internal/ui/static/favicon.svg')).toString('base64')
+const logo = 'data:image/svg+xml;base64,' + readFileSync(join(root, 'internal/server/pages/static/favicon.svg')).toString('base64')
 
 export default defineConfig({
   title: 'Postflight',

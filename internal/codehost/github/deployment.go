@@ -1,0 +1,101 @@
+package github
+
+import (
+	"context"
+
+	gh "github.com/google/go-github/v88/github"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/report"
+)
+
+// deploymentStates of the states of a run. A later run took the place of a superseded one, and so did its commit: GitHub
+// calls that inactive. A canceled run says nothing about the deployment, which is still there: that is an error.
+var deploymentStates = map[string]string{
+	v1alpha1.ReasonRunning:    "in_progress",
+	v1alpha1.ReasonPassed:     "success",
+	v1alpha1.ReasonFailed:     "failure",
+	v1alpha1.ReasonTimedOut:   "failure",
+	v1alpha1.ReasonCanceled:   "error",
+	v1alpha1.ReasonError:      "error",
+	v1alpha1.ReasonSuperseded: "inactive",
+}
+
+// Deploy makes the host show a deployment, with one write at most. It returns the number of the deployment, 0 if there
+// is none and none is to be created, and whether a further call is needed. The error is a *report.Error.
+func (h *Host) Deploy(ctx context.Context, r report.DeploymentRequest) (id int64, more bool, err error) {
+	err = h.with(ctx, r.Request, func(p poster) (err error) {
+		id, more, err = deployer{p, r.Deployment}.deploy(ctx, r.ID)
+		return err
+	})
+	return id, more, err
+}
+
+type deployer struct {
+	poster
+	report.Deployment
+}
+
+func (d deployer) deploy(ctx context.Context, id int64) (int64, bool, error) {
+	creates := d.Newest && !d.Stopped()
+	if id == 0 && creates {
+		found, err := d.findDeployment(ctx)
+		if err != nil {
+			return 0, false, err
+		}
+		id = found
+	}
+	switch {
+	case id != 0:
+		return id, false, d.setState(ctx, id)
+	case !creates:
+		return 0, false, nil
+	}
+	created, _, err := d.client.Repositories.CreateDeployment(ctx, d.owner, d.name, &gh.DeploymentRequest{
+		Ref: &d.SHA, Environment: &d.Environment, Description: new("Tested by Postflight"),
+		AutoMerge: new(false), RequiredContexts: &[]string{}, // it has happened already
+	})
+	return created.GetID(), true, err
+}
+
+// findDeployment is the newest one of the commit in the Environment, whoever created it; 0 without one.
+func (d deployer) findDeployment(ctx context.Context) (int64, error) {
+	list, _, err := d.client.Repositories.ListDeployments(ctx, d.owner, d.name, &gh.DeploymentsListOptions{
+		SHA: d.SHA, Environment: d.Environment, ListOptions: gh.ListOptions{PerPage: 100},
+	})
+	var newest int64
+	for _, found := range list {
+		newest = max(newest, found.GetID())
+	}
+	return newest, err
+}
+
+// setState writes a status, unless the newest one has the same state.
+func (d deployer) setState(ctx context.Context, id int64) error {
+	state, known := deploymentStates[d.State]
+	if !known {
+		state = "error" // of a state that this version does not know: never green
+	}
+	shown, _, err := d.client.Repositories.ListDeploymentStatuses(ctx, d.owner, d.name, id, &gh.ListOptions{PerPage: 100})
+	if err != nil {
+		return err
+	}
+	if newestStatus(shown).GetState() == state {
+		return nil
+	}
+	_, _, err = d.client.Repositories.CreateDeploymentStatus(ctx, d.owner, d.name, id, &gh.DeploymentStatusRequest{
+		State: &state, LogURL: optional(d.LogURL), EnvironmentURL: optional(d.URL), Description: &d.Description,
+		AutoInactive: &d.Newest, // a late success must not end a newer deployment
+	})
+	return err
+}
+
+func newestStatus(list []*gh.DeploymentStatus) *gh.DeploymentStatus {
+	var newest *gh.DeploymentStatus
+	for _, s := range list {
+		if newest == nil || s.GetID() > newest.GetID() {
+			newest = s
+		}
+	}
+	return newest
+}

@@ -1,0 +1,139 @@
+// Package github posts checks to GitHub: check runs with an App, and commit statuses with a token, because GitHub lets
+// only Apps write check runs. Both can also write deployments, and comments on pull requests.
+package github
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/bradleyfalzon/ghinstallation/v2"
+	gh "github.com/google/go-github/v88/github"
+	"k8s.io/utils/lru"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/report"
+	"github.com/postflight-dev/postflight/internal/core/version"
+)
+
+// maxClients bounds how many clients of Apps are kept, with their tokens. Each is for one repository.
+const maxClients = 1000
+
+// Host is github.com or a GitHub Enterprise Server.
+type Host struct {
+	url     string
+	client  *http.Client
+	clients *lru.Cache // of Apps: *gh.Client by credentials and repository
+}
+
+// New returns the host whose REST API is at a URL, such as https://api.github.com or https://HOST/api/v3. The client
+// must not follow redirects.
+func New(apiURL string, client *http.Client) *Host {
+	return &Host{url: strings.TrimRight(apiURL, "/") + "/", client: client, clients: lru.New(maxClients)}
+}
+
+// Post makes the host show a check, and returns what it shows. The error is a *report.Error.
+func (h *Host) Post(ctx context.Context, r report.Request) (v1alpha1.SuiteReport, error) {
+	var shown v1alpha1.SuiteReport
+	err := h.with(ctx, r, func(p poster) (err error) {
+		post := p.status
+		if r.Credentials.IsApp() {
+			post = p.checkRun
+		}
+		shown, err = post(ctx)
+		return err
+	})
+	if err != nil {
+		return v1alpha1.SuiteReport{}, err
+	}
+	return shown, nil
+}
+
+// with calls a function with a poster. The error is a *report.Error.
+func (h *Host) with(ctx context.Context, r report.Request, send func(poster) error) error {
+	client, err := h.clientFor(ctx, r)
+	if err != nil {
+		return h.explain(err, r)
+	}
+	owner, name, _ := strings.Cut(r.Repository, "/")
+	if err := send(poster{client: client, owner: url.PathEscape(owner), name: url.PathEscape(name), Request: r}); err != nil {
+		err = h.explain(err, r)
+		h.forget(r, err)
+		return err
+	}
+	return nil
+}
+
+// forget drops the client of an App that was refused: its token, or its installation, may have been replaced.
+func (h *Host) forget(r report.Request, err error) {
+	if failure := (*report.Error)(nil); errors.As(err, &failure) && failure.Kind == report.Rejected {
+		h.clients.Remove(clientKey(r))
+	}
+}
+
+func clientKey(r report.Request) string { return r.Credentials.Key() + r.Repository }
+
+// poster posts one thing.
+type poster struct {
+	report.Request
+	client      *gh.Client
+	owner, name string // escaped
+}
+
+func (h *Host) clientFor(ctx context.Context, r report.Request) (*gh.Client, error) {
+	if !r.Credentials.IsApp() {
+		return h.newClient(gh.WithAuthToken(r.Credentials.Token))
+	}
+	if known, ok := h.clients.Get(clientKey(r)); ok {
+		return known.(*gh.Client), nil
+	}
+	client, err := h.clientOfApp(ctx, r)
+	if err == nil {
+		h.clients.Add(clientKey(r), client)
+	}
+	return client, err
+}
+
+func (h *Host) newClient(options ...gh.ClientOptionsFunc) (*gh.Client, error) {
+	options = append([]gh.ClientOptionsFunc{
+		gh.WithHTTPClient(h.client), gh.WithURLs(&h.url, nil), gh.WithUserAgent(version.UserAgent("postflight")),
+		gh.WithDisableRateLimitCheck(), // report.Budget counts, across the clients of one credential
+	}, options...)
+	client, err := gh.NewClient(options...)
+	if err != nil {
+		return nil, fmt.Errorf("create a client of GitHub: %w", err)
+	}
+	return client, nil
+}
+
+// clientOfApp has a token that is restricted to the repository.
+func (h *Host) clientOfApp(ctx context.Context, r report.Request) (*gh.Client, error) {
+	c := r.Credentials
+	app, err := ghinstallation.NewAppsTransport(h.client.Transport, c.AppID, c.PrivateKey)
+	if err != nil {
+		return nil, &report.Error{Kind: report.Rejected, Message: "the private key of the GitHub App cannot be read; it must be an RSA key as PEM"}
+	}
+	app.BaseURL = strings.TrimRight(h.url, "/")
+	owner, name, _ := strings.Cut(r.Repository, "/")
+	id := c.InstallationID
+	if id == 0 {
+		if id, err = h.installationOf(ctx, app, owner, name); err != nil {
+			return nil, err
+		}
+	}
+	installation := ghinstallation.NewFromAppsTransport(app, id)
+	installation.InstallationTokenOptions = &gh.InstallationTokenOptions{Repositories: []string{name}}
+	return h.newClient(gh.WithTransport(installation))
+}
+
+func (h *Host) installationOf(ctx context.Context, app *ghinstallation.AppsTransport, owner, name string) (int64, error) {
+	client, err := h.newClient(gh.WithTransport(app))
+	if err != nil {
+		return 0, err
+	}
+	installation, _, err := client.Apps.GetRepositoryInstallation(ctx, url.PathEscape(owner), url.PathEscape(name))
+	return installation.GetID(), err
+}

@@ -1,0 +1,121 @@
+package gitlab
+
+import (
+	"context"
+	"errors"
+
+	gl "gitlab.com/gitlab-org/api/client-go/v2"
+
+	"github.com/postflight-dev/postflight/internal/codehost/thread"
+	"github.com/postflight-dev/postflight/internal/core/report"
+)
+
+// PullRequest finds the merge request of a commit; nil if there is none. The error is a *report.Error.
+func (h *Host) PullRequest(ctx context.Context, r report.Request) (found *report.PullRequest, err error) {
+	err = h.with(r, func(p poster) (err error) {
+		found, err = p.mergeRequest(ctx)
+		return err
+	})
+	return found, err
+}
+
+func (p poster) mergeRequest(ctx context.Context) (*report.PullRequest, error) {
+	if number := p.PullRequest; number != 0 {
+		known, _, err := p.client.MergeRequests.GetMergeRequest(p.Repository, number, nil, gl.WithContext(ctx))
+		if err != nil {
+			return nil, err
+		}
+		return new(pullRequestOf(&known.BasicMergeRequest)), nil
+	}
+	list, _, err := p.client.Commits.ListMergeRequestsByCommit(p.Repository, p.SHA, gl.WithContext(ctx))
+	if err != nil {
+		return nil, err
+	}
+	var found []report.PullRequest
+	for _, known := range list {
+		found = append(found, pullRequestOf(known))
+	}
+	return report.ChoosePullRequest(found, p.Target), nil
+}
+
+func pullRequestOf(m *gl.BasicMergeRequest) report.PullRequest {
+	return report.PullRequest{Number: m.IID, URL: m.WebURL, Open: m.State == "opened", Branch: m.SourceBranch, SHA: m.SHA}
+}
+
+// Comment makes a merge request show a comment, and returns its number. The error is a *report.Error.
+func (h *Host) Comment(ctx context.Context, r report.CommentRequest) (id int64, err error) {
+	err = h.with(r.Request, func(p poster) (err error) {
+		id, err = thread.Show(ctx, r, &comments{poster: p, number: r.Number})
+		return err
+	})
+	return id, err
+}
+
+// comments are those of one merge request.
+type comments struct {
+	poster
+	number int64
+	me     int64 // who has the token; 0: not known yet
+}
+
+func postedComment(n *gl.Note) thread.Comment {
+	return thread.Comment{ID: n.ID, Body: n.Body, AuthorID: n.Author.ID}
+}
+
+func (c *comments) Get(ctx context.Context, id int64) (*thread.Comment, error) {
+	known, _, err := c.client.Notes.GetMergeRequestNote(c.Repository, c.number, id, gl.WithContext(ctx))
+	if err != nil {
+		return nil, ignoreNotFound(err)
+	}
+	return new(postedComment(known)), nil
+}
+
+func (c *comments) List(ctx context.Context, page int) ([]thread.Comment, error) {
+	list, _, err := c.client.Notes.ListMergeRequestNotes(c.Repository, c.number, &gl.ListMergeRequestNotesOptions{
+		ListOptions: gl.ListOptions{PerPage: thread.PerPage, Page: int64(page)}, OrderBy: new("created_at"), Sort: new("asc"),
+	}, gl.WithContext(ctx))
+	var posted []thread.Comment
+	for _, known := range list {
+		posted = append(posted, postedComment(known))
+	}
+	return posted, err
+}
+
+func (c *comments) IsOwn(ctx context.Context, p thread.Comment) (bool, error) {
+	if c.me == 0 {
+		me, _, err := c.client.Users.CurrentUser(gl.WithContext(ctx))
+		if err != nil {
+			return false, err
+		}
+		c.me = me.ID
+	}
+	return p.AuthorID == c.me, nil
+}
+
+func (c *comments) Create(ctx context.Context, body string) (int64, error) {
+	created, _, err := c.client.Notes.CreateMergeRequestNote(c.Repository, c.number,
+		&gl.CreateMergeRequestNoteOptions{Body: &body}, gl.WithContext(ctx))
+	if err != nil {
+		return 0, err
+	}
+	c.me = created.Author.ID
+	return created.ID, nil
+}
+
+func (c *comments) Edit(ctx context.Context, id int64, body string) error {
+	_, _, err := c.client.Notes.UpdateMergeRequestNote(c.Repository, c.number, id,
+		&gl.UpdateMergeRequestNoteOptions{Body: &body}, gl.WithContext(ctx))
+	return err
+}
+
+func (c *comments) Delete(ctx context.Context, id int64) error {
+	_, err := c.client.Notes.DeleteMergeRequestNote(c.Repository, c.number, id, gl.WithContext(ctx))
+	return ignoreNotFound(err)
+}
+
+func ignoreNotFound(err error) error {
+	if errors.Is(err, gl.ErrNotFound) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,97 @@
+package gitlab
+
+import (
+	"cmp"
+	"context"
+
+	gl "gitlab.com/gitlab-org/api/client-go/v2"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/report"
+)
+
+// deploymentStates of the states of a run. GitLab has none for a deployment that another one replaced.
+var deploymentStates = map[string]gl.DeploymentStatusValue{
+	v1alpha1.ReasonRunning:    gl.DeploymentStatusRunning,
+	v1alpha1.ReasonPassed:     gl.DeploymentStatusSuccess,
+	v1alpha1.ReasonFailed:     gl.DeploymentStatusFailed,
+	v1alpha1.ReasonTimedOut:   gl.DeploymentStatusFailed,
+	v1alpha1.ReasonCanceled:   gl.DeploymentStatusCanceled,
+	v1alpha1.ReasonSuperseded: gl.DeploymentStatusCanceled,
+	v1alpha1.ReasonError:      gl.DeploymentStatusFailed,
+}
+
+// Deploy makes the host show a deployment, with one write at most. It returns the number of the deployment, 0 if there
+// is none and none is to be created. No further call is needed. The error is a *report.Error.
+func (h *Host) Deploy(ctx context.Context, r report.DeploymentRequest) (id int64, more bool, err error) {
+	err = h.with(r.Request, func(p poster) (err error) {
+		id, err = deployer{p, r.Deployment}.deploy(ctx, r.ID)
+		return err
+	})
+	return id, false, err
+}
+
+type deployer struct {
+	poster
+	report.Deployment
+}
+
+func (d deployer) deploy(ctx context.Context, id int64) (int64, error) {
+	creates := d.Newest && !d.Stopped()
+	shown, err := d.shown(ctx, id, creates)
+	switch {
+	case err != nil:
+		return 0, err
+	case shown != nil:
+		return shown.ID, d.setState(ctx, shown)
+	case !creates:
+		return 0, nil
+	}
+	created, _, err := d.client.Deployments.CreateProjectDeployment(d.Repository, &gl.CreateProjectDeploymentOptions{
+		Environment: &d.Environment, SHA: &d.SHA, Ref: cmp.Or(d.ref(), &d.SHA), Tag: new(false), Status: new(d.state()),
+	}, gl.WithContext(ctx))
+	if err != nil {
+		return 0, err
+	}
+	return created.ID, nil
+}
+
+// shown is the deployment of a number, or the newest one of the commit in the Environment; nil without one. Those of
+// jobs of GitLab cannot be changed.
+func (d deployer) shown(ctx context.Context, id int64, look bool) (*gl.Deployment, error) {
+	if id != 0 {
+		found, _, err := d.client.Deployments.GetProjectDeployment(d.Repository, id, gl.WithContext(ctx))
+		return found, err
+	}
+	if !look {
+		return nil, nil
+	}
+	list, _, err := d.client.Deployments.ListProjectDeployments(d.Repository, &gl.ListProjectDeploymentsOptions{
+		Environment: &d.Environment, OrderBy: new("id"), Sort: new("desc"), ListOptions: gl.ListOptions{PerPage: 100},
+	}, gl.WithContext(ctx))
+	for _, found := range list {
+		if found.SHA == d.SHA && found.Deployable.ID == 0 {
+			return found, err
+		}
+	}
+	return nil, err
+}
+
+// setState changes the status, unless it is the same, or GitLab does not go back to it: a deployment that has ended
+// does not run again.
+func (d deployer) setState(ctx context.Context, shown *gl.Deployment) error {
+	state := d.state()
+	if shown.Status == string(state) || state == gl.DeploymentStatusRunning && shown.Status != string(gl.DeploymentStatusCreated) {
+		return nil
+	}
+	_, _, err := d.client.Deployments.UpdateProjectDeployment(d.Repository, shown.ID,
+		&gl.UpdateProjectDeploymentOptions{Status: &state}, gl.WithContext(ctx))
+	return err
+}
+
+func (d deployer) state() gl.DeploymentStatusValue {
+	if known, ok := deploymentStates[d.State]; ok {
+		return known
+	}
+	return gl.DeploymentStatusFailed // of a state that this version does not know: never green
+}

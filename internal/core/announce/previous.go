@@ -1,0 +1,123 @@
+package announce
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/suite"
+)
+
+// Previous is how the run of the same Trigger and Environment ended that ended last before a run; empty if there was none.
+// Runs that were canceled or superseded do not count. The run may have been deleted since: then the outcomes that the
+// Trigger remembers say how it ended.
+func Previous(s *v1alpha1.Suite, runs []v1alpha1.Suite, outcomes []v1alpha1.EnvironmentOutcome) string {
+	last := outcomeBefore(s, runs)
+	for _, o := range outcomes {
+		switch {
+		case o.Environment != s.Spec.Environment:
+		case o.Suite == s.Name && o.PreviousState != "":
+			return o.PreviousState
+		case o.Suite != s.Name && !endOf(s).Before(o.CompletionTime.Time) && o.CompletionTime.After(last.CompletionTime.Time) && deleted(o, runs):
+			last = o
+		}
+	}
+	return last.State
+}
+
+// outcomeBefore is that of the run of the same test that ended last before a run. There may be thousands of runs, so they are
+// not sorted.
+func outcomeBefore(s *v1alpha1.Suite, runs []v1alpha1.Suite) v1alpha1.EnvironmentOutcome {
+	var last *v1alpha1.Suite
+	for i := range runs {
+		if r := &runs[i]; counts(r) && sameTest(r, s) && order(r, s) < 0 && (last == nil || order(r, last) > 0) {
+			last = r
+		}
+	}
+	if last == nil {
+		return v1alpha1.EnvironmentOutcome{}
+	}
+	return outcomeOf(last)
+}
+
+// deleted reports whether the run that is remembered is not among those that count.
+func deleted(o v1alpha1.EnvironmentOutcome, runs []v1alpha1.Suite) bool {
+	for i := range runs {
+		if runs[i].Name == o.Suite && counts(&runs[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// Outcomes are what a Trigger remembers: how the last run in each Environment ended. What it remembers already stays
+// when runs are deleted.
+func Outcomes(was []v1alpha1.EnvironmentOutcome, runs []v1alpha1.Suite) []v1alpha1.EnvironmentOutcome {
+	last, byName := map[string]v1alpha1.EnvironmentOutcome{}, map[string]*v1alpha1.Suite{}
+	for _, o := range was {
+		last[o.Environment] = o
+	}
+	sorted := ended(runs)
+	for _, s := range sorted {
+		byName[s.Name] = s
+	}
+	for _, s := range sorted {
+		if before := last[s.Spec.Environment]; follows(s, before, byName[before.Suite]) {
+			o := outcomeOf(s)
+			o.PreviousState = before.State
+			last[o.Environment] = o
+		}
+	}
+	var all []v1alpha1.EnvironmentOutcome
+	for _, o := range last {
+		all = append(all, o)
+	}
+	slices.SortFunc(all, func(a, b v1alpha1.EnvironmentOutcome) int {
+		return cmp.Or(b.CompletionTime.Compare(a.CompletionTime.Time), strings.Compare(a.Environment, b.Environment))
+	})
+	all = all[:min(len(all), maxOutcomes)]
+	slices.SortFunc(all, func(a, b v1alpha1.EnvironmentOutcome) int { return strings.Compare(a.Environment, b.Environment) })
+	return all
+}
+
+// follows reports whether a run ended after the one that is remembered, which is nil if it was deleted.
+func follows(s *v1alpha1.Suite, o v1alpha1.EnvironmentOutcome, remembered *v1alpha1.Suite) bool {
+	if remembered != nil {
+		return order(s, remembered) > 0
+	}
+	return !endOf(s).Before(o.CompletionTime.Time)
+}
+
+// ended are the runs that count, in the order of their ends.
+func ended(runs []v1alpha1.Suite) (all []*v1alpha1.Suite) {
+	for i := range runs {
+		if counts(&runs[i]) {
+			all = append(all, &runs[i])
+		}
+	}
+	slices.SortFunc(all, order)
+	return all
+}
+
+func counts(s *v1alpha1.Suite) bool { return s.Finished() && (s.Passed() || failed(s.State())) }
+
+func sameTest(a, b *v1alpha1.Suite) bool {
+	return a.Spec.Trigger.Name == b.Spec.Trigger.Name && a.Spec.Environment == b.Spec.Environment
+}
+
+func outcomeOf(s *v1alpha1.Suite) v1alpha1.EnvironmentOutcome {
+	return v1alpha1.EnvironmentOutcome{
+		Environment: s.Spec.Environment, Suite: s.Name, State: s.State(), CompletionTime: metav1.NewTime(endOf(s)),
+	}
+}
+
+func endOf(s *v1alpha1.Suite) time.Time { return timeOf(s.Status.CompletionTime) }
+
+// order is that of the ends of runs. Times in a status are whole seconds: within one, the order of receipt decides.
+func order(a, b *v1alpha1.Suite) int {
+	return cmp.Or(endOf(a).Compare(endOf(b)), suite.Compare(a, b))
+}

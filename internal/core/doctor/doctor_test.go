@@ -1,0 +1,154 @@
+package doctor
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/job"
+)
+
+var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+func ago(d time.Duration) metav1.Time { return metav1.NewTime(noon.Add(-d)) }
+
+func deployment(image string, wanted, ready int32) *appsv1.Deployment {
+	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "postflight-system", Name: "postflight-manager"}}
+	d.Spec.Replicas, d.Status.ReadyReplicas = &wanted, ready
+	d.Spec.Template.Spec.Containers = []corev1.Container{{Name: "manager", Image: image, Args: []string{"--drain-delay=5s"}}}
+	return d
+}
+
+func pod(name string, status corev1.PodStatus) corev1.Pod {
+	return corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: status}
+}
+
+func waiting(reason, message string) corev1.PodStatus {
+	return corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{
+		State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}},
+	}}}
+}
+
+func lease(holder string, renewed time.Duration) *coordinationv1.Lease {
+	return &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{
+		HolderIdentity: &holder, RenewTime: new(metav1.NewMicroTime(noon.Add(-renewed))), LeaseDurationSeconds: new(int32(60)),
+	}}
+}
+
+func team(reason string, status metav1.ConditionStatus) v1alpha1.Team {
+	t := v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: "acme"}}
+	if reason != "" {
+		t.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: status, Reason: reason, Message: "The namespace is missing."}}
+	}
+	return t
+}
+
+func key(change func(*v1alpha1.APIKey)) v1alpha1.APIKey {
+	k := v1alpha1.APIKey{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "ci"}}
+	change(&k)
+	return k
+}
+
+func expires(in time.Duration) func(*v1alpha1.APIKey) {
+	return func(k *v1alpha1.APIKey) { k.Spec.ExpiresAt = new(metav1.NewTime(noon.Add(in))) }
+}
+
+func run(created time.Duration, conditions ...metav1.Condition) v1alpha1.Suite {
+	s := v1alpha1.Suite{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "smoke-1", CreationTimestamp: ago(created)}}
+	s.Status.Conditions = conditions
+	return s
+}
+
+// TestFindings: each thing that breaks is found, and what works is not.
+func TestFindings(t *testing.T) {
+	const day = 24 * time.Hour
+	working := key(func(*v1alpha1.APIKey) {})
+	teams := func(keys ...v1alpha1.APIKey) []Finding {
+		return Teams([]v1alpha1.Team{team("Active", metav1.ConditionTrue)}, keys, noon)
+	}
+	cases := map[string]struct {
+		found []Finding
+		level Level
+		says  string
+	}{
+		"replicas are ready":       {Manager(deployment("p/p:1", 2, 2), nil, "devel"), OK, "2 of 2 replicas are ready."},
+		"one replica is not ready": {Manager(deployment("p/p:1", 2, 1), []corev1.Pod{pod("a", waiting("ImagePullBackOff", "no such tag"))}, "devel"), Warning, "The pod a: ImagePullBackOff: no such tag."},
+		"no replica is ready":      {Manager(deployment("p/p:1", 2, 0), nil, "devel"), Failure, "0 of 2 replicas are ready. There are no pods."},
+		"it is scaled to zero":     {Manager(deployment("p/p:1", 0, 0), nil, "devel"), Failure, "0 of 0 replicas"},
+		"a version that differs":   {Manager(deployment("r.example.com:5000/p:v1.2.3", 1, 1), nil, "v1.3.0"), Warning, "The manager is version v1.2.3, and this command line is v1.3.0."},
+		"the same version":         {Manager(deployment("r.example.com:5000/p:1.2.3@sha256:ab", 1, 1), nil, "v1.2.3"), OK, "1 of 1"},
+		"a pod ran out of memory": {Manager(deployment("p/p:1", 1, 1), []corev1.Pod{pod("a", corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{
+			LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "OOMKilled", FinishedAt: ago(0)}},
+		}}})}, ""), Warning, "The pod a has run out of memory, last at 2026-11-20 12:00 UTC."},
+
+		"a leader":                  {[]Finding{Leader(lease("a", time.Second), []corev1.Pod{pod("a", corev1.PodStatus{})}, noon)}, OK, "a leads"},
+		"no Lease":                  {[]Finding{Leader(nil, nil, noon)}, Failure, "The Lease postflight is missing."},
+		"a Lease that nobody holds": {[]Finding{Leader(&coordinationv1.Lease{}, nil, noon)}, Failure, "nobody holds the Lease"},
+		"a leader that is gone":     {[]Finding{Leader(lease("a", time.Hour), nil, noon)}, Failure, "a renewed the Lease 1h ago, and it lasts 1m."},
+		"a leader from elsewhere":   {[]Finding{Leader(lease("laptop", time.Second), nil, noon)}, Warning, "laptop leads, which is no pod"},
+
+		"no team":                     {Teams(nil, nil, noon), Warning, "There is no Team"},
+		"a team with a key":           {teams(working), OK, "All 1 are ready and have a key."},
+		"a team without a key":        {teams(), Warning, "The Team acme has no key that works"},
+		"a team with an expired key":  {teams(key(expires(-day))), Warning, "has no key that works"},
+		"a team with a suspended key": {teams(key(func(k *v1alpha1.APIKey) { k.Spec.Suspended = true })), Warning, "has no key that works"},
+		"a team without a namespace":  {Teams([]v1alpha1.Team{team("NamespaceMissing", metav1.ConditionFalse)}, []v1alpha1.APIKey{working}, noon), Failure, "is not ready: The namespace is missing."},
+		"a team that nobody has seen": {Teams([]v1alpha1.Team{team("", "")}, []v1alpha1.APIKey{working}, noon), Warning, "has not seen the Team acme"},
+
+		"a key that does not expire": {Keys([]v1alpha1.APIKey{working}, noon), OK, "None of 1"},
+		"a key that expires soon":    {Keys([]v1alpha1.APIKey{key(expires(2 * day))}, noon), Warning, "acme/ci expires in 48h."},
+		"a key that is refused": {Keys([]v1alpha1.APIKey{key(func(k *v1alpha1.APIKey) {
+			k.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Message: "No Team."}}
+		})}, noon), Warning, "acme/ci is refused: No Team."},
+		"a Trigger that does not work": {Triggers([]v1alpha1.Trigger{{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "smoke"}, Status: v1alpha1.TriggerStatus{
+			Conditions: []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Message: "Bad glob."}},
+		}}}), Warning, "acme/smoke does not work: Bad glob."},
+		"no Trigger": {Triggers(nil), OK, "All 0 work."},
+
+		"runs go on": {Queue([]v1alpha1.Suite{run(time.Minute, v1alpha1.Running("")), run(time.Minute, v1alpha1.Queued("")), run(day, v1alpha1.Passed(""))}, noon), OK,
+			"2 runs go on, 1 of them wait"},
+		"a run waits for long":       {Queue([]v1alpha1.Suite{run(2*time.Hour, v1alpha1.Queued("At place 3.")), run(time.Hour, v1alpha1.Queued(""))}, noon), Warning, "is queued for 2h: At place 3."},
+		"nobody looks at a run":      {Queue([]v1alpha1.Suite{run(3 * time.Minute)}, noon), Failure, "has not seen the run acme/smoke-1 in 3m."},
+		"a run arrived a moment ago": {Queue([]v1alpha1.Suite{run(time.Second)}, noon), OK, "1 runs go on"},
+		"a run waits for the store":  {Queue([]v1alpha1.Suite{run(time.Minute, v1alpha1.Queued(""), v1alpha1.StoreUnavailable("No route."))}, noon), Warning, "1 runs are blocked, such as acme/smoke-1: No route."},
+
+		"a replica is ready":              {[]Finding{Replica("a", Checks[0], 200, "ok")}, OK, "a is ready"},
+		"a replica is not ready":          {[]Finding{Replica("a", Checks[0], 500, "[-]http failed: reason withheld\n")}, Warning, "[-]http failed"},
+		"the store is away":               {[]Finding{Replica("a", Checks[1], 500, "internal server error: the store cannot be used: 403\n")}, Failure, "a says: the store cannot be used: 403"},
+		"there is no store":               {[]Finding{Replica("a", Checks[1], 404, "")}, OK, "has no object store"},
+		"a clock is wrong":                {[]Finding{Replica("a", Checks[2], 500, "internal server error: the clock is 3s ahead")}, Warning, "the clock is 3s ahead"},
+		"a manager without a clock check": {[]Finding{Replica("a", Checks[2], 404, "")}, OK, "no such check"},
+
+		"a pod reaches an address":             {[]Finding{Reach("acme", job.Reached{URL: "http://p.svc", Addresses: []string{"10.0.0.1"}, Status: 404})}, OK, "reaches http://p.svc (HTTP 404)"},
+		"a name without an address":            {[]Finding{Reach("acme", job.Reached{URL: "http://p.svc/x", Problem: "no such host"})}, Failure, "cannot resolve p.svc: no such host."},
+		"an address without a server":          {[]Finding{Reach("acme", job.Reached{URL: "http://p.svc", Addresses: []string{"10.0.0.1"}, Problem: "timeout"})}, Failure, "cannot reach http://p.svc: timeout."},
+		"a certificate that pods do not trust": {[]Finding{Reach("acme", job.Reached{URL: "https://p.svc", Addresses: []string{"10.0.0.1"}, Untrusted: true, Problem: "x509"})}, Warning, "does not trust its certificate"},
+		"a server with another time":           {[]Finding{Reach("acme", job.Reached{URL: "http://p.svc", Status: 200, Ahead: -time.Minute})}, Warning, "differs by 1m."},
+		"a pod that did not run":               {[]Finding{NoReach("acme", "it is Pending")}, Failure, "did not run: it is Pending."},
+		"no manager":                           {[]Finding{NoManager("x")}, Failure, "in the namespace x"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			says := false
+			for _, f := range tc.found {
+				says = says || strings.Contains(f.Message, tc.says)
+			}
+			if Worst(tc.found) != tc.level || !says {
+				t.Errorf("%+v, want %s and %q", tc.found, tc.level, tc.says)
+			}
+		})
+	}
+}
+
+// TestListsAreShort: a message does not grow with what is wrong.
+func TestListsAreShort(t *testing.T) {
+	if got := list([]string{"a", "b", "c", "d", "e", "f", "g"}); got != "a, b, c, d, e and 2 more" {
+		t.Error(got)
+	}
+}

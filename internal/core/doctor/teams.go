@@ -1,0 +1,97 @@
+package doctor
+
+import (
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/plaintext"
+)
+
+const (
+	checkTeams    = "teams"
+	checkKeys     = "keys"
+	checkTriggers = "triggers"
+
+	// expiresSoon is enough time to give a pipeline another key.
+	expiresSoon = 14 * 24 * time.Hour
+)
+
+// Teams looks at each Team and whether it has a key.
+func Teams(teams []v1alpha1.Team, keys []v1alpha1.APIKey, now time.Time) (findings []Finding) {
+	if len(teams) == 0 {
+		return []Finding{warning(checkTeams, "docs/teams.md sets up the first one.", "There is no Team, so every key is refused.")}
+	}
+	for i := range teams {
+		t := &teams[i]
+		if f := teamFinding(t); f.Level != OK {
+			findings = append(findings, f)
+		}
+		if !slices.ContainsFunc(keys, func(k v1alpha1.APIKey) bool { return k.Namespace == t.NamespaceName() && works(&k, now) }) {
+			findings = append(findings, warning(checkTeams, "Make one: postflight keys create ci -n "+t.NamespaceName(),
+				"The Team %s has no key that works, so nobody can notify for it.", t.Name))
+		}
+	}
+	if len(findings) == 0 {
+		return []Finding{ok(checkTeams, "All %d are ready and have a key.", len(teams))}
+	}
+	return findings
+}
+
+func teamFinding(t *v1alpha1.Team) Finding {
+	ready := meta.FindStatusCondition(t.Status.Conditions, v1alpha1.ConditionReady)
+	switch {
+	case ready == nil || ready.ObservedGeneration < t.Generation:
+		return warning(checkTeams, "If that lasts, look at the leader.", "The manager has not seen the Team %s as it is now.", t.Name)
+	case ready.Status == metav1.ConditionFalse:
+		return failure(checkTeams, "", "The Team %s is not ready: %s", t.Name, ready.Message)
+	case t.Spec.Suspended:
+		return warning(checkTeams, "", "The Team %s is suspended: its keys are refused, and its runs do not start.", t.Name)
+	default:
+		return ok(checkTeams, "")
+	}
+}
+
+// works reports whether the key is accepted, as far as its object shows it.
+func works(k *v1alpha1.APIKey, now time.Time) bool {
+	return !k.Spec.Suspended && (k.Spec.ExpiresAt == nil || now.Before(k.Spec.ExpiresAt.Time)) &&
+		!meta.IsStatusConditionFalse(k.Status.Conditions, v1alpha1.ConditionReady)
+}
+
+// Keys names those that expire soon, and those that are refused though nobody wanted that.
+func Keys(keys []v1alpha1.APIKey, now time.Time) (findings []Finding) {
+	for i := range keys {
+		k := &keys[i]
+		ready := meta.FindStatusCondition(k.Status.Conditions, v1alpha1.ConditionReady)
+		switch {
+		case k.Spec.Suspended:
+		case k.Spec.ExpiresAt != nil && !now.Before(k.Spec.ExpiresAt.Time):
+		case ready != nil && ready.Status == metav1.ConditionFalse:
+			findings = append(findings, warning(checkKeys, "", "The key %s/%s is refused: %s", k.Namespace, k.Name, ready.Message))
+		case k.Spec.ExpiresAt != nil && k.Spec.ExpiresAt.Sub(now) < expiresSoon:
+			findings = append(findings, warning(checkKeys, "Make another one: postflight keys create NAME -n "+k.Namespace,
+				"The key %s/%s expires in %s.", k.Namespace, k.Name, plaintext.Duration(k.Spec.ExpiresAt.Sub(now))))
+		}
+	}
+	if len(findings) == 0 {
+		return []Finding{ok(checkKeys, "None of %d expires soon.", len(keys))}
+	}
+	return findings
+}
+
+// Triggers names those that cannot match.
+func Triggers(triggers []v1alpha1.Trigger) (findings []Finding) {
+	for i := range triggers {
+		t := &triggers[i]
+		if ready := meta.FindStatusCondition(t.Status.Conditions, v1alpha1.ConditionReady); ready != nil && ready.Status == metav1.ConditionFalse {
+			findings = append(findings, warning(checkTriggers, "", "The Trigger %s/%s does not work: %s", t.Namespace, t.Name, ready.Message))
+		}
+	}
+	if len(findings) == 0 {
+		return []Finding{ok(checkTriggers, "All %d work.", len(triggers))}
+	}
+	return findings
+}

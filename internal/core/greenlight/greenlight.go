@@ -1,0 +1,96 @@
+// Package greenlight decides whether a pipeline that waits for a run may go on.
+//
+// It is pure: the run and the one that counts for it in, the answer out. Existing clients read the names of the
+// fields.
+package greenlight
+
+import (
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/postflight-dev/postflight/api/httpapi"
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/suite"
+)
+
+// Relevant is the run that counts for root: root itself, or, once it was superseded, the newest later run of its
+// stream and its Trigger. Runs of other Triggers in the stream do not count, because their tests differ. A run
+// that is about to be superseded counts: it may still end by itself.
+func Relevant(root *v1alpha1.Suite, stream []*v1alpha1.Suite) *v1alpha1.Suite {
+	if root.State() != v1alpha1.ReasonSuperseded {
+		return root
+	}
+	relevant := root
+	for _, other := range stream {
+		if other.Spec.Trigger.Name == root.Spec.Trigger.Name && suite.Compare(other, relevant) > 0 {
+			relevant = other
+		}
+	}
+	return relevant
+}
+
+// Of is the answer about root, for which the relevant run counts.
+func Of(root, relevant *v1alpha1.Suite, url func(*v1alpha1.Suite) string) httpapi.Greenlight {
+	stage := stageOf(relevant)
+	answer := httpapi.Greenlight{
+		RootRunID:              root.Name,
+		RootRunURL:             url(root),
+		RelevantRunID:          relevant.Name,
+		RelevantRunURL:         url(relevant),
+		RelevantRunWithBugsURL: url(relevant),
+		RunStage:               stage,
+		URL:                    relevant.Spec.Deployment.URL,
+		VariablesDigest:        relevant.Annotations[v1alpha1.AnnotationVariablesDigest],
+		WorkflowsInRunCount:    1,
+	}
+	condition := meta.FindStatusCondition(relevant.Status.Conditions, v1alpha1.ConditionSucceeded)
+	switch {
+	case stage == httpapi.Completed:
+		answer.Greenlight = relevant.Passed()
+		answer.Bugs = bugs(relevant, url(relevant))
+		if at := relevant.Status.CompletionTime; at != nil {
+			answer.CompletedAt = new(at.UTC())
+		}
+	case stage == httpapi.Initializing && condition != nil:
+		answer.RunState, answer.RunMessage = condition.Reason, condition.Message
+	}
+	return answer
+}
+
+// stageOf first checks whether the run has ended, so that no future reason of the condition makes a client wait
+// for a run that is over. A superseded run is relevant only if no newer run of its Trigger exists; then there
+// will be no result.
+func stageOf(s *v1alpha1.Suite) httpapi.Stage {
+	switch {
+	case !s.Finished():
+		return httpapi.Initializing
+	case s.State() == v1alpha1.ReasonCanceled, s.State() == v1alpha1.ReasonSuperseded:
+		return httpapi.Canceled
+	default:
+		return httpapi.Completed
+	}
+}
+
+func bugs(s *v1alpha1.Suite, url string) *httpapi.Bugs {
+	b := &httpapi.Bugs{
+		BlockingBugURLs: []string{}, NonBlockingBugURLs: []string{},
+		ReproducedBugs: []httpapi.Bug{}, OtherBlockingBugsInEnvironment: []httpapi.Bug{},
+	}
+	if s.Passed() {
+		return b
+	}
+	b.BlockingBugsCount = 1
+	b.BlockingBugURLs = append(b.BlockingBugURLs, url)
+	b.ReproducedBugs = append(b.ReproducedBugs, httpapi.Bug{
+		ApplicationURL: url, IsBlocking: true, IsNew: true, Name: name(s), Number: 1, Priority: "urgent",
+	})
+	return b
+}
+
+// name is why the run did not pass, as its condition says.
+func name(s *v1alpha1.Suite) string {
+	c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionSucceeded)
+	if c.Message == "" {
+		return c.Reason
+	}
+	return c.Reason + ": " + c.Message
+}

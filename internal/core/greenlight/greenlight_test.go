@@ -1,0 +1,166 @@
+package greenlight_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/postflight-dev/postflight/api/httpapi"
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/greenlight"
+)
+
+var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+func run(name string, minute int, conditions ...metav1.Condition) *v1alpha1.Suite {
+	received := metav1.NewMicroTime(noon.Add(time.Duration(minute) * time.Minute))
+	return &v1alpha1.Suite{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: name},
+		Spec:       v1alpha1.SuiteSpec{Trigger: v1alpha1.TriggerReference{Name: "smoke"}, ReceivedAt: &received},
+		Status:     v1alpha1.SuiteStatus{Conditions: conditions},
+	}
+}
+
+func url(s *v1alpha1.Suite) string {
+	return "https://ci.example.com/runs/" + s.Namespace + "/" + s.Name
+}
+
+func TestStages(t *testing.T) {
+	cases := map[string]struct {
+		reason    string
+		condition []metav1.Condition
+		stage     httpapi.Stage
+		green     bool
+		bugs      int
+	}{
+		"new":        {reason: "the manager has not seen it yet", stage: httpapi.Initializing},
+		"queued":     {condition: []metav1.Condition{v1alpha1.Queued("")}, stage: httpapi.Initializing},
+		"running":    {condition: []metav1.Condition{v1alpha1.Running("")}, stage: httpapi.Initializing},
+		"stopping":   {reason: "pods still run", condition: []metav1.Condition{v1alpha1.Running("Canceled by ada. Stopping the pods of this run.")}, stage: httpapi.Initializing},
+		"passed":     {condition: []metav1.Condition{v1alpha1.Passed("")}, stage: httpapi.Completed, green: true},
+		"failed":     {condition: []metav1.Condition{v1alpha1.Failed("")}, stage: httpapi.Completed, bugs: 1},
+		"timed out":  {condition: []metav1.Condition{v1alpha1.TimedOut("")}, stage: httpapi.Completed, bugs: 1},
+		"error":      {condition: []metav1.Condition{v1alpha1.Error("")}, stage: httpapi.Completed, bugs: 1},
+		"canceled":   {condition: []metav1.Condition{v1alpha1.Canceled("")}, stage: httpapi.Canceled},
+		"superseded": {reason: "by a run that was deleted since", condition: []metav1.Condition{v1alpha1.Superseded("")}, stage: httpapi.Canceled},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := run("smoke-1", 0, tc.condition...)
+			got := greenlight.Of(s, s, url)
+			if got.RunStage != tc.stage || got.Greenlight != tc.green || got.Final() != (tc.stage != httpapi.Initializing) {
+				t.Errorf("%s: stage %s, greenlight %v, final %v", tc.reason, got.RunStage, got.Greenlight, got.Final())
+			}
+			if (got.Bugs != nil) != (tc.stage == httpapi.Completed) {
+				t.Fatalf("bugs are there: %v", got.Bugs != nil)
+			}
+			if got.Bugs != nil && (got.BlockingBugsCount != tc.bugs || len(got.BlockingBugURLs) != tc.bugs || len(got.ReproducedBugs) != tc.bugs) {
+				t.Errorf("bugs: %+v, want %d", got.Bugs, tc.bugs)
+			}
+		})
+	}
+}
+
+func TestRelevant(t *testing.T) {
+	superseded := v1alpha1.Superseded("Superseded by c.")
+	newer, newest := run("b", 1, superseded), run("c", 2, v1alpha1.Running(""))
+	otherNewer, otherNewest := of("checkout", run("b2", 1, superseded)), of("checkout", run("d", 3, v1alpha1.Passed("")))
+	cases := map[string]struct {
+		reason string
+		root   *v1alpha1.Suite
+		stream []*v1alpha1.Suite
+		want   string
+	}{
+		"alone":                 {root: run("a", 0, v1alpha1.Running("")), want: "a"},
+		"superseded":            {root: run("a", 0, superseded), stream: []*v1alpha1.Suite{newest, newer}, want: "c"},
+		"about to be":           {reason: "it may still pass", root: run("a", 0, v1alpha1.Running("")), stream: []*v1alpha1.Suite{newer, newest}, want: "a"},
+		"passed before":         {reason: "it has an outcome of its own", root: run("a", 0, v1alpha1.Passed("")), stream: []*v1alpha1.Suite{newest}, want: "a"},
+		"canceled":              {root: run("a", 0, v1alpha1.Canceled("")), stream: []*v1alpha1.Suite{newest}, want: "a"},
+		"its successor is gone": {root: run("b", 1, superseded), stream: []*v1alpha1.Suite{run("a", 0, v1alpha1.Passed("")), newer}, want: "b"},
+		"superseded by another Trigger's run": {reason: "a gate never borrows what other tests found", root: run("a", 0, superseded),
+			stream: []*v1alpha1.Suite{otherNewest, otherNewer}, want: "a"},
+		"superseded by both Triggers' runs": {reason: "its own tests ran on the newer deployment", root: run("a", 0, superseded),
+			stream: []*v1alpha1.Suite{newest, otherNewer}, want: "c"},
+		"another Trigger's run is newer still": {reason: "the newest of its own Trigger counts, however it ends", root: run("a", 0, superseded),
+			stream: []*v1alpha1.Suite{otherNewest, newer, otherNewer}, want: "b"},
+		"its own Trigger's run is older": {reason: "it tested an earlier deployment", root: run("b", 1, superseded),
+			stream: []*v1alpha1.Suite{run("a", 0, v1alpha1.Passed("")), otherNewest}, want: "b"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := greenlight.Relevant(tc.root, tc.stream); got.Name != tc.want {
+				t.Errorf("%s: relevant is %s, want %s", tc.reason, got.Name, tc.want)
+			}
+		})
+	}
+}
+
+// TestNoGreenFromAnotherTrigger: what counts for a run that only another Trigger's run superseded is the
+// run itself, of which nothing more will be known.
+func TestNoGreenFromAnotherTrigger(t *testing.T) {
+	root := run("a", 0, v1alpha1.Superseded("Superseded by b."))
+	relevant := greenlight.Relevant(root, []*v1alpha1.Suite{of("checkout", run("b", 1, v1alpha1.Passed("")))})
+	got := greenlight.Of(root, relevant, url)
+	if got.Greenlight || got.RunStage != httpapi.Canceled || got.RelevantRunID != "a" {
+		t.Errorf("greenlight %v, stage %s of %s, want false, canceled of a", got.Greenlight, got.RunStage, got.RelevantRunID)
+	}
+}
+
+func of(trigger string, s *v1alpha1.Suite) *v1alpha1.Suite {
+	s.Spec.Trigger.Name = trigger
+	return s
+}
+
+// TestCompletedAt: how old a result is is known of the run that counts, and only once it has completed.
+func TestCompletedAt(t *testing.T) {
+	at := time.Date(2026, 11, 20, 18, 0, 0, 0, time.UTC)
+	for end, want := range map[*v1alpha1.Suite]*time.Time{
+		run("passed", 0, v1alpha1.Passed("")): &at, run("failed", 0, v1alpha1.Failed("")): &at,
+		run("canceled", 0, v1alpha1.Canceled("")): nil, run("running", 0, v1alpha1.Running("")): nil,
+	} {
+		end.Status.CompletionTime = new(metav1.NewTime(at))
+		if got := greenlight.Of(run("root", 0), end, url).CompletedAt; (got == nil) != (want == nil) || got != nil && !got.Equal(*want) {
+			t.Errorf("%s: %v, want %v", end.Name, got, want)
+		}
+	}
+}
+
+// The bytes are what clients in the wild read: a member that is missing, renamed or null breaks them.
+func TestBytes(t *testing.T) {
+	root := run("a", 0, v1alpha1.Superseded("Superseded by b."))
+	cases := map[string]struct {
+		relevant *v1alpha1.Suite
+		want     string
+	}{
+		"initializing": {run("b", 1, v1alpha1.Running("The pod runs.")), `{"greenlight":false,` +
+			`"rootRunId":"a","rootRunUrl":"https://ci.example.com/runs/acme/a",` +
+			`"relevantRunId":"b","relevantRunUrl":"https://ci.example.com/runs/acme/b","relevantRunWithBugsUrl":"https://ci.example.com/runs/acme/b",` +
+			`"runStage":"initializing","runState":"Running","runMessage":"The pod runs.","workflowsInRunCount":1,"workflowsUnderInvestigationCount":0,"workflowsDisabledAfterRunCount":0}`},
+		"passed": {run("b", 1, v1alpha1.Passed("All good.")), `{"greenlight":true,` +
+			`"rootRunId":"a","rootRunUrl":"https://ci.example.com/runs/acme/a",` +
+			`"relevantRunId":"b","relevantRunUrl":"https://ci.example.com/runs/acme/b","relevantRunWithBugsUrl":"https://ci.example.com/runs/acme/b",` +
+			`"runStage":"completed","workflowsInRunCount":1,"workflowsUnderInvestigationCount":0,"workflowsDisabledAfterRunCount":0,` +
+			`"blockingBugsCount":0,"nonBlockingBugsCount":0,"blockingBugUrls":[],"nonBlockingBugUrls":[],"reproducedBugs":[],"otherBlockingBugsInEnvironment":[]}`},
+		"failed": {run("b", 1, v1alpha1.Failed("The test exited with code 1.")), `{"greenlight":false,` +
+			`"rootRunId":"a","rootRunUrl":"https://ci.example.com/runs/acme/a",` +
+			`"relevantRunId":"b","relevantRunUrl":"https://ci.example.com/runs/acme/b","relevantRunWithBugsUrl":"https://ci.example.com/runs/acme/b",` +
+			`"runStage":"completed","workflowsInRunCount":1,"workflowsUnderInvestigationCount":0,"workflowsDisabledAfterRunCount":0,` +
+			`"blockingBugsCount":1,"nonBlockingBugsCount":0,"blockingBugUrls":["https://ci.example.com/runs/acme/b"],"nonBlockingBugUrls":[],` +
+			`"reproducedBugs":[{"applicationUrl":"https://ci.example.com/runs/acme/b","isBlocking":true,"isNew":true,` +
+			`"name":"Failed: The test exited with code 1.","number":1,"priority":"urgent"}],"otherBlockingBugsInEnvironment":[]}`},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := json.Marshal(greenlight.Of(root, tc.relevant, url))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, string(got)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

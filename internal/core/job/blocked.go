@@ -1,0 +1,159 @@
+package job
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/plaintext"
+)
+
+// blocked reports whether a pod cannot start, or cannot go on, and the state that says why and what to do.
+func blocked(p *corev1.Pod) (State, bool) {
+	if why := unscheduled(p); why != "" {
+		return cannotStart(why), true
+	}
+	for _, cs := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
+		if restarts(p, cs) {
+			return lastFailure(p, cs), true
+		}
+		if why := waiting(p, cs); why != "" {
+			s := cannotStart(why)
+			if needsChange(cs) {
+				s.HopelessSince = waitsSince(p)
+			}
+			return s, true
+		}
+	}
+	return State{}, false
+}
+
+// needsChange reports whether a container waits for something that does not change by itself: an image name
+// that is none, or a Secret or ConfigMap, or a key of it, that does not exist.
+func needsChange(cs corev1.ContainerStatus) bool {
+	w := cs.State.Waiting
+	if w == nil {
+		return false
+	}
+	switch w.Reason {
+	case "InvalidImageName", "ErrImageNeverPull":
+		return true
+	case "CreateContainerConfigError":
+		return !cacheNotSynced.MatchString(w.Message)
+	default:
+		return false
+	}
+}
+
+// cacheNotSynced is a kubelet that could not read a Secret or ConfigMap in time, and tries again. After a long pull
+// of the image, the pod has waited for longer than a hopeless one may.
+var cacheNotSynced = regexp.MustCompile(`^failed to sync \S+ cache: `)
+
+// waitsSince is since when the node tries to start the containers of a pod that wait.
+func waitsSince(p *corev1.Pod) time.Time {
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodInitialized && c.Status == corev1.ConditionTrue {
+			return c.LastTransitionTime.Time
+		}
+	}
+	if p.Status.StartTime != nil {
+		return p.Status.StartTime.Time
+	}
+	return p.CreationTimestamp.Time
+}
+
+func unscheduled(p *corev1.Pod) string {
+	for _, c := range p.Status.Conditions {
+		if c.Type != corev1.PodScheduled || c.Status != corev1.ConditionFalse {
+			continue
+		}
+		if c.Reason == corev1.PodReasonSchedulingGated {
+			return "its scheduling gates are closed, and only their owner can open them."
+		}
+		return "no node can take it: " + plaintext.Line(c.Message, maxQuote)
+	}
+	return ""
+}
+
+func waiting(p *corev1.Pod, cs corev1.ContainerStatus) string {
+	w := cs.State.Waiting
+	if w == nil {
+		return ""
+	}
+	why := strings.TrimRight(cmp.Or(plaintext.Line(withoutPrefixes(w.Message), maxQuote), plaintext.Line(w.Reason, maxName)), ".")
+	switch w.Reason {
+	case "", "ContainerCreating", "PodInitializing":
+		return ""
+	case "ErrImageNeverPull":
+		return fmt.Sprintf("the image %q of %s is not on the node, and its imagePullPolicy is Never.",
+			plaintext.Line(image(p, cs), maxName), title(p, cs.Name))
+	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ImageInspectError", "RegistryUnavailable", "SignatureValidationFailed":
+		return fmt.Sprintf("the image %q of %s cannot be pulled: %s. %s",
+			plaintext.Line(image(p, cs), maxName), title(p, cs.Name), why, imageHint(cs.Name))
+	case "CreateContainerConfigError":
+		return fmt.Sprintf("%s cannot be configured: %s. Create what is missing, or correct the jobTemplate of the Trigger.",
+			title(p, cs.Name), why)
+	default:
+		return fmt.Sprintf("%s waits (%s): %s.", title(p, cs.Name), plaintext.Line(w.Reason, maxName), why)
+	}
+}
+
+// imageHint says who can correct the image of a container.
+func imageHint(container string) string {
+	if container == FetchContainer || container == CollectContainer {
+		return "It is Postflight's own image: its operator chooses it with --image, and the imagePullSecrets of the jobTemplate have to fit its registry."
+	}
+	return "Check its name and tag, and the imagePullSecrets."
+}
+
+// restarts reports whether a container failed and will be restarted in place. Between two starts its status
+// is terminated, or waiting. Kubernetes restarts no sidecar once the tests have ended.
+func restarts(p *corev1.Pod, cs corev1.ContainerStatus) bool {
+	if w := cs.State.Waiting; w != nil {
+		return w.Reason == "CrashLoopBackOff"
+	}
+	t := cs.State.Terminated
+	if t == nil || t.ExitCode == 0 {
+		return false
+	}
+	if isSidecar(p, cs.Name) {
+		return testsEnded(p).IsZero()
+	}
+	return p.Spec.RestartPolicy == corev1.RestartPolicyOnFailure
+}
+
+// lastFailure leaves out the kubelet's own message: it counts seconds, and each change would cost a write of
+// the status.
+func lastFailure(p *corev1.Pod, cs corev1.ContainerStatus) State {
+	fails := fmt.Sprintf("The %s fails, and is restarted.", title(p, cs.Name))
+	t := cmp.Or(cs.State.Terminated, cs.LastTerminationState.Terminated)
+	if t == nil {
+		return doing(fails)
+	}
+	problem := "It last exited with " + exitCode(t) + quoted(t.Message, ".")
+	return State{Condition: v1alpha1.Running(fails + " " + problem), PodProblem: problem}
+}
+
+// image is the name in the template: the status may have what the runtime resolved it to.
+func image(p *corev1.Pod, cs corev1.ContainerStatus) string {
+	for c := range containers(&p.Spec) {
+		if c.Name == cs.Name {
+			return c.Image
+		}
+	}
+	return cs.Image
+}
+
+// pullPrefixes change while the kubelet alternates between pulling and backing off. Without them the message
+// stays the same and costs no write of the status.
+var pullPrefixes = regexp.MustCompile(`^(Back-off pulling image "[^"]*": )?` +
+	`((ErrImagePull|ImageInspectError|RegistryUnavailable|SignatureValidationFailed): )?(rpc error: code = \w+ desc = )?` +
+	`(failed to pull and unpack image "[^"]*": )?(failed to resolve (reference|image) "[^"]*": )?`)
+
+func withoutPrefixes(message string) string { return pullPrefixes.ReplaceAllString(message, "") }

@@ -1,0 +1,152 @@
+package job
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/plaintext"
+)
+
+const (
+	tookTooLong = "The run took longer than its timeout"
+	podsGone    = "Its pods are gone, and their logs with them; a restartPolicy of Never keeps them."
+	repeat      = "Notify again, or create another Suite, to repeat the run."
+)
+
+// failed distinguishes tests that failed from a run that ran out of time, and from one that the cluster
+// stopped.
+func failed(j *batchv1.Job, end *batchv1.JobCondition, pods []corev1.Pod) State {
+	if end.Reason == batchv1.JobReasonDeadlineExceeded {
+		return State{Condition: v1alpha1.TimedOut(tookTooLong + timeout(j) + " and was stopped."), podUnknown: true}
+	}
+	if p := failedPod(pods); p != nil {
+		c := podFailed(j, p)
+		if c.Reason == v1alpha1.ReasonFailed {
+			c.Message = shards(j, pods) + c.Message
+		}
+		return State{Condition: c}
+	}
+	return failedWithoutPod(j, end)
+}
+
+// timeout that the Job was given, as the end of a phrase.
+func timeout(j *batchv1.Job) string {
+	if limit := TimeLimit(j); limit > 0 {
+		return " of " + plaintext.Duration(limit)
+	}
+	return ""
+}
+
+// failedWithoutPod has only the Job's message. Where containers restart in place, the pod of a failed Job is
+// deleted. If a pod was deleted for another reason, it is unknown whether its tests failed.
+func failedWithoutPod(j *batchv1.Job, end *batchv1.JobCondition) State {
+	message := strings.TrimRight(plaintext.Line(cmp.Or(end.Message, end.Reason), maxQuote), ".")
+	if end.Reason == batchv1.JobReasonPodFailurePolicy || j.Spec.Template.Spec.RestartPolicy == corev1.RestartPolicyOnFailure {
+		return State{Condition: v1alpha1.Failed(message + ". " + podsGone), podUnknown: true}
+	}
+	return State{Condition: v1alpha1.Error("The pod was deleted before its end was seen, by hand or with its node. " + repeat)}
+}
+
+// failedPod is the pod that made the Job fail: the last one that failed by itself. The others were deleted
+// because the Job had failed.
+func failedPod(pods []corev1.Pod) *corev1.Pod {
+	candidates := slices.DeleteFunc(slices.Clone(pods), func(p corev1.Pod) bool {
+		return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase != corev1.PodFailed && failedContainer(&p) == nil
+	})
+	if len(candidates) == 0 {
+		return nil
+	}
+	last := slices.MaxFunc(candidates, func(a, b corev1.Pod) int {
+		return cmp.Or(cmp.Compare(standing(&a), standing(&b)), finishedAt(&a).Compare(finishedAt(&b)), byCreation(a, b))
+	})
+	return &last
+}
+
+func standing(p *corev1.Pod) int {
+	if p.DeletionTimestamp == nil {
+		return 1
+	}
+	return 0
+}
+
+func finishedAt(p *corev1.Pod) time.Time {
+	var last time.Time
+	for _, cs := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
+		if t := termination(p, cs); t != nil && t.FinishedAt.After(last) {
+			last = t.FinishedAt.Time
+		}
+	}
+	return last
+}
+
+func podFailed(j *batchv1.Job, p *corev1.Pod) metav1.Condition {
+	cs := failedContainer(p)
+	switch disruption := disruption(p); {
+	case p.Status.Reason == batchv1.JobReasonDeadlineExceeded:
+		return v1alpha1.TimedOut(podDeadline(j, p))
+	case exceededStorage(p):
+		return v1alpha1.Failed(tooMuchStorage(p))
+	case disruption != "":
+		return v1alpha1.Error(fmt.Sprintf("The cluster stopped the pod before its tests ended: %s. %s", disruption, repeat))
+	case p.DeletionTimestamp != nil && (cs == nil || endedByDeletion(p, termination(p, *cs))):
+		return v1alpha1.Error("The pod was deleted before its tests ended. " + repeat)
+	case cs == nil:
+		return v1alpha1.Error(fmt.Sprintf("The pod failed, and does not say why: kubectl describe pod -n %s %s", p.Namespace, p.Name))
+	default:
+		return containerFailed(j, p, cs.Name, termination(p, *cs))
+	}
+}
+
+func tooMuchStorage(p *corev1.Pod) string {
+	said := strings.TrimSpace(plaintext.Line(p.Status.Message, maxQuote))
+	if strings.Contains(said, strconv.Quote(resultsVolume)) {
+		return fmt.Sprintf("The pod was stopped because its tests wrote too much into the results directory. %s Write less, or raise spec.results.sizeLimit of the Trigger.", said)
+	}
+	return fmt.Sprintf("The pod was stopped because it needed more disk than its limit. %s Raise that limit in the jobTemplate of the Trigger.", said)
+}
+
+// podDeadline is the message for a pod that the kubelet stopped: by the deadline in its template, or because the
+// manager was away when the run's time was up.
+func podDeadline(j *batchv1.Job, p *corev1.Pod) string {
+	own := p.Spec.ActiveDeadlineSeconds
+	if limit := TimeLimit(j); own != nil && limit > 0 && *own >= *deadlineSeconds(limit) {
+		return tookTooLong + timeout(j) + " and was stopped."
+	}
+	return "The pod took longer than the activeDeadlineSeconds of its own in the jobTemplate, and was stopped."
+}
+
+// disruption is why the cluster stopped a pod that did not fail by itself: its node went away or ran out of
+// room, or the node refused the pod. The pod's own status is more exact than its condition.
+func disruption(p *corev1.Pod) string {
+	c := cmp.Or(disrupted(p), &corev1.PodCondition{})
+	reason := plaintext.Line(cmp.Or(p.Status.Reason, c.Reason), maxName)
+	message := strings.TrimRight(plaintext.Line(cmp.Or(p.Status.Message, c.Message), maxQuote), ". ")
+	if message == "" {
+		return reason
+	}
+	return fmt.Sprintf("%s (%s)", message, reason)
+}
+
+func disrupted(p *corev1.Pod) *corev1.PodCondition {
+	for i, c := range p.Status.Conditions {
+		if c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue {
+			return &p.Status.Conditions[i]
+		}
+	}
+	return nil
+}
+
+// exceededStorage reports whether a pod was evicted because it used more disk than its own limit. A pod that
+// had to make room for others is the target of a disruption instead.
+func exceededStorage(p *corev1.Pod) bool {
+	return p.Status.Reason == "Evicted" && disrupted(p) == nil && strings.Contains(p.Status.Message, "exceed")
+}

@@ -1,0 +1,213 @@
+package job
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/mask"
+	"github.com/postflight-dev/postflight/internal/core/results"
+)
+
+const (
+	// CollectContainer is the sidecar that uploads what the tests wrote, once they have stopped.
+	CollectContainer = "postflight-collect"
+
+	// CollectURLVariable has the URL of the manager's HTTP API.
+	CollectURLVariable = "POSTFLIGHT_COLLECT_URL"
+
+	// CollectTokenVariable has the path of the token by which the manager recognizes the pod.
+	CollectTokenVariable = "POSTFLIGHT_COLLECT_TOKEN"
+
+	// CollectBudgetVariable has how long the sidecar may take, as a Go duration.
+	CollectBudgetVariable = "POSTFLIGHT_COLLECT_BUDGET"
+
+	// CollectCAVariable holds certificates in PEM that the TLS of the store and of the manager is checked against,
+	// beside those of the image.
+	CollectCAVariable = "POSTFLIGHT_COLLECT_CA"
+
+	// CollectMaskVariable has the texts that are masked in what is read of reports, each on a line.
+	CollectMaskVariable = "POSTFLIGHT_COLLECT_MASK"
+
+	// ResultsDirectoryVariable has the path of the directory into which the tests write, as each container sees it.
+	ResultsDirectoryVariable = "POSTFLIGHT_RESULTS_DIR"
+
+	// TokenAudience is that of the sidecar's token: the API server does not accept such a token itself.
+	TokenAudience = "postflight"
+
+	resultsVolume = "postflight-results"
+	tokenVolume   = "postflight-token"
+
+	// collectDirectory is where the sidecar has the results. In Postflight's own image, a path that fits the tests may
+	// be taken: /postflight is a program there.
+	collectDirectory = "/results"
+
+	tokenDirectory = "/var/run/secrets/postflight"
+	tokenFile      = "token"
+
+	// tokenSeconds is how long a token is valid. The kubelet replaces it in time.
+	tokenSeconds = 3600
+
+	// defaultResultsDirectory and defaultResultsSize are those of a Trigger that was stored without them.
+	defaultResultsDirectory = "/postflight/results"
+	defaultResultsSize      = "4Gi"
+
+	// collectGraceSeconds is the grace period of pods with results whose template sets none. Kubernetes' own, 30 s,
+	// leaves little time to upload after tests that are slow to stop.
+	collectGraceSeconds = 60
+
+	// collectMargin is what the sidecar leaves of the grace period, to report before it is killed.
+	collectMargin = 5 * time.Second
+)
+
+// Results is the directory into which the tests of a run write.
+type Results struct {
+	Directory string // absolute path in every container
+	SizeLimit resource.Quantity
+	Required  results.Requirement
+	Secrets   mask.Values // of secret variables of the run
+	Collector *Collector  // nil: nothing is kept
+}
+
+// Collector is the sidecar that keeps the files of the directory.
+type Collector struct {
+	Image string // Postflight's own image, with the command /collect
+	URL   string // of the manager's HTTP API, for pods
+	CA    string // PEM; empty where the certificates of store and manager need none of their own
+}
+
+// ResultsOf are the results of a Trigger that wants them.
+func ResultsOf(t *v1alpha1.Trigger, c *Collector) Results {
+	r := Results{Directory: resultsDirectory(t), SizeLimit: resource.MustParse(defaultResultsSize), Collector: c}
+	if limit := t.Spec.Results.SizeLimit; limit != nil {
+		r.SizeLimit = *limit
+	}
+	r.Required = results.Requirement{Policy: t.Spec.Results.Require, MinTests: t.Spec.Results.MinTests}
+	return r
+}
+
+// requirement of the Job of a run with results.
+func requirement(j *batchv1.Job) results.Requirement {
+	least, err := strconv.ParseInt(j.Annotations[v1alpha1.AnnotationMinTests], 10, 32)
+	if err != nil { // there is none
+		least = 0
+	}
+	return results.Requirement{Policy: v1alpha1.ResultsRequirement(j.Annotations[v1alpha1.AnnotationRequire]), MinTests: int32(least)}
+}
+
+// require notes what a Job without notes does not have: most have none, and so a small cache. The notes of a template do not
+// count.
+func require(j *batchv1.Job, r results.Requirement) {
+	delete(j.Annotations, v1alpha1.AnnotationRequire)
+	delete(j.Annotations, v1alpha1.AnnotationMinTests)
+	if r.Policy != "" && r.Policy != v1alpha1.RequireTests {
+		metav1.SetMetaDataAnnotation(&j.ObjectMeta, v1alpha1.AnnotationRequire, string(r.Policy))
+	}
+	if r.MinTests > 0 {
+		metav1.SetMetaDataAnnotation(&j.ObjectMeta, v1alpha1.AnnotationMinTests, strconv.Itoa(int(r.MinTests)))
+	}
+}
+
+func resultsDirectory(t *v1alpha1.Trigger) string {
+	if d := t.Spec.Results.Directory; d != "" {
+		return d
+	}
+	return defaultResultsDirectory
+}
+
+// WithResults is the Job with a directory that all containers share, except for the one that downloads inputs, and
+// a sidecar that keeps its files. Without a Collector, there is only the directory, so that the tests need no switch.
+//
+// The sidecar starts before everything else, because Kubernetes stops sidecars in reverse order: so it sees what the
+// other sidecars wrote, too. It alone has the token.
+func WithResults(j *batchv1.Job, r Results) *batchv1.Job {
+	j = j.DeepCopy()
+	require(j, r.Required)
+	pod := &j.Spec.Template.Spec
+	directory := map[string]string{ResultsDirectoryVariable: r.Directory}
+	for c := range containers(pod) {
+		if c.Name != FetchContainer {
+			c.Env = withVariables(c.Env, directory)
+			c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: resultsVolume, MountPath: r.Directory})
+		}
+	}
+	pod.Volumes = append(pod.Volumes, corev1.Volume{
+		Name:         resultsVolume,
+		VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: &r.SizeLimit}},
+	})
+	if r.Collector == nil {
+		return j
+	}
+	if pod.TerminationGracePeriodSeconds == nil {
+		pod.TerminationGracePeriodSeconds = new(int64(collectGraceSeconds))
+	}
+	pod.Volumes = append(pod.Volumes, token())
+	pod.InitContainers = append([]corev1.Container{collect(r, pod)}, pod.InitContainers...)
+	return j
+}
+
+func token() corev1.Volume {
+	return corev1.Volume{Name: tokenVolume, VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
+		Sources: []corev1.VolumeProjection{{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{
+			Audience: TokenAudience, ExpirationSeconds: new(int64(tokenSeconds)), Path: tokenFile,
+		}}},
+	}}}
+}
+
+func collect(r Results, pod *corev1.PodSpec) corev1.Container {
+	return corev1.Container{
+		Name:          CollectContainer,
+		Image:         r.Collector.Image,
+		Command:       []string{"/collect", "results"},
+		Env:           collectEnv(r, *pod.TerminationGracePeriodSeconds),
+		RestartPolicy: new(corev1.ContainerRestartPolicyAlways),
+		VolumeMounts: []corev1.VolumeMount{
+			{Name: resultsVolume, MountPath: collectDirectory, ReadOnly: true},
+			{Name: tokenVolume, MountPath: tokenDirectory, ReadOnly: true},
+		},
+		Resources:       collectResources(),
+		SecurityContext: ownSecurity(pod.SecurityContext),
+	}
+}
+
+func collectEnv(r Results, graceSeconds int64) []corev1.EnvVar {
+	variables := map[string]string{
+		CollectURLVariable:       r.Collector.URL,
+		CollectTokenVariable:     tokenDirectory + "/" + tokenFile,
+		CollectBudgetVariable:    collectBudget(time.Duration(graceSeconds) * time.Second).String(),
+		ResultsDirectoryVariable: collectDirectory,
+	}
+	if r.Collector.CA != "" {
+		variables[CollectCAVariable] = r.Collector.CA
+	}
+	if len(r.Secrets) > 0 {
+		variables[CollectMaskVariable] = strings.Join(r.Secrets, "\n")
+	}
+	return withVariables(nil, variables)
+}
+
+// collectBudget is the grace period but for a margin, which is smaller if the grace period is short. The kubelet gives
+// every container 2 s.
+func collectBudget(grace time.Duration) time.Duration {
+	return max(grace-collectMargin, grace/2, time.Second)
+}
+
+// collectResources bound the sidecar, which does nothing while the tests run.
+func collectResources() corev1.ResourceRequirements {
+	return corev1.ResourceRequirements{
+		Requests: corev1.ResourceList{
+			corev1.ResourceCPU:    resource.MustParse("10m"),
+			corev1.ResourceMemory: resource.MustParse("32Mi"),
+		},
+		Limits: corev1.ResourceList{
+			corev1.ResourceCPU:    resource.MustParse("1"),
+			corev1.ResourceMemory: resource.MustParse("256Mi"),
+		},
+	}
+}

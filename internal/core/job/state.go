@@ -1,0 +1,223 @@
+package job
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/plaintext"
+	"github.com/postflight-dev/postflight/internal/core/results"
+)
+
+// State is how a run goes, as its Job and pods show it.
+type State struct {
+	Condition metav1.Condition // the Succeeded condition of the run
+
+	// DecidedBy is what decided that the run passed or failed; "" for other conditions.
+	DecidedBy v1alpha1.DecidedBy
+
+	// Judged: the containers exited with 0, and the run does not pass because of what its tests reported. The condition says
+	// how they did.
+	Judged bool
+
+	// PodProblem is a sentence: why a pod cannot start, or how its container last exited before Kubernetes
+	// restarted it. Empty where neither is the case.
+	PodProblem string
+
+	// StartingSince is since when Kubernetes tries to start the tests. Zero: they have started.
+	StartingSince time.Time
+
+	// HopelessSince is since when the pod cannot start unless a person acts. Zero: it may start by itself.
+	HopelessSince time.Time
+
+	// Started is when the first container of the tests started; zero where no pod says so.
+	Started time.Time
+
+	// NotBegun: neither the Job nor a pod shows that a container of the tests has run, and the Job has not ended.
+	NotBegun bool
+
+	// TestsEnded is when the last of the tests ended in pods that have not: their sidecars are stopping. Zero: tests
+	// go on, or all pods have ended.
+	TestsEnded time.Time
+
+	// Collected is what is known of the results; nil where the run keeps none, or the tests have not begun.
+	Collected *results.Collected
+
+	// podUnknown: the message describes no pod although there was one, so an earlier problem still counts.
+	podUnknown bool
+}
+
+// Observe derives the state of a run from its Job and the Job's pods, which may be in any order, and gone.
+// The run has ended when the Job is complete or failed. Kubernetes sets these conditions only once the pods
+// have stopped, so nothing of an ended run still touches the environment.
+func Observe(j *batchv1.Job, pods []corev1.Pod) State {
+	var s State
+	c := collected(j, pods)
+	switch end := end(j); {
+	case end == nil:
+		s = unfinished(j, pods)
+	case end.Type == batchv1.JobComplete:
+		s = completed(j, pods, c)
+	default:
+		s = failed(j, end, pods)
+		if s.Condition.Reason == v1alpha1.ReasonFailed {
+			s.DecidedBy = v1alpha1.DecidedByExitCode
+		}
+	}
+	s.Started, s.TestsEnded, s.Collected = started(pods), allTestsEnded(pods), c
+	s.NotBegun = end(j) == nil && !begun(j, pods)
+	return s
+}
+
+// started is when the first container of the tests started; zero where none has.
+func started(pods []corev1.Pod) time.Time {
+	var first time.Time
+	consider := func(at metav1.Time) {
+		if !at.IsZero() && (first.IsZero() || at.Time.Before(first)) {
+			first = at.Time
+		}
+	}
+	for _, p := range pods {
+		for _, cs := range p.Status.ContainerStatuses {
+			if cs.State.Running != nil {
+				consider(cs.State.Running.StartedAt)
+			}
+			for _, t := range []*corev1.ContainerStateTerminated{cs.State.Terminated, cs.LastTerminationState.Terminated} {
+				if t != nil {
+					consider(t.StartedAt)
+				}
+			}
+		}
+	}
+	return first
+}
+
+// KeepProblem adds the problem that status.podProblem records to a state which describes no pod. It never
+// changes how the run ends.
+func (s State) KeepProblem(recorded string) State {
+	if s.podUnknown && s.PodProblem == "" && recorded != "" {
+		s.PodProblem = recorded
+		s.Condition.Message += " " + recorded
+	}
+	return s
+}
+
+// KeepRunning keeps a run Running of which the tests have run, as its recorded state says. If a failed pod is
+// gone and was not counted, neither the Job nor its pods show that until the next pod runs.
+func (s State) KeepRunning(recorded string) State {
+	if recorded == v1alpha1.ReasonRunning && !s.StartingSince.IsZero() {
+		s.Condition.Reason, s.StartingSince = v1alpha1.ReasonRunning, time.Time{}
+	}
+	return s
+}
+
+// CompletionTime is when the Job ended, however it did, nil while it has not.
+func CompletionTime(j *batchv1.Job) *metav1.Time {
+	end := end(j)
+	switch {
+	case end == nil:
+		return nil
+	case j.Status.CompletionTime != nil:
+		return j.Status.CompletionTime
+	default:
+		return &end.LastTransitionTime
+	}
+}
+
+func end(j *batchv1.Job) *batchv1.JobCondition {
+	return cmp.Or(condition(j, batchv1.JobComplete), condition(j, batchv1.JobFailed))
+}
+
+// condition of the Job that is true, else nil.
+func condition(j *batchv1.Job, t batchv1.JobConditionType) *batchv1.JobCondition {
+	i := slices.IndexFunc(j.Status.Conditions, func(c batchv1.JobCondition) bool {
+		return c.Type == t && c.Status == corev1.ConditionTrue
+	})
+	if i < 0 {
+		return nil
+	}
+	return &j.Status.Conditions[i]
+}
+
+// completed is the state of a run whose Job is complete. It needs a pod that succeeded: a template may set completions to 0,
+// and so may anyone who can patch Jobs; such a Job completes at once and tests nothing. Then what the tests reported decides.
+func completed(j *batchv1.Job, pods []corev1.Pod, c *results.Collected) State {
+	if j.Status.Succeeded == 0 {
+		return State{Condition: v1alpha1.Error("The Job completed without a pod that succeeded, so nothing was tested. " +
+			"Check completions in the jobTemplate of the Trigger, and notify again.")}
+	}
+	judgment := results.Judgment{By: v1alpha1.DecidedByExitCode}
+	if KeepsResults(j) {
+		judgment = c.Judge(requirement(j))
+	}
+	problem := fmt.Sprintf("%s exited with 0, but %s", testContainer(pods), judgment.Problem)
+	switch {
+	case judgment.Problem == "":
+		return State{Condition: passed(j, pods, c, judgment.By), DecidedBy: judgment.By}
+	case judgment.Lost:
+		return State{Condition: v1alpha1.Error(problem), Judged: true}
+	default:
+		return State{Condition: v1alpha1.Failed(problem), DecidedBy: judgment.By, Judged: true}
+	}
+}
+
+// testContainer names the container of the tests, if there is one.
+func testContainer(pods []corev1.Pod) string {
+	names := map[string]bool{}
+	for _, p := range pods {
+		for _, cs := range p.Status.ContainerStatuses {
+			names[cs.Name] = true
+		}
+	}
+	if len(names) != 1 {
+		return "Every container"
+	}
+	for name := range names {
+		return fmt.Sprintf("Container %q", name)
+	}
+	return ""
+}
+
+// passed quotes the summary that the tests wrote to their termination log, if any.
+func passed(j *batchv1.Job, pods []corev1.Pod, c *results.Collected, by v1alpha1.DecidedBy) metav1.Condition {
+	how := ""
+	if from, to := j.Status.StartTime, CompletionTime(j); from != nil && to != nil {
+		how = " in " + plaintext.Duration(to.Sub(from.Time))
+	}
+	if by == v1alpha1.DecidedByExitCode {
+		how += " (exit code only)"
+	}
+	subject := "The tests"
+	switch {
+	case c == nil || c.Summary.Reports == 0:
+	case c.Summary.Failed > 0:
+		subject = "No container failed, so the run" // a sentence with the counts comes before
+	default:
+		subject = "The run"
+	}
+	if summary := plaintext.Line(summary(pods), maxSummary); summary != "" {
+		return v1alpha1.Passed(fmt.Sprintf("%s passed%s: %s", subject, how, summary))
+	}
+	return v1alpha1.Passed(fmt.Sprintf("%s passed%s.", subject, how))
+}
+
+func summary(pods []corev1.Pod) string {
+	for _, p := range slices.SortedFunc(slices.Values(pods), byCreation) {
+		for _, cs := range p.Status.ContainerStatuses {
+			if t := cs.State.Terminated; p.Status.Phase == corev1.PodSucceeded && t != nil && t.Message != "" {
+				return t.Message
+			}
+		}
+	}
+	return ""
+}
+
+func byCreation(a, b corev1.Pod) int {
+	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
+}

@@ -1,0 +1,68 @@
+package job
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/plaintext"
+)
+
+// CheckTemplate says why no Job can be created from a Trigger's template: it uses a name or a path that Postflight
+// uses itself. Empty where one can.
+func CheckTemplate(t *v1alpha1.Trigger) string {
+	pod := &t.Spec.JobTemplate.Spec.Template.Spec
+	for c := range containers(pod) {
+		if c.Name == FetchContainer || c.Name == CollectContainer {
+			return fmt.Sprintf("The jobTemplate of Trigger %q has a container named %s, which is the name of Postflight's own. Rename it and notify again.", t.Name, c.Name)
+		}
+	}
+	for _, v := range pod.Volumes {
+		if slices.Contains(ownVolumes(t), v.Name) {
+			return fmt.Sprintf("The jobTemplate of Trigger %q has a volume named %s, which is the name of Postflight's own. Rename it and notify again.", t.Name, v.Name)
+		}
+	}
+	if t.Spec.Results == nil {
+		return ""
+	}
+	return resultsClash(t, pod)
+}
+
+// ownVolumes are the names of the volumes that Postflight adds to the pods of the Trigger.
+func ownVolumes(t *v1alpha1.Trigger) (names []string) {
+	if t.Spec.Inputs != nil {
+		names = append(names, inputsVolume)
+	}
+	if t.Spec.Results != nil {
+		names = append(names, resultsVolume, tokenVolume)
+	}
+	return names
+}
+
+// resultsClash reports another mount where the results directory is to be. Deeper ones are fine: their files are kept
+// elsewhere.
+func resultsClash(t *v1alpha1.Trigger, pod *corev1.PodSpec) string {
+	directory := resultsDirectory(t)
+	for c := range containers(pod) {
+		for _, m := range c.VolumeMounts {
+			if path.Clean(m.MountPath) == directory {
+				return fmt.Sprintf("The container %q in the jobTemplate of Trigger %q mounts the volume %q at %s, which is spec.results.directory. Change one of the two paths and notify again.",
+					plaintext.Line(c.Name, maxName), t.Name, plaintext.Line(m.Name, maxName), directory)
+			}
+		}
+	}
+	if t.Spec.Inputs != nil && nested(directory, inputsDirectory(t)) {
+		return fmt.Sprintf("In Trigger %q, spec.results.directory %s and spec.inputs.directory %s are inside one another. Change one of them and notify again.",
+			t.Name, directory, inputsDirectory(t))
+	}
+	return ""
+}
+
+// nested reports whether two absolute paths are equal, or one is below the other.
+func nested(a, b string) bool {
+	return strings.HasPrefix(a+"/", b+"/") || strings.HasPrefix(b+"/", a+"/")
+}

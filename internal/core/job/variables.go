@@ -1,0 +1,93 @@
+package job
+
+import (
+	"cmp"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/runtrace"
+)
+
+// The variables that every container of a run has, whatever else it is given.
+const (
+	variableURL         = "URL"
+	variableSuiteID     = "POSTFLIGHT_SUITE_ID"
+	variableBranch      = "POSTFLIGHT_BRANCH"
+	variableSHA         = "POSTFLIGHT_SHA"
+	variableEnvironment = "POSTFLIGHT_ENVIRONMENT"
+)
+
+// variableTraceparent is what tools of OpenTelemetry read.
+const variableTraceparent = "TRACEPARENT"
+
+// variables of a run; what is copied later wins.
+func variables(s *v1alpha1.Suite, t *v1alpha1.Trigger, e *v1alpha1.Environment) map[string]string {
+	all := map[string]string{}
+	maps.Copy(all, e.Spec.Variables)
+	maps.Copy(all, t.Spec.Variables)
+	if url := cmp.Or(s.Spec.Deployment.URL, e.Spec.URL); url != "" {
+		all[variableURL] = url
+	}
+	maps.Copy(all, s.Spec.Variables)
+	all[variableSuiteID] = s.Name
+	all[variableBranch] = s.Spec.Deployment.Branch
+	all[variableSHA] = s.Spec.Deployment.SHA
+	all[variableEnvironment] = s.Spec.Environment
+	if parent := runtrace.ContextOfTests(s); parent != "" {
+		all[variableTraceparent] = parent
+	}
+	return all
+}
+
+// containers of a pod, in the order in which they start: init containers and sidecars first.
+func containers(pod *corev1.PodSpec) iter.Seq[*corev1.Container] {
+	return func(yield func(*corev1.Container) bool) {
+		for _, list := range [][]corev1.Container{pod.InitContainers, pod.Containers} {
+			for i := range list {
+				if !yield(&list[i]) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// withVariables puts variables, sorted by name, before the entries of a template, and takes out the
+// entries of the same names: so these variables win, no name is there twice, and an entry of the
+// template may refer to them, as in $(URL)/login.
+func withVariables(template []corev1.EnvVar, variables map[string]string) []corev1.EnvVar {
+	env := make([]corev1.EnvVar, 0, len(variables)+len(template))
+	for _, name := range slices.Sorted(maps.Keys(variables)) {
+		env = append(env, corev1.EnvVar{Name: name, Value: escape(variables[name])})
+	}
+	for _, entry := range template {
+		if _, overridden := variables[entry.Name]; !overridden {
+			env = append(env, entry)
+		}
+	}
+	return env
+}
+
+// escape makes a value arrive byte for byte. The kubelet replaces $(NAME) in the value of a variable
+// by another variable, and $$ by $; with every $ doubled it finds nothing else to replace.
+func escape(value string) string {
+	return strings.ReplaceAll(value, "$", "$$")
+}
+
+// withEnvFrom puts the sources of an Environment before those of the template. The later source wins,
+// and the template is the more specific one; variables by name win over any source.
+func withEnvFrom(template, environment []corev1.EnvFromSource) []corev1.EnvFromSource {
+	if len(environment) == 0 {
+		return template
+	}
+	all := make([]corev1.EnvFromSource, 0, len(environment)+len(template))
+	for i := range environment {
+		all = append(all, *environment[i].DeepCopy())
+	}
+	return append(all, template...)
+}

@@ -1,0 +1,85 @@
+// Package junit reads reports of tests in JUnit XML, and merges them into one for the CI system to show.
+//
+// It is pure. Reports come from the containers of the tests: reading is bounded, and a copy is well-formed, whatever they hold.
+package junit
+
+import (
+	"bytes"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/postflight-dev/postflight/internal/core/plaintext"
+)
+
+// Report is what is known of a report, or of several.
+type Report struct {
+	Tests    int
+	Failures int // and errors
+}
+
+// IsReport reports whether a file may be a report, by its name.
+func IsReport(path string) bool {
+	return len(path) > len(".xml") && strings.EqualFold(path[len(path)-len(".xml"):], ".xml")
+}
+
+// Problem is a sentence about a report of which only the first tests could be read.
+func Problem(path string, tests int, err error) string {
+	which := "No test"
+	if tests > 0 {
+		which = fmt.Sprintf("Only the first %d tests", tests)
+	}
+	return fmt.Sprintf("%s of the report %s could be read: %v.", which, plaintext.Line(path, maxPath), err)
+}
+
+// Writer writes one report. Close it at the end.
+type Writer struct {
+	Report
+
+	out *bytes.Buffer
+	to  io.Writer
+}
+
+// NewWriter returns a Writer of a document.
+func NewWriter(to io.Writer) (*Writer, error) {
+	w := &Writer{out: &bytes.Buffer{}, to: to}
+	w.out.WriteString(xml.Header + "<testsuites name=\"Postflight\">\n")
+	return w, w.flush()
+}
+
+// Add copies the test suites of a report, whose names get the prefix. Of a report that breaks off, it copies the tests before.
+func (w *Writer) Add(report io.Reader, prefix string) (added Report, err error) {
+	c := copier{to: w.to, prefix: prefix}
+	err = c.copy(report)
+	w.Tests += c.Tests
+	w.Failures += c.Failures
+	return c.Report, err
+}
+
+// AddCase adds a suite with one test. An empty failure means that it passed.
+func (w *Writer) AddCase(suite, name, failure string) error {
+	w.out.Reset()
+	failures := min(len(failure), 1)
+	fmt.Fprintf(w.out, `<testsuite name="%s" tests="1" failures="%d"><testcase classname="%[1]s" name="%[3]s">`,
+		escaped(suite), failures, escaped(name))
+	if failures > 0 {
+		fmt.Fprintf(w.out, `<failure message="%s"></failure>`, escaped(failure))
+	}
+	w.out.WriteString("</testcase></testsuite>\n")
+	w.Tests++
+	w.Failures += failures
+	return w.flush()
+}
+
+// Close ends the document.
+func (w *Writer) Close() error {
+	w.out.Reset()
+	w.out.WriteString("</testsuites>\n")
+	return w.flush()
+}
+
+func (w *Writer) flush() error {
+	_, err := w.to.Write(w.out.Bytes())
+	return err
+}

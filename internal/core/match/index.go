@@ -1,0 +1,171 @@
+package match
+
+import (
+	"cmp"
+	"errors"
+	"iter"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/notification"
+)
+
+// Index holds the compiled Triggers of all namespaces, and finds those that match a notification. The
+// zero Index is empty and ready for use. It is safe for concurrent use. It returns the Triggers that it
+// was given: do not change them.
+type Index struct {
+	mu         sync.RWMutex
+	namespaces map[string]*namespaceIndex
+}
+
+// entry is a Trigger as it was set. It never changes after that.
+type entry struct {
+	trigger *v1alpha1.Trigger
+	matcher *Matcher    // nil if there is a problem
+	problem error       // of Compile
+	keys    []bucketKey // of the buckets that hold it
+}
+
+// Explanation says whether a Trigger matches a notification, and why.
+type Explanation struct {
+	Trigger *v1alpha1.Trigger
+	Matched bool
+	// Criteria are all conditions of the Trigger, or only the invalid one, which does not hold.
+	Criteria []CriterionResult
+	// Skipped reports that the Trigger was not tried, because time ran out.
+	Skipped bool
+}
+
+// Set adds a Trigger, or replaces the one of its name. It compiles once per generation, so that changes
+// of status and metadata cost little. A Trigger that does not compile matches nothing, and Problem says
+// why. Calls for the same Trigger must be in order.
+func (x *Index) Set(t *v1alpha1.Trigger) {
+	e := x.compile(t)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.namespaces == nil {
+		x.namespaces = map[string]*namespaceIndex{}
+	}
+	if x.namespaces[t.Namespace] == nil {
+		x.namespaces[t.Namespace] = &namespaceIndex{byName: map[string]*entry{}, buckets: map[bucketKey][]*entry{}}
+	}
+	x.namespaces[t.Namespace].set(e)
+}
+
+// compile runs outside the lock, because it may take long.
+func (x *Index) compile(t *v1alpha1.Trigger) *entry {
+	if old := x.entry(t.Namespace, t.Name); old != nil && sameGeneration(old.trigger, t) {
+		return &entry{trigger: t, matcher: old.matcher, problem: old.problem}
+	}
+	m, err := Compile(t)
+	return &entry{trigger: t, matcher: m, problem: err}
+}
+
+// sameGeneration is false for objects that never were in an API server: they have no generation.
+func sameGeneration(a, b *v1alpha1.Trigger) bool {
+	return a.UID == b.UID && a.Generation == b.Generation && a.UID != "" && a.Generation != 0
+}
+
+// Delete removes the Trigger of that name, if there is one.
+func (x *Index) Delete(namespace, name string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if p := x.namespaces[namespace]; p != nil {
+		if p.delete(name); len(p.byName) == 0 {
+			delete(x.namespaces, namespace)
+		}
+	}
+}
+
+// StoppedError says that not all Triggers were tried.
+type StoppedError struct {
+	// Trigger is the name of the last one that was tried.
+	Trigger string
+}
+
+func (e *StoppedError) Error() string { return "matching was stopped at the Trigger " + e.Trigger }
+
+// Match returns the Triggers of the namespace that match the notification, ordered by name. It calls
+// stop now and then, and returns a *StoppedError once that returns true.
+func (x *Index) Match(namespace string, n *notification.Notification, stop func() bool) ([]*v1alpha1.Trigger, error) {
+	a := newActivation(n)
+	var matched []*v1alpha1.Trigger
+	work := 0
+	for _, bucket := range x.candidates(namespace, a) {
+		for _, e := range bucket {
+			if e.matcher.matches(a) {
+				matched = append(matched, e.trigger)
+			}
+			if work += e.matcher.weight; work < stopEvery {
+				continue
+			}
+			if work = 0; stop() {
+				return nil, &StoppedError{Trigger: e.trigger.Name}
+			}
+		}
+	}
+	slices.SortFunc(matched, func(a, b *v1alpha1.Trigger) int { return cmp.Compare(a.Name, b.Name) })
+	return slices.Compact(matched), nil
+}
+
+// Explain says of every Trigger of the namespace whether it matches the notification, ordered by name.
+// It explains one at a time, because those of a large team need much memory. Once stop returns true,
+// the rest is skipped.
+func (x *Index) Explain(namespace string, n *notification.Notification, stop func() bool) iter.Seq[Explanation] {
+	return func(yield func(Explanation) bool) {
+		stopped := false
+		for _, e := range x.all(namespace) {
+			explanation := Explanation{Trigger: e.trigger, Skipped: true}
+			if stopped = stopped || stop(); !stopped {
+				explanation = e.explain(n)
+			}
+			if !yield(explanation) {
+				return
+			}
+		}
+	}
+}
+
+func (e *entry) explain(n *notification.Notification) Explanation {
+	if broken, ok := errors.AsType[*CompileError](e.problem); ok {
+		return Explanation{Trigger: e.trigger, Criteria: []CriterionResult{{Name: broken.Criterion, Message: broken.Error()}}}
+	}
+	results := e.matcher.Explain(n)
+	failed := slices.ContainsFunc(results, func(c CriterionResult) bool { return !c.Held })
+	return Explanation{Trigger: e.trigger, Matched: !failed, Criteria: results}
+}
+
+// Problem returns why the Trigger does not compile; nil if it does or is unknown.
+func (x *Index) Problem(namespace, name string) error {
+	if e := x.entry(namespace, name); e != nil {
+		return e.problem
+	}
+	return nil
+}
+
+func (x *Index) entry(namespace, name string) *entry {
+	return read(x, namespace, func(p *namespaceIndex) *entry { return p.byName[name] })
+}
+
+func (x *Index) candidates(namespace string, a *activation) [][]*entry {
+	return read(x, namespace, func(p *namespaceIndex) [][]*entry { return p.candidates(a) })
+}
+
+func (x *Index) all(namespace string) []*entry {
+	return read(x, namespace, func(p *namespaceIndex) []*entry { return slices.SortedFunc(maps.Values(p.byName), byName) })
+}
+
+// read calls get under the lock, unless the namespace is unknown. Its result may be used without the
+// lock, because entries and buckets never change.
+func read[T any](x *Index, namespace string, get func(*namespaceIndex) T) (result T) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	if p := x.namespaces[namespace]; p != nil {
+		result = get(p)
+	}
+	return result
+}
+
+func byName(a, b *entry) int { return cmp.Compare(a.trigger.Name, b.trigger.Name) }

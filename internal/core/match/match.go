@@ -1,0 +1,78 @@
+package match
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/notification"
+)
+
+// Matcher holds the compiled conditions of a Trigger. It is safe for concurrent use.
+type Matcher struct {
+	criteria []namedCriterion // in the order in which they are explained
+	byWeight []criterion      // the same, the cheap ones first
+	weight   int              // of all criteria, in units of stopEvery
+}
+
+// namedCriterion is a criterion and the field that sets it.
+type namedCriterion struct {
+	criterion
+	field string
+}
+
+// CompileError says which condition of a Trigger is invalid.
+type CompileError struct {
+	// Criterion is the name of the field, e.g. branches or expression.
+	Criterion string
+	// Reason says what is wrong with it, without a full stop.
+	Reason string
+}
+
+// Error is a sentence for the Ready condition of the Trigger.
+func (e *CompileError) Error() string {
+	return fmt.Sprintf("The Trigger matches nothing, because spec.match.%s %s.", e.Criterion, e.Reason)
+}
+
+// Compile prepares the conditions of a Trigger, which must not change while the Matcher is in use. Its
+// error is a *CompileError.
+func Compile(t *v1alpha1.Trigger) (*Matcher, error) {
+	m := &Matcher{weight: 1}
+	for _, d := range definitions {
+		c, err := recoverPanic(d.compile, &t.Spec)
+		switch {
+		case err != nil:
+			return nil, &CompileError{Criterion: d.field, Reason: err.Error()}
+		case c != nil:
+			m.criteria = append(m.criteria, namedCriterion{criterion: c, field: d.field})
+			m.byWeight = append(m.byWeight, c)
+			m.weight += c.weight()
+		}
+	}
+	slices.SortStableFunc(m.byWeight, func(a, b criterion) int { return cmp.Compare(a.weight(), b.weight()) })
+	return m, nil
+}
+
+// recoverPanic turns a panic into an error. Every manager compiles all Triggers when it starts, so one
+// Trigger that triggers a bug in a library would otherwise keep all of them from starting. The text of
+// the panic comes from the Trigger, so those who read the Trigger may read it.
+func recoverPanic(compile func(*v1alpha1.TriggerSpec) (criterion, error), spec *v1alpha1.TriggerSpec) (c criterion, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			text := oneLine(fmt.Sprint(p))
+			text = strings.ToValidUTF8(text[:min(len(text), maxPanicBytes)], "") // the cut may split a character
+			err = errors.New("cannot be compiled; write it otherwise (" + text + ")")
+		}
+	}()
+	return compile(spec)
+}
+
+// Matches reports whether the Trigger matches the notification.
+func (m *Matcher) Matches(n *notification.Notification) bool { return m.matches(newActivation(n)) }
+
+func (m *Matcher) matches(a *activation) bool {
+	return !slices.ContainsFunc(m.byWeight, func(c criterion) bool { return !c.holds(a) })
+}

@@ -1,0 +1,144 @@
+package record
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/inputpath"
+)
+
+// Root is the first segment below a team's id of everything in the archive.
+const Root = inputpath.Reserved
+
+const (
+	dayLayout  = "2006-01-02"
+	timeLayout = "T150405Z"
+)
+
+// Run identifies a run in the archive.
+type Run struct {
+	Team    string
+	ID      string
+	Created time.Time // of the Suite, in whole seconds
+}
+
+// Of is the identity of a Suite of the team.
+func Of(team string, s *v1alpha1.Suite) Run {
+	return Run{Team: team, ID: s.Name, Created: s.CreationTimestamp.UTC()}
+}
+
+// Compare is the order of time, and in one second that of a listing.
+func (r Run) Compare(other Run) int {
+	return cmp.Or(r.Created.Compare(other.Created), strings.Compare(r.ID+"/", other.ID+"/"))
+}
+
+// Directory starts the keys of all objects of the run but its index; it has no slash at its end.
+func (r Run) Directory() string {
+	return DayPrefix(r.Team, r.Created) + r.Created.UTC().Format(timeLayout) + "-" + r.ID
+}
+
+// Owns reports whether a key is that of the run's record, or of one of its logs, results or artifacts.
+func (r Run) Owns(key string) bool {
+	return key == r.RecordKey() || slices.ContainsFunc([]string{r.LogsPrefix(), r.ResultsPrefix(), r.ArtifactsPrefix()},
+		func(prefix string) bool { return strings.HasPrefix(key, prefix) })
+}
+
+// RecordKey is the key of the record.
+func (r Run) RecordKey() string { return r.Directory() + "/run.json" }
+
+// LogsPrefix starts the keys of all logs.
+func (r Run) LogsPrefix() string { return r.Directory() + "/logs/" }
+
+// LogKey is the key of the log of one container. Previous is the log before Kubernetes restarted it.
+func (r Run) LogKey(pod, container string, previous bool) string {
+	suffix := logSuffix
+	if previous {
+		suffix = previousSuffix
+	}
+	return r.LogsPrefix() + pod + "/" + container + suffix
+}
+
+// The names of containers have no dots.
+const (
+	logSuffix      = ".log.gz"
+	previousSuffix = ".previous" + logSuffix
+)
+
+// ParseLogKey is the log that a key of LogKey names.
+func (r Run) ParseLogKey(key string) (Log, bool) {
+	pod, file, _ := strings.Cut(strings.TrimPrefix(key, r.LogsPrefix()), "/")
+	container, previous := strings.CutSuffix(file, previousSuffix)
+	if !previous {
+		container = strings.TrimSuffix(file, logSuffix)
+	}
+	return Log{Pod: pod, Container: container, Previous: previous}, key == r.LogKey(pod, container, previous)
+}
+
+// ResultsPrefix starts the keys of the results of all pods.
+func (r Run) ResultsPrefix() string { return r.Directory() + "/results/" }
+
+// ResultsKey is the key of the results of one pod.
+func (r Run) ResultsKey(pod string) string { return r.ResultsPrefix() + pod + ".json" }
+
+// ParseResultsKey is the pod that a key of ResultsKey names.
+func (r Run) ParseResultsKey(key string) (pod string, ok bool) {
+	pod = strings.TrimSuffix(strings.TrimPrefix(key, r.ResultsPrefix()), ".json")
+	return pod, key == r.ResultsKey(pod)
+}
+
+// ArtifactsPrefix starts the keys of all artifacts.
+func (r Run) ArtifactsPrefix() string { return r.Directory() + "/artifacts/" }
+
+// ArtifactKey is the key of a file that a pod wrote; its path has been checked.
+func (r Run) ArtifactKey(pod, path string) string { return r.ArtifactsPrefix() + pod + "/" + path }
+
+// ParseArtifactKey is the file that a key of ArtifactKey names.
+func (r Run) ParseArtifactKey(key string) (pod, path string, ok bool) {
+	return strings.Cut(strings.TrimPrefix(key, r.ArtifactsPrefix()), "/")
+}
+
+// IndexPrefix starts the keys of the index of all runs of this id.
+func (r Run) IndexPrefix() string { return IndexPrefix(r.Team, r.ID) }
+
+// IndexKey is the key of an empty object by which the run is found if only its id is known.
+func (r Run) IndexKey() string {
+	return r.IndexPrefix() + r.Created.UTC().Format(dayLayout+timeLayout)
+}
+
+// IndexPrefix starts the keys of the index of all runs of an id.
+func IndexPrefix(team, id string) string { return team + "/" + Root + "/ids/" + id + "/" }
+
+// DaysPrefix starts the keys of all days of a team.
+func DaysPrefix(team string) string { return team + "/" + Root + "/day=" }
+
+// DayPrefix starts the keys of all runs of a day.
+func DayPrefix(team string, day time.Time) string {
+	return DaysPrefix(team) + day.UTC().Format(dayLayout) + "/"
+}
+
+// ParseDay is the day that a prefix of DayPrefix names.
+func ParseDay(team, prefix string) (time.Time, error) {
+	return time.Parse(dayLayout+"/", strings.TrimPrefix(prefix, DaysPrefix(team)))
+}
+
+// ParseIndexKey is the run that a key of IndexKey names.
+func ParseIndexKey(team, id, key string) (Run, error) {
+	created, err := time.Parse(dayLayout+timeLayout, strings.TrimPrefix(key, IndexPrefix(team, id)))
+	return Run{Team: team, ID: id, Created: created}, err
+}
+
+// ParseDirectory is the run that a key in its directory, or the directory itself, names.
+func ParseDirectory(team, key string) (Run, error) {
+	day, rest, _ := strings.Cut(strings.TrimPrefix(key, DaysPrefix(team)), "/")
+	name, _, _ := strings.Cut(rest, "/")
+	at, id, ok := strings.Cut(name, "-")
+	created, err := time.Parse(dayLayout+timeLayout, day+at)
+	if err != nil || !ok || id == "" || !strings.HasPrefix(key, DaysPrefix(team)) {
+		return Run{}, fmt.Errorf("%q is no key of a run", key)
+	}
+	return Run{Team: team, ID: id, Created: created}, nil
+}

@@ -1,0 +1,117 @@
+package report
+
+import (
+	"time"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/plaintext"
+	"github.com/postflight-dev/postflight/internal/core/suite"
+)
+
+// Run is a Suite and its Trigger, which is nil if it does not exist any more.
+type Run struct {
+	Suite   *v1alpha1.Suite
+	Trigger *v1alpha1.Trigger
+}
+
+// ShowsMore reports whether a Trigger asks for anything beside checks.
+func ShowsMore(t *v1alpha1.Trigger) bool { return showsDeployments(t) || showsComments(t) }
+
+func showsDeployments(t *v1alpha1.Trigger) bool {
+	return t != nil && t.Spec.Repository != nil && t.Spec.Repository.Deployments
+}
+
+func showsComments(t *v1alpha1.Trigger) bool {
+	return t != nil && t.Spec.Repository != nil && t.Spec.Repository.PullRequestComments
+}
+
+// NextDeployment decides what to do about the deployment that shows a run.
+func NextDeployment(o Observation, now time.Time) Step {
+	return nextBeside(o, showsDeployments(o.Trigger), func(r v1alpha1.SuiteReport) v1alpha1.ReportPhase {
+		return DeploymentOn(r).Phase
+	}, now)
+}
+
+// NextComment decides what to do about the comment that shows a run.
+func NextComment(o Observation, now time.Time) Step {
+	return nextBeside(o, showsComments(o.Trigger), func(r v1alpha1.SuiteReport) v1alpha1.ReportPhase {
+		return PullRequestOn(r).Phase
+	}, now)
+}
+
+// nextBeside is the Step of what is shown beside a check, which a run that waits does not change. Only the newest
+// attempt counts.
+func nextBeside(o Observation, wanted bool, shown func(v1alpha1.SuiteReport) v1alpha1.ReportPhase, now time.Time) Step {
+	phase := PhaseOf(o.Suite)
+	if !wanted || o.NewerAttempt != "" || phase == v1alpha1.ReportQueued || TooLate(o.Suite, now) {
+		return Step{}
+	}
+	target, problem := TargetOf(o.Suite, o.Trigger)
+	if problem != nil || !after(phase, shown(PostedTo(o.Suite, target))) {
+		return Step{}
+	}
+	if wait := delay(o.Suite, now); wait > 0 {
+		return Step{After: wait}
+	}
+	return Step{Post: true, Target: target}
+}
+
+// DeploymentOn is what a report says about the deployment; empty if it says nothing.
+func DeploymentOn(r v1alpha1.SuiteReport) v1alpha1.DeploymentReport {
+	if r.Deployment == nil {
+		return v1alpha1.DeploymentReport{}
+	}
+	return *r.Deployment
+}
+
+// PullRequestOn is what a report says about the pull request; empty if it says nothing.
+func PullRequestOn(r v1alpha1.SuiteReport) v1alpha1.PullRequestReport {
+	if r.PullRequest == nil {
+		return v1alpha1.PullRequestReport{}
+	}
+	return *r.PullRequest
+}
+
+// ShareBeside is how much of the budget of a credential may be used up before a deployment or a comment is written,
+// in percent. Both are less useful than any end of a check, and deployments are the first to be left out.
+func ShareBeside(p Purpose, s *v1alpha1.Suite) int {
+	switch {
+	case p == Deployments && !s.Finished():
+		return 15
+	case p == Deployments:
+		return 20
+	case !s.Finished():
+		return 30
+	default:
+		return 60
+	}
+}
+
+// ProblemOf is what a report keeps of an error.
+func ProblemOf(e *Error) string { return plaintext.Line(e.Message+".", maxProblem) }
+
+// RetryBeside is when to repeat a request that failed. The waits for what is rejected grow with the age of the run.
+func RetryBeside(s *v1alpha1.Suite, kind Kind, now time.Time) time.Duration {
+	if kind != Rejected {
+		return conflictRetry
+	}
+	return max(RejectedRetry, now.Sub(s.CreationTimestamp.Time)/4)
+}
+
+// related are the runs of Triggers that ask for the same and post to the same repository, one of each Trigger and
+// Environment: the newest.
+func related(self Run, others []Run, wanted func(*v1alpha1.Trigger) bool, same func(*v1alpha1.Suite) bool) []Run {
+	target, _ := TargetOf(self.Suite, self.Trigger)
+	newest := map[[2]string]Run{}
+	for _, r := range append([]Run{self}, others...) {
+		on, problem := TargetOf(r.Suite, r.Trigger)
+		if problem != nil || !wanted(r.Trigger) || on.Service != target.Service || on.Repository != target.Repository || !same(r.Suite) {
+			continue
+		}
+		key := [2]string{r.Suite.Spec.Environment, r.Suite.Spec.Trigger.Name}
+		if known, ok := newest[key]; !ok || suite.Compare(r.Suite, known.Suite) > 0 {
+			newest[key] = r
+		}
+	}
+	return sorted(newest)
+}

@@ -1,0 +1,202 @@
+package report
+
+import (
+	"fmt"
+	"path"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/plaintext"
+)
+
+// Check is what a code host shows about a run.
+type Check struct {
+	Name       string // the same for every run of a Trigger and an Environment, so that it can be required
+	ExternalID string // the UID of the Suite
+	DetailsURL string // the run's page; empty without a public URL
+	Phase      v1alpha1.ReportPhase
+	State      string // of the run: the reason of its Succeeded condition
+
+	Title       string // one line of plain text
+	Summary     string // Markdown
+	Annotations []Annotation
+
+	StartedAt, CompletedAt time.Time // zero: not yet
+}
+
+// Annotation is a failed test at a line of a file.
+type Annotation struct {
+	Path    string // relative to the root of the repository
+	Line    int
+	Title   string
+	Message string
+}
+
+// Options are those of the installation.
+type Options struct {
+	PublicURL   string // under which people reach the run's page; may be empty
+	ClusterName string // distinguishes the checks of several clusters; may be empty
+}
+
+// Of is the check of a Suite.
+func Of(s *v1alpha1.Suite, o Options) Check {
+	c := Check{
+		Name:       Name(s, o.ClusterName),
+		ExternalID: string(s.UID),
+		Phase:      PhaseOf(s),
+		State:      s.State(),
+		Title:      title(s),
+	}
+	c.DetailsURL = pageOf(s, o)
+	c.Summary = summary(s, c.DetailsURL)
+	if c.Phase == v1alpha1.ReportCompleted {
+		c.Annotations = annotations(s.Status.Results)
+		c.CompletedAt = timeOf(s.Status.CompletionTime)
+	}
+	c.StartedAt = timeOf(s.Status.StartTime)
+	return c
+}
+
+// Name carries the Trigger and the Environment, which may be different for each run of a Trigger. All three parts
+// are DNS labels, so that two names never look the same.
+func Name(s *v1alpha1.Suite, cluster string) string {
+	name := fmt.Sprintf("postflight/%s (%s)", s.Spec.Trigger.Name, s.Spec.Environment)
+	if cluster != "" {
+		return cluster + "/" + name
+	}
+	return name
+}
+
+// PhaseOf is the phase that the state of a run asks for.
+func PhaseOf(s *v1alpha1.Suite) v1alpha1.ReportPhase {
+	switch {
+	case s.Finished():
+		return v1alpha1.ReportCompleted
+	case s.State() == v1alpha1.ReasonStarting, s.State() == v1alpha1.ReasonRunning:
+		return v1alpha1.ReportInProgress
+	default:
+		return v1alpha1.ReportQueued
+	}
+}
+
+// title is what lists of checks show. It holds no line break, and no name that a code host would notify.
+func title(s *v1alpha1.Suite) string {
+	switch {
+	case !s.Finished():
+		return map[v1alpha1.ReportPhase]string{
+			v1alpha1.ReportQueued:     "Queued",
+			v1alpha1.ReportInProgress: "The tests are running",
+		}[PhaseOf(s)]
+	case s.State() == v1alpha1.ReasonPassed, s.State() == v1alpha1.ReasonFailed && hasFailures(s.Status.Results):
+		return ended(s)
+	default:
+		return mute(words[s.State()]+": "+message(s), maxTitle)
+	}
+}
+
+// words name the states in sentences.
+var words = map[string]string{
+	v1alpha1.ReasonPassed:     "Passed",
+	v1alpha1.ReasonFailed:     "Failed",
+	v1alpha1.ReasonTimedOut:   "Timed out",
+	v1alpha1.ReasonCanceled:   "Canceled",
+	v1alpha1.ReasonSuperseded: "Superseded",
+	v1alpha1.ReasonError:      "Could not run",
+}
+
+// ended is the title of a run that has a result, in counts.
+func ended(s *v1alpha1.Suite) string {
+	text := words[s.State()]
+	if r := s.Status.Results; r != nil && r.Tests > 0 {
+		text += ": " + counts(r)
+	}
+	if d := duration(s); d > 0 {
+		text += " in " + plaintext.Duration(d)
+	}
+	if s.Passed() && s.Status.DecidedBy == v1alpha1.DecidedByExitCode {
+		text += " (exit code only)"
+	}
+	return text
+}
+
+// hasFailures reports whether the counts explain why a run failed.
+func hasFailures(r *v1alpha1.TestResults) bool { return r != nil && r.Failed > 0 }
+
+func counts(r *v1alpha1.TestResults) string {
+	text := fmt.Sprintf("%d of %s passed", r.Passed, plural(r.Tests, "test"))
+	if r.Failed > 0 {
+		text += fmt.Sprintf(", %d failed", r.Failed)
+		if r.ComparedWith != "" {
+			text += fmt.Sprintf(" (%d new)", r.NewFailures)
+		}
+	}
+	if r.Skipped > 0 {
+		text += fmt.Sprintf(", %d skipped", r.Skipped)
+	}
+	if r.Flaky > 0 {
+		text += fmt.Sprintf(", %d flaky", r.Flaky)
+	}
+	return text
+}
+
+func plural(n int32, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return fmt.Sprintf("%d %ss", n, word)
+}
+
+func duration(s *v1alpha1.Suite) time.Duration {
+	if s.Status.StartTime == nil || s.Status.CompletionTime == nil {
+		return 0
+	}
+	return s.Status.CompletionTime.Sub(s.Status.StartTime.Time)
+}
+
+func message(s *v1alpha1.Suite) string {
+	if c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionSucceeded); c != nil {
+		return c.Message
+	}
+	return ""
+}
+
+// annotations are the failures that name a file of the repository and a line.
+func annotations(r *v1alpha1.TestResults) (list []Annotation) {
+	if r == nil {
+		return nil
+	}
+	for _, f := range r.Failures {
+		file := repositoryPath(f.File)
+		if file == "" || f.Line < 1 || len(list) == maxAnnotations {
+			continue
+		}
+		text := plaintext.Line(f.Message, maxTestMessage)
+		if text == "" {
+			text = "The test failed."
+		}
+		list = append(list, Annotation{Path: file, Line: int(f.Line), Title: plaintext.Line(f.Name, maxAnnotationTitle), Message: text})
+	}
+	return list
+}
+
+// repositoryPath is a file as seen from the root of the repository; empty if the report names one elsewhere, as
+// absolute paths of the pod are.
+func repositoryPath(file string) string {
+	clean := path.Clean(file)
+	if file == "" || path.IsAbs(clean) || clean == "." || clean == ".." || strings.HasPrefix(clean, "../") ||
+		strings.ContainsAny(clean, "\\\x00") || plaintext.Line(clean, maxPath) != clean {
+		return ""
+	}
+	return clean
+}
+
+func timeOf(t *metav1.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return t.UTC()
+}

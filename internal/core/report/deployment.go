@@ -1,0 +1,107 @@
+package report
+
+import (
+	"cmp"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/suite"
+)
+
+// Deployment is what a code host shows about a commit in an Environment. Runs of several Triggers have one together.
+type Deployment struct {
+	Environment string
+	URL         string // http or https; may be empty
+	LogURL      string // the page of the run that decides; may be empty
+	State       string // of that run; ReasonRunning while one goes on
+	Description string // one line of plain text
+
+	// Newest says that no later commit was deployed to the Environment. Otherwise nothing is created, and other
+	// deployments stay as they are.
+	Newest bool
+}
+
+// DeploymentOf is the deployment that shows a run, together with the runs of other Triggers. The number of the
+// deployment is 0 if no run knows it.
+func DeploymentOf(self Run, others []Run, o Options) (d Deployment, id int64) {
+	same := func(s *v1alpha1.Suite) bool {
+		return s.Spec.Environment == self.Suite.Spec.Environment && strings.EqualFold(s.Spec.Deployment.SHA, self.Suite.Spec.Deployment.SHA)
+	}
+	runs := related(self, others, showsDeployments, same)
+	target, _ := TargetOf(self.Suite, self.Trigger)
+	for _, r := range append([]Run{self}, others...) { // an earlier attempt may be the only one that knows it
+		if same(r.Suite) {
+			id = max(id, DeploymentOn(PostedTo(r.Suite, target)).ID)
+		}
+	}
+	decides := slices.MaxFunc(runs, func(a, b Run) int { return weight(a.Suite) - weight(b.Suite) }).Suite
+	d = Deployment{
+		Environment: decides.Spec.Environment, URL: webURL(decides.Spec.Deployment.URL), State: decides.State(),
+		Description: mute(decides.Spec.Trigger.Name+": "+title(decides), maxTitle), Newest: !superseded(self.Suite, others),
+	}
+	if !decides.Finished() {
+		d.State = v1alpha1.ReasonRunning
+	}
+	d.LogURL = pageOf(decides, o)
+	return d, id
+}
+
+// Stopped reports whether the run that decides has no result. Nothing is created for it.
+func (d Deployment) Stopped() bool {
+	return d.State == v1alpha1.ReasonCanceled || d.State == v1alpha1.ReasonSuperseded
+}
+
+// weight of a run among those of its deployment: a failure counts at once, and success only if all others passed.
+func weight(s *v1alpha1.Suite) int {
+	switch {
+	case s.State() == v1alpha1.ReasonFailed, s.State() == v1alpha1.ReasonTimedOut:
+		return 5
+	case !s.Finished():
+		return 4
+	case s.State() == v1alpha1.ReasonPassed:
+		return 0
+	case s.State() == v1alpha1.ReasonSuperseded:
+		return 1
+	case s.State() == v1alpha1.ReasonCanceled:
+		return 2
+	default:
+		return 3
+	}
+}
+
+// superseded reports whether a later commit was deployed to the Environment of a run.
+func superseded(s *v1alpha1.Suite, others []Run) bool {
+	return slices.ContainsFunc(others, func(r Run) bool {
+		other := r.Suite
+		return other.Spec.Trigger.Name == s.Spec.Trigger.Name && other.Spec.Environment == s.Spec.Environment &&
+			!strings.EqualFold(other.Spec.Deployment.SHA, s.Spec.Deployment.SHA) && suite.Compare(other, s) > 0
+	})
+}
+
+// webURL is a URL that a code host may link to; empty if it is not http or https, or names a user.
+func webURL(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "http" && u.Scheme != "https" {
+		return ""
+	}
+	return u.String()
+}
+
+func pageOf(s *v1alpha1.Suite, o Options) string {
+	page := suite.PageURL(o.PublicURL, s.Namespace, s.Name)
+	if o.PublicURL == "" || len(page) > maxURL {
+		return ""
+	}
+	return page
+}
+
+// sorted are runs in the order of their Environments and Triggers.
+func sorted(runs map[[2]string]Run) []Run {
+	return slices.SortedFunc(maps.Values(runs), func(a, b Run) int {
+		return cmp.Or(strings.Compare(a.Suite.Spec.Environment, b.Suite.Spec.Environment),
+			strings.Compare(a.Suite.Spec.Trigger.Name, b.Suite.Spec.Trigger.Name))
+	})
+}

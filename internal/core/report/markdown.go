@@ -1,0 +1,140 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/plaintext"
+)
+
+// summary is the text of a check. Everything that a notification or a test wrote is in code spans, in which code
+// hosts look for neither HTML nor links nor names to notify.
+func summary(s *v1alpha1.Suite, page string) string {
+	b := &strings.Builder{}
+	for _, f := range facts(s) {
+		if f.value != "" {
+			fmt.Fprintf(b, "- **%s:** %s\n", f.name, f.value)
+		}
+	}
+	writeFailures(b, s.Status.Results)
+	if page != "" {
+		fmt.Fprintf(b, "\n[Run](<%s>) · [Log](<%s#log>) · [Test report](<%s#results>)\n", page, page, page)
+	}
+	return b.String()
+}
+
+type fact struct{ name, value string }
+
+func facts(s *v1alpha1.Suite) []fact {
+	d := s.Spec.Deployment
+	list := []fact{
+		{"Environment", code(s.Spec.Environment, maxShown)},
+		{"URL", code(d.URL, maxShown)},
+		{"Branch", code(d.Branch, maxShown)},
+	}
+	if link := pullRequestLink(s); link != "" {
+		list = append(list, fact{"Pull request", link})
+	}
+	if s.Spec.Attempt > 1 {
+		list = append(list, fact{"Attempt", fmt.Sprint(s.Spec.Attempt)})
+	}
+	if !s.Finished() {
+		return list
+	}
+	state := words[s.State()]
+	if took := duration(s); took > 0 {
+		state += " in " + plaintext.Duration(took)
+	}
+	list = append(list, fact{"Outcome", state}, fact{"Message", code(message(s), maxMessage)})
+	if r := s.Status.Results; r != nil {
+		list = append(list, fact{"Tests", counts(r)})
+	}
+	return list
+}
+
+// pullRequestLink is empty without a pull request.
+func pullRequestLink(s *v1alpha1.Suite) string {
+	number := PullRequestNumber(s)
+	if number == 0 {
+		return ""
+	}
+	r := v1alpha1.SuiteReport{HostingService: s.Spec.Deployment.HostingService}
+	if s.Status.Report != nil {
+		r = *s.Status.Report
+	}
+	text := fmt.Sprintf("#%d", number)
+	if r.HostingService == v1alpha1.GitLab {
+		text = fmt.Sprintf("!%d", number)
+	}
+	if link := PullRequestURL(PullRequestOn(r).URL); link != "" {
+		return fmt.Sprintf("[%s](<%s>)", text, link)
+	}
+	return code(text, maxShown)
+}
+
+func writeFailures(b *strings.Builder, r *v1alpha1.TestResults) {
+	if r == nil || len(r.Failures) == 0 {
+		return
+	}
+	b.WriteString("\n### Failed tests\n\n")
+	shown := int32(0)
+	for _, f := range r.Failures {
+		line := failure(f)
+		if b.Len()+len(line) > maxSummary {
+			break
+		}
+		b.WriteString(line)
+		shown++
+	}
+	if more := r.Failed - shown; more > 0 {
+		fmt.Fprintf(b, "- and %d more\n", more)
+	}
+}
+
+func failure(f v1alpha1.TestFailure) string {
+	line := "- "
+	if f.History == v1alpha1.FailureNew {
+		line += "**New:** "
+	}
+	line += code(f.Name, maxTestName)
+	if f.File != "" {
+		place := f.File
+		if f.Line > 0 {
+			place = fmt.Sprintf("%s:%d", f.File, f.Line)
+		}
+		line += " in " + code(place, maxTestName)
+	}
+	if text := code(f.Message, maxTestMessage); text != "" {
+		line += ": " + text
+	}
+	return line + "\n"
+}
+
+// code is untrusted text as a code span of one line; empty for an empty text. Its fence is longer than any run of
+// backticks within, so that the text cannot end it.
+func code(text string, limit int) string {
+	text = plaintext.Line(text, limit)
+	if text == "" {
+		return ""
+	}
+	longest, run := 0, 0
+	for _, r := range text {
+		if r == '`' {
+			run++
+			longest = max(longest, run)
+		} else {
+			run = 0
+		}
+	}
+	fence := strings.Repeat("`", longest+1)
+	if longest > 0 {
+		return fence + " " + text + " " + fence
+	}
+	return fence + text + fence
+}
+
+// mute keeps a plain text of one line from naming anybody, should a code host look for names in it.
+func mute(text string, limit int) string {
+	return plaintext.Line(strings.ReplaceAll(text, "@", "(at)"), limit)
+}

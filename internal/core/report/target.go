@@ -1,0 +1,76 @@
+package report
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/notification"
+	"github.com/postflight-dev/postflight/internal/core/plaintext"
+)
+
+// Target is where a check is posted. The repository is the Trigger's, never the notification's.
+type Target struct {
+	Service    v1alpha1.HostingService
+	Repository string // owner/name, or group/subgroup/name; checked
+	SHA        string // 40 or 64 hexadecimal digits
+	Branch     string // without refs/heads/; may be empty
+	PipelineID int64  // on GitLab; 0: the newest of the commit and branch
+
+	PullRequest int64 // as notified; 0: it is looked for
+}
+
+// TargetOf is where to post the check of a Suite, or the condition that says why there is no such place. The
+// Trigger is nil if it does not exist any more.
+func TargetOf(s *v1alpha1.Suite, t *v1alpha1.Trigger) (Target, *metav1.Condition) {
+	d := s.Spec.Deployment
+	switch {
+	case t == nil || s.Spec.Trigger.UID != "" && s.Spec.Trigger.UID != t.UID:
+		return none(v1alpha1.ReasonNotConfigured, "Nothing is posted, because the Trigger %s does not exist any more.", s.Spec.Trigger.Name)
+	case t.Spec.Repository == nil:
+		return none(v1alpha1.ReasonNotConfigured,
+			"Nothing is posted, because the Trigger has no spec.repository.")
+	case !notification.IsCommit(d.SHA):
+		return none(v1alpha1.ReasonNoCommit,
+			"Nothing is posted, because only the full SHA of a commit can have a check: 40 or 64 hexadecimal digits. Send it as sha.")
+	case d.Repository != "" && !strings.EqualFold(d.Repository, t.Spec.Repository.Name):
+		return none(v1alpha1.ReasonOtherRepository, "Nothing is posted, because the notification is about the repository %s, and the Trigger's spec.repository is %s.",
+			plaintext.Line(d.Repository, maxShown), t.Spec.Repository.Name)
+	}
+	target := Target{
+		Service: service(t.Spec.Repository), Repository: t.Spec.Repository.Name,
+		SHA: strings.ToLower(d.SHA), Branch: strings.TrimPrefix(d.Branch, "refs/heads/"), PipelineID: d.PipelineID,
+		PullRequest: d.PullRequestNumber,
+	}
+	if !target.valid() {
+		return none(v1alpha1.ReasonNotConfigured, "Nothing is posted, because spec.repository.name of the Trigger is not the full name of a repository on %s.", target.Service)
+	}
+	return target, nil
+}
+
+func none(reason, format string, args ...any) (Target, *metav1.Condition) {
+	return Target{}, new(v1alpha1.NotReported(reason, fmt.Sprintf(format, args...)))
+}
+
+func service(r *v1alpha1.Repository) v1alpha1.HostingService {
+	if r.HostingService == v1alpha1.GitLab {
+		return v1alpha1.GitLab
+	}
+	return v1alpha1.GitHub
+}
+
+// valid checks the name again, although the schema does: it becomes a part of URLs that carry a token.
+func (t Target) valid() bool {
+	parts := strings.Split(t.Repository, "/")
+	if len(parts) < 2 || t.Service == v1alpha1.GitHub && len(parts) != 2 {
+		return false
+	}
+	return !slices.ContainsFunc(parts, func(part string) bool { return part == "." || part == ".." || !segment.MatchString(part) })
+}
+
+// segment matches a part of the name of a repository. Others would mean something in a URL: %2F, ? and #.
+var segment = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)

@@ -1,0 +1,241 @@
+package results
+
+import (
+	"cmp"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/junit"
+	"github.com/postflight-dev/postflight/internal/core/plaintext"
+)
+
+// element is a test case that is being read. A failure of a suite is one that has the name of the suite.
+type element struct {
+	attrs  map[string]string
+	suites []junit.Suite
+
+	failed, flaky, skipped bool
+	message                string // attribute of the first failure
+	body                   strings.Builder
+	bodyCut                bool
+	cut                    bool // some text has lost its end
+	inFailure              bool // its text is that of the first failure
+	inOutput               bool
+	attachments            []string // paths as the report has them
+}
+
+// newElement returns the element of a test.
+func newElement(t junit.Token) *element {
+	if t.Name == "testcase" {
+		return &element{attrs: t.Attrs, suites: t.Suites, cut: t.Cut}
+	}
+	e := &element{suites: t.Suites, cut: t.Cut}
+	e.start(t)
+	return e
+}
+
+func (e *element) token(t junit.Token) {
+	e.cut = e.cut || t.Cut
+	switch t.Kind {
+	case junit.Start:
+		e.start(t)
+	case junit.End:
+		e.end(t)
+	default:
+		e.text(t)
+	}
+}
+
+func (e *element) start(t junit.Token) {
+	if junit.IsFailure(t.Name) {
+		if !e.failed {
+			e.message, e.inFailure = t.Attrs["message"], true
+		}
+		e.failed = true
+		return
+	}
+	switch t.Name {
+	case "flakyFailure", "flakyError": // of Maven Surefire and of Playwright
+		e.flaky = true
+	case "skipped":
+		e.skipped = true
+	case "system-out":
+		e.inOutput = true
+	}
+}
+
+func (e *element) end(t junit.Token) {
+	switch {
+	case junit.IsFailure(t.Name):
+		e.inFailure = false
+	case t.Name == "system-out":
+		e.inOutput = false
+	}
+}
+
+func (e *element) text(t junit.Token) {
+	switch {
+	case e.inFailure && e.body.Len() < maxText:
+		e.body.WriteString(t.Text)
+		e.bodyCut = t.Rest != ""
+	case e.inFailure:
+		e.bodyCut = true
+	case e.inOutput:
+		e.attach(t.Text)
+		e.attach(t.Rest)
+	}
+}
+
+func (e *element) testCase() testCase {
+	t := testCase{name: e.name(), outcome: e.outcome(), milliseconds: milliseconds(e.attrs["time"]), outside: e.attrs == nil}
+	if t.outcome == failed {
+		t.failure = e.failure(t.name)
+	}
+	return t
+}
+
+func (e *element) outcome() outcome {
+	switch {
+	case e.failed:
+		return failed
+	case e.skipped, e.attrs["status"] == "notrun", e.attrs["status"] == "disabled": // of GoogleTest and CTest
+		return skipped
+	case e.flaky:
+		return flaky
+	default:
+		return passed
+	}
+}
+
+// name is that of the class or file and that of the test, unless one contains the other.
+func (e *element) name() string {
+	name, class := e.attrs["name"], cmp.Or(e.attrs["classname"], e.attrs["class"])
+	if class == "" || class == "test" { // the test runner of Node.js says test for all
+		class = junit.Path(e.suites)
+	}
+	if class != "" && !strings.Contains(name, class) {
+		name = class + " > " + name
+	}
+	return lineName(name)
+}
+
+// lineName bounds a name, with room for a number.
+func lineName(name string) string {
+	return cmp.Or(plaintext.Line(strings.TrimSuffix(name, " > "), maxName-len(" (200000)")), junit.Unnamed)
+}
+
+func (e *element) failure(name string) Failure {
+	message, body := lines(e.message), lines(e.body.String())
+	f := v1alpha1.TestFailure{Name: name, File: cmp.Or(e.attrs["file"], e.suiteFile()), Line: lineNumber(e.attrs["line"])}
+	file, line := location(append(message[:min(len(message), 1)], body...))
+	if f.File == "" || f.File == file { // the line that failed, not that of the test, which pytest counts from 0
+		f.File, f.Line = file, line
+	}
+	f.Message = e.reason(message, body)
+	detailed := Failure{TestFailure: cleanFailure(f), Attachments: e.attachments}
+	detailed.Text, detailed.TextCut = e.details(detailed.Message)
+	return detailed
+}
+
+// details are the text of the failure, after a longer message that is no part of it; nothing if they say no more than a line.
+func (e *element) details(line string) (text string, cut bool) {
+	message, _ := plaintext.Block(terminalCodes(e.message), maxText)
+	text, cut = plaintext.Block(terminalCodes(e.body.String()), maxBody)
+	long := strings.Contains(message, "\n") || len(message) > maxMessage
+	if end := message[strings.LastIndexByte(message, '\n')+1:]; long && !strings.Contains(text, strings.TrimSpace(end)) {
+		text, cut = plaintext.Block(message+"\n\n"+text, maxBody)
+	}
+	if strings.TrimSpace(text) == line {
+		text = ""
+	}
+	return text, cut || e.bodyCut
+}
+
+func (e *element) suiteFile() string {
+	for _, s := range slices.Backward(e.suites) {
+		if s.File != "" {
+			return s.File
+		}
+	}
+	return ""
+}
+
+// reason is the first line that says more than the name of the test and that it failed.
+func (e *element) reason(message, body []string) string {
+	name := e.attrs["name"]
+	if len(message) > 0 && !isGeneric(message[0]) && !isTitle(message[0], name) {
+		return message[0]
+	}
+	for _, line := range body {
+		if name == "" || !strings.Contains(line, name) {
+			return line
+		}
+	}
+	for _, line := range append(message, body...) {
+		return line
+	}
+	return ""
+}
+
+// isGeneric reports whether a message says only that the test failed, as those of tools for Go do.
+func isGeneric(message string) bool {
+	switch strings.ToLower(message) {
+	case "failed", "failure", "error":
+		return true
+	}
+	return false
+}
+
+// isTitle reports whether a message is the place and the title of the test, as older versions of Playwright write.
+func isTitle(message, name string) bool {
+	titles := strings.Split(name, " › ")
+	title := titles[len(titles)-1]
+	return title != "" && strings.HasSuffix(message, " "+title) && place.MatchString(message)
+}
+
+// lines of a text that are not empty, without space around them.
+func lines(text string) []string {
+	var all []string
+	for line := range strings.Lines(terminalCodes(text)) {
+		if line = strings.TrimSpace(line); line != "" {
+			all = append(all, line)
+		}
+	}
+	return all
+}
+
+// terminalCodes are as terminals know them: pytest writes them in its own way.
+func terminalCodes(text string) string { return strings.ReplaceAll(text, "#x1B[", "\x1b[") }
+
+// place is a file and a line at the start of a line, or after the arrows of Playwright and Vitest.
+var place = regexp.MustCompile(`(?:^|[›❯] )([^\s:›]+\.[A-Za-z]+):([1-9][0-9]{0,8})(?::[0-9]+)?(?:[: ]|$)`)
+
+func location(lines []string) (file string, line int32) {
+	for _, text := range lines {
+		if found := place.FindStringSubmatch(text); found != nil {
+			return found[1], lineNumber(found[2])
+		}
+	}
+	return "", 0
+}
+
+func lineNumber(text string) int32 {
+	n, err := strconv.ParseInt(text, 10, 32)
+	if err != nil {
+		return 0
+	}
+	return int32(max(n, 0))
+}
+
+// milliseconds reads seconds, such as 0.5 or 1,234.5.
+func milliseconds(text string) int64 {
+	seconds, err := strconv.ParseFloat(strings.ReplaceAll(text, ",", ""), 64)
+	if err != nil || !(seconds > 0) { // not a number is not greater
+		return 0
+	}
+	return int64(math.Min(seconds*1000, maxTestMilliseconds))
+}

@@ -1,0 +1,102 @@
+package results
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/plaintext"
+)
+
+// Message is the termination message of the collector: a line with the counts, one per failure, and lists of names, so that
+// a cut loses the last of them only. Earlier versions of Postflight stop reading at the lists.
+func Message(s Summary) string {
+	s = clean(s)
+	text := line(s)
+	sets := setLines(s, messageBytes-len(text))
+	shown := s.Failures[:min(len(s.Failures), maxStatusFailures)]
+	for i, f := range shown {
+		share := (messageBytes - len(text) - len(sets)) / (len(shown) - i)
+		next := line(shorten(f, share))
+		if len(text)+len(next)+len(sets) > messageBytes {
+			break
+		}
+		text += next
+	}
+	for _, name := range s.FlakyTests[:min(len(s.FlakyTests), maxStatusFlaky)] {
+		if next := line([]string{flakyList, name}); len(text)+len(next)+len(sets) <= messageBytes {
+			text += next
+		}
+	}
+	return text + sets
+}
+
+// The first strings of lists of names.
+const flakyList, failedList, passedList = "flaky", "failed", "passed"
+
+// setLines are the sets that fit. Failures that are shown get half of the room: people read them.
+func setLines(s Summary, room int) (text string) {
+	if len(s.Failures) > 0 {
+		room /= 2
+	}
+	for _, list := range [][]string{{failedList, string(s.FailedTests)}, {passedList, string(s.PassedTests)}} {
+		if next := line(list); list[1] != "" && len(text)+len(next) <= room {
+			text += next
+		}
+	}
+	return text
+}
+
+// shorten cuts the message of a failure until its line has at most so many bytes, if that is enough. A name is never
+// cut: the leader compares names.
+func shorten(f v1alpha1.TestFailure, size int) v1alpha1.TestFailure {
+	for len(line(f)) > size && len(f.Message) > leastMessage {
+		f.Message = plaintext.Line(f.Message, len(f.Message)*9/10) // escaping makes the exact number hard to know
+	}
+	return f
+}
+
+// line encodes what cannot fail: strings and numbers.
+func line(value any) string {
+	var b bytes.Buffer
+	out := json.NewEncoder(&b)
+	out.SetEscapeHTML(false)
+	_ = out.Encode(value)
+	return b.String()
+}
+
+// ParseMessage reads a termination message, and reports whether it is one of Message.
+func ParseMessage(text string) (Summary, bool) {
+	first, rest, _ := strings.Cut(text, "\n")
+	var s Summary
+	var has struct{ Unread *int32 }
+	if json.Unmarshal([]byte(first), &s) != nil || json.Unmarshal([]byte(first), &has) != nil {
+		return Summary{}, false
+	}
+	s.Older = has.Unread == nil
+	for text := range strings.Lines(rest) {
+		var f v1alpha1.TestFailure
+		var list []string
+		switch {
+		case json.Unmarshal([]byte(text), &list) == nil && len(list) == 2:
+			s.addName(list[0], list[1])
+		case json.Unmarshal([]byte(text), &f) == nil && len(s.Failures) < maxStatusFailures:
+			s.Failures = append(s.Failures, f)
+		default:
+			return clean(s), true
+		}
+	}
+	return clean(s), true
+}
+
+func (s *Summary) addName(list, name string) {
+	switch list {
+	case flakyList:
+		s.FlakyTests = append(s.FlakyTests, name)
+	case failedList:
+		s.FailedTests = NameSet(name)
+	case passedList:
+		s.PassedTests = NameSet(name)
+	}
+}

@@ -1,0 +1,62 @@
+package results
+
+import (
+	"errors"
+	"io"
+
+	"github.com/postflight-dev/postflight/internal/core/junit"
+	"github.com/postflight-dev/postflight/internal/core/mask"
+	"github.com/postflight-dev/postflight/internal/core/plaintext"
+)
+
+// outcome of a test.
+type outcome uint8
+
+const (
+	passed outcome = iota
+	flaky          // failed, was repeated, and passed
+	failed
+	skipped
+)
+
+// testCase is what a report says of a test.
+type testCase struct {
+	name         string
+	outcome      outcome
+	milliseconds int64
+	failure      Failure // if it failed
+	outside      bool    // it is a failure of a suite
+}
+
+// parse calls emit for each test of a report, in order, without secrets. A report that breaks off has an error.
+func parse(report *junit.Reader, secrets mask.Values, emit func(testCase)) error {
+	var test *element // that is open
+	for {
+		t, err := report.Next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		case t.Role == junit.TestElement && t.Kind == junit.Start:
+			test = newElement(t)
+		case t.Role == junit.TestElement:
+			test.mask(secrets)
+			emit(test.testCase())
+			test = nil
+		case t.Missing > 0:
+			emit(missingTest(t, secrets))
+		case test != nil:
+			test.token(t)
+		}
+	}
+}
+
+func missingTest(t junit.Token, secrets mask.Values) testCase {
+	name, message := t.MissingTest()
+	name = withoutSecrets(secrets, plaintext.Line(name, maxText), false)
+	e := &element{}
+	e.start(junit.Token{Name: "failure", Attrs: map[string]string{"message": message}})
+	name = lineName(name)
+	return testCase{name: name, outcome: failed, failure: e.failure(name), outside: true}
+}

@@ -1,0 +1,81 @@
+package results
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/plaintext"
+)
+
+// Sentence says how the tests of a run did, for its message; "" if nothing is known.
+func Sentence(r *v1alpha1.TestResults) string {
+	switch {
+	case r == nil:
+		return ""
+	case r.Tests == 0:
+		return "The reports list no tests."
+	case r.Failed > 0:
+		return fmt.Sprintf("%d of %s failed%s%s.", r.Failed, tests(r.Tests), history(r), firstFailure(r))
+	default:
+		return passedSentence(r)
+	}
+}
+
+func passedSentence(r *v1alpha1.TestResults) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s passed", tests(r.Passed))
+	if r.Flaky > 0 {
+		fmt.Fprintf(&b, " (%d of them flaky%s)", r.Flaky, firstFlaky(r))
+	}
+	if r.Skipped > 0 {
+		fmt.Fprintf(&b, ", %d skipped", r.Skipped)
+	}
+	return b.String() + "."
+}
+
+func firstFlaky(r *v1alpha1.TestResults) string {
+	if len(r.FlakyTests) == 0 {
+		return ""
+	}
+	name := plaintext.Line(r.FlakyTests[0], sentenceName)
+	if r.Flaky == 1 {
+		return ": " + name
+	}
+	return ", the first: " + name
+}
+
+func history(r *v1alpha1.TestResults) string {
+	switch {
+	case r.ComparedWith == "":
+		return ""
+	case r.Failed == 1 && r.NewFailures == 1:
+		return ", a new failure"
+	case r.Failed == 1:
+		return ", as before"
+	case r.NewFailures == 0:
+		return ", none of them new"
+	case r.NewFailures == r.Failed:
+		return ", all of them new"
+	default:
+		return fmt.Sprintf(", %d of them new", r.NewFailures)
+	}
+}
+
+func firstFailure(r *v1alpha1.TestResults) string {
+	if len(r.Failures) == 0 {
+		return ""
+	}
+	name := plaintext.Line(r.Failures[0].Name, sentenceName)
+	if r.Failed == 1 {
+		return ": " + name
+	}
+	return ", the first: " + name
+}
+
+func tests(n int32) string {
+	if n == 1 {
+		return "1 test"
+	}
+	return fmt.Sprintf("%d tests", n)
+}

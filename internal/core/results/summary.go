@@ -1,0 +1,154 @@
+package results
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/junit"
+	"github.com/postflight-dev/postflight/internal/core/plaintext"
+)
+
+// Counts of tests.
+type Counts struct {
+	Reports      int32  `json:"reports"` // files that were read; 0: nothing is known of the tests
+	Unread       int32  `json:"unread"`  // reports, or files that may be, that could not be read whole
+	Tests        int32  `json:"tests"`   // the sum of passed, failed and skipped
+	Passed       int32  `json:"passed"`  // flaky ones included
+	Failed       int32  `json:"failed"`
+	Skipped      int32  `json:"skipped"`
+	Flaky        int32  `json:"flaky"`
+	Outside      int32  `json:"outside,omitempty"`      // failures of suites, outside of tests; failed counts them, too
+	Milliseconds int64  `json:"milliseconds"`           // of all tests together
+	ComparedWith string `json:"comparedWith,omitempty"` // the id of a run; without it the next three are 0
+
+	NewFailures   int32 `json:"newFailures"`
+	KnownFailures int32 `json:"knownFailures"`
+	Fixed         int32 `json:"fixed"`
+}
+
+// Summary is what is known of the tests and files of a pod, or of all pods of a run.
+type Summary struct {
+	Counts
+	Silent   []string               `json:"-"`                 // names of the pods that did not fail and have no report
+	Files    int32                  `json:"files"`             // that were uploaded
+	Bytes    int64                  `json:"bytes"`             // of these files
+	Unkept   int32                  `json:"unkept"`            // files that should have been uploaded, and were not
+	Problem  string                 `json:"problem,omitempty"` // sentences: which files and reports were lost, and why; empty: none
+	Failures []v1alpha1.TestFailure `json:"-"`                 // new ones first; of a termination message only the first
+
+	FlakyTests  []string `json:"-"` // the names of some
+	PassedTests NameSet  `json:"-"`
+	FailedTests NameSet  `json:"-"`
+
+	Unrepeated int32 `json:"-"` // failed tests of earlier attempts, of which no later one shows that they pass
+	Older      bool  `json:"-"` // a collector of an earlier version wrote it, which does not count unread reports
+}
+
+// Status is the summary for the status of a Suite, nil if no report was read.
+func Status(s Summary) *v1alpha1.TestResults {
+	if s.Reports == 0 {
+		return nil
+	}
+	failures, room := first(s.Failures)
+	return &v1alpha1.TestResults{
+		Tests: s.Tests, Passed: s.Passed, Failed: s.Failed, Skipped: s.Skipped, Flaky: s.Flaky,
+		Duration:     &metav1.Duration{Duration: time.Duration(min(s.Milliseconds, maxMilliseconds)) * time.Millisecond},
+		ComparedWith: s.ComparedWith, NewFailures: s.NewFailures, KnownFailures: s.KnownFailures, Fixed: s.Fixed,
+		Failures: failures, FlakyTests: firstNames(s.FlakyTests, room),
+	}
+}
+
+// first are the failures that fit into a status, and how many bytes they leave.
+func first(all []v1alpha1.TestFailure) (some []v1alpha1.TestFailure, room int) {
+	room = maxStatusBytes
+	for _, f := range all[:min(len(all), maxStatusFailures)] {
+		size := len(f.Name) + len(f.File) + len(f.Message)
+		if size > room {
+			break
+		}
+		room -= size
+		some = append(some, f)
+	}
+	return some, room
+}
+
+func firstNames(all []string, room int) (some []string) {
+	for _, name := range all[:min(len(all), maxStatusFlaky)] {
+		if room -= len(name); room < 0 {
+			break
+		}
+		some = append(some, name)
+	}
+	return some
+}
+
+// clean makes a summary that somebody else may have written safe to use: no value is out of bounds, and the counts
+// agree with each other.
+func clean(s Summary) Summary {
+	for _, count := range []*int32{
+		&s.Reports, &s.Unread, &s.Passed, &s.Failed, &s.Skipped, &s.Flaky, &s.Outside, &s.NewFailures, &s.KnownFailures, &s.Fixed, &s.Files, &s.Unkept,
+	} {
+		*count = min(max(*count, 0), maxCount)
+	}
+	s.Tests = s.Passed + s.Failed + s.Skipped
+	s.Flaky, s.Outside = min(s.Flaky, s.Passed), min(s.Outside, s.Failed)
+	s.Milliseconds = min(max(s.Milliseconds, 0), maxMilliseconds)
+	s.Bytes = min(max(s.Bytes, 0), maxBytes)
+	s.Problem = plaintext.Line(s.Problem, maxProblem)
+	if s.ComparedWith = plaintext.Line(s.ComparedWith, maxRun); s.ComparedWith == "" {
+		s.NewFailures, s.KnownFailures, s.Fixed = 0, 0, 0
+	}
+	s.NewFailures = min(s.NewFailures, s.Failed)
+	s.KnownFailures = min(s.KnownFailures, s.Failed-s.NewFailures)
+	s.Failures = append([]v1alpha1.TestFailure(nil), s.Failures[:min(len(s.Failures), int(s.Failed))]...)
+	for i, f := range s.Failures {
+		s.Failures[i] = cleanFailure(f)
+	}
+	s.FlakyTests = append([]string(nil), s.FlakyTests[:min(len(s.FlakyTests), maxFlaky, int(s.Flaky))]...)
+	for i, name := range s.FlakyTests {
+		s.FlakyTests[i] = cmp.Or(plaintext.Line(name, maxName), junit.Unnamed)
+	}
+	s.PassedTests, s.FailedTests = s.PassedTests.known(s.Passed), s.FailedTests.known(s.Failed)
+	return s
+}
+
+// Join makes a summary's problem of sentences. Those that do not fit are counted.
+func Join(sentences []string) string {
+	text := ""
+	for i, sentence := range sentences {
+		longer := strings.TrimSpace(text + " " + plaintext.Line(sentence, maxProblem/2))
+		if len(longer) > maxProblem-len(" More problems: 10000.") {
+			return fmt.Sprintf("%s More problems: %d.", text, len(sentences)-i)
+		}
+		text = longer
+	}
+	return text
+}
+
+func cleanFailure(f v1alpha1.TestFailure) v1alpha1.TestFailure {
+	f.Name = cmp.Or(plaintext.Line(f.Name, maxName), junit.Unnamed)
+	f.File = plaintext.Line(f.File, maxFile)
+	f.Line = max(f.Line, 0)
+	first, _, _ := strings.Cut(strings.TrimSpace(f.Message), "\n")
+	f.Message = plaintext.Line(first, maxMessage)
+	if f.History != v1alpha1.FailureNew && f.History != v1alpha1.FailureKnown {
+		f.History = ""
+	}
+	return f
+}
+
+// newFirst orders failures, and keeps the order of those that are alike.
+func newFirst(a, b v1alpha1.TestFailure) int {
+	rank := func(f v1alpha1.TestFailure) int {
+		if f.History == v1alpha1.FailureNew {
+			return 0
+		}
+		return 1
+	}
+	return rank(a) - rank(b)
+}

@@ -1,0 +1,144 @@
+package results
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/postflight-dev/postflight/internal/core/junit"
+	"github.com/postflight-dev/postflight/internal/core/mask"
+)
+
+// Tests are those of all reports of a pod. The zero value is empty.
+type Tests struct {
+	Secrets mask.Values // that are masked in names and texts
+
+	Counts   Counts
+	Failures []Failure // the first 1,000; new ones first once they were compared
+	Flaky    []string  // names of the first 20 flaky tests
+	Problems []string  // sentences about reports that could not be read as a whole
+
+	// outcomes by the hash of the name, because 200,000 names would need too much memory.
+	outcomes map[nameHash]outcome
+	repeated map[nameHash]int // how many tests have the name, if more than one
+	digests  map[[sha256.Size]byte]bool
+}
+
+// found is a test in a report that is being read.
+type found struct {
+	hash    nameHash
+	outcome outcome
+	failure *Failure // of the first failed tests
+	flaky   string   // name of one of the first flaky tests
+	outside bool     // it is a failure of a suite
+}
+
+// Add reads a file, and reports whether it is a report in JUnit XML; other files are ignored. A copy of a report that
+// was read before does not count. Of a report that breaks off, the tests before do.
+func (t *Tests) Add(path string, r io.Reader) bool {
+	digest := sha256.New()
+	report := junit.NewReader(io.TeeReader(r, digest), junit.MaxTests-int(t.Counts.Tests), maxText)
+	var tests []found
+	var milliseconds int64
+	named, flakes := len(t.Failures), len(t.Flaky)
+	err := parse(report, t.Secrets, func(test testCase) {
+		f := found{hash: hashOf(test.name), outcome: test.outcome, outside: test.outside}
+		if test.outcome == failed && named < maxFailures {
+			test.failure.locate(path)
+			f.failure, named = &test.failure, named+1
+		}
+		if test.outcome == flaky && flakes < maxFlaky {
+			f.flaky, flakes = test.name, flakes+1
+		}
+		tests = append(tests, f)
+		milliseconds += test.milliseconds
+	})
+	switch {
+	case errors.Is(err, junit.ErrEmpty): // a report of which nothing was written, or something else
+		t.unreadable(path, 0, err)
+		return false
+	case errors.Is(err, junit.ErrNoReport):
+		return false
+	}
+	if t.isCopy([sha256.Size]byte(digest.Sum(nil))) {
+		return true
+	}
+	t.count(tests)
+	t.Counts.Reports++
+	t.Counts.Milliseconds = min(t.Counts.Milliseconds+milliseconds, maxMilliseconds)
+	if err != nil {
+		t.unreadable(path, len(tests), err)
+	}
+	return true
+}
+
+// unreadable tells about a report of which only the first tests could be read.
+func (t *Tests) unreadable(path string, tests int, err error) {
+	t.Counts.Unread++
+	t.Problems = append(t.Problems, junit.Problem(path, tests, err))
+}
+
+func (t *Tests) isCopy(digest [sha256.Size]byte) bool {
+	if t.digests == nil {
+		t.digests = map[[sha256.Size]byte]bool{}
+	}
+	known := t.digests[digest]
+	t.digests[digest] = true
+	return known
+}
+
+// count adds tests. Those that have the name of an earlier one are different tests, such as those of a table; they are
+// numbered, so that each is compared with its own predecessor. A test that fails is never taken for an attempt of
+// another one.
+func (t *Tests) count(tests []found) {
+	if t.outcomes == nil {
+		t.outcomes, t.repeated = map[nameHash]outcome{}, map[nameHash]int{}
+	}
+	for _, f := range tests {
+		number := ""
+		if _, exists := t.outcomes[f.hash]; exists {
+			t.repeated[f.hash]++
+			number = fmt.Sprintf(" (%d)", t.repeated[f.hash]+1)
+		}
+		t.outcomes[f.hash.and(number)] = f.outcome
+		if f.failure != nil && len(t.Failures) < maxFailures {
+			f.failure.Name += number
+			t.Failures = append(t.Failures, *f.failure)
+		}
+		if f.flaky != "" {
+			t.Flaky = append(t.Flaky, f.flaky+number)
+		}
+		t.Counts.add(f.outcome)
+		if f.outside {
+			t.Counts.Outside++
+		}
+	}
+}
+
+func (c *Counts) add(o outcome) {
+	c.Tests++
+	switch o {
+	case failed:
+		c.Failed++
+	case skipped:
+		c.Skipped++
+	case flaky:
+		c.Flaky++
+		c.Passed++
+	default:
+		c.Passed++
+	}
+}
+
+// nameHash is the FNV-1a hash of a name, which can be continued.
+type nameHash uint64
+
+func hashOf(name string) nameHash { return nameHash(14695981039346656037).and(name) }
+
+func (h nameHash) and(text string) nameHash {
+	for i := range len(text) {
+		h = (h ^ nameHash(text[i])) * 1099511628211
+	}
+	return h
+}

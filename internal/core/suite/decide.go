@@ -1,0 +1,256 @@
+package suite
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/plaintext"
+)
+
+const (
+	// appearWithin is how long a Suite waits for a Trigger or Environment that does not exist: long
+	// enough for a slow cache, or for the rest of a Git commit to be applied.
+	appearWithin = 30 * time.Second
+
+	// appearEvery is how often to check for it, in case an event was lost.
+	appearEvery = 5 * time.Second
+
+	// podsEvery is how often to check whether pods are gone, which no event reports.
+	podsEvery = 2 * time.Second
+
+	// DefaultTTL is how long a finished Suite is kept if neither it nor its Trigger has a TTL.
+	DefaultTTL = 7 * 24 * time.Hour
+
+	// ArchiveWithin is how much longer a finished Suite is kept if it is not archived: the store may be away for a
+	// night. After that, the records of other runs matter more than that of this one.
+	ArchiveWithin = 24 * time.Hour
+
+	// exactPositions is up to which position of the queue the message has the number. Further back it
+	// would change often, and each change would cost a write.
+	exactPositions = 20
+
+	// maxCanceledBy bounds the annotation that names who canceled a run, in bytes. It is
+	// long enough for the name of a service account.
+	maxCanceledBy = 256
+)
+
+// Decision is what to do about one Suite, and the state to report with it.
+type Decision struct {
+	Action       Action
+	Condition    metav1.Condition // the Succeeded condition to be; of a finished Suite, the one it has
+	Missing      string           // names an object that the run needs and that does not exist; empty: none is missing
+	SupersededBy string
+	NotStarted   string        // a sentence: why a run whose tests never ran is stopped; empty for others
+	RequeueAfter time.Duration // reconcile again after this, even if nothing changes; 0: no need
+}
+
+// Decide says what to do about one Suite. It derives that from what exists, never from recorded progress,
+// so it may be called at any time, any number of times, and after a crash at any line.
+//
+// It never returns the same action twice once the Observation has what the action came to.
+//
+// These invariants hold for every interleaving, and the tests check them:
+//   - The newest Suite of a stream is never superseded, nor are its siblings: of the newest
+//     notification of a stream, every Suite runs.
+//   - A finished Suite never changes how it ended.
+//   - A Suite has at most one Job, and no Job once it is canceled or superseded.
+//   - A Suite that was restored from a backup never gets a Job.
+//   - A run starts only when every older run of its stream, but for its siblings, has ended and its pods are gone.
+//   - A run that has not ended waits for something that its message names.
+func Decide(o Observation, now time.Time) Decision {
+	if o.Stopping.Requested.After(now.Add(time.Minute)) { // somebody wrote that, no manager did
+		o.Stopping.Requested = time.Time{}
+	}
+	d := decide(o, now)
+	d.Condition = withResults(o, d.Condition)
+	if o.Job != nil && !Ended(d.Condition) && d.Action != DeleteSuite {
+		d.RequeueAfter = sooner(d.RequeueAfter, jobPollInterval(o, now))
+	}
+	return d
+}
+
+func decide(o Observation, now time.Time) Decision {
+	switch {
+	case o.Suite.Finished():
+		return afterEnd(o, now)
+	case o.Job != nil && Ended(o.Progress) && o.Job.DeletionTimestamp == nil && !stopped(o):
+		return Decision{Condition: o.Progress}
+	case o.Stopping.Lost != "":
+		return Decision{Condition: v1alpha1.Error(o.Stopping.Lost)}
+	case o.Job == nil && o.Suite.Restored():
+		return Decision{Condition: v1alpha1.Canceled(restoredMessage)}
+	case o.Suite.DeletionTimestamp != nil:
+		return stop(o, v1alpha1.Canceled("The Suite was deleted."), now)
+	case supersededBy(o) != "":
+		by := supersededBy(o)
+		return stopSuperseded(o, by, now)
+	case o.Suite.Spec.Cancel:
+		return stop(o, v1alpha1.Canceled(canceledMessage(o.Suite)+stuck(o)), now)
+	case notStarted(o, now) != "":
+		return stopNotStarted(o, notStarted(o, now), now)
+	case overdue(o, now):
+		return stop(o, v1alpha1.TimedOut(tookTooLong(o)), now)
+	case o.Job != nil:
+		return Decision{Condition: o.Progress}
+	case o.Suite.Status.JobName != "":
+		return stop(o, v1alpha1.Error(fmt.Sprintf(
+			"The Job %s was deleted before it ended. Notify again, or create another Suite, to repeat the run.", o.Suite.Status.JobName)), now)
+	default:
+		return start(o, now)
+	}
+}
+
+// restoredMessage is for people who restored a cluster, and for those who applied an old Suite.
+const restoredMessage = "Received long before this Suite was created, as after a restore from a backup: it does not run again. " +
+	"Notify again, or create a Suite without receivedAt, to test the deployment."
+
+// Ended reports whether a Succeeded condition is final.
+func Ended(c metav1.Condition) bool { return c.Status != "" && c.Status != metav1.ConditionUnknown }
+
+// supersededBy names the newest Suite of the stream, if it is newer than the observed one and answers
+// another notification. Otherwise it is the one in the status: a superseded Suite stays superseded. A stale
+// view of the stream can only hide a newer Suite, which delays the end of this one.
+func supersededBy(o Observation) string {
+	if newer := newerThan(o.Suite, o.Stream); newer != nil {
+		return newer.Name
+	}
+	return o.Suite.Status.SupersededBy
+}
+
+// Unwanted reports whether a run is to be stopped, whatever its Job does.
+func Unwanted(o Observation) bool {
+	return o.Suite.DeletionTimestamp != nil || o.Suite.Spec.Cancel || supersededBy(o) != ""
+}
+
+func canceledMessage(s *v1alpha1.Suite) string {
+	if who := plaintext.Line(s.Annotations[v1alpha1.AnnotationCanceledBy], maxCanceledBy); who != "" {
+		return fmt.Sprintf("Canceled by %s.", who)
+	}
+	return "Canceled by setting spec.cancel."
+}
+
+// stuck is a sentence: why the tests of a run did not start that is stopped. It is empty if they did, or nothing kept them.
+func stuck(o Observation) string {
+	problem := cmp.Or(o.PodProblem, o.Suite.Status.PodProblem)
+	if problem == "" || o.Suite.Status.StartTime != nil || !o.Started.IsZero() {
+		return ""
+	}
+	return " Until then, its tests could not start: " + problem
+}
+
+// start creates the Job, or reports what the run waits for.
+func start(o Observation, now time.Time) Decision {
+	older := unfinishedBefore(o.Suite, o.Stream)
+	switch {
+	case o.Trigger == nil:
+		return missing(o, now, fmt.Sprintf("Trigger %q", o.Suite.Spec.Trigger.Name))
+	case o.Environment == nil:
+		return missing(o, now, fmt.Sprintf("Environment %q", o.Suite.Spec.Environment))
+	case o.Team == nil:
+		return Decision{Condition: v1alpha1.Queued(fmt.Sprintf(
+			"Waiting for the namespace %q to belong to exactly one Team. Create the Team, or delete those that claim it wrongly.", o.Suite.Namespace))}
+	case o.Team.Spec.Suspended:
+		return Decision{Condition: v1alpha1.Queued("The team is suspended; the run starts when it no longer is.")}
+	case older != nil:
+		return Decision{Condition: v1alpha1.Queued(fmt.Sprintf("Waiting for the older run %s of the same stream to stop.", older.Name))}
+	case o.Creation.Result != NotTried:
+		return notCreated(o, now)
+	default:
+		return createJob(o, now)
+	}
+}
+
+// createJob first finds the input files and a slot. A queued run does not use the store, which may be slow,
+// unless it waits for the store anyway: until it has found its files, others may overtake it.
+func createJob(o Observation, now time.Time) Decision {
+	needsInputs := o.Trigger.Spec.Inputs != nil
+	switch in := o.Inputs; {
+	case needsInputs && in == nil && waitsForInputs(o.Suite):
+		return Decision{Action: FindInputs}
+	case in != nil && in.Unavailable != "":
+		return waitForStore(o, now)
+	case in != nil && in.problem(o.Team) != "":
+		return Decision{Condition: v1alpha1.Error(in.problem(o.Team))}
+	case o.Place == nil && NeedsSlot(o.Team, o.Trigger, o.Environment):
+		return Decision{Action: RequestSlot}
+	case o.Place != nil && o.Place.Position > 0:
+		return Decision{Condition: v1alpha1.Queued(queueMessage(*o.Place))}
+	case needsInputs && in == nil:
+		return Decision{Action: FindInputs}
+	default:
+		return Decision{Action: CreateJob}
+	}
+}
+
+// missing waits a little for an object that may only be late, and then ends the run.
+func missing(o Observation, now time.Time, what string) Decision {
+	if now.Sub(since(o.Suite, v1alpha1.ConditionObjectsFound, now)) < appearWithin {
+		return Decision{
+			Missing:      what,
+			Condition:    v1alpha1.Queued(missingMessage(o, what)),
+			RequeueAfter: appearEvery,
+		}
+	}
+	if o.Recreated {
+		return Decision{Condition: v1alpha1.Error(fmt.Sprintf("The %s was deleted and recreated after this notification. Notify again.", what))}
+	}
+	return Decision{Condition: v1alpha1.Error(fmt.Sprintf("The %s does not exist. Create it and notify again.", what))}
+}
+
+func missingMessage(o Observation, what string) string {
+	if o.Recreated {
+		return fmt.Sprintf("The %s was deleted and recreated after this notification, so the run ends as Error within %s. Then notify again.", what, plaintext.Duration(appearWithin))
+	}
+	return fmt.Sprintf("Waiting for the %s, which does not exist.", what)
+}
+
+// afterEnd stops a Job that outlived the end of its Suite, and deletes the Suite once its time is up.
+func afterEnd(o Observation, now time.Time) Decision {
+	d := Decision{Condition: Succeeded(o.Suite), SupersededBy: o.Suite.Status.SupersededBy}
+	completed := o.Suite.Status.CompletionTime
+	if completed != nil {
+		d.RequeueAfter = max(0, completed.Add(keptFor(o)).Sub(now))
+	}
+	switch {
+	case o.Job != nil && !Ended(o.Progress) && o.Job.DeletionTimestamp == nil:
+		d.Action = DeleteJob
+	case completed != nil && d.RequeueAfter == 0 && o.Suite.DeletionTimestamp == nil:
+		d.Action = DeleteSuite
+	}
+	return d
+}
+
+// Succeeded is the condition that carries the Suite's life; empty before the first reconcile.
+func Succeeded(s *v1alpha1.Suite) metav1.Condition {
+	for _, c := range s.Status.Conditions {
+		if c.Type == v1alpha1.ConditionSucceeded {
+			return c
+		}
+	}
+	return metav1.Condition{}
+}
+
+// keptFor is how long a Suite is kept after its end. Its deletion deletes the pods, from which the archive has the logs.
+func keptFor(o Observation) time.Duration {
+	if o.Unarchived {
+		return ttl(o) + ArchiveWithin
+	}
+	return ttl(o)
+}
+
+// ttl is the Suite's own, so that an existing run is not deleted earlier because its Trigger changes or is
+// deleted.
+func ttl(o Observation) time.Duration {
+	switch {
+	case o.Suite.Spec.TTLAfterFinished != nil:
+		return o.Suite.Spec.TTLAfterFinished.Duration
+	case o.Trigger != nil && o.Trigger.Spec.Retention.TTLAfterFinished != nil:
+		return o.Trigger.Spec.Retention.TTLAfterFinished.Duration
+	default:
+		return DefaultTTL
+	}
+}

@@ -1,0 +1,148 @@
+package suite
+
+import (
+	"cmp"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/notification"
+)
+
+const (
+	// annotationIdempotencyKey holds the Idempotency-Key of the notification, which is the same when a client
+	// sends it again.
+	annotationIdempotencyKey = "postflight.dev/idempotency-key"
+
+	// AnnotationRequest holds the id of the request that created the Suite. If the API server's first answer
+	// was lost, the request finds its own Suite, and has created it.
+	AnnotationRequest = "postflight.dev/request-id"
+
+	// shortSHA is how much of a commit people read.
+	shortSHA = 12
+)
+
+// Request is a Trigger that matches a Notification, and what came with it.
+type Request struct {
+	Trigger      *v1alpha1.Trigger
+	Environment  string // name of the Environment that is tested, the Trigger's or an ephemeral one
+	Notification *notification.Notification
+
+	// EphemeralUID is that of an ephemeral Environment, with which its runs are deleted; empty for others.
+	EphemeralUID types.UID
+
+	IdempotencyKey string // names the notification, and takes the place of an absent SHA; may be empty
+	RequestID      string // identifies the run where there is neither
+	ReceivedAt     time.Time
+	Attempt        int32 // from 1
+
+	Traceparent string // of the span that creates the Suite; empty: there is no trace
+}
+
+// New is the Suite that answers a Request. Its name is a function of (trigger UID, environment, SHA,
+// attempt), or of the idempotency key or the request where there is no SHA.
+func New(r Request) *v1alpha1.Suite {
+	id := r.identity()
+	received := metav1.NewMicroTime(r.ReceivedAt.UTC().Truncate(time.Microsecond))
+	s := &v1alpha1.Suite{
+		TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Suite"},
+		ObjectMeta: metav1.ObjectMeta{
+			Name:        id.name(r.Trigger.Name),
+			Namespace:   r.Trigger.Namespace,
+			Labels:      r.labels(),
+			Annotations: map[string]string{AnnotationRequest: r.RequestID, v1alpha1.AnnotationVariablesDigest: VariablesDigest(r.Notification.Variables)},
+		},
+		Spec: v1alpha1.SuiteSpec{
+			Trigger:      v1alpha1.TriggerReference{Name: r.Trigger.Name, UID: r.Trigger.UID},
+			Environment:  r.Environment,
+			Deployment:   deployment(r.Notification),
+			Variables:    r.Notification.Variables,
+			SupersedeKey: r.supersedeKey(),
+			Supersede:    r.Trigger.Spec.Supersede,
+			Attempt:      id.attempt,
+			ReceivedAt:   &received,
+
+			TTLAfterFinished: r.Trigger.Spec.Retention.TTLAfterFinished,
+		},
+	}
+	if r.EphemeralUID != "" {
+		s.OwnerReferences = []metav1.OwnerReference{{
+			APIVersion: v1alpha1.GroupVersion.String(), Kind: "Environment", Name: r.Environment, UID: r.EphemeralUID,
+		}}
+	}
+	if r.IdempotencyKey != "" {
+		s.Annotations[annotationIdempotencyKey] = r.IdempotencyKey
+	}
+	if r.Traceparent != "" {
+		s.Annotations[v1alpha1.AnnotationTraceparent] = r.Traceparent
+	}
+	return s
+}
+
+// SameRun reports whether an existing Suite with the desired one's name is the same run.
+func SameRun(existing, desired *v1alpha1.Suite) bool {
+	return existing.Spec.Trigger.UID == desired.Spec.Trigger.UID &&
+		existing.Spec.Environment == desired.Spec.Environment &&
+		existing.Spec.Deployment.SHA == desired.Spec.Deployment.SHA &&
+		existing.Spec.Attempt == desired.Spec.Attempt &&
+		(desired.Spec.Deployment.SHA != "" || sameKey(existing, desired))
+}
+
+// sameKey reports whether the notifications of both had the same Idempotency-Key, or none.
+func sameKey(a, b *v1alpha1.Suite) bool {
+	return a.Annotations[annotationIdempotencyKey] == b.Annotations[annotationIdempotencyKey]
+}
+
+func (r Request) identity() identity {
+	id := identity{trigger: r.Trigger.UID, environment: r.Environment, attempt: max(r.Attempt, 1)}
+	switch {
+	case r.Notification.SHA != "":
+		id.kind, id.value = "sha", r.Notification.SHA
+	case r.IdempotencyKey != "":
+		id.kind, id.value = "idempotency-key", r.IdempotencyKey
+	default:
+		id.kind, id.value = "request", r.RequestID
+	}
+	return id
+}
+
+// supersedeKey is the client's own key, or branch/environment where the Trigger supersedes by branch.
+func (r Request) supersedeKey() string {
+	switch r.Trigger.Spec.Supersede {
+	case v1alpha1.SupersedeEnvironment, v1alpha1.SupersedeNone:
+		return r.Notification.DeduplicationKey
+	default:
+		return cmp.Or(r.Notification.DeduplicationKey, branchKey(r.Notification.Branch, r.Environment))
+	}
+}
+
+func (r Request) labels() map[string]string {
+	labels := map[string]string{
+		v1alpha1.LabelTrigger:     r.Trigger.Name,
+		v1alpha1.LabelEnvironment: r.Environment,
+	}
+	sha := r.Notification.SHA
+	short := strings.TrimRight(sha[:min(len(sha), shortSHA)], "-_.")
+	if short != "" && len(validation.IsValidLabelValue(short)) == 0 {
+		labels[v1alpha1.LabelShortSHA] = short
+	}
+	return labels
+}
+
+func deployment(n *notification.Notification) v1alpha1.Deployment {
+	return v1alpha1.Deployment{
+		Branch:            n.Branch,
+		SHA:               n.SHA,
+		Type:              n.DeploymentType,
+		URL:               n.DeploymentURL,
+		HostingService:    n.HostingService,
+		CommitURL:         n.CommitURL,
+		Repository:        n.Repository,
+		PullRequestNumber: n.PullRequestNumber,
+		PipelineID:        n.PipelineID,
+	}
+}

@@ -1,0 +1,112 @@
+package suite
+
+import (
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/results"
+)
+
+// Observation is everything that exists and bears on one Suite, and what the actions of this reconcile came to.
+type Observation struct {
+	Suite       *v1alpha1.Suite
+	Stream      []*v1alpha1.Suite     // at least those of the same stream that have not ended, and the newest, of all and of other commits
+	Trigger     *v1alpha1.Trigger     // nil: there is none of that name and UID
+	Recreated   bool                  // there is a Trigger of that name, with another UID
+	Environment *v1alpha1.Environment // nil: there is none
+	Team        *v1alpha1.Team        // that owns the namespace; nil: none does, or several claim it
+
+	Job           *batchv1.Job       // nil: there is none. If the Suite has had one, this was read from the API server, not from a cache
+	Unlabeled     bool               // the Job lacks the label by which the cache finds it, so that no event reports it
+	Unready       bool               // the Job should have a ready pod and has none
+	Progress      metav1.Condition   // what the Job and its pods say, where there is a Job
+	DecidedBy     v1alpha1.DecidedBy // what decided that Progress is Passed or Failed
+	Judged        bool               // Progress says how the tests of an ended Job did
+	PodProblem    string             // see job.State, also for the next
+	StartingSince time.Time
+	HopelessSince time.Time
+	Started       time.Time     // when the first container of the tests started, where a pod says so, or its Job just did
+	NotBegun      bool          // neither the Job nor a pod shows that a container of the tests has run; the Job has not ended
+	TimeLimit     time.Duration // of the Job; 0: it does not say
+	TestsEnded    time.Time     // when the last of the tests ended in pods that have not; zero: tests go on, or there is no such pod
+	PodsLeft      bool          // the run has had a Job, which is gone, and not all of its pods have ended
+	GiveUpPods    time.Duration // how long to wait for pods that should stop
+	Stopping      Stopping      // of a Job whose pods should stop
+
+	KeepsResults bool               // the pods of the run have a directory for results
+	Collected    *results.Collected // what their pods say of these; nil where there is no such pod, or its tests have not begun
+	PassedBefore *v1alpha1.Suite    // the run of the Trigger that passed last; nil: none did, or this run does not pass by its tests
+	Unarchived   bool               // there is an object store, and the record of the finished run is not in it yet
+
+	// What the actions came to; each is unset until its action was done.
+	Place    *Place // RequestSlot
+	Inputs   *Inputs
+	Creation Creation
+}
+
+// Action is the one thing to do about a Suite. What it came to goes into the Observation, and Decide says
+// what follows.
+type Action string
+
+// The actions.
+const (
+	Report      Action = ""            // nothing is left to do but to write the status
+	RequestSlot Action = "RequestSlot" // find the place in the queue
+	StopPods    Action = "StopPods"    // with their grace period, and keep them for their logs
+	FindInputs  Action = "FindInputs"  // look for the files of the run. It makes a Place stale
+	CreateJob   Action = "CreateJob"
+	DeleteJob   Action = "DeleteJob"   // with its pods, before the Job is gone
+	DeleteSuite Action = "DeleteSuite" // and its Job
+)
+
+// Creation is what the creation of the Job came to.
+type Creation struct {
+	Result CreationResult
+	Detail string // depends on the result
+
+	Unknown bool // the API server did not answer, and may have created the Job
+}
+
+// CreationResult is one of a few.
+type CreationResult string
+
+// The results.
+const (
+	NotTried    CreationResult = ""
+	Created     CreationResult = "Created"
+	Impossible  CreationResult = "Impossible"  // no Job can be built; Detail is a sentence
+	NotAccepted CreationResult = "NotAccepted" // the API server may accept the Job later; Detail is a clause
+	Rejected    CreationResult = "Rejected"    // the API server would reject the Job again; Detail is a clause
+	NameTaken   CreationResult = "NameTaken"   // a Job of the name belongs to something else
+	NameInUse   CreationResult = "NameInUse"   // a Job of the name belongs to an earlier Suite, and is about to be deleted
+)
+
+// Stopping is the progress of a Job whose pods should stop: because it is being deleted, has failed or has
+// succeeded.
+type Stopping struct {
+	Since time.Time // zero: the Job goes on
+
+	Requested time.Time     // when the manager began to stop the pods; zero: it did not
+	Grace     time.Duration // how long they may take
+	Repeated  bool          // StopPods was done in this reconcile
+
+	Done bool   // the Job is being deleted, and all of its pods have ended
+	Lost string // a sentence about pods that do not stop, and may still be running; empty: there are none
+}
+
+// StopRequested records that the pods of the Job were stopped.
+func (o *Observation) StopRequested(now time.Time) {
+	o.Stopping.Repeated = true
+	if o.Stopping.Requested.IsZero() {
+		o.Stopping.Requested, o.Stopping.Since = now, now
+	}
+}
+
+// JobDeleted records that the deletion of the Job was requested.
+func (o *Observation) JobDeleted(now time.Time) {
+	o.Job = o.Job.DeepCopy()
+	o.Job.DeletionTimestamp = &metav1.Time{Time: now}
+}

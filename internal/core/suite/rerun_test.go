@@ -1,0 +1,81 @@
+package suite_test
+
+import (
+	"testing"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/notification"
+	"github.com/postflight-dev/postflight/internal/core/suite"
+)
+
+func TestRerunIsTheNextAttempt(t *testing.T) {
+	request := suite.Request{Trigger: aTrigger(), Environment: "staging", Notification: &notification.Notification{SHA: "abc", Branch: "main"}, ReceivedAt: t0}
+	first := suite.New(request)
+	first.Spec.Cancel = true
+	request.Attempt = 2
+	second := suite.New(request)
+
+	got := suite.Rerun(first, "uid-smoke", 2, "by-hand")
+	if got.Name != second.Name || !suite.SameRun(got, second) {
+		t.Errorf("the second attempt is %s, want %s as a notification would make it", got.Name, second.Name)
+	}
+	if got.Spec.Cancel || got.Spec.ReceivedAt != nil || got.Spec.SupersedeKey != first.Spec.SupersedeKey || len(got.Status.Conditions) != 0 {
+		t.Errorf("what must not be taken over was, or the reverse: %+v", got.Spec)
+	}
+}
+
+func TestRerunOfWhatWasRestored(t *testing.T) {
+	s := aSuite("smoke-1", 0, restored, func(s *v1alpha1.Suite) {
+		s.Labels[v1alpha1.LabelRestored], s.Labels[v1alpha1.LabelTrigger] = "true", "smoke"
+	})
+	again := suite.Rerun(s, "uid-smoke", 2, "by-hand")
+	again.CreationTimestamp = s.CreationTimestamp // as the API server sets it
+	if again.Restored() || again.Labels[v1alpha1.LabelTrigger] != "smoke" {
+		t.Errorf("the next attempt counts as restored, or lacks a label: %v", again.Labels)
+	}
+	if !s.Restored() {
+		t.Error("the first attempt has lost its labels")
+	}
+}
+
+func TestRerunWithoutSHA(t *testing.T) {
+	s := aSuite("smoke-1", 0, func(s *v1alpha1.Suite) { s.Spec.Deployment.SHA = "" })
+	a, b := suite.Rerun(s, "uid-smoke", 2, "one"), suite.Rerun(s, "uid-smoke", 2, "two")
+	if a.Name == b.Name || a.Name == s.Name {
+		t.Errorf("two reruns share the name %s", a.Name)
+	}
+}
+
+func TestNewerDeployment(t *testing.T) {
+	sha := func(sha string) func(*v1alpha1.Suite) {
+		return func(s *v1alpha1.Suite) { s.Spec.Deployment.SHA = sha }
+	}
+	request := func(s *v1alpha1.Suite) { s.Annotations = map[string]string{suite.AnnotationRequest: "one"} }
+	visual := func(s *v1alpha1.Suite) { s.Spec.Trigger.Name = "visual" }
+	s := aSuite("r", 5, sha("a"), request)
+	cases := map[string]struct {
+		reason string
+		of     *v1alpha1.Suite
+		stream []*v1alpha1.Suite
+		want   string
+	}{
+		"alone":              {"nothing is newer", s, []*v1alpha1.Suite{s}, ""},
+		"older":              {"it does not matter", s, []*v1alpha1.Suite{s, aSuite("old", 1, sha("b"))}, ""},
+		"newer":              {"the newest is named", s, []*v1alpha1.Suite{aSuite("new", 8, sha("b")), aSuite("newest", 9, sha("c")), s}, "newest"},
+		"another attempt":    {"it tests the same commit", s, []*v1alpha1.Suite{s, aSuite("again", 9, sha("a"))}, ""},
+		"another Trigger":    {"in the stream of an Environment it tests the same notification", aSuite("r", 5, sha(""), request), []*v1alpha1.Suite{aSuite("v", 9, sha(""), request, visual)}, ""},
+		"newer without SHA":  {"it may be any commit", s, []*v1alpha1.Suite{s, aSuite("new", 9, sha(""))}, "new"},
+		"both without a SHA": {"they may be any commits", aSuite("r", 5, sha("")), []*v1alpha1.Suite{aSuite("new", 9, sha(""))}, "new"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := ""
+			if newer := suite.NewerDeployment(tc.of, tc.stream); newer != nil {
+				got = newer.Name
+			}
+			if got != tc.want {
+				t.Errorf("%s: got %q, want %q", tc.reason, got, tc.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,87 @@
+package suite
+
+import (
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/record"
+	"github.com/postflight-dev/postflight/internal/core/results"
+)
+
+// withResults puts how many tests failed before the message of a run that ends, unless that says so.
+func withResults(o Observation, end metav1.Condition) metav1.Condition {
+	if o.Suite.Finished() || o.Collected == nil || !Ended(end) || o.Judged && end == o.Progress {
+		return end
+	}
+	if counts := results.Sentence(results.Status(o.Collected.Summary)); counts != "" {
+		end.Message = counts + " " + end.Message
+	}
+	if end.Reason == v1alpha1.ReasonPassed {
+		end.Message += fewerTests(o.Collected.Summary.Counts, o.PassedBefore) + unkept(o.Collected.Summary, o.Suite.Name)
+	}
+	return end
+}
+
+// fewerTests is a sentence about tests that may have been lost on the way, such as by a wrong filter: a fifth of those that ran
+// in the run of the Trigger that passed before.
+func fewerTests(c results.Counts, before *v1alpha1.Suite) string {
+	if before == nil {
+		return ""
+	}
+	now, then := c.Tests-c.Skipped, before.Status.Results.Tests-before.Status.Results.Skipped
+	if int64(now)*5 > int64(then)*4 {
+		return ""
+	}
+	return fmt.Sprintf(" Only %s ran; in %s, the run that passed before, %d did. If that is wrong, check which tests are selected.",
+		plural(now, "test"), before.Name, then)
+}
+
+// unkept is a sentence about files that could not be uploaded. They change nothing of how a run ends.
+func unkept(s results.Summary, run string) string {
+	if s.Unkept == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" Not uploaded, and lost: %s (%s) To have them, repeat the run: postflight runs rerun %s",
+		plural(s.Unkept, "file"), s.Problem, run)
+}
+
+func plural(n int32, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// LastPassed is the run that passed last among the others of a Trigger, and of which the tests were counted; nil if there is none.
+func LastPassed(s *v1alpha1.Suite, runs []*v1alpha1.Suite) (last *v1alpha1.Suite) {
+	for _, other := range runs {
+		counted := other.Passed() && other.Status.Results != nil && other.Status.CompletionTime != nil
+		if counted && other.Name != s.Name && (last == nil || other.Status.CompletionTime.After(last.Status.CompletionTime.Time)) {
+			last = other
+		}
+	}
+	return last
+}
+
+// setResults records what the pods of a run have reported, and what decided, at its end.
+func setResults(s *v1alpha1.Suite, o Observation, now time.Time) {
+	if end := Succeeded(s); end.Reason == o.Progress.Reason && (end.Reason == v1alpha1.ReasonPassed || end.Reason == v1alpha1.ReasonFailed) {
+		s.Status.DecidedBy = o.DecidedBy
+	}
+	collected := o.Collected
+	if collected == nil && o.KeepsResults && s.Status.StartTime != nil {
+		collected = &results.Collected{Missing: []string{"The pods of the run are gone, and with them what they had reported."}}
+	}
+	if collected == nil {
+		return
+	}
+	summary := collected.Summary
+	s.Status.Results = results.Status(summary)
+	if summary.Files > 0 && o.Team != nil {
+		s.Status.Artifacts = &v1alpha1.Artifacts{Count: summary.Files, Bytes: summary.Bytes, Prefix: record.Of(o.Team.Name, s).ArtifactsPrefix()}
+	}
+	setCondition(s, collected.Condition(), now)
+}

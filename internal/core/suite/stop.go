@@ -1,0 +1,247 @@
+package suite
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/plaintext"
+)
+
+const (
+	// StopCheckAfter is when to check for the first time whether the pods of a Job have stopped: by then most
+	// Jobs are gone, which an event reports.
+	StopCheckAfter = 10 * time.Second
+
+	// stopCheckMax bounds the pauses between these checks.
+	stopCheckMax = 30 * time.Second
+
+	// unlabeledEvery is how often to check a Job that no event reports.
+	unlabeledEvery = 15 * time.Second
+
+	// orphanGrace is the longest common grace period of pods, which passes before they are given up.
+	orphanGrace = time.Minute
+
+	// hopelessAfter is how long a pod that cannot start keeps its run: long enough for the rest of a Git commit,
+	// such as a Secret, to be applied.
+	hopelessAfter = time.Minute
+
+	// The pauses between checks of a Job that has no ready pod yet: short at first, when most causes show.
+	unreadyMin = time.Second
+	unreadyMax = time.Minute
+
+	// stopGrace is how much longer than their grace period the pods of a Job may take to stop before the Job is
+	// deleted.
+	stopGrace = time.Minute
+
+	// maxTimeout is the longest timeout that a Trigger may have.
+	maxTimeout = 168 * time.Hour
+)
+
+// stop ends a run once its Job and its pods are gone, because a successor starts at this end. If a person deletes
+// the Job, it may disappear before its pods; a finalizer may keep it after them.
+func stop(o Observation, end metav1.Condition, now time.Time) Decision {
+	switch {
+	case o.Job != nil && Ended(o.Progress):
+		return Decision{Condition: end} // Kubernetes ends a Job only after its pods
+	case o.Job != nil && !o.Stopping.Done:
+		return Decision{Action: stopAction(o, now), Condition: v1alpha1.Running(end.Message + " Stopping the pods of this run.")}
+	case o.PodsLeft:
+		waited := now.Sub(since(o.Suite, v1alpha1.ConditionObjectsFound, now))
+		if waited >= o.GiveUpPods+orphanGrace {
+			return Decision{Condition: v1alpha1.Error(fmt.Sprintf("%s Its Job is gone, and its pods still run, and nothing stops them. Stop them: kubectl delete pods -n %s -l %s=%s",
+				end.Message, o.Suite.Namespace, v1alpha1.LabelSuite, o.Suite.Name))}
+		}
+		return Decision{
+			Missing: fmt.Sprintf("Job %q", o.Suite.Name),
+			Condition: v1alpha1.Running(fmt.Sprintf("%s Stopping the pods of this run: kubectl get pods -n %s -l %s=%s",
+				end.Message, o.Suite.Namespace, v1alpha1.LabelSuite, o.Suite.Name)),
+			RequeueAfter: min(max(waited/4, podsEvery), stopCheckMax),
+		}
+	default:
+		return Decision{Condition: end}
+	}
+}
+
+// stopAction keeps the pods of tests that have begun, and their logs. It deletes the Job of a run that has none to
+// keep, and of pods that do not stop in time: other controllers may create pods again.
+func stopAction(o Observation, now time.Time) Action {
+	waited := now.Sub(o.Stopping.Requested)
+	switch requested := !o.Stopping.Requested.IsZero(); {
+	case o.Job.DeletionTimestamp != nil || o.Stopping.Repeated:
+		return Report
+	case beforeTests(o.Progress):
+		return DeleteJob
+	case !requested:
+		return StopPods
+	case waited >= o.Stopping.Grace+stopGrace:
+		return DeleteJob
+	case waited >= StopCheckAfter:
+		return StopPods // there may be new ones
+	default:
+		return Report
+	}
+}
+
+// beforeTests reports whether the Job of a run waits for its tests to start.
+func beforeTests(progress metav1.Condition) bool {
+	return progress.Reason == v1alpha1.ReasonStarting || progress.Reason == v1alpha1.ReasonQueued
+}
+
+// stopped reports whether a Job failed because its pods were stopped, so that its failure says nothing.
+func stopped(o Observation) bool {
+	return !o.Stopping.Requested.IsZero() && o.Progress.Reason != v1alpha1.ReasonPassed
+}
+
+// notStarted is a sentence: why a run is stopped whose tests have not started. It is empty for other runs. Once
+// the Job is deleted, the condition of the Suite is all that is left.
+func notStarted(o Observation, now time.Time) string {
+	if c := meta.FindStatusCondition(o.Suite.Status.Conditions, v1alpha1.ConditionStarted); c != nil {
+		return c.Message
+	}
+	if o.Job == nil || o.StartingSince.IsZero() {
+		return ""
+	}
+	if since := o.HopelessSince; !since.IsZero() && now.Sub(since) >= hopelessAfter {
+		return o.PodProblem
+	}
+	if limit := o.Trigger.StartTimeout(); now.Sub(o.StartingSince) >= limit {
+		return fmt.Sprintf("The tests did not start within %s, the startTimeout of the Trigger. %s", plaintext.Duration(limit), o.Progress.Message)
+	}
+	return ""
+}
+
+// stopNotStarted records the reason before it stops the run. If the status could not be written after that, the
+// run would end as one whose Job was deleted by somebody else.
+func stopNotStarted(o Observation, message string, now time.Time) Decision {
+	d := stop(o, v1alpha1.Error(message), now)
+	d.NotStarted = message
+	if !Ended(d.Condition) {
+		d.Condition.Reason = v1alpha1.ReasonStarting // it never ran
+	}
+	if d.Action != Report && meta.FindStatusCondition(o.Suite.Status.Conditions, v1alpha1.ConditionStarted) == nil {
+		d.Action, d.RequeueAfter = Report, time.Nanosecond
+	}
+	return d
+}
+
+// stopSuperseded records the newer run before it stops this one. The write fails if this one was notified again meanwhile: then it
+// is the newer deployment, and must not be stopped.
+func stopSuperseded(o Observation, by string, now time.Time) Decision {
+	d := stop(o, v1alpha1.Superseded(fmt.Sprintf("Superseded by %s, a newer deployment of the same stream.%s", by, stuck(o))), now)
+	d.SupersededBy = by
+	if d.Action != Report && o.Suite.Status.SupersededBy == "" {
+		d.Action, d.RequeueAfter = Report, time.Nanosecond
+	}
+	return d
+}
+
+// overdue reports whether the tests have run for longer than they may. The time in which sidecars stop, and results
+// are uploaded, does not count.
+func overdue(o Observation, now time.Time) bool {
+	return TimeIsUp(o, now) && !endedInTime(o, now)
+}
+
+// TimeIsUp reports whether the tests of a run should have ended by now.
+func TimeIsUp(o Observation, now time.Time) bool {
+	at := startTime(o)
+	return at != nil && now.Sub(at.Time) >= timeLimit(o)
+}
+
+// endedInTime reports whether only sidecars go on, which the kubelet stops after the grace period.
+func endedInTime(o Observation, now time.Time) bool {
+	end := o.TestsEnded
+	return !end.IsZero() && end.Sub(startTime(o).Time) <= timeLimit(o) && now.Sub(end) < o.Stopping.Grace+stopGrace
+}
+
+func tookTooLong(o Observation) string {
+	message := fmt.Sprintf("The run took longer than its timeout of %s and was stopped.", plaintext.Duration(timeLimit(o)))
+	if o.PodProblem != "" {
+		message += " " + o.PodProblem
+	}
+	return message
+}
+
+// startTime is when the tests started; nil where they have not, also once their Job is deleted. Where no pod says so,
+// the Job does. What is recorded may be when the Job said that its pod is ready, which is a little later.
+func startTime(o Observation) *metav1.Time {
+	recorded, started := o.Suite.Status.StartTime, notBeforeJob(o)
+	switch {
+	case !started.IsZero() && (recorded == nil || started.Before(recorded.Time)):
+		return &metav1.Time{Time: started}
+	case recorded != nil:
+		return recorded
+	case o.Job != nil && !o.NotBegun && !beforeTests(o.Progress):
+		return o.Job.Status.StartTime
+	default:
+		return nil
+	}
+}
+
+// notBeforeJob is when a pod says that the tests started. The clock of a node may be wrong, and must not end a run early.
+func notBeforeJob(o Observation) time.Time {
+	if o.Job != nil && !o.Started.IsZero() && o.Started.Before(o.Job.CreationTimestamp.Time) {
+		return o.Job.CreationTimestamp.Time
+	}
+	return o.Started
+}
+
+// timeLimit of a run is that of its Job, because the Trigger may have changed since.
+func timeLimit(o Observation) time.Duration {
+	switch {
+	case o.TimeLimit > 0:
+		return min(o.TimeLimit, maxTimeout)
+	case o.Trigger != nil:
+		return o.Trigger.RunTimeout()
+	default:
+		return maxTimeout
+	}
+}
+
+// jobPollInterval is when to check a Job again where no event may come: its pods do not start or stop, it
+// does not end in time, or the cache does not have it.
+func jobPollInterval(o Observation, now time.Time) time.Duration {
+	if o.Unlabeled {
+		return unlabeledEvery
+	}
+	if since := o.Stopping.Since; !since.IsZero() {
+		waited := now.Sub(since)
+		return max(StopCheckAfter-waited, min(max(waited/4, time.Second), stopCheckMax))
+	}
+	if !o.StartingSince.IsZero() {
+		return startPollInterval(o, now)
+	}
+	if at := startTime(o); at != nil {
+		return max(at.Add(timeLimit(o)).Sub(now), time.Second)
+	}
+	return 0
+}
+
+// startPollInterval is when to check again a run whose tests have not started: at the latest when it ends for that.
+func startPollInterval(o Observation, now time.Time) time.Duration {
+	next := o.StartingSince.Add(o.Trigger.StartTimeout())
+	if !o.HopelessSince.IsZero() {
+		next = o.HopelessSince.Add(hopelessAfter)
+	}
+	wait := max(next.Sub(now), unreadyMin)
+	if o.Unready {
+		return min(wait, unreadyInterval(o, now))
+	}
+	return wait
+}
+
+func unreadyInterval(o Observation, now time.Time) time.Duration {
+	return min(max(now.Sub(o.Job.CreationTimestamp.Time)/4, unreadyMin), unreadyMax)
+}
+
+// sooner is the shorter of two pauses; 0 means no pause.
+func sooner(a, b time.Duration) time.Duration {
+	if a == 0 || b == 0 {
+		return cmp.Or(a, b)
+	}
+	return min(a, b)
+}

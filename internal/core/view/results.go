@@ -1,0 +1,146 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/results"
+)
+
+// Tests are the results of a run's tests.
+type Tests struct {
+	Total, Passed, Failed, Skipped, Flaky, Fixed int32
+
+	Failures   []Failure // new ones first
+	More       int32     // that failed and are not among Failures
+	FlakyTests []string  // names of the first
+	MoreFlaky  int32
+
+	// PassedPercent and FailedPercent are the parts of the bar.
+	PassedPercent, FailedPercent float64
+}
+
+// Failure is a test that failed.
+type Failure struct {
+	Name     string
+	Location string // file:line
+	Message  string
+	New      bool
+	Known    bool
+
+	Text  string // what the report says; empty: no more than the message, or it is not known
+	Cut   bool   // the rest of the text is missing, or all of it
+	Files []AttachedFile
+}
+
+// AttachedFile is a file that the report names for a test.
+type AttachedFile struct{ Path, Size, Link string }
+
+// TestsOf is nil for a run without results.
+func TestsOf(s *v1alpha1.Suite) *Tests {
+	r := s.Status.Results
+	if r == nil {
+		return nil
+	}
+	t := &Tests{Total: r.Tests, Passed: r.Passed, Failed: r.Failed, Skipped: r.Skipped, Flaky: r.Flaky, Fixed: r.Fixed}
+	if r.Tests > 0 {
+		t.PassedPercent = 100 * float64(r.Passed) / float64(r.Tests)
+		t.FailedPercent = 100 * float64(r.Failed) / float64(r.Tests)
+	}
+	for _, history := range []v1alpha1.FailureHistory{v1alpha1.FailureNew, "", v1alpha1.FailureKnown} {
+		for _, f := range r.Failures {
+			if f.History == history {
+				t.Failures = append(t.Failures, failureOf(f))
+			}
+		}
+	}
+	t.More = max(0, r.Failed-int32(len(t.Failures)))
+	t.setFlaky(r.FlakyTests)
+	return t
+}
+
+func (t *Tests) setFlaky(names []string) {
+	t.FlakyTests, t.MoreFlaky = names, max(0, t.Flaky-int32(len(names)))
+}
+
+// Explain adds what is known of the failures besides the status.
+func (t *Tests) Explain(e results.Explanation, fileOf func(pod string, f results.File) AttachedFile) {
+	t.setFlaky(e.Flaky)
+	for _, known := range e.Failures {
+		i := slices.IndexFunc(t.Failures, func(f Failure) bool { return f.Name == known.Name && f.Text == "" })
+		if i < 0 {
+			continue
+		}
+		f := failureOf(known.TestFailure)
+		f.Text, f.Cut = known.Text, known.TextCut
+		for _, file := range known.Files {
+			f.Files = append(f.Files, fileOf(known.Pod, file))
+		}
+		t.Failures[i] = f
+	}
+}
+
+func failureOf(f v1alpha1.TestFailure) Failure {
+	location := f.File
+	if f.File != "" && f.Line > 0 {
+		location = fmt.Sprintf("%s:%d", f.File, f.Line)
+	}
+	return Failure{
+		Name: f.Name, Location: location, Message: f.Message,
+		New: f.History == v1alpha1.FailureNew, Known: f.History == v1alpha1.FailureKnown,
+	}
+}
+
+// sentence sums up the results, with the first failure by name; empty if they say nothing about the state.
+func (t *Tests) sentence(state State) string {
+	switch {
+	case state.Reason == v1alpha1.ReasonFailed && t.Failed > 0:
+		return t.failedSentence()
+	case state.Reason == v1alpha1.ReasonPassed && t.Total > 0 && t.Failed == 0:
+		return t.passedSentence()
+	default:
+		return ""
+	}
+}
+
+func (t *Tests) failedSentence() string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "%d of %s failed", t.Failed, count(t.Total, "test"))
+	news := 0
+	for _, f := range t.Failures {
+		if f.New {
+			news++
+		}
+	}
+	switch {
+	case news > 0 && news == int(t.Failed):
+		text.WriteString(", all new")
+	case news > 0:
+		fmt.Fprintf(&text, ", %d of them new", news)
+	case len(t.Failures) > 0 && t.Failures[0].Known:
+		text.WriteString(", as before")
+	}
+	if len(t.Failures) > 0 {
+		text.WriteString(": " + t.Failures[0].Name)
+	}
+	return text.String() + "."
+}
+
+func (t *Tests) passedSentence() string {
+	text := count(t.Passed, "test") + " passed"
+	if t.Skipped > 0 {
+		text += fmt.Sprintf(", %d skipped", t.Skipped)
+	}
+	if t.Flaky > 0 {
+		text += fmt.Sprintf(", %d flaky", t.Flaky)
+	}
+	switch {
+	case t.Fixed == 1:
+		text += "; 1 that failed before is fixed"
+	case t.Fixed > 1:
+		text += fmt.Sprintf("; %d that failed before are fixed", t.Fixed)
+	}
+	return text + "."
+}

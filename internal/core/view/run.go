@@ -1,0 +1,180 @@
+package view
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/mask"
+)
+
+// Run is the page of a run, without its log and its artifacts.
+type Run struct {
+	Row
+	Message  string // of its condition, where Why does not say it
+	Warnings []string
+
+	Commit      *Link
+	PullRequest *Link
+	DeployedAt  *Link
+	Type        string
+	CanceledBy  string
+	RerunBy     string
+
+	Other *OtherDeployment // a notification that was answered with this run
+
+	Ended    *Time
+	Timeline []Phase
+	Inputs   []Input
+	Job, Pod string // the selector of the pods
+	Stopping bool   // it was canceled or superseded, and its pods still run
+
+	Attempts     []Row // of the same commit, newest first, this one included
+	SupersededBy *RunReference
+	Successors   []Row // what took its place, and the place of that, newest first
+	Supersedes   []Row // of what it took the place, and those of what, newest first
+	ComparedWith *RunReference
+
+	Artifacts *v1alpha1.Artifacts
+}
+
+// RunReference is another run. Of one that was deleted only the id is known.
+type RunReference struct{ ID, Label string }
+
+// Input is a file that a run got.
+type Input struct{ Path, Size, ETag string }
+
+// Subject is what a page of a run is made of.
+type Subject struct {
+	Suite   *v1alpha1.Suite
+	Job     *batchv1.Job      // nil without one
+	Runs    []*v1alpha1.Suite // of the namespace, newest first
+	Typical time.Duration     // that runs of the Trigger take; 0 if unknown
+}
+
+// RunOf is the page of a run.
+func RunOf(o Subject, now time.Time) Run {
+	s := o.Suite
+	run := Run{
+		Row: RowOf(s, o.Typical, now), Warnings: warnings(s),
+		Commit: Commit(s.Spec.Deployment), PullRequest: pullRequestOf(s),
+		DeployedAt: DeployedAt(s.Spec.Deployment.URL),
+		CanceledBy: s.Annotations[v1alpha1.AnnotationCanceledBy], RerunBy: s.Annotations[v1alpha1.AnnotationRerunBy],
+		Timeline: Timeline(s, o.Job, now), Job: s.Status.JobName, Pod: v1alpha1.LabelSuite + "=" + s.Name,
+		Stopping: !s.Finished() && (s.Spec.Cancel || s.Status.SupersededBy != ""), Artifacts: s.Status.Artifacts,
+	}
+	if other := s.Status.AnsweredOther; other != nil {
+		run.Other = otherDeployment(*other, now)
+	}
+	if s.Status.CompletionTime != nil {
+		run.Ended = timeOf(s.Status.CompletionTime.Time, now)
+	}
+	for _, i := range s.Status.Inputs {
+		run.Inputs = append(run.Inputs, Input{Path: i.Path, Size: Bytes(i.Size), ETag: i.ETag})
+	}
+	run.relate(s, o.Runs, now)
+	if m := message(s); s.Finished() && !strings.HasPrefix(run.Why, strings.TrimSuffix(m, ".")) {
+		run.Message = strings.TrimSpace(strings.TrimPrefix(m, run.Why))
+	}
+	if d := s.Spec.Deployment; d.Type != s.Spec.Environment {
+		run.Type = d.Type
+	}
+	return run
+}
+
+// Title is what the run is, in the words of its team.
+func (r Run) Title() string { return r.Trigger + " on " + r.Environment }
+
+// maxChain bounds the runs that took the place of each other on a page.
+const maxChain = 20
+
+// relate finds the other attempts, what superseded the run, what it superseded, and what its tests are compared with.
+// The runs come newest first, so what a run superseded comes after it.
+func (r *Run) relate(s *v1alpha1.Suite, runs []*v1alpha1.Suite, now time.Time) {
+	r.SupersededBy = referenceTo(s.Status.SupersededBy)
+	if res := s.Status.Results; res != nil {
+		r.ComparedWith = referenceTo(res.ComparedWith)
+	}
+	chain := map[string]bool{s.Name: true}
+	for _, other := range runs {
+		if sameRun(s, other) {
+			r.Attempts = append(r.Attempts, RowOf(other, 0, now))
+		}
+		if chain[other.Status.SupersededBy] && len(chain) <= maxChain {
+			chain[other.Name] = true
+			r.Supersedes = append(r.Supersedes, RowOf(other, 0, now))
+		}
+		if c := r.ComparedWith; c != nil && other.Name == c.ID && other.Spec.Deployment.SHA != "" {
+			c.Label = ShortSHA(other.Spec.Deployment.SHA)
+		}
+	}
+	if !slices.ContainsFunc(r.Attempts, func(a Row) bool { return a.ID == s.Name }) { // its Suite was deleted
+		r.Attempts = append(r.Attempts, RowOf(s, 0, now))
+	}
+	r.addSuccessors(s, runs, now)
+}
+
+// addSuccessors follows what took the place of the run.
+func (r *Run) addSuccessors(s *v1alpha1.Suite, runs []*v1alpha1.Suite, now time.Time) {
+	next := s.Status.SupersededBy
+	for _, other := range slices.Backward(runs) {
+		if next == "" || len(r.Successors) == maxChain {
+			break
+		}
+		if other.Name == next {
+			r.Successors = append(r.Successors, RowOf(other, 0, now))
+			next = other.Status.SupersededBy
+		}
+	}
+	slices.Reverse(r.Successors)
+}
+
+func referenceTo(id string) *RunReference {
+	if id == "" {
+		return nil
+	}
+	return &RunReference{ID: id, Label: id}
+}
+
+// sameRun reports whether two Suites are attempts of one run.
+func sameRun(a, b *v1alpha1.Suite) bool {
+	return a.Name == b.Name || a.Spec.Deployment.SHA != "" && a.Spec.Deployment.SHA == b.Spec.Deployment.SHA &&
+		a.Spec.Trigger.UID == b.Spec.Trigger.UID && a.Spec.Environment == b.Spec.Environment
+}
+
+// warnings are the messages of the other conditions that report a problem.
+func warnings(s *v1alpha1.Suite) []string {
+	var all []string
+	for _, kind := range []string{
+		v1alpha1.ConditionObjectsFound, v1alpha1.ConditionInputsReady, v1alpha1.ConditionJobAccepted,
+		v1alpha1.ConditionResultsCollected, v1alpha1.ConditionArchived,
+	} {
+		c := meta.FindStatusCondition(s.Status.Conditions, kind)
+		if c != nil && c.Status == metav1.ConditionFalse && c.Message != "" {
+			all = append(all, c.Message)
+		}
+	}
+	if p := s.Status.PodProblem; p != "" && !strings.Contains(message(s), p) {
+		all = append(all, p)
+	}
+	return all
+}
+
+// Variable is a variable of a notification. The value of one that looks secret is masked.
+type Variable struct{ Name, Value string }
+
+// VariablesOf are the variables of the notification, by name.
+func VariablesOf(s *v1alpha1.Suite) []Variable {
+	var all []Variable
+	for name, value := range mask.Variables(s.Spec.Variables) {
+		all = append(all, Variable{name, value})
+	}
+	slices.SortFunc(all, func(a, b Variable) int { return cmp.Compare(a.Name, b.Name) })
+	return all
+}

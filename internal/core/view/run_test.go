@@ -1,0 +1,178 @@
+package view_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/view"
+)
+
+func ids(rows []view.Row) (all []string) {
+	for _, r := range rows {
+		all = append(all, r.ID)
+	}
+	return all
+}
+
+func TestRelations(t *testing.T) {
+	first := run("first", v1alpha1.Error("The node is gone."), func(s *v1alpha1.Suite) { s.Spec.Attempt = 1 })
+	second := run("second", superseded, func(s *v1alpha1.Suite) {
+		s.Spec.Attempt, s.Status.SupersededBy = 2, "newer"
+		s.Status.Results = &v1alpha1.TestResults{ComparedWith: "before"}
+	})
+	newer := run("newer", running, func(s *v1alpha1.Suite) { s.Spec.Deployment.SHA = "other" })
+	before := run("before", passed, func(s *v1alpha1.Suite) { s.Spec.Deployment.SHA = "older" })
+	elsewhere := run("elsewhere", passed, of("smoke", "production", "main"))
+	all := []*v1alpha1.Suite{newer, second, first, before, elsewhere}
+
+	got := view.RunOf(view.Subject{Suite: second, Runs: all}, now)
+	if diff := cmp.Diff([]string{"second", "first"}, ids(got.Attempts)); diff != "" {
+		t.Errorf("attempts: %s", diff)
+	}
+	if got.SupersededBy == nil || got.SupersededBy.ID != "newer" || got.ComparedWith == nil || got.ComparedWith.ID != "before" {
+		t.Errorf("superseded by %v, compared with %v", got.SupersededBy, got.ComparedWith)
+	}
+	if diff := cmp.Diff([]string{"second"}, ids(view.RunOf(view.Subject{Suite: newer, Runs: all}, now).Supersedes)); diff != "" {
+		t.Errorf("supersedes: %s", diff)
+	}
+}
+
+// TestOtherDeployment: a run that answered a notification of another deployment says so.
+func TestOtherDeployment(t *testing.T) {
+	if got := view.RunOf(view.Subject{Suite: run("a", passed)}, now).Other; got != nil {
+		t.Errorf("%+v", got)
+	}
+	other := run("a", passed, func(s *v1alpha1.Suite) {
+		s.Status.AnsweredOther = &v1alpha1.OtherDeployment{URL: "javascript:alert(1)", NotifiedAt: metav1.NewTime(now),
+			Differs: []v1alpha1.Difference{v1alpha1.DifferentURL, v1alpha1.UnknownInputs}}
+	})
+	got := view.RunOf(view.Subject{Suite: other}, now).Other
+	if got == nil || got.With != "another URL and perhaps other input files" || got.At.URL != "" || got.At.Text != "javascript:alert(1)" {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestMessageIsNotSaidTwice(t *testing.T) {
+	three := results(v1alpha1.TestResults{Tests: 9, Passed: 6, Failed: 3})
+	cases := map[string]struct {
+		condition metav1.Condition
+		want      string
+	}{
+		"the same in other words": {v1alpha1.Failed("3 of 9 tests failed."), ""},
+		"the same and more":       {v1alpha1.Failed("3 of 9 tests failed. Container \"test\" exited with code 1."), `Container "test" exited with code 1.`},
+		"something else":          {v1alpha1.Failed("The tests failed with exit code 1: assertion failed."), "The tests failed with exit code 1: assertion failed."},
+	}
+	for name, tc := range cases {
+		if got := view.RunOf(view.Subject{Suite: run("a", tc.condition, three)}, now).Message; got != tc.want {
+			t.Errorf("%s: got %q, want %q", name, got, tc.want)
+		}
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	s := run("a", running, func(s *v1alpha1.Suite) {
+		s.Status.Conditions = append(s.Status.Conditions,
+			v1alpha1.StoreUnavailable("The store does not answer."), v1alpha1.InputsFound("All files were found."), v1alpha1.ObjectMissing("The Trigger \"smoke\" does not exist."))
+		s.Status.PodProblem = "The container tests was killed because it used too much memory."
+	})
+	want := []string{"The Trigger \"smoke\" does not exist.", "The store does not answer.", "The container tests was killed because it used too much memory."}
+	if diff := cmp.Diff(want, view.RunOf(view.Subject{Suite: s}, now).Warnings); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestVariables(t *testing.T) {
+	s := run("a", running, func(s *v1alpha1.Suite) {
+		s.Spec.Variables = v1alpha1.Variables{"B": "2", "NPM_TOKEN": "hunter2", "A": "1"}
+	})
+	want := []view.Variable{{Name: "A", Value: "1"}, {Name: "B", Value: "2"}, {Name: "NPM_TOKEN", Value: "***"}}
+	if diff := cmp.Diff(want, view.VariablesOf(s)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestFailuresAreInOrder(t *testing.T) {
+	s := run("a", failed, results(v1alpha1.TestResults{Tests: 30, Failed: 25, Failures: []v1alpha1.TestFailure{
+		failure("known", v1alpha1.FailureKnown), failure("unclear", ""), {Name: "new", File: "a.spec.ts", Line: 3, History: v1alpha1.FailureNew},
+	}}))
+	got := view.TestsOf(s)
+	want := []view.Failure{{Name: "new", Location: "a.spec.ts:3", New: true}, {Name: "unclear"}, {Name: "known", Known: true}}
+	if diff := cmp.Diff(want, got.Failures); diff != "" || got.More != 22 {
+		t.Errorf("%d more: %s", got.More, diff)
+	}
+}
+
+// TestChain: each run took the place of the one before.
+func TestChain(t *testing.T) {
+	by := func(id string) func(*v1alpha1.Suite) {
+		return func(s *v1alpha1.Suite) { s.Status.SupersededBy = id }
+	}
+	runs := []*v1alpha1.Suite{ // newest first
+		run("e", running, of("smoke", "staging", "main")), run("other", superseded, by("elsewhere")),
+		run("d", superseded, by("e")), run("c", superseded, by("d")), run("b", superseded, by("c")), run("a", superseded, by("b")),
+	}
+	names := func(rows []view.Row) (all string) {
+		for _, r := range rows {
+			all += r.ID
+		}
+		return all
+	}
+	got := view.RunOf(view.Subject{Suite: runs[3], Runs: runs}, now)
+	if names(got.Successors) != "ed" || names(got.Supersedes) != "ba" || got.SupersededBy.ID != "d" {
+		t.Errorf("after it came %q, before it %q, its successor is %+v", names(got.Successors), names(got.Supersedes), got.SupersededBy)
+	}
+}
+
+func TestHistory(t *testing.T) {
+	comesAndGoes, lasts := failure("cart", ""), failure("login", "")
+	runs := []*v1alpha1.Suite{ // newest first
+		run("5", running, started(0)),
+		run("4", failed, ran(0, 4*time.Minute), results(v1alpha1.TestResults{Tests: 2, Failed: 2, Failures: []v1alpha1.TestFailure{comesAndGoes, lasts}})),
+		run("3", failed, ran(0, 2*time.Minute), results(v1alpha1.TestResults{Tests: 2, Failed: 1, Flaky: 1, Failures: []v1alpha1.TestFailure{lasts}})),
+		run("2", superseded, ran(0, time.Minute)),
+		run("1", failed, ran(0, 3*time.Minute), results(v1alpha1.TestResults{Tests: 2, Failed: 1, Failures: []v1alpha1.TestFailure{comesAndGoes}})),
+		run("0", passed, ran(0, 5*time.Minute)),
+	}
+	h := view.HistoryOf(runs, now)
+	if h.Runs != 4 || h.PassRate != "25%" || h.Median != "4m 00s" || h.Flaky != 1 || h.Repeated != 1 || h.Sometimes != 1 {
+		t.Errorf("%d runs with a result, %s passed, the median is %s, %d were flaky, with %d tests; %d come and go", h.Runs, h.PassRate, h.Median, h.Flaky, h.Repeated, h.Sometimes)
+	}
+	want := []view.FailingTest{{Name: "cart", Runs: 2, Sometimes: true}, {Name: "login", Runs: 2}}
+	if diff := cmp.Diff(want, h.Failing); diff != "" {
+		t.Error(diff)
+	}
+	if len(h.Bars) != 6 || h.Bars[0].ID != "0" || h.Bars[0].Y >= h.Bars[1].Y {
+		t.Errorf("bars are oldest first, and those that failed hang: %+v", h.Bars)
+	}
+	if h := view.HistoryOf(nil, now); h.PassRate != "" || h.Median != "" || len(h.Bars) != 0 {
+		t.Errorf("no runs have a history: %+v", h)
+	}
+}
+
+func TestBoard(t *testing.T) {
+	triggers := []*v1alpha1.Trigger{
+		{ObjectMeta: metav1.ObjectMeta{Name: "new"}, Spec: v1alpha1.TriggerSpec{Environment: "staging"}},
+		{ObjectMeta: metav1.ObjectMeta{Name: "smoke"}, Spec: v1alpha1.TriggerSpec{Environment: "staging"}},
+	}
+	runs := []*v1alpha1.Suite{
+		run("5", running), run("4", passed), run("3", passed, func(s *v1alpha1.Suite) {
+			s.Spec.ReceivedAt, s.CreationTimestamp = nil, metav1.NewTime(now.Add(-3*time.Hour))
+		}),
+		run("2", failed, func(s *v1alpha1.Suite) {
+			s.Spec.ReceivedAt, s.CreationTimestamp = nil, metav1.NewTime(now.Add(-9*time.Hour))
+		}),
+		run("1", failed, of("load", "production", "main")),
+	}
+	var got []string
+	for _, tile := range view.Board(triggers, runs, now) {
+		got = append(got, tile.Trigger+" "+tile.State.Key+" "+tile.Since)
+	}
+	want := []string{"load failed failing for 10 minutes", "new none ", "smoke running passing for 2 hours"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("those that need a look come first: %s", diff)
+	}
+}

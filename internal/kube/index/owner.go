@@ -1,0 +1,55 @@
+package index
+
+import (
+	"context"
+	"fmt"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/apikey"
+)
+
+// Objects that these functions return are shared with the cache: read them, never change them.
+
+// Owner is the Team that owns a namespace, as v1alpha1.Owner defines it; nil if none does.
+func Owner(ctx context.Context, c client.Reader, namespace string) (*v1alpha1.Team, error) {
+	teams, err := Claimants(ctx, c, namespace)
+	return v1alpha1.Owner(teams), err
+}
+
+// Claimants are the Teams that claim a namespace. There should be one.
+func Claimants(ctx context.Context, c client.Reader, namespace string) ([]v1alpha1.Team, error) {
+	list := &v1alpha1.TeamList{}
+	if err := c.List(ctx, list, client.UnsafeDisableDeepCopy, client.MatchingFields{claimedNamespace: namespace}); err != nil {
+		return nil, fmt.Errorf("look up the Team of the namespace: %w", err)
+	}
+	return list.Items, nil
+}
+
+// Claims are the Teams that claim the namespaces of the keys.
+func Claims(ctx context.Context, c client.Reader, keys []v1alpha1.APIKey) (apikey.Claims, error) {
+	claims := apikey.Claims{}
+	for i := range keys {
+		namespace := keys[i].Namespace
+		if _, known := claims[namespace]; known {
+			continue
+		}
+		teams, err := Claimants(ctx, c, namespace)
+		if err != nil {
+			return nil, err
+		}
+		claims[namespace] = teams
+	}
+	return claims, nil
+}
+
+// Keys are the APIKeys with a hash, in one namespace, or in all if that is empty.
+func Keys(ctx context.Context, c client.Reader, namespace, hash string) ([]v1alpha1.APIKey, error) {
+	list := &v1alpha1.APIKeyList{}
+	err := c.List(ctx, list, client.UnsafeDisableDeepCopy, client.InNamespace(namespace), client.MatchingFields{keyHash: hash})
+	if err != nil {
+		return nil, fmt.Errorf("look up API keys: %w", err)
+	}
+	return list.Items, nil
+}

@@ -1,0 +1,93 @@
+// Package podlogs reads logs of containers through the API server.
+package podlogs
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	corev1 "k8s.io/api/core/v1"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/postflight-dev/postflight/internal/core/apierror"
+)
+
+// Client reads logs.
+type Client struct{ pods typedcorev1.PodsGetter }
+
+// New makes a client of the API server of config. It uses connections of its own, with HTTP/1.1: a log whose reader
+// is slow then fills a buffer of the system and not one of the process, and never delays other requests.
+func New(config *rest.Config) (*Client, error) {
+	own := rest.CopyConfig(config)
+	own.NextProtos = []string{"http/1.1"}
+	api, err := typedcorev1.NewForConfig(own)
+	if err != nil {
+		return nil, fmt.Errorf("set up the reader of logs: %w", err)
+	}
+	return &Client{pods: api}, nil
+}
+
+// Open starts to read the log of the container that o names, until ctx ends. The error is apierror.ErrLogGone,
+// ErrNotStarted or ErrNodeUnreachable if one of them is the reason. If o follows the log, the first Read may return it.
+func (c *Client) Open(ctx context.Context, namespace, pod string, o corev1.PodLogOptions) (io.ReadCloser, error) {
+	body, err := c.pods.Pods(namespace).GetLogs(pod, &o).Stream(ctx)
+	if err != nil {
+		return nil, apierror.OfLog(err, pod)
+	}
+	log := &checked{ReadCloser: body}
+	if o.Follow {
+		return &withoutNotice{ReadCloser: log}, nil // the first bytes may come much later
+	}
+	if err := log.check(); err != nil {
+		body.Close()
+		return nil, err
+	}
+	return log, nil
+}
+
+// maxError bounds the text of an error that comes in the place of a log, in bytes.
+const maxError = 1024
+
+// checked is a log, unless the whole of it is the text of an error.
+type checked struct {
+	io.ReadCloser
+
+	done  bool
+	start io.Reader
+}
+
+func (c *checked) Read(p []byte) (int, error) {
+	if err := c.check(); err != nil {
+		return 0, err
+	}
+	if n, err := c.start.Read(p); err == nil {
+		return n, nil
+	}
+	return c.ReadCloser.Read(p)
+}
+
+// check reads the first bytes. If they look like an error, it also reads whether anything follows: a test may write
+// what it likes.
+func (c *checked) check() error {
+	if c.done {
+		return nil
+	}
+	start := make([]byte, maxError)
+	n, err := io.ReadAtLeast(c.ReadCloser, start, 1)
+	if err == nil && apierror.IsLogError(start[:n]) {
+		var more int
+		more, err = io.ReadAtLeast(c.ReadCloser, start[n:], 1)
+		n += more
+		if errors.Is(err, io.EOF) {
+			return fmt.Errorf("%w (%s)", apierror.ErrLogGone, bytes.TrimSpace(start[:n]))
+		}
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("read the log: %w", err)
+	}
+	c.done, c.start = true, bytes.NewReader(start[:n])
+	return nil
+}

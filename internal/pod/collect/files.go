@@ -1,0 +1,131 @@
+package collect
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+	"syscall"
+
+	"github.com/postflight-dev/postflight/internal/core/inputpath"
+	"github.com/postflight-dev/postflight/internal/core/junit"
+	"github.com/postflight-dev/postflight/internal/core/record"
+)
+
+// file is one that the tests wrote.
+type file struct {
+	path   string // below the directory, with slashes
+	bytes  int64
+	report bool // in JUnit XML
+}
+
+// find lists the regular files of a directory, in the order of their paths. It follows no links. There may be reports among
+// what is unread: folders, files with names of reports that cannot be kept, and what comes after the last name.
+func find(root *os.Root, lost *losses) (files []file, unread int32) {
+	entries := 0
+	_ = fs.WalkDir(root.FS(), ".", func(path string, entry fs.DirEntry, err error) error {
+		if entries++; entries > maxEntries {
+			lost.add(path, "beyond the first 100,000 names in the results directory")
+			unread++
+			return fs.SkipAll
+		}
+		f, reason := look(path, entry, err)
+		if reason != "" && (err != nil || junit.IsReport(path)) {
+			unread++
+		}
+		switch {
+		case reason != "":
+			lost.add(path, reason)
+		case f != nil:
+			files = append(files, *f)
+		}
+		return nil // a folder that cannot be read has no entries
+	})
+	return files, unread
+}
+
+// look returns the file of an entry, nil for a folder, or the reason why it is not kept.
+func look(path string, entry fs.DirEntry, err error) (f *file, reason string) {
+	if err != nil {
+		return nil, cannotRead(err)
+	}
+	if entry.IsDir() {
+		return nil, ""
+	}
+	if !entry.Type().IsRegular() {
+		return nil, "a link or a special file"
+	}
+	if err := inputpath.Check(path); err != nil {
+		return nil, "the path " + err.Error()
+	}
+	info, err := entry.Info()
+	if err != nil {
+		return nil, cannotRead(err)
+	}
+	return &file{path: path, bytes: info.Size()}, ""
+}
+
+// cannotRead leaves out the paths that errors hold.
+func cannotRead(err error) string {
+	if errors.Is(err, fs.ErrPermission) {
+		return "not readable by the user of the collector (permission denied)"
+	}
+	var number syscall.Errno
+	if errors.As(err, &number) {
+		return "not readable (" + number.Error() + ")"
+	}
+	return "not readable"
+}
+
+// open opens a file only if it is still a regular one. It never blocks.
+func (f file) open(root *os.Root) (*os.File, int64, error) {
+	in, err := root.OpenFile(f.path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, 0, err
+	}
+	info, err := in.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("no regular file")
+	}
+	if err != nil {
+		in.Close()
+		return nil, 0, err
+	}
+	return in, info.Size(), nil
+}
+
+// choose returns the files to keep, in the order of their uploads: reports, then small before large, so that as many
+// as possible are there if the time runs out. The manager counts what all pods of the run have stored.
+func choose(files []file, lost *losses) []file {
+	files = slices.SortedFunc(slices.Values(files), func(a, b file) int {
+		return cmp.Or(reportFirst(a, b), cmp.Compare(a.bytes, b.bytes), cmp.Compare(a.path, b.path))
+	})
+	var kept []file
+	var total int64
+	for _, f := range files {
+		switch {
+		case f.bytes > record.MaxArtifactBytes:
+			lost.add(f.path, "larger than 1 GiB")
+		case len(kept) == record.MaxArtifacts:
+			lost.add(f.path, "beyond the 1,000 files that are kept of a run")
+		case total+f.bytes > record.MaxRunBytes:
+			lost.add(f.path, "beyond the 2 GiB that are kept of a run")
+		default:
+			kept = append(kept, f)
+			total += f.bytes
+		}
+	}
+	return kept
+}
+
+func reportFirst(a, b file) int {
+	switch {
+	case a.report == b.report:
+		return 0
+	case a.report:
+		return -1
+	default:
+		return 1
+	}
+}

@@ -1,0 +1,108 @@
+package api
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"io/fs"
+	"net/http"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/postflight-dev/postflight/api/httpapi"
+	"github.com/postflight-dev/postflight/internal/core/inputpath"
+	"github.com/postflight-dev/postflight/internal/core/record"
+)
+
+// listArtifacts answers a page of the files of a run.
+func (a *API) listArtifacts(w http.ResponseWriter, r *Request) error {
+	query, err := artifactsQueryOf(r.URL.RawQuery)
+	if err != nil {
+		return err
+	}
+	run, err := a.findRun(r)
+	if err != nil {
+		return err
+	}
+	page := httpapi.ArtifactList{Artifacts: []httpapi.Artifact{}}
+	if a.Runs.HasArchive() && query.podExists() {
+		ctx, cancel := context.WithTimeout(r.Context(), a.Limits.LookupTimeout)
+		defer cancel()
+		if page, err = a.pageOfArtifacts(ctx, run.ID, query); err != nil {
+			return archiveAway(err)
+		}
+	}
+	r.audit = append(r.audit, "suite", run.ID.ID, "artifacts", len(page.Artifacts))
+	writeJSON(w, "application/json", http.StatusOK, page)
+	return nil
+}
+
+type artifactsQuery struct {
+	pod   string // empty: all
+	after string // the pod, a slash, and the path
+	limit int
+}
+
+func artifactsQueryOf(rawQuery string) (q artifactsQuery, err error) {
+	p, err := parametersOf(rawQuery, "pod", "limit", "cursor")
+	if err != nil {
+		return q, err
+	}
+	q.pod = p["pod"]
+	if q.limit, err = p.number("limit", 1, maxArtifacts, defaultArtifacts); err != nil {
+		return q, err
+	}
+	if cursor, found := p["cursor"]; found {
+		q.after, err = fileOfCursor(cursor)
+	}
+	return q, err
+}
+
+// fileOfCursor is the pod, a slash, and the path.
+func fileOfCursor(cursor string) (string, error) {
+	decoded, err := base64.RawURLEncoding.DecodeString(cursor)
+	pod, path, _ := strings.Cut(string(decoded), "/")
+	if err != nil || len(validation.IsDNS1123Subdomain(pod)) > 0 || inputpath.Check(path) != nil {
+		return "", invalidCursor()
+	}
+	return string(decoded), nil
+}
+
+// podExists reports whether a pod can have the name.
+func (q artifactsQuery) podExists() bool {
+	return q.pod == "" || len(validation.IsDNS1123Subdomain(q.pod)) == 0
+}
+
+func (a *API) pageOfArtifacts(ctx context.Context, run record.Run, q artifactsQuery) (httpapi.ArtifactList, error) {
+	page := httpapi.ArtifactList{Artifacts: []httpapi.Artifact{}}
+	files, next, err := a.Runs.Archive.Artifacts(ctx, run, q.start(), q.limit)
+	if err != nil {
+		return page, err
+	}
+	for _, f := range files {
+		if q.pod != "" && f.Pod != q.pod {
+			return page, nil // the files of later pods
+		}
+		url, err := a.Runs.Archive.SignArtifact(ctx, run, f.Pod, f.Path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // no pod can have written it
+		}
+		if err != nil {
+			return page, err
+		}
+		page.Artifacts = append(page.Artifacts, httpapi.Artifact{Path: f.Path, Pod: f.Pod, Bytes: f.Bytes, URL: url})
+	}
+	if next != "" {
+		page.Next = base64.RawURLEncoding.EncodeToString([]byte(next))
+	}
+	return page, nil
+}
+
+// start is before the first file to list.
+func (q artifactsQuery) start() string {
+	if q.pod == "" || strings.HasPrefix(q.after, q.pod+"/") {
+		return q.after
+	}
+	return q.pod + "/"
+}

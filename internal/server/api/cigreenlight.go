@@ -1,0 +1,137 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/postflight-dev/postflight/api/httpapi"
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/apierror"
+	"github.com/postflight-dev/postflight/internal/core/greenlight"
+	"github.com/postflight-dev/postflight/internal/core/suite"
+	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
+)
+
+// ciGreenlight answers whether a pipeline may go on.
+func (a *API) ciGreenlight(w http.ResponseWriter, r *Request) error {
+	wait, err := a.waitOf(r.Request)
+	if err != nil {
+		return err
+	}
+	request := &greenlightRequest{API: a, Request: r, run: r.runName()}
+	answer, err := request.answer(wait)
+	if err != nil {
+		return err
+	}
+	r.audit = append(r.audit, "suite", answer.RootRunID, "relevantSuite", answer.RelevantRunID, "stage", answer.RunStage)
+	writeJSON(w, "application/json", http.StatusOK, answer)
+	return nil
+}
+
+// waitOf is how long the client is willing to wait for a change.
+func (a *API) waitOf(r *http.Request) (time.Duration, error) {
+	bad := &failure{code: "invalid_request", message: "Send wait once, as whole seconds from 0 to " +
+		strconv.Itoa(int(a.Limits.MaxWait.Seconds())) + ", or leave it out."}
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil || len(query["wait"]) > 1 {
+		return 0, bad
+	}
+	if !query.Has("wait") {
+		return 0, nil
+	}
+	n, err := strconv.ParseUint(query.Get("wait"), 10, 16)
+	if wait := time.Duration(n) * time.Second; err == nil && wait <= a.Limits.MaxWait {
+		return wait, nil
+	}
+	return 0, bad
+}
+
+// greenlightRequest is a request for the state of one run.
+type greenlightRequest struct {
+	*API
+	*Request
+	run types.NamespacedName // shares no memory with the Request
+}
+
+// answer is the answer of now if it is final, or else that after a change or after the wait.
+func (g *greenlightRequest) answer(wait time.Duration) (*httpapi.Greenlight, error) {
+	first, err := g.read()
+	if err != nil || wait == 0 || first.Final() || g.Runs.Changes.Closed() {
+		return first, err
+	}
+	if len(g.RequestURI) > maxWaitingURL {
+		return nil, &failure{code: "invalid_request",
+			message: "Send a URL of at most " + strconv.Itoa(maxWaitingURL) + " bytes with wait, or leave wait out."}
+	}
+	if !g.moveTo(g.waiting) {
+		return nil, overloaded("As many requests wait for runs as this server allows, or as many of this team as leave room for others. " +
+			"Ask again without wait, or in a few seconds.")
+	}
+	relevant := types.NamespacedName{Namespace: g.run.Namespace, Name: first.RelevantRunID}
+	g.forget()
+	ctx, cancel := context.WithTimeout(g.Context(), wait)
+	defer cancel()
+	for {
+		changed, unsubscribe := g.Runs.Changes.Subscribe(relevant)
+		now, err := g.read()
+		if err != nil || now.Final() || !now.Same(*first) {
+			unsubscribe()
+			return now, err
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+		}
+		unsubscribe()
+		if ctx.Err() != nil || g.Runs.Changes.Closed() {
+			return now, nil
+		}
+	}
+}
+
+// read makes the answer of now from the run and the one that counts for it.
+func (g *greenlightRequest) read() (*httpapi.Greenlight, error) {
+	root, err := g.findSuite(g.Context(), g.run)
+	if err != nil {
+		return nil, err
+	}
+	stream, err := g.streamOf(root)
+	if err != nil {
+		return nil, err
+	}
+	answer := greenlight.Of(root, greenlight.Relevant(root, stream), func(s *v1alpha1.Suite) string {
+		return suite.PageURL(g.PublicURL, s.Namespace, s.Name)
+	})
+	return &answer, nil
+}
+
+// streamOf lists the runs among which the relevant one is, unless it is the root itself.
+func (g *greenlightRequest) streamOf(root *v1alpha1.Suite) ([]*v1alpha1.Suite, error) {
+	if root.State() != v1alpha1.ReasonSuperseded {
+		return nil, nil
+	}
+	stream, err := dispatch.StreamOf(g.Context(), g.Cache, root)
+	if err != nil {
+		return nil, err
+	}
+	successor := root.Status.SupersededBy
+	if successor == "" || slices.ContainsFunc(stream, func(s *v1alpha1.Suite) bool { return s.Name == successor }) {
+		return stream, nil
+	}
+	// The cache does not have it yet if it does not have the root either, and no longer if it was deleted.
+	s := &v1alpha1.Suite{}
+	switch err := g.Runs.GetLive(g.Context(), types.NamespacedName{Namespace: root.Namespace, Name: successor}, s); {
+	case err == nil:
+		return append(stream, s), nil
+	case apierror.NotFound(err):
+		return stream, nil
+	default:
+		return nil, unavailable(err)
+	}
+}

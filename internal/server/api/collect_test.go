@@ -1,0 +1,450 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/postflight-dev/postflight/api/httpapi"
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/record"
+)
+
+const (
+	collectPath = "/api/v0/collect"
+	podToken    = "the.token.of-the-pod"
+)
+
+// artifactStore has stored some files, and records what it signs.
+type artifactStore struct {
+	stored []record.Artifact
+	signed []string
+	err    error
+	none   bool // the results of earlier runs are gone
+}
+
+func (s *artifactStore) sign(what string) (string, error) {
+	s.signed = append(s.signed, what)
+	return "https://s3.example.com/" + fmt.Sprint(len(s.signed)), s.err
+}
+
+func (s *artifactStore) Stored(context.Context, record.Run) iter.Seq2[record.Artifact, error] {
+	return func(yield func(record.Artifact, error) bool) {
+		if s.err != nil {
+			yield(record.Artifact{}, s.err)
+			return
+		}
+		for _, f := range s.stored {
+			if !yield(f, nil) {
+				return
+			}
+		}
+	}
+}
+
+// otherPods have stored so many files, with so many bytes.
+func otherPods(count int, bytes int64) artifactStore {
+	all := make([]record.Artifact, count)
+	for i := range all {
+		all[i] = record.Artifact{Pod: fmt.Sprint("smoke-1-", i), Path: "a"}
+	}
+	all[0].Bytes = bytes
+	return artifactStore{stored: all}
+}
+
+func (s *artifactStore) SignCollect(_ context.Context, r record.Run, pod, path string, bytes int64) (string, error) {
+	return s.sign(fmt.Sprintf("%s %d", r.ArtifactKey(pod, path), bytes))
+}
+
+func (s *artifactStore) SignResults(_ context.Context, r record.Run, pod string, bytes int64) (string, error) {
+	return s.sign(fmt.Sprintf("%s %d", r.ResultsKey(pod), bytes))
+}
+
+func (s *artifactStore) SignPreviousResults(_ context.Context, r record.Run) ([]string, error) {
+	if s.none {
+		return nil, nil
+	}
+	url, err := s.sign("previous " + r.ID)
+	return []string{url}, err
+}
+
+// runWithPod are the objects of a run whose pod is collecting.
+func runWithPod(change ...func(*v1alpha1.Suite, *batchv1.Job, *corev1.Pod)) []client.Object {
+	s := runNamed("smoke-1")
+	j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "smoke-1", UID: "uid-job"}}
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "smoke-1-x", UID: "uid-pod"}}
+	j.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(s, v1alpha1.GroupVersion.WithKind("Suite"))}
+	p.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(j, batchv1.SchemeGroupVersion.WithKind("Job"))}
+	p.Status.Phase = corev1.PodRunning
+	for _, c := range change {
+		c(s, j, p)
+	}
+	return acme(s, j, p)
+}
+
+func runNamed(name string, change ...func(*v1alpha1.Suite)) *v1alpha1.Suite {
+	s := &v1alpha1.Suite{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID("uid-" + name), CreationTimestamp: metav1.NewTime(noon)},
+		Spec:       v1alpha1.SuiteSpec{Trigger: v1alpha1.TriggerReference{Name: "smoke"}, Environment: "staging"},
+	}
+	for _, c := range change {
+		c(s)
+	}
+	return s
+}
+
+// counted is a run that ended with results, so many minutes after noon.
+func counted(minutes int) func(*v1alpha1.Suite) {
+	return func(s *v1alpha1.Suite) {
+		s.Status.Conditions = []metav1.Condition{v1alpha1.Failed("")}
+		s.Status.CompletionTime = &metav1.Time{Time: noon.Add(time.Duration(minutes) * time.Minute)}
+		s.Status.Results = &v1alpha1.TestResults{Tests: 1, Failed: 1}
+	}
+}
+
+// podAuth knows the token of the pod smoke-1-x.
+func podAuth(r *http.Request) (Pod, error) {
+	if r.Header.Get("Authorization") != "Bearer "+podToken {
+		return Pod{}, statusError(http.StatusUnauthorized)
+	}
+	return Pod{Namespace: namespace, Name: "smoke-1-x", UID: "uid-pod"}, nil
+}
+
+type statusError int
+
+func (e statusError) Error() string   { return http.StatusText(int(e)) }
+func (e statusError) HTTPStatus() int { return int(e) }
+
+func collecting(t *testing.T, store Artifacts, s setup) *harness {
+	t.Helper()
+	if s.objects == nil {
+		s.objects = runWithPod()
+	}
+	s.config = func(c *Config) { c.Artifacts, c.AuthenticatePod = store, podAuth }
+	h := start(t, s)
+	for _, o := range s.objects {
+		if s, ok := o.(*v1alpha1.Suite); ok {
+			h.SuiteChanged(nil, s)
+		}
+	}
+	return h
+}
+
+func collectRequest(body string, change ...func(*http.Request)) *http.Request {
+	r := httptest.NewRequest(http.MethodPost, collectPath, strings.NewReader(body))
+	r.Header.Set("Authorization", "Bearer "+podToken)
+	r.Header.Set("Content-Type", "application/json")
+	for _, c := range change {
+		c(r)
+	}
+	return r
+}
+
+func asBody(request httpapi.CollectRequest) string {
+	b, _ := json.Marshal(request) // strings and numbers
+	return string(b)
+}
+
+func TestCollect(t *testing.T) {
+	store := &artifactStore{}
+	h := collecting(t, store, setup{objects: append(runWithPod(), runNamed("smoke-0", counted(-60)))})
+	answer := decode[httpapi.CollectAnswer](t, h.exchange(collectRequest(`{"files":[{"path":"junit.xml","bytes":3},{"path":"a/ü b.png","bytes":0}],"more":1}`)))
+	want := httpapi.CollectAnswer{
+		Run: "smoke-1",
+		Files: []httpapi.CollectURL{
+			{Path: "junit.xml", URL: "https://s3.example.com/1"}, {Path: "a/ü b.png", URL: "https://s3.example.com/2"},
+		},
+		Previous: &httpapi.PreviousResults{Run: "smoke-0", URLs: []string{"https://s3.example.com/3"}},
+	}
+	if diff := cmp.Diff(want, answer); diff != "" {
+		t.Error(diff)
+	}
+	answer = decode[httpapi.CollectAnswer](t, h.exchange(collectRequest(`{"resultsBytes":99}`)))
+	want = httpapi.CollectAnswer{Run: "smoke-1", Results: &httpapi.CollectURL{URL: "https://s3.example.com/4"}}
+	if diff := cmp.Diff(want, answer); diff != "" {
+		t.Error(diff)
+	}
+	directory := "acme/postflight-runs/day=2026-11-20/T120000Z-smoke-1/"
+	signed := []string{
+		directory + "artifacts/smoke-1-x/junit.xml 3", directory + "artifacts/smoke-1-x/a/ü b.png 0", "previous smoke-0",
+		directory + "results/smoke-1-x.json 99",
+	}
+	if diff := cmp.Diff(signed, store.signed); diff != "" {
+		t.Error(diff)
+	}
+	if line := h.audit.String(); !strings.Contains(line, `"pod":"acme/smoke-1-x"`) || !strings.Contains(line, `"files":2,"refused":0`) || strings.Contains(line, "s3.example.com") {
+		t.Errorf("the audit lines are %s", line)
+	}
+	if got := testutil.ToFloat64(h.metrics.artifacts.WithLabelValues(artifactSigned)); got != 2 {
+		t.Errorf("%v files were counted, want 2", got)
+	}
+}
+
+// TestCollectReadsFirst: requests that never come whole are in the way of no other pod.
+func TestCollectReadsFirst(t *testing.T) {
+	h := collecting(t, &artifactStore{}, setup{limits: func(l *Limits) { l.CollectWait = time.Millisecond }})
+	var all sync.WaitGroup
+	defer all.Wait()
+	never := make(chan struct{})
+	defer close(never)
+	for range 2 * h.Limits.Collecting {
+		waits := make(chan struct{}, 1)
+		all.Go(func() {
+			r := collectRequest("", func(r *http.Request) { r.Body, r.ContentLength = io.NopCloser(unfinished{waits, never}), 100 })
+			h.ServeHTTP(httptest.NewRecorder(), r)
+			close(waits)
+		})
+		<-waits
+	}
+	if w := h.exchange(collectRequest(`{"resultsBytes":99}`)); w.Code != http.StatusOK {
+		t.Errorf("status %d, want 200: %s", w.Code, w.Body)
+	}
+}
+
+// unfinished is a body of which nothing comes.
+type unfinished struct{ waits, never chan struct{} }
+
+func (u unfinished) Read([]byte) (int, error) {
+	u.waits <- struct{}{}
+	<-u.never
+	return 0, io.ErrUnexpectedEOF
+}
+
+// TestCollectCountsWhatWasSigned: a pod that uploads nothing until it has all URLs gets no more of them than one that uploads at
+// once.
+func TestCollectCountsWhatWasSigned(t *testing.T) {
+	const gib = 1 << 30
+	store := &artifactStore{}
+	h := collecting(t, store, setup{})
+	ask := func(files ...httpapi.CollectFile) (problems string) {
+		t.Helper()
+		for _, f := range decode[httpapi.CollectAnswer](t, h.exchange(collectRequest(asBody(httpapi.CollectRequest{Files: files})))).Files {
+			problems += f.Problem
+		}
+		return problems
+	}
+	big := func(path string) httpapi.CollectFile { return httpapi.CollectFile{Path: path, Bytes: gib} }
+	for range 3 { // after a lost answer, a collector asks again for the same files
+		if problem := ask(big("a"), big("b")); problem != "" {
+			t.Fatalf("the same two files: %s", problem)
+		}
+	}
+	if problem := ask(big("c")); !strings.Contains(problem, "more than the 2.0 GiB") {
+		t.Errorf("a third file: %q", problem)
+	}
+	store.stored = []record.Artifact{{Pod: "smoke-1-x", Path: "a", Bytes: gib}, {Pod: "smoke-1-y", Path: "a", Bytes: 0}}
+	if problem := ask(big("c")); !strings.Contains(problem, "more than the 2.0 GiB") {
+		t.Errorf("a third file, after one is stored: %q", problem)
+	}
+	for i := range record.MaxArtifacts - 3 {
+		if problem := ask(httpapi.CollectFile{Path: fmt.Sprint(i)}); problem != "" {
+			t.Fatalf("empty file %d: %s", i, problem)
+		}
+	}
+	if problem := ask(httpapi.CollectFile{Path: "one more"}); !strings.Contains(problem, "The run has 1000 files") {
+		t.Errorf("one file more than are kept: %q", problem)
+	}
+}
+
+// TestCollectLimits: what is beyond a limit gets a sentence, and the other files are signed.
+func TestCollectLimits(t *testing.T) {
+	type file = httpapi.CollectFile
+	const gib = 1 << 30
+	for name, tc := range map[string]struct {
+		reason string
+		stored artifactStore
+		files  []file
+		want   []string // in the problem of each file; empty: it is signed
+	}{
+		"Paths": {"nothing leads out of the directory", artifactStore{}, []file{
+			{Path: "../other"}, {Path: "/etc/passwd"}, {Path: "a//b"}, {Path: "a/./b"}, {Path: `a\b`}, {Path: "a\nb"}, {Path: ""}, {Path: strings.Repeat("a", 513)}, {Path: "postflight-runs/x"},
+		}, []string{`segment ".."`, "must be relative", "empty segment", `segment "."`, "not by", "control characters", "must not be empty", "512 bytes", ""}},
+		"OneGiB":     {"a file may have as much", artifactStore{}, []file{{Path: "a", Bytes: gib}, {Path: "b", Bytes: gib + 1}}, []string{"", "The file has 1.0 GiB, and at most 1.0 GiB are kept."}},
+		"TwoGiB":     {"a smaller file may still fit", artifactStore{}, []file{{Path: "a", Bytes: gib}, {Path: "b", Bytes: gib - 1}, {Path: "c", Bytes: 2}, {Path: "d", Bytes: 1}}, []string{"", "", "more than the 2.0 GiB", ""}},
+		"OtherPods":  {"what they stored counts", otherPods(999, 2*gib-5), []file{{Path: "a", Bytes: 6}, {Path: "b", Bytes: 5}, {Path: "c"}}, []string{"more than the 2.0 GiB", "", "The run has 1000 files"}},
+		"NothingFit": {"the run is full", otherPods(1000, 0), []file{{Path: "a"}}, []string{"The run has 1000 files"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := collecting(t, &tc.stored, setup{})
+			answer := decode[httpapi.CollectAnswer](t, h.exchange(collectRequest(asBody(httpapi.CollectRequest{Files: tc.files}))))
+			for i, f := range answer.Files {
+				if (f.URL == "") == (tc.want[i] == "") || (f.Problem == "") != (tc.want[i] == "") || !strings.Contains(f.Problem, tc.want[i]) || f.Path != tc.files[i].Path {
+					t.Errorf("%s: %+v, want %q", tc.reason, f, tc.want[i])
+				}
+			}
+			if len(answer.Files) != len(tc.files) {
+				t.Errorf("%d answers to %d files", len(answer.Files), len(tc.files))
+			}
+		})
+	}
+}
+
+func TestCollectPrevious(t *testing.T) {
+	elsewhere := func(s *v1alpha1.Suite) { s.Spec.Environment = "production" }
+	other := func(s *v1alpha1.Suite) { s.Spec.Trigger.Name = "visual" }
+	uncounted := func(s *v1alpha1.Suite) { s.Status.Results = nil }
+	running := func(s *v1alpha1.Suite) { s.Status.Conditions = []metav1.Condition{v1alpha1.Running("")} }
+	type suites []client.Object
+	for name, tc := range map[string]struct {
+		reason string
+		suites suites
+		none   bool
+		want   string // the run; empty: there is none
+	}{
+		"First":        {"no run has ended", nil, false, ""},
+		"Last":         {"the last end counts, and not the last creation", suites{runNamed("a", counted(1)), runNamed("b", counted(3)), runNamed("c", counted(2))}, false, "b"},
+		"Others":       {"other tests, or other places", suites{runNamed("a", counted(1), elsewhere), runNamed("b", counted(1), other)}, false, ""},
+		"Uncounted":    {"a run without results is skipped", suites{runNamed("a", counted(1)), runNamed("b", counted(2), uncounted)}, false, "a"},
+		"Unfinished":   {"a run that goes on is skipped", suites{runNamed("a", counted(1)), runNamed("b", counted(2), running)}, false, "a"},
+		"RecordsGone":  {"its results were deleted before it", suites{runNamed("a", counted(1))}, true, ""},
+		"OtherSpecies": {"another namespace has its own runs", suites{&v1alpha1.Suite{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "a"}, Spec: runNamed("").Spec, Status: runNamed("", counted(1)).Status}}, false, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := collecting(t, &artifactStore{none: tc.none}, setup{objects: append(runWithPod(), tc.suites...)})
+			answer := decode[httpapi.CollectAnswer](t, h.exchange(collectRequest(`{}`)))
+			got := ""
+			if answer.Previous != nil {
+				got = answer.Previous.Run
+			}
+			if got != tc.want {
+				t.Errorf("%s: %q, want %q", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
+
+// TestCollectFindsTheRun: only the pod of a run that goes on gets anything, and all others the same answer.
+func TestCollectFindsTheRun(t *testing.T) {
+	type change = func(*v1alpha1.Suite, *batchv1.Job, *corev1.Pod)
+	ref := func(of func(*batchv1.Job, *corev1.Pod) *metav1.OwnerReference, set func(*metav1.OwnerReference)) change {
+		return func(_ *v1alpha1.Suite, j *batchv1.Job, p *corev1.Pod) { set(of(j, p)) }
+	}
+	ofPod := func(_ *batchv1.Job, p *corev1.Pod) *metav1.OwnerReference { return &p.OwnerReferences[0] }
+	ofJob := func(j *batchv1.Job, _ *corev1.Pod) *metav1.OwnerReference { return &j.OwnerReferences[0] }
+	for name, tc := range map[string]struct {
+		reason string
+		change change
+		status int
+	}{
+		"Good":          {"it is the pod of a run", func(*v1alpha1.Suite, *batchv1.Job, *corev1.Pod) {}, 200},
+		"OtherPod":      {"a later pod has the name", func(_ *v1alpha1.Suite, _ *batchv1.Job, p *corev1.Pod) { p.UID = "another" }, 404},
+		"NoPod":         {"it is gone", func(_ *v1alpha1.Suite, _ *batchv1.Job, p *corev1.Pod) { p.Name = "another" }, 404},
+		"Ended":         {"a pod that has ended asks nothing", func(_ *v1alpha1.Suite, _ *batchv1.Job, p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }, 404},
+		"NoOwner":       {"somebody created it", func(_ *v1alpha1.Suite, _ *batchv1.Job, p *corev1.Pod) { p.OwnerReferences = nil }, 404},
+		"OtherKind":     {"a ReplicaSet", ref(ofPod, func(r *metav1.OwnerReference) { r.Kind, r.APIVersion = "ReplicaSet", "apps/v1" }), 404},
+		"OtherGroup":    {"a Job of another API", ref(ofPod, func(r *metav1.OwnerReference) { r.APIVersion = "batch.example.com/v1" }), 404},
+		"OtherJob":      {"an earlier Job had the name", ref(ofPod, func(r *metav1.OwnerReference) { r.UID = "earlier" }), 404},
+		"NotControlled": {"an owner is no controller", ref(ofPod, func(r *metav1.OwnerReference) { r.Controller = new(false) }), 404},
+		"JobOfNone":     {"somebody created the Job", func(_ *v1alpha1.Suite, j *batchv1.Job, _ *corev1.Pod) { j.OwnerReferences = nil }, 404},
+		"JobOfCronJob":  {"a CronJob did", ref(ofJob, func(r *metav1.OwnerReference) { r.Kind, r.APIVersion = "CronJob", "batch/v1" }), 404},
+		"OtherSuite":    {"an earlier Suite had the name", ref(ofJob, func(r *metav1.OwnerReference) { r.UID = "earlier" }), 404},
+		"Finished":      {"what a run left behind does not change", func(s *v1alpha1.Suite, _ *batchv1.Job, _ *corev1.Pod) { counted(0)(s) }, 404},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := &artifactStore{}
+			h := collecting(t, store, setup{objects: runWithPod(tc.change)})
+			w := h.exchange(collectRequest(`{"files":[{"path":"a","bytes":1}]}`))
+			if w.Code != tc.status || (tc.status != 200 && decode[problem](t, w).FailureMessage != errNoRun.message) {
+				t.Errorf("%s: %d %s", tc.reason, w.Code, w.Body)
+			}
+			if signed := len(store.signed) > 0; signed != (tc.status == 200) {
+				t.Errorf("%s: %v was signed", tc.reason, store.signed)
+			}
+		})
+	}
+	for name, team := range map[string]*v1alpha1.Team{
+		"no team": {ObjectMeta: metav1.ObjectMeta{Name: "other"}}, "two teams": {ObjectMeta: metav1.ObjectMeta{Name: "rival"}, Spec: v1alpha1.TeamSpec{Namespace: namespace}},
+	} {
+		objects := runWithPod()
+		if name == "no team" {
+			objects = objects[1:]
+		}
+		h := collecting(t, &artifactStore{}, setup{objects: append(objects, team)})
+		if w := h.exchange(collectRequest(`{}`)); w.Code != 404 {
+			t.Errorf("%s: %d", name, w.Code)
+		}
+	}
+}
+
+func TestCollectOfASuspendedTeam(t *testing.T) {
+	suspended := team(namespace)
+	suspended.Spec.Suspended = true
+	h := collecting(t, &artifactStore{}, setup{objects: append(runWithPod()[1:], suspended)})
+	if w := h.exchange(collectRequest(`{"files":[{"path":"a","bytes":1}]}`)); w.Code != 200 {
+		t.Errorf("%d %s: a run that goes on keeps its results", w.Code, w.Body)
+	}
+}
+
+func TestCollectFailures(t *testing.T) {
+	away := interceptor.Funcs{Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, o ...client.GetOption) error {
+		return errRefused
+	}}
+	many := httpapi.CollectRequest{Files: make([]httpapi.CollectFile, 1001)}
+	for name, tc := range map[string]struct {
+		store  Artifacts
+		faults interceptor.Funcs
+		body   string
+		change func(*http.Request)
+		status int
+		code   string
+	}{
+		"no token":           {&artifactStore{}, interceptor.Funcs{}, `{}`, header("Authorization"), 401, "unauthenticated"},
+		"an API key":         {&artifactStore{}, interceptor.Funcs{}, `{}`, header("Authorization", "Bearer "+goodKey), 401, "unauthenticated"},
+		"another method":     {&artifactStore{}, interceptor.Funcs{}, `{}`, method("GET"), 405, "method_not_allowed"},
+		"API server away":    {&artifactStore{}, away, `{}`, query(""), 503, "unavailable"},
+		"no store":           {nil, interceptor.Funcs{}, `{}`, query(""), 503, "store_not_configured"},
+		"store away":         {&artifactStore{err: errors.New("it refuses connections")}, interceptor.Funcs{}, `{"files":[{"path":"a"}]}`, query(""), 503, "store_unavailable"},
+		"too long":           {&artifactStore{}, interceptor.Funcs{}, `{}`, func(r *http.Request) { r.ContentLength = 512<<10 + 1 }, 413, "body_too_large"},
+		"another type":       {&artifactStore{}, interceptor.Funcs{}, `{}`, header("Content-Type", "text/plain"), 415, "unsupported_media_type"},
+		"no JSON":            {&artifactStore{}, interceptor.Funcs{}, `{`, query(""), 400, "invalid_request"},
+		"invalid UTF-8":      {&artifactStore{}, interceptor.Funcs{}, "{\"files\":[{\"path\":\"\xff\"}]}", query(""), 400, "invalid_request"},
+		"a negative size":    {&artifactStore{}, interceptor.Funcs{}, `{"files":[{"path":"a","bytes":-1}]}`, query(""), 400, "invalid_request"},
+		"a fraction":         {&artifactStore{}, interceptor.Funcs{}, `{"files":[{"path":"a","bytes":1.5}]}`, query(""), 400, "invalid_request"},
+		"too many files":     {&artifactStore{}, interceptor.Funcs{}, asBody(many), query(""), 400, "invalid_request"},
+		"too large results":  {&artifactStore{}, interceptor.Funcs{}, `{"resultsBytes":8388609}`, query(""), 400, "invalid_request"},
+		"results below zero": {&artifactStore{}, interceptor.Funcs{}, `{"resultsBytes":-1}`, query(""), 400, "invalid_request"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := collecting(t, tc.store, setup{faults: tc.faults})
+			w := h.exchange(collectRequest(tc.body, tc.change))
+			if got := decode[problem](t, w); w.Code != tc.status || got.FailureCode != tc.code {
+				t.Errorf("%d %s, want %d %s", w.Code, w.Body, tc.status, tc.code)
+			}
+			if store, ok := tc.store.(*artifactStore); ok && len(store.signed) > 0 {
+				t.Errorf("%v was signed", store.signed)
+			}
+		})
+	}
+}
+
+// TestPodTokenIsNoKey: on every route for keys, the token of a pod is as good as none.
+func TestPodTokenIsNoKey(t *testing.T) {
+	h := collecting(t, &artifactStore{}, setup{})
+	for _, route := range h.routes() {
+		if !route.Auth {
+			continue
+		}
+		r := collectRequest(`{}`, method(route.Method), path(strings.ReplaceAll(route.Path, "{id}", "smoke-1")))
+		if w := h.exchange(r); w.Code != 401 {
+			t.Errorf("%s %s: %d, want 401", route.Method, route.Path, w.Code)
+		}
+	}
+}

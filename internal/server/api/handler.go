@@ -1,0 +1,214 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/postflight-dev/postflight/internal/fairness"
+)
+
+// Request is an http.Request with its sender, and what its answer needs.
+type Request struct {
+	*http.Request
+	Principal Principal // of an authenticated request
+	pod       *podRun   // that makes the request; nil: a key does
+
+	id         string     // for logs and the client, who may have chosen it
+	receivedAt time.Time  // by the clock of Now
+	route      string     // for metrics: of few values
+	audit      []any      // keys and values that the handler adds to the audit line
+	span       trace.Span // nil: the request is not traced
+
+	acquired []*fairness.TeamLimiter // to release when the request is answered
+}
+
+// team is whose request it is, once it is authenticated.
+func (r *Request) team() string { return r.Principal.Team.Name }
+
+// sender is the kind and the name of who makes an authenticated request.
+func (r *Request) sender() (kind, name string) {
+	if r.pod != nil {
+		return "pod", r.pod.Namespace + "/" + r.pod.Name
+	}
+	return "key", r.Principal.Key.Namespace + "/" + r.Principal.Key.Name
+}
+
+// ServeHTTP answers one request.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	url := *r.URL
+	url.Path, url.RawPath = cleanPath(r.URL.Path), ""
+	ctx := r.Context()
+	if ctx.Value(http.ServerContextKey) != nil { // only the server has this request, and no longer needs it
+		ctx = context.WithValue(ctx, serverRequest{}, r)
+	}
+	clean := r.WithContext(ctx)
+	clean.URL = &url
+	a.mux.ServeHTTP(w, clean)
+}
+
+// serverRequest is the key of the request that the server keeps until it is answered.
+type serverRequest struct{}
+
+// forget drops what a request does not need while it waits, for a run or for its body: thousands may wait, and
+// the headers and the URL of each take up to 16 KiB. All parts of the request line share one string.
+func (r *Request) forget() {
+	method := strings.Clone(r.Method)
+	if original, ok := r.Context().Value(serverRequest{}).(*http.Request); ok {
+		original.Method, original.Proto, original.Host = method, "", ""
+		original.Header, original.RequestURI, original.URL = nil, "", &url.URL{}
+	}
+	r.Request = (&http.Request{Method: method, Body: r.Body, ContentLength: r.ContentLength}).WithContext(r.Context())
+}
+
+// nowhere replaces a dot segment: no route and no id has it.
+const nowhere = "..."
+
+// cleanPath makes one slash of several, because clients append a path to a base URL that ends in a slash.
+// ServeMux would redirect them, and a client that follows a redirect sends a GET. A path with dot segments is
+// not found.
+func cleanPath(path string) string {
+	segments := strings.FieldsFunc(path, func(r rune) bool { return r == '/' })
+	for i, segment := range segments {
+		if segment == "." || segment == ".." {
+			segments[i] = nowhere
+		}
+	}
+	return "/" + strings.Join(segments, "/")
+}
+
+// handler adds to every route the request id, errors and panics, metrics and the audit line.
+func (a *API) handler(handle func(http.ResponseWriter, *Request) error) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, httpRequest *http.Request) {
+		r := &Request{Request: httpRequest, id: requestID(httpRequest.Header), receivedAt: a.Clock.Now(), route: httpRequest.Pattern}
+		log := a.Log.WithValues("requestID", r.id)
+		r.Request = httpRequest.WithContext(logr.NewContext(httpRequest.Context(), log))
+		response := &response{ResponseWriter: w}
+		response.Header().Set("X-Request-Id", r.id)
+		response.Header().Set("Connection", "close") // until the request is authenticated: connections are for those with a key
+		defer a.finish(response, r)
+		if err := recoverPanic(response, r, handle); err != nil {
+			a.fail(response, r, err)
+		}
+	})
+}
+
+// recoverPanic makes an error of a panic in the handler, so that one bad request does not end the process.
+// http.ErrAbortHandler is for net/http.
+func recoverPanic(w http.ResponseWriter, r *Request, handle func(http.ResponseWriter, *Request) error) (err error) {
+	defer func() {
+		switch p := recover(); p {
+		case nil:
+		case http.ErrAbortHandler:
+			panic(p)
+		default:
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return handle(w, r)
+}
+
+// moveTo releases all limiters but l, and reports whether l had a slot.
+func (r *Request) moveTo(l *fairness.TeamLimiter) bool {
+	if !l.TryAcquire(r.team()) {
+		return false
+	}
+	r.release()
+	r.acquired = append(r.acquired, l)
+	return true
+}
+
+func (r *Request) acquire(l *fairness.TeamLimiter) bool {
+	if !l.TryAcquire(r.team()) {
+		return false
+	}
+	r.acquired = append(r.acquired, l)
+	return true
+}
+
+func (r *Request) release() {
+	for _, l := range r.acquired {
+		l.Release(r.team())
+	}
+	r.acquired = nil
+}
+
+// fail answers with the error. If the answer has begun, it can only cut the connection.
+func (a *API) fail(w *response, r *Request, err error) {
+	f := failureOf(err)
+	log := logr.FromContextOrDiscard(r.Context())
+	switch status := failures[f.code].status; {
+	case f.code == "internal_error":
+		log.Error(err, "a request failed", "route", r.route)
+	case status >= http.StatusInternalServerError:
+		log.Info("a request was turned away", "route", r.route, "failureCode", f.code, "cause", f.Error())
+	}
+	if w.status != 0 {
+		panic(http.ErrAbortHandler)
+	}
+	writeFailure(w, f, r.id)
+}
+
+// finish counts the request and, if it was authenticated, writes its line in the audit log.
+func (a *API) finish(w *response, r *Request) {
+	took := a.Clock.Since(r.receivedAt)
+	code := w.status
+	if r.Context().Err() != nil {
+		code = statusClientClosed
+	}
+	a.metrics.requests.WithLabelValues(r.route, strconv.Itoa(code)).Inc()
+	observe(a.metrics.seconds.WithLabelValues(r.route), took.Seconds(), r.endSpan(code))
+	if r.Principal.Team != nil {
+		a.metrics.ofTeams.WithLabelValues(a.TeamLabel(r.team()), strconv.Itoa(code/100)+"xx").Inc()
+		a.auditLine(r, code, took)
+	}
+}
+
+// statusClientClosed is the status in logs and metrics if the client left before its answer.
+const statusClientClosed = 499
+
+// auditLine says who sent which request, and its result. It never contains a key, a token or a variable.
+func (a *API) auditLine(r *Request, code int, took time.Duration) {
+	kind, who := r.sender()
+	line := []any{
+		"requestID", r.id,
+		"team", r.Principal.Team.Name,
+		kind, who,
+		"method", r.Method,
+		"route", r.route,
+		"code", code,
+		"milliseconds", took.Milliseconds(),
+	}
+	a.Audit.InfoContext(context.WithoutCancel(r.Context()), "request", append(line, r.audit...)...)
+}
+
+// response remembers the status that was written.
+type response struct {
+	http.ResponseWriter
+	status int
+}
+
+func (w *response) WriteHeader(status int) {
+	if w.status == 0 {
+		w.status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *response) Write(b []byte) (int, error) {
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	return w.ResponseWriter.Write(b)
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }

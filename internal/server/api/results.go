@@ -1,0 +1,56 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"net/http"
+
+	"github.com/postflight-dev/postflight/api/httpapi"
+	"github.com/postflight-dev/postflight/internal/core/results"
+	"github.com/postflight-dev/postflight/internal/usecase/runs"
+)
+
+// getResults answers the tests of a run, with what their reports say of each failure.
+func (a *API) getResults(w http.ResponseWriter, r *Request) error {
+	run, err := a.findRun(r)
+	if err != nil {
+		return err
+	}
+	shown := run.Shown()
+	answer := httpapi.RunResults{Run: shown.ID, State: shown.State, Results: shown.Results}
+	if shown.Results != nil {
+		explanation, err := a.Runs.Explain(r.Context(), run)
+		if err != nil {
+			a.Log.Error(err, "the results of a run cannot be read", "run", shown.ID)
+			answer.Problem = "What the reports say of the failures cannot be read from the store at the moment. Ask again in a few seconds."
+		}
+		answer.Results.FlakyTests = explanation.Flaky
+		if answer.Results.Failures, err = a.explained(r.Context(), run, explanation.Failures); err != nil {
+			return archiveAway(err)
+		}
+	}
+	r.audit = append(r.audit, "suite", shown.ID, "state", shown.State)
+	writeJSON(w, "application/json", http.StatusOK, answer)
+	return nil
+}
+
+func (a *API) explained(ctx context.Context, run *runs.Run, failures []results.Explained) (all []httpapi.TestFailure, err error) {
+	for _, f := range failures {
+		shown := httpapi.TestFailure{
+			Name: f.Name, File: f.File, Line: f.Line, Message: f.Message, History: string(f.History), Text: f.Text, TextCut: f.TextCut,
+		}
+		for _, file := range f.Files {
+			url, err := a.Runs.Archive.SignArtifact(ctx, run.ID, f.Pod, file.Path)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue // no pod can have written it
+			}
+			if err != nil {
+				return nil, err
+			}
+			shown.Attachments = append(shown.Attachments, httpapi.Artifact{Path: file.Path, Pod: f.Pod, Bytes: file.Bytes, URL: url})
+		}
+		all = append(all, shown)
+	}
+	return all, nil
+}

@@ -1,0 +1,70 @@
+package api
+
+import (
+	"hash/maphash"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/lru"
+)
+
+// signedFiles are the files for which pods got URLs, so that a pod cannot ask for far more than it may upload, and then upload
+// all of it. Each replica knows what it has signed itself.
+type signedFiles struct {
+	mu   sync.Mutex
+	seed maphash.Seed
+	pods *lru.Cache // *podFiles by UID
+}
+
+// maxSigningPods bounds the pods that are remembered: a pod asks during its last minute. They take up to 40 KiB each.
+const maxSigningPods = 256
+
+func newSignedFiles() *signedFiles {
+	return &signedFiles{seed: maphash.MakeSeed(), pods: lru.New(maxSigningPods)}
+}
+
+// of calls do with the files of a pod, and lets nobody else look at any meanwhile.
+func (s *signedFiles) of(pod types.UID, do func(*podFiles)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	files, known := s.pods.Get(pod)
+	if !known {
+		files = &podFiles{seed: s.seed, bytes: map[uint64]int64{}}
+		s.pods.Add(pod, files)
+	}
+	do(files.(*podFiles))
+}
+
+// podFiles are the files that a pod has stored, or has URLs for.
+type podFiles struct {
+	seed  maphash.Seed
+	bytes map[uint64]int64 // by the hash of the path
+	total int64
+}
+
+// add adds a file. One that was signed for two sizes counts with the larger one, because both URLs are valid.
+func (p *podFiles) add(path string, bytes int64) {
+	key := maphash.String(p.seed, path)
+	earlier, exists := p.bytes[key]
+	if !exists || bytes > earlier {
+		p.bytes[key] = bytes
+		p.total += bytes - earlier
+	}
+}
+
+// beside is what all other files of the pod take.
+func (p *podFiles) beside(path string) usage {
+	bytes, exists := p.bytes[maphash.String(p.seed, path)]
+	if !exists {
+		return usage{len(p.bytes), p.total}
+	}
+	return usage{len(p.bytes) - 1, p.total - bytes}
+}
+
+// usage is what files take together.
+type usage struct {
+	count int
+	bytes int64
+}
+
+func (u usage) plus(other usage) usage { return usage{u.count + other.count, u.bytes + other.bytes} }

@@ -1,0 +1,96 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/postflight-dev/postflight/api/httpapi"
+	"github.com/postflight-dev/postflight/internal/core/inputpath"
+	"github.com/postflight-dev/postflight/internal/core/plaintext"
+)
+
+// Uploads signs the URLs by which CI uploads files.
+type Uploads interface {
+	// SignUpload signs the upload of a file of a team, of exactly so many bytes; negative: of any number.
+	SignUpload(ctx context.Context, team, path string, bytes int64) (string, error)
+}
+
+// storeRetryAfter is long because the configuration has to change.
+const storeRetryAfter = 5 * time.Minute
+
+// signUpload sends no request to the store, so it also answers while the store is away.
+func (a *API) signUpload(w http.ResponseWriter, r *Request) error {
+	path, bytes, err := a.fileOf(r.URL.RawQuery)
+	if err != nil {
+		return err
+	}
+	if a.Uploads == nil {
+		return &failure{code: "store_not_configured", retryAfter: storeRetryAfter,
+			message: "No store for files is configured, so nothing can be uploaded. " +
+				"Ask the operator of this service to set --store-bucket and --store-endpoint."}
+	}
+	team := r.Principal.Team.Name
+	signed, err := a.Uploads.SignUpload(r.Context(), team, path, bytes)
+	if err != nil {
+		return &failure{code: "store_unavailable", cause: err,
+			message: "No URL can be signed at the moment. Send the request again; if that fails too, give the operator the eventId."}
+	}
+	r.audit = append(r.audit, "file", path, "bytes", bytes)
+	writeJSON(w, "application/json", http.StatusOK, httpapi.SignedURL{
+		FileLocation:           team + "/" + path,
+		PlaygroundFileLocation: path,
+		SignedURL:              signed,
+	})
+	return nil
+}
+
+// fileOf reads the parameters: file, and bytes, which is negative without one. URL.Query would drop what it cannot decode, and a path
+// without a part is another path.
+func (a *API) fileOf(query string) (path string, bytes int64, err error) {
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return "", 0, invalidFile("cannot be decoded; encode it like encodeURIComponent does")
+	}
+	switch files := values["file"]; len(files) {
+	case 0:
+		return "", 0, invalidFile("is missing; it names the path to upload to, e.g. file=builds/app.apk")
+	case 1:
+		if err := inputpath.CheckUpload(files[0]); err != nil {
+			return "", 0, invalidFile(err.Error())
+		}
+		bytes, err = a.sizeOf(values["bytes"])
+		return files[0], bytes, err
+	default:
+		return "", 0, invalidFile("is there more than once; ask for one URL at a time")
+	}
+}
+
+// sizeOf reads the size of a file. The clients of the contract name none: the run that needs the file finds out.
+func (a *API) sizeOf(values []string) (int64, error) {
+	if len(values) == 0 {
+		if a.Limits.InputSizeRequired {
+			return 0, &failure{code: "invalid_file", message: "The query parameter \"bytes\" is missing. This server signs the size of a file: send it, e.g. " +
+				"bytes=1048576, and upload exactly as many, as the command postflight upload does."}
+		}
+		return -1, nil
+	}
+	bytes, err := strconv.ParseUint(values[0], 10, 63)
+	if err != nil || len(values) > 1 {
+		return 0, &failure{code: "invalid_file", message: "The query parameter \"bytes\" is not the size of a file in bytes, e.g. bytes=1048576."}
+	}
+	if limit := a.Limits.InputBytes; limit > 0 && int64(bytes) > limit {
+		return 0, &failure{code: "file_too_large", message: fmt.Sprintf(
+			"The file has %s, and at most %s are accepted. Upload a smaller one, or ask the operator of this service for a larger --max-input-size.",
+			plaintext.Bytes(int64(bytes)), plaintext.Bytes(limit))}
+	}
+	return int64(bytes), nil
+}
+
+func invalidFile(reason string) error {
+	return &failure{code: "invalid_file", message: fmt.Sprintf(
+		"The query parameter \"file\" %s. Accepted extensions: %s.", reason, inputpath.Extensions())}
+}

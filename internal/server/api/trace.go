@@ -1,0 +1,52 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/propagation"
+	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// startSpan begins the span of an authenticated request, in the trace of its sender if it names one. It needs the
+// headers, so it comes before forget.
+func (a *API) startSpan(r *Request) {
+	if a.Tracer == nil {
+		return
+	}
+	ctx := propagation.TraceContext{}.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
+	ctx, r.span = a.Tracer.Start(ctx, r.Method+" "+r.route, trace.WithSpanKind(trace.SpanKindServer), trace.WithTimestamp(r.receivedAt),
+		trace.WithAttributes(
+			semconv.HTTPRequestMethodKey.String(r.Method), semconv.HTTPRoute(r.route),
+			attribute.String("postflight.team", r.team()), attribute.String("postflight.request_id", r.id),
+		))
+	r.Request = r.WithContext(ctx)
+}
+
+// endSpan ends the span, and returns the id of its trace if that is being recorded.
+func (r *Request) endSpan(code int) (traceID string) {
+	if r.span == nil {
+		return ""
+	}
+	r.span.SetAttributes(semconv.HTTPResponseStatusCode(code))
+	if code >= http.StatusInternalServerError {
+		r.span.SetStatus(codes.Error, http.StatusText(code))
+	}
+	r.span.End()
+	if sc := r.span.SpanContext(); sc.IsSampled() {
+		return sc.TraceID().String()
+	}
+	return ""
+}
+
+// observe adds a value, with its trace as an exemplar.
+func observe(o prometheus.Observer, value float64, traceID string) {
+	if e, ok := o.(prometheus.ExemplarObserver); ok && traceID != "" {
+		e.ObserveWithExemplar(value, prometheus.Labels{"trace_id": traceID})
+		return
+	}
+	o.Observe(value)
+}

@@ -1,0 +1,41 @@
+package auth
+
+import (
+	"net/http"
+	"strings"
+)
+
+// maxTokenBytes bounds a key. Generated ones are far shorter; opaque ones may be tokens of other issuers.
+const maxTokenBytes = 4096
+
+// blank is the white space that HTTP allows around a field's value and between its parts.
+const blank = " \t"
+
+// bearerToken returns the key in the request's only Authorization header, and whether it is well-formed. It is read from
+// nowhere else: a key in a URL ends up in logs.
+func bearerToken(h http.Header) (string, bool) {
+	values := h.Values("Authorization")
+	if len(values) != 1 {
+		return "", false
+	}
+	credentials := strings.Trim(values[0], blank)
+	end := strings.IndexAny(credentials, blank)
+	if end < 0 || !strings.EqualFold(credentials[:end], "Bearer") {
+		return "", false
+	}
+	token := strings.Trim(credentials[end:], blank)
+	return token, isToken(token)
+}
+
+// isToken reports whether text is visible ASCII of a sensible length.
+func isToken(text string) bool {
+	if text == "" || len(text) > maxTokenBytes {
+		return false
+	}
+	for i := range len(text) {
+		if text[i] <= ' ' || text[i] > '~' {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,72 @@
+package auth
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/postflight-dev/postflight/internal/core/job"
+)
+
+// clockSlack is how much the clocks of this machine and of the API server may differ.
+const clockSlack = 5 * time.Minute
+
+// mayBeGood reports whether a token is a JWT for this audience that has not expired, as it says itself. Only the API
+// server can tell whether that is true, and all others cost it nothing.
+func mayBeGood(token string, now time.Time) bool {
+	parts := strings.Split(token, ".")
+	if len(parts) != 3 || slices.Contains(parts, "") {
+		return false
+	}
+	var header struct {
+		Algorithm string `json:"alg"`
+	}
+	var claims struct {
+		Audience audience `json:"aud"`
+		Expires  float64  `json:"exp"` // in seconds
+	}
+	return decodePart(parts[0], &header) && header.Algorithm != "" && header.Algorithm != "none" && decodePart(parts[1], &claims) &&
+		slices.Contains(claims.Audience, job.TokenAudience) && claims.Expires > float64(now.Add(-clockSlack).Unix())
+}
+
+func decodePart(part string, into any) bool {
+	content, err := base64.RawURLEncoding.DecodeString(part)
+	return err == nil && json.Unmarshal(content, into) == nil
+}
+
+// audience is a list, or one alone.
+type audience []string
+
+func (a *audience) UnmarshalJSON(content []byte) error {
+	var one string
+	if err := json.Unmarshal(content, &one); err == nil {
+		*a = audience{one}
+		return nil
+	}
+	return json.Unmarshal(content, (*[]string)(a))
+}
+
+// refusedTokens remembers what the API server has refused, by hash.
+type refusedTokens struct {
+	mu    sync.Mutex
+	until map[[sha256.Size]byte]time.Time
+}
+
+func (r *refusedTokens) has(token string, now time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return now.Before(r.until[sha256.Sum256([]byte(token))])
+}
+
+func (r *refusedTokens) add(token string, now time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.until) >= maxRefused {
+		clear(r.until)
+	}
+	r.until[sha256.Sum256([]byte(token))] = now.Add(refusedFor)
+}

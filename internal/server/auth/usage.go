@@ -1,0 +1,137 @@
+package auth
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/apierror"
+)
+
+const (
+	// usageEvery is the precision of status.lastUsedTime: a write per key and request would cost more
+	// than the requests themselves.
+	usageEvery = 10 * time.Minute
+
+	// usageRetry is the pause after a failed write of a key.
+	usageRetry = time.Minute
+
+	// usageQueue bounds the keys that wait for their write. If it is full, a key is written after a
+	// later request.
+	usageQueue = 1024
+
+	usageTimeout = 10 * time.Second
+	usageOwner   = "postflight-last-used"
+)
+
+// Usage writes when keys were last used, without delaying requests. It is a Runnable of every replica.
+type Usage struct {
+	writer client.Client
+	clock  clock.PassiveClock
+	queue  chan use
+
+	mu   sync.Mutex
+	next map[types.UID]time.Time // when the key may be written again
+}
+
+type use struct {
+	key client.ObjectKey
+	uid types.UID
+	at  time.Time
+}
+
+// NewUsage returns a Usage that writes the status of APIKeys with the client.
+func NewUsage(writer client.Client, clock clock.PassiveClock) *Usage {
+	return &Usage{writer: writer, clock: clock, queue: make(chan use, usageQueue), next: map[types.UID]time.Time{}}
+}
+
+// Record queues a write that the key was accepted. It never blocks.
+func (u *Usage) Record(key *v1alpha1.APIKey) {
+	now := u.clock.Now()
+	if last := key.Status.LastUsedTime; last != nil && now.Sub(last.Time) < usageEvery {
+		return
+	}
+	if !u.due(key.UID, now) {
+		return
+	}
+	select {
+	case u.queue <- use{client.ObjectKeyFromObject(key), key.UID, now}:
+	default:
+		u.postpone(key.UID, now)
+	}
+}
+
+// Start writes until ctx is done.
+func (u *Usage) Start(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case use := <-u.queue:
+			u.writeOrLog(ctx, use)
+		}
+	}
+}
+
+// NeedLeaderElection is false: every replica records its own requests.
+func (u *Usage) NeedLeaderElection() bool { return false }
+
+// due reports whether the key should be written now. If so, it is not due again for a while, even if
+// the cache lags behind the write.
+func (u *Usage) due(uid types.UID, now time.Time) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if now.Before(u.next[uid]) {
+		return false
+	}
+	if len(u.next) >= usageQueue {
+		u.forget(now)
+	}
+	u.next[uid] = now.Add(usageEvery)
+	return true
+}
+
+// forget drops keys that are due anyway, so that deleted ones do not accumulate.
+func (u *Usage) forget(now time.Time) {
+	for uid, next := range u.next {
+		if !now.Before(next) {
+			delete(u.next, uid)
+		}
+	}
+}
+
+func (u *Usage) postpone(uid types.UID, until time.Time) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.next[uid] = until
+}
+
+// writeOrLog only logs a failure, because a later request causes another write.
+func (u *Usage) writeOrLog(ctx context.Context, use use) {
+	if err := u.write(ctx, use); apierror.IgnoreNotFound(err) != nil {
+		log.FromContext(ctx).Error(err, "the last use of an API key was not recorded", "apiKey", use.key)
+		u.postpone(use.uid, use.at.Add(usageRetry))
+	}
+}
+
+// write sets one field, without a resource version: two replicas that write at once both succeed, and
+// either time is right.
+func (u *Usage) write(ctx context.Context, use use) error {
+	ctx, cancel := context.WithTimeout(ctx, usageTimeout)
+	defer cancel()
+	patch, err := json.Marshal(map[string]any{"status": map[string]any{"lastUsedTime": metav1.NewTime(use.at)}})
+	if err != nil {
+		return fmt.Errorf("encode the time: %w", err)
+	}
+	key := &v1alpha1.APIKey{ObjectMeta: metav1.ObjectMeta{Namespace: use.key.Namespace, Name: use.key.Name}}
+	return u.writer.Status().Patch(ctx, key, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(usageOwner))
+}

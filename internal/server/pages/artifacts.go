@@ -1,0 +1,222 @@
+package pages
+
+import (
+	"errors"
+	"io/fs"
+	"mime"
+	"net/http"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/postflight-dev/postflight/internal/core/record"
+	"github.com/postflight-dev/postflight/internal/core/view"
+	"github.com/postflight-dev/postflight/internal/usecase/runs"
+)
+
+const (
+	grantPurpose = "files"
+
+	// filesAtOnce bounds a page of files, of which many are pictures.
+	filesAtOnce = 100
+
+	// maxPreviews bounds the pictures on the first page of a run.
+	maxPreviews = 12
+)
+
+// grant lets a browser read the files of one run without a cookie: an HTML report runs in an origin of its own, from
+// which browsers send none. It counts only as long as its identity may see the team.
+type grant struct {
+	Namespace string   `json:"n"`
+	Run       string   `json:"r"`
+	Identity  Identity `json:"i"`
+}
+
+// kinds are the content types that a page can show, by the extension of the file. All others are downloaded.
+var kinds = map[string]struct{ kind, contentType string }{
+	".png": {"image", "image/png"}, ".jpg": {"image", "image/jpeg"}, ".jpeg": {"image", "image/jpeg"},
+	".gif": {"image", "image/gif"}, ".webp": {"image", "image/webp"}, ".avif": {"image", "image/avif"},
+	".webm": {"video", "video/webm"}, ".mp4": {"video", "video/mp4"},
+	".html": {"page", "text/html; charset=utf-8"}, ".htm": {"page", "text/html; charset=utf-8"},
+	".svg": {"page", "image/svg+xml"}, ".css": {"page", "text/css"}, ".js": {"page", "text/javascript"},
+	".txt": {"page", "text/plain; charset=utf-8"}, ".log": {"page", "text/plain; charset=utf-8"},
+	".md": {"page", "text/plain; charset=utf-8"}, ".json": {"page", "application/json"}, ".xml": {"page", "text/plain; charset=utf-8"},
+}
+
+func (u *UI) artifactsPage(r *request) (*page, error) {
+	d, run, err := u.run(r, "artifacts")
+	if err != nil {
+		return nil, err
+	}
+	d.Files, d.FilesProblem, err = u.files(r, run, r.URL.Query().Get("after"), filesAtOnce)
+	if err != nil {
+		return nil, err
+	}
+	return d.page(), nil
+}
+
+// files is a page of the files of a run; nil where there are none. The problem is a sentence: why they cannot be read.
+func (u *UI) files(r *request, run *runs.Run, after string, limit int) (d *filesData, problem string, err error) {
+	if !u.Runs.HasArchive() || run.Suite.Status.Artifacts == nil {
+		return nil, "", nil
+	}
+	files, next, err := u.Runs.Artifacts(r.Context(), run, after, limit)
+	if err != nil {
+		u.Log.Error(err, "the files of a run cannot be listed", "run", run.ID.ID)
+		return nil, "The store cannot be read at the moment. Reload the page in a minute.", nil
+	}
+	sealed, err := u.seal(r.Context(), grantPurpose, grant{r.namespace(), run.ID.ID, r.identity})
+	if err != nil {
+		return nil, "", err
+	}
+	d = &filesData{Next: next}
+	for _, a := range files {
+		d.Files = append(d.Files, u.fileOf(a, sealed))
+	}
+	return d, "", nil
+}
+
+// previews are the pictures and videos of a run that did not pass: on a phone, they are what one looks for.
+func (u *UI) previews(r *request, run *runs.Run) (*filesData, error) {
+	if !run.Suite.Finished() || run.Suite.Passed() {
+		return nil, nil
+	}
+	d, _, err := u.files(r, run, "", record.MaxArtifacts)
+	if err != nil || d == nil {
+		return nil, err
+	}
+	d.Files = slices.DeleteFunc(d.Files, func(f file) bool { return f.Kind != "image" && f.Kind != "video" })
+	d.Files = d.Files[:min(len(d.Files), maxPreviews)]
+	return d, nil
+}
+
+func (u *UI) fileOf(a record.Artifact, sealed string) file {
+	segments := []string{"/files", sealed, "pod-" + a.Pod}
+	segments = append(segments, strings.Split(a.Path, "/")...)
+	for i, s := range segments[1:] {
+		segments[i+1] = "/" + url.PathEscape(s)
+	}
+	kind := kinds[strings.ToLower(path.Ext(a.Path))].kind
+	return file{Artifact: a, Kind: kind, Size: view.Bytes(a.Bytes), Link: u.path(segments...)}
+}
+
+// serveFile sends an artifact. Its content is hostile: a page among them runs in an origin of its own, without
+// cookies, and reaches nothing but the files of its run.
+func (u *UI) serveFile(w http.ResponseWriter, r *request) error {
+	run, err := u.granted(r)
+	if err != nil {
+		return err
+	}
+	pod, name := strings.TrimPrefix(r.PathValue("pod"), "pod-"), r.PathValue("path")
+	f, err := u.Runs.OpenArtifact(r.Context(), run, pod, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return notFound()
+	}
+	if err != nil {
+		return unavailable(err)
+	}
+	defer f.Close()
+	if u.isReport(r, name) {
+		u.send(w, r, http.StatusOK, u.reportPage(r, run, name))
+		return nil
+	}
+	u.setFileHeaders(w.Header(), r, name)
+	w.Header().Set("ETag", f.ETag)
+	if strings.Contains(r.Header.Get("Range"), ",") {
+		r.Header.Del("Range") // each of many ranges would be a request to the store
+	}
+	http.ServeContent(u.patient(w), r.Request, "", f.Modified, f)
+	return nil
+}
+
+// isReport reports whether a browser wants to show a page among the artifacts as one of its own. It gets a frame around
+// it: from there, the page cannot lead the browser elsewhere.
+func (u *UI) isReport(r *request, name string) bool {
+	contentType := kinds[strings.ToLower(path.Ext(name))].contentType
+	shown := r.Header.Get("Sec-Fetch-Dest") == "document" && !r.URL.Query().Has("download")
+	return shown && (strings.HasPrefix(contentType, "text/html") || contentType == "image/svg+xml")
+}
+
+// reportData is a page among the artifacts.
+type reportData struct{ Namespace, Run, Path, Source string }
+
+func (u *UI) reportPage(r *request, run *runs.Run, name string) *page {
+	return &page{template: "report", Title: path.Base(name), Section: "runs", Wide: true,
+		Data: reportData{r.namespace(), run.ID.ID, name, u.base + r.URL.EscapedPath()}}
+}
+
+// granted finds the run of a grant, if its identity may still see it.
+func (u *UI) granted(r *request) (*runs.Run, error) {
+	var g grant
+	if err := u.unseal(r.Context(), grantPurpose, r.PathValue("grant"), &g); err != nil {
+		if errors.Is(err, errSeal) {
+			return nil, notFound()
+		}
+		return nil, err
+	}
+	if !u.Runs.HasArchive() {
+		return nil, notFound()
+	}
+	if err := u.recognize(r, g.Identity); err != nil {
+		return nil, err
+	}
+	r.SetPathValue("namespace", g.Namespace)
+	r.SetPathValue("id", g.Run)
+	if err := u.authorize(r); err != nil {
+		return nil, notFound()
+	}
+	return u.find(r)
+}
+
+// namespaceOfGrant is whose file the request is for; empty if it is forged.
+func (u *UI) namespaceOfGrant(r *request) string {
+	var g grant
+	if err := u.unseal(r.Context(), grantPurpose, r.PathValue("grant"), &g); err != nil {
+		return ""
+	}
+	return g.Namespace
+}
+
+func (u *UI) setFileHeaders(h http.Header, r *request, name string) {
+	source := u.filesOrigin(r) + u.base + "/files/" + r.PathValue("grant") + "/"
+	h.Set("Content-Security-Policy", "sandbox allow-scripts allow-popups allow-downloads; default-src "+source+
+		" data: blob: 'unsafe-inline' 'unsafe-eval'; form-action 'none'; base-uri 'none'; frame-ancestors 'self'")
+	h.Set("X-Frame-Options", "SAMEORIGIN")
+	h.Set("Cache-Control", "private, max-age=3600")
+	h.Set("Access-Control-Allow-Origin", "null") // a report reads its own files from its opaque origin
+	h.Set("Cross-Origin-Resource-Policy", "cross-origin")
+	kind, known := kinds[strings.ToLower(path.Ext(name))]
+	if known && !r.URL.Query().Has("download") {
+		h.Set("Content-Type", kind.contentType)
+		return
+	}
+	h.Set("Content-Type", "application/octet-stream")
+	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": path.Base(name)}))
+}
+
+// filesOrigin is that of this request: a sandboxed page has no 'self'.
+func (u *UI) filesOrigin(r *request) string {
+	scheme := "http://"
+	if u.secure || r.TLS != nil {
+		scheme = "https://"
+	}
+	return scheme + r.Host
+}
+
+// patient returns a writer that gives the browser time for each part of a long answer.
+func (u *UI) patient(w http.ResponseWriter) http.ResponseWriter {
+	return &patientWriter{ResponseWriter: w, control: http.NewResponseController(w), timeout: u.Limits.WriteTimeout}
+}
+
+type patientWriter struct {
+	http.ResponseWriter
+	control *http.ResponseController
+	timeout time.Duration
+}
+
+func (w *patientWriter) Write(p []byte) (int, error) {
+	_ = w.control.SetWriteDeadline(time.Now().Add(w.timeout)) // tests have no connection
+	return w.ResponseWriter.Write(p)
+}

@@ -1,0 +1,115 @@
+package pages
+
+import (
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/postflight-dev/postflight/internal/core/view"
+	"github.com/postflight-dev/postflight/internal/usecase/runs"
+)
+
+const (
+	// followPause is how long lines of a log are collected before they are sent.
+	followPause = 200 * time.Millisecond
+
+	// followBytes is how much HTML is sent at once. It is in memory for as long as the browser does not read it. One line
+	// more comes with it: at most 25 KiB, if all of it has to be escaped.
+	followBytes = 32 << 10
+)
+
+// followLog sends the lines of a log after the one that the browser has, as they are written.
+func (u *UI) followLog(w http.ResponseWriter, r *request) error {
+	run, chosen, err := u.pickLog(r)
+	if err != nil {
+		return err
+	}
+	log, err := u.follow(r, run, chosen)
+	if err != nil {
+		return logUnavailable(u.logProblem(err, run))
+	}
+	defer log.Close()
+	after, err := strconv.Atoi(r.Header.Get("Last-Event-ID")) // the browser connects again
+	if err != nil {
+		after, _ = strconv.Atoi(r.URL.Query().Get("after"))
+	}
+	return u.sendLines(u.newStream(w, r), r, readLines(r, log, after))
+}
+
+// follow waits for more of a log while its run goes on.
+func (u *UI) follow(r *request, run *runs.Run, l runs.Log) (io.ReadCloser, error) {
+	if run.Suite.Finished() || !l.Live {
+		return u.Runs.OpenLog(r.Context(), run, l, runs.AllLines)
+	}
+	return u.Runs.FollowLog(r.Context(), run, l, runs.AllLines), nil
+}
+
+// readLines reads a log in the background until the request ends. The channel is closed with the log. It keeps no lines: none
+// is read before the last one was taken.
+func readLines(r *request, log io.Reader, after int) <-chan view.LogLine {
+	lines := make(chan view.LogLine)
+	go func() {
+		defer close(lines)
+		_ = eachLine(log, func(number int, text []byte) bool { // the browser asks again
+			if number <= after {
+				return true
+			}
+			select {
+			case lines <- view.LineOf(number, text):
+				return true
+			case <-r.Context().Done():
+				return false
+			}
+		})
+	}()
+	return lines
+}
+
+// sendLines sends lines as HTML, many at once, with the number of the last as the event's id.
+func (u *UI) sendLines(s *eventStream, r *request, lines <-chan view.LogLine) error {
+	pause := time.NewTicker(followPause)
+	defer pause.Stop()
+	var html strings.Builder
+	last := 0
+	send := func() error {
+		if html.Len() == 0 {
+			return s.keepAlive()
+		}
+		event, err := eventOf("lines", html.String())
+		if err != nil {
+			return err
+		}
+		html.Reset() // a browser may take its time to read the event
+		return s.write("id: " + strconv.Itoa(last) + "\n" + event)
+	}
+	for {
+		select {
+		case <-r.Context().Done():
+			return nil
+		case <-u.changes.closed:
+			return nil
+		case line, ok := <-lines:
+			if !ok {
+				if send() == nil {
+					_ = s.send("end")
+				}
+				return nil
+			}
+			if err := u.templates["run"].ExecuteTemplate(&html, "log-line", line); err != nil {
+				return err
+			}
+			if last = line.Number; html.Len() < followBytes {
+				continue
+			}
+		case <-pause.C:
+			if !u.mayStillRead(r) {
+				return nil
+			}
+		}
+		if send() != nil {
+			return nil // the browser connects again
+		}
+	}
+}

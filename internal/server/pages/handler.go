@@ -1,0 +1,222 @@
+package pages
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/kube/index"
+)
+
+// request is an http.Request with its reader.
+type request struct {
+	*http.Request
+	signedIn  bool
+	proxied   bool // a proxy has authenticated the reader
+	identity  Identity
+	access    Access
+	confirmed time.Time // when the access was looked up
+
+	team *v1alpha1.Team // of the page; nil where it belongs to none
+	act  bool           // the reader may act on the runs of the team
+
+	// audit is what the request has done, as attributes of its line in the audit log; nil: nothing.
+	audit []any
+
+	// logRead is the log of the page, without its lines, and logSent that of a live page that was sent.
+	logRead, logSent *logData
+}
+
+// namespace is that of the page; empty where it belongs to no team.
+func (r *request) namespace() string {
+	if r.team == nil {
+		return ""
+	}
+	return r.team.NamespaceName()
+}
+
+// ServeHTTP answers a request, with or without the base path: proxies differ in whether they remove it.
+func (u *UI) ServeHTTP(w http.ResponseWriter, httpRequest *http.Request) {
+	setSecurityHeaders(w.Header())
+	r := &request{Request: httpRequest.WithContext(logr.NewContext(httpRequest.Context(), u.Log))}
+	defer u.recoverPanic(w, r)
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(u.Limits.WriteTimeout)) // tests have no connection
+	if !u.knowsHost(httpRequest.Host) {
+		failPlainly(w, http.StatusMisdirectedRequest, "This server does not answer to that name. Add it to --page-hosts.")
+		return
+	}
+	inner, address := *r.Request, *r.URL // the headers are shared: to copy them would double what a live page keeps
+	address.Path, address.RawPath = u.below(r.URL.Path), u.below(r.URL.RawPath)
+	inner.URL = &address
+	u.mux.ServeHTTP(w, &inner)
+}
+
+// below is a path without the base path.
+func (u *UI) below(path string) string {
+	if path == u.base && path != "" {
+		return "/"
+	}
+	if rest, inside := strings.CutPrefix(path, u.base+"/"); inside {
+		return "/" + rest
+	}
+	return path
+}
+
+func (u *UI) recoverPanic(w http.ResponseWriter, r *request) {
+	switch p := recover(); p {
+	case nil:
+	case http.ErrAbortHandler:
+		panic(p)
+	default:
+		u.fail(w, r, fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+	}
+}
+
+// setSecurityHeaders allows a page what it needs: its own files. There is nothing inline, and nothing from elsewhere.
+func setSecurityHeaders(h http.Header) {
+	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; media-src 'self'; "+
+		"connect-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
+	h.Set("Cache-Control", "no-store")
+	h.Set("Vary", "Accept, Cookie")
+}
+
+// setPlace finds out where people reach the pages.
+func (u *UI) setPlace() error {
+	public, err := url.Parse(u.PublicURL)
+	if err != nil {
+		return fmt.Errorf("the public URL: %w", err)
+	}
+	u.base, u.secure, u.hosts = strings.TrimRight(public.Path, "/"), public.Scheme == "https", map[string]bool{}
+	for _, host := range u.Hosts {
+		u.hosts[strings.ToLower(host)] = true
+	}
+	if public.Host != "" {
+		u.hosts[strings.ToLower(public.Hostname())] = true
+	}
+	return nil
+}
+
+// knowsHost keeps a page of somebody else, whose name leads here, from reading the pages. Everybody may use the names
+// of this machine, because no such page can have one.
+func (u *UI) knowsHost(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.ToLower(strings.Trim(host, "[]"))
+	address := net.ParseIP(host)
+	return len(u.hosts) == 0 || u.hosts[host] || host == "localhost" || address != nil && address.IsLoopback()
+}
+
+// handle makes a handler of a function that answers those who may see the team of the path, if it names a namespace.
+func (u *UI) handle(answer func(http.ResponseWriter, *request) error) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, httpRequest *http.Request) {
+		r := &request{Request: httpRequest}
+		err := u.identify(r)
+		if strings.HasPrefix(r.URL.Path, "/sign-") {
+			err = nil // whoever cannot be recognized may sign out, and in again
+		}
+		if err == nil {
+			err = u.authorize(r)
+		}
+		if err == nil && r.Method == http.MethodPost {
+			err = u.parseForm(w, r) // which may be slow, before it takes anybody's place
+		}
+		if err == nil {
+			err = u.limited(r, func() error { return answer(w, r) })
+		}
+		u.auditLine(r, err)
+		if errors.Is(err, errSignIn) {
+			u.redirect(w, r, "/sign-in?next="+url.QueryEscape(r.URL.RequestURI()))
+		} else if err != nil {
+			u.fail(w, r, err)
+		}
+	})
+}
+
+// errSignIn sends somebody who has not signed in to the page for that, whether the page exists or not.
+var errSignIn = errors.New("sign in")
+
+// authorize finds the team of the page, if its path names a namespace.
+func (u *UI) authorize(r *request) error {
+	namespace := r.PathValue("namespace")
+	r.team, r.act = nil, false
+	for _, t := range r.access.Teams {
+		if namespace == "" || t.Team.NamespaceName() == namespace {
+			r.team, r.act = t.Team, t.Act
+			u.Authenticated(r.Context(), t.Team.Name)
+			return nil
+		}
+	}
+	if namespace == "" {
+		return nil
+	}
+	team, err := index.Owner(r.Context(), u.Cache, namespace)
+	switch {
+	case err != nil:
+		return err
+	case team != nil && team.Spec.PublicPages && !team.Spec.Suspended:
+		r.team = team
+		return nil
+	case r.signedIn:
+		return notFound()
+	default:
+		return errSignIn
+	}
+}
+
+func (u *UI) parseForm(w http.ResponseWriter, r *request) error {
+	r.Body = http.MaxBytesReader(w, r.Body, u.Limits.FormBytes)
+	if err := r.ParseForm(); err != nil {
+		return badRequest("The form is too long or cannot be read.")
+	}
+	return nil
+}
+
+// limited answers while there is room, for the team as for all.
+func (u *UI) limited(r *request, answer func() error) error {
+	limiter, team := u.rendering, r.namespace()
+	switch {
+	case strings.HasPrefix(r.URL.Path, "/files/"):
+		limiter, team = u.sending, u.namespaceOfGrant(r) // often there is no cookie
+	case strings.HasSuffix(r.URL.Path, "/log/text"):
+		limiter = u.sending
+	case strings.HasPrefix(r.URL.Path, "/sign-in/"):
+		limiter = u.visiting
+	case isStream(r):
+		limiter = u.streaming
+		if strings.HasSuffix(r.URL.Path, "/log/live") {
+			limiter = u.SendingLogs
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), u.streamFor(r))
+		defer cancel()
+		r.Request = r.WithContext(ctx)
+	}
+	if !limiter.TryAcquire(team) {
+		return overloaded()
+	}
+	defer limiter.Release(team)
+	if !r.signedIn && r.team != nil {
+		u.Authenticated(r.Context(), r.team.Name) // the place bounds the connections of those who read public pages
+	}
+	return answer()
+}
+
+// redirect leads to another page of this server.
+func (u *UI) redirect(w http.ResponseWriter, r *request, path string) {
+	http.Redirect(w, r.Request, u.base+path, http.StatusSeeOther)
+}

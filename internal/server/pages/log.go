@@ -1,0 +1,271 @@
+package pages
+
+import (
+	"bufio"
+	"compress/gzip"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/postflight-dev/postflight/internal/core/apierror"
+	"github.com/postflight-dev/postflight/internal/core/view"
+	"github.com/postflight-dev/postflight/internal/usecase/runs"
+)
+
+const (
+	// logLines is how many lines of a log a page shows: two thousand would still be fast, but no one reads them.
+	logLines = 1000
+
+	// logHits bounds the result of a search.
+	logHits = 200
+
+	// maxRawLine bounds a line in memory, in bytes. What follows is left out; view.Spans shows less.
+	maxRawLine = 64 << 10
+)
+
+// logData is a part of a log.
+type logData struct {
+	Names   []logName
+	Name    string // of the one that is shown
+	Blocks  []view.LogBlock
+	First   int // number of the first line that is shown
+	Last    int
+	Total   int  // lines so far
+	Older   bool // there are lines before the first
+	Newer   int  // number of the first line of the part after this; 0 if there is none
+	Search  string
+	Hits    []hit
+	More    bool // there are more hits
+	Running bool // the log may go on
+	Problem string
+}
+
+type logName struct {
+	Value, Label string
+	Current      bool
+}
+
+type hit struct {
+	Number               int
+	Before, Match, After string
+	Query                string
+}
+
+func (u *UI) logPage(r *request) (*page, error) {
+	d, run, err := u.run(r, "log")
+	if err != nil {
+		return nil, err
+	}
+	if d.Log, err = u.readLog(r, run); err != nil {
+		return nil, err
+	}
+	return d.page(), nil
+}
+
+// readLog is nil where there are no logs. It reads the whole log, and keeps a part: 16 MiB take a tenth of a second. A live
+// page keeps the log that it has, so that it is read for it once.
+func (u *UI) readLog(r *request, run *runs.Run) (*logData, error) {
+	if r.logSent != nil {
+		return r.logSent, nil
+	}
+	chosen, d := u.chooseLog(r, run)
+	if d == nil || d.Problem != "" {
+		return d, nil
+	}
+	if !u.reading.TryAcquire(r.namespace()) {
+		d.Problem = "Too many people read logs right now. Reload the page in a few seconds."
+		return d, nil
+	}
+	defer u.reading.Release(r.namespace())
+	log, err := u.Runs.OpenLog(r.Context(), run, chosen, runs.AllLines)
+	if err != nil {
+		d.Problem = u.logProblem(err, run)
+		return d, nil
+	}
+	defer log.Close()
+	query := r.URL.Query()
+	if d.Search = view.SearchText(query.Get("q")); d.Search != "" {
+		err = d.search(log)
+	} else {
+		from, _ := strconv.Atoi(query.Get("from"))
+		before, _ := strconv.Atoi(query.Get("before"))
+		err = d.readPart(log, from, before)
+	}
+	if err != nil {
+		d.Problem = u.logProblem(err, run)
+		return d, nil
+	}
+	r.logRead = &logData{Names: d.Names, Name: d.Name}
+	return d, nil
+}
+
+// logProblem is a sentence for the reader; the operator gets the error.
+func (u *UI) logProblem(err error, run *runs.Run) string {
+	switch {
+	case errors.Is(err, apierror.ErrNotStarted):
+		return "The container has not started."
+	case errors.Is(err, apierror.ErrLogGone), errors.Is(err, fs.ErrNotExist):
+		return "This log is gone, because its container, pod or node is, and the archive does not have it."
+	}
+	u.Log.Error(err, "a log cannot be read", "run", run.ID.ID)
+	return "This log cannot be read at the moment. Reload the page in a minute."
+}
+
+// logsOf are the logs of a run, those of its tests first.
+func (u *UI) logsOf(r *request, run *runs.Run) ([]runs.Log, error) {
+	logs, err := u.Runs.Logs(r.Context(), run, runs.LogQuery{All: true})
+	slices.SortStableFunc(logs, func(a, b runs.Log) int {
+		switch {
+		case a.OfTests == b.OfTests:
+			return 0
+		case a.OfTests:
+			return -1
+		default:
+			return 1
+		}
+	})
+	return logs, err
+}
+
+// chooseLog finds the log that the query names, or the first one. The data is nil if there are none.
+func (u *UI) chooseLog(r *request, run *runs.Run) (runs.Log, *logData) {
+	logs, err := u.logsOf(r, run)
+	if err != nil {
+		return runs.Log{}, &logData{Problem: u.logProblem(err, run)}
+	}
+	if len(logs) == 0 {
+		return runs.Log{}, nil
+	}
+	chosen := logs[0]
+	for _, l := range logs {
+		if valueOf(l) == r.URL.Query().Get("log") {
+			chosen = l
+		}
+	}
+	d := &logData{Running: !run.Suite.Finished() && chosen.Live, Name: valueOf(chosen), Problem: chosen.Lost}
+	for _, l := range logs {
+		d.Names = append(d.Names, logName{Value: valueOf(l), Label: labelOf(l), Current: l.Is(chosen)})
+	}
+	return chosen, d
+}
+
+// valueOf names a log in a URL.
+func valueOf(l runs.Log) string {
+	if l.Previous {
+		return l.String() + "/previous"
+	}
+	return l.String()
+}
+
+func labelOf(l runs.Log) string {
+	if l.Previous {
+		return l.Container + " before its restart, in " + l.Pod
+	}
+	return l.Container + " in " + l.Pod
+}
+
+// search finds a text in any case.
+func (d *logData) search(log io.Reader) error {
+	lower := strings.ToLower(d.Search)
+	return eachLine(log, func(number int, line []byte) bool {
+		d.Total = number
+		before, match, after, found := view.Mark(line, lower)
+		if !found {
+			return true
+		}
+		if len(d.Hits) == logHits {
+			d.More = true
+			return false
+		}
+		q := url.Values{"log": {d.Name}, "from": {strconv.Itoa(max(1, number-logLines/2))}}
+		d.Hits = append(d.Hits, hit{number, before, match, after, q.Encode()})
+		return true
+	})
+}
+
+// eachLine calls a function with each line, of which it keeps at most maxRawLine bytes, until it returns false.
+func eachLine(log io.Reader, visit func(number int, line []byte) bool) error {
+	in := bufio.NewReaderSize(log, maxRawLine)
+	for number := 1; ; number++ {
+		line, err := in.ReadSlice('\n')
+		if len(line) == 0 && err != nil {
+			return ignoreEOF(err)
+		}
+		ended := !visit(number, line)
+		for errors.Is(err, bufio.ErrBufferFull) {
+			_, err = in.ReadSlice('\n')
+		}
+		if ended || err != nil {
+			return ignoreEOF(err)
+		}
+	}
+}
+
+func ignoreEOF(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// downloadLog sends a whole log as text.
+func (u *UI) downloadLog(w http.ResponseWriter, r *request) error {
+	run, chosen, err := u.pickLog(r)
+	if err != nil {
+		return err
+	}
+	log, err := u.Runs.OpenLog(r.Context(), run, chosen, runs.AllLines)
+	if err != nil {
+		return logUnavailable(u.logProblem(err, run))
+	}
+	defer log.Close()
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Content-Disposition", `attachment; filename="`+run.ID.ID+"-"+chosen.Container+`.log"`)
+	u.copyCompressed(w, r.Request, log)
+	return nil
+}
+
+// copyCompressed breaks off the connection if the log cannot be read to its end: a part must not look like the whole.
+func (u *UI) copyCompressed(w http.ResponseWriter, r *http.Request, text io.Reader) {
+	w.Header().Add("Vary", "Accept-Encoding")
+	if !acceptsGzip(r) {
+		if _, err := io.Copy(u.patient(w), text); err != nil {
+			panic(http.ErrAbortHandler)
+		}
+		return
+	}
+	w.Header().Set("Content-Encoding", "gzip")
+	z := compressors.Get().(*gzip.Writer)
+	defer compressors.Put(z)
+	z.Reset(u.patient(w))
+	_, err := io.Copy(z, text)
+	if errors.Join(err, z.Close()) != nil {
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// pickLog is chooseLog for those who need one.
+func (u *UI) pickLog(r *request) (*runs.Run, runs.Log, error) {
+	run, err := u.find(r)
+	if err != nil {
+		return nil, runs.Log{}, err
+	}
+	chosen, d := u.chooseLog(r, run)
+	if want := r.URL.Query().Get("log"); d == nil || want != "" && d.Problem == "" && d.Name != want {
+		return nil, chosen, notFound() // the lines of another log are no continuation
+	}
+	if d.Problem != "" {
+		return nil, chosen, logUnavailable(d.Problem)
+	}
+	return run, chosen, nil
+}
+
+func logUnavailable(text string) error {
+	return &problem{Status: http.StatusServiceUnavailable, Title: "There is no log to read", Text: text}
+}

@@ -1,0 +1,93 @@
+package pages
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/usecase/runs"
+)
+
+// Objects that these functions return belong to the cache: read them, never change them.
+
+func (u *UI) triggers(ctx context.Context, namespace string) ([]*v1alpha1.Trigger, error) {
+	list := &v1alpha1.TriggerList{}
+	if err := u.Cache.List(ctx, list, client.UnsafeDisableDeepCopy, client.InNamespace(namespace)); err != nil {
+		return nil, fmt.Errorf("list Triggers: %w", err)
+	}
+	return pointers(list.Items), nil
+}
+
+func (u *UI) environments(ctx context.Context, namespace string) ([]*v1alpha1.Environment, error) {
+	list := &v1alpha1.EnvironmentList{}
+	if err := u.Cache.List(ctx, list, client.UnsafeDisableDeepCopy, client.InNamespace(namespace)); err != nil {
+		return nil, fmt.Errorf("list Environments: %w", err)
+	}
+	return pointers(list.Items), nil
+}
+
+func pointers[T any](items []T) []*T {
+	all := make([]*T, len(items))
+	for i := range items {
+		all[i] = &items[i]
+	}
+	return all
+}
+
+// job is the Job of a run; nil if there is none.
+func (u *UI) job(ctx context.Context, s *v1alpha1.Suite) (*batchv1.Job, error) {
+	if s.Status.JobName == "" {
+		return nil, nil
+	}
+	j := &batchv1.Job{}
+	err := u.Cache.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: s.Status.JobName}, j)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	return j, err
+}
+
+// find looks for the run of the path, in the cluster and in the archive.
+func (u *UI) find(r *request) (*runs.Run, error) {
+	run, err := u.Runs.Find(r.Context(), r.team, r.PathValue("id"))
+	if errors.Is(err, runs.ErrNotFound) {
+		return nil, notFound()
+	}
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	return run, nil
+}
+
+// withVariables is the Suite with the variables of its notification, which the cache drops at its end.
+func (u *UI) withVariables(r *request, run *runs.Run) (*v1alpha1.Suite, error) {
+	if !run.Suite.Finished() || run.Archived() {
+		return run.Suite, nil
+	}
+	whole := &v1alpha1.Suite{}
+	err := u.Live.Get(r.Context(), client.ObjectKeyFromObject(run.Suite), whole)
+	if apierrors.IsNotFound(err) { // it was deleted just now
+		return run.Suite, nil
+	}
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	return whole, nil
+}
+
+func unavailable(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
+	if away, ok := errors.AsType[*runs.ArchiveError](err); ok {
+		return &problem{Status: http.StatusServiceUnavailable, Title: "The archive cannot be read",
+			Text: "The store: " + away.Error() + ". Try again in a minute.", cause: err}
+	}
+	return &problem{Status: http.StatusServiceUnavailable, Title: "The cluster cannot be reached", Text: "Try again in a minute.", cause: err}
+}

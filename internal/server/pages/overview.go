@@ -1,0 +1,90 @@
+package pages
+
+import (
+	"github.com/postflight-dev/postflight/internal/core/match"
+	"github.com/postflight-dev/postflight/internal/core/view"
+)
+
+func (u *UI) homePage(*request) (*page, error) {
+	return &page{template: "home", Title: "Postflight", Section: "home",
+		Description: "Runs your tests against every deployment, and answers your pipeline."}, nil
+}
+
+func (u *UI) referencePage(*request) (*page, error) {
+	return &page{template: "reference", Title: "The HTTP API", Section: "docs", Data: u.reference}, nil
+}
+
+// triggersData is the list of Triggers.
+type triggersData struct {
+	Triggers []view.Trigger
+	Steps    view.Steps
+}
+
+func (u *UI) triggersPage(r *request) (*page, error) {
+	triggers, err := u.triggers(r.Context(), r.namespace())
+	if err != nil {
+		return nil, err
+	}
+	environments, err := u.environments(r.Context(), r.namespace())
+	if err != nil {
+		return nil, err
+	}
+	runs := u.Runs.Newest(r.namespace())
+	d := &triggersData{
+		Triggers: view.TriggersOf(triggers, runs, u.Clock.Now()),
+		Steps:    view.StepsOf(len(environments) > 0, len(triggers) > 0, len(runs) > 0),
+	}
+	return &page{template: "triggers", Title: "Triggers", Section: "triggers", Live: true, Data: d}, nil
+}
+
+// triggerData is a Trigger, and what it says about a notification.
+type triggerData struct {
+	view.Trigger
+	Rows        []view.Row
+	Form        notificationForm
+	Explanation *match.Explanation
+	FormProblem string // why the form cannot be read
+}
+
+// triggerRows is how many runs the page of a Trigger lists.
+const triggerRows = 10
+
+func (u *UI) triggerPage(r *request) (*page, error) {
+	triggers, err := u.triggers(r.Context(), r.namespace())
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range triggers {
+		if t.Name != r.PathValue("id") {
+			continue
+		}
+		runs := runsOf(u.Runs.Newest(r.namespace()), t.Name)
+		d := &triggerData{Trigger: view.TriggerOf(t, runs, u.Clock.Now())}
+		for _, s := range runs[:min(len(runs), triggerRows)] {
+			d.Rows = append(d.Rows, view.RowOf(s, d.History.Typical, u.Clock.Now()))
+		}
+		if err := u.explain(r, d); err != nil {
+			return nil, err
+		}
+		return &page{template: "trigger", Title: t.Name, Section: "triggers", Live: d.Explanation == nil, Data: d}, nil
+	}
+	return nil, notFound()
+}
+
+func (u *UI) environmentsPage(r *request) (*page, error) {
+	environments, err := u.environments(r.Context(), r.namespace())
+	if err != nil {
+		return nil, err
+	}
+	d := view.EnvironmentsOf(environments, u.Runs.Newest(r.namespace()), u.Clock.Now())
+	return &page{template: "environments", Title: "Environments", Section: "environments", Live: true, Data: d}, nil
+}
+
+func (u *UI) boardPage(r *request) (*page, error) {
+	triggers, err := u.triggers(r.Context(), r.namespace())
+	if err != nil {
+		return nil, err
+	}
+	d := view.Board(triggers, u.Runs.Newest(r.namespace()), u.Clock.Now())
+	return &page{template: "board", Title: "Board", Section: "board", Live: true, Wide: true, Data: d}, nil
+}

@@ -1,0 +1,105 @@
+package pages
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/record"
+	"github.com/postflight-dev/postflight/internal/core/results"
+	"github.com/postflight-dev/postflight/internal/usecase/runs"
+)
+
+// Runs reads runs and what they left behind, as a runs.Reader does.
+type Runs interface {
+	// Newest are the Suites of a namespace, newest first. They belong to the cache.
+	Newest(namespace string) []*v1alpha1.Suite
+
+	// Find looks for a run in the cluster, and then in the archive.
+	Find(ctx context.Context, team *v1alpha1.Team, id string) (*runs.Run, error)
+
+	// HasArchive reports whether runs leave anything behind.
+	HasArchive() bool
+
+	// List is a page of runs, with those whose Suites were deleted.
+	List(ctx context.Context, team *v1alpha1.Team, q runs.Query) runs.Page
+
+	// Logs are those of containers that have run.
+	Logs(ctx context.Context, run *runs.Run, q runs.LogQuery) ([]runs.Log, error)
+
+	// OpenLog reads a log as it is now, and FollowLog until its container has ended.
+	OpenLog(ctx context.Context, run *runs.Run, log runs.Log, tail int) (io.ReadCloser, error)
+	FollowLog(ctx context.Context, run *runs.Run, log runs.Log, tail int) io.ReadCloser
+
+	// Explain returns the failures of a run with what its reports say of them. With an error, they are as in the status.
+	Explain(ctx context.Context, run *runs.Run) (results.Explanation, error)
+
+	// Artifacts is a page of the files that the tests wrote, in the order of pod and path.
+	Artifacts(ctx context.Context, run *runs.Run, after string, limit int) (files []record.Artifact, next string, err error)
+
+	// OpenArtifact opens a file. The error is fs.ErrNotExist if there is none.
+	OpenArtifact(ctx context.Context, run *runs.Run, pod, path string) (record.File, error)
+}
+
+// Actions change runs, for people who may. An error with a method Refused() string says why an action is not possible,
+// as a sentence for the person who asked for it.
+type Actions interface {
+	// Cancel stops a run, and records by whom.
+	Cancel(ctx context.Context, s *v1alpha1.Suite, by string) error
+
+	// Rerun starts another attempt of a run, records by whom, and returns its id.
+	Rerun(ctx context.Context, s *v1alpha1.Suite, by string) (id string, err error)
+}
+
+// Identity is who signed in. It is sealed into a cookie, and says nothing about rights: those are looked up again with
+// every request.
+type Identity struct {
+	Kind    string          `json:"k"` // of the way in which they signed in
+	Data    json.RawMessage `json:"d"` // for the Authenticator alone
+	Expires time.Time       `json:"e"`
+}
+
+// Access is what somebody may see and do at the moment.
+type Access struct {
+	Name  string // of the person or the key
+	Key   string // namespace/name of the key; empty for a person
+	Teams []TeamAccess
+}
+
+// TeamAccess is a team that somebody may see. Team belongs to the cache.
+type TeamAccess struct {
+	Team *v1alpha1.Team
+	Act  bool // cancel and repeat runs
+}
+
+// Authenticator knows who may see what. Its errors have a method HTTPStatus() int, which returns 401, 403 or 503.
+type Authenticator interface {
+	// SignIn returns the identity of an API key.
+	SignIn(ctx context.Context, key string) (Identity, error)
+
+	// FromProxy returns the identity that a trusted proxy gave the request; ok is false without one.
+	FromProxy(r *http.Request) (id Identity, ok bool)
+
+	// Access is what the identity may see now.
+	Access(ctx context.Context, id Identity) (Access, error)
+}
+
+// Provider signs people in on a page of its own.
+type Provider interface {
+	// Name is what the button says; empty if there is no provider at the moment.
+	Name() string
+
+	// Begin returns the URL to send the browser to, which comes back to the callback, and what to remember until then.
+	Begin(ctx context.Context, callback string) (url string, memo json.RawMessage, err error)
+
+	// Finish returns the identity that the query of the callback proves.
+	Finish(ctx context.Context, memo json.RawMessage, query url.Values) (Identity, error)
+
+	// Logout ends the sessions that a token of the provider names. The error of a token that ends none has no method
+	// HTTPStatus.
+	Logout(ctx context.Context, token string) error
+}

@@ -1,0 +1,137 @@
+package pages
+
+import (
+	"slices"
+	"time"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/record"
+	"github.com/postflight-dev/postflight/internal/core/results"
+	"github.com/postflight-dev/postflight/internal/core/view"
+	"github.com/postflight-dev/postflight/internal/usecase/runs"
+)
+
+// runData is a run, and the tab that is shown.
+type runData struct {
+	view.Run
+	Tab       string
+	Variables []view.Variable
+	Files     *filesData
+	Log       *logData
+	CanCancel bool
+	CanRerun  bool
+	Archived  bool // its Suite was deleted
+
+	settled bool // it will not change any more
+
+	FilesProblem string // a sentence: why there are no files
+	TestsProblem string // a sentence: why the failures have no texts
+}
+
+func (u *UI) runPage(r *request) (*page, error) {
+	d, run, err := u.run(r, "results")
+	if err != nil {
+		return nil, err
+	}
+	if err := u.explainFailures(r, run, d); err != nil {
+		return nil, err
+	}
+	if d.Files, err = u.previews(r, run); err != nil {
+		return nil, err
+	}
+	return d.page(), nil
+}
+
+// explainFailures adds what the reports say of the failures.
+func (u *UI) explainFailures(r *request, run *runs.Run, d *runData) error {
+	if d.Tests == nil {
+		return nil
+	}
+	explanation, err := u.Runs.Explain(r.Context(), run)
+	if err != nil {
+		u.Log.Error(err, "the results of a run cannot be read", "run", run.ID.ID)
+		d.TestsProblem = "What the reports say of the failures cannot be read at the moment. Reload the page in a minute."
+	}
+	sealed := ""
+	if slices.ContainsFunc(explanation.Failures, func(f results.Explained) bool { return len(f.Files) > 0 }) {
+		if sealed, err = u.seal(r.Context(), grantPurpose, grant{r.namespace(), run.ID.ID, r.identity}); err != nil {
+			return err
+		}
+	}
+	d.Tests.Explain(explanation, func(pod string, f results.File) view.AttachedFile {
+		shown := u.fileOf(record.Artifact{Pod: pod, Path: f.Path, Bytes: f.Bytes}, sealed)
+		return view.AttachedFile{Path: f.Path, Size: shown.Size, Link: shown.Link}
+	})
+	return nil
+}
+
+func (u *UI) variablesPage(r *request) (*page, error) {
+	d, run, err := u.run(r, "variables")
+	if err != nil {
+		return nil, err
+	}
+	s, err := u.withVariables(r, run)
+	if err != nil {
+		return nil, err
+	}
+	d.Variables = view.VariablesOf(s)
+	return d.page(), nil
+}
+
+func (u *UI) attemptsPage(r *request) (*page, error) {
+	d, _, err := u.run(r, "attempts")
+	if err != nil {
+		return nil, err
+	}
+	return d.page(), nil
+}
+
+// run is what all tabs of a run show.
+func (u *UI) run(r *request, tab string) (*runData, *runs.Run, error) {
+	run, err := u.find(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	s := run.Suite
+	job, err := u.job(r.Context(), s)
+	if err != nil {
+		return nil, nil, err
+	}
+	others := u.Runs.Newest(r.namespace())
+	subject := view.Subject{Suite: s, Job: job, Runs: others, Typical: u.typicalTimes(others)(s)}
+	d := &runData{
+		Run: view.RunOf(subject, u.Clock.Now()), Tab: tab,
+		CanCancel: r.act && !s.Finished() && !s.Spec.Cancel, CanRerun: r.act && s.Finished() && !run.Archived(),
+		Archived: run.Archived(), settled: run.Archived() || u.settled(s),
+	}
+	return d, run, nil
+}
+
+// settleFor is how long after its end a run may still change: files, results and checks come within minutes.
+const settleFor = 10 * time.Minute
+
+func (u *UI) settled(s *v1alpha1.Suite) bool {
+	end := s.Status.CompletionTime
+	return s.Finished() && end != nil && u.Clock.Since(end.Time) > settleFor
+}
+
+func (d *runData) page() *page {
+	return &page{
+		template: "run", Title: d.State.Label + ": " + d.Title(), Description: d.Why,
+		Section: "runs", Icon: d.State.Key, Live: !d.settled, Data: d,
+	}
+}
+
+// filesData are the files of a run.
+type filesData struct {
+	Files []file
+	Next  string
+}
+
+// file is an artifact, with the kind of view that shows it.
+type file struct {
+	record.Artifact
+	Kind string // image, video, page or file
+	Size string
+	Link string
+}

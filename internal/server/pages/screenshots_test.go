@@ -1,0 +1,77 @@
+package pages_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// TestScreenshots takes a picture of every page, into the folder that POSTFLIGHT_SCREENSHOTS names, for people to look
+// at and for docs.
+func TestScreenshots(t *testing.T) {
+	folder := os.Getenv("POSTFLIGHT_SCREENSHOTS")
+	if folder == "" {
+		t.Skip("POSTFLIGHT_SCREENSHOTS names no folder")
+	}
+	h := newHarness(t, samples())
+	h.logs.write(sampleLog())
+	h.artifacts.files = sampleFiles()
+	h.reader.explain = sampleExplanation
+	for name, s := range map[string]screen{"light": desktop, "dark": night, "phone": phone, "phone-dark": phoneBy} {
+		b := h.open(t, s, actKey)
+		for page, path := range allPages {
+			b.visit(path)
+			b.picture(filepath.Join(folder, page+"-"+name+".png"), page != "runs")
+		}
+	}
+	low := h.open(t, screen{1440, 560, false}, actKey)
+	low.visit(failedRun + "/log#L90")
+	low.await(`document.querySelector(".chosen")`)
+	low.picture(filepath.Join(folder, "log-line.png"), false)
+	h.artifacts.files = nil // the store has them
+	old := anOldRun("smoke-7h2k9s")
+	old.ago, old.log, old.files = 190*time.Minute, sampleLog(), sampleFiles()
+	h.store(t, old)
+	archived := h.open(t, desktop, actKey)
+	for page, path := range map[string]string{
+		"runs-archived": "/runs/shop?archive=1&trigger=smoke", "run-archived": "/runs/shop/smoke-7h2k9s", "log-archived": "/runs/shop/smoke-7h2k9s/log",
+	} {
+		archived.visit(path)
+		archived.picture(filepath.Join(folder, page+".png"), true)
+	}
+	archived.visit("/runs/shop/smoke-7h2k9s/artifacts")
+	archived.visit(eval[string](archived, `document.querySelector('a[href$="index.html"]').getAttribute("href")`))
+	archived.picture(filepath.Join(folder, "report.png"), false)
+	newcomer := newHarness(t, emptyTeams())
+	b := newcomer.open(t, desktop, actKey)
+	for page, path := range map[string]string{"empty-runs": "/runs/shop", "empty-environments": "/environments/shop", "empty-board": "/board/shop"} {
+		b.visit(path)
+		b.picture(filepath.Join(folder, page+".png"), true)
+	}
+}
+
+// allPages are all kinds of pages, of the samples.
+var allPages = map[string]string{
+	"home":         "/",
+	"reference":    "/docs",
+	"sign-in":      "/sign-in",
+	"runs":         "/runs/shop",
+	"runs-look":    "/runs/shop?state=look",
+	"runs-none":    "/runs/shop?q=nothing+like+this",
+	"run":          "/runs/shop/smoke-4cplqekpnk1gtdjr",
+	"run-running":  "/runs/shop/checkout-3f9c2k7q5x0a",
+	"run-passed":   "/runs/shop/smoke-1sta",
+	"run-error":    "/runs/shop/mobile-3err",
+	"run-exit":     "/runs/shop/smoke-8pr3",
+	"log":          "/runs/shop/smoke-4cplqekpnk1gtdjr/log",
+	"log-search":   "/runs/shop/smoke-4cplqekpnk1gtdjr/log?q=saved",
+	"artifacts":    "/runs/shop/smoke-4cplqekpnk1gtdjr/artifacts",
+	"variables":    "/runs/shop/smoke-4cplqekpnk1gtdjr/variables",
+	"attempts":     "/runs/shop/smoke-4cplqekpnk1gtdjr/attempts",
+	"triggers":     "/triggers/shop",
+	"trigger":      "/triggers/shop/checkout?explain=1&branch=main#explain",
+	"environments": "/environments/shop",
+	"board":        "/board/shop",
+	"not-found":    "/runs/shop/no-such-run",
+}

@@ -1,0 +1,115 @@
+package pages
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+)
+
+const (
+	sessionCookie  = "postflight_session"
+	sessionPurpose = "session"
+
+	// maxCookie is what browsers keep, in bytes, less the name and the attributes.
+	maxCookie = 3900
+)
+
+// identify finds out who makes the request. Somebody whose session has ended, whose key was revoked or who never
+// signed in is nobody.
+func (u *UI) identify(r *request) error {
+	if id, ok := u.Authenticator.FromProxy(r.Request); ok {
+		// The hour keeps the links of a page the same while it is open: see grant.
+		id.Expires = u.Clock.Now().Truncate(time.Hour).Add(u.Limits.ProxiedFilesFor)
+		r.proxied = true
+		return u.recognize(r, id)
+	}
+	cookie, err := r.Cookie(sessionCookie)
+	if err != nil {
+		return nil
+	}
+	var id Identity
+	if err := u.unseal(r.Context(), sessionPurpose, cookie.Value, &id); err != nil {
+		return ignoreSeal(err)
+	}
+	return u.recognize(r, id)
+}
+
+// ignoreSeal is nil for a cookie of another time or place.
+func ignoreSeal(err error) error {
+	if errors.Is(err, errSeal) {
+		return nil
+	}
+	return err
+}
+
+// recognize gives the request what its identity may see now.
+func (u *UI) recognize(r *request, id Identity) error {
+	r.signedIn, r.access = false, Access{}
+	if !u.Clock.Now().Before(id.Expires) {
+		return nil
+	}
+	access, err := u.Authenticator.Access(r.Context(), id)
+	switch status := statusOf(err); {
+	case err == nil:
+		r.signedIn, r.access, r.identity, r.confirmed = true, access, id, u.Clock.Now()
+		return nil
+	case status == http.StatusUnauthorized:
+		return nil
+	default:
+		return authProblem(status, err)
+	}
+}
+
+func (u *UI) startSession(ctx context.Context, w http.ResponseWriter, id Identity) error {
+	if latest := u.Clock.Now().Add(u.Limits.SessionFor); id.Expires.IsZero() || id.Expires.After(latest) {
+		id.Expires = latest
+	}
+	value, err := u.seal(ctx, sessionPurpose, id)
+	if err != nil {
+		return err
+	}
+	if len(value) > maxCookie {
+		return &problem{Status: http.StatusBadGateway, Title: "You cannot be signed in",
+			Text: "The token of your identity provider is too long for a cookie. Ask the operator to let it issue shorter access tokens."}
+	}
+	cookie := u.cookie(value)
+	cookie.Expires = id.Expires
+	http.SetCookie(w, cookie)
+	return nil
+}
+
+func (u *UI) forgetCookie(w http.ResponseWriter, name string) {
+	cookie := u.cookie("")
+	cookie.Name, cookie.MaxAge = name, -1
+	http.SetCookie(w, cookie)
+}
+
+func (u *UI) cookie(value string) *http.Cookie {
+	return &http.Cookie{
+		Name: sessionCookie, Value: value, Path: u.base + "/",
+		HttpOnly: true, Secure: u.secure, SameSite: http.SameSiteLaxMode,
+	}
+}
+
+// statusOf is the status that an error of the Authenticator names; 0 without one.
+func statusOf(err error) int {
+	var named interface{ HTTPStatus() int }
+	if errors.As(err, &named) {
+		return named.HTTPStatus()
+	}
+	return 0
+}
+
+func authProblem(status int, err error) error {
+	switch status {
+	case http.StatusForbidden:
+		return &problem{Status: status, Title: "Your team is suspended",
+			Text: "Ask the operator of this service to enable it.", cause: err}
+	case http.StatusServiceUnavailable:
+		return &problem{Status: status, Title: "The cluster cannot be reached",
+			Text: "Nobody can be signed in at the moment. Try again in a minute.", cause: err}
+	default:
+		return err
+	}
+}

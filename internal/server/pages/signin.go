@@ -1,0 +1,157 @@
+package pages
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+)
+
+const (
+	attemptCookie  = "postflight_sign_in"
+	attemptPurpose = "sign-in"
+
+	// attemptFor is how long somebody may take on the provider's page.
+	attemptFor = 10 * time.Minute
+)
+
+// attempt is what a browser remembers while its person signs in elsewhere.
+type attempt struct {
+	Memo  json.RawMessage `json:"m"`
+	Next  string          `json:"n"`
+	Until time.Time       `json:"u"`
+}
+
+// signInData is the page for signing in.
+type signInData struct {
+	Next     string
+	Problem  string
+	Provider string // what its button says; empty without one
+}
+
+func (u *UI) signInPage(r *request) (*page, error) {
+	return &page{template: "signin", Title: "Sign in", Data: u.signInData(r.URL.Query().Get("next"), "")}, nil
+}
+
+func (u *UI) signInData(next, problem string) signInData {
+	return signInData{Next: next, Problem: problem, Provider: u.providerName()}
+}
+
+// providerName is empty without a provider.
+func (u *UI) providerName() string {
+	if u.Provider == nil {
+		return ""
+	}
+	return u.Provider.Name()
+}
+
+func (u *UI) signIn(w http.ResponseWriter, r *request) error {
+	next := r.PostForm.Get("next")
+	id, err := u.Authenticator.SignIn(r.Context(), r.PostForm.Get("key"))
+	switch status := statusOf(err); {
+	case status == http.StatusUnauthorized:
+		u.send(w, r, http.StatusUnauthorized, &page{template: "signin", Title: "Sign in",
+			Data: u.signInData(next, "This key is not accepted. It may be mistyped, expired or revoked.")})
+		return nil
+	case err != nil:
+		return authProblem(status, err)
+	}
+	if r.access, err = u.Authenticator.Access(r.Context(), id); err != nil {
+		return authProblem(statusOf(err), err)
+	}
+	return u.welcome(w, r, id, next)
+}
+
+func (u *UI) signOut(w http.ResponseWriter, r *request) error {
+	if r.signedIn {
+		r.audit = []any{}
+	}
+	u.forgetCookie(w, sessionCookie)
+	u.redirect(w, r, "/")
+	return nil
+}
+
+// visitProvider sends somebody to the provider's page.
+func (u *UI) visitProvider(w http.ResponseWriter, r *request) error {
+	if u.providerName() == "" {
+		return notFound()
+	}
+	address, memo, err := u.Provider.Begin(r.Context(), u.origin()+u.base+"/sign-in/callback")
+	if err != nil {
+		return providerAway(err)
+	}
+	value, err := u.seal(r.Context(), attemptPurpose, attempt{memo, r.URL.Query().Get("next"), u.Clock.Now().Add(attemptFor)})
+	if err != nil {
+		return err
+	}
+	cookie := u.cookie(value)
+	cookie.Name, cookie.MaxAge = attemptCookie, int(attemptFor.Seconds())
+	http.SetCookie(w, cookie)
+	http.Redirect(w, r.Request, address, http.StatusSeeOther)
+	return nil
+}
+
+// returnFromProvider signs somebody in who comes back from it.
+func (u *UI) returnFromProvider(w http.ResponseWriter, r *request) error {
+	late := &problem{Status: http.StatusBadRequest, Title: "You are not signed in", Text: "You took too long, or your browser blocks cookies. Try again."}
+	cookie, err := r.Cookie(attemptCookie)
+	if u.providerName() == "" || err != nil {
+		return late
+	}
+	var a attempt
+	if err := u.unseal(r.Context(), attemptPurpose, cookie.Value, &a); err != nil {
+		return ignoreSealOr(err, badRequest("Your browser sent what this server does not know. Try to sign in again."))
+	}
+	u.forgetCookie(w, attemptCookie)
+	if u.Clock.Now().After(a.Until) {
+		return late
+	}
+	id, err := u.Provider.Finish(r.Context(), a.Memo, r.URL.Query())
+	if err != nil {
+		return &problem{Status: http.StatusUnauthorized, Title: "You are not signed in",
+			Text: "Your identity provider did not confirm who you are. Try again.", cause: err}
+	}
+	if r.access, err = u.Authenticator.Access(r.Context(), id); err != nil {
+		return &problem{Status: http.StatusForbidden, Title: "None of your groups may see a team",
+			Text: "Ask the operator of this service to grant a team to one of your groups.", cause: err}
+	}
+	return u.welcome(w, r, id, a.Next)
+}
+
+// providerLogout is OpenID Connect Back-Channel Logout: the provider itself says which sessions have ended.
+func (u *UI) providerLogout(w http.ResponseWriter, r *request) error {
+	if u.providerName() == "" {
+		return notFound()
+	}
+	err := u.Provider.Logout(r.Context(), r.PostForm.Get("logout_token"))
+	switch {
+	case err == nil:
+		w.WriteHeader(http.StatusOK)
+		return nil
+	case statusOf(err) == 0:
+		return &problem{Status: http.StatusBadRequest, Title: "Nothing was ended", Text: "The logout token is not one of the provider.", cause: err}
+	default:
+		return &problem{Status: http.StatusServiceUnavailable, Title: "Nothing was ended", Text: "Send the logout token again.", cause: err}
+	}
+}
+
+// welcome starts a session of somebody whose access is known.
+func (u *UI) welcome(w http.ResponseWriter, r *request, id Identity, next string) error {
+	r.identity, r.audit = id, []any{}
+	if err := u.startSession(r.Context(), w, id); err != nil {
+		return err
+	}
+	u.redirect(w, r, localPath(next))
+	return nil
+}
+
+func ignoreSealOr(err, otherwise error) error {
+	if errors.Is(err, errSeal) {
+		return otherwise
+	}
+	return err
+}
+
+func providerAway(err error) error {
+	return &problem{Status: http.StatusServiceUnavailable, Title: "Your identity provider cannot be reached", Text: "Try again in a minute.", cause: err}
+}

@@ -1,0 +1,78 @@
+package pages
+
+import (
+	"embed"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"net/url"
+	"strings"
+
+	"github.com/postflight-dev/postflight/internal/core/view"
+)
+
+//go:embed templates
+var templateFiles embed.FS
+
+// shared are the templates that all pages use.
+var shared = []string{"templates/layout.html", "templates/parts.html"}
+
+// parseTemplates has a set of templates per page: the shared ones, and its own "content".
+func parseTemplates(functions template.FuncMap) (map[string]*template.Template, error) {
+	base, err := template.New("").Funcs(functions).ParseFS(templateFiles, shared...)
+	if err != nil {
+		return nil, err
+	}
+	pages, err := fs.Glob(templateFiles, "templates/pages/*.html")
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]*template.Template{}
+	for _, file := range pages {
+		set, err := base.Clone()
+		if err == nil {
+			set, err = set.ParseFS(templateFiles, file)
+		}
+		if err != nil {
+			return nil, err
+		}
+		all[strings.TrimSuffix(strings.TrimPrefix(file, "templates/pages/"), ".html")] = set
+	}
+	return all, nil
+}
+
+// functions are those of the templates.
+func (u *UI) functions() template.FuncMap {
+	return template.FuncMap{
+		"path":   u.path,
+		"asset":  func(name string) string { return u.base + u.assets.path(name) },
+		"icon":   u.icon,
+		"shape":  func(key string) template.HTML { return stateShapes[key] },
+		"states": stateKeys,
+		"bytes":  view.Bytes,
+		"args":   func(all ...any) []any { return all },
+		"initial": func(name string) string {
+			return strings.ToUpper(name[:min(1, len(name))])
+		},
+		"percent": func(p float64) string { return fmt.Sprintf("%.2f%%", p) },
+		"units":   func(n float64) string { return fmt.Sprintf("%.1f", n) },
+		"origin":  func() string { return u.origin() + u.base },
+		"steps": func(s view.Steps, namespace string) map[string]any {
+			return map[string]any{"Steps": s, "Namespace": namespace}
+		},
+	}
+}
+
+// path is that of a page, of segments that are escaped, and of fixed parts that start with a slash.
+func (u *UI) path(parts ...string) string {
+	var p strings.Builder
+	p.WriteString(u.base)
+	for _, part := range parts {
+		if fixed, ok := strings.CutPrefix(part, "/"); ok {
+			p.WriteString("/" + fixed)
+			continue
+		}
+		p.WriteString("/" + url.PathEscape(part))
+	}
+	return p.String()
+}

@@ -1,0 +1,88 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/postflight-dev/postflight/internal/core/inputpath"
+	"github.com/postflight-dev/postflight/internal/core/record"
+	"github.com/postflight-dev/postflight/internal/store/objectstore"
+)
+
+// Archive is what runs left behind. If something is not there, the error is fs.ErrNotExist; any other error of the
+// store may pass, has a text that everyone may read, and completes a sentence that starts with "the store:".
+type Archive struct {
+	Bucket *objectstore.Bucket
+}
+
+// SaveRecord stores the record of a run, and the index object by which its id finds it.
+func (a *Archive) SaveRecord(ctx context.Context, rec record.Record) error {
+	content, err := json.Marshal(rec)
+	if err != nil {
+		return err
+	}
+	r := record.Run{Team: rec.Team, ID: rec.ID, Created: rec.CreatedAt}
+	if err := a.Bucket.Put(ctx, r.RecordKey(), "application/json", bytes.NewReader(content), int64(len(content))); err != nil {
+		return err
+	}
+	return a.Bucket.Put(ctx, r.IndexKey(), "application/octet-stream", bytes.NewReader(nil), 0)
+}
+
+// Record is the record of the newest run with this id.
+func (a *Archive) Record(ctx context.Context, team, id string) (record.Record, error) {
+	if !validName(id) {
+		return record.Record{}, fs.ErrNotExist
+	}
+	var newest record.Run
+	for object, err := range a.Bucket.List(ctx, objectstore.Listing{Prefix: record.IndexPrefix(team, id)}) {
+		if err != nil {
+			return record.Record{}, err
+		}
+		if r, err := record.ParseIndexKey(team, id, object.Key); err == nil {
+			newest = r // keys are in the order of time
+		}
+	}
+	if newest.ID == "" {
+		return record.Record{}, fs.ErrNotExist
+	}
+	var rec record.Record
+	err := a.read(ctx, newest, &rec)
+	return rec, err
+}
+
+// errUnreadable means that an object is no record, or not one of this version.
+var errUnreadable = errors.New("the record of the run cannot be read")
+
+// read decodes the record of a run. It returns fs.ErrNotExist for a run that has none yet.
+func (a *Archive) read(ctx context.Context, r record.Run, into any) error {
+	object, size, err := a.Bucket.Get(ctx, r.RecordKey())
+	if err != nil {
+		return err
+	}
+	defer object.Close()
+	if size > maxRecord {
+		return fmt.Errorf("%w: it has %d bytes, and at most %d are read", errUnreadable, size, maxRecord)
+	}
+	content, err := io.ReadAll(io.LimitReader(object, maxRecord))
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(content, into); err != nil {
+		return fmt.Errorf("%w: %w", errUnreadable, err)
+	}
+	return nil
+}
+
+// validName reports whether a name that a request gave can be that of a run, a pod or a container. Any other could
+// lead to another place.
+func validName(name string) bool { return len(validation.IsDNS1123Subdomain(name)) == 0 }
+
+// validFile reports whether a pod can have stored a file under the path.
+func validFile(pod, path string) bool { return validName(pod) && inputpath.Check(path) == nil }

@@ -1,0 +1,63 @@
+package archive
+
+import (
+	"context"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/postflight-dev/postflight/internal/transfer"
+)
+
+// Cleaner deletes what runs left behind when its lifetime is over.
+type Cleaner struct {
+	archive   *Archive
+	lifetimes func(context.Context) (map[string]time.Duration, error)
+	clock     clock.PassiveClock
+	deleted   prometheus.Counter
+}
+
+// NewCleaner returns a Cleaner. The function returns the lifetime of each team's records. The clock is the one that
+// set the times of the runs.
+func NewCleaner(a *Archive, lifetimes func(context.Context) (map[string]time.Duration, error), c clock.PassiveClock) *Cleaner {
+	return &Cleaner{archive: a, lifetimes: lifetimes, clock: c, deleted: prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "postflight_records_deleted_total",
+		Help: "Runs whose record, logs and files were deleted from the object store because their lifetime was over.",
+	})}
+}
+
+// Register adds the metric.
+func (c *Cleaner) Register(r prometheus.Registerer) error { return r.Register(c.deleted) }
+
+// NeedLeaderElection is true: one replica is enough.
+func (c *Cleaner) NeedLeaderElection() bool { return true }
+
+// Start clears up periodically until the context ends.
+func (c *Cleaner) Start(ctx context.Context) error {
+	for wait := clearAfter; transfer.Sleep(ctx, wait) == nil; wait = clearEvery {
+		c.Clean(ctx)
+	}
+	return nil
+}
+
+// Clean deletes what has to go now. It goes on with the next team after an error: whatever remains is deleted the next time.
+func (c *Cleaner) Clean(ctx context.Context) {
+	log := log.FromContext(ctx)
+	lifetimes, err := c.lifetimes(ctx)
+	if err != nil {
+		log.Info("old records are not deleted, because the teams cannot be listed", "problem", err.Error())
+	}
+	for team, lifetime := range lifetimes {
+		before := c.clock.Now().Add(-lifetime)
+		runs, err := c.archive.Clear(ctx, team, before)
+		c.deleted.Add(float64(runs))
+		if runs > 0 {
+			log.Info("deleted the records of old runs", "team", team, "runs", runs, "before", before.UTC().Format(time.RFC3339))
+		}
+		if err != nil && ctx.Err() == nil {
+			log.Info("not all records of old runs could be deleted", "team", team, "problem", err.Error())
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package archive_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/postflight-dev/postflight/internal/store/archive"
+	"github.com/postflight-dev/postflight/test/stores"
+)
+
+// TestCleaner: the records of each team go when their own lifetime is over. Failures delay that to the next time.
+func TestCleaner(t *testing.T) {
+	stores.Credentials(t)
+	s := stores.Rclone(t)
+	w := world{s, &archive.Archive{Bucket: s.Bucket(t)}}
+	refusing := s.Options()
+	refusing.Endpoint, _ = failingDeletes(t, s.Address, 0)
+
+	old := noon.AddDate(0, 0, -2)
+	w.save(t, runAt("brief", "old", old), runAt("brief", "new", noon), runAt("long", "old", old), runAt("unknown", "old", old))
+	everything := w.keys(t, "")
+	lifetimes := map[string]time.Duration{"brief": 24 * time.Hour, "long": 240 * time.Hour, "none": time.Hour}
+	for _, step := range []struct {
+		reason    string
+		archive   *archive.Archive
+		lifetimes map[string]time.Duration
+		failure   error
+		left      []string
+		deleted   float64
+	}{
+		{"Without the teams, nothing is known to be old.", w.Archive, nil, errors.New("away"), everything, 0},
+		{"The store refuses to delete.", &archive.Archive{Bucket: stores.Open(t, refusing)}, lifetimes, nil, everything, 0},
+		{"The next time, only what is too old goes.", w.Archive, lifetimes, nil, append(w.keys(t, "brief/postflight-runs/day=2026-11-21/"),
+			append(w.keys(t, "brief/postflight-runs/ids/new/"), append(w.keys(t, "long/"), w.keys(t, "unknown/")...)...)...), 1},
+	} {
+		registry := prometheus.NewRegistry()
+		teams := func(context.Context) (map[string]time.Duration, error) { return step.lifetimes, step.failure }
+		c := archive.NewCleaner(step.archive, teams, clocktesting.NewFakePassiveClock(noon))
+		must(t, c.Register(registry))
+		c.Clean(log.IntoContext(t.Context(), logr.Discard()))
+		if diff := cmp.Diff(step.left, w.keys(t, "")); diff != "" {
+			t.Errorf("%s (-want +left)\n%s", step.reason, diff)
+		}
+		metrics, err := registry.Gather()
+		must(t, err)
+		if got := metrics[0].GetMetric()[0].GetCounter().GetValue(); got != step.deleted {
+			t.Errorf("%s The metric is %g, want %g.", step.reason, got, step.deleted)
+		}
+	}
+}

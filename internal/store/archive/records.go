@@ -1,0 +1,141 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"iter"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/postflight-dev/postflight/api/httpapi"
+	"github.com/postflight-dev/postflight/internal/core/record"
+	"github.com/postflight-dev/postflight/internal/store/objectstore"
+)
+
+// Records are those of a team's runs, newest first; with before, only those older than it. There are fewer than limit
+// only if there are no more.
+func (a *Archive) Records(ctx context.Context, team string, before *record.Run, limit int) ([]record.Record, error) {
+	var all []record.Record
+	next, stop := iter.Pull2(a.Runs(ctx, team, before))
+	defer stop()
+	for len(all) < limit {
+		var page []record.Run
+		for len(page) < limit-len(all) {
+			r, err, more := next()
+			if err != nil {
+				return nil, err
+			}
+			if !more {
+				break
+			}
+			page = append(page, r)
+		}
+		if len(page) == 0 {
+			break
+		}
+		found, err := readAll[record.Record](ctx, a, page)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	return all, nil
+}
+
+// Summaries are runs as the HTTP API shows them, in the order of the argument, without those that have no record.
+// They take much less memory than records.
+func (a *Archive) Summaries(ctx context.Context, runs []record.Run) ([]httpapi.Run, error) {
+	return readAll[httpapi.Run](ctx, a, runs)
+}
+
+// readAll reads the members of records that T has. It leaves out runs that have no record yet, and records that cannot
+// be read: one must not hide all others.
+func readAll[T any](ctx context.Context, a *Archive, runs []record.Run) ([]T, error) {
+	found := make([]*T, len(runs))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(readers)
+	for i, r := range runs {
+		group.Go(func() error {
+			content := new(T)
+			err := a.read(ctx, r, content)
+			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errUnreadable) {
+				return nil
+			}
+			found[i] = content
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	var all []T
+	for _, content := range found {
+		if content != nil {
+			all = append(all, *content)
+		}
+	}
+	return all, nil
+}
+
+// Runs are those of a team, newest first; with before, of whatever team, only those older than it. Stores list only
+// forwards, so each day is listed as a whole, once it is reached.
+func (a *Archive) Runs(ctx context.Context, team string, before *record.Run) iter.Seq2[record.Run, error] {
+	return func(yield func(record.Run, error) bool) {
+		days, err := a.days(ctx, team)
+		if err != nil {
+			yield(record.Run{}, err)
+			return
+		}
+		for _, day := range slices.Backward(days) {
+			if before != nil && day.After(before.Created) {
+				continue
+			}
+			runs, err := a.runsOf(ctx, team, day, before)
+			if err != nil {
+				yield(record.Run{}, err)
+				return
+			}
+			for _, r := range slices.Backward(runs) {
+				if !yield(r, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// days on which there is anything, oldest first.
+func (a *Archive) days(ctx context.Context, team string) ([]time.Time, error) {
+	var days []time.Time
+	for folder, err := range a.Bucket.List(ctx, objectstore.Listing{Prefix: record.DaysPrefix(team), Folders: true}) {
+		if err != nil {
+			return nil, err
+		}
+		if day, err := record.ParseDay(team, folder.Key); err == nil {
+			days = append(days, day)
+		}
+	}
+	return days, nil
+}
+
+// runsOf a day, oldest first.
+func (a *Archive) runsOf(ctx context.Context, team string, day time.Time, before *record.Run) ([]record.Run, error) {
+	var runs []record.Run
+	for folder, err := range a.Bucket.List(ctx, objectstore.Listing{Prefix: record.DayPrefix(team, day), Folders: true}) {
+		if err != nil {
+			return nil, err
+		}
+		r, err := record.ParseDirectory(team, folder.Key)
+		if err != nil {
+			continue
+		}
+		if before != nil && r.Compare(*before) >= 0 {
+			break
+		}
+		runs = append(runs, r)
+	}
+	return runs, nil
+}

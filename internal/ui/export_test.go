@@ -1,9 +1,0 @@
-package ui
-
-import (
-	"maps"
-	"slices"
-)
-
-// Routes are the patterns of all routes.
-func (u *UI) Routes() []string { return slices.Sorted(maps.Keys(u.routes())) }

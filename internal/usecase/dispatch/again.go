@@ -1,0 +1,111 @@
+package dispatch
+
+import (
+	"context"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/apierror"
+	"github.com/postflight-dev/postflight/internal/core/suite"
+	"github.com/postflight-dev/postflight/internal/kube/index"
+)
+
+// duplicate is a notification of a commit that has a run.
+type duplicate struct {
+	*operation
+	trigger  *v1alpha1.Trigger
+	desired  *v1alpha1.Suite
+	existing *v1alpha1.Suite
+	differs  []v1alpha1.Difference
+	changed  bool // the existing run may differ from what is known of it
+	again    bool // the desired attempt is to be created beside it
+}
+
+// resolve decides whether the run is repeated, and writes into its status what other replicas must know of that: that it was notified
+// again, so that no run of an older notification, which the API server may not have yet, supersedes it; or else that it is
+// superseded. The write fails if the run changed meanwhile: then it is decided again.
+func (d *duplicate) resolve(ctx context.Context) error {
+	return changeRejection(d.retrier.do(ctx, d.attempt), "change the status of the Suite")
+}
+
+func (d *duplicate) attempt(ctx context.Context) error {
+	if err := d.refresh(ctx); err != nil || d.again {
+		return err
+	}
+	if !suite.SameRun(d.existing, d.desired) {
+		d.again = true
+		return nil
+	}
+	r, err := d.decide(ctx)
+	if err != nil {
+		return err
+	}
+	was := d.existing.DeepCopy()
+	if d.Mode == DryRun || !d.note(r) {
+		return nil
+	}
+	err = d.Writer.Status().Patch(ctx, d.existing, client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{}))
+	d.changed = err != nil
+	return d.unlessGone(err)
+}
+
+func (d *duplicate) note(r suite.Repetition) bool {
+	if d.again {
+		return suite.NoteSuperseded(d.existing, r.Stream)
+	}
+	return suite.NoteDuplicate(d.existing, d.desired, d.differs)
+}
+
+// decide looks at input files last, because that may take a while.
+func (d *duplicate) decide(ctx context.Context) (r suite.Repetition, err error) {
+	r = d.repetition(d.trigger)
+	if r.Stream, err = StreamOf(ctx, d.Cache, d.existing); err != nil {
+		return r, err
+	}
+	if r.Policy == v1alpha1.DuplicatesDeployment {
+		if r.Environment, err = d.runsIn(ctx, d.existing.Spec.Environment); err != nil {
+			return r, err
+		}
+	}
+	r.Differences = suite.Differences(d.existing, d.desired)
+	if d.again = suite.RunsAgain(d.existing, d.desired, r); !d.again {
+		r.Differences = append(r.Differences, d.inputDifferences(ctx, d.existing)...)
+		d.again = suite.RunsAgain(d.existing, d.desired, r)
+	}
+	d.differs = r.Differences
+	return r, nil
+}
+
+// repetition is what the Trigger and the sender say.
+func (o *operation) repetition(t *v1alpha1.Trigger) suite.Repetition {
+	r := suite.Repetition{Policy: t.Spec.Duplicates, ReceivedAt: o.serverTime, Rerun: o.Repeat}
+	if t.Spec.DuplicatesMaxAge != nil {
+		r.MaxAge = t.Spec.DuplicatesMaxAge.Duration
+	}
+	return r
+}
+
+// runsIn lists the runs in an Environment that the cache has, and shares them with it.
+func (o *operation) runsIn(ctx context.Context, environment string) ([]*v1alpha1.Suite, error) {
+	return listSuites(ctx, o.Cache, o.namespace, index.Deployed, environment)
+}
+
+func (d *duplicate) refresh(ctx context.Context) error {
+	if !d.changed {
+		return nil
+	}
+	d.again = false
+	is := &v1alpha1.Suite{}
+	err := d.Live.Get(ctx, client.ObjectKeyFromObject(d.desired), is)
+	if err == nil {
+		d.existing, d.changed = is, false
+	}
+	return d.unlessGone(err)
+}
+
+// unlessGone repeats a run that was deleted just now.
+func (d *duplicate) unlessGone(err error) error {
+	d.again = d.again || apierror.NotFound(err)
+	return apierror.IgnoreNotFound(err)
+}

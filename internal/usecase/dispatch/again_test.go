@@ -1,0 +1,207 @@
+package dispatch
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/suite"
+)
+
+// TestNotifiedAgain: a commit that is notified again while its run continues is what is deployed. A run of a notification that was
+// received in between, and was held while the API server was unavailable, must not supersede it.
+func TestNotifiedAgain(t *testing.T) {
+	h := start(t, setup{objects: acme(trigger("smoke"))})
+	id := h.notify(`{"branch":"main","sha":"a"}`).Triggers[0].created()
+	h.clock.now = h.clock.now.Add(time.Second)
+	held := h.request(`{"branch":"main","sha":"b"}`)
+	h.clock.now = h.clock.now.Add(time.Second)
+	if got := h.notify(`{"branch":"main","sha":"a"}`).Triggers[0]; got.duplicate() != id {
+		t.Fatalf("%+v, want a duplicate of %s", got, id)
+	}
+	if _, err := h.Dispatch(t.Context(), held); err != nil {
+		t.Fatal(err)
+	}
+	var a, b *v1alpha1.Suite
+	for _, s := range h.suites() {
+		s.CreationTimestamp = metav1.NewTime(h.clock.now) // which the fake API server does not set
+		if s.Name == id {
+			a = &s
+		} else {
+			b = &s
+		}
+	}
+	if suite.Compare(a, b) <= 0 {
+		t.Errorf("%s, notified again at %v, counts as older than %s, received at %v", a.Name, a.LastNotified(), b.Name, b.LastNotified())
+	}
+}
+
+// TestOneNotification: a client that got no answer sends the same notification again, possibly to a replica that knows less or more
+// than the first. Whatever happens between the two requests, there is one run.
+func TestOneNotification(t *testing.T) {
+	const a, b = `{"branch":"main","sha":"a"}`, `{"branch":"main","sha":"b"}`
+	for name, tc := range map[string]struct {
+		reason  string
+		between func(h *harness) // the requests of the second notification of a
+		want    string           // a letter for each of the two requests
+	}{
+		"nothing happened":        {reason: "The run continues.", want: "dd"},
+		"another commit followed": {reason: "It is the older notification.", between: func(h *harness) { h.notify(b) }, want: "dd"},
+		"a third followed":        {reason: "It has an attempt of its own.", between: func(h *harness) { h.notify(b); h.notify(a, key("third")) }, want: "dd"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := start(t, setup{objects: acme(trigger("smoke"))})
+			h.notify(a, key("first"))
+			h.clock.now = h.clock.now.Add(time.Second)
+			one := h.notify(a, key("second")).Triggers[0]
+			h.clock.now = h.clock.now.Add(time.Second)
+			if tc.between != nil {
+				tc.between(h)
+			}
+			h.clock.now = h.clock.now.Add(time.Second)
+			two := h.notify(a, key("second")).Triggers[0]
+			if got := letter(one) + letter(two); got != tc.want || one.SuiteID != two.SuiteID {
+				t.Errorf("%s got %s: %+v and %+v", tc.reason, got, one, two)
+			}
+		})
+	}
+}
+
+// TestReplicasAgreeOnAttempt: one replica has seen the newer run, and starts another attempt. One that has not comes to the same.
+func TestReplicasAgreeOnAttempt(t *testing.T) {
+	lagging := &lagging{}
+	h := start(t, setup{objects: acme(trigger("smoke")), config: func(c *Config) { lagging.Reader, c.Cache = c.Cache, lagging }})
+	h.notify(`{"branch":"main","sha":"a"}`, key("first"))
+	h.clock.now = h.clock.now.Add(time.Second)
+	h.notify(`{"branch":"main","sha":"b"}`)
+	h.clock.now = h.clock.now.Add(time.Second)
+	second := h.notify(`{"branch":"main","sha":"a"}`, key("second")).Triggers[0].created()
+	lagging.only = "a"
+	if got := h.notify(`{"branch":"main","sha":"a"}`, key("second")).Triggers[0]; second == "" || got.duplicate() != second {
+		t.Errorf("%+v, want a duplicate of %q", got, second)
+	}
+}
+
+// lagging is a cache that has only the first attempt of one commit.
+type lagging struct {
+	client.Reader
+	only string
+}
+
+func (l *lagging) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	if err := l.Reader.List(ctx, list, options...); err != nil || l.only == "" {
+		return err
+	}
+	if suites, ok := list.(*v1alpha1.SuiteList); ok {
+		suites.Items = slices.DeleteFunc(suites.Items, func(s v1alpha1.Suite) bool {
+			return s.Spec.Deployment.SHA != l.only || s.Spec.Attempt > 1
+		})
+	}
+	return nil
+}
+
+// TestSentAgainLate: the first notification of a commit is sent again after the second has got an attempt.
+func TestSentAgainLate(t *testing.T) {
+	h := start(t, setup{objects: acme(trigger("smoke"))})
+	first := h.notify(`{"branch":"main","sha":"a"}`, key("first")).Triggers[0].created()
+	for _, sha := range []string{"b", "a", "c"} {
+		h.clock.now = h.clock.now.Add(time.Second)
+		h.notify(`{"branch":"main","sha":"`+sha+`"}`, key("later "+sha))
+	}
+	if got := h.notify(`{"branch":"main","sha":"a"}`, key("first")).Triggers[0]; got.duplicate() != first {
+		t.Errorf("%+v, want a duplicate of %s", got, first)
+	}
+}
+
+// TestNotifiedAgainWritesNothing: a repetition of one notification is not a newer one, and a dry run changes nothing.
+func TestNotifiedAgainWritesNothing(t *testing.T) {
+	writes := 0
+	count := interceptor.Funcs{SubResourcePatch: func(
+		ctx context.Context, c client.Client, resource string, o client.Object, p client.Patch, options ...client.SubResourcePatchOption,
+	) error {
+		writes++
+		return c.SubResource(resource).Patch(ctx, o, p, options...)
+	}}
+	for name, tc := range map[string]struct {
+		change func(*Request)
+		want   int
+	}{
+		"anew":                     {key("l"), 1},
+		"with the Idempotency-Key": {key("k"), 0},
+		"in a dry run":             {func(r *Request) { r.IdempotencyKey, r.Mode = "l", DryRun }, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := start(t, setup{objects: acme(trigger("smoke")), faults: count})
+			h.notify(withSHA, key("k"))
+			h.clock.now = h.clock.now.Add(time.Second)
+			writes = 0
+			if got := h.notify(withSHA, tc.change).Triggers[0]; got.Decision != Duplicate {
+				t.Errorf("%+v, want a duplicate", got)
+			}
+			if writes != tc.want {
+				t.Errorf("%d writes, want %d", writes, tc.want)
+			}
+		})
+	}
+}
+
+// TestNotifiedAgainTooLate: between the look at a run and the write, the run is superseded, ends, or is deleted. The notification must
+// not be answered with what is no longer true.
+func TestNotifiedAgainTooLate(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		change func(t *testing.T, h *harness, s *v1alpha1.Suite)
+		want   Decision
+	}{
+		"superseded": {"It has no result, and the commit must be tested.", func(t *testing.T, h *harness, s *v1alpha1.Suite) {
+			s.Status.SupersededBy = "newer"
+			h.updateStatus(s)
+		}, Created},
+		"passed": {"Its result is that of the commit.", func(t *testing.T, h *harness, s *v1alpha1.Suite) {
+			s.Status.Conditions, s.Status.CompletionTime = []metav1.Condition{v1alpha1.Passed("")}, new(metav1.NewTime(noon))
+			h.updateStatus(s)
+		}, Duplicate},
+		"deleted": {"The commit must be tested.", func(t *testing.T, h *harness, s *v1alpha1.Suite) {
+			if err := h.cluster.Delete(t.Context(), s); err != nil {
+				t.Fatal(err)
+			}
+		}, Created},
+		"moved on": {"It still continues.", func(t *testing.T, h *harness, s *v1alpha1.Suite) {
+			s.Status.Conditions = []metav1.Condition{v1alpha1.Running("")}
+			h.updateStatus(s)
+		}, Duplicate},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var h *harness
+			raced := false
+			h = start(t, setup{objects: acme(trigger("smoke")), faults: interceptor.Funcs{SubResourcePatch: func(
+				ctx context.Context, c client.Client, resource string, o client.Object, p client.Patch, options ...client.SubResourcePatchOption,
+			) error {
+				if !raced {
+					raced = true
+					tc.change(t, h, &h.suites()[0])
+				}
+				return c.SubResource(resource).Patch(ctx, o, p, options...)
+			}}})
+			first := h.notify(withSHA).Triggers[0].created()
+			h.clock.now = h.clock.now.Add(time.Second)
+			got := h.notify(withSHA).Triggers[0]
+			if !raced || got.Decision != tc.want || (got.Decision == Created) == (got.SuiteID == first) {
+				t.Errorf("%s got %+v", tc.reason, got)
+			}
+		})
+	}
+}
+
+func (h *harness) updateStatus(s *v1alpha1.Suite) {
+	h.t.Helper()
+	if err := h.cluster.Status().Update(h.t.Context(), s); err != nil {
+		h.t.Fatal(err)
+	}
+}

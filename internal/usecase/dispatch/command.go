@@ -1,0 +1,75 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/apierror"
+	"github.com/postflight-dev/postflight/internal/core/notification"
+)
+
+// Command is a request to change a run or an Environment that exists. Team is only read.
+type Command struct {
+	Team       *v1alpha1.Team
+	By         string    // who sent it, for the people who see what became of the run
+	ID         string    // clients may give several requests one ID
+	ReceivedAt time.Time // by Clock
+}
+
+// command starts an operation; release its retrier.
+func (d *Dispatcher) command(c Command) *operation {
+	return d.newOperation(Request{Team: c.Team, Notification: &notification.Notification{}, ID: c.ID, ReceivedAt: c.ReceivedAt})
+}
+
+// run reads a run from the API server: the cache may lag behind, and lacks the variables of finished runs.
+func (o *operation) run(ctx context.Context, name string) (*v1alpha1.Suite, error) {
+	s := &v1alpha1.Suite{}
+	err := o.Live.Get(ctx, client.ObjectKey{Namespace: o.namespace, Name: name}, s)
+	if apierror.NotFound(err) {
+		return nil, &Error{Kind: RunNotFound, Message: "Run not found.", cause: err}
+	}
+	return s, err
+}
+
+// commandError makes an *Error of an error, if the sender can do something about it. The unknown completes the
+// sentence "it is not known whether ...".
+func (o *operation) commandError(err error, unknown string) error {
+	rejected, ok := errors.AsType[rejectedError](err)
+	switch {
+	case ok:
+		return &Error{Kind: Rejected, Message: rejected.Error()}
+	case errors.Is(err, errNamespaceGone):
+		return &Error{Kind: NamespaceGone, cause: err,
+			Message: "Run not found: the namespace of the team is missing or being deleted. Ask the operator of this service."}
+	case errors.Is(err, errOutcomeUnknown):
+		kind := Unavailable
+		if o.retrier.turnedAway.Load() {
+			kind = Overloaded
+		}
+		return &Error{Kind: kind, cause: err, Message: fmt.Sprintf("%s, so it is not known whether %s. "+
+			"Send the request again: it does the same however often it is sent.", o.whyUnknown(), unknown)}
+	default:
+		return err
+	}
+}
+
+// changeRejection makes a reason of the answer to a change that the API server refused.
+func changeRejection(err error, change string) error {
+	switch {
+	case err == nil:
+		return nil
+	case apierror.MissingRight(err):
+		return reject("The manager may not %s. Ask the operator of this service to check its role.", change)
+	case apierror.NamespaceGone(err):
+		return fmt.Errorf("%w: %w", errNamespaceGone, err)
+	case apierror.Rejected(err):
+		return reject("The API server refused to %s: %s.", change, reason(err))
+	default:
+		return err
+	}
+}

@@ -1,0 +1,106 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/apierror"
+	"github.com/postflight-dev/postflight/internal/core/suite"
+)
+
+// Retryable states of what has the desired name.
+var (
+	errSuiteVanished    = errors.New("the Suite of that name was deleted meanwhile")
+	errSuiteTerminating = errors.New("the Suite of that name is being deleted") // its Job and pods are not gone
+)
+
+// suiteCreation keeps the results of earlier attempts, so that no request to a slow API server is repeated without
+// need.
+type suiteCreation struct {
+	*operation
+	trigger  *v1alpha1.Trigger
+	desired  *v1alpha1.Suite
+	refusal  error           // of the create: the name is taken, or the Suite is not allowed
+	existing *v1alpha1.Suite // has the name
+}
+
+// createOrGet creates the Suite, or finds the one that has its name. It returns nil in a dry run that would create it.
+func (o *operation) createOrGet(ctx context.Context, t *v1alpha1.Trigger, desired *v1alpha1.Suite) (*v1alpha1.Suite, error) {
+	c := &suiteCreation{operation: o, trigger: t, desired: desired}
+	err := o.retrier.do(ctx, c.attempt)
+	if c.refusal != nil && o.Mode != DryRun && !apierrors.IsAlreadyExists(c.refusal) {
+		o.suites.release(client.ObjectKeyFromObject(desired))
+	}
+	switch {
+	case errors.Is(err, errSuiteVanished):
+		return nil, fmt.Errorf("%w: %w", errNamespaceGone, err)
+	case errors.Is(err, errSuiteTerminating):
+		return nil, reject("The run %s of this notification is being deleted, and is not gone yet. "+
+			"Send the notification again in a minute.", desired.Name)
+	}
+	return c.existing, rejection(err, "the Suite")
+}
+
+// attempt looks for the Suite whatever the reason why it cannot be created: bounds, quotas and policies are
+// checked before the name, and what they refuse now may have been created before, even by this call.
+func (c *suiteCreation) attempt(ctx context.Context) error {
+	if c.refusal == nil {
+		c.refusal = c.reserve(ctx)
+	}
+	if c.refusal == nil && c.Mode != DryRun {
+		created := c.desired.DeepCopy()
+		err := c.Writer.Create(ctx, created)
+		if err == nil {
+			c.existing = created
+		}
+		if err == nil || retryable(err) {
+			return err
+		}
+		c.refusal = err
+	}
+	return c.get(ctx)
+}
+
+// reserve rejects a Suite that is one too many for the team. One that is in the cache is counted already.
+func (c *suiteCreation) reserve(ctx context.Context) error {
+	key := client.ObjectKeyFromObject(c.desired)
+	if c.Mode == DryRun {
+		return c.suites.full(c.namespace, c.bounds, c.Clock.Now())
+	}
+	if c.Cache.Get(ctx, key, &v1alpha1.Suite{}, client.UnsafeDisableDeepCopy) == nil {
+		return nil
+	}
+	return c.suites.reserve(key, c.bounds, c.Clock.Now())
+}
+
+// get finds the Suite that has the name. The name of one that is terminating will be free.
+func (c *suiteCreation) get(ctx context.Context) error {
+	existing := &v1alpha1.Suite{}
+	err := c.Live.Get(ctx, client.ObjectKeyFromObject(c.desired), existing)
+	switch {
+	case err == nil && !c.terminating(existing):
+		c.existing = existing
+		return nil
+	case err != nil && !apierror.NotFound(err):
+		return err
+	case !apierrors.IsAlreadyExists(c.refusal):
+		return c.refusal // nil in a dry run: the Suite would be created
+	}
+	c.refusal = nil
+	if err == nil {
+		return errSuiteTerminating
+	}
+	return errSuiteVanished
+}
+
+// terminating reports whether to wait until a Suite is deleted. There is no need to wait for a Suite that this call
+// created, which is its result anyway, or for another attempt of the run.
+func (c *suiteCreation) terminating(existing *v1alpha1.Suite) bool {
+	return existing.DeletionTimestamp != nil && !c.owns(existing) &&
+		(!suite.SameRun(existing, c.desired) || !suite.RunsAgain(existing, c.desired, c.repetition(c.trigger)))
+}

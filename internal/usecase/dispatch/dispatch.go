@@ -1,0 +1,245 @@
+// Package dispatch is the use case: a Notification of a Team becomes Suites, independent of its format and transport.
+//
+// Dispatch returns when the Suites exist. While the API server is away it tries the same names again, so that
+// neither a retry nor another replica creates a second Suite: see retrier.go and create.go.
+package dispatch
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	mathrand "math/rand/v2"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"github.com/go-logr/logr"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
+	"golang.org/x/sync/errgroup"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/notification"
+	"github.com/postflight-dev/postflight/internal/fairness"
+	"github.com/postflight-dev/postflight/internal/transfer"
+)
+
+// Config is what a Dispatcher needs.
+type Config struct {
+	// Cache reads Environments and Suites without asking the API server; it has the indexes of
+	// index.Setup.
+	Cache client.Reader
+
+	// Live reads from the API server.
+	Live client.Reader
+
+	// Writer creates Suites and ephemeral Environments, and notes in a Suite that it was notified again.
+	Writer Writer
+
+	// Inputs finds the files that runs got; nil: no store is configured.
+	Inputs Inputs
+
+	// Triggers finds the Triggers that a notification starts.
+	Triggers Matcher
+
+	// Budget is how long after its receipt a notification is still tried.
+	Budget time.Duration
+
+	// Limits are DefaultLimits() or others.
+	Limits Limits
+
+	// Clock is that of this replica. ServerTime converts its times to the API server's clock, for times that
+	// are stored: replicas whose clocks differ must agree on them.
+	Clock      clock.PassiveClock
+	ServerTime func(time.Time) time.Time
+
+	// Tracer starts spans; nil: none.
+	Tracer trace.Tracer
+
+	// Sleep and Jitter are a timer, and a random number in [0, 1). Nil: the real ones.
+	Sleep  func(context.Context, time.Duration) error
+	Jitter func() float64
+}
+
+// Writer changes objects of the API server.
+type Writer interface {
+	client.Writer
+	client.StatusClient
+}
+
+// Inputs is the store of the files that runs get.
+type Inputs interface {
+	// Stat finds a file of a team. The error is fs.ErrNotExist where there is none.
+	Stat(ctx context.Context, team *v1alpha1.Team, path string) (v1alpha1.SuiteInput, error)
+}
+
+// Dispatcher makes Suites of notifications.
+type Dispatcher struct {
+	Config
+	retrying *fairness.TeamLimiter
+	matching *fairness.Semaphore
+	suites   *suiteCounter
+}
+
+// New returns a Dispatcher. Call its WatchSuites before Dispatch.
+func New(c Config) (*Dispatcher, error) {
+	if c.Cache == nil || c.Live == nil || c.Writer == nil || c.Triggers == nil || c.Budget <= 0 || c.Clock == nil || c.ServerTime == nil {
+		return nil, errors.New("a Dispatcher needs a cache, a live reader, a writer, the triggers, a budget and clocks")
+	}
+	if c.Tracer == nil {
+		c.Tracer = noop.Tracer{}
+	}
+	if c.Sleep == nil {
+		c.Sleep = transfer.Sleep
+	}
+	if c.Jitter == nil {
+		c.Jitter = mathrand.Float64
+	}
+	return &Dispatcher{
+		Config:   c,
+		retrying: fairness.NewTeamLimiter(c.Limits.Retrying),
+		matching: fairness.NewSemaphore(runtime.GOMAXPROCS(0)),
+		suites:   newSuiteCounter(),
+	}, nil
+}
+
+// Retrying is how many notifications wait for the API server.
+func (d *Dispatcher) Retrying() int { return d.retrying.InUse() }
+
+// Mode says whether Dispatch writes.
+type Mode int
+
+// The modes.
+const (
+	Create Mode = iota
+	DryRun      // finds out what Create would do
+)
+
+// Request is a notification that a Team sent. Team and Notification are only read.
+type Request struct {
+	Team           *v1alpha1.Team
+	Notification   *notification.Notification
+	Mode           Mode
+	Repeat         bool      // start another attempt of runs with a result
+	IdempotencyKey string    // takes the place of an absent SHA; may be empty
+	ID             string    // for the Suite; clients may give several requests one ID
+	ReceivedAt     time.Time // by Clock
+}
+
+// operation is one call of Dispatch.
+type operation struct {
+	*Dispatcher
+	Request
+	namespace  string
+	bounds     suiteBounds
+	serverTime time.Time                // of the receipt
+	uniqueID   string                   // by which this call, and no other, recognizes the Suites that it created
+	ttls       map[string]time.Duration // of ephemeral Environments, by the name of the static one
+	retrier    *retrier
+}
+
+func (d *Dispatcher) newOperation(r Request) *operation {
+	return &operation{
+		Dispatcher: d,
+		Request:    r,
+		namespace:  r.Team.NamespaceName(),
+		bounds:     boundsOf(r.Team),
+		serverTime: d.ServerTime(r.ReceivedAt),
+		uniqueID:   r.ID + "." + rand.Text(),
+		retrier:    newRetrier(d, r.Team.Name, r.ReceivedAt.Add(d.Budget)),
+	}
+}
+
+// Dispatch creates a Suite for each Trigger that matches the notification. If it failed as a whole, the error is
+// an *Error, and the Result has what is known.
+func (d *Dispatcher) Dispatch(ctx context.Context, r Request) (Result, error) {
+	o := d.newOperation(r)
+	defer o.retrier.release()
+	triggers, err := o.match(ctx)
+	if err != nil {
+		return Result{}, err
+	}
+	o.ttls = longestTTLs(triggers)
+	result := Result{Triggers: o.ensureSuites(ctx, triggers)}
+	if r.Mode == DryRun {
+		result.Explanations = o.explanations(ctx, triggers)
+	}
+	return result, o.failure(result)
+}
+
+// ensureSuites treats several Triggers at a time. Their results are in the order of the Triggers, and none
+// depends on another.
+func (o *operation) ensureSuites(ctx context.Context, triggers []*v1alpha1.Trigger) []TriggerResult {
+	results := make([]TriggerResult, len(triggers))
+	if len(triggers) == 1 {
+		results[0] = o.dispatchTo(ctx, triggers[0])
+		return results
+	}
+	var all errgroup.Group
+	all.SetLimit(o.atOnce())
+	for i, t := range triggers {
+		all.Go(func() error {
+			results[i] = o.dispatchTo(ctx, t)
+			return nil
+		})
+	}
+	_ = all.Wait() // nil: errors are among the results
+	return results
+}
+
+// atOnce is how many Triggers are treated at the same time: the larger their Suites, the fewer, because each
+// Suite is in memory as JSON until the API server has taken it.
+func (o *operation) atOnce() int {
+	variables, err := json.Marshal(o.Notification.Variables)
+	if err != nil { // a map of strings is always JSON
+		return 1
+	}
+	return max(1, min(o.Limits.TriggersAtOnce, o.Limits.SuiteBytesAtOnce/len(variables)))
+}
+
+// dispatchTo keeps a panic over one Trigger from ending the process, or hiding the results of others.
+func (o *operation) dispatchTo(ctx context.Context, t *v1alpha1.Trigger) (result TriggerResult) {
+	result = newResult(t)
+	ctx, span := o.Tracer.Start(ctx, "create suite")
+	defer func() { endCreate(span, result) }()
+	defer func() {
+		if p := recover(); p != nil {
+			result.Decision, result.Reason = o.explain(ctx, fmt.Errorf("panic over the Trigger %s: %v\n%s", t.Name, p, debug.Stack()))
+		}
+	}()
+	env, err := o.ensureEnvironment(ctx, t)
+	if env != nil {
+		result.Environment = env
+	}
+	if err == nil {
+		err = o.checkVariables(t)
+	}
+	if err == nil {
+		err = o.ensureSuite(ctx, t, env, &result)
+	}
+	if err != nil {
+		result.Decision, result.Reason = o.explain(ctx, err)
+	}
+	return result
+}
+
+// explain makes a reason of an error, and logs those that only the operator can fix.
+func (o *operation) explain(ctx context.Context, err error) (Decision, string) {
+	if rejected, ok := errors.AsType[rejectedError](err); ok {
+		return Failed, rejected.Error()
+	}
+	switch {
+	case errors.Is(err, errNamespaceGone):
+		return Gone, "The namespace of the team is missing or being deleted, and the run with it."
+	case errors.Is(err, errOutcomeUnknown):
+		logr.FromContextOrDiscard(ctx).Info("the API server did not take a Suite in time", "cause", err.Error())
+		return Unknown, o.unknown()
+	default:
+		logr.FromContextOrDiscard(ctx).Error(err, "a Suite could not be created")
+		return Failed, "The server failed to create the run. Give the operator of this service the X-Request-Id of this answer."
+	}
+}

@@ -1,0 +1,120 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/match"
+	"github.com/postflight-dev/postflight/internal/core/notification"
+)
+
+// Matcher finds the Triggers of a namespace that match a notification, ordered by name.
+type Matcher interface {
+	// Match returns a *match.StoppedError if stop returns true.
+	Match(namespace string, n *notification.Notification, stop func() bool) ([]*v1alpha1.Trigger, error)
+	// Explain skips the rest once stop returns true.
+	Explain(namespace string, n *notification.Notification, stop func() bool) iter.Seq[match.Explanation]
+}
+
+// match finds the Triggers that match the notification, in a turn of the team's. It stops if the client leaves,
+// or the time budget is spent.
+func (o *operation) match(ctx context.Context) (triggers []*v1alpha1.Trigger, err error) {
+	ctx, span := o.Tracer.Start(ctx, "match")
+	defer func() { endMatch(span, triggers, err) }()
+	release, err := o.turn(ctx)
+	if err != nil {
+		return nil, &Error{Kind: Overloaded, cause: err,
+			Message: "The server is matching as many notifications as it can. Send the notification again in a few seconds."}
+	}
+	defer release()
+	matched, err := o.Triggers.Match(o.namespace, o.Notification, o.newTimeBudget(ctx).spent)
+	if stopped, ok := errors.AsType[*match.StoppedError](err); ok {
+		return nil, &Error{Kind: Overloaded, cause: err, Message: fmt.Sprintf(
+			"Matching the notification with the team's Triggers took more than %s, so it was stopped at the Trigger %q, and no run was created. "+
+				"Send the notification again; if that fails too, make the expressions of the Triggers cheaper, or the variables shorter.",
+			o.Limits.MatchBudget, stopped.Trigger)}
+	}
+	return matched, err
+}
+
+// turn waits until the team may evaluate Triggers.
+func (o *operation) turn(ctx context.Context) (release func(), err error) {
+	ctx, cancel := context.WithTimeout(ctx, o.Limits.MatchWait)
+	defer cancel()
+	return o.matching.Acquire(ctx, o.Team.Name)
+}
+
+// explanations say why each Trigger matched or not. Each is made in a turn of its own, so that a client that reads
+// slowly delays no other. When the time budget is spent they only say which Triggers matched.
+func (o *operation) explanations(ctx context.Context, matched []*v1alpha1.Trigger) iter.Seq[match.Explanation] {
+	return func(yield func(match.Explanation) bool) {
+		budget := o.newTimeBudget(ctx)
+		release := o.resume(ctx, budget)
+		defer func() { release() }()
+		for e := range o.Triggers.Explain(o.namespace, o.Notification, budget.spent) {
+			budget.pause()
+			release()
+			release = func() {}
+			if e.Skipped {
+				e = o.skipped(e.Trigger, matched)
+			}
+			if !yield(e) {
+				return
+			}
+			release = o.resume(ctx, budget)
+		}
+	}
+}
+
+// resume waits for the next turn; if there is none, the budget ends.
+func (o *operation) resume(ctx context.Context, b *timeBudget) (release func()) {
+	if b.exhausted {
+		return func() {}
+	}
+	release, err := o.turn(ctx)
+	if err != nil {
+		b.exhausted = true
+		return func() {}
+	}
+	b.since = o.Clock.Now()
+	return release
+}
+
+func (o *operation) skipped(t *v1alpha1.Trigger, matched []*v1alpha1.Trigger) match.Explanation {
+	ok := slices.Contains(matched, t)
+	return match.Explanation{Trigger: t, Matched: ok, Criteria: []match.CriterionResult{{Name: "limit", Held: ok,
+		Message: fmt.Sprintf("Not explained: explaining the Triggers before this one took more than %s.", o.Limits.MatchBudget)}}}
+}
+
+// timeBudget bounds how long Triggers are evaluated.
+type timeBudget struct {
+	ctx       context.Context
+	clock     clock.PassiveClock
+	remaining time.Duration
+	since     time.Time
+	exhausted bool
+}
+
+func (o *operation) newTimeBudget(ctx context.Context) *timeBudget {
+	return &timeBudget{ctx: ctx, clock: o.Clock, remaining: o.Limits.MatchBudget, since: o.Clock.Now()}
+}
+
+// spent reports whether to stop: the time is used up, or the client is gone.
+func (b *timeBudget) spent() bool {
+	b.exhausted = b.exhausted || b.ctx.Err() != nil || b.clock.Since(b.since) > b.remaining
+	return b.exhausted
+}
+
+// pause subtracts the time that was used; resume starts the clock again.
+func (b *timeBudget) pause() {
+	now := b.clock.Now()
+	b.remaining -= now.Sub(b.since)
+	b.since = now
+}

@@ -1,0 +1,53 @@
+package dispatch
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/postflight-dev/postflight/internal/core/apierror"
+)
+
+// rejectedError is the reason why there will be no run, as a sentence for the person who reads the CI log.
+type rejectedError string
+
+func (e rejectedError) Error() string { return string(e) }
+
+func reject(format string, args ...any) error { return rejectedError(fmt.Sprintf(format, args...)) }
+
+// errNamespaceGone says that the team's namespace is missing or being deleted.
+var errNamespaceGone = errors.New("the namespace is missing or being deleted")
+
+// rejection converts a final error of the API server to a rejectedError or errNamespaceGone, also if the budget
+// ended with it. It returns other errors unchanged.
+func rejection(err error, object string) error {
+	var status apierrors.APIStatus
+	switch {
+	case err == nil:
+		return nil
+	case apierror.MissingRight(err):
+		return reject("The manager may not create %s in this namespace. Ask the operator of this service to check its role.", object)
+	case errors.Is(err, errOutcomeUnknown) || !errors.As(err, &status):
+		return err
+	case apierror.NamespaceGone(err):
+		return fmt.Errorf("%w: %w", errNamespaceGone, err)
+	}
+	if apierror.Quota(err) {
+		return reject("The quota of the namespace is used up, so %s could not be created: %s. "+
+			"Delete what is finished, or raise the quota.", object, reason(err))
+	}
+	return reject("The API server refused %s: %s.", object, reason(err))
+}
+
+// reason is what follows the name of the object, which does not exist, in a message of the API server.
+func reason(err error) string {
+	message := apierror.Message(err)
+	for _, lead := range []string{" is forbidden: ", " is invalid: "} {
+		if _, after, found := strings.Cut(message, lead); found {
+			return after
+		}
+	}
+	return message
+}

@@ -1,0 +1,102 @@
+package dispatch
+
+import (
+	"context"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/apierror"
+	"github.com/postflight-dev/postflight/internal/core/suite"
+)
+
+// Rerun creates the next attempt of a run that has ended, or finds it: however often it is called, there is one. An
+// error that the sender can do something about is an *Error.
+func (d *Dispatcher) Rerun(ctx context.Context, c Command, run string) (next *v1alpha1.Suite, created bool, err error) {
+	o := d.command(c)
+	defer o.retrier.release()
+	r := &rerun{operation: o, by: c.By}
+	if err = o.retrier.do(ctx, func(ctx context.Context) error { return r.prepare(ctx, run) }); err == nil && r.next == nil {
+		err = r.create(ctx)
+	}
+	return r.next, r.next != nil && o.owns(r.next), o.commandError(err, "there is another attempt")
+}
+
+type rerun struct {
+	*operation
+	by      string
+	of      *v1alpha1.Suite
+	trigger *v1alpha1.Trigger
+	desired *v1alpha1.Suite
+	next    *v1alpha1.Suite // that exists
+}
+
+// prepare finds out what to create, and whether it exists.
+func (r *rerun) prepare(ctx context.Context, run string) (err error) {
+	if r.of, err = r.run(ctx, run); err != nil {
+		return err
+	}
+	if problem := suite.UnfinishedProblem(r.of); problem != "" {
+		return &Error{Kind: RunUnfinished, Message: problem}
+	}
+	if r.trigger, err = r.findTrigger(ctx); err != nil {
+		return err
+	}
+	next, problem := suite.NextAttempt(r.of, r.trigger, r.by)
+	if problem != "" {
+		return rejectedError(problem)
+	}
+	r.desired = next
+	r.desired.Annotations[suite.AnnotationRequest] = r.uniqueID
+	if parent := traceparent(ctx); parent != "" {
+		r.desired.Annotations[v1alpha1.AnnotationTraceparent] = parent
+	}
+	return r.findNext(ctx)
+}
+
+// findTrigger returns nil if there is none.
+func (r *rerun) findTrigger(ctx context.Context) (*v1alpha1.Trigger, error) {
+	t := &v1alpha1.Trigger{}
+	err := r.Live.Get(ctx, client.ObjectKey{Namespace: r.namespace, Name: r.of.Spec.Trigger.Name}, t)
+	if apierror.NotFound(err) {
+		return nil, nil
+	}
+	return t, err
+}
+
+// findNext looks for the next attempt first, so that a request that is sent again gets the same answer.
+func (r *rerun) findNext(ctx context.Context) error {
+	next := &v1alpha1.Suite{}
+	err := r.Live.Get(ctx, client.ObjectKeyFromObject(r.desired), next)
+	if apierror.NotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return r.accept(next)
+}
+
+func (r *rerun) create(ctx context.Context) error {
+	stream, err := StreamOf(ctx, r.Cache, r.of)
+	if err != nil {
+		return err
+	}
+	if problem := suite.NewerProblem(r.of, stream); problem != "" {
+		return rejectedError(problem)
+	}
+	next, err := r.createOrGet(ctx, r.trigger, r.desired)
+	if err != nil {
+		return err
+	}
+	return r.accept(next)
+}
+
+// accept makes sure that what has the name is the next attempt.
+func (r *rerun) accept(next *v1alpha1.Suite) error {
+	if problem := suite.NextProblem(next, r.desired); problem != "" {
+		return rejectedError(problem)
+	}
+	r.next = next
+	return nil
+}

@@ -1,0 +1,103 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/postflight-dev/postflight/internal/core/apierror"
+)
+
+// errOutcomeUnknown says that the API server did not answer in time: the request may have succeeded.
+var errOutcomeUnknown = errors.New("no answer in time")
+
+// retrier repeats calls of the API server until they succeed or fail for good, up to a deadline. The Triggers
+// of one notification share it, and count as one that waits.
+type retrier struct {
+	d        *Dispatcher
+	team     string
+	deadline time.Time
+
+	turnedAway atomic.Bool // because too many wait
+
+	mu    sync.Mutex
+	waits bool
+}
+
+func newRetrier(d *Dispatcher, team string, deadline time.Time) *retrier {
+	return &retrier{d: d, team: team, deadline: deadline}
+}
+
+// release must be called after the last call of do.
+func (r *retrier) release() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.waits {
+		r.d.retrying.Release(r.team)
+		r.waits = false
+	}
+}
+
+// do calls attempt until it succeeds or fails for good. Its error is that of the last attempt, or wraps it
+// and errOutcomeUnknown. The attempt must bear repetition, because it may have happened although it failed.
+func (r *retrier) do(ctx context.Context, attempt func(context.Context) error) error {
+	unanswered := false
+	for n := 0; ; n++ {
+		err := r.try(ctx, n, attempt)
+		if err == nil || !retryable(err) {
+			return err
+		}
+		pause := r.pause(n, err)
+		if r.d.Clock.Now().Add(pause).Before(r.deadline) && r.wait() && r.d.Sleep(ctx, pause) == nil {
+			unanswered = unanswered || apierror.Unanswered(err)
+			continue
+		}
+		if unanswered && apierror.Starting(err) { // after an outage, "forbidden" means that the roles are not loaded yet
+			return fmt.Errorf("%w: %s", errOutcomeUnknown, err.Error())
+		}
+		return fmt.Errorf("%w: %w", errOutcomeUnknown, err)
+	}
+}
+
+// try bounds one attempt, so that one that hangs leaves time for another. Retries get twice the time, because
+// the API server may be slow.
+func (r *retrier) try(ctx context.Context, n int, attempt func(context.Context) error) error {
+	timeout := min(r.d.Limits.AttemptTimeout<<min(n, 1), r.deadline.Sub(r.d.Clock.Now()))
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	return attempt(ctx)
+}
+
+// wait counts the notification among those that wait, and reports whether it may.
+func (r *retrier) wait() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.waits = r.waits || r.d.retrying.TryAcquire(r.team)
+	if !r.waits {
+		r.turnedAway.Store(true)
+	}
+	return r.waits
+}
+
+// pause doubles from attempt to attempt, with half of it random, so that requests that failed together do not
+// come back together. A longer pause that the API server names is kept.
+func (r *retrier) pause(n int, err error) time.Duration {
+	pause := min(r.d.Limits.BackoffMin<<min(n, 20), r.d.Limits.BackoffMax)
+	pause = pause/2 + time.Duration(r.d.Jitter()*float64(pause)/2)
+	if seconds, ok := apierrors.SuggestsClientDelay(err); ok {
+		pause = max(pause, time.Duration(seconds)*time.Second)
+	}
+	return pause
+}
+
+// retryable reports whether the same call may succeed later.
+func retryable(err error) bool {
+	_, rejected := errors.AsType[rejectedError](err)
+	_, final := errors.AsType[*Error](err)
+	return !rejected && !final && !errors.Is(err, errNamespaceGone) && apierror.Retryable(err)
+}

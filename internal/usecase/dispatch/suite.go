@@ -1,0 +1,95 @@
+package dispatch
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/suite"
+	"github.com/postflight-dev/postflight/internal/kube/index"
+)
+
+// ensureSuite creates the Suite of a Trigger, or finds the one that makes it a duplicate.
+//
+// That the name is taken does not prove a duplicate. The Suite may be this call's own, created by an attempt
+// whose answer was lost; then this call created it. It may be something else of that name. Or it may be an
+// attempt without a result, or one that the Trigger's policy repeats.
+func (o *operation) ensureSuite(ctx context.Context, t *v1alpha1.Trigger, environment *v1alpha1.Environment, result *TriggerResult) error {
+	attempt, err := o.firstAttempt(ctx, t, environment.Name)
+	if err != nil {
+		return err
+	}
+	for ; attempt <= v1alpha1.MaxAttempt; attempt++ {
+		desired := o.desired(ctx, t, environment, attempt)
+		existing, err := o.createOrGet(ctx, t, desired)
+		if err != nil {
+			return err
+		}
+		if existing == nil || o.owns(existing) {
+			result.SuiteID, result.Decision = desired.Name, Created
+			return nil
+		}
+		if !suite.SameRun(existing, desired) {
+			return reject("The name %s belongs to a Suite that is not a run of this notification. "+
+				"Delete that Suite, and send the notification again.", desired.Name)
+		}
+		d := &duplicate{operation: o, trigger: t, desired: desired, existing: existing}
+		if err := d.resolve(ctx); err != nil {
+			return err
+		}
+		if !d.again {
+			result.SuiteID, result.Decision, result.EndedAt, result.Differs = desired.Name, Duplicate, d.existing.Status.CompletionTime, d.differs
+			return nil
+		}
+	}
+	return reject("There are %d attempts of this run already, which is as many as can be counted. "+
+		"Delete its Suites, and send the notification again.", v1alpha1.MaxAttempt)
+}
+
+func (o *operation) desired(ctx context.Context, t *v1alpha1.Trigger, environment *v1alpha1.Environment, attempt int32) *v1alpha1.Suite {
+	var ephemeral types.UID
+	if environment.Spec.Ephemeral != nil {
+		ephemeral = environment.UID
+	}
+	return suite.New(suite.Request{
+		Trigger:        t,
+		Environment:    environment.Name,
+		EphemeralUID:   ephemeral,
+		Notification:   o.Notification,
+		IdempotencyKey: o.IdempotencyKey,
+		RequestID:      o.uniqueID,
+		ReceivedAt:     o.serverTime,
+		Attempt:        attempt,
+		Traceparent:    traceparent(ctx),
+	})
+}
+
+// owns reports whether this very call created the Suite.
+func (o *operation) owns(s *v1alpha1.Suite) bool {
+	return s.Annotations[suite.AnnotationRequest] == o.uniqueID
+}
+
+// firstAttempt is the one in the cache that answers this notification already, or else the latest: earlier ones may have been
+// deleted after their time, which makes their names free. A cache that lags costs one step more.
+func (o *operation) firstAttempt(ctx context.Context, t *v1alpha1.Trigger, environment string) (int32, error) {
+	if o.Notification.SHA == "" {
+		return 1, nil
+	}
+	var suites v1alpha1.SuiteList
+	key := client.MatchingFields{index.Run: index.RunKey(t.UID, environment, o.Notification.SHA)}
+	if err := o.Cache.List(ctx, &suites, client.InNamespace(o.namespace), key, client.UnsafeDisableDeepCopy); err != nil {
+		return 0, fmt.Errorf("look up earlier attempts: %w", err)
+	}
+	own, latest := int32(0), int32(1)
+	for _, s := range suites.Items {
+		latest = max(latest, s.Spec.Attempt)
+		if suite.NotifiedBy(&s, o.IdempotencyKey) {
+			own = max(own, s.Spec.Attempt)
+		}
+	}
+	return cmp.Or(own, latest), nil
+}

@@ -1,0 +1,60 @@
+package runs
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/cache"
+
+	"github.com/postflight-dev/postflight/internal/core/record"
+)
+
+const (
+	// maxFileLists bounds the lists of files in memory, of which one has up to 1,000 files and 100 KiB.
+	maxFileLists = 64
+
+	// filesFor is how long a list of files is kept: a live page asks for it again whenever anything changes.
+	filesFor = 15 * time.Second
+)
+
+// fileLists are those that were read a moment ago.
+type fileLists struct{ *cache.LRUExpireCache }
+
+func newFileLists() *fileLists { return &fileLists{cache.NewLRUExpireCache(maxFileLists)} }
+
+type fileListKey struct {
+	run   record.Run
+	after string
+	limit int
+}
+
+type fileList struct {
+	files []record.Artifact
+	next  string
+}
+
+// Artifacts are the files of a run in the order of pod and path. Those after next are on the next page. Without an
+// archive there are none.
+func (r *Reader) Artifacts(ctx context.Context, run *Run, after string, limit int) (files []record.Artifact, next string, err error) {
+	if r.Archive == nil {
+		return nil, "", nil
+	}
+	key := fileListKey{run.ID, after, limit}
+	if known, ok := r.files.Get(key); ok {
+		list := known.(fileList)
+		return list.files, list.next, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, r.LookupTimeout)
+	defer cancel()
+	files, next, err = r.Archive.Artifacts(ctx, run.ID, after, limit)
+	if err != nil {
+		return nil, "", archiveError(err)
+	}
+	r.files.Add(key, fileList{files, next}, filesFor)
+	return files, next, nil
+}
+
+// OpenArtifact opens a file that a pod of a run wrote. The error is fs.ErrNotExist if there is none.
+func (r *Reader) OpenArtifact(ctx context.Context, run *Run, pod, path string) (record.File, error) {
+	return r.Archive.OpenArtifact(ctx, run.ID, pod, path)
+}

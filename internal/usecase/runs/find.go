@@ -1,0 +1,125 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/httpapi"
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/apierror"
+	"github.com/postflight-dev/postflight/internal/core/record"
+)
+
+// ErrNotFound means that a team has no such run. All other errors but ArchiveError are those of the API server.
+var ErrNotFound = errors.New("there is no such run")
+
+// ArchiveError means that the archive cannot be read. Everyone may read its text.
+type ArchiveError struct{ Err error }
+
+func (e *ArchiveError) Error() string { return e.Err.Error() }
+func (e *ArchiveError) Unwrap() error { return e.Err }
+
+func archiveError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &ArchiveError{err}
+}
+
+// Run is a run of the cluster or of the archive.
+type Run struct {
+	ID     record.Run
+	Suite  *v1alpha1.Suite // shared with the cache; that of the record once it was deleted
+	Record *record.Record  // nil while there is a Suite
+}
+
+// Archived reports whether the Suite was deleted.
+func (r *Run) Archived() bool { return r.Record != nil }
+
+// Shown is the run as the HTTP API shows it.
+func (r *Run) Shown() httpapi.Run {
+	if r.Record != nil {
+		return r.Record.Run
+	}
+	return record.RunOf(r.ID.Team, r.Suite)
+}
+
+// noSuite is too long to be the name of a Suite, but the API server can look it up.
+var noSuite = strings.Repeat("0", 64)
+
+// NameOf is the Suite of a run. A malformed id has one, too, which does not exist, so that it takes as long to find
+// nothing. The name shares no memory with the id.
+func NameOf(namespace, id string) types.NamespacedName {
+	if len(validation.IsDNS1123Label(id)) > 0 {
+		id = noSuite
+	}
+	return types.NamespacedName{Namespace: namespace, Name: strings.Clone(id)}
+}
+
+// Find looks for a run of a team in the cluster, and then in the archive.
+func (r *Reader) Find(ctx context.Context, team *v1alpha1.Team, id string) (*Run, error) {
+	s, err := r.FindSuite(ctx, NameOf(team.NamespaceName(), id))
+	if err == nil {
+		return &Run{ID: record.Of(team.Name, s), Suite: s}, nil
+	}
+	if !errors.Is(err, ErrNotFound) {
+		return nil, err
+	}
+	rec, archiveErr := r.FindRecord(ctx, team, id)
+	if archiveErr != nil {
+		return nil, archiveErr
+	}
+	if rec == nil {
+		return nil, err
+	}
+	return &Run{ID: record.Run{Team: team.Name, ID: rec.ID, Created: rec.CreatedAt}, Suite: suiteOf(rec), Record: rec}, nil
+}
+
+// suiteOf is the Suite of a record; an early or a broken record may lack it.
+func suiteOf(rec *record.Record) *v1alpha1.Suite {
+	if rec.Suite != nil && rec.Suite.Name == rec.ID {
+		return rec.Suite
+	}
+	return record.SuiteOf(rec.Run)
+}
+
+// FindRecord is nil if the archive has none of this team. An earlier Team may have had its name.
+func (r *Reader) FindRecord(ctx context.Context, team *v1alpha1.Team, id string) (*record.Record, error) {
+	if r.Archive == nil || len(validation.IsDNS1123Label(id)) > 0 {
+		return nil, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, r.LookupTimeout)
+	defer cancel()
+	rec, err := r.Archive.Record(ctx, team.Name, id)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !team.Owns(rec.CreatedAt) {
+		return nil, nil
+	}
+	return &rec, archiveError(err)
+}
+
+// FindSuite reads a run that the cache does not have from the API server, because it may be new.
+func (r *Reader) FindSuite(ctx context.Context, name types.NamespacedName) (*v1alpha1.Suite, error) {
+	s := &v1alpha1.Suite{}
+	err := r.Cache.Get(ctx, name, s, client.UnsafeDisableDeepCopy)
+	if apierror.NotFound(err) {
+		s = &v1alpha1.Suite{}
+		err = r.GetLive(ctx, name, s)
+	}
+	if apierror.NotFound(err) {
+		return nil, errors.Join(ErrNotFound, err)
+	}
+	return s, err
+}
+
+// GetLive reads a Suite from the API server.
+func (r *Reader) GetLive(ctx context.Context, name types.NamespacedName, s *v1alpha1.Suite) error {
+	ctx, cancel := context.WithTimeout(ctx, r.LookupTimeout)
+	defer cancel()
+	return r.Live.Get(ctx, name, s)
+}

@@ -1,0 +1,126 @@
+package runs
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/record"
+)
+
+// index has the Suites of each namespace in the order of their creation, so that a page of runs costs no more than its
+// length. It shares the Suites with the cache, of which a list would copy all: 10 MiB for each page of a team with
+// 10,000 runs.
+type index struct {
+	mu         sync.RWMutex
+	namespaces map[string][]*v1alpha1.Suite // oldest first; without namespaces that have none
+}
+
+func newIndex() *index { return &index{namespaces: map[string][]*v1alpha1.Suite{}} }
+
+// observe follows the watch of Suites. A new Suite has no before, a deleted one no after.
+func (x *index) observe(before, after *v1alpha1.Suite) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if before != nil && (after == nil || before.UID != after.UID) {
+		x.remove(before)
+	}
+	if after != nil {
+		x.put(after)
+	}
+}
+
+func (x *index) remove(s *v1alpha1.Suite) {
+	all := x.namespaces[s.Namespace]
+	i, found := search(all, Position(s))
+	if !found {
+		return
+	}
+	if all = slices.Delete(all, i, i+1); len(all) == 0 {
+		delete(x.namespaces, s.Namespace)
+		return
+	}
+	x.namespaces[s.Namespace] = all
+}
+
+func (x *index) put(s *v1alpha1.Suite) {
+	all := x.namespaces[s.Namespace]
+	i, found := search(all, Position(s))
+	if found {
+		all[i] = s
+		return
+	}
+	x.namespaces[s.Namespace] = slices.Insert(all, i, s)
+}
+
+// has reports whether there is a Suite of this run.
+func (x *index) has(namespace string, r record.Run) bool {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	_, found := search(x.namespaces[namespace], r)
+	return found
+}
+
+// newest are all Suites of a namespace, newest first.
+func (x *index) newest(namespace string) []*v1alpha1.Suite {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	all := slices.Clone(x.namespaces[namespace])
+	slices.Reverse(all)
+	return all
+}
+
+// older are the newest Suites that match, at most so many; with before, only those older than it. It reports whether
+// there may be more.
+func (x *index) older(namespace string, before *record.Run, matches func(*v1alpha1.Suite) bool, limit int) (page []*v1alpha1.Suite, more bool) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	all := x.namespaces[namespace]
+	if before != nil {
+		i, _ := search(all, *before)
+		all = all[:i]
+	}
+	for _, s := range slices.Backward(all) {
+		if !matches(s) {
+			continue
+		}
+		if len(page) == limit {
+			return page, true
+		}
+		page = append(page, s)
+	}
+	return page, false
+}
+
+// lastWithResults looks at all runs of the namespace, which takes less than a millisecond for 10,000: a pod asks once.
+func (x *index) lastWithResults(namespace, trigger, environment string) (last *v1alpha1.Suite) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	for _, s := range x.namespaces[namespace] {
+		wanted := s.Spec.Trigger.Name == trigger && s.Spec.Environment == environment && s.Status.Results != nil &&
+			s.Status.CompletionTime != nil && s.Finished()
+		if wanted && (last == nil || byEnd(s, last) > 0) {
+			last = s
+		}
+	}
+	return last
+}
+
+// byEnd is a total order. The end of a run never changes.
+func byEnd(a, b *v1alpha1.Suite) int {
+	return cmp.Or(a.Status.CompletionTime.Compare(b.Status.CompletionTime.Time), strings.Compare(string(a.UID), string(b.UID)))
+}
+
+func search(all []*v1alpha1.Suite, r record.Run) (int, bool) {
+	return slices.BinarySearchFunc(all, r, func(s *v1alpha1.Suite, r record.Run) int { return Position(s).Compare(r) })
+}
+
+// Position is the place of a run in lists: that of its creation, in whole seconds as in a cursor.
+func Position(s *v1alpha1.Suite) record.Run {
+	r := record.Of("", s)
+	r.Created = r.Created.Truncate(time.Second)
+	return r
+}

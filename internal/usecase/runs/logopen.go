@@ -1,0 +1,195 @@
+package runs
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/apierror"
+	"github.com/postflight-dev/postflight/internal/core/mask"
+)
+
+// AllLines of a log, in the place of the number of the last ones.
+const AllLines = -1
+
+// logBuffer is how much of a log is in memory, in bytes.
+const logBuffer = 32 << 10
+
+// ErrDraining ends what waits: the server stops.
+var ErrDraining = errors.New("the server stops")
+
+// OpenLog opens the last lines of a log as it is now. The error is one of apierror.OfLog, or fs.ErrNotExist if it is gone.
+func (r *Reader) OpenLog(ctx context.Context, run *Run, l Log, tail int) (io.ReadCloser, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	body, err := r.open(ctx, run, l, tail)
+	if err != nil {
+		cancel(nil)
+		return nil, err
+	}
+	reader := newStallReader(ctx, cancel, body, r.LogStall)
+	reader.watch()
+	return reader, nil
+}
+
+// FollowLog reads a log until its container ends. It opens the log with the first Read, which may wait for the container
+// to start.
+func (r *Reader) FollowLog(ctx context.Context, run *Run, l Log, tail int) io.ReadCloser {
+	ctx, cancel := context.WithCancelCause(ctx)
+	body := &lazyLog{
+		open:      func() (io.ReadCloser, error) { return r.openLive(ctx, run, l, tail, true) },
+		otherwise: func() (io.ReadCloser, error) { return r.open(ctx, run, l, tail) },
+	}
+	reader := newStallReader(ctx, cancel, body, r.LogStall)
+	go r.watchEnd(ctx, run, reader, cancel)
+	return reader
+}
+
+// open opens a log from its pod, or from the archive if the pod no longer has it, or its node hangs.
+func (r *Reader) open(ctx context.Context, run *Run, l Log, tail int) (io.ReadCloser, error) {
+	if !l.Live {
+		return r.openSaved(ctx, run, l, tail)
+	}
+	liveCtx, cancel := context.WithCancel(ctx)
+	timer := time.AfterFunc(r.LookupTimeout, cancel)
+	body, err := r.openLive(liveCtx, run, l, tail, false)
+	if err == nil && timer.Stop() {
+		return closer{body, func() error { cancel(); return body.Close() }}, nil
+	}
+	cancel()
+	if err == nil {
+		body.Close()
+		err = apierror.ErrNodeUnreachable
+	}
+	if r.Archive == nil || errors.Is(err, apierror.ErrNotStarted) {
+		return nil, err
+	}
+	if saved, savedErr := r.openSaved(ctx, run, l, tail); savedErr == nil {
+		return saved, nil
+	}
+	return nil, err
+}
+
+func (r *Reader) openLive(ctx context.Context, run *Run, l Log, tail int, follow bool) (io.ReadCloser, error) {
+	options := corev1.PodLogOptions{Container: l.Container, Previous: l.Previous, Follow: follow}
+	if tail >= 0 {
+		options.TailLines = new(int64(tail))
+	}
+	secrets, err := r.secrets(ctx, run.Suite)
+	if err != nil {
+		return nil, err
+	}
+	body, err := r.PodLogs.Open(ctx, run.Suite.Namespace, l.Pod, options)
+	if err != nil {
+		return nil, err
+	}
+	return closer{secrets.Reader(body), body.Close}, nil
+}
+
+// secrets are masked in the logs of a run. The cache drops the variables of runs that have ended.
+func (r *Reader) secrets(ctx context.Context, s *v1alpha1.Suite) (mask.Values, error) {
+	if s.Finished() {
+		whole := &v1alpha1.Suite{}
+		err := r.Live.Get(ctx, client.ObjectKeyFromObject(s), whole)
+		switch {
+		case apierror.NotFound(err), err == nil && whole.UID != s.UID:
+			return nil, apierror.ErrLogGone
+		case err != nil:
+			return nil, err
+		}
+		s = whole
+	}
+	return mask.Of(s.Spec.Variables), nil
+}
+
+// watchEnd makes the reader impatient once the run has ended: the node may hang.
+func (r *Reader) watchEnd(ctx context.Context, run *Run, reader *stallReader, cancel context.CancelCauseFunc) {
+	name := client.ObjectKeyFromObject(run.Suite)
+	for {
+		changed, unsubscribe := r.Changes.Subscribe(name)
+		s := &v1alpha1.Suite{}
+		err := r.Cache.Get(ctx, name, s, client.UnsafeDisableDeepCopy)
+		switch {
+		case r.Changes.Closed():
+			cancel(ErrDraining)
+		case apierror.NotFound(err), err == nil && s.Finished():
+			reader.watch()
+		default:
+			select {
+			case <-changed:
+			case <-ctx.Done():
+			}
+			unsubscribe()
+			if ctx.Err() == nil {
+				continue
+			}
+			return
+		}
+		unsubscribe()
+		return
+	}
+}
+
+// openSaved reads a log twice for its end: the number of its lines is not known, and to keep so many could take as much
+// memory as the log.
+func (r *Reader) openSaved(ctx context.Context, run *Run, l Log, tail int) (io.ReadCloser, error) {
+	skip := 0
+	if tail >= 0 {
+		lines, err := r.countLines(ctx, run, l)
+		if err != nil {
+			return nil, err
+		}
+		skip = max(0, lines-tail)
+	}
+	body, err := r.Archive.OpenLog(ctx, run.ID, l.Pod, l.Container, l.Previous)
+	if err != nil || skip == 0 {
+		return body, err
+	}
+	reader := bufio.NewReaderSize(body, logBuffer)
+	for skip > 0 && err == nil {
+		if _, err = reader.ReadSlice('\n'); errors.Is(err, bufio.ErrBufferFull) {
+			err = nil // the line goes on
+			continue
+		}
+		skip--
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		body.Close()
+		return nil, err
+	}
+	return closer{reader, body.Close}, nil
+}
+
+// countLines counts a last line without an end, too.
+func (r *Reader) countLines(ctx context.Context, run *Run, l Log) (lines int, err error) {
+	body, err := r.Archive.OpenLog(ctx, run.ID, l.Pod, l.Container, l.Previous)
+	if err != nil {
+		return 0, err
+	}
+	defer body.Close()
+	last := byte('\n')
+	buffer := make([]byte, logBuffer)
+	for {
+		n, err := body.Read(buffer)
+		for _, last = range buffer[:n] {
+			if last == '\n' {
+				lines++
+			}
+		}
+		if err == nil {
+			continue
+		}
+		if last != '\n' {
+			lines++
+		}
+		if errors.Is(err, io.EOF) {
+			err = nil
+		}
+		return lines, err
+	}
+}

@@ -1,0 +1,130 @@
+package runs
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/httpapi"
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/record"
+	"github.com/postflight-dev/postflight/internal/fairness"
+)
+
+// Archive has what runs left behind. If something is not there, the error is fs.ErrNotExist; another error may pass,
+// and has a text that everyone may read.
+type Archive interface {
+	// Runs are those of a team, newest first; with before, only those older than it.
+	Runs(ctx context.Context, team string, before *record.Run) iter.Seq2[record.Run, error]
+	// Summaries are runs in the order of the argument, without those that have no record yet.
+	Summaries(ctx context.Context, runs []record.Run) ([]httpapi.Run, error)
+	// Record is that of the newest run with this id.
+	Record(ctx context.Context, team, id string) (record.Record, error)
+
+	// Logs have only names and compressed sizes.
+	Logs(ctx context.Context, r record.Run) ([]record.Log, error)
+	OpenLog(ctx context.Context, r record.Run, pod, container string, previous bool) (io.ReadCloser, error)
+
+	// Artifacts are in the order of pod and path. Those after next are on the next page.
+	Artifacts(ctx context.Context, r record.Run, after string, limit int) (page []record.Artifact, next string, err error)
+	OpenArtifact(ctx context.Context, r record.Run, pod, path string) (record.File, error)
+	// Results are the results documents of the pods.
+	Results(ctx context.Context, r record.Run) iter.Seq2[record.Results, error]
+	// SignArtifact returns a URL to GET the file from.
+	SignArtifact(ctx context.Context, r record.Run, pod, path string) (string, error)
+}
+
+// PodLogs reads logs of containers. Its error wraps one of apierror.OfLog, if it is one of these.
+type PodLogs interface {
+	Open(ctx context.Context, namespace, pod string, o corev1.PodLogOptions) (io.ReadCloser, error)
+}
+
+// Limits bound how long a reader waits, and how many logs it sends.
+type Limits struct {
+	// LookupTimeout bounds how long the API server may take to return a run, and the archive to return a page.
+	LookupTimeout time.Duration
+
+	// LogStall is how long it waits for the next bytes of a log that does not grow.
+	LogStall time.Duration
+
+	// Logs bounds the logs that are being sent, by the HTTP API and to pages that follow them.
+	Logs int
+}
+
+// DefaultLimits are the limits, each with its reason.
+func DefaultLimits() Limits {
+	return Limits{
+		// Clients ask again.
+		LookupTimeout: 10 * time.Second,
+		// Longer than a node that works needs to read on. The run has ended, so nothing is written any more.
+		LogStall: 30 * time.Second,
+		// 200 for a team that is alone. Each costs two connections with their buffers and stacks, and lines that a browser
+		// does not read.
+		Logs: 225,
+	}
+}
+
+// Config is what a Reader needs.
+type Config struct {
+	Cache   client.Reader // reads Suites without asking the API server
+	Live    client.Reader // reads from the API server
+	PodLogs PodLogs
+	Archive Archive // nil if no store is configured
+	Limits
+}
+
+// Reader reads runs. Suites that it returns are shared with the cache: read them, never change them.
+type Reader struct {
+	Config
+
+	// Changes wakes those who wait for a run.
+	Changes *Broadcaster
+
+	// Sending has a place for each log that is being sent.
+	Sending *fairness.TeamLimiter
+
+	suites *index
+	files  *fileLists
+	tests  *explanations
+}
+
+// New returns a Reader. Call SuiteChanged with every Suite.
+func New(c Config) (*Reader, error) {
+	if c.Cache == nil || c.Live == nil || c.PodLogs == nil {
+		return nil, errors.New("to read runs takes a cache, a live reader and a reader of logs")
+	}
+	return &Reader{
+		Config: c, Changes: NewBroadcaster(), Sending: fairness.NewTeamLimiter(c.Logs),
+		suites: newIndex(), files: newFileLists(), tests: newExplanations(),
+	}, nil
+}
+
+// SuiteChanged keeps the list of runs, and wakes those who wait for the Suite, which the cache has changed before. A
+// new Suite has no before, a deleted one no after. A change of the message only, such as the position in the queue,
+// wakes nobody.
+func (r *Reader) SuiteChanged(before, after *v1alpha1.Suite) {
+	r.suites.observe(before, after)
+	s := cmp.Or(after, before)
+	if s == nil || (before != nil && after != nil && before.State() == after.State() && before.UID == after.UID) {
+		return
+	}
+	r.Changes.Publish(types.NamespacedName{Namespace: s.Namespace, Name: s.Name})
+}
+
+// HasArchive reports whether runs leave anything behind.
+func (r *Reader) HasArchive() bool { return r.Archive != nil }
+
+// Newest are the Suites of a namespace, newest first.
+func (r *Reader) Newest(namespace string) []*v1alpha1.Suite { return r.suites.newest(namespace) }
+
+// LastWithResults is the run of a Trigger and an Environment that ended last with results; nil if there is none.
+func (r *Reader) LastWithResults(namespace, trigger, environment string) *v1alpha1.Suite {
+	return r.suites.lastWithResults(namespace, trigger, environment)
+}
