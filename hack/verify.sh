@@ -31,6 +31,7 @@ bin/shellcheck "${scripts[@]}"
 echo "==> lint and import rules"
 export GOGC=off GOMEMLIMIT=3GiB # as for compilers in the Makefile; it holds all packages at once
 bin/golangci-lint run --allow-serial-runners ./...
+hack/imports.sh
 for mod in "${linted[@]}"; do
   (cd "$mod" && ../../bin/golangci-lint run --allow-serial-runners --config ../../.golangci.yml ./...)
 done
