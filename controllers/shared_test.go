@@ -25,7 +25,7 @@ func supersedes(policy v1alpha1.SupersedePolicy) func(*v1alpha1.Suite) {
 
 // notifiedBy sets the notification that a Suite belongs to. Suites of several Triggers may have the same one.
 func notifiedBy(request string) func(*v1alpha1.Suite) {
-	return func(s *v1alpha1.Suite) { s.Annotations = map[string]string{suite.AnnotationRequest: request} }
+	return func(s *v1alpha1.Suite) { s.Annotations = map[string]string{suite.AnnotationRequestID: request} }
 }
 
 // TestEnvironmentIsBooked: runs of two Triggers and two branches use one Environment one after another. A run in

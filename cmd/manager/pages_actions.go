@@ -52,7 +52,7 @@ func (a *pageActions) command(ctx context.Context, s *v1alpha1.Suite, by string)
 	if err == nil && team == nil {
 		err = refusal{errors.New("the namespace of the run belongs to no Team any more")}
 	}
-	return dispatch.Command{Team: team, By: by, ID: "page." + rand.Text(), ReceivedAt: a.clock.Now()}, err
+	return dispatch.Command{Team: team, By: by, RequestID: "page." + rand.Text(), ReceivedAt: a.clock.Now()}, err
 }
 
 // refused tells errors that repeating the action would not change from those that may pass.

@@ -114,7 +114,7 @@ func at(environment string) func(*v1alpha1.Suite) {
 func notifiedBy(request string) func(*v1alpha1.Suite) {
 	return func(s *v1alpha1.Suite) {
 		if request != "" {
-			s.Annotations = map[string]string{suite.AnnotationRequest: request}
+			s.Annotations = map[string]string{suite.AnnotationRequestID: request}
 		}
 	}
 }

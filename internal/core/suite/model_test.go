@@ -101,7 +101,7 @@ func (w *world) notifySeveral(t *rapid.T) {
 	request := rapid.SampledFrom([]string{"", "first", "second", "third"}).Draw(t, "request")
 	trigger := rapid.SampledFrom([]string{"smoke", "checkout"}).Draw(t, "trigger")
 	for _, other := range w.suites {
-		if request != "" && other.Annotations[suite.AnnotationRequest] == request && other.Spec.Trigger.Name == trigger {
+		if request != "" && other.Annotations[suite.AnnotationRequestID] == request && other.Spec.Trigger.Name == trigger {
 			t.Skip("a notification has one Suite of a Trigger")
 		}
 	}
@@ -136,8 +136,8 @@ func (w *world) notifyAgain(t *rapid.T) {
 
 // together reports whether two Suites answer one notification.
 func together(a, b *v1alpha1.Suite) bool {
-	request := a.Annotations[suite.AnnotationRequest]
-	return a.Name == b.Name || (request != "" && request == b.Annotations[suite.AnnotationRequest])
+	request := a.Annotations[suite.AnnotationRequestID]
+	return a.Name == b.Name || (request != "" && request == b.Annotations[suite.AnnotationRequestID])
 }
 
 func (w *world) store(s *v1alpha1.Suite) {

@@ -18,9 +18,9 @@ const (
 	// sends it again.
 	annotationIdempotencyKey = "postflight.dev/idempotency-key"
 
-	// AnnotationRequest holds the id of the request that created the Suite. If the API server's first answer
+	// AnnotationRequestID holds the id of the request that created the Suite. If the API server's first answer
 	// was lost, the request finds its own Suite, and has created it.
-	AnnotationRequest = "postflight.dev/request-id"
+	AnnotationRequestID = "postflight.dev/request-id"
 
 	// shortSHA is how much of a commit people read.
 	shortSHA = 12
@@ -54,7 +54,7 @@ func New(r Request) *v1alpha1.Suite {
 			Name:        id.name(r.Trigger.Name),
 			Namespace:   r.Trigger.Namespace,
 			Labels:      r.labels(),
-			Annotations: map[string]string{AnnotationRequest: r.RequestID, v1alpha1.AnnotationVariablesDigest: VariablesDigest(r.Notification.Variables)},
+			Annotations: map[string]string{AnnotationRequestID: r.RequestID, v1alpha1.AnnotationVariablesDigest: VariablesDigest(r.Notification.Variables)},
 		},
 		Spec: v1alpha1.SuiteSpec{
 			Trigger:      v1alpha1.TriggerReference{Name: r.Trigger.Name, UID: r.Trigger.UID},

@@ -65,7 +65,7 @@ func standingOf(s *v1alpha1.Suite) standing {
 	received, unclamped := s.ReceivedTimes()
 	return standing{
 		uid: s.UID, received: received.UnixMicro(), unclamped: unclamped.UnixMicro(), name: s.Name,
-		trigger: s.Spec.Trigger.Name, environment: s.Spec.Environment, stream: streamOf(s), request: s.Annotations[AnnotationRequest],
+		trigger: s.Spec.Trigger.Name, environment: s.Spec.Environment, stream: streamOf(s), request: s.Annotations[AnnotationRequestID],
 	}
 }
 

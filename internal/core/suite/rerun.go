@@ -74,7 +74,7 @@ func Rerun(s *v1alpha1.Suite, trigger types.UID, attempt int32, request string) 
 			Name:        id.name(s.Spec.Trigger.Name),
 			Namespace:   s.Namespace,
 			Labels:      labelsOfRun(s),
-			Annotations: map[string]string{AnnotationRequest: request, v1alpha1.AnnotationVariablesDigest: VariablesDigest(s.Spec.Variables)},
+			Annotations: map[string]string{AnnotationRequestID: request, v1alpha1.AnnotationVariablesDigest: VariablesDigest(s.Spec.Variables)},
 
 			OwnerReferences: slices.Clone(s.OwnerReferences),
 		},

@@ -50,7 +50,7 @@ func TestNewerDeployment(t *testing.T) {
 	sha := func(sha string) func(*v1alpha1.Suite) {
 		return func(s *v1alpha1.Suite) { s.Spec.Deployment.SHA = sha }
 	}
-	request := func(s *v1alpha1.Suite) { s.Annotations = map[string]string{suite.AnnotationRequest: "one"} }
+	request := func(s *v1alpha1.Suite) { s.Annotations = map[string]string{suite.AnnotationRequestID: "one"} }
 	visual := func(s *v1alpha1.Suite) { s.Spec.Trigger.Name = "visual" }
 	s := aSuite("r", 5, sha("a"), request)
 	cases := map[string]struct {

@@ -40,6 +40,6 @@ func SameCommit(a, b *v1alpha1.Suite) bool {
 // the same deployment, so that in the stream of an Environment neither supersedes the other nor waits
 // for it. A Trigger has one Suite per notification; another one is a copy made by hand.
 func Siblings(a, b *v1alpha1.Suite) bool {
-	request := a.Annotations[AnnotationRequest]
-	return request != "" && request == b.Annotations[AnnotationRequest] && a.Spec.Trigger.Name != b.Spec.Trigger.Name
+	request := a.Annotations[AnnotationRequestID]
+	return request != "" && request == b.Annotations[AnnotationRequestID] && a.Spec.Trigger.Name != b.Spec.Trigger.Name
 }

@@ -13,7 +13,7 @@ import (
 )
 
 func (r *Request) command() dispatch.Command {
-	return dispatch.Command{Team: r.Principal.Team, By: "the API key " + r.Principal.Key.Name, ID: r.id, ReceivedAt: r.receivedAt}
+	return dispatch.Command{Team: r.Principal.Team, By: "the API key " + r.Principal.Key.Name, RequestID: r.requestID, ReceivedAt: r.receivedAt}
 }
 
 // cancelRun stops a run.

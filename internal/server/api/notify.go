@@ -67,7 +67,7 @@ func (a *API) readNotification(w http.ResponseWriter, r *Request, f format) (dis
 		return dispatch.Request{}, invalidBody(err)
 	}
 	return dispatch.Request{
-		Team: r.Principal.Team, Notification: n, Mode: o.mode, Repeat: o.rerun, IdempotencyKey: idempotencyKey, ID: r.id, ReceivedAt: r.receivedAt,
+		Team: r.Principal.Team, Notification: n, Mode: o.mode, Repeat: o.rerun, IdempotencyKey: idempotencyKey, RequestID: r.requestID, ReceivedAt: r.receivedAt,
 	}, nil
 }
 

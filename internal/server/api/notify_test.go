@@ -165,7 +165,7 @@ type forbidden struct{ dispatch.Writer }
 func TestRequestIDOfTheSuiteIsItsOwn(t *testing.T) {
 	h := start(t, setup{objects: acme(trigger("smoke"))})
 	h.notify(withSHA, header("X-Request-Id", "pipeline-7"))
-	if got := h.suites()[0].Annotations[suite.AnnotationRequest]; !strings.HasPrefix(got, "pipeline-7.") {
+	if got := h.suites()[0].Annotations[suite.AnnotationRequestID]; !strings.HasPrefix(got, "pipeline-7.") {
 		t.Errorf("annotation %q, want the client's id and a random part", got)
 	}
 }

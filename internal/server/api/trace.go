@@ -21,7 +21,7 @@ func (a *API) startSpan(r *Request) {
 	ctx, r.span = a.Tracer.Start(ctx, r.Method+" "+r.route, trace.WithSpanKind(trace.SpanKindServer), trace.WithTimestamp(r.receivedAt),
 		trace.WithAttributes(
 			semconv.HTTPRequestMethodKey.String(r.Method), semconv.HTTPRoute(r.route),
-			attribute.String("postflight.team", r.team()), attribute.String("postflight.request_id", r.id),
+			attribute.String("postflight.team", r.team()), attribute.String("postflight.request_id", r.requestID),
 		))
 	r.Request = r.WithContext(ctx)
 }

@@ -17,13 +17,13 @@ import (
 type Command struct {
 	Team       *v1alpha1.Team
 	By         string    // who sent it, for the people who see what became of the run
-	ID         string    // clients may give several requests one ID
+	RequestID  string    // clients may give several requests one
 	ReceivedAt time.Time // by Clock
 }
 
 // command starts an operation; release its retrier.
 func (d *Dispatcher) command(c Command) *operation {
-	return d.newOperation(Request{Team: c.Team, Notification: &notification.Notification{}, ID: c.ID, ReceivedAt: c.ReceivedAt})
+	return d.newOperation(Request{Team: c.Team, Notification: &notification.Notification{}, RequestID: c.RequestID, ReceivedAt: c.ReceivedAt})
 }
 
 // run reads a run from the API server: the cache may lag behind, and lacks the variables of finished runs.

@@ -44,7 +44,7 @@ func ofSHA(sha string) func(*v1alpha1.Suite) {
 var failed = is(v1alpha1.Failed("Exit code 1."))
 
 func (h *harness) command() Command {
-	return Command{Team: h.team, By: "the API key ci", ID: "one", ReceivedAt: h.clock.Now()}
+	return Command{Team: h.team, By: "the API key ci", RequestID: "one", ReceivedAt: h.clock.Now()}
 }
 
 func (h *harness) suite(name string) *v1alpha1.Suite {

@@ -126,7 +126,7 @@ type Request struct {
 	Mode           Mode
 	Repeat         bool      // start another attempt of runs with a result
 	IdempotencyKey string    // takes the place of an absent SHA; may be empty
-	ID             string    // for the Suite; clients may give several requests one ID
+	RequestID      string    // for the Suite; clients may give several requests one
 	ReceivedAt     time.Time // by Clock
 }
 
@@ -137,19 +137,19 @@ type operation struct {
 	namespace  string
 	bounds     suiteBounds
 	serverTime time.Time                // of the receipt
-	uniqueID   string                   // by which this call, and no other, recognizes the Suites that it created
 	ttls       map[string]time.Duration // of ephemeral Environments, by the name of the static one
 	retrier    *retrier
 }
 
+// newOperation makes the id of the request unique: by it, this call and no other recognizes the Suites that it created.
 func (d *Dispatcher) newOperation(r Request) *operation {
+	r.RequestID += "." + rand.Text()
 	return &operation{
 		Dispatcher: d,
 		Request:    r,
 		namespace:  r.Team.NamespaceName(),
 		bounds:     boundsOf(r.Team),
 		serverTime: d.ServerTime(r.ReceivedAt),
-		uniqueID:   r.ID + "." + rand.Text(),
 		retrier:    newRetrier(d, r.Team.Name, r.ReceivedAt.Add(d.Budget)),
 	}
 }
@@ -214,9 +214,6 @@ func (o *operation) dispatchTo(ctx context.Context, t *v1alpha1.Trigger) (result
 	env, err := o.ensureEnvironment(ctx, t)
 	if env != nil {
 		result.Environment = env
-	}
-	if err == nil {
-		err = o.checkVariables(t)
 	}
 	if err == nil {
 		err = o.ensureSuite(ctx, t, env, &result)

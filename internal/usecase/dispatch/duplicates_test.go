@@ -99,7 +99,7 @@ func TestDuplicates(t *testing.T) {
 	}
 }
 
-func id(id string) func(*Request) { return func(r *Request) { r.ID = id } }
+func id(id string) func(*Request) { return func(r *Request) { r.RequestID = id } }
 
 // finish gives the Suite a state, or deletes the first one.
 func (h *harness) finish(id, first, end string) {

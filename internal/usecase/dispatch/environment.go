@@ -19,7 +19,7 @@ import (
 var errEnvironmentTerminating = errors.New("the Environment of that name is being deleted")
 
 // ensureEnvironment returns the Environment of the run: that of the Trigger, or an ephemeral one that derives
-// from it. With an error it may return the Trigger's.
+// from it. It rejects a run with variables that it may not have. With an error it may return the Trigger's.
 func (o *operation) ensureEnvironment(ctx context.Context, t *v1alpha1.Trigger) (*v1alpha1.Environment, error) {
 	base, err := o.findEnvironment(ctx, t.Spec.Environment)
 	if err != nil {
@@ -29,10 +29,8 @@ func (o *operation) ensureEnvironment(ctx context.Context, t *v1alpha1.Trigger) 
 		return nil, reject("The Environment %q of the Trigger %q does not exist. "+
 			"Create it, or name another one in the Trigger.", t.Spec.Environment, t.Name)
 	}
-	if !o.Notification.EphemeralEnvironment {
-		return base, nil
-	}
-	if err := o.checkVariables(t); err != nil { // without a run, nothing would bound the Environments
+	// Before anything is created: without a run, nothing would bound the Environments.
+	if err := o.checkVariables(t); err != nil || !o.Notification.EphemeralEnvironment {
 		return base, err
 	}
 	env, err := o.ensureEphemeral(ctx, base)

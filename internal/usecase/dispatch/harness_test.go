@@ -179,7 +179,7 @@ func (h *harness) request(body string, change ...func(*Request)) Request {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	r := Request{Team: h.team, Notification: n, ID: "one", ReceivedAt: h.clock.Now()}
+	r := Request{Team: h.team, Notification: n, RequestID: "one", ReceivedAt: h.clock.Now()}
 	for _, c := range change {
 		c(&r)
 	}

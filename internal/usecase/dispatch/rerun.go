@@ -47,7 +47,7 @@ func (r *rerun) prepare(ctx context.Context, run string) (err error) {
 		return rejectedError(problem)
 	}
 	r.desired = next
-	r.desired.Annotations[suite.AnnotationRequest] = r.uniqueID
+	r.desired.Annotations[suite.AnnotationRequestID] = r.RequestID
 	if parent := traceparent(ctx); parent != "" {
 		r.desired.Annotations[v1alpha1.AnnotationTraceparent] = parent
 	}

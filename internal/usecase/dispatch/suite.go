@@ -61,7 +61,7 @@ func (o *operation) desired(ctx context.Context, t *v1alpha1.Trigger, environmen
 		EphemeralUID:   ephemeral,
 		Notification:   o.Notification,
 		IdempotencyKey: o.IdempotencyKey,
-		RequestID:      o.uniqueID,
+		RequestID:      o.RequestID,
 		ReceivedAt:     o.serverTime,
 		Attempt:        attempt,
 		Traceparent:    traceparent(ctx),
@@ -70,7 +70,7 @@ func (o *operation) desired(ctx context.Context, t *v1alpha1.Trigger, environmen
 
 // owns reports whether this very call created the Suite.
 func (o *operation) owns(s *v1alpha1.Suite) bool {
-	return s.Annotations[suite.AnnotationRequest] == o.uniqueID
+	return s.Annotations[suite.AnnotationRequestID] == o.RequestID
 }
 
 // firstAttempt is the one in the cache that answers this notification already, or else the latest: earlier ones may have been
