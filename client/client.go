@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
+	"github.com/postflight-dev/postflight/internal/core/publicurl"
 	"github.com/postflight-dev/postflight/internal/transfer"
 )
 
@@ -113,7 +114,7 @@ func New(baseURL, key string, options ...Option) (*Client, error) {
 		return nil, errors.New("the URL of the server must not contain a user name: the API key identifies you")
 	}
 	c := &Client{
-		http: &http.Client{Timeout: requestTimeout}, baseURL: strings.TrimRight(baseURL, "/"), retryTimeout: 2 * time.Minute,
+		http: &http.Client{Timeout: requestTimeout}, baseURL: baseURL, retryTimeout: 2 * time.Minute,
 		header:  http.Header{"Authorization": {"Bearer " + strings.TrimSpace(key)}, "User-Agent": {"postflight-go"}},
 		trace:   http.Header{},
 		onRetry: func(error, time.Duration) {},
@@ -178,7 +179,7 @@ func request[T any](ctx context.Context, c *Client, method, path string, header 
 
 // send sends one request and decodes the answer. Every error is an *Error, except that of a bad request.
 func (c *Client) send(ctx context.Context, method, path string, header http.Header, body []byte, result any) error {
-	r, err := http.NewRequestWithContext(ctx, method, c.baseURL+path, bytes.NewReader(body))
+	r, err := http.NewRequestWithContext(ctx, method, publicurl.Join(c.baseURL, path), bytes.NewReader(body))
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"strconv"
 	"time"
+
+	"github.com/postflight-dev/postflight/internal/core/publicurl"
 )
 
 // LogOptions say which logs of a run to read. The zero value means all logs of the tests.
@@ -59,7 +61,7 @@ func (c *Client) Logs(ctx context.Context, id string, o LogOptions) (io.ReadClos
 // openLog waits for the begin of an answer. A log that is followed may begin late, when the run has a pod.
 func (c *Client) openLog(ctx context.Context, path string, follow bool) (io.ReadCloser, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.baseURL+path, nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, publicurl.Join(c.baseURL, path), nil)
 	if err != nil {
 		cancel()
 		return nil, err

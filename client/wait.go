@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/postflight-dev/postflight/internal/core/publicurl"
 	"github.com/postflight-dev/postflight/internal/transfer"
 )
 
@@ -74,7 +75,7 @@ func (c *Client) resolveLinks(g *Greenlight) {
 
 func (c *Client) resolveLink(link *string) {
 	if strings.HasPrefix(*link, "/") {
-		*link = c.baseURL + *link
+		*link = publicurl.Join(c.baseURL, *link)
 	}
 }
 

@@ -5,15 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/url"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/postflight-dev/postflight/controllers"
+	"github.com/postflight-dev/postflight/internal/core/publicurl"
 	"github.com/postflight-dev/postflight/internal/core/version"
 	"github.com/postflight-dev/postflight/internal/server/signin"
 )
@@ -117,11 +116,10 @@ func baseURL(flag string, text *string) error {
 	if *text == "" {
 		return nil
 	}
-	u, err := url.Parse(*text)
-	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
-		return fmt.Errorf("%s %q: must be an absolute http or https URL", flag, *text)
+	if err := publicurl.Check(*text); err != nil {
+		return fmt.Errorf("%s %q: %w", flag, *text, err)
 	}
-	*text = strings.TrimRight(*text, "/")
+	*text = publicurl.Join(*text, "")
 	return nil
 }
 

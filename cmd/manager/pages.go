@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
-	"net/url"
 	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -20,6 +19,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/match"
 	"github.com/postflight-dev/postflight/internal/core/notification"
+	"github.com/postflight-dev/postflight/internal/core/publicurl"
 	"github.com/postflight-dev/postflight/internal/server/api"
 	"github.com/postflight-dev/postflight/internal/server/auth"
 	"github.com/postflight-dev/postflight/internal/server/listen"
@@ -42,7 +42,7 @@ func setupPages(
 		return nil, err
 	}
 	return pages.New(pages.Config{
-		Cache: mgr.GetCache(), Live: mgr.GetAPIReader(), Runs: reader, SendingLogs: reader.Sending,
+		Cache: mgr.GetCache(), Runs: reader, SendingLogs: reader.Sending,
 		Authenticator: &people{authenticator, o.signIn, secret, mgr.GetCache(), in.clock},
 		Provider:      provider{o.signIn, secret}, SealingKey: secret.Key,
 		Explain: explainer(dispatcher, in.steady), Actions: &pageActions{dispatcher, mgr.GetCache(), in.steady}, Authenticated: listen.Authenticated,
@@ -86,7 +86,7 @@ func explainer(
 ) func(context.Context, *v1alpha1.Team, *notification.Notification) (iter.Seq[match.Explanation], error) {
 	return func(ctx context.Context, team *v1alpha1.Team, n *notification.Notification) (iter.Seq[match.Explanation], error) {
 		result, err := d.Dispatch(ctx, dispatch.Request{
-			Team: team, Notification: n, Mode: dispatch.DryRun, ID: "explain." + rand.Text(), ReceivedAt: clock.Now(),
+			Team: team, Notification: n, Mode: dispatch.DryRun, RequestID: "explain." + rand.Text(), ReceivedAt: clock.Now(),
 		})
 		return result.Explanations, err
 	}
@@ -98,15 +98,9 @@ var apiPaths = map[string]bool{"api": true, "openapi.yaml": true}
 // byPath sends requests to the HTTP API or to the pages. Clients of the API may call //api/v0/..., and proxies may or
 // may not remove the base path.
 func byPath(publicURL string, api, pages http.Handler) http.Handler {
-	base := ""
-	if u, err := url.Parse(publicURL); err == nil {
-		base = strings.TrimRight(u.Path, "/")
-	}
+	public, _ := publicurl.Parse(publicURL) // the flag was checked
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		path := strings.TrimLeft(r.URL.Path, "/")
-		if rest, inside := strings.CutPrefix("/"+path, base+"/"); inside && base != "" {
-			path = strings.TrimLeft(rest, "/")
-		}
+		path := strings.TrimLeft(public.Below("/"+strings.TrimLeft(r.URL.Path, "/")), "/")
 		if first, _, _ := strings.Cut(path, "/"); !apiPaths[first] {
 			pages.ServeHTTP(w, r)
 			return

@@ -90,7 +90,7 @@ func servePages(t *testing.T, config string, clock advancingClock) *httptest.Ser
 		t.Fatal(err)
 	}
 	pages, err := pages.New(pages.Config{
-		Cache: cache, Live: cache, Runs: reader, SendingLogs: reader.Sending,
+		Cache: cache, Runs: reader, SendingLogs: reader.Sending,
 		Authenticator: &people{keys, source, sessions, cache, clock}, Provider: provider{source, sessions}, Actions: noActions{},
 		SealingKey: func(context.Context) ([]byte, error) { return bytes.Repeat([]byte("k"), 32), nil },
 		Explain: func(context.Context, *v1alpha1.Team, *notification.Notification) (iter.Seq[match.Explanation], error) {

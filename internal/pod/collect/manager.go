@@ -12,6 +12,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
+	"github.com/postflight-dev/postflight/internal/core/publicurl"
 	"github.com/postflight-dev/postflight/internal/core/record"
 	"github.com/postflight-dev/postflight/internal/core/results"
 )
@@ -44,7 +45,7 @@ func (w *collection) askOnce(ctx context.Context, body []byte) (answer httpapi.C
 	if err != nil {
 		return answer, &failure{"could not be asked: the token of the pod is " + cannotRead(err), true}
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimRight(w.Manager, "/")+"/api/v0/collect", bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, publicurl.Join(w.Manager, "/api/v0/collect"), bytes.NewReader(body))
 	if err != nil {
 		return answer, &failure{text: "has no URL that can be requested"}
 	}

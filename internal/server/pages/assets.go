@@ -78,9 +78,9 @@ func (a *assets) path(name string) string { return "/assets/" + a.byName[name].h
 // icon is the path of the icon of a document: that of a state, or Postflight's own.
 func (u *UI) icon(key string) string {
 	if _, known := stateShapes[key]; known {
-		return u.base + u.assets.path("state-"+key+".svg")
+		return u.public.Base + u.assets.path("state-"+key+".svg")
 	}
-	return u.base + u.assets.path("favicon.svg")
+	return u.public.Base + u.assets.path("favicon.svg")
 }
 
 // serveAsset needs no session: what it serves is the same for everybody. A hash of an earlier version, which an open
@@ -107,7 +107,7 @@ func (u *UI) serveAsset(w http.ResponseWriter, r *http.Request) {
 }
 
 func (u *UI) serveFavicon(w http.ResponseWriter, r *http.Request) {
-	http.Redirect(w, r, u.base+u.assets.path("favicon.svg"), http.StatusFound)
+	http.Redirect(w, r, u.public.Base+u.assets.path("favicon.svg"), http.StatusFound)
 }
 
 // stateFavicon is the icon of a state as a file, for the tab of a run.

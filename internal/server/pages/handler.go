@@ -8,12 +8,14 @@ import (
 	"net/http"
 	"net/url"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/publicurl"
 	"github.com/postflight-dev/postflight/internal/kube/index"
 )
 
@@ -55,20 +57,9 @@ func (u *UI) ServeHTTP(w http.ResponseWriter, httpRequest *http.Request) {
 		return
 	}
 	inner, address := *r.Request, *r.URL // the headers are shared: to copy them would double what a live page keeps
-	address.Path, address.RawPath = u.below(r.URL.Path), u.below(r.URL.RawPath)
+	address.Path, address.RawPath = u.public.Below(r.URL.Path), u.public.Below(r.URL.RawPath)
 	inner.URL = &address
 	u.mux.ServeHTTP(w, &inner)
-}
-
-// below is a path without the base path.
-func (u *UI) below(path string) string {
-	if path == u.base && path != "" {
-		return "/"
-	}
-	if rest, inside := strings.CutPrefix(path, u.base+"/"); inside {
-		return "/" + rest
-	}
-	return path
 }
 
 func (u *UI) recoverPanic(w http.ResponseWriter, r *request) {
@@ -95,18 +86,16 @@ func setSecurityHeaders(h http.Header) {
 	h.Set("Vary", "Accept, Cookie")
 }
 
-// setPlace finds out where people reach the pages.
-func (u *UI) setPlace() error {
-	public, err := url.Parse(u.PublicURL)
-	if err != nil {
+// setPublic finds out where people reach the pages.
+func (u *UI) setPublic() (err error) {
+	if u.public, err = publicurl.Parse(u.PublicURL); err != nil {
 		return fmt.Errorf("the public URL: %w", err)
 	}
-	u.base, u.secure, u.hosts = strings.TrimRight(public.Path, "/"), public.Scheme == "https", map[string]bool{}
-	for _, host := range u.Hosts {
-		u.hosts[strings.ToLower(host)] = true
-	}
-	if public.Host != "" {
-		u.hosts[strings.ToLower(public.Hostname())] = true
+	u.hosts = map[string]bool{}
+	for _, host := range append(slices.Clone(u.Hosts), u.public.Host) {
+		if host != "" {
+			u.hosts[strings.ToLower(host)] = true
+		}
 	}
 	return nil
 }
@@ -218,5 +207,5 @@ func (u *UI) limited(r *request, answer func() error) error {
 
 // redirect leads to another page of this server.
 func (u *UI) redirect(w http.ResponseWriter, r *request, path string) {
-	http.Redirect(w, r.Request, u.base+path, http.StatusSeeOther)
+	http.Redirect(w, r.Request, u.public.Base+path, http.StatusSeeOther)
 }

@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"compress/gzip"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"sync"
 
+	"github.com/postflight-dev/postflight/internal/core/publicurl"
 	"github.com/postflight-dev/postflight/internal/core/record"
 	"github.com/postflight-dev/postflight/internal/core/view"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
@@ -50,19 +50,10 @@ func (u *UI) document(r *request, p *page) document {
 	if r.team != nil {
 		d.Team = r.team.Name
 	}
-	if origin := u.origin(); origin != "" {
-		d.URL = origin + u.base + r.URL.EscapedPath()
+	if u.public.Origin != "" {
+		d.URL = publicurl.Join(u.PublicURL, r.URL.EscapedPath())
 	}
 	return d
-}
-
-// origin is scheme and host of the public URL; empty if that is unknown.
-func (u *UI) origin() string {
-	public, err := url.Parse(u.PublicURL)
-	if err != nil || public.Host == "" {
-		return ""
-	}
-	return public.Scheme + "://" + public.Host
 }
 
 // serve answers with a page: once, or again and again as it changes.

@@ -48,7 +48,7 @@ func (u *UI) fail(w http.ResponseWriter, r *request, err error) {
 		p = &problem{Status: http.StatusInternalServerError, Title: "Something went wrong here",
 			Text: "Try again. If it happens again, tell the operator of this service the time and the address of this page.", cause: err}
 	}
-	log := logr.FromContextOrDiscard(r.Context()).WithValues("path", withoutGrant(u.below(r.URL.Path)), "status", p.Status)
+	log := logr.FromContextOrDiscard(r.Context()).WithValues("path", withoutGrant(u.public.Below(r.URL.Path)), "status", p.Status)
 	switch {
 	case p.cause == nil, p.Status == http.StatusNotFound, r.Context().Err() != nil: // the browser is gone
 	case p.Status >= http.StatusInternalServerError:

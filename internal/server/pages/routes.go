@@ -62,7 +62,7 @@ func (u *UI) newMux() http.Handler {
 // sameOrigin refuses requests by which another site would act as the reader.
 func (u *UI) sameOrigin(next http.Handler) http.Handler {
 	protection := http.NewCrossOriginProtection()
-	if origin := u.origin(); origin != "" {
+	if origin := u.public.Origin; origin != "" {
 		_ = protection.AddTrustedOrigin(origin) // New has parsed it
 	}
 	protection.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -87,8 +87,8 @@ func (u *UI) forgetCookie(w http.ResponseWriter, name string) {
 
 func (u *UI) cookie(value string) *http.Cookie {
 	return &http.Cookie{
-		Name: sessionCookie, Value: value, Path: u.base + "/",
-		HttpOnly: true, Secure: u.secure, SameSite: http.SameSiteLaxMode,
+		Name: sessionCookie, Value: value, Path: u.public.Base + "/",
+		HttpOnly: true, Secure: u.public.Secure, SameSite: http.SameSiteLaxMode,
 	}
 }
 

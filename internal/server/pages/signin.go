@@ -5,6 +5,8 @@ import (
 	"errors"
 	"net/http"
 	"time"
+
+	"github.com/postflight-dev/postflight/internal/core/publicurl"
 )
 
 const (
@@ -76,7 +78,7 @@ func (u *UI) visitProvider(w http.ResponseWriter, r *request) error {
 	if u.providerName() == "" {
 		return notFound()
 	}
-	address, memo, err := u.Provider.Begin(r.Context(), u.origin()+u.base+"/sign-in/callback")
+	address, memo, err := u.Provider.Begin(r.Context(), publicurl.Join(u.PublicURL, "/sign-in/callback"))
 	if err != nil {
 		return providerAway(err)
 	}

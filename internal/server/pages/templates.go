@@ -45,7 +45,7 @@ func parseTemplates(functions template.FuncMap) (map[string]*template.Template, 
 func (u *UI) functions() template.FuncMap {
 	return template.FuncMap{
 		"path":   u.path,
-		"asset":  func(name string) string { return u.base + u.assets.path(name) },
+		"asset":  func(name string) string { return u.public.Base + u.assets.path(name) },
 		"icon":   u.icon,
 		"shape":  func(key string) template.HTML { return stateShapes[key] },
 		"states": stateKeys,
@@ -56,7 +56,7 @@ func (u *UI) functions() template.FuncMap {
 		},
 		"percent": func(p float64) string { return fmt.Sprintf("%.2f%%", p) },
 		"units":   func(n float64) string { return fmt.Sprintf("%.1f", n) },
-		"origin":  func() string { return u.origin() + u.base },
+		"origin":  func() string { return u.public.Origin + u.public.Base },
 		"steps": func(s view.Steps, namespace string) map[string]any {
 			return map[string]any{"Steps": s, "Namespace": namespace}
 		},
@@ -66,7 +66,7 @@ func (u *UI) functions() template.FuncMap {
 // path is that of a page, of segments that are escaped, and of fixed parts that start with a slash.
 func (u *UI) path(parts ...string) string {
 	var p strings.Builder
-	p.WriteString(u.base)
+	p.WriteString(u.public.Base)
 	for _, part := range parts {
 		if fixed, ok := strings.CutPrefix(part, "/"); ok {
 			p.WriteString("/" + fixed)
