@@ -3,9 +3,8 @@ package api
 import (
 	"context"
 	"encoding/base64"
-	"errors"
-	"io/fs"
 	"net/http"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -13,6 +12,7 @@ import (
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/internal/core/inputpath"
 	"github.com/postflight-dev/postflight/internal/core/record"
+	"github.com/postflight-dev/postflight/internal/usecase/runs"
 )
 
 // listArtifacts answers a page of the files of a run.
@@ -25,13 +25,9 @@ func (a *API) listArtifacts(w http.ResponseWriter, r *Request) error {
 	if err != nil {
 		return err
 	}
-	page := httpapi.ArtifactList{Artifacts: []httpapi.Artifact{}}
-	if a.Runs.HasArchive() && query.podExists() {
-		ctx, cancel := context.WithTimeout(r.Context(), a.Limits.LookupTimeout)
-		defer cancel()
-		if page, err = a.pageOfArtifacts(ctx, run.ID, query); err != nil {
-			return archiveAway(err)
-		}
+	page, err := a.pageOfArtifacts(r.Context(), run, query)
+	if err != nil {
+		return archiveAway(err)
 	}
 	r.audit = append(r.audit, "suite", run.ID.ID, "artifacts", len(page.Artifacts))
 	writeJSON(w, "application/json", http.StatusOK, page)
@@ -74,29 +70,24 @@ func (q artifactsQuery) podExists() bool {
 	return q.pod == "" || len(validation.IsDNS1123Subdomain(q.pod)) == 0
 }
 
-func (a *API) pageOfArtifacts(ctx context.Context, run record.Run, q artifactsQuery) (httpapi.ArtifactList, error) {
+func (a *API) pageOfArtifacts(ctx context.Context, run *runs.Run, q artifactsQuery) (httpapi.ArtifactList, error) {
 	page := httpapi.ArtifactList{Artifacts: []httpapi.Artifact{}}
-	files, next, err := a.Runs.Archive.Artifacts(ctx, run, q.start(), q.limit)
+	if !q.podExists() {
+		return page, nil
+	}
+	files, next, err := a.Runs.Artifacts(ctx, run, q.start(), q.limit)
 	if err != nil {
 		return page, err
 	}
-	for _, f := range files {
-		if q.pod != "" && f.Pod != q.pod {
-			return page, nil // the files of later pods
-		}
-		url, err := a.Runs.Archive.SignArtifact(ctx, run, f.Pod, f.Path)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue // no pod can have written it
-		}
-		if err != nil {
-			return page, err
-		}
-		page.Artifacts = append(page.Artifacts, httpapi.Artifact{Path: f.Path, Pod: f.Pod, Bytes: f.Bytes, URL: url})
+	if i := slices.IndexFunc(files, func(f record.Artifact) bool { return q.pod != "" && f.Pod != q.pod }); i >= 0 {
+		files, next = files[:i], "" // the others are of later pods
 	}
+	signed, err := a.Runs.SignArtifacts(ctx, run, files)
+	page.Artifacts = append(page.Artifacts, signed...)
 	if next != "" {
 		page.Next = base64.RawURLEncoding.EncodeToString([]byte(next))
 	}
-	return page, nil
+	return page, err
 }
 
 // start is before the first file to list.

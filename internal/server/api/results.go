@@ -2,11 +2,10 @@ package api
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"net/http"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
+	"github.com/postflight-dev/postflight/internal/core/record"
 	"github.com/postflight-dev/postflight/internal/core/results"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
 )
@@ -40,15 +39,12 @@ func (a *API) explained(ctx context.Context, run *runs.Run, failures []results.E
 		shown := httpapi.TestFailure{
 			Name: f.Name, File: f.File, Line: f.Line, Message: f.Message, History: string(f.History), Text: f.Text, TextCut: f.TextCut,
 		}
-		for _, file := range f.Files {
-			url, err := a.Runs.Archive.SignArtifact(ctx, run.ID, f.Pod, file.Path)
-			if errors.Is(err, fs.ErrNotExist) {
-				continue // no pod can have written it
-			}
-			if err != nil {
-				return nil, err
-			}
-			shown.Attachments = append(shown.Attachments, httpapi.Artifact{Path: file.Path, Pod: f.Pod, Bytes: file.Bytes, URL: url})
+		files := make([]record.Artifact, len(f.Files))
+		for i, file := range f.Files {
+			files[i] = record.Artifact{Pod: f.Pod, Path: file.Path, Bytes: file.Bytes}
+		}
+		if shown.Attachments, err = a.Runs.SignArtifacts(ctx, run, files); err != nil {
+			return nil, err
 		}
 		all = append(all, shown)
 	}

@@ -62,7 +62,7 @@ func (u *UI) files(r *request, run *runs.Run, after string, limit int) (d *files
 	if !u.Runs.HasArchive() || run.Suite.Status.Artifacts == nil {
 		return nil, "", nil
 	}
-	files, next, err := u.Runs.Artifacts(r.Context(), run, after, limit)
+	files, next, err := u.Runs.RecentArtifacts(r.Context(), run, after, limit)
 	if err != nil {
 		u.Log.Error(err, "the files of a run cannot be listed", "run", run.ID.ID)
 		return nil, "The store cannot be read at the moment. Reload the page in a minute.", nil
@@ -144,7 +144,7 @@ type reportData struct{ Namespace, Run, Path, Source string }
 
 func (u *UI) reportPage(r *request, run *runs.Run, name string) *page {
 	return &page{template: "report", Title: path.Base(name), Section: "runs", Wide: true,
-		Data: reportData{r.namespace(), run.ID.ID, name, u.base + r.URL.EscapedPath()}}
+		Data: reportData{r.namespace(), run.ID.ID, name, u.public.Base + r.URL.EscapedPath()}}
 }
 
 // granted finds the run of a grant, if its identity may still see it.
@@ -180,7 +180,7 @@ func (u *UI) namespaceOfGrant(r *request) string {
 }
 
 func (u *UI) setFileHeaders(h http.Header, r *request, name string) {
-	source := u.filesOrigin(r) + u.base + "/files/" + r.PathValue("grant") + "/"
+	source := u.filesOrigin(r) + u.public.Base + "/files/" + r.PathValue("grant") + "/"
 	h.Set("Content-Security-Policy", "sandbox allow-scripts allow-popups allow-downloads; default-src "+source+
 		" data: blob: 'unsafe-inline' 'unsafe-eval'; form-action 'none'; base-uri 'none'; frame-ancestors 'self'")
 	h.Set("X-Frame-Options", "SAMEORIGIN")
@@ -199,7 +199,7 @@ func (u *UI) setFileHeaders(h http.Header, r *request, name string) {
 // filesOrigin is that of this request: a sandboxed page has no 'self'.
 func (u *UI) filesOrigin(r *request) string {
 	scheme := "http://"
-	if u.secure || r.TLS != nil {
+	if u.public.Secure || r.TLS != nil {
 		scheme = "https://"
 	}
 	return scheme + r.Host

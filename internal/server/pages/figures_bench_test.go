@@ -132,7 +132,7 @@ func fromCluster(b *testing.B, server *apiserver.Server) option {
 		b.Fatal("the cache does not know the Suites")
 	}
 	return func(c *pages.Config) {
-		c.Cache, c.Live = objects, server.Client
+		c.Cache = objects
 		c.Runs = &reader{Reader: stored, logs: &logs{}, files: &artifacts{}}
 	}
 }

@@ -86,7 +86,7 @@ func newHarness(t testing.TB, objects []client.Object, options ...option) *harne
 	server := httptest.NewUnstartedServer(nil)
 	h.url = "http://" + server.Listener.Addr().String()
 	c := pages.Config{
-		Cache: h.client, Live: h.client, Authenticator: h.auth, Actions: h.actions, Runs: h.reader, SendingLogs: stored.Sending,
+		Cache: h.client, Authenticator: h.auth, Actions: h.actions, Runs: h.reader, SendingLogs: stored.Sending,
 		SealingKey:    func(context.Context) ([]byte, error) { return bytes.Repeat([]byte("k"), 32), nil },
 		Authenticated: func(context.Context, string) {},
 		Explain: func(_ context.Context, team *v1alpha1.Team, n *notification.Notification) (iter.Seq[match.Explanation], error) {

@@ -65,20 +65,19 @@ func (u *UI) find(r *request) (*runs.Run, error) {
 	return run, nil
 }
 
-// withVariables is the Suite with the variables of its notification, which the cache drops at its end.
+// withVariables is the Suite with the variables of its notification, unless it was deleted just now.
 func (u *UI) withVariables(r *request, run *runs.Run) (*v1alpha1.Suite, error) {
-	if !run.Suite.Finished() || run.Archived() {
+	if run.Archived() {
 		return run.Suite, nil
 	}
-	whole := &v1alpha1.Suite{}
-	err := u.Live.Get(r.Context(), client.ObjectKeyFromObject(run.Suite), whole)
-	if apierrors.IsNotFound(err) { // it was deleted just now
+	s, err := u.Runs.WithVariables(r.Context(), run.Suite)
+	if errors.Is(err, runs.ErrNotFound) {
 		return run.Suite, nil
 	}
 	if err != nil {
 		return nil, unavailable(err)
 	}
-	return whole, nil
+	return s, nil
 }
 
 func unavailable(err error) error {

@@ -38,8 +38,11 @@ type Runs interface {
 	// Explain returns the failures of a run with what its reports say of them. With an error, they are as in the status.
 	Explain(ctx context.Context, run *runs.Run) (results.Explanation, error)
 
-	// Artifacts is a page of the files that the tests wrote, in the order of pod and path.
-	Artifacts(ctx context.Context, run *runs.Run, after string, limit int) (files []record.Artifact, next string, err error)
+	// WithVariables is a Suite with the variables that the cache drops at its end, or runs.ErrNotFound.
+	WithVariables(ctx context.Context, s *v1alpha1.Suite) (*v1alpha1.Suite, error)
+
+	// RecentArtifacts is a page of the files that the tests wrote, in the order of pod and path.
+	RecentArtifacts(ctx context.Context, run *runs.Run, after string, limit int) (files []record.Artifact, next string, err error)
 
 	// OpenArtifact opens a file. The error is fs.ErrNotExist if there is none.
 	OpenArtifact(ctx context.Context, run *runs.Run, pod, path string) (record.File, error)

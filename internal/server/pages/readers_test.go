@@ -111,9 +111,9 @@ func (r *reader) Explain(ctx context.Context, run *runs.Run) (results.Explanatio
 	return r.Reader.Explain(ctx, run)
 }
 
-func (r *reader) Artifacts(ctx context.Context, run *runs.Run, after string, limit int) ([]record.Artifact, string, error) {
+func (r *reader) RecentArtifacts(ctx context.Context, run *runs.Run, after string, limit int) ([]record.Artifact, string, error) {
 	if r.Archive != nil {
-		return r.Reader.Artifacts(ctx, run, after, limit)
+		return r.Reader.RecentArtifacts(ctx, run, after, limit)
 	}
 	return r.files.list(), "", nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/match"
 	"github.com/postflight-dev/postflight/internal/core/notification"
+	"github.com/postflight-dev/postflight/internal/core/publicurl"
 	"github.com/postflight-dev/postflight/internal/core/view"
 	"github.com/postflight-dev/postflight/internal/fairness"
 )
@@ -24,9 +25,6 @@ import (
 type Config struct {
 	// Cache reads Teams, Triggers, Environments and Jobs; it has the indexes of index.Setup.
 	Cache client.Reader
-
-	// Live reads single Suites from the API server, with the variables that the cache drops.
-	Live client.Reader
 
 	// Authenticator knows who may see what.
 	Authenticator Authenticator
@@ -72,9 +70,8 @@ type Config struct {
 // UI serves the pages.
 type UI struct {
 	Config
-	base      string // path, without a slash at its end
+	public    publicurl.URL
 	hosts     map[string]bool
-	secure    bool // people reach the pages over https
 	changes   *broadcaster
 	versions  *versions
 	paces     *paces
@@ -95,7 +92,7 @@ type UI struct {
 
 // New returns the pages. Call Changed after each change of a Suite, Trigger, Environment or Job.
 func New(c Config) (*UI, error) {
-	if c.Cache == nil || c.Live == nil || c.Runs == nil || c.Authenticator == nil || c.SealingKey == nil || c.Explain == nil ||
+	if c.Cache == nil || c.Runs == nil || c.Authenticator == nil || c.SealingKey == nil || c.Explain == nil ||
 		c.Actions == nil || c.Audit == nil || c.Authenticated == nil || c.Clock == nil || c.SendingLogs == nil {
 		return nil, errors.New("the pages need readers, an authenticator, a sealing key, an explainer, actions, an audit log, a clock and a limiter of logs")
 	}
@@ -105,7 +102,7 @@ func New(c Config) (*UI, error) {
 		unsent: fairness.NewTeamLimiter(c.Limits.Unsent), sending: fairness.NewTeamLimiter(c.Limits.Sending), listing: fairness.NewTeamLimiter(c.Limits.Listing),
 		reading: fairness.NewTeamLimiter(c.Limits.Reading), visiting: fairness.NewTeamLimiter(c.Limits.Visiting),
 	}
-	if err := u.setPlace(); err != nil {
+	if err := u.setPublic(); err != nil {
 		return nil, err
 	}
 	var err error

@@ -2,10 +2,13 @@ package runs
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/cache"
 
+	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/internal/core/record"
 )
 
@@ -39,22 +42,41 @@ func (r *Reader) Artifacts(ctx context.Context, run *Run, after string, limit in
 	if r.Archive == nil {
 		return nil, "", nil
 	}
-	key := fileListKey{run.ID, after, limit}
-	if known, ok := r.files.Get(key); ok {
-		list := known.(fileList)
-		return list.files, list.next, nil
-	}
 	ctx, cancel := context.WithTimeout(ctx, r.LookupTimeout)
 	defer cancel()
 	files, next, err = r.Archive.Artifacts(ctx, run.ID, after, limit)
 	if err != nil {
 		return nil, "", archiveError(err)
 	}
-	r.files.Add(key, fileList{files, next}, filesFor)
+	r.files.Add(fileListKey{run.ID, after, limit}, fileList{files, next}, filesFor)
 	return files, next, nil
+}
+
+// RecentArtifacts are Artifacts as they were read a moment ago, or are now.
+func (r *Reader) RecentArtifacts(ctx context.Context, run *Run, after string, limit int) (files []record.Artifact, next string, err error) {
+	if known, ok := r.files.Get(fileListKey{run.ID, after, limit}); ok {
+		list := known.(fileList)
+		return list.files, list.next, nil
+	}
+	return r.Artifacts(ctx, run, after, limit)
 }
 
 // OpenArtifact opens a file that a pod of a run wrote. The error is fs.ErrNotExist if there is none.
 func (r *Reader) OpenArtifact(ctx context.Context, run *Run, pod, path string) (record.File, error) {
 	return r.Archive.OpenArtifact(ctx, run.ID, pod, path)
+}
+
+// SignArtifacts returns URLs to GET the files from. It leaves out those that no pod can have written.
+func (r *Reader) SignArtifacts(ctx context.Context, run *Run, files []record.Artifact) (signed []httpapi.Artifact, err error) {
+	for _, f := range files {
+		url, err := r.Archive.SignArtifact(ctx, run.ID, f.Pod, f.Path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, archiveError(err)
+		}
+		signed = append(signed, httpapi.Artifact{Path: f.Path, Pod: f.Pod, Bytes: f.Bytes, URL: url})
+	}
+	return signed, nil
 }

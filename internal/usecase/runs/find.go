@@ -117,6 +117,20 @@ func (r *Reader) FindSuite(ctx context.Context, name types.NamespacedName) (*v1a
 	return s, err
 }
 
+// WithVariables is the Suite with the variables of its notification, which the cache drops at its end. The error is
+// ErrNotFound if it was deleted meanwhile.
+func (r *Reader) WithVariables(ctx context.Context, s *v1alpha1.Suite) (*v1alpha1.Suite, error) {
+	if !s.Finished() {
+		return s, nil
+	}
+	whole := &v1alpha1.Suite{}
+	err := r.GetLive(ctx, client.ObjectKeyFromObject(s), whole)
+	if apierror.NotFound(err) || err == nil && whole.UID != s.UID {
+		return nil, ErrNotFound
+	}
+	return whole, err
+}
+
 // GetLive reads a Suite from the API server.
 func (r *Reader) GetLive(ctx context.Context, name types.NamespacedName, s *v1alpha1.Suite) error {
 	ctx, cancel := context.WithTimeout(ctx, r.LookupTimeout)

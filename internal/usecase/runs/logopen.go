@@ -80,7 +80,10 @@ func (r *Reader) openLive(ctx context.Context, run *Run, l Log, tail int, follow
 	if tail >= 0 {
 		options.TailLines = new(int64(tail))
 	}
-	secrets, err := r.secrets(ctx, run.Suite)
+	s, err := r.WithVariables(ctx, run.Suite)
+	if errors.Is(err, ErrNotFound) {
+		return nil, apierror.ErrLogGone
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -88,23 +91,7 @@ func (r *Reader) openLive(ctx context.Context, run *Run, l Log, tail int, follow
 	if err != nil {
 		return nil, err
 	}
-	return closer{secrets.Reader(body), body.Close}, nil
-}
-
-// secrets are masked in the logs of a run. The cache drops the variables of runs that have ended.
-func (r *Reader) secrets(ctx context.Context, s *v1alpha1.Suite) (mask.Values, error) {
-	if s.Finished() {
-		whole := &v1alpha1.Suite{}
-		err := r.Live.Get(ctx, client.ObjectKeyFromObject(s), whole)
-		switch {
-		case apierror.NotFound(err), err == nil && whole.UID != s.UID:
-			return nil, apierror.ErrLogGone
-		case err != nil:
-			return nil, err
-		}
-		s = whole
-	}
-	return mask.Of(s.Spec.Variables), nil
+	return closer{mask.Of(s.Spec.Variables).Reader(body), body.Close}, nil
 }
 
 // watchEnd makes the reader impatient once the run has ended: the node may hang.

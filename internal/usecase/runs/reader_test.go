@@ -30,18 +30,18 @@ func TestFilesAreListedOnce(t *testing.T) {
 	a := &countingArchive{err: errors.New("it refuses connections")}
 	r := &Reader{Config: Config{Archive: a, Limits: DefaultLimits()}, files: newFileLists()}
 	one, other := &Run{ID: record.Run{Team: "acme", ID: "one"}}, &Run{ID: record.Run{Team: "acme", ID: "other"}}
-	if _, _, err := r.Artifacts(t.Context(), one, "", 10); err == nil || err.Error() != "it refuses connections" {
+	if _, _, err := r.RecentArtifacts(t.Context(), one, "", 10); err == nil || err.Error() != "it refuses connections" {
 		t.Errorf("the error is %v", err)
 	}
 	a.err = nil
 	for range 3 {
-		files, _, err := r.Artifacts(t.Context(), one, "", 10)
+		files, _, err := r.RecentArtifacts(t.Context(), one, "", 10)
 		if diff := cmp.Diff([]record.Artifact{{Pod: "p", Path: "a.png", Bytes: 1}}, files); err != nil || diff != "" {
 			t.Errorf("%v %s", err, diff)
 		}
 	}
-	_, _, err := r.Artifacts(t.Context(), other, "", 10)
-	if _, _, pageErr := r.Artifacts(t.Context(), one, "p/a.png", 10); err != nil || pageErr != nil || a.asked != 4 {
+	_, _, err := r.RecentArtifacts(t.Context(), other, "", 10)
+	if _, _, pageErr := r.RecentArtifacts(t.Context(), one, "p/a.png", 10); err != nil || pageErr != nil || a.asked != 4 {
 		t.Errorf("the archive was asked %d times, want 4: %v, %v", a.asked, err, pageErr)
 	}
 }
