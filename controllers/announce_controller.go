@@ -84,7 +84,7 @@ func (r *AnnounceReconciler) hasReceivers(cache client.Reader) func(*v1alpha1.Su
 			return true
 		}
 		t, err := shared[v1alpha1.Trigger](ctx, cache, s.Namespace, s.Spec.Trigger.Name)
-		return err != nil || t == nil || len(announce.Receivers(team, t)) > 0
+		return err != nil || !s.IsOf(t) || len(announce.Receivers(team, t)) > 0
 	}
 }
 
@@ -127,7 +127,7 @@ func (r *AnnounceReconciler) observe(ctx context.Context, s *v1alpha1.Suite) (a 
 	if err != nil {
 		return a, err
 	}
-	if t != nil && s.Spec.Trigger.UID != "" && s.Spec.Trigger.UID != t.UID {
+	if !s.IsOf(t) {
 		t = nil
 	}
 	a.Receivers = announce.Receivers(team, t)

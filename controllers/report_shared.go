@@ -20,7 +20,7 @@ func (r *ReportReconciler) sendDeployment(ctx context.Context, o report.Observat
 	if err != nil || !step.Post {
 		return sent{unspent: true}, err
 	}
-	others, err := r.others(ctx, o.Suite, client.MatchingFields{index.Commit: index.CommitKey(to.SHA)})
+	others, err := r.others(ctx, o.Suite, client.MatchingFields{index.Commit: to.SHA})
 	if err != nil {
 		return sent{unspent: true}, err
 	}
@@ -100,7 +100,7 @@ func findPullRequest(ctx context.Context, to sender, is *v1alpha1.PullRequestRep
 // comment is left alone if the row of the run is about a later one, which writes it.
 func (r *ReportReconciler) comment(ctx context.Context, o report.Observation, to sender, is *v1alpha1.PullRequestReport) (sent, error) {
 	others, err := r.others(ctx, o.Suite,
-		client.MatchingFields{index.Commit: index.CommitKey(to.SHA)}, client.MatchingFields{index.PullRequest: index.PullRequestKey(is.Number)})
+		client.MatchingFields{index.Commit: to.SHA}, client.MatchingFields{index.PullRequest: index.PullRequestKey(is.Number)})
 	if err != nil {
 		return sent{unspent: true}, err
 	}

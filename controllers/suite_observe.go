@@ -83,13 +83,10 @@ func read[T any, P interface {
 // trigger is the Trigger of the Suite. It reports a later one of the same name as recreated.
 func (r *SuiteReconciler) trigger(ctx context.Context, s *v1alpha1.Suite) (t *v1alpha1.Trigger, recreated bool, err error) {
 	t, err = shared[v1alpha1.Trigger](ctx, r, s.Namespace, s.Spec.Trigger.Name)
-	if err != nil || t == nil {
-		return nil, false, err
+	if s.IsOf(t) {
+		return t, false, err
 	}
-	if s.Spec.Trigger.UID != "" && s.Spec.Trigger.UID != t.UID {
-		return nil, true, nil
-	}
-	return t, false, nil
+	return nil, t != nil, err
 }
 
 // cacheTimeout bounds how long a read waits until the cache has the manager's writes. It never has the last

@@ -44,6 +44,12 @@ func TestSuiteValidation(t *testing.T) {
 		"AttemptZero":           {"they count from 1", set("spec/attempt", 0), "greater than or equal to 1"},
 		"AttemptNegative":       {"they count from 1", set("spec/attempt", -1), "greater than or equal to 1"},
 		"ReceivedAtNotATime":    {"no time", set("spec/receivedAt", "yesterday"), "spec.receivedAt"},
+		"SHA":                   {"of a commit", set("spec/deployment/sha", strings.Repeat("5ca1ab1e", 5)), ""},
+		"SHA256":                {"of a commit", set("spec/deployment/sha", strings.Repeat("5ca1ab1e", 8)), ""},
+		"SHAUpperCase":          {"notifications are in lower case", set("spec/deployment/sha", strings.Repeat("5CA1AB1E", 5)), inLowerCase},
+		"SHAMixedCase":          {"notifications are in lower case", set("spec/deployment/sha", strings.Repeat("5ca1ab1E", 8)), inLowerCase},
+		"SHAShort":              {"not a full commit: any text", set("spec/deployment/sha", "5CA1AB1E"), ""},
+		"SHAElse":               {"40 characters, but not of a commit", set("spec/deployment/sha", strings.Repeat("BUILD-42", 5)), ""},
 		"CancelAtOnce":          {"a restored backup", set("spec/cancel", true), ""},
 		"UnknownField":          {"a misspelt field is rejected", set("spec/canceled", true), `unknown field "spec.canceled"`},
 		"UnknownDeployment":     {"a misspelt field is rejected", set("spec/deployment/ref", "main"), `unknown field "spec.deployment.ref"`},
@@ -70,6 +76,7 @@ var whole = edits(
 )
 
 const (
+	inLowerCase  = "the full SHA of a commit must be in lower case"
 	cannotChange = "the spec of a Suite cannot change, but for cancel"
 	noWayBack    = "cancel cannot be taken back"
 )

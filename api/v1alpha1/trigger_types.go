@@ -4,7 +4,6 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -34,18 +33,6 @@ const (
 	SupersedeEnvironment SupersedePolicy = "Environment"
 	// SupersedeNone stops no run.
 	SupersedeNone SupersedePolicy = "None"
-)
-
-// PullRequestPolicy decides whether deployments of pull requests match.
-//
-// +kubebuilder:validation:Enum=Only;Never
-type PullRequestPolicy string
-
-const (
-	// PullRequestOnly matches nothing else.
-	PullRequestOnly PullRequestPolicy = "Only"
-	// PullRequestNever matches everything else.
-	PullRequestNever PullRequestPolicy = "Never"
 )
 
 // TriggerSpec defines which notifications start a run, and what the run is.
@@ -170,128 +157,6 @@ type TriggerSpec struct {
 	JobTemplate batchv1.JobTemplateSpec `json:"jobTemplate"`
 }
 
-// TriggerMatch is a set of conditions. A condition that is left out always holds. A condition on a field
-// that is missing from the notification fails.
-type TriggerMatch struct {
-	// branches are case-sensitive globs (* within a path segment, ** across them). One must match, and
-	// no glob after "!" may, in any order. "refs/heads/" is stripped first.
-	// +optional
-	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=64
-	// +kubebuilder:validation:items:MinLength=1
-	// +kubebuilder:validation:items:MaxLength=256
-	Branches []string `json:"branches,omitempty"`
-
-	// deploymentTypes: deployment_type must be one of them, exactly.
-	// +optional
-	// +listType=set
-	// +kubebuilder:validation:MaxItems=64
-	// +kubebuilder:validation:items:MinLength=1
-	// +kubebuilder:validation:items:MaxLength=256
-	DeploymentTypes []string `json:"deploymentTypes,omitempty"`
-
-	// repositories: the notification's repository must be one of them, exactly, as owner/name.
-	// +optional
-	// +listType=set
-	// +kubebuilder:validation:MaxItems=64
-	// +kubebuilder:validation:items:MinLength=1
-	// +kubebuilder:validation:items:MaxLength=256
-	Repositories []string `json:"repositories,omitempty"`
-
-	// pullRequest says whether the deployment of a pull request or merge request starts a run. Only:
-	// nothing else does. Never: everything else does. Left out: both do. A notification with a
-	// pull_request_number or a merge_request_number is of a pull request.
-	// +optional
-	PullRequest PullRequestPolicy `json:"pullRequest,omitempty"`
-
-	// expression is a CEL expression over `notification` that must be true, e.g.
-	// notification.variables['region'] == 'eu'. If it does not compile, the Trigger's Ready condition
-	// is False, and the Trigger matches nothing.
-	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=4096
-	Expression string `json:"expression,omitempty"`
-}
-
-// Inputs are files of the team's store that a run needs.
-//
-// +kubebuilder:validation:XValidation:rule="has(self.variables) || has(self.paths)",message="inputs need variables, paths or both"
-type Inputs struct {
-	// variables are names of variables that hold a fileLocation or a playgroundFileLocation: the
-	// file is downloaded into the pod, and the variable is changed to its absolute path there.
-	// +optional
-	// +listType=set
-	// +kubebuilder:validation:MaxItems=32
-	// +kubebuilder:validation:items:MinLength=1
-	// +kubebuilder:validation:items:MaxLength=256
-	Variables []string `json:"variables,omitempty"`
-
-	// paths are files that every run gets, without the team's id, e.g. data/users.csv.
-	// +optional
-	// +listType=set
-	// +kubebuilder:validation:MaxItems=32
-	// +kubebuilder:validation:items:MinLength=1
-	// +kubebuilder:validation:items:MaxLength=512
-	// +kubebuilder:validation:items:XValidation:rule="self.split('/')[0].lowerAscii() != 'postflight-runs'",message="paths must not start with postflight-runs, where Postflight keeps what runs leave behind"
-	Paths []string `json:"paths,omitempty"`
-
-	// directory in the pod, an absolute path. The variable RUN_INPUTS_DIR names it.
-	// +optional
-	// +kubebuilder:default="/run-inputs"
-	// +kubebuilder:validation:MaxLength=256
-	// +kubebuilder:validation:Pattern=`^(/[A-Za-z0-9_.-]+)+$`
-	// +kubebuilder:validation:XValidation:rule="!self.split('/').exists(s, s == '.' || s == '..')",message="directory must be an absolute path without . and .. segments"
-	Directory string `json:"directory,omitempty"`
-}
-
-// ResultsRequirement is what a run needs in order to pass, besides exit code 0.
-//
-// +kubebuilder:validation:Enum=Tests;Report;Nothing
-type ResultsRequirement string
-
-// The requirements.
-const (
-	RequireTests   ResultsRequirement = "Tests"
-	RequireReport  ResultsRequirement = "Report"
-	RequireNothing ResultsRequirement = "Nothing"
-)
-
-// Results are the files that the tests of a run write, and what their reports must show.
-//
-// +kubebuilder:validation:XValidation:rule="!has(self.minTests) || !has(self.require) || self.require == 'Tests'",message="minTests needs require: Tests"
-type Results struct {
-	// require is what a run needs in order to pass, besides exit code 0 of all containers. Tests, the default: the JUnit
-	// reports of its pods could be read whole, no test in them failed, and at least minTests were not skipped. Report:
-	// the same, but all tests may be skipped, and the reports may be empty. Nothing: the exit code alone decides, and the
-	// message of the run says so.
-	// +optional
-	// +kubebuilder:default=Tests
-	Require ResultsRequirement `json:"require,omitempty"`
-
-	// minTests is how many tests that were not skipped the reports of all pods must have together, from 1 to 1,000,000.
-	// Defaults to 1.
-	// +optional
-	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=1000000
-	MinTests int32 `json:"minTests,omitempty"`
-
-	// directory in the pod into which the tests write, an absolute path. The variable POSTFLIGHT_RESULTS_DIR
-	// names it. Each pod has its own.
-	// +optional
-	// +kubebuilder:default="/postflight/results"
-	// +kubebuilder:validation:MaxLength=256
-	// +kubebuilder:validation:Pattern=`^(/[A-Za-z0-9_.-]+)+$`
-	// +kubebuilder:validation:XValidation:rule="!self.split('/').exists(s, s == '.' || s == '..')",message="directory must be an absolute path without . and .. segments"
-	Directory string `json:"directory,omitempty"`
-
-	// sizeLimit of the directory, from 1Mi to 1Ti. Kubernetes evicts a pod whose directory grows larger. At
-	// most 2 GiB of it are kept.
-	// +optional
-	// +kubebuilder:default="4Gi"
-	// +kubebuilder:validation:XValidation:rule="isQuantity(string(self)) && quantity(string(self)).compareTo(quantity('1Mi')) >= 0 && quantity(string(self)).compareTo(quantity('1Ti')) <= 0",message="sizeLimit must be from 1Mi to 1Ti"
-	SizeLimit *resource.Quantity `json:"sizeLimit,omitempty"`
-}
-
 // Retention defines how long finished runs are kept.
 type Retention struct {
 	// ttlAfterFinished is how long after its end a Suite is deleted, with its Job; 1s to 8760h.
@@ -303,63 +168,6 @@ type Retention struct {
 	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('8760h')",message="ttlAfterFinished must be from 1s to 8760h"
 	TTLAfterFinished *metav1.Duration `json:"ttlAfterFinished,omitempty"`
-}
-
-// LastSuite summarizes a run.
-type LastSuite struct {
-	// name of the Suite.
-	// +required
-	// +kubebuilder:validation:MaxLength=63
-	Name string `json:"name"`
-
-	// state of the run: the reason of its Succeeded condition. While the run goes on, it may be Starting although the
-	// tests run.
-	// +optional
-	// +kubebuilder:validation:MaxLength=64
-	State string `json:"state,omitempty"`
-
-	// receivedAt is when its notification was received, with six digits after the second.
-	// +required
-	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:Pattern=`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`
-	ReceivedAt metav1.MicroTime `json:"receivedAt"`
-}
-
-// TriggerStatus is the observed state of the Trigger.
-type TriggerStatus struct {
-	// observedGeneration is the generation of the Trigger that the status describes.
-	// +optional
-	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-
-	// activeSuites counts the runs that have a Job and have not ended.
-	// +optional
-	ActiveSuites int32 `json:"activeSuites"`
-
-	// queuedSuites counts the runs that wait for their turn.
-	// +optional
-	QueuedSuites int32 `json:"queuedSuites"`
-
-	// lastSuite is the run whose notification was received last.
-	// +optional
-	LastSuite *LastSuite `json:"lastSuite,omitempty"`
-
-	// notifiedSince is when spec.notify was set. Earlier ends of runs are not told.
-	// +optional
-	NotifiedSince *metav1.Time `json:"notifiedSince,omitempty"`
-
-	// outcomes are how the last run in each Environment ended, of the 64 that had one last. A Trigger without
-	// spec.notify lacks them.
-	// +optional
-	// +listType=map
-	// +listMapKey=environment
-	// +kubebuilder:validation:MaxItems=64
-	Outcomes []EnvironmentOutcome `json:"outcomes,omitempty"`
-
-	// conditions of the Trigger; Ready is False if it cannot match, with the reason.
-	// +optional
-	// +listType=map
-	// +listMapKey=type
-	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
 // Trigger defines which notifications of the team start a run, and what the run is.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	crclient "sigs.k8s.io/controller-runtime/pkg/client"
@@ -108,8 +107,7 @@ func (c *clusterRuns) list(ctx context.Context) ([]client.Run, error) {
 func matches(r *client.Run, f client.RunFilter) bool {
 	return (f.Trigger == "" || r.Trigger == f.Trigger) && (f.Environment == "" || r.Environment == f.Environment) &&
 		(f.Branch == "" || notification.BranchName(r.Branch) == notification.BranchName(f.Branch)) &&
-		(strings.HasPrefix(r.SHA, f.SHA) || notification.IsCommit(r.SHA) && strings.HasPrefix(r.SHA, strings.ToLower(f.SHA))) &&
-		(f.State == "" || r.State == f.State)
+		notification.HasSHAPrefix(r.SHA, f.SHA) && (f.State == "" || r.State == f.State)
 }
 
 func (c *clusterRuns) Cancel(ctx context.Context, id string) (*client.Run, error) {

@@ -23,10 +23,7 @@ func branch(value string) (string, string) {
 
 // sha accepts any printable text, because not everything that is deployed is a commit.
 func sha(value string) (string, string) {
-	value = strings.TrimSpace(value)
-	if IsCommit(value) {
-		return strings.ToLower(value), ""
-	}
+	value = NormalSHA(strings.TrimSpace(value))
 	if !printable(value) {
 		return "", "must be printable text, such as the SHA of a commit"
 	}

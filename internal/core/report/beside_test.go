@@ -54,7 +54,7 @@ func TestNextBeside(t *testing.T) {
 		},
 		"without a full SHA there is nothing to show": {suite: aSuite(in(passed), func(s *v1alpha1.Suite) { s.Spec.Deployment.SHA = "v1" }), now: 2 * time.Minute},
 		"nothing is shown unless the Trigger asks":    {suite: aSuite(in(passed)), trigger: aTrigger(), now: 2 * time.Minute},
-		"nothing is shown without a repository":       {suite: aSuite(in(passed)), trigger: &v1alpha1.Trigger{}, now: 2 * time.Minute},
+		"nothing is shown without a repository":       {suite: aSuite(in(passed)), trigger: aTrigger(func(t *v1alpha1.Trigger) { t.Spec.Repository = nil }), now: 2 * time.Minute},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -123,5 +123,5 @@ func named(name, trigger string, second int, change ...func(*v1alpha1.Suite)) re
 	received := metav1.NewMicroTime(after(time.Duration(second) * time.Second))
 	s := aSuite(change...)
 	s.Name, s.Spec.Trigger.Name, s.Spec.ReceivedAt = name, trigger, &received
-	return report.Run{Suite: s, Trigger: asking()}
+	return report.Run{Suite: s, Trigger: asking(func(t *v1alpha1.Trigger) { t.Name = s.Spec.Trigger.Name })}
 }

@@ -32,7 +32,10 @@ func aSuite(change ...func(*v1alpha1.Suite)) *v1alpha1.Suite {
 }
 
 func aTrigger(change ...func(*v1alpha1.Trigger)) *v1alpha1.Trigger {
-	t := &v1alpha1.Trigger{Spec: v1alpha1.TriggerSpec{Repository: &v1alpha1.Repository{HostingService: v1alpha1.GitHub, Name: "acme/shop"}}}
+	t := &v1alpha1.Trigger{
+		ObjectMeta: metav1.ObjectMeta{Name: "smoke"},
+		Spec:       v1alpha1.TriggerSpec{Repository: &v1alpha1.Repository{HostingService: v1alpha1.GitHub, Name: "acme/shop"}},
+	}
 	for _, c := range change {
 		c(t)
 	}

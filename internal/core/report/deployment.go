@@ -28,7 +28,7 @@ type Deployment struct {
 // deployment is 0 if no run knows it.
 func DeploymentOf(self Run, others []Run, o Options) (d Deployment, id int64) {
 	same := func(s *v1alpha1.Suite) bool {
-		return s.Spec.Environment == self.Suite.Spec.Environment && strings.EqualFold(s.Spec.Deployment.SHA, self.Suite.Spec.Deployment.SHA)
+		return s.Spec.Environment == self.Suite.Spec.Environment && s.Spec.Deployment.SHA == self.Suite.Spec.Deployment.SHA
 	}
 	runs := related(self, others, showsDeployments, same)
 	target, _ := TargetOf(self.Suite, self.Trigger)
@@ -77,7 +77,7 @@ func superseded(s *v1alpha1.Suite, others []Run) bool {
 	return slices.ContainsFunc(others, func(r Run) bool {
 		other := r.Suite
 		return other.Spec.Trigger.Name == s.Spec.Trigger.Name && other.Spec.Environment == s.Spec.Environment &&
-			!strings.EqualFold(other.Spec.Deployment.SHA, s.Spec.Deployment.SHA) && suite.Compare(other, s) > 0
+			other.Spec.Deployment.SHA != s.Spec.Deployment.SHA && suite.Compare(other, s) > 0
 	})
 }
 

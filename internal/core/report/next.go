@@ -55,7 +55,7 @@ func Next(o Observation, now time.Time) Step {
 
 // Expected reports whether anybody looks for a check of a run, or may see one that was posted before its Trigger changed.
 func Expected(s *v1alpha1.Suite, t *v1alpha1.Trigger) bool {
-	return t == nil || t.Spec.Repository != nil || s.Status.Report != nil
+	return !s.IsOf(t) || t.Spec.Repository != nil || s.Status.Report != nil
 }
 
 // Settled reports whether nothing is left to do: the outcome was posted, or it is too late for that.

@@ -20,7 +20,7 @@ type PullRequest struct {
 func ChoosePullRequest(found []PullRequest, t Target) *PullRequest {
 	slices.SortFunc(found, func(a, b PullRequest) int { return int(a.Number - b.Number) })
 	for _, p := range found {
-		if p.Open && strings.EqualFold(p.SHA, t.SHA) && (t.Branch == "" || p.Branch == t.Branch) {
+		if p.Open && p.SHA == t.SHA && (t.Branch == "" || p.Branch == t.Branch) {
 			return &p
 		}
 	}
@@ -96,7 +96,7 @@ func belongs(s, known *v1alpha1.Suite, number int64) bool {
 		return n == number
 	}
 	a, b := s.Spec.Deployment, known.Spec.Deployment
-	return a.Branch == b.Branch && strings.EqualFold(a.SHA, b.SHA)
+	return a.Branch == b.Branch && a.SHA == b.SHA
 }
 
 // marker tells the comments of this namespace and cluster from all others. Both are DNS labels. It is not shown.

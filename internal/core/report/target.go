@@ -29,7 +29,7 @@ type Target struct {
 func TargetOf(s *v1alpha1.Suite, t *v1alpha1.Trigger) (Target, *metav1.Condition) {
 	d := s.Spec.Deployment
 	switch {
-	case t == nil || s.Spec.Trigger.UID != "" && s.Spec.Trigger.UID != t.UID:
+	case !s.IsOf(t):
 		return none(v1alpha1.ReasonNotConfigured, "Nothing is posted, because the Trigger %s does not exist any more.", s.Spec.Trigger.Name)
 	case t.Spec.Repository == nil:
 		return none(v1alpha1.ReasonNotConfigured,
@@ -43,7 +43,7 @@ func TargetOf(s *v1alpha1.Suite, t *v1alpha1.Trigger) (Target, *metav1.Condition
 	}
 	target := Target{
 		Service: service(t.Spec.Repository), Repository: t.Spec.Repository.Name,
-		SHA: strings.ToLower(d.SHA), Branch: strings.TrimPrefix(d.Branch, "refs/heads/"), PipelineID: d.PipelineID,
+		SHA: d.SHA, Branch: notification.BranchName(d.Branch), PipelineID: d.PipelineID,
 		PullRequest: d.PullRequestNumber,
 	}
 	if !target.valid() {

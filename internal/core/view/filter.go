@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/notification"
 )
 
 // maxFilterText bounds a part of a filter, in bytes: no branch is longer.
@@ -34,7 +35,7 @@ func ParseFilter(q url.Values) Filter {
 	}
 	f := Filter{
 		State: get("state"), Environment: get("environment"), Trigger: get("trigger"),
-		Branch: get("branch"), SHA: strings.ToLower(get("sha")), Text: get("q"),
+		Branch: get("branch"), SHA: get("sha"), Text: get("q"),
 	}
 	if f.State != LookState && !slices.Contains(v1alpha1.States(), f.State) {
 		f.State = ""
@@ -84,7 +85,7 @@ func (f Filter) Selector() func(*v1alpha1.Suite) bool {
 			(f.Environment == "" || f.Environment == s.Spec.Environment) &&
 			(f.Trigger == "" || f.Trigger == s.Spec.Trigger.Name) &&
 			(f.Branch == "" || f.Branch == s.Spec.Deployment.Branch) &&
-			strings.HasPrefix(strings.ToLower(s.Spec.Deployment.SHA), f.SHA) &&
+			notification.HasSHAPrefix(s.Spec.Deployment.SHA, f.SHA) &&
 			(text == "" || contains(s, text))
 	}
 }

@@ -19,7 +19,7 @@ func TestFilter(t *testing.T) {
 		run("superseded", superseded, of("load", "staging", "main")),
 		run("failed-still", failed, of("load", "staging", "main")),
 		run("error", v1alpha1.Error("The image is missing."), of("load", "production", "main"), func(s *v1alpha1.Suite) { s.Spec.Deployment.PullRequestNumber = 318 }),
-		run("other-commit", passed, of("load", "production", "main"), func(s *v1alpha1.Suite) { s.Spec.Deployment.SHA = "41aa90c2" }),
+		run("other-commit", passed, of("load", "production", "main"), func(s *v1alpha1.Suite) { s.Spec.Deployment.SHA = strings.Repeat("41aa90c2", 5) }),
 	}
 	cases := map[string]struct {
 		reason string

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/notification"
 )
 
 // Link is text that may lead somewhere. Without a URL it is only text.
@@ -42,7 +43,7 @@ func Commit(d v1alpha1.Deployment) *Link {
 		return nil
 	}
 	link := &Link{Text: ShortSHA(d.SHA), URL: safeURL(d.CommitURL)}
-	if link.URL == "" && commitSHA.MatchString(d.SHA) {
+	if link.URL == "" && notification.IsCommit(d.SHA) {
 		if base := repositoryURL(d); base != "" {
 			link.URL = base + separator(d) + "/commit/" + d.SHA
 		}
@@ -79,10 +80,7 @@ func pullRequestOf(s *v1alpha1.Suite) *Link {
 	return link
 }
 
-var (
-	commitSHA  = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
-	repository = regexp.MustCompile(`^[\w.-]+(/[\w.-]+)+$`)
-)
+var repository = regexp.MustCompile(`^[\w.-]+(/[\w.-]+)+$`)
 
 // repositoryURL is the page of the repository: what the URL of the commit starts with, so that code hosts of one's
 // own work too, or the public service.
@@ -110,7 +108,7 @@ func separator(d v1alpha1.Deployment) string {
 // ShortSHA is as much of a commit as people read. Other texts that identify a deployment stay whole.
 func ShortSHA(sha string) string {
 	const short = 8
-	if commitSHA.MatchString(sha) {
+	if notification.IsCommit(sha) {
 		return sha[:short]
 	}
 	return sha

@@ -27,7 +27,7 @@ const (
 	Deployed         = "deployed"         // Suite: the name of its Environment
 	Trigger          = "trigger"          // Suite: the name of its Trigger
 	Run              = "run"              // Suite with a SHA: RunKey
-	Commit           = "commit"           // Suite with a SHA: CommitKey
+	Commit           = "commit"           // Suite with a SHA: it
 	PullRequest      = "pullRequest"      // Suite whose pull request is known: its number
 	claimedNamespace = "namespace"        // Team: the namespace that it claims
 	keyHash          = "hash"             // APIKey: the hash of the key
@@ -44,7 +44,7 @@ func Setup(ctx context.Context, indexer client.FieldIndexer) error {
 		add(ctx, indexer, Deployed, func(s *v1alpha1.Suite) string { return s.Spec.Environment }),
 		add(ctx, indexer, Trigger, func(s *v1alpha1.Suite) string { return s.Spec.Trigger.Name }),
 		add(ctx, indexer, Run, runOf),
-		add(ctx, indexer, Commit, func(s *v1alpha1.Suite) string { return CommitKey(s.Spec.Deployment.SHA) }),
+		add(ctx, indexer, Commit, func(s *v1alpha1.Suite) string { return s.Spec.Deployment.SHA }),
 		add(ctx, indexer, PullRequest, pullRequestOf),
 		add(ctx, indexer, Environment, func(t *v1alpha1.Trigger) string { return t.Spec.Environment }),
 		add(ctx, indexer, claimedNamespace, (*v1alpha1.Team).NamespaceName),
@@ -80,9 +80,6 @@ func runOf(s *v1alpha1.Suite) string {
 	}
 	return RunKey(s.Spec.Trigger.UID, s.Spec.Environment, s.Spec.Deployment.SHA)
 }
-
-// CommitKey is shared by the Suites that test one commit.
-func CommitKey(sha string) string { return strings.ToLower(sha) }
 
 // PullRequestKey is shared by the Suites of one pull request, perhaps of several repositories.
 func PullRequestKey(number int64) string { return strconv.FormatInt(number, 10) }

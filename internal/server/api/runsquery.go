@@ -97,12 +97,7 @@ const minSHA = 7
 func (f runFilter) matches(run runFilter) bool {
 	return same(f.trigger, run.trigger) && same(f.environment, run.environment) && same(f.state, run.state) &&
 		(f.branch == "" || f.branch == notification.BranchName(run.branch)) &&
-		(same(f.sha, run.sha) || len(f.sha) >= minSHA && beginsSHA(run.sha, f.sha))
-}
-
-// beginsSHA also accepts a commit in capitals, because it is stored without.
-func beginsSHA(sha, prefix string) bool {
-	return strings.HasPrefix(sha, prefix) || notification.IsCommit(sha) && strings.HasPrefix(sha, strings.ToLower(prefix))
+		(same(f.sha, run.sha) || len(f.sha) >= minSHA && notification.HasSHAPrefix(run.sha, f.sha))
 }
 
 func same(filter, value string) bool { return filter == "" || filter == value }

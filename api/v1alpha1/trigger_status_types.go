@@ -1,0 +1,60 @@
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// LastSuite summarizes a run.
+type LastSuite struct {
+	// name of the Suite.
+	// +required
+	// +kubebuilder:validation:MaxLength=63
+	Name string `json:"name"`
+
+	// state of the run: the reason of its Succeeded condition. While the run goes on, it may be Starting although the
+	// tests run.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	State string `json:"state,omitempty"`
+
+	// receivedAt is when its notification was received, with six digits after the second.
+	// +required
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`
+	ReceivedAt metav1.MicroTime `json:"receivedAt"`
+}
+
+// TriggerStatus is the observed state of the Trigger.
+type TriggerStatus struct {
+	// observedGeneration is the generation of the Trigger that the status describes.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// activeSuites counts the runs that have a Job and have not ended.
+	// +optional
+	ActiveSuites int32 `json:"activeSuites"`
+
+	// queuedSuites counts the runs that wait for their turn.
+	// +optional
+	QueuedSuites int32 `json:"queuedSuites"`
+
+	// lastSuite is the run whose notification was received last.
+	// +optional
+	LastSuite *LastSuite `json:"lastSuite,omitempty"`
+
+	// notifiedSince is when spec.notify was set. Earlier ends of runs are not told.
+	// +optional
+	NotifiedSince *metav1.Time `json:"notifiedSince,omitempty"`
+
+	// outcomes are how the last run in each Environment ended, of the 64 that had one last. A Trigger without
+	// spec.notify lacks them.
+	// +optional
+	// +listType=map
+	// +listMapKey=environment
+	// +kubebuilder:validation:MaxItems=64
+	Outcomes []EnvironmentOutcome `json:"outcomes,omitempty"`
+
+	// conditions of the Trigger; Ready is False if it cannot match, with the reason.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
