@@ -13,7 +13,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/report"
 )
 
-// PullRequest finds the pull request of a commit; nil if there is none. The error is a *report.Error.
+// PullRequest returns the pull request of a commit, or nil. The error is a *report.Error.
 func (h *Host) PullRequest(ctx context.Context, r report.Request) (found *report.PullRequest, err error) {
 	err = h.with(ctx, r, func(p poster) (err error) {
 		found, err = p.pullRequest(ctx)
@@ -50,10 +50,10 @@ func pullRequestOf(p *gh.PullRequest) report.PullRequest {
 	}
 }
 
-// Comment makes a pull request show a comment, and returns its number. The error is a *report.Error.
+// Comment makes a pull request show a comment, and returns its id. The error is a *report.Error.
 func (h *Host) Comment(ctx context.Context, r report.CommentRequest) (id int64, err error) {
 	err = h.with(ctx, r.Request, func(p poster) (err error) {
-		id, err = thread.Show(ctx, r, &comments{poster: p, number: r.Number})
+		id, err = thread.Show(ctx, r, comments{p, r.Number})
 		return err
 	})
 	return id, err
@@ -63,10 +63,9 @@ func (h *Host) Comment(ctx context.Context, r report.CommentRequest) (id int64, 
 type comments struct {
 	poster
 	number int64
-	me     int64 // who has the token; 0: not known yet
 }
 
-// comment is a comment with what go-github does not know.
+// comment also has the App, which go-github does not decode.
 type comment struct {
 	ID   int64  `json:"id"`
 	Body string `json:"body"`
@@ -79,67 +78,54 @@ type comment struct {
 	} `json:"performed_via_github_app"`
 }
 
-func (c *comment) posted() thread.Comment {
-	p := thread.Comment{ID: c.ID, Body: c.Body, AuthorID: c.User.ID}
-	if c.App != nil && c.User.Type == "Bot" { // and not a person by way of the App
+func (c *comment) posted() *thread.Comment {
+	p := &thread.Comment{ID: c.ID, Body: c.Body, AuthorID: c.User.ID}
+	if c.App != nil && c.User.Type == "Bot" { // a person can also write through the App
 		p.AppID = c.App.ID
 	}
 	return p
 }
 
-func (c *comments) Get(ctx context.Context, id int64) (*thread.Comment, error) {
+func (c comments) Get(ctx context.Context, id int64) (*thread.Comment, error) {
 	known := &comment{}
 	err := c.get(ctx, fmt.Sprintf("repos/%s/%s/issues/comments/%d", c.owner, c.name, id), known)
 	if err != nil {
 		return nil, ignoreNotFound(err)
 	}
-	return new(known.posted()), nil
+	return known.posted(), nil
 }
 
-func (c *comments) List(ctx context.Context, page int) ([]thread.Comment, error) {
+func (c comments) List(ctx context.Context, page int) ([]thread.Comment, error) {
 	var list []*comment
 	err := c.get(ctx, fmt.Sprintf("repos/%s/%s/issues/%d/comments?per_page=%d&page=%d", c.owner, c.name, c.number, thread.PerPage, page), &list)
 	var posted []thread.Comment
 	for _, known := range list {
-		posted = append(posted, known.posted())
+		posted = append(posted, *known.posted())
 	}
 	return posted, err
 }
 
-func (c *comments) IsOwn(ctx context.Context, p thread.Comment) (bool, error) {
-	if c.Credentials.IsApp() {
-		return p.AppID == c.Credentials.AppID, nil
-	}
-	if c.me == 0 {
-		me, _, err := c.client.Users.Get(ctx, "")
-		if err != nil {
-			return false, err
-		}
-		c.me = me.GetID()
-	}
-	return p.AuthorID == c.me, nil
+func (c comments) Me(ctx context.Context) (int64, error) {
+	me, _, err := c.client.Users.Get(ctx, "")
+	return me.GetID(), err
 }
 
-func (c *comments) Create(ctx context.Context, body string) (int64, error) {
+func (c comments) Create(ctx context.Context, body string) (*thread.Comment, error) {
 	created, _, err := c.client.Issues.CreateComment(ctx, c.owner, c.name, int(c.number), &gh.IssueComment{Body: &body})
-	if err != nil {
-		return 0, err
-	}
-	c.me = created.GetUser().GetID()
-	return created.GetID(), nil
+	return &thread.Comment{ID: created.GetID(), AuthorID: created.GetUser().GetID()}, err
 }
 
-func (c *comments) Edit(ctx context.Context, id int64, body string) error {
+func (c comments) Edit(ctx context.Context, id int64, body string) error {
 	_, _, err := c.client.Issues.EditComment(ctx, c.owner, c.name, id, &gh.IssueComment{Body: &body})
 	return err
 }
 
-func (c *comments) Delete(ctx context.Context, id int64) error {
+func (c comments) Delete(ctx context.Context, id int64) error {
 	_, err := c.client.Issues.DeleteComment(ctx, c.owner, c.name, id)
 	return ignoreNotFound(err)
 }
 
-func (c *comments) get(ctx context.Context, path string, into any) error {
+func (c comments) get(ctx context.Context, path string, into any) error {
 	r, err := c.client.NewRequest(ctx, http.MethodGet, path, nil)
 	if err != nil {
 		return err

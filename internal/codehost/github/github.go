@@ -36,9 +36,8 @@ func New(apiURL string, client *http.Client) *Host {
 }
 
 // Post makes the host show a check, and returns what it shows. The error is a *report.Error.
-func (h *Host) Post(ctx context.Context, r report.Request) (v1alpha1.SuiteReport, error) {
-	var shown v1alpha1.SuiteReport
-	err := h.with(ctx, r, func(p poster) (err error) {
+func (h *Host) Post(ctx context.Context, r report.Request) (shown v1alpha1.SuiteReport, err error) {
+	err = h.with(ctx, r, func(p poster) (err error) {
 		post := p.status
 		if r.Credentials.IsApp() {
 			post = p.checkRun
@@ -46,10 +45,7 @@ func (h *Host) Post(ctx context.Context, r report.Request) (v1alpha1.SuiteReport
 		shown, err = post(ctx)
 		return err
 	})
-	if err != nil {
-		return v1alpha1.SuiteReport{}, err
-	}
-	return shown, nil
+	return shown, err
 }
 
 // with calls a function with a poster. The error is a *report.Error.

@@ -10,7 +10,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/report"
 )
 
-// PullRequest finds the merge request of a commit; nil if there is none. The error is a *report.Error.
+// PullRequest returns the merge request of a commit, or nil. The error is a *report.Error.
 func (h *Host) PullRequest(ctx context.Context, r report.Request) (found *report.PullRequest, err error) {
 	err = h.with(r, func(p poster) (err error) {
 		found, err = p.mergeRequest(ctx)
@@ -42,10 +42,10 @@ func pullRequestOf(m *gl.BasicMergeRequest) report.PullRequest {
 	return report.PullRequest{Number: m.IID, URL: m.WebURL, Open: m.State == "opened", Branch: m.SourceBranch, SHA: m.SHA}
 }
 
-// Comment makes a merge request show a comment, and returns its number. The error is a *report.Error.
+// Comment makes a merge request show a comment, and returns its id. The error is a *report.Error.
 func (h *Host) Comment(ctx context.Context, r report.CommentRequest) (id int64, err error) {
 	err = h.with(r.Request, func(p poster) (err error) {
-		id, err = thread.Show(ctx, r, &comments{poster: p, number: r.Number})
+		id, err = thread.Show(ctx, r, comments{p, r.Number})
 		return err
 	})
 	return id, err
@@ -55,60 +55,55 @@ func (h *Host) Comment(ctx context.Context, r report.CommentRequest) (id int64, 
 type comments struct {
 	poster
 	number int64
-	me     int64 // who has the token; 0: not known yet
 }
 
-func postedComment(n *gl.Note) thread.Comment {
-	return thread.Comment{ID: n.ID, Body: n.Body, AuthorID: n.Author.ID}
+func posted(n *gl.Note) *thread.Comment {
+	return &thread.Comment{ID: n.ID, Body: n.Body, AuthorID: n.Author.ID}
 }
 
-func (c *comments) Get(ctx context.Context, id int64) (*thread.Comment, error) {
+func (c comments) Get(ctx context.Context, id int64) (*thread.Comment, error) {
 	known, _, err := c.client.Notes.GetMergeRequestNote(c.Repository, c.number, id, gl.WithContext(ctx))
 	if err != nil {
 		return nil, ignoreNotFound(err)
 	}
-	return new(postedComment(known)), nil
+	return posted(known), nil
 }
 
-func (c *comments) List(ctx context.Context, page int) ([]thread.Comment, error) {
+func (c comments) List(ctx context.Context, page int) ([]thread.Comment, error) {
 	list, _, err := c.client.Notes.ListMergeRequestNotes(c.Repository, c.number, &gl.ListMergeRequestNotesOptions{
 		ListOptions: gl.ListOptions{PerPage: thread.PerPage, Page: int64(page)}, OrderBy: new("created_at"), Sort: new("asc"),
 	}, gl.WithContext(ctx))
-	var posted []thread.Comment
+	var all []thread.Comment
 	for _, known := range list {
-		posted = append(posted, postedComment(known))
+		all = append(all, *posted(known))
 	}
-	return posted, err
+	return all, err
 }
 
-func (c *comments) IsOwn(ctx context.Context, p thread.Comment) (bool, error) {
-	if c.me == 0 {
-		me, _, err := c.client.Users.CurrentUser(gl.WithContext(ctx))
-		if err != nil {
-			return false, err
-		}
-		c.me = me.ID
-	}
-	return p.AuthorID == c.me, nil
-}
-
-func (c *comments) Create(ctx context.Context, body string) (int64, error) {
-	created, _, err := c.client.Notes.CreateMergeRequestNote(c.Repository, c.number,
-		&gl.CreateMergeRequestNoteOptions{Body: &body}, gl.WithContext(ctx))
+func (c comments) Me(ctx context.Context) (int64, error) {
+	me, _, err := c.client.Users.CurrentUser(gl.WithContext(ctx))
 	if err != nil {
 		return 0, err
 	}
-	c.me = created.Author.ID
-	return created.ID, nil
+	return me.ID, nil
 }
 
-func (c *comments) Edit(ctx context.Context, id int64, body string) error {
+func (c comments) Create(ctx context.Context, body string) (*thread.Comment, error) {
+	created, _, err := c.client.Notes.CreateMergeRequestNote(c.Repository, c.number,
+		&gl.CreateMergeRequestNoteOptions{Body: &body}, gl.WithContext(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return posted(created), nil
+}
+
+func (c comments) Edit(ctx context.Context, id int64, body string) error {
 	_, _, err := c.client.Notes.UpdateMergeRequestNote(c.Repository, c.number, id,
 		&gl.UpdateMergeRequestNoteOptions{Body: &body}, gl.WithContext(ctx))
 	return err
 }
 
-func (c *comments) Delete(ctx context.Context, id int64) error {
+func (c comments) Delete(ctx context.Context, id int64) error {
 	_, err := c.client.Notes.DeleteMergeRequestNote(c.Repository, c.number, id, gl.WithContext(ctx))
 	return ignoreNotFound(err)
 }

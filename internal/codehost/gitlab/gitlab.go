@@ -35,16 +35,12 @@ type Host struct {
 func New(url string, client *http.Client) *Host { return &Host{url: url, client: client} }
 
 // Post makes the host show a check, and returns what it shows. The error is a *report.Error.
-func (h *Host) Post(ctx context.Context, r report.Request) (v1alpha1.SuiteReport, error) {
-	var shown v1alpha1.SuiteReport
-	err := h.with(r, func(p poster) (err error) {
+func (h *Host) Post(ctx context.Context, r report.Request) (shown v1alpha1.SuiteReport, err error) {
+	err = h.with(r, func(p poster) (err error) {
 		shown, err = p.post(ctx)
 		return err
 	})
-	if err != nil {
-		return v1alpha1.SuiteReport{}, err
-	}
-	return shown, nil
+	return shown, err
 }
 
 // with calls a function with a poster. The error is a *report.Error.

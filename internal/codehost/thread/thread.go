@@ -8,7 +8,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/report"
 )
 
-// PerPage is how many comments a code host lists at once, and maxPages bounds how far one is looked for.
+// PerPage is how many comments a code host lists at once. maxPages bounds the search for one.
 const (
 	PerPage  = 100
 	maxPages = 10
@@ -24,75 +24,82 @@ type Comment struct {
 
 // Thread is the comments of one pull request.
 type Thread interface {
-	// Get returns nil if the comment is gone.
+	// Get returns nil if the comment does not exist.
 	Get(ctx context.Context, id int64) (*Comment, error)
 
 	// List returns a page of PerPage or, if it is the last one, fewer. The oldest is first on page 1.
 	List(ctx context.Context, page int) ([]Comment, error)
 
-	// IsOwn reports whether the credentials that are used here wrote the comment.
-	IsOwn(ctx context.Context, c Comment) (bool, error)
+	// Me returns the id of the user who has the token. It is not called for an App.
+	Me(ctx context.Context) (int64, error)
 
-	Create(ctx context.Context, body string) (id int64, err error)
+	Create(ctx context.Context, body string) (*Comment, error)
 	Edit(ctx context.Context, id int64, body string) error
 	Delete(ctx context.Context, id int64) error
 }
 
-// Show keeps one comment, and returns its number. Only those of its own are considered: anybody can write the marker.
+// Show keeps one comment, and returns its id. It considers only comments by its own credentials: anybody can write the marker.
 func Show(ctx context.Context, r report.CommentRequest, on Thread) (id int64, err error) {
+	k := &keeper{Thread: on, CommentRequest: r}
 	var shown *Comment
 	if r.ID != 0 {
 		shown, err = on.Get(ctx, r.ID)
 	}
 	if shown == nil && err == nil {
-		shown, err = oldest(ctx, r, on)
+		shown, err = k.oldest(ctx)
 	}
 	switch {
 	case err != nil:
 		return 0, err
 	case shown != nil:
-		return shown.ID, edit(ctx, r, on, *shown)
+		return shown.ID, k.edit(ctx, *shown)
 	default:
-		return create(ctx, r, on)
+		return k.create(ctx)
 	}
 }
 
-// create also looks for a comment that another leader created at the same time. Both keep the older one.
-func create(ctx context.Context, r report.CommentRequest, on Thread) (int64, error) {
-	id, err := on.Create(ctx, r.Body)
+type keeper struct {
+	Thread
+	report.CommentRequest
+	me int64 // 0: not known yet
+}
+
+// create lists the comments again, because another leader may have created one at the same time. Both keep the older one.
+func (k *keeper) create(ctx context.Context) (int64, error) {
+	created, err := k.Create(ctx, k.Body)
 	if err != nil {
 		return 0, err
 	}
-	first, err := oldest(ctx, r, on)
-	if err != nil || first == nil || first.ID >= id {
-		return id, err
+	k.me = created.AuthorID
+	first, err := k.oldest(ctx)
+	if err != nil || first == nil || first.ID >= created.ID {
+		return created.ID, err
 	}
-	if err := on.Delete(ctx, id); err != nil {
+	if err := k.Delete(ctx, created.ID); err != nil {
 		return 0, err
 	}
-	return first.ID, edit(ctx, r, on, *first)
+	return first.ID, k.edit(ctx, *first)
 }
 
-func edit(ctx context.Context, r report.CommentRequest, on Thread, shown Comment) error {
-	if sameText(shown.Body, r.Body) {
+func (k *keeper) edit(ctx context.Context, shown Comment) error {
+	if sameText(shown.Body, k.Body) {
 		return nil
 	}
-	return on.Edit(ctx, shown.ID, r.Body)
+	return k.Edit(ctx, shown.ID, k.Body)
 }
 
-// oldest is the first own comment with the marker; nil if there is none. Whoever has the credentials is asked for only
-// if a comment has the marker.
-func oldest(ctx context.Context, r report.CommentRequest, on Thread) (*Comment, error) {
+// oldest returns the first own comment with the marker, or nil.
+func (k *keeper) oldest(ctx context.Context) (*Comment, error) {
 	for page := 1; page <= maxPages; page++ {
-		list, err := on.List(ctx, page)
+		list, err := k.List(ctx, page)
 		if err != nil {
 			return nil, err
 		}
 		for _, c := range list {
-			if !strings.HasPrefix(c.Body, r.Marker) {
+			if !strings.HasPrefix(c.Body, k.Marker) {
 				continue
 			}
-			if own, err := on.IsOwn(ctx, c); own || err != nil {
+			if own, err := k.isOwn(ctx, c); own || err != nil {
 				return &c, err
 			}
 		}
@@ -103,7 +110,19 @@ func oldest(ctx context.Context, r report.CommentRequest, on Thread) (*Comment, 
 	return nil, nil
 }
 
-// sameText ignores what code hosts change about the ends of lines.
+func (k *keeper) isOwn(ctx context.Context, c Comment) (_ bool, err error) {
+	if k.Credentials.IsApp() {
+		return c.AppID == k.Credentials.AppID, nil
+	}
+	if k.me == 0 {
+		if k.me, err = k.Me(ctx); err != nil {
+			return false, err
+		}
+	}
+	return c.AuthorID == k.me, nil
+}
+
+// sameText ignores line ends and surrounding spaces, which code hosts change.
 func sameText(a, b string) bool {
 	plain := func(text string) string { return strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n")) }
 	return plain(a) == plain(b)
