@@ -1,11 +1,16 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"time"
 
 	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/postflight-dev/postflight/internal/server/auth"
 )
 
 // clockAheadVariable makes a replica start with a wrong clock, such as 1h or -1h. Only tests set it.
@@ -21,34 +26,14 @@ func machineClock() (clock.PassiveClock, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", clockAheadVariable, err)
 	}
-	c := newSteadyClock(clock.RealClock{}, bootClock())
-	c.shown = c.shown.Add(ahead)
-	return c, nil
+	return auth.NewSteadyClock(clock.RealClock{}).Ahead(ahead), nil
 }
 
-// steadyClock shows the time of another clock at its start, and then what has elapsed since. A step of the other
-// clock does not change it: until the next answer of the API server, the offset that was measured would be wrong by
-// the step, and a later deployment could be stored as an older one. For the same reason, what has elapsed must include
-// the time in which the machine was suspended. A hypervisor may stop all clocks of a machine, though, such as for a
-// snapshot: then this one is behind until the API server has answered again.
-type steadyClock struct {
-	boot    func() time.Duration // since some moment before
-	started time.Duration        // by boot
-	shown   time.Time            // at the start
+// setupAPIServerProbe adds the probe, which measures how far this replica's clock is from the API server's. It
+// does so once before anything runs: a leader must never decide by a wrong clock.
+func setupAPIServerProbe(ctx context.Context, mgr ctrl.Manager, o options, in surroundings, ready checks) (*auth.APIServerProbe, error) {
+	probe := &auth.APIServerProbe{Ask: auth.AskVersion(mgr.GetConfig(), mgr.GetHTTPClient()), Clock: in.steady, Log: ctrl.Log.WithName("clock")}
+	ready["apiserver"], ready["clock"] = probe.Lost(o.holdBudget), probe.ClockAgrees
+	_ = probe.Probe(ctx) // without an answer, the clocks are taken to agree
+	return probe, errors.Join(mgr.Add(probe), probe.Register(in.metrics))
 }
-
-func newSteadyClock(c clock.PassiveClock, boot func() time.Duration) steadyClock {
-	return steadyClock{boot, boot(), c.Now()}
-}
-
-// monotonicClock is Go's.
-func monotonicClock() func() time.Duration {
-	began := time.Now()
-	return func() time.Duration { return time.Since(began) }
-}
-
-// Now is the time that the other clock would show, had it not been set.
-func (c steadyClock) Now() time.Time { return c.shown.Add(c.boot() - c.started) }
-
-// Since is how long ago a time of this clock was.
-func (c steadyClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }

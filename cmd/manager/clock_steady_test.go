@@ -3,7 +3,6 @@ package main
 import (
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -25,47 +24,6 @@ func (c wrongClock) set(ahead time.Duration) { c.ahead.Store(int64(ahead)) }
 
 func (c wrongClock) Now() time.Time                  { return time.Now().Add(time.Duration(c.ahead.Load())) }
 func (c wrongClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
-
-// TestSteadyClock: what has elapsed by the clock of the boot counts, and not what the machine shows meanwhile.
-func TestSteadyClock(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		machine, elapsed, asleep := newWrongClock(time.Minute), monotonicClock(), time.Duration(0)
-		c := newSteadyClock(machine, func() time.Duration { return 100*time.Hour + elapsed() + asleep })
-		if ahead := time.Until(c.Now()); ahead != time.Minute {
-			t.Errorf("it starts %s ahead, want a minute, as the clock of the machine", ahead)
-		}
-		for _, tc := range []struct {
-			what          string
-			ahead, asleep time.Duration
-		}{
-			{"was set back", -time.Hour, 0},
-			{"was set forward", time.Hour, 0},
-			{"was suspended, and set then", 2 * time.Hour, time.Hour},
-			{"was suspended, and not set yet", 2 * time.Hour, time.Hour},
-		} {
-			before := c.Now()
-			machine.set(tc.ahead)
-			asleep += tc.asleep
-			time.Sleep(time.Second)
-			if passed := c.Since(before); passed != tc.asleep+time.Second {
-				t.Errorf("the machine %s: %s have passed, want %s", tc.what, passed, tc.asleep+time.Second)
-			}
-		}
-	})
-}
-
-// TestBootClock: a machine that is awake has the same seconds.
-func TestBootClock(t *testing.T) {
-	boot, began := bootClock(), time.Now()
-	before := boot()
-	later := time.Now()
-	time.Sleep(50 * time.Millisecond)
-	least := time.Since(later)
-	elapsed, most := boot()-before, time.Since(began)
-	if elapsed < least || elapsed > most {
-		t.Errorf("%s have passed, want %s to %s", elapsed, least, most)
-	}
-}
 
 // TestClockIsSet: the clock of a machine is set between two notifications, before the API server is asked again for the
 // time. The later one must still be the newer one.

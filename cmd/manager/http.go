@@ -42,7 +42,7 @@ func setupHTTP(
 	if err != nil {
 		return err
 	}
-	pages, err := setupPages(ctx, mgr, o, b.authenticator, b.dispatcher, b.reader, in)
+	pages, err := setupPages(ctx, mgr, o, b, in)
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ type backend struct {
 func newBackend(
 	ctx context.Context, mgr ctrl.Manager, o options, bucket *objectstore.Bucket, probe *auth.APIServerProbe, in surroundings,
 ) (b backend, err error) {
-	if b.authenticator, err = setupAuth(mgr, probe, serverClock{in.steady, probe}); err != nil {
+	if b.authenticator, err = setupAuth(mgr, probe, auth.ServerClock{APIServerProbe: probe}); err != nil {
 		return b, err
 	}
 	if b.writer, err = newWriter(mgr); err != nil {

@@ -21,31 +21,24 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/notification"
 	"github.com/postflight-dev/postflight/internal/core/publicurl"
 	"github.com/postflight-dev/postflight/internal/server/api"
-	"github.com/postflight-dev/postflight/internal/server/auth"
 	"github.com/postflight-dev/postflight/internal/server/listen"
 	"github.com/postflight-dev/postflight/internal/server/pages"
+	"github.com/postflight-dev/postflight/internal/server/signin"
 	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
-	"github.com/postflight-dev/postflight/internal/usecase/runs"
 )
 
 // setupPages returns the run pages, which every replica serves.
-func setupPages(
-	ctx context.Context, mgr ctrl.Manager, o options, authenticator *auth.Authenticator, dispatcher *dispatch.Dispatcher, reader *runs.Reader,
-	in surroundings,
-) (*pages.UI, error) {
-	secret, err := newSessionSecret(ctx, mgr, o, in.clock)
-	if err != nil {
-		return nil, err
-	}
+func setupPages(ctx context.Context, mgr ctrl.Manager, o options, b backend, in surroundings) (*pages.UI, error) {
+	sessions := signin.NewSessions(mgr.GetAPIReader(), b.writer, o.leader.namespace, in.clock)
 	o.signIn.Log = ctrl.Log.WithName("sign-in")
-	if err := errors.Join(mgr.Add(o.signIn), registerSignIn(o.signIn, in.metrics)); err != nil {
+	if err := errors.Join(sessions.Watch(ctx, mgr), mgr.Add(o.signIn), o.signIn.Register(in.metrics)); err != nil {
 		return nil, err
 	}
 	return pages.New(pages.Config{
-		Cache: mgr.GetCache(), Runs: reader, SendingLogs: reader.Sending,
-		Authenticator: &people{authenticator, o.signIn, secret, mgr.GetCache(), in.clock},
-		Provider:      provider{o.signIn, secret}, SealingKey: secret.Key,
-		Explain: explainer(dispatcher, in.steady), Actions: &pageActions{dispatcher, mgr.GetCache(), in.steady}, Authenticated: listen.Authenticated,
+		Cache: mgr.GetCache(), Runs: b.reader, SendingLogs: b.reader.Sending,
+		Authenticator: &signin.People{Keys: b.authenticator, Source: o.signIn, Sessions: sessions, Cache: mgr.GetCache(), Clock: in.clock},
+		Provider:      signin.Provider{Source: o.signIn, Sessions: sessions}, SealingKey: sessions.Key,
+		Explain: explainer(b.dispatcher, in.steady), Actions: b.dispatcher, Steady: in.steady, Authenticated: listen.Authenticated,
 		OpenAPI:   api.OpenAPI,
 		PublicURL: o.publicURL, Hosts: o.pageHosts, Limits: pages.DefaultLimits(),
 		Log: ctrl.Log.WithName("pages"), Audit: in.audit, Clock: in.clock,

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"io"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -50,8 +52,28 @@ func TestPagesReadTheStore(t *testing.T) {
 	} {
 		path = strings.ReplaceAll(path, "NS", tn.namespace)
 		poll.True(t, path+" shows "+want, func() bool {
-			code, _, body := get(t, http.DefaultClient, m.url+path, nil)
+			code, body := get(t, m.url+path, nil)
 			return code == http.StatusOK && strings.Contains(body, want)
 		})
 	}
+}
+
+// get returns the status and the body of an answer.
+func get(t *testing.T, address string, header http.Header) (int, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	maps.Copy(req.Header, header)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(body)
 }

@@ -53,7 +53,7 @@ func run(ctx context.Context, o options) error {
 func runIn(ctx context.Context, o options, in surroundings) error {
 	log := slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: o.logLevel}))
 	ctrl.SetLogger(logr.FromSlogHandler(log.Handler()))
-	in.steady = newSteadyClock(in.clock, bootClock())
+	in.steady = auth.NewSteadyClock(in.clock)
 
 	if err := noticeDeadConnections(); err != nil {
 		return err
@@ -97,7 +97,7 @@ func runIn(ctx context.Context, o options, in surroundings) error {
 func setupReconciling(
 	ctx context.Context, mgr ctrl.Manager, o options, bucket *objectstore.Bucket, probe *auth.APIServerProbe, in surroundings,
 ) error {
-	now := serverClock{in.steady, probe}
+	now := auth.ServerClock{APIServerProbe: probe}
 	inputs, err := runInputs(ctx, mgr, bucket, o)
 	if err != nil {
 		return err

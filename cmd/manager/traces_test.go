@@ -114,7 +114,7 @@ func passes(t *testing.T, c client.Client, j *batchv1.Job) {
 // openMetrics reads metrics in the format that has exemplars.
 func openMetrics(t *testing.T, url string) string {
 	t.Helper()
-	code, _, body := get(t, http.DefaultClient, url, http.Header{"Accept": {"application/openmetrics-text; version=1.0.0"}})
+	code, body := get(t, url, http.Header{"Accept": {"application/openmetrics-text; version=1.0.0"}})
 	if code != http.StatusOK {
 		t.Fatalf("%d %s", code, body)
 	}

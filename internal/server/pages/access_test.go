@@ -14,6 +14,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/server/pages"
+	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
 	"github.com/postflight-dev/postflight/test/tier"
 )
 
@@ -212,14 +213,9 @@ func TestButtons(t *testing.T) {
 	}
 }
 
-type refusal string
-
-func (r refusal) Error() string   { return string(r) }
-func (r refusal) Refused() string { return string(r) }
-
 func TestRefusedAction(t *testing.T) {
 	h := newHarness(t, samples())
-	h.actions.err = refusal("A newer deployment came later.")
+	h.actions.err = &dispatch.Error{Kind: dispatch.Rejected, Message: "A newer deployment came later."}
 	if got := h.browser(t, actKey).post(failedRun+"/rerun", ""); got.code != http.StatusConflict || !strings.Contains(got.body, "A newer deployment came later.") {
 		t.Errorf("%d: %s", got.code, got.body)
 	}

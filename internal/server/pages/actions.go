@@ -1,83 +1,90 @@
 package pages
 
 import (
+	"crypto/rand"
 	"errors"
 	"net/http"
 	"net/url"
 	"path"
 	"strings"
 
-	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/kube/index"
+	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
 )
 
 func (u *UI) cancel(w http.ResponseWriter, r *request) error {
-	s, err := u.subject(r)
+	id, command, err := u.command(r)
 	if err == nil {
-		r.audit = []any{"suite", s.Name}
-		err = u.Actions.Cancel(r.Context(), s, r.access.Name)
+		_, err = u.Actions.Cancel(r.Context(), command, id)
 	}
 	if err != nil {
 		return refused(err)
 	}
-	u.redirect(w, r, runPath(s.Namespace, s.Name))
+	u.redirect(w, r, runPath(r.namespace(), id))
 	return nil
 }
 
 func (u *UI) rerun(w http.ResponseWriter, r *request) error {
-	s, err := u.subject(r)
+	id, command, err := u.command(r)
 	if err != nil {
 		return err
 	}
-	r.audit = []any{"suite", s.Name}
-	id, err := u.Actions.Rerun(r.Context(), s, r.access.Name)
+	next, _, err := u.Actions.Rerun(r.Context(), command, id)
 	if err != nil {
 		return refused(err)
 	}
-	r.audit = append(r.audit, "next", id)
-	u.redirect(w, r, runPath(s.Namespace, id))
+	r.audit = append(r.audit, "next", next.Name)
+	u.redirect(w, r, runPath(r.namespace(), next.Name))
 	return nil
 }
 
-// subject is the run to act on, for those who may.
-func (u *UI) subject(r *request) (*v1alpha1.Suite, error) {
+// command returns the run to act on, and on whose behalf.
+func (u *UI) command(r *request) (id string, c dispatch.Command, err error) {
 	if !r.signedIn {
-		return nil, errSignIn
+		return "", c, errSignIn
 	}
 	if !r.act {
-		return nil, &problem{Status: http.StatusForbidden, Title: "You can only read here",
+		return "", c, &problem{Status: http.StatusForbidden, Title: "You can only read here",
 			Text: "An API key only reads unless the Team sets keysMayAct, and a group unless the operator of this service lets it act. Nothing was changed."}
 	}
 	run, err := u.find(r)
 	if err != nil {
-		return nil, err
+		return "", c, err
 	}
 	if run.Archived() {
-		return nil, refused(archivedRun{})
+		return "", c, unchanged("The Suite of this run was deleted, and the archive lacks the values of secret variables. Deploy the commit again, and notify.")
 	}
-	return u.withVariables(r, run)
+	r.audit = []any{"suite", run.Suite.Name}
+	team, err := index.Owner(r.Context(), u.Cache, r.namespace())
+	if err == nil && team == nil {
+		err = unchanged("the namespace of the run belongs to no Team any more")
+	}
+	return run.Suite.Name, dispatch.Command{Team: team, By: r.access.Name, RequestID: "page." + rand.Text(), ReceivedAt: u.Steady.Now()}, err
 }
 
-// archivedRun is the reason why nothing can be done with a run that is only in the archive.
-type archivedRun struct{}
-
-func (archivedRun) Error() string { return "the run is archived" }
-func (archivedRun) Refused() string {
-	return "The Suite of this run was deleted, and the archive lacks the values of secret variables. Deploy the commit again, and notify."
+func unchanged(why string) error {
+	return &problem{Status: http.StatusConflict, Title: "Nothing was changed", Text: why}
 }
 
+// refused gives errors that repeating the action would not change a page of their own.
 func refused(err error) error {
-	var r interface{ Refused() string }
-	if errors.As(err, &r) {
-		return &problem{Status: http.StatusConflict, Title: "Nothing was changed", Text: r.Refused()}
+	e, ok := errors.AsType[*dispatch.Error](err)
+	if !ok {
+		return err
 	}
-	return err
+	switch e.Kind {
+	case dispatch.Rejected, dispatch.RunFinished, dispatch.RunUnfinished:
+		return unchanged(e.Message)
+	default:
+		return err
+	}
 }
 
 func runPath(namespace, id string) string {
 	return "/runs/" + url.PathEscape(namespace) + "/" + url.PathEscape(id)
 }
 
-// localPath is a path of this server, below its base path, to go on to; anything else leads to the runs.
+// localPath keeps a path below the base path of this server, and replaces anything else by that of the runs.
 func localPath(next string) string {
 	u, err := url.Parse(next)
 	if err != nil || u.Host != "" || u.Scheme != "" || !strings.HasPrefix(next, "/") || strings.ContainsAny(next, "\\\r\n\t") ||

@@ -13,6 +13,7 @@ import (
 
 	"github.com/postflight-dev/postflight/internal/core/record"
 	"github.com/postflight-dev/postflight/internal/core/view"
+	"github.com/postflight-dev/postflight/internal/server/signin"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
 )
 
@@ -29,9 +30,9 @@ const (
 // grant lets a browser read the files of one run without a cookie: an HTML report runs in an origin of its own, from
 // which browsers send none. It counts only as long as its identity may see the team.
 type grant struct {
-	Namespace string   `json:"n"`
-	Run       string   `json:"r"`
-	Identity  Identity `json:"i"`
+	Namespace string          `json:"n"`
+	Run       string          `json:"r"`
+	Identity  signin.Identity `json:"i"`
 }
 
 // kinds are the content types that a page can show, by the extension of the file. All others are downloaded.

@@ -17,6 +17,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/publicurl"
 	"github.com/postflight-dev/postflight/internal/kube/index"
+	"github.com/postflight-dev/postflight/internal/server/signin"
 )
 
 // request is an http.Request with its reader.
@@ -24,8 +25,8 @@ type request struct {
 	*http.Request
 	signedIn  bool
 	proxied   bool // a proxy has authenticated the reader
-	identity  Identity
-	access    Access
+	identity  signin.Identity
+	access    signin.Access
 	confirmed time.Time // when the access was looked up
 
 	team *v1alpha1.Team // of the page; nil where it belongs to none

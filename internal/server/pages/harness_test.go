@@ -22,6 +22,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -33,6 +34,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/kube/index"
 	"github.com/postflight-dev/postflight/internal/server/api"
 	"github.com/postflight-dev/postflight/internal/server/pages"
+	"github.com/postflight-dev/postflight/internal/server/signin"
+	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
 )
 
@@ -92,7 +95,7 @@ func newHarness(t testing.TB, objects []client.Object, options ...option) *harne
 		Explain: func(_ context.Context, team *v1alpha1.Team, n *notification.Notification) (iter.Seq[match.Explanation], error) {
 			return h.triggers.Explain(team.NamespaceName(), n, func() bool { return false }), nil
 		},
-		OpenAPI: api.OpenAPI, Limits: pages.DefaultLimits(), Log: testLog(t), Audit: slog.New(slog.DiscardHandler), Clock: clock.RealClock{},
+		OpenAPI: api.OpenAPI, Limits: pages.DefaultLimits(), Log: testLog(t), Audit: slog.New(slog.DiscardHandler), Clock: clock.RealClock{}, Steady: clock.RealClock{},
 	}
 	for _, o := range options {
 		o(&c)
@@ -230,37 +233,37 @@ type statusError int
 func (e statusError) Error() string   { return http.StatusText(int(e)) }
 func (e statusError) HTTPStatus() int { return int(e) }
 
-func (k *keys) SignIn(ctx context.Context, key string) (pages.Identity, error) {
+func (k *keys) SignIn(ctx context.Context, key string) (signin.Identity, error) {
 	data, err := json.Marshal(key)
 	if err != nil {
-		return pages.Identity{}, err
+		return signin.Identity{}, err
 	}
-	id := pages.Identity{Kind: "key", Data: data}
+	id := signin.Identity{Kind: "key", Data: data}
 	_, err = k.Access(ctx, id)
 	return id, err
 }
 
-func (k *keys) FromProxy(r *http.Request) (pages.Identity, bool) {
+func (k *keys) FromProxy(r *http.Request) (signin.Identity, bool) {
 	data, err := json.Marshal(r.Header.Get("X-Key"))
-	return pages.Identity{Data: data}, err == nil && r.Header.Get("X-Key") != ""
+	return signin.Identity{Data: data}, err == nil && r.Header.Get("X-Key") != ""
 }
 
-func (k *keys) Access(ctx context.Context, id pages.Identity) (pages.Access, error) {
+func (k *keys) Access(ctx context.Context, id signin.Identity) (signin.Access, error) {
 	var key string
 	if err := json.Unmarshal(id.Data, &key); err != nil {
-		return pages.Access{}, err
+		return signin.Access{}, err
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	name := map[string]string{readKey: team, actKey: team, otherKey: "rival"}[key]
 	if name == "" || k.revoked[key] {
-		return pages.Access{}, statusError(http.StatusUnauthorized)
+		return signin.Access{}, statusError(http.StatusUnauthorized)
 	}
 	t := &v1alpha1.Team{}
 	if err := k.client.Get(ctx, client.ObjectKey{Name: name}, t); err != nil {
-		return pages.Access{}, err
+		return signin.Access{}, err
 	}
-	return pages.Access{Name: "laptop of Anna", Key: map[string]string{actKey: "shop/act"}[key], Teams: []pages.TeamAccess{{Team: t, Act: key == actKey}}}, nil
+	return signin.Access{Name: "laptop of Anna", Key: map[string]string{actKey: "shop/act"}[key], Teams: []signin.TeamAccess{{Team: t, Act: key == actKey}}}, nil
 }
 
 // actions record what was asked for.
@@ -270,18 +273,18 @@ type actions struct {
 	err  error
 }
 
-func (a *actions) Cancel(_ context.Context, s *v1alpha1.Suite, by string) error {
+func (a *actions) Cancel(_ context.Context, c dispatch.Command, id string) (*v1alpha1.Suite, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.done = append(a.done, "cancel "+s.Name+" by "+by)
-	return a.err
+	a.done = append(a.done, "cancel "+id+" by "+c.By)
+	return nil, a.err
 }
 
-func (a *actions) Rerun(_ context.Context, s *v1alpha1.Suite, by string) (string, error) {
+func (a *actions) Rerun(_ context.Context, c dispatch.Command, id string) (*v1alpha1.Suite, bool, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.done = append(a.done, "rerun "+s.Name+" by "+by)
-	return s.Name, a.err
+	a.done = append(a.done, "rerun "+id+" by "+c.By)
+	return &v1alpha1.Suite{ObjectMeta: metav1.ObjectMeta{Name: id}}, true, a.err
 }
 
 func (a *actions) all() []string {

@@ -1,6 +1,10 @@
 package pages
 
-import "time"
+import (
+	"time"
+
+	"github.com/postflight-dev/postflight/internal/server/signin"
+)
 
 // Limits bound what browsers can ask of a replica. They are the same in every replica.
 type Limits struct {
@@ -102,8 +106,7 @@ func DefaultLimits() Limits {
 		UnconfirmedFor: time.Minute,
 		// A page of 100 KiB at 4 KiB/s, on the worst phone network.
 		WriteTimeout: 30 * time.Second,
-		// A day of work.
-		SessionFor: 12 * time.Hour,
+		SessionFor:   signin.SessionFor,
 		// The longest API key has 4 KiB.
 		FormBytes: 16 << 10,
 		// Several screens, and 6 KiB compressed.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/server/pages"
+	"github.com/postflight-dev/postflight/internal/server/signin"
 	"github.com/postflight-dev/postflight/test/poll"
 )
 
@@ -25,10 +26,10 @@ type unsure struct {
 	status  int // 503 if it is 0
 }
 
-func (u *unsure) Access(ctx context.Context, id pages.Identity) (pages.Access, error) {
+func (u *unsure) Access(ctx context.Context, id signin.Identity) (signin.Access, error) {
 	if u.away.Load() {
 		u.refused.Add(1)
-		return pages.Access{}, statusError(cmp.Or(u.status, http.StatusServiceUnavailable))
+		return signin.Access{}, statusError(cmp.Or(u.status, http.StatusServiceUnavailable))
 	}
 	return u.Authenticator.Access(ctx, id)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/publicurl"
 	"github.com/postflight-dev/postflight/internal/core/record"
 	"github.com/postflight-dev/postflight/internal/core/view"
+	"github.com/postflight-dev/postflight/internal/server/signin"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
 )
 
@@ -39,7 +40,7 @@ type document struct {
 	Team      string
 	Name      string // of the reader
 	SignedIn  bool
-	Teams     []TeamAccess
+	Teams     []signin.TeamAccess
 	Act       bool
 	URL       string // of the page, if people's address of this server is known
 	Refresh   string

@@ -6,11 +6,12 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"time"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/record"
 	"github.com/postflight-dev/postflight/internal/core/results"
+	"github.com/postflight-dev/postflight/internal/server/signin"
+	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
 )
 
@@ -48,47 +49,22 @@ type Runs interface {
 	OpenArtifact(ctx context.Context, run *runs.Run, pod, path string) (record.File, error)
 }
 
-// Actions change runs, for people who may. An error with a method Refused() string says why an action is not possible,
-// as a sentence for the person who asked for it.
+// Actions change runs, for people who may, as a dispatch.Dispatcher does.
 type Actions interface {
-	// Cancel stops a run, and records by whom.
-	Cancel(ctx context.Context, s *v1alpha1.Suite, by string) error
-
-	// Rerun starts another attempt of a run, records by whom, and returns its id.
-	Rerun(ctx context.Context, s *v1alpha1.Suite, by string) (id string, err error)
-}
-
-// Identity is who signed in. It is sealed into a cookie, and says nothing about rights: those are looked up again with
-// every request.
-type Identity struct {
-	Kind    string          `json:"k"` // of the way in which they signed in
-	Data    json.RawMessage `json:"d"` // for the Authenticator alone
-	Expires time.Time       `json:"e"`
-}
-
-// Access is what somebody may see and do at the moment.
-type Access struct {
-	Name  string // of the person or the key
-	Key   string // namespace/name of the key; empty for a person
-	Teams []TeamAccess
-}
-
-// TeamAccess is a team that somebody may see. Team belongs to the cache.
-type TeamAccess struct {
-	Team *v1alpha1.Team
-	Act  bool // cancel and repeat runs
+	Cancel(ctx context.Context, c dispatch.Command, id string) (*v1alpha1.Suite, error)
+	Rerun(ctx context.Context, c dispatch.Command, id string) (next *v1alpha1.Suite, exists bool, err error)
 }
 
 // Authenticator knows who may see what. Its errors have a method HTTPStatus() int, which returns 401, 403 or 503.
 type Authenticator interface {
 	// SignIn returns the identity of an API key.
-	SignIn(ctx context.Context, key string) (Identity, error)
+	SignIn(ctx context.Context, key string) (signin.Identity, error)
 
 	// FromProxy returns the identity that a trusted proxy gave the request; ok is false without one.
-	FromProxy(r *http.Request) (id Identity, ok bool)
+	FromProxy(r *http.Request) (id signin.Identity, ok bool)
 
 	// Access is what the identity may see now.
-	Access(ctx context.Context, id Identity) (Access, error)
+	Access(ctx context.Context, id signin.Identity) (signin.Access, error)
 }
 
 // Provider signs people in on a page of its own.
@@ -100,7 +76,7 @@ type Provider interface {
 	Begin(ctx context.Context, callback string) (url string, memo json.RawMessage, err error)
 
 	// Finish returns the identity that the query of the callback proves.
-	Finish(ctx context.Context, memo json.RawMessage, query url.Values) (Identity, error)
+	Finish(ctx context.Context, memo json.RawMessage, query url.Values) (signin.Identity, error)
 
 	// Logout ends the sessions that a token of the provider names. The error of a token that ends none has no method
 	// HTTPStatus.

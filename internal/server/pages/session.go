@@ -5,6 +5,8 @@ import (
 	"errors"
 	"net/http"
 	"time"
+
+	"github.com/postflight-dev/postflight/internal/server/signin"
 )
 
 const (
@@ -28,7 +30,7 @@ func (u *UI) identify(r *request) error {
 	if err != nil {
 		return nil
 	}
-	var id Identity
+	var id signin.Identity
 	if err := u.unseal(r.Context(), sessionPurpose, cookie.Value, &id); err != nil {
 		return ignoreSeal(err)
 	}
@@ -44,8 +46,8 @@ func ignoreSeal(err error) error {
 }
 
 // recognize gives the request what its identity may see now.
-func (u *UI) recognize(r *request, id Identity) error {
-	r.signedIn, r.access = false, Access{}
+func (u *UI) recognize(r *request, id signin.Identity) error {
+	r.signedIn, r.access = false, signin.Access{}
 	if !u.Clock.Now().Before(id.Expires) {
 		return nil
 	}
@@ -61,7 +63,7 @@ func (u *UI) recognize(r *request, id Identity) error {
 	}
 }
 
-func (u *UI) startSession(ctx context.Context, w http.ResponseWriter, id Identity) error {
+func (u *UI) startSession(ctx context.Context, w http.ResponseWriter, id signin.Identity) error {
 	if latest := u.Clock.Now().Add(u.Limits.SessionFor); id.Expires.IsZero() || id.Expires.After(latest) {
 		id.Expires = latest
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/internal/core/publicurl"
+	"github.com/postflight-dev/postflight/internal/server/signin"
 )
 
 const (
@@ -138,7 +139,7 @@ func (u *UI) providerLogout(w http.ResponseWriter, r *request) error {
 }
 
 // welcome starts a session of somebody whose access is known.
-func (u *UI) welcome(w http.ResponseWriter, r *request, id Identity, next string) error {
+func (u *UI) welcome(w http.ResponseWriter, r *request, id signin.Identity, next string) error {
 	r.identity, r.audit = id, []any{}
 	if err := u.startSession(r.Context(), w, id); err != nil {
 		return err

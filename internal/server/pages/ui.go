@@ -41,6 +41,9 @@ type Config struct {
 	// Actions cancel and repeat runs.
 	Actions Actions
 
+	// Steady dates them. It is never set, unlike Clock.
+	Steady clock.PassiveClock
+
 	// OpenAPI describes the HTTP API.
 	OpenAPI []byte
 
@@ -93,8 +96,8 @@ type UI struct {
 // New returns the pages. Call Changed after each change of a Suite, Trigger, Environment or Job.
 func New(c Config) (*UI, error) {
 	if c.Cache == nil || c.Runs == nil || c.Authenticator == nil || c.SealingKey == nil || c.Explain == nil ||
-		c.Actions == nil || c.Audit == nil || c.Authenticated == nil || c.Clock == nil || c.SendingLogs == nil {
-		return nil, errors.New("the pages need readers, an authenticator, a sealing key, an explainer, actions, an audit log, a clock and a limiter of logs")
+		c.Actions == nil || c.Audit == nil || c.Authenticated == nil || c.Clock == nil || c.Steady == nil || c.SendingLogs == nil {
+		return nil, errors.New("the pages need readers, an authenticator, a sealing key, an explainer, actions, an audit log, clocks and a limiter of logs")
 	}
 	u := &UI{
 		Config: c, changes: newBroadcaster(), versions: newVersions(), paces: newPaces(c.Limits.Renders),

@@ -1,3 +1,4 @@
-// Package signin finds out who a person is, from an OpenID Connect provider or from a proxy that has authenticated
-// them, and which teams their groups may see. It knows nothing of pages and cookies.
+// Package signin knows people: who a person is, from an API key, an OpenID Connect provider or a proxy that has
+// authenticated them, which teams they may see, and which sessions have ended. Package auth, which it builds on, knows the
+// keys and pods that send requests; only pages need people.
 package signin

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // pollEvery is how often the file is read. It follows every way in which a file can change, as notifications of the file
@@ -55,6 +56,19 @@ func (s *Source) Current() *Setting {
 
 // Valid reports whether that is what the file says now.
 func (s *Source) Valid() bool { return !s.invalid.Load() }
+
+// Register adds a metric, by which operators notice a file that cannot be used.
+func (s *Source) Register(metrics prometheus.Registerer) error {
+	return metrics.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "postflight_sign_in_config_valid",
+		Help: "Whether the manager could use the file of --sign-in-config when it last read it; 0: what the file said before still counts.",
+	}, func() float64 {
+		if s.invalid.Load() {
+			return 0
+		}
+		return 1
+	}))
+}
 
 // NeedLeaderElection is false: people sign in at every replica.
 func (s *Source) NeedLeaderElection() bool { return false }

@@ -1,4 +1,4 @@
-package main
+package signin
 
 import (
 	"context"
@@ -29,16 +29,16 @@ const (
 	sessionKeyBytes = 32
 )
 
-// sessionSecret is what replicas share about the sessions of people: the key with which the pages seal cookies, and
-// which sessions have ended. It is one Secret, which exists before the manager does and is empty at first: so the manager
-// may read and write this Secret, and create none. Each replica watches it.
-type sessionSecret struct {
+// Sessions are what replicas share about the sessions of people: the key with which the pages seal cookies, and which
+// sessions have ended. They are in one Secret, which exists before the manager does and is empty at first, so that the
+// manager needs no right to create Secrets. Each replica watches it.
+type Sessions struct {
 	reader client.Reader
 	writer client.Writer
 	name   client.ObjectKey
 	clock  clock.PassiveClock
 
-	mu    sync.Mutex // of what asks the API server
+	mu    sync.Mutex // held during requests to the API server
 	own   []byte     // the key of this replica alone, until there is a Secret
 	state atomic.Pointer[sessionState]
 }
@@ -49,19 +49,15 @@ type sessionState struct {
 	ended map[string]time.Time
 }
 
-func newSessionSecret(ctx context.Context, mgr ctrl.Manager, o options, clock clock.PassiveClock) (*sessionSecret, error) {
-	writer, err := newWriter(mgr)
-	if err != nil {
-		return nil, err
-	}
-	name := client.ObjectKey{Namespace: o.leader.namespace, Name: sessionSecretName}
-	s := &sessionSecret{reader: mgr.GetAPIReader(), writer: writer, name: name, clock: clock}
+// NewSessions returns the Sessions of the Secret in the namespace. The reader must not be a cache.
+func NewSessions(reader client.Reader, writer client.Writer, namespace string, clock clock.PassiveClock) *Sessions {
+	s := &Sessions{reader: reader, writer: writer, name: client.ObjectKey{Namespace: namespace, Name: sessionSecretName}, clock: clock}
 	s.state.Store(&sessionState{})
-	return s, s.watch(ctx, mgr)
+	return s
 }
 
-// watch follows the Secret, by a cache of its own: the manager may watch no other.
-func (s *sessionSecret) watch(ctx context.Context, mgr ctrl.Manager) error {
+// Watch follows the Secret, by a cache of its own: the manager may watch no other Secret.
+func (s *Sessions) Watch(ctx context.Context, mgr ctrl.Manager) error {
 	only := cache.ByObject{Namespaces: map[string]cache.Config{
 		s.name.Namespace: {FieldSelector: fields.OneTermEqualSelector("metadata.name", s.name.Name)},
 	}}
@@ -84,12 +80,12 @@ func (s *sessionSecret) watch(ctx context.Context, mgr ctrl.Manager) error {
 	return errors.Join(err, mgr.Add(everywhere{secrets}))
 }
 
-// everywhere runs in every replica, not only in the leader.
+// everywhere runs in every replica.
 type everywhere struct{ cache.Cache }
 
 func (everywhere) NeedLeaderElection() bool { return false }
 
-func (s *sessionSecret) observe(secret *corev1.Secret) {
+func (s *Sessions) observe(secret *corev1.Secret) {
 	now := &sessionState{ended: endedIn(secret)}
 	if key := secret.Data[sessionSecretField]; len(key) >= sessionKeyBytes {
 		now.key = key
@@ -97,8 +93,8 @@ func (s *sessionSecret) observe(secret *corev1.Secret) {
 	s.state.Store(now)
 }
 
-// Key is the key, which the first replica that needs it makes.
-func (s *sessionSecret) Key(ctx context.Context) ([]byte, error) {
+// Key returns the key, which the first replica that needs it creates.
+func (s *Sessions) Key(ctx context.Context) ([]byte, error) {
 	if key := s.state.Load().key; key != nil {
 		return key, nil
 	}
@@ -122,11 +118,11 @@ func (s *sessionSecret) Key(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// isMissing reports whether there is no Secret, or none that the manager may use.
+// isMissing includes a Secret that the manager may not use.
 func isMissing(err error) bool { return apierrors.IsNotFound(err) || apierrors.IsForbidden(err) }
 
 // load returns the Secret with its key.
-func (s *sessionSecret) load(ctx context.Context) (*corev1.Secret, error) {
+func (s *Sessions) load(ctx context.Context) (*corev1.Secret, error) {
 	for {
 		secret := &corev1.Secret{}
 		if err := s.reader.Get(ctx, s.name, secret); err != nil {

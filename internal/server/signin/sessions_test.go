@@ -1,4 +1,4 @@
-package main
+package signin
 
 import (
 	"fmt"
@@ -10,15 +10,11 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
-
-	"github.com/postflight-dev/postflight/internal/server/signin"
 )
 
-// newSessions is a replica, and what it shares with others.
-func newSessions(shared client.Client) *sessionSecret {
-	s := &sessionSecret{reader: shared, writer: shared, name: client.ObjectKey{Namespace: "s", Name: sessionSecretName}, clock: clock.RealClock{}}
-	s.state.Store(&sessionState{})
-	return s
+// sessionsOf is a replica, and what it shares with others.
+func sessionsOf(shared client.Client) *Sessions {
+	return NewSessions(shared, shared, "s", clock.RealClock{})
 }
 
 func emptySecret() *corev1.Secret {
@@ -40,9 +36,9 @@ func TestEndedSessions(t *testing.T) {
 		"One afterward": {"They have signed in again.", []string{"everything", "three"}, now.Add(time.Second), false},
 	}
 	for name, secret := range map[string][]client.Object{"with a Secret": {emptySecret()}, "without": nil} {
-		s := newSessions(fake.NewClientBuilder().WithScheme(newScheme()).WithObjects(secret...).Build())
+		s := sessionsOf(fake.NewClientBuilder().WithObjects(secret...).Build())
 		for _, key := range []string{"one", "everything", "one"} {
-			if err := s.End(t.Context(), signin.End{Key: key, At: now}); err != nil {
+			if err := s.End(t.Context(), End{Key: key, At: now}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -56,13 +52,13 @@ func TestEndedSessions(t *testing.T) {
 
 // TestEndsAreShared: another replica sees the key and what has ended, also if both write.
 func TestEndsAreShared(t *testing.T) {
-	shared := fake.NewClientBuilder().WithScheme(newScheme()).WithObjects(emptySecret()).Build()
-	a, b := newSessions(shared), newSessions(shared)
+	shared := fake.NewClientBuilder().WithObjects(emptySecret()).Build()
+	a, b := sessionsOf(shared), sessionsOf(shared)
 	key, err := a.Key(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := a.End(t.Context(), signin.End{Key: "one", At: time.Now()}); err != nil {
+	if err := a.End(t.Context(), End{Key: "one", At: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	other, err := b.Key(t.Context())
@@ -90,9 +86,9 @@ func TestEndsAreShared(t *testing.T) {
 func TestEndsAreBounded(t *testing.T) {
 	now := time.Now()
 	data := map[string][]byte{sessionSecretField: []byte("key"), endedPrefix + "broken": []byte("yesterday")}
-	data = withEnd(data, signin.End{Key: "old", At: now.Add(-14 * time.Hour)}, now.Add(-14*time.Hour))
+	data = withEnd(data, End{Key: "old", At: now.Add(-14 * time.Hour)}, now.Add(-14*time.Hour))
 	for i := range maxEnded + 10 {
-		data = withEnd(data, signin.End{Key: fmt.Sprint(i), At: now.Add(time.Duration(i) * time.Second)}, now)
+		data = withEnd(data, End{Key: fmt.Sprint(i), At: now.Add(time.Duration(i) * time.Second)}, now)
 	}
 	ended := endedIn(&corev1.Secret{Data: data})
 	if _, known := ended["old"]; known || len(ended) != maxEnded || string(data[sessionSecretField]) != "key" {

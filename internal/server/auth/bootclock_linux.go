@@ -1,4 +1,4 @@
-package main
+package auth
 
 import (
 	"time"
@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bootClock returns a clock that is never set and goes on while the machine is suspended, unlike Go's monotonic one.
+// bootClock returns a clock that is never set and continues while the machine is suspended, unlike Go's monotonic one.
 func bootClock() func() time.Duration {
 	if _, err := readBootClock(); err != nil { // a sandbox refuses it
 		return monotonicClock()

@@ -1,4 +1,4 @@
-package main
+package signin_test
 
 import (
 	"bytes"
@@ -22,6 +22,8 @@ import (
 
 	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -35,14 +37,20 @@ import (
 	"github.com/postflight-dev/postflight/internal/server/auth"
 	"github.com/postflight-dev/postflight/internal/server/pages"
 	"github.com/postflight-dev/postflight/internal/server/signin"
+	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
 )
 
 // noActions are those of pages that only show.
 type noActions struct{}
 
-func (noActions) Cancel(context.Context, *v1alpha1.Suite, string) error          { return nil }
-func (noActions) Rerun(context.Context, *v1alpha1.Suite, string) (string, error) { return "", nil }
+func (noActions) Cancel(context.Context, dispatch.Command, string) (*v1alpha1.Suite, error) {
+	return nil, errors.ErrUnsupported
+}
+
+func (noActions) Rerun(context.Context, dispatch.Command, string) (*v1alpha1.Suite, bool, error) {
+	return nil, false, errors.ErrUnsupported
+}
 
 type pageIndexer struct{ *fake.ClientBuilder }
 
@@ -74,13 +82,16 @@ func servePages(t *testing.T, config string, clock advancingClock) *httptest.Ser
 	if err != nil {
 		t.Fatal(err)
 	}
-	scheme := newScheme()
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
+		t.Fatal(err)
+	}
 	x := &pageIndexer{fake.NewClientBuilder().WithScheme(scheme).WithObjects(teamNamed("shop"), teamNamed("rival"))}
 	if err := index.Setup(t.Context(), x); err != nil {
 		t.Fatal(err)
 	}
 	cache := x.Build()
-	sessions := newSessions(cache)
+	sessions := signin.NewSessions(cache, cache, "s", clock)
 	server := httptest.NewUnstartedServer(nil)
 	keys := &auth.Authenticator{Config: auth.Config{
 		Reader: cache, Staleness: func() time.Duration { return 0 }, Used: func(*v1alpha1.APIKey) {}, Clock: clock,
@@ -91,13 +102,14 @@ func servePages(t *testing.T, config string, clock advancingClock) *httptest.Ser
 	}
 	pages, err := pages.New(pages.Config{
 		Cache: cache, Runs: reader, SendingLogs: reader.Sending,
-		Authenticator: &people{keys, source, sessions, cache, clock}, Provider: provider{source, sessions}, Actions: noActions{},
+		Authenticator: &signin.People{Keys: keys, Source: source, Sessions: sessions, Cache: cache, Clock: clock},
+		Provider:      signin.Provider{Source: source, Sessions: sessions}, Actions: noActions{},
 		SealingKey: func(context.Context) ([]byte, error) { return bytes.Repeat([]byte("k"), 32), nil },
 		Explain: func(context.Context, *v1alpha1.Team, *notification.Notification) (iter.Seq[match.Explanation], error) {
 			return nil, errors.ErrUnsupported
 		},
 		Authenticated: func(context.Context, string) {}, PublicURL: "http://" + server.Listener.Addr().String() + "/ci",
-		OpenAPI: api.OpenAPI, Limits: pages.DefaultLimits(), Log: logr.Discard(), Audit: slog.New(slog.DiscardHandler), Clock: clock,
+		OpenAPI: api.OpenAPI, Limits: pages.DefaultLimits(), Log: logr.Discard(), Audit: slog.New(slog.DiscardHandler), Clock: clock, Steady: clock,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -220,33 +232,6 @@ func TestSignInWithOIDCIsRefused(t *testing.T) {
 			}
 			if _, at, _ := get(t, b, pages.URL+"/ci/runs/shop", nil); at.Path != "/ci/sign-in" {
 				t.Errorf("%s: there is a session", tc.reason)
-			}
-		})
-	}
-}
-
-func TestSignInConfig(t *testing.T) {
-	cases := map[string]struct{ config, want string }{
-		"Nothing":       {" \n", "is empty"},
-		"No public URL": {"oidc: {issuer: https://dex.example.com, clientID: x}", "--public-url"},
-		"No issuer":     {"oidc: {clientID: x}", "oidc.issuer"},
-		"No client":     {"oidc: {issuer: https://dex.example.com}", "oidc.clientID"},
-		"Too often":     {"oidc: {issuer: https://dex.example.com, clientID: x, recheck: 10ms}", "oidc.recheck"},
-		"No secret":     {"oidc: {issuer: https://dex.example.com, clientID: x, clientSecretFile: /none}", "oidc.clientSecretFile"},
-		"Any proxy":     {"proxy: {userHeader: X-User, groupsHeader: X-Groups}", "proxy: needs"},
-		"Bad network":   {"proxy: {userHeader: X-User, groupsHeader: X-Groups, from: [everywhere]}", "proxy.from"},
-		"Half a grant":  {"groups: [{group: x}]", "groups[0]"},
-		"Unknown field": {"grops: []", "grops"},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			file := filepath.Join(t.TempDir(), "sign-in.yaml")
-			if err := os.WriteFile(file, []byte(tc.config), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			o := options{signInConfig: file}
-			if err := o.loadSignIn(); err == nil || !strings.Contains(err.Error(), tc.want) {
-				t.Errorf("got %v, want %q", err, tc.want)
 			}
 		})
 	}

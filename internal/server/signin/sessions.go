@@ -1,4 +1,4 @@
-package main
+package signin
 
 import (
 	"context"
@@ -9,23 +9,26 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
-	"github.com/postflight-dev/postflight/internal/server/pages"
-	"github.com/postflight-dev/postflight/internal/server/signin"
 )
 
 const (
-	// endedPrefix begins the entries of the Secret for what has ended. The rest is the key of a signin.End, and the
-	// value its time.
+	// endedPrefix begins the entries of the Secret for what has ended. The rest is the key of an End, the value its time.
 	endedPrefix = "ended."
 
-	// maxEnded bounds these entries, to 100 KiB of the Secret. Beyond it the oldest are dropped: the provider does not
-	// accept the tokens of their sessions any more, of which it is asked within seconds.
+	// maxEnded bounds these entries, to 100 KiB of the Secret. Beyond it the oldest are dropped: the provider no longer
+	// accepts the tokens of their sessions, and it is asked within seconds.
 	maxEnded = 1000
+
+	// SessionFor is how long a person stays signed in: a day of work.
+	SessionFor = 12 * time.Hour
+
+	// sessionSlack is how long after a person was asked for their password a session may start, and how much the clock
+	// of a provider may differ.
+	sessionSlack = time.Hour
 )
 
 // End ends sessions on every replica.
-func (s *sessionSecret) End(ctx context.Context, end signin.End) error {
+func (s *Sessions) End(ctx context.Context, end End) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for {
@@ -53,8 +56,8 @@ func (s *sessionSecret) End(ctx context.Context, end signin.End) error {
 	}
 }
 
-// endHere ends sessions without a Secret, where they belong to this replica alone.
-func (s *sessionSecret) endHere(end signin.End) {
+// endHere ends sessions of this replica, which shares none without a Secret.
+func (s *Sessions) endHere(end End) {
 	now := *s.state.Load()
 	now.ended = maps.Clone(now.ended)
 	if now.ended == nil {
@@ -65,7 +68,7 @@ func (s *sessionSecret) endHere(end signin.End) {
 }
 
 // Ended reports whether a session that began at a time, and that any of the keys ends, has ended.
-func (s *sessionSecret) Ended(keys []string, begun time.Time) bool {
+func (s *Sessions) Ended(keys []string, begun time.Time) bool {
 	ended := s.state.Load().ended
 	return slices.ContainsFunc(keys, func(key string) bool {
 		at, known := ended[key]
@@ -73,7 +76,6 @@ func (s *sessionSecret) Ended(keys []string, begun time.Time) bool {
 	})
 }
 
-// endedIn is what has ended, as the Secret says.
 func endedIn(secret *corev1.Secret) map[string]time.Time {
 	all := map[string]time.Time{}
 	for name, value := range secret.Data {
@@ -85,8 +87,8 @@ func endedIn(secret *corev1.Secret) map[string]time.Time {
 	return all
 }
 
-// withEnd is the Secret with one more entry, and without those that no session can be as old as.
-func withEnd(data map[string][]byte, end signin.End, now time.Time) map[string][]byte {
+// withEnd adds an entry, and drops those that are older than any session.
+func withEnd(data map[string][]byte, end End, now time.Time) map[string][]byte {
 	data = maps.Clone(data)
 	if data == nil {
 		data = map[string][]byte{}
@@ -94,14 +96,10 @@ func withEnd(data map[string][]byte, end signin.End, now time.Time) map[string][
 	ended := endedIn(&corev1.Secret{Data: data})
 	oldest := slices.SortedFunc(maps.Keys(ended), func(a, b string) int { return ended[a].Compare(ended[b]) })
 	for i, key := range oldest {
-		if tooMany := len(oldest)-i >= maxEnded; tooMany || now.Sub(ended[key]) > sessionSlack+pages.DefaultLimits().SessionFor {
+		if tooMany := len(oldest)-i >= maxEnded; tooMany || now.Sub(ended[key]) > sessionSlack+SessionFor {
 			delete(data, endedPrefix+key)
 		}
 	}
 	data[endedPrefix+end.Key] = []byte(end.At.UTC().Format(time.RFC3339))
 	return data
 }
-
-// sessionSlack is how long after somebody was asked for their password a session may start, and how much the clock of
-// a provider may differ.
-const sessionSlack = time.Hour

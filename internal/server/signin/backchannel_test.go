@@ -1,4 +1,4 @@
-package main
+package signin_test
 
 import (
 	"fmt"
