@@ -13,6 +13,7 @@ import (
 
 	"github.com/postflight-dev/postflight/internal/core/record"
 	"github.com/postflight-dev/postflight/internal/core/view"
+	"github.com/postflight-dev/postflight/internal/server/seal"
 	"github.com/postflight-dev/postflight/internal/server/signin"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
 )
@@ -68,7 +69,7 @@ func (u *UI) files(r *request, run *runs.Run, after string, limit int) (d *files
 		u.Log.Error(err, "the files of a run cannot be listed", "run", run.ID.ID)
 		return nil, "The store cannot be read at the moment. Reload the page in a minute.", nil
 	}
-	sealed, err := u.seal(r.Context(), grantPurpose, grant{r.namespace(), run.ID.ID, r.identity})
+	sealed, err := u.sealer.Seal(r.Context(), grantPurpose, grant{r.namespace(), run.ID.ID, r.identity})
 	if err != nil {
 		return nil, "", err
 	}
@@ -151,8 +152,8 @@ func (u *UI) reportPage(r *request, run *runs.Run, name string) *page {
 // granted finds the run of a grant, if its identity may still see it.
 func (u *UI) granted(r *request) (*runs.Run, error) {
 	var g grant
-	if err := u.unseal(r.Context(), grantPurpose, r.PathValue("grant"), &g); err != nil {
-		if errors.Is(err, errSeal) {
+	if err := u.sealer.Unseal(r.Context(), grantPurpose, r.PathValue("grant"), &g); err != nil {
+		if errors.Is(err, seal.ErrSeal) {
 			return nil, notFound()
 		}
 		return nil, err
@@ -174,7 +175,7 @@ func (u *UI) granted(r *request) (*runs.Run, error) {
 // namespaceOfGrant is whose file the request is for; empty if it is forged.
 func (u *UI) namespaceOfGrant(r *request) string {
 	var g grant
-	if err := u.unseal(r.Context(), grantPurpose, r.PathValue("grant"), &g); err != nil {
+	if err := u.sealer.Unseal(r.Context(), grantPurpose, r.PathValue("grant"), &g); err != nil {
 		return ""
 	}
 	return g.Namespace

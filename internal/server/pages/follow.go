@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/internal/core/view"
+	"github.com/postflight-dev/postflight/internal/server/live"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
 )
 
@@ -35,10 +36,10 @@ func (u *UI) followLog(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		after, _ = strconv.Atoi(r.URL.Query().Get("after"))
 	}
-	return u.sendLines(u.newStream(w, r), r, readLines(r, log, after))
+	return u.sendLines(u.streams.Start(w, r.namespace()), r, readLines(r, log, after))
 }
 
-// follow waits for more of a log while its run goes on.
+// follow waits for more of a log until its run ends.
 func (u *UI) follow(r *request, run *runs.Run, l runs.Log) (io.ReadCloser, error) {
 	if run.Suite.Finished() || !l.Live {
 		return u.Runs.OpenLog(r.Context(), run, l, runs.AllLines)
@@ -52,7 +53,7 @@ func readLines(r *request, log io.Reader, after int) <-chan view.LogLine {
 	lines := make(chan view.LogLine)
 	go func() {
 		defer close(lines)
-		_ = eachLine(log, func(number int, text []byte) bool { // the browser asks again
+		_ = view.EachLine(log, func(number int, text []byte) bool { // the browser asks again
 			if number <= after {
 				return true
 			}
@@ -68,32 +69,32 @@ func readLines(r *request, log io.Reader, after int) <-chan view.LogLine {
 }
 
 // sendLines sends lines as HTML, many at once, with the number of the last as the event's id.
-func (u *UI) sendLines(s *eventStream, r *request, lines <-chan view.LogLine) error {
+func (u *UI) sendLines(s *live.Stream, r *request, lines <-chan view.LogLine) error {
 	pause := time.NewTicker(followPause)
 	defer pause.Stop()
 	var html strings.Builder
 	last := 0
 	send := func() error {
 		if html.Len() == 0 {
-			return s.keepAlive()
+			return s.KeepAlive()
 		}
-		event, err := eventOf("lines", html.String())
+		event, err := live.Event("lines", html.String())
 		if err != nil {
 			return err
 		}
 		html.Reset() // a browser may take its time to read the event
-		return s.write("id: " + strconv.Itoa(last) + "\n" + event)
+		return s.Write("id: " + strconv.Itoa(last) + "\n" + event)
 	}
 	for {
 		select {
 		case <-r.Context().Done():
 			return nil
-		case <-u.changes.closed:
+		case <-u.changes.Closed():
 			return nil
 		case line, ok := <-lines:
 			if !ok {
 				if send() == nil {
-					_ = s.send("end")
+					_ = s.Send("end")
 				}
 				return nil
 			}

@@ -1,11 +1,13 @@
 package pages
 
 import (
-	"encoding/json"
-	"io"
+	"bytes"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
+
+	"github.com/postflight-dev/postflight/internal/server/live"
 )
 
 // isStream reports whether the answer goes on until something ends it.
@@ -34,9 +36,9 @@ func (u *UI) streamFor(r *request) time.Duration {
 
 // stream sends a page as server-sent events, again whenever it has changed, until its reader may no longer read it.
 func (u *UI) stream(w http.ResponseWriter, r *request, kind pageKind) error {
-	turn, leave := u.paces.join(r.namespace())
+	wait, leave := u.paces.Join(r.namespace())
 	defer leave()
-	if turn(r.Context()) != nil {
+	if wait(r.Context()) != nil {
 		return overloaded()
 	}
 	p, err := kind.build(r)
@@ -46,18 +48,18 @@ func (u *UI) stream(w http.ResponseWriter, r *request, kind pageKind) error {
 	if !p.Live {
 		return notFound()
 	}
-	changed, unsubscribe := u.changes.subscribe(r.namespace())
+	changed, unsubscribe := u.changes.Subscribe(r.namespace())
 	defer unsubscribe()
-	s := u.newStream(w, r)
+	s := u.streams.Start(w, r.namespace())
 	if r.proxied {
-		if err := s.write("retry: 200\n\n"); err != nil { // milliseconds, because the stream is short
+		if err := s.Write("retry: 200\n\n"); err != nil { // milliseconds, because the stream is short
 			return nil
 		}
 	}
 	recheck := time.NewTicker(u.Limits.Recheck)
 	defer recheck.Stop()
 	for {
-		if turn(r.Context()) != nil {
+		if wait(r.Context()) != nil {
 			return nil
 		}
 		settled, err := u.sendVersion(s, r, kind)
@@ -65,7 +67,7 @@ func (u *UI) stream(w http.ResponseWriter, r *request, kind pageKind) error {
 			return nil // the browser connects again, if it is there, and learns why
 		}
 		if settled {
-			_ = s.send("settled")
+			_ = s.Send("settled")
 			return nil
 		}
 		if !u.awaitChange(s, r, changed, recheck.C) {
@@ -75,23 +77,23 @@ func (u *UI) stream(w http.ResponseWriter, r *request, kind pageKind) error {
 }
 
 // awaitChange is false when the stream is over. After a change it rests, so that many changes are one version.
-func (u *UI) awaitChange(s *eventStream, r *request, changed <-chan struct{}, recheck <-chan time.Time) bool {
+func (u *UI) awaitChange(s *live.Stream, r *request, changed <-chan struct{}, recheck <-chan time.Time) bool {
 	rested, refresh := u.Clock.Now().Add(u.Limits.Interval), u.Clock.Now().Add(u.Limits.Refresh)
 	pending := false
 	for {
 		select {
 		case <-r.Context().Done():
 			return false
-		case <-u.changes.closed:
+		case <-u.changes.Closed():
 			return false
 		case <-changed:
 			pending = true
 		case <-recheck:
 			if !u.mayStillRead(r) {
-				_ = s.send("gone")
+				_ = s.Send("gone")
 				return false
 			}
-			if s.keepAlive() != nil {
+			if s.KeepAlive() != nil {
 				return false
 			}
 			pending = pending || u.Clock.Now().After(refresh)
@@ -119,74 +121,40 @@ func (u *UI) mayStillRead(r *request) bool {
 	}
 }
 
-// sendVersion sends the page, if it is not what the browser has. It is settled if it will not change any more.
-func (u *UI) sendVersion(s *eventStream, r *request, kind pageKind) (settled bool, err error) {
+// sendVersion sends the page, unless the browser has it. It is settled if it will not change any more.
+func (u *UI) sendVersion(s *live.Stream, r *request, kind pageKind) (settled bool, err error) {
 	v, err := u.versionOf(r, kind)
-	if err != nil || v.sum == s.sum {
-		return v.settled, err
-	}
-	s.sum, r.logSent = v.sum, r.logRead
-	return v.settled, s.write(v.event)
-}
-
-// eventStream writes server-sent events. It keeps nothing of what it has sent but a hash: there may be a thousand.
-type eventStream struct {
-	w       http.ResponseWriter
-	control *http.ResponseController
-	sum     uint64 // of the version that the browser has
-	last    time.Time
-	ui      *UI
-	team    string
-}
-
-func (u *UI) newStream(w http.ResponseWriter, r *request) *eventStream {
-	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
-	w.Header().Set("X-Accel-Buffering", "no") // nginx would hold the events back
-	w.WriteHeader(http.StatusOK)
-	return &eventStream{w: w, control: http.NewResponseController(w), ui: u, team: r.namespace()}
-}
-
-// send writes an event without data.
-func (s *eventStream) send(event string) error {
-	text, err := eventOf(event, nil)
 	if err != nil {
-		return err
+		return false, err
 	}
-	return s.write(text)
+	sent, err := s.SendVersion(v)
+	if sent {
+		r.logSent = r.logRead
+	}
+	return v.Settled, err
 }
 
-// eventOf is an event with a value as JSON, which has no line breaks. The angle brackets of HTML stay as they are: escaped
-// for a page in which no event ever is, they would be most of it.
-func eventOf(name string, value any) (string, error) {
-	var event strings.Builder
-	event.WriteString("event: " + name + "\ndata: ")
-	out := json.NewEncoder(&event)
-	out.SetEscapeHTML(false)
-	if err := out.Encode(value); err != nil {
-		return "", err
+func (u *UI) versionOf(r *request, p pageKind) (live.Version, error) {
+	render := func() (live.Version, error) { return u.renderVersion(r, p) }
+	if !p.shared {
+		return render()
 	}
-	event.WriteByte('\n')
-	return event.String(), nil
+	key := r.URL.Path + "?" + r.URL.RawQuery + " " + strconv.FormatBool(r.act)
+	return u.versions.Of(key, u.changes.Count(r.namespace()), u.Clock.Now(), render)
 }
 
-// keepAlive sends something if nothing was sent for long.
-func (s *eventStream) keepAlive() error {
-	if s.ui.Clock.Since(s.last) < s.ui.Limits.Heartbeat {
-		return nil
+func (u *UI) renderVersion(r *request, kind pageKind) (live.Version, error) {
+	p, err := kind.build(r)
+	if err != nil {
+		return live.Version{}, err
 	}
-	return s.write(": still here\n\n")
-}
-
-// write fails if too much waits to be read by other browsers: this one connects again after a while.
-func (s *eventStream) write(text string) error {
-	if !s.ui.unsent.TryAcquireN(s.team, len(text)) {
-		return overloaded()
+	var out bytes.Buffer
+	if err := u.render(&out, r, p, "main"); err != nil {
+		return live.Version{}, err
 	}
-	defer s.ui.unsent.ReleaseN(s.team, len(text))
-	s.last = s.ui.Clock.Now()
-	_ = s.control.SetWriteDeadline(time.Now().Add(s.ui.Limits.WriteTimeout)) // tests have no connection
-	if _, err := io.WriteString(s.w, text); err != nil {
-		return err
+	event, err := live.Event("page", map[string]string{"title": p.Title, "icon": u.icon(p.Icon), "html": out.String()})
+	if err != nil {
+		return live.Version{}, err
 	}
-	return s.control.Flush()
+	return live.Version{Event: event, Sum: u.versions.Sum(out.Bytes()), Settled: !p.Live}, nil
 }

@@ -1,60 +1,33 @@
 package pages
 
 import (
-	"bufio"
 	"compress/gzip"
 	"context"
 	"errors"
 	"io"
 	"io/fs"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/postflight-dev/postflight/internal/core/apierror"
 	"github.com/postflight-dev/postflight/internal/core/view"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
 )
 
-const (
-	// logLines is how many lines of a log a page shows: two thousand would still be fast, but no one reads them.
-	logLines = 1000
-
-	// logHits bounds the result of a search.
-	logHits = 200
-
-	// maxRawLine bounds a line in memory, in bytes. What follows is left out; view.Spans shows less.
-	maxRawLine = 64 << 10
-)
-
-// logData is a part of a log.
+// logData is a part of a log, and which logs there are.
 type logData struct {
+	view.LogPart
 	Names   []logName
 	Name    string // of the one that is shown
-	Blocks  []view.LogBlock
-	First   int // number of the first line that is shown
-	Last    int
-	Total   int  // lines so far
-	Older   bool // there are lines before the first
-	Newer   int  // number of the first line of the part after this; 0 if there is none
 	Search  string
-	Hits    []hit
-	More    bool // there are more hits
-	Running bool // the log may go on
+	Running bool // the log may grow
 	Problem string
 }
 
 type logName struct {
 	Value, Label string
 	Current      bool
-}
-
-type hit struct {
-	Number               int
-	Before, Match, After string
-	Query                string
 }
 
 func (u *UI) logPage(r *request) (*page, error) {
@@ -91,13 +64,13 @@ func (u *UI) readLog(r *request, run *runs.Run) (*logData, error) {
 	defer log.Close()
 	query := r.URL.Query()
 	if d.Search = view.SearchText(query.Get("q")); d.Search != "" {
-		err = d.search(log)
+		err = d.LogPart.Search(log, d.Search, d.Name)
 	} else {
 		from, _ := strconv.Atoi(query.Get("from"))
 		before, _ := strconv.Atoi(query.Get("before"))
-		err = d.readPart(log, from, before)
+		err = d.Read(log, from, before)
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, context.Canceled) {
 		d.Problem = u.logProblem(err, run)
 		return d, nil
 	}
@@ -168,50 +141,6 @@ func labelOf(l runs.Log) string {
 		return l.Container + " before its restart, in " + l.Pod
 	}
 	return l.Container + " in " + l.Pod
-}
-
-// search finds a text in any case.
-func (d *logData) search(log io.Reader) error {
-	lower := strings.ToLower(d.Search)
-	return eachLine(log, func(number int, line []byte) bool {
-		d.Total = number
-		before, match, after, found := view.Mark(line, lower)
-		if !found {
-			return true
-		}
-		if len(d.Hits) == logHits {
-			d.More = true
-			return false
-		}
-		q := url.Values{"log": {d.Name}, "from": {strconv.Itoa(max(1, number-logLines/2))}}
-		d.Hits = append(d.Hits, hit{number, before, match, after, q.Encode()})
-		return true
-	})
-}
-
-// eachLine calls a function with each line, of which it keeps at most maxRawLine bytes, until it returns false.
-func eachLine(log io.Reader, visit func(number int, line []byte) bool) error {
-	in := bufio.NewReaderSize(log, maxRawLine)
-	for number := 1; ; number++ {
-		line, err := in.ReadSlice('\n')
-		if len(line) == 0 && err != nil {
-			return ignoreEOF(err)
-		}
-		ended := !visit(number, line)
-		for errors.Is(err, bufio.ErrBufferFull) {
-			_, err = in.ReadSlice('\n')
-		}
-		if ended || err != nil {
-			return ignoreEOF(err)
-		}
-	}
-}
-
-func ignoreEOF(err error) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {
-		return nil
-	}
-	return err
 }
 
 // downloadLog sends a whole log as text.

@@ -41,7 +41,7 @@ func (u *UI) triggersPage(r *request) (*page, error) {
 type triggerData struct {
 	view.Trigger
 	Rows        []view.Row
-	Form        notificationForm
+	Form        view.NotificationForm
 	Explanation *match.Explanation
 	FormProblem string // why the form cannot be read
 }
@@ -69,6 +69,36 @@ func (u *UI) triggerPage(r *request) (*page, error) {
 		return &page{template: "trigger", Title: t.Name, Section: "triggers", Live: d.Explanation == nil, Data: d}, nil
 	}
 	return nil, notFound()
+}
+
+// explain says why the Trigger matches what the query of the page describes, or not. Nothing is sent. It takes capacity
+// from the team's notifications, so visitors of public pages may not ask.
+func (u *UI) explain(r *request, d *triggerData) error {
+	query := r.URL.Query()
+	if !query.Has("explain") {
+		return nil
+	}
+	d.Form = view.FormOf(query)
+	if !r.signedIn {
+		d.FormProblem = "Sign in to find out."
+		return nil
+	}
+	n, err := d.Form.Notification()
+	if err != nil {
+		d.FormProblem = err.Error()
+		return nil
+	}
+	explanations, err := u.Explain(r.Context(), r.team, n)
+	if err != nil {
+		return err
+	}
+	for e := range explanations {
+		if e.Trigger.Name == d.Name {
+			d.Explanation = &e
+			break
+		}
+	}
+	return nil
 }
 
 func (u *UI) environmentsPage(r *request) (*page, error) {

@@ -54,7 +54,7 @@ func (u *UI) explainFailures(r *request, run *runs.Run, d *runData) error {
 	}
 	sealed := ""
 	if slices.ContainsFunc(explanation.Failures, func(f results.Explained) bool { return len(f.Files) > 0 }) {
-		if sealed, err = u.seal(r.Context(), grantPurpose, grant{r.namespace(), run.ID.ID, r.identity}); err != nil {
+		if sealed, err = u.sealer.Seal(r.Context(), grantPurpose, grant{r.namespace(), run.ID.ID, r.identity}); err != nil {
 			return err
 		}
 	}

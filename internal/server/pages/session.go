@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/postflight-dev/postflight/internal/server/seal"
 	"github.com/postflight-dev/postflight/internal/server/signin"
 )
 
@@ -31,15 +32,25 @@ func (u *UI) identify(r *request) error {
 		return nil
 	}
 	var id signin.Identity
-	if err := u.unseal(r.Context(), sessionPurpose, cookie.Value, &id); err != nil {
+	if err := u.sealer.Unseal(r.Context(), sessionPurpose, cookie.Value, &id); err != nil {
 		return ignoreSeal(err)
 	}
 	return u.recognize(r, id)
 }
 
+// secret is the SealingKey, whose failure is a page of its own.
+func (u *UI) secret(ctx context.Context) ([]byte, error) {
+	secret, err := u.SealingKey(ctx)
+	if err != nil {
+		return nil, &problem{Status: http.StatusServiceUnavailable, Title: "Signing in is not possible right now",
+			Text: "The secret that protects sessions cannot be read. Try again in a minute.", cause: err}
+	}
+	return secret, nil
+}
+
 // ignoreSeal is nil for a cookie of another time or place.
 func ignoreSeal(err error) error {
-	if errors.Is(err, errSeal) {
+	if errors.Is(err, seal.ErrSeal) {
 		return nil
 	}
 	return err
@@ -67,7 +78,7 @@ func (u *UI) startSession(ctx context.Context, w http.ResponseWriter, id signin.
 	if latest := u.Clock.Now().Add(u.Limits.SessionFor); id.Expires.IsZero() || id.Expires.After(latest) {
 		id.Expires = latest
 	}
-	value, err := u.seal(ctx, sessionPurpose, id)
+	value, err := u.sealer.Seal(ctx, sessionPurpose, id)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/internal/core/publicurl"
+	"github.com/postflight-dev/postflight/internal/server/seal"
 	"github.com/postflight-dev/postflight/internal/server/signin"
 )
 
@@ -83,7 +84,7 @@ func (u *UI) visitProvider(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return providerAway(err)
 	}
-	value, err := u.seal(r.Context(), attemptPurpose, attempt{memo, r.URL.Query().Get("next"), u.Clock.Now().Add(attemptFor)})
+	value, err := u.sealer.Seal(r.Context(), attemptPurpose, attempt{memo, r.URL.Query().Get("next"), u.Clock.Now().Add(attemptFor)})
 	if err != nil {
 		return err
 	}
@@ -102,7 +103,7 @@ func (u *UI) returnFromProvider(w http.ResponseWriter, r *request) error {
 		return late
 	}
 	var a attempt
-	if err := u.unseal(r.Context(), attemptPurpose, cookie.Value, &a); err != nil {
+	if err := u.sealer.Unseal(r.Context(), attemptPurpose, cookie.Value, &a); err != nil {
 		return ignoreSealOr(err, badRequest("Your browser sent what this server does not know. Try to sign in again."))
 	}
 	u.forgetCookie(w, attemptCookie)
@@ -149,7 +150,7 @@ func (u *UI) welcome(w http.ResponseWriter, r *request, id signin.Identity, next
 }
 
 func ignoreSealOr(err, otherwise error) error {
-	if errors.Is(err, errSeal) {
+	if errors.Is(err, seal.ErrSeal) {
 		return otherwise
 	}
 	return err

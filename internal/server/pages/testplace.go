@@ -31,8 +31,7 @@ func (u *UI) findTest(w http.ResponseWriter, r *request) error {
 	name := r.URL.Query().Get("name")
 	for _, l := range logs[:min(len(logs), maxTestLogs)] {
 		if line := u.placeOf(r, run, l, name); line > 0 {
-			q := url.Values{"log": {valueOf(l)}, "from": {strconv.Itoa(max(1, line-logLines/2))}}
-			u.redirect(w, r, page+"?"+q.Encode()+"#L"+strconv.Itoa(line))
+			u.redirect(w, r, page+"?"+view.QueryAround(valueOf(l), line).Encode()+"#L"+strconv.Itoa(line))
 			return nil
 		}
 	}
@@ -51,7 +50,7 @@ func (u *UI) placeOf(r *request, run *runs.Run, l runs.Log, name string) int {
 	}
 	defer log.Close()
 	place := view.TestPlaceOf(name)
-	err = eachLine(log, func(number int, line []byte) bool {
+	err = view.EachLine(log, func(number int, line []byte) bool {
 		place.Look(number, line)
 		return true
 	})

@@ -7,7 +7,6 @@ import (
 	"iter"
 	"log/slog"
 	"net/http"
-	"sync/atomic"
 
 	"github.com/go-logr/logr"
 	"k8s.io/utils/clock"
@@ -19,6 +18,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/publicurl"
 	"github.com/postflight-dev/postflight/internal/core/view"
 	"github.com/postflight-dev/postflight/internal/fairness"
+	"github.com/postflight-dev/postflight/internal/server/live"
+	"github.com/postflight-dev/postflight/internal/server/seal"
 )
 
 // Config is what the pages need. Only Actions can write.
@@ -75,9 +76,9 @@ type UI struct {
 	Config
 	public    publicurl.URL
 	hosts     map[string]bool
-	changes   *broadcaster
-	versions  *versions
-	paces     *paces
+	changes   *live.Broadcaster
+	versions  *live.Versions
+	paces     *live.Paces
 	assets    *assets
 	templates map[string]*template.Template
 	reference *view.Reference
@@ -89,8 +90,8 @@ type UI struct {
 	listing   *fairness.TeamLimiter
 	reading   *fairness.TeamLimiter
 	visiting  *fairness.TeamLimiter
-
-	lastSealer atomic.Pointer[sealer]
+	sealer    seal.Sealer
+	streams   live.Config
 }
 
 // New returns the pages. Call Changed after each change of a Suite, Trigger, Environment or Job.
@@ -100,11 +101,13 @@ func New(c Config) (*UI, error) {
 		return nil, errors.New("the pages need readers, an authenticator, a sealing key, an explainer, actions, an audit log, clocks and a limiter of logs")
 	}
 	u := &UI{
-		Config: c, changes: newBroadcaster(), versions: newVersions(), paces: newPaces(c.Limits.Renders),
+		Config: c, changes: live.NewBroadcaster(), versions: live.NewVersions(), paces: live.NewPaces(c.Limits.Renders),
 		rendering: fairness.NewTeamLimiter(c.Limits.Rendering), streaming: fairness.NewTeamLimiter(c.Limits.Streaming),
 		unsent: fairness.NewTeamLimiter(c.Limits.Unsent), sending: fairness.NewTeamLimiter(c.Limits.Sending), listing: fairness.NewTeamLimiter(c.Limits.Listing),
 		reading: fairness.NewTeamLimiter(c.Limits.Reading), visiting: fairness.NewTeamLimiter(c.Limits.Visiting),
 	}
+	u.sealer.Secret = u.secret
+	u.streams = live.Config{Unsent: u.unsent, Heartbeat: c.Limits.Heartbeat, WriteTimeout: c.Limits.WriteTimeout, Clock: c.Clock}
 	if err := u.setPublic(); err != nil {
 		return nil, err
 	}
@@ -123,7 +126,7 @@ func New(c Config) (*UI, error) {
 }
 
 // Changed wakes the pages of the namespace: a Suite, or something else that they show, is not what it was.
-func (u *UI) Changed(namespace string) { u.changes.publish(namespace) }
+func (u *UI) Changed(namespace string) { u.changes.Publish(namespace) }
 
 // Drain ends the live pages, whose browsers connect again: the server is about to stop.
-func (u *UI) Drain() { u.changes.close() }
+func (u *UI) Drain() { u.changes.Close() }

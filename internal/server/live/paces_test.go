@@ -1,4 +1,4 @@
-package pages
+package live
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 func TestPaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const perSecond, seconds = 10, 3
-		p := newPaces(perSecond)
+		p := NewPaces(perSecond)
 		rendered := map[string]int{}
 		var mu sync.Mutex
 		var all sync.WaitGroup
@@ -21,7 +21,7 @@ func TestPaces(t *testing.T) {
 		watch := func(team string, pages int) {
 			for range pages {
 				all.Go(func() {
-					turn, leave := p.join(team)
+					turn, leave := p.Join(team)
 					defer leave()
 					for turn(ctx) == nil {
 						mu.Lock()

@@ -1,4 +1,4 @@
-package pages
+package live
 
 import (
 	"fmt"
@@ -8,18 +8,18 @@ import (
 
 // TestVersionsAreShared: readers of one page share what is rendered after a change, and nobody gets an older one.
 func TestVersionsAreShared(t *testing.T) {
-	v, rendered := newVersions(), 0
+	v, rendered := NewVersions(), 0
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	get := func(key string, change uint64, at time.Duration) uint64 {
 		t.Helper()
-		got, err := v.of(key, change, now.Add(at), func() (version, error) {
+		got, err := v.Of(key, change, now.Add(at), func() (Version, error) {
 			rendered++
-			return version{sum: uint64(rendered)}, nil
+			return Version{Sum: uint64(rendered)}, nil
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return got.sum
+		return got.Sum
 	}
 	steps := []struct {
 		reason string

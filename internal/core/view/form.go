@@ -1,4 +1,4 @@
-package pages
+package view
 
 import (
 	"encoding/json"
@@ -9,51 +9,22 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/notification"
 )
 
-// notificationForm is a notification as people type it in.
-type notificationForm struct {
+// NotificationForm is a notification as people type it in.
+type NotificationForm struct {
 	Branch, SHA, Type, URL, Repository, PullRequest, Variables string
 }
 
-// explain says why the Trigger matches what the query of the page describes, or not. Nothing is sent. It takes the turns of
-// the team's notifications, so not everybody may ask on public pages.
-func (u *UI) explain(r *request, d *triggerData) error {
-	query := r.URL.Query()
-	if !query.Has("explain") {
-		return nil
-	}
-	d.Form = formOf(query)
-	if !r.signedIn {
-		d.FormProblem = "Sign in to find out."
-		return nil
-	}
-	n, err := d.Form.notification()
-	if err != nil {
-		d.FormProblem = err.Error()
-		return nil
-	}
-	explanations, err := u.Explain(r.Context(), r.team, n)
-	if err != nil {
-		return err
-	}
-	for e := range explanations {
-		if e.Trigger.Name == d.Name {
-			d.Explanation = &e
-			break
-		}
-	}
-	return nil
-}
-
-func formOf(q url.Values) notificationForm {
+// FormOf reads the query of a form.
+func FormOf(q url.Values) NotificationForm {
 	get := func(name string) string { return strings.TrimSpace(q.Get(name)) }
-	return notificationForm{
+	return NotificationForm{
 		Branch: get("branch"), SHA: get("sha"), Type: get("type"), URL: get("url"),
 		Repository: get("repository"), PullRequest: get("pr"), Variables: get("variables"),
 	}
 }
 
-// notification is decoded from JSON, like those that pipelines send, so that it is checked in the same way.
-func (f notificationForm) notification() (*notification.Notification, error) {
+// Notification is decoded from JSON, like those that pipelines send, so that it is checked in the same way.
+func (f NotificationForm) Notification() (*notification.Notification, error) {
 	body := map[string]any{}
 	for name, value := range map[string]string{
 		"branch": f.Branch, "sha": f.SHA, "deployment_type": f.Type, "deployment_url": f.URL,
