@@ -12,6 +12,7 @@ import (
 
 	"github.com/postflight-dev/postflight/internal/server/api"
 	"github.com/postflight-dev/postflight/internal/server/auth"
+	"github.com/postflight-dev/postflight/internal/usecase/podfiles"
 )
 
 func setupAuth(mgr ctrl.Manager, probe *auth.APIServerProbe, clock clock.PassiveClock) (*auth.Authenticator, error) {
@@ -33,11 +34,11 @@ func authenticate(a *auth.Authenticator) func(*http.Request) (api.Principal, err
 }
 
 // authenticatePod needs a client without a cache: the API server answers a token with the result of its check.
-func authenticatePod(c client.Client, keys func(context.Context) ([]byte, error), clock clock.PassiveClock) func(*http.Request) (api.Pod, error) {
+func authenticatePod(c client.Client, keys func(context.Context) ([]byte, error), clock clock.PassiveClock) func(*http.Request) (podfiles.Pod, error) {
 	authenticator := auth.NewPodAuthenticator(c, keys, clock)
-	return func(r *http.Request) (api.Pod, error) {
+	return func(r *http.Request) (podfiles.Pod, error) {
 		p, err := authenticator.Authenticate(r.Context(), r)
-		return api.Pod(p), err
+		return podfiles.Pod(p), err
 	}
 }
 

@@ -26,6 +26,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/store/inputs"
 	"github.com/postflight-dev/postflight/internal/store/objectstore"
 	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
+	"github.com/postflight-dev/postflight/internal/usecase/podfiles"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
 )
 
@@ -90,7 +91,7 @@ func BenchmarkSign(b *testing.B) {
 			p, err := authenticator.Authenticate(r.Context(), r)
 			return api.Principal(p), err
 		},
-		AuthenticatePod: func(*http.Request) (api.Pod, error) { return api.Pod{}, auth.ErrUnauthenticated },
+		AuthenticatePod: func(*http.Request) (podfiles.Pod, error) { return podfiles.Pod{}, auth.ErrUnauthenticated },
 		Authenticated:   func(context.Context, string) {}, Audit: slog.New(slog.DiscardHandler), Clock: clock.RealClock{},
 	})
 	if err != nil {

@@ -29,6 +29,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/store/inputs"
 	"github.com/postflight-dev/postflight/internal/store/objectstore"
 	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
+	"github.com/postflight-dev/postflight/internal/usecase/podfiles"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
 )
 
@@ -159,7 +160,7 @@ func inputsOfRuns(bucket *objectstore.Bucket) dispatch.Inputs {
 }
 
 // artifacts is nil without a store.
-func artifacts(bucket *objectstore.Bucket) api.Artifacts {
+func artifacts(bucket *objectstore.Bucket) podfiles.Store {
 	if bucket == nil {
 		return nil
 	}

@@ -9,13 +9,13 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/fairness"
 	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
+	"github.com/postflight-dev/postflight/internal/usecase/podfiles"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
 )
 
@@ -23,12 +23,6 @@ import (
 type Principal struct {
 	Team *v1alpha1.Team
 	Key  *v1alpha1.APIKey // nil: a pod of the team makes it
-}
-
-// Pod is a pod that makes a request.
-type Pod struct {
-	Namespace, Name string
-	UID             types.UID
 }
 
 // Config is what the API needs.
@@ -50,13 +44,13 @@ type Config struct {
 	Authenticated func(ctx context.Context, team string)
 
 	// AuthenticatePod finds the pod that a request comes from. Its errors are like those of Authenticate.
-	AuthenticatePod func(*http.Request) (Pod, error)
+	AuthenticatePod func(*http.Request) (podfiles.Pod, error)
 
 	// Uploads signs URLs to upload files; nil if no store is configured.
 	Uploads Uploads
 
 	// Artifacts signs URLs for what tests write; nil if no store is configured.
-	Artifacts Artifacts
+	Artifacts podfiles.Store
 
 	// Runs reads runs and what they left behind. It hears of every change of a Suite.
 	Runs *runs.Reader
@@ -94,7 +88,7 @@ type API struct {
 	waiting  *fairness.TeamLimiter
 	collects *fairness.Semaphore
 	listing  *fairness.TeamLimiter
-	signed   *signedFiles
+	signer   *podfiles.Signer
 }
 
 // New is an API with its routes; cmd/manager serves it.
@@ -114,7 +108,9 @@ func New(c Config) (*API, error) {
 		waiting:  fairness.NewTeamLimiter(c.Limits.Waiting),
 		collects: fairness.NewSemaphore(c.Limits.Collecting),
 		listing:  fairness.NewTeamLimiter(c.Limits.Listing),
-		signed:   newSignedFiles(),
+		signer: podfiles.New(podfiles.Config{
+			Store: c.Artifacts, Runs: c.Runs, Cache: c.Cache, Live: c.Live, LookupTimeout: c.Limits.LookupTimeout,
+		}),
 	}
 	a.mux = a.newMux(a.routes())
 	return a, a.register()

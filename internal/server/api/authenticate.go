@@ -3,6 +3,8 @@ package api
 import (
 	"errors"
 	"net/http"
+
+	"github.com/postflight-dev/postflight/internal/usecase/podfiles"
 )
 
 // authFailures are the answers by the status that the authenticator's error names.
@@ -36,4 +38,33 @@ func authFailure(err error, failures map[int]failure) error {
 	}
 	f.cause = err
 	return &f
+}
+
+// podFailures are the answers by the status that the authenticator's error names.
+var podFailures = map[int]failure{
+	http.StatusUnauthorized: {code: "unauthenticated",
+		message: "Only pods of runs may send this request, with the token that Postflight gives their collector. API keys are for all other requests."},
+	http.StatusServiceUnavailable: {code: "unavailable",
+		message: "Tokens cannot be checked at the moment. Send the request again in a few seconds."},
+}
+
+var errNoRun = &failure{code: "run_not_found", message: "Run not found: this pod belongs to no run, or the run has ended."}
+
+// byPod answers a request of a pod of a run, which its token proves.
+func (a *API) byPod(handle func(http.ResponseWriter, *Request) error) func(http.ResponseWriter, *Request) error {
+	return func(w http.ResponseWriter, r *Request) error {
+		pod, err := a.AuthenticatePod(r.Request)
+		if err != nil {
+			return authFailure(err, podFailures)
+		}
+		run, err := a.signer.Run(r.Context(), pod)
+		if errors.Is(err, podfiles.ErrNoRun) {
+			return errNoRun
+		}
+		if err != nil {
+			return unavailable(err)
+		}
+		r.Principal.Team, r.pod = run.Team, run
+		return a.answer(w, r, handle)
+	}
 }

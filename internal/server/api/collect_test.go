@@ -26,6 +26,7 @@ import (
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/record"
+	"github.com/postflight-dev/postflight/internal/usecase/podfiles"
 )
 
 const (
@@ -121,11 +122,11 @@ func counted(minutes int) func(*v1alpha1.Suite) {
 }
 
 // podAuth knows the token of the pod smoke-1-x.
-func podAuth(r *http.Request) (Pod, error) {
+func podAuth(r *http.Request) (podfiles.Pod, error) {
 	if r.Header.Get("Authorization") != "Bearer "+podToken {
-		return Pod{}, statusError(http.StatusUnauthorized)
+		return podfiles.Pod{}, statusError(http.StatusUnauthorized)
 	}
-	return Pod{Namespace: namespace, Name: "smoke-1-x", UID: "uid-pod"}, nil
+	return podfiles.Pod{Namespace: namespace, Name: "smoke-1-x", UID: "uid-pod"}, nil
 }
 
 type statusError int
@@ -133,7 +134,7 @@ type statusError int
 func (e statusError) Error() string   { return http.StatusText(int(e)) }
 func (e statusError) HTTPStatus() int { return int(e) }
 
-func collecting(t *testing.T, store Artifacts, s setup) *harness {
+func collecting(t *testing.T, store podfiles.Store, s setup) *harness {
 	t.Helper()
 	if s.objects == nil {
 		s.objects = runWithPod()
@@ -399,7 +400,7 @@ func TestCollectFailures(t *testing.T) {
 	}}
 	many := httpapi.CollectRequest{Files: make([]httpapi.CollectFile, 1001)}
 	for name, tc := range map[string]struct {
-		store  Artifacts
+		store  podfiles.Store
 		faults interceptor.Funcs
 		body   string
 		change func(*http.Request)

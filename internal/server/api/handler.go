@@ -14,13 +14,14 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/postflight-dev/postflight/internal/fairness"
+	"github.com/postflight-dev/postflight/internal/usecase/podfiles"
 )
 
 // Request is an http.Request with its sender, and what its answer needs.
 type Request struct {
 	*http.Request
-	Principal Principal // of an authenticated request
-	pod       *podRun   // that makes the request; nil: a key does
+	Principal Principal     // of an authenticated request
+	pod       *podfiles.Run // that makes the request; nil: a key does
 
 	requestID  string     // see requestID
 	receivedAt time.Time  // by the clock of Now

@@ -34,6 +34,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/kube/index"
 	"github.com/postflight-dev/postflight/internal/server/auth"
 	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
+	"github.com/postflight-dev/postflight/internal/usecase/podfiles"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
 )
 
@@ -142,7 +143,7 @@ func start(t testing.TB, s setup) *harness {
 			p, err := authenticator.Authenticate(r.Context(), r)
 			return Principal(p), err
 		},
-		AuthenticatePod: func(*http.Request) (Pod, error) { return Pod{}, auth.ErrUnauthenticated },
+		AuthenticatePod: func(*http.Request) (podfiles.Pod, error) { return podfiles.Pod{}, auth.ErrUnauthenticated },
 		Authenticated:   func(context.Context, string) {},
 		Runs:            reader,
 		Limits:          limits, Registerer: h.registry,

@@ -19,19 +19,19 @@ type Uploads interface {
 	SignUpload(ctx context.Context, team, path string, bytes int64) (string, error)
 }
 
-// storeRetryAfter is long because the configuration has to change.
-const storeRetryAfter = 5 * time.Minute
+// errNoStore has a long pause because the configuration has to change.
+var errNoStore = &failure{code: "store_not_configured", retryAfter: 5 * time.Minute,
+	message: "No store for files is configured, so nothing can be uploaded. " +
+		"Ask the operator of this service to set --store-bucket and --store-endpoint."}
 
-// signUpload sends no request to the store, so it also answers while the store is away.
+// signUpload sends no request to the store, so it also answers while the store is unavailable.
 func (a *API) signUpload(w http.ResponseWriter, r *Request) error {
 	path, bytes, err := a.fileOf(r.URL.RawQuery)
 	if err != nil {
 		return err
 	}
 	if a.Uploads == nil {
-		return &failure{code: "store_not_configured", retryAfter: storeRetryAfter,
-			message: "No store for files is configured, so nothing can be uploaded. " +
-				"Ask the operator of this service to set --store-bucket and --store-endpoint."}
+		return errNoStore
 	}
 	team := r.Principal.Team.Name
 	signed, err := a.Uploads.SignUpload(r.Context(), team, path, bytes)
@@ -48,8 +48,8 @@ func (a *API) signUpload(w http.ResponseWriter, r *Request) error {
 	return nil
 }
 
-// fileOf reads the parameters: file, and bytes, which is negative without one. URL.Query would drop what it cannot decode, and a path
-// without a part is another path.
+// fileOf reads the parameters file and bytes; bytes is negative if absent. URL.Query would drop what it cannot decode,
+// which would change the path.
 func (a *API) fileOf(query string) (path string, bytes int64, err error) {
 	values, err := url.ParseQuery(query)
 	if err != nil {

@@ -1,4 +1,4 @@
-package api
+package podfiles
 
 import (
 	"hash/maphash"
@@ -23,7 +23,7 @@ func newSignedFiles() *signedFiles {
 	return &signedFiles{seed: maphash.MakeSeed(), pods: lru.New(maxSigningPods)}
 }
 
-// of calls do with the files of a pod, and lets nobody else look at any meanwhile.
+// of calls do with the files of a pod, under the lock.
 func (s *signedFiles) of(pod types.UID, do func(*podFiles)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,0 +1,150 @@
+// Package podfiles decides which files the pods of runs may upload, and signs the URLs to upload them to.
+package podfiles
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/httpapi"
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/inputpath"
+	"github.com/postflight-dev/postflight/internal/core/plaintext"
+	"github.com/postflight-dev/postflight/internal/core/record"
+)
+
+// Store is the store of what tests write.
+type Store interface {
+	// Stored are the files of a run. It ends with an error.
+	Stored(ctx context.Context, r record.Run) iter.Seq2[record.Artifact, error]
+
+	// SignCollect signs the upload of a file of a pod, of exactly so many bytes.
+	SignCollect(ctx context.Context, r record.Run, pod, path string, bytes int64) (string, error)
+
+	// SignResults signs the upload of the results document of a pod, of exactly so many bytes.
+	SignResults(ctx context.Context, r record.Run, pod string, bytes int64) (string, error)
+
+	// SignPreviousResults signs the downloads of the results documents of an earlier run.
+	SignPreviousResults(ctx context.Context, r record.Run) ([]string, error)
+}
+
+// Runs finds the run of a Trigger and an Environment that ended last with results; nil if there is none.
+type Runs interface {
+	LastWithResults(namespace, trigger, environment string) *v1alpha1.Suite
+}
+
+// Config is what a Signer needs.
+type Config struct {
+	Store         Store
+	Runs          Runs
+	Cache, Live   client.Reader
+	LookupTimeout time.Duration // for the API server to return a run
+}
+
+// Signer signs URLs for the pods of runs.
+type Signer struct {
+	Config
+	signed *signedFiles
+}
+
+// New returns a Signer.
+func New(c Config) *Signer { return &Signer{Config: c, signed: newSignedFiles()} }
+
+// Sign answers what a pod asks. Its errors are those of the store.
+func (s *Signer) Sign(ctx context.Context, r *Run, request *httpapi.CollectRequest) (*httpapi.CollectAnswer, error) {
+	answer := &httpapi.CollectAnswer{Run: r.Suite.Name}
+	var err error
+	if answer.Files, err = s.signFiles(ctx, r, request.Files); err != nil {
+		return nil, err
+	}
+	if request.ResultsBytes > 0 {
+		url, err := s.Store.SignResults(ctx, r.record(), r.Name, request.ResultsBytes)
+		answer.Results = &httpapi.CollectURL{URL: url}
+		return answer, err
+	}
+	answer.Previous, err = s.previousResults(ctx, r)
+	return answer, err
+}
+
+// signFiles counts what the run has stored, which takes one request to the store, and what was signed for the pod. Pods that ask at
+// the same time do not see each other's files, so together they may store more than one pod can.
+func (s *Signer) signFiles(ctx context.Context, r *Run, files []httpapi.CollectFile) ([]httpapi.CollectURL, error) {
+	if len(files) == 0 {
+		return nil, nil
+	}
+	var own []record.Artifact
+	var others usage
+	for f, err := range s.Store.Stored(ctx, r.record()) {
+		switch {
+		case err != nil:
+			return nil, err
+		case f.Pod == r.Name:
+			own = append(own, f)
+		default:
+			others = others.plus(usage{1, f.Bytes})
+		}
+	}
+	urls := s.admit(r.UID, own, others, files)
+	var err error
+	for i, f := range files {
+		if urls[i].Problem != "" {
+			continue
+		}
+		if urls[i].URL, err = s.Store.SignCollect(ctx, r.record(), r.Name, f.Path, f.Bytes); err != nil {
+			return nil, err
+		}
+	}
+	return urls, nil
+}
+
+// admit refuses the files that there is no room for.
+func (s *Signer) admit(pod types.UID, own []record.Artifact, others usage, files []httpapi.CollectFile) []httpapi.CollectURL {
+	urls := make([]httpapi.CollectURL, len(files))
+	s.signed.of(pod, func(pod *podFiles) {
+		for _, f := range own {
+			pod.add(f.Path, f.Bytes)
+		}
+		for i, f := range files {
+			urls[i].Path = f.Path
+			if urls[i].Problem = refusal(f, pod.beside(f.Path).plus(others)); urls[i].Problem == "" {
+				pod.add(f.Path, f.Bytes)
+			}
+		}
+	})
+	return urls
+}
+
+// refusal returns why a file cannot be kept beside the others of its run, as a sentence, or "".
+func refusal(f httpapi.CollectFile, beside usage) string {
+	err := inputpath.Check(f.Path)
+	switch {
+	case err != nil:
+		return fmt.Sprintf("The path %s.", err)
+	case f.Bytes > record.MaxArtifactBytes:
+		return fmt.Sprintf("The file has %s, and at most %s are kept.", plaintext.Bytes(f.Bytes), plaintext.Bytes(record.MaxArtifactBytes))
+	case beside.count >= record.MaxArtifacts:
+		return fmt.Sprintf("The run has %d files, and no more are kept.", beside.count)
+	case beside.bytes+f.Bytes > record.MaxRunBytes:
+		return fmt.Sprintf("With this file, the run would have more than the %s that are kept.", plaintext.Bytes(record.MaxRunBytes))
+	default:
+		return ""
+	}
+}
+
+// previousResults are those of the run that ended last with results, of the same Trigger and Environment; nil if
+// there is none that can be read.
+func (s *Signer) previousResults(ctx context.Context, r *Run) (*httpapi.PreviousResults, error) {
+	last := s.Runs.LastWithResults(r.Suite.Namespace, r.Suite.Spec.Trigger.Name, r.Suite.Spec.Environment)
+	if last == nil {
+		return nil, nil
+	}
+	urls, err := s.Store.SignPreviousResults(ctx, record.Of(r.Team.Name, last))
+	if err != nil || len(urls) == 0 { // its records are gone
+		return nil, err
+	}
+	return &httpapi.PreviousResults{Run: last.Name, URLs: urls}, nil
+}
