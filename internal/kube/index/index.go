@@ -1,4 +1,4 @@
-// Package index holds the field indexes of the cache, each once, and the one rule for which Team owns a namespace.
+// Package index holds the field indexes of the cache, each once, what is found by them, and the one rule for which Team owns a namespace.
 package index
 
 import (

@@ -8,6 +8,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/apikey"
+	"github.com/postflight-dev/postflight/internal/core/suite"
 )
 
 // Objects that these functions return are shared with the cache: read them, never change them.
@@ -52,4 +53,27 @@ func Keys(ctx context.Context, c client.Reader, namespace, hash string) ([]v1alp
 		return nil, fmt.Errorf("look up API keys: %w", err)
 	}
 	return list.Items, nil
+}
+
+// StreamOf lists the runs of a run's stream that the cache has.
+func StreamOf(ctx context.Context, cache client.Reader, s *v1alpha1.Suite) ([]*v1alpha1.Suite, error) {
+	key := suite.StreamKey(s)
+	if key == "" {
+		return nil, nil
+	}
+	return Suites(ctx, cache, s.Namespace, Stream, key)
+}
+
+// Suites lists the Suites of a namespace whose field has the value.
+func Suites(ctx context.Context, cache client.Reader, namespace, field, value string) ([]*v1alpha1.Suite, error) {
+	var list v1alpha1.SuiteList
+	err := cache.List(ctx, &list, client.InNamespace(namespace), client.MatchingFields{field: value}, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return nil, err
+	}
+	suites := make([]*v1alpha1.Suite, len(list.Items))
+	for i := range list.Items {
+		suites[i] = &list.Items[i]
+	}
+	return suites, nil
 }

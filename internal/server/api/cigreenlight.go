@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"time"
 
@@ -12,10 +11,8 @@ import (
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/apierror"
 	"github.com/postflight-dev/postflight/internal/core/greenlight"
 	"github.com/postflight-dev/postflight/internal/core/suite"
-	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
 )
 
 // ciGreenlight answers whether a pipeline may go on.
@@ -101,37 +98,12 @@ func (g *greenlightRequest) read() (*httpapi.Greenlight, error) {
 	if err != nil {
 		return nil, err
 	}
-	stream, err := g.streamOf(root)
+	stream, err := g.Runs.Successors(g.Context(), root)
 	if err != nil {
-		return nil, err
+		return nil, lookupFailure(err)
 	}
 	answer := greenlight.Of(root, greenlight.Relevant(root, stream), func(s *v1alpha1.Suite) string {
 		return suite.PageURL(g.PublicURL, s.Namespace, s.Name)
 	})
 	return &answer, nil
-}
-
-// streamOf lists the runs among which the relevant one is, unless it is the root itself.
-func (g *greenlightRequest) streamOf(root *v1alpha1.Suite) ([]*v1alpha1.Suite, error) {
-	if root.State() != v1alpha1.ReasonSuperseded {
-		return nil, nil
-	}
-	stream, err := dispatch.StreamOf(g.Context(), g.Cache, root)
-	if err != nil {
-		return nil, err
-	}
-	successor := root.Status.SupersededBy
-	if successor == "" || slices.ContainsFunc(stream, func(s *v1alpha1.Suite) bool { return s.Name == successor }) {
-		return stream, nil
-	}
-	// The cache does not have it yet if it does not have the root either, and no longer if it was deleted.
-	s := &v1alpha1.Suite{}
-	switch err := g.Runs.GetLive(g.Context(), types.NamespacedName{Namespace: root.Namespace, Name: successor}, s); {
-	case err == nil:
-		return append(stream, s), nil
-	case apierror.NotFound(err):
-		return stream, nil
-	default:
-		return nil, unavailable(err)
-	}
 }

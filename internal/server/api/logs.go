@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -46,6 +47,30 @@ func (a *API) readLogs(w http.ResponseWriter, r *Request) error {
 	return err
 }
 
+// logQuery says which logs to read, and how much of them.
+type logQuery struct {
+	runs.LogQuery
+	follow bool
+	tail   int // lines; negative: all
+}
+
+func logQueryOf(u *url.URL) (q logQuery, err error) {
+	p, err := parametersOf(u.RawQuery, "pod", "container", "previous", "tail", "follow")
+	if err != nil {
+		return q, err
+	}
+	q.Pod, q.Container = p["pod"], p["container"]
+	if q.Previous, err = p.boolean("previous"); err != nil {
+		return q, err
+	}
+	if q.follow, err = p.boolean("follow"); err != nil {
+		return q, err
+	}
+	q.follow = q.follow && !q.Previous // which has ended
+	q.tail, err = p.number("tail", 0, maxTail, runs.AllLines)
+	return q, err
+}
+
 // logRequest is a request for logs of one run.
 type logRequest struct {
 	*API
@@ -53,7 +78,6 @@ type logRequest struct {
 	name  types.NamespacedName
 	query logQuery
 	out   *logWriter
-	seen  bool // the cache has had the Suite
 }
 
 // send sends the logs that exist.
@@ -65,15 +89,49 @@ func (l *logRequest) send(ctx context.Context) error {
 	if len(sources) == 0 {
 		return l.nothing(ctx)
 	}
-	if len(sources) == 1 {
-		return l.sendOne(ctx, sources[0], nil)
-	}
 	for _, s := range sources {
-		if err := l.sendOne(ctx, s, func() { l.out.title(s.String()) }); err != nil {
+		if err := l.followOne(ctx, s, true, len(sources) > 1); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// follow sends logs, one after the other, until the run has ended.
+func (l *logRequest) follow(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, l.Limits.MaxFollow, errFollowedLong)
+	defer cancel()
+	following := l.Runs.Follow(l.run, l.name, l.query.LogQuery, l.Limits.PodPoll)
+	for none := true; ; none = false {
+		next, err := following.Next(ctx, l.Limits.MaxWait)
+		switch {
+		case errors.Is(err, io.EOF) && none:
+			return l.nothing(ctx)
+		case errors.Is(err, io.EOF):
+			return nil
+		case errors.Is(err, runs.ErrBrokenOff):
+			return brokenOff(err)
+		case err != nil:
+			return lookupFailure(err)
+		}
+		if err := l.followOne(ctx, next, following.Ended, following.Several); err != nil {
+			return err
+		}
+	}
+}
+
+// followOne sends a log until the container ends.
+func (l *logRequest) followOne(ctx context.Context, s runs.Log, ended, titled bool) error {
+	var title func()
+	if titled {
+		title = func() { l.out.title(s.String()) }
+	}
+	if !s.Live || ended {
+		return l.sendOne(ctx, s, title)
+	}
+	log := l.Runs.FollowLog(ctx, l.run, s, l.query.tail)
+	defer log.Close()
+	return l.copy(ctx, log, title)
 }
 
 // sources lists the logs of now.

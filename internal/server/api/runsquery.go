@@ -1,7 +1,6 @@
 package api
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"net/url"
@@ -10,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/notification"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
 )
 
@@ -69,11 +67,11 @@ func runsQueryOf(rawQuery string) (q runs.Query, err error) {
 	if err != nil {
 		return q, err
 	}
-	filter := runFilter{p["trigger"], p["environment"], notification.BranchName(p["branch"]), strings.TrimSpace(p["sha"]), p["state"]}
-	if state := filter.state; state != "" && !slices.Contains(v1alpha1.States(), state) {
+	filter := runs.Filter{Trigger: p["trigger"], Environment: p["environment"], Branch: p["branch"], SHA: strings.TrimSpace(p["sha"]), State: p["state"]}
+	if state := filter.State; state != "" && !slices.Contains(v1alpha1.States(), state) {
 		return q, invalidRequest("There is no such state. Send one of %s.", strings.Join(v1alpha1.States(), ", "))
 	}
-	q.Matches = filter.matchesSuite
+	q.Matches = filter.Matches
 	if q.Limit, err = p.number("limit", 1, maxRuns, defaultRuns); err != nil {
 		return q, err
 	}
@@ -85,26 +83,6 @@ func runsQueryOf(rawQuery string) (q runs.Query, err error) {
 		q.Before = before
 	}
 	return q, nil
-}
-
-// runFilter has the values that a run must have; an empty one does not matter.
-type runFilter struct{ trigger, environment, branch, sha, state string }
-
-// minSHA is how many characters of a commit are enough to find it. Fewer could mean many.
-const minSHA = 7
-
-// matches reports whether a run with the values has those of the filter.
-func (f runFilter) matches(run runFilter) bool {
-	return same(f.trigger, run.trigger) && same(f.environment, run.environment) && same(f.state, run.state) &&
-		(f.branch == "" || f.branch == notification.BranchName(run.branch)) &&
-		(same(f.sha, run.sha) || len(f.sha) >= minSHA && notification.HasSHAPrefix(run.sha, f.sha))
-}
-
-func same(filter, value string) bool { return filter == "" || filter == value }
-
-func (f runFilter) matchesSuite(s *v1alpha1.Suite) bool {
-	d := &s.Spec.Deployment
-	return f.matches(runFilter{s.Spec.Trigger.Name, s.Spec.Environment, d.Branch, d.SHA, cmp.Or(s.State(), v1alpha1.ReasonQueued)})
 }
 
 func invalidCursor() error {

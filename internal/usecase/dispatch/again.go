@@ -60,7 +60,7 @@ func (d *duplicate) note(r suite.Repetition) bool {
 // decide looks at input files last, because that may take a while.
 func (d *duplicate) decide(ctx context.Context) (r suite.Repetition, err error) {
 	r = d.repetition(d.trigger)
-	if r.Stream, err = StreamOf(ctx, d.Cache, d.existing); err != nil {
+	if r.Stream, err = index.StreamOf(ctx, d.Cache, d.existing); err != nil {
 		return r, err
 	}
 	if r.Policy == v1alpha1.DuplicatesDeployment {
@@ -88,7 +88,7 @@ func (o *operation) repetition(t *v1alpha1.Trigger) suite.Repetition {
 
 // runsIn lists the runs in an Environment that the cache has, and shares them with it.
 func (o *operation) runsIn(ctx context.Context, environment string) ([]*v1alpha1.Suite, error) {
-	return listSuites(ctx, o.Cache, o.namespace, index.Deployed, environment)
+	return index.Suites(ctx, o.Cache, o.namespace, index.Deployed, environment)
 }
 
 func (d *duplicate) refresh(ctx context.Context) error {

@@ -8,6 +8,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/apierror"
 	"github.com/postflight-dev/postflight/internal/core/suite"
+	"github.com/postflight-dev/postflight/internal/kube/index"
 )
 
 // Rerun creates the next attempt of a run that has ended, or finds it: however often it is called, there is one. An
@@ -78,7 +79,7 @@ func (r *rerun) findNext(ctx context.Context) error {
 }
 
 func (r *rerun) create(ctx context.Context) error {
-	stream, err := StreamOf(ctx, r.Cache, r.of)
+	stream, err := index.StreamOf(ctx, r.Cache, r.of)
 	if err != nil {
 		return err
 	}

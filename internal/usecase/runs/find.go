@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -14,6 +15,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/apierror"
 	"github.com/postflight-dev/postflight/internal/core/record"
+	"github.com/postflight-dev/postflight/internal/kube/index"
 )
 
 // ErrNotFound means that a team has no such run. All other errors but ArchiveError are those of the API server.
@@ -109,7 +111,7 @@ func (r *Reader) FindSuite(ctx context.Context, name types.NamespacedName) (*v1a
 	err := r.Cache.Get(ctx, name, s, client.UnsafeDisableDeepCopy)
 	if apierror.NotFound(err) {
 		s = &v1alpha1.Suite{}
-		err = r.GetLive(ctx, name, s)
+		err = r.getLive(ctx, name, s)
 	}
 	if apierror.NotFound(err) {
 		return nil, errors.Join(ErrNotFound, err)
@@ -124,15 +126,34 @@ func (r *Reader) WithVariables(ctx context.Context, s *v1alpha1.Suite) (*v1alpha
 		return s, nil
 	}
 	whole := &v1alpha1.Suite{}
-	err := r.GetLive(ctx, client.ObjectKeyFromObject(s), whole)
+	err := r.getLive(ctx, client.ObjectKeyFromObject(s), whole)
 	if apierror.NotFound(err) || err == nil && whole.UID != s.UID {
 		return nil, ErrNotFound
 	}
 	return whole, err
 }
 
-// GetLive reads a Suite from the API server.
-func (r *Reader) GetLive(ctx context.Context, name types.NamespacedName, s *v1alpha1.Suite) error {
+// Successors lists the runs among which the one that counts for a superseded run is. Other runs need none.
+func (r *Reader) Successors(ctx context.Context, s *v1alpha1.Suite) ([]*v1alpha1.Suite, error) {
+	if s.State() != v1alpha1.ReasonSuperseded {
+		return nil, nil
+	}
+	stream, err := index.StreamOf(ctx, r.Cache, s)
+	name := s.Status.SupersededBy
+	if err != nil || name == "" || slices.ContainsFunc(stream, func(other *v1alpha1.Suite) bool { return other.Name == name }) {
+		return stream, err
+	}
+	// The cache does not have it yet if it does not have s either, and no longer if it was deleted.
+	successor := &v1alpha1.Suite{}
+	err = r.getLive(ctx, types.NamespacedName{Namespace: s.Namespace, Name: name}, successor)
+	if err == nil {
+		stream = append(stream, successor)
+	}
+	return stream, apierror.IgnoreNotFound(err)
+}
+
+// getLive reads a Suite from the API server.
+func (r *Reader) getLive(ctx context.Context, name types.NamespacedName, s *v1alpha1.Suite) error {
 	ctx, cancel := context.WithTimeout(ctx, r.LookupTimeout)
 	defer cancel()
 	return r.Live.Get(ctx, name, s)

@@ -11,18 +11,18 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/record"
 )
 
-// index has the Suites of each namespace in the order of their creation, so that a page of runs costs no more than its
+// suiteIndex has the Suites of each namespace in the order of their creation, so that a page of runs costs no more than its
 // length. It shares the Suites with the cache, of which a list would copy all: 10 MiB for each page of a team with
 // 10,000 runs.
-type index struct {
+type suiteIndex struct {
 	mu         sync.RWMutex
 	namespaces map[string][]*v1alpha1.Suite // oldest first; without namespaces that have none
 }
 
-func newIndex() *index { return &index{namespaces: map[string][]*v1alpha1.Suite{}} }
+func newIndex() *suiteIndex { return &suiteIndex{namespaces: map[string][]*v1alpha1.Suite{}} }
 
 // observe follows the watch of Suites. A new Suite has no before, a deleted one no after.
-func (x *index) observe(before, after *v1alpha1.Suite) {
+func (x *suiteIndex) observe(before, after *v1alpha1.Suite) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if before != nil && (after == nil || before.UID != after.UID) {
@@ -33,7 +33,7 @@ func (x *index) observe(before, after *v1alpha1.Suite) {
 	}
 }
 
-func (x *index) remove(s *v1alpha1.Suite) {
+func (x *suiteIndex) remove(s *v1alpha1.Suite) {
 	all := x.namespaces[s.Namespace]
 	i, found := search(all, Position(s))
 	if !found {
@@ -46,7 +46,7 @@ func (x *index) remove(s *v1alpha1.Suite) {
 	x.namespaces[s.Namespace] = all
 }
 
-func (x *index) put(s *v1alpha1.Suite) {
+func (x *suiteIndex) put(s *v1alpha1.Suite) {
 	all := x.namespaces[s.Namespace]
 	i, found := search(all, Position(s))
 	if found {
@@ -57,7 +57,7 @@ func (x *index) put(s *v1alpha1.Suite) {
 }
 
 // has reports whether there is a Suite of this run.
-func (x *index) has(namespace string, r record.Run) bool {
+func (x *suiteIndex) has(namespace string, r record.Run) bool {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	_, found := search(x.namespaces[namespace], r)
@@ -65,7 +65,7 @@ func (x *index) has(namespace string, r record.Run) bool {
 }
 
 // newest are all Suites of a namespace, newest first.
-func (x *index) newest(namespace string) []*v1alpha1.Suite {
+func (x *suiteIndex) newest(namespace string) []*v1alpha1.Suite {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	all := slices.Clone(x.namespaces[namespace])
@@ -75,7 +75,7 @@ func (x *index) newest(namespace string) []*v1alpha1.Suite {
 
 // older are the newest Suites that match, at most so many; with before, only those older than it. It reports whether
 // there may be more.
-func (x *index) older(namespace string, before *record.Run, matches func(*v1alpha1.Suite) bool, limit int) (page []*v1alpha1.Suite, more bool) {
+func (x *suiteIndex) older(namespace string, before *record.Run, matches func(*v1alpha1.Suite) bool, limit int) (page []*v1alpha1.Suite, more bool) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	all := x.namespaces[namespace]
@@ -96,7 +96,7 @@ func (x *index) older(namespace string, before *record.Run, matches func(*v1alph
 }
 
 // lastWithResults looks at all runs of the namespace, which takes less than a millisecond for 10,000: a pod asks once.
-func (x *index) lastWithResults(namespace, trigger, environment string) (last *v1alpha1.Suite) {
+func (x *suiteIndex) lastWithResults(namespace, trigger, environment string) (last *v1alpha1.Suite) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	for _, s := range x.namespaces[namespace] {

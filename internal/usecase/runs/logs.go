@@ -51,7 +51,7 @@ func (l Log) Is(other Log) bool {
 func (r *Reader) Logs(ctx context.Context, run *Run, q LogQuery) ([]Log, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.LookupTimeout)
 	defer cancel()
-	live, err := r.LiveLogs(ctx, run, q)
+	live, err := r.liveLogs(ctx, run, q)
 	if err != nil {
 		return nil, err
 	}
@@ -63,8 +63,8 @@ func (r *Reader) Logs(ctx context.Context, run *Run, q LogQuery) ([]Log, error) 
 	return append(gone, live...), nil
 }
 
-// LiveLogs are those of pods that exist.
-func (r *Reader) LiveLogs(ctx context.Context, run *Run, q LogQuery) ([]Log, error) {
+// liveLogs are those of pods that exist.
+func (r *Reader) liveLogs(ctx context.Context, run *Run, q LogQuery) ([]Log, error) {
 	if run.Archived() {
 		return nil, nil // its pods went with it
 	}
@@ -74,7 +74,7 @@ func (r *Reader) LiveLogs(ctx context.Context, run *Run, q LogQuery) ([]Log, err
 	if err != nil {
 		return nil, err
 	}
-	return liveLogs(slices.DeleteFunc(pods.Items, func(p corev1.Pod) bool { return !record.IsPodOf(s, &p) }), q), nil
+	return logsOf(slices.DeleteFunc(pods.Items, func(p corev1.Pod) bool { return !record.IsPodOf(s, &p) }), q), nil
 }
 
 func (r *Reader) savedLogs(ctx context.Context, run *Run, q LogQuery) ([]Log, error) {
@@ -88,8 +88,8 @@ func (r *Reader) savedLogs(ctx context.Context, run *Run, q LogQuery) ([]Log, er
 	return savedLogs(logs, q), err
 }
 
-// liveLogs are those of containers that have run, in the order in which pods were created and list their containers.
-func liveLogs(pods []corev1.Pod, q LogQuery) (logs []Log) {
+// logsOf are those of containers that have run, in the order in which pods were created and list their containers.
+func logsOf(pods []corev1.Pod, q LogQuery) (logs []Log) {
 	slices.SortFunc(pods, func(a, b corev1.Pod) int {
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
 	})

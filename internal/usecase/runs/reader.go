@@ -90,7 +90,7 @@ type Reader struct {
 	// Sending has a place for each log that is being sent.
 	Sending *fairness.TeamLimiter
 
-	suites *index
+	suites *suiteIndex
 	files  *fileLists
 	tests  *explanations
 }

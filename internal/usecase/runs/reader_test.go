@@ -73,7 +73,7 @@ func TestLiveLogs(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, l := range liveLogs([]corev1.Pod{pod("late", 2), pod("early", 1)}, tc.query) {
+			for _, l := range logsOf([]corev1.Pod{pod("late", 2), pod("early", 1)}, tc.query) {
 				text := l.String()
 				if l.Previous {
 					text += " before"
