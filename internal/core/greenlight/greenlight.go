@@ -1,7 +1,4 @@
-// Package greenlight decides whether a pipeline that waits for a run may go on.
-//
-// It is pure: the run and the one that counts for it in, the answer out. Existing clients read the names of the
-// fields.
+// Package greenlight decides whether a pipeline that waits for a run may continue.
 package greenlight
 
 import (
@@ -28,7 +25,7 @@ func Relevant(root *v1alpha1.Suite, stream []*v1alpha1.Suite) *v1alpha1.Suite {
 	return relevant
 }
 
-// Of is the answer about root, for which the relevant run counts.
+// Of returns the answer about root, for which the relevant run counts.
 func Of(root, relevant *v1alpha1.Suite, url func(*v1alpha1.Suite) string) httpapi.Greenlight {
 	stage := stageOf(relevant)
 	answer := httpapi.Greenlight{
@@ -86,7 +83,6 @@ func bugs(s *v1alpha1.Suite, url string) *httpapi.Bugs {
 	return b
 }
 
-// name is why the run did not pass, as its condition says.
 func name(s *v1alpha1.Suite) string {
 	c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionSucceeded)
 	if c.Message == "" {

@@ -19,31 +19,29 @@ import (
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
 )
 
-// Principal is who makes a request. Both objects are shared: read them, never change them.
+// Principal sends a request. Both objects are shared with the cache: read them, never change them.
 type Principal struct {
 	Team *v1alpha1.Team
-	Key  *v1alpha1.APIKey // nil: a pod of the team makes it
+	Key  *v1alpha1.APIKey // nil: a pod of the team sends it
 }
 
 // Config is what the API needs.
 type Config struct {
-	// Dispatcher creates Suites.
 	Dispatcher *dispatch.Dispatcher
 
 	// Cache reads Suites without asking the API server; it has the indexes of index.Setup.
 	Cache client.Reader
 
-	// Live reads from the API server.
 	Live client.Reader
 
-	// Authenticate finds out who makes a request. An error with a method HTTPStatus() int is answered with
+	// Authenticate finds the sender of a request. An error with a method HTTPStatus() int is answered with
 	// that status: 401, 403 or 503.
 	Authenticate func(*http.Request) (Principal, error)
 
-	// Authenticated is called with the context and the team of each request that is authenticated.
+	// Authenticated is called for each authenticated request.
 	Authenticated func(ctx context.Context, team string)
 
-	// AuthenticatePod finds the pod that a request comes from. Its errors are like those of Authenticate.
+	// AuthenticatePod finds the pod that sends a request. Its errors are like those of Authenticate.
 	AuthenticatePod func(*http.Request) (podfiles.Pod, error)
 
 	// Uploads signs URLs to upload files; nil if no store is configured.
@@ -52,30 +50,29 @@ type Config struct {
 	// Artifacts signs URLs for what tests write; nil if no store is configured.
 	Artifacts podfiles.Store
 
-	// Runs reads runs and what they left behind. It hears of every change of a Suite.
+	// Runs is told about every change of a Suite.
 	Runs *runs.Reader
 
-	// PublicURL starts the links in answers. Without it they are paths, for the client to resolve against
-	// the address that it used. They never start with what a request names: anyone who can choose its Host
-	// header could make a pipeline print a link to a page of their own.
+	// PublicURL starts the links in answers. If it is empty, they are paths, which the client resolves against the
+	// address that it used. The Host header is never used: anyone who can choose it could make a pipeline print a
+	// link to their own page.
 	PublicURL string
 
 	// Limits are DefaultLimits() or others.
 	Limits Limits
 
-	// Registerer takes the metrics. TeamLabel is how they name a team, with few values.
+	// TeamLabel returns the label of a team in metrics, of few values.
 	Registerer prometheus.Registerer
 	TeamLabel  func(team string) string
 
-	// Tracer starts the spans of requests that create runs; nil: traces are off, and the sender's trace is ignored.
+	// Tracer starts the spans of requests that create runs; nil: the sender's trace is ignored.
 	Tracer trace.Tracer
 
-	// Log is for operators. Audit gets one line per authenticated request.
+	// Audit gets one line per authenticated request.
 	Log   logr.Logger
 	Audit *slog.Logger
 
-	// Clock is that of this replica.
-	Clock clock.PassiveClock
+	Clock clock.PassiveClock // of this replica
 }
 
 // API answers HTTP requests.
@@ -91,7 +88,7 @@ type API struct {
 	signer   *podfiles.Signer
 }
 
-// New is an API with its routes; cmd/manager serves it.
+// New returns an API with its routes and metrics.
 func New(c Config) (*API, error) {
 	if c.Dispatcher == nil || c.Cache == nil || c.Live == nil || c.Authenticate == nil || c.AuthenticatePod == nil ||
 		c.Authenticated == nil || c.Audit == nil || c.Clock == nil || c.Runs == nil {
@@ -116,5 +113,5 @@ func New(c Config) (*API, error) {
 	return a, a.register()
 }
 
-// Drain answers the requests that wait, and the later ones without a wait: the server is about to stop.
+// Drain ends all waits, also of later requests, because the server is about to stop.
 func (a *API) Drain() { a.Runs.Changes.Close() }

@@ -15,7 +15,6 @@ import (
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
 )
 
-// listArtifacts answers a page of the files of a run.
 func (a *API) listArtifacts(w http.ResponseWriter, r *Request) error {
 	query, err := artifactsQueryOf(r.URL.RawQuery)
 	if err != nil {
@@ -55,7 +54,6 @@ func artifactsQueryOf(rawQuery string) (q artifactsQuery, err error) {
 	return q, err
 }
 
-// fileOfCursor is the pod, a slash, and the path.
 func fileOfCursor(cursor string) (string, error) {
 	decoded, err := base64.RawURLEncoding.DecodeString(cursor)
 	pod, path, _ := strings.Cut(string(decoded), "/")
@@ -65,7 +63,7 @@ func fileOfCursor(cursor string) (string, error) {
 	return string(decoded), nil
 }
 
-// podExists reports whether a pod can have the name.
+// podExists is false for a name that no pod can have.
 func (q artifactsQuery) podExists() bool {
 	return q.pod == "" || len(validation.IsDNS1123Subdomain(q.pod)) == 0
 }

@@ -5,10 +5,9 @@ import "github.com/postflight-dev/postflight/internal/usecase/dispatch"
 // noMatch is the decision on a notification that no Trigger matches.
 const noMatch dispatch.Decision = "no_match"
 
-// decisions are all that metrics and audit lines have.
 var decisions = []dispatch.Decision{dispatch.Created, dispatch.Duplicate, dispatch.Failed, dispatch.Unknown, dispatch.Gone, noMatch}
 
-// record counts the decisions on a notification, and adds them to the audit line. A dry run is not counted.
+// record adds the decisions on a notification to the metrics, unless it is a dry run, and to the audit line.
 func (a *API) record(r *Request, sent dispatch.Request, result dispatch.Result) {
 	counts := map[dispatch.Decision]int{}
 	var suites []string

@@ -7,7 +7,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/usecase/podfiles"
 )
 
-// authFailures are the answers by the status that the authenticator's error names.
+// authFailures are the answers by the status of the authenticator's error.
 var authFailures = map[int]failure{
 	http.StatusUnauthorized: {code: "unauthenticated",
 		message: "The API key is missing or not valid. Send it in one header, \"Authorization: Bearer <API key>\", " +
@@ -40,7 +40,6 @@ func authFailure(err error, failures map[int]failure) error {
 	return &f
 }
 
-// podFailures are the answers by the status that the authenticator's error names.
 var podFailures = map[int]failure{
 	http.StatusUnauthorized: {code: "unauthenticated",
 		message: "Only pods of runs may send this request, with the token that Postflight gives their collector. API keys are for all other requests."},
@@ -50,7 +49,7 @@ var podFailures = map[int]failure{
 
 var errNoRun = &failure{code: "run_not_found", message: "Run not found: this pod belongs to no run, or the run has ended."}
 
-// byPod answers a request of a pod of a run, which its token proves.
+// byPod answers requests of pods of runs, which their tokens identify.
 func (a *API) byPod(handle func(http.ResponseWriter, *Request) error) func(http.ResponseWriter, *Request) error {
 	return func(w http.ResponseWriter, r *Request) error {
 		pod, err := a.AuthenticatePod(r.Request)

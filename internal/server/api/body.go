@@ -12,7 +12,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
 )
 
-// readBody reads a body of at most so many bytes, in the time that it may take, into no more memory than it needs.
+// readBody allocates no more than the body needs.
 func (a *API) readBody(w http.ResponseWriter, r *Request, limit int64) ([]byte, error) {
 	if r.ContentLength > limit {
 		return nil, tooLarge(limit)
@@ -33,7 +33,7 @@ func (a *API) readBody(w http.ResponseWriter, r *Request, limit int64) ([]byte, 
 	return body, nil
 }
 
-// admit checks the headers of a body, and admits few requests that need much memory at the same time.
+// admit checks the headers of a body, and bounds the concurrent requests that need much memory.
 func (a *API) admit(r *Request, mediaType string, mode dispatch.Mode) error {
 	if err := checkContent(r.Header, mediaType); err != nil {
 		return err

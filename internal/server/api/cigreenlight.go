@@ -15,7 +15,6 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/suite"
 )
 
-// ciGreenlight answers whether a pipeline may go on.
 func (a *API) ciGreenlight(w http.ResponseWriter, r *Request) error {
 	wait, err := a.waitOf(r.Request)
 	if err != nil {
@@ -31,7 +30,6 @@ func (a *API) ciGreenlight(w http.ResponseWriter, r *Request) error {
 	return nil
 }
 
-// waitOf is how long the client is willing to wait for a change.
 func (a *API) waitOf(r *http.Request) (time.Duration, error) {
 	bad := &failure{code: "invalid_request", message: "Send wait once, as whole seconds from 0 to " +
 		strconv.Itoa(int(a.Limits.MaxWait.Seconds())) + ", or leave it out."}
@@ -49,14 +47,13 @@ func (a *API) waitOf(r *http.Request) (time.Duration, error) {
 	return 0, bad
 }
 
-// greenlightRequest is a request for the state of one run.
 type greenlightRequest struct {
 	*API
 	*Request
-	run types.NamespacedName // shares no memory with the Request
+	run types.NamespacedName
 }
 
-// answer is the answer of now if it is final, or else that after a change or after the wait.
+// answer returns the current answer if it is final; otherwise the one after a change or after the wait.
 func (g *greenlightRequest) answer(wait time.Duration) (*httpapi.Greenlight, error) {
 	first, err := g.read()
 	if err != nil || wait == 0 || first.Final() || g.Runs.Changes.Closed() {
@@ -92,7 +89,6 @@ func (g *greenlightRequest) answer(wait time.Duration) (*httpapi.Greenlight, err
 	}
 }
 
-// read makes the answer of now from the run and the one that counts for it.
 func (g *greenlightRequest) read() (*httpapi.Greenlight, error) {
 	root, err := g.findSuite(g.Context(), g.run)
 	if err != nil {

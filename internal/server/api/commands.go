@@ -16,7 +16,6 @@ func (r *Request) command() dispatch.Command {
 	return dispatch.Command{Team: r.Principal.Team, By: "the API key " + r.Principal.Key.Name, RequestID: r.requestID, ReceivedAt: r.receivedAt}
 }
 
-// cancelRun stops a run.
 func (a *API) cancelRun(w http.ResponseWriter, r *Request) error {
 	name := r.runName().Name
 	s, err := a.Dispatcher.Cancel(r.Context(), r.command(), name)
@@ -29,7 +28,7 @@ func (a *API) cancelRun(w http.ResponseWriter, r *Request) error {
 	return a.writeRun(w, r, http.StatusOK, record.RunOf(r.team(), s))
 }
 
-// cancelArchived answers as for a Suite: what is in the archive has ended.
+// cancelArchived answers as for a Suite that has ended.
 func (a *API) cancelArchived(w http.ResponseWriter, r *Request, name string) error {
 	rec, err := a.findRecord(r.Context(), r.Principal.Team, name)
 	switch {
@@ -44,7 +43,6 @@ func (a *API) cancelArchived(w http.ResponseWriter, r *Request, name string) err
 	}
 }
 
-// rerunRun starts the next attempt of a run.
 func (a *API) rerunRun(w http.ResponseWriter, r *Request) error {
 	a.startSpan(r)
 	name := r.runName().Name
@@ -63,7 +61,6 @@ func (a *API) rerunRun(w http.ResponseWriter, r *Request) error {
 	return a.writeRun(w, r, status, record.RunOf(r.team(), next))
 }
 
-// rerunArchived says why a run without a Suite has no other attempt.
 func (a *API) rerunArchived(ctx context.Context, team *v1alpha1.Team, name string) error {
 	rec, err := a.findRecord(ctx, team, name)
 	switch {
@@ -77,7 +74,6 @@ func (a *API) rerunArchived(ctx context.Context, team *v1alpha1.Team, name strin
 	}
 }
 
-// environmentTerminated ends ephemeral Environments.
 func (a *API) environmentTerminated(w http.ResponseWriter, r *Request) error {
 	if err := a.admit(r, "application/json", dispatch.Create); err != nil {
 		return err

@@ -13,11 +13,10 @@ import (
 	"time"
 )
 
-// problemBase starts the "type" of every problem, which ends in its code.
+// problemBase is followed by the code in the "type" of a problem.
 const problemBase = "https://postflight.dev/problems/"
 
-// failures are all the ways in which a request can fail. The codes are stable: clients may branch on them, and
-// the documentation uses them.
+// failures by their codes, which are stable: clients may branch on them, and the documentation uses them.
 var failures = map[string]struct {
 	status int
 	title  string
@@ -48,7 +47,7 @@ var failures = map[string]struct {
 	"store_unavailable":       {http.StatusServiceUnavailable, "The store for files is unavailable"},
 }
 
-// failure is an error with an answer of its own.
+// failure is an error with its answer.
 type failure struct {
 	code    string // a key of failures
 	message string // a sentence that says what to do
@@ -73,7 +72,7 @@ func overloaded(format string, args ...any) error {
 	return &failure{code: "overloaded", message: fmt.Sprintf(format, args...)}
 }
 
-// failureOf is the failure in an error; without one it is an internal error.
+// failureOf makes an internal error of any other error.
 func failureOf(err error) *failure {
 	if f, ok := errors.AsType[*failure](err); ok {
 		return f

@@ -10,8 +10,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/match"
 )
 
-// writeExplained answers a dry run: the reply, with the member explanations at its end. It writes these one by
-// one, because those of a large team are tens of megabytes, which a slow client would keep in memory.
+// writeExplained writes the explanations of a dry run one by one: those of a large team are tens of megabytes, which
+// a slow client would keep in memory.
 func writeExplained(w http.ResponseWriter, r *reply, explanations iter.Seq[match.Explanation]) error {
 	r.DryRun = true
 	var head bytes.Buffer

@@ -17,14 +17,14 @@ import (
 	"github.com/postflight-dev/postflight/internal/usecase/podfiles"
 )
 
-// Request is an http.Request with its sender, and what its answer needs.
+// Request is an http.Request with its sender.
 type Request struct {
 	*http.Request
 	Principal Principal     // of an authenticated request
-	pod       *podfiles.Run // that makes the request; nil: a key does
+	pod       *podfiles.Run // nil: an API key sends it
 
 	requestID  string     // see requestID
-	receivedAt time.Time  // by the clock of Now
+	receivedAt time.Time  // by Clock
 	route      string     // for metrics: of few values
 	audit      []any      // keys and values that the handler adds to the audit line
 	span       trace.Span // nil: the request is not traced
@@ -32,10 +32,9 @@ type Request struct {
 	acquired []*fairness.TeamLimiter // to release when the request is answered
 }
 
-// team is whose request it is, once it is authenticated.
+// team is the name of the team of an authenticated request.
 func (r *Request) team() string { return r.Principal.Team.Name }
 
-// sender is the kind and the name of who makes an authenticated request.
 func (r *Request) sender() (kind, name string) {
 	if r.pod != nil {
 		return "pod", r.pod.Namespace + "/" + r.pod.Name
@@ -43,7 +42,7 @@ func (r *Request) sender() (kind, name string) {
 	return "key", r.Principal.Key.Namespace + "/" + r.Principal.Key.Name
 }
 
-// ServeHTTP answers one request.
+// ServeHTTP implements http.Handler.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	url := *r.URL
 	url.Path, url.RawPath = cleanPath(r.URL.Path), ""
@@ -75,8 +74,7 @@ func (r *Request) forget() {
 const invalidSegment = "..."
 
 // cleanPath makes one slash of several, because clients append a path to a base URL that ends in a slash.
-// ServeMux would redirect them, and a client that follows a redirect sends a GET. A path with dot segments is
-// not found.
+// ServeMux would redirect them, and a client that follows a redirect sends a GET.
 func cleanPath(path string) string {
 	segments := strings.FieldsFunc(path, func(r rune) bool { return r == '/' })
 	for i, segment := range segments {
@@ -87,7 +85,7 @@ func cleanPath(path string) string {
 	return "/" + strings.Join(segments, "/")
 }
 
-// handler adds to every route the request id, errors and panics, metrics and the audit line.
+// handler adds the request id, the answers to errors and panics, metrics and the audit line to a route.
 func (a *API) handler(handle func(http.ResponseWriter, *Request) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, httpRequest *http.Request) {
 		r := &Request{Request: httpRequest, requestID: requestID(httpRequest.Header), receivedAt: a.Clock.Now(), route: httpRequest.Pattern}
@@ -103,8 +101,7 @@ func (a *API) handler(handle func(http.ResponseWriter, *Request) error) http.Han
 	})
 }
 
-// recoverPanic makes an error of a panic in the handler, so that one bad request does not end the process.
-// http.ErrAbortHandler is for net/http.
+// recoverPanic returns a panic as an error, except for http.ErrAbortHandler, which is for net/http.
 func recoverPanic(w http.ResponseWriter, r *Request, handle func(http.ResponseWriter, *Request) error) (err error) {
 	defer func() {
 		switch p := recover(); p {
@@ -159,7 +156,6 @@ func (a *API) fail(w *response, r *Request, err error) {
 	writeFailure(w, f, r.requestID)
 }
 
-// finish counts the request and, if it was authenticated, writes its line in the audit log.
 func (a *API) finish(w *response, r *Request) {
 	took := a.Clock.Since(r.receivedAt)
 	code := w.status
@@ -174,10 +170,10 @@ func (a *API) finish(w *response, r *Request) {
 	}
 }
 
-// statusClientClosed is the status in logs and metrics if the client left before its answer.
+// statusClientClosed is in logs and metrics if the client left before its answer.
 const statusClientClosed = 499
 
-// auditLine says who sent which request, and its result. It never contains a key, a token or a variable.
+// auditLine never contains a key, a token or a variable.
 func (a *API) auditLine(r *Request, code int, took time.Duration) {
 	kind, who := r.sender()
 	line := []any{

@@ -47,7 +47,6 @@ func (a *API) readLogs(w http.ResponseWriter, r *Request) error {
 	return err
 }
 
-// logQuery says which logs to read, and how much of them.
 type logQuery struct {
 	runs.LogQuery
 	follow bool
@@ -71,7 +70,6 @@ func logQueryOf(u *url.URL) (q logQuery, err error) {
 	return q, err
 }
 
-// logRequest is a request for logs of one run.
 type logRequest struct {
 	*API
 	run   *runs.Run
@@ -80,7 +78,6 @@ type logRequest struct {
 	out   *logWriter
 }
 
-// send sends the logs that exist.
 func (l *logRequest) send(ctx context.Context) error {
 	sources, err := l.sources(ctx)
 	if err != nil {
@@ -134,7 +131,6 @@ func (l *logRequest) followOne(ctx context.Context, s runs.Log, ended, titled bo
 	return l.copy(ctx, log, title)
 }
 
-// sources lists the logs of now.
 func (l *logRequest) sources(ctx context.Context) ([]runs.Log, error) {
 	logs, err := l.Runs.Logs(ctx, l.run, l.query.LogQuery)
 	return logs, lookupFailure(err)
@@ -157,7 +153,7 @@ func (l *logRequest) nothing(ctx context.Context) error {
 	return f
 }
 
-// named are the logs that there are instead, a few of them. It asks again, because a wrong name is rare.
+// named returns the names of a few logs that exist instead. It asks again, because a wrong name is rare.
 func (l *logRequest) named(ctx context.Context, q logQuery) (names []string) {
 	any := &logRequest{API: l.API, run: l.run, query: q}
 	sources, err := any.sources(ctx)
@@ -171,7 +167,7 @@ func (l *logRequest) named(ctx context.Context, q logQuery) (names []string) {
 	return names
 }
 
-// whyGone is empty if nothing is known.
+// whyGone returns why logs are missing, as a sentence after a space, or "".
 func (l *logRequest) whyGone() string {
 	if !l.Runs.HasArchive() {
 		return " No object store is configured, so logs end with their pods. Ask the operator of this service for one."
@@ -185,7 +181,6 @@ func (l *logRequest) whyGone() string {
 	return " It is being archived. Ask again in a minute."
 }
 
-// sendOne sends one log, after its title.
 func (l *logRequest) sendOne(ctx context.Context, s runs.Log, title func()) error {
 	if s.Lost != "" {
 		return l.sendLost(s.Lost, title)
@@ -202,7 +197,7 @@ func (l *logRequest) sendOne(ctx context.Context, s runs.Log, title func()) erro
 	return l.copy(ctx, log, title)
 }
 
-// sendLost says in the place of one of several logs why it is missing.
+// sendLost writes why one of several logs is missing, where it would be.
 func (l *logRequest) sendLost(problem string, title func()) error {
 	if title == nil {
 		return &failure{code: "log_not_found", message: problem}

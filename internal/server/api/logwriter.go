@@ -7,13 +7,12 @@ import (
 	"time"
 )
 
-// Why an answer with logs ends early.
 var (
 	errLogTooLong   = errors.New("the answer is as long as one may be")
 	errFollowedLong = errors.New("the run was followed for as long as one may be")
 )
 
-// logWriter writes plain text for as long as the client reads it.
+// logWriter writes plain text for as long as the client keeps reading it.
 type logWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
@@ -66,10 +65,9 @@ func (w *logWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// title begins another log.
 func (w *logWriter) title(source string) { _ = w.line("==> " + source + " <==") }
 
-// line begins at the start of one.
+// line starts a new line first, if necessary.
 func (w *logWriter) line(text string) error {
 	w.begin()
 	if w.last != '\n' {

@@ -11,19 +11,16 @@ import (
 	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
 )
 
-// format is a way to write notifications.
 type format struct {
 	mediaType string // of the Content-Type
 	// decode returns an error that is a sentence for the sender, and may be a *notification.InvalidError.
 	decode func(body []byte) (*notification.Notification, error)
 }
 
-// deploySuccess answers a notification in the format of the HTTP contract.
 func (a *API) deploySuccess(w http.ResponseWriter, r *Request) error {
 	return a.notify(w, r, format{"application/json", notification.Decode})
 }
 
-// notify decodes a notification, dispatches it and encodes the result.
 func (a *API) notify(w http.ResponseWriter, r *Request, f format) error {
 	a.startSpan(r)
 	request, err := a.readNotification(w, r, f)
@@ -79,7 +76,6 @@ func invalidBody(err error) error {
 	return f
 }
 
-// idempotencyKey is empty if the client sent none.
 func idempotencyKey(h http.Header) (string, error) {
 	keys := h.Values("Idempotency-Key")
 	if len(keys) == 0 {
@@ -93,7 +89,6 @@ func idempotencyKey(h http.Header) (string, error) {
 	return keys[0], nil
 }
 
-// options are what the query and the headers of a notification say.
 type options struct {
 	mode  dispatch.Mode
 	rerun bool

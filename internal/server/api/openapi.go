@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// OpenAPI is the description of the API, for tools and tests.
+// OpenAPI describes the API.
 //
 //go:embed openapi.yaml
 var OpenAPI []byte
@@ -13,6 +13,6 @@ var OpenAPI []byte
 func (a *API) openAPI(w http.ResponseWriter, _ *Request) error {
 	w.Header().Set("Content-Type", "application/yaml")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	_, _ = w.Write(OpenAPI) // a client that went away needs no answer
+	_, _ = w.Write(OpenAPI)
 	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
 )
 
-// What travels over HTTP.
 type (
 	reply       = httpapi.NotificationResult
 	result      = httpapi.Result
@@ -16,7 +15,6 @@ type (
 	problem     = httpapi.Problem
 )
 
-// differences are the words of the HTTP API for them.
 var differences = map[v1alpha1.Difference]httpapi.Difference{
 	v1alpha1.DifferentURL:       httpapi.DifferentURL,
 	v1alpha1.DifferentVariables: httpapi.DifferentVariables,
@@ -69,7 +67,6 @@ func newEnvironment(e *v1alpha1.Environment) *environment {
 	return &environment{ID: string(e.UID), Alias: e.Name, IsStatic: e.Spec.Ephemeral == nil}
 }
 
-// dispatchCodes are the failure codes of notifications that failed as a whole, and of commands.
 var dispatchCodes = map[dispatch.ErrorKind]string{
 	dispatch.Overloaded:    "overloaded",
 	dispatch.Unavailable:   "unavailable",

@@ -10,7 +10,6 @@ import (
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
 )
 
-// getResults answers the tests of a run, with what their reports say of each failure.
 func (a *API) getResults(w http.ResponseWriter, r *Request) error {
 	run, err := a.findRun(r)
 	if err != nil {

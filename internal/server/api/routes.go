@@ -14,7 +14,6 @@ type Route struct {
 	Auth    bool // the handler is called only for a request with an API key
 }
 
-// routes are all routes of the API.
 func (a *API) routes() []Route {
 	return []Route{
 		{http.MethodPost, "/api/webhooks/deploy_success", a.deploySuccess, true},
@@ -69,7 +68,7 @@ func (a *API) route(w http.ResponseWriter, r *Request, routes []Route) error {
 	return a.answer(w, r, routes[i].Handler)
 }
 
-// answer calls the handler of an authenticated request. Only these are limited: otherwise anybody could take all slots,
+// answer calls the handler of an authenticated request. Only these are limited: otherwise anyone could take all slots,
 // with answers that are never read.
 func (a *API) answer(w http.ResponseWriter, r *Request, handle func(http.ResponseWriter, *Request) error) error {
 	a.Authenticated(r.Context(), r.team())

@@ -15,8 +15,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
 )
 
-// runName is the run that the path of a request names, in the namespace of its team only, so that another team's run is
-// unknown. The name shares no memory with the Request.
+// runName is the run in the path, in the namespace of the request's team, so that another team's run is unknown.
+// It shares no memory with the Request.
 func (r *Request) runName() types.NamespacedName {
 	id := r.PathValue("id")
 	if r.PathValue("rest") != "" {
@@ -25,25 +25,21 @@ func (r *Request) runName() types.NamespacedName {
 	return runs.NameOf(r.Principal.Team.NamespaceName(), id)
 }
 
-// findRun looks for a run in the cluster, and then in the archive.
 func (a *API) findRun(r *Request) (*runs.Run, error) {
 	run, err := a.Runs.Find(r.Context(), r.Principal.Team, r.runName().Name)
 	return run, lookupFailure(err)
 }
 
-// findRecord is nil if the archive has none.
 func (a *API) findRecord(ctx context.Context, team *v1alpha1.Team, id string) (*record.Record, error) {
 	rec, err := a.Runs.FindRecord(ctx, team, id)
 	return rec, lookupFailure(err)
 }
 
-// findSuite returns a Suite that is shared with the cache.
 func (a *API) findSuite(ctx context.Context, name types.NamespacedName) (*v1alpha1.Suite, error) {
 	s, err := a.Runs.FindSuite(ctx, name)
 	return s, lookupFailure(err)
 }
 
-// lookupFailure is the answer if a run cannot be found.
 func lookupFailure(err error) error {
 	if err == nil {
 		return nil
@@ -71,7 +67,6 @@ func unavailable(err error) error {
 	return &failure{code: "unavailable", cause: err, message: "The run cannot be looked up at the moment. Ask again in a few seconds."}
 }
 
-// getRun answers what is known of a run.
 func (a *API) getRun(w http.ResponseWriter, r *Request) error {
 	run, err := a.findRun(r)
 	if err != nil {

@@ -10,7 +10,6 @@ import (
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
 )
 
-// listRuns answers a page of runs.
 func (a *API) listRuns(w http.ResponseWriter, r *Request) error {
 	query, err := runsQueryOf(r.URL.RawQuery)
 	if err != nil {

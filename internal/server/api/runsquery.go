@@ -38,7 +38,7 @@ func invalidRequest(format string, args ...any) error {
 	return &failure{code: "invalid_request", message: fmt.Sprintf(format, args...)}
 }
 
-// number is a whole number within bounds; otherwise if the parameter is absent.
+// number returns a whole number within bounds, or otherwise if the parameter is absent.
 func (p parameters) number(name string, least, most, otherwise int) (int, error) {
 	written, found := p[name]
 	if !found {

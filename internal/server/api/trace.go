@@ -42,7 +42,7 @@ func (r *Request) endSpan(code int) (traceID string) {
 	return ""
 }
 
-// observe adds a value, with its trace as an exemplar.
+// observe adds a value, with the trace as its exemplar.
 func observe(o prometheus.Observer, value float64, traceID string) {
 	if e, ok := o.(prometheus.ExemplarObserver); ok && traceID != "" {
 		e.ObserveWithExemplar(value, prometheus.Labels{"trace_id": traceID})

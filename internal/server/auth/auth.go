@@ -14,12 +14,11 @@ import (
 	"github.com/postflight-dev/postflight/internal/kube/index"
 )
 
-// maxStaleness is how long known keys keep working while the API server is away. If it were longer, a
-// revoked key would work for too long; if it were shorter, a restart of the control plane would reject
-// pipelines whose notifications can be held.
+// maxStaleness is how long known keys keep working while the API server is unavailable. If it were longer, a revoked key
+// would work for too long; if shorter, a restart of the control plane would reject notifications that can be held.
 const maxStaleness = 10 * time.Minute
 
-// Principal is who makes a request. Both objects belong to the cache: read them, never change them.
+// Principal sends a request. Both objects belong to the cache: read them, never change them.
 type Principal struct {
 	Team *v1alpha1.Team
 	Key  *v1alpha1.APIKey

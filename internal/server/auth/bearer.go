@@ -11,8 +11,8 @@ const maxTokenBytes = 4096
 // blank is the white space that HTTP allows around a field's value and between its parts.
 const blank = " \t"
 
-// bearerToken returns the key in the request's only Authorization header, and whether it is well-formed. It is read from
-// nowhere else: a key in a URL ends up in logs.
+// bearerToken returns the key in the request's only Authorization header, and whether it is well-formed. It is not
+// read from the URL, which ends up in logs.
 func bearerToken(h http.Header) (string, bool) {
 	values := h.Values("Authorization")
 	if len(values) != 1 {

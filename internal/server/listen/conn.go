@@ -9,7 +9,6 @@ import (
 	"time"
 )
 
-// conn is a connection with bounds.
 type conn struct {
 	net.Conn    // raw, or TLS over it
 	raw         net.Conn
@@ -19,7 +18,7 @@ type conn struct {
 	buffered    []byte       // what the client sent first, until the server reads it
 	firstByte   atomic.Int64 // when the client sent it, in nanoseconds since 1970; 0 while it is silent
 	reading     atomic.Bool  // a Read waits for the client
-	requestRead atomic.Bool  // and is being answered
+	requestRead atomic.Bool  // the request is being answered
 	readingBody atomic.Bool  // of a request that may have no accepted key
 	released    atomic.Int64 // when the request needed it no more, in nanoseconds since 1970; 0 while it is being answered
 	head        head         // of the request that is being read

@@ -67,7 +67,6 @@ func mayClose(c *conn) bool {
 	}
 }
 
-// closeSilent closes the connections that the server has not accepted yet.
 func (l *connLimiter) closeSilent() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -75,7 +74,7 @@ func (l *connLimiter) closeSilent() {
 	}
 }
 
-// evict closes one connection, of the largest group in which one may be closed.
+// evict closes the oldest connection that it may of the largest group.
 func (l *connLimiter) evict(from *connSet, may func(*conn) bool) bool {
 	c := from.oldestOfLargest(may)
 	if c == nil {
@@ -122,7 +121,6 @@ func (l *connLimiter) authenticated(c *conn, tenant string) {
 	c.large, c.tenant = false, tenant
 }
 
-// requestStarted is called when a request was read.
 func (l *connLimiter) requestStarted(c *conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

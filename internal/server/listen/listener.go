@@ -64,7 +64,7 @@ func (l *listener) run() {
 			if !l.deliver(accepted{err: err}) {
 				return
 			}
-			continue // the server pauses if the error may pass, and closes the listener if not
+			continue // the server pauses after a temporary error, and closes the listener after others
 		}
 		c := newConn(inner, l.limiter)
 		c.secure(l.tls)
@@ -76,8 +76,8 @@ func (l *listener) run() {
 	}
 }
 
-// readFirst waits until the client sends something, and reads what comes with it, usually the whole request. So
-// the server rarely waits for a client, during which the connection could be closed for others.
+// readFirst waits until the client sends something, and reads what comes with it, usually the whole request: while the
+// server waits for a client, the connection may be closed for others.
 func (l *listener) readFirst(c *conn) {
 	_ = c.SetReadDeadline(time.Now().Add(l.silence))
 	first := make([]byte, 1)

@@ -76,7 +76,7 @@ func (s *Server) releaseClients(handler http.Handler) http.Handler {
 	})
 }
 
-// Addr is the address that the server listens on.
+// Addr is the address of the server.
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
 // NeedLeaderElection is false: every replica serves.
@@ -112,7 +112,6 @@ func (s *Server) Start(ctx context.Context) error {
 	}
 }
 
-// await fails only if ctx is done.
 func (s *Server) await(ctx context.Context) error {
 	if s.options.Await == nil {
 		return nil

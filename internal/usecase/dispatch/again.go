@@ -22,9 +22,9 @@ type duplicate struct {
 	again    bool // the desired attempt is to be created beside it
 }
 
-// resolve decides whether the run is repeated, and writes into its status what other replicas must know of that: that it was notified
-// again, so that no run of an older notification, which the API server may not have yet, supersedes it; or else that it is
-// superseded. The write fails if the run changed meanwhile: then it is decided again.
+// resolve decides whether the run is repeated, and writes the decision into its status for other replicas. A run that is not
+// repeated was notified again, so that no run of an older notification, which the API server may not have yet, may
+// supersede it; a run that is repeated is superseded. If the run changed meanwhile, the write fails, and resolve decides again.
 func (d *duplicate) resolve(ctx context.Context) error {
 	return changeRejection(d.retrier.do(ctx, d.attempt), "change the status of the Suite")
 }
@@ -77,7 +77,6 @@ func (d *duplicate) decide(ctx context.Context) (r suite.Repetition, err error) 
 	return r, nil
 }
 
-// repetition is what the Trigger and the sender say.
 func (o *operation) repetition(t *v1alpha1.Trigger) suite.Repetition {
 	r := suite.Repetition{Policy: t.Spec.Duplicates, ReceivedAt: o.serverTime, Rerun: o.Repeat}
 	if t.Spec.DuplicatesMaxAge != nil {

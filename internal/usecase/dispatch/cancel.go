@@ -10,8 +10,8 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// Cancel stops a run, and returns it as it is by then. A run that was canceled before is left as it is. An error that
-// the sender can do something about is an *Error.
+// Cancel stops a run, and returns it. A canceled run is left as it is. An error that the sender can do something about
+// is an *Error.
 func (d *Dispatcher) Cancel(ctx context.Context, c Command, run string) (*v1alpha1.Suite, error) {
 	o := d.command(c)
 	defer o.retrier.release()

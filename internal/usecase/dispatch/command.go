@@ -16,7 +16,7 @@ import (
 // Command is a request to change a run or an Environment that exists. Team is only read.
 type Command struct {
 	Team       *v1alpha1.Team
-	By         string    // who sent it, for the people who see what became of the run
+	By         string    // the sender, for people who look at the run
 	RequestID  string    // clients may give several requests one
 	ReceivedAt time.Time // by Clock
 }
@@ -26,7 +26,7 @@ func (d *Dispatcher) command(c Command) *operation {
 	return d.newOperation(Request{Team: c.Team, Notification: &notification.Notification{}, RequestID: c.RequestID, ReceivedAt: c.ReceivedAt})
 }
 
-// run reads a run from the API server: the cache may lag behind, and lacks the variables of finished runs.
+// run reads a run from the API server: the cache may lag, and lacks the variables of finished runs.
 func (o *operation) run(ctx context.Context, name string) (*v1alpha1.Suite, error) {
 	s := &v1alpha1.Suite{}
 	err := o.Live.Get(ctx, client.ObjectKey{Namespace: o.namespace, Name: name}, s)
@@ -58,7 +58,7 @@ func (o *operation) commandError(err error, unknown string) error {
 	}
 }
 
-// changeRejection makes a reason of the answer to a change that the API server refused.
+// changeRejection converts the API server's refusal of a change to a rejectedError.
 func changeRejection(err error, change string) error {
 	switch {
 	case err == nil:

@@ -9,9 +9,8 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// reservationLasts is how long a Suite that this replica creates is counted before the watch has it: longer
-// than any budget and any watch that lags. One that never comes, because it was deleted meanwhile, must not be
-// counted forever.
+// reservationLasts is how long a Suite that this replica creates is counted before the watch has it: longer than any
+// budget or lag of a watch. A Suite that was deleted meanwhile never comes, and must not be counted forever.
 const reservationLasts = 2 * time.Minute
 
 // suiteBounds are how many Suites a team may have; 0 means no limit. At the defaults 10,000 Suites of about
@@ -79,7 +78,7 @@ func (c *suiteCounter) release(suite types.NamespacedName) {
 	c.forget(suite.Namespace)
 }
 
-// full says why the team can have no more Suites; nil if it can.
+// full returns why the team can have no more Suites, or nil.
 func (c *suiteCounter) full(namespace string, b suiteBounds, now time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -110,7 +109,7 @@ func (n *suiteCount) add(s *v1alpha1.Suite, change int) {
 	}
 }
 
-// exceeds looks for reservations that have expired only if they would make a difference.
+// exceeds drops expired reservations only if they might make a difference.
 func (n *suiteCount) exceeds(b suiteBounds, now time.Time) error {
 	if n.exceeded(b) == nil {
 		return nil

@@ -13,14 +13,13 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/suite"
 )
 
-// Retryable states of what has the desired name.
+// Retryable states of the Suite that has the desired name.
 var (
 	errSuiteVanished    = errors.New("the Suite of that name was deleted meanwhile")
 	errSuiteTerminating = errors.New("the Suite of that name is being deleted") // its Job and pods are not gone
 )
 
-// suiteCreation keeps the results of earlier attempts, so that no request to a slow API server is repeated without
-// need.
+// suiteCreation keeps the results of earlier attempts, to spare a slow API server repeated requests.
 type suiteCreation struct {
 	*operation
 	trigger  *v1alpha1.Trigger
@@ -78,7 +77,7 @@ func (c *suiteCreation) reserve(ctx context.Context) error {
 	return c.suites.reserve(key, c.bounds, c.Clock.Now())
 }
 
-// get finds the Suite that has the name. The name of one that is terminating will be free.
+// get finds the Suite that has the name.
 func (c *suiteCreation) get(ctx context.Context) error {
 	existing := &v1alpha1.Suite{}
 	err := c.Live.Get(ctx, client.ObjectKeyFromObject(c.desired), existing)

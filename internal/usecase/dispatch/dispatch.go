@@ -1,6 +1,6 @@
-// Package dispatch is the use case: a Notification of a Team becomes Suites, independent of its format and transport.
+// Package dispatch makes Suites of the Notification of a Team, independent of its format and transport.
 //
-// Dispatch returns when the Suites exist. While the API server is away it tries the same names again, so that
+// Dispatch returns when the Suites exist. While the API server is unavailable, it tries the same names again, so that
 // neither a retry nor another replica creates a second Suite: see retrier.go and create.go.
 package dispatch
 
@@ -34,7 +34,6 @@ type Config struct {
 	// index.Setup.
 	Cache client.Reader
 
-	// Live reads from the API server.
 	Live client.Reader
 
 	// Writer creates Suites and ephemeral Environments, and notes in a Suite that it was notified again.
@@ -43,24 +42,22 @@ type Config struct {
 	// Inputs finds the files that runs got; nil: no store is configured.
 	Inputs Inputs
 
-	// Triggers finds the Triggers that a notification starts.
 	Triggers Matcher
 
 	// Budget is how long after its receipt a notification is still tried.
 	Budget time.Duration
 
-	// Limits are DefaultLimits() or others.
 	Limits Limits
 
-	// Clock is that of this replica. ServerTime converts its times to the API server's clock, for times that
-	// are stored: replicas whose clocks differ must agree on them.
+	// ServerTime converts times of Clock to the API server's clock, for times that are stored: replicas whose clocks
+	// differ must agree on them.
 	Clock      clock.PassiveClock
 	ServerTime func(time.Time) time.Time
 
 	// Tracer starts spans; nil: none.
 	Tracer trace.Tracer
 
-	// Sleep and Jitter are a timer, and a random number in [0, 1). Nil: the real ones.
+	// Sleep is a timer, and Jitter a random number in [0, 1). Nil: the real ones.
 	Sleep  func(context.Context, time.Duration) error
 	Jitter func() float64
 }
@@ -191,8 +188,8 @@ func (o *operation) ensureSuites(ctx context.Context, triggers []*v1alpha1.Trigg
 	return results
 }
 
-// atOnce is how many Triggers are treated at the same time: the larger their Suites, the fewer, because each
-// Suite is in memory as JSON until the API server has taken it.
+// atOnce is how many Triggers are treated at the same time. Large Suites lower it, because each is in memory as JSON
+// until the API server has accepted it.
 func (o *operation) atOnce() int {
 	variables, err := json.Marshal(o.Notification.Variables)
 	if err != nil { // a map of strings is always JSON
@@ -224,7 +221,7 @@ func (o *operation) dispatchTo(ctx context.Context, t *v1alpha1.Trigger) (result
 	return result
 }
 
-// explain makes a reason of an error, and logs those that only the operator can fix.
+// explain converts an error to a reason, and logs errors that only the operator can fix.
 func (o *operation) explain(ctx context.Context, err error) (Decision, string) {
 	if rejected, ok := errors.AsType[rejectedError](err); ok {
 		return Failed, rejected.Error()

@@ -40,8 +40,7 @@ func (o *operation) ensureEnvironment(ctx context.Context, t *v1alpha1.Trigger) 
 	return env, nil
 }
 
-// findEnvironment reads an Environment that the cache does not have from the API server, because it may have been
-// created a moment ago. Nil: there is none.
+// findEnvironment asks the API server if the cache lacks the Environment, which may be new. Nil: there is none.
 func (o *operation) findEnvironment(ctx context.Context, name string) (*v1alpha1.Environment, error) {
 	key := client.ObjectKey{Namespace: o.namespace, Name: name}
 	env := &v1alpha1.Environment{}
@@ -110,7 +109,7 @@ func (o *operation) createOrRenew(ctx context.Context, desired *v1alpha1.Environ
 	return o.renew(ctx, env, desired)
 }
 
-// renew fails with a conflict, and is tried again, if another one renews at the same time: otherwise the earlier end
+// renew fails with a conflict, and is tried again, if another request renews at the same time: otherwise the earlier end
 // might win.
 func (o *operation) renew(ctx context.Context, env, desired *v1alpha1.Environment) (*v1alpha1.Environment, error) {
 	patch := client.MergeFromWithOptions(env.DeepCopy(), client.MergeFromWithOptimisticLock{})
@@ -129,7 +128,7 @@ func (o *operation) renew(ctx context.Context, env, desired *v1alpha1.Environmen
 	return env, nil
 }
 
-// vanished makes an Environment that was deleted meanwhile one to create.
+// vanished makes the deletion of an Environment retryable.
 func vanished(err error) error {
 	if apierror.NotFound(err) && !apierror.NamespaceGone(err) {
 		return errEnvironmentTerminating

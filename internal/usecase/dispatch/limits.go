@@ -30,7 +30,7 @@ type Limits struct {
 // DefaultLimits are the limits of the HTTP contract, and those that follow from it.
 func DefaultLimits() Limits {
 	return Limits{
-		// 900 for a team that is alone: 20 notifications a second through an outage of 45 s. Fewer than
+		// 900 for a single team: 20 notifications a second through an outage of 45 s. Fewer than
 		// requests in flight, so that those that need no API server are answered meanwhile.
 		Retrying: 1013,
 		// A thousand times what a large team needs. Expressions may take 50 ms each, and a team has as many
@@ -38,10 +38,10 @@ func DefaultLimits() Limits {
 		MatchBudget: 2 * time.Second,
 		// At most ten of the slowest are ahead. Clients wait for 60 s, and the budget counts meanwhile.
 		MatchWait: 20 * time.Second,
-		// Three attempts within a budget of 45 s if connections hang. An answer that comes later is not
-		// lost: the next attempt finds the Suite.
+		// Three attempts within a budget of 45 s if connections hang. The next attempt finds a Suite whose answer
+		// came too late.
 		AttemptTimeout: 10 * time.Second,
-		// A store that works answers for 64 files in less than a second. One that does not is no reason to keep a client.
+		// A working store answers for 64 files in less than a second.
 		InputsTimeout: 5 * time.Second,
 		// The first retry comes before a person notices; the last ones find an API server that is back
 		// within two seconds, without overloading it while it starts.

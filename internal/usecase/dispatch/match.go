@@ -23,12 +23,11 @@ type Matcher interface {
 	Explain(namespace string, n *notification.Notification, stop func() bool) iter.Seq[match.Explanation]
 }
 
-// match finds the Triggers that match the notification, in a turn of the team's. It stops if the client leaves,
-// or the time budget is spent.
+// match finds the Triggers that match the notification. It stops if the client leaves, or the time budget is spent.
 func (o *operation) match(ctx context.Context) (triggers []*v1alpha1.Trigger, err error) {
 	ctx, span := o.Tracer.Start(ctx, "match")
 	defer func() { endMatch(span, triggers, err) }()
-	release, err := o.turn(ctx)
+	release, err := o.acquire(ctx)
 	if err != nil {
 		return nil, &Error{Kind: Overloaded, cause: err,
 			Message: "The server is matching as many notifications as it can. Send the notification again in a few seconds."}
@@ -44,15 +43,15 @@ func (o *operation) match(ctx context.Context) (triggers []*v1alpha1.Trigger, er
 	return matched, err
 }
 
-// turn waits until the team may evaluate Triggers.
-func (o *operation) turn(ctx context.Context) (release func(), err error) {
+// acquire waits until the team may evaluate Triggers.
+func (o *operation) acquire(ctx context.Context) (release func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, o.Limits.MatchWait)
 	defer cancel()
 	return o.matching.Acquire(ctx, o.Team.Name)
 }
 
-// explanations say why each Trigger matched or not. Each is made in a turn of its own, so that a client that reads
-// slowly delays no other. When the time budget is spent they only say which Triggers matched.
+// explanations say why each Trigger matched or not. The slot is released between them, so that a client that reads slowly
+// delays no other. Once the time budget is spent, they only say which Triggers matched.
 func (o *operation) explanations(ctx context.Context, matched []*v1alpha1.Trigger) iter.Seq[match.Explanation] {
 	return func(yield func(match.Explanation) bool) {
 		budget := o.newTimeBudget(ctx)
@@ -73,12 +72,12 @@ func (o *operation) explanations(ctx context.Context, matched []*v1alpha1.Trigge
 	}
 }
 
-// resume waits for the next turn; if there is none, the budget ends.
+// resume acquires the slot again; if that fails, the budget ends.
 func (o *operation) resume(ctx context.Context, b *timeBudget) (release func()) {
 	if b.exhausted {
 		return func() {}
 	}
-	release, err := o.turn(ctx)
+	release, err := o.acquire(ctx)
 	if err != nil {
 		b.exhausted = true
 		return func() {}

@@ -17,7 +17,6 @@ func (e rejectedError) Error() string { return string(e) }
 
 func reject(format string, args ...any) error { return rejectedError(fmt.Sprintf(format, args...)) }
 
-// errNamespaceGone says that the team's namespace is missing or being deleted.
 var errNamespaceGone = errors.New("the namespace is missing or being deleted")
 
 // rejection converts a final error of the API server to a rejectedError or errNamespaceGone, also if the budget
@@ -41,7 +40,7 @@ func rejection(err error, object string) error {
 	return reject("The API server refused %s: %s.", object, reason(err))
 }
 
-// reason is what follows the name of the object, which does not exist, in a message of the API server.
+// reason is the message of the API server without the name of the object, which does not exist.
 func reason(err error) string {
 	message := apierror.Message(err)
 	for _, lead := range []string{" is forbidden: ", " is invalid: "} {

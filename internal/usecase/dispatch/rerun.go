@@ -32,7 +32,6 @@ type rerun struct {
 	next    *v1alpha1.Suite // that exists
 }
 
-// prepare finds out what to create, and whether it exists.
 func (r *rerun) prepare(ctx context.Context, run string) (err error) {
 	if r.of, err = r.run(ctx, run); err != nil {
 		return err

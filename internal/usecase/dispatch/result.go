@@ -80,8 +80,8 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.cause }
 
-// failure is nil if there is a run, because its ID may be the only thing that leads to it: a Trigger whose
-// outcome is not known then has a Reason that says so.
+// failure is nil if there is a run, because the answer may be the only place that has its ID: the Reason of a Trigger
+// then says that its outcome is unknown.
 func (o *operation) failure(r Result) error {
 	switch {
 	case r.Has(Created) || r.Has(Duplicate):
@@ -103,7 +103,7 @@ func (r Result) Has(d Decision) bool {
 	return slices.ContainsFunc(r.Triggers, func(t TriggerResult) bool { return t.Decision == d })
 }
 
-// unknown says why it is not known whether there is a run, and what happens if the notification is sent again.
+// unknown returns why it is not known whether there is a run, and what to do, in sentences.
 func (o *operation) unknown() string {
 	again := "Send the notification again; with a sha or an Idempotency-Key, a run that exists would not be created twice."
 	if o.Notification.SHA != "" || o.IdempotencyKey != "" {

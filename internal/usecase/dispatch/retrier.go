@@ -73,7 +73,6 @@ func (r *retrier) try(ctx context.Context, n int, attempt func(context.Context) 
 	return attempt(ctx)
 }
 
-// wait counts the notification among those that wait, and reports whether it may.
 func (r *retrier) wait() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -84,8 +83,8 @@ func (r *retrier) wait() bool {
 	return r.waits
 }
 
-// pause doubles from attempt to attempt, with half of it random, so that requests that failed together do not
-// come back together. A longer pause that the API server names is kept.
+// pause doubles with each attempt, and half of it is random, so that requests that failed together do not come back
+// together. A longer pause that the API server asks for is kept.
 func (r *retrier) pause(n int, err error) time.Duration {
 	pause := min(r.d.Limits.BackoffMin<<min(n, 20), r.d.Limits.BackoffMax)
 	pause = pause/2 + time.Duration(r.d.Jitter()*float64(pause)/2)

@@ -73,8 +73,8 @@ func (o *operation) owns(s *v1alpha1.Suite) bool {
 	return s.Annotations[suite.AnnotationRequestID] == o.RequestID
 }
 
-// firstAttempt is the one in the cache that answers this notification already, or else the latest: earlier ones may have been
-// deleted after their time, which makes their names free. A cache that lags costs one step more.
+// firstAttempt is the attempt in the cache that was created for this notification, or else the latest: earlier ones may have
+// been deleted after their retention, which frees their names. If the cache lags, it takes one more step.
 func (o *operation) firstAttempt(ctx context.Context, t *v1alpha1.Trigger, environment string) (int32, error) {
 	if o.Notification.SHA == "" {
 		return 1, nil

@@ -11,7 +11,6 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/runtrace"
 )
 
-// traceparent is that of the current span; empty if there is none.
 func traceparent(ctx context.Context) string {
 	return runtrace.Format(trace.SpanContextFromContext(ctx))
 }
@@ -24,8 +23,8 @@ func endMatch(span trace.Span, triggers []*v1alpha1.Trigger, err error) {
 	span.End()
 }
 
-// endCreate ends the span of one Trigger. A Suite that was not created is the fault of its objects, not of this service,
-// so it is no error of the span unless the outcome is unknown.
+// endCreate ends the span of one Trigger. It is an error only if the outcome is unknown: otherwise objects of the team are
+// the reason why no Suite was created.
 func endCreate(span trace.Span, r TriggerResult) {
 	span.SetAttributes(
 		attribute.String("postflight.trigger", r.Trigger),

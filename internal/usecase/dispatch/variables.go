@@ -41,7 +41,7 @@ func (o *operation) checkVariables(t *v1alpha1.Trigger) error {
 // maxNames is how many names a reason has at most, so that it stays readable.
 const maxNames = 10
 
-// some of the names, and how many are left out.
+// some lists a few names and the number of others.
 func some(names []string) string {
 	if len(names) <= maxNames {
 		return strings.Join(names, ", ")

@@ -20,7 +20,6 @@ const (
 	filesFor = 15 * time.Second
 )
 
-// fileLists are those that were read a moment ago.
 type fileLists struct{ *cache.LRUExpireCache }
 
 func newFileLists() *fileLists { return &fileLists{cache.NewLRUExpireCache(maxFileLists)} }

@@ -24,8 +24,8 @@ func NewBroadcaster() *Broadcaster {
 	return &Broadcaster{subscriptions: map[types.NamespacedName]*subscription{}}
 }
 
-// Subscribe returns a channel that is closed by the first Publish after the call. Subscribe first, then read,
-// then wait: so you miss nothing.
+// Subscribe returns a channel that is closed by the first Publish after the call. To miss nothing, subscribe, then
+// read, then wait.
 func (b *Broadcaster) Subscribe(run types.NamespacedName) (changed <-chan struct{}, unsubscribe func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

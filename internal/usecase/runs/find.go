@@ -55,8 +55,8 @@ func (r *Run) Shown() httpapi.Run {
 // noSuite is too long to be the name of a Suite, but the API server can look it up.
 var noSuite = strings.Repeat("0", 64)
 
-// NameOf is the Suite of a run. A malformed id has one, too, which does not exist, so that it takes as long to find
-// nothing. The name shares no memory with the id.
+// NameOf is the name of a run's Suite. A malformed id gets the name of none, so that both take equally long to look up.
+// The name shares no memory with the id.
 func NameOf(namespace, id string) types.NamespacedName {
 	if len(validation.IsDNS1123Label(id)) > 0 {
 		id = noSuite
@@ -83,7 +83,7 @@ func (r *Reader) Find(ctx context.Context, team *v1alpha1.Team, id string) (*Run
 	return &Run{ID: record.Run{Team: team.Name, ID: rec.ID, Created: rec.CreatedAt}, Suite: suiteOf(rec), Record: rec}, nil
 }
 
-// suiteOf is the Suite of a record; an early or a broken record may lack it.
+// suiteOf is the Suite of a record. Early records lack it, and so may broken ones.
 func suiteOf(rec *record.Record) *v1alpha1.Suite {
 	if rec.Suite != nil && rec.Suite.Name == rec.ID {
 		return rec.Suite
@@ -91,7 +91,7 @@ func suiteOf(rec *record.Record) *v1alpha1.Suite {
 	return record.SuiteOf(rec.Run)
 }
 
-// FindRecord is nil if the archive has none of this team. An earlier Team may have had its name.
+// FindRecord returns nil if the archive has no record of this team. An earlier Team may have had its name.
 func (r *Reader) FindRecord(ctx context.Context, team *v1alpha1.Team, id string) (*record.Record, error) {
 	if r.Archive == nil || len(validation.IsDNS1123Label(id)) > 0 {
 		return nil, nil
@@ -152,7 +152,6 @@ func (r *Reader) Successors(ctx context.Context, s *v1alpha1.Suite) ([]*v1alpha1
 	return stream, apierror.IgnoreNotFound(err)
 }
 
-// getLive reads a Suite from the API server.
 func (r *Reader) getLive(ctx context.Context, name types.NamespacedName, s *v1alpha1.Suite) error {
 	ctx, cancel := context.WithTimeout(ctx, r.LookupTimeout)
 	defer cancel()

@@ -109,7 +109,7 @@ func (x *suiteIndex) lastWithResults(namespace, trigger, environment string) (la
 	return last
 }
 
-// byEnd is a total order. The end of a run never changes.
+// byEnd is a total order, which never changes.
 func byEnd(a, b *v1alpha1.Suite) int {
 	return cmp.Or(a.Status.CompletionTime.Compare(b.Status.CompletionTime.Time), strings.Compare(string(a.UID), string(b.UID)))
 }
@@ -118,7 +118,7 @@ func search(all []*v1alpha1.Suite, r record.Run) (int, bool) {
 	return slices.BinarySearchFunc(all, r, func(s *v1alpha1.Suite, r record.Run) int { return Position(s).Compare(r) })
 }
 
-// Position is the place of a run in lists: that of its creation, in whole seconds as in a cursor.
+// Position is what lists are ordered by: the creation, in whole seconds as in a cursor, and the name.
 func Position(s *v1alpha1.Suite) record.Run {
 	r := record.Of("", s)
 	r.Created = r.Created.Truncate(time.Second)

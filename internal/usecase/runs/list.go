@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// MaxArchiveVisits bounds how many archived runs a page looks at, which takes 5 requests to the store or one for
-	// each day. A page may then be short.
+	// MaxArchiveVisits bounds how many archived runs a page looks at, which takes 5 requests to the store or one per
+	// day. The page may then be short.
 	MaxArchiveVisits = 5000
 
 	// MaxArchiveReads bounds how many records a page reads, 8 at once.
@@ -27,7 +27,7 @@ const (
 type Query struct {
 	Matches func(*v1alpha1.Suite) bool
 	Limit   int
-	Before  *record.Run // of which the page before told; nil for the first page
+	Before  *record.Run // Next of the previous page; nil for the first page
 }
 
 // Entry is a run in a list.
@@ -73,7 +73,7 @@ func (r *Reader) List(ctx context.Context, team *v1alpha1.Team, q Query) Page {
 	return page
 }
 
-// Cursor is the position of a run. It gives no right to anything: whatever it says, a list has the team's runs only.
+// Cursor is the position of a run. It grants nothing: a list only has runs of its team, whatever the cursor says.
 func Cursor(r record.Run) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(r.Created.Unix(), 10) + "/" + r.ID))
 }

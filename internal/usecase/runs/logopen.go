@@ -15,13 +15,13 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/mask"
 )
 
-// AllLines of a log, in the place of the number of the last ones.
+// AllLines is the tail that reads a whole log.
 const AllLines = -1
 
 // logBuffer is how much of a log is in memory, in bytes.
 const logBuffer = 32 << 10
 
-// ErrDraining ends what waits: the server stops.
+// ErrDraining ends all waits when the server stops.
 var ErrDraining = errors.New("the server stops")
 
 // OpenLog opens the last lines of a log as it is now. The error is one of apierror.OfLog, or fs.ErrNotExist if it is gone.
@@ -94,7 +94,7 @@ func (r *Reader) openLive(ctx context.Context, run *Run, l Log, tail int, follow
 	return closer{mask.Of(s.Spec.Variables).Reader(body), body.Close}, nil
 }
 
-// watchEnd makes the reader impatient once the run has ended: the node may hang.
+// watchEnd starts the stall timer once the run has ended: the node may hang.
 func (r *Reader) watchEnd(ctx context.Context, run *Run, reader *stallReader, cancel context.CancelCauseFunc) {
 	name := client.ObjectKeyFromObject(run.Suite)
 	for {
@@ -122,8 +122,8 @@ func (r *Reader) watchEnd(ctx context.Context, run *Run, reader *stallReader, ca
 	}
 }
 
-// openSaved reads a log twice for its end: the number of its lines is not known, and to keep so many could take as much
-// memory as the log.
+// openSaved reads a log twice to find its last lines: their number is unknown, and keeping them could take as much memory
+// as the log.
 func (r *Reader) openSaved(ctx context.Context, run *Run, l Log, tail int) (io.ReadCloser, error) {
 	skip := 0
 	if tail >= 0 {
@@ -140,7 +140,7 @@ func (r *Reader) openSaved(ctx context.Context, run *Run, l Log, tail int) (io.R
 	reader := bufio.NewReaderSize(body, logBuffer)
 	for skip > 0 && err == nil {
 		if _, err = reader.ReadSlice('\n'); errors.Is(err, bufio.ErrBufferFull) {
-			err = nil // the line goes on
+			err = nil // the line continues
 			continue
 		}
 		skip--

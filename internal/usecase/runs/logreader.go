@@ -8,11 +8,10 @@ import (
 	"time"
 )
 
-// errStalled ends a log that does not go on.
 var errStalled = errors.New("the next bytes of the log did not come in time")
 
-// lazyLog is opened when it is read: a node answers no request to follow a log before the container writes. If that
-// fails, it is opened otherwise.
+// lazyLog is opened by the first Read, because a node answers no request to follow a log before the container writes.
+// If open fails, otherwise is used.
 type lazyLog struct {
 	open, otherwise func() (io.ReadCloser, error)
 	log             io.ReadCloser
@@ -48,7 +47,7 @@ type closer struct {
 
 func (c closer) Close() error { return c.close() }
 
-// stallReader gives up a log whose next bytes do not come in time, once it watches.
+// stallReader gives up a log whose next bytes do not come in time, once watch was called.
 type stallReader struct {
 	io.ReadCloser
 	ctx      context.Context // of the log
@@ -83,7 +82,7 @@ func (r *stallReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close ends the connection.
+// Close implements io.Closer.
 func (r *stallReader) Close() error {
 	r.timer.Stop()
 	r.cancel(nil)

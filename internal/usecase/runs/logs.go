@@ -128,7 +128,7 @@ func restarts(p *corev1.Pod, container string) int32 {
 // ours starts the names of containers that Postflight adds to a pod.
 const ours = "postflight-"
 
-// savedLogs are those in the archive. Names that no pod can have are left out: they could fake a line.
+// savedLogs leaves out names that no pod can have: they could fake a line.
 func savedLogs(saved []record.Log, q LogQuery) (logs []Log) {
 	for _, s := range saved {
 		l := Log{Pod: s.Pod, Container: s.Container, Previous: s.Previous, OfTests: !strings.HasPrefix(s.Container, ours)}

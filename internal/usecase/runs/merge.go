@@ -31,7 +31,7 @@ func newMerge(r *Reader, team *v1alpha1.Team, q Query, suites []*v1alpha1.Suite)
 	return &merge{Reader: r, query: q, team: team.Name, namespace: team.NamespaceName(), owns: team.Owns, left: suites}
 }
 
-// candidate is a run that matches if it has a Suite, and may match otherwise.
+// candidate matches if it has a Suite; if not, its record decides.
 type candidate struct {
 	run   record.Run
 	suite *v1alpha1.Suite
@@ -62,7 +62,6 @@ func (m *merge) page(ctx context.Context) (Page, error) {
 	return page, nil
 }
 
-// within reports whether to look further.
 func (m *merge) within() bool {
 	return !m.ended && m.visited < MaxArchiveVisits && m.reads < MaxArchiveReads
 }
@@ -116,7 +115,6 @@ func (m *merge) newest() (candidate, error) {
 	return c, nil
 }
 
-// read returns the candidates that match.
 func (m *merge) read(ctx context.Context, candidates []candidate) (matching []Entry, err error) {
 	var toRead []record.Run
 	for _, c := range candidates {

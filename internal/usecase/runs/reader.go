@@ -18,8 +18,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/fairness"
 )
 
-// Archive has what runs left behind. If something is not there, the error is fs.ErrNotExist; another error may pass,
-// and has a text that everyone may read.
+// Archive has what runs left behind. Its error is fs.ErrNotExist for what is not there; others are temporary, and
+// everyone may read their text.
 type Archive interface {
 	// Runs are those of a team, newest first; with before, only those older than it.
 	Runs(ctx context.Context, team string, before *record.Run) iter.Seq2[record.Run, error]
@@ -63,7 +63,7 @@ func DefaultLimits() Limits {
 	return Limits{
 		// Clients ask again.
 		LookupTimeout: 10 * time.Second,
-		// Longer than a node that works needs to read on. The run has ended, so nothing is written any more.
+		// Longer than a working node needs. The run has ended, so nothing more is written.
 		LogStall: 30 * time.Second,
 		// 200 for a team that is alone. Each costs two connections with their buffers and stacks, and lines that a browser
 		// does not read.
@@ -84,10 +84,10 @@ type Config struct {
 type Reader struct {
 	Config
 
-	// Changes wakes those who wait for a run.
+	// Changes wakes the requests that wait for a run.
 	Changes *Broadcaster
 
-	// Sending has a place for each log that is being sent.
+	// Sending bounds the logs that are being sent.
 	Sending *fairness.TeamLimiter
 
 	suites *suiteIndex
@@ -106,9 +106,8 @@ func New(c Config) (*Reader, error) {
 	}, nil
 }
 
-// SuiteChanged keeps the list of runs, and wakes those who wait for the Suite, which the cache has changed before. A
-// new Suite has no before, a deleted one no after. A change of the message only, such as the position in the queue,
-// wakes nobody.
+// SuiteChanged updates the list of runs, and wakes the requests that wait for the Suite, unless only its message changed,
+// such as the position in the queue. A new Suite has no before, a deleted one no after. The cache has the change by then.
 func (r *Reader) SuiteChanged(before, after *v1alpha1.Suite) {
 	r.suites.observe(before, after)
 	s := cmp.Or(after, before)

@@ -24,7 +24,6 @@ const (
 	maxDocuments = 16 << 20
 )
 
-// explanations are those that were read a moment ago.
 type explanations struct {
 	*cache.LRUExpireCache
 	slots chan struct{}
