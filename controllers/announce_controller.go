@@ -42,7 +42,7 @@ type Sender interface {
 
 // AnnounceConfig is what messages about runs need.
 type AnnounceConfig struct {
-	announce.Options
+	report.Options
 	Sender Sender // nil: nobody is told about runs
 }
 

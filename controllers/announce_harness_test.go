@@ -24,6 +24,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/controllers"
 	"github.com/postflight-dev/postflight/internal/core/announce"
+	"github.com/postflight-dev/postflight/internal/core/report"
 	"github.com/postflight-dev/postflight/internal/outbound"
 	"github.com/postflight-dev/postflight/internal/webhook"
 )
@@ -185,7 +186,7 @@ func newAnnounceWorld(t testing.TB, change ...func(*v1alpha1.Team)) *announceWor
 
 func toLoopback() controllers.AnnounceConfig {
 	return controllers.AnnounceConfig{
-		Options: announce.Options{PublicURL: "https://ci.example.com"},
+		Options: report.Options{PublicURL: "https://ci.example.com"},
 		Sender:  webhook.New(outbound.Public([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")})),
 	}
 }

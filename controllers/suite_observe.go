@@ -150,9 +150,9 @@ func (r *SuiteReconciler) observeStart(o *suite.Observation) job.State {
 	state := job.Observe(o.Job, nil)
 	switch {
 	case r.isNew(o.Job) && o.Suite.State() == v1alpha1.ReasonStarting && o.Suite.Status.PodProblem == "" && state.Condition.Reason == v1alpha1.ReasonStarting:
-		state.Condition = suite.Succeeded(o.Suite)
+		state.Condition = o.Suite.Succeeded()
 	case o.Suite.State() == v1alpha1.ReasonRunning && job.Completing(o.Job) && r.Clock.Since(o.Stopping.Since) < lookAfter:
-		state.Condition = suite.Succeeded(o.Suite)
+		state.Condition = o.Suite.Succeeded()
 	case o.Suite.Status.StartTime == nil && job.Ready(o.Job) && r.starts.noted(o.Suite):
 		state.Started = r.Clock.Now()
 	}

@@ -81,47 +81,47 @@ const maxMessageBytes = 32768
 
 // Queued is a run that waits for its turn.
 func Queued(message string) metav1.Condition {
-	return succeeded(metav1.ConditionUnknown, ReasonQueued, message)
+	return condition(ConditionSucceeded, metav1.ConditionUnknown, ReasonQueued, message)
 }
 
 // Starting is a run whose Job exists and of which no container of the tests runs yet.
 func Starting(message string) metav1.Condition {
-	return succeeded(metav1.ConditionUnknown, ReasonStarting, message)
+	return condition(ConditionSucceeded, metav1.ConditionUnknown, ReasonStarting, message)
 }
 
 // Running is a run whose tests run, or have run and are being stopped.
 func Running(message string) metav1.Condition {
-	return succeeded(metav1.ConditionUnknown, ReasonRunning, message)
+	return condition(ConditionSucceeded, metav1.ConditionUnknown, ReasonRunning, message)
 }
 
 // Passed is a run whose Job completed, and whose reports show what its Trigger requires.
 func Passed(message string) metav1.Condition {
-	return succeeded(metav1.ConditionTrue, ReasonPassed, message)
+	return condition(ConditionSucceeded, metav1.ConditionTrue, ReasonPassed, message)
 }
 
 // Failed is a run whose tests failed.
 func Failed(message string) metav1.Condition {
-	return succeeded(metav1.ConditionFalse, ReasonFailed, message)
+	return condition(ConditionSucceeded, metav1.ConditionFalse, ReasonFailed, message)
 }
 
 // TimedOut is a run that took longer than its Trigger allows.
 func TimedOut(message string) metav1.Condition {
-	return succeeded(metav1.ConditionFalse, ReasonTimedOut, message)
+	return condition(ConditionSucceeded, metav1.ConditionFalse, ReasonTimedOut, message)
 }
 
 // Canceled is a run that was stopped by a person.
 func Canceled(message string) metav1.Condition {
-	return succeeded(metav1.ConditionFalse, ReasonCanceled, message)
+	return condition(ConditionSucceeded, metav1.ConditionFalse, ReasonCanceled, message)
 }
 
 // Superseded is a run that a newer one of its stream replaced.
 func Superseded(message string) metav1.Condition {
-	return succeeded(metav1.ConditionFalse, ReasonSuperseded, message)
+	return condition(ConditionSucceeded, metav1.ConditionFalse, ReasonSuperseded, message)
 }
 
 // Error is a run that Postflight or Kubernetes could not complete. It says nothing about the tests.
 func Error(message string) metav1.Condition {
-	return succeeded(metav1.ConditionFalse, ReasonError, message)
+	return condition(ConditionSucceeded, metav1.ConditionFalse, ReasonError, message)
 }
 
 // ReasonInputsFound is the reason of ConditionInputsReady that is True.
@@ -133,12 +133,12 @@ const ReasonStoreUnavailable = "StoreUnavailable"
 
 // InputsFound are input files that are recorded in the status of their Suite.
 func InputsFound(message string) metav1.Condition {
-	return metav1.Condition{Type: ConditionInputsReady, Status: metav1.ConditionTrue, Reason: ReasonInputsFound, Message: message}
+	return condition(ConditionInputsReady, metav1.ConditionTrue, ReasonInputsFound, message)
 }
 
 // StoreUnavailable is why input files could not be looked up.
 func StoreUnavailable(message string) metav1.Condition {
-	return metav1.Condition{Type: ConditionInputsReady, Status: metav1.ConditionFalse, Reason: ReasonStoreUnavailable, Message: clip(message)}
+	return condition(ConditionInputsReady, metav1.ConditionFalse, ReasonStoreUnavailable, message)
 }
 
 // The reasons of ConditionJobAccepted.
@@ -149,7 +149,7 @@ const (
 
 // JobNotAccepted is a Job that the API server did not accept at the last attempt.
 func JobNotAccepted(reason, message string) metav1.Condition {
-	return metav1.Condition{Type: ConditionJobAccepted, Status: metav1.ConditionFalse, Reason: reason, Message: clip(message)}
+	return condition(ConditionJobAccepted, metav1.ConditionFalse, reason, message)
 }
 
 // ReasonNotStarted is the reason of ConditionStarted.
@@ -157,7 +157,7 @@ const ReasonNotStarted = "NotStarted"
 
 // NotStarted is why a run whose tests never ran is stopped.
 func NotStarted(message string) metav1.Condition {
-	return metav1.Condition{Type: ConditionStarted, Status: metav1.ConditionFalse, Reason: ReasonNotStarted, Message: clip(message)}
+	return condition(ConditionStarted, metav1.ConditionFalse, ReasonNotStarted, message)
 }
 
 // ReasonMissing is the reason of ConditionObjectsFound.
@@ -165,7 +165,7 @@ const ReasonMissing = "Missing"
 
 // ObjectMissing is an object that does not exist.
 func ObjectMissing(message string) metav1.Condition {
-	return metav1.Condition{Type: ConditionObjectsFound, Status: metav1.ConditionFalse, Reason: ReasonMissing, Message: clip(message)}
+	return condition(ConditionObjectsFound, metav1.ConditionFalse, ReasonMissing, message)
 }
 
 // The reasons of ConditionResultsCollected.
@@ -177,17 +177,17 @@ const (
 
 // ResultsCollected are results of which nothing was lost.
 func ResultsCollected(message string) metav1.Condition {
-	return metav1.Condition{Type: ConditionResultsCollected, Status: metav1.ConditionTrue, Reason: ReasonResultsCollected, Message: clip(message)}
+	return condition(ConditionResultsCollected, metav1.ConditionTrue, ReasonResultsCollected, message)
 }
 
 // ResultsIncomplete are results of which something was lost.
 func ResultsIncomplete(message string) metav1.Condition {
-	return metav1.Condition{Type: ConditionResultsCollected, Status: metav1.ConditionFalse, Reason: ReasonResultsIncomplete, Message: clip(message)}
+	return condition(ConditionResultsCollected, metav1.ConditionFalse, ReasonResultsIncomplete, message)
 }
 
 // ResultsNotKept are results that nothing keeps, because no store is configured.
 func ResultsNotKept(message string) metav1.Condition {
-	return metav1.Condition{Type: ConditionResultsCollected, Status: metav1.ConditionFalse, Reason: ReasonStoreNotConfigured, Message: message}
+	return condition(ConditionResultsCollected, metav1.ConditionFalse, ReasonStoreNotConfigured, message)
 }
 
 // The reasons of ConditionArchived, beside ReasonStoreUnavailable.
@@ -199,46 +199,41 @@ const (
 
 // Saved is a run whose record and logs are in the object store.
 func Saved() metav1.Condition {
-	return archived(metav1.ConditionTrue, ReasonSaved, "The record and the logs are in the object store.")
+	return condition(ConditionArchived, metav1.ConditionTrue, ReasonSaved, "The record and the logs are in the object store.")
 }
 
 // Incomplete is a run whose record is in the object store, without all logs.
 func Incomplete(message string) metav1.Condition {
-	return archived(metav1.ConditionTrue, ReasonIncomplete, message)
+	return condition(ConditionArchived, metav1.ConditionTrue, ReasonIncomplete, message)
 }
 
 // NotArchived is a run that is not in the object store yet.
 func NotArchived(reason, message string) metav1.Condition {
-	return archived(metav1.ConditionFalse, reason, message)
+	return condition(ConditionArchived, metav1.ConditionFalse, reason, message)
 }
 
-func archived(status metav1.ConditionStatus, reason, message string) metav1.Condition {
-	return metav1.Condition{Type: ConditionArchived, Status: status, Reason: reason, Message: clip(message)}
-}
-
-func succeeded(status metav1.ConditionStatus, reason, message string) metav1.Condition {
-	return metav1.Condition{Type: ConditionSucceeded, Status: status, Reason: reason, Message: clip(message)}
-}
-
-func clip(message string) string {
-	if len(message) <= maxMessageBytes {
-		return message
+func condition(kind string, status metav1.ConditionStatus, reason, message string) metav1.Condition {
+	if len(message) > maxMessageBytes {
+		message = strings.ToValidUTF8(message[:maxMessageBytes], "")
 	}
-	return strings.ToValidUTF8(message[:maxMessageBytes], "")
+	return metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message}
 }
 
-// State is the reason of the Suite's Succeeded condition; empty before the manager saw the Suite.
-func (s *Suite) State() string {
+// Succeeded is the condition with the state of the run; empty before the manager saw the Suite.
+func (s *Suite) Succeeded() metav1.Condition {
 	if c := meta.FindStatusCondition(s.Status.Conditions, ConditionSucceeded); c != nil {
-		return c.Reason
+		return *c
 	}
-	return ""
+	return metav1.Condition{}
 }
+
+// State is the reason of the condition Succeeded; empty before the manager saw the Suite.
+func (s *Suite) State() string { return s.Succeeded().Reason }
 
 // Finished reports whether the run has ended, in whatever state.
 func (s *Suite) Finished() bool {
-	c := meta.FindStatusCondition(s.Status.Conditions, ConditionSucceeded)
-	return c != nil && c.Status != metav1.ConditionUnknown
+	status := s.Succeeded().Status
+	return status == metav1.ConditionTrue || status == metav1.ConditionFalse
 }
 
 // Passed reports whether the run has passed.

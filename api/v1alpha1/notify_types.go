@@ -148,15 +148,15 @@ const (
 
 // Notified is a run of which every receiver has what it wants.
 func Notified(reason, message string) metav1.Condition {
-	return metav1.Condition{Type: ConditionNotified, Status: metav1.ConditionTrue, Reason: reason, Message: clip(message)}
+	return condition(ConditionNotified, metav1.ConditionTrue, reason, message)
 }
 
 // NotifyPending is a run of which there will be more to say.
 func NotifyPending(message string) metav1.Condition {
-	return metav1.Condition{Type: ConditionNotified, Status: metav1.ConditionUnknown, Reason: ReasonPending, Message: clip(message)}
+	return condition(ConditionNotified, metav1.ConditionUnknown, ReasonPending, message)
 }
 
 // NotNotified is why a receiver lacks an event.
 func NotNotified(reason, message string) metav1.Condition {
-	return metav1.Condition{Type: ConditionNotified, Status: metav1.ConditionFalse, Reason: reason, Message: clip(message)}
+	return condition(ConditionNotified, metav1.ConditionFalse, reason, message)
 }

@@ -96,15 +96,15 @@ const (
 
 // Reported is a run whose outcome the code host shows.
 func Reported(message string) metav1.Condition {
-	return metav1.Condition{Type: ConditionReported, Status: metav1.ConditionTrue, Reason: ReasonPosted, Message: clip(message)}
+	return condition(ConditionReported, metav1.ConditionTrue, ReasonPosted, message)
 }
 
 // ReportPending is a run whose outcome is still to be posted.
 func ReportPending(message string) metav1.Condition {
-	return metav1.Condition{Type: ConditionReported, Status: metav1.ConditionUnknown, Reason: ReasonPending, Message: clip(message)}
+	return condition(ConditionReported, metav1.ConditionUnknown, ReasonPending, message)
 }
 
 // NotReported is why the code host does not show the outcome of a run.
 func NotReported(reason, message string) metav1.Condition {
-	return metav1.Condition{Type: ConditionReported, Status: metav1.ConditionFalse, Reason: reason, Message: clip(message)}
+	return condition(ConditionReported, metav1.ConditionFalse, reason, message)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/postflight-dev/postflight/controllers"
-	"github.com/postflight-dev/postflight/internal/core/announce"
+	"github.com/postflight-dev/postflight/internal/core/report"
 	"github.com/postflight-dev/postflight/internal/outbound"
 	"github.com/postflight-dev/postflight/internal/webhook"
 )
@@ -39,7 +39,7 @@ func (o *webhookOptions) validate() error {
 
 func (o *webhookOptions) config(publicURL, clusterName string) controllers.AnnounceConfig {
 	return controllers.AnnounceConfig{
-		Options: announce.Options{PublicURL: publicURL, ClusterName: clusterName},
+		Options: report.Options{PublicURL: publicURL, ClusterName: clusterName},
 		Sender:  webhook.New(outbound.Public(o.allowed)),
 	}
 }

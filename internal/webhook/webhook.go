@@ -74,8 +74,7 @@ func unreachable(err error) error {
 	return announce.Unreachable(slow, fmt.Errorf("send: %w", err))
 }
 
-// word is the answer of Slack that says what is wrong, such as channel_is_archived. Another text is left out, because it
-// could repeat the address.
+// word returns Slack's answer, such as channel_is_archived. Other texts are omitted, because they could repeat the address.
 func word(text []byte) string {
 	for _, b := range text {
 		if (b < 'a' || b > 'z') && b != '_' {

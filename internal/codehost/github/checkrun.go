@@ -27,9 +27,8 @@ var statuses = map[v1alpha1.ReportPhase]string{
 	v1alpha1.ReportCompleted:  "completed",
 }
 
-// checkRun creates the check run of a Suite, or updates it. Before it creates one, it looks for one that a request
-// without an answer, or another leader, has created: a second one would stay in progress for ever. An end that is shown
-// is not posted again, because GitHub would add its annotations a second time.
+// checkRun creates or updates the check run of a Suite. It first looks for one from a request without an answer, or from another
+// leader: a second check run would stay in progress for ever. An end is posted once, because GitHub would repeat annotations.
 func (p poster) checkRun(ctx context.Context) (v1alpha1.SuiteReport, error) {
 	id := p.Last.CheckID
 	if id == 0 || p.Unsure {

@@ -9,8 +9,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/report"
 )
 
-// deploymentStates of the states of a run. A later run took the place of a superseded one, and so did its commit: GitHub
-// calls that inactive. A canceled run says nothing about the deployment, which is still there: that is an error.
+// deploymentStates map states of a run. A superseded run's commit was replaced: inactive. A canceled one still is deployed, with an
+// unknown result: error.
 var deploymentStates = map[string]string{
 	v1alpha1.ReasonRunning:    "in_progress",
 	v1alpha1.ReasonPassed:     "success",
@@ -21,8 +21,8 @@ var deploymentStates = map[string]string{
 	v1alpha1.ReasonSuperseded: "inactive",
 }
 
-// Deploy makes the host show a deployment, with one write at most. It returns the number of the deployment, 0 if there
-// is none and none is to be created, and whether a further call is needed. The error is a *report.Error.
+// Deploy makes the host show a deployment, with at most one write. It returns the id of the deployment, or 0, and whether another
+// call is needed. The error is a *report.Error.
 func (h *Host) Deploy(ctx context.Context, r report.DeploymentRequest) (id int64, more bool, err error) {
 	err = h.with(ctx, r.Request, func(p poster) (err error) {
 		id, more, err = deployer{p, r.Deployment}.deploy(ctx, r.ID)
@@ -58,7 +58,7 @@ func (d deployer) deploy(ctx context.Context, id int64) (int64, bool, error) {
 	return created.GetID(), true, err
 }
 
-// findDeployment is the newest one of the commit in the Environment, whoever created it; 0 without one.
+// findDeployment returns the newest one of the commit in the Environment, by any creator, or 0.
 func (d deployer) findDeployment(ctx context.Context) (int64, error) {
 	list, _, err := d.client.Repositories.ListDeployments(ctx, d.owner, d.name, &gh.DeploymentsListOptions{
 		SHA: d.SHA, Environment: d.Environment, ListOptions: gh.ListOptions{PerPage: 100},

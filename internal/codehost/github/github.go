@@ -63,7 +63,7 @@ func (h *Host) with(ctx context.Context, r report.Request, send func(poster) err
 	return nil
 }
 
-// forget drops the client of an App that was refused: its token, or its installation, may have been replaced.
+// forget drops the client of a refused App: its token or installation may have been replaced.
 func (h *Host) forget(r report.Request, err error) {
 	if failure := (*report.Error)(nil); errors.As(err, &failure) && failure.Kind == report.Rejected {
 		h.clients.Remove(clientKey(r))
@@ -72,7 +72,7 @@ func (h *Host) forget(r report.Request, err error) {
 
 func clientKey(r report.Request) string { return r.Credentials.Key() + r.Repository }
 
-// poster posts one thing.
+// poster sends the requests of one report.Request.
 type poster struct {
 	report.Request
 	client      *gh.Client

@@ -47,7 +47,7 @@ func (p poster) newStatus() gh.RepoStatus {
 	return gh.RepoStatus{State: &state, Context: &p.Check.Name, Description: &p.Check.Title, TargetURL: optional(p.Check.DetailsURL)}
 }
 
-// latestStatus is the newest one of the check's name, if it is of this run; nil otherwise.
+// latestStatus returns the newest status of the check's name if this run posted it, else nil.
 func (p poster) latestStatus(ctx context.Context) (*gh.RepoStatus, error) {
 	list, _, err := p.client.Repositories.ListStatuses(ctx, p.owner, p.name, p.SHA, &gh.ListOptions{PerPage: 100})
 	if err != nil {

@@ -21,8 +21,8 @@ var deploymentStates = map[string]gl.DeploymentStatusValue{
 	v1alpha1.ReasonError:      gl.DeploymentStatusFailed,
 }
 
-// Deploy makes the host show a deployment, with one write at most. It returns the number of the deployment, 0 if there
-// is none and none is to be created. No further call is needed. The error is a *report.Error.
+// Deploy makes the host show a deployment, with at most one write. It returns the id of the deployment, or 0. No further call is
+// needed. The error is a *report.Error.
 func (h *Host) Deploy(ctx context.Context, r report.DeploymentRequest) (id int64, more bool, err error) {
 	err = h.with(r.Request, func(p poster) (err error) {
 		id, err = deployer{p, r.Deployment}.deploy(ctx, r.ID)
@@ -56,8 +56,8 @@ func (d deployer) deploy(ctx context.Context, id int64) (int64, error) {
 	return created.ID, nil
 }
 
-// shown is the deployment of a number, or the newest one of the commit in the Environment; nil without one. Those of
-// jobs of GitLab cannot be changed.
+// shown returns the deployment with the id, or the newest of the commit in the Environment, or nil. Deployments of GitLab's own
+// jobs cannot be changed.
 func (d deployer) shown(ctx context.Context, id int64, look bool) (*gl.Deployment, error) {
 	if id != 0 {
 		found, _, err := d.client.Deployments.GetProjectDeployment(d.Repository, id, gl.WithContext(ctx))
@@ -77,8 +77,7 @@ func (d deployer) shown(ctx context.Context, id int64, look bool) (*gl.Deploymen
 	return nil, err
 }
 
-// setState changes the status, unless it is the same, or GitLab does not go back to it: a deployment that has ended
-// does not run again.
+// setState leaves the status if it is the same, or if a deployment that has ended would run again, which GitLab refuses.
 func (d deployer) setState(ctx context.Context, shown *gl.Deployment) error {
 	state := d.state()
 	if shown.Status == string(state) || state == gl.DeploymentStatusRunning && shown.Status != string(gl.DeploymentStatusCreated) {

@@ -61,7 +61,7 @@ type unlimited struct{}
 
 func (unlimited) Wait(context.Context) error { return nil }
 
-// poster posts one thing.
+// poster sends the requests of one report.Request.
 type poster struct {
 	report.Request
 	client *gl.Client
@@ -93,7 +93,7 @@ func (p poster) options() *gl.SetCommitStatusOptions {
 	}
 }
 
-// maxRef is GitLab's bound. It has no longer branch, so without one, it takes a branch that has the commit.
+// maxRef is GitLab's bound. Without a ref, GitLab takes a branch that has the commit.
 const maxRef = 255
 
 func (p poster) ref() *string {
@@ -124,8 +124,7 @@ func (p poster) state() gl.BuildStateValue {
 	return gl.Failed // of a state that this version does not know: never green
 }
 
-// isShown reports whether the newest status of the check's name is that of this run, in this state. GitLab lists the
-// newest one of each pipeline.
+// isShown reports whether the newest status of the check's name shows this run's state. GitLab lists one per pipeline.
 func (p poster) isShown(ctx context.Context) (bool, error) {
 	list, _, err := p.client.Commits.GetCommitStatuses(p.Repository, p.SHA, &gl.GetCommitStatusesOptions{
 		Name: &p.Check.Name, Ref: p.ref(), PipelineID: p.pipeline(), ListOptions: gl.ListOptions{PerPage: 100},

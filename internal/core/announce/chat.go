@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 )
@@ -24,7 +22,7 @@ type block struct {
 	Text *blockText `json:"text,omitempty"`
 }
 
-// blockText is verbatim, so that Slack looks neither for links nor for names in it.
+// blockText is verbatim, so that Slack adds no links and mentions.
 type blockText struct {
 	Type     string `json:"type"`
 	Text     string `json:"text"`
@@ -52,7 +50,6 @@ func section(text string) block {
 	return block{Type: "section", Text: &blockText{Type: "mrkdwn", Text: text, Verbatim: true}}
 }
 
-// headline has names of DNS labels, a word, and counts.
 func headline(s *v1alpha1.Suite) string {
 	word := map[string]string{
 		v1alpha1.ReasonPassed: "recovered", v1alpha1.ReasonFailed: "failed",
@@ -86,10 +83,10 @@ func facts(s *v1alpha1.Suite) string {
 }
 
 func message(s *v1alpha1.Suite) string {
-	if c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionSucceeded); c != nil && !s.Passed() {
-		return c.Message
+	if s.Passed() {
+		return ""
 	}
-	return ""
+	return s.Succeeded().Message
 }
 
 // failedTests lists some, new ones first, as the status of the Suite does.
@@ -112,7 +109,7 @@ func failedTests(s *v1alpha1.Suite) string {
 	return strings.Join(lines, "\n")
 }
 
-// code shows untrusted text as code, in which chats look for neither links nor marks. It is empty for an empty text.
+// code returns untrusted text as code, in which chats interpret nothing, or "".
 func code(text string, limit int) string {
 	if text = untrusted(text, limit); text == "" {
 		return ""
@@ -120,13 +117,12 @@ func code(text string, limit int) string {
 	return "`" + text + "`"
 }
 
-// untrusted is text of one line that can name nobody, neither as Slack writes names, <!channel>, nor as other chats do,
-// @channel, and that cannot end the code or the link that it is in.
+// untrusted returns text of one line that mentions nobody, neither as <!channel> in Slack nor as @channel elsewhere, and that
+// cannot end the code or link around it.
 func untrusted(text string, limit int) string {
 	return strings.NewReplacer("@", "@\u200b", "`", "'", "|", "¦").Replace(escape(plaintext.Line(text, limit)))
 }
 
-// escape replaces what has a meaning in a message to Slack.
 func escape(text string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)
 }

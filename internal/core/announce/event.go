@@ -15,8 +15,7 @@ type Event struct {
 	At   time.Time
 }
 
-// Events are those of a run so far, in order. They are derived from what the Suite says, so that none is lost, and each
-// is the same whenever it is derived.
+// Events returns the events of a run so far, in order. They follow from the Suite alone, so none is lost or changes.
 func Events(s *v1alpha1.Suite) []Event {
 	all := []Event{{v1alpha1.EventQueued, s.CreationTimestamp.Time}}
 	if s.Status.StartTime != nil {
@@ -31,7 +30,7 @@ func Events(s *v1alpha1.Suite) []Event {
 // Type is the type of the CloudEvent.
 func (e Event) Type() string { return "dev.postflight.run." + strings.ToLower(string(e.Name)) }
 
-// ID is the same however often the event is sent, so that receivers can ignore one that they have.
+// ID is the same whenever the event is sent, so that receivers can ignore repetitions.
 func (e Event) ID(run types.UID) string { return string(run) + "-" + strings.ToLower(string(e.Name)) }
 
 // rank orders the events of a run. The empty one is before all.

@@ -8,8 +8,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/report"
 )
 
-// Failure is why a receiver did not take a message. Its text is a sentence for the team, and has neither the address nor
-// a key.
+// Failure says why a receiver did not take a message. Its text is a sentence for the team, without the address and keys.
 type Failure struct {
 	Why  report.Error
 	Gone bool // the receiver wants no more
@@ -17,8 +16,7 @@ type Failure struct {
 
 func (f *Failure) Error() string { return f.Why.Message }
 
-// Refused is the failure of an answer that is not a success. Only a chat says what is wrong; the text of any other
-// receiver is not for the status of a Suite.
+// Refused is the failure of an answer that is not a success. Only a chat's text is quoted; that of others may be untrusted.
 func Refused(status int, retryAfter time.Duration, said string) *Failure {
 	f := &Failure{Why: report.Error{Kind: report.Rejected, RetryAfter: retryAfter}}
 	why := &f.Why
@@ -40,7 +38,7 @@ func Refused(status int, retryAfter time.Duration, said string) *Failure {
 	return f
 }
 
-// Unreachable is a receiver that did not answer. The cause is for the log, and must not have the address.
+// Unreachable is the failure of a receiver that did not answer. The cause is for the log, and must not have the address.
 func Unreachable(slow bool, cause error) *Failure {
 	message := "It cannot be reached."
 	if slow {
@@ -49,13 +47,13 @@ func Unreachable(slow bool, cause error) *Failure {
 	return &Failure{Why: report.Error{Kind: report.Unavailable, Message: message, Cause: cause}}
 }
 
-// Forbidden is an address that the manager does not connect to.
+// Forbidden is the failure of an address that the manager does not connect to.
 func Forbidden() *Failure {
 	return &Failure{Why: report.Error{Kind: report.Rejected, Message: "Its address is in a private network, or is not https. " +
 		"Your operator can allow networks with --webhook-allow-networks."}}
 }
 
-// RetryAfter is when to send an event again after it failed a number of times in a row.
+// RetryAfter is when to send an event again, after a number of failures in a row.
 func RetryAfter(kind report.Kind, failures int) time.Duration {
 	most := maxUnavailable
 	if kind == report.Rejected {

@@ -36,21 +36,18 @@ const (
 
 // How patiently a receiver is asked.
 const (
-	// GiveUpAfter its end, nothing more is said about a run, like in a check.
-	GiveUpAfter = report.GiveUpAfter
-
-	// firstRetry is how long after a failure an event is sent again; then it takes twice as long each time.
+	// firstRetry is the wait after the first failure. It doubles each time.
 	firstRetry = 2 * time.Second
 
-	// maxUnavailable bounds that for a receiver that did not answer, or failed. While several runs wait for it, one
-	// request at a time tries it for all of them.
+	// maxUnavailable bounds the wait after a receiver did not answer, or failed. One request at a time tries it for all
+	// runs.
 	maxUnavailable = time.Minute
 
-	// maxRejected bounds it for a receiver that refused the event: people have to fix something.
+	// maxRejected bounds the wait after a refusal: people have to fix something.
 	maxRejected = 10 * time.Minute
 
-	// sinceSlack is how much earlier than a receiver was seen an event may have happened: the manager takes a moment
-	// to see it, and times in a status are whole seconds.
+	// sinceSlack is how long before Receiver.Since an event may have happened: the manager sees a receiver late, and times
+	// in a status are whole seconds.
 	sinceSlack = 2 * time.Second
 
 	// unseenRetry is when to look again for a receiver that was added a moment ago.

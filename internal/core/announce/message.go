@@ -7,14 +7,8 @@ import (
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/record"
-	"github.com/postflight-dev/postflight/internal/core/suite"
+	"github.com/postflight-dev/postflight/internal/core/report"
 )
-
-// Options are those of the installation.
-type Options struct {
-	PublicURL   string // under which people reach the run's page; may be empty
-	ClusterName string // distinguishes the events of several clusters; may be empty
-}
 
 // Message is what is sent.
 type Message struct {
@@ -27,21 +21,14 @@ type Message struct {
 }
 
 // Compose makes the message about an event.
-func Compose(r Receiver, to Target, team string, s *v1alpha1.Suite, e Event, o Options, now time.Time) Message {
+func Compose(r Receiver, to Target, team string, s *v1alpha1.Suite, e Event, o report.Options, now time.Time) Message {
 	m := Message{Target: to, ID: e.ID(s.UID), At: now, Chat: r.Kind == Slack}
 	if m.Chat {
-		m.ContentType, m.Body = "application/json", encode(chatMessage(s, o.page(s)))
+		m.ContentType, m.Body = "application/json", encode(chatMessage(s, o.Page(s)))
 		return m
 	}
 	m.ContentType, m.Body = "application/cloudevents+json; charset=utf-8", encode(cloudEvent(team, s, e, o))
 	return m
-}
-
-func (o Options) page(s *v1alpha1.Suite) string {
-	if o.PublicURL == "" {
-		return ""
-	}
-	return suite.PageURL(o.PublicURL, s.Namespace, s.Name)
 }
 
 // structured is a CloudEvent 1.0 in the structured JSON mode.
@@ -56,10 +43,10 @@ type structured struct {
 	Data            httpapi.Run `json:"data"`
 }
 
-func cloudEvent(team string, s *v1alpha1.Suite, e Event, o Options) structured {
+func cloudEvent(team string, s *v1alpha1.Suite, e Event, o report.Options) structured {
 	return structured{
 		SpecVersion: "1.0", ID: e.ID(s.UID), Source: source(o.ClusterName, team), Type: e.Type(), Subject: s.Name, Time: e.At.UTC(),
-		DataContentType: "application/json", Data: runAt(team, s, e, o.page(s)),
+		DataContentType: "application/json", Data: runAt(team, s, e, o.Page(s)),
 	}
 }
 
@@ -70,7 +57,7 @@ func source(cluster, team string) string {
 	return "/postflight/" + team
 }
 
-// runAt is the run as it was at an event, so that one that is sent late, or again, says the same.
+// runAt is the run as it was at an event, so that a late or repeated message says the same.
 func runAt(team string, s *v1alpha1.Suite, e Event, page string) httpapi.Run {
 	r := record.RunOf(team, s)
 	r.URL, r.Archive = page, nil
@@ -90,7 +77,7 @@ func runAt(team string, s *v1alpha1.Suite, e Event, page string) httpapi.Run {
 	return r
 }
 
-// encode cannot fail: texts, numbers and times are all there is.
+// encode cannot fail: v has only texts, numbers and times.
 func encode(v any) []byte {
 	text, _ := json.Marshal(v)
 	return text

@@ -11,9 +11,10 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/announce"
+	"github.com/postflight-dev/postflight/internal/core/report"
 )
 
-var options = announce.Options{PublicURL: "https://ci.example.com"}
+var options = report.Options{PublicURL: "https://ci.example.com"}
 
 func composed(t *testing.T, r announce.Receiver, s *v1alpha1.Suite, e announce.Event) (announce.Message, map[string]any) {
 	t.Helper()
@@ -95,7 +96,7 @@ func first(t *testing.T, r announce.Receiver, s *v1alpha1.Suite) announce.Messag
 
 func TestSourceNamesTheCluster(t *testing.T) {
 	hook, s := announce.Receivers(aTeam(aWebhook("a")), nil)[0], aRun("Queued")
-	m := announce.Compose(hook, announce.Target{}, "acme", s, announce.Events(s)[0], announce.Options{ClusterName: "eu"}, noon)
+	m := announce.Compose(hook, announce.Target{}, "acme", s, announce.Events(s)[0], report.Options{ClusterName: "eu"}, noon)
 	if !strings.Contains(string(m.Body), `"source":"/postflight/eu/acme"`) || strings.Contains(string(m.Body), `"url"`) {
 		t.Errorf("got %s", m.Body)
 	}

@@ -1,6 +1,7 @@
 package announce
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/report"
 )
 
 // Observation is what exists.
@@ -18,7 +20,7 @@ type Observation struct {
 	Receivers []Receiver
 	Previous  string // how the run before ended; see Previous
 
-	// Waits is until when receivers are left alone about this run, by their name, because they failed.
+	// Waits is when to try receivers again that failed, by name.
 	Waits map[string]time.Time
 }
 
@@ -31,13 +33,12 @@ type Step struct {
 	After     time.Duration     // when to look again, if nothing changes before; 0: not
 }
 
-// Next decides what to do. Each receiver gets the events of a run in their order. A receiver that fails comes after the
-// others.
+// Next sends each receiver the events of a run in order. Receivers that failed come last.
 func Next(o Observation, now time.Time) Step {
 	if Settled(o.Suite, now) {
 		return Step{}
 	}
-	if late(o.Suite, now) {
+	if report.TooLate(o.Suite, now) {
 		return o.giveUp()
 	}
 	step, first := Step{}, time.Time{}
@@ -52,7 +53,7 @@ func Next(o Observation, now time.Time) Step {
 			due = now.Add(unseenRetry)
 		}
 		if wait := due.Sub(now); wait > 0 {
-			step.After = soonest(step.After, wait)
+			step.After = min(cmp.Or(step.After, wait), wait)
 		} else if step.Receiver == nil || due.Before(first) {
 			step.Receiver, step.Event, first = r, pending[0], due
 		}
@@ -63,30 +64,16 @@ func Next(o Observation, now time.Time) Step {
 	return step
 }
 
-func soonest(a, b time.Duration) time.Duration {
-	if a == 0 {
-		return b
-	}
-	return min(a, b)
-}
-
-// Settled reports whether nothing is left to do. Nobody is told about a run again that was restored from a backup.
+// Settled reports whether nothing is left to do, as for a run that was restored from a backup.
 func Settled(s *v1alpha1.Suite, now time.Time) bool {
-	if s.Restored() {
-		return true
-	}
 	c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionNotified)
-	if c == nil {
-		return late(s, now)
+	if s.Restored() || c == nil {
+		return report.TooLate(s, now)
 	}
 	return c.Status == metav1.ConditionTrue || c.Reason == v1alpha1.ReasonGone || c.Reason == v1alpha1.ReasonGaveUp
 }
 
-func late(s *v1alpha1.Suite, now time.Time) bool {
-	return s.Finished() && now.Sub(timeOf(s.Status.CompletionTime)) > GiveUpAfter
-}
-
-// Pending are the events that a receiver lacks.
+// Pending returns the events that a receiver lacks.
 func (o Observation) Pending(r Receiver) (all []Event) {
 	d := DeliveryTo(o.Suite, r)
 	if d.Gone {
@@ -100,10 +87,9 @@ func (o Observation) Pending(r Receiver) (all []Event) {
 	return all
 }
 
-// saw reports whether the receiver was there when the event happened.
 func (r Receiver) saw(e Event) bool { return !e.At.Before(r.Since.Add(-sinceSlack)) }
 
-// DeliveryTo is what a receiver was told.
+// DeliveryTo returns what was sent to a receiver.
 func DeliveryTo(s *v1alpha1.Suite, r Receiver) v1alpha1.Delivery {
 	for _, d := range s.Status.Deliveries {
 		if d.Receiver == r.Name {
@@ -113,7 +99,7 @@ func DeliveryTo(s *v1alpha1.Suite, r Receiver) v1alpha1.Delivery {
 	return v1alpha1.Delivery{Receiver: r.Name}
 }
 
-// WithDelivery is a Suite whose status has a delivery, and the condition that follows from it.
+// WithDelivery returns a Suite with a delivery in its status, and the condition to write.
 func WithDelivery(o Observation, d v1alpha1.Delivery) (*v1alpha1.Suite, metav1.Condition) {
 	o.Suite = o.Suite.DeepCopy()
 	list := &o.Suite.Status.Deliveries
@@ -128,12 +114,11 @@ func WithDelivery(o Observation, d v1alpha1.Delivery) (*v1alpha1.Suite, metav1.C
 	return o.Suite, o.condition()
 }
 
-// isRemoved reports whether a receiver that was told something does not exist any more.
 func (o Observation) isRemoved(d v1alpha1.Delivery) bool {
 	return !slices.ContainsFunc(o.Receivers, func(r Receiver) bool { return r.Name == d.Receiver })
 }
 
-// conclusion is the condition of a run about which nothing is pending, if it is to be written now.
+// conclusion returns the condition to write when nothing is pending, or nil.
 func (o Observation) conclusion() *metav1.Condition {
 	s := o.Suite
 	if !s.Finished() {
@@ -178,7 +163,6 @@ func (o Observation) condition() metav1.Condition {
 	}
 }
 
-// giveUp is for a run that ended long ago.
 func (o Observation) giveUp() Step {
 	var lacking []string
 	for _, r := range o.Receivers {

@@ -12,9 +12,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/suite"
 )
 
-// Previous is how the run of the same Trigger and Environment ended that ended last before a run; empty if there was none.
-// Runs that were canceled or superseded do not count. The run may have been deleted since: then the outcomes that the
-// Trigger remembers say how it ended.
+// Previous returns the end of the last run with a result before s, of the same Trigger and Environment, or "". If that run was
+// deleted, the outcomes in the status of the Trigger have its end.
 func Previous(s *v1alpha1.Suite, runs []v1alpha1.Suite, outcomes []v1alpha1.EnvironmentOutcome) string {
 	last := outcomeBefore(s, runs)
 	for _, o := range outcomes {
@@ -29,8 +28,7 @@ func Previous(s *v1alpha1.Suite, runs []v1alpha1.Suite, outcomes []v1alpha1.Envi
 	return last.State
 }
 
-// outcomeBefore is that of the run of the same test that ended last before a run. There may be thousands of runs, so they are
-// not sorted.
+// outcomeBefore does not sort the runs: there may be thousands.
 func outcomeBefore(s *v1alpha1.Suite, runs []v1alpha1.Suite) v1alpha1.EnvironmentOutcome {
 	var last *v1alpha1.Suite
 	for i := range runs {
@@ -44,7 +42,6 @@ func outcomeBefore(s *v1alpha1.Suite, runs []v1alpha1.Suite) v1alpha1.Environmen
 	return outcomeOf(last)
 }
 
-// deleted reports whether the run that is remembered is not among those that count.
 func deleted(o v1alpha1.EnvironmentOutcome, runs []v1alpha1.Suite) bool {
 	for i := range runs {
 		if runs[i].Name == o.Suite && counts(&runs[i]) {
@@ -54,8 +51,7 @@ func deleted(o v1alpha1.EnvironmentOutcome, runs []v1alpha1.Suite) bool {
 	return true
 }
 
-// Outcomes are what a Trigger remembers: how the last run in each Environment ended. What it remembers already stays
-// when runs are deleted.
+// Outcomes returns how the last run in each Environment ended, for the status of the Trigger. Outcomes of deleted runs stay.
 func Outcomes(was []v1alpha1.EnvironmentOutcome, runs []v1alpha1.Suite) []v1alpha1.EnvironmentOutcome {
 	last, byName := map[string]v1alpha1.EnvironmentOutcome{}, map[string]*v1alpha1.Suite{}
 	for _, o := range was {
@@ -84,7 +80,7 @@ func Outcomes(was []v1alpha1.EnvironmentOutcome, runs []v1alpha1.Suite) []v1alph
 	return all
 }
 
-// follows reports whether a run ended after the one that is remembered, which is nil if it was deleted.
+// follows reports whether a run ended after the remembered one, which is nil if it was deleted.
 func follows(s *v1alpha1.Suite, o v1alpha1.EnvironmentOutcome, remembered *v1alpha1.Suite) bool {
 	if remembered != nil {
 		return order(s, remembered) > 0
@@ -92,7 +88,7 @@ func follows(s *v1alpha1.Suite, o v1alpha1.EnvironmentOutcome, remembered *v1alp
 	return !endOf(s).Before(o.CompletionTime.Time)
 }
 
-// ended are the runs that count, in the order of their ends.
+// ended returns the runs that count, ordered by their ends.
 func ended(runs []v1alpha1.Suite) (all []*v1alpha1.Suite) {
 	for i := range runs {
 		if counts(&runs[i]) {
@@ -117,7 +113,7 @@ func outcomeOf(s *v1alpha1.Suite) v1alpha1.EnvironmentOutcome {
 
 func endOf(s *v1alpha1.Suite) time.Time { return timeOf(s.Status.CompletionTime) }
 
-// order is that of the ends of runs. Times in a status are whole seconds: within one, the order of receipt decides.
+// order compares ends. Times in a status are whole seconds; within one, the order of receipt decides.
 func order(a, b *v1alpha1.Suite) int {
 	return cmp.Or(endOf(a).Compare(endOf(b)), suite.Compare(a, b))
 }

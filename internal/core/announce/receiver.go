@@ -25,7 +25,7 @@ type Receiver struct {
 	Secret string // in the namespace of the run
 	URL    string // empty: the Secret has it
 
-	// Since is when the manager saw it first; zero: it has not. It is not told about what happened before.
+	// Since is when the manager first saw it; zero: not yet. It gets no earlier events.
 	Since time.Time
 
 	events []v1alpha1.RunEvent
@@ -47,7 +47,7 @@ func (r Receiver) short() string {
 	return "webhook " + r.Name[len("webhook/"):]
 }
 
-// Receivers are the webhooks of a Team, and the chat of a Trigger. Both may be nil.
+// Receivers returns the webhooks of a Team and the chat of a Trigger. Both arguments may be nil.
 func Receivers(team *v1alpha1.Team, t *v1alpha1.Trigger) (all []Receiver) {
 	if team != nil {
 		for _, w := range team.Spec.Webhooks {
@@ -61,7 +61,7 @@ func Receivers(team *v1alpha1.Team, t *v1alpha1.Trigger) (all []Receiver) {
 	return all
 }
 
-// Webhooks are those of a Team.
+// Webhooks returns the webhooks of a Team.
 func Webhooks(team *v1alpha1.Team) []Receiver { return Receivers(team, nil) }
 
 func webhook(team *v1alpha1.Team, w v1alpha1.Webhook) Receiver {
@@ -74,8 +74,8 @@ func webhook(team *v1alpha1.Team, w v1alpha1.Webhook) Receiver {
 	return r
 }
 
-// SeenWebhooks is what the status of a Team says about its webhooks: since when each exists. Those that a Team is
-// created with exist as long as the Team.
+// SeenWebhooks returns the status of a Team's webhooks: since when each exists. Webhooks that a Team is created with are as old
+// as the Team.
 func SeenWebhooks(team *v1alpha1.Team, now time.Time) (seen []v1alpha1.WebhookStatus) {
 	for _, w := range team.Spec.Webhooks {
 		i := slices.IndexFunc(team.Status.Webhooks, func(s v1alpha1.WebhookStatus) bool { return s.Name == w.Name })
@@ -91,7 +91,7 @@ func SeenWebhooks(team *v1alpha1.Team, now time.Time) (seen []v1alpha1.WebhookSt
 	return seen
 }
 
-// NotifiedSince is what the status of a Trigger says about its spec.notify.
+// NotifiedSince returns since when the Trigger has a spec.notify, for its status.
 func NotifiedSince(t *v1alpha1.Trigger, now time.Time) *metav1.Time {
 	switch {
 	case t.Spec.Notify == nil:
@@ -107,7 +107,7 @@ func NotifiedSince(t *v1alpha1.Trigger, now time.Time) *metav1.Time {
 
 func inSeconds(t time.Time) metav1.Time { return metav1.NewTime(t.Truncate(time.Second)) }
 
-// wants reports whether the receiver is to be told about an event, after a run that ended in the previous state.
+// wants takes the state in which the run before ended.
 func (r Receiver) wants(e Event, previous string) bool {
 	if r.Kind == Webhook {
 		return len(r.events) == 0 || slices.Contains(r.events, e.Name)
@@ -117,8 +117,7 @@ func (r Receiver) wants(e Event, previous string) bool {
 		recovered(e, previous) && on(v1alpha1.NotifyRecovery)
 }
 
-// failed reports whether people have to look at a run that ended in a state. They know of those that they canceled,
-// and a newer run tells more than one that it superseded.
+// failed excludes runs that were canceled or superseded: users know of them, or the newer run counts.
 func failed(state string) bool {
 	return state == v1alpha1.ReasonFailed || state == v1alpha1.ReasonTimedOut || state == v1alpha1.ReasonError
 }

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Signature is the header of the same name of Standard Webhooks: a signature by each key, so that a receiver that has
-// the new key accepts the event, and one that has the old key does, too.
+// Signature is the header Webhook-Signature of Standard Webhooks. Each key signs, so that receivers accept the event during a key
+// rotation.
 func (m Message) Signature() string {
 	var all []string
 	for _, key := range m.Keys {

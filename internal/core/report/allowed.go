@@ -8,8 +8,8 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// HostOf is the host of the repositories behind the URL of a code host's API, as entries of a Team name it: in lower case, with a
-// port only if it is not that of the scheme. "" if the URL has none.
+// HostOf returns the host that entries of a Team name for a code host's API: in lower case, without the default port; "" if the URL
+// has none.
 func HostOf(service v1alpha1.HostingService, apiURL string) string {
 	u, err := url.Parse(apiURL)
 	if err != nil {
@@ -27,8 +27,8 @@ func HostOf(service v1alpha1.HostingService, apiURL string) string {
 	return host + ":" + port
 }
 
-// Allowed reports whether the entries of a Team allow the manager's own credentials of a host for the repository of a target. An
-// entry is HOST/owner/name, or the beginning of one and /*. Without a host, it means GitHub.
+// Allowed reports whether the entries of a Team allow the manager's own credentials for a repository. An entry is HOST/owner/name,
+// or its beginning and /*. Without a host, it means GitHub.
 func Allowed(t Target, host string, entries []string) bool {
 	for _, entry := range entries {
 		if rest, found := strings.CutPrefix(strings.ToLower(entry), host+"/"); found && host != "" && covers(rest, t.Repository) {
@@ -43,7 +43,6 @@ func ListedWithoutHost(t Target, entries []string) bool {
 	return slices.ContainsFunc(entries, func(entry string) bool { return covers(entry, t.Repository) })
 }
 
-// covers reports whether an entry without its host is a repository, or the beginning of one and /*.
 func covers(entry, repository string) bool {
 	entry, repository = strings.ToLower(entry), strings.ToLower(repository)
 	prefix, all := strings.CutSuffix(entry, "/*")

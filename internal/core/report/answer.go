@@ -12,7 +12,7 @@ import (
 // maxAnswerText bounds what a message repeats of an answer.
 const maxAnswerText = 256
 
-// Header is that of an HTTP answer.
+// Header is the header of an HTTP answer.
 type Header interface{ Get(name string) string }
 
 // ErrorOf is the error of an answer that is not a success.
@@ -59,7 +59,7 @@ func permission(host string, r Request) string {
 // MaxRetryAfter bounds what a host may ask for: GitHub's limits are reset every hour.
 const MaxRetryAfter = time.Hour
 
-// retryAfter reads seconds. The other form of the header, a date, is used by none of the hosts.
+// retryAfter reads seconds: no code host sends a date.
 func retryAfter(header Header) time.Duration {
 	seconds, err := strconv.Atoi(header.Get("Retry-After"))
 	if err != nil || seconds < 0 {

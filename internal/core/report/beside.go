@@ -25,22 +25,21 @@ func showsComments(t *v1alpha1.Trigger) bool {
 	return t != nil && t.Spec.Repository != nil && t.Spec.Repository.PullRequestComments
 }
 
-// NextDeployment decides what to do about the deployment that shows a run.
+// NextDeployment decides whether to post the deployment that shows a run.
 func NextDeployment(o Observation, now time.Time) Step {
 	return nextBeside(o, showsDeployments(o.Trigger), func(r v1alpha1.SuiteReport) v1alpha1.ReportPhase {
 		return DeploymentOn(r).Phase
 	}, now)
 }
 
-// NextComment decides what to do about the comment that shows a run.
+// NextComment decides whether to post the comment that shows a run.
 func NextComment(o Observation, now time.Time) Step {
 	return nextBeside(o, showsComments(o.Trigger), func(r v1alpha1.SuiteReport) v1alpha1.ReportPhase {
 		return PullRequestOn(r).Phase
 	}, now)
 }
 
-// nextBeside is the Step of what is shown beside a check, which a run that waits does not change. Only the newest
-// attempt counts.
+// nextBeside posts nothing for a queued run, nor for an attempt that is not the newest.
 func nextBeside(o Observation, wanted bool, shown func(v1alpha1.SuiteReport) v1alpha1.ReportPhase, now time.Time) Step {
 	phase := PhaseOf(o.Suite)
 	if !wanted || o.NewerAttempt != "" || phase == v1alpha1.ReportQueued || TooLate(o.Suite, now) {
@@ -72,8 +71,8 @@ func PullRequestOn(r v1alpha1.SuiteReport) v1alpha1.PullRequestReport {
 	return *r.PullRequest
 }
 
-// ShareBeside is how much of the budget of a credential may be used up before a deployment or a comment is written,
-// in percent. Both are less useful than any end of a check, and deployments are the first to be left out.
+// ShareBeside is like Share, for deployments and comments. Any end of a check is more useful than both; deployments are left out
+// first.
 func ShareBeside(p Purpose, s *v1alpha1.Suite) int {
 	switch {
 	case p == Deployments && !s.Finished():
@@ -90,7 +89,7 @@ func ShareBeside(p Purpose, s *v1alpha1.Suite) int {
 // ProblemOf is what a report keeps of an error.
 func ProblemOf(e *Error) string { return plaintext.Line(e.Message+".", maxProblem) }
 
-// RetryBeside is when to repeat a request that failed. The waits for what is rejected grow with the age of the run.
+// RetryBeside is when to repeat a request that failed. After a rejection, the wait grows with the age of the run.
 func RetryBeside(s *v1alpha1.Suite, kind Kind, now time.Time) time.Duration {
 	if kind != Rejected {
 		return conflictRetry
@@ -98,8 +97,7 @@ func RetryBeside(s *v1alpha1.Suite, kind Kind, now time.Time) time.Duration {
 	return max(RejectedRetry, now.Sub(s.CreationTimestamp.Time)/4)
 }
 
-// related are the runs of Triggers that ask for the same and post to the same repository, one of each Trigger and
-// Environment: the newest.
+// related returns the newest run of each Trigger and Environment, of Triggers that want the same in the same repository.
 func related(self Run, others []Run, wanted func(*v1alpha1.Trigger) bool, same func(*v1alpha1.Suite) bool) []Run {
 	target, _ := TargetOf(self.Suite, self.Trigger)
 	newest := map[[2]string]Run{}

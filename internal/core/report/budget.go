@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// Budgets hold a Budget for each host and credential. They are in memory: after a change of the leader the host
-// enforces its limits, and the first answer that says so fills the Budget again.
+// Budgets hold a Budget for each host and credential, in memory. A new leader starts with empty ones, until the host says that
+// its limit is reached.
 type Budgets struct {
 	mu    sync.Mutex
 	byKey map[string]*Budget
 }
 
-// Of is the Budget of a credential on a host, named by a key. Those that nobody has used for long go when a new one comes.
+// Of returns the Budget of a key. A new key evicts Budgets that have been idle for budgetKept.
 func (b *Budgets) Of(key string, limits Limits, now time.Time) *Budget {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -43,8 +43,8 @@ type Budget struct {
 	used     time.Time
 }
 
-// Take allows a write, or returns how long to wait before asking again. A write may be allowed only while less than
-// its share of the budget is used, in percent. Each write that was allowed ends with Done.
+// Take allows a write if less than its share of the budget, in percent, is used. Otherwise it returns how long to wait. Call Done
+// after each write that was allowed.
 func (b *Budget) Take(share int, now time.Time) (wait time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -56,7 +56,7 @@ func (b *Budget) Take(share int, now time.Time) (wait time.Duration) {
 	return 0
 }
 
-// Wait is how long Take would say to wait.
+// Wait returns what Take would return.
 func (b *Budget) Wait(share int, now time.Time) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -81,7 +81,7 @@ func (b *Budget) wait(share int, now time.Time) time.Duration {
 	}
 }
 
-// room is how long until fewer than the allowed number of writes are within the window.
+// room is how long until fewer writes than allowed are in the window.
 func (b *Budget) room(allowed int, window time.Duration, now time.Time) time.Duration {
 	if len(b.writes) < allowed {
 		return 0
@@ -89,7 +89,7 @@ func (b *Budget) room(allowed int, window time.Duration, now time.Time) time.Dur
 	return b.writes[len(b.writes)-allowed].Add(window).Sub(now)
 }
 
-// Done ends a write. While a host is unavailable, one write at a time tries it, ever more seldom.
+// Done ends a write. While a host is unavailable, one write at a time tries it, with growing pauses.
 func (b *Budget) Done(failure *Error, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -105,7 +105,7 @@ func (b *Budget) Done(failure *Error, now time.Time) {
 	}
 }
 
-// Unspent takes back a write that was allowed, and was not needed.
+// Unspent takes back an allowed write that was not needed.
 func (b *Budget) Unspent() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

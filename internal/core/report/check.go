@@ -6,16 +6,16 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
+	"github.com/postflight-dev/postflight/internal/core/suite"
 )
 
 // Check is what a code host shows about a run.
 type Check struct {
-	Name       string // the same for every run of a Trigger and an Environment, so that it can be required
+	Name       string // constant per Trigger and Environment, so that it can be required
 	ExternalID string // the UID of the Suite
 	DetailsURL string // the run's page; empty without a public URL
 	Phase      v1alpha1.ReportPhase
@@ -38,8 +38,16 @@ type Annotation struct {
 
 // Options are those of the installation.
 type Options struct {
-	PublicURL   string // under which people reach the run's page; may be empty
-	ClusterName string // distinguishes the checks of several clusters; may be empty
+	PublicURL   string // of the run pages; may be empty
+	ClusterName string // distinguishes the checks and events of several clusters; may be empty
+}
+
+// Page is the address of a run's page, or "".
+func (o Options) Page(s *v1alpha1.Suite) string {
+	if o.PublicURL == "" {
+		return ""
+	}
+	return suite.PageURL(o.PublicURL, s.Namespace, s.Name)
 }
 
 // Of is the check of a Suite.
@@ -61,8 +69,7 @@ func Of(s *v1alpha1.Suite, o Options) Check {
 	return c
 }
 
-// Name carries the Trigger and the Environment, which may be different for each run of a Trigger. All three parts
-// are DNS labels, so that two names never look the same.
+// Name is the name of the check. Its parts are DNS labels, so two names never look the same.
 func Name(s *v1alpha1.Suite, cluster string) string {
 	name := fmt.Sprintf("postflight/%s (%s)", s.Spec.Trigger.Name, s.Spec.Environment)
 	if cluster != "" {
@@ -83,7 +90,7 @@ func PhaseOf(s *v1alpha1.Suite) v1alpha1.ReportPhase {
 	}
 }
 
-// title is what lists of checks show. It holds no line break, and no name that a code host would notify.
+// title is one line, without a name that a code host would notify.
 func title(s *v1alpha1.Suite) string {
 	switch {
 	case !s.Finished():
@@ -98,7 +105,6 @@ func title(s *v1alpha1.Suite) string {
 	}
 }
 
-// words name the states in sentences.
 var words = map[string]string{
 	v1alpha1.ReasonPassed:     "Passed",
 	v1alpha1.ReasonFailed:     "Failed",
@@ -123,7 +129,6 @@ func ended(s *v1alpha1.Suite) string {
 	return text
 }
 
-// hasFailures reports whether the counts explain why a run failed.
 func hasFailures(r *v1alpha1.TestResults) bool { return r != nil && r.Failed > 0 }
 
 func counts(r *v1alpha1.TestResults) string {
@@ -157,12 +162,7 @@ func duration(s *v1alpha1.Suite) time.Duration {
 	return s.Status.CompletionTime.Sub(s.Status.StartTime.Time)
 }
 
-func message(s *v1alpha1.Suite) string {
-	if c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionSucceeded); c != nil {
-		return c.Message
-	}
-	return ""
-}
+func message(s *v1alpha1.Suite) string { return s.Succeeded().Message }
 
 // annotations are the failures that name a file of the repository and a line.
 func annotations(r *v1alpha1.TestResults) (list []Annotation) {
@@ -183,8 +183,7 @@ func annotations(r *v1alpha1.TestResults) (list []Annotation) {
 	return list
 }
 
-// repositoryPath is a file as seen from the root of the repository; empty if the report names one elsewhere, as
-// absolute paths of the pod are.
+// repositoryPath is relative to the root of the repository, or "" for a file elsewhere, such as an absolute path of the pod.
 func repositoryPath(file string) string {
 	clean := path.Clean(file)
 	if file == "" || path.IsAbs(clean) || clean == "." || clean == ".." || strings.HasPrefix(clean, "../") ||

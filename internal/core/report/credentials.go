@@ -10,7 +10,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// The keys of a Secret with credentials. Those of an App are the ones that Flux and Argo CD use.
+// The keys of a Secret with credentials. Flux and Argo CD use the same for an App.
 const (
 	keyToken          = "token"
 	keyAppID          = "githubAppID"
@@ -30,13 +30,13 @@ type Credentials struct {
 // IsApp reports whether they are a GitHub App, which alone can write check runs.
 func (c Credentials) IsApp() bool { return c.AppID != 0 }
 
-// Key identifies the credentials, and does not reveal them.
+// Key identifies the credentials without revealing them.
 func (c Credentials) Key() string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %d %d %q", c.Token, c.AppID, c.InstallationID, c.PrivateKey))
 	return hex.EncodeToString(sum[:])
 }
 
-// ParseToken reads a token. The problem is a clause, which does not reveal it.
+// ParseToken reads a token. The problem is a clause without the token.
 func ParseToken(text []byte) (c Credentials, problem string) {
 	token := strings.TrimSpace(string(text))
 	if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {

@@ -11,28 +11,27 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/suite"
 )
 
-// Deployment is what a code host shows about a commit in an Environment. Runs of several Triggers have one together.
+// Deployment is what a code host shows about a commit in an Environment. Runs of several Triggers share one.
 type Deployment struct {
 	Environment string
 	URL         string // http or https; may be empty
 	LogURL      string // the page of the run that decides; may be empty
-	State       string // of that run; ReasonRunning while one goes on
+	State       string // of that run; ReasonRunning until its end
 	Description string // one line of plain text
 
-	// Newest says that no later commit was deployed to the Environment. Otherwise nothing is created, and other
-	// deployments stay as they are.
+	// Newest is false if a later commit was deployed to the Environment. Then nothing is created, and other deployments
+	// stay unchanged.
 	Newest bool
 }
 
-// DeploymentOf is the deployment that shows a run, together with the runs of other Triggers. The number of the
-// deployment is 0 if no run knows it.
+// DeploymentOf returns the deployment that shows a run and those of other Triggers. The id is 0 if no run knows it.
 func DeploymentOf(self Run, others []Run, o Options) (d Deployment, id int64) {
 	same := func(s *v1alpha1.Suite) bool {
 		return s.Spec.Environment == self.Suite.Spec.Environment && s.Spec.Deployment.SHA == self.Suite.Spec.Deployment.SHA
 	}
 	runs := related(self, others, showsDeployments, same)
 	target, _ := TargetOf(self.Suite, self.Trigger)
-	for _, r := range append([]Run{self}, others...) { // an earlier attempt may be the only one that knows it
+	for _, r := range append([]Run{self}, others...) { // perhaps only an earlier attempt knows the id
 		if same(r.Suite) {
 			id = max(id, DeploymentOn(PostedTo(r.Suite, target)).ID)
 		}
@@ -54,7 +53,7 @@ func (d Deployment) Stopped() bool {
 	return d.State == v1alpha1.ReasonCanceled || d.State == v1alpha1.ReasonSuperseded
 }
 
-// weight of a run among those of its deployment: a failure counts at once, and success only if all others passed.
+// weight orders runs of a deployment: the heaviest decides. A failure counts at once, and success only if all passed.
 func weight(s *v1alpha1.Suite) int {
 	switch {
 	case s.State() == v1alpha1.ReasonFailed, s.State() == v1alpha1.ReasonTimedOut:
@@ -81,7 +80,7 @@ func superseded(s *v1alpha1.Suite, others []Run) bool {
 	})
 }
 
-// webURL is a URL that a code host may link to; empty if it is not http or https, or names a user.
+// webURL returns a URL that a code host may link to, or "".
 func webURL(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "http" && u.Scheme != "https" {
@@ -91,14 +90,12 @@ func webURL(raw string) string {
 }
 
 func pageOf(s *v1alpha1.Suite, o Options) string {
-	page := suite.PageURL(o.PublicURL, s.Namespace, s.Name)
-	if o.PublicURL == "" || len(page) > maxURL {
-		return ""
+	if page := o.Page(s); len(page) <= maxURL {
+		return page
 	}
-	return page
+	return ""
 }
 
-// sorted are runs in the order of their Environments and Triggers.
 func sorted(runs map[[2]string]Run) []Run {
 	return slices.SortedFunc(maps.Values(runs), func(a, b Run) int {
 		return cmp.Or(strings.Compare(a.Suite.Spec.Environment, b.Suite.Spec.Environment),

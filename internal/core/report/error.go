@@ -12,18 +12,17 @@ import (
 type Kind int
 
 const (
-	// Rejected is about this request, this repository or this credential: the same request will fail again until
-	// somebody changes something.
+	// Rejected means that the same request fails until somebody changes the Trigger, the repository or the credentials.
 	Rejected Kind = iota
-	// Conflict is another request about the same commit: try again soon.
+	// Conflict means that the host handles another request about the commit: try again soon.
 	Conflict
-	// Unavailable is a host that did not answer, or answered that it failed. The outcome is unknown.
+	// Unavailable means that the host did not answer, or failed. The outcome is unknown.
 	Unavailable
-	// Limited is a credential that has sent too much: try again after RetryAfter.
+	// Limited means that the credential has sent too much: try again after RetryAfter.
 	Limited
 )
 
-// Error is why a code host does not show a check. Its message is a clause for the team, and never has a token.
+// Error says why a code host does not show a check. Its message is a clause for the team, without secrets.
 type Error struct {
 	Kind       Kind
 	Message    string
@@ -35,11 +34,11 @@ func (e *Error) Unwrap() error { return e.Cause }
 
 func (e *Error) Error() string { return e.Message }
 
-// conflictRetry is when to repeat a request that another one got in the way of. GitLab tries for ten seconds itself.
+// conflictRetry is the pause after a Conflict. GitLab itself tries for ten seconds.
 const conflictRetry = 2 * time.Second
 
-// RetryAfter is when to repeat a request that failed. The waits for what is rejected grow with the time since it
-// was rejected first, so that a wrong token costs some twenty requests, and one that is replaced soon is soon used.
+// RetryAfter is when to repeat a request that failed. After a rejection, the wait grows with the time since the first one: a wrong
+// token costs some twenty requests, and one that is replaced early is soon used.
 func RetryAfter(s *v1alpha1.Suite, kind Kind, now time.Time) time.Duration {
 	if kind != Rejected {
 		return conflictRetry

@@ -48,16 +48,13 @@ const (
 
 // How often the code host is asked, and how patiently.
 const (
-	// queuedAfter is how long a run waits before its check says so: most runs start at once, and a write saved there
-	// is one for another run.
+	// queuedAfter is how long a run is queued before its check is written: most runs start sooner.
 	queuedAfter = 10 * time.Second
 
-	// GiveUpAfter its end, a run is not reported any more. Outages of code hosts last hours, and nobody looks at a
-	// check that comes days late.
+	// GiveUpAfter is how long after its end a run is reported. Outages of code hosts last hours.
 	GiveUpAfter = 24 * time.Hour
 
-	// RejectedRetry is how long to wait before a request is repeated that the code host, or the API server, rejected:
-	// people change a token or a grant in minutes.
+	// RejectedRetry is the wait after a rejection: people change a token or a grant in minutes.
 	RejectedRetry = 2 * time.Minute
 )
 
@@ -67,8 +64,8 @@ type Limits struct {
 	InFlight           int // at once
 }
 
-// LimitsOf a code host. GitHub's documentation allows 80 content-creating requests a minute and 500 an hour, and
-// asks for few at once. GitLab.com allows 2,000 requests a minute, so that these are only a protection of small servers.
+// LimitsOf returns the Limits of a code host. GitHub's documentation allows 80 content-creating requests a minute and 500 an hour.
+// GitLab.com allows 2,000 requests a minute; these limits protect small servers.
 func LimitsOf(service v1alpha1.HostingService) Limits {
 	if service == v1alpha1.GitLab {
 		return Limits{PerMinute: 300, PerHour: 6000, InFlight: 4}
@@ -77,17 +74,17 @@ func LimitsOf(service v1alpha1.HostingService) Limits {
 }
 
 const (
-	// blockMin and blockMax bound how long a host is left alone after it failed, doubled each time.
+	// blockMin and blockMax bound the pause after a host failed, which doubles each time.
 	blockMin = time.Second
 	blockMax = 30 * time.Second
 
-	// busyRetry is when to ask again for a turn while others are in flight.
+	// busyRetry is when to ask again while others are in flight.
 	busyRetry = time.Second
 
-	// ShortWait bounds the waits of which hundreds of runs share one: for a turn, and for a host that fails. Longer ones
-	// are for a limit of one credential, which somebody may replace meanwhile.
+	// ShortWait bounds waits that hundreds of runs may share. Longer ones are for one credential, which may be replaced
+	// meanwhile.
 	ShortWait = blockMax
 
-	// budgetKept is how long a credential that is not used is remembered: the longest window.
+	// budgetKept is how long an unused Budget is kept: the longest window.
 	budgetKept = time.Hour
 )

@@ -8,8 +8,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 )
 
-// summary is the text of a check. Everything that a notification or a test wrote is in code spans, in which code
-// hosts look for neither HTML nor links nor names to notify.
+// summary puts all untrusted text into code spans, where code hosts interpret no HTML, links or names.
 func summary(s *v1alpha1.Suite, page string) string {
 	b := &strings.Builder{}
 	for _, f := range facts(s) {
@@ -53,7 +52,6 @@ func facts(s *v1alpha1.Suite) []fact {
 	return list
 }
 
-// pullRequestLink is empty without a pull request.
 func pullRequestLink(s *v1alpha1.Suite) string {
 	number := PullRequestNumber(s)
 	if number == 0 {
@@ -111,8 +109,7 @@ func failure(f v1alpha1.TestFailure) string {
 	return line + "\n"
 }
 
-// code is untrusted text as a code span of one line; empty for an empty text. Its fence is longer than any run of
-// backticks within, so that the text cannot end it.
+// code returns untrusted text as a code span of one line, or "". Its fence is longer than any run of backticks within.
 func code(text string, limit int) string {
 	text = plaintext.Line(text, limit)
 	if text == "" {
@@ -134,7 +131,7 @@ func code(text string, limit int) string {
 	return fence + text + fence
 }
 
-// mute keeps a plain text of one line from naming anybody, should a code host look for names in it.
+// mute returns plain text of one line that mentions nobody.
 func mute(text string, limit int) string {
 	return plaintext.Line(strings.ReplaceAll(text, "@", "(at)"), limit)
 }

@@ -26,8 +26,7 @@ type Step struct {
 	After     time.Duration     // when to look again, if nothing changes before; 0: not
 }
 
-// Next decides what to do. A check is written at most three times, in the order of the phases, and a phase that is
-// over is left out.
+// Next writes a check at most three times, in the order of the phases. It skips phases that are over.
 func Next(o Observation, now time.Time) Step {
 	s := o.Suite
 	if Settled(s, now) {
@@ -53,7 +52,7 @@ func Next(o Observation, now time.Time) Step {
 	return Step{Post: true, Target: target}
 }
 
-// Expected reports whether anybody looks for a check of a run, or may see one that was posted before its Trigger changed.
+// Expected reports whether users expect a check, or may see one that was posted before the Trigger changed.
 func Expected(s *v1alpha1.Suite, t *v1alpha1.Trigger) bool {
 	return !s.IsOf(t) || t.Spec.Repository != nil || s.Status.Report != nil
 }
@@ -67,13 +66,12 @@ func Settled(s *v1alpha1.Suite, now time.Time) bool {
 	return TooLate(s, now)
 }
 
-// TooLate reports whether a run ended so long ago that nothing is posted any more. What was restored from a backup must
-// not replace what was posted before.
+// TooLate reports whether nothing is posted any more. A restored run must not replace what was posted before.
 func TooLate(s *v1alpha1.Suite, now time.Time) bool {
 	return s.Restored() || s.Finished() && now.Sub(timeOf(s.Status.CompletionTime)) > GiveUpAfter
 }
 
-// PostedTo is what a target shows of the run; empty if nothing was posted there.
+// PostedTo returns what was posted to a target about the run.
 func PostedTo(s *v1alpha1.Suite, t Target) v1alpha1.SuiteReport {
 	if r := s.Status.Report; r != nil && r.HostingService == t.Service && r.Repository == t.Repository {
 		return *r
@@ -81,15 +79,12 @@ func PostedTo(s *v1alpha1.Suite, t Target) v1alpha1.SuiteReport {
 	return v1alpha1.SuiteReport{HostingService: t.Service, Repository: t.Repository}
 }
 
-// after reports whether a phase is later than another. The empty one is before all.
 func after(a, b v1alpha1.ReportPhase) bool { return rank(a) > rank(b) }
 
 func rank(p v1alpha1.ReportPhase) int {
 	return slices.Index([]v1alpha1.ReportPhase{"", v1alpha1.ReportQueued, v1alpha1.ReportInProgress, v1alpha1.ReportCompleted}, p)
 }
 
-// delay is how long to wait with a write that may not be needed. An end waits for nothing: the write that ends a run
-// holds its results, too.
 func delay(s *v1alpha1.Suite, now time.Time) time.Duration {
 	if PhaseOf(s) == v1alpha1.ReportQueued {
 		return queuedAfter - now.Sub(s.CreationTimestamp.Time)
@@ -97,8 +92,7 @@ func delay(s *v1alpha1.Suite, now time.Time) time.Duration {
 	return 0
 }
 
-// Share is how much of the budget of a credential a check may use up, in percent. What people need least is left out
-// first, so that there is room for outcomes.
+// Share is the part of a credential's budget, in percent, up to which a check is written. It leaves room for outcomes.
 func Share(c Check) int {
 	switch {
 	case c.Phase == v1alpha1.ReportQueued:

@@ -16,7 +16,7 @@ type PullRequest struct {
 	Open        bool
 }
 
-// ChoosePullRequest finds the one whose head was deployed; of several, which go to different branches, the first.
+// ChoosePullRequest returns the first open one whose head was deployed, or nil. Several may have the same head.
 func ChoosePullRequest(found []PullRequest, t Target) *PullRequest {
 	slices.SortFunc(found, func(a, b PullRequest) int { return int(a.Number - b.Number) })
 	for _, p := range found {
@@ -27,7 +27,7 @@ func ChoosePullRequest(found []PullRequest, t Target) *PullRequest {
 	return nil
 }
 
-// PullRequestURL is what a Suite keeps of the URL of a pull request; empty if no page may link to it.
+// PullRequestURL returns a URL that pages may link to, or "".
 func PullRequestURL(raw string) string {
 	if link := webURL(raw); len(link) <= maxPullRequestURL && !strings.ContainsAny(link, "<>|`\\ ") {
 		return link
@@ -49,11 +49,11 @@ type Comment struct {
 	Body   string
 	ID     int64 // 0 if no run knows it
 
-	// Shows says whether a row is about the run that was asked for. Otherwise a later one takes its place.
+	// Shows is false if a later run has the row.
 	Shows bool
 }
 
-// CommentOf is the comment that shows a run, together with the others of the pull request in its namespace.
+// CommentOf returns the comment that shows a run and the others of the pull request in its namespace.
 func CommentOf(self Run, others []Run, number int64, o Options) Comment {
 	runs := related(self, others, showsComments, func(s *v1alpha1.Suite) bool { return belongs(s, self.Suite, number) })
 	c := Comment{Marker: marker(self.Suite.Namespace, o.ClusterName)}
@@ -78,7 +78,6 @@ func commentID(r Run) int64 {
 	return PullRequestOn(PostedTo(r.Suite, target)).CommentID
 }
 
-// older is the smaller number of those that are known.
 func older(a, b int64) int64 {
 	if a == 0 || b == 0 {
 		return a + b
@@ -86,8 +85,7 @@ func older(a, b int64) int64 {
 	return min(a, b)
 }
 
-// belongs reports whether a run is about a pull request. One whose number is not known yet is, if it tests the same
-// commit as the run of which it is known.
+// belongs reports whether a run is about the pull request of a known run. Without a number, the branch and commit decide.
 func belongs(s, known *v1alpha1.Suite, number int64) bool {
 	if s.Name == known.Name {
 		return true
@@ -99,7 +97,7 @@ func belongs(s, known *v1alpha1.Suite, number int64) bool {
 	return a.Branch == b.Branch && a.SHA == b.SHA
 }
 
-// marker tells the comments of this namespace and cluster from all others. Both are DNS labels. It is not shown.
+// marker is an HTML comment that identifies comments of this namespace and cluster, which are DNS labels.
 func marker(namespace, cluster string) string {
 	if cluster != "" {
 		namespace = cluster + "/" + namespace
@@ -107,7 +105,7 @@ func marker(namespace, cluster string) string {
 	return "<!-- postflight " + namespace + " -->"
 }
 
-// row shows a run. Triggers, Environments and namespaces have names of which no character means anything in Markdown.
+// row needs no escapes for names of Triggers, Environments and namespaces: they are DNS labels.
 func row(s *v1alpha1.Suite, o Options) string {
 	name := s.Spec.Trigger.Name
 	if page := pageOf(s, o); page != "" {
@@ -129,5 +127,5 @@ func outcome(s *v1alpha1.Suite) string {
 	return text
 }
 
-// cell is untrusted text as a code span in a table. Code hosts end a cell at each bar, even in code.
+// cell replaces bars, which end a cell even in code.
 func cell(text string, limit int) string { return code(strings.ReplaceAll(text, "|", "¦"), limit) }

@@ -22,17 +22,17 @@ type Request struct {
 	// Last is what was posted before, as far as the Suite knows.
 	Last v1alpha1.SuiteReport
 
-	// Unsure says that more may have been posted than Last: the outcome of a request is unknown, or another leader
-	// began. The code host is asked before anything is written.
+	// Unsure means that more may have been posted than Last: a request had no answer, or another leader sent it. Ask the
+	// code host before you write.
 	Unsure bool
 }
 
-// Shown is what the code host shows after a request.
+// Shown returns what the code host shows after a request.
 func (r Request) Shown(phase v1alpha1.ReportPhase, checkID int64) v1alpha1.SuiteReport {
 	return v1alpha1.SuiteReport{HostingService: r.Service, Repository: r.Repository, Phase: phase, CheckID: checkID}
 }
 
-// Missing reports whether a phase that the code host shows is earlier than that of the check.
+// Missing reports whether the code host shows an earlier phase than the check.
 func (r Request) Missing(shown v1alpha1.ReportPhase) bool { return after(r.Check.Phase, shown) }
 
 // DeploymentRequest is a deployment to show.

@@ -24,8 +24,7 @@ type Target struct {
 	PullRequest int64 // as notified; 0: it is looked for
 }
 
-// TargetOf is where to post the check of a Suite, or the condition that says why there is no such place. The
-// Trigger is nil if it does not exist any more.
+// TargetOf returns where to post the check of a Suite, or the condition that says why nowhere. The Trigger may be nil.
 func TargetOf(s *v1alpha1.Suite, t *v1alpha1.Trigger) (Target, *metav1.Condition) {
 	d := s.Spec.Deployment
 	switch {
@@ -63,7 +62,7 @@ func service(r *v1alpha1.Repository) v1alpha1.HostingService {
 	return v1alpha1.GitHub
 }
 
-// valid checks the name again, although the schema does: it becomes a part of URLs that carry a token.
+// valid repeats the schema's check, because the name becomes a part of URLs that are requested with a token.
 func (t Target) valid() bool {
 	parts := strings.Split(t.Repository, "/")
 	if len(parts) < 2 || t.Service == v1alpha1.GitHub && len(parts) != 2 {
@@ -72,5 +71,5 @@ func (t Target) valid() bool {
 	return !slices.ContainsFunc(parts, func(part string) bool { return part == "." || part == ".." || !segment.MatchString(part) })
 }
 
-// segment matches a part of the name of a repository. Others would mean something in a URL: %2F, ? and #.
+// segment excludes what has a meaning in a URL, such as %2F, ? and #.
 var segment = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)

@@ -210,7 +210,7 @@ func missingMessage(o Observation, what string) string {
 
 // afterEnd stops a Job that outlived the end of its Suite, and deletes the Suite once its time is up.
 func afterEnd(o Observation, now time.Time) Decision {
-	d := Decision{Condition: Succeeded(o.Suite), SupersededBy: o.Suite.Status.SupersededBy}
+	d := Decision{Condition: o.Suite.Succeeded(), SupersededBy: o.Suite.Status.SupersededBy}
 	completed := o.Suite.Status.CompletionTime
 	if completed != nil {
 		d.RequeueAfter = max(0, completed.Add(keptFor(o)).Sub(now))
@@ -222,16 +222,6 @@ func afterEnd(o Observation, now time.Time) Decision {
 		d.Action = DeleteSuite
 	}
 	return d
-}
-
-// Succeeded is the condition that carries the Suite's life; empty before the first reconcile.
-func Succeeded(s *v1alpha1.Suite) metav1.Condition {
-	for _, c := range s.Status.Conditions {
-		if c.Type == v1alpha1.ConditionSucceeded {
-			return c
-		}
-	}
-	return metav1.Condition{}
 }
 
 // keptFor is how long a Suite is kept after its end. Its deletion deletes the pods, from which the archive has the logs.

@@ -68,7 +68,7 @@ func LastPassed(s *v1alpha1.Suite, runs []*v1alpha1.Suite) (last *v1alpha1.Suite
 
 // setResults records what the pods of a run have reported, and what decided, at its end.
 func setResults(s *v1alpha1.Suite, o Observation, now time.Time) {
-	if end := Succeeded(s); end.Reason == o.Progress.Reason && (end.Reason == v1alpha1.ReasonPassed || end.Reason == v1alpha1.ReasonFailed) {
+	if end := s.Succeeded(); end.Reason == o.Progress.Reason && (end.Reason == v1alpha1.ReasonPassed || end.Reason == v1alpha1.ReasonFailed) {
 		s.Status.DecidedBy = o.DecidedBy
 	}
 	collected := o.Collected
