@@ -13,11 +13,11 @@ const (
 	ConditionSucceeded = "Succeeded"
 
 	// ConditionReported is True once the outcome of a Suite was posted to the code host. It is False if it was not, for
-	// a reason that its message gives, and Unknown while the run goes on.
+	// a reason that its message gives, and Unknown until the run ends.
 	ConditionReported = "Reported"
 
 	// ConditionNotified is True once every receiver has what it wants to know about a Suite. It is False if one lacks
-	// it, for a reason that its message gives, and Unknown while the run goes on. Suites without receivers lack it.
+	// it, for a reason that its message gives, and Unknown until the run ends. Suites without receivers lack it.
 	ConditionNotified = "Notified"
 
 	// ConditionReconciling is True on a Suite that has not ended, and absent otherwise. It and
@@ -79,7 +79,7 @@ func States() []string {
 // maxMessageBytes is the bound the API server sets on the message of a condition.
 const maxMessageBytes = 32768
 
-// Queued is a run that waits for its turn.
+// Queued is a run that waits to start.
 func Queued(message string) metav1.Condition {
 	return condition(ConditionSucceeded, metav1.ConditionUnknown, ReasonQueued, message)
 }

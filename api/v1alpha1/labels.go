@@ -31,8 +31,7 @@ const (
 	// AnnotationTimeout holds the time limit of a run, on its Job: its Trigger may change meanwhile.
 	AnnotationTimeout = "postflight.dev/timeout"
 
-	// AnnotationRequire holds results.require of the Trigger, on the Job of a run, unless it is Tests. The Trigger may change
-	// meanwhile, as for the next.
+	// AnnotationRequire holds results.require of the Trigger, on the Job of a run, unless it is Tests.
 	AnnotationRequire = "postflight.dev/require"
 
 	// AnnotationMinTests holds results.minTests of the Trigger, on the Job of a run, if it is set.
@@ -50,8 +49,8 @@ const (
 	// AnnotationRerunBy names who requested another attempt of a run, on that attempt.
 	AnnotationRerunBy = "postflight.dev/rerun-by"
 
-	// AnnotationRecordsSince of a Team is from when on the records in the store are its own, in the format of RFC 3339: earlier than
-	// its creation, after it was restored from a backup.
+	// AnnotationRecordsSince is the time, in RFC 3339, from which the records in the store belong to a Team that was restored from
+	// a backup. It is earlier than its creation.
 	AnnotationRecordsSince = "postflight.dev/records-since"
 
 	// AnnotationTraceparent holds the trace that a Suite belongs to, as a W3C traceparent: its run becomes a

@@ -13,9 +13,8 @@ const MaxReceiptAge = 65 * time.Second
 // MaxAttempt bounds the attempts of one run, like the schema.
 const MaxAttempt = 1_000_000
 
-// Received is when the notification of the Suite was received, clamped by the API server's clock. A replica's
-// clock may be wrong, and people may write anything, but neither may make a later deployment look older, or an
-// earlier one newer. So the time is no later than the second in which the Suite was created, and no earlier than
+// Received is when the notification of the Suite was received, clamped by the API server's clock, because a replica's clock may be
+// wrong, and users may write any time. It is no later than the second in which the Suite was created, and no earlier than
 // MaxReceiptAge before it. Without receivedAt it is the end of that second.
 func (s *Suite) Received() metav1.MicroTime {
 	if s.CreationTimestamp.IsZero() { // not stored yet

@@ -86,7 +86,7 @@ type PullRequestReport struct {
 // The reasons of ConditionReported.
 const (
 	ReasonPosted          = "Posted"          // the code host shows how the run ended
-	ReasonPending         = "Pending"         // the run goes on, or its outcome is still to be posted
+	ReasonPending         = "Pending"         // the run continues, or its outcome is still to be posted
 	ReasonNotConfigured   = "NotConfigured"   // nothing says where to post
 	ReasonNoCommit        = "NoCommit"        // the notification has no full SHA
 	ReasonOtherRepository = "OtherRepository" // the notification is about another repository than the Trigger's

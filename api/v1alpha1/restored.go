@@ -6,9 +6,8 @@ import "time"
 // longer than a wrong time zone can make it.
 const maxUnlabeledAge = 24 * time.Hour
 
-// Restored reports whether the Suite came from a backup. The API server sets the time of creation anew, and
-// receivedAt stays. A label says so earlier; it does not count on a Suite that is as old as its notification, because
-// Velero also labels what exists.
+// Restored reports whether the Suite came from a backup: the API server sets a new time of creation, and receivedAt stays. A label
+// lowers the bound, but does not count on a Suite as old as its notification, because Velero also labels existing objects.
 func (s *Suite) Restored() bool {
 	if s.CreationTimestamp.IsZero() { // not stored yet
 		return false

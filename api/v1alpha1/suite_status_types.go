@@ -93,8 +93,8 @@ type SuiteStatus struct {
 	// +optional
 	Report *SuiteReport `json:"report,omitempty"`
 
-	// deliveries are what receivers were told about the run: webhooks of its Team, and the chat of its Trigger.
-	// Runs about which nobody is told lack them.
+	// deliveries are what was sent about the run to the webhooks of its Team and the chat of its Trigger. Runs about which nothing
+	// was sent lack them.
 	// +optional
 	// +listType=map
 	// +listMapKey=receiver

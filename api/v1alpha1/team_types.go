@@ -142,8 +142,7 @@ func (t *Team) NamespaceName() string {
 	return t.Name
 }
 
-// Owns reports whether what was created at some time under the name of the team is its own, and not that of an earlier Team of this
-// name, which may have belonged to other people.
+// Owns reports whether a record of that time belongs to this Team, and not to an earlier one of the name, perhaps of other people.
 func (t *Team) Owns(created time.Time) bool {
 	since := t.CreationTimestamp.Time
 	if earlier, err := time.Parse(time.RFC3339, t.Annotations[AnnotationRecordsSince]); err == nil {

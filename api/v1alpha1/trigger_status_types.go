@@ -9,7 +9,7 @@ type LastSuite struct {
 	// +kubebuilder:validation:MaxLength=63
 	Name string `json:"name"`
 
-	// state of the run: the reason of its Succeeded condition. While the run goes on, it may be Starting although the
+	// state of the run: the reason of its Succeeded condition. Until the run ends, it may be Starting although the
 	// tests run.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
@@ -32,7 +32,7 @@ type TriggerStatus struct {
 	// +optional
 	ActiveSuites int32 `json:"activeSuites"`
 
-	// queuedSuites counts the runs that wait for their turn.
+	// queuedSuites counts the runs that wait to start.
 	// +optional
 	QueuedSuites int32 `json:"queuedSuites"`
 
@@ -40,7 +40,7 @@ type TriggerStatus struct {
 	// +optional
 	LastSuite *LastSuite `json:"lastSuite,omitempty"`
 
-	// notifiedSince is when spec.notify was set. Earlier ends of runs are not told.
+	// notifiedSince is when spec.notify was set. Nobody is notified of earlier ends.
 	// +optional
 	NotifiedSince *metav1.Time `json:"notifiedSince,omitempty"`
 

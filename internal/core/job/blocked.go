@@ -14,7 +14,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 )
 
-// blocked reports whether a pod cannot start, or cannot go on, and the state that says why and what to do.
+// blocked reports whether a pod cannot start or continue, with the state that says why and what to do.
 func blocked(p *corev1.Pod) (State, bool) {
 	if why := unscheduled(p); why != "" {
 		return cannotStart(why), true
@@ -34,8 +34,8 @@ func blocked(p *corev1.Pod) (State, bool) {
 	return State{}, false
 }
 
-// needsChange reports whether a container waits for something that does not change by itself: an image name
-// that is none, or a Secret or ConfigMap, or a key of it, that does not exist.
+// needsChange reports whether a container waits for a person: its image name is invalid, or a Secret, a ConfigMap or a key of
+// them is missing.
 func needsChange(cs corev1.ContainerStatus) bool {
 	w := cs.State.Waiting
 	if w == nil {
@@ -51,11 +51,11 @@ func needsChange(cs corev1.ContainerStatus) bool {
 	}
 }
 
-// cacheNotSynced is a kubelet that could not read a Secret or ConfigMap in time, and tries again. After a long pull
-// of the image, the pod has waited for longer than a hopeless one may.
+// cacheNotSynced matches a kubelet that could not read a Secret or ConfigMap in time, and tries again. It may come after a long
+// pull of the image, so the wait alone does not make the pod hopeless.
 var cacheNotSynced = regexp.MustCompile(`^failed to sync \S+ cache: `)
 
-// waitsSince is since when the node tries to start the containers of a pod that wait.
+// waitsSince is when the node began to start the containers that wait.
 func waitsSince(p *corev1.Pod) time.Time {
 	for _, c := range p.Status.Conditions {
 		if c.Type == corev1.PodInitialized && c.Status == corev1.ConditionTrue {
@@ -104,7 +104,6 @@ func waiting(p *corev1.Pod, cs corev1.ContainerStatus) string {
 	}
 }
 
-// imageHint says who can correct the image of a container.
 func imageHint(container string) string {
 	if container == FetchContainer || container == CollectContainer {
 		return "It is Postflight's own image: its operator chooses it with --image, and the imagePullSecrets of the jobTemplate have to fit its registry."
@@ -112,8 +111,8 @@ func imageHint(container string) string {
 	return "Check its name and tag, and the imagePullSecrets."
 }
 
-// restarts reports whether a container failed and will be restarted in place. Between two starts its status
-// is terminated, or waiting. Kubernetes restarts no sidecar once the tests have ended.
+// restarts reports whether a container failed and will be restarted in place. Its status is terminated or waiting until then.
+// Kubernetes restarts no sidecar once the tests have ended.
 func restarts(p *corev1.Pod, cs corev1.ContainerStatus) bool {
 	if w := cs.State.Waiting; w != nil {
 		return w.Reason == "CrashLoopBackOff"
@@ -128,8 +127,7 @@ func restarts(p *corev1.Pod, cs corev1.ContainerStatus) bool {
 	return p.Spec.RestartPolicy == corev1.RestartPolicyOnFailure
 }
 
-// lastFailure leaves out the kubelet's own message: it counts seconds, and each change would cost a write of
-// the status.
+// lastFailure omits the kubelet's message: it counts seconds, and each change would cost a write of the status.
 func lastFailure(p *corev1.Pod, cs corev1.ContainerStatus) State {
 	fails := fmt.Sprintf("The %s fails, and is restarted.", title(p, cs.Name))
 	t := cmp.Or(cs.State.Terminated, cs.LastTerminationState.Terminated)
@@ -140,7 +138,7 @@ func lastFailure(p *corev1.Pod, cs corev1.ContainerStatus) State {
 	return State{Condition: v1alpha1.Running(fails + " " + problem), PodProblem: problem}
 }
 
-// image is the name in the template: the status may have what the runtime resolved it to.
+// image returns the name in the template, because the status may have a resolved one.
 func image(p *corev1.Pod, cs corev1.ContainerStatus) string {
 	for c := range containers(&p.Spec) {
 		if c.Name == cs.Name {
@@ -150,8 +148,8 @@ func image(p *corev1.Pod, cs corev1.ContainerStatus) string {
 	return cs.Image
 }
 
-// pullPrefixes change while the kubelet alternates between pulling and backing off. Without them the message
-// stays the same and costs no write of the status.
+// pullPrefixes change while the kubelet alternates between pulling and backing off, and each change would cost a write of the
+// status.
 var pullPrefixes = regexp.MustCompile(`^(Back-off pulling image "[^"]*": )?` +
 	`((ErrImagePull|ImageInspectError|RegistryUnavailable|SignatureValidationFailed): )?(rpc error: code = \w+ desc = )?` +
 	`(failed to pull and unpack image "[^"]*": )?(failed to resolve (reference|image) "[^"]*": )?`)

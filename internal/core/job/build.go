@@ -12,15 +12,13 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// staleLabels name another run if a template has them, because it was copied from a Job that ran. The API
-// server rejects such a Job.
+// staleLabels are in templates that were copied from a Job. The API server rejects a Job that has them.
 var staleLabels = []string{
 	"controller-uid", "job-name", batchv1.ControllerUidLabel, batchv1.JobNameLabel,
 }
 
-// Build is the Job of a Suite, made from its Trigger's template. It is named like the Suite and owned
-// by it, so that creating it twice is refused and deleting the Suite deletes it. The arguments are
-// not changed, and the Job shares no memory with them.
+// Build returns the Job of a Suite. It has the name of the Suite, so that it cannot be created twice, and shares no memory with
+// the arguments.
 func Build(s *v1alpha1.Suite, t *v1alpha1.Trigger, e *v1alpha1.Environment) *batchv1.Job {
 	template := t.Spec.JobTemplate.DeepCopy()
 	labels := labels(s)
@@ -49,7 +47,6 @@ func Build(s *v1alpha1.Suite, t *v1alpha1.Trigger, e *v1alpha1.Environment) *bat
 	return j
 }
 
-// labels by which a Job and its pods are found from any of the objects a run belongs to.
 func labels(s *v1alpha1.Suite) map[string]string {
 	return map[string]string{
 		v1alpha1.LabelSuite:       s.Name,
@@ -69,10 +66,9 @@ func withLabels(template, ours map[string]string) map[string]string {
 	return all
 }
 
-// podStopMargin is how much longer a Job may take than its pods: their grace periods, and a slow kubelet.
+// podStopMargin is for the grace periods of pods, and a slow kubelet.
 const podStopMargin = 5 * time.Minute
 
-// runTimeout is that of the Trigger, or of its template if that is shorter.
 func runTimeout(t *v1alpha1.Trigger) time.Duration {
 	if own := t.Spec.JobTemplate.Spec.ActiveDeadlineSeconds; own != nil {
 		return min(t.RunTimeout(), time.Duration(*own)*time.Second)
@@ -88,13 +84,12 @@ func withTimeout(template map[string]string, timeout time.Duration) map[string]s
 	return all
 }
 
-// overrideSpec sets the fields that a template cannot choose. The manager ends a run after its timeout, and keeps
-// its pods. If the manager is away, their own deadline ends it, which also keeps them. The deadline of the Job,
-// which deletes them, comes last.
+// overrideSpec sets the fields that a template cannot choose. The manager ends a run after its timeout and keeps its pods. If the
+// manager is unavailable, the deadline of the pods ends the run, and also keeps them. The deadline of the Job, which deletes
+// them, comes last.
 //
-// The Trigger says how long a run is kept; a Job that deletes itself would look as if somebody had deleted it. A selector could
-// adopt the pods of another run. A Job that starts suspended without a queue would wait for nobody, and its deadline
-// does not count.
+// A Job that deletes itself would look as if somebody had deleted it, a selector could adopt the pods of another run, and nothing
+// resumes a Job that starts suspended without a queue.
 func overrideSpec(spec *batchv1.JobSpec, t *v1alpha1.Trigger) {
 	longest := runTimeout(t) + t.StartTimeout()
 	spec.ActiveDeadlineSeconds = deadlineSeconds(longest + podStopMargin)
@@ -111,12 +106,11 @@ func overrideSpec(spec *batchv1.JobSpec, t *v1alpha1.Trigger) {
 // deadlineSeconds rounds up, so that no run gets less time than its Trigger says.
 func deadlineSeconds(timeout time.Duration) *int64 { return new(int64(math.Ceil(timeout.Seconds()))) }
 
-// setDefaults sets what the template leaves open: a failed test is not repeated, a shard that fails does not stop the others, whose
-// tests may fail, too, and a pod that tests a deployment gets no token for the API server.
+// setDefaults sets what the template leaves open: a failed test is not repeated, a failed shard does not stop the others, and pods
+// get no token for the API server.
 //
-// The termination message policy keeps Kubernetes' default, File. FallbackToLogsOnError gives better
-// messages, but the end of a log may hold a secret, and the message is shown where the log is not: in the
-// Suite's status, on the code host, in the check of a public repository. A template can choose it.
+// The termination message policy stays File, the default. FallbackToLogsOnError gives better messages, but the end of a log may
+// hold a secret, and messages are more public than logs. A template can choose it.
 func setDefaults(spec *batchv1.JobSpec) {
 	pod := &spec.Template.Spec
 	if pod.RestartPolicy == "" {

@@ -14,11 +14,10 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/results"
 )
 
-// Collect reads the reports from the pods of a run. It is nil if none of them has a directory for results, or the
-// tests of none have begun.
+// Collect reads the reports from the pods of a run. It returns nil if no pod with a directory for results has begun its tests.
 func Collect(pods []corev1.Pod) *results.Collected { return collectFrom(pods, false) }
 
-// collectFrom reads the reports from the pods of a run. Workers of a queue that failed have taken work from it.
+// collectFrom counts workers of a queue that failed without a report: they have taken work from the queue.
 func collectFrom(pods []corev1.Pod, workers bool) *results.Collected {
 	var c *results.Collected
 	var reports []results.Pod
@@ -61,7 +60,7 @@ func KeepsResults(j *batchv1.Job) bool {
 	return slices.ContainsFunc(j.Spec.Template.Spec.Volumes, isResults)
 }
 
-// collected also tells about pods that are gone.
+// collected also reports pods that are gone.
 func collected(j *batchv1.Job, pods []corev1.Pod) *results.Collected {
 	c := collectFrom(pods, isQueue(&j.Spec))
 	succeeded, failed := endedPods(j)
@@ -82,8 +81,8 @@ func hasCollector(p *corev1.Pod) bool {
 	return slices.ContainsFunc(p.Spec.InitContainers, func(c corev1.Container) bool { return c.Name == CollectContainer })
 }
 
-// report is the termination message of a pod's collector, or a sentence why there is none. If the collector was
-// restarted before the tests ended, its last message counts.
+// report returns the termination message of a pod's collector, or why there is none. If the collector was restarted before the
+// tests ended, its last message counts.
 func report(p *corev1.Pod) (s results.Summary, missing string) {
 	i := slices.IndexFunc(p.Status.InitContainerStatuses, func(cs corev1.ContainerStatus) bool { return cs.Name == CollectContainer })
 	if i < 0 {
@@ -101,7 +100,7 @@ func report(p *corev1.Pod) (s results.Summary, missing string) {
 	return s, notReported(p, cs)
 }
 
-// testsFinished is when the last container of the tests ended; zero if none says so.
+// testsFinished is when the last container of the tests ended, or zero.
 func testsFinished(p *corev1.Pod) (last time.Time) {
 	for _, cs := range p.Status.ContainerStatuses {
 		if t := cs.State.Terminated; t != nil && t.FinishedAt.After(last) {

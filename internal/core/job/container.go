@@ -14,8 +14,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 )
 
-// failedContainer is the first one that failed: later failures may follow from it. Sidecars do not count, as
-// for Kubernetes.
+// failedContainer returns the first that failed: later failures may follow from it. Sidecars do not count, as in Kubernetes.
 func failedContainer(p *corev1.Pod) *corev1.ContainerStatus {
 	all := slices.DeleteFunc(slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses), func(cs corev1.ContainerStatus) bool {
 		t := termination(p, cs)
@@ -30,8 +29,8 @@ func failedContainer(p *corev1.Pod) *corev1.ContainerStatus {
 	return &first
 }
 
-// termination is how a container ended. Where containers restart in place, the last state of a deleted pod is
-// only the deletion, and the state before it has the failure.
+// termination is how a container ended. If containers restart in place, the last state of a deleted pod shows only the deletion,
+// and the state before it the failure.
 func termination(p *corev1.Pod, cs corev1.ContainerStatus) *corev1.ContainerStateTerminated {
 	if before := cs.LastTerminationState.Terminated; before != nil && (p.DeletionTimestamp != nil || cs.State.Terminated == nil) {
 		return before
@@ -39,8 +38,8 @@ func termination(p *corev1.Pod, cs corev1.ContainerStatus) *corev1.ContainerStat
 	return cs.State.Terminated
 }
 
-// endedByDeletion reports whether a container ended after the deletion of its pod was requested, which was
-// the grace period before the pod's deletionTimestamp.
+// endedByDeletion reports whether a container ended after its pod's deletion was requested: one grace period before its
+// deletionTimestamp.
 func endedByDeletion(p *corev1.Pod, t *corev1.ContainerStateTerminated) bool {
 	if p.DeletionTimestamp == nil {
 		return false
@@ -80,7 +79,6 @@ func outOfMemory(p *corev1.Pod, name string) string {
 	return fmt.Sprintf("The %s was killed because it needed more memory than its limit of %s. Raise resources.limits.memory in the jobTemplate of the Trigger.", title(p, name), limit)
 }
 
-// memoryLimit of the container, or of its pod; empty without one.
 func memoryLimit(p *corev1.Pod, name string) string {
 	for c := range containers(&p.Spec) {
 		if limit, ok := c.Resources.Limits[corev1.ResourceMemory]; ok && c.Name == name {
@@ -95,7 +93,6 @@ func memoryLimit(p *corev1.Pod, name string) string {
 	return ""
 }
 
-// attempts is a clause for a Job of which several pods failed.
 func attempts(j *batchv1.Job) string {
 	switch {
 	case j.Status.FailedIndexes != nil && *j.Status.FailedIndexes != "":
@@ -107,7 +104,6 @@ func attempts(j *batchv1.Job) string {
 	}
 }
 
-// meanings of exit codes: those of a shell, and the signals that end a process.
 var meanings = map[int32]string{
 	126: "a command that is not executable",
 	127: "a command that was not found",
@@ -128,7 +124,6 @@ func exitCode(t *corev1.ContainerStateTerminated) string {
 	return fmt.Sprintf("code %d (%s)", t.ExitCode, meaning)
 }
 
-// title names a container, with its kind.
 func title(p *corev1.Pod, name string) string {
 	if slices.ContainsFunc(p.Spec.InitContainers, func(c corev1.Container) bool { return c.Name == name }) {
 		return fmt.Sprintf("init container %q", name)

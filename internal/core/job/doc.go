@@ -1,4 +1,3 @@
-// Package job is a run as a Kubernetes Job, in pure functions: Build makes the Job of a Suite,
-// WithInputs adds the files it needs, and Observe reads from the Job and its pods how the run goes,
-// with a message for the person who waits for it. Nothing here does I/O or reads a clock.
+// Package job is a run as a Kubernetes Job: Build makes the Job of a Suite, WithInputs and WithResults add files, and Observe
+// derives the state of the run from the Job and its pods.
 package job

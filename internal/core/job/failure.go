@@ -22,8 +22,6 @@ const (
 	repeat      = "Notify again, or create another Suite, to repeat the run."
 )
 
-// failed distinguishes tests that failed from a run that ran out of time, and from one that the cluster
-// stopped.
 func failed(j *batchv1.Job, end *batchv1.JobCondition, pods []corev1.Pod) State {
 	if end.Reason == batchv1.JobReasonDeadlineExceeded {
 		return State{Condition: v1alpha1.TimedOut(tookTooLong + timeout(j) + " and was stopped."), podUnknown: true}
@@ -38,7 +36,6 @@ func failed(j *batchv1.Job, end *batchv1.JobCondition, pods []corev1.Pod) State 
 	return failedWithoutPod(j, end)
 }
 
-// timeout that the Job was given, as the end of a phrase.
 func timeout(j *batchv1.Job) string {
 	if limit := TimeLimit(j); limit > 0 {
 		return " of " + plaintext.Duration(limit)
@@ -46,8 +43,8 @@ func timeout(j *batchv1.Job) string {
 	return ""
 }
 
-// failedWithoutPod has only the Job's message. Where containers restart in place, the pod of a failed Job is
-// deleted. If a pod was deleted for another reason, it is unknown whether its tests failed.
+// failedWithoutPod has only the Job's message. If containers restart in place, Kubernetes deletes the pod of a failed Job. After
+// any other deletion, it is unknown whether the tests failed.
 func failedWithoutPod(j *batchv1.Job, end *batchv1.JobCondition) State {
 	message := strings.TrimRight(plaintext.Line(cmp.Or(end.Message, end.Reason), maxQuote), ".")
 	if end.Reason == batchv1.JobReasonPodFailurePolicy || j.Spec.Template.Spec.RestartPolicy == corev1.RestartPolicyOnFailure {
@@ -56,8 +53,7 @@ func failedWithoutPod(j *batchv1.Job, end *batchv1.JobCondition) State {
 	return State{Condition: v1alpha1.Error("The pod was deleted before its end was seen, by hand or with its node. " + repeat)}
 }
 
-// failedPod is the pod that made the Job fail: the last one that failed by itself. The others were deleted
-// because the Job had failed.
+// failedPod returns the last pod that failed by itself: the others were deleted because the Job had failed.
 func failedPod(pods []corev1.Pod) *corev1.Pod {
 	candidates := slices.DeleteFunc(slices.Clone(pods), func(p corev1.Pod) bool {
 		return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase != corev1.PodFailed && failedContainer(&p) == nil
@@ -65,17 +61,13 @@ func failedPod(pods []corev1.Pod) *corev1.Pod {
 	if len(candidates) == 0 {
 		return nil
 	}
+	if kept := slices.DeleteFunc(slices.Clone(candidates), func(p corev1.Pod) bool { return p.DeletionTimestamp != nil }); len(kept) > 0 {
+		candidates = kept
+	}
 	last := slices.MaxFunc(candidates, func(a, b corev1.Pod) int {
-		return cmp.Or(cmp.Compare(standing(&a), standing(&b)), finishedAt(&a).Compare(finishedAt(&b)), byCreation(a, b))
+		return cmp.Or(finishedAt(&a).Compare(finishedAt(&b)), byCreation(a, b))
 	})
 	return &last
-}
-
-func standing(p *corev1.Pod) int {
-	if p.DeletionTimestamp == nil {
-		return 1
-	}
-	return 0
 }
 
 func finishedAt(p *corev1.Pod) time.Time {
@@ -114,8 +106,8 @@ func tooMuchStorage(p *corev1.Pod) string {
 	return fmt.Sprintf("The pod was stopped because it needed more disk than its limit. %s Raise that limit in the jobTemplate of the Trigger.", said)
 }
 
-// podDeadline is the message for a pod that the kubelet stopped: by the deadline in its template, or because the
-// manager was away when the run's time was up.
+// podDeadline is the message for a pod that the kubelet stopped: by the deadline in its template, or because the manager was
+// unavailable at the run's timeout.
 func podDeadline(j *batchv1.Job, p *corev1.Pod) string {
 	own := p.Spec.ActiveDeadlineSeconds
 	if limit := TimeLimit(j); own != nil && limit > 0 && *own >= *deadlineSeconds(limit) {
@@ -124,8 +116,7 @@ func podDeadline(j *batchv1.Job, p *corev1.Pod) string {
 	return "The pod took longer than the activeDeadlineSeconds of its own in the jobTemplate, and was stopped."
 }
 
-// disruption is why the cluster stopped a pod that did not fail by itself: its node went away or ran out of
-// room, or the node refused the pod. The pod's own status is more exact than its condition.
+// disruption returns why the cluster stopped or refused a pod, or "". The pod's status is more exact than its condition.
 func disruption(p *corev1.Pod) string {
 	c := cmp.Or(disrupted(p), &corev1.PodCondition{})
 	reason := plaintext.Line(cmp.Or(p.Status.Reason, c.Reason), maxName)
@@ -145,8 +136,7 @@ func disrupted(p *corev1.Pod) *corev1.PodCondition {
 	return nil
 }
 
-// exceededStorage reports whether a pod was evicted because it used more disk than its own limit. A pod that
-// had to make room for others is the target of a disruption instead.
+// exceededStorage reports whether a pod was evicted by its own limit of disk space, and not to make room for others.
 func exceededStorage(p *corev1.Pod) bool {
 	return p.Status.Reason == "Evicted" && disrupted(p) == nil && strings.Contains(p.Status.Message, "exceed")
 }

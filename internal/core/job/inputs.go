@@ -17,13 +17,11 @@ const (
 	// FetchDirectoryVariable names the directory into which the init container downloads.
 	FetchDirectoryVariable = "FETCH_DIRECTORY"
 
-	// FetchFileVariable starts the names of the variables that hold one File each, as JSON:
-	// FETCH_FILE_0, FETCH_FILE_1 and so on. They are apart because Linux bounds a single variable at
-	// 128 KiB, which the signed URLs of 64 files can exceed.
+	// FetchFileVariable is the prefix of variables that hold one File each, as JSON. Linux bounds a variable at 128 KiB, which
+	// the signed URLs of 64 files can exceed.
 	FetchFileVariable = "FETCH_FILE_"
 
-	// FetchCAVariable holds certificates in PEM that the store's TLS is checked against, beside those
-	// of the image.
+	// FetchCAVariable holds certificates in PEM for the TLS of the store, in addition to those of the image.
 	FetchCAVariable = "FETCH_CA"
 
 	// variableInputsDirectory has the path of the inputs, for the test.
@@ -31,8 +29,7 @@ const (
 
 	inputsVolume = "postflight-inputs"
 
-	// fetchUser owns the files where the template runs pods as root, which the init container need
-	// not be: everybody may write into an emptyDir, and everybody may read what it puts there.
+	// fetchUser replaces root if the template runs pods as root. All users may write into an emptyDir, and read the files.
 	fetchUser = 65532
 )
 
@@ -53,14 +50,11 @@ type Inputs struct {
 	Rewritten map[string]string // variables that named a file -> its absolute path
 }
 
-// WithInputs is the Job with an init container before all others that downloads files into a volume
-// which every container sees, read-only: what was checked after the download is what they all read.
-// Without files the directory is empty.
+// WithInputs returns the Job with an init container, before all others, that downloads files into a volume. Containers see it
+// read-only, so they read what was checked after the download. Without files the directory is empty.
 //
-// The signed URLs are in the environment of the init container, so anyone who can read the team's pods can read
-// them: each gives access to one file of that team until it expires. A Secret would hide them better, but the
-// manager would need the right to write Secrets in every namespace, which is worth more to an attacker than
-// the files.
+// Anyone who can read the team's pods can read the signed URLs: each gives access to one file of that team until it expires. A
+// Secret would hide them better, but the right to write Secrets in every namespace is worth more to an attacker than the files.
 func WithInputs(j *batchv1.Job, in Inputs) *batchv1.Job {
 	j = j.DeepCopy()
 	pod := &j.Spec.Template.Spec
@@ -85,8 +79,8 @@ func WithInputs(j *batchv1.Job, in Inputs) *batchv1.Job {
 	return j
 }
 
-// fetch is the init container. Its log is Postflight's own and has no secrets, and its last line names the file
-// that is missing, so it may become the termination message.
+// fetch is the init container. Its log has no secrets, and its last line names the missing file, so it may become the termination
+// message.
 func fetch(in Inputs, pod *corev1.PodSecurityContext) corev1.Container {
 	return corev1.Container{
 		Name:                     FetchContainer,
@@ -94,7 +88,7 @@ func fetch(in Inputs, pod *corev1.PodSecurityContext) corev1.Container {
 		Command:                  []string{"/collect", "fetch"},
 		Env:                      fetchEnv(in),
 		VolumeMounts:             []corev1.VolumeMount{{Name: inputsVolume, MountPath: in.Directory}},
-		Resources:                fetchResources(),
+		Resources:                ownResources("50m", "128Mi"),
 		SecurityContext:          ownSecurity(pod),
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 	}
@@ -117,23 +111,22 @@ func encode(file File) string {
 	return string(b)
 }
 
-// fetchResources are limits as well as requests, as a namespace with a quota demands both.
-func fetchResources() corev1.ResourceRequirements {
+// ownResources have limits and requests, because a namespace with a quota demands both.
+func ownResources(cpu, memoryLimit string) corev1.ResourceRequirements {
 	return corev1.ResourceRequirements{
 		Requests: corev1.ResourceList{
-			corev1.ResourceCPU:    resource.MustParse("50m"),
+			corev1.ResourceCPU:    resource.MustParse(cpu),
 			corev1.ResourceMemory: resource.MustParse("32Mi"),
 		},
 		Limits: corev1.ResourceList{
 			corev1.ResourceCPU:    resource.MustParse("1"),
-			corev1.ResourceMemory: resource.MustParse("128Mi"),
+			corev1.ResourceMemory: resource.MustParse(memoryLimit),
 		},
 	}
 }
 
-// ownSecurity is that of Postflight's own containers. It meets the restricted Pod Security Standard. The user id is
-// that of the image, or of the pod, unless that is root: platforms that hand out user ids refuse one that a pod
-// picks itself.
+// ownSecurity meets the restricted Pod Security Standard. The user is that of the image or the pod, unless that is root: platforms
+// that assign user ids refuse others.
 func ownSecurity(pod *corev1.PodSecurityContext) *corev1.SecurityContext {
 	security := &corev1.SecurityContext{
 		RunAsNonRoot:             new(true),

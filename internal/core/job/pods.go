@@ -10,8 +10,8 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// PodsOf filters the pods that this Job created. Pods are found by the Job's name, which an earlier Job may
-// have had whose pods are still stopping. It overwrites the slice.
+// PodsOf filters the pods that this Job created, because pods of an earlier Job of the name may still be stopping. It overwrites
+// the slice.
 func PodsOf(j *batchv1.Job, pods []corev1.Pod) []corev1.Pod {
 	return slices.DeleteFunc(pods, func(p corev1.Pod) bool { return !metav1.IsControlledBy(&p, j) })
 }
@@ -21,6 +21,5 @@ func AnyRunning(pods []corev1.Pod) bool {
 	return slices.ContainsFunc(pods, func(p corev1.Pod) bool { return !ended(p) })
 }
 
-// Unlabeled reports whether a Job lacks the label by which the cache of Jobs is filtered: a person or a webhook
-// removed it.
+// Unlabeled reports whether somebody removed the label by which the cache of Jobs is filtered.
 func Unlabeled(j *batchv1.Job) bool { return j.Labels[v1alpha1.LabelSuite] == "" }

@@ -15,7 +15,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 )
 
-// defaultInputsDirectory is that of a Trigger that was stored without one.
+// defaultInputsDirectory is for a Trigger that was stored without one.
 const defaultInputsDirectory = "/run-inputs"
 
 // RequiredInputs are the files that a run needs, whether they exist or not.
@@ -25,8 +25,8 @@ type RequiredInputs struct {
 	Rewritten map[string]string // variables that name a file -> its absolute path
 }
 
-// ResolveInputs lists the files that a run needs. A variable that is not set, or empty, needs none: some runs
-// may do without it. The problem is a sentence about something that can never be a file of the team, or empty.
+// ResolveInputs lists the files that a run needs. An empty variable needs none: some runs may do without. The problem is a
+// sentence about what can never be a file of the team, or "".
 func ResolveInputs(s *v1alpha1.Suite, t *v1alpha1.Trigger, e *v1alpha1.Environment, team string) (required RequiredInputs, problem string) {
 	required = RequiredInputs{Directory: inputsDirectory(t), Rewritten: map[string]string{}}
 	in := t.Spec.Inputs
@@ -65,7 +65,7 @@ func (in *RequiredInputs) add(file string) {
 	}
 }
 
-// clash reports a file that is also the folder of another one: a store can have both, a pod cannot.
+// clash reports a file whose path is also a folder of another file: a store can have both, a pod cannot.
 func (in *RequiredInputs) clash() string {
 	for _, file := range in.Paths {
 		for _, other := range in.Paths {
@@ -80,8 +80,8 @@ func (in *RequiredInputs) clash() string {
 // maxInputs is how many files the schema lets a run have.
 const maxInputs = 64
 
-// InputsOf reads from the init container of a Job which files it was created with. It leaves out what would
-// not fit into the status of a Suite, because the Job may have been changed.
+// InputsOf reads the files of a run from the init container of its Job. It omits what would not fit into the status of a Suite:
+// somebody may have changed the Job.
 func InputsOf(j *batchv1.Job) []v1alpha1.SuiteInput {
 	fetch := fetchContainer(j)
 	if fetch == nil {

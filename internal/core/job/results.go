@@ -28,8 +28,7 @@ const (
 	// CollectBudgetVariable has how long the sidecar may take, as a Go duration.
 	CollectBudgetVariable = "POSTFLIGHT_COLLECT_BUDGET"
 
-	// CollectCAVariable holds certificates in PEM that the TLS of the store and of the manager is checked against,
-	// beside those of the image.
+	// CollectCAVariable holds certificates in PEM for the TLS of the store and the manager, in addition to those of the image.
 	CollectCAVariable = "POSTFLIGHT_COLLECT_CA"
 
 	// CollectMaskVariable has the texts that are masked in what is read of reports, each on a line.
@@ -38,14 +37,14 @@ const (
 	// ResultsDirectoryVariable has the path of the directory into which the tests write, as each container sees it.
 	ResultsDirectoryVariable = "POSTFLIGHT_RESULTS_DIR"
 
-	// TokenAudience is that of the sidecar's token: the API server does not accept such a token itself.
+	// TokenAudience is the audience of the sidecar's token, which the API server itself does not accept.
 	TokenAudience = "postflight"
 
 	resultsVolume = "postflight-results"
 	tokenVolume   = "postflight-token"
 
-	// collectDirectory is where the sidecar has the results. In Postflight's own image, a path that fits the tests may
-	// be taken: /postflight is a program there.
+	// collectDirectory is the path of the results in the sidecar, whose image may have files at the path for the tests:
+	// /postflight is a program there.
 	collectDirectory = "/results"
 
 	tokenDirectory = "/var/run/secrets/postflight"
@@ -54,7 +53,7 @@ const (
 	// tokenSeconds is how long a token is valid. The kubelet replaces it in time.
 	tokenSeconds = 3600
 
-	// defaultResultsDirectory and defaultResultsSize are those of a Trigger that was stored without them.
+	// defaultResultsDirectory and defaultResultsSize are for a Trigger that was stored without them.
 	defaultResultsDirectory = "/postflight/results"
 	defaultResultsSize      = "4Gi"
 
@@ -92,7 +91,6 @@ func ResultsOf(t *v1alpha1.Trigger, c *Collector) Results {
 	return r
 }
 
-// requirement of the Job of a run with results.
 func requirement(j *batchv1.Job) results.Requirement {
 	least, err := strconv.ParseInt(j.Annotations[v1alpha1.AnnotationMinTests], 10, 32)
 	if err != nil { // there is none
@@ -101,8 +99,7 @@ func requirement(j *batchv1.Job) results.Requirement {
 	return results.Requirement{Policy: v1alpha1.ResultsRequirement(j.Annotations[v1alpha1.AnnotationRequire]), MinTests: int32(least)}
 }
 
-// require notes what a Job without notes does not have: most have none, and so a small cache. The notes of a template do not
-// count.
+// require annotates only what differs from the default, to keep the cache small. Annotations of a template do not count.
 func require(j *batchv1.Job, r results.Requirement) {
 	delete(j.Annotations, v1alpha1.AnnotationRequire)
 	delete(j.Annotations, v1alpha1.AnnotationMinTests)
@@ -121,11 +118,11 @@ func resultsDirectory(t *v1alpha1.Trigger) string {
 	return defaultResultsDirectory
 }
 
-// WithResults is the Job with a directory that all containers share, except for the one that downloads inputs, and
-// a sidecar that keeps its files. Without a Collector, there is only the directory, so that the tests need no switch.
+// WithResults returns the Job with a directory that all containers but the fetching one share, and a sidecar that keeps its files.
+// Without a Collector, there is only the directory, so that the tests need no switch.
 //
-// The sidecar starts before everything else, because Kubernetes stops sidecars in reverse order: so it sees what the
-// other sidecars wrote, too. It alone has the token.
+// The sidecar starts first, because Kubernetes stops sidecars in reverse order: it also sees what other sidecars wrote. It alone
+// has the token.
 func WithResults(j *batchv1.Job, r Results) *batchv1.Job {
 	j = j.DeepCopy()
 	require(j, r.Required)
@@ -171,7 +168,7 @@ func collect(r Results, pod *corev1.PodSpec) corev1.Container {
 			{Name: resultsVolume, MountPath: collectDirectory, ReadOnly: true},
 			{Name: tokenVolume, MountPath: tokenDirectory, ReadOnly: true},
 		},
-		Resources:       collectResources(),
+		Resources:       ownResources("10m", "256Mi"),
 		SecurityContext: ownSecurity(pod.SecurityContext),
 	}
 }
@@ -192,22 +189,7 @@ func collectEnv(r Results, graceSeconds int64) []corev1.EnvVar {
 	return withVariables(nil, variables)
 }
 
-// collectBudget is the grace period but for a margin, which is smaller if the grace period is short. The kubelet gives
-// every container 2 s.
+// collectBudget is the grace period without a margin. The kubelet gives every container at least 2 s.
 func collectBudget(grace time.Duration) time.Duration {
 	return max(grace-collectMargin, grace/2, time.Second)
-}
-
-// collectResources bound the sidecar, which does nothing while the tests run.
-func collectResources() corev1.ResourceRequirements {
-	return corev1.ResourceRequirements{
-		Requests: corev1.ResourceList{
-			corev1.ResourceCPU:    resource.MustParse("10m"),
-			corev1.ResourceMemory: resource.MustParse("32Mi"),
-		},
-		Limits: corev1.ResourceList{
-			corev1.ResourceCPU:    resource.MustParse("1"),
-			corev1.ResourceMemory: resource.MustParse("256Mi"),
-		},
-	}
 }

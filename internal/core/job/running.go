@@ -13,7 +13,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 )
 
-// unfinished is a run that is Starting until a container of its tests runs, and Queued while its Job is suspended.
+// unfinished is the state of a run: Queued while its Job is suspended, then Starting until a container of its tests runs.
 func unfinished(j *batchv1.Job, pods []corev1.Pod) State {
 	s := running(j, pods)
 	if StoppingSince(j).IsZero() && !begun(j, pods) {
@@ -26,8 +26,8 @@ func unfinished(j *batchv1.Job, pods []corev1.Pod) State {
 	return s
 }
 
-// startingSince is when the last attempt to start the tests began. A queueing system may suspend a Job whose
-// tests run, and a node may go with a pod whose failure is not counted: nothing else shows that the tests ran.
+// startingSince is when the last attempt to start the tests began. A queueing system may suspend a Job whose tests run, and a node
+// may vanish with a pod whose failure is not counted.
 func startingSince(j *batchv1.Job, pods []corev1.Pod) time.Time {
 	since := j.CreationTimestamp.Time
 	for _, c := range j.Status.Conditions {
@@ -43,14 +43,12 @@ func startingSince(j *batchv1.Job, pods []corev1.Pod) time.Time {
 	return since
 }
 
-// begun reports whether a container of the tests runs, or has run.
 func begun(j *batchv1.Job, pods []corev1.Pod) bool {
 	succeeded, failed := endedPods(j)
 	return ptr.Deref(j.Status.Ready, 0) > 0 || succeeded > 0 || failed > 0 ||
 		slices.ContainsFunc(pods, func(p corev1.Pod) bool { return testsBegan(&p) })
 }
 
-// testsBegan reports whether a container of the tests runs, or has run, in the pod.
 func testsBegan(p *corev1.Pod) bool {
 	return slices.ContainsFunc(p.Status.ContainerStatuses, func(cs corev1.ContainerStatus) bool {
 		backsOff := cs.State.Waiting != nil && cs.State.Waiting.Reason == "CrashLoopBackOff"
@@ -58,13 +56,12 @@ func testsBegan(p *corev1.Pod) bool {
 	})
 }
 
-// endedPods of a Job. Kubernetes first lists a pod that has ended as not counted, and counts it in a second write.
+// endedPods includes uncounted ones: Kubernetes counts a pod that has ended in a second write.
 func endedPods(j *batchv1.Job) (succeeded, failed int) {
 	uncounted := ptr.Deref(j.Status.UncountedTerminatedPods, batchv1.UncountedTerminatedPods{})
 	return int(j.Status.Succeeded) + len(uncounted.Succeeded), int(j.Status.Failed) + len(uncounted.Failed)
 }
 
-// running describes what a Job that has not ended is doing, or waiting for.
 func running(j *batchv1.Job, pods []corev1.Pod) State {
 	failing := condition(j, batchv1.JobFailureTarget)
 	switch {
@@ -83,10 +80,8 @@ func running(j *batchv1.Job, pods []corev1.Pod) State {
 	}
 }
 
-// doing is a run whose message describes its Job or its pod.
 func doing(message string) State { return State{Condition: v1alpha1.Running(message)} }
 
-// noPod is a run that has no pod to describe, not yet or no longer.
 func noPod(message string) State {
 	return State{Condition: v1alpha1.Running(message), podUnknown: true}
 }
@@ -97,7 +92,7 @@ func cannotStart(why string) State {
 	return State{Condition: v1alpha1.Running(problem), PodProblem: problem}
 }
 
-// podsState prefers a pod that cannot start over one that runs, because the run ends with the last of them.
+// podsState prefers a pod that cannot start, because the run ends with the last pod.
 func podsState(j *batchv1.Job, pods []corev1.Pod) State {
 	active := slices.DeleteFunc(slices.SortedFunc(slices.Values(pods), byCreation), ended)
 	for i := range active {
@@ -138,8 +133,7 @@ func countedState(j *batchv1.Job) State {
 	}
 }
 
-// testsRunning names the Job and not a pod, so that the message is the same for all its pods, and where none
-// was read.
+// testsRunning names the Job, so that the message is the same for all pods, and if none was read.
 func testsRunning(j *batchv1.Job) State {
 	return doing("The tests are running. Follow them: " + logCommands(j, "job/"+j.Name, "-f"))
 }

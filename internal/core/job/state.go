@@ -15,47 +15,44 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/results"
 )
 
-// State is how a run goes, as its Job and pods show it.
+// State is the state of a run, as its Job and pods show it.
 type State struct {
 	Condition metav1.Condition // the Succeeded condition of the run
 
 	// DecidedBy is what decided that the run passed or failed; "" for other conditions.
 	DecidedBy v1alpha1.DecidedBy
 
-	// Judged: the containers exited with 0, and the run does not pass because of what its tests reported. The condition says
-	// how they did.
+	// Judged means that the containers exited with 0, and the run does not pass because of its reports. The condition has their
+	// counts.
 	Judged bool
 
-	// PodProblem is a sentence: why a pod cannot start, or how its container last exited before Kubernetes
-	// restarted it. Empty where neither is the case.
+	// PodProblem says why a pod cannot start, or how its container exited before Kubernetes restarted it; or "".
 	PodProblem string
 
-	// StartingSince is since when Kubernetes tries to start the tests. Zero: they have started.
+	// StartingSince is when Kubernetes began to start the tests. Zero: they have started.
 	StartingSince time.Time
 
-	// HopelessSince is since when the pod cannot start unless a person acts. Zero: it may start by itself.
+	// HopelessSince is when the pod began to wait for a person. Zero: it may start by itself.
 	HopelessSince time.Time
 
-	// Started is when the first container of the tests started; zero where no pod says so.
+	// Started is when the first container of the tests started, or zero.
 	Started time.Time
 
-	// NotBegun: neither the Job nor a pod shows that a container of the tests has run, and the Job has not ended.
+	// NotBegun means that no container of the tests has run, and the Job has not ended.
 	NotBegun bool
 
-	// TestsEnded is when the last of the tests ended in pods that have not: their sidecars are stopping. Zero: tests
-	// go on, or all pods have ended.
+	// TestsEnded is when the last tests ended in pods whose sidecars are stopping. Zero: tests run, or all pods have ended.
 	TestsEnded time.Time
 
-	// Collected is what is known of the results; nil where the run keeps none, or the tests have not begun.
+	// Collected is nil if the run keeps no results, or its tests have not begun.
 	Collected *results.Collected
 
-	// podUnknown: the message describes no pod although there was one, so an earlier problem still counts.
+	// podUnknown means that the message describes no pod, so an earlier problem still counts.
 	podUnknown bool
 }
 
-// Observe derives the state of a run from its Job and the Job's pods, which may be in any order, and gone.
-// The run has ended when the Job is complete or failed. Kubernetes sets these conditions only once the pods
-// have stopped, so nothing of an ended run still touches the environment.
+// Observe derives the state of a run from its Job and pods, which may be gone. The run ends when the Job is complete or failed:
+// Kubernetes sets these conditions once all pods have stopped.
 func Observe(j *batchv1.Job, pods []corev1.Pod) State {
 	var s State
 	c := collected(j, pods)
@@ -75,7 +72,6 @@ func Observe(j *batchv1.Job, pods []corev1.Pod) State {
 	return s
 }
 
-// started is when the first container of the tests started; zero where none has.
 func started(pods []corev1.Pod) time.Time {
 	var first time.Time
 	consider := func(at metav1.Time) {
@@ -98,8 +94,7 @@ func started(pods []corev1.Pod) time.Time {
 	return first
 }
 
-// KeepProblem adds the problem that status.podProblem records to a state which describes no pod. It never
-// changes how the run ends.
+// KeepProblem adds a recorded status.podProblem to a state that describes no pod. It never changes how the run ends.
 func (s State) KeepProblem(recorded string) State {
 	if s.podUnknown && s.PodProblem == "" && recorded != "" {
 		s.PodProblem = recorded
@@ -108,8 +103,7 @@ func (s State) KeepProblem(recorded string) State {
 	return s
 }
 
-// KeepRunning keeps a run Running of which the tests have run, as its recorded state says. If a failed pod is
-// gone and was not counted, neither the Job nor its pods show that until the next pod runs.
+// KeepRunning keeps a run Running if its recorded state is: a failed pod that is gone and was not counted leaves no trace.
 func (s State) KeepRunning(recorded string) State {
 	if recorded == v1alpha1.ReasonRunning && !s.StartingSince.IsZero() {
 		s.Condition.Reason, s.StartingSince = v1alpha1.ReasonRunning, time.Time{}
@@ -117,7 +111,7 @@ func (s State) KeepRunning(recorded string) State {
 	return s
 }
 
-// CompletionTime is when the Job ended, however it did, nil while it has not.
+// CompletionTime is when the Job ended in any way, or nil.
 func CompletionTime(j *batchv1.Job) *metav1.Time {
 	end := end(j)
 	switch {
@@ -134,7 +128,6 @@ func end(j *batchv1.Job) *batchv1.JobCondition {
 	return cmp.Or(condition(j, batchv1.JobComplete), condition(j, batchv1.JobFailed))
 }
 
-// condition of the Job that is true, else nil.
 func condition(j *batchv1.Job, t batchv1.JobConditionType) *batchv1.JobCondition {
 	i := slices.IndexFunc(j.Status.Conditions, func(c batchv1.JobCondition) bool {
 		return c.Type == t && c.Status == corev1.ConditionTrue
@@ -145,8 +138,8 @@ func condition(j *batchv1.Job, t batchv1.JobConditionType) *batchv1.JobCondition
 	return &j.Status.Conditions[i]
 }
 
-// completed is the state of a run whose Job is complete. It needs a pod that succeeded: a template may set completions to 0,
-// and so may anyone who can patch Jobs; such a Job completes at once and tests nothing. Then what the tests reported decides.
+// completed needs a pod that succeeded: a Job with completions of 0, by its template or a patch, completes at once and tests
+// nothing.
 func completed(j *batchv1.Job, pods []corev1.Pod, c *results.Collected) State {
 	if j.Status.Succeeded == 0 {
 		return State{Condition: v1alpha1.Error("The Job completed without a pod that succeeded, so nothing was tested. " +
@@ -167,7 +160,6 @@ func completed(j *batchv1.Job, pods []corev1.Pod, c *results.Collected) State {
 	}
 }
 
-// testContainer names the container of the tests, if there is one.
 func testContainer(pods []corev1.Pod) string {
 	names := map[string]bool{}
 	for _, p := range pods {

@@ -18,8 +18,7 @@ import (
 // grace period, and keeps its logs.
 const StopDeadlineSeconds = 1
 
-// TimeLimit is the longest that the tests of a Job may run; 0 where the Job does not say. It is the deadline of
-// the Job in a stripped one, and in those of earlier versions of Postflight.
+// TimeLimit is how long the tests of a Job may run, or 0. Stripped Jobs, and Jobs of earlier versions, have it as their deadline.
 func TimeLimit(j *batchv1.Job) time.Duration {
 	limit, err := time.ParseDuration(j.Annotations[v1alpha1.AnnotationTimeout])
 	if err != nil {
@@ -28,7 +27,7 @@ func TimeLimit(j *batchv1.Job) time.Duration {
 	return limit
 }
 
-// StopRequested is when the manager began to stop the pods of a Job; zero where it did not.
+// StopRequested is when the manager began to stop the pods of a Job, or zero.
 func StopRequested(j *batchv1.Job) time.Time {
 	at, err := time.Parse(time.RFC3339, j.Annotations[v1alpha1.AnnotationStopRequested])
 	if err != nil {
@@ -42,16 +41,14 @@ func GracePeriod(j *batchv1.Job) time.Duration {
 	return time.Duration(ptr.Deref(j.Spec.Template.Spec.TerminationGracePeriodSeconds, corev1.DefaultTerminationGracePeriodSeconds)) * time.Second
 }
 
-// Completing reports whether the tests of a Job passed, and nothing but the end of its pods is left. Kubernetes says so in a
-// write of its own before it completes any Job.
+// Completing reports whether all tests of a Job have passed, and its pods are stopping: Kubernetes writes that before completion.
 func Completing(j *batchv1.Job) bool {
 	return j.DeletionTimestamp == nil && end(j) == nil && StopRequested(j).IsZero() &&
 		condition(j, batchv1.JobFailureTarget) == nil && condition(j, batchv1.JobSuccessCriteriaMet) != nil
 }
 
-// StoppingSince is when the pods of a Job began to stop: when the manager or Kubernetes requested it, when the
-// deletion of the Job began, or when it was certain to fail or to succeed. Zero where the pods go on, or the Job
-// has ended.
+// StoppingSince is when the pods of a Job began to stop: by request, by deletion of the Job, or because it was certain to fail or
+// succeed. Zero: the pods run, or the Job has ended.
 func StoppingSince(j *batchv1.Job) time.Time {
 	if j.DeletionTimestamp != nil {
 		return j.DeletionTimestamp.Time
@@ -70,8 +67,8 @@ func StoppingSince(j *batchv1.Job) time.Time {
 	return time.Time{}
 }
 
-// Lost is a sentence about pods that have not stopped some time after the end of their grace period: their
-// node is gone, or its kubelet hangs. It is empty where there are none, and while another pod goes on.
+// Lost returns a sentence if the only pods left have not stopped some time after their grace period, else "". Their node is gone,
+// or its kubelet hangs.
 func Lost(pods []corev1.Pod, now time.Time, after time.Duration) string {
 	left := slices.DeleteFunc(slices.SortedFunc(slices.Values(pods), byCreation), ended)
 	late := func(p corev1.Pod) bool {

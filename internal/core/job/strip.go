@@ -11,9 +11,8 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// StripJob keeps of a Job only what Postflight reads again: how it goes, and not its template, which is most
-// of it. A cache of thousands of Jobs stays small. The result shares memory with the Job and must not be
-// written to the API server.
+// StripJob drops what Postflight does not read again, mostly the template, to keep the cache of Jobs small. The result shares
+// memory with the Job, and must not be written to the API server.
 func StripJob(j *batchv1.Job) *batchv1.Job {
 	e := &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{
@@ -59,7 +58,6 @@ func StripJob(j *batchv1.Job) *batchv1.Job {
 	return e
 }
 
-// fetchContainer of a Job, nil where its run has no input files.
 func fetchContainer(j *batchv1.Job) *corev1.Container {
 	init := j.Spec.Template.Spec.InitContainers
 	i := slices.IndexFunc(init, func(c corev1.Container) bool { return c.Name == FetchContainer })
@@ -69,7 +67,7 @@ func fetchContainer(j *batchv1.Job) *corev1.Container {
 	return &init[i]
 }
 
-// keptAnnotations are nil for most Jobs: a map for each would be a twentieth of what a cache holds of a run.
+// keptAnnotations returns nil for most Jobs: a map for each would be a twentieth of the cache.
 func keptAnnotations(j *batchv1.Job) (kept map[string]string) {
 	for _, name := range []string{v1alpha1.AnnotationStopRequested, v1alpha1.AnnotationRequire, v1alpha1.AnnotationMinTests} {
 		value, ok := j.Annotations[name]

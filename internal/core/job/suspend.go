@@ -14,7 +14,7 @@ const QueueLabel = "kueue.x-k8s.io/queue-name"
 
 func suspended(j *batchv1.Job) bool { return ptr.Deref(j.Spec.Suspend, false) }
 
-// initialSuspend is that of a template with a queue, whose owner resumes its Jobs. Nothing would resume others.
+// initialSuspend needs a queue: nothing would resume other Jobs.
 func initialSuspend(template *batchv1.JobTemplateSpec) *bool {
 	if template.Labels[QueueLabel] == "" {
 		return nil

@@ -12,8 +12,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 )
 
-// CheckTemplate says why no Job can be created from a Trigger's template: it uses a name or a path that Postflight
-// uses itself. Empty where one can.
+// CheckTemplate returns why no Job can be created from a Trigger's template, or "": it uses a name or path of Postflight.
 func CheckTemplate(t *v1alpha1.Trigger) string {
 	pod := &t.Spec.JobTemplate.Spec.Template.Spec
 	for c := range containers(pod) {
@@ -32,7 +31,6 @@ func CheckTemplate(t *v1alpha1.Trigger) string {
 	return resultsClash(t, pod)
 }
 
-// ownVolumes are the names of the volumes that Postflight adds to the pods of the Trigger.
 func ownVolumes(t *v1alpha1.Trigger) (names []string) {
 	if t.Spec.Inputs != nil {
 		names = append(names, inputsVolume)
@@ -43,8 +41,7 @@ func ownVolumes(t *v1alpha1.Trigger) (names []string) {
 	return names
 }
 
-// resultsClash reports another mount where the results directory is to be. Deeper ones are fine: their files are kept
-// elsewhere.
+// resultsClash reports a mount at the results directory. Deeper mounts are fine: their files are kept elsewhere.
 func resultsClash(t *v1alpha1.Trigger, pod *corev1.PodSpec) string {
 	directory := resultsDirectory(t)
 	for c := range containers(pod) {

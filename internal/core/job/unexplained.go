@@ -23,13 +23,13 @@ func Starting(j *batchv1.Job) bool {
 // Ready reports whether a pod of a Job is ready.
 func Ready(j *batchv1.Job) bool { return ptr.Deref(j.Status.Ready, 0) > 0 }
 
-// HasPods reports whether pods of a Job have not ended, those that are being deleted included.
+// HasPods reports whether pods of a Job have not ended, or are being deleted.
 func HasPods(j *batchv1.Job) bool {
 	return j.Status.Active > 0 || ptr.Deref(j.Status.Terminating, 0) > 0
 }
 
-// UnexplainedObject is the object that keeps a run from starting and whose status does not say why: a Job
-// without a pod, or a pod that is being set up. Only events explain these. Empty where there is none.
+// UnexplainedObject returns the object that keeps a run from starting without saying why, or "": a Job without a pod, or a pod
+// that is being set up. Only events explain these.
 func UnexplainedObject(j *batchv1.Job, pods []corev1.Pod) types.UID {
 	if !Starting(j) {
 		return ""
@@ -43,7 +43,6 @@ func UnexplainedObject(j *batchv1.Job, pods []corev1.Pod) types.UID {
 	return ""
 }
 
-// settingUp reports whether a pod has a node but does not run yet, and its status gives no reason.
 func settingUp(p corev1.Pod) bool {
 	_, isBlocked := blocked(&p)
 	return p.DeletionTimestamp == nil && p.Status.Phase == corev1.PodPending && p.Spec.NodeName != "" &&
@@ -65,7 +64,7 @@ func (s State) WithWarning(j *batchv1.Job, warning string) State {
 	return s
 }
 
-// startTime of a Job is also when it was resumed last.
+// startTime changes when a Job is resumed.
 func startTime(j *batchv1.Job) time.Time {
 	if j.Status.StartTime != nil {
 		return j.Status.StartTime.Time
@@ -74,22 +73,20 @@ func startTime(j *batchv1.Job) time.Time {
 }
 
 var (
-	// rejected is how the Job controller reports that an API server refused a pod for what it is: a policy, a
-	// missing ServiceAccount, an invalid field.
+	// rejected matches a refusal of a pod by the API server: a policy, a missing ServiceAccount, an invalid field.
 	rejected = regexp.MustCompile(`^Error creating: (.* is (forbidden|invalid): |admission webhook .* denied the request)`)
 
-	// quota is a refusal that passes when other pods end.
+	// quota matches a refusal that passes when other pods end.
 	quota = regexp.MustCompile(`exceeded quota|maximum .* quota`)
 )
 
-// creating is the prefix by which the Job controller reports that the API server refused a pod. The pod's
-// name has another random suffix at each attempt.
+// creating matches the prefix of a refusal. It has the pod's name, whose suffix is random.
 var creating = regexp.MustCompile(`^Error creating: ((pods|Pod) "[^"]*" is (forbidden|invalid): )?`)
 
 // sandbox is the id of one attempt to set a pod up.
 var sandbox = regexp.MustCompile(`\b[0-9a-f]{64}\b`)
 
-// withoutRandomParts drops what differs at each attempt, which would cost a write of the status each time.
+// withoutRandomParts drops what differs at each attempt and would cost a write of the status.
 func withoutRandomParts(warning string) string {
 	return sandbox.ReplaceAllString(creating.ReplaceAllString(warning, ""), "…")
 }

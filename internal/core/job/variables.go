@@ -25,7 +25,7 @@ const (
 // variableTraceparent is what tools of OpenTelemetry read.
 const variableTraceparent = "TRACEPARENT"
 
-// variables of a run; what is copied later wins.
+// variables of a run; later ones win.
 func variables(s *v1alpha1.Suite, t *v1alpha1.Trigger, e *v1alpha1.Environment) map[string]string {
 	all := map[string]string{}
 	maps.Copy(all, e.Spec.Variables)
@@ -57,9 +57,8 @@ func containers(pod *corev1.PodSpec) iter.Seq[*corev1.Container] {
 	}
 }
 
-// withVariables puts variables, sorted by name, before the entries of a template, and takes out the
-// entries of the same names: so these variables win, no name is there twice, and an entry of the
-// template may refer to them, as in $(URL)/login.
+// withVariables puts variables, sorted by name, before the entries of a template, so that those may refer to them, as in
+// $(URL)/login. It removes entries of the same names.
 func withVariables(template []corev1.EnvVar, variables map[string]string) []corev1.EnvVar {
 	env := make([]corev1.EnvVar, 0, len(variables)+len(template))
 	for _, name := range slices.Sorted(maps.Keys(variables)) {
@@ -73,14 +72,13 @@ func withVariables(template []corev1.EnvVar, variables map[string]string) []core
 	return env
 }
 
-// escape makes a value arrive byte for byte. The kubelet replaces $(NAME) in the value of a variable
-// by another variable, and $$ by $; with every $ doubled it finds nothing else to replace.
+// escape doubles every $, because the kubelet replaces $(NAME) by another variable and $$ by $.
 func escape(value string) string {
 	return strings.ReplaceAll(value, "$", "$$")
 }
 
-// withEnvFrom puts the sources of an Environment before those of the template. The later source wins,
-// and the template is the more specific one; variables by name win over any source.
+// withEnvFrom puts the sources of an Environment before those of the template, because later sources win and the template is more
+// specific.
 func withEnvFrom(template, environment []corev1.EnvFromSource) []corev1.EnvFromSource {
 	if len(environment) == 0 {
 		return template
