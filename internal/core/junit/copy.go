@@ -13,9 +13,8 @@ import (
 	"strings"
 )
 
-// copier copies the suites of one report, and of a report that breaks off what is whole. Declarations, comments and namespaces are
-// left out, so that the copy means the same in another document. CI systems show test cases in suites, and failures in these:
-// whatever counts as one becomes one.
+// copier copies the suites of a report, up to where it breaks off. It omits declarations, comments and namespaces, so that the
+// copy means the same in another document. CI systems show only failures in test cases in suites, so every failure becomes one.
 type copier struct {
 	Report
 
@@ -33,7 +32,6 @@ type copier struct {
 	failed, shown bool // in this test is a failure; CI systems will see it
 }
 
-// opened is an element that is open.
 type opened struct {
 	end   string // of the copy; empty: it is not in it
 	suite bool
@@ -57,7 +55,6 @@ func (c *copier) copy(report io.Reader) error {
 	}
 }
 
-// finish ends the suites that are open.
 func (c *copier) finish() {
 	c.part.Reset()
 	for _, e := range slices.Backward(c.opened) {
@@ -117,7 +114,7 @@ func (c *copier) start(t Token) {
 	}
 }
 
-// onlySuites leaves out the other elements that are open.
+// onlySuites drops open elements that are not suites.
 func (c *copier) onlySuites() {
 	for i := range c.opened {
 		if e := &c.opened[i]; !e.suite && e.end != "" {
@@ -206,7 +203,6 @@ func (c *copier) failure(message string) {
 	c.part.WriteString("</failure>")
 }
 
-// inSuite makes sure that a test is in a suite of the copy.
 func (c *copier) inSuite() {
 	if c.depth == 0 && !c.added {
 		c.element("testsuite", map[string]string{"name": strings.TrimRight(c.prefix, ": ")})
@@ -232,7 +228,7 @@ func (c *copier) open(e opened) {
 	}
 }
 
-// validName matches the names that elements and attributes of reports have. What has another one is left out.
+// validName matches the elements and attributes that are copied.
 var validName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9._-]*$`)
 
 func (c *copier) element(name string, attrs map[string]string) {

@@ -13,7 +13,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 )
 
-// Report is what is known of a report, or of several.
+// Report counts the tests of one or several reports.
 type Report struct {
 	Tests    int
 	Failures int // and errors
@@ -24,7 +24,7 @@ func IsReport(path string) bool {
 	return len(path) > len(".xml") && strings.EqualFold(path[len(path)-len(".xml"):], ".xml")
 }
 
-// Problem is a sentence about a report of which only the first tests could be read.
+// Problem returns a sentence about a report that could not be read whole.
 func Problem(path string, tests int, err error) string {
 	which := "No test"
 	if tests > 0 {
@@ -37,18 +37,16 @@ func Problem(path string, tests int, err error) string {
 type Writer struct {
 	Report
 
-	out *bytes.Buffer
-	to  io.Writer
+	to io.Writer
 }
 
 // NewWriter returns a Writer of a document.
 func NewWriter(to io.Writer) (*Writer, error) {
-	w := &Writer{out: &bytes.Buffer{}, to: to}
-	w.out.WriteString(xml.Header + "<testsuites name=\"Postflight\">\n")
-	return w, w.flush()
+	_, err := io.WriteString(to, xml.Header+"<testsuites name=\"Postflight\">\n")
+	return &Writer{to: to}, err
 }
 
-// Add copies the test suites of a report, whose names get the prefix. Of a report that breaks off, it copies the tests before.
+// Add copies the test suites of a report, up to where it breaks off. Their names get the prefix.
 func (w *Writer) Add(report io.Reader, prefix string) (added Report, err error) {
 	c := copier{to: w.to, prefix: prefix}
 	err = c.copy(report)
@@ -59,27 +57,22 @@ func (w *Writer) Add(report io.Reader, prefix string) (added Report, err error) 
 
 // AddCase adds a suite with one test. An empty failure means that it passed.
 func (w *Writer) AddCase(suite, name, failure string) error {
-	w.out.Reset()
+	var out bytes.Buffer
 	failures := min(len(failure), 1)
-	fmt.Fprintf(w.out, `<testsuite name="%s" tests="1" failures="%d"><testcase classname="%[1]s" name="%[3]s">`,
+	fmt.Fprintf(&out, `<testsuite name="%s" tests="1" failures="%d"><testcase classname="%[1]s" name="%[3]s">`,
 		escaped(suite), failures, escaped(name))
 	if failures > 0 {
-		fmt.Fprintf(w.out, `<failure message="%s"></failure>`, escaped(failure))
+		fmt.Fprintf(&out, `<failure message="%s"></failure>`, escaped(failure))
 	}
-	w.out.WriteString("</testcase></testsuite>\n")
+	out.WriteString("</testcase></testsuite>\n")
 	w.Tests++
 	w.Failures += failures
-	return w.flush()
+	_, err := out.WriteTo(w.to)
+	return err
 }
 
 // Close ends the document.
 func (w *Writer) Close() error {
-	w.out.Reset()
-	w.out.WriteString("</testsuites>\n")
-	return w.flush()
-}
-
-func (w *Writer) flush() error {
-	_, err := w.to.Write(w.out.Bytes())
+	_, err := io.WriteString(w.to, "</testsuites>\n")
 	return err
 }

@@ -24,7 +24,7 @@ const (
 // Suite is one that is open. Its name is empty if it is the root of several: that is the name of a tool.
 type Suite struct{ Name, File string }
 
-// Path names suites, the outermost first, as far as there is room for names: a report may repeat it for each test.
+// Path joins the names of suites, outermost first, up to about maxSuite bytes: each test may repeat it.
 func Path(suites []Suite) string {
 	path := ""
 	for _, s := range suites {
@@ -55,7 +55,7 @@ type Token struct {
 // Unnamed stands for the name of a test that has none.
 const Unnamed = "(a test without a name)"
 
-// MissingTest is the failed test that the end of a suite makes of what is missing.
+// MissingTest describes the failed test that stands for the missing failures.
 func (t *Token) MissingTest() (name, message string) {
 	name = cmp.Or(Path(t.Suites), "the report")
 	if t.Missing == 1 {
@@ -104,8 +104,8 @@ func NewReader(report io.Reader, tests, text int) *Reader {
 	return &Reader{limited: limited, tests: tests, scanner: scanner{in: in, maxText: text}}
 }
 
-// Next returns the next token, io.EOF at the end of a whole report, and another error where a report breaks off. Its sentence
-// has nothing of the file.
+// Next returns the next token, io.EOF at the end of a whole report, or another error where it breaks off, whose text contains
+// nothing from the file.
 func (r *Reader) Next() (Token, error) {
 	if r.closed {
 		last := len(r.suites) - 1
@@ -121,7 +121,6 @@ func (r *Reader) Next() (Token, error) {
 	return t, nil
 }
 
-// end says why there are no more tokens.
 func (r *Reader) end(err error) error {
 	ended := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 	switch {
@@ -144,7 +143,7 @@ func (r *Reader) end(err error) error {
 	}
 }
 
-// isContent reports whether an error is one of what a file holds, and not of reading it.
+// isContent reports whether an error is about the content of the file, not about reading it.
 func isContent(err error) bool {
 	return slices.ContainsFunc([]error{ErrNoReport, errMarkup, errDepth, errTests}, func(known error) bool {
 		return errors.Is(err, known)
@@ -207,7 +206,6 @@ func (r *Reader) open(t *Token) {
 	r.counts = append(r.counts, suiteCounts{depth: len(r.stack), announced: failures})
 }
 
-// beginning of a text is as much as names need, in whole characters.
 func beginning(text string) string {
 	if len(text) <= maxSuite {
 		return text
@@ -215,7 +213,6 @@ func beginning(text string) string {
 	return strings.ToValidUTF8(text[:maxSuite], "")
 }
 
-// close is called at the end of the element that had the depth.
 func (r *Reader) close(t *Token, depth int) error {
 	t.Suites = r.suites
 	last := len(r.counts) - 1
@@ -232,7 +229,7 @@ func (r *Reader) close(t *Token, depth int) error {
 	return nil
 }
 
-// missing counts as a failed test: the report was cut, filtered or put together by hand.
+// missing counts unlisted failures as a failed test: the report was cut, filtered or edited.
 func (r *Reader) missing(t *Token, s suiteCounts) error {
 	if s.announced <= s.listed {
 		return nil
@@ -245,7 +242,6 @@ func (r *Reader) missing(t *Token, s suiteCounts) error {
 	return nil
 }
 
-// list counts failures of the suites that are open.
 func (r *Reader) list(failures int) {
 	for i := range r.counts {
 		r.counts[i].listed += failures
@@ -257,14 +253,10 @@ func IsFailure(element string) bool { return element == "failure" || element == 
 
 // isRepeated reports whether an element says that an attempt at its test failed. Maven Surefire and Playwright write them.
 func isRepeated(element string) bool {
-	switch element {
-	case "flakyFailure", "flakyError", "rerunFailure", "rerunError":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"flakyFailure", "flakyError", "rerunFailure", "rerunError"}, element)
 }
 
-// announced is what an attribute counts, at most as many as there are tests; 0 for anything else.
+// announced reads a count, up to MaxTests; 0 if it is not a number.
 func announced(attribute string) int {
 	n, err := strconv.Atoi(attribute)
 	if err != nil || n < 0 || len(attribute) > maxNumber {

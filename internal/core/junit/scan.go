@@ -9,11 +9,8 @@ import (
 	"strings"
 )
 
-// scanner splits XML into tags and texts, in memory that does not depend on the file: what is longer than a limit
-// loses its end. Names of elements and attributes are taken as they are. encoding/xml keeps every text in memory whole, and
-// refuses the control characters that test runners copy from the output of programs.
-//
-// It reads no DTD: entities other than those of HTML stay as they are written.
+// scanner splits XML into tags and texts in bounded memory, and cuts what exceeds a limit. encoding/xml keeps whole texts in
+// memory, and refuses control characters, which test runners copy from programs. Entities of a DTD stay as written.
 type scanner struct {
 	in      *bufio.Reader
 	maxText int    // bytes that are kept of each text and of each value of an attribute
@@ -39,35 +36,26 @@ func (s *scanner) next() (Token, error) {
 	}
 	for {
 		content, err := s.until("<", s.maxText)
+		atEnd := errors.Is(err, io.ErrUnexpectedEOF)
 		if strings.TrimSpace(content) != "" {
-			if err == nil {
+			if atEnd {
+				err = nil // the next call returns io.EOF
+			} else if err == nil {
 				err = s.in.UnreadByte()
 			}
-			return Token{Kind: Text, Text: html.UnescapeString(content), Rest: html.UnescapeString(s.rest), Cut: s.rest != ""}, ignoreEnd(err)
+			return Token{Kind: Text, Text: html.UnescapeString(content), Rest: html.UnescapeString(s.rest), Cut: s.rest != ""}, err
+		}
+		if atEnd {
+			return Token{}, io.EOF
 		}
 		if err != nil {
-			return Token{}, betweenTokens(err)
+			return Token{}, err
 		}
 		t, ok, err := s.markup()
 		if ok || err != nil {
 			return t, err
 		}
 	}
-}
-
-// ignoreEnd leaves the end of the file to the next call.
-func ignoreEnd(err error) error {
-	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return nil
-	}
-	return err
-}
-
-func betweenTokens(err error) error {
-	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return io.EOF
-	}
-	return err
 }
 
 // markup reads what follows a "<", and reports whether it is a token.
@@ -117,7 +105,6 @@ func (s *scanner) directive() error {
 	return nil
 }
 
-// start reads a start tag after its "<".
 func (s *scanner) start() (Token, error) {
 	name, err := s.name()
 	if err != nil || name == "" {
@@ -165,7 +152,6 @@ func (s *scanner) attribute(of *Token) error {
 	return err
 }
 
-// name reads up to what ends the name of an element or an attribute.
 func (s *scanner) name() (string, error) {
 	var b strings.Builder
 	for {
@@ -192,7 +178,7 @@ func (s *scanner) nonSpace() (byte, error) {
 	}
 }
 
-// until reads up to the end mark and over it, and returns at most limit bytes of what is before it.
+// until reads past the end mark, and returns at most limit bytes of what precedes it.
 func (s *scanner) until(end string, limit int) (string, error) {
 	var kept, tail []byte
 	s.rest = ""

@@ -9,8 +9,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// together is what the attempts at the same work make: the last one with a report counts, and what failed in an earlier one and
-// was not repeated since.
+// together merges attempts at the same work: the last one with a report, and earlier failures that were not repeated.
 func together(attempts []Pod) Summary {
 	e := earlier{recovered: map[string]string{}}
 	last := attempts[len(attempts)-1].Summary
@@ -28,7 +27,6 @@ func together(attempts []Pod) Summary {
 	return e.with(last)
 }
 
-// earlier is what is known of the attempts before one.
 type earlier struct {
 	ran       int32                           // the tests of the attempt that ran most
 	unread    int32                           // reports
@@ -38,7 +36,6 @@ type earlier struct {
 	again     int32                           // tests that recovered, and of which the hash is not known
 }
 
-// add makes an attempt an earlier one.
 func (e *earlier) add(s Summary) {
 	failed, unnamed := failedIn(s)
 	e.ran = max(e.ran, ran(s))
@@ -50,8 +47,8 @@ func (e *earlier) add(s Summary) {
 	maps.Copy(e.failed, failed)
 }
 
-// repeat takes away what an attempt has repeated. One that ran as many tests as any before has repeated all. A smaller one has
-// repeated those of which it names the outcome: a runner that repeats only failed tests runs few, and names all.
+// repeat drops what an attempt has repeated. An attempt with as many tests as any before repeated all of them; a smaller one
+// repeated those it names, because a runner that repeats only failed tests runs few and names all.
 func (e *earlier) repeat(s Summary) {
 	now, unnamed := failedIn(s)
 	before := int32(len(e.failed)) + e.unnamed
@@ -83,13 +80,12 @@ func (e *earlier) repeat(s Summary) {
 	}
 }
 
-// number is what distinguishes tests with the same name. Some tools list each attempt, and errors after a test, in this way.
+// number distinguishes tests with the same name. Some tools list attempts, and errors after a test, under one name.
 var number = regexp.MustCompile(` \([0-9]+\)$`)
 
-// ran is how many tests an attempt ran. What fails outside of tests is absent once it works.
+// ran omits failures outside of tests, which are absent from an attempt that passes.
 func ran(s Summary) int32 { return s.Tests - s.Skipped - s.Outside }
 
-// with returns the attempt that counts with what it did not repeat.
 func (e *earlier) with(s Summary) Summary {
 	s.Flaky = min(s.Passed, s.Flaky+int32(len(e.recovered))+e.again)
 	names := slices.DeleteFunc(slices.Sorted(maps.Values(e.recovered)), func(name string) bool { return name == "" })
@@ -110,8 +106,7 @@ func (e *earlier) with(s Summary) Summary {
 	return s
 }
 
-// failedIn are the failed tests of an attempt by the hash of their names, and how many more there are. A failure that is not
-// named has its hash only.
+// failedIn returns the failed tests by the hash of their names (some have only the hash), and how many more there are.
 func failedIn(s Summary) (failed map[string]v1alpha1.TestFailure, unnamed int32) {
 	failed = map[string]v1alpha1.TestFailure{}
 	for _, name := range s.FailedTests.names() {

@@ -10,7 +10,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 )
 
-// Collected is what is known of the results of a run, once it has ended.
+// Collected holds what is known of the results of a finished run.
 type Collected struct {
 	Summary Summary
 	Missing []string // sentences: which pods have not reported, and why
@@ -18,7 +18,7 @@ type Collected struct {
 	NoStore bool     // the tests have a directory for their results, and nothing keeps it
 }
 
-// maxMissing is how many of the pods without a report are named.
+// maxMissing bounds the pods without a report that a message names.
 const maxMissing = 3
 
 // Condition says whether the results were collected. Its message names what was lost.
@@ -41,7 +41,6 @@ func (c *Collected) Condition() metav1.Condition {
 	}
 }
 
-// kept is a sentence about the files that were uploaded.
 func (c *Collected) kept() string {
 	s := c.Summary
 	switch {

@@ -6,8 +6,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// Compare marks the failures that are new since another run, and counts tests that failed there and pass now. Tests
-// are the same if their names are.
+// Compare marks the failures that are new since another run, and counts tests that failed there and pass now, by name.
 func (t *Tests) Compare(run string, previous []Document) {
 	pods := make([]Pod, 0, len(previous))
 	for _, d := range previous {

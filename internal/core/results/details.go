@@ -20,7 +20,7 @@ type Failure struct {
 	Attachments []string `json:"attachments,omitempty"` // paths of files of the same pod
 }
 
-// Brief are failures without details.
+// Brief returns failures without details.
 func Brief(all []Failure) []v1alpha1.TestFailure {
 	brief := make([]v1alpha1.TestFailure, len(all))
 	for i, f := range all {
@@ -32,7 +32,6 @@ func Brief(all []Failure) []v1alpha1.TestFailure {
 // attachment is how Playwright and the JUnit attachments of Jenkins name a file in the output of a test.
 var attachment = regexp.MustCompile(`(?m)^[ \t]*\[\[ATTACHMENT\|([^\r\n]{1,512})\]\][ \t\r]*$`)
 
-// attach finds the attachments in the output of the test.
 func (e *element) attach(output string) {
 	if !strings.Contains(output, "[[ATTACHMENT|") {
 		return
@@ -44,8 +43,8 @@ func (e *element) attach(output string) {
 	}
 }
 
-// locate makes the attachments in a report paths below the results directory. What a path has above that is left out: the
-// report may have been copied there.
+// locate turns the attachments into paths below the results directory. It drops leading ../, because the report may have been
+// copied there.
 func (f *Failure) locate(report string) {
 	for i, name := range f.Attachments {
 		name = path.Join(path.Dir(report), strings.ReplaceAll(name, `\`, "/"))
@@ -56,7 +55,7 @@ func (f *Failure) locate(report string) {
 	}
 }
 
-// Detailed are failures for a document: with the attachments that were uploaded, and as many details as fit.
+// Detailed returns failures for a document: with the uploaded attachments, and as many details as fit.
 func Detailed(all []Failure, files []File) []Failure {
 	detailed := slices.Clone(all)
 	room := maxDetails
@@ -82,8 +81,8 @@ func uploaded(attachments []string, files []File) (found []string) {
 	return found
 }
 
-// match is the file that an attachment names; empty if there is none, or if there are several. A file whose path is the end of
-// the attachment's has been copied into the results directory: its name alone proves nothing.
+// match returns the file that an attachment names, or "" if none or several match. A file may have been copied into the results
+// directory with the end of its path; a bare file name proves nothing.
 func match(name string, files []File) string {
 	above, below := "", ""
 	several := false
@@ -107,7 +106,7 @@ func match(name string, files []File) string {
 	}
 }
 
-// cleanDetails makes a failure of a document that somebody else may have written safe to use.
+// cleanDetails bounds and cleans a failure from an untrusted document.
 func cleanDetails(f Failure) Failure {
 	text, cut := plaintext.Block(f.Text, maxBody)
 	clean := Failure{TestFailure: cleanFailure(f.TestFailure), Text: text, TextCut: cut || f.TextCut}

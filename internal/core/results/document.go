@@ -41,7 +41,7 @@ func ParseDocument(content []byte) (Document, error) {
 	return d, nil
 }
 
-// ToCompare is the document without what Compare does not need, which is most of it.
+// ToCompare drops what Compare does not need, which is most of the document.
 func (d Document) ToCompare() Document {
 	names := make([]Failure, len(d.Failures))
 	for i, f := range d.Failures {
@@ -51,7 +51,7 @@ func (d Document) ToCompare() Document {
 	return d
 }
 
-// pod is as Merge needs it. A pod whose tests failed may have been repeated by a later one.
+// pod treats a pod with failed tests as failed, because a later one may have repeated them.
 func (d Document) pod() Pod {
 	return Pod{
 		Index: d.Index, Started: d.Started, Ended: d.Ended, Failed: d.Failed > 0,

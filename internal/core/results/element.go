@@ -13,7 +13,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 )
 
-// element is a test case that is being read. A failure of a suite is one that has the name of the suite.
+// element is an open test case. A failure outside of test cases becomes one with the name of its suite.
 type element struct {
 	attrs  map[string]string
 	suites []junit.Suite
@@ -28,7 +28,6 @@ type element struct {
 	attachments            []string // paths as the report has them
 }
 
-// newElement returns the element of a test.
 func newElement(t junit.Token) *element {
 	if t.Name == "testcase" {
 		return &element{attrs: t.Attrs, suites: t.Suites, cut: t.Cut}
@@ -111,7 +110,7 @@ func (e *element) outcome() outcome {
 	}
 }
 
-// name is that of the class or file and that of the test, unless one contains the other.
+// name joins class (or file) and test, unless the test's name contains the class.
 func (e *element) name() string {
 	name, class := e.attrs["name"], cmp.Or(e.attrs["classname"], e.attrs["class"])
 	if class == "" || class == "test" { // the test runner of Node.js says test for all
@@ -141,7 +140,7 @@ func (e *element) failure(name string) Failure {
 	return detailed
 }
 
-// details are the text of the failure, after a longer message that is no part of it; nothing if they say no more than a line.
+// details returns the text of the failure, after a long message that it does not contain; "" if it says no more than line.
 func (e *element) details(line string) (text string, cut bool) {
 	message, _ := plaintext.Block(terminalCodes(e.message), maxText)
 	text, cut = plaintext.Block(terminalCodes(e.body.String()), maxBody)
@@ -164,7 +163,7 @@ func (e *element) suiteFile() string {
 	return ""
 }
 
-// reason is the first line that says more than the name of the test and that it failed.
+// reason returns the first line that says more than that the test failed.
 func (e *element) reason(message, body []string) string {
 	name := e.attrs["name"]
 	if len(message) > 0 && !isGeneric(message[0]) && !isTitle(message[0], name) {
@@ -183,11 +182,7 @@ func (e *element) reason(message, body []string) string {
 
 // isGeneric reports whether a message says only that the test failed, as those of tools for Go do.
 func isGeneric(message string) bool {
-	switch strings.ToLower(message) {
-	case "failed", "failure", "error":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"failed", "failure", "error"}, strings.ToLower(message))
 }
 
 // isTitle reports whether a message is the place and the title of the test, as older versions of Playwright write.
@@ -197,7 +192,6 @@ func isTitle(message, name string) bool {
 	return title != "" && strings.HasSuffix(message, " "+title) && place.MatchString(message)
 }
 
-// lines of a text that are not empty, without space around them.
 func lines(text string) []string {
 	var all []string
 	for line := range strings.Lines(terminalCodes(text)) {
@@ -208,7 +202,7 @@ func lines(text string) []string {
 	return all
 }
 
-// terminalCodes are as terminals know them: pytest writes them in its own way.
+// terminalCodes restores the escape character, which pytest writes as #x1B.
 func terminalCodes(text string) string { return strings.ReplaceAll(text, "#x1B[", "\x1b[") }
 
 // place is a file and a line at the start of a line, or after the arrows of Playwright and Vitest.

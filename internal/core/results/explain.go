@@ -7,20 +7,20 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// Explanation is what is known of the failures in the status of a run.
+// Explanation holds what is known of the failures in the status of a run.
 type Explanation struct {
 	Failures []Explained // in the order of the status
 	Flaky    []string    // names of the first 20 flaky tests
 }
 
-// Explained is a failure with the details that the document of a pod has; without them, Pod is empty.
+// Explained is a failure with the details from a pod's document; without details, Pod is empty.
 type Explained struct {
 	Failure
 	Pod   string
 	Files []File // its attachments
 }
 
-// Explainer finds the failures of a status in documents, of which it keeps only names.
+// Explainer finds the failures of a status in documents. It keeps only the names of other tests.
 type Explainer struct {
 	status  *v1alpha1.TestResults
 	pods    []Pod
@@ -53,7 +53,7 @@ func filesAt(paths []string, all []File) (files []File) {
 	return files
 }
 
-// Explanation is what the documents say until now.
+// Explanation returns what the documents added so far say.
 func (e *Explainer) Explanation() Explanation {
 	all := Explanation{Flaky: e.status.FlakyTests}
 	for _, f := range e.status.Failures {

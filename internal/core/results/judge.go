@@ -46,7 +46,7 @@ func (c *Collected) Judge(r Requirement) Judgment {
 	return Judgment{By: v1alpha1.DecidedByTests, Problem: tooFew(c.Summary.Counts, max(r.MinTests, 1))}
 }
 
-// reportProblem is why the reports are not all there.
+// reportProblem returns why reports are missing, or "".
 func (c *Collected) reportProblem() (problem string, isLost bool) {
 	switch {
 	case c == nil:
@@ -68,7 +68,6 @@ func (c *Collected) reportProblem() (problem string, isLost bool) {
 	}
 }
 
-// unrepeated is a sentence about tests that failed before the attempt that counts.
 func unrepeated(s Summary) string {
 	if s.Unrepeated == 0 {
 		return ""
@@ -77,7 +76,6 @@ func unrepeated(s Summary) string {
 		"Repeat all tests, or only the failed ones under the same names.", s.Unrepeated)
 }
 
-// silent names the pods that left no report.
 func silent(s Summary) string {
 	switch n := len(s.Silent); {
 	case n == 0:

@@ -35,7 +35,7 @@ func Message(s Summary) string {
 // The first strings of lists of names.
 const flakyList, failedList, passedList = "flaky", "failed", "passed"
 
-// setLines are the sets that fit. Failures that are shown get half of the room: people read them.
+// setLines returns the sets that fit. Named failures keep half of the room, because people read them.
 func setLines(s Summary, room int) (text string) {
 	if len(s.Failures) > 0 {
 		room /= 2
@@ -48,8 +48,7 @@ func setLines(s Summary, room int) (text string) {
 	return text
 }
 
-// shorten cuts the message of a failure until its line has at most so many bytes, if that is enough. A name is never
-// cut: the leader compares names.
+// shorten cuts the message of a failure until its line fits, but never the name, which the leader compares.
 func shorten(f v1alpha1.TestFailure, size int) v1alpha1.TestFailure {
 	for len(line(f)) > size && len(f.Message) > leastMessage {
 		f.Message = plaintext.Line(f.Message, len(f.Message)*9/10) // escaping makes the exact number hard to know
@@ -57,7 +56,6 @@ func shorten(f v1alpha1.TestFailure, size int) v1alpha1.TestFailure {
 	return f
 }
 
-// line encodes what cannot fail: strings and numbers.
 func line(value any) string {
 	var b bytes.Buffer
 	out := json.NewEncoder(&b)

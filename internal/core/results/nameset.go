@@ -31,7 +31,6 @@ func (h nameHash) encode() string {
 	return base64.RawURLEncoding.EncodeToString(bits[:])
 }
 
-// names are as encode returns them.
 func (s NameSet) names() []string {
 	var all []string
 	for name := range slices.Chunk([]byte(s), nameBytes) {
@@ -40,7 +39,7 @@ func (s NameSet) names() []string {
 	return all
 }
 
-// known returns the set, or an empty one if it does not have exactly so many names.
+// known returns the set, or "" unless it has exactly count names.
 func (s NameSet) known(count int32) NameSet {
 	if len(s) != int(count)*nameBytes || count > maxSet {
 		return ""
@@ -48,7 +47,6 @@ func (s NameSet) known(count int32) NameSet {
 	return s
 }
 
-// sets are the names of the tests that passed, and of those that failed.
 func (t *Tests) sets() (passedTests, failedTests NameSet) {
 	var passes, failures []nameHash
 	for name, outcome := range t.outcomes {
@@ -64,7 +62,7 @@ func (t *Tests) sets() (passedTests, failedTests NameSet) {
 	return newNameSet(passes), newNameSet(failures)
 }
 
-// Summary is that of the tests, without files.
+// Summary returns the summary of the tests, without files.
 func (t *Tests) Summary() Summary {
 	s := Summary{Counts: t.Counts, Failures: Brief(t.Failures), FlakyTests: t.Flaky}
 	s.PassedTests, s.FailedTests = t.sets()

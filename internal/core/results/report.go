@@ -9,7 +9,6 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 )
 
-// outcome of a test.
 type outcome uint8
 
 const (
@@ -19,7 +18,6 @@ const (
 	skipped
 )
 
-// testCase is what a report says of a test.
 type testCase struct {
 	name         string
 	outcome      outcome
@@ -28,7 +26,7 @@ type testCase struct {
 	outside      bool    // it is a failure of a suite
 }
 
-// parse calls emit for each test of a report, in order, without secrets. A report that breaks off has an error.
+// parse calls emit for each test of a report, in order, without secrets. It returns an error if the report breaks off.
 func parse(report *junit.Reader, secrets mask.Values, emit func(testCase)) error {
 	var test *element // that is open
 	for {

@@ -8,8 +8,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 )
 
-// mask masks secrets in what is shown of a test. It sees the texts as they are shown, so that neither a color nor the border of two
-// parts of a text is in the middle of a secret.
+// mask masks secrets in the texts as they are shown: before that, a color or the border of two parts could split a secret.
 func (e *element) mask(secrets mask.Values) {
 	if len(secrets) == 0 {
 		return
@@ -37,10 +36,10 @@ func (e *element) mask(secrets mask.Values) {
 	e.body.WriteString(body)
 }
 
-// nameMayBeCut is how long the name of a suite is of which junit may have left out the end, in bytes.
+// nameMayBeCut is the length in bytes from which junit may have cut the name of a suite.
 const nameMayBeCut = 256
 
-// withoutSecrets leaves out the beginning of a secret at the end of a text that was cut.
+// withoutSecrets also masks the beginning of a secret at the end of a cut text.
 func withoutSecrets(secrets mask.Values, text string, cut bool) string {
 	if cut || len(text) >= nameMayBeCut {
 		return secrets.Beginning(text)

@@ -8,7 +8,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 )
 
-// Sentence says how the tests of a run did, for its message; "" if nothing is known.
+// Sentence summarizes the tests for the message of a run, or returns "" if nothing is known.
 func Sentence(r *v1alpha1.TestResults) string {
 	switch {
 	case r == nil:

@@ -31,7 +31,7 @@ type Counts struct {
 	Fixed         int32 `json:"fixed"`
 }
 
-// Summary is what is known of the tests and files of a pod, or of all pods of a run.
+// Summary holds what is known of the tests and files of a pod, or of all pods of a run.
 type Summary struct {
 	Counts
 	Silent   []string               `json:"-"`                 // names of the pods that did not fail and have no report
@@ -49,7 +49,7 @@ type Summary struct {
 	Older      bool  `json:"-"` // a collector of an earlier version wrote it, which does not count unread reports
 }
 
-// Status is the summary for the status of a Suite, nil if no report was read.
+// Status returns the summary for the status of a Suite, or nil if no report was read.
 func Status(s Summary) *v1alpha1.TestResults {
 	if s.Reports == 0 {
 		return nil
@@ -63,7 +63,7 @@ func Status(s Summary) *v1alpha1.TestResults {
 	}
 }
 
-// first are the failures that fit into a status, and how many bytes they leave.
+// first returns the failures that fit into a status, and the bytes that are left.
 func first(all []v1alpha1.TestFailure) (some []v1alpha1.TestFailure, room int) {
 	room = maxStatusBytes
 	for _, f := range all[:min(len(all), maxStatusFailures)] {
@@ -87,8 +87,7 @@ func firstNames(all []string, room int) (some []string) {
 	return some
 }
 
-// clean makes a summary that somebody else may have written safe to use: no value is out of bounds, and the counts
-// agree with each other.
+// clean makes an untrusted summary safe to use: values are in bounds, and counts agree with each other.
 func clean(s Summary) Summary {
 	for _, count := range []*int32{
 		&s.Reports, &s.Unread, &s.Passed, &s.Failed, &s.Skipped, &s.Flaky, &s.Outside, &s.NewFailures, &s.KnownFailures, &s.Fixed, &s.Files, &s.Unkept,
@@ -117,7 +116,7 @@ func clean(s Summary) Summary {
 	return s
 }
 
-// Join makes a summary's problem of sentences. Those that do not fit are counted.
+// Join joins sentences into the problem of a summary, and counts those that do not fit.
 func Join(sentences []string) string {
 	text := ""
 	for i, sentence := range sentences {
@@ -142,7 +141,6 @@ func cleanFailure(f v1alpha1.TestFailure) v1alpha1.TestFailure {
 	return f
 }
 
-// newFirst orders failures, and keeps the order of those that are alike.
 func newFirst(a, b v1alpha1.TestFailure) int {
 	rank := func(f v1alpha1.TestFailure) int {
 		if f.History == v1alpha1.FailureNew {

@@ -10,7 +10,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/mask"
 )
 
-// Tests are those of all reports of a pod. The zero value is empty.
+// Tests collects the tests of all reports of a pod. The zero value is empty.
 type Tests struct {
 	Secrets mask.Values // that are masked in names and texts
 
@@ -25,7 +25,6 @@ type Tests struct {
 	digests  map[[sha256.Size]byte]bool
 }
 
-// found is a test in a report that is being read.
 type found struct {
 	hash    nameHash
 	outcome outcome
@@ -34,8 +33,8 @@ type found struct {
 	outside bool     // it is a failure of a suite
 }
 
-// Add reads a file, and reports whether it is a report in JUnit XML; other files are ignored. A copy of a report that
-// was read before does not count. Of a report that breaks off, the tests before do.
+// Add reads a file, and reports whether it is a JUnit report. It ignores other files and copies of earlier reports, and counts
+// the tests of a report up to where it breaks off.
 func (t *Tests) Add(path string, r io.Reader) bool {
 	digest := sha256.New()
 	report := junit.NewReader(io.TeeReader(r, digest), junit.MaxTests-int(t.Counts.Tests), maxText)
@@ -73,7 +72,6 @@ func (t *Tests) Add(path string, r io.Reader) bool {
 	return true
 }
 
-// unreadable tells about a report of which only the first tests could be read.
 func (t *Tests) unreadable(path string, tests int, err error) {
 	t.Counts.Unread++
 	t.Problems = append(t.Problems, junit.Problem(path, tests, err))
@@ -88,9 +86,8 @@ func (t *Tests) isCopy(digest [sha256.Size]byte) bool {
 	return known
 }
 
-// count adds tests. Those that have the name of an earlier one are different tests, such as those of a table; they are
-// numbered, so that each is compared with its own predecessor. A test that fails is never taken for an attempt of
-// another one.
+// count adds tests. Tests with the same name, such as those of a table, are numbered, so that each is compared with its own
+// predecessor, and a failed one is never taken for an attempt at another.
 func (t *Tests) count(tests []found) {
 	if t.outcomes == nil {
 		t.outcomes, t.repeated = map[nameHash]outcome{}, map[nameHash]int{}
