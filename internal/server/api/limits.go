@@ -90,7 +90,7 @@ func DefaultLimits() Limits {
 		BodyTimeout: 30 * time.Second,
 		// Longer than the 60 s of common proxies in front, so that they close a connection first.
 		IdleTimeout: 75 * time.Second,
-		// 1,024 for a team that is alone. At a usual body of 1 KiB these cost some 30 MiB. A body of
+		// 1,024 for a single team. At a usual body of 1 KiB these cost some 30 MiB. A body of
 		// SmallBodyBytes is in memory twice, as it came and as it is meant: another 36 MiB.
 		InFlight: 1152,
 		// Few notifications have more than 1 KiB. 64 of 256 KiB, which may stall for all of
@@ -98,13 +98,13 @@ func DefaultLimits() Limits {
 		// is more than the container has. Dry runs are among them because they look at each Trigger.
 		Large:          64,
 		SmallBodyBytes: 16 << 10,
-		// 5,000 for a team that is alone. A waiting request costs 26 KiB, 11 of them stacks, and up to 33
+		// 5,000 for a single team. A waiting request costs 26 KiB, 11 of them stacks, and up to 33
 		// until the collector has run: all cost 145 to 180 MiB, the most of all bounds.
 		Waiting: 5625,
 		// Below the 60 s after which clients and proxies give up on a silent connection.
 		MaxWait: 55 * time.Second,
 		Limits:  runs.DefaultLimits(),
-		// 16 for a team that is alone. Each reads up to 8 records at once, of 250 KiB if its variables are as
+		// 16 for a single team. Each reads up to 8 records at once, of 250 KiB if its variables are as
 		// large as they may be: 36 MiB at worst.
 		Listing: 18,
 	}

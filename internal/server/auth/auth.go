@@ -55,14 +55,14 @@ func (a *Authenticator) Authenticate(ctx context.Context, r *http.Request) (Prin
 	return p, err
 }
 
-// CheckKey finds the team of a key, however it came. The error is an *Error.
+// CheckKey finds the team of a key. The error is an *Error.
 func (a *Authenticator) CheckKey(ctx context.Context, key string) (Principal, error) {
 	return a.check(ctx, CredentialOf(key), func(keys []v1alpha1.APIKey, claims apikey.Claims) *v1alpha1.APIKey {
 		return apikey.Select(key, keys, claims, a.Clock.Now())
 	})
 }
 
-// Credential identifies a key that was accepted, without holding it.
+// Credential identifies an accepted key without containing it.
 type Credential struct {
 	Namespace string // that the key names; empty if it names none
 	Digest    string // of the key

@@ -15,8 +15,8 @@ import (
 // clockSlack is how much the clocks of this machine and of the API server may differ.
 const clockSlack = 5 * time.Minute
 
-// mayBeGood reports whether a token is a JWT for this audience that has not expired, as it says itself. Only the API
-// server can tell whether that is true, and all others cost it nothing.
+// mayBeGood reports whether a token claims to be an unexpired JWT for this audience. Only the API server can verify that,
+// and all other tokens cost it nothing.
 func mayBeGood(token string, now time.Time) bool {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 || slices.Contains(parts, "") {

@@ -11,15 +11,14 @@ import (
 )
 
 const (
-	// keysEvery is how often the API server is asked for its keys at most, if tokens name one that is not known: a new key is used
-	// after a restart, and a pod repeats its request.
+	// keysEvery is the shortest pause between requests for the keys, if tokens name an unknown one: a new key is used after
+	// a restart, and a pod repeats its request.
 	keysEvery = 10 * time.Second
 
 	// keysTimeout bounds the request.
 	keysTimeout = 5 * time.Second
 )
 
-// serviceAccountAlgorithms are those of tokens of service accounts.
 var serviceAccountAlgorithms = []jose.SignatureAlgorithm{jose.RS256, jose.RS384, jose.RS512, jose.ES256, jose.ES384, jose.ES512}
 
 // signature is what is known of the signature of a token.
@@ -32,7 +31,7 @@ const (
 	unclearSignature // its key may be newer than the keys that are known
 )
 
-// clusterKeys are those with which the API server signs tokens, as it publishes them. They tell forged tokens without a request.
+// clusterKeys are the published keys with which the API server signs tokens. They expose forged tokens without a request.
 type clusterKeys struct {
 	read  func(context.Context) ([]byte, error) // a JSON Web Key Set; nil if there is none
 	clock clock.PassiveClock
@@ -78,7 +77,7 @@ func (k *clusterKeys) known(token *jose.JSONWebSignature) (keys *jose.JSONWebKey
 	return k.keys, true
 }
 
-// refresh keeps the keys that are known if there are no others to have.
+// refresh keeps the known keys if it cannot read others.
 func (k *clusterKeys) refresh(ctx context.Context) *jose.JSONWebKeySet {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keysTimeout)
 	defer cancel()

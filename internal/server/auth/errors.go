@@ -10,8 +10,8 @@ type Error struct {
 }
 
 var (
-	// ErrUnauthenticated is the answer to every wrong key: missing, malformed, unknown, expired,
-	// suspended, ambiguous, or of a namespace without a team. It is also that to every wrong token of a pod.
+	// ErrUnauthenticated is the answer to every wrong key (missing, malformed, unknown, expired, suspended, ambiguous,
+	// or of a namespace without a team), and to every wrong token of a pod.
 	ErrUnauthenticated = &Error{status: http.StatusUnauthorized, text: "missing or invalid API key or token"}
 
 	// ErrTeamSuspended is the answer to a good key of a suspended team.

@@ -18,11 +18,10 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/job"
 )
 
-// Anybody can make what looks like the token of a pod: these limits are what they can make the API server do.
+// Anyone can forge what looks like the token of a pod. These limits bound what that costs the API server.
 const (
-	// maxReviews is how many tokens the API server checks at once for this replica, and maxWaiting how many more wait for
-	// that. A check takes a millisecond or two, so that the pods of many runs are through in a second. A request that waits
-	// holds a connection for which others may need the room.
+	// maxReviews is how many tokens the API server checks at once for this replica, and maxWaiting how many more wait. A
+	// check takes a millisecond or two, so the pods of many runs are done in a second. A waiting request holds a connection.
 	maxReviews = 8
 	maxWaiting = 128
 
@@ -33,7 +32,7 @@ const (
 	// reviewTimeout bounds a check, and the wait for it.
 	reviewTimeout = 5 * time.Second
 
-	// refusedFor is how long a token that was refused is not checked again, and maxRefused how many are remembered.
+	// refusedFor is how long a refused token is not checked again, and maxRefused how many are remembered.
 	refusedFor = 10 * time.Second
 	maxRefused = 4096
 )
@@ -42,7 +41,7 @@ var errNewKey = errors.New("the token names a key that the API server has not pu
 
 var errManyReviews = errors.New("as many tokens are being checked as the API server is asked about at once")
 
-// Pod is a pod that makes a request.
+// Pod is a pod that sends a request.
 type Pod struct {
 	Namespace, Name string
 	UID             types.UID
@@ -53,7 +52,7 @@ type TokenReviewer interface {
 	Create(ctx context.Context, review client.Object, options ...client.CreateOption) error
 }
 
-// PodAuthenticator finds the pod that a request comes from, by the token of a ServiceAccount that is bound to the pod.
+// PodAuthenticator finds the pod that sends a request, by a ServiceAccount token that is bound to the pod.
 type PodAuthenticator struct {
 	reviewer TokenReviewer
 	clock    clock.PassiveClock
@@ -124,14 +123,14 @@ func (a *PodAuthenticator) review(ctx context.Context, token string) (authentica
 	return review.Status, err
 }
 
-// The extra fields that the API server adds to the user of a token that is bound to a pod.
+// Extra fields of the user of a token that is bound to a pod.
 const (
 	extraPodName = "authentication.kubernetes.io/pod-name"
 	extraPodUID  = "authentication.kubernetes.io/pod-uid"
 )
 
-// podOf is the pod that a good token is bound to. The audience is checked here as well: an authenticator of the API
-// server that knows no audiences leaves them out.
+// podOf is the pod that a good token is bound to. It checks the audience again: an authenticator of the API server that
+// knows no audiences omits them.
 func podOf(s authenticationv1.TokenReviewStatus) (Pod, bool) {
 	account, isAccount := strings.CutPrefix(s.User.Username, "system:serviceaccount:")
 	namespace, _, hasNamespace := strings.Cut(account, ":")

@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	// probeInterval keeps the load of all replicas below a request per second, and is short compared with
-	// the time for which a notification is held. Half of it is random, because the Date headers of the
-	// answers, which are truncated to the second, are worth more if they fall on different fractions.
+	// probeInterval keeps the load of all replicas below a request per second, and is far shorter than a notification is
+	// held. Half of it is random: the Date headers of the answers are truncated to the second, and tell more if they
+	// fall on different fractions.
 	probeInterval = 5 * time.Second
 
 	// retryInterval follows a failed probe: readiness comes back as soon as the API server does.
 	retryInterval = time.Second
 
-	// probeTimeout leaves time for more than one probe while a notification is held.
+	// probeTimeout allows more than one probe while a notification is held.
 	probeTimeout = 5 * time.Second
 
 	// minLost is long enough for a failed probe and another one.
@@ -58,8 +58,7 @@ type APIServerProbe struct {
 	logged   time.Duration // the offset of the last log line
 }
 
-// Staleness is how long ago the API server was last seen; 0 before the first probe, which comes after
-// the caches were filled.
+// Staleness is how long ago the API server was last seen; 0 before the first probe, because the caches were just filled.
 func (p *APIServerProbe) Staleness() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -69,8 +68,8 @@ func (p *APIServerProbe) Staleness() time.Duration {
 	return p.Clock.Since(p.lastSeen)
 }
 
-// Lost is a check for /readyz: it fails once the API server was away for longer than a notification can be
-// held, because a new one would time out.
+// Lost is a check for /readyz: it fails once the API server was unavailable for longer than a notification
+// can be held, because a new one would time out.
 func (p *APIServerProbe) Lost(holdBudget time.Duration) func(*http.Request) error {
 	return func(*http.Request) error {
 		if stale := p.Staleness(); stale > max(holdBudget, minLost) {
@@ -128,7 +127,7 @@ func (p *APIServerProbe) Register(r prometheus.Registerer) error {
 func (p *APIServerProbe) Start(ctx context.Context) error {
 	p.mu.Lock()
 	p.started = p.Clock.Now()
-	p.lastSeen = p.started // the caches were filled a moment ago
+	p.lastSeen = p.started // the caches were just filled
 	p.mu.Unlock()
 	for {
 		interval := p.interval(p.Probe(ctx))
@@ -156,8 +155,7 @@ func (p *APIServerProbe) interval(err error) time.Duration {
 	}
 }
 
-// Probe sends one request. Start does so repeatedly; call it before if you need the offset earlier. If it fails,
-// Staleness grows and the offset stays as it is.
+// Probe sends one request, as Start does repeatedly. If it fails, Staleness grows and the offset stays.
 func (p *APIServerProbe) Probe(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
@@ -183,7 +181,7 @@ func (p *APIServerProbe) observe(sent, received, date time.Time) {
 	}
 }
 
-// report logs once that the clock is wrong, and again when that changes.
+// report logs notable changes of the offset.
 func (p *APIServerProbe) report(offset time.Duration) {
 	wasNotable, isNotable := p.logged.Abs() > notableOffset, offset.Abs() > notableOffset
 	switch {

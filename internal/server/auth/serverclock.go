@@ -9,7 +9,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// ServerClock is the clock of a probe, corrected to the API server's, which sets the times in the objects.
+// ServerClock is the clock of a probe, corrected to the API server's.
 type ServerClock struct{ *APIServerProbe }
 
 // Now is the API server's time.

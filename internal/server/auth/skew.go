@@ -36,7 +36,6 @@ func (m *skewMeter) Observe(sent, received, date time.Time) {
 	}
 }
 
-// bounds are the least and the greatest offset that all answers allow.
 func (m *skewMeter) bounds() (low, high time.Duration) {
 	if len(m.answers) == 0 {
 		return 0, 0
@@ -50,9 +49,8 @@ func (m *skewMeter) bounds() (low, high time.Duration) {
 	return low, high
 }
 
-// Offset is the smallest one that the answers allow, and 0 if they allow that: most clocks agree, and a clock
-// that is corrected by no more than is certain never overtakes the other. More answers bring it closer to the
-// true offset without a jump.
+// Offset is the smallest offset that the answers allow, or 0 if they allow that: most clocks agree, and a clock that is
+// corrected by no more than is certain never overtakes the other. More answers bring it closer to the truth without a jump.
 func (m *skewMeter) Offset() time.Duration {
 	switch low, high := m.bounds(); {
 	case low > 0:

@@ -6,11 +6,10 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// SteadyClock shows the time of another clock at its start, and then what has elapsed since. Setting the clock of the machine does not
+// SteadyClock adds what has elapsed to the time of another clock at its start. Setting the clock of the machine does not
 // change it: until the next answer of the API server, the measured offset would be wrong by the step, and a later
-// deployment could be stored as an older one. For the same reason, time in which the machine was suspended counts. A
-// hypervisor may stop all clocks of a machine, though, such as for a snapshot: then this one is behind until the API
-// server answers again.
+// deployment could be stored as an older one. For the same reason it counts time in which the machine was suspended. If
+// a hypervisor stops all clocks, such as for a snapshot, it is behind until the API server answers again.
 type SteadyClock struct {
 	boot    func() time.Duration // since some moment before
 	started time.Duration        // by boot

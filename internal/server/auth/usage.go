@@ -18,15 +18,13 @@ import (
 )
 
 const (
-	// usageEvery is the precision of status.lastUsedTime: a write per key and request would cost more
-	// than the requests themselves.
+	// usageEvery is the precision of status.lastUsedTime: a write per request would cost more than the request.
 	usageEvery = 10 * time.Minute
 
 	// usageRetry is the pause after a failed write of a key.
 	usageRetry = time.Minute
 
-	// usageQueue bounds the keys that wait for their write. If it is full, a key is written after a
-	// later request.
+	// usageQueue bounds the keys that wait for their write. If it is full, a later request causes the write.
 	usageQueue = 1024
 
 	usageTimeout = 10 * time.Second
@@ -85,8 +83,7 @@ func (u *Usage) Start(ctx context.Context) error {
 // NeedLeaderElection is false: every replica records its own requests.
 func (u *Usage) NeedLeaderElection() bool { return false }
 
-// due reports whether the key should be written now. If so, it is not due again for a while, even if
-// the cache lags behind the write.
+// due reports whether to write the key now. If so, it is not due again for a while, even if the cache lags.
 func (u *Usage) due(uid types.UID, now time.Time) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -123,8 +120,7 @@ func (u *Usage) writeOrLog(ctx context.Context, use use) {
 	}
 }
 
-// write sets one field, without a resource version: two replicas that write at once both succeed, and
-// either time is right.
+// write sets one field without a resource version: if two replicas write at once, either time is right.
 func (u *Usage) write(ctx context.Context, use use) error {
 	ctx, cancel := context.WithTimeout(ctx, usageTimeout)
 	defer cancel()

@@ -13,9 +13,9 @@ import (
 // the next request. The server accepts it once it is no longer silent, so that thousands of connections from
 // slow clients cost little.
 //
-// If a bound is reached, a new connection replaces one that does nothing: the oldest of the largest group.
-// Silent and unproven connections are grouped by address, idle ones by tenant. So one group may use all that
-// others do not need, and other groups are never locked out.
+// If a bound is reached, a new connection replaces the oldest inactive one of the largest group. Silent and unproven
+// connections are grouped by address, idle ones by tenant. So a group may use all that others do not need, and
+// cannot lock them out.
 type Bounds struct {
 	// Unproven bounds the connections on which nothing was authenticated, and is more than 0; Idle bounds
 	// those between two authenticated requests. How many are busy is up to the handler.
@@ -37,8 +37,8 @@ type Bounds struct {
 }
 
 const (
-	// gracePeriod is how long a new connection may take to send its request before it may be closed for
-	// others: the request follows the handshake at once, but the server may be too busy to read it.
+	// gracePeriod protects a new connection from being closed for others: the request follows the handshake at once, but
+	// the server may be too busy to read it.
 	gracePeriod = 100 * time.Millisecond
 
 	// retryInterval is how often to try again if there is no room.

@@ -35,8 +35,7 @@ func (s *connSet) add(c *conn, group string) {
 	}
 }
 
-// oldestOfLargest is the oldest connection for which may holds, of the largest group that has one. A nil may
-// always holds.
+// oldestOfLargest is the oldest connection for which may is nil or true, of the largest group that has one.
 func (s *connSet) oldestOfLargest(may func(*conn) bool) (victim *conn) {
 	largest := 0
 	for _, members := range s.groups {

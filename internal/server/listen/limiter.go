@@ -154,7 +154,7 @@ func (l *connLimiter) leave(c *conn) {
 	l.forget(c)
 }
 
-// forget needs the lock.
+// forget requires the lock.
 func (l *connLimiter) forget(c *conn) {
 	if c.open {
 		l.total--

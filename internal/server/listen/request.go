@@ -30,8 +30,8 @@ func limitUnproven(server *http.Server) http.Handler {
 	})
 }
 
-// limitBody is called when a request was read, and unlimitBody once its key was accepted, or its whole body read: only then the server
-// watches whether the client is gone, which the limit must not look like. The goroutine of the handler calls both.
+// limitBody is called when a request was read, and unlimitBody once its key was accepted or its whole body read. After that,
+// the server watches whether the client is gone, and would mistake the limit for that. The handler's goroutine calls both.
 func (c *conn) limitBody(rest time.Duration) {
 	c.readUntil = time.Time{}
 	if rest > 0 {

@@ -1,9 +1,5 @@
 // Package listen runs an http.Handler as a Runnable of the manager, in every replica.
 //
-//	server, err := listen.Listen(&http.Server{Addr: ":8080", Handler: api}, listen.Options{...})
-//	err = mgr.Add(server)
-//	err = mgr.AddReadyzCheck("http", server.Ready)
-//
 // The manager's GracefulShutdownTimeout has to exceed Options.DrainDelay + Options.DrainTimeout.
 package listen
 
@@ -53,8 +49,8 @@ const (
 	draining
 )
 
-// Listen opens the server's address, so that an invalid or a used one fails at once. Connections wait until
-// Start, which the manager calls when its caches are filled.
+// Listen opens the server's address, so that a wrong one fails at once. Connections wait until Start, which the manager
+// calls when its caches are filled.
 func Listen(server *http.Server, options Options) (*Server, error) {
 	listener, err := Bound(server, options.Bounds)
 	if err != nil {
@@ -65,8 +61,8 @@ func Listen(server *http.Server, options Options) (*Server, error) {
 	return s, nil
 }
 
-// releaseClients closes each connection after its next answer once the server stops. A load balancer chooses a server for
-// a new connection only, so a client with an open one would send its next request to a server that is gone.
+// releaseClients closes each connection after its next answer once the server stops. Load balancers only choose a server
+// for new connections, so a client with an open one would send its next request to a server that is gone.
 func (s *Server) releaseClients(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.state.Load() == draining {

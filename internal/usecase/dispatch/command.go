@@ -21,7 +21,7 @@ type Command struct {
 	ReceivedAt time.Time // by Clock
 }
 
-// command starts an operation; release its retrier.
+// command returns an operation, whose retrier has to be released.
 func (d *Dispatcher) command(c Command) *operation {
 	return d.newOperation(Request{Team: c.Team, Notification: &notification.Notification{}, RequestID: c.RequestID, ReceivedAt: c.ReceivedAt})
 }

@@ -21,9 +21,8 @@ func boundsOf(t *v1alpha1.Team) suiteBounds {
 	return suiteBounds{stored: int(t.SuiteBound()), unfinished: int(t.UnfinishedSuiteBound())}
 }
 
-// suiteCounter counts the Suites of each namespace: those in the watch of this replica, and those that this
-// replica is creating, so that a burst does not get through while the watch lags. Those of other replicas count
-// once the watch has them.
+// suiteCounter counts the Suites of each namespace: those in the watch, and those that this replica is creating, so that
+// a burst does not get through while the watch lags. Those of other replicas count once the watch has them.
 type suiteCounter struct {
 	mu         sync.Mutex
 	namespaces map[string]*suiteCount // without those that have none
@@ -70,7 +69,6 @@ func (c *suiteCounter) reserve(suite types.NamespacedName, b suiteBounds, now ti
 	return nil
 }
 
-// release undoes a reservation: the Suite was not created.
 func (c *suiteCounter) release(suite types.NamespacedName) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -95,7 +93,6 @@ func (c *suiteCounter) of(namespace string) *suiteCount {
 	return count
 }
 
-// forget drops a namespace that has no Suites: it may be deleted.
 func (c *suiteCounter) forget(namespace string) {
 	if count := c.of(namespace); count.stored == 0 && len(count.reserved) == 0 {
 		delete(c.namespaces, namespace)

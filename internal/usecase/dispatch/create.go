@@ -45,8 +45,8 @@ func (o *operation) createOrGet(ctx context.Context, t *v1alpha1.Trigger, desire
 	return c.existing, rejection(err, "the Suite")
 }
 
-// attempt looks for the Suite whatever the reason why it cannot be created: bounds, quotas and policies are
-// checked before the name, and what they refuse now may have been created before, even by this call.
+// attempt looks for the Suite whatever the reason of the refusal: bounds, quotas and policies are checked before the
+// name, and the Suite may have been created before, even by this call.
 func (c *suiteCreation) attempt(ctx context.Context) error {
 	if c.refusal == nil {
 		c.refusal = c.reserve(ctx)
@@ -65,7 +65,7 @@ func (c *suiteCreation) attempt(ctx context.Context) error {
 	return c.get(ctx)
 }
 
-// reserve rejects a Suite that is one too many for the team. One that is in the cache is counted already.
+// reserve rejects a Suite that is one too many for the team. Those in the cache are counted already.
 func (c *suiteCreation) reserve(ctx context.Context) error {
 	key := client.ObjectKeyFromObject(c.desired)
 	if c.Mode == DryRun {
@@ -97,8 +97,8 @@ func (c *suiteCreation) get(ctx context.Context) error {
 	return errSuiteVanished
 }
 
-// terminating reports whether to wait until a Suite is deleted. There is no need to wait for a Suite that this call
-// created, which is its result anyway, or for another attempt of the run.
+// terminating reports whether to wait until a Suite is deleted. A Suite that this call created is its result anyway, and
+// another attempt of a run that is repeated needs no wait.
 func (c *suiteCreation) terminating(existing *v1alpha1.Suite) bool {
 	return existing.DeletionTimestamp != nil && !c.owns(existing) &&
 		(!suite.SameRun(existing, c.desired) || !suite.RunsAgain(existing, c.desired, c.repetition(c.trigger)))

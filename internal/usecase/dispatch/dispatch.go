@@ -30,8 +30,7 @@ import (
 
 // Config is what a Dispatcher needs.
 type Config struct {
-	// Cache reads Environments and Suites without asking the API server; it has the indexes of
-	// index.Setup.
+	// Cache has the indexes of index.Setup.
 	Cache client.Reader
 
 	Live client.Reader
@@ -54,8 +53,7 @@ type Config struct {
 	Clock      clock.PassiveClock
 	ServerTime func(time.Time) time.Time
 
-	// Tracer starts spans; nil: none.
-	Tracer trace.Tracer
+	Tracer trace.Tracer // nil: no traces
 
 	// Sleep is a timer, and Jitter a random number in [0, 1). Nil: the real ones.
 	Sleep  func(context.Context, time.Duration) error
@@ -127,7 +125,6 @@ type Request struct {
 	ReceivedAt     time.Time // by Clock
 }
 
-// operation is one call of Dispatch.
 type operation struct {
 	*Dispatcher
 	Request
@@ -168,8 +165,7 @@ func (d *Dispatcher) Dispatch(ctx context.Context, r Request) (Result, error) {
 	return result, o.failure(result)
 }
 
-// ensureSuites treats several Triggers at a time. Their results are in the order of the Triggers, and none
-// depends on another.
+// ensureSuites returns results in the order of the Triggers. None depends on another.
 func (o *operation) ensureSuites(ctx context.Context, triggers []*v1alpha1.Trigger) []TriggerResult {
 	results := make([]TriggerResult, len(triggers))
 	if len(triggers) == 1 {

@@ -2,8 +2,7 @@ package dispatch
 
 import "time"
 
-// Limits bound what one notification can ask of a replica. What a team may leave behind is bounded by its
-// Team: see counter.go.
+// Limits bound what one notification can ask of a replica. For what a team may leave behind, see counter.go.
 type Limits struct {
 	// Retrying bounds the notifications that wait for the API server to come back. One team gets at most
 	// 8/9: see fairness.TeamLimiter.
@@ -33,8 +32,8 @@ func DefaultLimits() Limits {
 		// 900 for a single team: 20 notifications a second through an outage of 45 s. Fewer than
 		// requests in flight, so that those that need no API server are answered meanwhile.
 		Retrying: 1013,
-		// A thousand times what a large team needs. Expressions may take 50 ms each, and a team has as many
-		// as it likes: without an end it would have the processors for itself.
+		// A thousand times what a large team needs. Expressions may take 50 ms each, and their number is unlimited:
+		// without this bound, a team could occupy the processors.
 		MatchBudget: 2 * time.Second,
 		// At most ten of the slowest are ahead. Clients wait for 60 s, and the budget counts meanwhile.
 		MatchWait: 20 * time.Second,
@@ -54,10 +53,10 @@ func DefaultLimits() Limits {
 	}
 }
 
-// renewEvery is how exact the end of an ephemeral Environment is, so that a burst of notifications for one
-// deployment does not write it again and again. One that lives for less than ten minutes is renewed sooner.
+// renewEvery is the precision of an ephemeral Environment's end, so that a burst of notifications for one deployment
+// does not write it again and again. One that lives for less than ten minutes is renewed sooner.
 const renewEvery = time.Minute
 
-// maxListed bounds the ephemeral Environments that the API server is asked for if the cache does not have the one that
-// a request names. It may then lack one of a team with more, until the cache has it.
+// maxListed bounds the ephemeral Environments that are listed if the cache lacks the one that a request names. That of a
+// team with more may not be found until the cache has it.
 const maxListed = 500

@@ -111,7 +111,7 @@ func (b *timeBudget) spent() bool {
 	return b.exhausted
 }
 
-// pause subtracts the time that was used; resume starts the clock again.
+// pause stops the clock until resume.
 func (b *timeBudget) pause() {
 	now := b.clock.Now()
 	b.remaining -= now.Sub(b.since)

@@ -15,9 +15,8 @@ import (
 
 // ensureSuite creates the Suite of a Trigger, or finds the one that makes it a duplicate.
 //
-// That the name is taken does not prove a duplicate. The Suite may be this call's own, created by an attempt
-// whose answer was lost; then this call created it. It may be something else of that name. Or it may be an
-// attempt without a result, or one that the Trigger's policy repeats.
+// A taken name does not prove a duplicate. The Suite may have been created by an attempt of this call whose answer was
+// lost, it may be something else of that name, or an attempt without a result, or one that the Trigger's policy repeats.
 func (o *operation) ensureSuite(ctx context.Context, t *v1alpha1.Trigger, environment *v1alpha1.Environment, result *TriggerResult) error {
 	attempt, err := o.firstAttempt(ctx, t, environment.Name)
 	if err != nil {
@@ -68,7 +67,7 @@ func (o *operation) desired(ctx context.Context, t *v1alpha1.Trigger, environmen
 	})
 }
 
-// owns reports whether this very call created the Suite.
+// owns reports whether this call created the Suite.
 func (o *operation) owns(s *v1alpha1.Suite) bool {
 	return s.Annotations[suite.AnnotationRequestID] == o.RequestID
 }

@@ -93,7 +93,7 @@ func (o *operation) environmentsNamed(
 	return found, nil
 }
 
-// expire leaves an Environment alone that has expired or is being deleted.
+// expire ignores an Environment that has expired or is being deleted.
 func (o *operation) expire(ctx context.Context, env *v1alpha1.Environment, by string) error {
 	now := metav1.NewTime(o.serverTime.UTC()).Rfc3339Copy()
 	if env.DeletionTimestamp != nil || !now.Before(&env.Spec.Ephemeral.ExpiresAt) {

@@ -16,7 +16,7 @@ const (
 	// maxFileLists bounds the lists of files in memory, of which one has up to 1,000 files and 100 KiB.
 	maxFileLists = 64
 
-	// filesFor is how long a list of files is kept: a live page asks for it again whenever anything changes.
+	// filesFor is how long a list of files is kept: a live page asks for it at each change.
 	filesFor = 15 * time.Second
 )
 

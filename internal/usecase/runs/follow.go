@@ -32,12 +32,12 @@ type Follower struct {
 	seen    bool // the cache has had the Suite
 }
 
-// Follow returns a Follower, which looks for the next container whenever the run changes, and every poll. It updates the Suite of the run.
+// Follow returns a Follower, which looks for new logs at each change of the run and every poll. It updates run.Suite.
 func (r *Reader) Follow(run *Run, name types.NamespacedName, q LogQuery, poll time.Duration) *Follower {
 	return &Follower{r: r, run: run, name: name, query: q, poll: poll, started: time.Now()}
 }
 
-// Next waits for the next log. It returns io.EOF if there are no more, and also if there is none after so long.
+// Next waits for the next log. It returns io.EOF if there are no more, or if the first does not come in time.
 func (f *Follower) Next(ctx context.Context, first time.Duration) (Log, error) {
 	for {
 		f.Ended = f.refresh(ctx)
@@ -78,7 +78,7 @@ func (f *Follower) refresh(ctx context.Context) (ended bool) {
 	return f.run.Suite.Finished()
 }
 
-// soFar are the logs of now. Until the run ends, only those of its pods count, and a queued run has none.
+// soFar are the current logs. Until the run ends, only those of its pods count, and a queued run has none.
 func (f *Follower) soFar(ctx context.Context) ([]Log, error) {
 	if f.Ended {
 		return f.r.Logs(ctx, f.run, f.query)

@@ -11,9 +11,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/record"
 )
 
-// suiteIndex has the Suites of each namespace in the order of their creation, so that a page of runs costs no more than its
-// length. It shares the Suites with the cache, of which a list would copy all: 10 MiB for each page of a team with
-// 10,000 runs.
+// suiteIndex has the Suites of each namespace in the order of their creation, so that the cost of a page is its length. A
+// list of the cache would copy all Suites: 10 MiB for each page of a team with 10,000 runs.
 type suiteIndex struct {
 	mu         sync.RWMutex
 	namespaces map[string][]*v1alpha1.Suite // oldest first; without namespaces that have none
@@ -73,8 +72,8 @@ func (x *suiteIndex) newest(namespace string) []*v1alpha1.Suite {
 	return all
 }
 
-// older are the newest Suites that match, at most so many; with before, only those older than it. It reports whether
-// there may be more.
+// older returns at most limit Suites that match, newest first; with before, only older ones. more is true if there may be
+// others.
 func (x *suiteIndex) older(namespace string, before *record.Run, matches func(*v1alpha1.Suite) bool, limit int) (page []*v1alpha1.Suite, more bool) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()

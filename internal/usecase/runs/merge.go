@@ -10,8 +10,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/record"
 )
 
-// merge makes one list of two, both newest first: the Suites that match, and the runs in the archive, which have to
-// be read to know whether they match. Most runs are in both.
+// merge makes one list of two, both newest first: the Suites that match, and the runs in the archive, whose records say
+// whether they match. Most runs are in both.
 type merge struct {
 	*Reader
 	query           Query

@@ -65,7 +65,7 @@ func DefaultLimits() Limits {
 		LookupTimeout: 10 * time.Second,
 		// Longer than a working node needs. The run has ended, so nothing more is written.
 		LogStall: 30 * time.Second,
-		// 200 for a team that is alone. Each costs two connections with their buffers and stacks, and lines that a browser
+		// 200 for a single team. Each costs two connections with their buffers and stacks, and lines that a browser
 		// does not read.
 		Logs: 225,
 	}
