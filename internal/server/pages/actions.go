@@ -38,7 +38,6 @@ func (u *UI) rerun(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-// command returns the run to act on, and on whose behalf.
 func (u *UI) command(r *request) (id string, c dispatch.Command, err error) {
 	if !r.signedIn {
 		return "", c, errSignIn

@@ -21,7 +21,6 @@ import (
 const (
 	grantPurpose = "files"
 
-	// filesAtOnce bounds a page of files, of which many are pictures.
 	filesAtOnce = 100
 
 	// maxPreviews bounds the pictures on the first page of a run.
@@ -36,17 +35,6 @@ type grant struct {
 	Identity  signin.Identity `json:"i"`
 }
 
-// kinds are the content types that a page can show, by the extension of the file. All others are downloaded.
-var kinds = map[string]struct{ kind, contentType string }{
-	".png": {"image", "image/png"}, ".jpg": {"image", "image/jpeg"}, ".jpeg": {"image", "image/jpeg"},
-	".gif": {"image", "image/gif"}, ".webp": {"image", "image/webp"}, ".avif": {"image", "image/avif"},
-	".webm": {"video", "video/webm"}, ".mp4": {"video", "video/mp4"},
-	".html": {"page", "text/html; charset=utf-8"}, ".htm": {"page", "text/html; charset=utf-8"},
-	".svg": {"page", "image/svg+xml"}, ".css": {"page", "text/css"}, ".js": {"page", "text/javascript"},
-	".txt": {"page", "text/plain; charset=utf-8"}, ".log": {"page", "text/plain; charset=utf-8"},
-	".md": {"page", "text/plain; charset=utf-8"}, ".json": {"page", "application/json"}, ".xml": {"page", "text/plain; charset=utf-8"},
-}
-
 func (u *UI) artifactsPage(r *request) (*page, error) {
 	d, run, err := u.run(r, "artifacts")
 	if err != nil {
@@ -59,7 +47,7 @@ func (u *UI) artifactsPage(r *request) (*page, error) {
 	return d.page(), nil
 }
 
-// files is a page of the files of a run; nil where there are none. The problem is a sentence: why they cannot be read.
+// files is a page of the files of a run; nil if there are none. The problem says why they cannot be read.
 func (u *UI) files(r *request, run *runs.Run, after string, limit int) (d *filesData, problem string, err error) {
 	if !u.Runs.HasArchive() || run.Suite.Status.Artifacts == nil {
 		return nil, "", nil
@@ -80,7 +68,7 @@ func (u *UI) files(r *request, run *runs.Run, after string, limit int) (d *files
 	return d, "", nil
 }
 
-// previews are the pictures and videos of a run that did not pass: on a phone, they are what one looks for.
+// previews are the pictures and videos of a run that did not pass: on a phone, they say most.
 func (u *UI) previews(r *request, run *runs.Run) (*filesData, error) {
 	if !run.Suite.Finished() || run.Suite.Passed() {
 		return nil, nil
@@ -100,8 +88,7 @@ func (u *UI) fileOf(a record.Artifact, sealed string) file {
 	for i, s := range segments[1:] {
 		segments[i+1] = "/" + url.PathEscape(s)
 	}
-	kind := kinds[strings.ToLower(path.Ext(a.Path))].kind
-	return file{Artifact: a, Kind: kind, Size: view.Bytes(a.Bytes), Link: u.path(segments...)}
+	return file{Artifact: a, Kind: view.FileKindOf(a.Path).Name, Size: view.Bytes(a.Bytes), Link: u.path(segments...)}
 }
 
 // serveFile sends an artifact. Its content is hostile: a page among them runs in an origin of its own, without
@@ -133,15 +120,14 @@ func (u *UI) serveFile(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-// isReport reports whether a browser wants to show a page among the artifacts as one of its own. It gets a frame around
-// it: from there, the page cannot lead the browser elsewhere.
+// isReport reports whether a browser wants to show a page among the artifacts. It is shown in a frame, from which it cannot
+// navigate the browser elsewhere.
 func (u *UI) isReport(r *request, name string) bool {
-	contentType := kinds[strings.ToLower(path.Ext(name))].contentType
+	contentType := view.FileKindOf(name).ContentType
 	shown := r.Header.Get("Sec-Fetch-Dest") == "document" && !r.URL.Query().Has("download")
 	return shown && (strings.HasPrefix(contentType, "text/html") || contentType == "image/svg+xml")
 }
 
-// reportData is a page among the artifacts.
 type reportData struct{ Namespace, Run, Path, Source string }
 
 func (u *UI) reportPage(r *request, run *runs.Run, name string) *page {
@@ -172,7 +158,7 @@ func (u *UI) granted(r *request) (*runs.Run, error) {
 	return u.find(r)
 }
 
-// namespaceOfGrant is whose file the request is for; empty if it is forged.
+// namespaceOfGrant returns the namespace of the file, or "" for a forged grant.
 func (u *UI) namespaceOfGrant(r *request) string {
 	var g grant
 	if err := u.sealer.Unseal(r.Context(), grantPurpose, r.PathValue("grant"), &g); err != nil {
@@ -189,16 +175,16 @@ func (u *UI) setFileHeaders(h http.Header, r *request, name string) {
 	h.Set("Cache-Control", "private, max-age=3600")
 	h.Set("Access-Control-Allow-Origin", "null") // a report reads its own files from its opaque origin
 	h.Set("Cross-Origin-Resource-Policy", "cross-origin")
-	kind, known := kinds[strings.ToLower(path.Ext(name))]
-	if known && !r.URL.Query().Has("download") {
-		h.Set("Content-Type", kind.contentType)
+	kind := view.FileKindOf(name)
+	if kind.Name != "" && !r.URL.Query().Has("download") {
+		h.Set("Content-Type", kind.ContentType)
 		return
 	}
 	h.Set("Content-Type", "application/octet-stream")
 	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": path.Base(name)}))
 }
 
-// filesOrigin is that of this request: a sandboxed page has no 'self'.
+// filesOrigin is the origin of this request: a sandboxed page has no 'self'.
 func (u *UI) filesOrigin(r *request) string {
 	scheme := "http://"
 	if u.public.Secure || r.TLS != nil {

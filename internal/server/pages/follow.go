@@ -21,7 +21,6 @@ const (
 	followBytes = 32 << 10
 )
 
-// followLog sends the lines of a log after the one that the browser has, as they are written.
 func (u *UI) followLog(w http.ResponseWriter, r *request) error {
 	run, chosen, err := u.pickLog(r)
 	if err != nil {

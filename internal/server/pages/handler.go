@@ -39,7 +39,6 @@ type request struct {
 	logRead, logSent *logData
 }
 
-// namespace is that of the page; empty where it belongs to no team.
 func (r *request) namespace() string {
 	if r.team == nil {
 		return ""
@@ -87,7 +86,6 @@ func setSecurityHeaders(h http.Header) {
 	h.Set("Vary", "Accept, Cookie")
 }
 
-// setPublic finds out where people reach the pages.
 func (u *UI) setPublic() (err error) {
 	if u.public, err = publicurl.Parse(u.PublicURL); err != nil {
 		return fmt.Errorf("the public URL: %w", err)
@@ -101,8 +99,8 @@ func (u *UI) setPublic() (err error) {
 	return nil
 }
 
-// knowsHost keeps a page of somebody else, whose name leads here, from reading the pages. Everybody may use the names
-// of this machine, because no such page can have one.
+// knowsHost refuses the page of another site whose name resolves to this server. The names of this machine are always
+// good, because no such page can have one.
 func (u *UI) knowsHost(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -112,19 +110,19 @@ func (u *UI) knowsHost(host string) bool {
 	return len(u.hosts) == 0 || u.hosts[host] || host == "localhost" || address != nil && address.IsLoopback()
 }
 
-// handle makes a handler of a function that answers those who may see the team of the path, if it names a namespace.
+// handle answers readers who may see the team of the path, if it names a namespace.
 func (u *UI) handle(answer func(http.ResponseWriter, *request) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, httpRequest *http.Request) {
 		r := &request{Request: httpRequest}
 		err := u.identify(r)
 		if strings.HasPrefix(r.URL.Path, "/sign-") {
-			err = nil // whoever cannot be recognized may sign out, and in again
+			err = nil // a reader who cannot be recognized may sign out, and in again
 		}
 		if err == nil {
 			err = u.authorize(r)
 		}
 		if err == nil && r.Method == http.MethodPost {
-			err = u.parseForm(w, r) // which may be slow, before it takes anybody's place
+			err = u.parseForm(w, r) // before the limits, because it may be slow
 		}
 		if err == nil {
 			err = u.limited(r, func() error { return answer(w, r) })
@@ -138,7 +136,7 @@ func (u *UI) handle(answer func(http.ResponseWriter, *request) error) http.Handl
 	})
 }
 
-// errSignIn sends somebody who has not signed in to the page for that, whether the page exists or not.
+// errSignIn redirects a visitor to the page for signing in, whether the page exists or not.
 var errSignIn = errors.New("sign in")
 
 // authorize finds the team of the page, if its path names a namespace.
@@ -177,7 +175,7 @@ func (u *UI) parseForm(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-// limited answers while there is room, for the team as for all.
+// limited answers within the limit of the request.
 func (u *UI) limited(r *request, answer func() error) error {
 	limiter, team := u.rendering, r.namespace()
 	switch {
@@ -206,7 +204,35 @@ func (u *UI) limited(r *request, answer func() error) error {
 	return answer()
 }
 
-// redirect leads to another page of this server.
 func (u *UI) redirect(w http.ResponseWriter, r *request, path string) {
 	http.Redirect(w, r.Request, u.public.Base+path, http.StatusSeeOther)
+}
+
+// auditLine logs who did what, as the HTTP API does. Requests that only read have no line.
+func (u *UI) auditLine(r *request, err error) {
+	if r.audit == nil {
+		return
+	}
+	kind, who := "person", r.access.Name
+	if r.access.Key != "" {
+		kind, who = "key", r.access.Key
+	}
+	line := []any{kind, who, "signedInBy", r.identity.Kind, "method", r.Method, "route", r.Pattern, "code", codeOf(err)}
+	if r.team != nil {
+		line = append(line, "team", r.team.Name)
+	}
+	u.Audit.InfoContext(context.WithoutCancel(r.Context()), "request", append(line, r.audit...)...)
+}
+
+// codeOf is the status of the answer to an action. One that was done redirects to another page.
+func codeOf(err error) int {
+	var p *problem
+	switch {
+	case err == nil:
+		return http.StatusSeeOther
+	case errors.As(err, &p):
+		return p.Status
+	default:
+		return http.StatusInternalServerError
+	}
 }

@@ -1,6 +1,17 @@
 package pages
 
-import "html/template"
+import (
+	"embed"
+	"fmt"
+	"html/template"
+	"net/http"
+
+	"github.com/postflight-dev/postflight/internal/core/view"
+	"github.com/postflight-dev/postflight/internal/server/assets"
+)
+
+//go:embed static
+var staticFiles embed.FS
 
 // stateShapes are the icons of the states, each with a shape of its own, in a box of 20 by 20.
 var stateShapes = map[string]template.HTML{
@@ -20,4 +31,47 @@ var stateShapes = map[string]template.HTML{
 var stateColors = map[string]string{
 	"passed": "#1f7a4d", "failed": "#c4342d", "running": "#2563c9", "queued": "#8a6d1a", "starting": "#0e7c86",
 	"timedout": "#b85c00", "error": "#8a3fb0", "canceled": "#6d6a64", "superseded": "#6d6a64", "none": "#6d6a64",
+}
+
+func loadAssets() (*assets.Assets, error) {
+	a, err := assets.Load(staticFiles, "static")
+	for key := range stateShapes {
+		if err == nil {
+			err = a.Add("state-"+key+".svg", stateFavicon(key))
+		}
+	}
+	return a, err
+}
+
+func (u *UI) icon(key string) string {
+	if _, known := stateShapes[key]; known {
+		return u.asset("state-" + key + ".svg")
+	}
+	return u.asset("favicon.svg")
+}
+
+func (u *UI) asset(name string) string { return u.public.Base + u.assets.Path(name) }
+
+// serveAsset needs no session: assets are no secrets.
+func (u *UI) serveAsset(w http.ResponseWriter, r *http.Request) {
+	if !u.assets.Serve(w, r) {
+		failPlainly(w, http.StatusNotFound, "There is no such file.")
+	}
+}
+
+func (u *UI) serveFavicon(w http.ResponseWriter, r *http.Request) {
+	http.Redirect(w, r, u.asset("favicon.svg"), http.StatusFound)
+}
+
+func stateFavicon(key string) []byte {
+	return fmt.Appendf(nil, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 20 20" color="%s" fill="none" stroke="currentColor" stroke-width="2" stroke-linecap="round" stroke-linejoin="round">%s</svg>`,
+		stateColors[key], stateShapes[key])
+}
+
+func stateKeys() []string {
+	keys := []string{view.NoRun.Key}
+	for _, s := range view.States() {
+		keys = append(keys, s.Key)
+	}
+	return keys
 }

@@ -6,67 +6,31 @@ import (
 	"github.com/postflight-dev/postflight/internal/server/signin"
 )
 
-// Limits bound what browsers can ask of a replica. They are the same in every replica.
+// Limits bound what browsers can ask of a replica. They are the same in every replica. Of Rendering and of Streaming, one team
+// gets at most 8/9: see fairness.TeamLimiter. Visitors without a team share one part.
 type Limits struct {
-	// Rendering bounds the pages that are being rendered or sent. Of it and of Streaming, one team gets at most 8/9:
-	// see fairness.TeamLimiter. Visitors without a team share one part.
-	Rendering int
+	Rendering int // pages that are being rendered or sent
+	Streaming int // live pages; logs that are being followed have runs.Limits.Logs
+	Unsent    int // bytes that were rendered and that browsers have not read
+	Sending   int // files and logs that are being sent, which may take long
+	Listing   int // lists with runs of the archive, which read records
+	Reading   int // logs that are being read for a page or searched
+	Visiting  int // requests that wait for the provider of identities
+	Renders   int // how often a second the live pages of one team are rendered
 
-	// Streaming bounds the live pages. Logs that are being followed have runs.Limits.Logs.
-	Streaming int
+	Interval        time.Duration // between two versions of a live page, at least
+	Recheck         time.Duration // between checks whether the reader of a live page may still read it
+	Refresh         time.Duration // until a live page is rendered again without an event: files and logs cause none
+	Heartbeat       time.Duration // until something is sent on a live page, so that proxies do not close it
+	StreamFor       time.Duration // of a live page: the browser then connects again, perhaps to another replica
+	ProxiedFor      time.Duration // the same, for readers whom a proxy has authenticated
+	ProxiedFilesFor time.Duration // how long they can open links to files, from the full hour on
+	UnconfirmedFor  time.Duration // how long a live page continues while its reader's rights cannot be looked up
+	WriteTimeout    time.Duration // for a browser to read an answer, or a version of a live page
+	SessionFor      time.Duration
 
-	// Unsent bounds, in bytes, what has been rendered and not been read by the browsers that it is for.
-	Unsent int
-
-	// Sending bounds the files and logs that are being sent, which may take long.
-	Sending int
-
-	// Listing bounds the lists with runs of the archive, which read records.
-	Listing int
-
-	// Reading bounds the logs that are being read for a page or searched.
-	Reading int
-
-	// Visiting bounds the requests that wait for the provider of identities.
-	Visiting int
-
-	// Renders bounds how often a second the live pages of one team are rendered, at first or again.
-	Renders int
-
-	// Interval is the shortest time between two versions of a live page.
-	Interval time.Duration
-
-	// Recheck is how often a live page checks whether its reader may still read it.
-	Recheck time.Duration
-
-	// Refresh is how often a live page is rendered again without an event: of durations, of files that are uploaded
-	// and of logs that begin, no event tells.
-	Refresh time.Duration
-
-	// Heartbeat is how often something is sent on a live page, so that proxies do not close it.
-	Heartbeat time.Duration
-
-	// StreamFor bounds a live page: the browser then connects again, perhaps to another replica. ProxiedFor is the same
-	// for readers whom a proxy has authenticated.
-	StreamFor, ProxiedFor time.Duration
-
-	// ProxiedFilesFor is how long, from the full hour on, they can open links to files: nobody says what became of them.
-	ProxiedFilesFor time.Duration
-
-	// UnconfirmedFor is how long a live page goes on while its reader's rights cannot be looked up.
-	UnconfirmedFor time.Duration
-
-	// WriteTimeout is how long a browser may take to read an answer, or a version of a live page.
-	WriteTimeout time.Duration
-
-	// SessionFor is how long somebody stays signed in.
-	SessionFor time.Duration
-
-	// FormBytes bounds a form.
 	FormBytes int64
-
-	// PageRuns is how many runs a list shows at once.
-	PageRuns int
+	PageRuns  int // runs of a list
 }
 
 // DefaultLimits are the limits, each with its reason.
@@ -84,7 +48,7 @@ func DefaultLimits() Limits {
 		Listing: 9,
 		// Each reads up to 16 MiB, which takes a tenth of a second, and keeps 1 MiB of it.
 		Reading: 9,
-		// Each may wait for 10 s, and costs a connection to the provider. Who signs in with a key waits for none of them.
+		// Each may wait for 10 s, and costs a connection to the provider. Signing in with a key waits for none of them.
 		Visiting: 72,
 		// At 2 ms each, a tenth of a core. A page of a busy team that many watch comes a little later.
 		Renders: 50,

@@ -10,12 +10,12 @@ import (
 	"github.com/postflight-dev/postflight/internal/server/live"
 )
 
-// isStream reports whether the answer goes on until something ends it.
+// isStream reports whether the answer has no end of its own.
 func isStream(r *request) bool {
 	return r.Method == http.MethodGet && (strings.HasPrefix(r.Header.Get("Accept"), "text/event-stream") || strings.HasSuffix(r.Pattern, "/live"))
 }
 
-// onlyGet keeps a HEAD, which ServeMux takes for a GET, from an answer that goes on: the client does not read it, and sends
+// onlyGet keeps a HEAD, which ServeMux takes for a GET, from an answer without an end: the client does not read it, and sends
 // its next request on the same connection.
 func onlyGet(answer func(http.ResponseWriter, *request) error) func(http.ResponseWriter, *request) error {
 	return func(w http.ResponseWriter, r *request) error {
@@ -26,7 +26,7 @@ func onlyGet(answer func(http.ResponseWriter, *request) error) func(http.Respons
 	}
 }
 
-// streamFor is how long a stream may last. A proxy says who somebody is only when they connect.
+// streamFor is how long a stream may last. A proxy authenticates a reader only when they connect.
 func (u *UI) streamFor(r *request) time.Duration {
 	if r.proxied {
 		return u.Limits.ProxiedFor
@@ -76,7 +76,7 @@ func (u *UI) stream(w http.ResponseWriter, r *request, kind pageKind) error {
 	}
 }
 
-// awaitChange is false when the stream is over. After a change it rests, so that many changes are one version.
+// awaitChange returns false when the stream is over. It pauses between versions, so that many changes are one version.
 func (u *UI) awaitChange(s *live.Stream, r *request, changed <-chan struct{}, recheck <-chan time.Time) bool {
 	rested, refresh := u.Clock.Now().Add(u.Limits.Interval), u.Clock.Now().Add(u.Limits.Refresh)
 	pending := false
@@ -104,7 +104,7 @@ func (u *UI) awaitChange(s *live.Stream, r *request, changed <-chan struct{}, re
 	}
 }
 
-// mayStillRead looks up the reader's rights again. While the cluster or the provider is away, they stay for a while.
+// mayStillRead looks up the reader's rights again. While the cluster or the provider is unavailable, they stay for a while.
 func (u *UI) mayStillRead(r *request) bool {
 	before := *r
 	if !r.signedIn {

@@ -1,21 +1,23 @@
 package pages
 
 import (
-	"compress/gzip"
 	"context"
 	"errors"
-	"io"
 	"io/fs"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 
 	"github.com/postflight-dev/postflight/internal/core/apierror"
 	"github.com/postflight-dev/postflight/internal/core/view"
+	"github.com/postflight-dev/postflight/internal/server/compress"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
 )
 
-// logData is a part of a log, and which logs there are.
+// maxTestLogs bounds the logs that are searched for a test: a run has one for each of its pods.
+const maxTestLogs = 8
+
 type logData struct {
 	view.LogPart
 	Names   []logName
@@ -41,8 +43,8 @@ func (u *UI) logPage(r *request) (*page, error) {
 	return d.page(), nil
 }
 
-// readLog is nil where there are no logs. It reads the whole log, and keeps a part: 16 MiB take a tenth of a second. A live
-// page keeps the log that it has, so that it is read for it once.
+// readLog returns nil if there are no logs. It reads the whole log, and keeps a part: 16 MiB take a tenth of a second. A
+// live page keeps the log that it has, so that it is read once.
 func (u *UI) readLog(r *request, run *runs.Run) (*logData, error) {
 	if r.logSent != nil {
 		return r.logSent, nil
@@ -128,7 +130,6 @@ func (u *UI) chooseLog(r *request, run *runs.Run) (runs.Log, *logData) {
 	return chosen, d
 }
 
-// valueOf names a log in a URL.
 func valueOf(l runs.Log) string {
 	if l.Previous {
 		return l.String() + "/previous"
@@ -143,7 +144,6 @@ func labelOf(l runs.Log) string {
 	return l.Container + " in " + l.Pod
 }
 
-// downloadLog sends a whole log as text.
 func (u *UI) downloadLog(w http.ResponseWriter, r *request) error {
 	run, chosen, err := u.pickLog(r)
 	if err != nil {
@@ -156,30 +156,10 @@ func (u *UI) downloadLog(w http.ResponseWriter, r *request) error {
 	defer log.Close()
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Content-Disposition", `attachment; filename="`+run.ID.ID+"-"+chosen.Container+`.log"`)
-	u.copyCompressed(w, r.Request, log)
+	compress.Copy(u.patient(w), r.Request, log)
 	return nil
 }
 
-// copyCompressed breaks off the connection if the log cannot be read to its end: a part must not look like the whole.
-func (u *UI) copyCompressed(w http.ResponseWriter, r *http.Request, text io.Reader) {
-	w.Header().Add("Vary", "Accept-Encoding")
-	if !acceptsGzip(r) {
-		if _, err := io.Copy(u.patient(w), text); err != nil {
-			panic(http.ErrAbortHandler)
-		}
-		return
-	}
-	w.Header().Set("Content-Encoding", "gzip")
-	z := compressors.Get().(*gzip.Writer)
-	defer compressors.Put(z)
-	z.Reset(u.patient(w))
-	_, err := io.Copy(z, text)
-	if errors.Join(err, z.Close()) != nil {
-		panic(http.ErrAbortHandler)
-	}
-}
-
-// pickLog is chooseLog for those who need one.
 func (u *UI) pickLog(r *request) (*runs.Run, runs.Log, error) {
 	run, err := u.find(r)
 	if err != nil {
@@ -197,4 +177,52 @@ func (u *UI) pickLog(r *request) (*runs.Run, runs.Log, error) {
 
 func logUnavailable(text string) error {
 	return &problem{Status: http.StatusServiceUnavailable, Title: "There is no log to read", Text: text}
+}
+
+// findTest redirects to the line of a test in the log, or to a search for it.
+func (u *UI) findTest(w http.ResponseWriter, r *request) error {
+	run, err := u.find(r)
+	if err != nil {
+		return err
+	}
+	page := runPath(r.namespace(), run.ID.ID) + "/log"
+	logs, err := u.logsOf(r, run)
+	if err != nil || len(logs) == 0 {
+		u.redirect(w, r, page) // which says why
+		return nil
+	}
+	if !u.reading.TryAcquire(r.namespace()) {
+		return overloaded()
+	}
+	defer u.reading.Release(r.namespace())
+	name := r.URL.Query().Get("name")
+	for _, l := range logs[:min(len(logs), maxTestLogs)] {
+		if line := u.placeOf(r, run, l, name); line > 0 {
+			u.redirect(w, r, page+"?"+view.QueryAround(valueOf(l), line).Encode()+"#L"+strconv.Itoa(line))
+			return nil
+		}
+	}
+	u.redirect(w, r, page+"?"+url.Values{"q": {view.TestPlaceOf(name).Text()}}.Encode())
+	return nil
+}
+
+// placeOf returns the number of a line, or 0 if the log does not have the test, or cannot be read.
+func (u *UI) placeOf(r *request, run *runs.Run, l runs.Log, name string) int {
+	if l.Lost != "" {
+		return 0
+	}
+	log, err := u.Runs.OpenLog(r.Context(), run, l, runs.AllLines)
+	if err != nil {
+		return 0
+	}
+	defer log.Close()
+	place := view.TestPlaceOf(name)
+	err = view.EachLine(log, func(number int, line []byte) bool {
+		place.Look(number, line)
+		return true
+	})
+	if err != nil {
+		return 0
+	}
+	return place.Line
 }

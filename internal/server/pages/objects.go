@@ -3,7 +3,6 @@ package pages
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -16,20 +15,16 @@ import (
 
 // Objects that these functions return belong to the cache: read them, never change them.
 
-func (u *UI) triggers(ctx context.Context, namespace string) ([]*v1alpha1.Trigger, error) {
+func (u *UI) triggers(r *request) ([]*v1alpha1.Trigger, error) {
 	list := &v1alpha1.TriggerList{}
-	if err := u.Cache.List(ctx, list, client.UnsafeDisableDeepCopy, client.InNamespace(namespace)); err != nil {
-		return nil, fmt.Errorf("list Triggers: %w", err)
-	}
-	return pointers(list.Items), nil
+	err := u.Cache.List(r.Context(), list, client.UnsafeDisableDeepCopy, client.InNamespace(r.namespace()))
+	return pointers(list.Items), err
 }
 
-func (u *UI) environments(ctx context.Context, namespace string) ([]*v1alpha1.Environment, error) {
+func (u *UI) environments(r *request) ([]*v1alpha1.Environment, error) {
 	list := &v1alpha1.EnvironmentList{}
-	if err := u.Cache.List(ctx, list, client.UnsafeDisableDeepCopy, client.InNamespace(namespace)); err != nil {
-		return nil, fmt.Errorf("list Environments: %w", err)
-	}
-	return pointers(list.Items), nil
+	err := u.Cache.List(r.Context(), list, client.UnsafeDisableDeepCopy, client.InNamespace(r.namespace()))
+	return pointers(list.Items), err
 }
 
 func pointers[T any](items []T) []*T {
@@ -40,7 +35,6 @@ func pointers[T any](items []T) []*T {
 	return all
 }
 
-// job is the Job of a run; nil if there is none.
 func (u *UI) job(ctx context.Context, s *v1alpha1.Suite) (*batchv1.Job, error) {
 	if s.Status.JobName == "" {
 		return nil, nil

@@ -14,18 +14,17 @@ func (u *UI) referencePage(*request) (*page, error) {
 	return &page{template: "reference", Title: "The HTTP API", Section: "docs", Data: u.reference}, nil
 }
 
-// triggersData is the list of Triggers.
 type triggersData struct {
 	Triggers []view.Trigger
 	Steps    view.Steps
 }
 
 func (u *UI) triggersPage(r *request) (*page, error) {
-	triggers, err := u.triggers(r.Context(), r.namespace())
+	triggers, err := u.triggers(r)
 	if err != nil {
 		return nil, err
 	}
-	environments, err := u.environments(r.Context(), r.namespace())
+	environments, err := u.environments(r)
 	if err != nil {
 		return nil, err
 	}
@@ -46,11 +45,10 @@ type triggerData struct {
 	FormProblem string // why the form cannot be read
 }
 
-// triggerRows is how many runs the page of a Trigger lists.
 const triggerRows = 10
 
 func (u *UI) triggerPage(r *request) (*page, error) {
-	triggers, err := u.triggers(r.Context(), r.namespace())
+	triggers, err := u.triggers(r)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +100,7 @@ func (u *UI) explain(r *request, d *triggerData) error {
 }
 
 func (u *UI) environmentsPage(r *request) (*page, error) {
-	environments, err := u.environments(r.Context(), r.namespace())
+	environments, err := u.environments(r)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +109,7 @@ func (u *UI) environmentsPage(r *request) (*page, error) {
 }
 
 func (u *UI) boardPage(r *request) (*page, error) {
-	triggers, err := u.triggers(r.Context(), r.namespace())
+	triggers, err := u.triggers(r)
 	if err != nil {
 		return nil, err
 	}

@@ -2,20 +2,17 @@ package pages
 
 import (
 	"bytes"
-	"compress/gzip"
 	"net/http"
 	"strconv"
-	"strings"
-	"sync"
 
 	"github.com/postflight-dev/postflight/internal/core/publicurl"
 	"github.com/postflight-dev/postflight/internal/core/record"
 	"github.com/postflight-dev/postflight/internal/core/view"
+	"github.com/postflight-dev/postflight/internal/server/compress"
 	"github.com/postflight-dev/postflight/internal/server/signin"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
 )
 
-// page is what a template shows.
 type page struct {
 	template    string
 	Title       string // of the document
@@ -27,13 +24,11 @@ type page struct {
 	Data        any
 }
 
-// pageKind is how a page is made.
 type pageKind struct {
 	build  func(*request) (*page, error)
 	shared bool // it is the same for all readers of a team who have the same rights
 }
 
-// document is a page with what surrounds it.
 type document struct {
 	*page
 	Namespace string
@@ -87,9 +82,9 @@ func (u *UI) send(w http.ResponseWriter, r *request, status int, p *page) {
 	}
 	w.Header().Add("Vary", "Accept-Encoding")
 	body := out.Bytes()
-	if acceptsGzip(r.Request) {
+	if compress.Accepts(r.Request) {
 		w.Header().Set("Content-Encoding", "gzip")
-		body = compressed(body)
+		body = compress.Bytes(body)
 	}
 	if !u.unsent.TryAcquireN(r.namespace(), len(body)) {
 		w.Header().Del("Content-Encoding")
@@ -102,25 +97,6 @@ func (u *UI) send(w http.ResponseWriter, r *request, status int, p *page) {
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // if it fails, the browser is gone
-}
-
-var compressors = sync.Pool{New: func() any {
-	w, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is valid
-	return w
-}}
-
-func compressed(body []byte) []byte {
-	var out bytes.Buffer
-	z := compressors.Get().(*gzip.Writer)
-	defer compressors.Put(z)
-	z.Reset(&out)
-	_, _ = z.Write(body) // a buffer takes everything
-	_ = z.Close()
-	return out.Bytes()
-}
-
-func acceptsGzip(r *http.Request) bool {
-	return strings.Contains(r.Header.Get("Accept-Encoding"), "gzip")
 }
 
 // next is the page after this one of a list, as the filter and a cursor.

@@ -41,7 +41,6 @@ func overloaded() error {
 
 const busy = "The server is sending as many pages as it can. Try again in a few seconds."
 
-// fail answers with the error's page.
 func (u *UI) fail(w http.ResponseWriter, r *request, err error) {
 	var p *problem
 	if !errors.As(err, &p) {
@@ -65,7 +64,7 @@ func (u *UI) fail(w http.ResponseWriter, r *request, err error) {
 	u.send(w, r, p.Status, &page{template: "problem", Title: p.Title, Data: p})
 }
 
-// withoutGrant is a path for the log: whoever reads that must not be able to open the file.
+// withoutGrant is a path for the log, from which nobody can open the file.
 func withoutGrant(path string) string {
 	rest, isFile := strings.CutPrefix(path, "/files/")
 	if !isFile {

@@ -72,7 +72,7 @@ func (u *UI) sameOrigin(next http.Handler) http.Handler {
 	return protection.Handler(next)
 }
 
-// ownTeam leads from a section to that of the reader's first team.
+// ownTeam redirects from a section to that of the reader's first team.
 func (u *UI) ownTeam(section string) func(http.ResponseWriter, *request) error {
 	return func(w http.ResponseWriter, r *request) error {
 		if r.team == nil {

@@ -11,7 +11,6 @@ import (
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
 )
 
-// runData is a run, and the tab that is shown.
 type runData struct {
 	view.Run
 	Tab       string
@@ -42,7 +41,6 @@ func (u *UI) runPage(r *request) (*page, error) {
 	return d.page(), nil
 }
 
-// explainFailures adds what the reports say of the failures.
 func (u *UI) explainFailures(r *request, run *runs.Run, d *runData) error {
 	if d.Tests == nil {
 		return nil
@@ -86,7 +84,6 @@ func (u *UI) attemptsPage(r *request) (*page, error) {
 	return d.page(), nil
 }
 
-// run is what all tabs of a run show.
 func (u *UI) run(r *request, tab string) (*runData, *runs.Run, error) {
 	run, err := u.find(r)
 	if err != nil {
@@ -122,7 +119,6 @@ func (d *runData) page() *page {
 	}
 }
 
-// filesData are the files of a run.
 type filesData struct {
 	Files []file
 	Next  string

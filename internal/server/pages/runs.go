@@ -10,7 +10,6 @@ import (
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
 )
 
-// runsData is the list of runs.
 type runsData struct {
 	Filter       view.Filter
 	Rows         []view.Row
@@ -52,7 +51,7 @@ func (u *UI) runsPage(r *request) (*page, error) {
 	return &page{template: "runs", Title: "Runs", Section: "runs", Live: !fromArchive, Data: d}, nil
 }
 
-// archiveQuery leads from the last page of Suites to the runs of the archive.
+// archiveQuery selects the runs of the archive that follow the last page of Suites.
 func (d *runsData) archiveQuery(all []*v1alpha1.Suite) string {
 	switch {
 	case !d.Archive || d.Next != "" || d.Filter.State == view.LookState:
@@ -106,7 +105,7 @@ func (u *UI) addArchived(r *request, d *runsData, before *record.Run) {
 	d.Any = d.Any || len(d.Rows) > 0
 }
 
-// typicalTimes returns how long runs of a Trigger take, for runs that have not ended. Few have not.
+// typicalTimes returns how long runs of a Trigger take, for the few runs that have not ended.
 func (u *UI) typicalTimes(all []*v1alpha1.Suite) func(*v1alpha1.Suite) time.Duration {
 	known := map[string]time.Duration{}
 	return func(s *v1alpha1.Suite) time.Duration {
@@ -123,7 +122,6 @@ func (u *UI) typicalTimes(all []*v1alpha1.Suite) func(*v1alpha1.Suite) time.Dura
 	}
 }
 
-// runsOf are the runs of one Trigger.
 func runsOf(all []*v1alpha1.Suite, trigger string) []*v1alpha1.Suite {
 	var own []*v1alpha1.Suite
 	for _, s := range all {
@@ -134,13 +132,12 @@ func runsOf(all []*v1alpha1.Suite, trigger string) []*v1alpha1.Suite {
 	return own
 }
 
-// addChoices fills in what one can choose from.
 func (u *UI) addChoices(r *request, d *runsData) error {
-	triggers, err := u.triggers(r.Context(), r.namespace())
+	triggers, err := u.triggers(r)
 	if err != nil {
 		return err
 	}
-	environments, err := u.environments(r.Context(), r.namespace())
+	environments, err := u.environments(r)
 	if err != nil {
 		return err
 	}

@@ -18,8 +18,7 @@ const (
 	maxCookie = 3900
 )
 
-// identify finds out who makes the request. Somebody whose session has ended, whose key was revoked or who never
-// signed in is nobody.
+// identify finds out who makes the request. A reader whose session has ended or whose key was revoked is not signed in.
 func (u *UI) identify(r *request) error {
 	if id, ok := u.Authenticator.FromProxy(r.Request); ok {
 		// The hour keeps the links of a page the same while it is open: see grant.
@@ -33,7 +32,7 @@ func (u *UI) identify(r *request) error {
 	}
 	var id signin.Identity
 	if err := u.sealer.Unseal(r.Context(), sessionPurpose, cookie.Value, &id); err != nil {
-		return ignoreSeal(err)
+		return ignoreSeal(err, nil)
 	}
 	return u.recognize(r, id)
 }
@@ -48,15 +47,14 @@ func (u *UI) secret(ctx context.Context) ([]byte, error) {
 	return secret, nil
 }
 
-// ignoreSeal is nil for a cookie of another time or place.
-func ignoreSeal(err error) error {
+// ignoreSeal replaces the error of a cookie of another time or place.
+func ignoreSeal(err, otherwise error) error {
 	if errors.Is(err, seal.ErrSeal) {
-		return nil
+		return otherwise
 	}
 	return err
 }
 
-// recognize gives the request what its identity may see now.
 func (u *UI) recognize(r *request, id signin.Identity) error {
 	r.signedIn, r.access = false, signin.Access{}
 	if !u.Clock.Now().Before(id.Expires) {

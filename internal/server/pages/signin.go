@@ -2,12 +2,10 @@ package pages
 
 import (
 	"encoding/json"
-	"errors"
 	"net/http"
 	"time"
 
 	"github.com/postflight-dev/postflight/internal/core/publicurl"
-	"github.com/postflight-dev/postflight/internal/server/seal"
 	"github.com/postflight-dev/postflight/internal/server/signin"
 )
 
@@ -15,7 +13,7 @@ const (
 	attemptCookie  = "postflight_sign_in"
 	attemptPurpose = "sign-in"
 
-	// attemptFor is how long somebody may take on the provider's page.
+	// attemptFor is how long a person may take on the provider's page.
 	attemptFor = 10 * time.Minute
 )
 
@@ -26,7 +24,6 @@ type attempt struct {
 	Until time.Time       `json:"u"`
 }
 
-// signInData is the page for signing in.
 type signInData struct {
 	Next     string
 	Problem  string
@@ -41,7 +38,6 @@ func (u *UI) signInData(next, problem string) signInData {
 	return signInData{Next: next, Problem: problem, Provider: u.providerName()}
 }
 
-// providerName is empty without a provider.
 func (u *UI) providerName() string {
 	if u.Provider == nil {
 		return ""
@@ -75,14 +71,13 @@ func (u *UI) signOut(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-// visitProvider sends somebody to the provider's page.
 func (u *UI) visitProvider(w http.ResponseWriter, r *request) error {
 	if u.providerName() == "" {
 		return notFound()
 	}
 	address, memo, err := u.Provider.Begin(r.Context(), publicurl.Join(u.PublicURL, "/sign-in/callback"))
 	if err != nil {
-		return providerAway(err)
+		return &problem{Status: http.StatusServiceUnavailable, Title: "Your identity provider cannot be reached", Text: "Try again in a minute.", cause: err}
 	}
 	value, err := u.sealer.Seal(r.Context(), attemptPurpose, attempt{memo, r.URL.Query().Get("next"), u.Clock.Now().Add(attemptFor)})
 	if err != nil {
@@ -95,7 +90,7 @@ func (u *UI) visitProvider(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-// returnFromProvider signs somebody in who comes back from it.
+// returnFromProvider signs a person in who has signed in there.
 func (u *UI) returnFromProvider(w http.ResponseWriter, r *request) error {
 	late := &problem{Status: http.StatusBadRequest, Title: "You are not signed in", Text: "You took too long, or your browser blocks cookies. Try again."}
 	cookie, err := r.Cookie(attemptCookie)
@@ -104,7 +99,7 @@ func (u *UI) returnFromProvider(w http.ResponseWriter, r *request) error {
 	}
 	var a attempt
 	if err := u.sealer.Unseal(r.Context(), attemptPurpose, cookie.Value, &a); err != nil {
-		return ignoreSealOr(err, badRequest("Your browser sent what this server does not know. Try to sign in again."))
+		return ignoreSeal(err, badRequest("Your browser sent what this server does not know. Try to sign in again."))
 	}
 	u.forgetCookie(w, attemptCookie)
 	if u.Clock.Now().After(a.Until) {
@@ -139,7 +134,7 @@ func (u *UI) providerLogout(w http.ResponseWriter, r *request) error {
 	}
 }
 
-// welcome starts a session of somebody whose access is known.
+// welcome starts a session.
 func (u *UI) welcome(w http.ResponseWriter, r *request, id signin.Identity, next string) error {
 	r.identity, r.audit = id, []any{}
 	if err := u.startSession(r.Context(), w, id); err != nil {
@@ -147,15 +142,4 @@ func (u *UI) welcome(w http.ResponseWriter, r *request, id signin.Identity, next
 	}
 	u.redirect(w, r, localPath(next))
 	return nil
-}
-
-func ignoreSealOr(err, otherwise error) error {
-	if errors.Is(err, seal.ErrSeal) {
-		return otherwise
-	}
-	return err
-}
-
-func providerAway(err error) error {
-	return &problem{Status: http.StatusServiceUnavailable, Title: "Your identity provider cannot be reached", Text: "Try again in a minute.", cause: err}
 }

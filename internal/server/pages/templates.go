@@ -14,7 +14,6 @@ import (
 //go:embed templates
 var templateFiles embed.FS
 
-// shared are the templates that all pages use.
 var shared = []string{"templates/layout.html", "templates/parts.html"}
 
 // parseTemplates has a set of templates per page: the shared ones, and its own "content".
@@ -41,11 +40,10 @@ func parseTemplates(functions template.FuncMap) (map[string]*template.Template, 
 	return all, nil
 }
 
-// functions are those of the templates.
 func (u *UI) functions() template.FuncMap {
 	return template.FuncMap{
 		"path":   u.path,
-		"asset":  func(name string) string { return u.public.Base + u.assets.path(name) },
+		"asset":  u.asset,
 		"icon":   u.icon,
 		"shape":  func(key string) template.HTML { return stateShapes[key] },
 		"states": stateKeys,
@@ -63,7 +61,7 @@ func (u *UI) functions() template.FuncMap {
 	}
 }
 
-// path is that of a page, of segments that are escaped, and of fixed parts that start with a slash.
+// path joins segments, which it escapes, and fixed parts, which start with a slash.
 func (u *UI) path(parts ...string) string {
 	var p strings.Builder
 	p.WriteString(u.public.Base)

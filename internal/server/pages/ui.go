@@ -18,20 +18,19 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/publicurl"
 	"github.com/postflight-dev/postflight/internal/core/view"
 	"github.com/postflight-dev/postflight/internal/fairness"
+	"github.com/postflight-dev/postflight/internal/server/assets"
 	"github.com/postflight-dev/postflight/internal/server/live"
 	"github.com/postflight-dev/postflight/internal/server/seal"
 )
 
 // Config is what the pages need. Only Actions can write.
 type Config struct {
-	// Cache reads Teams, Triggers, Environments and Jobs; it has the indexes of index.Setup.
-	Cache client.Reader
-
-	// Authenticator knows who may see what.
+	Cache         client.Reader // Teams, Triggers, Environments and Jobs; it has the indexes of index.Setup
+	Runs          Runs          // it hears of a change of a Suite before Changed is called
 	Authenticator Authenticator
-
-	// Provider is another way to sign in than an API key; nil if there never is one. It needs a PublicURL.
-	Provider Provider
+	Provider      Provider // another way to sign in than an API key; nil if there never is one. It needs a PublicURL
+	Actions       Actions
+	OpenAPI       []byte // describes the HTTP API
 
 	// SealingKey returns the secret with which cookies are sealed, the same in every replica.
 	SealingKey func(context.Context) ([]byte, error)
@@ -39,36 +38,19 @@ type Config struct {
 	// Explain says for each Trigger of the team why it matches a notification or not. It sends nothing.
 	Explain func(context.Context, *v1alpha1.Team, *notification.Notification) (iter.Seq[match.Explanation], error)
 
-	// Actions cancel and repeat runs.
-	Actions Actions
-
-	// Steady dates them. It is never set, unlike Clock.
-	Steady clock.PassiveClock
-
-	// OpenAPI describes the HTTP API.
-	OpenAPI []byte
-
-	// Runs reads runs, their logs and their files. It hears of a change of a Suite before Changed is called.
-	Runs Runs
-
-	// Authenticated is called with the context and the team of each request of somebody who may read the team: if everybody
-	// may, only once the request has its place.
+	// Authenticated is called with the team of each request of a reader of that team; of a reader of public pages, only once
+	// the request is not refused by a limit.
 	Authenticated func(ctx context.Context, team string)
 
-	// PublicURL is where people reach the pages; empty if that is unknown. Its path is the base path of all links.
-	PublicURL string
+	PublicURL string   // of the pages; empty if that is unknown. Its path is the base path of all links
+	Hosts     []string // further names of the pages, without ports. Without them and PublicURL, every name is accepted
 
-	// Hosts are further names under which people reach the pages, without ports. If they and PublicURL are empty,
-	// every name is accepted.
-	Hosts []string
-
-	// SendingLogs has a place for each log that is being sent, here and by the HTTP API.
-	SendingLogs *fairness.TeamLimiter
-
-	Limits Limits
-	Log    logr.Logger
-	Audit  *slog.Logger // gets a line when somebody signs in or out, cancels or repeats a run
-	Clock  clock.PassiveClock
+	Limits      Limits
+	SendingLogs *fairness.TeamLimiter // logs that are being sent, here and by the HTTP API
+	Log         logr.Logger
+	Audit       *slog.Logger // gets a line when a person signs in or out, cancels or repeats a run
+	Clock       clock.PassiveClock
+	Steady      clock.PassiveClock // dates actions, because it is never set
 }
 
 // UI serves the pages.
@@ -79,7 +61,7 @@ type UI struct {
 	changes   *live.Broadcaster
 	versions  *live.Versions
 	paces     *live.Paces
-	assets    *assets
+	assets    *assets.Assets
 	templates map[string]*template.Template
 	reference *view.Reference
 	mux       http.Handler
@@ -125,7 +107,7 @@ func New(c Config) (*UI, error) {
 	return u, nil
 }
 
-// Changed wakes the pages of the namespace: a Suite, or something else that they show, is not what it was.
+// Changed wakes the pages of the namespace, because a Suite, or another object that they show, has changed.
 func (u *UI) Changed(namespace string) { u.changes.Publish(namespace) }
 
 // Drain ends the live pages, whose browsers connect again: the server is about to stop.
