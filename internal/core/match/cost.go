@@ -13,10 +13,9 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/notification"
 )
 
-// costs makes CEL count what an expression costs, both in its estimate of the worst case and during an
-// evaluation: it has the maximum size of a notification, and the cost of regular expressions. CEL itself
-// counts these by the length of the pattern, but (x?){100} has 9 characters and 403 instructions, and
-// each may run at each character of the text.
+// costs tells CEL the maximum sizes in a notification, and the cost of regular expressions, for its estimate and during
+// evaluations. CEL counts a regular expression by its length, but (x?){100} has 9 characters and 403 instructions, and each
+// may run at each character of the text.
 type costs struct {
 	// regexes are the sizes of the patterns in the expression.
 	regexes map[string]uint64

@@ -18,8 +18,7 @@ type CriterionResult struct {
 	Message string
 }
 
-// Explain tries every condition of the Trigger, even after one has failed. The Trigger matches if all
-// hold; one without conditions matches every notification.
+// Explain tries every condition of the Trigger, even after one has failed.
 func (m *Matcher) Explain(n *notification.Notification) []CriterionResult {
 	a := newActivation(n)
 	var results []CriterionResult
@@ -29,7 +28,7 @@ func (m *Matcher) Explain(n *notification.Notification) []CriterionResult {
 	return results
 }
 
-// list writes values, quoted, as "a", "b" or "c". It cuts long lists.
+// list writes values as "a", "b" or "c", and cuts long lists.
 func list(values []string) string {
 	var quoted []string
 	for _, value := range values[:min(len(values), maxListed)] {

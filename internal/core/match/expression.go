@@ -51,10 +51,9 @@ func parseExpression(source string) (*expression, error) {
 	return &expression{program: program, required: requirements(ast.NativeRep().Expr())}, err
 }
 
-// limitCost refuses an expression whose worst case is too expensive, and stops the others during
-// evaluation if they cost too much. Cheap ones are not tracked, which makes them twice as fast. The
-// estimate is short by one for each call that fails, and every call costs something, so twice the
-// estimate is a bound.
+// limitCost refuses an expression whose worst case is too expensive, and stops others during evaluation. Cheap ones are
+// not tracked, which makes them twice as fast. The estimate is short by one for each call that fails, and every call costs
+// something, so twice the estimate is a bound.
 func limitCost(env *cel.Env, ast *cel.Ast) ([]cel.ProgramOption, error) {
 	costs := newCosts(ast.NativeRep())
 	options := []cel.ProgramOption{cel.EvalOptions(cel.OptOptimize)}
@@ -91,7 +90,7 @@ func oneLine(message string) string { return strings.Join(strings.Fields(message
 
 func (e *expression) holds(a *activation) bool { return e.mayHold(a) && e.evaluate(a) == nil }
 
-// mayHold rules out most notifications without an evaluation.
+// mayHold is much cheaper than an evaluation.
 func (e *expression) mayHold(a *activation) bool {
 	for _, key := range e.required {
 		if value, ok := a.Variables[key.variable]; !ok || value != key.value {
@@ -101,8 +100,7 @@ func (e *expression) mayHold(a *activation) bool {
 	return true
 }
 
-// evaluate returns nil if the expression is true. If the evaluation fails, for example because a
-// variable is missing, the expression does not hold.
+// evaluate returns nil if the expression is true. A missing variable is an error.
 func (e *expression) evaluate(a *activation) error {
 	value, _, err := e.program.Eval(a)
 	switch {

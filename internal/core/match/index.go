@@ -12,9 +12,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/notification"
 )
 
-// Index holds the compiled Triggers of all namespaces, and finds those that match a notification. The
-// zero Index is empty and ready for use. It is safe for concurrent use. It returns the Triggers that it
-// was given: do not change them.
+// Index holds the compiled Triggers of all namespaces. The zero Index is ready for use, also concurrently. Do not change
+// the Triggers that it returns.
 type Index struct {
 	mu         sync.RWMutex
 	namespaces map[string]*namespaceIndex
@@ -38,9 +37,8 @@ type Explanation struct {
 	Skipped bool
 }
 
-// Set adds a Trigger, or replaces the one of its name. It compiles once per generation, so that changes
-// of status and metadata cost little. A Trigger that does not compile matches nothing, and Problem says
-// why. Calls for the same Trigger must be in order.
+// Set adds or replaces a Trigger. It compiles once per generation. A Trigger that does not compile matches nothing, and
+// Problem says why. Calls for the same Trigger must be in order.
 func (x *Index) Set(t *v1alpha1.Trigger) {
 	e := x.compile(t)
 	x.mu.Lock()
@@ -63,7 +61,7 @@ func (x *Index) compile(t *v1alpha1.Trigger) *entry {
 	return &entry{trigger: t, matcher: m, problem: err}
 }
 
-// sameGeneration is false for objects that never were in an API server: they have no generation.
+// sameGeneration is false for objects without a generation, which were never in an API server.
 func sameGeneration(a, b *v1alpha1.Trigger) bool {
 	return a.UID == b.UID && a.Generation == b.Generation && a.UID != "" && a.Generation != 0
 }
@@ -87,8 +85,7 @@ type StoppedError struct {
 
 func (e *StoppedError) Error() string { return "matching was stopped at the Trigger " + e.Trigger }
 
-// Match returns the Triggers of the namespace that match the notification, ordered by name. It calls
-// stop now and then, and returns a *StoppedError once that returns true.
+// Match returns the matching Triggers of the namespace, ordered by name. It returns a *StoppedError once stop returns true.
 func (x *Index) Match(namespace string, n *notification.Notification, stop func() bool) ([]*v1alpha1.Trigger, error) {
 	a := newActivation(n)
 	var matched []*v1alpha1.Trigger
@@ -110,9 +107,8 @@ func (x *Index) Match(namespace string, n *notification.Notification, stop func(
 	return slices.Compact(matched), nil
 }
 
-// Explain says of every Trigger of the namespace whether it matches the notification, ordered by name.
-// It explains one at a time, because those of a large team need much memory. Once stop returns true,
-// the rest is skipped.
+// Explain explains all Triggers of the namespace, ordered by name. It yields one at a time, because those of a large team
+// need much memory. Once stop returns true, the rest is skipped.
 func (x *Index) Explain(namespace string, n *notification.Notification, stop func() bool) iter.Seq[Explanation] {
 	return func(yield func(Explanation) bool) {
 		stopped := false
@@ -157,8 +153,7 @@ func (x *Index) all(namespace string) []*entry {
 	return read(x, namespace, func(p *namespaceIndex) []*entry { return slices.SortedFunc(maps.Values(p.byName), byName) })
 }
 
-// read calls get under the lock, unless the namespace is unknown. Its result may be used without the
-// lock, because entries and buckets never change.
+// read calls get under the lock. Entries and buckets never change, so its result needs no lock.
 func read[T any](x *Index, namespace string, get func(*namespaceIndex) T) (result T) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()

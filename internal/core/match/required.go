@@ -6,10 +6,9 @@ import (
 	"github.com/google/cel-go/common/types"
 )
 
-// requirements are the comparisons of a variable with a string that an expression joins by &&, as keys of
-// the index. The expression is true only if all of them are. To check one takes a fiftieth of the time of
-// an evaluation, so a team may have thousands of Triggers with expressions such as
-// notification.variables['service'] == 'shop'.
+// requirements returns the comparisons of variables with strings, such as notification.variables['service'] == 'shop', that
+// an expression joins by &&, as keys of the index. Checking one takes a fiftieth of an evaluation, so a team may have
+// thousands of Triggers.
 func requirements(e ast.Expr) []bucketKey {
 	if e.Kind() != ast.CallKind {
 		return nil

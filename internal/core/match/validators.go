@@ -11,9 +11,8 @@ import (
 	"github.com/google/cel-go/common/types"
 )
 
-// regexValidator accepts regular expressions that are valid, small string literals. To compile one that
-// comes with the notification may take far longer than to match it, and no limit counts that. CEL's own
-// limit of their size panics on a repetition such as a{2,3}.
+// regexValidator accepts only small string literals. Compiling a pattern from the notification may take far longer than
+// matching it, and no limit counts that. CEL's own limit of their size panics on a repetition such as a{2,3}.
 type regexValidator struct{}
 
 func (regexValidator) Name() string { return "postflight.regexes" }
@@ -41,7 +40,7 @@ func patterns(a *ast.AST) []ast.Expr {
 	return patterns
 }
 
-// regexSize is how many instructions a pattern has when it is compiled.
+// regexSize returns the instructions of a compiled pattern.
 func regexSize(pattern ast.Expr) (int, error) {
 	source, ok := text(pattern)
 	if !ok {
@@ -58,8 +57,8 @@ func regexSize(pattern ast.Expr) (int, error) {
 	return len(program.Inst), nil
 }
 
-// flatValues rejects messages, and lists and maps of anything but plain values. To compare lists of lists
-// may take exponential time, because inner lists may be shared, and no limit counts that.
+// flatValues rejects messages, and lists and maps of anything but plain values. Comparing lists of lists may take
+// exponential time, because inner lists may be shared, and no limit counts that.
 type flatValues struct{}
 
 func (flatValues) Name() string { return "postflight.flat_values" }

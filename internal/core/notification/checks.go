@@ -10,10 +10,10 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// check returns a value that is not empty in the form in which it is stored, or the reason why it is invalid.
+// check returns a value as it is stored, or why it is invalid. The value is not empty.
 type check func(value string) (stored, reason string)
 
-// branch accepts every name that git does; git allows no control characters.
+// branch accepts what git does: no control characters.
 func branch(value string) (string, string) {
 	if strings.ContainsFunc(value, unicode.IsControl) {
 		return "", "must not hold control characters"
@@ -53,8 +53,7 @@ func hostingService(value string) (string, string) {
 
 const urlShape = "must be an absolute http or https URL, such as https://staging.example.com/shop"
 
-// httpURL accepts URLs that a browser opens, without a user name and a password: these would show in pages, in
-// logs and on the code host.
+// httpURL refuses user names and passwords, which would show in pages, in logs and on the code host.
 func httpURL(value string) (string, string) {
 	if reason := tooLong(value, MaxURLBytes); reason != "" {
 		return "", reason

@@ -25,8 +25,7 @@ func (e *InvalidError) Error() string {
 	return "The field " + e.Field + " " + e.Reason + "."
 }
 
-// fieldPath renders a JSON pointer as people write paths: /variables/FOO is variables.FOO. It quotes names with
-// special characters, and cuts long ones.
+// fieldPath writes /variables/FOO as variables.FOO. It quotes names with special characters, and cuts long ones.
 func fieldPath(pointer jsontext.Pointer) string {
 	var path strings.Builder
 	for token := range pointer.Tokens() {

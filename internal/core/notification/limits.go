@@ -2,23 +2,21 @@ package notification
 
 // The bounds of a notification. Lengths are in bytes of UTF-8.
 const (
-	// MaxNesting bounds objects and arrays within each other. What is read needs 2; the rest is for
-	// unknown members, such as the context of a workflow, which stay below 20.
+	// MaxNesting bounds nested objects and arrays. Known members need 2; unknown ones, such as the context of a workflow,
+	// stay below 20.
 	MaxNesting = 64
 
 	// MaxBranchBytes leaves room above what hosts accept (GitHub 255 bytes, GitLab about 1,000),
 	// and is the bound of Suite.spec.deployment.branch.
 	MaxBranchBytes = 1024
 
-	// MaxSHABytes is twice the longest commit, because other text, such as an image digest with its algorithm,
-	// is accepted too.
+	// MaxSHABytes is twice the longest commit: other text, such as an image digest, is accepted too.
 	MaxSHABytes = 128
 
 	// MaxURLBytes is what browsers, proxies and code hosts take in practice.
 	MaxURLBytes = 2048
 
-	// MaxTextBytes bounds the names that people choose: deployment types, deduplication keys, repositories.
-	// Triggers have the same bound.
+	// MaxTextBytes bounds deployment types, deduplication keys and repositories, as in Triggers.
 	MaxTextBytes = 256
 
 	// MaxNumber is the largest integer that every JSON parser keeps exactly.

@@ -17,8 +17,7 @@ type reader struct {
 	tokens *jsontext.Decoder
 }
 
-// newReader checks the body as a whole. It looks for invalid UTF-8 first, because the tokenizer would report it
-// together with other errors in a string.
+// newReader looks for invalid UTF-8, because the tokenizer would report it together with other errors in a string.
 func newReader(body []byte) (*reader, error) {
 	switch {
 	case len(bytes.TrimSpace(body)) == 0:
@@ -98,7 +97,7 @@ func (r *reader) scalar(want string, kinds ...jsontext.Kind) (jsontext.Token, er
 	return jsontext.Token{}, r.wrongType(want)
 }
 
-// wrongType reads the value that has the wrong type, so that the error can name it.
+// wrongType also reads the value, so that the error can name it.
 func (r *reader) wrongType(want string) error {
 	token, err := r.next()
 	if err != nil {
@@ -158,8 +157,7 @@ func syntaxError(err error) error {
 	return &InvalidError{Reason: fmt.Sprintf("is not valid JSON at byte %d: %s", syntax.ByteOffset, cause(syntax.Err))}
 }
 
-// cause drops the parts of a syntax error that repeat more than one character of the body: they may be part of a
-// secret.
+// cause drops what repeats more than one character of the body, because it may be part of a secret.
 func cause(err error) string {
 	message := err.Error()
 	if strings.HasPrefix(message, "invalid character ") {

@@ -10,8 +10,8 @@ import (
 
 const repositoryShape = `an object {"owner": ..., "name": ...} or {"namespace": ..., "name": ...}, or a string "owner/name"`
 
-// repository reads the full name of a repository. Clients send {owner, name} for GitHub and
-// {namespace, name} for GitLab, where the namespace may have slashes; people write "owner/name".
+// repository reads {owner, name} for GitHub, {namespace, name} for GitLab, where the namespace may have slashes, and
+// "owner/name".
 func (d *decoder) repository() error {
 	if d.tokens.PeekKind() == jsontext.KindString {
 		return d.checked(&d.n.Repository, repository)
@@ -81,7 +81,7 @@ func repositoryPart(part string) (string, string) {
 	return part, tooLong(part, MaxTextBytes)
 }
 
-// tooLong is the reason why a value of more bytes than the limit is invalid, or empty.
+// tooLong returns why a value is too long, or "".
 func tooLong(value string, limit int) string {
 	if len(value) <= limit {
 		return ""

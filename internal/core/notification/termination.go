@@ -51,7 +51,6 @@ func (d *terminationDecoder) member(name string) error {
 	}
 }
 
-// nameOfObject is the name or the UID of an object: other text names none.
 func nameOfObject(value string) (string, string) {
 	if !printable(value) {
 		return "", "must be printable text"
