@@ -5,8 +5,8 @@ import "sync"
 // OtherTeams stands for all teams that came later.
 const OtherTeams = "other"
 
-// Labels bounds the values of the label "team" of metrics, because each one costs memory here and in Prometheus. The first
-// teams get a value of their own, for as long as the process lives, so that no counter starts again.
+// Labels bounds the values of the metric label "team", because each costs memory here and in Prometheus. The first teams keep
+// their own value until the process ends, so that no counter restarts.
 type Labels struct {
 	most int
 
@@ -17,7 +17,7 @@ type Labels struct {
 // NewLabels returns Labels for so many teams.
 func NewLabels(most int) *Labels { return &Labels{most: most, names: map[string]bool{}} }
 
-// Of is the value for a team. Where the team is not known, it is OtherTeams, and takes no place.
+// Of returns the value for a team. An unknown team is OtherTeams, and uses up no value.
 func (b *Labels) Of(team string) string {
 	if team == "" {
 		return OtherTeams

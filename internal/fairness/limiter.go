@@ -4,13 +4,11 @@ package fairness
 
 import "sync"
 
-// share is how much a team may take, as a multiple of what is still free. At 8, a team that is alone gets
-// 8/9, and there is always room for another; a team that has nothing yet is refused only if nothing is free.
-// It needs no configuration, and leaves little unused.
+// share is how much a team may take, as a multiple of what is still free. At 8, a team that is alone gets 8/9, and a team without
+// slots is refused only if nothing is free.
 const share = 8
 
-// TeamLimiter bounds how many slots are taken at the same time, by all teams and by each of them. It never
-// waits: clients would time out in a queue, and try again.
+// TeamLimiter bounds the slots in use, by all teams and by each. It never waits: clients in a queue would time out and retry.
 type TeamLimiter struct {
 	size int
 

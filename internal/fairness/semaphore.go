@@ -7,9 +7,8 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// Semaphore bounds how much is computed at the same time. Callers wait in the order of their arrival, but at
-// most perTeam of each team compete with other teams. The rest of the team waits behind these, so a team with many
-// callers delays only itself.
+// Semaphore bounds concurrent computation. Callers wait in order of arrival, but at most perTeam of each team compete with other
+// teams, so a team with many callers delays only itself.
 type Semaphore struct {
 	all     *semaphore.Weighted
 	perTeam int64

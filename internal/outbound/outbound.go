@@ -19,7 +19,7 @@ const (
 	// cannot arrive long after the next one has begun.
 	Timeout = 10 * time.Second
 
-	// connectTimeout leaves the rest of it for the answer.
+	// connectTimeout leaves half of Timeout for the answer.
 	connectTimeout = 5 * time.Second
 
 	// maxAnswer bounds the memory of an answer. A page of a hundred statuses has some 200 KiB.
@@ -73,8 +73,7 @@ func Drain(body io.ReadCloser) {
 	_ = body.Close()
 }
 
-// CheckURL returns what is wrong with the URL of a server that gets credentials. Only a server on this machine may
-// be called without TLS.
+// CheckURL returns what is wrong with the URL of a server that gets credentials. Only this machine needs no TLS.
 func CheckURL(text string) error {
 	u, err := url.Parse(text)
 	switch {

@@ -5,17 +5,17 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"slices"
 	"syscall"
 
 	"code.dny.dev/ssrf"
 )
 
-// ErrForbidden is an address that a client of Public does not connect to.
+// ErrForbidden is the error for an address that a client of Public refuses.
 var ErrForbidden = errors.New("the address is not allowed")
 
-// Public returns a client for addresses that a team chose. It connects to public addresses, by https, and to the networks
-// that are allowed, also by http. Each address is checked when it is dialed, so that it does not matter what a name meant
-// before. It uses no proxy, because a proxy would connect to any address.
+// Public returns a client for addresses that a team chose: public ones by https, and allowed networks also by http. It checks an
+// address when it dials, because names can change, and uses no proxy, which would connect to any address.
 func Public(allowed []netip.Prefix) *http.Client {
 	var v4, v6 []netip.Prefix
 	for _, p := range allowed {
@@ -32,7 +32,6 @@ func Public(allowed []netip.Prefix) *http.Client {
 	return newClient(bySchemes{secure: secure, plain: plain})
 }
 
-// bySchemes sends plain http elsewhere than https.
 type bySchemes struct{ secure, plain http.RoundTripper }
 
 func (b bySchemes) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -42,13 +41,10 @@ func (b bySchemes) RoundTrip(r *http.Request) (*http.Response, error) {
 	return b.plain.RoundTrip(r)
 }
 
-// only checks that an address is in one of the networks.
 func only(allowed []netip.Prefix) func(netip.AddrPort) error {
 	return func(to netip.AddrPort) error {
-		for _, p := range allowed {
-			if p.Contains(to.Addr()) {
-				return nil
-			}
+		if slices.ContainsFunc(allowed, func(p netip.Prefix) bool { return p.Contains(to.Addr()) }) {
+			return nil
 		}
 		return fmt.Errorf("plain http to %s", to.Addr())
 	}

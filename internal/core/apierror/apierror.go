@@ -1,5 +1,4 @@
-// Package apierror classifies the answers of an API server where their codes are ambiguous. It is the only
-// place that matches the text of such an error.
+// Package apierror classifies errors of an API server whose codes are ambiguous. Only this package matches their texts.
 package apierror
 
 import (
@@ -23,8 +22,8 @@ var (
 	tooLarge       = regexp.MustCompile(`request is too large|message larger than max`) // for etcd, or for the connection to it
 )
 
-// Starting reports whether an API server may answer so only until it has loaded its roles, quotas, policies
-// and custom resources. An answer that is not in the API server's format comes from a proxy, and is temporary, too.
+// Starting reports whether the error may end once the API server has loaded its roles, quotas, policies and custom resources. An
+// answer in another format comes from a proxy, and is temporary, too.
 func Starting(err error) bool {
 	return apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) ||
 		MissingRight(err) || forbidden(err, notReady) || apierrors.IsInvalid(err) && policyNotReady.MatchString(err.Error())
@@ -49,8 +48,7 @@ func Rejected(err error) bool {
 	return TooLarge(err) || apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) || apierrors.IsNotFound(err)
 }
 
-// Retryable reports whether the same request may succeed soon. A request without an answer (the connection was
-// refused, was reset or timed out) is retryable, and may have succeeded already.
+// Retryable reports whether the same request may succeed soon. A request without an answer may also have succeeded already.
 func Retryable(err error) bool {
 	var status apierrors.APIStatus
 	if err == nil || TooLarge(err) {
@@ -64,7 +62,7 @@ func Retryable(err error) bool {
 		apierrors.IsConflict(err) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err)
 }
 
-// Unanswered reports whether nobody knows what the request came to: the API server did not answer it, or gave up on it.
+// Unanswered reports whether the outcome of the request is unknown: the API server did not answer it, or gave up.
 func Unanswered(err error) bool {
 	var status apierrors.APIStatus
 	if err == nil || !errors.As(err, &status) {
@@ -76,7 +74,7 @@ func Unanswered(err error) bool {
 // NotFound reports whether an object does not exist, as opposed to its kind, or to a proxy's path.
 func NotFound(err error) bool { return apierrors.IsNotFound(err) && !Starting(err) }
 
-// IgnoreNotFound is nil if the error says that an object does not exist.
+// IgnoreNotFound returns nil if the error says that an object does not exist.
 func IgnoreNotFound(err error) error {
 	if NotFound(err) {
 		return nil
@@ -97,8 +95,7 @@ func NamespaceGone(err error) bool {
 	return details != nil && details.Kind == "namespaces"
 }
 
-// Message is the API server's own message, or one that says what to do, without the context that callers add and without
-// the final full stop.
+// Message returns the API server's message, or one with advice, without the callers' context and the final full stop.
 func Message(err error) string {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {

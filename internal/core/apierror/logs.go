@@ -23,8 +23,7 @@ var (
 	logFailed  = regexp.MustCompile(`^(unable to retrieve container logs for [a-z-]+://[0-9a-f]+|failed to try resolving symlinks in path "[^"]*": .*)$`)
 )
 
-// OfLog wraps the error of reading a log of a pod in one of the errors above, if it means one of them. An API server
-// that does not answer, or a right that is missing, means none.
+// OfLog wraps the error of reading a pod's log in the error above that it means. A missing answer or right means none.
 func OfLog(err error, pod string) error {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || Starting(err) {
@@ -49,6 +48,5 @@ func about(status apierrors.APIStatus, name string) bool {
 	return details == nil || details.Name == "" || details.Name == name
 }
 
-// IsLogError reports whether the kubelet answered with an error in the place of a log, with status 200: it notices
-// late that the file of the log is gone.
+// IsLogError reports whether a log with status 200 is an error: the kubelet notices late that the file is gone.
 func IsLogError(body []byte) bool { return logFailed.Match(body) }

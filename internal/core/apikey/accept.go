@@ -26,10 +26,9 @@ type Claims map[string][]v1alpha1.Team
 
 // Judge decides on an APIKey. sameHash are the APIKeys with its hash, with or without itself.
 //
-// An APIKey in a namespace that no Team claims affects no other: otherwise anyone who may create one
-// anywhere could disable a key whose hash they have. If an opaque key is in the namespaces of two Teams, its
-// owner is unclear, and the older APIKey may be the forged one, so both are refused. Within one
-// namespace, revoking one of several APIKeys revokes the key.
+// An APIKey in a namespace that no Team claims affects no other: otherwise anyone who can create one could disable a key whose
+// hash they have. An opaque key of two Teams is refused for both, because the older APIKey may be forged. Within one namespace,
+// revoking one of several APIKeys revokes the key.
 func Judge(k *v1alpha1.APIKey, sameHash []v1alpha1.APIKey, claims Claims, now time.Time) Verdict {
 	if own := validity(k, now); own != Accepted {
 		return own
@@ -67,8 +66,8 @@ func validity(k *v1alpha1.APIKey, now time.Time) Verdict {
 	}
 }
 
-// Select finds the APIKey of a presented key; nil if none is accepted. sameHash are the APIKeys with the hash
-// of the key, in the namespace that it names, or in all namespaces if it names none.
+// Select returns the accepted APIKey of a presented key, or nil. sameHash are the APIKeys with its hash, in the namespace that
+// the key names, or in all namespaces.
 func Select(key string, sameHash []v1alpha1.APIKey, claims Claims, now time.Time) *v1alpha1.APIKey {
 	if len(key) < minOpaque { // it can be guessed, even if it has an APIKey
 		return nil
@@ -76,8 +75,7 @@ func Select(key string, sameHash []v1alpha1.APIKey, claims Claims, now time.Time
 	return SelectNamed(Namespace(key), sameHash, claims, now)
 }
 
-// SelectNamed finds the APIKey of a key that Select has accepted before, by the namespace that the key names, which is
-// empty if it names none.
+// SelectNamed is Select for a key that was accepted before, of which only the namespace, or "", is known.
 func SelectNamed(namespace string, sameHash []v1alpha1.APIKey, claims Claims, now time.Time) *v1alpha1.APIKey {
 	for i := range sameHash {
 		k := &sameHash[i]

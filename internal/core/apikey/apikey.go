@@ -1,11 +1,10 @@
 // Package apikey generates API keys, checks their format, and decides whether an APIKey is accepted.
 //
-// A key is "pf_", the namespace that it belongs to, "_", 32 random characters, and a checksum of 6 characters. Such a key is looked up in its namespace only, so that no APIKey
-// elsewhere can affect it. The prefix lets secret scanners find keys that leaked; with the
-// checksum they, and the command line, recognize a mistyped key without asking a server.
+// A key is "pf_", its namespace, "_", 32 random characters, and a checksum of 6 characters. It is looked up in its namespace only,
+// so that no APIKey elsewhere can affect it. Secret scanners find the prefix, and the checksum reveals a mistyped key.
 //
-// Any other text may be a key, too, because the server stores only hashes: teams that migrate keep their
-// keys. Such keys are opaque. So are keys without a namespace, which earlier versions generated.
+// Any other text is an opaque key: teams that migrate keep theirs, because the server stores only hashes. Keys without a namespace,
+// from earlier versions, are opaque, too.
 package apikey
 
 import (
@@ -64,13 +63,13 @@ func appendDigits(to, random []byte) []byte {
 	return to
 }
 
-// Digest is the spec.sha256 of a key: the hex of its SHA-256.
+// Digest returns the spec.sha256 of a key, in hex.
 func Digest(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return hex.EncodeToString(sum[:])
 }
 
-// Namespace is the namespace in the key; empty for an opaque key.
+// Namespace returns the namespace in the key, or "" for an opaque key.
 func Namespace(key string) string {
 	if f, ok := parse(key); ok && f.intact {
 		return f.namespace
@@ -84,15 +83,14 @@ func Mistyped(key string) bool {
 	return ok && !f.intact
 }
 
-// Check says why a text cannot be a key. Any visible ASCII of a sensible length can, unless it has the format
-// of New and a wrong checksum: then it was mistyped or truncated.
+// Check says why a text cannot be a key. Any visible ASCII of a sensible length can, unless its checksum is wrong.
 func Check(key string) error {
 	switch {
 	case key == "":
 		return errors.New("the key is empty")
 	case strings.TrimSpace(key) != key:
 		return errors.New("the key has white space around it")
-	case !visible(key):
+	case strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }):
 		return errors.New("the key contains characters that cannot be sent in a header: use visible ASCII without spaces")
 	case len(key) > maxBytes:
 		return errors.New("the key has more than 4096 characters")
@@ -105,7 +103,6 @@ func Check(key string) error {
 	}
 }
 
-// format is what a key in the format of New contains.
 type format struct {
 	namespace string // empty in keys of earlier versions
 	intact    bool   // the checksum is right
@@ -128,19 +125,9 @@ func parse(key string) (f format, ok bool) {
 	return format{namespace: namespace, intact: checksum(text) == random[randomChars:]}, true
 }
 
-// isLabel is the rule for the name of a namespace.
 func isLabel(text string) bool {
 	const ends = "abcdefghijklmnopqrstuvwxyz0123456789"
 	return text != "" && len(text) <= maxLabel && strings.Trim(text, ends+"-") == "" && strings.Trim(text[:1]+text[len(text)-1:], ends) == ""
-}
-
-func visible(text string) bool {
-	for i := range len(text) {
-		if text[i] <= ' ' || text[i] > '~' {
-			return false
-		}
-	}
-	return true
 }
 
 // checksum is the CRC-32 of the text in base 62, with leading zeros.

@@ -26,8 +26,7 @@ type Context struct {
 // Getenv returns a variable, empty if it is not set.
 type Getenv func(name string) string
 
-// systems are tried in this order. Each variable belongs to one system; one that runs inside another (a Jenkins
-// job that sets GitHub's variables) is rare.
+// systems are tried in this order. A system inside another (a Jenkins job that sets GitHub's variables) is rare.
 var systems = []struct {
 	variable, value string
 	read            func(env Getenv, event []byte) Context
@@ -81,7 +80,7 @@ func gitHubActions(env Getenv, raw []byte) Context {
 	return c
 }
 
-// branchOfDeployment is empty if the ref is a commit.
+// branchOfDeployment returns "" if the ref is a commit.
 func branchOfDeployment(event gitHubEvent) string {
 	if event.Deployment.Ref == event.Deployment.SHA {
 		return ""
@@ -89,7 +88,7 @@ func branchOfDeployment(event gitHubEvent) string {
 	return strings.TrimPrefix(event.Deployment.Ref, "refs/heads/")
 }
 
-// branchOf is empty for a tag.
+// branchOf returns "" for a tag.
 func branchOf(env Getenv) string {
 	if env("GITHUB_REF_TYPE") == "tag" || numberIn(env("GITHUB_REF")) > 0 {
 		return ""
@@ -159,8 +158,7 @@ func withoutRemote(branch string) string { return strings.TrimPrefix(branch, "or
 // sshRemote is user@host:path.
 var sshRemote = regexp.MustCompile(`^[^/@\s]+@([^:/\s]+):(.+)$`)
 
-// fromRemote reads the repository and its host from the address that it was cloned from. It keeps nothing else,
-// because the address may contain a password.
+// fromRemote returns the repository and its host from a clone URL, and nothing else, because it may contain a password.
 func fromRemote(remote string) Context {
 	host, path := "", ""
 	if m := sshRemote.FindStringSubmatch(remote); m != nil {
@@ -189,7 +187,6 @@ func commitURL(repository, between, sha string) string {
 	return repository + between + sha
 }
 
-// last is the last segment of a URL.
 func last(address string) string { return address[strings.LastIndexByte(address, '/')+1:] }
 
 func number(text string) int {

@@ -15,7 +15,7 @@ const (
 	renewedBefore = 21 * 24 * time.Hour
 )
 
-// Certificate looks at that of a Secret, in PEM.
+// Certificate checks the certificate of a Secret, in PEM.
 func Certificate(secret string, content []byte, now time.Time) Finding {
 	const renew = "Renew it, or see why cert-manager does not: `kubectl describe certificate`."
 	block, _ := pem.Decode(content)

@@ -13,7 +13,7 @@ import (
 
 const checkCRDs = "CRDs"
 
-// kinds are those of this version, by the names of their CRDs.
+// kinds are the kinds of this version, by the names of their CRDs.
 var kinds = map[string]reflect.Type{
 	"apikeys.postflight.dev":      reflect.TypeFor[v1alpha1.APIKey](),
 	"environments.postflight.dev": reflect.TypeFor[v1alpha1.Environment](),
@@ -88,7 +88,7 @@ func established(crd *apiextensions.CustomResourceDefinition) bool {
 // comparison of a schema with a type: the paths of fields that only one of them has.
 type comparison struct{ lacking, unknown []string }
 
-// compare descends into the types of this API only: those of Kubernetes are not ours to check.
+// compare descends only into the types of this API.
 func (c *comparison) compare(path string, t reflect.Type, schema *apiextensions.JSONSchemaProps) {
 	switch {
 	case schema == nil:
@@ -124,7 +124,7 @@ func (c *comparison) compareFields(path string, t reflect.Type, properties map[s
 	}
 }
 
-// fieldsOf are the fields as JSON has them: those of embedded types belong to the type.
+// fieldsOf returns the JSON fields, including those of embedded types.
 func fieldsOf(t reflect.Type) (fields []reflect.StructField) {
 	for f := range t.Fields() {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")

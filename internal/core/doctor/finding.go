@@ -16,7 +16,7 @@ const (
 	Failure Level = "failure" // something does not work
 )
 
-// Finding is what one check came to.
+// Finding is the result of a check.
 type Finding struct {
 	Check   string `json:"check"`
 	Level   Level  `json:"level"`
@@ -24,12 +24,12 @@ type Finding struct {
 	Advice  string `json:"advice,omitempty"` // what to do, as sentences
 }
 
-// Unchecked is a check that was impossible.
+// Unchecked is the finding of a check that was impossible.
 func Unchecked(check string, err error) Finding {
 	return warning(check, "Ask somebody with more rights to run this, if you lack some.", "Could not be checked: %s", err)
 }
 
-// Worst is the level of the installation.
+// Worst returns the level of the installation.
 func Worst(findings []Finding) Level {
 	levels := []Level{OK, Warning, Failure}
 	worst := 0
@@ -51,7 +51,7 @@ func failure(check, advice, format string, args ...any) Finding {
 	return Finding{Check: check, Level: Failure, Message: fmt.Sprintf(format, args...), Advice: advice}
 }
 
-// maxNamed is how many things a message names; it counts the others.
+// maxNamed bounds the things that a message names; it counts the others.
 const maxNamed = 5
 
 func list(names []string) string {

@@ -12,12 +12,12 @@ import (
 
 const checkManager = "manager"
 
-// NoManager is an installation without a Deployment.
+// NoManager is the finding for an installation without a Deployment.
 func NoManager(namespace string) Finding {
 	return failure(checkManager, "Install Postflight, or name its namespace with --namespace.", "There is no Deployment of the manager in the namespace %s.", namespace)
 }
 
-// Manager looks at the Deployment and its pods. Version is that of the command line.
+// Manager checks the Deployment and its pods. version is the command line's.
 func Manager(d *appsv1.Deployment, pods []corev1.Pod, version string) (findings []Finding) {
 	wanted, ready := int32(1), d.Status.ReadyReplicas
 	if d.Spec.Replicas != nil {
@@ -71,7 +71,7 @@ func replicaFailure(d *appsv1.Deployment) string {
 	return ""
 }
 
-// podProblem is a clause; empty for a pod that is ready.
+// podProblem returns a clause, or "" for a ready pod.
 func podProblem(p *corev1.Pod) string {
 	for _, c := range p.Status.ContainerStatuses {
 		if w := c.State.Waiting; w != nil {
@@ -85,10 +85,10 @@ func podProblem(p *corev1.Pod) string {
 	return strings.TrimSuffix(p.Status.Conditions[i].Message, ".")
 }
 
-// release is a version that can be compared, unlike names of builds.
+// release matches versions that can be compared, unlike names of builds.
 var release = regexp.MustCompile(`^v?\d+\.\d+\.\d+`)
 
-// Version is that of the manager: its label, or else the tag of its image.
+// Version returns the manager's version: its label, or else the tag of its image.
 func Version(d *appsv1.Deployment) string {
 	if version := d.Labels["app.kubernetes.io/version"]; version != "" {
 		return version
@@ -99,7 +99,7 @@ func Version(d *appsv1.Deployment) string {
 	return tag
 }
 
-// Container is that of the manager.
+// Container returns the container of the manager.
 func Container(d *appsv1.Deployment) *corev1.Container {
 	for i, c := range d.Spec.Template.Spec.Containers {
 		if c.Name == "manager" {
@@ -109,7 +109,7 @@ func Container(d *appsv1.Deployment) *corev1.Container {
 	return &corev1.Container{}
 }
 
-// Flag is the last value of a flag of the manager; empty if it is not set.
+// Flag returns the last value of a flag of the manager, or "".
 func Flag(d *appsv1.Deployment, name string) (value string) {
 	c := Container(d)
 	for _, arg := range slices.Concat(c.Command, c.Args) {

@@ -13,13 +13,13 @@ const (
 	applyPolicies = "Apply the policies of the manager's version: upgrade the chart with policy.enabled=true, or `kubectl apply -k config/policy`."
 )
 
-// policies are those of config/policy, with which a test compares them. The chart replaces "postflight".
+// policies are the policies of config/policy, with which a test compares them. The chart replaces "postflight".
 var policies = []string{
 	"postflight-jobs-by-proxy", "postflight-jobs-of-teams", "postflight-manager-environments", "postflight-manager-jobs", "postflight-manager-pods",
 	"postflight-marks-of-suites",
 }
 
-// Policies says whether the API server denies what the shipped ones are against. Account is the user name of the manager's.
+// Policies checks that the shipped policies are in force. account is the user name of the manager.
 func Policies(account string, found []admissionv1.ValidatingAdmissionPolicy, bindings []admissionv1.ValidatingAdmissionPolicyBinding) (findings []Finding) {
 	var missing []string
 	for _, name := range policies {
@@ -39,12 +39,12 @@ func Policies(account string, found []admissionv1.ValidatingAdmissionPolicy, bin
 	return findings
 }
 
-// isPolicy compares a name with one of ours, which the chart begins with another word.
+// isPolicy compares a name with a shipped one, whose first word the chart replaces.
 func isPolicy(name, ours string) bool {
 	return name == ours || strings.HasSuffix(name, strings.TrimPrefix(ours, "postflight"))
 }
 
-// policyFindings are those of the policies of one kind. Other installations may have theirs, so one of them has to work.
+// policyFindings checks the policies of one kind. Other installations may have theirs, so one of them has to work.
 func policyFindings(account string, ours []admissionv1.ValidatingAdmissionPolicy, bindings []admissionv1.ValidatingAdmissionPolicyBinding) (findings []Finding) {
 	first := ours[0].Name
 	ours = slices.DeleteFunc(ours, func(p admissionv1.ValidatingAdmissionPolicy) bool { return !concerns(&p, account) })

@@ -19,7 +19,7 @@ const (
 	unseenLong = 2 * time.Minute
 )
 
-// Queue looks at the runs that have not ended.
+// Queue checks the runs that have not ended.
 func Queue(suites []v1alpha1.Suite, now time.Time) (findings []Finding) {
 	var queued, unfinished int
 	var oldest, unseen *v1alpha1.Suite
@@ -61,7 +61,7 @@ func Queue(suites []v1alpha1.Suite, now time.Time) (findings []Finding) {
 	return findings
 }
 
-// blocking are the conditions that are False while something keeps a run from starting or from going on.
+// blocking are the conditions that are False while something keeps a run from starting or continuing.
 var blocking = []string{v1alpha1.ConditionInputsReady, v1alpha1.ConditionJobAccepted, v1alpha1.ConditionObjectsFound}
 
 // blocked are runs with the same problem.

@@ -16,7 +16,7 @@ const (
 	notableAhead = 5 * time.Second
 )
 
-// Reach is what a pod in the namespace could reach. An answer of any status is one.
+// Reach checks what a pod in the namespace could reach. An answer of any status counts.
 func Reach(namespace string, r job.Reached) Finding {
 	host := r.URL
 	if u, err := url.Parse(r.URL); err == nil {
@@ -38,7 +38,7 @@ func Reach(namespace string, r job.Reached) Finding {
 	}
 }
 
-// NoReach is a pod that said nothing.
+// NoReach is the finding for a pod that reported nothing.
 func NoReach(namespace, why string) Finding {
 	return failure(checkReach, "See the events of the namespace.", "The pod that tries addresses in %s did not run: %s.", namespace, strings.TrimSuffix(why, "."))
 }

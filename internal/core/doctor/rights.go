@@ -26,7 +26,7 @@ const (
 	reviews                // the cluster
 )
 
-// rights are those of config/rbac, with which a test compares them.
+// rights are the rules of config/rbac, with which a test compares them.
 var rights = []right{
 	{"", "namespaces", "list watch", "", clustered},
 	{"", "pods", "get list patch watch", "", teams},
@@ -47,8 +47,8 @@ var rights = []right{
 	{"", "secrets", "get list watch update", "postflight-sessions", ownOnly},
 }
 
-// Rights are what the manager must be allowed, as questions to the API server. Watched are the only namespaces of
-// teams; without any, it needs the rights everywhere.
+// Rights returns what the manager must be allowed to do, as questions to the API server. Without watched namespaces of teams, it
+// needs the rights everywhere.
 func Rights(own string, watched []string) (questions []authorizationv1.ResourceAttributes) {
 	for _, r := range rights {
 		for _, namespace := range r.namespaces(own, watched) {
@@ -65,7 +65,7 @@ func Rights(own string, watched []string) (questions []authorizationv1.ResourceA
 	return questions
 }
 
-// namespaces are those in which the right is needed; "" is the cluster.
+// namespaces returns where the right is needed; "" is the cluster.
 func (r right) namespaces(own string, watched []string) []string {
 	switch {
 	case r.scope == ownOnly:

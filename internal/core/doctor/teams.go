@@ -20,7 +20,7 @@ const (
 	expiresSoon = 14 * 24 * time.Hour
 )
 
-// Teams looks at each Team and whether it has a key.
+// Teams checks each Team and whether it has a key.
 func Teams(teams []v1alpha1.Team, keys []v1alpha1.APIKey, now time.Time) (findings []Finding) {
 	if len(teams) == 0 {
 		return []Finding{warning(checkTeams, "docs/teams.md sets up the first one.", "There is no Team, so every key is refused.")}

@@ -11,12 +11,10 @@ import (
 	"unicode/utf8"
 )
 
-// MaxBytes bounds a path. With the longest name of a team, its key stays below the 1,024 bytes that every store
-// accepts.
+// MaxBytes bounds a path: with the longest team name, its key has fewer than the 1,024 bytes that every store accepts.
 const MaxBytes = 512
 
-// Reserved is the first segment below the team's id of what runs leave behind. No input has such a path, in any case
-// of its letters, because some stores keep objects as files and ignore the case of their names.
+// Reserved is the first segment of what runs leave behind. No input may use it in any case, because some stores ignore case.
 const Reserved = "postflight-runs"
 
 // maxName is the longest file name that file systems accept, in bytes.
@@ -25,7 +23,7 @@ const maxName = 255
 // extensions that may be uploaded.
 var extensions = []string{".apk", ".aab", ".deb", ".ipa", ".zip", ".csv", ".pdf"}
 
-// Extensions is a list for messages of those that may be uploaded: ".apk, .aab, ...".
+// Extensions lists the extensions that may be uploaded: ".apk, .aab, ...".
 func Extensions() string { return strings.Join(extensions, ", ") }
 
 // Check validates the path of any file, of an input or of what a run left behind. Its error completes a sentence that starts with the path.
@@ -55,7 +53,7 @@ func Check(path string) error {
 	return nil
 }
 
-// checkInput validates the path of an input: as Check, and it must not lead to what runs left behind.
+// checkInput is Check for an input, which must not use the reserved segment.
 func checkInput(path string) error {
 	if err := Check(path); err != nil {
 		return err
@@ -82,8 +80,7 @@ func CheckUpload(path string) error {
 	return nil
 }
 
-// equalASCII ignores the case of ASCII letters only. Some letters of Unicode fold to them, such as the Kelvin sign
-// to k, but have more bytes.
+// equalASCII ignores the case of ASCII letters only: the Kelvin sign folds to k, but has more bytes.
 func equalASCII(a, b string) bool { return len(a) == len(b) && strings.EqualFold(a, b) }
 
 // CheckFile validates a path to download to, in a pod.
@@ -99,8 +96,7 @@ func CheckFile(path string) error {
 	return nil
 }
 
-// Key is the key of an input in the store. It always starts with the team's own prefix, and is never one of what runs
-// left behind. An invalid team or path is an error.
+// Key returns the key of an input in the store: below the team's own prefix, and never below Reserved.
 func Key(team, path string) (string, error) {
 	if team == "" || team == "." || team == ".." || strings.ContainsAny(team, `/\`) {
 		return "", fmt.Errorf("the team id %q cannot be a prefix in the store", team)
@@ -111,11 +107,9 @@ func Key(team, path string) (string, error) {
 	return team + "/" + path, nil
 }
 
-// Resolve returns the path of the file that a value means: a fileLocation, which starts with the team's own
-// id, or a playgroundFileLocation, which is the path itself. Any other first segment is a folder of this team,
-// so no value leads to a file of another team.
-//
-// If a team has a folder with the team's own name, only a fileLocation is unambiguous for the files in it.
+// Resolve returns the path that a value means: a fileLocation, which starts with the team's own id, or a playgroundFileLocation,
+// which is the path. Any other first segment is a folder of this team, so no value leads to another team's file. In a folder with
+// the team's own name, only a fileLocation is unambiguous.
 func Resolve(team, value string) (string, error) {
 	path := strings.TrimPrefix(value, team+"/")
 	if err := CheckFile(path); err != nil {

@@ -14,25 +14,24 @@ import (
 )
 
 const (
-	// minValue is the shortest value that is looked for, in bytes: a shorter one is a part of many words.
+	// minValue is the length in bytes of the shortest masked value: a shorter one is a part of many words.
 	minValue = 6
 
-	// maxValue bounds a value that is looked for, in bytes, because looking for the beginning of one takes time for each byte of it. A
-	// longer one is looked for in parts.
+	// maxValue bounds a value in bytes, because finding its beginning takes time for each. Longer ones are split into parts.
 	maxValue = 256
 
-	// maxValues bounds the values that are looked for: each costs time for each byte of a log. Few notifications have five.
+	// maxValues bounds the values, each of which costs time for every byte of a log. Few notifications have five.
 	maxValues = 64
 
-	// chunk is how much of a stream is in memory, in bytes.
+	// chunk bounds the part of a stream in memory, in bytes.
 	chunk = 32 << 10
 )
 
 // Values are secret texts, the longest first, and none with a line break: a log has lines.
 type Values []string
 
-// Of returns the values that Variables masks. A value of several lines, such as a private key, becomes one for each. If they are too
-// many, those are left out that are last in their variable, so that a long key does not use up what a short password needs.
+// Of returns the values that Variables masks, split into lines. Beyond maxValues it drops the last ones of each variable, so that
+// a long key leaves room for a short password.
 func Of(variables v1alpha1.Variables) Values {
 	var all [][]string // of each variable
 	longest := 0
@@ -57,7 +56,7 @@ func Of(variables v1alpha1.Variables) Values {
 	return NewValues(inTurn)
 }
 
-// secrets are the value, or the parts of it, that Variables masks. A program may print the token of a header alone.
+// secrets returns the value, or the parts of it, that Variables masks: a program may print the token of a header alone.
 func secrets(name, value string) []string {
 	var all []string
 	if isSecret(name, value) {
@@ -70,7 +69,7 @@ func secrets(name, value string) []string {
 	return all
 }
 
-// parts are whole characters each. The last one is as long as the others, so that no short rest is left.
+// parts splits a value between characters. The last part overlaps, so that no short rest is left.
 func parts(value string) (all []string) {
 	for len(value) > maxValue {
 		part := strings.ToValidUTF8(value[:maxValue], "")
@@ -83,7 +82,7 @@ func parts(value string) (all []string) {
 	return append(all, value)
 }
 
-// NewValues returns the first of the texts that are long enough to be looked for.
+// NewValues returns the first maxValues texts that can be masked.
 func NewValues(texts []string) Values {
 	var all Values
 	for _, text := range texts {
@@ -104,14 +103,13 @@ func (v Values) Text(text string) string {
 	return string(masked)
 }
 
-// Beginning masks the values in the beginning of a longer text, and leaves out what may be the beginning of one at its end.
+// Beginning masks the values in the beginning of a longer text, and drops what may begin a value at its end.
 func (v Values) Beginning(text string) string {
 	masked, _ := v.replace(nil, []byte(text), false)
 	return string(masked)
 }
 
-// Reader masks the values in a stream. It delays no more than the beginning of a value at the end of what has come. If the stream
-// breaks off there, these bytes are dropped.
+// Reader masks the values in a stream. It holds back only what may begin a value, and drops that if the stream breaks off.
 func (v Values) Reader(in io.Reader) io.Reader {
 	if len(v) == 0 {
 		return in
@@ -149,8 +147,7 @@ func (r *reader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// replace appends a text with masks to another one. Unless the text is at its end, it leaves what may be the beginning of a value,
-// and returns how much it has used.
+// replace appends the masked text to to, and returns how much it used: unless end is set, it stops before what may begin a value.
 func (v Values) replace(to, text []byte, end bool) (masked []byte, used int) {
 	stop := len(text)
 	if !end {
@@ -179,7 +176,7 @@ func (v Values) replace(to, text []byte, end bool) (masked []byte, used int) {
 	}
 }
 
-// index is beyond the text where there is no value.
+// index returns len(text) if the value is absent.
 func index(text []byte, value string, from int) int {
 	if i := bytes.Index(text[from:], []byte(value)); i >= 0 {
 		return from + i
@@ -187,7 +184,7 @@ func index(text []byte, value string, from int) int {
 	return len(text)
 }
 
-// beginning is where at the end of a text a value may begin of which the rest is still to come.
+// beginning returns where an incomplete value may begin at the end of a text, or its length.
 func (v Values) beginning(text []byte) int {
 	if len(v) == 0 {
 		return len(text)

@@ -15,15 +15,14 @@ var (
 	secretValue = regexp.MustCompile(`\b(gh[pousr]_\w{20,}|github_pat_\w{20,}|gl[a-z]{2,6}-[\w-]{20,}|xox[a-z]-[\w-]{10,}|A[KS]IA[0-9A-Z]{16}` +
 		`|AIza[\w-]{35}|[sr]k_live_\w{16,}|npm_\w{36}|pf_([a-z0-9][-a-z0-9]{0,62}_)?[0-9A-Za-z]{38,40}|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*)|-----BEGIN [A-Z ]*PRIVATE KEY-----`)
 
-	// password is that of a URL, after the name of the user.
+	// password matches the password in a URL.
 	password = regexp.MustCompile(`(://[^\s/?#:@]*:)[^\s/?#]+@`)
 )
 
-// mask replaces a value.
 const mask = "***"
 
-// Variables returns a copy in which what looks secret is masked, by the name of a variable or by its value. Notifications should not
-// have any of it, because everybody who may read Suites can read them; a record lives longer, and elsewhere.
+// Variables returns a copy in which secrets are masked, by name or by value. Notifications should contain none, because anyone who
+// may read Suites can read them; a record lives longer, and elsewhere.
 func Variables(all v1alpha1.Variables) v1alpha1.Variables {
 	if all == nil {
 		return nil

@@ -8,16 +8,14 @@ import (
 	"unicode"
 )
 
-// terminalCodes color the output of test runners, but can also move the cursor or change the title of the
-// reader's terminal.
+// terminalCodes color output, but can also move the cursor or change the title of the terminal.
 var terminalCodes = regexp.MustCompile(
 	`(\x1b\[|\x{9b})[0-?]*[ -/]*[@-~]` + // CSI: colors, cursor
 		`|(\x1b[\]PX^_]|[\x{9d}\x{90}\x{98}\x{9e}\x{9f}])[^\x07\x1b\n\x{9c}]*(\x07|\x1b\\|\x{9c})` + // OSC and other strings
 		`|\x1b.`)
 
-// Line makes untrusted text usable in a sentence: valid UTF-8 on one line, without terminal codes and invisible
-// characters, of at most max bytes. A longer text keeps its start and its end, because either may contain the
-// cause.
+// Line makes untrusted text usable in a sentence: one line of valid UTF-8 without terminal codes and invisible characters, of at
+// most max bytes. A longer text keeps its start and its end, because either may contain the cause.
 func Line(text string, max int) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	text = terminalCodes.ReplaceAllString(text, "")
@@ -45,7 +43,6 @@ func Block(text string, max int) (block string, cut bool) {
 	return strings.ToValidUTF8(text[:max], ""), true
 }
 
-// inBlock is a character as Block shows it.
 func inBlock(r rune) rune {
 	switch {
 	case isLineEnd(r):
@@ -63,8 +60,7 @@ func isLineEnd(r rune) bool {
 	return r == '\n' || r == '\r' || r == '\v' || r == '\f' || r == '\u0085' || r == '\u2028' || r == '\u2029'
 }
 
-// visible keeps visible characters, with single spaces. It drops marks that change the direction of writing,
-// which can make a text look like another one.
+// visible keeps visible characters and single spaces. Marks that change the direction of writing could disguise a text.
 func visible(line string) string {
 	line = strings.Map(func(r rune) rune {
 		switch {

@@ -9,15 +9,14 @@ import (
 	"unicode/utf8"
 )
 
-// maxSequence bounds what is kept of one terminal code, in runes: a colour needs 20.
+// maxSequence bounds one terminal code, in runes: a colour needs 20.
 const maxSequence = 64
 
 // colour matches what follows ESC in a code that sets colours and styles.
 var colour = regexp.MustCompile(`^\[[0-9;:]*m$`)
 
-// CopyToTerminal copies an untrusted log to a terminal until the log ends. Colours, tabs and line ends stay. All else
-// that a terminal obeys is left out: a log cannot move the cursor over other lines, set the title, write to the
-// clipboard, or make the terminal answer as if somebody typed. What has arrived is shown at once.
+// CopyToTerminal copies an untrusted log to a terminal, without delay. It keeps colours, tabs and line ends, and drops other
+// codes, which could overwrite lines, set the title, write to the clipboard, or make the terminal type.
 func CopyToTerminal(terminal io.Writer, log io.Reader) error {
 	in, out := bufio.NewReader(log), bufio.NewWriter(terminal)
 	f := filter{out: out}

@@ -26,12 +26,12 @@ type Run struct {
 	Created time.Time // of the Suite, in whole seconds
 }
 
-// Of is the identity of a Suite of the team.
+// Of returns the identity of a Suite of the team.
 func Of(team string, s *v1alpha1.Suite) Run {
 	return Run{Team: team, ID: s.Name, Created: s.CreationTimestamp.UTC()}
 }
 
-// Compare is the order of time, and in one second that of a listing.
+// Compare orders runs by time, and within a second as a listing does.
 func (r Run) Compare(other Run) int {
 	return cmp.Or(r.Created.Compare(other.Created), strings.Compare(r.ID+"/", other.ID+"/"))
 }
@@ -41,7 +41,7 @@ func (r Run) Directory() string {
 	return DayPrefix(r.Team, r.Created) + r.Created.UTC().Format(timeLayout) + "-" + r.ID
 }
 
-// Owns reports whether a key is that of the run's record, or of one of its logs, results or artifacts.
+// Owns reports whether a key belongs to the run's record, logs, results or artifacts.
 func (r Run) Owns(key string) bool {
 	return key == r.RecordKey() || slices.ContainsFunc([]string{r.LogsPrefix(), r.ResultsPrefix(), r.ArtifactsPrefix()},
 		func(prefix string) bool { return strings.HasPrefix(key, prefix) })
@@ -68,7 +68,7 @@ const (
 	previousSuffix = ".previous" + logSuffix
 )
 
-// ParseLogKey is the log that a key of LogKey names.
+// ParseLogKey reads a key of LogKey.
 func (r Run) ParseLogKey(key string) (Log, bool) {
 	pod, file, _ := strings.Cut(strings.TrimPrefix(key, r.LogsPrefix()), "/")
 	container, previous := strings.CutSuffix(file, previousSuffix)
@@ -84,7 +84,7 @@ func (r Run) ResultsPrefix() string { return r.Directory() + "/results/" }
 // ResultsKey is the key of the results of one pod.
 func (r Run) ResultsKey(pod string) string { return r.ResultsPrefix() + pod + ".json" }
 
-// ParseResultsKey is the pod that a key of ResultsKey names.
+// ParseResultsKey reads a key of ResultsKey.
 func (r Run) ParseResultsKey(key string) (pod string, ok bool) {
 	pod = strings.TrimSuffix(strings.TrimPrefix(key, r.ResultsPrefix()), ".json")
 	return pod, key == r.ResultsKey(pod)
@@ -96,7 +96,7 @@ func (r Run) ArtifactsPrefix() string { return r.Directory() + "/artifacts/" }
 // ArtifactKey is the key of a file that a pod wrote; its path has been checked.
 func (r Run) ArtifactKey(pod, path string) string { return r.ArtifactsPrefix() + pod + "/" + path }
 
-// ParseArtifactKey is the file that a key of ArtifactKey names.
+// ParseArtifactKey reads a key of ArtifactKey.
 func (r Run) ParseArtifactKey(key string) (pod, path string, ok bool) {
 	return strings.Cut(strings.TrimPrefix(key, r.ArtifactsPrefix()), "/")
 }
@@ -104,7 +104,7 @@ func (r Run) ParseArtifactKey(key string) (pod, path string, ok bool) {
 // IndexPrefix starts the keys of the index of all runs of this id.
 func (r Run) IndexPrefix() string { return IndexPrefix(r.Team, r.ID) }
 
-// IndexKey is the key of an empty object by which the run is found if only its id is known.
+// IndexKey is the key of an empty object that finds the run by its id.
 func (r Run) IndexKey() string {
 	return r.IndexPrefix() + r.Created.UTC().Format(dayLayout+timeLayout)
 }
@@ -120,18 +120,18 @@ func DayPrefix(team string, day time.Time) string {
 	return DaysPrefix(team) + day.UTC().Format(dayLayout) + "/"
 }
 
-// ParseDay is the day that a prefix of DayPrefix names.
+// ParseDay reads a prefix of DayPrefix.
 func ParseDay(team, prefix string) (time.Time, error) {
 	return time.Parse(dayLayout+"/", strings.TrimPrefix(prefix, DaysPrefix(team)))
 }
 
-// ParseIndexKey is the run that a key of IndexKey names.
+// ParseIndexKey reads a key of IndexKey.
 func ParseIndexKey(team, id, key string) (Run, error) {
 	created, err := time.Parse(dayLayout+timeLayout, strings.TrimPrefix(key, IndexPrefix(team, id)))
 	return Run{Team: team, ID: id, Created: created}, err
 }
 
-// ParseDirectory is the run that a key in its directory, or the directory itself, names.
+// ParseDirectory reads the directory of a run, or a key in it.
 func ParseDirectory(team, key string) (Run, error) {
 	day, rest, _ := strings.Cut(strings.TrimPrefix(key, DaysPrefix(team)), "/")
 	name, _, _ := strings.Cut(rest, "/")

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"io"
 	"time"
 
@@ -55,7 +56,7 @@ const (
 	BrokenMark = "[postflight: the rest of this log could not be read]\n"
 )
 
-// New is the record of a finished Suite.
+// New returns the record of a finished Suite.
 func New(team string, s *v1alpha1.Suite, logs []Log) Record {
 	if logs == nil {
 		logs = []Log{} // JSON: never null
@@ -67,7 +68,7 @@ func New(team string, s *v1alpha1.Suite, logs []Log) Record {
 	return Record{Run: RunOf(team, s), Logs: logs, Suite: kept}
 }
 
-// RunOf is a Suite as the HTTP API shows it, without the URL of its page.
+// RunOf returns a Suite as the HTTP API shows it, without the URL of its page.
 func RunOf(team string, s *v1alpha1.Suite) httpapi.Run {
 	d := s.Spec.Deployment
 	r := httpapi.Run{
@@ -75,7 +76,7 @@ func RunOf(team string, s *v1alpha1.Suite) httpapi.Run {
 		State:  v1alpha1.ReasonQueued,
 		Branch: d.Branch, SHA: d.SHA, DeploymentType: d.Type, DeploymentURL: d.URL, CommitURL: d.CommitURL,
 		Repository: d.Repository, PullRequestNumber: d.PullRequestNumber,
-		Attempt: max(s.Spec.Attempt, 1), SupersededBy: s.Status.SupersededBy, DecidedBy: decidedBy(s),
+		Attempt: max(s.Spec.Attempt, 1), SupersededBy: s.Status.SupersededBy, DecidedBy: cmp.Or(deciders[s.State()], string(s.Status.DecidedBy)),
 		CreatedAt: s.CreationTimestamp.UTC(), Results: results(s.Status.Results), Artifacts: artifacts(s.Status.Artifacts),
 		Archive: archiveState(s),
 	}
@@ -97,20 +98,12 @@ func RunOf(team string, s *v1alpha1.Suite) httpapi.Run {
 	return r
 }
 
-// decidedBy derives from the state what decided an end that did not come of the tests. The Suite does not repeat it.
-func decidedBy(s *v1alpha1.Suite) string {
-	switch s.State() {
-	case v1alpha1.ReasonTimedOut:
-		return httpapi.DecidedByTimeout
-	case v1alpha1.ReasonCanceled:
-		return httpapi.DecidedByCancellation
-	case v1alpha1.ReasonSuperseded:
-		return httpapi.DecidedBySupersession
-	case v1alpha1.ReasonError:
-		return httpapi.DecidedByError
-	default:
-		return string(s.Status.DecidedBy)
-	}
+// deciders are the states that say by themselves what decided; the status does not repeat it.
+var deciders = map[string]string{
+	v1alpha1.ReasonTimedOut:   httpapi.DecidedByTimeout,
+	v1alpha1.ReasonCanceled:   httpapi.DecidedByCancellation,
+	v1alpha1.ReasonSuperseded: httpapi.DecidedBySupersession,
+	v1alpha1.ReasonError:      httpapi.DecidedByError,
 }
 
 func archiveState(s *v1alpha1.Suite) *httpapi.ArchiveState {

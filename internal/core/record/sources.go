@@ -12,8 +12,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/apierror"
 )
 
-// IsPodOf reports whether a pod belongs to a run. Its Job may be gone already. The pods of an earlier Suite of the
-// same name may still be stopping: they are older.
+// IsPodOf reports whether a pod belongs to a run, whose Job may be gone. Older pods belong to an earlier Suite of the same name.
 func IsPodOf(s *v1alpha1.Suite, p metav1.Object) bool {
 	owner, created := metav1.GetControllerOf(p), p.GetCreationTimestamp()
 	return p.GetNamespace() == s.Namespace && p.GetLabels()[v1alpha1.LabelSuite] == s.Name &&
@@ -33,8 +32,7 @@ func (l Log) Names(s Source) bool {
 	return l.Pod == s.Pod && l.Container == s.Container && l.Previous == s.Previous
 }
 
-// Sources are the logs of all containers that have run. Of a container that was restarted several times, Kubernetes
-// keeps the last two logs.
+// Sources returns the logs of all containers that have run. Kubernetes keeps the last two logs of a container.
 func Sources(pods []corev1.Pod) []Source {
 	var all []Source
 	for _, p := range pods {
@@ -64,14 +62,13 @@ func sourcesOf(p corev1.Pod, c corev1.ContainerStatus) []Source {
 	}
 }
 
-// lostTrack reports whether the kubelet did not find the container of a pod that it evicted, or of one that never restarts. It
-// then says that one has ended before, though there was only one.
+// lostTrack reports whether the kubelet lost the only container of a pod, for which it then reports an earlier termination.
 func lostTrack(p corev1.Pod, c corev1.ContainerStatus) bool {
 	once := p.Spec.RestartPolicy == corev1.RestartPolicyNever || p.Status.Reason == "Evicted"
 	return once && c.LastTerminationState.Terminated.Reason == "ContainerStatusUnknown"
 }
 
-// Unreadable is a sentence that says why a log cannot be read. Kubernetes may hand it out later, if mayPass.
+// Unreadable returns a sentence that says why a log cannot be read, and whether a later attempt may succeed.
 func Unreadable(s Source, err error) (problem string, mayPass bool) {
 	switch {
 	case errors.Is(err, apierror.ErrNodeGone):
@@ -87,16 +84,16 @@ func Unreadable(s Source, err error) (problem string, mayPass bool) {
 	}
 }
 
-// Ended is what is known of the pods of a run that has ended.
+// Ended holds what is known of the pods of a finished run.
 type Ended struct {
 	Pods int32 // as its Job counts them; 0 if that is unknown
 	Ran  bool  // containers of the tests have run
 }
 
-// maxProblems is how many logs a message names. The record has all.
+// maxProblems bounds the logs that a message names; the record has all.
 const maxProblems = 5
 
-// Condition is the condition of a run of which everything was saved that could be.
+// Condition returns the condition of a run after everything that could be saved was saved.
 func Condition(logs []Log, e Ended) metav1.Condition {
 	var problems []string
 	pods := map[string]bool{}

@@ -10,7 +10,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// SuiteOf is a Suite of which RunOf makes the run: what lists show of a run whose Suite was deleted.
+// SuiteOf is the inverse of RunOf, for lists that show runs whose Suite was deleted.
 func SuiteOf(r httpapi.Run) *v1alpha1.Suite {
 	s := &v1alpha1.Suite{
 		ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: r.ID, CreationTimestamp: metav1.NewTime(r.CreatedAt)},
@@ -39,7 +39,7 @@ func SuiteOf(r httpapi.Run) *v1alpha1.Suite {
 	return s
 }
 
-// decidedByTests is empty where the state alone says what decided.
+// decidedByTests returns "" if the state alone says what decided.
 func decidedByTests(r httpapi.Run) v1alpha1.DecidedBy {
 	if r.State == v1alpha1.ReasonPassed || r.State == v1alpha1.ReasonFailed {
 		return v1alpha1.DecidedBy(r.DecidedBy)
@@ -47,7 +47,6 @@ func decidedByTests(r httpapi.Run) v1alpha1.DecidedBy {
 	return ""
 }
 
-// succeeded is the status of the condition: unknown until the run has ended.
 func succeeded(state string) metav1.ConditionStatus {
 	switch {
 	case state == v1alpha1.ReasonPassed:

@@ -1,10 +1,10 @@
-// Package runtrace is what a trace says about a run. Its spans follow from the Suite alone, their ids too, so that it does
-// not matter which leader sends them.
+// Package runtrace derives the spans of a run and their ids from its Suite alone, so that any leader can send them.
 package runtrace
 
 import (
 	"crypto/sha256"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
 	"go.opentelemetry.io/otel/trace"
+	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
@@ -55,13 +56,12 @@ func Format(sc trace.SpanContext) string {
 	return fmt.Sprintf("00-%s-%s-%s", sc.TraceID(), sc.SpanID(), sc.TraceFlags()&trace.FlagsSampled)
 }
 
-// ContextOf is the trace that a Suite belongs to, with the span that created the Suite.
+// ContextOf returns the trace and the span that created a Suite.
 func ContextOf(s *v1alpha1.Suite) (sc trace.SpanContext, ok bool) {
 	return Parse(s.Annotations[v1alpha1.AnnotationTraceparent])
 }
 
-// ContextOfTests is the traceparent for the tests of a run, whose spans become children of its step; empty if the Suite
-// has no trace.
+// ContextOfTests returns the traceparent for the tests of a run, or "" if the Suite has no trace.
 func ContextOfTests(s *v1alpha1.Suite) string {
 	sc, ok := ContextOf(s)
 	if !ok {
@@ -70,7 +70,7 @@ func ContextOfTests(s *v1alpha1.Suite) string {
 	return Format(sc.WithSpanID(spanID(s, testsStep)))
 }
 
-// Spans are those of a run that has ended, parents first. The time of its Job is zero if it had none.
+// Spans returns the spans of a finished run, parents first. jobCreated is zero if it had no Job.
 func Spans(s *v1alpha1.Suite, jobCreated time.Time) []Span {
 	sc, ok := ContextOf(s)
 	if !ok || s.Status.CompletionTime == nil {
@@ -81,14 +81,13 @@ func Spans(s *v1alpha1.Suite, jobCreated time.Time) []Span {
 	run := Span{
 		Name: "run " + s.Spec.Trigger.Name, ID: spanID(s, "run"), Parent: sc.SpanID(), Start: received, End: end, Attributes: attributes(s),
 	}
-	if !s.Passed() {
-		run.Error = message(s)
+	if c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionSucceeded); c != nil && !s.Passed() {
+		run.Error = c.Message
 	}
 	return append([]Span{run}, steps(s, run, jobCreated)...)
 }
 
-// steps cut the time of a run where its Job was created and where its tests started. Kubernetes rounds both down to
-// seconds, so neither may come before the step before it.
+// steps clamps the times of the Job and of the tests, because Kubernetes rounds them down to seconds.
 func steps(s *v1alpha1.Suite, run Span, jobCreated time.Time) []Span {
 	step := func(name string, start, end time.Time) Span {
 		return Span{Name: name, ID: spanID(s, name), Parent: run.ID, Start: start, End: end}
@@ -105,7 +104,6 @@ func steps(s *v1alpha1.Suite, run Span, jobCreated time.Time) []Span {
 	return []Span{queue, step(startStep, created, started), step(testsStep, started, run.End)}
 }
 
-// spanID is the same for every leader.
 func spanID(s *v1alpha1.Suite, step string) (id trace.SpanID) {
 	sum := sha256.Sum256([]byte(string(s.UID) + "/" + step))
 	copy(id[:], sum[:])
@@ -146,25 +144,6 @@ var results = map[string]attribute.KeyValue{
 	v1alpha1.ReasonSuperseded: semconv.CICDPipelineResultSkip,
 }
 
-func message(s *v1alpha1.Suite) string {
-	for _, c := range s.Status.Conditions {
-		if c.Type == v1alpha1.ConditionSucceeded {
-			return c.Message
-		}
-	}
-	return ""
-}
+func earlier(a, b time.Time) time.Time { return slices.MinFunc([]time.Time{a, b}, time.Time.Compare) }
 
-func earlier(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
+func later(a, b time.Time) time.Time { return slices.MaxFunc([]time.Time{a, b}, time.Time.Compare) }

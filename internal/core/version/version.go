@@ -14,10 +14,9 @@ var version, commit, date string
 
 // Info describes a build.
 type Info struct {
-	// Version is that of the release, such as v1.2.3. Programs that are built with `go install` have that of the module,
-	// others are "devel".
+	// Version is the release, such as v1.2.3, the module's with `go install`, or "devel".
 	Version string `json:"version"`
-	// Commit and Date are those of the sources, the date in RFC 3339. They are empty unless the build recorded them.
+	// Commit and Date (RFC 3339) describe the sources. They are empty unless the build recorded them.
 	Commit   string `json:"commit,omitempty"`
 	Date     string `json:"date,omitempty"`
 	Go       string `json:"go"`
@@ -27,8 +26,7 @@ type Info struct {
 // Get describes this build.
 func Get() Info { return current() }
 
-// current parses what Go recorded only once: it has a line for each module, and each request to another server names the
-// version.
+// current parses the build info once: it is long, and each request to another server names the version.
 var current = sync.OnceValue(func() Info {
 	build, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -73,7 +73,7 @@ func RunKey(trigger types.UID, environment, sha string) string {
 	return strings.Join([]string{string(trigger), environment, sha}, "\x00")
 }
 
-// runOf is empty without a SHA: such a Suite has no other attempts that could be found.
+// runOf returns "" without a SHA: other attempts of such a Suite cannot be found.
 func runOf(s *v1alpha1.Suite) string {
 	if s.Spec.Deployment.SHA == "" {
 		return ""
@@ -91,7 +91,7 @@ func pullRequestOf(s *v1alpha1.Suite) string {
 	return ""
 }
 
-// add indexes objects by the value that extract returns. It leaves out those with an empty value.
+// add indexes objects by the value that extract returns, unless it is empty.
 func add[T any, P interface {
 	*T
 	client.Object

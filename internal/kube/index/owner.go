@@ -13,13 +13,13 @@ import (
 
 // Objects that these functions return are shared with the cache: read them, never change them.
 
-// Owner is the Team that owns a namespace, as v1alpha1.Owner defines it; nil if none does.
+// Owner returns the Team that owns a namespace, as v1alpha1.Owner defines it, or nil.
 func Owner(ctx context.Context, c client.Reader, namespace string) (*v1alpha1.Team, error) {
 	teams, err := Claimants(ctx, c, namespace)
 	return v1alpha1.Owner(teams), err
 }
 
-// Claimants are the Teams that claim a namespace. There should be one.
+// Claimants returns the Teams that claim a namespace. There should be one.
 func Claimants(ctx context.Context, c client.Reader, namespace string) ([]v1alpha1.Team, error) {
 	list := &v1alpha1.TeamList{}
 	if err := c.List(ctx, list, client.UnsafeDisableDeepCopy, client.MatchingFields{claimedNamespace: namespace}); err != nil {
@@ -28,7 +28,7 @@ func Claimants(ctx context.Context, c client.Reader, namespace string) ([]v1alph
 	return list.Items, nil
 }
 
-// Claims are the Teams that claim the namespaces of the keys.
+// Claims returns the Teams that claim the namespaces of the keys.
 func Claims(ctx context.Context, c client.Reader, keys []v1alpha1.APIKey) (apikey.Claims, error) {
 	claims := apikey.Claims{}
 	for i := range keys {
@@ -45,7 +45,7 @@ func Claims(ctx context.Context, c client.Reader, keys []v1alpha1.APIKey) (apike
 	return claims, nil
 }
 
-// Keys are the APIKeys with a hash, in one namespace, or in all if that is empty.
+// Keys returns the APIKeys with a hash, in one namespace, or in all if it is "".
 func Keys(ctx context.Context, c client.Reader, namespace, hash string) ([]v1alpha1.APIKey, error) {
 	list := &v1alpha1.APIKeyList{}
 	err := c.List(ctx, list, client.UnsafeDisableDeepCopy, client.InNamespace(namespace), client.MatchingFields{keyHash: hash})

@@ -10,21 +10,19 @@ import (
 var (
 	noticeStart = []byte("rpc error: code = NotFound desc = ")
 
-	// notice is what the kubelet writes at the end of a log that somebody follows, without an end of line, if the
-	// container is removed: it has sent its headers, so that it can no longer answer with an error.
+	// notice ends a followed log, without an end of line, if the container is removed: the kubelet can no longer send an error.
 	notice = regexp.MustCompile(`^rpc error: code = NotFound desc = .*[0-9a-f]{64}.*$`)
 )
 
 // maxNotice bounds a notice, in bytes.
 const maxNotice = 512
 
-// withoutNotice is a log that somebody follows, without the notice. It holds back nothing but a last line that begins
-// like one.
+// withoutNotice drops the notice from a followed log. It holds back only a last line that begins like it.
 type withoutNotice struct {
 	io.ReadCloser
 
 	ready, held []byte // held begins a line
-	inLine      bool   // what follows goes on with a line that is no notice
+	inLine      bool   // in a line that is no notice
 	err         error
 }
 
@@ -45,7 +43,6 @@ func (w *withoutNotice) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// take moves what is no notice to what is ready.
 func (w *withoutNotice) take(b []byte) {
 	w.held = append(w.held, b...)
 	if end := bytes.LastIndexByte(w.held, '\n') + 1; end > 0 {

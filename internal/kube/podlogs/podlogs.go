@@ -18,8 +18,8 @@ import (
 // Client reads logs.
 type Client struct{ pods typedcorev1.PodsGetter }
 
-// New makes a client of the API server of config. It uses connections of its own, with HTTP/1.1: a log whose reader
-// is slow then fills a buffer of the system and not one of the process, and never delays other requests.
+// New makes a client with connections of its own and HTTP/1.1: a log with a slow reader then fills a buffer of the system, not of
+// the process, and never delays other requests.
 func New(config *rest.Config) (*Client, error) {
 	own := rest.CopyConfig(config)
 	own.NextProtos = []string{"http/1.1"}
@@ -30,8 +30,8 @@ func New(config *rest.Config) (*Client, error) {
 	return &Client{pods: api}, nil
 }
 
-// Open starts to read the log of the container that o names, until ctx ends. The error is apierror.ErrLogGone,
-// ErrNotStarted or ErrNodeUnreachable if one of them is the reason. If o follows the log, the first Read may return it.
+// Open reads the log of the container that o names, until ctx ends. The error wraps one of apierror's if it is the reason; if o
+// follows the log, the first Read may return it.
 func (c *Client) Open(ctx context.Context, namespace, pod string, o corev1.PodLogOptions) (io.ReadCloser, error) {
 	body, err := c.pods.Pods(namespace).GetLogs(pod, &o).Stream(ctx)
 	if err != nil {
@@ -48,7 +48,7 @@ func (c *Client) Open(ctx context.Context, namespace, pod string, o corev1.PodLo
 	return log, nil
 }
 
-// maxError bounds the text of an error that comes in the place of a log, in bytes.
+// maxError bounds the text of an error in place of a log, in bytes.
 const maxError = 1024
 
 // checked is a log, unless the whole of it is the text of an error.
@@ -69,8 +69,7 @@ func (c *checked) Read(p []byte) (int, error) {
 	return c.ReadCloser.Read(p)
 }
 
-// check reads the first bytes. If they look like an error, it also reads whether anything follows: a test may write
-// what it likes.
+// check reads the first bytes. If more follows what looks like an error, a test wrote it.
 func (c *checked) check() error {
 	if c.done {
 		return nil
