@@ -108,7 +108,6 @@ func tightenSchema(schema map[string]any) error {
 	return nil
 }
 
-// bound sets bounds, unless there are narrower ones.
 func bound(schema map[string]any, least, most float64) {
 	if is, ok := schema["minimum"].(float64); !ok || is < least {
 		schema["minimum"] = least

@@ -29,7 +29,6 @@ func main() {
 	}
 }
 
-// tool holds the flags, and what all commands use.
 type tool struct {
 	dir       string
 	portBase  int
@@ -71,7 +70,6 @@ func (t *tool) builder() build.Builder {
 	return build.Builder{Layout: t.layout, Console: t.console}
 }
 
-// startFlags adds the flags of run and up.
 func (t *tool) startFlags(cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().IntVar(&t.portBase, "port-base", 8780, "first of 20 ports; if they are in use, the next free ones")
 	cmd.Flags().BoolVar(&t.noManager, "no-manager", false, "start only the cluster and the store, for tests that start managers")
@@ -84,7 +82,6 @@ func (t *tool) options() session.Options {
 	return session.Options{PortBase: t.portBase, Node: t.withNode(), DNS: !t.noDNS}
 }
 
-// withNode reports whether pods can run, and are wanted.
 func (t *tool) withNode() bool {
 	return !t.noNode && runtime.GOOS == "linux" && os.Geteuid() == 0
 }

@@ -75,7 +75,6 @@ func (t *tool) status() *cobra.Command {
 	}
 }
 
-// printStatus reports whether the cluster is ready.
 func (t *tool) printStatus() bool {
 	pid := session.Supervisor(t.layout)
 	if pid == 0 {

@@ -125,7 +125,7 @@ func (t *tool) follow(ctx context.Context, run *os.Process, ended <-chan struct{
 	}
 }
 
-// problem is an error if the cluster is running, but something in it is not.
+// problem returns an error if a part of the running cluster is not running.
 func problem(state session.State) error {
 	if state.Message != "" {
 		return errors.New("the cluster is running, but a part of it is not: see above; `make up` tries again")
@@ -168,7 +168,6 @@ func (t *tool) refresh(ctx context.Context, pid int) error {
 	return nil
 }
 
-// awaitState waits until the running supervisor has reached a state.
 func (t *tool) awaitState(ctx context.Context, pid int, reached func(session.State) bool) (state session.State, err error) {
 	err = wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(context.Context) (bool, error) {
 		if state = session.ReadState(t.layout, pid); reached(state) {

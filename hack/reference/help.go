@@ -52,7 +52,6 @@ func commandLinePage(programs string) (string, error) {
 	return page + sections, err
 }
 
-// commands is a section for a command, and for all below it.
 func commands(programs string, command ...string) (string, error) {
 	text, err := help(programs, command...)
 	if err != nil {

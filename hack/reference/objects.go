@@ -77,7 +77,6 @@ type field struct {
 	required bool
 }
 
-// childrenOf are the fields of an object, of the items of a list, or of the values of a map.
 func childrenOf(path string, schema apiextensions.JSONSchemaProps) (children []field) {
 	if schema.Items != nil && schema.Items.Schema != nil {
 		return childrenOf(path+"[]", *schema.Items.Schema)
@@ -106,7 +105,6 @@ func meaning(schema apiextensions.JSONSchemaProps) string {
 	return text
 }
 
-// rules are the sentences with which the API server refuses an object.
 func rules(path string, schema apiextensions.JSONSchemaProps) string {
 	var list strings.Builder
 	for _, message := range messages(path, schema) {

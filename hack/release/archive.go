@@ -19,10 +19,9 @@ type file struct {
 	content []byte
 }
 
-// cliNames are those of the command line: by itself, and as a plugin of kubectl.
+// cliNames are the names of the command line: by itself, and as a plugin of kubectl.
 var cliNames = []string{"postflight", "kubectl-postflight"}
 
-// archiveName is the file with a command for a platform.
 func (r release) archiveName(name string, p platform) string {
 	extension := ".tar.gz"
 	if p.OS == "windows" {

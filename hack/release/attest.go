@@ -20,8 +20,7 @@ const (
 
 const provenanceName = "provenance.json"
 
-// attest writes the bill of materials of each image, and the provenance of everything, as files and as referrers of the
-// image. All other files must exist.
+// attest writes bills of materials and provenance, as files and as referrers of the image. All other files must exist.
 func (r release) attest(images images) error {
 	for _, one := range images.platforms {
 		document, err := r.sbom(one)
@@ -59,7 +58,6 @@ func (r release) writeReferrer(images images, subject v1.Descriptor, kind types.
 	return images.layout.AppendDescriptor(*descriptor)
 }
 
-// referrer is a manifest with one file about a subject.
 func referrer(subject v1.Descriptor, kind types.MediaType, name string, content []byte) (v1.Image, error) {
 	artifact := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), kind)
 	artifact, err := mutate.Append(artifact, mutate.Addendum{

@@ -11,8 +11,7 @@ import (
 
 const checksumsName = "checksums.txt"
 
-// writeChecksums writes the hash of every file for `sha256sum --check`, and returns the hash of that file. Everything in
-// the layout of the image follows from the hash of its index.
+// writeChecksums writes the hashes for `sha256sum --check`, and returns that file's hash. The index covers the rest of the image.
 func (r release) writeChecksums() (string, error) {
 	entries, err := os.ReadDir(r.Output)
 	if err != nil {

@@ -14,17 +14,14 @@ import (
 	"github.com/postflight-dev/postflight/hack/dev/image"
 )
 
-// platform is what a program is built for.
 type platform struct{ OS, Architecture string }
 
-// cliPlatforms are those of the command line.
 var cliPlatforms = []platform{
 	{"darwin", "amd64"}, {"darwin", "arm64"}, {"linux", "amd64"}, {"linux", "arm64"}, {"windows", "amd64"}, {"windows", "arm64"},
 }
 
 func (p platform) String() string { return p.OS + "_" + p.Architecture }
 
-// executable is the name of a program's file.
 func (p platform) executable(name string) string {
 	if p.OS == "windows" {
 		return name + ".exe"
@@ -40,8 +37,7 @@ func (r release) linkerFlags() string {
 	return "-s -w" + stamp("version", r.Version) + stamp("commit", r.Source.Commit) + stamp("date", r.Source.Date.Format(time.RFC3339))
 }
 
-// buildVariables are all that changes what Go builds, beside the sources and its version. An empty variable counts as
-// missing, and then one of `go env -w` would count.
+// buildVariables fix what changes a build, besides sources and Go's version. Empty ones would fall back to `go env -w`.
 func buildVariables(p platform) []string {
 	return []string{
 		"GOENV=off", "GOOS=" + p.OS, "GOARCH=" + p.Architecture, "CGO_ENABLED=0",
@@ -55,7 +51,6 @@ var kept = []string{
 	"GOAUTH", "GOCACHE", "GOINSECURE", "GOMODCACHE", "GONOPROXY", "GONOSUMDB", "GOPATH", "GOPRIVATE", "GOPROXY", "GOSUMDB", "GOTOOLCHAIN",
 }
 
-// environment is that of a build for a platform.
 func environment(ctx context.Context, root string, p platform) ([]string, error) {
 	cmd := exec.CommandContext(ctx, "go", append([]string{"env", "-json"}, kept...)...)
 	cmd.Dir = root
@@ -114,7 +109,6 @@ func (r release) compile(ctx context.Context, work string, p platform, names []s
 	return nil
 }
 
-// binaries are the programs of the image for an architecture.
 func binaries(work, architecture string) []string {
 	folder := filepath.Join(work, platform{"linux", architecture}.String())
 	paths := slices.Clone(image.Programs)

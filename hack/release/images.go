@@ -26,14 +26,12 @@ type images struct {
 	compressed, unpacked int64 // bytes of the largest
 }
 
-// platformImage is the image for one architecture.
 type platformImage struct {
 	architecture string
 	descriptor   v1.Descriptor
 	binaries     []string // paths
 }
 
-// buildImages builds the image for all architectures.
 func (r release) buildImages(work string) (result images, err error) {
 	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	for _, architecture := range r.Architectures {
@@ -66,7 +64,6 @@ func (r release) buildImages(work string) (result images, err error) {
 	return result, result.layout.AppendIndex(index, layout.WithAnnotations(map[string]string{refName: r.Version}))
 }
 
-// annotations are the standard ones of images.
 func (r release) annotations() map[string]string {
 	const prefix = "org.opencontainers.image."
 	return map[string]string{
@@ -96,7 +93,6 @@ func (r release) buildImage(p platformImage) (v1.Image, error) {
 	return mutate.ConfigMediaType(mutate.MediaType(built, types.OCIManifestSchema1), types.OCIConfigJSON), nil
 }
 
-// measure keeps the size of the largest image.
 func (i *images) measure(built v1.Image) error {
 	layers, err := built.Layers()
 	if err != nil {

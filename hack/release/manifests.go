@@ -15,7 +15,6 @@ import (
 
 const installName = "install.yaml"
 
-// chartName is the file of the chart.
 func (r release) chartName() string { return "postflight-" + r.chartVersion() + ".tgz" }
 
 // chartVersion is the version of the chart, which has no v.
@@ -37,7 +36,6 @@ func (r release) writeManifests(digest v1.Hash) error {
 	return writeArchive(r.path(r.chartName()), r.Source.Date, chart)
 }
 
-// install is config/default with this image.
 func (r release) install(digest v1.Hash) (string, error) {
 	folder := filepath.Join(r.Root, "config", "default")
 	resources, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), folder)
@@ -77,7 +75,7 @@ func (r release) chart(digest v1.Hash) ([]file, error) {
 	return files, err
 }
 
-// packed reports whether a file of the chart's folder belongs to the package. What tests and generators need does not.
+// packed leaves files for tests and generators out of the chart.
 func packed(path string) bool {
 	return !strings.HasPrefix(path, "ci/") && !slices.Contains([]string{".helmignore", "README.md.gotmpl"}, path)
 }

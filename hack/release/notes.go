@@ -12,7 +12,6 @@ import (
 
 const notesName = "release-notes.md"
 
-// writeNotes writes what the page of the release says.
 func (r release) writeNotes(digest v1.Hash) error {
 	changelog, err := os.ReadFile(filepath.Join(r.Root, "CHANGELOG.md"))
 	if err != nil {
@@ -28,8 +27,7 @@ func (r release) writeNotes(digest v1.Hash) error {
 	return os.WriteFile(r.path(notesName), []byte(text), 0o644)
 }
 
-// changesOf returns the section of a version, such as `## v1.2.3` with or without a date. A release that has none yet,
-// such as a candidate, has the unreleased changes.
+// changesOf returns the section of a version, with or without a date, or else the unreleased changes.
 func changesOf(changelog, version string) (string, error) {
 	sections := regexp.MustCompile(`(?m)^## `).Split(changelog, -1)
 	for _, name := range []string{version, "Unreleased"} {

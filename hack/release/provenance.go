@@ -17,8 +17,7 @@ import (
 
 const provenanceType = "https://slsa.dev/provenance/v1"
 
-// provenance says from which commit, with which tools and parameters everything was built. It has no times and no
-// machine, so that whoever repeats the build gets the same.
+// provenance names commit, tools and parameters, but no times and no machine, so that a repeated build gives the same.
 func (r release) provenance(images images) ([]byte, error) {
 	subjects, err := r.subjects(images)
 	if err != nil {
@@ -74,7 +73,6 @@ func canonicalJSON(message proto.Message) ([]byte, error) {
 	return indented.Bytes(), err
 }
 
-// subjects are the image, of all architectures and of each, and the files that exist.
 func (r release) subjects(images images) ([]*intoto.ResourceDescriptor, error) {
 	subjects := []*intoto.ResourceDescriptor{subject(r.Image, images.digest.Hex)}
 	for _, one := range images.platforms {

@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 )
 
-// push copies the image of a built release, and what refers to it, to a registry. It returns the name of the image by
-// digest. In registries that do not know referrers, these are listed under a tag.
+// push copies an image and its referrers to a registry, and returns the image's name by digest. Registries without referrers list
+// them under a tag.
 func push(dist, reference string, options ...remote.Option) (string, error) {
 	tag, err := name.NewTag(reference, name.StrictValidation)
 	if err != nil {

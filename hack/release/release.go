@@ -31,7 +31,6 @@ type release struct {
 	Platforms     []platform
 }
 
-// built says what was built.
 type built struct {
 	Image                string // digest
 	Compressed, Unpacked int64  // bytes of the largest image
@@ -87,7 +86,7 @@ func (r release) build(ctx context.Context) (result built, err error) {
 	return result, err
 }
 
-// clearOutput deletes the release of before, but nothing else.
+// clearOutput deletes the previous release, but nothing else.
 func (r release) clearOutput() error {
 	entries, err := os.ReadDir(r.Output)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -46,7 +46,6 @@ func (r release) sbom(p platformImage) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// sbomDocument is a document that grows.
 type sbomDocument struct{ *spdx.Document }
 
 func (r release) document(p platformImage) sbomDocument {
@@ -68,7 +67,6 @@ func (d sbomDocument) relate(from common.ElementID, relationship string, to *spd
 	})
 }
 
-// addProgram adds a binary and the modules that it is built from.
 func (r release) addProgram(d sbomDocument, root *spdx.Package, modules map[string]*spdx.Package, path string) error {
 	info, err := buildinfo.ReadFile(path)
 	if err != nil {

@@ -65,8 +65,7 @@ var (
 	running   bool
 )
 
-// Run runs the tests of a package, and stops the API server if a test has started it. It returns the exit
-// code.
+// Run runs the tests of a package, stops the API server if one started it, and returns the exit code.
 func Run(m *testing.M) (code int) {
 	running = true
 	defer func() {

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 )
 
-// certificates is the directory of the API server's certificates and keys.
 const certificates = "certificates"
 
 // keeper ensures that no process outlives the test binary, however that ends: a panic, os.Exit, the
@@ -72,7 +71,7 @@ func endOfLog(dir, process string) string {
 	return fmt.Sprintf("%s logged last:\n%s", process, log[max(0, len(log)-enough):])
 }
 
-// release follows the end of the processes. It removes their ids, which may now belong to others.
+// release removes the ids of ended processes, which may now belong to others.
 func (k *keeper) release() error {
 	for _, name := range []string{"etcd", "kube-apiserver"} {
 		_ = os.Remove(k.path(name + ".pid"))

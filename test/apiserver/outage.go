@@ -33,8 +33,7 @@ func (s *Server) mustBeOurs(t testing.TB) {
 	}
 }
 
-// kill uses SIGKILL, because an orderly end of all watches would take longer than the outage. It waits until the port is
-// free.
+// kill uses SIGKILL, because ending all watches would outlast the outage. It waits until the port is free.
 func (s *Server) kill() error {
 	if err := s.signal("kube-apiserver", syscall.SIGKILL); err != nil {
 		return err
@@ -47,8 +46,7 @@ func (s *Server) kill() error {
 	})
 }
 
-// FreezeEtcd stops etcd for a while: requests to the API server that need it hang meanwhile. It affects tests that run at
-// the same time.
+// FreezeEtcd stops etcd for a while, so that requests that need it hang. It affects tests that run at the same time.
 func (s *Server) FreezeEtcd(t testing.TB, d time.Duration) {
 	t.Helper()
 	s.mustBeOurs(t)
@@ -61,7 +59,6 @@ func (s *Server) FreezeEtcd(t testing.TB, d time.Duration) {
 	}
 }
 
-// signal sends a signal to a process of this server.
 func (s *Server) signal(process string, signal syscall.Signal) error {
 	pid, err := s.pid(process)
 	if err != nil {

@@ -50,7 +50,6 @@ func (s *Server) Manager(t testing.TB) *rest.Config {
 	return config
 }
 
-// grant applies config/rbac once.
 func (s *Server) grant() error {
 	s.rbac.Do(func() {
 		root, err := Root()

@@ -111,8 +111,7 @@ func (c *Cluster) record(namespace, name string, change func(r *run)) {
 	change(c.runs[key])
 }
 
-// LoseNode stops the kubelet of a node: the runs whose tests are there neither end nor report any more. It returns how many
-// they are.
+// LoseNode stops the kubelet of a node, so that its runs neither end nor report. It returns how many there are.
 func (c *Cluster) LoseNode(node string) (lost int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

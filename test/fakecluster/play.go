@@ -81,7 +81,6 @@ func (c *Cluster) playJob(ctx context.Context, r ctrl.Request) (time.Duration, e
 	}
 }
 
-// nodeOf is where the scheduler puts a Job.
 func nodeOf(j *batchv1.Job) string {
 	h := fnv.New32()
 	_, _ = h.Write([]byte(j.Name)) // never fails
@@ -162,8 +161,7 @@ func (c *Cluster) deletePod(ctx context.Context, j *batchv1.Job, grace client.Gr
 	return client.IgnoreNotFound(c.client.Delete(ctx, p, grace))
 }
 
-// lose acts as the controllers of Kubernetes once a node is lost: they delete its pods, which no kubelet stops, and fail their
-// Jobs.
+// lose deletes the pods of a lost node, which no kubelet stops, and fails their Jobs, as Kubernetes does.
 func (c *Cluster) lose(ctx context.Context, j *batchv1.Job) error {
 	if err := c.deletePod(ctx, j, 1); err != nil || j.Status.Terminating != nil {
 		return err

@@ -43,8 +43,7 @@ func EndPod(p *corev1.Pod, exit int32) {
 	setContainers(p, corev1.ContainerState{Terminated: ended})
 }
 
-// Collect ends the collector of a pod, if it has one, with a report of what the tests came to. Others than Passed and Reported leave
-// none.
+// Collect ends the collector of a pod, if it has one. Only Passed and Reported leave a report.
 func Collect(p *corev1.Pod, end history.Tests) {
 	i := slices.IndexFunc(p.Spec.InitContainers, func(c corev1.Container) bool { return c.Name == job.CollectContainer })
 	if i < 0 {

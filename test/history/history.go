@@ -111,7 +111,6 @@ func Check(h History) []Violation {
 	return all
 }
 
-// view is a History with indexes.
 type view struct {
 	History
 	run      map[string]Run       // by ID

@@ -46,7 +46,7 @@ func everyRunEnds(v *view) (all []Violation) {
 	return all
 }
 
-// ended reports whether the state is an end. A state that this package does not know is none.
+// ended reports whether the state is an end; unknown states are not.
 func (r Run) ended() bool {
 	switch r.State {
 	case v1alpha1.ReasonPassed, v1alpha1.ReasonFailed, v1alpha1.ReasonTimedOut, v1alpha1.ReasonCanceled,

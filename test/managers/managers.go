@@ -80,7 +80,7 @@ func (p *Process) end() {
 	}
 }
 
-// binary skips the test if there is none, or fails it if CI=true.
+// binary skips the test without a binary, or fails it if CI=true.
 func (p *Process) binary() string {
 	p.t.Helper()
 	root, err := apiserver.Root()
@@ -119,7 +119,7 @@ func (p *Process) Start() {
 	}()
 }
 
-// Kill is kill -9: nothing is written, closed or handed over any more.
+// Kill is kill -9: nothing is written, closed or handed over.
 func (p *Process) Kill() {
 	if p.cmd == nil {
 		return

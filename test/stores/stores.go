@@ -45,7 +45,7 @@ type Server struct {
 	// Policies reports whether policies grant rights to users.
 	Policies bool
 
-	// Expired is the status for a URL that is: 403 at Amazon and Ceph, 400 at rclone.
+	// Expired is the status for an expired URL: 403 at Amazon and Ceph, 400 at rclone.
 	Expired int
 
 	bucket string
@@ -101,14 +101,13 @@ func Open(t testing.TB, o objectstore.Options) *objectstore.Bucket {
 	return bucket
 }
 
-// skipLoudly must not be taken for success.
 func skipLoudly(t testing.TB, reason string) {
 	t.Helper()
 	fmt.Fprintf(os.Stderr, "\n*** %s was NOT run: %s.\n\n", t.Name(), reason)
 	t.Skipf("SKIPPED: %s", reason)
 }
 
-// Rclone is the embedded store: that of the gate, which all packages share, or one of the test's own.
+// Rclone is the embedded store: the gate's, which all packages share, or the test's own.
 func Rclone(t testing.TB) Server {
 	t.Helper()
 	s := Server{Name: "rclone", Expired: http.StatusBadRequest}
@@ -209,7 +208,6 @@ func Ceph(t testing.TB) Server {
 	return s
 }
 
-// start starts a program that ends with the test.
 func start(t testing.TB, output string, name string, args ...string) {
 	t.Helper()
 	run(t, output, exec.Command(name, args...))

@@ -58,8 +58,7 @@ func Base(folder string) Image {
 	}
 }
 
-// Program is an image of static binaries, the first of which is the entrypoint. Each has a layer of its own, so that a
-// change of one leaves the others as they are.
+// Program is an image of static binaries, each in its own layer, the first as the entrypoint.
 func Program(binaries ...string) (Image, error) {
 	image := Base(".")
 	for _, path := range binaries {

@@ -122,7 +122,6 @@ func sourceKey(dir string) (string, error) {
 	return hex.EncodeToString(hash.Sum(nil)[:6]), nil
 }
 
-// link replaces a symbolic link atomically.
 func link(target, name string) error {
 	if current, err := os.Readlink(name); err == nil && current == target {
 		return nil

@@ -31,8 +31,7 @@ func (b Builder) lock() (*os.File, error) {
 	return layout.Lock(b.Layout.Bin(".lock"), func() { b.Console.Println("  waiting for another build in this checkout") })
 }
 
-// compile runs go build, and shows how many packages it has compiled. The output appears only when it is
-// complete.
+// compile runs go build. The output appears only when it is complete.
 func (b Builder) compile(ctx context.Context, c compilation) error {
 	return b.Console.Step(c.name, func(step *console.Step) (string, error) {
 		step.Update("%s", c.hint)
@@ -67,8 +66,7 @@ func (c compilation) run(ctx context.Context, step *console.Step) error {
 	return os.Rename(partial, c.output)
 }
 
-// follow counts the packages that go build -v prints, one per line, and returns the other lines except
-// those about downloads.
+// follow counts the packages that go build -v prints, and returns other lines except those about downloads.
 func follow(stderr io.Reader, progress func(compiled int)) string {
 	var messages strings.Builder
 	compiled := 0

@@ -14,8 +14,7 @@ import (
 	"github.com/postflight-dev/postflight/hack/dev/internal/node"
 )
 
-// packages are those of Debian and Ubuntu that a node needs. They are unpacked into bin/node but not
-// installed, so that the machine stays as it is and no system service starts.
+// packages of Debian and Ubuntu are unpacked into bin/node but not installed, so that no system service starts.
 var packages = []string{"containerd", "runc", "containernetworking-plugins", "busybox-static"}
 
 // nftPackages are for kube-proxy: nft, and those of its libraries that not every machine has.
@@ -64,8 +63,7 @@ func (b Builder) unpackOnce(ctx context.Context, folder string, packages []strin
 	})
 }
 
-// unpack downloads the packages, which apt verifies, and extracts them. The folder appears only when it
-// is complete.
+// unpack downloads the packages, which apt verifies. The folder appears only when it is complete.
 func (b Builder) unpack(ctx context.Context, step *console.Step, folder string, packages []string) error {
 	step.Update("%s from the distribution", strings.Join(packages, ", "))
 	partial, err := os.MkdirTemp(b.Layout.Bin(), ".node-")

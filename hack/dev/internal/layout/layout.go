@@ -11,12 +11,10 @@ import (
 	"path/filepath"
 )
 
-// MarkVariable is set to the cluster's folder in the environment of its processes. All descendants
-// inherit it, so that they are found after a crash.
+// MarkVariable holds the cluster's folder in the environment of all descendants, which finds them after a crash.
 const MarkVariable = "POSTFLIGHT_DEV_DIR"
 
-// A unix socket's path is limited to 107 bytes; the longest one below the cluster's folder is the
-// kubelet's pod-resources socket.
+// A unix socket's path has at most 107 bytes; the longest one here is the kubelet's pod-resources socket.
 const maxDir = 107 - len("/node/kubelet/device-plugins/kubelet.sock")
 
 // Layout is one development cluster on this machine.

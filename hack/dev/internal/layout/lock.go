@@ -6,8 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Lock opens a file and locks it until it is closed. It calls waiting, unless that is nil, if another
-// process holds the lock.
+// Lock opens a file and locks it until it is closed. It calls waiting, if set, while another process holds the lock.
 func Lock(path string, waiting func()) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, 0o600)
 	if err != nil {

@@ -87,16 +87,14 @@ func ChoosePorts(preferred int, free func(port int) bool) (int, error) {
 	return 0, fmt.Errorf("no %d free ports in a row found from %d on; choose others with --port-base", portCount, preferred)
 }
 
-// PreferredSubnet is the first choice of a network. It depends on the folder, so that a cluster does not
-// use the network of another one that is stopped.
+// PreferredSubnet depends on the folder, so that a cluster avoids the network of a stopped one.
 func (l Layout) PreferredSubnet() int {
 	sum := sha256.Sum256([]byte(l.Dir))
 	return firstSubnet + int(sum[0])%(lastSubnet-firstSubnet+1)
 }
 
-// ChooseSubnet returns the preferred network if nothing on the machine overlaps it, or else the first free
-// one. If none is free, it ignores wide routes: if a VPN routes all of 10.0.0.0/8, the narrower route to
-// the bridge wins.
+// ChooseSubnet returns the preferred network, or else the first free one. If none is free, it ignores wide routes, such as a VPN's
+// 10.0.0.0/8: the narrower route to the bridge wins.
 func ChooseSubnet(preferred int, taken []netip.Prefix) (int, error) {
 	candidates := []int{preferred}
 	for n := firstSubnet; n <= lastSubnet; n++ {

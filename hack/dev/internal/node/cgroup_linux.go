@@ -46,8 +46,7 @@ func createCgroup(l layout.Layout) error {
 	return nil
 }
 
-// initialise makes a new cgroup usable: in v1 its cpuset is empty, and in v2 it has only the controllers
-// that the parent enables.
+// initialise fills the empty cpuset of v1, and enables the parent's controllers in v2.
 func initialise(root, dir string) error {
 	for _, file := range []string{"cpuset.cpus", "cpuset.mems"} {
 		value, err := os.ReadFile(filepath.Join(root, file))
@@ -69,8 +68,7 @@ func initialise(root, dir string) error {
 	return nil
 }
 
-// removeCgroup removes the cluster's cgroup and all below it. It retries, because the kernel needs some
-// milliseconds after the end of the last process.
+// removeCgroup retries, because the kernel needs some milliseconds after the last process ends.
 func removeCgroup(l layout.Layout) error {
 	var err error
 	for range 50 {

@@ -20,8 +20,7 @@ const (
 	logLinks   = "/var/log/containers"
 )
 
-// Clean removes everything that a cluster of this folder has left on the machine: the pods after an orderly
-// stop, and possibly everything after a crash. For containerd and kubelet this looks like a reboot.
+// Clean removes everything that a cluster has left on the machine. To containerd and kubelet it looks like a reboot.
 func Clean(l layout.Layout) error {
 	owner := proc.Owner{Mark: l.Mark(), Cgroup: l.Cgroup()}
 	owner.KillAll(5 * time.Second)
@@ -44,8 +43,7 @@ func Clean(l layout.Layout) error {
 	return errors.Join(problems...)
 }
 
-// removeShimSockets removes the sockets of the shims. They are in a folder of the machine's own
-// containerd, and only the bundles of the shims hold their names.
+// removeShimSockets finds the names in the shims' bundles, because the folder belongs to the machine's containerd.
 func removeShimSockets(l layout.Layout) {
 	addresses, _ := filepath.Glob(l.Path("node", "state", "io.containerd.runtime.v2.task", "*", "*", "address"))
 	for _, file := range addresses {

@@ -84,8 +84,7 @@ func removeBridge(l layout.Layout) error {
 	return netlink.LinkDel(bridge)
 }
 
-// writeCNI configures the network of the pods. They reach this machine and each other only: masquerading
-// would need iptables and change the machine's firewall.
+// writeCNI does not let pods reach beyond this machine: masquerading would change its firewall.
 func writeCNI(l layout.Layout, p layout.Plan) error {
 	config := fmt.Sprintf(`{
   "cniVersion": "1.0.0",

@@ -61,8 +61,7 @@ func DNS(l layout.Layout, p layout.Plan, enter func() error, get func(url string
 	}
 }
 
-// writeCorefile configures CoreDNS. It forwards nothing: pods do not reach beyond this machine, so that other names
-// do not exist for them, and they learn it at once.
+// writeCorefile configures CoreDNS without forwarding: pods do not reach beyond this machine.
 func writeCorefile(l layout.Layout, p layout.Plan) error {
 	config := fmt.Sprintf(`. {
 	errors

@@ -22,9 +22,8 @@ var serviceSysctls = map[string]string{
 	"ipv6/conf/all/disable_ipv6":    "1",
 }
 
-// CreateServiceNetwork makes a router for cluster IPs: a network namespace on the bridge, in which kube-proxy has its
-// rules. So clusters do not get in each other's way, nor in that of the machine's firewall. The namespace ends with the
-// processes in it, and with this one. The function that it returns moves the calling thread into it.
+// CreateServiceNetwork makes a router for cluster IPs: a network namespace on the bridge with kube-proxy's rules, which cannot
+// conflict with other clusters or the firewall. It ends with its processes. enter moves the calling thread into it.
 func CreateServiceNetwork(l layout.Layout, p layout.Plan) (enter func() error, err error) {
 	var router netns.NsHandle
 	created := make(chan error)
@@ -39,7 +38,7 @@ func CreateServiceNetwork(l layout.Layout, p layout.Plan) (enter func() error, e
 	return func() error { return netns.Set(router) }, routeServices(l, p)
 }
 
-// newRouter moves the calling thread into a new namespace with an interface on the bridge.
+// newRouter moves the calling thread into the new namespace.
 func newRouter(l layout.Layout, p layout.Plan) (netns.NsHandle, error) {
 	machine, err := netns.Get()
 	if err != nil {

@@ -7,8 +7,7 @@ import (
 	"github.com/postflight-dev/postflight/hack/dev/internal/layout"
 )
 
-// WriteKubeconfig writes a kubeconfig for the holder of DIR/FILE.crt. It contains the credentials, so
-// that it may be copied. JSON is YAML.
+// WriteKubeconfig writes a kubeconfig with the credentials of DIR/FILE.crt, so that it may be copied. JSON is YAML.
 func (a *Authority) WriteKubeconfig(path, server, file string) error {
 	contents := map[string][]byte{} // encoding/json writes bytes in base64, as a kubeconfig wants them
 	for _, name := range []string{a.name + ".crt", file + ".crt", file + ".key"} {

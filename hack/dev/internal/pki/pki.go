@@ -108,8 +108,7 @@ func (a *Authority) issue(file string, cert *x509.Certificate) error {
 	return errors.Join(writeKey(a.file(file+".key"), key), write(a.file(file+".crt"), "CERTIFICATE", der))
 }
 
-// ServiceAccountKey makes the key pair that signs service-account tokens, unless it exists: tokens
-// outlive a restart.
+// ServiceAccountKey makes the key pair that signs service-account tokens, once: tokens outlive a restart.
 func ServiceAccountKey(dir string) error {
 	public := filepath.Join(dir, "sa.pub")
 	if _, err := os.Stat(public); err == nil {

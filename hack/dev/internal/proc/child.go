@@ -69,8 +69,7 @@ func Keep(spec Spec, warn func(format string, args ...any)) *Child {
 
 func (c *Child) keep(ctx context.Context) {
 	defer close(c.ended)
-	// Linux sends the parent-death signal when the thread that forked ends, so this one lives as long as
-	// the child.
+	// Linux sends the parent-death signal when the forking thread ends, so this one outlives the child.
 	runtime.LockOSThread()
 	backoff := firstBackoff
 	for {
@@ -100,8 +99,7 @@ func (c *Child) keep(ctx context.Context) {
 	}
 }
 
-// run starts the child once and waits for its end. The child has a process group of its own, so that
-// Ctrl-C reaches only the supervisor, which stops everything in order.
+// run gives the child a process group of its own: Ctrl-C reaches only the supervisor, which stops everything in order.
 func (c *Child) run(ctx context.Context) error {
 	log, err := openLog(c.Log)
 	if err != nil {
@@ -137,8 +135,7 @@ func openLog(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 }
 
-// WaitReady polls until the child is ready. If the child crashes before that, the error has the end of
-// its log.
+// WaitReady polls until the child is ready. If it crashes before, the error has the end of its log.
 func (c *Child) WaitReady(ctx context.Context, timeout time.Duration) error {
 	var last error
 	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, timeout, true, func(ctx context.Context) (bool, error) {

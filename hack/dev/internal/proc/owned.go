@@ -56,8 +56,7 @@ func (o Owner) KillAll(patience time.Duration) int {
 	}
 }
 
-// kill checks the owner again after it has a handle on the process, because the id may by now belong to
-// another process.
+// kill checks the owner again once it has a handle, because the id may belong to another process by now.
 func (o Owner) kill(p procfs.Proc) {
 	handle, err := unix.PidfdOpen(p.PID, 0)
 	if err != nil {

@@ -10,8 +10,7 @@ import (
 	"github.com/postflight-dev/postflight/hack/dev/internal/node"
 )
 
-// choose keeps the addresses of the last start if they are free. A lock for the whole machine prevents
-// that two clusters that start at the same time choose the same network.
+// choose keeps the last addresses if they are free. A lock on the machine keeps two clusters from choosing the same network.
 func (s *Session) choose() error {
 	lock, err := layout.Lock(filepath.Join(os.TempDir(), fmt.Sprintf("postflight-dev-%d.lock", os.Getuid())), nil)
 	if err != nil {

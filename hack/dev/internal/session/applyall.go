@@ -16,8 +16,7 @@ import (
 	"github.com/postflight-dev/postflight/hack/dev/internal/proc"
 )
 
-// applyAll applies the state of the checkout to the cluster: images, manifests, the manager, samples. It
-// is the end of a start, and all of a refresh.
+// applyAll applies images, manifests, the manager and samples of the checkout, at a start and at a refresh.
 func (s *Session) applyAll(ctx context.Context) error {
 	if s.state.Serial > 0 && s.options.Node {
 		if err := s.loadImages(ctx); err != nil {
@@ -74,7 +73,6 @@ func (s *Session) startManager(ctx context.Context, digest string) error {
 	})
 }
 
-// rollout waits for the manager's pods.
 func (s *Session) rollout(ctx context.Context) error {
 	return s.console.Step("manager pods", func(*console.Step) (string, error) {
 		err := s.kubectl(ctx, "rollout", "status", "deployment/"+managerName, "--namespace", systemNamespace, "--timeout=120s")
@@ -90,7 +88,6 @@ func (s *Session) loadImages(ctx context.Context) error {
 	return err
 }
 
-// kubectl runs kubectl as the cluster's administrator. The error has what it printed.
 func (s *Session) kubectl(ctx context.Context, args ...string) error {
 	cmd := exec.CommandContext(ctx, s.layout.Bin("cluster", "kubectl"), args...)
 	cmd.Env = append(s.environment(), "KUBECONFIG="+s.layout.Kubeconfig("admin"))

@@ -47,7 +47,6 @@ func random(bytes int) string {
 	return hex.EncodeToString(raw)
 }
 
-// issue makes all certificates and kubeconfigs.
 func (s *Session) issue() error {
 	dir := s.layout.Path("pki")
 	etcd, err := pki.LoadAuthority(dir, "etcd-ca")

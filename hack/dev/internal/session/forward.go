@@ -13,8 +13,7 @@ import (
 	"github.com/postflight-dev/postflight/hack/dev/internal/layout"
 )
 
-// servicePatience is how long a connection to the deployed manager may wait for a pod. After a restart,
-// the API server lists the pods of before for a while.
+// servicePatience bounds the wait for a pod of the deployed manager: after a restart, old pods are listed for a while.
 const servicePatience = 20 * time.Second
 
 // forward lets pods reach the servers, which listen on loopback only: the supervisor listens on addresses

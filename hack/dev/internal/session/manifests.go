@@ -67,8 +67,7 @@ var deleteDeployment = document(map[string]any{
 	"$patch": "delete", "apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": managerName},
 })
 
-// podPatch gives the deployed manager the flags and variables of the process. The digest of the image
-// causes a rollout of a new image, because the tag stays the same.
+// podPatch includes the image's digest, which causes a rollout although the tag stays the same.
 func (s *Session) podPatch() string {
 	digest, _ := os.ReadFile(images.Record(s.layout, images.Product))
 	operations := []map[string]any{
@@ -131,9 +130,8 @@ func document(value any) string {
 	return string(content)
 }
 
-// applyOverlay writes DIR/NAME/kustomization.yaml over folders of the checkout, and applies it. The file
-// contains secrets. Its paths are relative, because kustomize accepts no others. Server-side apply reverts
-// manual changes.
+// applyOverlay writes DIR/NAME/kustomization.yaml, which contains secrets, and applies it. kustomize accepts only relative paths.
+// Server-side apply reverts manual changes.
 func (s *Session) applyOverlay(ctx context.Context, name string, patches []patch, folders ...string) error {
 	dir := s.layout.Path(name)
 	if err := os.MkdirAll(dir, 0o700); err != nil {

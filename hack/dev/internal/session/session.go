@@ -95,8 +95,7 @@ func Run(ctx context.Context, l layout.Layout, options Options, c *console.Conso
 	}
 }
 
-// refresh applies the state of the checkout: at the end of the start, and whenever `up` or `deploy` send
-// SIGUSR1. The cluster keeps running with a broken manifest or manager, so that you can look and fix it.
+// refresh also runs when `up` or `deploy` send SIGUSR1. The cluster keeps running with a broken manifest, so that you can fix it.
 func (s *Session) refresh(ctx context.Context) {
 	message := ""
 	if err := s.applyAll(ctx); err != nil && ctx.Err() == nil {
@@ -117,7 +116,6 @@ func (s *Session) start(ctx context.Context) error {
 	return s.startNode(ctx, begin)
 }
 
-// prepare chooses addresses and writes all files of the components.
 func (s *Session) prepare(ctx context.Context) (err error) {
 	if s.options.Node {
 		s.tools, err = build.Builder{Layout: s.layout, Console: s.console}.NodeTools(ctx)
@@ -140,7 +138,7 @@ func (s *Session) prepare(ctx context.Context) (err error) {
 	return s.writeEnv()
 }
 
-// putAside renames data that cannot be used. It does not delete them, because you may need them.
+// putAside renames unusable data, because you may need it.
 func (s *Session) putAside(name string) error {
 	data := s.layout.Path(name)
 	if _, err := os.Stat(data); err != nil {
@@ -221,8 +219,7 @@ func (s *Session) startNode(ctx context.Context, begin time.Time) error {
 	})
 }
 
-// stop ends everything, dependent parts first. A second Ctrl-C ends the supervisor at once, and the next
-// start cleans up.
+// stop ends dependent parts first. A second Ctrl-C ends the supervisor at once, and the next start cleans up.
 func (s *Session) stop(cause error) error {
 	if cause != nil {
 		s.setState(Failed, cause.Error())

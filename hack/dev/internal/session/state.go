@@ -55,8 +55,7 @@ func (s *Session) setState(phase, message string) {
 // ErrRunning says that the folder has another supervisor.
 var ErrRunning = errors.New("already running")
 
-// lock makes this process the only supervisor of the folder until it ends, in whatever way. It is a POSIX
-// lock, because the kernel reports which process holds it, and unlike a pid file is never wrong.
+// lock makes this process the only supervisor of the folder. The kernel knows the holder of a POSIX lock, unlike a pid file.
 func lock(l layout.Layout) (*os.File, error) {
 	file, err := os.OpenFile(l.Path("lock"), os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
