@@ -20,6 +20,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/announce"
 	"github.com/postflight-dev/postflight/internal/core/report"
 	"github.com/postflight-dev/postflight/internal/kube/index"
+	"github.com/postflight-dev/postflight/internal/kube/retry"
 )
 
 const (
@@ -69,9 +70,9 @@ func (r *AnnounceReconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&v1alpha1.Trigger{}, handler.EnqueueRequestsFromMapFunc(r.unsettledOfTrigger), receiversChanged).
 		Watches(&v1alpha1.Team{}, handler.EnqueueRequestsFromMapFunc(r.unsettledOfTeam), receiversChanged).
 		WithOptions(controller.Options{
-			MaxConcurrentReconciles: announceWorkers, ReconciliationTimeout: reconcileTimeout, RateLimiter: backoff(),
+			MaxConcurrentReconciles: announceWorkers, ReconciliationTimeout: reconcileTimeout, RateLimiter: retry.Backoff(),
 		}).
-		Complete(retryConflicts(r))
+		Complete(retry.Conflicts(r))
 }
 
 // hasReceivers reports whether anybody is told about a run, or may be as far as the cache knows. A later change of the Team

@@ -14,6 +14,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/apikey"
 	"github.com/postflight-dev/postflight/internal/kube/index"
+	"github.com/postflight-dev/postflight/internal/kube/retry"
 )
 
 // APIKeyReconciler reports whether each APIKey is accepted.
@@ -31,7 +32,7 @@ func (r *APIKeyReconciler) SetupWithManager(mgr ctrl.Manager) error {
 		For(&v1alpha1.APIKey{}).
 		Watches(&v1alpha1.APIKey{}, handler.EnqueueRequestsFromMapFunc(r.keysWithSameHash)).
 		Watches(&v1alpha1.Team{}, handler.EnqueueRequestsFromMapFunc(r.keysAffectedBy)).
-		Complete(retryConflicts(r))
+		Complete(retry.Conflicts(r))
 }
 
 // Reconcile writes the Ready condition, and runs again when the key, or another one that revokes it, expires.

@@ -21,6 +21,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/record"
 	"github.com/postflight-dev/postflight/internal/core/suite"
 	"github.com/postflight-dev/postflight/internal/kube/index"
+	"github.com/postflight-dev/postflight/internal/kube/retry"
 )
 
 // Archive keeps what runs leave behind. An error of it may pass. Everyone may read its text, which completes a
@@ -100,8 +101,8 @@ func (r *ArchiveReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("archive").
 		Watches(&v1alpha1.Suite{}, r.backlog.handler()).
-		WithOptions(controller.Options{MaxConcurrentReconciles: archiveWorkers, ReconciliationTimeout: archiveTimeout, RateLimiter: backoff()}).
-		Complete(retryConflicts(r))
+		WithOptions(controller.Options{MaxConcurrentReconciles: archiveWorkers, ReconciliationTimeout: archiveTimeout, RateLimiter: retry.Backoff()}).
+		Complete(retry.Conflicts(r))
 }
 
 // toArchive reports whether there is anything left to save. The record of a run that was restored from a backup is that

@@ -17,6 +17,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/apierror"
 	"github.com/postflight-dev/postflight/internal/core/suite"
 	"github.com/postflight-dev/postflight/internal/kube/index"
+	"github.com/postflight-dev/postflight/internal/kube/retry"
 )
 
 // EnvironmentReconciler deletes ephemeral Environments that have expired, after their runs were stopped and archived:
@@ -36,7 +37,7 @@ func (r *EnvironmentReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		For(&v1alpha1.Environment{}).
 		Watches(&v1alpha1.Suite{}, handler.EnqueueRequestsFromMapFunc(environmentOf), builder.WithPredicates(predicate.Or(justEnded, justArchived))).
-		Complete(retryConflicts(r))
+		Complete(retry.Conflicts(r))
 }
 
 func environmentOf(_ context.Context, obj client.Object) []ctrl.Request {

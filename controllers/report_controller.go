@@ -20,6 +20,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/report"
 	"github.com/postflight-dev/postflight/internal/core/suite"
 	"github.com/postflight-dev/postflight/internal/kube/index"
+	"github.com/postflight-dev/postflight/internal/kube/retry"
 )
 
 const (
@@ -90,8 +91,8 @@ func (r *ReportReconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Named("report").
 		For(&v1alpha1.Suite{}, builder.WithPredicates(reportable, concerning(r.isExpected(mgr.GetCache())))).
 		Watches(&v1alpha1.Trigger{}, handler.EnqueueRequestsFromMapFunc(r.unreportedOf), specChanged).
-		WithOptions(controller.Options{MaxConcurrentReconciles: reportWorkers, ReconciliationTimeout: reconcileTimeout, RateLimiter: backoff()}).
-		Complete(retryConflicts(r))
+		WithOptions(controller.Options{MaxConcurrentReconciles: reportWorkers, ReconciliationTimeout: reconcileTimeout, RateLimiter: retry.Backoff()}).
+		Complete(retry.Conflicts(r))
 }
 
 // isExpected reports whether the code host shows a run, as far as the cache knows. A later change of the Trigger enqueues its

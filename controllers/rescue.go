@@ -76,7 +76,7 @@ func newRescue(mgr ctrl.Manager, config Config) (*Rescue, error) {
 	}
 	return &Rescue{
 		Reader: mgr.GetCache(), Live: mgr.GetAPIReader(), Watch: watching, Archive: config.Archive.Store, Logs: config.Archive.Logs, Clock: config.Clock,
-		Namespaces: config.Scope.watched(), streams: newRescueStreams(), pods: map[types.UID]*rescuedPod{},
+		Namespaces: config.Scope.Watched(), streams: newRescueStreams(), pods: map[types.UID]*rescuedPod{},
 	}, nil
 }
 

@@ -11,7 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
-	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -27,6 +26,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/job"
 	"github.com/postflight-dev/postflight/internal/core/suite"
 	"github.com/postflight-dev/postflight/internal/kube/index"
+	"github.com/postflight-dev/postflight/internal/kube/retry"
 )
 
 // suiteWorkers is how many Suites are reconciled at once. A reconcile mostly waits for the API
@@ -83,14 +83,8 @@ func (r *SuiteReconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&v1alpha1.Environment{}, r.queues.environments()).
 		Watches(&v1alpha1.Team{}, r.queues.teams(r)).
 		WatchesRawSource(r.queues.source()).
-		WithOptions(controller.Options{MaxConcurrentReconciles: suiteWorkers, ReconciliationTimeout: reconcileTimeout, RateLimiter: backoff()}).
-		Complete(retryConflicts(r))
-}
-
-// backoff after reconciles that fail. The default grows to a quarter of an hour: a run would stand still for so long
-// after the API server is back.
-func backoff() workqueue.TypedRateLimiter[ctrl.Request] {
-	return workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](5*time.Millisecond, 30*time.Second)
+		WithOptions(controller.Options{MaxConcurrentReconciles: suiteWorkers, ReconciliationTimeout: reconcileTimeout, RateLimiter: retry.Backoff()}).
+		Complete(retry.Conflicts(r))
 }
 
 // specChanged ignores the status of a Trigger, which changes with each of its runs.

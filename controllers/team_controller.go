@@ -20,6 +20,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/announce"
 	"github.com/postflight-dev/postflight/internal/core/apierror"
 	"github.com/postflight-dev/postflight/internal/kube/index"
+	"github.com/postflight-dev/postflight/internal/kube/retry"
 )
 
 // webhooksEvery is how often the Secrets of webhooks are looked at, because they are not watched.
@@ -41,7 +42,7 @@ func (r *TeamReconciler) SetupWithManager(mgr ctrl.Manager) error {
 		For(&v1alpha1.Team{}).
 		Watches(&v1alpha1.Team{}, handler.EnqueueRequestsFromMapFunc(r.claimantsLike)).
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.claimantsOf), builder.OnlyMetadata).
-		Complete(retryConflicts(r))
+		Complete(retry.Conflicts(r))
 }
 
 // Reconcile writes the Ready condition.

@@ -22,6 +22,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/match"
 	"github.com/postflight-dev/postflight/internal/core/suite"
 	"github.com/postflight-dev/postflight/internal/kube/index"
+	"github.com/postflight-dev/postflight/internal/kube/retry"
 )
 
 // TriggerReconciler reports whether each Trigger can match, and counts its runs.
@@ -40,7 +41,7 @@ func (r *TriggerReconciler) SetupWithManager(mgr ctrl.Manager) error {
 		For(&v1alpha1.Trigger{}, specChanged).
 		Watches(&v1alpha1.Environment{}, handler.EnqueueRequestsFromMapFunc(r.triggersIn)).
 		Watches(&v1alpha1.Suite{}, enqueueDebounced(triggerOf)).
-		Complete(retryConflicts(r))
+		Complete(retry.Conflicts(r))
 }
 
 func triggerOf(obj client.Object) ctrl.Request {

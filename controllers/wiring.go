@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/internal/core/job"
+	"github.com/postflight-dev/postflight/internal/kube/scope"
 )
 
 // Config is what the reconcilers need besides a manager.
@@ -22,8 +23,8 @@ type Config struct {
 	Archive   ArchiveConfig
 	Reports   ReportConfig
 	Announce  AnnounceConfig
-	Scope     Scope     // as it limited the options of the manager
-	Trace     SendTrace // nil: traces are off
+	Scope     scope.Scope // as it limited the options of the manager
+	Trace     SendTrace   // nil: traces are off
 
 	// PodGoneAfter is how long after its grace period a pod that has not stopped counts as lost;
 	// 0 means DefaultPodGoneAfter.
@@ -77,7 +78,7 @@ func Setup(mgr ctrl.Manager, config Config) error {
 		&EnvironmentReconciler{Client: c, Live: mgr.GetAPIReader(), Clock: config.Clock, Archives: config.Archive.Store != nil},
 		&APIKeyReconciler{Client: c, Clock: config.Clock},
 	}
-	if !config.Scope.limited() {
+	if !config.Scope.Limited() {
 		reconcilers = append(reconcilers, &TeamReconciler{Client: c, Live: mgr.GetAPIReader(), Clock: config.Clock})
 	}
 	for _, r := range reconcilers {

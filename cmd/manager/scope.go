@@ -12,12 +12,12 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/controllers"
+	"github.com/postflight-dev/postflight/internal/kube/scope"
 )
 
 // scopeOptions are the flags of a manager that may see only a part of the cluster.
 type scopeOptions struct {
-	controllers.Scope
+	scope.Scope
 	teamsFile string
 }
 

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	"github.com/postflight-dev/postflight/controllers"
+	"github.com/postflight-dev/postflight/internal/kube/scope"
 	"github.com/postflight-dev/postflight/test/apiserver"
 	"github.com/postflight-dev/postflight/test/poll"
 )
@@ -42,7 +42,7 @@ func TestScopeOptions(t *testing.T) {
 		"a Team without its namespace": {[]string{"acme"}, "[{metadata: {name: a}, spec: {namespace: acme}}]", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := scopeOptions{Scope: controllers.Scope{Namespaces: tc.namespaces}}
+			o := scopeOptions{Scope: scope.Scope{Namespaces: tc.namespaces}}
 			if tc.teams != "" {
 				o.teamsFile = teamsFile(t, tc.teams)
 			}
@@ -76,7 +76,7 @@ func TestScope(t *testing.T) {
 	grantIn(t, s, system, config.Impersonate.UserName, []rbacv1.PolicyRule{
 		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"create", "get", "update"}},
 	})
-	scope := scopeOptions{Scope: controllers.Scope{Namespaces: []string{one.namespace, two.namespace}}}
+	scope := scopeOptions{Scope: scope.Scope{Namespaces: []string{one.namespace, two.namespace}}}
 	scope.teamsFile = teamsFile(t, "[{metadata: {name: one}, spec: {namespace: "+one.namespace+"}}, {metadata: {name: "+two.namespace+"}}]")
 	if err := scope.load(); err != nil {
 		t.Fatal(err)

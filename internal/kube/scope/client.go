@@ -1,4 +1,4 @@
-package controllers
+package scope
 
 import (
 	"context"
@@ -11,9 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// newClient reads its own writes, as ClientOptions say, in each namespace by itself. controller-runtime waits until it
-// has seen an event that is later than the write, of any namespace. With a watch per namespace, that of another one may
-// be ahead, so the write may still be missing from the cache.
+// newClient reads its own writes in each namespace by itself. controller-runtime waits for any event that is later than
+// the write. With a watch per namespace, another one may be ahead, and the write may still be missing from the cache.
 func (s Scope) newClient(config *rest.Config, options client.Options) (client.Client, error) {
 	whole, err := client.New(config, options)
 	if err != nil {

@@ -1,4 +1,5 @@
-package controllers
+// Package scope limits a manager to some namespaces: its cache, its client and its list of Teams.
+package scope
 
 import (
 	"time"
@@ -23,11 +24,12 @@ type Scope struct {
 	Teams []v1alpha1.Team
 }
 
-func (s Scope) limited() bool { return len(s.Namespaces) > 0 }
+// Limited reports whether the Scope is a part of the cluster.
+func (s Scope) Limited() bool { return len(s.Namespaces) > 0 }
 
 // Limit makes the cache and the client of a manager leave everything else alone.
 func (s Scope) Limit(options *ctrl.Options) {
-	if !s.limited() {
+	if !s.Limited() {
 		return
 	}
 	options.Cache.DefaultNamespaces = map[string]cache.Config{}
@@ -38,9 +40,9 @@ func (s Scope) Limit(options *ctrl.Options) {
 	options.NewClient = s.newClient
 }
 
-// watched are the namespaces to watch one by one, or all at once.
-func (s Scope) watched() []string {
-	if s.limited() {
+// Watched returns the namespaces to watch one by one, or all at once.
+func (s Scope) Watched() []string {
+	if s.Limited() {
 		return s.Namespaces
 	}
 	return []string{corev1.NamespaceAll}

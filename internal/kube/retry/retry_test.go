@@ -1,4 +1,4 @@
-package controllers
+package retry
 
 import (
 	"context"
@@ -18,7 +18,7 @@ func TestRetryConflicts(t *testing.T) {
 	conflict := apierrors.NewConflict(schema.GroupResource{Resource: "suites"}, "run", errors.New("modified"))
 	broken := errors.New("broken")
 	next := error(nil)
-	r := retryConflicts(reconcile.Func(func(context.Context, ctrl.Request) (ctrl.Result, error) {
+	r := Conflicts(reconcile.Func(func(context.Context, ctrl.Request) (ctrl.Result, error) {
 		return ctrl.Result{RequeueAfter: time.Hour}, next
 	}))
 	step := func(err error) (ctrl.Result, error) {

@@ -1,4 +1,4 @@
-package controllers
+package retry
 
 import (
 	"testing"
@@ -10,7 +10,7 @@ import (
 // TestBackoff: after many reconciles that failed, the pause is still short, so that the run continues soon after
 // the API server is back.
 func TestBackoff(t *testing.T) {
-	limiter, longest := backoff(), time.Duration(0)
+	limiter, longest := Backoff(), time.Duration(0)
 	for range 100 {
 		longest = max(longest, limiter.When(ctrl.Request{}))
 	}

@@ -1,0 +1,45 @@
+// Package retry says when a reconciler runs again after an error, the same for all reconcilers.
+package retry
+
+import (
+	"context"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+const (
+	// By conflictRetryMin, the cache usually has the competing write.
+	conflictRetryMin = 20 * time.Millisecond
+	conflictRetryMax = time.Second
+
+	// maxConflicts of one object in a row are normal. More mean that something is wrong, such as a cache that has stopped.
+	maxConflicts = 6
+)
+
+// Backoff bounds the pause after failures: with the default of a quarter of an hour, a run would stand still for so long
+// after the API server is back.
+func Backoff() workqueue.TypedRateLimiter[ctrl.Request] {
+	return workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](5*time.Millisecond, 30*time.Second)
+}
+
+// Conflicts reconciles again after a conflict, without an error in the log or the metrics: several reconcilers write to
+// a Suite, so conflicts are normal.
+func Conflicts(next reconcile.Reconciler) reconcile.Reconciler {
+	backoff := workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](conflictRetryMin, conflictRetryMax)
+	return reconcile.Func(func(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+		result, err := next.Reconcile(ctx, req)
+		if !apierrors.IsConflict(err) {
+			backoff.Forget(req)
+			return result, err
+		}
+		if backoff.NumRequeues(req) >= maxConflicts {
+			return ctrl.Result{}, err
+		}
+		ctrl.LoggerFrom(ctx).V(1).Info("another reconciler wrote first", "conflict", err.Error())
+		return ctrl.Result{RequeueAfter: backoff.When(req)}, nil
+	})
+}
