@@ -108,7 +108,7 @@ func newAPI(mgr ctrl.Manager, o options, bucket *objectstore.Bucket, in surround
 	})
 }
 
-// watch tells those who wait about changes. It returns whether all Suites that existed at the start are known.
+// watch reports changes to waiting requests and pages. synced reports whether all Suites of the start are known.
 func (b backend) watch(ctx context.Context, c cache.Cache, pages *pages.UI) (synced func() bool, err error) {
 	synced, err = b.dispatcher.WatchSuites(ctx, c, func(before, after *v1alpha1.Suite) {
 		b.reader.SuiteChanged(before, after)
@@ -159,7 +159,7 @@ func newWriter(mgr ctrl.Manager) (client.Client, error) {
 }
 
 // cacheEnvironments fills the cache before the first notification, which would otherwise wait for it: forever, if
-// the API server is away.
+// the API server is unavailable.
 func cacheEnvironments(ctx context.Context, c cache.Cache) error {
 	_, err := c.GetInformer(ctx, &v1alpha1.Environment{}, cache.BlockUntilSynced(false))
 	return err

@@ -45,7 +45,7 @@ func setupPages(ctx context.Context, mgr ctrl.Manager, o options, b backend, in 
 	})
 }
 
-// watchForPages tells the pages of changes of what they show beside Suites.
+// watchForPages reports changes of the other objects that pages show.
 func watchForPages(ctx context.Context, objects cache.Cache, pages *pages.UI) error {
 	changed := func(o any) {
 		if object, ok := o.(client.Object); ok {

@@ -58,7 +58,7 @@ func PlainText(line []byte) string {
 	return text.String()
 }
 
-// visiblePart is what is left of a line after its last carriage return: a progress bar at its end.
+// visiblePart is the rest of a line after its last carriage return: the end of a progress bar.
 func visiblePart(line []byte) []byte {
 	line = bytes.TrimRight(line, "\r\n")
 	return line[bytes.LastIndexByte(line, '\r')+1:]
@@ -91,8 +91,8 @@ func nextCode(line []byte) (text, code string, rest []byte) {
 	}
 }
 
-// afterString is what follows the string that a line begins with. Another code ends it, too, as it does in terminals: so a
-// line is read once, however many strings begin in it.
+// afterString returns what follows the string that a line begins with. Another code ends the string, too, as in terminals:
+// so a line is read once, however many strings begin in it.
 func afterString(line []byte) []byte {
 	end := bytes.IndexAny(line, "\a\x1b")
 	switch {
@@ -105,8 +105,7 @@ func afterString(line []byte) []byte {
 	}
 }
 
-// clean drops what cannot be seen, and marks that change the direction of writing, which can make a text look like
-// another one.
+// clean drops invisible characters, and marks of the direction of writing, which can make a text look like another.
 func clean(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -101,8 +101,8 @@ func (f Filter) hasState(s *v1alpha1.Suite) bool {
 	}
 }
 
-// latestOnly returns a function that reports whether it sees a Trigger, Environment and branch for the first time.
-// Runs that have no result do not count: they say nothing about the run before them.
+// latestOnly returns a function that reports whether it sees a Trigger, Environment and branch for the first time. Runs
+// without a result do not count: they say nothing about the run before them.
 func latestOnly() func(*v1alpha1.Suite) bool {
 	type line struct{ trigger, environment, branch string }
 	seen := map[line]bool{}

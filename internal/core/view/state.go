@@ -13,10 +13,10 @@ type State struct {
 	Label  string // as people write it
 	Key    string // names the icon and the style class
 	Ended  bool
-	Bad    bool // the run ended, and somebody should look at it
+	Bad    bool // the run ended, and needs a look
 }
 
-// NoRun is the state of something that has never run.
+// NoRun is the state of a Trigger or an Environment that has never run.
 var NoRun = State{Label: "No run yet", Key: "none"}
 
 var states = map[string]State{

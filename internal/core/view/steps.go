@@ -5,5 +5,5 @@ type Steps struct {
 	Environment, Trigger, Run bool
 }
 
-// StepsOf is how far a team has come.
+// StepsOf returns the steps that a team has done.
 func StepsOf(environment, trigger, run bool) Steps { return Steps{environment, trigger, run} }

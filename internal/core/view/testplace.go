@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// TestPlace looks for the place of a failed test in a log. Tools write the names of tests in many ways, so it takes the
-// line that has the most of it.
+// TestPlace finds the line of a failed test in a log: the one that has most parts of its name, because tools write names
+// in many ways.
 type TestPlace struct {
 	parts []string
 	last  []byte // part of the name, without which a line does not count
@@ -70,7 +70,7 @@ func (p *TestPlace) Look(number int, line []byte) {
 	}
 }
 
-// rate counts the parts of the name. That the line tells of a failure counts most.
+// rate counts the parts of the name. A failure in the line counts most.
 func (p *TestPlace) rate(text string) int {
 	if !hasWord(text, string(p.last)) {
 		return 0

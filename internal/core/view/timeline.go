@@ -24,8 +24,8 @@ type Phase struct {
 // minWidth keeps short phases visible, in percent of the bar.
 const minWidth = 1.5
 
-// Timeline is what the time from the notification to the end was spent on. The Job may be nil: it is not there yet,
-// or not any more. Phases of less than a second are left out.
+// Timeline divides the time from the notification to the end into phases. The Job may be nil, before or after it exists.
+// Phases of less than a second are left out.
 func Timeline(s *v1alpha1.Suite, job *batchv1.Job, now time.Time) []Phase {
 	at := milestonesOf(s, job)
 	end := now

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Config is who may sign in, apart from those with an API key.
+// Config says who may sign in without an API key.
 type Config struct {
 	// OIDC is a provider of identities.
 	OIDC *OIDCConfig `json:"oidc,omitempty"`
@@ -140,7 +140,7 @@ func (c *ProxyConfig) complete() error {
 	return nil
 }
 
-// Person is somebody who has been authenticated.
+// Person is an authenticated person.
 type Person struct {
 	Name   string   `json:"name"`
 	Groups []string `json:"groups,omitempty"`

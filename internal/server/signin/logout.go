@@ -14,18 +14,17 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// End is that sessions have ended, as a provider says by OpenID Connect Back-Channel Logout.
+// End ends sessions, by OpenID Connect Back-Channel Logout.
 type End struct {
 	Key string    // of the sessions
-	At  time.Time // those that began later go on
+	At  time.Time // sessions that began later continue
 }
 
-// ErrLogoutToken is that a token ends nothing, because the provider did not make it, or not for this.
+// ErrLogoutToken is the error of a token that the provider did not issue for a logout.
 var ErrLogoutToken = errors.New("not a logout token of the provider")
 
-// Everybody can send tokens. For one that none of the known keys has signed, the provider is asked for its keys, this often at most.
-// Tokens of the known keys do not count, so that nobody can keep the provider's own from ending sessions; and a key that the provider
-// has begun to use is known after the next request, whoever caused it.
+// Anyone can send tokens. For a token that no known key has signed, the provider is asked for its keys, at most this often.
+// Tokens of known keys do not count, so that forged ones cannot keep the provider from ending sessions.
 const (
 	keyRequestsPerSecond = 1
 	keyRequestBurst      = 5

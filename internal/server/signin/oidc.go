@@ -21,7 +21,7 @@ import (
 // providerTimeout bounds each request to the provider.
 const providerTimeout = 10 * time.Second
 
-// retryProvider is how long a provider that is away, or that refused a token, is not asked again.
+// retryProvider is how long a provider that is unavailable, or that refused a token, is not asked again.
 const retryProvider = time.Second
 
 // OIDC signs people in with an OpenID Connect provider, by the code flow with PKCE.
@@ -40,7 +40,7 @@ type OIDC struct {
 	logouts    *oidc.IDTokenVerifier
 }
 
-// ErrSignedOut is that the provider does not know the person any more.
+// ErrSignedOut is the error of a session that the provider has ended.
 var ErrSignedOut = errors.New("the provider has ended the session")
 
 // NewOIDC returns a client of the provider, which is asked for its keys when the first person signs in.
@@ -56,7 +56,7 @@ type Attempt struct {
 	Callback string `json:"c"`
 }
 
-// Session is somebody who has signed in. The token is a secret.
+// Session is the session of a person at the provider. The token is a secret.
 type Session struct {
 	Token   string    `json:"t"`
 	Subject string    `json:"s"`           // whose token it is
@@ -125,8 +125,8 @@ func (o *OIDC) verify(ctx context.Context, token *oauth2.Token, nonce string) (S
 	}, nil
 }
 
-// Check is who a session belongs to now, and their groups. It asks the provider, or remembers its last answer for a
-// while. The error is ErrSignedOut if the provider refuses the token.
+// Check returns the person of a session with their groups. It remembers the answer of the provider for a while. The error
+// is ErrSignedOut if the provider refuses the token.
 func (o *OIDC) Check(ctx context.Context, s Session, now time.Time) (Person, error) {
 	if s.Issuer != o.Config.Issuer {
 		return Person{}, ErrSignedOut
@@ -173,7 +173,7 @@ func (o *OIDC) ask(ctx context.Context, s Session) (Person, error) {
 	return o.person(claims, info.Subject), nil
 }
 
-// refusal tells a token that is not accepted from a provider that is away: go-oidc begins the message with the status.
+// refusal distinguishes a refused token from an unavailable provider: go-oidc begins the message with the status.
 func (o *OIDC) refusal(ctx context.Context, err error) error {
 	for _, status := range []int{http.StatusUnauthorized, http.StatusForbidden} {
 		if ctx.Err() == nil && strings.HasPrefix(err.Error(), strconv.Itoa(status)+" ") {

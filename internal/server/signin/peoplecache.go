@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// maxPeople bounds the people who are remembered. Beyond it, the provider is asked more often.
+// maxPeople bounds the cache. Beyond it, the provider is asked more often.
 const maxPeople = 4096
 
 // peopleCache remembers what the provider said of a token.

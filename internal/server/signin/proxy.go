@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// Person is who the proxy says makes the request; ok is false if the request did not come from the proxy, or it says
-// nothing.
+// Person returns the person whom the proxy has authenticated; ok is false for a request without one, or from elsewhere.
 func (c *ProxyConfig) Person(r *http.Request) (p Person, ok bool) {
 	address, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil || !slices.ContainsFunc(c.from, func(p netip.Prefix) bool { return p.Contains(address.Addr().Unmap()) }) {

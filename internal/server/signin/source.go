@@ -16,7 +16,7 @@ import (
 // system do not, and a change counts within a second.
 const pollEvery = 250 * time.Millisecond
 
-// Setting is who may sign in at the moment, and how.
+// Setting says who may sign in at the moment, and how.
 type Setting struct {
 	*Config
 	Provider *OIDC // nil without one
@@ -46,7 +46,7 @@ func NewSource(path string, accept func(*Config) error) (*Source, error) {
 	return s, err
 }
 
-// Current is what the last good file said.
+// Current is the Setting of the last good file.
 func (s *Source) Current() *Setting {
 	if now := s.current.Load(); now != nil {
 		return now
@@ -54,7 +54,7 @@ func (s *Source) Current() *Setting {
 	return &Setting{Config: &Config{}}
 }
 
-// Valid reports whether that is what the file says now.
+// Valid reports whether the file still says so.
 func (s *Source) Valid() bool { return !s.invalid.Load() }
 
 // Register adds a metric, by which operators notice a file that cannot be used.
