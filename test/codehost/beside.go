@@ -6,7 +6,6 @@ import (
 	"strings"
 )
 
-// beside is what a host keeps besides checks.
 type beside struct {
 	deployments  []*deployment
 	pullRequests []PullRequest
@@ -66,7 +65,6 @@ func (h *Host) Refuse(part string, refused bool) {
 	h.refused[part] = refused
 }
 
-// forbids answers a request that is refused.
 func (h *Host) forbids(w http.ResponseWriter, r *http.Request) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -107,7 +105,7 @@ func (h *Host) Comments(number int64) (texts []string) {
 	return texts
 }
 
-// RemoveComments removes those about a pull request.
+// RemoveComments removes the comments about a pull request.
 func (h *Host) RemoveComments(number int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

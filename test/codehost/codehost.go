@@ -181,7 +181,6 @@ func refuse(w http.ResponseWriter, status int, message string) {
 	answer(w, status, map[string]any{"message": message})
 }
 
-// optional is null for an empty text.
 func optional(text string) any {
 	if text == "" {
 		return nil

@@ -16,7 +16,6 @@ var gitHubComments = map[string]func(*Host, http.ResponseWriter, *http.Request){
 	"DELETE /repos/{owner}/{repo}/issues/comments/{comment}": (*Host).deleteIssueComment,
 }
 
-// user is who has a token. An App is nobody.
 func (h *Host) user(w http.ResponseWriter, r *http.Request) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -100,7 +99,6 @@ func (h *Host) issueComments(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, found)
 }
 
-// commentsOf are those that match, on the page that a request asks for.
 func (h *Host) commentsOf(r *http.Request, matches func(*comment) bool) []*comment {
 	var found []*comment
 	for _, c := range h.comments {
@@ -132,7 +130,6 @@ func (h *Host) createIssueComment(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusCreated, c.asGitHub())
 }
 
-// withComment calls a function with the comment of a request.
 func (h *Host) withComment(w http.ResponseWriter, r *http.Request, writes bool, do func(*comment)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -28,16 +28,14 @@ func GitLab(t testing.TB) *Host {
 // defaultBranch is the one that a status without ref belongs to.
 const defaultBranch = "main"
 
-// events lead to the states of a status that goes on, each from the state before it only. The others are entered from
-// any of them.
+// events lead to the unfinished states, each from the state before it only. Any of them may be followed by an end.
 var events = map[string]string{"pending": "enqueue", "running": "run"}
 
-// order of the states of a status that goes on.
 var order = []string{"", "pending", "running"}
 
 func (s *status) goesOn() bool { return slices.Contains(order, s.state) }
 
-// setStatus changes the status of this name that goes on, or creates one. GitLab refuses to repeat a state.
+// setStatus changes the unfinished status of this name, or creates one. GitLab refuses to repeat a state.
 func (h *Host) setStatus(w http.ResponseWriter, r *http.Request) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -64,7 +62,7 @@ func (h *Host) setStatus(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusCreated, s.gitLabView())
 }
 
-// statusOf is the one that a request changes: of the same name, branch and pipeline. An ended one is followed by another.
+// statusOf returns the status of the same name, branch and pipeline. A finished one is followed by another.
 func (h *Host) statusOf(r *http.Request, body map[string]any) *status {
 	wanted := status{
 		repository: r.PathValue("id"), sha: r.PathValue("sha"), name: text(body, "name"), ref: cmp.Or(text(body, "ref"), defaultBranch),

@@ -101,7 +101,6 @@ func (h *Host) createNote(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusCreated, c.asGitLab())
 }
 
-// withNote calls a function with the comment of a request.
 func (h *Host) withNote(w http.ResponseWriter, r *http.Request, writes bool, do func(*comment)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

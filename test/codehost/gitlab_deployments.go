@@ -13,7 +13,6 @@ var gitLabDeployments = map[string]func(*Host, http.ResponseWriter, *http.Reques
 	"PUT /api/v4/projects/{id}/deployments/{deployment}": (*Host).updateProjectDeployment,
 }
 
-// hasToken answers requests without the token.
 func (h *Host) hasToken(w http.ResponseWriter, r *http.Request) bool {
 	if r.Header.Get("Private-Token") != h.token {
 		refuse(w, http.StatusUnauthorized, "401 Unauthorized")

@@ -5,7 +5,6 @@ import (
 	"time"
 )
 
-// checkRun is what GitHub keeps of one.
 type checkRun struct {
 	id                           int64
 	repository, headSHA          string
@@ -16,7 +15,6 @@ type checkRun struct {
 	annotations                  int
 }
 
-// status is what both hosts keep of a commit status.
 type status struct {
 	id              int64
 	repository, sha string

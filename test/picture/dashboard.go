@@ -28,7 +28,6 @@ type panel struct {
 	Max   string
 }
 
-// line is one time series of a panel.
 type line struct {
 	Name, Color, Points string
 	values              [][2]float64 // seconds, value
@@ -134,7 +133,6 @@ func (p *panel) scale(since time.Time) {
 	}
 }
 
-// show writes a value with its unit.
 func show(v float64, unit string) string {
 	switch unit {
 	case "s":

@@ -49,7 +49,7 @@ func Trace(t testing.TB, file string, spans map[string]otlp.Span) {
 	draw(t, file, tracePage, data, 1200, 110+barHeight*len(bars))
 }
 
-// rootOf is the parent that is not in the trace: the span of the pipeline.
+// rootOf returns the parent outside the trace: the span of the pipeline.
 func rootOf(all []otlp.Span) string {
 	for _, s := range all {
 		if !slices.ContainsFunc(all, func(o otlp.Span) bool { return o.ID == s.Parent }) {

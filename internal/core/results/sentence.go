@@ -26,7 +26,7 @@ func passedSentence(r *v1alpha1.TestResults) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s passed", tests(r.Passed))
 	if r.Flaky > 0 {
-		fmt.Fprintf(&b, " (%d of them flaky%s)", r.Flaky, firstFlaky(r))
+		fmt.Fprintf(&b, " (%d of them flaky%s)", r.Flaky, firstOf(r.Flaky, r.FlakyTests))
 	}
 	if r.Skipped > 0 {
 		fmt.Fprintf(&b, ", %d skipped", r.Skipped)
@@ -34,15 +34,15 @@ func passedSentence(r *v1alpha1.TestResults) string {
 	return b.String() + "."
 }
 
-func firstFlaky(r *v1alpha1.TestResults) string {
-	if len(r.FlakyTests) == 0 {
+func firstOf(count int32, names []string) string {
+	switch {
+	case len(names) == 0:
 		return ""
+	case count == 1:
+		return ": " + plaintext.Line(names[0], sentenceName)
+	default:
+		return ", the first: " + plaintext.Line(names[0], sentenceName)
 	}
-	name := plaintext.Line(r.FlakyTests[0], sentenceName)
-	if r.Flaky == 1 {
-		return ": " + name
-	}
-	return ", the first: " + name
 }
 
 func history(r *v1alpha1.TestResults) string {
@@ -66,11 +66,7 @@ func firstFailure(r *v1alpha1.TestResults) string {
 	if len(r.Failures) == 0 {
 		return ""
 	}
-	name := plaintext.Line(r.Failures[0].Name, sentenceName)
-	if r.Failed == 1 {
-		return ": " + name
-	}
-	return ", the first: " + name
+	return firstOf(r.Failed, []string{r.Failures[0].Name})
 }
 
 func tests(n int32) string {

@@ -9,6 +9,6 @@
 //	}}
 //	err := mgr.Add(candidate)
 //
-// A process that loses the lead goes on with everything else, and stands for election again. controller-runtime's own
+// A process that loses the lead continues with everything else, and stands for election again. controller-runtime's own
 // election ends the process instead, because its controllers cannot be started twice.
 package lead

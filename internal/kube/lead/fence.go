@@ -35,7 +35,7 @@ func (t fencedTransport) WrappedRoundTripper() http.RoundTripper { return t.next
 
 type fenceKey struct{}
 
-// fence is closed when its term is over, or the lease was not renewed in time.
+// fence closes when its term is over, or the lease was not renewed in time.
 type fence struct {
 	term  context.Context
 	lock  *renewedLock

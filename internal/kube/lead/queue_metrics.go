@@ -8,8 +8,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 )
 
-// clearQueues takes out of the metrics what the queues of a term left there when they ended: it would stay for as long as
-// the process lives, and be added to the queues of its next term. All controllers of the process belong to terms.
+// clearQueues resets the metrics of a term's queues, which would otherwise be added to those of the next term. All controllers of
+// the process belong to terms.
 func clearQueues() error {
 	families, err := metrics.Registry.Gather() // also returns what it has if there is an error
 	errs := []error{err}
@@ -28,8 +28,8 @@ func clearQueues() error {
 	return errors.Join(errs...)
 }
 
-// eachGauge calls f for all labels of a metric that controller-runtime keeps for itself. The registry leads to it: it
-// refuses to register another one like it, and says which it has.
+// eachGauge calls f for all labels of a private gauge of controller-runtime: registering a duplicate returns the original in
+// the error.
 func eachGauge(family *dto.MetricFamily, f func(*prometheus.GaugeVec, prometheus.Labels)) error {
 	var names []string
 	var all []prometheus.Labels

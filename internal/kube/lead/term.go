@@ -15,16 +15,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 )
 
-// Term is the manager that the controllers of one term are set up with. It shares the caches and clients of the
-// manager of the process, and leaves nothing behind: controller-runtime's controllers never take their handlers off
-// the informers, so it does.
+// Term is the manager for the controllers of one term. It shares the caches and clients of the process, and takes the controllers'
+// handlers off the informers, which controller-runtime never does.
 type Term struct {
 	ctrl.Manager
 	cache     *termCache
 	runnables []manager.Runnable
 }
 
-// NewTerm returns one without controllers.
+// NewTerm returns a Term without controllers.
 func NewTerm(mgr ctrl.Manager) *Term {
 	return &Term{Manager: mgr, cache: &termCache{Cache: mgr.GetCache()}}
 }
@@ -63,7 +62,6 @@ func (t *Term) Run(ctx context.Context) error {
 	return err
 }
 
-// termCache remembers which handlers were added through it.
 type termCache struct {
 	cache.Cache
 	mu       sync.Mutex
@@ -97,7 +95,7 @@ type termInformer struct {
 	term *termCache
 }
 
-// AddEventHandlerWithOptions is how controllers add theirs.
+// AddEventHandlerWithOptions is the method by which controllers add handlers.
 func (i termInformer) AddEventHandlerWithOptions(
 	handler toolscache.ResourceEventHandler, options toolscache.HandlerOptions,
 ) (toolscache.ResourceEventHandlerRegistration, error) {
