@@ -57,9 +57,9 @@ type AnnounceReconciler struct {
 	Config   AnnounceConfig
 	Metrics  *AnnounceMetrics
 
-	budgets report.Budgets // by namespace and receiver
-	lanes   lanes
-	memory  announceMemory
+	budgets   report.Budgets // by namespace and receiver
+	teamSlots teamSlots
+	memory    announceMemory
 }
 
 // SetupWithManager registers the reconciler.
@@ -169,12 +169,12 @@ func (r *AnnounceReconciler) plan(o announce.Observation) (announce.Step, func(*
 
 // room asks for room among the messages to a receiver, and those of its team.
 func (r *AnnounceReconciler) room(namespace string, to announce.Receiver) (release func(*report.Error), after time.Duration) {
-	if !r.lanes.take(namespace) {
+	if !r.teamSlots.take(namespace) {
 		return nil, wait.Jitter(busyRetry, 1)
 	}
 	budget := r.budgets.Of(fmt.Sprintf("%s %s %s", namespace, to.Name, to.Secret), to.Limits(), r.Clock.Now())
 	if after = budget.Take(100, r.Clock.Now()); after > 0 {
-		r.lanes.give(namespace)
+		r.teamSlots.give(namespace)
 		return nil, wait.Jitter(after, spread)
 	}
 	released := false
@@ -182,7 +182,7 @@ func (r *AnnounceReconciler) room(namespace string, to announce.Receiver) (relea
 		if !released {
 			released = true
 			budget.Done(failure, r.Clock.Now())
-			r.lanes.give(namespace)
+			r.teamSlots.give(namespace)
 		}
 	}, 0
 }
@@ -210,11 +210,11 @@ func (r *AnnounceReconciler) act(
 	if len(pending) == 0 {
 		return ctrl.Result{RequeueAfter: staleRetry}, nil
 	}
-	return r.tell(ctx, a, *step.Receiver, pending[0], release)
+	return r.notify(ctx, a, *step.Receiver, pending[0], release)
 }
 
-// tell sends a message, and remembers the result.
-func (r *AnnounceReconciler) tell(
+// notify sends a message, and remembers the result.
+func (r *AnnounceReconciler) notify(
 	ctx context.Context, a announcement, to announce.Receiver, e announce.Event, release func(*report.Error),
 ) (ctrl.Result, error) {
 	key, d := client.ObjectKeyFromObject(a.Suite), announce.DeliveryTo(a.Suite, to)

@@ -87,13 +87,13 @@ func (m *announceMemory) forget(run types.NamespacedName) {
 	delete(m.runs, run)
 }
 
-// lanes bound the messages of each team that are in flight.
-type lanes struct {
+// teamSlots bound the messages of each team that are in flight.
+type teamSlots struct {
 	mu       sync.Mutex
 	inFlight map[string]int // by namespace
 }
 
-func (l *lanes) take(namespace string) bool {
+func (l *teamSlots) take(namespace string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.inFlight == nil {
@@ -106,7 +106,7 @@ func (l *lanes) take(namespace string) bool {
 	return true
 }
 
-func (l *lanes) give(namespace string) {
+func (l *teamSlots) give(namespace string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.inFlight[namespace]--; l.inFlight[namespace] == 0 {

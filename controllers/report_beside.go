@@ -10,15 +10,15 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/report"
 )
 
-// errand is something that a code host shows beside a check, and that runs of several Triggers share.
-type errand struct {
+// secondaryReport is shown beside a check, and runs of several Triggers share it.
+type secondaryReport struct {
 	purpose report.Purpose
 	next    func(report.Observation, time.Time) report.Step
 	send    func(*ReportReconciler, context.Context, report.Observation, sender) (sent, error)
 }
 
-// errands are in the order of their use to people.
-var errands = []errand{
+// secondaryReports lists the most useful first.
+var secondaryReports = []secondaryReport{
 	{report.Comments, report.NextComment, (*ReportReconciler).sendComment},
 	{report.Deployments, report.NextDeployment, (*ReportReconciler).sendDeployment},
 }
@@ -44,16 +44,16 @@ func sentWith(err error) (sent, error) {
 	return sent{}, err
 }
 
-// beside runs the errands, and returns when to look again. One that fails does not hold up the others.
+// beside posts the secondaryReports, and returns when to look again. One that fails does not hold up the others.
 func (r *ReportReconciler) beside(ctx context.Context, o report.Observation) (after time.Duration, err error) {
-	for _, e := range errands {
+	for _, e := range secondaryReports {
 		wait, failure := r.run(ctx, o, e)
 		after, err = earlier(after, wait), errors.Join(err, failure)
 	}
 	return after, err
 }
 
-func (r *ReportReconciler) run(ctx context.Context, o report.Observation, e errand) (after time.Duration, err error) {
+func (r *ReportReconciler) run(ctx context.Context, o report.Observation, e secondaryReport) (after time.Duration, err error) {
 	step := e.next(o, r.Clock.Now())
 	if !step.Post {
 		return step.After, nil
