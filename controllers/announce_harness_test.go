@@ -22,11 +22,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/controllers"
 	"github.com/postflight-dev/postflight/internal/core/announce"
 	"github.com/postflight-dev/postflight/internal/core/report"
 	"github.com/postflight-dev/postflight/internal/outbound"
 	"github.com/postflight-dev/postflight/internal/webhook"
+
+	announcecontroller "github.com/postflight-dev/postflight/controllers/announce"
 )
 
 // listener is a webhook of a team, and at /chat one of Slack. It checks every signature, fails on demand, and keeps what it
@@ -184,8 +185,8 @@ func newAnnounceWorld(t testing.TB, change ...func(*v1alpha1.Team)) *announceWor
 	return w
 }
 
-func toLoopback() controllers.AnnounceConfig {
-	return controllers.AnnounceConfig{
+func toLoopback() announcecontroller.Config {
+	return announcecontroller.Config{
 		Options: report.Options{PublicURL: "https://ci.example.com"},
 		Sender:  webhook.New(outbound.Public([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")})),
 	}

@@ -14,12 +14,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/controllers"
 	"github.com/postflight-dev/postflight/internal/codehost/github"
 	"github.com/postflight-dev/postflight/internal/codehost/gitlab"
 	"github.com/postflight-dev/postflight/internal/core/report"
 	"github.com/postflight-dev/postflight/internal/outbound"
 	"github.com/postflight-dev/postflight/test/codehost"
+
+	reportcontroller "github.com/postflight-dev/postflight/controllers/report"
 )
 
 const gitHubSecret, gitLabSecret = "postflight-github", "postflight-gitlab"
@@ -34,9 +35,9 @@ type reportWorld struct {
 func newReportWorld(t testing.TB, change ...func(*reportWorld)) *reportWorld {
 	t.Helper()
 	w := &reportWorld{world: emptyWorld(t), gitHub: codehost.GitHub(t), gitLab: codehost.GitLab(t)}
-	w.hosts = controllers.ReportConfig{
+	w.hosts = reportcontroller.Config{
 		Options: report.Options{PublicURL: "https://ci.example.com"},
-		Hosts: map[v1alpha1.HostingService]controllers.CodeHostConfig{
+		Hosts: map[v1alpha1.HostingService]reportcontroller.CodeHostConfig{
 			v1alpha1.GitHub: {CodeHost: github.New(w.gitHub.URL, outbound.New()), Name: report.HostOf(v1alpha1.GitHub, w.gitHub.URL), Limits: report.LimitsOf(v1alpha1.GitHub)},
 			v1alpha1.GitLab: {CodeHost: gitlab.New(w.gitLab.URL, outbound.New()), Name: report.HostOf(v1alpha1.GitLab, w.gitLab.URL), Limits: report.LimitsOf(v1alpha1.GitLab)},
 		},

@@ -11,15 +11,16 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/controllers"
 	"github.com/postflight-dev/postflight/internal/core/report"
 	"github.com/postflight-dev/postflight/test/poll"
 	"github.com/postflight-dev/postflight/test/tier"
+
+	reportcontroller "github.com/postflight-dev/postflight/controllers/report"
 )
 
 // slowHost answers the first check that it gets only when it is released, and refuses ends on demand.
 type slowHost struct {
-	controllers.CodeHost
+	reportcontroller.CodeHost
 	asked    atomic.Bool
 	began    chan struct{} // closed once the first check is shown
 	deadline time.Time     // of that request

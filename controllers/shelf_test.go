@@ -12,9 +12,10 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/postflight-dev/postflight/controllers"
 	"github.com/postflight-dev/postflight/internal/core/record"
 	"github.com/postflight-dev/postflight/internal/kube/podlogs"
+
+	archivecontroller "github.com/postflight-dev/postflight/controllers/archive"
 )
 
 // shelf is an archive in memory, which a test may close.
@@ -28,7 +29,7 @@ type shelf struct {
 	held    chan struct{}                    // until it is closed, nobody learns which logs there are; nil: at once
 }
 
-var _ controllers.Archive = &shelf{}
+var _ archivecontroller.Archive = &shelf{}
 
 func newShelf() *shelf {
 	return &shelf{logs: map[record.Run]map[string]string{}, written: map[string]int{}, records: map[string]record.Record{}}
@@ -141,13 +142,13 @@ func (s *shelf) log(pod, container string) (text string, written int) {
 var errClosed = errors.New("it refuses connections")
 
 // archive is that of the manager.
-func (w *world) archive() controllers.ArchiveConfig {
+func (w *world) archive() archivecontroller.Config {
 	if w.shelf == nil {
-		return controllers.ArchiveConfig{}
+		return archivecontroller.Config{}
 	}
 	logs, err := podlogs.New(w.config)
 	w.must(err)
-	return controllers.ArchiveConfig{Store: w.shelf, Logs: logs}
+	return archivecontroller.Config{Store: w.shelf, Logs: logs}
 }
 
 // newArchiveWorld has an archive, and a node whose kubelet is the handler.

@@ -10,7 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/controllers"
+
+	suitecontroller "github.com/postflight-dev/postflight/controllers/suite"
 )
 
 // fakeStore finds files only once open is true. Stat blocks until unblocked is closed.
@@ -36,7 +37,7 @@ func TestStoreIsDown(t *testing.T) {
 	t.Parallel()
 	w := emptyWorld(t)
 	store := &fakeStore{unblocked: make(chan struct{})}
-	w.inputs = controllers.InputsConfig{Store: store, Image: "postflight"}
+	w.inputs = suitecontroller.InputsConfig{Store: store, Image: "postflight"}
 	w.hasTeam(func(t *v1alpha1.Team) { t.Spec.MaxConcurrentSuites = 1 })
 	w.create(anEnvironment("staging"), aTrigger("smoke"), aTrigger("needy", func(t *v1alpha1.Trigger) {
 		t.Spec.Inputs = &v1alpha1.Inputs{Paths: []string{"app.apk"}}

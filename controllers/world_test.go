@@ -27,6 +27,10 @@ import (
 	"github.com/postflight-dev/postflight/internal/kube/index"
 	"github.com/postflight-dev/postflight/test/apiserver"
 	"github.com/postflight-dev/postflight/test/poll"
+
+	announcecontroller "github.com/postflight-dev/postflight/controllers/announce"
+	reportcontroller "github.com/postflight-dev/postflight/controllers/report"
+	suitecontroller "github.com/postflight-dev/postflight/controllers/suite"
 )
 
 // labelTest has the namespace of its test on each Team, which is in no namespace. Managers of other tests ignore it.
@@ -46,16 +50,16 @@ type world struct {
 	clock   *clockwork
 	wire    *wire
 	config  *rest.Config
-	inputs  controllers.InputsConfig
+	inputs  suitecontroller.InputsConfig
 	shelf   *shelf // nil: there is no object store
 	node    string // of the pods
-	hosts   controllers.ReportConfig
-	tells   controllers.AnnounceConfig // nobody, by default
-	late    time.Duration              // at which a Job that no controller has changed is reported; 0: at once
-	log     logr.LogSink               // of the manager; nil: silent
-	metrics *prometheus.Registry       // of the manager
-	began   time.Time                  // when the first Suite of this test was received
-	stop    func()                     // the manager
+	hosts   reportcontroller.Config
+	tells   announcecontroller.Config // nobody, by default
+	late    time.Duration             // at which a Job that no controller has changed is reported; 0: at once
+	log     logr.LogSink              // of the manager; nil: silent
+	metrics *prometheus.Registry      // of the manager
+	began   time.Time                 // when the first Suite of this test was received
+	stop    func()                    // the manager
 }
 
 // newWorld has a Team, an Environment "staging", a Trigger "smoke", and a manager.

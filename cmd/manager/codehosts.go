@@ -10,11 +10,12 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/controllers"
 	"github.com/postflight-dev/postflight/internal/codehost/github"
 	"github.com/postflight-dev/postflight/internal/codehost/gitlab"
 	"github.com/postflight-dev/postflight/internal/core/report"
 	"github.com/postflight-dev/postflight/internal/outbound"
+
+	reportcontroller "github.com/postflight-dev/postflight/controllers/report"
 )
 
 // codeHostOptions are the flags of the code hosts. No request goes anywhere else, whatever a notification says.
@@ -111,12 +112,12 @@ func fromTokenFile(flag, file string) func() (report.Credentials, error) {
 }
 
 // config connects the code hosts. The defaults of the flags are for options that tests make without them.
-func (o *codeHostOptions) config(publicURL string) controllers.ReportConfig {
+func (o *codeHostOptions) config(publicURL string) reportcontroller.Config {
 	client := outbound.New()
 	gitHubURL, gitLabURL := cmp.Or(o.gitHubURL, "https://api.github.com"), cmp.Or(o.gitLabURL, "https://gitlab.com")
-	return controllers.ReportConfig{
+	return reportcontroller.Config{
 		Options: report.Options{PublicURL: publicURL, ClusterName: o.clusterName},
-		Hosts: map[v1alpha1.HostingService]controllers.CodeHostConfig{
+		Hosts: map[v1alpha1.HostingService]reportcontroller.CodeHostConfig{
 			v1alpha1.GitHub: {
 				CodeHost: github.New(gitHubURL, client), Name: report.HostOf(v1alpha1.GitHub, gitHubURL),
 				Limits: report.LimitsOf(v1alpha1.GitHub), Own: o.ownGitHub(),

@@ -14,7 +14,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/controllers"
 	"github.com/postflight-dev/postflight/internal/core/match"
 	"github.com/postflight-dev/postflight/internal/kube/podlogs"
 	"github.com/postflight-dev/postflight/internal/server/api"
@@ -24,6 +23,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/store/objectstore"
 	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
+
+	"github.com/postflight-dev/postflight/controllers/trigger"
 )
 
 // drainTimeout lets requests end that wait for the API server.
@@ -135,7 +136,7 @@ func setupDispatcher(
 	ctx context.Context, mgr ctrl.Manager, o options, probe *auth.APIServerProbe, in surroundings, writer client.Client, inputs dispatch.Inputs,
 ) (*dispatch.Dispatcher, func() bool, error) {
 	triggers := &match.Index{}
-	synced, err := controllers.WatchTriggers(ctx, mgr.GetCache(), triggers)
+	synced, err := trigger.WatchTriggers(ctx, mgr.GetCache(), triggers)
 	if err != nil {
 		return nil, nil, err
 	}

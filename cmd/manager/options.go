@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/postflight-dev/postflight/controllers"
+	suitecontroller "github.com/postflight-dev/postflight/controllers/suite"
 	"github.com/postflight-dev/postflight/internal/core/publicurl"
 	"github.com/postflight-dev/postflight/internal/core/version"
 	"github.com/postflight-dev/postflight/internal/server/signin"
@@ -96,7 +96,7 @@ func (o *options) addFlags(f *pflag.FlagSet) {
 	f.DurationVar(&o.holdBudget, "hold-budget", 45*time.Second,
 		"how long a notification is retried while the API server is away, before 503; below the clients' 60s")
 	f.DurationVar(&o.drainDelay, "drain-delay", 5*time.Second, "how long to keep serving after readiness fails, until load balancers notice")
-	f.DurationVar(&o.podGoneAfter, "pod-gone-after", controllers.DefaultPodGoneAfter,
+	f.DurationVar(&o.podGoneAfter, "pod-gone-after", suitecontroller.DefaultPodGoneAfter,
 		"how long after its grace period to give up a pod that does not stop because its node is unreachable: its run ends as Error")
 	o.scope.addFlags(f)
 	o.tls.addFlags(f)

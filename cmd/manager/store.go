@@ -21,7 +21,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/controllers"
 	"github.com/postflight-dev/postflight/internal/core/job"
 	"github.com/postflight-dev/postflight/internal/kube/podlogs"
 	"github.com/postflight-dev/postflight/internal/server/api"
@@ -31,6 +30,9 @@ import (
 	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
 	"github.com/postflight-dev/postflight/internal/usecase/podfiles"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
+
+	archivecontroller "github.com/postflight-dev/postflight/controllers/archive"
+	suitecontroller "github.com/postflight-dev/postflight/controllers/suite"
 )
 
 // storeOptions are the flags of the object store. Each defaults to a variable, so that one Secret or
@@ -176,33 +178,33 @@ func pastRuns(bucket *objectstore.Bucket) runs.Archive {
 }
 
 // collector is nil without a store.
-func collector(in controllers.InputsConfig, o options) *job.Collector {
+func collector(in suitecontroller.InputsConfig, o options) *job.Collector {
 	if in.Store == nil {
 		return nil
 	}
 	return &job.Collector{Image: in.Image, URL: o.podURL, CA: strings.Trim(in.CA+"\n"+o.podCA, "\n")}
 }
 
-func runInputs(ctx context.Context, mgr ctrl.Manager, bucket *objectstore.Bucket, o options) (controllers.InputsConfig, error) {
+func runInputs(ctx context.Context, mgr ctrl.Manager, bucket *objectstore.Bucket, o options) (suitecontroller.InputsConfig, error) {
 	if bucket == nil {
-		return controllers.InputsConfig{}, nil
+		return suitecontroller.InputsConfig{}, nil
 	}
 	image, err := o.store.image, error(nil)
 	if image == "" {
 		image, err = ownImage(ctx, mgr.GetAPIReader(), o)
 	}
-	return controllers.InputsConfig{
+	return suitecontroller.InputsConfig{
 		Store: &inputs.Store{Bucket: bucket}, Limit: o.store.maxInputSize.Value(), Image: image, CA: string(o.store.CA),
 	}, err
 }
 
 // runArchive is empty without a store. It creates the client that reads logs of pods.
-func runArchive(mgr ctrl.Manager, bucket *objectstore.Bucket) (controllers.ArchiveConfig, error) {
+func runArchive(mgr ctrl.Manager, bucket *objectstore.Bucket) (archivecontroller.Config, error) {
 	if bucket == nil {
-		return controllers.ArchiveConfig{}, nil
+		return archivecontroller.Config{}, nil
 	}
 	logs, err := podlogs.New(mgr.GetConfig())
-	return controllers.ArchiveConfig{Store: &archive.Archive{Bucket: bucket}, Logs: logs}, err
+	return archivecontroller.Config{Store: &archive.Archive{Bucket: bucket}, Logs: logs}, err
 }
 
 // ownImage is the image of the manager's own pod, so that an overlay that changes the Deployment's image need not

@@ -7,10 +7,11 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/postflight-dev/postflight/controllers"
 	"github.com/postflight-dev/postflight/internal/core/report"
 	"github.com/postflight-dev/postflight/internal/outbound"
 	"github.com/postflight-dev/postflight/internal/webhook"
+
+	announcecontroller "github.com/postflight-dev/postflight/controllers/announce"
 )
 
 // webhookOptions are the flags of webhooks and chats, whose addresses teams choose.
@@ -37,8 +38,8 @@ func (o *webhookOptions) validate() error {
 	return errors.Join(errs...)
 }
 
-func (o *webhookOptions) config(publicURL, clusterName string) controllers.AnnounceConfig {
-	return controllers.AnnounceConfig{
+func (o *webhookOptions) config(publicURL, clusterName string) announcecontroller.Config {
+	return announcecontroller.Config{
 		Options: report.Options{PublicURL: publicURL, ClusterName: clusterName},
 		Sender:  webhook.New(outbound.Public(o.allowed)),
 	}

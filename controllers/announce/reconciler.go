@@ -1,0 +1,292 @@
+package announce
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/announce"
+	"github.com/postflight-dev/postflight/internal/core/report"
+	"github.com/postflight-dev/postflight/internal/kube/index"
+
+	"github.com/postflight-dev/postflight/internal/kube/reconcile"
+	"github.com/postflight-dev/postflight/internal/kube/retry"
+)
+
+const (
+	// announceWorkers is how many messages are sent at once, and perTeam how many of them to the receivers of one team:
+	// those of a team may hang, and must not hold up the others.
+	announceWorkers, perTeam = 32, 4
+
+	// busyRetry is when to look again while a team or a receiver has as many messages in flight as it may.
+	busyRetry = time.Second
+)
+
+// Sender sends messages.
+type Sender interface {
+	// Send returns once the receiver has accepted the message. The error is an *announce.Failure.
+	Send(ctx context.Context, m announce.Message) error
+}
+
+// Config is what messages about runs need.
+type Config struct {
+	report.Options
+	Sender Sender // nil: nobody is told about runs
+}
+
+// Reconciler tells receivers about runs. It only writes Suite.status.deliveries and the condition Notified, so that
+// a slow receiver never delays a run.
+type Reconciler struct {
+	client.Client
+	Live     client.Reader // reads Secrets, which are not cached, and Suites before something is sent
+	Recorder events.EventRecorder
+	Clock    clock.PassiveClock
+	Config   Config
+	Metrics  *Metrics
+
+	budgets   report.Budgets // by namespace and receiver
+	teamSlots teamSlots
+	memory    announceMemory
+}
+
+// SetupWithManager registers the reconciler.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("announce").
+		For(&v1alpha1.Suite{}, builder.WithPredicates(announceable, reconcile.Concerning(r.hasReceivers(mgr.GetCache())))).
+		Watches(&v1alpha1.Trigger{}, handler.EnqueueRequestsFromMapFunc(r.unsettledOfTrigger), receiversChanged).
+		Watches(&v1alpha1.Team{}, handler.EnqueueRequestsFromMapFunc(r.unsettledOfTeam), receiversChanged).
+		WithOptions(controller.Options{
+			MaxConcurrentReconciles: announceWorkers, ReconciliationTimeout: reconcile.ReconcileTimeout, RateLimiter: retry.Backoff(),
+		}).
+		Complete(retry.Conflicts(r))
+}
+
+// hasReceivers reports whether anybody is told about a run, or may be as far as the cache knows. A later change of the Team
+// or the Trigger enqueues its runs.
+func (r *Reconciler) hasReceivers(cache client.Reader) func(*v1alpha1.Suite) bool {
+	return func(s *v1alpha1.Suite) bool {
+		ctx := context.Background()
+		team, err := index.Owner(ctx, cache, s.Namespace)
+		if err != nil || team == nil {
+			return true
+		}
+		t, err := reconcile.Shared[v1alpha1.Trigger](ctx, cache, s.Namespace, s.Spec.Trigger.Name)
+		return err != nil || !s.IsOf(t) || len(announce.Receivers(team, t)) > 0
+	}
+}
+
+// announcement is an observation, and what it comes from.
+type announcement struct {
+	announce.Observation
+	team   string // the name of the Team
+	config string // changes with what the receivers are configured by
+}
+
+// Reconcile tells one receiver about one event.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	s, err := reconcile.Shared[v1alpha1.Suite](ctx, r, req.Namespace, req.Name)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if s == nil || announce.Settled(s, r.Clock.Now()) {
+		r.memory.forget(req.NamespacedName)
+		return ctrl.Result{}, nil
+	}
+	a, err := r.observe(ctx, s)
+	if err != nil {
+		return ctrl.Result{}, fmt.Errorf("observe: %w", err)
+	}
+	step, release := r.plan(a.Observation)
+	defer release(nil)
+	if step.Receiver == nil && step.Condition == nil {
+		return ctrl.Result{RequeueAfter: step.After}, nil
+	}
+	return r.act(ctx, s, step, release)
+}
+
+func (r *Reconciler) observe(ctx context.Context, s *v1alpha1.Suite) (a announcement, err error) {
+	a.Suite = s
+	team, err := index.Owner(ctx, r, s.Namespace)
+	if err != nil {
+		return a, err
+	}
+	t, err := reconcile.Shared[v1alpha1.Trigger](ctx, r, s.Namespace, s.Spec.Trigger.Name)
+	if err != nil {
+		return a, err
+	}
+	if !s.IsOf(t) {
+		t = nil
+	}
+	a.Receivers = announce.Receivers(team, t)
+	if team != nil {
+		a.team, a.config = team.Name, fmt.Sprintf("%s %d", team.UID, team.Generation)
+	}
+	if t != nil {
+		a.config += fmt.Sprintf(" %s %d", t.UID, t.Generation)
+	}
+	a.Waits = r.memory.waits(client.ObjectKeyFromObject(s), a.config)
+	if t != nil && t.Spec.Notify != nil && s.Passed() {
+		a.Previous, err = r.previous(ctx, s, t)
+	}
+	return a, err
+}
+
+func (r *Reconciler) previous(ctx context.Context, s *v1alpha1.Suite, t *v1alpha1.Trigger) (string, error) {
+	runs := &v1alpha1.SuiteList{}
+	err := r.List(ctx, runs, client.InNamespace(s.Namespace), client.MatchingFields{index.Trigger: t.Name}, client.UnsafeDisableDeepCopy)
+	return announce.Previous(s, runs.Items, t.Status.Outcomes), err
+}
+
+// plan is the next step for which there is room now. The release gives the room back, with how the receiver failed.
+func (r *Reconciler) plan(o announce.Observation) (announce.Step, func(*report.Error)) {
+	now := r.Clock.Now()
+	for {
+		step := announce.Next(o, now)
+		if step.Receiver == nil {
+			return step, func(*report.Error) {}
+		}
+		release, after := r.room(o.Suite.Namespace, *step.Receiver)
+		if after == 0 {
+			return step, release
+		}
+		o.Waits[step.Receiver.Name] = now.Add(after)
+	}
+}
+
+// room asks for room among the messages to a receiver, and those of its team.
+func (r *Reconciler) room(namespace string, to announce.Receiver) (release func(*report.Error), after time.Duration) {
+	if !r.teamSlots.take(namespace) {
+		return nil, wait.Jitter(busyRetry, 1)
+	}
+	budget := r.budgets.Of(fmt.Sprintf("%s %s %s", namespace, to.Name, to.Secret), to.Limits(), r.Clock.Now())
+	if after = budget.Take(100, r.Clock.Now()); after > 0 {
+		r.teamSlots.give(namespace)
+		return nil, wait.Jitter(after, reconcile.Spread)
+	}
+	released := false
+	return func(failure *report.Error) {
+		if !released {
+			released = true
+			budget.Done(failure, r.Clock.Now())
+			r.teamSlots.give(namespace)
+		}
+	}, 0
+}
+
+// act does a step, as the API server knows the run now: an event that was sent meanwhile is not sent again, and a leader
+// that lost the API server sends nothing.
+func (r *Reconciler) act(
+	ctx context.Context, cached *v1alpha1.Suite, step announce.Step, release func(*report.Error),
+) (ctrl.Result, error) {
+	s, err := reconcile.Get[v1alpha1.Suite](ctx, r.Live, cached.Namespace, cached.Name)
+	if err != nil || s == nil || s.UID != cached.UID {
+		return ctrl.Result{}, err
+	}
+	a, err := r.observe(ctx, s)
+	if err != nil {
+		return ctrl.Result{}, fmt.Errorf("observe: %w", err)
+	}
+	if step.Receiver == nil {
+		if step = announce.Next(a.Observation, r.Clock.Now()); step.Condition != nil {
+			return ctrl.Result{}, r.write(ctx, s, s.Status.Deliveries, *step.Condition)
+		}
+		return ctrl.Result{RequeueAfter: reconcile.StaleRetry}, nil
+	}
+	pending := a.Pending(*step.Receiver)
+	if len(pending) == 0 {
+		return ctrl.Result{RequeueAfter: reconcile.StaleRetry}, nil
+	}
+	return r.notify(ctx, a, *step.Receiver, pending[0], release)
+}
+
+// notify sends a message, and remembers the result.
+func (r *Reconciler) notify(
+	ctx context.Context, a announcement, to announce.Receiver, e announce.Event, release func(*report.Error),
+) (ctrl.Result, error) {
+	key, d := client.ObjectKeyFromObject(a.Suite), announce.DeliveryTo(a.Suite, to)
+	failure, err := r.sendOnce(ctx, a, to, e)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if failure == nil {
+		release(nil)
+		d.Event, d.Problem = e.Name, ""
+		result, err := r.remember(ctx, a, d)
+		if err == nil {
+			r.memory.stored(key, to.Name)
+		}
+		return result, err
+	}
+	release(&failure.Why)
+	d.Problem, d.Gone = announce.Problem(failure.Error()), failure.Gone
+	r.memory.failed(key, to.Name, a.config, failure.Why.Kind, r.Clock.Now())
+	ctrl.LoggerFrom(ctx).Info("cannot tell a receiver about a run",
+		"receiver", to.Name, "event", e.Name, "reason", failure.Why.Message, "cause", failure.Why.Cause)
+	return r.remember(ctx, a, d)
+}
+
+// sendOnce sends nothing if the receiver accepted the event, and that could not be stored.
+func (r *Reconciler) sendOnce(
+	ctx context.Context, a announcement, to announce.Receiver, e announce.Event,
+) (*announce.Failure, error) {
+	key, id := client.ObjectKeyFromObject(a.Suite), e.ID(a.Suite.UID)
+	if r.memory.accepted(key, to.Name) == id {
+		return nil, nil
+	}
+	failure, err := r.send(ctx, a, to, e)
+	if err != nil {
+		return nil, err
+	}
+	r.Metrics.observe(to, failure)
+	if failure == nil {
+		r.memory.accept(key, to.Name, id)
+	}
+	return failure, nil
+}
+
+// send composes a message and sends it. What the Secret lacks is a failure, too.
+func (r *Reconciler) send(ctx context.Context, a announcement, to announce.Receiver, e announce.Event) (*announce.Failure, error) {
+	where, problem, err := reconcile.MessageTarget(ctx, r.Live, a.Suite.Namespace, to)
+	if err != nil {
+		return nil, err
+	}
+	if problem != "" {
+		return &announce.Failure{Why: report.Error{Kind: report.Rejected, Message: problem}}, nil
+	}
+	err = r.Config.Sender.Send(ctx, announce.Compose(to, where, a.team, a.Suite, e, r.Config.Options, r.Clock.Now()))
+	if failure := (*announce.Failure)(nil); errors.As(err, &failure) && ctx.Err() == nil {
+		return failure, nil
+	}
+	return nil, err
+}
+
+// remember stores a delivery before anything else is sent, so that a crash repeats one message at most.
+func (r *Reconciler) remember(ctx context.Context, a announcement, d v1alpha1.Delivery) (ctrl.Result, error) {
+	was := a.Suite
+	s, condition := announce.WithDelivery(a.Observation, d)
+	if err := r.write(ctx, was, s.Status.Deliveries, condition); err != nil {
+		return ctrl.Result{}, err
+	}
+	if d.Problem != "" && d.Problem != announce.DeliveryTo(was, announce.Receiver{Name: d.Receiver}).Problem {
+		r.Recorder.Eventf(was, nil, corev1.EventTypeWarning, "NotifyFailed", "Notify", "%s", reconcile.ClipNote(condition.Message))
+	}
+	a.Suite, a.Waits = s, r.memory.waits(client.ObjectKeyFromObject(s), a.config)
+	next := announce.Next(a.Observation, r.Clock.Now())
+	if next.Receiver != nil {
+		return ctrl.Result{RequeueAfter: time.Nanosecond}, nil
+	}
+	return ctrl.Result{RequeueAfter: wait.Jitter(next.After, reconcile.Spread)}, nil
+}

@@ -1,0 +1,111 @@
+package announce
+
+import (
+	"context"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/announce"
+	"github.com/postflight-dev/postflight/internal/core/report"
+	"github.com/postflight-dev/postflight/internal/kube/index"
+
+	"github.com/postflight-dev/postflight/internal/kube/reconcile"
+)
+
+// announceable are the changes of a Suite that receivers are told about.
+var announceable = predicate.Or(reconcile.Replaced, predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+	was, is := e.ObjectOld.(*v1alpha1.Suite), e.ObjectNew.(*v1alpha1.Suite)
+	return was.State() != is.State() || (was.Status.StartTime == nil) != (is.Status.StartTime == nil)
+}})
+
+// receiversChanged are the changes of a Team and of a Trigger that matter to receivers: of the spec, and since when the
+// manager knows of a receiver.
+var receiversChanged = builder.WithPredicates(predicate.Or(
+	predicate.GenerationChangedPredicate{}, reconcile.Replaced, predicate.Funcs{UpdateFunc: sinceChanged},
+))
+
+func sinceChanged(e event.UpdateEvent) bool {
+	if was, ok := e.ObjectOld.(*v1alpha1.Trigger); ok {
+		return !was.Status.NotifiedSince.Equal(e.ObjectNew.(*v1alpha1.Trigger).Status.NotifiedSince)
+	}
+	was, is := e.ObjectOld.(*v1alpha1.Team), e.ObjectNew.(*v1alpha1.Team)
+	return !equality.Semantic.DeepEqual(was.Status.Webhooks, is.Status.Webhooks)
+}
+
+// write stores what was told, if it changed.
+func (r *Reconciler) write(ctx context.Context, s *v1alpha1.Suite, told []v1alpha1.Delivery, c metav1.Condition) error {
+	condition, changed := reconcile.ChangedCondition(s, c, r.Clock.Now())
+	if !changed && equality.Semantic.DeepEqual(s.Status.Deliveries, told) {
+		return nil
+	}
+	is := v1alpha1.SuiteStatus{Deliveries: told}
+	return reconcile.StatusWrite{Owner: reconcile.AnnounceOwner, Suite: s, Condition: condition, Fields: is}.Apply(ctx, r)
+}
+
+// unsettledOfTrigger are the runs of a Trigger about which there may be something to tell.
+func (r *Reconciler) unsettledOfTrigger(ctx context.Context, t client.Object) []ctrl.Request {
+	return r.unsettled(ctx, t.GetNamespace(), client.MatchingFields{index.Trigger: t.GetName()})
+}
+
+func (r *Reconciler) unsettledOfTeam(ctx context.Context, team client.Object) []ctrl.Request {
+	return r.unsettled(ctx, team.(*v1alpha1.Team).NamespaceName())
+}
+
+func (r *Reconciler) unsettled(ctx context.Context, namespace string, options ...client.ListOption) []ctrl.Request {
+	list := &v1alpha1.SuiteList{}
+	if err := r.List(ctx, list, append(options, client.InNamespace(namespace), client.UnsafeDisableDeepCopy)...); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "cannot list the runs whose receivers changed", "namespace", namespace)
+		return nil
+	}
+	var keys []ctrl.Request
+	for i := range list.Items {
+		if s := &list.Items[i]; !announce.Settled(s, r.Clock.Now()) {
+			keys = append(keys, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(s)})
+		}
+	}
+	return keys
+}
+
+// Metrics count the messages.
+type Metrics struct{ messages *prometheus.CounterVec }
+
+// NewMetrics registers the metrics.
+func NewMetrics(registerer prometheus.Registerer) (*Metrics, error) {
+	m := &Metrics{messages: prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "postflight_messages_total",
+		Help: "Messages about runs to webhooks and chats, by the kind of the receiver and their result.",
+	}, []string{"kind", "result"})}
+	for _, kind := range []announce.Kind{announce.Webhook, announce.Slack} {
+		for _, result := range []string{"delivered", "gone", "limited", "unavailable", "rejected"} {
+			m.messages.WithLabelValues(string(kind), result) // to be 0 from the start
+		}
+	}
+	return m, registerer.Register(m.messages)
+}
+
+func (m *Metrics) observe(to announce.Receiver, failure *announce.Failure) {
+	m.messages.WithLabelValues(string(to.Kind), messageResult(failure)).Inc()
+}
+
+func messageResult(failure *announce.Failure) string {
+	switch {
+	case failure == nil:
+		return "delivered"
+	case failure.Gone:
+		return "gone"
+	case failure.Why.Kind == report.Limited:
+		return "limited"
+	case failure.Why.Kind == report.Unavailable:
+		return "unavailable"
+	default:
+		return "rejected"
+	}
+}

@@ -1,0 +1,329 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/apierror"
+	"github.com/postflight-dev/postflight/internal/core/mask"
+	"github.com/postflight-dev/postflight/internal/core/record"
+	"github.com/postflight-dev/postflight/internal/fairness"
+	"github.com/postflight-dev/postflight/internal/kube/index"
+	"github.com/postflight-dev/postflight/internal/transfer"
+
+	"github.com/postflight-dev/postflight/internal/kube/reconcile"
+)
+
+const (
+	// rescueStreams is how many logs are followed at once. Each may need 16 MiB of disk. It is as many as one
+	// node has containers of tests, which a drain evicts together.
+	rescueStreams = 32
+
+	// rescueTeamStreams is how many of them one team has: its pods decide how long they take to stop.
+	rescueTeamStreams = rescueStreams / 4
+
+	// rescueWithin is how long a log is followed at most. A team may set a grace period of any length; few containers need
+	// more than five minutes to stop.
+	rescueWithin = 15 * time.Minute
+
+	// rescueMargin is how long a container may take to end after its grace period, until its log is saved as it is.
+	rescueMargin = time.Minute
+)
+
+// Rescue saves logs that the end of their pod will delete: the kubelet removes the containers of a pod that is
+// deleted or evicted as soon as they have stopped. So their logs are followed from the moment that is known.
+type Rescue struct {
+	client.Reader               // reads from the cache
+	Live          client.Reader // reads from the API server
+	Watch         client.WithWatch
+	Archive       Archive
+	Logs          PodLogs
+	Clock         clock.PassiveClock
+	Namespaces    []string // to watch one by one; one empty name: all at once
+
+	streams *fairness.Semaphore
+
+	mu   sync.Mutex
+	pods map[types.UID]*rescuedPod
+	all  sync.WaitGroup
+}
+
+type rescuedPod struct {
+	run     ctrl.Request
+	busy    bool
+	changed bool // since it became busy
+	gone    bool // since then
+}
+
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=list;watch
+
+func newRescue(mgr ctrl.Manager, config Config) (*Rescue, error) {
+	watching, err := client.NewWithWatch(mgr.GetConfig(), client.Options{HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper()})
+	if err != nil {
+		return nil, fmt.Errorf("set up the watch of pods: %w", err)
+	}
+	return &Rescue{
+		Reader: mgr.GetCache(), Live: mgr.GetAPIReader(), Watch: watching, Archive: config.Store, Logs: config.Logs, Clock: config.Clock,
+		Namespaces: config.Namespaces, streams: newRescueStreams(), pods: map[types.UID]*rescuedPod{},
+	}, nil
+}
+
+func newRescueStreams() *fairness.Semaphore {
+	return fairness.NewSharedSemaphore(rescueStreams, rescueTeamStreams)
+}
+
+// NeedLeaderElection is true: two replicas would follow the same logs.
+func (r *Rescue) NeedLeaderElection() bool { return true }
+
+// Start watches until ctx ends.
+func (r *Rescue) Start(ctx context.Context) error {
+	var watches sync.WaitGroup
+	for _, namespace := range r.Namespaces {
+		watches.Go(func() { r.watchPods(ctx, namespace) })
+		watches.Go(func() { r.watchEvictions(ctx, namespace) })
+	}
+	watches.Wait()
+	r.all.Wait()
+	return nil
+}
+
+// Busy reports whether logs of a run are being followed.
+func (r *Rescue) Busy(run ctrl.Request) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, p := range r.pods {
+		if p.run == run && p.busy {
+			return true
+		}
+	}
+	return false
+}
+
+// podSeen handles a pod that the watch reports.
+func (r *Rescue) podSeen(ctx context.Context, p *metav1.PartialObjectMetadata) {
+	if p.DeletionTimestamp != nil {
+		run := ctrl.Request{NamespacedName: types.NamespacedName{Namespace: p.Namespace, Name: p.Labels[v1alpha1.LabelSuite]}}
+		r.begin(ctx, run, p.Name, p.UID)
+	}
+}
+
+// evicted handles an event of the kubelet, which says so before it stops the containers of the pod. The pod itself
+// says so only when they have stopped.
+func (r *Rescue) evicted(ctx context.Context, e *eventsv1.Event) {
+	p := &corev1.Pod{}
+	key := types.NamespacedName{Namespace: e.Regarding.Namespace, Name: e.Regarding.Name}
+	team, err := index.Owner(ctx, r, key.Namespace)
+	if err == nil && team != nil {
+		err = r.Live.Get(ctx, key, p)
+	}
+	if apierror.IgnoreNotFound(err) != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "cannot look up a pod that is evicted", "pod", key)
+	}
+	if name := p.Labels[v1alpha1.LabelSuite]; name != "" && p.UID == e.Regarding.UID {
+		r.begin(ctx, ctrl.Request{NamespacedName: types.NamespacedName{Namespace: p.Namespace, Name: name}}, p.Name, p.UID)
+	}
+}
+
+// begin rescues the logs of a pod once, and again at its next change as long as that may save more.
+func (r *Rescue) begin(ctx context.Context, run ctrl.Request, name string, uid types.UID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if p := r.pods[uid]; p != nil {
+		p.changed = true
+		return
+	}
+	p := &rescuedPod{run: run, busy: true}
+	r.pods[uid] = p
+	r.all.Go(func() {
+		for again := true; again; {
+			again = r.goesOn(uid, p, r.rescue(ctx, run, name, uid))
+		}
+	})
+}
+
+// goesOn reports whether to begin again at once, because the pod has changed meanwhile. If it has not, a later change
+// may come from a container that starts late, or from a node that is back.
+func (r *Rescue) goesOn(uid types.UID, p *rescuedPod, again bool) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if again && p.changed && !p.gone {
+		p.changed = false
+		return true
+	}
+	p.busy = false
+	if again || p.gone {
+		delete(r.pods, uid)
+	}
+	return false
+}
+
+// forget drops what is known of pods that are gone, or no longer run, of a namespace or of all.
+func (r *Rescue) forget(namespace string, gone func(types.UID) bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for uid, p := range r.pods {
+		switch {
+		case namespace != "" && namespace != p.run.Namespace, !gone(uid):
+		case p.busy:
+			p.gone = true
+		default:
+			delete(r.pods, uid)
+		}
+	}
+}
+
+// rescue saves the logs of a pod that the archive lacks. It reports whether another attempt may save more. The logs
+// are opened before the store is asked which ones it has: the kubelet does not wait for a slow store.
+func (r *Rescue) rescue(ctx context.Context, run ctrl.Request, name string, uid types.UID) (again bool) {
+	s, team, err := r.runOf(ctx, run)
+	if err != nil || s == nil || team == nil {
+		return err != nil
+	}
+	pod, err := r.pod(ctx, team.Name, client.ObjectKey{Namespace: run.Namespace, Name: name})
+	if err != nil || pod == nil || pod.UID != uid || !record.IsPodOf(s, pod) {
+		return err != nil
+	}
+	archived := record.Of(team.Name, s)
+	saved := sync.OnceValue(func() []record.Log { return r.saved(ctx, archived) })
+	deadline := time.Now().Add(r.left(pod))
+	results := make(chan bool)
+	sources := record.Sources([]corev1.Pod{*pod})
+	for _, source := range sources {
+		go func() { results <- r.follow(ctx, archived, s, source, saved, deadline) }()
+	}
+	again = startsLate(pod)
+	for range sources {
+		again = <-results || again
+	}
+	return again
+}
+
+// startsLate reports whether a container has not run yet, as far as the API server knows. The kubelet may have
+// started it without having said so.
+func startsLate(p *corev1.Pod) bool {
+	return slices.ContainsFunc(slices.Concat(p.Spec.InitContainers, p.Spec.Containers), func(c corev1.Container) bool {
+		return !slices.ContainsFunc(record.Sources([]corev1.Pod{*p}), func(s record.Source) bool { return s.Container == c.Name })
+	})
+}
+
+// saved are the logs of the run that the archive has, as far as the store answers.
+func (r *Rescue) saved(ctx context.Context, run record.Run) []record.Log {
+	logs, err := r.Archive.Logs(ctx, run)
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "the store does not say which logs it has", "team", run.Team, "suite", run.ID)
+	}
+	return logs
+}
+
+// runOf is nil for a run that is gone, or archived already.
+func (r *Rescue) runOf(ctx context.Context, run ctrl.Request) (*v1alpha1.Suite, *v1alpha1.Team, error) {
+	s, err := reconcile.Get[v1alpha1.Suite](ctx, r, run.Namespace, run.Name)
+	if err != nil || s == nil || s.Archived() {
+		return nil, nil, err
+	}
+	if s.Finished() { // the cache has dropped its variables
+		if s, err = reconcile.Get[v1alpha1.Suite](ctx, r.Live, run.Namespace, run.Name); err != nil || s == nil {
+			return nil, nil, err
+		}
+	}
+	team, err := index.Owner(ctx, r, run.Namespace)
+	return s, team, err
+}
+
+// pod reads it, when it is its turn: hundreds may be deleted at once.
+func (r *Rescue) pod(ctx context.Context, team string, key client.ObjectKey) (*corev1.Pod, error) {
+	release, err := r.streams.Acquire(ctx, team)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	return reconcile.Get[corev1.Pod](ctx, r.Live, key.Namespace, key.Name)
+}
+
+// left is how long to wait for the containers of a pod to stop. What they print later is lost.
+func (r *Rescue) left(p *corev1.Pod) time.Duration {
+	if p.DeletionTimestamp != nil { // the end of the grace period
+		return min(max(0, p.DeletionTimestamp.Sub(r.Clock.Now()))+rescueMargin, rescueWithin)
+	}
+	grace := int64(corev1.DefaultTerminationGracePeriodSeconds)
+	if p.Spec.TerminationGracePeriodSeconds != nil {
+		grace = min(*p.Spec.TerminationGracePeriodSeconds, int64(rescueWithin/time.Second))
+	}
+	return min(time.Duration(grace)*time.Second+rescueMargin, rescueWithin)
+}
+
+// follow saves a log once its container has ended. It reports whether another attempt may save it. A node does not
+// answer as long as the container has printed nothing, so it is asked until the container ends, or the node is lost.
+func (r *Rescue) follow(
+	ctx context.Context, run record.Run, suite *v1alpha1.Suite, s record.Source, saved func() []record.Log, deadline time.Time,
+) (again bool) {
+	namespace := suite.Namespace
+	reading, cancel := context.WithDeadline(ctx, deadline)
+	defer cancel()
+	for {
+		began := time.Now()
+		err := r.followOnce(ctx, reading, run, suite, s, saved)
+		silent := s.Running && errors.Is(err, apierror.ErrNodeUnreachable)
+		if silent && transfer.Sleep(reading, resumePause-time.Since(began)) == nil && !r.lost(reading, namespace, run) && r.stillRuns(reading, namespace, s) {
+			continue
+		}
+		if err != nil {
+			ctrl.LoggerFrom(ctx).Info("the log of a pod that is being deleted is not saved", "namespace", namespace, "pod", s.Pod, "container", s.Container, "reason", err.Error())
+		}
+		return err != nil && !errors.Is(err, apierror.ErrLogGone)
+	}
+}
+
+// followOnce saves what it has read when the context of reading ends.
+func (r *Rescue) followOnce(
+	ctx, reading context.Context, run record.Run, suite *v1alpha1.Suite, s record.Source, saved func() []record.Log,
+) error {
+	release, err := r.streams.Acquire(ctx, run.Team)
+	if err != nil {
+		return err
+	}
+	defer release()
+	var runs func() bool
+	if s.Running {
+		runs = func() bool { return r.stillRuns(reading, suite.Namespace, s) }
+	}
+	log := openLog(reading, r.Logs, suite.Namespace, s, runs)
+	defer log.Close()
+	switch {
+	case isSaved(s, saved()):
+		return nil
+	case log.err != nil:
+		return log.err
+	}
+	_, err = r.Archive.SaveLog(ctx, run, s.Pod, s.Container, s.Previous, mask.Of(suite.Spec.Variables).Reader(log))
+	return err
+}
+
+// lost reports whether the run has ended, which it does while a container runs only if the node does not answer.
+func (r *Rescue) lost(ctx context.Context, namespace string, run record.Run) bool {
+	s, err := reconcile.Get[v1alpha1.Suite](ctx, r, namespace, run.ID)
+	return err == nil && (s == nil || s.Finished())
+}
+
+// stillRuns reports whether a container runs, as far as the API server knows.
+func (r *Rescue) stillRuns(ctx context.Context, namespace string, s record.Source) bool {
+	pod, err := reconcile.Get[corev1.Pod](ctx, r.Live, namespace, s.Pod)
+	if err != nil || pod == nil {
+		return err != nil
+	}
+	return slices.ContainsFunc(record.Sources([]corev1.Pod{*pod}), func(now record.Source) bool { return now == s })
+}

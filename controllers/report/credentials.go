@@ -1,0 +1,113 @@
+package report
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/report"
+	"github.com/postflight-dev/postflight/internal/kube/index"
+
+	"github.com/postflight-dev/postflight/internal/kube/reconcile"
+)
+
+// credentials are those that the Trigger names, or the manager's own. The problem says why there are none.
+func (r *Reconciler) credentials(
+	ctx context.Context, o report.Observation, target report.Target,
+) (c report.Credentials, problem *metav1.Condition, err error) {
+	if ref := o.Trigger.Spec.Repository.Credentials; ref != nil {
+		return r.secret(ctx, target.Service, client.ObjectKey{Namespace: o.Suite.Namespace, Name: ref.SecretRef.Name})
+	}
+	own := r.Config.Hosts[target.Service].Own
+	if own == nil {
+		return c, notReported(v1alpha1.ReasonNotConfigured,
+			"Nothing is posted, because spec.repository of the Trigger names no credentials, and the manager has none of its own for %s.", target.Service), nil
+	}
+	team, err := index.Owner(ctx, r, o.Suite.Namespace)
+	if err != nil {
+		return c, nil, err
+	}
+	if problem := refused(target, r.Config.Hosts[target.Service].Name, team); problem != nil {
+		return c, problem, nil
+	}
+	if c, err = own(); err != nil {
+		return c, notReported(v1alpha1.ReasonReportFailed, "The manager cannot read its own credentials for %s.", target.Service), nil
+	}
+	return c, nil, nil
+}
+
+// refused says why the manager's own credentials of a host are not for the repository of a target; nil: they are.
+func refused(target report.Target, host string, team *v1alpha1.Team) *metav1.Condition {
+	var entries []string
+	if team != nil {
+		entries = team.Spec.Repositories
+	}
+	switch {
+	case report.Allowed(target, host, entries):
+		return nil
+	case report.ListedWithoutHost(target, entries):
+		return notReported(v1alpha1.ReasonNotConfigured,
+			"Nothing is posted, because spec.repositories of the Team allows %s only without its host, which means GitHub. "+
+				"List %s/%[1]s, or name credentials in the Trigger.", target.Repository, host)
+	default:
+		return notReported(v1alpha1.ReasonNotConfigured,
+			"Nothing is posted, because spec.repositories of the Team does not list %s/%s, so that the manager's own credentials are not used. "+
+				"List it, or name credentials in the Trigger.", host, target.Repository)
+	}
+}
+
+// credentialsSource is where the credentials of a run come from.
+func credentialsSource(o report.Observation, target report.Target) string {
+	if ref := o.Trigger.Spec.Repository.Credentials; ref != nil {
+		return fmt.Sprintf("%s %s/%s", target.Service, o.Suite.Namespace, ref.SecretRef.Name)
+	}
+	return string(target.Service)
+}
+
+// waits is how long to wait before the credentials are read at all. While a host is down, hundreds of runs ask for a
+// turn every second, and each would read the same Secret.
+func (r *Reconciler) waits(o report.Observation, target report.Target, share int) time.Duration {
+	last, known := r.lastBudgets.Load(credentialsSource(o, target))
+	if !known {
+		return 0
+	}
+	delay := last.(*report.Budget).Wait(share, r.Clock.Now())
+	if delay > report.ShortWait {
+		return 0
+	}
+	return delay
+}
+
+// budgetOf is the Budget of credentials, which waits looks at from then on.
+func (r *Reconciler) budgetOf(o report.Observation, target report.Target, credentials report.Credentials) *report.Budget {
+	limits := r.Config.Hosts[target.Service].Limits
+	budget := r.budgets.Of(string(target.Service)+" "+credentials.Key(), limits, r.Clock.Now())
+	r.lastBudgets.Store(credentialsSource(o, target), budget)
+	return budget
+}
+
+// secret reads credentials from a Secret of the Trigger's namespace.
+func (r *Reconciler) secret(
+	ctx context.Context, service v1alpha1.HostingService, key client.ObjectKey,
+) (c report.Credentials, problem *metav1.Condition, err error) {
+	data, unreadable, err := reconcile.ReadSecret(ctx, r.Live, key, "spec.repository of the Trigger")
+	if err != nil {
+		return c, nil, err
+	}
+	if unreadable != "" {
+		return c, notReported(v1alpha1.ReasonReportFailed, "%s", unreadable), nil
+	}
+	c, missing := report.ParseSecret(service, data)
+	if missing != "" {
+		return c, notReported(v1alpha1.ReasonReportFailed, "The Secret %s cannot be used: %s.", key.Name, missing), nil
+	}
+	return c, nil, nil
+}
+
+func notReported(reason, format string, args ...any) *metav1.Condition {
+	return new(v1alpha1.NotReported(reason, fmt.Sprintf(format, args...)))
+}

@@ -1,0 +1,288 @@
+package report
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/utils/clock"
+	"k8s.io/utils/keymutex"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/report"
+	"github.com/postflight-dev/postflight/internal/core/suite"
+	"github.com/postflight-dev/postflight/internal/kube/index"
+
+	"github.com/postflight-dev/postflight/internal/kube/reconcile"
+	"github.com/postflight-dev/postflight/internal/kube/retry"
+)
+
+const (
+	// reportWorkers is how many Suites are reported at once. They mostly wait for code hosts, and report.Limits let a
+	// host that hangs hold up few of them.
+	reportWorkers = 16
+
+	// postTimeout bounds a post, whose requests have limits of their own.
+	postTimeout = 20 * time.Second
+
+	// checkLocks is how many checks can be locked at once: more than there are workers, because some share a lock.
+	checkLocks = 8 * reportWorkers
+)
+
+// CodeHost shows checks, deployments and comments. Its errors are *report.Error.
+type CodeHost interface {
+	// Post makes the host show a check, and returns what it shows.
+	Post(ctx context.Context, r report.Request) (v1alpha1.SuiteReport, error)
+
+	// Deploy makes the host show a deployment, and returns its number, and whether a further call is needed.
+	Deploy(ctx context.Context, r report.DeploymentRequest) (id int64, more bool, err error)
+
+	// PullRequest finds the pull request of a commit; nil if there is none.
+	PullRequest(ctx context.Context, r report.Request) (*report.PullRequest, error)
+
+	// Comment makes a pull request show a comment, and returns its number.
+	Comment(ctx context.Context, r report.CommentRequest) (id int64, err error)
+}
+
+// CodeHostConfig is a code host, and the credentials of the manager itself.
+type CodeHostConfig struct {
+	CodeHost
+	Name   string // as Teams name the host of repositories
+	Limits report.Limits
+
+	// Own reads the manager's own credentials; nil: it has none.
+	Own func() (report.Credentials, error)
+}
+
+// Config is what the reports about runs need.
+type Config struct {
+	report.Options
+	Hosts map[v1alpha1.HostingService]CodeHostConfig
+}
+
+// Reconciler shows the state of Suites on code hosts. It only writes Suite.status.report and the condition
+// Reported, so that a slow host never delays a run.
+type Reconciler struct {
+	client.Client
+	Live    client.Reader // reads Secrets, which are not cached, and Suites before something is posted
+	Clock   clock.PassiveClock
+	Config  Config
+	Metrics *Metrics
+
+	budgets     report.Budgets
+	lastBudgets sync.Map // the *report.Budget of the credentials that were read last, by their source
+	memory      reportMemory
+	checks      keymutex.KeyMutex // locks what several runs share: the check of a commit, a deployment, a comment
+}
+
+// SetupWithManager registers the reconciler.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	r.checks = keymutex.NewHashed(checkLocks)
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("report").
+		For(&v1alpha1.Suite{}, builder.WithPredicates(reportable, reconcile.Concerning(r.isExpected(mgr.GetCache())))).
+		Watches(&v1alpha1.Trigger{}, handler.EnqueueRequestsFromMapFunc(r.unreportedOf), reconcile.SpecChanged).
+		WithOptions(controller.Options{MaxConcurrentReconciles: reportWorkers, ReconciliationTimeout: reconcile.ReconcileTimeout, RateLimiter: retry.Backoff()}).
+		Complete(retry.Conflicts(r))
+}
+
+// isExpected reports whether the code host shows a run, as far as the cache knows. A later change of the Trigger enqueues its
+// runs.
+func (r *Reconciler) isExpected(cache client.Reader) func(*v1alpha1.Suite) bool {
+	return func(s *v1alpha1.Suite) bool {
+		t, err := reconcile.Shared[v1alpha1.Trigger](context.Background(), cache, s.Namespace, s.Spec.Trigger.Name)
+		return err != nil || report.Expected(s, t)
+	}
+}
+
+// Reconcile posts what the code host does not show yet.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	r.memory.begin(r.Clock.Now())
+	s, err := reconcile.Shared[v1alpha1.Suite](ctx, r, req.Namespace, req.Name)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if s == nil {
+		r.memory.settle(req.NamespacedName)
+		return ctrl.Result{}, nil
+	}
+	if report.TooLate(s, r.Clock.Now()) {
+		return ctrl.Result{}, nil // most of the Suites that a leader finds when it starts
+	}
+	o, err := r.observe(ctx, s)
+	if err != nil {
+		return ctrl.Result{}, fmt.Errorf("observe: %w", err)
+	}
+	check, err := r.check(ctx, o)
+	if err != nil || !report.ShowsMore(o.Trigger) {
+		return check, err
+	}
+	more, err := r.beside(ctx, o)
+	return ctrl.Result{RequeueAfter: earlier(check.RequeueAfter, more)}, err
+}
+
+// earlier of two times to look again, of which 0 is none.
+func earlier(a, b time.Duration) time.Duration {
+	if a == 0 || b == 0 {
+		return a + b
+	}
+	return min(a, b)
+}
+
+func (r *Reconciler) check(ctx context.Context, o report.Observation) (ctrl.Result, error) {
+	step := report.Next(o, r.Clock.Now())
+	switch {
+	case step.Post:
+		return r.post(ctx, o, step.Target)
+	case step.Condition != nil:
+		return r.conclude(ctx, o, *step.Condition)
+	default:
+		return ctrl.Result{RequeueAfter: step.After}, nil
+	}
+}
+
+func (r *Reconciler) observe(ctx context.Context, s *v1alpha1.Suite) (report.Observation, error) {
+	o := report.Observation{Suite: s}
+	var err error
+	o.Trigger, err = reconcile.Shared[v1alpha1.Trigger](ctx, r, s.Namespace, s.Spec.Trigger.Name)
+	if err != nil || s.Spec.Deployment.SHA == "" || !report.Expected(s, o.Trigger) {
+		return o, err // without a list of all runs of a commit, which would be slow for a commit that has many
+	}
+	attempts := &v1alpha1.SuiteList{}
+	key := index.RunKey(s.Spec.Trigger.UID, s.Spec.Environment, s.Spec.Deployment.SHA)
+	err = r.List(ctx, attempts, client.InNamespace(s.Namespace), client.MatchingFields{index.Run: key}, client.UnsafeDisableDeepCopy)
+	for i := range attempts.Items {
+		other := &attempts.Items[i]
+		if other.Name != s.Name && other.Spec.Trigger.Name == s.Spec.Trigger.Name && suite.Compare(other, s) > 0 {
+			o.NewerAttempt = other.Name
+		}
+	}
+	return o, err
+}
+
+// post asks for credentials and for a place in their budget, and posts.
+func (r *Reconciler) post(ctx context.Context, o report.Observation, target report.Target) (ctrl.Result, error) {
+	host := r.Config.Hosts[target.Service]
+	share := report.Share(report.Of(o.Suite, r.Config.Options))
+	if delay := r.waits(o, target, share); delay > 0 {
+		return ctrl.Result{RequeueAfter: wait.Jitter(delay, reconcile.Spread)}, nil
+	}
+	credentials, problem, err := r.credentials(ctx, o, target)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if problem != nil {
+		return r.retry(ctx, o, report.Rejected, *problem)
+	}
+	budget := r.budgetOf(o, target, credentials)
+	if delay := budget.Take(share, r.Clock.Now()); delay > 0 {
+		return ctrl.Result{RequeueAfter: wait.Jitter(delay, reconcile.Spread)}, nil
+	}
+	done, err := r.send(ctx, o, host, credentials)
+	r.finish(budget, done)
+	if err != nil || done.failure == nil {
+		return ctrl.Result{}, err
+	}
+	r.failed(ctx, report.Checks, target, done.failure)
+	return r.retry(ctx, o, done.failure.Kind, v1alpha1.NotReported(v1alpha1.ReasonReportFailed,
+		done.failure.Message+". Postflight tries again until a day after the end of the run."))
+}
+
+// finish ends a write that was allowed. One that was not needed, because the cache was behind, costs nothing.
+func (r *Reconciler) finish(b *report.Budget, done sent) {
+	b.Done(done.failure, r.Clock.Now())
+	if done.unspent {
+		b.Unspent()
+	}
+}
+
+func (r *Reconciler) failed(ctx context.Context, p report.Purpose, target report.Target, failure *report.Error) {
+	r.Metrics.failed(failure)
+	ctrl.LoggerFrom(ctx).Info("cannot post a "+p.String(), "host", target.Service, "repository", target.Repository,
+		"reason", failure.Message, "cause", failure.Cause)
+}
+
+// send posts the state that the API server has now. No other run posts to the same check meanwhile, so that an older
+// state cannot follow a newer one; a leader that lost the API server cannot post at all.
+func (r *Reconciler) send(
+	ctx context.Context, o report.Observation, host CodeHostConfig, credentials report.Credentials,
+) (sent, error) {
+	ctx, cancel := context.WithTimeout(ctx, postTimeout)
+	defer cancel()
+	key := client.ObjectKeyFromObject(o.Suite)
+	defer r.lock(report.Name(o.Suite, "") + o.Suite.Spec.Deployment.SHA)()
+	o, step, err := r.current(ctx, o, report.Next)
+	if err == nil && step.Condition != nil { // a newer attempt has come meanwhile
+		return sent{unspent: true}, r.explain(ctx, o, *step.Condition)
+	}
+	if err != nil || !step.Post {
+		return sent{unspent: true}, err
+	}
+	s := o.Suite
+	request := report.Request{
+		Target: step.Target, Credentials: credentials, Check: report.Of(s, r.Config.Options),
+		Last: report.PostedTo(s, step.Target), Unsure: r.memory.unsure(s),
+	}
+	r.memory.doubt(key) // until the result is stored
+	shown, err := host.Post(ctx, request)
+	done, err := sentWith(err)
+	if done.failure != nil && done.failure.Kind != report.Unavailable {
+		r.memory.settle(key)
+	}
+	if err != nil || done.failure != nil {
+		return done, err
+	}
+	r.Metrics.posted()
+	shown.Deployment, shown.PullRequest = request.Last.Deployment, request.Last.PullRequest
+	if err := r.write(ctx, s, &shown, new(report.Posted(request.Check, step.Target))); err != nil {
+		return done, err
+	}
+	r.memory.settle(key)
+	return done, nil
+}
+
+// lock keeps others from posting to the same thing until the function is called that it returns.
+func (r *Reconciler) lock(key string) (unlock func()) {
+	r.checks.LockKey(key)
+	return func() { _ = r.checks.UnlockKey(key) }
+}
+
+// current is what the API server has now, and what to do about it. If nothing is to be posted any more, what changed
+// causes another reconcile.
+func (r *Reconciler) current(
+	ctx context.Context, o report.Observation, next func(report.Observation, time.Time) report.Step,
+) (report.Observation, report.Step, error) {
+	s, err := reconcile.Get[v1alpha1.Suite](ctx, r.Live, o.Suite.Namespace, o.Suite.Name)
+	if err != nil || s == nil || s.UID != o.Suite.UID {
+		return o, report.Step{}, err
+	}
+	if o, err = r.observe(ctx, s); err != nil {
+		return o, report.Step{}, err
+	}
+	return o, next(o, r.Clock.Now()), nil
+}
+
+// unreportedOf are the runs of a Trigger whose reports failed, or still go on.
+func (r *Reconciler) unreportedOf(ctx context.Context, t client.Object) []ctrl.Request {
+	list := &v1alpha1.SuiteList{}
+	err := r.List(ctx, list, client.InNamespace(t.GetNamespace()), client.MatchingFields{index.Trigger: t.GetName()}, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "cannot list the runs of the Trigger", "trigger", t.GetName())
+		return nil
+	}
+	var keys []ctrl.Request
+	for i := range list.Items {
+		if s := &list.Items[i]; !report.Settled(s, r.Clock.Now()) || report.ShowsMore(t.(*v1alpha1.Trigger)) && !report.TooLate(s, r.Clock.Now()) {
+			keys = append(keys, ctrl.Request{NamespacedName: types.NamespacedName{Namespace: s.Namespace, Name: s.Name}})
+		}
+	}
+	return keys
+}

@@ -1,0 +1,188 @@
+package report
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/report"
+	"github.com/postflight-dev/postflight/internal/kube/index"
+
+	"github.com/postflight-dev/postflight/internal/kube/reconcile"
+)
+
+// sendDeployment shows the deployment of the commit to the Environment.
+func (r *Reconciler) sendDeployment(ctx context.Context, o report.Observation, to sender) (sent, error) {
+	defer r.lock(fmt.Sprintf("deployment %s %s %s", o.Suite.Namespace, o.Suite.Spec.Environment, to.SHA))()
+	o, step, err := r.current(ctx, o, report.NextDeployment)
+	if err != nil || !step.Post {
+		return sent{unspent: true}, err
+	}
+	others, err := r.others(ctx, o.Suite, client.MatchingFields{index.Commit: to.SHA})
+	if err != nil {
+		return sent{unspent: true}, err
+	}
+	ofTrigger, err := r.others(ctx, o.Suite, client.MatchingFields{index.Trigger: o.Suite.Spec.Trigger.Name})
+	if err != nil {
+		return sent{unspent: true}, err
+	}
+	shown := report.PostedTo(o.Suite, step.Target)
+	is := report.DeploymentOn(shown)
+	shown.Deployment = &is
+	id, more := int64(0), false
+	done, err := sentWith(r.untilSettled(ctx, others, func() (err error) {
+		request := report.DeploymentRequest{Request: to.Request}
+		request.Deployment, request.ID = report.DeploymentOf(
+			report.Run{Suite: o.Suite, Trigger: o.Trigger}, slices.Concat(others, ofTrigger), r.Config.Options)
+		request.ID = cmp.Or(request.ID, id)
+		id, more, err = to.Deploy(ctx, request)
+		return err
+	}))
+	switch {
+	case err != nil:
+		return done, err
+	case done.failure != nil:
+		is.Problem = report.ProblemOf(done.failure)
+	case more:
+		is.ID, done.more = id, true
+	default:
+		is.ID, is.Phase, is.Problem = id, report.PhaseOf(o.Suite), ""
+	}
+	return done, r.write(ctx, o.Suite, &shown, nil)
+}
+
+// sendComment finds the pull request of the commit, and shows the run in the comment there.
+func (r *Reconciler) sendComment(ctx context.Context, o report.Observation, to sender) (sent, error) {
+	is := report.PullRequestOn(report.PostedTo(o.Suite, to.Target))
+	done, err := findPullRequest(ctx, to, &is)
+	if err != nil {
+		return done, err
+	}
+	defer r.lock(fmt.Sprintf("comment %s %s %d", o.Suite.Namespace, to.Repository, is.Number))()
+	o, step, err := r.current(ctx, o, report.NextComment)
+	if err != nil || !step.Post {
+		return sent{unspent: true}, err
+	}
+	is.CommentID = report.PullRequestOn(report.PostedTo(o.Suite, step.Target)).CommentID
+	if done.failure == nil && is.Number != 0 {
+		if done, err = r.comment(ctx, o, to, &is); err != nil {
+			return done, err
+		}
+	}
+	is.Problem = ""
+	if done.failure != nil {
+		is.Problem = report.ProblemOf(done.failure)
+	} else {
+		is.Phase = report.PhaseOf(o.Suite)
+	}
+	shown := report.PostedTo(o.Suite, step.Target)
+	shown.PullRequest = &is
+	return done, r.write(ctx, o.Suite, &shown, nil)
+}
+
+// findPullRequest asks the code host, unless the Suite knows it.
+func findPullRequest(ctx context.Context, to sender, is *v1alpha1.PullRequestReport) (sent, error) {
+	if is.Number != 0 {
+		return sent{unspent: true}, nil
+	}
+	found, err := to.PullRequest(ctx, to.Request)
+	if err != nil {
+		return sentWith(err)
+	}
+	if found != nil {
+		is.Number, is.URL = found.Number, report.PullRequestURL(found.URL)
+	}
+	return sent{unspent: true}, nil
+}
+
+// comment is left alone if the row of the run is about a later one, which writes it.
+func (r *Reconciler) comment(ctx context.Context, o report.Observation, to sender, is *v1alpha1.PullRequestReport) (sent, error) {
+	others, err := r.others(ctx, o.Suite,
+		client.MatchingFields{index.Commit: to.SHA}, client.MatchingFields{index.PullRequest: index.PullRequestKey(is.Number)})
+	if err != nil {
+		return sent{unspent: true}, err
+	}
+	written := false
+	done, err := sentWith(r.untilSettled(ctx, others, func() (err error) {
+		c := report.CommentOf(report.Run{Suite: o.Suite, Trigger: o.Trigger}, others, is.Number, r.Config.Options)
+		if c.Shows {
+			written = true
+			is.CommentID, err = to.Comment(ctx, report.CommentRequest{
+				Request: to.Request, Number: is.Number, ID: cmp.Or(c.ID, is.CommentID), Marker: c.Marker, Body: c.Body,
+			})
+		}
+		return err
+	}))
+	done.unspent = !written
+	return done, err
+}
+
+// maxRewrites bounds how often a text is written again because runs have ended meanwhile. Those write it as well.
+const maxRewrites = 3
+
+// untilSettled repeats a write until the other runs that it is about have not changed meanwhile. So another leader that
+// writes at the same time cannot leave an older state behind: the last one to write looks once more.
+func (r *Reconciler) untilSettled(ctx context.Context, others []report.Run, write func() error) error {
+	for range maxRewrites {
+		if err := write(); err != nil {
+			return err
+		}
+		changed, err := r.refresh(ctx, others)
+		if err != nil || !changed {
+			return err
+		}
+	}
+	return nil
+}
+
+// refresh replaces runs that went on by what the API server has, and reports whether any of them has another phase.
+func (r *Reconciler) refresh(ctx context.Context, runs []report.Run) (changed bool, err error) {
+	for i, run := range runs {
+		if run.Suite.Finished() {
+			continue
+		}
+		now, err := reconcile.Get[v1alpha1.Suite](ctx, r.Live, run.Suite.Namespace, run.Suite.Name)
+		if err != nil {
+			return false, err
+		}
+		if now != nil && report.PhaseOf(now) != report.PhaseOf(run.Suite) {
+			runs[i].Suite, changed = now, true
+		}
+	}
+	return changed, nil
+}
+
+// others are the Suites of the namespace that any of the indexes finds, besides the Suite itself, with their Triggers.
+// They come from the cache: it has at least what caused this reconcile and those before, so that the last of several
+// that share something sees all of them.
+func (r *Reconciler) others(ctx context.Context, s *v1alpha1.Suite, by ...client.MatchingFields) ([]report.Run, error) {
+	var runs []report.Run
+	seen, triggers := map[string]bool{s.Name: true}, map[string]*v1alpha1.Trigger{}
+	for _, fields := range by {
+		list := &v1alpha1.SuiteList{}
+		if err := r.List(ctx, list, client.InNamespace(s.Namespace), fields, client.UnsafeDisableDeepCopy); err != nil {
+			return nil, err
+		}
+		for i := range list.Items {
+			other := &list.Items[i]
+			name := other.Spec.Trigger.Name
+			if seen[other.Name] {
+				continue
+			}
+			if _, known := triggers[name]; !known {
+				t, err := reconcile.Shared[v1alpha1.Trigger](ctx, r, s.Namespace, name)
+				if err != nil {
+					return nil, err
+				}
+				triggers[name] = t
+			}
+			seen[other.Name] = true
+			runs = append(runs, report.Run{Suite: other, Trigger: triggers[name]})
+		}
+	}
+	return runs, nil
+}

@@ -1,0 +1,133 @@
+package report
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/report"
+
+	"github.com/postflight-dev/postflight/internal/kube/reconcile"
+)
+
+// reportable are the changes of a Suite that may change its check.
+var reportable = predicate.Or(reconcile.Replaced, predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+	was, is := e.ObjectOld.(*v1alpha1.Suite), e.ObjectNew.(*v1alpha1.Suite)
+	return was.State() != is.State()
+}})
+
+// write stores what was reported, if it changed; without a condition, that stays as it is.
+func (r *Reconciler) write(ctx context.Context, s *v1alpha1.Suite, shown *v1alpha1.SuiteReport, c *metav1.Condition) error {
+	condition, changed := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReported), false
+	if c != nil {
+		condition, changed = reconcile.ChangedCondition(s, *c, r.Clock.Now())
+	}
+	if !changed && equality.Semantic.DeepEqual(s.Status.Report, shown) {
+		return nil
+	}
+	is := v1alpha1.SuiteStatus{Report: shown}
+	return reconcile.StatusWrite{Owner: reconcile.ReportOwner, Suite: s, Condition: condition, Fields: is}.Apply(ctx, r)
+}
+
+// retry writes why nothing was posted, and when to try again.
+func (r *Reconciler) retry(ctx context.Context, o report.Observation, kind report.Kind, c metav1.Condition) (ctrl.Result, error) {
+	after := wait.Jitter(report.RetryAfter(o.Suite, kind, r.Clock.Now()), reconcile.Spread)
+	return ctrl.Result{RequeueAfter: after}, r.explain(ctx, o, c)
+}
+
+// conclude writes why nothing is posted about a run that has ended. If a newer attempt is why, the check run of this one
+// may be too new for the cache. It must not stay in progress.
+func (r *Reconciler) conclude(ctx context.Context, o report.Observation, c metav1.Condition) (ctrl.Result, error) {
+	if o.NewerAttempt == "" {
+		return ctrl.Result{}, r.explain(ctx, o, c)
+	}
+	o, step, err := r.current(ctx, o, report.Next)
+	if err != nil || step.Condition == nil {
+		return ctrl.Result{RequeueAfter: reconcile.StaleRetry}, err
+	}
+	return ctrl.Result{}, r.explain(ctx, o, *step.Condition)
+}
+
+// explain writes the condition alone. What was posted must not be older than what this reconciler wrote last, and the
+// cache may lag.
+func (r *Reconciler) explain(ctx context.Context, o report.Observation, c metav1.Condition) error {
+	s := o.Suite
+	if s.Status.Report != nil || o.Trigger != nil && o.Trigger.Spec.Repository != nil {
+		now, err := reconcile.Get[v1alpha1.Suite](ctx, r.Live, s.Namespace, s.Name)
+		if err != nil || now == nil || now.UID != s.UID {
+			return err
+		}
+		s = now
+	}
+	return r.write(ctx, s, s.Status.Report, &c)
+}
+
+// reportMemory is what a leader knows about the outcome of its requests. Losing it costs requests that read back.
+type reportMemory struct {
+	mu      sync.Mutex
+	began   time.Time // of this leader
+	doubted map[types.NamespacedName]bool
+}
+
+func (m *reportMemory) begin(now time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.began.IsZero() {
+		m.began, m.doubted = now, map[types.NamespacedName]bool{}
+	}
+}
+
+// unsure reports whether the code host may show more than the status says: an earlier leader, or a request without
+// an answer, may have posted it. Creation times are in whole seconds.
+func (m *reportMemory) unsure(s *v1alpha1.Suite) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return s.CreationTimestamp.Time.Before(m.began) || m.doubted[client.ObjectKeyFromObject(s)]
+}
+
+func (m *reportMemory) doubt(key types.NamespacedName) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.doubted[key] = true
+}
+
+func (m *reportMemory) settle(key types.NamespacedName) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.doubted, key)
+}
+
+// Metrics count the posts.
+type Metrics struct{ posts *prometheus.CounterVec }
+
+// NewMetrics registers the metrics.
+func NewMetrics(registerer prometheus.Registerer) (*Metrics, error) {
+	m := &Metrics{posts: prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "postflight_reports_total",
+		Help: "Posts of checks, deployments and comments to code hosts, by their result.",
+	}, []string{"result"})}
+	for _, result := range []string{"posted", "rejected", "conflict", "unavailable", "limited"} {
+		m.posts.WithLabelValues(result) // to be 0 from the start
+	}
+	return m, registerer.Register(m.posts)
+}
+
+func (m *Metrics) posted() { m.posts.WithLabelValues("posted").Inc() }
+
+func (m *Metrics) failed(e *report.Error) {
+	m.posts.WithLabelValues(map[report.Kind]string{
+		report.Rejected: "rejected", report.Conflict: "conflict", report.Unavailable: "unavailable", report.Limited: "limited",
+	}[e.Kind]).Inc()
+}

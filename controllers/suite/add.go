@@ -1,0 +1,56 @@
+package suite
+
+import (
+	"cmp"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/job"
+)
+
+// Config is what the reconciler needs besides a manager.
+type Config struct {
+	Clock     clock.PassiveClock
+	Metrics   *Metrics
+	Inputs    InputsConfig
+	Collector *job.Collector // keeps what the tests wrote; nil: no store is configured
+	Handovers Handovers
+	Archives  bool      // finished runs are archived before they are deleted
+	Trace     SendTrace // nil: traces are off
+
+	// PodGoneAfter is how long after its grace period a pod that has not stopped counts as lost;
+	// 0 means DefaultPodGoneAfter.
+	PodGoneAfter time.Duration
+
+	// UntouchedFor is how long a new Job that Kubernetes has not changed yet may stay unreported; 0 means untouchedFor.
+	UntouchedFor time.Duration
+}
+
+// Handovers take what was read to end a run, for those that archive it.
+type Handovers interface {
+	Put(s *v1alpha1.Suite, pods []corev1.Pod)
+}
+
+// untouchedFor is longer than a burst of a thousand runs takes: statuses would compete with its Jobs. Kubernetes usually changes
+// a Job within a tenth of a second.
+const untouchedFor = 10 * time.Second
+
+// DefaultPodGoneAfter is longer than a node takes to reboot, and shorter than people want to wait for the test of
+// a deployment.
+const DefaultPodGoneAfter = 10 * time.Minute
+
+// Add registers the reconciler with a manager.
+func Add(mgr ctrl.Manager, config Config) error {
+	config.PodGoneAfter = cmp.Or(config.PodGoneAfter, DefaultPodGoneAfter)
+	config.UntouchedFor = cmp.Or(config.UntouchedFor, untouchedFor)
+	r := &Reconciler{
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Recorder: mgr.GetEventRecorder("postflight"), Config: config,
+		queues: newQueues(), starts: newStarts(), turns: newStatusTurns(), streams: newStreams(),
+		warnings: newWarnings(mgr.GetAPIReader(), config.Clock),
+	}
+	return r.SetupWithManager(mgr)
+}

@@ -1,0 +1,92 @@
+package suite
+
+import (
+	"context"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/fairness"
+	"github.com/postflight-dev/postflight/internal/kube/index"
+
+	"github.com/postflight-dev/postflight/internal/kube/reconcile"
+)
+
+// suiteCounts counts the cached Suites at each scrape.
+type suiteCounts struct {
+	cache client.Reader
+	teams *fairness.Labels
+}
+
+var (
+	suitesByState = prometheus.NewDesc("postflight_suites",
+		"Suites that exist, by state. Queued is the length of the queue.", []string{"state"}, nil)
+	suitesByTeam = prometheus.NewDesc("postflight_team_suites",
+		"Suites that have not ended, by team and state.", []string{"team", "state"}, nil)
+	oldestQueued = prometheus.NewDesc("postflight_suites_oldest_queued_timestamp_seconds",
+		"When the notification of the oldest queued Suite was received, in seconds since 1970; absent if none is queued.", nil, nil)
+)
+
+func (c suiteCounts) Describe(out chan<- *prometheus.Desc) {
+	out <- suitesByState
+	out <- suitesByTeam
+	out <- oldestQueued
+}
+
+func (c suiteCounts) Collect(out chan<- prometheus.Metric) {
+	list := &v1alpha1.SuiteList{}
+	if err := c.cache.List(context.Background(), list, client.UnsafeDisableDeepCopy); err != nil {
+		out <- prometheus.NewInvalidMetric(suitesByState, err)
+		return
+	}
+	n := count(list.Items)
+	for _, state := range v1alpha1.States() {
+		out <- prometheus.MustNewConstMetric(suitesByState, prometheus.GaugeValue, float64(n.byState[state]), state)
+	}
+	for of, suites := range c.byTeam(n.unfinished) {
+		out <- prometheus.MustNewConstMetric(suitesByTeam, prometheus.GaugeValue, float64(suites), of.owner, of.state)
+	}
+	if !n.oldest.IsZero() {
+		out <- prometheus.MustNewConstMetric(oldestQueued, prometheus.GaugeValue, float64(n.oldest.UnixMilli())/1000)
+	}
+}
+
+// ownerState is a namespace or a team, and a state.
+type ownerState struct{ owner, state string }
+
+type counts struct {
+	byState    map[string]int
+	unfinished map[ownerState]int // by namespace
+	oldest     time.Time          // receipt of the oldest queued one
+}
+
+func count(suites []v1alpha1.Suite) counts {
+	n := counts{byState: map[string]int{}, unfinished: map[ownerState]int{}}
+	for i := range suites {
+		s := &suites[i]
+		state := s.State()
+		n.byState[state]++
+		if !s.Finished() {
+			n.unfinished[ownerState{s.Namespace, state}]++
+		}
+		if received := s.Received().Time; state == v1alpha1.ReasonQueued && (n.oldest.IsZero() || received.Before(n.oldest)) {
+			n.oldest = received
+		}
+	}
+	return n
+}
+
+// byTeam adds up namespaces of teams that have no value of their own. A namespace whose Team is not known has none either.
+func (c suiteCounts) byTeam(byNamespace map[ownerState]int) map[ownerState]int {
+	all := map[ownerState]int{}
+	for of, suites := range byNamespace {
+		team, err := index.Owner(context.Background(), c.cache, of.owner)
+		if err != nil {
+			team = nil
+		}
+		all[ownerState{c.teams.Of(reconcile.NameOf(team)), of.state}] += suites
+	}
+	return all
+}

@@ -1,0 +1,24 @@
+package suite
+
+import (
+	"testing"
+
+	"sigs.k8s.io/controller-runtime/pkg/event"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+// TestInitialListEnqueuesNothing: a manager that starts reconciles all Suites anyway, so the initial list must not
+// also enqueue the stream of each. The reconciler has no client, so any look-up would panic.
+func TestInitialListEnqueuesNothing(t *testing.T) {
+	r := &Reconciler{streams: newStreams()}
+	s := &v1alpha1.Suite{}
+	s.Spec.SupersedeKey = "main/staging"
+	r.enqueueStream().Create(t.Context(), event.CreateEvent{Object: s, IsInInitialList: true}, nil)
+	defer func() {
+		if recover() == nil {
+			t.Error("a Suite that arrives later looks up nothing either, so this test proves nothing")
+		}
+	}()
+	r.enqueueStream().Create(t.Context(), event.CreateEvent{Object: s}, nil)
+}

@@ -1,0 +1,101 @@
+package suite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/job"
+	"github.com/postflight-dev/postflight/internal/core/suite"
+)
+
+// Inputs is the store of the files that runs need.
+type Inputs interface {
+	// Stat finds a file of a team. The error is fs.ErrNotExist where there is none; any other is temporary,
+	// and a clause that says why the store cannot be used.
+	Stat(ctx context.Context, team *v1alpha1.Team, path string) (v1alpha1.SuiteInput, error)
+
+	// SignDownload makes a URL by which pods get a file.
+	SignDownload(ctx context.Context, team, path string, lifetime time.Duration) (string, error)
+}
+
+// InputsConfig is what Jobs with input files need.
+type InputsConfig struct {
+	Store Inputs // nil: none is configured
+	Limit int64  // of a file, in bytes; 0: none
+	Image string // of the init container that downloads
+	CA    string // PEM that the download trusts beside the image's own
+}
+
+// downloadMargin is how much longer than its timeout a run's URLs are valid: for clocks that differ.
+const downloadMargin = 10 * time.Minute
+
+// findInputs looks for the files that a run needs.
+func (r *Reconciler) findInputs(ctx context.Context, o suite.Observation) *suite.Inputs {
+	required, problem := job.ResolveInputs(o.Suite, o.Trigger, o.Environment, o.Team.Name)
+	switch {
+	case problem != "":
+		return &suite.Inputs{Invalid: problem}
+	case len(required.Paths) == 0:
+		return &suite.Inputs{}
+	case r.Inputs.Store == nil:
+		return &suite.Inputs{NoStore: true}
+	default:
+		return r.findFiles(ctx, o.Team, required.Paths)
+	}
+}
+
+// findFiles stops at a store that does not answer, but not at a file that is missing, so that the message
+// names all of these.
+func (r *Reconciler) findFiles(ctx context.Context, team *v1alpha1.Team, paths []string) *suite.Inputs {
+	in := &suite.Inputs{Limit: r.Inputs.Limit}
+	for _, path := range paths {
+		file, err := r.Inputs.Store.Stat(ctx, team, path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			in.Missing = append(in.Missing, path)
+		case err != nil:
+			return &suite.Inputs{Unavailable: err.Error()}
+		default:
+			in.Found = append(in.Found, file)
+		}
+	}
+	return in
+}
+
+// withInputs is the Job with the files that were found. The problem is a sentence: why it cannot have them.
+func (r *Reconciler) withInputs(ctx context.Context, j *batchv1.Job, o suite.Observation) (with *batchv1.Job, problem string, err error) {
+	if o.Inputs == nil {
+		return j, "", nil
+	}
+	required, problem := job.ResolveInputs(o.Suite, o.Trigger, o.Environment, o.Team.Name)
+	in := job.Inputs{Directory: required.Directory, Rewritten: required.Rewritten, Image: r.Inputs.Image, CA: r.Inputs.CA}
+	for _, f := range o.Inputs.Found {
+		url, err := r.Inputs.Store.SignDownload(ctx, o.Team.Name, f.Path, lifetime(o.Trigger))
+		if err != nil {
+			return nil, "", fmt.Errorf("sign the download of an input file: %w", err)
+		}
+		in.Files = append(in.Files, job.File{Path: f.Path, URL: url, ETag: f.ETag, Size: f.Size})
+	}
+	return job.WithInputs(j, in), problem, nil
+}
+
+// lifetime of a URL, by which even a pod that starts at the last moment of its run can download.
+func lifetime(t *v1alpha1.Trigger) time.Duration { return t.RunTimeout() + downloadMargin }
+
+// inputsOf reads from a Job what the status of its Suite lacks if the manager stopped in between.
+func inputsOf(s *v1alpha1.Suite, j *batchv1.Job) *suite.Inputs {
+	if len(s.Status.Inputs) > 0 {
+		return nil
+	}
+	found := job.InputsOf(j)
+	if len(found) == 0 {
+		return nil
+	}
+	return &suite.Inputs{Found: found}
+}

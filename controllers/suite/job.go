@@ -1,0 +1,134 @@
+package suite
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/apierror"
+	"github.com/postflight-dev/postflight/internal/core/job"
+	"github.com/postflight-dev/postflight/internal/core/mask"
+	"github.com/postflight-dev/postflight/internal/core/suite"
+
+	"github.com/postflight-dev/postflight/internal/kube/reconcile"
+)
+
+// errNotQueued says that the watch of the queue has not reported a Suite yet that the cache has, or has reported its
+// deletion already.
+var errNotQueued = errors.New("the queue does not have the run")
+
+// queueLag is when to try again.
+const queueLag = 20 * time.Millisecond
+
+// requestSlot finds the place of a Suite in the queue, and creates its Job if a slot is free and nothing else is left to
+// do. It claims the slot first, so that no other run can take it.
+func (r *Reconciler) requestSlot(ctx context.Context, o *suite.Observation) error {
+	if claimed, err := r.claim(o); err != nil || !claimed {
+		return err
+	}
+	return r.createJob(ctx, o)
+}
+
+// claim reports whether the Job can be created now.
+func (r *Reconciler) claim(o *suite.Observation) (claimed bool, err error) {
+	r.queues.read(o.Suite.Namespace, func(queue *suite.Queue) {
+		setLimits(queue, *o)
+		place, known := queue.Place(o.Suite.Name)
+		if !known {
+			err = errNotQueued
+			return
+		}
+		o.Place = &place
+		claimed = suite.Decide(*o, r.Clock.Now()).Action == suite.CreateJob && queue.Claim(o.Suite.Name)
+	})
+	return claimed, err
+}
+
+// createJob starts the run.
+func (r *Reconciler) createJob(ctx context.Context, o *suite.Observation) error {
+	j, problem, err := r.buildJob(ctx, *o)
+	if err != nil {
+		return err
+	}
+	if problem != "" {
+		o.Creation = suite.Creation{Result: suite.Impossible, Detail: problem}
+		return nil
+	}
+	err = r.Create(ctx, j)
+	switch {
+	case err == nil:
+		r.Metrics.Started(o.Suite, r.Clock.Now())
+		o.Creation.Result = suite.Created
+		setProgress(o, j, job.Observe(j, nil))
+	case apierrors.IsAlreadyExists(err):
+		return r.adopt(ctx, o)
+	case apierrors.IsConflict(err):
+		return err // two Jobs used one quota at the same time
+	case apierror.Rejected(err):
+		o.Creation = suite.Creation{Result: suite.Rejected, Detail: apierror.Message(err)}
+	default:
+		o.Creation = suite.Creation{Result: suite.NotAccepted, Detail: apierror.Message(err), Unknown: apierror.Unanswered(err)}
+	}
+	return nil
+}
+
+// buildJob is the Job of a run. The problem is a sentence: why no Job can be built.
+func (r *Reconciler) buildJob(ctx context.Context, o suite.Observation) (j *batchv1.Job, problem string, err error) {
+	if problem = job.CheckTemplate(o.Trigger); problem != "" {
+		return nil, problem, nil
+	}
+	j, problem, err = r.withInputs(ctx, job.Build(o.Suite, o.Trigger, o.Environment), o)
+	if err != nil || problem != "" || o.Trigger.Spec.Results == nil {
+		return j, problem, err
+	}
+	results := job.ResultsOf(o.Trigger, r.Collector)
+	results.Secrets = mask.Of(o.Suite.Spec.Variables)
+	return job.WithResults(j, results), "", nil
+}
+
+// adopt observes the Job that exists already, which happens after a crash between its creation and the
+// write of the status, and where it lacks the label by which the cache finds it.
+func (r *Reconciler) adopt(ctx context.Context, o *suite.Observation) error {
+	j, err := reconcile.Get[batchv1.Job](ctx, r.Live, o.Suite.Namespace, o.Suite.Name)
+	switch {
+	case err != nil:
+		return err
+	case j == nil:
+		return errors.New("the Job existed and is gone")
+	case metav1.IsControlledBy(j, o.Suite):
+		o.Job, o.Unlabeled = j, job.Unlabeled(j)
+		return r.observeJob(ctx, o)
+	case ofEarlier(j, o.Suite):
+		o.Creation.Result = suite.NameInUse
+	default:
+		o.Creation.Result = suite.NameTaken
+	}
+	return nil
+}
+
+// deleteJob does not make later reads wait until the cache has the deletion of a Job that it never has.
+func (r *Reconciler) deleteJob(ctx context.Context, o *suite.Observation) error {
+	var options []client.DeleteOption
+	if o.Unlabeled {
+		options = append(options, client.DisableReadYourWritesConsistency)
+	}
+	if err := r.delete(ctx, o.Job, options...); err != nil {
+		return err
+	}
+	o.JobDeleted(r.Clock.Now())
+	return nil
+}
+
+// ofEarlier reports whether a Job belongs to a Suite that had the name before: the garbage collector is
+// about to delete it.
+func ofEarlier(j *batchv1.Job, s *v1alpha1.Suite) bool {
+	owner := metav1.GetControllerOf(j)
+	return owner != nil && owner.APIVersion == v1alpha1.GroupVersion.String() && owner.Kind == "Suite" &&
+		owner.Name == s.Name && owner.UID != s.UID
+}

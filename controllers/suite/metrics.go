@@ -1,0 +1,70 @@
+package suite
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/fairness"
+	"github.com/postflight-dev/postflight/internal/kube/reconcile"
+)
+
+// Metrics count and time the runs.
+type Metrics struct {
+	untilJob prometheus.Histogram
+	untilEnd *prometheus.HistogramVec
+	ended    *prometheus.CounterVec
+	teams    *fairness.Labels
+}
+
+// NewMetrics registers the metrics. Each scrape counts the Suites in the cache.
+func NewMetrics(registerer prometheus.Registerer, cache client.Reader, teams *fairness.Labels) (*Metrics, error) {
+	m := &Metrics{
+		teams: teams,
+		untilJob: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name:    "postflight_suite_start_seconds",
+			Help:    "Seconds from the receipt of a notification to the Job of its run.",
+			Buckets: []float64{.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 900, 1800},
+		}),
+		untilEnd: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "postflight_suite_seconds",
+			Help:    "Seconds from the receipt of a notification to the end of its run, by how it ended.",
+			Buckets: []float64{1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400},
+		}, []string{"state"}),
+		ended: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "postflight_team_runs_total",
+			Help: "Runs that have ended, by team and by how they ended.",
+		}, []string{"team", "state"}),
+	}
+	for _, state := range []string{
+		v1alpha1.ReasonPassed, v1alpha1.ReasonFailed, v1alpha1.ReasonTimedOut, v1alpha1.ReasonCanceled, v1alpha1.ReasonSuperseded, v1alpha1.ReasonError,
+	} {
+		m.untilEnd.WithLabelValues(state) // to be 0 from the start
+	}
+	for _, c := range []prometheus.Collector{m.untilJob, m.untilEnd, m.ended, suiteCounts{cache, teams}} {
+		if err := registerer.Register(c); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+// Started observes a run whose Job was created.
+func (m *Metrics) Started(s *v1alpha1.Suite, now time.Time) {
+	reconcile.Observe(m.untilJob, sinceReceipt(s, now), s)
+}
+
+// sinceReceipt is not negative even if the clocks of the leader and the API server differ.
+func sinceReceipt(s *v1alpha1.Suite, now time.Time) float64 {
+	return max(0, now.Sub(s.Received().Time).Seconds())
+}
+
+// Moved observes a run whose state changed. The time is an argument because the status has whole seconds only.
+func (m *Metrics) Moved(s *v1alpha1.Suite, team *v1alpha1.Team, now time.Time) {
+	if s.Finished() {
+		reconcile.Observe(m.untilEnd.WithLabelValues(s.State()), sinceReceipt(s, now), s)
+		m.ended.WithLabelValues(m.teams.Of(reconcile.NameOf(team)), s.State()).Inc()
+	}
+}

@@ -1,0 +1,237 @@
+package suite
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/job"
+	"github.com/postflight-dev/postflight/internal/core/suite"
+	"github.com/postflight-dev/postflight/internal/kube/index"
+
+	"github.com/postflight-dev/postflight/internal/kube/reconcile"
+)
+
+// observe collects the objects that matter to one Suite, except its position in the queue and its input files.
+func (r *Reconciler) observe(ctx context.Context, s *v1alpha1.Suite) (o suite.Observation, err error) {
+	o.Suite, o.GiveUpPods = s, r.PodGoneAfter
+	if o.Trigger, o.Recreated, err = r.trigger(ctx, s); err != nil {
+		return o, err
+	}
+	if o.Job, o.Unlabeled, err = r.job(ctx, s); err != nil {
+		return o, err
+	}
+	if s.Finished() {
+		o.Unarchived = r.Archives && reconcile.ToArchive(s)
+		if o.Job != nil {
+			o.Progress = job.Observe(o.Job, nil).Condition
+		}
+		return o, nil
+	}
+	if o.Stream, err = r.stream(ctx, s); err != nil {
+		return o, err
+	}
+	if o.Team, err = index.Owner(ctx, r, s.Namespace); err != nil {
+		return o, err
+	}
+	if o.Job != nil {
+		return o, r.observeJob(ctx, &o)
+	}
+	if s.Status.JobName != "" {
+		return o, r.observePodsLeft(ctx, &o)
+	}
+	o.Environment, err = reconcile.Shared[v1alpha1.Environment](ctx, r, s.Namespace, s.Spec.Environment)
+	return o, err
+}
+
+// trigger is the Trigger of the Suite. It reports a later one of the same name as recreated.
+func (r *Reconciler) trigger(ctx context.Context, s *v1alpha1.Suite) (t *v1alpha1.Trigger, recreated bool, err error) {
+	t, err = reconcile.Shared[v1alpha1.Trigger](ctx, r, s.Namespace, s.Spec.Trigger.Name)
+	if s.IsOf(t) {
+		return t, false, err
+	}
+	return nil, t != nil, err
+}
+
+// cacheTimeout bounds how long a read waits until the cache has the manager's writes. It never has the last
+// write to a Job that lost the label by which the cache is filtered.
+const cacheTimeout = 5 * time.Second
+
+// job is the Suite's Job. A Job that is gone ends its run, so only the API server's answer counts, which also
+// has a Job without the label by which the cache finds it.
+func (r *Reconciler) job(ctx context.Context, s *v1alpha1.Suite) (j *batchv1.Job, unlabeled bool, err error) {
+	cacheCtx, cancel := context.WithTimeout(ctx, cacheTimeout)
+	defer cancel()
+	j, err = reconcile.Get[batchv1.Job](cacheCtx, r, s.Namespace, s.Name)
+	late := errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil
+	live := late || (err == nil && j == nil && s.Status.JobName != "")
+	if live {
+		j, err = reconcile.Get[batchv1.Job](ctx, r.Live, s.Namespace, s.Name)
+	}
+	if err != nil || j == nil || !metav1.IsControlledBy(j, s) {
+		return nil, false, err
+	}
+	return j, live && job.Unlabeled(j), nil
+}
+
+// observeJob reads the progress of the Job. It reads pods and events only if the status of the Job is not enough,
+// because each read costs the API server, which matters when a thousand runs start.
+func (r *Reconciler) observeJob(ctx context.Context, o *suite.Observation) error {
+	o.Inputs = inputsOf(o.Suite, o.Job)
+	o.Stopping = suite.Stopping{Since: job.StoppingSince(o.Job), Requested: job.StopRequested(o.Job), Grace: job.GracePeriod(o.Job)}
+	stopsLong := !o.Stopping.Since.IsZero() && r.Clock.Since(o.Stopping.Since) >= suite.StopCheckAfter
+	state := r.observeStart(o)
+	setProgress(o, o.Job, state)
+	var pods []corev1.Pod
+	if ended := suite.Ended(state.Condition); ended || stopsLong || job.HasPods(o.Job) && (r.looksAtStart(*o) || suite.TimeIsUp(*o, r.Clock.Now())) {
+		labeled, err := r.pods(ctx, o.Suite, batchv1.JobNameLabel, o.Job.Name)
+		if err != nil {
+			return err
+		}
+		pods = job.PodsOf(o.Job, labeled)
+		state = job.Observe(o.Job, pods)
+		if ended && r.Archives {
+			r.Handovers.Put(o.Suite, pods)
+		}
+		o.Stopping.Lost = job.Lost(pods, r.Clock.Now(), r.PodGoneAfter)
+		o.Stopping.Done = stopsLong && o.Job.DeletionTimestamp != nil && !job.AnyRunning(pods)
+	}
+	if uid := job.UnexplainedObject(o.Job, pods); uid != "" && r.Clock.Since(o.Job.CreationTimestamp.Time) >= explainAfter {
+		state = state.WithWarning(o.Job, r.warnings.about(ctx, o.Job.Namespace, uid))
+	}
+	setProgress(o, o.Job, state)
+	if o.Progress.Reason == v1alpha1.ReasonPassed && o.DecidedBy == v1alpha1.DecidedByTests {
+		runs, err := r.suites(ctx, o.Suite.Namespace, client.MatchingFields{index.Trigger: o.Suite.Spec.Trigger.Name})
+		o.PassedBefore = suite.LastPassed(o.Suite, runs)
+		return err
+	}
+	return nil
+}
+
+// observeStart is what the status of the Job says. The first seconds of a Job are not worth a write of what it waits for, nor
+// are those in which Kubernetes completes it.
+func (r *Reconciler) observeStart(o *suite.Observation) job.State {
+	state := job.Observe(o.Job, nil)
+	switch {
+	case r.isNew(o.Job) && o.Suite.State() == v1alpha1.ReasonStarting && o.Suite.Status.PodProblem == "" && state.Condition.Reason == v1alpha1.ReasonStarting:
+		state.Condition = o.Suite.Succeeded()
+	case o.Suite.State() == v1alpha1.ReasonRunning && job.Completing(o.Job) && r.Clock.Since(o.Stopping.Since) < lookAfter:
+		state.Condition = o.Suite.Succeeded()
+	case o.Suite.Status.StartTime == nil && job.Ready(o.Job) && r.starts.noted(o.Suite):
+		state.Started = r.Clock.Now()
+	}
+	if job.Starting(o.Job) {
+		r.starts.note(o.Suite)
+	} else {
+		r.starts.forget(client.ObjectKeyFromObject(o.Suite))
+	}
+	return state
+}
+
+// looksAtStart reports whether pods have to be read to know whether the tests have started, and when. The pods of a run
+// that is to be stopped are deleted only if its tests have not begun, and the Job may not say so yet.
+func (r *Reconciler) looksAtStart(o suite.Observation) bool {
+	if job.Starting(o.Job) {
+		return !r.isNew(o.Job) || suite.Unwanted(o)
+	}
+	return o.Suite.Status.StartTime == nil && o.Started.IsZero()
+}
+
+// isNew reports whether a Job may yet start without ado.
+func (r *Reconciler) isNew(j *batchv1.Job) bool {
+	return job.Starting(j) && r.Clock.Since(j.CreationTimestamp.Time) < lookAfter
+}
+
+func setProgress(o *suite.Observation, j *batchv1.Job, state job.State) {
+	state = state.KeepProblem(o.Suite.Status.PodProblem).KeepRunning(o.Suite.State())
+	o.Job, o.Unready = j, job.Starting(j)
+	o.Progress, o.PodProblem = state.Condition, state.PodProblem
+	o.DecidedBy, o.Judged = state.DecidedBy, state.Judged
+	o.StartingSince, o.HopelessSince = state.StartingSince, state.HopelessSince
+	o.Started, o.NotBegun, o.TestsEnded, o.TimeLimit = state.Started, state.NotBegun, state.TestsEnded, job.TimeLimit(j)
+	o.KeepsResults, o.Collected = job.KeepsResults(j), state.Collected
+}
+
+// observePodsLeft reports whether pods of the run have not ended. Its Job is gone, so they are found by the
+// label that names their Suite.
+func (r *Reconciler) observePodsLeft(ctx context.Context, o *suite.Observation) error {
+	pods, err := r.pods(ctx, o.Suite, v1alpha1.LabelSuite, o.Suite.Name)
+	o.PodsLeft = job.AnyRunning(pods)
+	o.KeepsResults, o.Collected = o.Trigger != nil && o.Trigger.Spec.Results != nil, job.Collect(pods)
+	o.Stopping.Lost = job.Lost(pods, r.Clock.Now(), r.PodGoneAfter)
+	return err
+}
+
+// pods lists those with a label, from the API server.
+func (r *Reconciler) pods(ctx context.Context, s *v1alpha1.Suite, label, value string) ([]corev1.Pod, error) {
+	list := &corev1.PodList{}
+	err := r.Live.List(ctx, list, client.InNamespace(s.Namespace), client.MatchingLabels{label: value})
+	hideSecrets(s, list.Items)
+	return list.Items, err
+}
+
+// stream lists the Suites of the same stream that bear on this one, shared with the cache: read-only.
+func (r *Reconciler) stream(ctx context.Context, s *v1alpha1.Suite) ([]*v1alpha1.Suite, error) {
+	id := streamIDOf(s)
+	if id.key == "" {
+		return nil, nil
+	}
+	all := func() ([]*v1alpha1.Suite, error) {
+		return r.suites(ctx, id.namespace, client.MatchingFields{index.Stream: id.key})
+	}
+	newest, err := r.streams.newestOf(id, all)
+	if err != nil {
+		return nil, err
+	}
+	if newest != nil && suite.SameCommit(newest, s) && !suite.Siblings(newest, s) {
+		return all() // the newest of another commit counts
+	}
+	stream, err := r.suites(ctx, id.namespace, client.MatchingFields{index.UnfinishedStream: id.key})
+	if newest != nil && !slices.ContainsFunc(stream, func(other *v1alpha1.Suite) bool { return other.Name == newest.Name }) {
+		stream = append(stream, newest)
+	}
+	return stream, err
+}
+
+// suites does not wait until the cache has the writes of the other workers: a run whose end it does not have
+// yet only delays what waits for that end, which is an event.
+func (r *Reconciler) suites(ctx context.Context, namespace string, fields client.MatchingFields) ([]*v1alpha1.Suite, error) {
+	list := &v1alpha1.SuiteList{}
+	err := r.List(ctx, list, client.InNamespace(namespace), fields,
+		client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
+	if err != nil {
+		return nil, err
+	}
+	suites := make([]*v1alpha1.Suite, len(list.Items))
+	for i := range list.Items {
+		suites[i] = &list.Items[i]
+	}
+	return suites, nil
+}
+
+func (r *Reconciler) suitesOf(field string) func(context.Context, client.Object) []ctrl.Request {
+	return func(ctx context.Context, obj client.Object) []ctrl.Request {
+		return r.enqueue(ctx, obj.GetNamespace(), client.MatchingFields{field: obj.GetName()})
+	}
+}
+
+func (r *Reconciler) unfinishedOfTeam(ctx context.Context, obj client.Object) []ctrl.Request {
+	return r.enqueue(ctx, obj.(*v1alpha1.Team).NamespaceName(), client.MatchingFields{index.Unfinished: "true"})
+}
+
+func (r *Reconciler) enqueue(ctx context.Context, namespace string, fields client.MatchingFields) []ctrl.Request {
+	suites, err := r.suites(ctx, namespace, fields)
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "cannot list the runs concerned", "namespace", namespace)
+		return nil
+	}
+	return reconcile.Requests(suites)
+}

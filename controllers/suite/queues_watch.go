@@ -1,0 +1,116 @@
+package suite
+
+import (
+	"context"
+
+	batchv1 "k8s.io/api/batch/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/job"
+	"github.com/postflight-dev/postflight/internal/core/suite"
+	"github.com/postflight-dev/postflight/internal/kube/index"
+)
+
+// source makes known where to enqueue runs, before the first of them is reconciled.
+func (q *queues) source() source.Source {
+	return source.Func(func(_ context.Context, requests workQueue) error {
+		q.requests = requests
+		return nil
+	})
+}
+
+// observed takes changes of objects into the queue of their namespace. The objects that a manager finds when it starts
+// enqueue nothing, because all Suites are reconciled then.
+func observed[T client.Object](q *queues, set, gone func(*suite.Queue, T)) handler.Funcs {
+	change := func(requests workQueue, obj client.Object, f func(*suite.Queue, T)) {
+		q.change(requests, obj.GetNamespace(), func(queue *suite.Queue) { f(queue, obj.(T)) })
+	}
+	return handler.Funcs{
+		CreateFunc: func(_ context.Context, e event.CreateEvent, requests workQueue) {
+			if e.IsInInitialList {
+				q.read(e.Object.GetNamespace(), func(queue *suite.Queue) { set(queue, e.Object.(T)) })
+				return
+			}
+			change(requests, e.Object, set)
+		},
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, requests workQueue) { change(requests, e.ObjectNew, set) },
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, requests workQueue) { change(requests, e.Object, gone) },
+	}
+}
+
+// suites also enqueues a Suite that arrives.
+func (q *queues) suites() handler.EventHandler {
+	h := observed(q, (*suite.Queue).Set, func(queue *suite.Queue, s *v1alpha1.Suite) { queue.Delete(s.Name) })
+	later := h.CreateFunc
+	h.CreateFunc = func(ctx context.Context, e event.CreateEvent, requests workQueue) {
+		if !e.IsInInitialList {
+			q.arrive(requests, e.Object.(*v1alpha1.Suite))
+			return
+		}
+		later(ctx, e, requests)
+		(&handler.EnqueueRequestForObject{}).Create(ctx, e, requests)
+	}
+	return h
+}
+
+func (q *queues) jobs() handler.EventHandler {
+	return observed(q,
+		func(queue *suite.Queue, j *batchv1.Job) { queue.SetJob(j.Name, job.CompletionTime(j) == nil) },
+		func(queue *suite.Queue, j *batchv1.Job) { queue.SetJob(j.Name, false) })
+}
+
+func (q *queues) triggers() handler.EventHandler {
+	return observed(q,
+		func(queue *suite.Queue, t *v1alpha1.Trigger) {
+			queue.SetTriggerLimit(t.Name, t.Spec.MaxConcurrentSuites)
+		},
+		func(queue *suite.Queue, t *v1alpha1.Trigger) { queue.SetTriggerLimit(t.Name, 0) })
+}
+
+func (q *queues) environments() handler.EventHandler {
+	return observed(q,
+		func(queue *suite.Queue, e *v1alpha1.Environment) {
+			queue.SetEnvironmentLimit(e.Name, e.Spec.MaxConcurrentSuites)
+		},
+		func(queue *suite.Queue, e *v1alpha1.Environment) { queue.SetEnvironmentLimit(e.Name, 0) })
+}
+
+// teams takes the limit of the Team that owns a namespace, which may be another after any change of a Team.
+func (q *queues) teams(reader client.Reader) handler.EventHandler {
+	update := func(ctx context.Context, requests workQueue, obj client.Object) {
+		namespace := obj.(*v1alpha1.Team).NamespaceName()
+		owner, err := index.Owner(ctx, reader, namespace)
+		if err != nil {
+			ctrl.LoggerFrom(ctx).Error(err, "cannot find the Team of the namespace", "namespace", namespace)
+			return
+		}
+		q.change(requests, namespace, func(queue *suite.Queue) { queue.SetTeamLimit(teamLimit(owner)) })
+	}
+	return handler.Funcs{
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, requests workQueue) { update(ctx, requests, e.Object) },
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, requests workQueue) {
+			update(ctx, requests, e.ObjectOld)
+			update(ctx, requests, e.ObjectNew)
+		},
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, requests workQueue) { update(ctx, requests, e.Object) },
+	}
+}
+
+func teamLimit(team *v1alpha1.Team) int32 {
+	if team == nil {
+		return 0
+	}
+	return team.Spec.MaxConcurrentSuites
+}
+
+// setLimits takes the limits that a reconcile has read: the watches may not have reported them yet.
+func setLimits(queue *suite.Queue, o suite.Observation) {
+	queue.SetTeamLimit(teamLimit(o.Team))
+	queue.SetTriggerLimit(o.Trigger.Name, o.Trigger.Spec.MaxConcurrentSuites)
+	queue.SetEnvironmentLimit(o.Environment.Name, o.Environment.Spec.MaxConcurrentSuites)
+}

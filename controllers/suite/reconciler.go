@@ -1,0 +1,198 @@
+package suite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/apierror"
+	"github.com/postflight-dev/postflight/internal/core/suite"
+	"github.com/postflight-dev/postflight/internal/kube/index"
+
+	"github.com/postflight-dev/postflight/internal/kube/reconcile"
+	"github.com/postflight-dev/postflight/internal/kube/retry"
+)
+
+// suiteWorkers is how many Suites are reconciled at once. A reconcile mostly waits for the API
+// server, so that a burst of Suites needs several; what they write is bounded by its fairness.
+const suiteWorkers = 16
+
+// Reconciler runs Suites as Jobs, from their creation to their end.
+type Reconciler struct {
+	client.Client                      // reads from the cache, which has its own writes
+	Live          client.Reader        // reads from the API server: pods, which are not cached, and what a cache may not have yet
+	Recorder      events.EventRecorder // for kubectl describe
+	Config
+
+	queues   *queues
+	starts   *starts
+	warnings *warnings // about runs that do not start
+	turns    *statusTurns
+	streams  *streams
+}
+
+// +kubebuilder:rbac:groups=postflight.dev,resources=suites,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=postflight.dev,resources=suites/status,verbs=patch
+// +kubebuilder:rbac:groups=postflight.dev,resources=suites/finalizers,verbs=update
+// +kubebuilder:rbac:groups=postflight.dev,resources=environments;triggers,verbs=get;list;watch
+// +kubebuilder:rbac:groups=postflight.dev,resources=teams,verbs=list;watch
+// +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;patch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=list;create
+
+// SetupWithManager registers the reconciler.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		For(&v1alpha1.Suite{}, builder.WithPredicates(ignoreCreate, predicate.Or(specOrAnnotationsChanged, reconcile.JustEnded, reconcile.JustArchived, reconcile.Replaced))).
+		Owns(&batchv1.Job{}, builder.WithPredicates(ignoreCreate)).
+		Watches(&v1alpha1.Suite{}, r.enqueueStream()).
+		Watches(&v1alpha1.Trigger{}, handler.EnqueueRequestsFromMapFunc(r.suitesOf(index.Trigger)), moreThanLimitChanged).
+		Watches(&v1alpha1.Environment{}, handler.EnqueueRequestsFromMapFunc(r.suitesOf(index.Environment)), moreThanLimitChanged).
+		Watches(&v1alpha1.Team{}, handler.EnqueueRequestsFromMapFunc(r.unfinishedOfTeam), moreThanLimitChanged).
+		Watches(&v1alpha1.Suite{}, r.queues.suites()).
+		Watches(&batchv1.Job{}, r.queues.jobs()).
+		Watches(&v1alpha1.Trigger{}, r.queues.triggers()).
+		Watches(&v1alpha1.Environment{}, r.queues.environments()).
+		Watches(&v1alpha1.Team{}, r.queues.teams(r)).
+		WatchesRawSource(r.queues.source()).
+		WithOptions(controller.Options{MaxConcurrentReconciles: suiteWorkers, ReconciliationTimeout: reconcile.ReconcileTimeout, RateLimiter: retry.Backoff()}).
+		Complete(retry.Conflicts(r))
+}
+
+// The manager's own writes to a Suite cause no reconcile, except for its end, from which the time until its
+// deletion counts, and for its archiving, for which its deletion waits.
+var specOrAnnotationsChanged = predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{})
+
+// ignoreCreate is for Jobs, which the reconciler itself creates, and for Suites, which their queue enqueues.
+var ignoreCreate = predicate.Funcs{CreateFunc: func(event.CreateEvent) bool { return false }}
+
+// Reconcile observes, acts until nothing is left to do, and reports.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	defer r.nextStatus(req)
+	s := &v1alpha1.Suite{}
+	if err := r.Get(ctx, req.NamespacedName, s); err != nil {
+		r.starts.forget(req.NamespacedName)
+		return ctrl.Result{}, apierror.IgnoreNotFound(err)
+	}
+	o, err := r.observe(ctx, s)
+	if err != nil {
+		return ctrl.Result{}, fmt.Errorf("observe: %w", err)
+	}
+	d := suite.Decide(o, r.Clock.Now())
+	for ; d.Action != suite.Report; d = suite.Decide(o, r.Clock.Now()) {
+		if err := r.act(ctx, &o, d.Action); errors.Is(err, errNotQueued) {
+			return ctrl.Result{RequeueAfter: queueLag}, nil
+		} else if err != nil {
+			return ctrl.Result{}, fmt.Errorf("%s: %w", d.Action, err)
+		}
+		if d.Action == suite.DeleteSuite {
+			return ctrl.Result{}, nil
+		}
+	}
+	if o.Job == nil && !o.Creation.Unknown {
+		r.queues.release(s)
+	}
+	if o.Creation.Result == suite.Created {
+		// Kubernetes soon changes the Job, which is reported with this status in one write. Meanwhile, the Jobs of other
+		// runs are created.
+		return ctrl.Result{RequeueAfter: r.UntouchedFor, Priority: r.queues.statusPriority(s.Namespace)}, nil
+	}
+	if err := r.report(ctx, o, d); err != nil {
+		return ctrl.Result{}, fmt.Errorf("report: %w", err)
+	}
+	if o.Unready && !suite.Ended(d.Condition) {
+		// A thousand pods that cannot start must not hold up other runs.
+		return ctrl.Result{RequeueAfter: d.RequeueAfter, Priority: new(lastPriority)}, nil
+	}
+	return ctrl.Result{RequeueAfter: d.RequeueAfter}, nil
+}
+
+// act does one thing, and adds its result to the observation.
+func (r *Reconciler) act(ctx context.Context, o *suite.Observation, action suite.Action) error {
+	switch action {
+	case suite.RequestSlot:
+		return r.requestSlot(ctx, o)
+	case suite.FindInputs:
+		o.Inputs, o.Place = r.findInputs(ctx, *o), nil
+		return nil
+	case suite.CreateJob:
+		return r.createJob(ctx, o)
+	case suite.StopPods:
+		return r.stopPods(ctx, o)
+	case suite.DeleteJob:
+		return r.deleteJob(ctx, o)
+	case suite.DeleteSuite:
+		return r.delete(ctx, o.Suite)
+	default:
+		return fmt.Errorf("unknown action")
+	}
+}
+
+// delete removes exactly the object that was observed. Foreground deletion keeps a Job until its pods are
+// gone, which its absence has to mean.
+func (r *Reconciler) delete(ctx context.Context, obj client.Object, options ...client.DeleteOption) error {
+	uid := obj.GetUID()
+	err := r.Delete(ctx, obj, append(options, client.PropagationPolicy("Foreground"), client.Preconditions{UID: &uid})...)
+	if apierrors.IsConflict(err) {
+		return nil // by now another object has the name
+	}
+	return apierror.IgnoreNotFound(err)
+}
+
+// report writes the status, once and only if it changed, and then records an event.
+func (r *Reconciler) report(ctx context.Context, o suite.Observation, d suite.Decision) error {
+	was := o.Suite
+	s := was.DeepCopy()
+	suite.SetStatus(s, o, d, r.Clock.Now())
+	if !suite.StatusChanged(was, s) {
+		return nil
+	}
+	if waits := o.Place != nil && o.Place.Position > 0; waits && !r.turns.take(requestOf(s)) {
+		return nil // and later again
+	}
+	patch := client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{})
+	if err := r.Status().Patch(ctx, s, patch); err != nil {
+		return apierror.IgnoreNotFound(err)
+	}
+	if was.State() != s.State() {
+		r.Metrics.Moved(s, o.Team, r.Clock.Now())
+		r.recordEvent(s, d)
+		r.trace(s, o.Job)
+	}
+	return nil
+}
+
+// nextStatus ends a reconcile, and enqueues the run that may write its status now: before those that would wait for a turn.
+func (r *Reconciler) nextStatus(req ctrl.Request) {
+	if next, more := r.turns.leave(req); more {
+		enqueue(r.queues.requests, next, priorityqueue.AddOpts{Priority: new(lastPriority)})
+	}
+}
+
+// recordEvent records an end that somebody may want to know the reason of. Every other state is in the condition, which
+// kubectl describe shows as well, and an event would cost a write for each run.
+func (r *Reconciler) recordEvent(s *v1alpha1.Suite, d suite.Decision) {
+	if !s.Finished() || s.Passed() {
+		return
+	}
+	kind := corev1.EventTypeNormal
+	switch d.Condition.Reason {
+	case v1alpha1.ReasonFailed, v1alpha1.ReasonTimedOut, v1alpha1.ReasonError:
+		kind = corev1.EventTypeWarning
+	}
+	r.Recorder.Eventf(s, nil, kind, d.Condition.Reason, "Run", "%s", reconcile.ClipNote(d.Condition.Message))
+}

@@ -1,0 +1,42 @@
+package suite
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/job"
+	"github.com/postflight-dev/postflight/internal/core/mask"
+	"github.com/postflight-dev/postflight/internal/core/plaintext"
+)
+
+// maxTermination is as much as Kubernetes keeps of what a container says at its end, in bytes.
+const maxTermination = 4 << 10
+
+// hideSecrets masks what containers said at their end, which becomes a part of the message of their run. What the collector says
+// is for programs, and masked already.
+func hideSecrets(s *v1alpha1.Suite, pods []corev1.Pod) {
+	var secrets mask.Values
+	hide := func(state *corev1.ContainerState) {
+		if state.Terminated == nil || state.Terminated.Message == "" {
+			return
+		}
+		if secrets == nil {
+			secrets = mask.Of(s.Spec.Variables)
+		}
+		if len(secrets) > 0 {
+			shown, _ := plaintext.Block(state.Terminated.Message, maxTermination)
+			state.Terminated.Message = secrets.Text(shown)
+		}
+	}
+	for i := range pods {
+		status := &pods[i].Status
+		for _, containers := range [][]corev1.ContainerStatus{status.InitContainerStatuses, status.ContainerStatuses} {
+			for j := range containers {
+				if c := &containers[j]; c.Name != job.CollectContainer {
+					hide(&c.State)
+					hide(&c.LastTerminationState)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package suite
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/apierror"
+	"github.com/postflight-dev/postflight/internal/core/job"
+	"github.com/postflight-dev/postflight/internal/core/suite"
+)
+
+// stopPods gives the tests their grace period and keeps the pods, so that their logs can be read. The Job fails
+// with the next pod that does, and creates no other.
+func (r *Reconciler) stopPods(ctx context.Context, o *suite.Observation) error {
+	at := r.Clock.Now()
+	if first := o.Stopping.Requested; !first.IsZero() && first.Before(at) {
+		at = first // the time counts from the first request
+	}
+	var options []client.PatchOption
+	if o.Unlabeled { // the cache never has it
+		options = append(options, client.DisableReadYourWritesConsistency)
+	}
+	err := r.patch(ctx, o.Job, map[string]any{
+		"metadata": map[string]any{"annotations": map[string]string{v1alpha1.AnnotationStopRequested: at.UTC().Format(time.RFC3339)}},
+		"spec":     map[string]any{"backoffLimit": o.Job.Status.Failed},
+	}, options...)
+	switch {
+	case apierrors.IsForbidden(err) || apierror.Rejected(err): // by a policy, or the role lacks the right
+		return r.deleteJob(ctx, o)
+	case err != nil:
+		return err
+	}
+	pods, err := r.pods(ctx, o.Suite, v1alpha1.LabelSuite, o.Suite.Name)
+	if err != nil {
+		return err
+	}
+	var all error
+	for _, p := range job.PodsOf(o.Job, pods) {
+		if p.DeletionTimestamp == nil && job.AnyRunning([]corev1.Pod{p}) {
+			all = errors.Join(all, r.patch(ctx, &p, map[string]any{"spec": map[string]any{"activeDeadlineSeconds": job.StopDeadlineSeconds}}))
+		}
+	}
+	o.StopRequested(at)
+	return all
+}
+
+// patch merges changes into exactly the object that was observed.
+func (r *Reconciler) patch(ctx context.Context, obj client.Object, changes map[string]any, options ...client.PatchOption) error {
+	metadata, _ := changes["metadata"].(map[string]any)
+	if metadata == nil {
+		metadata = map[string]any{}
+	}
+	metadata["uid"] = obj.GetUID()
+	changes["metadata"] = metadata
+	body, err := json.Marshal(changes)
+	if err != nil {
+		return err
+	}
+	target := obj.DeepCopyObject().(client.Object) // the cache may share the observed one
+	return apierror.IgnoreNotFound(r.Patch(ctx, target, client.RawPatch(types.MergePatchType, body), options...))
+}

@@ -1,0 +1,69 @@
+package suite
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/suite"
+)
+
+// streams remember the newest run of each stream, so that a reconcile need not look at all that have ended: a branch may
+// have thousands. A stream is remembered once it was listed, and events keep it up to date.
+type streams struct {
+	mu     sync.Mutex
+	newest map[streamID]*v1alpha1.Suite
+}
+
+type streamID struct{ namespace, key string }
+
+func newStreams() *streams { return &streams{newest: map[streamID]*v1alpha1.Suite{}} }
+
+func streamIDOf(s *v1alpha1.Suite) streamID { return streamID{s.Namespace, suite.StreamKey(s)} }
+
+// newestOf is the newest run of a stream; nil if it has none. It calls list if the stream is not remembered. Events wait
+// meanwhile, so that none is missed: the cache has a change before its event.
+func (x *streams) newestOf(id streamID, list func() ([]*v1alpha1.Suite, error)) (*v1alpha1.Suite, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if s := x.newest[id]; s != nil {
+		return s, nil
+	}
+	all, err := list()
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	newest := *slices.MaxFunc(all, suite.Compare) // a copy: the list would stay in memory with it
+	x.newest[id] = &newest
+	return &newest, nil
+}
+
+// change notes what became of a run. One of both is nil if it is new or gone.
+func (x *streams) change(was, is *v1alpha1.Suite) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if was != nil && (is == nil || streamIDOf(was) != streamIDOf(is)) {
+		x.leave(was)
+	}
+	if is != nil {
+		x.enter(is)
+	}
+}
+
+func (x *streams) leave(s *v1alpha1.Suite) {
+	id := streamIDOf(s)
+	if newest := x.newest[id]; newest != nil && newest.Name == s.Name {
+		delete(x.newest, id)
+	}
+}
+
+func (x *streams) enter(s *v1alpha1.Suite) {
+	id := streamIDOf(s)
+	switch newest := x.newest[id]; {
+	case newest == nil: // it is listed when somebody asks
+	case suite.Compare(s, newest) >= 0:
+		x.newest[id] = s
+	case s.Name == newest.Name: // it counts as older now, and another may be the newest
+		delete(x.newest, id)
+	}
+}

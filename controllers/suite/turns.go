@@ -1,0 +1,69 @@
+package suite
+
+import (
+	"sync"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+	ctrl "sigs.k8s.io/controller-runtime"
+)
+
+// statusWriters is how many statuses of runs that wait in a queue are written at once. Each such run costs one: with as many
+// at once as there are workers, a team that queued thousands of runs kept the API server so busy that it reported the runs of
+// other teams seconds late. Four write hundreds a second.
+const statusWriters = 4
+
+// statusTurns bound how many statuses of runs in a queue are written at once. A run without a turn is reconciled again when it has one, so that
+// no worker waits. Namespaces take turns.
+type statusTurns struct {
+	mu      sync.Mutex
+	taken   sets.Set[ctrl.Request]    // until their reconcile ends
+	waiting sets.Set[ctrl.Request]    // for a turn
+	queues  map[string][]ctrl.Request // of those that wait, by namespace
+	order   []string                  // of these namespaces
+}
+
+func newStatusTurns() *statusTurns {
+	return &statusTurns{taken: sets.New[ctrl.Request](), waiting: sets.New[ctrl.Request](), queues: map[string][]ctrl.Request{}}
+}
+
+// take reports whether the status of a run may be written now. Otherwise a later call of leave returns the run.
+func (t *statusTurns) take(run ctrl.Request) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.taken.Has(run) || len(t.taken) < statusWriters {
+		t.taken.Insert(run)
+		return true
+	}
+	if !t.waiting.Has(run) {
+		t.waiting.Insert(run)
+		if t.queues[run.Namespace] == nil {
+			t.order = append(t.order, run.Namespace)
+		}
+		t.queues[run.Namespace] = append(t.queues[run.Namespace], run)
+	}
+	return false
+}
+
+// leave ends the reconcile of a run. It gives the turn of that run, if it had one, to the next, which must be reconciled.
+func (t *statusTurns) leave(run ctrl.Request) (next ctrl.Request, more bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.taken.Has(run) {
+		return next, false
+	}
+	t.taken.Delete(run)
+	if len(t.order) == 0 {
+		return next, false
+	}
+	namespace := t.order[0]
+	t.order = t.order[1:]
+	next = t.queues[namespace][0]
+	if t.queues[namespace] = t.queues[namespace][1:]; len(t.queues[namespace]) > 0 {
+		t.order = append(t.order, namespace)
+	} else {
+		delete(t.queues, namespace)
+	}
+	t.waiting.Delete(next)
+	t.taken.Insert(next)
+	return next, true
+}

@@ -1,0 +1,12 @@
+package trigger
+
+import (
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+)
+
+// Add registers the reconciler with a manager.
+func Add(mgr ctrl.Manager, clock clock.PassiveClock) error {
+	r := &Reconciler{Client: mgr.GetClient(), Recorder: mgr.GetEventRecorder("postflight"), pace: newCountPace(clock)}
+	return r.SetupWithManager(mgr)
+}

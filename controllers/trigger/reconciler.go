@@ -1,0 +1,207 @@
+package trigger
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/announce"
+	"github.com/postflight-dev/postflight/internal/core/apierror"
+	"github.com/postflight-dev/postflight/internal/core/match"
+	"github.com/postflight-dev/postflight/internal/core/suite"
+	"github.com/postflight-dev/postflight/internal/kube/index"
+
+	"github.com/postflight-dev/postflight/internal/kube/reconcile"
+	"github.com/postflight-dev/postflight/internal/kube/retry"
+)
+
+// Reconciler reports whether each Trigger can match, and counts its runs.
+type Reconciler struct {
+	client.Client
+	Recorder events.EventRecorder
+
+	pace *countPace
+}
+
+// +kubebuilder:rbac:groups=postflight.dev,resources=triggers/status,verbs=patch
+
+// SetupWithManager registers the reconciler.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		For(&v1alpha1.Trigger{}, reconcile.SpecChanged).
+		Watches(&v1alpha1.Environment{}, handler.EnqueueRequestsFromMapFunc(r.triggersIn)).
+		Watches(&v1alpha1.Suite{}, enqueueDebounced(triggerOf)).
+		Complete(retry.Conflicts(r))
+}
+
+func triggerOf(obj client.Object) ctrl.Request {
+	s := obj.(*v1alpha1.Suite)
+	return ctrl.Request{NamespacedName: client.ObjectKey{Namespace: s.Namespace, Name: s.Spec.Trigger.Name}}
+}
+
+// enqueueDebounced delays requests, so that many events cause one reconcile.
+func enqueueDebounced(of func(client.Object) ctrl.Request) handler.EventHandler {
+	type queue = workqueue.TypedRateLimitingInterface[ctrl.Request]
+	add := func(q queue, obj client.Object) { q.AddAfter(of(obj), countDelay) }
+	return handler.Funcs{
+		CreateFunc: func(_ context.Context, e event.CreateEvent, q queue) { add(q, e.Object) },
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) { add(q, e.ObjectNew) },
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue) { add(q, e.Object) },
+	}
+}
+
+// Reconcile writes the status: at once if it says whether the Trigger can match, or remembers outcomes, and at the pace
+// of its counts otherwise.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	was, err := reconcile.Get[v1alpha1.Trigger](ctx, r, req.Namespace, req.Name)
+	if was == nil && err == nil {
+		r.pace.forget(req.NamespacedName)
+	}
+	if err != nil || was == nil {
+		return ctrl.Result{}, err
+	}
+	e, err := reconcile.Get[v1alpha1.Environment](ctx, r, was.Namespace, was.Spec.Environment)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	t := was.DeepCopy()
+	setTriggerReady(t, e)
+	t.Status.NotifiedSince = announce.NotifiedSince(t, r.pace.clock.Now())
+	if wait := r.wait(was, t); wait > 0 {
+		return ctrl.Result{RequeueAfter: wait}, nil
+	}
+	return ctrl.Result{}, r.count(ctx, was, t)
+}
+
+// wait is how long the status may wait for its counts. One that remembers outcomes does not wait: the run that failed may
+// be deleted meanwhile, and nobody would be told of the recovery.
+func (r *Reconciler) wait(was, t *v1alpha1.Trigger) time.Duration {
+	if t.Spec.Notify != nil || !equality.Semantic.DeepEqual(was.Status, t.Status) {
+		return 0
+	}
+	return r.pace.wait(client.ObjectKeyFromObject(t))
+}
+
+// count writes the status, if it has changed.
+func (r *Reconciler) count(ctx context.Context, was, t *v1alpha1.Trigger) error {
+	runs := &v1alpha1.SuiteList{}
+	err := r.List(ctx, runs, client.InNamespace(was.Namespace), client.MatchingFields{index.Trigger: was.Name}, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return err
+	}
+	countRuns(&t.Status, runs.Items)
+	if t.Status.Outcomes = announce.Outcomes(t.Status.Outcomes, runs.Items); t.Spec.Notify == nil {
+		t.Status.Outcomes = nil
+	}
+	if equality.Semantic.DeepEqual(was.Status, t.Status) || onlyProgress(was.Status, t.Status) {
+		return nil
+	}
+	// No reconcile reads this status, so none has to wait until the cache has it.
+	if err := r.Status().Patch(ctx, t, client.MergeFrom(was), client.DisableReadYourWritesConsistency); err != nil {
+		return apierror.IgnoreNotFound(err)
+	}
+	r.pace.wrote(client.ObjectKeyFromObject(t))
+	r.recordStalled(was, t)
+	return nil
+}
+
+// onlyProgress reports whether a run that goes on is in another state, and nothing else is new: that is not worth a
+// write for each run.
+func onlyProgress(was, is v1alpha1.TriggerStatus) bool {
+	if was.LastSuite == nil || is.LastSuite == nil || goesOn(was.LastSuite.State) != goesOn(is.LastSuite.State) {
+		return false
+	}
+	last := *was.LastSuite
+	last.State = is.LastSuite.State
+	was.LastSuite = &last
+	return goesOn(last.State) && equality.Semantic.DeepEqual(was, is)
+}
+
+// goesOn reports whether a run in this state has a Job that has not ended.
+func goesOn(state string) bool {
+	return state == v1alpha1.ReasonStarting || state == v1alpha1.ReasonRunning
+}
+
+// recordStalled records one event for each new reason why the Trigger cannot match.
+func (r *Reconciler) recordStalled(was, t *v1alpha1.Trigger) {
+	before := meta.FindStatusCondition(was.Status.Conditions, v1alpha1.ConditionStalled)
+	now := meta.FindStatusCondition(t.Status.Conditions, v1alpha1.ConditionStalled)
+	if now != nil && (before == nil || before.Message != now.Message) {
+		r.Recorder.Eventf(t, nil, corev1.EventTypeWarning, now.Reason, "Match", "%s", reconcile.ClipNote(now.Message))
+	}
+}
+
+func setTriggerReady(t *v1alpha1.Trigger, e *v1alpha1.Environment) {
+	t.Status.ObservedGeneration = t.Generation
+	is := triggerReady(t, e)
+	is.ObservedGeneration = t.Generation
+	meta.SetStatusCondition(&t.Status.Conditions, is)
+	if is.Reason == reasonMatchInvalid { // only a change of the Trigger fixes it
+		is.Type, is.Status = v1alpha1.ConditionStalled, metav1.ConditionTrue
+		meta.SetStatusCondition(&t.Status.Conditions, is)
+	} else {
+		meta.RemoveStatusCondition(&t.Status.Conditions, v1alpha1.ConditionStalled)
+	}
+}
+
+func countRuns(status *v1alpha1.TriggerStatus, runs []v1alpha1.Suite) {
+	status.ActiveSuites, status.QueuedSuites, status.LastSuite = 0, 0, nil
+	var last *v1alpha1.Suite
+	for i := range runs {
+		s := &runs[i]
+		switch {
+		case s.Finished():
+		case s.Status.JobName != "":
+			status.ActiveSuites++
+		default:
+			status.QueuedSuites++
+		}
+		if last == nil || suite.Compare(s, last) > 0 {
+			last = s
+		}
+	}
+	if last != nil {
+		status.LastSuite = &v1alpha1.LastSuite{Name: last.Name, State: last.State(), ReceivedAt: last.Received()}
+	}
+}
+
+const reasonMatchInvalid = "MatchInvalid"
+
+func triggerReady(t *v1alpha1.Trigger, e *v1alpha1.Environment) metav1.Condition {
+	_, err := match.Compile(t)
+	switch {
+	case err != nil:
+		return reconcile.NotReady(reasonMatchInvalid, err.Error())
+	case e == nil:
+		return reconcile.NotReady("EnvironmentMissing", fmt.Sprintf(
+			"There is no Environment %q in this namespace; notifications that match get a failure_reason. Create it.", t.Spec.Environment))
+	case t.Spec.Paused:
+		return reconcile.Ready("Paused", "The Trigger is paused and matches no notification.")
+	default:
+		return reconcile.Ready("Watching", "The Trigger waits for notifications.")
+	}
+}
+
+// triggersIn are the Triggers of an Environment that was created or deleted.
+func (r *Reconciler) triggersIn(ctx context.Context, obj client.Object) []ctrl.Request {
+	list := &v1alpha1.TriggerList{}
+	err := r.List(ctx, list, client.InNamespace(obj.GetNamespace()),
+		client.MatchingFields{index.Environment: obj.GetName()}, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "cannot list the Triggers of the Environment", "environment", obj.GetName())
+		return nil
+	}
+	return reconcile.RequestsFor(list.Items)
+}

@@ -1,0 +1,70 @@
+package reconcile
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/apierror"
+)
+
+// Server-side apply lets these owners write some fields of a Suite's status while the SuiteReconciler writes others,
+// without a conflict on either side.
+const (
+	ReportOwner   = "postflight-report"   // of what was reported
+	ArchiveOwner  = "postflight-archive"  // of the condition Archived
+	AnnounceOwner = "postflight-announce" // of what receivers were told
+)
+
+// StatusWrite is all that an owner says about a Suite: the API server removes what it leaves out. It is for exactly
+// this object, because another one of its name has another UID.
+type StatusWrite struct {
+	Owner     string
+	Suite     *v1alpha1.Suite
+	Condition *metav1.Condition    // nil: none
+	Fields    v1alpha1.SuiteStatus // without conditions
+	Locked    bool                 // fails if the object has changed since it was read
+}
+
+// ChangedCondition is a condition as it is to be stored, and whether it differs from what is.
+func ChangedCondition(s *v1alpha1.Suite, c metav1.Condition, now time.Time) (is *metav1.Condition, changed bool) {
+	var all []metav1.Condition
+	if was := meta.FindStatusCondition(s.Status.Conditions, c.Type); was != nil {
+		all = []metav1.Condition{*was}
+	}
+	c.ObservedGeneration, c.LastTransitionTime = s.Generation, metav1.NewTime(now)
+	changed = meta.SetStatusCondition(&all, c)
+	return &all[0], changed
+}
+
+func (w StatusWrite) Apply(ctx context.Context, c client.Client) error {
+	status, err := w.status()
+	if err != nil {
+		return err
+	}
+	metadata := map[string]any{"namespace": w.Suite.Namespace, "name": w.Suite.Name, "uid": string(w.Suite.UID)}
+	if w.Locked {
+		metadata["resourceVersion"] = w.Suite.ResourceVersion
+	}
+	configuration := client.ApplyConfigurationFromUnstructured(&unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": v1alpha1.GroupVersion.String(), "kind": "Suite", "metadata": metadata, "status": status,
+	}})
+	err = c.Status().Apply(ctx, configuration, client.FieldOwner(w.Owner), client.ForceOwnership, client.DisableReadYourWritesConsistency)
+	return apierror.IgnoreNotFound(err)
+}
+
+func (w StatusWrite) status() (map[string]any, error) {
+	status, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&w.Fields)
+	if err != nil || w.Condition == nil {
+		return status, err
+	}
+	condition, err := runtime.DefaultUnstructuredConverter.ToUnstructured(w.Condition)
+	status["conditions"] = []any{condition}
+	return status, err
+}

@@ -1,0 +1,3 @@
+// Package reconcile has what several reconcilers need: typed reads, watches and their predicates, retries, and writes of
+// statuses and conditions.
+package reconcile

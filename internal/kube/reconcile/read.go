@@ -1,0 +1,38 @@
+package reconcile
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/internal/core/apierror"
+)
+
+// Get reads an object from the cache; nil where it does not exist.
+func Get[T any, P interface {
+	*T
+	client.Object
+}](ctx context.Context, c client.Reader, namespace, name string) (P, error) {
+	return read[T, P](ctx, c, namespace, name)
+}
+
+// Shared reads an object that the cache keeps: never change it.
+func Shared[T any, P interface {
+	*T
+	client.Object
+}](ctx context.Context, c client.Reader, namespace, name string) (P, error) {
+	return read[T, P](ctx, c, namespace, name, client.UnsafeDisableDeepCopy)
+}
+
+func read[T any, P interface {
+	*T
+	client.Object
+}](ctx context.Context, c client.Reader, namespace, name string, options ...client.GetOption) (P, error) {
+	obj := P(new(T))
+	err := c.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, obj, options...)
+	if err != nil {
+		return nil, apierror.IgnoreNotFound(err)
+	}
+	return obj, nil
+}

@@ -1,0 +1,31 @@
+package reconcile
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/apierror"
+)
+
+func Ready(reason, message string) metav1.Condition {
+	return metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: reason, Message: message}
+}
+
+func NotReady(reason, message string) metav1.Condition {
+	return metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: reason, Message: message}
+}
+
+// SetReady writes the Ready condition of an object if it changed. conditions points into the object.
+func SetReady(ctx context.Context, c client.Client, obj client.Object, conditions *[]metav1.Condition, is metav1.Condition) error {
+	was := obj.DeepCopyObject().(client.Object)
+	is.ObservedGeneration = obj.GetGeneration()
+	if !meta.SetStatusCondition(conditions, is) {
+		return nil
+	}
+	patch := client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{})
+	return apierror.IgnoreNotFound(c.Status().Patch(ctx, obj, patch))
+}

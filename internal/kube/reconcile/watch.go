@@ -1,0 +1,62 @@
+package reconcile
+
+import (
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+// Concerning ignores runs that a controller has nothing to do for. It sees the deletion of all of them, with which it forgets
+// them.
+func Concerning(concerns func(*v1alpha1.Suite) bool) predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc: func(e event.CreateEvent) bool { return concerns(e.Object.(*v1alpha1.Suite)) },
+		UpdateFunc: func(e event.UpdateEvent) bool { return concerns(e.ObjectNew.(*v1alpha1.Suite)) },
+	}
+}
+
+func Requests(suites []*v1alpha1.Suite) []ctrl.Request {
+	reqs := make([]ctrl.Request, len(suites))
+	for i, s := range suites {
+		reqs[i].NamespacedName = client.ObjectKeyFromObject(s)
+	}
+	return reqs
+}
+
+// ToArchive reports whether there is anything left to save. The record of a run that was restored from a backup is that
+// of before.
+func ToArchive(s *v1alpha1.Suite) bool { return s.Finished() && !s.Archived() && !s.Restored() }
+
+// SpecChanged ignores the status of a Trigger, which changes with each of its runs.
+var SpecChanged = builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, Replaced))
+
+// Replaced is an object that was deleted and created again while the watch was interrupted: the cache reports
+// an update of the same generation.
+var Replaced = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool { return e.ObjectOld.GetUID() != e.ObjectNew.GetUID() }}
+
+// JustEnded is the end of a run.
+var JustEnded = predicate.Funcs{UpdateFunc: Ends}
+
+// JustArchived is the end of a run's archiving.
+var JustArchived = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+	return !e.ObjectOld.(*v1alpha1.Suite).Archived() && e.ObjectNew.(*v1alpha1.Suite).Archived()
+}}
+
+func Ends(e event.UpdateEvent) bool {
+	return !e.ObjectOld.(*v1alpha1.Suite).Finished() && e.ObjectNew.(*v1alpha1.Suite).Finished()
+}
+
+func RequestsFor[T any, P interface {
+	*T
+	client.Object
+}](objects []T) []ctrl.Request {
+	reqs := make([]ctrl.Request, len(objects))
+	for i := range objects {
+		reqs[i].NamespacedName = client.ObjectKeyFromObject(P(&objects[i]))
+	}
+	return reqs
+}
