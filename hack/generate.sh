@@ -11,7 +11,7 @@ bin/controller-gen crd:generateEmbeddedObjectMeta=true,maxDescLen=400 paths=./ap
 # The API server must accept only what Go can decode: one other object would stop the caches of all teams. And
 # kubectl must be able to apply the CRDs without --server-side.
 go run ./hack/crdtighten "$into/config/crd/bases"
-bin/controller-gen rbac:roleName=postflight-manager paths=./controllers/... paths=./internal/server/auth/... paths=./cmd/manager/... output:rbac:dir="$into/config/rbac"
+bin/controller-gen rbac:roleName=postflight-manager paths=./controllers/... paths=./internal/server/... paths=./cmd/manager/... output:rbac:dir="$into/config/rbac"
 
 go run ./hack/reference "$into"
 
