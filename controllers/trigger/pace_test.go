@@ -11,7 +11,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// TestCountpace: an hour in which runs come and go all the time costs about two writes a minute, and the first write
+// TestCountPace: an hour in which runs come and go all the time costs about two writes a minute, and the first write
 // after a quiet time is not late.
 func TestCountPace(t *testing.T) {
 	clock := testclock.NewFakePassiveClock(time.Unix(1e9, 0))

@@ -14,7 +14,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/apierror"
 )
 
-// Server-side apply lets these owners write some fields of a Suite's status while the SuiteReconciler writes others,
+// Server-side apply lets these owners write some fields of a Suite's status while the Suite reconciler writes others,
 // without a conflict on either side.
 const (
 	ReportOwner   = "postflight-report"   // of what was reported
