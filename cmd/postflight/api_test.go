@@ -18,6 +18,8 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/record"
 	"github.com/postflight-dev/postflight/test/openapi"
+
+	"github.com/postflight-dev/postflight/cmd/postflight/runs"
 )
 
 // anAPI is a server with some runs. Requests and answers are checked by the OpenAPI document.
@@ -145,7 +147,7 @@ func (a *anAPI) serveRun(w http.ResponseWriter, r *http.Request, run httpapi.Run
 	case "artifacts":
 		a.serveArtifacts(w, r)
 	case "cancel":
-		if ended(&run) {
+		if runs.Ended(&run) {
 			fail(w, http.StatusConflict, "run_finished", "The run has ended already.")
 			return
 		}
@@ -159,7 +161,7 @@ func (a *anAPI) serveRerun(w http.ResponseWriter, run httpapi.Run) {
 	next := a.attempts[run.ID]
 	i := slices.IndexFunc(a.runs, func(run httpapi.Run) bool { return run.ID == next })
 	switch {
-	case !ended(&run):
+	case !runs.Ended(&run):
 		fail(w, http.StatusConflict, "run_unfinished", "The run has not ended.")
 	case next == "":
 		fail(w, http.StatusConflict, "refused", "A newer deployment came.")
@@ -182,7 +184,7 @@ func (a *anAPI) serveArtifacts(w http.ResponseWriter, r *http.Request) {
 func greenlightOf(run httpapi.Run) httpapi.Greenlight {
 	g := httpapi.Greenlight{RootRunID: run.ID, RelevantRunID: run.ID, RootRunURL: run.URL, RelevantRunURL: run.URL, RelevantRunWithBugsURL: run.URL,
 		WorkflowsInRunCount: 1, RunStage: httpapi.Initializing, RunState: run.State, RunMessage: run.Message}
-	if ended(&run) {
+	if runs.Ended(&run) {
 		g.RunStage, g.RunState, g.RunMessage, g.Greenlight = httpapi.Completed, "", "", run.State == v1alpha1.ReasonPassed
 		g.Bugs = &httpapi.Bugs{BlockingBugURLs: []string{}, NonBlockingBugURLs: []string{}, ReproducedBugs: []httpapi.Bug{}, OtherBlockingBugsInEnvironment: []httpapi.Bug{}}
 		if !g.Greenlight {

@@ -10,6 +10,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+
+	"github.com/postflight-dev/postflight/cmd/postflight/cli"
+	"github.com/postflight-dev/postflight/cmd/postflight/keys"
+	"github.com/postflight-dev/postflight/cmd/postflight/runs"
 )
 
 // hostile moves cursors, sets titles, starts lines that CI systems obey, and turns text around.
@@ -27,26 +31,26 @@ func TestEveryTextIsClean(t *testing.T) {
 		s.Annotations = map[string]string{v1alpha1.AnnotationCanceledBy: hostile}
 		s.Status.Conditions = []metav1.Condition{v1alpha1.Canceled(hostile)}
 	})
-	prints := map[string]func(c *console) error{
-		"keys list": func(c *console) error {
-			return (&keysListOptions{testCluster(c, true, key)}).run(t.Context())
+	prints := map[string]func(c *cli.Console) error{
+		"keys list": func(c *cli.Console) error {
+			return (&keys.ListOptions{testCluster(c, true, key)}).Run(t.Context())
 		},
-		"runs list": func(c *console) error {
-			return (&runsListOptions{runsOptions: onCluster(testCluster(c, true, run))}).run(t.Context())
+		"runs list": func(c *cli.Console) error {
+			return (&runs.ListOptions{Options: onCluster(testCluster(c, true, run))}).Run(t.Context())
 		},
-		"runs show": func(c *console) error {
-			return (&runsShowOptions{onCluster(testCluster(c, true, run))}).run(t.Context(), "a")
+		"runs show": func(c *cli.Console) error {
+			return (&runs.ShowOptions{onCluster(testCluster(c, true, run))}).Run(t.Context(), "a")
 		},
-		"an error": func(c *console) error {
-			err := (&runsLogsOptions{runsOptions: onCluster(testCluster(c, true, run))}).run(t.Context(), "a")
+		"an error": func(c *cli.Console) error {
+			err := (&runs.LogsOptions{Options: onCluster(testCluster(c, true, run))}).Run(t.Context(), "a")
 			if err == nil || !strings.Contains(err.Error(), "\x1b") {
 				t.Errorf("%v, want the message of the run", err)
 			}
-			c.note("%s", errorText(exitTroubleError(err)))
+			c.Note("%s", cli.ErrorText(cli.ExitTroubleError(err)))
 			return nil
 		},
-		"a note": func(c *console) error {
-			c.note("%v and %s", errors.New(hostile), hostile)
+		"a note": func(c *cli.Console) error {
+			c.Note("%v and %s", errors.New(hostile), hostile)
 			return nil
 		},
 	}
@@ -71,10 +75,10 @@ func TestEveryTextIsClean(t *testing.T) {
 
 func TestErrorText(t *testing.T) {
 	usage := errors.New("unknown command \"x\x1b[2J\"\n\nDid you mean this?\n\twait")
-	if got, want := errorText(usage), "unknown command \"x\"\n\nDid you mean this?\n\twait"; got != want {
+	if got, want := cli.ErrorText(usage), "unknown command \"x\"\n\nDid you mean this?\n\twait"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got, want := errorText(exitTroubleError(errors.New("a\nb"))), "a; b"; got != want {
+	if got, want := cli.ErrorText(cli.ExitTroubleError(errors.New("a\nb"))), "a; b"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -82,7 +86,7 @@ func TestErrorText(t *testing.T) {
 // JSON keeps the text exactly, but escapes what a terminal would obey.
 func TestJSONIsExact(t *testing.T) {
 	c, out, _ := newTestConsole()
-	if err := c.writeJSON(map[string]string{"branch": hostile + "<ü😀>"}); err != nil {
+	if err := c.WriteJSON(map[string]string{"branch": hostile + "<ü😀>"}); err != nil {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(out.String()) {

@@ -22,13 +22,18 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	postflight "github.com/postflight-dev/postflight/client"
 	"github.com/postflight-dev/postflight/internal/core/apikey"
+
+	"github.com/postflight-dev/postflight/cmd/postflight/access"
+	"github.com/postflight-dev/postflight/cmd/postflight/cli"
+	"github.com/postflight-dev/postflight/cmd/postflight/keys"
+	"github.com/postflight-dev/postflight/cmd/postflight/runs"
 )
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
 // testCluster knows the user as ada, unless reviews is false, as on an API server without reviews.
-func testCluster(console *console, reviews bool, objects ...client.Object) cluster {
-	c := fake.NewClientBuilder().WithScheme(newScheme()).WithObjects(objects...).WithInterceptorFuncs(interceptor.Funcs{
+func testCluster(console *cli.Console, reviews bool, objects ...client.Object) access.Cluster {
+	c := fake.NewClientBuilder().WithScheme(access.NewScheme()).WithObjects(objects...).WithInterceptorFuncs(interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
 			if review, ok := o.(*authenticationv1.SelfSubjectReview); ok {
 				if !reviews {
@@ -40,12 +45,12 @@ func testCluster(console *console, reviews bool, objects ...client.Object) clust
 			return c.Create(ctx, o, opts...)
 		},
 	}).Build()
-	return cluster{output: output{console: console}, client: c, namespace: "acme", pods: kubefake.NewClientset(), user: "admin@kubeconfig", clock: clocktesting.NewFakePassiveClock(noon)}
+	return access.Cluster{Output: cli.Output{Console: console}, Client: c, Namespace: "acme", Pods: kubefake.NewClientset(), User: "admin@kubeconfig", Clock: clocktesting.NewFakePassiveClock(noon)}
 }
 
 // onCluster are the options of a command about the runs of a cluster.
-func onCluster(c cluster) runsOptions {
-	return runsOptions{output: c.output, source: &clusterRuns{cluster: &c}, now: func() time.Time { return noon }}
+func onCluster(c access.Cluster) runs.Options {
+	return runs.Options{Output: c.Output, Source: &runs.ClusterRuns{Cluster: &c}, Now: func() time.Time { return noon }}
 }
 
 func aRun(name string, change ...func(*v1alpha1.Suite)) *v1alpha1.Suite {
@@ -69,7 +74,7 @@ func exitCode1(s *v1alpha1.Suite) {
 func TestKeysCreate(t *testing.T) {
 	c, out, log := newTestConsole()
 	k := testCluster(c, true)
-	if err := (&keysCreateOptions{cluster: k, description: "CI", expires: time.Hour}).run(t.Context(), "ci"); err != nil {
+	if err := (&keys.CreateOptions{Cluster: k, Description: "CI", Expires: time.Hour}).Run(t.Context(), "ci"); err != nil {
 		t.Fatal(err)
 	}
 	key := strings.TrimSpace(out.String())
@@ -77,7 +82,7 @@ func TestKeysCreate(t *testing.T) {
 		t.Errorf("standard output %q, standard error %q: want the key once", out, log)
 	}
 	object := &v1alpha1.APIKey{}
-	if err := k.client.Get(t.Context(), client.ObjectKey{Namespace: "acme", Name: "ci"}, object); err != nil {
+	if err := k.Client.Get(t.Context(), client.ObjectKey{Namespace: "acme", Name: "ci"}, object); err != nil {
 		t.Fatal(err)
 	}
 	if object.Spec.SHA256 != apikey.Digest(key) || !object.Spec.NamesNamespace || !object.Spec.ExpiresAt.Time.Equal(noon.Add(time.Hour)) || strings.Contains(fmt.Sprint(object), key) {
@@ -86,7 +91,7 @@ func TestKeysCreate(t *testing.T) {
 	if !strings.Contains(log.String(), "Warning: no Team owns the namespace acme") {
 		t.Errorf("no warning that the key will be refused: %s", log)
 	}
-	if err := (&keysCreateOptions{cluster: k}).run(t.Context(), "ci"); err == nil || !strings.Contains(err.Error(), "choose another name") {
+	if err := (&keys.CreateOptions{Cluster: k}).Run(t.Context(), "ci"); err == nil || !strings.Contains(err.Error(), "choose another name") {
 		t.Errorf("a second of the name: %v", err)
 	}
 }
@@ -95,20 +100,20 @@ func TestKeysCreateFromExisting(t *testing.T) {
 	c, out, log := newTestConsole()
 	k := testCluster(c, true)
 	const old = "qawolf_0123456789abcdef"
-	if err := (&keysCreateOptions{cluster: k, existing: old}).run(t.Context(), "old"); err != nil {
+	if err := (&keys.CreateOptions{Cluster: k, Existing: old}).Run(t.Context(), "old"); err != nil {
 		t.Fatal(err)
 	}
 	if strings.Contains(fmt.Sprint(out, log), old) {
 		t.Errorf("a key that its owner knows is printed: %s%s", out, log)
 	}
-	if err := (&keysCreateOptions{cluster: k, existing: "hunter2"}).run(t.Context(), "short"); err == nil {
+	if err := (&keys.CreateOptions{Cluster: k, Existing: "hunter2"}).Run(t.Context(), "short"); err == nil {
 		t.Error("a key that can be guessed was taken")
 	}
-	if err := (&keysCreateOptions{cluster: k, existing: apikey.New("rival")}).run(t.Context(), "rival"); err == nil || !strings.Contains(err.Error(), "the namespace rival") {
+	if err := (&keys.CreateOptions{Cluster: k, Existing: apikey.New("rival")}).Run(t.Context(), "rival"); err == nil || !strings.Contains(err.Error(), "the namespace rival") {
 		t.Errorf("a key that names another namespace: %v", err)
 	}
 	object := &v1alpha1.APIKey{}
-	if err := k.client.Get(t.Context(), client.ObjectKey{Namespace: "acme", Name: "old"}, object); err != nil || object.Spec.NamesNamespace {
+	if err := k.Client.Get(t.Context(), client.ObjectKey{Namespace: "acme", Name: "old"}, object); err != nil || object.Spec.NamesNamespace {
 		t.Errorf("an opaque key: %+v, %v", object.Spec, err)
 	}
 }
@@ -119,7 +124,7 @@ func TestKeysListAndRevoke(t *testing.T) {
 	k := testCluster(c, true, suspended,
 		&v1alpha1.APIKey{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "a"}, Spec: v1alpha1.APIKeySpec{ExpiresAt: &expired}},
 		&v1alpha1.APIKey{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "z"}})
-	if err := errors.Join((&keysRevokeOptions{cluster: k, suspend: true}).run(t.Context(), "b"), (&keysListOptions{k}).run(t.Context())); err != nil {
+	if err := errors.Join((&keys.RevokeOptions{Cluster: k, Suspend: true}).Run(t.Context(), "b"), (&keys.ListOptions{k}).Run(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"a      expired", "b      suspended"} {
@@ -130,10 +135,10 @@ func TestKeysListAndRevoke(t *testing.T) {
 	if strings.Contains(out.String(), "\nz ") {
 		t.Error("another team's key is listed")
 	}
-	if err := (&keysRevokeOptions{cluster: k, suspend: false}).run(t.Context(), "a"); err != nil {
+	if err := (&keys.RevokeOptions{Cluster: k, Suspend: false}).Run(t.Context(), "a"); err != nil {
 		t.Error(err)
 	}
-	if err := (&keysRevokeOptions{cluster: k, suspend: false}).run(t.Context(), "a"); err == nil || !strings.Contains(err.Error(), "there is no APIKey") {
+	if err := (&keys.RevokeOptions{Cluster: k, Suspend: false}).Run(t.Context(), "a"); err == nil || !strings.Contains(err.Error(), "there is no APIKey") {
 		t.Errorf("revoked twice: %v", err)
 	}
 }
@@ -145,19 +150,19 @@ func TestRunsCancel(t *testing.T) {
 	}{{true, "ada"}, {false, "admin@kubeconfig"}} {
 		c, _, log := newTestConsole()
 		r := testCluster(c, tc.reviews, aRun("a"), aRun("b", exitCode1))
-		o, source := &runsCancelOptions{onCluster(r)}, &clusterRuns{cluster: &r}
-		if err := o.run(t.Context(), "a"); err != nil {
+		o, source := &runs.CancelOptions{onCluster(r)}, &runs.ClusterRuns{Cluster: &r}
+		if err := o.Run(t.Context(), "a"); err != nil {
 			t.Fatal(err)
 		}
-		s, _ := source.getSuite(t.Context(), "a")
+		s, _ := source.GetSuite(t.Context(), "a")
 		if !s.Spec.Cancel || s.Annotations[v1alpha1.AnnotationCanceledBy] != tc.want {
 			t.Errorf("cancel %v by %q, want by %q", s.Spec.Cancel, s.Annotations[v1alpha1.AnnotationCanceledBy], tc.want)
 		}
-		if err := o.run(t.Context(), "b"); err == nil || !strings.Contains(err.Error(), "has already ended: Failed") {
+		if err := o.Run(t.Context(), "b"); err == nil || !strings.Contains(err.Error(), "has already ended: Failed") {
 			t.Errorf("a run that has ended: %v", err)
 		}
 		s.Status.Conditions = []metav1.Condition{v1alpha1.Canceled("By ada.")}
-		if err := errors.Join(r.client.Update(t.Context(), s), o.run(t.Context(), "a")); err != nil || !strings.Contains(log.String(), "was canceled before") {
+		if err := errors.Join(r.Client.Update(t.Context(), s), o.Run(t.Context(), "a")); err != nil || !strings.Contains(log.String(), "was canceled before") {
 			t.Errorf("a run that was canceled: %v\n%s", err, log)
 		}
 	}
@@ -167,14 +172,14 @@ func TestRunsRerun(t *testing.T) {
 	c, out, _ := newTestConsole()
 	trigger := &v1alpha1.Trigger{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "smoke", UID: "new"}}
 	r := testCluster(c, true, aRun("a", exitCode1), trigger)
-	o, source := &runsRerunOptions{onCluster(r)}, &clusterRuns{cluster: &r}
+	o, source := &runs.RerunOptions{onCluster(r)}, &runs.ClusterRuns{Cluster: &r}
 	rerun := func(id string) *v1alpha1.Suite {
 		t.Helper()
 		out.Reset()
-		if err := o.run(t.Context(), id); err != nil {
+		if err := o.Run(t.Context(), id); err != nil {
 			t.Fatal(err)
 		}
-		s, err := source.getSuite(t.Context(), strings.TrimSpace(out.String()))
+		s, err := source.GetSuite(t.Context(), strings.TrimSpace(out.String()))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -191,17 +196,17 @@ func TestRunsRerun(t *testing.T) {
 		t.Errorf("%s was started while %s goes on", again.Name, second.Name)
 	}
 	exitCode1(second)
-	if err := r.client.Update(t.Context(), second); err != nil {
+	if err := r.Client.Update(t.Context(), second); err != nil {
 		t.Fatal(err)
 	}
 	third := rerun("a")
 	if third.Spec.Attempt != 3 {
 		t.Errorf("after the end of the second attempt: %+v", third.Spec)
 	}
-	if err := o.run(t.Context(), third.Name); err == nil || !strings.Contains(err.Error(), "has not ended") {
+	if err := o.Run(t.Context(), third.Name); err == nil || !strings.Contains(err.Error(), "has not ended") {
 		t.Errorf("a run that goes on: %v", err)
 	}
-	if err := o.run(t.Context(), "nope"); err == nil || !strings.Contains(err.Error(), `there is no run "nope" in the namespace acme`) {
+	if err := o.Run(t.Context(), "nope"); err == nil || !strings.Contains(err.Error(), `there is no run "nope" in the namespace acme`) {
 		t.Errorf("%v", err)
 	}
 }
@@ -219,10 +224,10 @@ func TestRunsRerunAfterANewerDeployment(t *testing.T) {
 	c, _, _ := newTestConsole()
 	r := testCluster(c, true, trigger, aRun("a", sha("a", time.Hour), exitCode1), aRun("b", sha("b", time.Minute), exitCode1),
 		aRun("another-branch", sha("c", time.Second), other))
-	if err := (&runsRerunOptions{onCluster(r)}).run(t.Context(), "a"); err == nil || !strings.Contains(err.Error(), "the run b of a newer deployment came after a") {
+	if err := (&runs.RerunOptions{onCluster(r)}).Run(t.Context(), "a"); err == nil || !strings.Contains(err.Error(), "the run b of a newer deployment came after a") {
 		t.Errorf("the older one: %v", err)
 	}
-	if err := (&runsRerunOptions{onCluster(r)}).run(t.Context(), "b"); err != nil {
+	if err := (&runs.RerunOptions{onCluster(r)}).Run(t.Context(), "b"); err != nil {
 		t.Errorf("the newest one: %v", err)
 	}
 }
@@ -233,7 +238,7 @@ func TestRunsListAndShow(t *testing.T) {
 	other.Namespace = "other"
 	newer := aRun("b", exitCode1, func(s *v1alpha1.Suite) { s.CreationTimestamp = metav1.NewTime(noon) })
 	r := onCluster(testCluster(c, true, aRun("a"), newer, other))
-	if err := (&runsListOptions{runsOptions: r}).run(t.Context()); err != nil {
+	if err := (&runs.ListOptions{Options: r}).Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(out.String(), "\n")
@@ -241,14 +246,14 @@ func TestRunsListAndShow(t *testing.T) {
 		t.Errorf("want b and then a:\n%s", out)
 	}
 	out.Reset()
-	r.source.(*clusterRuns).all = true
-	list := &runsListOptions{runsOptions: r, allNamespaces: true, RunFilter: postflight.RunFilter{State: "Running"}, limit: 1}
-	if err := list.run(t.Context()); err != nil || strings.Count(out.String(), "Running") != 1 {
+	r.Source.(*runs.ClusterRuns).All = true
+	list := &runs.ListOptions{Options: r, AllNamespaces: true, RunFilter: postflight.RunFilter{State: "Running"}, Limit: 1}
+	if err := list.Run(t.Context()); err != nil || strings.Count(out.String(), "Running") != 1 {
 		t.Errorf("%v:\n%s", err, out)
 	}
-	r.source.(*clusterRuns).all = false
+	r.Source.(*runs.ClusterRuns).All = false
 	out.Reset()
-	if err := (&runsShowOptions{r}).run(t.Context(), "b"); err != nil || !strings.Contains(out.String(), "Exit code 1.") {
+	if err := (&runs.ShowOptions{r}).Run(t.Context(), "b"); err != nil || !strings.Contains(out.String(), "Exit code 1.") {
 		t.Errorf("%v:\n%s", err, out)
 	}
 }
@@ -260,7 +265,7 @@ func TestRunsListAge(t *testing.T) {
 		s.Spec.ReceivedAt = new(metav1.NewMicroTime(noon.Add(-time.Hour)))
 		s.CreationTimestamp = metav1.NewTime(noon.Add(-3 * time.Minute))
 	})
-	if err := (&runsListOptions{runsOptions: onCluster(testCluster(c, true, run))}).run(t.Context()); err != nil || !strings.Contains(out.String(), " 3m ") {
+	if err := (&runs.ListOptions{Options: onCluster(testCluster(c, true, run))}).Run(t.Context()); err != nil || !strings.Contains(out.String(), " 3m ") {
 		t.Errorf("%v:\n%s", err, out)
 	}
 }
@@ -268,7 +273,7 @@ func TestRunsListAge(t *testing.T) {
 func TestKeysCreateForATeam(t *testing.T) {
 	c, _, log := newTestConsole()
 	team := &v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: "acme"}}
-	err := (&keysCreateOptions{cluster: testCluster(c, true, team)}).run(t.Context(), "ci")
+	err := (&keys.CreateOptions{Cluster: testCluster(c, true, team)}).Run(t.Context(), "ci")
 	if err != nil || strings.Contains(log.String(), "Warning") {
 		t.Errorf("%v: %s", err, log)
 	}
@@ -279,16 +284,16 @@ func TestMissingNamespace(t *testing.T) {
 	missing := apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "acme")
 	k := testCluster(c, true)
 	for name, err := range map[string]error{
-		"an error of the API server": k.explainError(missing, `APIKey "ci"`),
-		"no runs":                    (&runsListOptions{runsOptions: onCluster(k)}).run(t.Context()),
-		"no keys":                    (&keysListOptions{k}).run(t.Context()),
+		"an error of the API server": k.ExplainError(missing, `APIKey "ci"`),
+		"no runs":                    (&runs.ListOptions{Options: onCluster(k)}).Run(t.Context()),
+		"no keys":                    (&keys.ListOptions{k}).Run(t.Context()),
 	} {
 		if err == nil || !strings.Contains(err.Error(), "the namespace acme does not exist") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	k = testCluster(c, true, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "acme"}})
-	if err := (&runsListOptions{runsOptions: onCluster(k)}).run(t.Context()); err != nil {
+	if err := (&runs.ListOptions{Options: onCluster(k)}).Run(t.Context()); err != nil {
 		t.Errorf("an empty namespace: %v", err)
 	}
 }
@@ -297,7 +302,7 @@ func TestKeysListShowsRefusedKeys(t *testing.T) {
 	c, out, _ := newTestConsole()
 	key := &v1alpha1.APIKey{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "ci"}}
 	key.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: "NoTeam"}}
-	if err := (&keysListOptions{testCluster(c, true, key)}).run(t.Context()); err != nil || !strings.Contains(out.String(), "refused (NoTeam)") {
+	if err := (&keys.ListOptions{testCluster(c, true, key)}).Run(t.Context()); err != nil || !strings.Contains(out.String(), "refused (NoTeam)") {
 		t.Errorf("%v:\n%s", err, out)
 	}
 }
@@ -308,12 +313,12 @@ func TestRunsListChecks(t *testing.T) {
 		cases[state] = state
 	}
 	for state, want := range cases {
-		o := &runsListOptions{RunFilter: postflight.RunFilter{State: state}}
-		if err := o.check(); (err != nil) != (want == "!") || err == nil && o.State != want {
+		o := &runs.ListOptions{RunFilter: postflight.RunFilter{State: state}}
+		if err := o.Check(); (err != nil) != (want == "!") || err == nil && o.State != want {
 			t.Errorf("%q: %q, %v, want %q", state, o.State, err, want)
 		}
 	}
-	if err := (&runsListOptions{RunFilter: postflight.RunFilter{SHA: "5ca1ab"}}).check(); err == nil {
+	if err := (&runs.ListOptions{RunFilter: postflight.RunFilter{SHA: "5ca1ab"}}).Check(); err == nil {
 		t.Error("a commit of 6 characters was taken")
 	}
 }
@@ -324,7 +329,7 @@ func TestRunsShowVariablesAndInputs(t *testing.T) {
 		s.Spec.Variables = v1alpha1.Variables{"REGION": "eu", "GITHUB_TOKEN": "hush", "apiKey": "hush"}
 		s.Status.Inputs = []v1alpha1.SuiteInput{{Path: "builds/app.apk", Size: 1_500_000}}
 	})
-	if err := (&runsShowOptions{onCluster(testCluster(c, true, run))}).run(t.Context(), "a"); err != nil {
+	if err := (&runs.ShowOptions{onCluster(testCluster(c, true, run))}).Run(t.Context(), "a"); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"REGION=eu", "GITHUB_TOKEN=***", "apiKey=***", "builds/app.apk (1.5 MB)"} {

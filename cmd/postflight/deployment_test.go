@@ -7,6 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/postflight-dev/postflight/internal/core/ci"
+
+	"github.com/postflight-dev/postflight/cmd/postflight/gate"
 )
 
 func TestWhatIsReported(t *testing.T) {
@@ -14,27 +16,27 @@ func TestWhatIsReported(t *testing.T) {
 	detected := ci.Context{Branch: "from-ci", SHA: "c1", CommitURL: "https://host/c1"}
 	cases := map[string]struct {
 		reason    string
-		flags     deployment
+		flags     gate.Deployment
 		variables map[string]string
 		want      map[string]any
 	}{
 		"the CI system": {want: map[string]any{"branch": "from-ci", "sha": "c1", "commit_url": "https://host/c1"}},
 		"variables": {reason: "they win over the CI system, whose link is to another commit", variables: variables,
 			want: map[string]any{"branch": "from-variable", "sha": "v5a", "deployment_type": "staging", "deployment_url": "https://v"}},
-		"flags": {reason: "they win over variables", flags: deployment{branch: "b", sha: "f1a9", kind: "t", url: "https://f"}, variables: variables,
+		"flags": {reason: "they win over variables", flags: gate.Deployment{Branch: "b", Sha: "f1a9", Kind: "t", Url: "https://f"}, variables: variables,
 			want: map[string]any{"branch": "b", "sha": "f1a9", "deployment_type": "t", "deployment_url": "https://f"}},
-		"some of each": {flags: deployment{kind: "t"}, variables: map[string]string{"POSTFLIGHT_SHA": "v5a"},
+		"some of each": {flags: gate.Deployment{Kind: "t"}, variables: map[string]string{"POSTFLIGHT_SHA": "v5a"},
 			want: map[string]any{"branch": "from-ci", "sha": "v5a", "deployment_type": "t"}},
 		"the same commit": {reason: "the link is to it", variables: map[string]string{"POSTFLIGHT_SHA": "c1"},
 			want: map[string]any{"branch": "from-ci", "sha": "c1", "commit_url": "https://host/c1"}},
-		"no detection": {reason: "variables of Postflight are set on purpose", flags: deployment{noDetect: true}, variables: map[string]string{"POSTFLIGHT_BRANCH": "from-variable"},
+		"no detection": {reason: "variables of Postflight are set on purpose", flags: gate.Deployment{NoDetect: true}, variables: map[string]string{"POSTFLIGHT_BRANCH": "from-variable"},
 			want: map[string]any{"branch": "from-variable"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			tc.flags.readEnvironment(func(name string) string { return tc.variables[name] })
-			tc.flags.detected = detected
-			n, err := tc.flags.notification()
+			tc.flags.ReadEnvironment(func(name string) string { return tc.variables[name] })
+			tc.flags.Detected = detected
+			n, err := tc.flags.Notification()
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -28,6 +28,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/job"
 	"github.com/postflight-dev/postflight/test/apiserver"
 	"github.com/postflight-dev/postflight/test/poll"
+
+	"github.com/postflight-dev/postflight/cmd/postflight/access"
 )
 
 const system = "postflight-system"
@@ -51,7 +53,7 @@ func newPatient(t *testing.T) *patient {
 	if _, err := s.Kubectl(t, "apply", "--server-side", "--force-conflicts", "-k", filepath.Join(root, "config", "default")); err != nil {
 		t.Fatal(err)
 	}
-	scheme := newScheme()
+	scheme := access.NewScheme()
 	if err := rbacv1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}

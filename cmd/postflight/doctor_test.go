@@ -21,6 +21,9 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/doctor"
 	"github.com/postflight-dev/postflight/test/apiserver"
 	"github.com/postflight-dev/postflight/test/tier"
+
+	"github.com/postflight-dev/postflight/cmd/postflight/cli"
+	doctorcommand "github.com/postflight-dev/postflight/cmd/postflight/doctor"
 )
 
 // TestDoctor breaks one thing after the other, and doctor says which.
@@ -28,8 +31,8 @@ func TestDoctor(t *testing.T) {
 	tier.All(t, "it installs all of Postflight on a server of its own")
 	p := newPatient(t)
 	found, code := p.finds("nothing but ✓", func(found []doctor.Finding) bool { return doctor.Worst(found) == doctor.OK })
-	if code != exitPassed {
-		t.Errorf("exit code %d, want %d: %+v", code, exitPassed, found)
+	if code != cli.ExitPassed {
+		t.Errorf("exit code %d, want %d: %+v", code, cli.ExitPassed, found)
 	}
 	for _, tc := range []struct {
 		name, check, says string
@@ -90,7 +93,7 @@ func TestDoctor(t *testing.T) {
 					return f.Check == tc.check && f.Level == tc.level && strings.Contains(f.Message, tc.says)
 				})
 			})
-			if code != map[doctor.Level]int{doctor.Warning: exitPassed, doctor.Failure: exitFailed}[doctor.Worst(found)] {
+			if code != map[doctor.Level]int{doctor.Warning: cli.ExitPassed, doctor.Failure: cli.ExitFailed}[doctor.Worst(found)] {
 				t.Errorf("exit code %d: %+v", code, found)
 			}
 		})
@@ -115,8 +118,8 @@ func TestDoctorOfOneWithFewRights(t *testing.T) {
 		return slices.ContainsFunc(found, func(f doctor.Finding) bool { return f.Check == check && strings.Contains(f.Message, says) })
 	}
 	found, code := p.finds("the replicas", func(found []doctor.Finding) bool { return says(found, "manager", "2 of 2 replicas are ready") })
-	if code != exitPassed || doctor.Worst(found) != doctor.Warning {
-		t.Errorf("exit code %d, want %d and warnings: %+v", code, exitPassed, found)
+	if code != cli.ExitPassed || doctor.Worst(found) != doctor.Warning {
+		t.Errorf("exit code %d, want %d and warnings: %+v", code, cli.ExitPassed, found)
 	}
 	if !says(found, "policies", "Could not be checked: validatingadmissionpolicies") {
 		t.Errorf("nothing is said of the policies: %+v", found)
@@ -125,9 +128,9 @@ func TestDoctorOfOneWithFewRights(t *testing.T) {
 
 func TestDoctorPrints(t *testing.T) {
 	c, out, _ := newTestConsole()
-	o := &doctorOptions{cluster: testCluster(c, true)}
+	o := &doctorcommand.Options{Cluster: testCluster(c, true)}
 	found := []doctor.Finding{doctor.NoManager("x"), {Check: "keys", Level: doctor.OK, Message: "None \x1b[31mexpires."}}
-	if err := o.print(found); err != nil {
+	if err := o.Print(found); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"✗   manager   There is no Deployment", "→ Install Postflight", "✓   keys"} {
@@ -142,8 +145,8 @@ func TestDoctorPrints(t *testing.T) {
 
 func TestDoctorWithoutACluster(t *testing.T) {
 	_, log, code := invoke(t, "doctor", "--kubeconfig", filepath.Join(t.TempDir(), "none"))
-	if code != exitTrouble {
-		t.Errorf("exit code %d, want %d: %s", code, exitTrouble, log)
+	if code != cli.ExitTrouble {
+		t.Errorf("exit code %d, want %d: %s", code, cli.ExitTrouble, log)
 	}
 }
 
@@ -167,7 +170,7 @@ func TestDoctorOfPods(t *testing.T) {
 		"A pod in " + p.namespace + " reaches http://postflight.postflight-system.svc (HTTP 200).",
 		"A pod in " + p.namespace + " cannot resolve store.nowhere.svc: no such host.",
 	}
-	if code != exitFailed || !slices.Equal(says, want) {
+	if code != cli.ExitFailed || !slices.Equal(says, want) {
 		t.Errorf("exit code %d, %q, want %q", code, says, want)
 	}
 	jobs := &batchv1.JobList{}

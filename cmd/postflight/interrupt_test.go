@@ -11,6 +11,10 @@ import (
 	"testing"
 
 	"github.com/postflight-dev/postflight/client"
+
+	"github.com/postflight-dev/postflight/cmd/postflight/cli"
+	"github.com/postflight-dev/postflight/cmd/postflight/gate"
+	"github.com/postflight-dev/postflight/cmd/postflight/upload"
 )
 
 func TestInterrupted(t *testing.T) {
@@ -30,14 +34,14 @@ func TestInterrupted(t *testing.T) {
 		"no error":             {ctx: canceled, want: "<nil>"},
 		"a request":            {ctx: canceled, err: request, want: "interrupted.", code: -1},
 		"with the cause":       {reason: "net/http returns the cause instead of the error of the context", ctx: canceled, err: fmt.Errorf("x: %w", quit), want: "interrupted.", code: -1},
-		"with a code":          {ctx: canceled, err: exitTroubleError(request), want: "interrupted.", code: exitTrouble},
-		"another error":        {reason: "it had come before", ctx: canceled, err: exitf(exitFailed, "failed"), want: "failed", code: exitFailed},
+		"with a code":          {ctx: canceled, err: cli.ExitTroubleError(request), want: "interrupted.", code: cli.ExitTrouble},
+		"another error":        {reason: "it had come before", ctx: canceled, err: cli.Exitf(cli.ExitFailed, "failed"), want: "failed", code: cli.ExitFailed},
 		"no time left":         {ctx: late, err: context.DeadlineExceeded, want: "context deadline exceeded", code: -1},
 		"an interrupt of none": {reason: "something else ended the request", ctx: t.Context(), err: request, want: request.Error(), code: -1},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := interrupted(tc.ctx, tc.err, "."); fmt.Sprint(got) != tc.want || codeOf(got) != tc.code {
+			if got := cli.Interrupted(tc.ctx, tc.err, "."); fmt.Sprint(got) != tc.want || codeOf(got) != tc.code {
 				t.Errorf("%s: %v with code %d, want %q with %d", tc.reason, got, codeOf(got), tc.want, tc.code)
 			}
 		})
@@ -58,8 +62,8 @@ func TestNotifyInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, _, _ := newTestConsole()
-	err = (&notifyOptions{server: testServer(c, conn)}).run(ctx)
-	if text := fmt.Sprint(err); codeOf(err) != exitTrouble || !strings.HasPrefix(text, "interrupted. ") || !strings.Contains(text, "postflight runs list") {
+	err = (&gate.NotifyOptions{Server: testServer(c, conn)}).Run(ctx)
+	if text := fmt.Sprint(err); codeOf(err) != cli.ExitTrouble || !strings.HasPrefix(text, "interrupted. ") || !strings.Contains(text, "postflight runs list") {
 		t.Errorf("%v", err)
 	}
 }
@@ -68,8 +72,8 @@ func TestHashingIsInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	c, _, _ := newTestConsole()
-	u := &uploadOptions{server: testServer(c, signs(t, "http://127.0.0.1:1")), file: fileOf(t, 1<<40), attempts: 1} // hours of it
-	if err := u.run(ctx); !errors.Is(err, context.Canceled) {
+	u := &upload.Options{Server: testServer(c, signs(t, "http://127.0.0.1:1")), File: fileOf(t, 1<<40), Attempts: 1} // hours of it
+	if err := u.Run(ctx); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }
@@ -78,12 +82,12 @@ func TestHashingIsInterrupted(t *testing.T) {
 func TestAside(t *testing.T) {
 	for _, live := range []bool{true, false} {
 		c, _, log := newTestConsole()
-		c.live = live
-		c.aside("before")
-		p := startProgress(c, nil)
-		c.aside("meanwhile")
-		p.stop()
-		c.aside("after")
+		c.Live = live
+		c.Aside("before")
+		p := gate.StartProgress(c, nil)
+		c.Aside("meanwhile")
+		p.Stop()
+		c.Aside("after")
 		want := "before\nmeanwhile\nafter\n"
 		if live {
 			want = "before\nafter\n"

@@ -12,6 +12,8 @@ import (
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+
+	"github.com/postflight-dev/postflight/cmd/postflight/cli"
 )
 
 // testReport is a JUnit report as CI systems read it.
@@ -112,7 +114,7 @@ func TestWaitShowsResults(t *testing.T) {
   and 1 more
   https://postflight.example.com/runs/acme/smoke-1
 `
-			if code != exitFailed || !strings.Contains(log, want) {
+			if code != cli.ExitFailed || !strings.Contains(log, want) {
 				t.Errorf("exit code %d, want 1, and\n%s\nin\n%s", code, want, log)
 			}
 			if diff := cmp.Diff([]string{"smoke: smoke/smoke-1 failed: Failed: 3 of 120 tests failed.", "visual: visual/visual-1 failed: Failed: Exit code 1."}, casesOf(t, file)); diff != "" {
@@ -127,7 +129,7 @@ func TestJUnitMistakes(t *testing.T) {
 	api := &anAPI{}
 	api.start(t)
 	for _, args := range []string{"wait smoke-1 --junit nowhere/report.xml", "notify --wait --junit nowhere/report.xml", "notify --junit report.xml"} {
-		if _, log, code := invoke(t, strings.Fields(args)...); code != exitTrouble || len(api.requests) > 0 {
+		if _, log, code := invoke(t, strings.Fields(args)...); code != cli.ExitTrouble || len(api.requests) > 0 {
 			t.Errorf("%s: exit code %d, requests %v\n%s", args, code, api.requests, log)
 		}
 	}

@@ -14,6 +14,9 @@ import (
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+
+	"github.com/postflight-dev/postflight/cmd/postflight/cli"
+	"github.com/postflight-dev/postflight/cmd/postflight/gate"
 )
 
 // Integrations rely on the names of these variables, which replace flags.
@@ -67,11 +70,11 @@ func TestDifferentDeployment(t *testing.T) {
 		code         int
 		says         []string
 	}{
-		"not waiting":      {duplicate, "", exitPassed, []string{"already exists: smoke-1 (it tests a deployment with another URL and other variables)"}},
-		"waiting":          {duplicate, "--wait", exitDifferent, []string{"1 of 1 runs tested another deployment: smoke-1", "To test this one, notify with --rerun", "--accept-different"}},
-		"as JSON":          {duplicate, "--wait -o json", exitDifferent, []string{`"verdict": "different"`, `"duplicate_differs": [`}},
-		"accepted":         {duplicate, "--wait --accept-different", exitPassed, []string{"passed"}},
-		"beside a failure": {duplicate + failed, "--wait", exitFailed, []string{"1 of 2 runs failed: smoke-2"}},
+		"not waiting":      {duplicate, "", cli.ExitPassed, []string{"already exists: smoke-1 (it tests a deployment with another URL and other variables)"}},
+		"waiting":          {duplicate, "--wait", cli.ExitDifferent, []string{"1 of 1 runs tested another deployment: smoke-1", "To test this one, notify with --rerun", "--accept-different"}},
+		"as JSON":          {duplicate, "--wait -o json", cli.ExitDifferent, []string{`"verdict": "different"`, `"duplicate_differs": [`}},
+		"accepted":         {duplicate, "--wait --accept-different", cli.ExitPassed, []string{"passed"}},
+		"beside a failure": {duplicate + failed, "--wait", cli.ExitFailed, []string{"1 of 2 runs failed: smoke-2"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			(&anAPI{deploy: tc.deploy, runs: []httpapi.Run{passed, apiRun("smoke-2", exitCode1)}}).start(t)
@@ -132,7 +135,7 @@ func TestOtherDeployment(t *testing.T) {
 		"another URL": {httpapi.DifferentURL},
 		"another URL, other variables and another moon_phase": {httpapi.DifferentURL, httpapi.DifferentVariables, "moon_phase"},
 	} {
-		if got := otherDeployment(httpapi.Result{DuplicateDiffers: differs}); got != want {
+		if got := gate.OtherDeployment(httpapi.Result{DuplicateDiffers: differs}); got != want {
 			t.Errorf("%v: %q, want %q", differs, got, want)
 		}
 	}

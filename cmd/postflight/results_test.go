@@ -5,6 +5,8 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/client"
+
+	"github.com/postflight-dev/postflight/cmd/postflight/cli"
 )
 
 func TestEndOf(t *testing.T) {
@@ -23,7 +25,7 @@ func TestEndOf(t *testing.T) {
 		"canceled, with results":     {client.Run{State: v1alpha1.ReasonCanceled, Message: "Canceled by anna.", Results: two}, "Canceled by anna. 2 tests passed"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := endOf(&tc.run); got != tc.want {
+			if got := cli.EndOf(&tc.run); got != tc.want {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}
 		})

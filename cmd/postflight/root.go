@@ -9,6 +9,13 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/postflight-dev/postflight/cmd/postflight/cli"
+	"github.com/postflight-dev/postflight/cmd/postflight/doctor"
+	"github.com/postflight-dev/postflight/cmd/postflight/gate"
+	"github.com/postflight-dev/postflight/cmd/postflight/keys"
+	"github.com/postflight-dev/postflight/cmd/postflight/runs"
+	"github.com/postflight-dev/postflight/cmd/postflight/upload"
 )
 
 // newRoot returns the program with all its commands, each of which has a file of its own.
@@ -31,7 +38,7 @@ Named kubectl-postflight, the program is a plugin of kubectl.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w\nSee '%s --help'", err, cmd.CommandPath())
 	})
-	root.AddCommand(newNotify(), newWait(), newExplain(), newUpload(), newKeys(), newRuns(), newDoctor(), newVersion())
+	root.AddCommand(gate.NewNotify(), gate.NewWait(), gate.NewExplain(), upload.New(), keys.New(), runs.New(), doctor.New(), newVersion())
 	return root
 }
 
@@ -43,12 +50,6 @@ func programName() string {
 	return "postflight"
 }
 
-// group returns a command that only has other commands.
-func group(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {
-	cmd.AddCommand(commands...)
-	return cmd
-}
-
 // wrapCommands gives the errors of a command, and of all below it, an exit code: an error without one comes
 // from reading the command line. Groups refuse arguments, and print their help. Wrong arguments are answered with the usage.
 func wrapCommands(cmd *cobra.Command) {
@@ -57,7 +58,7 @@ func wrapCommands(cmd *cobra.Command) {
 	}
 	if run := cmd.RunE; run != nil {
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
-			return withExitCode(exitFailed, interrupted(cmd.Context(), run(cmd, args), ""))
+			return cli.WithExitCode(cli.ExitFailed, cli.Interrupted(cmd.Context(), run(cmd, args), ""))
 		}
 	}
 	if cmd.Args != nil && !cmd.HasSubCommands() {
@@ -105,8 +106,8 @@ func executeRoot(ctx context.Context, root *cobra.Command, args []string) int {
 	if err == nil {
 		return 0
 	}
-	fmt.Fprintln(root.ErrOrStderr(), "Error:", errorText(err))
-	var exit *exitError
-	errors.As(exitTroubleError(err), &exit)
-	return exit.code
+	fmt.Fprintln(root.ErrOrStderr(), "Error:", cli.ErrorText(err))
+	var exit *cli.ExitError
+	errors.As(cli.ExitTroubleError(err), &exit)
+	return exit.Code
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/suite"
+
+	"github.com/postflight-dev/postflight/cmd/postflight/runs"
 )
 
 // TestRunsRerunIsRefused: the same as by the server, with the same reason.
@@ -34,7 +36,7 @@ func TestRunsRerunIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c, _, _ := newTestConsole()
 			r := testCluster(c, true, tc.objects...)
-			if err := (&runsRerunOptions{onCluster(r)}).run(t.Context(), "a"); err == nil || !strings.Contains(err.Error(), tc.says) {
+			if err := (&runs.RerunOptions{onCluster(r)}).Run(t.Context(), "a"); err == nil || !strings.Contains(err.Error(), tc.says) {
 				t.Errorf("%v, want %q in it", err, tc.says)
 			}
 		})

@@ -10,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
+
+	"github.com/postflight-dev/postflight/cmd/postflight/runs"
 )
 
 // tree returns the files below a folder, with their contents.
@@ -96,7 +98,7 @@ func TestRunsArtifactsDownloadJSON(t *testing.T) {
 	t.Chdir(t.TempDir())
 	(&anAPI{runs: []httpapi.Run{apiRun("smoke-1", withResults)}, files: []aFile{{"p", "a", "1"}, {"p", "../b", "2"}}}).start(t)
 	out, _, code := invoke(t, strings.Fields("runs artifacts download smoke-1 -o json")...)
-	var got []downloaded
+	var got []runs.Downloaded
 	if err := json.Unmarshal([]byte(out), &got); err != nil || code != 1 {
 		t.Fatalf("%v, exit code %d: %s", err, code, out)
 	}

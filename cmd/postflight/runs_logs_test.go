@@ -17,6 +17,9 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	postflight "github.com/postflight-dev/postflight/client"
+
+	"github.com/postflight-dev/postflight/cmd/postflight/access"
+	"github.com/postflight-dev/postflight/cmd/postflight/runs"
 )
 
 // aPod of the run a downloads before it tests.
@@ -33,7 +36,7 @@ func aPod(phase corev1.PodPhase, fetch, test corev1.ContainerState) *corev1.Pod 
 }
 
 func TestRunsLogs(t *testing.T) {
-	waiting, runs := corev1.ContainerState{}, corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
+	waiting, running := corev1.ContainerState{}, corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
 	ended := func(code int32) corev1.ContainerState {
 		return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code}}
 	}
@@ -52,18 +55,18 @@ func TestRunsLogs(t *testing.T) {
 		"tests that failed": {pod: aPod(corev1.PodFailed, ended(0), ended(1)), want: both, requested: "test browser"},
 		"one of the tests":  {pod: aPod(corev1.PodRunning, ended(0), runs), logs: postflight.LogOptions{Container: "browser"}, want: "fake logs", requested: "browser"},
 		"download, by name": {pod: aPod(corev1.PodRunning, ended(0), runs), logs: postflight.LogOptions{Container: "postflight-fetch"}, want: "fake logs", requested: "postflight-fetch"},
-		"download, by name, while it runs": {pod: aPod(corev1.PodPending, runs, waiting), logs: postflight.LogOptions{Container: "postflight-fetch"},
+		"download, by name, while it runs": {pod: aPod(corev1.PodPending, running, waiting), logs: postflight.LogOptions{Container: "postflight-fetch"},
 			want: "fake logs", requested: "postflight-fetch"},
-		"download, followed by name": {pod: aPod(corev1.PodPending, runs, waiting), logs: postflight.LogOptions{Container: "postflight-fetch", Follow: true},
+		"download, followed by name": {pod: aPod(corev1.PodPending, running, waiting), logs: postflight.LogOptions{Container: "postflight-fetch", Follow: true},
 			want: "fake logs", requested: "postflight-fetch"},
 		"download that failed": {reason: "the kubelet has no log of the tests", pod: aPod(corev1.PodFailed, ended(3), waiting), want: "fake logs", requested: "postflight-fetch",
 			says: "No test has started. This is the log of the init container postflight-fetch, which failed with exit code 3."},
-		"download that runs":     {pod: aPod(corev1.PodPending, runs, waiting), want: "fake logs", requested: "postflight-fetch", says: "which is running"},
+		"download that runs":     {pod: aPod(corev1.PodPending, running, waiting), want: "fake logs", requested: "postflight-fetch", says: "which is running"},
 		"download begins again":  {pod: again, want: "fake logs", requested: "postflight-fetch", says: "failed with exit code 3"},
 		"download has ended":     {pod: aPod(corev1.PodPending, ended(0), waiting), want: "fake logs", requested: "postflight-fetch", says: "which has ended"},
 		"nothing has started":    {pod: aPod(corev1.PodPending, waiting, waiting), want: none, says: "has such a log. Its state is Running: The pod runs."},
 		"a container of no name": {pod: aPod(corev1.PodFailed, ended(0), ended(1)), logs: postflight.LogOptions{Container: "nope"}, says: `no container "nope", but postflight-fetch, test, browser`},
-		"a test not yet started": {pod: aPod(corev1.PodPending, runs, waiting), logs: postflight.LogOptions{Container: "test"}, says: "has such a log"},
+		"a test not yet started": {pod: aPod(corev1.PodPending, running, waiting), logs: postflight.LogOptions{Container: "test"}, says: "has such a log"},
 		"no pod":                 {says: "Its state is Running: The pod runs."},
 	}
 	for name, tc := range cases {
@@ -78,7 +81,7 @@ func TestRunsLogs(t *testing.T) {
 			}
 			c, out, log := newTestConsole()
 			source := testCluster(c, true, objects...)
-			err := (&runsLogsOptions{onCluster(source), tc.logs}).run(t.Context(), "a")
+			err := (&runs.LogsOptions{onCluster(source), tc.logs}).Run(t.Context(), "a")
 			if out.String() != tc.want || (err == nil) != (tc.want != "") {
 				t.Errorf("%s: %v: %q, want %q", tc.reason, err, out, tc.want)
 			}
@@ -97,18 +100,18 @@ func TestRunsLogsFollowedWaitForTheTests(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	c, out, _ := newTestConsole()
-	runs := corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
-	source := testCluster(c, true, aRun("a"), aPod(corev1.PodPending, runs, corev1.ContainerState{}))
-	o := &runsLogsOptions{onCluster(source), postflight.LogOptions{Follow: true}}
-	if err := o.run(ctx, "a"); !errors.Is(err, context.DeadlineExceeded) || out.Len() > 0 {
+	running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
+	source := testCluster(c, true, aRun("a"), aPod(corev1.PodPending, running, corev1.ContainerState{}))
+	o := &runs.LogsOptions{onCluster(source), postflight.LogOptions{Follow: true}}
+	if err := o.Run(ctx, "a"); !errors.Is(err, context.DeadlineExceeded) || out.Len() > 0 {
 		t.Errorf("%v: %q", err, out)
 	}
 }
 
 // requested returns the containers whose logs were requested.
-func requested(c *cluster) string {
+func requested(c *access.Cluster) string {
 	var containers []string
-	for _, action := range c.pods.(*kubefake.Clientset).Actions() {
+	for _, action := range c.Pods.(*kubefake.Clientset).Actions() {
 		if options, ok := action.(clienttesting.GenericAction).GetValue().(*corev1.PodLogOptions); ok {
 			containers = append(containers, options.Container)
 		}
@@ -121,9 +124,9 @@ func TestLogsOnATerminal(t *testing.T) {
 	const log = "\x1b[31mred\x1b[0m\x1b]0;owned\x07\x1b[2J\n"
 	for terminal, want := range map[bool]string{true: "\x1b[31mred\x1b[0m\n\x1b[0m", false: log} {
 		c, out, _ := newTestConsole()
-		c.terminal = terminal
+		c.Terminal = terminal
 		failed := errors.New("broke off")
-		err := c.untrusted(func(to io.Writer) error {
+		err := c.Untrusted(func(to io.Writer) error {
 			_, err := io.WriteString(to, log)
 			return errors.Join(err, failed)
 		})
@@ -144,10 +147,10 @@ func TestRunsLogsOfSeveralPods(t *testing.T) {
 	for chosen, want := range map[string]string{"": "==> a-1/test <==\nfake logs\n==> a-0/test <==\nfake logs", "a-0": "fake logs"} {
 		c, out, _ := newTestConsole()
 		source := testCluster(c, true, aRun("a"), newer, older)
-		if err := (&runsLogsOptions{onCluster(source), postflight.LogOptions{Pod: chosen, Tail: new(3), Previous: true}}).run(t.Context(), "a"); err != nil || out.String() != want {
+		if err := (&runs.LogsOptions{onCluster(source), postflight.LogOptions{Pod: chosen, Tail: new(3), Previous: true}}).Run(t.Context(), "a"); err != nil || out.String() != want {
 			t.Errorf("pod %q: %v, %q, want %q", chosen, err, out, want)
 		}
-		for _, action := range source.pods.(*kubefake.Clientset).Actions() {
+		for _, action := range source.Pods.(*kubefake.Clientset).Actions() {
 			options := action.(clienttesting.GenericAction).GetValue().(*corev1.PodLogOptions)
 			if *options.TailLines != 3 || !options.Previous {
 				t.Errorf("requested %+v", options)
@@ -162,7 +165,7 @@ func TestRunsLogsOfAnArchivedRun(t *testing.T) {
 	run := aRun("a", exitCode1, func(s *v1alpha1.Suite) {
 		s.Status.Conditions = append(s.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionArchived, Status: metav1.ConditionTrue, Message: "All logs are saved."})
 	})
-	err := (&runsLogsOptions{runsOptions: onCluster(testCluster(c, true, run))}).run(t.Context(), "a")
+	err := (&runs.LogsOptions{Options: onCluster(testCluster(c, true, run))}).Run(t.Context(), "a")
 	if err == nil || !strings.Contains(err.Error(), "All logs are saved.") || !strings.Contains(err.Error(), "set POSTFLIGHT_URL") {
 		t.Error(err)
 	}

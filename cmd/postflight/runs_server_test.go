@@ -14,6 +14,8 @@ import (
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+
+	"github.com/postflight-dev/postflight/cmd/postflight/runs"
 )
 
 // withResults is a run of 120 tests, with a failure that is hostile to terminals.
@@ -139,15 +141,17 @@ func TestJSONIsTheSameBothWays(t *testing.T) {
 	api := &anAPI{runs: []httpapi.Run{apiRun("smoke-1", withResults)}}
 	api.runs[0].URL = "" // a cluster does not know it
 	api.start(t)
-	for name, run := range map[string]func(runsOptions) error{
-		"runs list":    func(o runsOptions) error { return (&runsListOptions{runsOptions: o}).run(t.Context()) },
-		"runs show":    func(o runsOptions) error { return (&runsShowOptions{o}).run(t.Context(), "smoke-1") },
-		"runs results": func(o runsOptions) error { return (&runsResultsOptions{runsOptions: o}).run(t.Context(), "smoke-1") },
+	for name, run := range map[string]func(runs.Options) error{
+		"runs list": func(o runs.Options) error { return (&runs.ListOptions{Options: o}).Run(t.Context()) },
+		"runs show": func(o runs.Options) error { return (&runs.ShowOptions{o}).Run(t.Context(), "smoke-1") },
+		"runs results": func(o runs.Options) error {
+			return (&runs.ResultsOptions{Options: o}).Run(t.Context(), "smoke-1")
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			byServer, _, code := invoke(t, append(strings.Fields(name), map[bool][]string{true: {"-o", "json"}, false: {"smoke-1", "-o", "json"}}[name == "runs list"]...)...)
 			c, out, _ := newTestConsole()
-			c.json = true
+			c.Json = true
 			if err := run(onCluster(testCluster(c, true, s.DeepCopy(), team))); err != nil || code != 0 {
 				t.Fatalf("%v, exit code %d", err, code)
 			}
@@ -212,8 +216,8 @@ func TestFilesNeedTheServer(t *testing.T) {
 	c, _, _ := newTestConsole()
 	o := onCluster(testCluster(c, true, aRun("a", withResults)))
 	for name, err := range map[string]error{
-		"list":     (&runsArtifactsListOptions{runsOptions: o}).run(t.Context(), "a"),
-		"download": (&runsDownloadOptions{runsOptions: o}).run(t.Context(), "a", nil),
+		"list":     (&runs.RunsArtifactsListOptions{Options: o}).Run(t.Context(), "a"),
+		"download": (&runs.DownloadOptions{Options: o}).Run(t.Context(), "a", nil),
 	} {
 		if err == nil || !strings.Contains(err.Error(), "set POSTFLIGHT_URL") {
 			t.Errorf("%s: %v", name, err)

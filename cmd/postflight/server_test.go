@@ -12,6 +12,9 @@ import (
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/internal/core/apikey"
+
+	"github.com/postflight-dev/postflight/cmd/postflight/access"
+	"github.com/postflight-dev/postflight/cmd/postflight/cli"
 )
 
 func TestAPIKey(t *testing.T) {
@@ -33,7 +36,7 @@ func TestAPIKey(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, err := apiKey(func(name string) string { return tc.env[name] })
+			got, err := access.ApiKey(func(name string) string { return tc.env[name] })
 			if got != tc.want || (err != nil) != (tc.says != "") || (err != nil && !strings.Contains(err.Error(), tc.says)) {
 				t.Errorf("%q, %v; want %q, %q", got, err, tc.want, tc.says)
 			}
@@ -45,7 +48,7 @@ func TestTruncatedKey(t *testing.T) {
 	good := apikey.New("acme")
 	for key, want := range map[string]bool{good: false, good[:len(good)-1]: true, good[:20]: true, "pf_acme_": true, good + "0": false,
 		"pf_" + strings.Repeat("a", 20): false, "qawolf_0123456789abcdef": false} {
-		if got := truncatedKey.MatchString(key); got != want {
+		if got := access.TruncatedKey.MatchString(key); got != want {
 			t.Errorf("%s: %t, want %t", key, got, want)
 		}
 	}
@@ -70,7 +73,7 @@ func TestInTheClear(t *testing.T) {
 		"http://[::ffff:127.0.0.1]":               false,
 	}
 	for address, want := range cases {
-		if got := inTheClear(address); got != want {
+		if got := access.InTheClear(address); got != want {
 			t.Errorf("%s: %t, want %t", address, got, want)
 		}
 	}
@@ -130,7 +133,7 @@ func TestTraceContext(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			env := map[string]string{"TRACEPARENT": tc.parent, "TRACESTATE": tc.state}
-			if parent, state := traceContext(func(name string) string { return env[name] }); parent != tc.wantParent || state != tc.wantState {
+			if parent, state := access.TraceContext(func(name string) string { return env[name] }); parent != tc.wantParent || state != tc.wantState {
 				t.Errorf("%q, %q; want %q, %q", parent, state, tc.wantParent, tc.wantState)
 			}
 		})
@@ -144,7 +147,7 @@ func TestTraceOfThePipeline(t *testing.T) {
 	api.start(t)
 	t.Setenv("TRACEPARENT", parent)
 	t.Setenv("TRACESTATE", state)
-	for args, want := range map[string]int{"notify --no-detect --sha cafe": exitPassed, "wait smoke-1": exitFailed, "runs show smoke-1": exitPassed} {
+	for args, want := range map[string]int{"notify --no-detect --sha cafe": cli.ExitPassed, "wait smoke-1": cli.ExitFailed, "runs show smoke-1": cli.ExitPassed} {
 		if out, log, code := invoke(t, strings.Fields(args)...); code != want {
 			t.Errorf("%s: exit code %d: %s%s", args, code, out, log)
 		}

@@ -14,6 +14,8 @@ import (
 
 	"github.com/postflight-dev/postflight/client"
 	"github.com/postflight-dev/postflight/test/poll"
+
+	"github.com/postflight-dev/postflight/cmd/postflight/upload"
 )
 
 // An upload to a store that hangs ends with an error.
@@ -41,8 +43,8 @@ func TestUploadToAStoreThatHangs(t *testing.T) {
 			defer store.Close()
 			defer close(release)
 			c, _, _ := newTestConsole()
-			u := &uploadOptions{server: testServer(c, signs(t, store.URL)), file: fileOf(t, tc.size), attempts: 1, stallAfter: tc.stall, answerAfter: tc.answer}
-			if err := u.run(t.Context()); err == nil || !strings.Contains(err.Error(), "does not answer") {
+			u := &upload.Options{Server: testServer(c, signs(t, store.URL)), File: fileOf(t, tc.size), Attempts: 1, StallAfter: tc.stall, AnswerAfter: tc.answer}
+			if err := u.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "does not answer") {
 				t.Errorf("%v", err)
 			}
 		})
@@ -61,8 +63,8 @@ func TestUploadToASlowStore(t *testing.T) {
 			}
 		}))
 		c, _, _ := newTestConsole()
-		u := &uploadOptions{server: testServer(c, signs(t, store.URL)), file: fileOf(t, 64<<20), attempts: 1, stallAfter: stall}
-		err = u.run(t.Context())
+		u := &upload.Options{Server: testServer(c, signs(t, store.URL)), File: fileOf(t, 64<<20), Attempts: 1, StallAfter: stall}
+		err = u.Run(t.Context())
 		store.Close()
 	}
 	if err != nil {

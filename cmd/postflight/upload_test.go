@@ -15,6 +15,9 @@ import (
 	"testing"
 
 	"github.com/postflight-dev/postflight/client"
+
+	"github.com/postflight-dev/postflight/cmd/postflight/cli"
+	"github.com/postflight-dev/postflight/cmd/postflight/upload"
 )
 
 // aStore answers uploads with the given status codes, one after the other, and then with 200.
@@ -114,9 +117,9 @@ func TestUpload(t *testing.T) {
 				t.Fatal(err)
 			}
 			c, out, log := newTestConsole()
-			u := &uploadOptions{server: testServer(c, tc.store.start(t)), file: file, as: "builds/7/app.apk", attempts: 3}
-			err := u.run(t.Context())
-			if got := codeOf(exitTroubleError(err)); got != tc.code || tc.store.signed != tc.signed {
+			u := &upload.Options{Server: testServer(c, tc.store.start(t)), File: file, As: "builds/7/app.apk", Attempts: 3}
+			err := u.Run(t.Context())
+			if got := codeOf(cli.ExitTroubleError(err)); got != tc.code || tc.store.signed != tc.signed {
 				t.Errorf("exit code %d (%v) after %d URLs, want %d after %d", got, err, tc.store.signed, tc.code, tc.signed)
 			}
 			all := fmt.Sprint(out, log, err)

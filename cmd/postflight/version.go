@@ -6,25 +6,27 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/postflight-dev/postflight/internal/core/version"
+
+	"github.com/postflight-dev/postflight/cmd/postflight/cli"
 )
 
 func newVersion() *cobra.Command {
-	var o output
+	var o cli.Output
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := o.open(cmd); err != nil {
+			if err := o.Open(cmd); err != nil {
 				return err
 			}
 			build := version.Get()
-			return o.console.result(build, func() error {
-				_, err := fmt.Fprintf(o.console.out, "postflight %s\n", build)
+			return o.Console.Result(build, func() error {
+				_, err := fmt.Fprintf(o.Console.Out, "postflight %s\n", build)
 				return err
 			})
 		},
 	}
-	o.addFlags(cmd)
+	o.AddFlags(cmd)
 	return cmd
 }

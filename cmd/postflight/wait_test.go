@@ -19,12 +19,16 @@ import (
 	"github.com/postflight-dev/postflight/client"
 	"github.com/postflight-dev/postflight/internal/core/ci"
 	"github.com/postflight-dev/postflight/test/poll"
+
+	"github.com/postflight-dev/postflight/cmd/postflight/access"
+	"github.com/postflight-dev/postflight/cmd/postflight/cli"
+	"github.com/postflight-dev/postflight/cmd/postflight/gate"
 )
 
-// runs answers for each run with the next of its answers, and then with the last.
-type runs map[string]*[]client.Greenlight
+// answering answers for each run with the next of its answers, and then with the last.
+type answering map[string]*[]client.Greenlight
 
-func (r runs) Greenlight(ctx context.Context, id string, _ time.Duration) (*client.Greenlight, error) {
+func (r answering) Greenlight(ctx context.Context, id string, _ time.Duration) (*client.Greenlight, error) {
 	answers := r[id]
 	if answers == nil {
 		return nil, errors.New("run not found")
@@ -39,15 +43,15 @@ func (r runs) Greenlight(ctx context.Context, id string, _ time.Duration) (*clie
 }
 
 // Run fails, like the server of an older version.
-func (r runs) Run(context.Context, string) (*client.Run, error) {
+func (r answering) Run(context.Context, string) (*client.Run, error) {
 	return nil, &client.Error{Status: http.StatusNotFound}
 }
 
-func (r runs) Artifacts(context.Context, string, string) iter.Seq2[client.Artifact, error] {
+func (r answering) Artifacts(context.Context, string, string) iter.Seq2[client.Artifact, error] {
 	return func(func(client.Artifact, error) bool) {}
 }
 
-func (r runs) Download(context.Context, string, client.Artifact, client.Destination) error {
+func (r answering) Download(context.Context, string, client.Artifact, client.Destination) error {
 	return errors.New("there are no files")
 }
 
@@ -59,23 +63,23 @@ func is(root, relevant string, stage httpapi.Stage, green bool) client.Greenligh
 	return g
 }
 
-func newTestConsole() (*console, *bytes.Buffer, *bytes.Buffer) {
+func newTestConsole() (*cli.Console, *bytes.Buffer, *bytes.Buffer) {
 	out, err := &bytes.Buffer{}, &bytes.Buffer{}
-	return &console{out: out, err: err}, out, err
+	return &cli.Console{Out: out, Err: err}, out, err
 }
 
-func testServer(console *console, c *client.Client) server {
-	return server{output: output{console: console}, client: c}
+func testServer(console *cli.Console, c *client.Client) access.Server {
+	return access.Server{Output: cli.Output{Console: console}, Client: c}
 }
 
 // codeOf is the exit code of an error, -1 without one.
 func codeOf(err error) int {
-	var exit *exitError
+	var exit *cli.ExitError
 	switch {
 	case err == nil:
 		return 0
 	case errors.As(err, &exit):
-		return exit.code
+		return exit.Code
 	default:
 		return -1
 	}
@@ -111,7 +115,7 @@ func TestWaitCodes(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r, ids := runs{}, []string{}
+				r, ids := answering{}, []string{}
 				for id, answers := range tc.runs {
 					r[id], ids = &answers, append(ids, id)
 				}
@@ -119,8 +123,8 @@ func TestWaitCodes(t *testing.T) {
 					ids = []string{"a"}
 				}
 				c, _, log := newTestConsole()
-				w := &waitCommandOptions{testServer(c, nil), waitOptions{runs: r, follow: tc.follow, timeout: 1500 * time.Millisecond}}
-				err := w.run(t.Context(), ids)
+				w := &gate.WaitCommandOptions{testServer(c, nil), gate.WaitOptions{Runs: r, Follow: tc.follow, Timeout: 1500 * time.Millisecond}}
+				err := w.Run(t.Context(), ids)
 				if got := codeOf(err); got != tc.code {
 					t.Errorf("%s: exit code %d (%v), want %d", tc.reason, got, err, tc.code)
 				}
@@ -146,7 +150,7 @@ func TestRefreshInterval(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := refreshInterval(tc.state, tc.waited); got != tc.want {
+			if got := gate.RefreshInterval(tc.state, tc.waited); got != tc.want {
 				t.Errorf("%s, want %s", got, tc.want)
 			}
 		})
@@ -157,11 +161,11 @@ func TestNotifyCodes(t *testing.T) {
 	created := `{"trigger_id":"smoke","created_suite_id":"a"}`
 	duplicate := `{"trigger_id":"smoke","duplicate_suite_id":"a"}`
 	failure := `{"trigger_id":"visual","failure_reason":"The quota is used up."}`
-	passed := runs{"a": {is("a", "a", httpapi.Completed, true)}}
+	passed := answering{"a": {is("a", "a", httpapi.Completed, true)}}
 	cases := map[string]struct {
 		results string
 		status  int
-		wait    runs
+		wait    answering
 		allow   bool
 		code    int
 		says    string
@@ -172,10 +176,10 @@ func TestNotifyCodes(t *testing.T) {
 		"no match":                        {code: 3, says: "postflight explain"},
 		"no match, which is ok":           {allow: true},
 		"passed":                          {results: created, wait: passed, says: "passed"},
-		"duplicate passed":                {results: duplicate, wait: runs{"a": {is("a", "a", httpapi.Completed, true)}}, says: "passed"},
-		"failed":                          {results: created, wait: runs{"a": {is("a", "a", httpapi.Completed, false)}}, code: 1},
-		"passed, and one could not start": {results: created + "," + failure, wait: runs{"a": {is("a", "a", httpapi.Completed, true)}}, code: 3},
-		"failed, and one could not start": {results: created + "," + failure, wait: runs{"a": {is("a", "a", httpapi.Completed, false)}}, code: 1},
+		"duplicate passed":                {results: duplicate, wait: answering{"a": {is("a", "a", httpapi.Completed, true)}}, says: "passed"},
+		"failed":                          {results: created, wait: answering{"a": {is("a", "a", httpapi.Completed, false)}}, code: 1},
+		"passed, and one could not start": {results: created + "," + failure, wait: answering{"a": {is("a", "a", httpapi.Completed, true)}}, code: 3},
+		"failed, and one could not start": {results: created + "," + failure, wait: answering{"a": {is("a", "a", httpapi.Completed, false)}}, code: 1},
 		"refused":                         {status: 401, code: 3},
 	}
 	for name, tc := range cases {
@@ -197,9 +201,9 @@ func TestNotifyCodes(t *testing.T) {
 			}
 			c, out, log := newTestConsole()
 			detected := ci.Context{Branch: "other", SHA: "abc", Repository: "acme/shop"}
-			n := &notifyOptions{server: testServer(c, conn), allowNoMatch: tc.allow, wait: tc.wait != nil, waitOptions: waitOptions{runs: tc.wait, timeout: poll.Limit},
-				deployment: deployment{branch: "main", variables: []string{"A=b=c"}, detected: detected}}
-			err = n.run(t.Context())
+			n := &gate.NotifyOptions{Server: testServer(c, conn), AllowNoMatch: tc.allow, Wait: tc.wait != nil, WaitOptions: gate.WaitOptions{Runs: tc.wait, Timeout: poll.Limit},
+				Deployment: gate.Deployment{Branch: "main", Variables: []string{"A=b=c"}, Detected: detected}}
+			err = n.Run(t.Context())
 			if got := codeOf(err); got != tc.code {
 				t.Errorf("exit code %d (%v), want %d", got, err, tc.code)
 			}
@@ -225,16 +229,16 @@ func TestNotifyJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, out, _ := newTestConsole()
-	c.json = true
-	n := &notifyOptions{server: testServer(c, conn), wait: true, waitOptions: waitOptions{runs: runs{"a": {is("a", "a", httpapi.Completed, false)}}, timeout: poll.Limit}}
-	if got := codeOf(n.run(t.Context())); got != exitFailed {
+	c.Json = true
+	n := &gate.NotifyOptions{Server: testServer(c, conn), Wait: true, WaitOptions: gate.WaitOptions{Runs: answering{"a": {is("a", "a", httpapi.Completed, false)}}, Timeout: poll.Limit}}
+	if got := codeOf(n.Run(t.Context())); got != cli.ExitFailed {
 		t.Errorf("exit code %d", got)
 	}
 	var answer struct {
 		Results []client.Result
-		Runs    []runStatus
+		Runs    []gate.RunStatus
 	}
-	if err := json.Unmarshal(out.Bytes(), &answer); err != nil || len(answer.Results) != 1 || answer.Runs[0].Verdict != failed {
+	if err := json.Unmarshal(out.Bytes(), &answer); err != nil || len(answer.Results) != 1 || answer.Runs[0].Verdict != gate.Failed {
 		t.Errorf("%v: %s", err, out)
 	}
 }
@@ -244,7 +248,7 @@ func TestHostileText(t *testing.T) {
 	c, _, log := newTestConsole()
 	g := is("a", "a", httpapi.Completed, false)
 	g.Bugs = &httpapi.Bugs{ReproducedBugs: []httpapi.Bug{{Name: "\x1b]0;owned\x07\x1b[2J\r\n::set-output name=x::y"}}}
-	_ = (&waitCommandOptions{testServer(c, nil), waitOptions{runs: runs{"a": {g}}, timeout: poll.Limit}}).run(t.Context(), []string{"a"})
+	_ = (&gate.WaitCommandOptions{testServer(c, nil), gate.WaitOptions{Runs: answering{"a": {g}}, Timeout: poll.Limit}}).Run(t.Context(), []string{"a"})
 	if text := log.String(); strings.ContainsAny(text, "\x1b\x07\r") || strings.Contains(text, "\n::") {
 		t.Errorf("%q", text)
 	}
@@ -253,12 +257,12 @@ func TestHostileText(t *testing.T) {
 func TestLiveFramesReplaceEachOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _, log := newTestConsole()
-		c.live = true
-		p := startProgress(c, []runStatus{{Run: "a", Verdict: waiting}})
-		p.update(0, func(o *runStatus) { o.URL = "https://x" })
-		time.Sleep(2*frameInterval + frameInterval/2)
-		p.update(0, func(o *runStatus) { o.Verdict, o.Reason = failed, "why" })
-		p.stop()
+		c.Live = true
+		p := gate.StartProgress(c, []gate.RunStatus{{Run: "a", Verdict: gate.Waiting}})
+		p.Update(0, func(o *gate.RunStatus) { o.URL = "https://x" })
+		time.Sleep(2*cli.FrameInterval + cli.FrameInterval/2)
+		p.Update(0, func(o *gate.RunStatus) { o.Verdict, o.Reason = gate.Failed, "why" })
+		p.Stop()
 		text := log.String()
 		if !strings.Contains(text, "\x1b[2A") || !strings.Contains(text, "failed") || !strings.HasSuffix(text, "    https://x\n") {
 			t.Errorf("%q", text)
@@ -270,9 +274,9 @@ func TestLiveFramesReplaceEachOther(t *testing.T) {
 func TestFollowedInJSON(t *testing.T) {
 	for _, follow := range []bool{true, false} {
 		c, out, _ := newTestConsole()
-		c.json = true
-		w := &waitCommandOptions{testServer(c, nil), waitOptions{runs: runs{"a": {is("a", "b", httpapi.Completed, true)}}, follow: follow, timeout: poll.Limit}}
-		_ = w.run(t.Context(), []string{"a"})
+		c.Json = true
+		w := &gate.WaitCommandOptions{testServer(c, nil), gate.WaitOptions{Runs: answering{"a": {is("a", "b", httpapi.Completed, true)}}, Follow: follow, Timeout: poll.Limit}}
+		_ = w.Run(t.Context(), []string{"a"})
 		if got := strings.Contains(out.String(), `"followed": true`); got != follow {
 			t.Errorf("with Follow %t: %s", follow, out)
 		}

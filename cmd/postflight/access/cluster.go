@@ -1,0 +1,163 @@
+package access
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+
+	"github.com/postflight-dev/postflight/cmd/postflight/cli"
+)
+
+// Cluster is how commands reach the cluster, with the flags that kubectl has.
+type Cluster struct {
+	cli.Output
+	Kubeconfig, Context, Namespace string
+
+	Client client.Client
+	Pods   kubernetes.Interface // for logs
+	User   string               // in the kubeconfig
+	Clock  clock.PassiveClock
+}
+
+func (c *Cluster) AddFlags(cmd *cobra.Command) {
+	c.Output.AddFlags(cmd)
+	c.AddOwnFlags(cmd)
+}
+
+func (c *Cluster) AddOwnFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVarP(&c.Namespace, "namespace", "n", "", "namespace of the team; default: that of the kubeconfig's context")
+	f.StringVar(&c.Context, "context", "", "context of the kubeconfig")
+	f.StringVar(&c.Kubeconfig, "kubeconfig", "", "path of the kubeconfig; default: $KUBECONFIG, or ~/.kube/config")
+}
+
+// Command returns the RunE of a command that talks to the cluster.
+func (c *Cluster) Command(run func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := c.Open(cmd); err != nil {
+			return err
+		}
+		if err := c.Connect(); err != nil {
+			return err
+		}
+		return run(cmd.Context(), args)
+	}
+}
+
+var ErrNoKubeconfig = errors.New("there is no kubeconfig. Set KUBECONFIG or --kubeconfig")
+
+// Connect reads the kubeconfig.
+func (c *Cluster) Connect() error {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = c.Kubeconfig
+	overrides := &clientcmd.ConfigOverrides{CurrentContext: c.Context}
+	overrides.Context.Namespace = c.Namespace
+	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides)
+	config, err := loader.ClientConfig()
+	if clientcmd.IsEmptyConfig(err) {
+		return ErrNoKubeconfig
+	}
+	if err != nil {
+		return fmt.Errorf("no cluster to talk to: %w. Set KUBECONFIG or --kubeconfig", err)
+	}
+	config.QPS = -1 // the API server's priority and fairness protects it better than a client can
+	if c.Namespace, _, err = loader.Namespace(); err != nil {
+		return err
+	}
+	if c.Client, err = client.New(config, client.Options{Scheme: NewScheme()}); err != nil {
+		return fmt.Errorf("the cluster at %s: %w", config.Host, err)
+	}
+	if c.Pods, err = kubernetes.NewForConfig(config); err != nil {
+		return err
+	}
+	c.User, c.Clock = userOf(loader, c.Context), clock.RealClock{}
+	return nil
+}
+
+// NewScheme has the kinds that the commands use.
+func NewScheme() *runtime.Scheme {
+	scheme := runtime.NewScheme()
+	add := runtime.NewSchemeBuilder(corev1.AddToScheme, batchv1.AddToScheme, authenticationv1.AddToScheme, v1alpha1.AddToScheme,
+		appsv1.AddToScheme, authorizationv1.AddToScheme, coordinationv1.AddToScheme, apiextensions.AddToScheme, admissionv1.AddToScheme)
+	utilruntime.Must(add.AddToScheme(scheme))
+	return scheme
+}
+
+func userOf(loader clientcmd.ClientConfig, context string) string {
+	raw, err := loader.RawConfig()
+	if err != nil {
+		return ""
+	}
+	if context == "" {
+		context = raw.CurrentContext
+	}
+	if c := raw.Contexts[context]; c != nil {
+		return c.AuthInfo
+	}
+	return ""
+}
+
+// UserName is the user's name in the cluster, or else in the kubeconfig.
+func (c *Cluster) UserName(ctx context.Context) string {
+	review := &authenticationv1.SelfSubjectReview{}
+	if err := c.Client.Create(ctx, review); err == nil && review.Status.UserInfo.Username != "" {
+		return review.Status.UserInfo.Username
+	}
+	return c.User
+}
+
+// CheckNamespace returns an error if the namespace does not exist. It is for empty lists: the API server lists
+// nothing in a namespace that does not exist. Users who may not read the namespace get no error.
+func (c *Cluster) CheckNamespace(ctx context.Context) error {
+	err := c.Client.Get(ctx, client.ObjectKey{Name: c.Namespace}, &corev1.Namespace{})
+	if apierrors.IsNotFound(err) {
+		return c.ExplainError(err, "")
+	}
+	return nil
+}
+
+func missingNamespace(err error) bool {
+	var status apierrors.APIStatus
+	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {
+		return false
+	}
+	details := status.Status().Details
+	return details != nil && details.Kind == "namespaces"
+}
+
+// ExplainError says what to do about an error of the API server.
+func (c *Cluster) ExplainError(err error, what string) error {
+	switch {
+	case err == nil:
+		return nil
+	case missingNamespace(err):
+		return fmt.Errorf("the namespace %s does not exist. Name another namespace with --namespace", c.Namespace)
+	case apierrors.IsNotFound(err):
+		return fmt.Errorf("there is no %s in the namespace %s. Check the name, or name another namespace with --namespace", what, c.Namespace)
+	case apierrors.IsForbidden(err):
+		return fmt.Errorf("you may not do that to %s in the namespace %s: ask for a role with these rights (%w)", what, c.Namespace, err)
+	case apierrors.IsAlreadyExists(err):
+		return fmt.Errorf("%s already exists in the namespace %s: choose another name", what, c.Namespace)
+	default:
+		return fmt.Errorf("%s in the namespace %s: %w", what, c.Namespace, err)
+	}
+}

@@ -1,0 +1,154 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"text/tabwriter"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/postflight-dev/postflight/internal/core/plaintext"
+)
+
+// Output is the flag that every command has, and where the command prints: results to standard output, and
+// progress and hints to standard error.
+type Output struct {
+	Format  string
+	Console *Console
+}
+
+func (o *Output) AddFlags(cmd *cobra.Command) {
+	cmd.Flags().StringVarP(&o.Format, "output", "o", "", "json prints the result as JSON on standard output")
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"json"}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+func (o *Output) Open(cmd *cobra.Command) error {
+	if o.Format != "" && o.Format != "json" {
+		return Exitf(ExitTrouble, "-o %q: the only format is json", o.Format)
+	}
+	o.Console = newConsole(cmd.OutOrStdout(), cmd.ErrOrStderr(), os.Getenv)
+	o.Console.Json = o.Format == "json"
+	return nil
+}
+
+type Console struct {
+	Out, Err io.Writer
+	Json     bool // -o json
+	Terminal bool // out is a terminal
+	Live     bool // err is a terminal, whose lines may be redrawn; otherwise it is a log
+
+	Mu      sync.Mutex
+	drawing bool // lines are being redrawn, and another line would tear them apart
+}
+
+// newConsole is live if err is a terminal that can move its cursor, and no CI system imitates one.
+func newConsole(out, err io.Writer, getenv func(string) string) *Console {
+	live := isTerminal(err) && getenv("CI") == "" && getenv("TERM") != "dumb"
+	return &Console{Out: out, Err: err, Terminal: isTerminal(out), Live: live}
+}
+
+func isTerminal(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
+}
+
+// Untrusted lets a function print text that others wrote to standard output: unchanged, unless that is a terminal,
+// which gets the text and its colours alone.
+func (c *Console) Untrusted(print func(to io.Writer) error) error {
+	if !c.Terminal {
+		return print(c.Out)
+	}
+	from, to := io.Pipe()
+	shown := make(chan error, 1)
+	go func() {
+		err := plaintext.CopyToTerminal(c.Out, from)
+		_ = from.CloseWithError(err)
+		shown <- err
+	}()
+	err := print(to)
+	_ = to.Close()
+	return errors.Join(err, <-shown)
+}
+
+// Note prints a line for people. The arguments may hold any text.
+func (c *Console) Note(format string, args ...any) { c.Print(fmt.Sprintf(format, cleanAll(args)...)) }
+
+// Print prints a line that is clean.
+func (c *Console) Print(line string) {
+	c.Mu.Lock()
+	defer c.Mu.Unlock()
+	fmt.Fprintln(c.Err, line)
+}
+
+// Aside prints a line for people, unless lines are being redrawn.
+func (c *Console) Aside(format string, args ...any) {
+	c.Mu.Lock()
+	drawing := c.drawing
+	c.Mu.Unlock()
+	if !drawing {
+		c.Note(format, args...)
+	}
+}
+
+func (c *Console) SetDrawing(drawing bool) {
+	c.Mu.Lock()
+	defer c.Mu.Unlock()
+	c.drawing = drawing && c.Live
+}
+
+// Result prints the result of a command: as JSON with -o json, and otherwise as print does.
+func (c *Console) Result(value any, print func() error) error {
+	if c.Json {
+		return c.WriteJSON(value)
+	}
+	return print()
+}
+
+func (c *Console) WriteJSON(value any) error {
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	if err := e.Encode(value); err != nil {
+		return err
+	}
+	_, err := c.Out.Write(escapeControls(text.Bytes()))
+	return err
+}
+
+// Table prints rows below a header; a cell may hold any text.
+func (c *Console) Table(rows [][]string) error {
+	w := tabwriter.NewWriter(c.Out, 0, 0, 3, ' ', 0)
+	for _, row := range rows {
+		cells := make([]string, len(row))
+		for i, cell := range row {
+			cells[i] = Clean(cell)
+		}
+		fmt.Fprintln(w, strings.TrimRight(strings.Join(cells, "\t"), "\t"))
+	}
+	return w.Flush()
+}
+
+// BytesBar shows how far a transfer is. It is silent unless a person watches.
+func (c *Console) BytesBar(total int64, description string) *progressbar.ProgressBar {
+	if !c.Live {
+		return progressbar.DefaultBytesSilent(total)
+	}
+	return progressbar.NewOptions64(total,
+		progressbar.OptionSetWriter(c.Err), progressbar.OptionShowBytes(true), progressbar.OptionFullWidth(),
+		progressbar.OptionSetDescription(Clean(description)), progressbar.OptionThrottle(FrameInterval),
+		progressbar.OptionOnCompletion(func() { fmt.Fprintln(c.Err) }))
+}
+
+// Age is how long ago something was, as kubectl prints it.
+func Age(from, now time.Time) string { return duration.HumanDuration(max(0, now.Sub(from))) }

@@ -1,0 +1,119 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/client"
+	"github.com/postflight-dev/postflight/internal/core/plaintext"
+)
+
+// TestsOf sums up the tests of a run; "" if nothing is known of them.
+func TestsOf(r *client.TestResults) string {
+	if r == nil {
+		return ""
+	}
+	counted := "tests"
+	if r.Tests == 1 {
+		counted = "test"
+	}
+	parts := []string{fmt.Sprintf("%d %s passed", r.Passed, counted)}
+	if r.Failed > 0 {
+		parts[0] = fmt.Sprintf("%d of %d %s failed", r.Failed, r.Tests, counted)
+	}
+	compared := r.ComparedWith != ""
+	for _, part := range []struct {
+		count int32
+		shown bool
+		what  string
+	}{
+		{r.NewFailures, compared && r.Failed > 0, "new"}, {r.Fixed, r.Fixed > 0, "fixed"},
+		{r.Skipped, r.Skipped > 0, "skipped"}, {r.Flaky, r.Flaky > 0, "flaky"},
+	} {
+		if part.shown {
+			parts = append(parts, fmt.Sprintf("%d %s", part.count, part.what))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// HistoryOf says whether a failure is new.
+func HistoryOf(f client.TestFailure) string { return OrDash(strings.ToLower(f.History)) }
+
+func PositionOf(f client.TestFailure) string {
+	if f.File == "" || f.Line < 1 {
+		return f.File
+	}
+	return fmt.Sprintf("%s:%d", f.File, f.Line)
+}
+
+func OrDash(text string) string { return cmp.Or(text, "-") }
+
+func Size(bytes int64) string { return humanize.Bytes(uint64(max(bytes, 0))) }
+
+// MaxFailureMessage bounds the message of a failure in a list, in bytes: a line or two of a terminal.
+const MaxFailureMessage = 160
+
+// maxEnd bounds the message of a run, in bytes: it may quote what somebody wrote into an annotation.
+const maxEnd = 1024
+
+// PrintEnd prints what there is to say about the end of a run at the end of a wait: what became of its tests, or why there are none.
+func (c *Console) PrintEnd(r *client.Run) {
+	if said := EndOf(r); said != "" {
+		c.Note("%s: %s", r.ID, said)
+	}
+	if r.Results != nil {
+		c.printFailures(r)
+	}
+}
+
+// EndOf says what only the tests themselves, or whoever canceled them, know.
+func EndOf(r *client.Run) string {
+	tests := TestsOf(r.Results)
+	exitOnly := r.State == v1alpha1.ReasonPassed && r.DecidedBy == string(v1alpha1.DecidedByExitCode)
+	switch {
+	case exitOnly && tests != "":
+		return tests + "; it passed by its exit code only, because results.require of the Trigger is Nothing"
+	case exitOnly:
+		return "passed by its exit code only, because the Trigger asks for no results of its tests"
+	case r.State == v1alpha1.ReasonCanceled:
+		return strings.TrimSpace(plaintext.Line(r.Message, maxEnd) + " " + tests)
+	default:
+		return tests
+	}
+}
+
+func (c *Console) printFailures(r *client.Run) {
+	for _, f := range r.Results.Failures {
+		line := "  " + c.failureMark(f) + Clean(f.Name)
+		if position := PositionOf(f); position != "" {
+			line += "  (" + Clean(position) + ")"
+		}
+		if f.Message != "" {
+			line += "  " + plaintext.Line(f.Message, MaxFailureMessage)
+		}
+		c.Print(line)
+	}
+	if more := int(r.Results.Failed) - len(r.Results.Failures); more > 0 {
+		c.Note("  and %d more", more)
+	}
+	if r.Results.Failed > 0 && r.URL != "" {
+		c.Note("  %s", r.URL)
+	}
+}
+
+// failureMark starts the line of a failure: red if it is new, on a terminal.
+func (c *Console) failureMark(f client.TestFailure) string {
+	mark := "✗ "
+	if f.History != "" {
+		mark += fmt.Sprintf("%-7s", Clean(strings.ToLower(f.History)))
+	}
+	if c.Live && f.History != string(v1alpha1.FailureKnown) {
+		return "\x1b[31m" + mark + "\x1b[0m"
+	}
+	return mark
+}

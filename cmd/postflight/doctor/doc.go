@@ -1,0 +1,2 @@
+// Package doctor has the command that checks an installation.
+package doctor

@@ -1,0 +1,246 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/doctor"
+	"github.com/postflight-dev/postflight/internal/core/version"
+	"github.com/postflight-dev/postflight/internal/transfer"
+)
+
+const (
+	// leaseRenewal is longer than a leader with the default lease takes to renew it.
+	leaseRenewal = 4 * time.Second
+
+	// leaseLooks are made in that time.
+	leaseLooks = 4
+)
+
+// manager finds the installation. Its Deployment has the label of its component, whatever the chart calls it.
+func (o *Options) manager(ctx context.Context) (in installation, found []doctor.Finding, err error) {
+	deployments := &appsv1.DeploymentList{}
+	if err := o.Client.List(ctx, deployments, client.InNamespace(o.Namespace), client.MatchingLabels{"app.kubernetes.io/component": "manager"}); err != nil {
+		return in, nil, err
+	}
+	i := slices.IndexFunc(deployments.Items, func(d appsv1.Deployment) bool { return slices.Equal(doctor.Container(&d).Command, []string{"manager"}) })
+	if i < 0 {
+		return in, []doctor.Finding{doctor.NoManager(o.Namespace)}, nil
+	}
+	in.deployment = &deployments.Items[i]
+	selector, err := metav1.LabelSelectorAsSelector(in.deployment.Spec.Selector)
+	if err != nil {
+		return in, nil, err
+	}
+	pods := &corev1.PodList{}
+	if err := o.Client.List(ctx, pods, client.InNamespace(o.Namespace), client.MatchingLabelsSelector{Selector: selector}); err != nil {
+		return in, nil, err
+	}
+	in.pods = pods.Items
+	return in, doctor.Manager(in.deployment, in.pods, version.Get().Version), nil
+}
+
+func (o *Options) crds(ctx context.Context, _ installation) ([]doctor.Finding, error) {
+	list := &apiextensions.CustomResourceDefinitionList{}
+	if err := o.Client.List(ctx, list); err != nil {
+		return nil, err
+	}
+	return doctor.CRDs(list.Items), nil
+}
+
+func (o *Options) rights(ctx context.Context, in installation) ([]doctor.Finding, error) {
+	if in.deployment == nil {
+		return nil, nil
+	}
+	account := accountOf(in.deployment)
+	questions := doctor.Rights(o.Namespace, watched(in.deployment))
+	var denied []authorizationv1.ResourceAttributes
+	for _, q := range questions {
+		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+			ResourceAttributes: &q,
+			User:               o.userOfAccount(account),
+			Groups:             []string{"system:serviceaccounts", "system:serviceaccounts:" + o.Namespace, "system:authenticated"},
+		}}
+		if err := o.Client.Create(ctx, review); err != nil {
+			return nil, err
+		}
+		if !review.Status.Allowed {
+			denied = append(denied, q)
+		}
+	}
+	return []doctor.Finding{doctor.MissingRights("The account "+account, len(questions), denied)}, nil
+}
+
+// accountOf is that of the manager.
+func accountOf(d *appsv1.Deployment) string {
+	return cmp.Or(d.Spec.Template.Spec.ServiceAccountName, "default")
+}
+
+// userOfAccount is how the API server calls an account of the installation.
+func (o *Options) userOfAccount(account string) string {
+	return "system:serviceaccount:" + o.Namespace + ":" + account
+}
+
+func (o *Options) policies(ctx context.Context, in installation) ([]doctor.Finding, error) {
+	if in.deployment == nil {
+		return nil, nil
+	}
+	policies, bindings := &admissionv1.ValidatingAdmissionPolicyList{}, &admissionv1.ValidatingAdmissionPolicyBindingList{}
+	if err := errors.Join(o.Client.List(ctx, policies), o.Client.List(ctx, bindings)); err != nil {
+		return nil, err
+	}
+	return doctor.Policies(o.userOfAccount(accountOf(in.deployment)), policies.Items, bindings.Items), nil
+}
+
+// watched are the only namespaces that the manager watches; without any, it watches all.
+func watched(d *appsv1.Deployment) []string {
+	return strings.FieldsFunc(doctor.Flag(d, "watch-namespaces"), func(r rune) bool { return r == ',' })
+}
+
+func (o *Options) leader(ctx context.Context, in installation) ([]doctor.Finding, error) {
+	if in.deployment == nil || doctor.Flag(in.deployment, "leader-elect") == "false" {
+		return nil, nil
+	}
+	lease := &coordinationv1.Lease{}
+	namespace := cmp.Or(doctor.Flag(in.deployment, "leader-election-namespace"), o.Namespace)
+	err := o.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "postflight"}, lease)
+	if apierrors.IsNotFound(err) {
+		lease, err = nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	now := o.Clock.Now()
+	if renewed := o.renewed(ctx, lease, now); renewed != nil {
+		lease, now = renewed, renewed.Spec.RenewTime.Time
+	}
+	return []doctor.Finding{doctor.Leader(lease, in.pods, now)}, nil
+}
+
+// renewed looks again at a Lease that seems to have expired: the clock of this machine may be wrong. It is nil if nobody
+// renews the Lease, or if that was not the question.
+func (o *Options) renewed(ctx context.Context, lease *coordinationv1.Lease, now time.Time) *coordinationv1.Lease {
+	if lease == nil || lease.Spec.RenewTime == nil || now.Sub(lease.Spec.RenewTime.Time) < leaseRenewal {
+		return nil
+	}
+	again := &coordinationv1.Lease{}
+	for range leaseLooks {
+		if transfer.Sleep(ctx, leaseRenewal/leaseLooks) != nil {
+			return nil
+		}
+		if o.Client.Get(ctx, client.ObjectKeyFromObject(lease), again) == nil && again.Spec.RenewTime != nil && !again.Spec.RenewTime.Equal(lease.Spec.RenewTime) {
+			return again
+		}
+	}
+	return nil
+}
+
+// replicas asks each pod, through the API server.
+func (o *Options) replicas(ctx context.Context, in installation) (found []doctor.Finding, err error) {
+	for _, p := range in.pods {
+		if p.Status.Phase != corev1.PodRunning || p.DeletionTimestamp != nil {
+			continue
+		}
+		for _, c := range doctor.Checks {
+			status, body, err := o.ask(ctx, &p, c.Path)
+			if err != nil {
+				return found, fmt.Errorf("%w. The API server may not reach the port of the probes, because of a NetworkPolicy: "+
+					"`kubectl port-forward -n %s %s 8082`, and open http://localhost:8082/readyz/store", err, p.Namespace, p.Name)
+			}
+			found = append(found, doctor.Replica(p.Name, c, status, body))
+		}
+	}
+	return found, nil
+}
+
+// ask returns an error if the pod did not answer.
+func (o *Options) ask(ctx context.Context, p *corev1.Pod, path string) (status int, body string, err error) {
+	err = o.Pods.CoreV1().RESTClient().Get().Namespace(p.Namespace).Resource("pods").Name(fmt.Sprintf("%s:%d", p.Name, probesPort(p))).
+		SubResource("proxy").Suffix("readyz" + path).Do(ctx).Error()
+	var answer apierrors.APIStatus
+	if cause, ok := apierrors.StatusCause(err, metav1.CauseTypeUnexpectedServerResponse); ok && errors.As(err, &answer) {
+		return int(answer.Status().Code), cause.Message, nil // the API server itself would answer with a Status
+	}
+	return http.StatusOK, "", err
+}
+
+func probesPort(p *corev1.Pod) int32 {
+	for _, c := range p.Spec.Containers {
+		for _, port := range c.Ports {
+			if port.Name == "probes" {
+				return port.ContainerPort
+			}
+		}
+	}
+	return 8082
+}
+
+// certificates looks at the Secrets that the manager mounts.
+func (o *Options) certificates(ctx context.Context, in installation) (found []doctor.Finding, err error) {
+	if in.deployment == nil || doctor.Flag(in.deployment, "tls-cert-file") == "" {
+		return nil, nil
+	}
+	for _, v := range in.deployment.Spec.Template.Spec.Volumes {
+		if v.Secret == nil {
+			continue
+		}
+		secret := &corev1.Secret{}
+		if err := o.Client.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: v.Secret.SecretName}, secret); err != nil {
+			return found, err
+		}
+		if content, has := secret.Data[corev1.TLSCertKey]; has && len(v.Secret.Items) == 0 {
+			found = append(found, doctor.Certificate(secret.Name, content, o.Clock.Now()))
+		}
+	}
+	return found, nil
+}
+
+// teams does not look at Teams that come from the values of the chart.
+func (o *Options) teams(ctx context.Context, in installation) ([]doctor.Finding, error) {
+	keys := &v1alpha1.APIKeyList{}
+	if err := o.Client.List(ctx, keys); err != nil {
+		return nil, err
+	}
+	found := doctor.Keys(keys.Items, o.Clock.Now())
+	if in.deployment != nil && len(watched(in.deployment)) > 0 {
+		return found, nil
+	}
+	teams := &v1alpha1.TeamList{}
+	if err := o.Client.List(ctx, teams); err != nil {
+		return found, err
+	}
+	return append(doctor.Teams(teams.Items, keys.Items, o.Clock.Now()), found...), nil
+}
+
+func (o *Options) triggers(ctx context.Context, _ installation) ([]doctor.Finding, error) {
+	list := &v1alpha1.TriggerList{}
+	if err := o.Client.List(ctx, list); err != nil {
+		return nil, err
+	}
+	return doctor.Triggers(list.Items), nil
+}
+
+func (o *Options) queue(ctx context.Context, _ installation) ([]doctor.Finding, error) {
+	list := &v1alpha1.SuiteList{}
+	if err := o.Client.List(ctx, list); err != nil {
+		return nil, err
+	}
+	return doctor.Queue(list.Items, o.Clock.Now()), nil
+}

@@ -1,0 +1,2 @@
+// Package gate has the commands of pipelines: notify, wait and explain.
+package gate

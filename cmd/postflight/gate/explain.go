@@ -1,0 +1,99 @@
+package gate
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/postflight-dev/postflight/client"
+
+	"github.com/postflight-dev/postflight/cmd/postflight/access"
+	"github.com/postflight-dev/postflight/cmd/postflight/cli"
+)
+
+type explainOptions struct {
+	access.Server
+	Deployment
+}
+
+func NewExplain() *cobra.Command {
+	o := &explainOptions{}
+	cmd := cli.WithTroubleExit(&cobra.Command{
+		Use:   "explain",
+		Short: "Show which Triggers match a deployment, and why the others do not",
+		Long: `Shows what "postflight notify" with the same flags would do, and each condition of each Trigger. It starts
+no run.
+
+` + detection,
+		Example: `  # Why did my Trigger not fire?
+  postflight explain --branch feature/login --type preview`,
+		Args: cobra.NoArgs,
+		RunE: o.Command(func(ctx context.Context, _ []string) error {
+			o.ReadEnvironment(os.Getenv)
+			return o.run(ctx)
+		}),
+	})
+	o.Deployment.addFlags(cmd)
+	o.Server.AddFlags(cmd)
+	return cmd
+}
+
+func (o *explainOptions) run(ctx context.Context) error {
+	n, err := o.Notification()
+	if err != nil {
+		return err
+	}
+	o.Console.Note("Dry run for %s:", o.describe(n))
+	result, err := o.Client.Explain(ctx, n)
+	if err != nil {
+		return err
+	}
+	return o.Console.Result(result, func() error {
+		if len(result.Explanations) == 0 {
+			o.Console.Note("The team has no Triggers. \"kubectl explain trigger.spec\" tells you how to write one.")
+			return nil
+		}
+		return o.Console.Table(explainRows(result))
+	})
+}
+
+func explainRows(result *client.NotificationResult) [][]string {
+	would := map[string]string{}
+	for _, r := range result.Results {
+		switch {
+		case r.CreatedSuiteID != "":
+			would[r.TriggerID] = "A run would start."
+		case r.DuplicateSuiteID != "":
+			would[r.TriggerID] = fmt.Sprintf("No new run: %s is the run of this commit.", r.DuplicateSuiteID)
+		default:
+			would[r.TriggerID] = r.FailureReason
+		}
+	}
+	rows := [][]string{{"TRIGGER", "MATCHES", "CONDITION", "HOLDS", "WHY"}}
+	for _, e := range result.Explanations {
+		name, matches := e.TriggerID, yesOrNo(e.Matched)
+		add := func(condition, holds, why string) {
+			rows = append(rows, []string{name, matches, condition, holds, why})
+			name, matches = "", "" // once per Trigger
+		}
+		for _, c := range e.Conditions {
+			add(c.Name, yesOrNo(c.Held), c.Message)
+		}
+		if len(e.Conditions) == 0 {
+			add("-", "-", "The Trigger has no conditions: every deployment matches.")
+		}
+		if text := would[e.TriggerID]; text != "" {
+			add("", "", text)
+		}
+	}
+	return rows
+}
+
+func yesOrNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}

@@ -1,0 +1,180 @@
+package gate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/postflight-dev/postflight/client"
+
+	"github.com/postflight-dev/postflight/cmd/postflight/access"
+	"github.com/postflight-dev/postflight/cmd/postflight/cli"
+)
+
+type NotifyOptions struct {
+	access.Server
+	Deployment
+	WaitOptions
+	Wait, AllowNoMatch bool
+	rerun              bool // runs that exist and have ended
+	acceptDifferent    bool // a run of another deployment of the commit
+	terminated         bool // the deployment is gone
+}
+
+func NewNotify() *cobra.Command {
+	o := &NotifyOptions{}
+	cmd := cli.WithTroubleExit(&cobra.Command{
+		Use:   "notify",
+		Short: "Report a deployment, which starts the runs of all Triggers that match it",
+		Long: `Reports a deployment. Every Trigger that matches it starts a run, unless the Trigger has a run of the
+same commit that continues or has a result; --rerun starts another attempt of those that have a result.
+With --wait, the command waits for the runs and shows which tests failed, and its exit code gates the pipeline. A run
+that tests another deployment of the commit, with another URL, other variables or other input files, is no result of this
+one: the exit code is then 4, unless you --accept-different.
+
+With --terminated, it reports that the ephemeral environment at --deployment-url is gone: its runs are
+canceled, and it is deleted.
+
+If $TRACEPARENT is set, as tools for OpenTelemetry do, the runs continue that trace.
+
+` + detection + `
+
+` + cli.ExitCodes + `
+Without --wait, 0 means that every run was started.`,
+		Example: `  # In CI: report what was deployed, and stop the pipeline unless the runs pass
+  postflight notify --type staging --deployment-url https://staging.example.com --wait
+
+  # The same, with a report of all tests for the CI system to show
+  postflight notify --type staging --wait --junit report.xml
+
+  # The same commit was deployed again, for example by a job that somebody repeats: test it again
+  postflight notify --type staging --rerun --wait
+
+  # A preview is gone
+  postflight notify --terminated --deployment-url https://pr-7.example.com
+
+  # From a shell, with a variable for the tests
+  postflight notify --branch main --sha "$(git rev-parse HEAD)" -v REGION=eu
+
+  # The ids of the runs, for a script
+  postflight notify --type staging -o json | jq -r '.results[].created_suite_id'`,
+		Args:    cobra.NoArgs,
+		PreRunE: func(*cobra.Command, []string) error { return o.check() },
+		RunE: o.Command(func(ctx context.Context, _ []string) error {
+			o.ReadEnvironment(os.Getenv)
+			o.Runs = o.Client
+			if o.terminated {
+				return o.runTerminated(ctx)
+			}
+			return o.Run(ctx)
+		}),
+	})
+	o.Deployment.addFlags(cmd)
+	cmd.Flags().BoolVarP(&o.Wait, "wait", "w", false, "wait for the runs to end")
+	cmd.Flags().BoolVar(&o.AllowNoMatch, "allow-no-match", false, "exit 0 if no Trigger matches, or if the environment that is gone is not known")
+	cmd.Flags().BoolVar(&o.rerun, "rerun", false, "start another attempt of runs of the same commit that have a result")
+	cmd.Flags().BoolVar(&o.acceptDifferent, "accept-different", false,
+		"with --wait, take the result of a run that tests another deployment of the commit: another URL, other variables or input files")
+	cmd.Flags().BoolVar(&o.terminated, "terminated", false, "the ephemeral environment at --deployment-url is gone")
+	o.WaitOptions.addFlags(cmd)
+	o.Server.AddFlags(cmd)
+	return cmd
+}
+
+func (o *NotifyOptions) check() error {
+	switch {
+	case o.terminated && (o.Wait || o.rerun):
+		return errors.New("--terminated starts no runs: leave out --wait and --rerun")
+	case o.File != "" && !o.Wait:
+		return errors.New("--junit is about runs that have ended: add --wait")
+	default:
+		return o.CheckJUnit()
+	}
+}
+
+// notified is what -o json prints.
+type notified struct {
+	*client.NotificationResult
+	Runs []RunStatus `json:"runs,omitempty"`
+}
+
+// mayExist is for a notification that was interrupted before the answer came.
+const mayExist = ". Runs may have been started: see \"postflight runs list\". If you report the same commit again, none starts twice"
+
+func (o *NotifyOptions) Run(ctx context.Context) error {
+	n, err := o.Notification()
+	if err != nil {
+		return err
+	}
+	o.Console.Note("Reporting %s", o.describe(n))
+	result, err := o.send(ctx, n)
+	if failed := (*client.Error)(nil); errors.As(err, &failed) && failed.Problem != nil {
+		o.print(failed.Problem.Results) // these runs exist, although the request failed as a whole
+	}
+	if err != nil {
+		return cli.Interrupted(ctx, cli.ExitTroubleError(err), mayExist)
+	}
+	runs, failures := o.print(result.Results)
+	answer := notified{NotificationResult: result}
+	if o.Wait && len(runs) > 0 {
+		answer.Runs = o.await(ctx, o.Console, runs)
+	}
+	if o.Console.Json {
+		if err := o.Console.WriteJSON(answer); err != nil {
+			return err
+		}
+	}
+	return o.exitError(len(result.Results), failures, answer.Runs)
+}
+
+func (o *NotifyOptions) send(ctx context.Context, n client.Notification) (*client.NotificationResult, error) {
+	if o.rerun {
+		return o.Client.NotifyRerun(ctx, n)
+	}
+	return o.Client.Notify(ctx, n)
+}
+
+// print prints a line per Trigger, and returns the runs to wait for.
+func (o *NotifyOptions) print(results []client.Result) (runs []RunStatus, failures int) {
+	for _, r := range results {
+		what := ""
+		switch {
+		case r.CreatedSuiteID != "":
+			what = "started " + r.CreatedSuiteID
+		case r.DuplicateSuiteID != "":
+			what = "already exists: " + r.DuplicateSuiteID + aboutDuplicate(r, time.Now())
+		default:
+			what = "could not start: " + r.FailureReason
+			failures++
+		}
+		if id := r.RunID(); id != "" {
+			runs = append(runs, o.statusOf(r))
+		}
+		if o.Console.Json {
+			o.Console.Note("  %s  %s", r.TriggerID, what)
+		} else {
+			fmt.Fprintf(o.Console.Out, "  %s  %s\n", cli.Clean(r.TriggerID), cli.Clean(what))
+		}
+	}
+	return runs, failures
+}
+
+// exitError gates the pipeline: by default, a release must not go on if nothing tested it.
+func (o *NotifyOptions) exitError(matched, failures int, runs []RunStatus) error {
+	err := verdictError(runs)
+	var exit *cli.ExitError
+	switch {
+	case errors.As(err, &exit) && exit.Code == cli.ExitFailed:
+		return err
+	case failures > 0:
+		return cli.Exitf(cli.ExitTrouble, "%d of %d runs could not start; the reasons are above", failures, matched)
+	case matched == 0 && !o.AllowNoMatch:
+		return cli.Exitf(cli.ExitTrouble, "no Trigger matches this deployment. \"postflight explain\" says why; --allow-no-match makes this exit 0")
+	default:
+		return err
+	}
+}

@@ -1,0 +1,2 @@
+// Package keys has the commands about API keys.
+package keys

@@ -1,0 +1,14 @@
+package keys
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/postflight-dev/postflight/cmd/postflight/cli"
+)
+
+func New() *cobra.Command {
+	return cli.Group(&cobra.Command{
+		Use:   "keys",
+		Short: "Create, list and revoke the API keys of a team, through the kubeconfig",
+	}, newCreate(), newList(), newRevoke())
+}

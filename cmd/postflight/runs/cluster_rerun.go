@@ -1,0 +1,111 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	crclient "sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/client"
+	"github.com/postflight-dev/postflight/internal/core/record"
+	"github.com/postflight-dev/postflight/internal/core/suite"
+)
+
+// Rerun follows the rules of the server, and names the attempt as the server does.
+func (c *ClusterRuns) Rerun(ctx context.Context, id string) (*client.Run, error) {
+	s, err := c.GetSuite(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if problem := suite.UnfinishedProblem(s); problem != "" {
+		return nil, problemError(problem)
+	}
+	trigger, err := c.triggerOf(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	desired, problem := suite.NextAttempt(s, trigger, c.UserName(ctx))
+	if problem != "" {
+		return nil, problemError(problem)
+	}
+	next, err := c.attempt(ctx, desired)
+	if err == nil && next == nil {
+		next, err = c.createAttempt(ctx, s, desired)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return new(record.RunOf(c.teams(ctx)[next.Namespace], next)), nil
+}
+
+// triggerOf returns nil if there is none.
+func (c *ClusterRuns) triggerOf(ctx context.Context, s *v1alpha1.Suite) (*v1alpha1.Trigger, error) {
+	t := &v1alpha1.Trigger{}
+	err := c.Client.Get(ctx, crclient.ObjectKey{Namespace: s.Namespace, Name: s.Spec.Trigger.Name}, t)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	return t, c.ExplainError(err, fmt.Sprintf("Trigger %q", s.Spec.Trigger.Name))
+}
+
+// attempt is the desired one if it exists, and nil if nothing has its name.
+func (c *ClusterRuns) attempt(ctx context.Context, desired *v1alpha1.Suite) (*v1alpha1.Suite, error) {
+	s := &v1alpha1.Suite{}
+	err := c.Client.Get(ctx, crclient.ObjectKeyFromObject(desired), s)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, c.ExplainError(err, fmt.Sprintf("run %q", desired.Name))
+	}
+	if problem := suite.NextProblem(s, desired); problem != "" {
+		return nil, problemError(problem)
+	}
+	return s, nil
+}
+
+func (c *ClusterRuns) createAttempt(ctx context.Context, of, desired *v1alpha1.Suite) (*v1alpha1.Suite, error) {
+	stream, err := c.streamOf(ctx, of)
+	if err != nil {
+		return nil, err
+	}
+	if problem := suite.NewerProblem(of, stream); problem != "" {
+		return nil, problemError(problem)
+	}
+	next := desired.DeepCopy()
+	err = c.Client.Create(ctx, next)
+	if !apierrors.IsAlreadyExists(err) {
+		return next, c.ExplainError(err, "a run")
+	}
+	next, getErr := c.attempt(ctx, desired)
+	if next == nil && getErr == nil { // it was deleted meanwhile
+		return nil, c.ExplainError(err, fmt.Sprintf("run %q", desired.Name))
+	}
+	return next, getErr
+}
+
+func (c *ClusterRuns) streamOf(ctx context.Context, s *v1alpha1.Suite) (stream []*v1alpha1.Suite, err error) {
+	key := suite.StreamKey(s)
+	if key == "" {
+		return nil, nil
+	}
+	var list v1alpha1.SuiteList
+	if err := c.Client.List(ctx, &list, crclient.InNamespace(s.Namespace)); err != nil {
+		return nil, c.ExplainError(err, "runs")
+	}
+	for i := range list.Items {
+		if suite.StreamKey(&list.Items[i]) == key {
+			stream = append(stream, &list.Items[i])
+		}
+	}
+	return stream, nil
+}
+
+// problemError makes an error of a sentence.
+func problemError(sentence string) error {
+	return errors.New(strings.ToLower(sentence[:1]) + strings.TrimSuffix(sentence[1:], "."))
+}

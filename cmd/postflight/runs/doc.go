@@ -1,0 +1,2 @@
+// Package runs has the commands about runs.
+package runs

@@ -1,0 +1,67 @@
+package runs
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/postflight-dev/postflight/client"
+
+	"github.com/postflight-dev/postflight/cmd/postflight/cli"
+)
+
+type RerunOptions struct{ Options }
+
+func newRerun() *cobra.Command {
+	o := &RerunOptions{}
+	cmd := &cobra.Command{
+		Use:   "rerun RUN",
+		Short: "Start another attempt of a run that has ended, and print its id",
+		Long: `Starts another attempt of a run that has ended, with the same deployment and variables, and prints its id. If an
+attempt has been started and has not ended, it prints the id of that one.
+
+A run is not rerun after a newer deployment, because the attempt would supersede the run of that deployment.
+
+` + twoWays,
+		Example: `  # Try again, and wait for the result
+  postflight wait "$(postflight runs rerun smoke-3f9c2k7q5x0a1b2c)"`,
+		Args: cobra.ExactArgs(1),
+		RunE: o.command(func(ctx context.Context, args []string) error { return o.Run(ctx, args[0]) }),
+	}
+	o.addFlags(cmd)
+	return cmd
+}
+
+func (o *RerunOptions) Run(ctx context.Context, id string) error {
+	r, err := latestAttempt(ctx, o.Source, id)
+	if err != nil {
+		return err
+	}
+	return o.Console.Result(r, func() error {
+		o.Console.Note("Attempt %d of the run. Follow it: postflight runs logs -f %s", r.Attempt, r.ID)
+		fmt.Fprintln(o.Console.Out, cli.Clean(r.ID))
+		return nil
+	})
+}
+
+// maxAttempts bounds the search for an attempt that has not ended.
+const maxAttempts = 100
+
+// rerunner starts the next attempt of a run, or returns the one that exists.
+type rerunner interface {
+	Rerun(ctx context.Context, id string) (*client.Run, error)
+}
+
+// latestAttempt starts another attempt of a run that has ended, unless one goes on.
+func latestAttempt(ctx context.Context, c rerunner, id string) (*client.Run, error) {
+	of := id
+	for range maxAttempts {
+		r, err := c.Rerun(ctx, of)
+		if err != nil || !Ended(r) {
+			return r, err
+		}
+		of = r.ID
+	}
+	return nil, fmt.Errorf("more than %d attempts came after the run %s. Rerun the latest of them: \"postflight runs list\" shows it", maxAttempts, id)
+}

@@ -1,0 +1,132 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/client"
+
+	"github.com/postflight-dev/postflight/cmd/postflight/access"
+	"github.com/postflight-dev/postflight/cmd/postflight/cli"
+)
+
+const twoWays = `With $POSTFLIGHT_URL or --url, it asks the server, with the key of $POSTFLIGHT_API_KEY; the server also knows runs
+whose Suites were deleted. Otherwise, and always with -n, -A, --context or --kubeconfig, it asks the cluster of the
+kubeconfig.`
+
+func New() *cobra.Command {
+	return cli.Group(&cobra.Command{
+		Use:     "runs",
+		Aliases: []string{"run"},
+		Short:   "List, show, follow, cancel and rerun runs, and get their logs, results and files",
+		Long:    "Shows runs and what they left behind, and acts on them.\n\n" + twoWays,
+		Example: `  # In CI, or without a kubeconfig: the runs of the team of the key
+  export POSTFLIGHT_URL=https://postflight.example.com POSTFLIGHT_API_KEY=pf_...
+  postflight runs list --branch main --state Failed
+
+  # With a kubeconfig: the runs of a namespace
+  postflight runs list -n acme`,
+	}, newList(), newShow(), newLogs(), newResults(), newArtifacts(), newCancel(), newRerun())
+}
+
+// runSource is a way to the runs of a team. A *client.Client has most of its methods.
+type runSource interface {
+	ArtifactSource
+
+	// scope completes "There are no such runs".
+	scope() string
+
+	Runs(ctx context.Context, f client.RunFilter) iter.Seq2[client.Run, error]
+	Run(ctx context.Context, id string) (*client.Run, error)
+	Results(ctx context.Context, id string) (*client.RunResults, error)
+	Cancel(ctx context.Context, id string) (*client.Run, error)
+
+	// Rerun returns the next attempt of a run that has ended; that attempt may exist.
+	Rerun(ctx context.Context, id string) (*client.Run, error)
+
+	// copyLogs copies logs, each below a line that names it if there are several.
+	copyLogs(ctx context.Context, id string, o client.LogOptions, to io.Writer) error
+}
+
+// ArtifactSource is a way to the files of runs.
+type ArtifactSource interface {
+	Artifacts(ctx context.Context, id, pod string) iter.Seq2[client.Artifact, error]
+	Download(ctx context.Context, id string, a client.Artifact, to client.Destination) error
+}
+
+// Options are those of all commands about runs.
+type Options struct {
+	cli.Output
+	server  access.Server
+	cluster access.Cluster
+
+	Source runSource
+	Now    func() time.Time
+}
+
+func (o *Options) addFlags(cmd *cobra.Command) {
+	o.Output.AddFlags(cmd)
+	o.cluster.AddOwnFlags(cmd)
+	o.server.AddOwnFlags(cmd)
+}
+
+// command returns the RunE of a command about runs.
+func (o *Options) command(run func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := o.Open(cmd); err != nil {
+			return err
+		}
+		if err := o.connect(cmd); err != nil {
+			return err
+		}
+		return run(cmd.Context(), args)
+	}
+}
+
+// connect chooses the way: a flag that belongs to one of them decides, or else the environment.
+func (o *Options) connect(cmd *cobra.Command) error {
+	byServer, byCluster := cli.AnyChanged(cmd, "url"), cli.AnyChanged(cmd, "namespace", "context", "kubeconfig", "all-namespaces")
+	if byServer && byCluster {
+		return cli.Exitf(cli.ExitTrouble, "--url asks the server, and -n, -A, --context and --kubeconfig ask the cluster: use one of them")
+	}
+	o.server.Output, o.cluster.Output, o.Now = o.Output, o.Output, time.Now
+	if byServer || !byCluster && os.Getenv("POSTFLIGHT_URL") != "" {
+		err := o.server.Connect()
+		if err != nil && !byServer {
+			err = fmt.Errorf("%w. To ask the cluster of the kubeconfig instead, add -n NAMESPACE", err)
+		}
+		o.Source = &serverRuns{o.server.Client, o.Console}
+		return err
+	}
+	err := o.cluster.Connect()
+	o.Source = &ClusterRuns{Cluster: &o.cluster}
+	if errors.Is(err, access.ErrNoKubeconfig) {
+		return fmt.Errorf("%w, or POSTFLIGHT_URL and POSTFLIGHT_API_KEY to ask the server", err)
+	}
+	return err
+}
+
+// Ended reports whether a run has ended, in whatever state.
+func Ended(r *client.Run) bool {
+	return r.State != v1alpha1.ReasonQueued && r.State != v1alpha1.ReasonStarting && r.State != v1alpha1.ReasonRunning
+}
+
+// took is how long the tests of a run took, or have taken until now.
+func took(r *client.Run, now time.Time) string {
+	switch {
+	case r.StartedAt == nil:
+		return "-"
+	case r.EndedAt == nil:
+		return cli.Age(*r.StartedAt, now) + "..."
+	default:
+		return cli.Age(*r.StartedAt, *r.EndedAt)
+	}
+}

@@ -1,0 +1,108 @@
+package runs
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/postflight-dev/postflight/client"
+	"github.com/postflight-dev/postflight/internal/core/mask"
+
+	"github.com/postflight-dev/postflight/cmd/postflight/cli"
+)
+
+type ShowOptions struct{ Options }
+
+func newShow() *cobra.Command {
+	o := &ShowOptions{}
+	cmd := &cobra.Command{
+		Use:   "show RUN",
+		Short: "Show a run, and why it ended as it did",
+		Long: `Shows a run, and why it is in its state. Through the kubeconfig it also shows variables and input files; values of
+variables that look secret, by their names or by the values, are masked. With -o json it prints what both ways know.
+
+` + twoWays,
+		Example: `  postflight runs show smoke-3f9c2k7q5x0a1b2c
+
+  # Its state, for a script
+  postflight runs show smoke-3f9c2k7q5x0a1b2c -o json | jq -r .state`,
+		Args: cobra.ExactArgs(1),
+		RunE: o.command(func(ctx context.Context, args []string) error { return o.Run(ctx, args[0]) }),
+	}
+	o.addFlags(cmd)
+	return cmd
+}
+
+func (o *ShowOptions) Run(ctx context.Context, id string) error {
+	r, err := o.Source.Run(ctx, id)
+	if err != nil {
+		return err
+	}
+	return o.Console.Result(r, func() error {
+		rows := o.rows(r)
+		if c, ok := o.Source.(*ClusterRuns); ok {
+			more, err := c.privateRows(ctx, id)
+			if err != nil {
+				return err
+			}
+			rows = append(rows, more...)
+		}
+		return o.Console.Table(rows)
+	})
+}
+
+// unseen is the message of a run that the manager has not seen.
+const unseen = "The manager has not seen this run. Check that the manager is up."
+
+func (o *ShowOptions) rows(r *client.Run) [][]string {
+	message := r.Message
+	if message == "" && !Ended(r) {
+		message = unseen
+	}
+	rows := [][]string{{"Run:", r.ID}, {"State:", r.State}, {"Why:", message}, {"Tests:", cli.TestsOf(r.Results)}, {"Files:", filesOf(r.Artifacts)},
+		{"Trigger:", r.Trigger}, {"Environment:", r.Environment}, {"Branch:", r.Branch}, {"Commit:", r.SHA}, {"Repository:", r.Repository},
+		{"Type:", r.DeploymentType}, {"URL:", r.DeploymentURL}, {"Attempt:", fmt.Sprint(r.Attempt)}, {"Superseded by:", r.SupersededBy},
+		{"Created:", r.CreatedAt.UTC().Format(time.RFC3339)}, {"Took:", took(r, o.Now())}, {"Archive:", archiveOf(r.Archive)}, {"Page:", r.URL}}
+	if r.PullRequestNumber > 0 {
+		rows = append(rows, []string{"Pull request:", fmt.Sprint(r.PullRequestNumber)})
+	}
+	return slices.DeleteFunc(rows, func(row []string) bool { return row[1] == "" })
+}
+
+func filesOf(a *client.Artifacts) string {
+	if a == nil {
+		return ""
+	}
+	return fmt.Sprintf("%d, %s", a.Count, cli.Size(a.Bytes))
+}
+
+func archiveOf(a *client.ArchiveState) string {
+	switch {
+	case a == nil:
+		return ""
+	case a.Done && a.Message == "":
+		return "complete"
+	default:
+		return a.Message
+	}
+}
+
+// privateRows are what only those see who may read Suites.
+func (c *ClusterRuns) privateRows(ctx context.Context, id string) (rows [][]string, err error) {
+	s, err := c.GetSuite(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	variables := mask.Variables(s.Spec.Variables)
+	for _, name := range slices.Sorted(maps.Keys(variables)) {
+		rows = append(rows, []string{"Variable:", name + "=" + variables[name]})
+	}
+	for _, input := range s.Status.Inputs {
+		rows = append(rows, []string{"Input:", fmt.Sprintf("%s (%s)", input.Path, cli.Size(input.Size))})
+	}
+	return rows, nil
+}

@@ -1,0 +1,2 @@
+// Package upload has the command that uploads input files.
+package upload

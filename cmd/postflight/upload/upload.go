@@ -1,0 +1,134 @@
+package upload
+
+import (
+	"cmp"
+	"context"
+	"crypto/md5" // what object stores check an upload by; SHA-256 is for people
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/postflight-dev/postflight/internal/transfer"
+
+	"github.com/postflight-dev/postflight/cmd/postflight/access"
+	"github.com/postflight-dev/postflight/cmd/postflight/cli"
+)
+
+type Options struct {
+	access.Server
+	File     string // on this machine
+	As       string // path in the store; empty: the name of the file
+	Attempts int
+
+	StallAfter, AnswerAfter time.Duration // set by tests
+}
+
+func New() *cobra.Command {
+	o := &Options{}
+	cmd := cli.WithTroubleExit(&cobra.Command{
+		Use:   "upload FILE",
+		Short: "Upload a file that runs need: an app, an archive, data",
+		Long: `Uploads a file to the team's store and prints its location, the value of a variable in a notification. The
+store checks that it received what was sent. Interrupted uploads restart.
+
+Files may end in .apk, .aab, .deb, .ipa, .zip, .csv or .pdf.`,
+		Example: `  # Upload the app of this commit, and test it
+  LOCATION=$(postflight upload build/shop.apk --as "builds/$GITHUB_SHA/shop.apk")
+  postflight notify --type mobile -v RUN_INPUT_PATH="$LOCATION" --wait`,
+		Args: cobra.ExactArgs(1),
+		RunE: o.Command(func(ctx context.Context, args []string) error {
+			o.File = args[0]
+			return o.Run(ctx)
+		}),
+	})
+	cmd.Flags().StringVar(&o.As, "as", "", "path in the store; default: the name of the file")
+	cmd.Flags().IntVar(&o.Attempts, "attempts", 5, "how often to try")
+	o.AddFlags(cmd)
+	return cmd
+}
+
+// uploaded is what -o json prints.
+type uploaded struct {
+	FileLocation           string `json:"fileLocation"`
+	PlaygroundFileLocation string `json:"playgroundFileLocation"`
+	Bytes                  int64  `json:"bytes"`
+	SHA256                 string `json:"sha256"`
+}
+
+// checksums of a file. The store gets the MD5, and refuses a file that arrives damaged.
+type checksums struct {
+	md5, sha256 []byte
+	size        int64
+}
+
+// Run uploads the file. A store takes a file as a whole or not at all: each attempt starts over, with a fresh
+// URL, and the file that was there before stays until the last byte has arrived.
+func (o *Options) Run(ctx context.Context) error {
+	file, err := os.Open(o.File)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	sums, err := o.sum(ctx, file)
+	if err != nil {
+		return err
+	}
+	for attempt := 1; ; attempt++ {
+		signed, err := o.Client.SignUpload(ctx, cmp.Or(o.As, filepath.Base(o.File)), sums.size)
+		if err != nil {
+			return err
+		}
+		if err = o.put(ctx, file, sums, signed.SignedURL); err == nil {
+			return o.print(uploaded{signed.FileLocation, signed.PlaygroundFileLocation, sums.size, hex.EncodeToString(sums.sha256)})
+		}
+		var refused *refusal
+		if ctx.Err() != nil || attempt >= o.Attempts || (errors.As(err, &refused) && refused.final()) {
+			return err
+		}
+		o.Console.Note("The upload broke off (%v). Trying again, %d of %d.", err, attempt+1, o.Attempts)
+		if err := transfer.Sleep(ctx, time.Duration(attempt)*time.Second); err != nil {
+			return err
+		}
+	}
+}
+
+func (o *Options) print(u uploaded) error {
+	return o.Console.Result(u, func() error {
+		o.Console.Note("Uploaded %d bytes, SHA-256 %s", u.Bytes, u.SHA256)
+		fmt.Fprintln(o.Console.Out, u.FileLocation)
+		return nil
+	})
+}
+
+func (o *Options) sum(ctx context.Context, file *os.File) (checksums, error) {
+	info, err := file.Stat()
+	if err != nil {
+		return checksums{}, err
+	}
+	if !info.Mode().IsRegular() {
+		return checksums{}, fmt.Errorf("%s is not a file. To upload a folder, put it into a .zip", o.File)
+	}
+	m, s := md5.New(), sha256.New()
+	size, err := io.Copy(io.MultiWriter(m, s), contextReader{ctx, file})
+	return checksums{m.Sum(nil), s.Sum(nil), size}, err
+}
+
+// contextReader reads until the context is done.
+type contextReader struct {
+	ctx context.Context
+	io.Reader
+}
+
+func (r contextReader) Read(b []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.Reader.Read(b)
+}
