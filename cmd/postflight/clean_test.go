@@ -33,13 +33,13 @@ func TestEveryTextIsClean(t *testing.T) {
 	})
 	prints := map[string]func(c *cli.Console) error{
 		"keys list": func(c *cli.Console) error {
-			return (&keys.ListOptions{testCluster(c, true, key)}).Run(t.Context())
+			return (&keys.ListOptions{Cluster: testCluster(c, true, key)}).Run(t.Context())
 		},
 		"runs list": func(c *cli.Console) error {
 			return (&runs.ListOptions{Options: onCluster(testCluster(c, true, run))}).Run(t.Context())
 		},
 		"runs show": func(c *cli.Console) error {
-			return (&runs.ShowOptions{onCluster(testCluster(c, true, run))}).Run(t.Context(), "a")
+			return (&runs.ShowOptions{Options: onCluster(testCluster(c, true, run))}).Run(t.Context(), "a")
 		},
 		"an error": func(c *cli.Console) error {
 			err := (&runs.LogsOptions{Options: onCluster(testCluster(c, true, run))}).Run(t.Context(), "a")

@@ -124,7 +124,7 @@ func TestKeysListAndRevoke(t *testing.T) {
 	k := testCluster(c, true, suspended,
 		&v1alpha1.APIKey{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "a"}, Spec: v1alpha1.APIKeySpec{ExpiresAt: &expired}},
 		&v1alpha1.APIKey{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "z"}})
-	if err := errors.Join((&keys.RevokeOptions{Cluster: k, Suspend: true}).Run(t.Context(), "b"), (&keys.ListOptions{k}).Run(t.Context())); err != nil {
+	if err := errors.Join((&keys.RevokeOptions{Cluster: k, Suspend: true}).Run(t.Context(), "b"), (&keys.ListOptions{Cluster: k}).Run(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"a      expired", "b      suspended"} {
@@ -150,7 +150,7 @@ func TestRunsCancel(t *testing.T) {
 	}{{true, "ada"}, {false, "admin@kubeconfig"}} {
 		c, _, log := newTestConsole()
 		r := testCluster(c, tc.reviews, aRun("a"), aRun("b", exitCode1))
-		o, source := &runs.CancelOptions{onCluster(r)}, &runs.ClusterRuns{Cluster: &r}
+		o, source := &runs.CancelOptions{Options: onCluster(r)}, &runs.ClusterRuns{Cluster: &r}
 		if err := o.Run(t.Context(), "a"); err != nil {
 			t.Fatal(err)
 		}
@@ -172,7 +172,7 @@ func TestRunsRerun(t *testing.T) {
 	c, out, _ := newTestConsole()
 	trigger := &v1alpha1.Trigger{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "smoke", UID: "new"}}
 	r := testCluster(c, true, aRun("a", exitCode1), trigger)
-	o, source := &runs.RerunOptions{onCluster(r)}, &runs.ClusterRuns{Cluster: &r}
+	o, source := &runs.RerunOptions{Options: onCluster(r)}, &runs.ClusterRuns{Cluster: &r}
 	rerun := func(id string) *v1alpha1.Suite {
 		t.Helper()
 		out.Reset()
@@ -224,10 +224,10 @@ func TestRunsRerunAfterANewerDeployment(t *testing.T) {
 	c, _, _ := newTestConsole()
 	r := testCluster(c, true, trigger, aRun("a", sha("a", time.Hour), exitCode1), aRun("b", sha("b", time.Minute), exitCode1),
 		aRun("another-branch", sha("c", time.Second), other))
-	if err := (&runs.RerunOptions{onCluster(r)}).Run(t.Context(), "a"); err == nil || !strings.Contains(err.Error(), "the run b of a newer deployment came after a") {
+	if err := (&runs.RerunOptions{Options: onCluster(r)}).Run(t.Context(), "a"); err == nil || !strings.Contains(err.Error(), "the run b of a newer deployment came after a") {
 		t.Errorf("the older one: %v", err)
 	}
-	if err := (&runs.RerunOptions{onCluster(r)}).Run(t.Context(), "b"); err != nil {
+	if err := (&runs.RerunOptions{Options: onCluster(r)}).Run(t.Context(), "b"); err != nil {
 		t.Errorf("the newest one: %v", err)
 	}
 }
@@ -253,7 +253,7 @@ func TestRunsListAndShow(t *testing.T) {
 	}
 	r.Source.(*runs.ClusterRuns).All = false
 	out.Reset()
-	if err := (&runs.ShowOptions{r}).Run(t.Context(), "b"); err != nil || !strings.Contains(out.String(), "Exit code 1.") {
+	if err := (&runs.ShowOptions{Options: r}).Run(t.Context(), "b"); err != nil || !strings.Contains(out.String(), "Exit code 1.") {
 		t.Errorf("%v:\n%s", err, out)
 	}
 }
@@ -286,7 +286,7 @@ func TestMissingNamespace(t *testing.T) {
 	for name, err := range map[string]error{
 		"an error of the API server": k.ExplainError(missing, `APIKey "ci"`),
 		"no runs":                    (&runs.ListOptions{Options: onCluster(k)}).Run(t.Context()),
-		"no keys":                    (&keys.ListOptions{k}).Run(t.Context()),
+		"no keys":                    (&keys.ListOptions{Cluster: k}).Run(t.Context()),
 	} {
 		if err == nil || !strings.Contains(err.Error(), "the namespace acme does not exist") {
 			t.Errorf("%s: %v", name, err)
@@ -302,7 +302,7 @@ func TestKeysListShowsRefusedKeys(t *testing.T) {
 	c, out, _ := newTestConsole()
 	key := &v1alpha1.APIKey{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "ci"}}
 	key.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: "NoTeam"}}
-	if err := (&keys.ListOptions{testCluster(c, true, key)}).Run(t.Context()); err != nil || !strings.Contains(out.String(), "refused (NoTeam)") {
+	if err := (&keys.ListOptions{Cluster: testCluster(c, true, key)}).Run(t.Context()); err != nil || !strings.Contains(out.String(), "refused (NoTeam)") {
 		t.Errorf("%v:\n%s", err, out)
 	}
 }
@@ -329,7 +329,7 @@ func TestRunsShowVariablesAndInputs(t *testing.T) {
 		s.Spec.Variables = v1alpha1.Variables{"REGION": "eu", "GITHUB_TOKEN": "hush", "apiKey": "hush"}
 		s.Status.Inputs = []v1alpha1.SuiteInput{{Path: "builds/app.apk", Size: 1_500_000}}
 	})
-	if err := (&runs.ShowOptions{onCluster(testCluster(c, true, run))}).Run(t.Context(), "a"); err != nil {
+	if err := (&runs.ShowOptions{Options: onCluster(testCluster(c, true, run))}).Run(t.Context(), "a"); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"REGION=eu", "GITHUB_TOKEN=***", "apiKey=***", "builds/app.apk (1.5 MB)"} {

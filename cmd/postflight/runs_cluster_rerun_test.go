@@ -36,7 +36,7 @@ func TestRunsRerunIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c, _, _ := newTestConsole()
 			r := testCluster(c, true, tc.objects...)
-			if err := (&runs.RerunOptions{onCluster(r)}).Run(t.Context(), "a"); err == nil || !strings.Contains(err.Error(), tc.says) {
+			if err := (&runs.RerunOptions{Options: onCluster(r)}).Run(t.Context(), "a"); err == nil || !strings.Contains(err.Error(), tc.says) {
 				t.Errorf("%v, want %q in it", err, tc.says)
 			}
 		})

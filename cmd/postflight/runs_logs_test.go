@@ -51,10 +51,10 @@ func TestRunsLogs(t *testing.T) {
 		requested string // the containers whose logs were requested
 		says      string
 	}{
-		"tests":             {pod: aPod(corev1.PodRunning, ended(0), runs), want: both, requested: "test browser"},
+		"tests":             {pod: aPod(corev1.PodRunning, ended(0), running), want: both, requested: "test browser"},
 		"tests that failed": {pod: aPod(corev1.PodFailed, ended(0), ended(1)), want: both, requested: "test browser"},
-		"one of the tests":  {pod: aPod(corev1.PodRunning, ended(0), runs), logs: postflight.LogOptions{Container: "browser"}, want: "fake logs", requested: "browser"},
-		"download, by name": {pod: aPod(corev1.PodRunning, ended(0), runs), logs: postflight.LogOptions{Container: "postflight-fetch"}, want: "fake logs", requested: "postflight-fetch"},
+		"one of the tests":  {pod: aPod(corev1.PodRunning, ended(0), running), logs: postflight.LogOptions{Container: "browser"}, want: "fake logs", requested: "browser"},
+		"download, by name": {pod: aPod(corev1.PodRunning, ended(0), running), logs: postflight.LogOptions{Container: "postflight-fetch"}, want: "fake logs", requested: "postflight-fetch"},
 		"download, by name, while it runs": {pod: aPod(corev1.PodPending, running, waiting), logs: postflight.LogOptions{Container: "postflight-fetch"},
 			want: "fake logs", requested: "postflight-fetch"},
 		"download, followed by name": {pod: aPod(corev1.PodPending, running, waiting), logs: postflight.LogOptions{Container: "postflight-fetch", Follow: true},
@@ -81,7 +81,7 @@ func TestRunsLogs(t *testing.T) {
 			}
 			c, out, log := newTestConsole()
 			source := testCluster(c, true, objects...)
-			err := (&runs.LogsOptions{onCluster(source), tc.logs}).Run(t.Context(), "a")
+			err := (&runs.LogsOptions{Options: onCluster(source), LogOptions: tc.logs}).Run(t.Context(), "a")
 			if out.String() != tc.want || (err == nil) != (tc.want != "") {
 				t.Errorf("%s: %v: %q, want %q", tc.reason, err, out, tc.want)
 			}
@@ -102,7 +102,7 @@ func TestRunsLogsFollowedWaitForTheTests(t *testing.T) {
 	c, out, _ := newTestConsole()
 	running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
 	source := testCluster(c, true, aRun("a"), aPod(corev1.PodPending, running, corev1.ContainerState{}))
-	o := &runs.LogsOptions{onCluster(source), postflight.LogOptions{Follow: true}}
+	o := &runs.LogsOptions{Options: onCluster(source), LogOptions: postflight.LogOptions{Follow: true}}
 	if err := o.Run(ctx, "a"); !errors.Is(err, context.DeadlineExceeded) || out.Len() > 0 {
 		t.Errorf("%v: %q", err, out)
 	}
@@ -147,7 +147,7 @@ func TestRunsLogsOfSeveralPods(t *testing.T) {
 	for chosen, want := range map[string]string{"": "==> a-1/test <==\nfake logs\n==> a-0/test <==\nfake logs", "a-0": "fake logs"} {
 		c, out, _ := newTestConsole()
 		source := testCluster(c, true, aRun("a"), newer, older)
-		if err := (&runs.LogsOptions{onCluster(source), postflight.LogOptions{Pod: chosen, Tail: new(3), Previous: true}}).Run(t.Context(), "a"); err != nil || out.String() != want {
+		if err := (&runs.LogsOptions{Options: onCluster(source), LogOptions: postflight.LogOptions{Pod: chosen, Tail: new(3), Previous: true}}).Run(t.Context(), "a"); err != nil || out.String() != want {
 			t.Errorf("pod %q: %v, %q, want %q", chosen, err, out, want)
 		}
 		for _, action := range source.Pods.(*kubefake.Clientset).Actions() {

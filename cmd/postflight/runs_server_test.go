@@ -143,7 +143,7 @@ func TestJSONIsTheSameBothWays(t *testing.T) {
 	api.start(t)
 	for name, run := range map[string]func(runs.Options) error{
 		"runs list": func(o runs.Options) error { return (&runs.ListOptions{Options: o}).Run(t.Context()) },
-		"runs show": func(o runs.Options) error { return (&runs.ShowOptions{o}).Run(t.Context(), "smoke-1") },
+		"runs show": func(o runs.Options) error { return (&runs.ShowOptions{Options: o}).Run(t.Context(), "smoke-1") },
 		"runs results": func(o runs.Options) error {
 			return (&runs.ResultsOptions{Options: o}).Run(t.Context(), "smoke-1")
 		},

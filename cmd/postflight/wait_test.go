@@ -123,7 +123,7 @@ func TestWaitCodes(t *testing.T) {
 					ids = []string{"a"}
 				}
 				c, _, log := newTestConsole()
-				w := &gate.WaitCommandOptions{testServer(c, nil), gate.WaitOptions{Runs: r, Follow: tc.follow, Timeout: 1500 * time.Millisecond}}
+				w := &gate.WaitCommandOptions{Server: testServer(c, nil), WaitOptions: gate.WaitOptions{Runs: r, Follow: tc.follow, Timeout: 1500 * time.Millisecond}}
 				err := w.Run(t.Context(), ids)
 				if got := codeOf(err); got != tc.code {
 					t.Errorf("%s: exit code %d (%v), want %d", tc.reason, got, err, tc.code)
@@ -248,7 +248,7 @@ func TestHostileText(t *testing.T) {
 	c, _, log := newTestConsole()
 	g := is("a", "a", httpapi.Completed, false)
 	g.Bugs = &httpapi.Bugs{ReproducedBugs: []httpapi.Bug{{Name: "\x1b]0;owned\x07\x1b[2J\r\n::set-output name=x::y"}}}
-	_ = (&gate.WaitCommandOptions{testServer(c, nil), gate.WaitOptions{Runs: answering{"a": {g}}, Timeout: poll.Limit}}).Run(t.Context(), []string{"a"})
+	_ = (&gate.WaitCommandOptions{Server: testServer(c, nil), WaitOptions: gate.WaitOptions{Runs: answering{"a": {g}}, Timeout: poll.Limit}}).Run(t.Context(), []string{"a"})
 	if text := log.String(); strings.ContainsAny(text, "\x1b\x07\r") || strings.Contains(text, "\n::") {
 		t.Errorf("%q", text)
 	}
@@ -275,7 +275,7 @@ func TestFollowedInJSON(t *testing.T) {
 	for _, follow := range []bool{true, false} {
 		c, out, _ := newTestConsole()
 		c.Json = true
-		w := &gate.WaitCommandOptions{testServer(c, nil), gate.WaitOptions{Runs: answering{"a": {is("a", "b", httpapi.Completed, true)}}, Follow: follow, Timeout: poll.Limit}}
+		w := &gate.WaitCommandOptions{Server: testServer(c, nil), WaitOptions: gate.WaitOptions{Runs: answering{"a": {is("a", "b", httpapi.Completed, true)}}, Follow: follow, Timeout: poll.Limit}}
 		_ = w.Run(t.Context(), []string{"a"})
 		if got := strings.Contains(out.String(), `"followed": true`); got != follow {
 			t.Errorf("with Follow %t: %s", follow, out)
