@@ -26,17 +26,8 @@ var errNotQueued = errors.New("the queue does not have the run")
 // queueLag is when to try again.
 const queueLag = 20 * time.Millisecond
 
-// requestSlot finds the place of a Suite in the queue, and creates its Job if a slot is free and nothing else is left to
-// do. It claims the slot first, so that no other run can take it.
-func (r *Reconciler) requestSlot(ctx context.Context, o *suite.Observation) error {
-	if claimed, err := r.claim(o); err != nil || !claimed {
-		return err
-	}
-	return r.createJob(ctx, o)
-}
-
-// claim reports whether the Job can be created now.
-func (r *Reconciler) claim(o *suite.Observation) (claimed bool, err error) {
+// requestSlot finds the position of a Suite in the queue.
+func (r *Reconciler) requestSlot(o *suite.Observation) (err error) {
 	r.queues.read(o.Suite.Namespace, func(queue *suite.Queue) {
 		setLimits(queue, *o)
 		place, known := queue.Place(o.Suite.Name)
@@ -45,9 +36,8 @@ func (r *Reconciler) claim(o *suite.Observation) (claimed bool, err error) {
 			return
 		}
 		o.Place = &place
-		claimed = suite.Decide(*o, r.Clock.Now()).Action == suite.CreateJob && queue.Claim(o.Suite.Name)
 	})
-	return claimed, err
+	return err
 }
 
 // createJob starts the run.

@@ -103,6 +103,12 @@ func (q *queues) arrive(requests workQueue, s *v1alpha1.Suite) {
 	enqueue(requests, requestOf(s), priorityqueue.AddOpts{Priority: priority})
 }
 
+// claim takes the slots of a run before its Job is created, so that no other run can. It reports whether they were free.
+func (q *queues) claim(s *v1alpha1.Suite) (claimed bool) {
+	q.read(s.Namespace, func(queue *suite.Queue) { claimed = queue.Claim(s.Name) })
+	return claimed
+}
+
 // release gives back the slots of a run that has no Job after all.
 func (q *queues) release(s *v1alpha1.Suite) {
 	released := false

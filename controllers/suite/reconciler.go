@@ -106,16 +106,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if o.Job == nil && !o.Creation.Unknown {
 		r.queues.release(s)
 	}
-	if o.Creation.Result == suite.Created {
-		// Kubernetes soon changes the Job, which is reported with this status in one write. Meanwhile, the Jobs of other
-		// runs are created.
+	if d.Deferred {
 		return ctrl.Result{RequeueAfter: r.UntouchedFor, Priority: r.queues.statusPriority(s.Namespace)}, nil
 	}
 	if err := r.report(ctx, o, d); err != nil {
 		return ctrl.Result{}, fmt.Errorf("report: %w", err)
 	}
-	if o.Unready && !suite.Ended(d.Condition) {
-		// A thousand pods that cannot start must not hold up other runs.
+	if d.Unlikely {
 		return ctrl.Result{RequeueAfter: d.RequeueAfter, Priority: new(lastPriority)}, nil
 	}
 	return ctrl.Result{RequeueAfter: d.RequeueAfter}, nil
@@ -125,11 +122,15 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 func (r *Reconciler) act(ctx context.Context, o *suite.Observation, action suite.Action) error {
 	switch action {
 	case suite.RequestSlot:
-		return r.requestSlot(ctx, o)
+		return r.requestSlot(o)
 	case suite.FindInputs:
 		o.Inputs, o.Place = r.findInputs(ctx, *o), nil
 		return nil
 	case suite.CreateJob:
+		if o.Place != nil && !r.queues.claim(o.Suite) {
+			o.Place = nil // another run took the slot meanwhile
+			return nil
+		}
 		return r.createJob(ctx, o)
 	case suite.StopPods:
 		return r.stopPods(ctx, o)
@@ -161,7 +162,7 @@ func (r *Reconciler) report(ctx context.Context, o suite.Observation, d suite.De
 	if !suite.StatusChanged(was, s) {
 		return nil
 	}
-	if waits := o.Place != nil && o.Place.Position > 0; waits && !r.turns.take(requestOf(s)) {
+	if d.Waiting && !r.turns.take(requestOf(s)) {
 		return nil // and later again
 	}
 	patch := client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{})

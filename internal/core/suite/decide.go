@@ -46,6 +46,12 @@ type Decision struct {
 	SupersededBy string
 	NotStarted   string        // a sentence: why a run whose tests never ran is stopped; empty for others
 	RequeueAfter time.Duration // reconcile again after this, even if nothing changes; 0: no need
+
+	// Deferred reports the status with the first change of the new Job, in one write. Until then, Jobs of other runs are created.
+	Deferred bool
+
+	Waiting  bool // in the queue: only the message can change, so few of these are written at once
+	Unlikely bool // its pods cannot start: a thousand such runs must not hold up others
 }
 
 // Decide says what to do about one Suite. It derives that from what exists, never from recorded progress,
@@ -70,6 +76,9 @@ func Decide(o Observation, now time.Time) Decision {
 	if o.Job != nil && !Ended(d.Condition) && d.Action != DeleteSuite {
 		d.RequeueAfter = sooner(d.RequeueAfter, jobPollInterval(o, now))
 	}
+	d.Deferred = o.Creation.Result == Created
+	d.Waiting = o.Place != nil && o.Place.Position > 0 && !Ended(d.Condition)
+	d.Unlikely = o.Unready && !Ended(d.Condition)
 	return d
 }
 

@@ -277,12 +277,12 @@ func TestDecide(t *testing.T) {
 		"InTheQueue": {
 			reason: "A queued run says its place.",
 			o:      ready(func(o *observation) { o.Place = &suite.Place{Position: 3} }),
-			want:   suite.Decision{Condition: v1alpha1.Queued("Waiting for a slot, at place 3 of the queue.")},
+			want:   suite.Decision{Condition: v1alpha1.Queued("Waiting for a slot, at place 3 of the queue."), Waiting: true},
 		},
 		"FarBackInTheQueue": {
 			reason: "A place far back is not worth a write whenever it changes.",
 			o:      ready(func(o *observation) { o.Place = &suite.Place{Position: 21} }),
-			want:   suite.Decision{Condition: v1alpha1.Queued("Waiting for a slot, with more than 20 runs ahead.")},
+			want:   suite.Decision{Condition: v1alpha1.Queued("Waiting for a slot, with more than 20 runs ahead."), Waiting: true},
 		},
 		"TriggerNotThereYet": {
 			reason: "A commit is applied object by object, and a cache may be behind.",

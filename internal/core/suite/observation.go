@@ -54,7 +54,7 @@ type Action string
 // The actions.
 const (
 	Report      Action = ""            // nothing is left to do but to write the status
-	RequestSlot Action = "RequestSlot" // find the place in the queue
+	RequestSlot Action = "RequestSlot" // find the position in the queue
 	StopPods    Action = "StopPods"    // with their grace period, and keep them for their logs
 	FindInputs  Action = "FindInputs"  // look for the files of the run. It makes a Place stale
 	CreateJob   Action = "CreateJob"
