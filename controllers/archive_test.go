@@ -143,7 +143,7 @@ func TestRunWithoutPods(t *testing.T) {
 	w.create(aSuite("first", 0, of("one")))
 	w.runs("first")
 	w.create(aSuite("second", 1, of("one")))
-	w.reaches("second", v1alpha1.ReasonQueued, "at place 1")
+	w.reaches("second", v1alpha1.ReasonQueued, "at position 1")
 	w.cancel("second", "ada")
 	w.archivedAs("second", v1alpha1.ReasonSaved, "")
 	if rec, _ := w.shelf.record("second"); rec.State != v1alpha1.ReasonCanceled || len(rec.Logs) != 0 {

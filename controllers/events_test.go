@@ -20,7 +20,7 @@ func TestEventsAreEmittedOnce(t *testing.T) {
 	w.create(aSuite("first", 0, of("one")))
 	w.runs("first")
 	w.create(aSuite("run", 1, of("one")))
-	w.reaches("run", v1alpha1.ReasonQueued, "at place 1")
+	w.reaches("run", v1alpha1.ReasonQueued, "at position 1")
 	for range 3 {
 		w.touch("run")
 	}

@@ -45,7 +45,7 @@ func TestSlotsAreFreedHoweverARunEnds(t *testing.T) {
 			w.runs(name(i))
 		}
 		if i+1 < len(ends) {
-			w.reaches(name(i+1), v1alpha1.ReasonQueued, "at place 1 of the queue")
+			w.reaches(name(i+1), v1alpha1.ReasonQueued, "at position 1 in the queue")
 			w.hasNoJob(name(i + 1))
 		}
 		end(name(i))
@@ -73,18 +73,18 @@ func TestPlacesInTheQueue(t *testing.T) {
 	w.create(aSuite("running", 0, of("one")))
 	w.runs("running")
 	w.create(aSuite("third", 3, of("one")), aSuite("first", 1, of("one")), aSuite("second", 2, of("one")))
-	w.reaches("first", v1alpha1.ReasonQueued, "at place 1 of the queue")
-	w.reaches("second", v1alpha1.ReasonQueued, "at place 2 of the queue")
-	w.reaches("third", v1alpha1.ReasonQueued, "at place 3 of the queue")
+	w.reaches("first", v1alpha1.ReasonQueued, "at position 1 in the queue")
+	w.reaches("second", v1alpha1.ReasonQueued, "at position 2 in the queue")
+	w.reaches("third", v1alpha1.ReasonQueued, "at position 3 in the queue")
 
 	w.create(aSuite("unlimited", 4)) // of another Trigger
 	w.runs("unlimited")
 
 	w.cancel("first", "")
-	w.reaches("second", v1alpha1.ReasonQueued, "at place 1 of the queue")
+	w.reaches("second", v1alpha1.ReasonQueued, "at position 1 in the queue")
 	w.passes("running")
 	w.runs("second")
-	w.reaches("third", v1alpha1.ReasonQueued, "at place 1 of the queue")
+	w.reaches("third", v1alpha1.ReasonQueued, "at position 1 in the queue")
 
 	w.change(aTrigger("one"), func(o client.Object) { o.(*v1alpha1.Trigger).Spec.MaxConcurrentSuites = 2 })
 	w.runs("third")
@@ -113,8 +113,8 @@ func TestLimitOfTheTeam(t *testing.T) {
 	w.runs("a")
 	w.runs("b")
 	w.create(aSuite("c", 2), aSuite("d", 3, of("checkout")))
-	w.reaches("c", v1alpha1.ReasonQueued, "at place 1 of the queue")
-	w.reaches("d", v1alpha1.ReasonQueued, "at place 2 of the queue")
+	w.reaches("c", v1alpha1.ReasonQueued, "at position 1 in the queue")
+	w.reaches("d", v1alpha1.ReasonQueued, "at position 2 in the queue")
 
 	w.change(team, func(o client.Object) { o.(*v1alpha1.Team).Spec.Suspended = true })
 	w.reaches("c", v1alpha1.ReasonQueued, "The team is suspended")
@@ -127,7 +127,7 @@ func TestLimitOfTheTeam(t *testing.T) {
 
 	w.change(team, func(o client.Object) { o.(*v1alpha1.Team).Spec.Suspended = false })
 	w.runs("c")
-	w.reaches("d", v1alpha1.ReasonQueued, "at place 1 of the queue")
+	w.reaches("d", v1alpha1.ReasonQueued, "at position 1 in the queue")
 	w.change(team, func(o client.Object) { o.(*v1alpha1.Team).Spec.MaxConcurrentSuites = 0 })
 	w.runs("d")
 }

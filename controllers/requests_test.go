@@ -44,7 +44,7 @@ func TestRequestsOfARun(t *testing.T) {
 	w.runs("second")
 	before = w.wire.snapshot()
 	w.create(aSuite("third", 2, of("one")))
-	w.reaches("third", v1alpha1.ReasonQueued, "at place 1")
+	w.reaches("third", v1alpha1.ReasonQueued, "at position 1")
 	queued := w.wire.since(before)
 	queued.add("POST suites", 1)
 	queued.within(t, "queued", 3, 0) // beside its notification, two more than one that starts at once

@@ -77,7 +77,7 @@ func TestRestartInTheMiddle(t *testing.T) {
 		w.runs(name)
 	}
 	w.create(aSuite("second", 1, of("one")))
-	w.reaches("second", v1alpha1.ReasonQueued, "at place 1")
+	w.reaches("second", v1alpha1.ReasonQueued, "at position 1")
 	w.stop()
 
 	w.passes("passes")
@@ -95,7 +95,7 @@ func TestRestartInTheMiddle(t *testing.T) {
 	for _, name := range []string{"newer", "second", "fresh"} {
 		w.hasJob(name)
 	}
-	w.reaches("third", v1alpha1.ReasonQueued, "at place 1")
+	w.reaches("third", v1alpha1.ReasonQueued, "at position 1")
 }
 
 // TestCrashBetweenJobAndStatus: the Job was created, and the status not written.

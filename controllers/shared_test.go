@@ -42,13 +42,13 @@ func TestEnvironmentIsBooked(t *testing.T) {
 		aSuite("elsewhere", 3, branch("feature")),
 	)
 	w.runs("elsewhere")
-	w.reaches("feature", v1alpha1.ReasonQueued, "at place 1 of the queue")
-	w.reaches("checkout", v1alpha1.ReasonQueued, "at place 2 of the queue")
+	w.reaches("feature", v1alpha1.ReasonQueued, "at position 1 in the queue")
+	w.reaches("checkout", v1alpha1.ReasonQueued, "at position 2 in the queue")
 	w.hasNoJob("feature")
 
 	w.passes("main")
 	w.runs("feature")
-	w.reaches("checkout", v1alpha1.ReasonQueued, "at place 1 of the queue")
+	w.reaches("checkout", v1alpha1.ReasonQueued, "at position 1 in the queue")
 	w.hasNoJob("checkout")
 }
 
@@ -63,14 +63,14 @@ func TestLimitOfTheEnvironmentChanges(t *testing.T) {
 	}
 	w.create(aSuite("a", 0, at("shared"), branch("a")), aSuite("b", 1, at("shared"), branch("b")))
 	w.runs("a")
-	w.reaches("b", v1alpha1.ReasonQueued, "at place 1 of the queue")
+	w.reaches("b", v1alpha1.ReasonQueued, "at position 1 in the queue")
 	limit(2)
 	w.runs("b")
 	limit(1)
 	w.passes("a")
 	w.reaches("a", v1alpha1.ReasonPassed, "")
 	w.create(aSuite("c", 2, at("shared"), branch("c")))
-	w.reaches("c", v1alpha1.ReasonQueued, "at place 1 of the queue")
+	w.reaches("c", v1alpha1.ReasonQueued, "at position 1 in the queue")
 	w.hasNoJob("c")
 	limit(0)
 	w.runs("c")

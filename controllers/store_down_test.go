@@ -46,19 +46,19 @@ func TestStoreIsDown(t *testing.T) {
 
 	w.create(aSuite("needy", 0, of("needy")))
 	w.create(aSuite("other", 1))
-	w.reaches("other", v1alpha1.ReasonQueued, "at place 1 of the queue") // the first request to the store has not failed yet
+	w.reaches("other", v1alpha1.ReasonQueued, "at position 1 in the queue") // the first request to the store has not failed yet
 	close(store.unblocked)
 	w.reaches("needy", v1alpha1.ReasonQueued, "Waiting for the store of the input files")
 	w.runs("other")
 
 	w.create(aSuite("last", 2))
-	w.reaches("last", v1alpha1.ReasonQueued, "at place 1 of the queue")
+	w.reaches("last", v1alpha1.ReasonQueued, "at position 1 in the queue")
 	store.open.Store(true)
-	needy := w.reaches("needy", v1alpha1.ReasonQueued, "at place 1 of the queue")
+	needy := w.reaches("needy", v1alpha1.ReasonQueued, "at position 1 in the queue")
 	if c := meta.FindStatusCondition(needy.Status.Conditions, v1alpha1.ConditionInputsReady); c != nil {
 		t.Errorf("the store is back, and the run says %+v", c)
 	}
-	w.reaches("last", v1alpha1.ReasonQueued, "at place 2 of the queue")
+	w.reaches("last", v1alpha1.ReasonQueued, "at position 2 in the queue")
 	w.passes("other")
 	w.hasJob("needy")
 	w.hasNoJob("last")

@@ -137,7 +137,7 @@ func TestCancel(t *testing.T) {
 	w.create(aSuite("running", 0, of("one")))
 	w.runs("running")
 	w.create(aSuite("queued", 1, of("one")))
-	w.reaches("queued", v1alpha1.ReasonQueued, "at place 1")
+	w.reaches("queued", v1alpha1.ReasonQueued, "at position 1")
 
 	w.cancel("queued", "")
 	w.reaches("queued", v1alpha1.ReasonCanceled, "Canceled by setting spec.cancel")

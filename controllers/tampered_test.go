@@ -242,7 +242,7 @@ func TestRefusedJobKeepsNoSlot(t *testing.T) {
 	w.create(aSuite("next", 1), aSuite("last", 2))
 	w.runs("next")
 	w.touch("run")
-	w.reaches("run", v1alpha1.ReasonQueued, "at place 1 of the queue") // it is its turn again
+	w.reaches("run", v1alpha1.ReasonQueued, "at position 1 in the queue") // it is its turn again
 	w.passes("next")
 	w.runs("last")
 	w.isCalm()

@@ -88,7 +88,7 @@ func codeOf(err error) int {
 func TestWaitCodes(t *testing.T) {
 	running, passed := is("a", "a", httpapi.Initializing, false), is("a", "a", httpapi.Completed, true)
 	queued := running
-	queued.RunState, queued.RunMessage = v1alpha1.ReasonQueued, "Waiting for a slot, at place 3 of the queue."
+	queued.RunState, queued.RunMessage = v1alpha1.ReasonQueued, "Waiting for a slot, at position 3 in the queue."
 	cases := map[string]struct {
 		reason string
 		runs   map[string][]client.Greenlight
@@ -104,7 +104,7 @@ func TestWaitCodes(t *testing.T) {
 		"superseded and followed": {runs: map[string][]client.Greenlight{"a": {is("a", "b", httpapi.Initializing, false), is("a", "b", httpapi.Completed, true)}}, follow: true, code: 0, says: "superseded by b: passed"},
 		"followed, with a warning that the result is another commit's": {runs: map[string][]client.Greenlight{"a": {is("a", "b", httpapi.Completed, true)}, "c": {is("c", "c", httpapi.Completed, true)}}, follow: true, code: 0,
 			says: "1 of 2 runs, which have no result of their own. With --follow, the result is that of the newer deployment, so do not promote the older one."},
-		"queued":     {reason: "as kubectl shows it", runs: map[string][]client.Greenlight{"a": {queued, passed}}, says: "queued  0s  Waiting for a slot, at place 3 of the queue."},
+		"queued":     {reason: "as kubectl shows it", runs: map[string][]client.Greenlight{"a": {queued, passed}}, says: "queued  0s  Waiting for a slot, at position 3 in the queue."},
 		"unknown":    {runs: map[string][]client.Greenlight{}, code: 3, says: "run not found"},
 		"never ends": {runs: map[string][]client.Greenlight{"a": {running}}, code: 3, says: "--timeout"},
 		"one of two failed": {reason: "what failed is known for good", code: 1, says: "1 of 2",

@@ -30,12 +30,12 @@ const queueLag = 20 * time.Millisecond
 func (r *Reconciler) requestSlot(o *suite.Observation) (err error) {
 	r.queues.read(o.Suite.Namespace, func(queue *suite.Queue) {
 		setLimits(queue, *o)
-		place, known := queue.Place(o.Suite.Name)
+		position, known := queue.Position(o.Suite.Name)
 		if !known {
 			err = errNotQueued
 			return
 		}
-		o.Place = &place
+		o.Position = &position
 	})
 	return err
 }

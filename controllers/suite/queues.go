@@ -15,9 +15,9 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/suite"
 )
 
-// placeInterval is how late the message of the first run in a queue says its place; that of the second takes twice as
-// long, and so on. So a queue that moves fast does not cost a write for each run and place.
-const placeInterval = time.Second
+// positionInterval is how late the message of the first run in a queue says its position; that of the second takes twice as
+// long, and so on. So a queue that moves fast does not cost a write for each run and position.
+const positionInterval = time.Second
 
 // lastPriority is below that of the objects a manager finds when it starts: status messages come after every
 // Job that can be created.
@@ -61,7 +61,7 @@ func (q *queues) read(namespace string, f func(*suite.Queue)) {
 }
 
 // change calls f with the queue of a namespace, and enqueues the runs that may start for it, and later those whose
-// place changes.
+// position changes.
 func (q *queues) change(requests workQueue, namespace string, f func(*suite.Queue)) {
 	var start, moved []*v1alpha1.Suite
 	var ready int
@@ -74,7 +74,7 @@ func (q *queues) change(requests workQueue, namespace string, f func(*suite.Queu
 		enqueue(requests, requestOf(s), priorityqueue.AddOpts{Priority: startPriority(ready)})
 	}
 	for i, s := range moved {
-		enqueue(requests, requestOf(s), priorityqueue.AddOpts{After: time.Duration(i+1) * placeInterval, Priority: new(lastPriority)})
+		enqueue(requests, requestOf(s), priorityqueue.AddOpts{After: time.Duration(i+1) * positionInterval, Priority: new(lastPriority)})
 	}
 }
 

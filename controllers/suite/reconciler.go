@@ -38,11 +38,11 @@ type Reconciler struct {
 	Recorder      events.EventRecorder // for kubectl describe
 	Config
 
-	queues   *queues
-	starts   *starts
-	warnings *warnings // about runs that do not start
-	turns    *statusTurns
-	streams  *streams
+	queues      *queues
+	starts      *starts
+	warnings    *warnings // about runs that do not start
+	statusSlots *statusSlots
+	streams     *streams
 }
 
 // +kubebuilder:rbac:groups=postflight.dev,resources=suites,verbs=get;list;watch;create;patch;delete
@@ -124,11 +124,11 @@ func (r *Reconciler) act(ctx context.Context, o *suite.Observation, action suite
 	case suite.RequestSlot:
 		return r.requestSlot(o)
 	case suite.FindInputs:
-		o.Inputs, o.Place = r.findInputs(ctx, *o), nil
+		o.Inputs, o.Position = r.findInputs(ctx, *o), nil
 		return nil
 	case suite.CreateJob:
-		if o.Place != nil && !r.queues.claim(o.Suite) {
-			o.Place = nil // another run took the slot meanwhile
+		if o.Position != nil && !r.queues.claim(o.Suite) {
+			o.Position = nil // another run took the slot meanwhile
 			return nil
 		}
 		return r.createJob(ctx, o)
@@ -162,7 +162,7 @@ func (r *Reconciler) report(ctx context.Context, o suite.Observation, d suite.De
 	if !suite.StatusChanged(was, s) {
 		return nil
 	}
-	if d.Waiting && !r.turns.take(requestOf(s)) {
+	if d.Waiting && !r.statusSlots.take(requestOf(s)) {
 		return nil // and later again
 	}
 	patch := client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{})
@@ -179,7 +179,7 @@ func (r *Reconciler) report(ctx context.Context, o suite.Observation, d suite.De
 
 // nextStatus ends a reconcile, and enqueues the run that may write its status now: before those that would wait for a turn.
 func (r *Reconciler) nextStatus(req ctrl.Request) {
-	if next, more := r.turns.leave(req); more {
+	if next, more := r.statusSlots.leave(req); more {
 		enqueue(r.queues.requests, next, priorityqueue.AddOpts{Priority: new(lastPriority)})
 	}
 }

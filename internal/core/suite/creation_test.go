@@ -30,13 +30,13 @@ func TestNotAccepted(t *testing.T) {
 	if d := refused(120); d.RequeueAfter != 15*time.Second || !strings.Contains(d.Condition.Message, "the webhook is down. The run ends as Error if that takes longer than 30m.") {
 		t.Errorf("after a minute: %+v", d)
 	}
-	o.Creation, o.Place = suite.Creation{}, &suite.Place{Position: 2}
+	o.Creation, o.Position = suite.Creation{}, &suite.Position{Number: 2}
 	now := t0.Add(3 * time.Minute)
 	suite.SetStatus(s, o, suite.Decide(o, now), now)
 	if c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionJobAccepted); suite.YieldsSlot(s) || c.Reason != v1alpha1.ReasonJobWaiting {
 		t.Errorf("in the queue again: %+v", c)
 	}
-	o.Place = nil
+	o.Position = nil
 	if d := refused(4 * 60); !suite.YieldsSlot(s) || d.RequeueAfter != 15*time.Second {
 		t.Errorf("refused again: %+v", d)
 	}

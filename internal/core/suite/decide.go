@@ -77,7 +77,7 @@ func Decide(o Observation, now time.Time) Decision {
 		d.RequeueAfter = sooner(d.RequeueAfter, jobPollInterval(o, now))
 	}
 	d.Deferred = o.Creation.Result == Created
-	d.Waiting = o.Place != nil && o.Place.Position > 0 && !Ended(d.Condition)
+	d.Waiting = o.Position != nil && o.Position.Number > 0 && !Ended(d.Condition)
 	d.Unlikely = o.Unready && !Ended(d.Condition)
 	return d
 }
@@ -184,10 +184,10 @@ func createJob(o Observation, now time.Time) Decision {
 		return waitForStore(o, now)
 	case in != nil && in.problem(o.Team) != "":
 		return Decision{Condition: v1alpha1.Error(in.problem(o.Team))}
-	case o.Place == nil && NeedsSlot(o.Team, o.Trigger, o.Environment):
+	case o.Position == nil && NeedsSlot(o.Team, o.Trigger, o.Environment):
 		return Decision{Action: RequestSlot}
-	case o.Place != nil && o.Place.Position > 0:
-		return Decision{Condition: v1alpha1.Queued(queueMessage(*o.Place))}
+	case o.Position != nil && o.Position.Number > 0:
+		return Decision{Condition: v1alpha1.Queued(queueMessage(*o.Position))}
 	case needsInputs && in == nil:
 		return Decision{Action: FindInputs}
 	default:

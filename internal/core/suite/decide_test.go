@@ -180,7 +180,7 @@ func TestDecide(t *testing.T) {
 		"CanceledWhileQueued": {
 			reason: "A queued run is canceled at once.",
 			o: ready(func(o *observation) {
-				o.Suite, o.Place = aSuite("self", 2, canceled), &suite.Place{Position: 3}
+				o.Suite, o.Position = aSuite("self", 2, canceled), &suite.Position{Number: 3}
 			}),
 			want: suite.Decision{Condition: v1alpha1.Canceled("Canceled by setting spec.cancel.")},
 		},
@@ -275,13 +275,13 @@ func TestDecide(t *testing.T) {
 			want:   suite.Decision{Condition: v1alpha1.Queued("The team is suspended; the run starts when it no longer is.")},
 		},
 		"InTheQueue": {
-			reason: "A queued run says its place.",
-			o:      ready(func(o *observation) { o.Place = &suite.Place{Position: 3} }),
-			want:   suite.Decision{Condition: v1alpha1.Queued("Waiting for a slot, at place 3 of the queue."), Waiting: true},
+			reason: "A queued run says its position.",
+			o:      ready(func(o *observation) { o.Position = &suite.Position{Number: 3} }),
+			want:   suite.Decision{Condition: v1alpha1.Queued("Waiting for a slot, at position 3 in the queue."), Waiting: true},
 		},
 		"FarBackInTheQueue": {
-			reason: "A place far back is not worth a write whenever it changes.",
-			o:      ready(func(o *observation) { o.Place = &suite.Place{Position: 21} }),
+			reason: "A position far back is not worth a write whenever it changes.",
+			o:      ready(func(o *observation) { o.Position = &suite.Position{Number: 21} }),
 			want:   suite.Decision{Condition: v1alpha1.Queued("Waiting for a slot, with more than 20 runs ahead."), Waiting: true},
 		},
 		"TriggerNotThereYet": {

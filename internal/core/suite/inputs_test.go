@@ -33,7 +33,7 @@ func TestDecideWithInputs(t *testing.T) {
 		retry   time.Duration
 	}{
 		"NotSearched":    {reason: "Nothing else prevents the run from starting, so it looks for its files.", action: suite.FindInputs},
-		"OtherwiseNot":   {reason: "A run in the queue does not use the store.", change: func(o *suite.Observation) { o.Place = &suite.Place{Position: 3} }, state: "Queued", message: "place 3"},
+		"OtherwiseNot":   {reason: "A run in the queue does not use the store.", change: func(o *suite.Observation) { o.Position = &suite.Position{Number: 3} }, state: "Queued", message: "position 3"},
 		"Found":          {reason: "The run starts.", change: found, action: suite.CreateJob},
 		"NoneNeeded":     {reason: "No variable names a file.", change: func(o *suite.Observation) { o.Inputs = &suite.Inputs{} }, action: suite.CreateJob},
 		"Missing":        {reason: "It will never be there.", change: func(o *suite.Observation) { o.Inputs = &suite.Inputs{Missing: []string{"app.apk", "b"}} }, state: "Error", message: `not among those of team "demo": "app.apk", "b". Upload them`},
@@ -42,16 +42,16 @@ func TestDecideWithInputs(t *testing.T) {
 		"Invalid":        {reason: "The variable names no file.", change: func(o *suite.Observation) { o.Inputs = &suite.Inputs{Invalid: "Not a file."} }, state: "Error", message: "Not a file."},
 		"NoStore":        {reason: "The operator has to act.", change: func(o *suite.Observation) { o.Inputs = &suite.Inputs{NoStore: true} }, state: "Error", message: "no store for files is configured"},
 		"Limited":        {reason: "A run that needs a slot does not use the store before it has one.", change: func(o *suite.Observation) { o.Team.Spec.MaxConcurrentSuites = 1 }, action: suite.RequestSlot},
-		"SlotIsFree":     {reason: "Then it looks for its files.", change: func(o *suite.Observation) { o.Team.Spec.MaxConcurrentSuites, o.Place = 1, &suite.Place{} }, action: suite.FindInputs},
+		"SlotIsFree":     {reason: "Then it looks for its files.", change: func(o *suite.Observation) { o.Team.Spec.MaxConcurrentSuites, o.Position = 1, &suite.Position{} }, action: suite.FindInputs},
 		"SlotAgain":      {reason: "Meanwhile another run may have taken it.", change: func(o *suite.Observation) { found(o); o.Team.Spec.MaxConcurrentSuites = 1 }, action: suite.RequestSlot},
 		"StoreDown":      {reason: "It may come back.", change: down, state: "Queued", message: "it refuses connections", retry: time.Second},
 		"StoreDownLong":  {reason: "The pauses grow.", suite: aSuite("self", 2, waitingSince(t0)), after: time.Minute, change: down, state: "Queued", retry: 15 * time.Second},
 		"StoreDownLast":  {reason: "The last attempt is at the end of the time limit.", suite: aSuite("self", 2, waitingSince(t0)), after: 10*time.Minute - time.Second, change: down, state: "Queued", retry: time.Second},
 		"StoreDownEver":  {reason: "The time limit is the timeout of the run.", suite: aSuite("self", 2, waitingSince(t0)), after: 10 * time.Minute, change: down, state: "Error", message: "could not be looked up for 10m"},
 		"QueuedForLong":  {reason: "The time in the queue does not count.", after: 5 * time.Hour, change: down, state: "Queued", retry: time.Second},
-		"QueuedAndDown":  {reason: "A run that waits for the store continues to try, and others may overtake it.", suite: aSuite("self", 2, waitingSince(t0)), change: func(o *suite.Observation) { o.Place = &suite.Place{Position: 3} }, action: suite.FindInputs},
-		"QueuedStill":    {reason: "Its message names the store.", suite: aSuite("self", 2, waitingSince(t0)), after: time.Minute, change: func(o *suite.Observation) { down(o); o.Place = &suite.Place{Position: 3} }, state: "Queued", message: "it refuses connections", retry: 15 * time.Second},
-		"QueuedAndBack":  {reason: "It has its turn again.", suite: aSuite("self", 2, waitingSince(t0)), after: time.Minute, change: func(o *suite.Observation) { found(o); o.Place = &suite.Place{Position: 3} }, state: "Queued", message: "place 3"},
+		"QueuedAndDown":  {reason: "A run that waits for the store continues to try, and others may overtake it.", suite: aSuite("self", 2, waitingSince(t0)), change: func(o *suite.Observation) { o.Position = &suite.Position{Number: 3} }, action: suite.FindInputs},
+		"QueuedStill":    {reason: "Its message names the store.", suite: aSuite("self", 2, waitingSince(t0)), after: time.Minute, change: func(o *suite.Observation) { down(o); o.Position = &suite.Position{Number: 3} }, state: "Queued", message: "it refuses connections", retry: 15 * time.Second},
+		"QueuedAndBack":  {reason: "It has its turn again.", suite: aSuite("self", 2, waitingSince(t0)), after: time.Minute, change: func(o *suite.Observation) { found(o); o.Position = &suite.Position{Number: 3} }, state: "Queued", message: "position 3"},
 		"Canceled":       {reason: "A waiting run can be canceled.", suite: aSuite("self", 2, canceled, waitingSince(t0)), after: time.Minute, change: down, state: "Canceled"},
 		"JobExists":      {reason: "The files of a started run are not looked up again.", change: func(o *suite.Observation) { o.Job, o.Progress = aJob("self"), v1alpha1.Running("It runs.") }, state: "Running", message: "It runs."},
 		"TriggerIsGone":  {reason: "Without the Trigger it is unknown which files the run needs.", change: func(o *suite.Observation) { o.Trigger = nil }, state: "Queued", message: "Waiting for the Trigger", retry: 5 * time.Second},
@@ -96,7 +96,7 @@ func TestInputsAreRecorded(t *testing.T) {
 	if c := step(20, down); c == nil || c.Status != metav1.ConditionFalse || !c.LastTransitionTime.Time.Equal(t0.Add(10*time.Second)) || s.Status.Inputs != nil {
 		t.Errorf("while the store is down: %+v, inputs %v", c, s.Status.Inputs)
 	}
-	if c := step(25, func(o *suite.Observation) { found(o); o.Place = &suite.Place{Position: 3} }); c != nil {
+	if c := step(25, func(o *suite.Observation) { found(o); o.Position = &suite.Position{Number: 3} }); c != nil {
 		t.Errorf("in the queue, with a store that is back: %+v", c)
 	}
 	running := func(o *suite.Observation) { found(o); o.Job, o.Progress = &batchv1.Job{}, v1alpha1.Running("") }

@@ -35,7 +35,7 @@ type Request struct {
 	// EphemeralUID is that of an ephemeral Environment, with which its runs are deleted; empty for others.
 	EphemeralUID types.UID
 
-	IdempotencyKey string // names the notification, and takes the place of an absent SHA; may be empty
+	IdempotencyKey string // names the notification, and replaces an absent SHA; may be empty
 	RequestID      string // identifies the run where there is neither
 	ReceivedAt     time.Time
 	Attempt        int32 // from 1

@@ -42,7 +42,7 @@ type Observation struct {
 	Unarchived   bool               // there is an object store, and the record of the finished run is not in it yet
 
 	// What the actions came to; each is unset until its action was done.
-	Place    *Place // RequestSlot
+	Position *Position // RequestSlot
 	Inputs   *Inputs
 	Creation Creation
 }
@@ -56,7 +56,7 @@ const (
 	Report      Action = ""            // nothing is left to do but to write the status
 	RequestSlot Action = "RequestSlot" // find the position in the queue
 	StopPods    Action = "StopPods"    // with their grace period, and keep them for their logs
-	FindInputs  Action = "FindInputs"  // look for the files of the run. It makes a Place stale
+	FindInputs  Action = "FindInputs"  // look for the files of the run. It makes a Position stale
 	CreateJob   Action = "CreateJob"
 	DeleteJob   Action = "DeleteJob"   // with its pods, before the Job is gone
 	DeleteSuite Action = "DeleteSuite" // and its Job

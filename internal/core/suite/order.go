@@ -9,7 +9,7 @@ import (
 )
 
 // StreamKey names the stream of a Suite within its namespace, empty where it has none. Runs of one
-// stream test the same thing in the same place, so that a newer one makes the older ones pointless.
+// stream test the same thing at the same place, so that a newer one makes the older ones pointless.
 func StreamKey(s *v1alpha1.Suite) string {
 	x := streamOf(s)
 	if x == (stream{}) {

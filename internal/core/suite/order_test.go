@@ -41,7 +41,7 @@ func TestCompare(t *testing.T) {
 		"AheadTwice":  {"Two notifications of such a replica keep their order.", []*v1alpha1.Suite{at("z", 100*ms, 20*time.Minute+100*ms), at("a", 200*ms, 20*time.Minute+200*ms)}},
 		"Future":      {"Nor does a Suite made by hand for the year 2031.", []*v1alpha1.Suite{at("z", 0, 5*8760*time.Hour), at("a", time.Second, time.Second)}},
 		"Behind":      {"The clock of a replica that is an hour behind moves a run by one minute at most.", []*v1alpha1.Suite{at("b", 0, 0), at("a", 66*time.Second, 66*time.Second-time.Hour)}},
-		"Held":        {"A notification that was held for the longest time keeps its place.", []*v1alpha1.Suite{at("b", 60*time.Second, 0), at("a", 10*time.Second, 5*time.Second)}},
+		"Held":        {"A notification that was held for the longest time keeps its position.", []*v1alpha1.Suite{at("b", 60*time.Second, 0), at("a", 10*time.Second, 5*time.Second)}},
 		"ByHand":      {"Without a time it is the last of its second.", []*v1alpha1.Suite{at("z", 0, 900*ms), byHand("a", 0)}},
 		"ByHandFirst": {"And older than all of the next.", []*v1alpha1.Suite{byHand("z", 0), at("a", time.Second, time.Second)}},
 		"Restored":    {"What was restored is older than what lives.", []*v1alpha1.Suite{restored("z", -3*time.Minute), at("a", -2*time.Minute, -2*time.Minute)}},

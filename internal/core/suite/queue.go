@@ -7,7 +7,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// Queue is the queue of a namespace: it knows which runs may start now, and the places of those behind them. A run
+// Queue is the queue of a namespace: it knows which runs may start now, and the positions of those behind them. A run
 // needs a slot of the team, of its Trigger and of its Environment, first come, first served. While it waits for one
 // of these it holds none of the others, and a blocked run holds none at all.
 //
@@ -19,7 +19,7 @@ type Queue struct {
 	members map[string]*member      // the runs that have not ended, by the name of the Suite
 	jobs    map[string]bool         // the names of Jobs that have not ended
 	streams map[stream]*sorted      // the members of each stream
-	lanes   map[need]*lane          // the runs that wait for slots and are not blocked
+	groups  map[need]*group         // the runs that wait for slots and are not blocked
 	taken   slots                   // by active runs
 	pass    *pass                   // what follows from the rest; nil: something changed
 	past    map[string][]finishedIn // the last runs of each Trigger, and of all under the empty name
@@ -35,7 +35,7 @@ func newSorted() *sorted { return btree.New(btreeDegree, before) }
 
 // member is a run that has not ended.
 type member struct {
-	standing
+	sortKey
 	suite *v1alpha1.Suite
 
 	claimed  bool // is about to get a Job
@@ -43,16 +43,16 @@ type member struct {
 	released bool // gives its claim back
 	open     bool // waits for no run of its stream
 	yields   bool // see YieldsSlot
-	lane     *lane
+	group    *group
 
 	overtakes bool // may start before runs that wait for other slots
 	announced bool // returned by Next as one that may start
-	told      int  // the position that Place returned last; 0: none
+	reported  int  // the position that Position returned last; 0: none
 	noted     bool // returned by Next as one that has moved since
 }
 
-// standing is what the place of a run among others follows from.
-type standing struct {
+// sortKey holds the fields that order runs.
+type sortKey struct {
 	uid                  types.UID
 	received, unclamped  int64 // in microseconds
 	name                 string
@@ -61,9 +61,9 @@ type standing struct {
 	request              string
 }
 
-func standingOf(s *v1alpha1.Suite) standing {
+func sortKeyOf(s *v1alpha1.Suite) sortKey {
 	received, unclamped := s.ReceivedTimes()
-	return standing{
+	return sortKey{
 		uid: s.UID, received: received.UnixMicro(), unclamped: unclamped.UnixMicro(), name: s.Name,
 		trigger: s.Spec.Trigger.Name, environment: s.Spec.Environment, stream: streamOf(s), request: s.Annotations[AnnotationRequestID],
 	}
@@ -73,7 +73,7 @@ func standingOf(s *v1alpha1.Suite) standing {
 func NewQueue() *Queue {
 	return &Queue{
 		limits:  Limits{Trigger: map[string]int32{}, Environment: map[string]int32{}},
-		members: map[string]*member{}, jobs: map[string]bool{}, streams: map[stream]*sorted{}, lanes: map[need]*lane{},
+		members: map[string]*member{}, jobs: map[string]bool{}, streams: map[stream]*sorted{}, groups: map[need]*group{},
 		taken: newSlots(), past: map[string][]finishedIn{},
 	}
 }
@@ -85,14 +85,14 @@ func (q *Queue) Set(s *v1alpha1.Suite) {
 		q.Delete(s.Name)
 		return
 	}
-	is := &member{standing: standingOf(s), suite: s, yields: YieldsSlot(s)}
+	is := &member{sortKey: sortKeyOf(s), suite: s, yields: YieldsSlot(s)}
 	was := q.members[s.Name]
 	switch {
 	case was == nil:
 		q.add(is)
-	case was.standing != is.standing:
+	case was.sortKey != is.sortKey:
 		if was.uid == is.uid {
-			is.claimed, is.announced, is.told, is.noted = was.claimed, was.announced, was.told, was.noted
+			is.claimed, is.announced, is.reported, is.noted = was.claimed, was.announced, was.reported, was.noted
 		}
 		q.remove(was)
 		q.add(is)
@@ -124,8 +124,8 @@ func (q *Queue) SetJob(name string, unfinished bool) {
 
 // Claim takes the slots of a run that may start, before its Job is created. It reports whether the run has them.
 func (q *Queue) Claim(name string) bool {
-	place, known := q.Place(name)
-	if !known || place.Position > 0 {
+	position, known := q.Position(name)
+	if !known || position.Number > 0 {
 		return false
 	}
 	q.members[name].claimed = true
@@ -189,13 +189,13 @@ func (q *Queue) start(m *member) {
 	m.active = true
 	q.taken.add(m, 1)
 	switch {
-	case m.lane == nil:
+	case m.group == nil:
 		q.pass = nil
 		return
-	case q.pass != nil && q.limits.of(m.lane.need) != 0 && !q.pass.started(m):
+	case q.pass != nil && q.limits.of(m.group.need) != 0 && !q.pass.started(m):
 		q.pass = nil
 	}
-	m.lane.remove(q, m)
+	m.group.remove(q, m)
 }
 
 // freed drops the pass if a run may wait for the slots of m.

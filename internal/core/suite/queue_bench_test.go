@@ -11,7 +11,7 @@ import (
 
 // BenchmarkQueueChange prints what a change costs in queues of several lengths behind a team limit of 1: an arrival at
 // the end, the end of the run that is active with the start of the next, the deletion of a run in the middle, and
-// another limit. The replay, which finds one place, is what each of them cost before there was a Queue.
+// another limit. The replay, which finds one position, is what each of them cost before there was a Queue.
 func BenchmarkQueueChange(b *testing.B) {
 	for b.Loop() {
 		for _, n := range []int{0, 1000, 4000, 16000} {

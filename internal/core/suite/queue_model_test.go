@@ -26,19 +26,19 @@ type queueModel struct {
 	arrived int
 
 	announced map[string]bool // returned by Next as one that may start, which was not denied since
-	told      map[string]int  // the position that Place returned last
+	reported  map[string]int  // the position that Position returned last
 	moved     map[string]bool // returned by Next since
 }
 
 // TestQueueModel changes a queue in random ways, and compares it with the replay after each of them. Next must return
-// every run that may start, and every run near the front with another place than the one it was told.
+// every run that may start, and every run near the front with another position than the reported one.
 func TestQueueModel(t *testing.T) {
 	tier.PinRapid(t)
 	rapid.Check(t, func(t *rapid.T) {
 		m := &queueModel{
 			queue: suite.NewQueue(), suites: map[string]*v1alpha1.Suite{}, jobs: map[string]bool{}, claimed: map[string]bool{},
 			limits:    suite.Limits{Trigger: map[string]int32{}, Environment: map[string]int32{}},
-			announced: map[string]bool{}, told: map[string]int{}, moved: map[string]bool{},
+			announced: map[string]bool{}, reported: map[string]int{}, moved: map[string]bool{},
 		}
 		t.Repeat(map[string]func(*rapid.T){
 			"arrive":  m.arrive,
@@ -60,7 +60,7 @@ func TestQueueModel(t *testing.T) {
 
 func (m *queueModel) arrive(t *rapid.T) { m.add(t, rapid.IntRange(0, 3).Draw(t, "trigger")) }
 
-// crowd makes queues longer than the places that are exact.
+// crowd makes queues longer than the positions that are exact.
 func (m *queueModel) crowd(t *rapid.T) {
 	if len(m.suites) > 50 {
 		t.Skip("enough")
@@ -158,7 +158,7 @@ func (m *queueModel) forget(name string) {
 }
 
 func (m *queueModel) asked(name string) {
-	delete(m.told, name)
+	delete(m.reported, name)
 	delete(m.moved, name)
 }
 
@@ -203,17 +203,17 @@ func (m *queueModel) limit(t *rapid.T) {
 	}
 }
 
-// ask compares the places of all runs.
+// ask compares the positions of all runs.
 func (m *queueModel) ask(t *rapid.T) {
 	for _, name := range slices.Sorted(maps.Keys(m.suites)) {
 		s := m.suites[name]
-		place, known := m.queue.Place(name)
-		if want := m.position(s); !known || place.Position != want {
-			t.Fatalf("%s is at %+v, known: %t, want %d", name, place, known, want)
+		position, known := m.queue.Position(name)
+		if want := m.position(s); !known || position.Number != want {
+			t.Fatalf("%s is at %+v, known: %t, want %d", name, position, known, want)
 		}
 		m.asked(name)
-		m.told[name] = place.Position
-		if place.Position > 0 {
+		m.reported[name] = position.Number
+		if position.Number > 0 {
 			delete(m.announced, name)
 		}
 	}
@@ -250,11 +250,11 @@ func (m *queueModel) check(t *rapid.T) {
 			continue
 		}
 		position := m.position(s)
-		told, asked := m.told[name]
+		reported, asked := m.reported[name]
 		switch {
 		case position > 0:
-			if position <= exactPositions && asked && told > 0 && told != position && !m.moved[name] {
-				t.Fatalf("%s moved from %d to %d, which Next did not say", name, told, position)
+			if position <= exactPositions && asked && reported > 0 && reported != position && !m.moved[name] {
+				t.Fatalf("%s moved from %d to %d, which Next did not say", name, reported, position)
 			}
 		case !m.announced[name]:
 			t.Fatalf("%s may start, which Next did not say", name)

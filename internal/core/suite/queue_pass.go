@@ -8,24 +8,24 @@ import (
 )
 
 // pass goes through the waiting runs in their order, gives the free slots to those who may have them, and counts the
-// others, up to exactPositions. It reads the heads of the lanes only, so that its cost does not depend on how many wait.
+// others, up to exactPositions. It reads the heads of the groups only, so that its cost does not depend on how many wait.
 type pass struct {
-	queue   *Queue
-	granted slots
-	places  map[*member]Place // of the runs that may start, and of those near the front
-	fresh   []*member         // those with a place that Next has not looked at
+	queue     *Queue
+	granted   slots
+	positions map[*member]Position // of the runs that may start, and of those near the front
+	fresh     []*member            // those with a position that Next has not looked at
 
-	heads   heads   // the next run of each lane
+	heads   heads   // the next run of each group
 	last    *member // the last run that was seen
 	refused int     // how many of them wait
 	ahead   counts
-	parked  map[need]bool // lanes whose other runs change nothing, until more slots are taken
+	parked  map[need]bool // groups whose other runs change nothing, until more slots are taken
 }
 
-// Place is where a run is in the queue.
-type Place struct {
-	Position int           // from 1; 0: it may start; more than exactPositions: far behind
-	Wait     time.Duration // an estimate; 0: unknown
+// Position is where a run is in the queue.
+type Position struct {
+	Number int           // from 1; 0: it may start; more than exactPositions: far behind
+	Wait   time.Duration // an estimate; 0: unknown
 }
 
 // counts says how many runs wait for a slot of the team, or only for one of a Trigger, of an Environment, or of both.
@@ -41,10 +41,10 @@ func (q *Queue) current() *pass {
 		return q.pass
 	}
 	p := &pass{
-		queue: q, granted: newSlots(), places: map[*member]Place{}, parked: map[need]bool{},
+		queue: q, granted: newSlots(), positions: map[*member]Position{}, parked: map[need]bool{},
 		ahead: counts{trigger: map[string]int{}, environment: map[string]int{}, both: map[need]int{}},
 	}
-	for _, l := range q.lanes {
+	for _, l := range q.groups {
 		if q.limits.of(l.need) == 0 {
 			continue
 		}
@@ -63,9 +63,9 @@ func (p *pass) run() {
 	for len(p.heads) > 0 && p.ahead.team <= exactPositions {
 		m := heap.Pop(&p.heads).(*member)
 		p.see(m)
-		if p.farBehind(m.lane.need) {
-			p.parked[m.lane.need] = true
-		} else if next := m.lane.after(m); next != nil {
+		if p.farBehind(m.group.need) {
+			p.parked[m.group.need] = true
+		} else if next := m.group.after(m); next != nil {
 			heap.Push(&p.heads, next)
 		}
 	}
@@ -82,30 +82,30 @@ func (p *pass) add(m *member) {
 
 func (p *pass) see(m *member) {
 	p.last = m
-	full := p.full(m.lane.need)
+	full := p.full(m.group.need)
 	if full == (fullness{}) {
 		p.granted.add(m, 1)
-		p.places[m], m.overtakes = Place{}, p.refused > 0
+		p.positions[m], m.overtakes = Position{}, p.refused > 0
 		p.fresh = append(p.fresh, m)
-		p.unpark(m, p.full(m.lane.need))
+		p.unpark(m, p.full(m.group.need))
 		return
 	}
 	p.refused++
-	if position := p.ahead.of(m.lane.need) + 1; position <= exactPositions {
-		p.places[m] = Place{Position: position, Wait: p.queue.wait(m.lane.need, full, position)}
+	if position := p.ahead.of(m.group.need) + 1; position <= exactPositions {
+		p.positions[m] = Position{Number: position, Wait: p.queue.wait(m.group.need, full, position)}
 		p.fresh = append(p.fresh, m)
 	}
-	p.ahead.add(m.lane.need, full)
+	p.ahead.add(m.group.need, full)
 }
 
 // started moves the slots that a run was to have to the taken ones. It reports whether nothing else changes: others that
 // it overtook may now wait for these slots, too.
 func (p *pass) started(m *member) bool {
-	place, near := p.places[m]
-	if !near || place.Position > 0 || m.overtakes {
+	position, near := p.positions[m]
+	if !near || position.Number > 0 || m.overtakes {
 		return false
 	}
-	delete(p.places, m)
+	delete(p.positions, m)
 	p.granted.add(m, -1)
 	return true
 }
@@ -122,7 +122,7 @@ func (p *pass) full(n need) fullness {
 	}
 }
 
-// farBehind reports whether the other runs of a lane wait, and count for none that is near the front.
+// farBehind reports whether the other runs of a group wait, and count for none that is near the front.
 func (p *pass) farBehind(n need) bool {
 	full := p.full(n)
 	return full != fullness{} && !full.team &&
@@ -130,12 +130,12 @@ func (p *pass) farBehind(n need) bool {
 		(!full.environment || p.ahead.environment[n.environment] > exactPositions)
 }
 
-// unpark goes on with the lanes for which the start of m took the last slot of another kind.
+// unpark continues with the groups for which the start of m took the last slot of another kind.
 func (p *pass) unpark(m *member, full fullness) {
 	for n := range p.parked {
 		if full.team || full.trigger && n.trigger == m.trigger || full.environment && n.environment == m.environment {
 			delete(p.parked, n)
-			if next := p.queue.lanes[n].after(m); next != nil {
+			if next := p.queue.groups[n].after(m); next != nil {
 				heap.Push(&p.heads, next)
 			}
 		}
@@ -175,48 +175,48 @@ func (h *heads) Pop() any {
 	return last
 }
 
-// Place says where a run is in the queue. A run that is not known has no place.
-func (q *Queue) Place(name string) (place Place, known bool) {
+// Position says where a run is in the queue. A run that is not known has no position.
+func (q *Queue) Position(name string) (position Position, known bool) {
 	m := q.members[name]
 	if m == nil {
-		return Place{}, false
+		return Position{}, false
 	}
 	if !m.active && q.limits.of(q.limits.needs(m.trigger, m.environment)) != 0 {
-		place = q.placeOf(m)
+		position = q.positionOf(m)
 	}
-	m.told, m.noted = place.Position, false
-	m.announced = m.announced && place.Position == 0
-	return place, true
+	m.reported, m.noted = position.Number, false
+	m.announced = m.announced && position.Number == 0
+	return position, true
 }
 
-// placeOf counts the others for a blocked run as if it waited, because it needs a slot for its next attempt.
-func (q *Queue) placeOf(m *member) Place {
-	if m.lane == nil {
+// positionOf counts the others for a blocked run as if it waited, because it needs a slot for its next attempt.
+func (q *Queue) positionOf(m *member) Position {
+	if m.group == nil {
 		q.pass = nil
 		q.enter(m)
 		defer func() {
-			m.lane.remove(q, m)
+			m.group.remove(q, m)
 			q.pass = nil
 		}()
 	}
-	if place, near := q.current().places[m]; near {
-		return place
+	if position, near := q.current().positions[m]; near {
+		return position
 	}
-	return Place{Position: exactPositions + 1}
+	return Position{Number: exactPositions + 1}
 }
 
-// Next are the runs that may start, and those near the front whose place is another than Place said. It returns each
-// once, until Place is asked.
+// Next are the runs that may start, and those near the front whose position is another than Position said. It returns each
+// once, until Position is asked.
 func (q *Queue) Next() (start, moved []*v1alpha1.Suite) {
 	p := q.current()
 	for _, m := range p.fresh {
-		place, near := p.places[m]
+		position, near := p.positions[m]
 		switch {
 		case !near:
-		case place.Position == 0 && !m.announced:
+		case position.Number == 0 && !m.announced:
 			m.announced = true
 			start = append(start, m.suite)
-		case place.Position > 0 && m.told != 0 && m.told != place.Position && !m.noted:
+		case position.Number > 0 && m.reported != 0 && m.reported != position.Number && !m.noted:
 			m.noted = true
 			moved = append(moved, m.suite)
 		}
@@ -228,17 +228,17 @@ func (q *Queue) Next() (start, moved []*v1alpha1.Suite) {
 // MayStart reports whether a run waits neither for a slot nor for another run of its stream.
 func (q *Queue) MayStart(name string) bool {
 	m := q.members[name]
-	if m == nil || m.lane == nil {
+	if m == nil || m.group == nil {
 		return m != nil && m.active
 	}
-	place, near := q.current().places[m]
-	return q.limits.of(m.lane.need) == 0 || near && place.Position == 0
+	position, near := q.current().positions[m]
+	return q.limits.of(m.group.need) == 0 || near && position.Number == 0
 }
 
 // Ready is how many of the waiting runs may start.
 func (q *Queue) Ready() int {
 	ready := int(q.current().granted.team)
-	for n, l := range q.lanes {
+	for n, l := range q.groups {
 		if q.limits.of(n) == 0 {
 			ready += l.members.Len()
 		}

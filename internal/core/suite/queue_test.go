@@ -175,7 +175,7 @@ func TestPlace(t *testing.T) {
 			if got := suite.QueuePosition(self, all, active, tc.limits); got != tc.want {
 				t.Errorf("%s\nreplayed: %d, want %d", tc.reason, got, tc.want)
 			}
-			if got, known := q.Place(self.Name); got.Position != tc.want || !known {
+			if got, known := q.Position(self.Name); got.Number != tc.want || !known {
 				t.Errorf("%s\nPlace = %+v, known: %t, want %d", tc.reason, got, known, tc.want)
 			}
 		})

@@ -76,11 +76,11 @@ var waitSteps = []time.Duration{
 	8 * time.Hour, 12 * time.Hour, 24 * time.Hour,
 }
 
-func queueMessage(p Place) string {
-	if p.Position > exactPositions {
+func queueMessage(p Position) string {
+	if p.Number > exactPositions {
 		return fmt.Sprintf("Waiting for a slot, with more than %d runs ahead.", exactPositions)
 	}
-	message := fmt.Sprintf("Waiting for a slot, at place %d of the queue.", p.Position)
+	message := fmt.Sprintf("Waiting for a slot, at position %d in the queue.", p.Number)
 	if p.Wait == 0 {
 		return message
 	}

@@ -79,7 +79,7 @@ func (l load) print() {
 		for {
 			var next *waiting
 			for _, w := range runs {
-				if p, known := q.Place(w.suite.Name); w.suite.Status.JobName == "" && known && p.Position == 0 && (next == nil || w.arrived < next.arrived) {
+				if p, known := q.Position(w.suite.Name); w.suite.Status.JobName == "" && known && p.Number == 0 && (next == nil || w.arrived < next.arrived) {
 					next = w
 				}
 			}
@@ -137,7 +137,7 @@ func (l load) print() {
 		}
 		runs[name] = w
 		q.Set(w.suite)
-		if p, known := q.Place(name); known && p.Position > 0 {
+		if p, known := q.Position(name); known && p.Number > 0 {
 			w.estimated = p.Wait
 		}
 		start(arrival)

@@ -72,8 +72,8 @@ func TestWait(t *testing.T) {
 				last = fmt.Sprint("waiting-", i)
 				q.Set(aSuite(last, 1+i, keyed(last)))
 			}
-			if place, _ := q.Place(last); place.Wait != tc.want || place.Position != tc.ahead+1 {
-				t.Errorf("%s\ngot %+v, want place %d and %s", tc.reason, place, tc.ahead+1, tc.want)
+			if position, _ := q.Position(last); position.Wait != tc.want || position.Number != tc.ahead+1 {
+				t.Errorf("%s\ngot %+v, want position %d and %s", tc.reason, position, tc.ahead+1, tc.want)
 			}
 		})
 	}
@@ -89,25 +89,25 @@ func TestWaitForgets(t *testing.T) {
 	}
 	q.Set(aSuite("active", 0, withJob, keyed("active")))
 	q.Set(aSuite("waiting", 1))
-	if place, _ := q.Place("waiting"); place.Wait != time.Minute {
-		t.Errorf("got %+v, want a minute", place)
+	if position, _ := q.Position("waiting"); position.Wait != time.Minute {
+		t.Errorf("got %+v, want a minute", position)
 	}
 }
 
 func TestQueueMessage(t *testing.T) {
 	for _, tc := range []struct {
-		place suite.Place
-		want  string
+		position suite.Position
+		want     string
 	}{
-		{suite.Place{Position: 1}, "Waiting for a slot, at place 1 of the queue."},
-		{suite.Place{Position: 2, Wait: time.Second}, "Waiting for a slot, at place 2 of the queue. By the last runs, it starts within a minute."},
-		{suite.Place{Position: 3, Wait: 11 * time.Minute}, "Waiting for a slot, at place 3 of the queue. By the last runs, it starts in about 15m."},
-		{suite.Place{Position: 4, Wait: 48 * time.Hour}, "Waiting for a slot, at place 4 of the queue. By the last runs, it starts in more than a day."},
-		{suite.Place{Position: 21, Wait: time.Minute}, "Waiting for a slot, with more than 20 runs ahead."},
+		{suite.Position{Number: 1}, "Waiting for a slot, at position 1 in the queue."},
+		{suite.Position{Number: 2, Wait: time.Second}, "Waiting for a slot, at position 2 in the queue. By the last runs, it starts within a minute."},
+		{suite.Position{Number: 3, Wait: 11 * time.Minute}, "Waiting for a slot, at position 3 in the queue. By the last runs, it starts in about 15m."},
+		{suite.Position{Number: 4, Wait: 48 * time.Hour}, "Waiting for a slot, at position 4 in the queue. By the last runs, it starts in more than a day."},
+		{suite.Position{Number: 21, Wait: time.Minute}, "Waiting for a slot, with more than 20 runs ahead."},
 	} {
-		o := suite.Observation{Suite: aSuite("self", 0), Trigger: aTrigger(), Environment: anEnvironment(), Team: aTeam(), Place: &tc.place}
+		o := suite.Observation{Suite: aSuite("self", 0), Trigger: aTrigger(), Environment: anEnvironment(), Team: aTeam(), Position: &tc.position}
 		if got := suite.Decide(o, t0).Condition.Message; got != tc.want {
-			t.Errorf("%+v: %q, want %q", tc.place, got, tc.want)
+			t.Errorf("%+v: %q, want %q", tc.position, got, tc.want)
 		}
 	}
 }

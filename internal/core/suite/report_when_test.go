@@ -24,9 +24,9 @@ func TestWhenToReport(t *testing.T) {
 		"a Job of before":     {"Nobody waits for it.", ready(starting), suite.Decision{}},
 		"pods that never run": {"A thousand of them hold up others.", ready(func(o *suite.Observation) { starting(o); o.Unready = true }), suite.Decision{Unlikely: true}},
 		"its end":             {"It is news.", ready(func(o *suite.Observation) { starting(o); o.Unready, o.Progress = true, v1alpha1.Failed("It failed.") }), suite.Decision{}},
-		"in the queue":        {"Only its message changes.", ready(func(o *suite.Observation) { o.Place = &suite.Place{Position: 2} }), suite.Decision{Waiting: true}},
-		"canceled in it":      {"It is an end.", ready(func(o *suite.Observation) { o.Place, o.Suite.Spec.Cancel = &suite.Place{Position: 2}, true }), suite.Decision{}},
-		"at the front of it":  {"Its Job comes first.", ready(func(o *suite.Observation) { o.Place = &suite.Place{} }), suite.Decision{}},
+		"in the queue":        {"Only its message changes.", ready(func(o *suite.Observation) { o.Position = &suite.Position{Number: 2} }), suite.Decision{Waiting: true}},
+		"canceled in it":      {"It is an end.", ready(func(o *suite.Observation) { o.Position, o.Suite.Spec.Cancel = &suite.Position{Number: 2}, true }), suite.Decision{}},
+		"at the front of it":  {"Its Job comes first.", ready(func(o *suite.Observation) { o.Position = &suite.Position{} }), suite.Decision{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := suite.Decide(tc.o, t0)

@@ -24,7 +24,7 @@ func TestStreamKey(t *testing.T) {
 		"no key, other":        {"Its branch is another one.", main, aSuite("b", 9, withPolicy("Branch"), branch("feature")), false},
 		"no branch":            {"Deployments without a branch share a stream.", aSuite("a", 0, withPolicy("")), aSuite("b", 9, withPolicy("")), true},
 		"shared":               {"Neither branch nor Trigger make a difference.", shared, aSuite("b", 9, withPolicy("Environment"), branch("x"), of("other")), true},
-		"shared, elsewhere":    {"An Environment is a place.", shared, aSuite("b", 9, withPolicy("Environment"), at("production")), false},
+		"shared, elsewhere":    {"An Environment is a position.", shared, aSuite("b", 9, withPolicy("Environment"), at("production")), false},
 		"shared and by key":    {"The client's key wins.", shared, aSuite("b", 9, func(s *v1alpha1.Suite) { s.Spec.Supersede = "Environment" }), false},
 		"shared and branch":    {"The other Trigger does not want it.", shared, aSuite("b", 9, withPolicy("Branch")), false},
 		"key in spite of None": {"The client's key wins.", main, aSuite("b", 9, func(s *v1alpha1.Suite) { s.Spec.Supersede = "None" }), true},

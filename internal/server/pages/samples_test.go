@@ -81,7 +81,7 @@ func sampleRuns() []run {
 		{id: "mobile-77aa", trigger: "mobile", environment: "device-lab", branch: "feature/pay", sha: c9c1, ago: 85 * time.Second,
 			condition: v1alpha1.Starting("Its pod waits for a node with a free device.")},
 		{id: "visual-5d2m", trigger: "visual", environment: "staging", branch: "feature/pay", sha: c9c1, ago: 90 * time.Second,
-			condition: v1alpha1.Queued("Waiting for a slot of Trigger visual, at place 2 of the queue.")},
+			condition: v1alpha1.Queued("Waiting for a slot of Trigger visual, at position 2 in the queue.")},
 		{id: "smoke-4cplqekpnk1gtdjr", trigger: "smoke", environment: "production", branch: "main", sha: b776, ago: 12 * minute, waited: 13 * time.Second, took: 4*minute + 3*time.Second,
 			condition: v1alpha1.Failed("2 of 120 tests failed."), results: failures(), change: func(s *v1alpha1.Suite) {
 				s.Spec.Deployment.PullRequestNumber = 318

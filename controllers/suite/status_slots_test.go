@@ -12,36 +12,36 @@ func turnOf(namespace string, i int) ctrl.Request {
 	return ctrl.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: fmt.Sprint(i)}}
 }
 
-// TestStatusTurns: no more than statusWriters have a turn, each that waits gets one, and a team with one run does not wait
+// TestStatusSlots: no more than statusWriters have a turn, each that waits gets one, and a team with one run does not wait
 // for all runs of another.
-func TestStatusTurns(t *testing.T) {
-	turns := newStatusTurns()
+func TestStatusSlots(t *testing.T) {
+	statusSlots := newStatusSlots()
 	for i := range statusWriters {
-		if !turns.take(turnOf("busy", i)) {
+		if !statusSlots.take(turnOf("busy", i)) {
 			t.Fatalf("run %d has no turn", i)
 		}
 	}
 	const last = statusWriters + 100
 	for i := statusWriters; i < last; i++ {
 		for range 2 { // as a run that is reconciled again while it waits
-			if turns.take(turnOf("busy", i)) {
+			if statusSlots.take(turnOf("busy", i)) {
 				t.Fatalf("run %d has a turn beside %d others", i, statusWriters)
 			}
 		}
 	}
-	if turns.take(turnOf("other", 0)) {
+	if statusSlots.take(turnOf("other", 0)) {
 		t.Fatal("the other team's run has a turn beside as many as may have one")
 	}
-	if next, more := turns.leave(turnOf("other", 0)); more {
+	if next, more := statusSlots.leave(turnOf("other", 0)); more {
 		t.Fatalf("%s has the turn of a run that had none", next)
 	}
 	var order []ctrl.Request
 	for run := turnOf("busy", 0); ; {
-		next, more := turns.leave(run)
+		next, more := statusSlots.leave(run)
 		if !more {
 			break
 		}
-		if !turns.take(next) {
+		if !statusSlots.take(next) {
 			t.Fatalf("%s was given a turn, and may not take it", next)
 		}
 		order, run = append(order, next), next

@@ -12,9 +12,9 @@ import (
 // other teams seconds late. Four write hundreds a second.
 const statusWriters = 4
 
-// statusTurns bound how many statuses of runs in a queue are written at once. A run without a turn is reconciled again when it has one, so that
-// no worker waits. Namespaces take turns.
-type statusTurns struct {
+// statusSlots bound how many statuses of runs in a queue are written at once. A run without a slot is reconciled again when it has one, so that
+// no worker waits. Namespaces get them in turn.
+type statusSlots struct {
 	mu      sync.Mutex
 	taken   sets.Set[ctrl.Request]    // until their reconcile ends
 	waiting sets.Set[ctrl.Request]    // for a turn
@@ -22,12 +22,12 @@ type statusTurns struct {
 	order   []string                  // of these namespaces
 }
 
-func newStatusTurns() *statusTurns {
-	return &statusTurns{taken: sets.New[ctrl.Request](), waiting: sets.New[ctrl.Request](), queues: map[string][]ctrl.Request{}}
+func newStatusSlots() *statusSlots {
+	return &statusSlots{taken: sets.New[ctrl.Request](), waiting: sets.New[ctrl.Request](), queues: map[string][]ctrl.Request{}}
 }
 
 // take reports whether the status of a run may be written now. Otherwise a later call of leave returns the run.
-func (t *statusTurns) take(run ctrl.Request) bool {
+func (t *statusSlots) take(run ctrl.Request) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.taken.Has(run) || len(t.taken) < statusWriters {
@@ -45,7 +45,7 @@ func (t *statusTurns) take(run ctrl.Request) bool {
 }
 
 // leave ends the reconcile of a run. It gives the turn of that run, if it had one, to the next, which must be reconciled.
-func (t *statusTurns) leave(run ctrl.Request) (next ctrl.Request, more bool) {
+func (t *statusSlots) leave(run ctrl.Request) (next ctrl.Request, more bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.taken.Has(run) {

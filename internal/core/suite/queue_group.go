@@ -1,13 +1,13 @@
 package suite
 
-// lane holds the runs that wait for the same slots and are not blocked. Each of them is behind all earlier ones.
-type lane struct {
+// group holds the runs that wait for the same slots and are not blocked. Each of them is behind all earlier ones.
+type group struct {
 	need    need
 	members *sorted
 }
 
 // need says which slots a run needs beside one of the team. The Environment is left out where it has no limit,
-// or each of the many ephemeral ones would have a lane of its own.
+// or each of the many ephemeral ones would have a group of its own.
 type need struct{ trigger, environment string }
 
 // before orders members like Compare.
@@ -22,40 +22,40 @@ func before(a, b *member) bool {
 	}
 }
 
-// settle puts a run into its lane, or takes it out.
+// settle puts a run into its group, or takes it out.
 func (q *Queue) settle(m *member) {
 	switch waits := !m.active && m.open && !m.yields; {
-	case waits && m.lane == nil:
+	case waits && m.group == nil:
 		q.enter(m)
 		q.arrived(m)
-	case !waits && m.lane != nil:
+	case !waits && m.group != nil:
 		q.left(m)
-		m.lane.remove(q, m)
+		m.group.remove(q, m)
 		m.announced = false
 	}
 }
 
 func (q *Queue) enter(m *member) {
 	need := q.limits.needs(m.trigger, m.environment)
-	l := q.lanes[need]
+	l := q.groups[need]
 	if l == nil {
-		l = &lane{need: need, members: newSorted()}
-		q.lanes[need] = l
+		l = &group{need: need, members: newSorted()}
+		q.groups[need] = l
 	}
 	l.members.ReplaceOrInsert(m)
-	m.lane = l
+	m.group = l
 }
 
-func (l *lane) remove(q *Queue, m *member) {
+func (l *group) remove(q *Queue, m *member) {
 	l.members.Delete(m)
-	m.lane = nil
+	m.group = nil
 	if l.members.Len() == 0 {
-		delete(q.lanes, l.need)
+		delete(q.groups, l.need)
 	}
 }
 
-// after is the first run of the lane behind m; nil where there is none.
-func (l *lane) after(m *member) (next *member) {
+// after is the first run of the group behind m; nil where there is none.
+func (l *group) after(m *member) (next *member) {
 	l.members.AscendGreaterOrEqual(m, func(other *member) bool {
 		if other == m {
 			return true
@@ -70,17 +70,17 @@ func (l *lane) after(m *member) (next *member) {
 func (q *Queue) arrived(m *member) {
 	p := q.pass
 	switch {
-	case p == nil || q.limits.of(m.lane.need) == 0:
+	case p == nil || q.limits.of(m.group.need) == 0:
 	case p.last != nil && before(m, p.last):
 		q.pass = nil
-	case !p.parked[m.lane.need]:
+	case !p.parked[m.group.need]:
 		p.add(m)
 	}
 }
 
 // left drops the pass if it has seen a run that waits no longer.
 func (q *Queue) left(m *member) {
-	if p := q.pass; p != nil && q.limits.of(m.lane.need) != 0 && p.last != nil && !before(p.last, m) {
+	if p := q.pass; p != nil && q.limits.of(m.group.need) != 0 && p.last != nil && !before(p.last, m) {
 		q.pass = nil
 	}
 }
@@ -100,7 +100,7 @@ func (q *Queue) SetTriggerLimit(trigger string, limit int32) {
 }
 
 // SetEnvironmentLimit takes a change of Environment.spec.maxConcurrentSuites, which is 0 without an Environment. The
-// lanes change only with the first limit, and with the last.
+// groups change only with the first limit, and with the last.
 func (q *Queue) SetEnvironmentLimit(environment string, limit int32) {
 	was := q.limits.Environment[environment]
 	if !setLimit(q.limits.Environment, environment, limit) {
@@ -111,8 +111,8 @@ func (q *Queue) SetEnvironmentLimit(environment string, limit int32) {
 		return
 	}
 	for _, m := range q.members {
-		if m.environment == environment && m.lane != nil {
-			m.lane.remove(q, m)
+		if m.environment == environment && m.group != nil {
+			m.group.remove(q, m)
 			q.enter(m)
 		}
 	}
