@@ -23,7 +23,7 @@ func TestWhatIsReported(t *testing.T) {
 		"the CI system": {want: map[string]any{"branch": "from-ci", "sha": "c1", "commit_url": "https://host/c1"}},
 		"variables": {reason: "they win over the CI system, whose link is to another commit", variables: variables,
 			want: map[string]any{"branch": "from-variable", "sha": "v5a", "deployment_type": "staging", "deployment_url": "https://v"}},
-		"flags": {reason: "they win over variables", flags: gate.Deployment{Branch: "b", Sha: "f1a9", Kind: "t", Url: "https://f"}, variables: variables,
+		"flags": {reason: "they win over variables", flags: gate.Deployment{Branch: "b", SHA: "f1a9", Kind: "t", URL: "https://f"}, variables: variables,
 			want: map[string]any{"branch": "b", "sha": "f1a9", "deployment_type": "t", "deployment_url": "https://f"}},
 		"some of each": {flags: gate.Deployment{Kind: "t"}, variables: map[string]string{"POSTFLIGHT_SHA": "v5a"},
 			want: map[string]any{"branch": "from-ci", "sha": "v5a", "deployment_type": "t"}},

@@ -151,7 +151,7 @@ func TestJSONIsTheSameBothWays(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			byServer, _, code := invoke(t, append(strings.Fields(name), map[bool][]string{true: {"-o", "json"}, false: {"smoke-1", "-o", "json"}}[name == "runs list"]...)...)
 			c, out, _ := newTestConsole()
-			c.Json = true
+			c.JSON = true
 			if err := run(onCluster(testCluster(c, true, s.DeepCopy(), team))); err != nil || code != 0 {
 				t.Fatalf("%v, exit code %d", err, code)
 			}

@@ -36,7 +36,7 @@ func TestAPIKey(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, err := access.ApiKey(func(name string) string { return tc.env[name] })
+			got, err := access.APIKey(func(name string) string { return tc.env[name] })
 			if got != tc.want || (err != nil) != (tc.says != "") || (err != nil && !strings.Contains(err.Error(), tc.says)) {
 				t.Errorf("%q, %v; want %q, %q", got, err, tc.want, tc.says)
 			}

@@ -229,7 +229,7 @@ func TestNotifyJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, out, _ := newTestConsole()
-	c.Json = true
+	c.JSON = true
 	n := &gate.NotifyOptions{Server: testServer(c, conn), Wait: true, WaitOptions: gate.WaitOptions{Runs: answering{"a": {is("a", "a", httpapi.Completed, false)}}, Timeout: poll.Limit}}
 	if got := codeOf(n.Run(t.Context())); got != cli.ExitFailed {
 		t.Errorf("exit code %d", got)
@@ -274,7 +274,7 @@ func TestLiveFramesReplaceEachOther(t *testing.T) {
 func TestFollowedInJSON(t *testing.T) {
 	for _, follow := range []bool{true, false} {
 		c, out, _ := newTestConsole()
-		c.Json = true
+		c.JSON = true
 		w := &gate.WaitCommandOptions{Server: testServer(c, nil), WaitOptions: gate.WaitOptions{Runs: answering{"a": {is("a", "b", httpapi.Completed, true)}}, Follow: follow, Timeout: poll.Limit}}
 		_ = w.Run(t.Context(), []string{"a"})
 		if got := strings.Contains(out.String(), `"followed": true`); got != follow {

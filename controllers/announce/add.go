@@ -1,3 +1,4 @@
+// Package announce tells receivers about Suites.
 package announce
 
 import (

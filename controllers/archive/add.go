@@ -1,3 +1,4 @@
+// Package archive saves the records and logs of runs that have ended, and rescues the logs of pods that go.
 package archive
 
 import (

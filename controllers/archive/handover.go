@@ -25,6 +25,7 @@ type handover struct {
 	sources   []record.Source   // of its pods, which have the variables once more in each container
 }
 
+// NewHandovers returns an empty memory.
 func NewHandovers() *Handovers { return &Handovers{byRun: map[types.UID]handover{}} }
 
 // Put comes before the end of the run is written, because the archive may see that at once.

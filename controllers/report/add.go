@@ -1,3 +1,4 @@
+// Package report shows the state of Suites on code hosts.
 package report
 
 import (

@@ -1,3 +1,4 @@
+// Package suite runs Suites as Jobs: the reconciler, its memory and its watches.
 package suite
 
 import (

@@ -125,5 +125,5 @@ func (r *APIKeyReconciler) requests(ctx context.Context, keys []v1alpha1.APIKey,
 		ctrl.LoggerFrom(ctx).Error(err, "cannot list the affected APIKeys")
 		return nil
 	}
-	return reconcile.RequestsFor(keys)
+	return reconcile.RequestsOfItems(keys)
 }

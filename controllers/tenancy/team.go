@@ -138,5 +138,5 @@ func (r *TeamReconciler) requests(ctx context.Context, namespace string) []ctrl.
 		ctrl.LoggerFrom(ctx).Error(err, "cannot list the Teams of the namespace", "namespace", namespace)
 		return nil
 	}
-	return reconcile.RequestsFor(claims)
+	return reconcile.RequestsOfItems(claims)
 }

@@ -1,3 +1,4 @@
+// Package trigger counts the runs of Triggers, and fills the match.Index.
 package trigger
 
 import (

@@ -203,5 +203,5 @@ func (r *Reconciler) triggersIn(ctx context.Context, obj client.Object) []ctrl.R
 		ctrl.LoggerFrom(ctx).Error(err, "cannot list the Triggers of the Environment", "environment", obj.GetName())
 		return nil
 	}
-	return reconcile.RequestsFor(list.Items)
+	return reconcile.RequestsOfItems(list.Items)
 }

@@ -60,7 +60,7 @@ func (s *Server) Connect() error {
 	if address == "" {
 		return errors.New("no server is named: set POSTFLIGHT_URL, e.g. https://postflight.example.com, or pass --url")
 	}
-	key, err := ApiKey(os.Getenv)
+	key, err := APIKey(os.Getenv)
 	if err != nil {
 		return err
 	}
@@ -105,8 +105,8 @@ func allowsHTTP(getenv func(string) string) bool {
 // TruncatedKey matches a key of ours without its end. It might still be a key from elsewhere.
 var TruncatedKey = regexp.MustCompile(`^pf_[a-z0-9-]{1,63}_[0-9A-Za-z]{0,37}$`)
 
-// ApiKey reads the key from the environment, or from the file that the environment names.
-func ApiKey(getenv func(string) string) (string, error) {
+// APIKey reads the key from the environment, or from the file that the environment names.
+func APIKey(getenv func(string) string) (string, error) {
 	key, from := getenv("POSTFLIGHT_API_KEY"), "POSTFLIGHT_API_KEY"
 	if path := getenv("POSTFLIGHT_API_KEY_FILE"); key == "" && path != "" {
 		content, err := os.ReadFile(path)

@@ -37,13 +37,13 @@ func (o *Output) Open(cmd *cobra.Command) error {
 		return Exitf(ExitTrouble, "-o %q: the only format is json", o.Format)
 	}
 	o.Console = newConsole(cmd.OutOrStdout(), cmd.ErrOrStderr(), os.Getenv)
-	o.Console.Json = o.Format == "json"
+	o.Console.JSON = o.Format == "json"
 	return nil
 }
 
 type Console struct {
 	Out, Err io.Writer
-	Json     bool // -o json
+	JSON     bool // -o json
 	Terminal bool // out is a terminal
 	Live     bool // err is a terminal, whose lines may be redrawn; otherwise it is a log
 
@@ -108,7 +108,7 @@ func (c *Console) SetDrawing(drawing bool) {
 
 // Result prints the result of a command: as JSON with -o json, and otherwise as print does.
 func (c *Console) Result(value any, print func() error) error {
-	if c.Json {
+	if c.JSON {
 		return c.WriteJSON(value)
 	}
 	return print()

@@ -23,7 +23,7 @@ these variables: on a command line, a shell might run a part of them.`
 
 // Deployment says what was deployed, by flags or by the variables that replace them.
 type Deployment struct {
-	Branch, Sha, Kind, Url string
+	Branch, SHA, Kind, URL string
 	hostingService         string
 	commitURL              string
 	repository             string
@@ -40,9 +40,9 @@ func (d *Deployment) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringVar(&d.Branch, "branch", "", "branch that was deployed; default: $POSTFLIGHT_BRANCH")
-	f.StringVar(&d.Sha, "sha", "", "commit that was deployed; default: $POSTFLIGHT_SHA")
+	f.StringVar(&d.SHA, "sha", "", "commit that was deployed; default: $POSTFLIGHT_SHA")
 	f.StringVar(&d.Kind, "type", "", "deployment type that Triggers match, e.g. staging; default: $POSTFLIGHT_DEPLOYMENT_TYPE")
-	f.StringVar(&d.Url, "deployment-url", "", "where it is served; the runs see it as $URL; default: $POSTFLIGHT_DEPLOYMENT_URL")
+	f.StringVar(&d.URL, "deployment-url", "", "where it is served; the runs see it as $URL; default: $POSTFLIGHT_DEPLOYMENT_URL")
 	f.StringArrayVarP(&d.Variables, "variable", "v", nil, "variable for the runs, NAME=value; may be repeated")
 	f.StringVar(&d.repository, "repository", "", "owner/name")
 	f.StringVar(&d.hostingService, "hosting-service", "", "GitHub or GitLab")
@@ -58,9 +58,9 @@ func (d *Deployment) addFlags(cmd *cobra.Command) {
 // ReadEnvironment fills in what no flag says, and detects the CI system.
 func (d *Deployment) ReadEnvironment(getenv func(string) string) {
 	d.Branch = cmp.Or(d.Branch, getenv("POSTFLIGHT_BRANCH"))
-	d.Sha = cmp.Or(d.Sha, getenv("POSTFLIGHT_SHA"))
+	d.SHA = cmp.Or(d.SHA, getenv("POSTFLIGHT_SHA"))
 	d.Kind = cmp.Or(d.Kind, getenv("POSTFLIGHT_DEPLOYMENT_TYPE"))
-	d.Url = cmp.Or(d.Url, getenv("POSTFLIGHT_DEPLOYMENT_URL"))
+	d.URL = cmp.Or(d.URL, getenv("POSTFLIGHT_DEPLOYMENT_URL"))
 	var event []byte
 	if path := getenv("GITHUB_EVENT_PATH"); path != "" {
 		event, _ = os.ReadFile(path) // an unreadable event is ignored
@@ -74,15 +74,15 @@ func (d *Deployment) Notification() (client.Notification, error) {
 	if d.NoDetect {
 		detected = ci.Context{}
 	}
-	if d.Sha != "" && d.Sha != detected.SHA { // the link is to another commit
+	if d.SHA != "" && d.SHA != detected.SHA { // the link is to another commit
 		detected.CommitURL = ""
 	}
 	variables, err := parseVariables(d.Variables)
 	return client.Notification{
 		Branch:               cmp.Or(d.Branch, detected.Branch),
-		SHA:                  cmp.Or(d.Sha, detected.SHA),
+		SHA:                  cmp.Or(d.SHA, detected.SHA),
 		DeploymentType:       d.Kind,
-		DeploymentURL:        d.Url,
+		DeploymentURL:        d.URL,
 		HostingService:       cmp.Or(d.hostingService, detected.HostingService),
 		CommitURL:            cmp.Or(d.commitURL, detected.CommitURL),
 		Variables:            variables,

@@ -35,8 +35,8 @@ no run.
 			return o.run(ctx)
 		}),
 	})
-	o.Deployment.addFlags(cmd)
-	o.Server.AddFlags(cmd)
+	o.addFlags(cmd)
+	o.AddFlags(cmd)
 	return cmd
 }
 

@@ -81,7 +81,7 @@ Without --wait, 0 means that every run was started.`,
 		"with --wait, take the result of a run that tests another deployment of the commit: another URL, other variables or input files")
 	cmd.Flags().BoolVar(&o.terminated, "terminated", false, "the ephemeral environment at --deployment-url is gone")
 	o.WaitOptions.addFlags(cmd)
-	o.Server.AddFlags(cmd)
+	o.AddFlags(cmd)
 	return cmd
 }
 
@@ -123,7 +123,7 @@ func (o *NotifyOptions) Run(ctx context.Context) error {
 	if o.Wait && len(runs) > 0 {
 		answer.Runs = o.await(ctx, o.Console, runs)
 	}
-	if o.Console.Json {
+	if o.Console.JSON {
 		if err := o.Console.WriteJSON(answer); err != nil {
 			return err
 		}
@@ -154,7 +154,7 @@ func (o *NotifyOptions) print(results []client.Result) (runs []RunStatus, failur
 		if id := r.RunID(); id != "" {
 			runs = append(runs, o.statusOf(r))
 		}
-		if o.Console.Json {
+		if o.Console.JSON {
 			o.Console.Note("  %s  %s", r.TriggerID, what)
 		} else {
 			fmt.Fprintf(o.Console.Out, "  %s  %s\n", cli.Clean(r.TriggerID), cli.Clean(what))

@@ -13,13 +13,13 @@ import (
 
 // runTerminated reports that an ephemeral environment is gone.
 func (o *NotifyOptions) runTerminated(ctx context.Context) error {
-	if o.Deployment.Url == "" {
+	if o.URL == "" {
 		return errors.New("--terminated needs --deployment-url, or $POSTFLIGHT_DEPLOYMENT_URL: the URL of the environment that is gone")
 	}
-	result, err := o.Client.EnvironmentTerminated(ctx, client.Termination{DeploymentURL: o.Deployment.Url})
+	result, err := o.Client.EnvironmentTerminated(ctx, client.Termination{DeploymentURL: o.URL})
 	if cli.FailureCode(err) == "environment_not_found" {
 		if o.AllowNoMatch {
-			o.Console.Note("There is no ephemeral Environment for %s, or no longer.", o.Deployment.Url)
+			o.Console.Note("There is no ephemeral Environment for %s, or no longer.", o.URL)
 			return nil
 		}
 		return fmt.Errorf("%w. --allow-no-match makes this exit 0", err)

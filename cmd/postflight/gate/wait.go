@@ -80,8 +80,8 @@ line for each change. At the end, it shows which tests failed, first those that 
 			return o.Run(ctx, ids)
 		}),
 	})
-	o.WaitOptions.addFlags(cmd)
-	o.Server.AddFlags(cmd)
+	o.addFlags(cmd)
+	o.AddFlags(cmd)
 	return cmd
 }
 
@@ -91,7 +91,7 @@ func (o *WaitCommandOptions) Run(ctx context.Context, ids []string) error {
 		runs[i] = RunStatus{Run: id, Verdict: Waiting}
 	}
 	runs = o.await(ctx, o.Console, runs)
-	if o.Console.Json {
+	if o.Console.JSON {
 		if err := o.Console.WriteJSON(map[string]any{"runs": runs}); err != nil {
 			return err
 		}

@@ -140,7 +140,7 @@ func (o *DownloadOptions) report(files []Downloaded) error {
 		total += f.Bytes
 	}
 	o.Console.Note("Downloaded %d of %d files, %s, to %s", len(files)-failed, len(files), cli.Size(total), o.dir)
-	if o.Console.Json {
+	if o.Console.JSON {
 		if err := o.Console.WriteJSON(files); err != nil {
 			return err
 		}

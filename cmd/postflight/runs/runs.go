@@ -73,7 +73,7 @@ type Options struct {
 }
 
 func (o *Options) addFlags(cmd *cobra.Command) {
-	o.Output.AddFlags(cmd)
+	o.AddFlags(cmd)
 	o.cluster.AddOwnFlags(cmd)
 	o.server.AddOwnFlags(cmd)
 }

@@ -43,6 +43,7 @@ func ChangedCondition(s *v1alpha1.Suite, c metav1.Condition, now time.Time) (is 
 	return &all[0], changed
 }
 
+// Apply writes the status. An object that is gone is no error.
 func (w StatusWrite) Apply(ctx context.Context, c client.Client) error {
 	status, err := w.status()
 	if err != nil {

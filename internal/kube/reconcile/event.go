@@ -22,6 +22,7 @@ func Observe(o prometheus.Observer, value float64, s *v1alpha1.Suite) {
 // maxNote is the API server's bound on the note of an event, in bytes.
 const maxNote = 1024
 
+// ClipNote shortens the note of an event.
 func ClipNote(note string) string {
 	if len(note) <= maxNote {
 		return note

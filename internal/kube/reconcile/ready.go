@@ -11,10 +11,12 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/apierror"
 )
 
+// Ready returns the condition of an object that works.
 func Ready(reason, message string) metav1.Condition {
 	return metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: reason, Message: message}
 }
 
+// NotReady returns the condition of an object that does not work.
 func NotReady(reason, message string) metav1.Condition {
 	return metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: reason, Message: message}
 }

@@ -19,14 +19,6 @@ func Concerning(concerns func(*v1alpha1.Suite) bool) predicate.Predicate {
 	}
 }
 
-func Requests(suites []*v1alpha1.Suite) []ctrl.Request {
-	reqs := make([]ctrl.Request, len(suites))
-	for i, s := range suites {
-		reqs[i].NamespacedName = client.ObjectKeyFromObject(s)
-	}
-	return reqs
-}
-
 // ToArchive reports whether there is anything left to save. The record of a run that was restored from a backup is that
 // of before.
 func ToArchive(s *v1alpha1.Suite) bool { return s.Finished() && !s.Archived() && !s.Restored() }
@@ -46,17 +38,28 @@ var JustArchived = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	return !e.ObjectOld.(*v1alpha1.Suite).Archived() && e.ObjectNew.(*v1alpha1.Suite).Archived()
 }}
 
+// Ends reports whether an update ends a run.
 func Ends(e event.UpdateEvent) bool {
 	return !e.ObjectOld.(*v1alpha1.Suite).Finished() && e.ObjectNew.(*v1alpha1.Suite).Finished()
 }
 
-func RequestsFor[T any, P interface {
+// Requests reconciles objects.
+func Requests[T client.Object](objects []T) []ctrl.Request {
+	reqs := make([]ctrl.Request, len(objects))
+	for i, o := range objects {
+		reqs[i].NamespacedName = client.ObjectKeyFromObject(o)
+	}
+	return reqs
+}
+
+// RequestsOfItems reconciles the items of a list.
+func RequestsOfItems[T any, P interface {
 	*T
 	client.Object
-}](objects []T) []ctrl.Request {
-	reqs := make([]ctrl.Request, len(objects))
-	for i := range objects {
-		reqs[i].NamespacedName = client.ObjectKeyFromObject(P(&objects[i]))
+}](items []T) []ctrl.Request {
+	reqs := make([]ctrl.Request, len(items))
+	for i := range items {
+		reqs[i].NamespacedName = client.ObjectKeyFromObject(P(&items[i]))
 	}
 	return reqs
 }

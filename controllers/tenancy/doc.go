@@ -1,0 +1,2 @@
+// Package tenancy keeps the status of Teams and APIKeys, and ends ephemeral Environments.
+package tenancy
