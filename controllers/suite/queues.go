@@ -104,8 +104,12 @@ func (q *queues) arrive(requests workQueue, s *v1alpha1.Suite) {
 }
 
 // claim takes the slots of a run before its Job is created, so that no other run can. It reports whether they were free.
-func (q *queues) claim(s *v1alpha1.Suite) (claimed bool) {
-	q.read(s.Namespace, func(queue *suite.Queue) { claimed = queue.Claim(s.Name) })
+// The limits are set again, because an older event may have come in between.
+func (q *queues) claim(o suite.Observation) (claimed bool) {
+	q.read(o.Suite.Namespace, func(queue *suite.Queue) {
+		setLimits(queue, o)
+		claimed = queue.Claim(o.Suite.Name)
+	})
 	return claimed
 }
 

@@ -112,7 +112,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := r.report(ctx, o, d); err != nil {
 		return ctrl.Result{}, fmt.Errorf("report: %w", err)
 	}
-	if d.Unlikely {
+	if d.Stuck {
 		return ctrl.Result{RequeueAfter: d.RequeueAfter, Priority: new(lastPriority)}, nil
 	}
 	return ctrl.Result{RequeueAfter: d.RequeueAfter}, nil
@@ -127,7 +127,7 @@ func (r *Reconciler) act(ctx context.Context, o *suite.Observation, action suite
 		o.Inputs, o.Position = r.findInputs(ctx, *o), nil
 		return nil
 	case suite.CreateJob:
-		if o.Position != nil && !r.queues.claim(o.Suite) {
+		if o.Position != nil && !r.queues.claim(*o) {
 			o.Position = nil // another run took the slot meanwhile
 			return nil
 		}

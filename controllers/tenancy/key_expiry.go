@@ -28,10 +28,10 @@ func NewKeyExpiry(cache client.Reader, teams *fairness.Labels, clock clock.Passi
 var nextExpiry = prometheus.NewDesc("postflight_team_key_expiry_timestamp_seconds",
 	"When the next of the team's API keys that work stops working, in seconds since 1970; absent if none will.", []string{"team"}, nil)
 
-// Describe is of prometheus.Collector.
+// Describe names the metric.
 func (k KeyExpiry) Describe(out chan<- *prometheus.Desc) { out <- nextExpiry }
 
-// Collect is of prometheus.Collector.
+// Collect reads the keys.
 func (k KeyExpiry) Collect(out chan<- prometheus.Metric) {
 	list := &v1alpha1.APIKeyList{}
 	if err := k.cache.List(context.Background(), list, client.UnsafeDisableDeepCopy); err != nil {

@@ -50,8 +50,8 @@ type Decision struct {
 	// Deferred reports the status with the first change of the new Job, in one write. Until then, Jobs of other runs are created.
 	Deferred bool
 
-	Waiting  bool // in the queue: only the message can change, so few of these are written at once
-	Unlikely bool // its pods cannot start: a thousand such runs must not hold up others
+	Waiting bool // in the queue: only the message can change, so few of these are written at once
+	Stuck   bool // its pods cannot start: a thousand such runs must not hold up others
 }
 
 // Decide says what to do about one Suite. It derives that from what exists, never from recorded progress,
@@ -78,7 +78,7 @@ func Decide(o Observation, now time.Time) Decision {
 	}
 	d.Deferred = o.Creation.Result == Created
 	d.Waiting = o.Position != nil && o.Position.Number > 0 && !Ended(d.Condition)
-	d.Unlikely = o.Unready && !Ended(d.Condition)
+	d.Stuck = o.Unready && !Ended(d.Condition)
 	return d
 }
 

@@ -22,7 +22,7 @@ func TestWhenToReport(t *testing.T) {
 	}{
 		"a new Job":           {"Kubernetes changes it soon.", ready(func(o *suite.Observation) { starting(o); o.Creation.Result = suite.Created }), suite.Decision{Deferred: true}},
 		"a Job of before":     {"Nobody waits for it.", ready(starting), suite.Decision{}},
-		"pods that never run": {"A thousand of them hold up others.", ready(func(o *suite.Observation) { starting(o); o.Unready = true }), suite.Decision{Unlikely: true}},
+		"pods that never run": {"A thousand of them hold up others.", ready(func(o *suite.Observation) { starting(o); o.Unready = true }), suite.Decision{Stuck: true}},
 		"its end":             {"It is news.", ready(func(o *suite.Observation) { starting(o); o.Unready, o.Progress = true, v1alpha1.Failed("It failed.") }), suite.Decision{}},
 		"in the queue":        {"Only its message changes.", ready(func(o *suite.Observation) { o.Position = &suite.Position{Number: 2} }), suite.Decision{Waiting: true}},
 		"canceled in it":      {"It is an end.", ready(func(o *suite.Observation) { o.Position, o.Suite.Spec.Cancel = &suite.Position{Number: 2}, true }), suite.Decision{}},
@@ -30,8 +30,8 @@ func TestWhenToReport(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := suite.Decide(tc.o, t0)
-			if got.Deferred != tc.want.Deferred || got.Waiting != tc.want.Waiting || got.Unlikely != tc.want.Unlikely {
-				t.Errorf("%s Got deferred=%t waiting=%t unlikely=%t.", tc.reason, got.Deferred, got.Waiting, got.Unlikely)
+			if got.Deferred != tc.want.Deferred || got.Waiting != tc.want.Waiting || got.Stuck != tc.want.Stuck {
+				t.Errorf("%s Got deferred=%t waiting=%t stuck=%t.", tc.reason, got.Deferred, got.Waiting, got.Stuck)
 			}
 		})
 	}
