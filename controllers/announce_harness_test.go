@@ -22,12 +22,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	announcecontroller "github.com/postflight-dev/postflight/controllers/announce"
 	"github.com/postflight-dev/postflight/internal/core/announce"
 	"github.com/postflight-dev/postflight/internal/core/report"
 	"github.com/postflight-dev/postflight/internal/outbound"
 	"github.com/postflight-dev/postflight/internal/webhook"
-
-	announcecontroller "github.com/postflight-dev/postflight/controllers/announce"
 )
 
 // listener is a webhook of a team, and at /chat one of Slack. It checks every signature, fails on demand, and keeps what it

@@ -8,13 +8,12 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/postflight-dev/postflight/internal/fairness"
-
 	"github.com/postflight-dev/postflight/controllers/announce"
 	"github.com/postflight-dev/postflight/controllers/archive"
 	"github.com/postflight-dev/postflight/controllers/report"
 	"github.com/postflight-dev/postflight/controllers/suite"
 	"github.com/postflight-dev/postflight/controllers/tenancy"
+	"github.com/postflight-dev/postflight/internal/fairness"
 )
 
 // Metrics are registered once, and outlive the terms in which the process leads.

@@ -14,13 +14,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	reportcontroller "github.com/postflight-dev/postflight/controllers/report"
 	"github.com/postflight-dev/postflight/internal/codehost/github"
 	"github.com/postflight-dev/postflight/internal/codehost/gitlab"
 	"github.com/postflight-dev/postflight/internal/core/report"
 	"github.com/postflight-dev/postflight/internal/outbound"
 	"github.com/postflight-dev/postflight/test/codehost"
-
-	reportcontroller "github.com/postflight-dev/postflight/controllers/report"
 )
 
 const gitHubSecret, gitLabSecret = "postflight-github", "postflight-gitlab"

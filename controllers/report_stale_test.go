@@ -11,11 +11,10 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	reportcontroller "github.com/postflight-dev/postflight/controllers/report"
 	"github.com/postflight-dev/postflight/internal/core/report"
 	"github.com/postflight-dev/postflight/test/poll"
 	"github.com/postflight-dev/postflight/test/tier"
-
-	reportcontroller "github.com/postflight-dev/postflight/controllers/report"
 )
 
 // slowHost answers the first check that it gets only when it is released, and refuses ends on demand.

@@ -12,10 +12,9 @@ import (
 	"sync"
 	"testing"
 
+	archivecontroller "github.com/postflight-dev/postflight/controllers/archive"
 	"github.com/postflight-dev/postflight/internal/core/record"
 	"github.com/postflight-dev/postflight/internal/kube/podlogs"
-
-	archivecontroller "github.com/postflight-dev/postflight/controllers/archive"
 )
 
 // shelf is an archive in memory, which a test may close.

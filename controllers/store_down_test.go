@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-
 	suitecontroller "github.com/postflight-dev/postflight/controllers/suite"
 )
 

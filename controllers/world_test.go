@@ -23,14 +23,13 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/controllers"
+	announcecontroller "github.com/postflight-dev/postflight/controllers/announce"
+	reportcontroller "github.com/postflight-dev/postflight/controllers/report"
+	suitecontroller "github.com/postflight-dev/postflight/controllers/suite"
 	"github.com/postflight-dev/postflight/internal/fairness"
 	"github.com/postflight-dev/postflight/internal/kube/index"
 	"github.com/postflight-dev/postflight/test/apiserver"
 	"github.com/postflight-dev/postflight/test/poll"
-
-	announcecontroller "github.com/postflight-dev/postflight/controllers/announce"
-	reportcontroller "github.com/postflight-dev/postflight/controllers/report"
-	suitecontroller "github.com/postflight-dev/postflight/controllers/suite"
 )
 
 // labelTest has the namespace of its test on each Team, which is in no namespace. Managers of other tests ignore it.

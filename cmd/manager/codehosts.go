@@ -10,12 +10,11 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	reportcontroller "github.com/postflight-dev/postflight/controllers/report"
 	"github.com/postflight-dev/postflight/internal/codehost/github"
 	"github.com/postflight-dev/postflight/internal/codehost/gitlab"
 	"github.com/postflight-dev/postflight/internal/core/report"
 	"github.com/postflight-dev/postflight/internal/outbound"
-
-	reportcontroller "github.com/postflight-dev/postflight/controllers/report"
 )
 
 // codeHostOptions are the flags of the code hosts. No request goes anywhere else, whatever a notification says.

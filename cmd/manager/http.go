@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/controllers/trigger"
 	"github.com/postflight-dev/postflight/internal/core/match"
 	"github.com/postflight-dev/postflight/internal/kube/podlogs"
 	"github.com/postflight-dev/postflight/internal/server/api"
@@ -23,8 +24,6 @@ import (
 	"github.com/postflight-dev/postflight/internal/store/objectstore"
 	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
-
-	"github.com/postflight-dev/postflight/controllers/trigger"
 )
 
 // drainTimeout lets requests end that wait for the API server.

@@ -12,7 +12,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-
 	"github.com/postflight-dev/postflight/internal/kube/scope"
 )
 

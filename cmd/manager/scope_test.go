@@ -14,10 +14,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	"github.com/postflight-dev/postflight/internal/kube/scope"
 	"github.com/postflight-dev/postflight/test/apiserver"
 	"github.com/postflight-dev/postflight/test/poll"
-
-	"github.com/postflight-dev/postflight/internal/kube/scope"
 )
 
 func TestScopeOptions(t *testing.T) {

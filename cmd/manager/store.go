@@ -21,6 +21,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	archivecontroller "github.com/postflight-dev/postflight/controllers/archive"
+	suitecontroller "github.com/postflight-dev/postflight/controllers/suite"
 	"github.com/postflight-dev/postflight/internal/core/job"
 	"github.com/postflight-dev/postflight/internal/kube/podlogs"
 	"github.com/postflight-dev/postflight/internal/server/api"
@@ -30,9 +32,6 @@ import (
 	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
 	"github.com/postflight-dev/postflight/internal/usecase/podfiles"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
-
-	archivecontroller "github.com/postflight-dev/postflight/controllers/archive"
-	suitecontroller "github.com/postflight-dev/postflight/controllers/suite"
 )
 
 // storeOptions are the flags of the object store. Each defaults to a variable, so that one Secret or

@@ -7,11 +7,10 @@ import (
 
 	"github.com/spf13/pflag"
 
+	announcecontroller "github.com/postflight-dev/postflight/controllers/announce"
 	"github.com/postflight-dev/postflight/internal/core/report"
 	"github.com/postflight-dev/postflight/internal/outbound"
 	"github.com/postflight-dev/postflight/internal/webhook"
-
-	announcecontroller "github.com/postflight-dev/postflight/controllers/announce"
 )
 
 // webhookOptions are the flags of webhooks and chats, whose addresses teams choose.

@@ -16,10 +16,9 @@ import (
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/cmd/postflight/runs"
 	"github.com/postflight-dev/postflight/internal/core/record"
 	"github.com/postflight-dev/postflight/test/openapi"
-
-	"github.com/postflight-dev/postflight/cmd/postflight/runs"
 )
 
 // anAPI is a server with some runs. Requests and answers are checked by the OpenAPI document.

@@ -21,12 +21,11 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	postflight "github.com/postflight-dev/postflight/client"
-	"github.com/postflight-dev/postflight/internal/core/apikey"
-
 	"github.com/postflight-dev/postflight/cmd/postflight/access"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
 	"github.com/postflight-dev/postflight/cmd/postflight/keys"
 	"github.com/postflight-dev/postflight/cmd/postflight/runs"
+	"github.com/postflight-dev/postflight/internal/core/apikey"
 )
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)

@@ -6,9 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/postflight-dev/postflight/internal/core/ci"
-
 	"github.com/postflight-dev/postflight/cmd/postflight/gate"
+	"github.com/postflight-dev/postflight/internal/core/ci"
 )
 
 func TestWhatIsReported(t *testing.T) {

@@ -18,12 +18,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/cmd/postflight/cli"
+	doctorcommand "github.com/postflight-dev/postflight/cmd/postflight/doctor"
 	"github.com/postflight-dev/postflight/internal/core/doctor"
 	"github.com/postflight-dev/postflight/test/apiserver"
 	"github.com/postflight-dev/postflight/test/tier"
-
-	"github.com/postflight-dev/postflight/cmd/postflight/cli"
-	doctorcommand "github.com/postflight-dev/postflight/cmd/postflight/doctor"
 )
 
 // TestDoctor breaks one thing after the other, and doctor says which.

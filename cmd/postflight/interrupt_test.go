@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/postflight-dev/postflight/client"
-
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
 	"github.com/postflight-dev/postflight/cmd/postflight/gate"
 	"github.com/postflight-dev/postflight/cmd/postflight/upload"

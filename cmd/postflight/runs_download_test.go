@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
-
 	"github.com/postflight-dev/postflight/cmd/postflight/runs"
 )
 

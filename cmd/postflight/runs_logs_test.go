@@ -17,7 +17,6 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	postflight "github.com/postflight-dev/postflight/client"
-
 	"github.com/postflight-dev/postflight/cmd/postflight/access"
 	"github.com/postflight-dev/postflight/cmd/postflight/runs"
 )

@@ -14,7 +14,6 @@ import (
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-
 	"github.com/postflight-dev/postflight/cmd/postflight/runs"
 )
 

@@ -13,9 +13,8 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/client"
-	"github.com/postflight-dev/postflight/test/poll"
-
 	"github.com/postflight-dev/postflight/cmd/postflight/upload"
+	"github.com/postflight-dev/postflight/test/poll"
 )
 
 // An upload to a store that hangs ends with an error.

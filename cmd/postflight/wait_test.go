@@ -17,12 +17,11 @@ import (
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/client"
-	"github.com/postflight-dev/postflight/internal/core/ci"
-	"github.com/postflight-dev/postflight/test/poll"
-
 	"github.com/postflight-dev/postflight/cmd/postflight/access"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
 	"github.com/postflight-dev/postflight/cmd/postflight/gate"
+	"github.com/postflight-dev/postflight/internal/core/ci"
+	"github.com/postflight-dev/postflight/test/poll"
 )
 
 // answering answers for each run with the next of its answers, and then with the last.

@@ -17,10 +17,9 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 
 	"github.com/postflight-dev/postflight/client"
+	"github.com/postflight-dev/postflight/cmd/postflight/cli"
 	"github.com/postflight-dev/postflight/internal/core/apikey"
 	"github.com/postflight-dev/postflight/internal/core/version"
-
-	"github.com/postflight-dev/postflight/cmd/postflight/cli"
 )
 
 // Server is how commands reach the HTTP API. There is no flag for the key: a command line is visible to

@@ -9,11 +9,10 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/postflight-dev/postflight/internal/core/doctor"
-	"github.com/postflight-dev/postflight/internal/core/version"
-
 	"github.com/postflight-dev/postflight/cmd/postflight/access"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
+	"github.com/postflight-dev/postflight/internal/core/doctor"
+	"github.com/postflight-dev/postflight/internal/core/version"
 )
 
 type Options struct {

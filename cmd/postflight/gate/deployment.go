@@ -9,9 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/postflight-dev/postflight/client"
-	"github.com/postflight-dev/postflight/internal/core/ci"
-
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
+	"github.com/postflight-dev/postflight/internal/core/ci"
 )
 
 const detection = `Branch, commit, repository and pull request come from the variables of GitHub Actions, GitLab CI, CircleCI,

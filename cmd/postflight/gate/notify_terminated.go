@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/postflight-dev/postflight/client"
-
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
 )
 

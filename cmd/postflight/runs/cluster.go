@@ -12,10 +12,9 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/client"
+	"github.com/postflight-dev/postflight/cmd/postflight/access"
 	"github.com/postflight-dev/postflight/internal/core/notification"
 	"github.com/postflight-dev/postflight/internal/core/record"
-
-	"github.com/postflight-dev/postflight/cmd/postflight/access"
 )
 
 // ClusterRuns are the Suites of a namespace.

@@ -13,7 +13,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/postflight-dev/postflight/client"
-
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
 )
 

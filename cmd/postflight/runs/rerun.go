@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/postflight-dev/postflight/client"
-
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
 )
 

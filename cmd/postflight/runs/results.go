@@ -9,9 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/postflight-dev/postflight/client"
-	"github.com/postflight-dev/postflight/internal/core/plaintext"
-
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
+	"github.com/postflight-dev/postflight/internal/core/plaintext"
 )
 
 type ResultsOptions struct {

@@ -17,9 +17,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/postflight-dev/postflight/internal/pod/fetch"
-
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
+	"github.com/postflight-dev/postflight/internal/pod/fetch"
 )
 
 const (
