@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -41,36 +42,22 @@ func ClientOptions() client.Options {
 // Setup registers all reconcilers with the manager, which must have the options above and the indexes of index.Setup. A
 // process that leads for several terms calls it for each, with a manager of the term and the same metrics.
 func Setup(mgr ctrl.Manager, config Config) error {
-	c, live, clock, metrics := mgr.GetClient(), mgr.GetAPIReader(), config.Clock, config.Metrics
-	archives, handovers := config.Archive.Store != nil, archive.NewHandovers()
+	clock, metrics, archives, handovers := config.Clock, config.Metrics, config.Archive.Store != nil, archive.NewHandovers()
 	config.Archive.Clock, config.Archive.Metrics, config.Archive.Handovers = clock, metrics.archive, handovers
 	config.Archive.Namespaces = config.Scope.Watched()
-
-	for name, add := range map[string]func() error{
-		"suite": func() error {
-			return suite.Add(mgr, suite.Config{
-				Clock: clock, Metrics: metrics.suites, Inputs: config.Inputs, Collector: config.Collector, Handovers: handovers, Archives: archives,
-				Trace: config.Trace, PodGoneAfter: config.PodGoneAfter, UntouchedFor: config.UntouchedFor,
-			})
-		},
-		"archive":  func() error { return archive.Add(mgr, config.Archive) },
-		"report":   func() error { return report.Add(mgr, config.Reports, clock, metrics.reports) },
-		"announce": func() error { return announce.Add(mgr, config.Announce, clock, metrics.messages) },
-		"trigger":  func() error { return trigger.Add(mgr, clock) },
-		"environment": func() error {
-			return (&tenancy.EnvironmentReconciler{Client: c, Live: live, Clock: clock, Archives: archives}).SetupWithManager(mgr)
-		},
-		"key": func() error { return (&tenancy.APIKeyReconciler{Client: c, Clock: clock}).SetupWithManager(mgr) },
-		"team": func() error {
-			if config.Scope.Limited() {
-				return nil
-			}
-			return (&tenancy.TeamReconciler{Client: c, Live: live, Clock: clock}).SetupWithManager(mgr)
-		},
-	} {
-		if err := add(); err != nil {
-			return fmt.Errorf("set up the %s controller: %w", name, err)
-		}
+	err := errors.Join(
+		suite.Add(mgr, suite.Config{
+			Clock: clock, Metrics: metrics.suites, Inputs: config.Inputs, Collector: config.Collector, Handovers: handovers, Archives: archives,
+			Trace: config.Trace, PodGoneAfter: config.PodGoneAfter, UntouchedFor: config.UntouchedFor,
+		}),
+		report.Add(mgr, config.Reports, clock, metrics.reports),
+		trigger.Add(mgr, clock),
+		tenancy.Add(mgr, clock, archives, config.Scope),
+		announce.Add(mgr, config.Announce, clock, metrics.messages),
+		archive.Add(mgr, config.Archive),
+	)
+	if err != nil {
+		return fmt.Errorf("set up the controllers: %w", err)
 	}
 	return nil
 }

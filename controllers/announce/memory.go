@@ -9,8 +9,7 @@ import (
 
 	"github.com/postflight-dev/postflight/internal/core/announce"
 	"github.com/postflight-dev/postflight/internal/core/report"
-
-	"github.com/postflight-dev/postflight/internal/kube/reconcile"
+	"github.com/postflight-dev/postflight/internal/kube/retry"
 )
 
 // announceMemory is what a leader knows about its requests: when it tries receivers again that failed, and what they
@@ -48,7 +47,7 @@ func (m *announceMemory) failed(run types.NamespacedName, receiver, config strin
 		a = attempts{config: config}
 	}
 	a.failures++
-	a.until = now.Add(wait.Jitter(announce.RetryAfter(kind, a.failures), reconcile.Spread))
+	a.until = now.Add(wait.Jitter(announce.RetryAfter(kind, a.failures), retry.Spread))
 	m.set(run, receiver, a)
 }
 

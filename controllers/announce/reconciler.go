@@ -20,7 +20,6 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/announce"
 	"github.com/postflight-dev/postflight/internal/core/report"
 	"github.com/postflight-dev/postflight/internal/kube/index"
-
 	"github.com/postflight-dev/postflight/internal/kube/reconcile"
 	"github.com/postflight-dev/postflight/internal/kube/retry"
 )
@@ -69,7 +68,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&v1alpha1.Trigger{}, handler.EnqueueRequestsFromMapFunc(r.unsettledOfTrigger), receiversChanged).
 		Watches(&v1alpha1.Team{}, handler.EnqueueRequestsFromMapFunc(r.unsettledOfTeam), receiversChanged).
 		WithOptions(controller.Options{
-			MaxConcurrentReconciles: announceWorkers, ReconciliationTimeout: reconcile.ReconcileTimeout, RateLimiter: retry.Backoff(),
+			MaxConcurrentReconciles: announceWorkers, ReconciliationTimeout: retry.Timeout, RateLimiter: retry.Backoff(),
 		}).
 		Complete(retry.Conflicts(r))
 }
@@ -174,7 +173,7 @@ func (r *Reconciler) room(namespace string, to announce.Receiver) (release func(
 	budget := r.budgets.Of(fmt.Sprintf("%s %s %s", namespace, to.Name, to.Secret), to.Limits(), r.Clock.Now())
 	if after = budget.Take(100, r.Clock.Now()); after > 0 {
 		r.teamSlots.give(namespace)
-		return nil, wait.Jitter(after, reconcile.Spread)
+		return nil, wait.Jitter(after, retry.Spread)
 	}
 	released := false
 	return func(failure *report.Error) {
@@ -203,11 +202,11 @@ func (r *Reconciler) act(
 		if step = announce.Next(a.Observation, r.Clock.Now()); step.Condition != nil {
 			return ctrl.Result{}, r.write(ctx, s, s.Status.Deliveries, *step.Condition)
 		}
-		return ctrl.Result{RequeueAfter: reconcile.StaleRetry}, nil
+		return ctrl.Result{RequeueAfter: retry.Stale}, nil
 	}
 	pending := a.Pending(*step.Receiver)
 	if len(pending) == 0 {
-		return ctrl.Result{RequeueAfter: reconcile.StaleRetry}, nil
+		return ctrl.Result{RequeueAfter: retry.Stale}, nil
 	}
 	return r.notify(ctx, a, *step.Receiver, pending[0], release)
 }
@@ -288,5 +287,5 @@ func (r *Reconciler) remember(ctx context.Context, a announcement, d v1alpha1.De
 	if next.Receiver != nil {
 		return ctrl.Result{RequeueAfter: time.Nanosecond}, nil
 	}
-	return ctrl.Result{RequeueAfter: wait.Jitter(next.After, reconcile.Spread)}, nil
+	return ctrl.Result{RequeueAfter: wait.Jitter(next.After, retry.Spread)}, nil
 }

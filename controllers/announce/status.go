@@ -16,7 +16,6 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/announce"
 	"github.com/postflight-dev/postflight/internal/core/report"
 	"github.com/postflight-dev/postflight/internal/kube/index"
-
 	"github.com/postflight-dev/postflight/internal/kube/reconcile"
 )
 

@@ -13,8 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-
-	"github.com/postflight-dev/postflight/internal/kube/reconcile"
+	"github.com/postflight-dev/postflight/internal/core/suite"
 )
 
 // backlog holds the runs that are not archived yet. The more of a namespace there are, the lower is the priority of
@@ -78,12 +77,12 @@ func (b *backlog) handler() handler.EventHandler {
 	}
 	return handler.Funcs{
 		CreateFunc: func(_ context.Context, e event.CreateEvent, q queue) {
-			if reconcile.ToArchive(e.Object.(*v1alpha1.Suite)) {
+			if suite.ToArchive(e.Object.(*v1alpha1.Suite)) {
 				enqueue(q, e.Object)
 			}
 		},
 		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) {
-			switch before, now := reconcile.ToArchive(e.ObjectOld.(*v1alpha1.Suite)), reconcile.ToArchive(e.ObjectNew.(*v1alpha1.Suite)); {
+			switch before, now := suite.ToArchive(e.ObjectOld.(*v1alpha1.Suite)), suite.ToArchive(e.ObjectNew.(*v1alpha1.Suite)); {
 			case now && !before:
 				enqueue(q, e.ObjectNew)
 			case before && !now:

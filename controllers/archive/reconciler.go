@@ -21,7 +21,6 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/record"
 	"github.com/postflight-dev/postflight/internal/core/suite"
 	"github.com/postflight-dev/postflight/internal/kube/index"
-
 	"github.com/postflight-dev/postflight/internal/kube/reconcile"
 	"github.com/postflight-dev/postflight/internal/kube/retry"
 )
@@ -114,7 +113,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if s == nil || !reconcile.ToArchive(s) {
+	if s == nil || !suite.ToArchive(s) {
 		r.backlog.remove(req)
 		return ctrl.Result{}, nil
 	}
@@ -161,7 +160,7 @@ func (r *Reconciler) left(ctx context.Context, cached *v1alpha1.Suite) (s *v1alp
 		return cached, given.sources, nil
 	}
 	s, err = reconcile.Get[v1alpha1.Suite](ctx, r.Live, cached.Namespace, cached.Name)
-	if err != nil || s == nil || s.UID != cached.UID || !reconcile.ToArchive(s) {
+	if err != nil || s == nil || s.UID != cached.UID || !suite.ToArchive(s) {
 		return nil, nil, err
 	}
 	list := &corev1.PodList{}

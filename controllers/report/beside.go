@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/postflight-dev/postflight/internal/core/report"
-
-	"github.com/postflight-dev/postflight/internal/kube/reconcile"
+	"github.com/postflight-dev/postflight/internal/core/suite"
+	"github.com/postflight-dev/postflight/internal/kube/retry"
 )
 
 // secondaryReport is shown beside a check, and runs of several Triggers share it.
@@ -50,7 +50,7 @@ func sentWith(err error) (sent, error) {
 func (r *Reconciler) beside(ctx context.Context, o report.Observation) (after time.Duration, err error) {
 	for _, e := range secondaryReports {
 		wait, failure := r.run(ctx, o, e)
-		after, err = earlier(after, wait), errors.Join(err, failure)
+		after, err = suite.Sooner(after, wait), errors.Join(err, failure)
 	}
 	return after, err
 }
@@ -60,20 +60,20 @@ func (r *Reconciler) run(ctx context.Context, o report.Observation, e secondaryR
 	if !step.Post {
 		return step.After, nil
 	}
-	retry := func(k report.Kind) time.Duration {
-		return wait.Jitter(report.RetryBeside(o.Suite, k, r.Clock.Now()), reconcile.Spread)
+	pauseAfter := func(k report.Kind) time.Duration {
+		return wait.Jitter(report.RetryBeside(o.Suite, k, r.Clock.Now()), retry.Spread)
 	}
 	share := report.ShareBeside(e.purpose, o.Suite)
 	if delay := r.waits(o, step.Target, share); delay > 0 {
-		return wait.Jitter(delay, reconcile.Spread), nil
+		return wait.Jitter(delay, retry.Spread), nil
 	}
 	credentials, problem, err := r.credentials(ctx, o, step.Target)
 	if err != nil || problem != nil {
-		return retry(report.Rejected), err // the condition of the check says what is missing
+		return pauseAfter(report.Rejected), err // the condition of the check says what is missing
 	}
 	budget := r.budgetOf(o, step.Target, credentials)
 	if delay := budget.Take(share, r.Clock.Now()); delay > 0 {
-		return wait.Jitter(delay, reconcile.Spread), nil
+		return wait.Jitter(delay, retry.Spread), nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, postTimeout)
 	defer cancel()
@@ -87,7 +87,7 @@ func (r *Reconciler) run(ctx context.Context, o report.Observation, e secondaryR
 		return 0, err
 	case done.failure != nil:
 		r.failed(ctx, e.purpose, step.Target, done.failure)
-		return retry(done.failure.Kind), nil
+		return pauseAfter(done.failure.Kind), nil
 	case done.unspent:
 		return 0, nil
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/report"
 	"github.com/postflight-dev/postflight/internal/kube/index"
-
 	"github.com/postflight-dev/postflight/internal/kube/reconcile"
 )
 

@@ -20,7 +20,6 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/report"
 	"github.com/postflight-dev/postflight/internal/core/suite"
 	"github.com/postflight-dev/postflight/internal/kube/index"
-
 	"github.com/postflight-dev/postflight/internal/kube/reconcile"
 	"github.com/postflight-dev/postflight/internal/kube/retry"
 )
@@ -90,7 +89,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Named("report").
 		For(&v1alpha1.Suite{}, builder.WithPredicates(reportable, reconcile.Concerning(r.isExpected(mgr.GetCache())))).
 		Watches(&v1alpha1.Trigger{}, handler.EnqueueRequestsFromMapFunc(r.unreportedOf), reconcile.SpecChanged).
-		WithOptions(controller.Options{MaxConcurrentReconciles: reportWorkers, ReconciliationTimeout: reconcile.ReconcileTimeout, RateLimiter: retry.Backoff()}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: reportWorkers, ReconciliationTimeout: retry.Timeout, RateLimiter: retry.Backoff()}).
 		Complete(retry.Conflicts(r))
 }
 
@@ -126,15 +125,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return check, err
 	}
 	more, err := r.beside(ctx, o)
-	return ctrl.Result{RequeueAfter: earlier(check.RequeueAfter, more)}, err
-}
-
-// earlier of two times to look again, of which 0 is none.
-func earlier(a, b time.Duration) time.Duration {
-	if a == 0 || b == 0 {
-		return a + b
-	}
-	return min(a, b)
+	return ctrl.Result{RequeueAfter: suite.Sooner(check.RequeueAfter, more)}, err
 }
 
 func (r *Reconciler) check(ctx context.Context, o report.Observation) (ctrl.Result, error) {
@@ -173,7 +164,7 @@ func (r *Reconciler) post(ctx context.Context, o report.Observation, target repo
 	host := r.Config.Hosts[target.Service]
 	share := report.Share(report.Of(o.Suite, r.Config.Options))
 	if delay := r.waits(o, target, share); delay > 0 {
-		return ctrl.Result{RequeueAfter: wait.Jitter(delay, reconcile.Spread)}, nil
+		return ctrl.Result{RequeueAfter: wait.Jitter(delay, retry.Spread)}, nil
 	}
 	credentials, problem, err := r.credentials(ctx, o, target)
 	if err != nil {
@@ -184,7 +175,7 @@ func (r *Reconciler) post(ctx context.Context, o report.Observation, target repo
 	}
 	budget := r.budgetOf(o, target, credentials)
 	if delay := budget.Take(share, r.Clock.Now()); delay > 0 {
-		return ctrl.Result{RequeueAfter: wait.Jitter(delay, reconcile.Spread)}, nil
+		return ctrl.Result{RequeueAfter: wait.Jitter(delay, retry.Spread)}, nil
 	}
 	done, err := r.send(ctx, o, host, credentials)
 	r.finish(budget, done)

@@ -18,8 +18,8 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/report"
-
 	"github.com/postflight-dev/postflight/internal/kube/reconcile"
+	"github.com/postflight-dev/postflight/internal/kube/retry"
 )
 
 // reportable are the changes of a Suite that may change its check.
@@ -43,7 +43,7 @@ func (r *Reconciler) write(ctx context.Context, s *v1alpha1.Suite, shown *v1alph
 
 // retry writes why nothing was posted, and when to try again.
 func (r *Reconciler) retry(ctx context.Context, o report.Observation, kind report.Kind, c metav1.Condition) (ctrl.Result, error) {
-	after := wait.Jitter(report.RetryAfter(o.Suite, kind, r.Clock.Now()), reconcile.Spread)
+	after := wait.Jitter(report.RetryAfter(o.Suite, kind, r.Clock.Now()), retry.Spread)
 	return ctrl.Result{RequeueAfter: after}, r.explain(ctx, o, c)
 }
 
@@ -55,7 +55,7 @@ func (r *Reconciler) conclude(ctx context.Context, o report.Observation, c metav
 	}
 	o, step, err := r.current(ctx, o, report.Next)
 	if err != nil || step.Condition == nil {
-		return ctrl.Result{RequeueAfter: reconcile.StaleRetry}, err
+		return ctrl.Result{RequeueAfter: retry.Stale}, err
 	}
 	return ctrl.Result{}, r.explain(ctx, o, *step.Condition)
 }

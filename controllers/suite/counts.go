@@ -10,8 +10,6 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/fairness"
 	"github.com/postflight-dev/postflight/internal/kube/index"
-
-	"github.com/postflight-dev/postflight/internal/kube/reconcile"
 )
 
 // suiteCounts counts the cached Suites at each scrape.
@@ -86,7 +84,7 @@ func (c suiteCounts) byTeam(byNamespace map[ownerState]int) map[ownerState]int {
 		if err != nil {
 			team = nil
 		}
-		all[ownerState{c.teams.Of(reconcile.NameOf(team)), of.state}] += suites
+		all[ownerState{c.teams.Of(nameOf(team)), of.state}] += suites
 	}
 	return all
 }

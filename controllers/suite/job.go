@@ -15,7 +15,6 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/job"
 	"github.com/postflight-dev/postflight/internal/core/mask"
 	"github.com/postflight-dev/postflight/internal/core/suite"
-
 	"github.com/postflight-dev/postflight/internal/kube/reconcile"
 )
 
@@ -53,7 +52,7 @@ func (r *Reconciler) createJob(ctx context.Context, o *suite.Observation) error 
 	err = r.Create(ctx, j)
 	switch {
 	case err == nil:
-		r.Metrics.Started(o.Suite, r.Clock.Now())
+		r.Metrics.started(o.Suite, r.Clock.Now())
 		o.Creation.Result = suite.Created
 		setProgress(o, j, job.Observe(j, nil))
 	case apierrors.IsAlreadyExists(err):

@@ -7,8 +7,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/runtrace"
 	"github.com/postflight-dev/postflight/internal/fairness"
-	"github.com/postflight-dev/postflight/internal/kube/reconcile"
 )
 
 // Metrics count and time the runs.
@@ -51,9 +51,9 @@ func NewMetrics(registerer prometheus.Registerer, cache client.Reader, teams *fa
 	return m, nil
 }
 
-// Started observes a run whose Job was created.
-func (m *Metrics) Started(s *v1alpha1.Suite, now time.Time) {
-	reconcile.Observe(m.untilJob, sinceReceipt(s, now), s)
+// started observes a run whose Job was created.
+func (m *Metrics) started(s *v1alpha1.Suite, now time.Time) {
+	observe(m.untilJob, sinceReceipt(s, now), s)
 }
 
 // sinceReceipt is not negative even if the clocks of the leader and the API server differ.
@@ -61,10 +61,28 @@ func sinceReceipt(s *v1alpha1.Suite, now time.Time) float64 {
 	return max(0, now.Sub(s.Received().Time).Seconds())
 }
 
-// Moved observes a run whose state changed. The time is an argument because the status has whole seconds only.
-func (m *Metrics) Moved(s *v1alpha1.Suite, team *v1alpha1.Team, now time.Time) {
+// moved observes a run whose state changed. The time is an argument because the status has whole seconds only.
+func (m *Metrics) moved(s *v1alpha1.Suite, team *v1alpha1.Team, now time.Time) {
 	if s.Finished() {
-		reconcile.Observe(m.untilEnd.WithLabelValues(s.State()), sinceReceipt(s, now), s)
-		m.ended.WithLabelValues(m.teams.Of(reconcile.NameOf(team)), s.State()).Inc()
+		observe(m.untilEnd.WithLabelValues(s.State()), sinceReceipt(s, now), s)
+		m.ended.WithLabelValues(m.teams.Of(nameOf(team)), s.State()).Inc()
 	}
+}
+
+// nameOf is empty if a namespace has no Team.
+func nameOf(t *v1alpha1.Team) string {
+	if t == nil {
+		return ""
+	}
+	return t.Name
+}
+
+// observe adds a value, with the trace of the run as an exemplar if that is being recorded.
+func observe(o prometheus.Observer, value float64, s *v1alpha1.Suite) {
+	e, ok := o.(prometheus.ExemplarObserver)
+	if sc, traced := runtrace.ContextOf(s); ok && traced && sc.IsSampled() {
+		e.ObserveWithExemplar(value, prometheus.Labels{"trace_id": sc.TraceID().String()})
+		return
+	}
+	o.Observe(value)
 }

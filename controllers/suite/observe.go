@@ -16,7 +16,6 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/job"
 	"github.com/postflight-dev/postflight/internal/core/suite"
 	"github.com/postflight-dev/postflight/internal/kube/index"
-
 	"github.com/postflight-dev/postflight/internal/kube/reconcile"
 )
 
@@ -30,7 +29,7 @@ func (r *Reconciler) observe(ctx context.Context, s *v1alpha1.Suite) (o suite.Ob
 		return o, err
 	}
 	if s.Finished() {
-		o.Unarchived = r.Archives && reconcile.ToArchive(s)
+		o.Unarchived = r.Archives && suite.ToArchive(s)
 		if o.Job != nil {
 			o.Progress = job.Observe(o.Job, nil).Condition
 		}

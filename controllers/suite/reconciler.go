@@ -22,7 +22,6 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/apierror"
 	"github.com/postflight-dev/postflight/internal/core/suite"
 	"github.com/postflight-dev/postflight/internal/kube/index"
-
 	"github.com/postflight-dev/postflight/internal/kube/reconcile"
 	"github.com/postflight-dev/postflight/internal/kube/retry"
 )
@@ -69,7 +68,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&v1alpha1.Environment{}, r.queues.environments()).
 		Watches(&v1alpha1.Team{}, r.queues.teams(r)).
 		WatchesRawSource(r.queues.source()).
-		WithOptions(controller.Options{MaxConcurrentReconciles: suiteWorkers, ReconciliationTimeout: reconcile.ReconcileTimeout, RateLimiter: retry.Backoff()}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: suiteWorkers, ReconciliationTimeout: retry.Timeout, RateLimiter: retry.Backoff()}).
 		Complete(retry.Conflicts(r))
 }
 
@@ -170,7 +169,7 @@ func (r *Reconciler) report(ctx context.Context, o suite.Observation, d suite.De
 		return apierror.IgnoreNotFound(err)
 	}
 	if was.State() != s.State() {
-		r.Metrics.Moved(s, o.Team, r.Clock.Now())
+		r.Metrics.moved(s, o.Team, r.Clock.Now())
 		r.recordEvent(s, d)
 		r.trace(s, o.Job)
 	}

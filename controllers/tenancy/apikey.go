@@ -14,7 +14,6 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/apikey"
 	"github.com/postflight-dev/postflight/internal/kube/index"
-
 	"github.com/postflight-dev/postflight/internal/kube/reconcile"
 	"github.com/postflight-dev/postflight/internal/kube/retry"
 )

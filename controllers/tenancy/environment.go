@@ -17,7 +17,6 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/apierror"
 	"github.com/postflight-dev/postflight/internal/core/suite"
 	"github.com/postflight-dev/postflight/internal/kube/index"
-
 	"github.com/postflight-dev/postflight/internal/kube/reconcile"
 	"github.com/postflight-dev/postflight/internal/kube/retry"
 )
@@ -110,7 +109,7 @@ func (r *EnvironmentReconciler) unarchived(ctx context.Context, e *v1alpha1.Envi
 	list := &v1alpha1.SuiteList{}
 	err := r.List(ctx, list, client.InNamespace(e.Namespace), client.UnsafeDisableDeepCopy)
 	return slices.ContainsFunc(list.Items, func(s v1alpha1.Suite) bool {
-		return s.Spec.Environment == e.Name && reconcile.ToArchive(&s)
+		return s.Spec.Environment == e.Name && suite.ToArchive(&s)
 	}), err
 }
 

@@ -20,7 +20,6 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/announce"
 	"github.com/postflight-dev/postflight/internal/core/apierror"
 	"github.com/postflight-dev/postflight/internal/kube/index"
-
 	"github.com/postflight-dev/postflight/internal/kube/reconcile"
 	"github.com/postflight-dev/postflight/internal/kube/retry"
 )
@@ -76,7 +75,7 @@ func recheck(t *v1alpha1.Team) time.Duration {
 	if len(t.Spec.Webhooks) == 0 {
 		return 0
 	}
-	return wait.Jitter(webhooksEvery, reconcile.Spread)
+	return wait.Jitter(webhooksEvery, retry.Spread)
 }
 
 // webhooksReady is the condition of a Team that is ready but for its webhooks.

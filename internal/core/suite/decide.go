@@ -74,7 +74,7 @@ func Decide(o Observation, now time.Time) Decision {
 	d := decide(o, now)
 	d.Condition = withResults(o, d.Condition)
 	if o.Job != nil && !Ended(d.Condition) && d.Action != DeleteSuite {
-		d.RequeueAfter = sooner(d.RequeueAfter, jobPollInterval(o, now))
+		d.RequeueAfter = Sooner(d.RequeueAfter, jobPollInterval(o, now))
 	}
 	d.Deferred = o.Creation.Result == Created
 	d.Waiting = o.Position != nil && o.Position.Number > 0 && !Ended(d.Condition)

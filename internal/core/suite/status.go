@@ -77,3 +77,7 @@ func setKstatusConditions(s *v1alpha1.Suite, c metav1.Condition, now time.Time) 
 func StatusChanged(was, is *v1alpha1.Suite) bool {
 	return !equality.Semantic.DeepEqual(was.Status, is.Status)
 }
+
+// ToArchive reports whether there is anything left to save. The record of a run that was restored from a backup is that
+// of before.
+func ToArchive(s *v1alpha1.Suite) bool { return s.Finished() && !s.Archived() && !s.Restored() }

@@ -238,8 +238,8 @@ func unreadyInterval(o Observation, now time.Time) time.Duration {
 	return min(max(now.Sub(o.Job.CreationTimestamp.Time)/4, unreadyMin), unreadyMax)
 }
 
-// sooner is the shorter of two pauses; 0 means no pause.
-func sooner(a, b time.Duration) time.Duration {
+// Sooner returns the shorter of two pauses; 0 means no pause.
+func Sooner(a, b time.Duration) time.Duration {
 	if a == 0 || b == 0 {
 		return cmp.Or(a, b)
 	}

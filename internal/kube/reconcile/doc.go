@@ -1,3 +1,3 @@
-// Package reconcile has what several reconcilers need: typed reads, watches and their predicates, retries, and writes of
-// statuses and conditions.
+// Package reconcile has what several reconcilers need of the API server: typed reads, watches and their predicates, and writes
+// of statuses and conditions.
 package reconcile

@@ -19,10 +19,6 @@ func Concerning(concerns func(*v1alpha1.Suite) bool) predicate.Predicate {
 	}
 }
 
-// ToArchive reports whether there is anything left to save. The record of a run that was restored from a backup is that
-// of before.
-func ToArchive(s *v1alpha1.Suite) bool { return s.Finished() && !s.Archived() && !s.Restored() }
-
 // SpecChanged ignores the status of a Trigger, which changes with each of its runs.
 var SpecChanged = builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, Replaced))
 

@@ -1,4 +1,4 @@
-// Package retry says when a reconciler runs again after an error, the same for all reconcilers.
+// Package retry says when a reconciler runs again, the same for all reconcilers.
 package retry
 
 import (
@@ -19,6 +19,15 @@ const (
 	// maxConflicts of one object in a row are normal. More mean that something is wrong, such as a cache that has stopped.
 	maxConflicts = 6
 )
+
+// Spread is by how much waits vary, so that runs that wait for one host do not come back at the same instant.
+const Spread = 0.1
+
+// Stale is when to look again if the cache is behind.
+const Stale = 50 * time.Millisecond
+
+// Timeout frees a worker from an API server, or a store, that does not answer. It is longer than any useful answer takes.
+const Timeout = 2 * time.Minute
 
 // Backoff bounds the pause after failures: with the default of a quarter of an hour, a run would stand still for so long
 // after the API server is back.

@@ -1,2 +1,0 @@
-// Package tenancy keeps the status of Teams and APIKeys, and ends ephemeral Environments.
-package tenancy
