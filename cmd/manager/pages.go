@@ -20,6 +20,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/match"
 	"github.com/postflight-dev/postflight/internal/core/notification"
 	"github.com/postflight-dev/postflight/internal/core/publicurl"
+	"github.com/postflight-dev/postflight/internal/kube/index"
 	"github.com/postflight-dev/postflight/internal/server/api"
 	"github.com/postflight-dev/postflight/internal/server/listen"
 	"github.com/postflight-dev/postflight/internal/server/pages"
@@ -27,7 +28,6 @@ import (
 	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
 )
 
-// setupPages returns the run pages, which every replica serves.
 func setupPages(ctx context.Context, mgr ctrl.Manager, o options, b backend, in surroundings) (*pages.UI, error) {
 	sessions := signin.NewSessions(mgr.GetAPIReader(), b.writer, o.leader.namespace, in.clock)
 	o.signIn.Log = ctrl.Log.WithName("sign-in")
@@ -45,21 +45,15 @@ func setupPages(ctx context.Context, mgr ctrl.Manager, o options, b backend, in 
 	})
 }
 
-// watchForPages reports changes of the other objects that pages show.
 func watchForPages(ctx context.Context, objects cache.Cache, pages *pages.UI) error {
 	changed := func(o any) {
-		if object, ok := o.(client.Object); ok {
+		if object, ok := index.Object[client.Object](o); ok {
 			pages.Changed(object.GetNamespace())
 		}
 	}
 	handler := toolscache.ResourceEventHandlerFuncs{
 		AddFunc: changed, UpdateFunc: func(_, after any) { changed(after) },
-		DeleteFunc: func(o any) {
-			if gone, missed := o.(toolscache.DeletedFinalStateUnknown); missed {
-				o = gone.Obj
-			}
-			changed(o)
-		},
+		DeleteFunc: changed,
 	}
 	for _, kind := range []client.Object{&v1alpha1.Trigger{}, &v1alpha1.Environment{}, &batchv1.Job{}} {
 		informer, err := objects.GetInformer(ctx, kind)
@@ -73,7 +67,6 @@ func watchForPages(ctx context.Context, objects cache.Cache, pages *pages.UI) er
 	return nil
 }
 
-// explainer makes dry runs, which say what a notification would start.
 func explainer(
 	d *dispatch.Dispatcher, clock clock.PassiveClock,
 ) func(context.Context, *v1alpha1.Team, *notification.Notification) (iter.Seq[match.Explanation], error) {
@@ -88,8 +81,7 @@ func explainer(
 // apiPaths are the first segments of the paths that belong to the HTTP API.
 var apiPaths = map[string]bool{"api": true, "openapi.yaml": true}
 
-// byPath sends requests to the HTTP API or to the pages. Clients of the API may call //api/v0/..., and proxies may or
-// may not remove the base path.
+// Clients of the API may call //api/v0/..., and proxies may or may not remove the base path.
 func byPath(publicURL string, api, pages http.Handler) http.Handler {
 	public, _ := publicurl.Parse(publicURL) // the flag was checked
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -91,7 +91,6 @@ func pullRequestOf(s *v1alpha1.Suite) string {
 	return ""
 }
 
-// add indexes objects by the value that extract returns, unless it is empty.
 func add[T any, P interface {
 	*T
 	client.Object

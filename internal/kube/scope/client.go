@@ -11,8 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// newClient reads its own writes in each namespace by itself. controller-runtime waits for any event that is later than
-// the write. With a watch per namespace, another one may be ahead, and the write may still be missing from the cache.
+// newClient reads its own writes per namespace: controller-runtime waits for any later event, which may be of another watch.
 func (s Scope) newClient(config *rest.Config, options client.Options) (client.Client, error) {
 	whole, err := client.New(config, options)
 	if err != nil {
@@ -34,7 +33,6 @@ func (s Scope) newClient(config *rest.Config, options client.Options) (client.Cl
 	return c, nil
 }
 
-// namespaceCache reports the events of one namespace.
 type namespaceCache struct {
 	cache.Cache
 	namespace string

@@ -8,11 +8,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/kube/index"
 )
 
-// WatchSuites counts the Suites of each team, and then calls changed: with no before for a new Suite, and no
-// after for a deleted one. The cache has the change by then. The returned function reports whether all Suites
-// that existed at the start are counted.
+// WatchSuites counts the Suites of each team, then calls changed; the cache has the change by then. A new Suite has no before, a deleted
+// one no after. The returned function reports whether all Suites that existed at the start are counted.
 func (d *Dispatcher) WatchSuites(
 	ctx context.Context, informers cache.Informers, changed func(before, after *v1alpha1.Suite),
 ) (synced func() bool, err error) {
@@ -36,11 +36,7 @@ func (d *Dispatcher) WatchSuites(
 	return registration.HasSynced, nil
 }
 
-// suiteOf also takes what the watch leaves of a Suite whose deletion it missed; nil for anything else.
 func suiteOf(obj any) *v1alpha1.Suite {
-	if gone, ok := obj.(toolscache.DeletedFinalStateUnknown); ok {
-		obj = gone.Obj
-	}
-	s, _ := obj.(*v1alpha1.Suite)
+	s, _ := index.Object[*v1alpha1.Suite](obj)
 	return s
 }
