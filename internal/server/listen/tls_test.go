@@ -128,6 +128,7 @@ func TestIdleOverTLS(t *testing.T) {
 		if status := get(t, c, "/?tenant=a"); status != http.StatusOK {
 			t.Errorf("connection %d: status %d, want 200", i, status)
 		}
+		r.awaitIdle(1) // the answer arrives before the server counts the connection as idle
 	}
 	awaitClosed(t, first)
 }
