@@ -5,8 +5,7 @@
 //	answer, err := c.Await(ctx, result.Results[0].RunID())
 //	for artifact, err := range c.Artifacts(ctx, answer.RelevantRunID, "") { ... }
 //
-// Its errors say what to do. It retries while the server is away or overloaded: a notification, or any other request,
-// that is sent again never starts a second run.
+// Its errors say what to do. It retries while the server is unavailable or overloaded. No repeated request starts a second run.
 package client
 
 import (
@@ -36,7 +35,7 @@ type (
 	NotificationResult = httpapi.NotificationResult
 	// Result is what came of one Trigger.
 	Result = httpapi.Result
-	// Greenlight says whether a pipeline may go on.
+	// Greenlight says whether a pipeline may continue.
 	Greenlight = httpapi.Greenlight
 	// SignedURL is where to PUT a file.
 	SignedURL = httpapi.SignedURL
@@ -85,8 +84,7 @@ func WithHTTPClient(h *http.Client) Option { return func(c *Client) { c.http = h
 // WithUserAgent names the program in the server's logs.
 func WithUserAgent(name string) Option { return func(c *Client) { c.header.Set("User-Agent", name) } }
 
-// WithTrace makes the runs that the client starts part of a trace, by the headers of W3C Trace Context. An empty one is not
-// sent. Requests that start no run do not have them: a pipeline that waits would fill its trace with them.
+// WithTrace makes the runs that the client starts part of a W3C trace. Other requests would only fill it. Empty headers are not sent.
 func WithTrace(traceparent, tracestate string) Option {
 	return func(c *Client) {
 		for name, value := range map[string]string{"Traceparent": traceparent, "Tracestate": tracestate} {
@@ -97,8 +95,7 @@ func WithTrace(traceparent, tracestate string) Option {
 	}
 }
 
-// WithRetryTimeout says how long to retry while the server is away or overloaded. The default is 2 minutes;
-// 0 turns retries off.
+// WithRetryTimeout says how long to retry while the server is unavailable or overloaded: 2 minutes by default, 0 never.
 func WithRetryTimeout(d time.Duration) Option { return func(c *Client) { c.retryTimeout = d } }
 
 // OnRetry calls a function before each pause that precedes another attempt.
@@ -130,8 +127,7 @@ func New(baseURL, key string, options ...Option) (*Client, error) {
 	return c, nil
 }
 
-// Notify reports a deployment. All attempts have the same Idempotency-Key, so that a late one neither starts a
-// second run nor supersedes a newer deployment.
+// Notify reports a deployment. All attempts have the same Idempotency-Key: a late one starts no second run and supersedes no newer one.
 func (c *Client) Notify(ctx context.Context, n Notification) (*NotificationResult, error) {
 	return c.notify(ctx, n, "")
 }
@@ -177,7 +173,7 @@ func request[T any](ctx context.Context, c *Client, method, path string, header 
 	return &result, err
 }
 
-// send sends one request and decodes the answer. Every error is an *Error, except that of a bad request.
+// send sends one request and decodes the answer. Its errors are *Error, unless the request is invalid.
 func (c *Client) send(ctx context.Context, method, path string, header http.Header, body []byte, result any) error {
 	r, err := http.NewRequestWithContext(ctx, method, publicurl.Join(c.baseURL, path), bytes.NewReader(body))
 	if err != nil {

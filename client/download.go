@@ -18,8 +18,7 @@ type Destination struct {
 	Progress  io.Writer // gets what arrives; may be nil
 }
 
-// Download stores a file of a run. It goes on where a connection broke off, and gets another URL if that of the
-// artifact has expired. The file has its name once all bytes that the artifact should have are there.
+// Download stores a file of a run. It resumes broken connections and renews an expired URL. The file gets its name once it is complete.
 func (c *Client) Download(ctx context.Context, run string, a Artifact, to Destination) error {
 	if err := to.check(); err != nil {
 		return err

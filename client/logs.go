@@ -42,12 +42,10 @@ func (o LogOptions) query() url.Values {
 	return query
 }
 
-// ErrLogCut is the error of reading a log that broke off: of the connection, or because the server ends logs that
-// are followed for long. It is not the end of the log.
+// ErrLogCut means that a log broke off before its end: the connection broke, or the server ended a log that was followed for long.
 var ErrLogCut = errors.New("the log broke off")
 
-// Logs returns the logs of a run: from its pods, or from the archive. If there is more than one, each begins with a
-// line "==> pod/container <==". Close it.
+// Logs returns the logs of a run. If there are several, each begins with a line "==> pod/container <==". Close it.
 func (c *Client) Logs(ctx context.Context, id string, o LogOptions) (io.ReadCloser, error) {
 	path := runPath(id) + "/logs?" + o.query().Encode()
 	var log io.ReadCloser
@@ -58,7 +56,7 @@ func (c *Client) Logs(ctx context.Context, id string, o LogOptions) (io.ReadClos
 	return log, err
 }
 
-// openLog waits for the begin of an answer. A log that is followed may begin late, when the run has a pod.
+// openLog waits for the start of an answer: a log that is followed starts when the run has a pod.
 func (c *Client) openLog(ctx context.Context, path string, follow bool) (io.ReadCloser, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, publicurl.Join(c.baseURL, path), nil)
@@ -94,7 +92,6 @@ func (c *Client) streams() *http.Client {
 	return &h
 }
 
-// logBody is the body of an answer.
 type logBody struct {
 	body   io.ReadCloser
 	cancel context.CancelFunc

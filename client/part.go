@@ -15,15 +15,9 @@ import (
 )
 
 const (
-	// stallAfter ends an attempt to download when nothing arrives.
-	stallAfter = time.Minute
-
-	// maxParts bounds in how many parts a file arrives. A proxy that cuts long connections lets a part through each
-	// time.
-	maxParts = 20
-
-	// partPause is the pause before the next part.
-	partPause = time.Second
+	stallAfter = time.Minute // ends an attempt to download when nothing arrives
+	maxParts   = 20          // bounds in how many parts a file arrives. A proxy that cuts long connections lets a part through each time
+	partPause  = time.Second // the pause before the next part
 )
 
 var (
@@ -31,7 +25,6 @@ var (
 	errStalled = errors.New("nothing arrives")
 )
 
-// download is a file on its way.
 type download struct {
 	client   *Client
 	run      string
@@ -44,8 +37,7 @@ type download struct {
 	renewed bool   // nothing has arrived since the URL was renewed
 }
 
-// partError is an attempt that ended early, but not without anything. It does not unwrap to *Error, so that the retry
-// timeout starts again.
+// partError is an attempt that ended early, after some bytes. It hides the *Error, so that the retry timeout starts again.
 type partError struct{ error }
 
 func (d *download) fetch(ctx context.Context) error {
@@ -69,12 +61,11 @@ func (d *download) fetch(ctx context.Context) error {
 	return fmt.Errorf("the download broke off %d times", maxParts)
 }
 
-// expired reports whether the store may say by this status that the URL has expired: most say 403, and rclone 400.
+// expired reports whether the status may mean that the URL has expired: most stores answer 403, rclone 400.
 func expired(status int) bool {
 	return status == http.StatusForbidden || status == http.StatusBadRequest
 }
 
-// renew gets another URL.
 func (d *download) renew(ctx context.Context) error {
 	for a, err := range d.client.Artifacts(ctx, d.run, d.artifact.Pod) {
 		if err != nil {
@@ -121,7 +112,7 @@ func (d *download) part(ctx context.Context) error {
 	}
 }
 
-// request does not have the API key, which is none of the store's business.
+// request leaves out the API key, which the store must not see.
 func (d *download) request(ctx context.Context) (*http.Request, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, d.artifact.URL, nil)
 	if err != nil {
@@ -143,7 +134,6 @@ func (d *download) restart() error {
 	return errors.Join(err, d.file.Truncate(0))
 }
 
-// accept prepares for the body of an answer.
 func (d *download) accept(resp *http.Response) error {
 	etag := resp.Header.Get("ETag")
 	switch resp.StatusCode {
@@ -200,7 +190,7 @@ func (d *download) copy(body io.Reader, alive func()) (broken, err error) {
 	return broken, nil
 }
 
-// storeBroke is the error of an exchange with the store that broke off. It leaves out the URL, which is a secret.
+// storeBroke is the error of a broken exchange with the store, without the URL, which is a secret.
 func storeBroke(r *http.Request, err error) error {
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {

@@ -68,8 +68,7 @@ func (c *Client) Run(ctx context.Context, id string) (*Run, error) {
 	return c.run(ctx, http.MethodGet, id, "", nil)
 }
 
-// Results returns the tests of a run, with what their reports say of each failure. Servers of an earlier version do not know that:
-// then the tests are those of Run.
+// Results returns the tests of a run with the details of failures, or as Run does if the server is too old to have them.
 func (c *Client) Results(ctx context.Context, id string) (*RunResults, error) {
 	all, err := request[RunResults](ctx, c, http.MethodGet, runPath(id)+"/results", nil, nil)
 	if failed, ok := errors.AsType[*Error](err); ok && failed.Status == http.StatusNotFound {
@@ -90,8 +89,7 @@ func (c *Client) Cancel(ctx context.Context, id string) (*Run, error) {
 	return c.run(ctx, http.MethodPost, id, "/cancel", nil)
 }
 
-// Rerun starts the next attempt of a run that has ended, and returns it; or the one that exists already, which may
-// have ended, too.
+// Rerun starts the next attempt of a run that has ended, or returns the one that exists, which may have ended too.
 func (c *Client) Rerun(ctx context.Context, id string) (*Run, error) {
 	return c.run(ctx, http.MethodPost, id, "/rerun", c.trace)
 }
@@ -106,8 +104,7 @@ func (c *Client) run(ctx context.Context, method, id, action string, header http
 
 func runPath(id string) string { return "/api/v0/runs/" + url.PathEscape(id) }
 
-// Artifacts returns the files of a run, ordered by pod and path; those of one pod, unless its name is empty. Their
-// URLs expire, after 15 minutes by default.
+// Artifacts returns the files of a run by pod and path, of one pod unless its name is empty. Their URLs expire, by default after 15 minutes.
 func (c *Client) Artifacts(ctx context.Context, id, pod string) iter.Seq2[Artifact, error] {
 	query := url.Values{"limit": {"1000"}}
 	if pod != "" {

@@ -19,16 +19,12 @@ const (
 	// MaxWait is the longest that the server lets a client wait for a run in one request.
 	MaxWait = 55 * time.Second
 
-	// minWait is the shortest wait after longer ones were cut short.
-	minWait = 10 * time.Second
-
-	// heldAfter distinguishes a request that a proxy ended from one that never reached the server.
-	heldAfter = 5 * time.Second
+	minWait   = 10 * time.Second // the shortest wait after longer ones were cut short
+	heldAfter = 5 * time.Second  // distinguishes a request that a proxy ended from one that never reached the server
 )
 
-// Greenlight returns the state of a run. It waits for news for up to the given time and MaxWait. If a proxy
-// ends waiting requests earlier, after 30 seconds for example, this and all later requests wait for less.
-// That is no failure of the server, and does not count towards the retry timeout.
+// Greenlight returns the state of a run, and waits for news for up to the given time and MaxWait. If a proxy ends waiting requests earlier,
+// this and all later ones wait for less: that is no failure of the server, and does not count towards the retry timeout.
 func (c *Client) Greenlight(ctx context.Context, id string, wait time.Duration) (*Greenlight, error) {
 	for wait = min(wait, time.Duration(c.maxWait.Load())); ; {
 		answer, err := c.greenlight(ctx, id, wait)
@@ -62,25 +58,20 @@ func (c *Client) greenlight(ctx context.Context, id string, wait time.Duration) 
 	if err != nil {
 		return nil, err
 	}
-	c.resolveLinks(&answer)
+	for _, link := range []*string{&answer.RootRunURL, &answer.RelevantRunURL, &answer.RelevantRunWithBugsURL} {
+		c.resolveLink(link)
+	}
 	return &answer, nil
 }
 
-// resolveLinks makes URLs of paths: a server without --public-url answers with paths.
-func (c *Client) resolveLinks(g *Greenlight) {
-	for _, link := range []*string{&g.RootRunURL, &g.RelevantRunURL, &g.RelevantRunWithBugsURL} {
-		c.resolveLink(link)
-	}
-}
-
+// resolveLink makes a URL of a path: a server without --public-url answers with paths.
 func (c *Client) resolveLink(link *string) {
 	if strings.HasPrefix(*link, "/") {
 		*link = publicurl.Join(c.baseURL, *link)
 	}
 }
 
-// cutShortError is a request that a proxy ended while the server held it. It does not unwrap to *Error, so that
-// it is not retried unchanged.
+// cutShortError is a request that a proxy ended while the server held it. It hides the *Error, so that it is not retried unchanged.
 type cutShortError struct{ error }
 
 // byProxy reports whether a request failed without an answer of Postflight.

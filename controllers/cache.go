@@ -14,8 +14,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/suite"
 )
 
-// CacheOptions keep in memory only what is needed: no Jobs except those of Suites, no templates of Jobs, and no
-// managed fields, which are often the larger half of an object.
+// CacheOptions cache no Jobs except those of Suites, no templates of Jobs, and no managed fields, which are often half of an object.
 func CacheOptions() cache.Options {
 	ofSuites, err := labels.NewRequirement(v1alpha1.LabelSuite, selection.Exists, nil)
 	utilruntime.Must(err)

@@ -1,3 +1,2 @@
-// Package controllers holds the reconcilers, one file per kind. Each observes what exists, lets a pure
-// package decide, acts, and reports the result in the status.
+// Package controllers sets up the reconcilers, which are in a package each, and the cache and metrics they share.
 package controllers

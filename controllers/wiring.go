@@ -39,8 +39,7 @@ func ClientOptions() client.Options {
 	return client.Options{Cache: &client.CacheOptions{EnableReadYourWritesConsistency: new(true)}}
 }
 
-// Setup registers all reconcilers with the manager, which must have the options above and the indexes of index.Setup. A
-// process that leads for several terms calls it for each, with a manager of the term and the same metrics.
+// Setup registers all reconcilers with a manager that has ClientOptions and the indexes of index.Setup, once per term of leadership.
 func Setup(mgr ctrl.Manager, config Config) error {
 	clock, metrics, archives, handovers := config.Clock, config.Metrics, config.Archive.Store != nil, archive.NewHandovers()
 	config.Archive.Clock, config.Archive.Metrics, config.Archive.Handovers = clock, metrics.archive, handovers

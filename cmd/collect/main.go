@@ -1,5 +1,4 @@
-// Command collect runs in the pods of runs: it fetches their input files, and uploads the results of their tests. It is
-// apart from the other commands, because every node pulls it.
+// Command collect fetches input files and uploads results in the pods of runs. It is separate because every node pulls it.
 package main
 
 import (
@@ -24,12 +23,11 @@ For a pod of postflight doctor:
 // defaultTerminationLog is where the kubelet reads the message of a container.
 const defaultTerminationLog = "/dev/termination-log"
 
-// exitMisuse is the exit code if nobody could have done what was asked.
+// exitMisuse is the exit code for wrong arguments or a wrong environment.
 const exitMisuse = 2
 
 func main() { os.Exit(run(os.Args[1:], os.Stderr)) }
 
-// run returns the exit code.
 func run(args []string, stderr io.Writer) int {
 	if len(args) == 0 {
 		fmt.Fprint(stderr, usage)
@@ -51,7 +49,7 @@ func run(args []string, stderr io.Writer) int {
 	}
 }
 
-// parse reads the flags of a command, and refuses arguments. It returns the exit code if the command ends here.
+// parse reads flags without arguments. If the command ends here, it returns the exit code.
 func parse(flags *flag.FlagSet, args []string, stderr io.Writer) (code int, ok bool) {
 	flags.SetOutput(stderr)
 	err := flags.Parse(args)
@@ -67,8 +65,7 @@ func parse(flags *flag.FlagSet, args []string, stderr io.Writer) (code int, ok b
 	return 0, true
 }
 
-// writeTerminationMessage writes the message for the kubelet. Outside of a pod there is no such file, and none is
-// created.
+// writeTerminationMessage writes the message for the kubelet. It creates no file, because outside of a pod there is none.
 func writeTerminationMessage(path, message string) error {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0)
 	if err != nil {

@@ -49,7 +49,6 @@ func runReach(args []string, stderr io.Writer) int {
 	return 0
 }
 
-// reachAll tries all URLs at once.
 func reachAll(ctx context.Context, urls []string) []job.Reached {
 	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
 	defer cancel()

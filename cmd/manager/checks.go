@@ -18,8 +18,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/server/listen"
 )
 
-// checks are those of /readyz. The manager's own server is not used, because it accepts a mebibyte of headers
-// on each of any number of connections.
+// The manager's own server is not used for /readyz: it accepts a mebibyte of headers on each of any number of connections.
 type checks map[string]healthz.Checker
 
 // setupProbes serves /healthz and /readyz, from before the caches are filled until everything else has stopped.
@@ -68,7 +67,6 @@ func setupMetrics(mgr ctrl.Manager, o options, api *tls.Config, metrics promethe
 	return serveOperators(mgr, "metrics", o.metricsAddress, mux, config)
 }
 
-// registerBuild says which build this is.
 func registerBuild(metrics prometheus.Registerer) error {
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "postflight_build_info", Help: "Always 1; the labels say which build of the manager this is.",
@@ -78,8 +76,7 @@ func registerBuild(metrics prometheus.Registerer) error {
 	return metrics.Register(build)
 }
 
-// serveOperators serves the kubelet and Prometheus, which need few connections: 64 take 4 MiB at worst, and 8 MiB
-// in the kernel.
+// The kubelet and Prometheus need few connections: 64 take 4 MiB at worst, and 8 MiB in the kernel.
 func serveOperators(mgr ctrl.Manager, name, address string, handler http.Handler, config *tls.Config) error {
 	server := &http.Server{
 		Addr: address, Handler: handler, TLSConfig: config,

@@ -29,8 +29,7 @@ func machineClock() (clock.PassiveClock, error) {
 	return auth.NewSteadyClock(clock.RealClock{}).Ahead(ahead), nil
 }
 
-// setupAPIServerProbe adds the probe, which measures how far this replica's clock is from the API server's. It
-// does so once before anything runs: a leader must never decide by a wrong clock.
+// The probe measures the clock once before anything runs: a leader must never decide by a wrong clock.
 func setupAPIServerProbe(ctx context.Context, mgr ctrl.Manager, o options, in surroundings, ready checks) (*auth.APIServerProbe, error) {
 	probe := &auth.APIServerProbe{Ask: auth.AskVersion(mgr.GetConfig(), mgr.GetHTTPClient()), Clock: in.steady, Log: ctrl.Log.WithName("clock")}
 	ready["apiserver"], ready["clock"] = probe.Lost(o.holdBudget), probe.ClockAgrees

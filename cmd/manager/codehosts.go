@@ -17,7 +17,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/outbound"
 )
 
-// codeHostOptions are the flags of the code hosts. No request goes anywhere else, whatever a notification says.
+// No request goes to another host, whatever a notification says.
 type codeHostOptions struct {
 	clusterName string
 
@@ -92,7 +92,6 @@ func (o *codeHostOptions) ownGitLab() func() (report.Credentials, error) {
 	return fromTokenFile("--gitlab-token-file", o.gitLabTokenFile)
 }
 
-// fromTokenFile is nil without a file.
 func fromTokenFile(flag, file string) func() (report.Credentials, error) {
 	if file == "" {
 		return nil

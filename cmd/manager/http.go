@@ -29,7 +29,6 @@ import (
 // drainTimeout lets requests end that wait for the API server.
 func drainTimeout(o options) time.Duration { return o.holdBudget + 5*time.Second }
 
-// setupHTTP adds the HTTP API and the pages, which every replica serves.
 func setupHTTP(
 	ctx context.Context, mgr ctrl.Manager, o options, bucket *objectstore.Bucket, probe *auth.APIServerProbe, in surroundings, ready checks,
 	secure *tls.Config,
@@ -55,7 +54,6 @@ func setupHTTP(
 	return addServer(mgr, api, pages, o, synced, ready, secure)
 }
 
-// backend is what the HTTP API and the pages share.
 type backend struct {
 	authenticator  *auth.Authenticator
 	writer         client.Client
@@ -108,7 +106,6 @@ func newAPI(mgr ctrl.Manager, o options, bucket *objectstore.Bucket, in surround
 	})
 }
 
-// watch reports changes to waiting requests and pages. synced reports whether all Suites of the start are known.
 func (b backend) watch(ctx context.Context, c cache.Cache, pages *pages.UI) (synced func() bool, err error) {
 	synced, err = b.dispatcher.WatchSuites(ctx, c, func(before, after *v1alpha1.Suite) {
 		b.reader.SuiteChanged(before, after)
@@ -119,7 +116,6 @@ func (b backend) watch(ctx context.Context, c cache.Cache, pages *pages.UI) (syn
 	return synced, errors.Join(err, cacheEnvironments(ctx, c), watchForPages(ctx, c, pages))
 }
 
-// newReader reads runs for the HTTP API and for the pages.
 func newReader(mgr ctrl.Manager, bucket *objectstore.Bucket) (*runs.Reader, error) {
 	logs, err := podlogs.New(mgr.GetConfig())
 	if err != nil {
@@ -158,8 +154,7 @@ func newWriter(mgr ctrl.Manager) (client.Client, error) {
 	return writer, nil
 }
 
-// cacheEnvironments fills the cache before the first notification, which would otherwise wait for it: forever, if
-// the API server is unavailable.
+// Otherwise the first notification would wait for the cache: forever, if the API server is unavailable.
 func cacheEnvironments(ctx context.Context, c cache.Cache) error {
 	_, err := c.GetInformer(ctx, &v1alpha1.Environment{}, cache.BlockUntilSynced(false))
 	return err

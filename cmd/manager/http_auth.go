@@ -25,7 +25,6 @@ func setupAuth(mgr ctrl.Manager, probe *auth.APIServerProbe, clock clock.Passive
 	}}, nil
 }
 
-// authenticate is what the HTTP API needs of the authenticator.
 func authenticate(a *auth.Authenticator) func(*http.Request) (api.Principal, error) {
 	return func(r *http.Request) (api.Principal, error) {
 		p, err := a.Authenticate(r.Context(), r)
@@ -42,7 +41,6 @@ func authenticatePod(c client.Client, keys func(context.Context) ([]byte, error)
 	}
 }
 
-// clusterKeys reads the keys that the API server publishes, which Kubernetes lets every service account do.
 func clusterKeys(mgr ctrl.Manager) (func(context.Context) ([]byte, error), error) {
 	d, err := discovery.NewDiscoveryClientForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {

@@ -26,7 +26,6 @@ const (
 	defaultLease = 14 * time.Second
 )
 
-// leaderOptions are the flags of the election of a leader.
 type leaderOptions struct {
 	elect       bool
 	namespace   string
@@ -51,8 +50,7 @@ func (o *leaderOptions) validate() error {
 	return nil
 }
 
-// lock is nil if there is no election. A replica with a name resumes its own lease after its container was killed and
-// restarted, instead of waiting until the lease expires.
+// A named replica resumes its own lease after its container restarts, instead of waiting until the lease expires.
 func (o *leaderOptions) lock(config *rest.Config) (resourcelock.Interface, error) {
 	if !o.elect {
 		return nil, nil
@@ -66,8 +64,6 @@ func (o *leaderOptions) lock(config *rest.Config) (resourcelock.Interface, error
 	return lock, nil
 }
 
-// setupLead adds what one of the replicas does: in each of its terms it sets up the controllers anew, and runs them and
-// the others.
 func setupLead(mgr ctrl.Manager, o leaderOptions, config controllers.Config, others ...manager.Runnable) error {
 	lock, err := o.lock(mgr.GetConfig())
 	if err != nil {

@@ -17,7 +17,6 @@ import (
 	"github.com/postflight-dev/postflight/internal/server/signin"
 )
 
-// options are the flags of the manager, validated.
 type options struct {
 	kubeconfig string
 
@@ -106,12 +105,10 @@ func (o *options) addFlags(f *pflag.FlagSet) {
 	f.TextVar(&o.logLevel, "log-level", slog.LevelInfo, "DEBUG, INFO, WARN or ERROR")
 }
 
-// namespace is that of the manager.
 func (o *options) namespace() string {
 	return cmp.Or(os.Getenv("POD_NAMESPACE"), o.leader.namespace)
 }
 
-// baseURL checks a URL to which paths are appended, if it is set.
 func baseURL(flag string, text *string) error {
 	if *text == "" {
 		return nil
@@ -143,7 +140,6 @@ func (o *options) validate() error {
 	return errors.Join(append(errs, o.leader.validate(), o.tls.validate(), o.store.validate(), o.codeHosts.validate(), o.webhooks.validate())...)
 }
 
-// loadSignIn reads the file of --sign-in-config, if there is one.
 func (o *options) loadSignIn() (err error) {
 	if o.signIn, err = signin.NewSource(o.signInConfig, o.checkSignIn); err != nil {
 		return fmt.Errorf("--sign-in-config: %w", err)
@@ -158,7 +154,6 @@ func (o *options) checkSignIn(c *signin.Config) error {
 	return nil
 }
 
-// loadPodCA reads the file of --pod-ca-file, if there is one.
 func (o *options) loadPodCA() error {
 	if o.podCAFile == "" {
 		return nil

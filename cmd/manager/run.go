@@ -41,7 +41,6 @@ type surroundings struct {
 	audit   *slog.Logger     // of requests to the HTTP API and the pages
 }
 
-// run wires the manager and runs it until the context ends.
 func run(ctx context.Context, o options) error {
 	machine, err := machineClock()
 	if err != nil {
@@ -93,7 +92,6 @@ func runIn(ctx context.Context, o options, in surroundings) error {
 	return mgr.Start(ctx)
 }
 
-// setupReconciling adds what only the leader does.
 func setupReconciling(
 	ctx context.Context, mgr ctrl.Manager, o options, bucket *objectstore.Bucket, probe *auth.APIServerProbe, in surroundings,
 ) error {
@@ -125,7 +123,6 @@ func setupReconciling(
 	}, cleaners...)
 }
 
-// setupServers adds all ports.
 func setupServers(
 	ctx context.Context, mgr ctrl.Manager, o options, bucket *objectstore.Bucket, probe *auth.APIServerProbe, in surroundings, ready checks,
 ) error {
@@ -139,9 +136,7 @@ func setupServers(
 	return errors.Join(setupMetrics(mgr, o, secure, in.metrics), setupProbes(mgr, o.probeAddress, ready))
 }
 
-// noticeDeadConnections makes the client of the API server ping a silent connection after 5 s, and close it 5 s
-// later. The defaults, 30 s and 15 s, would take all of the time for which a notification can be held. Variables
-// are the only way to configure it; those that are set already are kept.
+// A silent connection is pinged after 5 s and closed 5 s later: the defaults would take all of the time a notification can be held.
 func noticeDeadConnections() error {
 	for _, name := range []string{"HTTP2_READ_IDLE_TIMEOUT_SECONDS", "HTTP2_PING_TIMEOUT_SECONDS"} {
 		if os.Getenv(name) != "" {

@@ -12,8 +12,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/kube/retry"
 )
 
-// announceMemory is what a leader knows about its requests: when it tries receivers again that failed, and what they
-// accepted that is not stored yet. Losing it costs early requests, and repeats what is not stored.
+// announceMemory holds pauses of receivers and deliveries not stored yet. Losing it repeats some requests.
 type announceMemory struct {
 	mu   sync.Mutex
 	runs map[types.NamespacedName]map[string]attempts // by receiver
@@ -26,7 +25,6 @@ type attempts struct {
 	accepted string    // the id of an event that is not stored; empty: none
 }
 
-// waits are until when receivers are left alone about a run.
 func (m *announceMemory) waits(run types.NamespacedName, config string) map[string]time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -88,7 +86,6 @@ func (m *announceMemory) forget(run types.NamespacedName) {
 	delete(m.runs, run)
 }
 
-// teamSlots bound the messages of each team that are in flight.
 type teamSlots struct {
 	mu       sync.Mutex
 	inFlight map[string]int // by namespace

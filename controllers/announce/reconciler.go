@@ -33,7 +33,7 @@ const (
 	busyRetry = time.Second
 )
 
-// Sender sends messages.
+// Sender delivers messages.
 type Sender interface {
 	// Send returns once the receiver has accepted the message. The error is an *announce.Failure.
 	Send(ctx context.Context, m announce.Message) error
@@ -45,8 +45,7 @@ type Config struct {
 	Sender Sender // nil: nobody is told about runs
 }
 
-// Reconciler tells receivers about runs. It only writes Suite.status.deliveries and the condition Notified, so that
-// a slow receiver never delays a run.
+// Reconciler tells receivers about runs. It writes only Suite.status.deliveries and Notified, so a slow receiver never delays a run.
 type Reconciler struct {
 	client.Client
 	Live     client.Reader // reads Secrets, which are not cached, and Suites before something is sent
@@ -73,8 +72,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(retry.Conflicts(r))
 }
 
-// hasReceivers reports whether anybody is told about a run, or may be as far as the cache knows. A later change of the Team
-// or the Trigger enqueues its runs.
+// A later change of the Team or the Trigger enqueues its runs.
 func (r *Reconciler) hasReceivers(cache client.Reader) func(*v1alpha1.Suite) bool {
 	return func(s *v1alpha1.Suite) bool {
 		ctx := context.Background()
@@ -87,7 +85,6 @@ func (r *Reconciler) hasReceivers(cache client.Reader) func(*v1alpha1.Suite) boo
 	}
 }
 
-// announcement is an observation, and what it comes from.
 type announcement struct {
 	announce.Observation
 	team   string // the name of the Team
@@ -149,7 +146,7 @@ func (r *Reconciler) previous(ctx context.Context, s *v1alpha1.Suite, t *v1alpha
 	return announce.Previous(s, runs.Items, t.Status.Outcomes), err
 }
 
-// plan is the next step for which there is room now. The release gives the room back, with how the receiver failed.
+// The release gives the slot back, with how the receiver failed.
 func (r *Reconciler) plan(o announce.Observation) (announce.Step, func(*report.Error)) {
 	now := r.Clock.Now()
 	for {
@@ -165,7 +162,6 @@ func (r *Reconciler) plan(o announce.Observation) (announce.Step, func(*report.E
 	}
 }
 
-// room asks for room among the messages to a receiver, and those of its team.
 func (r *Reconciler) room(namespace string, to announce.Receiver) (release func(*report.Error), after time.Duration) {
 	if !r.teamSlots.take(namespace) {
 		return nil, wait.Jitter(busyRetry, 1)
@@ -185,8 +181,7 @@ func (r *Reconciler) room(namespace string, to announce.Receiver) (release func(
 	}, 0
 }
 
-// act does a step, as the API server knows the run now: an event that was sent meanwhile is not sent again, and a leader
-// that lost the API server sends nothing.
+// act rereads the run, so that an event sent meanwhile is not repeated, and a leader that lost the API server sends nothing.
 func (r *Reconciler) act(
 	ctx context.Context, cached *v1alpha1.Suite, step announce.Step, release func(*report.Error),
 ) (ctrl.Result, error) {
@@ -211,7 +206,6 @@ func (r *Reconciler) act(
 	return r.notify(ctx, a, *step.Receiver, pending[0], release)
 }
 
-// notify sends a message, and remembers the result.
 func (r *Reconciler) notify(
 	ctx context.Context, a announcement, to announce.Receiver, e announce.Event, release func(*report.Error),
 ) (ctrl.Result, error) {
@@ -256,7 +250,7 @@ func (r *Reconciler) sendOnce(
 	return failure, nil
 }
 
-// send composes a message and sends it. What the Secret lacks is a failure, too.
+// A Secret that lacks something is a failure, too.
 func (r *Reconciler) send(ctx context.Context, a announcement, to announce.Receiver, e announce.Event) (*announce.Failure, error) {
 	where, problem, err := reconcile.MessageTarget(ctx, r.Live, a.Suite.Namespace, to)
 	if err != nil {

@@ -19,14 +19,11 @@ import (
 	"github.com/postflight-dev/postflight/internal/kube/reconcile"
 )
 
-// announceable are the changes of a Suite that receivers are told about.
 var announceable = predicate.Or(reconcile.Replaced, predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	was, is := e.ObjectOld.(*v1alpha1.Suite), e.ObjectNew.(*v1alpha1.Suite)
 	return was.State() != is.State() || (was.Status.StartTime == nil) != (is.Status.StartTime == nil)
 }})
 
-// receiversChanged are the changes of a Team and of a Trigger that matter to receivers: of the spec, and since when the
-// manager knows of a receiver.
 var receiversChanged = builder.WithPredicates(predicate.Or(
 	predicate.GenerationChangedPredicate{}, reconcile.Replaced, predicate.Funcs{UpdateFunc: sinceChanged},
 ))
@@ -39,7 +36,6 @@ func sinceChanged(e event.UpdateEvent) bool {
 	return !equality.Semantic.DeepEqual(was.Status.Webhooks, is.Status.Webhooks)
 }
 
-// write stores what was told, if it changed.
 func (r *Reconciler) write(ctx context.Context, s *v1alpha1.Suite, told []v1alpha1.Delivery, c metav1.Condition) error {
 	condition, changed := reconcile.ChangedCondition(s, c, r.Clock.Now())
 	if !changed && equality.Semantic.DeepEqual(s.Status.Deliveries, told) {
@@ -49,7 +45,6 @@ func (r *Reconciler) write(ctx context.Context, s *v1alpha1.Suite, told []v1alph
 	return reconcile.StatusWrite{Owner: reconcile.AnnounceOwner, Suite: s, Condition: condition, Fields: is}.Apply(ctx, r)
 }
 
-// unsettledOfTrigger are the runs of a Trigger about which there may be something to tell.
 func (r *Reconciler) unsettledOfTrigger(ctx context.Context, t client.Object) []ctrl.Request {
 	return r.unsettled(ctx, t.GetNamespace(), client.MatchingFields{index.Trigger: t.GetName()})
 }

@@ -16,8 +16,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/suite"
 )
 
-// backlog holds the runs that are not archived yet. The more of a namespace there are, the lower is the priority of
-// its next one: a team that ends hundreds of runs at once delays its own, and hardly those of others.
+// backlog lowers the priority of a namespace with many unarchived runs: a team that ends hundreds delays its own.
 type backlog struct {
 	mu   sync.Mutex
 	runs map[string]map[string]bool // by namespace and name
@@ -63,7 +62,7 @@ func (b *backlog) len() float64 {
 	return float64(b.size)
 }
 
-// handler enqueues runs that have ended, once: the reconciler knows when to try again.
+// The reconciler knows when to try again, so a run is enqueued once.
 func (b *backlog) handler() handler.EventHandler {
 	type queue = workqueue.TypedRateLimitingInterface[ctrl.Request]
 	enqueue := func(q queue, obj client.Object) {

@@ -23,13 +23,11 @@ const (
 	// resumePause comes before each attempt to go on with a log whose connection broke.
 	resumePause = time.Second
 
-	// endChecks is how often a log that is followed is opened again without anything new, before its end is believed:
-	// the kubelet reports the end of a container a second or two later.
+	// endChecks is how often a followed log is reopened without news: the kubelet reports the end of a container a second or two later.
 	endChecks = 5
 )
 
-// containerLog reads the log of a container until its context ends. It goes on where it was if a connection breaks.
-// It keeps the error of reading, which is none of the archive.
+// containerLog reads a log until its context ends, across broken connections. It keeps the error of reading apart from the archive's.
 type containerLog struct {
 	ctx  context.Context
 	logs PodLogs
@@ -51,7 +49,6 @@ func openLog(ctx context.Context, logs PodLogs, namespace string, s record.Sourc
 	return l
 }
 
-// open gives up after a while, which ends only this attempt.
 func (l *containerLog) open() (io.ReadCloser, error) {
 	ctx, cancel := context.WithCancel(l.ctx)
 	timer := time.AfterFunc(openTimeout, cancel)
@@ -101,17 +98,15 @@ func (l *containerLog) Read(p []byte) (int, error) {
 	return 0, l.err
 }
 
-// hasEnded tells the end of a log from the end of its connection: if the kubelet closes it, or restarts, the API
-// server makes that look like the end of the log.
+// If the kubelet closes the connection, or restarts, the API server makes that look like the end of the log.
 func (l *containerLog) hasEnded() bool {
 	l.ends++
 	return l.runs == nil || l.ends > endChecks || !l.runs()
 }
 
-// errShorter is no failure of the connection: what was read before is no longer in the file that the node hands out.
+// errShorter means that what was read before is no longer in the file that the node serves.
 var errShorter = errors.New("the log is shorter than before, because the node has begun another file")
 
-// resume opens the log again, and skips what was read before the connection broke.
 func (l *containerLog) resume() error {
 	for {
 		if err := transfer.Sleep(l.ctx, resumePause); err != nil {
@@ -145,8 +140,7 @@ func (l *containerLog) Close() error {
 	return l.body.Close()
 }
 
-// silentNodes are nodes that did not answer. For a while they are not asked again, because each time costs a worker
-// the openTimeout, and a lost node may have the logs of a hundred runs.
+// silentNodes are spared for a while: each request costs a worker the openTimeout, and a lost node may have a hundred runs.
 type silentNodes struct {
 	clock clock.PassiveClock
 
@@ -175,7 +169,6 @@ func (n *silentNodes) has(node string) bool {
 	return n.clock.Now().Before(n.until[node])
 }
 
-// add also forgets the nodes that are asked again.
 func (n *silentNodes) add(node string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -13,8 +13,7 @@ import (
 // maxHandovers bounds the memory: at 64 KiB of variables, they take 8 MiB.
 const maxHandovers = 128
 
-// Handovers pass what was read to end a run on to those that archive it, so that they need not read it again. It is
-// taken once: whoever finds nothing, such as after a restart or a failed attempt, reads from the API server.
+// Handovers pass what was read to end a run to its archiving, once. Whoever finds nothing reads from the API server.
 type Handovers struct {
 	mu    sync.Mutex
 	byRun map[types.UID]handover

@@ -13,7 +13,6 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/record"
 )
 
-// unsaved are the logs that the archive does not have.
 func unsaved(sources []record.Source, saved []record.Log) []record.Source {
 	return slices.DeleteFunc(sources, func(s record.Source) bool { return isSaved(s, saved) })
 }
@@ -22,7 +21,7 @@ func isSaved(s record.Source, saved []record.Log) bool {
 	return slices.ContainsFunc(saved, func(l record.Log) bool { return l.Names(s) })
 }
 
-// saveLogs saves what can be read. If something may become readable, unreadable says what. The error is the store's.
+// If something may become readable, unreadable says what. The error is the store's.
 func (r *Reconciler) saveLogs(ctx context.Context, s *v1alpha1.Suite, run record.Run, sources []record.Source) (logs []record.Log, unreadable string, err error) {
 	final := r.stopsAsking(s)
 	for _, source := range sources {
@@ -38,13 +37,12 @@ func (r *Reconciler) saveLogs(ctx context.Context, s *v1alpha1.Suite, run record
 	return logs, unreadable, nil
 }
 
-// stopsAsking reports whether logs were unreadable for long enough.
 func (r *Reconciler) stopsAsking(s *v1alpha1.Suite) bool {
 	c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionArchived)
 	return c != nil && c.Reason == v1alpha1.ReasonLogsUnavailable && r.Clock.Since(c.LastTransitionTime.Time) >= unreadableFor
 }
 
-// saveLog returns a log with a problem if it cannot be read. The error is the store's.
+// A log that cannot be read has a problem. The error is the store's.
 func (r *Reconciler) saveLog(
 	ctx context.Context, suite *v1alpha1.Suite, run record.Run, s record.Source,
 ) (log record.Log, mayPass bool, err error) {
@@ -67,7 +65,7 @@ func (r *Reconciler) saveLog(
 	return log, mayPass, nil
 }
 
-// measure reads the logs that the archive had already. It says only how large they are when they are compressed.
+// The archive knows the compressed size only.
 func (r *Reconciler) measure(ctx context.Context, run record.Run, logs []record.Log) error {
 	for i := range logs {
 		l := &logs[i]
@@ -89,7 +87,6 @@ func (r *Reconciler) measure(ctx context.Context, run record.Run, logs []record.
 	return nil
 }
 
-// gauge measures what is written into it, and keeps the end, as long as a mark.
 type gauge struct {
 	size int64
 	end  []byte

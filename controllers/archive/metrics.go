@@ -56,7 +56,6 @@ func (m *Metrics) pending() float64 {
 // EndTerm forgets what only a leader knows.
 func (m *Metrics) EndTerm() { m.backlog.Store(nil) }
 
-// archived observes a run whose record was saved.
 func (m *Metrics) archived(s *v1alpha1.Suite, c metav1.Condition, now time.Time) {
 	m.runs.WithLabelValues(strings.ToLower(c.Reason)).Inc()
 	if s.Status.CompletionTime != nil {

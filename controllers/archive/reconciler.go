@@ -25,8 +25,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/kube/retry"
 )
 
-// Archive keeps what runs leave behind. An error of it may pass. Everyone may read its text, which completes a
-// sentence that starts with "the store:".
+// Archive keeps what runs leave behind. Its errors are temporary; their public text completes a sentence after "the store:".
 type Archive interface {
 	// SaveLog reads a log to its end. If reading fails, it saves what it has read, and the problem of the Log says so.
 	SaveLog(ctx context.Context, r record.Run, pod, container string, previous bool, log io.Reader) (record.Log, error)
@@ -56,11 +55,10 @@ type Config struct {
 }
 
 const (
-	// archiveWorkers is how many runs are archived at once, each with one log at a time. A log costs a processor
-	// to compress it, and 16 MiB of disk; more at once would delay the reconciling of runs.
+	// archiveWorkers each compress one log on a processor with 16 MiB of disk; more would delay the reconciling of runs.
 	archiveWorkers = 4
 
-	// archiveTimeout frees a worker. What was saved by then stays saved, and the next attempt goes on after it.
+	// archiveTimeout frees a worker. What was saved by then stays saved, and the next attempt continues after it.
 	archiveTimeout = 5 * time.Minute
 
 	// logTimeout is how long the log of a container that has ended may take.
@@ -72,8 +70,7 @@ const (
 	// unreadableEvery is how often.
 	unreadableEvery = 20 * time.Second
 
-	// storeRetryMin and storeRetryMax bound the time between attempts while the store is away. The upper one is how
-	// late a record may be once the store is back.
+	// storeRetryMin and storeRetryMax bound the pause while the store is unavailable, and so how late a record may be.
 	storeRetryMin = 2 * time.Second
 	storeRetryMax = time.Minute
 
@@ -106,8 +103,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(retry.Conflicts(r))
 }
 
-// Reconcile saves what is missing, and reports it. It can be interrupted anywhere: what the archive has is not read
-// again, because it may be from a container that no longer exists.
+// Reconcile saves what is missing. It never rereads what the archive has, which may be from a container that no longer exists.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	s, err := reconcile.Get[v1alpha1.Suite](ctx, r, req.Namespace, req.Name)
 	if err != nil {
@@ -129,7 +125,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return r.archive(ctx, s, record.Of(team.Name, s))
 }
 
-// archive asks the store first: while it is away, an attempt costs the API server nothing.
+// archive asks the store first: while it is unavailable, an attempt costs the API server nothing.
 func (r *Reconciler) archive(ctx context.Context, cached *v1alpha1.Suite, run record.Run) (ctrl.Result, error) {
 	saved, err := r.Store.Logs(ctx, run)
 	if err != nil {
@@ -152,8 +148,7 @@ func (r *Reconciler) archive(ctx context.Context, cached *v1alpha1.Suite, run re
 	return r.saveRecord(ctx, s, run, append(saved, logs...))
 }
 
-// left is the Suite with its variables and the logs that its pods have left, as they were handed over, or else as the API
-// server has them. The Suite is nil if there is nothing to archive.
+// left returns the Suite with its variables and logs, handed over or from the API server; nil if there is nothing to archive.
 func (r *Reconciler) left(ctx context.Context, cached *v1alpha1.Suite) (s *v1alpha1.Suite, sources []record.Source, err error) {
 	if given, ok := r.Handovers.take(cached); ok {
 		cached.Spec.Variables = given.variables
@@ -169,7 +164,7 @@ func (r *Reconciler) left(ctx context.Context, cached *v1alpha1.Suite) (s *v1alp
 	return s, record.Sources(pods), err
 }
 
-// saveRecord comes last: whoever finds a record can rely on its logs.
+// saveRecord comes last: a record implies its logs.
 func (r *Reconciler) saveRecord(ctx context.Context, s *v1alpha1.Suite, run record.Run, logs []record.Log) (ctrl.Result, error) {
 	j := &batchv1.Job{}
 	err := r.Get(ctx, client.ObjectKeyFromObject(s), j, client.DisableReadYourWritesConsistency)
@@ -193,7 +188,7 @@ func (r *Reconciler) saveRecord(ctx context.Context, s *v1alpha1.Suite, run reco
 	return ctrl.Result{}, nil
 }
 
-// storeAway reports it, and waits for half as long as the store has been away.
+// The pause is half as long as the store has been unavailable.
 func (r *Reconciler) storeAway(ctx context.Context, s *v1alpha1.Suite, err error) (ctrl.Result, error) {
 	if ctx.Err() != nil {
 		return ctrl.Result{}, ctx.Err() // the manager stops, or the attempt took too long
@@ -207,8 +202,7 @@ func (r *Reconciler) storeAway(ctx context.Context, s *v1alpha1.Suite, err error
 	return ctrl.Result{RequeueAfter: min(max(away/2, storeRetryMin), storeRetryMax)}, nil
 }
 
-// report sets the condition, and writes it if it is new. What is not archived may have been meanwhile, by another leader
-// or a reconcile whose write the cache lacks.
+// What is not archived may have been meanwhile, by another leader or a reconcile whose write the cache lacks.
 func (r *Reconciler) report(ctx context.Context, s *v1alpha1.Suite, c metav1.Condition) error {
 	was := s.DeepCopy()
 	setArchived(s, c, r.Clock.Now())
@@ -219,7 +213,6 @@ func (r *Reconciler) report(ctx context.Context, s *v1alpha1.Suite, c metav1.Con
 	return reconcile.StatusWrite{Owner: reconcile.ArchiveOwner, Suite: s, Condition: set, Locked: !s.Archived()}.Apply(ctx, r)
 }
 
-// setArchived makes the condition say since when its reason holds.
 func setArchived(s *v1alpha1.Suite, c metav1.Condition, now time.Time) {
 	if was := meta.FindStatusCondition(s.Status.Conditions, c.Type); was != nil && was.Reason != c.Reason {
 		meta.RemoveStatusCondition(&s.Status.Conditions, c.Type)

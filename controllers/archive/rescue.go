@@ -27,23 +27,20 @@ import (
 )
 
 const (
-	// rescueStreams is how many logs are followed at once. Each may need 16 MiB of disk. It is as many as one
-	// node has containers of tests, which a drain evicts together.
+	// rescueStreams is as many logs as one node has containers of tests, which a drain evicts together. Each may need 16 MiB of disk.
 	rescueStreams = 32
 
 	// rescueTeamStreams is how many of them one team has: its pods decide how long they take to stop.
 	rescueTeamStreams = rescueStreams / 4
 
-	// rescueWithin is how long a log is followed at most. A team may set a grace period of any length; few containers need
-	// more than five minutes to stop.
+	// rescueWithin bounds following a log: teams may set any grace period, but few containers need more than five minutes to stop.
 	rescueWithin = 15 * time.Minute
 
 	// rescueMargin is how long a container may take to end after its grace period, until its log is saved as it is.
 	rescueMargin = time.Minute
 )
 
-// Rescue saves logs that the end of their pod will delete: the kubelet removes the containers of a pod that is
-// deleted or evicted as soon as they have stopped. So their logs are followed from the moment that is known.
+// Rescue follows logs of pods that are being deleted or evicted: the kubelet removes their containers as soon as they stop.
 type Rescue struct {
 	client.Reader               // reads from the cache
 	Live          client.Reader // reads from the API server
@@ -112,7 +109,6 @@ func (r *Rescue) Busy(run ctrl.Request) bool {
 	return false
 }
 
-// podSeen handles a pod that the watch reports.
 func (r *Rescue) podSeen(ctx context.Context, p *metav1.PartialObjectMetadata) {
 	if p.DeletionTimestamp != nil {
 		run := ctrl.Request{NamespacedName: types.NamespacedName{Namespace: p.Namespace, Name: p.Labels[v1alpha1.LabelSuite]}}
@@ -120,8 +116,7 @@ func (r *Rescue) podSeen(ctx context.Context, p *metav1.PartialObjectMetadata) {
 	}
 }
 
-// evicted handles an event of the kubelet, which says so before it stops the containers of the pod. The pod itself
-// says so only when they have stopped.
+// The kubelet's event precedes the stop of the containers; the pod itself says so only afterwards.
 func (r *Rescue) evicted(ctx context.Context, e *eventsv1.Event) {
 	p := &corev1.Pod{}
 	key := types.NamespacedName{Namespace: e.Regarding.Namespace, Name: e.Regarding.Name}
@@ -137,7 +132,6 @@ func (r *Rescue) evicted(ctx context.Context, e *eventsv1.Event) {
 	}
 }
 
-// begin rescues the logs of a pod once, and again at its next change as long as that may save more.
 func (r *Rescue) begin(ctx context.Context, run ctrl.Request, name string, uid types.UID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -154,8 +148,7 @@ func (r *Rescue) begin(ctx context.Context, run ctrl.Request, name string, uid t
 	})
 }
 
-// goesOn reports whether to begin again at once, because the pod has changed meanwhile. If it has not, a later change
-// may come from a container that starts late, or from a node that is back.
+// If the pod has not changed, a later change may come from a container that starts late, or from a node that is back.
 func (r *Rescue) goesOn(uid types.UID, p *rescuedPod, again bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -170,7 +163,6 @@ func (r *Rescue) goesOn(uid types.UID, p *rescuedPod, again bool) bool {
 	return false
 }
 
-// forget drops what is known of pods that are gone, or no longer run, of a namespace or of all.
 func (r *Rescue) forget(namespace string, gone func(types.UID) bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -185,8 +177,7 @@ func (r *Rescue) forget(namespace string, gone func(types.UID) bool) {
 	}
 }
 
-// rescue saves the logs of a pod that the archive lacks. It reports whether another attempt may save more. The logs
-// are opened before the store is asked which ones it has: the kubelet does not wait for a slow store.
+// The logs are opened before the store is asked which ones it has: the kubelet does not wait for a slow store.
 func (r *Rescue) rescue(ctx context.Context, run ctrl.Request, name string, uid types.UID) (again bool) {
 	s, team, err := r.runOf(ctx, run)
 	if err != nil || s == nil || team == nil {
@@ -211,15 +202,13 @@ func (r *Rescue) rescue(ctx context.Context, run ctrl.Request, name string, uid 
 	return again
 }
 
-// startsLate reports whether a container has not run yet, as far as the API server knows. The kubelet may have
-// started it without having said so.
+// The kubelet may have started a container without having said so.
 func startsLate(p *corev1.Pod) bool {
 	return slices.ContainsFunc(slices.Concat(p.Spec.InitContainers, p.Spec.Containers), func(c corev1.Container) bool {
 		return !slices.ContainsFunc(record.Sources([]corev1.Pod{*p}), func(s record.Source) bool { return s.Container == c.Name })
 	})
 }
 
-// saved are the logs of the run that the archive has, as far as the store answers.
 func (r *Rescue) saved(ctx context.Context, run record.Run) []record.Log {
 	logs, err := r.Archive.Logs(ctx, run)
 	if err != nil {
@@ -228,7 +217,6 @@ func (r *Rescue) saved(ctx context.Context, run record.Run) []record.Log {
 	return logs
 }
 
-// runOf is nil for a run that is gone, or archived already.
 func (r *Rescue) runOf(ctx context.Context, run ctrl.Request) (*v1alpha1.Suite, *v1alpha1.Team, error) {
 	s, err := reconcile.Get[v1alpha1.Suite](ctx, r, run.Namespace, run.Name)
 	if err != nil || s == nil || s.Archived() {
@@ -243,7 +231,7 @@ func (r *Rescue) runOf(ctx context.Context, run ctrl.Request) (*v1alpha1.Suite, 
 	return s, team, err
 }
 
-// pod reads it, when it is its turn: hundreds may be deleted at once.
+// Hundreds of pods may be deleted at once, so each read waits for its turn.
 func (r *Rescue) pod(ctx context.Context, team string, key client.ObjectKey) (*corev1.Pod, error) {
 	release, err := r.streams.Acquire(ctx, team)
 	if err != nil {
@@ -253,7 +241,7 @@ func (r *Rescue) pod(ctx context.Context, team string, key client.ObjectKey) (*c
 	return reconcile.Get[corev1.Pod](ctx, r.Live, key.Namespace, key.Name)
 }
 
-// left is how long to wait for the containers of a pod to stop. What they print later is lost.
+// What containers print later is lost.
 func (r *Rescue) left(p *corev1.Pod) time.Duration {
 	if p.DeletionTimestamp != nil { // the end of the grace period
 		return min(max(0, p.DeletionTimestamp.Sub(r.Clock.Now()))+rescueMargin, rescueWithin)
@@ -265,8 +253,7 @@ func (r *Rescue) left(p *corev1.Pod) time.Duration {
 	return min(time.Duration(grace)*time.Second+rescueMargin, rescueWithin)
 }
 
-// follow saves a log once its container has ended. It reports whether another attempt may save it. A node does not
-// answer as long as the container has printed nothing, so it is asked until the container ends, or the node is lost.
+// A node does not answer until the container has printed something, so it is asked until the container ends or the node is lost.
 func (r *Rescue) follow(
 	ctx context.Context, run record.Run, suite *v1alpha1.Suite, s record.Source, saved func() []record.Log, deadline time.Time,
 ) (again bool) {
@@ -287,7 +274,6 @@ func (r *Rescue) follow(
 	}
 }
 
-// followOnce saves what it has read when the context of reading ends.
 func (r *Rescue) followOnce(
 	ctx, reading context.Context, run record.Run, suite *v1alpha1.Suite, s record.Source, saved func() []record.Log,
 ) error {
@@ -312,13 +298,12 @@ func (r *Rescue) followOnce(
 	return err
 }
 
-// lost reports whether the run has ended, which it does while a container runs only if the node does not answer.
+// A run ends while its container runs only if the node does not answer.
 func (r *Rescue) lost(ctx context.Context, namespace string, run record.Run) bool {
 	s, err := reconcile.Get[v1alpha1.Suite](ctx, r, namespace, run.ID)
 	return err == nil && (s == nil || s.Finished())
 }
 
-// stillRuns reports whether a container runs, as far as the API server knows.
 func (r *Rescue) stillRuns(ctx context.Context, namespace string, s record.Source) bool {
 	pod, err := reconcile.Get[corev1.Pod](ctx, r.Live, namespace, s.Pod)
 	if err != nil || pod == nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// watchPods watches the pods of runs that have not ended. It needs only their metadata, and keeps nothing of them.
+// Only the metadata of the pods is needed, and nothing of it is kept.
 func (r *Rescue) watchPods(ctx context.Context, namespace string) {
 	pods := r.listWatch(namespace, func() client.ObjectList {
 		list := &metav1.PartialObjectMetadataList{}
@@ -41,8 +41,7 @@ func (r *Rescue) watchPods(ctx context.Context, namespace string) {
 	toolscache.NewReflectorWithOptions(pods, &metav1.PartialObjectMetadata{}, watched, toolscache.ReflectorOptions{Name: "rescue-pods"}).RunWithContext(ctx)
 }
 
-// watchEvictions watches the events of kubelets that evict a pod, because the node runs out of disk or memory, or the
-// pod has used too much disk. Earlier events are of no use.
+// A kubelet evicts pods if the node lacks disk or memory, or the pod has used too much disk. Earlier events are of no use.
 func (r *Rescue) watchEvictions(ctx context.Context, namespace string) {
 	events := r.listWatch(namespace, func() client.ObjectList { return &eventsv1.EventList{} },
 		metav1.ListOptions{FieldSelector: "reason=Evicted,regarding.kind=Pod"})
@@ -54,7 +53,6 @@ func (r *Rescue) watchEvictions(ctx context.Context, namespace string) {
 	toolscache.NewReflectorWithOptions(events, &eventsv1.Event{}, watched, toolscache.ReflectorOptions{Name: "rescue-evictions"}).RunWithContext(ctx)
 }
 
-// listWatch lists and watches what the selectors select, in a namespace or in all.
 func (r *Rescue) listWatch(namespace string, newList func() client.ObjectList, selectors metav1.ListOptions) *toolscache.ListWatch {
 	with := func(o metav1.ListOptions) *client.ListOptions {
 		o.LabelSelector, o.FieldSelector = selectors.LabelSelector, selectors.FieldSelector
@@ -71,7 +69,6 @@ func (r *Rescue) listWatch(namespace string, newList func() client.ObjectList, s
 	}
 }
 
-// passing hands on what a reflector reports, and stores nothing.
 type passing struct {
 	changed func(obj any)
 	listed  func(all []any)

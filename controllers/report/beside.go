@@ -25,20 +25,17 @@ var secondaryReports = []secondaryReport{
 	{report.Deployments, report.NextDeployment, (*Reconciler).sendDeployment},
 }
 
-// sender has what a request needs.
 type sender struct {
 	CodeHost
 	report.Request // without a check
 }
 
-// sent is what became of a write.
 type sent struct {
 	failure *report.Error // nil: none
 	more    bool          // another request is needed
 	unspent bool          // nothing was written
 }
 
-// sentWith turns an error of a code host into a failure.
 func sentWith(err error) (sent, error) {
 	if failure := (*report.Error)(nil); errors.As(err, &failure) {
 		return sent{failure: failure}, nil

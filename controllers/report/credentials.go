@@ -14,7 +14,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/kube/reconcile"
 )
 
-// credentials are those that the Trigger names, or the manager's own. The problem says why there are none.
+// The problem says why there are no credentials.
 func (r *Reconciler) credentials(
 	ctx context.Context, o report.Observation, target report.Target,
 ) (c report.Credentials, problem *metav1.Condition, err error) {
@@ -39,7 +39,7 @@ func (r *Reconciler) credentials(
 	return c, nil, nil
 }
 
-// refused says why the manager's own credentials of a host are not for the repository of a target; nil: they are.
+// refused returns why the manager's own credentials of a host are not for the repository of a target, or nil.
 func refused(target report.Target, host string, team *v1alpha1.Team) *metav1.Condition {
 	var entries []string
 	if team != nil {
@@ -59,7 +59,6 @@ func refused(target report.Target, host string, team *v1alpha1.Team) *metav1.Con
 	}
 }
 
-// credentialsSource is where the credentials of a run come from.
 func credentialsSource(o report.Observation, target report.Target) string {
 	if ref := o.Trigger.Spec.Repository.Credentials; ref != nil {
 		return fmt.Sprintf("%s %s/%s", target.Service, o.Suite.Namespace, ref.SecretRef.Name)
@@ -67,8 +66,7 @@ func credentialsSource(o report.Observation, target report.Target) string {
 	return string(target.Service)
 }
 
-// waits is how long to wait before the credentials are read at all. While a host is down, hundreds of runs ask for a
-// turn every second, and each would read the same Secret.
+// While a host is down, hundreds of runs ask every second: waits spares each of them reading the same Secret.
 func (r *Reconciler) waits(o report.Observation, target report.Target, share int) time.Duration {
 	last, known := r.lastBudgets.Load(credentialsSource(o, target))
 	if !known {
@@ -81,7 +79,6 @@ func (r *Reconciler) waits(o report.Observation, target report.Target, share int
 	return delay
 }
 
-// budgetOf is the Budget of credentials, which waits looks at from then on.
 func (r *Reconciler) budgetOf(o report.Observation, target report.Target, credentials report.Credentials) *report.Budget {
 	limits := r.Config.Hosts[target.Service].Limits
 	budget := r.budgets.Of(string(target.Service)+" "+credentials.Key(), limits, r.Clock.Now())
@@ -89,7 +86,6 @@ func (r *Reconciler) budgetOf(o report.Observation, target report.Target, creden
 	return budget
 }
 
-// secret reads credentials from a Secret of the Trigger's namespace.
 func (r *Reconciler) secret(
 	ctx context.Context, service v1alpha1.HostingService, key client.ObjectKey,
 ) (c report.Credentials, problem *metav1.Condition, err error) {

@@ -67,8 +67,7 @@ type Config struct {
 	Hosts map[v1alpha1.HostingService]CodeHostConfig
 }
 
-// Reconciler shows the state of Suites on code hosts. It only writes Suite.status.report and the condition
-// Reported, so that a slow host never delays a run.
+// Reconciler shows Suites on code hosts. It writes only Suite.status.report and Reported, so a slow host never delays a run.
 type Reconciler struct {
 	client.Client
 	Live    client.Reader // reads Secrets, which are not cached, and Suites before something is posted
@@ -93,8 +92,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(retry.Conflicts(r))
 }
 
-// isExpected reports whether the code host shows a run, as far as the cache knows. A later change of the Trigger enqueues its
-// runs.
+// A later change of the Trigger enqueues its runs.
 func (r *Reconciler) isExpected(cache client.Reader) func(*v1alpha1.Suite) bool {
 	return func(s *v1alpha1.Suite) bool {
 		t, err := reconcile.Shared[v1alpha1.Trigger](context.Background(), cache, s.Namespace, s.Spec.Trigger.Name)
@@ -159,7 +157,6 @@ func (r *Reconciler) observe(ctx context.Context, s *v1alpha1.Suite) (report.Obs
 	return o, err
 }
 
-// post asks for credentials and for a place in their budget, and posts.
 func (r *Reconciler) post(ctx context.Context, o report.Observation, target report.Target) (ctrl.Result, error) {
 	host := r.Config.Hosts[target.Service]
 	share := report.Share(report.Of(o.Suite, r.Config.Options))
@@ -187,7 +184,7 @@ func (r *Reconciler) post(ctx context.Context, o report.Observation, target repo
 		done.failure.Message+". Postflight tries again until a day after the end of the run."))
 }
 
-// finish ends a write that was allowed. One that was not needed, because the cache was behind, costs nothing.
+// A write that was not needed, because the cache was behind, costs nothing.
 func (r *Reconciler) finish(b *report.Budget, done sent) {
 	b.Done(done.failure, r.Clock.Now())
 	if done.unspent {
@@ -201,8 +198,7 @@ func (r *Reconciler) failed(ctx context.Context, p report.Purpose, target report
 		"reason", failure.Message, "cause", failure.Cause)
 }
 
-// send posts the state that the API server has now. No other run posts to the same check meanwhile, so that an older
-// state cannot follow a newer one; a leader that lost the API server cannot post at all.
+// No other run posts to the same check meanwhile, so that an older state cannot follow a newer one.
 func (r *Reconciler) send(
 	ctx context.Context, o report.Observation, host CodeHostConfig, credentials report.Credentials,
 ) (sent, error) {
@@ -240,14 +236,12 @@ func (r *Reconciler) send(
 	return done, nil
 }
 
-// lock keeps others from posting to the same thing until the function is called that it returns.
 func (r *Reconciler) lock(key string) (unlock func()) {
 	r.checks.LockKey(key)
 	return func() { _ = r.checks.UnlockKey(key) }
 }
 
-// current is what the API server has now, and what to do about it. If nothing is to be posted any more, what changed
-// causes another reconcile.
+// If nothing is to be posted any more, what changed causes another reconcile.
 func (r *Reconciler) current(
 	ctx context.Context, o report.Observation, next func(report.Observation, time.Time) report.Step,
 ) (report.Observation, report.Step, error) {
@@ -261,7 +255,6 @@ func (r *Reconciler) current(
 	return o, next(o, r.Clock.Now()), nil
 }
 
-// unreportedOf are the runs of a Trigger whose reports failed, or still go on.
 func (r *Reconciler) unreportedOf(ctx context.Context, t client.Object) []ctrl.Request {
 	list := &v1alpha1.SuiteList{}
 	err := r.List(ctx, list, client.InNamespace(t.GetNamespace()), client.MatchingFields{index.Trigger: t.GetName()}, client.UnsafeDisableDeepCopy)

@@ -14,7 +14,6 @@ import (
 	"github.com/postflight-dev/postflight/internal/kube/reconcile"
 )
 
-// sendDeployment shows the deployment of the commit to the Environment.
 func (r *Reconciler) sendDeployment(ctx context.Context, o report.Observation, to sender) (sent, error) {
 	defer r.lock(fmt.Sprintf("deployment %s %s %s", o.Suite.Namespace, o.Suite.Spec.Environment, to.SHA))()
 	o, step, err := r.current(ctx, o, report.NextDeployment)
@@ -54,7 +53,6 @@ func (r *Reconciler) sendDeployment(ctx context.Context, o report.Observation, t
 	return done, r.write(ctx, o.Suite, &shown, nil)
 }
 
-// sendComment finds the pull request of the commit, and shows the run in the comment there.
 func (r *Reconciler) sendComment(ctx context.Context, o report.Observation, to sender) (sent, error) {
 	is := report.PullRequestOn(report.PostedTo(o.Suite, to.Target))
 	done, err := findPullRequest(ctx, to, &is)
@@ -83,7 +81,6 @@ func (r *Reconciler) sendComment(ctx context.Context, o report.Observation, to s
 	return done, r.write(ctx, o.Suite, &shown, nil)
 }
 
-// findPullRequest asks the code host, unless the Suite knows it.
 func findPullRequest(ctx context.Context, to sender, is *v1alpha1.PullRequestReport) (sent, error) {
 	if is.Number != 0 {
 		return sent{unspent: true}, nil
@@ -98,7 +95,7 @@ func findPullRequest(ctx context.Context, to sender, is *v1alpha1.PullRequestRep
 	return sent{unspent: true}, nil
 }
 
-// comment is left alone if the row of the run is about a later one, which writes it.
+// A later run in the row writes the comment itself.
 func (r *Reconciler) comment(ctx context.Context, o report.Observation, to sender, is *v1alpha1.PullRequestReport) (sent, error) {
 	others, err := r.others(ctx, o.Suite,
 		client.MatchingFields{index.Commit: to.SHA}, client.MatchingFields{index.PullRequest: index.PullRequestKey(is.Number)})
@@ -123,8 +120,7 @@ func (r *Reconciler) comment(ctx context.Context, o report.Observation, to sende
 // maxRewrites bounds how often a text is written again because runs have ended meanwhile. Those write it as well.
 const maxRewrites = 3
 
-// untilSettled repeats a write until the other runs that it is about have not changed meanwhile. So another leader that
-// writes at the same time cannot leave an older state behind: the last one to write looks once more.
+// Another leader that writes at the same time cannot leave an older state behind: the last one to write looks once more.
 func (r *Reconciler) untilSettled(ctx context.Context, others []report.Run, write func() error) error {
 	for range maxRewrites {
 		if err := write(); err != nil {
@@ -138,7 +134,6 @@ func (r *Reconciler) untilSettled(ctx context.Context, others []report.Run, writ
 	return nil
 }
 
-// refresh replaces runs that went on by what the API server has, and reports whether any of them has another phase.
 func (r *Reconciler) refresh(ctx context.Context, runs []report.Run) (changed bool, err error) {
 	for i, run := range runs {
 		if run.Suite.Finished() {
@@ -155,9 +150,7 @@ func (r *Reconciler) refresh(ctx context.Context, runs []report.Run) (changed bo
 	return changed, nil
 }
 
-// others are the Suites of the namespace that any of the indexes finds, besides the Suite itself, with their Triggers.
-// They come from the cache: it has at least what caused this reconcile and those before, so that the last of several
-// that share something sees all of them.
+// The cache has at least what caused this reconcile, so that the last of several runs that share something sees all of them.
 func (r *Reconciler) others(ctx context.Context, s *v1alpha1.Suite, by ...client.MatchingFields) ([]report.Run, error) {
 	var runs []report.Run
 	seen, triggers := map[string]bool{s.Name: true}, map[string]*v1alpha1.Trigger{}

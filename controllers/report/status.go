@@ -22,13 +22,12 @@ import (
 	"github.com/postflight-dev/postflight/internal/kube/retry"
 )
 
-// reportable are the changes of a Suite that may change its check.
 var reportable = predicate.Or(reconcile.Replaced, predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	was, is := e.ObjectOld.(*v1alpha1.Suite), e.ObjectNew.(*v1alpha1.Suite)
 	return was.State() != is.State()
 }})
 
-// write stores what was reported, if it changed; without a condition, that stays as it is.
+// Without a condition, the stored one stays as it is.
 func (r *Reconciler) write(ctx context.Context, s *v1alpha1.Suite, shown *v1alpha1.SuiteReport, c *metav1.Condition) error {
 	condition, changed := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReported), false
 	if c != nil {
@@ -41,14 +40,12 @@ func (r *Reconciler) write(ctx context.Context, s *v1alpha1.Suite, shown *v1alph
 	return reconcile.StatusWrite{Owner: reconcile.ReportOwner, Suite: s, Condition: condition, Fields: is}.Apply(ctx, r)
 }
 
-// retry writes why nothing was posted, and when to try again.
 func (r *Reconciler) retry(ctx context.Context, o report.Observation, kind report.Kind, c metav1.Condition) (ctrl.Result, error) {
 	after := wait.Jitter(report.RetryAfter(o.Suite, kind, r.Clock.Now()), retry.Spread)
 	return ctrl.Result{RequeueAfter: after}, r.explain(ctx, o, c)
 }
 
-// conclude writes why nothing is posted about a run that has ended. If a newer attempt is why, the check run of this one
-// may be too new for the cache. It must not stay in progress.
+// The check run of a superseded attempt may be too new for the cache. It must not stay in progress.
 func (r *Reconciler) conclude(ctx context.Context, o report.Observation, c metav1.Condition) (ctrl.Result, error) {
 	if o.NewerAttempt == "" {
 		return ctrl.Result{}, r.explain(ctx, o, c)
@@ -60,8 +57,7 @@ func (r *Reconciler) conclude(ctx context.Context, o report.Observation, c metav
 	return ctrl.Result{}, r.explain(ctx, o, *step.Condition)
 }
 
-// explain writes the condition alone. What was posted must not be older than what this reconciler wrote last, and the
-// cache may lag.
+// What was posted must not be older than what this reconciler wrote last, and the cache may lag.
 func (r *Reconciler) explain(ctx context.Context, o report.Observation, c metav1.Condition) error {
 	s := o.Suite
 	if s.Status.Report != nil || o.Trigger != nil && o.Trigger.Spec.Repository != nil {
@@ -74,7 +70,7 @@ func (r *Reconciler) explain(ctx context.Context, o report.Observation, c metav1
 	return r.write(ctx, s, s.Status.Report, &c)
 }
 
-// reportMemory is what a leader knows about the outcome of its requests. Losing it costs requests that read back.
+// reportMemory is the outcome of a leader's requests. Losing it costs requests that read back.
 type reportMemory struct {
 	mu      sync.Mutex
 	began   time.Time // of this leader
@@ -89,8 +85,7 @@ func (m *reportMemory) begin(now time.Time) {
 	}
 }
 
-// unsure reports whether the code host may show more than the status says: an earlier leader, or a request without
-// an answer, may have posted it. Creation times are in whole seconds.
+// An earlier leader, or a request without an answer, may have posted more than the status says. Creation times are in whole seconds.
 func (m *reportMemory) unsure(s *v1alpha1.Suite) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

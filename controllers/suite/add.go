@@ -23,8 +23,7 @@ type Config struct {
 	Archives  bool      // finished runs are archived before they are deleted
 	Trace     SendTrace // nil: traces are off
 
-	// PodGoneAfter is how long after its grace period a pod that has not stopped counts as lost;
-	// 0 means DefaultPodGoneAfter.
+	// PodGoneAfter is how long after its grace period a pod that has not stopped counts as lost; 0 means DefaultPodGoneAfter.
 	PodGoneAfter time.Duration
 
 	// UntouchedFor is how long a new Job that Kubernetes has not changed yet may stay unreported; 0 means untouchedFor.
@@ -36,12 +35,10 @@ type Handovers interface {
 	Put(s *v1alpha1.Suite, pods []corev1.Pod)
 }
 
-// untouchedFor is longer than a burst of a thousand runs takes: statuses would compete with its Jobs. Kubernetes usually changes
-// a Job within a tenth of a second.
+// untouchedFor outlasts a burst of a thousand runs, whose statuses would compete with its Jobs. Kubernetes changes most Jobs in 0.1 s.
 const untouchedFor = 10 * time.Second
 
-// DefaultPodGoneAfter is longer than a node takes to reboot, and shorter than people want to wait for the test of
-// a deployment.
+// DefaultPodGoneAfter is longer than a node takes to reboot, and shorter than people want to wait for the test of a deployment.
 const DefaultPodGoneAfter = 10 * time.Minute
 
 // Add registers the reconciler with a manager.

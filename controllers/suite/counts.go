@@ -12,7 +12,6 @@ import (
 	"github.com/postflight-dev/postflight/internal/kube/index"
 )
 
-// suiteCounts counts the cached Suites at each scrape.
 type suiteCounts struct {
 	cache client.Reader
 	teams *fairness.Labels
@@ -51,7 +50,6 @@ func (c suiteCounts) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// ownerState is a namespace or a team, and a state.
 type ownerState struct{ owner, state string }
 
 type counts struct {
@@ -76,7 +74,7 @@ func count(suites []v1alpha1.Suite) counts {
 	return n
 }
 
-// byTeam adds up namespaces of teams that have no value of their own. A namespace whose Team is not known has none either.
+// A namespace whose Team is not known has no value either.
 func (c suiteCounts) byTeam(byNamespace map[ownerState]int) map[ownerState]int {
 	all := map[ownerState]int{}
 	for of, suites := range byNamespace {

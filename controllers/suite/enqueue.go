@@ -18,9 +18,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/kube/reconcile"
 )
 
-// enqueueStream enqueues the rest of a stream when one of its Suites arrives, is notified again, ends or is deleted, after the streams know of
-// it. The Suites that a manager finds when it starts are all reconciled anyway: with ten thousand, to enqueue the others for
-// each of them took a minute.
+// A starting manager reconciles all Suites anyway: to enqueue the rest of the stream for each of ten thousand took a minute.
 func (r *Reconciler) enqueueStream() handler.EventHandler {
 	enqueue := func(ctx context.Context, q workQueue, obj client.Object) {
 		for _, req := range r.restOfStream(ctx, obj.(*v1alpha1.Suite)) {
@@ -66,8 +64,7 @@ func (r *Reconciler) restOfStream(ctx context.Context, s *v1alpha1.Suite) []ctrl
 	return reconcile.Requests(slices.DeleteFunc(stream, func(other *v1alpha1.Suite) bool { return other.Name == s.Name }))
 }
 
-// moreThanLimitChanged ignores a limit that becomes another, which the queue handles: of all the runs that wait, few
-// may start for it. Without any limit, all of them start.
+// The queue handles a limit that becomes another: few of the waiting runs may start for it. Without any limit, all start.
 var moreThanLimitChanged = builder.WithPredicates(predicate.Or(predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	if e.ObjectOld.GetGeneration() == e.ObjectNew.GetGeneration() {
 		return false
@@ -81,7 +78,6 @@ var moreThanLimitChanged = builder.WithPredicates(predicate.Or(predicate.Funcs{U
 	return !equality.Semantic.DeepEqual(specOf(was), specOf(is))
 }}, reconcile.Replaced))
 
-// limitOf is the field maxConcurrentSuites.
 func limitOf(o runtime.Object) *int32 {
 	switch o := o.(type) {
 	case *v1alpha1.Team:

@@ -16,8 +16,7 @@ import (
 
 // Inputs is the store of the files that runs need.
 type Inputs interface {
-	// Stat finds a file of a team. The error is fs.ErrNotExist where there is none; any other is temporary,
-	// and a clause that says why the store cannot be used.
+	// Stat returns fs.ErrNotExist for a missing file; any other error is temporary, and a clause that says why the store fails.
 	Stat(ctx context.Context, team *v1alpha1.Team, path string) (v1alpha1.SuiteInput, error)
 
 	// SignDownload makes a URL by which pods get a file.
@@ -35,7 +34,6 @@ type InputsConfig struct {
 // downloadMargin is how much longer than its timeout a run's URLs are valid: for clocks that differ.
 const downloadMargin = 10 * time.Minute
 
-// findInputs looks for the files that a run needs.
 func (r *Reconciler) findInputs(ctx context.Context, o suite.Observation) *suite.Inputs {
 	required, problem := job.ResolveInputs(o.Suite, o.Trigger, o.Environment, o.Team.Name)
 	switch {
@@ -50,8 +48,7 @@ func (r *Reconciler) findInputs(ctx context.Context, o suite.Observation) *suite
 	}
 }
 
-// findFiles stops at a store that does not answer, but not at a file that is missing, so that the message
-// names all of these.
+// findFiles stops at a store that does not answer, but not at a missing file, so that the message names all of these.
 func (r *Reconciler) findFiles(ctx context.Context, team *v1alpha1.Team, paths []string) *suite.Inputs {
 	in := &suite.Inputs{Limit: r.Inputs.Limit}
 	for _, path := range paths {
@@ -68,7 +65,7 @@ func (r *Reconciler) findFiles(ctx context.Context, team *v1alpha1.Team, paths [
 	return in
 }
 
-// withInputs is the Job with the files that were found. The problem is a sentence: why it cannot have them.
+// The problem is a sentence: why the Job cannot have the files.
 func (r *Reconciler) withInputs(ctx context.Context, j *batchv1.Job, o suite.Observation) (with *batchv1.Job, problem string, err error) {
 	if o.Inputs == nil {
 		return j, "", nil
@@ -85,10 +82,10 @@ func (r *Reconciler) withInputs(ctx context.Context, j *batchv1.Job, o suite.Obs
 	return job.WithInputs(j, in), problem, nil
 }
 
-// lifetime of a URL, by which even a pod that starts at the last moment of its run can download.
+// Even a pod that starts at the last moment of its run can download.
 func lifetime(t *v1alpha1.Trigger) time.Duration { return t.RunTimeout() + downloadMargin }
 
-// inputsOf reads from a Job what the status of its Suite lacks if the manager stopped in between.
+// inputsOf restores from a Job what the status of its Suite lacks if the manager stopped in between.
 func inputsOf(s *v1alpha1.Suite, j *batchv1.Job) *suite.Inputs {
 	if len(s.Status.Inputs) > 0 {
 		return nil

@@ -18,14 +18,12 @@ import (
 	"github.com/postflight-dev/postflight/internal/kube/reconcile"
 )
 
-// errNotQueued says that the watch of the queue has not reported a Suite yet that the cache has, or has reported its
-// deletion already.
+// errNotQueued means that the watch of the queue lags behind the cache, or is ahead of it with a deletion.
 var errNotQueued = errors.New("the queue does not have the run")
 
 // queueLag is when to try again.
 const queueLag = 20 * time.Millisecond
 
-// requestSlot finds the position of a Suite in the queue.
 func (r *Reconciler) requestSlot(o *suite.Observation) (err error) {
 	r.queues.read(o.Suite.Namespace, func(queue *suite.Queue) {
 		setLimits(queue, *o)
@@ -39,7 +37,6 @@ func (r *Reconciler) requestSlot(o *suite.Observation) (err error) {
 	return err
 }
 
-// createJob starts the run.
 func (r *Reconciler) createJob(ctx context.Context, o *suite.Observation) error {
 	j, problem, err := r.buildJob(ctx, *o)
 	if err != nil {
@@ -67,7 +64,7 @@ func (r *Reconciler) createJob(ctx context.Context, o *suite.Observation) error 
 	return nil
 }
 
-// buildJob is the Job of a run. The problem is a sentence: why no Job can be built.
+// The problem is a sentence: why no Job can be built.
 func (r *Reconciler) buildJob(ctx context.Context, o suite.Observation) (j *batchv1.Job, problem string, err error) {
 	if problem = job.CheckTemplate(o.Trigger); problem != "" {
 		return nil, problem, nil
@@ -81,8 +78,7 @@ func (r *Reconciler) buildJob(ctx context.Context, o suite.Observation) (j *batc
 	return job.WithResults(j, results), "", nil
 }
 
-// adopt observes the Job that exists already, which happens after a crash between its creation and the
-// write of the status, and where it lacks the label by which the cache finds it.
+// A Job exists already after a crash before the write of the status, or where it lacks the label by which the cache finds it.
 func (r *Reconciler) adopt(ctx context.Context, o *suite.Observation) error {
 	j, err := reconcile.Get[batchv1.Job](ctx, r.Live, o.Suite.Namespace, o.Suite.Name)
 	switch {
@@ -114,8 +110,7 @@ func (r *Reconciler) deleteJob(ctx context.Context, o *suite.Observation) error 
 	return nil
 }
 
-// ofEarlier reports whether a Job belongs to a Suite that had the name before: the garbage collector is
-// about to delete it.
+// The garbage collector is about to delete a Job of an earlier Suite of the same name.
 func ofEarlier(j *batchv1.Job, s *v1alpha1.Suite) bool {
 	owner := metav1.GetControllerOf(j)
 	return owner != nil && owner.APIVersion == v1alpha1.GroupVersion.String() && owner.Kind == "Suite" &&

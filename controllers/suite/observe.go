@@ -19,7 +19,6 @@ import (
 	"github.com/postflight-dev/postflight/internal/kube/reconcile"
 )
 
-// observe collects the objects that matter to one Suite, except its position in the queue and its input files.
 func (r *Reconciler) observe(ctx context.Context, s *v1alpha1.Suite) (o suite.Observation, err error) {
 	o.Suite, o.GiveUpPods = s, r.PodGoneAfter
 	if o.Trigger, o.Recreated, err = r.trigger(ctx, s); err != nil {
@@ -51,7 +50,7 @@ func (r *Reconciler) observe(ctx context.Context, s *v1alpha1.Suite) (o suite.Ob
 	return o, err
 }
 
-// trigger is the Trigger of the Suite. It reports a later one of the same name as recreated.
+// A later Trigger of the same name is reported as recreated.
 func (r *Reconciler) trigger(ctx context.Context, s *v1alpha1.Suite) (t *v1alpha1.Trigger, recreated bool, err error) {
 	t, err = reconcile.Shared[v1alpha1.Trigger](ctx, r, s.Namespace, s.Spec.Trigger.Name)
 	if s.IsOf(t) {
@@ -60,12 +59,10 @@ func (r *Reconciler) trigger(ctx context.Context, s *v1alpha1.Suite) (t *v1alpha
 	return nil, t != nil, err
 }
 
-// cacheTimeout bounds how long a read waits until the cache has the manager's writes. It never has the last
-// write to a Job that lost the label by which the cache is filtered.
+// cacheTimeout bounds a read that waits for the manager's writes: the cache never has the last write to a Job that lost its label.
 const cacheTimeout = 5 * time.Second
 
-// job is the Suite's Job. A Job that is gone ends its run, so only the API server's answer counts, which also
-// has a Job without the label by which the cache finds it.
+// A Job that is gone ends its run, so only the API server's answer counts, which also has a Job without the cache's label.
 func (r *Reconciler) job(ctx context.Context, s *v1alpha1.Suite) (j *batchv1.Job, unlabeled bool, err error) {
 	cacheCtx, cancel := context.WithTimeout(ctx, cacheTimeout)
 	defer cancel()
@@ -81,8 +78,7 @@ func (r *Reconciler) job(ctx context.Context, s *v1alpha1.Suite) (j *batchv1.Job
 	return j, live && job.Unlabeled(j), nil
 }
 
-// observeJob reads the progress of the Job. It reads pods and events only if the status of the Job is not enough,
-// because each read costs the API server, which matters when a thousand runs start.
+// observeJob reads pods and events only if the Job's status is not enough: reads are costly when a thousand runs start.
 func (r *Reconciler) observeJob(ctx context.Context, o *suite.Observation) error {
 	o.Inputs = inputsOf(o.Suite, o.Job)
 	o.Stopping = suite.Stopping{Since: job.StoppingSince(o.Job), Requested: job.StopRequested(o.Job), Grace: job.GracePeriod(o.Job)}
@@ -115,8 +111,7 @@ func (r *Reconciler) observeJob(ctx context.Context, o *suite.Observation) error
 	return nil
 }
 
-// observeStart is what the status of the Job says. The first seconds of a Job are not worth a write of what it waits for, nor
-// are those in which Kubernetes completes it.
+// The first seconds of a Job are not worth a write of what it waits for, nor are those in which Kubernetes completes it.
 func (r *Reconciler) observeStart(o *suite.Observation) job.State {
 	state := job.Observe(o.Job, nil)
 	switch {
@@ -135,8 +130,7 @@ func (r *Reconciler) observeStart(o *suite.Observation) job.State {
 	return state
 }
 
-// looksAtStart reports whether pods have to be read to know whether the tests have started, and when. The pods of a run
-// that is to be stopped are deleted only if its tests have not begun, and the Job may not say so yet.
+// A stopped run's pods are deleted only if its tests have not begun, and the Job may not say so yet.
 func (r *Reconciler) looksAtStart(o suite.Observation) bool {
 	if job.Starting(o.Job) {
 		return !r.isNew(o.Job) || suite.Unwanted(o)
@@ -144,7 +138,6 @@ func (r *Reconciler) looksAtStart(o suite.Observation) bool {
 	return o.Suite.Status.StartTime == nil && o.Started.IsZero()
 }
 
-// isNew reports whether a Job may yet start without ado.
 func (r *Reconciler) isNew(j *batchv1.Job) bool {
 	return job.Starting(j) && r.Clock.Since(j.CreationTimestamp.Time) < lookAfter
 }
@@ -159,8 +152,7 @@ func setProgress(o *suite.Observation, j *batchv1.Job, state job.State) {
 	o.KeepsResults, o.Collected = job.KeepsResults(j), state.Collected
 }
 
-// observePodsLeft reports whether pods of the run have not ended. Its Job is gone, so they are found by the
-// label that names their Suite.
+// The Job is gone, so its pods are found by the label that names their Suite.
 func (r *Reconciler) observePodsLeft(ctx context.Context, o *suite.Observation) error {
 	pods, err := r.pods(ctx, o.Suite, v1alpha1.LabelSuite, o.Suite.Name)
 	o.PodsLeft = job.AnyRunning(pods)
@@ -169,7 +161,6 @@ func (r *Reconciler) observePodsLeft(ctx context.Context, o *suite.Observation) 
 	return err
 }
 
-// pods lists those with a label, from the API server.
 func (r *Reconciler) pods(ctx context.Context, s *v1alpha1.Suite, label, value string) ([]corev1.Pod, error) {
 	list := &corev1.PodList{}
 	err := r.Live.List(ctx, list, client.InNamespace(s.Namespace), client.MatchingLabels{label: value})
@@ -200,8 +191,7 @@ func (r *Reconciler) stream(ctx context.Context, s *v1alpha1.Suite) ([]*v1alpha1
 	return stream, err
 }
 
-// suites does not wait until the cache has the writes of the other workers: a run whose end it does not have
-// yet only delays what waits for that end, which is an event.
+// suites does not wait for the writes of other workers: an end that the cache lacks causes an event later.
 func (r *Reconciler) suites(ctx context.Context, namespace string, fields client.MatchingFields) ([]*v1alpha1.Suite, error) {
 	list := &v1alpha1.SuiteList{}
 	err := r.List(ctx, list, client.InNamespace(namespace), fields,

@@ -15,18 +15,15 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/suite"
 )
 
-// positionInterval is how late the message of the first run in a queue says its position; that of the second takes twice as
-// long, and so on. So a queue that moves fast does not cost a write for each run and position.
+// positionInterval times its position is how late a run's message says it, so that a fast queue does not cost a write for each step.
 const positionInterval = time.Second
 
-// lastPriority is below that of the objects a manager finds when it starts: status messages come after every
-// Job that can be created.
+// lastPriority is below that of the objects found at the start: status messages come after every Job that can be created.
 const lastPriority = 2 * handler.LowPriority
 
 type workQueue = workqueue.TypedRateLimitingInterface[ctrl.Request]
 
-// queues are the queues of all namespaces. Each has a lock of its own, which is held for microseconds: no request to
-// the API server is made meanwhile.
+// Each queue has a lock of its own, which is never held during a request to the API server.
 type queues struct {
 	mu          sync.Mutex
 	byNamespace map[string]*namespaceQueue
@@ -52,7 +49,6 @@ func (q *queues) of(namespace string) *namespaceQueue {
 	return n
 }
 
-// read calls f with the queue of a namespace.
 func (q *queues) read(namespace string, f func(*suite.Queue)) {
 	n := q.of(namespace)
 	n.mu.Lock()
@@ -60,8 +56,7 @@ func (q *queues) read(namespace string, f func(*suite.Queue)) {
 	f(n.Queue)
 }
 
-// change calls f with the queue of a namespace, and enqueues the runs that may start for it, and later those whose
-// position changes.
+// change calls f with the queue of a namespace, and enqueues the runs that may start for it, and later those whose position changes.
 func (q *queues) change(requests workQueue, namespace string, f func(*suite.Queue)) {
 	var start, moved []*v1alpha1.Suite
 	var ready int
@@ -82,14 +77,12 @@ func (q *queues) change(requests workQueue, namespace string, f func(*suite.Queu
 // delays its own, and hardly those of others. It has few values, because a metric has it as a label.
 func startPriority(ready int) *int { return new(-bits.Len(uint(max(0, ready-1)))) }
 
-// statusPriority is that of a reconcile which only writes a message.
 func (q *queues) statusPriority(namespace string) *int {
 	length := 0
 	q.read(namespace, func(queue *suite.Queue) { length = queue.Len() })
 	return new(lastPriority - bits.Len(uint(length)))
 }
 
-// arrive adds a Suite, and enqueues it.
 func (q *queues) arrive(requests workQueue, s *v1alpha1.Suite) {
 	starts, ready := false, 0
 	q.change(requests, s.Namespace, func(queue *suite.Queue) {
@@ -103,8 +96,7 @@ func (q *queues) arrive(requests workQueue, s *v1alpha1.Suite) {
 	enqueue(requests, requestOf(s), priorityqueue.AddOpts{Priority: priority})
 }
 
-// claim takes the slots of a run before its Job is created, so that no other run can. It reports whether they were free.
-// The limits are set again, because an older event may have come in between.
+// claim sets the limits again, because an older event may have come in between.
 func (q *queues) claim(o suite.Observation) (claimed bool) {
 	q.read(o.Suite.Namespace, func(queue *suite.Queue) {
 		setLimits(queue, o)
@@ -113,7 +105,6 @@ func (q *queues) claim(o suite.Observation) (claimed bool) {
 	return claimed
 }
 
-// release gives back the slots of a run that has no Job after all.
 func (q *queues) release(s *v1alpha1.Suite) {
 	released := false
 	q.read(s.Namespace, func(queue *suite.Queue) { released = queue.Release(s.Name) })

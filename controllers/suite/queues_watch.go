@@ -24,8 +24,7 @@ func (q *queues) source() source.Source {
 	})
 }
 
-// observed takes changes of objects into the queue of their namespace. The objects that a manager finds when it starts
-// enqueue nothing, because all Suites are reconciled then.
+// The objects that a manager finds when it starts enqueue nothing, because all Suites are reconciled then.
 func observed[T client.Object](q *queues, set, gone func(*suite.Queue, T)) handler.Funcs {
 	change := func(requests workQueue, obj client.Object, f func(*suite.Queue, T)) {
 		q.change(requests, obj.GetNamespace(), func(queue *suite.Queue) { f(queue, obj.(T)) })
@@ -43,7 +42,6 @@ func observed[T client.Object](q *queues, set, gone func(*suite.Queue, T)) handl
 	}
 }
 
-// suites also enqueues a Suite that arrives.
 func (q *queues) suites() handler.EventHandler {
 	h := observed(q, (*suite.Queue).Set, func(queue *suite.Queue, s *v1alpha1.Suite) { queue.Delete(s.Name) })
 	later := h.CreateFunc
@@ -80,7 +78,7 @@ func (q *queues) environments() handler.EventHandler {
 		func(queue *suite.Queue, e *v1alpha1.Environment) { queue.SetEnvironmentLimit(e.Name, 0) })
 }
 
-// teams takes the limit of the Team that owns a namespace, which may be another after any change of a Team.
+// Any change of a Team may change the limit of its namespace.
 func (q *queues) teams(reader client.Reader) handler.EventHandler {
 	update := func(ctx context.Context, requests workQueue, obj client.Object) {
 		namespace := obj.(*v1alpha1.Team).NamespaceName()

@@ -26,8 +26,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/kube/retry"
 )
 
-// suiteWorkers is how many Suites are reconciled at once. A reconcile mostly waits for the API
-// server, so that a burst of Suites needs several; what they write is bounded by its fairness.
+// suiteWorkers mostly wait for the API server, so that a burst of Suites needs several; its fairness bounds what they write.
 const suiteWorkers = 16
 
 // Reconciler runs Suites as Jobs, from their creation to their end.
@@ -72,8 +71,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(retry.Conflicts(r))
 }
 
-// The manager's own writes to a Suite cause no reconcile, except for its end, from which the time until its
-// deletion counts, and for its archiving, for which its deletion waits.
+// The manager's own writes to a Suite cause no reconcile, except for its end and its archiving, which time its deletion.
 var specOrAnnotationsChanged = predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{})
 
 // ignoreCreate is for Jobs, which the reconciler itself creates, and for Suites, which their queue enqueues.
@@ -117,7 +115,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return ctrl.Result{RequeueAfter: d.RequeueAfter}, nil
 }
 
-// act does one thing, and adds its result to the observation.
 func (r *Reconciler) act(ctx context.Context, o *suite.Observation, action suite.Action) error {
 	switch action {
 	case suite.RequestSlot:
@@ -142,8 +139,7 @@ func (r *Reconciler) act(ctx context.Context, o *suite.Observation, action suite
 	}
 }
 
-// delete removes exactly the object that was observed. Foreground deletion keeps a Job until its pods are
-// gone, which its absence has to mean.
+// delete removes exactly the observed object. Foreground deletion keeps a Job until its pods are gone, which its absence has to mean.
 func (r *Reconciler) delete(ctx context.Context, obj client.Object, options ...client.DeleteOption) error {
 	uid := obj.GetUID()
 	err := r.Delete(ctx, obj, append(options, client.PropagationPolicy("Foreground"), client.Preconditions{UID: &uid})...)
@@ -153,7 +149,7 @@ func (r *Reconciler) delete(ctx context.Context, obj client.Object, options ...c
 	return apierror.IgnoreNotFound(err)
 }
 
-// report writes the status, once and only if it changed, and then records an event.
+// The status is written once and only if it changed, before the event.
 func (r *Reconciler) report(ctx context.Context, o suite.Observation, d suite.Decision) error {
 	was := o.Suite
 	s := was.DeepCopy()
@@ -176,15 +172,13 @@ func (r *Reconciler) report(ctx context.Context, o suite.Observation, d suite.De
 	return nil
 }
 
-// nextStatus ends a reconcile, and enqueues the run that may write its status now: before those that would wait for a turn.
 func (r *Reconciler) nextStatus(req ctrl.Request) {
 	if next, more := r.statusSlots.leave(req); more {
 		enqueue(r.queues.requests, next, priorityqueue.AddOpts{Priority: new(lastPriority)})
 	}
 }
 
-// recordEvent records an end that somebody may want to know the reason of. Every other state is in the condition, which
-// kubectl describe shows as well, and an event would cost a write for each run.
+// recordEvent records only surprising ends: every other state is in the condition, and an event would cost a write for each run.
 func (r *Reconciler) recordEvent(s *v1alpha1.Suite, d suite.Decision) {
 	if !s.Finished() || s.Passed() {
 		return

@@ -12,8 +12,7 @@ import (
 // maxTermination is as much as Kubernetes keeps of what a container says at its end, in bytes.
 const maxTermination = 4 << 10
 
-// hideSecrets masks what containers said at their end, which becomes a part of the message of their run. What the collector says
-// is for programs, and masked already.
+// The message of a run quotes what its containers said at their end. The collector's output is masked already.
 func hideSecrets(s *v1alpha1.Suite, pods []corev1.Pod) {
 	var secrets mask.Values
 	hide := func(state *corev1.ContainerState) {

@@ -12,8 +12,7 @@ import (
 // lookAfter is how old a Job without a ready pod is before its pods are read for the reason: most pods run by then.
 const lookAfter = 3 * time.Second
 
-// starts remember runs that were seen while they started. When a pod of such a run is ready, its tests have started just
-// now, and no pod has to be read for the time.
+// starts remember runs that were seen starting: when a pod of one is ready, its tests have just started, and no pod need be read.
 type starts struct {
 	mu   sync.Mutex
 	seen map[types.NamespacedName]types.UID

@@ -7,13 +7,10 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 )
 
-// statusWriters is how many statuses of runs that wait in a queue are written at once. Each such run costs one: with as many
-// at once as there are workers, a team that queued thousands of runs kept the API server so busy that it reported the runs of
-// other teams seconds late. Four write hundreds a second.
+// statusWriters write hundreds of waiting statuses a second. With all workers, a team that queued thousands delayed other teams by seconds.
 const statusWriters = 4
 
-// statusSlots bound how many statuses of runs in a queue are written at once. A run without a slot is reconciled again when it has one, so that
-// no worker waits. Namespaces get them in turn.
+// A run without a slot is reconciled again when it has one, so that no worker waits. Namespaces get them in turn.
 type statusSlots struct {
 	mu      sync.Mutex
 	taken   sets.Set[ctrl.Request]    // until their reconcile ends
@@ -26,7 +23,7 @@ func newStatusSlots() *statusSlots {
 	return &statusSlots{taken: sets.New[ctrl.Request](), waiting: sets.New[ctrl.Request](), queues: map[string][]ctrl.Request{}}
 }
 
-// take reports whether the status of a run may be written now. Otherwise a later call of leave returns the run.
+// If the status may not be written now, a later call of leave returns the run.
 func (t *statusSlots) take(run ctrl.Request) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -44,7 +41,7 @@ func (t *statusSlots) take(run ctrl.Request) bool {
 	return false
 }
 
-// leave ends the reconcile of a run. It gives the turn of that run, if it had one, to the next, which must be reconciled.
+// leave ends the reconcile of a run and returns the run that gets its slot, which must be reconciled.
 func (t *statusSlots) leave(run ctrl.Request) (next ctrl.Request, more bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

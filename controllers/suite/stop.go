@@ -17,8 +17,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/suite"
 )
 
-// stopPods gives the tests their grace period and keeps the pods, so that their logs can be read. The Job fails
-// with the next pod that does, and creates no other.
+// The pods stay for their logs to be read. The Job fails with the next pod that does, and creates no other.
 func (r *Reconciler) stopPods(ctx context.Context, o *suite.Observation) error {
 	at := r.Clock.Now()
 	if first := o.Stopping.Requested; !first.IsZero() && first.Before(at) {
@@ -52,7 +51,6 @@ func (r *Reconciler) stopPods(ctx context.Context, o *suite.Observation) error {
 	return all
 }
 
-// patch merges changes into exactly the object that was observed.
 func (r *Reconciler) patch(ctx context.Context, obj client.Object, changes map[string]any, options ...client.PatchOption) error {
 	metadata, _ := changes["metadata"].(map[string]any)
 	if metadata == nil {

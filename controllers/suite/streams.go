@@ -8,8 +8,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/suite"
 )
 
-// streams remember the newest run of each stream, so that a reconcile need not look at all that have ended: a branch may
-// have thousands. A stream is remembered once it was listed, and events keep it up to date.
+// streams remember the newest run of each listed stream: a branch may have thousands that have ended.
 type streams struct {
 	mu     sync.Mutex
 	newest map[streamID]*v1alpha1.Suite
@@ -21,8 +20,7 @@ func newStreams() *streams { return &streams{newest: map[streamID]*v1alpha1.Suit
 
 func streamIDOf(s *v1alpha1.Suite) streamID { return streamID{s.Namespace, suite.StreamKey(s)} }
 
-// newestOf is the newest run of a stream; nil if it has none. It calls list if the stream is not remembered. Events wait
-// meanwhile, so that none is missed: the cache has a change before its event.
+// Events wait while list is called, so that none is missed: the cache has a change before its event.
 func (x *streams) newestOf(id streamID, list func() ([]*v1alpha1.Suite, error)) (*v1alpha1.Suite, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -38,7 +36,7 @@ func (x *streams) newestOf(id streamID, list func() ([]*v1alpha1.Suite, error)) 
 	return &newest, nil
 }
 
-// change notes what became of a run. One of both is nil if it is new or gone.
+// One of both is nil if the run is new or gone.
 func (x *streams) change(was, is *v1alpha1.Suite) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

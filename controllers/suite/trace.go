@@ -13,8 +13,7 @@ import (
 // SendTrace sends the spans of a run. Its Suite was created in the given span.
 type SendTrace func(created trace.SpanContext, spans []runtrace.Span)
 
-// trace sends the spans of a run that has just ended. The end is written once, so its spans are sent once, or not at all
-// if the manager is killed in between.
+// The end of a run is written once, so its spans are sent once, or not at all if the manager is killed in between.
 func (r *Reconciler) trace(s *v1alpha1.Suite, j *batchv1.Job) {
 	created, ok := runtrace.ContextOf(s)
 	if r.Trace == nil || !ok || !s.Finished() {

@@ -16,19 +16,16 @@ import (
 )
 
 const (
-	// explainAfter is how long a Job may be without a running pod before its events are read for the
-	// reason: most pods run by then.
+	// explainAfter is how long a Job may lack a running pod before its events are read for the reason: most pods run by then.
 	explainAfter = 5 * time.Second
 
-	// warningsEvery bounds how often the events of a namespace are read, however many of its runs wait: the
-	// API server has no index of events, and reads all of them.
+	// warningsEvery bounds reads per namespace: the API server has no index of events, and reads all of them.
 	warningsEvery = 5 * time.Second
 
 	// warningsTimeout bounds a read: a message is not worth a worker for longer.
 	warningsTimeout = 2 * time.Second
 
-	// maxEvents bounds the memory of a read, at about 1 KiB each. Where a namespace has more, the warning may be
-	// missing, and the message of the run says only that it waits.
+	// maxEvents bounds the memory of a read, at about 1 KiB each. Beyond it, the message of a run may lack the warning.
 	maxEvents = 1000
 )
 
@@ -51,8 +48,7 @@ func newWarnings(live client.Reader, clock clock.PassiveClock) *warnings {
 	return &warnings{live: live, clock: clock, byNamespace: map[string]namespaceWarnings{}}
 }
 
-// about is the warning that is the last event of an object; empty where there is none. If the events cannot
-// be read, that is logged, and the run is reported without them.
+// about returns the warning that is the last event of an object, or "" if there is none or the events cannot be read.
 func (w *warnings) about(ctx context.Context, namespace string, uid types.UID) string {
 	if then, known := w.cached(namespace); known {
 		return then.notes[uid]
@@ -84,8 +80,7 @@ func (w *warnings) read(ctx context.Context, namespace string) map[types.UID]str
 	return notes
 }
 
-// presentWarnings are the warnings that are an object's last event. One that was followed by another event,
-// such as that the pod was scheduled, is over.
+// A warning that was followed by another event, such as that the pod was scheduled, is over.
 func presentWarnings(list []eventsv1.Event) map[types.UID]string {
 	last := map[types.UID]eventsv1.Event{}
 	for _, e := range list {
@@ -102,14 +97,13 @@ func presentWarnings(list []eventsv1.Event) map[types.UID]string {
 	return notes
 }
 
-// later reports whether a is later than b. Many events have times in whole seconds only; if two may be at the
-// same time, the warning counts.
+// Many events have times in whole seconds only; if two may be at the same time, the warning counts.
 func later(a, b eventsv1.Event) bool {
 	one, other := lastSeen(a).Truncate(time.Second), lastSeen(b).Truncate(time.Second)
 	return one.After(other) || (one.Equal(other) && a.Type == corev1.EventTypeWarning)
 }
 
-// lastSeen is when an event last happened, by the field that its version of the API sets.
+// The field depends on the version of the API that recorded the event.
 func lastSeen(e eventsv1.Event) time.Time {
 	switch {
 	case e.Series != nil:

@@ -99,14 +99,12 @@ func refusalMessage(k *v1alpha1.APIKey, verdict apikey.Verdict) string {
 	}
 }
 
-// keysWithSameHash are the APIKeys with the hash of one that changed.
 func (r *APIKeyReconciler) keysWithSameHash(ctx context.Context, obj client.Object) []ctrl.Request {
 	keys, err := index.Keys(ctx, r, "", obj.(*v1alpha1.APIKey).Spec.SHA256)
 	return r.requests(ctx, keys, err)
 }
 
-// keysAffectedBy returns the APIKeys of the Team's namespace, and those elsewhere with the same hashes, which are
-// rejected as long as both namespaces have a Team.
+// Keys elsewhere with the same hashes are rejected as long as both namespaces have a Team.
 func (r *APIKeyReconciler) keysAffectedBy(ctx context.Context, obj client.Object) []ctrl.Request {
 	own := &v1alpha1.APIKeyList{}
 	err := r.List(ctx, own, client.InNamespace(obj.(*v1alpha1.Team).NamespaceName()), client.UnsafeDisableDeepCopy)

@@ -21,8 +21,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/kube/retry"
 )
 
-// EnvironmentReconciler deletes ephemeral Environments that have expired, after their runs were stopped and archived:
-// they are deleted with it.
+// EnvironmentReconciler deletes ephemeral Environments that have expired, once their runs are stopped and archived.
 type EnvironmentReconciler struct {
 	client.Client
 	Live     client.Reader // reads from the API server, before an action that cannot be undone
@@ -46,9 +45,7 @@ func environmentOf(_ context.Context, obj client.Object) []ctrl.Request {
 	return []ctrl.Request{{NamespacedName: client.ObjectKey{Namespace: s.Namespace, Name: s.Spec.Environment}}}
 }
 
-// Reconcile waits until the Environment expires, cancels its runs, and deletes it once they are archived. It
-// cancels nothing before the API server confirms the expiry, because the cache may lag behind a renewal.
-// A renewal after that makes the deletion fail, because its precondition is the old version.
+// Reconcile cancels nothing before the API server confirms the expiry: the cache may lag behind a renewal. A later one fails the deletion.
 func (r *EnvironmentReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	e, left, err := r.ephemeral(ctx, r, req)
 	if err == nil && e != nil && left <= 0 {
@@ -104,7 +101,6 @@ func (r *EnvironmentReconciler) cancelRuns(ctx context.Context, e *v1alpha1.Envi
 	return len(list.Items) > 0, nil
 }
 
-// unarchived reports whether a run of the Environment is not archived yet.
 func (r *EnvironmentReconciler) unarchived(ctx context.Context, e *v1alpha1.Environment) (bool, error) {
 	list := &v1alpha1.SuiteList{}
 	err := r.List(ctx, list, client.InNamespace(e.Namespace), client.UnsafeDisableDeepCopy)

@@ -51,7 +51,6 @@ func (k KeyExpiry) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// nextExpiries is when the next key of each namespace expires that has not, and that nobody has revoked.
 func nextExpiries(keys []v1alpha1.APIKey, now time.Time) map[string]time.Time {
 	next := map[string]time.Time{}
 	for i := range keys {

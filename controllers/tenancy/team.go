@@ -78,7 +78,6 @@ func recheck(t *v1alpha1.Team) time.Duration {
 	return wait.Jitter(webhooksEvery, retry.Spread)
 }
 
-// webhooksReady is the condition of a Team that is ready but for its webhooks.
 func (r *TeamReconciler) webhooksReady(ctx context.Context, t *v1alpha1.Team, is metav1.Condition) (metav1.Condition, error) {
 	for _, w := range announce.Webhooks(t) {
 		_, problem, err := reconcile.MessageTarget(ctx, r.Live, t.NamespaceName(), w)
@@ -92,7 +91,6 @@ func (r *TeamReconciler) webhooksReady(ctx context.Context, t *v1alpha1.Team, is
 	return is, nil
 }
 
-// report writes the status, if it changed.
 func (r *TeamReconciler) report(ctx context.Context, t *v1alpha1.Team, is metav1.Condition) error {
 	was := t.DeepCopy()
 	t.Status.Webhooks = announce.SeenWebhooks(t, r.Clock.Now())
@@ -122,7 +120,6 @@ func teamReady(t *v1alpha1.Team, claims []v1alpha1.Team, exists bool) metav1.Con
 	}
 }
 
-// claimantsLike are the Teams that claim the same namespace as a Team that changed.
 func (r *TeamReconciler) claimantsLike(ctx context.Context, obj client.Object) []ctrl.Request {
 	return r.requests(ctx, obj.(*v1alpha1.Team).NamespaceName())
 }

@@ -16,8 +16,7 @@ const (
 	maxCountInterval = 30 * time.Second
 )
 
-// countPace is how often the status of each Trigger may be written only to count its runs. Each write that follows soon
-// after another doubles the pause until the next.
+// countPace bounds how often a status is written only to count runs: each write soon after another doubles the pause.
 type countPace struct {
 	clock clock.PassiveClock
 
@@ -34,7 +33,6 @@ func newCountPace(clock clock.PassiveClock) *countPace {
 	return &countPace{clock: clock, writes: map[types.NamespacedName]countWrite{}}
 }
 
-// wait is how long the next write has to wait.
 func (p *countPace) wait(trigger types.NamespacedName) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -50,7 +50,6 @@ func triggerOf(obj client.Object) ctrl.Request {
 	return ctrl.Request{NamespacedName: client.ObjectKey{Namespace: s.Namespace, Name: s.Spec.Trigger.Name}}
 }
 
-// enqueueDebounced delays requests, so that many events cause one reconcile.
 func enqueueDebounced(of func(client.Object) ctrl.Request) handler.EventHandler {
 	type queue = workqueue.TypedRateLimitingInterface[ctrl.Request]
 	add := func(q queue, obj client.Object) { q.AddAfter(of(obj), countDelay) }
@@ -61,8 +60,7 @@ func enqueueDebounced(of func(client.Object) ctrl.Request) handler.EventHandler 
 	}
 }
 
-// Reconcile writes the status: at once if it says whether the Trigger can match, or remembers outcomes, and at the pace
-// of its counts otherwise.
+// Reconcile writes the status: at once if the Trigger's condition or outcomes changed, otherwise at the pace of its counts.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	was, err := reconcile.Get[v1alpha1.Trigger](ctx, r, req.Namespace, req.Name)
 	if was == nil && err == nil {
@@ -84,8 +82,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return ctrl.Result{}, r.count(ctx, was, t)
 }
 
-// wait is how long the status may wait for its counts. One that remembers outcomes does not wait: the run that failed may
-// be deleted meanwhile, and nobody would be told of the recovery.
+// Outcomes do not wait: the run that failed may be deleted meanwhile, and nobody would be told of the recovery.
 func (r *Reconciler) wait(was, t *v1alpha1.Trigger) time.Duration {
 	if t.Spec.Notify != nil || !equality.Semantic.DeepEqual(was.Status, t.Status) {
 		return 0
@@ -93,7 +90,6 @@ func (r *Reconciler) wait(was, t *v1alpha1.Trigger) time.Duration {
 	return r.pace.wait(client.ObjectKeyFromObject(t))
 }
 
-// count writes the status, if it has changed.
 func (r *Reconciler) count(ctx context.Context, was, t *v1alpha1.Trigger) error {
 	runs := &v1alpha1.SuiteList{}
 	err := r.List(ctx, runs, client.InNamespace(was.Namespace), client.MatchingFields{index.Trigger: was.Name}, client.UnsafeDisableDeepCopy)
@@ -116,8 +112,7 @@ func (r *Reconciler) count(ctx context.Context, was, t *v1alpha1.Trigger) error 
 	return nil
 }
 
-// onlyProgress reports whether a run that goes on is in another state, and nothing else is new: that is not worth a
-// write for each run.
+// onlyProgress reports whether only the state of unfinished runs changed: that is not worth a write for each run.
 func onlyProgress(was, is v1alpha1.TriggerStatus) bool {
 	if was.LastSuite == nil || is.LastSuite == nil || goesOn(was.LastSuite.State) != goesOn(is.LastSuite.State) {
 		return false
@@ -128,12 +123,10 @@ func onlyProgress(was, is v1alpha1.TriggerStatus) bool {
 	return goesOn(last.State) && equality.Semantic.DeepEqual(was, is)
 }
 
-// goesOn reports whether a run in this state has a Job that has not ended.
 func goesOn(state string) bool {
 	return state == v1alpha1.ReasonStarting || state == v1alpha1.ReasonRunning
 }
 
-// recordStalled records one event for each new reason why the Trigger cannot match.
 func (r *Reconciler) recordStalled(was, t *v1alpha1.Trigger) {
 	before := meta.FindStatusCondition(was.Status.Conditions, v1alpha1.ConditionStalled)
 	now := meta.FindStatusCondition(t.Status.Conditions, v1alpha1.ConditionStalled)
@@ -193,7 +186,6 @@ func triggerReady(t *v1alpha1.Trigger, e *v1alpha1.Environment) metav1.Condition
 	}
 }
 
-// triggersIn are the Triggers of an Environment that was created or deleted.
 func (r *Reconciler) triggersIn(ctx context.Context, obj client.Object) []ctrl.Request {
 	list := &v1alpha1.TriggerList{}
 	err := r.List(ctx, list, client.InNamespace(obj.GetNamespace()),

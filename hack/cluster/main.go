@@ -1,9 +1,5 @@
-// Command cluster is a whole Kubernetes control plane and node agent in one binary. The name it is
-// called by (a link, or the first argument) chooses the program: etcd, kube-apiserver,
-// kube-controller-manager, kube-scheduler, kube-proxy, kubelet or kubectl.
-//
-// One binary instead of seven saves minutes of linking and 400 MB of disk, and the folder of links is
-// what envtest wants as KUBEBUILDER_ASSETS.
+// Command cluster is a Kubernetes control plane and node agent in one binary: a link or the first argument chooses the program. One binary
+// saves minutes of linking and 400 MB, and the folder of links is what envtest wants as KUBEBUILDER_ASSETS.
 package main
 
 import (
@@ -52,8 +48,7 @@ func main() {
 		fmt.Fprintf(os.Stderr, "cluster: unknown program %q; call it as one of: %s\n", name, strings.Join(names(), ", "))
 		os.Exit(2)
 	}
-	if name == "kubectl" {
-		// kubectl prints the server's answer as it is, without a usage text or a log line.
+	if name == "kubectl" { // prints the server's answer without a usage text or a log line
 		util.CheckErr(cli.RunNoErrOutput(newCommand()))
 		return
 	}

@@ -1,7 +1,7 @@
 package main
 
-// shorten drops the descriptions below each property jobTemplate, whose own description stays. They are Kubernetes'
-// own, and with them the CRD of the Trigger is too large for the annotation of a client-side apply.
+// shorten drops the descriptions below each property jobTemplate, whose own description stays. They are Kubernetes' own, and with them the
+// CRD of the Trigger is too large for the annotation of a client-side apply.
 func shorten(node any) {
 	switch node := node.(type) {
 	case []any:

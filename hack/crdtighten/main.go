@@ -1,7 +1,6 @@
-// Crdtighten finishes the CRDs in a folder. It makes them reject what Go cannot decode: for times, Quantities and
-// numbers, controller-gen writes schemas that accept more than the Go types do, and one such object would fail every
-// watch and list of its kind, for all teams. And it drops descriptions that are not ours, so that each CRD fits into
-// the annotation of a client-side apply.
+// Crdtighten makes the CRDs in a folder reject what Go cannot decode: one such object would fail every watch and list of its kind, and
+// controller-gen's schemas of times, Quantities and numbers accept some. It also drops foreign descriptions, so that each CRD fits into the
+// annotation of a client-side apply.
 package main
 
 import (
@@ -14,12 +13,11 @@ import (
 )
 
 const (
-	// timePattern is RFC 3339 as time.Parse accepts it. The format date-time also accepts "t", "z", offsets
-	// such as +99:99, and anything after a second "t".
+	// timePattern is RFC 3339 as time.Parse accepts it. The format date-time also accepts "t", "z", offsets such as +99:99, and anything after
+	// a second "t".
 	timePattern = `^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`
 
-	// looseQuantity is the pattern of controller-gen. Its exponent may have a fraction or any number of
-	// digits, which ParseQuantity rejects.
+	// looseQuantity is the pattern of controller-gen. Its exponent may have a fraction or any number of digits, which ParseQuantity rejects.
 	looseQuantity = `^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$`
 	quantity      = `^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?[0-9]{1,2}))?$`
 
@@ -67,7 +65,6 @@ func rewrite(file string) error {
 	return os.WriteFile(file, append([]byte("---\n"), text...), 0o644)
 }
 
-// tighten tightens every schema within the node.
 func tighten(node any) error {
 	switch node := node.(type) {
 	case []any:

@@ -1,5 +1,4 @@
-// Command dev runs a development cluster: a real Kubernetes control plane, a real node that runs
-// pods, an S3-compatible object store and Postflight's manager, all below one folder.
+// Command dev runs a development cluster: Kubernetes with a node, an object store and the manager, all below one folder.
 package main
 
 import (
@@ -20,9 +19,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	// A second Ctrl-C ends this program at once. Its children die with it, and the next start removes what
-	// pods have left.
-	context.AfterFunc(ctx, stop)
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends this program and its children at once; the next start cleans up
 	if err := rootCommand().ExecuteContext(ctx); err != nil {
 		fmt.Fprintf(os.Stderr, "\nerror: %v\n", err)
 		os.Exit(1)
@@ -53,7 +50,9 @@ func rootCommand() *cobra.Command {
 		},
 	}
 	root.PersistentFlags().StringVar(&t.dir, "dir", ".dev", "folder for all state; each folder is a cluster of its own")
-	root.AddCommand(t.assets(), t.run(), t.up(), t.down(), t.status(), t.image(), t.deploy(), t.undeploy())
+	root.AddCommand(t.assets(), t.run(), t.up(), t.down(), t.status(), t.image(),
+		t.modeCommand("deploy", session.ModePod, "Run the manager in the cluster, from the shipped manifests and the image"),
+		t.modeCommand("undeploy", session.ModeProcess, "Run the manager as a process again"))
 	return root
 }
 
@@ -66,9 +65,7 @@ func (t *tool) assets() *cobra.Command {
 	}
 }
 
-func (t *tool) builder() build.Builder {
-	return build.Builder{Layout: t.layout, Console: t.console}
-}
+func (t *tool) builder() build.Builder { return build.Builder{Layout: t.layout, Console: t.console} }
 
 func (t *tool) startFlags(cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().IntVar(&t.portBase, "port-base", 8780, "first of 20 ports; if they are in use, the next free ones")
@@ -82,11 +79,9 @@ func (t *tool) options() session.Options {
 	return session.Options{PortBase: t.portBase, Node: t.withNode(), DNS: !t.noDNS}
 }
 
-func (t *tool) withNode() bool {
-	return !t.noNode && runtime.GOOS == "linux" && os.Geteuid() == 0
-}
+func (t *tool) withNode() bool { return !t.noNode && runtime.GOOS == "linux" && os.Geteuid() == 0 }
 
-// prepare builds everything, in the foreground, because that may take minutes.
+// prepare builds everything, in the foreground because that may take minutes.
 func (t *tool) prepare(ctx context.Context) error {
 	if !t.withNode() && !t.noNode {
 		t.console.Warn("Pods will not run here: that needs Linux and root. Everything else will.")

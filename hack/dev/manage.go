@@ -130,14 +130,6 @@ func (t *tool) image() *cobra.Command {
 	}
 }
 
-func (t *tool) deploy() *cobra.Command {
-	return t.modeCommand("deploy", session.ModePod, "Run the manager in the cluster, from the shipped manifests and the image")
-}
-
-func (t *tool) undeploy() *cobra.Command {
-	return t.modeCommand("undeploy", session.ModeProcess, "Run the manager as a process again")
-}
-
 func (t *tool) modeCommand(use, mode, short string) *cobra.Command {
 	return &cobra.Command{
 		Use:   use,

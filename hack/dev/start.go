@@ -125,7 +125,6 @@ func (t *tool) follow(ctx context.Context, run *os.Process, ended <-chan struct{
 	}
 }
 
-// problem returns an error if a part of the running cluster is not running.
 func problem(state session.State) error {
 	if state.Message != "" {
 		return errors.New("the cluster is running, but a part of it is not: see above; `make up` tries again")

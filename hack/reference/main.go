@@ -1,5 +1,4 @@
-// Reference writes docs/reference of the tree at its argument: the flags of the programs in bin as their --help prints them, the
-// fields of the objects as the CRDs of that tree have them, and the HTTP API as its OpenAPI document describes it.
+// Reference writes docs/reference: the flags of the programs in bin, the fields of the CRDs, and the routes of the OpenAPI document.
 package main
 
 import (

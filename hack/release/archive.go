@@ -12,7 +12,6 @@ import (
 	"time"
 )
 
-// file is one of an archive.
 type file struct {
 	name    string
 	mode    fs.FileMode
@@ -30,7 +29,6 @@ func (r release) archiveName(name string, p platform) string {
 	return name + "_" + r.Version + "_" + p.String() + extension
 }
 
-// writeArchives packs the command line for each platform under both names.
 func (r release) writeArchives(work string) error {
 	license, err := os.ReadFile(filepath.Join(r.Root, "LICENSE"))
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 
 const checksumsName = "checksums.txt"
 
-// writeChecksums writes the hashes for `sha256sum --check`, and returns that file's hash. The index covers the rest of the image.
+// writeChecksums writes checksums.txt, and returns the hash of that. The image's index covers the rest of the image.
 func (r release) writeChecksums() (string, error) {
 	entries, err := os.ReadDir(r.Output)
 	if err != nil {

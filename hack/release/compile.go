@@ -45,8 +45,7 @@ func buildVariables(p platform) []string {
 	}
 }
 
-// kept are variables that may come from `go env -w`: where modules and the toolchain come from, and where they are
-// cached. go.sum says what they are.
+// kept variables may come from `go env -w`: they say where modules and toolchains come from, and go.sum what those are.
 var kept = []string{
 	"GOAUTH", "GOCACHE", "GOINSECURE", "GOMODCACHE", "GONOPROXY", "GONOSUMDB", "GOPATH", "GOPRIVATE", "GOPROXY", "GOSUMDB", "GOTOOLCHAIN",
 }
@@ -69,7 +68,6 @@ func environment(ctx context.Context, root string, p platform) ([]string, error)
 	return append(variables, buildVariables(p)...), nil
 }
 
-// compileAll builds every program into a folder per platform.
 func (r release) compileAll(ctx context.Context, work string) error {
 	programs := map[platform][]string{}
 	for _, p := range r.Platforms {

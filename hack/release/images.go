@@ -17,7 +17,7 @@ import (
 // refName is the annotation of an OCI layout with a tag.
 const refName = "org.opencontainers.image.ref.name"
 
-// images are the image for all architectures, written as an OCI layout.
+// images are the image of all architectures, as an OCI layout.
 type images struct {
 	layout               layout.Path
 	index                v1.Descriptor
@@ -119,7 +119,6 @@ func (r release) reference(digest v1.Hash) string {
 	return r.Image + ":" + r.Version + "@" + digest.String()
 }
 
-// sbomName is the file with the bill of materials of an image.
 func (r release) sbomName(architecture string) string {
 	return path.Base(r.Image) + "-image_" + r.Version + "_linux_" + architecture + ".spdx.json"
 }

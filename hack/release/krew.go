@@ -8,7 +8,7 @@ import (
 
 const krewName = "postflight.krew.yaml"
 
-// krewPlatform is where kubectl's plugin manager finds the plugin for a platform.
+// krewPlatform says where kubectl's plugin manager finds the plugin.
 type krewPlatform struct {
 	Selector map[string]map[string]string `json:"selector"`
 	URI      string                       `json:"uri"`
@@ -46,5 +46,4 @@ func (r release) writeKrew() error {
 	return os.WriteFile(r.path(krewName), manifest, 0o644)
 }
 
-// downloads is the URL below which the files of the release are.
 func (r release) downloads() string { return repository + "/releases/download/" + r.Version + "/" }

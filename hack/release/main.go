@@ -1,5 +1,4 @@
-// Command release builds all that a release of Postflight consists of, and pushes its image to a registry. It signs
-// nothing: the workflow that publishes does.
+// Command release builds and pushes releases of Postflight. It signs nothing: the workflow that publishes does.
 package main
 
 import (

@@ -20,7 +20,7 @@ func (r release) chartName() string { return "postflight-" + r.chartVersion() + 
 // chartVersion is the version of the chart, which has no v.
 func (r release) chartVersion() string { return strings.TrimPrefix(r.Version, "v") }
 
-// writeManifests writes what installs the image with this digest: plain manifests and a chart.
+// writeManifests writes plain manifests and a chart for the image.
 func (r release) writeManifests(digest v1.Hash) error {
 	manifests, err := r.install(digest)
 	if err != nil {
@@ -50,7 +50,6 @@ func (r release) install(digest v1.Hash) (string, error) {
 	return fmt.Sprintf("# Postflight %s: kubectl apply -f %s\n%s", r.Version, installName, manifests), err
 }
 
-// chart has the files of charts/postflight, with the version and the image of the release.
 func (r release) chart(digest v1.Hash) ([]file, error) {
 	root := os.DirFS(filepath.Join(r.Root, "charts", "postflight"))
 	var files []file

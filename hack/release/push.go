@@ -10,8 +10,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 )
 
-// push copies an image and its referrers to a registry, and returns the image's name by digest. Registries without referrers list
-// them under a tag.
+// push copies an image and its referrers to a registry, and returns its name by digest. Registries without referrers list them under a tag.
 func push(dist, reference string, options ...remote.Option) (string, error) {
 	tag, err := name.NewTag(reference, name.StrictValidation)
 	if err != nil {

@@ -19,7 +19,7 @@ const (
 
 var imageArchitectures = []string{"amd64", "arm64"}
 
-// release is what to build. The same release has the same bytes, wherever and whenever it is built with the same Go.
+// release is what to build. With the same Go, it has the same bytes wherever and whenever it is built.
 type release struct {
 	Root    string // the checkout
 	Output  string

@@ -1,5 +1,4 @@
-// Command store is the S3-compatible object store of the development cluster and of the tests:
-// rclone's "serve s3" over a folder, with everything else of rclone left out.
+// Command store is the S3 store of the development cluster and of tests: rclone's "serve s3", and nothing else of rclone.
 package main
 
 import (

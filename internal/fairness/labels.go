@@ -5,8 +5,7 @@ import "sync"
 // OtherTeams stands for all teams that came later.
 const OtherTeams = "other"
 
-// Labels bounds the values of the metric label "team", because each costs memory here and in Prometheus. The first teams keep
-// their own value until the process ends, so that no counter restarts.
+// Labels bounds the label "team", whose values cost memory. The first teams keep theirs, so that no counter restarts.
 type Labels struct {
 	most int
 

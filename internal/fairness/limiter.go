@@ -1,11 +1,9 @@
-// Package fairness shares the capacity of a process among teams: TeamLimiter refuses what is too much, Semaphore
-// makes it wait.
+// Package fairness shares a process's capacity among teams: TeamLimiter refuses what is too much, Semaphore makes it wait.
 package fairness
 
 import "sync"
 
-// share is how much a team may take, as a multiple of what is still free. At 8, a team that is alone gets 8/9, and a team without
-// slots is refused only if nothing is free.
+// share is a team's limit as a multiple of what is free: at 8, a lone team gets 8/9; one without slots is refused only if none is free.
 const share = 8
 
 // TeamLimiter bounds the slots in use, by all teams and by each. It never waits: clients in a queue would time out and retry.

@@ -7,8 +7,7 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// Semaphore bounds concurrent computation. Callers wait in order of arrival, but at most perTeam of each team compete with other
-// teams, so a team with many callers delays only itself.
+// Semaphore bounds concurrent computation: callers wait in order of arrival, but only perTeam of a team compete with other teams.
 type Semaphore struct {
 	all     *semaphore.Weighted
 	perTeam int64

@@ -1,5 +1,4 @@
-// Package outbound makes the HTTP clients with which the manager calls servers outside the cluster. They follow no
-// redirect, so that a token never leaves the host that it is for, and bound time and memory.
+// Package outbound makes HTTP clients for servers outside the cluster. They follow no redirect, so that a token stays with its host.
 package outbound
 
 import (
@@ -15,8 +14,7 @@ import (
 )
 
 const (
-	// Timeout of a whole request. It is shorter than the lease of a leader, so that a request of a former leader
-	// cannot arrive long after the next one has begun.
+	// Timeout of a whole request is shorter than the lease, so that one of a former leader cannot arrive long after the next has begun.
 	Timeout = 10 * time.Second
 
 	// connectTimeout leaves half of Timeout for the answer.

@@ -14,8 +14,7 @@ import (
 // ErrForbidden is the error for an address that a client of Public refuses.
 var ErrForbidden = errors.New("the address is not allowed")
 
-// Public returns a client for addresses that a team chose: public ones by https, and allowed networks also by http. It checks an
-// address when it dials, because names can change, and uses no proxy, which would connect to any address.
+// Public returns a client for addresses that a team chose, checked when it dials, because names can change. It uses no proxy.
 func Public(allowed []netip.Prefix) *http.Client {
 	var v4, v6 []netip.Prefix
 	for _, p := range allowed {
@@ -50,7 +49,6 @@ func only(allowed []netip.Prefix) func(netip.AddrPort) error {
 	}
 }
 
-// control checks an address after its name was resolved, and before the connection.
 func control(check func(netip.AddrPort) error) func(network, address string, _ syscall.RawConn) error {
 	return func(_, address string, _ syscall.RawConn) error {
 		to, err := netip.ParseAddrPort(address)

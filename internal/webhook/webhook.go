@@ -18,11 +18,8 @@ import (
 )
 
 const (
-	// maxSaid bounds what is read of an answer.
-	maxSaid = 256
-
-	// maxRetryAfter bounds what a receiver may ask for.
-	maxRetryAfter = time.Hour
+	maxSaid       = 256       // of an answer, in bytes
+	maxRetryAfter = time.Hour // that a receiver may ask for
 )
 
 // Sender sends messages.

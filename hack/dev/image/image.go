@@ -1,5 +1,4 @@
-// Package image builds container images from files, without a registry and without Docker. The same files make the
-// same digest.
+// Package image builds container images from files, without a registry or Docker. The same files make the same digest.
 package image
 
 import (
@@ -36,10 +35,10 @@ type Image struct {
 	Config v1.Config
 }
 
-// Executable is a program of an image.
+// Executable is a program in an image.
 func Executable(content []byte) *fstest.MapFile { return &fstest.MapFile{Data: content, Mode: 0o755} }
 
-// Link is a symbolic link of an image.
+// Link is a symbolic link in an image.
 func Link(target string) *fstest.MapFile {
 	return &fstest.MapFile{Data: []byte(target), Mode: fs.ModeSymlink | 0o777}
 }

@@ -10,8 +10,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// conclusions of the states of a run. A run that was stopped is never skipped or neutral: GitHub lets a required
-// check that was skipped pass.
+// conclusions never skip a run that was stopped: GitHub lets a required check that was skipped pass.
 var conclusions = map[string]string{
 	v1alpha1.ReasonPassed:     "success",
 	v1alpha1.ReasonFailed:     "failure",
@@ -27,8 +26,8 @@ var statuses = map[v1alpha1.ReportPhase]string{
 	v1alpha1.ReportCompleted:  "completed",
 }
 
-// checkRun creates or updates the check run of a Suite. It first looks for one from a request without an answer, or from another
-// leader: a second check run would stay in progress for ever. An end is posted once, because GitHub would repeat annotations.
+// checkRun first looks for a check run of a lost answer or another leader: a second one would stay in progress for ever. It posts an end
+// once, because GitHub would repeat annotations.
 func (p poster) checkRun(ctx context.Context) (v1alpha1.SuiteReport, error) {
 	id := p.Last.CheckID
 	if id == 0 || p.Unsure {

@@ -9,8 +9,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/report"
 )
 
-// deploymentStates map states of a run. A superseded run's commit was replaced: inactive. A canceled one still is deployed, with an
-// unknown result: error.
+// deploymentStates: the commit of a superseded run was replaced; that of a canceled run is still deployed, with an unknown result.
 var deploymentStates = map[string]string{
 	v1alpha1.ReasonRunning:    "in_progress",
 	v1alpha1.ReasonPassed:     "success",
@@ -21,8 +20,7 @@ var deploymentStates = map[string]string{
 	v1alpha1.ReasonSuperseded: "inactive",
 }
 
-// Deploy makes the host show a deployment, with at most one write. It returns the id of the deployment, or 0, and whether another
-// call is needed. The error is a *report.Error.
+// Deploy shows a deployment with at most one write. It returns its id, or 0, and if another call is needed. The error is a *report.Error.
 func (h *Host) Deploy(ctx context.Context, r report.DeploymentRequest) (id int64, more bool, err error) {
 	err = h.with(ctx, r.Request, func(p poster) (err error) {
 		id, more, err = deployer{p, r.Deployment}.deploy(ctx, r.ID)
@@ -70,7 +68,6 @@ func (d deployer) findDeployment(ctx context.Context) (int64, error) {
 	return newest, err
 }
 
-// setState writes a status, unless the newest one has the same state.
 func (d deployer) setState(ctx context.Context, id int64) error {
 	state, known := deploymentStates[d.State]
 	if !known {

@@ -13,10 +13,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/outbound"
 )
 
-// secondaryWait is how long GitHub asks to wait after its secondary limit, if it does not say.
-const secondaryWait = time.Minute
+const secondaryWait = time.Minute // if GitHub does not say how long to wait after its secondary limit
 
-// explain turns an error into what the team and the next request need to know.
 func (h *Host) explain(err error, r report.Request) error {
 	var (
 		own       *report.Error

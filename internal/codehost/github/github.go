@@ -1,5 +1,4 @@
-// Package github posts checks to GitHub: check runs with an App, and commit statuses with a token, because GitHub lets
-// only Apps write check runs. Both can also write deployments, and comments on pull requests.
+// Package github posts check runs with an App, and commit statuses with a token: GitHub lets only Apps write check runs.
 package github
 
 import (
@@ -19,8 +18,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/version"
 )
 
-// maxClients bounds how many clients of Apps are kept, with their tokens. Each is for one repository.
-const maxClients = 1000
+const maxClients = 1000 // clients of Apps that are kept, each with a token for one repository
 
 // Host is github.com or a GitHub Enterprise Server.
 type Host struct {
@@ -29,8 +27,7 @@ type Host struct {
 	clients *lru.Cache // of Apps: *gh.Client by credentials and repository
 }
 
-// New returns the host whose REST API is at a URL, such as https://api.github.com or https://HOST/api/v3. The client
-// must not follow redirects.
+// New returns the host of a REST API, e.g. https://api.github.com or https://HOST/api/v3. The client must not follow redirects.
 func New(apiURL string, client *http.Client) *Host {
 	return &Host{url: strings.TrimRight(apiURL, "/") + "/", client: client, clients: lru.New(maxClients)}
 }
@@ -48,7 +45,6 @@ func (h *Host) Post(ctx context.Context, r report.Request) (shown v1alpha1.Suite
 	return shown, err
 }
 
-// with calls a function with a poster. The error is a *report.Error.
 func (h *Host) with(ctx context.Context, r report.Request, send func(poster) error) error {
 	client, err := h.clientFor(ctx, r)
 	if err != nil {
@@ -72,7 +68,6 @@ func (h *Host) forget(r report.Request, err error) {
 
 func clientKey(r report.Request) string { return r.Credentials.Key() + r.Repository }
 
-// poster sends the requests of one report.Request.
 type poster struct {
 	report.Request
 	client      *gh.Client

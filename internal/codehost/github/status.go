@@ -20,7 +20,7 @@ var states = map[string]string{
 	v1alpha1.ReasonError:      "error",
 }
 
-// status creates a commit status. The newest one of a name counts; to repeat it does no harm.
+// status may repeat a commit status: the newest one of a name counts.
 func (p poster) status(ctx context.Context) (v1alpha1.SuiteReport, error) {
 	desired := p.newStatus()
 	if p.Unsure && p.Check.DetailsURL != "" {

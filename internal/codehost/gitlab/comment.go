@@ -51,7 +51,6 @@ func (h *Host) Comment(ctx context.Context, r report.CommentRequest) (id int64, 
 	return id, err
 }
 
-// comments are those of one merge request.
 type comments struct {
 	poster
 	number int64

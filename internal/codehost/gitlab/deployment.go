@@ -21,8 +21,7 @@ var deploymentStates = map[string]gl.DeploymentStatusValue{
 	v1alpha1.ReasonError:      gl.DeploymentStatusFailed,
 }
 
-// Deploy makes the host show a deployment, with at most one write. It returns the id of the deployment, or 0. No further call is
-// needed. The error is a *report.Error.
+// Deploy shows a deployment with at most one write, and returns its id, or 0. No further call is needed. The error is a *report.Error.
 func (h *Host) Deploy(ctx context.Context, r report.DeploymentRequest) (id int64, more bool, err error) {
 	err = h.with(r.Request, func(p poster) (err error) {
 		id, err = deployer{p, r.Deployment}.deploy(ctx, r.ID)
@@ -56,8 +55,7 @@ func (d deployer) deploy(ctx context.Context, id int64) (int64, error) {
 	return created.ID, nil
 }
 
-// shown returns the deployment with the id, or the newest of the commit in the Environment, or nil. Deployments of GitLab's own
-// jobs cannot be changed.
+// shown returns the deployment with the id, or the newest of the commit in the Environment. Those of GitLab's own jobs cannot be changed.
 func (d deployer) shown(ctx context.Context, id int64, look bool) (*gl.Deployment, error) {
 	if id != 0 {
 		found, _, err := d.client.Deployments.GetProjectDeployment(d.Repository, id, gl.WithContext(ctx))
@@ -77,7 +75,7 @@ func (d deployer) shown(ctx context.Context, id int64, look bool) (*gl.Deploymen
 	return nil, err
 }
 
-// setState leaves the status if it is the same, or if a deployment that has ended would run again, which GitLab refuses.
+// setState lets no deployment that has ended run again, which GitLab refuses.
 func (d deployer) setState(ctx context.Context, shown *gl.Deployment) error {
 	state := d.state()
 	if shown.Status == string(state) || state == gl.DeploymentStatusRunning && shown.Status != string(gl.DeploymentStatusCreated) {

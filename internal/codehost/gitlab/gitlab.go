@@ -43,7 +43,6 @@ func (h *Host) Post(ctx context.Context, r report.Request) (shown v1alpha1.Suite
 	return shown, err
 }
 
-// with calls a function with a poster. The error is a *report.Error.
 func (h *Host) with(r report.Request, send func(poster) error) error {
 	client, err := gl.NewClient(r.Credentials.Token,
 		gl.WithBaseURL(h.url), gl.WithHTTPClient(h.client), gl.WithoutRetries(), gl.WithUserAgent(version.UserAgent("postflight")),
@@ -61,7 +60,6 @@ type unlimited struct{}
 
 func (unlimited) Wait(context.Context) error { return nil }
 
-// poster sends the requests of one report.Request.
 type poster struct {
 	report.Request
 	client *gl.Client
@@ -103,7 +101,6 @@ func (p poster) ref() *string {
 	return optional(p.Branch)
 }
 
-// pipeline is nil for the newest one of the commit and branch.
 func (p poster) pipeline() *int64 {
 	if p.PipelineID == 0 {
 		return nil

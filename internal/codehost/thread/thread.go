@@ -8,7 +8,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/report"
 )
 
-// PerPage is how many comments a code host lists at once. maxPages bounds the search for one.
+// PerPage is how many comments a code host lists at once. The search for one reads maxPages.
 const (
 	PerPage  = 100
 	maxPages = 10
@@ -24,14 +24,9 @@ type Comment struct {
 
 // Thread is the comments of one pull request.
 type Thread interface {
-	// Get returns nil if the comment does not exist.
-	Get(ctx context.Context, id int64) (*Comment, error)
-
-	// List returns a page of PerPage or, if it is the last one, fewer. The oldest is first on page 1.
-	List(ctx context.Context, page int) ([]Comment, error)
-
-	// Me returns the id of the user who has the token. It is not called for an App.
-	Me(ctx context.Context) (int64, error)
+	Get(ctx context.Context, id int64) (*Comment, error)   // nil: it does not exist
+	List(ctx context.Context, page int) ([]Comment, error) // PerPage or, on the last page, fewer; the oldest is first on page 1
+	Me(ctx context.Context) (int64, error)                 // the user who has the token; not called for an App
 
 	Create(ctx context.Context, body string) (*Comment, error)
 	Edit(ctx context.Context, id int64, body string) error
@@ -88,7 +83,6 @@ func (k *keeper) edit(ctx context.Context, shown Comment) error {
 	return k.Edit(ctx, shown.ID, k.Body)
 }
 
-// oldest returns the first own comment with the marker, or nil.
 func (k *keeper) oldest(ctx context.Context) (*Comment, error) {
 	for page := 1; page <= maxPages; page++ {
 		list, err := k.List(ctx, page)

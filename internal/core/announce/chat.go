@@ -29,7 +29,6 @@ type blockText struct {
 	Verbatim bool   `json:"verbatim"`
 }
 
-// chatMessage says how a run ended: the headline, what was deployed, and which tests failed.
 func chatMessage(s *v1alpha1.Suite, page string) chat {
 	title := headline(s)
 	linked := title
@@ -117,8 +116,7 @@ func code(text string, limit int) string {
 	return "`" + text + "`"
 }
 
-// untrusted returns text of one line that mentions nobody, neither as <!channel> in Slack nor as @channel elsewhere, and that
-// cannot end the code or link around it.
+// untrusted mentions nobody, neither as <!channel> in Slack nor as @channel elsewhere, and cannot end the code or link around it.
 func untrusted(text string, limit int) string {
 	return strings.NewReplacer("@", "@\u200b", "`", "'", "|", "¦").Replace(escape(plaintext.Line(text, limit)))
 }

@@ -1,3 +1,2 @@
-// Package announce decides what is said about a run, and to whom: to the webhooks of its Team, and to the chat of its
-// Trigger. The adapter in the folder webhook sends it.
+// Package announce decides what is sent about a run to the webhooks of its Team and the chat of its Trigger, by the folder webhook.
 package announce

@@ -8,7 +8,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/report"
 )
 
-// Failure says why a receiver did not take a message. Its text is a sentence for the team, without the address and keys.
+// Failure says why a receiver did not accept a message. Its text is a sentence for the team, without the address and keys.
 type Failure struct {
 	Why  report.Error
 	Gone bool // the receiver wants no more

@@ -8,50 +8,27 @@ import (
 
 // The bounds of messages. Lengths are in bytes.
 const (
-	// maxProblem is the bound of a problem in the schema of the Suite.
-	maxProblem = 512
+	maxProblem               = 512    // as in the schema of the Suite
+	maxURL                   = 2048   // of a receiver, as in the schema of the Team
+	maxKeys                  = 4      // that sign an event: the new one, and those that it replaces
+	minKeyBytes, maxKeyBytes = 24, 64 // those of Standard Webhooks
 
-	// maxURL bounds the address of a receiver, as the schema of the Team does.
-	maxURL = 2048
-
-	// maxKeys bounds how many keys sign an event: the new one, and those that it replaces.
-	maxKeys = 4
-
-	// minKeyBytes and maxKeyBytes are those of Standard Webhooks.
-	minKeyBytes, maxKeyBytes = 24, 64
-
-	// maxHeadline, maxFact, maxText and maxTest bound texts in a chat. Slack accepts 3,000 characters in a section, and
-	// escaping makes up to five of one: there are three facts that need it, one text, and five tests.
+	// Slack accepts 3,000 characters in a section, and escaping makes up to five of one: of three facts, one text, and five tests.
 	maxHeadline, maxFact, maxText, maxTest = 256, 160, 512, 100
-
-	// maxTests is how many failed tests a chat lists. The run's page has all.
-	maxTests = 5
-
-	// maxDeliveries is the bound of the schema of the Suite. A Team and a Trigger have fewer receivers.
-	maxDeliveries = 16
-
-	// maxOutcomes is the bound of the schema of the Trigger.
-	maxOutcomes = 64
+	maxTests                               = 5  // that a chat lists; the run's page has all
+	maxDeliveries                          = 16 // as in the schema of the Suite; a Team and a Trigger have fewer receivers
+	maxOutcomes                            = 64 // as in the schema of the Trigger
 )
 
-// How patiently a receiver is asked.
+// How often a receiver is tried.
 const (
-	// firstRetry is the wait after the first failure. It doubles each time.
-	firstRetry = 2 * time.Second
+	firstRetry     = 2 * time.Second  // after the first failure; it doubles each time
+	maxUnavailable = time.Minute      // no answer, or a failure: one request at a time tries the receiver for all runs
+	maxRejected    = 10 * time.Minute // a refusal: people have to fix something
 
-	// maxUnavailable bounds the wait after a receiver did not answer, or failed. One request at a time tries it for all
-	// runs.
-	maxUnavailable = time.Minute
-
-	// maxRejected bounds the wait after a refusal: people have to fix something.
-	maxRejected = 10 * time.Minute
-
-	// sinceSlack is how long before Receiver.Since an event may have happened: the manager sees a receiver late, and times
-	// in a status are whole seconds.
-	sinceSlack = 2 * time.Second
-
-	// unseenRetry is when to look again for a receiver that was added a moment ago.
-	unseenRetry = time.Second
+	// sinceSlack is how long before Receiver.Since an event may be: the manager sees a receiver late, and times in a status are whole seconds.
+	sinceSlack  = 2 * time.Second
+	unseenRetry = time.Second // for a receiver that was added a moment ago
 )
 
 // Limits bound the messages to one receiver. Slack accepts one a second.

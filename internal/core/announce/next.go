@@ -18,15 +18,13 @@ import (
 type Observation struct {
 	Suite     *v1alpha1.Suite
 	Receivers []Receiver
-	Previous  string // how the run before ended; see Previous
-
-	// Waits is when to try receivers again that failed, by name.
-	Waits map[string]time.Time
+	Previous  string               // how the run before ended; see Previous
+	Waits     map[string]time.Time // when to try receivers again that failed, by name
 }
 
 // Step is what to do next.
 type Step struct {
-	Receiver *Receiver // to tell about the Event; nil: none
+	Receiver *Receiver // to send the Event to; nil: none
 	Event    Event
 
 	Condition *metav1.Condition // to write instead; nil: none
@@ -118,7 +116,6 @@ func (o Observation) isRemoved(d v1alpha1.Delivery) bool {
 	return !slices.ContainsFunc(o.Receivers, func(r Receiver) bool { return r.Name == d.Receiver })
 }
 
-// conclusion returns the condition to write when nothing is pending, or nil.
 func (o Observation) conclusion() *metav1.Condition {
 	s := o.Suite
 	if !s.Finished() {

@@ -12,8 +12,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/suite"
 )
 
-// Previous returns the end of the last run with a result before s, of the same Trigger and Environment, or "". If that run was
-// deleted, the outcomes in the status of the Trigger have its end.
+// Previous returns how the last run with a result ended before s, of the same Trigger and Environment, or "". Outcomes are of deleted runs.
 func Previous(s *v1alpha1.Suite, runs []v1alpha1.Suite, outcomes []v1alpha1.EnvironmentOutcome) string {
 	last := outcomeBefore(s, runs)
 	for _, o := range outcomes {
@@ -80,7 +79,7 @@ func Outcomes(was []v1alpha1.EnvironmentOutcome, runs []v1alpha1.Suite) []v1alph
 	return all
 }
 
-// follows reports whether a run ended after the remembered one, which is nil if it was deleted.
+// follows compares a run with the remembered one, which is nil if it was deleted.
 func follows(s *v1alpha1.Suite, o v1alpha1.EnvironmentOutcome, remembered *v1alpha1.Suite) bool {
 	if remembered != nil {
 		return order(s, remembered) > 0
@@ -88,7 +87,6 @@ func follows(s *v1alpha1.Suite, o v1alpha1.EnvironmentOutcome, remembered *v1alp
 	return !endOf(s).Before(o.CompletionTime.Time)
 }
 
-// ended returns the runs that count, ordered by their ends.
 func ended(runs []v1alpha1.Suite) (all []*v1alpha1.Suite) {
 	for i := range runs {
 		if counts(&runs[i]) {

@@ -18,15 +18,13 @@ const (
 	Slack   Kind = "slack"   // messages for people
 )
 
-// Receiver is told about runs.
+// Receiver is sent the events of runs.
 type Receiver struct {
 	Kind   Kind
-	Name   string // in the status of a Suite
-	Secret string // in the namespace of the run
-	URL    string // empty: the Secret has it
-
-	// Since is when the manager first saw it; zero: not yet. It gets no earlier events.
-	Since time.Time
+	Name   string    // in the status of a Suite
+	Secret string    // in the namespace of the run
+	URL    string    // empty: the Secret has it
+	Since  time.Time // when the manager first saw it: it gets no earlier events; zero: not yet
 
 	events []v1alpha1.RunEvent
 	on     []v1alpha1.NotifyWhen
@@ -74,8 +72,7 @@ func webhook(team *v1alpha1.Team, w v1alpha1.Webhook) Receiver {
 	return r
 }
 
-// SeenWebhooks returns the status of a Team's webhooks: since when each exists. Webhooks that a Team is created with are as old
-// as the Team.
+// SeenWebhooks returns since when each webhook of a Team exists. Webhooks that a Team is created with are as old as the Team.
 func SeenWebhooks(team *v1alpha1.Team, now time.Time) (seen []v1alpha1.WebhookStatus) {
 	for _, w := range team.Spec.Webhooks {
 		i := slices.IndexFunc(team.Status.Webhooks, func(s v1alpha1.WebhookStatus) bool { return s.Name == w.Name })

@@ -47,7 +47,6 @@ func urlProblem(text string, inSecret bool) string {
 	}
 }
 
-// parseKeys reads keys in the form of Standard Webhooks.
 func parseKeys(text string) (keys [][]byte, problem string) {
 	words := strings.Fields(text)
 	if len(words) == 0 {

@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// Signature is the header Webhook-Signature of Standard Webhooks. Each key signs, so that receivers accept the event during a key
-// rotation.
+// Signature is a header of Standard Webhooks. Each key signs, so that receivers accept the event during a key rotation.
 func (m Message) Signature() string {
 	var all []string
 	for _, key := range m.Keys {

@@ -22,8 +22,7 @@ var (
 	tooLarge       = regexp.MustCompile(`request is too large|message larger than max`) // for etcd, or for the connection to it
 )
 
-// Starting reports whether the error may end once the API server has loaded its roles, quotas, policies and custom resources. An
-// answer in another format comes from a proxy, and is temporary, too.
+// Starting reports whether the error may end once the API server has loaded everything, or comes from a proxy, in another format.
 func Starting(err error) bool {
 	return apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) ||
 		MissingRight(err) || forbidden(err, notReady) || apierrors.IsInvalid(err) && policyNotReady.MatchString(err.Error())

@@ -8,7 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// What it means that the log of a container cannot be read. Their texts are for users.
+// What an unreadable log of a container means. The texts are for users.
 var (
 	ErrLogGone         = errors.New("the log is gone, because its container, pod or node is")
 	ErrNodeGone        = fmt.Errorf("the node is gone: %w", ErrLogGone) // a case of it

@@ -25,10 +25,9 @@ const (
 type Claims map[string][]v1alpha1.Team
 
 // Judge decides on an APIKey. sameHash are the APIKeys with its hash, with or without itself.
-//
-// An APIKey in a namespace that no Team claims affects no other: otherwise anyone who can create one could disable a key whose
-// hash they have. An opaque key of two Teams is refused for both, because the older APIKey may be forged. Within one namespace,
-// revoking one of several APIKeys revokes the key.
+// An APIKey in a namespace that no Team claims affects no other: otherwise anyone who can create one could disable a key whose hash they
+// have. An opaque key of two Teams is refused for both, because the older APIKey may be forged. Within one namespace, revoking one of
+// several APIKeys revokes the key.
 func Judge(k *v1alpha1.APIKey, sameHash []v1alpha1.APIKey, claims Claims, now time.Time) Verdict {
 	if own := validity(k, now); own != Accepted {
 		return own
@@ -66,8 +65,7 @@ func validity(k *v1alpha1.APIKey, now time.Time) Verdict {
 	}
 }
 
-// Select returns the accepted APIKey of a presented key, or nil. sameHash are the APIKeys with its hash, in the namespace that
-// the key names, or in all namespaces.
+// Select returns the accepted APIKey of a presented key, or nil. sameHash are those with its hash in the key's namespace, or in all.
 func Select(key string, sameHash []v1alpha1.APIKey, claims Claims, now time.Time) *v1alpha1.APIKey {
 	if len(key) < minOpaque { // it can be guessed, even if it has an APIKey
 		return nil

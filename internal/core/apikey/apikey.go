@@ -1,10 +1,8 @@
 // Package apikey generates API keys, checks their format, and decides whether an APIKey is accepted.
-//
-// A key is "pf_", its namespace, "_", 32 random characters, and a checksum of 6 characters. It is looked up in its namespace only,
-// so that no APIKey elsewhere can affect it. Secret scanners find the prefix, and the checksum reveals a mistyped key.
-//
-// Any other text is an opaque key: teams that migrate keep theirs, because the server stores only hashes. Keys without a namespace,
-// from earlier versions, are opaque, too.
+// A key is "pf_", its namespace, "_", 32 random characters, and a checksum of 6 characters. It is looked up in its namespace only, so that
+// no APIKey elsewhere can affect it. Secret scanners find the prefix, and the checksum reveals a mistyped key.
+// Any other text is an opaque key: teams that migrate keep theirs, because the server stores only hashes. Keys without a namespace, from
+// earlier versions, are opaque, too.
 package apikey
 
 import (
@@ -20,25 +18,14 @@ const (
 	// Prefix starts every key that New generates.
 	Prefix = "pf_"
 
-	// separator ends the namespace. No DNS label contains it.
-	separator = "_"
+	separator = "_" // ends the namespace. No DNS label contains it.
+	digits    = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-	digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-
-	// randomChars of log2(62) bits each are 190 bits.
-	randomChars = 32
-
-	// checksumChars hold 32 bits.
-	checksumChars = 6
-
-	// maxLabel is the longest name of a namespace.
-	maxLabel = 63
-
-	// minOpaque is the length of the shortest opaque key that is accepted: shorter ones can be guessed.
-	minOpaque = 16
-
-	// maxBytes is the length of the longest bearer token that the server accepts.
-	maxBytes = 4096
+	randomChars   = 32   // log2(62) bits each: 190 bits
+	checksumChars = 6    // enough for 32 bits
+	maxLabel      = 63   // the longest name of a namespace
+	minOpaque     = 16   // the shortest opaque key that is accepted: shorter ones can be guessed
+	maxBytes      = 4096 // the longest bearer token that the server accepts
 )
 
 // New generates a key of the namespace. Show it to one person once, and store it nowhere.

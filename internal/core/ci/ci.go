@@ -1,6 +1,5 @@
-// Package ci detects the commit that a CI job is for, from the variables of the CI system.
-//
-// It is pure: the environment is a function and the event file is bytes.
+// Package ci detects the commit that a CI job is for, from the variables of the CI system. It is pure: the environment is a function and
+// the event file is bytes.
 package ci
 
 import (
@@ -48,7 +47,6 @@ func Detect(env Getenv, event []byte) Context {
 	return Context{}
 }
 
-// gitHubEvent is the part of an event about a pull request or a deployment.
 type gitHubEvent struct {
 	PullRequest struct {
 		Number int `json:"number"`
@@ -155,10 +153,9 @@ func jenkins(env Getenv, _ []byte) Context {
 
 func withoutRemote(branch string) string { return strings.TrimPrefix(branch, "origin/") }
 
-// sshRemote is user@host:path.
 var sshRemote = regexp.MustCompile(`^[^/@\s]+@([^:/\s]+):(.+)$`)
 
-// fromRemote returns the repository and its host from a clone URL, and nothing else, because it may contain a password.
+// fromRemote returns nothing but the repository and its host from a clone URL, which may contain a password.
 func fromRemote(remote string) Context {
 	host, path := "", ""
 	if m := sshRemote.FindStringSubmatch(remote); m != nil {

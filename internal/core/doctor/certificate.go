@@ -11,8 +11,7 @@ import (
 const (
 	checkCertificates = "certificates"
 
-	// renewedBefore is less than the time before its end at which cert-manager renews a certificate of 90 days.
-	renewedBefore = 21 * 24 * time.Hour
+	renewedBefore = 21 * 24 * time.Hour // later than cert-manager renews a certificate of 90 days
 )
 
 // Certificate checks the certificate of a Secret, in PEM.

@@ -85,7 +85,7 @@ func established(crd *apiextensions.CustomResourceDefinition) bool {
 	})
 }
 
-// comparison of a schema with a type: the paths of fields that only one of them has.
+// comparison holds the paths of fields that only the type, or only the schema has.
 type comparison struct{ lacking, unknown []string }
 
 // compare descends only into the types of this API.

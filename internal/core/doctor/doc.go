@@ -1,4 +1,3 @@
-// Package doctor decides what is wrong with an installation of Postflight, and what to do about it.
-//
-// It is pure: objects of the cluster in, findings out.
+// Package doctor decides what is wrong with an installation of Postflight, and what to do about it. It is pure: objects of the cluster in,
+// findings out.
 package doctor

@@ -61,7 +61,6 @@ func notReady(d *appsv1.Deployment, pods []corev1.Pod, ready, wanted int32) Find
 	return f
 }
 
-// replicaFailure is why the Deployment has no pods, such as a quota or a policy.
 func replicaFailure(d *appsv1.Deployment) string {
 	for _, c := range d.Status.Conditions {
 		if c.Type == appsv1.DeploymentReplicaFailure && c.Status == corev1.ConditionTrue {

@@ -9,11 +9,10 @@ import (
 
 const (
 	checkPolicies = "policies"
-
 	applyPolicies = "Apply the policies of the manager's version: upgrade the chart with policy.enabled=true, or `kubectl apply -k config/policy`."
 )
 
-// policies are the policies of config/policy, with which a test compares them. The chart replaces "postflight".
+// policies are those of config/policy, with which a test compares them. The chart replaces "postflight".
 var policies = []string{
 	"postflight-jobs-by-proxy", "postflight-jobs-of-teams", "postflight-manager-environments", "postflight-manager-jobs", "postflight-manager-pods",
 	"postflight-marks-of-suites",
@@ -39,12 +38,11 @@ func Policies(account string, found []admissionv1.ValidatingAdmissionPolicy, bin
 	return findings
 }
 
-// isPolicy compares a name with a shipped one, whose first word the chart replaces.
 func isPolicy(name, ours string) bool {
 	return name == ours || strings.HasSuffix(name, strings.TrimPrefix(ours, "postflight"))
 }
 
-// policyFindings checks the policies of one kind. Other installations may have theirs, so one of them has to work.
+// policyFindings wants one of the policies of a kind to work: the others may be of other installations.
 func policyFindings(account string, ours []admissionv1.ValidatingAdmissionPolicy, bindings []admissionv1.ValidatingAdmissionPolicyBinding) (findings []Finding) {
 	first := ours[0].Name
 	ours = slices.DeleteFunc(ours, func(p admissionv1.ValidatingAdmissionPolicy) bool { return !concerns(&p, account) })
@@ -83,7 +81,6 @@ func policyProblems(p *admissionv1.ValidatingAdmissionPolicy, bindings []admissi
 	return findings
 }
 
-// concerns reports whether the policy is about the account, or about everybody.
 func concerns(p *admissionv1.ValidatingAdmissionPolicy, account string) bool {
 	i := slices.IndexFunc(p.Spec.MatchConditions, func(c admissionv1.MatchCondition) bool {
 		return strings.Contains(c.Expression, "request.userInfo.username")

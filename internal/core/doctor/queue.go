@@ -12,11 +12,8 @@ import (
 const (
 	checkQueue = "queue"
 
-	// queuedLong is longer than most test suites take.
-	queuedLong = time.Hour
-
-	// unseenLong is longer than any leader needs, even for a burst.
-	unseenLong = 2 * time.Minute
+	queuedLong = time.Hour       // longer than most test suites take
+	unseenLong = 2 * time.Minute // longer than any leader needs, even for a burst
 )
 
 // Queue checks the runs that have not ended.
@@ -64,7 +61,6 @@ func Queue(suites []v1alpha1.Suite, now time.Time) (findings []Finding) {
 // blocking are the conditions that are False while something keeps a run from starting or continuing.
 var blocking = []string{v1alpha1.ConditionInputsReady, v1alpha1.ConditionJobAccepted, v1alpha1.ConditionObjectsFound}
 
-// blocked are runs with the same problem.
 type blocked struct {
 	runs             int
 	example, message string

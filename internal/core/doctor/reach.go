@@ -12,8 +12,7 @@ import (
 const (
 	checkReach = "reach"
 
-	// notableAhead is more than a Date header and a slow answer explain.
-	notableAhead = 5 * time.Second
+	notableAhead = 5 * time.Second // more than a Date header and a slow answer explain
 )
 
 // Reach checks what a pod in the namespace could reach. An answer of any status counts.

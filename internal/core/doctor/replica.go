@@ -10,17 +10,14 @@ type Check struct {
 	do   string
 }
 
-// Checks are the checks to ask a replica for.
+// Checks lists the checks to ask a replica for.
 var Checks = []Check{
 	{"", "replicas", "is ready", "See its log."},
 	{"/store", "store", "reaches the object store", "docs/operations/failures.md says what Postflight does meanwhile. See the log of the pod."},
 	{"/clock", "clock", "has the time of the API server", "Correct the clock of its node. Postflight corrects times meanwhile."},
 }
 
-const (
-	statusOK       = 200
-	statusNotFound = 404
-)
+const statusOK, statusNotFound = 200, 404
 
 // Replica judges a pod's answer to a check. A pod lacks checks of what is not configured.
 func Replica(pod string, c Check, status int, body string) Finding {

@@ -47,8 +47,7 @@ var rights = []right{
 	{"", "secrets", "get list watch update", "postflight-sessions", ownOnly},
 }
 
-// Rights returns what the manager must be allowed to do, as questions to the API server. Without watched namespaces of teams, it
-// needs the rights everywhere.
+// Rights returns what the manager must be allowed to do, everywhere unless namespaces of teams are watched.
 func Rights(own string, watched []string) (questions []authorizationv1.ResourceAttributes) {
 	for _, r := range rights {
 		for _, namespace := range r.namespaces(own, watched) {

@@ -16,8 +16,7 @@ const (
 	checkKeys     = "keys"
 	checkTriggers = "triggers"
 
-	// expiresSoon is enough time to give a pipeline another key.
-	expiresSoon = 14 * 24 * time.Hour
+	expiresSoon = 14 * 24 * time.Hour // enough time to give a pipeline another key
 )
 
 // Teams checks each Team and whether it has a key.

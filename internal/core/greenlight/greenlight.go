@@ -9,9 +9,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/suite"
 )
 
-// Relevant is the run that counts for root: root itself, or, once it was superseded, the newest later run of its
-// stream and its Trigger. Runs of other Triggers in the stream do not count, because their tests differ. A run
-// that is about to be superseded counts: it may still end by itself.
+// Relevant is root or, once it was superseded, the newest later run of its stream and Trigger: tests of other Triggers differ. A run
+// that is about to be superseded counts, because it may still end by itself.
 func Relevant(root *v1alpha1.Suite, stream []*v1alpha1.Suite) *v1alpha1.Suite {
 	if root.State() != v1alpha1.ReasonSuperseded {
 		return root
@@ -53,9 +52,8 @@ func Of(root, relevant *v1alpha1.Suite, url func(*v1alpha1.Suite) string) httpap
 	return answer
 }
 
-// stageOf first checks whether the run has ended, so that no future reason of the condition makes a client wait
-// for a run that is over. A superseded run is relevant only if no newer run of its Trigger exists; then there
-// will be no result.
+// stageOf first checks whether the run has ended, so that no future reason of the condition makes a client wait for a run that is over.
+// A superseded run is relevant only if no newer run of its Trigger exists; then there will be no result.
 func stageOf(s *v1alpha1.Suite) httpapi.Stage {
 	switch {
 	case !s.Finished():

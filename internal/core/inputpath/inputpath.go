@@ -1,5 +1,5 @@
-// Package inputpath defines the paths of run inputs: which paths are valid, the key of a file's object in the
-// store, and the file that the value of a variable means. Uploads, look-ups and downloads follow the same rules.
+// Package inputpath defines which paths of run inputs are valid, the key of a file's object in the store, and the file that the value of a
+// variable means. Uploads, look-ups and downloads follow the same rules.
 package inputpath
 
 import (
@@ -26,7 +26,7 @@ var extensions = []string{".apk", ".aab", ".deb", ".ipa", ".zip", ".csv", ".pdf"
 // Extensions lists the extensions that may be uploaded: ".apk, .aab, ...".
 func Extensions() string { return strings.Join(extensions, ", ") }
 
-// Check validates the path of any file, of an input or of what a run left behind. Its error completes a sentence that starts with the path.
+// Check validates the path of any file, of an input or an artifact. Its error completes a sentence that starts with the path.
 func Check(path string) error {
 	switch {
 	case path == "":
@@ -53,7 +53,6 @@ func Check(path string) error {
 	return nil
 }
 
-// checkInput is Check for an input, which must not use the reserved segment.
 func checkInput(path string) error {
 	if err := Check(path); err != nil {
 		return err
@@ -107,9 +106,8 @@ func Key(team, path string) (string, error) {
 	return team + "/" + path, nil
 }
 
-// Resolve returns the path that a value means: a fileLocation, which starts with the team's own id, or a playgroundFileLocation,
-// which is the path. Any other first segment is a folder of this team, so no value leads to another team's file. In a folder with
-// the team's own name, only a fileLocation is unambiguous.
+// Resolve returns the path of a fileLocation, which starts with the team's id, or of a playgroundFileLocation, which is the path. Any other
+// first segment is a folder of this team, so no value leads to another team's file.
 func Resolve(team, value string) (string, error) {
 	path := strings.TrimPrefix(value, team+"/")
 	if err := CheckFile(path); err != nil {

@@ -14,7 +14,6 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 )
 
-// blocked reports whether a pod cannot start or continue, with the state that says why and what to do.
 func blocked(p *corev1.Pod) (State, bool) {
 	if why := unscheduled(p); why != "" {
 		return cannotStart(why), true
@@ -34,8 +33,7 @@ func blocked(p *corev1.Pod) (State, bool) {
 	return State{}, false
 }
 
-// needsChange reports whether a container waits for a person: its image name is invalid, or a Secret, a ConfigMap or a key of
-// them is missing.
+// needsChange reports whether only a person can help: the image name is invalid, or a Secret, a ConfigMap or a key of them is missing.
 func needsChange(cs corev1.ContainerStatus) bool {
 	w := cs.State.Waiting
 	if w == nil {
@@ -51,11 +49,9 @@ func needsChange(cs corev1.ContainerStatus) bool {
 	}
 }
 
-// cacheNotSynced matches a kubelet that could not read a Secret or ConfigMap in time, and tries again. It may come after a long
-// pull of the image, so the wait alone does not make the pod hopeless.
+// cacheNotSynced matches a kubelet that tries again to read a Secret or ConfigMap, perhaps after a long pull of the image.
 var cacheNotSynced = regexp.MustCompile(`^failed to sync \S+ cache: `)
 
-// waitsSince is when the node began to start the containers that wait.
 func waitsSince(p *corev1.Pod) time.Time {
 	for _, c := range p.Status.Conditions {
 		if c.Type == corev1.PodInitialized && c.Status == corev1.ConditionTrue {
@@ -111,8 +107,7 @@ func imageHint(container string) string {
 	return "Check its name and tag, and the imagePullSecrets."
 }
 
-// restarts reports whether a container failed and will be restarted in place. Its status is terminated or waiting until then.
-// Kubernetes restarts no sidecar once the tests have ended.
+// restarts reports whether a container failed and will be restarted in place. Kubernetes restarts no sidecar once the tests have ended.
 func restarts(p *corev1.Pod, cs corev1.ContainerStatus) bool {
 	if w := cs.State.Waiting; w != nil {
 		return w.Reason == "CrashLoopBackOff"
@@ -148,8 +143,7 @@ func image(p *corev1.Pod, cs corev1.ContainerStatus) string {
 	return cs.Image
 }
 
-// pullPrefixes change while the kubelet alternates between pulling and backing off, and each change would cost a write of the
-// status.
+// pullPrefixes alternate while the kubelet pulls and backs off, and each change would cost a write of the status.
 var pullPrefixes = regexp.MustCompile(`^(Back-off pulling image "[^"]*": )?` +
 	`((ErrImagePull|ImageInspectError|RegistryUnavailable|SignatureValidationFailed): )?(rpc error: code = \w+ desc = )?` +
 	`(failed to pull and unpack image "[^"]*": )?(failed to resolve (reference|image) "[^"]*": )?`)

@@ -17,8 +17,7 @@ var staleLabels = []string{
 	"controller-uid", "job-name", batchv1.ControllerUidLabel, batchv1.JobNameLabel,
 }
 
-// Build returns the Job of a Suite. It has the name of the Suite, so that it cannot be created twice, and shares no memory with
-// the arguments.
+// Build returns a Job with the name of the Suite, so that it cannot be created twice. It shares no memory with the arguments.
 func Build(s *v1alpha1.Suite, t *v1alpha1.Trigger, e *v1alpha1.Environment) *batchv1.Job {
 	template := t.Spec.JobTemplate.DeepCopy()
 	labels := labels(s)
@@ -66,8 +65,7 @@ func withLabels(template, ours map[string]string) map[string]string {
 	return all
 }
 
-// podStopMargin is for the grace periods of pods, and a slow kubelet.
-const podStopMargin = 5 * time.Minute
+const podStopMargin = 5 * time.Minute // for the grace periods of pods, and a slow kubelet
 
 func runTimeout(t *v1alpha1.Trigger) time.Duration {
 	if own := t.Spec.JobTemplate.Spec.ActiveDeadlineSeconds; own != nil {
@@ -84,12 +82,9 @@ func withTimeout(template map[string]string, timeout time.Duration) map[string]s
 	return all
 }
 
-// overrideSpec sets the fields that a template cannot choose. The manager ends a run after its timeout and keeps its pods. If the
-// manager is unavailable, the deadline of the pods ends the run, and also keeps them. The deadline of the Job, which deletes
-// them, comes last.
-//
-// A Job that deletes itself would look as if somebody had deleted it, a selector could adopt the pods of another run, and nothing
-// resumes a Job that starts suspended without a queue.
+// overrideSpec sets what a template cannot choose. The manager ends a run after its timeout and keeps its pods. If the manager is
+// unavailable, the deadline of the pods does so. The deadline of the Job, which deletes them, comes last. A Job that deletes itself would
+// look deleted by hand, a selector could adopt other pods, and nothing resumes a Job that starts suspended without a queue.
 func overrideSpec(spec *batchv1.JobSpec, t *v1alpha1.Trigger) {
 	longest := runTimeout(t) + t.StartTimeout()
 	spec.ActiveDeadlineSeconds = deadlineSeconds(longest + podStopMargin)
@@ -106,11 +101,8 @@ func overrideSpec(spec *batchv1.JobSpec, t *v1alpha1.Trigger) {
 // deadlineSeconds rounds up, so that no run gets less time than its Trigger says.
 func deadlineSeconds(timeout time.Duration) *int64 { return new(int64(math.Ceil(timeout.Seconds()))) }
 
-// setDefaults sets what the template leaves open: a failed test is not repeated, a failed shard does not stop the others, and pods
-// get no token for the API server.
-//
-// The termination message policy stays File, the default. FallbackToLogsOnError gives better messages, but the end of a log may
-// hold a secret, and messages are more public than logs. A template can choose it.
+// setDefaults sets what the template leaves open. The termination message policy stays File: FallbackToLogsOnError gives better messages,
+// but the end of a log may hold a secret, and messages are more public than logs.
 func setDefaults(spec *batchv1.JobSpec) {
 	pod := &spec.Template.Spec
 	if pod.RestartPolicy == "" {

@@ -81,8 +81,7 @@ func hasCollector(p *corev1.Pod) bool {
 	return slices.ContainsFunc(p.Spec.InitContainers, func(c corev1.Container) bool { return c.Name == CollectContainer })
 }
 
-// report returns the termination message of a pod's collector, or why there is none. If the collector was restarted before the
-// tests ended, its last message counts.
+// report returns the termination message of a pod's collector (the last, if it was restarted during the tests), or why there is none.
 func report(p *corev1.Pod) (s results.Summary, missing string) {
 	i := slices.IndexFunc(p.Status.InitContainerStatuses, func(cs corev1.ContainerStatus) bool { return cs.Name == CollectContainer })
 	if i < 0 {

@@ -29,8 +29,7 @@ func failedContainer(p *corev1.Pod) *corev1.ContainerStatus {
 	return &first
 }
 
-// termination is how a container ended. If containers restart in place, the last state of a deleted pod shows only the deletion,
-// and the state before it the failure.
+// termination is how a container ended. In a deleted pod that restarts containers, only the state before the last shows a failure.
 func termination(p *corev1.Pod, cs corev1.ContainerStatus) *corev1.ContainerStateTerminated {
 	if before := cs.LastTerminationState.Terminated; before != nil && (p.DeletionTimestamp != nil || cs.State.Terminated == nil) {
 		return before
@@ -38,8 +37,7 @@ func termination(p *corev1.Pod, cs corev1.ContainerStatus) *corev1.ContainerStat
 	return cs.State.Terminated
 }
 
-// endedByDeletion reports whether a container ended after its pod's deletion was requested: one grace period before its
-// deletionTimestamp.
+// endedByDeletion reports whether a container ended after deletion was requested: one grace period before the deletionTimestamp.
 func endedByDeletion(p *corev1.Pod, t *corev1.ContainerStateTerminated) bool {
 	if p.DeletionTimestamp == nil {
 		return false

@@ -1,3 +1,2 @@
-// Package job is a run as a Kubernetes Job: Build makes the Job of a Suite, WithInputs and WithResults add files, and Observe
-// derives the state of the run from the Job and its pods.
+// Package job is a run as a Kubernetes Job: Build makes the Job, WithInputs and WithResults add files, and Observe derives the run's state.
 package job

@@ -43,8 +43,8 @@ func timeout(j *batchv1.Job) string {
 	return ""
 }
 
-// failedWithoutPod has only the Job's message. If containers restart in place, Kubernetes deletes the pod of a failed Job. After
-// any other deletion, it is unknown whether the tests failed.
+// failedWithoutPod has only the Job's message. Kubernetes deletes the pod of a failed Job if containers restart in place; after any other
+// deletion, it is unknown whether the tests failed.
 func failedWithoutPod(j *batchv1.Job, end *batchv1.JobCondition) State {
 	message := strings.TrimRight(plaintext.Line(cmp.Or(end.Message, end.Reason), maxQuote), ".")
 	if end.Reason == batchv1.JobReasonPodFailurePolicy || j.Spec.Template.Spec.RestartPolicy == corev1.RestartPolicyOnFailure {
@@ -106,8 +106,7 @@ func tooMuchStorage(p *corev1.Pod) string {
 	return fmt.Sprintf("The pod was stopped because it needed more disk than its limit. %s Raise that limit in the jobTemplate of the Trigger.", said)
 }
 
-// podDeadline is the message for a pod that the kubelet stopped: by the deadline in its template, or because the manager was
-// unavailable at the run's timeout.
+// podDeadline is for a pod stopped by its template's deadline, or at the run's timeout while the manager was unavailable.
 func podDeadline(j *batchv1.Job, p *corev1.Pod) string {
 	own := p.Spec.ActiveDeadlineSeconds
 	if limit := TimeLimit(j); own != nil && limit > 0 && *own >= *deadlineSeconds(limit) {

@@ -10,22 +10,15 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
+// What the pods of a run share with the init container.
 const (
-	// FetchContainer is the init container that downloads the inputs of a run.
-	FetchContainer = "postflight-fetch"
+	FetchContainer         = "postflight-fetch" // the init container that downloads the inputs of a run
+	FetchDirectoryVariable = "FETCH_DIRECTORY"  // into which the init container downloads
 
-	// FetchDirectoryVariable names the directory into which the init container downloads.
-	FetchDirectoryVariable = "FETCH_DIRECTORY"
-
-	// FetchFileVariable is the prefix of variables that hold one File each, as JSON. Linux bounds a variable at 128 KiB, which
-	// the signed URLs of 64 files can exceed.
-	FetchFileVariable = "FETCH_FILE_"
-
-	// FetchCAVariable holds certificates in PEM for the TLS of the store, in addition to those of the image.
-	FetchCAVariable = "FETCH_CA"
-
-	// variableInputsDirectory has the path of the inputs, for the test.
-	variableInputsDirectory = "RUN_INPUTS_DIR"
+	// FetchFileVariable is a prefix: each variable has one File as JSON. Linux bounds one at 128 KiB; signed URLs of 64 files may be longer.
+	FetchFileVariable       = "FETCH_FILE_"
+	FetchCAVariable         = "FETCH_CA"       // PEM for the TLS of the store, in addition to the image's
+	variableInputsDirectory = "RUN_INPUTS_DIR" // the path of the inputs, for the test
 
 	inputsVolume = "postflight-inputs"
 
@@ -50,11 +43,11 @@ type Inputs struct {
 	Rewritten map[string]string // variables that named a file -> its absolute path
 }
 
-// WithInputs returns the Job with an init container, before all others, that downloads files into a volume. Containers see it
-// read-only, so they read what was checked after the download. Without files the directory is empty.
+// WithInputs returns the Job with an init container, before all others, that downloads files into a volume. Containers see it read-only,
+// so they read what was checked after the download. Without files the directory is empty.
 //
-// Anyone who can read the team's pods can read the signed URLs: each gives access to one file of that team until it expires. A
-// Secret would hide them better, but the right to write Secrets in every namespace is worth more to an attacker than the files.
+// Anyone who can read the team's pods can read the signed URLs, of that team's files, until they expire. A Secret would hide them better,
+// but the right to write Secrets in every namespace is worth more to an attacker than the files.
 func WithInputs(j *batchv1.Job, in Inputs) *batchv1.Job {
 	j = j.DeepCopy()
 	pod := &j.Spec.Template.Spec
@@ -65,9 +58,7 @@ func WithInputs(j *batchv1.Job, in Inputs) *batchv1.Job {
 	rewritten[variableInputsDirectory] = in.Directory
 	for c := range containers(pod) {
 		c.Env = withVariables(c.Env, rewritten)
-		c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{
-			Name: inputsVolume, MountPath: in.Directory, ReadOnly: true,
-		})
+		c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: inputsVolume, MountPath: in.Directory, ReadOnly: true})
 	}
 	pod.Volumes = append(pod.Volumes, corev1.Volume{
 		Name:         inputsVolume,
@@ -79,8 +70,7 @@ func WithInputs(j *batchv1.Job, in Inputs) *batchv1.Job {
 	return j
 }
 
-// fetch is the init container. Its log has no secrets, and its last line names the missing file, so it may become the termination
-// message.
+// fetch may log its termination message: the log has no secrets, and its last line names the missing file.
 func fetch(in Inputs, pod *corev1.PodSecurityContext) corev1.Container {
 	return corev1.Container{
 		Name:                     FetchContainer,
@@ -105,8 +95,7 @@ func fetchEnv(in Inputs) []corev1.EnvVar {
 	return env
 }
 
-// encode cannot fail: a File is strings and a number.
-func encode(file File) string {
+func encode(file File) string { // cannot fail: a File is strings and a number
 	b, _ := json.Marshal(file)
 	return string(b)
 }
@@ -125,8 +114,7 @@ func ownResources(cpu, memoryLimit string) corev1.ResourceRequirements {
 	}
 }
 
-// ownSecurity meets the restricted Pod Security Standard. The user is that of the image or the pod, unless that is root: platforms
-// that assign user ids refuse others.
+// ownSecurity meets the restricted Pod Security Standard. It sets no user except instead of root: platforms that assign ids refuse others.
 func ownSecurity(pod *corev1.PodSecurityContext) *corev1.SecurityContext {
 	security := &corev1.SecurityContext{
 		RunAsNonRoot:             new(true),

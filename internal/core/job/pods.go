@@ -10,8 +10,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// PodsOf filters the pods that this Job created, because pods of an earlier Job of the name may still be stopping. It overwrites
-// the slice.
+// PodsOf overwrites the slice with the pods that this Job created: pods of an earlier Job of the name may still be stopping.
 func PodsOf(j *batchv1.Job, pods []corev1.Pod) []corev1.Pod {
 	return slices.DeleteFunc(pods, func(p corev1.Pod) bool { return !metav1.IsControlledBy(&p, j) })
 }

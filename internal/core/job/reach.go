@@ -7,13 +7,11 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 )
 
-// MaxReachURLs is how many addresses a pod tries: so many results fit into a termination message, which the kubelet cuts
-// after 4,096 bytes.
+// MaxReachURLs is how many results fit into a termination message, which the kubelet cuts after 4,096 bytes.
 const MaxReachURLs = 8
 
 const (
-	// maxReachURL and maxReachProblem bound texts, in bytes, so that the results of all addresses fit even if every byte is escaped
-	// once.
+	// These are in bytes; the results of all addresses fit even if every byte is escaped once.
 	maxReachURL     = 100
 	maxReachProblem = 100
 )

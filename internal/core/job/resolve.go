@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"path"
@@ -15,8 +16,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 )
 
-// defaultInputsDirectory is for a Trigger that was stored without one.
-const defaultInputsDirectory = "/run-inputs"
+const defaultInputsDirectory = "/run-inputs" // for a Trigger that was stored without one
 
 // RequiredInputs are the files that a run needs, whether they exist or not.
 type RequiredInputs struct {
@@ -25,8 +25,7 @@ type RequiredInputs struct {
 	Rewritten map[string]string // variables that name a file -> its absolute path
 }
 
-// ResolveInputs lists the files that a run needs. An empty variable needs none: some runs may do without. The problem is a
-// sentence about what can never be a file of the team, or "".
+// ResolveInputs lists the files that a run needs; an empty variable needs none. The problem says what cannot be a file of the team.
 func ResolveInputs(s *v1alpha1.Suite, t *v1alpha1.Trigger, e *v1alpha1.Environment, team string) (required RequiredInputs, problem string) {
 	required = RequiredInputs{Directory: inputsDirectory(t), Rewritten: map[string]string{}}
 	in := t.Spec.Inputs
@@ -53,10 +52,7 @@ func ResolveInputs(s *v1alpha1.Suite, t *v1alpha1.Trigger, e *v1alpha1.Environme
 }
 
 func inputsDirectory(t *v1alpha1.Trigger) string {
-	if d := t.Spec.Inputs.Directory; d != "" {
-		return d
-	}
-	return defaultInputsDirectory
+	return cmp.Or(t.Spec.Inputs.Directory, defaultInputsDirectory)
 }
 
 func (in *RequiredInputs) add(file string) {
@@ -77,11 +73,9 @@ func (in *RequiredInputs) clash() string {
 	return ""
 }
 
-// maxInputs is how many files the schema lets a run have.
-const maxInputs = 64
+const maxInputs = 64 // files that the schema lets a run have
 
-// InputsOf reads the files of a run from the init container of its Job. It omits what would not fit into the status of a Suite:
-// somebody may have changed the Job.
+// InputsOf reads the files of a run from its Job, but not what the status of a Suite cannot hold: somebody may have changed the Job.
 func InputsOf(j *batchv1.Job) []v1alpha1.SuiteInput {
 	fetch := fetchContainer(j)
 	if fetch == nil {
@@ -106,5 +100,4 @@ func fileOf(entry corev1.EnvVar) (file File, ok bool) {
 	return file, err == nil && inputpath.CheckFile(file.Path) == nil && len(file.ETag) <= maxETag && file.Size >= 0
 }
 
-// maxETag is the bound of the schema, in bytes.
-const maxETag = 256
+const maxETag = 256 // bytes, as in the schema

@@ -15,54 +15,34 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/results"
 )
 
+// What the pods of a run share with the sidecar, and the defaults of their results.
 const (
-	// CollectContainer is the sidecar that uploads what the tests wrote, once they have stopped.
-	CollectContainer = "postflight-collect"
-
-	// CollectURLVariable has the URL of the manager's HTTP API.
-	CollectURLVariable = "POSTFLIGHT_COLLECT_URL"
-
-	// CollectTokenVariable has the path of the token by which the manager recognizes the pod.
-	CollectTokenVariable = "POSTFLIGHT_COLLECT_TOKEN"
-
-	// CollectBudgetVariable has how long the sidecar may take, as a Go duration.
-	CollectBudgetVariable = "POSTFLIGHT_COLLECT_BUDGET"
-
-	// CollectCAVariable holds certificates in PEM for the TLS of the store and the manager, in addition to those of the image.
-	CollectCAVariable = "POSTFLIGHT_COLLECT_CA"
-
-	// CollectMaskVariable has the texts that are masked in what is read of reports, each on a line.
-	CollectMaskVariable = "POSTFLIGHT_COLLECT_MASK"
-
-	// ResultsDirectoryVariable has the path of the directory into which the tests write, as each container sees it.
-	ResultsDirectoryVariable = "POSTFLIGHT_RESULTS_DIR"
-
-	// TokenAudience is the audience of the sidecar's token, which the API server itself does not accept.
-	TokenAudience = "postflight"
+	CollectContainer         = "postflight-collect"        // the sidecar that uploads what the tests wrote, once they have stopped
+	CollectURLVariable       = "POSTFLIGHT_COLLECT_URL"    // of the manager's HTTP API
+	CollectTokenVariable     = "POSTFLIGHT_COLLECT_TOKEN"  // the path of the token by which the manager recognizes the pod
+	CollectBudgetVariable    = "POSTFLIGHT_COLLECT_BUDGET" // how long the sidecar may take, as a Go duration
+	CollectCAVariable        = "POSTFLIGHT_COLLECT_CA"     // PEM for the TLS of store and manager, in addition to the image's
+	CollectMaskVariable      = "POSTFLIGHT_COLLECT_MASK"   // texts, each on a line, that are masked in what is read of reports
+	ResultsDirectoryVariable = "POSTFLIGHT_RESULTS_DIR"    // into which the tests write, as each container sees it
+	TokenAudience            = "postflight"                // of the sidecar's token, which the API server does not accept
 
 	resultsVolume = "postflight-results"
 	tokenVolume   = "postflight-token"
 
-	// collectDirectory is the path of the results in the sidecar, whose image may have files at the path for the tests:
-	// /postflight is a program there.
+	// collectDirectory is in the sidecar, where the path for the tests may have files: /postflight is a program in its image.
 	collectDirectory = "/results"
 
 	tokenDirectory = "/var/run/secrets/postflight"
 	tokenFile      = "token"
+	tokenSeconds   = 3600 // the kubelet replaces the token in time
 
-	// tokenSeconds is how long a token is valid. The kubelet replaces it in time.
-	tokenSeconds = 3600
-
-	// defaultResultsDirectory and defaultResultsSize are for a Trigger that was stored without them.
+	// These are for a Trigger that was stored without them.
 	defaultResultsDirectory = "/postflight/results"
 	defaultResultsSize      = "4Gi"
 
-	// collectGraceSeconds is the grace period of pods with results whose template sets none. Kubernetes' own, 30 s,
-	// leaves little time to upload after tests that are slow to stop.
+	// collectGraceSeconds is for templates without a grace period: Kubernetes' 30 s leave little time to upload after tests that stop slowly.
 	collectGraceSeconds = 60
-
-	// collectMargin is what the sidecar leaves of the grace period, to report before it is killed.
-	collectMargin = 5 * time.Second
+	collectMargin       = 5 * time.Second // of the grace period, to report before the sidecar is killed
 )
 
 // Results is the directory into which the tests of a run write.
@@ -118,11 +98,8 @@ func resultsDirectory(t *v1alpha1.Trigger) string {
 	return defaultResultsDirectory
 }
 
-// WithResults returns the Job with a directory that all containers but the fetching one share, and a sidecar that keeps its files.
-// Without a Collector, there is only the directory, so that the tests need no switch.
-//
-// The sidecar starts first, because Kubernetes stops sidecars in reverse order: it also sees what other sidecars wrote. It alone
-// has the token.
+// WithResults returns the Job with a directory that all containers but the fetching one share. If there is a Collector, a sidecar keeps its
+// files. It starts first, because Kubernetes stops sidecars in reverse order, so it sees what others wrote. It alone has the token.
 func WithResults(j *batchv1.Job, r Results) *batchv1.Job {
 	j = j.DeepCopy()
 	require(j, r.Required)

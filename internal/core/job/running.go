@@ -13,7 +13,6 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 )
 
-// unfinished is the state of a run: Queued while its Job is suspended, then Starting until a container of its tests runs.
 func unfinished(j *batchv1.Job, pods []corev1.Pod) State {
 	s := running(j, pods)
 	if StoppingSince(j).IsZero() && !begun(j, pods) {
@@ -26,8 +25,7 @@ func unfinished(j *batchv1.Job, pods []corev1.Pod) State {
 	return s
 }
 
-// startingSince is when the last attempt to start the tests began. A queueing system may suspend a Job whose tests run, and a node
-// may vanish with a pod whose failure is not counted.
+// startingSince is the last start of the tests: a queueing system may suspend a running Job, and an uncounted pod may vanish with its node.
 func startingSince(j *batchv1.Job, pods []corev1.Pod) time.Time {
 	since := j.CreationTimestamp.Time
 	for _, c := range j.Status.Conditions {
@@ -86,7 +84,6 @@ func noPod(message string) State {
 	return State{Condition: v1alpha1.Running(message), podUnknown: true}
 }
 
-// cannotStart is a run whose pod does not start until a person acts.
 func cannotStart(why string) State {
 	problem := "The pod cannot start: " + why
 	return State{Condition: v1alpha1.Running(problem), PodProblem: problem}
@@ -164,7 +161,7 @@ func podState(j *batchv1.Job, p *corev1.Pod) State {
 	}
 }
 
-// initializing is the name of the init container that runs now and has to end before the tests start.
+// initializing returns the init container that has to end before the tests start.
 func initializing(p *corev1.Pod) string {
 	for _, cs := range p.Status.InitContainerStatuses {
 		if cs.State.Running != nil && !isSidecar(p, cs.Name) {
@@ -174,8 +171,7 @@ func initializing(p *corev1.Pod) string {
 	return ""
 }
 
-// testsEnded is when the last container of the tests ended; zero while one runs, or will be restarted. Until the pod
-// has ended too, its sidecars are stopping.
+// testsEnded is zero while a container of the tests runs or will be restarted. Sidecars may still be stopping.
 func testsEnded(p *corev1.Pod) time.Time {
 	var last time.Time
 	for _, cs := range p.Status.ContainerStatuses {
@@ -193,7 +189,7 @@ func testsEnded(p *corev1.Pod) time.Time {
 	return last
 }
 
-// allTestsEnded is when the tests of all pods that have not ended did; zero if some go on, or there is no such pod.
+// allTestsEnded is for the pods that have not ended; zero if tests of one continue, or there is no such pod.
 func allTestsEnded(pods []corev1.Pod) time.Time {
 	var last time.Time
 	for _, p := range pods {
@@ -211,8 +207,7 @@ func allTestsEnded(pods []corev1.Pod) time.Time {
 	return last
 }
 
-// stillRunning is the name of a container that runs while another has ended: often one that was added to the
-// pod but not as a sidecar, which keeps a run from ending before its timeout.
+// stillRunning returns a container that runs while another has ended: often one that was injected, but not as a sidecar.
 func stillRunning(p *corev1.Pod) string {
 	name, ended := "", false
 	for _, cs := range p.Status.ContainerStatuses {
@@ -227,7 +222,6 @@ func stillRunning(p *corev1.Pod) string {
 	return name
 }
 
-// isSidecar reports whether an init container of that name goes on beside the tests.
 func isSidecar(p *corev1.Pod, name string) bool {
 	return slices.ContainsFunc(p.Spec.InitContainers, func(c corev1.Container) bool {
 		return c.Name == name && c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways

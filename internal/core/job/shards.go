@@ -19,7 +19,7 @@ func isQueue(spec *batchv1.JobSpec) bool {
 	return !isIndexed(spec) && spec.Completions == nil && ptr.Deref(spec.Parallelism, 1) > 1
 }
 
-// shards is a sentence about an indexed Job that failed: how many of its indexes did. It is empty for other Jobs.
+// shards says how many indexes of an indexed Job failed, or "".
 func shards(j *batchv1.Job, pods []corev1.Pod) string {
 	all := int(ptr.Deref(j.Spec.Completions, 1))
 	failed := countIndexes(ptr.Deref(j.Status.FailedIndexes, ""))
@@ -55,7 +55,7 @@ func countIndexes(list string) (n int) {
 	return n
 }
 
-// failedShards counts the indexes of pods that failed by themselves, and were not deleted because the Job had failed.
+// failedShards excludes pods that were deleted because the Job had failed.
 func failedShards(pods []corev1.Pod) int {
 	indexes := map[string]bool{}
 	for _, p := range pods {

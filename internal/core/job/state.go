@@ -17,42 +17,20 @@ import (
 
 // State is the state of a run, as its Job and pods show it.
 type State struct {
-	Condition metav1.Condition // the Succeeded condition of the run
-
-	// DecidedBy is what decided that the run passed or failed; "" for other conditions.
-	DecidedBy v1alpha1.DecidedBy
-
-	// Judged means that the containers exited with 0, and the run does not pass because of its reports. The condition has their
-	// counts.
-	Judged bool
-
-	// PodProblem says why a pod cannot start, or how its container exited before Kubernetes restarted it; or "".
-	PodProblem string
-
-	// StartingSince is when Kubernetes began to start the tests. Zero: they have started.
-	StartingSince time.Time
-
-	// HopelessSince is when the pod began to wait for a person. Zero: it may start by itself.
-	HopelessSince time.Time
-
-	// Started is when the first container of the tests started, or zero.
-	Started time.Time
-
-	// NotBegun means that no container of the tests has run, and the Job has not ended.
-	NotBegun bool
-
-	// TestsEnded is when the last tests ended in pods whose sidecars are stopping. Zero: tests run, or all pods have ended.
-	TestsEnded time.Time
-
-	// Collected is nil if the run keeps no results, or its tests have not begun.
-	Collected *results.Collected
-
-	// podUnknown means that the message describes no pod, so an earlier problem still counts.
-	podUnknown bool
+	Condition     metav1.Condition   // the Succeeded condition of the run
+	DecidedBy     v1alpha1.DecidedBy // "" unless the run passed or failed
+	Judged        bool               // the containers exited with 0, and reports decide against the run
+	PodProblem    string             // why a pod cannot start, or how its container exited before a restart, or ""
+	StartingSince time.Time          // zero: the tests have started
+	HopelessSince time.Time          // since when the pod waits for a person; zero: it may start by itself
+	Started       time.Time          // when the first container of the tests did, or zero
+	NotBegun      bool               // no container of the tests has run, and the Job has not ended
+	TestsEnded    time.Time          // in pods whose sidecars are stopping; zero: tests run, or all pods have ended
+	Collected     *results.Collected // nil: the run keeps no results, or its tests have not begun
+	podUnknown    bool               // the message describes no pod, so an earlier problem still counts
 }
 
-// Observe derives the state of a run from its Job and pods, which may be gone. The run ends when the Job is complete or failed:
-// Kubernetes sets these conditions once all pods have stopped.
+// Observe derives the state of a run from its Job and pods. It ends with the Job's final conditions, which come once all pods have stopped.
 func Observe(j *batchv1.Job, pods []corev1.Pod) State {
 	var s State
 	c := collected(j, pods)
@@ -138,8 +116,7 @@ func condition(j *batchv1.Job, t batchv1.JobConditionType) *batchv1.JobCondition
 	return &j.Status.Conditions[i]
 }
 
-// completed needs a pod that succeeded: a Job with completions of 0, by its template or a patch, completes at once and tests
-// nothing.
+// completed needs a pod that succeeded: a Job with completions of 0 completes at once and tests nothing.
 func completed(j *batchv1.Job, pods []corev1.Pod, c *results.Collected) State {
 	if j.Status.Succeeded == 0 {
 		return State{Condition: v1alpha1.Error("The Job completed without a pod that succeeded, so nothing was tested. " +

@@ -14,8 +14,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 )
 
-// StopDeadlineSeconds is the activeDeadlineSeconds of a pod that has to stop now. The kubelet then gives it its
-// grace period, and keeps its logs.
+// StopDeadlineSeconds is the activeDeadlineSeconds of a pod that has to stop now. The kubelet grants its grace period, and keeps its logs.
 const StopDeadlineSeconds = 1
 
 // TimeLimit is how long the tests of a Job may run, or 0. Stripped Jobs, and Jobs of earlier versions, have it as their deadline.
@@ -47,8 +46,7 @@ func Completing(j *batchv1.Job) bool {
 		condition(j, batchv1.JobFailureTarget) == nil && condition(j, batchv1.JobSuccessCriteriaMet) != nil
 }
 
-// StoppingSince is when the pods of a Job began to stop: by request, by deletion of the Job, or because it was certain to fail or
-// succeed. Zero: the pods run, or the Job has ended.
+// StoppingSince is when pods began to stop: by request, deletion, or certain failure or success. Zero: they run, or the Job has ended.
 func StoppingSince(j *batchv1.Job) time.Time {
 	if j.DeletionTimestamp != nil {
 		return j.DeletionTimestamp.Time
@@ -67,8 +65,7 @@ func StoppingSince(j *batchv1.Job) time.Time {
 	return time.Time{}
 }
 
-// Lost returns a sentence if the only pods left have not stopped some time after their grace period, else "". Their node is gone,
-// or its kubelet hangs.
+// Lost returns a sentence if all remaining pods are past their grace period, or "": their node is gone, or its kubelet hangs.
 func Lost(pods []corev1.Pod, now time.Time, after time.Duration) string {
 	left := slices.DeleteFunc(slices.SortedFunc(slices.Values(pods), byCreation), ended)
 	late := func(p corev1.Pod) bool {

@@ -11,8 +11,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// StripJob drops what Postflight does not read again, mostly the template, to keep the cache of Jobs small. The result shares
-// memory with the Job, and must not be written to the API server.
+// StripJob drops what Postflight does not read again, to keep the cache small. The result shares memory with the Job; do not write it.
 func StripJob(j *batchv1.Job) *batchv1.Job {
 	e := &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{

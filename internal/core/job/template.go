@@ -59,7 +59,6 @@ func resultsClash(t *v1alpha1.Trigger, pod *corev1.PodSpec) string {
 	return ""
 }
 
-// nested reports whether two absolute paths are equal, or one is below the other.
 func nested(a, b string) bool {
 	return strings.HasPrefix(a+"/", b+"/") || strings.HasPrefix(b+"/", a+"/")
 }

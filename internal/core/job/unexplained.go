@@ -28,8 +28,7 @@ func HasPods(j *batchv1.Job) bool {
 	return j.Status.Active > 0 || ptr.Deref(j.Status.Terminating, 0) > 0
 }
 
-// UnexplainedObject returns the object that keeps a run from starting without saying why, or "": a Job without a pod, or a pod
-// that is being set up. Only events explain these.
+// UnexplainedObject returns the UID of a Job without a pod, or of a pod that is being set up: only events explain these. Else "".
 func UnexplainedObject(j *batchv1.Job, pods []corev1.Pod) types.UID {
 	if !Starting(j) {
 		return ""
@@ -75,16 +74,13 @@ func startTime(j *batchv1.Job) time.Time {
 var (
 	// rejected matches a refusal of a pod by the API server: a policy, a missing ServiceAccount, an invalid field.
 	rejected = regexp.MustCompile(`^Error creating: (.* is (forbidden|invalid): |admission webhook .* denied the request)`)
-
-	// quota matches a refusal that passes when other pods end.
-	quota = regexp.MustCompile(`exceeded quota|maximum .* quota`)
+	quota    = regexp.MustCompile(`exceeded quota|maximum .* quota`) // refuses until other pods end
 )
 
 // creating matches the prefix of a refusal. It has the pod's name, whose suffix is random.
 var creating = regexp.MustCompile(`^Error creating: ((pods|Pod) "[^"]*" is (forbidden|invalid): )?`)
 
-// sandbox is the id of one attempt to set a pod up.
-var sandbox = regexp.MustCompile(`\b[0-9a-f]{64}\b`)
+var sandbox = regexp.MustCompile(`\b[0-9a-f]{64}\b`) // the id of one attempt to set a pod up
 
 // withoutRandomParts drops what differs at each attempt and would cost a write of the status.
 func withoutRandomParts(warning string) string {

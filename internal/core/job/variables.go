@@ -22,8 +22,7 @@ const (
 	variableEnvironment = "POSTFLIGHT_ENVIRONMENT"
 )
 
-// variableTraceparent is what tools of OpenTelemetry read.
-const variableTraceparent = "TRACEPARENT"
+const variableTraceparent = "TRACEPARENT" // read by tools of OpenTelemetry
 
 // variables of a run; later ones win.
 func variables(s *v1alpha1.Suite, t *v1alpha1.Trigger, e *v1alpha1.Environment) map[string]string {
@@ -57,8 +56,7 @@ func containers(pod *corev1.PodSpec) iter.Seq[*corev1.Container] {
 	}
 }
 
-// withVariables puts variables, sorted by name, before the entries of a template, so that those may refer to them, as in
-// $(URL)/login. It removes entries of the same names.
+// withVariables puts variables before the entries of a template, so that those may refer to them, as in $(URL)/login.
 func withVariables(template []corev1.EnvVar, variables map[string]string) []corev1.EnvVar {
 	env := make([]corev1.EnvVar, 0, len(variables)+len(template))
 	for _, name := range slices.Sorted(maps.Keys(variables)) {
@@ -77,8 +75,7 @@ func escape(value string) string {
 	return strings.ReplaceAll(value, "$", "$$")
 }
 
-// withEnvFrom puts the sources of an Environment before those of the template, because later sources win and the template is more
-// specific.
+// withEnvFrom puts the sources of an Environment first: later sources win, and the template is more specific.
 func withEnvFrom(template, environment []corev1.EnvFromSource) []corev1.EnvFromSource {
 	if len(environment) == 0 {
 		return template

@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// copier copies the suites of a report, up to where it breaks off. It omits declarations, comments and namespaces, so that the
-// copy means the same in another document. CI systems show only failures in test cases in suites, so every failure becomes one.
+// copier copies the suites of a report without declarations, comments and namespaces, which could change their meaning in another document.
+// Every failure becomes one of a test case in a suite, because CI systems show no others.
 type copier struct {
 	Report
 
@@ -114,7 +114,6 @@ func (c *copier) start(t Token) {
 	}
 }
 
-// onlySuites drops open elements that are not suites.
 func (c *copier) onlySuites() {
 	for i := range c.opened {
 		if e := &c.opened[i]; !e.suite && e.end != "" {
@@ -228,7 +227,6 @@ func (c *copier) open(e opened) {
 	}
 }
 
-// validName matches the elements and attributes that are copied.
 var validName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9._-]*$`)
 
 func (c *copier) element(name string, attrs map[string]string) {

@@ -14,7 +14,7 @@ import (
 // western matches declarations of the encodings that .NET and older Java tools write besides UTF-8 and UTF-16.
 var western = regexp.MustCompile(`(?i)^\s*<\?xml[^>]{0,100}encoding=["'](iso-8859-1|iso-8859-15|latin1|windows-1252|cp1252|us-ascii)["']`)
 
-// utf8Reader turns a report into UTF-8. Invalid bytes are replaced where the text is used.
+// utf8Reader leaves invalid bytes, which are replaced where the text is used.
 func utf8Reader(r io.Reader) io.Reader {
 	in := bufio.NewReader(r)
 	head, _ := in.Peek(256)

@@ -1,6 +1,5 @@
-// Package junit reads reports of tests in JUnit XML, and merges them into one for the CI system to show.
-//
-// It is pure. Reports come from the containers of the tests: reading is bounded, and a copy is well-formed, whatever they hold.
+// Package junit reads reports of tests in JUnit XML, and merges them into one for the CI system to show. It is pure. Reports come from the
+// containers of the tests: reading is bounded, and a copy is well-formed, whatever they hold.
 package junit
 
 import (
@@ -40,13 +39,13 @@ type Writer struct {
 	to io.Writer
 }
 
-// NewWriter returns a Writer of a document.
+// NewWriter begins a document.
 func NewWriter(to io.Writer) (*Writer, error) {
 	_, err := io.WriteString(to, xml.Header+"<testsuites name=\"Postflight\">\n")
 	return &Writer{to: to}, err
 }
 
-// Add copies the test suites of a report, up to where it breaks off. Their names get the prefix.
+// Add copies the test suites of a report, with prefixed names, up to where it breaks off.
 func (w *Writer) Add(report io.Reader, prefix string) (added Report, err error) {
 	c := copier{to: w.to, prefix: prefix}
 	err = c.copy(report)

@@ -21,7 +21,7 @@ const (
 	TestElement // a test case, or a failure outside of test cases, which counts as one
 )
 
-// Suite is one that is open. Its name is empty if it is the root of several: that is the name of a tool.
+// Suite is an open suite. Its name is empty if it is the root of several: that is the name of a tool.
 type Suite struct{ Name, File string }
 
 // Path joins the names of suites, outermost first, up to about maxSuite bytes: each test may repeat it.
@@ -80,7 +80,7 @@ var (
 	errRead   = errors.New("reading it failed")
 )
 
-// Reader reads a report. It decides what a report is, which of its elements are tests, and how much of it counts.
+// Reader decides what a report is, which of its elements are tests, and how much of it counts.
 type Reader struct {
 	limited *io.LimitedReader
 	scanner scanner
@@ -97,15 +97,14 @@ type Reader struct {
 
 type suiteCounts struct{ depth, announced, listed int }
 
-// NewReader returns a reader of the first tests of a report, which keeps so many bytes of each text.
+// NewReader reads at most so many tests, and keeps at most so many bytes of each text.
 func NewReader(report io.Reader, tests, text int) *Reader {
 	limited := &io.LimitedReader{R: report, N: MaxReport + 1}
 	in := bufio.NewReaderSize(utf8Reader(limited), 32<<10)
 	return &Reader{limited: limited, tests: tests, scanner: scanner{in: in, maxText: text}}
 }
 
-// Next returns the next token, io.EOF at the end of a whole report, or another error where it breaks off, whose text contains
-// nothing from the file.
+// Next returns the next token, io.EOF after a whole report, or an error that contains nothing from the file.
 func (r *Reader) Next() (Token, error) {
 	if r.closed {
 		last := len(r.suites) - 1
@@ -143,7 +142,6 @@ func (r *Reader) end(err error) error {
 	}
 }
 
-// isContent reports whether an error is about the content of the file, not about reading it.
 func isContent(err error) bool {
 	return slices.ContainsFunc([]error{ErrNoReport, errMarkup, errDepth, errTests}, func(known error) bool {
 		return errors.Is(err, known)
@@ -251,12 +249,11 @@ func (r *Reader) list(failures int) {
 // IsFailure reports whether an element says that its test failed.
 func IsFailure(element string) bool { return element == "failure" || element == "error" }
 
-// isRepeated reports whether an element says that an attempt at its test failed. Maven Surefire and Playwright write them.
+// isRepeated matches the elements with which Maven Surefire and Playwright report failed attempts.
 func isRepeated(element string) bool {
 	return slices.Contains([]string{"flakyFailure", "flakyError", "rerunFailure", "rerunError"}, element)
 }
 
-// announced reads a count, up to MaxTests; 0 if it is not a number.
 func announced(attribute string) int {
 	n, err := strconv.Atoi(attribute)
 	if err != nil || n < 0 || len(attribute) > maxNumber {

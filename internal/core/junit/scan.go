@@ -3,14 +3,15 @@ package junit
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"html"
 	"io"
 	"strings"
 )
 
-// scanner splits XML into tags and texts in bounded memory, and cuts what exceeds a limit. encoding/xml keeps whole texts in
-// memory, and refuses control characters, which test runners copy from programs. Entities of a DTD stay as written.
+// scanner splits XML into tags and texts in bounded memory. encoding/xml keeps whole texts in memory, and refuses control characters, which
+// test runners copy from programs. Entities of a DTD stay as written.
 type scanner struct {
 	in      *bufio.Reader
 	maxText int    // bytes that are kept of each text and of each value of an attribute
@@ -58,7 +59,6 @@ func (s *scanner) next() (Token, error) {
 	}
 }
 
-// markup reads what follows a "<", and reports whether it is a token.
 func (s *scanner) markup() (Token, bool, error) {
 	switch {
 	case s.skip("!--"):
@@ -89,7 +89,6 @@ func (s *scanner) skip(prefix string) bool {
 	return true
 }
 
-// directive skips a DTD. What an unbalanced bracket in it leaves is text before the root element.
 func (s *scanner) directive() error {
 	for depth := 1; depth > 0; {
 		b, err := s.in.ReadByte()
@@ -207,11 +206,6 @@ func unexpected(err error) error {
 	return err
 }
 
-func orMarkup(err error) error {
-	if err == nil {
-		return errMarkup
-	}
-	return err
-}
+func orMarkup(err error) error { return cmp.Or(err, errMarkup) }
 
 func local(name string) string { return name[strings.LastIndexByte(name, ':')+1:] }

@@ -1,4 +1,3 @@
-// Package mask replaces what looks secret among the variables of a run, and finds it again in what its tests print.
-//
-// It is pure. It knows variables alone: the manager reads no Secrets.
+// Package mask replaces what looks secret among the variables of a run, and finds it again in what its tests print. It is pure: it knows
+// variables alone, because the manager reads no Secrets.
 package mask

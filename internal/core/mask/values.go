@@ -14,24 +14,16 @@ import (
 )
 
 const (
-	// minValue is the length in bytes of the shortest masked value: a shorter one is a part of many words.
-	minValue = 6
-
-	// maxValue bounds a value in bytes, because finding its beginning takes time for each. Longer ones are split into parts.
-	maxValue = 256
-
-	// maxValues bounds the values, each of which costs time for every byte of a log. Few notifications have five.
-	maxValues = 64
-
-	// chunk bounds the part of a stream in memory, in bytes.
-	chunk = 32 << 10
+	minValue  = 6        // the shortest masked value, in bytes: shorter ones are parts of many words
+	maxValue  = 256      // bounds a value in bytes, because finding its beginning takes time; longer ones are split
+	maxValues = 64       // bounds the values, each of which costs time for every byte of a log; few notifications have five
+	chunk     = 32 << 10 // bounds the part of a stream in memory, in bytes
 )
 
 // Values are secret texts, the longest first, and none with a line break: a log has lines.
 type Values []string
 
-// Of returns the values that Variables masks, split into lines. Beyond maxValues it drops the last ones of each variable, so that
-// a long key leaves room for a short password.
+// Of returns the values that Variables masks, split into lines. It takes them in turn, so that a long key leaves room for a password.
 func Of(variables v1alpha1.Variables) Values {
 	var all [][]string // of each variable
 	longest := 0
@@ -56,7 +48,7 @@ func Of(variables v1alpha1.Variables) Values {
 	return NewValues(inTurn)
 }
 
-// secrets returns the value, or the parts of it, that Variables masks: a program may print the token of a header alone.
+// secrets also returns the parts of a value that Variables masks: a program may print the token of a header alone.
 func secrets(name, value string) []string {
 	var all []string
 	if isSecret(name, value) {
@@ -147,7 +139,7 @@ func (r *reader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// replace appends the masked text to to, and returns how much it used: unless end is set, it stops before what may begin a value.
+// replace appends the masked text, and returns how much it used: unless end is set, it stops before what may begin a value.
 func (v Values) replace(to, text []byte, end bool) (masked []byte, used int) {
 	stop := len(text)
 	if !end {
@@ -176,7 +168,6 @@ func (v Values) replace(to, text []byte, end bool) (masked []byte, used int) {
 	}
 }
 
-// index returns len(text) if the value is absent.
 func index(text []byte, value string, from int) int {
 	if i := bytes.Index(text[from:], []byte(value)); i >= 0 {
 		return from + i

@@ -10,19 +10,16 @@ var (
 	// secretName matches names of variables whose values people expect to be secret.
 	secretName = regexp.MustCompile(`(?i)token|secret|passw|pwd|credential|private|api_?key|access_?key|auth($|[^o]|oriz)|cookie|session|signature`)
 
-	// secretValue matches values that are made to be recognized as credentials: of GitHub, GitLab, Slack, AWS, Google,
-	// Stripe, npm and Postflight, JSON Web Tokens, and private keys.
+	// secretValue matches credentials of GitHub, GitLab, Slack, AWS, Google, Stripe, npm and Postflight, JSON Web Tokens, and private keys.
 	secretValue = regexp.MustCompile(`\b(gh[pousr]_\w{20,}|github_pat_\w{20,}|gl[a-z]{2,6}-[\w-]{20,}|xox[a-z]-[\w-]{10,}|A[KS]IA[0-9A-Z]{16}` +
 		`|AIza[\w-]{35}|[sr]k_live_\w{16,}|npm_\w{36}|pf_([a-z0-9][-a-z0-9]{0,62}_)?[0-9A-Za-z]{38,40}|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*)|-----BEGIN [A-Z ]*PRIVATE KEY-----`)
 
-	// password matches the password in a URL.
 	password = regexp.MustCompile(`(://[^\s/?#:@]*:)[^\s/?#]+@`)
 )
 
 const mask = "***"
 
-// Variables returns a copy in which secrets are masked, by name or by value. Notifications should contain none, because anyone who
-// may read Suites can read them; a record lives longer, and elsewhere.
+// Variables returns a copy without secrets, which should not be there: anyone who can read Suites can read them, and a record lives longer.
 func Variables(all v1alpha1.Variables) v1alpha1.Variables {
 	if all == nil {
 		return nil

@@ -11,7 +11,6 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/notification"
 )
 
-// variableName is what expressions call the notification.
 const variableName = "notification"
 
 // activation is a notification as criteria read it. In expressions it is a value of notificationType.
@@ -26,8 +25,7 @@ func newActivation(n *notification.Notification) *activation {
 
 var notificationType = types.NewObjectType("postflight.Notification")
 
-// activationFields are the fields that expressions can use, by their names in the HTTP API. All of them
-// exist: one that is absent is "", 0, false or the empty map, and has() is false.
+// activationFields are the fields that expressions can use. All exist: an absent one is "", 0, false or the empty map, and has() is false.
 var activationFields = map[string]*types.FieldType{
 	"branch":                field(types.StringType, func(a *activation) string { return a.branch }),
 	"sha":                   field(types.StringType, func(a *activation) string { return a.SHA }),

@@ -15,7 +15,6 @@ type anyOf struct {
 	key    keyField
 }
 
-// compile returns nil if the Trigger accepts any value.
 func (c *anyOf) compile() (criterion, error) {
 	if len(c.values) == 0 {
 		return nil, nil

@@ -13,11 +13,9 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/notification"
 )
 
-// branchGlobs holds if one of the globs to include matches, and none of those to exclude.
 type branchGlobs struct {
 	include, exclude globs
-	// alternatives is an upper bound of their number with braces expanded.
-	alternatives float64
+	alternatives     float64 // an upper bound of the globs without braces
 }
 
 func compileBranches(spec *v1alpha1.TriggerSpec) (criterion, error) {
@@ -53,8 +51,7 @@ func checkGlob(glob string) error {
 	return nil
 }
 
-// alternatives is an upper bound of how many globs without braces a glob stands for. For a given number
-// of braces and commas, the number is greatest if each brace has as many commas.
+// alternatives is an upper bound of the globs without braces that a glob stands for: it is reached if each brace has as many commas.
 func alternatives(glob string) float64 {
 	braces, commas := float64(strings.Count(glob, "{")), float64(strings.Count(glob, ","))
 	if braces == 0 {
@@ -104,7 +101,6 @@ func (b *branchGlobs) keys() [][]bucketKey {
 	return [][]bucketKey{keys}
 }
 
-// root is the first segment of a branch: the text before the first slash.
 func root(branch string) string {
 	first, _, _ := strings.Cut(branch, "/")
 	return first
@@ -112,7 +108,6 @@ func root(branch string) string {
 
 type globs []glob
 
-// find returns the first glob that matches, or nil.
 func (g globs) find(branch string) *glob {
 	for i := range g {
 		if g[i].match(branch) {
@@ -122,7 +117,7 @@ func (g globs) find(branch string) *glob {
 	return nil
 }
 
-// nearMiss explains a glob that almost matches; it is empty if none does.
+// nearMiss explains a glob that almost matches, or returns "".
 func (g globs) nearMiss(branch string) string {
 	for _, glob := range g {
 		deeper, lower := newGlob(glob.pattern+"*"), newGlob(strings.ToLower(glob.pattern))
@@ -159,11 +154,7 @@ func newGlob(pattern string) glob {
 		return glob{pattern: pattern, literal: true}
 	}
 	// The slash next to a ** may match nothing: a/** matches a, and **/a matches a too.
-	return glob{
-		pattern: pattern,
-		prefix:  strings.TrimSuffix(pattern[:first], "/"),
-		suffix:  strings.TrimPrefix(pattern[last+1:], "/"),
-	}
+	return glob{pattern: pattern, prefix: strings.TrimSuffix(pattern[:first], "/"), suffix: strings.TrimPrefix(pattern[last+1:], "/")}
 }
 
 func (g *glob) match(branch string) bool {

@@ -13,12 +13,10 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/notification"
 )
 
-// costs tells CEL the maximum sizes in a notification, and the cost of regular expressions, for its estimate and during
-// evaluations. CEL counts a regular expression by its length, but (x?){100} has 9 characters and 403 instructions, and each
-// may run at each character of the text.
+// costs gives CEL the largest sizes in a notification, and the cost of regular expressions, which CEL counts by their length:
+// (x?){100} has 9 characters and 403 instructions, and each may run at each character of the text.
 type costs struct {
-	// regexes are the sizes of the patterns in the expression.
-	regexes map[string]uint64
+	regexes map[string]uint64 // pattern -> its instructions
 }
 
 func newCosts(a *ast.AST) *costs {
@@ -32,7 +30,7 @@ func newCosts(a *ast.AST) *costs {
 	return c
 }
 
-// EstimateSize returns the maximum size of a field, in characters or elements.
+// EstimateSize is in characters or elements.
 func (c *costs) EstimateSize(node checker.AstNode) *checker.SizeEstimate {
 	path := node.Path()
 	if len(path) == 0 || path[0] != variableName {
@@ -59,7 +57,7 @@ func maxSize(path []string) uint64 {
 	return notification.MaxVariableBytes
 }
 
-// EstimateCallCost returns the maximum cost of matches(), and nil for other calls, which CEL estimates itself.
+// EstimateCallCost returns nil for calls other than matches(), which CEL estimates itself.
 func (c *costs) EstimateCallCost(_, overload string, target *checker.AstNode, args []checker.AstNode) *checker.CallEstimate {
 	switch {
 	case overload == overloads.MatchesString && target != nil:
@@ -82,7 +80,6 @@ func (c *costs) textSize(node checker.AstNode) checker.SizeEstimate {
 	return checker.UnknownSizeEstimate()
 }
 
-// CallCost returns the actual cost of matches().
 func (c *costs) CallCost(_, overload string, args []ref.Val, _ ref.Val) *uint64 {
 	if overload != overloads.MatchesString && overload != overloads.Matches {
 		return nil

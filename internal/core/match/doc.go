@@ -1,30 +1,17 @@
 // Package match decides which Triggers match a notification, and explains why.
 //
-// A Trigger matches if all conditions hold that it sets; one without conditions matches everything. A
-// condition on a field that is missing from the notification fails: a Trigger with deploymentTypes never
-// matches a notification without a deployment_type. A paused Trigger matches nothing, and neither does
-// one that does not compile.
+// A Trigger matches if all conditions hold that it sets; one without conditions matches everything. A condition on a field that is
+// missing from the notification fails. A paused Trigger matches nothing, and neither does one that does not compile.
 //
-//   - branches are doublestar globs, case-sensitive, of which one must match. "!" before a glob makes
-//     it an exclusion, wherever it is in the list. If there are only exclusions, every other branch
-//     matches, but there must be a branch. "refs/heads/" is removed from branches and globs. For a
-//     branch whose name starts with "!", write "\!...".
+//   - branches are doublestar globs, case-sensitive, of which one must match. "!" before a glob excludes branches, wherever the glob
+//     is in the list. If there are only exclusions, every other branch matches, but there must be a branch. "refs/heads/" is removed
+//     from branches and globs. For a branch whose name starts with "!", write "\!...".
 //   - deploymentTypes and repositories are compared exactly, and one must be equal.
-//   - pullRequest is Only or Never: the notification must have the number of a pull request or merge
-//     request, or must have none.
-//   - expression is CEL and must be true. Its one variable, notification, has the fields of the
-//     request's body, under the same names: branch (without refs/heads/), sha, deployment_type,
-//     deployment_url, hosting_service, commit_url, repository (as owner/name), pull_request_number
-//     (also of a merge request), pipeline_id, deduplication_key, ephemeral_environment, and the map variables.
+//   - pullRequest is Only or Never: the notification must have the number of a pull request or merge request, or must have none.
+//   - expression is CEL and must be true. Its one variable, notification, has the fields of the request's body: see activationFields.
 //     An expression with another name does not compile.
 //
-// In an expression, a field that is missing from the notification is "", 0, false or the empty map, and
-// has() is false, as it is if the notification sets that value; hosting_service is GitHub by default. To
-// read a missing variable is an error, and the expression does not hold. To avoid that, write
-// notification.variables[?'region'].orValue('eu') or has(notification.variables.region). The cost of
-// expressions is limited: see limits.go.
-//
-// Each condition is a criterion, in a file of its own; definitions in criterion.go lists them. An Index
-// holds the Triggers of all namespaces, compiles each once per generation, and tries only a few of them
-// for a notification: see namespaceindex.go.
+// In an expression, a missing field is "", 0, false or the empty map, and has() is false, as it is if the notification sets that value;
+// hosting_service is GitHub by default. To read a missing variable is an error, and the expression does not hold. To avoid that, write
+// notification.variables[?'region'].orValue('eu') or has(notification.variables.region).
 package match

@@ -9,12 +9,8 @@ import (
 	"github.com/google/cel-go/common/overloads"
 )
 
-// environment is the language of expressions: the variable notification, those functions of the standard
-// library whose cost grows with the size of their arguments and is counted, and optional values, as in
-// notification.variables[?'region'].orValue('eu').
-//
-// It lacks dyn() and type(), which bypass type checks, and times: a notification has none, and looking
-// up a time zone reads files.
+// environment is the language of expressions: notification, optional values, and those functions of the standard library whose cost grows
+// with the size of their arguments and is counted. dyn() and type() bypass type checks, and looking up a time zone reads files.
 var environment = sync.OnceValues(func() (*cel.Env, error) {
 	return cel.NewCustomEnv(
 		cel.StdLib(cel.StdLibSubset(env.NewLibrarySubset().AddIncludedFunctions(functions()...))),

@@ -10,12 +10,9 @@ import (
 
 // CriterionResult is the result of trying one condition of a Trigger on a notification.
 type CriterionResult struct {
-	// Name is that of the field, e.g. branches, expression or paused.
-	Name string
-	// Held reports whether the condition allows a match.
-	Held bool
-	// Message is a sentence that says why.
-	Message string
+	Name    string // of the field, e.g. branches, expression or paused
+	Held    bool   // the condition allows a match
+	Message string // a sentence that says why
 }
 
 // Explain tries every condition of the Trigger, even after one has failed.

@@ -13,7 +13,6 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// expression is a compiled CEL expression.
 type expression struct {
 	program  cel.Program
 	required []bucketKey // of which each must be in the notification
@@ -51,9 +50,8 @@ func parseExpression(source string) (*expression, error) {
 	return &expression{program: program, required: requirements(ast.NativeRep().Expr())}, err
 }
 
-// limitCost refuses an expression whose worst case is too expensive, and stops others during evaluation. Cheap ones are
-// not tracked, which makes them twice as fast. The estimate is short by one for each call that fails, and every call costs
-// something, so twice the estimate is a bound.
+// limitCost refuses an expression whose worst case is too expensive, and stops others during evaluation. Untracked, cheap ones are twice
+// as fast. The estimate is short by one for each failing call, and every call costs something, so twice the estimate is a bound.
 func limitCost(env *cel.Env, ast *cel.Ast) ([]cel.ProgramOption, error) {
 	costs := newCosts(ast.NativeRep())
 	options := []cel.ProgramOption{cel.EvalOptions(cel.OptOptimize)}
@@ -70,7 +68,6 @@ func limitCost(env *cel.Env, ast *cel.Ast) ([]cel.ProgramOption, error) {
 	return options, nil
 }
 
-// describeIssues writes the errors of the compiler on one line, without its pictures of the source.
 func describeIssues(issues *cel.Issues) error {
 	var faults []string
 	for _, issue := range issues.Errors()[:min(len(issues.Errors()), maxListed)] {

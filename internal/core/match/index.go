@@ -12,14 +12,12 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/notification"
 )
 
-// Index holds the compiled Triggers of all namespaces. The zero Index is ready for use, also concurrently. Do not change
-// the Triggers that it returns.
+// Index holds the compiled Triggers of all namespaces. The zero Index is ready for concurrent use. Do not change Triggers that it returns.
 type Index struct {
 	mu         sync.RWMutex
 	namespaces map[string]*namespaceIndex
 }
 
-// entry is a Trigger as it was set. It never changes after that.
 type entry struct {
 	trigger *v1alpha1.Trigger
 	matcher *Matcher    // nil if there is a problem
@@ -29,16 +27,13 @@ type entry struct {
 
 // Explanation says whether a Trigger matches a notification, and why.
 type Explanation struct {
-	Trigger *v1alpha1.Trigger
-	Matched bool
-	// Criteria are all conditions of the Trigger, or only the invalid one, which does not hold.
-	Criteria []CriterionResult
-	// Skipped reports that the Trigger was not tried, because time ran out.
-	Skipped bool
+	Trigger  *v1alpha1.Trigger
+	Matched  bool
+	Criteria []CriterionResult // all, or only the invalid one, which does not hold
+	Skipped  bool              // time ran out
 }
 
-// Set adds or replaces a Trigger. It compiles once per generation. A Trigger that does not compile matches nothing, and
-// Problem says why. Calls for the same Trigger must be in order.
+// Set adds or replaces a Trigger, in the order of calls. One that does not compile matches nothing; see Problem.
 func (x *Index) Set(t *v1alpha1.Trigger) {
 	e := x.compile(t)
 	x.mu.Lock()
@@ -79,8 +74,7 @@ func (x *Index) Delete(namespace, name string) {
 
 // StoppedError says that not all Triggers were tried.
 type StoppedError struct {
-	// Trigger is the name of the last one that was tried.
-	Trigger string
+	Trigger string // the name of the last one that was tried
 }
 
 func (e *StoppedError) Error() string { return "matching was stopped at the Trigger " + e.Trigger }
@@ -107,8 +101,7 @@ func (x *Index) Match(namespace string, n *notification.Notification, stop func(
 	return slices.Compact(matched), nil
 }
 
-// Explain explains all Triggers of the namespace, ordered by name. It yields one at a time, because those of a large team
-// need much memory. Once stop returns true, the rest is skipped.
+// Explain yields one Trigger at a time, ordered by name: a large team's need much memory. Once stop returns true, it skips the rest.
 func (x *Index) Explain(namespace string, n *notification.Notification, stop func() bool) iter.Seq[Explanation] {
 	return func(yield func(Explanation) bool) {
 		stopped := false

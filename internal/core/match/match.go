@@ -18,7 +18,6 @@ type Matcher struct {
 	weight   int              // of all criteria, in units of stopEvery
 }
 
-// namedCriterion is a criterion and the field that sets it.
 type namedCriterion struct {
 	criterion
 	field string
@@ -26,19 +25,15 @@ type namedCriterion struct {
 
 // CompileError says which condition of a Trigger is invalid.
 type CompileError struct {
-	// Criterion is the name of the field, e.g. branches or expression.
-	Criterion string
-	// Reason says what is wrong with it, without a full stop.
-	Reason string
+	Criterion string // the field, e.g. branches or expression
+	Reason    string // what is wrong with it, without a full stop
 }
 
-// Error is a sentence for the Ready condition of the Trigger.
 func (e *CompileError) Error() string {
 	return fmt.Sprintf("The Trigger matches nothing, because spec.match.%s %s.", e.Criterion, e.Reason)
 }
 
-// Compile prepares the conditions of a Trigger, which must not change while the Matcher is in use. Its
-// error is a *CompileError.
+// Compile prepares the conditions of a Trigger, which must not change while the Matcher is in use. Its error is a *CompileError.
 func Compile(t *v1alpha1.Trigger) (*Matcher, error) {
 	m := &Matcher{weight: 1}
 	for _, d := range definitions {
@@ -57,7 +52,6 @@ func Compile(t *v1alpha1.Trigger) (*Matcher, error) {
 }
 
 // recoverPanic turns a panic into an error: a Trigger that hits a bug in a library must not keep managers from starting.
-// The text of the panic comes from the Trigger, so its readers may see it.
 func recoverPanic(compile func(*v1alpha1.TriggerSpec) (criterion, error), spec *v1alpha1.TriggerSpec) (c criterion, err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// pullRequest holds if the notification is of a pull or merge request, or, without only, if it is of none.
+// pullRequest holds if the notification is of a pull or merge request; if not only, then if it is of none.
 type pullRequest struct {
 	simple
 	only bool

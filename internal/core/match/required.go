@@ -6,9 +6,8 @@ import (
 	"github.com/google/cel-go/common/types"
 )
 
-// requirements returns the comparisons of variables with strings, such as notification.variables['service'] == 'shop', that
-// an expression joins by &&, as keys of the index. Checking one takes a fiftieth of an evaluation, so a team may have
-// thousands of Triggers.
+// requirements returns the comparisons that an expression joins by &&, such as notification.variables['service'] == 'shop', as keys of
+// the index. Checking one takes a fiftieth of an evaluation, so a team may have thousands of Triggers.
 func requirements(e ast.Expr) []bucketKey {
 	if e.Kind() != ast.CallKind {
 		return nil

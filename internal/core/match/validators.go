@@ -11,8 +11,8 @@ import (
 	"github.com/google/cel-go/common/types"
 )
 
-// regexValidator accepts only small string literals. Compiling a pattern from the notification may take far longer than
-// matching it, and no limit counts that. CEL's own limit of their size panics on a repetition such as a{2,3}.
+// regexValidator accepts only small string literals: compiling a pattern may take far longer than matching it, and no limit counts that.
+// CEL's own limit of their size panics on a repetition such as a{2,3}.
 type regexValidator struct{}
 
 func (regexValidator) Name() string { return "postflight.regexes" }
@@ -30,7 +30,6 @@ func (regexValidator) Validate(_ *cel.Env, _ cel.ValidatorConfig, a *ast.AST, is
 	}
 }
 
-// patterns returns the arguments of matches(), called as a function or as a method.
 func patterns(a *ast.AST) []ast.Expr {
 	var patterns []ast.Expr
 	for _, call := range ast.MatchDescendants(ast.NavigateAST(a), ast.FunctionMatcher(overloads.Matches)) {
@@ -40,7 +39,6 @@ func patterns(a *ast.AST) []ast.Expr {
 	return patterns
 }
 
-// regexSize returns the instructions of a compiled pattern.
 func regexSize(pattern ast.Expr) (int, error) {
 	source, ok := text(pattern)
 	if !ok {
@@ -57,8 +55,7 @@ func regexSize(pattern ast.Expr) (int, error) {
 	return len(program.Inst), nil
 }
 
-// flatValues rejects messages, and lists and maps of anything but plain values. Comparing lists of lists may take
-// exponential time, because inner lists may be shared, and no limit counts that.
+// flatValues rejects messages, and nested lists and maps: they may share inner lists, so comparing them may take exponential time.
 type flatValues struct{}
 
 func (flatValues) Name() string { return "postflight.flat_values" }

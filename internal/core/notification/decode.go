@@ -34,13 +34,11 @@ func Decode(body []byte) (*Notification, error) {
 	return d.n, nil
 }
 
-// decoder fills a Notification member by member.
 type decoder struct {
 	*reader
 	n *Notification
 }
 
-// member reads the value of one member of the body. The names are those of the HTTP contract.
 func (d *decoder) member(name string) error {
 	switch name {
 	case "branch":

@@ -11,13 +11,10 @@ import (
 
 // InvalidError says why a body is not a notification, to the sender.
 type InvalidError struct {
-	// Field is the path of the wrong member, e.g. variables.FOO; empty for the body as a whole.
-	Field string
-	// Reason completes the sentence "The field ..." or "The request body ...", without a full stop.
-	Reason string
+	Field  string // the path of the wrong member, e.g. variables.FOO; empty for the body as a whole
+	Reason string // completes "The field ..." or "The request body ...", without a full stop
 }
 
-// Error is a sentence: what is wrong, and what to send instead.
 func (e *InvalidError) Error() string {
 	if e.Field == "" {
 		return "The request body " + e.Reason + "."
@@ -48,7 +45,6 @@ func plainOrQuoted(name string) string {
 	return cut(name)
 }
 
-// quote makes a part of the body safe for a log.
 func quote(s string) string {
 	return strconv.Quote(cut(s))
 }

@@ -1,18 +1,17 @@
-// Package notification turns the body of a deployment notification into a validated Notification.
+// Package notification decodes and validates the body of a deployment notification.
 //
-// Decode is strict about JSON, but skips unknown members: a name given twice, trailing data, invalid UTF-8, deep
-// nesting and a value of the wrong type are errors. Names of members are case-sensitive. A number or a boolean
-// is never read as a string, nor the other way round.
+// Decode is strict about JSON, but skips unknown members: a name given twice, trailing data, invalid UTF-8, deep nesting and a value of the
+// wrong type are errors. Names of members are case-sensitive. A number or a boolean is never read as a string, nor the other way round.
 //
-// Pipelines fill a body from variables that are not always set, and clients send null for missing options. So
-// null means absent for every member, and the empty string for every string, repository included. Only the
-// value of a variable may be empty: for a test, an empty variable differs from one that is not set.
+// Pipelines fill a body from variables that are not always set, and clients send null for missing options. So null means absent for every
+// member, and the empty string for every string, repository included. Only the value of a variable may be empty: for a test, an empty
+// variable differs from one that is not set.
 //
-// A value is stored as it was sent, with two exceptions: a SHA is trimmed, and lower-cased if it is a commit's;
-// the hosting service gets the spelling of the API.
+// A value is stored as it was sent, with two exceptions: a SHA is trimmed, and lower-cased if it is a commit's; the hosting service gets
+// the spelling of the API.
 //
-// The error is a sentence for the person who reads the log of the pipeline. It names the path of the member,
-// and says what to send. It never quotes a value that may hold a secret: no URL and no variable.
+// The error is a sentence for the person who reads the log of the pipeline. It names the path of the member, and says what to send. It
+// never quotes a value that may hold a secret: no URL and no variable.
 package notification
 
 import (
@@ -21,33 +20,20 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// Notification says that something was deployed. Its fields are within the bounds of limits.go. Do not trust
-// them: anybody may name a branch.
+// Notification is within the bounds of limits.go. An absent field is empty. Do not trust the values: anybody may name a branch.
 type Notification struct {
-	// Branch as it was sent; compare its BranchName. Every field is empty if absent.
-	Branch string
-	// SHA identifies what was deployed: a commit in lower case, or any other text.
-	SHA string
-	// DeploymentType is compared exactly.
-	DeploymentType string
-	// DeploymentURL is absolute, http or https, and holds no user name and no password.
-	DeploymentURL string
-	// HostingService is where the commit is; GitHub unless the notification names another.
-	HostingService v1alpha1.HostingService
-	// CommitURL is like DeploymentURL.
-	CommitURL string
-	// Repository is the full name, owner/name, or group/subgroup/name.
-	Repository string
-	// PullRequestNumber of the pull request or merge request; 0 where absent.
-	PullRequestNumber int64
-	// PipelineID of the GitLab pipeline that a check belongs to; 0 where absent.
-	PipelineID int64
-	// Variables of the run, nil where there are none. Names may be reserved: see Reserved.
-	Variables map[string]string
-	// DeduplicationKey replaces the key by which a newer run supersedes older ones.
-	DeduplicationKey string
-	// EphemeralEnvironment requests an Environment of its own. It comes with a DeploymentURL.
-	EphemeralEnvironment bool
+	Branch               string                  // as it was sent; compare its BranchName
+	SHA                  string                  // of a commit, in lower case, or any other text
+	DeploymentType       string                  // compared exactly
+	DeploymentURL        string                  // absolute, http or https, without user name and password
+	HostingService       v1alpha1.HostingService // where the commit is; GitHub unless the notification names another
+	CommitURL            string                  // like DeploymentURL
+	Repository           string                  // owner/name, or group/subgroup/name
+	PullRequestNumber    int64                   // of the pull request or merge request
+	PipelineID           int64                   // of the GitLab pipeline that a check belongs to
+	Variables            map[string]string       // of the run; names may be Reserved
+	DeduplicationKey     string                  // replaces the key by which a newer run supersedes older ones
+	EphemeralEnvironment bool                    // requests an Environment of its own; comes with a DeploymentURL
 }
 
 // BranchName is a branch without "refs/heads/", as Triggers name branches.
@@ -55,8 +41,7 @@ func BranchName(branch string) string {
 	return strings.TrimPrefix(branch, "refs/heads/")
 }
 
-// IsCommit reports whether a SHA can be that of a commit: 40 hexadecimal digits, or 64 in a repository that uses
-// SHA-256. Only those get a check on the code host.
+// IsCommit reports whether a SHA can be that of a commit: 40 hexadecimal digits, or 64 for SHA-256. Only those get checks.
 func IsCommit(sha string) bool {
 	return (len(sha) == 40 || len(sha) == 64) && strings.Trim(sha, "0123456789abcdefABCDEF") == ""
 }
@@ -69,7 +54,7 @@ func NormalSHA(sha string) string {
 	return sha
 }
 
-// HasSHAPrefix reports whether the SHA of a Suite starts with what a user wrote. Of a commit, that may be in upper case.
+// HasSHAPrefix reports whether the SHA of a Suite starts with what a user wrote, for a commit also in upper case.
 func HasSHAPrefix(sha, prefix string) bool {
 	return strings.HasPrefix(sha, prefix) || IsCommit(sha) && strings.HasPrefix(sha, strings.ToLower(prefix))
 }

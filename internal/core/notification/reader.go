@@ -89,7 +89,6 @@ func (r *reader) number() (string, error) {
 	return value.String(), nil
 }
 
-// scalar reads a value of one of the kinds, or null.
 func (r *reader) scalar(want string, kinds ...jsontext.Kind) (jsontext.Token, error) {
 	if kind := r.tokens.PeekKind(); kind == jsontext.KindNull || slices.Contains(kinds, kind) {
 		return r.next()
@@ -119,7 +118,6 @@ func (r *reader) skip() error {
 	}
 }
 
-// end returns an error if anything follows.
 func (r *reader) end() error {
 	_, err := r.tokens.ReadToken()
 	if errors.Is(err, io.EOF) {
@@ -139,7 +137,6 @@ func (r *reader) next() (jsontext.Token, error) {
 	return token, nil
 }
 
-// invalid is an error about the last value.
 func (r *reader) invalid(reason string) error {
 	return &InvalidError{Field: fieldPath(r.tokens.StackPointer()), Reason: reason}
 }

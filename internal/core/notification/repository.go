@@ -1,6 +1,7 @@
 package notification
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"unicode"
@@ -10,8 +11,7 @@ import (
 
 const repositoryShape = `an object {"owner": ..., "name": ...} or {"namespace": ..., "name": ...}, or a string "owner/name"`
 
-// repository reads {owner, name} for GitHub, {namespace, name} for GitLab, where the namespace may have slashes, and
-// "owner/name".
+// repository reads "owner/name", {owner, name} for GitHub, and {namespace, name} for GitLab, where the namespace may have slashes.
 func (d *decoder) repository() error {
 	if d.tokens.PeekKind() == jsontext.KindString {
 		return d.checked(&d.n.Repository, repository)
@@ -39,9 +39,7 @@ func (d *decoder) joinRepository(owner, namespace, name string) error {
 	if owner != "" && namespace != "" && owner != namespace {
 		return &InvalidError{Field: "repository.namespace", Reason: "differs from repository.owner; send one of them"}
 	}
-	if owner == "" {
-		owner = namespace
-	}
+	owner = cmp.Or(owner, namespace)
 	switch {
 	case owner == "" && name == "":
 		return nil
@@ -65,8 +63,7 @@ func repository(fullName string) (string, string) {
 	}
 	parts := strings.Split(fullName, "/")
 	for _, part := range parts {
-		// Names become parts of URLs.
-		if part == "" || part == "." || part == ".." || len(parts) < 2 {
+		if part == "" || part == "." || part == ".." || len(parts) < 2 { // names become parts of URLs
 			return "", "must be the full name of a repository, e.g. acme/shop, without empty, . and .. segments"
 		}
 	}

@@ -7,19 +7,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// Reserved reports whether a notification may not set a variable of that name. The notification is valid; no
-// Trigger creates a run for it.
+// Reserved reports whether a notification may not set a variable of that name: then no Trigger creates a run.
 //
-// Reserved are the names that the platform sets itself, and those by which the sender could make a loader, a
-// shell, a language runtime or a build tool run code, load files, trust certificates or talk to other hosts,
-// next to the Secrets of a pod. The list has what sudo, glibc (for setuid programs) and CI systems refuse, and
-// similar settings of the tools in test images. It cannot be complete; Trigger.spec.allowVariables can.
-//
-// Names that merely configure a program or a test, such as URL, GREP, BROWSER, NODE_ENV or CI, are not reserved:
-// variables exist to set them. ENV is not reserved either: only interactive shells read the file that it names,
-// and pipelines use it. A Trigger or an Environment may set any name.
-//
-// Case is ignored: npm and yarn ignore it, proxies are named in both cases, and Windows has none.
+// The platform sets some of the names. By others, the sender could make a loader, a shell, a language runtime or a build tool run code,
+// load files, trust certificates or talk to other hosts, next to the Secrets of a pod: sudo, glibc (for setuid programs) and CI systems
+// refuse them, or tools in test images read them. The list cannot be complete; Trigger.spec.allowVariables can. Names that merely
+// configure a program or a test, such as URL, GREP, BROWSER, NODE_ENV or CI, are what variables are for. Only interactive shells read the
+// file in ENV, and pipelines use that name. Case is ignored: npm and yarn ignore it, and proxies are named in both cases.
 func Reserved(name string) bool {
 	name = strings.ToUpper(name)
 	return !harmlessNames.Has(name) && (reservedNames.Has(name) ||
@@ -51,8 +45,7 @@ var reservedPrefixes = []string{
 	"XDG_",
 	// Node.js: package managers, which can run other scripts, and other runtimes.
 	"NPM_CONFIG_", "PNPM_", "YARN_", "COREPACK_", "TS_NODE_", "BUN_", "DENO_", "ELECTRON_",
-	// Python: modules, start-up files and warnings that import code; where packages come from;
-	// pytest's options and plug-ins.
+	// Python: modules, start-up files and warnings that import code; where packages come from; pytest's options and plug-ins.
 	"PYTHON", "PYTEST_", "PIP_", "PIPENV_", "POETRY_", "PDM_", "UV_", "CONDA_", "VIRTUALENV_", "TOX_",
 	// Perl, Ruby, PHP, Lua, Julia, Erlang and Elixir: options, paths, sources of packages.
 	"PERL", "BUNDLE_", "BUNDLER_", "GEM_", "COMPOSER_", "LUA_", "JULIA_", "ERL_", "ELIXIR_",
@@ -64,8 +57,7 @@ var reservedPrefixes = []string{
 	"CARGO_", "RUSTC", "RUSTUP_", "CMAKE_", "CGO_", "GOPROXY", "GONOSUM", "GOSUMDB",
 	// Git and SSH: commands, configuration, libraries of security keys.
 	"GIT_", "SSH_",
-	// Clients of clouds and clusters: configuration that runs commands, plug-ins, other endpoints
-	// for the credentials of the pod.
+	// Clients of clouds and clusters: configuration that runs commands, plug-ins, other endpoints for the credentials of the pod.
 	"AWS_ENDPOINT_URL", "AWS_CONTAINER_", "AWS_EC2_METADATA_", "CLOUDSDK_", "GOOGLE_EXTERNAL_ACCOUNT_", "HELM_", "TF_CLI_", "ANSIBLE_",
 	// Encryption: engines to load, keys to write down, realms to trust.
 	"OPENSSL_", "GNUTLS_", "KRB5",
@@ -78,9 +70,9 @@ var reservedNames = sets.New(
 	"RUN_INPUTS_DIR", "HOSTNAME", "TRACEPARENT", "TRACESTATE",
 	// How a process finds programs, settings, character sets, messages and terminals.
 	"PATH", "HOME", "SHELL", "GCONV_PATH", "GETCONF_DIR", "LOCPATH", "NLSPATH", "TZDIR", "TERMINFO", "TERMINFO_DIRS", "TERMCAP", "TERMPATH",
-	// How it finds hosts.
+	// How a process finds hosts.
 	"HOSTALIASES", "LOCALDOMAIN", "RES_OPTIONS", "RESOLV_HOST_CONF",
-	// Through whom it talks to them: a proxy sees what a test sends with a Secret.
+	// Proxies, which see what a test sends with a Secret.
 	"HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "ALL_PROXY", "NO_PROXY", "GRPC_PROXY", "SOCKS_PROXY", "NODE_USE_ENV_PROXY",
 	// Shells.
 	"BASHOPTS", "SHELLOPTS", "PS4", "PROMPT_COMMAND", "IFS", "CDPATH", "GLOBIGNORE", "ZDOTDIR", "FPATH", "NULLCMD", "READNULLCMD", "INPUTRC",
@@ -115,7 +107,7 @@ var reservedNames = sets.New(
 	"AZURE_CONFIG_DIR", "GOOGLE_APPLICATION_CREDENTIALS", "DOCKER_CONFIG", "DOCKER_HOST", "DOCKER_CERT_PATH", "DOCKER_CONTEXT",
 	"CONTAINER_HOST", "TF_PLUGIN_CACHE_DIR", "VAULT_ADDR",
 	"PGSERVICEFILE", "PGSYSCONFDIR", "PGPASSFILE", "LIBMYSQL_PLUGINS", "LIBMYSQL_PLUGIN_DIR", "ODBCINI", "ODBCSYSINI",
-	// Whom to trust, and where to write the keys of a connection.
+	// Which certificates to trust, and where to write the keys of a connection.
 	"SSL_CERT_FILE", "SSL_CERT_DIR", "SSLKEYLOGFILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SASL_PATH", "VAULT_CACERT", "PGSSLROOTCERT",
 	"GRPC_DEFAULT_SSL_ROOTS_FILE_PATH", "SUDO_ASKPASS",
 	// Libraries of desktops, which load modules by path.

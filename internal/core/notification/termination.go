@@ -7,8 +7,7 @@ type Termination struct {
 	EnvironmentAlias string // name
 }
 
-// DecodeTermination reads a termination as the clients of the HTTP contract send it, or with members named like those
-// of a notification. Its error is an *InvalidError.
+// DecodeTermination accepts the names of the HTTP contract's clients, and those of a notification. Its error is an *InvalidError.
 func DecodeTermination(body []byte) (*Termination, error) {
 	r, err := newReader(body)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// variables reads the variables of a run. One that is null is left out, whatever its name.
+// variables leaves out one that is null, whatever its name.
 func (d *decoder) variables() error {
 	variables := map[string]string{}
 	bytes := 0

@@ -2,7 +2,7 @@ package plaintext
 
 import "fmt"
 
-// Bytes are for people: the unit is the largest that leaves at least 1, with one decimal.
+// Bytes formats a size for people, in the largest unit that leaves at least 1, with one decimal.
 func Bytes(n int64) string {
 	if n < 1<<10 {
 		return fmt.Sprintf("%d bytes", n)

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Duration is a duration as people write it: 1m30s for 90s, 30m for 1800s.
+// Duration formats a duration as people write it: 1m30s for 90s, 30m for 1800s.
 func Duration(d time.Duration) string {
 	text := d.Round(time.Second).String()
 	if strings.HasSuffix(text, "m0s") {

@@ -1,5 +1,4 @@
-// Package plaintext makes text from other people or programs safe to show: in a status, an event, a check or a
-// terminal.
+// Package plaintext makes text from other people or programs safe to show: in a status, an event, a check or a terminal.
 package plaintext
 
 import (
@@ -14,8 +13,8 @@ var terminalCodes = regexp.MustCompile(
 		`|(\x1b[\]PX^_]|[\x{9d}\x{90}\x{98}\x{9e}\x{9f}])[^\x07\x1b\n\x{9c}]*(\x07|\x1b\\|\x{9c})` + // OSC and other strings
 		`|\x1b.`)
 
-// Line makes untrusted text usable in a sentence: one line of valid UTF-8 without terminal codes and invisible characters, of at
-// most max bytes. A longer text keeps its start and its end, because either may contain the cause.
+// Line returns one line of valid UTF-8 without terminal codes and invisible characters, of at most max bytes. A longer text keeps its start
+// and its end, because either may contain the cause.
 func Line(text string, max int) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	text = terminalCodes.ReplaceAllString(text, "")
@@ -28,8 +27,8 @@ func Line(text string, max int) string {
 	return clip(strings.Join(lines, "; "), max)
 }
 
-// Block makes untrusted text of several lines safe to show: valid UTF-8 without terminal codes and invisible characters. Lines
-// keep their indentation. It has at most max bytes, from the start of the text; cut reports whether the rest is missing.
+// Block returns lines of valid UTF-8 without terminal codes and invisible characters, indented as they were. It keeps at most max bytes,
+// from the start of the text; cut reports whether the rest is missing.
 func Block(text string, max int) (block string, cut bool) {
 	text = terminalCodes.ReplaceAllString(strings.ToValidUTF8(text, "\uFFFD"), "")
 	lines := strings.Split(strings.Map(inBlock, strings.ReplaceAll(text, "\r\n", "\n")), "\n")
@@ -60,7 +59,7 @@ func isLineEnd(r rune) bool {
 	return r == '\n' || r == '\r' || r == '\v' || r == '\f' || r == '\u0085' || r == '\u2028' || r == '\u2029'
 }
 
-// visible keeps visible characters and single spaces. Marks that change the direction of writing could disguise a text.
+// visible drops marks that change the direction of writing, which could disguise a text.
 func visible(line string) string {
 	line = strings.Map(func(r rune) rune {
 		switch {

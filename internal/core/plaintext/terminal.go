@@ -15,8 +15,8 @@ const maxSequence = 64
 // colour matches what follows ESC in a code that sets colours and styles.
 var colour = regexp.MustCompile(`^\[[0-9;:]*m$`)
 
-// CopyToTerminal copies an untrusted log to a terminal, without delay. It keeps colours, tabs and line ends, and drops other
-// codes, which could overwrite lines, set the title, write to the clipboard, or make the terminal type.
+// CopyToTerminal copies an untrusted log without delay. It keeps colours, tabs and line ends, and drops other codes, which could overwrite
+// lines, set the title, write to the clipboard, or make the terminal type.
 func CopyToTerminal(terminal io.Writer, log io.Reader) error {
 	in, out := bufio.NewReader(log), bufio.NewWriter(terminal)
 	f := filter{out: out}
@@ -115,7 +115,6 @@ func (f *filter) control(r rune) {
 	}
 }
 
-// end takes back the colours.
 func (f *filter) end() {
 	if f.colored {
 		_, _ = f.out.WriteString("\x1b[0m")

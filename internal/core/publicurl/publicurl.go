@@ -40,7 +40,7 @@ func Check(text string) error {
 // Join appends a path, which starts with a slash, to the URL of a server. Without a URL the result is the path.
 func Join(server, path string) string { return strings.TrimRight(server, "/") + path }
 
-// Below is a path of a request without the base path: proxies may or may not have removed it.
+// Below returns the path of a request without the base path, which proxies may or may not have removed.
 func (u URL) Below(path string) string {
 	if path == u.Base && path != "" {
 		return "/"

@@ -36,7 +36,7 @@ func (r Run) Compare(other Run) int {
 	return cmp.Or(r.Created.Compare(other.Created), strings.Compare(r.ID+"/", other.ID+"/"))
 }
 
-// Directory starts the keys of all objects of the run but its index; it has no slash at its end.
+// Directory starts the keys of all objects of the run except its index, without a slash at its end.
 func (r Run) Directory() string {
 	return DayPrefix(r.Team, r.Created) + r.Created.UTC().Format(timeLayout) + "-" + r.ID
 }

@@ -50,7 +50,7 @@ type File struct {
 	ETag     string // with its quotes; another content has another one
 }
 
-// The problem of a log that could not be read to its end, and the last line of what was saved of it.
+// BrokenLog is the problem of a log that could not be read to its end, and BrokenMark the last line of what was saved of it.
 const (
 	BrokenLog  = "The log could not be read to its end, so its last lines may be missing."
 	BrokenMark = "[postflight: the rest of this log could not be read]\n"
@@ -127,9 +127,7 @@ func results(r *v1alpha1.TestResults) *httpapi.TestResults {
 		all.DurationSeconds = r.Duration.Seconds()
 	}
 	for _, f := range r.Failures {
-		all.Failures = append(all.Failures, httpapi.TestFailure{
-			Name: f.Name, File: f.File, Line: f.Line, Message: f.Message, History: string(f.History),
-		})
+		all.Failures = append(all.Failures, httpapi.TestFailure{Name: f.Name, File: f.File, Line: f.Line, Message: f.Message, History: string(f.History)})
 	}
 	return all
 }

@@ -68,7 +68,7 @@ func lostTrack(p corev1.Pod, c corev1.ContainerStatus) bool {
 	return once && c.LastTerminationState.Terminated.Reason == "ContainerStatusUnknown"
 }
 
-// Unreadable returns a sentence that says why a log cannot be read, and whether a later attempt may succeed.
+// Unreadable returns why a log cannot be read, as a sentence, and whether a later attempt may succeed.
 func Unreadable(s Source, err error) (problem string, mayPass bool) {
 	switch {
 	case errors.Is(err, apierror.ErrNodeGone):

@@ -39,7 +39,6 @@ func SuiteOf(r httpapi.Run) *v1alpha1.Suite {
 	return s
 }
 
-// decidedByTests returns "" if the state alone says what decided.
 func decidedByTests(r httpapi.Run) v1alpha1.DecidedBy {
 	if r.State == v1alpha1.ReasonPassed || r.State == v1alpha1.ReasonFailed {
 		return v1alpha1.DecidedBy(r.DecidedBy)

@@ -8,8 +8,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// HostOf returns the host that entries of a Team name for a code host's API: in lower case, without the default port; "" if the URL
-// has none.
+// HostOf returns the host of an API as entries of a Team name it: in lower case, without the default port. It is "" if there is none.
 func HostOf(service v1alpha1.HostingService, apiURL string) string {
 	u, err := url.Parse(apiURL)
 	if err != nil {
@@ -27,8 +26,8 @@ func HostOf(service v1alpha1.HostingService, apiURL string) string {
 	return host + ":" + port
 }
 
-// Allowed reports whether the entries of a Team allow the manager's own credentials for a repository. An entry is HOST/owner/name,
-// or its beginning and /*. Without a host, it means GitHub.
+// Allowed reports whether a Team may use the manager's credentials for a repository. Entries are HOST/owner/name,
+// or a beginning and /*; without HOST, they are on GitHub.
 func Allowed(t Target, host string, entries []string) bool {
 	for _, entry := range entries {
 		if rest, found := strings.CutPrefix(strings.ToLower(entry), host+"/"); found && host != "" && covers(rest, t.Repository) {

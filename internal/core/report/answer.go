@@ -9,8 +9,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 )
 
-// maxAnswerText bounds what a message repeats of an answer.
-const maxAnswerText = 256
+const maxAnswerText = 256 // of an answer, that a message repeats
 
 // Header is the header of an HTTP answer.
 type Header interface{ Get(name string) string }
@@ -40,7 +39,6 @@ func ErrorOf(host string, r Request, status int, header Header, text string) *Er
 	return e
 }
 
-// String names what is written.
 func (p Purpose) String() string { return []string{"check", "deployment", "comment"}[p] }
 
 func permission(host string, r Request) string {

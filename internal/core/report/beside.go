@@ -3,6 +3,8 @@ package report
 import (
 	"time"
 
+	"k8s.io/utils/ptr"
+
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 	"github.com/postflight-dev/postflight/internal/core/suite"
@@ -57,22 +59,15 @@ func nextBeside(o Observation, wanted bool, shown func(v1alpha1.SuiteReport) v1a
 
 // DeploymentOn is what a report says about the deployment; empty if it says nothing.
 func DeploymentOn(r v1alpha1.SuiteReport) v1alpha1.DeploymentReport {
-	if r.Deployment == nil {
-		return v1alpha1.DeploymentReport{}
-	}
-	return *r.Deployment
+	return ptr.Deref(r.Deployment, v1alpha1.DeploymentReport{})
 }
 
 // PullRequestOn is what a report says about the pull request; empty if it says nothing.
 func PullRequestOn(r v1alpha1.SuiteReport) v1alpha1.PullRequestReport {
-	if r.PullRequest == nil {
-		return v1alpha1.PullRequestReport{}
-	}
-	return *r.PullRequest
+	return ptr.Deref(r.PullRequest, v1alpha1.PullRequestReport{})
 }
 
-// ShareBeside is like Share, for deployments and comments. Any end of a check is more useful than both; deployments are left out
-// first.
+// ShareBeside is like Share. Any end of a check is more useful than deployments and comments; deployments are left out first.
 func ShareBeside(p Purpose, s *v1alpha1.Suite) int {
 	switch {
 	case p == Deployments && !s.Finished():

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// Budgets hold a Budget for each host and credential, in memory. A new leader starts with empty ones, until the host says that
-// its limit is reached.
+// Budgets are in memory. A new leader starts with empty ones, until the host says that its limit is reached.
 type Budgets struct {
 	mu    sync.Mutex
 	byKey map[string]*Budget
@@ -43,8 +42,7 @@ type Budget struct {
 	used     time.Time
 }
 
-// Take allows a write if less than its share of the budget, in percent, is used. Otherwise it returns how long to wait. Call Done
-// after each write that was allowed.
+// Take allows a write if less than share percent of the budget are used, or returns how long to wait. Call Done after an allowed write.
 func (b *Budget) Take(share int, now time.Time) (wait time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -81,7 +79,6 @@ func (b *Budget) wait(share int, now time.Time) time.Duration {
 	}
 }
 
-// room is how long until fewer writes than allowed are in the window.
 func (b *Budget) room(allowed int, window time.Duration, now time.Time) time.Duration {
 	if len(b.writes) < allowed {
 		return 0

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"strings"
@@ -90,7 +91,7 @@ func PhaseOf(s *v1alpha1.Suite) v1alpha1.ReportPhase {
 	}
 }
 
-// title is one line, without a name that a code host would notify.
+// title mentions nobody whom a code host would notify.
 func title(s *v1alpha1.Suite) string {
 	switch {
 	case !s.Finished():
@@ -114,7 +115,6 @@ var words = map[string]string{
 	v1alpha1.ReasonError:      "Could not run",
 }
 
-// ended is the title of a run that has a result, in counts.
 func ended(s *v1alpha1.Suite) string {
 	text := words[s.State()]
 	if r := s.Status.Results; r != nil && r.Tests > 0 {
@@ -164,7 +164,6 @@ func duration(s *v1alpha1.Suite) time.Duration {
 
 func message(s *v1alpha1.Suite) string { return s.Succeeded().Message }
 
-// annotations are the failures that name a file of the repository and a line.
 func annotations(r *v1alpha1.TestResults) (list []Annotation) {
 	if r == nil {
 		return nil
@@ -174,10 +173,7 @@ func annotations(r *v1alpha1.TestResults) (list []Annotation) {
 		if file == "" || f.Line < 1 || len(list) == maxAnnotations {
 			continue
 		}
-		text := plaintext.Line(f.Message, maxTestMessage)
-		if text == "" {
-			text = "The test failed."
-		}
+		text := cmp.Or(plaintext.Line(f.Message, maxTestMessage), "The test failed.")
 		list = append(list, Annotation{Path: file, Line: int(f.Line), Title: plaintext.Line(f.Name, maxAnnotationTitle), Message: text})
 	}
 	return list

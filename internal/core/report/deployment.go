@@ -18,10 +18,7 @@ type Deployment struct {
 	LogURL      string // the page of the run that decides; may be empty
 	State       string // of that run; ReasonRunning until its end
 	Description string // one line of plain text
-
-	// Newest is false if a later commit was deployed to the Environment. Then nothing is created, and other deployments
-	// stay unchanged.
-	Newest bool
+	Newest      bool   // false: a later commit was deployed; create nothing, and change no other deployment
 }
 
 // DeploymentOf returns the deployment that shows a run and those of other Triggers. The id is 0 if no run knows it.
@@ -71,7 +68,6 @@ func weight(s *v1alpha1.Suite) int {
 	}
 }
 
-// superseded reports whether a later commit was deployed to the Environment of a run.
 func superseded(s *v1alpha1.Suite, others []Run) bool {
 	return slices.ContainsFunc(others, func(r Run) bool {
 		other := r.Suite
@@ -80,7 +76,6 @@ func superseded(s *v1alpha1.Suite, others []Run) bool {
 	})
 }
 
-// webURL returns a URL that a code host may link to, or "".
 func webURL(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "http" && u.Scheme != "https" {

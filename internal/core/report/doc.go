@@ -1,3 +1,2 @@
-// Package report decides what a code host shows about a run: the check, when to post it, and where to. Adapters post
-// it: see the folders github and gitlab.
+// Package report decides what a code host shows about a run, when, and where. Its adapters are in the folders github and gitlab.
 package report

@@ -11,15 +11,12 @@ import (
 // Kind is what an error of a code host means for the next request.
 type Kind int
 
+// The kinds of errors.
 const (
-	// Rejected means that the same request fails until somebody changes the Trigger, the repository or the credentials.
-	Rejected Kind = iota
-	// Conflict means that the host handles another request about the commit: try again soon.
-	Conflict
-	// Unavailable means that the host did not answer, or failed. The outcome is unknown.
-	Unavailable
-	// Limited means that the credential has sent too much: try again after RetryAfter.
-	Limited
+	Rejected    Kind = iota // the request fails until somebody changes the Trigger, the repository or the credentials
+	Conflict                // the host handles another request about the commit: try again soon
+	Unavailable             // the host did not answer, or failed; the outcome is unknown
+	Limited                 // the credential has sent too much: try again after RetryAfter
 )
 
 // Error says why a code host does not show a check. Its message is a clause for the team, without secrets.
@@ -34,11 +31,9 @@ func (e *Error) Unwrap() error { return e.Cause }
 
 func (e *Error) Error() string { return e.Message }
 
-// conflictRetry is the pause after a Conflict. GitLab itself tries for ten seconds.
-const conflictRetry = 2 * time.Second
+const conflictRetry = 2 * time.Second // GitLab itself tries for ten seconds
 
-// RetryAfter is when to repeat a request that failed. After a rejection, the wait grows with the time since the first one: a wrong
-// token costs some twenty requests, and one that is replaced early is soon used.
+// RetryAfter grows with the time since the first rejection: a wrong token costs some twenty requests, and a new one is soon used.
 func RetryAfter(s *v1alpha1.Suite, kind Kind, now time.Time) time.Duration {
 	if kind != Rejected {
 		return conflictRetry

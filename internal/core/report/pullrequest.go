@@ -48,9 +48,7 @@ type Comment struct {
 	Marker string
 	Body   string
 	ID     int64 // 0 if no run knows it
-
-	// Shows is false if a later run has the row.
-	Shows bool
+	Shows  bool  // false: a later run has the row
 }
 
 // CommentOf returns the comment that shows a run and the others of the pull request in its namespace.
@@ -97,7 +95,7 @@ func belongs(s, known *v1alpha1.Suite, number int64) bool {
 	return a.Branch == b.Branch && a.SHA == b.SHA
 }
 
-// marker is an HTML comment that identifies comments of this namespace and cluster, which are DNS labels.
+// marker identifies comments of this namespace and cluster, which are DNS labels.
 func marker(namespace, cluster string) string {
 	if cluster != "" {
 		namespace = cluster + "/" + namespace
@@ -105,7 +103,7 @@ func marker(namespace, cluster string) string {
 	return "<!-- postflight " + namespace + " -->"
 }
 
-// row needs no escapes for names of Triggers, Environments and namespaces: they are DNS labels.
+// row escapes no names of Triggers, Environments and namespaces: they are DNS labels.
 func row(s *v1alpha1.Suite, o Options) string {
 	name := s.Spec.Trigger.Name
 	if page := pageOf(s, o); page != "" {

@@ -18,13 +18,8 @@ type Request struct {
 	Credentials Credentials
 	Purpose     Purpose
 	Check       Check
-
-	// Last is what was posted before, as far as the Suite knows.
-	Last v1alpha1.SuiteReport
-
-	// Unsure means that more may have been posted than Last: a request had no answer, or another leader sent it. Ask the
-	// code host before you write.
-	Unsure bool
+	Last        v1alpha1.SuiteReport // what was posted before, as far as the Suite knows
+	Unsure      bool                 // more may have been posted, without an answer or by another leader: first read what the host shows
 }
 
 // Shown returns what the code host shows after a request.
@@ -39,9 +34,7 @@ func (r Request) Missing(shown v1alpha1.ReportPhase) bool { return after(r.Check
 type DeploymentRequest struct {
 	Request
 	Deployment Deployment
-
-	// ID of the deployment; 0: it is looked for.
-	ID int64
+	ID         int64 // of the deployment; 0: look for it
 }
 
 // CommentRequest is a comment on a pull request to show.
@@ -50,7 +43,5 @@ type CommentRequest struct {
 	Number int64 // of the pull request
 	Marker string
 	Body   string // begins with the Marker
-
-	// ID of the comment; 0: it is looked for.
-	ID int64
+	ID     int64  // of the comment; 0: look for it
 }

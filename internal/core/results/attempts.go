@@ -9,7 +9,6 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// together merges attempts at the same work: the last one with a report, and earlier failures that were not repeated.
 func together(attempts []Pod) Summary {
 	e := earlier{recovered: map[string]string{}}
 	last := attempts[len(attempts)-1].Summary
@@ -47,8 +46,8 @@ func (e *earlier) add(s Summary) {
 	maps.Copy(e.failed, failed)
 }
 
-// repeat drops what an attempt has repeated. An attempt with as many tests as any before repeated all of them; a smaller one
-// repeated those it names, because a runner that repeats only failed tests runs few and names all.
+// repeat drops what an attempt repeated: everything if it ran as many tests as any before, or else the tests that it names, because a
+// runner that repeats only failed tests runs few and names all.
 func (e *earlier) repeat(s Summary) {
 	now, unnamed := failedIn(s)
 	before := int32(len(e.failed)) + e.unnamed
@@ -106,7 +105,7 @@ func (e *earlier) with(s Summary) Summary {
 	return s
 }
 
-// failedIn returns the failed tests by the hash of their names (some have only the hash), and how many more there are.
+// failedIn returns the failed tests by the hash of their names, and how many more there are.
 func failedIn(s Summary) (failed map[string]v1alpha1.TestFailure, unnamed int32) {
 	failed = map[string]v1alpha1.TestFailure{}
 	for _, name := range s.FailedTests.names() {

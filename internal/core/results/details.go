@@ -43,8 +43,7 @@ func (e *element) attach(output string) {
 	}
 }
 
-// locate turns the attachments into paths below the results directory. It drops leading ../, because the report may have been
-// copied there.
+// locate makes paths below the results directory. It drops leading ../, because the report may have been copied there.
 func (f *Failure) locate(report string) {
 	for i, name := range f.Attachments {
 		name = path.Join(path.Dir(report), strings.ReplaceAll(name, `\`, "/"))
@@ -81,8 +80,8 @@ func uploaded(attachments []string, files []File) (found []string) {
 	return found
 }
 
-// match returns the file that an attachment names, or "" if none or several match. A file may have been copied into the results
-// directory with the end of its path; a bare file name proves nothing.
+// match returns the file that an attachment names, or "" if it is ambiguous. The end of a path suffices, because files may have been
+// copied; a bare file name proves nothing.
 func match(name string, files []File) string {
 	above, below := "", ""
 	several := false
@@ -106,7 +105,6 @@ func match(name string, files []File) string {
 	}
 }
 
-// cleanDetails bounds and cleans a failure from an untrusted document.
 func cleanDetails(f Failure) Failure {
 	text, cut := plaintext.Block(f.Text, maxBody)
 	clean := Failure{TestFailure: cleanFailure(f.TestFailure), Text: text, TextCut: cut || f.TextCut}

@@ -13,7 +13,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 )
 
-// element is an open test case. A failure outside of test cases becomes one with the name of its suite.
+// element is an open test case, or a failure outside of test cases under the name of its suite.
 type element struct {
 	attrs  map[string]string
 	suites []junit.Suite
@@ -122,7 +122,6 @@ func (e *element) name() string {
 	return lineName(name)
 }
 
-// lineName bounds a name, with room for a number.
 func lineName(name string) string {
 	return cmp.Or(plaintext.Line(strings.TrimSuffix(name, " > "), maxName-len(" (200000)")), junit.Unnamed)
 }
@@ -140,7 +139,7 @@ func (e *element) failure(name string) Failure {
 	return detailed
 }
 
-// details returns the text of the failure, after a long message that it does not contain; "" if it says no more than line.
+// details returns the text of the failure, after a message that it does not contain, or "" if it only repeats line.
 func (e *element) details(line string) (text string, cut bool) {
 	message, _ := plaintext.Block(terminalCodes(e.message), maxText)
 	text, cut = plaintext.Block(terminalCodes(e.body.String()), maxBody)
@@ -185,7 +184,7 @@ func isGeneric(message string) bool {
 	return slices.Contains([]string{"failed", "failure", "error"}, strings.ToLower(message))
 }
 
-// isTitle reports whether a message is the place and the title of the test, as older versions of Playwright write.
+// isTitle reports whether a message is only a place and a title, as older versions of Playwright write.
 func isTitle(message, name string) bool {
 	titles := strings.Split(name, " › ")
 	title := titles[len(titles)-1]
@@ -225,7 +224,6 @@ func lineNumber(text string) int32 {
 	return int32(max(n, 0))
 }
 
-// milliseconds reads seconds, such as 0.5 or 1,234.5.
 func milliseconds(text string) int64 {
 	seconds, err := strconv.ParseFloat(strings.ReplaceAll(text, ",", ""), 64)
 	if err != nil || !(seconds > 0) { // not a number is not greater

@@ -33,7 +33,7 @@ func NewExplainer(status *v1alpha1.TestResults) *Explainer {
 	return &Explainer{status: status, details: map[string]Explained{}, started: map[string]time.Time{}}
 }
 
-// Add takes the details that the document of a pod has. Of several pods in which a test failed, the last counts.
+// Add takes the details from the document of a pod. Of several pods in which a test failed, the last counts.
 func (e *Explainer) Add(pod string, d Document) {
 	for _, f := range d.Failures {
 		known := slices.ContainsFunc(e.status.Failures, func(s v1alpha1.TestFailure) bool { return s.Name == f.Name })

@@ -14,7 +14,7 @@ type Requirement struct {
 	MinTests int32                       // that were not skipped; 0: one
 }
 
-// Judgment is whether a run passes whose containers exited with 0.
+// Judgment says whether a run whose containers exited with 0 passes.
 type Judgment struct {
 	By      v1alpha1.DecidedBy
 	Problem string // completes the sentence "..., but"; "" if the run passes
@@ -28,7 +28,7 @@ const (
 	repeat      = " Notify again, or create another Suite, to repeat the run."
 )
 
-// Judge decides. A failed test counts, whatever else is known.
+// Judge counts a failed test, whatever else is known.
 func (c *Collected) Judge(r Requirement) Judgment {
 	if r.Policy == v1alpha1.RequireNothing {
 		return Judgment{By: v1alpha1.DecidedByExitCode}
@@ -46,7 +46,6 @@ func (c *Collected) Judge(r Requirement) Judgment {
 	return Judgment{By: v1alpha1.DecidedByTests, Problem: tooFew(c.Summary.Counts, max(r.MinTests, 1))}
 }
 
-// reportProblem returns why reports are missing, or "".
 func (c *Collected) reportProblem() (problem string, isLost bool) {
 	switch {
 	case c == nil:

@@ -18,8 +18,7 @@ type Pod struct {
 	Summary Summary
 }
 
-// Merge returns the summary of a run. Of pods that did the same work, the last with a report counts, and earlier failures that
-// were not repeated. The files of all pods count.
+// Merge returns the summary of a run. Of pods that did the same work, the last with a report counts, and unrepeated earlier failures.
 func Merge(pods []Pod) Summary {
 	var all Summary
 	var problems []string
@@ -42,7 +41,7 @@ func Merge(pods []Pod) Summary {
 	return all
 }
 
-// add counts the tests of another pod. Comparisons with another run than the first pod's are ignored.
+// add ignores comparisons with another run than the first pod's.
 func (s *Summary) add(o Summary) {
 	increase(&s.Reports, o.Reports)
 	increase(&s.Unread, o.Unread)
@@ -66,8 +65,7 @@ func (s *Summary) add(o Summary) {
 // increase never overflows, however many pods report whatever they like.
 func increase(count *int32, by int32) { *count = int32(min(int64(*count)+int64(by), math.MaxInt32)) }
 
-// group collects pods that did the same work, in order of start: those of one completion index, or else a failed pod and the
-// one that started after it ended.
+// group collects pods with the same work, in order of start: of one completion index, or a failed pod and one that started after it.
 func group(pods []Pod) [][]Pod {
 	pods = slices.SortedStableFunc(slices.Values(pods), func(a, b Pod) int {
 		return cmp.Or(a.Started.Compare(b.Started), cmp.Compare(a.Name, b.Name))

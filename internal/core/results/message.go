@@ -9,8 +9,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 )
 
-// Message is the termination message of the collector: a line with the counts, one per failure, and lists of names, so that
-// a cut loses the last of them only. Earlier versions of Postflight stop reading at the lists.
+// Message has a line with the counts, one per failure, and lists of names, so that a cut loses the last only. Earlier versions of
+// Postflight stop reading at the lists.
 func Message(s Summary) string {
 	s = clean(s)
 	text := line(s)
@@ -32,10 +32,9 @@ func Message(s Summary) string {
 	return text + sets
 }
 
-// The first strings of lists of names.
 const flakyList, failedList, passedList = "flaky", "failed", "passed"
 
-// setLines returns the sets that fit. Named failures keep half of the room, because people read them.
+// setLines leaves named failures half of the room, because people read them.
 func setLines(s Summary, room int) (text string) {
 	if len(s.Failures) > 0 {
 		room /= 2
@@ -64,7 +63,7 @@ func line(value any) string {
 	return b.String()
 }
 
-// ParseMessage reads a termination message, and reports whether it is one of Message.
+// ParseMessage reads a termination message, and reports whether it has the format of Message.
 func ParseMessage(text string) (Summary, bool) {
 	first, rest, _ := strings.Cut(text, "\n")
 	var s Summary

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// NameSet is a set of names of tests, or empty if they are not known: 48 bits of the hash of each, in base64. Of two sets of
-// 400, one name is taken for another once in a billion runs.
+// NameSet holds 48 bits of the hash of each test's name, in base64: of two sets of 400, one name is taken for another once in a billion
+// runs.
 type NameSet string
 
 const (

@@ -26,7 +26,6 @@ type testCase struct {
 	outside      bool    // it is a failure of a suite
 }
 
-// parse calls emit for each test of a report, in order, without secrets. It returns an error if the report breaks off.
 func parse(report *junit.Reader, secrets mask.Values, emit func(testCase)) error {
 	var test *element // that is open
 	for {

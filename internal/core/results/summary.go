@@ -63,7 +63,6 @@ func Status(s Summary) *v1alpha1.TestResults {
 	}
 }
 
-// first returns the failures that fit into a status, and the bytes that are left.
 func first(all []v1alpha1.TestFailure) (some []v1alpha1.TestFailure, room int) {
 	room = maxStatusBytes
 	for _, f := range all[:min(len(all), maxStatusFailures)] {
@@ -87,7 +86,7 @@ func firstNames(all []string, room int) (some []string) {
 	return some
 }
 
-// clean makes an untrusted summary safe to use: values are in bounds, and counts agree with each other.
+// clean makes an untrusted summary safe: values are in bounds, and counts agree with each other.
 func clean(s Summary) Summary {
 	for _, count := range []*int32{
 		&s.Reports, &s.Unread, &s.Passed, &s.Failed, &s.Skipped, &s.Flaky, &s.Outside, &s.NewFailures, &s.KnownFailures, &s.Fixed, &s.Files, &s.Unkept,

@@ -33,8 +33,7 @@ type found struct {
 	outside bool     // it is a failure of a suite
 }
 
-// Add reads a file, and reports whether it is a JUnit report. It ignores other files and copies of earlier reports, and counts
-// the tests of a report up to where it breaks off.
+// Add reads a file, and reports whether it is a JUnit report. A broken report counts up to where it breaks off, a copy not at all.
 func (t *Tests) Add(path string, r io.Reader) bool {
 	digest := sha256.New()
 	report := junit.NewReader(io.TeeReader(r, digest), junit.MaxTests-int(t.Counts.Tests), maxText)
@@ -86,8 +85,7 @@ func (t *Tests) isCopy(digest [sha256.Size]byte) bool {
 	return known
 }
 
-// count adds tests. Tests with the same name, such as those of a table, are numbered, so that each is compared with its own
-// predecessor, and a failed one is never taken for an attempt at another.
+// count numbers tests with the same name, such as those of a table, so that none is taken for an attempt at another.
 func (t *Tests) count(tests []found) {
 	if t.outcomes == nil {
 		t.outcomes, t.repeated = map[nameHash]outcome{}, map[nameHash]int{}

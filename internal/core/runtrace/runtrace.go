@@ -110,7 +110,6 @@ func spanID(s *v1alpha1.Suite, step string) (id trace.SpanID) {
 	return id
 }
 
-// attributes have the names of OpenTelemetry's conventions where there are any.
 func attributes(s *v1alpha1.Suite) []attribute.KeyValue {
 	all := []attribute.KeyValue{
 		semconv.CICDPipelineName(s.Spec.Trigger.Name),

@@ -12,16 +12,13 @@ import (
 )
 
 const (
-	// The pauses before another attempt to create a Job that the API server did not accept. The first are
-	// short, because most causes pass within seconds; the last bound how long a run waits once it would be accepted.
+	// The pauses before another attempt to create a Job: short at first, because most causes pass within seconds.
 	createRetryMin = time.Second
 	createRetryMax = 15 * time.Second
 
-	// nameInUseEvery is how often to check whether the Job of an earlier Suite is gone, which no event reports.
-	nameInUseEvery = 2 * time.Second
+	nameInUseEvery = 2 * time.Second // how often to check whether the Job of an earlier Suite is gone, which no event reports
 )
 
-// notCreated is what to do about a run whose Job could not be created.
 func notCreated(o Observation, now time.Time) Decision {
 	switch o.Creation.Result {
 	case Impossible:
@@ -39,8 +36,7 @@ func notCreated(o Observation, now time.Time) Decision {
 	}
 }
 
-// notAccepted retries where the API server does not accept the Job for now: a quota is full, a webhook is
-// down, a role is missing. The run keeps no slot meanwhile, and ends after as long as it might have run.
+// notAccepted retries, without a slot, for as long as the run might have taken: a quota, a webhook or a role may change.
 func notAccepted(o Observation, now time.Time) Decision {
 	why := o.Creation.Detail
 	waited, patience := now.Sub(since(o.Suite, v1alpha1.ConditionJobAccepted, now)), o.Trigger.RunTimeout()
@@ -55,15 +51,13 @@ func notAccepted(o Observation, now time.Time) Decision {
 	}
 }
 
-// YieldsSlot reports whether a waiting run could not start even with a slot when that was last tried: its
-// files could not be looked up, or its Job was not accepted. Others may overtake it until its next attempt.
+// YieldsSlot reports whether others may overtake a waiting run, which could not have started when that was last tried.
 func YieldsSlot(s *v1alpha1.Suite) bool {
 	c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionJobAccepted)
 	return waitsForInputs(s) || (c != nil && c.Reason == v1alpha1.ReasonJobRefused)
 }
 
-// setJobAccepted records since when the Job is not accepted. A run that waits for the slot of its next
-// attempt keeps that time.
+// setJobAccepted records since when the Job is not accepted, also while the run waits for the slot of its next attempt.
 func setJobAccepted(s *v1alpha1.Suite, o Observation, d Decision, now time.Time) {
 	waiting := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionJobAccepted) != nil
 	switch {
@@ -77,7 +71,7 @@ func setJobAccepted(s *v1alpha1.Suite, o Observation, d Decision, now time.Time)
 	}
 }
 
-// since when a condition of the Suite is False; now where it is not.
+// since returns when a condition of the Suite became False, or now.
 func since(s *v1alpha1.Suite, condition string, now time.Time) time.Time {
 	c := meta.FindStatusCondition(s.Status.Conditions, condition)
 	if c == nil || c.Status != metav1.ConditionFalse {

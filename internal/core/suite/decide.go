@@ -12,30 +12,17 @@ import (
 )
 
 const (
-	// appearWithin is how long a Suite waits for a Trigger or Environment that does not exist: long
-	// enough for a slow cache, or for the rest of a Git commit to be applied.
-	appearWithin = 30 * time.Second
-
-	// appearEvery is how often to check for it, in case an event was lost.
-	appearEvery = 5 * time.Second
-
-	// podsEvery is how often to check whether pods are gone, which no event reports.
-	podsEvery = 2 * time.Second
-
+	appearWithin = 30 * time.Second // long enough for a slow cache, or for the rest of a Git commit to be applied
+	appearEvery  = 5 * time.Second  // how often to check for an object that does not exist, in case an event was lost
+	podsEvery    = 2 * time.Second  // how often to check whether pods are gone, which no event reports
 	// DefaultTTL is how long a finished Suite is kept if neither it nor its Trigger has a TTL.
 	DefaultTTL = 7 * 24 * time.Hour
 
-	// ArchiveWithin is how much longer a finished Suite is kept if it is not archived: the store may be away for a
-	// night. After that, the records of other runs matter more than that of this one.
+	// ArchiveWithin is how much longer a finished Suite is kept if it is not archived: a store may be unavailable for a night.
 	ArchiveWithin = 24 * time.Hour
 
-	// exactPositions is up to which position of the queue the message has the number. Further back it
-	// would change often, and each change would cost a write.
-	exactPositions = 20
-
-	// maxCanceledBy bounds the annotation that names who canceled a run, in bytes. It is
-	// long enough for the name of a service account.
-	maxCanceledBy = 256
+	exactPositions = 20  // bounds the positions that a message names: those behind change often, and each change costs a write
+	maxCanceledBy  = 256 // bounds an annotation in bytes: it has room for the name of a service account
 )
 
 // Decision is what to do about one Suite, and the state to report with it.
@@ -54,18 +41,13 @@ type Decision struct {
 	Stuck   bool // its pods cannot start: a thousand such runs must not hold up others
 }
 
-// Decide says what to do about one Suite. It derives that from what exists, never from recorded progress,
-// so it may be called at any time, any number of times, and after a crash at any line.
-//
-// It never returns the same action twice once the Observation has what the action came to.
-//
-// These invariants hold for every interleaving, and the tests check them:
-//   - The newest Suite of a stream is never superseded, nor are its siblings: of the newest
-//     notification of a stream, every Suite runs.
+// Decide says what to do about one Suite, from what exists and never from recorded progress, so it may be called at any time.
+// It never returns the same action twice once the Observation has the result of the action. The tests check these invariants:
+//   - The newest Suite of a stream and its siblings are never superseded: of the newest notification, every Suite runs.
 //   - A finished Suite never changes how it ended.
 //   - A Suite has at most one Job, and no Job once it is canceled or superseded.
 //   - A Suite that was restored from a backup never gets a Job.
-//   - A run starts only when every older run of its stream, but for its siblings, has ended and its pods are gone.
+//   - A run starts only when all older runs of its stream, siblings excepted, have ended and their pods are gone.
 //   - A run that has not ended waits for something that its message names.
 func Decide(o Observation, now time.Time) Decision {
 	if o.Stopping.Requested.After(now.Add(time.Minute)) { // somebody wrote that, no manager did
@@ -95,8 +77,7 @@ func decide(o Observation, now time.Time) Decision {
 	case o.Suite.DeletionTimestamp != nil:
 		return stop(o, v1alpha1.Canceled("The Suite was deleted."), now)
 	case supersededBy(o) != "":
-		by := supersededBy(o)
-		return stopSuperseded(o, by, now)
+		return stopSuperseded(o, supersededBy(o), now)
 	case o.Suite.Spec.Cancel:
 		return stop(o, v1alpha1.Canceled(canceledMessage(o.Suite)+stuck(o)), now)
 	case notStarted(o, now) != "":
@@ -113,16 +94,13 @@ func decide(o Observation, now time.Time) Decision {
 	}
 }
 
-// restoredMessage is for people who restored a cluster, and for those who applied an old Suite.
 const restoredMessage = "Received long before this Suite was created, as after a restore from a backup: it does not run again. " +
 	"Notify again, or create a Suite without receivedAt, to test the deployment."
 
 // Ended reports whether a Succeeded condition is final.
 func Ended(c metav1.Condition) bool { return c.Status != "" && c.Status != metav1.ConditionUnknown }
 
-// supersededBy names the newest Suite of the stream, if it is newer than the observed one and answers
-// another notification. Otherwise it is the one in the status: a superseded Suite stays superseded. A stale
-// view of the stream can only hide a newer Suite, which delays the end of this one.
+// supersededBy keeps what the status says: a stale view of the stream can only hide a newer Suite, which delays the end of this one.
 func supersededBy(o Observation) string {
 	if newer := newerThan(o.Suite, o.Stream); newer != nil {
 		return newer.Name
@@ -142,7 +120,7 @@ func canceledMessage(s *v1alpha1.Suite) string {
 	return "Canceled by setting spec.cancel."
 }
 
-// stuck is a sentence: why the tests of a run did not start that is stopped. It is empty if they did, or nothing kept them.
+// stuck returns why the tests of a stopped run had not started, as a sentence, or "".
 func stuck(o Observation) string {
 	problem := cmp.Or(o.PodProblem, o.Suite.Status.PodProblem)
 	if problem == "" || o.Suite.Status.StartTime != nil || !o.Started.IsZero() {
@@ -151,7 +129,6 @@ func stuck(o Observation) string {
 	return " Until then, its tests could not start: " + problem
 }
 
-// start creates the Job, or reports what the run waits for.
 func start(o Observation, now time.Time) Decision {
 	older := unfinishedBefore(o.Suite, o.Stream)
 	switch {
@@ -173,8 +150,7 @@ func start(o Observation, now time.Time) Decision {
 	}
 }
 
-// createJob first finds the input files and a slot. A queued run does not use the store, which may be slow,
-// unless it waits for the store anyway: until it has found its files, others may overtake it.
+// createJob spares the store, which may be slow, while a run is queued, unless the run waits for the store anyway.
 func createJob(o Observation, now time.Time) Decision {
 	needsInputs := o.Trigger.Spec.Inputs != nil
 	switch in := o.Inputs; {
@@ -195,14 +171,10 @@ func createJob(o Observation, now time.Time) Decision {
 	}
 }
 
-// missing waits a little for an object that may only be late, and then ends the run.
+// missing waits for an object that may only be late, and then ends the run.
 func missing(o Observation, now time.Time, what string) Decision {
 	if now.Sub(since(o.Suite, v1alpha1.ConditionObjectsFound, now)) < appearWithin {
-		return Decision{
-			Missing:      what,
-			Condition:    v1alpha1.Queued(missingMessage(o, what)),
-			RequeueAfter: appearEvery,
-		}
+		return Decision{Missing: what, Condition: v1alpha1.Queued(missingMessage(o, what)), RequeueAfter: appearEvery}
 	}
 	if o.Recreated {
 		return Decision{Condition: v1alpha1.Error(fmt.Sprintf("The %s was deleted and recreated after this notification. Notify again.", what))}
@@ -217,7 +189,6 @@ func missingMessage(o Observation, what string) string {
 	return fmt.Sprintf("Waiting for the %s, which does not exist.", what)
 }
 
-// afterEnd stops a Job that outlived the end of its Suite, and deletes the Suite once its time is up.
 func afterEnd(o Observation, now time.Time) Decision {
 	d := Decision{Condition: o.Suite.Succeeded(), SupersededBy: o.Suite.Status.SupersededBy}
 	completed := o.Suite.Status.CompletionTime
@@ -233,7 +204,7 @@ func afterEnd(o Observation, now time.Time) Decision {
 	return d
 }
 
-// keptFor is how long a Suite is kept after its end. Its deletion deletes the pods, from which the archive has the logs.
+// keptFor is longer for an unarchived run: deleting the Suite deletes the pods, from which the archive has the logs.
 func keptFor(o Observation) time.Duration {
 	if o.Unarchived {
 		return ttl(o) + ArchiveWithin
@@ -241,8 +212,7 @@ func keptFor(o Observation) time.Duration {
 	return ttl(o)
 }
 
-// ttl is the Suite's own, so that an existing run is not deleted earlier because its Trigger changes or is
-// deleted.
+// ttl is the Suite's own, so that a change of its Trigger deletes no run earlier.
 func ttl(o Observation) time.Duration {
 	switch {
 	case o.Suite.Spec.TTLAfterFinished != nil:

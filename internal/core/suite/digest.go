@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// VariablesDigest is the SHA-256 of variables as a JSON object, sorted by name and without spaces, as jq -cSj prints it.
+// VariablesDigest returns the SHA-256 of variables as a JSON object, sorted by name and without spaces, as jq -cSj prints it.
 func VariablesDigest(variables map[string]string) string {
 	if variables == nil {
 		variables = map[string]string{}

@@ -21,13 +21,10 @@ type Repetition struct {
 	Environment []*v1alpha1.Suite     // of the run; only Deployment needs it
 }
 
-// RunsAgain reports whether a repeated notification starts another attempt, the desired one, beside an existing
-// run of the same commit. It does if that run has no result, or will have none: its commit must be tested, and
-// must not borrow the result of the run that superseded it. If there is a result, the Trigger decides, or the sender; but
-// once superseding has begun, a result that the run still came to changes no answer.
-//
-// A client that got no answer sends the same notification again, with the same Idempotency-Key. That does not
-// make it newer: if a newer deployment superseded its run meanwhile, it supersedes nothing.
+// RunsAgain reports whether a repeated notification starts the desired attempt beside an existing run of the same commit.
+// It does if that run will have no result of its own, because its commit must be tested. If it has one, the Trigger or the sender decides,
+// but a result after superseding has begun changes no answer.
+// A notification that a client sends again for lack of an answer has the same Idempotency-Key, and is not newer: it supersedes nothing.
 func RunsAgain(existing, desired *v1alpha1.Suite, r Repetition) bool {
 	superseded := existing.State() == v1alpha1.ReasonSuperseded || existing.Status.SupersededBy != "" || newerThan(existing, r.Stream) != nil
 	switch {
@@ -55,8 +52,7 @@ func resultRepeats(existing, desired *v1alpha1.Suite, r Repetition) bool {
 	}
 }
 
-// otherDeployment reports whether the Trigger tests each deployment, and the run tests another one: something differs, or
-// another commit was deployed since.
+// otherDeployment reports whether each deployment is tested, and the run's differs or another commit was deployed since.
 func (r Repetition) otherDeployment(s *v1alpha1.Suite) bool {
 	return r.Policy == v1alpha1.DuplicatesDeployment &&
 		(len(r.Differences) > 0 || NewerDeployment(s, r.Stream) != nil || NewerDeployment(s, r.Environment) != nil)
@@ -67,8 +63,6 @@ func (r Repetition) tooOld(s *v1alpha1.Suite) bool {
 	return r.MaxAge > 0 && (end == nil || r.ReceivedAt.Sub(end.Time) > r.MaxAge)
 }
 
-// hasResult reports whether the tests of a run came to a result. A run that was superseded or canceled, or
-// that could not be executed, has none.
 func hasResult(s *v1alpha1.Suite) bool {
 	switch s.State() {
 	case v1alpha1.ReasonPassed, v1alpha1.ReasonFailed, v1alpha1.ReasonTimedOut:
@@ -78,19 +72,17 @@ func hasResult(s *v1alpha1.Suite) bool {
 	}
 }
 
-// sameNotification reports whether the desired Suite is of a notification that a client sent again for lack of an answer.
+// sameNotification reports whether a client sent the notification of the existing run again, for lack of an answer.
 func sameNotification(existing, desired *v1alpha1.Suite) bool {
 	return NotifiedBy(existing, desired.Annotations[annotationIdempotencyKey])
 }
 
-// NotifiedBy reports whether a run answers the notification with an Idempotency-Key: it was created for it, or continued when it
-// was notified again by it.
+// NotifiedBy reports whether the notification with an Idempotency-Key created the run, or continued it.
 func NotifiedBy(s *v1alpha1.Suite, key string) bool {
 	return key != "" && (s.Annotations[annotationIdempotencyKey] == key || s.Status.NotifiedAgainBy == key)
 }
 
-// Differences are what distinguishes the deployment of a notification from that of an existing run of its commit, apart from
-// input files.
+// Differences compares the deployments of a notification and of an existing run of its commit, except for input files.
 func Differences(existing, desired *v1alpha1.Suite) (all []v1alpha1.Difference) {
 	if existing.Spec.Deployment.URL != desired.Spec.Deployment.URL {
 		all = append(all, v1alpha1.DifferentURL)
@@ -101,13 +93,13 @@ func Differences(existing, desired *v1alpha1.Suite) (all []v1alpha1.Difference) 
 	return all
 }
 
-// NoteDuplicate changes the status of a run that answers a repeated notification, and reports whether there is any news.
+// NoteDuplicate changes the status of a run that answers a repeated notification, and reports whether it changed.
 func NoteDuplicate(existing, desired *v1alpha1.Suite, differences []v1alpha1.Difference) bool {
 	again, other := notifyAgain(existing, desired), noteOther(existing, desired, differences)
 	return again || other
 }
 
-// notifyAgain makes a run that continues the newest of its stream again.
+// notifyAgain makes a run that has not ended the newest of its stream again.
 func notifyAgain(existing, desired *v1alpha1.Suite) bool {
 	at := desired.Received()
 	if existing.Finished() || StreamKey(existing) == "" || !at.After(existing.LastNotified().Time) || sameNotification(existing, desired) {
@@ -118,8 +110,7 @@ func notifyAgain(existing, desired *v1alpha1.Suite) bool {
 	return true
 }
 
-// NoteSuperseded changes the status of a run that another attempt replaces because a newer one of the stream supersedes it, and
-// reports whether there is any news. A replica that has not seen the newer one must come to the same attempt.
+// NoteSuperseded records the newer run of the stream, so that a replica that has not seen it creates the same attempt.
 func NoteSuperseded(existing *v1alpha1.Suite, stream []*v1alpha1.Suite) bool {
 	newer := newerThan(existing, stream)
 	if existing.Finished() || existing.Status.SupersededBy != "" || newer == nil {
@@ -129,14 +120,11 @@ func NoteSuperseded(existing *v1alpha1.Suite, stream []*v1alpha1.Suite) bool {
 	return true
 }
 
-// noteOther notes the first of equal notifications of another deployment.
 func noteOther(existing, desired *v1alpha1.Suite, differences []v1alpha1.Difference) bool {
 	url, last := desired.Spec.Deployment.URL, existing.Status.AnsweredOther
 	if len(differences) == 0 || last != nil && last.URL == url && slices.Equal(last.Differs, differences) {
 		return false
 	}
-	existing.Status.AnsweredOther = &v1alpha1.OtherDeployment{
-		NotifiedAt: metav1.NewTime(desired.Received().Time), URL: url, Differs: differences,
-	}
+	existing.Status.AnsweredOther = &v1alpha1.OtherDeployment{NotifiedAt: metav1.NewTime(desired.Received().Time), URL: url, Differs: differences}
 	return true
 }

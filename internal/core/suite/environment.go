@@ -12,31 +12,23 @@ import (
 // maxEnvironmentPrefix leaves room for the hash within a DNS label.
 const maxEnvironmentPrefix = 63 - 1 - hashChars
 
-// EphemeralEnvironment derives a short-lived Environment from a Trigger's: the same variables at
-// another URL. Its name is a function of both, so that every notification for one deployment URL
-// means the same Environment. It is owned by the one it derives from, and goes with it.
+// EphemeralEnvironment derives a short-lived Environment, owned by base and named after it and the URL, so there is one for each URL.
 func EphemeralEnvironment(base *v1alpha1.Environment, deploymentURL string, expiresAt time.Time) *v1alpha1.Environment {
 	prefix := strings.TrimRight(base.Name[:min(len(base.Name), maxEnvironmentPrefix)], "-")
 	return &v1alpha1.Environment{
 		TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Environment"},
 		ObjectMeta: metav1.ObjectMeta{
-			Name:      prefix + "-" + hash(base.Name, deploymentURL),
-			Namespace: base.Namespace,
-			Labels:    map[string]string{v1alpha1.LabelEnvironment: base.Name},
-			OwnerReferences: []metav1.OwnerReference{
-				*metav1.NewControllerRef(base, v1alpha1.GroupVersion.WithKind("Environment")),
-			},
+			Name:            prefix + "-" + hash(base.Name, deploymentURL),
+			Namespace:       base.Namespace,
+			Labels:          map[string]string{v1alpha1.LabelEnvironment: base.Name},
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(base, v1alpha1.GroupVersion.WithKind("Environment"))},
 		},
 		Spec: v1alpha1.EnvironmentSpec{
-			URL:           deploymentURL,
-			Variables:     base.Spec.Variables,
-			VariablesFrom: base.Spec.VariablesFrom,
-			// Two runs can share each of them as easily as the base.
+			URL:                 deploymentURL,
+			Variables:           base.Spec.Variables,
+			VariablesFrom:       base.Spec.VariablesFrom,
 			MaxConcurrentSuites: base.Spec.MaxConcurrentSuites,
-			Ephemeral: &v1alpha1.EphemeralEnvironment{
-				DeploymentURL: deploymentURL,
-				ExpiresAt:     metav1.NewTime(expiresAt.UTC().Truncate(time.Second)),
-			},
+			Ephemeral:           &v1alpha1.EphemeralEnvironment{DeploymentURL: deploymentURL, ExpiresAt: metav1.NewTime(expiresAt.UTC().Truncate(time.Second))},
 		},
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 )
 
-// Inputs is what the search for the files of a run came to.
+// Inputs is the result of the search for the files of a run.
 type Inputs struct {
 	Invalid     string   // a sentence: why the run can never have its files
 	NoStore     bool     // no store is configured
@@ -21,7 +21,7 @@ type Inputs struct {
 	Limit       int64 // of a file, in bytes; 0: none
 }
 
-// problem is a sentence: why the run cannot have its files. It is empty where it has them.
+// problem returns why the run cannot have its files, as a sentence, or "".
 func (in *Inputs) problem(team *v1alpha1.Team) string {
 	switch {
 	case in.NoStore:
@@ -39,8 +39,7 @@ func (in *Inputs) problem(team *v1alpha1.Team) string {
 	}
 }
 
-// tooLarge is a sentence about the first file that is larger than the limit. The store could not refuse it: whoever asked for its
-// URL did not say how large it is.
+// tooLarge finds files that the store could not refuse, because the request for their URL did not say how large they are.
 func (in *Inputs) tooLarge() string {
 	for _, f := range in.Found {
 		if in.Limit > 0 && f.Size > in.Limit {
@@ -51,8 +50,7 @@ func (in *Inputs) tooLarge() string {
 	return ""
 }
 
-// The pauses between attempts to reach a store. The first are short, for a restart; the last bound how long a
-// run waits after the store is back.
+// The pauses between attempts to reach a store: short at first, for a restart.
 const (
 	storeRetryMin = time.Second
 	storeRetryMax = 30 * time.Second
@@ -63,10 +61,8 @@ func waitsForInputs(s *v1alpha1.Suite) bool {
 	return meta.IsStatusConditionFalse(s.Status.Conditions, v1alpha1.ConditionInputsReady)
 }
 
-// waitForStore waits for as long as the run itself might take.
+// waitForStore waits for as long as the run itself might take, but not from the notification: a run may have been queued for long.
 func waitForStore(o Observation, now time.Time) Decision {
-	// Only the Suite's own status records since when it waits. Counted from the notification, a run that was
-	// queued for long would not wait at all.
 	waited, patience := now.Sub(since(o.Suite, v1alpha1.ConditionInputsReady, now)), o.Trigger.RunTimeout()
 	if waited >= patience {
 		return Decision{Condition: v1alpha1.Error(fmt.Sprintf(
@@ -79,7 +75,6 @@ func waitForStore(o Observation, now time.Time) Decision {
 	}
 }
 
-// setInputs records the files of a run whose Job exists, and whether the run waits for the store.
 func setInputs(s *v1alpha1.Suite, o Observation, now time.Time) {
 	if o.Inputs == nil {
 		return

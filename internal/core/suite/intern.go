@@ -6,9 +6,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// Intern shares the strings that many Suites have in common, so that a cache of thousands holds each once.
-// Strings that differ between runs, such as SHAs and the values of variables, are left alone: for these the
-// table of shared strings would cost more than it saves.
+// Intern shares the strings that many Suites have in common. For SHAs and the values of variables, sharing costs more than it saves.
 func Intern(s *v1alpha1.Suite) {
 	spec, d := &s.Spec, &s.Spec.Deployment
 	share(&s.Namespace, &spec.Trigger.Name, &spec.Environment, &spec.SupersedeKey, &d.Branch, &d.Type, &d.Repository)
@@ -39,7 +37,6 @@ func Intern(s *v1alpha1.Suite) {
 	}
 }
 
-// internFailures shares the names of tests, which fail in one run after the other. Their messages often differ.
 func internFailures(failures []v1alpha1.TestFailure) {
 	for i := range failures {
 		f := &failures[i]

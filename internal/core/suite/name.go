@@ -11,13 +11,8 @@ import (
 )
 
 const (
-	// maxNameBytes leaves a Job that is named like the Suite room for the suffixes that Kubernetes
-	// adds: a pod's "-xxxxx" and, in an indexed Job, its index, within the 63 bytes of a DNS label.
-	maxNameBytes = 52
-
-	// hashChars of five bits are 80 bits: with a million runs of one Trigger, two of them share a
-	// name with a probability below 1e-12, and SameRun distinguishes them even then.
-	hashChars = 16
+	maxNameBytes = 52 // leaves room for what Kubernetes appends to the name of a Job, such as "-xxxxx" and an index, in 63 bytes
+	hashChars    = 16 // 5 bits each: of a million runs, two share a name with a probability below 1e-12, and SameRun distinguishes them
 )
 
 // lowerBase32 has only characters that a DNS label allows anywhere.
@@ -32,9 +27,7 @@ type identity struct {
 	attempt     int32
 }
 
-// name is a DNS label of at most 52 characters: a readable prefix cut from the Trigger's name, and a
-// hash of the identity. The same identity has the same name in every replica and after every crash,
-// which makes the API server the lock that keeps a run from being created twice.
+// name is the same in every replica and after every crash, so the API server never creates a run twice.
 func (id identity) name(triggerName string) string {
 	prefix := triggerName[:min(len(triggerName), maxNameBytes-1-hashChars)]
 	return strings.TrimRight(prefix, "-") + "-" + id.hash()
@@ -44,7 +37,7 @@ func (id identity) hash() string {
 	return hash(string(id.trigger), id.environment, id.kind, id.value, strconv.Itoa(int(id.attempt)))
 }
 
-// hash is taken over length-prefixed parts, so that no two lists of parts read the same.
+// hash prefixes parts with their lengths, so that no two lists of parts read the same.
 func hash(parts ...string) string {
 	h := sha256.New()
 	for _, part := range parts {

@@ -14,16 +14,13 @@ import (
 )
 
 const (
-	// annotationIdempotencyKey holds the Idempotency-Key of the notification, which is the same when a client
-	// sends it again.
+	// annotationIdempotencyKey holds the Idempotency-Key of the notification, which is the same when a client sends it again.
 	annotationIdempotencyKey = "postflight.dev/idempotency-key"
 
-	// AnnotationRequestID holds the id of the request that created the Suite. If the API server's first answer
-	// was lost, the request finds its own Suite, and has created it.
+	// AnnotationRequestID holds the id of the request, which finds its own Suite if the API server's first answer was lost.
 	AnnotationRequestID = "postflight.dev/request-id"
 
-	// shortSHA is how much of a commit people read.
-	shortSHA = 12
+	shortSHA = 12 // how much of a commit people read
 )
 
 // Request is a Trigger that matches a Notification, and what came with it.
@@ -43,8 +40,7 @@ type Request struct {
 	Traceparent string // of the span that creates the Suite; empty: there is no trace
 }
 
-// New is the Suite that answers a Request. Its name is a function of (trigger UID, environment, SHA,
-// attempt), or of the idempotency key or the request where there is no SHA.
+// New returns the Suite that answers a Request. Without a SHA, the idempotency key or the request identifies the run.
 func New(r Request) *v1alpha1.Suite {
 	id := r.identity()
 	received := metav1.NewMicroTime(r.ReceivedAt.UTC().Truncate(time.Microsecond))
@@ -70,9 +66,8 @@ func New(r Request) *v1alpha1.Suite {
 		},
 	}
 	if r.EphemeralUID != "" {
-		s.OwnerReferences = []metav1.OwnerReference{{
-			APIVersion: v1alpha1.GroupVersion.String(), Kind: "Environment", Name: r.Environment, UID: r.EphemeralUID,
-		}}
+		owner := metav1.OwnerReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Environment", Name: r.Environment, UID: r.EphemeralUID}
+		s.OwnerReferences = []metav1.OwnerReference{owner}
 	}
 	if r.IdempotencyKey != "" {
 		s.Annotations[annotationIdempotencyKey] = r.IdempotencyKey
@@ -92,7 +87,6 @@ func SameRun(existing, desired *v1alpha1.Suite) bool {
 		(desired.Spec.Deployment.SHA != "" || sameKey(existing, desired))
 }
 
-// sameKey reports whether the notifications of both had the same Idempotency-Key, or none.
 func sameKey(a, b *v1alpha1.Suite) bool {
 	return a.Annotations[annotationIdempotencyKey] == b.Annotations[annotationIdempotencyKey]
 }
@@ -110,7 +104,6 @@ func (r Request) identity() identity {
 	return id
 }
 
-// supersedeKey is the client's own key, or branch/environment where the Trigger supersedes by branch.
 func (r Request) supersedeKey() string {
 	switch r.Trigger.Spec.Supersede {
 	case v1alpha1.SupersedeEnvironment, v1alpha1.SupersedeNone:
@@ -121,10 +114,7 @@ func (r Request) supersedeKey() string {
 }
 
 func (r Request) labels() map[string]string {
-	labels := map[string]string{
-		v1alpha1.LabelTrigger:     r.Trigger.Name,
-		v1alpha1.LabelEnvironment: r.Environment,
-	}
+	labels := map[string]string{v1alpha1.LabelTrigger: r.Trigger.Name, v1alpha1.LabelEnvironment: r.Environment}
 	sha := r.Notification.SHA
 	short := strings.TrimRight(sha[:min(len(sha), shortSHA)], "-_.")
 	if short != "" && len(validation.IsValidLabelValue(short)) == 0 {
@@ -135,14 +125,7 @@ func (r Request) labels() map[string]string {
 
 func deployment(n *notification.Notification) v1alpha1.Deployment {
 	return v1alpha1.Deployment{
-		Branch:            n.Branch,
-		SHA:               n.SHA,
-		Type:              n.DeploymentType,
-		URL:               n.DeploymentURL,
-		HostingService:    n.HostingService,
-		CommitURL:         n.CommitURL,
-		Repository:        n.Repository,
-		PullRequestNumber: n.PullRequestNumber,
-		PipelineID:        n.PipelineID,
+		Branch: n.Branch, SHA: n.SHA, Type: n.DeploymentType, URL: n.DeploymentURL, HostingService: n.HostingService,
+		CommitURL: n.CommitURL, Repository: n.Repository, PullRequestNumber: n.PullRequestNumber, PipelineID: n.PipelineID,
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/results"
 )
 
-// Observation is everything that exists and bears on one Suite, and what the actions of this reconcile came to.
+// Observation is everything that exists and bears on one Suite, and the results of the actions of this reconcile.
 type Observation struct {
 	Suite       *v1alpha1.Suite
 	Stream      []*v1alpha1.Suite     // at least those of the same stream that have not ended, and the newest, of all and of other commits
@@ -41,14 +41,13 @@ type Observation struct {
 	PassedBefore *v1alpha1.Suite    // the run of the Trigger that passed last; nil: none did, or this run does not pass by its tests
 	Unarchived   bool               // there is an object store, and the record of the finished run is not in it yet
 
-	// What the actions came to; each is unset until its action was done.
+	// The results of the actions; each is unset until its action was done.
 	Position *Position // RequestSlot
 	Inputs   *Inputs
 	Creation Creation
 }
 
-// Action is the one thing to do about a Suite. What it came to goes into the Observation, and Decide says
-// what follows.
+// Action is the one thing to do about a Suite. Its result goes into the Observation, for the next call of Decide.
 type Action string
 
 // The actions.
@@ -62,7 +61,7 @@ const (
 	DeleteSuite Action = "DeleteSuite" // and its Job
 )
 
-// Creation is what the creation of the Job came to.
+// Creation is the result of creating the Job.
 type Creation struct {
 	Result CreationResult
 	Detail string // depends on the result
@@ -70,7 +69,7 @@ type Creation struct {
 	Unknown bool // the API server did not answer, and may have created the Job
 }
 
-// CreationResult is one of a few.
+// CreationResult says whether the Job was created, and why not.
 type CreationResult string
 
 // The results.
@@ -84,8 +83,7 @@ const (
 	NameInUse   CreationResult = "NameInUse"   // a Job of the name belongs to an earlier Suite, and is about to be deleted
 )
 
-// Stopping is the progress of a Job whose pods should stop: because it is being deleted, has failed or has
-// succeeded.
+// Stopping is the progress of a Job whose pods should stop: because it is being deleted, has failed or has succeeded.
 type Stopping struct {
 	Since time.Time // zero: the Job goes on
 

@@ -7,13 +7,10 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// Queue is the queue of a namespace: it knows which runs may start now, and the positions of those behind them. A run
-// needs a slot of the team, of its Trigger and of its Environment, first come, first served. While it waits for one
-// of these it holds none of the others, and a blocked run holds none at all.
-//
-// It is kept up to date by the changes of objects, in any order, each of which costs O(log n). All that it knows comes
-// from objects, except for claims, which last until the objects show the Job. It shares the Suites with the cache, and
-// changes none. It is not safe for concurrent use.
+// Queue knows which runs of a namespace may start now, and the positions of the others. A run needs a slot of the team, of its Trigger and
+// of its Environment, first come, first served. It holds none of them while it waits for one or is blocked.
+// Each change of an object costs O(log n), in any order. All state comes from objects, except claims, which last until the objects show the
+// Job. The Suites are shared with the cache, and never changed. It is not safe for concurrent use.
 type Queue struct {
 	limits  Limits
 	members map[string]*member      // the runs that have not ended, by the name of the Suite
@@ -69,7 +66,7 @@ func sortKeyOf(s *v1alpha1.Suite) sortKey {
 	}
 }
 
-// NewQueue is the queue of a namespace without runs and limits.
+// NewQueue returns the queue of a namespace without runs and limits.
 func NewQueue() *Queue {
 	return &Queue{
 		limits:  Limits{Trigger: map[string]int32{}, Environment: map[string]int32{}},
@@ -78,7 +75,7 @@ func NewQueue() *Queue {
 	}
 }
 
-// Set adds a Suite, or takes a change of it.
+// Set adds or updates a Suite.
 func (q *Queue) Set(s *v1alpha1.Suite) {
 	if s.Finished() {
 		q.remember(s)
@@ -122,7 +119,7 @@ func (q *Queue) SetJob(name string, unfinished bool) {
 	}
 }
 
-// Claim takes the slots of a run that may start, before its Job is created. It reports whether the run has them.
+// Claim takes the slots of a run that may start, before its Job is created, and reports whether the run has them.
 func (q *Queue) Claim(name string) bool {
 	position, known := q.Position(name)
 	if !known || position.Number > 0 {
@@ -133,8 +130,7 @@ func (q *Queue) Claim(name string) bool {
 	return true
 }
 
-// Release gives the slots back that were claimed for a run without a Job, which knows itself when to try again. It
-// reports whether there were any.
+// Release returns the claimed slots of a run without a Job, which knows when to try again, and reports whether there were any.
 func (q *Queue) Release(name string) bool {
 	m := q.members[name]
 	if m == nil || !m.claimed {
@@ -146,7 +142,7 @@ func (q *Queue) Release(name string) bool {
 	return true
 }
 
-// Len is how many runs have not ended.
+// Len returns how many runs have not ended.
 func (q *Queue) Len() int { return len(q.members) }
 
 func (q *Queue) add(m *member) {
@@ -184,7 +180,7 @@ func (q *Queue) setActive(m *member) {
 	}
 }
 
-// start gives a run its slots. If it was to have them anyway, nothing changes for the others.
+// start changes nothing for the others if the pass had granted the slots.
 func (q *Queue) start(m *member) {
 	m.active = true
 	q.taken.add(m, 1)

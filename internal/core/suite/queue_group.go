@@ -6,8 +6,7 @@ type group struct {
 	members *sorted
 }
 
-// need says which slots a run needs beside one of the team. The Environment is left out where it has no limit,
-// or each of the many ephemeral ones would have a group of its own.
+// need omits the Environment if it has no limit: otherwise each of many ephemeral ones would have a group.
 type need struct{ trigger, environment string }
 
 // before orders members like Compare.
@@ -22,7 +21,6 @@ func before(a, b *member) bool {
 	}
 }
 
-// settle puts a run into its group, or takes it out.
 func (q *Queue) settle(m *member) {
 	switch waits := !m.active && m.open && !m.yields; {
 	case waits && m.group == nil:
@@ -54,7 +52,6 @@ func (l *group) remove(q *Queue, m *member) {
 	}
 }
 
-// after is the first run of the group behind m; nil where there is none.
 func (l *group) after(m *member) (next *member) {
 	l.members.AscendGreaterOrEqual(m, func(other *member) bool {
 		if other == m {
@@ -66,7 +63,7 @@ func (l *group) after(m *member) (next *member) {
 	return next
 }
 
-// arrived takes a new run into the pass, if it is behind all that the pass has seen.
+// arrived keeps the pass if the new run is behind all that it has seen.
 func (q *Queue) arrived(m *member) {
 	p := q.pass
 	switch {
@@ -85,22 +82,21 @@ func (q *Queue) left(m *member) {
 	}
 }
 
-// SetTeamLimit takes a change of Team.spec.maxConcurrentSuites, which is 0 without a Team.
+// SetTeamLimit sets Team.spec.maxConcurrentSuites, which is 0 without a Team.
 func (q *Queue) SetTeamLimit(limit int32) {
 	if q.limits.Team != limit {
 		q.limits.Team, q.pass = limit, nil
 	}
 }
 
-// SetTriggerLimit takes a change of Trigger.spec.maxConcurrentSuites, which is 0 without a Trigger.
+// SetTriggerLimit sets Trigger.spec.maxConcurrentSuites, which is 0 without a Trigger.
 func (q *Queue) SetTriggerLimit(trigger string, limit int32) {
 	if setLimit(q.limits.Trigger, trigger, limit) {
 		q.pass = nil
 	}
 }
 
-// SetEnvironmentLimit takes a change of Environment.spec.maxConcurrentSuites, which is 0 without an Environment. The
-// groups change only with the first limit, and with the last.
+// SetEnvironmentLimit sets Environment.spec.maxConcurrentSuites. Only the first and the last limit change the groups.
 func (q *Queue) SetEnvironmentLimit(environment string, limit int32) {
 	was := q.limits.Environment[environment]
 	if !setLimit(q.limits.Environment, environment, limit) {

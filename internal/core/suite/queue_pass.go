@@ -7,8 +7,8 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// pass goes through the waiting runs in their order, gives the free slots to those who may have them, and counts the
-// others, up to exactPositions. It reads the heads of the groups only, so that its cost does not depend on how many wait.
+// pass grants the free slots to waiting runs in their order, and counts the others, up to exactPositions. It reads only the heads of the
+// groups, so that its cost does not depend on how many wait.
 type pass struct {
 	queue     *Queue
 	granted   slots
@@ -35,7 +35,6 @@ type counts struct {
 	both                 map[need]int
 }
 
-// current is the pass, made anew if something has changed.
 func (q *Queue) current() *pass {
 	if q.pass != nil {
 		return q.pass
@@ -58,7 +57,6 @@ func (q *Queue) current() *pass {
 	return p
 }
 
-// run sees runs until the others are far behind.
 func (p *pass) run() {
 	for len(p.heads) > 0 && p.ahead.team <= exactPositions {
 		m := heap.Pop(&p.heads).(*member)
@@ -71,7 +69,6 @@ func (p *pass) run() {
 	}
 }
 
-// add sees a run that is behind all others.
 func (p *pass) add(m *member) {
 	if p.ahead.team > exactPositions {
 		return
@@ -98,8 +95,7 @@ func (p *pass) see(m *member) {
 	p.ahead.add(m.group.need, full)
 }
 
-// started moves the slots that a run was to have to the taken ones. It reports whether nothing else changes: others that
-// it overtook may now wait for these slots, too.
+// started takes granted slots, and reports whether nothing else changes: runs that m overtook may now wait for these slots, too.
 func (p *pass) started(m *member) bool {
 	position, near := p.positions[m]
 	if !near || position.Number > 0 || m.overtakes {
@@ -110,7 +106,6 @@ func (p *pass) started(m *member) bool {
 	return true
 }
 
-// fullness says which slots a need waits for.
 type fullness struct{ team, trigger, environment bool }
 
 func (p *pass) full(n need) fullness {
@@ -162,7 +157,6 @@ func (c *counts) add(n need, full fullness) {
 	}
 }
 
-// heads is a heap.
 type heads []*member
 
 func (h heads) Len() int           { return len(h) }
@@ -175,7 +169,7 @@ func (h *heads) Pop() any {
 	return last
 }
 
-// Position says where a run is in the queue. A run that is not known has no position.
+// Position returns where a run is in the queue, and whether the run is known.
 func (q *Queue) Position(name string) (position Position, known bool) {
 	m := q.members[name]
 	if m == nil {
@@ -189,7 +183,7 @@ func (q *Queue) Position(name string) (position Position, known bool) {
 	return position, true
 }
 
-// positionOf counts the others for a blocked run as if it waited, because it needs a slot for its next attempt.
+// positionOf counts for a blocked run as if it waited, because it needs a slot for its next attempt.
 func (q *Queue) positionOf(m *member) Position {
 	if m.group == nil {
 		q.pass = nil
@@ -205,8 +199,7 @@ func (q *Queue) positionOf(m *member) Position {
 	return Position{Number: exactPositions + 1}
 }
 
-// Next are the runs that may start, and those near the front whose position is another than Position said. It returns each
-// once, until Position is asked.
+// Next returns the runs that may start, and those near the front that have moved, each once until Position is asked.
 func (q *Queue) Next() (start, moved []*v1alpha1.Suite) {
 	p := q.current()
 	for _, m := range p.fresh {
@@ -235,7 +228,7 @@ func (q *Queue) MayStart(name string) bool {
 	return q.limits.of(m.group.need) == 0 || near && position.Number == 0
 }
 
-// Ready is how many of the waiting runs may start.
+// Ready returns how many of the waiting runs may start.
 func (q *Queue) Ready() int {
 	ready := int(q.current().granted.team)
 	for n, l := range q.groups {

@@ -9,8 +9,7 @@ type Limits struct {
 	Environment map[string]int32 // by the Environment's name
 }
 
-// NeedsSlot reports whether anything limits how many runs of the Trigger are active at once. The Environment
-// may be nil.
+// NeedsSlot reports whether anything limits how many runs of the Trigger are active at once. The Environment may be nil.
 func NeedsSlot(team *v1alpha1.Team, t *v1alpha1.Trigger, e *v1alpha1.Environment) bool {
 	return team.Spec.MaxConcurrentSuites != 0 || t.Spec.MaxConcurrentSuites != 0 || (e != nil && e.Spec.MaxConcurrentSuites != 0)
 }
@@ -22,7 +21,7 @@ func (l Limits) needs(trigger, environment string) need {
 	return need{trigger, environment}
 }
 
-// of is how many runs with a need can be active at once; 0 means no limit.
+// of returns how many runs with a need can be active at once; 0 means no limit.
 func (l Limits) of(n need) int32 {
 	least := int32(0)
 	for _, limit := range [...]int32{l.Team, l.Trigger[n.trigger], l.Environment[n.environment]} {
@@ -33,7 +32,6 @@ func (l Limits) of(n need) int32 {
 	return least
 }
 
-// slots counts those that are taken.
 type slots struct {
 	team                 int32
 	trigger, environment map[string]int32

@@ -2,7 +2,6 @@ package suite
 
 import "slices"
 
-// join adds a run to its stream.
 func (q *Queue) join(m *member) {
 	if m.stream == (stream{}) {
 		m.open = true
@@ -19,7 +18,6 @@ func (q *Queue) join(m *member) {
 	q.reopen(was, openOf(members))
 }
 
-// quit removes a run from its stream.
 func (q *Queue) quit(m *member) {
 	if m.stream == (stream{}) {
 		m.open = false
@@ -35,7 +33,6 @@ func (q *Queue) quit(m *member) {
 	}
 }
 
-// reopen changes which runs of a stream wait for none of it.
 func (q *Queue) reopen(was, is []*member) {
 	for _, m := range was {
 		if !slices.Contains(is, m) {
@@ -49,8 +46,7 @@ func (q *Queue) reopen(was, is []*member) {
 	}
 }
 
-// openOf are the runs of a stream that wait for none of it: the oldest with its siblings, but for those behind a run
-// that is a sibling of neither.
+// openOf returns the oldest run of a stream and its siblings, up to a run that is a sibling of neither: they wait for none of it.
 func openOf(members *sorted) []*member {
 	first, ok := members.Min()
 	if !ok {

@@ -14,14 +14,13 @@ import (
 // lastRuns is how many runs of a Trigger, and of all, an estimate is made from.
 const lastRuns = 10
 
-// finishedIn is how long a run took that has ended.
 type finishedIn struct {
 	uid  types.UID
 	end  time.Time
 	took time.Duration
 }
 
-// remember keeps how long a run took whose tests ran.
+// remember omits runs whose tests never ran.
 func (q *Queue) remember(s *v1alpha1.Suite) {
 	start, end := s.Status.StartTime, s.Status.CompletionTime
 	if start == nil || end == nil || end.Before(start) {
@@ -42,8 +41,7 @@ func keep(runs []finishedIn, run finishedIn) []finishedIn {
 	return slices.Delete(runs, 0, max(0, len(runs)-lastRuns))
 }
 
-// wait estimates how long a run waits for the slots that are full. Where n slots are taken by runs that take d each,
-// one of them ends every d/n.
+// wait estimates: where n slots are taken by runs that take d each, one of them ends every d/n.
 func (q *Queue) wait(n need, full fullness, position int) time.Duration {
 	if full.team {
 		return estimate(q.past[""], q.limits.Team, position)
@@ -69,7 +67,7 @@ func estimate(runs []finishedIn, limit int32, position int) time.Duration {
 	return max(sum/time.Duration(len(runs))*time.Duration(position)/time.Duration(limit), time.Second)
 }
 
-// waitSteps are the estimates that messages name. They are coarse, so that a message does not change with each run.
+// waitSteps are coarse, so that a message does not change with each run.
 var waitSteps = []time.Duration{
 	time.Minute, 2 * time.Minute, 3 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 20 * time.Minute,
 	30 * time.Minute, 45 * time.Minute, time.Hour, 90 * time.Minute, 2 * time.Hour, 3 * time.Hour, 4 * time.Hour, 6 * time.Hour,

@@ -11,8 +11,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// NextAttempt is the next attempt of a run that has ended, as somebody requests it. The problem is a sentence: why there
-// can be none. The Trigger is nil if it does not exist.
+// NextAttempt returns the requested next attempt of a run that has ended, or a sentence why there can be none. t may be nil.
 func NextAttempt(s *v1alpha1.Suite, t *v1alpha1.Trigger, by string) (next *v1alpha1.Suite, problem string) {
 	attempt := max(s.Spec.Attempt, 1)
 	switch {
@@ -27,7 +26,7 @@ func NextAttempt(s *v1alpha1.Suite, t *v1alpha1.Trigger, by string) (next *v1alp
 	return next, ""
 }
 
-// UnfinishedProblem is a sentence: why a run has no next attempt yet. It is empty if the run has ended.
+// UnfinishedProblem returns why a run has no next attempt yet, as a sentence, or "" if the run has ended.
 func UnfinishedProblem(s *v1alpha1.Suite) string {
 	if s.Finished() {
 		return ""
@@ -35,8 +34,7 @@ func UnfinishedProblem(s *v1alpha1.Suite) string {
 	return fmt.Sprintf("The run %s has not ended. Wait for its end, or cancel it.", s.Name)
 }
 
-// NextProblem is a sentence: why a Suite is not the next attempt that was desired, although it has its name. It is
-// empty if it is.
+// NextProblem returns why a Suite with the name of the desired attempt is not that attempt, as a sentence, or "".
 func NextProblem(existing, desired *v1alpha1.Suite) string {
 	switch {
 	case !SameRun(existing, desired):
@@ -48,8 +46,7 @@ func NextProblem(existing, desired *v1alpha1.Suite) string {
 	}
 }
 
-// NewerProblem is a sentence: why a run is not repeated after a newer deployment of its stream. It is empty if there
-// is none.
+// NewerProblem returns why a run is not repeated after a newer deployment of its stream, as a sentence, or "".
 func NewerProblem(s *v1alpha1.Suite, stream []*v1alpha1.Suite) string {
 	newer := NewerDeployment(s, stream)
 	if newer == nil {
@@ -59,10 +56,8 @@ func NewerProblem(s *v1alpha1.Suite, stream []*v1alpha1.Suite) string {
 		"Rerun %s. If this commit is deployed again, notify and request a rerun: postflight notify --rerun.", newer.Name, s.Name, newer.Name)
 }
 
-// Rerun is another attempt of a run, as a person requests it. Its name is that of the attempt which another
-// notification would create, so that the two are one run. Where there is no SHA, the request identifies it.
-// It counts as received when the API server creates it: the clock of the person's machine must not decide
-// what supersedes what.
+// Rerun returns the attempt that another notification would create, so that the two are one run; without a SHA, the request identifies it.
+// The API server sets when it was received: the clock of a person's machine must not decide what supersedes what.
 func Rerun(s *v1alpha1.Suite, trigger types.UID, attempt int32, request string) *v1alpha1.Suite {
 	id := identity{trigger: trigger, environment: s.Spec.Environment, kind: "sha", value: s.Spec.Deployment.SHA, attempt: attempt}
 	if id.value == "" {
@@ -87,7 +82,7 @@ func Rerun(s *v1alpha1.Suite, trigger types.UID, attempt int32, request string) 
 	return again
 }
 
-// labelsOfRun are the labels of a run, which also apply to its next attempt. That one was not restored, even if this was.
+// labelsOfRun omits that the run was restored, which is not true of its next attempt.
 func labelsOfRun(s *v1alpha1.Suite) map[string]string {
 	labels := maps.Clone(s.Labels)
 	delete(labels, v1alpha1.LabelRestored)
@@ -95,8 +90,7 @@ func labelsOfRun(s *v1alpha1.Suite) map[string]string {
 	return labels
 }
 
-// NewerDeployment is the newest run of the stream that was received after s and tests another deployment; nil if
-// there is none. Another attempt of s would supersede it, and its pipeline would get the result of the older commit.
+// NewerDeployment returns the newest later run of another deployment: after it, another attempt of s would supersede it.
 func NewerDeployment(s *v1alpha1.Suite, stream []*v1alpha1.Suite) *v1alpha1.Suite {
 	return newest(slices.DeleteFunc(others(s, stream), func(other *v1alpha1.Suite) bool {
 		sha := s.Spec.Deployment.SHA

@@ -11,7 +11,6 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/results"
 )
 
-// withResults puts how many tests failed before the message of a run that ends, unless that says so.
 func withResults(o Observation, end metav1.Condition) metav1.Condition {
 	if o.Suite.Finished() || o.Collected == nil || !Ended(end) || o.Judged && end == o.Progress {
 		return end
@@ -25,8 +24,7 @@ func withResults(o Observation, end metav1.Condition) metav1.Condition {
 	return end
 }
 
-// fewerTests is a sentence about tests that may have been lost on the way, such as by a wrong filter: a fifth of those that ran
-// in the run of the Trigger that passed before.
+// fewerTests warns if a fifth of the tests that ran in the last passed run are gone, such as by a wrong filter.
 func fewerTests(c results.Counts, before *v1alpha1.Suite) string {
 	if before == nil {
 		return ""
@@ -39,7 +37,7 @@ func fewerTests(c results.Counts, before *v1alpha1.Suite) string {
 		plural(now, "test"), before.Name, then)
 }
 
-// unkept is a sentence about files that could not be uploaded. They change nothing of how a run ends.
+// unkept describes files that could not be uploaded, which do not change how a run ends.
 func unkept(s results.Summary, run string) string {
 	if s.Unkept == 0 {
 		return ""
@@ -55,7 +53,7 @@ func plural(n int32, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// LastPassed is the run that passed last among the others of a Trigger, and of which the tests were counted; nil if there is none.
+// LastPassed returns the other run of a Trigger that passed last and whose tests were counted, or nil.
 func LastPassed(s *v1alpha1.Suite, runs []*v1alpha1.Suite) (last *v1alpha1.Suite) {
 	for _, other := range runs {
 		counted := other.Passed() && other.Status.Results != nil && other.Status.CompletionTime != nil
@@ -66,7 +64,6 @@ func LastPassed(s *v1alpha1.Suite, runs []*v1alpha1.Suite) (last *v1alpha1.Suite
 	return last
 }
 
-// setResults records what the pods of a run have reported, and what decided, at its end.
 func setResults(s *v1alpha1.Suite, o Observation, now time.Time) {
 	if end := s.Succeeded(); end.Reason == o.Progress.Reason && (end.Reason == v1alpha1.ReasonPassed || end.Reason == v1alpha1.ReasonFailed) {
 		s.Status.DecidedBy = o.DecidedBy

@@ -38,13 +38,12 @@ func SetStatus(s *v1alpha1.Suite, o Observation, d Decision, now time.Time) {
 		s.Status.SupersededBy = d.SupersededBy
 	}
 	if s.Finished() {
-		completed := metav1.NewTime(now)
-		s.Status.CompletionTime = &completed
+		s.Status.CompletionTime = new(metav1.NewTime(now))
 		setResults(s, o, now)
 	}
 }
 
-// setObjectsFound records since when something is missing. An end keeps it.
+// setObjectsFound records since when something is missing, also for a run that ends.
 func setObjectsFound(s *v1alpha1.Suite, d Decision, now time.Time) {
 	switch {
 	case d.Missing != "":

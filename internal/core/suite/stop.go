@@ -13,37 +13,22 @@ import (
 )
 
 const (
-	// StopCheckAfter is when to check for the first time whether the pods of a Job have stopped: by then most
-	// Jobs are gone, which an event reports.
+	// StopCheckAfter is when to first check whether the pods of a Job have stopped: an event reports most before.
 	StopCheckAfter = 10 * time.Second
 
-	// stopCheckMax bounds the pauses between these checks.
-	stopCheckMax = 30 * time.Second
-
-	// unlabeledEvery is how often to check a Job that no event reports.
-	unlabeledEvery = 15 * time.Second
-
-	// orphanGrace is the longest common grace period of pods, which passes before they are given up.
-	orphanGrace = time.Minute
-
-	// hopelessAfter is how long a pod that cannot start keeps its run: long enough for the rest of a Git commit,
-	// such as a Secret, to be applied.
-	hopelessAfter = time.Minute
-
+	stopCheckMax   = 30 * time.Second // bounds the pauses between these checks
+	unlabeledEvery = 15 * time.Second // how often to check a Job that no event reports
+	orphanGrace    = time.Minute      // the longest common grace period of pods, which passes before they are given up
+	hopelessAfter  = time.Minute      // how long a pod that cannot start keeps its run: the rest of a Git commit, such as a Secret, may follow
 	// The pauses between checks of a Job that has no ready pod yet: short at first, when most causes show.
 	unreadyMin = time.Second
 	unreadyMax = time.Minute
 
-	// stopGrace is how much longer than their grace period the pods of a Job may take to stop before the Job is
-	// deleted.
-	stopGrace = time.Minute
-
-	// maxTimeout is the longest timeout that a Trigger may have.
-	maxTimeout = 168 * time.Hour
+	stopGrace  = time.Minute     // added to the grace period of the pods of a Job, before the Job is deleted
+	maxTimeout = 168 * time.Hour // the longest timeout that a Trigger may have
 )
 
-// stop ends a run once its Job and its pods are gone, because a successor starts at this end. If a person deletes
-// the Job, it may disappear before its pods; a finalizer may keep it after them.
+// stop ends a run once its Job and pods are gone, because a successor starts then. Either may disappear before the other.
 func stop(o Observation, end metav1.Condition, now time.Time) Decision {
 	switch {
 	case o.Job != nil && Ended(o.Progress):
@@ -67,8 +52,7 @@ func stop(o Observation, end metav1.Condition, now time.Time) Decision {
 	}
 }
 
-// stopAction keeps the pods of tests that have begun, and their logs. It deletes the Job of a run that has none to
-// keep, and of pods that do not stop in time: other controllers may create pods again.
+// stopAction keeps pods of tests that have begun, for their logs, unless they do not stop: other controllers may create pods again.
 func stopAction(o Observation, now time.Time) Action {
 	waited := now.Sub(o.Stopping.Requested)
 	switch requested := !o.Stopping.Requested.IsZero(); {
@@ -87,7 +71,6 @@ func stopAction(o Observation, now time.Time) Action {
 	}
 }
 
-// beforeTests reports whether the Job of a run waits for its tests to start.
 func beforeTests(progress metav1.Condition) bool {
 	return progress.Reason == v1alpha1.ReasonStarting || progress.Reason == v1alpha1.ReasonQueued
 }
@@ -97,8 +80,7 @@ func stopped(o Observation) bool {
 	return !o.Stopping.Requested.IsZero() && o.Progress.Reason != v1alpha1.ReasonPassed
 }
 
-// notStarted is a sentence: why a run is stopped whose tests have not started. It is empty for other runs. Once
-// the Job is deleted, the condition of the Suite is all that is left.
+// notStarted returns why a run whose tests have not started is stopped, or "". The condition outlasts the Job.
 func notStarted(o Observation, now time.Time) string {
 	if c := meta.FindStatusCondition(o.Suite.Status.Conditions, v1alpha1.ConditionStarted); c != nil {
 		return c.Message
@@ -115,8 +97,7 @@ func notStarted(o Observation, now time.Time) string {
 	return ""
 }
 
-// stopNotStarted records the reason before it stops the run. If the status could not be written after that, the
-// run would end as one whose Job was deleted by somebody else.
+// stopNotStarted records the reason before it stops the run, which would otherwise end as one whose Job somebody deleted.
 func stopNotStarted(o Observation, message string, now time.Time) Decision {
 	d := stop(o, v1alpha1.Error(message), now)
 	d.NotStarted = message
@@ -129,8 +110,7 @@ func stopNotStarted(o Observation, message string, now time.Time) Decision {
 	return d
 }
 
-// stopSuperseded records the newer run before it stops this one. The write fails if this one was notified again meanwhile: then it
-// is the newer deployment, and must not be stopped.
+// stopSuperseded first records the newer run. That write fails if this run was notified again: then it is the newer one, and must not stop.
 func stopSuperseded(o Observation, by string, now time.Time) Decision {
 	d := stop(o, v1alpha1.Superseded(fmt.Sprintf("Superseded by %s, a newer deployment of the same stream.%s", by, stuck(o))), now)
 	d.SupersededBy = by
@@ -140,8 +120,7 @@ func stopSuperseded(o Observation, by string, now time.Time) Decision {
 	return d
 }
 
-// overdue reports whether the tests have run for longer than they may. The time in which sidecars stop, and results
-// are uploaded, does not count.
+// overdue does not count the time in which sidecars stop and results are uploaded.
 func overdue(o Observation, now time.Time) bool {
 	return TimeIsUp(o, now) && !endedInTime(o, now)
 }
@@ -152,7 +131,7 @@ func TimeIsUp(o Observation, now time.Time) bool {
 	return at != nil && now.Sub(at.Time) >= timeLimit(o)
 }
 
-// endedInTime reports whether only sidecars go on, which the kubelet stops after the grace period.
+// endedInTime reports whether only sidecars still run, which the kubelet stops after the grace period.
 func endedInTime(o Observation, now time.Time) bool {
 	end := o.TestsEnded
 	return !end.IsZero() && end.Sub(startTime(o).Time) <= timeLimit(o) && now.Sub(end) < o.Stopping.Grace+stopGrace
@@ -166,8 +145,7 @@ func tookTooLong(o Observation) string {
 	return message
 }
 
-// startTime is when the tests started; nil where they have not, also once their Job is deleted. Where no pod says so,
-// the Job does. What is recorded may be when the Job said that its pod is ready, which is a little later.
+// startTime returns when the tests started, or nil. The recorded time may be later: when the Job said that its pod was ready.
 func startTime(o Observation) *metav1.Time {
 	recorded, started := o.Suite.Status.StartTime, notBeforeJob(o)
 	switch {
@@ -182,7 +160,7 @@ func startTime(o Observation) *metav1.Time {
 	}
 }
 
-// notBeforeJob is when a pod says that the tests started. The clock of a node may be wrong, and must not end a run early.
+// notBeforeJob corrects the clock of a node, which must not end a run early.
 func notBeforeJob(o Observation) time.Time {
 	if o.Job != nil && !o.Started.IsZero() && o.Started.Before(o.Job.CreationTimestamp.Time) {
 		return o.Job.CreationTimestamp.Time
@@ -190,7 +168,7 @@ func notBeforeJob(o Observation) time.Time {
 	return o.Started
 }
 
-// timeLimit of a run is that of its Job, because the Trigger may have changed since.
+// timeLimit prefers the Job's, because the Trigger may have changed since.
 func timeLimit(o Observation) time.Duration {
 	switch {
 	case o.TimeLimit > 0:
@@ -202,8 +180,7 @@ func timeLimit(o Observation) time.Duration {
 	}
 }
 
-// jobPollInterval is when to check a Job again where no event may come: its pods do not start or stop, it
-// does not end in time, or the cache does not have it.
+// jobPollInterval is for Jobs of which no event may come: stuck or late ones, and those that the cache does not have.
 func jobPollInterval(o Observation, now time.Time) time.Duration {
 	if o.Unlabeled {
 		return unlabeledEvery
@@ -221,7 +198,6 @@ func jobPollInterval(o Observation, now time.Time) time.Duration {
 	return 0
 }
 
-// startPollInterval is when to check again a run whose tests have not started: at the latest when it ends for that.
 func startPollInterval(o Observation, now time.Time) time.Duration {
 	next := o.StartingSince.Add(o.Trigger.StartTimeout())
 	if !o.HopelessSince.IsZero() {
@@ -238,7 +214,7 @@ func unreadyInterval(o Observation, now time.Time) time.Duration {
 	return min(max(now.Sub(o.Job.CreationTimestamp.Time)/4, unreadyMin), unreadyMax)
 }
 
-// Sooner returns the shorter of two pauses; 0 means no pause.
+// Sooner returns the shorter of two pauses; 0 means none.
 func Sooner(a, b time.Duration) time.Duration {
 	if a == 0 || b == 0 {
 		return cmp.Or(a, b)

@@ -8,8 +8,7 @@ import (
 // stream identifies the Suites of a namespace that supersede each other. The zero value is no stream.
 type stream struct{ trigger, environment, key string }
 
-// streamOf alone defines what a stream is; all other code compares streams, or their keys. No Trigger has an
-// empty name, so a stream of a whole Environment is never one of a Trigger.
+// streamOf gives a whole Environment a stream without a Trigger, which no Trigger's stream equals.
 func streamOf(s *v1alpha1.Suite) stream {
 	spec := &s.Spec
 	switch {
@@ -24,21 +23,17 @@ func streamOf(s *v1alpha1.Suite) stream {
 	}
 }
 
-// branchKey is the supersedeKey of a branch. Deployments without a branch share one stream per
-// environment: they are all "the" deployment there.
+// branchKey puts deployments without a branch into one stream per environment.
 func branchKey(branch, environment string) string {
 	return notification.BranchName(branch) + "/" + environment
 }
 
-// SameCommit reports whether two Suites of different Triggers test one commit: another attempt of one of them
-// is no newer deployment.
+// SameCommit reports whether Suites of different Triggers test one commit: another attempt of one is no newer deployment.
 func SameCommit(a, b *v1alpha1.Suite) bool {
 	return a.Spec.Deployment.SHA != "" && a.Spec.Deployment.SHA == b.Spec.Deployment.SHA && a.Spec.Trigger.Name != b.Spec.Trigger.Name
 }
 
-// Siblings reports whether two Suites answer the same notification, for different Triggers. They test
-// the same deployment, so that in the stream of an Environment neither supersedes the other nor waits
-// for it. A Trigger has one Suite per notification; another one is a copy made by hand.
+// Siblings reports whether Suites of different Triggers answer one notification: neither supersedes or waits for the other.
 func Siblings(a, b *v1alpha1.Suite) bool {
 	request := a.Annotations[AnnotationRequestID]
 	return request != "" && request == b.Annotations[AnnotationRequestID] && a.Spec.Trigger.Name != b.Spec.Trigger.Name

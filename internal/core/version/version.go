@@ -54,7 +54,7 @@ func describe(build *debug.BuildInfo) Info {
 	}
 }
 
-// String is one line for people, such as "v1.2.3 (commit 0123456789ab, 2026-01-02T03:04:05Z) linux/amd64".
+// String returns one line for people, such as "v1.2.3 (commit 0123456789ab, 2026-01-02T03:04:05Z) linux/amd64".
 func (i Info) String() string {
 	var source []string
 	if i.Commit != "" {

@@ -13,11 +13,11 @@ type Span struct{ Class, Text string }
 // maxLineBytes bounds what is shown of a line; the rest can be downloaded.
 const maxLineBytes = 4 << 10
 
-// maxSpans bounds the styles of a line: each takes far more than its text. What follows is plain.
+// maxSpans bounds the styles of a line, each of which takes far more than its text: the rest is plain.
 const maxSpans = 64
 
-// Spans are a line of a log as a terminal would show it, in the terminal's 16 colours: a page without inline styles
-// has no others. A terminal emulator would do more, but it joins and moves lines, and here each line keeps its number.
+// Spans styles a line of a log in the terminal's 16 colours: a page without inline styles has no others. A terminal emulator would join and
+// move lines, and here each line keeps its number.
 func Spans(line []byte) []Span {
 	line = visiblePart(line)
 	cut := len(line) - maxLineBytes
@@ -58,7 +58,7 @@ func PlainText(line []byte) string {
 	return text.String()
 }
 
-// visiblePart is the rest of a line after its last carriage return: the end of a progress bar.
+// visiblePart drops the earlier states of a progress bar.
 func visiblePart(line []byte) []byte {
 	line = bytes.TrimRight(line, "\r\n")
 	return line[bytes.LastIndexByte(line, '\r')+1:]
@@ -91,8 +91,7 @@ func nextCode(line []byte) (text, code string, rest []byte) {
 	}
 }
 
-// afterString returns what follows the string that a line begins with. Another code ends the string, too, as in terminals:
-// so a line is read once, however many strings begin in it.
+// afterString ends a string at any other code, as terminals do, so that a line is read once, however many strings begin in it.
 func afterString(line []byte) []byte {
 	end := bytes.IndexAny(line, "\a\x1b")
 	switch {
@@ -121,7 +120,6 @@ func clean(text string) string {
 	}, text)
 }
 
-// sgr is the style that a terminal is in.
 type sgr struct {
 	color                        int // 1 to 16; 0: none
 	background                   int

@@ -12,8 +12,7 @@ import (
 // maxFilterText bounds a part of a filter, in bytes: no branch is longer.
 const maxFilterText = 1024
 
-// LookState is the value of the state filter for runs that ended badly, and that no later run of the same Trigger,
-// Environment and branch followed.
+// LookState selects runs that ended badly and that no later run of the same Trigger, Environment and branch followed.
 const LookState = "look"
 
 // Filter selects runs. It is the query of a list's URL.
@@ -44,7 +43,7 @@ func ParseFilter(q url.Values) Filter {
 	return f
 }
 
-// Query is the filter as a URL has it, without parts that select everything.
+// Query returns the query of the filter, without parts that select everything.
 func (f Filter) Query() url.Values {
 	q := url.Values{}
 	for name, value := range map[string]string{
@@ -63,19 +62,19 @@ func (f Filter) Query() url.Values {
 // Empty reports whether the filter selects all runs.
 func (f Filter) Empty() bool { return f == Filter{} }
 
-// WithArchive is the filter for runs of the archive, too.
+// WithArchive returns the filter for runs of the archive, too.
 func (f Filter) WithArchive() Filter {
 	f.Archive = true
 	return f
 }
 
-// Only is the filter with another state.
+// Only returns the filter with another state.
 func (f Filter) Only(state string) Filter {
 	f.State, f.Archive = state, f.Archive && state != LookState
 	return f
 }
 
-// Selector returns a function to call with runs from the newest to the oldest, which reports whether each is selected.
+// Selector returns a function that reports whether a run is selected. Call it with runs from the newest to the oldest.
 func (f Filter) Selector() func(*v1alpha1.Suite) bool {
 	text := strings.ToLower(f.Text)
 	latest := latestOnly()
@@ -101,8 +100,7 @@ func (f Filter) hasState(s *v1alpha1.Suite) bool {
 	}
 }
 
-// latestOnly returns a function that reports whether it sees a Trigger, Environment and branch for the first time. Runs
-// without a result do not count: they say nothing about the run before them.
+// latestOnly ignores runs without a result: they say nothing about the run before them.
 func latestOnly() func(*v1alpha1.Suite) bool {
 	type line struct{ trigger, environment, branch string }
 	seen := map[line]bool{}
@@ -129,7 +127,7 @@ func contains(s *v1alpha1.Suite, lower string) bool {
 	return pr != nil && pr.Text == lower
 }
 
-// CountLook is how many of the runs LookState selects; they come newest first.
+// CountLook returns how many of the runs, newest first, LookState selects.
 func CountLook(runs []*v1alpha1.Suite) (n int) {
 	selected := Filter{State: LookState}.Selector()
 	for _, s := range runs {

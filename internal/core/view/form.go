@@ -10,9 +10,7 @@ import (
 )
 
 // NotificationForm is a notification as people type it in.
-type NotificationForm struct {
-	Branch, SHA, Type, URL, Repository, PullRequest, Variables string
-}
+type NotificationForm struct{ Branch, SHA, Type, URL, Repository, PullRequest, Variables string }
 
 // FormOf reads the query of a form.
 func FormOf(q url.Values) NotificationForm {
@@ -23,7 +21,7 @@ func FormOf(q url.Values) NotificationForm {
 	}
 }
 
-// Notification is decoded from JSON, like those that pipelines send, so that it is checked in the same way.
+// Notification encodes the form as JSON, so that it is checked like those that pipelines send.
 func (f NotificationForm) Notification() (*notification.Notification, error) {
 	body := map[string]any{}
 	for name, value := range map[string]string{
@@ -49,7 +47,6 @@ func (f NotificationForm) Notification() (*notification.Notification, error) {
 	return notification.Decode(encoded)
 }
 
-// variablesOf reads lines of NAME=value.
 func variablesOf(text string) map[string]string {
 	all := map[string]string{}
 	for line := range strings.Lines(text) {

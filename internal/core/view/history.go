@@ -10,14 +10,9 @@ import (
 )
 
 const (
-	// historyRuns is how many runs a history looks at.
-	historyRuns = 50
-
-	// failingTests is how many of the tests that fail most often a history names.
-	failingTests = 5
-
-	// barWidth, barGap and barHeight are those of the bars of a history, in its own units.
-	barWidth, barGap, barHeight = 6.0, 2.0, 24.0
+	historyRuns                 = 50             // how many runs a history covers
+	failingTests                = 5              // how many of the most frequent failures a history names
+	barWidth, barGap, barHeight = 6.0, 2.0, 24.0 // in the units of the history's own drawing
 )
 
 // History sums up the last runs of a Trigger.
@@ -50,7 +45,7 @@ type FailingTest struct {
 	Sometimes bool // it passed in between
 }
 
-// HistoryOf is the history of runs of one Trigger, which come newest first.
+// HistoryOf returns the history of runs of one Trigger, which come newest first.
 func HistoryOf(runs []*v1alpha1.Suite, now time.Time) History {
 	runs = runs[:min(len(runs), historyRuns)]
 	h := History{Width: float64(len(runs)) * (barWidth + barGap)}
@@ -108,8 +103,7 @@ func bars(runs []*v1alpha1.Suite, now time.Time) []Bar {
 	return all
 }
 
-// addFailing finds the tests that failed in more than one run, most frequent first. A test that passed between two
-// failures fails only sometimes.
+// addFailing finds the tests that failed in several runs, most frequent first. Those that passed in between fail only sometimes.
 func (h *History) addFailing(runs []*v1alpha1.Suite) {
 	var all []FailingTest
 	for _, r := range failuresByName(runs) {
@@ -124,7 +118,6 @@ func (h *History) addFailing(runs []*v1alpha1.Suite) {
 	h.Failing = all[:min(len(all), failingTests)]
 }
 
-// failures are those of one test.
 type failures struct {
 	FailingTest
 	last int // index of the run in which it failed last

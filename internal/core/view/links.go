@@ -16,7 +16,7 @@ type Link struct {
 	URL  string // absolute http or https, or empty
 }
 
-// safeURL is the URL if it is one that a page may link to, and empty otherwise.
+// safeURL returns the URL if a page may link to it, or "".
 func safeURL(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil || u.Host == "" || u.User != nil || (u.Scheme != "http" && u.Scheme != "https") {
@@ -67,7 +67,7 @@ func PullRequest(d v1alpha1.Deployment) *Link {
 	return link
 }
 
-// pullRequestOf also links to the one that the code host named.
+// pullRequestOf prefers the pull request that the code host named.
 func pullRequestOf(s *v1alpha1.Suite) *Link {
 	r := s.Status.Report
 	if r == nil || r.PullRequest == nil || r.PullRequest.Number == 0 {
@@ -82,8 +82,7 @@ func pullRequestOf(s *v1alpha1.Suite) *Link {
 
 var repository = regexp.MustCompile(`^[\w.-]+(/[\w.-]+)+$`)
 
-// repositoryURL is the page of the repository: what the URL of the commit starts with, so that code hosts of one's
-// own work too, or the public service.
+// repositoryURL cuts the URL of the commit, so that self-hosted code hosts work, too, or assumes the public service.
 func repositoryURL(d v1alpha1.Deployment) string {
 	if base, _, found := strings.Cut(safeURL(d.CommitURL), separator(d)+"/commit/"); found {
 		return base
@@ -105,7 +104,7 @@ func separator(d v1alpha1.Deployment) string {
 	return ""
 }
 
-// ShortSHA is as much of a commit as people read. Other texts that identify a deployment stay whole.
+// ShortSHA shortens commits as people read them. Other texts that identify a deployment stay whole.
 func ShortSHA(sha string) string {
 	const short = 8
 	if notification.IsCommit(sha) {

@@ -29,7 +29,7 @@ var (
 	failureLine = regexp.MustCompile(`(?i)^\s*(?:error|fail(?:ed|ure)?|fatal|panic|exception|assertionerror|✗|✘|×)\b|^\s*(?:✗|✘|×|❌) |^##\[error\]|^::error`)
 )
 
-// Blocks are lines of a log, the first of which has this number, in their groups.
+// Blocks returns lines of a log in their groups; the first line has the number first.
 func Blocks(first int, lines [][]byte) []LogBlock {
 	var blocks []LogBlock
 	var group *LogBlock
@@ -55,12 +55,12 @@ func Blocks(first int, lines [][]byte) []LogBlock {
 	return blocks
 }
 
-// LineOf is a line without its group.
+// LineOf returns a line without its group.
 func LineOf(number int, raw []byte) LogLine {
 	return LogLine{Number: number, Spans: Spans(raw), Error: failureLine.MatchString(PlainText(raw))}
 }
 
-// HTMLBytes is what the line takes as HTML, or a little more.
+// HTMLBytes returns the size of the line as HTML, or a little more.
 func (l LogLine) HTMLBytes() int {
 	const line, span, escaped = 150, 32, len("&#34;")
 	n := line
@@ -86,12 +86,12 @@ func groupTitle(raw []byte) (string, bool) {
 // maxSearch bounds what is searched for, in bytes: each hit shows it.
 const maxSearch = 1024
 
-// SearchText is what to search for in a log.
+// SearchText returns what to search for in a log.
 func SearchText(query string) string {
 	return strings.TrimSpace(strings.ToValidUTF8(query[:min(len(query), maxSearch)], ""))
 }
 
-// Mark divides a line of a search's result around what was searched for; ok is false if it is not there.
+// Mark divides a line around a found text; ok is false if the text is absent.
 func Mark(line []byte, lower string) (before, match, after string, ok bool) {
 	text := PlainText(line)
 	i := strings.Index(strings.ToLower(text), lower)

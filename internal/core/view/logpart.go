@@ -13,20 +13,11 @@ import (
 )
 
 const (
-	// logLines is how many lines of a log a page shows: two thousand would still be fast, but no one reads them.
-	logLines = 1000
-
-	// logHits bounds the result of a search.
-	logHits = 200
-
-	// maxRawLine bounds a line in memory, in bytes. The rest is left out; Spans shows less.
-	maxRawLine = 64 << 10
-
-	// maxPart bounds the part of a log that is kept for a page, in bytes: a thousand lines of 1 KiB, or fewer longer ones.
-	maxPart = 1 << 20
-
-	// maxPartHTML bounds what it becomes. A thousand lines of 100 bytes with four colours each are 350 KiB.
-	maxPartHTML = 512 << 10
+	logLines    = 1000      // bounds the lines on a page: two thousand would still be fast, but no one reads them
+	logHits     = 200       // bounds the result of a search
+	maxRawLine  = 64 << 10  // bounds a line in memory, in bytes; Spans shows less
+	maxPart     = 1 << 20   // bounds the part of a log in memory, in bytes: a thousand lines of 1 KiB, or fewer longer ones
+	maxPartHTML = 512 << 10 // bounds its HTML, in bytes: a thousand lines of 100 bytes with four colours each are 350 KiB
 )
 
 // LogPart is the part of a log that a page shows.
@@ -41,7 +32,7 @@ type LogPart struct {
 	More   bool  // there are more hits
 }
 
-// Hit is a line that has what was searched for.
+// Hit is a line that contains the text of a search.
 type Hit struct {
 	Number               int
 	Before, Match, After string
@@ -53,7 +44,7 @@ func QueryAround(log string, number int) url.Values {
 	return url.Values{"log": {log}, "from": {strconv.Itoa(max(1, number-logLines/2))}}
 }
 
-// EachLine calls a function with each line, of which it keeps at most maxRawLine bytes, until it returns false.
+// EachLine calls visit with at most maxRawLine bytes of each line, until it returns false.
 func EachLine(log io.Reader, visit func(number int, line []byte) bool) error {
 	in := bufio.NewReaderSize(log, maxRawLine)
 	for number := 1; ; number++ {
@@ -96,8 +87,7 @@ func (p *LogPart) Search(log io.Reader, text, name string) error {
 	})
 }
 
-// Read keeps the lines from a number on, or if that is 0, the last ones before another number, or if that is 0 too, the
-// last ones.
+// Read keeps the lines from a number on, or the last ones before another number, or the last ones; 0 means no number.
 func (p *LogPart) Read(log io.Reader, from, before int) error {
 	var kept keptLines
 	err := EachLine(log, func(number int, line []byte) bool {
@@ -126,7 +116,6 @@ func (p *LogPart) Read(log io.Reader, from, before int) error {
 	return err
 }
 
-// keptLines are lines of a log that follow each other.
 type keptLines struct {
 	lines [][]byte
 	bytes int
@@ -136,7 +125,6 @@ func (k *keptLines) add(line []byte) {
 	k.lines, k.bytes = append(k.lines, bytes.Clone(line)), k.bytes+len(line)
 }
 
-// addLast keeps the last lines only.
 func (k *keptLines) addLast(line []byte) {
 	k.add(line)
 	for len(k.lines) > logLines || k.bytes > maxPart {

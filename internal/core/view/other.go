@@ -8,7 +8,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// OtherDeployment is one of the commit of a run whose notification was answered with that run.
+// OtherDeployment is another deployment of a run's commit, whose notification was answered with that run.
 type OtherDeployment struct {
 	Received *Time
 	With     string // what is different

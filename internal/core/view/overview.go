@@ -32,7 +32,7 @@ type Condition struct {
 	Values []string
 }
 
-// TriggersOf are all Triggers, by name. The runs come newest first.
+// TriggersOf returns all Triggers, by name. The runs come newest first.
 func TriggersOf(triggers []*v1alpha1.Trigger, runs []*v1alpha1.Suite, now time.Time) []Trigger {
 	byTrigger := groupBy(runs, func(s *v1alpha1.Suite) string { return s.Spec.Trigger.Name })
 	var all []Trigger
@@ -43,7 +43,7 @@ func TriggersOf(triggers []*v1alpha1.Trigger, runs []*v1alpha1.Suite, now time.T
 	return all
 }
 
-// TriggerOf is a Trigger; runs are its own, newest first.
+// TriggerOf returns a Trigger; runs are its own, newest first.
 func TriggerOf(t *v1alpha1.Trigger, runs []*v1alpha1.Suite, now time.Time) Trigger {
 	v := Trigger{
 		Name: t.Name, Namespace: t.Namespace, Environment: t.Spec.Environment, Paused: t.Spec.Paused,
@@ -84,7 +84,7 @@ type Environment struct {
 	Runs            []Row // the latest run of each Trigger, by name
 }
 
-// EnvironmentsOf are all Environments: the lasting ones by name, and then the ephemeral ones. The runs come newest first.
+// EnvironmentsOf returns the lasting Environments and then the ephemeral ones, by name. The runs come newest first.
 func EnvironmentsOf(environments []*v1alpha1.Environment, runs []*v1alpha1.Suite, now time.Time) []Environment {
 	byEnvironment := groupBy(runs, func(s *v1alpha1.Suite) string { return s.Spec.Environment })
 	var all []Environment
@@ -106,7 +106,6 @@ func EnvironmentsOf(environments []*v1alpha1.Environment, runs []*v1alpha1.Suite
 	return all
 }
 
-// latestRuns has the latest run of each Trigger.
 func latestRuns(runs []*v1alpha1.Suite, now time.Time) []Row {
 	var rows []Row
 	for _, runs := range groupBy(runs, func(s *v1alpha1.Suite) string { return s.Spec.Trigger.Name }) {
@@ -184,7 +183,7 @@ func streak(state State, passed time.Duration) string {
 	return word + " for " + span(passed)
 }
 
-// span is a duration as one says it of what lasts: its largest unit.
+// span names a duration by its largest unit.
 func span(d time.Duration) string {
 	switch {
 	case d < time.Hour:

@@ -83,7 +83,6 @@ func operationOf(path, method string, item *openapi3.PathItem, o *openapi3.Opera
 	return op
 }
 
-// fieldsOf are the members of an object, the required ones first.
 func fieldsOf(s *openapi3.SchemaRef) []Field {
 	if s == nil || s.Value == nil {
 		return nil
@@ -94,9 +93,7 @@ func fieldsOf(s *openapi3.SchemaRef) []Field {
 			Name: name, Kind: typeOf(member), Required: slices.Contains(s.Value.Required, name), Text: paragraphs(member.Value.Description),
 		})
 	}
-	slices.SortFunc(fields, func(a, b Field) int {
-		return cmp.Or(compareBool(b.Required, a.Required), cmp.Compare(a.Name, b.Name))
-	})
+	slices.SortFunc(fields, func(a, b Field) int { return cmp.Or(compareBool(b.Required, a.Required), cmp.Compare(a.Name, b.Name)) })
 	return fields
 }
 
@@ -108,7 +105,6 @@ func typeOf(s *openapi3.SchemaRef) string {
 	return strings.Join(slices.DeleteFunc(types, func(t string) bool { return t == "null" }), " or ")
 }
 
-// paragraphs divides a description at its blank lines, and each part at its backquotes.
 func paragraphs(text string) []Paragraph {
 	var all []Paragraph
 	for part := range strings.SplitSeq(text, "\n\n") {

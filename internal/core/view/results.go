@@ -18,7 +18,6 @@ type Tests struct {
 	FlakyTests []string  // names of the first
 	MoreFlaky  int32
 
-	// PassedPercent and FailedPercent are the parts of the bar.
 	PassedPercent, FailedPercent float64
 }
 
@@ -38,7 +37,7 @@ type Failure struct {
 // AttachedFile is a file that the report names for a test.
 type AttachedFile struct{ Path, Size, Link string }
 
-// TestsOf is nil for a run without results.
+// TestsOf returns nil for a run without results.
 func TestsOf(s *v1alpha1.Suite) *Tests {
 	r := s.Status.Results
 	if r == nil {
@@ -65,7 +64,7 @@ func (t *Tests) setFlaky(names []string) {
 	t.FlakyTests, t.MoreFlaky = names, max(0, t.Flaky-int32(len(names)))
 }
 
-// Explain adds what is known of the failures besides the status.
+// Explain adds what the documents of pods say about the failures.
 func (t *Tests) Explain(e results.Explanation, fileOf func(pod string, f results.File) AttachedFile) {
 	t.setFlaky(e.Flaky)
 	for _, known := range e.Failures {
@@ -93,7 +92,7 @@ func failureOf(f v1alpha1.TestFailure) Failure {
 	}
 }
 
-// sentence sums up the results, with the first failure by name; empty if they say nothing about the state.
+// sentence sums up the results with the first failure, or returns "" if they do not explain the state.
 func (t *Tests) sentence(state State) string {
 	switch {
 	case state.Reason == v1alpha1.ReasonFailed && t.Failed > 0:

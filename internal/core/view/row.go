@@ -26,7 +26,7 @@ type Row struct {
 	Archived bool  // its Suite was deleted
 }
 
-// RowOf is the row of a run. Typical is how long runs of its Trigger take; 0 if that is unknown.
+// RowOf returns the row of a run. Typical is how long runs of its Trigger take; 0 if that is unknown.
 func RowOf(s *v1alpha1.Suite, typical time.Duration, now time.Time) Row {
 	row := Row{
 		ID: s.Name, Namespace: s.Namespace, Trigger: s.Spec.Trigger.Name, Environment: s.Spec.Environment,
@@ -40,7 +40,7 @@ func RowOf(s *v1alpha1.Suite, typical time.Duration, now time.Time) Row {
 	return row
 }
 
-// Took is how long the tests of a run took, or have taken so far; 0 before they started.
+// Took returns how long the tests of a run took, or have taken so far; 0 before they started.
 func Took(s *v1alpha1.Suite, now time.Time) time.Duration {
 	if s.Status.StartTime == nil {
 		return 0
@@ -52,7 +52,6 @@ func Took(s *v1alpha1.Suite, now time.Time) time.Duration {
 	return max(0, end.Sub(s.Status.StartTime.Time))
 }
 
-// why is the sentence that explains the state of a run: from its tests if they say why, from its condition otherwise.
 func why(s *v1alpha1.Suite, typical time.Duration, now time.Time) string {
 	state := StateOf(s)
 	if tests := TestsOf(s); tests != nil {
@@ -74,7 +73,6 @@ func runningSentence(took, typical time.Duration) string {
 	return text + "."
 }
 
-// message is that of the Succeeded condition.
 func message(s *v1alpha1.Suite) string {
 	c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionSucceeded)
 	switch {

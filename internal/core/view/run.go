@@ -44,7 +44,7 @@ type Run struct {
 	Artifacts *v1alpha1.Artifacts
 }
 
-// RunReference is another run. Of one that was deleted only the id is known.
+// RunReference is another run. Of a deleted one only the id is known.
 type RunReference struct{ ID, Label string }
 
 // Input is a file that a run got.
@@ -58,7 +58,7 @@ type Subject struct {
 	Typical time.Duration     // that runs of the Trigger take; 0 if unknown
 }
 
-// RunOf is the page of a run.
+// RunOf returns the page of a run.
 func RunOf(o Subject, now time.Time) Run {
 	s := o.Suite
 	run := Run{
@@ -91,11 +91,10 @@ func RunOf(o Subject, now time.Time) Run {
 // Title is what the run is, in the words of its team.
 func (r Run) Title() string { return r.Trigger + " on " + r.Environment }
 
-// maxChain bounds the runs that took the place of each other on a page.
+// maxChain bounds the runs on a page that superseded each other.
 const maxChain = 20
 
-// relate finds the other attempts, what superseded the run, what it superseded, and what its tests are compared with.
-// The runs come newest first, so what a run superseded comes after it.
+// relate relies on the order of the runs, newest first: what a run superseded comes after it.
 func (r *Run) relate(s *v1alpha1.Suite, runs []*v1alpha1.Suite, now time.Time) {
 	r.SupersededBy = referenceTo(s.Status.SupersededBy)
 	if res := s.Status.Results; res != nil {
@@ -120,7 +119,6 @@ func (r *Run) relate(s *v1alpha1.Suite, runs []*v1alpha1.Suite, now time.Time) {
 	r.addSuccessors(s, runs, now)
 }
 
-// addSuccessors follows what took the place of the run.
 func (r *Run) addSuccessors(s *v1alpha1.Suite, runs []*v1alpha1.Suite, now time.Time) {
 	next := s.Status.SupersededBy
 	for _, other := range slices.Backward(runs) {
@@ -148,7 +146,6 @@ func sameRun(a, b *v1alpha1.Suite) bool {
 		a.Spec.Trigger.UID == b.Spec.Trigger.UID && a.Spec.Environment == b.Spec.Environment
 }
 
-// warnings are the messages of the other conditions that report a problem.
 func warnings(s *v1alpha1.Suite) []string {
 	var all []string
 	for _, kind := range []string{
@@ -169,7 +166,7 @@ func warnings(s *v1alpha1.Suite) []string {
 // Variable is a variable of a notification. The value of one that looks secret is masked.
 type Variable struct{ Name, Value string }
 
-// VariablesOf are the variables of the notification, by name.
+// VariablesOf returns the variables of the notification, by name.
 func VariablesOf(s *v1alpha1.Suite) []Variable {
 	var all []Variable
 	for name, value := range mask.Variables(s.Spec.Variables) {

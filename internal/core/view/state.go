@@ -6,8 +6,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// State is how the pages name and draw the state of a run. Each has an icon with a shape of its own, so that colour is
-// never the only sign.
+// State is how the pages name and draw the state of a run. Each icon has its own shape, so that colour is never the only sign.
 type State struct {
 	Reason string // of the Succeeded condition
 	Label  string // as people write it
@@ -31,7 +30,7 @@ var states = map[string]State{
 	v1alpha1.ReasonError:      {Label: "Error", Key: "error", Ended: true, Bad: true},
 }
 
-// StateOf is the state of a run. One that the manager has not seen yet is queued.
+// StateOf returns the state of a run. One that the manager has not seen yet is queued.
 func StateOf(s *v1alpha1.Suite) State { return stateOf(s.State()) }
 
 func stateOf(reason string) State {
@@ -44,7 +43,7 @@ func stateOf(reason string) State {
 	return state
 }
 
-// States are all states, in the order of a run's life.
+// States returns all states, in the order of a run's life.
 func States() []State {
 	var all []State
 	for _, reason := range v1alpha1.States() {

@@ -8,8 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// TestPlace finds the line of a failed test in a log: the one that has most parts of its name, because tools write names
-// in many ways.
+// TestPlace finds the line of a failed test in a log: the one with most parts of its name, which tools write in many ways.
 type TestPlace struct {
 	parts []string
 	last  []byte // part of the name, without which a line does not count
@@ -23,12 +22,12 @@ var (
 	wordSeparator = regexp.MustCompile(`::|[.#/]`)
 	numbered      = regexp.MustCompile(` \(\d+\)$`)
 
-	// failing is how reports of tools mark a test that failed, anywhere in its line.
+	// failing matches how reports of tools mark a failed test, anywhere in its line.
 	failing = regexp.MustCompile(`(?i)\b(?:fail(?:ed|ure|s)?|error|not ok)\b|[✗✘×✕❌]`)
 )
 
-// A name comes with the address of a page, and each line of the log is compared with each of its parts. Reports have names of at most
-// 512 bytes, and few have more than five parts. The last ones say most.
+// A name comes with the address of a page, and each line is compared with each of its parts, so both are bounded. Few names have more than
+// five parts, and the last ones say most.
 const (
 	maxTestName  = 512
 	maxTestParts = 16
@@ -57,7 +56,7 @@ func TestPlaceOf(name string) *TestPlace {
 	return p
 }
 
-// Text is what to search for if there is no place: the part of the name that says most.
+// Text returns what to search for if there is no place: the last part of the name.
 func (p *TestPlace) Text() string { return string(p.last) }
 
 // Look takes the next line.
@@ -87,7 +86,6 @@ func (p *TestPlace) rate(text string) int {
 	return score
 }
 
-// hasWord reports whether the text has the word, and not only as a part of a longer one.
 func hasWord(text, word string) bool {
 	for start := 0; ; {
 		i := strings.Index(text[start:], word)

@@ -26,7 +26,7 @@ func timeOf(at, now time.Time) *Time {
 	}
 }
 
-// Ago is how long ago a moment was, in a few characters. relative-time.js says the same.
+// Ago says how long ago a moment was, in a few characters, like relative-time.js.
 func Ago(at, now time.Time) string {
 	switch passed := now.Sub(at); {
 	case passed < time.Minute:
@@ -61,7 +61,7 @@ func agoLong(at, now time.Time) string {
 	}
 }
 
-// Duration is a duration as people say it: 48s, 4m 03s, 1h 05m, 2d 4h.
+// Duration formats a duration as people say it: 48s, 4m 03s, 1h 05m, 2d 4h.
 func Duration(d time.Duration) string {
 	d = max(0, d).Round(time.Second)
 	switch {
@@ -76,7 +76,7 @@ func Duration(d time.Duration) string {
 	}
 }
 
-// Roughly is a duration without the part that does not matter: 48s, 4m, 1h 05m.
+// Roughly formats a duration without its least important part: 48s, 4m, 1h 05m.
 func Roughly(d time.Duration) string {
 	if d >= time.Minute && d < time.Hour {
 		return fmt.Sprintf("%dm", d.Round(time.Minute)/time.Minute)
@@ -84,7 +84,7 @@ func Roughly(d time.Duration) string {
 	return Duration(d)
 }
 
-// Bytes is a size as people say it.
+// Bytes formats a size as people say it.
 func Bytes(n int64) string {
 	units := []string{"KiB", "MiB", "GiB", "TiB"}
 	if n < 1024 {
@@ -100,7 +100,6 @@ func Bytes(n int64) string {
 	return fmt.Sprintf("%.0f %s", size, units[unit])
 }
 
-// count is a number with its noun, whose plural takes an s.
 func count[N int | int32 | int64](n N, noun string) string {
 	if n == 1 {
 		return fmt.Sprintf("%d %s", n, noun)

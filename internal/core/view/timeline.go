@@ -24,8 +24,7 @@ type Phase struct {
 // minWidth keeps short phases visible, in percent of the bar.
 const minWidth = 1.5
 
-// Timeline divides the time from the notification to the end into phases. The Job may be nil, before or after it exists.
-// Phases of less than a second are left out.
+// Timeline divides the time from the notification to the end into phases of at least a second. The Job may be nil.
 func Timeline(s *v1alpha1.Suite, job *batchv1.Job, now time.Time) []Phase {
 	at := milestonesOf(s, job)
 	end := now
@@ -83,7 +82,6 @@ func milestonesOf(s *v1alpha1.Suite, job *batchv1.Job) (m milestones) {
 	return m
 }
 
-// layOut divides the bar by time, and gives each phase enough to be seen.
 func layOut(phases []Phase) {
 	var total time.Duration
 	for _, p := range phases {

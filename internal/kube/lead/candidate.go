@@ -23,8 +23,7 @@ type Candidate struct {
 
 	Timing Timing
 
-	// Lead leads for a term. It returns when its context has ended and everything that it started has stopped, or before
-	// with an error, which ends the process.
+	// Lead returns when its context has ended and everything it started has stopped, or earlier with an error, which ends the process.
 	Lead func(ctx context.Context) error
 
 	// TermEnd bounds how long Lead may take to stop; 0 means 30 s.
@@ -55,7 +54,7 @@ func (c *Candidate) Start(ctx context.Context) error {
 	return nil
 }
 
-// stand waits for the lead and leads for one term. It returns when the term has ended and nothing of it runs any more.
+// stand returns when the term has ended and nothing of it runs any more.
 func (c *Candidate) stand(ctx context.Context) error {
 	electing, resign := context.WithCancel(logr.NewContext(ctx, log.FromContext(ctx).WithName("leaderelection")))
 	defer resign()
@@ -85,10 +84,10 @@ func (c *Candidate) stand(ctx context.Context) error {
 	return err
 }
 
-// errStillWorking ends the process. Its lease has to expire, since nobody else may begin before the work has stopped.
+// errStillWorking ends the process: nobody else may begin before the work has stopped, so the lease has to expire.
 var errStillWorking = errors.New("the leader's work did not stop")
 
-// awaitEnd waits for the end of a term, which is no error unless it ends by itself.
+// The end of a term is no error unless it ends by itself.
 func (c *Candidate) awaitEnd(ctx context.Context, ended <-chan error) error {
 	if ctx.Err() == nil {
 		log.FromContext(ctx).Info("this replica has lost the lead, and stands for election again")
@@ -105,8 +104,7 @@ func (c *Candidate) awaitEnd(ctx context.Context, ended <-chan error) error {
 	}
 }
 
-// release gives the lease back, so that another replica need not wait until it expires. It must not be called before
-// the term has ended, which is why the elector does not do it.
+// release spares the others the wait for the lease to expire. It must follow the end of the term, so the elector does not do it.
 func release(lock resourcelock.Interface) {
 	ctx, cancel := context.WithTimeout(context.Background(), releaseTimeout)
 	defer cancel()

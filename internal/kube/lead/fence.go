@@ -13,8 +13,7 @@ import (
 // ErrTermOver says that a request was not sent because the process that made it does not lead any more.
 var ErrTermOver = errors.New("this replica does not lead any more")
 
-// Fence wraps the transport to the API server. It sends no request of a term that is over: not even if the process
-// stood still for longer than its lease, and has not noticed yet that another replica leads.
+// Fence sends no request of a term that is over, even if the process stood still for longer than its lease.
 func Fence(next http.RoundTripper) http.RoundTripper { return fencedTransport{next} }
 
 type fencedTransport struct{ next http.RoundTripper }
@@ -52,8 +51,7 @@ func (f *fence) open(now time.Time) bool {
 	return f.term.Err() == nil && now.Sub(renewed) < f.valid && now.Round(0).Sub(renewed.Round(0)) < f.valid
 }
 
-// renewedLock remembers when the lease was last acquired or renewed: when the request was sent, because others count
-// from when the API server stored it.
+// renewedLock remembers when the last renewal was sent: others count from when the API server stored it.
 type renewedLock struct {
 	resourcelock.Interface
 	at atomic.Pointer[time.Time]

@@ -8,8 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 )
 
-// clearQueues resets the metrics of a term's queues, which would otherwise be added to those of the next term. All controllers of
-// the process belong to terms.
+// clearQueues resets the metrics of a term's queues, which would otherwise be added to those of the next term.
 func clearQueues() error {
 	families, err := metrics.Registry.Gather() // also returns what it has if there is an error
 	errs := []error{err}
@@ -28,8 +27,7 @@ func clearQueues() error {
 	return errors.Join(errs...)
 }
 
-// eachGauge calls f for all labels of a private gauge of controller-runtime: registering a duplicate returns the original in
-// the error.
+// The gauges of controller-runtime are private: registering a duplicate returns the original in the error.
 func eachGauge(family *dto.MetricFamily, f func(*prometheus.GaugeVec, prometheus.Labels)) error {
 	var names []string
 	var all []prometheus.Labels

@@ -15,8 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 )
 
-// Term is the manager for the controllers of one term. It shares the caches and clients of the process, and takes the controllers'
-// handlers off the informers, which controller-runtime never does.
+// Term manages the controllers of one term. It removes their handlers from the shared informers, which controller-runtime never does.
 type Term struct {
 	ctrl.Manager
 	cache     *termCache
@@ -44,8 +43,7 @@ func (t *Term) GetControllerOptions() config.Controller {
 	return options
 }
 
-// Run returns when everything has stopped, because the context has ended or something failed. A controller that is
-// stopped while it starts fails, which is no error.
+// Run returns when everything has stopped. A controller that is stopped while it starts fails, which is no error.
 func (t *Term) Run(ctx context.Context) error {
 	all, running := errgroup.WithContext(ctx)
 	for _, r := range t.runnables {

@@ -23,8 +23,7 @@ const (
 	MaxLease = 5 * time.Minute
 )
 
-// NewTiming replaces a leader that was killed within 1.4 times the lease: others see its last renewal up to 2.2
-// retries late, wait for the lease, and ask up to 2.2 retries later. A leader stops a retry before others can begin.
+// NewTiming replaces a killed leader within 1.4 leases: the last renewal may be seen 2.2 retries late, and as many pass until a retry.
 func NewTiming(lease time.Duration) Timing {
 	retry := lease / 12
 	return Timing{Lease: lease, Renew: lease - 3*retry, Retry: retry}
@@ -38,6 +37,5 @@ func (t Timing) Validate() error {
 	return nil
 }
 
-// fenced is how long after a renewal a leader may write: a request that is on its way then has a retry to arrive
-// before the next leader begins.
+// A write that is on its way when the fence closes has a retry to arrive before the next leader begins.
 func (t Timing) fenced() time.Duration { return t.Lease - t.Retry }

@@ -18,8 +18,7 @@ import (
 // Client reads logs.
 type Client struct{ pods typedcorev1.PodsGetter }
 
-// New makes a client with connections of its own and HTTP/1.1: a log with a slow reader then fills a buffer of the system, not of
-// the process, and never delays other requests.
+// New makes a client with its own HTTP/1.1 connections: a slow reader then never delays other requests.
 func New(config *rest.Config) (*Client, error) {
 	own := rest.CopyConfig(config)
 	own.NextProtos = []string{"http/1.1"}
@@ -30,8 +29,7 @@ func New(config *rest.Config) (*Client, error) {
 	return &Client{pods: api}, nil
 }
 
-// Open reads the log of the container that o names, until ctx ends. The error wraps one of apierror's if it is the reason; if o
-// follows the log, the first Read may return it.
+// Open reads a log until ctx ends. The error wraps one of apierror's if it is the reason; the first Read of a followed log may return it.
 func (c *Client) Open(ctx context.Context, namespace, pod string, o corev1.PodLogOptions) (io.ReadCloser, error) {
 	body, err := c.pods.Pods(namespace).GetLogs(pod, &o).Stream(ctx)
 	if err != nil {
@@ -51,7 +49,6 @@ func (c *Client) Open(ctx context.Context, namespace, pod string, o corev1.PodLo
 // maxError bounds the text of an error in place of a log, in bytes.
 const maxError = 1024
 
-// checked is a log, unless the whole of it is the text of an error.
 type checked struct {
 	io.ReadCloser
 

@@ -14,16 +14,14 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/apierror"
 )
 
-// Server-side apply lets these owners write some fields of a Suite's status while the Suite reconciler writes others,
-// without a conflict on either side.
+// Server-side apply lets each owner write its fields of a Suite's status without conflicts.
 const (
 	ReportOwner   = "postflight-report"   // of what was reported
 	ArchiveOwner  = "postflight-archive"  // of the condition Archived
 	AnnounceOwner = "postflight-announce" // of what receivers were told
 )
 
-// StatusWrite is all that an owner says about a Suite: the API server removes what it leaves out. It is for exactly
-// this object, because another one of its name has another UID.
+// StatusWrite is all that an owner says about a Suite, identified by its UID: the API server removes what it leaves out.
 type StatusWrite struct {
 	Owner     string
 	Suite     *v1alpha1.Suite

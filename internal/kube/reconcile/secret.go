@@ -11,8 +11,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/announce"
 )
 
-// ReadSecret reads a Secret, which is not cached. The manager has no right to: the team grants it. The problem is a
-// sentence that says why there is none, and namedBy the field that names it.
+// ReadSecret reads an uncached Secret, to which the team grants access. The problem is a sentence: why there is none.
 func ReadSecret(ctx context.Context, live client.Reader, key client.ObjectKey, namedBy string) (data map[string][]byte, problem string, err error) {
 	secret := &corev1.Secret{}
 	err = live.Get(ctx, key, secret)

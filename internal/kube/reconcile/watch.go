@@ -10,8 +10,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// Concerning ignores runs that a controller has nothing to do for. It sees the deletion of all of them, with which it forgets
-// them.
+// Concerning ignores runs that a controller has nothing to do for, but not their deletion, with which it forgets them.
 func Concerning(concerns func(*v1alpha1.Suite) bool) predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool { return concerns(e.Object.(*v1alpha1.Suite)) },
@@ -22,8 +21,7 @@ func Concerning(concerns func(*v1alpha1.Suite) bool) predicate.Predicate {
 // SpecChanged ignores the status of a Trigger, which changes with each of its runs.
 var SpecChanged = builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, Replaced))
 
-// Replaced is an object that was deleted and created again while the watch was interrupted: the cache reports
-// an update of the same generation.
+// Replaced detects an object recreated while the watch was interrupted, reported as an update of the same generation.
 var Replaced = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool { return e.ObjectOld.GetUID() != e.ObjectNew.GetUID() }}
 
 // JustEnded is the end of a run.

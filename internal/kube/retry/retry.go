@@ -29,14 +29,12 @@ const Stale = 50 * time.Millisecond
 // Timeout frees a worker from an API server, or a store, that does not answer. It is longer than any useful answer takes.
 const Timeout = 2 * time.Minute
 
-// Backoff bounds the pause after failures: with the default of a quarter of an hour, a run would stand still for so long
-// after the API server is back.
+// Backoff bounds the pause after failures: after an outage of the API server, the default may wait a quarter of an hour.
 func Backoff() workqueue.TypedRateLimiter[ctrl.Request] {
 	return workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](5*time.Millisecond, 30*time.Second)
 }
 
-// Conflicts reconciles again after a conflict, without an error in the log or the metrics: several reconcilers write to
-// a Suite, so conflicts are normal.
+// Conflicts retries a conflict without an error in logs or metrics: several reconcilers write to a Suite, so conflicts are normal.
 func Conflicts(next reconcile.Reconciler) reconcile.Reconciler {
 	backoff := workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](conflictRetryMin, conflictRetryMax)
 	return reconcile.Func(func(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {

@@ -54,8 +54,7 @@ func New(ctx context.Context, version, instance string, log logr.Logger) (*Traci
 	return &Tracing{provider: provider, tracer: provider.Tracer("github.com/postflight-dev/postflight")}, nil
 }
 
-// enabled reports whether a collector is named. The specification would send to localhost by default; a manager has no
-// collector beside it.
+// The specification would send to localhost by default; a manager has no collector beside it.
 func enabled() (bool, error) {
 	if strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true") {
 		return false, nil

@@ -35,7 +35,6 @@ type Collector struct {
 	Report func(results.Summary)
 }
 
-// collection is the work of a Collector.
 type collection struct {
 	*Collector
 	root  *os.Root
@@ -50,7 +49,7 @@ type collection struct {
 	reported time.Time
 }
 
-// Collect reads and uploads. The tests have stopped before.
+// Collect reads reports and uploads files. The tests must have stopped.
 func (c *Collector) Collect(ctx context.Context) {
 	begin := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, c.Budget)
@@ -105,7 +104,7 @@ func (w *collection) read(ctx context.Context, files []file) {
 	}
 }
 
-// whileTime is a reader that ends with its context.
+// whileTime ends with its context.
 type whileTime struct {
 	ctx context.Context
 	in  io.Reader
@@ -124,7 +123,6 @@ func (w *collection) problem(sentence string) {
 	w.problems = append(w.problems, sentence)
 }
 
-// sentences are all problems.
 func (w *collection) sentences() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -150,7 +148,6 @@ func (w *collection) interim() results.Summary {
 	return s
 }
 
-// keep counts an uploaded file.
 func (w *collection) keep(f file) {
 	w.mu.Lock()
 	w.uploaded = append(w.uploaded, results.File{Path: f.path, Bytes: f.bytes})
@@ -165,7 +162,7 @@ func (w *collection) keep(f file) {
 	}
 }
 
-// document is what the store keeps of the tests and files.
+// document is the results document that the store keeps.
 func (w *collection) document(run string) results.Document {
 	problems := w.sentences()
 	w.mu.Lock()
@@ -187,5 +184,5 @@ func notNil[T any](all []T) []T {
 	return all
 }
 
-// errChanged says that a file is not the one for which the manager signed an upload.
+// errChanged means that a file differs from the one for which the manager signed an upload.
 var errChanged = errors.New("changed during the upload")

@@ -1,6 +1,3 @@
-// Package collect uploads what the tests of a pod wrote, and reads the JUnit reports among it. It runs in a sidecar of
-// the pod, after the tests have stopped, and has only the pod's grace period.
-//
-// It decides nothing. Its termination message has the counts of the tests, by which the manager judges the run, and tells what
-// could not be uploaded.
+// Package collect uploads what the tests of a pod wrote, and reads the JUnit reports among it. It runs in a sidecar after the tests have
+// stopped, within the grace period of the pod. The manager judges the run by the counts in its termination message.
 package collect

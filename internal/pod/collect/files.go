@@ -13,15 +13,13 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/record"
 )
 
-// file is one that the tests wrote.
 type file struct {
 	path   string // below the directory, with slashes
 	bytes  int64
 	report bool // in JUnit XML
 }
 
-// find lists the regular files of a directory, in the order of their paths. It follows no links. There may be reports among
-// what is unread: folders, files with names of reports that cannot be kept, and what comes after the last name.
+// find lists the regular files of a directory by path, and counts what is unread and may hold reports. It follows no links.
 func find(root *os.Root, lost *losses) (files []file, unread int32) {
 	entries := 0
 	_ = fs.WalkDir(root.FS(), ".", func(path string, entry fs.DirEntry, err error) error {
@@ -66,7 +64,7 @@ func look(path string, entry fs.DirEntry, err error) (f *file, reason string) {
 	return &file{path: path, bytes: info.Size()}, ""
 }
 
-// cannotRead leaves out the paths that errors hold.
+// cannotRead describes an error without the paths in it.
 func cannotRead(err error) string {
 	if errors.Is(err, fs.ErrPermission) {
 		return "not readable by the user of the collector (permission denied)"
@@ -95,8 +93,8 @@ func (f file) open(root *os.Root) (*os.File, int64, error) {
 	return in, info.Size(), nil
 }
 
-// choose returns the files to keep, in the order of their uploads: reports, then small before large, so that as many
-// as possible are there if the time runs out. The manager counts what all pods of the run have stored.
+// choose returns the files to keep in the order of upload: reports, then small before large, so that most are there if time runs out.
+// The manager applies the limits to all pods of the run together.
 func choose(files []file, lost *losses) []file {
 	files = slices.SortedFunc(slices.Values(files), func(a, b file) int {
 		return cmp.Or(reportFirst(a, b), cmp.Compare(a.bytes, b.bytes), cmp.Compare(a.path, b.path))

@@ -20,7 +20,7 @@ type loss struct {
 	files  int
 }
 
-// add tells about a file. The reason stands after a colon, for one file or several: "larger than 1 GiB".
+// add counts a file. The reason follows a colon, for one file or several: "larger than 1 GiB".
 func (l *losses) add(path, reason string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -32,7 +32,6 @@ func (l *losses) add(path, reason string) {
 	l.all[i].files++
 }
 
-// sentences has one per reason.
 func (l *losses) sentences() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

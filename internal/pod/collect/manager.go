@@ -31,7 +31,7 @@ func (w *collection) ask(ctx context.Context, request httpapi.CollectRequest) (a
 	return answer, failed
 }
 
-// encode cannot fail: strings, numbers and times. Of the characters in names, none then needs more than twice its bytes.
+// encode cannot fail: the values are strings, numbers and times. Without HTML escapes, a name at most doubles in bytes.
 func encode(value any) []byte {
 	var b bytes.Buffer
 	out := json.NewEncoder(&b)
@@ -66,7 +66,7 @@ func (w *collection) askOnce(ctx context.Context, body []byte) (answer httpapi.C
 	return answer, nil
 }
 
-// reason is what the manager says about an error.
+// reason returns the manager's explanation in parentheses, or "".
 func reason(body io.Reader) string {
 	var problem httpapi.Problem
 	if json.NewDecoder(io.LimitReader(body, maxAnswerBytes)).Decode(&problem) != nil || problem.FailureMessage == "" {
@@ -88,8 +88,7 @@ func fits(request httpapi.CollectRequest, answer httpapi.CollectAnswer) bool {
 	return true
 }
 
-// compare finds out which failures are new, and reports that. It needs the results of all pods of the earlier run:
-// what one lacks would look new.
+// compare finds and reports which failures are new. It needs the results of all pods of the earlier run: failures of a missing one look new.
 func (w *collection) compare(ctx context.Context, previous *httpapi.PreviousResults) {
 	if previous == nil || w.tests.Counts.Reports == 0 || len(previous.URLs) > record.MaxComparedPods {
 		return

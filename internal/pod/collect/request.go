@@ -15,7 +15,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/transfer"
 )
 
-// failure says why a request failed. Its text continues "the store", or what else was asked.
+// failure is why a request failed. Its text continues "the store", or another receiver.
 type failure struct {
 	text      string
 	retryable bool
@@ -23,7 +23,7 @@ type failure struct {
 
 func (f *failure) Error() string { return f.text }
 
-// errIdle ends uploads when nothing moved for too long.
+// errIdle ends uploads that have made no progress for too long.
 var errIdle = errors.New("nothing moves")
 
 // withPatience ends a context unless moved is called again and again.
@@ -46,7 +46,7 @@ func retry(ctx context.Context, attempt func(context.Context) *failure) *failure
 	}
 }
 
-// do sends a request, and accepts 200 alone. The caller closes the body.
+// do sends a request. Any status but 200 is a failure. The caller closes the body.
 func do(client *http.Client, request *http.Request) (*http.Response, *failure) {
 	response, err := client.Do(request)
 	if err != nil {
@@ -60,7 +60,7 @@ func do(client *http.Client, request *http.Request) (*http.Response, *failure) {
 	return response, &failure{fmt.Sprintf("answered %d %s", code, http.StatusText(code)), transient}
 }
 
-// unreachable leaves out addresses, which are nobody's business who reads a status.
+// unreachable describes an error without addresses, because the text appears in a status.
 func unreachable(ctx context.Context, err error) string {
 	var number syscall.Errno
 	var dns *net.DNSError
@@ -86,7 +86,7 @@ func unreachable(ctx context.Context, err error) string {
 	}
 }
 
-// drain lets the connection be used again.
+// drain makes the connection reusable.
 func drain(response *http.Response) {
 	_, _ = io.CopyN(io.Discard, response.Body, 4<<10)
 	response.Body.Close()

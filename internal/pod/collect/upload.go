@@ -30,8 +30,7 @@ func (w *collection) upload(ctx context.Context, files []file) {
 	}
 }
 
-// uploadFiles returns the run of the pod, unless the manager or the store is away. The tests are compared before the
-// uploads, for which the time may be too short.
+// uploadFiles returns the pod's run, or "" if the manager or the store is unavailable. It compares first, lest uploads use up the time.
 func (w *collection) uploadFiles(ctx context.Context, files []file) (run string) {
 	ctx, cancel := context.WithDeadline(ctx, deadline(ctx).Add(-reserve(w.Budget)))
 	defer cancel()
@@ -121,7 +120,6 @@ func (w *collection) putFile(ctx context.Context, f file, url string, moved func
 	}
 }
 
-// fileUpload is a file that is being uploaded.
 type fileUpload struct {
 	file
 	url     string
@@ -186,7 +184,7 @@ func putBody(ctx context.Context, client *http.Client, url string, body io.Reade
 	return failed
 }
 
-// putDocument returns why the results document could not be kept, or nothing.
+// putDocument returns why the results document could not be kept, or "".
 func (w *collection) putDocument(ctx context.Context, run string) string {
 	content := encode(w.document(run))
 	answer, failed := w.ask(ctx, httpapi.CollectRequest{ResultsBytes: int64(len(content))})

@@ -13,8 +13,7 @@ import (
 	"time"
 )
 
-// attempt requests the missing part of the file and writes it. Its error is retryable if another
-// attempt may help.
+// attempt requests and writes the missing part of the file. Its error is retryable if another attempt may help.
 func (d *download) attempt(ctx context.Context, client *http.Client) error {
 	if d.complete() {
 		return d.check()
@@ -39,10 +38,10 @@ func (d *download) attempt(ctx context.Context, client *http.Client) error {
 	return d.check()
 }
 
-// complete reports whether an earlier attempt wrote the whole file, and only the check is missing.
+// complete reports whether only the check is missing.
 func (d *download) complete() bool { return d.file.Size > 0 && d.offset == d.file.Size }
 
-// request makes a request that fails if the object has changed since the run started.
+// request asks for the object as it was when the run started.
 func (d *download) request(ctx context.Context) (*http.Request, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, d.file.URL, nil)
 	if err != nil {
@@ -57,7 +56,7 @@ func (d *download) request(ctx context.Context) (*http.Request, error) {
 	return request, nil
 }
 
-// accept checks the status and the headers. It compares the ETag too, because some stores ignore If-Match.
+// accept checks the status and the headers: the ETag too, because some stores ignore If-Match.
 func (d *download) accept(response *http.Response) error {
 	switch code := response.StatusCode; {
 	case code == http.StatusOK || code == http.StatusPartialContent:
@@ -84,8 +83,7 @@ func ETag(header http.Header) string {
 	return strings.Trim(strings.TrimPrefix(header.Get("ETag"), "W/"), `"`)
 }
 
-// ETagIsMD5 reports whether an ETag of the form of an MD5 is one: those of objects that the store
-// encrypts with a key of KMS or of the customer are not.
+// ETagIsMD5 reports whether an ETag of the form of an MD5 is one: with keys of KMS or of the customer it is not.
 func ETagIsMD5(header http.Header) bool {
 	encryption := header.Get("X-Amz-Server-Side-Encryption")
 	return (encryption == "" || encryption == "AES256") && header.Get("X-Amz-Server-Side-Encryption-Customer-Algorithm") == ""
@@ -110,7 +108,7 @@ func (d *download) align(response *http.Response) error {
 	return nil
 }
 
-// restart discards what was received. The next attempt starts at the first byte.
+// restart discards what was received.
 func (d *download) restart(reason retryable) error {
 	if err := d.local(d.truncate()); err != nil {
 		return err
@@ -140,7 +138,7 @@ func (d *download) receive(response *http.Response, cancel context.CancelFunc) e
 	return nil
 }
 
-// bounded keeps a body that is too long from filling the disk. It lets one byte too many pass, for check to see.
+// bounded keeps a long body from filling the disk. It lets one byte too many pass, which check notices.
 func (d *download) bounded(body io.Reader) io.Reader {
 	if d.file.Size <= 0 {
 		return body
@@ -152,8 +150,7 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
 
-// describeResponse returns the status and the error code of S3. It repeats nothing else of the body,
-// because stores put there what was signed.
+// describeResponse returns the status and S3's error code, and nothing else of the body, because stores repeat there what was signed.
 func describeResponse(response *http.Response) string {
 	var body struct{ Code string }
 	text := fmt.Sprintf("%d", response.StatusCode)
@@ -167,7 +164,7 @@ func describeResponse(response *http.Response) string {
 	return text
 }
 
-// describeFailure says why there was no response. Network errors are not repeated, because they hold the URL.
+// describeFailure returns why there was no response, without quoting errors, because they contain the URL.
 func describeFailure(err error) string {
 	var network net.Error
 	var dns *net.DNSError

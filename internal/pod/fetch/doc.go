@@ -1,5 +1,4 @@
-// Package fetch downloads the input files of a run into a directory. Downloads resume, are checked, and
-// take constant memory. This is all that the init container of a run's pod does.
+// Package fetch downloads the input files of a run, in the init container of its pods: in constant memory, resumed and checked.
 //
 // A signed URL is a secret: no error, log line or message of this package contains one.
 package fetch

@@ -24,8 +24,7 @@ const (
 	partial = ".partial"
 )
 
-// download is one file that is being fetched. Names are resolved within the root, so that no link can
-// lead out of it.
+// download is one file that is being fetched. Names are resolved within the root, so that no link leads out of it.
 type download struct {
 	root      *os.Root
 	file      job.File
@@ -37,7 +36,7 @@ type download struct {
 	progress  *progress
 }
 
-// open continues what an earlier attempt left behind, even one of a container that was killed.
+// open continues what an earlier attempt left, even that of a killed container.
 func open(root *os.Root, file job.File) (*download, error) {
 	if err := makeFolders(root, path.Dir(file.Path)); err != nil {
 		return nil, err
@@ -96,7 +95,7 @@ func (d *download) Write(b []byte) (int, error) {
 	return n, d.local(err)
 }
 
-// check compares the complete file with its recorded size and checksum.
+// check compares the size and the checksum.
 func (d *download) check() error {
 	if d.file.Size > 0 && d.offset != d.file.Size {
 		return d.fail(Changed, "has %d bytes or more, and had %d when the run started. Notify again.", d.offset, d.file.Size)
@@ -112,7 +111,7 @@ func (d *download) check() error {
 	return d.fail(Changed, "does not have its checksum (MD5 %s, not %s), twice in a row. Upload it again, and notify again.", sum, d.file.ETag)
 }
 
-// hasMD5 reports whether the ETag is the MD5 of the file. That of a multipart upload has another form.
+// hasMD5 reports whether the ETag is the MD5 of the file; that of a multipart upload is not.
 func (d *download) hasMD5() bool {
 	digest, err := hex.DecodeString(d.file.ETag)
 	return err == nil && len(digest) == md5.Size && d.etagIsMD5
@@ -131,7 +130,7 @@ func (d *download) fail(kind Kind, format string, args ...any) error {
 	return &Error{Kind: kind, Path: d.file.Path, Text: fmt.Sprintf(format, args...)}
 }
 
-// local returns the Error for one of the file system, or nil. It leaves out the path, which is one in the pod.
+// local returns the Error for one of the file system, or nil. It leaves out the path, which is internal to the pod.
 func (d *download) local(err error) error {
 	if err == nil {
 		return nil

@@ -17,7 +17,7 @@ const (
 	Unavailable Kind = 5 // the store did not send the file, in spite of retries
 )
 
-// Error says in a sentence why a file could not be fetched. It holds no secrets.
+// Error is why a file could not be fetched, in a sentence without secrets.
 type Error struct {
 	Kind Kind
 	Path string

@@ -19,13 +19,10 @@ type Fetcher struct {
 	Client   *http.Client
 	Patience time.Duration
 	Log      *slog.Logger
-
-	// Sleep waits between attempts. The default is transfer.Sleep.
-	Sleep func(context.Context, time.Duration) error
+	Sleep    func(context.Context, time.Duration) error // between attempts; transfer.Sleep by default
 }
 
-// NewClient trusts the certificate authorities of the system and those of the PEM. It follows no
-// redirects, because they would pass the signature on to another server.
+// NewClient trusts the system and the PEM. It follows no redirects, because they would pass the signature to another server.
 func NewClient(ca string) (*http.Client, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.ResponseHeaderTimeout = stallAfter
@@ -47,8 +44,7 @@ func NewClient(ca string) (*http.Client, error) {
 	}, nil
 }
 
-// Fetch downloads every file of the list into its directory. A file has its final name only when it is
-// complete and checked.
+// Fetch downloads every file of the list. A file gets its final name when it is complete and checked.
 func (f *Fetcher) Fetch(ctx context.Context, l List) error {
 	root, err := os.OpenRoot(l.Directory)
 	if err != nil {
@@ -63,7 +59,7 @@ func (f *Fetcher) Fetch(ctx context.Context, l List) error {
 	return nil
 }
 
-// file repeats the download until it succeeds. Patience starts anew whenever bytes arrive.
+// file repeats the download until it succeeds. Arriving bytes restart Patience.
 func (f *Fetcher) file(ctx context.Context, root *os.Root, file job.File) error {
 	d, err := open(root, file)
 	if err != nil {

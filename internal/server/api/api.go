@@ -19,7 +19,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
 )
 
-// Principal sends a request. Both objects are shared with the cache: read them, never change them.
+// Principal is the sender of a request. Both objects are shared with the cache and must not be changed.
 type Principal struct {
 	Team *v1alpha1.Team
 	Key  *v1alpha1.APIKey // nil: a pod of the team sends it
@@ -28,47 +28,30 @@ type Principal struct {
 // Config is what the API needs.
 type Config struct {
 	Dispatcher *dispatch.Dispatcher
-
 	// Cache reads Suites without asking the API server; it has the indexes of index.Setup.
 	Cache client.Reader
 
 	Live client.Reader
-
-	// Authenticate finds the sender of a request. An error with a method HTTPStatus() int is answered with
-	// that status: 401, 403 or 503.
+	// Authenticate returns errors with a method HTTPStatus() int, which is 401, 403 or 503; so does AuthenticatePod.
 	Authenticate func(*http.Request) (Principal, error)
-
 	// Authenticated is called for each authenticated request.
-	Authenticated func(ctx context.Context, team string)
-
-	// AuthenticatePod finds the pod that sends a request. Its errors are like those of Authenticate.
+	Authenticated   func(ctx context.Context, team string)
 	AuthenticatePod func(*http.Request) (podfiles.Pod, error)
-
 	// Uploads signs URLs to upload files; nil if no store is configured.
 	Uploads Uploads
-
 	// Artifacts signs URLs for what tests write; nil if no store is configured.
 	Artifacts podfiles.Store
-
 	// Runs is told about every change of a Suite.
 	Runs *runs.Reader
-
-	// PublicURL starts the links in answers. If it is empty, they are paths, which the client resolves against the
-	// address that it used. The Host header is never used: anyone who can choose it could make a pipeline print a
-	// link to their own page.
+	// PublicURL starts the links in answers; empty: they are paths. The Host header is not used, because a sender could choose the link.
 	PublicURL string
-
-	// Limits are DefaultLimits() or others.
-	Limits Limits
-
-	// TeamLabel returns the label of a team in metrics, of few values.
+	Limits    Limits
+	// TeamLabel returns the label of a team in metrics, which must have few values.
 	Registerer prometheus.Registerer
 	TeamLabel  func(team string) string
-
 	// Tracer starts the spans of requests that create runs; nil: the sender's trace is ignored.
 	Tracer trace.Tracer
-
-	// Audit gets one line per authenticated request.
+	// Audit gets a line per authenticated request.
 	Log   logr.Logger
 	Audit *slog.Logger
 
@@ -113,5 +96,5 @@ func New(c Config) (*API, error) {
 	return a, a.register()
 }
 
-// Drain ends all waits, also of later requests, because the server is about to stop.
+// Drain ends all waits, because the server is about to stop.
 func (a *API) Drain() { a.Runs.Changes.Close() }

@@ -63,7 +63,6 @@ func fileOfCursor(cursor string) (string, error) {
 	return string(decoded), nil
 }
 
-// podExists is false for a name that no pod can have.
 func (q artifactsQuery) podExists() bool {
 	return q.pod == "" || len(validation.IsDNS1123Subdomain(q.pod)) == 0
 }
@@ -88,7 +87,7 @@ func (a *API) pageOfArtifacts(ctx context.Context, run *runs.Run, q artifactsQue
 	return page, err
 }
 
-// start is before the first file to list.
+// start returns the position before the first file to list.
 func (q artifactsQuery) start() string {
 	if q.pod == "" || strings.HasPrefix(q.after, q.pod+"/") {
 		return q.after

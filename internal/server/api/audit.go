@@ -2,12 +2,11 @@ package api
 
 import "github.com/postflight-dev/postflight/internal/usecase/dispatch"
 
-// noMatch is the decision on a notification that no Trigger matches.
 const noMatch dispatch.Decision = "no_match"
 
 var decisions = []dispatch.Decision{dispatch.Created, dispatch.Duplicate, dispatch.Failed, dispatch.Unknown, dispatch.Gone, noMatch}
 
-// record adds the decisions on a notification to the metrics, unless it is a dry run, and to the audit line.
+// record adds the decisions to the audit line and, except in a dry run, to the metrics.
 func (a *API) record(r *Request, sent dispatch.Request, result dispatch.Result) {
 	counts := map[dispatch.Decision]int{}
 	var suites []string

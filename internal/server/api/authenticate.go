@@ -7,7 +7,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/usecase/podfiles"
 )
 
-// authFailures are the answers by the status of the authenticator's error.
+// authFailures are by the status of the authenticator's error.
 var authFailures = map[int]failure{
 	http.StatusUnauthorized: {code: "unauthenticated",
 		message: "The API key is missing or not valid. Send it in one header, \"Authorization: Bearer <API key>\", " +
@@ -49,7 +49,6 @@ var podFailures = map[int]failure{
 
 var errNoRun = &failure{code: "run_not_found", message: "Run not found: this pod belongs to no run, or the run has ended."}
 
-// byPod answers requests of pods of runs, which their tokens identify.
 func (a *API) byPod(handle func(http.ResponseWriter, *Request) error) func(http.ResponseWriter, *Request) error {
 	return func(w http.ResponseWriter, r *Request) error {
 		pod, err := a.AuthenticatePod(r.Request)

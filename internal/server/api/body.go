@@ -33,7 +33,7 @@ func (a *API) readBody(w http.ResponseWriter, r *Request, limit int64) ([]byte, 
 	return body, nil
 }
 
-// admit checks the headers of a body, and bounds the concurrent requests that need much memory.
+// admit checks the headers of a body, and bounds the requests that need much memory.
 func (a *API) admit(r *Request, mediaType string, mode dispatch.Mode) error {
 	if err := checkContent(r.Header, mediaType); err != nil {
 		return err

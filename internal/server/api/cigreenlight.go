@@ -53,7 +53,7 @@ type greenlightRequest struct {
 	run types.NamespacedName
 }
 
-// answer returns the current answer if it is final; otherwise the one after a change or after the wait.
+// answer returns the first answer if it is final, else the next one after a change or the wait.
 func (g *greenlightRequest) answer(wait time.Duration) (*httpapi.Greenlight, error) {
 	first, err := g.read()
 	if err != nil || wait == 0 || first.Final() || g.Runs.Changes.Closed() {

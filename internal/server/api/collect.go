@@ -11,13 +11,12 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/record"
 )
 
-// The decisions on files.
 const (
 	artifactSigned  = "signed"
 	artifactRefused = "refused"
 )
 
-// collect tells the collector in a pod where to upload what the tests wrote, also for a suspended team: its runs continue.
+// collect answers also for a suspended team, whose runs continue.
 func (a *API) collect(w http.ResponseWriter, r *Request) error {
 	if a.Artifacts == nil {
 		return errNoStore
@@ -43,7 +42,7 @@ func (a *API) collect(w http.ResponseWriter, r *Request) error {
 	return nil
 }
 
-// collectInTurn takes a slot of the pod's team. The pod cannot keep it: its request was read, and its answer is sent later.
+// collectInTurn holds a slot of the team only while URLs are signed, so a slow pod cannot keep it.
 func (a *API) collectInTurn(r *Request, request *httpapi.CollectRequest) (*httpapi.CollectAnswer, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), a.Limits.CollectWait)
 	defer cancel()

@@ -28,7 +28,6 @@ func (a *API) cancelRun(w http.ResponseWriter, r *Request) error {
 	return a.writeRun(w, r, http.StatusOK, record.RunOf(r.team(), s))
 }
 
-// cancelArchived answers as for a Suite that has ended.
 func (a *API) cancelArchived(w http.ResponseWriter, r *Request, name string) error {
 	rec, err := a.findRecord(r.Context(), r.Principal.Team, name)
 	switch {

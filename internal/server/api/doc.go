@@ -1,4 +1,2 @@
-// Package api is the HTTP API: it decodes requests, dispatches notifications and encodes the answers.
-//
-// Every route is in routes.go, every limit in limits.go, every error in errors.go.
+// Package api is the HTTP API. Its routes are in routes.go, its limits in limits.go, its errors in errors.go.
 package api

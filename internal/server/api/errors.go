@@ -13,10 +13,9 @@ import (
 	"time"
 )
 
-// problemBase is followed by the code in the "type" of a problem.
 const problemBase = "https://postflight.dev/problems/"
 
-// failures by their codes, which are stable: clients may branch on them, and the documentation uses them.
+// failures are by code. Codes are stable: clients may branch on them.
 var failures = map[string]struct {
 	status int
 	title  string
@@ -47,7 +46,6 @@ var failures = map[string]struct {
 	"store_unavailable":       {http.StatusServiceUnavailable, "The store for files is unavailable"},
 }
 
-// failure is an error with its answer.
 type failure struct {
 	code    string // a key of failures
 	message string // a sentence that says what to do
@@ -72,7 +70,6 @@ func overloaded(format string, args ...any) error {
 	return &failure{code: "overloaded", message: fmt.Sprintf(format, args...)}
 }
 
-// failureOf makes an internal error of any other error.
 func failureOf(err error) *failure {
 	if f, ok := errors.AsType[*failure](err); ok {
 		return f
@@ -81,7 +78,6 @@ func failureOf(err error) *failure {
 		message: "The server failed to answer. Send the request again; if that fails too, give the operator the eventId."}
 }
 
-// writeFailure is the only writer of errors.
 func writeFailure(w http.ResponseWriter, f *failure, eventID string) {
 	kind := failures[f.code]
 	switch kind.status {
@@ -121,8 +117,7 @@ func beginJSON(w http.ResponseWriter, contentType string, status int) {
 	w.WriteHeader(status)
 }
 
-// encoder leaves <, > and & as they are, because people read answers, and URLs in them, in logs; the content
-// type keeps browsers from reading HTML.
+// encoder does not escape HTML, because people read answers in logs; the content type keeps browsers from reading it as HTML.
 func encoder(w io.Writer) *json.Encoder {
 	out := json.NewEncoder(w)
 	out.SetEscapeHTML(false)

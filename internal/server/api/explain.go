@@ -10,8 +10,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/match"
 )
 
-// writeExplained writes the explanations of a dry run one by one: those of a large team are tens of megabytes, which
-// a slow client would keep in memory.
+// writeExplained writes explanations one by one: a large team's are tens of MB, which a slow client would keep in memory.
 func writeExplained(w http.ResponseWriter, r *reply, explanations iter.Seq[match.Explanation]) error {
 	r.DryRun = true
 	var head bytes.Buffer

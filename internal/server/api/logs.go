@@ -18,7 +18,6 @@ import (
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
 )
 
-// readLogs answers with the logs of a run: from its pods while these exist, and else from the archive.
 func (a *API) readLogs(w http.ResponseWriter, r *Request) error {
 	query, err := logQueryOf(r.URL)
 	if err != nil {
@@ -94,7 +93,7 @@ func (l *logRequest) send(ctx context.Context) error {
 	return nil
 }
 
-// follow sends logs, one after the other, until the run has ended.
+// follow sends one log after the other until the run has ended.
 func (l *logRequest) follow(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, l.Limits.MaxFollow, errFollowedLong)
 	defer cancel()
@@ -136,7 +135,7 @@ func (l *logRequest) sources(ctx context.Context) ([]runs.Log, error) {
 	return logs, lookupFailure(err)
 }
 
-// nothing says why there is no log, and what to do.
+// nothing returns why there is no log, and what to do.
 func (l *logRequest) nothing(ctx context.Context) error {
 	f := &failure{code: "log_not_found"}
 	all := logQuery{LogQuery: runs.LogQuery{Container: l.query.Container, Previous: l.query.Previous}}
@@ -153,7 +152,7 @@ func (l *logRequest) nothing(ctx context.Context) error {
 	return f
 }
 
-// named returns the names of a few logs that exist instead. It asks again, because a wrong name is rare.
+// named returns the names of a few other logs. It asks again, because a wrong name is rare.
 func (l *logRequest) named(ctx context.Context, q logQuery) (names []string) {
 	any := &logRequest{API: l.API, run: l.run, query: q}
 	sources, err := any.sources(ctx)
@@ -197,7 +196,6 @@ func (l *logRequest) sendOne(ctx context.Context, s runs.Log, title func()) erro
 	return l.copy(ctx, log, title)
 }
 
-// sendLost writes why one of several logs is missing, where it would be.
 func (l *logRequest) sendLost(problem string, title func()) error {
 	if title == nil {
 		return &failure{code: "log_not_found", message: problem}
@@ -222,7 +220,6 @@ func brokenOff(err error) error {
 	return &failure{code: "unavailable", cause: err, message: "The log broke off. Send the request again."}
 }
 
-// logFailure says why a log cannot be read, and what to do.
 func logFailure(err error) *failure {
 	switch {
 	case errors.Is(err, apierror.ErrNotStarted):

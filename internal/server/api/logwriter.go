@@ -12,7 +12,6 @@ var (
 	errFollowedLong = errors.New("the run was followed for as long as one may be")
 )
 
-// logWriter writes plain text for as long as the client keeps reading it.
 type logWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
@@ -28,7 +27,7 @@ func (a *API) newLogWriter(w http.ResponseWriter, flush bool) *logWriter {
 	return &logWriter{ResponseWriter: w, control: http.NewResponseController(w), timeout: a.Limits.LogWrite, flush: flush, last: '\n'}
 }
 
-// begin sends the headers, after which no error can be sent.
+// begin sends the headers. No error can be sent after it.
 func (w *logWriter) begin() {
 	if w.begun {
 		return
@@ -45,7 +44,7 @@ func (w *logWriter) begin() {
 	}
 }
 
-// extend replaces the deadline of the whole answer by one for the next write. Not every ResponseWriter has one.
+// extend sets a deadline for the next write instead of the whole answer. Not every ResponseWriter has one.
 func (w *logWriter) extend() { _ = w.control.SetWriteDeadline(time.Now().Add(w.timeout)) }
 
 func (w *logWriter) Write(p []byte) (int, error) {

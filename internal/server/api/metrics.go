@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// metrics have labels of few values only: routes from the table, status codes, decisions, some teams.
+// metrics have labels with few values.
 type metrics struct {
 	requests      *prometheus.CounterVec
 	seconds       *prometheus.HistogramVec
@@ -70,6 +70,5 @@ func (a *API) register() error {
 }
 
 func gauge(name, help string, value func() int) prometheus.Collector {
-	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help},
-		func() float64 { return float64(value()) })
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return float64(value()) })
 }

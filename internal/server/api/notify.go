@@ -41,7 +41,7 @@ func (a *API) notify(w http.ResponseWriter, r *Request, f format) error {
 	return nil
 }
 
-// readNotification reads headers and parameters first: they are cheaper to refuse than a body.
+// readNotification checks headers and parameters first, which are cheaper to refuse than a body.
 func (a *API) readNotification(w http.ResponseWriter, r *Request, f format) (dispatch.Request, error) {
 	o, err := optionsOf(r.Request)
 	if err != nil {
@@ -83,8 +83,7 @@ func idempotencyKey(h http.Header) (string, error) {
 	}
 	unprintable := func(r rune) bool { return r < ' ' || r > '~' }
 	if len(keys) > 1 || keys[0] == "" || len(keys[0]) > maxIdempotencyKey || strings.ContainsFunc(keys[0], unprintable) {
-		return "", &failure{code: "invalid_idempotency_key",
-			message: "Send one Idempotency-Key of 1 to 255 printable ASCII characters, or none."}
+		return "", &failure{code: "invalid_idempotency_key", message: "Send one Idempotency-Key of 1 to 255 printable ASCII characters, or none."}
 	}
 	return keys[0], nil
 }

@@ -49,8 +49,7 @@ func newResult(t dispatch.TriggerResult) result {
 	return r
 }
 
-// firstEnvironment is that of the first Trigger whose Environment exists, or else of the first.
-// Clients want one; Triggers of one notification mostly share theirs.
+// firstEnvironment prefers one that exists. Clients want one, and the Triggers of a notification mostly share theirs.
 func firstEnvironment(r dispatch.Result) *environment {
 	for _, t := range r.Triggers {
 		if t.Environment.UID != "" {
@@ -80,7 +79,7 @@ var dispatchCodes = map[dispatch.ErrorKind]string{
 	dispatch.EnvironmentStatic:   "environment_static",
 }
 
-// dispatchFailure has the results that are known, unless they are gone with the namespace.
+// dispatchFailure has the known results, unless they are gone with the namespace.
 func dispatchFailure(err error, r dispatch.Result) error {
 	whole, ok := errors.AsType[*dispatch.Error](err)
 	if !ok {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Route is a method and a path, which is a pattern of http.ServeMux, and their handler.
+// Route is a method, a pattern of http.ServeMux, and their handler.
 type Route struct {
 	Method  string
 	Path    string
@@ -32,7 +32,7 @@ func (a *API) routes() []Route {
 	}
 }
 
-// newMux has one handler per path for all methods: ServeMux would answer a wrong method in plain text.
+// newMux has one handler per path for all methods, because ServeMux would answer a wrong method in plain text.
 func (a *API) newMux(all []Route) *http.ServeMux {
 	byPath := map[string][]Route{}
 	for _, r := range all {
@@ -68,8 +68,7 @@ func (a *API) route(w http.ResponseWriter, r *Request, routes []Route) error {
 	return a.answer(w, r, routes[i].Handler)
 }
 
-// answer calls the handler of an authenticated request. Only these are limited: otherwise anyone could take all slots,
-// with answers that are never read.
+// answer limits only authenticated requests: otherwise anyone could take all slots, with answers that are never read.
 func (a *API) answer(w http.ResponseWriter, r *Request, handle func(http.ResponseWriter, *Request) error) error {
 	a.Authenticated(r.Context(), r.team())
 	w.Header().Del("Connection")

@@ -15,8 +15,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
 )
 
-// runName is the run in the path, in the namespace of the request's team, so that another team's run is unknown.
-// It shares no memory with the Request.
+// runName looks in the namespace of the team only, and shares no memory with the Request.
 func (r *Request) runName() types.NamespacedName {
 	id := r.PathValue("id")
 	if r.PathValue("rest") != "" {

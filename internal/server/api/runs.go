@@ -25,7 +25,6 @@ func (a *API) listRuns(w http.ResponseWriter, r *Request) error {
 	return nil
 }
 
-// pageOfRuns has only Suites if the archive cannot be read, and says so.
 func (a *API) pageOfRuns(ctx context.Context, team *v1alpha1.Team, q runs.Query) httpapi.Runs {
 	found := a.Runs.List(ctx, team, q)
 	page := httpapi.Runs{Runs: []httpapi.Run{}}

@@ -12,10 +12,9 @@ import (
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
 )
 
-// parameters are those of a query, each at most once and not empty.
 type parameters map[string]string
 
-// parametersOf refuses unknown parameters: an answer that ignored a misspelled filter would be wrong.
+// parametersOf refuses unknown parameters, because an answer that ignored a misspelled filter would be wrong.
 func parametersOf(rawQuery string, known ...string) (parameters, error) {
 	query, err := url.ParseQuery(rawQuery)
 	if err != nil {
@@ -38,7 +37,7 @@ func invalidRequest(format string, args ...any) error {
 	return &failure{code: "invalid_request", message: fmt.Sprintf(format, args...)}
 }
 
-// number returns a whole number within bounds, or otherwise if the parameter is absent.
+// number returns a whole number within bounds, or the default.
 func (p parameters) number(name string, least, most, otherwise int) (int, error) {
 	written, found := p[name]
 	if !found {

@@ -15,7 +15,7 @@ import (
 
 // Uploads signs the URLs by which CI uploads files.
 type Uploads interface {
-	// SignUpload signs the upload of a file of a team, of exactly so many bytes; negative: of any number.
+	// SignUpload signs the upload of exactly so many bytes; negative: any number.
 	SignUpload(ctx context.Context, team, path string, bytes int64) (string, error)
 }
 
@@ -24,7 +24,6 @@ var errNoStore = &failure{code: "store_not_configured", retryAfter: 5 * time.Min
 	message: "No store for files is configured, so nothing can be uploaded. " +
 		"Ask the operator of this service to set --store-bucket and --store-endpoint."}
 
-// signUpload sends no request to the store, so it also answers while the store is unavailable.
 func (a *API) signUpload(w http.ResponseWriter, r *Request) error {
 	path, bytes, err := a.fileOf(r.URL.RawQuery)
 	if err != nil {
@@ -48,8 +47,7 @@ func (a *API) signUpload(w http.ResponseWriter, r *Request) error {
 	return nil
 }
 
-// fileOf reads the parameters file and bytes; bytes is negative if absent. URL.Query would drop what it cannot decode,
-// which would change the path.
+// fileOf does not use URL.Query, which drops what it cannot decode and so would change the path.
 func (a *API) fileOf(query string) (path string, bytes int64, err error) {
 	values, err := url.ParseQuery(query)
 	if err != nil {
@@ -69,7 +67,7 @@ func (a *API) fileOf(query string) (path string, bytes int64, err error) {
 	}
 }
 
-// sizeOf reads the size of a file. The clients of the contract name none: the run that needs the file finds out.
+// sizeOf returns a negative size if the request has none, as the clients of the contract do not send one.
 func (a *API) sizeOf(values []string) (int64, error) {
 	if len(values) == 0 {
 		if a.Limits.InputSizeRequired {

@@ -11,8 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// startSpan begins the span of an authenticated request, in the trace of its sender if it names one. It needs the
-// headers, so it comes before forget.
+// startSpan begins the span of a request in the sender's trace. It needs the headers, so it precedes forget.
 func (a *API) startSpan(r *Request) {
 	if a.Tracer == nil {
 		return
@@ -26,7 +25,7 @@ func (a *API) startSpan(r *Request) {
 	r.Request = r.WithContext(ctx)
 }
 
-// endSpan ends the span, and returns the id of its trace if that is being recorded.
+// endSpan returns the id of the trace if that is being recorded.
 func (r *Request) endSpan(code int) (traceID string) {
 	if r.span == nil {
 		return ""
@@ -42,7 +41,6 @@ func (r *Request) endSpan(code int) (traceID string) {
 	return ""
 }
 
-// observe adds a value, with the trace as its exemplar.
 func observe(o prometheus.Observer, value float64, traceID string) {
 	if e, ok := o.(prometheus.ExemplarObserver); ok && traceID != "" {
 		e.ObserveWithExemplar(value, prometheus.Labels{"trace_id": traceID})

@@ -1,5 +1,4 @@
-// Package assets serves files that pages load. Their paths contain the hash of their content, so that browsers keep them
-// for ever.
+// Package assets serves files that pages load. Their paths contain the hash of their content, so that browsers keep them for ever.
 package assets
 
 import (
@@ -18,7 +17,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/server/compress"
 )
 
-// Assets are files by their names.
+// Assets are files by name.
 type Assets struct{ byName map[string]asset }
 
 type asset struct {
@@ -28,7 +27,7 @@ type asset struct {
 	compressed  []byte
 }
 
-// Load reads all files of a folder.
+// Load reads the files of a folder.
 func Load(files fs.FS, folder string) (*Assets, error) {
 	a := &Assets{byName: map[string]asset{}}
 	entries, err := fs.ReadDir(files, folder)
@@ -66,11 +65,10 @@ func (a *Assets) Add(name string, content []byte) error {
 	return nil
 }
 
-// Path is the path of a file, without the base path.
+// Path returns the path of a file, without the base path.
 func (a *Assets) Path(name string) string { return "/assets/" + a.byName[name].hash + "/" + name }
 
-// Serve answers a request for the hash and the name in its path, and reports whether there is such a file. A hash of an
-// earlier version, which an open page may still ask for, gets the current content, which browsers do not keep.
+// Serve answers a request for a file, and reports whether it exists. A hash of an earlier version gets the current content, uncached.
 func (a *Assets) Serve(w http.ResponseWriter, r *http.Request) bool {
 	file, known := a.byName[r.PathValue("name")]
 	if !known {

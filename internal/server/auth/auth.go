@@ -14,11 +14,10 @@ import (
 	"github.com/postflight-dev/postflight/internal/kube/index"
 )
 
-// maxStaleness is how long known keys keep working while the API server is unavailable. If it were longer, a revoked key
-// would work for too long; if shorter, a restart of the control plane would reject notifications that can be held.
+// maxStaleness bounds how long a revoked key may work, and still lets a restarted replica hold notifications.
 const maxStaleness = 10 * time.Minute
 
-// Principal sends a request. Both objects belong to the cache: read them, never change them.
+// Principal is the sender of a request. Both objects are shared with the cache and must not be changed.
 type Principal struct {
 	Team *v1alpha1.Team
 	Key  *v1alpha1.APIKey
@@ -28,7 +27,6 @@ type Principal struct {
 type Config struct {
 	// Reader reads APIKeys and Teams from a cache that has the indexes of index.Setup.
 	Reader client.Reader
-
 	// Staleness is how long ago the API server was last seen.
 	Staleness func() time.Duration
 
@@ -42,10 +40,7 @@ type Config struct {
 // Authenticator finds the team that a request belongs to.
 type Authenticator struct{ Config }
 
-// Authenticate finds the team of the request's bearer key. The error is an *Error.
-//
-// Every wrong key takes the same steps and ends at the same line, so that neither the answer nor
-// its timing distinguishes a missing key from an unknown, an expired or a suspended one.
+// Authenticate finds the team of the bearer key. Every wrong key takes the same steps, so that timing reveals nothing.
 func (a *Authenticator) Authenticate(ctx context.Context, r *http.Request) (Principal, error) {
 	token, wellFormed := bearerToken(r.Header)
 	p, err := a.CheckKey(ctx, token)
@@ -73,7 +68,7 @@ func CredentialOf(key string) Credential {
 	return Credential{Namespace: apikey.Namespace(key), Digest: apikey.Digest(key)}
 }
 
-// CheckAgain finds the team of a key that CheckKey has accepted before, if it is still good. The error is an *Error.
+// CheckAgain is CheckKey for a key that was accepted before. The error is an *Error.
 func (a *Authenticator) CheckAgain(ctx context.Context, c Credential) (Principal, error) {
 	return a.check(ctx, c, func(keys []v1alpha1.APIKey, claims apikey.Claims) *v1alpha1.APIKey {
 		return apikey.SelectNamed(c.Namespace, keys, claims, a.Clock.Now())
@@ -102,8 +97,6 @@ func (a *Authenticator) check(
 	return Principal{Team: team, Key: key}, nil
 }
 
-// lookUp finds the APIKeys with the hash of a key, in the namespace that it names, or everywhere,
-// and the Teams that claim their namespaces.
 func (a *Authenticator) lookUp(ctx context.Context, c Credential) ([]v1alpha1.APIKey, apikey.Claims, error) {
 	keys, err := index.Keys(ctx, a.Reader, c.Namespace, c.Digest)
 	if err != nil {

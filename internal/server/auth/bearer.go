@@ -8,11 +8,10 @@ import (
 // maxTokenBytes bounds a key. Generated ones are far shorter; opaque ones may be tokens of other issuers.
 const maxTokenBytes = 4096
 
-// blank is the white space that HTTP allows around a field's value and between its parts.
+// blank is the white space that HTTP allows around and within a header value.
 const blank = " \t"
 
-// bearerToken returns the key in the request's only Authorization header, and whether it is well-formed. It is not
-// read from the URL, which ends up in logs.
+// bearerToken returns the key in the only Authorization header. It is not read from the URL, which ends up in logs.
 func bearerToken(h http.Header) (string, bool) {
 	values := h.Values("Authorization")
 	if len(values) != 1 {
@@ -27,7 +26,6 @@ func bearerToken(h http.Header) (string, bool) {
 	return token, isToken(token)
 }
 
-// isToken reports whether text is visible ASCII of a sensible length.
 func isToken(text string) bool {
 	if text == "" || len(text) > maxTokenBytes {
 		return false

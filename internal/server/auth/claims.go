@@ -12,11 +12,10 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/job"
 )
 
-// clockSlack is how much the clocks of this machine and of the API server may differ.
+// clockSlack is how far the clocks of this machine and the API server may differ.
 const clockSlack = 5 * time.Minute
 
-// mayBeGood reports whether a token claims to be an unexpired JWT for this audience. Only the API server can verify that,
-// and all other tokens cost it nothing.
+// mayBeGood reports whether a token claims to be an unexpired JWT for this audience: others are refused without asking the API server.
 func mayBeGood(token string, now time.Time) bool {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 || slices.Contains(parts, "") {
@@ -38,7 +37,7 @@ func decodePart(part string, into any) bool {
 	return err == nil && json.Unmarshal(content, into) == nil
 }
 
-// audience is a list, or one alone.
+// audience is a list or a single string.
 type audience []string
 
 func (a *audience) UnmarshalJSON(content []byte) error {
@@ -50,7 +49,6 @@ func (a *audience) UnmarshalJSON(content []byte) error {
 	return json.Unmarshal(content, (*[]string)(a))
 }
 
-// refusedTokens remembers what the API server has refused, by hash.
 type refusedTokens struct {
 	mu    sync.Mutex
 	until map[[sha256.Size]byte]time.Time

@@ -11,17 +11,13 @@ import (
 )
 
 const (
-	// keysEvery is the shortest pause between requests for the keys, if tokens name an unknown one: a new key is used after
-	// a restart, and a pod repeats its request.
-	keysEvery = 10 * time.Second
-
-	// keysTimeout bounds the request.
-	keysTimeout = 5 * time.Second
+	// keysEvery is the least pause between requests for the keys. A key changes only when the API server restarts, and pods retry.
+	keysEvery   = 10 * time.Second
+	keysTimeout = 5 * time.Second // bounds the request
 )
 
 var serviceAccountAlgorithms = []jose.SignatureAlgorithm{jose.RS256, jose.RS384, jose.RS512, jose.ES256, jose.ES384, jose.ES512}
 
-// signature is what is known of the signature of a token.
 type signature int
 
 const (
@@ -31,7 +27,7 @@ const (
 	unclearSignature // its key may be newer than the keys that are known
 )
 
-// clusterKeys are the published keys with which the API server signs tokens. They expose forged tokens without a request.
+// clusterKeys are the keys with which the API server signs tokens. They expose forged tokens without a request.
 type clusterKeys struct {
 	read  func(context.Context) ([]byte, error) // a JSON Web Key Set; nil if there is none
 	clock clock.PassiveClock
@@ -41,7 +37,7 @@ type clusterKeys struct {
 	asked time.Time
 }
 
-// check does not wait for a request of another token.
+// check never waits for the request of another token.
 func (k *clusterKeys) check(ctx context.Context, token string) signature {
 	if k.read == nil {
 		return unknownSignature
@@ -66,7 +62,7 @@ func (k *clusterKeys) check(ctx context.Context, token string) signature {
 	}
 }
 
-// known also reports whether to ask for newer keys, for one caller at a time.
+// known also reports whether to fetch newer keys, which one caller at a time does.
 func (k *clusterKeys) known(token *jose.JSONWebSignature) (keys *jose.JSONWebKeySet, mayAsk bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -77,7 +73,7 @@ func (k *clusterKeys) known(token *jose.JSONWebSignature) (keys *jose.JSONWebKey
 	return k.keys, true
 }
 
-// refresh keeps the known keys if it cannot read others.
+// refresh keeps the known keys if others cannot be read.
 func (k *clusterKeys) refresh(ctx context.Context) *jose.JSONWebKeySet {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keysTimeout)
 	defer cancel()
@@ -94,7 +90,6 @@ func (k *clusterKeys) refresh(ctx context.Context) *jose.JSONWebKeySet {
 	return k.keys
 }
 
-// hasKeyOf reports whether the key that a token names is among the keys.
 func hasKeyOf(token *jose.JSONWebSignature, keys *jose.JSONWebKeySet) bool {
 	return len(keys.Key(token.Signatures[0].Header.KeyID)) > 0
 }

@@ -18,20 +18,13 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/job"
 )
 
-// Anyone can forge what looks like the token of a pod. These limits bound what that costs the API server.
+// Anyone can forge what looks like a pod's token. These limits bound what that costs the API server.
 const (
-	// maxReviews is how many tokens the API server checks at once for this replica, and maxWaiting how many more wait. A
-	// check takes a millisecond or two, so the pods of many runs are done in a second. A waiting request holds a connection.
-	maxReviews = 8
-	maxWaiting = 128
-
-	// reviewsPerSecond bounds the checks over a longer time, of which reviewBurst may come at once.
-	reviewsPerSecond = 200
+	maxReviews       = 8 // tokens are checked at once, in 1 or 2 ms each, and maxWaiting more wait, each holding a connection
+	maxWaiting       = 128
+	reviewsPerSecond = 200 // bounds the checks over a longer time, of which reviewBurst may come at once
 	reviewBurst      = 400
-
-	// reviewTimeout bounds a check, and the wait for it.
-	reviewTimeout = 5 * time.Second
-
+	reviewTimeout    = 5 * time.Second // bounds a check, and the wait for it
 	// refusedFor is how long a refused token is not checked again, and maxRefused how many are remembered.
 	refusedFor = 10 * time.Second
 	maxRefused = 4096
@@ -41,18 +34,18 @@ var errNewKey = errors.New("the token names a key that the API server has not pu
 
 var errManyReviews = errors.New("as many tokens are being checked as the API server is asked about at once")
 
-// Pod is a pod that sends a request.
+// Pod identifies the pod that sent a request.
 type Pod struct {
 	Namespace, Name string
 	UID             types.UID
 }
 
-// TokenReviewer asks the API server about tokens. A client without a cache is one.
+// TokenReviewer asks the API server about a token, as a client without a cache can.
 type TokenReviewer interface {
 	Create(ctx context.Context, review client.Object, options ...client.CreateOption) error
 }
 
-// PodAuthenticator finds the pod that sends a request, by a ServiceAccount token that is bound to the pod.
+// PodAuthenticator finds the pod of a request by a ServiceAccount token that is bound to it.
 type PodAuthenticator struct {
 	reviewer TokenReviewer
 	clock    clock.PassiveClock
@@ -63,8 +56,7 @@ type PodAuthenticator struct {
 	keys     clusterKeys
 }
 
-// NewPodAuthenticator returns a PodAuthenticator. The keys are those of the API server, as a JSON Web Key Set; nil if they cannot be
-// read. The clock need not be that of the API server.
+// NewPodAuthenticator takes the API server's keys as a JSON Web Key Set, or nil. The clock may differ from the API server's.
 func NewPodAuthenticator(r TokenReviewer, keys func(context.Context) ([]byte, error), c clock.PassiveClock) *PodAuthenticator {
 	return &PodAuthenticator{
 		reviewer: r, clock: c, slots: make(chan struct{}, maxReviews), waiting: make(chan struct{}, maxReviews+maxWaiting),
@@ -75,7 +67,7 @@ func NewPodAuthenticator(r TokenReviewer, keys func(context.Context) ([]byte, er
 
 // +kubebuilder:rbac:groups=authentication.k8s.io,resources=tokenreviews,verbs=create
 
-// Authenticate finds the pod of the request's bearer token. The error is an *Error.
+// Authenticate finds the pod of the bearer token. The error is an *Error.
 func (a *PodAuthenticator) Authenticate(ctx context.Context, r *http.Request) (Pod, error) {
 	token, wellFormed := bearerToken(r.Header)
 	if !wellFormed || !mayBeGood(token, a.clock.Now()) || a.refused.has(token, a.clock.Now()) {
@@ -123,14 +115,12 @@ func (a *PodAuthenticator) review(ctx context.Context, token string) (authentica
 	return review.Status, err
 }
 
-// Extra fields of the user of a token that is bound to a pod.
 const (
 	extraPodName = "authentication.kubernetes.io/pod-name"
 	extraPodUID  = "authentication.kubernetes.io/pod-uid"
 )
 
-// podOf is the pod that a good token is bound to. It checks the audience again: an authenticator of the API server that
-// knows no audiences omits them.
+// podOf checks the audience again, because an authenticator of the API server that knows no audiences ignores them.
 func podOf(s authenticationv1.TokenReviewStatus) (Pod, bool) {
 	account, isAccount := strings.CutPrefix(s.User.Username, "system:serviceaccount:")
 	namespace, _, hasNamespace := strings.Cut(account, ":")

@@ -15,36 +15,23 @@ import (
 )
 
 const (
-	// probeInterval keeps the load of all replicas below a request per second, and is far shorter than a notification is
-	// held. Half of it is random: the Date headers of the answers are truncated to the second, and tell more if they
-	// fall on different fractions.
+	// probeInterval keeps all replicas below 1 request/s. Half is random: Date headers at other fractions of a second tell more.
 	probeInterval = 5 * time.Second
+	retryInterval = time.Second      // follows a failed probe, so that readiness returns as soon as the API server does
+	probeTimeout  = 5 * time.Second  // allows more than one probe while a notification is held
+	minLost       = 15 * time.Second // long enough for a failed probe and another one
 
-	// retryInterval follows a failed probe: readiness comes back as soon as the API server does.
-	retryInterval = time.Second
-
-	// probeTimeout allows more than one probe while a notification is held.
-	probeTimeout = 5 * time.Second
-
-	// minLost is long enough for a failed probe and another one.
-	minLost = 15 * time.Second
-
-	// If the first probe shows that the clock is wrong, the first settledAfter probes follow each other at
-	// settlingInterval. Requests are answered after them, or after maxSettling.
+	// If the clock is wrong, settledAfter probes follow each other at settlingInterval. Requests wait for them, at most maxSettling.
 	settlingInterval = 130 * time.Millisecond
 	settledAfter     = 8
 	maxSettling      = 3 * time.Second
 
-	// notableOffset of the clock is logged, and so is a change of the offset by as much.
-	notableOffset = 2 * time.Second
+	notableOffset = 2 * time.Second // the offset, or the change of it, that is logged
 )
 
-// APIServerProbe records when the API server was last seen, and how far the clock is ahead of the API
-// server's. It is a Runnable of every replica. Informers cannot replace it: they serve their caches
-// forever, and do not report that they lost their watch.
+// APIServerProbe records when the API server was last seen, and its clock. Informers cannot: they do not report that they lost their watch.
 type APIServerProbe struct {
-	// Ask sends the API server a request that no cache answers, and returns the time in the answer, or zero
-	// if there is none.
+	// Ask sends a request that no cache answers, and returns the time in the answer, or zero if there is none.
 	Ask func(context.Context) (time.Time, error)
 
 	Clock clock.PassiveClock
@@ -68,8 +55,7 @@ func (p *APIServerProbe) Staleness() time.Duration {
 	return p.Clock.Since(p.lastSeen)
 }
 
-// Lost is a check for /readyz: it fails once the API server was unavailable for longer than a notification
-// can be held, because a new one would time out.
+// Lost is a check for /readyz that fails once new notifications could not be held until the API server is back.
 func (p *APIServerProbe) Lost(holdBudget time.Duration) func(*http.Request) error {
 	return func(*http.Request) error {
 		if stale := p.Staleness(); stale > max(holdBudget, minLost) {
@@ -79,8 +65,7 @@ func (p *APIServerProbe) Lost(holdBudget time.Duration) func(*http.Request) erro
 	}
 }
 
-// ClockAgrees is a check for /readyz. Alone, at /readyz/clock, it says how wrong the clock is. Among all checks it
-// always passes, because times are corrected.
+// ClockAgrees fails only at /readyz/clock: a wrong clock is corrected, so it does not make the replica unready.
 func (p *APIServerProbe) ClockAgrees(r *http.Request) error {
 	offset := p.Offset()
 	if path.Clean("/"+r.URL.Path) == "/" || offset.Abs() <= notableOffset {
@@ -103,14 +88,13 @@ func (p *APIServerProbe) Offset() time.Duration {
 // ServerTime converts a time of the clock to the API server's.
 func (p *APIServerProbe) ServerTime(t time.Time) time.Time { return t.Add(-p.Offset()) }
 
-// Measured reports whether the offset is as precise as it can be before requests are answered.
+// Measured reports whether the offset is as precise as it gets before requests are answered.
 func (p *APIServerProbe) Measured() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return !p.started.IsZero() && (p.settled() || p.Clock.Since(p.started) > maxSettling)
 }
 
-// settled reports whether more probes would add little: the clocks agree, or were compared often.
 func (p *APIServerProbe) settled() bool {
 	return p.probes >= settledAfter || (p.probes > 0 && p.meter.Offset() == 0)
 }
@@ -155,7 +139,7 @@ func (p *APIServerProbe) interval(err error) time.Duration {
 	}
 }
 
-// Probe sends one request, as Start does repeatedly. If it fails, Staleness grows and the offset stays.
+// Probe sends one request. If it fails, Staleness grows and the offset stays.
 func (p *APIServerProbe) Probe(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
@@ -181,7 +165,6 @@ func (p *APIServerProbe) observe(sent, received, date time.Time) {
 	}
 }
 
-// report logs notable changes of the offset.
 func (p *APIServerProbe) report(offset time.Duration) {
 	wasNotable, isNotable := p.logged.Abs() > notableOffset, offset.Abs() > notableOffset
 	switch {

@@ -18,8 +18,7 @@ func (c ServerClock) Now() time.Time { return c.ServerTime(c.Clock.Now()) }
 // Since is how long ago a time of the API server was.
 func (c ServerClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 
-// AskVersion returns a function for APIServerProbe.Ask. It gets the version of the API server, which everyone may read,
-// and takes the time from the answer. A time that cannot be parsed is no failure: the API server answered.
+// AskVersion implements APIServerProbe.Ask with /version, which everyone may read. A missing Date is no failure.
 func AskVersion(config *rest.Config, c *http.Client) func(context.Context) (time.Time, error) {
 	server, _, urlErr := rest.DefaultServerUrlFor(config) // a kubeconfig may contain a host without a scheme
 	return func(ctx context.Context) (time.Time, error) {

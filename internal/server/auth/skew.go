@@ -3,18 +3,13 @@ package auth
 import "time"
 
 const (
-	// window is how many answers count: enough for a tenth of a second, and from the last minutes only.
-	window = 16
+	window = 16 // how many answers count: enough for a tenth of a second, and from the last minutes only
 
-	// drift is how fast two clocks may diverge, as a fraction: ten times the error of a bad crystal.
-	drift = 500e-6
-
-	// resolution of the Date header of HTTP, which is truncated, not rounded.
-	resolution = time.Second
+	drift      = 500e-6      // how fast two clocks may diverge, as a fraction: ten times the error of a bad crystal
+	resolution = time.Second // that of the HTTP Date header, which is truncated, not rounded
 )
 
-// skewMeter estimates the offset: this clock's time minus the other's. Each answer gives an interval of about a
-// second, and the offset lies in all of them.
+// skewMeter estimates this clock's time minus the other's, which lies in the interval that each answer gives.
 type skewMeter struct{ answers []answer }
 
 type answer struct {
@@ -22,9 +17,7 @@ type answer struct {
 	low, high time.Duration
 }
 
-// Observe adds an answer: when the request was sent and the answer received, by this clock, and the other
-// clock's time in it, truncated to the second. An answer that contradicts the earlier ones replaces them, because
-// a clock was set.
+// Observe adds the other clock's date in an answer. An answer that contradicts earlier ones replaces them: a clock was set.
 func (m *skewMeter) Observe(sent, received, date time.Time) {
 	a := answer{received: received, low: sent.Sub(date) - resolution, high: received.Sub(date)}
 	m.answers = append(m.answers, a)
@@ -49,8 +42,7 @@ func (m *skewMeter) bounds() (low, high time.Duration) {
 	return low, high
 }
 
-// Offset is the smallest offset that the answers allow, or 0 if they allow that: most clocks agree, and a clock that is
-// corrected by no more than is certain never overtakes the other. More answers bring it closer to the truth without a jump.
+// Offset is the smallest offset that the answers allow: a clock corrected by no more than is certain never overtakes the other.
 func (m *skewMeter) Offset() time.Duration {
 	switch low, high := m.bounds(); {
 	case low > 0:

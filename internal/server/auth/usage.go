@@ -20,18 +20,14 @@ import (
 const (
 	// usageEvery is the precision of status.lastUsedTime: a write per request would cost more than the request.
 	usageEvery = 10 * time.Minute
-
-	// usageRetry is the pause after a failed write of a key.
-	usageRetry = time.Minute
-
-	// usageQueue bounds the keys that wait for their write. If it is full, a later request causes the write.
-	usageQueue = 1024
+	usageRetry = time.Minute // the pause after a failed write of a key
+	usageQueue = 1024        // bounds the keys that wait for their write. If it is full, a later request causes the write.
 
 	usageTimeout = 10 * time.Second
 	usageOwner   = "postflight-last-used"
 )
 
-// Usage writes when keys were last used, without delaying requests. It is a Runnable of every replica.
+// Usage writes when keys were last used, without delaying requests. It runs in every replica.
 type Usage struct {
 	writer client.Client
 	clock  clock.PassiveClock
@@ -47,12 +43,12 @@ type use struct {
 	at  time.Time
 }
 
-// NewUsage returns a Usage that writes the status of APIKeys with the client.
+// NewUsage returns a Usage that writes with the client.
 func NewUsage(writer client.Client, clock clock.PassiveClock) *Usage {
 	return &Usage{writer: writer, clock: clock, queue: make(chan use, usageQueue), next: map[types.UID]time.Time{}}
 }
 
-// Record queues a write that the key was accepted. It never blocks.
+// Record queues the write of a key's use. It never blocks.
 func (u *Usage) Record(key *v1alpha1.APIKey) {
 	now := u.clock.Now()
 	if last := key.Status.LastUsedTime; last != nil && now.Sub(last.Time) < usageEvery {
@@ -83,7 +79,7 @@ func (u *Usage) Start(ctx context.Context) error {
 // NeedLeaderElection is false: every replica records its own requests.
 func (u *Usage) NeedLeaderElection() bool { return false }
 
-// due reports whether to write the key now. If so, it is not due again for a while, even if the cache lags.
+// due reports whether to write the key now, and postpones the next write even if the cache lags.
 func (u *Usage) due(uid types.UID, now time.Time) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -97,7 +93,7 @@ func (u *Usage) due(uid types.UID, now time.Time) bool {
 	return true
 }
 
-// forget drops keys that are due anyway, so that deleted ones do not accumulate.
+// forget drops keys that are due, so that deleted ones do not accumulate.
 func (u *Usage) forget(now time.Time) {
 	for uid, next := range u.next {
 		if !now.Before(next) {
@@ -120,7 +116,7 @@ func (u *Usage) writeOrLog(ctx context.Context, use use) {
 	}
 }
 
-// write sets one field without a resource version: if two replicas write at once, either time is right.
+// write sets no resource version: if two replicas write at once, either time is right.
 func (u *Usage) write(ctx context.Context, use use) error {
 	ctx, cancel := context.WithTimeout(ctx, usageTimeout)
 	defer cancel()

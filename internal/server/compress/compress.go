@@ -11,7 +11,7 @@ import (
 	"sync"
 )
 
-// writers are kept, because each takes hundreds of KiB.
+// writers are reused, because each takes hundreds of KiB.
 var writers = sync.Pool{New: func() any {
 	w, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is valid
 	return w
@@ -29,8 +29,7 @@ func Bytes(body []byte) []byte {
 	return out.Bytes()
 }
 
-// Copy sends a text. It breaks off the connection if the text cannot be read to its end: a part must not look like the
-// whole.
+// Copy sends a text. It aborts the connection if reading fails, because a part must not look like the whole.
 func Copy(w http.ResponseWriter, r *http.Request, text io.Reader) {
 	w.Header().Add("Vary", "Accept-Encoding")
 	var err error

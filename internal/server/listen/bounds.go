@@ -8,48 +8,30 @@ import (
 	"time"
 )
 
-// Bounds limit the connections of a server. A connection is silent until its client has sent something,
-// then unproven until a request on it was authenticated, then busy while that is answered, then idle until
-// the next request. The server accepts it once it is no longer silent, so that thousands of connections from
-// slow clients cost little.
-//
-// If a bound is reached, a new connection replaces the oldest inactive one of the largest group. Silent and unproven
-// connections are grouped by address, idle ones by tenant. So a group may use all that others do not need, and
-// cannot lock them out.
+// Bounds limit the connections of a server. Each is silent until its client sends something, unproven until a request is authenticated,
+// busy while that is answered, and then idle. At a bound, a new connection replaces the oldest inactive one of the largest group (by
+// address until it is authenticated, then by tenant), so that a group may use what others do not need, and cannot lock them out.
 type Bounds struct {
-	// Unproven bounds the connections on which nothing was authenticated, and is more than 0; Idle bounds
-	// those between two authenticated requests. How many are busy is up to the handler.
+	// Unproven (more than 0) bounds connections without an authenticated request, Idle those between two. The handler bounds busy ones.
 	Unproven, Idle int
-
 	// Silent bounds the connections on which nothing was sent; 0 means the same as Unproven.
 	Silent int
-
-	// LargeHeads bounds the unproven and idle connections that have sent more than 4 KiB of a head that has
-	// not ended; 0 for any number. They cost several times as much as the others.
+	// LargeHeads bounds unproven and idle connections with more than 4 KiB of an unfinished head, which cost several times more; 0: no limit.
 	LargeHeads int
-
-	// Total bounds all connections, 0 for any number. New ones wait while all are busy.
+	// Total bounds all connections; 0: no limit. New ones wait while all are busy.
 	Total int
-
-	// HeaderLines bounds the lines of a request's head, 0 for any number: each takes far more memory than
-	// its length.
+	// HeaderLines bounds the lines of a request's head, which take far more memory than their length; 0: no limit.
 	HeaderLines int
 }
 
 const (
-	// gracePeriod protects a new connection from being closed for others: the request follows the handshake at once, but
-	// the server may be too busy to read it.
-	gracePeriod = 100 * time.Millisecond
-
-	// retryInterval is how often to try again if there is no room.
-	retryInterval = 2 * time.Millisecond
-
-	// largeHead is more than the server reads at once, in bytes.
-	largeHead = 4 << 10
+	// gracePeriod protects a new connection: its request follows at once, but the server may be too busy to read it.
+	gracePeriod   = 100 * time.Millisecond
+	retryInterval = 2 * time.Millisecond // how often to try again if there is no room
+	largeHead     = 4 << 10              // more than the server reads at once, in bytes
 )
 
-// Bound listens on the server's address, and makes the server and the listener keep the bounds. With the TLSConfig of
-// the server it speaks HTTPS, on top of which there is only HTTP/1.1, as without.
+// Bound listens on the server's address within the bounds. With the server's TLSConfig it speaks HTTPS, and only HTTP/1.1 as without.
 func Bound(server *http.Server, bounds Bounds) (net.Listener, error) {
 	inner, err := net.Listen("tcp", server.Addr)
 	if err != nil {
@@ -78,7 +60,7 @@ func bind(server *http.Server, inner net.Listener, bounds Bounds) net.Listener {
 	return newListener(inner, newConnLimiter(bounds), server.ReadHeaderTimeout, server.TLSConfig)
 }
 
-// Authenticated assigns the connection of a request to the tenant, before its body is read. Other contexts are ignored.
+// Authenticated assigns the connection of a request to the tenant, before its body is read.
 func Authenticated(ctx context.Context, tenant string) {
 	if c, ok := ctx.Value(connKey{}).(*conn); ok {
 		c.limiter.authenticated(c, tenant)

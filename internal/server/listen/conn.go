@@ -39,7 +39,6 @@ func newConn(c net.Conn, l *connLimiter) *conn {
 	return &conn{Conn: c, raw: c, limiter: l, accepted: time.Now(), head: head{max: l.bounds.HeaderLines, atStart: true}, leave: func() {}}
 }
 
-// setState follows the server: a request was read, or the next one may come.
 func (c *conn) setState(state http.ConnState) {
 	switch state {
 	case http.StateActive:
@@ -79,8 +78,7 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// CloseWrite is called if the client sends more than the server accepts: the server then gives it half a second
-// to read the answer. Meanwhile, the connection may be closed for others.
+// CloseWrite is called if the client sends too much, half a second before the server closes. Meanwhile, others may replace it.
 func (c *conn) CloseWrite() error {
 	c.released.Store(time.Now().UnixNano())
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
@@ -89,7 +87,6 @@ func (c *conn) CloseWrite() error {
 	return nil
 }
 
-// errTooManyHeaders ends the connection.
 var errTooManyHeaders = errors.New("too many header fields")
 
 // head counts the lines of the head of an HTTP/1 request, up to the empty one that ends it.

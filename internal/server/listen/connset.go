@@ -35,7 +35,7 @@ func (s *connSet) add(c *conn, group string) {
 	}
 }
 
-// oldestOfLargest is the oldest connection for which may is nil or true, of the largest group that has one.
+// oldestOfLargest returns the oldest connection that may accepts (nil: any), of the largest group that has one.
 func (s *connSet) oldestOfLargest(may func(*conn) bool) (victim *conn) {
 	largest := 0
 	for _, members := range s.groups {
@@ -59,7 +59,7 @@ func oldest(members *list.List, may func(*conn) bool) *conn {
 	return nil
 }
 
-// addressGroup is an IPv4 address, or the network of an IPv6 one: one client usually has all of its 2^64 addresses.
+// addressGroup is an IPv4 address, or an IPv6 /64, because one client usually has all of its addresses.
 func addressGroup(a net.Addr) string {
 	tcp, ok := a.(*net.TCPAddr)
 	if !ok {

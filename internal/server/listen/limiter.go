@@ -6,7 +6,6 @@ import (
 	"time"
 )
 
-// connLimiter keeps the bounds on the connections of a listener.
 type connLimiter struct {
 	bounds Bounds
 
@@ -23,7 +22,7 @@ func newConnLimiter(b Bounds) *connLimiter {
 	return &connLimiter{bounds: b, silent: newConnSet(), unproven: newConnSet(), idle: newConnSet(), large: newConnSet()}
 }
 
-// admit is false if there is no room, and no connection may be closed for the new one.
+// admit returns false if there is no room, and no connection may be closed for the new one.
 func (l *connLimiter) admit(c *conn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -40,7 +39,7 @@ func (l *connLimiter) admit(c *conn) bool {
 	return true
 }
 
-// promote makes a silent connection an unproven one. It is false if there is no room yet.
+// promote makes a silent connection unproven. It returns false if there is no room yet.
 func (l *connLimiter) promote(c *conn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -51,11 +50,9 @@ func (l *connLimiter) promote(c *conn) bool {
 	return true
 }
 
-// isSlow reports whether the client should have sent something by now.
 func isSlow(c *conn) bool { return time.Since(c.accepted) >= gracePeriod && c.firstByte.Load() == 0 }
 
-// mayClose is false for connections whose request is being answered, and for those that may be about to send
-// the rest of it, or whose answer may be about to be sent. The server reads ahead while it answers.
+// mayClose spares connections whose request is being answered, or whose next bytes may be about to come: the server reads ahead.
 func mayClose(c *conn) bool {
 	switch {
 	case time.Since(time.Unix(0, c.firstByte.Load())) < gracePeriod:
@@ -74,7 +71,6 @@ func (l *connLimiter) closeSilent() {
 	}
 }
 
-// evict closes the oldest connection that it may of the largest group.
 func (l *connLimiter) evict(from *connSet, may func(*conn) bool) bool {
 	c := from.oldestOfLargest(may)
 	if c == nil {
@@ -85,8 +81,7 @@ func (l *connLimiter) evict(from *connSet, may func(*conn) bool) bool {
 	return true
 }
 
-// admitLarge waits until there is room for a connection whose head has become large. It is false if the
-// connection was closed meanwhile.
+// admitLarge waits for room for a connection with a large head. It returns false if the connection was closed meanwhile.
 func (l *connLimiter) admitLarge(c *conn) bool {
 	for {
 		entered, open := l.tryAdmitLarge(c)
@@ -113,7 +108,7 @@ func (l *connLimiter) tryAdmitLarge(c *conn) (entered, open bool) {
 	return true, true
 }
 
-// authenticated removes the bounds from a connection while it is busy with an authenticated request.
+// authenticated exempts a connection from the bounds while it is busy.
 func (l *connLimiter) authenticated(c *conn, tenant string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -130,7 +125,6 @@ func (l *connLimiter) requestStarted(c *conn) {
 	}
 }
 
-// requestEnded is called when a request was answered and another one may follow.
 func (l *connLimiter) requestEnded(c *conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

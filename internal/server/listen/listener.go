@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// defaultSilence is how long a connection may be silent if the server has no ReadHeaderTimeout.
+// defaultSilence is how long a connection may be silent without a ReadHeaderTimeout.
 const defaultSilence = 10 * time.Second
 
 // firstRead is enough for most requests, in bytes.
@@ -37,7 +37,6 @@ func newListener(inner net.Listener, limiter *connLimiter, silence time.Duration
 		ready: make(chan accepted), closed: make(chan struct{})}
 }
 
-// Accept returns the next connection that is not silent.
 func (l *listener) Accept() (net.Conn, error) {
 	l.start.Do(func() { go l.run() })
 	select {
@@ -48,7 +47,6 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 }
 
-// Close also closes the connections that are silent.
 func (l *listener) Close() error {
 	l.stop.Do(func() {
 		close(l.closed)
@@ -76,8 +74,7 @@ func (l *listener) run() {
 	}
 }
 
-// readFirst waits until the client sends something, and reads what comes with it, usually the whole request: while the
-// server waits for a client, the connection may be closed for others.
+// readFirst reads what comes with the first byte, usually the whole request, so that few connections wait in the server.
 func (l *listener) readFirst(c *conn) {
 	_ = c.SetReadDeadline(time.Now().Add(l.silence))
 	first := make([]byte, 1)
@@ -96,7 +93,7 @@ func (l *listener) readFirst(c *conn) {
 	}
 }
 
-// await is false if the listener was closed meanwhile.
+// await returns false if the listener was closed meanwhile.
 func (l *listener) await(condition func() bool) bool {
 	for !condition() {
 		select {

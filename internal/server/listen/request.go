@@ -6,12 +6,10 @@ import (
 	"time"
 )
 
-// unprovenBody is how long the body of a request without an accepted key may take. Such bodies are small forms and messages,
-// which mostly come with the head.
+// unprovenBody is how long a body may take without an accepted key: such bodies are small, and mostly come with the head.
 const unprovenBody = time.Second
 
-// limitUnproven lets a connection be closed for others once the handler of its request has returned, unless that request was
-// authenticated: the server may wait for the rest of the body before it sends the answer. It also limits how long the body may take.
+// limitUnproven limits the time for an unauthenticated body, and lets the connection be replaced once the handler has returned.
 func limitUnproven(server *http.Server) http.Handler {
 	next := server.Handler
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -30,8 +28,7 @@ func limitUnproven(server *http.Server) http.Handler {
 	})
 }
 
-// limitBody is called when a request was read, and unlimitBody once its key was accepted or its whole body read. After that,
-// the server watches whether the client is gone, and would mistake the limit for that. The handler's goroutine calls both.
+// limitBody lasts until the key is accepted or the body read: the server would then mistake the deadline for a client that is gone.
 func (c *conn) limitBody(rest time.Duration) {
 	c.readUntil = time.Time{}
 	if rest > 0 {
@@ -48,7 +45,6 @@ func (c *conn) unlimitBody() {
 	}
 }
 
-// limitedBody is the body of a request that may have no accepted key.
 type limitedBody struct {
 	io.ReadCloser
 	conn *conn

@@ -1,6 +1,4 @@
-// Package listen runs an http.Handler as a Runnable of the manager, in every replica.
-//
-// The manager's GracefulShutdownTimeout has to exceed Options.DrainDelay + Options.DrainTimeout.
+// Package listen runs an http.Handler in every replica. GracefulShutdownTimeout has to exceed DrainDelay plus DrainTimeout.
 package listen
 
 import (
@@ -18,16 +16,12 @@ import (
 
 // Options configure how a Server starts and stops.
 type Options struct {
-	// DrainDelay is how long a stopping server still accepts requests after its readiness failed, so that
-	// load balancers notice and send them elsewhere.
+	// DrainDelay is how long a stopping server still accepts requests, so that load balancers notice its failed readiness.
 	DrainDelay time.Duration
-
-	// DrainTimeout is how long requests in flight may then take before they are cut off.
+	// DrainTimeout is how long requests in flight may then take.
 	DrainTimeout time.Duration
-
 	// Bounds limit the connections; the zero value does not.
 	Bounds Bounds
-
 	// Await reports whether the handler can answer; nil: always. Connections wait until then.
 	Await func() bool
 }
@@ -40,7 +34,6 @@ type Server struct {
 	state    atomic.Int32
 }
 
-// awaitInterval is how often Await is called.
 const awaitInterval = 10 * time.Millisecond
 
 const (
@@ -49,8 +42,7 @@ const (
 	draining
 )
 
-// Listen opens the server's address, so that a wrong one fails at once. Connections wait until Start, which the manager
-// calls when its caches are filled.
+// Listen opens the address, so that a wrong one fails at once. Connections wait until Start, when the manager's caches are filled.
 func Listen(server *http.Server, options Options) (*Server, error) {
 	listener, err := Bound(server, options.Bounds)
 	if err != nil {
@@ -61,8 +53,7 @@ func Listen(server *http.Server, options Options) (*Server, error) {
 	return s, nil
 }
 
-// releaseClients closes each connection after its next answer once the server stops. Load balancers only choose a server
-// for new connections, so a client with an open one would send its next request to a server that is gone.
+// releaseClients closes connections of a stopping server: load balancers choose another one only for new connections.
 func (s *Server) releaseClients(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.state.Load() == draining {
@@ -72,7 +63,7 @@ func (s *Server) releaseClients(handler http.Handler) http.Handler {
 	})
 }
 
-// Addr is the address of the server.
+// Addr returns the address of the server.
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
 // NeedLeaderElection is false: every replica serves.
@@ -90,7 +81,7 @@ func (s *Server) Ready(*http.Request) error {
 	}
 }
 
-// Start serves until ctx is done. It returns when the last request was answered or cut off.
+// Start serves until ctx is done, and returns when the last request was answered or cut off.
 func (s *Server) Start(ctx context.Context) error {
 	if err := s.await(ctx); err != nil {
 		return s.listener.Close()
@@ -115,7 +106,7 @@ func (s *Server) await(ctx context.Context) error {
 	return wait.PollUntilContextCancel(ctx, awaitInterval, true, func(context.Context) (bool, error) { return s.options.Await(), nil })
 }
 
-// drain must not use the context of Start, which is done.
+// drain cannot use the context of Start, which is done.
 func (s *Server) drain() error {
 	s.state.Store(draining)
 	time.Sleep(s.options.DrainDelay)

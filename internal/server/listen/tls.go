@@ -10,10 +10,7 @@ import (
 	"time"
 )
 
-// TLS is beneath a conn, so that net/http and the bounds see the requests. That also keeps HTTP/2 out: net/http
-// speaks it only on connections that are TLS themselves.
-
-// http1Only is a copy of the configuration, nil if there is none, that offers no protocol but HTTP/1.1.
+// http1Only copies the configuration for HTTP/1.1 only. TLS is beneath conn, so that net/http does not choose HTTP/2 itself.
 func http1Only(config *tls.Config) *tls.Config {
 	if config == nil {
 		return nil
@@ -23,7 +20,6 @@ func http1Only(config *tls.Config) *tls.Config {
 	return config
 }
 
-// secure puts TLS over a connection, if there is a configuration. What the client sent first comes before the rest.
 func (c *conn) secure(config *tls.Config) {
 	if config != nil {
 		c.tls = tls.Server(&replayed{Conn: c.raw, first: &c.buffered}, config)
@@ -31,7 +27,7 @@ func (c *conn) secure(config *tls.Config) {
 	}
 }
 
-// replayed is a connection that first returns what was read from it already.
+// replayed is a connection that first returns what was already read from it.
 type replayed struct {
 	net.Conn
 	first *[]byte
@@ -46,7 +42,7 @@ func (r *replayed) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// handshake fails if the client has not finished it in time. While it lasts, the connection may be closed for others.
+// handshake lets the connection be closed for others while it lasts.
 func (c *conn) handshake(limit time.Duration) error {
 	if c.tls == nil {
 		return nil
@@ -64,7 +60,6 @@ func (c *conn) handshake(limit time.Duration) error {
 	return err
 }
 
-// withTLSState tells a handler about the TLS of its connection.
 func withTLSState(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if c, ok := r.Context().Value(connKey{}).(*conn); ok && c.tls != nil {

@@ -55,7 +55,7 @@ func (b *Broadcaster) Count(namespace string) uint64 {
 	return b.changes[namespace]
 }
 
-// Closed ends with Close.
+// Closed returns a channel that Close closes.
 func (b *Broadcaster) Closed() <-chan struct{} { return b.closed }
 
 // Close ends all live pages.

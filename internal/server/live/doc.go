@@ -1,3 +1,2 @@
-// Package live sends pages that change while they are open: it wakes them, paces them, shares what is rendered for many
-// readers, and writes server-sent events.
+// Package live sends pages that change while they are open as server-sent events: it wakes, paces and shares them among readers.
 package live

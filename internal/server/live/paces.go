@@ -7,8 +7,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Paces bound how often the live pages of a team are rendered, however many there are. A page
-// that is the same for all readers is rendered once, but there are as many different pages as queries.
+// Paces bound how often the live pages of a team are rendered: there are as many different ones as queries.
 type Paces struct {
 	perSecond int
 
@@ -21,7 +20,7 @@ type pace struct {
 	watching int
 }
 
-// NewPaces returns bounds of so many renderings a second for each team.
+// NewPaces returns bounds of so many renderings per second and team.
 func NewPaces(perSecond int) *Paces { return &Paces{perSecond: perSecond, byTeam: map[string]*pace{}} }
 
 // Join returns a function that waits until a page of the team may be rendered, and one to call at the end.

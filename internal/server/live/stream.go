@@ -21,7 +21,7 @@ type Config struct {
 	Clock        clock.PassiveClock
 }
 
-// Stream writes server-sent events. It keeps only a hash of what it has sent: there may be a thousand streams.
+// Stream writes server-sent events. It keeps only a hash of what it has sent, because there may be a thousand streams.
 type Stream struct {
 	*Config
 	sum     uint64 // of the version that the browser has
@@ -59,8 +59,7 @@ func (s *Stream) SendVersion(v Version) (sent bool, err error) {
 	return true, s.Write(v.Event)
 }
 
-// Event is an event with a value as JSON, which has no line breaks. The angle brackets of HTML are not escaped: the
-// escapes would be most of it, and no event is in a page.
+// Event encodes a value as JSON without line breaks. HTML is not escaped: escapes would be most of it, and no event is in a page.
 func Event(name string, value any) (string, error) {
 	var event strings.Builder
 	event.WriteString("event: " + name + "\ndata: ")
@@ -73,7 +72,7 @@ func Event(name string, value any) (string, error) {
 	return event.String(), nil
 }
 
-// KeepAlive sends something if nothing was sent for long.
+// KeepAlive sends a comment if nothing was sent for the Heartbeat.
 func (s *Stream) KeepAlive() error {
 	if s.Clock.Since(s.last) < s.Heartbeat {
 		return nil
@@ -81,7 +80,7 @@ func (s *Stream) KeepAlive() error {
 	return s.Write(": still here\n\n")
 }
 
-// Write fails if too much waits to be read by other browsers: this one connects again after a while.
+// Write fails if too much waits for slow browsers. This one connects again later.
 func (s *Stream) Write(text string) error {
 	if !s.Unsent.TryAcquireN(s.team, len(text)) {
 		return errUnread

@@ -9,18 +9,17 @@ import (
 // maxVersions bounds the versions of pages that are kept for other readers. One has some 50 KiB.
 const maxVersions = 64
 
-// versionFor is how long a version is kept: long enough for all who watch a page to get it after a change.
+// versionFor is long enough for all who watch a page to get it after a change.
 const versionFor = 2 * time.Second
 
-// Version is a page as it is sent on a stream.
+// Version is a page as a stream sends it.
 type Version struct {
 	Event   string
 	Sum     uint64 // of what changes; the same sum is the same page
 	Settled bool   // the page will not change any more
 }
 
-// Versions are the latest versions of pages that are the same for all readers of a team: a list is rendered once after
-// a change, however many watch it. They expire soon, because Triggers and Environments change, too.
+// Versions are the latest versions of pages that all readers of a team share. They expire, because Triggers and Environments change too.
 type Versions struct {
 	seed maphash.Seed
 
@@ -41,7 +40,7 @@ func NewVersions() *Versions {
 	return &Versions{seed: maphash.MakeSeed(), byKey: map[string]*sharedVersion{}}
 }
 
-// Of returns the version that shows a change, and renders it for the first who asks.
+// Of returns the version after a change, which the first caller renders.
 func (v *Versions) Of(key string, change uint64, now time.Time, render func() (Version, error)) (Version, error) {
 	v.mu.Lock()
 	shared := v.byKey[key]

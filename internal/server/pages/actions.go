@@ -65,7 +65,7 @@ func unchanged(why string) error {
 	return &problem{Status: http.StatusConflict, Title: "Nothing was changed", Text: why}
 }
 
-// refused gives errors that repeating the action would not change a page of their own.
+// refused makes problem pages of errors that a repetition would not change.
 func refused(err error) error {
 	e, ok := errors.AsType[*dispatch.Error](err)
 	if !ok {
@@ -83,7 +83,7 @@ func runPath(namespace, id string) string {
 	return "/runs/" + url.PathEscape(namespace) + "/" + url.PathEscape(id)
 }
 
-// localPath keeps a path below the base path of this server, and replaces anything else by that of the runs.
+// localPath keeps a path of this server, and replaces anything else by that of the runs.
 func localPath(next string) string {
 	u, err := url.Parse(next)
 	if err != nil || u.Host != "" || u.Scheme != "" || !strings.HasPrefix(next, "/") || strings.ContainsAny(next, "\\\r\n\t") ||

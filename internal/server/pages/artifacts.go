@@ -22,13 +22,10 @@ const (
 	grantPurpose = "files"
 
 	filesAtOnce = 100
-
-	// maxPreviews bounds the pictures on the first page of a run.
-	maxPreviews = 12
+	maxPreviews = 12 // bounds the pictures on the first page of a run
 )
 
-// grant lets a browser read the files of one run without a cookie: an HTML report runs in an origin of its own, from
-// which browsers send none. It counts only as long as its identity may see the team.
+// grant lets a browser read the files of a run without a cookie, which an HTML report's own origin does not send.
 type grant struct {
 	Namespace string          `json:"n"`
 	Run       string          `json:"r"`
@@ -47,7 +44,7 @@ func (u *UI) artifactsPage(r *request) (*page, error) {
 	return d.page(), nil
 }
 
-// files is a page of the files of a run; nil if there are none. The problem says why they cannot be read.
+// files returns nil if there are none; problem says why they cannot be read.
 func (u *UI) files(r *request, run *runs.Run, after string, limit int) (d *filesData, problem string, err error) {
 	if !u.Runs.HasArchive() || run.Suite.Status.Artifacts == nil {
 		return nil, "", nil
@@ -68,7 +65,7 @@ func (u *UI) files(r *request, run *runs.Run, after string, limit int) (d *files
 	return d, "", nil
 }
 
-// previews are the pictures and videos of a run that did not pass: on a phone, they say most.
+// previews are the pictures and videos of a run that did not pass.
 func (u *UI) previews(r *request, run *runs.Run) (*filesData, error) {
 	if !run.Suite.Finished() || run.Suite.Passed() {
 		return nil, nil
@@ -91,8 +88,7 @@ func (u *UI) fileOf(a record.Artifact, sealed string) file {
 	return file{Artifact: a, Kind: view.FileKindOf(a.Path).Name, Size: view.Bytes(a.Bytes), Link: u.path(segments...)}
 }
 
-// serveFile sends an artifact. Its content is hostile: a page among them runs in an origin of its own, without
-// cookies, and reaches nothing but the files of its run.
+// serveFile sends an artifact. Its content is hostile: a page runs in its own origin, without cookies, and reaches only files of its run.
 func (u *UI) serveFile(w http.ResponseWriter, r *request) error {
 	run, err := u.granted(r)
 	if err != nil {
@@ -120,8 +116,7 @@ func (u *UI) serveFile(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-// isReport reports whether a browser wants to show a page among the artifacts. It is shown in a frame, from which it cannot
-// navigate the browser elsewhere.
+// isReport reports whether a browser opens a page among the artifacts, which is framed so that it cannot navigate the browser away.
 func (u *UI) isReport(r *request, name string) bool {
 	contentType := view.FileKindOf(name).ContentType
 	shown := r.Header.Get("Sec-Fetch-Dest") == "document" && !r.URL.Query().Has("download")
@@ -135,7 +130,6 @@ func (u *UI) reportPage(r *request, run *runs.Run, name string) *page {
 		Data: reportData{r.namespace(), run.ID.ID, name, u.public.Base + r.URL.EscapedPath()}}
 }
 
-// granted finds the run of a grant, if its identity may still see it.
 func (u *UI) granted(r *request) (*runs.Run, error) {
 	var g grant
 	if err := u.sealer.Unseal(r.Context(), grantPurpose, r.PathValue("grant"), &g); err != nil {
@@ -158,7 +152,7 @@ func (u *UI) granted(r *request) (*runs.Run, error) {
 	return u.find(r)
 }
 
-// namespaceOfGrant returns the namespace of the file, or "" for a forged grant.
+// namespaceOfGrant returns "" for a forged grant.
 func (u *UI) namespaceOfGrant(r *request) string {
 	var g grant
 	if err := u.sealer.Unseal(r.Context(), grantPurpose, r.PathValue("grant"), &g); err != nil {
@@ -184,7 +178,7 @@ func (u *UI) setFileHeaders(h http.Header, r *request, name string) {
 	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": path.Base(name)}))
 }
 
-// filesOrigin is the origin of this request: a sandboxed page has no 'self'.
+// filesOrigin is the origin of this request, because a sandboxed page has no 'self'.
 func (u *UI) filesOrigin(r *request) string {
 	scheme := "http://"
 	if u.public.Secure || r.TLS != nil {
@@ -193,7 +187,7 @@ func (u *UI) filesOrigin(r *request) string {
 	return scheme + r.Host
 }
 
-// patient returns a writer that gives the browser time for each part of a long answer.
+// patient gives the browser time for each part of a long answer.
 func (u *UI) patient(w http.ResponseWriter) http.ResponseWriter {
 	return &patientWriter{ResponseWriter: w, control: http.NewResponseController(w), timeout: u.Limits.WriteTimeout}
 }

@@ -13,11 +13,8 @@ import (
 )
 
 const (
-	// followPause is how long lines of a log are collected before they are sent.
-	followPause = 200 * time.Millisecond
-
-	// followBytes is how much HTML is sent at once. It is in memory for as long as the browser does not read it. One line
-	// more comes with it: at most 25 KiB, if all of it has to be escaped.
+	followPause = 200 * time.Millisecond // how long lines of a log are collected before they are sent
+	// followBytes is how much HTML is sent at once, plus a line of at most 25 KiB. It is in memory until the browser reads it.
 	followBytes = 32 << 10
 )
 
@@ -38,7 +35,6 @@ func (u *UI) followLog(w http.ResponseWriter, r *request) error {
 	return u.sendLines(u.streams.Start(w, r.namespace()), r, readLines(r, log, after))
 }
 
-// follow waits for more of a log until its run ends.
 func (u *UI) follow(r *request, run *runs.Run, l runs.Log) (io.ReadCloser, error) {
 	if run.Suite.Finished() || !l.Live {
 		return u.Runs.OpenLog(r.Context(), run, l, runs.AllLines)
@@ -46,8 +42,7 @@ func (u *UI) follow(r *request, run *runs.Run, l runs.Log) (io.ReadCloser, error
 	return u.Runs.FollowLog(r.Context(), run, l, runs.AllLines), nil
 }
 
-// readLines reads a log in the background until the request ends. The channel is closed with the log. It keeps no lines: none
-// is read before the last one was taken.
+// readLines reads a log in the background until the request ends, one line at a time.
 func readLines(r *request, log io.Reader, after int) <-chan view.LogLine {
 	lines := make(chan view.LogLine)
 	go func() {
@@ -67,7 +62,7 @@ func readLines(r *request, log io.Reader, after int) <-chan view.LogLine {
 	return lines
 }
 
-// sendLines sends lines as HTML, many at once, with the number of the last as the event's id.
+// sendLines sends lines as HTML. The event's id is the number of the last.
 func (u *UI) sendLines(s *live.Stream, r *request, lines <-chan view.LogLine) error {
 	pause := time.NewTicker(followPause)
 	defer pause.Stop()

@@ -20,7 +20,6 @@ import (
 	"github.com/postflight-dev/postflight/internal/server/signin"
 )
 
-// request is an http.Request with its reader.
 type request struct {
 	*http.Request
 	signedIn  bool
@@ -29,13 +28,10 @@ type request struct {
 	access    signin.Access
 	confirmed time.Time // when the access was looked up
 
-	team *v1alpha1.Team // of the page; nil where it belongs to none
-	act  bool           // the reader may act on the runs of the team
-
-	// audit is what the request has done, as attributes of its line in the audit log; nil: nothing.
-	audit []any
-
-	// logRead is the log of the page, without its lines, and logSent that of a live page that was sent.
+	team  *v1alpha1.Team // of the page; nil where it belongs to none
+	act   bool           // the reader may act on the runs of the team
+	audit []any          // attributes of its line in the audit log; nil: no line
+	// logRead is the log of the page without its lines, and logSent the one that a live page has sent.
 	logRead, logSent *logData
 }
 
@@ -46,7 +42,7 @@ func (r *request) namespace() string {
 	return r.team.NamespaceName()
 }
 
-// ServeHTTP answers a request, with or without the base path: proxies differ in whether they remove it.
+// ServeHTTP accepts paths with and without the base path, which only some proxies remove.
 func (u *UI) ServeHTTP(w http.ResponseWriter, httpRequest *http.Request) {
 	setSecurityHeaders(w.Header())
 	r := &request{Request: httpRequest.WithContext(logr.NewContext(httpRequest.Context(), u.Log))}
@@ -72,7 +68,7 @@ func (u *UI) recoverPanic(w http.ResponseWriter, r *request) {
 	}
 }
 
-// setSecurityHeaders allows a page what it needs: its own files. There is nothing inline, and nothing from elsewhere.
+// setSecurityHeaders allows only files of this server, and nothing inline.
 func setSecurityHeaders(h http.Header) {
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; media-src 'self'; "+
 		"connect-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
@@ -99,8 +95,7 @@ func (u *UI) setPublic() (err error) {
 	return nil
 }
 
-// knowsHost refuses the page of another site whose name resolves to this server. The names of this machine are always
-// good, because no such page can have one.
+// knowsHost refuses names of other sites that resolve to this server. No such site can have the names of this machine.
 func (u *UI) knowsHost(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -110,7 +105,6 @@ func (u *UI) knowsHost(host string) bool {
 	return len(u.hosts) == 0 || u.hosts[host] || host == "localhost" || address != nil && address.IsLoopback()
 }
 
-// handle answers readers who may see the team of the path, if it names a namespace.
 func (u *UI) handle(answer func(http.ResponseWriter, *request) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, httpRequest *http.Request) {
 		r := &request{Request: httpRequest}
@@ -139,7 +133,6 @@ func (u *UI) handle(answer func(http.ResponseWriter, *request) error) http.Handl
 // errSignIn redirects a visitor to the page for signing in, whether the page exists or not.
 var errSignIn = errors.New("sign in")
 
-// authorize finds the team of the page, if its path names a namespace.
 func (u *UI) authorize(r *request) error {
 	namespace := r.PathValue("namespace")
 	r.team, r.act = nil, false
@@ -175,7 +168,6 @@ func (u *UI) parseForm(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-// limited answers within the limit of the request.
 func (u *UI) limited(r *request, answer func() error) error {
 	limiter, team := u.rendering, r.namespace()
 	switch {
@@ -199,7 +191,7 @@ func (u *UI) limited(r *request, answer func() error) error {
 	}
 	defer limiter.Release(team)
 	if !r.signedIn && r.team != nil {
-		u.Authenticated(r.Context(), r.team.Name) // the place bounds the connections of those who read public pages
+		u.Authenticated(r.Context(), r.team.Name) // counts the connections of visitors for the team
 	}
 	return answer()
 }
@@ -208,7 +200,7 @@ func (u *UI) redirect(w http.ResponseWriter, r *request, path string) {
 	http.Redirect(w, r.Request, u.public.Base+path, http.StatusSeeOther)
 }
 
-// auditLine logs who did what, as the HTTP API does. Requests that only read have no line.
+// auditLine logs who did what. Requests that only read have no line.
 func (u *UI) auditLine(r *request, err error) {
 	if r.audit == nil {
 		return
@@ -224,7 +216,7 @@ func (u *UI) auditLine(r *request, err error) {
 	u.Audit.InfoContext(context.WithoutCancel(r.Context()), "request", append(line, r.audit...)...)
 }
 
-// codeOf is the status of the answer to an action. One that was done redirects to another page.
+// codeOf returns the status of the answer to an action. A successful one redirects.
 func codeOf(err error) int {
 	var p *problem
 	switch {

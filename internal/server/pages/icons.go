@@ -13,7 +13,7 @@ import (
 //go:embed static
 var staticFiles embed.FS
 
-// stateShapes are the icons of the states, each with a shape of its own, in a box of 20 by 20.
+// stateShapes are icons in a box of 20 by 20.
 var stateShapes = map[string]template.HTML{
 	"passed":     `<circle cx="10" cy="10" r="8.5" fill="currentColor" stroke="none"/><path class="cut" d="m6.3 10.3 2.5 2.5 5-5.3" stroke="#fff"/>`,
 	"failed":     `<circle cx="10" cy="10" r="8.5" fill="currentColor" stroke="none"/><path class="cut" d="m7 7 6 6m0-6-6 6" stroke="#fff"/>`,
@@ -27,7 +27,7 @@ var stateShapes = map[string]template.HTML{
 	"none":       `<circle cx="10" cy="10" r="7.5" opacity=".45"/>`,
 }
 
-// stateColors are those of the light theme; a tab's icon cannot follow the page.
+// stateColors are those of the light theme, because a tab's icon cannot follow the page.
 var stateColors = map[string]string{
 	"passed": "#1f7a4d", "failed": "#c4342d", "running": "#2563c9", "queued": "#8a6d1a", "starting": "#0e7c86",
 	"timedout": "#b85c00", "error": "#8a3fb0", "canceled": "#6d6a64", "superseded": "#6d6a64", "none": "#6d6a64",
@@ -52,7 +52,6 @@ func (u *UI) icon(key string) string {
 
 func (u *UI) asset(name string) string { return u.public.Base + u.assets.Path(name) }
 
-// serveAsset needs no session: assets are no secrets.
 func (u *UI) serveAsset(w http.ResponseWriter, r *http.Request) {
 	if !u.assets.Serve(w, r) {
 		failPlainly(w, http.StatusNotFound, "There is no such file.")

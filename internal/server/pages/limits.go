@@ -6,8 +6,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/server/signin"
 )
 
-// Limits bound what browsers can ask of a replica. They are the same in every replica. Of Rendering and of Streaming, one team
-// gets at most 8/9: see fairness.TeamLimiter. Visitors without a team share one part.
+// Limits bound what browsers can ask of a replica. A team gets at most 8/9 of each: see fairness.TeamLimiter. Visitors share one part.
 type Limits struct {
 	Rendering int // pages that are being rendered or sent
 	Streaming int // live pages; logs that are being followed have runs.Limits.Logs
@@ -36,8 +35,7 @@ type Limits struct {
 // DefaultLimits are the limits, each with its reason.
 func DefaultLimits() Limits {
 	return Limits{
-		// A page of runs takes 2 ms and some 300 KiB: 64 at once are 20 MiB, and more than two cores can do.
-		Rendering: 72,
+		Rendering: 72, // A page of runs takes 2 ms and some 300 KiB: 64 at once are 20 MiB, and more than two cores can do.
 		// 1,000 for a team that is alone. A live page keeps a connection and two stacks, and what it shows only until it is read.
 		Streaming: 1125,
 		// A live page or page of 50 KiB for 500 browsers that do not read, or lines of a log for all who follow one.
@@ -46,34 +44,23 @@ func DefaultLimits() Limits {
 		Sending: 144,
 		// Each reads up to 8 records at once, of 250 KiB if their variables are as large as they may be: 18 MiB at worst.
 		Listing: 9,
-		// Each reads up to 16 MiB, which takes a tenth of a second, and keeps 1 MiB of it.
-		Reading: 9,
+		Reading: 9, // Each reads up to 16 MiB, which takes a tenth of a second, and keeps 1 MiB of it.
 		// Each may wait for 10 s, and costs a connection to the provider. Signing in with a key waits for none of them.
-		Visiting: 72,
-		// At 2 ms each, a tenth of a core. A page of a busy team that many watch comes a little later.
-		Renders: 50,
-		// A person cannot read faster, and a busy team has several changes a second.
-		Interval: time.Second,
-		// A key that was revoked ends its live pages within a second.
-		Recheck: 500 * time.Millisecond,
-		// People look again after a while.
-		Refresh: 15 * time.Second,
-		// Common proxies close a silent connection after 60 s.
-		Heartbeat: 20 * time.Second,
+		Visiting:  72,
+		Renders:   50,                     // At 2 ms each, a tenth of a core. A page of a busy team that many watch comes a little later.
+		Interval:  time.Second,            // A person cannot read faster, and a busy team has several changes a second.
+		Recheck:   500 * time.Millisecond, // A key that was revoked ends its live pages within a second.
+		Refresh:   15 * time.Second,       // People look again after a while.
+		Heartbeat: 20 * time.Second,       // Common proxies close a silent connection after 60 s.
 		// Long enough to be rare, and short enough to spread live pages over replicas after a rollout.
 		StreamFor: 30 * time.Minute,
 		// Whoever loses a group at the proxy loses open pages soon, for two requests a minute.
-		ProxiedFor: 30 * time.Second,
-		// At least an hour, for a report that loads its parts when they are looked at.
-		ProxiedFilesFor: 2 * time.Hour,
-		// Longer than a provider or an API server needs to restart.
-		UnconfirmedFor: time.Minute,
-		// A page of 100 KiB at 4 KiB/s, on the worst phone network.
-		WriteTimeout: 30 * time.Second,
-		SessionFor:   signin.SessionFor,
-		// The longest API key has 4 KiB.
-		FormBytes: 16 << 10,
-		// Several screens, and 6 KiB compressed.
-		PageRuns: 50,
+		ProxiedFor:      30 * time.Second,
+		ProxiedFilesFor: 2 * time.Hour,    // At least an hour, for a report that loads its parts when they are looked at.
+		UnconfirmedFor:  time.Minute,      // Longer than a provider or an API server needs to restart.
+		WriteTimeout:    30 * time.Second, // A page of 100 KiB at 4 KiB/s, on the worst phone network.
+		SessionFor:      signin.SessionFor,
+		FormBytes:       16 << 10, // The longest API key has 4 KiB.
+		PageRuns:        50,       // Several screens, and 6 KiB compressed.
 	}
 }

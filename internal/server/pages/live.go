@@ -10,13 +10,11 @@ import (
 	"github.com/postflight-dev/postflight/internal/server/live"
 )
 
-// isStream reports whether the answer has no end of its own.
 func isStream(r *request) bool {
 	return r.Method == http.MethodGet && (strings.HasPrefix(r.Header.Get("Accept"), "text/event-stream") || strings.HasSuffix(r.Pattern, "/live"))
 }
 
-// onlyGet keeps a HEAD, which ServeMux takes for a GET, from an answer without an end: the client does not read it, and sends
-// its next request on the same connection.
+// onlyGet refuses HEAD, which ServeMux takes for GET: the client would not read the stream, and reuse its connection.
 func onlyGet(answer func(http.ResponseWriter, *request) error) func(http.ResponseWriter, *request) error {
 	return func(w http.ResponseWriter, r *request) error {
 		if r.Method != http.MethodGet {
@@ -26,7 +24,7 @@ func onlyGet(answer func(http.ResponseWriter, *request) error) func(http.Respons
 	}
 }
 
-// streamFor is how long a stream may last. A proxy authenticates a reader only when they connect.
+// streamFor is shorter behind a proxy, which authenticates a reader only when they connect.
 func (u *UI) streamFor(r *request) time.Duration {
 	if r.proxied {
 		return u.Limits.ProxiedFor
@@ -34,7 +32,7 @@ func (u *UI) streamFor(r *request) time.Duration {
 	return u.Limits.StreamFor
 }
 
-// stream sends a page as server-sent events, again whenever it has changed, until its reader may no longer read it.
+// stream sends a page as server-sent events whenever it has changed, until its reader may no longer read it.
 func (u *UI) stream(w http.ResponseWriter, r *request, kind pageKind) error {
 	wait, leave := u.paces.Join(r.namespace())
 	defer leave()
@@ -76,7 +74,7 @@ func (u *UI) stream(w http.ResponseWriter, r *request, kind pageKind) error {
 	}
 }
 
-// awaitChange returns false when the stream is over. It pauses between versions, so that many changes are one version.
+// awaitChange returns false at the end of the stream. It pauses, so that many changes are one version.
 func (u *UI) awaitChange(s *live.Stream, r *request, changed <-chan struct{}, recheck <-chan time.Time) bool {
 	rested, refresh := u.Clock.Now().Add(u.Limits.Interval), u.Clock.Now().Add(u.Limits.Refresh)
 	pending := false
@@ -104,7 +102,7 @@ func (u *UI) awaitChange(s *live.Stream, r *request, changed <-chan struct{}, re
 	}
 }
 
-// mayStillRead looks up the reader's rights again. While the cluster or the provider is unavailable, they stay for a while.
+// mayStillRead looks up the reader's rights again. They stay for a while if the cluster or the provider is unavailable.
 func (u *UI) mayStillRead(r *request) bool {
 	before := *r
 	if !r.signedIn {
@@ -121,7 +119,6 @@ func (u *UI) mayStillRead(r *request) bool {
 	}
 }
 
-// sendVersion sends the page, unless the browser has it. It is settled if it will not change any more.
 func (u *UI) sendVersion(s *live.Stream, r *request, kind pageKind) (settled bool, err error) {
 	v, err := u.versionOf(r, kind)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
 )
 
-// maxTestLogs bounds the logs that are searched for a test: a run has one for each of its pods.
+// maxTestLogs bounds the logs that are searched for a test. A run has one per pod.
 const maxTestLogs = 8
 
 type logData struct {
@@ -43,8 +43,7 @@ func (u *UI) logPage(r *request) (*page, error) {
 	return d.page(), nil
 }
 
-// readLog returns nil if there are no logs. It reads the whole log, and keeps a part: 16 MiB take a tenth of a second. A
-// live page keeps the log that it has, so that it is read once.
+// readLog returns nil if there are no logs. 16 MiB take a tenth of a second, so a live page reads its log once.
 func (u *UI) readLog(r *request, run *runs.Run) (*logData, error) {
 	if r.logSent != nil {
 		return r.logSent, nil
@@ -80,7 +79,7 @@ func (u *UI) readLog(r *request, run *runs.Run) (*logData, error) {
 	return d, nil
 }
 
-// logProblem is a sentence for the reader; the operator gets the error.
+// logProblem returns a sentence for the reader, and logs the error for the operator.
 func (u *UI) logProblem(err error, run *runs.Run) string {
 	switch {
 	case errors.Is(err, apierror.ErrNotStarted):
@@ -92,7 +91,7 @@ func (u *UI) logProblem(err error, run *runs.Run) string {
 	return "This log cannot be read at the moment. Reload the page in a minute."
 }
 
-// logsOf are the logs of a run, those of its tests first.
+// logsOf returns the logs of a run, those of its tests first.
 func (u *UI) logsOf(r *request, run *runs.Run) ([]runs.Log, error) {
 	logs, err := u.Runs.Logs(r.Context(), run, runs.LogQuery{All: true})
 	slices.SortStableFunc(logs, func(a, b runs.Log) int {
@@ -108,7 +107,7 @@ func (u *UI) logsOf(r *request, run *runs.Run) ([]runs.Log, error) {
 	return logs, err
 }
 
-// chooseLog finds the log that the query names, or the first one. The data is nil if there are none.
+// chooseLog finds the log of the query, or the first. The data is nil if there are none.
 func (u *UI) chooseLog(r *request, run *runs.Run) (runs.Log, *logData) {
 	logs, err := u.logsOf(r, run)
 	if err != nil {
@@ -179,7 +178,7 @@ func logUnavailable(text string) error {
 	return &problem{Status: http.StatusServiceUnavailable, Title: "There is no log to read", Text: text}
 }
 
-// findTest redirects to the line of a test in the log, or to a search for it.
+// findTest redirects to the line of a test, or to a search for it.
 func (u *UI) findTest(w http.ResponseWriter, r *request) error {
 	run, err := u.find(r)
 	if err != nil {
@@ -206,7 +205,7 @@ func (u *UI) findTest(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-// placeOf returns the number of a line, or 0 if the log does not have the test, or cannot be read.
+// placeOf returns 0 if the log lacks the test, or cannot be read.
 func (u *UI) placeOf(r *request, run *runs.Run, l runs.Log, name string) int {
 	if l.Lost != "" {
 		return 0

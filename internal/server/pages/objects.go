@@ -13,8 +13,6 @@ import (
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
 )
 
-// Objects that these functions return belong to the cache: read them, never change them.
-
 func (u *UI) triggers(r *request) ([]*v1alpha1.Trigger, error) {
 	list := &v1alpha1.TriggerList{}
 	err := u.Cache.List(r.Context(), list, client.UnsafeDisableDeepCopy, client.InNamespace(r.namespace()))
@@ -47,7 +45,6 @@ func (u *UI) job(ctx context.Context, s *v1alpha1.Suite) (*batchv1.Job, error) {
 	return j, err
 }
 
-// find looks for the run of the path, in the cluster and in the archive.
 func (u *UI) find(r *request) (*runs.Run, error) {
 	run, err := u.Runs.Find(r.Context(), r.team, r.PathValue("id"))
 	if errors.Is(err, runs.ErrNotFound) {
@@ -59,7 +56,7 @@ func (u *UI) find(r *request) (*runs.Run, error) {
 	return run, nil
 }
 
-// withVariables is the Suite with the variables of its notification, unless it was deleted just now.
+// withVariables adds the variables of the notification, unless the Suite was deleted just now.
 func (u *UI) withVariables(r *request, run *runs.Run) (*v1alpha1.Suite, error) {
 	if run.Archived() {
 		return run.Suite, nil

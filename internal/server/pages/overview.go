@@ -36,7 +36,6 @@ func (u *UI) triggersPage(r *request) (*page, error) {
 	return &page{template: "triggers", Title: "Triggers", Section: "triggers", Live: true, Data: d}, nil
 }
 
-// triggerData is a Trigger, and what it says about a notification.
 type triggerData struct {
 	view.Trigger
 	Rows        []view.Row
@@ -69,8 +68,7 @@ func (u *UI) triggerPage(r *request) (*page, error) {
 	return nil, notFound()
 }
 
-// explain says why the Trigger matches what the query of the page describes, or not. Nothing is sent. It takes capacity
-// from the team's notifications, so visitors of public pages may not ask.
+// explain answers the query of the page. It takes capacity from the team's notifications, so visitors may not ask.
 func (u *UI) explain(r *request, d *triggerData) error {
 	query := r.URL.Query()
 	if !query.Has("explain") {

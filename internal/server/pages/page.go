@@ -52,7 +52,6 @@ func (u *UI) document(r *request, p *page) document {
 	return d
 }
 
-// serve answers with a page: once, or again and again as it changes.
 func (u *UI) serve(kind pageKind) func(http.ResponseWriter, *request) error {
 	return func(w http.ResponseWriter, r *request) error {
 		if isStream(r) {
@@ -67,7 +66,7 @@ func (u *UI) serve(kind pageKind) func(http.ResponseWriter, *request) error {
 	}
 }
 
-// render executes a template: "layout" for the whole document, "main" for the part that changes.
+// render executes "layout" for the whole document, or "main" for the part that changes.
 func (u *UI) render(out *bytes.Buffer, r *request, p *page, part string) error {
 	return u.templates[p.template].ExecuteTemplate(out, part, u.document(r, p))
 }
@@ -99,7 +98,7 @@ func (u *UI) send(w http.ResponseWriter, r *request, status int, p *page) {
 	_, _ = w.Write(body) // if it fails, the browser is gone
 }
 
-// next is the page after this one of a list, as the filter and a cursor.
+// next returns the query of the next page of a list.
 func next(f view.Filter, last record.Run) string {
 	q := f.Query()
 	q.Set("after", runs.Cursor(last))

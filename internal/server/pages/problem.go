@@ -9,7 +9,6 @@ import (
 	"github.com/go-logr/logr"
 )
 
-// problem is an error with a page of its own.
 type problem struct {
 	Status      int
 	Title, Text string
@@ -25,7 +24,7 @@ func (p *problem) Error() string {
 
 func (p *problem) Unwrap() error { return p.cause }
 
-// notFound is the answer to everything that does not exist, or that belongs to another team.
+// notFound is the answer for what does not exist, or belongs to another team.
 func notFound() error {
 	return &problem{Status: http.StatusNotFound, Title: "There is nothing here",
 		Text: "The page does not exist, its run was deleted, or it belongs to a team that you cannot see."}
@@ -58,13 +57,13 @@ func (u *UI) fail(w http.ResponseWriter, r *request, err error) {
 	if p.Status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", "5")
 		if r.Method == http.MethodGet && !isStream(r) {
-			w.Header().Set("Refresh", "5") // as a live page would have gone on
+			w.Header().Set("Refresh", "5") // as a live page would continue
 		}
 	}
 	u.send(w, r, p.Status, &page{template: "problem", Title: p.Title, Data: p})
 }
 
-// withoutGrant is a path for the log, from which nobody can open the file.
+// withoutGrant returns a path for the log, with which nobody can open the file.
 func withoutGrant(path string) string {
 	rest, isFile := strings.CutPrefix(path, "/files/")
 	if !isFile {
@@ -74,7 +73,7 @@ func withoutGrant(path string) string {
 	return "/files/***/" + file
 }
 
-// failPlainly answers where no page can be rendered. Unlike http.Error, it keeps all headers.
+// failPlainly is for when no page can be rendered. Unlike http.Error, it keeps all headers.
 func failPlainly(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(status)

@@ -2,7 +2,6 @@ package pages
 
 import "net/http"
 
-// routes are all routes, by their pattern. Only two of them act; they are closed to other sites.
 func (u *UI) routes() map[string]http.Handler {
 	all := map[string]http.Handler{
 		"GET /assets/{hash}/{name}": http.HandlerFunc(u.serveAsset),
@@ -72,7 +71,6 @@ func (u *UI) sameOrigin(next http.Handler) http.Handler {
 	return protection.Handler(next)
 }
 
-// ownTeam redirects from a section to that of the reader's first team.
 func (u *UI) ownTeam(section string) func(http.ResponseWriter, *request) error {
 	return func(w http.ResponseWriter, r *request) error {
 		if r.team == nil {

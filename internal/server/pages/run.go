@@ -104,7 +104,7 @@ func (u *UI) run(r *request, tab string) (*runData, *runs.Run, error) {
 	return d, run, nil
 }
 
-// settleFor is how long after its end a run may still change: files, results and checks come within minutes.
+// settleFor is how long a run may change after its end: files, results and checks come within minutes.
 const settleFor = 10 * time.Minute
 
 func (u *UI) settled(s *v1alpha1.Suite) bool {
@@ -124,7 +124,6 @@ type filesData struct {
 	Next  string
 }
 
-// file is an artifact, with the kind of view that shows it.
 type file struct {
 	record.Artifact
 	Kind string // image, video, page or file

@@ -51,7 +51,7 @@ func (u *UI) runsPage(r *request) (*page, error) {
 	return &page{template: "runs", Title: "Runs", Section: "runs", Live: !fromArchive, Data: d}, nil
 }
 
-// archiveQuery selects the runs of the archive that follow the last page of Suites.
+// archiveQuery continues after the last page of Suites in the archive.
 func (d *runsData) archiveQuery(all []*v1alpha1.Suite) string {
 	switch {
 	case !d.Archive || d.Next != "" || d.Filter.State == view.LookState:
@@ -64,7 +64,6 @@ func (d *runsData) archiveQuery(all []*v1alpha1.Suite) string {
 	return next(d.Filter.WithArchive(), runs.Position(all[i]))
 }
 
-// selectRuns is a page of the Suites that the filter selects, from those before the cursor on.
 func (u *UI) selectRuns(f view.Filter, all []*v1alpha1.Suite, before *record.Run) (rows []view.Row, more string) {
 	selected := f.Selector()
 	typical := u.typicalTimes(all)
@@ -81,8 +80,7 @@ func (u *UI) selectRuns(f view.Filter, all []*v1alpha1.Suite, before *record.Run
 	return rows, ""
 }
 
-// addArchived adds a page of runs, with those whose Suites were deleted. It takes requests to the store, so such a page
-// is not live.
+// addArchived asks the store, so such a page is not live.
 func (u *UI) addArchived(r *request, d *runsData, before *record.Run) {
 	if !u.listing.TryAcquire(r.namespace()) {
 		d.Problem = "Too many people look at archived runs right now. Reload the page in a few seconds."
@@ -152,7 +150,7 @@ func (u *UI) addChoices(r *request, d *runsData) error {
 	return nil
 }
 
-// choices are the names, with the chosen one, which may not exist any more.
+// choices adds the chosen name, which may no longer exist.
 func choices(names []string, chosen string) []string {
 	if chosen != "" {
 		names = append(names, chosen)

@@ -13,12 +13,10 @@ import (
 const (
 	sessionCookie  = "postflight_session"
 	sessionPurpose = "session"
-
-	// maxCookie is what browsers keep, in bytes, less the name and the attributes.
-	maxCookie = 3900
+	maxCookie      = 3900 // what browsers keep, in bytes, less the name and the attributes
 )
 
-// identify finds out who makes the request. A reader whose session has ended or whose key was revoked is not signed in.
+// identify finds who sent the request. A reader whose session ended or whose key was revoked is not signed in.
 func (u *UI) identify(r *request) error {
 	if id, ok := u.Authenticator.FromProxy(r.Request); ok {
 		// The hour keeps the links of a page the same while it is open: see grant.
@@ -37,7 +35,6 @@ func (u *UI) identify(r *request) error {
 	return u.recognize(r, id)
 }
 
-// secret is the SealingKey, whose failure is a page of its own.
 func (u *UI) secret(ctx context.Context) ([]byte, error) {
 	secret, err := u.SealingKey(ctx)
 	if err != nil {
@@ -47,7 +44,7 @@ func (u *UI) secret(ctx context.Context) ([]byte, error) {
 	return secret, nil
 }
 
-// ignoreSeal replaces the error of a cookie of another time or place.
+// ignoreSeal replaces the error of a cookie that was sealed with another key or for another purpose.
 func ignoreSeal(err, otherwise error) error {
 	if errors.Is(err, seal.ErrSeal) {
 		return otherwise
@@ -103,7 +100,7 @@ func (u *UI) cookie(value string) *http.Cookie {
 	}
 }
 
-// statusOf is the status that an error of the Authenticator names; 0 without one.
+// statusOf returns the status of an Authenticator's error; 0 without one.
 func statusOf(err error) int {
 	var named interface{ HTTPStatus() int }
 	if errors.As(err, &named) {
@@ -115,8 +112,7 @@ func statusOf(err error) int {
 func authProblem(status int, err error) error {
 	switch status {
 	case http.StatusForbidden:
-		return &problem{Status: status, Title: "Your team is suspended",
-			Text: "Ask the operator of this service to enable it.", cause: err}
+		return &problem{Status: status, Title: "Your team is suspended", Text: "Ask the operator of this service to enable it.", cause: err}
 	case http.StatusServiceUnavailable:
 		return &problem{Status: status, Title: "The cluster cannot be reached",
 			Text: "Nobody can be signed in at the moment. Try again in a minute.", cause: err}

@@ -12,9 +12,7 @@ import (
 const (
 	attemptCookie  = "postflight_sign_in"
 	attemptPurpose = "sign-in"
-
-	// attemptFor is how long a person may take on the provider's page.
-	attemptFor = 10 * time.Minute
+	attemptFor     = 10 * time.Minute // how long a person may take on the provider's page
 )
 
 // attempt is what a browser remembers while its person signs in elsewhere.
@@ -90,7 +88,6 @@ func (u *UI) visitProvider(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-// returnFromProvider signs a person in who has signed in there.
 func (u *UI) returnFromProvider(w http.ResponseWriter, r *request) error {
 	late := &problem{Status: http.StatusBadRequest, Title: "You are not signed in", Text: "You took too long, or your browser blocks cookies. Try again."}
 	cookie, err := r.Cookie(attemptCookie)
@@ -117,7 +114,7 @@ func (u *UI) returnFromProvider(w http.ResponseWriter, r *request) error {
 	return u.welcome(w, r, id, a.Next)
 }
 
-// providerLogout is OpenID Connect Back-Channel Logout: the provider itself says which sessions have ended.
+// providerLogout is OpenID Connect Back-Channel Logout: the provider says which sessions have ended.
 func (u *UI) providerLogout(w http.ResponseWriter, r *request) error {
 	if u.providerName() == "" {
 		return notFound()
@@ -134,7 +131,6 @@ func (u *UI) providerLogout(w http.ResponseWriter, r *request) error {
 	}
 }
 
-// welcome starts a session.
 func (u *UI) welcome(w http.ResponseWriter, r *request, id signin.Identity, next string) error {
 	r.identity, r.audit = id, []any{}
 	if err := u.startSession(r.Context(), w, id); err != nil {

@@ -16,7 +16,7 @@ var templateFiles embed.FS
 
 var shared = []string{"templates/layout.html", "templates/parts.html"}
 
-// parseTemplates has a set of templates per page: the shared ones, and its own "content".
+// parseTemplates returns a set of templates per page: the shared ones, and its own "content".
 func parseTemplates(functions template.FuncMap) (map[string]*template.Template, error) {
 	base, err := template.New("").Funcs(functions).ParseFS(templateFiles, shared...)
 	if err != nil {

@@ -31,15 +31,11 @@ type Config struct {
 	Provider      Provider // another way to sign in than an API key; nil if there never is one. It needs a PublicURL
 	Actions       Actions
 	OpenAPI       []byte // describes the HTTP API
-
-	// SealingKey returns the secret with which cookies are sealed, the same in every replica.
+	// SealingKey returns the secret that seals cookies, the same in every replica.
 	SealingKey func(context.Context) ([]byte, error)
-
-	// Explain says for each Trigger of the team why it matches a notification or not. It sends nothing.
+	// Explain returns for each Trigger of the team why it matches a notification or not.
 	Explain func(context.Context, *v1alpha1.Team, *notification.Notification) (iter.Seq[match.Explanation], error)
-
-	// Authenticated is called with the team of each request of a reader of that team; of a reader of public pages, only once
-	// the request is not refused by a limit.
+	// Authenticated is called with the team of each request; of a reader of public pages, only if no limit refuses it.
 	Authenticated func(ctx context.Context, team string)
 
 	PublicURL string   // of the pages; empty if that is unknown. Its path is the base path of all links
@@ -107,8 +103,8 @@ func New(c Config) (*UI, error) {
 	return u, nil
 }
 
-// Changed wakes the pages of the namespace, because a Suite, or another object that they show, has changed.
+// Changed wakes the pages of a namespace after an object that they show has changed.
 func (u *UI) Changed(namespace string) { u.changes.Publish(namespace) }
 
-// Drain ends the live pages, whose browsers connect again: the server is about to stop.
+// Drain ends the live pages before the server stops. Their browsers connect again.
 func (u *UI) Drain() { u.changes.Close() }

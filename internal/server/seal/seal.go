@@ -1,4 +1,4 @@
-// Package seal encrypts and signs values, so that a browser can keep them and neither read nor change them.
+// Package seal encrypts and signs values that a browser keeps and must neither read nor change.
 package seal
 
 import (
@@ -15,7 +15,7 @@ import (
 	"sync/atomic"
 )
 
-// ErrSeal is the error of a text that was not sealed with the key, or for another purpose.
+// ErrSeal means that a text was not sealed with the key, or for another purpose.
 var ErrSeal = errors.New("it was not sealed here, or for another purpose")
 
 // Sealer seals values with a secret that may change.
@@ -32,7 +32,7 @@ type keys struct {
 	nonce  []byte // the key of nonces
 }
 
-// Seal makes a text of a value. The nonce is a function of both, so that the same page has the same links.
+// Seal encrypts a value. The nonce is derived from it, so that the same page has the same links.
 func (s *Sealer) Seal(ctx context.Context, purpose string, value any) (string, error) {
 	k, err := s.keys(ctx)
 	if err != nil {

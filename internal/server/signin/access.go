@@ -17,15 +17,13 @@ import (
 	"github.com/postflight-dev/postflight/internal/server/auth"
 )
 
-// How people sign in.
 const (
 	byKey   = "key"
 	byProxy = "proxy"
 	byOIDC  = "oidc"
 )
 
-// Identity is who signed in. It is sealed into a cookie, and says nothing about rights: those are looked up again with
-// every request.
+// Identity is who signed in, sealed into a cookie. Rights are looked up again with every request.
 type Identity struct {
 	Kind    string          `json:"k"` // how they signed in
 	Data    json.RawMessage `json:"d"` // only People reads it
@@ -39,7 +37,7 @@ type Access struct {
 	Teams []TeamAccess
 }
 
-// TeamAccess is a team that a person or a key may see. Team belongs to the cache.
+// TeamAccess is a team that a person or a key may see. Team is shared with the cache.
 type TeamAccess struct {
 	Team *v1alpha1.Team
 	Act  bool // cancel and repeat runs
@@ -128,7 +126,7 @@ func (p *People) ofToken(ctx context.Context, now *Setting, id Identity) (Access
 	return p.ofGroups(ctx, now, person)
 }
 
-// ofGroups returns the teams that the groups of a person may see. A person who may see none is not signed in.
+// ofGroups treats a person who may see no team as not signed in.
 func (p *People) ofGroups(ctx context.Context, now *Setting, person Person) (Access, error) {
 	access := Access{Name: person.Name}
 	for _, grant := range now.Teams(person) {

@@ -17,14 +17,9 @@ import (
 
 // Config says who may sign in without an API key.
 type Config struct {
-	// OIDC is a provider of identities.
-	OIDC *OIDCConfig `json:"oidc,omitempty"`
-
-	// Proxy is a proxy in front that authenticates people.
-	Proxy *ProxyConfig `json:"proxy,omitempty"`
-
-	// Groups say which teams the members of a group may see.
-	Groups []Grant `json:"groups,omitempty"`
+	OIDC   *OIDCConfig  `json:"oidc,omitempty"`
+	Proxy  *ProxyConfig `json:"proxy,omitempty"`
+	Groups []Grant      `json:"groups,omitempty"`
 }
 
 // OIDCConfig is a client of an OpenID Connect provider.
@@ -36,8 +31,7 @@ type OIDCConfig struct {
 	Scopes           []string `json:"scopes,omitempty"`           // default: openid, email, groups
 	NameClaim        string   `json:"nameClaim,omitempty"`        // default: email
 	GroupsClaim      string   `json:"groupsClaim,omitempty"`      // default: groups
-
-	// Recheck is how often to ask the provider for the groups of somebody who looks at pages: at least 1s, by default 10s.
+	// Recheck is how often to ask for the groups of somebody who looks at pages: at least 1s, by default 10s.
 	Recheck string `json:"recheck,omitempty"`
 
 	recheck time.Duration
@@ -146,7 +140,7 @@ type Person struct {
 	Groups []string `json:"groups,omitempty"`
 }
 
-// Teams are the teams that a person may see, one Grant for each, in the order of the configuration.
+// Teams returns a Grant for each team that a person may see, in the order of the configuration.
 func (c *Config) Teams(p Person) []Grant {
 	var all []Grant
 	for _, g := range c.Groups {

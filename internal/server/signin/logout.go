@@ -20,17 +20,16 @@ type End struct {
 	At  time.Time // sessions that began later continue
 }
 
-// ErrLogoutToken is the error of a token that the provider did not issue for a logout.
+// ErrLogoutToken means that the provider did not issue the token for a logout.
 var ErrLogoutToken = errors.New("not a logout token of the provider")
 
-// Anyone can send tokens. For a token that no known key has signed, the provider is asked for its keys, at most this often.
-// Tokens of known keys do not count, so that forged ones cannot keep the provider from ending sessions.
+// Anyone can send tokens. These limit the requests for keys, which tokens of known keys do not need.
 const (
 	keyRequestsPerSecond = 1
 	keyRequestBurst      = 5
 )
 
-// Logout verifies what the provider sent: a token that ends one session, or all of a person.
+// Logout verifies a token by which the provider ends one session, or all of a person.
 func (o *OIDC) Logout(ctx context.Context, raw string) (End, error) {
 	provider, err := o.discover(ctx)
 	if err != nil {
@@ -51,7 +50,7 @@ func (o *OIDC) Logout(ctx context.Context, raw string) (End, error) {
 	return End{o.endKey("sub", token.Subject), token.IssuedAt}, nil
 }
 
-// logoutVerifier has the keys that it has seen, and asks for others within limits.
+// logoutVerifier keeps the keys that it has seen, and asks for others within limits.
 func (o *OIDC) logoutVerifier(provider *oidc.Provider) *oidc.IDTokenVerifier {
 	o.logoutOnce.Do(func() {
 		client := &http.Client{Timeout: providerTimeout, Transport: &limitedTransport{rate.NewLimiter(keyRequestsPerSecond, keyRequestBurst)}}
@@ -61,7 +60,6 @@ func (o *OIDC) logoutVerifier(provider *oidc.Provider) *oidc.IDTokenVerifier {
 	return o.logouts
 }
 
-// limitedTransport refuses requests beyond its limit.
 type limitedTransport struct{ limit *rate.Limiter }
 
 func (l *limitedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -71,7 +69,7 @@ func (l *limitedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// EndKeys are the keys of the Ends that end a session.
+// EndKeys returns the keys of the Ends that end a session.
 func (o *OIDC) EndKeys(s Session) []string {
 	keys := []string{o.endKey("sub", s.Subject)}
 	if s.ID != "" {
@@ -80,7 +78,7 @@ func (o *OIDC) EndKeys(s Session) []string {
 	return keys
 }
 
-// endKey can be the name of an entry of a Secret.
+// endKey returns a valid name of an entry of a Secret.
 func (o *OIDC) endKey(kind, id string) string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{o.Config.Issuer, o.Config.ClientID, kind, id}, "\x00")))
 	return strings.ToLower(base32.HexEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:16]))

@@ -18,10 +18,9 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// providerTimeout bounds each request to the provider.
 const providerTimeout = 10 * time.Second
 
-// retryProvider is how long a provider that is unavailable, or that refused a token, is not asked again.
+// retryProvider is how long a provider that is unavailable or refused a token is not asked again.
 const retryProvider = time.Second
 
 // OIDC signs people in with an OpenID Connect provider, by the code flow with PKCE.
@@ -40,10 +39,10 @@ type OIDC struct {
 	logouts    *oidc.IDTokenVerifier
 }
 
-// ErrSignedOut is the error of a session that the provider has ended.
+// ErrSignedOut means that the provider has ended the session.
 var ErrSignedOut = errors.New("the provider has ended the session")
 
-// NewOIDC returns a client of the provider, which is asked for its keys when the first person signs in.
+// NewOIDC returns a client, which asks the provider for its keys when the first person signs in.
 func NewOIDC(c OIDCConfig) *OIDC {
 	return &OIDC{Config: c, people: peopleCache{byToken: map[string]checked{}}}
 }
@@ -62,7 +61,7 @@ type Session struct {
 	Subject string    `json:"s"`           // whose token it is
 	ID      string    `json:"i,omitempty"` // by which the provider names the session when it ends; empty if it does not
 	Begun   time.Time `json:"b"`           // by the clock of the provider
-	Issuer  string    `json:"p"`           // that knows the token: no other gets it
+	Issuer  string    `json:"p"`           // of the token, which no other one gets
 	Expires time.Time `json:"-"`           // of the token; zero if the provider does not say
 }
 
@@ -97,7 +96,7 @@ func (o *OIDC) Finish(ctx context.Context, a Attempt, query url.Values) (Session
 	return o.verify(ctx, token, a.Nonce)
 }
 
-// verify checks the identity token: its signature, its issuer, its audience and that it answers this attempt.
+// verify checks the signature, the issuer and the audience of the identity token, and that it answers this attempt.
 func (o *OIDC) verify(ctx context.Context, token *oauth2.Token, nonce string) (Session, error) {
 	raw, ok := token.Extra("id_token").(string)
 	if !ok {
@@ -125,8 +124,7 @@ func (o *OIDC) verify(ctx context.Context, token *oauth2.Token, nonce string) (S
 	}, nil
 }
 
-// Check returns the person of a session with their groups. It remembers the answer of the provider for a while. The error
-// is ErrSignedOut if the provider refuses the token.
+// Check returns the person of a session. It remembers the answer for a while. The error is ErrSignedOut if the token is refused.
 func (o *OIDC) Check(ctx context.Context, s Session, now time.Time) (Person, error) {
 	if s.Issuer != o.Config.Issuer {
 		return Person{}, ErrSignedOut
@@ -173,7 +171,7 @@ func (o *OIDC) ask(ctx context.Context, s Session) (Person, error) {
 	return o.person(claims, info.Subject), nil
 }
 
-// refusal distinguishes a refused token from an unavailable provider: go-oidc begins the message with the status.
+// refusal recognizes a refused token by the status with which go-oidc begins the message.
 func (o *OIDC) refusal(ctx context.Context, err error) error {
 	for _, status := range []int{http.StatusUnauthorized, http.StatusForbidden} {
 		if ctx.Err() == nil && strings.HasPrefix(err.Error(), strconv.Itoa(status)+" ") {
@@ -212,7 +210,7 @@ func (o *OIDC) client(ctx context.Context, callback string) (*oauth2.Config, err
 	}, nil
 }
 
-// discover asks the provider for its endpoints, until it has answered once. They outlive the request.
+// discover asks for the endpoints until the provider has answered once.
 func (o *OIDC) discover(ctx context.Context) (*oidc.Provider, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

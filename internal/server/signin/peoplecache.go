@@ -9,13 +9,11 @@ import (
 // maxPeople bounds the cache. Beyond it, the provider is asked more often.
 const maxPeople = 4096
 
-// peopleCache remembers what the provider said of a token.
 type peopleCache struct {
 	mu      sync.Mutex
 	byToken map[string]checked // by the hash of the token
 }
 
-// checked is an answer of the provider, or why there was none.
 type checked struct {
 	person Person
 	err    error

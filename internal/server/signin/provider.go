@@ -7,13 +7,13 @@ import (
 	"net/url"
 )
 
-// Provider is the OpenID Connect provider that the file of the Source names at the moment.
+// Provider is the OpenID Connect provider that the Source names at the moment.
 type Provider struct {
 	Source   *Source
 	Sessions *Sessions
 }
 
-// Name is what the button for it says; "" if the file names none.
+// Name returns the label of its button, or "" without a provider.
 func (p Provider) Name() string {
 	if o := p.Source.Current().Provider; o != nil {
 		return o.Config.Name
@@ -21,7 +21,7 @@ func (p Provider) Name() string {
 	return ""
 }
 
-// Begin returns the URL to send the browser to, which returns to the callback, and what to remember until then.
+// Begin returns the URL to send the browser to, and what to remember until it returns to the callback.
 func (p Provider) Begin(ctx context.Context, callback string) (string, json.RawMessage, error) {
 	o, err := p.current()
 	if err != nil {
@@ -73,7 +73,7 @@ func (p Provider) Logout(ctx context.Context, token string) error {
 	return nil
 }
 
-// current fails if the file has lost the provider since the page was shown.
+// current fails if the file no longer names a provider.
 func (p Provider) current() (*OIDC, error) {
 	if o := p.Source.Current().Provider; o != nil {
 		return o, nil

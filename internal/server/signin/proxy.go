@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Person returns the person whom the proxy has authenticated; ok is false for a request without one, or from elsewhere.
+// Person returns the person whom the proxy has authenticated. It ignores headers from elsewhere.
 func (c *ProxyConfig) Person(r *http.Request) (p Person, ok bool) {
 	address, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil || !slices.ContainsFunc(c.from, func(p netip.Prefix) bool { return p.Contains(address.Addr().Unmap()) }) {

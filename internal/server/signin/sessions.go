@@ -12,18 +12,13 @@ import (
 )
 
 const (
-	// endedPrefix begins the entries of the Secret for what has ended. The rest is the key of an End, the value its time.
-	endedPrefix = "ended."
-
-	// maxEnded bounds these entries, to 100 KiB of the Secret. Beyond it the oldest are dropped: the provider no longer
-	// accepts the tokens of their sessions, and it is asked within seconds.
+	endedPrefix = "ended." // starts the entries of the Secret for Ends: the key of one, and its time as the value
+	// maxEnded bounds these entries to 100 KiB. Older ones are dropped: the provider, asked within seconds, refuses their tokens.
 	maxEnded = 1000
-
 	// SessionFor is how long a person stays signed in: a day of work.
 	SessionFor = 12 * time.Hour
 
-	// sessionSlack is how long after a person was asked for their password a session may start, and how much the clock
-	// of a provider may differ.
+	// sessionSlack is how late a session may start after the password, and how far a provider's clock may differ.
 	sessionSlack = time.Hour
 )
 
@@ -56,7 +51,7 @@ func (s *Sessions) End(ctx context.Context, end End) error {
 	}
 }
 
-// endHere ends sessions of this replica, which shares none without a Secret.
+// endHere ends sessions of this replica only, because without a Secret none are shared.
 func (s *Sessions) endHere(end End) {
 	now := *s.state.Load()
 	now.ended = maps.Clone(now.ended)
@@ -67,7 +62,7 @@ func (s *Sessions) endHere(end End) {
 	s.state.Store(&now)
 }
 
-// Ended reports whether a session that began at a time, and that any of the keys ends, has ended.
+// Ended reports whether a session that began at a time has ended by any of its keys.
 func (s *Sessions) Ended(keys []string, begun time.Time) bool {
 	ended := s.state.Load().ended
 	return slices.ContainsFunc(keys, func(key string) bool {
@@ -87,7 +82,7 @@ func endedIn(secret *corev1.Secret) map[string]time.Time {
 	return all
 }
 
-// withEnd adds an entry, and drops those that are older than any session.
+// withEnd adds an entry, and drops those older than any session.
 func withEnd(data map[string][]byte, end End, now time.Time) map[string][]byte {
 	data = maps.Clone(data)
 	if data == nil {

@@ -20,18 +20,14 @@ import (
 )
 
 const (
-	// sessionSecretName is the Secret of config/rbac/session_secret.yaml.
-	sessionSecretName = "postflight-sessions"
-
-	// sessionSecretField is the entry of the Secret that holds the key.
+	sessionSecretName  = "postflight-sessions" // the Secret of config/rbac/session_secret.yaml
 	sessionSecretField = "key"
 
 	sessionKeyBytes = 32
 )
 
-// Sessions are what replicas share about the sessions of people: the key with which the pages seal cookies, and which
-// sessions have ended. They are in one Secret, which exists before the manager does and is empty at first, so that the
-// manager needs no right to create Secrets. Each replica watches it.
+// Sessions share the key that seals cookies, and which sessions have ended, in one Secret that each replica watches. The Secret exists
+// empty before the manager does, which so needs no right to create Secrets.
 type Sessions struct {
 	reader client.Reader
 	writer client.Writer
@@ -56,7 +52,7 @@ func NewSessions(reader client.Reader, writer client.Writer, namespace string, c
 	return s
 }
 
-// Watch follows the Secret, by a cache of its own: the manager may watch no other Secret.
+// Watch uses a cache of its own, because the manager may watch no other Secret.
 func (s *Sessions) Watch(ctx context.Context, mgr ctrl.Manager) error {
 	only := cache.ByObject{Namespaces: map[string]cache.Config{
 		s.name.Namespace: {FieldSelector: fields.OneTermEqualSelector("metadata.name", s.name.Name)},
@@ -80,7 +76,6 @@ func (s *Sessions) Watch(ctx context.Context, mgr ctrl.Manager) error {
 	return errors.Join(err, mgr.Add(everywhere{secrets}))
 }
 
-// everywhere runs in every replica.
 type everywhere struct{ cache.Cache }
 
 func (everywhere) NeedLeaderElection() bool { return false }
@@ -118,10 +113,9 @@ func (s *Sessions) Key(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// isMissing includes a Secret that the manager may not use.
+// isMissing includes a Secret that the manager may not read.
 func isMissing(err error) bool { return apierrors.IsNotFound(err) || apierrors.IsForbidden(err) }
 
-// load returns the Secret with its key.
 func (s *Sessions) load(ctx context.Context) (*corev1.Secret, error) {
 	for {
 		secret := &corev1.Secret{}

@@ -12,8 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// pollEvery is how often the file is read. It follows every way in which a file can change, as notifications of the file
-// system do not, and a change counts within a second.
+// pollEvery is how often the file is read: a change counts within a second, whatever way the file changes.
 const pollEvery = 250 * time.Millisecond
 
 // Setting says who may sign in at the moment, and how.
@@ -22,9 +21,8 @@ type Setting struct {
 	Provider *OIDC // nil without one
 }
 
-// Source follows the file that says who may sign in. Start it, so that changes count. The zero Source lets nobody in.
+// Source follows the file that says who may sign in once it is started. The zero Source lets nobody in.
 type Source struct {
-	// Log says when the file has changed, and when it cannot be used. It is optional.
 	Log logr.Logger
 
 	path    string
@@ -36,7 +34,7 @@ type Source struct {
 	problem     string            // with what the file says now; empty if there is none
 }
 
-// NewSource reads the file of the path, where there is one, and rejects what accept returns an error for.
+// NewSource reads the file of the path, if there is one, and rejects what accept returns an error for.
 func NewSource(path string, accept func(*Config) error) (*Source, error) {
 	s := &Source{path: path, accept: accept}
 	if path == "" {
@@ -54,10 +52,10 @@ func (s *Source) Current() *Setting {
 	return &Setting{Config: &Config{}}
 }
 
-// Valid reports whether the file still says so.
+// Valid reports whether the file could be used when it was last read.
 func (s *Source) Valid() bool { return !s.invalid.Load() }
 
-// Register adds a metric, by which operators notice a file that cannot be used.
+// Register adds a metric, by which operators notice an unusable file.
 func (s *Source) Register(metrics prometheus.Registerer) error {
 	return metrics.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "postflight_sign_in_config_valid",
@@ -73,7 +71,7 @@ func (s *Source) Register(metrics prometheus.Registerer) error {
 // NeedLeaderElection is false: people sign in at every replica.
 func (s *Source) NeedLeaderElection() bool { return false }
 
-// Start follows the file until the context ends. A file that cannot be used changes nothing.
+// Start follows the file until the context ends. An unusable file changes nothing.
 func (s *Source) Start(ctx context.Context) error {
 	if s.path == "" {
 		return nil
@@ -98,7 +96,7 @@ func (s *Source) Start(ctx context.Context) error {
 	}
 }
 
-// reload reads the file if it has changed, or could not be used the last time.
+// reload reads the file if it has changed, or was unusable the last time.
 func (s *Source) reload() (changed bool, err error) {
 	now := s.look()
 	if s.problem == "" && now == s.fingerprint {
@@ -118,7 +116,7 @@ func (s *Source) reload() (changed bool, err error) {
 	return true, nil
 }
 
-// look is a hash of the file, and of the secret that it names.
+// look returns a hash of the file, and of the secret that it names.
 func (s *Source) look() [sha256.Size]byte {
 	content, _ := os.ReadFile(s.path) // a file that is missing has changed, and Load says why
 	if c := s.Current().OIDC; c != nil && c.ClientSecretFile != "" {
@@ -128,7 +126,7 @@ func (s *Source) look() [sha256.Size]byte {
 	return sha256.Sum256(content)
 }
 
-// next is the Setting of a Config. It keeps the client of a provider that is the same, with what that has learned.
+// next keeps the client of an unchanged provider, with what that has learned.
 func (s *Setting) next(c *Config) *Setting {
 	switch {
 	case c.OIDC == nil:

@@ -16,13 +16,12 @@ import (
 	"github.com/postflight-dev/postflight/internal/store/objectstore"
 )
 
-// Archive is what runs left behind. If something is not there, the error is fs.ErrNotExist; any other error of the
-// store may pass, has a text that everyone may read, and completes a sentence that starts with "the store:".
+// Archive keeps what runs left behind. Methods return fs.ErrNotExist for what is missing; other errors are public and follow "the store:".
 type Archive struct {
 	Bucket *objectstore.Bucket
 }
 
-// SaveRecord stores the record of a run, and the index object by which its id finds it.
+// SaveRecord stores the record of a run, and the index object that leads from its id to it.
 func (a *Archive) SaveRecord(ctx context.Context, rec record.Record) error {
 	content, err := json.Marshal(rec)
 	if err != nil {
@@ -35,7 +34,7 @@ func (a *Archive) SaveRecord(ctx context.Context, rec record.Record) error {
 	return a.Bucket.Put(ctx, r.IndexKey(), "application/octet-stream", bytes.NewReader(nil), 0)
 }
 
-// Record is the record of the newest run with this id.
+// Record returns the record of the newest run with this id.
 func (a *Archive) Record(ctx context.Context, team, id string) (record.Record, error) {
 	if !validName(id) {
 		return record.Record{}, fs.ErrNotExist
@@ -80,8 +79,7 @@ func (a *Archive) read(ctx context.Context, r record.Run, into any) error {
 	return nil
 }
 
-// validName reports whether a name that a request gave can be that of a run, a pod or a container. Any other could
-// lead to another place.
+// validName reports whether a run, pod or container can have the name. Others could lead to foreign keys.
 func validName(name string) bool { return len(validation.IsDNS1123Subdomain(name)) == 0 }
 
 // validFile reports whether a pod can have stored a file under the path.

@@ -19,8 +19,7 @@ type Cleaner struct {
 	deleted   prometheus.Counter
 }
 
-// NewCleaner returns a Cleaner. The function returns the lifetime of each team's records. The clock is the one that
-// set the times of the runs.
+// NewCleaner returns a Cleaner. lifetimes returns the lifetime of each team's records; the clock is that of the runs' times.
 func NewCleaner(a *Archive, lifetimes func(context.Context) (map[string]time.Duration, error), c clock.PassiveClock) *Cleaner {
 	return &Cleaner{archive: a, lifetimes: lifetimes, clock: c, deleted: prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "postflight_records_deleted_total",
@@ -42,7 +41,7 @@ func (c *Cleaner) Start(ctx context.Context) error {
 	return nil
 }
 
-// Clean deletes what has to go now. It goes on with the next team after an error: whatever remains is deleted the next time.
+// Clean deletes expired records. After an error it continues with the next team: the next call deletes what remains.
 func (c *Cleaner) Clean(ctx context.Context) {
 	log := log.FromContext(ctx)
 	lifetimes, err := c.lifetimes(ctx)

@@ -9,8 +9,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/store/objectstore"
 )
 
-// Clear deletes what runs left behind on days that were over before the given time, and returns of how many runs.
-// It deletes only objects of the archive. What it does not get to is deleted the next time.
+// Clear deletes the archive's objects of runs on days that ended before the given time, and returns the number of those runs.
 func (a *Archive) Clear(ctx context.Context, team string, before time.Time) (runs int, err error) {
 	days, err := a.days(ctx, team)
 	if err != nil {
@@ -25,7 +24,7 @@ func (a *Archive) Clear(ctx context.Context, team string, before time.Time) (run
 	return runs, errors.Join(errs...)
 }
 
-// over are the days of which no moment is after the time.
+// over returns the days that ended by the given time.
 func over(days []time.Time, before time.Time) (all []time.Time) {
 	for _, day := range days {
 		if !day.AddDate(0, 0, 1).After(before) {
@@ -54,7 +53,7 @@ func (a *Archive) clearDay(ctx context.Context, team string, day time.Time) (run
 	return d.runs, err
 }
 
-// deletion collects keys of a day, so that a whole batch is deleted before the store is asked for more.
+// deletion collects keys of a day until a batch is full.
 type deletion struct {
 	bucket           *objectstore.Bucket
 	indexes, objects []string

@@ -9,10 +9,10 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/record"
 )
 
-// cutMark is the line in the place of the middle of a log.
+// cutMark is the line that replaces the middle of a log.
 const cutMark = "[postflight: %d bytes were left out here]\n"
 
-// text is the log as it is stored, and how many of its bytes are left out.
+// text returns the log as it is stored, and how many of its bytes are left out.
 func (s *spool) text(broken bool) (text io.Reader, omitted int64, err error) {
 	text = io.NewSectionReader(s.raw, 0, s.size)
 	if s.size > head+tail {

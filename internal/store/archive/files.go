@@ -18,8 +18,7 @@ import (
 // Artifact is a file that the tests of a run wrote.
 type Artifact = record.Artifact
 
-// Artifacts are those of a run, in the order of pod and path. The next page comes after next, which is empty on the
-// last page.
+// Artifacts returns a page of a run's files, ordered by pod and path. The next page follows next, which is empty on the last one.
 func (a *Archive) Artifacts(ctx context.Context, r record.Run, after string, limit int) (page []Artifact, next string, err error) {
 	listing := objectstore.Listing{Prefix: r.ArtifactsPrefix(), Page: min(limit+1, batch)}
 	if after != "" {
@@ -41,7 +40,7 @@ func (a *Archive) Artifacts(ctx context.Context, r record.Run, after string, lim
 	return page, "", nil
 }
 
-// Stored are all artifacts of a run.
+// Stored returns all artifacts of a run.
 func (a *Archive) Stored(ctx context.Context, r record.Run) iter.Seq2[Artifact, error] {
 	return func(yield func(Artifact, error) bool) {
 		for object, err := range a.Bucket.List(ctx, objectstore.Listing{Prefix: r.ArtifactsPrefix()}) {
@@ -69,8 +68,7 @@ func (a *Archive) OpenArtifact(ctx context.Context, r record.Run, pod, path stri
 	return record.File{ReadSeekCloser: f, Modified: f.Modified, ETag: f.ETag}, nil
 }
 
-// SignArtifact returns a URL for people to GET a file from. Browsers save the file and never show it: a page that
-// tests wrote must not run with the rights of the store's site.
+// SignArtifact returns a URL that browsers only save: a page that tests wrote must not run with the rights of the store's site.
 func (a *Archive) SignArtifact(ctx context.Context, r record.Run, pod, file string) (string, error) {
 	if !validFile(pod, file) {
 		return "", fs.ErrNotExist
@@ -100,8 +98,7 @@ func (a *Archive) SignResults(ctx context.Context, r record.Run, pod string, byt
 	return a.Bucket.Sign(ctx, objectstore.Upload(r.ResultsKey(pod), bytes))
 }
 
-// Results are the results documents of the pods of a run, in the order of their names, without those that no pod can have
-// stored.
+// Results returns the results documents of a run, ordered by pod, without those that no pod can have stored.
 func (a *Archive) Results(ctx context.Context, r record.Run) iter.Seq2[record.Results, error] {
 	return func(yield func(record.Results, error) bool) {
 		for object, err := range a.Bucket.List(ctx, objectstore.Listing{Prefix: r.ResultsPrefix(), Page: record.MaxComparedPods}) {
@@ -121,7 +118,6 @@ func (a *Archive) Results(ctx context.Context, r record.Run) iter.Seq2[record.Re
 	}
 }
 
-// content of an object that is no larger than a results document.
 func (a *Archive) content(ctx context.Context, key string) ([]byte, error) {
 	object, _, err := a.Bucket.Get(ctx, key)
 	if err != nil {
@@ -131,8 +127,7 @@ func (a *Archive) content(ctx context.Context, key string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(object, record.MaxResultsBytes))
 }
 
-// SignPreviousResults returns URLs by which a pod can GET the results of all pods of an earlier run. There are none for a
-// run of more pods than are compared: what failed in those left out would look new.
+// SignPreviousResults returns URLs of all results of a run, or none if it has more pods than are compared: failures would look new.
 func (a *Archive) SignPreviousResults(ctx context.Context, r record.Run) ([]string, error) {
 	var urls []string
 	for object, err := range a.Bucket.List(ctx, objectstore.Listing{Prefix: r.ResultsPrefix(), Page: record.MaxComparedPods + 1}) {

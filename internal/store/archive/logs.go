@@ -10,8 +10,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/store/objectstore"
 )
 
-// SaveLog reads a log to its end and stores it compressed, without its middle if it is too long. If reading fails
-// after a part was read, that part is stored. In any case the problem of the Log says so, and there is no error.
+// SaveLog stores a log compressed, without its middle if it is too long. If reading fails, it stores what it has read and sets the Problem.
 func (a *Archive) SaveLog(ctx context.Context, r record.Run, pod, container string, previous bool, log io.Reader) (record.Log, error) {
 	saved := record.Log{Pod: pod, Container: container, Previous: previous}
 	s, err := newSpool()

@@ -15,8 +15,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/store/objectstore"
 )
 
-// Records are those of a team's runs, newest first; with before, only those older than it. There are fewer than limit
-// only if there are no more.
+// Records returns a team's records, newest first, and with before only those older than it. Fewer than limit means that there are no more.
 func (a *Archive) Records(ctx context.Context, team string, before *record.Run, limit int) ([]record.Record, error) {
 	var all []record.Record
 	next, stop := iter.Pull2(a.Runs(ctx, team, before))
@@ -45,14 +44,12 @@ func (a *Archive) Records(ctx context.Context, team string, before *record.Run, 
 	return all, nil
 }
 
-// Summaries are runs as the HTTP API shows them, in the order of the argument, without those that have no record.
-// They take much less memory than records.
+// Summaries returns runs as the HTTP API shows them, in the given order, without those that have no record. They need little memory.
 func (a *Archive) Summaries(ctx context.Context, runs []record.Run) ([]httpapi.Run, error) {
 	return readAll[httpapi.Run](ctx, a, runs)
 }
 
-// readAll reads the members of records that T has. It leaves out runs that have no record yet, and records that cannot
-// be read: one must not hide all others.
+// readAll reads the members of records that T has. It skips missing and unreadable records: one must not hide all others.
 func readAll[T any](ctx context.Context, a *Archive, runs []record.Run) ([]T, error) {
 	found := make([]*T, len(runs))
 	group, ctx := errgroup.WithContext(ctx)
@@ -80,8 +77,7 @@ func readAll[T any](ctx context.Context, a *Archive, runs []record.Run) ([]T, er
 	return all, nil
 }
 
-// Runs are those of a team, newest first; with before, of whatever team, only those older than it. Stores list only
-// forwards, so each day is listed as a whole, once it is reached.
+// Runs returns a team's runs, newest first, and with before (of any team) only older ones. Stores list forwards, so days are listed whole.
 func (a *Archive) Runs(ctx context.Context, team string, before *record.Run) iter.Seq2[record.Run, error] {
 	return func(yield func(record.Run, error) bool) {
 		days, err := a.days(ctx, team)

@@ -9,8 +9,7 @@ import (
 	"os"
 )
 
-// spool keeps the beginning and the end of a log in temporary files, so that logs take no memory. The files have no
-// name: they vanish with the process.
+// spool keeps the start and the end of a log in unlinked temporary files, so that logs take no memory and vanish with the process.
 type spool struct {
 	raw    *os.File // the head, and after it a ring with the tail
 	size   int64    // of all that was written
@@ -45,7 +44,7 @@ func unlinked() (*os.File, error) {
 	return f, nil
 }
 
-// localError leaves out the path, because everyone may read it.
+// localError leaves out the path, because the text is public.
 func localError(err error) error {
 	if e := (*fs.PathError)(nil); errors.As(err, &e) {
 		err = e.Err
@@ -82,7 +81,7 @@ func (s *spool) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// position in the file of a byte of the log. After the head, the newest bytes replace the oldest.
+// position returns where in the file a byte of the log is. After the head, the newest bytes replace the oldest.
 func position(of int64) int64 {
 	if of < head {
 		return of

@@ -1,3 +1,2 @@
-// Package inputs keeps the files that runs need in the object store: it signs the URLs by which CI uploads them and
-// pods download them, and looks them up.
+// Package inputs signs the URLs by which CI uploads input files and pods download them, and looks the files up.
 package inputs

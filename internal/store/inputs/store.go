@@ -16,8 +16,7 @@ type Store struct {
 	Bucket *objectstore.Bucket
 }
 
-// SignUpload returns a URL with which anyone can PUT a file to the path of the team. The content type is signed, and the size if it
-// is not negative, so that the store refuses an upload of another one.
+// SignUpload returns a URL to PUT a file of the team. The content type is signed, and the size too unless it is negative.
 func (s *Store) SignUpload(ctx context.Context, team, path string, bytes int64) (string, error) {
 	key, err := inputpath.Key(team, path)
 	if err != nil {
@@ -37,8 +36,7 @@ func (s *Store) SignDownload(ctx context.Context, team, path string, lifetime ti
 	return s.Bucket.Sign(ctx, objectstore.Request{Method: http.MethodGet, Key: key, Lifetime: max(lifetime, objectstore.MinLifetime)})
 }
 
-// Stat asks the store for a team's file. If there is no such file, or one that somebody stored for an earlier Team of this name, the
-// error is fs.ErrNotExist. Any other error may pass, and completes a sentence that starts with "the store:".
+// Stat looks up a team's file. A file of an earlier Team of this name counts as fs.ErrNotExist; other errors continue "the store: ".
 func (s *Store) Stat(ctx context.Context, team *v1alpha1.Team, path string) (v1alpha1.SuiteInput, error) {
 	key, err := inputpath.Key(team.Name, path)
 	if err != nil {

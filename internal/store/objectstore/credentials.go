@@ -10,7 +10,7 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// credentialsError means that there are no credentials. Its text holds none either.
+// credentialsError means that there are no credentials. Its text contains no secrets.
 type credentialsError struct {
 	text  string
 	cause error
@@ -19,8 +19,7 @@ type credentialsError struct {
 func (e *credentialsError) Error() string { return e.text }
 func (e *credentialsError) Unwrap() error { return e.cause }
 
-// newCredentials reads them from a path if there is one, else from the environment, else from the
-// cloud: a web identity token, or the role of the container or the machine.
+// newCredentials reads them from the path if there is one, else from the environment, else from the cloud (web identity or role).
 func newCredentials(path string, clock clock.PassiveClock) *credentials.Credentials {
 	var source credentials.Provider = &firstProvider{sources: []credentials.Provider{
 		&credentials.EnvAWS{},
@@ -32,8 +31,7 @@ func newCredentials(path string, clock clock.PassiveClock) *credentials.Credenti
 	return credentials.New(&cachedProvider{source: source, clock: clock})
 }
 
-// firstProvider uses the first source that has credentials. The library's chain makes anonymous ones if none
-// has, and drops the reasons.
+// firstProvider uses the first source with credentials. The chain of minio-go falls back to anonymous requests and drops the reasons.
 type firstProvider struct {
 	sources []credentials.Provider
 	chosen  credentials.Provider
@@ -54,11 +52,9 @@ func (f *firstProvider) RetrieveWithCredContext(cc *credentials.CredContext) (cr
 }
 
 func (f *firstProvider) Retrieve() (credentials.Value, error) { return f.RetrieveWithCredContext(nil) }
+func (f *firstProvider) IsExpired() bool                      { return f.chosen == nil || f.chosen.IsExpired() }
 
-func (f *firstProvider) IsExpired() bool { return f.chosen == nil || f.chosen.IsExpired() }
-
-// cachedProvider bridges failures of a source. Sources renew credentials well before they expire: until
-// then it returns the old ones. After a failure it pauses, so that not every request calls the source.
+// cachedProvider returns the old credentials until they expire if a renewal fails, and then pauses before it asks the source again.
 type cachedProvider struct {
 	source credentials.Provider
 	clock  clock.PassiveClock
@@ -92,10 +88,8 @@ func (c *cachedProvider) cached(now time.Time) (credentials.Value, error) {
 	return credentials.Value{}, c.err
 }
 
-// Retrieve is the deprecated method of the interface.
 func (c *cachedProvider) Retrieve() (credentials.Value, error) { return c.RetrieveWithCredContext(nil) }
 
-// IsExpired reports whether the credentials should be renewed.
 func (c *cachedProvider) IsExpired() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -19,8 +19,7 @@ const (
 	fileToken     = "AWS_SESSION_TOKEN"
 )
 
-// fileProvider reads credentials from a path, and again whenever they change. The path is a folder, or a file
-// like ~/.aws/credentials, of which the profile of $AWS_PROFILE or "default" counts.
+// fileProvider reads credentials, again when they change, from a folder, or from a file like ~/.aws/credentials (profile $AWS_PROFILE).
 type fileProvider struct {
 	path  string
 	clock clock.PassiveClock
@@ -43,10 +42,8 @@ func (f *fileProvider) RetrieveWithCredContext(cc *credentials.CredContext) (cre
 	return value, nil
 }
 
-// Retrieve is the deprecated method of the interface.
 func (f *fileProvider) Retrieve() (credentials.Value, error) { return f.RetrieveWithCredContext(nil) }
 
-// IsExpired reports whether the files have changed since they were read.
 func (f *fileProvider) IsExpired() bool {
 	if now := f.clock.Now(); !now.Before(f.next) {
 		f.stale, f.next = f.state() != f.seen, now.Add(credentialsEvery)
@@ -54,7 +51,7 @@ func (f *fileProvider) IsExpired() bool {
 	return f.stale
 }
 
-// state changes with the files. A mounted Secret changes because a link points elsewhere, which Stat follows.
+// state changes with the files. Stat follows the link by which a mounted Secret is replaced.
 func (f *fileProvider) state() string {
 	var state strings.Builder
 	for _, path := range []string{f.path, filepath.Join(f.path, fileAccessKey), filepath.Join(f.path, fileSecretKey), filepath.Join(f.path, fileToken)} {

@@ -14,7 +14,7 @@ import (
 	"github.com/minio/minio-go/v7"
 )
 
-// unavailable is an error that may pass. Everyone may read its text; the cause is for errors.Is.
+// unavailable is an error that may pass. Its text contains no secrets; the cause is for errors.Is.
 type unavailable struct {
 	text  string
 	cause error
@@ -23,8 +23,7 @@ type unavailable struct {
 func (e *unavailable) Error() string { return e.text }
 func (e *unavailable) Unwrap() error { return e.cause }
 
-// result notes whether the store answered a request, and translates its error. If the caller gave up, the store may
-// be well.
+// result records whether the store answered, and translates the error. A request that the caller canceled says nothing about the store.
 func (b *Bucket) result(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return &unavailable{text: "the request was given up", cause: ctx.Err()}
@@ -51,14 +50,13 @@ const (
 	neededRights = "the manager's key needs s3:GetObject, s3:PutObject, s3:DeleteObject and s3:ListBucket"
 )
 
-// answered reports whether a request got an answer, good or bad. What minio-go makes of a bad one may lack the status.
+// answered reports whether the store answered. minio-go leaves out the status of some errors.
 func answered(err error) bool {
 	answer := minio.ToErrorResponse(err)
 	return err == nil || answer.StatusCode != 0 || answer.Code != ""
 }
 
-// publicMessage is the part of an error that everyone may read, without addresses, keys and signatures: the
-// code of the store's answer, or why there was none.
+// publicMessage is the part of an error without addresses, keys and signatures: the code of the store's answer, or why there was none.
 func publicMessage(err error) string {
 	answer := minio.ToErrorResponse(err)
 	switch {
@@ -71,8 +69,7 @@ func publicMessage(err error) string {
 	}
 }
 
-// connectionMessage says why there was no answer. It never quotes the error, because network errors hold
-// addresses, and URL errors the signed URL.
+// connectionMessage returns why there was no answer. It quotes no error, because those contain addresses and signed URLs.
 func connectionMessage(err error) string {
 	var (
 		dns         *net.DNSError

@@ -10,8 +10,7 @@ import (
 	"github.com/minio/minio-go/v7"
 )
 
-// File is an object that can be read from any place on. It asks the store when it is read, and again after it was read
-// from another place.
+// File is an object that can be read from any offset. It sends a request at the first read after Open or Seek.
 type File struct {
 	Bytes    int64
 	ETag     string // with its quotes
@@ -24,7 +23,7 @@ type File struct {
 	body   io.ReadCloser // from at on; nil before it is read
 }
 
-// Open finds out whether there is an object, and how long it is. Reading it fails if it changes meanwhile.
+// Open looks up the object. Reading fails if the object changes meanwhile.
 func (b *Bucket) Open(ctx context.Context, key string) (*File, error) {
 	f := &File{bucket: b, ctx: ctx, key: key}
 	err := b.ask(ctx, askTimeout, func(ctx context.Context) error {

@@ -51,8 +51,7 @@ func (h *health) record(err error) {
 	h.silent.Store(&why)
 }
 
-// lastFailure is an error if the last request to a watched store had no answer. Then only the watcher sends
-// requests: otherwise, the runs that wait for a store that hangs would occupy all workers.
+// lastFailure returns an error while a watched store is silent: runs that wait for it would otherwise occupy all workers.
 func (h *health) lastFailure() error {
 	if why := h.silent.Load(); why != nil && h.watched.Load() {
 		return &unavailable{text: *why}
@@ -63,8 +62,7 @@ func (h *health) lastFailure() error {
 // Register adds the metric.
 func (b *Bucket) Register(r prometheus.Registerer) error { return r.Register(b.health.up) }
 
-// Ready is a check for /readyz. Alone, at /readyz/store, it says what is wrong with the store. Among all
-// checks it always passes, because notifications are answered and URLs are signed without the store.
+// Ready is a check that fails only at /readyz/store: without the store, notifications are answered and URLs are signed.
 func (b *Bucket) Ready(r *http.Request) error {
 	if path.Clean("/"+r.URL.Path) == "/" {
 		return nil

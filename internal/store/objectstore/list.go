@@ -10,14 +10,10 @@ import (
 
 // Listing says which objects to list.
 type Listing struct {
-	Prefix string // of all keys
-	After  string // a key that sorts before all that are listed
-
-	// Folders lists no objects, but the beginnings of their keys up to the first slash after the prefix, each once.
-	Folders bool
-
-	// Page is how many keys one request lists; 0: as many as the store allows, which is 1,000.
-	Page int
+	Prefix  string // of all keys
+	After   string // a key that sorts before all that are listed
+	Folders bool   // list no objects, but the beginnings of their keys up to the first slash after the prefix, each once
+	Page    int    // how many keys one request lists; 0: as many as the store allows, which is 1,000
 }
 
 // Object is an entry of a listing. A folder has no size.
@@ -54,8 +50,7 @@ func (b *Bucket) List(ctx context.Context, l Listing) iter.Seq2[Object, error] {
 			}
 			w.resume()
 		}
-		// A canceled listing just ends.
-		if err := w.ctx.Err(); err != nil {
+		if err := w.ctx.Err(); err != nil { // a canceled listing ends without an error
 			yield(Object{}, b.result(ctx, w.reason(err)))
 			return
 		}

@@ -9,15 +9,14 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Info is what the store knows of an object.
+// Info is what the store returns about an object.
 type Info struct {
 	Bytes    int64
 	ETag     string
 	Modified time.Time // when it was stored, in whole seconds of the store's clock
 }
 
-// Stat looks up an object. If there is no such object, the error is fs.ErrNotExist. Any other error may pass, and completes a
-// sentence that starts with "the store:". This holds for all methods.
+// Stat looks up an object. All methods return fs.ErrNotExist if there is none; other errors may pass, and continue "the store: ".
 func (b *Bucket) Stat(ctx context.Context, key string) (found Info, err error) {
 	err = b.ask(ctx, askTimeout, func(ctx context.Context) error {
 		info, err := b.private.StatObject(ctx, b.options.Bucket, key, minio.StatObjectOptions{})
@@ -59,9 +58,8 @@ func (b *Bucket) get(ctx context.Context, key string, o minio.GetObjectOptions) 
 	return &watchedBody{body: body, watchdog: w, result: result}, info.Size, nil
 }
 
-// Delete deletes objects, until one cannot be deleted. Those that do not exist are no error. It sends a request for
-// each: not every store can delete many by one request, and Ceph 16 refuses that to a key that may not delete
-// everything in the bucket.
+// Delete deletes objects until one fails; missing ones are no error. It sends one request each: some stores cannot delete many at once,
+// and Ceph 16 allows that only to keys that may delete everything in the bucket.
 func (b *Bucket) Delete(ctx context.Context, keys ...string) error {
 	group, failed := errgroup.WithContext(ctx)
 	group.SetLimit(deletesAtOnce)

@@ -1,6 +1,7 @@
 package objectstore
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -9,27 +10,15 @@ import (
 
 // Options configure the store and the access to it.
 type Options struct {
-	// The manager and pods use Endpoint, CI uses PublicEndpoint, which defaults to Endpoint. Both are
-	// http(s) URLs without a path.
+	// Endpoint is for the manager and pods, PublicEndpoint for CI; it defaults to Endpoint. Both are http(s) URLs without a path.
 	Endpoint, PublicEndpoint string
 
-	// Region is part of every signature. It is never looked up.
-	Region string
-
-	Bucket string
-
-	// PathStyle puts the bucket into the path, not into the host.
-	PathStyle bool
-
-	// CA holds the certificate authorities of the store's TLS, in PEM; empty: those of the system.
-	CA []byte
-
-	// CredentialsPath is a file, or a folder such as a mounted Secret; empty: the environment, and
-	// then the cloud's own source.
-	CredentialsPath string
-
-	// UploadLifetime is how long a URL for an upload is valid.
-	UploadLifetime time.Duration
+	Region          string // part of every signature; never looked up
+	Bucket          string
+	PathStyle       bool          // puts the bucket into the path, not into the host
+	CA              []byte        // authorities of the store's TLS, in PEM; empty: those of the system
+	CredentialsPath string        // a file, or a folder such as a mounted Secret; empty: the environment, then the cloud's own source
+	UploadLifetime  time.Duration // how long a URL for an upload is valid
 }
 
 // Validate names the flag of every option that is wrong.
@@ -53,12 +42,7 @@ func (o Options) Validate() error {
 	return errors.Join(errs...)
 }
 
-func (o Options) public() string {
-	if o.PublicEndpoint == "" {
-		return o.Endpoint
-	}
-	return o.PublicEndpoint
-}
+func (o Options) public() string { return cmp.Or(o.PublicEndpoint, o.Endpoint) }
 
 // endpoint never quotes the text: a URL may hold a password.
 func endpoint(text string) (*url.URL, error) {

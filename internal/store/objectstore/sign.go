@@ -12,20 +12,12 @@ import (
 
 // Request is what a signed URL allows: nothing else is accepted with it.
 type Request struct {
-	Method string
-	Key    string
-
-	// Lifetime of the URL, from its signing until the request begins; 0: that of uploads.
-	Lifetime time.Duration
-
-	// Public is for CI and people. Otherwise the URL is for pods.
-	Public bool
-
-	// Header must be sent as it is.
-	Header http.Header
-
-	// Query changes what the store answers.
-	Query url.Values
+	Method   string
+	Key      string
+	Lifetime time.Duration // of the URL, from its signing until the request begins; 0: that of uploads
+	Public   bool          // for CI and people; otherwise the URL is for pods
+	Header   http.Header   // must be sent unchanged
+	Query    url.Values    // changes what the store answers
 }
 
 // Upload is the request that stores a file of exactly so many bytes; negative: of any number.

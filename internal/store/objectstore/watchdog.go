@@ -15,7 +15,7 @@ func (e silentError) Error() string {
 	return fmt.Sprintf("it does not answer within %s", time.Duration(e))
 }
 
-// watchdog ends requests if the store does not answer in time. The time of the caller does not count.
+// watchdog cancels requests if the store does not answer in time. The caller's own time does not count.
 type watchdog struct {
 	ctx      context.Context // of the requests
 	cancel   context.CancelCauseFunc
@@ -38,7 +38,7 @@ func (w *watchdog) end() {
 	w.cancel(nil)
 }
 
-// reason is the error of a request, or that the store was silent, if that ended the request.
+// reason returns the error of a request, or silentError if the watchdog canceled it.
 func (w *watchdog) reason(err error) error {
 	var silent silentError
 	if err != nil && errors.As(context.Cause(w.ctx), &silent) {

@@ -22,9 +22,8 @@ type duplicate struct {
 	again    bool // the desired attempt is to be created beside it
 }
 
-// resolve decides whether the run is repeated, and writes the decision into its status for other replicas. A run that is not
-// repeated was notified again, so that no run of an older notification, which the API server may not have yet, may
-// supersede it; a run that is repeated is superseded. If the run changed meanwhile, the write fails, and resolve decides again.
+// resolve decides whether the run is repeated, and writes that into its status, so that no older run supersedes one notified again.
+// If the run changed meanwhile, the write fails, and resolve decides again.
 func (d *duplicate) resolve(ctx context.Context) error {
 	return changeRejection(d.retrier.do(ctx, d.attempt), "change the status of the Suite")
 }
@@ -85,7 +84,7 @@ func (o *operation) repetition(t *v1alpha1.Trigger) suite.Repetition {
 	return r
 }
 
-// runsIn lists the runs in an Environment that the cache has, and shares them with it.
+// runsIn returns objects that are shared with the cache.
 func (o *operation) runsIn(ctx context.Context, environment string) ([]*v1alpha1.Suite, error) {
 	return index.Suites(ctx, o.Cache, o.namespace, index.Deployed, environment)
 }

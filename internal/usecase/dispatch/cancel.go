@@ -10,8 +10,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// Cancel stops a run, and returns it. A canceled run is left as it is. An error that the sender can do something about
-// is an *Error.
+// Cancel stops a run unless it is canceled. An error that the sender can do something about is an *Error.
 func (d *Dispatcher) Cancel(ctx context.Context, c Command, run string) (*v1alpha1.Suite, error) {
 	o := d.command(c)
 	defer o.retrier.release()

@@ -13,7 +13,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/notification"
 )
 
-// Command is a request to change a run or an Environment that exists. Team is only read.
+// Command is a request to change a run or an Environment. Team is only read.
 type Command struct {
 	Team       *v1alpha1.Team
 	By         string    // the sender, for people who look at the run
@@ -26,7 +26,7 @@ func (d *Dispatcher) command(c Command) *operation {
 	return d.newOperation(Request{Team: c.Team, Notification: &notification.Notification{}, RequestID: c.RequestID, ReceivedAt: c.ReceivedAt})
 }
 
-// run reads a run from the API server: the cache may lag, and lacks the variables of finished runs.
+// run asks the API server, because the cache may lag, and lacks the variables of finished runs.
 func (o *operation) run(ctx context.Context, name string) (*v1alpha1.Suite, error) {
 	s := &v1alpha1.Suite{}
 	err := o.Live.Get(ctx, client.ObjectKey{Namespace: o.namespace, Name: name}, s)
@@ -36,8 +36,7 @@ func (o *operation) run(ctx context.Context, name string) (*v1alpha1.Suite, erro
 	return s, err
 }
 
-// commandError makes an *Error of an error, if the sender can do something about it. The unknown completes the
-// sentence "it is not known whether ...".
+// commandError makes an *Error if the sender can do something about it. The unknown completes "it is not known whether ...".
 func (o *operation) commandError(err error, unknown string) error {
 	rejected, ok := errors.AsType[rejectedError](err)
 	switch {
@@ -58,7 +57,6 @@ func (o *operation) commandError(err error, unknown string) error {
 	}
 }
 
-// changeRejection converts the API server's refusal of a change to a rejectedError.
 func changeRejection(err error, change string) error {
 	switch {
 	case err == nil:

@@ -9,20 +9,17 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// reservationLasts is how long a Suite that this replica creates is counted before the watch has it: longer than any
-// budget or lag of a watch. A Suite that was deleted meanwhile never comes, and must not be counted forever.
+// reservationLasts is longer than any budget or lag of a watch. A Suite that was deleted meanwhile must not be counted forever.
 const reservationLasts = 2 * time.Minute
 
-// suiteBounds are how many Suites a team may have; 0 means no limit. At the defaults 10,000 Suites of about
-// 6 KiB take 60 MiB of the cache, and 1,000 unfinished ones with 64 KiB of variables another 64 MiB.
+// suiteBounds are how many Suites a team may have; 0: no limit. The defaults cost 60 MiB, and 64 MiB with the largest variables.
 type suiteBounds struct{ stored, unfinished int }
 
 func boundsOf(t *v1alpha1.Team) suiteBounds {
 	return suiteBounds{stored: int(t.SuiteBound()), unfinished: int(t.UnfinishedSuiteBound())}
 }
 
-// suiteCounter counts the Suites of each namespace: those in the watch, and those that this replica is creating, so that
-// a burst does not get through while the watch lags. Those of other replicas count once the watch has them.
+// suiteCounter counts the Suites in the watch and those that this replica is creating, so that a burst does not outrun the watch.
 type suiteCounter struct {
 	mu         sync.Mutex
 	namespaces map[string]*suiteCount // without those that have none
@@ -50,7 +47,7 @@ func (c *suiteCounter) observe(before, after *v1alpha1.Suite) {
 	}
 }
 
-// reserve counts a Suite that is about to be created, once, or rejects it if the team has as many as it may.
+// reserve counts a Suite that is about to be created, once, unless the team has as many as it may.
 func (c *suiteCounter) reserve(suite types.NamespacedName, b suiteBounds, now time.Time) error {
 	if b == (suiteBounds{}) {
 		return nil
@@ -106,7 +103,7 @@ func (n *suiteCount) add(s *v1alpha1.Suite, change int) {
 	}
 }
 
-// exceeds drops expired reservations only if they might make a difference.
+// exceeds drops expired reservations only if they might matter.
 func (n *suiteCount) exceeds(b suiteBounds, now time.Time) error {
 	if n.exceeded(b) == nil {
 		return nil

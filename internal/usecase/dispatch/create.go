@@ -13,7 +13,6 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/suite"
 )
 
-// Retryable states of the Suite that has the desired name.
 var (
 	errSuiteVanished    = errors.New("the Suite of that name was deleted meanwhile")
 	errSuiteTerminating = errors.New("the Suite of that name is being deleted") // its Job and pods are not gone
@@ -28,7 +27,7 @@ type suiteCreation struct {
 	existing *v1alpha1.Suite // has the name
 }
 
-// createOrGet creates the Suite, or finds the one that has its name. It returns nil in a dry run that would create it.
+// createOrGet creates the Suite, or returns the one with its name. In a dry run that would create it, it returns nil.
 func (o *operation) createOrGet(ctx context.Context, t *v1alpha1.Trigger, desired *v1alpha1.Suite) (*v1alpha1.Suite, error) {
 	c := &suiteCreation{operation: o, trigger: t, desired: desired}
 	err := o.retrier.do(ctx, c.attempt)
@@ -45,8 +44,7 @@ func (o *operation) createOrGet(ctx context.Context, t *v1alpha1.Trigger, desire
 	return c.existing, rejection(err, "the Suite")
 }
 
-// attempt looks for the Suite whatever the reason of the refusal: bounds, quotas and policies are checked before the
-// name, and the Suite may have been created before, even by this call.
+// attempt looks for the Suite whatever the refusal: quotas are checked before the name, and an earlier attempt may have created it.
 func (c *suiteCreation) attempt(ctx context.Context) error {
 	if c.refusal == nil {
 		c.refusal = c.reserve(ctx)
@@ -65,7 +63,7 @@ func (c *suiteCreation) attempt(ctx context.Context) error {
 	return c.get(ctx)
 }
 
-// reserve rejects a Suite that is one too many for the team. Those in the cache are counted already.
+// reserve does not count Suites in the cache again.
 func (c *suiteCreation) reserve(ctx context.Context) error {
 	key := client.ObjectKeyFromObject(c.desired)
 	if c.Mode == DryRun {
@@ -77,7 +75,6 @@ func (c *suiteCreation) reserve(ctx context.Context) error {
 	return c.suites.reserve(key, c.bounds, c.Clock.Now())
 }
 
-// get finds the Suite that has the name.
 func (c *suiteCreation) get(ctx context.Context) error {
 	existing := &v1alpha1.Suite{}
 	err := c.Live.Get(ctx, client.ObjectKeyFromObject(c.desired), existing)
@@ -97,8 +94,7 @@ func (c *suiteCreation) get(ctx context.Context) error {
 	return errSuiteVanished
 }
 
-// terminating reports whether to wait until a Suite is deleted. A Suite that this call created is its result anyway, and
-// another attempt of a run that is repeated needs no wait.
+// terminating reports whether to wait for a deletion. What this call created, or another attempt replaces, needs no wait.
 func (c *suiteCreation) terminating(existing *v1alpha1.Suite) bool {
 	return existing.DeletionTimestamp != nil && !c.owns(existing) &&
 		(!suite.SameRun(existing, c.desired) || !suite.RunsAgain(existing, c.desired, c.repetition(c.trigger)))

@@ -1,7 +1,5 @@
-// Package dispatch makes Suites of the Notification of a Team, independent of its format and transport.
-//
-// Dispatch returns when the Suites exist. While the API server is unavailable, it tries the same names again, so that
-// neither a retry nor another replica creates a second Suite: see retrier.go and create.go.
+// Package dispatch makes Suites of the notifications of a team, whatever their format and transport. While the API server is unavailable,
+// it tries the same names again, so that neither a retry nor another replica creates a second Suite.
 package dispatch
 
 import (
@@ -30,32 +28,24 @@ import (
 
 // Config is what a Dispatcher needs.
 type Config struct {
-	// Cache has the indexes of index.Setup.
 	Cache client.Reader
 
-	Live client.Reader
-
-	// Writer creates Suites and ephemeral Environments, and notes in a Suite that it was notified again.
+	Live   client.Reader
 	Writer Writer
-
 	// Inputs finds the files that runs got; nil: no store is configured.
 	Inputs Inputs
 
 	Triggers Matcher
-
 	// Budget is how long after its receipt a notification is still tried.
 	Budget time.Duration
 
 	Limits Limits
 
-	// ServerTime converts times of Clock to the API server's clock, for times that are stored: replicas whose clocks
-	// differ must agree on them.
+	// ServerTime converts times of Clock to the API server's, because replicas must agree on stored times.
 	Clock      clock.PassiveClock
 	ServerTime func(time.Time) time.Time
 
 	Tracer trace.Tracer // nil: no traces
-
-	// Sleep is a timer, and Jitter a random number in [0, 1). Nil: the real ones.
 	Sleep  func(context.Context, time.Duration) error
 	Jitter func() float64
 }
@@ -68,7 +58,7 @@ type Writer interface {
 
 // Inputs is the store of the files that runs get.
 type Inputs interface {
-	// Stat finds a file of a team. The error is fs.ErrNotExist where there is none.
+	// Stat returns fs.ErrNotExist if the team has no such file.
 	Stat(ctx context.Context, team *v1alpha1.Team, path string) (v1alpha1.SuiteInput, error)
 }
 
@@ -102,7 +92,7 @@ func New(c Config) (*Dispatcher, error) {
 	}, nil
 }
 
-// Retrying is how many notifications wait for the API server.
+// Retrying returns how many notifications wait for the API server.
 func (d *Dispatcher) Retrying() int { return d.retrying.InUse() }
 
 // Mode says whether Dispatch writes.
@@ -135,7 +125,7 @@ type operation struct {
 	retrier    *retrier
 }
 
-// newOperation makes the id of the request unique: by it, this call and no other recognizes the Suites that it created.
+// newOperation makes the request id unique, so that this call recognizes the Suites that it created.
 func (d *Dispatcher) newOperation(r Request) *operation {
 	r.RequestID += "." + rand.Text()
 	return &operation{
@@ -148,8 +138,7 @@ func (d *Dispatcher) newOperation(r Request) *operation {
 	}
 }
 
-// Dispatch creates a Suite for each Trigger that matches the notification. If it failed as a whole, the error is
-// an *Error, and the Result has what is known.
+// Dispatch creates a Suite for each matching Trigger. If it fails as a whole, the error is an *Error, and the Result has what is known.
 func (d *Dispatcher) Dispatch(ctx context.Context, r Request) (Result, error) {
 	o := d.newOperation(r)
 	defer o.retrier.release()
@@ -165,7 +154,7 @@ func (d *Dispatcher) Dispatch(ctx context.Context, r Request) (Result, error) {
 	return result, o.failure(result)
 }
 
-// ensureSuites returns results in the order of the Triggers. None depends on another.
+// ensureSuites returns results in the order of the Triggers.
 func (o *operation) ensureSuites(ctx context.Context, triggers []*v1alpha1.Trigger) []TriggerResult {
 	results := make([]TriggerResult, len(triggers))
 	if len(triggers) == 1 {
@@ -184,8 +173,7 @@ func (o *operation) ensureSuites(ctx context.Context, triggers []*v1alpha1.Trigg
 	return results
 }
 
-// atOnce is how many Triggers are treated at the same time. Large Suites lower it, because each is in memory as JSON
-// until the API server has accepted it.
+// atOnce is lower for large Suites, because each is in memory as JSON until the API server has accepted it.
 func (o *operation) atOnce() int {
 	variables, err := json.Marshal(o.Notification.Variables)
 	if err != nil { // a map of strings is always JSON
@@ -194,7 +182,7 @@ func (o *operation) atOnce() int {
 	return max(1, min(o.Limits.TriggersAtOnce, o.Limits.SuiteBytesAtOnce/len(variables)))
 }
 
-// dispatchTo keeps a panic over one Trigger from ending the process, or hiding the results of others.
+// dispatchTo keeps a panic over one Trigger from hiding the results of others.
 func (o *operation) dispatchTo(ctx context.Context, t *v1alpha1.Trigger) (result TriggerResult) {
 	result = newResult(t)
 	ctx, span := o.Tracer.Start(ctx, "create suite")
@@ -217,7 +205,7 @@ func (o *operation) dispatchTo(ctx context.Context, t *v1alpha1.Trigger) (result
 	return result
 }
 
-// explain converts an error to a reason, and logs errors that only the operator can fix.
+// explain also logs errors that only the operator can fix.
 func (o *operation) explain(ctx context.Context, err error) (Decision, string) {
 	if rejected, ok := errors.AsType[rejectedError](err); ok {
 		return Failed, rejected.Error()

@@ -15,11 +15,10 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/suite"
 )
 
-// errEnvironmentTerminating is retryable: the desired name will be free.
+// errEnvironmentTerminating is retryable: the name will be free.
 var errEnvironmentTerminating = errors.New("the Environment of that name is being deleted")
 
-// ensureEnvironment returns the Environment of the run: that of the Trigger, or an ephemeral one that derives
-// from it. It rejects a run with variables that it may not have. With an error it may return the Trigger's.
+// ensureEnvironment returns the Trigger's Environment or an ephemeral one derived from it. With an error it may return the Trigger's.
 func (o *operation) ensureEnvironment(ctx context.Context, t *v1alpha1.Trigger) (*v1alpha1.Environment, error) {
 	base, err := o.findEnvironment(ctx, t.Spec.Environment)
 	if err != nil {
@@ -82,8 +81,7 @@ func (o *operation) ensureEphemeral(ctx context.Context, base *v1alpha1.Environm
 	return env, rejection(err, "the ephemeral Environment")
 }
 
-// createOrRenew does not change an Environment that merely has the name. Like suiteCreation.attempt, it looks
-// for the Environment whatever the reason why it cannot be created.
+// createOrRenew does not change an Environment that only has the name. Like suiteCreation.attempt, it looks whatever the refusal.
 func (o *operation) createOrRenew(ctx context.Context, desired *v1alpha1.Environment) (*v1alpha1.Environment, error) {
 	env := desired.DeepCopy()
 	refusal := o.Writer.Create(ctx, env)
@@ -109,8 +107,7 @@ func (o *operation) createOrRenew(ctx context.Context, desired *v1alpha1.Environ
 	return o.renew(ctx, env, desired)
 }
 
-// renew fails with a conflict, and is tried again, if another request renews at the same time: otherwise the earlier end
-// might win.
+// renew fails with a retryable conflict if another request renews at the same time: otherwise the earlier end might win.
 func (o *operation) renew(ctx context.Context, env, desired *v1alpha1.Environment) (*v1alpha1.Environment, error) {
 	patch := client.MergeFromWithOptions(env.DeepCopy(), client.MergeFromWithOptimisticLock{})
 	end := env.Spec.Ephemeral.ExpiresAt
@@ -136,15 +133,13 @@ func vanished(err error) error {
 	return err
 }
 
-// sameEphemeral reports whether the Environment stands for the same deployment URL of the same base.
 func sameEphemeral(env, desired *v1alpha1.Environment) bool {
-	return env.Spec.Ephemeral != nil &&
-		env.Spec.Ephemeral.DeploymentURL == desired.Spec.Ephemeral.DeploymentURL &&
+	return env.Spec.Ephemeral != nil && env.Spec.Ephemeral.DeploymentURL == desired.Spec.Ephemeral.DeploymentURL &&
 		metav1.GetControllerOf(env) != nil &&
 		metav1.GetControllerOf(env).UID == metav1.GetControllerOf(desired).UID
 }
 
-// current reports whether the Environment needs no renewal: it is like its static one, and lives long enough.
+// current reports whether the Environment needs no renewal.
 func (o *operation) current(env, desired *v1alpha1.Environment) bool {
 	if !sameEphemeral(env, desired) || env.DeletionTimestamp != nil {
 		return false
@@ -155,8 +150,7 @@ func (o *operation) current(env, desired *v1alpha1.Environment) bool {
 	return late < min(renewEvery, desired.Spec.Ephemeral.ExpiresAt.Sub(o.serverTime)/10) && equality.Semantic.DeepEqual(env.Spec, wanted)
 }
 
-// longestTTLs says how long the ephemeral Environments of a notification live, by the name of the static one that
-// its Triggers share.
+// longestTTLs returns how long ephemeral Environments live, by the name of the static one that Triggers share.
 func longestTTLs(triggers []*v1alpha1.Trigger) map[string]time.Duration {
 	ttls := map[string]time.Duration{}
 	for _, t := range triggers {

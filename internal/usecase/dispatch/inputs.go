@@ -8,7 +8,6 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// inputDifferences reports whether a file that a run got was uploaded again or deleted since.
 func (o *operation) inputDifferences(ctx context.Context, s *v1alpha1.Suite) []v1alpha1.Difference {
 	if len(s.Status.Inputs) == 0 {
 		return nil

@@ -23,7 +23,7 @@ type Matcher interface {
 	Explain(namespace string, n *notification.Notification, stop func() bool) iter.Seq[match.Explanation]
 }
 
-// match finds the Triggers that match the notification. It stops if the client leaves, or the time budget is spent.
+// match stops if the client leaves, or the time budget is spent.
 func (o *operation) match(ctx context.Context) (triggers []*v1alpha1.Trigger, err error) {
 	ctx, span := o.Tracer.Start(ctx, "match")
 	defer func() { endMatch(span, triggers, err) }()
@@ -50,8 +50,7 @@ func (o *operation) acquire(ctx context.Context) (release func(), err error) {
 	return o.matching.Acquire(ctx, o.Team.Name)
 }
 
-// explanations say why each Trigger matched or not. The slot is released between them, so that a client that reads slowly
-// delays no other. Once the time budget is spent, they only say which Triggers matched.
+// explanations release the slot between Triggers, so that a slow client delays no other. After the budget, they say only what matched.
 func (o *operation) explanations(ctx context.Context, matched []*v1alpha1.Trigger) iter.Seq[match.Explanation] {
 	return func(yield func(match.Explanation) bool) {
 		budget := o.newTimeBudget(ctx)
@@ -72,7 +71,7 @@ func (o *operation) explanations(ctx context.Context, matched []*v1alpha1.Trigge
 	}
 }
 
-// resume acquires the slot again; if that fails, the budget ends.
+// resume acquires the slot again. If that fails, the budget ends.
 func (o *operation) resume(ctx context.Context, b *timeBudget) (release func()) {
 	if b.exhausted {
 		return func() {}
@@ -92,7 +91,6 @@ func (o *operation) skipped(t *v1alpha1.Trigger, matched []*v1alpha1.Trigger) ma
 		Message: fmt.Sprintf("Not explained: explaining the Triggers before this one took more than %s.", o.Limits.MatchBudget)}}}
 }
 
-// timeBudget bounds how long Triggers are evaluated.
 type timeBudget struct {
 	ctx       context.Context
 	clock     clock.PassiveClock
@@ -105,7 +103,6 @@ func (o *operation) newTimeBudget(ctx context.Context) *timeBudget {
 	return &timeBudget{ctx: ctx, clock: o.Clock, remaining: o.Limits.MatchBudget, since: o.Clock.Now()}
 }
 
-// spent reports whether to stop: the time is used up, or the client is gone.
 func (b *timeBudget) spent() bool {
 	b.exhausted = b.exhausted || b.ctx.Err() != nil || b.clock.Since(b.since) > b.remaining
 	return b.exhausted

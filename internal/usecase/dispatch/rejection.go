@@ -10,7 +10,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/apierror"
 )
 
-// rejectedError is the reason why there will be no run, as a sentence for the person who reads the CI log.
+// rejectedError says why there will be no run, as a sentence for the person who reads the CI log.
 type rejectedError string
 
 func (e rejectedError) Error() string { return string(e) }
@@ -19,8 +19,7 @@ func reject(format string, args ...any) error { return rejectedError(fmt.Sprintf
 
 var errNamespaceGone = errors.New("the namespace is missing or being deleted")
 
-// rejection converts a final error of the API server to a rejectedError or errNamespaceGone, also if the budget
-// ended with it. It returns other errors unchanged.
+// rejection makes a rejectedError or errNamespaceGone of a final error of the API server, also at the end of the budget.
 func rejection(err error, object string) error {
 	var status apierrors.APIStatus
 	switch {
@@ -40,7 +39,7 @@ func rejection(err error, object string) error {
 	return reject("The API server refused %s: %s.", object, reason(err))
 }
 
-// reason is the message of the API server without the name of the object, which does not exist.
+// reason is the API server's message without the name of the object, which does not exist.
 func reason(err error) string {
 	message := apierror.Message(err)
 	for _, lead := range []string{" is forbidden: ", " is invalid: "} {

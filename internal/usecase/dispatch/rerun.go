@@ -11,8 +11,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/kube/index"
 )
 
-// Rerun creates the next attempt of a run that has ended, or finds it: however often it is called, there is one. An
-// error that the sender can do something about is an *Error.
+// Rerun creates the next attempt of an ended run, or finds it. An error that the sender can do something about is an *Error.
 func (d *Dispatcher) Rerun(ctx context.Context, c Command, run string) (next *v1alpha1.Suite, created bool, err error) {
 	o := d.command(c)
 	defer o.retrier.release()
@@ -54,7 +53,6 @@ func (r *rerun) prepare(ctx context.Context, run string) (err error) {
 	return r.findNext(ctx)
 }
 
-// findTrigger returns nil if there is none.
 func (r *rerun) findTrigger(ctx context.Context) (*v1alpha1.Trigger, error) {
 	t := &v1alpha1.Trigger{}
 	err := r.Live.Get(ctx, client.ObjectKey{Namespace: r.namespace, Name: r.of.Spec.Trigger.Name}, t)
@@ -64,7 +62,7 @@ func (r *rerun) findTrigger(ctx context.Context) (*v1alpha1.Trigger, error) {
 	return t, err
 }
 
-// findNext looks for the next attempt first, so that a request that is sent again gets the same answer.
+// findNext lets a request that is sent again get the same answer.
 func (r *rerun) findNext(ctx context.Context) error {
 	next := &v1alpha1.Suite{}
 	err := r.Live.Get(ctx, client.ObjectKeyFromObject(r.desired), next)
@@ -92,7 +90,7 @@ func (r *rerun) create(ctx context.Context) error {
 	return r.accept(next)
 }
 
-// accept makes sure that what has the name is the next attempt.
+// accept checks that what has the name is the next attempt.
 func (r *rerun) accept(next *v1alpha1.Suite) error {
 	if problem := suite.NextProblem(next, r.desired); problem != "" {
 		return rejectedError(problem)

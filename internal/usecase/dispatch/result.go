@@ -44,7 +44,7 @@ func newResult(t *v1alpha1.Trigger) TriggerResult {
 	return TriggerResult{Trigger: t.Name, Environment: &v1alpha1.Environment{ObjectMeta: metav1.ObjectMeta{Name: t.Spec.Environment}}}
 }
 
-// Error says why a notification failed as a whole, or why a command did.
+// Error says why a notification or a command failed as a whole.
 type Error struct {
 	Kind    ErrorKind
 	Message string // a sentence for the sender
@@ -80,8 +80,7 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.cause }
 
-// failure is nil if there is a run, because the answer may be the only place that has its ID: the Reason of a Trigger
-// then says that its outcome is unknown.
+// failure is nil if there is a run, because only the answer may have its ID. The Reason of a Trigger then says what is unknown.
 func (o *operation) failure(r Result) error {
 	switch {
 	case r.Has(Created) || r.Has(Duplicate):
@@ -103,7 +102,7 @@ func (r Result) Has(d Decision) bool {
 	return slices.ContainsFunc(r.Triggers, func(t TriggerResult) bool { return t.Decision == d })
 }
 
-// unknown returns why it is not known whether there is a run, and what to do, in sentences.
+// unknown returns why it is not known whether there is a run, and what to do.
 func (o *operation) unknown() string {
 	again := "Send the notification again; with a sha or an Idempotency-Key, a run that exists would not be created twice."
 	if o.Notification.SHA != "" || o.IdempotencyKey != "" {

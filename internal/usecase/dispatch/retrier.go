@@ -13,11 +13,10 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/apierror"
 )
 
-// errOutcomeUnknown says that the API server did not answer in time: the request may have succeeded.
+// errOutcomeUnknown means that the request may have succeeded.
 var errOutcomeUnknown = errors.New("no answer in time")
 
-// retrier repeats calls of the API server until they succeed or fail for good, up to a deadline. The Triggers
-// of one notification share it, and count as one that waits.
+// retrier repeats calls of the API server up to a deadline. The Triggers of one notification share it, and count as one that waits.
 type retrier struct {
 	d        *Dispatcher
 	team     string
@@ -43,8 +42,7 @@ func (r *retrier) release() {
 	}
 }
 
-// do calls attempt until it succeeds or fails for good. Its error is that of the last attempt, or wraps it
-// and errOutcomeUnknown. The attempt must bear repetition, because it may have happened although it failed.
+// do returns the error of the last attempt, or one that wraps it and errOutcomeUnknown. A failed attempt may have happened.
 func (r *retrier) do(ctx context.Context, attempt func(context.Context) error) error {
 	unanswered := false
 	for n := 0; ; n++ {
@@ -64,8 +62,7 @@ func (r *retrier) do(ctx context.Context, attempt func(context.Context) error) e
 	}
 }
 
-// try bounds one attempt, so that one that hangs leaves time for another. Retries get twice the time, because
-// the API server may be slow.
+// try leaves time for another attempt if one hangs. Retries get twice the time, because the API server may be slow.
 func (r *retrier) try(ctx context.Context, n int, attempt func(context.Context) error) error {
 	timeout := min(r.d.Limits.AttemptTimeout<<min(n, 1), r.deadline.Sub(r.d.Clock.Now()))
 	ctx, cancel := context.WithTimeout(ctx, timeout)
@@ -83,8 +80,7 @@ func (r *retrier) wait() bool {
 	return r.waits
 }
 
-// pause doubles with each attempt, and half of it is random, so that requests that failed together do not come back
-// together. A longer pause that the API server asks for is kept.
+// pause doubles, and is half random, so that requests that failed together do not come back together.
 func (r *retrier) pause(n int, err error) time.Duration {
 	pause := min(r.d.Limits.BackoffMin<<min(n, 20), r.d.Limits.BackoffMax)
 	pause = pause/2 + time.Duration(r.d.Jitter()*float64(pause)/2)
@@ -94,7 +90,6 @@ func (r *retrier) pause(n int, err error) time.Duration {
 	return pause
 }
 
-// retryable reports whether the same call may succeed later.
 func retryable(err error) bool {
 	_, rejected := errors.AsType[rejectedError](err)
 	_, final := errors.AsType[*Error](err)

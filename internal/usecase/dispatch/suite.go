@@ -13,10 +13,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/kube/index"
 )
 
-// ensureSuite creates the Suite of a Trigger, or finds the one that makes it a duplicate.
-//
-// A taken name does not prove a duplicate. The Suite may have been created by an attempt of this call whose answer was
-// lost, it may be something else of that name, or an attempt without a result, or one that the Trigger's policy repeats.
+// ensureSuite creates the Suite of a Trigger, or finds its duplicate. A taken name does not prove one: this call may have created the Suite
+// and lost the answer, it may be something else, or an attempt that is to be repeated.
 func (o *operation) ensureSuite(ctx context.Context, t *v1alpha1.Trigger, environment *v1alpha1.Environment, result *TriggerResult) error {
 	attempt, err := o.firstAttempt(ctx, t, environment.Name)
 	if err != nil {
@@ -72,8 +70,7 @@ func (o *operation) owns(s *v1alpha1.Suite) bool {
 	return s.Annotations[suite.AnnotationRequestID] == o.RequestID
 }
 
-// firstAttempt is the attempt in the cache that was created for this notification, or else the latest: earlier ones may have
-// been deleted after their retention, which frees their names. If the cache lags, it takes one more step.
+// firstAttempt is the cached attempt for this notification, or the latest: deleted earlier ones have freed their names.
 func (o *operation) firstAttempt(ctx context.Context, t *v1alpha1.Trigger, environment string) (int32, error) {
 	if o.Notification.SHA == "" {
 		return 1, nil

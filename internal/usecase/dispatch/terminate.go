@@ -15,14 +15,13 @@ import (
 	"github.com/postflight-dev/postflight/internal/kube/index"
 )
 
-// Terminated is an ephemeral Environment that the reconciler deletes, and its unfinished runs, which it cancels.
+// Terminated is an ephemeral Environment that the reconciler deletes, and its runs, which it cancels.
 type Terminated struct {
 	Environment *v1alpha1.Environment
 	Runs        []string // ordered
 }
 
-// Terminate makes ephemeral Environments expire, ordered by name. An error that the sender can do something about is
-// an *Error.
+// Terminate lets ephemeral Environments expire. An error that the sender can do something about is an *Error.
 func (d *Dispatcher) Terminate(ctx context.Context, c Command, t *notification.Termination) ([]Terminated, error) {
 	o := d.command(c)
 	defer o.retrier.release()
@@ -50,8 +49,7 @@ func (o *operation) terminate(ctx context.Context, t *notification.Termination, 
 	return all, nil
 }
 
-// terminated finds the Environments, which are shared with the cache. It asks the API server for those that the cache
-// does not have, because they may have been created a moment ago.
+// terminated asks the API server for Environments that the cache lacks, because they may be new. They are shared with the cache.
 func (o *operation) terminated(ctx context.Context, t *notification.Termination) ([]v1alpha1.Environment, error) {
 	found, err := o.environmentsNamed(ctx, o.Cache, t, client.UnsafeDisableDeepCopy)
 	if err == nil && len(found) == 0 {
@@ -93,7 +91,6 @@ func (o *operation) environmentsNamed(
 	return found, nil
 }
 
-// expire ignores an Environment that has expired or is being deleted.
 func (o *operation) expire(ctx context.Context, env *v1alpha1.Environment, by string) error {
 	now := metav1.NewTime(o.serverTime.UTC()).Rfc3339Copy()
 	if env.DeletionTimestamp != nil || !now.Before(&env.Spec.Ephemeral.ExpiresAt) {

@@ -23,8 +23,7 @@ func endMatch(span trace.Span, triggers []*v1alpha1.Trigger, err error) {
 	span.End()
 }
 
-// endCreate ends the span of one Trigger. It is an error only if the outcome is unknown: otherwise objects of the team are
-// the reason why no Suite was created.
+// endCreate marks an error only if the outcome is unknown: otherwise the team's objects are the reason.
 func endCreate(span trace.Span, r TriggerResult) {
 	span.SetAttributes(
 		attribute.String("postflight.trigger", r.Trigger),

@@ -10,8 +10,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/notification"
 )
 
-// checkVariables rejects names by which a notification would take over the process or the platform, and
-// those that the Trigger does not accept.
+// checkVariables rejects names that would take over the process or the platform, or that the Trigger does not accept.
 func (o *operation) checkVariables(t *v1alpha1.Trigger) error {
 	var reserved, notAccepted []string
 	for _, name := range slices.Sorted(maps.Keys(o.Notification.Variables)) {
@@ -38,10 +37,9 @@ func (o *operation) checkVariables(t *v1alpha1.Trigger) error {
 	}
 }
 
-// maxNames is how many names a reason has at most, so that it stays readable.
+// maxNames keeps a reason readable.
 const maxNames = 10
 
-// some lists a few names and the number of others.
 func some(names []string) string {
 	if len(names) <= maxNames {
 		return strings.Join(names, ", ")

@@ -17,7 +17,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/kube/index"
 )
 
-// ErrNoRun says nothing about what exists. All other errors of Signer.Run are those of the API server.
+// ErrNoRun reveals nothing about what exists. All other errors of Signer.Run are those of the API server.
 var ErrNoRun = errors.New("the pod belongs to no run, or the run has ended")
 
 // Pod identifies a pod.
@@ -26,7 +26,7 @@ type Pod struct {
 	UID             types.UID
 }
 
-// Run is a pod and the run that it belongs to. The objects are shared with the cache.
+// Run is a pod and its run. The objects are shared with the cache.
 type Run struct {
 	Pod
 	Team  *v1alpha1.Team
@@ -35,7 +35,7 @@ type Run struct {
 
 func (r *Run) record() record.Run { return record.Of(r.Team.Name, r.Suite) }
 
-// Run finds the run of a pod by its owners: labels can be given to any pod.
+// Run finds the run of a pod by its owners, because any pod can have any labels.
 func (s *Signer) Run(ctx context.Context, pod Pod) (*Run, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.LookupTimeout)
 	defer cancel()
@@ -71,8 +71,7 @@ func noRun(err error) error {
 	return err
 }
 
-// owner reads the controller of an object, which must be of this kind. The cache may lack it, or have an earlier
-// object of its name.
+// owner reads the controller of an object. The cache may lack it, or have an earlier object of its name.
 func owner[T any, P interface {
 	*T
 	client.Object

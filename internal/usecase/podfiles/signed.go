@@ -8,22 +8,21 @@ import (
 	"k8s.io/utils/lru"
 )
 
-// signedFiles are the files for which pods got URLs, so that a pod cannot ask for far more than it may upload, and then upload
-// all of it. Each replica knows what it has signed itself.
+// signedFiles are the files for which pods got URLs from this replica, so that a pod cannot ask for more than it may upload.
 type signedFiles struct {
 	mu   sync.Mutex
 	seed maphash.Seed
 	pods *lru.Cache // *podFiles by UID
 }
 
-// maxSigningPods bounds the pods that are remembered: a pod asks during its last minute. They take up to 40 KiB each.
+// maxSigningPods bounds the pods that are remembered, with up to 40 KiB each. A pod asks during its last minute.
 const maxSigningPods = 256
 
 func newSignedFiles() *signedFiles {
 	return &signedFiles{seed: maphash.MakeSeed(), pods: lru.New(maxSigningPods)}
 }
 
-// of calls do with the files of a pod, under the lock.
+// of calls do under the lock.
 func (s *signedFiles) of(pod types.UID, do func(*podFiles)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -42,7 +41,7 @@ type podFiles struct {
 	total int64
 }
 
-// add adds a file. One that was signed for two sizes counts with the larger one, because both URLs are valid.
+// add counts a file that was signed for two sizes with the larger one, because both URLs are valid.
 func (p *podFiles) add(path string, bytes int64) {
 	key := maphash.String(p.seed, path)
 	earlier, exists := p.bytes[key]
@@ -61,7 +60,6 @@ func (p *podFiles) beside(path string) usage {
 	return usage{len(p.bytes) - 1, p.total - bytes}
 }
 
-// usage is what files take together.
 type usage struct {
 	count int
 	bytes int64

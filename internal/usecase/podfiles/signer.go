@@ -21,13 +21,9 @@ import (
 type Store interface {
 	// Stored are the files of a run. It ends with an error.
 	Stored(ctx context.Context, r record.Run) iter.Seq2[record.Artifact, error]
-
-	// SignCollect signs the upload of a file of a pod, of exactly so many bytes.
+	// SignCollect signs the upload of exactly so many bytes; so does SignResults for the results document.
 	SignCollect(ctx context.Context, r record.Run, pod, path string, bytes int64) (string, error)
-
-	// SignResults signs the upload of the results document of a pod, of exactly so many bytes.
 	SignResults(ctx context.Context, r record.Run, pod string, bytes int64) (string, error)
-
 	// SignPreviousResults signs the downloads of the results documents of an earlier run.
 	SignPreviousResults(ctx context.Context, r record.Run) ([]string, error)
 }
@@ -70,8 +66,7 @@ func (s *Signer) Sign(ctx context.Context, r *Run, request *httpapi.CollectReque
 	return answer, err
 }
 
-// signFiles counts what the run has stored, which takes one request to the store, and what was signed for the pod. Pods that ask at
-// the same time do not see each other's files, so together they may store more than one pod can.
+// signFiles counts what the run has stored and what was signed for the pod. Pods that ask at once do not see each other's files.
 func (s *Signer) signFiles(ctx context.Context, r *Run, files []httpapi.CollectFile) ([]httpapi.CollectURL, error) {
 	if len(files) == 0 {
 		return nil, nil
@@ -101,7 +96,6 @@ func (s *Signer) signFiles(ctx context.Context, r *Run, files []httpapi.CollectF
 	return urls, nil
 }
 
-// admit refuses the files that there is no room for.
 func (s *Signer) admit(pod types.UID, own []record.Artifact, others usage, files []httpapi.CollectFile) []httpapi.CollectURL {
 	urls := make([]httpapi.CollectURL, len(files))
 	s.signed.of(pod, func(pod *podFiles) {
@@ -118,7 +112,7 @@ func (s *Signer) admit(pod types.UID, own []record.Artifact, others usage, files
 	return urls
 }
 
-// refusal returns why a file cannot be kept beside the others of its run, as a sentence, or "".
+// refusal returns why a file cannot be kept, as a sentence, or "".
 func refusal(f httpapi.CollectFile, beside usage) string {
 	err := inputpath.Check(f.Path)
 	switch {
@@ -135,8 +129,7 @@ func refusal(f httpapi.CollectFile, beside usage) string {
 	}
 }
 
-// previousResults are those of the run that ended last with results, of the same Trigger and Environment; nil if
-// there is none that can be read.
+// previousResults returns those of the last run of the Trigger and Environment; nil if there are none.
 func (s *Signer) previousResults(ctx context.Context, r *Run) (*httpapi.PreviousResults, error) {
 	last := s.Runs.LastWithResults(r.Suite.Namespace, r.Suite.Spec.Trigger.Name, r.Suite.Spec.Environment)
 	if last == nil {

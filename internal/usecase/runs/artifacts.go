@@ -13,11 +13,8 @@ import (
 )
 
 const (
-	// maxFileLists bounds the lists of files in memory, of which one has up to 1,000 files and 100 KiB.
-	maxFileLists = 64
-
-	// filesFor is how long a list of files is kept: a live page asks for it at each change.
-	filesFor = 15 * time.Second
+	maxFileLists = 64               // bounds the lists of files in memory, each with up to 1,000 files and 100 KiB
+	filesFor     = 15 * time.Second // how long a list of files is kept: a live page asks for it at each change
 )
 
 type fileLists struct{ *cache.LRUExpireCache }
@@ -35,8 +32,7 @@ type fileList struct {
 	next  string
 }
 
-// Artifacts are the files of a run in the order of pod and path. Those after next are on the next page. Without an
-// archive there are none.
+// Artifacts returns the files of a run by pod and path, and where the next page starts. Without an archive there are none.
 func (r *Reader) Artifacts(ctx context.Context, run *Run, after string, limit int) (files []record.Artifact, next string, err error) {
 	if r.Archive == nil {
 		return nil, "", nil
@@ -51,7 +47,7 @@ func (r *Reader) Artifacts(ctx context.Context, run *Run, after string, limit in
 	return files, next, nil
 }
 
-// RecentArtifacts are Artifacts as they were read a moment ago, or are now.
+// RecentArtifacts returns Artifacts that may have been read a moment ago.
 func (r *Reader) RecentArtifacts(ctx context.Context, run *Run, after string, limit int) (files []record.Artifact, next string, err error) {
 	if known, ok := r.files.Get(fileListKey{run.ID, after, limit}); ok {
 		list := known.(fileList)
@@ -60,12 +56,12 @@ func (r *Reader) RecentArtifacts(ctx context.Context, run *Run, after string, li
 	return r.Artifacts(ctx, run, after, limit)
 }
 
-// OpenArtifact opens a file that a pod of a run wrote. The error is fs.ErrNotExist if there is none.
+// OpenArtifact opens a file of a pod of a run. The error is fs.ErrNotExist if there is none.
 func (r *Reader) OpenArtifact(ctx context.Context, run *Run, pod, path string) (record.File, error) {
 	return r.Archive.OpenArtifact(ctx, run.ID, pod, path)
 }
 
-// SignArtifacts returns URLs to GET the files from. It leaves out those that no pod can have written.
+// SignArtifacts returns URLs to GET the files from, without those that no pod can have written.
 func (r *Reader) SignArtifacts(ctx context.Context, run *Run, files []record.Artifact) (signed []httpapi.Artifact, err error) {
 	for _, f := range files {
 		url, err := r.Archive.SignArtifact(ctx, run.ID, f.Pod, f.Path)

@@ -6,8 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Broadcaster wakes the requests that wait for a run to change. All that wait for one run share a channel,
-// which is closed at the change: this costs one map entry and no goroutine, however many wait.
+// Broadcaster wakes the requests that wait for a run to change. They share a channel per run, so waiting costs no goroutine.
 type Broadcaster struct {
 	mu            sync.Mutex
 	subscriptions map[types.NamespacedName]*subscription
@@ -24,8 +23,7 @@ func NewBroadcaster() *Broadcaster {
 	return &Broadcaster{subscriptions: map[types.NamespacedName]*subscription{}}
 }
 
-// Subscribe returns a channel that is closed by the first Publish after the call. To miss nothing, subscribe, then
-// read, then wait.
+// Subscribe returns a channel that the next Publish closes. To miss nothing, subscribe, then read, then wait.
 func (b *Broadcaster) Subscribe(run types.NamespacedName) (changed <-chan struct{}, unsubscribe func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -1,3 +1,2 @@
-// Package runs reads runs, wherever they are: Suites from the cache, logs from pods, and what runs left behind from the
-// archive. The HTTP API and the pages share it.
+// Package runs reads runs from the cache, their logs from pods, and what they left behind from the archive.
 package runs

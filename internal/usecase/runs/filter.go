@@ -10,7 +10,7 @@ import (
 // Filter has the values that a run must have; an empty one does not matter.
 type Filter struct{ Trigger, Environment, Branch, SHA, State string }
 
-// minSHA is how many characters of a commit are enough to find it. Fewer could mean many.
+// minSHA is how many characters of a commit are enough to find it.
 const minSHA = 7
 
 // Matches reports whether a run has the values.

@@ -18,7 +18,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/kube/index"
 )
 
-// ErrNotFound means that a team has no such run. All other errors but ArchiveError are those of the API server.
+// ErrNotFound means that a team has no such run. Other errors but ArchiveError are those of the API server.
 var ErrNotFound = errors.New("there is no such run")
 
 // ArchiveError means that the archive cannot be read. Everyone may read its text.
@@ -55,8 +55,7 @@ func (r *Run) Shown() httpapi.Run {
 // noSuite is too long to be the name of a Suite, but the API server can look it up.
 var noSuite = strings.Repeat("0", 64)
 
-// NameOf is the name of a run's Suite. A malformed id gets the name of none, so that both take equally long to look up.
-// The name shares no memory with the id.
+// NameOf gives a malformed id the name of no Suite, so that both take equally long. The name shares no memory with the id.
 func NameOf(namespace, id string) types.NamespacedName {
 	if len(validation.IsDNS1123Label(id)) > 0 {
 		id = noSuite
@@ -83,7 +82,7 @@ func (r *Reader) Find(ctx context.Context, team *v1alpha1.Team, id string) (*Run
 	return &Run{ID: record.Run{Team: team.Name, ID: rec.ID, Created: rec.CreatedAt}, Suite: suiteOf(rec), Record: rec}, nil
 }
 
-// suiteOf is the Suite of a record. Early records lack it, and so may broken ones.
+// suiteOf makes a Suite for early or broken records, which lack it.
 func suiteOf(rec *record.Record) *v1alpha1.Suite {
 	if rec.Suite != nil && rec.Suite.Name == rec.ID {
 		return rec.Suite
@@ -105,7 +104,7 @@ func (r *Reader) FindRecord(ctx context.Context, team *v1alpha1.Team, id string)
 	return &rec, archiveError(err)
 }
 
-// FindSuite reads a run that the cache does not have from the API server, because it may be new.
+// FindSuite asks the API server if the cache lacks the run, which may be new.
 func (r *Reader) FindSuite(ctx context.Context, name types.NamespacedName) (*v1alpha1.Suite, error) {
 	s := &v1alpha1.Suite{}
 	err := r.Cache.Get(ctx, name, s, client.UnsafeDisableDeepCopy)
@@ -119,8 +118,7 @@ func (r *Reader) FindSuite(ctx context.Context, name types.NamespacedName) (*v1a
 	return s, err
 }
 
-// WithVariables is the Suite with the variables of its notification, which the cache drops at its end. The error is
-// ErrNotFound if it was deleted meanwhile.
+// WithVariables adds the variables, which the cache drops at the end of a run. The error is ErrNotFound if it was deleted meanwhile.
 func (r *Reader) WithVariables(ctx context.Context, s *v1alpha1.Suite) (*v1alpha1.Suite, error) {
 	if !s.Finished() {
 		return s, nil
@@ -133,7 +131,7 @@ func (r *Reader) WithVariables(ctx context.Context, s *v1alpha1.Suite) (*v1alpha
 	return whole, err
 }
 
-// Successors lists the runs among which the one that counts for a superseded run is. Other runs need none.
+// Successors returns the runs that may count instead of a superseded run. Other runs need none.
 func (r *Reader) Successors(ctx context.Context, s *v1alpha1.Suite) ([]*v1alpha1.Suite, error) {
 	if s.State() != v1alpha1.ReasonSuperseded {
 		return nil, nil

@@ -14,7 +14,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/apierror"
 )
 
-// ErrBrokenOff wraps why the logs of a run cannot be followed further, although it has not ended.
+// ErrBrokenOff wraps why the logs of a run that has not ended cannot be followed further.
 var ErrBrokenOff = errors.New("the logs are no longer followed")
 
 // Follower finds the logs of a run, one after the other, until it has ended.
@@ -32,7 +32,7 @@ type Follower struct {
 	seen    bool // the cache has had the Suite
 }
 
-// Follow returns a Follower, which looks for new logs at each change of the run and every poll. It updates run.Suite.
+// Follow returns a Follower, which looks for logs at each change of the run and every poll. It updates run.Suite.
 func (r *Reader) Follow(run *Run, name types.NamespacedName, q LogQuery, poll time.Duration) *Follower {
 	return &Follower{r: r, run: run, name: name, query: q, poll: poll, started: time.Now()}
 }
@@ -59,7 +59,7 @@ func (f *Follower) Next(ctx context.Context, first time.Duration) (Log, error) {
 	}
 }
 
-// refresh reads the run again, and reports whether it has ended. A Suite that is gone had.
+// refresh reports whether the run has ended. A Suite that is gone had.
 func (f *Follower) refresh(ctx context.Context) (ended bool) {
 	if f.run.Archived() {
 		return true
@@ -78,7 +78,7 @@ func (f *Follower) refresh(ctx context.Context) (ended bool) {
 	return f.run.Suite.Finished()
 }
 
-// soFar are the current logs. Until the run ends, only those of its pods count, and a queued run has none.
+// soFar returns only logs of pods until the run ends. A queued run has none.
 func (f *Follower) soFar(ctx context.Context) ([]Log, error) {
 	if f.Ended {
 		return f.r.Logs(ctx, f.run, f.query)
@@ -91,12 +91,11 @@ func (f *Follower) soFar(ctx context.Context) ([]Log, error) {
 	return f.r.liveLogs(ctx, f.run, f.query)
 }
 
-// wasSent reports whether the log was sent, up to the same restart of the container.
 func (f *Follower) wasSent(l Log) bool {
 	return slices.ContainsFunc(f.sent, func(other Log) bool { return other.String() == l.String() && other.Restarts >= l.Restarts })
 }
 
-// pause waits for a change of the run, or a while: no event says that a container has started.
+// pause also waits only a while, because no event says that a container has started.
 func (f *Follower) pause(ctx context.Context) error {
 	changed, unsubscribe := f.r.Changes.Subscribe(f.name)
 	defer unsubscribe()

@@ -11,8 +11,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/record"
 )
 
-// suiteIndex has the Suites of each namespace in the order of their creation, so that the cost of a page is its length. A
-// list of the cache would copy all Suites: 10 MiB for each page of a team with 10,000 runs.
+// suiteIndex keeps Suites in the order of creation. A list of the cache would copy 10 MiB per page for 10,000 runs.
 type suiteIndex struct {
 	mu         sync.RWMutex
 	namespaces map[string][]*v1alpha1.Suite // oldest first; without namespaces that have none
@@ -20,7 +19,6 @@ type suiteIndex struct {
 
 func newIndex() *suiteIndex { return &suiteIndex{namespaces: map[string][]*v1alpha1.Suite{}} }
 
-// observe follows the watch of Suites. A new Suite has no before, a deleted one no after.
 func (x *suiteIndex) observe(before, after *v1alpha1.Suite) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -55,7 +53,6 @@ func (x *suiteIndex) put(s *v1alpha1.Suite) {
 	x.namespaces[s.Namespace] = slices.Insert(all, i, s)
 }
 
-// has reports whether there is a Suite of this run.
 func (x *suiteIndex) has(namespace string, r record.Run) bool {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -63,7 +60,6 @@ func (x *suiteIndex) has(namespace string, r record.Run) bool {
 	return found
 }
 
-// newest are all Suites of a namespace, newest first.
 func (x *suiteIndex) newest(namespace string) []*v1alpha1.Suite {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -72,8 +68,7 @@ func (x *suiteIndex) newest(namespace string) []*v1alpha1.Suite {
 	return all
 }
 
-// older returns at most limit Suites that match, newest first; with before, only older ones. more is true if there may be
-// others.
+// older returns at most limit matching Suites, newest first, and whether there may be more.
 func (x *suiteIndex) older(namespace string, before *record.Run, matches func(*v1alpha1.Suite) bool, limit int) (page []*v1alpha1.Suite, more bool) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -94,7 +89,7 @@ func (x *suiteIndex) older(namespace string, before *record.Run, matches func(*v
 	return page, false
 }
 
-// lastWithResults looks at all runs of the namespace, which takes less than a millisecond for 10,000: a pod asks once.
+// lastWithResults looks at all runs of the namespace: less than 1 ms for 10,000, and a pod asks once.
 func (x *suiteIndex) lastWithResults(namespace, trigger, environment string) (last *v1alpha1.Suite) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()

@@ -15,10 +15,8 @@ import (
 )
 
 const (
-	// MaxArchiveVisits bounds how many archived runs a page looks at, which takes 5 requests to the store or one per
-	// day. The page may then be short.
+	// MaxArchiveVisits bounds the archived runs that a page looks at, with 5 requests to the store, or one per day.
 	MaxArchiveVisits = 5000
-
 	// MaxArchiveReads bounds how many records a page reads, 8 at once.
 	MaxArchiveReads = 200
 )
@@ -51,8 +49,7 @@ type Page struct {
 	Problem error       // why runs whose Suites were deleted are missing
 }
 
-// List is a page of a team's runs, those of the archive among them. If the archive cannot be read, the page has only
-// Suites.
+// List returns a page of a team's runs. If the archive cannot be read, it has only Suites.
 func (r *Reader) List(ctx context.Context, team *v1alpha1.Team, q Query) Page {
 	suites, more := r.suites.older(team.NamespaceName(), q.Before, q.Matches, q.Limit)
 	var problem error
@@ -73,7 +70,7 @@ func (r *Reader) List(ctx context.Context, team *v1alpha1.Team, q Query) Page {
 	return page
 }
 
-// Cursor is the position of a run. It grants nothing: a list only has runs of its team, whatever the cursor says.
+// Cursor is the position of a run. It grants nothing, because a list only has runs of its team.
 func Cursor(r record.Run) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(r.Created.Unix(), 10) + "/" + r.ID))
 }

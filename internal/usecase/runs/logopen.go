@@ -24,7 +24,7 @@ const logBuffer = 32 << 10
 // ErrDraining ends all waits when the server stops.
 var ErrDraining = errors.New("the server stops")
 
-// OpenLog opens the last lines of a log as it is now. The error is one of apierror.OfLog, or fs.ErrNotExist if it is gone.
+// OpenLog opens the last lines of a log. The error is one of apierror.OfLog, or fs.ErrNotExist if it is gone.
 func (r *Reader) OpenLog(ctx context.Context, run *Run, l Log, tail int) (io.ReadCloser, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	body, err := r.open(ctx, run, l, tail)
@@ -37,8 +37,7 @@ func (r *Reader) OpenLog(ctx context.Context, run *Run, l Log, tail int) (io.Rea
 	return reader, nil
 }
 
-// FollowLog reads a log until its container ends. It opens the log with the first Read, which may wait for the container
-// to start.
+// FollowLog reads a log until its container ends. The first Read may wait for the container to start.
 func (r *Reader) FollowLog(ctx context.Context, run *Run, l Log, tail int) io.ReadCloser {
 	ctx, cancel := context.WithCancelCause(ctx)
 	body := &lazyLog{
@@ -50,7 +49,7 @@ func (r *Reader) FollowLog(ctx context.Context, run *Run, l Log, tail int) io.Re
 	return reader
 }
 
-// open opens a log from its pod, or from the archive if the pod no longer has it, or its node hangs.
+// open uses the archive if the pod no longer has the log, or its node hangs.
 func (r *Reader) open(ctx context.Context, run *Run, l Log, tail int) (io.ReadCloser, error) {
 	if !l.Live {
 		return r.openSaved(ctx, run, l, tail)
@@ -94,7 +93,7 @@ func (r *Reader) openLive(ctx context.Context, run *Run, l Log, tail int, follow
 	return closer{mask.Of(s.Spec.Variables).Reader(body), body.Close}, nil
 }
 
-// watchEnd starts the stall timer once the run has ended: the node may hang.
+// watchEnd starts the stall timer once the run has ended, because the node may hang.
 func (r *Reader) watchEnd(ctx context.Context, run *Run, reader *stallReader, cancel context.CancelCauseFunc) {
 	name := client.ObjectKeyFromObject(run.Suite)
 	for {
@@ -122,8 +121,7 @@ func (r *Reader) watchEnd(ctx context.Context, run *Run, reader *stallReader, ca
 	}
 }
 
-// openSaved reads a log twice to find its last lines: their number is unknown, and keeping them could take as much memory
-// as the log.
+// openSaved reads a log twice to find its last lines: keeping them could take as much memory as the log.
 func (r *Reader) openSaved(ctx context.Context, run *Run, l Log, tail int) (io.ReadCloser, error) {
 	skip := 0
 	if tail >= 0 {
@@ -152,7 +150,7 @@ func (r *Reader) openSaved(ctx context.Context, run *Run, l Log, tail int) (io.R
 	return closer{reader, body.Close}, nil
 }
 
-// countLines counts a last line without an end, too.
+// countLines also counts a last line without an end.
 func (r *Reader) countLines(ctx context.Context, run *Run, l Log) (lines int, err error) {
 	body, err := r.Archive.OpenLog(ctx, run.ID, l.Pod, l.Container, l.Previous)
 	if err != nil {

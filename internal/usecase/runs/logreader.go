@@ -10,8 +10,7 @@ import (
 
 var errStalled = errors.New("the next bytes of the log did not come in time")
 
-// lazyLog is opened by the first Read, because a node answers no request to follow a log before the container writes.
-// If open fails, otherwise is used.
+// lazyLog is opened by the first Read, because a node does not answer before the container writes. If open fails, otherwise is used.
 type lazyLog struct {
 	open, otherwise func() (io.ReadCloser, error)
 	log             io.ReadCloser
@@ -82,7 +81,6 @@ func (r *stallReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close implements io.Closer.
 func (r *stallReader) Close() error {
 	r.timer.Stop()
 	r.cancel(nil)

@@ -21,7 +21,7 @@ type LogQuery struct {
 	All            bool // of all containers, also from before they were restarted
 }
 
-// wants reports whether to read a log. That of a step before the tests, or of a sidecar, has to be named.
+// wants requires the name of a container that does not run tests.
 func (q LogQuery) wants(l Log) bool {
 	if q.All {
 		return true
@@ -41,13 +41,12 @@ type Log struct {
 
 func (l Log) String() string { return l.Pod + "/" + l.Container }
 
-// Is reports whether two name the same log.
+// Is reports whether both name the same log.
 func (l Log) Is(other Log) bool {
 	return l.Pod == other.Pod && l.Container == other.Container && l.Previous == other.Previous
 }
 
-// Logs are those of now: of pods that are gone, and then of pods that exist. The archive may be away as long as there
-// are pods.
+// Logs returns those of pods that are gone, then those of pods that exist. With pods, the archive may be unavailable.
 func (r *Reader) Logs(ctx context.Context, run *Run, q LogQuery) ([]Log, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.LookupTimeout)
 	defer cancel()
@@ -63,7 +62,6 @@ func (r *Reader) Logs(ctx context.Context, run *Run, q LogQuery) ([]Log, error) 
 	return append(gone, live...), nil
 }
 
-// liveLogs are those of pods that exist.
 func (r *Reader) liveLogs(ctx context.Context, run *Run, q LogQuery) ([]Log, error) {
 	if run.Archived() {
 		return nil, nil // its pods went with it
@@ -88,7 +86,7 @@ func (r *Reader) savedLogs(ctx context.Context, run *Run, q LogQuery) ([]Log, er
 	return savedLogs(logs, q), err
 }
 
-// logsOf are those of containers that have run, in the order in which pods were created and list their containers.
+// logsOf returns the logs of containers that have run, in the order of pods' creation and of their containers.
 func logsOf(pods []corev1.Pod, q LogQuery) (logs []Log) {
 	slices.SortFunc(pods, func(a, b corev1.Pod) int {
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
@@ -128,7 +126,7 @@ func restarts(p *corev1.Pod, container string) int32 {
 // ours starts the names of containers that Postflight adds to a pod.
 const ours = "postflight-"
 
-// savedLogs leaves out names that no pod can have: they could fake a line.
+// savedLogs leaves out names that no pod can have, because they could fake a line.
 func savedLogs(saved []record.Log, q LogQuery) (logs []Log) {
 	for _, s := range saved {
 		l := Log{Pod: s.Pod, Container: s.Container, Previous: s.Previous, OfTests: !strings.HasPrefix(s.Container, ours)}

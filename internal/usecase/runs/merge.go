@@ -10,8 +10,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/record"
 )
 
-// merge makes one list of two, both newest first: the Suites that match, and the runs in the archive, whose records say
-// whether they match. Most runs are in both.
+// merge joins two lists, newest first: the matching Suites, and the archived runs, whose records say whether they match.
 type merge struct {
 	*Reader
 	query           Query
@@ -66,7 +65,6 @@ func (m *merge) within() bool {
 	return !m.ended && m.visited < MaxArchiveVisits && m.reads < MaxArchiveReads
 }
 
-// take returns at most n candidates, the newest of both lists.
 func (m *merge) take(n int) (candidates []candidate, err error) {
 	for len(candidates) < n && m.within() {
 		before := m.last
@@ -85,7 +83,7 @@ func (m *merge) take(n int) (candidates []candidate, err error) {
 	return candidates, nil
 }
 
-// newest takes the newest run of both lists. A run that is in both comes as a Suite first.
+// newest takes the newest run of both lists. One that is in both comes as a Suite first.
 func (m *merge) newest() (candidate, error) {
 	if m.head == nil {
 		r, err, more := m.next()

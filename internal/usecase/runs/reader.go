@@ -18,8 +18,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/fairness"
 )
 
-// Archive has what runs left behind. Its error is fs.ErrNotExist for what is not there; others are temporary, and
-// everyone may read their text.
+// Archive has what runs left behind. Its error is fs.ErrNotExist if there is nothing; others are temporary, and their text is public.
 type Archive interface {
 	// Runs are those of a team, newest first; with before, only those older than it.
 	Runs(ctx context.Context, team string, before *record.Run) iter.Seq2[record.Run, error]
@@ -27,11 +26,9 @@ type Archive interface {
 	Summaries(ctx context.Context, runs []record.Run) ([]httpapi.Run, error)
 	// Record is that of the newest run with this id.
 	Record(ctx context.Context, team, id string) (record.Record, error)
-
 	// Logs have only names and compressed sizes.
 	Logs(ctx context.Context, r record.Run) ([]record.Log, error)
 	OpenLog(ctx context.Context, r record.Run, pod, container string, previous bool) (io.ReadCloser, error)
-
 	// Artifacts are in the order of pod and path. Those after next are on the next page.
 	Artifacts(ctx context.Context, r record.Run, after string, limit int) (page []record.Artifact, next string, err error)
 	OpenArtifact(ctx context.Context, r record.Run, pod, path string) (record.File, error)
@@ -50,10 +47,8 @@ type PodLogs interface {
 type Limits struct {
 	// LookupTimeout bounds how long the API server may take to return a run, and the archive to return a page.
 	LookupTimeout time.Duration
-
-	// LogStall is how long it waits for the next bytes of a log that does not grow.
+	// LogStall bounds the wait for the next bytes of a log that does not grow.
 	LogStall time.Duration
-
 	// Logs bounds the logs that are being sent, by the HTTP API and to pages that follow them.
 	Logs int
 }
@@ -61,12 +56,9 @@ type Limits struct {
 // DefaultLimits are the limits, each with its reason.
 func DefaultLimits() Limits {
 	return Limits{
-		// Clients ask again.
-		LookupTimeout: 10 * time.Second,
-		// Longer than a working node needs. The run has ended, so nothing more is written.
-		LogStall: 30 * time.Second,
-		// 200 for a single team. Each costs two connections with their buffers and stacks, and lines that a browser
-		// does not read.
+		LookupTimeout: 10 * time.Second, // Clients ask again.
+		LogStall:      30 * time.Second, // Longer than a working node needs. The run has ended, so nothing more is written.
+		// 200 for one team. Each costs two connections with buffers and stacks, and lines that a browser does not read.
 		Logs: 225,
 	}
 }
@@ -80,14 +72,10 @@ type Config struct {
 	Limits
 }
 
-// Reader reads runs. Suites that it returns are shared with the cache: read them, never change them.
+// Reader reads runs. Its Suites are shared with the cache and must not be changed.
 type Reader struct {
 	Config
-
-	// Changes wakes the requests that wait for a run.
 	Changes *Broadcaster
-
-	// Sending bounds the logs that are being sent.
 	Sending *fairness.TeamLimiter
 
 	suites *suiteIndex
@@ -106,8 +94,8 @@ func New(c Config) (*Reader, error) {
 	}, nil
 }
 
-// SuiteChanged updates the list of runs, and wakes the requests that wait for the Suite, unless only its message changed,
-// such as the position in the queue. A new Suite has no before, a deleted one no after. The cache has the change by then.
+// SuiteChanged updates the list of runs and wakes who waits for the Suite, unless only its message changed. A new Suite has no before,
+// a deleted one no after. The cache has the change by then.
 func (r *Reader) SuiteChanged(before, after *v1alpha1.Suite) {
 	r.suites.observe(before, after)
 	s := cmp.Or(after, before)
@@ -120,10 +108,10 @@ func (r *Reader) SuiteChanged(before, after *v1alpha1.Suite) {
 // HasArchive reports whether runs leave anything behind.
 func (r *Reader) HasArchive() bool { return r.Archive != nil }
 
-// Newest are the Suites of a namespace, newest first.
+// Newest returns the Suites of a namespace, newest first.
 func (r *Reader) Newest(namespace string) []*v1alpha1.Suite { return r.suites.newest(namespace) }
 
-// LastWithResults is the run of a Trigger and an Environment that ended last with results; nil if there is none.
+// LastWithResults returns the run of a Trigger and an Environment that ended last with results; nil if there is none.
 func (r *Reader) LastWithResults(namespace, trigger, environment string) *v1alpha1.Suite {
 	return r.suites.lastWithResults(namespace, trigger, environment)
 }

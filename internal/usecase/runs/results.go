@@ -11,17 +11,11 @@ import (
 )
 
 const (
-	// maxExplanations bounds the explanations in memory, of which one has up to 20 failures with 8 KiB each.
-	maxExplanations = 64
-
-	// explanationsFor is how long an explanation is kept: a pod that uploads its document late is seen by then.
-	explanationsFor = time.Minute
-
+	maxExplanations = 64          // bounds the explanations in memory, of which one has up to 20 failures with 8 KiB each
+	explanationsFor = time.Minute // long enough to see a pod that uploads its document late
 	// explainingAtOnce bounds the runs whose documents are read at once. A document and what is read of it take 20 MiB at worst.
 	explainingAtOnce = 2
-
-	// maxDocuments bounds what is read of the documents of a run, in bytes. Common ones have a few KiB.
-	maxDocuments = 16 << 20
+	maxDocuments     = 16 << 20 // bounds what is read of the documents of a run, in bytes. Common ones have a few KiB.
 )
 
 type explanations struct {
@@ -33,8 +27,7 @@ func newExplanations() *explanations {
 	return &explanations{cache.NewLRUExpireCache(maxExplanations), make(chan struct{}, explainingAtOnce)}
 }
 
-// Explain returns the failures of a run with what the documents of its pods say of them, if it has ended and left any. With
-// an error, an ArchiveError, they are as the status has them.
+// Explain returns the failures of an ended run with what the documents of its pods say. With an ArchiveError, they are those of the status.
 func (r *Reader) Explain(ctx context.Context, run *Run) (results.Explanation, error) {
 	status := run.Suite.Status.Results
 	if status == nil {
@@ -57,7 +50,7 @@ func (r *Reader) Explain(ctx context.Context, run *Run) (results.Explanation, er
 	return explanation, nil
 }
 
-// readDocuments leaves out documents that are not valid, and those of pods beyond the limit.
+// readDocuments leaves out invalid documents, and those of pods beyond the limit.
 func (r *Reader) readDocuments(ctx context.Context, run record.Run, e *results.Explainer) error {
 	select {
 	case r.tests.slots <- struct{}{}:

@@ -1,5 +1,4 @@
-// Package build makes the binaries of a development cluster, from Go modules and from packages of the
-// distribution.
+// Package build makes the binaries of a development cluster from Go modules and packages of the distribution.
 package build
 
 import (
@@ -16,8 +15,7 @@ import (
 	"github.com/postflight-dev/postflight/hack/dev/internal/layout"
 )
 
-// KubernetesVersion is the one that hack/cluster/go.mod requires. It has to be stamped, because clients
-// refuse a server without a version.
+// KubernetesVersion is that of hack/cluster/go.mod. It is stamped, because clients refuse a server without a version.
 const KubernetesVersion = "v1.36.1"
 
 const stamp = "-X k8s.io/component-base/version."
@@ -28,8 +26,8 @@ type Builder struct {
 	Console *console.Console
 }
 
-// Assets builds the control plane and the object store, if their sources have changed. bin/cluster then
-// holds a link per program, as envtest expects in KUBEBUILDER_ASSETS, and bin/store is the object store.
+// Assets builds the control plane and the object store if their sources have changed. bin/cluster has a link per program, as envtest
+// expects in KUBEBUILDER_ASSETS.
 func (b Builder) Assets(ctx context.Context) error {
 	lock, err := b.lock()
 	if err != nil {
@@ -67,8 +65,7 @@ func (b Builder) DNS(ctx context.Context) error {
 	})
 }
 
-// asset builds a module of hack into bin, under its name and its key, and links the name to it. Processes that run from an
-// older build keep their file.
+// asset builds a module of hack under a name with its key, and links the plain name to it. Running processes keep their older file.
 func (b Builder) asset(ctx context.Context, name string, c compilation) error {
 	c.source = filepath.Join(b.Layout.Root, "hack", name)
 	key, err := sourceKey(c.source)

@@ -23,7 +23,7 @@ type compilation struct {
 	programs       []string // names of a multi-call binary
 }
 
-// lock prevents that two builds, for example of make up and make test, do the same work at the same time.
+// lock keeps parallel builds, for example of make up and make test, from doing the same work.
 func (b Builder) lock() (*os.File, error) {
 	if err := os.MkdirAll(b.Layout.Bin(), 0o755); err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func follow(stderr io.Reader, progress func(compiled int)) string {
 	return messages.String()
 }
 
-// flags are those of the Makefile, whoever calls: so what was compiled for tests is not compiled again.
+// flags are those of the Makefile, so that nothing is compiled twice.
 const flags = "-trimpath -buildvcs=false -gcflags=all=-dwarf=false '-toolexec=env GOGC=off GOMEMLIMIT=2GiB'"
 
 func goCommand(ctx context.Context, dir string, args ...string) *exec.Cmd {

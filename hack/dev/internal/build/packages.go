@@ -14,7 +14,7 @@ import (
 	"github.com/postflight-dev/postflight/hack/dev/internal/node"
 )
 
-// packages of Debian and Ubuntu are unpacked into bin/node but not installed, so that no system service starts.
+// packages of Debian and Ubuntu are unpacked into bin/node, not installed, so that no service starts.
 var packages = []string{"containerd", "runc", "containernetworking-plugins", "busybox-static"}
 
 // nftPackages are for kube-proxy: nft, and those of its libraries that not every machine has.
@@ -63,7 +63,7 @@ func (b Builder) unpackOnce(ctx context.Context, folder string, packages []strin
 	})
 }
 
-// unpack downloads the packages, which apt verifies. The folder appears only when it is complete.
+// unpack downloads the packages, which apt verifies. The folder appears when it is complete.
 func (b Builder) unpack(ctx context.Context, step *console.Step, folder string, packages []string) error {
 	step.Update("%s from the distribution", strings.Join(packages, ", "))
 	partial, err := os.MkdirTemp(b.Layout.Bin(), ".node-")
@@ -126,6 +126,4 @@ func systemTools() (node.Tools, error) {
 	return tools, nil
 }
 
-func firstExisting(paths ...string) string {
-	return paths[max(0, slices.IndexFunc(paths, exists))]
-}
+func firstExisting(paths ...string) string { return paths[max(0, slices.IndexFunc(paths, exists))] }

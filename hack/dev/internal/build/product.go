@@ -13,8 +13,7 @@ import (
 // linkerFlags leave the symbols for debuggers out of what every node of a cluster pulls.
 var linkerFlags = map[string]string{"collect": "-s -w"}
 
-// Product builds this repository's own programs into bin/: the demo shop and, unless tests do that,
-// manager, postflight and collect. It takes a second if nothing has changed. The flags are those of `make manager`.
+// Product builds the demo shop and, unless tests do that, manager, postflight and collect, with the flags of `make manager`.
 func (b Builder) Product(ctx context.Context, manager bool) error {
 	lock, err := b.lock()
 	if err != nil {

@@ -1,5 +1,4 @@
-// Package console prints the progress of the tool, step by step: with a live line on a terminal, and
-// elsewhere (a log file, CI) with a line every now and then.
+// Package console prints progress: a live line on a terminal, and elsewhere a line every now and then.
 package console
 
 import (

@@ -13,7 +13,7 @@ import (
 	"github.com/postflight-dev/postflight/hack/dev/internal/node"
 )
 
-// Loader builds all images into DIR/images and loads them into the node, if it runs.
+// Loader builds all images into DIR/images, and loads them into the node if it runs.
 type Loader struct {
 	Layout layout.Layout
 	Tools  node.Tools
@@ -29,7 +29,7 @@ func fileName(ref string) string {
 	return strings.NewReplacer("/", "_", ":", "_").Replace(strings.TrimPrefix(ref, "docker.io/postflight/"))
 }
 
-// Load returns the images that exist, loading those that have changed.
+// Load builds all images, loads those that have changed, and returns their names.
 func (l Loader) Load(ctx context.Context) ([]string, error) {
 	images, err := l.catalogue()
 	if err != nil {
@@ -58,10 +58,7 @@ func (l Loader) catalogue() ([]Image, error) {
 	for _, program := range []struct {
 		ref      string
 		binaries []string
-	}{
-		{DemoShop, []string{"demo-shop"}},
-		{Product, image.Programs},
-	} {
+	}{{DemoShop, []string{"demo-shop"}}, {Product, image.Programs}} {
 		var binaries []string
 		for _, name := range program.binaries {
 			if path := l.Layout.Bin(name); exists(path) {
@@ -109,6 +106,4 @@ func (l Loader) load(ctx context.Context, image Image) error {
 }
 
 // NodeRuns reports whether there is a container runtime to load images into.
-func (l Loader) NodeRuns() bool {
-	return exists(l.Layout.ContainerdSocket())
-}
+func (l Loader) NodeRuns() bool { return exists(l.Layout.ContainerdSocket()) }

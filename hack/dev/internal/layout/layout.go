@@ -1,5 +1,4 @@
-// Package layout holds the paths, names, ports and networks of a development cluster. They show of anything
-// on the machine whether it belongs to the cluster.
+// Package layout holds the paths, names, ports and networks by which a development cluster recognizes what belongs to it.
 package layout
 
 import (
@@ -11,7 +10,7 @@ import (
 	"path/filepath"
 )
 
-// MarkVariable holds the cluster's folder in the environment of all descendants, which finds them after a crash.
+// MarkVariable is set to the cluster's folder in all its processes, by which they are found after a crash.
 const MarkVariable = "POSTFLIGHT_DEV_DIR"
 
 // A unix socket's path has at most 107 bytes; the longest one here is the kubelet's pod-resources socket.
@@ -67,7 +66,7 @@ func (l Layout) Path(elem ...string) string {
 	return filepath.Join(append([]string{l.Dir}, elem...)...)
 }
 
-// Bin is a path below bin/, where everything built lives. It outlives the cluster's folder.
+// Bin is a path below bin/, which has all binaries and outlives the folder of the cluster.
 func (l Layout) Bin(elem ...string) string {
 	return filepath.Join(append([]string{l.Root, "bin"}, elem...)...)
 }

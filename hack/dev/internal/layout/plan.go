@@ -29,8 +29,7 @@ const (
 // Plan is chosen once per cluster and kept, so that addresses stay the same after a restart.
 type Plan struct {
 	PortBase int `json:"portBase"`
-	// Subnet is N in 10.N.0.0/16, the network of pods and services.
-	Subnet int `json:"subnet"`
+	Subnet   int `json:"subnet"` // N in 10.N.0.0/16, the network of pods and services
 }
 
 const (
@@ -93,8 +92,8 @@ func (l Layout) PreferredSubnet() int {
 	return firstSubnet + int(sum[0])%(lastSubnet-firstSubnet+1)
 }
 
-// ChooseSubnet returns the preferred network, or else the first free one. If none is free, it ignores wide routes, such as a VPN's
-// 10.0.0.0/8: the narrower route to the bridge wins.
+// ChooseSubnet returns the preferred network, or the first free one. If none is free, it ignores wide routes, such as a VPN's 10.0.0.0/8:
+// the narrower route to the bridge wins.
 func ChooseSubnet(preferred int, taken []netip.Prefix) (int, error) {
 	candidates := []int{preferred}
 	for n := firstSubnet; n <= lastSubnet; n++ {

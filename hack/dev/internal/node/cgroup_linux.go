@@ -31,8 +31,7 @@ func cgroupRoots() []string {
 	return roots
 }
 
-// createCgroup makes a cgroup for the cluster. Without it, two kubelets would remove each other's pods as
-// orphans, and Clean could not find our containers.
+// createCgroup makes the cluster's cgroup. Without it, kubelets would remove each other's pods, and Clean could not find containers.
 func createCgroup(l layout.Layout) error {
 	for _, root := range cgroupRoots() {
 		dir := filepath.Join(root, l.Cgroup())
@@ -46,7 +45,7 @@ func createCgroup(l layout.Layout) error {
 	return nil
 }
 
-// initialise fills the empty cpuset of v1, and enables the parent's controllers in v2.
+// initialise fills the empty cpuset of v1, and enables controllers in v2.
 func initialise(root, dir string) error {
 	for _, file := range []string{"cpuset.cpus", "cpuset.mems"} {
 		value, err := os.ReadFile(filepath.Join(root, file))

@@ -12,8 +12,8 @@ import (
 // PauseImage keeps the namespaces of a pod open. This tool builds it.
 const PauseImage = "docker.io/postflight/pause:dev"
 
-// Without restrict_oom_score_adj every sandbox fails on machines whose root may not lower
-// oom_score_adj (containers, some virtual machines).
+// Without restrict_oom_score_adj every sandbox fails on machines whose root may not lower oom_score_adj (containers, some virtual
+// machines).
 var containerdConfig = template.Must(template.New("containerd").Parse(`version = 2
 root = "{{.Dir}}/node/containerd"
 state = "{{.Dir}}/node/state"
@@ -70,8 +70,7 @@ func writeContainerd(l layout.Layout, tools Tools) error {
 	return layout.WriteFile(l.Path("node", "containerd.toml"), text.Bytes(), 0o644)
 }
 
-// Snapshotter is overlayfs, unless the folder is itself on an overlay (inside a container): the kernel
-// refuses to nest them.
+// Snapshotter is overlayfs, unless the folder is itself on an overlay (inside a container): the kernel refuses to nest them.
 func Snapshotter(l layout.Layout) string {
 	known, err := os.ReadFile("/proc/filesystems")
 	if err != nil || !strings.Contains(string(known), "overlay") || onOverlay(l.Dir) {

@@ -44,9 +44,7 @@ func writeKubelet(l layout.Layout, p layout.Plan) error {
 		"clusterDomain": ClusterDomain,
 		"resolvConf":    l.Path("node", "resolv.conf"),
 
-		// A pod that uses more disk than its own limit is evicted. A developer's disk is smaller and fuller than that
-		// of a node: do not evict pods because of it, nor remove images, which come from tarballs and could not be
-		// pulled again.
+		// Pods beyond their own disk limit are evicted, but none because a developer's disk is full. Images stay: they cannot be pulled.
 		"localStorageCapacityIsolation": true,
 		"imageGCHighThresholdPercent":   100,
 		"evictionHard": map[string]string{

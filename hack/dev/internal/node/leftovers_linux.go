@@ -14,13 +14,13 @@ import (
 	"github.com/postflight-dev/postflight/hack/dev/internal/proc"
 )
 
-// Folders outside that of the cluster that the libraries of containerd always write to.
+// Folders to which the libraries of containerd always write.
 const (
 	cniResults = "/var/lib/cni/results"
 	logLinks   = "/var/log/containers"
 )
 
-// Clean removes everything that a cluster has left on the machine. To containerd and kubelet it looks like a reboot.
+// Clean removes everything that a cluster has left on the machine. To containerd and the kubelet it looks like a reboot.
 func Clean(l layout.Layout) error {
 	owner := proc.Owner{Mark: l.Mark(), Cgroup: l.Cgroup()}
 	owner.KillAll(5 * time.Second)

@@ -1,5 +1,5 @@
-// Package node is the part of a development cluster that runs pods: a bridge, containerd, runc, CNI,
-// kubelet, kube-proxy and CoreDNS. It needs Linux and root, and leaves the machine's own containerd alone.
+// Package node runs pods with containerd, runc, CNI, kubelet, kube-proxy and CoreDNS. It needs Linux and root, and leaves the machine's
+// own containerd alone.
 package node
 
 import (

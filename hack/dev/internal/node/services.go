@@ -20,7 +20,7 @@ const (
 	dnsReady    = "8181"
 )
 
-// Proxy is kube-proxy. It runs in the namespace that enter enters, so that its rules do not touch the machine's.
+// Proxy is kube-proxy. enter moves it into a namespace of its own, so that its rules do not touch those of the machine.
 func Proxy(l layout.Layout, p layout.Plan, tools Tools, enter func() error, get func(url string) proc.Check) proc.Spec {
 	health := net.JoinHostPort(p.ServiceRouterIP(), proxyHealth)
 	return proc.Spec{
@@ -39,10 +39,7 @@ func Proxy(l layout.Layout, p layout.Plan, tools Tools, enter func() error, get 
 			// Only the machine itself may set these limits.
 			"--conntrack-max-per-core=0", "--conntrack-tcp-timeout-established=0s", "--conntrack-tcp-timeout-close-wait=0s",
 		},
-		Env: []string{
-			"PATH=" + filepath.Dir(tools.Nft) + ":" + os.Getenv("PATH"),
-			"LD_LIBRARY_PATH=" + tools.NftLibraries,
-		},
+		Env:   []string{"PATH=" + filepath.Dir(tools.Nft) + ":" + os.Getenv("PATH"), "LD_LIBRARY_PATH=" + tools.NftLibraries},
 		Grace: time.Second,
 		Enter: enter,
 		Ready: get("http://" + health + "/healthz"),

@@ -22,8 +22,8 @@ var serviceSysctls = map[string]string{
 	"ipv6/conf/all/disable_ipv6":    "1",
 }
 
-// CreateServiceNetwork makes a router for cluster IPs: a network namespace on the bridge with kube-proxy's rules, which cannot
-// conflict with other clusters or the firewall. It ends with its processes. enter moves the calling thread into it.
+// CreateServiceNetwork makes a router for cluster IPs: a network namespace on the bridge with kube-proxy's rules, apart from the firewall
+// and other clusters. It ends with its processes. enter moves the calling thread into it.
 func CreateServiceNetwork(l layout.Layout, p layout.Plan) (enter func() error, err error) {
 	var router netns.NsHandle
 	created := make(chan error)

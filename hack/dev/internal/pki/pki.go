@@ -1,5 +1,4 @@
-// Package pki makes the certificates of a development cluster: authorities, which are kept, and the
-// certificates that they sign, which are new at every start, because addresses may have changed.
+// Package pki makes the certificates of a development cluster: authorities, which are kept, and others, new at every start.
 package pki
 
 import (

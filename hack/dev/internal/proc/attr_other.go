@@ -4,6 +4,5 @@ package proc
 
 import "syscall"
 
-// Only Linux has a parent-death signal; elsewhere a killed supervisor leaves its children running
-// and the next `up` finds their ports in use and chooses others.
+// Only Linux has a parent-death signal; elsewhere children outlive a killed supervisor, and the next `up` chooses other ports.
 func childAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

@@ -1,5 +1,4 @@
-// Package proc runs the parts of a development cluster, restarts them when they crash, and finds the
-// processes that a crash of the tool itself has left behind.
+// Package proc runs and restarts the parts of a development cluster, and finds the processes that a crash of the tool has left.
 package proc
 
 import (
@@ -24,8 +23,7 @@ const (
 	maxBackoff   = 10 * time.Second
 	// stableAfter is how long a child must have run to be restarted with the first backoff again.
 	stableAfter = 30 * time.Second
-	// maxLog is the size in bytes above which the log is renamed to NAME.log.old at the next start.
-	maxLog = 16 << 20
+	maxLog      = 16 << 20 // the size in bytes above which the log is renamed to NAME.log.old at the next start
 )
 
 // ErrCrashed says that a child ended before it was ready.
@@ -42,12 +40,9 @@ type Spec struct {
 	Env     []string
 	Log     string // file
 	PIDFile string
-	// Enter, unless it is nil, is called on the thread that starts the child, which inherits what it changes.
-	Enter func() error
-	// Ready is polled until it returns nil.
-	Ready Check
-	// Grace is the time between SIGTERM and SIGKILL when the child is stopped.
-	Grace time.Duration
+	Enter   func() error  // unless nil, called on the thread that starts the child, which inherits what it changes
+	Ready   Check         // polled until it returns nil
+	Grace   time.Duration // between SIGTERM and SIGKILL when the child is stopped
 }
 
 // Child is a part of the cluster that is kept running.
@@ -182,8 +177,7 @@ func (c *Child) logTail() string {
 	return strings.Join(lines, "\n") + "\n    (" + c.Log + ")"
 }
 
-// Stop ends the child: with SIGTERM, and with SIGKILL after Grace. It returns when the process is gone,
-// because etcd, for example, holds its port until then.
+// Stop ends the child. It returns when the process is gone, because etcd, for example, holds its port until then.
 func (c *Child) Stop() {
 	c.stop()
 	<-c.ended

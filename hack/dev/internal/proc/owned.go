@@ -12,8 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Owner finds the processes of one cluster. Each has the mark in its environment, which all descendants
-// inherit, or is in the cgroup of the cluster, like containers, whose environment comes from the pod.
+// Owner finds the processes of one cluster. They inherit the mark in their environment or, in containers, are in the cluster's cgroup.
 type Owner struct {
 	Mark   string // e.g. POSTFLIGHT_DEV_DIR=/path
 	Cgroup string // e.g. postflight-1a2b3c4d
@@ -40,8 +39,7 @@ func (o Owner) ownsProcess(p procfs.Proc) bool {
 	return err == nil && stat.State != "Z" && stat.State != "X" && o.Owns(environ, cgroups)
 }
 
-// KillAll kills all processes of the cluster except this one, until none is left or patience ends. It
-// returns how many it found.
+// KillAll kills these processes, except this one, until none is left or patience ends. It returns how many it found.
 func (o Owner) KillAll(patience time.Duration) int {
 	killed := map[int]bool{}
 	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {

@@ -4,8 +4,7 @@ package proc
 
 import "time"
 
-// Owner finds no processes, because there is no /proc. There is no node either, so the cluster consists
-// of direct children.
+// Owner finds no processes, because there is no /proc. Without a node, the cluster consists of direct children.
 type Owner struct{ Mark, Cgroup string }
 
 // KillAll does nothing.

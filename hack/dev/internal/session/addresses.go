@@ -10,7 +10,7 @@ import (
 	"github.com/postflight-dev/postflight/hack/dev/internal/node"
 )
 
-// choose keeps the last addresses if they are free. A lock on the machine keeps two clusters from choosing the same network.
+// choose keeps the last addresses if they are free. A lock keeps two clusters of the machine from choosing the same network.
 func (s *Session) choose() error {
 	lock, err := layout.Lock(filepath.Join(os.TempDir(), fmt.Sprintf("postflight-dev-%d.lock", os.Getuid())), nil)
 	if err != nil {
@@ -43,8 +43,7 @@ func (s *Session) choose() error {
 	return node.Prepare(s.layout, s.plan, s.tools)
 }
 
-// chooseSubnet keeps the network of the last start. If that is in use by something else, the cluster
-// starts empty, because etcd holds the addresses of its services.
+// chooseSubnet keeps the last network. If it is taken, the cluster starts empty, because etcd contains the addresses of its services.
 func (s *Session) chooseSubnet(before int) error {
 	taken, err := node.TakenNetworks()
 	if err != nil {

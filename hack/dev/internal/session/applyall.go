@@ -16,7 +16,7 @@ import (
 	"github.com/postflight-dev/postflight/hack/dev/internal/proc"
 )
 
-// applyAll applies images, manifests, the manager and samples of the checkout, at a start and at a refresh.
+// applyAll applies images, manifests, the manager and samples of the checkout.
 func (s *Session) applyAll(ctx context.Context) error {
 	if s.state.Serial > 0 && s.options.Node {
 		if err := s.loadImages(ctx); err != nil {

@@ -25,7 +25,7 @@ func (v variables) list() []string {
 	return entries
 }
 
-// shell returns a file to source. Values may contain quotes, spaces and dollars.
+// shell returns a file to source.
 func (v variables) shell(comment string) []byte {
 	var text strings.Builder
 	fmt.Fprintf(&text, "# %s\n", comment)
@@ -53,8 +53,7 @@ func (s *Session) userVariables() variables {
 	}
 }
 
-// managerVariables are the environment of the manager. Tests that start managers read them from
-// DIR/manager.env.
+// managerVariables are the manager's environment. Tests that start managers read them from DIR/manager.env.
 func (s *Session) managerVariables() variables {
 	return variables{
 		{"AWS_ACCESS_KEY_ID", s.secrets.StoreID},

@@ -16,8 +16,7 @@ import (
 // servicePatience bounds the wait for a pod of the deployed manager: after a restart, old pods are listed for a while.
 const servicePatience = 20 * time.Second
 
-// forward lets pods reach the servers, which listen on loopback only: the supervisor listens on addresses
-// of the bridge, to which no other machine has a route.
+// forward lets pods reach the servers, which listen on loopback only, at addresses of the bridge, to which no other machine has a route.
 func (s *Session) forward() error {
 	if !s.options.Node {
 		return nil
@@ -62,7 +61,7 @@ func (s *Session) stopForwardingService() {
 	s.serviceProxy = nil
 }
 
-// dialPatiently connects to a cluster IP, and retries until ctx ends: there may be no pod, or one of before a restart.
+// dialPatiently retries until ctx ends: there may be no pod yet, or only a stale one.
 func dialPatiently(ctx context.Context, address string) (connection net.Conn, err error) {
 	dialer := &net.Dialer{Timeout: time.Second}
 	_ = wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(ctx context.Context) (bool, error) {

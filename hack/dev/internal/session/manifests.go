@@ -36,15 +36,13 @@ func WriteMode(l layout.Layout, mode string) error {
 }
 
 const (
-	systemNamespace = "postflight-system"
-	managerName     = "postflight-manager"
-	serviceName     = "postflight"
-
+	systemNamespace    = "postflight-system"
+	managerName        = "postflight-manager"
+	serviceName        = "postflight"
 	metricsServiceName = "postflight-metrics"
 )
 
-// applyManifests applies config/default, so that the rights in use are the shipped ones. The Deployment is
-// left out unless the manager runs as a pod.
+// applyManifests applies config/default, so that the rights are the shipped ones. The Deployment is only for a manager in a pod.
 func (s *Session) applyManifests(ctx context.Context) error {
 	return s.console.Step("manifests", func(*console.Step) (string, error) {
 		const folder = "config/default"
@@ -83,8 +81,7 @@ func (s *Session) podPatch() string {
 	return document(operations)
 }
 
-// applySamples applies config/samples and the demo shop, with the address of the shop and the hash of
-// this cluster's API key.
+// applySamples applies config/samples and the demo shop, with this cluster's addresses and API key.
 func (s *Session) applySamples(ctx context.Context) error {
 	return s.console.Step("samples", func(step *console.Step) (string, error) {
 		err := s.applyOverlay(ctx, "samples", []patch{

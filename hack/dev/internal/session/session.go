@@ -1,5 +1,4 @@
-// Package session is a running development cluster: one supervising process that starts every part,
-// keeps it running and stops all of them in order.
+// Package session is a running development cluster: one process that starts every part, keeps it running, and stops all in order.
 package session
 
 import (
@@ -22,7 +21,7 @@ import (
 	"github.com/postflight-dev/postflight/hack/dev/internal/proc"
 )
 
-// startWithin ends the wait for a part of the cluster that hangs. A busy machine needs a minute for what takes seconds.
+// startWithin bounds the start of a part. A busy machine needs a minute for what takes seconds.
 const startWithin = 5 * time.Minute
 
 // Options are what the flags say.
@@ -44,14 +43,13 @@ type Session struct {
 	client     httpClient
 	etcdClient httpClient
 
-	enterRouter func() error // moves a thread into the network namespace of kube-proxy and DNS
-
+	enterRouter  func() error // moves a thread into the network namespace of kube-proxy and DNS
 	state        State
 	children     []*proc.Child   // in the order of their start
 	podProxy     tcpproxy.Proxy  // from pods to servers
 	serviceProxy *tcpproxy.Proxy // to the manager's pods, if it runs as such
-	// runningManager is the digest of the binary that the manager was started from.
-	runningManager string
+
+	runningManager string // digest of the binary of the running manager
 }
 
 // Run supervises a cluster until ctx ends. It prints when it is ready.
@@ -71,9 +69,7 @@ func Run(ctx context.Context, l layout.Layout, options Options, c *console.Conso
 	if err := os.MkdirAll(l.Path("run"), 0o755); err != nil {
 		return err
 	}
-	defer func() {
-		err = errors.Join(err, s.stop(err))
-	}()
+	defer func() { err = errors.Join(err, s.stop(err)) }()
 	s.setState(Starting, "")
 	if err := s.start(ctx); err != nil {
 		if ctx.Err() != nil { // Ctrl-C during the start is no error
@@ -95,7 +91,7 @@ func Run(ctx context.Context, l layout.Layout, options Options, c *console.Conso
 	}
 }
 
-// refresh also runs when `up` or `deploy` send SIGUSR1. The cluster keeps running with a broken manifest, so that you can fix it.
+// refresh also runs at SIGUSR1 of `up` and `deploy`. A broken manifest does not stop the cluster, so that you can fix it.
 func (s *Session) refresh(ctx context.Context) {
 	message := ""
 	if err := s.applyAll(ctx); err != nil && ctx.Err() == nil {
@@ -177,8 +173,7 @@ func (s *Session) startControlPlane(ctx context.Context) error {
 	return s.forward()
 }
 
-// startEtcd starts with empty data if etcd cannot start from the old ones. That may happen after a crash
-// of the machine, because etcd does not sync here.
+// startEtcd starts with empty data if the old ones are unusable, as they may be after a crash of the machine: etcd does not sync here.
 func (s *Session) startEtcd(ctx context.Context) error {
 	etcd := s.keep(s.etcd())
 	err := etcd.WaitReady(ctx, startWithin)

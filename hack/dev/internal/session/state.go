@@ -25,13 +25,11 @@ type State struct {
 	PID     int    `json:"pid"`
 	Phase   string `json:"phase"`
 	Message string `json:"message,omitempty"`
-	// Serial is the number of refreshes that have ended.
-	Serial int  `json:"serial"`
-	Node   bool `json:"node"`
+	Serial  int    `json:"serial"` // refreshes that have ended
+	Node    bool   `json:"node"`
 }
 
-// ReadState returns the last state of the supervisor with this process id. It is zero if the file is of
-// another one, which was killed.
+// ReadState returns the last state of the supervisor, or none if the file is from a killed one.
 func ReadState(l layout.Layout, supervisor int) State {
 	var state State
 	content, err := os.ReadFile(l.Path("run", "state.json"))
