@@ -76,7 +76,7 @@ func (tm *team) endings() map[string]ending {
 	return map[string]ending{
 		"passes":      {settings: []setting{runs(drained + "echo fine")}, state: v1alpha1.ReasonPassed, log: "fine\n"},
 		"fails":       {settings: []setting{runs(drained + "echo broken; exit 3")}, state: v1alpha1.ReasonFailed, log: "broken\n"},
-		"times-out":   {settings: []setting{runs(polite), grace(60), timeout(8 * time.Second)}, state: v1alpha1.ReasonTimedOut, log: cleaned},
+		"times-out":   {settings: stopped, stop: tm.shortenTimeout, state: v1alpha1.ReasonTimedOut, log: cleaned},
 		"canceled":    {settings: stopped, stop: cancel, state: v1alpha1.ReasonCanceled, log: cleaned},
 		"superseded":  {settings: stopped, stop: tm.supersede, state: v1alpha1.ReasonSuperseded, log: cleaned},
 		"stubborn":    {settings: []setting{runs(stubborn), grace(2)}, stop: cancel, state: v1alpha1.ReasonCanceled, log: "busy\n"},

@@ -10,6 +10,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/test/poll"
@@ -38,7 +39,7 @@ func TestResultsOfEveryEnd(t *testing.T) {
 	c := useCluster(t)
 	tm := newTeam(t, c)
 	tm.label(podSecurity, "privileged") // for the folder of the node that the two pods of a case share
-	const forever = `trap "exit 1" TERM; sleep 600 & wait`
+	const written, forever = "echo written\n", `trap "exit 1" TERM; sleep 600 & wait`
 	type results = v1alpha1.TestResults
 	failed := &results{Tests: 120, Passed: 117, Failed: 3}
 	cases := map[string]struct {
@@ -48,9 +49,9 @@ func TestResultsOfEveryEnd(t *testing.T) {
 		files    int      // -1: depends on how fast the machine is
 		says     []string // in the message of the run, or of the condition
 	}{
-		"times-out": {[]setting{runs(report + forever), timeout(6 * time.Second)}, v1alpha1.ReasonTimedOut, failed, 1, []string{"3 of 120 tests failed", "took longer than its timeout"}},
-		"canceled":  {[]setting{runs(`trap "exit 1" TERM; ` + report + `echo written; sleep 600 & wait`)}, v1alpha1.ReasonCanceled, failed, 1, []string{"3 of 120 tests failed", "Canceled by"}},
-		"stubborn":  {[]setting{runs(report + `trap "" TERM; sleep 600 & wait`), timeout(6 * time.Second), grace(5)}, v1alpha1.ReasonTimedOut, failed, -1, []string{"3 of 120 tests failed"}},
+		"times-out": {[]setting{runs(report + written + forever)}, v1alpha1.ReasonTimedOut, failed, 1, []string{"3 of 120 tests failed", "took longer than its timeout"}},
+		"canceled":  {[]setting{runs(report + written + forever)}, v1alpha1.ReasonCanceled, failed, 1, []string{"3 of 120 tests failed", "Canceled by"}},
+		"stubborn":  {[]setting{runs(report + `trap "" TERM; ` + written + `sleep 600 & wait`), grace(5)}, v1alpha1.ReasonTimedOut, failed, -1, []string{"3 of 120 tests failed"}},
 		"retried": {[]setting{retries(1), runs(`export FAILED; [ -e /shared/second ] && FAILED=; ` + report + `: >/shared/second; [ -z "$FAILED" ]`), sharedFolder(t)}, v1alpha1.ReasonPassed,
 			&results{Tests: 120, Passed: 120, Flaky: 3}, 2, []string{"120 tests passed (3 of them flaky, the first: "}},
 		"indexed":    {[]setting{indexed(2), runs(`export FAILED; [ "$JOB_COMPLETION_INDEX" = 0 ] || FAILED=; ` + report)}, v1alpha1.ReasonFailed, &results{Tests: 240, Passed: 237, Failed: 3}, 2, []string{`Container "test" exited with 0, but 3 of 240 tests failed`}},
@@ -80,6 +81,10 @@ func TestResultsOfEveryEnd(t *testing.T) {
 	ids := map[string]string{}
 	for _, r := range tm.notify(m, notification{"branch": "main", "variables": map[string]string{"FAILED": "1 2 3"}}) {
 		ids[r.Trigger] = r.Created
+	}
+	for _, name := range []string{"times-out", "stubborn"} {
+		tm.awaitLog(ids[name], "written")
+		tm.shortenTimeout(ids[name])
 	}
 	tm.awaitLog(ids["canceled"], "written")
 	tm.patchSuite(ids["canceled"], `{"spec":{"cancel":true}}`)
@@ -114,6 +119,16 @@ func TestResultsOfEveryEnd(t *testing.T) {
 				t.Errorf("files appeared: %+v", s.Status.Artifacts)
 			}
 		})
+	}
+}
+
+// shortenTimeout ends a run whose tests have got as far as the caller waited for. A timeout that is short from the start may end a
+// run on a busy machine before its tests have done anything.
+func (tm *team) shortenTimeout(id string) {
+	tm.t.Helper()
+	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:"1s"}}}`, v1alpha1.AnnotationTimeout)
+	if err := tm.Patch(tm.t.Context(), &batchv1.Job{ObjectMeta: tm.meta(id)}, client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
+		tm.t.Fatal(err)
 	}
 }
 
