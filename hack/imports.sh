@@ -23,7 +23,9 @@ package internal/store/made context "$module/internal/core/known" "$module/inter
 package internal/usecase/made context "$module/internal/core/known" net/http "$module/internal/store/known"
 package internal/server/made net/http "$module/internal/usecase/known" "$module/controllers/known"
 package controllers/made context "$module/internal/core/known" net/http "$module/internal/server/known"
-want='controllers/made/made.go '$module'/internal/server/known
+package cmd/postflight/made net/http "$module/internal/core/known" "$module/controllers/known"
+want='cmd/postflight/made/made.go '$module'/controllers/known
+controllers/made/made.go '$module'/internal/server/known
 controllers/made/made.go net/http
 internal/core/made/made.go context
 internal/core/made/made.go '$module'/internal/usecase/known
