@@ -11,6 +11,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/retry"
 	k8sclient "sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -95,13 +96,17 @@ func (tm *team) create(o k8sclient.Object) {
 	}
 }
 
+// update repeats a change that meets another: the managers write as well, Teams for example.
 func (tm *team) update(o k8sclient.Object, change func()) {
 	tm.t.Helper()
-	if err := tm.s.Client.Get(tm.t.Context(), k8sclient.ObjectKeyFromObject(o), o); err != nil {
-		tm.t.Fatal(err)
-	}
-	change()
-	if err := tm.s.Client.Update(tm.t.Context(), o); err != nil {
+	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		if err := tm.s.Client.Get(tm.t.Context(), k8sclient.ObjectKeyFromObject(o), o); err != nil {
+			return err
+		}
+		change()
+		return tm.s.Client.Update(tm.t.Context(), o)
+	})
+	if err != nil {
 		tm.t.Fatal(err)
 	}
 }
