@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/fakecluster"
 )
 
 func TestRunEnds(t *testing.T) {
@@ -45,6 +46,26 @@ func TestRunEnds(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestPodsPhaseComesFirst: a kubelet writes that a pod has failed before it writes how its containers ended, and the Job fails between.
+// The run ends with what the containers did.
+func TestPodsPhaseComesFirst(t *testing.T) {
+	w := newWorld(t)
+	w.create(aSuite("early", 0))
+	w.runs("early")
+	p := &corev1.Pod{}
+	w.must(w.Client.Get(context.Background(), w.key(fakecluster.PodName("early")), p))
+	w.status(p, func() { p.Status.Phase = corev1.PodFailed })
+	w.fails("early", batchv1.JobReasonBackoffLimitExceeded)
+	for range 3 {
+		time.Sleep(500 * time.Millisecond) // the manager looks each second
+		if s := w.reaches("early", v1alpha1.ReasonRunning, "The tests are running"); s.Finished() {
+			t.Fatalf("it ended before the container was reported: %+v", s.Status)
+		}
+	}
+	w.status(p, func() { fakecluster.EndPod(p, 3) })
+	w.reaches("early", v1alpha1.ReasonFailed, `Container "test" exited with code 3`)
 }
 
 func TestRunWaitsForWhatIsMissing(t *testing.T) {

@@ -93,7 +93,8 @@ func (r *Reconciler) observeJob(ctx context.Context, o *suite.Observation) error
 		}
 		pods = job.PodsOf(o.Job, labeled)
 		state = job.Observe(o.Job, pods)
-		if ended && r.Archives {
+		o.Unconfirmed = job.Unconfirmed(o.Job, pods, r.Clock.Now())
+		if ended && r.Archives && !o.Unconfirmed {
 			r.Handovers.Put(o.Suite, pods)
 		}
 		o.Stopping.Lost = job.Lost(pods, r.Clock.Now(), r.PodGoneAfter)

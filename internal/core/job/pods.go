@@ -2,6 +2,7 @@ package job
 
 import (
 	"slices"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -18,6 +19,21 @@ func PodsOf(j *batchv1.Job, pods []corev1.Pod) []corev1.Pod {
 // AnyRunning reports whether any of the pods has not ended, and may still touch the environment.
 func AnyRunning(pods []corev1.Pod) bool {
 	return slices.ContainsFunc(pods, func(p corev1.Pod) bool { return !ended(p) })
+}
+
+// confirmWithin is how long the kubelets of ended pods may take to report how containers ended: by default, they write a status within
+// ten seconds. A node that is gone never does.
+const confirmWithin = 30 * time.Second
+
+// Unconfirmed reports whether a Job has just ended, and a container of a pod that has ended is still reported as running: a kubelet may
+// write the phase of a pod before the states of its containers (kubernetes/kubernetes#98718), and so before what they reported.
+func Unconfirmed(j *batchv1.Job, pods []corev1.Pod, now time.Time) bool {
+	last := end(j)
+	return last != nil && now.Sub(last.LastTransitionTime.Time).Abs() < confirmWithin && slices.ContainsFunc(pods, func(p corev1.Pod) bool {
+		return ended(p) && p.DeletionTimestamp == nil && slices.ContainsFunc(
+			slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses),
+			func(cs corev1.ContainerStatus) bool { return cs.State.Running != nil })
+	})
 }
 
 // Unlabeled reports whether somebody removed the label by which the cache of Jobs is filtered.

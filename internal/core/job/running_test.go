@@ -369,3 +369,31 @@ func unfinishedState(begun bool, message string) metav1.Condition {
 	}
 	return v1alpha1.Starting(message)
 }
+
+func TestUnconfirmed(t *testing.T) {
+	ended := newJob(backoffExceeded) // at second 42
+	running, exited := container("test", runs), container("test", exit(1, 40, ""))
+	for name, tc := range map[string]struct {
+		reason string
+		job    *batchv1.Job
+		pod    corev1.Pod
+		second int
+		want   bool
+	}{
+		"Confirmed":     {"All is known.", ended, newPod(corev1.PodFailed, exited), 43, false},
+		"Running":       {"The kubelet has written only the phase.", ended, newPod(corev1.PodFailed, running), 43, true},
+		"Sidecar":       {"The collector may report until it ends.", ended, newPod(corev1.PodFailed, exited, sidecar("collect", runs)), 43, true},
+		"Late":          {"The node is gone.", ended, newPod(corev1.PodFailed, running), 72, false},
+		"ClockIsBehind": {"Waiting is bounded by the wrong clock, too.", ended, newPod(corev1.PodFailed, running), 11, false},
+		"NeverStarted":  {"It never ran.", ended, newPod(corev1.PodFailed, container("test", waits("PodInitializing", ""))), 43, false},
+		"PodRuns":       {"Not all pods of a Job that has ended have to stop.", ended, newPod(corev1.PodRunning, running), 43, false},
+		"Deleted":       {"It is removed with what it knows.", ended, newPod(corev1.PodFailed, running, deleted(40)), 43, false},
+		"JobRuns":       {"Another pod may follow.", newJob(), newPod(corev1.PodFailed, running), 43, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := Unconfirmed(tc.job, []corev1.Pod{tc.pod}, after(tc.second).Time); got != tc.want {
+				t.Errorf("%s\nUnconfirmed = %t, want %t", tc.reason, got, tc.want)
+			}
+		})
+	}
+}

@@ -15,6 +15,7 @@ const (
 	appearWithin = 30 * time.Second // long enough for a slow cache, or for the rest of a Git commit to be applied
 	appearEvery  = 5 * time.Second  // how often to check for an object that does not exist, in case an event was lost
 	podsEvery    = 2 * time.Second  // how often to check whether pods are gone, which no event reports
+	confirmEvery = time.Second      // how often to check whether a node has said how containers ended, which no event reports
 	// DefaultTTL is how long a finished Suite is kept if neither it nor its Trigger has a TTL.
 	DefaultTTL = 7 * 24 * time.Hour
 
@@ -68,6 +69,9 @@ func decide(o Observation, now time.Time) Decision {
 	switch {
 	case o.Suite.Finished():
 		return afterEnd(o, now)
+	case o.Unconfirmed:
+		waiting := cmp.Or(o.Suite.Succeeded(), v1alpha1.Running("The pods have ended. Waiting for their node to report how."))
+		return Decision{Condition: waiting, RequeueAfter: confirmEvery}
 	case o.Job != nil && Ended(o.Progress) && o.Job.DeletionTimestamp == nil && !stopped(o):
 		return Decision{Condition: o.Progress}
 	case o.Stopping.Lost != "":

@@ -47,6 +47,21 @@ func TestDecide(t *testing.T) {
 			o:      ready(func(o *observation) { o.Suite = aSuite("self", 2, in(v1alpha1.Running("The Job is being created."))) }),
 			want:   suite.Decision{Action: suite.CreateJob},
 		},
+		"Unconfirmed": {
+			reason: "What the pods reported is not known yet, so nothing is decided, whoever asks.",
+			o: ready(func(o *observation) {
+				o.Suite = aSuite("self", 2, in(v1alpha1.Running("The tests are running.")), func(s *v1alpha1.Suite) { s.Spec.Cancel = true })
+				o.Job, o.Progress, o.Unconfirmed = aJob("self"), v1alpha1.Failed("No report."), true
+			}),
+			want: suite.Decision{Condition: v1alpha1.Running("The tests are running."), RequeueAfter: time.Second},
+		},
+		"UnconfirmedWithoutAStatus": {
+			reason: "A run that has not ended says what it waits for.",
+			o:      ready(func(o *observation) { o.Job, o.Progress, o.Unconfirmed = aJob("self"), v1alpha1.Failed(""), true }),
+			want: suite.Decision{
+				Condition: v1alpha1.Running("The pods have ended. Waiting for their node to report how."), RequeueAfter: time.Second,
+			},
+		},
 		"Restored": {
 			reason: "A backup starts nothing again.",
 			o:      ready(func(o *observation) { o.Suite = aSuite("self", 2, restored) }),
