@@ -185,8 +185,8 @@ func (r *Reconciler) room(namespace string, to announce.Receiver) (release func(
 func (r *Reconciler) act(
 	ctx context.Context, cached *v1alpha1.Suite, step announce.Step, release func(*report.Error),
 ) (ctrl.Result, error) {
-	s, err := reconcile.Get[v1alpha1.Suite](ctx, r.Live, cached.Namespace, cached.Name)
-	if err != nil || s == nil || s.UID != cached.UID {
+	s, err := reconcile.Reread(ctx, r.Live, cached)
+	if err != nil || s == nil {
 		return ctrl.Result{}, err
 	}
 	a, err := r.observe(ctx, s)

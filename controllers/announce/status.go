@@ -37,35 +37,20 @@ func sinceChanged(e event.UpdateEvent) bool {
 }
 
 func (r *Reconciler) write(ctx context.Context, s *v1alpha1.Suite, told []v1alpha1.Delivery, c metav1.Condition) error {
-	condition, changed := reconcile.ChangedCondition(s, c, r.Clock.Now())
-	if !changed && equality.Semantic.DeepEqual(s.Status.Deliveries, told) {
-		return nil
-	}
 	is := v1alpha1.SuiteStatus{Deliveries: told}
-	return reconcile.StatusWrite{Owner: reconcile.AnnounceOwner, Suite: s, Condition: condition, Fields: is}.Apply(ctx, r)
+	return reconcile.StatusWrite{Owner: reconcile.AnnounceOwner, Suite: s, Condition: &c, Fields: is}.ApplyChange(ctx, r, r.Clock.Now())
 }
 
 func (r *Reconciler) unsettledOfTrigger(ctx context.Context, t client.Object) []ctrl.Request {
-	return r.unsettled(ctx, t.GetNamespace(), client.MatchingFields{index.Trigger: t.GetName()})
+	return r.unsettled(ctx, client.InNamespace(t.GetNamespace()), client.MatchingFields{index.Trigger: t.GetName()})
 }
 
 func (r *Reconciler) unsettledOfTeam(ctx context.Context, team client.Object) []ctrl.Request {
-	return r.unsettled(ctx, team.(*v1alpha1.Team).NamespaceName())
+	return r.unsettled(ctx, client.InNamespace(team.(*v1alpha1.Team).NamespaceName()))
 }
 
-func (r *Reconciler) unsettled(ctx context.Context, namespace string, options ...client.ListOption) []ctrl.Request {
-	list := &v1alpha1.SuiteList{}
-	if err := r.List(ctx, list, append(options, client.InNamespace(namespace), client.UnsafeDisableDeepCopy)...); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "cannot list the runs whose receivers changed", "namespace", namespace)
-		return nil
-	}
-	var keys []ctrl.Request
-	for i := range list.Items {
-		if s := &list.Items[i]; !announce.Settled(s, r.Clock.Now()) {
-			keys = append(keys, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(s)})
-		}
-	}
-	return keys
+func (r *Reconciler) unsettled(ctx context.Context, of ...client.ListOption) []ctrl.Request {
+	return reconcile.SuitesWhere(ctx, r, func(s *v1alpha1.Suite) bool { return !announce.Settled(s, r.Clock.Now()) }, of...)
 }
 
 // Metrics count the messages.
@@ -78,7 +63,7 @@ func NewMetrics(registerer prometheus.Registerer) (*Metrics, error) {
 		Help: "Messages about runs to webhooks and chats, by the kind of the receiver and their result.",
 	}, []string{"kind", "result"})}
 	for _, kind := range []announce.Kind{announce.Webhook, announce.Slack} {
-		for _, result := range []string{"delivered", "gone", "limited", "unavailable", "rejected"} {
+		for _, result := range []string{delivered, gone, report.Limited.String(), report.Unavailable.String(), report.Rejected.String()} {
 			m.messages.WithLabelValues(string(kind), result) // to be 0 from the start
 		}
 	}
@@ -89,17 +74,16 @@ func (m *Metrics) observe(to announce.Receiver, failure *announce.Failure) {
 	m.messages.WithLabelValues(string(to.Kind), messageResult(failure)).Inc()
 }
 
+// Results of messages; the others are kinds of errors.
+const delivered, gone = "delivered", "gone"
+
 func messageResult(failure *announce.Failure) string {
 	switch {
 	case failure == nil:
-		return "delivered"
+		return delivered
 	case failure.Gone:
-		return "gone"
-	case failure.Why.Kind == report.Limited:
-		return "limited"
-	case failure.Why.Kind == report.Unavailable:
-		return "unavailable"
+		return gone
 	default:
-		return "rejected"
+		return failure.Why.Kind.String()
 	}
 }

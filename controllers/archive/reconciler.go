@@ -154,8 +154,8 @@ func (r *Reconciler) left(ctx context.Context, cached *v1alpha1.Suite) (s *v1alp
 		cached.Spec.Variables = given.variables
 		return cached, given.sources, nil
 	}
-	s, err = reconcile.Get[v1alpha1.Suite](ctx, r.Live, cached.Namespace, cached.Name)
-	if err != nil || s == nil || s.UID != cached.UID || !suite.ToArchive(s) {
+	s, err = reconcile.Reread(ctx, r.Live, cached)
+	if err != nil || s == nil || !suite.ToArchive(s) {
 		return nil, nil, err
 	}
 	list := &corev1.PodList{}

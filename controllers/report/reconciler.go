@@ -2,12 +2,11 @@ package report
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/keymutex"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -118,24 +117,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("observe: %w", err)
 	}
-	check, err := r.check(ctx, o)
-	if err != nil || !report.ShowsMore(o.Trigger) {
-		return check, err
+	var again time.Duration
+	for _, p := range posts {
+		after, failure := r.deliver(ctx, o, p)
+		again, err = suite.Sooner(again, after), errors.Join(err, failure)
 	}
-	more, err := r.beside(ctx, o)
-	return ctrl.Result{RequeueAfter: suite.Sooner(check.RequeueAfter, more)}, err
-}
-
-func (r *Reconciler) check(ctx context.Context, o report.Observation) (ctrl.Result, error) {
-	step := report.Next(o, r.Clock.Now())
-	switch {
-	case step.Post:
-		return r.post(ctx, o, step.Target)
-	case step.Condition != nil:
-		return r.conclude(ctx, o, *step.Condition)
-	default:
-		return ctrl.Result{RequeueAfter: step.After}, nil
-	}
+	return ctrl.Result{RequeueAfter: again}, err
 }
 
 func (r *Reconciler) observe(ctx context.Context, s *v1alpha1.Suite) (report.Observation, error) {
@@ -157,116 +144,9 @@ func (r *Reconciler) observe(ctx context.Context, s *v1alpha1.Suite) (report.Obs
 	return o, err
 }
 
-func (r *Reconciler) post(ctx context.Context, o report.Observation, target report.Target) (ctrl.Result, error) {
-	host := r.Config.Hosts[target.Service]
-	share := report.Share(report.Of(o.Suite, r.Config.Options))
-	if delay := r.waits(o, target, share); delay > 0 {
-		return ctrl.Result{RequeueAfter: wait.Jitter(delay, retry.Spread)}, nil
-	}
-	credentials, problem, err := r.credentials(ctx, o, target)
-	if err != nil {
-		return ctrl.Result{}, err
-	}
-	if problem != nil {
-		return r.retry(ctx, o, report.Rejected, *problem)
-	}
-	budget := r.budgetOf(o, target, credentials)
-	if delay := budget.Take(share, r.Clock.Now()); delay > 0 {
-		return ctrl.Result{RequeueAfter: wait.Jitter(delay, retry.Spread)}, nil
-	}
-	done, err := r.send(ctx, o, host, credentials)
-	r.finish(budget, done)
-	if err != nil || done.failure == nil {
-		return ctrl.Result{}, err
-	}
-	r.failed(ctx, report.Checks, target, done.failure)
-	return r.retry(ctx, o, done.failure.Kind, v1alpha1.NotReported(v1alpha1.ReasonReportFailed,
-		done.failure.Message+". Postflight tries again until a day after the end of the run."))
-}
-
-// A write that was not needed, because the cache was behind, costs nothing.
-func (r *Reconciler) finish(b *report.Budget, done sent) {
-	b.Done(done.failure, r.Clock.Now())
-	if done.unspent {
-		b.Unspent()
-	}
-}
-
-func (r *Reconciler) failed(ctx context.Context, p report.Purpose, target report.Target, failure *report.Error) {
-	r.Metrics.failed(failure)
-	ctrl.LoggerFrom(ctx).Info("cannot post a "+p.String(), "host", target.Service, "repository", target.Repository,
-		"reason", failure.Message, "cause", failure.Cause)
-}
-
-// No other run posts to the same check meanwhile, so that an older state cannot follow a newer one.
-func (r *Reconciler) send(
-	ctx context.Context, o report.Observation, host CodeHostConfig, credentials report.Credentials,
-) (sent, error) {
-	ctx, cancel := context.WithTimeout(ctx, postTimeout)
-	defer cancel()
-	key := client.ObjectKeyFromObject(o.Suite)
-	defer r.lock(report.Name(o.Suite, "") + o.Suite.Spec.Deployment.SHA)()
-	o, step, err := r.current(ctx, o, report.Next)
-	if err == nil && step.Condition != nil { // a newer attempt has come meanwhile
-		return sent{unspent: true}, r.explain(ctx, o, *step.Condition)
-	}
-	if err != nil || !step.Post {
-		return sent{unspent: true}, err
-	}
-	s := o.Suite
-	request := report.Request{
-		Target: step.Target, Credentials: credentials, Check: report.Of(s, r.Config.Options),
-		Last: report.PostedTo(s, step.Target), Unsure: r.memory.unsure(s),
-	}
-	r.memory.doubt(key) // until the result is stored
-	shown, err := host.Post(ctx, request)
-	done, err := sentWith(err)
-	if done.failure != nil && done.failure.Kind != report.Unavailable {
-		r.memory.settle(key)
-	}
-	if err != nil || done.failure != nil {
-		return done, err
-	}
-	r.Metrics.posted()
-	shown.Deployment, shown.PullRequest = request.Last.Deployment, request.Last.PullRequest
-	if err := r.write(ctx, s, &shown, new(report.Posted(request.Check, step.Target))); err != nil {
-		return done, err
-	}
-	r.memory.settle(key)
-	return done, nil
-}
-
-func (r *Reconciler) lock(key string) (unlock func()) {
-	r.checks.LockKey(key)
-	return func() { _ = r.checks.UnlockKey(key) }
-}
-
-// If nothing is to be posted any more, what changed causes another reconcile.
-func (r *Reconciler) current(
-	ctx context.Context, o report.Observation, next func(report.Observation, time.Time) report.Step,
-) (report.Observation, report.Step, error) {
-	s, err := reconcile.Get[v1alpha1.Suite](ctx, r.Live, o.Suite.Namespace, o.Suite.Name)
-	if err != nil || s == nil || s.UID != o.Suite.UID {
-		return o, report.Step{}, err
-	}
-	if o, err = r.observe(ctx, s); err != nil {
-		return o, report.Step{}, err
-	}
-	return o, next(o, r.Clock.Now()), nil
-}
-
 func (r *Reconciler) unreportedOf(ctx context.Context, t client.Object) []ctrl.Request {
-	list := &v1alpha1.SuiteList{}
-	err := r.List(ctx, list, client.InNamespace(t.GetNamespace()), client.MatchingFields{index.Trigger: t.GetName()}, client.UnsafeDisableDeepCopy)
-	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "cannot list the runs of the Trigger", "trigger", t.GetName())
-		return nil
-	}
-	var keys []ctrl.Request
-	for i := range list.Items {
-		if s := &list.Items[i]; !report.Settled(s, r.Clock.Now()) || report.ShowsMore(t.(*v1alpha1.Trigger)) && !report.TooLate(s, r.Clock.Now()) {
-			keys = append(keys, ctrl.Request{NamespacedName: types.NamespacedName{Namespace: s.Namespace, Name: s.Name}})
-		}
-	}
-	return keys
+	more := report.ShowsMore(t.(*v1alpha1.Trigger))
+	return reconcile.SuitesWhere(ctx, r, func(s *v1alpha1.Suite) bool {
+		return !report.Settled(s, r.Clock.Now()) || more && !report.TooLate(s, r.Clock.Now())
+	}, client.InNamespace(t.GetNamespace()), client.MatchingFields{index.Trigger: t.GetName()})
 }

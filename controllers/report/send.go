@@ -14,9 +14,39 @@ import (
 	"github.com/postflight-dev/postflight/internal/kube/reconcile"
 )
 
+// A request without an answer may have posted the check, so the next one reads back what the host shows.
+func (r *Reconciler) sendCheck(ctx context.Context, o report.Observation, to sender) (sent, error) {
+	key := client.ObjectKeyFromObject(o.Suite)
+	defer r.lock(report.Name(o.Suite, "") + to.SHA)()
+	o, step, err := r.current(ctx, o, to.Target, report.Next)
+	if err == nil && step.Condition != nil { // a newer attempt has come meanwhile
+		return sent{unspent: true}, r.explain(ctx, o, *step.Condition)
+	}
+	if err != nil || !step.Post {
+		return sent{unspent: true}, err
+	}
+	s := o.Suite
+	to.Check, to.Last, to.Unsure = report.Of(s, r.Config.Options), report.PostedTo(s, to.Target), r.memory.unsure(s)
+	r.memory.doubt(key) // until the result is stored
+	shown, err := to.CodeHost.Post(ctx, to.Request)
+	done, err := sentWith(err)
+	if done.failure != nil && done.failure.Kind != report.Unavailable {
+		r.memory.settle(key)
+	}
+	if err != nil || done.failure != nil {
+		return done, err
+	}
+	shown.Deployment, shown.PullRequest = to.Last.Deployment, to.Last.PullRequest
+	if err := r.write(ctx, s, &shown, new(report.Posted(to.Check, to.Target))); err != nil {
+		return done, err
+	}
+	r.memory.settle(key)
+	return done, nil
+}
+
 func (r *Reconciler) sendDeployment(ctx context.Context, o report.Observation, to sender) (sent, error) {
 	defer r.lock(fmt.Sprintf("deployment %s %s %s", o.Suite.Namespace, o.Suite.Spec.Environment, to.SHA))()
-	o, step, err := r.current(ctx, o, report.NextDeployment)
+	o, step, err := r.current(ctx, o, to.Target, report.NextDeployment)
 	if err != nil || !step.Post {
 		return sent{unspent: true}, err
 	}
@@ -28,7 +58,7 @@ func (r *Reconciler) sendDeployment(ctx context.Context, o report.Observation, t
 	if err != nil {
 		return sent{unspent: true}, err
 	}
-	shown := report.PostedTo(o.Suite, step.Target)
+	shown := report.PostedTo(o.Suite, to.Target)
 	is := report.DeploymentOn(shown)
 	shown.Deployment = &is
 	id, more := int64(0), false
@@ -60,11 +90,11 @@ func (r *Reconciler) sendComment(ctx context.Context, o report.Observation, to s
 		return done, err
 	}
 	defer r.lock(fmt.Sprintf("comment %s %s %d", o.Suite.Namespace, to.Repository, is.Number))()
-	o, step, err := r.current(ctx, o, report.NextComment)
+	o, step, err := r.current(ctx, o, to.Target, report.NextComment)
 	if err != nil || !step.Post {
 		return sent{unspent: true}, err
 	}
-	is.CommentID = report.PullRequestOn(report.PostedTo(o.Suite, step.Target)).CommentID
+	is.CommentID = report.PullRequestOn(report.PostedTo(o.Suite, to.Target)).CommentID
 	if done.failure == nil && is.Number != 0 {
 		if done, err = r.comment(ctx, o, to, &is); err != nil {
 			return done, err
@@ -76,7 +106,7 @@ func (r *Reconciler) sendComment(ctx context.Context, o report.Observation, to s
 	} else {
 		is.Phase = report.PhaseOf(o.Suite)
 	}
-	shown := report.PostedTo(o.Suite, step.Target)
+	shown := report.PostedTo(o.Suite, to.Target)
 	shown.PullRequest = &is
 	return done, r.write(ctx, o.Suite, &shown, nil)
 }

@@ -6,12 +6,9 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -29,40 +26,32 @@ var reportable = predicate.Or(reconcile.Replaced, predicate.Funcs{UpdateFunc: fu
 
 // Without a condition, the stored one stays as it is.
 func (r *Reconciler) write(ctx context.Context, s *v1alpha1.Suite, shown *v1alpha1.SuiteReport, c *metav1.Condition) error {
-	condition, changed := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReported), false
-	if c != nil {
-		condition, changed = reconcile.ChangedCondition(s, *c, r.Clock.Now())
-	}
-	if !changed && equality.Semantic.DeepEqual(s.Status.Report, shown) {
-		return nil
+	if c == nil {
+		c = meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReported)
 	}
 	is := v1alpha1.SuiteStatus{Report: shown}
-	return reconcile.StatusWrite{Owner: reconcile.ReportOwner, Suite: s, Condition: condition, Fields: is}.Apply(ctx, r)
-}
-
-func (r *Reconciler) retry(ctx context.Context, o report.Observation, kind report.Kind, c metav1.Condition) (ctrl.Result, error) {
-	after := wait.Jitter(report.RetryAfter(o.Suite, kind, r.Clock.Now()), retry.Spread)
-	return ctrl.Result{RequeueAfter: after}, r.explain(ctx, o, c)
+	return reconcile.StatusWrite{Owner: reconcile.ReportOwner, Suite: s, Condition: c, Fields: is}.ApplyChange(ctx, r, r.Clock.Now())
 }
 
 // The check run of a superseded attempt may be too new for the cache. It must not stay in progress.
-func (r *Reconciler) conclude(ctx context.Context, o report.Observation, c metav1.Condition) (ctrl.Result, error) {
+func (r *Reconciler) conclude(ctx context.Context, o report.Observation, c metav1.Condition) (after time.Duration, err error) {
 	if o.NewerAttempt == "" {
-		return ctrl.Result{}, r.explain(ctx, o, c)
+		return 0, r.explain(ctx, o, c)
 	}
-	o, step, err := r.current(ctx, o, report.Next)
+	target, _ := report.TargetOf(o.Suite, o.Trigger)
+	o, step, err := r.current(ctx, o, target, report.Next)
 	if err != nil || step.Condition == nil {
-		return ctrl.Result{RequeueAfter: retry.Stale}, err
+		return retry.Stale, err
 	}
-	return ctrl.Result{}, r.explain(ctx, o, *step.Condition)
+	return 0, r.explain(ctx, o, *step.Condition)
 }
 
 // What was posted must not be older than what this reconciler wrote last, and the cache may lag.
 func (r *Reconciler) explain(ctx context.Context, o report.Observation, c metav1.Condition) error {
 	s := o.Suite
 	if s.Status.Report != nil || o.Trigger != nil && o.Trigger.Spec.Repository != nil {
-		now, err := reconcile.Get[v1alpha1.Suite](ctx, r.Live, s.Namespace, s.Name)
-		if err != nil || now == nil || now.UID != s.UID {
+		now, err := reconcile.Reread(ctx, r.Live, s)
+		if err != nil || now == nil {
 			return err
 		}
 		s = now
@@ -113,16 +102,16 @@ func NewMetrics(registerer prometheus.Registerer) (*Metrics, error) {
 		Name: "postflight_reports_total",
 		Help: "Posts of checks, deployments and comments to code hosts, by their result.",
 	}, []string{"result"})}
-	for _, result := range []string{"posted", "rejected", "conflict", "unavailable", "limited"} {
-		m.posts.WithLabelValues(result) // to be 0 from the start
+	m.posts.WithLabelValues(posted) // to be 0 from the start, as the others
+	for _, kind := range []report.Kind{report.Rejected, report.Conflict, report.Unavailable, report.Limited} {
+		m.posts.WithLabelValues(kind.String())
 	}
 	return m, registerer.Register(m.posts)
 }
 
-func (m *Metrics) posted() { m.posts.WithLabelValues("posted").Inc() }
+// posted is the result of a post that succeeded; the others are kinds of errors.
+const posted = "posted"
 
-func (m *Metrics) failed(e *report.Error) {
-	m.posts.WithLabelValues(map[report.Kind]string{
-		report.Rejected: "rejected", report.Conflict: "conflict", report.Unavailable: "unavailable", report.Limited: "limited",
-	}[e.Kind]).Inc()
-}
+func (m *Metrics) posted() { m.posts.WithLabelValues(posted).Inc() }
+
+func (m *Metrics) failed(e *report.Error) { m.posts.WithLabelValues(e.Kind.String()).Inc() }

@@ -67,30 +67,8 @@ func PullRequestOn(r v1alpha1.SuiteReport) v1alpha1.PullRequestReport {
 	return ptr.Deref(r.PullRequest, v1alpha1.PullRequestReport{})
 }
 
-// ShareBeside is like Share. Any end of a check is more useful than deployments and comments; deployments are left out first.
-func ShareBeside(p Purpose, s *v1alpha1.Suite) int {
-	switch {
-	case p == Deployments && !s.Finished():
-		return 15
-	case p == Deployments:
-		return 20
-	case !s.Finished():
-		return 30
-	default:
-		return 60
-	}
-}
-
 // ProblemOf is what a report keeps of an error.
 func ProblemOf(e *Error) string { return plaintext.Line(e.Message+".", maxProblem) }
-
-// RetryBeside is when to repeat a request that failed. After a rejection, the wait grows with the age of the run.
-func RetryBeside(s *v1alpha1.Suite, kind Kind, now time.Time) time.Duration {
-	if kind != Rejected {
-		return conflictRetry
-	}
-	return max(RejectedRetry, now.Sub(s.CreationTimestamp.Time)/4)
-}
 
 // related returns the newest run of each Trigger and Environment, of Triggers that want the same in the same repository.
 func related(self Run, others []Run, wanted func(*v1alpha1.Trigger) bool, same func(*v1alpha1.Suite) bool) []Run {

@@ -80,12 +80,12 @@ func TestNextBeside(t *testing.T) {
 func TestDeploymentsAreLeftOutFirst(t *testing.T) {
 	running, ended := aSuite(in(v1alpha1.Running(""))), aSuite(in(v1alpha1.Passed("")))
 	shares := []int{
-		report.ShareBeside(report.Deployments, running), report.ShareBeside(report.Deployments, ended),
-		report.Share(report.Of(aSuite(in(v1alpha1.Queued(""))), report.Options{})),
-		report.ShareBeside(report.Comments, running),
-		report.Share(report.Of(running, report.Options{})),
-		report.ShareBeside(report.Comments, ended),
-		report.Share(report.Of(ended, report.Options{})),
+		report.Share(report.Deployments, running), report.Share(report.Deployments, ended),
+		report.Share(report.Checks, aSuite(in(v1alpha1.Queued("")))),
+		report.Share(report.Comments, running),
+		report.Share(report.Checks, running),
+		report.Share(report.Comments, ended),
+		report.Share(report.Checks, ended),
 	}
 	if diff := cmp.Diff([]int{15, 20, 25, 30, 50, 60, 100}, shares); diff != "" {
 		t.Errorf("the shares of the budget (-want +got):\n%s", diff)
@@ -102,20 +102,6 @@ func TestUnspent(t *testing.T) {
 		b.Unspent()
 	}
 	b.Unspent() // without a write before
-}
-
-func TestRetryBeside(t *testing.T) {
-	s := aSuite()
-	if got := report.RetryBeside(s, report.Unavailable, noon); got != 2*time.Second {
-		t.Errorf("a host that failed is asked after %s", got)
-	}
-	retries := 0
-	for now := noon; now.Before(noon.Add(report.GiveUpAfter)); now = now.Add(report.RetryBeside(s, report.Rejected, now)) {
-		retries++
-	}
-	if retries < 10 || retries > 40 {
-		t.Errorf("a request that is rejected for a day is sent %d times", retries)
-	}
 }
 
 // named is a Suite of a Trigger, and the order in which it was received.

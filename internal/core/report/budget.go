@@ -3,6 +3,8 @@ package report
 import (
 	"sync"
 	"time"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
 // Budgets are in memory. A new leader starts with empty ones, until the host says that its limit is reached.
@@ -107,6 +109,30 @@ func (b *Budget) Unspent() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.writes = b.writes[:max(0, len(b.writes)-1)]
+}
+
+// Share is the part of a credential's budget, in percent, up to which something is written about a run. It leaves room for outcomes
+// of checks, which are more useful than comments; deployments are left out first.
+func Share(p Purpose, s *v1alpha1.Suite) int {
+	phase, ended := PhaseOf(s), s.Finished()
+	switch {
+	case p == Deployments && !ended:
+		return 15
+	case p == Deployments:
+		return 20
+	case p == Comments && !ended:
+		return 30
+	case p == Comments:
+		return 60
+	case phase == v1alpha1.ReportQueued:
+		return 25
+	case phase == v1alpha1.ReportInProgress:
+		return 50
+	case s.State() == v1alpha1.ReasonCanceled, s.State() == v1alpha1.ReasonSuperseded:
+		return 75
+	default:
+		return 100
+	}
 }
 
 func (b *Budget) idleSince(t time.Time) bool {

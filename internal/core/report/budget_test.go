@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/report"
@@ -48,19 +49,13 @@ func TestBudget(t *testing.T) {
 func TestLeastUsefulFirst(t *testing.T) {
 	b := gitHubBudget()
 	allowed := map[string]int{}
-	kinds := []report.Check{
-		{Phase: v1alpha1.ReportQueued},
-		{Phase: v1alpha1.ReportInProgress},
-		{Phase: v1alpha1.ReportCompleted, State: v1alpha1.ReasonSuperseded},
-		{Phase: v1alpha1.ReportCompleted, State: v1alpha1.ReasonFailed},
-	}
-	for _, c := range kinds {
-		for b.Take(report.Share(c), noon) == 0 {
-			allowed[string(c.Phase)+c.State]++
+	for _, state := range []metav1.Condition{v1alpha1.Queued(""), v1alpha1.Running(""), v1alpha1.Superseded(""), v1alpha1.Failed("")} {
+		for b.Take(report.Share(report.Checks, aSuite(in(state))), noon) == 0 {
+			allowed[state.Reason]++
 			b.Done(nil, noon)
 		}
 	}
-	want := map[string]int{"Queued": 20, "InProgress": 20, "CompletedSuperseded": 20, "CompletedFailed": 20}
+	want := map[string]int{"Queued": 20, "Running": 20, "Superseded": 20, "Failed": 20}
 	if diff := cmp.Diff(want, allowed); diff != "" {
 		t.Errorf("writes within a minute (-want +got):\n%s", diff)
 	}
@@ -201,14 +196,13 @@ func TestParseSecret(t *testing.T) {
 // in which GitHub accepts 500 writes and the one after it, and nobody waits long for those of the first.
 func TestBurstWithinLimits(t *testing.T) {
 	b := gitHubBudget()
-	inProgress := report.Check{Phase: v1alpha1.ReportInProgress}
-	end := report.Check{Phase: v1alpha1.ReportCompleted, State: v1alpha1.ReasonFailed}
+	running, ended := aSuite(in(v1alpha1.Running(""))), aSuite(in(v1alpha1.Failed("")))
 	shown, started, now := 0, 0, noon
-	for ; b.Take(report.Share(inProgress), now) == 0; started++ {
+	for ; b.Take(report.Share(report.Checks, running), now) == 0; started++ {
 		b.Done(nil, now)
 	}
 	for shown < 500 {
-		if wait := b.Take(report.Share(end), now); wait > 0 {
+		if wait := b.Take(report.Share(report.Checks, ended), now); wait > 0 {
 			now = now.Add(wait)
 			continue
 		}

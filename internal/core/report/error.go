@@ -19,6 +19,11 @@ const (
 	Limited                 // the credential has sent too much: try again after RetryAfter
 )
 
+// String is the word for a kind in metrics.
+func (k Kind) String() string {
+	return map[Kind]string{Rejected: "rejected", Conflict: "conflict", Unavailable: "unavailable", Limited: "limited"}[k]
+}
+
 // Error says why a code host does not show a check. Its message is a clause for the team, without secrets.
 type Error struct {
 	Kind       Kind
@@ -33,14 +38,19 @@ func (e *Error) Error() string { return e.Message }
 
 const conflictRetry = 2 * time.Second // GitLab itself tries for ten seconds
 
-// RetryAfter grows with the time since the first rejection: a wrong token costs some twenty requests, and a new one is soon used.
-func RetryAfter(s *v1alpha1.Suite, kind Kind, now time.Time) time.Duration {
+// RetryAfter is when to repeat a request that failed. After a rejection it grows with the time since the first one, which only the
+// condition of checks knows: a wrong token costs some twenty requests, and a new one is soon used.
+func RetryAfter(p Purpose, s *v1alpha1.Suite, kind Kind, now time.Time) time.Duration {
 	if kind != Rejected {
 		return conflictRetry
 	}
-	c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReported)
-	if c == nil || c.Reason != v1alpha1.ReasonReportFailed {
-		return RejectedRetry
+	since := s.CreationTimestamp.Time
+	if p == Checks {
+		c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReported)
+		if c == nil || c.Reason != v1alpha1.ReasonReportFailed {
+			return RejectedRetry
+		}
+		since = c.LastTransitionTime.Time
 	}
-	return max(RejectedRetry, now.Sub(c.LastTransitionTime.Time)/4)
+	return max(RejectedRetry, now.Sub(since)/4)
 }

@@ -92,20 +92,6 @@ func delay(s *v1alpha1.Suite, now time.Time) time.Duration {
 	return 0
 }
 
-// Share is the part of a credential's budget, in percent, up to which a check is written. It leaves room for outcomes.
-func Share(c Check) int {
-	switch {
-	case c.Phase == v1alpha1.ReportQueued:
-		return 25
-	case c.Phase == v1alpha1.ReportInProgress:
-		return 50
-	case c.State == v1alpha1.ReasonCanceled, c.State == v1alpha1.ReasonSuperseded:
-		return 75
-	default:
-		return 100
-	}
-}
-
 // Posted is the condition after a check was posted.
 func Posted(c Check, t Target) metav1.Condition {
 	where := fmt.Sprintf("The check %q of commit %.12s in %s on %s", c.Name, t.SHA, t.Repository, t.Service)

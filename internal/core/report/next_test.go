@@ -156,17 +156,21 @@ func TestRetryAfter(t *testing.T) {
 		c.LastTransitionTime = metav1.NewTime(at)
 		return aSuite(func(s *v1alpha1.Suite) { s.Status.Conditions = []metav1.Condition{c} })
 	}
-	retries := 0
-	for now := noon; now.Before(noon.Add(report.GiveUpAfter)); now = now.Add(report.RetryAfter(failedAt(noon), report.Rejected, now)) {
-		retries++
+	for _, p := range []report.Purpose{report.Checks, report.Deployments, report.Comments} {
+		retries := 0
+		for now := noon; now.Before(noon.Add(report.GiveUpAfter)); now = now.Add(report.RetryAfter(p, failedAt(noon), report.Rejected, now)) {
+			retries++
+		}
+		if retries < 10 || retries > 40 {
+			t.Errorf("a %s that is rejected for a day is sent %d times", p, retries)
+		}
+		for _, kind := range []report.Kind{report.Conflict, report.Unavailable} {
+			if got := report.RetryAfter(p, failedAt(noon), kind, noon); got != 2*time.Second {
+				t.Errorf("%s of a %s is retried after %s", kind, p, got)
+			}
+		}
 	}
-	if retries < 10 || retries > 40 {
-		t.Errorf("a request that is rejected for a day is sent %d times", retries)
-	}
-	if got := report.RetryAfter(aSuite(), report.Rejected, noon); got != report.RejectedRetry {
+	if got := report.RetryAfter(report.Checks, aSuite(), report.Rejected, after(time.Hour)); got != report.RejectedRetry {
 		t.Errorf("the first retry is after %s", got)
-	}
-	if got := report.RetryAfter(failedAt(noon), report.Conflict, noon); got != 2*time.Second {
-		t.Errorf("a conflict is retried after %s", got)
 	}
 }

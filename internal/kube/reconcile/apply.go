@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -24,21 +25,33 @@ const (
 // StatusWrite is all that an owner says about a Suite, identified by its UID: the API server removes what it leaves out.
 type StatusWrite struct {
 	Owner     string
-	Suite     *v1alpha1.Suite
+	Suite     *v1alpha1.Suite      // as it was read
 	Condition *metav1.Condition    // nil: none
 	Fields    v1alpha1.SuiteStatus // without conditions
 	Locked    bool                 // fails if the object has changed since it was read
 }
 
-// ChangedCondition is a condition as it is to be stored, and whether it differs from what is.
-func ChangedCondition(s *v1alpha1.Suite, c metav1.Condition, now time.Time) (is *metav1.Condition, changed bool) {
-	var all []metav1.Condition
-	if was := meta.FindStatusCondition(s.Status.Conditions, c.Type); was != nil {
-		all = []metav1.Condition{*was}
+// owned is what an owner wrote, without its condition.
+func (w StatusWrite) owned() (is v1alpha1.SuiteStatus) {
+	switch w.Owner {
+	case ReportOwner:
+		is.Report = w.Suite.Status.Report
+	case AnnounceOwner:
+		is.Deliveries = w.Suite.Status.Deliveries
 	}
-	c.ObservedGeneration, c.LastTransitionTime = s.Generation, metav1.NewTime(now)
-	changed = meta.SetStatusCondition(&all, c)
-	return &all[0], changed
+	return is
+}
+
+// ApplyChange writes the status unless it is stored already.
+func (w StatusWrite) ApplyChange(ctx context.Context, c client.Client, now time.Time) error {
+	changed := false
+	if w.Condition != nil {
+		w.Condition, changed = changedCondition(w.Suite, *w.Condition, now)
+	}
+	if !changed && equality.Semantic.DeepEqual(w.owned(), w.Fields) {
+		return nil
+	}
+	return w.Apply(ctx, c)
 }
 
 // Apply writes the status. An object that is gone is no error.
@@ -56,6 +69,17 @@ func (w StatusWrite) Apply(ctx context.Context, c client.Client) error {
 	}})
 	err = c.Status().Apply(ctx, configuration, client.FieldOwner(w.Owner), client.ForceOwnership, client.DisableReadYourWritesConsistency)
 	return apierror.IgnoreNotFound(err)
+}
+
+// changedCondition is a condition as it is to be stored, and whether it differs from what is.
+func changedCondition(s *v1alpha1.Suite, c metav1.Condition, now time.Time) (is *metav1.Condition, changed bool) {
+	var all []metav1.Condition
+	if was := meta.FindStatusCondition(s.Status.Conditions, c.Type); was != nil {
+		all = []metav1.Condition{*was}
+	}
+	c.ObservedGeneration, c.LastTransitionTime = s.Generation, metav1.NewTime(now)
+	changed = meta.SetStatusCondition(&all, c)
+	return &all[0], changed
 }
 
 func (w StatusWrite) status() (map[string]any, error) {

@@ -25,6 +25,18 @@ func Shared[T any, P interface {
 	return read[T, P](ctx, c, namespace, name, client.UnsafeDisableDeepCopy)
 }
 
+// Reread reads what the API server has of an object now; nil where it was deleted, or replaced.
+func Reread[T any, P interface {
+	*T
+	client.Object
+}](ctx context.Context, live client.Reader, known P) (P, error) {
+	is, err := read[T, P](ctx, live, known.GetNamespace(), known.GetName())
+	if err != nil || is == nil || is.GetUID() != known.GetUID() {
+		return nil, err
+	}
+	return is, nil
+}
+
 func read[T any, P interface {
 	*T
 	client.Object

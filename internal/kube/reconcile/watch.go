@@ -1,6 +1,9 @@
 package reconcile
 
 import (
+	"context"
+	"slices"
+
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -35,6 +38,16 @@ var JustArchived = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 // Ends reports whether an update ends a run.
 func Ends(e event.UpdateEvent) bool {
 	return !e.ObjectOld.(*v1alpha1.Suite).Finished() && e.ObjectNew.(*v1alpha1.Suite).Finished()
+}
+
+// SuitesWhere reconciles those of a cached list of Suites that something is left to do for.
+func SuitesWhere(ctx context.Context, c client.Reader, left func(*v1alpha1.Suite) bool, of ...client.ListOption) []ctrl.Request {
+	list := &v1alpha1.SuiteList{}
+	if err := c.List(ctx, list, append(of, client.UnsafeDisableDeepCopy)...); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "cannot list the runs that a change concerns")
+		return nil
+	}
+	return RequestsOfItems(slices.DeleteFunc(list.Items, func(s v1alpha1.Suite) bool { return !left(&s) }))
 }
 
 // Requests reconciles objects.
