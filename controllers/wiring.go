@@ -39,7 +39,7 @@ func ClientOptions() client.Options {
 	return client.Options{Cache: &client.CacheOptions{EnableReadYourWritesConsistency: new(true)}}
 }
 
-// Setup registers all reconcilers with a manager that has ClientOptions and the indexes of index.Setup, once per term of leadership.
+// Setup registers all reconcilers with a manager that has ClientOptions and the indexes of index.Setup: once a term, with the same Metrics.
 func Setup(mgr ctrl.Manager, config Config) error {
 	clock, metrics, archives, handovers := config.Clock, config.Metrics, config.Archive.Store != nil, archive.NewHandovers()
 	config.Archive.Clock, config.Archive.Metrics, config.Archive.Handovers = clock, metrics.archive, handovers

@@ -148,7 +148,8 @@ func (r *Rescue) begin(ctx context.Context, run ctrl.Request, name string, uid t
 	})
 }
 
-// If the pod has not changed, a later change may come from a container that starts late, or from a node that is back.
+// goesOn reports whether to rescue again at once, because the pod has changed. If not, it forgets a pod of which a later change may save
+// more (a container starts late, or a node is back); any other stays, so that it is rescued once.
 func (r *Rescue) goesOn(uid types.UID, p *rescuedPod, again bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

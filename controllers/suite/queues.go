@@ -15,7 +15,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/suite"
 )
 
-// positionInterval times its position is how late a run's message says it, so that a fast queue does not cost a write for each step.
+// positionInterval delays the message of the nth moved run n times, so that a queue that moves fast does not cost a write for each step.
 const positionInterval = time.Second
 
 // lastPriority is below that of the objects found at the start: status messages come after every Job that can be created.

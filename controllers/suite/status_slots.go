@@ -7,7 +7,8 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 )
 
-// statusWriters write hundreds of waiting statuses a second. With all workers, a team that queued thousands delayed other teams by seconds.
+// statusWriters is how many statuses of waiting runs are written at once: four write hundreds a second. With one per worker, a team that
+// queued thousands delayed the runs of other teams by seconds.
 const statusWriters = 4
 
 // A run without a slot is reconciled again when it has one, so that no worker waits. Namespaces get them in turn.

@@ -14,7 +14,8 @@ import (
 // ErrForbidden is the error for an address that a client of Public refuses.
 var ErrForbidden = errors.New("the address is not allowed")
 
-// Public returns a client for addresses that a team chose, checked when it dials, because names can change. It uses no proxy.
+// Public returns a client for addresses that a team chose: public ones by https, and allowed networks also by http. It checks them when it
+// dials, because names can change, and uses no proxy, which would connect to any address.
 func Public(allowed []netip.Prefix) *http.Client {
 	var v4, v6 []netip.Prefix
 	for _, p := range allowed {

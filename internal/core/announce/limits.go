@@ -13,7 +13,8 @@ const (
 	maxKeys                  = 4      // that sign an event: the new one, and those that it replaces
 	minKeyBytes, maxKeyBytes = 24, 64 // those of Standard Webhooks
 
-	// Slack accepts 3,000 characters in a section, and escaping makes up to five of one: of three facts, one text, and five tests.
+	// Slack accepts 3,000 characters in a section, and escaping makes up to five of one. A section has three facts that need it, one text,
+	// or five tests.
 	maxHeadline, maxFact, maxText, maxTest = 256, 160, 512, 100
 	maxTests                               = 5  // that a chat lists; the run's page has all
 	maxDeliveries                          = 16 // as in the schema of the Suite; a Team and a Trigger have fewer receivers

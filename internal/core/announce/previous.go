@@ -12,7 +12,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/suite"
 )
 
-// Previous returns how the last run with a result ended before s, of the same Trigger and Environment, or "". Outcomes are of deleted runs.
+// Previous returns the end of the last run with a result before s, of the same Trigger and Environment, or "". The outcomes in the status
+// of the Trigger replace runs that were deleted.
 func Previous(s *v1alpha1.Suite, runs []v1alpha1.Suite, outcomes []v1alpha1.EnvironmentOutcome) string {
 	last := outcomeBefore(s, runs)
 	for _, o := range outcomes {

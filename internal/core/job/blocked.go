@@ -49,7 +49,8 @@ func needsChange(cs corev1.ContainerStatus) bool {
 	}
 }
 
-// cacheNotSynced matches a kubelet that tries again to read a Secret or ConfigMap, perhaps after a long pull of the image.
+// cacheNotSynced matches a kubelet that tries again to read a Secret or ConfigMap. It may come after a long pull of the image, so the wait
+// alone does not make the pod hopeless.
 var cacheNotSynced = regexp.MustCompile(`^failed to sync \S+ cache: `)
 
 func waitsSince(p *corev1.Pod) time.Time {

@@ -70,7 +70,7 @@ func WithInputs(j *batchv1.Job, in Inputs) *batchv1.Job {
 	return j
 }
 
-// fetch may log its termination message: the log has no secrets, and its last line names the missing file.
+// fetch may use its log as the termination message: the log has no secrets, and its last line names the missing file.
 func fetch(in Inputs, pod *corev1.PodSecurityContext) corev1.Container {
 	return corev1.Container{
 		Name:                     FetchContainer,

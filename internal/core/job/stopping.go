@@ -65,7 +65,7 @@ func StoppingSince(j *batchv1.Job) time.Time {
 	return time.Time{}
 }
 
-// Lost returns a sentence if all remaining pods are past their grace period, or "": their node is gone, or its kubelet hangs.
+// Lost returns a sentence if all remaining pods should have stopped so long ago, or "": their node is gone, or its kubelet hangs.
 func Lost(pods []corev1.Pod, now time.Time, after time.Duration) string {
 	left := slices.DeleteFunc(slices.SortedFunc(slices.Values(pods), byCreation), ended)
 	late := func(p corev1.Pod) bool {

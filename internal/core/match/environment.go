@@ -10,7 +10,7 @@ import (
 )
 
 // environment is the language of expressions: notification, optional values, and those functions of the standard library whose cost grows
-// with the size of their arguments and is counted. dyn() and type() bypass type checks, and looking up a time zone reads files.
+// with the size of their arguments and is counted. It lacks dyn() and type(), which bypass type checks, and time zones, read from files.
 var environment = sync.OnceValues(func() (*cel.Env, error) {
 	return cel.NewCustomEnv(
 		cel.StdLib(cel.StdLibSubset(env.NewLibrarySubset().AddIncludedFunctions(functions()...))),

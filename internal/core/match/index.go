@@ -33,7 +33,7 @@ type Explanation struct {
 	Skipped  bool              // time ran out
 }
 
-// Set adds or replaces a Trigger, in the order of calls. One that does not compile matches nothing; see Problem.
+// Set adds or replaces a Trigger. Calls for the same Trigger must be in order. One that does not compile matches nothing; see Problem.
 func (x *Index) Set(t *v1alpha1.Trigger) {
 	e := x.compile(t)
 	x.mu.Lock()

@@ -52,6 +52,7 @@ func Compile(t *v1alpha1.Trigger) (*Matcher, error) {
 }
 
 // recoverPanic turns a panic into an error: a Trigger that hits a bug in a library must not keep managers from starting.
+// The text of the panic comes from the Trigger, so its readers may see it.
 func recoverPanic(compile func(*v1alpha1.TriggerSpec) (criterion, error), spec *v1alpha1.TriggerSpec) (c criterion, err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -7,13 +7,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// Reserved reports whether a notification may not set a variable of that name: then no Trigger creates a run.
+// Reserved reports whether a notification may not set a variable of that name. It stays valid, but no Trigger creates a run for it.
+// A Trigger or an Environment may set any name.
 //
 // The platform sets some of the names. By others, the sender could make a loader, a shell, a language runtime or a build tool run code,
 // load files, trust certificates or talk to other hosts, next to the Secrets of a pod: sudo, glibc (for setuid programs) and CI systems
 // refuse them, or tools in test images read them. The list cannot be complete; Trigger.spec.allowVariables can. Names that merely
-// configure a program or a test, such as URL, GREP, BROWSER, NODE_ENV or CI, are what variables are for. Only interactive shells read the
-// file in ENV, and pipelines use that name. Case is ignored: npm and yarn ignore it, and proxies are named in both cases.
+// configure a program or a test, such as URL, GREP, BROWSER, NODE_ENV or CI, are not reserved; nor is ENV: only interactive shells read its
+// file, and pipelines use it. Case is ignored: npm and yarn ignore it, and proxies are named in both cases.
 func Reserved(name string) bool {
 	name = strings.ToUpper(name)
 	return !harmlessNames.Has(name) && (reservedNames.Has(name) ||

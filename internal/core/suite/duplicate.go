@@ -110,7 +110,8 @@ func notifyAgain(existing, desired *v1alpha1.Suite) bool {
 	return true
 }
 
-// NoteSuperseded records the newer run of the stream, so that a replica that has not seen it creates the same attempt.
+// NoteSuperseded records the newer run of the stream, so that a replica that has not seen it creates the same attempt. It reports whether
+// the status changed.
 func NoteSuperseded(existing *v1alpha1.Suite, stream []*v1alpha1.Suite) bool {
 	newer := newerThan(existing, stream)
 	if existing.Finished() || existing.Status.SupersededBy != "" || newer == nil {

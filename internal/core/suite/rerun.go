@@ -90,7 +90,8 @@ func labelsOfRun(s *v1alpha1.Suite) map[string]string {
 	return labels
 }
 
-// NewerDeployment returns the newest later run of another deployment: after it, another attempt of s would supersede it.
+// NewerDeployment returns the newest run of another deployment received after s, or nil. Another attempt of s would supersede it, and its
+// pipeline would get the result of the older commit.
 func NewerDeployment(s *v1alpha1.Suite, stream []*v1alpha1.Suite) *v1alpha1.Suite {
 	return newest(slices.DeleteFunc(others(s, stream), func(other *v1alpha1.Suite) bool {
 		sha := s.Spec.Deployment.SHA

@@ -23,7 +23,8 @@ const (
 	MaxLease = 5 * time.Minute
 )
 
-// NewTiming replaces a killed leader within 1.4 leases: the last renewal may be seen 2.2 retries late, and as many pass until a retry.
+// NewTiming replaces a killed leader within 1.4 leases: others see its last renewal up to 2.2 retries late, and ask up to 2.2 retries after
+// the lease has expired.
 func NewTiming(lease time.Duration) Timing {
 	retry := lease / 12
 	return Timing{Lease: lease, Renew: lease - 3*retry, Retry: retry}
@@ -37,5 +38,5 @@ func (t Timing) Validate() error {
 	return nil
 }
 
-// A write that is on its way when the fence closes has a retry to arrive before the next leader begins.
+// fenced is how long after a renewal a leader may write: a request on its way then has one Retry to arrive before the next leader begins.
 func (t Timing) fenced() time.Duration { return t.Lease - t.Retry }

@@ -58,7 +58,7 @@ type serverRequest struct{}
 
 // forget drops what a waiting request does not need, also from net/http's own Request: 3,500 requests then keep 61 MiB less.
 func (r *Request) forget() {
-	method := strings.Clone(r.Method)
+	method := strings.Clone(r.Method) // all parts of the request line share one string
 	if original, ok := r.Context().Value(serverRequest{}).(*http.Request); ok {
 		original.Method, original.Proto, original.Host = method, "", ""
 		original.Header, original.RequestURI, original.URL = nil, "", &url.URL{}

@@ -25,7 +25,7 @@ type Limits struct {
 	IdleTimeout                time.Duration
 	// InFlight bounds the authenticated requests in flight. Of it, Large and Waiting, a team gets at most 8/9: see fairness.TeamLimiter.
 	InFlight int
-	// Large bounds those with a body of more than SmallBodyBytes or of unknown length, and dry runs.
+	// Large bounds those, and requests of pods, with a body of more than SmallBodyBytes or of unknown length, and dry runs.
 	Large          int
 	SmallBodyBytes int64
 	// Waiting bounds the requests that wait for a run to end, which are not in flight, and MaxWait how long each waits.

@@ -14,7 +14,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/kube/index"
 )
 
-// maxStaleness bounds how long a revoked key may work, and still lets a restarted replica hold notifications.
+// maxStaleness is how long known keys work while the API server is unavailable: longer, and a revoked key works for too long;
+// shorter, and a restart of the control plane rejects notifications that can be held.
 const maxStaleness = 10 * time.Minute
 
 // Principal is the sender of a request. Both objects are shared with the cache and must not be changed.
@@ -40,7 +41,7 @@ type Config struct {
 // Authenticator finds the team that a request belongs to.
 type Authenticator struct{ Config }
 
-// Authenticate finds the team of the bearer key. Every wrong key takes the same steps, so that timing reveals nothing.
+// Authenticate finds the team of the bearer key. The error is an *Error. Wrong keys all take the same steps, so timing reveals nothing.
 func (a *Authenticator) Authenticate(ctx context.Context, r *http.Request) (Principal, error) {
 	token, wellFormed := bearerToken(r.Header)
 	p, err := a.CheckKey(ctx, token)

@@ -6,8 +6,8 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// SteadyClock starts at the time of another clock and ignores when that is set, so that a later deployment is not stored as an older one.
-// If a hypervisor stops all clocks, as for a snapshot, it is behind until the API server answers again.
+// SteadyClock adds what has elapsed, also while the machine was suspended, to another clock's time at its start. Setting that clock changes
+// nothing: else later deployments could be stored as older ones. If a hypervisor stops all clocks, it lags until the API server answers.
 type SteadyClock struct {
 	boot    func() time.Duration // since some moment before
 	started time.Duration        // by boot

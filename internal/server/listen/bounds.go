@@ -31,7 +31,8 @@ const (
 	largeHead     = 4 << 10              // more than the server reads at once, in bytes
 )
 
-// Bound listens on the server's address within the bounds. With the server's TLSConfig it speaks HTTPS, and only HTTP/1.1 as without.
+// Bound listens on the server's address, and replaces the server's Handler, ConnContext and ConnState to keep the bounds. With the server's
+// TLSConfig it speaks HTTPS; with or without, only HTTP/1.1.
 func Bound(server *http.Server, bounds Bounds) (net.Listener, error) {
 	inner, err := net.Listen("tcp", server.Addr)
 	if err != nil {
@@ -60,7 +61,7 @@ func bind(server *http.Server, inner net.Listener, bounds Bounds) net.Listener {
 	return newListener(inner, newConnLimiter(bounds), server.ReadHeaderTimeout, server.TLSConfig)
 }
 
-// Authenticated assigns the connection of a request to the tenant, before its body is read.
+// Authenticated assigns the connection of a request to the tenant. Call it in the handler's goroutine, before the body is read.
 func Authenticated(ctx context.Context, tenant string) {
 	if c, ok := ctx.Value(connKey{}).(*conn); ok {
 		c.limiter.authenticated(c, tenant)

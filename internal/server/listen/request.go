@@ -9,7 +9,8 @@ import (
 // unprovenBody is how long a body may take without an accepted key: such bodies are small, and mostly come with the head.
 const unprovenBody = time.Second
 
-// limitUnproven limits the time for an unauthenticated body, and lets the connection be replaced once the handler has returned.
+// limitUnproven limits the time for an unauthenticated body, and lets the connection be replaced once the handler has returned: the server
+// may wait for the rest of the body before it sends the answer.
 func limitUnproven(server *http.Server) http.Handler {
 	next := server.Handler
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

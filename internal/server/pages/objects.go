@@ -13,6 +13,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
 )
 
+// Triggers, Environments and Suites that these functions return are shared with the cache and must not be changed.
+
 func (u *UI) triggers(r *request) ([]*v1alpha1.Trigger, error) {
 	list := &v1alpha1.TriggerList{}
 	err := u.Cache.List(r.Context(), list, client.UnsafeDisableDeepCopy, client.InNamespace(r.namespace()))

@@ -32,7 +32,7 @@ type keys struct {
 	nonce  []byte // the key of nonces
 }
 
-// Seal encrypts a value. The nonce is derived from it, so that the same page has the same links.
+// Seal encrypts a value. The nonce is derived from it and the purpose, so that the same page has the same links.
 func (s *Sealer) Seal(ctx context.Context, purpose string, value any) (string, error) {
 	k, err := s.keys(ctx)
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/store/objectstore"
 )
 
-// Archive keeps what runs left behind. Methods return fs.ErrNotExist for what is missing; other errors are public and follow "the store:".
+// Archive keeps what runs left behind. Methods return fs.ErrNotExist for what is missing. Other errors may
+// pass; their text is public, and continues "the store: ".
 type Archive struct {
 	Bucket *objectstore.Bucket
 }

@@ -28,7 +28,7 @@ import (
 
 // Config is what a Dispatcher needs.
 type Config struct {
-	Cache client.Reader
+	Cache client.Reader // with the indexes of index.Setup
 
 	Live   client.Reader
 	Writer Writer
@@ -47,7 +47,7 @@ type Config struct {
 
 	Tracer trace.Tracer // nil: no traces
 	Sleep  func(context.Context, time.Duration) error
-	Jitter func() float64
+	Jitter func() float64 // a random number in [0, 1); nil: a real one
 }
 
 // Writer changes objects of the API server.

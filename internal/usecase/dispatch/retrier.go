@@ -42,7 +42,8 @@ func (r *retrier) release() {
 	}
 }
 
-// do returns the error of the last attempt, or one that wraps it and errOutcomeUnknown. A failed attempt may have happened.
+// do returns the error of the last attempt, or one that wraps it and errOutcomeUnknown. The attempt must bear repetition: one that
+// failed may have happened.
 func (r *retrier) do(ctx context.Context, attempt func(context.Context) error) error {
 	unanswered := false
 	for n := 0; ; n++ {

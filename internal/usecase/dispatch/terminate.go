@@ -15,7 +15,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/kube/index"
 )
 
-// Terminated is an ephemeral Environment that the reconciler deletes, and its runs, which it cancels.
+// Terminated is an ephemeral Environment that the reconciler deletes, and its unfinished runs, which it cancels.
 type Terminated struct {
 	Environment *v1alpha1.Environment
 	Runs        []string // ordered
