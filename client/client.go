@@ -204,23 +204,21 @@ func (c *Client) send(ctx context.Context, method, path string, header http.Head
 
 // retry repeats an attempt while its error is temporary and there is time left.
 func (c *Client) retry(ctx context.Context, attempt func() error) error {
-	deadline := time.Now().Add(c.retryTimeout)
-	for backoff := time.Second; ; backoff = min(2*backoff, 15*time.Second) {
-		err := attempt()
-		var failed *Error
-		if err == nil || !errors.As(err, &failed) || !failed.Temporary() {
-			return err
-		}
-		if ctx.Err() != nil { // during the attempt, which may have failed for another reason
-			return fmt.Errorf("%w (%w)", err, ctx.Err())
-		}
-		pause := max(backoff, failed.RetryAfter)
-		if time.Now().Add(pause).After(deadline) {
-			return err
-		}
-		c.onRetry(err, pause)
-		if err := transfer.Sleep(ctx, pause); err != nil {
-			return err
-		}
+	if c.retryTimeout <= 0 {
+		return attempt()
 	}
+	err := transfer.Retry{
+		Min: time.Second, Max: 15 * time.Second, Within: c.retryTimeout, Pausing: c.onRetry,
+		Again: func(err error) (bool, time.Duration) {
+			failed, ok := errors.AsType[*Error](err)
+			if !ok || !failed.Temporary() {
+				return false, 0
+			}
+			return true, failed.RetryAfter
+		},
+	}.Do(ctx, attempt)
+	if failed, ok := errors.AsType[*Error](err); ok && failed.Temporary() && ctx.Err() != nil { // which may have failed for another reason
+		return fmt.Errorf("%w (%w)", err, ctx.Err())
+	}
+	return err
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"os"
 	"strings"
 	"time"
@@ -81,24 +80,22 @@ func (d *download) renew(ctx context.Context) error {
 
 // part requests what is missing.
 func (d *download) part(ctx context.Context) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	stall := time.AfterFunc(stallAfter, func() { cancel(errStalled) })
-	defer stall.Stop()
-	r, err := d.request(ctx)
+	watched := transfer.NewStall(ctx, stallAfter, errStalled)
+	defer watched.End()
+	r, err := d.request(watched)
 	if err != nil {
 		return err
 	}
 	resp, err := d.client.streams().Do(r)
 	if err != nil {
-		return storeBroke(r, err)
+		return storeBroke(r, watched.Reason(err))
 	}
 	defer resp.Body.Close()
 	if err := d.accept(resp); err != nil {
 		return err
 	}
 	before := d.arrived
-	broken, err := d.copy(resp.Body, func() { stall.Reset(stallAfter) })
+	broken, err := d.copy(watched.Reader(resp.Body))
 	switch {
 	case err != nil || d.arrived == d.artifact.Bytes:
 		return err
@@ -171,9 +168,9 @@ func (d *download) wrongSize(got int64) error {
 }
 
 // copy returns why the body ended early, and the error of writing.
-func (d *download) copy(body io.Reader, alive func()) (broken, err error) {
+func (d *download) copy(body io.Reader) (broken, err error) {
 	body = io.LimitReader(body, d.artifact.Bytes-d.arrived+1)
-	for buffer := make([]byte, 64<<10); broken == nil; alive() {
+	for buffer := make([]byte, 64<<10); broken == nil; {
 		n := 0
 		n, broken = body.Read(buffer)
 		if _, err := d.file.Write(buffer[:n]); err != nil {
@@ -192,13 +189,7 @@ func (d *download) copy(body io.Reader, alive func()) (broken, err error) {
 
 // storeBroke is the error of a broken exchange with the store, without the URL, which is a secret.
 func storeBroke(r *http.Request, err error) error {
-	var wrapped *url.Error
-	if errors.As(err, &wrapped) {
-		err = wrapped.Err
-	}
-	if cause := context.Cause(r.Context()); errors.Is(cause, errStalled) {
-		err = errStalled
-	}
+	err = transfer.WithoutURL(err)
 	return &Error{cause: err, store: true, text: fmt.Sprintf("The store at %s did not send the whole file (%v). "+
 		"Check that this machine may connect to it.", r.URL.Host, err)}
 }

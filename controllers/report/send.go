@@ -28,7 +28,7 @@ func (r *Reconciler) sendCheck(ctx context.Context, o report.Observation, to sen
 	s := o.Suite
 	to.Check, to.Last, to.Unsure = report.Of(s, r.Config.Options), report.PostedTo(s, to.Target), r.memory.unsure(s)
 	r.memory.doubt(key) // until the result is stored
-	shown, err := to.CodeHost.Post(ctx, to.Request)
+	shown, err := to.Post(ctx, to.Request)
 	done, err := sentWith(err)
 	if done.failure != nil && done.failure.Kind != report.Unavailable {
 		r.memory.settle(key)

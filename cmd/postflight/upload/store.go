@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
 	"github.com/postflight-dev/postflight/internal/pod/fetch"
+	"github.com/postflight-dev/postflight/internal/transfer"
 )
 
 const (
@@ -67,24 +67,21 @@ func putRequest(ctx context.Context, address string, body io.Reader, sums checks
 // exchange sends the request and checks the answer. It fails when no data moves: otherwise a store that hangs
 // would block the pipeline until it is killed.
 func (o *Options) exchange(r *http.Request, sums checksums) error {
-	ctx, cancel := context.WithCancelCause(r.Context())
-	defer cancel(nil)
-	stalled, unanswered := cmp.Or(o.StallAfter, stallAfter), cmp.Or(o.AnswerAfter, answerAfter)
-	stall := time.AfterFunc(stalled, func() { cancel(errStalled) })
-	defer stall.Stop()
-	r = r.WithContext(ctx)
+	watched := transfer.NewStall(r.Context(), cmp.Or(o.StallAfter, stallAfter), errStalled)
+	defer watched.End()
+	r = r.WithContext(watched)
 	if r.Body != http.NoBody {
 		r.Body = &observedBody{r.Body, func(err error) {
 			if err == nil {
-				stall.Reset(stalled)
+				watched.Moved()
 			} else { // the whole body was read
-				stall.Reset(unanswered)
+				watched.Allow(cmp.Or(o.AnswerAfter, answerAfter))
 			}
 		}}
 	}
 	resp, err := storeClient.Do(r)
 	if err != nil {
-		return fmt.Errorf("the store at %s: %w", r.URL.Host, withoutURL(ctx, err))
+		return fmt.Errorf("the store at %s: %w", r.URL.Host, transfer.WithoutURL(watched.Reason(err)))
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
@@ -95,18 +92,6 @@ func (o *Options) exchange(r *http.Request, sums checksums) error {
 }
 
 var errStalled = errors.New("it takes no more data and does not answer")
-
-// withoutURL is the cause of an error without the signed URL, which is a secret.
-func withoutURL(ctx context.Context, err error) error {
-	if errors.Is(context.Cause(ctx), errStalled) {
-		return errStalled
-	}
-	var wrapped *url.Error
-	if errors.As(err, &wrapped) {
-		return wrapped.Err
-	}
-	return err
-}
 
 // observedBody calls a function after each read of a body.
 type observedBody struct {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/postflight-dev/postflight/client"
 	"github.com/postflight-dev/postflight/cmd/postflight/access"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
 	"github.com/postflight-dev/postflight/internal/transfer"
@@ -79,23 +80,35 @@ func (o *Options) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for attempt := 1; ; attempt++ {
-		signed, err := o.Client.SignUpload(ctx, cmp.Or(o.As, filepath.Base(o.File)), sums.size)
-		if err != nil {
-			return err
+	var signed *client.SignedURL
+	attempts := 1
+	err = transfer.Retry{
+		Min: time.Second, Max: 15 * time.Second, Attempts: max(o.Attempts, 1), Again: another,
+		Pausing: func(err error, _ time.Duration) {
+			attempts++
+			o.Console.Note("The upload broke off (%v). Trying again, %d of %d.", err, attempts, o.Attempts)
+		},
+	}.Do(ctx, func() (err error) {
+		if signed, err = o.Client.SignUpload(ctx, cmp.Or(o.As, filepath.Base(o.File)), sums.size); err != nil {
+			return &unsigned{err}
 		}
-		if err = o.put(ctx, file, sums, signed.SignedURL); err == nil {
-			return o.print(uploaded{signed.FileLocation, signed.PlaygroundFileLocation, sums.size, hex.EncodeToString(sums.sha256)})
-		}
-		var refused *refusal
-		if ctx.Err() != nil || attempt >= o.Attempts || (errors.As(err, &refused) && refused.final()) {
-			return err
-		}
-		o.Console.Note("The upload broke off (%v). Trying again, %d of %d.", err, attempt+1, o.Attempts)
-		if err := transfer.Sleep(ctx, time.Duration(attempt)*time.Second); err != nil {
-			return err
-		}
+		return o.put(ctx, file, sums, signed.SignedURL)
+	})
+	if err != nil {
+		return err
 	}
+	return o.print(uploaded{signed.FileLocation, signed.PlaygroundFileLocation, sums.size, hex.EncodeToString(sums.sha256)})
+}
+
+// unsigned is an error of the server, which the client has retried.
+type unsigned struct{ error }
+
+func (e *unsigned) Unwrap() error { return e.error }
+
+func another(err error) (again bool, pause time.Duration) {
+	_, failed := errors.AsType[*unsigned](err)
+	refused, ok := errors.AsType[*refusal](err)
+	return !failed && (!ok || !refused.final()), 0
 }
 
 func (o *Options) print(u uploaded) error {

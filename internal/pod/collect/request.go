@@ -2,13 +2,10 @@ package collect
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"net/url"
 	"syscall"
 	"time"
 
@@ -26,24 +23,21 @@ func (f *failure) Error() string { return f.text }
 // errIdle ends uploads that have made no progress for too long.
 var errIdle = errors.New("nothing moves")
 
-// withPatience ends a context unless moved is called again and again.
-func withPatience(ctx context.Context, patience time.Duration) (_ context.Context, moved, stop func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	timer := time.AfterFunc(patience, func() { cancel(errIdle) })
-	return ctx, func() { timer.Reset(patience) }, func() { timer.Stop(); cancel(context.Canceled) }
+// watch ends uploads that make no progress for the Patience.
+func (c *Collector) watch(ctx context.Context) *transfer.Stall {
+	return transfer.NewStall(ctx, c.Patience, errIdle)
 }
 
 // retry repeats an attempt while its failure is retryable, until the context ends.
-func retry(ctx context.Context, attempt func(context.Context) *failure) *failure {
-	for pause := backoffMin; ; pause = min(2*pause, backoffMax) {
-		failed := attempt(ctx)
-		if failed == nil || !failed.retryable || ctx.Err() != nil {
-			return failed
+func retry(ctx context.Context, attempt func(context.Context) *failure) (failed *failure) {
+	again := func(error) (bool, time.Duration) { return failed.retryable, 0 }
+	_ = transfer.Retry{Min: backoffMin, Max: backoffMax, Again: again}.Do(ctx, func() error {
+		if failed = attempt(ctx); failed == nil {
+			return nil
 		}
-		if transfer.Sleep(ctx, pause) != nil {
-			return failed
-		}
-	}
+		return failed
+	})
+	return failed
 }
 
 // do sends a request. Any status but 200 is a failure. The caller closes the body.
@@ -62,24 +56,23 @@ func do(client *http.Client, request *http.Request) (*http.Response, *failure) {
 
 // unreachable describes an error without addresses, because the text appears in a status.
 func unreachable(ctx context.Context, err error) string {
-	var number syscall.Errno
-	var dns *net.DNSError
-	var untrusted *tls.CertificateVerificationError
-	var wrapped *url.Error
 	switch {
 	case errors.Is(context.Cause(ctx), errIdle):
 		return "did not answer in time"
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return "was too slow for the grace period of the pod"
-	case errors.As(err, &untrusted):
-		return "has a certificate that is not trusted"
-	case errors.As(err, &number):
+	}
+	if number, ok := errors.AsType[syscall.Errno](err); ok {
 		return "could not be reached: " + number.Error()
-	case errors.As(err, &dns):
+	}
+	switch transfer.CauseOf(err) {
+	case transfer.Untrusted:
+		return "has a certificate that is not trusted"
+	case transfer.UnknownHost:
 		return "could not be reached: its name is not known"
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+	case transfer.Cut:
 		return "closed the connection"
-	case errors.As(err, &wrapped) && wrapped.Timeout():
+	case transfer.Silent:
 		return "did not answer in time"
 	default:
 		return "could not be reached"

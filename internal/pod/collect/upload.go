@@ -3,7 +3,6 @@ package collect
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -23,9 +22,9 @@ func (w *collection) upload(ctx context.Context, files []file) {
 	if run == "" {
 		return
 	}
-	ctx, _, stop := withPatience(ctx, w.Patience)
-	defer stop()
-	if failed := w.putDocument(ctx, run); failed != "" {
+	watched := w.watch(ctx)
+	defer watched.End()
+	if failed := w.putDocument(watched, run); failed != "" {
 		w.problem(fmt.Sprintf("The list of all failed tests was not kept: %s.", failed))
 	}
 }
@@ -34,8 +33,9 @@ func (w *collection) upload(ctx context.Context, files []file) {
 func (w *collection) uploadFiles(ctx context.Context, files []file) (run string) {
 	ctx, cancel := context.WithDeadline(ctx, deadline(ctx).Add(-reserve(w.Budget)))
 	defer cancel()
-	ctx, moved, stop := withPatience(ctx, w.Patience)
-	defer stop()
+	watched := w.watch(ctx)
+	defer watched.End()
+	ctx = watched
 	for len(files) > 0 {
 		n := batch(files)
 		answer, failed := w.ask(ctx, httpapi.CollectRequest{Files: requested(files[:n])})
@@ -43,16 +43,16 @@ func (w *collection) uploadFiles(ctx context.Context, files []file) (run string)
 			w.lose(files, "Postflight "+failed.text)
 			return run
 		}
-		moved()
+		watched.Moved()
 		if run == "" {
 			w.compare(ctx, answer.Previous)
-			moved()
+			watched.Moved()
 		}
 		run = answer.Run
-		w.put(ctx, files[:n], answer.Files, moved)
+		w.put(ctx, files[:n], answer.Files, watched.Moved)
 		files = files[n:]
 	}
-	if errors.Is(context.Cause(ctx), errIdle) && len(w.uploaded) == 0 {
+	if watched.Stalled() && len(w.uploaded) == 0 {
 		return ""
 	}
 	return run

@@ -6,11 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strings"
-	"syscall"
-	"time"
+
+	"github.com/postflight-dev/postflight/internal/transfer"
 )
 
 // attempt requests and writes the missing part of the file. Its error is retryable if another attempt may help.
@@ -18,21 +17,21 @@ func (d *download) attempt(ctx context.Context, client *http.Client) error {
 	if d.complete() {
 		return d.check()
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	request, err := d.request(ctx)
+	watched := transfer.NewStall(ctx, stallAfter, errSilent)
+	defer watched.End()
+	request, err := d.request(watched)
 	if err != nil {
 		return err
 	}
 	response, err := client.Do(request)
 	if err != nil {
-		return retryable(describeFailure(err))
+		return retryable(describeFailure(watched.Reason(err)))
 	}
 	defer response.Body.Close()
 	if err := d.accept(response); err != nil {
 		return err
 	}
-	if err := d.receive(response, cancel); err != nil {
+	if err := d.receive(response, watched); err != nil {
 		return err
 	}
 	return d.check()
@@ -116,15 +115,9 @@ func (d *download) restart(reason retryable) error {
 	return reason
 }
 
-// receive writes the body. It cancels the request if nothing arrives for stallAfter.
-func (d *download) receive(response *http.Response, cancel context.CancelFunc) error {
-	stall := time.AfterFunc(stallAfter, cancel)
-	defer stall.Stop()
-	body := readerFunc(func(b []byte) (int, error) {
-		n, err := response.Body.Read(b)
-		stall.Reset(stallAfter)
-		return n, err
-	})
+// receive writes the body.
+func (d *download) receive(response *http.Response, watched *transfer.Stall) error {
+	body := watched.Reader(response.Body)
 	if _, err := io.CopyBuffer(struct{ io.Writer }{d}, d.bounded(body), make([]byte, bufferBytes)); err != nil {
 		var local *Error
 		if errors.As(err, &local) {
@@ -146,10 +139,6 @@ func (d *download) bounded(body io.Reader) io.Reader {
 	return io.LimitReader(body, d.file.Size-d.offset+1)
 }
 
-type readerFunc func([]byte) (int, error)
-
-func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
-
 // describeResponse returns the status and S3's error code, and nothing else of the body, because stores repeat there what was signed.
 func describeResponse(response *http.Response) string {
 	var body struct{ Code string }
@@ -164,18 +153,19 @@ func describeResponse(response *http.Response) string {
 	return text
 }
 
+// errSilent ends a connection on which nothing arrives.
+var errSilent = fmt.Errorf("sent nothing for %s", stallAfter)
+
 // describeFailure returns why there was no response, without quoting errors, because they contain the URL.
 func describeFailure(err error) string {
-	var network net.Error
-	var dns *net.DNSError
-	switch {
-	case errors.Is(err, syscall.ECONNREFUSED):
+	switch cause := transfer.CauseOf(err); {
+	case errors.Is(err, errSilent), cause == transfer.Silent:
+		return errSilent.Error()
+	case cause == transfer.Refused:
 		return "refuses connections"
-	case errors.As(err, &dns):
+	case cause == transfer.UnknownHost:
 		return "has a name that cannot be resolved"
-	case errors.Is(err, context.Canceled), errors.As(err, &network) && network.Timeout():
-		return fmt.Sprintf("sent nothing for %s", stallAfter)
-	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, io.EOF):
+	case cause == transfer.Cut:
 		return "cut the connection"
 	default:
 		return "cannot be reached; check its address, and its certificate if it uses TLS"

@@ -17,9 +17,8 @@ import (
 // Fetcher downloads files one after another, because the network is the bottleneck.
 type Fetcher struct {
 	Client   *http.Client
-	Patience time.Duration
+	Patience time.Duration // with a store that sends nothing; the pauses between attempts are parts of it
 	Log      *slog.Logger
-	Sleep    func(context.Context, time.Duration) error // between attempts; transfer.Sleep by default
 }
 
 // NewClient trusts the system and the PEM. It follows no redirects, because they would pass the signature to another server.
@@ -67,34 +66,24 @@ func (f *Fetcher) file(ctx context.Context, root *os.Root, file job.File) error 
 	}
 	defer d.close()
 	d.progress = newProgress(f.Log, file, d.offset)
-	wait := f.Sleep
-	if wait == nil {
-		wait = transfer.Sleep
-	}
-	last := time.Now()
-	for attempt := 0; ; attempt++ {
-		before := d.offset
-		err := d.attempt(ctx, f.Client)
-		var reason retryable
-		switch {
-		case err == nil:
-			return d.finish()
-		case ctx.Err() != nil:
-			return d.fail(Unavailable, "was not downloaded: the pod was stopped.")
-		case !errors.As(err, &reason):
-			return err
-		}
-		if d.offset != before {
-			last, attempt = time.Now(), 0
-		}
-		pause := min(backoffMin<<min(attempt, 10), backoffMax)
-		if time.Since(last)+pause > f.Patience {
-			return d.fail(Unavailable, "could not be downloaded: the store %s.", reason)
-		}
-		f.Log.Warn("the download was interrupted and will be retried", "file", file.Path, "at", d.offset,
-			"reason", "the store "+string(reason), "in", pause.String())
-		if err := wait(ctx, pause); err != nil {
-			return d.fail(Unavailable, "was not downloaded: the pod was stopped while the store %s.", reason)
-		}
+	var reason retryable
+	err = transfer.Retry{
+		Min: f.Patience / firstPause, Max: f.Patience / longestPause, Within: f.Patience,
+		Again:    func(err error) (bool, time.Duration) { return errors.As(err, &reason), 0 },
+		Progress: func() int64 { return d.offset },
+		Pausing: func(_ error, pause time.Duration) {
+			f.Log.Warn("the download was interrupted and will be retried", "file", file.Path, "at", d.offset,
+				"reason", "the store "+string(reason), "in", pause.String())
+		},
+	}.Do(ctx, func() error { return d.attempt(ctx, f.Client) })
+	switch {
+	case err == nil:
+		return d.finish()
+	case ctx.Err() != nil:
+		return d.fail(Unavailable, "was not downloaded: the pod was stopped.")
+	case errors.As(err, &reason):
+		return d.fail(Unavailable, "could not be downloaded: the store %s.", reason)
+	default:
+		return err
 	}
 }

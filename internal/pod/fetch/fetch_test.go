@@ -2,7 +2,6 @@ package fetch_test
 
 import (
 	"bytes"
-	"context"
 	"crypto/md5"
 	"encoding/hex"
 	"errors"
@@ -71,7 +70,9 @@ func (s *store) file() job.File {
 	return job.File{Path: "builds/app.apk", URL: s.URL + "/?X-Amz-Signature=secret", ETag: md5Of(content), Size: int64(len(content))}
 }
 
-// run fetches without waiting between the attempts.
+// patience makes the pauses between attempts short.
+const patience = 3 * time.Second
+
 func run(t *testing.T, dir string, files ...job.File) (log string, err error) {
 	t.Helper()
 	client, err := fetch.NewClient("")
@@ -79,14 +80,7 @@ func run(t *testing.T, dir string, files ...job.File) (log string, err error) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	attempts := 0
-	f := fetch.Fetcher{Client: client, Patience: time.Minute, Log: slog.New(slog.NewTextHandler(&out, nil)),
-		Sleep: func(context.Context, time.Duration) error {
-			if attempts++; attempts > 20 {
-				return errors.New("enough")
-			}
-			return nil
-		}}
+	f := fetch.Fetcher{Client: client, Patience: patience, Log: slog.New(slog.NewTextHandler(&out, nil))}
 	err = f.Fetch(t.Context(), fetch.List{Directory: dir, Files: files})
 	if text := out.String() + fmt.Sprint(err); strings.Contains(text, "secret") || strings.Contains(text, "127.0.0.1") {
 		t.Errorf("the signed URL shows: %s", text)

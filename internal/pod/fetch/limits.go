@@ -8,9 +8,8 @@ const (
 	// DefaultPatience is how long Fetch retries although nothing arrives: long enough for a restart or an update of the store.
 	DefaultPatience = 5 * time.Minute
 
-	// backoffMin and backoffMax bound the pauses between attempts.
-	backoffMin = 500 * time.Millisecond
-	backoffMax = 15 * time.Second
+	// firstPause and longestPause are the parts of the patience that the pauses between attempts are: half a second to 15 by default.
+	firstPause, longestPause = 600, 20
 
 	stallAfter    = 30 * time.Second // ends a connection on which nothing arrives
 	progressEvery = 3 * time.Second  // the interval between log lines on the progress of a file

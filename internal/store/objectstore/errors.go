@@ -2,16 +2,15 @@ package objectstore
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
 	"net/http"
 	"strings"
-	"syscall"
 
 	"github.com/minio/minio-go/v7"
+
+	"github.com/postflight-dev/postflight/internal/transfer"
 )
 
 // unavailable is an error that may pass. Its text contains no secrets; the cause is for errors.Is.
@@ -71,25 +70,20 @@ func publicMessage(err error) string {
 
 // connectionMessage returns why there was no answer. It quotes no error, because those contain addresses and signed URLs.
 func connectionMessage(err error) string {
-	var (
-		dns         *net.DNSError
-		network     net.Error
-		certificate *tls.CertificateVerificationError
-		source      *credentialsError
-		silent      silentError
-	)
-	switch {
-	case errors.As(err, &silent):
+	if silent, ok := errors.AsType[silentError](err); ok {
 		return silent.Error()
-	case errors.As(err, &source):
+	}
+	if source, ok := errors.AsType[*credentialsError](err); ok {
 		return source.Error()
-	case errors.Is(err, syscall.ECONNREFUSED):
+	}
+	switch transfer.CauseOf(err) {
+	case transfer.Refused:
 		return "it refuses connections"
-	case errors.As(err, &dns):
+	case transfer.UnknownHost:
 		return "its name cannot be resolved"
-	case errors.As(err, &certificate):
+	case transfer.Untrusted:
 		return "its TLS certificate is not trusted; set --store-ca-file"
-	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network) && network.Timeout():
+	case transfer.Silent:
 		return "it does not answer in time"
 	default:
 		return "the connection to it fails"

@@ -114,10 +114,10 @@ func (w *Watcher) report(ctx context.Context, problem error) {
 
 func (w *Watcher) check(ctx context.Context) error {
 	b := w.Bucket
-	watchdog := watch(ctx, askTimeout)
-	defer watchdog.end()
-	exists, err := b.private.BucketExists(watchdog.ctx, b.options.Bucket)
-	err = watchdog.reason(err)
+	asked := watch(ctx, askTimeout)
+	defer asked.End()
+	exists, err := b.private.BucketExists(asked, b.options.Bucket)
+	err = asked.Reason(err)
 	b.health.record(err)
 	switch {
 	case err != nil:
@@ -127,7 +127,7 @@ func (w *Watcher) check(ctx context.Context) error {
 	case !w.CreateBucket:
 		return errors.New(noBucket)
 	}
-	if err := b.private.MakeBucket(watchdog.ctx, b.options.Bucket, minio.MakeBucketOptions{Region: b.options.Region}); err != nil {
+	if err := b.private.MakeBucket(asked, b.options.Bucket, minio.MakeBucketOptions{Region: b.options.Region}); err != nil {
 		return &unavailable{text: "the bucket cannot be created: " + publicMessage(err), cause: err}
 	}
 	return nil

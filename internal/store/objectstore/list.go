@@ -30,12 +30,12 @@ func (b *Bucket) List(ctx context.Context, l Listing) iter.Seq2[Object, error] {
 			return
 		}
 		w := watch(ctx, askTimeout)
-		defer w.end()
-		for entry := range b.private.ListObjectsIter(w.ctx, b.options.Bucket, minio.ListObjectsOptions{
+		defer w.End()
+		for entry := range b.private.ListObjectsIter(w, b.options.Bucket, minio.ListObjectsOptions{
 			Prefix: l.Prefix, StartAfter: l.After, Recursive: !l.Folders, MaxKeys: l.Page, FetchOwner: new(false),
 		}) {
 			if entry.Err != nil {
-				yield(Object{}, b.result(ctx, w.reason(entry.Err)))
+				yield(Object{}, b.result(ctx, w.Reason(entry.Err)))
 				return
 			}
 			if l.Folders && !strings.HasSuffix(entry.Key, "/") {
@@ -44,14 +44,14 @@ func (b *Bucket) List(ctx context.Context, l Listing) iter.Seq2[Object, error] {
 			if l.After != "" && entry.Key <= l.After {
 				continue // rclone begins with the first key if there is no object of that name
 			}
-			w.pause() // while the caller is busy
+			w.Pause() // while the caller is busy
 			if !yield(Object{Key: entry.Key, Bytes: entry.Size}, nil) {
 				return
 			}
-			w.resume()
+			w.Moved()
 		}
-		if err := w.ctx.Err(); err != nil { // a canceled listing ends without an error
-			yield(Object{}, b.result(ctx, w.reason(err)))
+		if err := w.Err(); err != nil { // a canceled listing ends without an error
+			yield(Object{}, b.result(ctx, w.Reason(err)))
 			return
 		}
 		b.health.record(nil)

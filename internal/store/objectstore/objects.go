@@ -48,14 +48,14 @@ func (b *Bucket) get(ctx context.Context, key string, o minio.GetObjectOptions) 
 		return nil, 0, err
 	}
 	w := watch(ctx, askTimeout)
-	body, info, _, err := minio.Core{Client: b.private}.GetObject(w.ctx, b.options.Bucket, key, o)
-	w.pause()
-	if err := b.result(ctx, w.reason(err)); err != nil {
-		w.end()
+	body, info, _, err := minio.Core{Client: b.private}.GetObject(w, b.options.Bucket, key, o)
+	w.Pause()
+	if err := b.result(ctx, w.Reason(err)); err != nil {
+		w.End()
 		return nil, 0, err
 	}
-	result := func(err error) error { return b.result(ctx, err) }
-	return &watchedBody{body: body, watchdog: w, result: result}, info.Size, nil
+	content = &watchedBody{resultReader{w.Reader(body), func(err error) error { return b.result(ctx, err) }}, body, w}
+	return content, info.Size, nil
 }
 
 // Delete deletes objects until one fails; missing ones are no error. It sends one request each: some stores cannot delete many at once,

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/postflight-dev/postflight/internal/transfer"
 )
 
 // silentError means that the store did not answer for as long as it says.
@@ -15,36 +17,9 @@ func (e silentError) Error() string {
 	return fmt.Sprintf("it does not answer within %s", time.Duration(e))
 }
 
-// watchdog cancels requests if the store does not answer in time. The caller's own time does not count.
-type watchdog struct {
-	ctx      context.Context // of the requests
-	cancel   context.CancelCauseFunc
-	timer    *time.Timer
-	patience time.Duration
-}
-
-func watch(ctx context.Context, patience time.Duration) *watchdog {
-	w := &watchdog{patience: patience}
-	w.ctx, w.cancel = context.WithCancelCause(ctx)
-	w.timer = time.AfterFunc(patience, func() { w.cancel(silentError(patience)) })
-	return w
-}
-
-func (w *watchdog) pause()  { w.timer.Stop() }
-func (w *watchdog) resume() { w.timer.Reset(w.patience) }
-
-func (w *watchdog) end() {
-	w.timer.Stop()
-	w.cancel(nil)
-}
-
-// reason returns the error of a request, or silentError if the watchdog canceled it.
-func (w *watchdog) reason(err error) error {
-	var silent silentError
-	if err != nil && errors.As(context.Cause(w.ctx), &silent) {
-		return silent
-	}
-	return err
+// watch ends requests if the store does not answer in time.
+func watch(ctx context.Context, patience time.Duration) *transfer.Stall {
+	return transfer.NewStall(ctx, patience, silentError(patience))
 }
 
 // ask sends one request, unless the store is known to be silent.
@@ -53,28 +28,32 @@ func (b *Bucket) ask(ctx context.Context, patience time.Duration, send func(cont
 		return err
 	}
 	w := watch(ctx, patience)
-	defer w.end()
-	return b.result(ctx, w.reason(send(w.ctx)))
+	defer w.End()
+	return b.result(ctx, w.Reason(send(w)))
 }
 
 // watchedBody is the content of an object.
 type watchedBody struct {
-	body     io.ReadCloser
-	watchdog *watchdog
-	result   func(error) error
-}
-
-func (b *watchedBody) Read(p []byte) (int, error) {
-	b.watchdog.resume()
-	n, err := b.body.Read(p)
-	b.watchdog.pause()
-	if err != nil && !errors.Is(err, io.EOF) {
-		err = b.result(b.watchdog.reason(err))
-	}
-	return n, err
+	io.Reader
+	body  io.Closer
+	watch *transfer.Stall
 }
 
 func (b *watchedBody) Close() error {
-	b.watchdog.end()
+	b.watch.End()
 	return b.body.Close()
+}
+
+// resultReader translates errors.
+type resultReader struct {
+	io.Reader
+	result func(error) error
+}
+
+func (r resultReader) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = r.result(err)
+	}
+	return n, err
 }

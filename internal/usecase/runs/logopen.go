@@ -13,6 +13,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/apierror"
 	"github.com/postflight-dev/postflight/internal/core/mask"
+	"github.com/postflight-dev/postflight/internal/transfer"
 )
 
 // AllLines is the tail that reads a whole log.
@@ -26,27 +27,33 @@ var ErrDraining = errors.New("the server stops")
 
 // OpenLog opens the last lines of a log. The error is one of apierror.OfLog, or fs.ErrNotExist if it is gone.
 func (r *Reader) OpenLog(ctx context.Context, run *Run, l Log, tail int) (io.ReadCloser, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	body, err := r.open(ctx, run, l, tail)
+	watched := r.watchLog(ctx)
+	body, err := r.open(watched, run, l, tail)
 	if err != nil {
-		cancel(nil)
+		watched.End()
 		return nil, err
 	}
-	reader := newStallReader(ctx, cancel, body, r.LogStall)
+	reader := newStallReader(watched, body)
 	reader.watch()
 	return reader, nil
 }
 
 // FollowLog reads a log until its container ends. The first Read may wait for the container to start.
 func (r *Reader) FollowLog(ctx context.Context, run *Run, l Log, tail int) io.ReadCloser {
-	ctx, cancel := context.WithCancelCause(ctx)
-	body := &lazyLog{
-		open:      func() (io.ReadCloser, error) { return r.openLive(ctx, run, l, tail, true) },
-		otherwise: func() (io.ReadCloser, error) { return r.open(ctx, run, l, tail) },
-	}
-	reader := newStallReader(ctx, cancel, body, r.LogStall)
-	go r.watchEnd(ctx, run, reader, cancel)
+	watched := r.watchLog(ctx)
+	reader := newStallReader(watched, &lazyLog{
+		open:      func() (io.ReadCloser, error) { return r.openLive(watched, run, l, tail, true) },
+		otherwise: func() (io.ReadCloser, error) { return r.open(watched, run, l, tail) },
+	})
+	go r.watchEnd(run, reader)
 	return reader
+}
+
+// watchLog waits for no byte until the reader watches.
+func (r *Reader) watchLog(ctx context.Context) *transfer.Stall {
+	watched := transfer.NewStall(ctx, r.LogStall, errStalled)
+	watched.Pause()
+	return watched
 }
 
 // open uses the archive if the pod no longer has the log, or its node hangs.
@@ -94,15 +101,15 @@ func (r *Reader) openLive(ctx context.Context, run *Run, l Log, tail int, follow
 }
 
 // watchEnd starts the stall timer once the run has ended, because the node may hang.
-func (r *Reader) watchEnd(ctx context.Context, run *Run, reader *stallReader, cancel context.CancelCauseFunc) {
-	name := client.ObjectKeyFromObject(run.Suite)
+func (r *Reader) watchEnd(run *Run, reader *stallReader) {
+	ctx, name := reader.watched, client.ObjectKeyFromObject(run.Suite)
 	for {
 		changed, unsubscribe := r.Changes.Subscribe(name)
 		s := &v1alpha1.Suite{}
 		err := r.Cache.Get(ctx, name, s, client.UnsafeDisableDeepCopy)
 		switch {
 		case r.Changes.Closed():
-			cancel(ErrDraining)
+			ctx.EndWith(ErrDraining)
 		case apierror.NotFound(err), err == nil && s.Finished():
 			reader.watch()
 		default:

@@ -5,7 +5,8 @@ import (
 	"errors"
 	"io"
 	"sync/atomic"
-	"time"
+
+	"github.com/postflight-dev/postflight/internal/transfer"
 )
 
 var errStalled = errors.New("the next bytes of the log did not come in time")
@@ -49,40 +50,33 @@ func (c closer) Close() error { return c.close() }
 // stallReader gives up a log whose next bytes do not come in time, once watch was called.
 type stallReader struct {
 	io.ReadCloser
-	ctx      context.Context // of the log
-	cancel   context.CancelCauseFunc
-	timer    *time.Timer
-	patience time.Duration
+	watched  *transfer.Stall
 	watching atomic.Bool
 }
 
-func newStallReader(ctx context.Context, cancel context.CancelCauseFunc, log io.ReadCloser, patience time.Duration) *stallReader {
-	r := &stallReader{ReadCloser: log, ctx: ctx, cancel: cancel, patience: patience}
-	r.timer = time.AfterFunc(patience, func() { cancel(errStalled) })
-	r.timer.Stop()
-	return r
+func newStallReader(watched *transfer.Stall, log io.ReadCloser) *stallReader {
+	return &stallReader{ReadCloser: log, watched: watched}
 }
 
 // watch may be called during a Read.
 func (r *stallReader) watch() {
 	r.watching.Store(true)
-	r.timer.Reset(r.patience)
+	r.watched.Moved()
 }
 
 func (r *stallReader) Read(p []byte) (int, error) {
 	if r.watching.Load() {
-		r.timer.Reset(r.patience)
-		defer r.timer.Stop()
+		r.watched.Moved()
+		defer r.watched.Pause()
 	}
 	n, err := r.ReadCloser.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
-		err = errors.Join(err, context.Cause(r.ctx))
+		err = errors.Join(err, context.Cause(r.watched))
 	}
 	return n, err
 }
 
 func (r *stallReader) Close() error {
-	r.timer.Stop()
-	r.cancel(nil)
+	r.watched.End()
 	return r.ReadCloser.Close()
 }
