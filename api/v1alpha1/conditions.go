@@ -70,11 +70,21 @@ const (
 
 // States are all states of a run, in the order in which a run may have them.
 func States() []string {
-	return []string{
-		ReasonQueued, ReasonStarting, ReasonRunning,
-		ReasonPassed, ReasonFailed, ReasonTimedOut, ReasonCanceled, ReasonSuperseded, ReasonError,
-	}
+	return append([]string{ReasonQueued, ReasonStarting, ReasonRunning}, Ends()...)
 }
+
+// Ends are the states in which a run may end.
+func Ends() []string {
+	return []string{ReasonPassed, ReasonFailed, ReasonTimedOut, ReasonCanceled, ReasonSuperseded, ReasonError}
+}
+
+// EndedBadly reports whether people have to look at a run in this state. Those who canceled or superseded a run know of it.
+func EndedBadly(state string) bool {
+	return state == ReasonFailed || state == ReasonTimedOut || state == ReasonError
+}
+
+// WasStopped reports whether a run in this state was stopped because nobody wants its result any more.
+func WasStopped(state string) bool { return state == ReasonCanceled || state == ReasonSuperseded }
 
 // maxMessageBytes is the bound the API server sets on the message of a condition.
 const maxMessageBytes = 32768

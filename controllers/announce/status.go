@@ -62,7 +62,7 @@ func NewMetrics(registerer prometheus.Registerer) (*Metrics, error) {
 		Name: "postflight_messages_total",
 		Help: "Messages about runs to webhooks and chats, by the kind of the receiver and their result.",
 	}, []string{"kind", "result"})}
-	for _, kind := range []announce.Kind{announce.Webhook, announce.Slack} {
+	for _, kind := range announce.Kinds() {
 		for _, result := range []string{delivered, gone, report.Limited.String(), report.Unavailable.String(), report.Rejected.String()} {
 			m.messages.WithLabelValues(string(kind), result) // to be 0 from the start
 		}

@@ -18,11 +18,15 @@ import (
 func (r *Reconciler) credentials(
 	ctx context.Context, o report.Observation, target report.Target,
 ) (c report.Credentials, problem *metav1.Condition, err error) {
+	host, known := r.Config.Hosts[target.Service]
+	if !known { // of a later version
+		return c, notReported(v1alpha1.ReasonNotConfigured,
+			"Nothing is posted, because this version of the manager does not know the code host %s of spec.repository of the Trigger.", target.Service), nil
+	}
 	if ref := o.Trigger.Spec.Repository.Credentials; ref != nil {
 		return r.secret(ctx, target.Service, client.ObjectKey{Namespace: o.Suite.Namespace, Name: ref.SecretRef.Name})
 	}
-	own := r.Config.Hosts[target.Service].Own
-	if own == nil {
+	if host.Own == nil {
 		return c, notReported(v1alpha1.ReasonNotConfigured,
 			"Nothing is posted, because spec.repository of the Trigger names no credentials, and the manager has none of its own for %s.", target.Service), nil
 	}
@@ -30,10 +34,10 @@ func (r *Reconciler) credentials(
 	if err != nil {
 		return c, nil, err
 	}
-	if problem := refused(target, r.Config.Hosts[target.Service].Name, team); problem != nil {
+	if problem := refused(target, host.Name, team); problem != nil {
 		return c, problem, nil
 	}
-	if c, err = own(); err != nil {
+	if c, err = host.Own(); err != nil {
 		return c, notReported(v1alpha1.ReasonReportFailed, "The manager cannot read its own credentials for %s.", target.Service), nil
 	}
 	return c, nil, nil

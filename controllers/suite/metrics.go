@@ -38,9 +38,7 @@ func NewMetrics(registerer prometheus.Registerer, cache client.Reader, teams *fa
 			Help: "Runs that have ended, by team and by how they ended.",
 		}, []string{"team", "state"}),
 	}
-	for _, state := range []string{
-		v1alpha1.ReasonPassed, v1alpha1.ReasonFailed, v1alpha1.ReasonTimedOut, v1alpha1.ReasonCanceled, v1alpha1.ReasonSuperseded, v1alpha1.ReasonError,
-	} {
+	for _, state := range v1alpha1.Ends() {
 		m.untilEnd.WithLabelValues(state) // to be 0 from the start
 	}
 	for _, c := range []prometheus.Collector{m.untilJob, m.untilEnd, m.ended, suiteCounts{cache, teams}} {

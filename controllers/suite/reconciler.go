@@ -184,8 +184,7 @@ func (r *Reconciler) recordEvent(s *v1alpha1.Suite, d suite.Decision) {
 		return
 	}
 	kind := corev1.EventTypeNormal
-	switch d.Condition.Reason {
-	case v1alpha1.ReasonFailed, v1alpha1.ReasonTimedOut, v1alpha1.ReasonError:
+	if v1alpha1.EndedBadly(d.Condition.Reason) {
 		kind = corev1.EventTypeWarning
 	}
 	r.Recorder.Eventf(s, nil, kind, d.Condition.Reason, "Run", "%s", reconcile.ClipNote(d.Condition.Message))

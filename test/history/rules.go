@@ -47,15 +47,7 @@ func everyRunEnds(v *view) (all []Violation) {
 }
 
 // ended reports whether the state is an end; unknown states are not.
-func (r Run) ended() bool {
-	switch r.State {
-	case v1alpha1.ReasonPassed, v1alpha1.ReasonFailed, v1alpha1.ReasonTimedOut, v1alpha1.ReasonCanceled,
-		v1alpha1.ReasonSuperseded, v1alpha1.ReasonError:
-		return true
-	default:
-		return false
-	}
-}
+func (r Run) ended() bool { return slices.Contains(v1alpha1.Ends(), r.State) }
 
 func endsAreFinal(v *view) (all []Violation) {
 	for _, r := range v.Runs {
@@ -196,7 +188,7 @@ func truthfulGates(v *view) (all []Violation) {
 			continue
 		}
 		r, exists := v.run[q.Run]
-		canceled := r.State == v1alpha1.ReasonCanceled || r.State == v1alpha1.ReasonSuperseded
+		canceled := v1alpha1.WasStopped(r.State)
 		if !exists || q.Green != (r.State == v1alpha1.ReasonPassed) || q.Canceled != canceled {
 			all = append(all, violation(q.Run, "is %q, but a pipeline was told green=%v canceled=%v", r.State, q.Green, q.Canceled))
 		}

@@ -32,9 +32,9 @@ const (
 	unseenRetry = time.Second // for a receiver that was added a moment ago
 )
 
-// Limits bound the messages to one receiver. Slack accepts one a second.
+// Limits bound the messages to one receiver. A chat accepts one a second: Slack says so.
 func (r Receiver) Limits() report.Limits {
-	if r.Kind == Slack {
+	if r.Kind.Chat() {
 		return report.Limits{PerMinute: 60, PerHour: 1000, InFlight: 1}
 	}
 	return report.Limits{PerMinute: 600, PerHour: 12000, InFlight: 2}

@@ -98,7 +98,9 @@ func ended(runs []v1alpha1.Suite) (all []*v1alpha1.Suite) {
 	return all
 }
 
-func counts(s *v1alpha1.Suite) bool { return s.Finished() && (s.Passed() || failed(s.State())) }
+func counts(s *v1alpha1.Suite) bool {
+	return s.Finished() && (s.Passed() || v1alpha1.EndedBadly(s.State()))
+}
 
 func sameTest(a, b *v1alpha1.Suite) bool {
 	return a.Spec.Trigger.Name == b.Spec.Trigger.Name && a.Spec.Environment == b.Spec.Environment

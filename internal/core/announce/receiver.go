@@ -1,7 +1,9 @@
 package announce
 
 import (
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,8 +17,17 @@ type Kind string
 // The kinds of receivers.
 const (
 	Webhook Kind = "webhook" // signed CloudEvents
-	Slack   Kind = "slack"   // messages for people
+	Slack   Kind = "slack"
 )
+
+// chats are the kinds that get messages for people, by their names.
+var chats = map[Kind]string{Slack: "Slack"}
+
+// Kinds are all kinds.
+func Kinds() []Kind { return append(slices.Collect(maps.Keys(chats)), Webhook) }
+
+// Chat reports whether messages are for people.
+func (k Kind) Chat() bool { return chats[k] != "" }
 
 // Receiver is sent the events of runs.
 type Receiver struct {
@@ -32,17 +43,17 @@ type Receiver struct {
 
 // Title names the receiver at the beginning of a sentence.
 func (r Receiver) Title() string {
-	if r.Kind == Slack {
-		return "Slack"
+	if r.Kind.Chat() {
+		return r.short()
 	}
 	return "The " + r.short()
 }
 
 func (r Receiver) short() string {
-	if r.Kind == Slack {
-		return "Slack"
+	if r.Kind.Chat() {
+		return chats[r.Kind]
 	}
-	return "webhook " + r.Name[len("webhook/"):]
+	return "webhook " + strings.TrimPrefix(r.Name, "webhook/")
 }
 
 // Receivers returns the webhooks of a Team and the chat of a Trigger. Both arguments may be nil.
@@ -106,21 +117,16 @@ func inSeconds(t time.Time) metav1.Time { return metav1.NewTime(t.Truncate(time.
 
 // wants takes the state in which the run before ended.
 func (r Receiver) wants(e Event, previous string) bool {
-	if r.Kind == Webhook {
+	if !r.Kind.Chat() {
 		return len(r.events) == 0 || slices.Contains(r.events, e.Name)
 	}
 	on := func(kind v1alpha1.NotifyWhen) bool { return len(r.on) == 0 || slices.Contains(r.on, kind) }
-	return failed(string(e.Name)) && on(v1alpha1.NotifyFailure) ||
+	return v1alpha1.EndedBadly(string(e.Name)) && on(v1alpha1.NotifyFailure) ||
 		recovered(e, previous) && on(v1alpha1.NotifyRecovery)
 }
 
-// failed excludes runs that were canceled or superseded: users know of them, or the newer run counts.
-func failed(state string) bool {
-	return state == v1alpha1.ReasonFailed || state == v1alpha1.ReasonTimedOut || state == v1alpha1.ReasonError
-}
-
 func recovered(e Event, previous string) bool {
-	return string(e.Name) == v1alpha1.ReasonPassed && failed(previous)
+	return string(e.Name) == v1alpha1.ReasonPassed && v1alpha1.EndedBadly(previous)
 }
 
 func timeOf(t *metav1.Time) time.Time {

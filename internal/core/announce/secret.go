@@ -27,7 +27,7 @@ func ParseSecret(r Receiver, data map[string][]byte) (to Target, problem string)
 	if problem = urlProblem(to.URL, r.URL == ""); problem != "" {
 		return Target{}, problem
 	}
-	if r.Kind == Webhook {
+	if !r.Kind.Chat() {
 		if to.Keys, problem = parseKeys(string(data[keySecret])); problem != "" {
 			return Target{}, problem
 		}

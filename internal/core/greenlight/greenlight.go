@@ -58,7 +58,7 @@ func stageOf(s *v1alpha1.Suite) httpapi.Stage {
 	switch {
 	case !s.Finished():
 		return httpapi.Initializing
-	case s.State() == v1alpha1.ReasonCanceled, s.State() == v1alpha1.ReasonSuperseded:
+	case v1alpha1.WasStopped(s.State()):
 		return httpapi.Canceled
 	default:
 		return httpapi.Completed

@@ -128,7 +128,7 @@ func Share(p Purpose, s *v1alpha1.Suite) int {
 		return 25
 	case phase == v1alpha1.ReportInProgress:
 		return 50
-	case s.State() == v1alpha1.ReasonCanceled, s.State() == v1alpha1.ReasonSuperseded:
+	case v1alpha1.WasStopped(s.State()):
 		return 75
 	default:
 		return 100

@@ -47,7 +47,7 @@ func DeploymentOf(self Run, others []Run, o Options) (d Deployment, id int64) {
 
 // Stopped reports whether the run that decides has no result. Nothing is created for it.
 func (d Deployment) Stopped() bool {
-	return d.State == v1alpha1.ReasonCanceled || d.State == v1alpha1.ReasonSuperseded
+	return v1alpha1.WasStopped(d.State)
 }
 
 // weight orders runs of a deployment: the heaviest decides. A failure counts at once, and success only if all passed.

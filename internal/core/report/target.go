@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -56,10 +57,7 @@ func none(reason, format string, args ...any) (Target, *metav1.Condition) {
 }
 
 func service(r *v1alpha1.Repository) v1alpha1.HostingService {
-	if r.HostingService == v1alpha1.GitLab {
-		return v1alpha1.GitLab
-	}
-	return v1alpha1.GitHub
+	return cmp.Or(r.HostingService, v1alpha1.GitHub)
 }
 
 // valid repeats the schema's check, because the name becomes a part of URLs that are requested with a token.

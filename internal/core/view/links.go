@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"regexp"
@@ -90,11 +91,14 @@ func repositoryURL(d v1alpha1.Deployment) string {
 	if !repository.MatchString(d.Repository) || strings.Contains(d.Repository, "..") {
 		return ""
 	}
-	if d.HostingService == v1alpha1.GitLab {
-		return "https://gitlab.com/" + d.Repository
+	public, known := publicServices[cmp.Or(d.HostingService, v1alpha1.GitHub)]
+	if !known { // of a later version
+		return ""
 	}
-	return "https://github.com/" + d.Repository
+	return public + d.Repository
 }
+
+var publicServices = map[v1alpha1.HostingService]string{v1alpha1.GitHub: "https://github.com/", v1alpha1.GitLab: "https://gitlab.com/"}
 
 // separator is what GitLab writes between a repository and what belongs to it.
 func separator(d v1alpha1.Deployment) string {

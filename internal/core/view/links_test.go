@@ -21,6 +21,7 @@ func TestCommit(t *testing.T) {
 		"No commit":          {"There is nothing to show.", v1alpha1.Deployment{Repository: "acme/shop"}, nil},
 		"Its own URL":        {"It is what the pipeline says.", v1alpha1.Deployment{SHA: sha, CommitURL: "https://git.example.com/c/1"}, &view.Link{Text: "b776998c", URL: "https://git.example.com/c/1"}},
 		"GitHub":             {"The repository is enough.", v1alpha1.Deployment{SHA: sha, Repository: "acme/shop"}, &view.Link{Text: "b776998c", URL: "https://github.com/acme/shop/commit/" + sha}},
+		"A later code host":  {"Its address is not known.", v1alpha1.Deployment{SHA: sha, Repository: "acme/shop", HostingService: "Gitea"}, &view.Link{Text: "b776998c"}},
 		"GitLab":             {"Its paths differ.", v1alpha1.Deployment{SHA: sha, Repository: "a/b/shop", HostingService: v1alpha1.GitLab}, &view.Link{Text: "b776998c", URL: "https://gitlab.com/a/b/shop/-/commit/" + sha}},
 		"No repository":      {"Nothing says where it is.", v1alpha1.Deployment{SHA: sha}, &view.Link{Text: "b776998c"}},
 		"Another text":       {"Only a commit has a page.", v1alpha1.Deployment{SHA: "v1.2.3-build-77", Repository: "acme/shop"}, &view.Link{Text: "v1.2.3-build-77"}},

@@ -2,6 +2,7 @@ package view
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
@@ -22,12 +23,12 @@ var states = map[string]State{
 	v1alpha1.ReasonQueued:     {Label: "Queued", Key: "queued"},
 	v1alpha1.ReasonStarting:   {Label: "Starting", Key: "starting"},
 	v1alpha1.ReasonRunning:    {Label: "Running", Key: "running"},
-	v1alpha1.ReasonPassed:     {Label: "Passed", Key: "passed", Ended: true},
-	v1alpha1.ReasonFailed:     {Label: "Failed", Key: "failed", Ended: true, Bad: true},
-	v1alpha1.ReasonTimedOut:   {Label: "Timed out", Key: "timedout", Ended: true, Bad: true},
-	v1alpha1.ReasonCanceled:   {Label: "Canceled", Key: "canceled", Ended: true},
-	v1alpha1.ReasonSuperseded: {Label: "Superseded", Key: "superseded", Ended: true},
-	v1alpha1.ReasonError:      {Label: "Error", Key: "error", Ended: true, Bad: true},
+	v1alpha1.ReasonPassed:     {Label: "Passed", Key: "passed"},
+	v1alpha1.ReasonFailed:     {Label: "Failed", Key: "failed"},
+	v1alpha1.ReasonTimedOut:   {Label: "Timed out", Key: "timedout"},
+	v1alpha1.ReasonCanceled:   {Label: "Canceled", Key: "canceled"},
+	v1alpha1.ReasonSuperseded: {Label: "Superseded", Key: "superseded"},
+	v1alpha1.ReasonError:      {Label: "Error", Key: "error"},
 }
 
 // StateOf returns the state of a run. One that the manager has not seen yet is queued.
@@ -39,7 +40,7 @@ func stateOf(reason string) State {
 	if !known { // of a later version
 		state = State{Label: reason, Key: "none"}
 	}
-	state.Reason = reason
+	state.Reason, state.Ended, state.Bad = reason, slices.Contains(v1alpha1.Ends(), reason), v1alpha1.EndedBadly(reason)
 	return state
 }
 

@@ -32,7 +32,7 @@ func MessageTarget(
 	ctx context.Context, live client.Reader, namespace string, to announce.Receiver,
 ) (t announce.Target, problem string, err error) {
 	namedBy := "spec.webhooks of the Team"
-	if to.Kind == announce.Slack {
+	if to.Kind.Chat() {
 		namedBy = "spec.notify of the Trigger"
 	}
 	data, problem, err := ReadSecret(ctx, live, client.ObjectKey{Namespace: namespace, Name: to.Secret}, namedBy)
