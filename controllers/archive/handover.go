@@ -13,7 +13,8 @@ import (
 // maxHandovers bounds the memory: at 64 KiB of variables, they take 8 MiB.
 const maxHandovers = 128
 
-// Handovers pass what was read to end a run to its archiving, once. Whoever finds nothing reads from the API server.
+// Handovers pass what was read to end a run to its archiving, once. Without them, each archived run would cost one more read of its Suite
+// and one of its pods, as a run does that they lack.
 type Handovers struct {
 	mu    sync.Mutex
 	byRun map[types.UID]handover

@@ -4,8 +4,10 @@ import (
 	"testing"
 
 	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/suite"
 )
 
 // TestInitialListEnqueuesNothing: a manager that starts reconciles all Suites anyway, so the initial list must not
@@ -21,4 +23,11 @@ func TestInitialListEnqueuesNothing(t *testing.T) {
 		}
 	}()
 	r.enqueueStream().Create(t.Context(), event.CreateEvent{Object: s}, nil)
+}
+
+// TestMessagesComeLast: what a manager finds when it starts, and all that may start for it, is reconciled before messages.
+func TestMessagesComeLast(t *testing.T) {
+	if suite.LastPriority >= handler.LowPriority {
+		t.Errorf("the priority of messages is %d, and that of what is found at the start %d", suite.LastPriority, handler.LowPriority)
+	}
 }

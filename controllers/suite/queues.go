@@ -1,7 +1,6 @@
 package suite
 
 import (
-	"math/bits"
 	"sync"
 	"time"
 
@@ -9,7 +8,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/suite"
@@ -18,12 +16,10 @@ import (
 // positionInterval delays the message of the nth moved run n times, so that a queue that moves fast does not cost a write for each step.
 const positionInterval = time.Second
 
-// lastPriority is below that of the objects found at the start: status messages come after every Job that can be created.
-const lastPriority = 2 * handler.LowPriority
-
 type workQueue = workqueue.TypedRateLimitingInterface[ctrl.Request]
 
-// Each queue has a lock of its own, which is never held during a request to the API server.
+// queues are the suite.Queue of each namespace. Without them, each decision would sort all waiting runs, and two workers could take the
+// same slot. Each has a lock of its own, which is never held during a request to the API server.
 type queues struct {
 	mu          sync.Mutex
 	byNamespace map[string]*namespaceQueue
@@ -59,41 +55,33 @@ func (q *queues) read(namespace string, f func(*suite.Queue)) {
 // change calls f with the queue of a namespace, and enqueues the runs that may start for it, and later those whose position changes.
 func (q *queues) change(requests workQueue, namespace string, f func(*suite.Queue)) {
 	var start, moved []*v1alpha1.Suite
-	var ready int
+	var priority int
 	q.read(namespace, func(queue *suite.Queue) {
 		f(queue)
 		start, moved = queue.Next()
-		ready = queue.Ready()
+		priority = queue.StartPriority()
 	})
 	for _, s := range start {
-		enqueue(requests, requestOf(s), priorityqueue.AddOpts{Priority: startPriority(ready)})
+		enqueue(requests, requestOf(s), priorityqueue.AddOpts{Priority: &priority})
 	}
 	for i, s := range moved {
-		enqueue(requests, requestOf(s), priorityqueue.AddOpts{After: time.Duration(i+1) * positionInterval, Priority: new(lastPriority)})
+		enqueue(requests, requestOf(s), priorityqueue.AddOpts{After: time.Duration(i+1) * positionInterval, Priority: new(suite.LastPriority)})
 	}
 }
 
-// startPriority is the lower, the more runs of the namespace may start: a team that starts hundreds of runs at once
-// delays its own, and hardly those of others. It has few values, because a metric has it as a label.
-func startPriority(ready int) *int { return new(-bits.Len(uint(max(0, ready-1)))) }
-
 func (q *queues) statusPriority(namespace string) *int {
-	length := 0
-	q.read(namespace, func(queue *suite.Queue) { length = queue.Len() })
-	return new(lastPriority - bits.Len(uint(length)))
+	var priority int
+	q.read(namespace, func(queue *suite.Queue) { priority = queue.StatusPriority() })
+	return &priority
 }
 
 func (q *queues) arrive(requests workQueue, s *v1alpha1.Suite) {
-	starts, ready := false, 0
+	var priority int
 	q.change(requests, s.Namespace, func(queue *suite.Queue) {
 		queue.Set(s)
-		starts, ready = queue.MayStart(s.Name), queue.Ready()
+		priority = queue.Priority(s)
 	})
-	priority := startPriority(ready)
-	if !starts && !s.Finished() {
-		priority = q.statusPriority(s.Namespace)
-	}
-	enqueue(requests, requestOf(s), priorityqueue.AddOpts{Priority: priority})
+	enqueue(requests, requestOf(s), priorityqueue.AddOpts{Priority: &priority})
 }
 
 // claim sets the limits again, because an older event may have come in between.

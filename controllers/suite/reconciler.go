@@ -110,7 +110,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, fmt.Errorf("report: %w", err)
 	}
 	if d.Stuck {
-		return ctrl.Result{RequeueAfter: d.RequeueAfter, Priority: new(lastPriority)}, nil
+		return ctrl.Result{RequeueAfter: d.RequeueAfter, Priority: new(suite.LastPriority)}, nil
 	}
 	return ctrl.Result{RequeueAfter: d.RequeueAfter}, nil
 }
@@ -174,7 +174,7 @@ func (r *Reconciler) report(ctx context.Context, o suite.Observation, d suite.De
 
 func (r *Reconciler) nextStatus(req ctrl.Request) {
 	if next, more := r.statusSlots.leave(req); more {
-		enqueue(r.queues.requests, next, priorityqueue.AddOpts{Priority: new(lastPriority)})
+		enqueue(r.queues.requests, next, priorityqueue.AddOpts{Priority: new(suite.LastPriority)})
 	}
 }
 

@@ -12,7 +12,8 @@ import (
 // lookAfter is how old a Job without a ready pod is before its pods are read for the reason: most pods run by then.
 const lookAfter = 3 * time.Second
 
-// starts remember runs that were seen starting: when a pod of one is ready, its tests have just started, and no pod need be read.
+// starts remember runs that were seen starting: when a pod of one is ready, its tests have just started. Without them, the pods of each
+// run would be listed once more for that time.
 type starts struct {
 	mu   sync.Mutex
 	seen map[types.NamespacedName]types.UID

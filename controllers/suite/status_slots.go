@@ -11,11 +11,12 @@ import (
 // queued thousands delayed the runs of other teams by seconds.
 const statusWriters = 4
 
-// A run without a slot is reconciled again when it has one, so that no worker waits. Namespaces get them in turn.
+// statusSlots are for writing the statuses of waiting runs. Without them, a team that queues thousands of runs would delay the statuses
+// of other teams by seconds. A run without a slot is reconciled again when it has one, so that no worker waits. Namespaces alternate.
 type statusSlots struct {
 	mu      sync.Mutex
 	taken   sets.Set[ctrl.Request]    // until their reconcile ends
-	waiting sets.Set[ctrl.Request]    // for a turn
+	waiting sets.Set[ctrl.Request]    // for a slot
 	queues  map[string][]ctrl.Request // of those that wait, by namespace
 	order   []string                  // of these namespaces
 }

@@ -8,7 +8,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/suite"
 )
 
-// streams remember the newest run of each listed stream: a branch may have thousands that have ended.
+// streams remember the newest run of each listed stream. Without them, each reconcile would list all ended runs of its stream: a branch
+// may have thousands.
 type streams struct {
 	mu     sync.Mutex
 	newest map[streamID]*v1alpha1.Suite

@@ -29,7 +29,8 @@ const (
 	maxEvents = 1000
 )
 
-// warnings are the recent warnings of Kubernetes, by namespace and object.
+// warnings are the recent warnings of Kubernetes, by namespace and object. Without them, each run that cannot start would read all
+// events of its namespace.
 type warnings struct {
 	live     client.Reader
 	clock    clock.PassiveClock

@@ -228,8 +228,8 @@ func (q *Queue) MayStart(name string) bool {
 	return q.limits.of(m.group.need) == 0 || near && position.Number == 0
 }
 
-// Ready returns how many of the waiting runs may start.
-func (q *Queue) Ready() int {
+// ready returns how many of the waiting runs may start.
+func (q *Queue) ready() int {
 	ready := int(q.current().granted.team)
 	for n, l := range q.groups {
 		if q.limits.of(n) == 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/suite"
 )
 
-var placeCases = map[string]struct {
+var positionCases = map[string]struct {
 	reason string
 	active []*v1alpha1.Suite
 	queued []*v1alpha1.Suite // the position of the last one is tested
@@ -156,9 +156,9 @@ var placeCases = map[string]struct {
 	},
 }
 
-// TestPlace tests a Queue, and the replay that it is compared with elsewhere.
-func TestPlace(t *testing.T) {
-	for name, tc := range placeCases {
+// TestPosition tests a Queue, and the replay that it is compared with elsewhere.
+func TestPosition(t *testing.T) {
+	for name, tc := range positionCases {
 		t.Run(name, func(t *testing.T) {
 			q, isActive := suite.NewQueue(), map[string]bool{}
 			for _, s := range tc.active {
@@ -176,7 +176,7 @@ func TestPlace(t *testing.T) {
 				t.Errorf("%s\nreplayed: %d, want %d", tc.reason, got, tc.want)
 			}
 			if got, known := q.Position(self.Name); got.Number != tc.want || !known {
-				t.Errorf("%s\nPlace = %+v, known: %t, want %d", tc.reason, got, known, tc.want)
+				t.Errorf("%s\nPosition = %+v, known: %t, want %d", tc.reason, got, known, tc.want)
 			}
 		})
 	}
