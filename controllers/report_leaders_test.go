@@ -69,9 +69,9 @@ func TestAnotherLeader(t *testing.T) {
 		w.create(aSuite(trigger, 0, of(trigger), tests(commit(len(trigger)))))
 		w.runs(trigger)
 	}
-	w.reports("smoke", v1alpha1.ReasonPending, "goes on")
-	w.reports("token", v1alpha1.ReasonPending, "goes on")
-	w.reports("lab", v1alpha1.ReasonPending, "goes on")
+	w.reports("smoke", v1alpha1.ReasonPending, "has not ended")
+	w.reports("token", v1alpha1.ReasonPending, "has not ended")
+	w.reports("lab", v1alpha1.ReasonPending, "has not ended")
 	w.stop()
 	w.startManager()
 	for _, trigger := range []string{"smoke", "token", "lab"} {

@@ -161,7 +161,7 @@ func TestNewerAttemptMeanwhile(t *testing.T) {
 	t.Cleanup(release)
 	w.create(aSuite("first", 0, of("token"), tests(commit(1))))
 	w.runs("first")
-	w.reports("first", v1alpha1.ReasonPending, "goes on")
+	w.reports("first", v1alpha1.ReasonPending, "has not ended")
 	holds.Store(true)
 	w.passes("first")
 	awaitClosed(t, arrived)
@@ -170,5 +170,5 @@ func TestNewerAttemptMeanwhile(t *testing.T) {
 	release()
 	w.reports("first", v1alpha1.ReasonNewerAttempt, "second")
 	w.runs("second")
-	w.reports("second", v1alpha1.ReasonPending, "goes on")
+	w.reports("second", v1alpha1.ReasonPending, "has not ended")
 }

@@ -13,7 +13,7 @@ const (
 	Canceled     Stage = "canceled"     // stopped, so that nothing is known of the deployment
 )
 
-// Greenlight says whether a pipeline may go on.
+// Greenlight says whether a pipeline may continue.
 type Greenlight struct {
 	Greenlight             bool   `json:"greenlight"`
 	RootRunID              string `json:"rootRunId"` // the run in the request
@@ -66,7 +66,7 @@ type Bug struct {
 func (g Greenlight) Final() bool { return g.RunStage != Initializing }
 
 // Same reports whether the other answer is no news to a client that waits. The state and the message are no
-// news: they change with each place in the queue.
+// news: they change with each position in the queue.
 func (g Greenlight) Same(other Greenlight) bool {
 	return g.RunStage == other.RunStage && g.RelevantRunID == other.RelevantRunID
 }

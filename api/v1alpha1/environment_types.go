@@ -13,7 +13,7 @@ import (
 // +kubebuilder:object:generate=false
 // +kubebuilder:validation:MaxProperties=128
 // +kubebuilder:validation:XValidation:rule="self.map(name, size(self[name])).sum() <= 65536",message="the values of all variables together must have at most 65536 characters; move large values into a ConfigMap or a file"
-// +kubebuilder:validation:XValidation:rule="self.all(name, name.size() <= 256 && name.matches('^[-._a-zA-Z][-._a-zA-Z0-9]*$'))",message="the name of a variable must start with a letter, '_', '-' or '.', and go on with these or digits, 256 bytes at most"
+// +kubebuilder:validation:XValidation:rule="self.all(name, name.size() <= 256 && name.matches('^[-._a-zA-Z][-._a-zA-Z0-9]*$'))",message="the name of a variable must start with a letter, '_', '-' or '.', and continue with these or digits, 256 bytes at most"
 type Variables map[string]VariableValue
 
 // VariableValue is the value of a variable, byte for byte: at most 32 KiB, so that many fit into the 1.5 MiB

@@ -179,6 +179,12 @@ func (s *Suite) IsOf(t *Trigger) bool {
 	return t != nil && of.Name == t.Name && (of.UID == "" || of.UID == t.UID)
 }
 
+// SameTest reports whether two runs are of the same test, as people see it: a Trigger that was created again under its name keeps its
+// checks and its history.
+func (s *Suite) SameTest(other *Suite) bool {
+	return s.Spec.Trigger.Name == other.Spec.Trigger.Name && s.Spec.Environment == other.Spec.Environment
+}
+
 // SuiteList is a list of Suites.
 //
 // +kubebuilder:object:root=true

@@ -93,7 +93,7 @@ func (o *options) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster; default: $KUBECONFIG, or the cluster that the manager runs in")
 	o.leader.addFlags(f)
 	f.DurationVar(&o.holdBudget, "hold-budget", 45*time.Second,
-		"how long a notification is retried while the API server is away, before 503; below the clients' 60s")
+		"how long a notification is retried while the API server is unavailable, before 503; below the clients' 60s")
 	f.DurationVar(&o.drainDelay, "drain-delay", 5*time.Second, "how long to keep serving after readiness fails, until load balancers notice")
 	f.DurationVar(&o.podGoneAfter, "pod-gone-after", suitecontroller.DefaultPodGoneAfter,
 		"how long after its grace period to give up a pod that does not stop because its node is unreachable: its run ends as Error")

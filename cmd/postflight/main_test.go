@@ -45,7 +45,7 @@ func TestInterruptsEndIt(t *testing.T) {
 	}{
 		"server away":  {args: []string{"notify"}, begun: "Trying again", code: 3, says: "Error: interrupted. Runs may have been started"},
 		"explain":      {args: []string{"explain"}, begun: "Trying again", code: 3, says: "Error: interrupted\n"},
-		"waits":        {args: []string{"wait", "a"}, begun: "Trying again", code: 3, says: "the run goes on"},
+		"waits":        {args: []string{"wait", "a"}, begun: "Trying again", code: 3, says: "the run continues"},
 		"key is typed": {args: []string{"keys", "create", "a", "--from-stdin", "--kubeconfig", config}, reads: config, code: 1, says: "Error: interrupted\n"},
 		"without a writer": {reason: "the first interrupt cannot end what the system does, the second does",
 			args: []string{"upload", fifo}, again: true, code: -1},

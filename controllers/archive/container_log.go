@@ -20,7 +20,7 @@ const (
 	// openTimeout is how long a node may take to answer.
 	openTimeout = 15 * time.Second
 
-	// resumePause comes before each attempt to go on with a log whose connection broke.
+	// resumePause comes before each attempt to continue a log whose connection broke.
 	resumePause = time.Second
 
 	// endChecks is how often a followed log is reopened without news: the kubelet reports the end of a container a second or two later.

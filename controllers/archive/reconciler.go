@@ -198,8 +198,8 @@ func (r *Reconciler) storeAway(ctx context.Context, s *v1alpha1.Suite, err error
 	if err := r.report(ctx, s, c); err != nil {
 		return ctrl.Result{}, err
 	}
-	away := r.Clock.Since(meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionArchived).LastTransitionTime.Time)
-	return ctrl.Result{RequeueAfter: min(max(away/2, storeRetryMin), storeRetryMax)}, nil
+	unavailable := r.Clock.Since(meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionArchived).LastTransitionTime.Time)
+	return ctrl.Result{RequeueAfter: min(max(unavailable/2, storeRetryMin), storeRetryMax)}, nil
 }
 
 // What is not archived may have been meanwhile, by another leader or a reconcile whose write the cache lacks.

@@ -232,7 +232,7 @@ func (r *Rescue) runOf(ctx context.Context, run ctrl.Request) (*v1alpha1.Suite, 
 	return s, team, err
 }
 
-// Hundreds of pods may be deleted at once, so each read waits for its turn.
+// Hundreds of pods may be deleted at once, so few are read at once.
 func (r *Rescue) pod(ctx context.Context, team string, key client.ObjectKey) (*corev1.Pod, error) {
 	release, err := r.streams.Acquire(ctx, team)
 	if err != nil {

@@ -137,7 +137,7 @@ func (r *Reconciler) observe(ctx context.Context, s *v1alpha1.Suite) (report.Obs
 	err = r.List(ctx, attempts, client.InNamespace(s.Namespace), client.MatchingFields{index.Run: key}, client.UnsafeDisableDeepCopy)
 	for i := range attempts.Items {
 		other := &attempts.Items[i]
-		if other.Name != s.Name && other.Spec.Trigger.Name == s.Spec.Trigger.Name && suite.Compare(other, s) > 0 {
+		if other.Name != s.Name && other.SameTest(s) && suite.Compare(other, s) > 0 {
 			o.NewerAttempt = other.Name
 		}
 	}

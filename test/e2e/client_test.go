@@ -97,7 +97,7 @@ func TestPublishedClientOutcomes(t *testing.T) {
 			map[string]any{"outcome": "aborted", "abortReason": "403-forbidden", "httpStatus": 403.0}},
 		"400": {"The URL is none.", tm.key, m.url, map[string]any{"branch": "main", "deploymentUrl": "not a url"}, false,
 			map[string]any{"outcome": "aborted", "abortReason": "4XX-client-error", "httpStatus": 400.0}},
-		"503": {"The API server is away for longer than notifications are held.", tm.key, m.url, map[string]any{"branch": "main"}, true,
+		"503": {"The API server is unavailable for longer than notifications are held.", tm.key, m.url, map[string]any{"branch": "main"}, true,
 			map[string]any{"outcome": "aborted", "abortReason": "5XX-server-error", "httpStatus": 503.0}},
 		"Nobody there": {"No manager listens.", tm.key, "http://" + freeport.Address(t), map[string]any{"branch": "main"}, false,
 			map[string]any{"outcome": "aborted", "abortReason": "network-error"}},

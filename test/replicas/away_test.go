@@ -18,7 +18,7 @@ const (
 	around    = 2 * time.Second // before and after it
 )
 
-// TestAway: the API server is away for 15 s while 5 notifications a second arrive. None fails, and
+// TestAway: the API server is unavailable for 15 s while 5 notifications a second arrive. None fails, and
 // none is duplicated. In one case the process is down, which returns errors for a while when it is back;
 // in the other only the connections to it are cut.
 func TestAway(t *testing.T) {

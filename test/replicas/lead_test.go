@@ -21,7 +21,7 @@ import (
 // testLease is short, so that the tests are. BenchmarkLead has the default.
 const testLease = 4 * time.Second
 
-// TestLeadLost: the API server is away for so long that the leader loses the lead. The process does not end: it answers
+// TestLeadLost: the API server is unavailable for so long that the leader loses the lead. The process does not end: it answers
 // the notification that it holds and the client that waits for a run, leads again, and starts the next run.
 func TestLeadLost(t *testing.T) {
 	s := apiserver.Alone(t)

@@ -38,7 +38,7 @@ func (s *Server) AddFlags(cmd *cobra.Command) {
 
 func (s *Server) AddOwnFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&s.url, "url", "", "base URL of the server; default: $POSTFLIGHT_URL")
-	cmd.Flags().DurationVar(&s.patience, "patience", 2*time.Minute, "how long to retry while the server is away or overloaded")
+	cmd.Flags().DurationVar(&s.patience, "patience", 2*time.Minute, "how long to retry while the server is unavailable or overloaded")
 }
 
 // Command returns the RunE of a command that talks to the server.

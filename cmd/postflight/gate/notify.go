@@ -162,7 +162,7 @@ func (o *NotifyOptions) print(results []client.Result) (runs []RunStatus, failur
 	return runs, failures
 }
 
-// exitError gates the pipeline: by default, a release must not go on if nothing tested it.
+// exitError gates the pipeline: by default, a release must not continue if nothing tested it.
 func (o *NotifyOptions) exitError(matched, failures int, runs []RunStatus) error {
 	err := verdictError(runs)
 	var exit *cli.ExitError

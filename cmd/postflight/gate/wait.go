@@ -19,7 +19,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/transfer"
 )
 
-// The state of a run and its place in the queue change without waking clients. So they are refreshed: often at
+// The state of a run and its position in the queue change without waking clients. So they are refreshed: often at
 // first, when they change most, and then every refreshMax.
 const (
 	refreshMin = time.Second
@@ -213,7 +213,7 @@ func (o *WaitOptions) noResult(ctx context.Context, err error) string {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return fmt.Sprintf("The run had not ended after %s. Raise --timeout, or look at the run.", o.Timeout)
 	case ctx.Err() != nil:
-		return "Stopped waiting; the run goes on."
+		return "Stopped waiting; the run continues."
 	default:
 		return err.Error()
 	}

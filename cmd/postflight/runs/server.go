@@ -25,7 +25,7 @@ func (s *serverRuns) scope() string { return "of the team of the API key" }
 // repeatedLines is how many lines of each log come twice after a followed log broke off, so that none is missing.
 const repeatedLines = 20
 
-// copyLogs goes on after a followed log broke off, because the server ends it after a while, and so do proxies; and
+// copyLogs continues after a followed log broke off, because the server ends it after a while, and so do proxies; and
 // while a run that is followed has no log yet, because the server does not wait for one for long.
 func (s *serverRuns) copyLogs(ctx context.Context, id string, o client.LogOptions, to io.Writer) error {
 	printed := ""
@@ -39,7 +39,7 @@ func (s *serverRuns) copyLogs(ctx context.Context, id string, o client.LogOption
 		case !o.Follow || ctx.Err() != nil:
 			return err
 		case errors.Is(err, client.ErrLogCut):
-			s.console.Note("The log broke off. It goes on with its last %d lines, which may come twice.", repeatedLines)
+			s.console.Note("The log broke off. It continues with its last %d lines, which may come twice.", repeatedLines)
 			o.Tail = new(repeatedLines)
 		case !goesOn || cli.FailureCode(err) != "log_not_found":
 			return err
@@ -50,7 +50,7 @@ func (s *serverRuns) copyLogs(ctx context.Context, id string, o client.LogOption
 	}
 }
 
-// announce says why a run that is followed has no log yet, and reports whether it goes on.
+// announce says why a run that is followed has no log yet, and reports whether it continues.
 func (s *serverRuns) announce(ctx context.Context, id string, follow bool, printed *string) (goesOn bool, err error) {
 	if !follow {
 		return false, nil

@@ -32,7 +32,7 @@ func Previous(s *v1alpha1.Suite, runs []v1alpha1.Suite, outcomes []v1alpha1.Envi
 func outcomeBefore(s *v1alpha1.Suite, runs []v1alpha1.Suite) v1alpha1.EnvironmentOutcome {
 	var last *v1alpha1.Suite
 	for i := range runs {
-		if r := &runs[i]; counts(r) && sameTest(r, s) && order(r, s) < 0 && (last == nil || order(r, last) > 0) {
+		if r := &runs[i]; counts(r) && r.SameTest(s) && order(r, s) < 0 && (last == nil || order(r, last) > 0) {
 			last = r
 		}
 	}
@@ -100,10 +100,6 @@ func ended(runs []v1alpha1.Suite) (all []*v1alpha1.Suite) {
 
 func counts(s *v1alpha1.Suite) bool {
 	return s.Finished() && (s.Passed() || v1alpha1.EndedBadly(s.State()))
-}
-
-func sameTest(a, b *v1alpha1.Suite) bool {
-	return a.Spec.Trigger.Name == b.Spec.Trigger.Name && a.Spec.Environment == b.Spec.Environment
 }
 
 func outcomeOf(s *v1alpha1.Suite) v1alpha1.EnvironmentOutcome {

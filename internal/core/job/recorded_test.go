@@ -30,7 +30,7 @@ func TestRecorded(t *testing.T) {
 		"image-pull":             `Starting: The pod cannot start: the image "127.0.0.1:1/nowhere:1" of container "test" cannot be pulled: failed to do request: Head "http://127.0.0.1:1/v2/nowhere/manifests/1": dial tcp 127.0.0.1:1: connect: connection refused. Check its name and tag, and the imagePullSecrets.`,
 		"indexed":                `Failed: Container "test" exited with code 7 (failed indexes: 1). Its log says more: postflight runs logs indexed -c test, or kubectl logs -n demo p -c test`,
 		"init-failed":            `Failed: Init container "migrate" exited with code 4. Its log says more: postflight runs logs init-failed -c migrate, or kubectl logs -n demo p -c migrate`,
-		"lagging":                `Running: A container has ended, and the run goes on until container "proxy" ends too.`,
+		"lagging":                `Running: A container has ended, and the run continues until container "proxy" ends too.`,
 		"onfailure":              "Failed: Job has reached the specified backoff limit. " + podsGone,
 		"onfailure-backoff":      `Running: The container "test" fails, and is restarted. It last exited with code 5: broken`,
 		"oom":                    `Failed: The container "test" was killed because it needed more memory than its limit of 32Mi. Raise resources.limits.memory in the jobTemplate of the Trigger.`,

@@ -153,7 +153,7 @@ func podState(j *batchv1.Job, p *corev1.Pod) State {
 	case !testsEnded(p).IsZero():
 		return doing("The tests have ended; what they wrote is being collected, and the pod is stopping.")
 	case last != "":
-		return doing(fmt.Sprintf("A container has ended, and the run goes on until container %q ends too.", last))
+		return doing(fmt.Sprintf("A container has ended, and the run continues until container %q ends too.", last))
 	case p.Status.Phase == corev1.PodRunning:
 		return testsRunning(j)
 	default:

@@ -262,7 +262,7 @@ func TestStartingPod(t *testing.T) {
 			reason: "A proxy that was injected as a plain container never ends by itself.",
 			pod:    newPod(corev1.PodRunning, container("test", exit(0, 9, "")), container("proxy", runs)),
 			begun:  true,
-			want:   `A container has ended, and the run goes on until container "proxy" ends too.`,
+			want:   `A container has ended, and the run continues until container "proxy" ends too.`,
 		},
 		"Deleted": {
 			reason: "Somebody stops the pod.",

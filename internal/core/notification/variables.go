@@ -36,7 +36,7 @@ func variable(name, value string) string {
 	switch {
 	case !validName(name):
 		return fmt.Sprintf("is not the name of a variable: it must start with a letter, '_', '-' or '.', "+
-			"and go on with these or digits, %d bytes at most", MaxVariableNameBytes)
+			"and continue with these or digits, %d bytes at most", MaxVariableNameBytes)
 	case len(value) > MaxVariableBytes:
 		return tooLong(value, MaxVariableBytes) + "; put larger data into a file and upload it as a run input"
 	case strings.ContainsRune(value, 0):

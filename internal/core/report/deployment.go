@@ -71,8 +71,7 @@ func weight(s *v1alpha1.Suite) int {
 func superseded(s *v1alpha1.Suite, others []Run) bool {
 	return slices.ContainsFunc(others, func(r Run) bool {
 		other := r.Suite
-		return other.Spec.Trigger.Name == s.Spec.Trigger.Name && other.Spec.Environment == s.Spec.Environment &&
-			other.Spec.Deployment.SHA != s.Spec.Deployment.SHA && suite.Compare(other, s) > 0
+		return other.SameTest(s) && other.Spec.Deployment.SHA != s.Spec.Deployment.SHA && suite.Compare(other, s) > 0
 	})
 }
 

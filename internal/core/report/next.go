@@ -98,5 +98,5 @@ func Posted(c Check, t Target) metav1.Condition {
 	if c.Phase == v1alpha1.ReportCompleted {
 		return v1alpha1.Reported(where + " shows the outcome.")
 	}
-	return v1alpha1.ReportPending(where + " shows that the run goes on.")
+	return v1alpha1.ReportPending(where + " shows that the run has not ended.")
 }

@@ -67,7 +67,8 @@ func setJobAccepted(s *v1alpha1.Suite, o Observation, d Decision, now time.Time)
 	case o.Creation.Result == NotAccepted:
 		setCondition(s, v1alpha1.JobNotAccepted(v1alpha1.ReasonJobRefused, o.Creation.Detail+"."), now)
 	case waiting:
-		setCondition(s, v1alpha1.JobNotAccepted(v1alpha1.ReasonJobWaiting, "The Job was not accepted, and is tried again at its turn."), now)
+		setCondition(s, v1alpha1.JobNotAccepted(v1alpha1.ReasonJobWaiting,
+			"The Job was not accepted, and is tried again once the run has a slot."), now)
 	}
 }
 

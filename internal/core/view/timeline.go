@@ -37,7 +37,7 @@ func Timeline(s *v1alpha1.Suite, job *batchv1.Job, now time.Time) []Phase {
 		Phase
 		until time.Time
 	}{
-		{Phase{Key: "queued", Label: "queued", For: "It waited for its turn, and for the runs before it to stop."}, at.job},
+		{Phase{Key: "queued", Label: "queued", For: "It waited for a slot, and for the runs before it to stop."}, at.job},
 		{Phase{Key: "starting", Label: "starting", For: "Its pod waited for a node, for its image and for its input files."}, at.tests},
 		{Phase{Key: "running", Label: "tests", For: "The tests ran."}, at.stopped},
 		{Phase{Key: "saving", Label: "saving", For: "Its pods ended, and results, files and logs were saved."}, end},

@@ -16,7 +16,7 @@ func clearQueues() error {
 		switch f.GetName() {
 		case metrics.WorkQueueSubsystem + "_" + metrics.DepthKey:
 			errs = append(errs, eachGauge(f, func(g *prometheus.GaugeVec, labels prometheus.Labels) {
-				if labels["priority"] != "" { // other queues have none, go on, and would lose their gauge
+				if labels["priority"] != "" { // other queues have none, outlive the term, and would lose their gauge
 					g.Delete(labels)
 				}
 			}))

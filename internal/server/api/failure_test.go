@@ -32,11 +32,11 @@ func TestDispatchFailures(t *testing.T) {
 		says       string
 		retryAfter string
 	}{
-		"the API server is away":     {err: errRefused, status: 503, code: "unavailable", says: "did not answer within 45s", retryAfter: "10"},
-		"too many wait for it":       {setup: setup{dispatch: func(c *dispatch.Config) { c.Limits.Retrying = 0 }}, err: errRefused, status: 503, code: "overloaded", says: "as many requests wait for it as", retryAfter: "10"},
-		"matching takes too long":    {setup: setup{dispatch: func(c *dispatch.Config) { c.Limits.MatchBudget = -time.Second }}, status: 503, code: "overloaded", says: "more than -1s", retryAfter: "10"},
-		"the namespace is deleted":   {err: terminating, status: 404, code: "run_not_found", says: "Run not found"},
-		"too many match at the time": {setup: setup{dispatch: func(c *dispatch.Config) { c.Limits.MatchWait = -time.Second }}, status: 503, code: "overloaded", says: "is matching as many", retryAfter: "10"},
+		"the API server is unavailable": {err: errRefused, status: 503, code: "unavailable", says: "did not answer within 45s", retryAfter: "10"},
+		"too many wait for it":          {setup: setup{dispatch: func(c *dispatch.Config) { c.Limits.Retrying = 0 }}, err: errRefused, status: 503, code: "overloaded", says: "as many requests wait for it as", retryAfter: "10"},
+		"matching takes too long":       {setup: setup{dispatch: func(c *dispatch.Config) { c.Limits.MatchBudget = -time.Second }}, status: 503, code: "overloaded", says: "more than -1s", retryAfter: "10"},
+		"the namespace is deleted":      {err: terminating, status: 404, code: "run_not_found", says: "Run not found"},
+		"too many match at the time":    {setup: setup{dispatch: func(c *dispatch.Config) { c.Limits.MatchWait = -time.Second }}, status: 503, code: "overloaded", says: "is matching as many", retryAfter: "10"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

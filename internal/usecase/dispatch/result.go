@@ -114,7 +114,7 @@ func (o *operation) unknown() string {
 // whyUnknown begins a sentence.
 func (o *operation) whyUnknown() string {
 	if o.retrier.turnedAway.Load() {
-		return "The API server of the cluster is away, and as many requests wait for it as this server allows, " +
+		return "The API server of the cluster is unavailable, and as many requests wait for it as this server allows, " +
 			"or as many of this team as leave room for others"
 	}
 	return fmt.Sprintf("The API server of the cluster did not answer within %s", o.Budget)
