@@ -132,7 +132,7 @@ func ended(s *v1alpha1.Suite) string {
 func hasFailures(r *v1alpha1.TestResults) bool { return r != nil && r.Failed > 0 }
 
 func counts(r *v1alpha1.TestResults) string {
-	text := fmt.Sprintf("%d of %s passed", r.Passed, plural(r.Tests, "test"))
+	text := fmt.Sprintf("%d of %s passed", r.Passed, plaintext.Count(r.Tests, "test"))
 	if r.Failed > 0 {
 		text += fmt.Sprintf(", %d failed", r.Failed)
 		if r.ComparedWith != "" {
@@ -146,13 +146,6 @@ func counts(r *v1alpha1.TestResults) string {
 		text += fmt.Sprintf(", %d flaky", r.Flaky)
 	}
 	return text
-}
-
-func plural(n int32, word string) string {
-	if n == 1 {
-		return "1 " + word
-	}
-	return fmt.Sprintf("%d %ss", n, word)
 }
 
 func duration(s *v1alpha1.Suite) time.Duration {

@@ -57,7 +57,7 @@ func (c *Collected) kept() string {
 
 func were(n int32, what string) string {
 	if n == 1 {
-		return "1 " + what + " was"
+		return plaintext.Count(n, what) + " was"
 	}
-	return fmt.Sprintf("%d %ss were", n, what)
+	return plaintext.Count(n, what) + " were"
 }

@@ -69,9 +69,4 @@ func firstFailure(r *v1alpha1.TestResults) string {
 	return firstOf(r.Failed, []string{r.Failures[0].Name})
 }
 
-func tests(n int32) string {
-	if n == 1 {
-		return "1 test"
-	}
-	return fmt.Sprintf("%d tests", n)
-}
+func tests(n int32) string { return plaintext.Count(n, "test") }

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/plaintext"
 	"github.com/postflight-dev/postflight/internal/core/record"
 	"github.com/postflight-dev/postflight/internal/core/results"
 )
@@ -34,7 +35,7 @@ func fewerTests(c results.Counts, before *v1alpha1.Suite) string {
 		return ""
 	}
 	return fmt.Sprintf(" Only %s ran; in %s, the run that passed before, %d did. If that is wrong, check which tests are selected.",
-		plural(now, "test"), before.Name, then)
+		plaintext.Count(now, "test"), before.Name, then)
 }
 
 // unkept describes files that could not be uploaded, which do not change how a run ends.
@@ -43,14 +44,7 @@ func unkept(s results.Summary, run string) string {
 		return ""
 	}
 	return fmt.Sprintf(" Not uploaded, and lost: %s (%s) To have them, repeat the run: postflight runs rerun %s",
-		plural(s.Unkept, "file"), s.Problem, run)
-}
-
-func plural(n int32, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
+		plaintext.Count(s.Unkept, "file"), s.Problem, run)
 }
 
 // LastPassed returns the other run of a Trigger that passed last and whose tests were counted, or nil.

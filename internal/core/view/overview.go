@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/plaintext"
 )
 
 // Trigger is a Trigger with the history of its runs.
@@ -187,11 +188,11 @@ func streak(state State, passed time.Duration) string {
 func span(d time.Duration) string {
 	switch {
 	case d < time.Hour:
-		return count(int(max(1, d/time.Minute)), "minute")
+		return plaintext.Count(int(max(1, d/time.Minute)), "minute")
 	case d < day:
-		return count(int(d/time.Hour), "hour")
+		return plaintext.Count(int(d/time.Hour), "hour")
 	default:
-		return count(int(d/day), "day")
+		return plaintext.Count(int(d/day), "day")
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/plaintext"
 	"github.com/postflight-dev/postflight/internal/core/results"
 )
 
@@ -106,7 +107,7 @@ func (t *Tests) sentence(state State) string {
 
 func (t *Tests) failedSentence() string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "%d of %s failed", t.Failed, count(t.Total, "test"))
+	fmt.Fprintf(&text, "%d of %s failed", t.Failed, plaintext.Count(t.Total, "test"))
 	news := 0
 	for _, f := range t.Failures {
 		if f.New {
@@ -128,7 +129,7 @@ func (t *Tests) failedSentence() string {
 }
 
 func (t *Tests) passedSentence() string {
-	text := count(t.Passed, "test") + " passed"
+	text := plaintext.Count(t.Passed, "test") + " passed"
 	if t.Skipped > 0 {
 		text += fmt.Sprintf(", %d skipped", t.Skipped)
 	}

@@ -3,6 +3,8 @@ package view
 import (
 	"fmt"
 	"time"
+
+	"github.com/postflight-dev/postflight/internal/core/plaintext"
 )
 
 const day = 24 * time.Hour
@@ -49,13 +51,13 @@ func agoLong(at, now time.Time) string {
 	case passed < time.Minute:
 		return "just now"
 	case passed < time.Hour:
-		return count(int(passed/time.Minute), "minute") + " ago"
+		return plaintext.Count(int(passed/time.Minute), "minute") + " ago"
 	case passed < day:
-		return count(int(passed/time.Hour), "hour") + " ago"
+		return plaintext.Count(int(passed/time.Hour), "hour") + " ago"
 	case passed < 2*day:
 		return "yesterday"
 	case passed < 30*day:
-		return count(int(passed/day), "day") + " ago"
+		return plaintext.Count(int(passed/day), "day") + " ago"
 	default:
 		return "on " + at.UTC().Format("2 January 2006")
 	}
@@ -98,11 +100,4 @@ func Bytes(n int64) string {
 		return fmt.Sprintf("%.1f %s", size, units[unit])
 	}
 	return fmt.Sprintf("%.0f %s", size, units[unit])
-}
-
-func count[N int | int32 | int64](n N, noun string) string {
-	if n == 1 {
-		return fmt.Sprintf("%d %s", n, noun)
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
