@@ -7,6 +7,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/suite"
@@ -108,7 +109,9 @@ func outcomeOf(s *v1alpha1.Suite) v1alpha1.EnvironmentOutcome {
 	}
 }
 
-func endOf(s *v1alpha1.Suite) time.Time { return timeOf(s.Status.CompletionTime) }
+func endOf(s *v1alpha1.Suite) time.Time {
+	return ptr.Deref(s.Status.CompletionTime, metav1.Time{}).Time
+}
 
 // order compares ends. Times in a status are whole seconds; within one, the order of receipt decides.
 func order(a, b *v1alpha1.Suite) int {

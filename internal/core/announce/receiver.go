@@ -7,6 +7,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
@@ -65,7 +66,7 @@ func Receivers(team *v1alpha1.Team, t *v1alpha1.Trigger) (all []Receiver) {
 	}
 	if t != nil && t.Spec.Notify != nil {
 		slack := t.Spec.Notify.Slack
-		all = append(all, Receiver{Kind: Slack, Name: "slack", Secret: slack.SecretRef.Name, Since: timeOf(t.Status.NotifiedSince), on: slack.When})
+		all = append(all, Receiver{Kind: Slack, Name: "slack", Secret: slack.SecretRef.Name, Since: ptr.Deref(t.Status.NotifiedSince, metav1.Time{}).Time, on: slack.When})
 	}
 	return all
 }
@@ -127,11 +128,4 @@ func (r Receiver) wants(e Event, previous string) bool {
 
 func recovered(e Event, previous string) bool {
 	return string(e.Name) == v1alpha1.ReasonPassed && v1alpha1.EndedBadly(previous)
-}
-
-func timeOf(t *metav1.Time) time.Time {
-	if t == nil {
-		return time.Time{}
-	}
-	return t.Time
 }
