@@ -140,14 +140,14 @@ func (d *download) accept(resp *http.Response) error {
 	default:
 		return storeRefused(resp)
 	}
-	switch begin := resp.Header.Get("Content-Range"); { // rclone sends ranges with status 200, and ignores If-Match
-	case begin == "" && resp.StatusCode == http.StatusOK:
+	switch first := transfer.FirstByte(resp.StatusCode, resp.Header.Get("Content-Range")); {
+	case first == 0:
 		if err := d.restart(); err != nil {
 			return err
 		}
-	case !strings.HasPrefix(begin, fmt.Sprintf("bytes %d-", d.arrived)):
+	case first != d.arrived:
 		return fmt.Errorf("the store at %s sent another part of the file", resp.Request.URL.Host)
-	case etag != d.etag:
+	case etag != d.etag: // rclone ignores If-Match
 		return d.changed()
 	}
 	if resp.ContentLength >= 0 && d.arrived+resp.ContentLength != d.artifact.Bytes {

@@ -94,17 +94,14 @@ func (d *download) changed() error {
 
 // align makes sure that the body continues the file.
 func (d *download) align(response *http.Response) error {
-	if d.offset == 0 {
+	switch first := transfer.FirstByte(response.StatusCode, response.Header.Get("Content-Range")); first {
+	case d.offset:
 		return nil
-	}
-	if response.StatusCode == http.StatusOK { // the store ignores Range and sends the whole object
+	case 0: // the store ignores Range and sends the whole object
 		return d.local(d.truncate())
-	}
-	var first int64
-	if _, err := fmt.Sscanf(response.Header.Get("Content-Range"), "bytes %d-", &first); err != nil || first != d.offset {
+	default:
 		return d.restart("sent another part than was requested")
 	}
-	return nil
 }
 
 // restart discards what was received.

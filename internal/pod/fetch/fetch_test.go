@@ -131,6 +131,17 @@ func TestFetch(t *testing.T) {
 			},
 			ranges: []string{"", fmt.Sprintf("bytes=%d-", half), fmt.Sprintf("bytes=%d-", half+1000)},
 		},
+		"store sends a range with status 200": {
+			reason: "rclone does; the bytes continue the file.",
+			handle: func(n int, w http.ResponseWriter, _ *http.Request) {
+				if n == 0 {
+					cut(w, 0, half)
+				}
+				w.Header().Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", half, len(content)-1, len(content)))
+				_, _ = w.Write(content[half:])
+			},
+			ranges: []string{"", fmt.Sprintf("bytes=%d-", half)},
+		},
 		"store ignores ranges": {
 			reason: "The file starts anew if the store sends all of it.",
 			handle: func(n int, w http.ResponseWriter, _ *http.Request) {
@@ -170,9 +181,9 @@ func TestFetch(t *testing.T) {
 				case 0:
 					cut(w, 0, half)
 				case 1:
-					w.Header().Set("Content-Range", fmt.Sprintf("bytes 0-%d/%d", len(content)-1, len(content)))
+					w.Header().Set("Content-Range", fmt.Sprintf("bytes 1-%d/%d", len(content)-1, len(content)))
 					w.WriteHeader(http.StatusPartialContent)
-					_, _ = w.Write(content)
+					_, _ = w.Write(content[1:])
 				default:
 					serve(w, r)
 				}
