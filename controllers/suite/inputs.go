@@ -40,18 +40,18 @@ func (r *Reconciler) findInputs(ctx context.Context, o suite.Observation) *suite
 	case problem != "":
 		return &suite.Inputs{Invalid: problem}
 	case len(required.Paths) == 0:
-		return &suite.Inputs{}
+		return &suite.Inputs{Directory: required.Directory, Rewritten: required.Rewritten}
 	case r.Inputs.Store == nil:
 		return &suite.Inputs{NoStore: true}
 	default:
-		return r.findFiles(ctx, o.Team, required.Paths)
+		return r.findFiles(ctx, o.Team, required)
 	}
 }
 
 // findFiles stops at a store that does not answer, but not at a missing file, so that the message names all of these.
-func (r *Reconciler) findFiles(ctx context.Context, team *v1alpha1.Team, paths []string) *suite.Inputs {
-	in := &suite.Inputs{Limit: r.Inputs.Limit}
-	for _, path := range paths {
+func (r *Reconciler) findFiles(ctx context.Context, team *v1alpha1.Team, required job.RequiredInputs) *suite.Inputs {
+	in := &suite.Inputs{Limit: r.Inputs.Limit, Directory: required.Directory, Rewritten: required.Rewritten}
+	for _, path := range required.Paths {
 		file, err := r.Inputs.Store.Stat(ctx, team, path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
@@ -65,21 +65,19 @@ func (r *Reconciler) findFiles(ctx context.Context, team *v1alpha1.Team, paths [
 	return in
 }
 
-// The problem is a sentence: why the Job cannot have the files.
-func (r *Reconciler) withInputs(ctx context.Context, j *batchv1.Job, o suite.Observation) (with *batchv1.Job, problem string, err error) {
+func (r *Reconciler) withInputs(ctx context.Context, j *batchv1.Job, o suite.Observation) (*batchv1.Job, error) {
 	if o.Inputs == nil {
-		return j, "", nil
+		return j, nil
 	}
-	required, problem := job.ResolveInputs(o.Suite, o.Trigger, o.Environment, o.Team.Name)
-	in := job.Inputs{Directory: required.Directory, Rewritten: required.Rewritten, Image: r.Inputs.Image, CA: r.Inputs.CA}
+	in := job.Inputs{Directory: o.Inputs.Directory, Rewritten: o.Inputs.Rewritten, Image: r.Inputs.Image, CA: r.Inputs.CA}
 	for _, f := range o.Inputs.Found {
 		url, err := r.Inputs.Store.SignDownload(ctx, o.Team.Name, f.Path, lifetime(o.Trigger))
 		if err != nil {
-			return nil, "", fmt.Errorf("sign the download of an input file: %w", err)
+			return nil, fmt.Errorf("sign the download of an input file: %w", err)
 		}
 		in.Files = append(in.Files, job.File{Path: f.Path, URL: url, ETag: f.ETag, Size: f.Size})
 	}
-	return job.WithInputs(j, in), problem, nil
+	return job.WithInputs(j, in), nil
 }
 
 // Even a pod that starts at the last moment of its run can download.

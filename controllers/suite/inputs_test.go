@@ -74,11 +74,25 @@ func TestFindInputs(t *testing.T) {
 			if len(got.Found) != tc.found {
 				t.Errorf("%s\nfound %+v", tc.reason, got.Found)
 			}
-			got.Found, got.Limit = nil, 0
+			got.Found, got.Limit, got.Directory, got.Rewritten = nil, 0, "", nil
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// TestJobWithoutFiles: the directory is there for tests that look into it, even if no variable names a file.
+func TestJobWithoutFiles(t *testing.T) {
+	r, o := inputsWorld(&shelf{}, "")
+	o.Inputs = r.findInputs(t.Context(), o)
+	j, problem, err := r.buildJob(t.Context(), o)
+	if err != nil || problem != "" {
+		t.Fatal(problem, err)
+	}
+	pod := j.Spec.Template.Spec
+	if mounts := pod.Containers[0].VolumeMounts; len(pod.InitContainers) != 0 || len(mounts) != 1 || mounts[0].MountPath != "/run-inputs" {
+		t.Errorf("init containers: %+v, mounts: %+v", pod.InitContainers, mounts)
 	}
 }
 

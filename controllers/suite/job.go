@@ -69,9 +69,9 @@ func (r *Reconciler) buildJob(ctx context.Context, o suite.Observation) (j *batc
 	if problem = job.CheckTemplate(o.Trigger); problem != "" {
 		return nil, problem, nil
 	}
-	j, problem, err = r.withInputs(ctx, job.Build(o.Suite, o.Trigger, o.Environment), o)
-	if err != nil || problem != "" || o.Trigger.Spec.Results == nil {
-		return j, problem, err
+	j, err = r.withInputs(ctx, job.Build(o.Suite, o.Trigger, o.Environment), o)
+	if err != nil || o.Trigger.Spec.Results == nil {
+		return j, "", err
 	}
 	results := job.ResultsOf(o.Trigger, r.Collector)
 	results.Secrets = mask.Of(o.Suite.Spec.Variables)

@@ -51,15 +51,7 @@ func (c *Cluster) AddOwnFlags(cmd *cobra.Command) {
 
 // Command returns the RunE of a command that talks to the cluster.
 func (c *Cluster) Command(run func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
-	return func(cmd *cobra.Command, args []string) error {
-		if err := c.Open(cmd); err != nil {
-			return err
-		}
-		if err := c.Connect(); err != nil {
-			return err
-		}
-		return run(cmd.Context(), args)
-	}
+	return connected(c.Open, c.Connect, run)
 }
 
 var ErrNoKubeconfig = errors.New("there is no kubeconfig. Set KUBECONFIG or --kubeconfig")

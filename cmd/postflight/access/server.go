@@ -43,11 +43,17 @@ func (s *Server) AddOwnFlags(cmd *cobra.Command) {
 
 // Command returns the RunE of a command that talks to the server.
 func (s *Server) Command(run func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
+	return connected(s.Open, s.Connect, run)
+}
+
+func connected(
+	open func(*cobra.Command) error, connect func() error, run func(context.Context, []string) error,
+) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
-		if err := s.Open(cmd); err != nil {
+		if err := open(cmd); err != nil {
 			return err
 		}
-		if err := s.Connect(); err != nil {
+		if err := connect(); err != nil {
 			return err
 		}
 		return run(cmd.Context(), args)

@@ -19,6 +19,9 @@ type Inputs struct {
 	Missing     []string // paths that the store does not have
 	Found       []v1alpha1.SuiteInput
 	Limit       int64 // of a file, in bytes; 0: none
+
+	Directory string            // in every container
+	Rewritten map[string]string // variables that name a file -> its absolute path
 }
 
 // problem returns why the run cannot have its files, as a sentence, or "".
