@@ -204,10 +204,7 @@ func (c *Client) send(ctx context.Context, method, path string, header http.Head
 
 // retry repeats an attempt while its error is temporary and there is time left.
 func (c *Client) retry(ctx context.Context, attempt func() error) error {
-	if c.retryTimeout <= 0 {
-		return attempt()
-	}
-	err := transfer.Retry{
+	return transfer.Retry{
 		Min: time.Second, Max: 15 * time.Second, Within: c.retryTimeout, Pausing: c.onRetry,
 		Again: func(err error) (bool, time.Duration) {
 			failed, ok := errors.AsType[*Error](err)
@@ -217,8 +214,4 @@ func (c *Client) retry(ctx context.Context, attempt func() error) error {
 			return true, failed.RetryAfter
 		},
 	}.Do(ctx, attempt)
-	if failed, ok := errors.AsType[*Error](err); ok && failed.Temporary() && ctx.Err() != nil { // which may have failed for another reason
-		return fmt.Errorf("%w (%w)", err, ctx.Err())
-	}
-	return err
 }

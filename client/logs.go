@@ -8,9 +8,9 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"time"
 
 	"github.com/postflight-dev/postflight/internal/core/publicurl"
+	"github.com/postflight-dev/postflight/internal/transfer"
 )
 
 // LogOptions say which logs of a run to read. The zero value means all logs of the tests.
@@ -58,28 +58,32 @@ func (c *Client) Logs(ctx context.Context, id string, o LogOptions) (io.ReadClos
 
 // openLog waits for the start of an answer: a log that is followed starts when the run has a pod.
 func (c *Client) openLog(ctx context.Context, path string, follow bool) (io.ReadCloser, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, publicurl.Join(c.baseURL, path), nil)
+	watched := transfer.NewStall(ctx, requestTimeout, errStalled)
+	if follow {
+		watched.Pause()
+	}
+	r, err := http.NewRequestWithContext(watched, http.MethodGet, publicurl.Join(c.baseURL, path), nil)
 	if err != nil {
-		cancel()
+		watched.End()
 		return nil, err
 	}
 	r.Header = c.header.Clone()
-	if !follow {
-		defer time.AfterFunc(requestTimeout, cancel).Stop()
-	}
 	resp, err := c.streams().Do(r)
 	if err != nil {
-		cancel()
-		return nil, unreachable(err)
+		watched.End()
+		return nil, unreachable(watched.Reason(err))
 	}
 	if resp.StatusCode != http.StatusOK || !isMediaType(resp, "text/plain") {
-		defer cancel()
+		defer watched.End()
 		defer resp.Body.Close()
 		answer, _ := io.ReadAll(io.LimitReader(resp.Body, maxProblem))
 		return nil, problemOf(resp, answer)
 	}
-	return &logBody{resp.Body, cancel}, nil
+	log := &logBody{resp.Body, resp.Body, watched}
+	if !follow {
+		log.Reader = watched.Reader(resp.Body)
+	}
+	return log, nil
 }
 
 // maxProblem bounds the body of an error, in bytes.
@@ -93,12 +97,13 @@ func (c *Client) streams() *http.Client {
 }
 
 type logBody struct {
-	body   io.ReadCloser
-	cancel context.CancelFunc
+	io.Reader
+	body    io.Closer
+	watched *transfer.Stall
 }
 
 func (b *logBody) Read(p []byte) (int, error) {
-	n, err := b.body.Read(p)
+	n, err := b.Reader.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
 		err = fmt.Errorf("%w (%w)", ErrLogCut, err)
 	}
@@ -106,6 +111,6 @@ func (b *logBody) Read(p []byte) (int, error) {
 }
 
 func (b *logBody) Close() error {
-	b.cancel()
+	b.watched.End()
 	return b.body.Close()
 }

@@ -223,23 +223,44 @@ func TestLogsBreakOff(t *testing.T) {
 	}
 }
 
-// TestLogsOutlastRequests: a log may take longer than the HTTP client lets a request take.
+// TestLogsOutlastRequests: a log may take longer than the HTTP client lets a request take, as long as something of it arrives; one that is
+// followed, as long as it likes.
 func TestLogsOutlastRequests(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := inMemory(t, map[string]http.Handler{"server": http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", "text/plain")
-			_ = http.NewResponseController(w).Flush()
-			time.Sleep(time.Hour)
-			_, _ = io.WriteString(w, "late")
-		})})
-		c.Timeout = time.Second
-		log, err := connect(t, "http://server", client.WithHTTPClient(c)).Logs(t.Context(), "a", client.LogOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer log.Close()
-		if text, err := io.ReadAll(log); err != nil || string(text) != "late" {
-			t.Errorf("%q, %v", text, err)
-		}
-	})
+	for name, tc := range map[string]struct {
+		pause  time.Duration
+		follow bool
+		cut    bool
+	}{
+		"slow":     {pause: time.Minute},
+		"stalled":  {pause: time.Hour, cut: true},
+		"followed": {pause: time.Hour, follow: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := inMemory(t, map[string]http.Handler{"server": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					w.Header().Set("Content-Type", "text/plain")
+					for _, part := range []string{"", "la", "te"} {
+						if _, err := io.WriteString(w, part); err != nil {
+							return
+						}
+						_ = http.NewResponseController(w).Flush()
+						select {
+						case <-time.After(tc.pause):
+						case <-r.Context().Done():
+						}
+					}
+				})})
+				c.Timeout = time.Second
+				log, err := connect(t, "http://server", client.WithHTTPClient(c)).Logs(t.Context(), "a", client.LogOptions{Follow: tc.follow})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer log.Close()
+				text, err := io.ReadAll(log)
+				if cut := errors.Is(err, client.ErrLogCut); cut != tc.cut || !tc.cut && (err != nil || string(text) != "late") {
+					t.Errorf("%q, %v", text, err)
+				}
+			})
+		})
+	}
 }

@@ -279,7 +279,7 @@ func (r *Reconciler) remember(ctx context.Context, a announcement, d v1alpha1.De
 	a.Suite, a.Waits = s, r.memory.waits(client.ObjectKeyFromObject(s), a.config)
 	next := announce.Next(a.Observation, r.Clock.Now())
 	if next.Receiver != nil {
-		return ctrl.Result{RequeueAfter: time.Nanosecond}, nil
+		return ctrl.Result{RequeueAfter: retry.AtOnce}, nil
 	}
 	return ctrl.Result{RequeueAfter: wait.Jitter(next.After, retry.Spread)}, nil
 }

@@ -42,15 +42,16 @@ func (r *Reconciler) write(ctx context.Context, s *v1alpha1.Suite, told []v1alph
 }
 
 func (r *Reconciler) unsettledOfTrigger(ctx context.Context, t client.Object) []ctrl.Request {
-	return r.unsettled(ctx, client.InNamespace(t.GetNamespace()), client.MatchingFields{index.Trigger: t.GetName()})
+	return r.unsettled(ctx, t.GetNamespace(), client.MatchingFields{index.Trigger: t.GetName()})
 }
 
 func (r *Reconciler) unsettledOfTeam(ctx context.Context, team client.Object) []ctrl.Request {
-	return r.unsettled(ctx, client.InNamespace(team.(*v1alpha1.Team).NamespaceName()))
+	return r.unsettled(ctx, team.(*v1alpha1.Team).NamespaceName())
 }
 
-func (r *Reconciler) unsettled(ctx context.Context, of ...client.ListOption) []ctrl.Request {
-	return reconcile.SuitesWhere(ctx, r, func(s *v1alpha1.Suite) bool { return !announce.Settled(s, r.Clock.Now()) }, of...)
+func (r *Reconciler) unsettled(ctx context.Context, namespace string, of ...client.ListOption) []ctrl.Request {
+	left := func(s *v1alpha1.Suite) bool { return !announce.Settled(s, r.Clock.Now()) }
+	return reconcile.SuitesWhere(ctx, r, left, namespace, of...)
 }
 
 // Metrics count the messages.

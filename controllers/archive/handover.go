@@ -14,7 +14,7 @@ import (
 const maxHandovers = 128
 
 // Handovers pass what was read to end a run to its archiving, once. Without them, each archived run would cost one more read of its Suite
-// and one of its pods, as a run does that they lack.
+// and one of its pods.
 type Handovers struct {
 	mu    sync.Mutex
 	byRun map[types.UID]handover

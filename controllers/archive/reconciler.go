@@ -129,7 +129,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 func (r *Reconciler) archive(ctx context.Context, cached *v1alpha1.Suite, run record.Run) (ctrl.Result, error) {
 	saved, err := r.Store.Logs(ctx, run)
 	if err != nil {
-		return r.storeAway(ctx, cached, err)
+		return r.storeUnavailable(ctx, cached, err)
 	}
 	s, sources, err := r.left(ctx, cached)
 	if err != nil || s == nil {
@@ -143,7 +143,7 @@ func (r *Reconciler) archive(ctx context.Context, cached *v1alpha1.Suite, run re
 		err = r.measure(ctx, run, saved)
 	}
 	if err != nil {
-		return r.storeAway(ctx, s, err)
+		return r.storeUnavailable(ctx, s, err)
 	}
 	return r.saveRecord(ctx, s, run, append(saved, logs...))
 }
@@ -179,7 +179,7 @@ func (r *Reconciler) saveRecord(ctx context.Context, s *v1alpha1.Suite, run reco
 	is := s.DeepCopy()
 	setArchived(is, condition, r.Clock.Now())
 	if err := r.Store.SaveRecord(ctx, record.New(run.Team, is, logs)); err != nil {
-		return r.storeAway(ctx, s, err)
+		return r.storeUnavailable(ctx, s, err)
 	}
 	if err := r.report(ctx, s, condition); err != nil {
 		return ctrl.Result{}, err
@@ -189,7 +189,7 @@ func (r *Reconciler) saveRecord(ctx context.Context, s *v1alpha1.Suite, run reco
 }
 
 // The pause is half as long as the store has been unavailable.
-func (r *Reconciler) storeAway(ctx context.Context, s *v1alpha1.Suite, err error) (ctrl.Result, error) {
+func (r *Reconciler) storeUnavailable(ctx context.Context, s *v1alpha1.Suite, err error) (ctrl.Result, error) {
 	if ctx.Err() != nil {
 		return ctrl.Result{}, ctx.Err() // the manager stops, or the attempt took too long
 	}

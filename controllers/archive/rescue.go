@@ -143,22 +143,22 @@ func (r *Rescue) begin(ctx context.Context, run ctrl.Request, name string, uid t
 	r.pods[uid] = p
 	r.all.Go(func() {
 		for again := true; again; {
-			again = r.goesOn(uid, p, r.rescue(ctx, run, name, uid))
+			again = r.again(uid, p, r.rescue(ctx, run, name, uid))
 		}
 	})
 }
 
-// goesOn reports whether to rescue again at once, because the pod has changed. If not, it forgets a pod of which a later change may save
+// again reports whether to rescue again at once, because the pod has changed. If not, it forgets a pod of which a later change may save
 // more (a container starts late, or a node is back); any other stays, so that it is rescued once.
-func (r *Rescue) goesOn(uid types.UID, p *rescuedPod, again bool) bool {
+func (r *Rescue) again(uid types.UID, p *rescuedPod, more bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if again && p.changed && !p.gone {
+	if more && p.changed && !p.gone {
 		p.changed = false
 		return true
 	}
 	p.busy = false
-	if again || p.gone {
+	if more || p.gone {
 		delete(r.pods, uid)
 	}
 	return false

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/report"
@@ -19,7 +20,7 @@ import (
 type post struct {
 	purpose report.Purpose
 	next    func(report.Observation, time.Time) report.Step
-	send    func(*Reconciler, context.Context, report.Observation, sender) (sent, error)
+	send    func(*Reconciler, context.Context, report.Observation, destination) (sent, error)
 }
 
 // posts lists the most useful first.
@@ -29,13 +30,14 @@ var posts = []post{
 	{report.Deployments, report.NextDeployment, (*Reconciler).sendDeployment},
 }
 
-// sender is where a post goes, by its request without what the post says.
-type sender struct {
+// destination is the code host, and a request that lacks only what the post says.
+type destination struct {
 	CodeHost
 	report.Request
 }
 
 type sent struct {
+	posted  bool          // the host accepted it, whether that could be stored or not
 	failure *report.Error // nil: none
 	more    bool          // another request is needed
 	unspent bool          // nothing was written
@@ -45,7 +47,7 @@ func sentWith(err error) (sent, error) {
 	if failure := (*report.Error)(nil); errors.As(err, &failure) {
 		return sent{failure: failure}, nil
 	}
-	return sent{}, err
+	return sent{posted: err == nil}, err
 }
 
 // deliver sends a post that is due, and returns when to look again.
@@ -56,6 +58,9 @@ func (r *Reconciler) deliver(ctx context.Context, o report.Observation, p post) 
 		return r.conclude(ctx, o, *step.Condition)
 	case !step.Post:
 		return step.After, nil
+	}
+	if delay := r.memory.pause(o, p.purpose, r.Clock.Now()); delay > 0 {
+		return delay, nil
 	}
 	share := report.Share(p.purpose, o.Suite)
 	if delay := r.waits(o, step.Target, share); delay > 0 {
@@ -76,25 +81,26 @@ func (r *Reconciler) deliver(ctx context.Context, o report.Observation, p post) 
 	if budget.Done(done.failure, r.Clock.Now()); done.unspent {
 		budget.Unspent() // a write that was not needed, because the cache was behind, costs nothing
 	}
+	if done.posted && !done.unspent {
+		r.Metrics.posted()
+		r.memory.succeed(client.ObjectKeyFromObject(o.Suite), p.purpose)
+	}
 	switch {
 	case err != nil:
 		return 0, err
 	case done.failure != nil:
 		return r.failed(ctx, o, p.purpose, step.Target, done.failure)
-	case done.unspent:
+	case done.more:
+		return retry.AtOnce, nil
+	default:
 		return 0, nil
 	}
-	r.Metrics.posted()
-	if done.more {
-		return time.Nanosecond, nil
-	}
-	return 0, nil
 }
 
 func (r *Reconciler) send(ctx context.Context, o report.Observation, p post, request report.Request) (sent, error) {
 	ctx, cancel := context.WithTimeout(ctx, postTimeout)
 	defer cancel()
-	return p.send(r, ctx, o, sender{CodeHost: r.Config.Hosts[request.Service], Request: request})
+	return p.send(r, ctx, o, destination{CodeHost: r.Config.Hosts[request.Service], Request: request})
 }
 
 func (r *Reconciler) failed(
@@ -112,6 +118,7 @@ func (r *Reconciler) pause(
 	ctx context.Context, o report.Observation, p report.Purpose, kind report.Kind, c metav1.Condition,
 ) (time.Duration, error) {
 	after := wait.Jitter(report.RetryAfter(p, o.Suite, kind, r.Clock.Now()), retry.Spread)
+	r.memory.fail(o, p, r.Clock.Now().Add(after))
 	if p != report.Checks {
 		return after, nil
 	}

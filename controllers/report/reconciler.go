@@ -107,10 +107,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, err
 	}
 	if s == nil {
-		r.memory.settle(req.NamespacedName)
+		r.memory.forget(req.NamespacedName)
 		return ctrl.Result{}, nil
 	}
 	if report.TooLate(s, r.Clock.Now()) {
+		r.memory.forget(req.NamespacedName)
 		return ctrl.Result{}, nil // most of the Suites that a leader finds when it starts
 	}
 	o, err := r.observe(ctx, s)
@@ -118,7 +119,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, fmt.Errorf("observe: %w", err)
 	}
 	var again time.Duration
-	for _, p := range posts {
+	for _, p := range r.memory.inOrder(req.NamespacedName) {
 		after, failure := r.deliver(ctx, o, p)
 		again, err = suite.Sooner(again, after), errors.Join(err, failure)
 	}
@@ -148,5 +149,5 @@ func (r *Reconciler) unreportedOf(ctx context.Context, t client.Object) []ctrl.R
 	more := report.ShowsMore(t.(*v1alpha1.Trigger))
 	return reconcile.SuitesWhere(ctx, r, func(s *v1alpha1.Suite) bool {
 		return !report.Settled(s, r.Clock.Now()) || more && !report.TooLate(s, r.Clock.Now())
-	}, client.InNamespace(t.GetNamespace()), client.MatchingFields{index.Trigger: t.GetName()})
+	}, t.GetNamespace(), client.MatchingFields{index.Trigger: t.GetName()})
 }

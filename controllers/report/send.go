@@ -15,7 +15,7 @@ import (
 )
 
 // A request without an answer may have posted the check, so the next one reads back what the host shows.
-func (r *Reconciler) sendCheck(ctx context.Context, o report.Observation, to sender) (sent, error) {
+func (r *Reconciler) sendCheck(ctx context.Context, o report.Observation, to destination) (sent, error) {
 	key := client.ObjectKeyFromObject(o.Suite)
 	defer r.lock(report.Name(o.Suite, "") + to.SHA)()
 	o, step, err := r.current(ctx, o, to.Target, report.Next)
@@ -44,7 +44,7 @@ func (r *Reconciler) sendCheck(ctx context.Context, o report.Observation, to sen
 	return done, nil
 }
 
-func (r *Reconciler) sendDeployment(ctx context.Context, o report.Observation, to sender) (sent, error) {
+func (r *Reconciler) sendDeployment(ctx context.Context, o report.Observation, to destination) (sent, error) {
 	defer r.lock(fmt.Sprintf("deployment %s %s %s", o.Suite.Namespace, o.Suite.Spec.Environment, to.SHA))()
 	o, step, err := r.current(ctx, o, to.Target, report.NextDeployment)
 	if err != nil || !step.Post {
@@ -83,7 +83,7 @@ func (r *Reconciler) sendDeployment(ctx context.Context, o report.Observation, t
 	return done, r.write(ctx, o.Suite, &shown, nil)
 }
 
-func (r *Reconciler) sendComment(ctx context.Context, o report.Observation, to sender) (sent, error) {
+func (r *Reconciler) sendComment(ctx context.Context, o report.Observation, to destination) (sent, error) {
 	is := report.PullRequestOn(report.PostedTo(o.Suite, to.Target))
 	done, err := findPullRequest(ctx, to, &is)
 	if err != nil {
@@ -111,7 +111,7 @@ func (r *Reconciler) sendComment(ctx context.Context, o report.Observation, to s
 	return done, r.write(ctx, o.Suite, &shown, nil)
 }
 
-func findPullRequest(ctx context.Context, to sender, is *v1alpha1.PullRequestReport) (sent, error) {
+func findPullRequest(ctx context.Context, to destination, is *v1alpha1.PullRequestReport) (sent, error) {
 	if is.Number != 0 {
 		return sent{unspent: true}, nil
 	}
@@ -126,7 +126,7 @@ func findPullRequest(ctx context.Context, to sender, is *v1alpha1.PullRequestRep
 }
 
 // A later run in the row writes the comment itself.
-func (r *Reconciler) comment(ctx context.Context, o report.Observation, to sender, is *v1alpha1.PullRequestReport) (sent, error) {
+func (r *Reconciler) comment(ctx context.Context, o report.Observation, to destination, is *v1alpha1.PullRequestReport) (sent, error) {
 	others, err := r.others(ctx, o.Suite,
 		client.MatchingFields{index.Commit: to.SHA}, client.MatchingFields{index.PullRequest: index.PullRequestKey(is.Number)})
 	if err != nil {

@@ -114,16 +114,16 @@ func (r *Reconciler) count(ctx context.Context, was, t *v1alpha1.Trigger) error 
 
 // onlyProgress reports whether only the state of unfinished runs changed: that is not worth a write for each run.
 func onlyProgress(was, is v1alpha1.TriggerStatus) bool {
-	if was.LastSuite == nil || is.LastSuite == nil || goesOn(was.LastSuite.State) != goesOn(is.LastSuite.State) {
+	if was.LastSuite == nil || is.LastSuite == nil || underWay(was.LastSuite.State) != underWay(is.LastSuite.State) {
 		return false
 	}
 	last := *was.LastSuite
 	last.State = is.LastSuite.State
 	was.LastSuite = &last
-	return goesOn(last.State) && equality.Semantic.DeepEqual(was, is)
+	return underWay(last.State) && equality.Semantic.DeepEqual(was, is)
 }
 
-func goesOn(state string) bool {
+func underWay(state string) bool {
 	return state == v1alpha1.ReasonStarting || state == v1alpha1.ReasonRunning
 }
 

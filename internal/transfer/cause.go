@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/url"
+	"strings"
 	"syscall"
 )
 
@@ -48,8 +49,13 @@ func CauseOf(err error) Cause {
 
 // WithoutURL removes the URL from an error of net/http: a signed one is a secret.
 func WithoutURL(err error) error {
-	if wrapped, ok := errors.AsType[*url.Error](err); ok {
+	wrapped, ok := errors.AsType[*url.Error](err)
+	switch {
+	case !ok:
+		return err
+	case strings.Contains(wrapped.Err.Error(), "Location header"): // net/http quotes it, and it may repeat the URL
+		return errors.New("it redirects to an invalid address")
+	default:
 		return wrapped.Err
 	}
-	return err
 }

@@ -3,6 +3,7 @@ package transfer_test
 import (
 	"context"
 	"errors"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/internal/transfer"
+	"github.com/postflight-dev/postflight/test/poll"
 )
 
 // TestCauseOf asks real servers.
@@ -18,6 +20,9 @@ func TestCauseOf(t *testing.T) {
 		switch r.URL.Path {
 		case "/silent":
 			<-r.Context().Done()
+		case "/redirect":
+			w.Header().Set("Location", "http://[::1/?"+r.URL.RawQuery)
+			w.WriteHeader(http.StatusFound)
 		case "/cut":
 			panic(http.ErrAbortHandler)
 		}
@@ -26,6 +31,14 @@ func TestCauseOf(t *testing.T) {
 	closed.Close()
 	t.Cleanup(up.Close)
 	t.Cleanup(untrusted.Close)
+	dialer := &net.Dialer{}
+	client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+		if strings.HasPrefix(address, "host.invalid:") { // whatever the resolver of this machine says
+			return nil, &net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", Name: "host.invalid", IsNotFound: true}}
+		}
+		return dialer.DialContext(ctx, network, address)
+	}}}
+	t.Cleanup(client.CloseIdleConnections)
 	for name, tc := range map[string]struct {
 		url  string
 		want transfer.Cause
@@ -35,16 +48,21 @@ func TestCauseOf(t *testing.T) {
 		"untrusted":    {untrusted.URL, transfer.Untrusted},
 		"silent":       {up.URL + "/silent", transfer.Silent},
 		"cut":          {up.URL + "/cut", transfer.Cut},
+		"redirect":     {up.URL + "/redirect", transfer.Unknown},
 		"no URL":       {"gopher://" + strings.TrimPrefix(up.URL, "http://"), transfer.Unknown},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			limit := poll.Limit
+			if tc.want == transfer.Silent {
+				limit = 100 * time.Millisecond
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), limit)
 			defer cancel()
 			r, err := http.NewRequestWithContext(ctx, http.MethodGet, tc.url+"?signature=secret", nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			response, err := http.DefaultClient.Do(r)
+			response, err := client.Do(r)
 			if err == nil {
 				response.Body.Close()
 				t.Fatal("it answered")

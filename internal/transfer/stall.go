@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Stall ends a context once nothing has moved for as long as its patience. All methods may be called at once.
+// Stall ends a context once nothing has moved for as long as its patience. Its methods may be called concurrently.
 type Stall struct {
 	context.Context // of what is watched
 
@@ -28,10 +28,10 @@ func NewStall(ctx context.Context, patience time.Duration, cause error) *Stall {
 // Moved begins to wait anew.
 func (s *Stall) Moved() { s.timer.Reset(s.patience) }
 
-// Allow waits for another time than its patience until the next move.
+// Allow gives the next move another time than the patience.
 func (s *Stall) Allow(d time.Duration) { s.timer.Reset(d) }
 
-// Pause does not wait until the next move: meanwhile, the caller is busy.
+// Pause stops the timer until the next Moved, Allow or Read: meanwhile, the caller is busy.
 func (s *Stall) Pause() { s.timer.Stop() }
 
 // End ends the context.

@@ -52,7 +52,7 @@ type rerunner interface {
 	Rerun(ctx context.Context, id string) (*client.Run, error)
 }
 
-// latestAttempt starts another attempt of a run that has ended, unless one is running.
+// latestAttempt starts another attempt of a run that has ended, unless one has not ended.
 func latestAttempt(ctx context.Context, c rerunner, id string) (*client.Run, error) {
 	of := id
 	for range maxAttempts {

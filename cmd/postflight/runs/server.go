@@ -31,7 +31,7 @@ func (s *serverRuns) copyLogs(ctx context.Context, id string, o client.LogOption
 	printed := ""
 	for {
 		began := time.Now()
-		goesOn, err := s.announce(ctx, id, o.Follow, &printed)
+		continues, err := s.announce(ctx, id, o.Follow, &printed)
 		if err == nil {
 			err = s.copyOnce(ctx, id, o, to)
 		}
@@ -41,7 +41,7 @@ func (s *serverRuns) copyLogs(ctx context.Context, id string, o client.LogOption
 		case errors.Is(err, client.ErrLogCut):
 			s.console.Note("The log broke off. It continues with its last %d lines, which may come twice.", repeatedLines)
 			o.Tail = new(repeatedLines)
-		case !goesOn || cli.FailureCode(err) != "log_not_found":
+		case !continues || cli.FailureCode(err) != "log_not_found":
 			return err
 		}
 		if err := transfer.Sleep(ctx, time.Second-time.Since(began)); err != nil {
@@ -51,7 +51,7 @@ func (s *serverRuns) copyLogs(ctx context.Context, id string, o client.LogOption
 }
 
 // announce says why a run that is followed has no log yet, and reports whether it continues.
-func (s *serverRuns) announce(ctx context.Context, id string, follow bool, printed *string) (goesOn bool, err error) {
+func (s *serverRuns) announce(ctx context.Context, id string, follow bool, printed *string) (continues bool, err error) {
 	if !follow {
 		return false, nil
 	}

@@ -24,7 +24,7 @@ const (
 // chats are the kinds that get messages for people, by their names.
 var chats = map[Kind]string{Slack: "Slack"}
 
-// Kinds are all kinds.
+// Kinds returns all kinds.
 func Kinds() []Kind { return append(slices.Collect(maps.Keys(chats)), Webhook) }
 
 // Chat reports whether messages are for people.

@@ -112,10 +112,10 @@ func TestFindings(t *testing.T) {
 		"no Trigger": {Triggers(nil), OK, "All 0 work."},
 
 		"runs go on": {Queue([]v1alpha1.Suite{run(time.Minute, v1alpha1.Running("")), run(time.Minute, v1alpha1.Queued("")), run(day, v1alpha1.Passed(""))}, noon), OK,
-			"2 runs not ended, 1 queued"},
+			"Runs that have not ended: 2; queued of these: 1."},
 		"a run waits for long":       {Queue([]v1alpha1.Suite{run(2*time.Hour, v1alpha1.Queued("At place 3.")), run(time.Hour, v1alpha1.Queued(""))}, noon), Warning, "is queued for 2h: At place 3."},
 		"nobody looks at a run":      {Queue([]v1alpha1.Suite{run(3 * time.Minute)}, noon), Failure, "has not seen the run acme/smoke-1 in 3m."},
-		"a run arrived a moment ago": {Queue([]v1alpha1.Suite{run(time.Second)}, noon), OK, "1 run not ended"},
+		"a run arrived a moment ago": {Queue([]v1alpha1.Suite{run(time.Second)}, noon), OK, "Runs that have not ended: 1;"},
 		"a run waits for the store":  {Queue([]v1alpha1.Suite{run(time.Minute, v1alpha1.Queued(""), v1alpha1.StoreUnavailable("No route."))}, noon), Warning, "1 runs are blocked, such as acme/smoke-1: No route."},
 
 		"a replica is ready":              {[]Finding{Replica("a", Checks[0], 200, "ok")}, OK, "a is ready"},

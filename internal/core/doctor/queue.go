@@ -53,7 +53,7 @@ func Queue(suites []v1alpha1.Suite, now time.Time) (findings []Finding) {
 		}
 	}
 	if len(findings) == 0 {
-		return []Finding{ok(checkQueue, "%s not ended, %d queued.", plaintext.Count(unfinished, "run"), queued)}
+		return []Finding{ok(checkQueue, "Runs that have not ended: %d; queued of these: %d.", unfinished, queued)}
 	}
 	return findings
 }

@@ -112,7 +112,7 @@ func testsFinished(p *corev1.Pod) (last time.Time) {
 func notReported(p *corev1.Pod, cs corev1.ContainerStatus) string {
 	t := cs.State.Terminated
 	switch {
-	case p.Status.Reason == "Evicted":
+	case p.Status.Reason == evicted:
 		return fmt.Sprintf("The pod %s was evicted before the collector of its results had reported.", p.Name)
 	case t == nil:
 		return fmt.Sprintf("The collector of the results of pod %s has not reported; its node may be gone.", p.Name)

@@ -137,5 +137,5 @@ func disrupted(p *corev1.Pod) *corev1.PodCondition {
 
 // exceededStorage reports whether a pod was evicted by its own limit of disk space, and not to make room for others.
 func exceededStorage(p *corev1.Pod) bool {
-	return p.Status.Reason == "Evicted" && disrupted(p) == nil && strings.Contains(p.Status.Message, "exceed")
+	return p.Status.Reason == evicted && disrupted(p) == nil && strings.Contains(p.Status.Message, "exceed")
 }

@@ -26,15 +26,19 @@ func AnyRunning(pods []corev1.Pod) bool {
 const confirmWithin = 30 * time.Second
 
 // Unconfirmed reports whether a Job has just ended, and a container of a pod that has ended is still reported as running: a kubelet may
-// write the phase of a pod before the states of its containers (kubernetes/kubernetes#98718), and so before what they reported.
+// write the phase of a pod before the states of its containers (kubernetes/kubernetes#98718), and so before what they reported. The
+// containers of evicted pods are removed at once, so waiting for their states would lose their logs.
 func Unconfirmed(j *batchv1.Job, pods []corev1.Pod, now time.Time) bool {
 	last := end(j)
 	return last != nil && now.Sub(last.LastTransitionTime.Time).Abs() < confirmWithin && slices.ContainsFunc(pods, func(p corev1.Pod) bool {
-		return ended(p) && p.DeletionTimestamp == nil && slices.ContainsFunc(
+		return ended(p) && p.DeletionTimestamp == nil && p.Status.Reason != evicted && slices.ContainsFunc(
 			slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses),
 			func(cs corev1.ContainerStatus) bool { return cs.State.Running != nil })
 	})
 }
+
+// evicted is the reason of a pod that a kubelet evicted.
+const evicted = "Evicted"
 
 // Unlabeled reports whether somebody removed the label by which the cache of Jobs is filtered.
 func Unlabeled(j *batchv1.Job) bool { return j.Labels[v1alpha1.LabelSuite] == "" }

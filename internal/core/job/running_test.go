@@ -383,6 +383,7 @@ func TestUnconfirmed(t *testing.T) {
 		"Confirmed":     {"All is known.", ended, newPod(corev1.PodFailed, exited), 43, false},
 		"Running":       {"The kubelet has written only the phase.", ended, newPod(corev1.PodFailed, running), 43, true},
 		"Sidecar":       {"The collector may report until it ends.", ended, newPod(corev1.PodFailed, exited, sidecar("collect", runs)), 43, true},
+		"Evicted":       {"Its log would be lost.", ended, newPod(corev1.PodFailed, running, podReason("Evicted", "")), 43, false},
 		"Late":          {"The node is gone.", ended, newPod(corev1.PodFailed, running), 72, false},
 		"ClockIsBehind": {"Waiting is bounded by the wrong clock, too.", ended, newPod(corev1.PodFailed, running), 11, false},
 		"NeverStarted":  {"It never ran.", ended, newPod(corev1.PodFailed, container("test", waits("PodInitializing", ""))), 43, false},

@@ -31,6 +31,8 @@ func SetStatus(s *v1alpha1.Suite, o Observation, d Decision, now time.Time) {
 	}
 	if o.Job != nil {
 		s.Status.JobName = s.Name
+	}
+	if o.Job != nil && !o.Unconfirmed {
 		s.Status.PodProblem = plaintext.Line(o.PodProblem, maxPodProblem)
 		s.Status.StartTime = startTime(o)
 	}

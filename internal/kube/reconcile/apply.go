@@ -31,24 +31,28 @@ type StatusWrite struct {
 	Locked    bool                 // fails if the object has changed since it was read
 }
 
-// owned is what an owner wrote, without its condition.
-func (w StatusWrite) owned() (is v1alpha1.SuiteStatus) {
+// stored is what an owner wrote, and the type of its condition.
+func (w StatusWrite) stored() (fields v1alpha1.SuiteStatus, condition string) {
 	switch w.Owner {
 	case ReportOwner:
-		is.Report = w.Suite.Status.Report
+		return v1alpha1.SuiteStatus{Report: w.Suite.Status.Report}, v1alpha1.ConditionReported
 	case AnnounceOwner:
-		is.Deliveries = w.Suite.Status.Deliveries
+		return v1alpha1.SuiteStatus{Deliveries: w.Suite.Status.Deliveries}, v1alpha1.ConditionNotified
+	default:
+		return v1alpha1.SuiteStatus{}, v1alpha1.ConditionArchived
 	}
-	return is
 }
 
-// ApplyChange writes the status unless it is stored already.
+// ApplyChange writes the status unless it is stored already. Without a Condition, the stored one stays as it is.
 func (w StatusWrite) ApplyChange(ctx context.Context, c client.Client, now time.Time) error {
+	fields, condition := w.stored()
 	changed := false
 	if w.Condition != nil {
 		w.Condition, changed = changedCondition(w.Suite, *w.Condition, now)
+	} else {
+		w.Condition = meta.FindStatusCondition(w.Suite.Status.Conditions, condition)
 	}
-	if !changed && equality.Semantic.DeepEqual(w.owned(), w.Fields) {
+	if !changed && equality.Semantic.DeepEqual(fields, w.Fields) {
 		return nil
 	}
 	return w.Apply(ctx, c)

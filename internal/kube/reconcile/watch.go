@@ -2,7 +2,6 @@ package reconcile
 
 import (
 	"context"
-	"slices"
 
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -40,14 +39,21 @@ func Ends(e event.UpdateEvent) bool {
 	return !e.ObjectOld.(*v1alpha1.Suite).Finished() && e.ObjectNew.(*v1alpha1.Suite).Finished()
 }
 
-// SuitesWhere reconciles those of a cached list of Suites that something is left to do for.
-func SuitesWhere(ctx context.Context, c client.Reader, left func(*v1alpha1.Suite) bool, of ...client.ListOption) []ctrl.Request {
+// SuitesWhere returns requests for the Suites of a namespace, in a cache, that something is left to do for.
+func SuitesWhere(
+	ctx context.Context, c client.Reader, left func(*v1alpha1.Suite) bool, namespace string, of ...client.ListOption,
+) (all []ctrl.Request) {
 	list := &v1alpha1.SuiteList{}
-	if err := c.List(ctx, list, append(of, client.UnsafeDisableDeepCopy)...); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "cannot list the runs that a change concerns")
+	if err := c.List(ctx, list, append(of, client.InNamespace(namespace), client.UnsafeDisableDeepCopy)...); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "cannot list the runs that a change concerns", "namespace", namespace, "of", of)
 		return nil
 	}
-	return RequestsOfItems(slices.DeleteFunc(list.Items, func(s v1alpha1.Suite) bool { return !left(&s) }))
+	for i := range list.Items {
+		if s := &list.Items[i]; left(s) {
+			all = append(all, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(s)})
+		}
+	}
+	return all
 }
 
 // Requests reconciles objects.

@@ -23,6 +23,9 @@ const (
 // Spread is by how much waits vary, so that runs that wait for one host do not come back at the same instant.
 const Spread = 0.1
 
+// AtOnce is when to look again for what is left to do: 0 would mean not at all.
+const AtOnce = time.Nanosecond
+
 // Stale is when to look again if the cache is behind.
 const Stale = 50 * time.Millisecond
 

@@ -17,14 +17,13 @@ import (
 // Fetcher downloads files one after another, because the network is the bottleneck.
 type Fetcher struct {
 	Client   *http.Client
-	Patience time.Duration // with a store that sends nothing; the pauses between attempts are parts of it
+	Patience time.Duration
 	Log      *slog.Logger
 }
 
 // NewClient trusts the system and the PEM. It follows no redirects, because they would pass the signature to another server.
 func NewClient(ca string) (*http.Client, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.ResponseHeaderTimeout = stallAfter
 	transport.DisableCompression = true // sizes and ranges count the bytes of the file
 	transport.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
 	if ca != "" {
@@ -66,19 +65,25 @@ func (f *Fetcher) file(ctx context.Context, root *os.Root, file job.File) error 
 	}
 	defer d.close()
 	d.progress = newProgress(f.Log, file, d.offset)
-	var reason retryable
+	var reason, pausing retryable
 	err = transfer.Retry{
-		Min: f.Patience / firstPause, Max: f.Patience / longestPause, Within: f.Patience,
+		Min: backoffMin, Max: backoffMax, Within: f.Patience,
 		Again:    func(err error) (bool, time.Duration) { return errors.As(err, &reason), 0 },
 		Progress: func() int64 { return d.offset },
 		Pausing: func(_ error, pause time.Duration) {
+			pausing = reason
 			f.Log.Warn("the download was interrupted and will be retried", "file", file.Path, "at", d.offset,
 				"reason", "the store "+string(reason), "in", pause.String())
 		},
-	}.Do(ctx, func() error { return d.attempt(ctx, f.Client) })
+	}.Do(ctx, func() error {
+		pausing = ""
+		return d.attempt(ctx, f.Client)
+	})
 	switch {
 	case err == nil:
 		return d.finish()
+	case ctx.Err() != nil && pausing != "":
+		return d.fail(Unavailable, "was not downloaded: the pod was stopped while the store %s.", pausing)
 	case ctx.Err() != nil:
 		return d.fail(Unavailable, "was not downloaded: the pod was stopped.")
 	case errors.As(err, &reason):

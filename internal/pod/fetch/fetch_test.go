@@ -70,8 +70,8 @@ func (s *store) file() job.File {
 	return job.File{Path: "builds/app.apk", URL: s.URL + "/?X-Amz-Signature=secret", ETag: md5Of(content), Size: int64(len(content))}
 }
 
-// patience makes the pauses between attempts short.
-const patience = 3 * time.Second
+// patience is enough for some pauses between attempts.
+const patience = 4 * time.Second
 
 func run(t *testing.T, dir string, files ...job.File) (log string, err error) {
 	t.Helper()
@@ -155,13 +155,24 @@ func TestFetch(t *testing.T) {
 		"store is overloaded": {
 			reason: "Overload is temporary, so the request is retried.",
 			handle: func(n int, w http.ResponseWriter, r *http.Request) {
-				if n < 5 {
-					w.WriteHeader([]int{500, 502, 503, 429, 408}[n])
+				if n < 3 {
+					w.WriteHeader([]int{500, 502, 503}[n])
 					return
 				}
 				serve(w, r)
 			},
-			ranges: []string{"", "", "", "", "", ""},
+			ranges: []string{"", "", "", ""},
+		},
+		"store wants less": {
+			reason: "It is busy with others, and will not be for long.",
+			handle: func(n int, w http.ResponseWriter, r *http.Request) {
+				if n < 2 {
+					w.WriteHeader([]int{429, 408}[n])
+					return
+				}
+				serve(w, r)
+			},
+			ranges: []string{"", "", ""},
 		},
 		"checksum is wrong once": {
 			reason: "The file may have been damaged in transit.",
@@ -200,6 +211,7 @@ func TestFetch(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s, dir := newStore(t, tc.handle), t.TempDir()
 			if _, err := run(t, dir, s.file()); err != nil {
 				t.Fatalf("%s\n%v", tc.reason, err)
@@ -241,6 +253,7 @@ func TestFetchFails(t *testing.T) {
 		"path is absolute": {"No path may lead out of the directory.", answer(200, ""), func(f *job.File) { f.Path = "/tmp/app.apk" }, fetch.Local, "cannot be written"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s, dir := newStore(t, tc.handle), t.TempDir()
 			file := s.file()
 			if tc.change != nil {

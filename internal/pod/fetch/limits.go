@@ -8,10 +8,11 @@ const (
 	// DefaultPatience is how long Fetch retries although nothing arrives: long enough for a restart or an update of the store.
 	DefaultPatience = 5 * time.Minute
 
-	// firstPause and longestPause are the parts of the patience that the pauses between attempts are: half a second to 15 by default.
-	firstPause, longestPause = 600, 20
+	// backoffMin and backoffMax bound the pauses between attempts.
+	backoffMin = 500 * time.Millisecond
+	backoffMax = 15 * time.Second
 
-	stallAfter    = 30 * time.Second // ends a connection on which nothing arrives
+	stallAfter    = 30 * time.Second // ends a request to which nothing arrives, from the dialing on
 	progressEvery = 3 * time.Second  // the interval between log lines on the progress of a file
 	maxErrorBytes = 4 << 10          // bounds what is read of the body of an error
 )

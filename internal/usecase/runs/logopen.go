@@ -102,23 +102,23 @@ func (r *Reader) openLive(ctx context.Context, run *Run, l Log, tail int, follow
 
 // watchEnd starts the stall timer once the run has ended, because the node may hang.
 func (r *Reader) watchEnd(run *Run, reader *stallReader) {
-	ctx, name := reader.watched, client.ObjectKeyFromObject(run.Suite)
+	watched, name := reader.watched, client.ObjectKeyFromObject(run.Suite)
 	for {
 		changed, unsubscribe := r.Changes.Subscribe(name)
 		s := &v1alpha1.Suite{}
-		err := r.Cache.Get(ctx, name, s, client.UnsafeDisableDeepCopy)
+		err := r.Cache.Get(watched, name, s, client.UnsafeDisableDeepCopy)
 		switch {
 		case r.Changes.Closed():
-			ctx.EndWith(ErrDraining)
+			watched.EndWith(ErrDraining)
 		case apierror.NotFound(err), err == nil && s.Finished():
 			reader.watch()
 		default:
 			select {
 			case <-changed:
-			case <-ctx.Done():
+			case <-watched.Done():
 			}
 			unsubscribe()
-			if ctx.Err() == nil {
+			if watched.Err() == nil {
 				continue
 			}
 			return

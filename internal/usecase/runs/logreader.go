@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
-	"sync/atomic"
+	"sync"
 
 	"github.com/postflight-dev/postflight/internal/transfer"
 )
@@ -50,8 +50,10 @@ func (c closer) Close() error { return c.close() }
 // stallReader gives up a log whose next bytes do not come in time, once watch was called.
 type stallReader struct {
 	io.ReadCloser
-	watched  *transfer.Stall
-	watching atomic.Bool
+	watched *transfer.Stall
+
+	mu                sync.Mutex
+	watching, reading bool
 }
 
 func newStallReader(watched *transfer.Stall, log io.ReadCloser) *stallReader {
@@ -60,16 +62,32 @@ func newStallReader(watched *transfer.Stall, log io.ReadCloser) *stallReader {
 
 // watch may be called during a Read.
 func (r *stallReader) watch() {
-	r.watching.Store(true)
-	r.watched.Moved()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.watching = true; r.reading {
+		r.watched.Moved()
+	}
+}
+
+func (r *stallReader) begin() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.reading = true; r.watching {
+		r.watched.Moved()
+	}
+}
+
+func (r *stallReader) end() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.reading = false
+	r.watched.Pause()
 }
 
 func (r *stallReader) Read(p []byte) (int, error) {
-	if r.watching.Load() {
-		r.watched.Moved()
-		defer r.watched.Pause()
-	}
+	r.begin()
 	n, err := r.ReadCloser.Read(p)
+	r.end()
 	if err != nil && !errors.Is(err, io.EOF) {
 		err = errors.Join(err, context.Cause(r.watched))
 	}
