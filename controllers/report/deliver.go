@@ -3,9 +3,11 @@ package report
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/wait"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -40,7 +42,7 @@ type sent struct {
 	posted  bool          // the host accepted it, whether that could be stored or not
 	failure *report.Error // nil: none
 	more    bool          // another request is needed
-	unspent bool          // nothing was written
+	busy    bool          // another run posts to the same thing
 }
 
 func sentWith(err error) (sent, error) {
@@ -78,10 +80,12 @@ func (r *Reconciler) deliver(ctx context.Context, o report.Observation, p post) 
 		return wait.Jitter(delay, retry.Spread), nil
 	}
 	done, err := r.send(ctx, o, p, report.Request{Target: step.Target, Credentials: credentials, Purpose: p.purpose})
-	if budget.Done(done.failure, r.Clock.Now()); done.unspent {
-		budget.Unspent() // a write that was not needed, because the cache was behind, costs nothing
+	if done.posted || done.failure != nil {
+		budget.Done(done.failure, r.Clock.Now())
+	} else {
+		budget.Return()
 	}
-	if done.posted && !done.unspent {
+	if done.posted {
 		r.Metrics.posted()
 		r.memory.succeed(client.ObjectKeyFromObject(o.Suite), p.purpose)
 	}
@@ -92,6 +96,8 @@ func (r *Reconciler) deliver(ctx context.Context, o report.Observation, p post) 
 		return r.failed(ctx, o, p.purpose, step.Target, done.failure)
 	case done.more:
 		return retry.AtOnce, nil
+	case done.busy:
+		return wait.Jitter(lockedRetry, retry.Spread), nil
 	default:
 		return 0, nil
 	}
@@ -125,10 +131,31 @@ func (r *Reconciler) pause(
 	return after, r.explain(ctx, o, c)
 }
 
-// lock keeps an older state from following a newer one: no other run posts to the same thing meanwhile.
-func (r *Reconciler) lock(key string) (unlock func()) {
-	r.checks.LockKey(key)
-	return func() { _ = r.checks.UnlockKey(key) }
+// locks are for what several runs share: the check of a commit, a deployment, a comment. Without them, an older state could follow a newer
+// one. No worker waits for a lock: while a host hangs, they are needed for others.
+type locks struct {
+	mu   sync.Mutex
+	held sets.Set[string]
+}
+
+// lockedRetry is when to try again to get a lock: most posts take less.
+const lockedRetry = time.Second
+
+func (l *locks) take(key string) (unlock func(), ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.held.Has(key) {
+		return nil, false
+	}
+	if l.held == nil {
+		l.held = sets.New[string]()
+	}
+	l.held.Insert(key)
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.held.Delete(key)
+	}, true
 }
 
 // current decides again, under the lock, by the run as it is stored: the cache may lack what the previous holder of the lock stored.

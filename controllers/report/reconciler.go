@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"k8s.io/utils/clock"
-	"k8s.io/utils/keymutex"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -30,9 +29,6 @@ const (
 
 	// postTimeout bounds a post, whose requests have limits of their own.
 	postTimeout = 20 * time.Second
-
-	// checkLocks is how many checks can be locked at once: more than there are workers, because some share a lock.
-	checkLocks = 8 * reportWorkers
 )
 
 // CodeHost shows checks, deployments and comments. Its errors are *report.Error.
@@ -77,12 +73,11 @@ type Reconciler struct {
 	budgets     report.Budgets
 	lastBudgets sync.Map // the *report.Budget of the credentials that were read last, by their source
 	memory      reportMemory
-	checks      keymutex.KeyMutex // locks what several runs share: the check of a commit, a deployment, a comment
+	locks       locks
 }
 
 // SetupWithManager registers the reconciler.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
-	r.checks = keymutex.NewHashed(checkLocks)
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("report").
 		For(&v1alpha1.Suite{}, builder.WithPredicates(reportable, reconcile.Concerning(r.isExpected(mgr.GetCache())))).

@@ -17,13 +17,17 @@ import (
 // A request without an answer may have posted the check, so the next one reads back what the host shows.
 func (r *Reconciler) sendCheck(ctx context.Context, o report.Observation, to destination) (sent, error) {
 	key := client.ObjectKeyFromObject(o.Suite)
-	defer r.lock(report.Name(o.Suite, "") + to.SHA)()
+	unlock, ok := r.locks.take(fmt.Sprintf("check %s %s %s", to.Repository, report.Name(o.Suite, ""), to.SHA))
+	if !ok {
+		return sent{busy: true}, nil
+	}
+	defer unlock()
 	o, step, err := r.current(ctx, o, to.Target, report.Next)
 	if err == nil && step.Condition != nil { // a newer attempt has come meanwhile
-		return sent{unspent: true}, r.explain(ctx, o, *step.Condition)
+		return sent{}, r.explain(ctx, o, *step.Condition)
 	}
 	if err != nil || !step.Post {
-		return sent{unspent: true}, err
+		return sent{}, err
 	}
 	s := o.Suite
 	to.Check, to.Last, to.Unsure = report.Of(s, r.Config.Options), report.PostedTo(s, to.Target), r.memory.unsure(s)
@@ -45,18 +49,22 @@ func (r *Reconciler) sendCheck(ctx context.Context, o report.Observation, to des
 }
 
 func (r *Reconciler) sendDeployment(ctx context.Context, o report.Observation, to destination) (sent, error) {
-	defer r.lock(fmt.Sprintf("deployment %s %s %s", o.Suite.Namespace, o.Suite.Spec.Environment, to.SHA))()
+	unlock, ok := r.locks.take(fmt.Sprintf("deployment %s %s %s", o.Suite.Namespace, o.Suite.Spec.Environment, to.SHA))
+	if !ok {
+		return sent{busy: true}, nil
+	}
+	defer unlock()
 	o, step, err := r.current(ctx, o, to.Target, report.NextDeployment)
 	if err != nil || !step.Post {
-		return sent{unspent: true}, err
+		return sent{}, err
 	}
 	others, err := r.others(ctx, o.Suite, client.MatchingFields{index.Commit: to.SHA})
 	if err != nil {
-		return sent{unspent: true}, err
+		return sent{}, err
 	}
 	ofTrigger, err := r.others(ctx, o.Suite, client.MatchingFields{index.Trigger: o.Suite.Spec.Trigger.Name})
 	if err != nil {
-		return sent{unspent: true}, err
+		return sent{}, err
 	}
 	shown := report.PostedTo(o.Suite, to.Target)
 	is := report.DeploymentOn(shown)
@@ -89,10 +97,15 @@ func (r *Reconciler) sendComment(ctx context.Context, o report.Observation, to d
 	if err != nil {
 		return done, err
 	}
-	defer r.lock(fmt.Sprintf("comment %s %s %d", o.Suite.Namespace, to.Repository, is.Number))()
+	unlock, ok := r.locks.take(fmt.Sprintf("comment %s %s %d", o.Suite.Namespace, to.Repository, is.Number))
+	if !ok {
+		done.busy = true
+		return done, nil
+	}
+	defer unlock()
 	o, step, err := r.current(ctx, o, to.Target, report.NextComment)
 	if err != nil || !step.Post {
-		return sent{unspent: true}, err
+		return sent{}, err
 	}
 	is.CommentID = report.PullRequestOn(report.PostedTo(o.Suite, to.Target)).CommentID
 	if done.failure == nil && is.Number != 0 {
@@ -113,7 +126,7 @@ func (r *Reconciler) sendComment(ctx context.Context, o report.Observation, to d
 
 func findPullRequest(ctx context.Context, to destination, is *v1alpha1.PullRequestReport) (sent, error) {
 	if is.Number != 0 {
-		return sent{unspent: true}, nil
+		return sent{}, nil
 	}
 	found, err := to.PullRequest(ctx, to.Request)
 	if err != nil {
@@ -122,7 +135,7 @@ func findPullRequest(ctx context.Context, to destination, is *v1alpha1.PullReque
 	if found != nil {
 		is.Number, is.URL = found.Number, report.PullRequestURL(found.URL)
 	}
-	return sent{unspent: true}, nil
+	return sent{}, nil
 }
 
 // A later run in the row writes the comment itself.
@@ -130,7 +143,7 @@ func (r *Reconciler) comment(ctx context.Context, o report.Observation, to desti
 	others, err := r.others(ctx, o.Suite,
 		client.MatchingFields{index.Commit: to.SHA}, client.MatchingFields{index.PullRequest: index.PullRequestKey(is.Number)})
 	if err != nil {
-		return sent{unspent: true}, err
+		return sent{}, err
 	}
 	written := false
 	done, err := sentWith(r.untilSettled(ctx, others, func() (err error) {
@@ -143,7 +156,7 @@ func (r *Reconciler) comment(ctx context.Context, o report.Observation, to desti
 		}
 		return err
 	}))
-	done.unspent = !written
+	done.posted = done.posted && written
 	return done, err
 }
 

@@ -92,16 +92,22 @@ func TestDeploymentsAreLeftOutFirst(t *testing.T) {
 	}
 }
 
-func TestUnspent(t *testing.T) {
+func TestReturn(t *testing.T) {
 	b := gitHubBudget()
 	for i := range 1000 {
 		if wait := b.Take(15, noon); wait != 0 {
 			t.Fatalf("a look-up that wrote nothing used up the budget: %d wait for %s", i, wait)
 		}
-		b.Done(nil, noon)
-		b.Unspent()
+		b.Return()
 	}
-	b.Unspent() // without a write before
+	b.Take(100, noon)
+	b.Done(&report.Error{Kind: report.Unavailable}, noon)
+	later := after(time.Hour)
+	b.Take(100, later)
+	b.Return()
+	if b.Take(100, later) != 0 || b.Take(100, later) == 0 {
+		t.Error("a write that did not reach a host shows that it is available")
+	}
 }
 
 // named is a Suite of a Trigger, and the order in which it was received.

@@ -44,7 +44,7 @@ type Budget struct {
 	used     time.Time
 }
 
-// Take allows a write if less than share percent of the budget are used, or returns how long to wait. Call Done after an allowed write.
+// Take allows a write if less than share percent of the budget are used, or returns how long to wait. Call Done after an allowed write, or Return.
 func (b *Budget) Take(share int, now time.Time) (wait time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -104,10 +104,11 @@ func (b *Budget) Done(failure *Error, now time.Time) {
 	}
 }
 
-// Unspent takes back an allowed write that was not needed.
-func (b *Budget) Unspent() {
+// Return ends an allowed write that was not needed, or did not reach the host: it says nothing about it, and costs nothing.
+func (b *Budget) Return() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.inFlight--
 	b.writes = b.writes[:max(0, len(b.writes)-1)]
 }
 
