@@ -61,7 +61,8 @@ func Collect(p *corev1.Pod, end history.Tests) {
 
 // ExpirePod is what a kubelet does to a pod whose deadline has passed. It keeps the pod.
 func ExpirePod(p *corev1.Pod) {
-	p.Status.Phase, p.Status.Reason = corev1.PodFailed, batchv1.JobReasonDeadlineExceeded
+	EndPod(p, 137) // by SIGKILL
+	p.Status.Reason = batchv1.JobReasonDeadlineExceeded
 }
 
 func setContainers(p *corev1.Pod, state corev1.ContainerState) {
