@@ -153,7 +153,7 @@ func (p *patient) answer(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.URL.Path == "/readyz" || r.URL.Path == "/readyz/clock":
 	case r.URL.Path == "/readyz/store" && p.storeDown.Load():
-		http.Error(w, "internal server error: the store cannot be used: it refuses the credentials", http.StatusInternalServerError)
+		http.Error(w, "internal server error: the store https://s3.example.com cannot be used: it refuses the credentials", http.StatusInternalServerError)
 	default:
 		http.NotFound(w, r)
 	}

@@ -12,6 +12,7 @@ type Verdict string
 // The verdicts.
 const (
 	Accepted              Verdict = "Accepted"
+	Unknown               Verdict = "Unknown" // there is no APIKey
 	Deleted               Verdict = "Deleted"
 	Suspended             Verdict = "Suspended"
 	Expired               Verdict = "Expired"
@@ -65,23 +66,27 @@ func validity(k *v1alpha1.APIKey, now time.Time) Verdict {
 	}
 }
 
-// Select returns the accepted APIKey of a presented key, or nil. sameHash are those with its hash in the key's namespace, or in all.
-func Select(key string, sameHash []v1alpha1.APIKey, claims Claims, now time.Time) *v1alpha1.APIKey {
+// Select returns the APIKey of a presented key and the verdict on it, or nil and Unknown. sameHash are those with its hash in the key's
+// namespace, or in all. An accepted one takes precedence.
+func Select(key string, sameHash []v1alpha1.APIKey, claims Claims, now time.Time) (*v1alpha1.APIKey, Verdict) {
 	if len(key) < minOpaque { // it can be guessed, even if it has an APIKey
-		return nil
+		return nil, Unknown
 	}
 	return SelectNamed(Namespace(key), sameHash, claims, now)
 }
 
 // SelectNamed is Select for a key that was accepted before, of which only the namespace, or "", is known.
-func SelectNamed(namespace string, sameHash []v1alpha1.APIKey, claims Claims, now time.Time) *v1alpha1.APIKey {
+func SelectNamed(namespace string, sameHash []v1alpha1.APIKey, claims Claims, now time.Time) (selected *v1alpha1.APIKey, verdict Verdict) {
+	verdict = Unknown
 	for i := range sameHash {
 		k := &sameHash[i]
 		// An opaque key names no namespace, even if its APIKey says so.
-		fits := namespace == "" && !k.Spec.NamesNamespace || namespace != "" && namespace == k.Namespace
-		if fits && Judge(k, sameHash, claims, now) == Accepted {
-			return k
+		if namespace == "" && k.Spec.NamesNamespace || namespace != "" && namespace != k.Namespace {
+			continue
+		}
+		if selected, verdict = k, Judge(k, sameHash, claims, now); verdict == Accepted {
+			break
 		}
 	}
-	return nil
+	return selected, verdict
 }

@@ -65,6 +65,15 @@ func run(created time.Duration, conditions ...metav1.Condition) v1alpha1.Suite {
 	return s
 }
 
+// TestTwoTeamsNeedNoKey: more keys do not help while two Teams claim the namespace.
+func TestTwoTeamsNeedNoKey(t *testing.T) {
+	for _, f := range Teams([]v1alpha1.Team{team("NamespaceClaimedTwice", metav1.ConditionFalse)}, nil, noon) {
+		if strings.Contains(f.Message+f.Advice, "key") {
+			t.Errorf("%+v", f)
+		}
+	}
+}
+
 // TestFindings: each thing that breaks is found, and what works is not.
 func TestFindings(t *testing.T) {
 	const day = 24 * time.Hour
@@ -103,6 +112,7 @@ func TestFindings(t *testing.T) {
 
 		"a key that does not expire": {Keys([]v1alpha1.APIKey{working}, noon), OK, "None of 1"},
 		"a key that expires soon":    {Keys([]v1alpha1.APIKey{key(expires(2 * day))}, noon), Warning, "acme/ci expires in 48h."},
+		"a key that has expired":     {Keys([]v1alpha1.APIKey{key(expires(-3 * time.Minute))}, noon), Warning, "acme/ci expired 3 minutes ago."},
 		"a key that is refused": {Keys([]v1alpha1.APIKey{key(func(k *v1alpha1.APIKey) {
 			k.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Message: "No Team."}}
 		})}, noon), Warning, "acme/ci is refused: No Team."},

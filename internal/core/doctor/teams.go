@@ -29,6 +29,9 @@ func Teams(teams []v1alpha1.Team, keys []v1alpha1.APIKey, now time.Time) (findin
 		if f := teamFinding(t); f.Level != OK {
 			findings = append(findings, f)
 		}
+		if notReady := meta.IsStatusConditionFalse(t.Status.Conditions, v1alpha1.ConditionReady); notReady {
+			continue // its keys are refused, however many it has
+		}
 		if !slices.ContainsFunc(keys, func(k v1alpha1.APIKey) bool { return k.Namespace == t.NamespaceName() && works(&k, now) }) {
 			findings = append(findings, warning(checkTeams, "Make one: postflight keys create ci -n "+t.NamespaceName(),
 				"The Team %s has no key that works, so nobody can notify for it.", t.Name))
@@ -60,7 +63,7 @@ func works(k *v1alpha1.APIKey, now time.Time) bool {
 		!meta.IsStatusConditionFalse(k.Status.Conditions, v1alpha1.ConditionReady)
 }
 
-// Keys names those that expire soon, and those that are refused though nobody wanted that.
+// Keys names those that expire soon or have expired, and those that are refused though nobody wanted that.
 func Keys(keys []v1alpha1.APIKey, now time.Time) (findings []Finding) {
 	for i := range keys {
 		k := &keys[i]
@@ -68,6 +71,8 @@ func Keys(keys []v1alpha1.APIKey, now time.Time) (findings []Finding) {
 		switch {
 		case k.Spec.Suspended:
 		case k.Spec.ExpiresAt != nil && !now.Before(k.Spec.ExpiresAt.Time):
+			findings = append(findings, warning(checkKeys, "Make another one, or delete it if nothing uses it: kubectl delete apikey "+k.Name+" -n "+k.Namespace,
+				"The key %s/%s expired %s.", k.Namespace, k.Name, plaintext.Ago(k.Spec.ExpiresAt.Time, now)))
 		case ready != nil && ready.Status == metav1.ConditionFalse:
 			findings = append(findings, warning(checkKeys, "", "The key %s/%s is refused: %s", k.Namespace, k.Name, ready.Message))
 		case k.Spec.ExpiresAt != nil && k.Spec.ExpiresAt.Sub(now) < expiresSoon:

@@ -16,3 +16,23 @@ func Duration(d time.Duration) string {
 	}
 	return text
 }
+
+const day = 24 * time.Hour
+
+// Ago says how long ago a moment was, e.g. 3 minutes ago.
+func Ago(at, now time.Time) string {
+	switch passed := now.Sub(at); {
+	case passed < time.Minute:
+		return "just now"
+	case passed < time.Hour:
+		return Count(int(passed/time.Minute), "minute") + " ago"
+	case passed < day:
+		return Count(int(passed/time.Hour), "hour") + " ago"
+	case passed < 2*day:
+		return "yesterday"
+	case passed < 30*day:
+		return Count(int(passed/day), "day") + " ago"
+	default:
+		return "on " + at.UTC().Format("2 January 2006")
+	}
+}

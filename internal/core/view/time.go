@@ -23,7 +23,7 @@ func timeOf(at, now time.Time) *Time {
 		return nil
 	}
 	return &Time{
-		At: at, Ago: Ago(at, now), Long: agoLong(at, now),
+		At: at, Ago: Ago(at, now), Long: plaintext.Ago(at, now),
 		Exact: at.UTC().Format("Monday, 2 January 2006, 15:04:05 UTC"), Stamp: at.UTC().Format(time.RFC3339),
 	}
 }
@@ -43,23 +43,6 @@ func Ago(at, now time.Time) string {
 		return fmt.Sprintf("%dd ago", passed/day)
 	default:
 		return at.UTC().Format("2 Jan 2006")
-	}
-}
-
-func agoLong(at, now time.Time) string {
-	switch passed := now.Sub(at); {
-	case passed < time.Minute:
-		return "just now"
-	case passed < time.Hour:
-		return plaintext.Count(int(passed/time.Minute), "minute") + " ago"
-	case passed < day:
-		return plaintext.Count(int(passed/time.Hour), "hour") + " ago"
-	case passed < 2*day:
-		return "yesterday"
-	case passed < 30*day:
-		return plaintext.Count(int(passed/day), "day") + " ago"
-	default:
-		return "on " + at.UTC().Format("2 January 2006")
 	}
 }
 

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 
@@ -35,6 +36,12 @@ func authFailure(err error, failures map[int]failure) error {
 	f, ok := failures[named.HTTPStatus()]
 	if !ok {
 		return err
+	}
+	if refused, ok := errors.AsType[interface {
+		error
+		Advice() string
+	}](err); ok {
+		f.message = cmp.Or(refused.Advice(), f.message)
 	}
 	f.cause = err
 	return &f

@@ -78,19 +78,29 @@ func TestChallenge(t *testing.T) {
 	}
 }
 
-// TestEveryWrongKeyHasTheSameAnswer: the answers differ in the id of the request only.
-func TestEveryWrongKeyHasTheSameAnswer(t *testing.T) {
-	expired, suspended := apiKey("pf_expired_and_long"), apiKey("pf_suspended_and_long")
-	expired.Spec.ExpiresAt = &metav1.Time{Time: noon.Add(-time.Hour)}
-	suspended.Spec.Suspended = true
-	h := start(t, setup{objects: acme(expired, suspended)})
+// TestEveryUnknownKeyHasTheSameAnswer: the answers differ in the id of the request only.
+func TestEveryUnknownKeyHasTheSameAnswer(t *testing.T) {
+	elsewhere := apiKey("pf_elsewhere_and_long")
+	elsewhere.Spec.NamesNamespace = true
+	h := start(t, setup{objects: acme(elsewhere)})
 	answers := map[string]bool{}
-	for _, key := range []string{"", "x", "Bearer", "Bearer x", "Bearer pf_expired_and_long", "Bearer pf_suspended_and_long"} {
+	for _, key := range []string{"", "x", "Bearer", "Bearer x", "Bearer pf_unknown_and_long", "Bearer pf_elsewhere_and_long"} {
 		w := h.exchange(post(`{}`, header("Authorization", key), header("X-Request-Id", "one")))
 		answers[w.Result().Status+w.Body.String()] = true
 	}
 	if len(answers) != 1 {
 		t.Errorf("%d different answers, want 1: %v", len(answers), answers)
+	}
+}
+
+// TestRefusedKeySaysWhy: someone who has a key learns what to do about it.
+func TestRefusedKeySaysWhy(t *testing.T) {
+	expired := apiKey("pf_expired_and_long")
+	expired.Spec.ExpiresAt = &metav1.Time{Time: noon.Add(-3 * time.Minute)}
+	w := start(t, setup{objects: acme(expired)}).exchange(post(`{}`, header("Authorization", "Bearer pf_expired_and_long")))
+	if got := decode[problem](t, w); w.Code != http.StatusUnauthorized || got.FailureCode != "unauthenticated" ||
+		got.FailureMessage != `The API key expired 3 minutes ago. Create another one with "postflight keys create", and send that.` {
+		t.Errorf("%d: %+v", w.Code, got)
 	}
 }
 

@@ -53,7 +53,7 @@ func (a *Authenticator) Authenticate(ctx context.Context, r *http.Request) (Prin
 
 // CheckKey finds the team of a key. The error is an *Error.
 func (a *Authenticator) CheckKey(ctx context.Context, key string) (Principal, error) {
-	return a.check(ctx, CredentialOf(key), func(keys []v1alpha1.APIKey, claims apikey.Claims) *v1alpha1.APIKey {
+	return a.check(ctx, CredentialOf(key), func(keys []v1alpha1.APIKey, claims apikey.Claims) (*v1alpha1.APIKey, apikey.Verdict) {
 		return apikey.Select(key, keys, claims, a.Clock.Now())
 	})
 }
@@ -71,13 +71,13 @@ func CredentialOf(key string) Credential {
 
 // CheckAgain is CheckKey for a key that was accepted before. The error is an *Error.
 func (a *Authenticator) CheckAgain(ctx context.Context, c Credential) (Principal, error) {
-	return a.check(ctx, c, func(keys []v1alpha1.APIKey, claims apikey.Claims) *v1alpha1.APIKey {
+	return a.check(ctx, c, func(keys []v1alpha1.APIKey, claims apikey.Claims) (*v1alpha1.APIKey, apikey.Verdict) {
 		return apikey.SelectNamed(c.Namespace, keys, claims, a.Clock.Now())
 	})
 }
 
 func (a *Authenticator) check(
-	ctx context.Context, c Credential, choose func([]v1alpha1.APIKey, apikey.Claims) *v1alpha1.APIKey,
+	ctx context.Context, c Credential, choose func([]v1alpha1.APIKey, apikey.Claims) (*v1alpha1.APIKey, apikey.Verdict),
 ) (Principal, error) {
 	if stale := a.Staleness(); stale > maxStaleness {
 		return Principal{}, unavailable(fmt.Errorf("the API server was last seen %s ago", stale.Round(time.Second)))
@@ -86,9 +86,9 @@ func (a *Authenticator) check(
 	if err != nil {
 		return Principal{}, unavailable(err)
 	}
-	key := choose(keys, claims)
-	if key == nil {
-		return Principal{}, ErrUnauthenticated
+	key, verdict := choose(keys, claims)
+	if verdict != apikey.Accepted {
+		return Principal{}, refusal(key, verdict, a.Clock.Now())
 	}
 	team := v1alpha1.Owner(claims[key.Namespace])
 	if team.Spec.Suspended {

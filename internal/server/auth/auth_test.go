@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -158,6 +159,40 @@ func TestAuthenticate(t *testing.T) {
 				t.Errorf("%s: %+v, %v, used %d times; want %v", tc.reason, got, err, used, tc.want)
 			}
 		})
+	}
+}
+
+// TestAdvice: a key that its owner can replace or an operator can repair is refused with what to do, and others without a hint.
+func TestAdvice(t *testing.T) {
+	for name, tc := range map[string]struct {
+		objects []client.Object
+		want    string
+	}{
+		"unknown":          {[]client.Object{team("acme")}, ""},
+		"suspended":        {[]client.Object{team("acme"), key("acme", "ci", named, names, suspendedKey)}, "The API key is suspended."},
+		"being deleted":    {[]client.Object{team("acme"), key("acme", "ci", named, names, deletedKey)}, ""},
+		"revoked":          {[]client.Object{team("acme"), key("acme", "ci", named, names), key("acme", "old", named, suspendedKey)}, "The API key is suspended."},
+		"of another team":  {[]client.Object{team("acme"), team("rival"), key("rival", "ci", named, expires(noon))}, ""},
+		"expired":          {[]client.Object{team("acme"), key("acme", "ci", named, names, expires(noon.Add(-3*time.Minute)))}, "The API key expired 3 minutes ago."},
+		"of two Teams":     {[]client.Object{team("acme"), team("b", in("acme")), key("acme", "ci", named, names)}, "Two Teams claim the namespace acme, so its API keys are refused. Ask your operator:"},
+		"without a Team":   {[]client.Object{key("acme", "ci", named, names)}, "No Team owns the namespace acme,"},
+		"one of two works": {[]client.Object{team("acme"), key("acme", "ci", named, names), key("acme", "z", named, names)}, "accepted"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := authenticator(cluster(t, interceptor.Funcs{}, tc.objects...)).CheckKey(t.Context(), named)
+			got := "accepted"
+			if refusal, ok := errors.AsType[*Error](err); ok {
+				got = refusal.Advice()
+			}
+			if got != tc.want && (tc.want == "" || !strings.HasPrefix(got, tc.want)) {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+	rival := cluster(t, interceptor.Funcs{}, team("acme"), team("rival"), key("acme", "ci", "secret-of-16-chars"), key("rival", "ci", "secret-of-16-chars"))
+	_, err := authenticator(rival).CheckKey(t.Context(), "secret-of-16-chars")
+	if refusal, ok := errors.AsType[*Error](err); !ok || !strings.HasPrefix(refusal.Advice(), "Another Team has the same API key") || strings.Contains(refusal.Advice(), "rival") {
+		t.Errorf("the same key of two teams: %v", err)
 	}
 }
 

@@ -1,20 +1,55 @@
 package auth
 
-import "net/http"
+import (
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/apikey"
+	"github.com/postflight-dev/postflight/internal/core/plaintext"
+)
 
 // Error says why a request was refused, with the HTTP status for the client.
 type Error struct {
 	status int
 	text   string
+	advice string
 	cause  error
 }
 
 var (
-	// ErrUnauthenticated is the answer to every wrong key and pod token, so that it does not reveal which keys exist.
+	// ErrUnauthenticated is the answer to every unknown key and wrong pod token, so that it does not reveal which exist.
 	ErrUnauthenticated = &Error{status: http.StatusUnauthorized, text: "missing or invalid API key or token"}
 	// ErrTeamSuspended is the answer to a good key of a suspended team.
 	ErrTeamSuspended = &Error{status: http.StatusForbidden, text: "the team is suspended"}
 )
+
+// refusal tells the sender of a known key what to do. Only someone who has the key itself learns it.
+func refusal(k *v1alpha1.APIKey, verdict apikey.Verdict, now time.Time) *Error {
+	e := *ErrUnauthenticated
+	switch verdict {
+	case apikey.Expired:
+		e.text = "the API key has expired"
+		e.advice = fmt.Sprintf("The API key expired %s. Create another one with \"postflight keys create\", and send that.",
+			plaintext.Ago(k.Spec.ExpiresAt.Time, now))
+	case apikey.Suspended:
+		e.text = "the API key is suspended"
+		e.advice = "The API key is suspended. Ask whoever manages the keys of your team for another one."
+	case apikey.NamespaceClaimedTwice:
+		e.text = "two Teams claim the namespace of the API key"
+		e.advice = fmt.Sprintf("Two Teams claim the namespace %s, so its API keys are refused. Ask your operator: one of the Teams must give it up.", k.Namespace)
+	case apikey.NoTeam:
+		e.text = "no Team owns the namespace of the API key"
+		e.advice = fmt.Sprintf("No Team owns the namespace %s, so its API keys are refused. Ask your operator for a Team.", k.Namespace)
+	case apikey.UsedTwice:
+		e.text = "two Teams have the API key"
+		e.advice = "Another Team has the same API key, so it is refused for both. Create another one with \"postflight keys create\", and send that."
+	default:
+		return ErrUnauthenticated
+	}
+	return &e
+}
 
 func unavailable(cause error) *Error {
 	return &Error{status: http.StatusServiceUnavailable, text: "API keys and tokens cannot be checked", cause: cause}
@@ -28,6 +63,9 @@ func (e *Error) Error() string {
 }
 
 func (e *Error) Unwrap() error { return e.cause }
+
+// Advice returns sentences for the sender, or "".
+func (e *Error) Advice() string { return e.advice }
 
 // HTTPStatus returns 401, 403 or 503.
 func (e *Error) HTTPStatus() int { return e.status }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/postflight-dev/postflight/internal/server/auth"
 	"github.com/postflight-dev/postflight/internal/server/seal"
 	"github.com/postflight-dev/postflight/internal/server/signin"
 )
@@ -107,6 +108,14 @@ func statusOf(err error) int {
 		return named.HTTPStatus()
 	}
 	return 0
+}
+
+// adviceOf returns what the sender of a key can do, or "".
+func adviceOf(err error) string {
+	if named, ok := errors.AsType[*auth.Error](err); ok {
+		return named.Advice()
+	}
+	return ""
 }
 
 func authProblem(status int, err error) error {

@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"time"
@@ -49,7 +50,7 @@ func (u *UI) signIn(w http.ResponseWriter, r *request) error {
 	switch status := statusOf(err); {
 	case status == http.StatusUnauthorized:
 		u.send(w, r, http.StatusUnauthorized, &page{template: "signin", Title: "Sign in",
-			Data: u.signInData(next, "This key is not accepted. It may be mistyped, expired or revoked.")})
+			Data: u.signInData(next, cmp.Or(adviceOf(err), "This key is not accepted. It may be mistyped or revoked."))})
 		return nil
 	case err != nil:
 		return authProblem(status, err)

@@ -3,6 +3,7 @@ package objectstore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"path"
 	"sync/atomic"
@@ -68,7 +69,7 @@ func (b *Bucket) Ready(r *http.Request) error {
 		return nil
 	}
 	if problem := b.health.problem.Load(); problem != nil {
-		return errors.New("the store cannot be used: " + *problem)
+		return fmt.Errorf("the store %s cannot be used: %s", b.options.Endpoint, *problem)
 	}
 	return nil
 }
@@ -106,7 +107,7 @@ func (w *Watcher) report(ctx context.Context, problem error) {
 	switch log := log.FromContext(ctx); {
 	case !changed || ctx.Err() != nil:
 	case problem != nil:
-		log.Info("the object store cannot be used", "problem", problem.Error())
+		log.Error(problem, "the object store cannot be used", "endpoint", w.Bucket.options.Endpoint, "bucket", w.Bucket.options.Bucket)
 	default:
 		log.Info("the object store answers", "bucket", w.Bucket.options.Bucket)
 	}
