@@ -180,8 +180,7 @@ func (o *WaitOptions) awaitOne(ctx context.Context, run string, update func(func
 		began := time.Now()
 		answer, err := o.Runs.Greenlight(ctx, run, wait)
 		if err != nil {
-			reason := o.noResult(ctx, err)
-			update(func(r *RunStatus) { r.Verdict, r.Reason = noOutcome, reason })
+			update(func(r *RunStatus) { r.Verdict, r.Reason = noOutcome, o.noResult(ctx, err, r.Reason) })
 			return
 		}
 		v := verdictOf(answer, o.Follow)
@@ -208,8 +207,10 @@ func RefreshInterval(state string, waited time.Duration) time.Duration {
 	return min(max(waited/2, refreshMin), refreshMax)
 }
 
-func (o *WaitOptions) noResult(ctx context.Context, err error) string {
+func (o *WaitOptions) noResult(ctx context.Context, err error, last string) string {
 	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded) && last != "":
+		return fmt.Sprintf("The run had not ended after %s: %s", o.Timeout, last)
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return fmt.Sprintf("The run had not ended after %s. Raise --timeout, or look at the run.", o.Timeout)
 	case ctx.Err() != nil:

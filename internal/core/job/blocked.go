@@ -24,8 +24,11 @@ func blocked(p *corev1.Pod) (State, bool) {
 		}
 		if why := waiting(p, cs); why != "" {
 			s := cannotStart(why)
-			if needsChange(cs) {
+			switch {
+			case needsChange(cs):
 				s.HopelessSince = waitsSince(p)
+			case unknownImage(cs):
+				s.HopelessSince = waitsSince(p).Add(pushPatience)
 			}
 			return s, true
 		}
@@ -48,6 +51,17 @@ func needsChange(cs corev1.ContainerStatus) bool {
 		return false
 	}
 }
+
+// pushPatience is how long a registry may lack an image: another step of the pipeline may still push it. The kubelet looks five times.
+const pushPatience = 2 * time.Minute
+
+func unknownImage(cs corev1.ContainerStatus) bool {
+	w := cs.State.Waiting
+	return w != nil && (w.Reason == "ErrImagePull" || w.Reason == "ImagePullBackOff") && unknownToRegistry.MatchString(w.Message)
+}
+
+// unknownToRegistry matches what containerd and CRI-O say of a tag, a repository or a host that does not exist.
+var unknownToRegistry = regexp.MustCompile(`code = NotFound|: not found$|manifest unknown|name unknown|no such host`)
 
 // cacheNotSynced matches a kubelet that tries again to read a Secret or ConfigMap. It may come after a long pull of the image, so the wait
 // alone does not make the pod hopeless.

@@ -351,7 +351,11 @@ func TestHopelessContainer(t *testing.T) {
 		"MissingKey":     {waits("CreateContainerConfigError", "couldn't find key url in ConfigMap acme/shop"), true},
 		"InvalidImage":   {waits("InvalidImageName", "couldn't parse image name"), true},
 		"CacheNotSynced": {waits("CreateContainerConfigError", "failed to sync secrets cache: timed out waiting for the condition"), false},
-		"Pulling":        {waits("ImagePullBackOff", "not found"), false},
+		"UnknownTag":     {waits("ImagePullBackOff", `Back-off pulling image "acme/e2e:1": ErrImagePull: rpc error: code = NotFound desc = failed to pull and unpack image`), true},
+		"UnknownHost":    {waits("ErrImagePull", "dial tcp: lookup registry.acme.test on 10.96.0.10:53: no such host"), true},
+		"Pulling":        {waits("ImagePullBackOff", `Back-off pulling image "acme/e2e:1"`), false},
+		"Unreachable":    {waits("ErrImagePull", "dial tcp 10.0.0.1:443: i/o timeout"), false},
+		"Refused":        {waits("ErrImagePull", "unexpected status: 503 Service Unavailable"), false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
