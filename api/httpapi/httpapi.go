@@ -26,6 +26,7 @@ type Notification struct {
 type NotificationResult struct {
 	Results      []Result      `json:"results"`               // one per Trigger that matched, ordered by name
 	Environment  *Environment  `json:"environment,omitempty"` // of the first Trigger that matched
+	Hint         string        `json:"hint,omitempty"`        // sentences about a notification that may not be what the sender meant
 	DryRun       bool          `json:"dryRun,omitempty"`
 	Explanations []Explanation `json:"explanations,omitzero"` // of a dry run: one per Trigger, ordered by name
 }

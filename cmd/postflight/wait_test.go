@@ -88,6 +88,10 @@ func TestWaitCodes(t *testing.T) {
 	running, passed := is("a", "a", httpapi.Initializing, false), is("a", "a", httpapi.Completed, true)
 	queued := running
 	queued.RunState, queued.RunMessage = v1alpha1.ReasonQueued, "Waiting for a slot, at position 3 in the queue."
+	starting := running
+	starting.RunState, starting.RunMessage = v1alpha1.ReasonStarting, "The pod is starting."
+	stuck := starting
+	stuck.RunMessage = `The pod cannot start: the image "a:1" cannot be pulled.`
 	cases := map[string]struct {
 		reason string
 		runs   map[string][]client.Greenlight
@@ -103,9 +107,11 @@ func TestWaitCodes(t *testing.T) {
 		"superseded and followed": {runs: map[string][]client.Greenlight{"a": {is("a", "b", httpapi.Initializing, false), is("a", "b", httpapi.Completed, true)}}, follow: true, code: 0, says: "superseded by b: passed"},
 		"followed, with a warning that the result is another commit's": {runs: map[string][]client.Greenlight{"a": {is("a", "b", httpapi.Completed, true)}, "c": {is("c", "c", httpapi.Completed, true)}}, follow: true, code: 0,
 			says: "1 of 2 runs, which have no result of their own. With --follow, the result is that of the newer deployment, so do not promote the older one."},
-		"queued":     {reason: "as kubectl shows it", runs: map[string][]client.Greenlight{"a": {queued, passed}}, says: "queued  0s  Waiting for a slot, at position 3 in the queue."},
-		"unknown":    {runs: map[string][]client.Greenlight{}, code: 3, says: "run not found"},
-		"never ends": {runs: map[string][]client.Greenlight{"a": {running}}, code: 3, says: "--timeout"},
+		"queued":               {reason: "as kubectl shows it", runs: map[string][]client.Greenlight{"a": {queued, passed}}, says: "queued  0s  Waiting for a slot, at position 3 in the queue."},
+		"its message changes":  {reason: "kubectl knows it, too", runs: map[string][]client.Greenlight{"a": {starting, stuck, passed}}, says: `starting  0s  The pod cannot start: the image "a:1" cannot be pulled.`},
+		"it is stuck for good": {reason: "the last message says why", code: 3, runs: map[string][]client.Greenlight{"a": {stuck}}, says: `The run had not ended after 1.5s: The pod cannot start`},
+		"unknown":              {runs: map[string][]client.Greenlight{}, code: 3, says: "run not found"},
+		"never ends":           {runs: map[string][]client.Greenlight{"a": {running}}, code: 3, says: "--timeout"},
 		"one of two failed": {reason: "what failed is known for good", code: 1, says: "1 of 2",
 			runs: map[string][]client.Greenlight{"a": {passed}, "b": {is("b", "b", httpapi.Completed, false)}}},
 		"failed and unknown":      {code: 1, runs: map[string][]client.Greenlight{"b": {is("b", "b", httpapi.Completed, false)}, "c": nil}},
@@ -172,7 +178,7 @@ func TestNotifyCodes(t *testing.T) {
 		"started":                         {results: created, says: "started a"},
 		"duplicate":                       {results: duplicate, says: "already exists: a"},
 		"one could not start":             {results: created + "," + failure, code: 3, says: "The quota is used up."},
-		"no match":                        {code: 3, says: "postflight explain"},
+		"no match":                        {code: 3, says: "no Trigger matches this deployment; --allow-no-match"},
 		"no match, which is ok":           {allow: true},
 		"passed":                          {results: created, wait: passed, says: "passed"},
 		"duplicate passed":                {results: duplicate, wait: answering{"a": {is("a", "a", httpapi.Completed, true)}}, says: "passed"},
@@ -214,6 +220,52 @@ func TestNotifyCodes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestNoMatchIsExplained: the log of the pipeline has what "postflight explain" would print, first what nearly matches.
+func TestNoMatchIsExplained(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		result := client.NotificationResult{Results: []client.Result{}}
+		if r.URL.Query().Get("dryRun") == "true" {
+			result.DryRun, result.Explanations = true, twelveTriggers()
+		}
+		_ = json.NewEncoder(w).Encode(result)
+	}))
+	defer server.Close()
+	conn, err := client.New(server.URL, "k", client.WithRetryTimeout(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		allow, json bool
+		says, not   string
+	}{
+		"a table":       {says: "nearly", not: "t-10"},
+		"JSON":          {json: true, says: `"trigger_id": "t-10"`, not: "TRIGGER"},
+		"it is allowed": {allow: true, not: "nearly"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, out, log := newTestConsole()
+			c.JSON = tc.json
+			n := &gate.NotifyOptions{Server: testServer(c, conn), AllowNoMatch: tc.allow, Deployment: gate.Deployment{Branch: "main"}}
+			err := n.Run(t.Context())
+			if all := fmt.Sprint(out, log, err); !strings.Contains(all, tc.says) || strings.Contains(all, tc.not) {
+				t.Errorf("want %q, and not %q: %s", tc.says, tc.not, all)
+			}
+			if table := out.String(); !tc.json && !tc.allow && (!strings.Contains(strings.Split(table, "\n")[1], "nearly") || !strings.Contains(log.String(), "2 other Triggers match even less")) {
+				t.Errorf("%s%s", table, log)
+			}
+		})
+	}
+}
+
+// twelveTriggers match by none of two conditions, but for one that matches by one.
+func twelveTriggers() (all []httpapi.Explanation) {
+	for i := range 11 {
+		all = append(all, httpapi.Explanation{TriggerID: fmt.Sprintf("t-%d", i), Conditions: []httpapi.Condition{{Name: "branches"}, {Name: "deploymentTypes"}}})
+	}
+	return append(all, httpapi.Explanation{TriggerID: "nearly", Conditions: []httpapi.Condition{{Name: "branches", Held: true}, {Name: "deploymentTypes"}}})
 }
 
 // With -o json, standard output is JSON and nothing else.

@@ -49,13 +49,15 @@ func (o *explainOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return o.Console.Result(result, func() error {
-		if len(result.Explanations) == 0 {
-			o.Console.Note("The team has no Triggers. \"kubectl explain trigger.spec\" tells you how to write one.")
-			return nil
-		}
-		return o.Console.Table(explainRows(result))
-	})
+	return o.Console.Result(result, func() error { return printExplained(o.Console, result) })
+}
+
+func printExplained(console *cli.Console, result *client.NotificationResult) error {
+	if len(result.Explanations) == 0 {
+		console.Note("The team has no Triggers. \"kubectl explain trigger.spec\" tells you how to write one.")
+		return nil
+	}
+	return console.Table(explainRows(result))
 }
 
 func explainRows(result *client.NotificationResult) [][]string {

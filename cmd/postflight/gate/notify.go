@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/client"
 	"github.com/postflight-dev/postflight/cmd/postflight/access"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
@@ -117,7 +119,13 @@ func (o *NotifyOptions) Run(ctx context.Context) error {
 	if err != nil {
 		return cli.Interrupted(ctx, cli.ExitTroubleError(err), mayExist)
 	}
+	o.hint(result)
 	runs, failures := o.print(result.Results)
+	if len(result.Results) == 0 && !o.AllowNoMatch {
+		if err := o.explainNoMatch(ctx, n, result); err != nil {
+			return err
+		}
+	}
 	answer := notified{NotificationResult: result}
 	if o.Wait && len(runs) > 0 {
 		answer.Runs = o.await(ctx, o.Console, runs)
@@ -128,6 +136,50 @@ func (o *NotifyOptions) Run(ctx context.Context) error {
 		}
 	}
 	return o.exitError(len(result.Results), failures, answer.Runs)
+}
+
+func (o *NotifyOptions) hint(result *client.NotificationResult) {
+	if result.Hint != "" && len(result.Results) > 0 { // what nothing matched is explained anyway
+		o.Console.Note("%s", result.Hint)
+	}
+}
+
+// explainNoMatch shows at once what "postflight explain" would: CI has the key, and the developer who reads its log may not.
+func (o *NotifyOptions) explainNoMatch(ctx context.Context, n client.Notification, result *client.NotificationResult) error {
+	explained, err := o.Client.Explain(ctx, n)
+	if err != nil {
+		o.Console.Note("Why no Trigger matches cannot be shown: %s", err)
+		return nil
+	}
+	result.Explanations = nearestFirst(explained.Explanations)
+	if o.Console.JSON {
+		return nil
+	}
+	shown := *result
+	shown.Explanations = shown.Explanations[:min(len(shown.Explanations), maxExplained)]
+	if err := printExplained(o.Console, &shown); err != nil {
+		return err
+	}
+	if more := len(result.Explanations) - len(shown.Explanations); more > 0 {
+		o.Console.Note("%d other Triggers match even less; \"postflight explain\" shows them.", more)
+	}
+	return nil
+}
+
+// maxExplained bounds the Triggers in the log of a pipeline. The one that should have matched is among the first.
+const maxExplained = 10
+
+// nearestFirst sorts by how many conditions do not hold.
+func nearestFirst(explanations []httpapi.Explanation) []httpapi.Explanation {
+	failing := func(e httpapi.Explanation) (n int) {
+		for _, c := range e.Conditions {
+			if !c.Held {
+				n++
+			}
+		}
+		return n
+	}
+	return slices.SortedStableFunc(slices.Values(explanations), func(a, b httpapi.Explanation) int { return failing(a) - failing(b) })
 }
 
 func (o *NotifyOptions) send(ctx context.Context, n client.Notification) (*client.NotificationResult, error) {
@@ -172,7 +224,7 @@ func (o *NotifyOptions) exitError(matched, failures int, runs []RunStatus) error
 	case failures > 0:
 		return cli.Exitf(cli.ExitTrouble, "%d of %d runs could not start; the reasons are above", failures, matched)
 	case matched == 0 && !o.AllowNoMatch:
-		return cli.Exitf(cli.ExitTrouble, "no Trigger matches this deployment. \"postflight explain\" says why; --allow-no-match makes this exit 0")
+		return cli.Exitf(cli.ExitTrouble, "no Trigger matches this deployment; --allow-no-match makes this exit 0")
 	default:
 		return err
 	}

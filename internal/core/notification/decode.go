@@ -66,7 +66,7 @@ func (d *decoder) member(name string) error {
 	case "pipeline_id":
 		return d.pipelineID()
 	default:
-		return d.skip()
+		return d.unknown(name)
 	}
 }
 

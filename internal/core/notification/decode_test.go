@@ -71,7 +71,7 @@ var decodeAcceptsCases = map[string]struct {
 	"Unknown": {
 		reason: "unknown fields are accepted, whatever they hold; those of another case are unknown",
 		body:   `{"Branch":"x","BRANCH":1,"event":{"branch":["x",{"sha":null}],"n":1e999},"repository":{"owner":"a","name":"b","id":7}}`,
-		want:   Notification{Repository: "a/b"},
+		want:   Notification{Repository: "a/b", Unknown: []string{"Branch", "BRANCH", "event"}},
 	},
 	"EscapedName": {
 		reason: "a name may be escaped",
@@ -154,6 +154,7 @@ var decodeAcceptsCases = map[string]struct {
 	"DeepestNesting": {
 		reason: "nesting has a bound that no client comes near",
 		body:   `{"x":` + strings.Repeat("[", MaxNesting-1) + strings.Repeat("]", MaxNesting-1) + `}`,
+		want:   Notification{Unknown: []string{"x"}},
 	},
 }
 

@@ -1,6 +1,6 @@
 // Package notification decodes and validates the body of a deployment notification.
 //
-// Decode is strict about JSON, but skips unknown members: a name given twice, trailing data, invalid UTF-8, deep nesting and a value of the
+// Decode is strict about JSON, but skips unknown members, of which Hint tells the sender: a name given twice, trailing data, invalid UTF-8, deep nesting and a value of the
 // wrong type are errors. Names of members are case-sensitive. A number or a boolean is never read as a string, nor the other way round.
 //
 // Pipelines fill a body from variables that are not always set, and clients send null for missing options. So null means absent for every
@@ -33,6 +33,7 @@ type Notification struct {
 	PipelineID           int64                   // of the GitLab pipeline that a check belongs to
 	Variables            map[string]string       // of the run; names may be Reserved
 	DeduplicationKey     string                  // replaces the key by which a newer run supersedes older ones
+	Unknown              []string                // members that nobody knows, the first few
 	EphemeralEnvironment bool                    // requests an Environment of its own; comes with a DeploymentURL
 }
 

@@ -34,11 +34,22 @@ func (a *API) notify(w http.ResponseWriter, r *Request, f format) error {
 	if err != nil {
 		return dispatchFailure(err, result)
 	}
+	answer := newReply(result)
+	answer.Hint = hint(request, result)
 	if request.Mode == dispatch.DryRun {
-		return writeExplained(w, newReply(result), result.Explanations)
+		return writeExplained(w, answer, result.Explanations)
 	}
-	writeJSON(w, "application/json", http.StatusOK, newReply(result))
+	writeJSON(w, "application/json", http.StatusOK, answer)
 	return nil
+}
+
+// hint helps those who see only the answer, such as the log of curl in a pipeline.
+func hint(q dispatch.Request, r dispatch.Result) string {
+	text := q.Notification.Hint()
+	if len(r.Triggers) == 0 && q.Mode != dispatch.DryRun {
+		text += " No Trigger matches this deployment, so no run was started. The same request with ?dryRun=true says why."
+	}
+	return strings.TrimSpace(text)
 }
 
 // readNotification checks headers and parameters first, which are cheaper to refuse than a body.

@@ -75,6 +75,7 @@ func TestAnswers(t *testing.T) {
 		return func(t *v1alpha1.Trigger) { t.Spec.AllowVariables = append([]string{}, names...) }
 	}
 	inNowhere := func(t *v1alpha1.Trigger) { t.Spec.Environment = "nowhere" }
+	const noMatch = `{"results":[],"hint":"No Trigger matches this deployment, so no run was started. The same request with ?dryRun=true says why."}`
 	cases := map[string]struct {
 		reason  string
 		objects []any
@@ -82,13 +83,15 @@ func TestAnswers(t *testing.T) {
 		want    string // the body, with every suite id as ID
 		suites  int
 	}{
-		"no trigger":     {reason: "no match is an empty list, never null", body: withSHA, want: `{"results":[]}`},
-		"paused trigger": {reason: "a paused Trigger does not match", objects: []any{trigger("smoke", func(t *v1alpha1.Trigger) { t.Spec.Paused = true })}, body: withSHA, want: `{"results":[]}`},
+		"no trigger":     {reason: "no match is an empty list, never null", body: withSHA, want: noMatch},
+		"paused trigger": {reason: "a paused Trigger does not match", objects: []any{trigger("smoke", func(t *v1alpha1.Trigger) { t.Spec.Paused = true })}, body: withSHA, want: noMatch},
 		"empty body": {reason: "{} matches a Trigger without conditions", objects: []any{trigger("smoke")}, body: `{}`, suites: 1,
 			want: `{"results":[{"trigger_id":"smoke","created_suite_id":"ID"}],"environment":{"id":"uid-staging","alias":"staging","isStatic":true}}`},
 		"everything null": {reason: "null is absent, as the fastlane plugin sends it", objects: []any{trigger("smoke")}, suites: 1,
 			body: `{"branch":null,"sha":null,"deployment_type":null,"deployment_url":null,"hosting_service":null,"commit_url":null,"variables":null,"deduplication_key":null,"ephemeral_environment":null,"repository":null,"pull_request_number":null,"merge_request_number":null}`,
 			want: `{"results":[{"trigger_id":"smoke","created_suite_id":"ID"}],"environment":{"id":"uid-staging","alias":"staging","isStatic":true}}`},
+		"misspelled member": {reason: "curl shows it to the person who wrote it", objects: []any{trigger("smoke")}, body: `{"brnch":"main"}`, suites: 1,
+			want: `{"results":[{"trigger_id":"smoke","created_suite_id":"ID"}],"environment":{"id":"uid-staging","alias":"staging","isStatic":true},"hint":"The member \"brnch\" is unknown and was ignored: did you mean \"branch\"?"}`},
 		"environment missing": {reason: "it is named, and the others' results are there", objects: []any{trigger("a", inNowhere), trigger("b")}, body: withSHA, suites: 1,
 			want: `{"results":[{"trigger_id":"a","failure_reason":"The Environment \"nowhere\" of the Trigger \"a\" does not exist. Create it, or name another one in the Trigger."},{"trigger_id":"b","created_suite_id":"ID"}],"environment":{"id":"uid-staging","alias":"staging","isStatic":true}}`},
 		"every environment missing": {reason: "clients want an environment wherever something matched", objects: []any{trigger("a", inNowhere)}, body: withSHA,
@@ -100,7 +103,7 @@ func TestAnswers(t *testing.T) {
 			want: `{"results":[{"trigger_id":"all","created_suite_id":"ID"},{"trigger_id":"no","failure_reason":"The Trigger no does not accept the variables E2E_USER, GREP: leave them out, or add them to allowVariables of the Trigger."},{"trigger_id":"some","created_suite_id":"ID"},{"trigger_id":"url","failure_reason":"The Trigger url does not accept the variables E2E_USER, GREP: leave them out, or add them to allowVariables of the Trigger."}],"environment":{"id":"uid-staging","alias":"staging","isStatic":true}}`},
 		"reserved variable, accepted": {reason: "it stays reserved", objects: []any{trigger("smoke", allow("NODE_*"))}, body: `{"variables":{"NODE_OPTIONS":"x"}}`,
 			want: `{"results":[{"trigger_id":"smoke","failure_reason":"The variable NODE_OPTIONS is reserved: it would change how the platform runs the tests. Rename it, or set it in the Trigger."}],"environment":{"id":"uid-staging","alias":"staging","isStatic":true}}`},
-		"another team's trigger": {reason: "teams do not see each other", objects: []any{trigger("smoke", func(t *v1alpha1.Trigger) { t.Namespace = "other" })}, body: withSHA, want: `{"results":[]}`},
+		"another team's trigger": {reason: "teams do not see each other", objects: []any{trigger("smoke", func(t *v1alpha1.Trigger) { t.Namespace = "other" })}, body: withSHA, want: noMatch},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
