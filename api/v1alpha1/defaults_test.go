@@ -17,13 +17,13 @@ func TestDefaults(t *testing.T) {
 		want  any
 	}{
 		"Attempt":          {suite, edits(), []string{"spec", "attempt"}, int64(1)},
-		"Timeout":          {trigger, edits(), []string{"spec", "timeout"}, "30m"},
+		"Timeout":          {trigger, edits(), []string{"spec", "timeout"}, nil}, // it would win over that of the TriggerClass
 		"Duplicates":       {trigger, edits(), []string{"spec", "duplicates"}, "Commit"},
 		"Supersede":        {trigger, edits(), []string{"spec", "supersede"}, "Branch"},
 		"SuitesOfATeam":    {team, set("metadata/name", "team-stored"), []string{"spec", "maxSuites"}, int64(10000)},
 		"UnfinishedSuites": {team, set("metadata/name", "team-unfinished"), []string{"spec", "maxUnfinishedSuites"}, int64(1000)},
 		"NoBoundStays":     {team, edits(set("metadata/name", "team-unbound"), set("spec/maxSuites", 0)), []string{"spec", "maxSuites"}, int64(0)},
-		"TTLAfterFinished": {trigger, set("spec/retention", fields{}), []string{"spec", "retention", "ttlAfterFinished"}, "168h"},
+		"TTLAfterFinished": {trigger, set("spec/retention", fields{}), []string{"spec", "retention", "ttlAfterFinished"}, nil},
 		"HostingService":   {trigger, set("spec/repository", fields{"name": "acme/shop"}), []string{"spec", "repository", "hostingService"}, "GitHub"},
 		"Directory":        {trigger, set("spec/inputs", fields{"paths": list{"a.csv"}}), []string{"spec", "inputs", "directory"}, "/run-inputs"},
 		"JobLabels": {trigger, set("spec/jobTemplate/metadata/labels", fields{"a": "b"}),

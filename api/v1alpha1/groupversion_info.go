@@ -1,4 +1,4 @@
-// Package v1alpha1 holds the objects of Postflight: Team, APIKey, Environment, Trigger and Suite.
+// Package v1alpha1 holds the objects of Postflight: Team, APIKey, Environment, Trigger, TriggerClass and Suite.
 //
 // +kubebuilder:object:generate=true
 // +groupName=postflight.dev
@@ -26,6 +26,7 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 		&APIKey{}, &APIKeyList{},
 		&Environment{}, &EnvironmentList{},
 		&Trigger{}, &TriggerList{},
+		&TriggerClass{}, &TriggerClassList{},
 		&Suite{}, &SuiteList{},
 	)
 	metav1.AddToGroupVersion(scheme, GroupVersion)

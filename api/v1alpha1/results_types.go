@@ -26,7 +26,6 @@ type Results struct {
 	// the same, but all tests may be skipped, and the reports may be empty. Nothing: the exit code alone decides, and the
 	// message of the run says so.
 	// +optional
-	// +kubebuilder:default=Tests
 	Require ResultsRequirement `json:"require,omitempty"`
 
 	// minTests is how many tests that were not skipped the reports of all pods must have together, from 1 to 1,000,000.
@@ -37,18 +36,16 @@ type Results struct {
 	MinTests int32 `json:"minTests,omitempty"`
 
 	// directory in the pod into which the tests write, an absolute path. The variable POSTFLIGHT_RESULTS_DIR
-	// names it. Each pod has its own.
+	// names it. Each pod has its own. Defaults to /postflight/results.
 	// +optional
-	// +kubebuilder:default="/postflight/results"
 	// +kubebuilder:validation:MaxLength=256
 	// +kubebuilder:validation:Pattern=`^(/[A-Za-z0-9_.-]+)+$`
 	// +kubebuilder:validation:XValidation:rule="!self.split('/').exists(s, s == '.' || s == '..')",message="directory must be an absolute path without . and .. segments"
 	Directory string `json:"directory,omitempty"`
 
 	// sizeLimit of the directory, from 1Mi to 1Ti. Kubernetes evicts a pod whose directory grows larger. At
-	// most 2 GiB of it are kept.
+	// most 2 GiB of it are kept. Defaults to 4Gi.
 	// +optional
-	// +kubebuilder:default="4Gi"
 	// +kubebuilder:validation:XValidation:rule="isQuantity(string(self)) && quantity(string(self)).compareTo(quantity('1Mi')) >= 0 && quantity(string(self)).compareTo(quantity('1Ti')) <= 0",message="sizeLimit must be from 1Mi to 1Ti"
 	SizeLimit *resource.Quantity `json:"sizeLimit,omitempty"`
 }

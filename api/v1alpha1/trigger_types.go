@@ -36,12 +36,21 @@ const (
 )
 
 // TriggerSpec defines which notifications start a run, and what the run is.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.jobTemplate) || has(self.triggerClassName)",message="a Trigger needs a jobTemplate, or a triggerClassName that has one"
 type TriggerSpec struct {
 	// environment names an Environment in the Trigger's namespace.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	Environment string `json:"environment"`
+
+	// triggerClassName names a TriggerClass, whose results, timeouts, retention, variables and jobTemplate the Trigger
+	// inherits where it does not set them. "postflight triggers show NAME --effective" shows the outcome.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	TriggerClassName string `json:"triggerClassName,omitempty"`
 
 	// paused stops the Trigger from matching while it is true. Existing runs continue.
 	// +optional
@@ -102,9 +111,8 @@ type TriggerSpec struct {
 	Results *Results `json:"results,omitempty"`
 
 	// timeout ends a run that takes longer, counted from the start of its first container, e.g. 90s, 30m or
-	// 1h30m; from 1s to 168h.
+	// 1h30m; from 1s to 168h. Defaults to 30m.
 	// +optional
-	// +kubebuilder:default="30m"
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
@@ -113,9 +121,8 @@ type TriggerSpec struct {
 
 	// startTimeout ends a run as Error whose tests do not start: no node has room, an image cannot be pulled, a
 	// volume is missing, or a queueing system keeps the Job suspended. It counts from the creation of the Job;
-	// from 1s to 168h.
+	// from 1s to 168h. Defaults to 15m.
 	// +optional
-	// +kubebuilder:default="15m"
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
@@ -151,18 +158,17 @@ type TriggerSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(name, name.matches('^[-._a-zA-Z][-._a-zA-Z0-9]*[*]?$'))",message="an entry of allowVariables is the name of a variable, or the beginning of one and '*', e.g. E2E_*"
 	AllowVariables []string `json:"allowVariables,omitzero"`
 
-	// jobTemplate is the Job of a run. backoffLimit defaults to 0, restartPolicy to Never and
-	// automountServiceAccountToken to false. "kubectl explain job" describes its fields.
-	// +required
-	JobTemplate batchv1.JobTemplateSpec `json:"jobTemplate"`
+	// jobTemplate is the Job of a run, merged over that of the triggerClassName. backoffLimit defaults to 0, restartPolicy to
+	// Never and automountServiceAccountToken to false. "kubectl explain job" describes its fields.
+	// +optional
+	JobTemplate batchv1.JobTemplateSpec `json:"jobTemplate,omitzero"`
 }
 
 // Retention defines how long finished runs are kept.
 type Retention struct {
 	// ttlAfterFinished is how long after its end a Suite is deleted, with its Job; 1s to 8760h.
-	// Afterwards, a notification for its SHA is no duplicate any more.
+	// Afterwards, a notification for its SHA is no duplicate any more. Defaults to 168h.
 	// +optional
-	// +kubebuilder:default="168h"
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
@@ -197,7 +203,10 @@ type Trigger struct {
 	Status TriggerStatus `json:"status,omitempty"`
 }
 
-// The defaults of the schema, for a Trigger that was stored without them.
+// DefaultTTL is how long a finished Suite is kept if neither it nor its Trigger has a TTL.
+const DefaultTTL = 7 * 24 * time.Hour
+
+// The defaults of a Trigger. The schema has none of what a TriggerClass may set: the API server would store them in every Trigger.
 const (
 	defaultTimeout      = 30 * time.Minute
 	defaultStartTimeout = 15 * time.Minute
@@ -213,6 +222,14 @@ func (t *Trigger) StartTimeout() time.Duration {
 		return defaultStartTimeout
 	}
 	return positive(t.Spec.StartTimeout, defaultStartTimeout)
+}
+
+// SuiteTTL is how long an ended run is kept. The Trigger may be nil.
+func (t *Trigger) SuiteTTL() time.Duration {
+	if t == nil {
+		return DefaultTTL
+	}
+	return positive(t.Spec.Retention.TTLAfterFinished, DefaultTTL)
 }
 
 // EphemeralTTL is how long an ephemeral Environment outlives its last notification.

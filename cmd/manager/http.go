@@ -113,7 +113,7 @@ func (b backend) watch(ctx context.Context, c cache.Cache, pages *pages.UI) (syn
 			pages.Changed(s.Namespace)
 		}
 	})
-	return synced, errors.Join(err, cacheEnvironments(ctx, c), watchForPages(ctx, c, pages))
+	return synced, errors.Join(err, cacheForNotifications(ctx, c), watchForPages(ctx, c, pages))
 }
 
 func newReader(mgr ctrl.Manager, bucket *objectstore.Bucket) (*runs.Reader, error) {
@@ -155,8 +155,11 @@ func newWriter(mgr ctrl.Manager) (client.Client, error) {
 }
 
 // Otherwise the first notification would wait for the cache: forever, if the API server is unavailable.
-func cacheEnvironments(ctx context.Context, c cache.Cache) error {
+func cacheForNotifications(ctx context.Context, c cache.Cache) error {
 	_, err := c.GetInformer(ctx, &v1alpha1.Environment{}, cache.BlockUntilSynced(false))
+	if err == nil {
+		_, err = c.GetInformer(ctx, &v1alpha1.TriggerClass{}, cache.BlockUntilSynced(false))
+	}
 	return err
 }
 

@@ -24,6 +24,9 @@ func (r *Reconciler) observe(ctx context.Context, s *v1alpha1.Suite) (o suite.Ob
 	if o.Trigger, o.Recreated, err = r.trigger(ctx, s); err != nil {
 		return o, err
 	}
+	if o.Trigger, o.Incomplete, err = index.Complete(ctx, r, o.Trigger); err != nil {
+		return o, err
+	}
 	if o.Job, o.Unlabeled, err = r.job(ctx, s); err != nil {
 		return o, err
 	}

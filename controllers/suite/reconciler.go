@@ -46,7 +46,7 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups=postflight.dev,resources=suites,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=postflight.dev,resources=suites/status,verbs=patch
 // +kubebuilder:rbac:groups=postflight.dev,resources=suites/finalizers,verbs=update
-// +kubebuilder:rbac:groups=postflight.dev,resources=environments;triggers,verbs=get;list;watch
+// +kubebuilder:rbac:groups=postflight.dev,resources=environments;triggers;triggerclasses,verbs=get;list;watch
 // +kubebuilder:rbac:groups=postflight.dev,resources=teams,verbs=list;watch
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;patch

@@ -40,7 +40,8 @@ type Reconciler struct {
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		For(&v1alpha1.Trigger{}, reconcile.SpecChanged).
-		Watches(&v1alpha1.Environment{}, handler.EnqueueRequestsFromMapFunc(r.triggersIn)).
+		Watches(&v1alpha1.Environment{}, handler.EnqueueRequestsFromMapFunc(r.triggersWith(index.Environment))).
+		Watches(&v1alpha1.TriggerClass{}, handler.EnqueueRequestsFromMapFunc(r.triggersWith(index.Class)), reconcile.SpecChanged).
 		Watches(&v1alpha1.Suite{}, enqueueDebounced(triggerOf)).
 		Complete(retry.Conflicts(r))
 }
@@ -73,8 +74,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
+	_, incomplete, err := index.Complete(ctx, r, was)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
 	t := was.DeepCopy()
-	setTriggerReady(t, e)
+	setTriggerReady(t, e, incomplete)
 	t.Status.NotifiedSince = announce.NotifiedSince(t, r.pace.clock.Now())
 	if wait := r.wait(was, t); wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}, nil
@@ -135,9 +140,9 @@ func (r *Reconciler) recordStalled(was, t *v1alpha1.Trigger) {
 	}
 }
 
-func setTriggerReady(t *v1alpha1.Trigger, e *v1alpha1.Environment) {
+func setTriggerReady(t *v1alpha1.Trigger, e *v1alpha1.Environment, incomplete string) {
 	t.Status.ObservedGeneration = t.Generation
-	is := triggerReady(t, e)
+	is := triggerReady(t, e, incomplete)
 	is.ObservedGeneration = t.Generation
 	meta.SetStatusCondition(&t.Status.Conditions, is)
 	if is.Reason == reasonMatchInvalid { // only a change of the Trigger fixes it
@@ -171,7 +176,7 @@ func countRuns(status *v1alpha1.TriggerStatus, runs []v1alpha1.Suite) {
 
 const reasonMatchInvalid = "MatchInvalid"
 
-func triggerReady(t *v1alpha1.Trigger, e *v1alpha1.Environment) metav1.Condition {
+func triggerReady(t *v1alpha1.Trigger, e *v1alpha1.Environment, incomplete string) metav1.Condition {
 	_, err := match.Compile(t)
 	switch {
 	case err != nil:
@@ -179,6 +184,8 @@ func triggerReady(t *v1alpha1.Trigger, e *v1alpha1.Environment) metav1.Condition
 	case e == nil:
 		return reconcile.NotReady("EnvironmentMissing", fmt.Sprintf(
 			"There is no Environment %q in this namespace; notifications that match get a failure_reason. Create it.", t.Spec.Environment))
+	case incomplete != "":
+		return reconcile.NotReady("TriggerClassMissing", incomplete)
 	case t.Spec.Paused:
 		return reconcile.Ready("Paused", "The Trigger is paused and matches no notification.")
 	default:
@@ -186,13 +193,15 @@ func triggerReady(t *v1alpha1.Trigger, e *v1alpha1.Environment) metav1.Condition
 	}
 }
 
-func (r *Reconciler) triggersIn(ctx context.Context, obj client.Object) []ctrl.Request {
-	list := &v1alpha1.TriggerList{}
-	err := r.List(ctx, list, client.InNamespace(obj.GetNamespace()),
-		client.MatchingFields{index.Environment: obj.GetName()}, client.UnsafeDisableDeepCopy)
-	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "cannot list the Triggers of the Environment", "environment", obj.GetName())
-		return nil
+// triggersWith finds the Triggers that name an object in a field: those of its namespace, or all if it belongs to the cluster.
+func (r *Reconciler) triggersWith(field string) handler.MapFunc {
+	return func(ctx context.Context, obj client.Object) []ctrl.Request {
+		list := &v1alpha1.TriggerList{}
+		err := r.List(ctx, list, client.InNamespace(obj.GetNamespace()), client.MatchingFields{field: obj.GetName()}, client.UnsafeDisableDeepCopy)
+		if err != nil {
+			ctrl.LoggerFrom(ctx).Error(err, "cannot list the Triggers that name an object", field, obj.GetName())
+			return nil
+		}
+		return reconcile.RequestsOfItems(list.Items)
 	}
-	return reconcile.RequestsOfItems(list.Items)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -36,6 +37,7 @@ type field struct {
 var fields = map[string]map[string]field{
 	"Trigger": {
 		"environment":                           {value: `"other"`, pod: "chooses the variables and Secrets that the pod gets"},
+		"triggerClassName":                      {value: `"other"`, pod: "chooses the template that the pod's is merged over"},
 		"paused":                                {value: `true`, not: "but false starts the pods of a Trigger that its author stopped"},
 		"match.branches":                        {value: `["main"]`, not: "but decides who starts pods"},
 		"match.deploymentTypes":                 {value: `["staging"]`, not: "but decides who starts pods"},
@@ -67,6 +69,18 @@ var fields = map[string]map[string]field{
 		"variables":                             {value: `{"NODE_OPTIONS":"-r /evil.js"}`, pod: "are in the environment of every container"},
 		"allowVariables":                        {value: `["E2E_*"]`, pod: "decides which variables of a notification do"},
 		"jobTemplate":                           {value: podTemplate("other"), pod: "is the pod"},
+	},
+	"TriggerClass": {
+		"results.directory":          {value: `"/elsewhere"`, pod: "is mounted there"},
+		"results.sizeLimit":          {value: `"1Gi"`, pod: "bounds a volume of the pod"},
+		"results.require":            {value: `"Nothing"`, not: "but decides what is green"},
+		"results.minTests":           {value: `7`, not: "but decides what is green"},
+		"timeout":                    {value: `"2h"`, pod: "is the pod's deadline"},
+		"startTimeout":               {value: `"2h"`, pod: "decides how long a pod may wait"},
+		"retention.ttlAfterFinished": {value: `"1h"`, not: "but ends the memory of duplicates"},
+		"variables":                  {value: `{"NODE_OPTIONS":"-r /evil.js"}`, pod: "are in the environment of every container"},
+		"allowVariables":             {value: `["E2E_*"]`, pod: "decides which variables of a notification do"},
+		"jobTemplate":                {value: podTemplate("other"), pod: "is the pod's, as far as its Trigger has none"},
 	},
 	"Environment": {
 		"url":                     {value: `"https://evil.example.com"`, pod: "is the variable URL of every container"},
@@ -101,9 +115,10 @@ var fields = map[string]map[string]field{
 
 // least is the smallest valid spec, to which a field is added.
 var least = map[string]string{
-	"Trigger":     `{"environment":"staging","jobTemplate":` + podTemplate("test") + `}`,
-	"Environment": `{}`,
-	"Suite":       `{"trigger":{"name":"smoke"},"environment":"staging"}`,
+	"Trigger":      `{"environment":"staging","jobTemplate":` + podTemplate("test") + `}`,
+	"TriggerClass": `{}`,
+	"Environment":  `{}`,
+	"Suite":        `{"trigger":{"name":"smoke"},"environment":"staging"}`,
 }
 
 // companions are fields that the schema requires together with another one.
@@ -123,9 +138,10 @@ func podTemplate(image string) string {
 }
 
 var kinds = map[string]reflect.Type{
-	"Trigger":     reflect.TypeFor[v1alpha1.TriggerSpec](),
-	"Environment": reflect.TypeFor[v1alpha1.EnvironmentSpec](),
-	"Suite":       reflect.TypeFor[v1alpha1.SuiteSpec](),
+	"Trigger":      reflect.TypeFor[v1alpha1.TriggerSpec](),
+	"TriggerClass": reflect.TypeFor[v1alpha1.TriggerClassSpec](),
+	"Environment":  reflect.TypeFor[v1alpha1.EnvironmentSpec](),
+	"Suite":        reflect.TypeFor[v1alpha1.SuiteSpec](),
 }
 
 // TestEveryFieldIsClassified: a new field needs a row that says whether it reaches a pod.
@@ -213,21 +229,38 @@ type policyWorld struct {
 	*apiserver.Server
 	ns             string
 	writer, runner client.Client
+
+	classWriter, classRunner client.Client // may write TriggerClasses; the writer may create Jobs in one namespace, the runner in all
+}
+
+// actors are who may write objects of the kind, without and with the right to create Jobs wherever it matters.
+func (w *policyWorld) actors(kind string) (writer, runner client.Client) {
+	if kind == "TriggerClass" {
+		return w.classWriter, w.classRunner
+	}
+	return w.writer, w.runner
 }
 
 func newPolicyWorld(t *testing.T) *policyWorld {
 	t.Helper()
 	s := installed(t)
 	w := &policyWorld{Server: s, ns: s.Namespace(t), writer: as(t, s, "writer"), runner: as(t, s, "runner")}
+	w.classWriter, w.classRunner = as(t, s, "class-writer-"+w.ns), as(t, s, "class-runner-"+w.ns)
+	grantEverywhere(t, s, "class-writer-"+w.ns, "postflight.dev", "triggerclasses")
+	grantEverywhere(t, s, "class-runner-"+w.ns, "postflight.dev", "triggerclasses")
+	grantEverywhere(t, s, "class-runner-"+w.ns, "batch", "jobs")
+	grant(t, s, w.ns, "class-writer-"+w.ns, "batch", "jobs")
 	grant(t, s, w.ns, "writer", "postflight.dev", "triggers", "environments", "suites")
 	grant(t, s, w.ns, "runner", "postflight.dev", "triggers", "environments", "suites")
 	grant(t, s, w.ns, "runner", "batch", "jobs")
 	poll.Until(t, "the rights and the policies are in force", func() string {
-		for _, o := range []client.Object{aTrigger(w.ns), anEnvironment(w.ns, "tried"), aSuite(w.ns, "tried")} {
-			if err := w.writer.Create(t.Context(), o, client.DryRunAll); !denied(err) {
-				return fmt.Sprintf("%T by the writer: %v", o, err)
+		class := &v1alpha1.TriggerClass{ObjectMeta: metav1.ObjectMeta{Name: "tried"}}
+		for kind, o := range map[string]client.Object{"Trigger": aTrigger(w.ns), "Environment": anEnvironment(w.ns, "tried"), "Suite": aSuite(w.ns, "tried"), "TriggerClass": class} {
+			writer, runner := w.actors(kind)
+			if err := writer.Create(t.Context(), o, client.DryRunAll); !denied(err) {
+				return fmt.Sprintf("%s by the writer: %v", kind, err)
 			}
-			if err := w.runner.Create(t.Context(), o, client.DryRunAll); err != nil {
+			if err := runner.Create(t.Context(), o, client.DryRunAll); err != nil {
 				return err.Error()
 			}
 		}
@@ -241,32 +274,33 @@ func denied(err error) bool {
 }
 
 func (w *policyWorld) try(t *testing.T, kind, name string, f field) {
+	writer, runner := w.actors(kind)
 	with, base := w.object(t, kind, name, f.value), w.object(t, kind, name, "")
-	if err := w.runner.Create(t.Context(), with.DeepCopy(), client.DryRunAll); err != nil {
+	if err := runner.Create(t.Context(), with.DeepCopy(), client.DryRunAll); err != nil {
 		t.Fatalf("who may create Jobs cannot create it, so the test shows nothing: %v", err)
 	}
-	if err := w.writer.Create(t.Context(), with.DeepCopy(), client.DryRunAll); !denied(err) {
+	if err := writer.Create(t.Context(), with.DeepCopy(), client.DryRunAll); !denied(err) {
 		t.Errorf("CREATE without the right to create Jobs: got %v, want it to be denied", err)
 	}
 
-	if err := w.runner.Create(t.Context(), base); err != nil {
+	if err := runner.Create(t.Context(), base); err != nil {
 		t.Fatalf("create the object to change: %v", err)
 	}
 	label := []byte(`{"metadata":{"labels":{"a":"b"},"finalizers":[]}}`)
-	if err := w.writer.Patch(t.Context(), base, client.RawPatch(types.MergePatchType, label)); err != nil {
+	if err := writer.Patch(t.Context(), base, client.RawPatch(types.MergePatchType, label)); err != nil {
 		t.Errorf("labels and finalizers grant nothing, and need no right to create Jobs: %v", err)
 	}
 	patch := client.RawPatch(types.MergePatchType, []byte(`{"spec":`+nested(name, f.value)+`}`))
-	if err := w.runner.Patch(t.Context(), base.DeepCopy(), patch, client.DryRunAll); f.immutable != apierrors.IsInvalid(err) || !f.immutable && err != nil {
+	if err := runner.Patch(t.Context(), base.DeepCopy(), patch, client.DryRunAll); f.immutable != apierrors.IsInvalid(err) || !f.immutable && err != nil {
 		t.Fatalf("UPDATE with the right to create Jobs: got %v; the field is immutable: %t", err, f.immutable)
 	}
-	switch err := w.writer.Patch(t.Context(), base.DeepCopy(), patch, client.DryRunAll); {
+	switch err := writer.Patch(t.Context(), base.DeepCopy(), patch, client.DryRunAll); {
 	case f.free && err != nil:
 		t.Errorf("UPDATE without the right to create Jobs: got %v, want it to be allowed, as it %s", err, f.not)
 	case !f.free && !denied(err) && (!f.immutable || !apierrors.IsInvalid(err)):
 		t.Errorf("UPDATE without the right to create Jobs: got %v, want it to be refused", err)
 	}
-	if err := w.writer.Delete(t.Context(), base); err != nil {
+	if err := writer.Delete(t.Context(), base); err != nil {
 		t.Errorf("deleting grants nothing: %v", err)
 	}
 }
@@ -279,9 +313,12 @@ func (w *policyWorld) object(t *testing.T, kind, name, value string) *unstructur
 		spec = merged(t, spec, nested(name, value))
 	}
 	o := &unstructured.Unstructured{}
-	text := fmt.Sprintf(`{"apiVersion":"postflight.dev/v1alpha1","kind":%q,"metadata":{"namespace":%q,"name":"tried"},"spec":%s}`, kind, w.ns, spec)
+	text := fmt.Sprintf(`{"apiVersion":"postflight.dev/v1alpha1","kind":%q,"metadata":{"name":"tried"},"spec":%s}`, kind, spec)
 	if err := json.Unmarshal([]byte(text), &o.Object); err != nil {
 		t.Fatal(err)
+	}
+	if kind != "TriggerClass" {
+		o.SetNamespace(w.ns)
 	}
 	if kind == "Environment" && strings.HasPrefix(name, "ephemeral.") && value == "" {
 		// It cannot become ephemeral later, so the field starts with another value.

@@ -101,6 +101,20 @@ func grant(t *testing.T, s *apiserver.Server, ns, user, group string, resources 
 	}
 }
 
+func grantEverywhere(t *testing.T, s *apiserver.Server, user, group string, resources ...string) {
+	t.Helper()
+	meta := metav1.ObjectMeta{Name: user + "-" + resources[0]}
+	for _, o := range []client.Object{
+		&rbacv1.ClusterRole{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{{APIGroups: []string{group}, Resources: resources, Verbs: []string{"*"}}}},
+		&rbacv1.ClusterRoleBinding{ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: meta.Name},
+			Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: user}}},
+	} {
+		if err := s.Client.Create(context.Background(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func anEnvironment(ns, name string) *v1alpha1.Environment {
 	return &v1alpha1.Environment{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: ns}, Spec: v1alpha1.EnvironmentSpec{URL: "https://example.com"}}
 }

@@ -15,11 +15,12 @@ const checkCRDs = "CRDs"
 
 // kinds are the kinds of this version, by the names of their CRDs.
 var kinds = map[string]reflect.Type{
-	"apikeys.postflight.dev":      reflect.TypeFor[v1alpha1.APIKey](),
-	"environments.postflight.dev": reflect.TypeFor[v1alpha1.Environment](),
-	"suites.postflight.dev":       reflect.TypeFor[v1alpha1.Suite](),
-	"teams.postflight.dev":        reflect.TypeFor[v1alpha1.Team](),
-	"triggers.postflight.dev":     reflect.TypeFor[v1alpha1.Trigger](),
+	"apikeys.postflight.dev":        reflect.TypeFor[v1alpha1.APIKey](),
+	"environments.postflight.dev":   reflect.TypeFor[v1alpha1.Environment](),
+	"suites.postflight.dev":         reflect.TypeFor[v1alpha1.Suite](),
+	"teams.postflight.dev":          reflect.TypeFor[v1alpha1.Team](),
+	"triggerclasses.postflight.dev": reflect.TypeFor[v1alpha1.TriggerClass](),
+	"triggers.postflight.dev":       reflect.TypeFor[v1alpha1.Trigger](),
 }
 
 const (

@@ -16,8 +16,6 @@ const (
 	appearEvery  = 5 * time.Second  // how often to check for an object that does not exist, in case an event was lost
 	podsEvery    = 2 * time.Second  // how often to check whether pods are gone, which no event reports
 	confirmEvery = time.Second      // how often to check whether a node has said how containers ended, which no event reports
-	// DefaultTTL is how long a finished Suite is kept if neither it nor its Trigger has a TTL.
-	DefaultTTL = 7 * 24 * time.Hour
 
 	// ArchiveWithin is how much longer a finished Suite is kept if it is not archived: a store may be unavailable for a night.
 	ArchiveWithin = 24 * time.Hour
@@ -138,6 +136,8 @@ func start(o Observation, now time.Time) Decision {
 	switch {
 	case o.Trigger == nil:
 		return missing(o, now, fmt.Sprintf("Trigger %q", o.Suite.Spec.Trigger.Name))
+	case o.Incomplete != "":
+		return incomplete(o, now)
 	case o.Environment == nil:
 		return missing(o, now, fmt.Sprintf("Environment %q", o.Suite.Spec.Environment))
 	case o.Team == nil:
@@ -186,6 +186,15 @@ func missing(o Observation, now time.Time, what string) Decision {
 	return Decision{Condition: v1alpha1.Error(fmt.Sprintf("The %s does not exist. Create it and notify again.", what))}
 }
 
+// incomplete is missing for what a Trigger inherits, which the rest of a Git commit may complete.
+func incomplete(o Observation, now time.Time) Decision {
+	if now.Sub(since(o.Suite, v1alpha1.ConditionObjectsFound, now)) < appearWithin {
+		what := fmt.Sprintf("TriggerClass %q", o.Trigger.Spec.TriggerClassName)
+		return Decision{Missing: what, Condition: v1alpha1.Queued("Waiting for the TriggerClass. " + o.Incomplete), RequeueAfter: appearEvery}
+	}
+	return Decision{Condition: v1alpha1.Error(o.Incomplete + " Then notify again.")}
+}
+
 func missingMessage(o Observation, what string) string {
 	if o.Recreated {
 		return fmt.Sprintf("The %s was deleted and recreated after this notification, so the run ends as Error within %s. Then notify again.", what, plaintext.Duration(appearWithin))
@@ -218,12 +227,8 @@ func keptFor(o Observation) time.Duration {
 
 // ttl is the Suite's own, so that a change of its Trigger deletes no run earlier.
 func ttl(o Observation) time.Duration {
-	switch {
-	case o.Suite.Spec.TTLAfterFinished != nil:
-		return o.Suite.Spec.TTLAfterFinished.Duration
-	case o.Trigger != nil && o.Trigger.Spec.Retention.TTLAfterFinished != nil:
-		return o.Trigger.Spec.Retention.TTLAfterFinished.Duration
-	default:
-		return DefaultTTL
+	if own := o.Suite.Spec.TTLAfterFinished; own != nil {
+		return own.Duration
 	}
+	return o.Trigger.SuiteTTL()
 }

@@ -373,7 +373,7 @@ func TestDecide(t *testing.T) {
 		"DeletedLongAgo": {
 			reason: "A Suite is not deleted twice.",
 			o:      ready(func(o *observation) { o.Suite = aSuite("self", 2, deleted, in(v1alpha1.Passed("Good."))) }),
-			after:  9 * suite.DefaultTTL,
+			after:  9 * v1alpha1.DefaultTTL,
 			want:   suite.Decision{Condition: v1alpha1.Passed("Good.")},
 		},
 		"Starting": {
@@ -626,7 +626,7 @@ func TestDecide(t *testing.T) {
 			o: ready(func(o *observation) {
 				o.Suite, o.Trigger = aSuite("self", 2, in(v1alpha1.Passed("Good."))), nil
 			}),
-			after: 2*time.Second + time.Minute + suite.DefaultTTL,
+			after: 2*time.Second + time.Minute + v1alpha1.DefaultTTL,
 			want:  suite.Decision{Condition: v1alpha1.Passed("Good."), Action: suite.DeleteSuite},
 		},
 		"FinishedAndNotArchived": {
@@ -634,7 +634,7 @@ func TestDecide(t *testing.T) {
 			o: ready(func(o *observation) {
 				o.Suite, o.Unarchived = aSuite("self", 2, in(v1alpha1.Passed("Good."))), true
 			}),
-			after: 2*time.Second + time.Minute + suite.DefaultTTL,
+			after: 2*time.Second + time.Minute + v1alpha1.DefaultTTL,
 			want:  suite.Decision{Condition: v1alpha1.Passed("Good."), RequeueAfter: suite.ArchiveWithin},
 		},
 		"FinishedAndNeverArchived": {
@@ -642,7 +642,7 @@ func TestDecide(t *testing.T) {
 			o: ready(func(o *observation) {
 				o.Suite, o.Unarchived = aSuite("self", 2, in(v1alpha1.Passed("Good."))), true
 			}),
-			after: 2*time.Second + time.Minute + suite.DefaultTTL + suite.ArchiveWithin,
+			after: 2*time.Second + time.Minute + v1alpha1.DefaultTTL + suite.ArchiveWithin,
 			want:  suite.Decision{Condition: v1alpha1.Passed("Good."), Action: suite.DeleteSuite},
 		},
 		"FinishedWithAJobLeft": {
@@ -651,7 +651,7 @@ func TestDecide(t *testing.T) {
 				o.Suite = aSuite("self", 2, in(v1alpha1.Superseded("Over.")))
 				o.Job, o.Progress = aJob("self"), v1alpha1.Running("")
 			}),
-			want: suite.Decision{Condition: v1alpha1.Superseded("Over."), Action: suite.DeleteJob, RequeueAfter: suite.DefaultTTL + 2*time.Second + time.Minute},
+			want: suite.Decision{Condition: v1alpha1.Superseded("Over."), Action: suite.DeleteJob, RequeueAfter: v1alpha1.DefaultTTL + 2*time.Second + time.Minute},
 		},
 		"FinishedLongAgoWithAJobLeft": {
 			reason: "The Job goes first.",
@@ -659,7 +659,7 @@ func TestDecide(t *testing.T) {
 				o.Suite = aSuite("self", 2, in(v1alpha1.Superseded("Over.")))
 				o.Job, o.Unlabeled, o.Progress = aJob("self"), true, v1alpha1.Running("")
 			}),
-			after: 2 * suite.DefaultTTL,
+			after: 2 * v1alpha1.DefaultTTL,
 			want:  suite.Decision{Condition: v1alpha1.Superseded("Over."), Action: suite.DeleteJob},
 		},
 		"FinishedNeverChanges": {
@@ -670,7 +670,7 @@ func TestDecide(t *testing.T) {
 				o.Job, o.Progress = aJob("self"), v1alpha1.Failed("Bad.")
 			}),
 			after: 2*time.Second + time.Minute,
-			want:  suite.Decision{Condition: v1alpha1.Passed("Good."), RequeueAfter: suite.DefaultTTL},
+			want:  suite.Decision{Condition: v1alpha1.Passed("Good."), RequeueAfter: v1alpha1.DefaultTTL},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -102,6 +102,8 @@ func TestNewSpec(t *testing.T) {
 		SupersedeKey: "main/staging",
 		Attempt:      1,
 		ReceivedAt:   &received,
+
+		TTLAfterFinished: &metav1.Duration{Duration: v1alpha1.DefaultTTL},
 	}
 	if diff := cmp.Diff(want, got.Spec); diff != "" {
 		t.Errorf("spec: -want +got\n%s", diff)

@@ -62,7 +62,7 @@ func New(r Request) *v1alpha1.Suite {
 			Attempt:      id.attempt,
 			ReceivedAt:   &received,
 
-			TTLAfterFinished: r.Trigger.Spec.Retention.TTLAfterFinished,
+			TTLAfterFinished: &metav1.Duration{Duration: r.Trigger.SuiteTTL()},
 		},
 	}
 	if r.EphemeralUID != "" {

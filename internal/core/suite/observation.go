@@ -16,6 +16,7 @@ type Observation struct {
 	Stream      []*v1alpha1.Suite     // at least those of the same stream that have not ended, and the newest, of all and of other commits
 	Trigger     *v1alpha1.Trigger     // nil: there is none of that name and UID
 	Recreated   bool                  // there is a Trigger of that name, with another UID
+	Incomplete  string                // why the Trigger lacks what it inherits, as sentences; empty: it has all of it
 	Environment *v1alpha1.Environment // nil: there is none
 	Team        *v1alpha1.Team        // that owns the namespace; nil: none does, or several claim it
 

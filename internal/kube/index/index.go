@@ -1,4 +1,5 @@
-// Package index holds the field indexes of the cache, each once, what is found by them, and the one rule for which Team owns a namespace.
+// Package index holds the field indexes of the cache, each once, what is found by them, the one rule for which Team owns a namespace,
+// and what a Trigger inherits.
 package index
 
 import (
@@ -24,6 +25,7 @@ const (
 	UnfinishedStream = "unfinishedStream" // Suite that has not ended: suite.StreamKey
 	Unfinished       = "unfinished"       // Suite and Job that have not ended: "true"
 	Environment      = "environment"      // Suite that has not ended, and Trigger: the name of its Environment
+	Class            = "class"            // Trigger: the name of its TriggerClass
 	Deployed         = "deployed"         // Suite: the name of its Environment
 	Trigger          = "trigger"          // Suite: the name of its Trigger
 	Run              = "run"              // Suite with a SHA: RunKey
@@ -47,6 +49,7 @@ func Setup(ctx context.Context, indexer client.FieldIndexer) error {
 		add(ctx, indexer, Commit, func(s *v1alpha1.Suite) string { return s.Spec.Deployment.SHA }),
 		add(ctx, indexer, PullRequest, pullRequestOf),
 		add(ctx, indexer, Environment, func(t *v1alpha1.Trigger) string { return t.Spec.Environment }),
+		add(ctx, indexer, Class, func(t *v1alpha1.Trigger) string { return t.Spec.TriggerClassName }),
 		add(ctx, indexer, claimedNamespace, (*v1alpha1.Team).NamespaceName),
 		add(ctx, indexer, keyHash, func(k *v1alpha1.APIKey) string { return k.Spec.SHA256 }),
 	)

@@ -23,6 +23,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/notification"
 	"github.com/postflight-dev/postflight/internal/fairness"
+	"github.com/postflight-dev/postflight/internal/kube/index"
 	"github.com/postflight-dev/postflight/internal/transfer"
 )
 
@@ -192,17 +193,40 @@ func (o *operation) dispatchTo(ctx context.Context, t *v1alpha1.Trigger) (result
 			result.Decision, result.Reason = o.explain(ctx, fmt.Errorf("panic over the Trigger %s: %v\n%s", t.Name, p, debug.Stack()))
 		}
 	}()
+	if err := o.ensureRun(ctx, t, &result); err != nil {
+		result.Decision, result.Reason = o.explain(ctx, err)
+	}
+	return result
+}
+
+func (o *operation) ensureRun(ctx context.Context, t *v1alpha1.Trigger, result *TriggerResult) error {
+	t, err := o.complete(ctx, t)
+	if err != nil {
+		return err
+	}
 	env, err := o.ensureEnvironment(ctx, t)
 	if env != nil {
 		result.Environment = env
 	}
-	if err == nil {
-		err = o.ensureSuite(ctx, t, env, &result)
-	}
 	if err != nil {
-		result.Decision, result.Reason = o.explain(ctx, err)
+		return err
 	}
-	return result
+	return o.ensureSuite(ctx, t, env, result)
+}
+
+// complete asks the API server if the cache lacks the TriggerClass, which may be new.
+func (o *operation) complete(ctx context.Context, t *v1alpha1.Trigger) (*v1alpha1.Trigger, error) {
+	complete, problem, err := index.Complete(ctx, o.Cache, t)
+	if err == nil && problem != "" {
+		err = o.retrier.do(ctx, func(ctx context.Context) (err error) {
+			complete, problem, err = index.Complete(ctx, o.Live, t)
+			return err
+		})
+	}
+	if err == nil && problem != "" {
+		err = rejectedError(problem)
+	}
+	return complete, err
 }
 
 // explain also logs errors that only the operator can fix.

@@ -1,0 +1,88 @@
+package triggers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/cmd/postflight/access"
+	"github.com/postflight-dev/postflight/internal/core/triggerclass"
+)
+
+type ShowOptions struct {
+	access.Cluster
+	Effective bool
+}
+
+func newShow() *cobra.Command {
+	o := &ShowOptions{}
+	cmd := &cobra.Command{
+		Use:   "show NAME",
+		Short: "Show a Trigger, with --effective merged over its TriggerClass",
+		Long: `Shows a Trigger as YAML. With --effective, it is merged over the TriggerClass that it names, as the manager does when
+a run starts. TriggerClasses belong to the cluster, so you need the right to read them there.`,
+		Example: `  postflight triggers show e2e -n shop --effective
+
+  # What does the class change?
+  diff <(postflight triggers show e2e -n shop) <(postflight triggers show e2e -n shop --effective)`,
+		Args: cobra.ExactArgs(1),
+		RunE: o.Command(func(ctx context.Context, args []string) error { return o.Run(ctx, args[0]) }),
+	}
+	cmd.Flags().BoolVar(&o.Effective, "effective", false, "merge the Trigger over its TriggerClass")
+	o.AddFlags(cmd)
+	return cmd
+}
+
+func (o *ShowOptions) Run(ctx context.Context, name string) error {
+	t := &v1alpha1.Trigger{}
+	if err := o.Client.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: name}, t); err != nil {
+		return o.ExplainError(err, "Trigger "+name)
+	}
+	if o.Effective {
+		complete, err := o.complete(ctx, t)
+		if err != nil {
+			return err
+		}
+		t = complete
+	}
+	shown := map[string]any{
+		"apiVersion": v1alpha1.GroupVersion.String(), "kind": "Trigger",
+		"metadata": metav1.ObjectMeta{Namespace: t.Namespace, Name: t.Name, Labels: t.Labels}, "spec": t.Spec,
+	}
+	return o.Console.Result(shown, func() error {
+		text, err := yaml.Marshal(shown)
+		if err != nil {
+			return err
+		}
+		_, err = o.Console.Out.Write(text)
+		return err
+	})
+}
+
+func (o *ShowOptions) complete(ctx context.Context, t *v1alpha1.Trigger) (*v1alpha1.Trigger, error) {
+	if t.Spec.TriggerClassName == "" {
+		return t, nil
+	}
+	class := &v1alpha1.TriggerClass{}
+	err := o.Client.Get(ctx, client.ObjectKey{Name: t.Spec.TriggerClassName}, class)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, errors.New(triggerclass.Missing(t))
+	case apierrors.IsForbidden(err):
+		return nil, fmt.Errorf("you may not read the TriggerClass %s: ask the operator of the cluster for the ClusterRole postflight-triggerclass-viewer (%w)", t.Spec.TriggerClassName, err)
+	case err != nil:
+		return nil, fmt.Errorf("the TriggerClass %s: %w", t.Spec.TriggerClassName, err)
+	}
+	complete, problem := triggerclass.Merge(class, t)
+	if problem != "" {
+		return nil, errors.New(problem)
+	}
+	return complete, nil
+}

@@ -1,0 +1,58 @@
+// Package triggerclass merges a Trigger over the TriggerClass that it names.
+package triggerclass
+
+import (
+	"encoding/json"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/plaintext"
+)
+
+// Missing says that a Trigger's class does not exist, and what to do.
+func Missing(t *v1alpha1.Trigger) string {
+	return fmt.Sprintf("The TriggerClass %q of the Trigger %q does not exist. Create it, or name another one in the Trigger.", t.Spec.TriggerClassName, t.Name)
+}
+
+// Unreadable says that the manager may not read a Trigger's class, and what to do.
+func Unreadable(t *v1alpha1.Trigger) string {
+	return fmt.Sprintf("The manager may not read the TriggerClass %q of the Trigger %q. Ask the operator of this service to check its role, or do without a class.", t.Spec.TriggerClassName, t.Name)
+}
+
+// Merge returns the Trigger with what it inherits from its class, sharing no memory with the arguments. The rules are those of
+// "kubectl patch --type=strategic", for all fields: maps are merged, containers, volumes and variables by their name, and other lists
+// of the Trigger replace those of the class. If the two do not fit together, the problem says why, and the Trigger is returned as it is.
+func Merge(class *v1alpha1.TriggerClass, t *v1alpha1.Trigger) (complete *v1alpha1.Trigger, problem string) {
+	spec, err := merge(class.Spec, *t.Spec.DeepCopy())
+	if err != nil {
+		return t, fmt.Sprintf("The Trigger %q cannot be merged over the TriggerClass %q: %s. Correct one of them.", t.Name, class.Name, plaintext.Line(err.Error(), maxCause))
+	}
+	complete = &v1alpha1.Trigger{TypeMeta: t.TypeMeta, ObjectMeta: *t.ObjectMeta.DeepCopy(), Spec: *spec}
+	t.Status.DeepCopyInto(&complete.Status)
+	return complete, ""
+}
+
+const maxCause = 200 // of a message that quotes an object
+
+func merge(class v1alpha1.TriggerClassSpec, t v1alpha1.TriggerSpec) (*v1alpha1.TriggerSpec, error) {
+	if pod := &t.JobTemplate.Spec.Template.Spec; pod.Containers == nil {
+		pod.Containers = []corev1.Container{} // null would delete those of the class
+	}
+	base, err := json.Marshal(class)
+	if err != nil {
+		return nil, err
+	}
+	over, err := json.Marshal(t)
+	if err != nil {
+		return nil, err
+	}
+	all, err := strategicpatch.StrategicMergePatch(base, over, t)
+	if err != nil {
+		return nil, err
+	}
+	merged := &v1alpha1.TriggerSpec{}
+	return merged, json.Unmarshal(all, merged)
+}
