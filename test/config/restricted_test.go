@@ -16,6 +16,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/job"
+	"github.com/postflight-dev/postflight/internal/kube/index"
 	"github.com/postflight-dev/postflight/test/apiserver"
 	"github.com/postflight-dev/postflight/test/poll"
 )
@@ -68,6 +69,11 @@ func TestPodsAreRestricted(t *testing.T) {
 		t.Errorf("%d samples of Triggers", len(samples.Items))
 	}
 	for _, trigger := range samples.Items {
+		complete, problem, err := index.Complete(t.Context(), r.Client, &trigger)
+		if err != nil || problem != "" {
+			t.Fatal(problem, err)
+		}
+		trigger = *complete
 		r.accepts(t, "the sample "+trigger.Name, runOf(&trigger))
 	}
 	r.accepts(t, "the first Trigger of a team", runOf(triggerOf(t, "docs/first-team.md")))

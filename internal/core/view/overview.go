@@ -17,6 +17,7 @@ import (
 type Trigger struct {
 	Name, Namespace, Environment string
 
+	Class   string // its TriggerClass; may be empty
 	Paused  bool
 	Problem string // why it cannot match; empty if it can
 	Matches []Condition
@@ -47,7 +48,7 @@ func TriggersOf(triggers []*v1alpha1.Trigger, runs []*v1alpha1.Suite, now time.T
 // TriggerOf returns a Trigger; runs are its own, newest first.
 func TriggerOf(t *v1alpha1.Trigger, runs []*v1alpha1.Suite, now time.Time) Trigger {
 	v := Trigger{
-		Name: t.Name, Namespace: t.Namespace, Environment: t.Spec.Environment, Paused: t.Spec.Paused,
+		Name: t.Name, Namespace: t.Namespace, Environment: t.Spec.Environment, Class: t.Spec.TriggerClassName, Paused: t.Spec.Paused,
 		Matches: conditionsOf(t.Spec.Match), Timeout: Duration(t.RunTimeout()),
 		Queued: t.Status.QueuedSuites, Active: t.Status.ActiveSuites, History: HistoryOf(runs, now),
 	}

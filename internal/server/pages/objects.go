@@ -10,15 +10,21 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/kube/index"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
 )
 
 // Triggers, Environments and Suites that these functions return are shared with the cache and must not be changed.
 
+// triggers returns those of the namespace, with what they inherit. Ready says what is wrong with one that lacks it.
 func (u *UI) triggers(r *request) ([]*v1alpha1.Trigger, error) {
 	list := &v1alpha1.TriggerList{}
 	err := u.Cache.List(r.Context(), list, client.UnsafeDisableDeepCopy, client.InNamespace(r.namespace()))
-	return pointers(list.Items), err
+	all := pointers(list.Items)
+	for i := 0; i < len(all) && err == nil; i++ {
+		all[i], _, err = index.Complete(r.Context(), u.Cache, all[i])
+	}
+	return all, err
 }
 
 func (u *UI) environments(r *request) ([]*v1alpha1.Environment, error) {
