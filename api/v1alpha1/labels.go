@@ -1,6 +1,9 @@
 package v1alpha1
 
 const (
+	// LabelRotation is on the APIKeys that "postflight keys rotate" made. It holds the name that they share.
+	LabelRotation = "postflight.dev/rotation"
+
 	// LabelRestored marks a Suite that was restored from a backup. It has any value.
 	LabelRestored = "postflight.dev/restored"
 

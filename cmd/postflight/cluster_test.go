@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/yaml"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	postflight "github.com/postflight-dev/postflight/client"
@@ -114,6 +118,70 @@ func TestKeysCreateFromExisting(t *testing.T) {
 	object := &v1alpha1.APIKey{}
 	if err := k.Client.Get(t.Context(), client.ObjectKey{Namespace: "acme", Name: "old"}, object); err != nil || object.Spec.NamesNamespace {
 		t.Errorf("an opaque key: %+v, %v", object.Spec, err)
+	}
+}
+
+// TestKeysCreateForGit: the manifest has the hash of the key that the file has, and nothing else shows the key.
+func TestKeysCreateForGit(t *testing.T) {
+	c, out, log := newTestConsole()
+	file := filepath.Join(t.TempDir(), "key")
+	o := &keys.CreateOptions{Cluster: access.Cluster{Output: cli.Output{Console: c}, Namespace: "acme", Clock: clocktesting.NewFakePassiveClock(noon)}, DryRun: true, KeyFile: file}
+	if err := o.Run(t.Context(), "ci"); err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(file)
+	key, stored := strings.TrimSpace(string(content)), v1alpha1.APIKey{}
+	if err := errors.Join(err, yaml.UnmarshalStrict(out.Bytes(), &stored)); err != nil {
+		t.Fatal(err)
+	}
+	if apikey.Namespace(key) != "acme" || stored.Spec.SHA256 != apikey.Digest(key) || stored.Namespace != "acme" || stored.Name != "ci" || !stored.Spec.NamesNamespace {
+		t.Errorf("%+v of the key %s", stored, key)
+	}
+	if strings.Contains(out.String()+log.String(), key) {
+		t.Errorf("the key is printed:\n%s%s", out, log)
+	}
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+	if err := o.Run(t.Context(), "ci"); err == nil {
+		t.Error("the file of another key was overwritten")
+	}
+}
+
+// TestKeysRotate: the Secret has a key that works, earlier ones end after the overlap, and the keys of others do not.
+func TestKeysRotate(t *testing.T) {
+	c, _, log := newTestConsole()
+	at := func(d time.Duration) *metav1.Time { return &metav1.Time{Time: noon.Add(d)} }
+	aKey := func(name, rotation string, expires *metav1.Time) *v1alpha1.APIKey {
+		return &v1alpha1.APIKey{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: name, Labels: map[string]string{v1alpha1.LabelRotation: rotation}},
+			Spec: v1alpha1.APIKeySpec{SHA256: apikey.Digest(name), ExpiresAt: expires}}
+	}
+	const day = 24 * time.Hour
+	k := testCluster(c, true, aKey("ci", "", nil), aKey("ci-1", "ci", at(80*day)), aKey("ci-2", "ci", at(time.Hour)), aKey("ci-3", "ci", at(-time.Hour)),
+		aKey("ci-4", "ci", at(-8*day)), aKey("other", "", at(80*day)), aKey("other-1", "other", at(80*day)))
+	if err := (&keys.RotateOptions{Cluster: k, Secret: "key", Expires: 90 * day, Overlap: 7 * day}).Run(t.Context(), "ci"); err != nil {
+		t.Fatal(err)
+	}
+	secret, list := &corev1.Secret{}, &v1alpha1.APIKeyList{}
+	if err := errors.Join(k.Client.Get(t.Context(), client.ObjectKey{Namespace: "acme", Name: "key"}, secret), k.Client.List(t.Context(), list)); err != nil {
+		t.Fatal(err)
+	}
+	key, got := string(secret.Data["POSTFLIGHT_API_KEY"]), map[string]string{}
+	for _, stored := range list.Items {
+		got[stored.Name] = "never"
+		if stored.Spec.ExpiresAt != nil {
+			got[stored.Name] = stored.Spec.ExpiresAt.Sub(noon).String()
+		}
+		if stored.Name == "ci-20261120-120000" && stored.Spec.SHA256 != apikey.Digest(key) {
+			t.Errorf("the Secret has another key than %s", stored.Name)
+		}
+	}
+	want := map[string]string{"ci-20261120-120000": "2160h0m0s", "ci": "168h0m0s", "ci-1": "168h0m0s", "ci-2": "1h0m0s", "ci-3": "-1h0m0s", "other": "1920h0m0s", "other-1": "1920h0m0s"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("keys and when they expire: -want +got\n%s", diff)
+	}
+	if apikey.Namespace(key) != "acme" || strings.Contains(log.String(), key) {
+		t.Errorf("key %s, log %s", key, log)
 	}
 }
 

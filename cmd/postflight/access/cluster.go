@@ -54,6 +54,11 @@ func (c *Cluster) Command(run func(ctx context.Context, args []string) error) fu
 	return connected(c.Open, c.Connect, run)
 }
 
+// Offline is Command for what needs no cluster.
+func (c *Cluster) Offline(run func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
+	return connected(c.Open, func() error { c.Clock = clock.RealClock{}; return nil }, run)
+}
+
 var ErrNoKubeconfig = errors.New("there is no kubeconfig. Set KUBECONFIG or --kubeconfig")
 
 // Connect reads the kubeconfig.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"text/tabwriter"
@@ -16,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 	"k8s.io/apimachinery/pkg/util/duration"
+	"sigs.k8s.io/yaml"
 
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 )
@@ -28,22 +30,25 @@ type Output struct {
 }
 
 func (o *Output) AddFlags(cmd *cobra.Command) {
-	cmd.Flags().StringVarP(&o.Format, "output", "o", "", "json prints the result as JSON on standard output")
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"json"}, cobra.ShellCompDirectiveNoFileComp))
+	cmd.Flags().StringVarP(&o.Format, "output", "o", "", "json or yaml prints the result in this format on standard output")
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 }
 
+var formats = []string{"json", "yaml"}
+
 func (o *Output) Open(cmd *cobra.Command) error {
-	if o.Format != "" && o.Format != "json" {
-		return Exitf(ExitTrouble, "-o %q: the only format is json", o.Format)
+	if o.Format != "" && !slices.Contains(formats, o.Format) {
+		return Exitf(ExitTrouble, "-o %q: the formats are %s", o.Format, strings.Join(formats, " and "))
 	}
 	o.Console = newConsole(cmd.OutOrStdout(), cmd.ErrOrStderr(), os.Getenv)
-	o.Console.JSON = o.Format == "json"
+	o.Console.JSON, o.Console.yaml = o.Format != "", o.Format == "yaml"
 	return nil
 }
 
 type Console struct {
 	Out, Err io.Writer
-	JSON     bool // -o json
+	JSON     bool // -o json, or the same data with -o yaml
+	yaml     bool
 	Terminal bool // out is a terminal
 	Live     bool // err is a terminal, whose lines may be redrawn; otherwise it is a log
 
@@ -122,7 +127,33 @@ func (c *Console) WriteJSON(value any) error {
 	if err := e.Encode(value); err != nil {
 		return err
 	}
-	_, err := c.Out.Write(escapeControls(text.Bytes()))
+	escaped := escapeControls(text.Bytes())
+	if c.yaml {
+		return c.writeYAML(escaped)
+	}
+	_, err := c.Out.Write(escaped)
+	return err
+}
+
+// WriteYAML prints an object of Kubernetes as people keep it in Git, or as JSON with -o json.
+func (c *Console) WriteYAML(value any) error {
+	if c.JSON {
+		return c.WriteJSON(value)
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	return c.writeYAML(text)
+}
+
+// writeYAML quotes and escapes control characters.
+func (c *Console) writeYAML(text []byte) error {
+	text, err := yaml.JSONToYAML(text)
+	if err != nil {
+		return err
+	}
+	_, err = c.Out.Write(text)
 	return err
 }
 

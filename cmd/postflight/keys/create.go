@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/prometheus/common/model"
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -24,6 +26,8 @@ type CreateOptions struct {
 	Description string
 	Expires     time.Duration // 0: never
 	Existing    string        // a key to keep; empty: make one
+	DryRun      bool          // print the APIKey instead of creating it
+	KeyFile     string        // where to write a new key; empty: print it
 }
 
 func newCreate() *cobra.Command {
@@ -38,11 +42,18 @@ stores only its hash: a lost key cannot be shown again, only replaced.
 
 A key starts with pf_ and its namespace, the only one where it is accepted, and ends in a checksum, so that
 secret scanners recognize it. If your pipelines have keys already, keep them with --from-stdin, whatever
-their form.`,
+their form.
+
+With --dry-run, nothing is created and no cluster is needed: the APIKey is printed as YAML, for Git, and the key goes
+to the file of --key-file.`,
 		Example: `  postflight keys create github -n acme --description "GitHub Actions of acme/shop" --expires 90d
 
   # Straight into the secrets of a repository
   postflight keys create github -n acme | gh secret set POSTFLIGHT_API_KEY
+
+  # The APIKey for Git, and the key for the secrets of a repository
+  postflight keys create ci -n shop --expires 365d --dry-run --key-file ci.key > teams/shop/key.yaml
+  gh secret set POSTFLIGHT_API_KEY --repo acme/shop < ci.key && rm ci.key
 
   # Keep the key that the pipelines have already
   printf %s "$OLD_KEY" | postflight keys create legacy -n acme --from-stdin`,
@@ -53,10 +64,10 @@ their form.`,
 				return fmt.Errorf("--expires %q: write it like 90d or 12h", expires)
 			}
 			o.Expires = time.Duration(d)
-			return nil
+			return o.checkDryRun(stdin)
 		},
 	}
-	cmd.RunE = o.Command(func(ctx context.Context, args []string) (err error) {
+	create := func(ctx context.Context, args []string) (err error) {
 		if stdin {
 			if o.Existing, err = readKey(ctx, cmd.InOrStdin()); err != nil {
 				return err
@@ -66,12 +77,34 @@ their form.`,
 			}
 		}
 		return o.Run(ctx, args[0])
-	})
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if o.DryRun {
+			return o.Offline(create)(cmd, args)
+		}
+		return o.Command(create)(cmd, args)
+	}
 	cmd.Flags().StringVar(&o.Description, "description", "", "who uses the key")
 	cmd.Flags().StringVar(&expires, "expires", "", "when the key stops working, e.g. 90d or 12h; default: never")
+	cmd.Flags().BoolVar(&o.DryRun, "dry-run", false, "print the APIKey as YAML, and create nothing")
+	cmd.Flags().StringVar(&o.KeyFile, "key-file", "", "write the key to this new file, which only you can read, and do not print it")
 	cmd.Flags().BoolVar(&stdin, "from-stdin", false, "register the key on standard input, instead of making a new one")
 	o.AddFlags(cmd)
 	return cmd
+}
+
+// checkDryRun keeps the key out of what goes to Git, and out of the logs that have everything else.
+func (o *CreateOptions) checkDryRun(stdin bool) error {
+	switch {
+	case stdin && o.KeyFile != "":
+		return errors.New("--key-file is for a new key: with --from-stdin, you have the key")
+	case o.DryRun && o.Namespace == "":
+		return errors.New("--dry-run asks no cluster: name the namespace of the team with --namespace")
+	case o.DryRun && !stdin && o.KeyFile == "":
+		return errors.New("--dry-run prints the APIKey, which has only the hash: say with --key-file where the key goes")
+	default:
+		return nil
+	}
 }
 
 // createdKey is what -o json prints.
@@ -99,18 +132,51 @@ func (o *CreateOptions) Run(ctx context.Context, name string) error {
 	if o.Expires > 0 {
 		object.Spec.ExpiresAt = &metav1.Time{Time: o.Clock.Now().Add(o.Expires)}
 	}
-	if err := o.Client.Create(ctx, object); err != nil {
-		return o.ExplainError(err, fmt.Sprintf("APIKey %q", name))
+	if err := o.create(ctx, object, key); err != nil {
+		return err
+	}
+	if o.DryRun {
+		return o.Console.WriteYAML(map[string]any{
+			"apiVersion": v1alpha1.GroupVersion.String(), "kind": "APIKey",
+			"metadata": map[string]string{"namespace": o.Namespace, "name": name}, "spec": object.Spec,
+		})
 	}
 	o.warnWithoutTeam(ctx)
 	created := createdKey{Name: name, Namespace: o.Namespace, Key: key, ExpiresAt: object.Spec.ExpiresAt}
-	if o.Existing != "" {
+	if o.Existing != "" || o.KeyFile != "" {
 		created.Key = "" // its owner has it
 	}
 	return o.Console.Result(created, func() error {
 		o.print(created)
 		return nil
 	})
+}
+
+// create writes the file first: a key whose object exists would be lost without it.
+func (o *CreateOptions) create(ctx context.Context, object *v1alpha1.APIKey, key string) error {
+	if o.KeyFile != "" {
+		if err := writeKey(o.KeyFile, key); err != nil {
+			return fmt.Errorf("--key-file: %w", err)
+		}
+	}
+	if o.DryRun {
+		return nil
+	}
+	err := o.Client.Create(ctx, object)
+	if apierrors.ReasonForError(err) != metav1.StatusReasonUnknown && o.KeyFile != "" {
+		_ = os.Remove(o.KeyFile) // the API server refused the key; without an answer, it may exist
+	}
+	return o.ExplainError(err, fmt.Sprintf("APIKey %q", object.Name))
+}
+
+// writeKey never overwrites a file, which may have another key.
+func writeKey(path, key string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(key + "\n")
+	return errors.Join(err, f.Close())
 }
 
 // warnWithoutTeam warns of a key that will be refused. Users who may not list Teams get no warning.
@@ -124,9 +190,13 @@ func (o *CreateOptions) warnWithoutTeam(ctx context.Context) {
 
 func (o *CreateOptions) print(k createdKey) {
 	if k.Key == "" {
-		o.Console.Note("APIKey %s in the namespace %s has the hash of the given key. "+
+		from := "the given key"
+		if o.KeyFile != "" {
+			from = "the key in " + o.KeyFile
+		}
+		o.Console.Note("APIKey %s in the namespace %s has the hash of %s. "+
 			"To see whether it is accepted: kubectl get apikey %s -n %s -o wide",
-			k.Name, k.Namespace, k.Name, k.Namespace)
+			k.Name, k.Namespace, from, k.Name, k.Namespace)
 		return
 	}
 	o.Console.Note("APIKey %s in the namespace %s. The key is shown only this once; "+

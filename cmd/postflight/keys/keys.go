@@ -9,6 +9,6 @@ import (
 func New() *cobra.Command {
 	return cli.Group(&cobra.Command{
 		Use:   "keys",
-		Short: "Create, list and revoke the API keys of a team, through the kubeconfig",
-	}, newCreate(), newList(), newRevoke())
+		Short: "Create, list, rotate and revoke the API keys of a team, through the kubeconfig",
+	}, newCreate(), newList(), newRotate(), newRevoke())
 }

@@ -9,7 +9,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/cmd/postflight/access"
@@ -52,17 +51,9 @@ func (o *ShowOptions) Run(ctx context.Context, name string) error {
 		}
 		t = complete
 	}
-	shown := map[string]any{
+	return o.Console.WriteYAML(map[string]any{
 		"apiVersion": v1alpha1.GroupVersion.String(), "kind": "Trigger",
 		"metadata": metav1.ObjectMeta{Namespace: t.Namespace, Name: t.Name, Labels: t.Labels}, "spec": t.Spec,
-	}
-	return o.Console.Result(shown, func() error {
-		text, err := yaml.Marshal(shown)
-		if err != nil {
-			return err
-		}
-		_, err = o.Console.Out.Write(text)
-		return err
 	})
 }
 
