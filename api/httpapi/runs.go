@@ -38,6 +38,9 @@ type Run struct {
 	Results   *TestResults `json:"results,omitempty"`
 	Artifacts *Artifacts   `json:"artifacts,omitempty"`
 
+	// ResultsProblem says, in sentences, which reports and files of the tests were lost, and why. Empty: none, or the run has not ended.
+	ResultsProblem string `json:"resultsProblem,omitempty"`
+
 	// Archive is absent where no store is configured, and until the run has ended.
 	Archive *ArchiveState `json:"archive,omitempty"`
 

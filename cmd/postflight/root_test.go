@@ -29,7 +29,7 @@ func TestExitCodesOfMistakes(t *testing.T) {
 		"no argument":                 {args: "runs show", code: 3},
 		"too many arguments":          {args: "version 2", code: 3},
 		"a value of no use":           {args: "wait a --timeout soon", code: 3},
-		"a format of no use":          {args: "version -o yaml", code: 3},
+		"a format of no use":          {args: "version -o toml", code: 3},
 		"logs are no JSON":            {args: "runs logs a -o json --kubeconfig testdata/none", code: 3},
 		"a time of no use":            {args: "keys create a --expires soon --kubeconfig testdata/none", code: 3},
 		"a state of no use":           {args: "runs list --state bogus --kubeconfig testdata/none", code: 3},

@@ -66,6 +66,9 @@ func (c *Console) PrintEnd(r *client.Run) {
 	if said := EndOf(r); said != "" {
 		c.Note("%s: %s", r.ID, said)
 	}
+	if r.ResultsProblem != "" {
+		c.Note("%s: not all results were kept: %s", r.ID, plaintext.Line(r.ResultsProblem, maxEnd))
+	}
 	if r.Results != nil {
 		c.printFailures(r)
 	}

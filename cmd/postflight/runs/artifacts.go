@@ -53,7 +53,7 @@ func (o *RunsArtifactsListOptions) Run(ctx context.Context, id string) error {
 	}
 	return o.Console.Result(files, func() error {
 		if len(files) == 0 {
-			o.Console.Note("The run %s has no files. \"postflight runs show %s\" may say why.", id, id)
+			o.Console.Note("The run %s has no files. %s", id, o.whyNone(ctx, id))
 			return nil
 		}
 		rows := [][]string{{"POD", "SIZE", "PATH"}}
@@ -62,6 +62,20 @@ func (o *RunsArtifactsListOptions) Run(ctx context.Context, id string) error {
 		}
 		return o.Console.Table(rows)
 	})
+}
+
+// whyNone is a sentence.
+func (o *RunsArtifactsListOptions) whyNone(ctx context.Context, id string) string {
+	switch r, err := o.Source.Run(ctx, id); {
+	case err != nil:
+		return "Why cannot be shown: " + err.Error()
+	case r.ResultsProblem != "":
+		return r.ResultsProblem
+	case !Ended(r):
+		return "It has not ended: files appear as its tests write them."
+	default:
+		return "Its tests wrote none into $POSTFLIGHT_RESULTS_DIR, or its Trigger has no results."
+	}
 }
 
 // listArtifacts never returns nil, which would be null in JSON.

@@ -59,6 +59,8 @@ func TestEveryFieldReachesTheSuite(t *testing.T) {
 		SupersedeKey: "pr-7",
 		Attempt:      1,
 		ReceivedAt:   &received,
+
+		TTLAfterFinished: &metav1.Duration{Duration: v1alpha1.DefaultTTL},
 	}}
 	var got []v1alpha1.SuiteSpec
 	for _, s := range h.suites() {
