@@ -202,6 +202,8 @@ func TestValues(t *testing.T) {
 		"several without a leader":     {"leaderElect=false", "leaderElect"},
 		"a collector without scheme":   {"tracing.endpoint=collector:4318", "tracing/endpoint"},
 		"an address, not a network":    {"webhooks.allowNetworks={10.20.0.1}", "allowNetworks"},
+		"an Ingress without a host":    {"ingress.enabled=true", "ingress.enabled needs ingress.hosts"},
+		"a URL, not a host":            {"ingress.enabled=true,ingress.hosts={https://example.com}", "ingress/hosts"},
 		"a route without a Gateway":    {"httpRoute.enabled=true", "httpRoute.parentRefs"},
 		"a certificate without issuer": {"tls.enabled=true,tls.certManager.enabled=true", "issuerRef.name"},
 	} {

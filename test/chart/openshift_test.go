@@ -32,7 +32,7 @@ func TestOpenShift(t *testing.T) {
 	}
 }
 
-// refusals are what restricted-v2 refuses in a pod. restricted-v2 allows any group, but one that is fixed may not read what it needs.
+// refusals are what restricted-v2 refuses in a pod, and a group, which it allows, but does not assign beside one of the pod.
 func refusals(pod *corev1.PodSpec) (all []string) {
 	refuse := func(refused bool, what string) {
 		if refused {

@@ -7,8 +7,8 @@
 {{- with include "postflight.publicURL" . }}
 - --public-url={{ . }}
 {{- end }}
-{{- with .Values.pageHosts }}
-- --page-hosts={{ join "," . }}
+{{- with include "postflight.pageHosts" . }}
+- --page-hosts={{ . }}
 {{- end }}
 - --log-level={{ .Values.logLevel }}
 - --hold-budget={{ .Values.holdBudget }}

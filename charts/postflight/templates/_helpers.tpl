@@ -102,14 +102,32 @@ labels:
 {{- .Values.podURL | default (ternary $address (printf "%s:%s" $address $port) (eq $port $usual)) -}}
 {{- end -}}
 
+{{/* The hosts of the Ingress, as JSON. */}}
+{{- define "postflight.ingressHosts" -}}
+{{- concat (list .Values.ingress.host) .Values.ingress.hosts | compact | uniq | toJson -}}
+{{- end -}}
+
 {{- define "postflight.publicURL" -}}
+{{- $hosts := include "postflight.ingressHosts" . | fromJsonArray -}}
 {{- if .Values.publicURL -}}
 {{ .Values.publicURL }}
-{{- else if and .Values.ingress.enabled .Values.ingress.host -}}
-{{ ternary "https" "http" (not (empty .Values.ingress.tlsSecret)) }}://{{ .Values.ingress.host }}{{ .Values.ingress.path | trimSuffix "/" }}
+{{- else if and .Values.ingress.enabled $hosts -}}
+{{ ternary "https" "http" (not (empty (or .Values.ingress.tls .Values.ingress.tlsSecret))) }}://{{ first $hosts }}{{ .Values.ingress.path | trimSuffix "/" }}
 {{- else if and .Values.httpRoute.enabled .Values.httpRoute.hostnames -}}
 {{ ternary "https" "http" .Values.httpRoute.https }}://{{ first .Values.httpRoute.hostnames }}{{ .Values.httpRoute.path | trimSuffix "/" }}
 {{- end -}}
+{{- end -}}
+
+{{/* The hosts of the run pages beside that of the public URL, separated by commas. */}}
+{{- define "postflight.pageHosts" -}}
+{{- $hosts := .Values.pageHosts -}}
+{{- if .Values.ingress.enabled }}{{ $hosts = concat $hosts (include "postflight.ingressHosts" . | fromJsonArray) }}{{ end -}}
+{{- if .Values.httpRoute.enabled }}{{ $hosts = concat $hosts .Values.httpRoute.hostnames }}{{ end -}}
+{{- $others := list -}}
+{{- range without $hosts (urlParse (include "postflight.publicURL" .)).hostname | uniq -}}
+{{- if not (hasPrefix "*" .) }}{{ $others = append $others . }}{{ end -}}
+{{- end -}}
+{{- join "," $others -}}
 {{- end -}}
 
 {{/* The manifests of a file in files/, which is a copy of config/, for this release: (list $ "files/..."). */}}
