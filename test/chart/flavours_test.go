@@ -19,7 +19,8 @@ import (
 
 // foreignCRDs are those of other projects that manifests of the chart need, in the modules that hack/tools/crds pins.
 var foreignCRDs = map[string][]string{
-	"sigs.k8s.io/gateway-api": {"config/crd/standard/gateway.networking.k8s.io_httproutes.yaml"},
+	"sigs.k8s.io/gateway-api":  {"config/crd/standard/gateway.networking.k8s.io_httproutes.yaml"},
+	"github.com/openshift/api": {"route/v1/route.crd.yaml"},
 	"github.com/prometheus-operator/prometheus-operator": {
 		"example/prometheus-operator-crd/monitoring.coreos.com_prometheusrules.yaml",
 		"example/prometheus-operator-crd/monitoring.coreos.com_servicemonitors.yaml",

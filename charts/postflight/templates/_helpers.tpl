@@ -115,6 +115,8 @@ labels:
 {{ ternary "https" "http" (not (empty (or .Values.ingress.tls .Values.ingress.tlsSecret))) }}://{{ first $hosts }}{{ .Values.ingress.path | trimSuffix "/" }}
 {{- else if and .Values.httpRoute.enabled .Values.httpRoute.hostnames -}}
 {{ ternary "https" "http" .Values.httpRoute.https }}://{{ first .Values.httpRoute.hostnames }}{{ .Values.httpRoute.path | trimSuffix "/" }}
+{{- else if and .Values.route.enabled .Values.route.host -}}
+{{ ternary "http" "https" (empty .Values.route.tls) }}://{{ .Values.route.host }}
 {{- end -}}
 {{- end -}}
 
@@ -123,6 +125,7 @@ labels:
 {{- $hosts := .Values.pageHosts -}}
 {{- if .Values.ingress.enabled }}{{ $hosts = concat $hosts (include "postflight.ingressHosts" . | fromJsonArray) }}{{ end -}}
 {{- if .Values.httpRoute.enabled }}{{ $hosts = concat $hosts .Values.httpRoute.hostnames }}{{ end -}}
+{{- if .Values.route.enabled }}{{ $hosts = append $hosts .Values.route.host }}{{ end -}}
 {{- $others := list -}}
 {{- range without $hosts (urlParse (include "postflight.publicURL" .)).hostname | uniq -}}
 {{- if not (hasPrefix "*" .) }}{{ $others = append $others . }}{{ end -}}

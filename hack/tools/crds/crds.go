@@ -3,6 +3,7 @@ package crds
 
 import (
 	_ "github.com/cert-manager/cert-manager/pkg/apis/certmanager"
+	_ "github.com/openshift/api/route/v1"
 	_ "github.com/prometheus-operator/prometheus-operator/pkg/versionutil"
 	_ "sigs.k8s.io/gateway-api/apis/v1"
 )
