@@ -205,6 +205,8 @@ func TestValues(t *testing.T) {
 		"an Ingress without a host":    {"ingress.enabled=true", "ingress.enabled needs ingress.hosts"},
 		"a URL, not a host":            {"ingress.enabled=true,ingress.hosts={https://example.com}", "ingress/hosts"},
 		"a route without a Gateway":    {"httpRoute.enabled=true", "httpRoute.parentRefs"},
+		"an address of clients":        {"service.loadBalancerSourceRanges={203.0.113.7}", "loadBalancerSourceRanges"},
+		"an alias without an address":  {"hostAliases[0].hostnames={git.example.com}", "hostAliases"},
 		"a Route without a host":       {"route.enabled=true", "route.host"},
 		"an edge before HTTPS":         {"tls.enabled=true,tls.existingSecret=a,route.enabled=true,route.host=a.example.com", "reencrypt or passthrough"},
 		"a Route to HTTPS without it":  {"route.enabled=true,route.host=a.example.com,route.tls.termination=passthrough", "needs tls.enabled"},
