@@ -90,6 +90,20 @@ labels:
 {{- end -}}
 {{- end -}}
 
+{{/* How Prometheus checks the certificate of the metrics: not at all if nobody signed it, or its names are unknown. */}}
+{{- define "postflight.metricsTLS" -}}
+{{- $authority := include "postflight.caSecret" . -}}
+{{- if and .Values.tls.enabled (or $authority (and .Values.tls.certManager.enabled (not .Values.tls.existingSecret))) -}}
+serverName: {{ include "postflight.fullname" . }}-metrics.{{ .Release.Namespace }}.svc
+{{- with $authority }}
+ca:
+  secret: {name: {{ . }}, key: {{ $.Values.tls.ca.key }}}
+{{- end }}
+{{- else -}}
+insecureSkipVerify: true
+{{- end -}}
+{{- end -}}
+
 {{- define "postflight.servicePort" -}}
 {{- if .Values.service.port }}{{ .Values.service.port }}{{ else if .Values.tls.enabled }}443{{ else }}80{{ end -}}
 {{- end -}}
