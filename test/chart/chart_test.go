@@ -211,6 +211,9 @@ func TestValues(t *testing.T) {
 		"an edge before HTTPS":         {"tls.enabled=true,tls.existingSecret=a,route.enabled=true,route.host=a.example.com", "reencrypt or passthrough"},
 		"a Route to HTTPS without it":  {"route.enabled=true,route.host=a.example.com,route.tls.termination=passthrough", "needs tls.enabled"},
 		"an unknown TLS of a Route":    {"route.enabled=true,route.host=a.example.com,route.tls.termination=end", "route/tls/termination"},
+		"an unknown key of signing in": {"signIn.config.oicd.issuer=https://dex.example.com", "signIn/config"},
+		"a provider without a client":  {"signIn.config.oidc.issuer=https://dex.example.com", "clientID"},
+		"a group without a team":       {"signIn.config.groups[0].group=devs", "team"},
 		"a certificate without issuer": {"tls.enabled=true,tls.certManager.enabled=true", "issuerRef.name"},
 	} {
 		t.Run(name, func(t *testing.T) {
