@@ -139,7 +139,7 @@ func TestWatchedNamespaces(t *testing.T) {
 	}
 	inNamespace := slices.DeleteFunc(rights(objects(t, whole)["ClusterRole postflight-manager"].Object), func(right string) bool {
 		_, resource, _ := strings.Cut(right, " ")
-		return slices.Contains([]string{"namespaces", "subjectaccessreviews", "teams", "teams/status", "tokenreviews"}, resource)
+		return slices.Contains([]string{"namespaces", "subjectaccessreviews", "teams", "teams/status", "tokenreviews", "triggerclasses"}, resource)
 	})
 	if diff := cmp.Diff(inNamespace, rights(all["Role postflight-acme-manager"].Object)); diff != "" || len(inNamespace) < 20 {
 		t.Errorf("rights in a namespace (-want +got):\n%s", diff)
