@@ -3,7 +3,9 @@ package integrations
 
 import (
 	"bytes"
+	"cmp"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/rhysd/actionlint"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -82,10 +84,10 @@ func TestGitHubStep(t *testing.T) {
 		"nothing given": {code: "0", args: []string{"notify", "--timeout", "2h", "-o", "json"}, outcome: "started"},
 		"all given": {
 			env: []string{"INPUT_TYPE=staging", "INPUT_DEPLOYMENT_URL=https://x", "INPUT_BRANCH=a b;$(id)", "INPUT_SHA=abc", "INPUT_DEDUPLICATION_KEY=k",
-				"INPUT_EPHEMERAL=true", "INPUT_WAIT=true", "INPUT_FOLLOW=true", "INPUT_ALLOW_NO_MATCH=true", "INPUT_RERUN=true", "INPUT_ACCEPT_DIFFERENT=true", "INPUT_JUNIT=report.xml", "INPUT_TIMEOUT=5m", "INPUT_VARIABLES=A=1 2\nB=\"x\"\r\n\n"},
+				"INPUT_EPHEMERAL=true", "INPUT_WAIT=true", "INPUT_FOLLOW=true", "INPUT_ALLOW_NO_MATCH=true", "INPUT_RERUN=true", "INPUT_ACCEPT_DIFFERENT=true", "INPUT_JUNIT=report.xml", "GITHUB_STEP_SUMMARY=summary.md", "INPUT_TIMEOUT=5m", "INPUT_VARIABLES=A=1 2\nB=\"x\"\r\n\n"},
 			code: "0",
 			args: []string{"notify", "--timeout", "5m", "-o", "json", "--type", "staging", "--deployment-url", "https://x", "--branch", "a b;$(id)", "--sha", "abc",
-				"--deduplication-key", "k", "--ephemeral", "--wait", "--follow", "--allow-no-match", "--rerun", "--accept-different", "--junit", "report.xml", "--variable", "A=1 2", "--variable", `B="x"`},
+				"--deduplication-key", "k", "--ephemeral", "--wait", "--follow", "--allow-no-match", "--rerun", "--accept-different", "--junit", "report.xml", "--summary", "summary.md", "--variable", "A=1 2", "--variable", `B="x"`},
 			outcome: "passed",
 		},
 		"failed":   {env: []string{"INPUT_WAIT=true"}, code: "1", args: []string{"notify", "--timeout", "2h", "-o", "json", "--wait"}, outcome: "failed"},
@@ -106,7 +108,7 @@ func TestGitHubStep(t *testing.T) {
 				t.Errorf("exit code %d, want %s: %s", got, tc.code, out)
 			}
 			called := strings.Split(strings.TrimSuffix(string(read(t, dir+"/called")), "\n"), "\n")
-			if diff := cmp.Diff(tc.args, called); diff != "" {
+			if diff := gocmp.Diff(tc.args, called); diff != "" {
 				t.Error(diff)
 			}
 			if output := string(read(t, dir+"/output")); !strings.Contains(output, "outcome="+tc.outcome+"\n") || !strings.Contains(output, "{\"results\": []}\n") {
@@ -236,7 +238,7 @@ func TestTekton(t *testing.T) {
 		"POSTFLIGHT_BRANCH": "$(params.branch)", "POSTFLIGHT_SHA": "$(params.sha)",
 		"POSTFLIGHT_DEPLOYMENT_TYPE": "$(params.type)", "POSTFLIGHT_DEPLOYMENT_URL": "$(params.deployment-url)",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -320,6 +322,68 @@ func TestGitLab(t *testing.T) {
 	}
 }
 
+// TestGitLabJob runs the script of the job as a runner does, with the inputs that the action of GitHub has, too.
+func TestGitLabJob(t *testing.T) {
+	_, body, _ := bytes.Cut(read(t, "gitlab/template.yml"), []byte("\n---\n"))
+	var jobs map[string]struct {
+		Variables map[string]string `json:"variables"`
+		Script    []string          `json:"script"`
+	}
+	if err := yaml.Unmarshal(body, &jobs); err != nil || len(jobs) != 1 {
+		t.Fatalf("%d jobs: %v", len(jobs), err)
+	}
+	var action struct{ Inputs map[string]any }
+	if err := yaml.Unmarshal(read(t, "github/action.yml"), &action); err != nil {
+		t.Fatal(err)
+	}
+	defaults := map[string]string{"wait": "true", "timeout": "2h"}
+	cases := map[string]struct {
+		inputs map[string]string
+		args   []string
+	}{
+		"nothing given": {args: []string{"notify", "--timeout", "2h", "--wait", "--junit", "postflight.xml"}},
+		"all given": {
+			inputs: map[string]string{"type": "staging", "deployment-url": "https://x", "branch": "a b;$(id)", "sha": "abc", "deduplication-key": "k", "ephemeral": "true", "follow": "true",
+				"allow-no-match": "true", "rerun": "true", "accept-different": "true", "timeout": "5m", "wait": "false", "variables": "A=1 2\nB=\"x\"\n\nC=$(id) `id`"},
+			args: []string{"notify", "--timeout", "5m", "--type", "staging", "--deployment-url", "https://x", "--branch", "a b;$(id)", "--sha", "abc", "--deduplication-key", "k",
+				"--ephemeral", "--follow", "--allow-no-match", "--rerun", "--accept-different", "--variable", "A=1 2", "--variable", `B="x"`, "--variable", "C=$(id) `id`"},
+		},
+	}
+	for _, job := range jobs {
+		input := regexp.MustCompile(`^\$\[\[ inputs\.([a-z-]+) \]\]$`)
+		for name := range action.Inputs {
+			if !slices.ContainsFunc(slices.Collect(maps.Values(job.Variables)), func(v string) bool { return v == "$[[ inputs."+name+" ]]" }) && name != "api-key" && name != "junit" {
+				t.Errorf("the template lacks the input %s of the action", name)
+			}
+		}
+		for name, tc := range cases {
+			t.Run(name, func(t *testing.T) {
+				dir := t.TempDir()
+				stub := "#!/bin/sh\nfor a in \"$@\"; do printf '%s\\n' \"$a\" >> \"$CALLED\"; done\nexit 4\n"
+				if err := os.WriteFile(filepath.Join(dir, "postflight"), []byte(stub), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				run := exec.Command("sh", "-e", "-c", strings.Join(job.Script, "\n"))
+				run.Env = []string{"PATH=" + dir + ":" + os.Getenv("PATH"), "CALLED=" + dir + "/called"}
+				for variable, value := range job.Variables {
+					if m := input.FindStringSubmatch(value); m != nil {
+						value = cmp.Or(tc.inputs[m[1]], defaults[m[1]])
+					}
+					run.Env = append(run.Env, variable+"="+value)
+				}
+				out, _ := run.CombinedOutput()
+				if got := run.ProcessState.ExitCode(); got != 4 {
+					t.Errorf("exit code %d, want that of postflight: %s", got, out)
+				}
+				called := strings.Split(strings.TrimSuffix(string(read(t, dir+"/called")), "\n"), "\n")
+				if diff := gocmp.Diff(tc.args, called); diff != "" {
+					t.Error(diff)
+				}
+			})
+		}
+	}
+}
+
 // TestGitLabInclude: what the docs and the template show includes the file by its path from the root of
 // the mirror, with inputs that it declares. An include of a component would find nothing there.
 func TestGitLabInclude(t *testing.T) {
@@ -384,7 +448,7 @@ func checkPlaceholders(t *testing.T, content []byte, pattern string, declared []
 	}
 	slices.Sort(used)
 	slices.Sort(declared)
-	if diff := cmp.Diff(declared, slices.Compact(used)); diff != "" {
+	if diff := gocmp.Diff(declared, slices.Compact(used)); diff != "" {
 		t.Errorf("declared (-), used (+):\n%s", diff)
 	}
 }
@@ -393,12 +457,12 @@ func uncommented(content []byte) []byte {
 	return regexp.MustCompile(`(?m)^#.*$`).ReplaceAll(content, nil)
 }
 
-// TestRecipesDoNotFollow: with --follow, 0 is the outcome of another commit. The action passes it on for
+// TestRecipesDoNotFollow: with --follow, 0 is the outcome of another commit. The action and the template pass it on for
 // whoever asks for it; no recipe that promotes does.
 func TestRecipesDoNotFollow(t *testing.T) {
 	asksFor := regexp.MustCompile(`--follow|(?m)^\s*follow:\s*["']?true`)
 	err := filepath.WalkDir(".", func(path string, entry os.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || strings.HasSuffix(path, ".go") || path == "github/notify.sh" {
+		if err != nil || entry.IsDir() || strings.HasSuffix(path, ".go") || path == "github/notify.sh" || path == "gitlab/template.yml" {
 			return err
 		}
 		if found := asksFor.Find(read(t, path)); found != nil {

@@ -18,6 +18,7 @@ flag --allow-no-match "${INPUT_ALLOW_NO_MATCH:-}"
 flag --rerun "${INPUT_RERUN:-}"
 flag --accept-different "${INPUT_ACCEPT_DIFFERENT:-}"
 given --junit "${INPUT_JUNIT:-}"
+if [ "${INPUT_WAIT:-}" = true ]; then given --summary "${GITHUB_STEP_SUMMARY:-}"; fi
 while IFS= read -r line; do
   given --variable "${line%$'\r'}"
 done <<< "${INPUT_VARIABLES:-}"

@@ -32,6 +32,11 @@ func (o *WaitOptions) report(ctx context.Context, console *cli.Console, runs []R
 		runs[i].Results, runs[i].Artifacts, runs[i].DecidedBy = ended[i].Results, ended[i].Artifacts, ended[i].DecidedBy
 		console.PrintEnd(ended[i])
 	}
+	if o.Summary != "" {
+		if err := appendSummary(o.Summary, ended); err != nil {
+			console.Note("Warning: the summary could not be written. %v", err)
+		}
+	}
 	if err := o.WriteJUnit(ctx, console, o.Runs, ended); err != nil {
 		console.Note("Warning: %s could not be written. %v", o.File, err)
 	}

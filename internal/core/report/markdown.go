@@ -28,9 +28,9 @@ type fact struct{ name, value string }
 func facts(s *v1alpha1.Suite) []fact {
 	d := s.Spec.Deployment
 	list := []fact{
-		{"Environment", code(s.Spec.Environment, maxShown)},
-		{"URL", code(d.URL, maxShown)},
-		{"Branch", code(d.Branch, maxShown)},
+		{"Environment", Code(s.Spec.Environment, maxShown)},
+		{"URL", Code(d.URL, maxShown)},
+		{"Branch", Code(d.Branch, maxShown)},
 	}
 	if link := pullRequestLink(s); link != "" {
 		list = append(list, fact{"Pull request", link})
@@ -45,7 +45,7 @@ func facts(s *v1alpha1.Suite) []fact {
 	if took := duration(s); took > 0 {
 		state += " in " + plaintext.Duration(took)
 	}
-	list = append(list, fact{"Outcome", state}, fact{"Message", code(message(s), maxMessage)})
+	list = append(list, fact{"Outcome", state}, fact{"Message", Code(message(s), maxMessage)})
 	if r := s.Status.Results; r != nil {
 		list = append(list, fact{"Tests", counts(r)})
 	}
@@ -68,7 +68,7 @@ func pullRequestLink(s *v1alpha1.Suite) string {
 	if link := PullRequestURL(PullRequestOn(r).URL); link != "" {
 		return fmt.Sprintf("[%s](<%s>)", text, link)
 	}
-	return code(text, maxShown)
+	return Code(text, maxShown)
 }
 
 func writeFailures(b *strings.Builder, r *v1alpha1.TestResults) {
@@ -95,22 +95,22 @@ func failure(f v1alpha1.TestFailure) string {
 	if f.History == v1alpha1.FailureNew {
 		line += "**New:** "
 	}
-	line += code(f.Name, maxTestName)
+	line += Code(f.Name, maxTestName)
 	if f.File != "" {
 		place := f.File
 		if f.Line > 0 {
 			place = fmt.Sprintf("%s:%d", f.File, f.Line)
 		}
-		line += " in " + code(place, maxTestName)
+		line += " in " + Code(place, maxTestName)
 	}
-	if text := code(f.Message, maxTestMessage); text != "" {
+	if text := Code(f.Message, maxTestMessage); text != "" {
 		line += ": " + text
 	}
 	return line + "\n"
 }
 
-// code returns untrusted text as a code span of one line, or "". Its fence is longer than any run of backticks within.
-func code(text string, limit int) string {
+// Code returns untrusted text as a code span of one line, or "". Its fence is longer than any run of backticks within.
+func Code(text string, limit int) string {
 	text = plaintext.Line(text, limit)
 	if text == "" {
 		return ""

@@ -126,4 +126,4 @@ func outcome(s *v1alpha1.Suite) string {
 }
 
 // cell replaces bars, which end a cell even in code.
-func cell(text string, limit int) string { return code(strings.ReplaceAll(text, "|", "¦"), limit) }
+func cell(text string, limit int) string { return Code(strings.ReplaceAll(text, "|", "¦"), limit) }

@@ -1,0 +1,73 @@
+package gate
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/client"
+	"github.com/postflight-dev/postflight/cmd/postflight/cli"
+	"github.com/postflight-dev/postflight/internal/core/report"
+)
+
+// The bounds of texts in a summary, in bytes, as people read them in a list.
+const (
+	maxSummaryName = 200
+	maxSummaryText = 400
+)
+
+// appendSummary adds to the file: steps of a job may share it.
+func appendSummary(file string, runs []*client.Run) error {
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(summaryOf(runs))
+	return errors.Join(err, f.Close())
+}
+
+// summaryOf is Markdown. All untrusted text is in code spans, where no HTML, links or names are interpreted.
+func summaryOf(runs []*client.Run) string {
+	b := &strings.Builder{}
+	b.WriteString("### Postflight\n\n")
+	for _, r := range runs {
+		mark := "❌"
+		if r.State == v1alpha1.ReasonPassed {
+			mark = "✅"
+		}
+		fmt.Fprintf(b, "- %s %s %s", mark, report.Code(r.Trigger, maxSummaryName), report.Code(strings.ToLower(r.State), maxSummaryName))
+		if tests := cli.TestsOf(r.Results); tests != "" {
+			b.WriteString(": " + tests)
+		} else if text := report.Code(r.Message, maxSummaryText); text != "" {
+			b.WriteString(": " + text)
+		}
+		if strings.HasPrefix(r.URL, "http") && !strings.ContainsAny(r.URL, "<> \n") {
+			fmt.Fprintf(b, " · [Run](<%s>)", r.URL)
+		}
+		b.WriteString("\n")
+		writeFailures(b, r.Results)
+	}
+	b.WriteString("\n")
+	return b.String()
+}
+
+func writeFailures(b *strings.Builder, results *client.TestResults) {
+	if results == nil {
+		return
+	}
+	for _, f := range results.Failures {
+		line := "  - " + report.Code(f.Name, maxSummaryName)
+		if f.History == string(v1alpha1.FailureNew) {
+			line = "  - **new** " + report.Code(f.Name, maxSummaryName)
+		}
+		if text := report.Code(f.Message, maxSummaryText); text != "" {
+			line += ": " + text
+		}
+		b.WriteString(line + "\n")
+	}
+	if more := int(results.Failed) - len(results.Failures); more > 0 {
+		fmt.Fprintf(b, "  - and %d more\n", more)
+	}
+}

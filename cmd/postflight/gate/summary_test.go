@@ -1,0 +1,26 @@
+package gate
+
+import (
+	"testing"
+
+	"github.com/postflight-dev/postflight/client"
+)
+
+func TestSummary(t *testing.T) {
+	got := summaryOf([]*client.Run{
+		{Trigger: "smoke", State: "Passed", Results: &client.TestResults{Tests: 3, Passed: 3}, URL: "https://postflight.example.com/runs/acme/smoke-1"},
+		{Trigger: "e2e", State: "Failed", Results: &client.TestResults{Tests: 30, Failed: 22, Failures: []client.TestFailure{
+			{Name: "pays", Message: "</details>`@everyone` [x](https://evil.example.com)", History: "New"}, {Name: "old", History: "Known"}}}},
+		{Trigger: "visual", State: "TimedOut", Message: "The run took longer than 5m.", URL: "javascript:alert(1)"},
+	})
+	want := "### Postflight\n\n" +
+		"- ✅ `smoke` `passed`: 3 tests passed · [Run](<https://postflight.example.com/runs/acme/smoke-1>)\n" +
+		"- ❌ `e2e` `failed`: 22 of 30 tests failed\n" +
+		"  - **new** `pays`: `` </details>`@everyone` [x](https://evil.example.com) ``\n" +
+		"  - `old`\n" +
+		"  - and 20 more\n" +
+		"- ❌ `visual` `timedout`: `The run took longer than 5m.`\n\n"
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
