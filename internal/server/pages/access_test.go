@@ -207,7 +207,11 @@ func TestActions(t *testing.T) {
 func TestButtons(t *testing.T) {
 	h := newHarness(t, samples())
 	for key, want := range map[string]bool{actKey: true, readKey: false} {
-		if got := strings.Contains(h.browser(t, key).get(failedRun).body, "Run again"); got != want {
+		body := h.browser(t, key).get(failedRun).body
+		if told := strings.Contains(body, "postflight runs rerun smoke-4cplqekpnk1gtdjr"); told == want {
+			t.Errorf("with %s, the page shows the command: %t", key, told)
+		}
+		if got := strings.Contains(body, "Run again"); got != want {
 			t.Errorf("%s: a button: %v, want %v", key, got, want)
 		}
 	}

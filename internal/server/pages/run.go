@@ -19,7 +19,8 @@ type runData struct {
 	Log       *logData
 	CanCancel bool
 	CanRerun  bool
-	Archived  bool // its Suite was deleted
+	Command   string // of a terminal, for readers who may not act here
+	Archived  bool   // its Suite was deleted
 
 	settled bool // it will not change any more
 
@@ -98,10 +99,24 @@ func (u *UI) run(r *request, tab string) (*runData, *runs.Run, error) {
 	subject := view.Subject{Suite: s, Job: job, Runs: others, Typical: u.typicalTimes(others)(s)}
 	d := &runData{
 		Run: view.RunOf(subject, u.Clock.Now()), Tab: tab,
-		CanCancel: r.act && !s.Finished() && !s.Spec.Cancel, CanRerun: r.act && s.Finished() && !run.Archived(),
+		CanCancel: !s.Finished() && !s.Spec.Cancel, CanRerun: s.Finished() && !run.Archived(),
 		Archived: run.Archived(), settled: run.Archived() || u.settled(s),
 	}
+	if !r.act {
+		d.onlyRead(r.signedIn)
+	}
 	return d, run, nil
+}
+
+// onlyRead shows people of the team how to do in a terminal what they may not do here.
+func (d *runData) onlyRead(signedIn bool) {
+	switch {
+	case signedIn && d.CanCancel:
+		d.Command = "postflight runs cancel " + d.ID
+	case signedIn && d.CanRerun:
+		d.Command = "postflight runs rerun " + d.ID
+	}
+	d.CanCancel, d.CanRerun = false, false
 }
 
 // settleFor is how long a run may change after its end: files, results and checks come within minutes.

@@ -29,6 +29,10 @@ func TestScreenshots(t *testing.T) {
 	low.visit(failedRun + "/log#L90")
 	low.await(`document.querySelector(".chosen")`)
 	low.picture(filepath.Join(folder, "log-line.png"), false)
+	reader := h.open(t, desktop, readKey)
+	reader.visit(failedRun)
+	reader.script(`document.querySelector("#terminal summary").click()`)
+	reader.picture(filepath.Join(folder, "run-reader.png"), false)
 	h.artifacts.files = nil // the store has them
 	old := anOldRun("smoke-7h2k9s")
 	old.ago, old.log, old.files = 190*time.Minute, sampleLog(), sampleFiles()
