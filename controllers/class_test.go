@@ -28,7 +28,7 @@ func TestTriggerClass(t *testing.T) {
 		t.Spec.JobTemplate.Spec.Template.Spec.Containers = []corev1.Container{{Name: "test", Args: []string{"--grep", "smoke"}}}
 	})
 	w.create(trigger)
-	w.ready(trigger, "False", "TriggerClassMissing", `The TriggerClass "`+class.Name+`" of the Trigger "inherits" does not exist.`)
+	w.ready(trigger, "False", "Incomplete", `The TriggerClass "`+class.Name+`" of the Trigger "inherits" does not exist.`)
 	of := func(s *v1alpha1.Suite) { s.Spec.Trigger.Name = "inherits" }
 	w.create(aSuite("first", 0, of))
 	w.reaches("first", v1alpha1.ReasonQueued, "Waiting for the TriggerClass.")
@@ -65,4 +65,9 @@ func TestTriggerClass(t *testing.T) {
 	if s := w.reaches("first", v1alpha1.ReasonRunning, ""); s.Finished() {
 		t.Errorf("it ended: %+v", s.Status)
 	}
+
+	w.must(w.Client.Delete(context.Background(), class))
+	w.ready(trigger, "False", "Incomplete", "does not exist")
+	w.passes("first")
+	w.reaches("first", v1alpha1.ReasonPassed, "The tests passed")
 }

@@ -24,9 +24,6 @@ func (r *Reconciler) observe(ctx context.Context, s *v1alpha1.Suite) (o suite.Ob
 	if o.Trigger, o.Recreated, err = r.trigger(ctx, s); err != nil {
 		return o, err
 	}
-	if o.Trigger, o.Incomplete, err = index.Complete(ctx, r, o.Trigger); err != nil {
-		return o, err
-	}
 	if o.Job, o.Unlabeled, err = r.job(ctx, s); err != nil {
 		return o, err
 	}
@@ -36,6 +33,9 @@ func (r *Reconciler) observe(ctx context.Context, s *v1alpha1.Suite) (o suite.Ob
 			o.Progress = job.Observe(o.Job, nil).Condition
 		}
 		return o, nil
+	}
+	if o.Trigger, o.Incomplete, err = index.Complete(ctx, r, o.Trigger); err != nil {
+		return o, err
 	}
 	if o.Stream, err = r.stream(ctx, s); err != nil {
 		return o, err
@@ -153,6 +153,7 @@ func setProgress(o *suite.Observation, j *batchv1.Job, state job.State) {
 	o.DecidedBy, o.Judged = state.DecidedBy, state.Judged
 	o.StartingSince, o.HopelessSince = state.StartingSince, state.HopelessSince
 	o.Started, o.NotBegun, o.TestsEnded, o.TimeLimit = state.Started, state.NotBegun, state.TestsEnded, job.TimeLimit(j)
+	o.StartLimit = job.StartLimit(j)
 	o.KeepsResults, o.Collected = job.KeepsResults(j), state.Collected
 }
 

@@ -185,7 +185,7 @@ func triggerReady(t *v1alpha1.Trigger, e *v1alpha1.Environment, incomplete strin
 		return reconcile.NotReady("EnvironmentMissing", fmt.Sprintf(
 			"There is no Environment %q in this namespace; notifications that match get a failure_reason. Create it.", t.Spec.Environment))
 	case incomplete != "":
-		return reconcile.NotReady("TriggerClassMissing", incomplete)
+		return reconcile.NotReady("Incomplete", incomplete)
 	case t.Spec.Paused:
 		return reconcile.Ready("Paused", "The Trigger is paused and matches no notification.")
 	default:

@@ -116,11 +116,11 @@ func origin(address string) string {
 
 // reachJob is a Job that every namespace accepts, with the image that pods of runs have.
 func reachJob(namespace string, d *appsv1.Deployment, urls []string) *batchv1.Job {
-	limit, never, kept, no, yes, user := int64(podWithin.Seconds()), int32(0), int32(300), false, true, int64(65532)
+	limit, never, kept, no, yes := int64(podWithin.Seconds()), int32(0), int32(300), false, true
 	little := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m"), corev1.ResourceMemory: resource.MustParse("64Mi")}
 	spec := corev1.PodSpec{
 		RestartPolicy: corev1.RestartPolicyNever, AutomountServiceAccountToken: &no,
-		SecurityContext: &corev1.PodSecurityContext{RunAsNonRoot: &yes, RunAsUser: &user, SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
+		SecurityContext: &corev1.PodSecurityContext{RunAsNonRoot: &yes, SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
 		Containers: []corev1.Container{{
 			Name: "reach", Image: doctor.Container(d).Image, ImagePullPolicy: doctor.Container(d).ImagePullPolicy,
 			Command:   append([]string{"/collect", "reach"}, urls...),

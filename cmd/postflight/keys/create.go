@@ -13,11 +13,11 @@ import (
 
 	"github.com/prometheus/common/model"
 	"github.com/spf13/cobra"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/cmd/postflight/access"
+	"github.com/postflight-dev/postflight/internal/core/apierror"
 	"github.com/postflight-dev/postflight/internal/core/apikey"
 )
 
@@ -163,7 +163,7 @@ func (o *CreateOptions) create(ctx context.Context, object *v1alpha1.APIKey, key
 		return nil
 	}
 	err := o.Client.Create(ctx, object)
-	if apierrors.ReasonForError(err) != metav1.StatusReasonUnknown && o.KeyFile != "" {
+	if err != nil && !apierror.Unanswered(err) && o.KeyFile != "" {
 		_ = os.Remove(o.KeyFile) // the API server refused the key; without an answer, it may exist
 	}
 	return o.ExplainError(err, fmt.Sprintf("APIKey %q", object.Name))

@@ -15,6 +15,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/cmd/postflight/access"
+	"github.com/postflight-dev/postflight/internal/core/apierror"
 	"github.com/postflight-dev/postflight/internal/core/apikey"
 )
 
@@ -100,7 +101,7 @@ func (o *RotateOptions) Run(ctx context.Context, name string) error {
 	})
 }
 
-// replace deletes a new key that nobody got.
+// replace deletes a new key that the Secret surely did not get.
 func (o *RotateOptions) replace(ctx context.Context, name string) (*v1alpha1.APIKey, error) {
 	key, now := apikey.New(o.Namespace), o.Clock.Now()
 	made := &v1alpha1.APIKey{
@@ -112,7 +113,11 @@ func (o *RotateOptions) replace(ctx context.Context, name string) (*v1alpha1.API
 	}
 	secret := corev1ac.Secret(o.Secret, o.Namespace).WithData(map[string][]byte{secretKey: []byte(key)})
 	if err := o.Client.Apply(ctx, secret, client.FieldOwner("postflight-keys-rotate"), client.ForceOwnership); err != nil {
-		return nil, errors.Join(o.ExplainError(err, fmt.Sprintf("Secret %q", o.Secret)), o.Client.Delete(ctx, made))
+		err := o.ExplainError(err, fmt.Sprintf("Secret %q", o.Secret))
+		if apierror.Unanswered(err) { // the Secret may have the key
+			return nil, fmt.Errorf("%w. The APIKey %s stays, because the Secret may have its key", err, made.Name)
+		}
+		return nil, errors.Join(err, o.Client.Delete(ctx, made))
 	}
 	return made, nil
 }

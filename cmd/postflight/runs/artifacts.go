@@ -68,7 +68,7 @@ func (o *RunsArtifactsListOptions) Run(ctx context.Context, id string) error {
 func (o *RunsArtifactsListOptions) whyNone(ctx context.Context, id string) string {
 	switch r, err := o.Source.Run(ctx, id); {
 	case err != nil:
-		return "Why cannot be shown: " + err.Error()
+		return "The reason cannot be shown: " + err.Error()
 	case r.ResultsProblem != "":
 		return r.ResultsProblem
 	case !Ended(r):

@@ -1,6 +1,7 @@
 package apikey
 
 import (
+	"slices"
 	"time"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -84,9 +85,13 @@ func SelectNamed(namespace string, sameHash []v1alpha1.APIKey, claims Claims, no
 		if namespace == "" && k.Spec.NamesNamespace || namespace != "" && namespace != k.Namespace {
 			continue
 		}
-		if selected, verdict = k, Judge(k, sameHash, claims, now); verdict == Accepted {
-			break
+		if v := Judge(k, sameHash, claims, now); slices.Index(ranked, v) < slices.Index(ranked, verdict) {
+			selected, verdict = k, v
 		}
 	}
 	return selected, verdict
 }
+
+// ranked are the verdicts, with what the sender of a key can do most about first: an APIKey elsewhere with the hash of an opaque key
+// hides nothing.
+var ranked = []Verdict{Accepted, Suspended, Expired, UsedTwice, NamespaceClaimedTwice, NoTeam, Revoked, Deleted, Unknown}

@@ -28,7 +28,7 @@ func blocked(p *corev1.Pod) (State, bool) {
 			case needsChange(cs):
 				s.HopelessSince = waitsSince(p)
 			case unknownImage(cs):
-				s.HopelessSince = waitsSince(p).Add(pushPatience)
+				s.HopelessSince = pullsSince(p).Add(pushPatience)
 			}
 			return s, true
 		}
@@ -57,7 +57,18 @@ const pushPatience = 2 * time.Minute
 
 func unknownImage(cs corev1.ContainerStatus) bool {
 	w := cs.State.Waiting
-	return w != nil && (w.Reason == "ErrImagePull" || w.Reason == "ImagePullBackOff") && unknownToRegistry.MatchString(w.Message)
+	return w != nil && w.Reason == "ImagePullBackOff" && unknownToRegistry.MatchString(w.Message)
+}
+
+// pullsSince is when the kubelet turned to the image that it cannot pull: it starts one container after the other.
+func pullsSince(p *corev1.Pod) time.Time {
+	since := waitsSince(p)
+	for _, cs := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
+		if r := cs.State.Running; r != nil && r.StartedAt.After(since) {
+			since = r.StartedAt.Time
+		}
+	}
+	return since
 }
 
 // unknownToRegistry matches what containerd and CRI-O say of a tag, a repository or a host that does not exist.

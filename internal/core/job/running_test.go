@@ -3,6 +3,7 @@ package job
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
@@ -352,7 +353,8 @@ func TestHopelessContainer(t *testing.T) {
 		"InvalidImage":   {waits("InvalidImageName", "couldn't parse image name"), true},
 		"CacheNotSynced": {waits("CreateContainerConfigError", "failed to sync secrets cache: timed out waiting for the condition"), false},
 		"UnknownTag":     {waits("ImagePullBackOff", `Back-off pulling image "acme/e2e:1": ErrImagePull: rpc error: code = NotFound desc = failed to pull and unpack image`), true},
-		"UnknownHost":    {waits("ErrImagePull", "dial tcp: lookup registry.acme.test on 10.96.0.10:53: no such host"), true},
+		"FirstPull":      {waits("ErrImagePull", "rpc error: code = NotFound desc = failed to pull and unpack image"), false},
+		"UnknownHost":    {waits("ImagePullBackOff", "dial tcp: lookup registry.acme.test on 10.96.0.10:53: no such host"), true},
 		"Pulling":        {waits("ImagePullBackOff", `Back-off pulling image "acme/e2e:1"`), false},
 		"Unreachable":    {waits("ErrImagePull", "dial tcp 10.0.0.1:443: i/o timeout"), false},
 		"Refused":        {waits("ErrImagePull", "unexpected status: 503 Service Unavailable"), false},
@@ -362,6 +364,28 @@ func TestHopelessContainer(t *testing.T) {
 			got := Observe(newJob(active(0)), []corev1.Pod{newPod(corev1.PodPending, container("test", tc.waits))}).HopelessSince
 			if got.IsZero() == tc.hopeless {
 				t.Errorf("hopeless since %s, want hopeless: %t", got, tc.hopeless)
+			}
+		})
+	}
+}
+
+// TestUnknownImageMayBePushed: the wait counts from when the kubelet turned to this image, which may be long after it began with the first.
+func TestUnknownImageMayBePushed(t *testing.T) {
+	unknown := container("test", waits("ImagePullBackOff", "rpc error: code = NotFound desc = no such image"))
+	first := after(400)
+	started := container("db", corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: first}})
+	initialized := after(10)
+	for name, tc := range map[string]struct {
+		pod  corev1.Pod
+		want time.Time
+	}{
+		"the only image":   {newPod(corev1.PodPending, unknown), initialized.Add(pushPatience)},
+		"the second image": {newPod(corev1.PodPending, started, unknown), first.Add(pushPatience)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tc.pod.Status.Conditions = append(tc.pod.Status.Conditions, corev1.PodCondition{Type: corev1.PodInitialized, Status: corev1.ConditionTrue, LastTransitionTime: initialized})
+			if got := Observe(newJob(active(0)), []corev1.Pod{tc.pod}).HopelessSince; !got.Equal(tc.want) || pushPatience < time.Minute {
+				t.Errorf("hopeless since %s, want %s", got, tc.want)
 			}
 		})
 	}

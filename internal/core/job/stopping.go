@@ -21,10 +21,21 @@ const StopDeadlineSeconds = 1
 func TimeLimit(j *batchv1.Job) time.Duration {
 	limit, err := time.ParseDuration(j.Annotations[v1alpha1.AnnotationTimeout])
 	if err != nil {
-		return time.Duration(ptr.Deref(j.Spec.ActiveDeadlineSeconds, 0)) * time.Second
+		return seconds(j.Spec.ActiveDeadlineSeconds)
 	}
 	return limit
 }
+
+// StartLimit is how long the tests of a Job may take to start; 0 if the Job does not say. overrideSpec put it into the deadline of the Job,
+// and StripJob keeps it as that of the pods.
+func StartLimit(j *batchv1.Job) time.Duration {
+	if j.Annotations[v1alpha1.AnnotationTimeout] == "" {
+		return seconds(j.Spec.Template.Spec.ActiveDeadlineSeconds)
+	}
+	return max(0, seconds(j.Spec.ActiveDeadlineSeconds)-podStopMargin-TimeLimit(j))
+}
+
+func seconds(n *int64) time.Duration { return time.Duration(ptr.Deref(n, 0)) * time.Second }
 
 // StopRequested is when the manager began to stop the pods of a Job, or zero.
 func StopRequested(j *batchv1.Job) time.Time {

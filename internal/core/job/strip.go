@@ -26,6 +26,7 @@ func StripJob(j *batchv1.Job) *batchv1.Job {
 			Suspend:               j.Spec.Suspend,
 			ManagedBy:             j.Spec.ManagedBy,
 			Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+				ActiveDeadlineSeconds:         deadlineSeconds(StartLimit(j)),
 				RestartPolicy:                 j.Spec.Template.Spec.RestartPolicy,
 				TerminationGracePeriodSeconds: j.Spec.Template.Spec.TerminationGracePeriodSeconds,
 			}},

@@ -25,7 +25,7 @@ func notCreated(o Observation, now time.Time) Decision {
 		return Decision{Condition: v1alpha1.Error(o.Creation.Detail)}
 	case Rejected:
 		return Decision{Condition: v1alpha1.Error(fmt.Sprintf(
-			"The API server refused the Job: %s. Fix the jobTemplate of Trigger %q and notify again.", o.Creation.Detail, o.Trigger.Name))}
+			"The API server refused the Job: %s. Fix the jobTemplate of %s and notify again.", o.Creation.Detail, sources(o.Trigger)))}
 	case NameInUse:
 		return Decision{Condition: v1alpha1.Queued("Waiting for the Job of an earlier Suite of this name to be deleted."), RequeueAfter: nameInUseEvery}
 	case NameTaken:
@@ -36,13 +36,21 @@ func notCreated(o Observation, now time.Time) Decision {
 	}
 }
 
+// sources names what a Job is made from.
+func sources(t *v1alpha1.Trigger) string {
+	if t.Spec.TriggerClassName == "" {
+		return fmt.Sprintf("Trigger %q", t.Name)
+	}
+	return fmt.Sprintf("Trigger %q or TriggerClass %q", t.Name, t.Spec.TriggerClassName)
+}
+
 // notAccepted retries, without a slot, for as long as the run might have taken: a quota, a webhook or a role may change.
 func notAccepted(o Observation, now time.Time) Decision {
 	why := o.Creation.Detail
 	waited, patience := now.Sub(since(o.Suite, v1alpha1.ConditionJobAccepted, now)), o.Trigger.RunTimeout()
 	if waited >= patience {
 		return Decision{Condition: v1alpha1.Error(fmt.Sprintf(
-			"The API server did not accept the Job for %s: %s. Correct that, or the jobTemplate of Trigger %q, and notify again.", plaintext.Duration(patience), why, o.Trigger.Name))}
+			"The API server did not accept the Job for %s: %s. Correct that, or the jobTemplate of %s, and notify again.", plaintext.Duration(patience), why, sources(o.Trigger)))}
 	}
 	return Decision{
 		Condition: v1alpha1.Queued(fmt.Sprintf(

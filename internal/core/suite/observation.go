@@ -32,6 +32,7 @@ type Observation struct {
 	Started       time.Time     // when the first container of the tests started, where a pod says so, or its Job just did
 	NotBegun      bool          // neither the Job nor a pod shows that a container of the tests has run; the Job has not ended
 	TimeLimit     time.Duration // of the Job; 0: it does not say
+	StartLimit    time.Duration // of the Job, for its tests to start; 0: it does not say
 	TestsEnded    time.Time     // when the last of the tests ended in pods that have not; zero: tests run, or there is no such pod
 	Unconfirmed   bool          // the Job has ended, and its node has not yet said how all containers did
 	PodsLeft      bool          // the run has had a Job, which is gone, and not all of its pods have ended

@@ -91,10 +91,18 @@ func notStarted(o Observation, now time.Time) string {
 	if since := o.HopelessSince; !since.IsZero() && now.Sub(since) >= hopelessAfter {
 		return o.PodProblem
 	}
-	if limit := o.Trigger.StartTimeout(); now.Sub(o.StartingSince) >= limit {
+	if limit := startLimit(o); now.Sub(o.StartingSince) >= limit {
 		return fmt.Sprintf("The tests did not start within %s, the startTimeout of the Trigger. %s", plaintext.Duration(limit), o.Progress.Message)
 	}
 	return ""
+}
+
+// startLimit is that of the Job: its Trigger and its TriggerClass may change meanwhile.
+func startLimit(o Observation) time.Duration {
+	if o.StartLimit > 0 {
+		return o.StartLimit
+	}
+	return o.Trigger.StartTimeout()
 }
 
 // stopNotStarted records the reason before it stops the run, which would otherwise end as one whose Job somebody deleted.
@@ -199,7 +207,7 @@ func jobPollInterval(o Observation, now time.Time) time.Duration {
 }
 
 func startPollInterval(o Observation, now time.Time) time.Duration {
-	next := o.StartingSince.Add(o.Trigger.StartTimeout())
+	next := o.StartingSince.Add(startLimit(o))
 	if !o.HopelessSince.IsZero() {
 		next = o.HopelessSince.Add(hopelessAfter)
 	}

@@ -4,6 +4,7 @@ package triggerclass
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
@@ -30,9 +31,29 @@ func Merge(class *v1alpha1.TriggerClass, t *v1alpha1.Trigger) (complete *v1alpha
 	if err != nil {
 		return t, fmt.Sprintf("The Trigger %q cannot be merged over the TriggerClass %q: %s. Correct one of them.", t.Name, class.Name, plaintext.Line(err.Error(), maxCause))
 	}
+	if unfit := unfit(spec); unfit != "" {
+		return t, fmt.Sprintf("The Trigger %q and the TriggerClass %q do not fit together: %s. Correct one of them.", t.Name, class.Name, unfit)
+	}
 	complete = &v1alpha1.Trigger{TypeMeta: t.TypeMeta, ObjectMeta: *t.ObjectMeta.DeepCopy(), Spec: *spec}
 	t.Status.DeepCopyInto(&complete.Status)
 	return complete, ""
+}
+
+// unfit returns what is wrong with fields that are right in each of the two, as the API server would say of a Trigger or a Job, or "".
+func unfit(spec *v1alpha1.TriggerSpec) string {
+	if r := spec.Results; r != nil && r.MinTests > 0 && r.Require != "" && r.Require != v1alpha1.RequireTests {
+		return "results.minTests needs results.require: Tests"
+	}
+	pod := &spec.JobTemplate.Spec.Template.Spec
+	if len(pod.Containers) == 0 {
+		return "neither jobTemplate has a container"
+	}
+	for _, c := range slices.Concat(pod.InitContainers, pod.Containers) {
+		if c.Image == "" {
+			return fmt.Sprintf("the container %q has no image; containers are merged by their name", plaintext.Line(c.Name, maxCause))
+		}
+	}
+	return ""
 }
 
 const maxCause = 200 // of a message that quotes an object

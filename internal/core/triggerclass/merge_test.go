@@ -57,6 +57,7 @@ func TestMerge(t *testing.T) {
 			strings.Replace(class, `{name: WORKERS, value: "2"}`, `{name: WORKERS, value: "8"}`, 1)},
 		"a sidecar": {"Containers with other names are added.", `{jobTemplate: {spec: {template: {spec: {containers: [{name: db, image: "postgres:18"}]}}}}}`,
 			strings.Replace(class, "containers:\n", "containers:\n        - {name: db, image: 'postgres:18'}\n", 1)},
+		"empty values":            {"They count as not set.", `{jobTemplate: {spec: {template: {spec: {containers: [{name: test, args: [], env: [{name: CI, value: ""}]}]}}}}}`, class},
 		"what only a Trigger has": {"It stays as it is.", `{environment: staging, match: {branches: [main]}, maxConcurrentSuites: 2}`, class + "\nenvironment: staging\nmatch: {branches: [main]}\nmaxConcurrentSuites: 2\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -79,15 +80,23 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// TestDoNotFit: what cannot be merged leaves the Trigger as it is, and its author learns why.
+// TestDoNotFit: what cannot be merged, or is wrong together, leaves the Trigger as it is, and its author learns why.
 func TestDoNotFit(t *testing.T) {
-	c, trigger := &v1alpha1.TriggerClass{}, &v1alpha1.Trigger{}
-	c.Name, trigger.Name = "web", "e2e"
-	read(t, class, &c.Spec)
-	read(t, `{timeout: 1h, jobTemplate: {spec: {template: {spec: {imagePullSecrets: [{}], containers: []}}}}}`, &trigger.Spec)
-	got, problem := triggerclass.Merge(c, trigger)
-	if got != trigger || !strings.HasPrefix(problem, `The Trigger "e2e" cannot be merged over the TriggerClass "web": `) {
-		t.Errorf("%+v, %q", got, problem)
+	for name, tc := range map[string]struct{ class, trigger, want string }{
+		"a Secret without a name": {class, `{jobTemplate: {spec: {template: {spec: {imagePullSecrets: [{}], containers: []}}}}}`, `The Trigger "e2e" cannot be merged over the TriggerClass "web": `},
+		"another container":       {class, `{jobTemplate: {spec: {template: {spec: {containers: [{name: tests, args: [x]}]}}}}}`, `The Trigger "e2e" and the TriggerClass "web" do not fit together: the container "tests" has no image;`},
+		"no container":            {`{timeout: 1h}`, `{}`, `The Trigger "e2e" and the TriggerClass "web" do not fit together: neither jobTemplate has a container.`},
+		"minTests of no tests":    {class, `{results: {minTests: 300}}`, `The Trigger "e2e" and the TriggerClass "web" do not fit together: results.minTests needs results.require: Tests.`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, trigger := &v1alpha1.TriggerClass{}, &v1alpha1.Trigger{}
+			c.Name, trigger.Name = "web", "e2e"
+			read(t, tc.class, &c.Spec)
+			read(t, tc.trigger, &trigger.Spec)
+			if got, problem := triggerclass.Merge(c, trigger); got != trigger || !strings.HasPrefix(problem, tc.want) {
+				t.Errorf("%+v, %q", got, problem)
+			}
+		})
 	}
 }
 

@@ -88,7 +88,7 @@ func (a *Authenticator) check(
 	}
 	key, verdict := choose(keys, claims)
 	if verdict != apikey.Accepted {
-		return Principal{}, refusal(key, verdict, a.Clock.Now())
+		return Principal{}, refusal(c.Namespace, key, verdict, a.Clock.Now())
 	}
 	team := v1alpha1.Owner(claims[key.Namespace])
 	if team.Spec.Suspended {

@@ -189,6 +189,13 @@ func TestAdvice(t *testing.T) {
 			}
 		})
 	}
+	for _, first := range []string{"a", "z"} { // whatever the order in which they are found
+		both := cluster(t, interceptor.Funcs{}, team("acme"), key("acme", "ci", "secret-of-16-chars", expires(noon.Add(-time.Hour))), key(first, "copy", "secret-of-16-chars"))
+		_, err := authenticator(both).CheckKey(t.Context(), "secret-of-16-chars")
+		if refusal, ok := errors.AsType[*Error](err); !ok || !strings.HasPrefix(refusal.Advice(), "The API key expired 1 hour ago.") {
+			t.Errorf("an expired key with a copy in the namespace %s: %v", first, err)
+		}
+	}
 	rival := cluster(t, interceptor.Funcs{}, team("acme"), team("rival"), key("acme", "ci", "secret-of-16-chars"), key("rival", "ci", "secret-of-16-chars"))
 	_, err := authenticator(rival).CheckKey(t.Context(), "secret-of-16-chars")
 	if refusal, ok := errors.AsType[*Error](err); !ok || !strings.HasPrefix(refusal.Advice(), "Another Team has the same API key") || strings.Contains(refusal.Advice(), "rival") {

@@ -25,9 +25,14 @@ var (
 	ErrTeamSuspended = &Error{status: http.StatusForbidden, text: "the team is suspended"}
 )
 
-// refusal tells the sender of a known key what to do. Only someone who has the key itself learns it.
-func refusal(k *v1alpha1.APIKey, verdict apikey.Verdict, now time.Time) *Error {
+// refusal tells the sender of a known key what to do. Only someone who has the key itself learns it, and of the namespace only what the
+// key says.
+func refusal(namespace string, k *v1alpha1.APIKey, verdict apikey.Verdict, now time.Time) *Error {
 	e := *ErrUnauthenticated
+	of := "of this API key"
+	if namespace != "" {
+		of = namespace
+	}
 	switch verdict {
 	case apikey.Expired:
 		e.text = "the API key has expired"
@@ -38,10 +43,10 @@ func refusal(k *v1alpha1.APIKey, verdict apikey.Verdict, now time.Time) *Error {
 		e.advice = "The API key is suspended. Ask whoever manages the keys of your team for another one."
 	case apikey.NamespaceClaimedTwice:
 		e.text = "two Teams claim the namespace of the API key"
-		e.advice = fmt.Sprintf("Two Teams claim the namespace %s, so its API keys are refused. Ask your operator: one of the Teams must give it up.", k.Namespace)
+		e.advice = fmt.Sprintf("Two Teams claim the namespace %s, so its API keys are refused. Ask your operator: one of the Teams must give it up.", of)
 	case apikey.NoTeam:
 		e.text = "no Team owns the namespace of the API key"
-		e.advice = fmt.Sprintf("No Team owns the namespace %s, so its API keys are refused. Ask your operator for a Team.", k.Namespace)
+		e.advice = fmt.Sprintf("No Team owns the namespace %s, so its API keys are refused. Ask your operator for a Team.", of)
 	case apikey.UsedTwice:
 		e.text = "two Teams have the API key"
 		e.advice = "Another Team has the same API key, so it is refused for both. Create another one with \"postflight keys create\", and send that."

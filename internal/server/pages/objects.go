@@ -21,8 +21,10 @@ func (u *UI) triggers(r *request) ([]*v1alpha1.Trigger, error) {
 	list := &v1alpha1.TriggerList{}
 	err := u.Cache.List(r.Context(), list, client.UnsafeDisableDeepCopy, client.InNamespace(r.namespace()))
 	all := pointers(list.Items)
-	for i := 0; i < len(all) && err == nil; i++ {
-		all[i], _, err = index.Complete(r.Context(), u.Cache, all[i])
+	for i, t := range all {
+		if complete, _, err := index.Complete(r.Context(), u.Cache, t); err == nil { // otherwise Ready says why
+			all[i] = complete
+		}
 	}
 	return all, err
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -14,6 +15,7 @@ func TestTriggerClass(t *testing.T) {
 	class := &v1alpha1.TriggerClass{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: v1alpha1.TriggerClassSpec{
 		AllowVariables: []string{"GREP"}, Retention: v1alpha1.Retention{TTLAfterFinished: &metav1.Duration{Duration: time.Hour}},
 	}}
+	class.Spec.JobTemplate.Spec.Template.Spec.Containers = []corev1.Container{{Name: "test", Image: "test"}}
 	inherits := func(t *v1alpha1.Trigger) { t.Spec.TriggerClassName = "web" }
 	h := start(t, setup{objects: append(acme(trigger("smoke", inherits)), class)})
 
