@@ -16,6 +16,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	kubefake "k8s.io/client-go/kubernetes/fake"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -182,6 +183,17 @@ func TestKeysRotate(t *testing.T) {
 	}
 	if apikey.Namespace(key) != "acme" || strings.Contains(log.String(), key) {
 		t.Errorf("key %s, log %s", key, log)
+	}
+	k.Clock = clocktesting.NewFakePassiveClock(noon.Add(time.Minute))
+	made := &v1alpha1.APIKey{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "ci-20261120-120000"}}
+	if err := k.Client.Patch(t.Context(), made, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"creationTimestamp":"2026-11-20T12:00:00Z"}}`))); err != nil {
+		t.Fatal(err)
+	}
+	if err := (&keys.RotateOptions{Cluster: k, Secret: "key", Expires: 90 * day, Overlap: 7 * day}).Run(t.Context(), "ci"); err != nil {
+		t.Fatal(err)
+	}
+	if err := k.Client.List(t.Context(), list); err != nil || len(list.Items) != len(want) {
+		t.Errorf("%d keys after a repetition: %v; want %d", len(list.Items), err, len(want))
 	}
 }
 

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/prometheus/common/model"
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
@@ -25,6 +27,11 @@ const (
 
 	// keepExpired is how long an expired key stays: a pipeline that still sends it is told why it is refused.
 	keepExpired = 7 * 24 * time.Hour
+
+	// repeatWithin is how old a key may be that a repeated rotation completes, instead of making another one: a CronJob repeats what fails.
+	repeatWithin = time.Hour
+
+	maxRotated = 63 - len("-20060102-150405") // bytes of a NAME: it is a label, and begins the name of an APIKey
 )
 
 type RotateOptions struct {
@@ -79,19 +86,27 @@ func duration(flag, text string) (time.Duration, error) {
 
 // Run shortens the life of earlier keys last: if it fails before, they work as long as they would have.
 func (o *RotateOptions) Run(ctx context.Context, name string) error {
+	if len(name) > maxRotated {
+		return fmt.Errorf("the name %s has %d characters, and %d are allowed: the time is added to it", name, len(name), maxRotated)
+	}
 	list := &v1alpha1.APIKeyList{}
 	if err := o.Client.List(ctx, list, client.InNamespace(o.Namespace)); err != nil {
 		return o.ExplainError(err, "APIKeys")
 	}
-	made, err := o.replace(ctx, name)
+	earlier := slices.DeleteFunc(list.Items, func(k v1alpha1.APIKey) bool { return k.Name != name && k.Labels[v1alpha1.LabelRotation] != name })
+	made, err := o.begun(ctx, earlier)
+	if made == nil && err == nil {
+		made, err = o.replace(ctx, name)
+	}
 	if err != nil {
 		return err
 	}
-	for i := range list.Items {
-		if k := &list.Items[i]; k.Name == name || k.Labels[v1alpha1.LabelRotation] == name {
-			if err := o.retire(ctx, k); err != nil {
-				return err
-			}
+	for i := range earlier {
+		if earlier[i].Name == made.Name {
+			continue
+		}
+		if err := o.retire(ctx, &earlier[i]); err != nil {
+			return err
 		}
 	}
 	return o.Console.Result(map[string]any{"name": made.Name, "namespace": o.Namespace, "secret": o.Secret, "expiresAt": made.Spec.ExpiresAt}, func() error {
@@ -99,6 +114,25 @@ func (o *RotateOptions) Run(ctx context.Context, name string) error {
 			made.Spec.ExpiresAt.UTC().Format(time.RFC3339), o.Clock.Now().Add(o.Overlap).UTC().Format(time.RFC3339))
 		return nil
 	})
+}
+
+// begun returns the key of the Secret if a rotation made it just now, and failed afterwards; nil: there is none.
+func (o *RotateOptions) begun(ctx context.Context, earlier []v1alpha1.APIKey) (*v1alpha1.APIKey, error) {
+	secret := &corev1.Secret{}
+	err := o.Client.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: o.Secret}, secret)
+	if apierror.NotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, o.ExplainError(err, fmt.Sprintf("Secret %q", o.Secret))
+	}
+	digest := apikey.Digest(string(secret.Data[secretKey]))
+	for i, k := range earlier {
+		if k.Spec.SHA256 == digest && k.Labels[v1alpha1.LabelRotation] != "" && o.Clock.Since(k.CreationTimestamp.Time) < repeatWithin {
+			return &earlier[i], nil
+		}
+	}
+	return nil, nil
 }
 
 // replace deletes a new key that the Secret surely did not get.
