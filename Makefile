@@ -115,10 +115,11 @@ soak: assets manager ## Run RATE (1000) notifications a minute for DURATION (1h)
 ##@ Release (see docs/operations/release.md)
 
 IMAGE ?= ghcr.io/postflight-dev/postflight
+FIPS140 ?= off
 
 .PHONY: release
 release: $(BIN)/release ## Build VERSION, such as v1.2.3, for all platforms into dist/release
-	@$(BIN)/release build --image $(IMAGE) $(or $(VERSION),$(error set VERSION, such as VERSION=v1.2.3))
+	@$(BIN)/release build --image $(IMAGE) --fips140 $(FIPS140) $(or $(VERSION),$(error set VERSION, such as VERSION=v1.2.3))
 
 .PHONY: $(BIN)/servers
 $(BIN)/servers:

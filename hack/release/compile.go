@@ -38,10 +38,10 @@ func (r release) linkerFlags() string {
 }
 
 // buildVariables fix what changes a build, besides sources and Go's version. Empty ones would fall back to `go env -w`.
-func buildVariables(p platform) []string {
+func (r release) buildVariables(p platform) []string {
 	return []string{
 		"GOENV=off", "GOOS=" + p.OS, "GOARCH=" + p.Architecture, "CGO_ENABLED=0",
-		"GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT=", "GOFIPS140=off", "GOFLAGS=", "GOWORK=off",
+		"GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT=", "GOFIPS140=" + r.FIPS140, "GOFLAGS=", "GOWORK=off",
 	}
 }
 
@@ -50,9 +50,9 @@ var kept = []string{
 	"GOAUTH", "GOCACHE", "GOINSECURE", "GOMODCACHE", "GONOPROXY", "GONOSUMDB", "GOPATH", "GOPRIVATE", "GOPROXY", "GOSUMDB", "GOTOOLCHAIN",
 }
 
-func environment(ctx context.Context, root string, p platform) ([]string, error) {
+func (r release) environment(ctx context.Context, p platform) ([]string, error) {
 	cmd := exec.CommandContext(ctx, "go", append([]string{"env", "-json"}, kept...)...)
-	cmd.Dir = root
+	cmd.Dir = r.Root
 	out, err := cmd.Output()
 	if err != nil {
 		return nil, fmt.Errorf("go env: %w", err)
@@ -65,7 +65,7 @@ func environment(ctx context.Context, root string, p platform) ([]string, error)
 	for name, value := range values {
 		variables = append(variables, name+"="+value)
 	}
-	return append(variables, buildVariables(p)...), nil
+	return append(variables, r.buildVariables(p)...), nil
 }
 
 func (r release) compileAll(ctx context.Context, work string) error {
@@ -95,7 +95,7 @@ func (r release) compile(ctx context.Context, work string, p platform, names []s
 	}
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = r.Root
-	variables, err := environment(ctx, r.Root, p)
+	variables, err := r.environment(ctx, p)
 	if err != nil {
 		return err
 	}

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"debug/buildinfo"
 	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -25,7 +28,7 @@ func TestEnvironment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	variables, err := environment(t.Context(), root, platform{"linux", "amd64"})
+	variables, err := release{Root: root, FIPS140: "off"}.environment(t.Context(), platform{"linux", "amd64"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,5 +47,30 @@ func TestEnvironment(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("what the build sees (-want +got):\n%s", diff)
+	}
+}
+
+// TestFIPS: a program of the variant has the frozen module, and starts in FIPS mode.
+func TestFIPS(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	work := t.TempDir()
+	r := release{Root: root, Version: "v1.2.3", FIPS140: "v1.0.0"}
+	p := platform{runtime.GOOS, runtime.GOARCH}
+	if err := r.compile(t.Context(), work, p, []string{"collect"}); err != nil {
+		t.Fatal(err)
+	}
+	info, err := buildinfo.ReadFile(filepath.Join(work, p.String(), "collect"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := map[string]string{}
+	for _, s := range info.Settings {
+		settings[s.Key] = s.Value
+	}
+	if !strings.HasPrefix(settings["GOFIPS140"], "v1.0.0") || !strings.Contains(settings["DefaultGODEBUG"], "fips140=on") {
+		t.Errorf("built with GOFIPS140=%s, DefaultGODEBUG=%s", settings["GOFIPS140"], settings["DefaultGODEBUG"])
 	}
 }

@@ -34,7 +34,8 @@ func hostRelease(t *testing.T) release {
 		t.Fatal(err)
 	}
 	return release{
-		Root: root, Output: filepath.Join(t.TempDir(), "dist"), Version: testVersion, Image: "registry.example.com/team/postflight",
+		FIPS140: "off",
+		Root:    root, Output: filepath.Join(t.TempDir(), "dist"), Version: testVersion, Image: "registry.example.com/team/postflight",
 		Source:        source{"0123456789abcdef0123456789abcdef01234567", time.Date(2026, 1, 2, 3, 4, 6, 0, time.UTC)},
 		Architectures: []string{runtime.GOARCH}, Platforms: []platform{{runtime.GOOS, runtime.GOARCH}},
 	}
