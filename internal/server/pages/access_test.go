@@ -203,6 +203,27 @@ func TestActions(t *testing.T) {
 	}
 }
 
+// TestAllTeams: people see the teams that they may see, and their menu leads there if these are several.
+func TestAllTeams(t *testing.T) {
+	h := newHarness(t, samples())
+	for key, want := range map[string]struct{ shop, rival bool }{bothKey: {true, true}, readKey: {shop: true}, otherKey: {rival: true}} {
+		body := h.browser(t, key).get("/teams").body
+		if shop, rival := strings.Contains(body, `id="team-shop"`), strings.Contains(body, `id="team-rival"`); shop != want.shop || rival != want.rival {
+			t.Errorf("%s sees shop: %t, rival: %t, want %+v", key, shop, rival, want)
+		}
+		if leads := strings.Contains(body, `href="/teams"`); leads != (want.shop && want.rival) {
+			t.Errorf("%s: the menu leads to all teams: %t", key, leads)
+		}
+	}
+	if got := h.browser(t, "").get("/teams"); got.code != http.StatusSeeOther {
+		t.Errorf("nobody: %d, want %d", got.code, http.StatusSeeOther)
+	}
+	body := h.browser(t, bothKey).get("/teams").body
+	if !strings.Contains(body, "Nothing fails in 1 of 2 teams.") || !strings.Contains(body, "fails on") || strings.Index(body, "team-shop") > strings.Index(body, "team-rival") {
+		t.Errorf("what fails does not come first:\n%s", body)
+	}
+}
+
 // TestButtons: who may not act sees no buttons.
 func TestButtons(t *testing.T) {
 	h := newHarness(t, samples())

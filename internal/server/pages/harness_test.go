@@ -43,6 +43,7 @@ const (
 	team     = "shop"
 	otherKey = "key of the rival team"
 	readKey  = "key that only reads"
+	bothKey  = "group that sees both teams"
 	actKey   = "key that may act"
 )
 
@@ -255,15 +256,19 @@ func (k *keys) Access(ctx context.Context, id signin.Identity) (signin.Access, e
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	name := map[string]string{readKey: team, actKey: team, otherKey: "rival"}[key]
-	if name == "" || k.revoked[key] {
+	names := map[string][]string{readKey: {team}, actKey: {team}, otherKey: {"rival"}, bothKey: {team, "rival"}}[key]
+	if len(names) == 0 || k.revoked[key] {
 		return signin.Access{}, statusError(http.StatusUnauthorized)
 	}
-	t := &v1alpha1.Team{}
-	if err := k.client.Get(ctx, client.ObjectKey{Name: name}, t); err != nil {
-		return signin.Access{}, err
+	access := signin.Access{Name: "laptop of Anna", Key: map[string]string{actKey: "shop/act"}[key]}
+	for _, name := range names {
+		t := &v1alpha1.Team{}
+		if err := k.client.Get(ctx, client.ObjectKey{Name: name}, t); err != nil {
+			return signin.Access{}, err
+		}
+		access.Teams = append(access.Teams, signin.TeamAccess{Team: t, Act: key == actKey})
 	}
-	return signin.Access{Name: "laptop of Anna", Key: map[string]string{actKey: "shop/act"}[key], Teams: []signin.TeamAccess{{Team: t, Act: key == actKey}}}, nil
+	return access, nil
 }
 
 // actions record what was asked for.

@@ -18,15 +18,20 @@ import (
 
 // triggers returns those of the namespace, with what they inherit. Ready says what is wrong with one that lacks it.
 func (u *UI) triggers(r *request) ([]*v1alpha1.Trigger, error) {
-	list := &v1alpha1.TriggerList{}
-	err := u.Cache.List(r.Context(), list, client.UnsafeDisableDeepCopy, client.InNamespace(r.namespace()))
-	all := pointers(list.Items)
+	all, err := u.triggersIn(r.Context(), r.namespace())
 	for i, t := range all {
 		if complete, _, err := index.Complete(r.Context(), u.Cache, t); err == nil { // otherwise Ready says why
 			all[i] = complete
 		}
 	}
 	return all, err
+}
+
+// triggersIn returns them without what they inherit.
+func (u *UI) triggersIn(ctx context.Context, namespace string) ([]*v1alpha1.Trigger, error) {
+	list := &v1alpha1.TriggerList{}
+	err := u.Cache.List(ctx, list, client.UnsafeDisableDeepCopy, client.InNamespace(namespace))
+	return pointers(list.Items), err
 }
 
 func (u *UI) environments(r *request) ([]*v1alpha1.Environment, error) {

@@ -14,6 +14,23 @@ func (u *UI) referencePage(*request) (*page, error) {
 	return &page{template: "reference", Title: "The HTTP API", Section: "docs", Data: u.reference}, nil
 }
 
+// teamsPage has only the teams that its reader may see.
+func (u *UI) teamsPage(r *request) (*page, error) {
+	if !r.signedIn {
+		return nil, errSignIn
+	}
+	var rows []view.TeamRow
+	for _, t := range r.access.Teams {
+		namespace := t.Team.NamespaceName()
+		triggers, err := u.triggersIn(r.Context(), namespace)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, view.TeamOf(t.Team.Name, namespace, triggers, u.Runs.Newest(namespace), u.Clock.Now()))
+	}
+	return &page{template: "teams", Title: "All teams", Section: "teams", Data: view.TeamsOf(rows, u.Clock.Now())}, nil
+}
+
 type triggersData struct {
 	Triggers []view.Trigger
 	Steps    view.Steps

@@ -37,6 +37,7 @@ func (u *UI) pages() map[string]pageKind {
 		"GET /{$}":                             {build: u.homePage},
 		"GET /docs":                            {build: u.referencePage},
 		"GET /sign-in":                         {build: u.signInPage},
+		"GET /teams":                           {build: u.teamsPage},
 		"GET /runs/{namespace}":                {build: u.runsPage, shared: true},
 		"GET /runs/{namespace}/{id}":           {build: u.runPage}, // its links to files are the reader's own
 		"GET /runs/{namespace}/{id}/log":       {build: u.logPage},

@@ -29,6 +29,9 @@ func TestScreenshots(t *testing.T) {
 	low.visit(failedRun + "/log#L90")
 	low.await(`document.querySelector(".chosen")`)
 	low.picture(filepath.Join(folder, "log-line.png"), false)
+	people := h.open(t, desktop, bothKey)
+	people.visit("/teams")
+	people.picture(filepath.Join(folder, "teams.png"), true)
 	reader := h.open(t, desktop, readKey)
 	reader.visit(failedRun)
 	reader.script(`document.querySelector("#terminal summary").click()`)
@@ -78,4 +81,5 @@ var allPages = map[string]string{
 	"environments": "/environments/shop",
 	"board":        "/board/shop",
 	"not-found":    "/runs/shop/no-such-run",
+	"teams":        "/teams",
 }

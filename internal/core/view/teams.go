@@ -1,0 +1,121 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/plaintext"
+)
+
+// Teams sums up all teams that a person may see, those that need a look first.
+type Teams struct {
+	Sentence string
+	Rows     []TeamRow
+}
+
+// TeamRow is a team in a list.
+type TeamRow struct {
+	Name, Namespace string
+
+	Look     string // what needs a look, as a sentence; empty: nothing
+	Trigger  string // that needs it
+	Newest   []Row  // of each Trigger that has run, by its name
+	Queued   int
+	Deployed *Time // when the newest run was received; nil: there is none
+
+	oldestQueued time.Time
+}
+
+// TeamOf sums up a team. The runs come newest first.
+func TeamOf(name, namespace string, triggers []*v1alpha1.Trigger, runs []*v1alpha1.Suite, now time.Time) TeamRow {
+	row := TeamRow{Name: name, Namespace: namespace}
+	for _, s := range runs {
+		if StateOf(s).Reason == v1alpha1.ReasonQueued {
+			row.Queued++
+			row.oldestQueued = s.Received().Time
+		}
+	}
+	if len(runs) > 0 {
+		row.Deployed = timeOf(runs[0].Received().Time, now)
+	}
+	var problems []complaint
+	for _, t := range TriggersOf(triggers, runs, now) {
+		if t.Last != nil {
+			row.Newest = append(row.Newest, *t.Last)
+		}
+		if t.Problem != "" {
+			problems = append(problems, complaint{trigger: t.Name, text: fmt.Sprintf("The Trigger %s does not work: %s", t.Name, t.Problem)})
+		} else if f := failingSince(t.Name, runs, now); f.trigger != "" {
+			problems = append(problems, f)
+		}
+	}
+	slices.SortStableFunc(problems, func(a, b complaint) int { return a.since.Compare(b.since) })
+	if len(problems) > 0 {
+		row.Trigger, row.Look = problems[0].trigger, problems[0].text
+		if more := len(problems) - 1; more > 0 {
+			row.Look += fmt.Sprintf(" And %d more.", more)
+		}
+	}
+	return row
+}
+
+type complaint struct {
+	trigger, text string
+	since         time.Time // zero: it never worked
+}
+
+// failingSince looks for the first of the runs of a Trigger that ended badly since one passed. Its environments are apart.
+func failingSince(trigger string, runs []*v1alpha1.Suite, now time.Time) (worst complaint) {
+	passed := map[string]bool{}
+	bad := map[string]*v1alpha1.Suite{} // the oldest, by Environment
+	for _, s := range runs {
+		state, environment := StateOf(s), s.Spec.Environment
+		switch {
+		case s.Spec.Trigger.Name != trigger || passed[environment]:
+		case state.Reason == v1alpha1.ReasonPassed:
+			passed[environment] = true
+		case state.Bad:
+			bad[environment] = s
+		}
+	}
+	for environment, s := range bad {
+		if since := s.Received().Time; worst.trigger == "" || since.Before(worst.since) {
+			worst = complaint{trigger, fmt.Sprintf("%s fails on %s since %s.", trigger, environment, since.UTC().Format("2 January, 15:04 UTC")), since}
+			if ago := plaintext.Ago(since, now); now.Sub(since) < 2*day {
+				worst.text = fmt.Sprintf("%s fails on %s; it began %s.", trigger, environment, ago)
+			}
+		}
+	}
+	return worst
+}
+
+// TeamsOf puts teams that need a look first, and then orders them by name.
+func TeamsOf(rows []TeamRow, now time.Time) Teams {
+	slices.SortFunc(rows, func(a, b TeamRow) int {
+		return cmp.Or(cmp.Compare(btoi(a.Look == ""), btoi(b.Look == "")), cmp.Compare(a.Name, b.Name))
+	})
+	fine, queued, oldest := 0, 0, time.Time{}
+	for _, r := range rows {
+		if r.Look == "" {
+			fine++
+		}
+		if queued += r.Queued; r.Queued > 0 && (oldest.IsZero() || r.oldestQueued.Before(oldest)) {
+			oldest = r.oldestQueued
+		}
+	}
+	t := Teams{Rows: rows, Sentence: fmt.Sprintf("Nothing fails in %d of %s.", fine, plaintext.Count(len(rows), "team"))}
+	if queued > 0 {
+		t.Sentence += fmt.Sprintf(" Waiting in a queue: %s, the oldest for %s.", plaintext.Count(queued, "run"), Duration(now.Sub(oldest)))
+	}
+	return t
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
