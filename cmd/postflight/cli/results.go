@@ -67,7 +67,7 @@ func (c *Console) PrintEnd(r *client.Run) {
 		c.Note("%s: %s", r.ID, said)
 	}
 	if r.ResultsProblem != "" {
-		c.Note("%s: not all results were kept: %s", r.ID, plaintext.Line(r.ResultsProblem, maxEnd))
+		c.Note("%s: %s", r.ID, plaintext.Line(r.ResultsProblem, maxEnd))
 	}
 	if r.Results != nil {
 		c.printFailures(r)

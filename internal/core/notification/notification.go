@@ -1,7 +1,8 @@
 // Package notification decodes and validates the body of a deployment notification.
 //
-// Decode is strict about JSON, but skips unknown members, of which Hint tells the sender: a name given twice, trailing data, invalid UTF-8, deep nesting and a value of the
-// wrong type are errors. Names of members are case-sensitive. A number or a boolean is never read as a string, nor the other way round.
+// Decode is strict about JSON, but skips unknown members, which Hint names: a name given twice, trailing data, invalid UTF-8, deep nesting
+// and a value of the wrong type are errors. Names of members are case-sensitive. A number or a boolean is never read as a string, nor the
+// other way round.
 //
 // Pipelines fill a body from variables that are not always set, and clients send null for missing options. So null means absent for every
 // member, and the empty string for every string, repository included. Only the value of a variable may be empty: for a test, an empty

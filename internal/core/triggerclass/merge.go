@@ -2,8 +2,10 @@
 package triggerclass
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -58,6 +60,9 @@ func unfit(spec *v1alpha1.TriggerSpec) string {
 
 const maxCause = 200 // of a message that quotes an object
 
+// directive matches keys by which a patch removes things. The schema allows them in labels and other maps of strings.
+var directive = regexp.MustCompile(`"\$(patch|retainKeys|(deleteFromPrimitiveList|setElementOrder)/[^"]*)":`)
+
 func merge(class v1alpha1.TriggerClassSpec, t v1alpha1.TriggerSpec) (*v1alpha1.TriggerSpec, error) {
 	if pod := &t.JobTemplate.Spec.Template.Spec; pod.Containers == nil {
 		pod.Containers = []corev1.Container{} // null would delete those of the class
@@ -69,6 +74,9 @@ func merge(class v1alpha1.TriggerClassSpec, t v1alpha1.TriggerSpec) (*v1alpha1.T
 	over, err := json.Marshal(t)
 	if err != nil {
 		return nil, err
+	}
+	if key := directive.Find(over); key != nil {
+		return nil, fmt.Errorf("the key %s is no label or annotation", bytes.TrimSuffix(key, []byte(":")))
 	}
 	all, err := strategicpatch.StrategicMergePatch(base, over, t)
 	if err != nil {

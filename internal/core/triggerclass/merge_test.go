@@ -84,6 +84,7 @@ func TestMerge(t *testing.T) {
 func TestDoNotFit(t *testing.T) {
 	for name, tc := range map[string]struct{ class, trigger, want string }{
 		"a Secret without a name": {class, `{jobTemplate: {spec: {template: {spec: {imagePullSecrets: [{}], containers: []}}}}}`, `The Trigger "e2e" cannot be merged over the TriggerClass "web": `},
+		"a directive":             {class, `{jobTemplate: {metadata: {labels: {$patch: replace}}, spec: {template: {spec: {containers: []}}}}}`, `The Trigger "e2e" cannot be merged over the TriggerClass "web": the key "$patch" is no label or annotation.`},
 		"another container":       {class, `{jobTemplate: {spec: {template: {spec: {containers: [{name: tests, args: [x]}]}}}}}`, `The Trigger "e2e" and the TriggerClass "web" do not fit together: the container "tests" has no image;`},
 		"no container":            {`{timeout: 1h}`, `{}`, `The Trigger "e2e" and the TriggerClass "web" do not fit together: neither jobTemplate has a container.`},
 		"minTests of no tests":    {class, `{results: {minTests: 300}}`, `The Trigger "e2e" and the TriggerClass "web" do not fit together: results.minTests needs results.require: Tests.`},
