@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	kubefake "k8s.io/client-go/kubernetes/fake"
@@ -194,6 +195,39 @@ func TestKeysRotate(t *testing.T) {
 	}
 	if err := k.Client.List(t.Context(), list); err != nil || len(list.Items) != len(want) {
 		t.Errorf("%d keys after a repetition: %v; want %d", len(list.Items), err, len(want))
+	}
+}
+
+// TestKeysRotateWithoutASecret: a key that the Secret surely lacks is deleted, one that it may have is not, and earlier keys stay as they are.
+func TestKeysRotateWithoutASecret(t *testing.T) {
+	for name, tc := range map[string]struct {
+		err  error
+		left int
+	}{
+		"refused":    {apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "key", nil), 1},
+		"unanswered": {errors.New("connection reset by peer"), 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, _, _ := newTestConsole()
+			k := testCluster(c, true, &v1alpha1.APIKey{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "ci"}})
+			k.Client = interceptor.NewClient(k.Client.(client.WithWatch), interceptor.Funcs{
+				Apply: func(context.Context, client.WithWatch, runtime.ApplyConfiguration, ...client.ApplyOption) error {
+					return tc.err
+				},
+			})
+			if err := (&keys.RotateOptions{Cluster: k, Secret: "key", Expires: time.Hour, Overlap: time.Minute}).Run(t.Context(), "ci"); err == nil {
+				t.Error("no error")
+			}
+			list := &v1alpha1.APIKeyList{}
+			if err := k.Client.List(t.Context(), list); err != nil || len(list.Items) != tc.left {
+				t.Errorf("%d keys are left (%v), want %d", len(list.Items), err, tc.left)
+			}
+			for _, stored := range list.Items {
+				if stored.Name == "ci" && stored.Spec.ExpiresAt != nil {
+					t.Errorf("the earlier key expires at %s", stored.Spec.ExpiresAt)
+				}
+			}
+		})
 	}
 }
 

@@ -147,11 +147,11 @@ func (o *RotateOptions) replace(ctx context.Context, name string) (*v1alpha1.API
 	}
 	secret := corev1ac.Secret(o.Secret, o.Namespace).WithData(map[string][]byte{secretKey: []byte(key)})
 	if err := o.Client.Apply(ctx, secret, client.FieldOwner("postflight-keys-rotate"), client.ForceOwnership); err != nil {
-		err := o.ExplainError(err, fmt.Sprintf("Secret %q", o.Secret))
+		explained := o.ExplainError(err, fmt.Sprintf("Secret %q", o.Secret))
 		if apierror.Unanswered(err) { // the Secret may have the key
-			return nil, fmt.Errorf("%w. The APIKey %s stays, because the Secret may have its key", err, made.Name)
+			return nil, fmt.Errorf("%w. The APIKey %s stays, because the Secret may have its key", explained, made.Name)
 		}
-		return nil, errors.Join(err, o.Client.Delete(ctx, made))
+		return nil, errors.Join(explained, o.Client.Delete(ctx, made))
 	}
 	return made, nil
 }
