@@ -22,6 +22,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv("POSTFLIGHT_TEST_AS_PROGRAM") != "" {
 		main()
 	}
+	for _, name := range []string{"URL", "API_KEY", "API_KEY_FILE", "BRANCH", "SHA", "DEPLOYMENT_TYPE", "DEPLOYMENT_URL"} {
+		_ = os.Unsetenv("POSTFLIGHT_" + name) // the shell may have those of the local cluster
+	}
 	os.Exit(apiserver.Run(m))
 }
 
