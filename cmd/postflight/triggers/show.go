@@ -58,22 +58,18 @@ func (o *ShowOptions) Run(ctx context.Context, name string) error {
 }
 
 func (o *ShowOptions) complete(ctx context.Context, t *v1alpha1.Trigger) (*v1alpha1.Trigger, error) {
-	if t.Spec.TriggerClassName == "" {
-		return t, nil
-	}
-	class := &v1alpha1.TriggerClass{}
-	err := o.Client.Get(ctx, client.ObjectKey{Name: t.Spec.TriggerClassName}, class)
+	complete, problem, err := triggerclass.Complete(t, func(name string) (*v1alpha1.TriggerClass, error) {
+		class := &v1alpha1.TriggerClass{}
+		return class, o.Client.Get(ctx, client.ObjectKey{Name: name}, class)
+	})
 	switch {
-	case apierrors.IsNotFound(err):
-		return nil, errors.New(triggerclass.Missing(t))
 	case apierrors.IsForbidden(err):
-		return nil, fmt.Errorf("you may not read the TriggerClass %s: ask the operator of the cluster for the ClusterRole postflight-triggerclass-viewer (%w)", t.Spec.TriggerClassName, err)
+		return nil, fmt.Errorf("you cannot read the TriggerClass %s: ask the operator of the cluster for the ClusterRole postflight-triggerclass-viewer (%w)", t.Spec.TriggerClassName, err)
 	case err != nil:
-		return nil, fmt.Errorf("the TriggerClass %s: %w", t.Spec.TriggerClassName, err)
-	}
-	complete, problem := triggerclass.Merge(class, t)
-	if problem != "" {
+		return nil, err
+	case problem != "":
 		return nil, errors.New(problem)
+	default:
+		return complete, nil
 	}
-	return complete, nil
 }

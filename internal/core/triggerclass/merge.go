@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/apierror"
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 )
 
@@ -23,6 +24,23 @@ func Missing(t *v1alpha1.Trigger) string {
 // Unreadable says that the manager may not read a Trigger's class, and what to do.
 func Unreadable(t *v1alpha1.Trigger) string {
 	return fmt.Sprintf("The manager may not read the TriggerClass %q of the Trigger %q. Ask the operator of this service to check its role, or do without a class.", t.Spec.TriggerClassName, t.Name)
+}
+
+// Complete returns a Trigger with what it inherits, and the Trigger itself if it names no class. The problem says, in sentences for the
+// Trigger's author, why the Trigger stays as it is. An error is that of get, which reads the class of a name.
+func Complete(t *v1alpha1.Trigger, get func(name string) (*v1alpha1.TriggerClass, error)) (complete *v1alpha1.Trigger, problem string, err error) {
+	if t == nil || t.Spec.TriggerClassName == "" {
+		return t, "", nil
+	}
+	class, err := get(t.Spec.TriggerClassName)
+	if apierror.NotFound(err) {
+		return t, Missing(t), nil
+	}
+	if err != nil {
+		return t, "", fmt.Errorf("look up the TriggerClass %s: %w", t.Spec.TriggerClassName, err)
+	}
+	complete, problem = Merge(class, t)
+	return complete, problem, nil
 }
 
 // Merge returns the Trigger with what it inherits from its class, sharing no memory with the arguments. The rules are those of

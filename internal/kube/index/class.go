@@ -2,7 +2,6 @@ package index
 
 import (
 	"context"
-	"fmt"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -11,23 +10,14 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/triggerclass"
 )
 
-// Complete returns a Trigger with what it inherits from its TriggerClass, and the Trigger itself if it names none. The problem says, in
-// sentences for the Trigger's author, why the Trigger stays as it is.
+// Complete is triggerclass.Complete for the manager.
 func Complete(ctx context.Context, c client.Reader, t *v1alpha1.Trigger) (complete *v1alpha1.Trigger, problem string, err error) {
-	if t == nil || t.Spec.TriggerClassName == "" {
-		return t, "", nil
-	}
-	class := &v1alpha1.TriggerClass{}
-	err = c.Get(ctx, client.ObjectKey{Name: t.Spec.TriggerClassName}, class, client.UnsafeDisableDeepCopy)
-	if apierror.NotFound(err) {
-		return t, triggerclass.Missing(t), nil
-	}
+	complete, problem, err = triggerclass.Complete(t, func(name string) (*v1alpha1.TriggerClass, error) {
+		class := &v1alpha1.TriggerClass{}
+		return class, c.Get(ctx, client.ObjectKey{Name: name}, class, client.UnsafeDisableDeepCopy)
+	})
 	if apierror.MissingRight(err) {
 		return t, triggerclass.Unreadable(t), nil
 	}
-	if err != nil {
-		return t, "", fmt.Errorf("look up the TriggerClass %s: %w", t.Spec.TriggerClassName, err)
-	}
-	complete, problem = triggerclass.Merge(class, t)
-	return complete, problem, nil
+	return complete, problem, err
 }
