@@ -36,7 +36,7 @@ type Condition struct {
 
 // TriggersOf returns all Triggers, by name. The runs come newest first.
 func TriggersOf(triggers []*v1alpha1.Trigger, runs []*v1alpha1.Suite, now time.Time) []Trigger {
-	byTrigger := groupBy(runs, func(s *v1alpha1.Suite) string { return s.Spec.Trigger.Name })
+	byTrigger := groupBy(runs, triggerOf)
 	var all []Trigger
 	for _, t := range triggers {
 		all = append(all, TriggerOf(t, byTrigger[t.Name], now))
@@ -52,13 +52,21 @@ func TriggerOf(t *v1alpha1.Trigger, runs []*v1alpha1.Suite, now time.Time) Trigg
 		Matches: conditionsOf(t.Spec.Match), Timeout: Duration(t.RunTimeout()),
 		Queued: t.Status.QueuedSuites, Active: t.Status.ActiveSuites, History: HistoryOf(runs, now),
 	}
-	if c := meta.FindStatusCondition(t.Status.Conditions, v1alpha1.ConditionReady); c != nil && c.Status == metav1.ConditionFalse {
-		v.Problem = c.Message
-	}
+	v.Problem = problemOf(t)
 	if len(runs) > 0 {
 		v.Last = new(RowOf(runs[0], v.History.Typical, now))
 	}
 	return v
+}
+
+func triggerOf(s *v1alpha1.Suite) string { return s.Spec.Trigger.Name }
+
+// problemOf returns why a Trigger cannot match, or "".
+func problemOf(t *v1alpha1.Trigger) string {
+	if c := meta.FindStatusCondition(t.Status.Conditions, v1alpha1.ConditionReady); c != nil && c.Status == metav1.ConditionFalse {
+		return c.Message
+	}
+	return ""
 }
 
 func conditionsOf(m v1alpha1.TriggerMatch) []Condition {

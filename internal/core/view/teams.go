@@ -42,13 +42,15 @@ func TeamOf(name, namespace string, triggers []*v1alpha1.Trigger, runs []*v1alph
 		row.Deployed = timeOf(runs[0].Received().Time, now)
 	}
 	var problems []complaint
-	for _, t := range TriggersOf(triggers, runs, now) {
-		if t.Last != nil {
-			row.Newest = append(row.Newest, *t.Last)
+	byTrigger := groupBy(runs, triggerOf)
+	for _, t := range slices.SortedFunc(slices.Values(triggers), func(a, b *v1alpha1.Trigger) int { return cmp.Compare(a.Name, b.Name) }) {
+		own := byTrigger[t.Name]
+		if len(own) > 0 {
+			row.Newest = append(row.Newest, RowOf(own[0], 0, now))
 		}
-		if t.Problem != "" {
-			problems = append(problems, complaint{trigger: t.Name, text: fmt.Sprintf("The Trigger %s does not work: %s", t.Name, t.Problem)})
-		} else if f := failingSince(t.Name, runs, now); f.trigger != "" {
+		if problem := problemOf(t); problem != "" {
+			problems = append(problems, complaint{trigger: t.Name, text: fmt.Sprintf("The Trigger %s does not work: %s", t.Name, problem)})
+		} else if f := failingSince(t.Name, own, now); f.trigger != "" {
 			problems = append(problems, f)
 		}
 	}
@@ -74,7 +76,7 @@ func failingSince(trigger string, runs []*v1alpha1.Suite, now time.Time) (worst 
 	for _, s := range runs {
 		state, environment := StateOf(s), s.Spec.Environment
 		switch {
-		case s.Spec.Trigger.Name != trigger || passed[environment]:
+		case passed[environment]:
 		case state.Reason == v1alpha1.ReasonPassed:
 			passed[environment] = true
 		case state.Bad:
@@ -95,7 +97,7 @@ func failingSince(trigger string, runs []*v1alpha1.Suite, now time.Time) (worst 
 // TeamsOf puts teams that need a look first, and then orders them by name.
 func TeamsOf(rows []TeamRow, now time.Time) Teams {
 	slices.SortFunc(rows, func(a, b TeamRow) int {
-		return cmp.Or(cmp.Compare(btoi(a.Look == ""), btoi(b.Look == "")), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(compareBool(a.Look == "", b.Look == ""), cmp.Compare(a.Name, b.Name))
 	})
 	fine, queued, oldest := 0, 0, time.Time{}
 	for _, r := range rows {
@@ -111,11 +113,4 @@ func TeamsOf(rows []TeamRow, now time.Time) Teams {
 		t.Sentence += fmt.Sprintf(" Waiting in a queue: %s, the oldest for %s.", plaintext.Count(queued, "run"), Duration(now.Sub(oldest)))
 	}
 	return t
-}
-
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
