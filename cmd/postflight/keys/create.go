@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/prometheus/common/model"
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -58,23 +57,19 @@ to the file of --key-file.`,
   # Keep the key that the pipelines have already
   printf %s "$OLD_KEY" | postflight keys create legacy -n acme --from-stdin`,
 		Args: cobra.ExactArgs(1),
-		PreRunE: func(cmd *cobra.Command, _ []string) error {
-			d, err := model.ParseDuration(cmp.Or(expires, "0"))
-			if err != nil || expires != "" && d == 0 {
-				return fmt.Errorf("--expires %q: write it like 90d or 12h", expires)
+		PreRunE: func(*cobra.Command, []string) (err error) {
+			if expires != "" {
+				o.Expires, err = duration("--expires", expires)
 			}
-			o.Expires = time.Duration(d)
-			return o.checkDryRun(stdin)
+			return cmp.Or(err, o.checkDryRun(stdin))
 		},
 	}
 	create := func(ctx context.Context, args []string) (err error) {
 		if stdin {
-			if o.Existing, err = readKey(ctx, cmd.InOrStdin()); err != nil {
-				return err
-			}
-			if o.Existing == "" {
-				return errors.New("the key on standard input is empty")
-			}
+			o.Existing, err = readKey(ctx, cmd.InOrStdin())
+		}
+		if err != nil {
+			return err
 		}
 		return o.Run(ctx, args[0])
 	}
@@ -217,6 +212,10 @@ func readKey(ctx context.Context, in io.Reader) (string, error) {
 	case <-ctx.Done():
 		return "", ctx.Err()
 	case <-read:
-		return strings.TrimRight(string(content), "\r\n"), err
 	}
+	key := strings.TrimRight(string(content), "\r\n")
+	if err == nil && key == "" {
+		err = errors.New("the key on standard input is empty")
+	}
+	return key, err
 }
