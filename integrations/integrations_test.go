@@ -3,7 +3,6 @@ package integrations
 
 import (
 	"bytes"
-	"cmp"
 	"io"
 	"maps"
 	"os"
@@ -14,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp"
 	"github.com/rhysd/actionlint"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -108,7 +107,7 @@ func TestGitHubStep(t *testing.T) {
 				t.Errorf("exit code %d, want %s: %s", got, tc.code, out)
 			}
 			called := strings.Split(strings.TrimSuffix(string(read(t, dir+"/called")), "\n"), "\n")
-			if diff := gocmp.Diff(tc.args, called); diff != "" {
+			if diff := cmp.Diff(tc.args, called); diff != "" {
 				t.Error(diff)
 			}
 			if output := string(read(t, dir+"/output")); !strings.Contains(output, "outcome="+tc.outcome+"\n") || !strings.Contains(output, "{\"results\": []}\n") {
@@ -238,7 +237,7 @@ func TestTekton(t *testing.T) {
 		"POSTFLIGHT_BRANCH": "$(params.branch)", "POSTFLIGHT_SHA": "$(params.sha)",
 		"POSTFLIGHT_DEPLOYMENT_TYPE": "$(params.type)", "POSTFLIGHT_DEPLOYMENT_URL": "$(params.deployment-url)",
 	}
-	if diff := gocmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -367,7 +366,10 @@ func TestGitLabJob(t *testing.T) {
 				run.Env = []string{"PATH=" + dir + ":" + os.Getenv("PATH"), "CALLED=" + dir + "/called"}
 				for variable, value := range job.Variables {
 					if m := input.FindStringSubmatch(value); m != nil {
-						value = cmp.Or(tc.inputs[m[1]], defaults[m[1]])
+						value = defaults[m[1]]
+						if given, ok := tc.inputs[m[1]]; ok {
+							value = given
+						}
 					}
 					run.Env = append(run.Env, variable+"="+value)
 				}
@@ -376,7 +378,7 @@ func TestGitLabJob(t *testing.T) {
 					t.Errorf("exit code %d, want that of postflight: %s", got, out)
 				}
 				called := strings.Split(strings.TrimSuffix(string(read(t, dir+"/called")), "\n"), "\n")
-				if diff := gocmp.Diff(tc.args, called); diff != "" {
+				if diff := cmp.Diff(tc.args, called); diff != "" {
 					t.Error(diff)
 				}
 			})
@@ -448,7 +450,7 @@ func checkPlaceholders(t *testing.T, content []byte, pattern string, declared []
 	}
 	slices.Sort(used)
 	slices.Sort(declared)
-	if diff := gocmp.Diff(declared, slices.Compact(used)); diff != "" {
+	if diff := cmp.Diff(declared, slices.Compact(used)); diff != "" {
 		t.Errorf("declared (-), used (+):\n%s", diff)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
 	"github.com/postflight-dev/postflight/test/apiserver"
@@ -45,5 +47,27 @@ func TestExplainOfJobTemplate(t *testing.T) {
 	}
 	if !strings.Contains(out, "backoffLimit defaults to 0") || !strings.Contains(out, "kubectl explain job") {
 		t.Errorf("kubectl explain trigger.spec.jobTemplate prints:\n%s", out)
+	}
+}
+
+// TestClassesHaveTheBoundsOfTriggers: what a TriggerClass may set, a Trigger may set, too, within the same bounds. Descriptions may differ.
+func TestClassesHaveTheBoundsOfTriggers(t *testing.T) {
+	properties := func(name string) map[string]any {
+		var crd map[string]any
+		must(t, yaml.Unmarshal(read(t, filepath.Join(folder(t, "crd"), "bases", "postflight.dev_"+name+".yaml")), &crd))
+		versions, _, err := unstructured.NestedSlice(crd, "spec", "versions")
+		must(t, err)
+		all, _, err := unstructured.NestedMap(versions[0].(map[string]any), "schema", "openAPIV3Schema", "properties", "spec", "properties")
+		must(t, err)
+		for _, property := range all {
+			delete(property.(map[string]any), "description")
+		}
+		return all
+	}
+	trigger := properties("triggers")
+	for name, class := range properties("triggerclasses") {
+		if diff := cmp.Diff(trigger[name], class); diff != "" {
+			t.Errorf("%s: -Trigger +TriggerClass\n%s", name, diff)
+		}
 	}
 }

@@ -1,8 +1,12 @@
 package notification
 
 import (
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/postflight-dev/postflight/api/httpapi"
 )
 
 func TestHint(t *testing.T) {
@@ -36,6 +40,15 @@ func TestMembersAreKnown(t *testing.T) {
 	for _, name := range members {
 		if n, err := Decode([]byte(`{"` + name + `":null}`)); err != nil || len(n.Unknown) > 0 {
 			t.Errorf("%s: %v, unknown %v", name, err, n.Unknown)
+		}
+	}
+}
+
+// TestMembersAreAll: what the client of this API sends is suggested, too.
+func TestMembersAreAll(t *testing.T) {
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[httpapi.Notification]()) {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); !slices.Contains(members, name) {
+			t.Errorf("%s is missing", name)
 		}
 	}
 }
