@@ -43,7 +43,7 @@ func TestDoctor(t *testing.T) {
 				o.(*v1alpha1.APIKey).Spec.ExpiresAt = new(metav1.NewTime(time.Now().Add(time.Hour)))
 			})
 		}},
-		{"the store is away", "store", "the store https://s3.example.com cannot be used", doctor.Failure, func() { p.storeDown.Store(true) }},
+		{"the store is unavailable", "store", "the store https://s3.example.com cannot be used", doctor.Failure, func() { p.storeDown.Store(true) }},
 		{"a role lost a rule", "rights", "may not create jobs.batch in the cluster", doctor.Failure, func() {
 			p.changed(&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "postflight-manager"}}, func(o client.Object) {
 				role := o.(*rbacv1.ClusterRole)

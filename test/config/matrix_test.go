@@ -233,7 +233,7 @@ type policyWorld struct {
 	classWriter, classRunner client.Client // may write TriggerClasses; the writer may create Jobs in one namespace, the runner in all
 }
 
-// actors are who may write objects of the kind, without and with the right to create Jobs wherever it matters.
+// actors are two users with the right to write objects of the kind; only the second can create Jobs wherever it matters.
 func (w *policyWorld) actors(kind string) (writer, runner client.Client) {
 	if kind == "TriggerClass" {
 		return w.classWriter, w.classRunner

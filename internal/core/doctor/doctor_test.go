@@ -130,7 +130,7 @@ func TestFindings(t *testing.T) {
 
 		"a replica is ready":              {[]Finding{Replica("a", Checks[0], 200, "ok")}, OK, "a is ready"},
 		"a replica is not ready":          {[]Finding{Replica("a", Checks[0], 500, "[-]http failed: reason withheld\n")}, Warning, "[-]http failed"},
-		"the store is away":               {[]Finding{Replica("a", Checks[1], 500, "internal server error: the store cannot be used: 403\n")}, Failure, "a says: the store cannot be used: 403"},
+		"the store is unavailable":        {[]Finding{Replica("a", Checks[1], 500, "internal server error: the store cannot be used: 403\n")}, Failure, "a says: the store cannot be used: 403"},
 		"there is no store":               {[]Finding{Replica("a", Checks[1], 404, "")}, OK, "has no object store"},
 		"a clock is wrong":                {[]Finding{Replica("a", Checks[2], 500, "internal server error: the clock is 3s ahead")}, Warning, "the clock is 3s ahead"},
 		"a manager without a clock check": {[]Finding{Replica("a", Checks[2], 404, "")}, OK, "no such check"},

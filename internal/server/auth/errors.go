@@ -40,7 +40,7 @@ func refusal(namespace string, k *v1alpha1.APIKey, verdict apikey.Verdict, now t
 			plaintext.Ago(k.Spec.ExpiresAt.Time, now))
 	case apikey.Suspended:
 		e.text = "the API key is suspended"
-		e.advice = "The API key is suspended. Ask whoever manages the keys of your team for another one."
+		e.advice = "The API key is suspended. Ask for another one where your team manages its keys."
 	case apikey.NamespaceClaimedTwice:
 		e.text = "two Teams claim the namespace of the API key"
 		e.advice = fmt.Sprintf("Two Teams claim the namespace %s, so its API keys are refused. Ask your operator: one of the Teams must give it up.", of)

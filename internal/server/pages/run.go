@@ -19,7 +19,7 @@ type runData struct {
 	Log       *logData
 	CanCancel bool
 	CanRerun  bool
-	Command   string // of a terminal, for readers who may not act here
+	Command   string // of a terminal, for readers without the right to act here
 	Archived  bool   // its Suite was deleted
 
 	settled bool // it will not change any more
