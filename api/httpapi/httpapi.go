@@ -14,6 +14,8 @@ type Notification struct {
 	DeploymentURL        string            `json:"deployment_url,omitempty"`
 	HostingService       string            `json:"hosting_service,omitempty"` // GitHub or GitLab
 	CommitURL            string            `json:"commit_url,omitempty"`
+	CommitMessage        string            `json:"commit_message,omitempty"` // the server keeps its first line
+	CommitAuthor         string            `json:"commit_author,omitempty"`  // a name; the server drops an e-mail address after it
 	Variables            map[string]string `json:"variables,omitempty"`
 	DeduplicationKey     string            `json:"deduplication_key,omitempty"`
 	EphemeralEnvironment bool              `json:"ephemeral_environment,omitempty"`

@@ -19,6 +19,8 @@ type Run struct {
 	DeploymentType    string `json:"deploymentType,omitempty"`
 	DeploymentURL     string `json:"deploymentUrl,omitempty"`
 	CommitURL         string `json:"commitUrl,omitempty"`
+	CommitMessage     string `json:"commitMessage,omitempty"` // its first line
+	CommitAuthor      string `json:"commitAuthor,omitempty"`
 	Repository        string `json:"repository,omitempty"`
 	PullRequestNumber int64  `json:"pullRequestNumber,omitempty"`
 

@@ -130,6 +130,16 @@ type Deployment struct {
 	// +kubebuilder:validation:MaxLength=2048
 	CommitURL string `json:"commitURL,omitempty"`
 
+	// commitMessage is the first line of the message of the commit, at most 256 bytes.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	CommitMessage string `json:"commitMessage,omitempty"`
+
+	// commitAuthor is the name of who wrote the commit, at most 256 bytes.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	CommitAuthor string `json:"commitAuthor,omitempty"`
+
 	// repository that was deployed, as owner/name.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256

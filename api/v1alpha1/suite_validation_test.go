@@ -66,7 +66,7 @@ var whole = edits(
 	set("spec/trigger/uid", "4b1c"),
 	set("spec/deployment", fields{
 		"branch": "main", "sha": "5ca1ab1e", "type": "staging", "url": "https://a.example.com", "hostingService": "GitLab",
-		"commitURL": "https://b.example.com", "repository": "acme/shop", "pullRequestNumber": 7, "pipelineID": 345,
+		"commitURL": "https://b.example.com", "commitMessage": "Fix login", "commitAuthor": "Ann Lee", "repository": "acme/shop", "pullRequestNumber": 7, "pipelineID": 345,
 	}),
 	set("spec/variables", fields{"A": "1", "B": "2"}),
 	set("spec/supersedeKey", "main/staging"),

@@ -12,22 +12,24 @@ import (
 
 func TestWhatIsReported(t *testing.T) {
 	variables := map[string]string{"POSTFLIGHT_BRANCH": "from-variable", "POSTFLIGHT_SHA": "v5a", "POSTFLIGHT_DEPLOYMENT_TYPE": "staging", "POSTFLIGHT_DEPLOYMENT_URL": "https://v"}
-	detected := ci.Context{Branch: "from-ci", SHA: "c1", CommitURL: "https://host/c1"}
+	detected := ci.Context{Branch: "from-ci", SHA: "c1", CommitURL: "https://host/c1", CommitMessage: "Fix", CommitAuthor: "Ann"}
 	cases := map[string]struct {
 		reason    string
 		flags     gate.Deployment
 		variables map[string]string
 		want      map[string]any
 	}{
-		"the CI system": {want: map[string]any{"branch": "from-ci", "sha": "c1", "commit_url": "https://host/c1"}},
-		"variables": {reason: "they win over the CI system, whose link is to another commit", variables: variables,
+		"the CI system": {want: map[string]any{"branch": "from-ci", "sha": "c1", "commit_url": "https://host/c1", "commit_message": "Fix", "commit_author": "Ann"}},
+		"variables": {reason: "they win over the CI system, whose link and message are of another commit", variables: variables,
 			want: map[string]any{"branch": "from-variable", "sha": "v5a", "deployment_type": "staging", "deployment_url": "https://v"}},
 		"flags": {reason: "they win over variables", flags: gate.Deployment{Branch: "b", SHA: "f1a9", Kind: "t", URL: "https://f"}, variables: variables,
 			want: map[string]any{"branch": "b", "sha": "f1a9", "deployment_type": "t", "deployment_url": "https://f"}},
 		"some of each": {flags: gate.Deployment{Kind: "t"}, variables: map[string]string{"POSTFLIGHT_SHA": "v5a"},
 			want: map[string]any{"branch": "from-ci", "sha": "v5a", "deployment_type": "t"}},
 		"the same commit": {reason: "the link is to it", variables: map[string]string{"POSTFLIGHT_SHA": "c1"},
-			want: map[string]any{"branch": "from-ci", "sha": "c1", "commit_url": "https://host/c1"}},
+			want: map[string]any{"branch": "from-ci", "sha": "c1", "commit_url": "https://host/c1", "commit_message": "Fix", "commit_author": "Ann"}},
+		"an author": {reason: "it may be set where the CI system has none", variables: map[string]string{"POSTFLIGHT_SHA": "v5a", "POSTFLIGHT_COMMIT_AUTHOR": "Bea"},
+			want: map[string]any{"branch": "from-ci", "sha": "v5a", "commit_author": "Bea"}},
 		"no detection": {reason: "variables of Postflight are set on purpose", flags: gate.Deployment{NoDetect: true}, variables: map[string]string{"POSTFLIGHT_BRANCH": "from-variable"},
 			want: map[string]any{"branch": "from-variable"}},
 	}

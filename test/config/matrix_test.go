@@ -100,6 +100,8 @@ var fields = map[string]map[string]field{
 		"deployment.url":               {value: `"https://evil.example.com"`, pod: "is the variable URL", immutable: true},
 		"deployment.hostingService":    {value: `"GitLab"`, not: "but a Suite is a pod", immutable: true},
 		"deployment.commitURL":         {value: `"https://example.com/c"`, not: "but a Suite is a pod", immutable: true},
+		"deployment.commitMessage":     {value: `"Fix"`, not: "but a Suite is a pod", immutable: true},
+		"deployment.commitAuthor":      {value: `"Ann"`, not: "but a Suite is a pod", immutable: true},
 		"deployment.repository":        {value: `"acme/shop"`, not: "but a Suite is a pod", immutable: true},
 		"deployment.pullRequestNumber": {value: `7`, not: "but a Suite is a pod", immutable: true},
 		"deployment.pipelineID":        {value: `345`, not: "but a Suite is a pod", immutable: true},

@@ -16,15 +16,18 @@ import (
 const detection = `Branch, commit, repository and pull request come from the variables of GitHub Actions, GitLab CI, CircleCI,
 Jenkins or Buildkite, unless you give them.
 
-$POSTFLIGHT_BRANCH, $POSTFLIGHT_SHA, $POSTFLIGHT_DEPLOYMENT_TYPE and $POSTFLIGHT_DEPLOYMENT_URL take
-precedence over these, and flags over all of them. Pass untrusted values, such as the name of a branch, in
-these variables: on a command line, a shell might run a part of them.`
+$POSTFLIGHT_BRANCH, $POSTFLIGHT_SHA, $POSTFLIGHT_DEPLOYMENT_TYPE, $POSTFLIGHT_DEPLOYMENT_URL,
+$POSTFLIGHT_COMMIT_MESSAGE and $POSTFLIGHT_COMMIT_AUTHOR take precedence over these, and flags over all of
+them. Pass untrusted values, such as the name of a branch, in these variables: on a command line, a shell
+might run a part of them.`
 
 // Deployment says what was deployed, by flags or by the variables that replace them.
 type Deployment struct {
 	Branch, SHA, Kind, URL string
 	hostingService         string
 	commitURL              string
+	commitMessage          string
+	commitAuthor           string
 	repository             string
 	pullRequest            int
 	pipeline               int
@@ -48,6 +51,8 @@ func (d *Deployment) addFlags(cmd *cobra.Command) {
 	f.IntVar(&d.pullRequest, "pull-request", 0, "number of the pull or merge request")
 	f.IntVar(&d.pipeline, "pipeline", 0, "id of the GitLab pipeline that the check belongs to; default: the newest of the commit and branch")
 	f.StringVar(&d.commitURL, "commit-url", "", "link to the commit")
+	f.StringVar(&d.commitMessage, "commit-message", "", "message of the commit, for pages; its first line is kept; default: $POSTFLIGHT_COMMIT_MESSAGE")
+	f.StringVar(&d.commitAuthor, "commit-author", "", "name of its author, for pages; default: $POSTFLIGHT_COMMIT_AUTHOR")
 	f.StringVar(&d.deduplicationKey, "deduplication-key", "",
 		"newer runs stop older ones with the same key; default: branch/environment, or what the Trigger's supersede says")
 	f.BoolVar(&d.ephemeral, "ephemeral", false, "the deployment has an Environment of its own, named after --deployment-url")
@@ -60,6 +65,8 @@ func (d *Deployment) ReadEnvironment(getenv func(string) string) {
 	d.SHA = cmp.Or(d.SHA, getenv("POSTFLIGHT_SHA"))
 	d.Kind = cmp.Or(d.Kind, getenv("POSTFLIGHT_DEPLOYMENT_TYPE"))
 	d.URL = cmp.Or(d.URL, getenv("POSTFLIGHT_DEPLOYMENT_URL"))
+	d.commitMessage = cmp.Or(d.commitMessage, getenv("POSTFLIGHT_COMMIT_MESSAGE"))
+	d.commitAuthor = cmp.Or(d.commitAuthor, getenv("POSTFLIGHT_COMMIT_AUTHOR"))
 	var event []byte
 	if path := getenv("GITHUB_EVENT_PATH"); path != "" {
 		event, _ = os.ReadFile(path) // an unreadable event is ignored
@@ -73,8 +80,8 @@ func (d *Deployment) Notification() (client.Notification, error) {
 	if d.NoDetect {
 		detected = ci.Context{}
 	}
-	if d.SHA != "" && d.SHA != detected.SHA { // the link is to another commit
-		detected.CommitURL = ""
+	if d.SHA != "" && d.SHA != detected.SHA { // this is about another commit
+		detected.CommitURL, detected.CommitMessage, detected.CommitAuthor = "", "", ""
 	}
 	variables, err := parseVariables(d.Variables)
 	return client.Notification{
@@ -84,6 +91,8 @@ func (d *Deployment) Notification() (client.Notification, error) {
 		DeploymentURL:        d.URL,
 		HostingService:       cmp.Or(d.hostingService, detected.HostingService),
 		CommitURL:            cmp.Or(d.commitURL, detected.CommitURL),
+		CommitMessage:        cmp.Or(d.commitMessage, detected.CommitMessage),
+		CommitAuthor:         cmp.Or(d.commitAuthor, detected.CommitAuthor),
 		Variables:            variables,
 		DeduplicationKey:     d.deduplicationKey,
 		EphemeralEnvironment: d.ephemeral,

@@ -20,6 +20,8 @@ type Context struct {
 	HostingService    string `json:"hostingService,omitempty"`
 	PullRequestNumber int    `json:"pullRequestNumber,omitempty"`
 	CommitURL         string `json:"commitURL,omitempty"`
+	CommitMessage     string `json:"commitMessage,omitempty"`
+	CommitAuthor      string `json:"commitAuthor,omitempty"`
 }
 
 // Getenv returns a variable, empty if it is not set.
@@ -59,6 +61,18 @@ type gitHubEvent struct {
 		Ref string `json:"ref"`
 		SHA string `json:"sha"`
 	} `json:"deployment"`
+	HeadCommit  gitHubCommit `json:"head_commit"`
+	WorkflowRun struct {
+		HeadCommit gitHubCommit `json:"head_commit"`
+	} `json:"workflow_run"`
+}
+
+type gitHubCommit struct {
+	ID      string `json:"id"`
+	Message string `json:"message"`
+	Author  struct {
+		Name string `json:"name"`
+	} `json:"author"`
 }
 
 // gitHubActions prefers the head of a pull request to GITHUB_SHA, a temporary merge commit that shows no checks.
@@ -71,6 +85,11 @@ func gitHubActions(env Getenv, raw []byte) Context {
 	c.PullRequestNumber = event.PullRequest.Number
 	if c.PullRequestNumber == 0 {
 		c.PullRequestNumber = numberIn(env("GITHUB_REF"))
+	}
+	for _, commit := range []gitHubCommit{event.HeadCommit, event.WorkflowRun.HeadCommit} {
+		if commit.ID == c.SHA && c.SHA != "" { // events of pull requests and deployments have no message
+			c.CommitMessage, c.CommitAuthor = commit.Message, commit.Author.Name
+		}
 	}
 	if c.Repository != "" && c.SHA != "" {
 		c.CommitURL = commitURL(cmp.Or(env("GITHUB_SERVER_URL"), "https://github.com")+"/"+c.Repository, "/commit/", c.SHA)
@@ -113,6 +132,9 @@ func gitLab(env Getenv, _ []byte) Context {
 		PullRequestNumber: number(env("CI_MERGE_REQUEST_IID")),
 	}
 	c.CommitURL = commitURL(env("CI_PROJECT_URL"), "/-/commit/", c.SHA)
+	if c.SHA == env("CI_COMMIT_SHA") {
+		c.CommitMessage, c.CommitAuthor = env("CI_COMMIT_TITLE"), env("CI_COMMIT_AUTHOR")
+	}
 	return c
 }
 
@@ -132,6 +154,7 @@ func circleCI(env Getenv, _ []byte) Context {
 func buildkite(env Getenv, _ []byte) Context {
 	c := fromRemote(env("BUILDKITE_REPO"))
 	c.System, c.Branch, c.SHA = "Buildkite", env("BUILDKITE_BRANCH"), env("BUILDKITE_COMMIT")
+	c.CommitMessage, c.CommitAuthor = env("BUILDKITE_MESSAGE"), env("BUILDKITE_BUILD_AUTHOR")
 	if c.SHA == "HEAD" { // not resolved yet
 		c.SHA = ""
 	}

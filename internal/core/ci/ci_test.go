@@ -21,6 +21,17 @@ var detectCases = map[string]struct {
 		want: ci.Context{System: "GitHub Actions", Branch: "main", SHA: "abc", Repository: "acme/shop", HostingService: "GitHub",
 			CommitURL: "https://github.example.com/acme/shop/commit/abc"},
 	},
+	"GitHub Actions, push with its event": {
+		env:   map[string]string{"GITHUB_ACTIONS": "true", "GITHUB_SHA": "abc"},
+		event: `{"head_commit":{"id":"abc","message":"Fix login\n\nLong.","author":{"name":"Ann Lee","email":"ann@example.com"}}}`,
+		want:  ci.Context{System: "GitHub Actions", SHA: "abc", HostingService: "GitHub", CommitMessage: "Fix login\n\nLong.", CommitAuthor: "Ann Lee"},
+	},
+	"GitHub Actions, after another workflow": {
+		reason: "GITHUB_SHA is the newest commit of the default branch then, and may be another",
+		env:    map[string]string{"GITHUB_ACTIONS": "true", "GITHUB_SHA": "abc"},
+		event:  `{"workflow_run":{"head_commit":{"id":"def","message":"Fix login","author":{"name":"Ann Lee"}}}}`,
+		want:   ci.Context{System: "GitHub Actions", SHA: "abc", HostingService: "GitHub"},
+	},
 	"GitHub Actions, pull request": {
 		reason: "GITHUB_SHA is a temporary merge commit that is never deployed",
 		env: map[string]string{"GITHUB_ACTIONS": "true", "GITHUB_REF": "refs/pull/7/merge", "GITHUB_REF_NAME": "7/merge", "GITHUB_REF_TYPE": "branch",
@@ -45,13 +56,14 @@ var detectCases = map[string]struct {
 		want: ci.Context{System: "GitHub Actions", SHA: "abc", HostingService: "GitHub"},
 	},
 	"GitLab, branch": {
-		env: map[string]string{"GITLAB_CI": "true", "CI_COMMIT_BRANCH": "main", "CI_COMMIT_SHA": "abc", "CI_PROJECT_PATH": "acme/web/shop", "CI_PROJECT_URL": "https://gitlab.com/acme/web/shop"},
+		env: map[string]string{"GITLAB_CI": "true", "CI_COMMIT_BRANCH": "main", "CI_COMMIT_SHA": "abc", "CI_PROJECT_PATH": "acme/web/shop", "CI_PROJECT_URL": "https://gitlab.com/acme/web/shop",
+			"CI_COMMIT_TITLE": "Fix login", "CI_COMMIT_AUTHOR": "Ann Lee <ann@example.com>"},
 		want: ci.Context{System: "GitLab CI", Branch: "main", SHA: "abc", Repository: "acme/web/shop", HostingService: "GitLab",
-			CommitURL: "https://gitlab.com/acme/web/shop/-/commit/abc"},
+			CommitURL: "https://gitlab.com/acme/web/shop/-/commit/abc", CommitMessage: "Fix login", CommitAuthor: "Ann Lee <ann@example.com>"},
 	},
 	"GitLab, merged results": {
 		env: map[string]string{"GITLAB_CI": "true", "CI_MERGE_REQUEST_SOURCE_BRANCH_NAME": "feature/x", "CI_MERGE_REQUEST_SOURCE_BRANCH_SHA": "head",
-			"CI_COMMIT_SHA": "merged", "CI_MERGE_REQUEST_IID": "12", "CI_PROJECT_PATH": "acme/shop"},
+			"CI_COMMIT_SHA": "merged", "CI_COMMIT_TITLE": "Merge feature/x", "CI_COMMIT_AUTHOR": "GitLab", "CI_MERGE_REQUEST_IID": "12", "CI_PROJECT_PATH": "acme/shop"},
 		want: ci.Context{System: "GitLab CI", Branch: "feature/x", SHA: "head", Repository: "acme/shop", HostingService: "GitLab", PullRequestNumber: 12},
 	},
 	"CircleCI": {
@@ -65,8 +77,8 @@ var detectCases = map[string]struct {
 	},
 	"Buildkite": {
 		env: map[string]string{"BUILDKITE": "true", "BUILDKITE_BRANCH": "main", "BUILDKITE_COMMIT": "abc", "BUILDKITE_PULL_REQUEST": "false",
-			"BUILDKITE_REPO": "https://user:secret@gitlab.example.com/acme/web/shop.git"},
-		want: ci.Context{System: "Buildkite", Branch: "main", SHA: "abc", Repository: "acme/web/shop", HostingService: "GitLab"},
+			"BUILDKITE_REPO": "https://user:secret@gitlab.example.com/acme/web/shop.git", "BUILDKITE_MESSAGE": "Fix login", "BUILDKITE_BUILD_AUTHOR": "Ann Lee"},
+		want: ci.Context{System: "Buildkite", Branch: "main", SHA: "abc", Repository: "acme/web/shop", HostingService: "GitLab", CommitMessage: "Fix login", CommitAuthor: "Ann Lee"},
 	},
 	"Buildkite, not resolved": {
 		env:  map[string]string{"BUILDKITE": "true", "BUILDKITE_BRANCH": "v1", "BUILDKITE_TAG": "v1", "BUILDKITE_COMMIT": "HEAD", "BUILDKITE_PULL_REQUEST": "3"},

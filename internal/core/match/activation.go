@@ -33,6 +33,8 @@ var activationFields = map[string]*types.FieldType{
 	"deployment_url":        field(types.StringType, func(a *activation) string { return a.DeploymentURL }),
 	"hosting_service":       field(types.StringType, func(a *activation) string { return string(a.HostingService) }),
 	"commit_url":            field(types.StringType, func(a *activation) string { return a.CommitURL }),
+	"commit_message":        field(types.StringType, func(a *activation) string { return a.CommitMessage }),
+	"commit_author":         field(types.StringType, func(a *activation) string { return a.CommitAuthor }),
 	"repository":            field(types.StringType, func(a *activation) string { return a.Repository }),
 	"pull_request_number":   field(types.IntType, func(a *activation) int64 { return a.PullRequestNumber }),
 	"pipeline_id":           field(types.IntType, func(a *activation) int64 { return a.PipelineID }),

@@ -30,6 +30,8 @@ func TestExpression(t *testing.T) {
 		"deployment URL":    {reason: "a field", expression: "notification.deployment_url.startsWith('https:')", with: full, want: true},
 		"hosting service":   {reason: "a field", expression: "notification.hosting_service == 'GitLab'", with: full, want: true},
 		"commit URL":        {reason: "a field", expression: "notification.commit_url.endsWith('c')", with: full, want: true},
+		"commit message":    {reason: "a field", expression: "!notification.commit_message.contains('[skip e2e]')", with: full, want: true},
+		"commit author":     {reason: "a field", expression: "notification.commit_author != 'dependabot[bot]'", with: full, want: true},
 		"repository":        {reason: "a field", expression: "notification.repository.contains('/')", with: full, want: true},
 		"number":            {reason: "a field", expression: "notification.pull_request_number > 11", with: full, want: true},
 		"key":               {reason: "a field", expression: "notification.deduplication_key == 'key'", with: full, want: true},
@@ -79,7 +81,7 @@ func TestExpressionRejects(t *testing.T) {
 		expression string
 		says       string
 	}{
-		"misspelt":       {reason: "fields are known", expression: "notification.brnch == 'x'", says: "does not compile: undefined field 'brnch' (line 1, column 13); the fields of notification are branch, commit_url,"},
+		"misspelt":       {reason: "fields are known", expression: "notification.brnch == 'x'", says: "does not compile: undefined field 'brnch' (line 1, column 13); the fields of notification are branch, commit_author,"},
 		"misspelt has":   {reason: "also to has()", expression: "has(notification.brnch)", says: "undefined field 'brnch'"},
 		"camel case":     {reason: "fields are named as in the request", expression: "notification.deploymentType == 'x'", says: "undefined field 'deploymentType'"},
 		"unknown":        {reason: "there is one variable", expression: "branch == 'x'", says: "undeclared reference to 'branch'"},

@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/plaintext"
 )
 
 // check returns a value as it is stored, or why it is invalid. The value is not empty.
@@ -40,6 +41,18 @@ func deploymentType(value string) (string, string) {
 // deduplicationKey is any text: it is only compared.
 func deduplicationKey(value string) (string, string) {
 	return value, tooLong(value, MaxTextBytes)
+}
+
+// commitMessage keeps the first line. It is no reason to refuse a notification: anybody may write a long one.
+func commitMessage(value string) (string, string) {
+	line, _, _ := strings.Cut(strings.TrimSpace(value), "\n")
+	return plaintext.Line(line, MaxTextBytes), ""
+}
+
+// commitAuthor drops the address of "Ann Lee <ann@example.com>", as GitLab and Git write it: pages show the name to whole teams.
+func commitAuthor(value string) (string, string) {
+	name, _, _ := strings.Cut(value, "<")
+	return plaintext.Line(name, MaxTextBytes), ""
 }
 
 func hostingService(value string) (string, string) {

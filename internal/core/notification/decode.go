@@ -53,6 +53,10 @@ func (d *decoder) member(name string) error {
 		return d.hostingService()
 	case "commit_url":
 		return d.checked(&d.n.CommitURL, httpURL)
+	case "commit_message":
+		return d.checked(&d.n.CommitMessage, commitMessage)
+	case "commit_author":
+		return d.checked(&d.n.CommitAuthor, commitAuthor)
 	case "variables":
 		return d.variables()
 	case "deduplication_key":

@@ -43,21 +43,21 @@ var decodeAcceptsCases = map[string]struct {
 	},
 	"Rest": {
 		reason: "so are those that the typical body leaves out",
-		body: `{"commit_url":"http://h/c","hosting_service":"GitLab","deduplication_key":"a\nb","ephemeral_environment":true,
+		body: `{"commit_url":"http://h/c","commit_message":"Fix login","commit_author":"Ann Lee","hosting_service":"GitLab","deduplication_key":"a\nb","ephemeral_environment":true,
 			"deployment_url":"https://pr-1.example.com/","merge_request_number":7,"repository":{"namespace":"a/b","name":"c"}}`,
 		want: Notification{
-			CommitURL: "http://h/c", HostingService: v1alpha1.GitLab, DeduplicationKey: "a\nb", EphemeralEnvironment: true,
+			CommitURL: "http://h/c", CommitMessage: "Fix login", CommitAuthor: "Ann Lee", HostingService: v1alpha1.GitLab, DeduplicationKey: "a\nb", EphemeralEnvironment: true,
 			DeploymentURL: "https://pr-1.example.com/", PullRequestNumber: 7, Repository: "a/b/c",
 		},
 	},
 	"Nulls": {
 		reason: "null means absent, for every field",
-		body: `{"branch":null,"sha":null,"deployment_type":null,"deployment_url":null,"hosting_service":null,"commit_url":null,
+		body: `{"branch":null,"sha":null,"deployment_type":null,"deployment_url":null,"hosting_service":null,"commit_url":null,"commit_message":null,"commit_author":null,
 			"variables":null,"deduplication_key":null,"ephemeral_environment":null,"repository":null,"pull_request_number":null,"merge_request_number":null}`,
 	},
 	"EmptyStrings": {
 		reason: "an unset variable of a pipeline is an empty string, which means absent",
-		body: `{"branch":"","sha":" ","deployment_type":"","deployment_url":"","hosting_service":"","commit_url":"",
+		body: `{"branch":"","sha":" ","deployment_type":"","deployment_url":"","hosting_service":"","commit_url":"","commit_message":"\n","commit_author":"<ann@example.com>",
 			"deduplication_key":"","repository":""}`,
 	},
 	"EmptyObjects": {
@@ -127,6 +127,16 @@ var decodeAcceptsCases = map[string]struct {
 		reason: "numbers go up to what JSON readers keep exactly",
 		body:   `{"pull_request_number":9007199254740991}`,
 		want:   Notification{PullRequestNumber: MaxNumber},
+	},
+	"CommitMessage": {
+		reason: "pages show its first line; what does not print, or reverses the text, is dropped",
+		body:   `{"commit_message":"\n Fix\u202e login\u001b[2J \r\n\nAll of it.","commit_author":"Ann\u0000 Lee <ann@example.com>"}`,
+		want:   Notification{CommitMessage: "Fix login", CommitAuthor: "Ann Lee"},
+	},
+	"LongCommitMessage": {
+		reason: "a long line is no reason to refuse a deployment",
+		body:   `{"commit_message":"` + long(9000) + `"}`,
+		want:   Notification{CommitMessage: long(125) + " … " + long(125)},
 	},
 	"Variables": {
 		reason: "null values are left out, whatever their names; empty ones are not; values come byte for byte",

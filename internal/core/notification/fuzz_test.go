@@ -88,7 +88,7 @@ func encode(t *testing.T, n *Notification) []byte {
 	t.Helper()
 	body := map[string]any{
 		"branch": n.Branch, "sha": n.SHA, "deployment_type": n.DeploymentType, "deployment_url": n.DeploymentURL,
-		"hosting_service": n.HostingService, "commit_url": n.CommitURL, "deduplication_key": n.DeduplicationKey,
+		"hosting_service": n.HostingService, "commit_url": n.CommitURL, "commit_message": n.CommitMessage, "commit_author": n.CommitAuthor, "deduplication_key": n.DeduplicationKey,
 		"ephemeral_environment": n.EphemeralEnvironment, "repository": n.Repository, "variables": n.Variables,
 	}
 	if n.PullRequestNumber != 0 {

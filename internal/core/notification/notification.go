@@ -8,8 +8,8 @@
 // member, and the empty string for every string, repository included. Only the value of a variable may be empty: for a test, an empty
 // variable differs from one that is not set.
 //
-// A value is stored as it was sent, with two exceptions: a SHA is trimmed, and lower-cased if it is a commit's; the hosting service gets
-// the spelling of the API.
+// A value is stored as it was sent, with three exceptions: a SHA is trimmed, and lower-cased if it is a commit's; the hosting service gets
+// the spelling of the API; of the message and the author of the commit, which only people read, what does not fit is dropped.
 //
 // The error is a sentence for the person who reads the log of the pipeline. It names the path of the member, and says what to send. It
 // never quotes a value that may hold a secret: no URL and no variable.
@@ -29,6 +29,8 @@ type Notification struct {
 	DeploymentURL        string                  // absolute, http or https, without user name and password
 	HostingService       v1alpha1.HostingService // where the commit is; GitHub unless the notification names another
 	CommitURL            string                  // like DeploymentURL
+	CommitMessage        string                  // its first line; longer ones are cut
+	CommitAuthor         string                  // a name, without an e-mail address
 	Repository           string                  // owner/name, or group/subgroup/name
 	PullRequestNumber    int64                   // of the pull request or merge request
 	PipelineID           int64                   // of the GitLab pipeline that a check belongs to

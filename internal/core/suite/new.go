@@ -126,6 +126,7 @@ func (r Request) labels() map[string]string {
 func deployment(n *notification.Notification) v1alpha1.Deployment {
 	return v1alpha1.Deployment{
 		Branch: n.Branch, SHA: n.SHA, Type: n.DeploymentType, URL: n.DeploymentURL, HostingService: n.HostingService,
-		CommitURL: n.CommitURL, Repository: n.Repository, PullRequestNumber: n.PullRequestNumber, PipelineID: n.PipelineID,
+		CommitURL: n.CommitURL, CommitMessage: n.CommitMessage, CommitAuthor: n.CommitAuthor,
+		Repository: n.Repository, PullRequestNumber: n.PullRequestNumber, PipelineID: n.PipelineID,
 	}
 }

@@ -84,13 +84,22 @@ func conditionsOf(m v1alpha1.TriggerMatch) []Condition {
 	return all
 }
 
+// lastDeployment returns the newest run that a deployment started, or nil. Somebody started the others again. The runs come newest first.
+func lastDeployment(runs []*v1alpha1.Suite) *v1alpha1.Suite {
+	i := slices.IndexFunc(runs, func(s *v1alpha1.Suite) bool { return s.Annotations[v1alpha1.AnnotationRerunBy] == "" })
+	if i < 0 {
+		return nil
+	}
+	return runs[i]
+}
+
 // Environment is an Environment with what was deployed there last.
 type Environment struct {
 	Name, Namespace string
 	URL             *Link
 	Ephemeral       bool
 	Expires         *Time
-	Latest          *Run  // the latest deployment's first run
+	Latest          *Run  // of the last deployment; nil: no run says what that was
 	Runs            []Row // the latest run of each Trigger, by name
 }
 
@@ -105,8 +114,10 @@ func EnvironmentsOf(environments []*v1alpha1.Environment, runs []*v1alpha1.Suite
 			v.Expires = timeOf(e.Spec.Ephemeral.ExpiresAt.Time, now)
 		}
 		if here := byEnvironment[e.Name]; len(here) > 0 {
-			v.Latest = new(RunOf(Subject{Suite: here[0]}, now))
 			v.Runs = latestRuns(here, now)
+			if s := lastDeployment(here); s != nil {
+				v.Latest = new(RunOf(Subject{Suite: s}, now))
+			}
 		}
 		all = append(all, v)
 	}

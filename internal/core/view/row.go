@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/job"
 )
 
 // Row is a run in a list.
@@ -77,7 +78,7 @@ func message(s *v1alpha1.Suite) string {
 	c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionSucceeded)
 	switch {
 	case c != nil && c.Message != "":
-		return c.Message
+		return job.WithoutLogCommands(c.Message, s.Name)
 	case c != nil:
 		return stateOf(c.Reason).Label + "."
 	default:

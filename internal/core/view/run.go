@@ -20,10 +20,12 @@ type Run struct {
 	Message  string // of its condition, where Why does not say it
 	Warnings []string
 
-	Commit      *Link
-	PullRequest *Link
-	DeployedAt  *Link
-	Type        string
+	Commit        *Link
+	CommitMessage string
+	CommitAuthor  string
+	PullRequest   *Link
+	DeployedAt    *Link
+	Type          string
 	CanceledBy  string
 	RerunBy     string
 
@@ -64,6 +66,7 @@ func RunOf(o Subject, now time.Time) Run {
 	run := Run{
 		Row: RowOf(s, o.Typical, now), Warnings: warnings(s),
 		Commit: Commit(s.Spec.Deployment), PullRequest: pullRequestOf(s),
+		CommitMessage: s.Spec.Deployment.CommitMessage, CommitAuthor: s.Spec.Deployment.CommitAuthor,
 		DeployedAt: DeployedAt(s.Spec.Deployment.URL),
 		CanceledBy: s.Annotations[v1alpha1.AnnotationCanceledBy], RerunBy: s.Annotations[v1alpha1.AnnotationRerunBy],
 		Timeline: Timeline(s, o.Job, now), Job: s.Status.JobName, Pod: v1alpha1.LabelSuite + "=" + s.Name,

@@ -24,7 +24,7 @@ type TeamRow struct {
 	Trigger  string // that needs it
 	Newest   []Row  // of each Trigger that has run, by its name
 	Queued   int
-	Deployed *Time // when the newest run was received; nil: there is none
+	Deployed *Time // when the last deployment was notified; nil: no run says so
 
 	oldestQueued time.Time
 }
@@ -38,8 +38,8 @@ func TeamOf(name, namespace string, triggers []*v1alpha1.Trigger, runs []*v1alph
 			row.oldestQueued = s.Received().Time
 		}
 	}
-	if len(runs) > 0 {
-		row.Deployed = timeOf(runs[0].Received().Time, now)
+	if s := lastDeployment(runs); s != nil {
+		row.Deployed = timeOf(s.Received().Time, now)
 	}
 	var problems []complaint
 	byTrigger := groupBy(runs, triggerOf)

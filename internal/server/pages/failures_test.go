@@ -105,13 +105,13 @@ func TestFlakyTestsAreNamed(t *testing.T) {
 	s.Status.Results = &v1alpha1.TestResults{Tests: 9, Passed: 9, Flaky: 3, FlakyTests: []string{"cart › recovers"}}
 	h.set(t, s)
 	b := h.browser(t, actKey)
-	if got := b.get("/runs/shop/" + s.Name).body; !strings.Contains(got, "<li>cart › recovers</li>") || !strings.Contains(got, "2 more are flaky") {
+	if got := b.get("/runs/shop/" + s.Name).body; !strings.Contains(got, "<li>cart › recovers <a") || !strings.Contains(got, "/log/test?name=cart%20%e2%80%ba%20recovers") || !strings.Contains(got, "2 more are flaky") {
 		t.Error("the page does not name the flaky test of the status")
 	}
 	h.reader.explain = func(*runs.Run) (results.Explanation, error) {
 		return results.Explanation{Flaky: []string{"cart › recovers", "cart › pays", "cart › <b>"}}, nil
 	}
-	if got := b.get("/runs/shop/" + s.Name).body; !strings.Contains(got, "<li>cart › &lt;b&gt;</li>") || strings.Contains(got, "more are flaky") {
+	if got := b.get("/runs/shop/" + s.Name).body; !strings.Contains(got, "<li>cart › &lt;b&gt; <a") || strings.Contains(got, "more are flaky") {
 		t.Error("the page does not name the flaky tests of the documents")
 	}
 }

@@ -85,6 +85,7 @@ func sampleRuns() []run {
 		{id: "smoke-4cplqekpnk1gtdjr", trigger: "smoke", environment: "production", branch: "main", sha: b776, ago: 12 * minute, waited: 13 * time.Second, took: 4*minute + 3*time.Second,
 			condition: v1alpha1.Failed("2 of 120 tests failed."), results: failures(), change: func(s *v1alpha1.Suite) {
 				s.Spec.Deployment.PullRequestNumber = 318
+				s.Spec.Deployment.CommitMessage, s.Spec.Deployment.CommitAuthor = "Pay with a saved card in one step", "Anna Lee"
 				s.Spec.Attempt = 2
 				s.Status.Artifacts = &v1alpha1.Artifacts{Count: 5, Bytes: 4 << 20, Prefix: "shop/x/"}
 				s.Status.Inputs = []v1alpha1.SuiteInput{{Path: "builds/app-318.apk", Size: 48 << 20, ETag: "9f86d081884c7d65"}}

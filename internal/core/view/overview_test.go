@@ -1,0 +1,45 @@
+package view_test
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/view"
+)
+
+// TestLastDeployment: a run that somebody started again tests what was deployed before.
+func TestLastDeployment(t *testing.T) {
+	deployed := func(sha string) func(*v1alpha1.Suite) {
+		return func(s *v1alpha1.Suite) { s.Spec.Deployment.SHA = sha }
+	}
+	again := func(s *v1alpha1.Suite) {
+		s.Annotations = map[string]string{v1alpha1.AnnotationRerunBy: "anna@example.com"}
+	}
+	for name, tc := range map[string]struct {
+		reason string
+		runs   []*v1alpha1.Suite // newest first
+		want   string
+	}{
+		"nothing":     {"It is new.", nil, ""},
+		"a newer one": {"", []*v1alpha1.Suite{run("b", passed, deployed("bbbb")), run("a", passed, deployed("aaaa"))}, "bbbb"},
+		"a rerun":     {"Nobody deployed a again.", []*v1alpha1.Suite{run("a2", passed, deployed("aaaa"), again), run("b", passed, deployed("bbbb")), run("a", failed, deployed("aaaa"))}, "bbbb"},
+		"reruns only": {"The run of the deployment was deleted.", []*v1alpha1.Suite{run("a2", passed, deployed("aaaa"), again)}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			staging := &v1alpha1.Environment{ObjectMeta: metav1.ObjectMeta{Name: "staging", Namespace: "shop"}}
+			e := view.EnvironmentsOf([]*v1alpha1.Environment{staging}, tc.runs, now)[0]
+			got := ""
+			if e.Latest != nil {
+				got = e.Latest.SHA
+			}
+			if got != tc.want {
+				t.Errorf("%s Got %q, want %q", tc.reason, got, tc.want)
+			}
+			if row := view.TeamOf("acme", "acme", nil, tc.runs, now); (row.Deployed != nil) != (tc.want != "") {
+				t.Errorf("the team was deployed: %v", row.Deployed)
+			}
+		})
+	}
+}
