@@ -41,7 +41,7 @@ func setupHTTP(
 	if err != nil {
 		return err
 	}
-	pages, err := setupPages(ctx, mgr, o, b, in)
+	pages, err := setupPages(ctx, mgr, o, bucket, b, in)
 	if err != nil {
 		return err
 	}

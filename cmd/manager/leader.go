@@ -9,10 +9,12 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/postflight-dev/postflight/controllers"
@@ -62,6 +64,18 @@ func (o *leaderOptions) lock(config *rest.Config) (resourcelock.Interface, error
 		return nil, fmt.Errorf("create the leader's lock: %w", err)
 	}
 	return lock, nil
+}
+
+// reader is nil without an election.
+func (o *leaderOptions) reader(cluster client.Reader) func(context.Context) (*coordinationv1.Lease, error) {
+	if !o.elect {
+		return nil
+	}
+	return func(ctx context.Context) (*coordinationv1.Lease, error) {
+		lease := &coordinationv1.Lease{}
+		err := cluster.Get(ctx, client.ObjectKey{Namespace: o.namespace, Name: leaseName}, lease)
+		return lease, err
+	}
 }
 
 func setupLead(mgr ctrl.Manager, o leaderOptions, config controllers.Config, others ...manager.Runnable) error {

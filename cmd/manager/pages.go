@@ -25,10 +25,11 @@ import (
 	"github.com/postflight-dev/postflight/internal/server/listen"
 	"github.com/postflight-dev/postflight/internal/server/pages"
 	"github.com/postflight-dev/postflight/internal/server/signin"
+	"github.com/postflight-dev/postflight/internal/store/objectstore"
 	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
 )
 
-func setupPages(ctx context.Context, mgr ctrl.Manager, o options, b backend, in surroundings) (*pages.UI, error) {
+func setupPages(ctx context.Context, mgr ctrl.Manager, o options, bucket *objectstore.Bucket, b backend, in surroundings) (*pages.UI, error) {
 	sessions := signin.NewSessions(mgr.GetAPIReader(), b.writer, o.leader.namespace, in.clock)
 	o.signIn.Log = ctrl.Log.WithName("sign-in")
 	if err := errors.Join(sessions.Watch(ctx, mgr), mgr.Add(o.signIn), o.signIn.Register(in.metrics)); err != nil {
@@ -38,6 +39,7 @@ func setupPages(ctx context.Context, mgr ctrl.Manager, o options, b backend, in 
 		Cache: mgr.GetCache(), Runs: b.reader, SendingLogs: b.reader.Sending,
 		Authenticator: &signin.People{Keys: b.authenticator, Source: o.signIn, Sessions: sessions, Cache: mgr.GetCache(), Clock: in.clock},
 		Provider:      signin.Provider{Source: o.signIn, Sessions: sessions}, SealingKey: sessions.Key,
+		Lease: o.leader.reader(mgr.GetAPIReader()), StoreProblem: problemOf(bucket),
 		Explain: explainer(b.dispatcher, in.steady), Actions: b.dispatcher, Steady: in.steady, Authenticated: listen.Authenticated,
 		OpenAPI:   api.OpenAPI,
 		PublicURL: o.publicURL, Hosts: o.pageHosts, Limits: pages.DefaultLimits(),

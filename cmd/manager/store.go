@@ -144,6 +144,14 @@ func recordLifetimes(cache client.Reader) func(context.Context) (map[string]time
 	}
 }
 
+// problemOf is nil without a store.
+func problemOf(bucket *objectstore.Bucket) func() string {
+	if bucket == nil {
+		return nil
+	}
+	return bucket.Problem
+}
+
 // uploads is nil without a store.
 func uploads(bucket *objectstore.Bucket) api.Uploads {
 	if bucket == nil {

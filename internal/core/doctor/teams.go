@@ -16,7 +16,8 @@ const (
 	checkKeys     = "keys"
 	checkTriggers = "triggers"
 
-	expiresSoon = 14 * 24 * time.Hour // enough time to give a pipeline another key
+	// ExpiresSoon is enough time to give a pipeline another key.
+	ExpiresSoon = 14 * 24 * time.Hour
 )
 
 // Teams checks each Team and whether it has a key.
@@ -75,7 +76,7 @@ func Keys(keys []v1alpha1.APIKey, now time.Time) (findings []Finding) {
 				"The key %s/%s expired %s.", k.Namespace, k.Name, plaintext.Ago(k.Spec.ExpiresAt.Time, now)))
 		case ready != nil && ready.Status == metav1.ConditionFalse:
 			findings = append(findings, warning(checkKeys, "", "The key %s/%s is refused: %s", k.Namespace, k.Name, ready.Message))
-		case k.Spec.ExpiresAt != nil && k.Spec.ExpiresAt.Sub(now) < expiresSoon:
+		case k.Spec.ExpiresAt != nil && k.Spec.ExpiresAt.Sub(now) < ExpiresSoon:
 			findings = append(findings, warning(checkKeys, "Make another one: postflight keys create NAME -n "+k.Namespace,
 				"The key %s/%s expires in %s.", k.Namespace, k.Name, plaintext.Duration(k.Spec.ExpiresAt.Sub(now))))
 		}

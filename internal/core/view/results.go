@@ -75,6 +75,9 @@ func (t *Tests) Explain(e results.Explanation, fileOf func(pod string, f results
 		}
 		f := failureOf(known.TestFailure)
 		f.Text, f.Cut = known.Text, known.TextCut
+		if rest, found := strings.CutPrefix(f.Text, f.Message+"\n"); found { // the page says the message once
+			f.Text = strings.TrimLeft(rest, "\n")
+		}
 		for _, file := range known.Files {
 			f.Files = append(f.Files, fileOf(known.Pod, file))
 		}

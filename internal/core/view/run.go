@@ -26,8 +26,8 @@ type Run struct {
 	PullRequest   *Link
 	DeployedAt    *Link
 	Type          string
-	CanceledBy  string
-	RerunBy     string
+	CanceledBy    string
+	RerunBy       string
 
 	Other *OtherDeployment // a notification that was answered with this run
 

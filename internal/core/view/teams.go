@@ -13,6 +13,7 @@ import (
 // Teams sums up all teams that a person may see, those that need a look first.
 type Teams struct {
 	Sentence string
+	Shared   []Fact // of what all teams share
 	Rows     []TeamRow
 }
 
@@ -24,6 +25,7 @@ type TeamRow struct {
 	Trigger  string // that needs it
 	Newest   []Row  // of each Trigger that has run, by its name
 	Queued   int
+	Waiting  int   // runs that have ended and are not in the archive yet
 	Deployed *Time // when the last deployment was notified; nil: no run says so
 
 	oldestQueued time.Time
@@ -33,9 +35,12 @@ type TeamRow struct {
 func TeamOf(name, namespace string, triggers []*v1alpha1.Trigger, runs []*v1alpha1.Suite, now time.Time) TeamRow {
 	row := TeamRow{Name: name, Namespace: namespace}
 	for _, s := range runs {
-		if StateOf(s).Reason == v1alpha1.ReasonQueued {
+		switch {
+		case StateOf(s).Reason == v1alpha1.ReasonQueued:
 			row.Queued++
 			row.oldestQueued = s.Received().Time
+		case s.Finished() && !s.Archived():
+			row.Waiting++
 		}
 	}
 	if s := lastDeployment(runs); s != nil {
@@ -95,7 +100,7 @@ func failingSince(trigger string, runs []*v1alpha1.Suite, now time.Time) (worst 
 }
 
 // TeamsOf puts teams that need a look first, and then orders them by name.
-func TeamsOf(rows []TeamRow, now time.Time) Teams {
+func TeamsOf(rows []TeamRow, shared []Fact, now time.Time) Teams {
 	slices.SortFunc(rows, func(a, b TeamRow) int {
 		return cmp.Or(compareBool(a.Look == "", b.Look == ""), cmp.Compare(a.Name, b.Name))
 	})
@@ -108,9 +113,23 @@ func TeamsOf(rows []TeamRow, now time.Time) Teams {
 			oldest = r.oldestQueued
 		}
 	}
-	t := Teams{Rows: rows, Sentence: fmt.Sprintf("Nothing fails in %d of %s.", fine, plaintext.Count(len(rows), "team"))}
+	t := Teams{Rows: rows, Shared: shared, Sentence: teamsSentence(fine, len(rows))}
 	if queued > 0 {
 		t.Sentence += fmt.Sprintf(" Waiting in a queue: %s, the oldest for %s.", plaintext.Count(queued, "run"), Duration(now.Sub(oldest)))
 	}
 	return t
+}
+
+func teamsSentence(fine, all int) string {
+	switch fine {
+	case all:
+		return fmt.Sprintf("Nothing fails in %s.", plaintext.Count(all, "team"))
+	case 0:
+		if all == 1 {
+			return "Something fails."
+		}
+		return fmt.Sprintf("Something fails in all %d teams.", all)
+	default:
+		return fmt.Sprintf("Nothing fails in %d of %s.", fine, plaintext.Count(all, "team"))
+	}
 }

@@ -1,6 +1,7 @@
 package view_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -51,7 +52,14 @@ func TestTeams(t *testing.T) {
 	}
 	good := view.TeamOf("a", "a", nil, []*v1alpha1.Suite{run("x", "staging", 48*time.Second, queued)}, now)
 	bad := view.TeamOf("b", "b", []*v1alpha1.Trigger{trigger("t", broken)}, nil, now)
-	all := view.TeamsOf([]view.TeamRow{good, bad}, now)
+	all := view.TeamsOf([]view.TeamRow{good, bad}, nil, now)
+	for want, rows := range map[string][]view.TeamRow{
+		"Nothing fails in 1 team.": {good}, "Something fails.": {bad}, "Something fails in all 2 teams.": {bad, bad}, "Nothing fails in 0 teams.": {},
+	} {
+		if got := view.TeamsOf(rows, nil, now).Sentence; !strings.HasPrefix(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
 	if all.Rows[0].Name != "b" || all.Sentence != "Nothing fails in 1 of 2 teams. Waiting in a queue: 1 run, the oldest for 48s." {
 		t.Errorf("%s first: %s", all.Rows[0].Name, all.Sentence)
 	}

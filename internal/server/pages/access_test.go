@@ -205,7 +205,7 @@ func TestActions(t *testing.T) {
 
 // TestAllTeams: people see the teams that they may see, and their menu leads there if these are several.
 func TestAllTeams(t *testing.T) {
-	h := newHarness(t, samples())
+	h := newHarness(t, samples(), sampleShared)
 	for key, want := range map[string]struct{ shop, rival bool }{bothKey: {true, true}, readKey: {shop: true}, otherKey: {rival: true}} {
 		body := h.browser(t, key).get("/teams").body
 		if shop, rival := strings.Contains(body, `id="team-shop"`), strings.Contains(body, `id="team-rival"`); shop != want.shop || rival != want.rival {
@@ -219,6 +219,11 @@ func TestAllTeams(t *testing.T) {
 		t.Errorf("nobody: %d, want %d", got.code, http.StatusSeeOther)
 	}
 	body := h.browser(t, bothKey).get("/teams").body
+	for _, want := range []string{"postflight-7j4w8", "for 6 days", "reachable", "shop/ci in 5 days"} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
 	if !strings.Contains(body, "Nothing fails in 1 of 2 teams.") || !strings.Contains(body, "fails on") || strings.Index(body, "team-shop") > strings.Index(body, "team-rival") {
 		t.Errorf("what fails does not come first:\n%s", body)
 	}

@@ -1,6 +1,12 @@
 package pages
 
 import (
+	"context"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/match"
 	"github.com/postflight-dev/postflight/internal/core/view"
 )
@@ -14,21 +20,46 @@ func (u *UI) referencePage(*request) (*page, error) {
 	return &page{template: "reference", Title: "The HTTP API", Section: "docs", Data: u.reference}, nil
 }
 
+// leaseTimeout is for the only request of a page to the API server.
+const leaseTimeout = 2 * time.Second
+
 // teamsPage has only the teams that its reader may see.
 func (u *UI) teamsPage(r *request) (*page, error) {
 	if !r.signedIn {
 		return nil, errSignIn
 	}
-	var rows []view.TeamRow
+	now, rows, waiting := u.Clock.Now(), []view.TeamRow(nil), 0
+	keys := &v1alpha1.APIKeyList{}
 	for _, t := range r.access.Teams {
 		namespace := t.Team.NamespaceName()
 		triggers, err := u.triggersIn(r.Context(), namespace)
 		if err != nil {
 			return nil, err
 		}
-		rows = append(rows, view.TeamOf(t.Team.Name, namespace, triggers, u.Runs.Newest(namespace), u.Clock.Now()))
+		own := &v1alpha1.APIKeyList{}
+		if err := u.Cache.List(r.Context(), own, client.UnsafeDisableDeepCopy, client.InNamespace(namespace)); err != nil {
+			return nil, err
+		}
+		keys.Items = append(keys.Items, own.Items...)
+		row := view.TeamOf(t.Team.Name, namespace, triggers, u.Runs.Newest(namespace), now)
+		rows, waiting = append(rows, row), waiting+row.Waiting
 	}
-	return &page{template: "teams", Title: "All teams", Section: "teams", Data: view.TeamsOf(rows, u.Clock.Now())}, nil
+	shared := append(u.shared(r.Context(), waiting), view.KeysOf(keys.Items, now))
+	return &page{template: "teams", Title: "All teams", Section: "teams", Data: view.TeamsOf(rows, shared, now)}, nil
+}
+
+// shared returns facts about the leader and the store, if there are these.
+func (u *UI) shared(ctx context.Context, waiting int) (facts []view.Fact) {
+	if u.Lease != nil {
+		ctx, cancel := context.WithTimeout(ctx, leaseTimeout)
+		defer cancel()
+		lease, err := u.Lease(ctx)
+		facts = append(facts, view.LeaderOf(lease, err, u.Clock.Now()))
+	}
+	if u.StoreProblem != nil {
+		facts = append(facts, view.StoreOf(u.StoreProblem(), waiting))
+	}
+	return facts
 }
 
 type triggersData struct {

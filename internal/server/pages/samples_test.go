@@ -2,6 +2,7 @@ package pages_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"image"
 	"image/color"
@@ -10,12 +11,14 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/results"
+	"github.com/postflight-dev/postflight/internal/server/pages"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
 )
 
@@ -136,6 +139,8 @@ func samples() []client.Object {
 			sha: commit(fmt.Sprintf("e90b%04d", i)), ago: time.Duration(30+7*i) * time.Hour, waited: 4 * time.Second,
 			took: 2*minute + time.Duration(i*i%70)*time.Second, condition: condition, results: results}.suite())
 	}
+	objects = append(objects, &v1alpha1.APIKey{ObjectMeta: metav1.ObjectMeta{Name: "ci", Namespace: team},
+		Spec: v1alpha1.APIKeySpec{ExpiresAt: new(metav1.NewTime(time.Now().Add(130 * time.Hour)))}})
 	failed := metav1.NewTime(time.Now().Add(-12*minute + 4*minute + 12*time.Second))
 	objects = append(objects, &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{Name: "smoke-4cplqekpnk1gtdjr", Namespace: team, CreationTimestamp: metav1.NewTime(time.Now().Add(-12*minute + 8*time.Second))},
@@ -164,6 +169,17 @@ func emptyTeams() []client.Object {
 	return []client.Object{
 		&v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: team}},
 		&v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: "rival"}},
+	}
+}
+
+// sampleShared is a leader and a store.
+func sampleShared(c *pages.Config) {
+	c.StoreProblem = func() string { return "" }
+	c.Lease = func(context.Context) (*coordinationv1.Lease, error) {
+		return &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{
+			HolderIdentity: new("postflight-7j4w8"), LeaseDurationSeconds: new(int32(14)), RenewTime: new(metav1.NowMicro()),
+			AcquireTime: new(metav1.NewMicroTime(time.Now().Add(-150 * time.Hour))),
+		}}, nil
 	}
 }
 

@@ -14,7 +14,7 @@ func TestScreenshots(t *testing.T) {
 	if folder == "" {
 		t.Skip("POSTFLIGHT_SCREENSHOTS names no folder")
 	}
-	h := newHarness(t, samples())
+	h := newHarness(t, samples(), sampleShared)
 	h.logs.write(sampleLog())
 	h.artifacts.files = sampleFiles()
 	h.reader.explain = sampleExplanation

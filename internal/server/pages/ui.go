@@ -9,6 +9,7 @@ import (
 	"net/http"
 
 	"github.com/go-logr/logr"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -25,7 +26,7 @@ import (
 
 // Config is what the pages need. Only Actions can write.
 type Config struct {
-	Cache         client.Reader // Teams, Triggers, Environments and Jobs; it has the indexes of index.Setup
+	Cache         client.Reader // Teams, keys, Triggers, Environments and Jobs; it has the indexes of index.Setup
 	Runs          Runs          // it hears of a change of a Suite before Changed is called
 	Authenticator Authenticator
 	Provider      Provider // another way to sign in than an API key; nil if there never is one. It needs a PublicURL
@@ -35,6 +36,9 @@ type Config struct {
 	SealingKey func(context.Context) ([]byte, error)
 	// Explain returns for each Trigger of the team why it matches a notification or not.
 	Explain func(context.Context, *v1alpha1.Team, *notification.Notification) (iter.Seq[match.Explanation], error)
+	// Lease returns that of the leader; nil if nothing elects one. StoreProblem returns why the store cannot be used, or ""; nil without one.
+	Lease        func(context.Context) (*coordinationv1.Lease, error)
+	StoreProblem func() string
 	// Authenticated is called with the team of each request; of a reader of public pages, only if no limit refuses it.
 	Authenticated func(ctx context.Context, team string)
 

@@ -68,10 +68,18 @@ func (b *Bucket) Ready(r *http.Request) error {
 	if path.Clean("/"+r.URL.Path) == "/" {
 		return nil
 	}
-	if problem := b.health.problem.Load(); problem != nil {
-		return fmt.Errorf("the store %s cannot be used: %s", b.options.Endpoint, *problem)
+	if problem := b.Problem(); problem != "" {
+		return fmt.Errorf("the store %s cannot be used: %s", b.options.Endpoint, problem)
 	}
 	return nil
+}
+
+// Problem returns why the store cannot be used, as of the last check, or "".
+func (b *Bucket) Problem() string {
+	if problem := b.health.problem.Load(); problem != nil {
+		return *problem
+	}
+	return ""
 }
 
 // Watcher checks the store periodically, and creates the bucket if CreateBucket is set.
