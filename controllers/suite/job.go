@@ -113,6 +113,5 @@ func (r *Reconciler) deleteJob(ctx context.Context, o *suite.Observation) error 
 // The garbage collector is about to delete a Job of an earlier Suite of the same name.
 func ofEarlier(j *batchv1.Job, s *v1alpha1.Suite) bool {
 	owner := metav1.GetControllerOf(j)
-	return owner != nil && owner.APIVersion == v1alpha1.GroupVersion.String() && owner.Kind == "Suite" &&
-		owner.Name == s.Name && owner.UID != s.UID
+	return job.Refers(owner, v1alpha1.GroupVersion.WithKind("Suite").GroupKind()) && owner.Name == s.Name && owner.UID != s.UID
 }

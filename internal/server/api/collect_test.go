@@ -355,6 +355,8 @@ func TestCollectFindsTheRun(t *testing.T) {
 		"OtherJob":      {"an earlier Job had the name", ref(ofPod, func(r *metav1.OwnerReference) { r.UID = "earlier" }), 404},
 		"NotControlled": {"an owner is no controller", ref(ofPod, func(r *metav1.OwnerReference) { r.Controller = new(false) }), 404},
 		"JobOfNone":     {"somebody created the Job", func(_ *v1alpha1.Suite, j *batchv1.Job, _ *corev1.Pod) { j.OwnerReferences = nil }, 404},
+		"OtherVersion":  {"a manager of another version created the Job", ref(ofJob, func(r *metav1.OwnerReference) { r.APIVersion = "postflight.dev/v1beta1" }), 200},
+		"SuiteOfOthers": {"a Suite of another API", ref(ofJob, func(r *metav1.OwnerReference) { r.APIVersion = "example.com/v1alpha1" }), 404},
 		"JobOfCronJob":  {"a CronJob did", ref(ofJob, func(r *metav1.OwnerReference) { r.Kind, r.APIVersion = "CronJob", "batch/v1" }), 404},
 		"OtherSuite":    {"an earlier Suite had the name", ref(ofJob, func(r *metav1.OwnerReference) { r.UID = "earlier" }), 404},
 		"Finished":      {"what a run left behind does not change", func(s *v1alpha1.Suite, _ *batchv1.Job, _ *corev1.Pod) { counted(0)(s) }, 404},

@@ -13,6 +13,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/apierror"
+	"github.com/postflight-dev/postflight/internal/core/job"
 	"github.com/postflight-dev/postflight/internal/core/record"
 	"github.com/postflight-dev/postflight/internal/kube/index"
 )
@@ -46,11 +47,11 @@ func (s *Signer) Run(ctx context.Context, pod Pod) (*Run, error) {
 	if p.UID != pod.UID || p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
 		return nil, ErrNoRun
 	}
-	j, err := owner[batchv1.Job](ctx, s, p, batchv1.SchemeGroupVersion.WithKind("Job"))
+	j, err := owner[batchv1.Job](ctx, s, p, batchv1.SchemeGroupVersion.WithKind("Job").GroupKind())
 	if err != nil {
 		return nil, err
 	}
-	run, err := owner[v1alpha1.Suite](ctx, s, j, v1alpha1.GroupVersion.WithKind("Suite"))
+	run, err := owner[v1alpha1.Suite](ctx, s, j, v1alpha1.GroupVersion.WithKind("Suite").GroupKind())
 	if err != nil {
 		return nil, err
 	}
@@ -75,9 +76,9 @@ func noRun(err error) error {
 func owner[T any, P interface {
 	*T
 	client.Object
-}](ctx context.Context, s *Signer, of client.Object, kind schema.GroupVersionKind) (P, error) {
+}](ctx context.Context, s *Signer, of client.Object, kind schema.GroupKind) (P, error) {
 	ref := metav1.GetControllerOf(of)
-	if ref == nil || ref.APIVersion != kind.GroupVersion().String() || ref.Kind != kind.Kind {
+	if !job.Refers(ref, kind) {
 		return nil, ErrNoRun
 	}
 	key := types.NamespacedName{Namespace: of.GetNamespace(), Name: ref.Name}
