@@ -104,6 +104,9 @@ func TestPolicyOfTheManager(t *testing.T) {
 
 func (w *takenOver) runs(t *testing.T) {
 	j := w.job(w.ns)
+	beta := w.job(w.ns)
+	setOwner(beta, "postflight.dev/v1beta1", "Suite")
+	must(t, w.manager.Create(t.Context(), beta, client.DryRunAll))
 	must(t, w.manager.Create(t.Context(), j))
 	must(t, w.patch(t, j, `{"metadata":{"annotations":{"postflight.dev/stop-requested":"2026-01-01T00:00:00Z"}},"spec":{"backoffLimit":0}}`))
 	must(t, w.patch(t, w.podOf(t, "Job", "run"), `{"spec":{"activeDeadlineSeconds":1}}`))
@@ -142,16 +145,17 @@ func (w *takenOver) jobsElsewhere(t *testing.T) {
 		change    func(*batchv1.Job)
 		reason    string
 	}{
-		"in kube-system":                          {"kube-system", nil, "namespaces of the system"},
-		"in the namespace of the manager":         {"postflight-system", nil, "namespaces of the system"},
-		"in a namespace without a key":            {stray, nil, "no params found"},
-		"without a label in such a namespace":     {stray, func(j *batchv1.Job) { j.Labels = map[string]string{"a": "b"} }, "the label postflight.dev/suite"},
-		"with the label of another run":           {w.ns, func(j *batchv1.Job) { j.Labels[v1alpha1.LabelSuite] = "other" }, "the label postflight.dev/suite"},
-		"owned by nobody":                         {w.ns, func(j *batchv1.Job) { j.OwnerReferences = nil }, "controller is the Suite"},
-		"owned by a Suite that does not control":  {w.ns, func(j *batchv1.Job) { j.OwnerReferences[0].Controller = nil }, "controller is the Suite"},
-		"controlled by another kind":              {w.ns, func(j *batchv1.Job) { setOwner(j, v1alpha1.GroupVersion.String(), "Trigger") }, "controller is the Suite"},
-		"controlled by a Suite of another group":  {w.ns, func(j *batchv1.Job) { setOwner(j, "example.com/v1", "Suite") }, "controller is the Suite"},
-		"controlled by the Suite of another name": {w.ns, func(j *batchv1.Job) { j.OwnerReferences[0].Name = "other" }, "controller is the Suite"},
+		"in kube-system":                           {"kube-system", nil, "namespaces of the system"},
+		"in the namespace of the manager":          {"postflight-system", nil, "namespaces of the system"},
+		"in a namespace without a key":             {stray, nil, "no params found"},
+		"without a label in such a namespace":      {stray, func(j *batchv1.Job) { j.Labels = map[string]string{"a": "b"} }, "the label postflight.dev/suite"},
+		"with the label of another run":            {w.ns, func(j *batchv1.Job) { j.Labels[v1alpha1.LabelSuite] = "other" }, "the label postflight.dev/suite"},
+		"owned by nobody":                          {w.ns, func(j *batchv1.Job) { j.OwnerReferences = nil }, "controller is the Suite"},
+		"owned by a Suite that does not control":   {w.ns, func(j *batchv1.Job) { j.OwnerReferences[0].Controller = nil }, "controller is the Suite"},
+		"controlled by another kind":               {w.ns, func(j *batchv1.Job) { setOwner(j, v1alpha1.GroupVersion.String(), "Trigger") }, "controller is the Suite"},
+		"controlled by a Suite of another group":   {w.ns, func(j *batchv1.Job) { setOwner(j, "example.com/v1", "Suite") }, "controller is the Suite"},
+		"controlled by a Suite of a group like it": {w.ns, func(j *batchv1.Job) { setOwner(j, "postflight.dev.example.com/v1", "Suite") }, "controller is the Suite"},
+		"controlled by the Suite of another name":  {w.ns, func(j *batchv1.Job) { j.OwnerReferences[0].Name = "other" }, "controller is the Suite"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := w.job(tc.namespace)
