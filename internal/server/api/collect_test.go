@@ -39,7 +39,8 @@ type artifactStore struct {
 	stored []record.Artifact
 	signed []string
 	err    error
-	none   bool // the results of earlier runs are gone
+	none   bool   // the results of earlier runs are gone
+	lost   string // those of this run are
 }
 
 func (s *artifactStore) sign(what string) (string, error) {
@@ -80,7 +81,7 @@ func (s *artifactStore) SignResults(_ context.Context, r record.Run, pod string,
 }
 
 func (s *artifactStore) SignPreviousResults(_ context.Context, r record.Run) ([]string, error) {
-	if s.none {
+	if s.none || r.ID == s.lost {
 		return nil, nil
 	}
 	url, err := s.sign("previous " + r.ID)
@@ -177,6 +178,11 @@ func TestCollect(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, answer); diff != "" {
 		t.Error(diff)
+	}
+	after := collecting(t, &artifactStore{lost: "smoke-0"}, setup{objects: append(runWithPod(), runNamed("smoke-0", counted(-60)), runNamed("smoke-00", counted(-90)))})
+	answer = decode[httpapi.CollectAnswer](t, after.exchange(collectRequest(`{"files":[{"path":"junit.xml","bytes":3}]}`)))
+	if answer.Previous == nil || answer.Previous.Run != "smoke-00" {
+		t.Errorf("after an outage of the store: %+v, want the run before it", answer.Previous)
 	}
 	answer = decode[httpapi.CollectAnswer](t, h.exchange(collectRequest(`{"resultsBytes":99}`)))
 	want = httpapi.CollectAnswer{Run: "smoke-1", Results: &httpapi.CollectURL{URL: "https://s3.example.com/4"}}

@@ -28,9 +28,9 @@ type Store interface {
 	SignPreviousResults(ctx context.Context, r record.Run) ([]string, error)
 }
 
-// Runs finds the run of a Trigger and an Environment that ended last with results; nil if there is none.
+// Runs finds the runs of a Trigger and an Environment that ended last with results, the last one first.
 type Runs interface {
-	LastWithResults(namespace, trigger, environment string) *v1alpha1.Suite
+	WithResults(namespace, trigger, environment string) []*v1alpha1.Suite
 }
 
 // Config is what a Signer needs.
@@ -129,15 +129,17 @@ func refusal(f httpapi.CollectFile, beside usage) string {
 	}
 }
 
-// previousResults returns those of the last run of the Trigger and Environment; nil if there are none.
+// previousResults returns those of the last run of the Trigger and Environment that the store has; nil if there are none. It lacks those
+// of a run that ended while it was unavailable.
 func (s *Signer) previousResults(ctx context.Context, r *Run) (*httpapi.PreviousResults, error) {
-	last := s.Runs.LastWithResults(r.Suite.Namespace, r.Suite.Spec.Trigger.Name, r.Suite.Spec.Environment)
-	if last == nil {
-		return nil, nil
+	for _, last := range s.Runs.WithResults(r.Suite.Namespace, r.Suite.Spec.Trigger.Name, r.Suite.Spec.Environment) {
+		urls, err := s.Store.SignPreviousResults(ctx, record.Of(r.Team.Name, last))
+		if err != nil {
+			return nil, err
+		}
+		if len(urls) > 0 {
+			return &httpapi.PreviousResults{Run: last.Name, URLs: urls}, nil
+		}
 	}
-	urls, err := s.Store.SignPreviousResults(ctx, record.Of(r.Team.Name, last))
-	if err != nil || len(urls) == 0 { // its records are gone
-		return nil, err
-	}
-	return &httpapi.PreviousResults{Run: last.Name, URLs: urls}, nil
+	return nil, nil
 }

@@ -89,18 +89,22 @@ func (x *suiteIndex) older(namespace string, before *record.Run, matches func(*v
 	return page, false
 }
 
-// lastWithResults looks at all runs of the namespace: less than 1 ms for 10,000, and a pod asks once.
-func (x *suiteIndex) lastWithResults(namespace, trigger, environment string) (last *v1alpha1.Suite) {
+// withResults looks at all runs of the namespace: about 1 ms for 10,000, and a pod asks once.
+func (x *suiteIndex) withResults(namespace, trigger, environment string) (runs []*v1alpha1.Suite) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	for _, s := range x.namespaces[namespace] {
 		wanted := s.Spec.Trigger.Name == trigger && s.Spec.Environment == environment && s.Status.Results != nil &&
 			s.Status.CompletionTime != nil && s.Finished()
-		if wanted && (last == nil || byEnd(s, last) > 0) {
-			last = s
+		if !wanted {
+			continue
+		}
+		if i, _ := slices.BinarySearchFunc(runs, s, func(a, b *v1alpha1.Suite) int { return byEnd(b, a) }); i < maxWithResults {
+			runs = slices.Insert(runs, i, s)
+			runs = runs[:min(len(runs), maxWithResults)]
 		}
 	}
-	return last
+	return runs
 }
 
 // byEnd is a total order, which never changes.

@@ -111,7 +111,10 @@ func (r *Reader) HasArchive() bool { return r.Archive != nil }
 // Newest returns the Suites of a namespace, newest first.
 func (r *Reader) Newest(namespace string) []*v1alpha1.Suite { return r.suites.newest(namespace) }
 
-// LastWithResults returns the run of a Trigger and an Environment that ended last with results; nil if there is none.
-func (r *Reader) LastWithResults(namespace, trigger, environment string) *v1alpha1.Suite {
-	return r.suites.lastWithResults(namespace, trigger, environment)
+// maxWithResults is how many runs of an outage of the store are passed over: each costs a request.
+const maxWithResults = 5
+
+// WithResults returns the last runs of a Trigger and an Environment that ended with results, the last one first.
+func (r *Reader) WithResults(namespace, trigger, environment string) []*v1alpha1.Suite {
+	return r.suites.withResults(namespace, trigger, environment)
 }
