@@ -29,6 +29,13 @@ func read(t *testing.T, path string) []byte {
 	return content
 }
 
+func write(t *testing.T, path, content string, mode os.FileMode) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(content), mode); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestGitHub lints the example, and with it the action that it uses: its inputs, its outputs, and
 // that it is one.
 func TestGitHub(t *testing.T) {
@@ -126,25 +133,35 @@ func TestJobs(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 			continue
 		}
-		if job.Name == "" || job.GenerateName != "" {
+		if job.Kind != "Job" || job.Name == "" || job.GenerateName != "" {
 			t.Errorf("%s: Kustomize refuses what has no name, and nothing could replace the Job", path)
 		}
-		pod := job.Spec.Template.Spec
-		if job.Kind != "Job" || pod.RestartPolicy != corev1.RestartPolicyNever || *job.Spec.BackoffLimit != 0 {
-			t.Errorf("%s: a run that failed would be repeated", path)
-		}
-		if !*pod.SecurityContext.RunAsNonRoot || *pod.Containers[0].SecurityContext.AllowPrivilegeEscalation || *pod.AutomountServiceAccountToken {
-			t.Errorf("%s: more rights than it needs", path)
-		}
-		checkImage(t, path, pod.Containers[0].Image)
-		checkExpansion(t, path, pod.Containers[0])
-		env := map[string]string{}
-		for _, v := range pod.Containers[0].Env {
-			env[v.Name] = v.Value
-		}
-		if plain := strings.HasPrefix(env["POSTFLIGHT_URL"], "http://"); plain != (env["POSTFLIGHT_ALLOW_HTTP"] == "1") {
-			t.Errorf("%s: plain http: %t, allowed: %t; a warning at each run teaches people to ignore it", path, plain, !plain)
-		}
+		checkJob(t, path, job.Spec)
+	}
+}
+
+func checkJob(t *testing.T, path string, job batchv1.JobSpec) {
+	t.Helper()
+	pod := job.Template.Spec
+	if pod.RestartPolicy != corev1.RestartPolicyNever || *job.BackoffLimit != 0 {
+		t.Errorf("%s: a run that failed would be repeated", path)
+	}
+	if !*pod.SecurityContext.RunAsNonRoot || *pod.Containers[0].SecurityContext.AllowPrivilegeEscalation || *pod.AutomountServiceAccountToken {
+		t.Errorf("%s: more rights than it needs", path)
+	}
+	checkImage(t, path, pod.Containers[0].Image)
+	checkExpansion(t, path, pod.Containers[0])
+	checkPlainHTTP(t, path, pod.Containers[0])
+}
+
+func checkPlainHTTP(t *testing.T, path string, c corev1.Container) {
+	t.Helper()
+	env := map[string]string{}
+	for _, v := range c.Env {
+		env[v.Name] = v.Value
+	}
+	if plain := strings.HasPrefix(env["POSTFLIGHT_URL"], "http://"); plain != (env["POSTFLIGHT_ALLOW_HTTP"] == "1") {
+		t.Errorf("%s: plain http: %t, allowed: %t; a warning at each run teaches people to ignore it", path, plain, !plain)
 	}
 }
 

@@ -30,7 +30,12 @@ var foreignCRDs = map[string][]string{
 
 func applyForeignCRDs(t *testing.T, s *apiserver.Server) {
 	t.Helper()
-	for module, files := range foreignCRDs {
+	applyCRDs(t, s, foreignCRDs)
+}
+
+func applyCRDs(t *testing.T, s *apiserver.Server, ofModules map[string][]string) {
+	t.Helper()
+	for module, files := range ofModules {
 		cmd := exec.CommandContext(t.Context(), "go", "mod", "download", "-json", module)
 		cmd.Dir = path(t, "hack", "tools", "crds")
 		out, err := cmd.Output()

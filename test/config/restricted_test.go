@@ -85,6 +85,13 @@ func TestPodsAreRestricted(t *testing.T) {
 		r.accepts(t, file, j.Spec.Template.Spec)
 	}
 	r.accepts(t, "tekton/task.yaml", stepsOf(t, "tekton/task.yaml"))
+	for manifest := range strings.SplitSeq(string(read(t, filepath.Join(folder(t, ".."), "integrations", "flagger", "tester.yaml"))), "\n---\n") {
+		if deployment := (&appsv1.Deployment{}); strings.Contains(manifest, "kind: Deployment\n") {
+			must(t, yaml.UnmarshalStrict([]byte(manifest), deployment))
+			r.accepts(t, "flagger/tester.yaml", deployment.Spec.Template.Spec)
+		}
+	}
+	r.accepts(t, "kargo/analysis.yaml", jobOfAnalysis(t, "kargo/analysis.yaml"))
 }
 
 // runOf is the pod of a run of a Trigger, with everything that the manager may add to it.
@@ -121,6 +128,22 @@ func triggerOf(t *testing.T, page string) *v1alpha1.Trigger {
 	}
 	t.Fatalf("no Trigger in %s", page)
 	return nil
+}
+
+// jobOfAnalysis is the pod of the Job that an AnalysisTemplate starts.
+func jobOfAnalysis(t *testing.T, file string) corev1.PodSpec {
+	t.Helper()
+	var template struct {
+		Spec struct {
+			Metrics []struct {
+				Provider struct {
+					Job struct{ Spec batchv1.JobSpec }
+				}
+			}
+		}
+	}
+	must(t, yaml.Unmarshal(read(t, filepath.Join(folder(t, ".."), "integrations", file)), &template))
+	return template.Spec.Metrics[0].Provider.Job.Spec.Template.Spec
 }
 
 // stepsOf are the steps of a task of Tekton, which sets nothing for the whole pod by default.

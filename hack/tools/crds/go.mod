@@ -10,9 +10,15 @@ require (
 )
 
 require (
+	github.com/akuity/kargo v1.11.2
+	github.com/argoproj/argo-rollouts v1.9.1
+	github.com/fluxcd/flagger v1.44.0
+)
+
+require (
 	github.com/alecthomas/kingpin/v2 v2.4.0 // indirect
 	github.com/alecthomas/units v0.0.0-20240927000941-0f3dac36c52b // indirect
-	github.com/fxamacker/cbor/v2 v2.9.1 // indirect
+	github.com/fxamacker/cbor/v2 v2.9.2 // indirect
 	github.com/go-logr/logr v1.4.3 // indirect
 	github.com/gogo/protobuf v1.3.2 // indirect
 	github.com/json-iterator/go v1.1.12 // indirect
