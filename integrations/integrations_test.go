@@ -42,6 +42,7 @@ func TestGitHub(t *testing.T) {
 	root := t.TempDir() // where a repository has them
 	for from, to := range map[string]string{
 		"github/action.yml":   "integrations/github/action.yml",
+		"github/install.sh":   "integrations/github/install.sh",
 		"github/notify.sh":    "integrations/github/notify.sh",
 		"github/workflow.yml": ".github/workflows/deploy.yml",
 	} {
