@@ -82,17 +82,17 @@ func copyFile(t *testing.T, from, to string) {
 	}
 }
 
-// TestCommitFromTag builds the kustomization of docs/ci.md, Argo CD: the Job reports the commit that the image names.
+// TestCommitFromTag builds the kustomization of docs/gitops.md, Argo CD: the Job reports the commit that the image names.
 func TestCommitFromTag(t *testing.T) {
 	s := apiserver.New(t)
-	docs, err := os.ReadFile(filepath.Join(folder(t, ".."), "docs", "ci.md"))
+	docs, err := os.ReadFile(filepath.Join(folder(t, ".."), "docs", "gitops.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, block, found := strings.Cut(string(docs), "```yaml\n# kustomization.yaml, beside postsync.yaml")
 	block, _, ended := strings.Cut(block, "\n```")
 	if !found || !ended {
-		t.Fatal("docs/ci.md has no kustomization")
+		t.Fatal("docs/gitops.md has no kustomization")
 	}
 	dir := kustomize(t, "#"+block+"\n")
 	copyFile(t, filepath.Join(folder(t, ".."), "integrations", "argocd", "postsync.yaml"), filepath.Join(dir, "postsync.yaml"))
