@@ -27,7 +27,6 @@ var listsOfEnds = map[string]struct {
 	"internal/server/pages/static/postflight.css": {"-soft: #", func(end string) string { return "--" + strings.ToLower(end) + "-soft:" }, 2}, // light and dark
 	"internal/server/api/openapi.yaml":            {"enum: [Queued", asItIs, 1},
 	"api/v1alpha1/notify_types.go":                {"validation:Enum=Queued", asItIs, 1},
-	"integrations/argo-rollouts/analysis.yaml":    {"first(#).state", asItIs, 1},
 	"docs/suites.md":                              {"| ", asItIs, 1},
 	"docs/checks.md":                              {"| ", asItIs, 1},
 	"docs/webhooks.md":                            {"| ", asItIs, 1},

@@ -91,7 +91,7 @@ func TestPodsAreRestricted(t *testing.T) {
 			r.accepts(t, "flagger/tester.yaml", deployment.Spec.Template.Spec)
 		}
 	}
-	r.accepts(t, "kargo/analysis.yaml", jobOfAnalysis(t, "kargo/analysis.yaml"))
+	r.accepts(t, "argo-rollouts/analysis.yaml", jobOfAnalysis(t, "argo-rollouts/analysis.yaml"))
 }
 
 // runOf is the pod of a run of a Trigger, with everything that the manager may add to it.
@@ -130,7 +130,7 @@ func triggerOf(t *testing.T, page string) *v1alpha1.Trigger {
 	return nil
 }
 
-// jobOfAnalysis is the pod of the Job that an AnalysisTemplate starts.
+// jobOfAnalysis is the pod of the Job that the first AnalysisTemplate of a file starts.
 func jobOfAnalysis(t *testing.T, file string) corev1.PodSpec {
 	t.Helper()
 	var template struct {
@@ -142,7 +142,8 @@ func jobOfAnalysis(t *testing.T, file string) corev1.PodSpec {
 			}
 		}
 	}
-	must(t, yaml.Unmarshal(read(t, filepath.Join(folder(t, ".."), "integrations", file)), &template))
+	first, _, _ := strings.Cut(string(read(t, filepath.Join(folder(t, ".."), "integrations", file))), "\n---\n")
+	must(t, yaml.Unmarshal([]byte(first), &template))
 	return template.Spec.Metrics[0].Provider.Job.Spec.Template.Spec
 }
 
