@@ -100,15 +100,18 @@ func (h *harness) holds(condition string, result any) bool {
 	return value.(bool)
 }
 
-// TestArgoRollouts: what the analysis of a run says.
+// TestArgoRollouts: what the analysis of a run says. The run of a newer deployment says nothing about the canary.
 func TestArgoRollouts(t *testing.T) {
 	stopped := aRun("stopped", 0)
 	supersededBy("green")(stopped)
+	last := aRun("last", 4)
+	last.Spec.SupersedeKey = "other/staging"
+	supersededBy("deleted")(last)
 	h := start(t, setup{objects: acme(
-		stopped, aRun("red", 1, v1alpha1.Failed("")), aRun("canceled", 2, v1alpha1.Canceled("")), aRun("green", 3, v1alpha1.Passed("")), aRun("queued", -1),
+		stopped, aRun("red", 1, v1alpha1.Failed("")), aRun("canceled", 2, v1alpha1.Canceled("")), aRun("green", 3, v1alpha1.Passed("")), last, aRun("queued", -1),
 	)})
 	for run, want := range map[string]string{
-		"stopped": successful, "red": failed, "canceled": failed, "green": successful, "queued": inconclusive,
+		"stopped": failed, "last": failed, "red": failed, "canceled": failed, "green": successful, "queued": inconclusive,
 	} {
 		if got := h.measure(greenlightMetric(t, run)); got != want {
 			t.Errorf("%s: %s, want %s", run, got, want)
