@@ -55,6 +55,12 @@ type EnvironmentSpec struct {
 	// +kubebuilder:validation:Minimum=0
 	MaxConcurrentSuites int32 `json:"maxConcurrentSuites,omitempty"`
 
+	// workloads are the objects of the cluster that run in the Environment. Its status says which commit they have.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=20
+	Workloads []Workload `json:"workloads,omitempty"`
+
 	// ephemeral is set on an Environment that a notification created for one deployment URL.
 	// +optional
 	Ephemeral *EphemeralEnvironment `json:"ephemeral,omitempty"`
@@ -75,7 +81,17 @@ type EphemeralEnvironment struct {
 
 // EnvironmentStatus is the observed state of the Environment.
 type EnvironmentStatus struct {
-	// conditions of the Environment.
+	// observedGeneration is that of the spec whose workloads the status describes.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// deployed is what the Environment has of each repository, by its name: at most 50, of which the oldest go.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=50
+	Deployed []Deployed `json:"deployed,omitempty"`
+
+	// conditions of the Environment: with workloads, Ready is False if one of them cannot be read.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -88,6 +104,9 @@ type EnvironmentStatus struct {
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:shortName=pfenv,categories=postflight
 // +kubebuilder:printcolumn:name="URL",type=string,JSONPath=`.spec.url`
+// +kubebuilder:printcolumn:name="SHA",type=string,JSONPath=`.status.deployed[0].sha`,priority=1
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=='Ready')].status`
+// +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=='Ready')].message`
 // +kubebuilder:printcolumn:name="Expires",type=string,JSONPath=`.spec.ephemeral.expiresAt`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$')",message="the name of an Environment must be a DNS label: at most 63 of a-z, 0-9 and '-', no dots"

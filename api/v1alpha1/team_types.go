@@ -55,6 +55,13 @@ type TeamSpec struct {
 	// +kubebuilder:validation:XValidation:rule="!self.exists(name, name.matches('^[^/]*[.:][^/]*/[^/]+$'))",message="an entry of repositories that begins with a host names an owner or a group, too, such as github.com/acme/*"
 	Repositories []string `json:"repositories,omitempty"`
 
+	// workloadNamespaces are the namespaces besides its own whose workloads the Environments of the team may name.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=16
+	WorkloadNamespaces []WorkloadNamespace `json:"workloadNamespaces,omitempty"`
+
 	// webhooks get the events of all runs of the team. The address comes from here or from their Secret, never from
 	// a notification.
 	// +optional

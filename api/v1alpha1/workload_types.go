@@ -1,0 +1,227 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Workload is an object of the cluster, or several, that run in an Environment.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.name) != has(self.selector)",message="a workload has a name or a selector"
+// +kubebuilder:validation:XValidation:rule="has(self.apiVersion) || (has(self.kind) ? self.kind : 'Deployment') in ['Deployment', 'StatefulSet', 'DaemonSet', 'Rollout', 'Application', 'Kustomization', 'HelmRelease']",message="apiVersion is needed for this kind"
+type Workload struct {
+	// apiVersion of the objects. By default apps/v1 for Deployment, StatefulSet and DaemonSet, argoproj.io/v1alpha1 for Rollout and
+	// Application, kustomize.toolkit.fluxcd.io/v1 for Kustomization, and helm.toolkit.fluxcd.io/v2 for HelmRelease. Objects of the
+	// core group, such as Secrets, cannot be named.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?/v[a-z0-9]+$`
+	APIVersion string `json:"apiVersion,omitempty"`
+
+	// kind of the objects.
+	// +optional
+	// +kubebuilder:default=Deployment
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[A-Z][A-Za-z0-9]*$`
+	Kind string `json:"kind,omitempty"`
+
+	// name of the object.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name,omitempty"`
+
+	// selector of the labels of several objects, instead of a name.
+	// +optional
+	Selector *metav1.LabelSelector `json:"selector,omitempty"`
+
+	// namespace of the objects. By default that of the Environment; the Team lists others in workloadNamespaces.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	Namespace string `json:"namespace,omitempty"`
+
+	// repository whose code this is, as owner/name. Leave it out if notifications for the Environment name none.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	Repository string `json:"repository,omitempty"`
+
+	// sha is where the commit is written. By default the annotation postflight.dev/sha of the object or its pods, or else the tag of the
+	// first container's image if that is 7 to 64 hexadecimal digits.
+	// +optional
+	SHA *WorkloadValue `json:"sha,omitempty"`
+
+	// branch is where the branch is written.
+	// +optional
+	Branch *WorkloadValue `json:"branch,omitempty"`
+
+	// deploymentType is where the deployment type is written.
+	// +optional
+	DeploymentType *WorkloadValue `json:"deploymentType,omitempty"`
+}
+
+// WorkloadValue is where a value of a workload is written. Exactly one field is set.
+//
+// +kubebuilder:validation:MinProperties=1
+// +kubebuilder:validation:MaxProperties=1
+type WorkloadValue struct {
+	// annotation of the object, or of its pods.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=317
+	Annotation string `json:"annotation,omitempty"`
+
+	// imageTagOf is the name of the container whose image has the value as its tag.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	ImageTagOf string `json:"imageTagOf,omitempty"`
+
+	// expression in CEL whose value it is, a string. It reads the object, such as object.status.lastAppliedRevision.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
+	Expression string `json:"expression,omitempty"`
+
+	// value is the same for all objects.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=256
+	Value string `json:"value,omitempty"`
+}
+
+// WorkloadNamespace lets the Environments of a team name workloads of another namespace.
+type WorkloadNamespace struct {
+	// name of the namespace.
+	// +required
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	Name string `json:"name"`
+
+	// workloads are the only names that they may read there, such as those of Argo CD's Applications in a namespace that teams share.
+	// Without any, they may read all.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=253
+	Workloads []string `json:"workloads,omitempty"`
+}
+
+// Deployed is what an Environment has of a repository.
+type Deployed struct {
+	// repository as owner/name; empty if neither notifications nor workloads name one.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	Repository string `json:"repository,omitempty"`
+
+	// sha of the commit, or other text that identifies the deployment. Empty if workloads that belong together have several.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	SHA string `json:"sha,omitempty"`
+
+	// branch of the commit, if that is known.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Branch string `json:"branch,omitempty"`
+
+	// deploymentType, if that is known.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	DeploymentType string `json:"deploymentType,omitempty"`
+
+	// since is when this commit was reported first: the receipt of its notification, or when the rollout was seen complete.
+	// +optional
+	Since *metav1.Time `json:"since,omitempty"`
+
+	// reportedBy is Notification or Workload.
+	// +optional
+	ReportedBy DeploymentReporter `json:"reportedBy,omitempty"`
+
+	// ready is whether all workloads have rolled out this commit; absent without workloads.
+	// +optional
+	Ready *bool `json:"ready,omitempty"`
+
+	// message says what is missing, as a sentence.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Message string `json:"message,omitempty"`
+
+	// workloads that have the code, at most 20.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=20
+	Workloads []DeployedWorkload `json:"workloads,omitempty"`
+}
+
+// DeploymentReporter says who reported a deployment.
+//
+// +kubebuilder:validation:Enum=Notification;Workload
+type DeploymentReporter string
+
+// The reporters.
+const (
+	ReportedByNotification DeploymentReporter = "Notification"
+	ReportedByWorkload     DeploymentReporter = "Workload"
+)
+
+// DeployedWorkload is an object that runs in an Environment, as it was seen last.
+type DeployedWorkload struct {
+	// kind of the object.
+	// +required
+	// +kubebuilder:validation:MaxLength=63
+	Kind string `json:"kind"`
+
+	// namespace of the object.
+	// +required
+	// +kubebuilder:validation:MaxLength=63
+	Namespace string `json:"namespace"`
+
+	// name of the object.
+	// +required
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+
+	// uid of the object.
+	// +optional
+	UID types.UID `json:"uid,omitempty"`
+
+	// revision of the object, in the words of its kind.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	Revision string `json:"revision,omitempty"`
+
+	// sha that the object names, whether it is rolled out or not.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	SHA string `json:"sha,omitempty"`
+
+	// digests of the images that its pods ran when the rollout was complete, by container.
+	// +optional
+	// +listType=map
+	// +listMapKey=container
+	// +kubebuilder:validation:MaxItems=16
+	Digests []ImageDigest `json:"digests,omitempty"`
+
+	// ready is whether the rollout of the revision is complete.
+	// +optional
+	Ready bool `json:"ready,omitempty"`
+
+	// message says how far the rollout is, or what is wrong with the object.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	Message string `json:"message,omitempty"`
+}
+
+// ImageDigest is what a container ran.
+type ImageDigest struct {
+	// container is its name.
+	// +required
+	// +kubebuilder:validation:MaxLength=63
+	Container string `json:"container"`
+
+	// digest of its image, such as sha256:9c1d...
+	// +required
+	// +kubebuilder:validation:MaxLength=256
+	Digest string `json:"digest"`
+}
