@@ -11,6 +11,7 @@ import (
 
 	"github.com/postflight-dev/postflight/controllers/announce"
 	"github.com/postflight-dev/postflight/controllers/archive"
+	"github.com/postflight-dev/postflight/controllers/deployed"
 	"github.com/postflight-dev/postflight/controllers/report"
 	"github.com/postflight-dev/postflight/controllers/suite"
 	"github.com/postflight-dev/postflight/controllers/tenancy"
@@ -51,6 +52,7 @@ func Setup(mgr ctrl.Manager, config Config) error {
 		}),
 		report.Add(mgr, config.Reports, clock, metrics.reports),
 		trigger.Add(mgr, clock),
+		deployed.Add(mgr, clock),
 		tenancy.Add(mgr, clock, archives, config.Scope),
 		announce.Add(mgr, config.Announce, clock, metrics.messages),
 		archive.Add(mgr, config.Archive),

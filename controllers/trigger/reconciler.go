@@ -31,7 +31,7 @@ type Reconciler struct {
 	client.Client
 	Recorder events.EventRecorder
 
-	pace *countPace
+	pace *reconcile.Pace
 }
 
 // +kubebuilder:rbac:groups=postflight.dev,resources=triggers/status,verbs=patch
@@ -45,6 +45,9 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&v1alpha1.Suite{}, enqueueDebounced(triggerOf)).
 		Complete(retry.Conflicts(r))
 }
+
+// countDelay is how late a Trigger's status counts its runs, so that those of a burst are counted together.
+const countDelay = 2 * time.Second
 
 func triggerOf(obj client.Object) ctrl.Request {
 	s := obj.(*v1alpha1.Suite)
@@ -65,7 +68,7 @@ func enqueueDebounced(of func(client.Object) ctrl.Request) handler.EventHandler 
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	was, err := reconcile.Get[v1alpha1.Trigger](ctx, r, req.Namespace, req.Name)
 	if was == nil && err == nil {
-		r.pace.forget(req.NamespacedName)
+		r.pace.Forget(req.NamespacedName)
 	}
 	if err != nil || was == nil {
 		return ctrl.Result{}, err
@@ -80,7 +83,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	t := was.DeepCopy()
 	setTriggerReady(t, e, incomplete)
-	t.Status.NotifiedSince = announce.NotifiedSince(t, r.pace.clock.Now())
+	t.Status.NotifiedSince = announce.NotifiedSince(t, r.pace.Clock.Now())
 	if wait := r.wait(was, t); wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
@@ -92,7 +95,7 @@ func (r *Reconciler) wait(was, t *v1alpha1.Trigger) time.Duration {
 	if t.Spec.Notify != nil || !equality.Semantic.DeepEqual(was.Status, t.Status) {
 		return 0
 	}
-	return r.pace.wait(client.ObjectKeyFromObject(t))
+	return r.pace.Wait(client.ObjectKeyFromObject(t))
 }
 
 func (r *Reconciler) count(ctx context.Context, was, t *v1alpha1.Trigger) error {
@@ -112,7 +115,7 @@ func (r *Reconciler) count(ctx context.Context, was, t *v1alpha1.Trigger) error 
 	if err := r.Status().Patch(ctx, t, client.MergeFrom(was), client.DisableReadYourWritesConsistency); err != nil {
 		return apierror.IgnoreNotFound(err)
 	}
-	r.pace.wrote(client.ObjectKeyFromObject(t))
+	r.pace.Wrote(client.ObjectKeyFromObject(t))
 	r.recordStalled(was, t)
 	return nil
 }

@@ -1,0 +1,79 @@
+// Package deployed keeps what Environments have: it watches the workloads that they name.
+package deployed
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/kube/reconcile"
+	"github.com/postflight-dev/postflight/internal/kube/retry"
+)
+
+// notifiedDelay lets the notifications of a burst be written together, and is shorter than any run.
+const notifiedDelay = 500 * time.Millisecond
+
+// Add registers the reconciler with a manager, and its watches.
+func Add(mgr ctrl.Manager, clock clock.PassiveClock) error {
+	workloads, err := dynamic.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
+	if err != nil {
+		return fmt.Errorf("create the client of workloads: %w", err)
+	}
+	r := &Reconciler{
+		Client: mgr.GetClient(), Pods: mgr.GetAPIReader(), Clock: clock,
+		watches: newWatches(workloads, mgr.GetRESTMapper()), pace: reconcile.NewPace(clock),
+	}
+	if err := mgr.Add(r.watches); err != nil {
+		return err
+	}
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("deployed").
+		For(&v1alpha1.Environment{}, reconcile.SpecChanged).
+		Watches(&v1alpha1.Suite{}, afterNotification(), builder.WithPredicates(predicate.Funcs{UpdateFunc: notifiedAgain})).
+		Watches(&v1alpha1.Team{}, handler.EnqueueRequestsFromMapFunc(r.environmentsOfTeam), reconcile.SpecChanged).
+		WatchesRawSource(source.Func(r.watches.feed)).
+		Complete(retry.Conflicts(r))
+}
+
+func afterNotification() handler.EventHandler {
+	type queue = workqueue.TypedRateLimitingInterface[ctrl.Request]
+	add := func(q queue, o client.Object) {
+		s := o.(*v1alpha1.Suite)
+		q.AddAfter(ctrl.Request{NamespacedName: client.ObjectKey{Namespace: s.Namespace, Name: s.Spec.Environment}}, notifiedDelay)
+	}
+	return handler.Funcs{
+		CreateFunc: func(_ context.Context, e event.CreateEvent, q queue) {
+			if !e.Object.(*v1alpha1.Suite).Finished() { // at a start, all runs are new
+				add(q, e.Object)
+			}
+		},
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) { add(q, e.ObjectNew) },
+	}
+}
+
+func notifiedAgain(e event.UpdateEvent) bool {
+	was, is := e.ObjectOld.(*v1alpha1.Suite).Status.NotifiedAgainAt, e.ObjectNew.(*v1alpha1.Suite).Status.NotifiedAgainAt
+	return !was.Equal(is)
+}
+
+func (r *Reconciler) environmentsOfTeam(ctx context.Context, o client.Object) []ctrl.Request {
+	list := &v1alpha1.EnvironmentList{}
+	err := r.List(ctx, list, client.InNamespace(o.(*v1alpha1.Team).NamespaceName()), client.UnsafeDisableDeepCopy)
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "cannot list the Environments of a Team")
+		return nil
+	}
+	return reconcile.RequestsOfItems(list.Items)
+}

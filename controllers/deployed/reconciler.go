@@ -1,0 +1,177 @@
+package deployed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/apierror"
+	"github.com/postflight-dev/postflight/internal/core/deployed"
+	"github.com/postflight-dev/postflight/internal/kube/index"
+	"github.com/postflight-dev/postflight/internal/kube/reconcile"
+)
+
+// Reconciler keeps the status of Environments.
+type Reconciler struct {
+	client.Client
+	Clock clock.PassiveClock
+	Pods  client.Reader // reads from the API server, once for each rollout
+
+	watches *watches
+	pace    *reconcile.Pace
+}
+
+const (
+	// retryEvery is how often something is looked at again that no event announces: rights, and kinds that were installed.
+	retryEvery = 15 * time.Second
+
+	// startingEvery is how soon after its start a watch is looked at that found nothing.
+	startingEvery = time.Second
+
+	podsRead = 100 // of a workload: all have the same images, or the digest is not known
+)
+
+// +kubebuilder:rbac:groups=postflight.dev,resources=environments/status,verbs=patch
+
+// Reconcile writes the status at once if what is deployed has changed, and otherwise at a pace that follows load.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	was, err := reconcile.Get[v1alpha1.Environment](ctx, r, req.Namespace, req.Name)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if was == nil || was.DeletionTimestamp != nil {
+		r.watches.want(req.NamespacedName, nil)
+		r.pace.Forget(req.NamespacedName)
+		return ctrl.Result{}, nil
+	}
+	observed, err := r.observe(ctx, was)
+	if errors.Is(err, errStarting) {
+		return ctrl.Result{RequeueAfter: startingEvery}, nil
+	}
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	is := was.DeepCopy()
+	var problems []string
+	is.Status.Deployed, problems = deployed.Status(observed)
+	setReady(is, problems)
+	wait, err := r.write(ctx, was, is)
+	if len(problems) > 0 && (wait == 0 || wait > retryEvery) {
+		wait = retryEvery
+	}
+	return ctrl.Result{RequeueAfter: wait}, err
+}
+
+// write returns how long to wait before a change that is only progress is written.
+func (r *Reconciler) write(ctx context.Context, was, is *v1alpha1.Environment) (time.Duration, error) {
+	if equality.Semantic.DeepEqual(was.Status, is.Status) {
+		return 0, nil
+	}
+	key := client.ObjectKeyFromObject(is)
+	if wait := r.pace.Wait(key); wait > 0 && !deployed.Changed(was.Status.Deployed, is.Status.Deployed) {
+		return wait, nil
+	}
+	if err := r.Status().Patch(ctx, is, client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{})); err != nil {
+		return 0, apierror.IgnoreNotFound(err)
+	}
+	r.pace.Wrote(key)
+	return 0, nil
+}
+
+// setReady leaves an Environment without workloads without a condition: nothing has to become ready.
+func setReady(e *v1alpha1.Environment, problems []string) {
+	if len(e.Spec.Workloads) == 0 {
+		meta.RemoveStatusCondition(&e.Status.Conditions, v1alpha1.ConditionReady)
+		e.Status.ObservedGeneration = 0
+		return
+	}
+	e.Status.ObservedGeneration = e.Generation
+	is := reconcile.Ready("WorkloadsRead", "All workloads can be read.")
+	if len(problems) > 0 {
+		is = reconcile.NotReady("WorkloadsUnknown", problems[0])
+		if more := len(problems) - 1; more > 0 {
+			is.Message += fmt.Sprintf(" And %d more.", more)
+		}
+	}
+	is.ObservedGeneration = e.Generation
+	meta.SetStatusCondition(&e.Status.Conditions, is)
+}
+
+func (r *Reconciler) observe(ctx context.Context, e *v1alpha1.Environment) (o deployed.Observed, err error) {
+	o = deployed.Observed{Environment: e, Now: r.Clock.Now()}
+	if o.Suites, err = index.Suites(ctx, r, e.Namespace, index.Environment, e.Name); err != nil {
+		return o, err
+	}
+	var team *v1alpha1.Team
+	if len(e.Spec.Workloads) > 0 {
+		if team, err = index.Owner(ctx, r, e.Namespace); err != nil {
+			return o, err
+		}
+	}
+	r.watches.want(client.ObjectKeyFromObject(e), interestsOf(e, team))
+	for _, w := range e.Spec.Workloads {
+		found, err := r.find(ctx, e, team, w)
+		if err != nil {
+			return o, err
+		}
+		o.Found = append(o.Found, found...)
+	}
+	return o, nil
+}
+
+func interestsOf(e *v1alpha1.Environment, team *v1alpha1.Team) (all []interest) {
+	for _, w := range e.Spec.Workloads {
+		if s := deployed.SourceOf(e, w); deployed.Allowed(team, s, e, w.Name) == "" {
+			all = append(all, interest{s, w})
+		}
+	}
+	return all
+}
+
+// find returns what a workload means: objects, or a problem.
+func (r *Reconciler) find(ctx context.Context, e *v1alpha1.Environment, team *v1alpha1.Team, w v1alpha1.Workload) (all []deployed.Found, err error) {
+	f := deployed.Found{Workload: w, Source: deployed.SourceOf(e, w)}
+	if f.Problem = deployed.Allowed(team, f.Source, e, w.Name); f.Problem != "" {
+		return []deployed.Found{f}, nil
+	}
+	var objects []*unstructured.Unstructured
+	objects, f.Problem, err = r.watches.read(f.Source)
+	if err != nil || f.Problem != "" {
+		return []deployed.Found{f}, err
+	}
+	for _, o := range objects {
+		if deployed.Selects(w, o) && deployed.Allowed(team, f.Source, e, o.GetName()) == "" {
+			all = append(all, deployed.Found{Workload: w, Source: f.Source, Object: o, Digests: r.digests(ctx, e, o)})
+		}
+	}
+	if len(all) == 0 {
+		f.Problem = deployed.NothingFound(w, f.Source)
+		all = append(all, f)
+	}
+	return all, nil
+}
+
+// digests asks for the pods of a rollout when it is complete, and only once. Without an answer, they stay unknown.
+func (r *Reconciler) digests(ctx context.Context, e *v1alpha1.Environment, o *unstructured.Unstructured) []v1alpha1.ImageDigest {
+	selector, needed := deployed.PodsToRead(e, o)
+	if !needed {
+		return nil
+	}
+	pods := &corev1.PodList{}
+	err := r.Pods.List(ctx, pods, client.InNamespace(o.GetNamespace()), client.MatchingLabelsSelector{Selector: selector}, client.Limit(podsRead))
+	if err != nil {
+		ctrl.LoggerFrom(ctx).V(1).Info("the pods of a workload cannot be read", "kind", o.GetKind(), "namespace", o.GetNamespace(), "name", o.GetName(), "problem", err.Error())
+		return nil
+	}
+	return deployed.Digests(pods.Items)
+}

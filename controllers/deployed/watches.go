@@ -1,0 +1,225 @@
+package deployed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployed"
+	"github.com/postflight-dev/postflight/internal/kube/index"
+)
+
+// watches are informers of the kinds and namespaces that some Environment names, and of no others. They are a Runnable of the leader.
+type watches struct {
+	client dynamic.Interface
+	mapper meta.RESTMapper
+
+	mu      sync.Mutex
+	ctx     context.Context // nil before Start
+	queue   queue           // of Environments; nil before feed
+	sources map[deployed.Source]*watch
+	wanted  map[types.NamespacedName][]interest
+}
+
+type queue = workqueue.TypedRateLimitingInterface[ctrl.Request]
+
+// interest is what an Environment wants to know of a source.
+type interest struct {
+	source   deployed.Source
+	workload v1alpha1.Workload
+}
+
+// watch is an informer that runs.
+type watch struct {
+	informer cache.SharedIndexInformer
+	stop     context.CancelFunc
+	users    map[types.NamespacedName]bool
+
+	mu      sync.Mutex
+	problem error  // why the last request failed; nil: it did not
+	synced  string // the resource version that the informer had then
+}
+
+func newWatches(client dynamic.Interface, mapper meta.RESTMapper) *watches {
+	return &watches{client: client, mapper: mapper, sources: map[deployed.Source]*watch{}, wanted: map[types.NamespacedName][]interest{}}
+}
+
+// Start lets watches begin, and ends them with the context.
+func (w *watches) Start(ctx context.Context) error {
+	w.mu.Lock()
+	w.ctx = ctx
+	w.mu.Unlock()
+	<-ctx.Done()
+	return nil
+}
+
+// feed is a source of requests.
+func (w *watches) feed(_ context.Context, q queue) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.queue = q
+	return nil
+}
+
+// want begins to watch what an Environment names, and stops watching what nobody names any more.
+func (w *watches) want(environment types.NamespacedName, wanted []interest) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ctx == nil {
+		return // it starts soon, and read says so
+	}
+	before := w.wanted[environment]
+	if w.wanted[environment] = wanted; len(wanted) == 0 {
+		delete(w.wanted, environment)
+	}
+	for _, i := range wanted {
+		if w.sources[i.source] == nil {
+			w.begin(i.source)
+		}
+		if running := w.sources[i.source]; running != nil {
+			running.users[environment] = true
+		}
+	}
+	for _, i := range before {
+		running := w.sources[i.source]
+		if running == nil || slices.ContainsFunc(wanted, func(o interest) bool { return o.source == i.source }) {
+			continue
+		}
+		if delete(running.users, environment); len(running.users) == 0 {
+			running.stop()
+			delete(w.sources, i.source)
+		}
+	}
+}
+
+// begin starts no watch of a kind that the cluster lacks.
+func (w *watches) begin(s deployed.Source) {
+	mapping, err := w.mapper.RESTMapping(s.GroupKind(), s.Version)
+	if err != nil || mapping.Scope.Name() != meta.RESTScopeNameNamespace {
+		return
+	}
+	informer := dynamicinformer.NewFilteredDynamicInformer(w.client, mapping.Resource, s.Namespace, 0, cache.Indexers{}, nil).Informer()
+	running := &watch{informer: informer, users: map[types.NamespacedName]bool{}}
+	_ = informer.SetTransform(func(o any) (any, error) { // it fails only if the informer has started
+		if u, ok := o.(*unstructured.Unstructured); ok {
+			deployed.Slim(u)
+		}
+		return o, nil
+	})
+	_ = informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
+		if running.failed(err) {
+			w.notify(s, nil)
+		}
+	})
+	notify := func(o any) { w.notify(s, o) }
+	_, _ = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc: notify, UpdateFunc: func(_, o any) { notify(o) }, DeleteFunc: notify,
+	})
+	var ctx context.Context
+	ctx, running.stop = context.WithCancel(w.ctx)
+	go informer.RunWithContext(ctx)
+	w.sources[s] = running
+}
+
+// failed notes why a request failed, and reports whether that is new.
+func (r *watch) failed(err error) (first bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	first = r.problem == nil
+	r.problem, r.synced = err, r.informer.LastSyncResourceVersion()
+	return first
+}
+
+// notify reconciles the Environments that mean an object; nil: all of the source.
+func (w *watches) notify(s deployed.Source, o any) {
+	object, _ := index.Object[*unstructured.Unstructured](o)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	running := w.sources[s]
+	if running == nil || w.queue == nil {
+		return
+	}
+	for environment := range running.users {
+		means := func(i interest) bool { return i.source == s && (object == nil || deployed.Selects(i.workload, object)) }
+		if slices.ContainsFunc(w.wanted[environment], means) {
+			w.queue.Add(ctrl.Request{NamespacedName: environment})
+		}
+	}
+}
+
+// read returns the objects of a source, or why they are not known, as a sentence.
+func (w *watches) read(s deployed.Source) (all []*unstructured.Unstructured, problem string, err error) {
+	w.mu.Lock()
+	running, started := w.sources[s], w.ctx != nil
+	w.mu.Unlock()
+	switch {
+	case !started:
+		return nil, "", errStarting
+	case running == nil:
+		return nil, w.unknown(s), nil
+	}
+	if err := running.failure(); err != nil {
+		return nil, explain(s, err), nil
+	}
+	if !running.informer.HasSynced() {
+		return nil, "", errStarting
+	}
+	for _, o := range running.informer.GetStore().List() {
+		all = append(all, o.(*unstructured.Unstructured))
+	}
+	return all, "", nil
+}
+
+// errStarting says that nothing is known yet.
+var errStarting = errors.New("the workloads are being read")
+
+func (w *watches) unknown(s deployed.Source) string {
+	mapping, err := w.mapper.RESTMapping(s.GroupKind(), s.Version)
+	switch {
+	case meta.IsNoMatchError(err):
+		return fmt.Sprintf("The cluster has no kind %s in %s.", s.Kind, s.GroupVersion())
+	case err != nil:
+		return fmt.Sprintf("It cannot be found out whether the cluster has the kind %s: %s.", s.Kind, err)
+	default:
+		return fmt.Sprintf("Objects of kind %s belong to no namespace: their scope is %s.", s.Kind, mapping.Scope.Name())
+	}
+}
+
+// failure is nil once the informer has listed again.
+func (r *watch) failure() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.problem != nil && r.informer.LastSyncResourceVersion() != r.synced {
+		r.problem = nil
+	}
+	return r.problem
+}
+
+// explain says how to give the manager a right that it lacks.
+func explain(s deployed.Source, err error) string {
+	if !apierrors.IsForbidden(err) {
+		return fmt.Sprintf("The watch of the kind %s in namespace %s fails, and is tried again: %s.", s.Kind, s.Namespace, strings.TrimSuffix(err.Error(), "."))
+	}
+	role := "a Role that lists and watches them"
+	switch s.Group {
+	case "apps":
+		role = "the ClusterRole postflight-workloads-reader"
+	case "argoproj.io", "kustomize.toolkit.fluxcd.io", "helm.toolkit.fluxcd.io":
+		role = "the ClusterRole postflight-gitops-reader"
+	}
+	return fmt.Sprintf("The manager may not read objects of kind %s in namespace %s. Allow it there with a RoleBinding to %s.", s.Kind, s.Namespace, role)
+}

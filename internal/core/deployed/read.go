@@ -1,0 +1,121 @@
+package deployed
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/notification"
+)
+
+// AnnotationSHA is where the commit of a workload is looked for first.
+const AnnotationSHA = "postflight.dev/sha"
+
+// names is what an object says of itself.
+type names struct{ sha, branch, deploymentType string }
+
+// read returns what the object says, or why the Environment is of no use, as a sentence.
+func read(w v1alpha1.Workload, o *unstructured.Unstructured) (n names, problem string) {
+	for _, field := range []struct {
+		of    string
+		where *v1alpha1.WorkloadValue
+		value *string
+		max   int
+	}{
+		{"sha", w.SHA, &n.sha, notification.MaxSHABytes},
+		{"branch", w.Branch, &n.branch, notification.MaxBranchBytes},
+		{"deploymentType", w.DeploymentType, &n.deploymentType, notification.MaxTextBytes},
+	} {
+		value, err := valueOf(field.where, field.of == "sha", o)
+		value = strings.TrimSpace(value)
+		switch {
+		case err != nil:
+			return n, fmt.Sprintf("The %s of %s cannot be read: %s.", field.of, title(o), err)
+		case len(value) > field.max || strings.ContainsFunc(value, func(r rune) bool { return !unicode.IsPrint(r) }):
+			return n, fmt.Sprintf("The %s of %s is not printable text of at most %d bytes.", field.of, title(o), field.max)
+		}
+		*field.value = value
+	}
+	if n.sha = notification.NormalSHA(n.sha); n.sha == "" {
+		return n, fmt.Sprintf("%s names no commit: annotate it or its pods with %s, or say in sha where the commit is.", capital(title(o)), AnnotationSHA)
+	}
+	return n, ""
+}
+
+func valueOf(where *v1alpha1.WorkloadValue, sha bool, o *unstructured.Unstructured) (string, error) {
+	switch {
+	case where == nil && sha:
+		return defaultSHA(o), nil
+	case where == nil:
+		return "", nil
+	case where.Annotation != "":
+		return annotation(o, where.Annotation), nil
+	case where.ImageTagOf != "":
+		return tagOf(o, where.ImageTagOf)
+	case where.Expression != "":
+		return evaluate(where.Expression, o)
+	default:
+		return where.Value, nil
+	}
+}
+
+// defaultSHA never takes the revision of an object of Argo CD or Flux for the commit: that is of the configuration.
+func defaultSHA(o *unstructured.Unstructured) string {
+	if sha := annotation(o, AnnotationSHA); sha != "" {
+		return sha
+	}
+	containers := containersOf(o)
+	if len(containers) == 0 {
+		return ""
+	}
+	tag := tag(containers[0].image)
+	if len(tag) < 7 || len(tag) > 64 || strings.Trim(strings.ToLower(tag), "0123456789abcdef") != "" {
+		return ""
+	}
+	return tag
+}
+
+func annotation(o *unstructured.Unstructured, name string) string {
+	if value := o.GetAnnotations()[name]; value != "" {
+		return value
+	}
+	ofPods, _, _ := unstructured.NestedStringMap(o.Object, "spec", "template", "metadata", "annotations") // a malformed one has none
+	return ofPods[name]
+}
+
+type container struct{ name, image string }
+
+func containersOf(o *unstructured.Unstructured) (all []container) {
+	list, _, _ := unstructured.NestedSlice(o.Object, "spec", "template", "spec", "containers") // a malformed one has none
+	for _, c := range list {
+		if c, ok := c.(map[string]any); ok {
+			name, _ := c["name"].(string)
+			image, _ := c["image"].(string)
+			all = append(all, container{name, image})
+		}
+	}
+	return all
+}
+
+func tagOf(o *unstructured.Unstructured, name string) (string, error) {
+	for _, c := range containersOf(o) {
+		if c.name == name {
+			return tag(c.image), nil
+		}
+	}
+	return "", fmt.Errorf("it has no container %q", name)
+}
+
+// tag returns that of an image such as registry:5000/shop:9c1d2e3@sha256:..., or "".
+func tag(image string) string {
+	image, _, _ = strings.Cut(image, "@")
+	_, tag, _ := strings.Cut(image[strings.LastIndexByte(image, '/')+1:], ":")
+	return tag
+}
+
+func title(o *unstructured.Unstructured) string { return "the " + o.GetKind() + " " + o.GetName() }
+
+func capital(sentence string) string { return strings.ToUpper(sentence[:1]) + sentence[1:] }

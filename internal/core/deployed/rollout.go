@@ -1,0 +1,126 @@
+package deployed
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/cli-utils/pkg/kstatus/status"
+)
+
+// rollout is how far the newest revision of an object is.
+type rollout struct {
+	revision string
+	ready    bool
+	message  string // how far it is, as a sentence; empty if it is ready
+}
+
+// rolloutOf knows what kstatus does, and the kinds of Argo, which follow other conventions.
+func rolloutOf(o *unstructured.Unstructured) rollout {
+	if o.GetDeletionTimestamp() != nil {
+		return rollout{message: capital(title(o)) + " is being deleted."}
+	}
+	switch kind := o.GroupVersionKind().GroupKind(); kind {
+	case schema.GroupKind{Group: "argoproj.io", Kind: "Rollout"}:
+		return argoRollout(o)
+	case schema.GroupKind{Group: "argoproj.io", Kind: "Application"}:
+		return argoApplication(o)
+	default:
+		return byStatus(o, revisionOf(o, kind))
+	}
+}
+
+func byStatus(o *unstructured.Unstructured, revision string) rollout {
+	result, err := status.Compute(o)
+	switch {
+	case err != nil:
+		return rollout{revision: revision, message: fmt.Sprintf("The status of %s cannot be read: %s.", title(o), err)}
+	case result.Status == status.CurrentStatus:
+		return rollout{revision: revision, ready: true}
+	case result.Status == status.FailedStatus:
+		return rollout{revision: revision, message: fmt.Sprintf("The rollout of %s failed: %s.", title(o), result.Message)}
+	default:
+		return rollout{revision: revision, message: progress(o, result.Message)}
+	}
+}
+
+// progress counts replicas where there are any.
+func progress(o *unstructured.Unstructured, message string) string {
+	wanted, found := count(o, "spec", "replicas")
+	if o.GetKind() == "DaemonSet" {
+		wanted, found = count(o, "status", "desiredNumberScheduled")
+	}
+	observed, _ := count(o, "status", "observedGeneration")
+	if !found || observed < o.GetGeneration() {
+		return fmt.Sprintf("%s is being rolled out: %s.", capital(title(o)), message)
+	}
+	updated, isSet := count(o, "status", "updatedReplicas")
+	if !isSet {
+		updated, _ = count(o, "status", "updatedNumberScheduled")
+	}
+	if updated < wanted {
+		return fmt.Sprintf("%d of %d replicas of %s have it.", updated, wanted, title(o))
+	}
+	return fmt.Sprintf("%s is being rolled out: %s.", capital(title(o)), message)
+}
+
+func count(o *unstructured.Unstructured, path ...string) (int64, bool) {
+	n, found, err := unstructured.NestedInt64(o.Object, path...)
+	return n, found && err == nil
+}
+
+func text(o *unstructured.Unstructured, path ...string) string {
+	value, _, _ := unstructured.NestedString(o.Object, path...) // a malformed one is absent
+	return value
+}
+
+// revisionOf changes with what is rolled out, and with nothing else where the kind says so.
+func revisionOf(o *unstructured.Unstructured, kind schema.GroupKind) string {
+	generation := strconv.FormatInt(o.GetGeneration(), 10)
+	switch kind.Kind {
+	case "Deployment":
+		return cmp.Or(o.GetAnnotations()["deployment.kubernetes.io/revision"], generation)
+	case "StatefulSet":
+		return cmp.Or(text(o, "status", "updateRevision"), generation)
+	case "DaemonSet":
+		return cmp.Or(o.GetAnnotations()["deprecated.daemonset.template.generation"], generation)
+	default:
+		return cmp.Or(text(o, "status", "lastAppliedRevision"), generation) // the former is of Flux
+	}
+}
+
+// argoRollout has a phase of its own, and writes the generation as a text.
+func argoRollout(o *unstructured.Unstructured) rollout {
+	r := rollout{revision: o.GetAnnotations()["rollout.argoproj.io/revision"]}
+	phase := text(o, "status", "phase")
+	switch observed := text(o, "status", "observedGeneration"); {
+	case observed != strconv.FormatInt(o.GetGeneration(), 10):
+		r.message = fmt.Sprintf("%s is being rolled out.", capital(title(o)))
+	case phase == "Healthy":
+		r.ready = true
+	case phase == "Degraded":
+		r.message = fmt.Sprintf("The rollout of %s failed: %s.", title(o), cmp.Or(text(o, "status", "message"), phase))
+	default:
+		r.message = fmt.Sprintf("%s is being rolled out: %s.", capital(title(o)), cmp.Or(text(o, "status", "message"), phase, "it has no status"))
+	}
+	return r
+}
+
+// argoApplication is deployed when its last sync is what Git has, and healthy.
+func argoApplication(o *unstructured.Unstructured) rollout {
+	r := rollout{revision: text(o, "status", "sync", "revision")}
+	sync, health := text(o, "status", "sync", "status"), text(o, "status", "health", "status")
+	switch {
+	case text(o, "status", "operationState", "phase") == "Running":
+		r.message = fmt.Sprintf("%s is being synced.", capital(title(o)))
+	case sync == "Synced" && health == "Healthy":
+		r.ready = true
+	case health == "Degraded":
+		r.message = fmt.Sprintf("%s is degraded: %s.", capital(title(o)), cmp.Or(text(o, "status", "health", "message"), "Argo CD says no more"))
+	default:
+		r.message = fmt.Sprintf("%s is %s and %s.", capital(title(o)), cmp.Or(sync, "not synced"), cmp.Or(health, "of unknown health"))
+	}
+	return r
+}

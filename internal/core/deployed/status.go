@@ -1,0 +1,269 @@
+package deployed
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/plaintext"
+)
+
+const (
+	maxRepositories = 50 // the bounds of the status
+	maxWorkloads    = 20
+	maxMessage      = 1024
+	maxWorkloadText = 512
+)
+
+// Found is an object that a workload of an Environment means, or why there is none.
+type Found struct {
+	Workload v1alpha1.Workload
+	Source   Source
+	Object   *unstructured.Unstructured // nil: there is a Problem
+	Problem  string                     // a sentence
+	// Digests are those of its pods, if the rollout is complete and they were read; nil: those that the status has of the revision.
+	Digests []v1alpha1.ImageDigest
+}
+
+// Observed is what is known of an Environment.
+type Observed struct {
+	Environment *v1alpha1.Environment
+	Found       []Found
+	Suites      []*v1alpha1.Suite // of the Environment
+	Now         time.Time
+}
+
+// Status returns what the Environment has, and what is wrong with its workloads, as sentences. What is not seen at the moment stays as it
+// was: runs are deleted, and watches break.
+func Status(o Observed) (all []v1alpha1.Deployed, problems []string) {
+	repositories := map[string]v1alpha1.Deployed{}
+	for _, d := range o.Environment.Status.Deployed {
+		repositories[d.Repository] = d
+	}
+	workloads, says, problems := observe(o)
+	notified := notifications(o.Suites, namedRepositories(o.Environment))
+	for _, repository := range slices.Concat(slices.Collect(maps.Keys(workloads)), slices.Collect(maps.Keys(notified))) {
+		d := repositories[repository]
+		d.Repository = repository
+		repositories[repository] = d
+	}
+	for repository, d := range repositories {
+		if seen := workloads[repository]; len(seen) > 0 {
+			d = ofWorkloads(d, seen, says[repository], notified[repository], o.Now)
+		} else {
+			d = ofNotification(d, notified[repository])
+		}
+		if d.SHA != "" || len(d.Workloads) > 0 {
+			all = append(all, d)
+		}
+	}
+	return bounded(all), problems
+}
+
+func namedRepositories(e *v1alpha1.Environment) (all []string) {
+	for _, w := range e.Spec.Workloads {
+		if !slices.Contains(all, w.Repository) {
+			all = append(all, w.Repository)
+		}
+	}
+	return all
+}
+
+// observe returns the workloads and their names by repository, in a stable order.
+func observe(o Observed) (workloads map[string][]v1alpha1.DeployedWorkload, says map[string]names, problems []string) {
+	workloads, says = map[string][]v1alpha1.DeployedWorkload{}, map[string]names{}
+	for _, f := range o.Found {
+		repository := f.Workload.Repository
+		if len(workloads[repository]) == maxWorkloads {
+			continue
+		}
+		w, n, problem := f.observe(o.Environment)
+		if problem != "" {
+			problems = append(problems, problem)
+		}
+		workloads[repository] = append(workloads[repository], w)
+		says[repository] = names{branch: cmp.Or(says[repository].branch, n.branch), deploymentType: cmp.Or(says[repository].deploymentType, n.deploymentType)}
+	}
+	for _, of := range workloads {
+		slices.SortStableFunc(of, func(a, b v1alpha1.DeployedWorkload) int {
+			return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+		})
+	}
+	return workloads, says, problems
+}
+
+func (f Found) observe(e *v1alpha1.Environment) (w v1alpha1.DeployedWorkload, n names, problem string) {
+	if f.Object == nil {
+		return v1alpha1.DeployedWorkload{
+			Kind: f.Source.Kind, Namespace: f.Source.Namespace, Name: f.Workload.Name, Message: plaintext.Line(f.Problem, maxWorkloadText),
+		}, n, f.Problem
+	}
+	n, problem = read(f.Workload, f.Object)
+	r := rolloutOf(f.Object)
+	w = v1alpha1.DeployedWorkload{
+		Kind: f.Object.GetKind(), Namespace: f.Object.GetNamespace(), Name: f.Object.GetName(), UID: f.Object.GetUID(),
+		Revision: r.revision, SHA: n.sha, Ready: r.ready && problem == "", Digests: f.Digests,
+		Message: plaintext.Line(cmp.Or(problem, r.message), maxWorkloadText),
+	}
+	if f.Digests == nil {
+		w.Digests = digestsOf(e, w)
+	}
+	return w, n, problem
+}
+
+// digestsOf returns those that the status has of the same revision.
+func digestsOf(e *v1alpha1.Environment, w v1alpha1.DeployedWorkload) []v1alpha1.ImageDigest {
+	if was := Recorded(e, w.UID); was != nil && was.Revision == w.Revision && w.Ready {
+		return was.Digests
+	}
+	return nil
+}
+
+// Recorded returns what the status has of an object, or nil.
+func Recorded(e *v1alpha1.Environment, uid types.UID) *v1alpha1.DeployedWorkload {
+	for i := range e.Status.Deployed {
+		for j := range e.Status.Deployed[i].Workloads {
+			if w := &e.Status.Deployed[i].Workloads[j]; w.UID == uid {
+				return w
+			}
+		}
+	}
+	return nil
+}
+
+// notified is the newest notification of a repository.
+type notified struct {
+	deployment v1alpha1.Deployment
+	at         metav1.MicroTime
+}
+
+// notifications leaves out runs that somebody started again: these test what was deployed before. A notification without a repository is
+// of the only one that the workloads name, if there is one.
+func notifications(suites []*v1alpha1.Suite, named []string) map[string]notified {
+	newest := map[string]*v1alpha1.Suite{}
+	for _, s := range suites {
+		if s.Annotations[v1alpha1.AnnotationRerunBy] != "" || s.Spec.Deployment.SHA == "" {
+			continue
+		}
+		repository := s.Spec.Deployment.Repository
+		if repository == "" && len(named) == 1 {
+			repository = named[0]
+		}
+		if last := newest[repository]; last == nil || s.CompareNotified(last) > 0 {
+			newest[repository] = s
+		}
+	}
+	all := map[string]notified{}
+	for repository, s := range newest {
+		all[repository] = notified{s.Spec.Deployment, s.LastNotified()}
+	}
+	return all
+}
+
+func ofNotification(d v1alpha1.Deployed, n notified) v1alpha1.Deployed {
+	d.Workloads, d.Ready, d.Message = nil, nil, ""
+	if n.at.IsZero() || d.SHA == n.deployment.SHA || d.Since != nil && !n.at.After(d.Since.Time) {
+		return d
+	}
+	return v1alpha1.Deployed{
+		Repository: d.Repository, SHA: n.deployment.SHA, Branch: n.deployment.Branch, DeploymentType: n.deployment.Type,
+		Since: new(metav1.NewTime(n.at.Time)), ReportedBy: v1alpha1.ReportedByNotification,
+	}
+}
+
+// ofWorkloads changes the commit when all workloads have rolled it out. Until then, the message says how far they are.
+func ofWorkloads(d v1alpha1.Deployed, seen []v1alpha1.DeployedWorkload, says names, n notified, now time.Time) v1alpha1.Deployed {
+	was := d
+	d.Workloads, d.Ready, d.Message = seen, new(false), ""
+	shas := map[string][]string{}
+	for _, w := range seen {
+		if !w.Ready {
+			d.Message = plaintext.Line(strings.TrimSpace(d.Message+" "+rollingOut(w, was.SHA)), maxMessage)
+		}
+		shas[w.SHA] = append(shas[w.SHA], w.Name)
+	}
+	if d.Message != "" {
+		return d
+	}
+	if len(shas) > 1 {
+		d.SHA, d.Since, d.ReportedBy, d.Message = "", nil, "", plaintext.Line(severalCommits(shas), maxMessage)
+		return d
+	}
+	*d.Ready, d.SHA = true, seen[0].SHA
+	if d.SHA != was.SHA || d.Since == nil {
+		d.Since, d.ReportedBy, d.Branch, d.DeploymentType = new(metav1.NewTime(now)), v1alpha1.ReportedByWorkload, "", ""
+		if n.deployment.SHA == d.SHA && (was.Since == nil || n.at.After(was.Since.Time)) {
+			d.Since, d.ReportedBy = new(metav1.NewTime(n.at.Time)), v1alpha1.ReportedByNotification
+		}
+	}
+	if n.deployment.SHA == d.SHA {
+		d.Branch, d.DeploymentType = n.deployment.Branch, n.deployment.Type
+	}
+	d.Branch, d.DeploymentType = cmp.Or(says.branch, d.Branch), cmp.Or(says.deploymentType, d.DeploymentType)
+	return d
+}
+
+// rollingOut names the commit only if another one was there.
+func rollingOut(w v1alpha1.DeployedWorkload, was string) string {
+	if w.SHA == "" || w.SHA == was {
+		return w.Message
+	}
+	return fmt.Sprintf("%s comes: %s", short(w.SHA), w.Message)
+}
+
+func severalCommits(shas map[string][]string) string {
+	var parts []string
+	for _, sha := range slices.Sorted(maps.Keys(shas)) {
+		slices.Sort(shas[sha])
+		verb := " has "
+		if len(shas[sha]) > 1 {
+			verb = " have "
+		}
+		parts = append(parts, strings.Join(shas[sha], ", ")+verb+short(sha))
+	}
+	return "Its workloads have several commits: " + strings.Join(parts, "; ") + "."
+}
+
+func short(sha string) string { return sha[:min(len(sha), 8)] }
+
+// bounded orders by repository, and drops those of which nothing was heard for longest.
+func bounded(all []v1alpha1.Deployed) []v1alpha1.Deployed {
+	if len(all) > maxRepositories {
+		slices.SortFunc(all, func(a, b v1alpha1.Deployed) int {
+			return cmp.Or(cmp.Compare(min(1, len(b.Workloads)), min(1, len(a.Workloads))), since(b).Compare(since(a)))
+		})
+		all = all[:maxRepositories]
+	}
+	slices.SortFunc(all, func(a, b v1alpha1.Deployed) int { return strings.Compare(a.Repository, b.Repository) })
+	return all
+}
+
+func since(d v1alpha1.Deployed) time.Time {
+	if d.Since == nil {
+		return time.Time{}
+	}
+	return d.Since.Time
+}
+
+// Changed reports whether more than progress has changed: what is deployed, or whether it is ready.
+func Changed(was, is []v1alpha1.Deployed) bool {
+	return !slices.EqualFunc(was, is, func(a, b v1alpha1.Deployed) bool {
+		return a.Repository == b.Repository && a.SHA == b.SHA && since(a).Equal(since(b)) && (a.Ready != nil && *a.Ready) == (b.Ready != nil && *b.Ready)
+	})
+}
+
+// NothingFound says that a workload means no object.
+func NothingFound(w v1alpha1.Workload, s Source) string {
+	if w.Selector != nil {
+		return fmt.Sprintf("No %s in namespace %s matches the selector.", s.Kind, s.Namespace)
+	}
+	return fmt.Sprintf("There is no %s %s in namespace %s.", s.Kind, w.Name, s.Namespace)
+}
