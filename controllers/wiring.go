@@ -29,10 +29,11 @@ type Config struct {
 	Archive      archive.Config // its store and its logs
 	Reports      report.Config
 	Announce     announce.Config
-	Scope        scope.Scope     // as it limited the options of the manager
-	Trace        suite.SendTrace // nil: traces are off
-	PodGoneAfter time.Duration   // see suite.Config
-	UntouchedFor time.Duration   // see suite.Config
+	Notifier     deployed.Notifier // of rollouts
+	Scope        scope.Scope       // as it limited the options of the manager
+	Trace        suite.SendTrace   // nil: traces are off
+	PodGoneAfter time.Duration     // see suite.Config
+	UntouchedFor time.Duration     // see suite.Config
 }
 
 // ClientOptions make each reconcile see what the previous one wrote: reads wait until the cache has caught up.
@@ -52,7 +53,7 @@ func Setup(mgr ctrl.Manager, config Config) error {
 		}),
 		report.Add(mgr, config.Reports, clock, metrics.reports),
 		trigger.Add(mgr, clock),
-		deployed.Add(mgr, clock),
+		deployed.Add(mgr, clock, config.Notifier),
 		tenancy.Add(mgr, clock, archives, config.Scope),
 		announce.Add(mgr, config.Announce, clock, metrics.messages),
 		archive.Add(mgr, config.Archive),

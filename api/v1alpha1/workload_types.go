@@ -46,6 +46,10 @@ type Workload struct {
 	// +kubebuilder:validation:MaxLength=256
 	Repository string `json:"repository,omitempty"`
 
+	// hostingService that the repository is on; GitHub if it is absent.
+	// +optional
+	HostingService HostingService `json:"hostingService,omitempty"`
+
 	// sha is where the commit is written. By default the annotation postflight.dev/sha of the object or its pods, or else the tag of the
 	// first container's image if that is 7 to 64 hexadecimal digits.
 	// +optional
@@ -58,6 +62,10 @@ type Workload struct {
 	// deploymentType is where the deployment type is written.
 	// +optional
 	DeploymentType *WorkloadValue `json:"deploymentType,omitempty"`
+
+	// notify starts the runs of the Environment's Triggers that match when a rollout has brought another commit, as a notification would.
+	// +optional
+	Notify bool `json:"notify,omitempty"`
 }
 
 // WorkloadValue is where a value of a workload is written. Exactly one field is set.
@@ -138,6 +146,15 @@ type Deployed struct {
 	// +optional
 	ReportedBy DeploymentReporter `json:"reportedBy,omitempty"`
 
+	// notification says whether the Triggers of the Environment were notified of this commit, because its workloads have notify: Pending
+	// or Sent.
+	// +optional
+	Notification RolloutNotification `json:"notification,omitempty"`
+
+	// previous is what was deployed before.
+	// +optional
+	Previous *PreviousDeployment `json:"previous,omitempty"`
+
 	// ready is whether all workloads have rolled out this commit; absent without workloads.
 	// +optional
 	Ready *bool `json:"ready,omitempty"`
@@ -164,6 +181,29 @@ const (
 	ReportedByNotification DeploymentReporter = "Notification"
 	ReportedByWorkload     DeploymentReporter = "Workload"
 )
+
+// RolloutNotification is how far the notification of a rollout is.
+//
+// +kubebuilder:validation:Enum=Pending;Sent
+type RolloutNotification string
+
+// The states of a notification.
+const (
+	NotificationPending RolloutNotification = "Pending"
+	NotificationSent    RolloutNotification = "Sent"
+)
+
+// PreviousDeployment is what was deployed before something else.
+type PreviousDeployment struct {
+	// sha of the commit; empty if the workloads had several.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	SHA string `json:"sha,omitempty"`
+
+	// since is when it was reported first.
+	// +optional
+	Since *metav1.Time `json:"since,omitempty"`
+}
 
 // DeployedWorkload is an object that runs in an Environment, as it was seen last.
 type DeployedWorkload struct {

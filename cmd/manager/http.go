@@ -51,6 +51,7 @@ func setupHTTP(
 	}
 	// A replica that answers sooner does not know all Triggers and Suites, and may store a wrong time.
 	synced := func() bool { return b.triggersSynced() && suitesSynced() && probe.Measured() }
+	in.rollouts.dispatcher, in.rollouts.synced = b.dispatcher, synced
 	return addServer(mgr, api, pages, o, synced, ready, secure)
 }
 

@@ -39,6 +39,8 @@ type surroundings struct {
 	traces  *tracing.Tracing // nil: off
 	teams   *fairness.Labels // that metrics tell apart
 	audit   *slog.Logger     // of requests to the HTTP API and the pages
+
+	rollouts *rollouts
 }
 
 func run(ctx context.Context, o options) error {
@@ -65,6 +67,7 @@ func runIn(ctx context.Context, o options, in surroundings) error {
 		return err
 	}
 	defer flush(in.traces)
+	in.rollouts = &rollouts{steady: in.steady}
 	in.teams = fairness.NewLabels(o.metricsTeams)
 	in.audit = slog.New(slog.NewJSONHandler(os.Stdout, nil))
 	if err := registerBuild(in.metrics); err != nil {
@@ -119,7 +122,7 @@ func setupReconciling(
 		Clock: now, Metrics: metrics, PodGoneAfter: o.podGoneAfter,
 		Inputs: inputs, Archive: records, Collector: collector(inputs, o),
 		Reports: o.codeHosts.config(o.publicURL), Announce: o.webhooks.config(o.publicURL, o.codeHosts.clusterName), Scope: o.scope.Scope,
-		Trace: in.traces.Send,
+		Trace: in.traces.Send, Notifier: in.rollouts,
 	}, cleaners...)
 }
 

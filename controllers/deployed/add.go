@@ -26,13 +26,13 @@ import (
 const notifiedDelay = 500 * time.Millisecond
 
 // Add registers the reconciler with a manager, and its watches.
-func Add(mgr ctrl.Manager, clock clock.PassiveClock) error {
+func Add(mgr ctrl.Manager, clock clock.PassiveClock, notifier Notifier) error {
 	workloads, err := dynamic.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {
 		return fmt.Errorf("create the client of workloads: %w", err)
 	}
 	r := &Reconciler{
-		Client: mgr.GetClient(), Pods: mgr.GetAPIReader(), Clock: clock,
+		Client: mgr.GetClient(), Pods: mgr.GetAPIReader(), Clock: clock, Notifier: notifier, Recorder: mgr.GetEventRecorder("postflight"),
 		watches: newWatches(workloads, mgr.GetRESTMapper()), pace: reconcile.NewPace(clock),
 	}
 	if err := mgr.Add(r.watches); err != nil {

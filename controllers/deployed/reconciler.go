@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -17,6 +18,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/apierror"
 	"github.com/postflight-dev/postflight/internal/core/deployed"
+	"github.com/postflight-dev/postflight/internal/core/suite"
 	"github.com/postflight-dev/postflight/internal/kube/index"
 	"github.com/postflight-dev/postflight/internal/kube/reconcile"
 )
@@ -26,6 +28,8 @@ type Reconciler struct {
 	client.Client
 	Clock clock.PassiveClock
 	Pods  client.Reader // reads from the API server, once for each rollout
+	Notifier
+	Recorder events.EventRecorder
 
 	watches *watches
 	pace    *reconcile.Pace
@@ -65,11 +69,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	var problems []string
 	is.Status.Deployed, problems = deployed.Status(observed)
 	setReady(is, problems)
+	late := r.notify(ctx, observed, is)
 	wait, err := r.write(ctx, was, is)
-	if len(problems) > 0 && (wait == 0 || wait > retryEvery) {
-		wait = retryEvery
+	if len(problems) > 0 {
+		wait = suite.Sooner(wait, retryEvery)
 	}
-	return ctrl.Result{RequeueAfter: wait}, err
+	return ctrl.Result{RequeueAfter: suite.Sooner(wait, late)}, err
 }
 
 // write returns how long to wait before a change that is only progress is written.
@@ -112,15 +117,14 @@ func (r *Reconciler) observe(ctx context.Context, e *v1alpha1.Environment) (o de
 	if o.Suites, err = index.Suites(ctx, r, e.Namespace, index.Environment, e.Name); err != nil {
 		return o, err
 	}
-	var team *v1alpha1.Team
 	if len(e.Spec.Workloads) > 0 {
-		if team, err = index.Owner(ctx, r, e.Namespace); err != nil {
+		if o.Team, err = index.Owner(ctx, r, e.Namespace); err != nil {
 			return o, err
 		}
 	}
-	r.watches.want(client.ObjectKeyFromObject(e), interestsOf(e, team))
+	r.watches.want(client.ObjectKeyFromObject(e), interestsOf(e, o.Team))
 	for _, w := range e.Spec.Workloads {
-		found, err := r.find(ctx, e, team, w)
+		found, err := r.find(ctx, e, o.Team, w)
 		if err != nil {
 			return o, err
 		}

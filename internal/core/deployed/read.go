@@ -1,6 +1,7 @@
 package deployed
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"unicode"
@@ -15,7 +16,18 @@ import (
 const AnnotationSHA = "postflight.dev/sha"
 
 // names is what an object says of itself.
-type names struct{ sha, branch, deploymentType string }
+type names struct {
+	sha, branch, deploymentType string
+	notify, byTag               bool // the Triggers are to be notified; the commit is the tag of an image
+}
+
+// join returns what several workloads of a repository say together.
+func (n names) join(other names, notify bool) names {
+	return names{
+		branch: cmp.Or(n.branch, other.branch), deploymentType: cmp.Or(n.deploymentType, other.deploymentType),
+		notify: n.notify || notify, byTag: n.byTag || other.byTag,
+	}
+}
 
 // read returns what the object says, or why the Environment is of no use, as a sentence.
 func read(w v1alpha1.Workload, o *unstructured.Unstructured) (n names, problem string) {
@@ -39,6 +51,7 @@ func read(w v1alpha1.Workload, o *unstructured.Unstructured) (n names, problem s
 		}
 		*field.value = value
 	}
+	n.byTag = w.SHA == nil && annotation(o, AnnotationSHA) == "" || w.SHA != nil && w.SHA.ImageTagOf != ""
 	if n.sha = notification.NormalSHA(n.sha); n.sha == "" {
 		return n, fmt.Sprintf("%s names no commit: annotate it or its pods with %s, or say in sha where the commit is.", capital(title(o)), AnnotationSHA)
 	}

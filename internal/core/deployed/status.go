@@ -36,6 +36,7 @@ type Found struct {
 // Observed is what is known of an Environment.
 type Observed struct {
 	Environment *v1alpha1.Environment
+	Team        *v1alpha1.Team // of the namespace; nil: there is none
 	Found       []Found
 	Suites      []*v1alpha1.Suite // of the Environment
 	Now         time.Time
@@ -58,6 +59,7 @@ func Status(o Observed) (all []v1alpha1.Deployed, problems []string) {
 	for repository, d := range repositories {
 		if seen := workloads[repository]; len(seen) > 0 {
 			d = ofWorkloads(d, seen, says[repository], notified[repository], o.Now)
+			d.Notification = notificationOf(repositories[repository], d, says[repository], o.Team)
 		} else {
 			d = ofNotification(d, notified[repository])
 		}
@@ -90,7 +92,7 @@ func observe(o Observed) (workloads map[string][]v1alpha1.DeployedWorkload, says
 			problems = append(problems, problem)
 		}
 		workloads[repository] = append(workloads[repository], w)
-		says[repository] = names{branch: cmp.Or(says[repository].branch, n.branch), deploymentType: cmp.Or(says[repository].deploymentType, n.deploymentType)}
+		says[repository] = says[repository].join(n, f.Workload.Notify)
 	}
 	for _, of := range workloads {
 		slices.SortStableFunc(of, func(a, b v1alpha1.DeployedWorkload) int {
@@ -119,9 +121,9 @@ func (f Found) observe(e *v1alpha1.Environment) (w v1alpha1.DeployedWorkload, n 
 	return w, n, problem
 }
 
-// digestsOf returns those that the status has of the same revision.
+// digestsOf returns those that the status has: of the same revision, or of the last one that was rolled out.
 func digestsOf(e *v1alpha1.Environment, w v1alpha1.DeployedWorkload) []v1alpha1.ImageDigest {
-	if was := Recorded(e, w.UID); was != nil && was.Revision == w.Revision && w.Ready {
+	if was := Recorded(e, w.UID); was != nil && (!w.Ready || was.Revision == w.Revision) {
 		return was.Digests
 	}
 	return nil
@@ -169,14 +171,21 @@ func notifications(suites []*v1alpha1.Suite, named []string) map[string]notified
 }
 
 func ofNotification(d v1alpha1.Deployed, n notified) v1alpha1.Deployed {
-	d.Workloads, d.Ready, d.Message = nil, nil, ""
+	d.Workloads, d.Ready, d.Message, d.Notification = nil, nil, "", ""
 	if n.at.IsZero() || d.SHA == n.deployment.SHA || d.Since != nil && !n.at.After(d.Since.Time) {
 		return d
 	}
 	return v1alpha1.Deployed{
 		Repository: d.Repository, SHA: n.deployment.SHA, Branch: n.deployment.Branch, DeploymentType: n.deployment.Type,
-		Since: new(metav1.NewTime(n.at.Time)), ReportedBy: v1alpha1.ReportedByNotification,
+		Since: new(metav1.NewTime(n.at.Time)), ReportedBy: v1alpha1.ReportedByNotification, Previous: previous(d),
 	}
+}
+
+func previous(d v1alpha1.Deployed) *v1alpha1.PreviousDeployment {
+	if d.Since == nil {
+		return nil
+	}
+	return &v1alpha1.PreviousDeployment{SHA: d.SHA, Since: d.Since}
 }
 
 // ofWorkloads changes the commit when all workloads have rolled it out. Until then, the message says how far they are.
@@ -193,18 +202,18 @@ func ofWorkloads(d v1alpha1.Deployed, seen []v1alpha1.DeployedWorkload, says nam
 	if d.Message != "" {
 		return d
 	}
-	if len(shas) > 1 {
-		d.SHA, d.Since, d.ReportedBy, d.Message = "", nil, "", plaintext.Line(severalCommits(shas), maxMessage)
-		return d
+	if d.SHA = seen[0].SHA; len(shas) > 1 {
+		d.SHA, d.Message = "", plaintext.Line(severalCommits(shas), maxMessage)
 	}
-	*d.Ready, d.SHA = true, seen[0].SHA
+	*d.Ready = len(shas) == 1
 	if d.SHA != was.SHA || d.Since == nil {
+		d.Previous = previous(was)
 		d.Since, d.ReportedBy, d.Branch, d.DeploymentType = new(metav1.NewTime(now)), v1alpha1.ReportedByWorkload, "", ""
-		if n.deployment.SHA == d.SHA && (was.Since == nil || n.at.After(was.Since.Time)) {
+		if *d.Ready && n.deployment.SHA == d.SHA && (was.Since == nil || n.at.After(was.Since.Time)) {
 			d.Since, d.ReportedBy = new(metav1.NewTime(n.at.Time)), v1alpha1.ReportedByNotification
 		}
 	}
-	if n.deployment.SHA == d.SHA {
+	if *d.Ready && n.deployment.SHA == d.SHA {
 		d.Branch, d.DeploymentType = n.deployment.Branch, n.deployment.Type
 	}
 	d.Branch, d.DeploymentType = cmp.Or(says.branch, d.Branch), cmp.Or(says.deploymentType, d.DeploymentType)

@@ -19,6 +19,9 @@ type Repetition struct {
 	Differences []v1alpha1.Difference // between the deployments, as far as they are known
 	Stream      []*v1alpha1.Suite     // the known part of the run's stream
 	Environment []*v1alpha1.Suite     // of the run; only Deployment needs it
+
+	// RolledOutSince is when the commit came that was deployed before this rollout; zero: a client sent the notification.
+	RolledOutSince time.Time
 }
 
 // RunsAgain reports whether a repeated notification starts the desired attempt beside an existing run of the same commit.
@@ -52,8 +55,12 @@ func resultRepeats(existing, desired *v1alpha1.Suite, r Repetition) bool {
 	}
 }
 
-// otherDeployment reports whether each deployment is tested, and the run's differs or another commit was deployed since.
+// otherDeployment reports whether each deployment is tested, and the run's differs or another commit was deployed since. Of rollouts that is
+// known.
 func (r Repetition) otherDeployment(s *v1alpha1.Suite) bool {
+	if !r.RolledOutSince.IsZero() {
+		return s.LastNotified().Time.Before(r.RolledOutSince)
+	}
 	return r.Policy == v1alpha1.DuplicatesDeployment &&
 		(len(r.Differences) > 0 || NewerDeployment(s, r.Stream) != nil || NewerDeployment(s, r.Environment) != nil)
 }

@@ -67,6 +67,10 @@ func (d *duplicate) decide(ctx context.Context) (r suite.Repetition, err error) 
 			return r, err
 		}
 	}
+	if d.Rollout != nil {
+		d.again = suite.RunsAgain(d.existing, d.desired, r) // it says nothing of URLs, variables and files
+		return r, nil
+	}
 	r.Differences = suite.Differences(d.existing, d.desired)
 	if d.again = suite.RunsAgain(d.existing, d.desired, r); !d.again {
 		r.Differences = append(r.Differences, d.inputDifferences(ctx, d.existing)...)
@@ -78,6 +82,9 @@ func (d *duplicate) decide(ctx context.Context) (r suite.Repetition, err error) 
 
 func (o *operation) repetition(t *v1alpha1.Trigger) suite.Repetition {
 	r := suite.Repetition{Policy: t.Spec.Duplicates, ReceivedAt: o.serverTime, Rerun: o.Repeat}
+	if o.Rollout != nil {
+		r.RolledOutSince = o.Rollout.Since
+	}
 	if t.Spec.DuplicatesMaxAge != nil {
 		r.MaxAge = t.Spec.DuplicatesMaxAge.Duration
 	}

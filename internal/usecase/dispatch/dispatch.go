@@ -114,6 +114,14 @@ type Request struct {
 	IdempotencyKey string    // takes the place of an absent SHA; may be empty
 	RequestID      string    // for the Suite; clients may give several requests one
 	ReceivedAt     time.Time // by Clock
+	Rollout        *Rollout  // was seen; nil: a client sent the notification
+}
+
+// Rollout is a notification that the workloads of an Environment make.
+type Rollout struct {
+	Environment string // whose Triggers alone are notified
+	// Since is when the commit came that was deployed before: a run of this commit that was notified earlier tested an earlier rollout.
+	Since time.Time
 }
 
 type operation struct {

@@ -40,6 +40,9 @@ func (o *operation) match(ctx context.Context) (triggers []*v1alpha1.Trigger, er
 				"Send the notification again; if that fails too, make the expressions of the Triggers cheaper, or the variables shorter.",
 			o.Limits.MatchBudget, stopped.Trigger)}
 	}
+	if o.Rollout != nil {
+		matched = slices.DeleteFunc(slices.Clone(matched), func(t *v1alpha1.Trigger) bool { return t.Spec.Environment != o.Rollout.Environment })
+	}
 	return matched, err
 }
 

@@ -1,0 +1,109 @@
+package deployed
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployed"
+	"github.com/postflight-dev/postflight/internal/core/notification"
+	"github.com/postflight-dev/postflight/internal/kube/reconcile"
+)
+
+// Notifier creates the runs that a rollout starts.
+type Notifier interface {
+	// Notify returns false while it cannot be known which Triggers there are, or while the API server is unavailable: call it again.
+	Notify(ctx context.Context, team *v1alpha1.Team, n *notification.Notification, r Rollout) (Outcome, bool)
+}
+
+// Rollout is why a notification is made.
+type Rollout struct {
+	Environment string
+	Key         string    // the same if it is made again
+	Before      time.Time // when the commit came that was deployed before
+}
+
+// Outcome is what came of a notification.
+type Outcome struct {
+	Started, Existing []string // runs
+	Problems          []string // sentences: why runs were not created
+}
+
+const (
+	// notifyAgain is how long after a failure the notification is made again.
+	notifyAgain = 2 * time.Second
+
+	// notifyWithin keeps one Environment from delaying the others for long.
+	notifyWithin = 10 * time.Second
+)
+
+// notify makes the notifications that the stored status has as pending, so that none is lost if the manager ends. If it ends between a
+// notification and the write of the status, the next one finds its runs. It returns when to come again; 0: nothing is left.
+func (r *Reconciler) notify(ctx context.Context, o deployed.Observed, is *v1alpha1.Environment) (again time.Duration) {
+	for i := range is.Status.Deployed {
+		d := &is.Status.Deployed[i]
+		if d.Notification != v1alpha1.NotificationPending {
+			continue
+		}
+		again = notifyAgain
+		if !stored(o.Environment, *d) {
+			again = time.Millisecond // the status is written first
+			continue
+		}
+		if r.send(ctx, o, *d) {
+			d.Notification, again = v1alpha1.NotificationSent, 0
+		}
+	}
+	return again
+}
+
+func stored(e *v1alpha1.Environment, d v1alpha1.Deployed) bool {
+	for _, was := range e.Status.Deployed {
+		if was.Repository == d.Repository {
+			return was.Notification == v1alpha1.NotificationPending && was.SHA == d.SHA
+		}
+	}
+	return false
+}
+
+func (r *Reconciler) send(ctx context.Context, o deployed.Observed, d v1alpha1.Deployed) bool {
+	if o.Team == nil {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, notifyWithin)
+	defer cancel()
+	rollout := Rollout{Environment: o.Environment.Name, Key: deployed.RolloutKey(d)}
+	if d.Previous != nil && d.Previous.Since != nil {
+		rollout.Before = d.Previous.Since.Time
+	}
+	outcome, ok := r.Notify(ctx, o.Team, deployed.Notification(o.Environment, d), rollout)
+	if ok {
+		ctrl.LoggerFrom(ctx).Info("a rollout was notified", "repository", d.Repository, "sha", d.SHA, "started", outcome.Started, "existing", outcome.Existing, "problems", outcome.Problems)
+		r.record(o.Environment, d, outcome)
+	}
+	return ok
+}
+
+func (r *Reconciler) record(e *v1alpha1.Environment, d v1alpha1.Deployed, outcome Outcome) {
+	kind, text := corev1.EventTypeNormal, fmt.Sprintf("%s was rolled out.", d.SHA)
+	add := func(what string, all []string) {
+		if len(all) > 0 {
+			text += " " + what + strings.Join(all, ", ") + "."
+		}
+	}
+	add("Started ", outcome.Started)
+	add("These runs test it already: ", outcome.Existing)
+	if len(outcome.Started)+len(outcome.Existing)+len(outcome.Problems) == 0 {
+		text += " No Trigger of the Environment matches."
+	}
+	if len(outcome.Problems) > 0 {
+		kind = corev1.EventTypeWarning
+		text += " " + strings.Join(outcome.Problems, " ")
+	}
+	r.Recorder.Eventf(e, nil, kind, "RolledOut", "Notify", "%s", reconcile.ClipNote(text))
+}
