@@ -262,10 +262,10 @@ func since(d v1alpha1.Deployed) time.Time {
 	return d.Since.Time
 }
 
-// Changed reports whether more than progress has changed: what is deployed, or whether it is ready.
+// Changed reports whether more than progress has changed: what is deployed, whether it is ready, or who was told.
 func Changed(was, is []v1alpha1.Deployed) bool {
 	return !slices.EqualFunc(was, is, func(a, b v1alpha1.Deployed) bool {
-		return a.Repository == b.Repository && a.SHA == b.SHA && since(a).Equal(since(b)) && (a.Ready != nil && *a.Ready) == (b.Ready != nil && *b.Ready)
+		return a.Repository == b.Repository && a.SHA == b.SHA && a.Notification == b.Notification && since(a).Equal(since(b)) && (a.Ready != nil && *a.Ready) == (b.Ready != nil && *b.Ready)
 	})
 }
 
