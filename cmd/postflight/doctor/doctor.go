@@ -59,7 +59,7 @@ type check struct {
 func (o *Options) checks() []check {
 	return []check{
 		{"CRDs", o.crds}, {"rights", o.rights}, {"policies", o.policies}, {"leader", o.leader}, {"replicas", o.replicas}, {"certificates", o.certificates},
-		{"teams", o.teams}, {"triggers", o.triggers}, {"queue", o.queue}, {"reach", o.reach},
+		{"teams", o.teams}, {"triggers", o.triggers}, {"environments", o.environments}, {"queue", o.queue}, {"reach", o.reach},
 	}
 }
 

@@ -237,6 +237,14 @@ func (o *Options) triggers(ctx context.Context, _ installation) ([]doctor.Findin
 	return doctor.Triggers(list.Items), nil
 }
 
+func (o *Options) environments(ctx context.Context, _ installation) ([]doctor.Finding, error) {
+	list := &v1alpha1.EnvironmentList{}
+	if err := o.Client.List(ctx, list); err != nil {
+		return nil, err
+	}
+	return doctor.Environments(list.Items), nil
+}
+
 func (o *Options) queue(ctx context.Context, _ installation) ([]doctor.Finding, error) {
 	list := &v1alpha1.SuiteList{}
 	if err := o.Client.List(ctx, list); err != nil {

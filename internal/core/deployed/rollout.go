@@ -52,15 +52,14 @@ func progress(o *unstructured.Unstructured, message string) string {
 	if o.GetKind() == "DaemonSet" {
 		wanted, found = count(o, "status", "desiredNumberScheduled")
 	}
-	observed, _ := count(o, "status", "observedGeneration")
-	if !found || observed < o.GetGeneration() {
-		return fmt.Sprintf("%s is being rolled out: %s.", capital(title(o)), message)
+	if observed, isSet := count(o, "status", "observedGeneration"); isSet && observed < o.GetGeneration() {
+		return capital(title(o)) + " is being rolled out."
 	}
 	updated, isSet := count(o, "status", "updatedReplicas")
 	if !isSet {
 		updated, _ = count(o, "status", "updatedNumberScheduled")
 	}
-	if updated < wanted {
+	if found && updated < wanted {
 		return fmt.Sprintf("%d of %d replicas of %s have it.", updated, wanted, title(o))
 	}
 	return fmt.Sprintf("%s is being rolled out: %s.", capital(title(o)), message)

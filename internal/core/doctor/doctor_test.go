@@ -119,7 +119,11 @@ func TestFindings(t *testing.T) {
 		"a Trigger that does not work": {Triggers([]v1alpha1.Trigger{{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "smoke"}, Status: v1alpha1.TriggerStatus{
 			Conditions: []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Message: "Bad glob."}},
 		}}}), Warning, "acme/smoke does not work: Bad glob."},
-		"no Trigger": {Triggers(nil), OK, "All 0 work."},
+		"an Environment whose workloads are not known": {Environments([]v1alpha1.Environment{{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "staging"}, Status: v1alpha1.EnvironmentStatus{
+			Conditions: []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Message: "There is no Deployment shop in namespace acme."}},
+		}}}), Warning, "The workloads of the Environment acme/staging are not known: There is no Deployment shop in namespace acme."},
+		"Environments without workloads": {Environments(make([]v1alpha1.Environment, 2)), OK, "All 2 work."},
+		"no Trigger":                     {Triggers(nil), OK, "All 0 work."},
 
 		"runs go on": {Queue([]v1alpha1.Suite{run(time.Minute, v1alpha1.Running("")), run(time.Minute, v1alpha1.Queued("")), run(day, v1alpha1.Passed(""))}, noon), OK,
 			"Runs that have not ended: 2; queued of these: 1."},

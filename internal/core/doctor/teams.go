@@ -16,6 +16,8 @@ const (
 	checkKeys     = "keys"
 	checkTriggers = "triggers"
 
+	checkEnvironments = "environments"
+
 	// ExpiresSoon is enough time to give a pipeline another key.
 	ExpiresSoon = 14 * 24 * time.Hour
 )
@@ -83,6 +85,20 @@ func Keys(keys []v1alpha1.APIKey, now time.Time) (findings []Finding) {
 	}
 	if len(findings) == 0 {
 		return []Finding{ok(checkKeys, "None of %d expires soon.", len(keys))}
+	}
+	return findings
+}
+
+// Environments names those whose workloads cannot be read.
+func Environments(environments []v1alpha1.Environment) (findings []Finding) {
+	for i := range environments {
+		e := &environments[i]
+		if ready := meta.FindStatusCondition(e.Status.Conditions, v1alpha1.ConditionReady); ready != nil && ready.Status == metav1.ConditionFalse {
+			findings = append(findings, warning(checkEnvironments, "", "The workloads of the Environment %s/%s are not known: %s", e.Namespace, e.Name, ready.Message))
+		}
+	}
+	if len(findings) == 0 {
+		return []Finding{ok(checkEnvironments, "All %d work.", len(environments))}
 	}
 	return findings
 }
