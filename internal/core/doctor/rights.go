@@ -40,7 +40,7 @@ var rights = []right{
 	{"postflight.dev", "apikeys", "list watch", "", teams},
 	{"postflight.dev", "triggers", "get list watch", "", teams},
 	{"postflight.dev", "triggerclasses", "get list watch", "", clustered},
-	{"postflight.dev", "apikeys/status suites/status triggers/status", "patch", "", teams},
+	{"postflight.dev", "apikeys/status environments/status suites/status triggers/status", "patch", "", teams},
 	{"postflight.dev", "environments suites", "create delete get list patch watch", "", teams},
 	{"postflight.dev", "environments/finalizers suites/finalizers", "update", "", teams},
 	{"coordination.k8s.io", "leases", "create", "", ownOnly},
