@@ -22,7 +22,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/kube/retry"
 )
 
-// notifiedDelay lets the notifications of a burst be written together, and is shorter than any run.
+// notifiedDelay lets the notifications of a burst be written together.
 const notifiedDelay = 500 * time.Millisecond
 
 // Add registers the reconciler with a manager, and its watches.

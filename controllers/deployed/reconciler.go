@@ -47,7 +47,7 @@ const (
 
 // +kubebuilder:rbac:groups=postflight.dev,resources=environments/status,verbs=patch
 
-// Reconcile writes the status at once if what is deployed has changed, and otherwise at a pace that follows load.
+// Reconcile writes the status at once if a rollout has changed it, and otherwise at a pace that follows load.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	was, err := reconcile.Get[v1alpha1.Environment](ctx, r, req.Namespace, req.Name)
 	if err != nil {
@@ -57,6 +57,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		r.watches.want(req.NamespacedName, nil)
 		r.pace.Forget(req.NamespacedName)
 		return ctrl.Result{}, nil
+	}
+	if wait := r.pace.Wait(req.NamespacedName); wait > 0 && len(was.Spec.Workloads) == 0 && len(was.Status.Conditions) == 0 {
+		return ctrl.Result{RequeueAfter: wait}, nil // notifications are in no hurry
 	}
 	observed, err := r.observe(ctx, was)
 	if errors.Is(err, errStarting) {
@@ -83,7 +86,7 @@ func (r *Reconciler) write(ctx context.Context, was, is *v1alpha1.Environment) (
 		return 0, nil
 	}
 	key := client.ObjectKeyFromObject(is)
-	if wait := r.pace.Wait(key); wait > 0 && !deployed.Changed(was.Status.Deployed, is.Status.Deployed) {
+	if wait := r.pace.Wait(key); wait > 0 && !deployed.RolloutChanged(was.Status.Deployed, is.Status.Deployed) {
 		return wait, nil
 	}
 	if err := r.Status().Patch(ctx, is, client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{})); err != nil {
@@ -114,7 +117,7 @@ func setReady(e *v1alpha1.Environment, problems []string) {
 
 func (r *Reconciler) observe(ctx context.Context, e *v1alpha1.Environment) (o deployed.Observed, err error) {
 	o = deployed.Observed{Environment: e, Now: r.Clock.Now()}
-	if o.Suites, err = index.Suites(ctx, r, e.Namespace, index.Environment, e.Name); err != nil {
+	if o.Suites, err = index.Suites(ctx, r, e.Namespace, index.Deployed, e.Name); err != nil {
 		return o, err
 	}
 	if len(e.Spec.Workloads) > 0 {

@@ -262,10 +262,14 @@ func since(d v1alpha1.Deployed) time.Time {
 	return d.Since.Time
 }
 
-// Changed reports whether more than progress has changed: what is deployed, whether it is ready, or who was told.
-func Changed(was, is []v1alpha1.Deployed) bool {
-	return !slices.EqualFunc(was, is, func(a, b v1alpha1.Deployed) bool {
-		return a.Repository == b.Repository && a.SHA == b.SHA && a.Notification == b.Notification && since(a).Equal(since(b)) && (a.Ready != nil && *a.Ready) == (b.Ready != nil && *b.Ready)
+// RolloutChanged reports whether more than progress has changed of workloads: what they have, whether it is ready, or who was told.
+func RolloutChanged(was, is []v1alpha1.Deployed) bool {
+	ofWorkloads := func(all []v1alpha1.Deployed) []v1alpha1.Deployed {
+		return slices.DeleteFunc(slices.Clone(all), func(d v1alpha1.Deployed) bool { return len(d.Workloads) == 0 })
+	}
+	return !slices.EqualFunc(ofWorkloads(was), ofWorkloads(is), func(a, b v1alpha1.Deployed) bool {
+		ready := func(d v1alpha1.Deployed) bool { return d.Ready != nil && *d.Ready }
+		return a.Repository == b.Repository && a.SHA == b.SHA && a.Notification == b.Notification && since(a).Equal(since(b)) && ready(a) == ready(b)
 	})
 }
 
