@@ -102,7 +102,7 @@ func (s *Session) shopPatch() string {
 	digest, _ := os.ReadFile(images.Record(s.layout, images.DemoShop))
 	port := s.plan.PortBase + layout.PortDemo
 	return document([]map[string]any{
-		{"op": "add", "path": "/spec/template/metadata/annotations", "value": map[string]string{"postflight.dev/image": string(digest)}},
+		{"op": "add", "path": "/spec/template/metadata/annotations/postflight.dev~1image", "value": string(digest)},
 		{"op": "replace", "path": "/spec/template/spec/containers/0/env/1/value", "value": fmt.Sprint(port)},
 		{"op": "replace", "path": "/spec/template/spec/containers/0/readinessProbe/httpGet/port", "value": port},
 	})
