@@ -33,7 +33,7 @@ func Add(mgr ctrl.Manager, clock clock.PassiveClock, notifier Notifier) error {
 	}
 	r := &Reconciler{
 		Client: mgr.GetClient(), Pods: mgr.GetAPIReader(), Clock: clock, Notifier: notifier, Recorder: mgr.GetEventRecorder("postflight"),
-		watches: newWatches(workloads, mgr.GetRESTMapper()), pace: reconcile.NewPace(clock),
+		watches: newWatches(workloads, mgr.GetRESTMapper(), clock), pace: reconcile.NewPace(clock),
 	}
 	if err := mgr.Add(r.watches); err != nil {
 		return err

@@ -7,15 +7,18 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -27,6 +30,7 @@ import (
 type watches struct {
 	client dynamic.Interface
 	mapper meta.RESTMapper
+	clock  clock.PassiveClock
 
 	mu      sync.Mutex
 	ctx     context.Context // nil before Start
@@ -49,13 +53,14 @@ type watch struct {
 	stop     context.CancelFunc
 	users    map[types.NamespacedName]bool
 
-	mu      sync.Mutex
-	problem error  // why the last request failed; nil: it did not
-	synced  string // the resource version that the informer had then
+	mu          sync.Mutex
+	problem     error     // why the last request failed; nil: it did not
+	synced      string    // the resource version that the informer had then
+	first, last time.Time // failures of a row
 }
 
-func newWatches(client dynamic.Interface, mapper meta.RESTMapper) *watches {
-	return &watches{client: client, mapper: mapper, sources: map[deployed.Source]*watch{}, wanted: map[types.NamespacedName][]interest{}}
+func newWatches(client dynamic.Interface, mapper meta.RESTMapper, clock clock.PassiveClock) *watches {
+	return &watches{client: client, mapper: mapper, clock: clock, sources: map[deployed.Source]*watch{}, wanted: map[types.NamespacedName][]interest{}}
 }
 
 // Start lets watches begin, and ends them with the context.
@@ -77,6 +82,7 @@ func (w *watches) feed(_ context.Context, q queue) error {
 
 // want begins to watch what an Environment names, and stops watching what nobody names any more.
 func (w *watches) want(environment types.NamespacedName, wanted []interest) {
+	resources := w.resources(wanted)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.ctx == nil {
@@ -87,8 +93,8 @@ func (w *watches) want(environment types.NamespacedName, wanted []interest) {
 		delete(w.wanted, environment)
 	}
 	for _, i := range wanted {
-		if w.sources[i.source] == nil {
-			w.begin(i.source)
+		if resource, known := resources[i.source]; known && w.sources[i.source] == nil {
+			w.sources[i.source] = w.begin(i.source, resource)
 		}
 		if running := w.sources[i.source]; running != nil {
 			running.users[environment] = true
@@ -106,13 +112,20 @@ func (w *watches) want(environment types.NamespacedName, wanted []interest) {
 	}
 }
 
-// begin starts no watch of a kind that the cluster lacks.
-func (w *watches) begin(s deployed.Source) {
-	mapping, err := w.mapper.RESTMapping(s.GroupKind(), s.Version)
-	if err != nil || mapping.Scope.Name() != meta.RESTScopeNameNamespace {
-		return
+// resources asks the API server for what it does not know, and leaves out what the cluster lacks.
+func (w *watches) resources(wanted []interest) map[deployed.Source]schema.GroupVersionResource {
+	all := map[deployed.Source]schema.GroupVersionResource{}
+	for _, i := range wanted {
+		mapping, err := w.mapper.RESTMapping(i.source.GroupKind(), i.source.Version)
+		if err == nil && mapping.Scope.Name() == meta.RESTScopeNameNamespace {
+			all[i.source] = mapping.Resource
+		}
 	}
-	informer := dynamicinformer.NewFilteredDynamicInformer(w.client, mapping.Resource, s.Namespace, 0, cache.Indexers{}, nil).Informer()
+	return all
+}
+
+func (w *watches) begin(s deployed.Source, resource schema.GroupVersionResource) *watch {
+	informer := dynamicinformer.NewFilteredDynamicInformer(w.client, resource, s.Namespace, 0, cache.Indexers{}, nil).Informer()
 	running := &watch{informer: informer, users: map[types.NamespacedName]bool{}}
 	_ = informer.SetTransform(func(o any) (any, error) { // it fails only if the informer has started
 		if u, ok := o.(*unstructured.Unstructured); ok {
@@ -121,7 +134,7 @@ func (w *watches) begin(s deployed.Source) {
 		return o, nil
 	})
 	_ = informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
-		if running.failed(err) {
+		if running.failed(err, w.clock.Now()) {
 			w.notify(s, nil)
 		}
 	})
@@ -132,16 +145,46 @@ func (w *watches) begin(s deployed.Source) {
 	var ctx context.Context
 	ctx, running.stop = context.WithCancel(w.ctx)
 	go informer.RunWithContext(ctx)
-	w.sources[s] = running
+	return running
 }
 
-// failed notes why a request failed, and reports whether that is new.
-func (r *watch) failed(err error) (first bool) {
+const (
+	// briefly is how long a watch may fail before it is a problem: API servers restart.
+	briefly = 30 * time.Second
+
+	// quietly is how long after the last failure it is none any more: a watch that works again may have nothing to say.
+	quietly = time.Minute
+)
+
+// failed notes why a request failed, and reports whether that is a new problem.
+func (r *watch) failed(err error, now time.Time) (changed bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	first = r.problem == nil
-	r.problem, r.synced = err, r.informer.LastSyncResourceVersion()
-	return first
+	if r.problem == nil || now.Sub(r.last) > quietly {
+		r.first = now
+	}
+	changed = r.problem == nil || !r.lasts()
+	r.problem, r.synced, r.last = err, r.informer.LastSyncResourceVersion(), now
+	return changed && r.lasts()
+}
+
+// lasts is at once for what only people change.
+func (r *watch) lasts() bool {
+	return apierrors.IsForbidden(r.problem) || apierrors.IsNotFound(r.problem) || r.last.Sub(r.first) >= briefly
+}
+
+// failure is nil once the informer has listed again.
+func (r *watch) failure(now time.Time) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.problem == nil || !r.lasts() {
+		return nil
+	}
+	brief := !apierrors.IsForbidden(r.problem) && !apierrors.IsNotFound(r.problem)
+	if r.informer.LastSyncResourceVersion() != r.synced || brief && now.Sub(r.last) > quietly {
+		r.problem = nil
+	}
+	return r.problem
 }
 
 // notify reconciles the Environments that mean an object; nil: all of the source.
@@ -172,7 +215,7 @@ func (w *watches) read(s deployed.Source) (all []*unstructured.Unstructured, pro
 	case running == nil:
 		return nil, w.unknown(s), nil
 	}
-	if err := running.failure(); err != nil {
+	if err := running.failure(w.clock.Now()); err != nil {
 		return nil, explain(s, err), nil
 	}
 	if !running.informer.HasSynced() {
@@ -197,16 +240,6 @@ func (w *watches) unknown(s deployed.Source) string {
 	default:
 		return fmt.Sprintf("Objects of kind %s belong to no namespace: their scope is %s.", s.Kind, mapping.Scope.Name())
 	}
-}
-
-// failure is nil once the informer has listed again.
-func (r *watch) failure() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.problem != nil && r.informer.LastSyncResourceVersion() != r.synced {
-		r.problem = nil
-	}
-	return r.problem
 }
 
 // explain says how to give the manager a right that it lacks.
