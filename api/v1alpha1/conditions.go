@@ -39,6 +39,9 @@ const (
 	// or its Job while the Job's pods exist. Runs that need nothing more lack it.
 	ConditionObjectsFound = "ObjectsFound"
 
+	// ConditionOnHold is True while the Environment of a queued Suite is on hold, and False from then on. Other Suites lack it.
+	ConditionOnHold = "OnHold"
+
 	// ConditionStarted is False where the tests of a run did not start in time, or cannot start, and the run is
 	// stopped for that. Other runs lack it.
 	ConditionStarted = "Started"
@@ -176,6 +179,27 @@ const ReasonMissing = "Missing"
 // ObjectMissing is an object that does not exist.
 func ObjectMissing(message string) metav1.Condition {
 	return condition(ConditionObjectsFound, metav1.ConditionFalse, ReasonMissing, message)
+}
+
+// The reasons of ConditionOnHold.
+const (
+	ReasonHeld     = "Held"
+	ReasonReleased = "Released" // by somebody, or because the hold is over
+)
+
+// Held is a run that waits for the end of a hold.
+func Held() metav1.Condition {
+	return condition(ConditionOnHold, metav1.ConditionTrue, ReasonHeld, "The Environment is on hold.")
+}
+
+// Released is a run that waited for the end of a hold.
+func Released() metav1.Condition {
+	return condition(ConditionOnHold, metav1.ConditionFalse, ReasonReleased, "The Environment was on hold. The metrics count from then on.")
+}
+
+// OnHold reports whether the run waits for the end of a hold.
+func (s *Suite) OnHold() bool {
+	return meta.IsStatusConditionTrue(s.Status.Conditions, ConditionOnHold)
 }
 
 // The reasons of ConditionResultsCollected.

@@ -2,6 +2,7 @@ package v1alpha1
 
 import (
 	"maps"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -55,6 +56,10 @@ type EnvironmentSpec struct {
 	// +kubebuilder:validation:Minimum=0
 	MaxConcurrentSuites int32 `json:"maxConcurrentSuites,omitempty"`
 
+	// hold keeps runs in the queue until a time, if they have not started. Remove it to release the Environment.
+	// +optional
+	Hold *EnvironmentHold `json:"hold,omitempty"`
+
 	// workloads are the objects of the cluster that run in the Environment. Its status says which commit they have.
 	// +optional
 	// +listType=atomic
@@ -64,6 +69,19 @@ type EnvironmentSpec struct {
 	// ephemeral is set on an Environment that a notification created for one deployment URL.
 	// +optional
 	Ephemeral *EphemeralEnvironment `json:"ephemeral,omitempty"`
+}
+
+// EnvironmentHold keeps runs that have not started in the queue, for example while somebody investigates. It has an end, so that
+// nobody can forget it; one that is over means nothing.
+type EnvironmentHold struct {
+	// until is when the hold is over.
+	// +required
+	Until metav1.Time `json:"until"`
+
+	// reason is shown in the message of every run that waits: at most 256 characters.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	Reason string `json:"reason,omitempty"`
 }
 
 // EphemeralEnvironment describes a short-lived Environment.
@@ -107,6 +125,7 @@ type EnvironmentStatus struct {
 // +kubebuilder:printcolumn:name="SHA",type=string,JSONPath=`.status.deployed[0].sha`,priority=1
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=='Ready')].status`
 // +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=='Ready')].message`
+// +kubebuilder:printcolumn:name="Hold",type=string,JSONPath=`.spec.hold.until`
 // +kubebuilder:printcolumn:name="Expires",type=string,JSONPath=`.spec.ephemeral.expiresAt`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$')",message="the name of an Environment must be a DNS label: at most 63 of a-z, 0-9 and '-', no dots"
@@ -118,6 +137,14 @@ type Environment struct {
 	// +required
 	Spec   EnvironmentSpec   `json:"spec"`
 	Status EnvironmentStatus `json:"status,omitempty"`
+}
+
+// HeldUntil returns when the hold of the Environment is over, or the zero time if it is not on hold.
+func (e *Environment) HeldUntil(now time.Time) time.Time {
+	if e.Spec.Hold == nil || !now.Before(e.Spec.Hold.Until.Time) {
+		return time.Time{}
+	}
+	return e.Spec.Hold.Until.Time
 }
 
 // EnvironmentList is a list of Environments.

@@ -46,6 +46,9 @@ const (
 	// AnnotationCanceledBy names who canceled a run; set it together with spec.cancel.
 	AnnotationCanceledBy = "postflight.dev/canceled-by"
 
+	// AnnotationHeldBy names who put an Environment on hold; set it together with spec.hold.
+	AnnotationHeldBy = "postflight.dev/held-by"
+
 	// AnnotationTerminatedBy names who ended an ephemeral Environment before its time.
 	AnnotationTerminatedBy = "postflight.dev/terminated-by"
 

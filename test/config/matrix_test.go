@@ -87,6 +87,8 @@ var fields = map[string]map[string]field{
 		"variables":               {value: `{"LD_PRELOAD":"/evil.so"}`, pod: "are in the environment of every container"},
 		"variablesFrom":           {value: `[{"secretRef":{"name":"s"}}]`, pod: "hands Secrets to every container"},
 		"maxConcurrentSuites":     {value: `1`, not: "but decides how many pods run at once"},
+		"hold.until":              {value: `"2036-01-01T00:00:00Z"`, not: "but decides when pods start"},
+		"hold.reason":             {value: `"debugging 812"`, not: "but a hold decides when pods start"},
 		"ephemeral.deploymentURL": {value: `"https://pr-1.example.com"`, pod: "is the url of an Environment that the manager derives", immutable: true},
 		"ephemeral.expiresAt":     {value: `"2036-01-01T00:00:00Z"`, not: "but deletes the Environment of runs"},
 	},
@@ -131,6 +133,7 @@ var companions = map[string]string{
 	"Trigger repository.pullRequestComments":        `{"repository":{"name":"acme/shop"}}`,
 	"Trigger notify.slack.when":                     `{"notify":{"slack":{"secretRef":{"name":"postflight-slack"}}}}`,
 	"Trigger inputs.directory":                      `{"inputs":{"paths":["data/users.csv"]}}`,
+	"Environment hold.reason":                       `{"hold":{"until":"2036-01-01T00:00:00Z"}}`,
 	"Environment ephemeral.deploymentURL":           `{"ephemeral":{"expiresAt":"2035-01-01T00:00:00Z"}}`,
 	"Environment ephemeral.expiresAt":               `{"ephemeral":{"deploymentURL":"https://pr-2.example.com"}}`,
 }
