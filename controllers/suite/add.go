@@ -47,7 +47,7 @@ func Add(mgr ctrl.Manager, config Config) error {
 	config.UntouchedFor = cmp.Or(config.UntouchedFor, untouchedFor)
 	r := &Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Recorder: mgr.GetEventRecorder("postflight"), Config: config,
-		queues: newQueues(), starts: newStarts(), statusSlots: newStatusSlots(), streams: newStreams(),
+		queues: newQueues(config.Clock), starts: newStarts(), statusSlots: newStatusSlots(), streams: newStreams(),
 		warnings: newWarnings(mgr.GetAPIReader(), config.Clock),
 	}
 	return r.SetupWithManager(mgr)

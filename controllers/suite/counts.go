@@ -23,7 +23,7 @@ var (
 	suitesByTeam = prometheus.NewDesc("postflight_team_suites",
 		"Suites that have not ended, by team and state.", []string{"team", "state"}, nil)
 	oldestQueued = prometheus.NewDesc("postflight_suites_oldest_queued_timestamp_seconds",
-		"When the notification of the oldest queued Suite was received, in seconds since 1970; absent if none is queued.", nil, nil)
+		"Since when the oldest queued Suite waits, in seconds since 1970: the receipt of its notification, or the end of a hold; absent if all queued ones are on hold.", nil, nil)
 )
 
 func (c suiteCounts) Describe(out chan<- *prometheus.Desc) {
@@ -55,7 +55,7 @@ type ownerState struct{ owner, state string }
 type counts struct {
 	byState    map[string]int
 	unfinished map[ownerState]int // by namespace
-	oldest     time.Time          // receipt of the oldest queued one
+	oldest     time.Time          // since when the oldest queued one waits, apart from those on hold
 }
 
 func count(suites []v1alpha1.Suite) counts {
@@ -67,8 +67,8 @@ func count(suites []v1alpha1.Suite) counts {
 		if !s.Finished() {
 			n.unfinished[ownerState{s.Namespace, state}]++
 		}
-		if received := s.Received().Time; state == v1alpha1.ReasonQueued && (n.oldest.IsZero() || received.Before(n.oldest)) {
-			n.oldest = received
+		if since := waitsSince(s); state == v1alpha1.ReasonQueued && !s.OnHold() && (n.oldest.IsZero() || since.Before(n.oldest)) {
+			n.oldest = since
 		}
 	}
 	return n

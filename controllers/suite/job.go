@@ -18,18 +18,23 @@ import (
 	"github.com/postflight-dev/postflight/internal/kube/reconcile"
 )
 
-// errNotQueued means that the watch of the queue lags behind the cache, or is ahead of it with a deletion.
-var errNotQueued = errors.New("the queue does not have the run")
+// errQueueDiffers means that the watch of the queue lags behind the cache, or is ahead of it.
+var errQueueDiffers = errors.New("the queue and the cache differ")
 
 // queueLag is when to try again.
 const queueLag = 20 * time.Millisecond
 
 func (r *Reconciler) requestSlot(o *suite.Observation) (err error) {
+	r.queues.endHolds(o.Suite.Namespace)
 	r.queues.read(o.Suite.Namespace, func(queue *suite.Queue) {
 		setLimits(queue, *o)
+		if queue.OnHold(o.Suite.Spec.Environment) { // it would pass over older runs there
+			err = errQueueDiffers
+			return
+		}
 		position, known := queue.Position(o.Suite.Name)
 		if !known {
-			err = errNotQueued
+			err = errQueueDiffers
 			return
 		}
 		o.Position = &position

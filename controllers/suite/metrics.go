@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -25,12 +26,12 @@ func NewMetrics(registerer prometheus.Registerer, cache client.Reader, teams *fa
 		teams: teams,
 		untilJob: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "postflight_suite_start_seconds",
-			Help:    "Seconds from the receipt of a notification to the Job of its run.",
+			Help:    "Seconds from the receipt of a notification, or the end of a hold, to the Job of its run.",
 			Buckets: []float64{.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 900, 1800},
 		}),
 		untilEnd: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "postflight_suite_seconds",
-			Help:    "Seconds from the receipt of a notification to the end of its run, by how it ended.",
+			Help:    "Seconds from the receipt of a notification, or the end of a hold, to the end of its run, by how it ended.",
 			Buckets: []float64{1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400},
 		}, []string{"state"}),
 		ended: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -51,18 +52,29 @@ func NewMetrics(registerer prometheus.Registerer, cache client.Reader, teams *fa
 
 // started observes a run whose Job was created.
 func (m *Metrics) started(s *v1alpha1.Suite, now time.Time) {
-	observe(m.untilJob, sinceReceipt(s, now), s)
+	observe(m.untilJob, waited(s, now), s)
 }
 
-// sinceReceipt is not negative even if the clocks of the leader and the API server differ.
-func sinceReceipt(s *v1alpha1.Suite, now time.Time) float64 {
-	return max(0, now.Sub(s.Received().Time).Seconds())
+// waited is not negative even if the clocks of the leader and the API server differ.
+func waited(s *v1alpha1.Suite, now time.Time) float64 {
+	if s.OnHold() {
+		return 0 // the hold has just ended
+	}
+	return max(0, now.Sub(waitsSince(s)).Seconds())
+}
+
+// waitsSince is the receipt of a run, or the end of the last hold of its Environment, before which Postflight did not delay it.
+func waitsSince(s *v1alpha1.Suite) time.Time {
+	if c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionOnHold); c != nil {
+		return c.LastTransitionTime.Time
+	}
+	return s.Received().Time
 }
 
 // moved observes a run whose state changed. The time is an argument because the status has whole seconds only.
 func (m *Metrics) moved(s *v1alpha1.Suite, team *v1alpha1.Team, now time.Time) {
 	if s.Finished() {
-		observe(m.untilEnd.WithLabelValues(s.State()), sinceReceipt(s, now), s)
+		observe(m.untilEnd.WithLabelValues(s.State()), waited(s, now), s)
 		m.ended.WithLabelValues(m.teams.Of(nameOf(team)), s.State()).Inc()
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
@@ -21,6 +22,7 @@ type workQueue = workqueue.TypedRateLimitingInterface[ctrl.Request]
 // queues are the suite.Queue of each namespace. Without them, each decision would sort all waiting runs, and two workers could take the
 // same slot. Each has a lock of its own, which is never held during a request to the API server.
 type queues struct {
+	clock       clock.PassiveClock
 	mu          sync.Mutex
 	byNamespace map[string]*namespaceQueue
 
@@ -32,7 +34,9 @@ type namespaceQueue struct {
 	*suite.Queue
 }
 
-func newQueues() *queues { return &queues{byNamespace: map[string]*namespaceQueue{}} }
+func newQueues(clock clock.PassiveClock) *queues {
+	return &queues{clock: clock, byNamespace: map[string]*namespaceQueue{}}
+}
 
 func (q *queues) of(namespace string) *namespaceQueue {
 	q.mu.Lock()
@@ -57,6 +61,7 @@ func (q *queues) change(requests workQueue, namespace string, f func(*suite.Queu
 	var start, moved []*v1alpha1.Suite
 	var priority int
 	q.read(namespace, func(queue *suite.Queue) {
+		queue.EndHolds(q.clock.Now())
 		f(queue)
 		start, moved = queue.Next()
 		priority = queue.StartPriority()
@@ -67,6 +72,12 @@ func (q *queues) change(requests workQueue, namespace string, f func(*suite.Queu
 	for i, s := range moved {
 		enqueue(requests, requestOf(s), priorityqueue.AddOpts{After: time.Duration(i+1) * positionInterval, Priority: new(suite.LastPriority)})
 	}
+}
+
+func (q *queues) startPriority(namespace string) *int {
+	var priority int
+	q.read(namespace, func(queue *suite.Queue) { priority = queue.StartPriority() })
+	return &priority
 }
 
 func (q *queues) statusPriority(namespace string) *int {
@@ -91,6 +102,15 @@ func (q *queues) claim(o suite.Observation) (claimed bool) {
 		claimed = queue.Claim(o.Suite.Name)
 	})
 	return claimed
+}
+
+// endHolds is for the first run that is reconciled after the end of a hold: the others may now start, or move.
+func (q *queues) endHolds(namespace string) {
+	ended := false
+	q.read(namespace, func(queue *suite.Queue) { ended = queue.EndHolds(q.clock.Now()) })
+	if ended {
+		q.change(q.requests, namespace, func(*suite.Queue) {})
+	}
 }
 
 func (q *queues) release(s *v1alpha1.Suite) {

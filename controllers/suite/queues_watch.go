@@ -2,6 +2,7 @@ package suite
 
 import (
 	"context"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -74,8 +75,12 @@ func (q *queues) environments() handler.EventHandler {
 	return observed(q,
 		func(queue *suite.Queue, e *v1alpha1.Environment) {
 			queue.SetEnvironmentLimit(e.Name, e.Spec.MaxConcurrentSuites)
+			queue.SetHold(e.Name, e.HeldUntil(q.clock.Now()))
 		},
-		func(queue *suite.Queue, e *v1alpha1.Environment) { queue.SetEnvironmentLimit(e.Name, 0) })
+		func(queue *suite.Queue, e *v1alpha1.Environment) {
+			queue.SetEnvironmentLimit(e.Name, 0)
+			queue.SetHold(e.Name, time.Time{})
+		})
 }
 
 // Any change of a Team may change the limit of its namespace.

@@ -91,7 +91,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	d := suite.Decide(o, r.Clock.Now())
 	for ; d.Action != suite.Report; d = suite.Decide(o, r.Clock.Now()) {
-		if err := r.act(ctx, &o, d.Action); errors.Is(err, errNotQueued) {
+		if err := r.act(ctx, &o, d.Action); errors.Is(err, errQueueDiffers) {
 			return ctrl.Result{RequeueAfter: queueLag}, nil
 		} else if err != nil {
 			return ctrl.Result{}, fmt.Errorf("%s: %w", d.Action, err)
@@ -109,10 +109,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := r.report(ctx, o, d); err != nil {
 		return ctrl.Result{}, fmt.Errorf("report: %w", err)
 	}
-	if d.Stuck {
+	switch {
+	case d.Stuck:
 		return ctrl.Result{RequeueAfter: d.RequeueAfter, Priority: new(suite.LastPriority)}, nil
+	case d.OnHold:
+		return ctrl.Result{RequeueAfter: d.RequeueAfter, Priority: r.queues.startPriority(s.Namespace)}, nil // it may start then
+	default:
+		return ctrl.Result{RequeueAfter: d.RequeueAfter}, nil
 	}
-	return ctrl.Result{RequeueAfter: d.RequeueAfter}, nil
 }
 
 func (r *Reconciler) act(ctx context.Context, o *suite.Observation, action suite.Action) error {

@@ -66,7 +66,7 @@ func TestRefusedRunHoldsNoSlot(t *testing.T) {
 	first, second := aSuite("first", 0, keyed("a")), aSuite("second", 1, keyed("b"))
 	all := []*v1alpha1.Suite{first, second}
 	position := func() int {
-		return suite.QueuePosition(second, all, func(*v1alpha1.Suite) bool { return false }, suite.Limits{Team: 1})
+		return suite.QueuePosition(second, all, func(*v1alpha1.Suite) bool { return false }, suite.Limits{Team: 1}, noHold)
 	}
 	if position() != 1 {
 		t.Fatalf("the first goes first, got position %d", position())

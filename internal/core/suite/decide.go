@@ -21,7 +21,7 @@ const (
 	ArchiveWithin = 24 * time.Hour
 
 	exactPositions = 20  // bounds the positions that a message names: those behind change often, and each change costs a write
-	maxCanceledBy  = 256 // bounds an annotation in bytes: it has room for the name of a service account
+	maxWho         = 256 // bounds an annotation that names somebody, in bytes: it has room for the name of a service account
 )
 
 // Decision is what to do about one Suite, and the state to report with it.
@@ -36,6 +36,7 @@ type Decision struct {
 	// Deferred reports the status with the first change of the new Job, in one write. Until then, Jobs of other runs are created.
 	Deferred bool
 
+	OnHold  bool // waits for the end of a hold of its Environment
 	Waiting bool // in the queue: only the message can change, so few of these are written at once
 	Stuck   bool // its pods cannot start: a thousand such runs must not hold up others
 }
@@ -58,7 +59,7 @@ func Decide(o Observation, now time.Time) Decision {
 		d.RequeueAfter = Sooner(d.RequeueAfter, jobPollInterval(o, now))
 	}
 	d.Deferred = o.Creation.Result == Created
-	d.Waiting = o.Position != nil && o.Position.Number > 0 && !Ended(d.Condition)
+	d.Waiting = d.OnHold || o.Position != nil && o.Position.Number > 0 && !Ended(d.Condition)
 	d.Stuck = o.Unready && !Ended(d.Condition)
 	return d
 }
@@ -116,7 +117,7 @@ func Unwanted(o Observation) bool {
 }
 
 func canceledMessage(s *v1alpha1.Suite) string {
-	if who := plaintext.Line(s.Annotations[v1alpha1.AnnotationCanceledBy], maxCanceledBy); who != "" {
+	if who := plaintext.Line(s.Annotations[v1alpha1.AnnotationCanceledBy], maxWho); who != "" {
 		return fmt.Sprintf("Canceled by %s.", who)
 	}
 	return "Canceled by setting spec.cancel."
@@ -145,6 +146,8 @@ func start(o Observation, now time.Time) Decision {
 			"Waiting for the namespace %q to belong to exactly one Team. Create the Team, or delete those that claim it wrongly.", o.Suite.Namespace))}
 	case o.Team.Spec.Suspended:
 		return Decision{Condition: v1alpha1.Queued("The team is suspended; the run starts when it no longer is.")}
+	case !o.Environment.HeldUntil(now).IsZero():
+		return hold(o, now)
 	case older != nil:
 		return Decision{Condition: v1alpha1.Queued(fmt.Sprintf("Waiting for the older run %s of the same stream to stop.", older.Name))}
 	case o.Creation.Result != NotTried:

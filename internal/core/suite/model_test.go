@@ -43,6 +43,7 @@ func play(t *testing.T, notify func(*world, *rapid.T)) {
 			"work":      w.work,
 			"meddle":    w.meddle,
 			"archive":   w.archive,
+			"hold":      w.hold,
 		})
 		w.settle(t)
 		w.checkAtRest(t)
@@ -61,6 +62,8 @@ type world struct {
 	tested  map[string]bool // a Job has passed
 	saved   map[string]bool // in the archive
 	deleted map[string]bool
+
+	held bool // the Environment is on hold
 
 	replaced map[string]bool // by another attempt, when their deployment was notified again
 	caches   []map[string]*v1alpha1.Suite
@@ -201,6 +204,16 @@ func (w *world) archive(t *rapid.T) {
 	}
 }
 
+// hold begins or ends a hold of the Environment.
+func (w *world) hold(*rapid.T) { w.held = !w.held }
+
+func (w *world) environment() *v1alpha1.Environment {
+	if w.held {
+		return heldUntil(t0.Add(time.Hour), "", "")
+	}
+	return anEnvironment()
+}
+
 func (w *world) reconcileOne(t *rapid.T) {
 	s := w.any(t)
 	leader := rapid.IntRange(0, len(w.caches)-1).Draw(t, "leader")
@@ -220,7 +233,7 @@ func (w *world) reconcile(t failer, leader int, name string, crash bool) {
 	if s == nil {
 		return
 	}
-	o := suite.Observation{Suite: s, Trigger: aTrigger(), Environment: anEnvironment(), Team: aTeam()}
+	o := suite.Observation{Suite: s, Trigger: aTrigger(), Environment: w.environment(), Team: aTeam()}
 	for _, other := range cache {
 		o.Stream = append(o.Stream, other)
 	}
@@ -272,6 +285,9 @@ func (w *world) act(t failer, leader int, o *suite.Observation, action suite.Act
 		w.jobs[name].stopping = true
 		o.StopRequested(t0.Add(10 * time.Second))
 	case action == suite.CreateJob && w.jobs[name] == nil:
+		if w.held {
+			t.Fatalf("%s started during a hold", name)
+		}
 		if len(w.caches) == 1 && w.suites[name].Status.JobName != "" {
 			t.Fatalf("%s gets a second Job, after it was known to have had one", name)
 		}
@@ -347,6 +363,7 @@ func (w *world) check(t *rapid.T) {
 
 // settle continues until nothing changes any more, without crashes and with current caches.
 func (w *world) settle(t *rapid.T) {
+	w.held = false
 	for range 20 {
 		for _, name := range slices.Sorted(maps.Keys(w.suites)) {
 			for leader, cache := range w.caches {

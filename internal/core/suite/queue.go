@@ -1,6 +1,8 @@
 package suite
 
 import (
+	"time"
+
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/third_party/forked/golang/btree"
 
@@ -17,6 +19,7 @@ type Queue struct {
 	jobs    map[string]bool         // the names of Jobs that have not ended
 	streams map[stream]*sorted      // the members of each stream
 	groups  map[need]*group         // the runs that wait for slots and are not blocked
+	holds   map[string]time.Time    // until when Environments are on hold, by their name
 	taken   slots                   // by active runs
 	pass    *pass                   // what follows from the rest; nil: something changed
 	past    map[string][]finishedIn // the last runs of each Trigger, and of all under the empty name
@@ -71,7 +74,7 @@ func NewQueue() *Queue {
 	return &Queue{
 		limits:  Limits{Trigger: map[string]int32{}, Environment: map[string]int32{}},
 		members: map[string]*member{}, jobs: map[string]bool{}, streams: map[stream]*sorted{}, groups: map[need]*group{},
-		taken: newSlots(), past: map[string][]finishedIn{},
+		holds: map[string]time.Time{}, taken: newSlots(), past: map[string][]finishedIn{},
 	}
 }
 

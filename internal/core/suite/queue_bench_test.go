@@ -33,7 +33,7 @@ func benchmarkQueue(n int) {
 		add(i)
 	}
 	replay := perRound(5, func(int) {
-		suite.QueuePosition(all[len(all)-1], all, func(*v1alpha1.Suite) bool { return false }, suite.Limits{Team: 1})
+		suite.QueuePosition(all[len(all)-1], all, func(*v1alpha1.Suite) bool { return false }, suite.Limits{Team: 1}, noHold)
 	})
 	arrival := perRound(rounds, func(i int) {
 		add(n + rounds + i)

@@ -22,7 +22,7 @@ func before(a, b *member) bool {
 }
 
 func (q *Queue) settle(m *member) {
-	switch waits := !m.active && m.open && !m.yields; {
+	switch waits := !m.active && m.open && !m.yields && !q.OnHold(m.environment); {
 	case waits && m.group == nil:
 		q.enter(m)
 		q.arrived(m)

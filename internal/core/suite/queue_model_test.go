@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -23,6 +24,7 @@ type queueModel struct {
 	jobs    map[string]bool
 	claimed map[string]bool
 	limits  suite.Limits
+	held    map[string]bool // Environments
 	arrived int
 
 	announced map[string]bool // returned by Next as one that may start, which was not denied since
@@ -37,8 +39,8 @@ func TestQueueModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := &queueModel{
 			queue: suite.NewQueue(), suites: map[string]*v1alpha1.Suite{}, jobs: map[string]bool{}, claimed: map[string]bool{},
-			limits:    suite.Limits{Trigger: map[string]int32{}, Environment: map[string]int32{}},
-			announced: map[string]bool{}, reported: map[string]int{}, moved: map[string]bool{},
+			limits: suite.Limits{Trigger: map[string]int32{}, Environment: map[string]int32{}},
+			held:   map[string]bool{}, announced: map[string]bool{}, reported: map[string]int{}, moved: map[string]bool{},
 		}
 		t.Repeat(map[string]func(*rapid.T){
 			"arrive":  m.arrive,
@@ -52,6 +54,7 @@ func TestQueueModel(t *testing.T) {
 			"yield":   m.yield,
 			"rename":  m.rename,
 			"limit":   m.limit,
+			"hold":    m.hold,
 			"ask":     m.ask,
 			"":        m.check,
 		})
@@ -203,6 +206,20 @@ func (m *queueModel) limit(t *rapid.T) {
 	}
 }
 
+// hold begins, prolongs or ends a hold.
+func (m *queueModel) hold(t *rapid.T) {
+	environment := fmt.Sprintf("environment-%d", rapid.IntRange(0, 2).Draw(t, "environment"))
+	until := t0.Add(time.Duration(rapid.IntRange(0, 2).Draw(t, "hours")) * time.Hour)
+	if m.held[environment] = until.After(t0); !m.held[environment] {
+		until = time.Time{}
+	}
+	m.queue.SetHold(environment, until)
+	if rapid.IntRange(0, 3).Draw(t, "over") == 0 {
+		m.queue.EndHolds(t0.Add(3 * time.Hour))
+		clear(m.held)
+	}
+}
+
 // ask compares the positions of all runs.
 func (m *queueModel) ask(t *rapid.T) {
 	for _, name := range slices.Sorted(maps.Keys(m.suites)) {
@@ -223,8 +240,10 @@ func (m *queueModel) position(s *v1alpha1.Suite) int {
 	if m.active(s) {
 		return 0
 	}
-	return min(suite.QueuePosition(s, m.all(), m.active, m.limits), exactPositions+1)
+	return min(suite.QueuePosition(s, m.all(), m.active, m.limits, m.onHold), exactPositions+1)
 }
+
+func (m *queueModel) onHold(s *v1alpha1.Suite) bool { return m.held[s.Spec.Environment] }
 
 func (m *queueModel) all() []*v1alpha1.Suite { return slices.Collect(maps.Values(m.suites)) }
 
@@ -245,7 +264,7 @@ func (m *queueModel) check(t *rapid.T) {
 		if m.claimed[name] || m.unlimited(s) {
 			continue
 		}
-		if m.active(s) || blocked(s) {
+		if m.active(s) || blocked(s) || m.onHold(s) {
 			delete(m.announced, name)
 			continue
 		}

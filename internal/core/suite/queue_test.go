@@ -3,6 +3,7 @@ package suite_test
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/suite"
@@ -13,6 +14,7 @@ var positionCases = map[string]struct {
 	active []*v1alpha1.Suite
 	queued []*v1alpha1.Suite // the position of the last one is tested
 	limits suite.Limits
+	held   string // the Environment that is on hold
 	want   int
 }{
 	"NoLimit": {
@@ -137,6 +139,20 @@ var positionCases = map[string]struct {
 		},
 		limits: suite.Limits{Team: 3},
 	},
+	"OnHold": {
+		reason: "Runs of an Environment on hold take no slot of the team from others.",
+		queued: []*v1alpha1.Suite{aSuite("a", 1, keyed("a"), at("held")), aSuite("b", 2, keyed("b"), at("held")), aSuite("c", 3)},
+		limits: suite.Limits{Team: 1, Environment: map[string]int32{"held": 1}},
+		held:   "held",
+	},
+	"RunsOnHold": {
+		reason: "A run that had started before the hold keeps its slot.",
+		active: []*v1alpha1.Suite{aSuite("a", 1, keyed("a"), at("held"))},
+		queued: []*v1alpha1.Suite{aSuite("b", 2, keyed("b"), at("held")), aSuite("c", 3)},
+		limits: suite.Limits{Team: 1},
+		held:   "held",
+		want:   1,
+	},
 	"WaitsForItsInputs": {
 		reason: "A store that is down holds up only those that need it.",
 		queued: []*v1alpha1.Suite{aSuite("a", 1, in(v1alpha1.StoreUnavailable(""))), aSuite("b", 2, keyed("else"))},
@@ -170,9 +186,11 @@ func TestPosition(t *testing.T) {
 				q.Set(s)
 			}
 			setLimits(q, tc.limits)
+			q.SetHold(tc.held, t0.Add(time.Hour))
+			held := func(s *v1alpha1.Suite) bool { return s.Spec.Environment == tc.held }
 			active := func(s *v1alpha1.Suite) bool { return isActive[s.Name] }
 			self := tc.queued[len(tc.queued)-1]
-			if got := suite.QueuePosition(self, all, active, tc.limits); got != tc.want {
+			if got := suite.QueuePosition(self, all, active, tc.limits, held); got != tc.want {
 				t.Errorf("%s\nreplayed: %d, want %d", tc.reason, got, tc.want)
 			}
 			if got, known := q.Position(self.Name); got.Number != tc.want || !known {

@@ -26,6 +26,7 @@ func SetStatus(s *v1alpha1.Suite, o Observation, d Decision, now time.Time) {
 	setInputs(s, o, now)
 	setJobAccepted(s, o, d, now)
 	setObjectsFound(s, d, now)
+	setHold(s, d, now)
 	if d.NotStarted != "" {
 		setCondition(s, v1alpha1.NotStarted(d.NotStarted), now)
 	}
