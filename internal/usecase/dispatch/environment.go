@@ -111,7 +111,9 @@ func (o *operation) createOrRenew(ctx context.Context, desired *v1alpha1.Environ
 func (o *operation) renew(ctx context.Context, env, desired *v1alpha1.Environment) (*v1alpha1.Environment, error) {
 	patch := client.MergeFromWithOptions(env.DeepCopy(), client.MergeFromWithOptimisticLock{})
 	end := env.Spec.Ephemeral.ExpiresAt
+	held := env.Spec.Hold
 	env.Spec = *desired.Spec.DeepCopy()
+	env.Spec.Hold = held
 	if env.Spec.Ephemeral.ExpiresAt.Before(&end) {
 		env.Spec.Ephemeral.ExpiresAt = end
 	}
@@ -145,7 +147,7 @@ func (o *operation) current(env, desired *v1alpha1.Environment) bool {
 		return false
 	}
 	wanted := *desired.Spec.DeepCopy()
-	wanted.Ephemeral = env.Spec.Ephemeral
+	wanted.Ephemeral, wanted.Hold = env.Spec.Ephemeral, env.Spec.Hold
 	late := desired.Spec.Ephemeral.ExpiresAt.Sub(env.Spec.Ephemeral.ExpiresAt.Time)
 	return late < min(renewEvery, desired.Spec.Ephemeral.ExpiresAt.Sub(o.serverTime)/10) && equality.Semantic.DeepEqual(env.Spec, wanted)
 }

@@ -111,7 +111,9 @@ func TestEphemeralEnvironmentIsRenewed(t *testing.T) {
 			writes := 0
 			base := environmentNamed("staging")
 			base.Spec.Variables = v1alpha1.Variables{"REGION": tc.region}
-			h := start(t, setup{objects: []client.Object{team(namespace), base, trigger("smoke"), previewEnvironment(noon)},
+			is := previewEnvironment(noon)
+			is.Spec.Hold = &v1alpha1.EnvironmentHold{Until: metav1.NewTime(noon.Add(time.Hour)), Reason: "debugging"}
+			h := start(t, setup{objects: []client.Object{team(namespace), base, trigger("smoke"), is},
 				faults: interceptor.Funcs{Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
 					writes++
 					return c.Patch(ctx, o, p, opts...)
@@ -124,6 +126,9 @@ func TestEphemeralEnvironmentIsRenewed(t *testing.T) {
 			}
 			if got.Spec.Variables["REGION"] != tc.region {
 				t.Errorf("variables %v, want those of the base as they are now", got.Spec.Variables)
+			}
+			if got.Spec.Hold == nil || got.Spec.Hold.Reason != "debugging" {
+				t.Errorf("hold %+v, want it to be left alone", got.Spec.Hold)
 			}
 		})
 	}
