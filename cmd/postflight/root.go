@@ -13,6 +13,7 @@ import (
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
 	"github.com/postflight-dev/postflight/cmd/postflight/doctor"
 	"github.com/postflight-dev/postflight/cmd/postflight/gate"
+	"github.com/postflight-dev/postflight/cmd/postflight/hold"
 	"github.com/postflight-dev/postflight/cmd/postflight/keys"
 	"github.com/postflight-dev/postflight/cmd/postflight/runs"
 	"github.com/postflight-dev/postflight/cmd/postflight/triggers"
@@ -27,8 +28,8 @@ func newRoot() *cobra.Command {
 		Long: `Tells Postflight what was deployed, waits for the runs that follow, and looks at them.
 
 notify, wait, upload and explain talk to the server of $POSTFLIGHT_URL with the key of
-$POSTFLIGHT_API_KEY, or of the file $POSTFLIGHT_API_KEY_FILE, as CI does. keys, triggers and doctor talk to the cluster of
-the kubeconfig, as kubectl does. runs talks to the server if $POSTFLIGHT_URL is set, and to the cluster otherwise.
+$POSTFLIGHT_API_KEY, or of the file $POSTFLIGHT_API_KEY_FILE, as CI does. keys, triggers, hold and doctor talk to the
+cluster of the kubeconfig, as kubectl does. runs talks to the server if $POSTFLIGHT_URL is set, and to the cluster otherwise.
 Named kubectl-postflight, the program is a plugin of kubectl.`,
 		Example: `  export POSTFLIGHT_URL=https://postflight.example.com POSTFLIGHT_API_KEY=pf_...
   postflight notify --branch main --type staging --wait`,
@@ -39,7 +40,7 @@ Named kubectl-postflight, the program is a plugin of kubectl.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w\nSee '%s --help'", err, cmd.CommandPath())
 	})
-	root.AddCommand(gate.NewNotify(), gate.NewWait(), gate.NewExplain(), upload.New(), keys.New(), runs.New(), triggers.New(), doctor.New(), newVersion())
+	root.AddCommand(gate.NewNotify(), gate.NewWait(), gate.NewExplain(), upload.New(), keys.New(), runs.New(), triggers.New(), hold.New(), doctor.New(), newVersion())
 	return root
 }
 
