@@ -11,6 +11,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
+	"github.com/postflight-dev/postflight/internal/core/suite"
 )
 
 // Trigger is a Trigger with the history of its runs.
@@ -99,8 +100,9 @@ type Environment struct {
 	URL             *Link
 	Ephemeral       bool
 	Expires         *Time
-	Latest          *Run  // of the last deployment; nil: no run says what that was
-	Runs            []Row // the latest run of each Trigger, by name
+	Hold            string // until when it is on hold, and why; empty: it is not
+	Latest          *Run   // of the last deployment; nil: no run says what that was
+	Runs            []Row  // the latest run of each Trigger, by name
 }
 
 // EnvironmentsOf returns the lasting Environments and then the ephemeral ones, by name. The runs come newest first.
@@ -108,7 +110,7 @@ func EnvironmentsOf(environments []*v1alpha1.Environment, runs []*v1alpha1.Suite
 	byEnvironment := groupBy(runs, func(s *v1alpha1.Suite) string { return s.Spec.Environment })
 	var all []Environment
 	for _, e := range environments {
-		v := Environment{Name: e.Name, Namespace: e.Namespace, URL: DeployedAt(e.Spec.URL)}
+		v := Environment{Name: e.Name, Namespace: e.Namespace, URL: DeployedAt(e.Spec.URL), Hold: holdOf(e, now)}
 		if e.Spec.Ephemeral != nil {
 			v.Ephemeral, v.URL = true, DeployedAt(e.Spec.Ephemeral.DeploymentURL)
 			v.Expires = timeOf(e.Spec.Ephemeral.ExpiresAt.Time, now)
@@ -125,6 +127,18 @@ func EnvironmentsOf(environments []*v1alpha1.Environment, runs []*v1alpha1.Suite
 		return cmp.Or(compareBool(a.Ephemeral, b.Ephemeral), cmp.Compare(a.Name, b.Name))
 	})
 	return all
+}
+
+func holdOf(e *v1alpha1.Environment, now time.Time) string {
+	until := e.HeldUntil(now)
+	if until.IsZero() {
+		return ""
+	}
+	text := "On hold until " + suite.HoldEnd(until, now)
+	if why := suite.HoldWhy(e); why != "" {
+		text += " — " + why
+	}
+	return text + "."
 }
 
 func latestRuns(runs []*v1alpha1.Suite, now time.Time) []Row {

@@ -2,6 +2,7 @@ package view_test
 
 import (
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -39,6 +40,32 @@ func TestLastDeployment(t *testing.T) {
 			}
 			if row := view.TeamOf("acme", "acme", nil, tc.runs, now); (row.Deployed != nil) != (tc.want != "") {
 				t.Errorf("the team was deployed: %v", row.Deployed)
+			}
+		})
+	}
+}
+
+func TestEnvironmentOnHold(t *testing.T) {
+	hold := func(until time.Time, reason, by string) *v1alpha1.Environment {
+		return &v1alpha1.Environment{
+			ObjectMeta: metav1.ObjectMeta{Name: "staging", Annotations: map[string]string{v1alpha1.AnnotationHeldBy: by}},
+			Spec:       v1alpha1.EnvironmentSpec{Hold: &v1alpha1.EnvironmentHold{Until: metav1.NewTime(until), Reason: reason}},
+		}
+	}
+	soon := now.Add(time.Minute)
+	clock := soon.UTC().Format("15:04 UTC")
+	for name, tc := range map[string]struct {
+		environment *v1alpha1.Environment
+		want        string
+	}{
+		"not held":  {&v1alpha1.Environment{}, ""},
+		"over":      {hold(now, "debugging 812", "anna@example.com"), ""},
+		"held":      {hold(soon, "debugging 812", "anna@example.com"), "On hold until " + clock + " — debugging 812, by anna@example.com."},
+		"no reason": {hold(soon, "", ""), "On hold until " + clock + "."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := view.EnvironmentsOf([]*v1alpha1.Environment{tc.environment}, nil, now)[0].Hold; got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
 			}
 		})
 	}
