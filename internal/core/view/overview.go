@@ -53,7 +53,7 @@ func TriggerOf(t *v1alpha1.Trigger, runs []*v1alpha1.Suite, now time.Time) Trigg
 		Matches: conditionsOf(t.Spec.Match), Timeout: Duration(t.RunTimeout()),
 		Queued: t.Status.QueuedSuites, Active: t.Status.ActiveSuites, History: HistoryOf(runs, now),
 	}
-	v.Problem = problemOf(t)
+	v.Problem = problemIn(t.Status.Conditions)
 	if len(runs) > 0 {
 		v.Last = new(RowOf(runs[0], v.History.Typical, now))
 	}
@@ -62,9 +62,9 @@ func TriggerOf(t *v1alpha1.Trigger, runs []*v1alpha1.Suite, now time.Time) Trigg
 
 func triggerOf(s *v1alpha1.Suite) string { return s.Spec.Trigger.Name }
 
-// problemOf returns why a Trigger cannot match, or "".
-func problemOf(t *v1alpha1.Trigger) string {
-	if c := meta.FindStatusCondition(t.Status.Conditions, v1alpha1.ConditionReady); c != nil && c.Status == metav1.ConditionFalse {
+// problemIn returns why an object is not ready, or "".
+func problemIn(conditions []metav1.Condition) string {
+	if c := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady); c != nil && c.Status == metav1.ConditionFalse {
 		return c.Message
 	}
 	return ""
@@ -94,34 +94,34 @@ func lastDeployment(runs []*v1alpha1.Suite) *v1alpha1.Suite {
 	return runs[i]
 }
 
-// Environment is an Environment with what was deployed there last.
+// Environment is an Environment with what is deployed there.
 type Environment struct {
 	Name, Namespace string
 	URL             *Link
 	Ephemeral       bool
 	Expires         *Time
 	Hold            string // until when it is on hold, and why; empty: it is not
-	Latest          *Run   // of the last deployment; nil: no run says what that was
-	Runs            []Row  // the latest run of each Trigger, by name
+	Problem         string // why its workloads cannot be read; empty if they can, or if it names none
+	Deployed        []Deployed
+	Latest          *Run  // of the last deployment; nil: no run says what that was
+	Runs            []Row // the latest run of each Trigger, by name
 }
+
+// deployedInList is how many repositories of an Environment a list names.
+const deployedInList = 3
+
+// First returns the repositories that a list names.
+func (e Environment) First() []Deployed { return e.Deployed[:min(len(e.Deployed), deployedInList)] }
+
+// Others returns how many it does not name.
+func (e Environment) Others() int { return max(0, len(e.Deployed)-deployedInList) }
 
 // EnvironmentsOf returns the lasting Environments and then the ephemeral ones, by name. The runs come newest first.
 func EnvironmentsOf(environments []*v1alpha1.Environment, runs []*v1alpha1.Suite, now time.Time) []Environment {
-	byEnvironment := groupBy(runs, func(s *v1alpha1.Suite) string { return s.Spec.Environment })
+	byEnvironment := groupBy(runs, environmentOf)
 	var all []Environment
 	for _, e := range environments {
-		v := Environment{Name: e.Name, Namespace: e.Namespace, URL: DeployedAt(e.Spec.URL), Hold: holdOf(e, now)}
-		if e.Spec.Ephemeral != nil {
-			v.Ephemeral, v.URL = true, DeployedAt(e.Spec.Ephemeral.DeploymentURL)
-			v.Expires = timeOf(e.Spec.Ephemeral.ExpiresAt.Time, now)
-		}
-		if here := byEnvironment[e.Name]; len(here) > 0 {
-			v.Runs = latestRuns(here, now)
-			if s := lastDeployment(here); s != nil {
-				v.Latest = new(RunOf(Subject{Suite: s}, now))
-			}
-		}
-		all = append(all, v)
+		all = append(all, environmentWith(e, byEnvironment[e.Name], now))
 	}
 	slices.SortFunc(all, func(a, b Environment) int {
 		return cmp.Or(compareBool(a.Ephemeral, b.Ephemeral), cmp.Compare(a.Name, b.Name))
@@ -141,9 +141,26 @@ func holdOf(e *v1alpha1.Environment, now time.Time) string {
 	return text + "."
 }
 
+// environmentWith takes the runs of the Environment, newest first.
+func environmentWith(e *v1alpha1.Environment, own []*v1alpha1.Suite, now time.Time) Environment {
+	v := Environment{
+		Name: e.Name, Namespace: e.Namespace, URL: DeployedAt(e.Spec.URL),
+		Hold: holdOf(e, now), Problem: problemIn(e.Status.Conditions), Deployed: DeployedIn(e, own, now),
+	}
+	if e.Spec.Ephemeral != nil {
+		v.Ephemeral, v.URL = true, DeployedAt(e.Spec.Ephemeral.DeploymentURL)
+		v.Expires = timeOf(e.Spec.Ephemeral.ExpiresAt.Time, now)
+	}
+	v.Runs = latestRuns(own, now)
+	if s := lastDeployment(own); s != nil {
+		v.Latest = new(RunOf(Subject{Suite: s}, now))
+	}
+	return v
+}
+
 func latestRuns(runs []*v1alpha1.Suite, now time.Time) []Row {
 	var rows []Row
-	for _, runs := range groupBy(runs, func(s *v1alpha1.Suite) string { return s.Spec.Trigger.Name }) {
+	for _, runs := range groupBy(runs, triggerOf) {
 		rows = append(rows, RowOf(runs[0], 0, now))
 	}
 	slices.SortFunc(rows, func(a, b Row) int { return cmp.Compare(a.Trigger, b.Trigger) })

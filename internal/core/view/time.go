@@ -16,14 +16,19 @@ type Time struct {
 	Long  string // 12 minutes ago
 	Exact string // in UTC; the browser shows the reader's own time zone instead
 	Stamp string // for machines
+	Clock string // in UTC: 15:04, with the date unless it is today
 }
 
 func timeOf(at, now time.Time) *Time {
 	if at.IsZero() {
 		return nil
 	}
+	clock := at.UTC().Format("15:04")
+	if !dayOf(at).Equal(dayOf(now)) {
+		clock = at.UTC().Format("2 Jan, 15:04")
+	}
 	return &Time{
-		At: at, Ago: Ago(at, now), Long: plaintext.Ago(at, now),
+		At: at, Clock: clock, Ago: Ago(at, now), Long: plaintext.Ago(at, now),
 		Exact: at.UTC().Format("Monday, 2 January 2006, 15:04:05 UTC"), Stamp: at.UTC().Format(time.RFC3339),
 	}
 }

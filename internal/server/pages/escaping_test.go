@@ -55,7 +55,7 @@ var ofHostileRun = []string{
 func TestHostileTextIsEscaped(t *testing.T) {
 	h := filled(t)
 	b := h.browser(t, actKey)
-	lists := []string{"/runs/shop", "/runs/shop?q=QUERY", "/board/shop", "/environments/shop", "/triggers/shop", "/runs/shop/hostile-0/log"}
+	lists := []string{"/runs/shop", "/runs/shop?q=QUERY", "/board/shop", "/environments/shop", "/environments/shop/staging", "/triggers/shop", "/runs/shop/hostile-0/log"}
 	visit := func(paths []string, i int, text string, check func(path, page string)) {
 		for _, path := range paths {
 			path = strings.NewReplacer("RUN", hostileRun(i, text).Name, "QUERY", url.QueryEscape(text)).Replace(path)

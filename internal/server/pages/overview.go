@@ -154,6 +154,21 @@ func (u *UI) environmentsPage(r *request) (*page, error) {
 	return &page{template: "environments", Title: "Environments", Section: "environments", Live: true, Data: d}, nil
 }
 
+func (u *UI) environmentPage(r *request) (*page, error) {
+	environments, err := u.environments(r)
+	if err != nil {
+		return nil, err
+	}
+	now := u.Clock.Now()
+	for _, e := range environments {
+		if e.Name == r.PathValue("id") {
+			d := view.EnvironmentPageOf(e, u.Runs.Newest(r.namespace()), view.ParseDay(r.URL.Query().Get("day"), now), now)
+			return &page{template: "environment", Title: e.Name, Section: "environments", Description: d.Lead.Text, Live: true, Data: &d}, nil
+		}
+	}
+	return nil, notFound()
+}
+
 func (u *UI) boardPage(r *request) (*page, error) {
 	triggers, err := u.triggers(r)
 	if err != nil {

@@ -47,6 +47,7 @@ func (u *UI) pages() map[string]pageKind {
 		"GET /triggers/{namespace}":            {build: u.triggersPage, shared: true},
 		"GET /triggers/{namespace}/{id}":       {build: u.triggerPage, shared: true},
 		"GET /environments/{namespace}":        {build: u.environmentsPage, shared: true},
+		"GET /environments/{namespace}/{id}":   {build: u.environmentPage, shared: true},
 		"GET /board/{namespace}":               {build: u.boardPage, shared: true},
 	}
 }

@@ -45,6 +45,9 @@ func places(t *testing.T, h *harness) []place {
 		if strings.HasPrefix(path, "/triggers/") {
 			names["id"] = "checkout"
 		}
+		if strings.HasPrefix(path, "/environments/") {
+			names["id"] = "staging"
+		}
 		path = wildcard.ReplaceAllStringFunc(strings.ReplaceAll(path, "{$}", ""), func(w string) string {
 			return names[wildcard.FindStringSubmatch(w)[1]]
 		})

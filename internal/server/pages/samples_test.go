@@ -73,6 +73,8 @@ func failures() *v1alpha1.TestResults {
 
 func passed(n int32) *v1alpha1.TestResults { return &v1alpha1.TestResults{Tests: n, Passed: n} }
 
+func ofPay(s *v1alpha1.Suite) { s.Spec.Deployment.Repository = "acme/pay" }
+
 const minute = time.Minute
 
 // sampleRuns have every state.
@@ -103,13 +105,14 @@ func sampleRuns() []run {
 			condition: v1alpha1.Superseded("Superseded by smoke-1sta, a newer deployment of main to staging."), change: func(s *v1alpha1.Suite) { s.Status.SupersededBy = "smoke-1sta" }},
 		{id: "load-9ttt", trigger: "load", environment: "staging", branch: "release/4.2", sha: d77d, ago: 2 * time.Hour, waited: 5 * time.Second, took: 30 * minute,
 			condition: v1alpha1.TimedOut("The run took longer than its timeout of 30m and was stopped. The last line: waiting for /healthz"),
-			results:   &v1alpha1.TestResults{Tests: 40, Passed: 12, Failed: 1}},
+			results:   &v1alpha1.TestResults{Tests: 40, Passed: 12, Failed: 1}, change: ofPay},
 		{id: "mobile-3err", trigger: "mobile", environment: "device-lab", branch: "main", sha: b776, ago: 3 * time.Hour,
 			condition: v1alpha1.Error("The image registry.example.com/e2e:41 does not exist. Fix the jobTemplate of Trigger mobile.")},
 		{id: "smoke-8pr3", trigger: "smoke", environment: "pr-318", branch: "fix/cart-badge", sha: commit("0d4c77e1"), ago: 4 * time.Hour, waited: 7 * time.Second, took: 4*minute + 11*time.Second,
 			condition: v1alpha1.Passed("The run passed in 4m11s (exit code only).")},
 		{id: "release-acceptance-6c", trigger: "release-acceptance", environment: "staging", branch: "release/4.2", sha: d77d, ago: 5 * time.Hour, waited: 4 * time.Second, took: 2*minute + 40*time.Second,
 			condition: v1alpha1.Canceled("Canceled by anna@example.com."), change: func(s *v1alpha1.Suite) {
+				ofPay(s)
 				s.Spec.Cancel = true
 				s.Annotations = map[string]string{v1alpha1.AnnotationCanceledBy: "anna@example.com"}
 			}},
@@ -156,12 +159,7 @@ func samples() []client.Object {
 	} {
 		objects = append(objects, &v1alpha1.Trigger{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: team, UID: types.UID(name), Generation: 1}, Spec: spec})
 	}
-	for _, name := range []string{"staging", "production", "device-lab"} {
-		objects = append(objects, &v1alpha1.Environment{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: team},
-			Spec: v1alpha1.EnvironmentSpec{URL: "https://" + name + ".shop.example.com"}})
-	}
-	return append(objects, &v1alpha1.Environment{ObjectMeta: metav1.ObjectMeta{Name: "pr-318", Namespace: team}, Spec: v1alpha1.EnvironmentSpec{
-		Ephemeral: &v1alpha1.EphemeralEnvironment{DeploymentURL: "https://pr-318.shop.example.com", ExpiresAt: metav1.NewTime(time.Now().Add(90 * time.Hour))}}})
+	return append(objects, sampleEnvironments()...)
 }
 
 // emptyTeams are two teams that have nothing yet.

@@ -1,0 +1,131 @@
+package view
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/notification"
+)
+
+// Deployed is what an Environment has of a repository.
+type Deployed struct {
+	Repository string // empty if none is named
+	Commit     *Link  // nil if its workloads have several
+	Branch     string
+	Type       string // empty if it is the name of the Environment
+	Since      *Time
+	By         string // who said so; completes "by"
+	Ready      bool   // all its workloads have rolled it out, as far as that is known
+	Message    string // what is missing
+	Workloads  []Workload
+	Runs       []Row // the newest of each Trigger that tested it, by name
+}
+
+// Workload is an object of the cluster that has the code.
+type Workload struct {
+	Kind, Name string
+	Namespace  string // empty if it is that of the Environment
+	Ready      bool
+	Message    string // how far the rollout is
+	SHA        string // short, if it is not the one that is deployed
+	Digests    []Digest
+}
+
+// Digest is what a container ran.
+type Digest struct{ Container, Short, Whole string }
+
+// reporters complete "by".
+var reporters = map[v1alpha1.DeploymentReporter]string{v1alpha1.ReportedByNotification: "CI", v1alpha1.ReportedByWorkload: "the rollout"}
+
+// DeployedIn returns what the status of an Environment names. Runs are those of the Environment, newest first.
+func DeployedIn(e *v1alpha1.Environment, runs []*v1alpha1.Suite, now time.Time) []Deployed {
+	all := make([]Deployed, 0, len(e.Status.Deployed))
+	for i := range e.Status.Deployed {
+		all = append(all, deployedOf(e, &e.Status.Deployed[i], runs, now))
+	}
+	return all
+}
+
+func deployedOf(e *v1alpha1.Environment, d *v1alpha1.Deployed, runs []*v1alpha1.Suite, now time.Time) Deployed {
+	v := Deployed{
+		Repository: d.Repository, Commit: commitOf(d, runs), Branch: d.Branch, By: reporters[d.ReportedBy],
+		Ready: d.Ready == nil || *d.Ready, Message: d.Message, Runs: latestRuns(testsOf(d, runs), now),
+	}
+	if d.DeploymentType != e.Name {
+		v.Type = d.DeploymentType
+	}
+	if d.Since != nil {
+		v.Since = timeOf(d.Since.Time, now)
+	}
+	for _, w := range d.Workloads {
+		v.Workloads = append(v.Workloads, workloadOf(w, e.Namespace, d.SHA))
+	}
+	return v
+}
+
+func workloadOf(w v1alpha1.DeployedWorkload, namespace, deployed string) Workload {
+	v := Workload{Kind: w.Kind, Name: w.Name, Ready: w.Ready, Message: w.Message}
+	if w.Namespace != namespace {
+		v.Namespace = w.Namespace
+	}
+	if w.SHA != deployed {
+		v.SHA = ShortSHA(w.SHA)
+	}
+	if v.Message == "" && !w.Ready {
+		v.Message = "not rolled out"
+	}
+	for _, d := range w.Digests {
+		v.Digests = append(v.Digests, Digest{Container: d.Container, Short: shortDigest(d.Digest), Whole: d.Digest})
+	}
+	return v
+}
+
+// shortDigest keeps as much as tells images apart.
+func shortDigest(digest string) string {
+	const short = 8
+	algorithm, hash, found := strings.Cut(digest, ":")
+	if !found || len(hash) <= short {
+		return digest
+	}
+	return algorithm + ":" + hash[:short]
+}
+
+// testsOf returns the runs that tested what is deployed.
+func testsOf(d *v1alpha1.Deployed, runs []*v1alpha1.Suite) (of []*v1alpha1.Suite) {
+	for _, s := range runs {
+		if s.Spec.Deployment.Repository == d.Repository && sameCommit(d.SHA, s.Spec.Deployment.SHA) {
+			of = append(of, s)
+		}
+	}
+	return of
+}
+
+// sameCommit accepts the first digits of a commit, as in the tag of an image.
+func sameCommit(a, b string) bool {
+	const least = 7
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	return a == b && a != "" || len(a) >= least && notification.IsCommit(b) && notification.HasSHAPrefix(b, a)
+}
+
+// commitOf links to the commit as the runs of the repository do, which know its code host.
+func commitOf(d *v1alpha1.Deployed, runs []*v1alpha1.Suite) *Link {
+	if tests := testsOf(d, runs); len(tests) > 0 {
+		return Commit(tests[0].Spec.Deployment)
+	}
+	at := v1alpha1.Deployment{SHA: d.SHA, Repository: d.Repository}
+	i := slices.IndexFunc(runs, func(s *v1alpha1.Suite) bool {
+		return d.Repository != "" && s.Spec.Deployment.Repository == d.Repository
+	})
+	if i >= 0 {
+		other := runs[i].Spec.Deployment
+		at.HostingService = other.HostingService
+		if base := repositoryURL(other); base != "" && notification.IsCommit(d.SHA) {
+			at.CommitURL = base + separator(other) + "/commit/" + d.SHA
+		}
+	}
+	return Commit(at)
+}

@@ -1,0 +1,146 @@
+package view_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/view"
+)
+
+func staging(deployed ...v1alpha1.Deployed) *v1alpha1.Environment {
+	return &v1alpha1.Environment{ObjectMeta: metav1.ObjectMeta{Name: "staging", Namespace: "shop"}, Status: v1alpha1.EnvironmentStatus{Deployed: deployed}}
+}
+
+func pageOf(e *v1alpha1.Environment, runs ...*v1alpha1.Suite) view.EnvironmentPage {
+	return view.EnvironmentPageOf(e, runs, view.ParseDay("", now), now)
+}
+
+func testOf(repository, sha string) func(*v1alpha1.Suite) {
+	return func(s *v1alpha1.Suite) { s.Spec.Deployment.Repository, s.Spec.Deployment.SHA = repository, sha }
+}
+
+func byTrigger(name string) func(*v1alpha1.Suite) {
+	return func(s *v1alpha1.Suite) { s.Spec.Trigger.Name = name }
+}
+
+const otherSHA = "77d01b5e00000000000000000000000000000007"
+
+func TestLead(t *testing.T) {
+	shop := v1alpha1.Deployed{Repository: "acme/shop", SHA: sha, Since: new(metav1.NewTime(now.Add(-42 * time.Minute)))}
+	rolling := shop
+	rolling.Ready, rolling.Message = new(false), "2 of 3 pods are ready."
+	pay := v1alpha1.Deployed{Repository: "acme/pay", SHA: otherSHA}
+	unreadable := staging(shop)
+	unreadable.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Message: "There is no Deployment shop."}}
+	tested := testOf("acme/shop", sha)
+	short := sha[:8]
+	for name, tc := range map[string]struct {
+		reason      string
+		environment *v1alpha1.Environment
+		runs        []*v1alpha1.Suite
+		key, want   string
+	}{
+		"nothing":          {"Nobody notified, and no workload is named.", staging(), nil, "none", "Nothing is known to be deployed."},
+		"runs only":        {"The status is new.", staging(), []*v1alpha1.Suite{run("a", passed)}, "none", "Nothing says what is deployed now. The last run that a notification started tests " + short + ", of 10 minutes ago."},
+		"unreadable":       {"A problem comes first.", unreadable, nil, "error", "There is no Deployment shop."},
+		"rolling out":      {"It comes before the tests.", staging(rolling), []*v1alpha1.Suite{run("a", failed, tested)}, "starting", short + " of acme/shop is not rolled out completely. 2 of 3 pods are ready."},
+		"failed":           {"", staging(shop), []*v1alpha1.Suite{run("a", failed, tested)}, "failed", "smoke did not pass for " + short + " of acme/shop. The tests failed with exit code 1."},
+		"fixed by a rerun": {"Only the newest counts.", staging(shop), []*v1alpha1.Suite{run("b", passed, tested), run("a", failed, tested)}, "passed", short + " of acme/shop has been deployed for 42 minutes. smoke passed."},
+		"two passed":       {"", staging(shop), []*v1alpha1.Suite{run("b", passed, tested, byTrigger("visual")), run("a", passed, tested)}, "passed", short + " of acme/shop has been deployed for 42 minutes. smoke and visual passed."},
+		"running":          {"", staging(shop), []*v1alpha1.Suite{run("a", running, tested)}, "running", short + " of acme/shop has been deployed for 42 minutes. No result yet of smoke."},
+		"stopped":          {"", staging(shop), []*v1alpha1.Suite{run("a", canceled, tested)}, "canceled", short + " of acme/shop has been deployed for 42 minutes. No result of smoke, because it was stopped."},
+		"another commit":   {"It tested what was there before.", staging(shop), []*v1alpha1.Suite{run("a", failed, testOf("acme/shop", otherSHA))}, "none", short + " of acme/shop has been deployed for 42 minutes. Nothing has tested " + short + " of acme/shop."},
+		"several":          {"", staging(pay, shop), []*v1alpha1.Suite{run("a", passed, tested)}, "none", "2 repositories are deployed; acme/shop changed last, 42 minutes ago. Nothing has tested 77d01b5e of acme/pay."},
+		"unnamed":          {"Workloads have several commits.", staging(v1alpha1.Deployed{}), nil, "none", "Something is deployed. Nothing has tested it."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := pageOf(tc.environment, tc.runs...).Lead; got.Text != tc.want || got.Key != tc.key {
+				t.Errorf("%s Got %s: %q\nwant %s: %q", tc.reason, got.Key, got.Text, tc.key, tc.want)
+			}
+		})
+	}
+}
+
+func TestTestedBy(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason   string
+		deployed string
+		tested   func(*v1alpha1.Suite)
+		want     bool
+	}{
+		"the commit":         {"", sha, testOf("acme/shop", sha), true},
+		"the tag of image":   {"It has the first digits.", sha[:7], testOf("acme/shop", sha), true},
+		"too few digits":     {"They could be of another commit.", sha[:6], testOf("acme/shop", sha), false},
+		"a version":          {"It is no beginning of a commit.", "v1.2", testOf("acme/shop", "v1.2.3"), false},
+		"the same version":   {"", "v1.2", testOf("acme/shop", "v1.2"), true},
+		"another repository": {"", sha, testOf("acme/pay", sha), false},
+		"several commits":    {"Nothing tested all of them.", "", testOf("acme/shop", ""), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := staging(v1alpha1.Deployed{Repository: "acme/shop", SHA: tc.deployed})
+			got := view.DeployedIn(e, []*v1alpha1.Suite{run("a", passed, tc.tested)}, now)[0].Runs
+			if (len(got) == 1) != tc.want {
+				t.Errorf("%s Got %v", tc.reason, got)
+			}
+		})
+	}
+}
+
+// TestDeployedCommitLinks: a commit that no run has tested is where the other commits of its repository are.
+func TestDeployedCommitLinks(t *testing.T) {
+	gitlab := func(s *v1alpha1.Suite) {
+		s.Spec.Deployment = v1alpha1.Deployment{Repository: "acme/shop", SHA: otherSHA, HostingService: v1alpha1.GitLab, CommitURL: "https://git.example.com/acme/shop/-/commit/" + otherSHA}
+	}
+	for name, tc := range map[string]struct {
+		sha  string
+		runs []*v1alpha1.Suite
+		want string
+	}{
+		"without runs":           {sha, nil, "https://github.com/acme/shop/commit/" + sha},
+		"with runs of another":   {sha, []*v1alpha1.Suite{run("a", passed, gitlab)}, "https://git.example.com/acme/shop/-/commit/" + sha},
+		"the digits of a commit": {otherSHA[:8], []*v1alpha1.Suite{run("a", passed, gitlab)}, "https://git.example.com/acme/shop/-/commit/" + otherSHA},
+		"a version":              {"v1.2", nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := view.DeployedIn(staging(v1alpha1.Deployed{Repository: "acme/shop", SHA: tc.sha}), tc.runs, now)[0].Commit
+			if got.URL != tc.want {
+				t.Errorf("%q, want %q", got.URL, tc.want)
+			}
+		})
+	}
+}
+
+func TestDeployedWorkloads(t *testing.T) {
+	e := staging(v1alpha1.Deployed{SHA: sha, DeploymentType: "staging", ReportedBy: v1alpha1.ReportedByWorkload, Workloads: []v1alpha1.DeployedWorkload{
+		{Kind: "Deployment", Namespace: "shop", Name: "shop", SHA: sha, Ready: true, Message: "3 of 3 ready",
+			Digests: []v1alpha1.ImageDigest{{Container: "app", Digest: "sha256:9c1d2e3f4a5b"}, {Container: "odd", Digest: "odd"}}},
+		{Kind: "Application", Namespace: "argocd", Name: "shop", SHA: otherSHA},
+	}})
+	want := view.Deployed{
+		Commit: &view.Link{Text: sha[:8]}, By: "the rollout", Ready: true, Workloads: []view.Workload{
+			{Kind: "Deployment", Name: "shop", Ready: true, Message: "3 of 3 ready",
+				Digests: []view.Digest{{Container: "app", Short: "sha256:9c1d2e3f", Whole: "sha256:9c1d2e3f4a5b"}, {Container: "odd", Short: "odd", Whole: "odd"}}},
+			{Kind: "Application", Name: "shop", Namespace: "argocd", Message: "not rolled out", SHA: otherSHA[:8]},
+		},
+	}
+	if diff := cmp.Diff(want, view.DeployedIn(e, nil, now)[0]); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestEnvironmentsInList(t *testing.T) {
+	many := staging(v1alpha1.Deployed{Repository: "a"}, v1alpha1.Deployed{Repository: "b"}, v1alpha1.Deployed{Repository: "c"}, v1alpha1.Deployed{Repository: "d"})
+	e := view.EnvironmentsOf([]*v1alpha1.Environment{many}, nil, now)[0]
+	var names []string
+	for _, d := range e.First() {
+		names = append(names, d.Repository)
+	}
+	if got := strings.Join(names, " "); got != "a b c" || e.Others() != 1 {
+		t.Errorf("%s and %d more", got, e.Others())
+	}
+}

@@ -1,0 +1,116 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/plaintext"
+)
+
+// Lead is the first sentence of a page, with the key of a state.
+type Lead struct{ Key, Text string }
+
+// leadOf says what is wrong in an Environment, or else what is deployed there. Problem is why its workloads cannot be read, or "".
+func leadOf(problem string, all []Deployed, now time.Time) Lead {
+	if problem != "" {
+		return Lead{stateOf(v1alpha1.ReasonError).Key, problem}
+	}
+	for _, d := range all {
+		if !d.Ready {
+			return Lead{stateOf(v1alpha1.ReasonStarting).Key, strings.TrimSpace(fmt.Sprintf("%s is not rolled out completely. %s", d.subject(), d.Message))}
+		}
+	}
+	for _, d := range all {
+		for _, r := range d.Runs {
+			if r.State.Bad {
+				return Lead{r.State.Key, fmt.Sprintf("%s did not pass for %s. %s", r.Trigger, d.what(), r.Why)}
+			}
+		}
+	}
+	verdict := verdictOf(all)
+	return Lead{verdict.Key, deployedSentence(all, now) + " " + verdict.Text}
+}
+
+// what names what is deployed.
+func (d Deployed) what() string {
+	switch {
+	case d.Commit == nil:
+		return cmp.Or(d.Repository, "it")
+	case d.Repository == "":
+		return d.Commit.Text
+	default:
+		return d.Commit.Text + " of " + d.Repository
+	}
+}
+
+// subject begins a sentence.
+func (d Deployed) subject() string {
+	if d.Commit == nil && d.Repository == "" {
+		return "Something"
+	}
+	return d.what()
+}
+
+func deployedSentence(all []Deployed, now time.Time) string {
+	since := func(d Deployed) time.Time {
+		if d.Since == nil {
+			return time.Time{}
+		}
+		return d.Since.At
+	}
+	last := slices.MaxFunc(all, func(a, b Deployed) int { return since(a).Compare(since(b)) })
+	switch {
+	case len(all) > 1 && last.Since != nil:
+		return fmt.Sprintf("%d repositories are deployed; %s changed last, %s.", len(all), cmp.Or(last.Repository, last.what()), plaintext.Ago(last.Since.At, now))
+	case len(all) > 1:
+		return fmt.Sprintf("%d repositories are deployed.", len(all))
+	case last.Since != nil:
+		return fmt.Sprintf("%s has been deployed for %s.", last.subject(), span(now.Sub(last.Since.At)))
+	default:
+		return last.subject() + " is deployed."
+	}
+}
+
+// verdictOf sums up the tests of what is deployed, none of which ended badly.
+func verdictOf(all []Deployed) Lead {
+	var untested, open, stopped, passed []string
+	for _, d := range all {
+		if len(d.Runs) == 0 {
+			untested = append(untested, d.what())
+		}
+		for _, r := range d.Runs {
+			switch {
+			case !r.State.Ended:
+				open = append(open, r.Trigger)
+			case r.State.Reason == v1alpha1.ReasonPassed:
+				passed = append(passed, r.Trigger)
+			default:
+				stopped = append(stopped, r.Trigger)
+			}
+		}
+	}
+	switch {
+	case len(open) > 0:
+		return Lead{stateOf(v1alpha1.ReasonRunning).Key, "No result yet of " + listed(open) + "."}
+	case len(untested) > 0:
+		return Lead{NoRun.Key, "Nothing has tested " + listed(untested) + "."}
+	case len(stopped) > 0:
+		return Lead{stateOf(v1alpha1.ReasonCanceled).Key, "No result of " + listed(stopped) + ", because it was stopped."}
+	default:
+		return Lead{stateOf(v1alpha1.ReasonPassed).Key, listed(passed) + " passed."}
+	}
+}
+
+// listed writes names once each: a, b and c.
+func listed(names []string) string {
+	slices.Sort(names)
+	names = slices.Compact(names)
+	if len(names) == 1 {
+		return names[0]
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
+}
