@@ -53,6 +53,12 @@ type (
 	ArchiveState = httpapi.ArchiveState
 	// Artifact is a file that the tests of a run wrote.
 	Artifact = httpapi.Artifact
+	// EnvironmentStatus is an Environment with what is deployed there.
+	EnvironmentStatus = httpapi.EnvironmentStatus
+	// Deployed is what an Environment has of a repository.
+	Deployed = httpapi.Deployed
+	// DeployedWorkload is an object of the cluster that runs in an Environment.
+	DeployedWorkload = httpapi.DeployedWorkload
 	// Termination names an ephemeral environment that is gone.
 	Termination = httpapi.Termination
 	// TerminationResult answers a Termination.

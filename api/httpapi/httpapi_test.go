@@ -33,6 +33,8 @@ func TestTypesAreDocumented(t *testing.T) {
 		"RunResults": httpapi.RunResults{},
 		"Artifacts":  httpapi.Artifacts{}, "ArchiveState": httpapi.ArchiveState{}, "Artifact": httpapi.Artifact{},
 		"ArtifactList": httpapi.ArtifactList{}, "Termination": httpapi.Termination{},
+		"EnvironmentStatus": httpapi.EnvironmentStatus{}, "EnvironmentList": httpapi.EnvironmentList{}, "Deployed": httpapi.Deployed{},
+		"DeployedWorkload": httpapi.DeployedWorkload{}, "ImageDigest": httpapi.ImageDigest{},
 		"TerminationResult": httpapi.TerminationResult{}, "Terminated": httpapi.Terminated{},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -451,7 +451,7 @@ func TestPodTokenIsNoKey(t *testing.T) {
 		if !route.Auth {
 			continue
 		}
-		r := collectRequest(`{}`, method(route.Method), path(strings.ReplaceAll(route.Path, "{id}", "smoke-1")))
+		r := collectRequest(`{}`, method(route.Method), path(strings.NewReplacer("{id}", "smoke-1", "{name}", "staging").Replace(route.Path)))
 		if w := h.exchange(r); w.Code != 401 {
 			t.Errorf("%s %s: %d, want 401", route.Method, route.Path, w.Code)
 		}

@@ -111,6 +111,9 @@ const (
 	maxCollectFiles   = record.MaxArtifacts // bounds the files of one request of a pod: as many as a run may keep
 	// defaultRuns fit on two screens; maxRuns take 100 KiB.
 	defaultRuns, maxRuns = 50, 100
+	// defaultEnvironments and maxEnvironments bound a page of Environments, which ends early with more than maxPageWorkloads:
+	// one takes half a KiB, of the images of its containers.
+	defaultEnvironments, maxEnvironments, maxPageWorkloads = 50, 100, 2000
 	// defaultArtifacts and maxArtifacts bound a page of files: a run has at most 1,000. With its URL one takes 1 KiB.
 	defaultArtifacts, maxArtifacts = 100, 1000
 	maxTail                        = 100_000 // more lines than a person reads

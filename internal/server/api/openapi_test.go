@@ -91,8 +91,9 @@ func documented(t testing.TB, r *http.Request, body []byte) *openapi3filter.Requ
 }
 
 var (
-	greenlightPattern = regexp.MustCompile(`^(/api/v0/ci-greenlight/)([^/]+)$`)
-	runPattern        = regexp.MustCompile(`^(/api/v0/runs/)([^/]+)(/[a-z]+)?$`)
+	greenlightPattern  = regexp.MustCompile(`^(/api/v0/ci-greenlight/)([^/]+)$`)
+	environmentPattern = regexp.MustCompile(`^/api/v0/environments/([^/]+)$`)
+	runPattern         = regexp.MustCompile(`^(/api/v0/runs/)([^/]+)(/[a-z]+)?$`)
 )
 
 // documentedPath is the path in the document that matches a request's path, with the values of its parameters.
@@ -101,6 +102,9 @@ func documentedPath(path string) (string, map[string]string) {
 		if m := pattern.FindStringSubmatch(path); m != nil {
 			return m[1] + "{id}" + strings.Join(m[3:], ""), map[string]string{"id": m[2]}
 		}
+	}
+	if m := environmentPattern.FindStringSubmatch(path); m != nil {
+		return "/api/v0/environments/{name}", map[string]string{"name": m[1]}
 	}
 	return path, nil
 }

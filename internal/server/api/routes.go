@@ -25,6 +25,8 @@ func (a *API) routes() []Route {
 		{http.MethodGet, "/api/v0/runs/{id}/artifacts", a.listArtifacts, true},
 		{http.MethodPost, "/api/v0/runs/{id}/cancel", a.cancelRun, true},
 		{http.MethodPost, "/api/v0/runs/{id}/rerun", a.rerunRun, true},
+		{http.MethodGet, "/api/v0/environments", a.listEnvironments, true},
+		{http.MethodGet, "/api/v0/environments/{name}", a.getEnvironment, true},
 		{http.MethodGet, "/api/v0/ci-greenlight/{id}", a.ciGreenlight, true},
 		{http.MethodGet, "/api/v0/run-inputs-executables-signed-urls", a.signUpload, true},
 		{http.MethodPost, "/api/v0/collect", a.byPod(a.collect), false},
@@ -42,7 +44,7 @@ func (a *API) newMux(all []Route) *http.ServeMux {
 	for path, routes := range byPath {
 		handler := a.handler(func(w http.ResponseWriter, r *Request) error { return a.route(w, r, routes) })
 		mux.Handle(path, handler)
-		if strings.HasSuffix(path, "{id}") { // an id with an encoded slash is a wrong id, not another path
+		if strings.HasSuffix(path, "}") { // an id or name with an encoded slash is a wrong one, not another path
 			mux.Handle(path+"/{rest...}", handler)
 		}
 	}

@@ -1,0 +1,54 @@
+package httpapi
+
+import "time"
+
+// EnvironmentStatus is an Environment with what is deployed there.
+type EnvironmentStatus struct {
+	Name      string     `json:"name"`
+	Team      string     `json:"team"`
+	Namespace string     `json:"namespace"`
+	URL       string     `json:"url,omitempty"` // of the deployment
+	Ephemeral bool       `json:"ephemeral"`
+	ExpiresAt *time.Time `json:"expiresAt,omitempty"` // of an ephemeral one
+	Ready     *bool      `json:"ready,omitempty"`     // whether its workloads can be read; absent if it names none
+	Message   string     `json:"message,omitempty"`   // why they cannot
+	Deployed  []Deployed `json:"deployed"`            // by repository
+	PageURL   string     `json:"pageUrl,omitempty"`
+}
+
+// Deployed is what an Environment has of a repository.
+type Deployed struct {
+	Repository     string             `json:"repository,omitempty"`
+	SHA            string             `json:"sha,omitempty"` // absent if workloads that belong together have several
+	Branch         string             `json:"branch,omitempty"`
+	DeploymentType string             `json:"deploymentType,omitempty"`
+	Since          *time.Time         `json:"since,omitempty"`      // when it was reported first
+	ReportedBy     string             `json:"reportedBy,omitempty"` // Notification or Workload
+	Ready          *bool              `json:"ready,omitempty"`      // whether all workloads have rolled it out; absent without workloads
+	Message        string             `json:"message,omitempty"`    // what is missing
+	Workloads      []DeployedWorkload `json:"workloads,omitempty"`
+}
+
+// DeployedWorkload is an object of the cluster that runs in an Environment.
+type DeployedWorkload struct {
+	Kind      string        `json:"kind"`
+	Namespace string        `json:"namespace"`
+	Name      string        `json:"name"`
+	Revision  string        `json:"revision,omitempty"`
+	SHA       string        `json:"sha,omitempty"` // that it names, whether it is rolled out or not
+	Digests   []ImageDigest `json:"digests,omitempty"`
+	Ready     bool          `json:"ready"`
+	Message   string        `json:"message,omitempty"`
+}
+
+// ImageDigest is what a container ran when the rollout was complete.
+type ImageDigest struct {
+	Container string `json:"container"`
+	Digest    string `json:"digest"`
+}
+
+// EnvironmentList is a page of Environments, by name.
+type EnvironmentList struct {
+	Environments []EnvironmentStatus `json:"environments"`
+	Next         string              `json:"next,omitempty"` // cursor of the next page; absent on the last
+}

@@ -1,0 +1,129 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/postflight-dev/postflight/api/httpapi"
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+const environmentsPath = "/api/v0/environments"
+
+func anEnvironment(name string, deployed ...v1alpha1.Deployed) *v1alpha1.Environment {
+	return &v1alpha1.Environment{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace},
+		Spec:   v1alpha1.EnvironmentSpec{URL: "https://" + name + ".example.com", Variables: v1alpha1.Variables{"PASSWORD": "hunter2"}},
+		Status: v1alpha1.EnvironmentStatus{Deployed: deployed}}
+}
+
+func TestGetEnvironment(t *testing.T) {
+	since := time.Date(2026, 11, 20, 11, 0, 0, 0, time.UTC)
+	whole := anEnvironment("whole", v1alpha1.Deployed{
+		Repository: "acme/shop", SHA: sha, Branch: "main", DeploymentType: "staging", Since: new(metav1.NewTime(since.Local())),
+		ReportedBy: v1alpha1.ReportedByWorkload, Ready: new(false), Message: "1 of 2 workloads has it.",
+		Workloads: []v1alpha1.DeployedWorkload{{Kind: "Deployment", Namespace: namespace, Name: "shop", UID: "u", Revision: "7", SHA: sha, Ready: true,
+			Message: "3 of 3", Digests: []v1alpha1.ImageDigest{{Container: "app", Digest: "sha256:9c1d"}}}},
+	})
+	whole.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Message: "There is no Deployment shop."}}
+	preview := anEnvironment("preview")
+	preview.Spec = v1alpha1.EnvironmentSpec{Ephemeral: &v1alpha1.EphemeralEnvironment{DeploymentURL: "https://pr-7.example.com", ExpiresAt: metav1.NewTime(since)}}
+	theirs := anEnvironment("theirs")
+	theirs.Namespace = "other"
+	h := start(t, setup{objects: acme(whole, preview, theirs), config: func(c *Config) { c.PublicURL = "https://ci.example.com/tools" }})
+	for name, want := range map[string]httpapi.EnvironmentStatus{
+		"whole": {Name: "whole", Team: namespace, Namespace: namespace, URL: "https://whole.example.com", Ready: new(false), Message: "There is no Deployment shop.",
+			Deployed: []httpapi.Deployed{{Repository: "acme/shop", SHA: sha, Branch: "main", DeploymentType: "staging", Since: &since, ReportedBy: "Workload",
+				Ready: new(false), Message: "1 of 2 workloads has it.", Workloads: []httpapi.DeployedWorkload{{Kind: "Deployment", Namespace: namespace, Name: "shop",
+					Revision: "7", SHA: sha, Ready: true, Message: "3 of 3", Digests: []httpapi.ImageDigest{{Container: "app", Digest: "sha256:9c1d"}}}}}},
+			PageURL: "https://ci.example.com/tools/environments/acme/whole"},
+		"preview": {Name: "preview", Team: namespace, Namespace: namespace, URL: "https://pr-7.example.com", Ephemeral: true, ExpiresAt: &since,
+			Deployed: []httpapi.Deployed{}, PageURL: "https://ci.example.com/tools/environments/acme/preview"},
+	} {
+		w := h.exchange(get(environmentsPath + "/" + name))
+		if diff := cmp.Diff(want, decode[httpapi.EnvironmentStatus](t, w)); w.Code != http.StatusOK || diff != "" {
+			t.Errorf("%s: %d\n%s", name, w.Code, diff)
+		}
+		if strings.Contains(w.Body.String(), "hunter2") {
+			t.Errorf("%s tells a variable", name)
+		}
+	}
+	for _, path := range []string{"/theirs", "/nope", "/whole%2Fx", "/whole/x", "/..."} {
+		if w := h.exchange(get(environmentsPath + path)); w.Code != http.StatusNotFound || decode[problem](t, w).FailureCode != "environment_not_found" {
+			t.Errorf("%s: %d %s", path, w.Code, w.Body)
+		}
+	}
+	if log := h.audit.String(); !strings.Contains(log, `"route":"/api/v0/environments/{name}"`) || !strings.Contains(log, `"environment":"whole"`) {
+		t.Errorf("the audit log is %s", log)
+	}
+}
+
+func TestListEnvironments(t *testing.T) {
+	many := v1alpha1.Deployed{Workloads: make([]v1alpha1.DeployedWorkload, 2001)}
+	for i := range many.Workloads {
+		many.Workloads[i] = v1alpha1.DeployedWorkload{Kind: "Deployment", Namespace: namespace, Name: "shop"}
+	}
+	theirs := anEnvironment("bb")
+	theirs.Namespace = "other"
+	h := start(t, setup{objects: []client.Object{team(namespace), apiKey(goodKey), anEnvironment("c"), anEnvironment("a"), theirs, anEnvironment("b", many), anEnvironment("d")}})
+	for query, want := range map[string]string{
+		"": "a b / c d", "?limit=1": "a / b / c / d", "?limit=3": "a b / c d", "?limit=2": "a b / c d", "?cursor=b": "c d", "?cursor=z": "",
+	} {
+		var pages []string
+		for next := query; ; {
+			w := h.exchange(get(environmentsPath + next))
+			if w.Code != http.StatusOK {
+				t.Fatalf("%s: %d %s", next, w.Code, w.Body)
+			}
+			page := decode[httpapi.EnvironmentList](t, w)
+			var names []string
+			for _, e := range page.Environments {
+				names = append(names, e.Name)
+			}
+			pages = append(pages, strings.Join(names, " "))
+			if page.Next == "" {
+				break
+			}
+			next = "?cursor=" + page.Next
+			if strings.Contains(query, "limit") {
+				next += "&" + query[1:]
+			}
+		}
+		if got := strings.Join(pages, " / "); got != want {
+			t.Errorf("%s: %q, want %q", query, got, want)
+		}
+	}
+	for _, query := range []string{"?limit=0", "?limit=101", "?name=a", "?cursor="} {
+		if w := h.exchange(get(environmentsPath + query)); w.Code != http.StatusBadRequest {
+			t.Errorf("%s: %d", query, w.Code)
+		}
+	}
+	h = start(t, setup{objects: []client.Object{team(namespace), apiKey(goodKey)}})
+	if w := h.exchange(get(environmentsPath)); w.Body.String() != `{"environments":[]}`+"\n" {
+		t.Errorf("no Environments: %s", w.Body)
+	}
+}
+
+func TestEnvironmentsUnavailable(t *testing.T) {
+	h := start(t, setup{objects: acme()})
+	away := errors.New("the cache is not ready")
+	h.Cache = interceptor.NewClient(h.cluster, interceptor.Funcs{
+		Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+			return away
+		},
+		List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error { return away },
+	})
+	for _, path := range []string{"", "/staging"} {
+		if w := h.exchange(get(environmentsPath + path)); w.Code != http.StatusServiceUnavailable || decode[problem](t, w).FailureCode != "unavailable" {
+			t.Errorf("%s: %d %s", path, w.Code, w.Body)
+		}
+	}
+}
