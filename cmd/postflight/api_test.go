@@ -30,8 +30,9 @@ type anAPI struct {
 	problem   string              // of the archive
 	results   *httpapi.RunResults // of every run; nil: the server is of an earlier version
 	attempts  map[string]string   // the next attempt of a run
-	notFound  string              // failure code of environment_terminated
-	mu        sync.Mutex          // of the rest
+	deployed  []httpapi.EnvironmentStatus
+	notFound  string     // failure code of environment_terminated
+	mu        sync.Mutex // of the rest
 	requests  []string
 	traces    map[string][]string // requests by traceparent and tracestate
 	logFaults int                 // logs that break off
@@ -108,6 +109,15 @@ func (a *anAPI) serve(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == "/api/webhooks/environment_terminated":
 		reply(w, http.StatusOK, httpapi.TerminationResult{EnvironmentID: "u", Results: []httpapi.Terminated{
 			{EnvironmentID: "u", EnvironmentAlias: "pr-7", Code: "terminated", Runs: []string{"smoke-1", "smoke-2"}}}})
+	case r.URL.Path == "/api/v0/environments":
+		reply(w, http.StatusOK, httpapi.EnvironmentList{Environments: a.deployed})
+	case path[1] == "environments":
+		i := slices.IndexFunc(a.deployed, func(e httpapi.EnvironmentStatus) bool { return e.Name == path[2] })
+		if i < 0 {
+			fail(w, http.StatusNotFound, "environment_not_found", "The team has no such Environment.")
+			return
+		}
+		reply(w, http.StatusOK, a.deployed[i])
 	case r.URL.Path == "/api/v0/runs":
 		reply(w, http.StatusOK, httpapi.Runs{Runs: a.runs, ArchiveProblem: a.problem})
 	default:

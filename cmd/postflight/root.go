@@ -12,6 +12,7 @@ import (
 
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
 	"github.com/postflight-dev/postflight/cmd/postflight/doctor"
+	"github.com/postflight-dev/postflight/cmd/postflight/environments"
 	"github.com/postflight-dev/postflight/cmd/postflight/gate"
 	"github.com/postflight-dev/postflight/cmd/postflight/hold"
 	"github.com/postflight-dev/postflight/cmd/postflight/keys"
@@ -29,7 +30,8 @@ func newRoot() *cobra.Command {
 
 notify, wait, upload and explain talk to the server of $POSTFLIGHT_URL with the key of
 $POSTFLIGHT_API_KEY, or of the file $POSTFLIGHT_API_KEY_FILE, as CI does. keys, triggers, hold and doctor talk to the
-cluster of the kubeconfig, as kubectl does. runs talks to the server if $POSTFLIGHT_URL is set, and to the cluster otherwise.
+cluster of the kubeconfig, as kubectl does. runs and environments talk to the server if $POSTFLIGHT_URL is set, and to
+the cluster otherwise.
 Named kubectl-postflight, the program is a plugin of kubectl.`,
 		Example: `  export POSTFLIGHT_URL=https://postflight.example.com POSTFLIGHT_API_KEY=pf_...
   postflight notify --branch main --type staging --wait`,
@@ -40,7 +42,10 @@ Named kubectl-postflight, the program is a plugin of kubectl.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w\nSee '%s --help'", err, cmd.CommandPath())
 	})
-	root.AddCommand(gate.NewNotify(), gate.NewWait(), gate.NewExplain(), upload.New(), keys.New(), runs.New(), triggers.New(), hold.New(), doctor.New(), newVersion())
+	root.AddCommand(
+		gate.NewNotify(), gate.NewWait(), gate.NewExplain(), upload.New(), keys.New(), runs.New(), environments.New(), triggers.New(), hold.New(),
+		doctor.New(), newVersion(),
+	)
 	return root
 }
 

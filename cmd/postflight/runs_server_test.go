@@ -165,8 +165,8 @@ func TestJSONIsTheSameBothWays(t *testing.T) {
 	}
 }
 
-// TestWayToRuns: a flag decides, or else POSTFLIGHT_URL.
-func TestWayToRuns(t *testing.T) {
+// TestWays: a flag decides, or else POSTFLIGHT_URL.
+func TestWays(t *testing.T) {
 	config := filepath.Join(t.TempDir(), "kubeconfig")
 	if err := os.WriteFile(config, []byte(kubeconfig), 0o600); err != nil {
 		t.Fatal(err)
@@ -189,12 +189,14 @@ func TestWayToRuns(t *testing.T) {
 			t.Setenv("POSTFLIGHT_URL", tc.url)
 			t.Setenv("POSTFLIGHT_API_KEY", "qawolf_0123456789abcdef")
 			t.Setenv("KUBECONFIG", config) // of an API server at port 1
-			_, log, _ := invoke(t, append(strings.Fields("runs list --patience 0s"), strings.Fields(tc.args)...)...)
-			if got := strings.Contains(log, "127.0.0.1:2"); got != tc.server {
-				t.Errorf("asked the server: %t, want %t\n%s", got, tc.server, log)
-			}
-			if got := strings.Contains(log, "127.0.0.1:1"); got == tc.server {
-				t.Errorf("asked the cluster: %t\n%s", got, log)
+			for _, noun := range []string{"runs", "environments"} {
+				_, log, _ := invoke(t, append(strings.Fields(noun+" list --patience 0s"), strings.Fields(tc.args)...)...)
+				if got := strings.Contains(log, "127.0.0.1:2"); got != tc.server {
+					t.Errorf("%s asked the server: %t, want %t\n%s", noun, got, tc.server, log)
+				}
+				if got := strings.Contains(log, "127.0.0.1:1"); got == tc.server {
+					t.Errorf("%s asked the cluster: %t\n%s", noun, got, log)
+				}
 			}
 		})
 	}

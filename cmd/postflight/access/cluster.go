@@ -121,6 +121,17 @@ func (c *Cluster) UserName(ctx context.Context) string {
 	return c.User
 }
 
+// Teams are the ids of the teams by namespace. Users who may not list Teams get none.
+func (c *Cluster) Teams(ctx context.Context) map[string]string {
+	var list v1alpha1.TeamList
+	_ = c.Client.List(ctx, &list) // without the right, the ids are not shown
+	teams := map[string]string{}
+	for _, t := range list.Items {
+		teams[t.NamespaceName()] = t.Name
+	}
+	return teams
+}
+
 // CheckNamespace returns an error if the namespace does not exist. It is for empty lists: the API server lists
 // nothing in a namespace that does not exist. Users who may not read the namespace get no error.
 func (c *Cluster) CheckNamespace(ctx context.Context) error {

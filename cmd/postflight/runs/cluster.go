@@ -42,7 +42,7 @@ func (c *ClusterRuns) Run(ctx context.Context, id string) (*client.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	return new(record.RunOf(c.teams(ctx)[s.Namespace], s)), nil
+	return new(record.RunOf(c.Teams(ctx)[s.Namespace], s)), nil
 }
 
 // Results lack what is in the object store.
@@ -52,17 +52,6 @@ func (c *ClusterRuns) Results(ctx context.Context, id string) (*client.RunResult
 		return nil, err
 	}
 	return client.ResultsOf(r), nil
-}
-
-// teams are the ids of the teams by namespace. Users who may not list Teams get none.
-func (c *ClusterRuns) teams(ctx context.Context) map[string]string {
-	var list v1alpha1.TeamList
-	_ = c.Client.List(ctx, &list) // without the right, the ids are not shown
-	teams := map[string]string{}
-	for _, t := range list.Items {
-		teams[t.NamespaceName()] = t.Name
-	}
-	return teams
 }
 
 func (c *ClusterRuns) Runs(ctx context.Context, f client.RunFilter) iter.Seq2[client.Run, error] {
@@ -93,7 +82,7 @@ func (c *ClusterRuns) list(ctx context.Context) ([]client.Run, error) {
 	if len(list.Items) == 0 && !c.All {
 		return nil, c.CheckNamespace(ctx)
 	}
-	teams := c.teams(ctx)
+	teams := c.Teams(ctx)
 	runs := make([]client.Run, len(list.Items))
 	for i := range list.Items {
 		runs[i] = record.RunOf(teams[list.Items[i].Namespace], &list.Items[i])
@@ -127,7 +116,7 @@ func (c *ClusterRuns) Cancel(ctx context.Context, id string) (*client.Run, error
 			return nil, c.ExplainError(err, fmt.Sprintf("run %q", id))
 		}
 	}
-	return new(record.RunOf(c.teams(ctx)[s.Namespace], s)), nil
+	return new(record.RunOf(c.Teams(ctx)[s.Namespace], s)), nil
 }
 
 var errFilesNeedServer = errors.New("a kubeconfig does not lead to the object store. To get the files of a run, set POSTFLIGHT_URL " +

@@ -39,7 +39,7 @@ func (c *ClusterRuns) Rerun(ctx context.Context, id string) (*client.Run, error)
 	if err != nil {
 		return nil, err
 	}
-	return new(record.RunOf(c.teams(ctx)[next.Namespace], next)), nil
+	return new(record.RunOf(c.Teams(ctx)[next.Namespace], next)), nil
 }
 
 // triggerOf returns nil if there is none.

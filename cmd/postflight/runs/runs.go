@@ -2,11 +2,8 @@ package runs
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"iter"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -64,8 +61,7 @@ type ArtifactSource interface {
 // Options are those of all commands about runs.
 type Options struct {
 	cli.Output
-	server  access.Server
-	cluster access.Cluster
+	way access.Way
 
 	Source runSource
 	Now    func() time.Time
@@ -73,8 +69,7 @@ type Options struct {
 
 func (o *Options) addFlags(cmd *cobra.Command) {
 	o.AddFlags(cmd)
-	o.cluster.AddOwnFlags(cmd)
-	o.server.AddOwnFlags(cmd)
+	o.way.AddOwnFlags(cmd)
 }
 
 // command returns the RunE of a command about runs.
@@ -90,25 +85,12 @@ func (o *Options) command(run func(ctx context.Context, args []string) error) fu
 	}
 }
 
-// connect chooses the way: a flag that belongs to one of them decides, or else the environment.
 func (o *Options) connect(cmd *cobra.Command) error {
-	byServer, byCluster := cli.AnyChanged(cmd, "url"), cli.AnyChanged(cmd, "namespace", "context", "kubeconfig", "all-namespaces")
-	if byServer && byCluster {
-		return cli.Exitf(cli.ExitTrouble, "--url asks the server, and -n, -A, --context and --kubeconfig ask the cluster: use one of them")
-	}
-	o.server.Output, o.cluster.Output, o.Now = o.Output, o.Output, time.Now
-	if byServer || !byCluster && os.Getenv("POSTFLIGHT_URL") != "" {
-		err := o.server.Connect()
-		if err != nil && !byServer {
-			err = fmt.Errorf("%w. To ask the cluster of the kubeconfig instead, add -n NAMESPACE", err)
-		}
-		o.Source = &serverRuns{o.server.Client, o.Console}
-		return err
-	}
-	err := o.cluster.Connect()
-	o.Source = &ClusterRuns{Cluster: &o.cluster}
-	if errors.Is(err, access.ErrNoKubeconfig) {
-		return fmt.Errorf("%w, or POSTFLIGHT_URL and POSTFLIGHT_API_KEY to ask the server", err)
+	o.Now = time.Now
+	byServer, err := o.way.Connect(cmd, o.Output)
+	o.Source = &ClusterRuns{Cluster: &o.way.Cluster}
+	if byServer {
+		o.Source = &serverRuns{o.way.Server.Client, o.Console}
 	}
 	return err
 }

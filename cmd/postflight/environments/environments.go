@@ -1,0 +1,105 @@
+// Package environments has the commands about Environments.
+package environments
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/postflight-dev/postflight/client"
+	"github.com/postflight-dev/postflight/cmd/postflight/access"
+	"github.com/postflight-dev/postflight/cmd/postflight/cli"
+)
+
+const twoWays = `With $POSTFLIGHT_URL or --url, it asks the server, with the key of $POSTFLIGHT_API_KEY. Otherwise, and always with -n, -A,
+--context or --kubeconfig, it asks the cluster of the kubeconfig.`
+
+func New() *cobra.Command {
+	return cli.Group(&cobra.Command{
+		Use:     "environments",
+		Aliases: []string{"environment", "env"},
+		Short:   "List Environments, and show what is deployed there",
+		Long: `Shows which commit of which repository an Environment has, since when, who said so, and whether it is rolled out.
+
+Postflight knows it from the notifications of your pipeline, and from the workloads that the Environment names in
+spec.workloads.
+
+` + twoWays,
+		Example: `  # What is deployed in all Environments of the team?
+  export POSTFLIGHT_URL=https://postflight.example.com POSTFLIGHT_API_KEY=pf_...
+  postflight environments list
+
+  # Which commit of acme/shop does staging have?
+  postflight environments show staging -o json | jq -r '.deployed[] | select(.repository == "acme/shop").sha'`,
+	}, newList(), newShow())
+}
+
+// Source is a way to the Environments of a team. A *client.Client is one.
+type Source interface {
+	Environments(ctx context.Context) iter.Seq2[client.EnvironmentStatus, error]
+	Environment(ctx context.Context, name string) (*client.EnvironmentStatus, error)
+}
+
+// Options are those of all commands about Environments.
+type Options struct {
+	cli.Output
+	way access.Way
+
+	Source Source
+	Scope  string // completes "There are no Environments"
+	Now    func() time.Time
+}
+
+func (o *Options) addFlags(cmd *cobra.Command) {
+	o.AddFlags(cmd)
+	o.way.AddOwnFlags(cmd)
+}
+
+// command returns the RunE of a command about Environments.
+func (o *Options) command(all *bool, run func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := o.Open(cmd); err != nil {
+			return err
+		}
+		byServer, err := o.way.Connect(cmd, o.Output)
+		if err != nil {
+			return err
+		}
+		o.Now = time.Now
+		cluster := &Cluster{Cluster: &o.way.Cluster, All: all != nil && *all}
+		o.Source, o.Scope = cluster, cluster.scope()
+		if byServer {
+			o.Source, o.Scope = o.way.Server.Client, "of the team of the API key"
+		}
+		return run(cmd.Context(), args)
+	}
+}
+
+// rollout says how far a deployment is, in a word.
+func rollout(d client.Deployed) string {
+	switch {
+	case d.Ready == nil:
+		return "-"
+	case *d.Ready:
+		return "Ready"
+	default:
+		return "Incomplete"
+	}
+}
+
+func commit(d client.Deployed) string {
+	if d.SHA == "" && len(d.Workloads) > 0 {
+		return "several"
+	}
+	return cmp.Or(cli.ShortSHA(d.SHA), "-")
+}
+
+func (o *Options) since(d client.Deployed) string {
+	if d.Since == nil {
+		return "-"
+	}
+	return cli.Age(*d.Since, o.Now())
+}

@@ -1,0 +1,84 @@
+package environments
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/postflight-dev/postflight/client"
+)
+
+type ListOptions struct {
+	Options
+	AllNamespaces bool
+}
+
+func newList() *cobra.Command {
+	o := &ListOptions{}
+	cmd := &cobra.Command{
+		Use:     "list",
+		Aliases: []string{"ls"},
+		Short:   "List Environments with what is deployed there",
+		Long: `Lists Environments by name, with a line for each repository that is deployed there. AGE is since when, and ROLLOUT whether all
+workloads run the commit.
+
+` + twoWays,
+		Example: `  postflight environments list
+
+  # What is not rolled out?
+  postflight environments list -o json | jq -r '.[] | select(any(.deployed[]; .ready == false)).name'
+
+  # All teams of the kubeconfig's cluster
+  postflight environments list -A`,
+		Args: cobra.NoArgs,
+	}
+	cmd.RunE = o.command(&o.AllNamespaces, func(ctx context.Context, _ []string) error { return o.Run(ctx) })
+	cmd.Flags().BoolVarP(&o.AllNamespaces, "all-namespaces", "A", false, "list the Environments of all teams, through the kubeconfig")
+	o.addFlags(cmd)
+	return cmd
+}
+
+func (o *ListOptions) Run(ctx context.Context) error {
+	all := []client.EnvironmentStatus{} // JSON: never null
+	for e, err := range o.Source.Environments(ctx) {
+		if err != nil {
+			return err
+		}
+		all = append(all, e)
+	}
+	return o.Console.Result(all, func() error {
+		if len(all) == 0 {
+			o.Console.Note("There are no Environments %s.", o.Scope)
+			return nil
+		}
+		if err := o.Console.Table(o.rows(all)); err != nil {
+			return err
+		}
+		for _, e := range all {
+			if e.Ready != nil && !*e.Ready {
+				o.Console.Note("%s: %s", e.Name, e.Message)
+			}
+		}
+		return nil
+	})
+}
+
+func (o *ListOptions) rows(all []client.EnvironmentStatus) [][]string {
+	rows := [][]string{{"NAMESPACE", "ENVIRONMENT", "REPOSITORY", "COMMIT", "BRANCH", "AGE", "REPORTED BY", "ROLLOUT"}}
+	for _, e := range all {
+		deployed := e.Deployed
+		if len(deployed) == 0 {
+			deployed = []client.Deployed{{}}
+		}
+		for _, d := range deployed {
+			rows = append(rows, []string{e.Namespace, e.Name, cmp.Or(d.Repository, "-"), commit(d), cmp.Or(d.Branch, "-"), o.since(d), cmp.Or(d.ReportedBy, "-"), rollout(d)})
+		}
+	}
+	if !o.AllNamespaces {
+		for i := range rows {
+			rows[i] = rows[i][1:]
+		}
+	}
+	return rows
+}

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/postflight-dev/postflight/api/httpapi"
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/cmd/postflight/access"
+	"github.com/postflight-dev/postflight/cmd/postflight/environments"
+	"github.com/postflight-dev/postflight/internal/core/record"
+)
+
+// stagingEnvironment has two repositories, one of which is not rolled out, and names that are hostile to terminals.
+func stagingEnvironment() *v1alpha1.Environment {
+	return &v1alpha1.Environment{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "staging"},
+		Spec: v1alpha1.EnvironmentSpec{URL: "https://staging.example.com"},
+		Status: v1alpha1.EnvironmentStatus{
+			Conditions: []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Message: "There is no Deployment cart."}},
+			Deployed: []v1alpha1.Deployed{
+				{Repository: "acme/pay", SHA: "v4\x1b[2J", ReportedBy: v1alpha1.ReportedByNotification},
+				{Repository: "acme/shop", SHA: "5ca1ab1e0ddba115ca1ab1e0ddba115ca1ab1e0d", Branch: "main", DeploymentType: "web", Since: &metav1.Time{Time: noon.Add(-42 * time.Minute)},
+					ReportedBy: v1alpha1.ReportedByWorkload, Ready: new(false), Message: "1 of 2 workloads has it.", Workloads: []v1alpha1.DeployedWorkload{
+						{Kind: "Deployment", Namespace: "acme", Name: "shop", SHA: "5ca1ab1e0ddba115ca1ab1e0ddba115ca1ab1e0d", Ready: true, Message: "3 of 3"},
+						{Kind: "Deployment", Namespace: "acme", Name: "jobs", SHA: "77d01b5e00000000000000000000000000000007"}}},
+				{Repository: "acme/wiki", Workloads: []v1alpha1.DeployedWorkload{{Kind: "Deployment", Namespace: "acme", Name: "wiki"}}},
+			}}}
+}
+
+func TestEnvironmentsByServer(t *testing.T) {
+	staging := record.EnvironmentOf("acme", stagingEnvironment())
+	staging.PageURL = "/environments/acme/staging"
+	empty := httpapi.EnvironmentStatus{Name: "production", Team: "acme", Namespace: "acme", Deployed: []httpapi.Deployed{}}
+	for name, tc := range map[string]struct {
+		environments []httpapi.EnvironmentStatus
+		args         string
+		code         int
+		out, log     []string
+		sent         string
+	}{
+		"list": {environments: []httpapi.EnvironmentStatus{empty, staging}, args: "environments list", sent: "GET /api/v0/environments?limit=100",
+			out: []string{"production    -", "staging       acme/shop    5ca1ab1e0ddb   main", "Workload       Incomplete", "several", "acme/pay     v4"}, log: []string{"staging: There is no Deployment cart."}},
+		"list of none": {args: "env ls", log: []string{"There are no Environments of the team of the API key."}},
+		"show": {environments: []httpapi.EnvironmentStatus{staging}, args: "environments show staging", sent: "GET /api/v0/environments/staging",
+			out: []string{"Problem:       There is no Deployment cart.", "5ca1ab1e0ddba115ca1ab1e0ddba115ca1ab1e0d", "Incomplete: 1 of 2 workloads has it.", "/environments/acme/staging",
+				"Deployment acme/shop, 3 of 3\n", "Deployment acme/jobs, not ready, with 77d01b5e0000", "2026-11-2"}},
+		"show nothing":         {environments: []httpapi.EnvironmentStatus{empty}, args: "environments show production", out: []string{"nothing is known: notify after each deployment"}},
+		"show as YAML":         {environments: []httpapi.EnvironmentStatus{staging}, args: "environments show staging -o yaml", out: []string{"reportedBy: Workload"}},
+		"show another team's":  {args: "environments show nope", code: 1, log: []string{"The team has no such Environment. [404 environment_not_found, eventId E1]"}},
+		"both ways":            {args: "environments list --url http://x -n acme", code: 3, log: []string{"use one of them"}},
+		"show without a name":  {args: "environments show", code: 3, log: []string{"environments show NAME"}},
+		"another word for all": {environments: []httpapi.EnvironmentStatus{empty}, args: "environment list -o json", out: []string{`"deployed": []`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			api := &anAPI{deployed: tc.environments}
+			if api.deployed == nil {
+				api.deployed = []httpapi.EnvironmentStatus{}
+			}
+			api.start(t)
+			out, log, code := invoke(t, strings.Fields(tc.args)...)
+			if code != tc.code || strings.Contains(out, "\x1b") {
+				t.Errorf("exit code %d, want %d", code, tc.code)
+			}
+			for _, want := range tc.out {
+				if !strings.Contains(out, want) {
+					t.Errorf("standard output has no %q:\n%s", want, out)
+				}
+			}
+			for _, want := range tc.log {
+				if !strings.Contains(log, want) {
+					t.Errorf("standard error has no %q:\n%s", want, log)
+				}
+			}
+			if tc.sent != "" && !cmp.Equal(api.requests, []string{tc.sent}) {
+				t.Errorf("requests: %q", api.requests)
+			}
+		})
+	}
+}
+
+// environmentsOn are the options of a command about the Environments of a cluster.
+func environmentsOn(c access.Cluster) environments.Options {
+	return environments.Options{Output: c.Output, Source: &environments.Cluster{Cluster: &c}, Scope: "in the namespace acme", Now: func() time.Time { return noon }}
+}
+
+// TestEnvironmentsAreTheSameBothWays compares what commands print through the server and through the kubeconfig.
+func TestEnvironmentsAreTheSameBothWays(t *testing.T) {
+	team := &v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: "acme"}, Spec: v1alpha1.TeamSpec{Namespace: "acme"}}
+	(&anAPI{deployed: []httpapi.EnvironmentStatus{record.EnvironmentOf("acme", stagingEnvironment())}}).start(t)
+	for args, run := range map[string]func(environments.Options) error{
+		"list": func(o environments.Options) error {
+			return (&environments.ListOptions{Options: o}).Run(t.Context())
+		},
+		"show staging": func(o environments.Options) error {
+			return (&environments.ShowOptions{Options: o}).Run(t.Context(), "staging")
+		},
+	} {
+		t.Run(args, func(t *testing.T) {
+			byServer, _, code := invoke(t, strings.Fields("environments "+args+" -o json")...)
+			c, out, _ := newTestConsole()
+			c.JSON = true
+			if err := run(environmentsOn(testCluster(c, true, stagingEnvironment(), team))); err != nil || code != 0 {
+				t.Fatalf("%v, exit code %d", err, code)
+			}
+			var a, b any
+			if err := errors.Join(json.Unmarshal([]byte(byServer), &a), json.Unmarshal(out.Bytes(), &b)); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(a, b); diff != "" {
+				t.Errorf("through the server (-) and the kubeconfig (+):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestEnvironmentsByCluster(t *testing.T) {
+	c, out, _ := newTestConsole()
+	o := environmentsOn(testCluster(c, true, stagingEnvironment()))
+	if err := (&environments.ListOptions{Options: o}).Run(t.Context()); err != nil || !strings.Contains(out.String(), "42m") {
+		t.Errorf("%v: %s", err, out)
+	}
+	if err := (&environments.ShowOptions{Options: o}).Run(t.Context(), "nope"); err == nil || !strings.Contains(err.Error(), `there is no Environment "nope" in the namespace acme`) {
+		t.Errorf("an unknown name: %v", err)
+	}
+	if err := (&environments.ListOptions{Options: environmentsOn(testCluster(c, true))}).Run(t.Context()); err == nil || !strings.Contains(err.Error(), "the namespace acme does not exist") {
+		t.Errorf("an unknown namespace: %v", err)
+	}
+}
