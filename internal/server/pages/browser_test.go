@@ -244,6 +244,21 @@ func TestOtherChanges(t *testing.T) {
 }
 
 // TestWithoutScripts: everything is there by reloading.
+// TestUnfoldedTableStays: a day's table that somebody has unfolded stays so while the page changes.
+func TestUnfoldedTableStays(t *testing.T) {
+	tier.All(t, "the gate watches one page in a browser, in TestWatchARun")
+	h := newHarness(t, samples(), quick)
+	b := h.open(t, desktop, readKey)
+	b.visit("/environments/shop/staging")
+	b.script(`document.querySelector("#day-table summary").click()`)
+	h.set(t, run{id: "smoke-next", trigger: "smoke", environment: "staging", condition: v1alpha1.Queued("It waits.")}.suite())
+	b.await(`document.querySelector("#run-smoke-next") && document.querySelector('#day-table a[href$="smoke-next"]')`)
+	if !eval[bool](b, `document.querySelector("#day-table").open`) {
+		t.Error("the table was folded")
+	}
+	b.calm()
+}
+
 func TestWithoutScripts(t *testing.T) {
 	h := newHarness(t, samples())
 	h.logs.write(sampleLog())

@@ -95,10 +95,11 @@ function mayReload() {
 }
 
 // morph makes one element like another, and leaves alone what is the same, so that focus, selection and open menus
-// stay. data-keep marks what belongs to the reader, such as a form.
+// stay. data-keep marks what belongs to the reader, such as a form. What the reader unfolded stays unfolded.
 function morph(old, fresh) {
   if (old.isEqualNode(fresh) || old.hasAttribute('data-keep')) return;
-  for (const { name } of [...old.attributes]) if (!fresh.hasAttribute(name)) old.removeAttribute(name);
+  const unfolded = old.localName === 'details' && old.open;
+  for (const { name } of [...old.attributes]) if (!fresh.hasAttribute(name) && !(unfolded && name === 'open')) old.removeAttribute(name);
   for (const { name, value } of [...fresh.attributes]) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
   morphChildren(old, fresh);
 }
