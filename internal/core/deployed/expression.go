@@ -3,12 +3,11 @@ package deployed
 import (
 	"errors"
 	"fmt"
-	"strings"
-	"sync"
 
 	"github.com/google/cel-go/cel"
-	"github.com/google/cel-go/ext"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/postflight-dev/postflight/internal/core/plaintext"
 )
 
 const (
@@ -17,14 +16,9 @@ const (
 
 	// maxCost stops an evaluation after a few milliseconds: the object may have any size, so an estimate says nothing.
 	maxCost = 10_000
-)
 
-var environment = sync.OnceValues(func() (*cel.Env, error) {
-	return cel.NewEnv(
-		cel.Variable("object", cel.DynType), cel.OptionalTypes(), ext.Strings(ext.StringsVersion(4)),
-		cel.ParserExpressionSizeLimit(maxExpressionBytes), cel.ExpressionNodeLimit(maxExpressionNodes),
-	)
-})
+	maxProblem = 256 // CEL quotes what it cannot read, such as a whole annotation, and conditions are bounded
+)
 
 // compile returns a program that reads an object, or why there is none.
 func compile(source string) (cel.Program, error) {
@@ -34,12 +28,12 @@ func compile(source string) (cel.Program, error) {
 	}
 	ast, issues := env.Compile(source)
 	if err := issues.Err(); err != nil {
-		return nil, fmt.Errorf("the expression does not compile: %s", strings.Join(strings.Fields(issues.Errors()[0].Message), " "))
+		return nil, fmt.Errorf("the expression does not compile: %s", plaintext.Line(issues.Errors()[0].Message, maxProblem))
 	}
 	if kind := ast.OutputType(); !kind.IsExactType(cel.StringType) && !kind.IsExactType(cel.DynType) {
 		return nil, fmt.Errorf("the expression gives a value of type %s, and not a string", kind)
 	}
-	return env.Program(ast, cel.CostLimit(maxCost))
+	return env.Program(ast, cel.CostTracking(costs{}), cel.CostLimit(maxCost))
 }
 
 // evaluate returns the string that an expression has for an object.
@@ -50,7 +44,7 @@ func evaluate(source string, o *unstructured.Unstructured) (string, error) {
 	}
 	value, _, err := program.Eval(map[string]any{"object": o.Object})
 	if err != nil {
-		return "", fmt.Errorf("the expression has no value: %s", strings.Join(strings.Fields(err.Error()), " "))
+		return "", fmt.Errorf("the expression has no value: %s", plaintext.Line(err.Error(), maxProblem))
 	}
 	text, ok := value.Value().(string)
 	if !ok {
