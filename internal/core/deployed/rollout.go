@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -37,17 +38,37 @@ func byStatus(o *unstructured.Unstructured, revision string) rollout {
 	switch {
 	case err != nil:
 		return rollout{revision: revision, message: fmt.Sprintf("The status of %s cannot be read: %s.", title(o), err)}
-	case result.Status == status.CurrentStatus:
+	case result.Status == status.CurrentStatus && !partial(o):
 		return rollout{revision: revision, ready: true}
 	case result.Status == status.FailedStatus:
-		return rollout{revision: revision, message: fmt.Sprintf("The rollout of %s failed: %s.", title(o), result.Message)}
+		return rollout{revision: revision, message: fmt.Sprintf("The rollout of %s failed: %s.", title(o), clause(result.Message))}
 	default:
-		return rollout{revision: revision, message: progress(o, result.Message)}
+		return rollout{revision: revision, message: progress(o, clause(result.Message))}
 	}
+}
+
+// partial reports whether pods of a StatefulSet have an older revision, or are not ready. For kstatus, it is current anyway if it has a
+// partition, or if somebody has to delete its pods.
+func partial(o *unstructured.Unstructured) bool {
+	if o.GroupVersionKind().GroupKind() != (schema.GroupKind{Group: "apps", Kind: "StatefulSet"}) {
+		return false
+	}
+	wanted, _ := count(o, "spec", "replicas")
+	updated, _ := count(o, "status", "updatedReplicas")
+	ready, _ := count(o, "status", "readyReplicas")
+	return ready < wanted || updated < wanted && text(o, "status", "updateRevision") != text(o, "status", "currentRevision")
+}
+
+// clause is a message for the end of a sentence.
+func clause(message string) string {
+	return cmp.Or(strings.TrimRight(message, ". "), "its controller says no more")
 }
 
 // progress counts replicas where there are any.
 func progress(o *unstructured.Unstructured, message string) string {
+	if paused, _, _ := unstructured.NestedBool(o.Object, "spec", "paused"); paused {
+		return fmt.Sprintf("The rollout of %s is paused.", title(o))
+	}
 	wanted, found := count(o, "spec", "replicas")
 	if o.GetKind() == "DaemonSet" {
 		wanted, found = count(o, "status", "desiredNumberScheduled")
@@ -95,16 +116,22 @@ func argoRollout(o *unstructured.Unstructured) rollout {
 	r := rollout{revision: o.GetAnnotations()["rollout.argoproj.io/revision"]}
 	phase := text(o, "status", "phase")
 	switch observed := text(o, "status", "observedGeneration"); {
-	case observed != strconv.FormatInt(o.GetGeneration(), 10):
+	case observed != strconv.FormatInt(o.GetGeneration(), 10) || !observedWorkload(o):
 		r.message = fmt.Sprintf("%s is being rolled out.", capital(title(o)))
 	case phase == "Healthy":
 		r.ready = true
 	case phase == "Degraded":
-		r.message = fmt.Sprintf("The rollout of %s failed: %s.", title(o), cmp.Or(text(o, "status", "message"), phase))
+		r.message = fmt.Sprintf("The rollout of %s failed: %s.", title(o), clause(cmp.Or(text(o, "status", "message"), phase)))
 	default:
-		r.message = fmt.Sprintf("%s is being rolled out: %s.", capital(title(o)), cmp.Or(text(o, "status", "message"), phase, "it has no status"))
+		r.message = fmt.Sprintf("%s is being rolled out: %s.", capital(title(o)), clause(cmp.Or(text(o, "status", "message"), phase, "it has no status")))
 	}
 	return r
+}
+
+// observedWorkload reports whether a Rollout has seen the newest generation of the Deployment that has its pods, if one has.
+func observedWorkload(o *unstructured.Unstructured) bool {
+	_, ofOther, _ := unstructured.NestedMap(o.Object, "spec", "workloadRef") // a malformed one is absent
+	return !ofOther || o.GetAnnotations()["rollout.argoproj.io/workload-generation"] == text(o, "status", "workloadObservedGeneration")
 }
 
 // argoApplication is deployed when its last sync is what Git has, and healthy.
@@ -117,7 +144,7 @@ func argoApplication(o *unstructured.Unstructured) rollout {
 	case sync == "Synced" && health == "Healthy":
 		r.ready = true
 	case health == "Degraded":
-		r.message = fmt.Sprintf("%s is degraded: %s.", capital(title(o)), cmp.Or(text(o, "status", "health", "message"), "Argo CD says no more"))
+		r.message = fmt.Sprintf("%s is degraded: %s.", capital(title(o)), clause(text(o, "status", "health", "message")))
 	default:
 		r.message = fmt.Sprintf("%s is %s and %s.", capital(title(o)), cmp.Or(sync, "not synced"), cmp.Or(health, "of unknown health"))
 	}
