@@ -77,6 +77,7 @@ func Slim(u *unstructured.Unstructured) {
 		}
 	}
 	u.SetAnnotations(annotations)
+	dropVariables(u.Object)
 	pod, found, err := unstructured.NestedMap(u.Object, "spec", "template", "spec")
 	if err != nil || !found {
 		return
@@ -88,6 +89,24 @@ func Slim(u *unstructured.Unstructured) {
 		}
 	}
 	_ = unstructured.SetNestedMap(u.Object, slim, "spec", "template", "spec") // it was read from there
+}
+
+// dropVariables removes the environment of containers wherever a kind has them: its values may be secret.
+func dropVariables(value any) {
+	switch value := value.(type) {
+	case map[string]any:
+		for name, inner := range value {
+			if _, isList := inner.([]any); isList && name == "env" {
+				delete(value, name)
+			} else {
+				dropVariables(inner)
+			}
+		}
+	case []any:
+		for _, inner := range value {
+			dropVariables(inner)
+		}
+	}
 }
 
 func slimContainers(containers []any) []any {
