@@ -82,7 +82,7 @@ func namedRepositories(e *v1alpha1.Environment) (all []string) {
 // observe returns the workloads and their names by repository, in a stable order.
 func observe(o Observed) (workloads map[string][]v1alpha1.DeployedWorkload, says map[string]names, problems []string) {
 	workloads, says = map[string][]v1alpha1.DeployedWorkload{}, map[string]names{}
-	for _, f := range o.Found {
+	for _, f := range sorted(o.Found) {
 		repository := f.Workload.Repository
 		if len(workloads[repository]) == maxWorkloads {
 			continue
@@ -100,6 +100,19 @@ func observe(o Observed) (workloads map[string][]v1alpha1.DeployedWorkload, says
 		})
 	}
 	return workloads, says, problems
+}
+
+// sorted orders objects as they are shown, because caches list them in no order, and only the first count.
+func sorted(found []Found) []Found {
+	name := func(f Found) string {
+		if f.Object == nil {
+			return f.Workload.Name
+		}
+		return f.Object.GetName()
+	}
+	return slices.SortedStableFunc(slices.Values(found), func(a, b Found) int {
+		return cmp.Or(strings.Compare(a.Source.Kind, b.Source.Kind), strings.Compare(a.Source.Namespace, b.Source.Namespace), strings.Compare(name(a), name(b)))
+	})
 }
 
 func (f Found) observe(e *v1alpha1.Environment) (w v1alpha1.DeployedWorkload, n names, problem string) {
@@ -172,12 +185,12 @@ func notifications(suites []*v1alpha1.Suite, named []string) map[string]notified
 
 func ofNotification(d v1alpha1.Deployed, n notified) v1alpha1.Deployed {
 	d.Workloads, d.Ready, d.Message, d.Notification = nil, nil, "", ""
-	if n.at.IsZero() || d.SHA == n.deployment.SHA || d.Since != nil && !n.at.After(d.Since.Time) {
+	if n.at.IsZero() || d.SHA == n.deployment.SHA || d.SHA != "" && !n.at.After(since(d)) {
 		return d
 	}
 	return v1alpha1.Deployed{
 		Repository: d.Repository, SHA: n.deployment.SHA, Branch: n.deployment.Branch, DeploymentType: n.deployment.Type,
-		Since: new(metav1.NewTime(n.at.Time)), ReportedBy: v1alpha1.ReportedByNotification, Previous: previous(d),
+		Since: stored(n.at.Time), ReportedBy: v1alpha1.ReportedByNotification, Previous: previous(d),
 	}
 }
 
@@ -208,9 +221,9 @@ func ofWorkloads(d v1alpha1.Deployed, seen []v1alpha1.DeployedWorkload, says nam
 	*d.Ready = len(shas) == 1
 	if d.SHA != was.SHA || d.Since == nil {
 		d.Previous = previous(was)
-		d.Since, d.ReportedBy, d.Branch, d.DeploymentType = new(metav1.NewTime(now)), v1alpha1.ReportedByWorkload, "", ""
+		d.Since, d.ReportedBy, d.Branch, d.DeploymentType = stored(now), v1alpha1.ReportedByWorkload, "", ""
 		if *d.Ready && n.deployment.SHA == d.SHA && (was.Since == nil || n.at.After(was.Since.Time)) {
-			d.Since, d.ReportedBy = new(metav1.NewTime(n.at.Time)), v1alpha1.ReportedByNotification
+			d.Since, d.ReportedBy = stored(n.at.Time), v1alpha1.ReportedByNotification
 		}
 	}
 	if *d.Ready && n.deployment.SHA == d.SHA {
@@ -247,13 +260,16 @@ func short(sha string) string { return sha[:min(len(sha), 8)] }
 func bounded(all []v1alpha1.Deployed) []v1alpha1.Deployed {
 	if len(all) > maxRepositories {
 		slices.SortFunc(all, func(a, b v1alpha1.Deployed) int {
-			return cmp.Or(cmp.Compare(min(1, len(b.Workloads)), min(1, len(a.Workloads))), since(b).Compare(since(a)))
+			return cmp.Or(cmp.Compare(min(1, len(b.Workloads)), min(1, len(a.Workloads))), since(b).Compare(since(a)), strings.Compare(a.Repository, b.Repository))
 		})
 		all = all[:maxRepositories]
 	}
 	slices.SortFunc(all, func(a, b v1alpha1.Deployed) int { return strings.Compare(a.Repository, b.Repository) })
 	return all
 }
+
+// stored is a time as the API server keeps it, in whole seconds.
+func stored(t time.Time) *metav1.Time { return new(metav1.NewTime(t.Truncate(time.Second))) }
 
 func since(d v1alpha1.Deployed) time.Time {
 	if d.Since == nil {
