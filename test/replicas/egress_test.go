@@ -125,9 +125,15 @@ func TestEgress(t *testing.T) {
 func (tm *team) grantsToken(token string) {
 	tm.t.Helper()
 	tm.create(&corev1.Secret{ObjectMeta: tm.meta("postflight-github"), Data: map[string][]byte{"token": []byte(token)}})
+	tm.binds("postflight-credentials-reader")
+}
+
+// binds gives the manager a role that is shipped for this namespace.
+func (tm *team) binds(role string) {
+	tm.t.Helper()
 	tm.create(&rbacv1.RoleBinding{
-		ObjectMeta: tm.meta("postflight-credentials"),
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "postflight-credentials-reader"},
+		ObjectMeta: tm.meta(role),
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
 		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: system, Name: "postflight-manager"}},
 	})
 }

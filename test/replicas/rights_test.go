@@ -112,11 +112,11 @@ func TestEveryRightIsUsed(t *testing.T) {
 	fmt.Printf("RIGHTS shipped=%d used=%d otherwise=%d\n", len(shipped), len(shipped)-len(expected), len(expected))
 }
 
-// shippedRights are those of the manager's account, and what a team may give it for its credentials.
+// shippedRights are those of the manager's account, and what a team may give it for its credentials and its workloads.
 func shippedRights(t *testing.T, s *apiserver.Server) (all []right) {
 	t.Helper()
 	roles := map[string][]rbacv1.PolicyRule{}
-	for _, name := range []string{"postflight-manager", "postflight-credentials-reader"} {
+	for _, name := range []string{"postflight-manager", "postflight-credentials-reader", "postflight-workloads-reader"} {
 		role := &rbacv1.ClusterRole{}
 		if err := s.Client.Get(t.Context(), k8sclient.ObjectKey{Name: name}, role); err != nil {
 			t.Fatal(err)

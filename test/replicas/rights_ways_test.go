@@ -46,6 +46,7 @@ func startUsualWays(t *testing.T, s *apiserver.Server, kubeconfig string) *usual
 	w.grantsToken(fake.Token())
 	w.setRepository("smoke", "acme/shop")
 	w.tellsOthers()
+	w.namesWorkloads()
 	w.r = startReplica(t, kubeconfig, "--metrics-auth=true", "--github-url="+fake.URL)
 	w.r.AwaitReady()
 	w.awaitKnown([]*replica{w.r})
@@ -104,6 +105,17 @@ func (w *usualWays) tellsOthers() {
 	owner := &v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}
 	w.update(owner, func() {
 		owner.Spec.Webhooks = []v1alpha1.Webhook{{Name: "hook", URL: "https://hook.example.com", SecretRef: secret("webhook")}}
+	})
+}
+
+// namesWorkloads gives the Environment one of each kind that the shipped role lets the manager read. None of them exists.
+func (w *usualWays) namesWorkloads() {
+	w.binds("postflight-workloads-reader")
+	e := &v1alpha1.Environment{ObjectMeta: w.meta("staging")}
+	w.update(e, func() {
+		for _, kind := range []string{"Deployment", "StatefulSet", "DaemonSet"} {
+			e.Spec.Workloads = append(e.Spec.Workloads, v1alpha1.Workload{Kind: kind, Name: "web", Repository: "acme/shop"})
+		}
 	})
 }
 
