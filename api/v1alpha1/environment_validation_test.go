@@ -1,6 +1,7 @@
 package v1alpha1_test
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
@@ -54,6 +55,68 @@ func TestEnvironmentValidation(t *testing.T) {
 		"EphemeralOfNothing":   {"it stands for a deployment URL", set("spec/ephemeral", fields{"expiresAt": expiry}), "spec.ephemeral.deploymentURL: Required"},
 		"UnknownField":         {"a misspelt field is rejected", set("spec/variable", fields{"A": "b"}), `unknown field "spec.variable"`},
 	})
+}
+
+// Workloads are read with the rights of the manager, so that a wrong one must not mean something else.
+func TestWorkloadValidation(t *testing.T) {
+	const either, needed, oneOf = "a workload has a name or a selector", "apiVersion is needed for this kind", "spec.workloads[0].sha"
+	one := func(more fields) edit {
+		w := fields{"name": "web"}
+		maps.Copy(w, more)
+		return set("spec/workloads", list{w})
+	}
+	without := func(more fields) edit { return set("spec/workloads", list{more}) }
+	sha := func(value fields) edit { return one(fields{"sha": value}) }
+	labels := fields{"matchLabels": fields{"app": "web"}}
+	rows := map[string]row{
+		"Least":             {"a Deployment of the namespace", one(nil), ""},
+		"Whole":             {"every field", one(fields{"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "namespace": "argocd", "repository": "acme/shop", "hostingService": "GitLab", "notify": true, "sha": fields{"annotation": "a"}, "branch": fields{"value": "main"}, "deploymentType": fields{"expression": "object.kind"}}), ""},
+		"Selector":          {"several objects", without(fields{"selector": labels}), ""},
+		"Both":              {"which one would decide?", one(fields{"selector": labels}), either},
+		"Neither":           {"all of a kind is never meant", without(fields{"kind": "Deployment"}), either},
+		"NameEmpty":         {"an empty value is not the same as none", one(fields{"name": ""}), "spec.workloads[0].name"},
+		"NameLongest":       {"253 characters are a name", one(fields{"name": text(253)}), ""},
+		"NameTooLong":       {"254", one(fields{"name": text(254)}), "Too long"},
+		"OtherKind":         {"whose?", one(fields{"kind": "Service"}), needed},
+		"OtherKindOf":       {"any group, with its version", one(fields{"kind": "Service", "apiVersion": "serving.knative.dev/v1"}), ""},
+		"KindLower":         {"that is a resource", one(fields{"kind": "deployment"}), "spec.workloads[0].kind"},
+		"KindPlural":        {"nor is this a kind", one(fields{"kind": "deployments.apps"}), "spec.workloads[0].kind"},
+		"KindTooLong":       {"64", one(fields{"kind": "K" + text(63), "apiVersion": "a.b/v1"}), "Too long"},
+		"CoreGroup":         {"Secrets are there", one(fields{"kind": "Secret", "apiVersion": "v1"}), "spec.workloads[0].apiVersion"},
+		"CoreGroupSlash":    {"an empty group is the same one", one(fields{"kind": "Secret", "apiVersion": "/v1"}), "spec.workloads[0].apiVersion"},
+		"CoreGroupByKind":   {"it has no default", one(fields{"kind": "Secret"}), needed},
+		"NoVersion":         {"a group is not enough", one(fields{"apiVersion": "apps"}), "spec.workloads[0].apiVersion"},
+		"OddVersion":        {"versions begin with v", one(fields{"apiVersion": "apps/1"}), "spec.workloads[0].apiVersion"},
+		"TwoSlashes":        {"a path is no version", one(fields{"apiVersion": "apps/v1/x"}), "spec.workloads[0].apiVersion"},
+		"VersionTooLong":    {"257", one(fields{"apiVersion": text(254) + "/v1"}), "Too long"},
+		"NamespaceUpper":    {"not a namespace's name", one(fields{"namespace": "Shop"}), "spec.workloads[0].namespace"},
+		"NamespaceDot":      {"not a namespace's name", one(fields{"namespace": "a.b"}), "spec.workloads[0].namespace"},
+		"NamespaceTooLong":  {"64", one(fields{"namespace": text(64)}), "Too long"},
+		"RepositoryLongest": {"256, as in a notification", one(fields{"repository": text(256)}), ""},
+		"RepositoryTooLong": {"257", one(fields{"repository": text(257)}), "Too long"},
+		"UnknownHost":       {"there is no such service", one(fields{"hostingService": "Gitea"}), "Unsupported value"},
+		"NotifyAsText":      {"YAML's \"yes\" in quotes is no boolean", one(fields{"notify": "yes"}), "spec.workloads[0].notify"},
+		"ValueTwice":        {"which one would decide?", sha(fields{"annotation": "a", "value": "b"}), oneOf},
+		"ValueNowhere":      {"leave it out instead", sha(fields{}), oneOf},
+		"ValueMisspelt":     {"a misspelt field is rejected", sha(fields{"label": "a"}), "unknown field"},
+		"AnnotationEmpty":   {"it has a name", sha(fields{"annotation": ""}), oneOf + ".annotation"},
+		"AnnotationLongest": {"a prefix of 253, and 63", sha(fields{"annotation": text(317)}), ""},
+		"AnnotationTooLong": {"318", sha(fields{"annotation": text(318)}), "Too long"},
+		"ContainerEmpty":    {"it has a name", sha(fields{"imageTagOf": ""}), oneOf + ".imageTagOf"},
+		"ContainerTooLong":  {"64", sha(fields{"imageTagOf": text(64)}), "Too long"},
+		"ExpressionEmpty":   {"it has a value", sha(fields{"expression": ""}), oneOf + ".expression"},
+		"ExpressionLongest": {"1,024 characters", sha(fields{"expression": text(1024)}), ""},
+		"ExpressionTooLong": {"1,025", sha(fields{"expression": text(1025)}), "Too long"},
+		"ConstantEmpty":     {"leave it out instead", sha(fields{"value": ""}), oneOf + ".value"},
+		"ConstantTooLong":   {"257", sha(fields{"value": text(257)}), "Too long"},
+		"Most":              {"20", set("spec/workloads", repeat(fields{"name": "web"}, 20)), ""},
+		"TooMany":           {"21", set("spec/workloads", repeat(fields{"name": "web"}, 21)), "must have at most 20 items"},
+		"UnknownField":      {"a misspelt field is rejected", one(fields{"container": "web"}), "unknown field"},
+	}
+	for _, kind := range []string{"Deployment", "StatefulSet", "DaemonSet", "Rollout", "Application", "Kustomization", "HelmRelease"} {
+		rows[kind] = row{"its version is known", one(fields{"kind": kind}), ""}
+	}
+	submit(t, environment, rows)
 }
 
 func repeat(item any, n int) list {

@@ -42,12 +42,14 @@ func (s *schema) kind() string {
 
 // matching are values for the patterns of this API's own fields, and of annotations in pods.
 var matching = map[string]string{
-	`^[0-9a-f]{64}$`:                           digest,
-	`^[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)+$`:     "acme/shop",
-	`^(/[A-Za-z0-9_.-]+)+$`:                    "/run-inputs",
-	`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`:         "1h",
-	`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`:          "shop",
-	`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`: "Reason",
+	`^[0-9a-f]{64}$`:                              digest,
+	`^[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)+$`:        "acme/shop",
+	`^(/[A-Za-z0-9_.-]+)+$`:                       "/run-inputs",
+	`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`:            "1h",
+	`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`:             "shop",
+	`^[A-Z][A-Za-z0-9]*$`:                         "Deployment",
+	`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?/v[a-z0-9]+$`: "apps/v1",
+	`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`:    "Reason",
 	`^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$`: "Ready",
 }
 

@@ -56,6 +56,17 @@ func TestTeamValidation(t *testing.T) {
 		"WebhookEvents":       {"there is no such event", set("spec/webhooks", list{webhook("a", fields{"events": list{"Running"}})}), "Unsupported value"},
 		"WebhookNoEvents":     {"then remove it", set("spec/webhooks", list{webhook("a", fields{"events": list{}})}), "at least 1"},
 		"WebhooksTooMany":     {"9", set("spec/webhooks", manyWebhooks(9)), "Too many"},
+		"Workloads":           {"a namespace, and one with names", set("spec/workloadNamespaces", list{fields{"name": "shop-prod"}, fields{"name": "argocd", "workloads": list{"shop", "shop.eu"}}}), ""},
+		"WorkloadsTwice":      {"one entry has all names", set("spec/workloadNamespaces", list{fields{"name": "argocd"}, fields{"name": "argocd", "workloads": list{"shop"}}}), "Duplicate value"},
+		"WorkloadsNameless":   {"whose?", set("spec/workloadNamespaces", list{fields{"workloads": list{"shop"}}}), "name: Required"},
+		"WorkloadsAll":        {"patterns would allow those of others", set("spec/workloadNamespaces", list{fields{"name": "*"}}), "spec.workloadNamespaces[0].name"},
+		"WorkloadsUpper":      {"not a namespace's name", set("spec/workloadNamespaces", list{fields{"name": "Shop"}}), "spec.workloadNamespaces[0].name"},
+		"WorkloadsLong":       {"64", set("spec/workloadNamespaces", list{fields{"name": strings.Repeat("a", 64)}}), "Too long"},
+		"WorkloadsEmpty":      {"an object has a name", set("spec/workloadNamespaces", list{fields{"name": "argocd", "workloads": list{""}}}), "spec.workloadNamespaces[0].workloads[0]"},
+		"WorkloadsRepeated":   {"once is enough", set("spec/workloadNamespaces", list{fields{"name": "argocd", "workloads": list{"a", "a"}}}), "Duplicate value"},
+		"WorkloadsMost":       {"64 names", set("spec/workloadNamespaces", list{fields{"name": "argocd", "workloads": many(64)}}), ""},
+		"WorkloadsTooMany":    {"65 names", set("spec/workloadNamespaces", list{fields{"name": "argocd", "workloads": many(65)}}), "must have at most 64 items"},
+		"WorkloadsEverywhere": {"17 namespaces", set("spec/workloadNamespaces", manyNamespaces(17)), "must have at most 16 items"},
 		"UnknownField":        {"a misspelt field is rejected", set("spec/maxConcurrentSuite", 3), `unknown field "spec.maxConcurrentSuite"`},
 		"UnknownFieldOutside": {"at the top too", set("suspended", true), `unknown field "suspended"`},
 	})
@@ -70,6 +81,13 @@ func webhook(name string, more fields) fields {
 func manyWebhooks(n int) (all list) {
 	for i := range n {
 		all = append(all, webhook(fmt.Sprint("w", i), nil))
+	}
+	return all
+}
+
+func manyNamespaces(n int) (all list) {
+	for i := range n {
+		all = append(all, fields{"name": fmt.Sprint("n", i)})
 	}
 	return all
 }

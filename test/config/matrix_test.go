@@ -89,6 +89,7 @@ var fields = map[string]map[string]field{
 		"maxConcurrentSuites":     {value: `1`, not: "but decides how many pods run at once"},
 		"hold.until":              {value: `"2036-01-01T00:00:00Z"`, not: "but decides when pods start"},
 		"hold.reason":             {value: `"debugging 812"`, not: "but a hold decides when pods start"},
+		"workloads":               {value: `[{"name":"web","notify":true}]`, not: "but a rollout of one starts pods"},
 		"ephemeral.deploymentURL": {value: `"https://pr-1.example.com"`, pod: "is the url of an Environment that the manager derives", immutable: true},
 		"ephemeral.expiresAt":     {value: `"2036-01-01T00:00:00Z"`, not: "but deletes the Environment of runs"},
 	},
