@@ -158,7 +158,7 @@ func (r *Reconciler) find(ctx context.Context, e *v1alpha1.Environment, team *v1
 	}
 	for _, o := range objects {
 		if deployed.Selects(w, o) && deployed.Allowed(team, f.Source, e, o.GetName()) == "" {
-			all = append(all, deployed.Found{Workload: w, Source: f.Source, Object: o, Digests: r.digests(ctx, e, o)})
+			all = append(all, deployed.Found{Workload: w, Source: f.Source, Object: o, Digests: r.digests(ctx, e, w, o)})
 		}
 	}
 	if len(all) == 0 {
@@ -169,8 +169,8 @@ func (r *Reconciler) find(ctx context.Context, e *v1alpha1.Environment, team *v1
 }
 
 // digests asks for the pods of a rollout when it is complete, and only once. Without an answer, they stay unknown.
-func (r *Reconciler) digests(ctx context.Context, e *v1alpha1.Environment, o *unstructured.Unstructured) []v1alpha1.ImageDigest {
-	selector, needed := deployed.PodsToRead(e, o)
+func (r *Reconciler) digests(ctx context.Context, e *v1alpha1.Environment, w v1alpha1.Workload, o *unstructured.Unstructured) []v1alpha1.ImageDigest {
+	selector, needed := deployed.PodsToRead(e, w, o)
 	if !needed {
 		return nil
 	}

@@ -24,6 +24,7 @@ import (
 var usedOtherwise = map[string]string{
 	"update postflight.dev/environments/finalizers": "the admission plugin OwnerReferencesPermissionEnforcement asks for it: TestEphemeralEnvironment",
 	"update postflight.dev/suites/finalizers":       "the same, for Jobs: TestRunEnds",
+	"get postflight.dev/triggerclasses":             "a notification asks for a class that the cache lacks, because it is new: TestTriggerClass",
 }
 
 // right is what a request needs, or a role gives: to do this to that, in this namespace and with this name, or in all and

@@ -75,6 +75,9 @@ func valueOf(where *v1alpha1.WorkloadValue, sha bool, o *unstructured.Unstructur
 	}
 }
 
+// minTag is how much of a commit a tag has at least, as Git shortens it.
+const minTag = 7
+
 // defaultSHA never takes the revision of an object of Argo CD or Flux for the commit: that is of the configuration.
 func defaultSHA(o *unstructured.Unstructured) string {
 	if sha := annotation(o, AnnotationSHA); sha != "" {
@@ -85,7 +88,7 @@ func defaultSHA(o *unstructured.Unstructured) string {
 		return ""
 	}
 	tag := tag(containers[0].image)
-	if len(tag) < 7 || len(tag) > 64 || strings.Trim(strings.ToLower(tag), "0123456789abcdef") != "" {
+	if len(tag) < minTag || len(tag) > 64 || strings.Trim(strings.ToLower(tag), "0123456789abcdef") != "" {
 		return ""
 	}
 	return tag

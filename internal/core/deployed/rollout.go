@@ -3,6 +3,7 @@ package deployed
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
 
@@ -134,6 +135,18 @@ func observedWorkload(o *unstructured.Unstructured) bool {
 	return !ofOther || o.GetAnnotations()["rollout.argoproj.io/workload-generation"] == text(o, "status", "workloadObservedGeneration")
 }
 
+// stale reports whether the status of an Application is of another source. Argo CD has no observedGeneration.
+func stale(o *unstructured.Unstructured) bool {
+	for _, field := range []string{"source", "sources"} {
+		is, _, _ := unstructured.NestedFieldNoCopy(o.Object, "spec", field) // a malformed one is absent
+		was, _, _ := unstructured.NestedFieldNoCopy(o.Object, "status", "sync", "comparedTo", field)
+		if was != nil && !reflect.DeepEqual(is, was) {
+			return true
+		}
+	}
+	return false
+}
+
 // argoApplication is deployed when its last sync is what Git has, and healthy.
 func argoApplication(o *unstructured.Unstructured) rollout {
 	r := rollout{revision: text(o, "status", "sync", "revision")}
@@ -141,6 +154,8 @@ func argoApplication(o *unstructured.Unstructured) rollout {
 	switch {
 	case text(o, "status", "operationState", "phase") == "Running":
 		r.message = fmt.Sprintf("%s is being synced.", capital(title(o)))
+	case stale(o):
+		r.message = fmt.Sprintf("%s has not been compared with its new source.", capital(title(o)))
 	case sync == "Synced" && health == "Healthy":
 		r.ready = true
 	case health == "Degraded":

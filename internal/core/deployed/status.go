@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/notification"
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 )
 
@@ -49,8 +50,10 @@ func Status(o Observed) (all []v1alpha1.Deployed, problems []string) {
 	for _, d := range o.Environment.Status.Deployed {
 		repositories[d.Repository] = d
 	}
-	workloads, says, problems := observe(o)
 	notified := notifications(o.Suites, namedRepositories(o.Environment))
+	workloads, says, problems := observe(o, func(repository, sha string) string {
+		return whole(sha, notified[repository].deployment.SHA, repositories[repository].SHA)
+	})
 	for _, repository := range slices.Concat(slices.Collect(maps.Keys(workloads)), slices.Collect(maps.Keys(notified))) {
 		d := repositories[repository]
 		d.Repository = repository
@@ -80,26 +83,29 @@ func namedRepositories(e *v1alpha1.Environment) (all []string) {
 }
 
 // observe returns the workloads and their names by repository, in a stable order.
-func observe(o Observed) (workloads map[string][]v1alpha1.DeployedWorkload, says map[string]names, problems []string) {
+func observe(o Observed, whole func(repository, sha string) string) (workloads map[string][]v1alpha1.DeployedWorkload, says map[string]names, problems []string) {
 	workloads, says = map[string][]v1alpha1.DeployedWorkload{}, map[string]names{}
 	for _, f := range sorted(o.Found) {
 		repository := f.Workload.Repository
 		if len(workloads[repository]) == maxWorkloads {
+			if problem := tooMany(repository); !slices.Contains(problems, problem) {
+				problems = append(problems, problem)
+			}
 			continue
 		}
 		w, n, problem := f.observe(o.Environment)
 		if problem != "" {
 			problems = append(problems, problem)
 		}
+		w.SHA = whole(repository, w.SHA)
 		workloads[repository] = append(workloads[repository], w)
 		says[repository] = says[repository].join(n, f.Workload.Notify)
 	}
-	for _, of := range workloads {
-		slices.SortStableFunc(of, func(a, b v1alpha1.DeployedWorkload) int {
-			return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
-		})
-	}
 	return workloads, says, problems
+}
+
+func tooMany(repository string) string {
+	return fmt.Sprintf("More than %d objects have the repository %q. Only the first are looked at: name fewer, or give them several repositories.", maxWorkloads, repository)
 }
 
 // sorted orders objects as they are shown, because caches list them in no order, and only the first count.
@@ -181,6 +187,16 @@ func notifications(suites []*v1alpha1.Suite, named []string) map[string]notified
 		all[repository] = notified{s.Spec.Deployment, s.LastNotified()}
 	}
 	return all
+}
+
+// whole returns the known commit of which a tag is the beginning, or the tag. A commit that was known once stays known without its runs.
+func whole(tag string, known ...string) string {
+	for _, sha := range known {
+		if len(tag) >= minTag && notification.IsCommit(sha) && notification.HasSHAPrefix(sha, tag) {
+			return sha
+		}
+	}
+	return tag
 }
 
 func ofNotification(d v1alpha1.Deployed, n notified) v1alpha1.Deployed {

@@ -97,6 +97,8 @@ func TestStatus(t *testing.T) {
 		"removed without any":  {"nothing is left to say", []step{{1, all(missing(shop, "api")), nil}, {2, nil, nil}}, ""},
 		"removed and notified": {"the notification is newer", []step{{1, all(web("aaaa")), nil}, {3, nil, told(notify(shop, "bbbb", 2))}}, "acme/shop bbbb since 12:02 by Notification of main push"},
 
+		"a short tag":            {"it is the beginning of the commit that CI notified", []step{{2, all(web("5ca1ab1")), told(notify(shop, "5ca1ab1e5ca1ab1e5ca1ab1e5ca1ab1e5ca1ab1e", 1))}}, "acme/shop 5ca1ab1e5ca1ab1e5ca1ab1e5ca1ab1e5ca1ab1e since 12:01 by Notification of main push, ready true"},
+		"a short tag, later":     {"the run was deleted, and nothing was deployed", []step{{2, all(web("5ca1ab1")), told(notify(shop, "5ca1ab1e5ca1ab1e5ca1ab1e5ca1ab1e5ca1ab1e", 1))}, {9, all(web("5ca1ab1")), nil}}, "acme/shop 5ca1ab1e5ca1ab1e5ca1ab1e5ca1ab1e5ca1ab1e since 12:01 by Notification of main push, ready true"},
 		"notified only":          {"there are no workloads", []step{{5, nil, told(notify(shop, "aaaa", 1), notify(shop, "bbbb", 3), notify(shop, "cccc", 2))}}, "acme/shop bbbb since 12:03 by Notification of main push"},
 		"notified again":         {"the same commit is not newer", []step{{2, nil, told(notify(shop, "aaaa", 1))}, {9, nil, told(notify(shop, "aaaa", 8))}}, "acme/shop aaaa since 12:01 by Notification of main push"},
 		"run deleted":            {"the commit stays", []step{{2, nil, told(notify(shop, "aaaa", 1))}, {9, nil, nil}}, "acme/shop aaaa since 12:01 by Notification of main push"},
@@ -154,6 +156,19 @@ func TestStatusOfWorkloads(t *testing.T) {
 	got, _ = follow(&anEnvironment, step{1, []Found{complete}, nil}, step{2, []Found{found(shop, aDeployment("web", "bbbb"))}, nil})
 	if d := got[0].Workloads[0].Digests; d != nil {
 		t.Errorf("another revision has the digests of the one before: %v", d)
+	}
+}
+
+// TestStatusOfTooMany: no status says that all of a repository is ready if it is not known.
+func TestStatusOfTooMany(t *testing.T) {
+	var many []Found
+	for i := range 23 {
+		many = append(many, found(shop, aDeployment(fmt.Sprintf("web-%02d", i), "aaaa")))
+	}
+	_, problems := follow(&anEnvironment, step{1, many, nil})
+	want := []string{`More than 20 objects have the repository "acme/shop". Only the first are looked at: name fewer, or give them several repositories.`}
+	if diff := cmp.Diff(want, problems); diff != "" {
+		t.Error(diff)
 	}
 }
 
