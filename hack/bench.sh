@@ -27,5 +27,6 @@ figures ./controllers Burst 1x   # Jobs for many Suites beside raw creates
 figures ./controllers Queue 1x   # starts a second in a long queue beside a short one, and the leader's CPU time per run
 figures ./controllers Stream 1x  # the leader's CPU time per run of a branch that has had many
 figures ./controllers Memory 1x  # of a Suite and its Job, in a process without other garbage
+figures ./controllers Workloads 1x # of Deployments that an Environment might name: memory and requests
 figures ./controllers Report 1x  # checks, after an outage of the code host
 figures ./test/e2e . 1x          # on real pods
