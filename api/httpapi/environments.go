@@ -18,15 +18,22 @@ type EnvironmentStatus struct {
 
 // Deployed is what an Environment has of a repository.
 type Deployed struct {
-	Repository     string             `json:"repository,omitempty"`
-	SHA            string             `json:"sha,omitempty"` // absent if workloads that belong together have several
-	Branch         string             `json:"branch,omitempty"`
-	DeploymentType string             `json:"deploymentType,omitempty"`
-	Since          *time.Time         `json:"since,omitempty"`      // when it was reported first
-	ReportedBy     string             `json:"reportedBy,omitempty"` // Notification or Workload
-	Ready          *bool              `json:"ready,omitempty"`      // whether all workloads have rolled it out; absent without workloads
-	Message        string             `json:"message,omitempty"`    // what is missing
-	Workloads      []DeployedWorkload `json:"workloads,omitempty"`
+	Repository     string              `json:"repository,omitempty"`
+	SHA            string              `json:"sha,omitempty"` // absent if workloads that belong together have several
+	Branch         string              `json:"branch,omitempty"`
+	DeploymentType string              `json:"deploymentType,omitempty"`
+	Since          *time.Time          `json:"since,omitempty"`      // when it was reported first
+	ReportedBy     string              `json:"reportedBy,omitempty"` // Notification or Workload
+	Previous       *PreviousDeployment `json:"previous,omitempty"`   // what was deployed before
+	Ready          *bool               `json:"ready,omitempty"`      // whether all workloads have rolled it out; absent without workloads
+	Message        string              `json:"message,omitempty"`    // what is missing
+	Workloads      []DeployedWorkload  `json:"workloads,omitempty"`
+}
+
+// PreviousDeployment is what was deployed before something else.
+type PreviousDeployment struct {
+	SHA   string     `json:"sha,omitempty"` // absent if the workloads had several
+	Since *time.Time `json:"since,omitempty"`
 }
 
 // DeployedWorkload is an object of the cluster that runs in an Environment.

@@ -34,7 +34,7 @@ func TestTypesAreDocumented(t *testing.T) {
 		"Artifacts":  httpapi.Artifacts{}, "ArchiveState": httpapi.ArchiveState{}, "Artifact": httpapi.Artifact{},
 		"ArtifactList": httpapi.ArtifactList{}, "Termination": httpapi.Termination{},
 		"EnvironmentStatus": httpapi.EnvironmentStatus{}, "EnvironmentList": httpapi.EnvironmentList{}, "Deployed": httpapi.Deployed{},
-		"DeployedWorkload": httpapi.DeployedWorkload{}, "ImageDigest": httpapi.ImageDigest{},
+		"DeployedWorkload": httpapi.DeployedWorkload{}, "PreviousDeployment": httpapi.PreviousDeployment{}, "ImageDigest": httpapi.ImageDigest{},
 		"TerminationResult": httpapi.TerminationResult{}, "Terminated": httpapi.Terminated{},
 	} {
 		t.Run(name, func(t *testing.T) {

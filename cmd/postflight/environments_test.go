@@ -26,8 +26,8 @@ func stagingEnvironment() *v1alpha1.Environment {
 			Deployed: []v1alpha1.Deployed{
 				{Repository: "acme/pay", SHA: "v4\x1b[2J", ReportedBy: v1alpha1.ReportedByNotification},
 				{Repository: "acme/shop", SHA: "5ca1ab1e0ddba115ca1ab1e0ddba115ca1ab1e0d", Branch: "main", DeploymentType: "web", Since: &metav1.Time{Time: noon.Add(-42 * time.Minute)},
-					ReportedBy: v1alpha1.ReportedByWorkload, Ready: new(false), Message: "1 of 2 workloads has it.", Workloads: []v1alpha1.DeployedWorkload{
-						{Kind: "Deployment", Namespace: "acme", Name: "shop", SHA: "5ca1ab1e0ddba115ca1ab1e0ddba115ca1ab1e0d", Ready: true, Message: "3 of 3"},
+					ReportedBy: v1alpha1.ReportedByWorkload, Previous: &v1alpha1.PreviousDeployment{SHA: "4c2f"}, Ready: new(false), Message: "1 of 2 workloads has it.", Workloads: []v1alpha1.DeployedWorkload{
+						{Kind: "Deployment", Namespace: "acme", Name: "shop", SHA: "5ca1ab1e0ddba115ca1ab1e0ddba115ca1ab1e0d", Ready: true},
 						{Kind: "Deployment", Namespace: "acme", Name: "jobs", SHA: "77d01b5e00000000000000000000000000000007"}}},
 				{Repository: "acme/wiki", Workloads: []v1alpha1.DeployedWorkload{{Kind: "Deployment", Namespace: "acme", Name: "wiki"}}},
 			}}}
@@ -49,7 +49,7 @@ func TestEnvironmentsByServer(t *testing.T) {
 		"list of none": {args: "env ls", log: []string{"There are no Environments of the team of the API key."}},
 		"show": {environments: []httpapi.EnvironmentStatus{staging}, args: "environments show staging", sent: "GET /api/v0/environments/staging",
 			out: []string{"Problem:       There is no Deployment cart.", "5ca1ab1e0ddba115ca1ab1e0ddba115ca1ab1e0d", "Incomplete: 1 of 2 workloads has it.", "/environments/acme/staging",
-				"Deployment acme/shop, 3 of 3\n", "Deployment acme/jobs, not ready, with 77d01b5e0000", "2026-11-2"}},
+				"Deployment acme/shop: ready\n", "Deployment acme/jobs with 77d01b5e0000: not ready", "Before:        4c2f", "2026-11-2"}},
 		"show nothing":         {environments: []httpapi.EnvironmentStatus{empty}, args: "environments show production", out: []string{"nothing is known: notify after each deployment"}},
 		"show as YAML":         {environments: []httpapi.EnvironmentStatus{staging}, args: "environments show staging -o yaml", out: []string{"reportedBy: Workload"}},
 		"show another team's":  {args: "environments show nope", code: 1, log: []string{"The team has no such Environment. [404 environment_not_found, eventId E1]"}},

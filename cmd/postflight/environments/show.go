@@ -71,6 +71,10 @@ func (o *ShowOptions) deployedRows(d client.Deployed) [][]string {
 	if d.Since != nil {
 		since = d.Since.UTC().Format(time.RFC3339) + " (" + o.since(d) + " ago)"
 	}
+	previous := ""
+	if p := d.Previous; p != nil {
+		previous = cmp.Or(p.SHA, "several commits")
+	}
 	state := rollout(d)
 	if state == "-" {
 		state = ""
@@ -78,7 +82,7 @@ func (o *ShowOptions) deployedRows(d client.Deployed) [][]string {
 		state += ": " + d.Message
 	}
 	rows := [][]string{{"Repository:", cmp.Or(d.Repository, "not named")}, {"Commit:", cmp.Or(d.SHA, commit(d))}, {"Branch:", d.Branch},
-		{"Type:", d.DeploymentType}, {"Since:", since}, {"Reported by:", d.ReportedBy}, {"Rollout:", state}}
+		{"Type:", d.DeploymentType}, {"Since:", since}, {"Before:", previous}, {"Reported by:", d.ReportedBy}, {"Rollout:", state}}
 	for _, w := range d.Workloads {
 		rows = append(rows, []string{"Workload:", workload(d, w)})
 	}
@@ -87,11 +91,8 @@ func (o *ShowOptions) deployedRows(d client.Deployed) [][]string {
 
 func workload(d client.Deployed, w client.DeployedWorkload) string {
 	text := w.Kind + " " + w.Namespace + "/" + w.Name
-	if state := cmp.Or(w.Message, map[bool]string{true: "ready", false: "not ready"}[w.Ready]); state != "" {
-		text += ", " + state
-	}
 	if w.SHA != d.SHA && w.SHA != "" {
-		text += ", with " + cli.ShortSHA(w.SHA)
+		text += " with " + cli.ShortSHA(w.SHA)
 	}
-	return text
+	return text + ": " + cmp.Or(w.Message, map[bool]string{true: "ready", false: "not ready"}[w.Ready])
 }

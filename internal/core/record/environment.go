@@ -33,6 +33,9 @@ func deployedOf(d *v1alpha1.Deployed) httpapi.Deployed {
 		Repository: d.Repository, SHA: d.SHA, Branch: d.Branch, DeploymentType: d.DeploymentType, Since: utc(d.Since),
 		ReportedBy: string(d.ReportedBy), Ready: d.Ready, Message: d.Message,
 	}
+	if p := d.Previous; p != nil {
+		v.Previous = &httpapi.PreviousDeployment{SHA: p.SHA, Since: utc(p.Since)}
+	}
 	for _, w := range d.Workloads {
 		workload := httpapi.DeployedWorkload{
 			Kind: w.Kind, Namespace: w.Namespace, Name: w.Name, Revision: w.Revision, SHA: w.SHA, Ready: w.Ready, Message: w.Message,

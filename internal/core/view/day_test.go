@@ -46,6 +46,10 @@ func TestDeploymentsOfADay(t *testing.T) {
 		return v1alpha1.Deployed{Repository: "acme/shop", SHA: sha, Branch: "main",
 			Since: new(metav1.NewTime(noon.Add(time.Duration(hour-12)*time.Hour + time.Duration(minute)*time.Minute)))}
 	}
+	after := func(d v1alpha1.Deployed, sha string, hour, minute int) v1alpha1.Deployed {
+		d.Previous = &v1alpha1.PreviousDeployment{SHA: sha, Since: since("", hour, minute).Since}
+		return d
+	}
 	shop := func(sha string, hour, minute int, more ...func(*v1alpha1.Suite)) *v1alpha1.Suite {
 		return run(fmt.Sprintf("%s-%d", sha, hour), passed, append(more, testOf("acme/shop", sha), at(hour, minute))...)
 	}
@@ -63,6 +67,7 @@ func TestDeploymentsOfADay(t *testing.T) {
 		"a rerun":               {"Nobody deployed a again.", nil, []*v1alpha1.Suite{shop("a", 10, 0, again), shop("b", 9, 0), shop("a", 8, 0)}, "acme/shop: a on main, since 08:00 until 09:00 | b on main, since 09:00"},
 		"a rollout":             {"The notification came before it was complete.", []v1alpha1.Deployed{since("b", 9, 4)}, []*v1alpha1.Suite{shop("b", 9, 0), shop("a", 8, 0)}, "acme/shop: a on main, since 08:00 until 09:04 | b on main, since 09:04"},
 		"a rollout in progress": {"c was notified, and is not complete.", []v1alpha1.Deployed{since("b", 9, 4)}, []*v1alpha1.Suite{shop("c", 11, 0), shop("a", 8, 0)}, "acme/shop: a on main, since 08:00 until 09:04 | b on main, since 09:04"},
+		"a rollout before":      {"No notification was of it.", []v1alpha1.Deployed{after(since("c", 10, 0), "b", 9, 0)}, []*v1alpha1.Suite{shop("a", 8, 0)}, "acme/shop: a on main, since 08:00 until 09:00 | b, since 09:00 until 10:00 | c on main, since 10:00"},
 		"another environment":   {"", nil, []*v1alpha1.Suite{shop("a", 8, 0, of("smoke", "production", "main"))}, ""},
 		"several commits":       {"Workloads disagree.", []v1alpha1.Deployed{since("", 9, 0)}, nil, "acme/shop: several commits on main, since 09:00"},
 	} {

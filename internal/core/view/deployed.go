@@ -23,6 +23,14 @@ type Deployed struct {
 	Runs       []Row // the newest of each Trigger that tested it, by name
 }
 
+// Rest returns the message, unless it repeats those of workloads.
+func (d Deployed) Rest() string {
+	if d.Ready || slices.ContainsFunc(d.Workloads, func(w Workload) bool { return !w.Ready }) {
+		return ""
+	}
+	return d.Message
+}
+
 // Workload is an object of the cluster that has the code.
 type Workload struct {
 	Kind, Name string
@@ -50,8 +58,8 @@ func DeployedIn(e *v1alpha1.Environment, runs []*v1alpha1.Suite, now time.Time) 
 
 func deployedOf(e *v1alpha1.Environment, d *v1alpha1.Deployed, runs []*v1alpha1.Suite, now time.Time) Deployed {
 	v := Deployed{
-		Repository: d.Repository, Commit: commitOf(d, runs), Branch: d.Branch, By: reporters[d.ReportedBy],
-		Ready: d.Ready == nil || *d.Ready, Message: d.Message, Runs: latestRuns(testsOf(d, runs), now),
+		Repository: d.Repository, Commit: commitOf(e, d, runs), Branch: d.Branch, By: reporters[d.ReportedBy],
+		Ready: d.Ready == nil || *d.Ready, Message: d.Message, Runs: latestRuns(testsOf(e, d, runs), now),
 	}
 	if d.DeploymentType != e.Name {
 		v.Type = d.DeploymentType
@@ -92,10 +100,22 @@ func shortDigest(digest string) string {
 	return algorithm + ":" + hash[:short]
 }
 
+// repositoryIn returns what a run tests in an Environment. A notification without a repository is of the only one that workloads name.
+func repositoryIn(e *v1alpha1.Environment, s *v1alpha1.Suite) string {
+	if s.Spec.Deployment.Repository != "" || len(e.Spec.Workloads) == 0 {
+		return s.Spec.Deployment.Repository
+	}
+	only := e.Spec.Workloads[0].Repository
+	if slices.ContainsFunc(e.Spec.Workloads, func(w v1alpha1.Workload) bool { return w.Repository != only }) {
+		return ""
+	}
+	return only
+}
+
 // testsOf returns the runs that tested what is deployed.
-func testsOf(d *v1alpha1.Deployed, runs []*v1alpha1.Suite) (of []*v1alpha1.Suite) {
+func testsOf(e *v1alpha1.Environment, d *v1alpha1.Deployed, runs []*v1alpha1.Suite) (of []*v1alpha1.Suite) {
 	for _, s := range runs {
-		if s.Spec.Deployment.Repository == d.Repository && sameCommit(d.SHA, s.Spec.Deployment.SHA) {
+		if repositoryIn(e, s) == d.Repository && sameCommit(d.SHA, s.Spec.Deployment.SHA) {
 			of = append(of, s)
 		}
 	}
@@ -112,11 +132,16 @@ func sameCommit(a, b string) bool {
 }
 
 // commitOf links to the commit as the runs of the repository do, which know its code host.
-func commitOf(d *v1alpha1.Deployed, runs []*v1alpha1.Suite) *Link {
-	if tests := testsOf(d, runs); len(tests) > 0 {
+func commitOf(e *v1alpha1.Environment, d *v1alpha1.Deployed, runs []*v1alpha1.Suite) *Link {
+	if tests := testsOf(e, d, runs); len(tests) > 0 {
 		return Commit(tests[0].Spec.Deployment)
 	}
 	at := v1alpha1.Deployment{SHA: d.SHA, Repository: d.Repository}
+	for _, w := range e.Spec.Workloads {
+		if w.Repository == d.Repository {
+			at.HostingService = w.HostingService
+		}
+	}
 	i := slices.IndexFunc(runs, func(s *v1alpha1.Suite) bool {
 		return d.Repository != "" && s.Spec.Deployment.Repository == d.Repository
 	})

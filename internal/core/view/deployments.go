@@ -14,23 +14,22 @@ type deployment struct {
 	from, to                time.Time // to is zero: it is there now
 }
 
-// deploymentsOf returns what was deployed, by repository and then by time. What is deployed now is known from the status, and what was
-// before from the runs that notifications started. Those are of the Environment, newest first.
+// deploymentsOf returns what was deployed, by repository and then by time. What is deployed now, and was just before, is known from the
+// status, and the rest from the runs that notifications started. Those are of the Environment, newest first.
 func deploymentsOf(e *v1alpha1.Environment, runs []*v1alpha1.Suite) []deployment {
 	byRepository := map[string][]deployment{}
 	for _, s := range slices.Backward(runs) {
-		d := s.Spec.Deployment
-		before := byRepository[d.Repository]
+		d, repository := s.Spec.Deployment, repositoryIn(e, s)
+		before := byRepository[repository]
 		again := len(before) > 0 && before[len(before)-1].sha == d.SHA
 		if again || s.Annotations[v1alpha1.AnnotationRerunBy] != "" {
 			continue
 		}
-		byRepository[d.Repository] = append(before, deployment{repository: d.Repository, sha: d.SHA, branch: d.Branch, from: s.Received().Time})
+		byRepository[repository] = append(before, deployment{repository: repository, sha: d.SHA, branch: d.Branch, from: s.Received().Time})
 	}
 	for _, d := range e.Status.Deployed {
-		if d.Since != nil {
-			byRepository[d.Repository] = append(before(d, byRepository[d.Repository]),
-				deployment{repository: d.Repository, sha: d.SHA, branch: d.Branch, from: d.Since.Time})
+		if known := inStatus(d); len(known) > 0 {
+			byRepository[d.Repository] = append(before(known[0], byRepository[d.Repository]), known...)
 		}
 	}
 	var all []deployment
@@ -44,11 +43,22 @@ func deploymentsOf(e *v1alpha1.Environment, runs []*v1alpha1.Suite) []deployment
 	return all
 }
 
-// before returns the deployments before the present one. A notification may precede the end of its rollout.
-func before(now v1alpha1.Deployed, all []deployment) []deployment {
+// inStatus returns the deployment before the present one, if that is known, and the present one.
+func inStatus(d v1alpha1.Deployed) (known []deployment) {
+	if d.Since == nil {
+		return nil
+	}
+	if p := d.Previous; p != nil && p.Since != nil {
+		known = append(known, deployment{repository: d.Repository, sha: p.SHA, from: p.Since.Time})
+	}
+	return append(known, deployment{repository: d.Repository, sha: d.SHA, branch: d.Branch, from: d.Since.Time})
+}
+
+// before returns the deployments before a known one. A notification may precede the end of its rollout.
+func before(known deployment, all []deployment) []deployment {
 	for len(all) > 0 {
 		last := all[len(all)-1]
-		if last.from.Before(now.Since.Time) && !sameCommit(last.sha, now.SHA) {
+		if last.from.Before(known.from) && !sameCommit(last.sha, known.sha) {
 			break
 		}
 		all = all[:len(all)-1]

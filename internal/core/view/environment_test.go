@@ -48,7 +48,7 @@ func TestLead(t *testing.T) {
 		"nothing":          {"Nobody notified, and no workload is named.", staging(), nil, "none", "Nothing is known to be deployed."},
 		"runs only":        {"The status is new.", staging(), []*v1alpha1.Suite{run("a", passed)}, "none", "Nothing says what is deployed now. The last run that a notification started tests " + short + ", of 10 minutes ago."},
 		"unreadable":       {"A problem comes first.", unreadable, nil, "error", "There is no Deployment shop."},
-		"rolling out":      {"It comes before the tests.", staging(rolling), []*v1alpha1.Suite{run("a", failed, tested)}, "starting", short + " of acme/shop is not rolled out completely. 2 of 3 pods are ready."},
+		"rolling out":      {"It comes before the tests.", staging(rolling), []*v1alpha1.Suite{run("a", failed, tested)}, "starting", "The rollout of acme/shop is not complete. 2 of 3 pods are ready."},
 		"failed":           {"", staging(shop), []*v1alpha1.Suite{run("a", failed, tested)}, "failed", "smoke did not pass for " + short + " of acme/shop. The tests failed with exit code 1."},
 		"fixed by a rerun": {"Only the newest counts.", staging(shop), []*v1alpha1.Suite{run("b", passed, tested), run("a", failed, tested)}, "passed", short + " of acme/shop has been deployed for 42 minutes. smoke passed."},
 		"two passed":       {"", staging(shop), []*v1alpha1.Suite{run("b", passed, tested, byTrigger("visual")), run("a", passed, tested)}, "passed", short + " of acme/shop has been deployed for 42 minutes. smoke and visual passed."},
@@ -80,9 +80,11 @@ func TestTestedBy(t *testing.T) {
 		"the same version":   {"", "v1.2", testOf("acme/shop", "v1.2"), true},
 		"another repository": {"", sha, testOf("acme/pay", sha), false},
 		"several commits":    {"Nothing tested all of them.", "", testOf("acme/shop", ""), false},
+		"no repository":      {"The workloads name only one.", sha, testOf("", sha), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := staging(v1alpha1.Deployed{Repository: "acme/shop", SHA: tc.deployed})
+			e.Spec.Workloads = []v1alpha1.Workload{{Name: "shop", Repository: "acme/shop"}, {Name: "jobs", Repository: "acme/shop"}}
 			got := view.DeployedIn(e, []*v1alpha1.Suite{run("a", passed, tc.tested)}, now)[0].Runs
 			if (len(got) == 1) != tc.want {
 				t.Errorf("%s Got %v", tc.reason, got)
@@ -105,9 +107,14 @@ func TestDeployedCommitLinks(t *testing.T) {
 		"with runs of another":   {sha, []*v1alpha1.Suite{run("a", passed, gitlab)}, "https://git.example.com/acme/shop/-/commit/" + sha},
 		"the digits of a commit": {otherSHA[:8], []*v1alpha1.Suite{run("a", passed, gitlab)}, "https://git.example.com/acme/shop/-/commit/" + otherSHA},
 		"a version":              {"v1.2", nil, ""},
+		"of workloads of GitLab": {sha, []*v1alpha1.Suite{}, "https://gitlab.com/acme/shop/-/commit/" + sha},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := view.DeployedIn(staging(v1alpha1.Deployed{Repository: "acme/shop", SHA: tc.sha}), tc.runs, now)[0].Commit
+			e := staging(v1alpha1.Deployed{Repository: "acme/shop", SHA: tc.sha})
+			if tc.runs != nil {
+				e.Spec.Workloads = []v1alpha1.Workload{{Name: "shop", Repository: "acme/shop", HostingService: v1alpha1.GitLab}}
+			}
+			got := view.DeployedIn(e, tc.runs, now)[0].Commit
 			if got.URL != tc.want {
 				t.Errorf("%q, want %q", got.URL, tc.want)
 			}

@@ -21,7 +21,7 @@ func leadOf(problem string, all []Deployed, now time.Time) Lead {
 	}
 	for _, d := range all {
 		if !d.Ready {
-			return Lead{stateOf(v1alpha1.ReasonStarting).Key, strings.TrimSpace(fmt.Sprintf("%s is not rolled out completely. %s", d.subject(), d.Message))}
+			return Lead{stateOf(v1alpha1.ReasonStarting).Key, d.rolloutSentence()}
 		}
 	}
 	for _, d := range all {
@@ -33,6 +33,15 @@ func leadOf(problem string, all []Deployed, now time.Time) Lead {
 	}
 	verdict := verdictOf(all)
 	return Lead{verdict.Key, deployedSentence(all, now) + " " + verdict.Text}
+}
+
+// rolloutSentence names no commit: until all workloads have another one, the one before counts as deployed.
+func (d Deployed) rolloutSentence() string {
+	text := "The rollout is not complete. "
+	if d.Repository != "" {
+		text = "The rollout of " + d.Repository + " is not complete. "
+	}
+	return strings.TrimSpace(text + d.Message)
 }
 
 // what names what is deployed.

@@ -29,7 +29,7 @@ func TestGetEnvironment(t *testing.T) {
 	since := time.Date(2026, 11, 20, 11, 0, 0, 0, time.UTC)
 	whole := anEnvironment("whole", v1alpha1.Deployed{
 		Repository: "acme/shop", SHA: sha, Branch: "main", DeploymentType: "staging", Since: new(metav1.NewTime(since.Local())),
-		ReportedBy: v1alpha1.ReportedByWorkload, Ready: new(false), Message: "1 of 2 workloads has it.",
+		ReportedBy: v1alpha1.ReportedByWorkload, Previous: &v1alpha1.PreviousDeployment{SHA: "b", Since: new(metav1.NewTime(since))}, Ready: new(false), Message: "1 of 2 workloads has it.",
 		Workloads: []v1alpha1.DeployedWorkload{{Kind: "Deployment", Namespace: namespace, Name: "shop", UID: "u", Revision: "7", SHA: sha, Ready: true,
 			Message: "3 of 3", Digests: []v1alpha1.ImageDigest{{Container: "app", Digest: "sha256:9c1d"}}}},
 	})
@@ -41,7 +41,7 @@ func TestGetEnvironment(t *testing.T) {
 	h := start(t, setup{objects: acme(whole, preview, theirs), config: func(c *Config) { c.PublicURL = "https://ci.example.com/tools" }})
 	for name, want := range map[string]httpapi.EnvironmentStatus{
 		"whole": {Name: "whole", Team: namespace, Namespace: namespace, URL: "https://whole.example.com", Ready: new(false), Message: "There is no Deployment shop.",
-			Deployed: []httpapi.Deployed{{Repository: "acme/shop", SHA: sha, Branch: "main", DeploymentType: "staging", Since: &since, ReportedBy: "Workload",
+			Deployed: []httpapi.Deployed{{Repository: "acme/shop", SHA: sha, Branch: "main", DeploymentType: "staging", Since: &since, ReportedBy: "Workload", Previous: &httpapi.PreviousDeployment{SHA: "b", Since: &since},
 				Ready: new(false), Message: "1 of 2 workloads has it.", Workloads: []httpapi.DeployedWorkload{{Kind: "Deployment", Namespace: namespace, Name: "shop",
 					Revision: "7", SHA: sha, Ready: true, Message: "3 of 3", Digests: []httpapi.ImageDigest{{Container: "app", Digest: "sha256:9c1d"}}}}}},
 			PageURL: "https://ci.example.com/tools/environments/acme/whole"},

@@ -11,8 +11,8 @@ func TestEnvironmentPage(t *testing.T) {
 	h := newHarness(t, samples())
 	b := h.browser(t, readKey)
 	for path, want := range map[string][]string{
-		"/environments/shop": {`href="/environments/shop/staging"`, "workloadNamespaces", `<b>acme/search</b>`, "1 of 2 workloads runs it."},
-		"/environments/shop/staging": {"41aa90c2 of acme/search is not rolled out completely.", "by the rollout", "by CI", "Nothing tested it.",
+		"/environments/shop": {`href="/environments/shop/staging"`, "workloadNamespaces", `<b>acme/search</b>`, "30b1c9d2 comes: 1 of 3 replicas"},
+		"/environments/shop/staging": {"The rollout of acme/search is not complete.", "by the rollout", "by CI", "Nothing tested it.",
 			`href="/runs/shop/load-9ttt"`, "<title>load: Timed out at", "?day=", "Deployed</td>"},
 		"/environments/shop/staging?day=2020-01-01": {"Wednesday, 1 January 2020", "Nothing is known to have been deployed", ">Today</a>"},
 		"/environments/shop/staging?day=%3Cscript":  {">Today</h2>"},

@@ -21,19 +21,19 @@ func sampleEnvironments() []client.Object {
 	staging := environment("staging",
 		v1alpha1.Deployed{Repository: "acme/pay", SHA: commit("77d01b5e"), Branch: "release/4.2", DeploymentType: "canary", Since: ago(2*time.Hour + 3*minute),
 			ReportedBy: v1alpha1.ReportedByNotification, Ready: new(true), Workloads: []v1alpha1.DeployedWorkload{
-				workload("Rollout", "pay", commit("77d01b5e"), "10 of 10 ready", true)}},
-		v1alpha1.Deployed{Repository: "acme/search", SHA: "41aa90c2", Branch: "main", Since: ago(74 * time.Hour), ReportedBy: v1alpha1.ReportedByWorkload,
-			Ready: new(false), Message: "1 of 2 workloads runs it.", Workloads: []v1alpha1.DeployedWorkload{
-				workload("StatefulSet", "search", "41aa90c2", "5 of 5 ready", true), workload("Deployment", "indexer", "30b1c9d2", "1 of 3 ready", false)}},
+				workload("Rollout", "pay", commit("77d01b5e"), "", true)}},
+		v1alpha1.Deployed{Repository: "acme/search", SHA: "41aa90c2", Branch: "main", Since: ago(74 * time.Hour), Previous: &v1alpha1.PreviousDeployment{SHA: "0f3e77aa", Since: ago(100 * time.Hour)}, ReportedBy: v1alpha1.ReportedByWorkload,
+			Ready: new(false), Message: "30b1c9d2 comes: 1 of 3 replicas of Deployment indexer have it.", Workloads: []v1alpha1.DeployedWorkload{
+				workload("StatefulSet", "search", "41aa90c2", "", true), workload("Deployment", "indexer", "30b1c9d2", "1 of 3 replicas of Deployment indexer have it.", false)}},
 		v1alpha1.Deployed{Repository: "acme/shop", SHA: commit("9c1d2e3f"), Branch: "feature/pay", DeploymentType: "staging", Since: ago(75 * time.Second),
 			ReportedBy: v1alpha1.ReportedByWorkload, Ready: new(true), Workloads: []v1alpha1.DeployedWorkload{
-				workload("Deployment", "shop", commit("9c1d2e3f"), "3 of 3 ready", true)}},
+				workload("Deployment", "shop", commit("9c1d2e3f"), "", true)}},
 	)
 	staging.Spec.Workloads = []v1alpha1.Workload{{Kind: "Deployment", Name: "shop", Repository: "acme/shop"}}
 	lab := environment("device-lab")
 	lab.Spec.Workloads = []v1alpha1.Workload{{Kind: "Deployment", Name: "phones", Namespace: "lab"}}
 	lab.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: "Invalid",
-		Message: "The Team does not list the namespace lab in workloadNamespaces: ask the operator of the cluster to add it."}}
+		Message: "The team's Environments cannot name workloads of other namespaces: ask your operator to list namespace lab in spec.workloadNamespaces of the Team."}}
 	preview := environment("pr-318")
 	preview.Spec = v1alpha1.EnvironmentSpec{Ephemeral: &v1alpha1.EphemeralEnvironment{
 		DeploymentURL: "https://pr-318.shop.example.com", ExpiresAt: metav1.NewTime(time.Now().Add(90 * time.Hour))}}
