@@ -195,7 +195,7 @@ const (
 
 // PreviousDeployment is what was deployed before something else.
 type PreviousDeployment struct {
-	// sha of the commit; empty if the workloads had several.
+	// sha of the commit.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	SHA string `json:"sha,omitempty"`

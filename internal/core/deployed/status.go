@@ -123,9 +123,7 @@ func sorted(found []Found) []Found {
 
 func (f Found) observe(e *v1alpha1.Environment) (w v1alpha1.DeployedWorkload, n names, problem string) {
 	if f.Object == nil {
-		return v1alpha1.DeployedWorkload{
-			Kind: f.Source.Kind, Namespace: f.Source.Namespace, Name: f.Workload.Name, Message: plaintext.Line(f.Problem, maxWorkloadText),
-		}, n, f.Problem
+		return f.unseen(e), n, f.Problem
 	}
 	n, problem = read(f.Workload, f.Object)
 	r := rolloutOf(f.Object)
@@ -210,9 +208,10 @@ func ofNotification(d v1alpha1.Deployed, n notified) v1alpha1.Deployed {
 	}
 }
 
+// previous leaves out that workloads had several commits: this is a part of the rollout that follows.
 func previous(d v1alpha1.Deployed) *v1alpha1.PreviousDeployment {
-	if d.Since == nil {
-		return nil
+	if d.Since == nil || d.SHA == "" {
+		return d.Previous
 	}
 	return &v1alpha1.PreviousDeployment{SHA: d.SHA, Since: d.Since}
 }
@@ -292,17 +291,6 @@ func since(d v1alpha1.Deployed) time.Time {
 		return time.Time{}
 	}
 	return d.Since.Time
-}
-
-// RolloutChanged reports whether more than progress has changed of workloads: what they have, whether it is ready, or who was told.
-func RolloutChanged(was, is []v1alpha1.Deployed) bool {
-	ofWorkloads := func(all []v1alpha1.Deployed) []v1alpha1.Deployed {
-		return slices.DeleteFunc(slices.Clone(all), func(d v1alpha1.Deployed) bool { return len(d.Workloads) == 0 })
-	}
-	return !slices.EqualFunc(ofWorkloads(was), ofWorkloads(is), func(a, b v1alpha1.Deployed) bool {
-		ready := func(d v1alpha1.Deployed) bool { return d.Ready != nil && *d.Ready }
-		return a.Repository == b.Repository && a.SHA == b.SHA && a.Notification == b.Notification && since(a).Equal(since(b)) && ready(a) == ready(b)
-	})
 }
 
 // NothingFound says that a workload means no object.

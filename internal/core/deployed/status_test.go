@@ -222,19 +222,20 @@ func TestRolloutChanged(t *testing.T) {
 		change func(notified, seen *v1alpha1.Deployed)
 		want   bool
 	}{
-		"nothing":      {"it is the same", func(_, _ *v1alpha1.Deployed) {}, false},
-		"progress":     {"it may wait", func(_, d *v1alpha1.Deployed) { d.Message, d.Workloads[0].Message = "n", "n" }, false},
-		"the branch":   {"it may wait", func(_, d *v1alpha1.Deployed) { d.Branch = "b" }, false},
-		"the zone":     {"it is the same time", func(_, d *v1alpha1.Deployed) { d.Since = new(metav1.NewTime(d.Since.In(time.FixedZone("", 3600)))) }, false},
-		"notified":     {"it may wait for others", func(d, _ *v1alpha1.Deployed) { d.SHA, d.Since = "bbbb", at(2) }, false},
-		"the commit":   {"people wait for it", func(_, d *v1alpha1.Deployed) { d.SHA = "bbbb" }, true},
-		"the time":     {"it was deployed again", func(_, d *v1alpha1.Deployed) { d.Since = at(2) }, true},
-		"no time":      {"it is not deployed", func(_, d *v1alpha1.Deployed) { d.Since = nil }, true},
-		"not ready":    {"people wait for it", func(_, d *v1alpha1.Deployed) { d.Ready = new(false) }, true},
-		"pending":      {"the notification waits for the write", func(_, d *v1alpha1.Deployed) { d.Notification = v1alpha1.NotificationPending }, true},
-		"workloads":    {"they are not watched any more", func(_, d *v1alpha1.Deployed) { d.Workloads = nil }, true},
-		"new ones":     {"they are watched now", func(d, _ *v1alpha1.Deployed) { d.Workloads = []v1alpha1.DeployedWorkload{{Name: "pay"}} }, true},
-		"a repository": {"it is another one", func(_, d *v1alpha1.Deployed) { d.Repository = "b" }, true},
+		"nothing":       {"it is the same", func(_, _ *v1alpha1.Deployed) {}, false},
+		"progress":      {"it may wait", func(_, d *v1alpha1.Deployed) { d.Message, d.Workloads[0].Message = "n", "n" }, false},
+		"the branch":    {"it may wait", func(_, d *v1alpha1.Deployed) { d.Branch = "b" }, false},
+		"the zone":      {"it is the same time", func(_, d *v1alpha1.Deployed) { d.Since = new(metav1.NewTime(d.Since.In(time.FixedZone("", 3600)))) }, false},
+		"notified":      {"it may wait for others", func(d, _ *v1alpha1.Deployed) { d.SHA, d.Since = "bbbb", at(2) }, false},
+		"the commit":    {"people wait for it", func(_, d *v1alpha1.Deployed) { d.SHA = "bbbb" }, true},
+		"the time":      {"it was deployed again", func(_, d *v1alpha1.Deployed) { d.Since = at(2) }, true},
+		"no time":       {"it is not deployed", func(_, d *v1alpha1.Deployed) { d.Since = nil }, true},
+		"not ready":     {"people wait for it", func(_, d *v1alpha1.Deployed) { d.Ready = new(false) }, true},
+		"pending":       {"the notification waits for the write", func(_, d *v1alpha1.Deployed) { d.Notification = v1alpha1.NotificationPending }, true},
+		"workloads":     {"they are not watched any more", func(_, d *v1alpha1.Deployed) { d.Workloads = nil }, true},
+		"created again": {"whoever looks next has to know that it was there", func(_, d *v1alpha1.Deployed) { d.Workloads[0].UID = "uid-2" }, true},
+		"new ones":      {"they are watched now", func(d, _ *v1alpha1.Deployed) { d.Workloads = []v1alpha1.DeployedWorkload{{Name: "pay"}} }, true},
+		"a repository":  {"it is another one", func(_, d *v1alpha1.Deployed) { d.Repository = "b" }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			is := []v1alpha1.Deployed{*was[0].DeepCopy(), *was[1].DeepCopy()}
