@@ -12,6 +12,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployed"
 	"github.com/postflight-dev/postflight/internal/core/notification"
+	"github.com/postflight-dev/postflight/internal/core/suite"
 	"github.com/postflight-dev/postflight/internal/kube/reconcile"
 )
 
@@ -50,13 +51,13 @@ func (r *Reconciler) notify(ctx context.Context, o deployed.Observed, is *v1alph
 		if d.Notification != v1alpha1.NotificationPending {
 			continue
 		}
-		again = notifyAgain
-		if !stored(o.Environment, *d) {
+		switch {
+		case !stored(o.Environment, *d):
 			again = time.Millisecond // the status is written first
-			continue
-		}
-		if r.send(ctx, o, *d) {
-			d.Notification, again = v1alpha1.NotificationSent, 0
+		case r.send(ctx, o, *d):
+			d.Notification = v1alpha1.NotificationSent
+		default:
+			again = suite.Sooner(again, notifyAgain)
 		}
 	}
 	return again
