@@ -20,7 +20,8 @@ type Repetition struct {
 	Stream      []*v1alpha1.Suite     // the known part of the run's stream
 	Environment []*v1alpha1.Suite     // of the run; only Deployment needs it
 
-	// RolledOutSince is when the commit came that was deployed before this rollout; zero: a client sent the notification.
+	Rollout bool // the workloads of the Environment made the notification, not a client
+	// RolledOutSince is when the commit came that was deployed before this rollout; zero: it is not known.
 	RolledOutSince time.Time
 }
 
@@ -31,6 +32,8 @@ type Repetition struct {
 func RunsAgain(existing, desired *v1alpha1.Suite, r Repetition) bool {
 	superseded := existing.State() == v1alpha1.ReasonSuperseded || existing.Status.SupersededBy != "" || newerThan(existing, r.Stream) != nil
 	switch {
+	case r.Rollout && sameNotification(existing, desired): // it is made again until all Triggers are notified
+		return false
 	case hasResult(existing) && existing.Status.SupersededBy != "": // just before its end, another request may have started an attempt
 		return !sameNotification(existing, desired) || resultRepeats(existing, desired, r)
 	case hasResult(existing):

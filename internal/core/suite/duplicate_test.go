@@ -113,6 +113,72 @@ func TestOtherDeploymentRunsAgain(t *testing.T) {
 	}
 }
 
+// TestRolloutRunsAgain: a rollout starts a run if that of its commit was notified before another commit was deployed, whatever its Trigger
+// says about duplicates, and only once.
+func TestRolloutRunsAgain(t *testing.T) {
+	key := func(k string) func(*v1alpha1.Suite) {
+		return func(s *v1alpha1.Suite) { s.Annotations = map[string]string{"postflight.dev/idempotency-key": k} }
+	}
+	again := func(by string, seconds int) func(*v1alpha1.Suite) {
+		return func(s *v1alpha1.Suite) { notifiedAgain(seconds)(s); s.Status.NotifiedAgainBy = by }
+	}
+	run := func(seconds int, change ...func(*v1alpha1.Suite)) *v1alpha1.Suite {
+		return aSuite("run", seconds, append(change, commit("a"))...)
+	}
+	passed, failed, running := in(v1alpha1.Passed("")), in(v1alpha1.Failed("")), in(v1alpha1.Running(""))
+	superseded, stopped, broken := in(v1alpha1.Superseded("")), in(v1alpha1.Canceled("")), in(v1alpha1.Error(""))
+	const before, after = 9, 11 // another commit was deployed at 10, and this one is rolled out at 20
+	for name, tc := range map[string]struct {
+		existing *v1alpha1.Suite
+		policy   v1alpha1.DuplicatePolicy
+		want     bool
+	}{
+		"passed before":                       {existing: run(before, passed), want: true},
+		"passed after":                        {existing: run(after, passed)},
+		"passed, notified when the other was": {existing: run(10, passed)},
+		"failed before":                       {existing: run(before, failed), want: true},
+		"failed after":                        {existing: run(after, failed)},
+		"failed after, which repeats":         {existing: run(after, failed), policy: v1alpha1.DuplicatesRerunUnsuccessful, want: true},
+		"running since before":                {existing: run(before, running), want: true},
+		"running since after":                 {existing: run(after, running)},
+		"superseded before":                   {existing: run(before, superseded), want: true},
+		"superseded after":                    {existing: run(after, superseded), want: true},
+		"canceled before":                     {existing: run(before, stopped), want: true},
+		"canceled after":                      {existing: run(after, stopped), want: true},
+		"could not be run, before":            {existing: run(before, broken), want: true},
+		"could not be run, after":             {existing: run(after, broken), want: true},
+		"notified again after":                {existing: run(before, running, again("ci", after))},
+		"notified again after, passed":        {existing: run(before, passed, again("ci", after))},
+		"notified again before":               {existing: run(1, passed, again("ci", before)), want: true},
+		"passed before, of each deployment":   {existing: run(before, passed), policy: v1alpha1.DuplicatesDeployment, want: true},
+		"passed after, of each deployment":    {existing: run(after, passed), policy: v1alpha1.DuplicatesDeployment},
+
+		"sent again":                    {existing: run(20, key("k"))},
+		"sent again, running":           {existing: run(20, key("k"), running)},
+		"sent again, passed":            {existing: run(20, key("k"), passed)},
+		"sent again, failed":            {existing: run(20, key("k"), failed), policy: v1alpha1.DuplicatesRerunUnsuccessful},
+		"sent again, superseded":        {existing: run(20, key("k"), superseded)},
+		"sent again, canceled":          {existing: run(20, key("k"), stopped)},
+		"sent again, being canceled":    {existing: run(20, key("k"), canceled)},
+		"sent again, could not be run":  {existing: run(20, key("k"), broken)},
+		"sent again, found and failed":  {existing: run(after, failed, again("k", 20)), policy: v1alpha1.DuplicatesRerunUnsuccessful},
+		"sent again, found and stopped": {existing: run(after, stopped, again("k", 20))},
+		"sent again, by a slow clock":   {existing: run(before, key("k"), passed)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := suite.Repetition{Policy: tc.policy, ReceivedAt: t0.Add(20 * time.Second), Rollout: true, RolledOutSince: t0.Add(10 * time.Second)}
+			desired := aSuite("next", 20, commit("a"), key("k"))
+			if got := suite.RunsAgain(tc.existing, desired, r); got != tc.want {
+				t.Errorf("got %t", got)
+			}
+			r.RolledOutSince = time.Time{}
+			if again := suite.NotifiedBy(tc.existing, "k") && suite.RunsAgain(tc.existing, desired, r); again {
+				t.Error("it runs again if nobody knows what was deployed before")
+			}
+		})
+	}
+}
+
 func TestDifferences(t *testing.T) {
 	url := func(u string) func(*v1alpha1.Suite) { return func(s *v1alpha1.Suite) { s.Spec.Deployment.URL = u } }
 	variables := func(v map[string]string) func(*v1alpha1.Suite) {

@@ -83,7 +83,7 @@ func (d *duplicate) decide(ctx context.Context) (r suite.Repetition, err error) 
 func (o *operation) repetition(t *v1alpha1.Trigger) suite.Repetition {
 	r := suite.Repetition{Policy: t.Spec.Duplicates, ReceivedAt: o.serverTime, Rerun: o.Repeat}
 	if o.Rollout != nil {
-		r.RolledOutSince = o.Rollout.Since
+		r.Rollout, r.RolledOutSince = true, o.Rollout.Since
 	}
 	if t.Spec.DuplicatesMaxAge != nil {
 		r.MaxAge = t.Spec.DuplicatesMaxAge.Duration
