@@ -54,6 +54,7 @@ type world struct {
 	node    string // of the pods
 	hosts   reportcontroller.Config
 	tells   announcecontroller.Config // nobody, by default
+	bell    *bell                     // of rollouts; nil: no workload has notify
 	late    time.Duration             // at which a Job that no controller has changed is reported; 0: at once
 	log     logr.LogSink              // of the manager; nil: silent
 	metrics *prometheus.Registry      // of the manager
@@ -121,7 +122,7 @@ func (w *world) controllers(mgr ctrl.Manager) controllers.Config {
 	w.must(err)
 	return controllers.Config{
 		Clock: w.clock, Metrics: metrics, Inputs: w.inputs, Archive: w.archive(), Reports: w.hosts, Announce: w.tells,
-		UntouchedFor: cmp.Or(w.late, time.Nanosecond),
+		UntouchedFor: cmp.Or(w.late, time.Nanosecond), Notifier: w.bell,
 	}
 }
 
