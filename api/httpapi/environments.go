@@ -32,7 +32,7 @@ type Deployed struct {
 
 // PreviousDeployment is what was deployed before something else.
 type PreviousDeployment struct {
-	SHA   string     `json:"sha,omitempty"` // absent if the workloads had several
+	SHA   string     `json:"sha,omitempty"`
 	Since *time.Time `json:"since,omitempty"`
 }
 
