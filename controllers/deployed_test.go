@@ -16,7 +16,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/deployed"
 )
 
 const (
@@ -111,8 +110,8 @@ func TestEnvironmentNamesUnknownKinds(t *testing.T) {
 	}{
 		"missing": {v1alpha1.Workload{Kind: "Rollout", Name: "x"}, "The cluster has no kind Rollout in argoproj.io/v1alpha1."},
 		"global":  {v1alpha1.Workload{APIVersion: "rbac.authorization.k8s.io/v1", Kind: "ClusterRole", Name: "x"}, "Objects of kind ClusterRole belong to no namespace: their scope is root."},
-		"foreign": {v1alpha1.Workload{APIVersion: "coordination.k8s.io/v1", Kind: "Lease", Name: "x"},
-			"The manager may not read objects of kind Lease in namespace " + w.ns + ". Allow it there with a RoleBinding to a Role that lists and watches them."},
+		"foreign": {v1alpha1.Workload{APIVersion: "networking.k8s.io/v1", Kind: "Ingress", Name: "x"},
+			"The manager may not read objects of kind Ingress in namespace " + w.ns + ". Allow it there with a RoleBinding to a Role that lists and watches them."},
 		"malformed": {v1alpha1.Workload{Name: "web", SHA: &v1alpha1.WorkloadValue{Expression: "object."}}, "The sha of the Deployment web cannot be read: the expression does not compile"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -170,7 +169,7 @@ func aDeployment(name, sha string) *appsv1.Deployment {
 }
 
 func isOf(d *appsv1.Deployment, sha string) {
-	d.Annotations = map[string]string{deployed.AnnotationSHA: sha, "deployment.kubernetes.io/revision": sha[:1]}
+	d.Annotations = map[string]string{"deployment.kubernetes.io/revision": sha[:1]}
 	d.Spec.Template.Spec.Containers[0].Image = "registry.example.com/shop:" + sha
 }
 

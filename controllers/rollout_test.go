@@ -75,8 +75,8 @@ func notifyingWorld(t *testing.T) (w *world, staging *v1alpha1.Environment, web 
 	staging, web = anEnvironment("staging"), aDeployment("web", commit(1))
 	w.create(staging, web)
 	w.startManager()
-	w.names(staging, v1alpha1.Workload{Name: "web", Repository: "acme/shop", Notify: true})
 	w.rollsOut(web)
+	w.names(staging, v1alpha1.Workload{Name: "web", Repository: "acme/shop", Notify: true})
 	w.has(staging, commit(1)+" true")
 	return w, staging, web
 }

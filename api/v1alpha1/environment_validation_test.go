@@ -85,6 +85,8 @@ func TestWorkloadValidation(t *testing.T) {
 		"CoreGroup":         {"Secrets are there", one(fields{"kind": "Secret", "apiVersion": "v1"}), "spec.workloads[0].apiVersion"},
 		"CoreGroupSlash":    {"an empty group is the same one", one(fields{"kind": "Secret", "apiVersion": "/v1"}), "spec.workloads[0].apiVersion"},
 		"CoreGroupByKind":   {"it has no default", one(fields{"kind": "Secret"}), needed},
+		"OwnGroup":          {"an Environment that names itself would start runs without end", one(fields{"kind": "Environment", "apiVersion": "postflight.dev/v1alpha1"}), "objects of this group cannot be workloads"},
+		"EventsGroup":       {"the manager reads events for its task", one(fields{"kind": "Event", "apiVersion": "events.k8s.io/v1"}), "objects of this group cannot be workloads"},
 		"NoVersion":         {"a group is not enough", one(fields{"apiVersion": "apps"}), "spec.workloads[0].apiVersion"},
 		"OddVersion":        {"versions begin with v", one(fields{"apiVersion": "apps/1"}), "spec.workloads[0].apiVersion"},
 		"TwoSlashes":        {"a path is no version", one(fields{"apiVersion": "apps/v1/x"}), "spec.workloads[0].apiVersion"},

@@ -9,10 +9,11 @@ import (
 //
 // +kubebuilder:validation:XValidation:rule="has(self.name) != has(self.selector)",message="a workload has a name or a selector"
 // +kubebuilder:validation:XValidation:rule="has(self.apiVersion) || (has(self.kind) ? self.kind : 'Deployment') in ['Deployment', 'StatefulSet', 'DaemonSet', 'Rollout', 'Application', 'Kustomization', 'HelmRelease']",message="apiVersion is needed for this kind"
+// +kubebuilder:validation:XValidation:rule="!has(self.apiVersion) || !(self.apiVersion.split('/')[0] in ['authentication.k8s.io', 'authorization.k8s.io', 'batch', 'coordination.k8s.io', 'events.k8s.io', 'postflight.dev'])",message="objects of this group cannot be workloads"
 type Workload struct {
 	// apiVersion of the objects. By default apps/v1 for Deployment, StatefulSet and DaemonSet, argoproj.io/v1alpha1 for Rollout and
 	// Application, kustomize.toolkit.fluxcd.io/v1 for Kustomization, and helm.toolkit.fluxcd.io/v2 for HelmRelease. Objects of the
-	// core group, such as Secrets, cannot be named.
+	// core group, such as Secrets, of Postflight, and other groups that the manager reads for its task cannot be named.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?/v[a-z0-9]+$`
@@ -50,7 +51,7 @@ type Workload struct {
 	// +optional
 	HostingService HostingService `json:"hostingService,omitempty"`
 
-	// sha is where the commit is written. By default the annotation postflight.dev/sha of the object or its pods, or else the tag of the
+	// sha is where the commit is written. By default the annotation postflight.dev/sha of its pods, or of an object without pods, or else the tag of the
 	// first container's image if that is 7 to 64 hexadecimal digits.
 	// +optional
 	SHA *WorkloadValue `json:"sha,omitempty"`
@@ -73,7 +74,7 @@ type Workload struct {
 // +kubebuilder:validation:MinProperties=1
 // +kubebuilder:validation:MaxProperties=1
 type WorkloadValue struct {
-	// annotation of the object, or of its pods.
+	// annotation of its pods, or of an object that has no template of pods.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=317

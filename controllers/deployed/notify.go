@@ -78,10 +78,7 @@ func (r *Reconciler) send(ctx context.Context, o deployed.Observed, d v1alpha1.D
 	}
 	ctx, cancel := context.WithTimeout(ctx, notifyWithin)
 	defer cancel()
-	rollout := Rollout{Environment: o.Environment.Name, Key: deployed.RolloutKey(d)}
-	if d.Previous != nil && d.Previous.Since != nil {
-		rollout.Before = d.Previous.Since.Time
-	}
+	rollout := Rollout{Environment: o.Environment.Name, Key: deployed.RolloutKey(d), Before: deployed.Before(o, d)}
 	outcome, ok := r.Notify(ctx, o.Team, deployed.Notification(o.Environment, d), rollout)
 	if ok {
 		ctrl.LoggerFrom(ctx).Info("a rollout was notified", "repository", d.Repository, "sha", d.SHA, "started", outcome.Started, "existing", outcome.Existing, "problems", outcome.Problems)

@@ -41,11 +41,11 @@ func aDeployment(name, sha string, change ...func(*unstructured.Unstructured)) *
 		"apiVersion": "apps/v1", "kind": "Deployment",
 		"metadata": fields{
 			"name": name, "namespace": "shop", "uid": "uid-" + name, "generation": int64(4),
-			"annotations": fields{AnnotationSHA: sha, "deployment.kubernetes.io/revision": "r-" + sha},
+			"annotations": fields{"deployment.kubernetes.io/revision": "r-" + sha},
 		},
 		"spec": fields{
 			"replicas": int64(3), "progressDeadlineSeconds": int64(600), "selector": fields{"matchLabels": fields{"app": name}},
-			"template": fields{"spec": fields{"containers": []any{fields{"name": "web", "image": "registry.example.com/" + name}}}},
+			"template": fields{"metadata": fields{"annotations": fields{AnnotationSHA: sha}}, "spec": fields{"containers": []any{fields{"name": "web", "image": "registry.example.com/" + name}}}},
 		},
 		"status": fields{
 			"observedGeneration": int64(4), "replicas": int64(3), "updatedReplicas": int64(3), "readyReplicas": int64(3), "availableReplicas": int64(3),
@@ -79,7 +79,7 @@ func failed(u *unstructured.Unstructured) {
 }
 
 func branched(branch string) func(*unstructured.Unstructured) {
-	return set(branch, "metadata", "annotations", "branch")
+	return set(branch, "spec", "template", "metadata", "annotations", "branch")
 }
 
 var anEnvironment = v1alpha1.Environment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "staging"}}

@@ -2,6 +2,7 @@ package deployed
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -46,9 +47,16 @@ func Selects(w v1alpha1.Workload, o metav1.Object) bool {
 	return err == nil && !selector.Empty() && selector.Matches(labels.Set(o.GetLabels()))
 }
 
+// ownGroups have objects that the manager reads for its task, by rights that nobody granted for workloads. Whoever writes an Environment
+// could read them through it, and an Environment that names itself would start runs without end.
+var ownGroups = []string{"", "authentication.k8s.io", "authorization.k8s.io", "batch", "coordination.k8s.io", "events.k8s.io", v1alpha1.GroupVersion.Group}
+
 // Allowed returns why an Environment cannot name the workload, or "". Without it, whoever writes an Environment would learn about other
 // teams. Team is nil if the namespace has none.
 func Allowed(team *v1alpha1.Team, source Source, e *v1alpha1.Environment, name string) string {
+	if slices.Contains(ownGroups, source.Group) {
+		return fmt.Sprintf("Objects of kind %s in %s cannot be workloads.", source.Kind, source.GroupVersion())
+	}
 	if source.Namespace == e.Namespace {
 		return ""
 	}

@@ -2,12 +2,16 @@ package deployed
 
 import (
 	"encoding/json"
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
@@ -156,5 +160,25 @@ func TestSlimKeepsOthers(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// TestOwnGroups: objects that the manager reads by its own role are no workloads, whoever names them.
+func TestOwnGroups(t *testing.T) {
+	content, err := os.ReadFile("../../../config/rbac/role.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	role := &rbacv1.ClusterRole{}
+	if err := yaml.Unmarshal(content, role); err != nil || len(role.Rules) == 0 {
+		t.Fatal(err)
+	}
+	for _, rule := range role.Rules {
+		for _, group := range rule.APIGroups {
+			s := Source{GroupVersionKind: schema.GroupVersionKind{Group: group, Version: "v1", Kind: "Thing"}, Namespace: anEnvironment.Namespace}
+			if Allowed(nil, s, &anEnvironment, "x") == "" {
+				t.Errorf("an Environment may name objects of the group %q", group)
+			}
+		}
 	}
 }

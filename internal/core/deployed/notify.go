@@ -3,11 +3,13 @@ package deployed
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/notification"
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
+	"github.com/postflight-dev/postflight/internal/core/suite"
 )
 
 // notificationOf returns whether the Triggers have to be notified of what a repository has now. They are if a rollout has brought another
@@ -81,8 +83,33 @@ func sameImages(was, is v1alpha1.Deployed) bool {
 	})
 }
 
+const rolloutKey = "rollout/"
+
 // RolloutKey identifies a rollout among those of its commit in an Environment. A rollback may bring back the revisions of objects.
-func RolloutKey(d v1alpha1.Deployed) string { return "rollout/" + since(d).UTC().Format(time.RFC3339) }
+func RolloutKey(d v1alpha1.Deployed) string { return rolloutKey + since(d).UTC().Format(time.RFC3339) }
+
+func startedByRollout(s *v1alpha1.Suite) bool {
+	return strings.HasPrefix(s.Annotations[suite.AnnotationIdempotencyKey], rolloutKey)
+}
+
+// Before returns since when the previous commit counts as deployed; zero: there was none. A run of this commit that was notified earlier tested
+// an earlier rollout. CI may notify commits before they are rolled out, so the receipt of the previous one's run counts if it was earlier.
+func Before(o Observed, d v1alpha1.Deployed) time.Time {
+	if d.Previous == nil || d.Previous.Since == nil {
+		return time.Time{}
+	}
+	var newest time.Time
+	for _, s := range o.Suites {
+		of := repositoryOf(s, namedRepositories(o.Environment)) == d.Repository && s.Spec.Deployment.SHA == d.Previous.SHA
+		if received := s.Received().Time; of && s.Annotations[v1alpha1.AnnotationRerunBy] == "" && received.After(newest) {
+			newest = received
+		}
+	}
+	if !newest.IsZero() && newest.Before(d.Previous.Since.Time) {
+		return newest
+	}
+	return d.Previous.Since.Time
+}
 
 // Notification returns what CI would have sent.
 func Notification(e *v1alpha1.Environment, d v1alpha1.Deployed) *notification.Notification {

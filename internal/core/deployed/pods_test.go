@@ -81,7 +81,7 @@ func TestPodsToRead(t *testing.T) {
 		change []change
 		want   string
 	}{
-		"without a commit":   {"the status would never say that it is complete", &anEnvironment, []change{set(fields{}, "metadata", "annotations")}, ""},
+		"without a commit":   {"the status would never say that it is complete", &anEnvironment, []change{set(fields{}, "spec", "template", "metadata", "annotations")}, ""},
 		"never seen":         {"its digests are not known", &anEnvironment, nil, "app=web"},
 		"was rolled out":     {"it became complete now", recorded(false, "r-"+commit), nil, "app=web"},
 		"another revision":   {"it is complete, and was before", recorded(true, "r-old"), nil, "app=web"},

@@ -53,7 +53,11 @@ func read(w v1alpha1.Workload, o *unstructured.Unstructured) (n names, problem s
 	}
 	n.byTag = w.SHA == nil && annotation(o, AnnotationSHA) == "" || w.SHA != nil && w.SHA.ImageTagOf != ""
 	if n.sha = notification.NormalSHA(n.sha); n.sha == "" {
-		return n, fmt.Sprintf("%s names no commit: annotate it or its pods with %s, or say in sha where the commit is.", capital(title(o)), AnnotationSHA)
+		annotated := "it"
+		if len(containersOf(o)) > 0 {
+			annotated = "its pods"
+		}
+		return n, fmt.Sprintf("%s names no commit: annotate %s with %s, or say in sha where the commit is.", capital(title(o)), annotated, AnnotationSHA)
 	}
 	return n, ""
 }
@@ -94,9 +98,10 @@ func defaultSHA(o *unstructured.Unstructured) string {
 	return tag
 }
 
+// annotation of an object with pods is theirs: another one of the object itself rolls out nothing.
 func annotation(o *unstructured.Unstructured, name string) string {
-	if value := o.GetAnnotations()[name]; value != "" {
-		return value
+	if len(containersOf(o)) == 0 {
+		return o.GetAnnotations()[name]
 	}
 	ofPods, _, _ := unstructured.NestedStringMap(o.Object, "spec", "template", "metadata", "annotations") // a malformed one has none
 	return ofPods[name]

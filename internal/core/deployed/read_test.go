@@ -24,7 +24,10 @@ func image(image string) change {
 	}
 }
 
-func unannotated(u *unstructured.Unstructured) { u.SetAnnotations(nil) }
+func unannotated(u *unstructured.Unstructured) {
+	u.SetAnnotations(nil)
+	unstructured.RemoveNestedField(u.Object, "spec", "template", "metadata")
+}
 
 func onPods(name, text string) change {
 	return set(text, "spec", "template", "metadata", "annotations", name)
@@ -34,7 +37,7 @@ func onObject(name, text string) change { return set(text, "metadata", "annotati
 
 func TestRead(t *testing.T) {
 	where := func(v value) v1alpha1.Workload { return v1alpha1.Workload{Name: "web", SHA: &v} }
-	const unnamed = "The Deployment web names no commit: annotate it or its pods with postflight.dev/sha, or say in sha where the commit is."
+	const unnamed = "The Deployment web names no commit: annotate its pods with postflight.dev/sha, or say in sha where the commit is."
 	for name, tc := range map[string]struct {
 		reason  string
 		of      v1alpha1.Workload
@@ -42,13 +45,13 @@ func TestRead(t *testing.T) {
 		want    names
 		problem string
 	}{
-		"the annotation of the object": {"that is the default", v1alpha1.Workload{}, nil, names{sha: commit}, ""},
-		"the annotation of the pods":   {"Helm charts often set only these", v1alpha1.Workload{}, []change{unannotated, onPods(AnnotationSHA, commit)}, names{sha: commit}, ""},
-		"both annotations":             {"the object's own decides", v1alpha1.Workload{}, []change{onPods(AnnotationSHA, "other")}, names{sha: commit}, ""},
-		"the annotation and the tag":   {"the annotation says it on purpose", v1alpha1.Workload{}, []change{image("shop:1234567"), onObject(AnnotationSHA, commit)}, names{sha: commit}, ""},
-		"spaces around":                {"a YAML block ends with a line feed", v1alpha1.Workload{}, []change{onObject(AnnotationSHA, " "+commit+"\n")}, names{sha: commit}, ""},
-		"upper case":                   {"== compares commits", v1alpha1.Workload{}, []change{onObject(AnnotationSHA, strings.ToUpper(commit))}, names{sha: commit}, ""},
-		"other text":                   {"not every deployment is of a commit", v1alpha1.Workload{}, []change{onObject(AnnotationSHA, "Release 12")}, names{sha: "Release 12"}, ""},
+		"the annotation of the object": {"another one would roll out nothing", v1alpha1.Workload{}, []change{unannotated, onObject(AnnotationSHA, commit)}, names{}, unnamed},
+		"the annotation of the pods":   {"that is the default", v1alpha1.Workload{}, nil, names{sha: commit}, ""},
+		"both annotations":             {"that of the pods decides", v1alpha1.Workload{}, []change{onObject(AnnotationSHA, "other")}, names{sha: commit}, ""},
+		"the annotation and the tag":   {"the annotation says it on purpose", v1alpha1.Workload{}, []change{image("shop:1234567"), onPods(AnnotationSHA, commit)}, names{sha: commit}, ""},
+		"spaces around":                {"a YAML block ends with a line feed", v1alpha1.Workload{}, []change{onPods(AnnotationSHA, " "+commit+"\n")}, names{sha: commit}, ""},
+		"upper case":                   {"== compares commits", v1alpha1.Workload{}, []change{onPods(AnnotationSHA, strings.ToUpper(commit))}, names{sha: commit}, ""},
+		"other text":                   {"not every deployment is of a commit", v1alpha1.Workload{}, []change{onPods(AnnotationSHA, "Release 12")}, names{sha: "Release 12"}, ""},
 		"the tag":                      {"of the first container", v1alpha1.Workload{}, []change{image("shop:9c1d2e3")}, names{sha: "9c1d2e3", byTag: true}, ""},
 		"the tag after a port":         {"the port is no tag", v1alpha1.Workload{}, []change{image("registry:5000/acme/shop:" + commit)}, names{sha: commit, byTag: true}, ""},
 		"the tag before a digest":      {"both may be given", v1alpha1.Workload{}, []change{image("registry:5000/shop:9c1d2e3@sha256:" + strings.Repeat("ab", 32))}, names{sha: "9c1d2e3", byTag: true}, ""},
@@ -61,7 +64,7 @@ func TestRead(t *testing.T) {
 		"a version":                    {"a tag with other characters is none", v1alpha1.Workload{}, []change{image("shop:v1.2.3-beta")}, names{}, unnamed},
 		"latest":                       {"nor is this", v1alpha1.Workload{}, []change{image("shop:latest")}, names{}, unnamed},
 		"no image":                     {"an admission policy may set it", v1alpha1.Workload{}, []change{image("")}, names{}, unnamed},
-		"no pods":                      {"an object of Flux has none", v1alpha1.Workload{}, []change{unannotated, set(fields{}, "spec")}, names{}, unnamed},
+		"no pods":                      {"an object of Flux has none", v1alpha1.Workload{}, []change{unannotated, set(fields{}, "spec")}, names{}, strings.Replace(unnamed, "its pods", "it", 1)},
 		"malformed annotations":        {"those of pods are not checked in all kinds", v1alpha1.Workload{}, []change{unannotated, set(fields{AnnotationSHA: int64(7)}, "spec", "template", "metadata", "annotations")}, names{}, unnamed},
 		"malformed containers":         {"nor are these", v1alpha1.Workload{}, []change{unannotated, set([]any{"x", fields{"name": int64(1), "image": true}}, "spec", "template", "spec", "containers")}, names{}, unnamed},
 		"a container":                  {"of several, a workload names one", where(value{ImageTagOf: "proxy"}), []change{image("shop:9c1d2e3")}, names{sha: "v1.36.2", byTag: true}, ""},
@@ -70,15 +73,15 @@ func TestRead(t *testing.T) {
 		"another annotation":           {"as a team writes it", where(value{Annotation: "acme.example/commit"}), []change{onPods("acme.example/commit", commit)}, names{sha: commit}, ""},
 		"a missing annotation":         {"the default is not tried then", where(value{Annotation: "acme.example/commit"}), nil, names{}, unnamed},
 		"a constant":                   {"an Environment may have one version for ever", where(value{Value: "v12"}), nil, names{sha: "v12"}, ""},
-		"an expression":                {"as the tag of a label", where(value{Expression: "object.metadata.annotations['postflight.dev/sha'].substring(0, 7)"}), nil, names{sha: commit[:7]}, ""},
+		"an expression":                {"as the tag of a label", where(value{Expression: "object.spec.template.metadata.annotations['postflight.dev/sha'].substring(0, 7)"}), nil, names{sha: commit[:7]}, ""},
 		"an empty expression":          {"a text of no characters names nothing", where(value{Expression: "object.metadata.name.substring(0, 0)"}), nil, names{}, unnamed},
 		"branch and type": {"all three have places", v1alpha1.Workload{Branch: &value{Annotation: "branch"}, DeploymentType: &value{Value: "nightly"}},
 			[]change{onPods("branch", "refs/heads/main")}, names{sha: commit, branch: "refs/heads/main", deploymentType: "nightly"}, ""},
 		"no branch":           {"it may be absent", v1alpha1.Workload{Branch: &value{Annotation: "branch"}}, nil, names{sha: commit}, ""},
-		"the longest":         {"128 bytes", v1alpha1.Workload{}, []change{onObject(AnnotationSHA, strings.Repeat("x", 128))}, names{sha: strings.Repeat("x", 128)}, ""},
-		"too long":            {"129", v1alpha1.Workload{}, []change{onObject(AnnotationSHA, strings.Repeat("x", 129))}, names{}, "The sha of the Deployment web is not printable text of at most 128 bytes."},
-		"a control character": {"a terminal would obey it", v1alpha1.Workload{}, []change{onObject(AnnotationSHA, "a\x1b[31mb")}, names{}, "The sha of the Deployment web is not printable text of at most 128 bytes."},
-		"an invisible one":    {"two commits would look the same", v1alpha1.Workload{}, []change{onObject(AnnotationSHA, "a\u200bb")}, names{}, "The sha of the Deployment web is not printable text of at most 128 bytes."},
+		"the longest":         {"128 bytes", v1alpha1.Workload{}, []change{onPods(AnnotationSHA, strings.Repeat("x", 128))}, names{sha: strings.Repeat("x", 128)}, ""},
+		"too long":            {"129", v1alpha1.Workload{}, []change{onPods(AnnotationSHA, strings.Repeat("x", 129))}, names{}, "The sha of the Deployment web is not printable text of at most 128 bytes."},
+		"a control character": {"a terminal would obey it", v1alpha1.Workload{}, []change{onPods(AnnotationSHA, "a\x1b[31mb")}, names{}, "The sha of the Deployment web is not printable text of at most 128 bytes."},
+		"an invisible one":    {"two commits would look the same", v1alpha1.Workload{}, []change{onPods(AnnotationSHA, "a\u200bb")}, names{}, "The sha of the Deployment web is not printable text of at most 128 bytes."},
 		"a long branch":       {"1,025 bytes", v1alpha1.Workload{Branch: &value{Expression: "object.long"}}, []change{set(strings.Repeat("x", 1025), "long")}, names{sha: commit}, "The branch of the Deployment web is not printable text of at most 1024 bytes."},
 		"a long type":         {"257 bytes", v1alpha1.Workload{DeploymentType: &value{Expression: "object.long"}}, []change{set(strings.Repeat("x", 257), "long")}, names{sha: commit}, "The deploymentType of the Deployment web is not printable text of at most 256 bytes."},
 	} {

@@ -36,6 +36,9 @@ func rolloutOf(o *unstructured.Unstructured) rollout {
 
 func byStatus(o *unstructured.Unstructured, revision string) rollout {
 	result, err := status.Compute(o)
+	if scaledToZero(o) {
+		return rollout{revision: revision, message: capital(title(o)) + " is scaled to 0."}
+	}
 	switch {
 	case err != nil:
 		return rollout{revision: revision, message: fmt.Sprintf("The status of %s cannot be read: %s.", title(o), err)}
@@ -58,6 +61,12 @@ func partial(o *unstructured.Unstructured) bool {
 	updated, _ := count(o, "status", "updatedReplicas")
 	ready, _ := count(o, "status", "readyReplicas")
 	return ready < wanted || updated < wanted && text(o, "status", "updateRevision") != text(o, "status", "currentRevision")
+}
+
+// scaledToZero objects run nothing that could be tested.
+func scaledToZero(o *unstructured.Unstructured) bool {
+	wanted, found := count(o, "spec", "replicas")
+	return found && wanted == 0
 }
 
 // clause is a message for the end of a sentence.
@@ -115,6 +124,10 @@ func revisionOf(o *unstructured.Unstructured, kind schema.GroupKind) string {
 // argoRollout has a phase of its own, and writes the generation as a text.
 func argoRollout(o *unstructured.Unstructured) rollout {
 	r := rollout{revision: o.GetAnnotations()["rollout.argoproj.io/revision"]}
+	if scaledToZero(o) {
+		r.message = capital(title(o)) + " is scaled to 0."
+		return r
+	}
 	phase := text(o, "status", "phase")
 	switch observed := text(o, "status", "observedGeneration"); {
 	case observed != strconv.FormatInt(o.GetGeneration(), 10) || !observedWorkload(o):

@@ -35,9 +35,9 @@ func TestRollout(t *testing.T) {
 			rollout{revision: "7", message: "0 of 3 replicas of the Deployment shop have it."}},
 		"Deployment paused": {"it goes no further by itself", strings.Replace(deployment(`observedGeneration: 4, replicas: 3, readyReplicas: 3, availableReplicas: 3`), "replicas: 3", "replicas: 3, paused: true", 1),
 			rollout{revision: "7", message: "The rollout of the Deployment shop is paused."}},
-		"Deployment scaled to 0": {"no pod is missing", strings.Replace(deployment(`
+		"Deployment scaled to 0": {"nothing runs that could be tested", strings.Replace(deployment(`
 			observedGeneration: 4, conditions: [{type: Available, status: "True"}, {type: Progressing, status: "True", reason: NewReplicaSetAvailable}]`), "replicas: 3", "replicas: 0", 1),
-			rollout{revision: "7", ready: true}},
+			rollout{revision: "7", message: "The Deployment shop is scaled to 0."}},
 		"Deployment being deleted": {"it is about to disappear", strings.Replace(deployment(`observedGeneration: 4`), "generation: 4,", `generation: 4, deletionTimestamp: "2026-11-20T12:00:00Z",`, 1),
 			rollout{message: "The Deployment shop is being deleted."}},
 		"Deployment without a revision": {"the controller has not written it yet", strings.Replace(deployment(""), "deployment.kubernetes.io/revision", "other", 1),

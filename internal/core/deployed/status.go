@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/notification"
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 )
 
@@ -52,7 +51,7 @@ func Status(o Observed) (all []v1alpha1.Deployed, problems []string) {
 	}
 	notified := notifications(o.Suites, namedRepositories(o.Environment))
 	workloads, says, problems := observe(o, func(repository, sha string) string {
-		return whole(sha, notified[repository].deployment.SHA, repositories[repository].SHA)
+		return whole(sha, append(notified[repository].commits, repositories[repository].SHA)...)
 	})
 	for _, repository := range slices.Concat(slices.Collect(maps.Keys(workloads)), slices.Collect(maps.Keys(notified))) {
 		d := repositories[repository]
@@ -156,64 +155,6 @@ func Recorded(e *v1alpha1.Environment, uid types.UID) *v1alpha1.DeployedWorkload
 		}
 	}
 	return nil
-}
-
-// notified is the newest notification of a repository.
-type notified struct {
-	deployment v1alpha1.Deployment
-	at         metav1.MicroTime
-}
-
-// notifications leaves out runs that somebody started again: these test what was deployed before. A notification without a repository is
-// of the only one that the workloads name, if there is one.
-func notifications(suites []*v1alpha1.Suite, named []string) map[string]notified {
-	newest := map[string]*v1alpha1.Suite{}
-	for _, s := range suites {
-		if s.Annotations[v1alpha1.AnnotationRerunBy] != "" || s.Spec.Deployment.SHA == "" {
-			continue
-		}
-		repository := s.Spec.Deployment.Repository
-		if repository == "" && len(named) == 1 {
-			repository = named[0]
-		}
-		if last := newest[repository]; last == nil || s.CompareNotified(last) > 0 {
-			newest[repository] = s
-		}
-	}
-	all := map[string]notified{}
-	for repository, s := range newest {
-		all[repository] = notified{s.Spec.Deployment, s.LastNotified()}
-	}
-	return all
-}
-
-// whole returns the known commit of which a tag is the beginning, or the tag. A commit that was known once stays known without its runs.
-func whole(tag string, known ...string) string {
-	for _, sha := range known {
-		if len(tag) >= minTag && notification.IsCommit(sha) && notification.HasSHAPrefix(sha, tag) {
-			return sha
-		}
-	}
-	return tag
-}
-
-func ofNotification(d v1alpha1.Deployed, n notified) v1alpha1.Deployed {
-	d.Workloads, d.Ready, d.Message, d.Notification = nil, nil, "", ""
-	if n.at.IsZero() || d.SHA == n.deployment.SHA || d.SHA != "" && !n.at.After(since(d)) {
-		return d
-	}
-	return v1alpha1.Deployed{
-		Repository: d.Repository, SHA: n.deployment.SHA, Branch: n.deployment.Branch, DeploymentType: n.deployment.Type,
-		Since: stored(n.at.Time), ReportedBy: v1alpha1.ReportedByNotification, Previous: previous(d),
-	}
-}
-
-// previous leaves out that workloads had several commits: this is a part of the rollout that follows.
-func previous(d v1alpha1.Deployed) *v1alpha1.PreviousDeployment {
-	if d.Since == nil || d.SHA == "" {
-		return d.Previous
-	}
-	return &v1alpha1.PreviousDeployment{SHA: d.SHA, Since: d.Since}
 }
 
 // ofWorkloads changes the commit when all workloads have rolled it out. Until then, the message says how far they are.

@@ -91,7 +91,7 @@ func TestStatus(t *testing.T) {
 			"acme/shop , ready false: aaaa comes: The rollout of the Deployment api failed: Progress deadline exceeded. aaaa comes: 1 of 3 replicas of the Deployment web have it."},
 		"one is missing":       {"the other one shows nothing of both", []step{{1, all(web("aaaa"), api("aaaa")), nil}, {2, all(web("aaaa"), missing(shop, "api")), nil}}, "acme/shop aaaa since 12:01 by Workload, ready false: There is no Deployment api in namespace shop."},
 		"one was never there":  {"nothing is known", []step{{1, all(missing(shop, "api")), nil}}, "acme/shop , ready false: There is no Deployment api in namespace shop."},
-		"one names no commit":  {"and what was there stays", []step{{1, all(web("aaaa")), nil}, {2, all(web("")), nil}}, "acme/shop aaaa since 12:01 by Workload, ready false: The Deployment web names no commit: annotate it or its pods with postflight.dev/sha, or say in sha where the commit is."},
+		"one names no commit":  {"and what was there stays", []step{{1, all(web("aaaa")), nil}, {2, all(web("")), nil}}, "acme/shop aaaa since 12:01 by Workload, ready false: The Deployment web names no commit: annotate its pods with postflight.dev/sha, or say in sha where the commit is."},
 		"two repositories":     {"each has its own", []step{{1, all(web("aaaa")), nil}, {2, all(web("aaaa"), pay("bbbb")), nil}}, "acme/pay bbbb since 12:02 by Workload, ready true\nacme/shop aaaa since 12:01 by Workload, ready true"},
 		"removed":              {"from the spec: what it had stays", []step{{1, all(web("aaaa")), nil}, {2, nil, nil}}, "acme/shop aaaa since 12:01 by Workload"},
 		"removed without any":  {"nothing is left to say", []step{{1, all(missing(shop, "api")), nil}, {2, nil, nil}}, ""},
@@ -99,6 +99,7 @@ func TestStatus(t *testing.T) {
 
 		"a short tag":            {"it is the beginning of the commit that CI notified", []step{{2, all(web("5ca1ab1")), told(notify(shop, "5ca1ab1e5ca1ab1e5ca1ab1e5ca1ab1e5ca1ab1e", 1))}}, "acme/shop 5ca1ab1e5ca1ab1e5ca1ab1e5ca1ab1e5ca1ab1e since 12:01 by Notification of main push, ready true"},
 		"a short tag, later":     {"the run was deleted, and nothing was deployed", []step{{2, all(web("5ca1ab1")), told(notify(shop, "5ca1ab1e5ca1ab1e5ca1ab1e5ca1ab1e5ca1ab1e", 1))}, {9, all(web("5ca1ab1")), nil}}, "acme/shop 5ca1ab1e5ca1ab1e5ca1ab1e5ca1ab1e5ca1ab1e since 12:01 by Notification of main push, ready true"},
+		"a tag of an older one":  {"CI notified another commit since", []step{{3, all(web("5ca1ab1")), told(notify(shop, "5ca1ab1e5ca1ab1e5ca1ab1e5ca1ab1e5ca1ab1e", 1), notify(shop, "bbbb", 2))}}, "acme/shop 5ca1ab1e5ca1ab1e5ca1ab1e5ca1ab1e5ca1ab1e since 12:03 by Workload, ready true"},
 		"notified only":          {"there are no workloads", []step{{5, nil, told(notify(shop, "aaaa", 1), notify(shop, "bbbb", 3), notify(shop, "cccc", 2))}}, "acme/shop bbbb since 12:03 by Notification of main push"},
 		"notified again":         {"the same commit is not newer", []step{{2, nil, told(notify(shop, "aaaa", 1))}, {9, nil, told(notify(shop, "aaaa", 8))}}, "acme/shop aaaa since 12:01 by Notification of main push"},
 		"run deleted":            {"the commit stays", []step{{2, nil, told(notify(shop, "aaaa", 1))}, {9, nil, nil}}, "acme/shop aaaa since 12:01 by Notification of main push"},

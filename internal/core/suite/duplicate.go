@@ -84,12 +84,12 @@ func hasResult(s *v1alpha1.Suite) bool {
 
 // sameNotification reports whether a client sent the notification of the existing run again, for lack of an answer.
 func sameNotification(existing, desired *v1alpha1.Suite) bool {
-	return NotifiedBy(existing, desired.Annotations[annotationIdempotencyKey])
+	return NotifiedBy(existing, desired.Annotations[AnnotationIdempotencyKey])
 }
 
 // NotifiedBy reports whether the notification with an Idempotency-Key created the run, or continued it.
 func NotifiedBy(s *v1alpha1.Suite, key string) bool {
-	return key != "" && (s.Annotations[annotationIdempotencyKey] == key || s.Status.NotifiedAgainBy == key)
+	return key != "" && (s.Annotations[AnnotationIdempotencyKey] == key || s.Status.NotifiedAgainBy == key)
 }
 
 // Differences compares the deployments of a notification and of an existing run of its commit, except for input files.
@@ -116,7 +116,7 @@ func notifyAgain(existing, desired *v1alpha1.Suite) bool {
 		return false
 	}
 	existing.Status.NotifiedAgainAt = new(metav1.NewMicroTime(at.UTC()))
-	existing.Status.NotifiedAgainBy = desired.Annotations[annotationIdempotencyKey]
+	existing.Status.NotifiedAgainBy = desired.Annotations[AnnotationIdempotencyKey]
 	return true
 }
 

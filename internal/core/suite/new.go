@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// annotationIdempotencyKey holds the Idempotency-Key of the notification, which is the same when a client sends it again.
-	annotationIdempotencyKey = "postflight.dev/idempotency-key"
+	// AnnotationIdempotencyKey holds the Idempotency-Key of the notification, which is the same when a client sends it again.
+	AnnotationIdempotencyKey = "postflight.dev/idempotency-key"
 
 	// AnnotationRequestID holds the id of the request, which finds its own Suite if the API server's first answer was lost.
 	AnnotationRequestID = "postflight.dev/request-id"
@@ -70,7 +70,7 @@ func New(r Request) *v1alpha1.Suite {
 		s.OwnerReferences = []metav1.OwnerReference{owner}
 	}
 	if r.IdempotencyKey != "" {
-		s.Annotations[annotationIdempotencyKey] = r.IdempotencyKey
+		s.Annotations[AnnotationIdempotencyKey] = r.IdempotencyKey
 	}
 	if r.Traceparent != "" {
 		s.Annotations[v1alpha1.AnnotationTraceparent] = r.Traceparent
@@ -88,7 +88,7 @@ func SameRun(existing, desired *v1alpha1.Suite) bool {
 }
 
 func sameKey(a, b *v1alpha1.Suite) bool {
-	return a.Annotations[annotationIdempotencyKey] == b.Annotations[annotationIdempotencyKey]
+	return a.Annotations[AnnotationIdempotencyKey] == b.Annotations[AnnotationIdempotencyKey]
 }
 
 func (r Request) identity() identity {
